@@ -1,0 +1,153 @@
+# ngx_symcache: nginx module, helper daemon, converter, operator's command.
+#
+#   make            all four products in build/
+#   make demo       install what is missing, build, show the main job working
+#   make test       install what is missing, build, run every test
+#   make test-asan  the same under AddressSanitizer and UBSan
+#   make install    DESTDIR and prefix are honoured
+#   make fuzz       fuzz targets in build/fuzz (needs clang)
+
+B       ?= build
+CC      ?= cc
+PREFIX  ?= /usr/local
+MODDIR  ?= /usr/lib/nginx/modules
+JOBS    ?= 2
+
+CSTD     = -std=c11
+WARN     = -W -Wall -Wextra -Wpointer-arith -Wshadow -Wstrict-prototypes \
+           -Wvla -Wno-unused-parameter $(WERROR)
+CPPFLAGS += -D_GNU_SOURCE -Isrc
+CFLAGS  ?= -O2 -g
+HARDEN   = -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
+
+ifdef SAN
+SANFLAGS = -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+           -fno-omit-frame-pointer
+CFLAGS  := -O1 -g
+HARDEN   =
+endif
+
+LIBS_symcached    = -levent -lcurl -lmspack -lz -lzstd -lcjson -lpcre2-8 \
+                    -lseccomp
+LIBS_pdb2symcache = -lseccomp
+LIBS_symcachectl  = -lcurl -lcjson
+
+PROGRAMS = symcached pdb2symcache symcachectl
+
+# Parts, each one archive; a program is its own part and what it may use.
+PARTS    = proto pdb symcache sandbox symcached pdb2symcache symcachectl
+USES_symcached    = sandbox pdb proto
+USES_pdb2symcache = sandbox symcache pdb proto
+USES_symcachectl  = symcache pdb proto
+
+all: check-packages $(PROGRAMS:%=$(B)/%) $(B)/ngx_symcache_module.so
+
+check-packages:
+	@tools/packages check build
+
+# objects and archives ------------------------------------------------------
+
+SRCS     = $(wildcard src/*/*.c)
+CSRCS    = $(filter-out src/module/%,$(SRCS))
+OBJS     = $(CSRCS:%.c=$(B)/obj/%.o)
+
+$(B)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(CSTD) $(CPPFLAGS) $(CFLAGS) $(HARDEN) $(SANFLAGS) $(WARN) \
+	    -MMD -MP -c -o $@ $<
+
+define part
+$(B)/lib$(1).a: $$(patsubst %.c,$(B)/obj/%.o,$$(filter-out \
+                src/$(1)/main.c,$$(wildcard src/$(1)/*.c)))
+	@rm -f $$@
+	@ar rcs $$@ $$^
+endef
+
+$(foreach p,$(PARTS),$(eval $(call part,$(p))))
+
+define program
+$(B)/$(1): $(B)/obj/src/$(1)/main.o $(B)/lib$(1).a \
+           $(USES_$(1):%=$(B)/lib%.a)
+	$(CC) $$(CFLAGS) $$(SANFLAGS) -pie $$(LDFLAGS) -o $$@ $$^ \
+	    $$(LIBS_$(1)) -lpthread
+endef
+
+$(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
+
+# the module, built against the distribution's nginx ---------------------------
+
+MODULE_SRCS = config ngx_symcache_module.c $(wildcard src/module/*.[ch]) \
+              $(wildcard src/proto/*.[ch])
+
+$(B)/ngx_symcache_module.so: $(MODULE_SRCS) tools/build-module
+	SAN=$(SAN) tools/build-module $(abspath $(B))
+
+# unit tests -------------------------------------------------------------------
+
+UNIT     = $(patsubst t/unit/%.c,$(B)/unit/%,$(wildcard t/unit/*.c))
+UNITLIBS = $(PARTS:%=$(B)/lib%.a)
+
+$(B)/unit/%: $(B)/obj/t/unit/%.o $(UNITLIBS)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SANFLAGS) -pie -o $@ $< \
+	    -Wl,--start-group $(UNITLIBS) -Wl,--end-group \
+	    -lcmocka $(LIBS_symcached) -lpthread
+
+# fuzz targets -------------------------------------------------------------------
+
+FUZZ     = $(patsubst fuzz/%.c,$(B)/fuzz/%,$(wildcard fuzz/fuzz_*.c))
+FUZZCC  ?= clang
+FUZZLIBS = $(wildcard src/proto/*.c src/pdb/*.c src/symcache/*.c) \
+           $(filter-out %/main.c,$(wildcard src/pdb2symcache/*.c))
+
+fuzz: $(FUZZ)
+
+$(B)/fuzz/%: fuzz/%.c $(FUZZLIBS) $(wildcard src/*/*.h)
+	@mkdir -p $(@D)
+	$(FUZZCC) $(CSTD) $(CPPFLAGS) -O1 -g \
+	    -fsanitize=fuzzer,address,undefined -o $@ $< $(FUZZLIBS)
+
+# tests ------------------------------------------------------------------------
+
+PROVE    = SYMCACHE_BUILD=$(abspath $(B)) SYMCACHE_SAN=$(SAN) \
+           CMOCKA_MESSAGE_OUTPUT=TAP prove -j$(JOBS) -It/lib
+TESTS   ?= $(wildcard t/*.t t/module/*.t t/helper/*.t t/convert/*.t \
+           t/system/*.t)
+
+test:
+	tools/packages install build test
+	$(MAKE) -j$(JOBS) all unit
+	$(PROVE) $(TESTS) $(UNIT)
+
+unit: $(UNIT)
+
+test-asan:
+	$(MAKE) B=$(B)/asan SAN=1 test
+
+demo:
+	tools/packages install build demo
+	$(MAKE) -j$(JOBS) all
+	SYMCACHE_BUILD=$(abspath $(B)) tools/demo
+
+# ------------------------------------------------------------------------------
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/sbin \
+	    $(DESTDIR)$(MODDIR) $(DESTDIR)$(PREFIX)/share/doc/ngx_symcache
+	install -m 755 $(B)/pdb2symcache $(B)/symcachectl \
+	    $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(B)/symcached $(DESTDIR)$(PREFIX)/sbin
+	install -m 644 $(B)/ngx_symcache_module.so \
+	    $(DESTDIR)$(MODDIR)/.ngx_symcache_module.so.new
+	mv -f $(DESTDIR)$(MODDIR)/.ngx_symcache_module.so.new \
+	    $(DESTDIR)$(MODDIR)/ngx_symcache_module.so
+	install -m 644 README.md LICENSE $(wildcard conf-examples/*) \
+	    $(DESTDIR)$(PREFIX)/share/doc/ngx_symcache
+
+clean:
+	rm -rf $(B)
+
+.PHONY: all check-packages unit test test-asan demo fuzz install clean
+.SECONDARY:
+
+-include $(OBJS:.o=.d) $(wildcard $(B)/obj/t/unit/*.d)
