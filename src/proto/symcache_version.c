@@ -1,0 +1,155 @@
+
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+
+#include "symcache_version.h"
+
+
+static const char *
+symcache_version_number(const char *p, const char *last, uint16_t *number)
+{
+    uint32_t     n;
+    const char  *start;
+
+    n = 0;
+    start = p;
+
+    while (p < last && *p >= '0' && *p <= '9') {
+        n = n * 10 + (uint32_t) (*p - '0');
+
+        /* leading zeros are harmless, but not without end */
+        if (n > 65535 || p - start >= 5) {
+            return NULL;
+        }
+
+        p++;
+    }
+
+    if (p == start) {
+        return NULL;
+    }
+
+    *number = (uint16_t) n;
+
+    return p;
+}
+
+
+int
+symcache_version_parse(const char *p, size_t len, symcache_version_t *v)
+{
+    const char          *last;
+    symcache_version_t   r;
+
+    last = p + len;
+
+    p = symcache_version_number(p, last, &r.major);
+    if (p == NULL || p == last || *p++ != '.') {
+        return 0;
+    }
+
+    p = symcache_version_number(p, last, &r.minor);
+    if (p == NULL || p == last || *p++ != '.') {
+        return 0;
+    }
+
+    p = symcache_version_number(p, last, &r.patch);
+    if (p == NULL || p != last) {
+        return 0;
+    }
+
+    *v = r;
+
+    return 1;
+}
+
+
+static char *
+symcache_version_print_number(char *p, uint16_t number)
+{
+    char      digits[5];
+    unsigned  n;
+
+    n = 0;
+
+    do {
+        digits[n++] = (char) ('0' + number % 10);
+        number /= 10;
+    } while (number);
+
+    while (n) {
+        *p++ = digits[--n];
+    }
+
+    return p;
+}
+
+
+size_t
+symcache_version_print(char *buf, const symcache_version_t *v)
+{
+    char  *p;
+
+    p = symcache_version_print_number(buf, v->major);
+    *p++ = '.';
+    p = symcache_version_print_number(p, v->minor);
+    *p++ = '.';
+    p = symcache_version_print_number(p, v->patch);
+    *p = '\0';
+
+    return (size_t) (p - buf);
+}
+
+
+int
+symcache_version_cmp(const symcache_version_t *a, const symcache_version_t *b)
+{
+    if (a->major != b->major) {
+        return a->major < b->major ? -1 : 1;
+    }
+
+    if (a->minor != b->minor) {
+        return a->minor < b->minor ? -1 : 1;
+    }
+
+    if (a->patch != b->patch) {
+        return a->patch < b->patch ? -1 : 1;
+    }
+
+    return 0;
+}
+
+
+int
+symcache_version_serves(const symcache_version_t *a,
+    const symcache_version_t *b, const symcache_version_t *min)
+{
+    return a->major <= b->major && symcache_version_cmp(a, min) >= 0;
+}
+
+
+int
+symcache_version_best(const symcache_version_t *versions, int n,
+    const symcache_version_t *b, const symcache_version_t *min)
+{
+    int  i, best;
+
+    best = -1;
+
+    for (i = 0; i < n; i++) {
+
+        if (!symcache_version_serves(&versions[i], b, min)) {
+            continue;
+        }
+
+        if (best == -1
+            || symcache_version_cmp(&versions[i], &versions[best]) > 0)
+        {
+            best = i;
+        }
+    }
+
+    return best;
+}
