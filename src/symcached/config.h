@@ -1,0 +1,109 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The helper's configuration: one JSON file with comments, read once into
+ * structs that nobody changes afterwards.  Defaults live in config.c only.
+ * A reload makes a second struct config; jobs that run keep the one they
+ * started with by a reference.
+ */
+#ifndef SYMCACHED_CONFIG_H
+#define SYMCACHED_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "proto/symcache_version.h"
+
+enum source_type { SOURCE_FILESYSTEM, SOURCE_HTTP };
+enum source_layout { LAYOUT_SYMSTORE };
+
+struct header_config {
+    char *name;
+    char *value; /* environment references already replaced; secret */
+};
+
+/* "\\\\srv\\sym" or "X:\\" -> directory, for file.ptr of this source */
+struct map_config {
+    char *from;
+    char *to;
+};
+
+struct source_config {
+    char *name;
+    enum source_type type;
+    enum source_layout layout;
+    char *path;                    /* filesystem: absolute directory */
+    char *url;                     /* http: base URL, no trailing slash */
+    char *only;                    /* PCRE2 pattern over the PDB name, or NULL */
+    struct header_config *headers; /* http */
+    size_t nheaders;
+    struct map_config *map; /* Windows locations in file.ptr */
+    size_t nmap;
+    bool internal; /* may connect to private and loopback addresses */
+};
+
+struct transcoder_config {
+    symcache_version_t version;
+    char **command; /* argv with {pdb} and {out}, NULL-terminated */
+};
+
+struct store_config {
+    char *name;
+    char *root;
+    struct transcoder_config *transcoders; /* at most one per major version */
+    size_t ntranscoders;
+    struct source_config **sources; /* order = quality order; not owned */
+    size_t nsources;
+};
+
+struct limits_config {
+    unsigned downloads;
+    unsigned transcodes;
+    unsigned queue;
+    uint64_t download_size;    /* bytes, on the wire and unpacked */
+    unsigned download_time;    /* seconds, one file, retries included */
+    unsigned transcode_time;   /* seconds */
+    uint64_t transcode_memory; /* bytes */
+};
+
+struct cache_config {
+    unsigned max_unused_for;        /* all in seconds */
+    unsigned retry_misses_after;
+    unsigned retry_malformed_after;
+    unsigned retry_errors_after;
+    unsigned downloads_max_unused_for;
+    unsigned clean_every;
+    uint64_t max_size;         /* bytes; 0 = no limit */
+    uint64_t min_free;         /* bytes, if min_free_percent is 0 */
+    unsigned min_free_percent; /* of the file system */
+};
+
+struct config {
+    unsigned refs;
+    char *file;
+    char *listen; /* "unix:/path" or "address:port" */
+    char *downloads;
+    struct store_config *stores;
+    size_t nstores;
+    struct source_config *sources;
+    size_t nsources;
+    struct limits_config limits;
+    struct cache_config cache;
+};
+
+/*
+ * Reads and checks a configuration file.  On success *config has one
+ * reference and 0 is returned.  Otherwise -1, *config is untouched and error
+ * holds "file:line: path.to.key: reason" (truncated to size, with a NUL).
+ */
+int config_read(const char *file, struct config **config, char *error,
+                size_t size);
+
+struct config *config_ref(struct config *config);
+void config_unref(struct config *config);
+
+/* NULL if there is no such store. */
+const struct store_config *config_store(const struct config *config,
+                                        const char *name, size_t len);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * One lookup of one key in one upstream source.  The lookup tries the
+ * spellings of the source's layout in turn (foo.pdb, foo.pd_, file.ptr), has
+ * each body unpacked and its identity checked in a sandboxed child process,
+ * and ends with a plain PDB of the wanted GUID and age, or without one.
+ *
+ * Knows nothing of jobs, stores, transcoders or waiters.
+ */
+#ifndef SYMCACHED_SOURCE_H
+#define SYMCACHED_SOURCE_H
+
+#include <stdint.h>
+#include "config.h"
+#include "proto/symcache_key.h"
+
+struct event_base;
+
+enum source_outcome {
+    SOURCE_FOUND,
+    SOURCE_NOT_FOUND, /* the source knows that it has no such file */
+    SOURCE_UNUSABLE,  /* a body came that is not this PDB: wrong identity,
+                         HTML, damaged, too large; says nothing about what
+                         the source will have later */
+    SOURCE_FAILED     /* the source could not tell: timeout, 5xx, 401, ... */
+};
+
+const char *source_outcome_name(enum source_outcome outcome);
+
+/* One place that was looked in; valid during the callback only. */
+struct source_attempt {
+    const char *source; /* name in the configuration */
+    const char *place;  /* URL (without query and user info) or path */
+    enum source_outcome outcome;
+    const char *detail; /* "404", "wrong GUID: wanted ..., got ...", ... */
+    uint64_t bytes;     /* received */
+    unsigned ms;
+    unsigned retry_after; /* seconds the source asked for, or 0 */
+};
+
+struct source_callbacks {
+    /* once for every place, before done */
+    void (*attempt)(void *arg, const struct source_attempt *attempt);
+    /* exactly once, never from inside source_lookup() */
+    void (*done)(void *arg, enum source_outcome outcome);
+};
+
+struct sources; /* curl multi, per-source memory; one for the process */
+struct lookup;
+
+struct sources *sources_new(struct event_base *base);
+void sources_free(struct sources *sources); /* no lookup may be running */
+
+/*
+ * Starts a lookup.  The PDB is left in `file` (an absolute path that does not
+ * exist yet, in an existing directory on the file system where it will stay;
+ * "<file>.part" is used while it is received).  config must live until done
+ * or cancel.  Returns NULL when out of memory.
+ */
+struct lookup *source_lookup(struct sources *sources,
+                             const struct config *config,
+                             const struct source_config *source,
+                             const symcache_key_t *key, const char *file,
+                             const struct source_callbacks *callbacks,
+                             void *arg);
+
+/* No callback comes afterwards; what was received is removed. */
+void source_cancel(struct lookup *lookup);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * One run of a transcoder by its contract: own work directory, own process
+ * group, limits on time and memory, stderr kept, exactly one
+ * <out>/.../<pdbName>-v<M.m.p>.symcache as the result.
+ *
+ * Knows nothing of jobs, sources or HTTP.
+ */
+#ifndef SYMCACHED_TRANSCODE_H
+#define SYMCACHED_TRANSCODE_H
+
+#include "config.h"
+#include "proto/symcache_key.h"
+
+struct event_base;
+
+struct transcode_result {
+    bool ok;
+    bool stopped; /* killed because we stop, or cancelled: not the file's
+                     fault */
+    bool system;  /* could not be started, disk full, ...: not the file's
+                     fault either */
+    symcache_version_t version; /* read from the name, if ok */
+    const char *file;           /* the result, inside the work directory */
+    const char *error;          /* one line: exit code, signal, limit, ... */
+    const char *stderr_tail;    /* the last 4 KiB */
+    unsigned ms;
+};
+
+typedef void (*transcode_done_fn)(void *arg,
+                                  const struct transcode_result *result);
+
+struct transcode;
+
+/*
+ * Runs transcoder->command on pdb (absolute path).  work is an existing empty
+ * directory that the caller removes after done; it holds {out} and the
+ * process's working directory.  done is called exactly once, never from
+ * inside this function; the strings in result live during the call.
+ * Returns NULL when out of memory.
+ */
+struct transcode *transcode_start(struct event_base *base,
+                                  const struct limits_config *limits,
+                                  const struct transcoder_config *transcoder,
+                                  const symcache_key_t *key, const char *pdb,
+                                  const char *work, transcode_done_fn done,
+                                  void *arg);
+
+/* Kills the process group and waits for it; no callback comes afterwards. */
+void transcode_cancel(struct transcode *transcode);
+
+#endif
