@@ -1,0 +1,85 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The MSF 7.0 container of a PDB: numbered streams made of blocks that may lie
+ * anywhere in the file.  Works on the whole file in memory or in a mapping;
+ * copies only what is asked for and does not lie in one piece.
+ */
+#ifndef MSF_H
+#define MSF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define MSF_NO_STREAM 0xFFFFu
+#define MSF_NIL_SIZE 0xFFFFFFFFu
+
+enum msf_status {
+    MSF_OK = 0,
+    MSF_NOT_PDB,  /* something else under a PDB name, or empty */
+    MSF_PORTABLE, /* .NET portable PDB */
+    MSF_PDB2,     /* PDB 2.0, Visual C++ 6 and older */
+    MSF_MSFZ,     /* compressed container (PDZ) */
+    MSF_DAMAGED,  /* a PDB 7.0 that is truncated or inconsistent */
+    MSF_NO_MEMORY
+};
+
+struct msf_stream {
+    uint32_t size;   /* bytes; a nil stream has 0 */
+    uint32_t blocks; /* number of blocks */
+    uint64_t list;   /* offset of its block numbers in the directory */
+};
+
+struct msf {
+    const uint8_t *data; /* the whole file */
+    uint64_t size;
+    uint32_t block_size;
+    uint32_t num_blocks;
+    uint32_t num_streams;
+    const uint8_t *dir; /* stream directory, in the file or in dir_copy */
+    uint8_t *dir_copy;
+    struct msf_stream *streams;
+};
+
+/* Memory for pieces of streams that are scattered in the file; reusable.
+ * Starts as all zero; msf_buffer_free() ends it. */
+struct msf_buffer {
+    uint8_t *data;
+    size_t size;
+};
+
+/*
+ * Checks superblock, directory and stream table.  On success the caller ends
+ * with msf_close().  On failure *msf needs no closing and error has one
+ * sentence: what the file is instead, or where it is damaged.
+ */
+enum msf_status msf_open(struct msf *msf, const uint8_t *data, size_t size,
+                         char *error, size_t error_size);
+void msf_close(struct msf *msf);
+
+/* Bytes in the stream; 0 for one that does not exist. */
+uint32_t msf_stream_size(const struct msf *msf, uint32_t stream);
+
+/*
+ * The longest piece that begins at offset and lies in one piece in the file;
+ * its length, at least 1 and at most to the end of the stream, goes to *len.
+ * NULL when offset is not inside the stream or a block is not inside the file.
+ */
+const uint8_t *msf_run(const struct msf *msf, uint32_t stream, uint32_t offset,
+                       uint32_t *len);
+
+/*
+ * len bytes of the stream as one piece: in the file if they are contiguous
+ * there, else copied into *buffer (valid until its next use).  NULL when the
+ * range is not inside the stream, a block is not inside the file, or memory is
+ * short.  A range of 0 bytes gives a pointer that is not to be read.
+ */
+const uint8_t *msf_view(const struct msf *msf, uint32_t stream,
+                        uint32_t offset, uint32_t len,
+                        struct msf_buffer *buffer);
+
+/* Grows the buffer to at least size bytes.  Returns 0 or -1. */
+int msf_buffer_need(struct msf_buffer *buffer, size_t size);
+void msf_buffer_free(struct msf_buffer *buffer);
+
+#endif
