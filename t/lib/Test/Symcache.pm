@@ -1,0 +1,528 @@
+package Test::Symcache;
+
+# Starts real nginx and real symcached in a temporary directory, talks raw
+# HTTP to them over Unix sockets, and at the end asserts that nothing was left
+# behind and that no log holds an alert or a sanitizer's report.
+#
+#   my $t = Test::Symcache->new;
+#   $t->start_symcached({ stores => {...}, sources => {...} });
+#   $t->start_nginx('location /symcache/ { symcache %%DIR%%/store; ... }');
+#   my $r = $t->get('/symcache/v3.1.0/...', 'Allow-Retry-After: true');
+#   is $r->{status}, 200;
+#   $t->finish;           # counts as one test
+#   done_testing;
+
+use strict;
+use warnings;
+
+use Cwd qw(abs_path);
+use Digest::SHA ();
+use File::Basename qw(dirname);
+use File::Find ();
+use File::Path qw(make_path remove_tree);
+use File::Temp ();
+use IO::Socket::INET;
+use IO::Socket::UNIX;
+use JSON::PP ();
+use POSIX qw(:sys_wait_h);
+use Test::More ();
+use Time::HiRes qw(sleep time);
+
+our $top   = abs_path(dirname(__FILE__) . '/../../..');
+our $build = $ENV{SYMCACHE_BUILD} // "$top/build";
+our $san   = $ENV{SYMCACHE_SAN};
+our $nginx = $ENV{SYMCACHE_NGINX} // '/usr/sbin/nginx';
+
+# everything is slower under a sanitizer and on a loaded machine
+our $patience = $san ? 120 : 60;
+
+sub new {
+    my ($class) = @_;
+    my $dir = File::Temp::tempdir('sc.XXXXXX', TMPDIR => 1);
+    chmod 0755, $dir;
+    return bless { dir => $dir, owner => $$, allow => [] }, $class;
+}
+
+sub dir  { $_[0]{dir} }
+sub path { "$_[0]{dir}/$_[1]" }
+
+# --- files
+
+sub write_file {
+    my ($self, $name, $content) = @_;
+    my $file = $name =~ m{^/} ? $name : $self->path($name);
+    make_path(dirname($file));
+    open my $fh, '>', $file or die "$file: $!";
+    binmode $fh;
+    print $fh $content;
+    close $fh or die "$file: $!";
+    return $file;
+}
+
+sub read_file {
+    my ($self, $name) = @_;
+    my $file = $name =~ m{^/} ? $name : $self->path($name);
+    open my $fh, '<', $file or return;
+    binmode $fh;
+    local $/;
+    return scalar <$fh>;
+}
+
+# A file of the repository's t/data.
+sub data { "$top/t/data/$_[1]" }
+
+sub program { "$build/$_[1]" }
+
+# --- waiting
+
+# Runs $check until it is true; dies with $what after the deadline.
+sub wait_until {
+    my ($self, $what, $check, $seconds) = @_;
+    my $end = time + ($seconds // $patience);
+    while (1) {
+        my $v = $check->();
+        return $v if $v;
+        die "timed out waiting: $what\n" if time > $end;
+        sleep 0.01;
+    }
+}
+
+sub connects {
+    my ($address) = @_;
+    my $s = connect_to($address) or return 0;
+    close $s;
+    return 1;
+}
+
+sub connect_to {
+    my ($address) = @_;
+    return $address =~ m{^/}
+        ? IO::Socket::UNIX->new(Peer => $address)
+        : IO::Socket::INET->new(PeerAddr => $address, Proto => 'tcp');
+}
+
+# --- processes
+
+sub sanitizer_env {
+    my ($self, $preload) = @_;
+    return () unless $san;
+    my $log = $self->path('sanitizer');
+    my %env = (
+        ASAN_OPTIONS => "log_path=$log:detect_odr_violation=0:"
+            . "detect_leaks=" . ($preload ? 0 : 1) . ":abort_on_error=0",
+        UBSAN_OPTIONS => "log_path=$log:print_stacktrace=1",
+    );
+    if ($preload) {
+        my @libs = map { my $f = qx(gcc -print-file-name=lib$_.so);
+                         chomp $f; $f } qw(asan ubsan);
+        $env{LD_PRELOAD} = join ' ', @libs;
+    }
+    return %env;
+}
+
+# Starts a program with stdout and stderr in a file; returns its pid.
+sub spawn {
+    my ($self, $log, $env, @cmd) = @_;
+    my $pid = fork() // die "fork: $!";
+    if ($pid == 0) {
+        open STDIN,  '<',  '/dev/null';
+        open STDOUT, '>>', $self->path($log);
+        open STDERR, '>&', \*STDOUT;
+        $ENV{$_} = $env->{$_} for keys %$env;
+        exec { $cmd[0] } @cmd or POSIX::_exit(127);
+    }
+    return $pid;
+}
+
+sub alive {
+    my ($pid) = @_;
+    return waitpid($pid, WNOHANG) == 0;
+}
+
+# Sends a signal and waits for the end; returns the wait status.
+sub stop_pid {
+    my ($self, $pid, $signal) = @_;
+    my $status;
+    my $end = time + $patience;
+    kill $signal, $pid;
+    while (1) {
+        my $r = waitpid $pid, WNOHANG;
+        if ($r == $pid) { $status = $?; last }
+        if ($r == -1) { $status = -1; last }
+        if (time > $end) {
+            kill 'KILL', $pid;
+            waitpid $pid, 0;
+            $self->problem("pid $pid did not stop on $signal");
+            $status = -1;
+            last;
+        }
+        sleep 0.005;
+    }
+    return $status;
+}
+
+sub problem { push @{ $_[0]{problems} }, $_[1] }
+
+# --- symcached
+
+sub helper_socket { $_[0]->path('h.sock') }
+
+# $config: hash (missing listen and downloads are filled in) or JSON text.
+sub write_helper_config {
+    my ($self, $config) = @_;
+    if (ref $config) {
+        my %c = (
+            listen => 'unix:' . $self->helper_socket,
+            downloads => $self->path('downloads'),
+            %$config,
+        );
+        $config = JSON::PP->new->canonical->pretty->encode(\%c);
+    } else {
+        my $dir = $self->dir;
+        $config =~ s/%%DIR%%/$dir/g;
+    }
+    return $self->write_file('symcached.json', $config);
+}
+
+sub start_symcached {
+    my ($self, $config, %o) = @_;
+    my $file = defined $config ? $self->write_helper_config($config)
+                               : $self->path('symcached.json');
+    my %env = ($self->sanitizer_env(0), PATH => "$build:$ENV{PATH}",
+               %{ $o{env} // {} });
+    $self->{helper} = $self->spawn('symcached.log', \%env,
+        "$build/symcached", '-c', $file, @{ $o{args} // [] });
+    my $address = $o{address} // $self->helper_socket;
+    $self->wait_until('symcached accepts', sub {
+        if (!alive($self->{helper})) {
+            my $log = $self->read_file('symcached.log');
+            delete $self->{helper};
+            die "symcached ended: $log";
+        }
+        return connects($address);
+    });
+    return $self->{helper};
+}
+
+# Returns the wait status.
+sub stop_symcached {
+    my ($self, $signal) = @_;
+    my $pid = delete $self->{helper} or return;
+    return $self->stop_pid($pid, $signal // 'TERM');
+}
+
+sub helper_log { $_[0]->read_file('symcached.log') // '' }
+
+# --- nginx
+
+sub nginx_socket { $_[0]->path('n.sock') }
+
+# $server: what stands in server {}; %o: http, main, events (more text),
+# listen, workers, load (0 = without the module), module (path).
+# %%DIR%% becomes the temporary directory.
+sub nginx_config {
+    my ($self, $server, %o) = @_;
+    my $dir = $self->dir;
+    my $module = $o{module} // "$build/ngx_symcache_module.so";
+    my $load = ($o{load} // 1) ? "load_module $module;" : '';
+    my $user = $> == 0 && !$o{user} ? 'user root;' : '';
+    my $workers = $o{workers} // 1;
+    my $listen = $o{listen} // "listen unix:$dir/n.sock;";
+    my $main = $o{main} // '';
+    my $events = $o{events} // '';
+    my $http = $o{http} // '';
+    my $text = <<"CONF";
+$load
+$user
+$main
+daemon off;
+worker_processes $workers;
+pid $dir/nginx.pid;
+error_log $dir/error.log info;
+events {
+    worker_connections 2048;
+    $events
+}
+http {
+    log_format symcache '\$status \$body_bytes_sent "\$request"';
+    access_log $dir/access.log symcache;
+    client_body_temp_path $dir/ngx.body;
+    proxy_temp_path $dir/ngx.proxy;
+    fastcgi_temp_path $dir/ngx.fastcgi;
+    uwsgi_temp_path $dir/ngx.uwsgi;
+    scgi_temp_path $dir/ngx.scgi;
+    $http
+    server {
+        $listen
+        server_name localhost;
+        root $dir/html;
+        $server
+    }
+}
+CONF
+    $text =~ s/%%DIR%%/$dir/g;
+    return $self->write_file($o{conf} // 'nginx.conf', $text);
+}
+
+# nginx -t: (exit code, output)
+sub test_nginx {
+    my ($self, $server, %o) = @_;
+    my $file = $self->nginx_config($server, %o, conf => 'test.conf');
+    my %env = $self->sanitizer_env(1);
+    my $env = join ' ', map { "$_='$env{$_}'" } sort keys %env;
+    my $dir = $self->dir;
+    my $out = qx(env $env $nginx -t -p $dir -c $file 2>&1);
+    return ($? >> 8, $out);
+}
+
+sub start_nginx {
+    my ($self, $server, %o) = @_;
+    make_path($self->path('html'));
+    my $file = $self->nginx_config($server, %o);
+    $self->{nginx} = $self->spawn('nginx.out', { $self->sanitizer_env(1) },
+        $nginx, '-p', $self->dir, '-c', $file);
+    my $address = $o{address} // $self->nginx_socket;
+    $self->wait_until('nginx accepts', sub {
+        if (!alive($self->{nginx})) {
+            delete $self->{nginx};
+            die 'nginx ended: ', $self->read_file('nginx.out') // '',
+                $self->read_file('error.log') // '';
+        }
+        return connects($address);
+    });
+    return $self->{nginx};
+}
+
+sub stop_nginx {
+    my ($self, $signal) = @_;
+    my $pid = delete $self->{nginx} or return;
+    return $self->stop_pid($pid, $signal // 'QUIT');
+}
+
+# Pids of the workers that run now.
+sub workers {
+    my ($self) = @_;
+    my $pid = $self->{nginx};
+    open my $fh, '<', "/proc/$pid/task/$pid/children" or return;
+    return split ' ', <$fh> // '';
+}
+
+# HUP, and waits until new workers run; old ones may still finish requests.
+sub reload_nginx {
+    my ($self) = @_;
+    my %old = map { $_ => 1 } $self->workers;
+    kill 'HUP', $self->{nginx};
+    $self->wait_until('new workers', sub {
+        return grep { !$old{$_} } $self->workers;
+    });
+}
+
+sub error_log  { $_[0]->read_file('error.log') // '' }
+sub access_log { $_[0]->read_file('access.log') // '' }
+
+# --- raw HTTP
+
+# Request text; $uri is sent as it is.
+sub request_text {
+    my ($method, $uri, @headers) = @_;
+    my @h = grep { defined } @headers;
+    unshift @h, 'Host: localhost' unless grep { /^Host:/i } @h;
+    push @h, 'Connection: close' unless grep { /^Connection:/i } @h;
+    return join "\r\n", "$method $uri HTTP/1.1", @h, '', '';
+}
+
+# One request on a connection of its own.  Returns undef when no connection
+# was made, else { status, reason, headers => { lower-case => [values] },
+# head, body, raw }; status is 0 when no answer came.
+sub http {
+    my ($self, $address, $method, $uri, @headers) = @_;
+    my $s = $self->open_http($address, $method, $uri, @headers) or return;
+    return $self->read_response($s, $method);
+}
+
+# Sends only; the socket is for read_response().
+sub open_http {
+    my ($self, $address, $method, $uri, @headers) = @_;
+    my $s = connect_to($address) or return;
+    binmode $s;
+    local $SIG{PIPE} = 'IGNORE';
+    syswrite $s, request_text($method, $uri, @headers);
+    return $s;
+}
+
+# Reads one response: to the end of the connection, or of its Content-Length
+# or chunks.
+sub read_response {
+    my ($self, $s, $method, $seconds) = @_;
+    my ($raw, $end) = ('', time + ($seconds // $patience));
+    my $r;
+    while (1) {
+        $r = parse_response($raw, $method // 'GET');
+        last if $r->{complete};
+        my $bits = '';
+        vec($bits, fileno $s, 1) = 1;
+        my $left = $end - time;
+        die "timed out reading a response, got: $raw\n" if $left <= 0;
+        next unless select $bits, undef, undef, $left;
+        my $n = sysread $s, $raw, 1 << 20, length $raw;
+        last unless $n;
+    }
+    return parse_response($raw, $method // 'GET');
+}
+
+sub parse_response {
+    my ($raw, $method) = @_;
+    my %r = (raw => $raw, status => 0, headers => {}, body => '');
+    my ($head, $body) = $raw =~ /^(.*?)\r\n\r\n(.*)$/s or return \%r;
+    my ($line, @lines) = split /\r\n/, $head;
+    my (undef, $status, $reason) = split / /, $line, 3;
+    for (@lines) {
+        my ($n, $v) = split /:\s*/, $_, 2;
+        push @{ $r{headers}{lc $n} }, $v;
+    }
+    @r{qw(head status reason body)} = ($head, $status, $reason, $body);
+    my $len = $r{headers}{'content-length'};
+    if ($method eq 'HEAD' || $status == 304 || $status == 204) {
+        $r{complete} = 1;
+    } elsif ($len) {
+        $r{complete} = length $body >= $len->[0];
+    } elsif (lc(($r{headers}{'transfer-encoding'} // [''])->[0])
+             eq 'chunked') {
+        my ($out, $rest, $done) = ('', $body, 0);
+        while ($rest =~ s/^([0-9a-fA-F]+)\r\n//) {
+            my $n = hex $1;
+            if ($n == 0) { $done = $rest =~ /^\r\n/; last }
+            last if length $rest < $n + 2;
+            $out .= substr $rest, 0, $n;
+            substr $rest, 0, $n + 2, '';
+        }
+        $r{body} = $out;
+        $r{complete} = $done;
+    }
+    return \%r;
+}
+
+# The first value of a header, or undef.
+sub header {
+    my ($r, $name) = @_;
+    my $v = $r->{headers}{lc $name} or return;
+    return $v->[0];
+}
+
+# To nginx and to the helper.
+sub get  { my $s = shift; $s->http($s->nginx_socket, 'GET', @_) }
+sub head { my $s = shift; $s->http($s->nginx_socket, 'HEAD', @_) }
+sub helper { my $s = shift; $s->http($s->helper_socket, @_) }
+
+sub helper_json {
+    my ($self, $uri) = @_;
+    my $r = $self->helper('GET', $uri);
+    return JSON::PP::decode_json($r->{body});
+}
+
+# The value of one Prometheus sample of the helper, or undef.
+sub metric {
+    my ($self, $name) = @_;
+    my $r = $self->helper('GET', '/metrics') or return;
+    return $r->{body} =~ /^\Q$name\E (\S+)$/m ? $1 : undef;
+}
+
+# --- the fixtures
+
+# The PDBs of t/data/pdb as symbol servers name them: name => key.
+our %key = (
+    'crash.pdb' => '3249D99D0C4049318610F4E4FB0B69361',
+    'basic32.pdb' => '34060D222DBB44E5AA72243CE8326C2F2',
+);
+
+# Makes a symbol store below $dir: crash.pdb plain, basic32.pdb as cabinet.
+sub symbol_store {
+    my ($self, $dir) = @_;
+    require File::Copy;
+    for my $f (['crash.pdb', 'crash.pdb'], ['basic32.pdb', 'basic32.pd_']) {
+        my ($name, $file) = @$f;
+        my $to = $self->path("$dir/$name/$key{$name}");
+        make_path($to);
+        File::Copy::copy($self->data("pdb/$file"), "$to/$file")
+            or die "$to/$file: $!";
+    }
+    return $self->path($dir);
+}
+
+sub sha256 { Digest::SHA::sha256_hex($_[1]) }
+
+# --- end
+
+# Text in a log that is expected in this test and is not to fail it.
+sub allow_log { push @{ $_[0]{allow} }, $_[1] }
+
+sub left_children {
+    open my $fh, '<', "/proc/$$/task/$$/children" or return;
+    return split ' ', <$fh> // '';
+}
+
+sub check_logs {
+    my ($self) = @_;
+    my $re = qr/\[(?:alert|emerg)\]|exited on signal|open socket #|Sanitizer|runtime error:|\bpanic\b/;
+    for my $log (qw(error.log nginx.out symcached.log)) {
+        for my $line (split /\n/, $self->read_file($log) // '') {
+            next unless $line =~ $re;
+            next if grep { $line =~ $_ } @{ $self->{allow} };
+            $self->problem("$log: $line");
+        }
+    }
+    for my $f (glob $self->path('sanitizer*')) {
+        $self->problem("$f: " . substr $self->read_file($f), 0, 4000);
+    }
+}
+
+# What must be gone when a store's helper has stopped.
+sub check_left_files {
+    my ($self) = @_;
+    File::Find::find({ no_chdir => 1, wanted => sub {
+        return unless m{/\.tmp/.} || m{\.part$};
+        $self->problem("left behind: $File::Find::name");
+    } }, $self->dir);
+    for my $s ($self->nginx_socket, $self->helper_socket) {
+        $self->problem("left socket: $s") if -S $s;
+    }
+}
+
+sub finish {
+    my ($self) = @_;
+    if ($self->{nginx}) {
+        my $st = $self->stop_nginx;
+        $self->problem("nginx: wait status $st") if $st;
+    }
+    if ($self->{helper}) {
+        my $st = $self->stop_symcached;
+        $self->problem("symcached: wait status $st") if $st;
+    }
+    $self->check_logs;
+    $self->check_left_files;
+    my $ok = Test::More::ok(!@{ $self->{problems} // [] }, 'clean teardown');
+    Test::More::diag($_) for @{ $self->{problems} // [] };
+    remove_tree($self->dir) unless $ENV{SYMCACHE_KEEP};
+    $self->{finished} = 1;
+    return $ok;
+}
+
+sub DESTROY {
+    my ($self) = @_;
+    return unless $self->{owner} == $$;
+    local ($?, $!, $@);
+    for my $pid (grep { $_ } @$self{qw(nginx helper)}) {
+        kill 'TERM', $pid;
+        sleep 0.2 if alive($pid);
+        kill 'KILL', $pid if alive($pid);
+        waitpid $pid, 0;
+    }
+    return if $self->{finished};
+    if ($ENV{SYMCACHE_KEEP}) {
+        print STDERR '# kept: ', $self->dir, "\n";
+    } else {
+        remove_tree($self->dir);
+    }
+}
+
+1;
