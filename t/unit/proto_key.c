@@ -1,0 +1,195 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * src/proto/symcache_key: the request grammar of the contract, section 2, and
+ * the traps that the published sample server fell into.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+#include "proto/symcache_key.h"
+
+#define N(a) (sizeof(a) / sizeof((a)[0]))
+#define GUID "3249D99D0C4049318610F4E4FB0B6936"
+#define HYPHENS "3249d99d-0c40-4931-8610-f4e4fb0b6936"
+
+static void requests(void **state)
+{
+    static const struct {
+        const char *path;
+        symcache_status_e rc;
+        const char *name;
+        const char *id;
+    } rows[] = {
+        /* forms of the GUID, any case, with and without age */
+        {"/v3.1.0/crash.pdb/" GUID, SYMCACHE_OK, "crash.pdb", GUID "1"},
+        {"v3.1.0/crash.pdb/" GUID "/1", SYMCACHE_OK, "crash.pdb", GUID "1"},
+        {"/V3.1.0/Crash.PDB/" HYPHENS "/10", SYMCACHE_OK, "crash.pdb",
+         GUID "A"},
+        {"/v3.1.0/crash.pdb/{" HYPHENS "}/16", SYMCACHE_OK, "crash.pdb",
+         GUID "10"},
+        {"/v3.1.0/crash.pdb/(" HYPHENS ")/4294967295", SYMCACHE_OK,
+         "crash.pdb", GUID "FFFFFFFF"},
+        {"/v3.1.0/crash.pdb/" GUID "/0", SYMCACHE_OK, "crash.pdb", GUID "0"},
+        {"/v3.1.0/crash.pdb/" GUID "/", SYMCACHE_OK, "crash.pdb", GUID "1"},
+        {"/v3.1.0/a b+c#%~(1).pdb/" GUID "/9", SYMCACHE_OK,
+         "a b+c#%~(1).pdb", GUID "9"},
+        {"/v3.1.0/\xc3\x84.PDB/" GUID "/15", SYMCACHE_OK, "\xc3\x84.pdb",
+         GUID "F"},
+        {"/v3.1.0/.a.pdb/" GUID, SYMCACHE_OK, ".a.pdb", GUID "1"},
+        /* version */
+        {"/3.1.0/crash.pdb/" GUID, SYMCACHE_BAD_VERSION, 0, 0},
+        {"/v3.1/crash.pdb/" GUID, SYMCACHE_BAD_VERSION, 0, 0},
+        {"/v3.1.65536/crash.pdb/" GUID, SYMCACHE_BAD_VERSION, 0, 0},
+        {"/v-3.1.0/crash.pdb/" GUID, SYMCACHE_BAD_VERSION, 0, 0},
+        {"/v/crash.pdb/" GUID, SYMCACHE_BAD_VERSION, 0, 0},
+        /* number of segments */
+        {"", SYMCACHE_BAD_PATH, 0, 0},
+        {"/", SYMCACHE_BAD_PATH, 0, 0},
+        {"/v3.1.0", SYMCACHE_BAD_PATH, 0, 0},
+        {"/v3.1.0/crash.pdb", SYMCACHE_BAD_PATH, 0, 0},
+        {"/v3.1.0/crash.pdb/" GUID "/1/1", SYMCACHE_BAD_PATH, 0, 0},
+        {"/v3.1.0/a/b.pdb/" GUID "/1", SYMCACHE_BAD_PATH, 0, 0},
+        /* name: what Windows or a path would make of it */
+        {"/v3.1.0//" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/./" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/../" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/..\\x.pdb/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/c:x.pdb/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/x*.pdb/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/x?.pdb/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/x\".pdb/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/x<.pdb/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/x>.pdb/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/x|.pdb/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/x\n.pdb/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/x\x7f.pdb/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/x\xc2\x85.pdb/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/x\xff.pdb/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/x\xc0\xaf.pdb/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/x\xed\xa0\x80/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/x\xf4\x90\x80\x80/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/x\xe2\x82/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        /* names that the store keeps for itself */
+        {"/v3.1.0/.TMP/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/.transcoders/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        /* id */
+        {"/v3.1.0/crash.pdb/" GUID "1", SYMCACHE_BAD_ID, 0, 0},
+        {"/v3.1.0/crash.pdb/3249D99D", SYMCACHE_BAD_ID, 0, 0},
+        {"/v3.1.0/crash.pdb/{" HYPHENS ")", SYMCACHE_BAD_ID, 0, 0},
+        {"/v3.1.0/crash.pdb/{" GUID "}", SYMCACHE_BAD_ID, 0, 0},
+        {"/v3.1.0/crash.pdb/3249d99d-0c40-4931-8610f-4e4fb0b6936",
+         SYMCACHE_BAD_ID, 0, 0},
+        {"/v3.1.0/crash.pdb/G249D99D0C4049318610F4E4FB0B6936",
+         SYMCACHE_BAD_ID, 0, 0},
+        /* age: decimal, 32 bits */
+        {"/v3.1.0/crash.pdb/" GUID "/4294967296", SYMCACHE_BAD_AGE, 0, 0},
+        {"/v3.1.0/crash.pdb/" GUID "/-1", SYMCACHE_BAD_AGE, 0, 0},
+        {"/v3.1.0/crash.pdb/" GUID "/A", SYMCACHE_BAD_AGE, 0, 0},
+        {"/v3.1.0/crash.pdb/" GUID "/0x1", SYMCACHE_BAD_AGE, 0, 0},
+        {"/v3.1.0/crash.pdb/" GUID "//", SYMCACHE_BAD_AGE, 0, 0},
+        {"/v3.1.0/crash.pdb/" GUID "/18446744073709551617",
+         SYMCACHE_BAD_AGE, 0, 0},
+    };
+
+    for (size_t i = 0; i < N(rows); i++) {
+        symcache_request_t req;
+        char id[SYMCACHE_ID_TEXT_MAX + 1];
+        symcache_status_e rc = symcache_request_parse(
+            rows[i].path, strlen(rows[i].path), &req);
+
+        if (rc != rows[i].rc) {
+            print_message("# %s: %s\n", rows[i].path,
+                          symcache_status_text(rc));
+        }
+        assert_int_equal(rc, rows[i].rc);
+        if (rc != SYMCACHE_OK) {
+            continue;
+        }
+        assert_int_equal(req.version.major, 3);
+        assert_string_equal(req.key.name, rows[i].name);
+        assert_int_equal(req.key.name_len, strlen(rows[i].name));
+        assert_int_equal(symcache_id_print(id, &req.key),
+                         strlen(rows[i].id));
+        assert_string_equal(id, rows[i].id);
+    }
+}
+
+static void name_length(void **state)
+{
+    char name[300];
+    symcache_key_t key;
+
+    memset(name, 'n', sizeof(name));
+    assert_int_equal(symcache_name_parse(name, 0, &key), SYMCACHE_BAD_NAME);
+    assert_int_equal(symcache_name_parse(name, 1, &key), SYMCACHE_OK);
+    assert_int_equal(symcache_name_parse(name, 255, &key), SYMCACHE_OK);
+    assert_int_equal(key.name_len, 255);
+    assert_int_equal(symcache_name_parse(name, 256, &key),
+                     SYMCACHE_BAD_NAME);
+    name[3] = '\0';
+    assert_int_equal(symcache_name_parse(name, 10, &key), SYMCACHE_BAD_NAME);
+}
+
+/* Age in decimal where hex is meant is the field's recurring bug. */
+static void ids(void **state)
+{
+    static const struct {
+        const char *text;
+        symcache_status_e rc;
+        uint32_t age;
+    } rows[] = {
+        {GUID "1", SYMCACHE_OK, 1},
+        {GUID "9", SYMCACHE_OK, 9},
+        {GUID "A", SYMCACHE_OK, 10},
+        {GUID "a", SYMCACHE_OK, 10},
+        {GUID "F", SYMCACHE_OK, 15},
+        {GUID "10", SYMCACHE_OK, 16},
+        {GUID "FF", SYMCACHE_OK, 255},
+        {GUID "ffffffff", SYMCACHE_OK, 4294967295u},
+        {GUID "0", SYMCACHE_OK, 0},
+        {GUID, SYMCACHE_BAD_ID, 0},
+        {GUID "01", SYMCACHE_BAD_AGE, 0},
+        {GUID "100000000", SYMCACHE_BAD_ID, 0},
+        {GUID "G", SYMCACHE_BAD_AGE, 0},
+        {"G249D99D0C4049318610F4E4FB0B69361", SYMCACHE_BAD_ID, 0},
+    };
+
+    for (size_t i = 0; i < N(rows); i++) {
+        symcache_key_t key;
+        symcache_status_e rc =
+            symcache_id_parse(rows[i].text, strlen(rows[i].text), &key);
+
+        assert_int_equal(rc, rows[i].rc);
+        if (rc == SYMCACHE_OK) {
+            assert_int_equal(key.age, rows[i].age);
+            assert_int_equal(key.guid[0], 0x32);
+            assert_int_equal(key.guid[15], 0x36);
+        }
+    }
+}
+
+static void every_status_has_a_text(void **state)
+{
+    for (int s = SYMCACHE_OK; s <= SYMCACHE_BAD_AGE; s++) {
+        assert_string_not_equal(symcache_status_text((symcache_status_e)s),
+                                "unknown");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(requests),
+        cmocka_unit_test(name_length),
+        cmocka_unit_test(ids),
+        cmocka_unit_test(every_status_has_a_text),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
