@@ -1,0 +1,296 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Layers, from the coarsest: rlimits bound what a bug can use up, Landlock
+ * takes the file system and the network away even if the system call filter
+ * had a hole, and seccomp leaves the calls that computing on open descriptors
+ * needs.  A call outside the list fails with EPERM instead of killing: a
+ * library that probes for an optional feature goes on without it, the reason
+ * still reaches stderr, and nothing more is granted than by a kill.
+ */
+#include "sandbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANDBOX_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define SANDBOX_ASAN 1
+#endif
+
+#ifdef SANDBOX_ASAN
+#include <sanitizer/lsan_interface.h>
+#endif
+
+/* The kernel's interface, here because headers of Debian 12 end at ABI 2. */
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#define SYS_landlock_restrict_self 446
+#endif
+
+#define LANDLOCK_ASK_ABI (1u << 0)
+#define LANDLOCK_FS_ABI1 ((1ull << 13) - 1)
+#define LANDLOCK_FS_REFER (1ull << 13)     /* ABI 2 */
+#define LANDLOCK_FS_TRUNCATE (1ull << 14)  /* ABI 3 */
+#define LANDLOCK_NET_TCP 3ull              /* ABI 4: bind, connect */
+#define LANDLOCK_FS_IOCTL_DEV (1ull << 15) /* ABI 5 */
+#define LANDLOCK_SCOPE_ALL 3ull            /* ABI 6: sockets, signals */
+
+struct landlock_attr {
+    uint64_t fs;
+    uint64_t net;
+    uint64_t scoped;
+};
+
+static int sandbox_error(char *error, size_t size, const char *what, int num)
+{
+    snprintf(error, size, "%s: %s", what, strerror(num));
+    return -1;
+}
+
+static int sandbox_limit(int resource, rlim_t soft, rlim_t hard)
+{
+    struct rlimit limit = {soft, hard}, now;
+
+    /* an unprivileged process cannot raise its hard limit */
+    if (getrlimit(resource, &now) == 0 && now.rlim_max != RLIM_INFINITY) {
+        if (limit.rlim_max > now.rlim_max) {
+            limit.rlim_max = now.rlim_max;
+        }
+        if (limit.rlim_cur > limit.rlim_max) {
+            limit.rlim_cur = limit.rlim_max;
+        }
+    }
+
+    return setrlimit(resource, &limit);
+}
+
+static int sandbox_rlimits(const struct sandbox_limits *limits)
+{
+#ifndef SANDBOX_ASAN /* whose shadow is terabytes of address space */
+    if (limits->memory != 0 &&
+        sandbox_limit(RLIMIT_AS, limits->memory, limits->memory) != 0) {
+        return -1;
+    }
+#endif
+
+    if (limits->file_size != 0) {
+        if (sandbox_limit(RLIMIT_FSIZE, limits->file_size,
+                          limits->file_size) != 0) {
+            return -1;
+        }
+        /* write() then fails with EFBIG, which can be reported */
+        signal(SIGXFSZ, SIG_IGN);
+    }
+
+    if (limits->cpu_seconds != 0 &&
+        sandbox_limit(RLIMIT_CPU, limits->cpu_seconds,
+                      (rlim_t)limits->cpu_seconds + 1) != 0) {
+        return -1;
+    }
+
+    if (sandbox_limit(RLIMIT_CORE, 0, 0) != 0 ||
+        sandbox_limit(RLIMIT_NPROC, 0, 0) != 0 ||
+        sandbox_limit(RLIMIT_NOFILE, 0, 0) != 0) {
+        return -1;
+    }
+
+    return 0;
+}
+
+/* Handles every right that this kernel knows, and has no rule that grants. */
+static int sandbox_landlock(void)
+{
+    struct landlock_attr attr = {LANDLOCK_FS_ABI1, 0, 0};
+    size_t size = sizeof(attr.fs);
+    long abi;
+    int fd, rc, saved;
+
+    abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_ASK_ABI);
+    if (abi < 1) {
+        return 0;
+    }
+
+    if (abi >= 2) {
+        attr.fs |= LANDLOCK_FS_REFER;
+    }
+    if (abi >= 3) {
+        attr.fs |= LANDLOCK_FS_TRUNCATE;
+    }
+    if (abi >= 4) {
+        attr.net = LANDLOCK_NET_TCP;
+        size += sizeof(attr.net);
+    }
+    if (abi >= 5) {
+        attr.fs |= LANDLOCK_FS_IOCTL_DEV;
+    }
+    if (abi >= 6) {
+        attr.scoped = LANDLOCK_SCOPE_ALL;
+        size += sizeof(attr.scoped);
+    }
+
+    fd = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
+    if (fd < 0) {
+        return -1;
+    }
+
+    rc = (int)syscall(SYS_landlock_restrict_self, fd, 0);
+    saved = errno;
+    close(fd);
+    errno = saved;
+
+    return rc;
+}
+
+static const int sandbox_calls[] = {
+    /* the descriptors that are open */
+    SCMP_SYS(read),
+    SCMP_SYS(readv),
+    SCMP_SYS(pread64),
+    SCMP_SYS(write),
+    SCMP_SYS(writev),
+    SCMP_SYS(pwrite64),
+    SCMP_SYS(lseek),
+    SCMP_SYS(fstat),
+    SCMP_SYS(ftruncate),
+    SCMP_SYS(fallocate),
+    SCMP_SYS(fadvise64),
+    SCMP_SYS(copy_file_range),
+    SCMP_SYS(sendfile),
+    SCMP_SYS(fsync),
+    SCMP_SYS(fdatasync),
+    SCMP_SYS(close),
+    /* memory, without a way to make new code */
+    SCMP_SYS(munmap),
+    SCMP_SYS(mremap),
+    SCMP_SYS(brk),
+    SCMP_SYS(madvise),
+    /* clocks, signals to itself, the end */
+    SCMP_SYS(clock_gettime),
+    SCMP_SYS(clock_getres),
+    SCMP_SYS(gettimeofday),
+    SCMP_SYS(time),
+    SCMP_SYS(getrusage),
+    SCMP_SYS(sysinfo),
+    SCMP_SYS(getrandom),
+    SCMP_SYS(futex),
+    SCMP_SYS(sched_yield),
+    SCMP_SYS(getpid),
+    SCMP_SYS(gettid),
+    SCMP_SYS(rt_sigaction),
+    SCMP_SYS(rt_sigprocmask),
+    SCMP_SYS(rt_sigreturn),
+    SCMP_SYS(sigaltstack),
+    SCMP_SYS(restart_syscall),
+    SCMP_SYS(exit),
+    SCMP_SYS(exit_group),
+#ifdef SANDBOX_ASAN /* so that a report is whole */
+    SCMP_SYS(getppid),
+    SCMP_SYS(getuid),
+    SCMP_SYS(uname),
+    SCMP_SYS(sched_getaffinity),
+    SCMP_SYS(readlink),
+#endif
+};
+
+static int sandbox_allow(scmp_filter_ctx filter)
+{
+    size_t i;
+    int rc;
+
+    for (i = 0; i < sizeof(sandbox_calls) / sizeof(sandbox_calls[0]); i++) {
+        rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, sandbox_calls[i], 0);
+        if (rc != 0) {
+            return rc;
+        }
+    }
+
+    rc = seccomp_rule_add(
+        filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2,
+        SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0),
+        SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS, MAP_ANONYMOUS));
+    if (rc != 0) {
+        return rc;
+    }
+
+    rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
+                          SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+    if (rc != 0) {
+        return rc;
+    }
+
+    /* fstat() of glibc 2.33 to 2.38; the filter cannot see that the path is
+     * empty, so sizes and times of other files stay visible there */
+    rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(newfstatat), 1,
+                          SCMP_A3(SCMP_CMP_EQ, AT_EMPTY_PATH));
+    if (rc != 0) {
+        return rc;
+    }
+
+    /* abort() */
+    return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+                            SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+}
+
+static int sandbox_seccomp(void)
+{
+    scmp_filter_ctx filter;
+    int rc;
+
+    filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+    if (filter == NULL) {
+        return ENOMEM;
+    }
+
+    rc = sandbox_allow(filter);
+    if (rc == 0) {
+        rc = seccomp_load(filter);
+    }
+
+    seccomp_release(filter);
+    return -rc;
+}
+
+int sandbox_enter(const struct sandbox_limits *limits, char *error,
+                  size_t size)
+{
+    int rc;
+
+#ifdef SANDBOX_ASAN
+    /* the check at exit starts a thread and reads /proc */
+    __lsan_do_leak_check();
+#endif
+
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
+        return sandbox_error(error, size, "sandbox: no_new_privs", errno);
+    }
+
+    if (sandbox_landlock() != 0) {
+        return sandbox_error(error, size, "sandbox: landlock", errno);
+    }
+
+    /* behind Landlock, whose ruleset is a descriptor */
+    if (sandbox_rlimits(limits) != 0) {
+        return sandbox_error(error, size, "sandbox: setrlimit", errno);
+    }
+
+    rc = sandbox_seccomp();
+    if (rc != 0) {
+        return sandbox_error(error, size, "sandbox: seccomp", rc);
+    }
+
+    return 0;
+}

@@ -1,0 +1,330 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What a sandboxed process can do, and what it cannot any more.  Each probe
+ * runs in a forked child; the child's exit code is the probe's result.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "sandbox/sandbox.h"
+
+#define MIB (1024 * 1024)
+
+static FILE *input; /* "sandbox" and a newline */
+static FILE *output;
+
+static int group_setup(void **state)
+{
+    (void)state;
+
+    input = tmpfile();
+    output = tmpfile();
+    if (input == NULL || output == NULL) {
+        return -1;
+    }
+
+    return fputs("sandbox\n", input) < 0 || fflush(input) != 0 ? -1 : 0;
+}
+
+static int group_teardown(void **state)
+{
+    (void)state;
+    fclose(input);
+    fclose(output);
+    return 0;
+}
+
+/* Returns the wait status of a child that runs probe inside the sandbox. */
+static int run(const struct sandbox_limits *limits, int (*probe)(void))
+{
+    char error[256];
+    int status;
+    pid_t pid;
+
+    fflush(NULL);
+    pid = fork();
+    assert_true(pid >= 0);
+
+    if (pid == 0) {
+        if (sandbox_enter(limits, error, sizeof(error)) != 0) {
+            fprintf(stderr, "# %s\n", error);
+            _exit(99);
+        }
+        _exit(probe());
+    }
+
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static int refused(long rc)
+{
+    return rc == -1 && (errno == EPERM || errno == EACCES);
+}
+
+static void assert_ok(int (*probe)(void))
+{
+    struct sandbox_limits limits = {256 * MIB, 1 * MIB, 20};
+    int status = run(&limits, probe);
+
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static int probe_open(void)
+{
+    if (!refused(open("/etc/passwd", O_RDONLY | O_CLOEXEC))) {
+        return 1;
+    }
+    if (!refused(open("/dev/null", O_RDWR | O_CLOEXEC))) {
+        return 2;
+    }
+    if (!refused(syscall(SYS_open, "/etc/passwd", O_RDONLY))) {
+        return 3;
+    }
+    return 0;
+}
+
+static int probe_socket(void)
+{
+    int fds[2];
+
+    if (!refused(socket(AF_INET, SOCK_STREAM, 0))) {
+        return 1;
+    }
+    if (!refused(socket(AF_UNIX, SOCK_DGRAM, 0))) {
+        return 2;
+    }
+    if (!refused(socketpair(AF_UNIX, SOCK_STREAM, 0, fds))) {
+        return 3;
+    }
+    return 0;
+}
+
+static int probe_process(void)
+{
+    char *argv[] = {(char *)"true", NULL};
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        _exit(0);
+    }
+    if (!refused(pid)) {
+        return 1;
+    }
+    if (!refused(execv("/bin/true", argv))) {
+        return 2;
+    }
+    if (!refused(kill(getppid(), 0))) {
+        return 3;
+    }
+    return 0;
+}
+
+static int probe_names(void)
+{
+    if (!refused(unlink("/nonexistent"))) {
+        return 1;
+    }
+    if (!refused(mkdir("/tmp/nonexistent/x", 0700))) {
+        return 2;
+    }
+    if (!refused(rename("/nonexistent/a", "/nonexistent/b"))) {
+        return 3;
+    }
+    return 0;
+}
+
+static int probe_code(void)
+{
+    void *p;
+
+    p = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+             MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p != MAP_FAILED) {
+        return 1;
+    }
+    p = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fileno(input), 0);
+    if (p != MAP_FAILED) {
+        return 2;
+    }
+    p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+             -1, 0);
+    if (p == MAP_FAILED) {
+        return 3;
+    }
+    return refused(mprotect(p, 4096, PROT_READ | PROT_EXEC)) ? 0 : 4;
+}
+
+/* What a parser lives on. */
+static int probe_work(void)
+{
+    struct timespec now;
+    struct stat st;
+    char buf[16];
+    char *p;
+
+    if (pread(fileno(input), buf, sizeof(buf), 0) != 8 ||
+        memcmp(buf, "sandbox\n", 8) != 0) {
+        return 1;
+    }
+    if (fstat(fileno(input), &st) != 0 || st.st_size != 8) {
+        return 2;
+    }
+    p = malloc(64 * MIB);
+    if (p == NULL) {
+        return 3;
+    }
+    memset(p, 1, 64 * MIB);
+    p = realloc(p, 96 * MIB);
+    if (p == NULL) {
+        return 4;
+    }
+    free(p);
+    if (pwrite(fileno(output), buf, 8, 0) != 8 ||
+        ftruncate(fileno(output), 4) != 0 || fsync(fileno(output)) != 0) {
+        return 5;
+    }
+    return clock_gettime(CLOCK_MONOTONIC, &now) == 0 ? 0 : 6;
+}
+
+static int probe_file_size(void)
+{
+    if (pwrite(fileno(output), "x", 1, MIB - 1) != 1) {
+        return 1;
+    }
+    if (pwrite(fileno(output), "x", 1, MIB) != -1 || errno != EFBIG) {
+        return 2;
+    }
+    return 0;
+}
+
+static int probe_memory(void)
+{
+    return malloc(512ul * MIB) == NULL ? 0 : 1;
+}
+
+static int probe_spin(void)
+{
+    volatile unsigned n = 0;
+
+    while (n != 1) {
+        n += 2;
+    }
+    return 0;
+}
+
+static int probe_abort(void)
+{
+    abort();
+}
+
+static void test_no_file_can_be_opened(void **state)
+{
+    (void)state;
+    assert_ok(probe_open);
+}
+
+static void test_no_socket_can_be_made(void **state)
+{
+    (void)state;
+    assert_ok(probe_socket);
+}
+
+static void test_no_process_can_be_started(void **state)
+{
+    (void)state;
+    assert_ok(probe_process);
+}
+
+static void test_no_name_can_be_changed(void **state)
+{
+    (void)state;
+    assert_ok(probe_names);
+}
+
+static void test_no_code_can_be_made(void **state)
+{
+    (void)state;
+    assert_ok(probe_code);
+}
+
+static void test_open_descriptors_and_memory_work(void **state)
+{
+    (void)state;
+    assert_ok(probe_work);
+}
+
+static void test_file_size_limit_is_an_error(void **state)
+{
+    (void)state;
+    assert_ok(probe_file_size);
+}
+
+static void test_memory_limit_is_an_error(void **state)
+{
+    (void)state;
+    if (getenv("SYMCACHE_SAN") != NULL && *getenv("SYMCACHE_SAN") != '\0') {
+        print_message("# skipped: AddressSanitizer needs the address space\n");
+        return;
+    }
+    assert_ok(probe_memory);
+}
+
+static void test_cpu_limit_ends_the_process(void **state)
+{
+    struct sandbox_limits limits = {0, 0, 1};
+    int status;
+
+    (void)state;
+    status = run(&limits, probe_spin);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGXCPU);
+}
+
+static void test_abort_is_an_abort(void **state)
+{
+    struct sandbox_limits limits = {0, 0, 0};
+    int status;
+
+    (void)state;
+    status = run(&limits, probe_abort);
+    assert_true(WIFSIGNALED(status));
+    assert_int_equal(WTERMSIG(status), SIGABRT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_file_can_be_opened),
+        cmocka_unit_test(test_no_socket_can_be_made),
+        cmocka_unit_test(test_no_process_can_be_started),
+        cmocka_unit_test(test_no_name_can_be_changed),
+        cmocka_unit_test(test_no_code_can_be_made),
+        cmocka_unit_test(test_open_descriptors_and_memory_work),
+        cmocka_unit_test(test_file_size_limit_is_an_error),
+        cmocka_unit_test(test_memory_limit_is_an_error),
+        cmocka_unit_test(test_cpu_limit_ends_the_process),
+        cmocka_unit_test(test_abort_is_an_abort),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}
