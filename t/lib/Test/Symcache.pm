@@ -449,6 +449,58 @@ sub symbol_store {
     return $self->path($dir);
 }
 
+# A configuration with one HTTP source and the built-in converter, whose runs
+# are counted in the file "runs" and wait for the file "gate" if $o{gated}.
+sub default_config {
+    my ($self, $url, %o) = @_;
+    my @command = ("$build/pdb2symcache", '-pdb', '{pdb}');
+    my $gate = $self->path('gate');
+    $self->write_file('gate', '') unless $o{gated};
+    unshift @command, "$top/t/bin/gated", $gate, $self->path('runs');
+    return {
+        stores => { default => {
+            root => $self->path('store'),
+            transcoders => [{ version => '9.0.0', command => \@command }],
+            sources => ['upstream'],
+        } },
+        sources => { upstream => { type => 'http', url => $url,
+            layout => 'symstore', internal => JSON::PP::true() } },
+        limits => $o{limits} // {},
+        cache => $o{cache} // {},
+    };
+}
+
+# How many times the transcoder of default_config() was started.
+sub runs { scalar(() = ($_[0]->read_file('runs') // '') =~ /\n/g) }
+
+# The location that goes with it.  Requests of version 9.0.0 under /poll/
+# retry, under /hold/ they are held.
+sub default_locations {
+    my ($self, $more) = @_;
+    $more //= '';
+    return join '', map { "location /$_->[0]/ {
+            symcache %%DIR%%/store;
+            symcache_pass unix:%%DIR%%/h.sock;
+            symcache_async_after $_->[1];
+            $more
+        }
+        " } ['poll', '3.1.0'], ['hold', '65535.65535.65535'];
+}
+
+# A port of 127.0.0.1 that was free a moment ago.
+sub free_port {
+    my $s = IO::Socket::INET->new(LocalAddr => '127.0.0.1', Proto => 'tcp',
+                                  Listen => 1) or die "listen: $!";
+    return $s->sockport;
+}
+
+# The path of a fixture's SymCache behind the location.
+sub request_path {
+    my ($self, $name, $version) = @_;
+    my ($guid, $age) = $key{$name} =~ /^(.{32})(.*)$/;
+    return sprintf 'v%s/%s/%s/%u', $version // '9.0.0', $name, $guid, hex $age;
+}
+
 sub sha256 { Digest::SHA::sha256_hex($_[1]) }
 
 # --- end

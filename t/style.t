@@ -1,0 +1,149 @@
+#!/usr/bin/perl
+
+# Rules that a reader should be able to rely on: who may include whom, which
+# functions are never called, how long lines, functions and files get, and
+# that the README knows every directive, configuration key and metric.
+
+use strict;
+use warnings;
+
+use Cwd qw(abs_path);
+use File::Basename qw(dirname);
+use Test::More;
+
+my $top = abs_path(dirname(__FILE__) . '/..');
+chdir $top or die "$top: $!";
+
+sub slurp {
+    my ($file) = @_;
+    open my $fh, '<', $file or die "$file: $!";
+    local $/;
+    return scalar <$fh>;
+}
+
+# C text without comments and strings, line numbers kept
+sub code {
+    my ($text) = @_;
+    $text =~ s{(/\*.*?\*/)|("(?:\\.|[^"\\\n])*")|('(?:\\.|[^'\\\n])+')}{
+        my $s = $1 // ''; my $n = () = $s =~ /\n/g;
+        defined $1 ? "\n" x $n : '""'
+    }gsex;
+    return $text;
+}
+
+my @c = grep { -f } glob('*.[ch] src/*/*.[ch] t/unit/*.[ch] fuzz/*.[ch]');
+my %text = map { $_ => slurp($_) } @c;
+
+# --- dependencies point one way
+
+my %may = (    # folder => folders of src that it may include from
+    proto => [],
+    pdb => [qw(proto)],
+    symcache => [qw(proto)],
+    sandbox => [],
+    module => [qw(proto)],
+    symcached => [qw(proto pdb sandbox)],
+    pdb2symcache => [qw(proto pdb symcache sandbox)],
+    symcachectl => [qw(proto pdb symcache sandbox)],
+);
+my @wrong;
+for my $file (grep { m{^src/} } @c) {
+    my ($folder) = $file =~ m{^src/([^/]+)/};
+    for my $inc ($text{$file} =~ /^\s*#\s*include\s+"([^"]+)"/mg) {
+        my ($to) = $inc =~ m{^([^/]+)/} or next;
+        push @wrong, "$file includes $inc"
+            unless $to eq $folder || grep { $_ eq $to } @{ $may{$folder} };
+    }
+    push @wrong, "$file includes nginx"
+        if $folder ne 'module' && $text{$file} =~ /#\s*include\s+<ngx_/;
+}
+is_deeply \@wrong, [], 'dependencies point one way';
+
+@wrong = ();
+for my $file (grep { m{^src/proto/} } @c) {
+    push @wrong, "$file includes <$_>"
+        for grep { !/^(?:stdint|stddef|string)\.h$/ }
+            $text{$file} =~ /#\s*include\s+<([^>]+)>/g;
+}
+is_deeply \@wrong, [], 'src/proto needs no library';
+
+# --- functions that are never called
+
+@wrong = ();
+for my $file (@c) {
+    my $n = 0;
+    my $alloc = $file =~ m{^src/(?:module|proto)/|^ngx_}
+        ? '|malloc|calloc|realloc|free|strdup' : '';
+    for my $line (split /\n/, code($text{$file})) {
+        $n++;
+        push @wrong, "$file:$n: $1" if $line =~
+            /(?<![\w.>])(sprintf|vsprintf|strcpy|strcat|strtok|atoi|atol|gets|alloca$alloc)\s*\(/;
+        push @wrong, "$file:$n: // comment" if $line =~ m{(?<!:)//};
+    }
+}
+is_deeply \@wrong, [], 'no banned function, no // comment';
+
+# --- sizes
+
+@wrong = ();
+for my $file (@c) {
+    my $n = 0;
+    for my $line (split /\n/, $text{$file}) {
+        $n++;
+        push @wrong, "$file:$n: tab" if $line =~ /\t/;
+        push @wrong, "$file:$n: trailing blank" if $line =~ /[ \r]$/;
+        push @wrong, "$file:$n: " . length($line) . ' columns'
+            if length $line > 80;
+    }
+    push @wrong, "$file: $n lines" if $n > 1000;
+}
+is_deeply \@wrong, [], 'no line over 80 columns, no file over 1000 lines';
+
+@wrong = ();
+for my $file (grep { /\.c$/ } @c) {
+    my ($n, $start) = (0, 0);
+    for my $line (split /\n/, $text{$file}) {
+        $n++;
+        $start = $n if $line eq '{';
+        if ($line eq '}' && $start) {
+            my $len = $n - $start - 1;
+            push @wrong, "$file:$start: function of $len lines" if $len > 140;
+            $start = 0;
+        }
+    }
+}
+is_deeply \@wrong, [], 'no function over 140 lines';
+
+@wrong = grep { m{/(?:\w+_)?(?:util|utils|common|misc|helpers)\.[ch]$} } @c;
+is_deeply \@wrong, [], 'every file is named by a noun';
+
+# --- licence
+
+@wrong = grep { $text{$_} !~ /Copyright \(C\) the ngx_symcache authors/ } @c;
+is_deeply \@wrong, [], 'every C file names its authors';
+
+# --- README
+
+my $readme = slurp('README.md');
+my @directives = map { $text{$_} =~ /ngx_string\("(symcache(?:_\w+)?)"\),?\s*\n\s*NGX_/g }
+    grep { /^ngx_|^src\/module\// } @c;
+ok @directives > 10, 'found the directives';
+is_deeply [grep { $readme !~ /^#+ `?\Q$_\E`?$/m } @directives], [],
+    'README has a heading for every directive';
+
+my @variables = map { $text{$_} =~ /ngx_string\("(symcache_\w+)"\),\s*(?:NULL|ngx_http_symcache_set)/g }
+    grep { /variables/ } @c;
+is_deeply [grep { $readme !~ /\$\Q$_\E\b/ } @variables], [],
+    'README has every variable';
+
+my %metrics = map { $_ => 1 } map { $_ =~ /"(symcached?_[a-z_]+)"/g }
+    map { $text{$_} } grep { /metrics/ } @c;
+is_deeply [grep { $readme !~ /\Q$_\E\b/ } sort keys %metrics], [],
+    'README has every metric';
+
+my @keys = map { $text{$_} =~ /^\s*\{?\s*"([a-z_]{3,})",\s*(?:FIELD|\w+_field)/mg }
+    grep { /config/ } @c;
+is_deeply [grep { $readme !~ /`\Q$_\E`|"\Q$_\E"/ } @keys], [],
+    'README has every configuration key';
+
+done_testing;
