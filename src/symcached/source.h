@@ -13,20 +13,10 @@
 
 #include <stdint.h>
 #include "config.h"
+#include "outcome.h"
 #include "proto/symcache_key.h"
 
 struct event_base;
-
-enum source_outcome {
-    SOURCE_FOUND,
-    SOURCE_NOT_FOUND, /* the source knows that it has no such file */
-    SOURCE_UNUSABLE,  /* a body came that is not this PDB: wrong identity,
-                         HTML, damaged, too large; says nothing about what
-                         the source will have later */
-    SOURCE_FAILED     /* the source could not tell: timeout, 5xx, 401, ... */
-};
-
-const char *source_outcome_name(enum source_outcome outcome);
 
 /* One place that was looked in; valid during the callback only. */
 struct source_attempt {
