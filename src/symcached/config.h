@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "proto/symcache_key.h"
 #include "proto/symcache_version.h"
 
 enum source_type { SOURCE_FILESYSTEM, SOURCE_HTTP };
@@ -32,10 +33,11 @@ struct source_config {
     char *name;
     enum source_type type;
     enum source_layout layout;
-    char *path;                    /* filesystem: absolute directory */
-    char *url;                     /* http: base URL, no trailing slash */
-    char *only;                    /* PCRE2 pattern over the PDB name, or NULL */
-    struct header_config *headers; /* http */
+    char *path; /* filesystem: absolute directory */
+    char *url;  /* http: base URL, no trailing slash */
+    char *only; /* PCRE2 pattern over the PDB name, or NULL */
+    struct pcre2_real_code_8 *only_code; /* the same, compiled */
+    struct header_config *headers;       /* http */
     size_t nheaders;
     struct map_config *map; /* Windows locations in file.ptr */
     size_t nmap;
@@ -67,7 +69,7 @@ struct limits_config {
 };
 
 struct cache_config {
-    unsigned max_unused_for;        /* all in seconds */
+    unsigned max_unused_for; /* all in seconds */
     unsigned retry_misses_after;
     unsigned retry_malformed_after;
     unsigned retry_errors_after;
@@ -101,6 +103,10 @@ int config_read(const char *file, struct config **config, char *error,
 
 struct config *config_ref(struct config *config);
 void config_unref(struct config *config);
+
+/* false if the source's "only" keeps it from being asked for this name. */
+bool config_source_serves(const struct source_config *source,
+                          const symcache_key_t *key);
 
 /* NULL if there is no such store. */
 const struct store_config *config_store(const struct config *config,

@@ -1,0 +1,471 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <event2/util.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include "config.h"
+#include "config_field.h"
+#include "config_source.h"
+
+#define DEFAULT_LISTEN "unix:/run/symcached/symcached.sock"
+#define DEFAULT_DOWNLOADS "/var/cache/symcached/downloads"
+
+#define GIB (1024ULL * 1024 * 1024)
+#define TIB (1024 * GIB)
+#define DAY (24u * 60 * 60)
+#define YEAR (366u * DAY)
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static const struct limits_config default_limits = {
+    .downloads = 16,
+    .transcodes = 2,
+    .queue = 10000,
+    .download_size = 15 * GIB,
+    .download_time = 5 * 60,
+    .transcode_time = 15 * 60,
+    .transcode_memory = 8 * GIB,
+};
+
+static const struct cache_config default_cache = {
+    .max_unused_for = 7 * DAY,
+    .retry_misses_after = 60 * 60,
+    .retry_malformed_after = DAY,
+    .retry_errors_after = 60,
+    .downloads_max_unused_for = DAY,
+    .clean_every = 15 * 60,
+    .max_size = 200 * GIB,
+    .min_free_percent = 5,
+};
+
+static int read_listen(struct config_reader *r, const cJSON *item,
+                       const struct config_field *field, void *at)
+{
+    struct sockaddr_storage address;
+    int len = sizeof(address);
+    const char *text = config_text(r, item);
+
+    if (text == NULL) {
+        return -1;
+    }
+
+    if (strncmp(text, "unix:", 5) == 0) {
+        if (text[5] != '/') {
+            return config_error(r, item, "must be unix:/absolute/path");
+        }
+        if (strlen(text + 5) >=
+            sizeof(((struct sockaddr_un *)NULL)->sun_path)) {
+            return config_error(r, item,
+                                "is longer than a socket path can be (107)");
+        }
+    } else if (evutil_parse_sockaddr_port(text, (struct sockaddr *)&address,
+                                          &len) != 0 ||
+               strrchr(text, ':') == NULL) {
+        return config_error(r, item, "must be unix:/path or address:port");
+    }
+    return config_string(r, item, field, at);
+}
+
+/* "5%" or a size */
+static int read_min_free(struct config_reader *r, const cJSON *item,
+                         const struct config_field *field, void *at)
+{
+    struct cache_config *cache = at;
+    const char *text = config_text(r, item);
+    unsigned percent;
+    char *end;
+
+    if (text == NULL) {
+        return -1;
+    }
+
+    if (strchr(text, '%') == NULL) {
+        cache->min_free_percent = 0;
+        return config_size(r, item, field, &cache->min_free);
+    }
+
+    percent = (unsigned)strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || strcmp(end, "%") != 0 ||
+        percent > 99) {
+        return config_error(r, item, "must be \"0%%\" to \"99%%\", or a size");
+    }
+    cache->min_free_percent = percent;
+    cache->min_free = 0;
+    return 0;
+}
+
+#define LIMIT(name, type, min, max)                                           \
+    {#name, config_##type, offsetof(struct limits_config, name),              \
+     min,   max,           false}
+
+static const struct config_field limits_fields[] = {
+    LIMIT(downloads, count, 1, 1000),
+    LIMIT(transcodes, count, 1, 1000),
+    LIMIT(queue, count, 1, 1000000),
+    LIMIT(download_size, size, 1024, 1024 * TIB),
+    LIMIT(download_time, duration, 1, DAY),
+    LIMIT(transcode_time, duration, 1, 7 * DAY),
+    LIMIT(transcode_memory, size, 16 * 1024 * 1024, 1024 * TIB),
+};
+
+#define CACHE(name, type, min, max)                                           \
+    {#name, config_##type, offsetof(struct cache_config, name),               \
+     min,   max,           false}
+
+static const struct config_field cache_fields[] = {
+    CACHE(max_unused_for, duration, 1, 100 * YEAR),
+    CACHE(retry_misses_after, duration, 1, YEAR),
+    CACHE(retry_malformed_after, duration, 1, YEAR),
+    CACHE(retry_errors_after, duration, 1, DAY),
+    CACHE(downloads_max_unused_for, duration, 1, 100 * YEAR),
+    CACHE(clean_every, duration, 1, YEAR),
+    CACHE(max_size, size, 0, 1024 * TIB),
+    {"min_free", read_min_free, 0, 0, 1024 * TIB, false},
+};
+
+static int read_limits(struct config_reader *r, const cJSON *item,
+                       const struct config_field *field, void *at)
+{
+    return config_object(r, item, limits_fields, COUNT(limits_fields), at);
+}
+
+static int read_cache(struct config_reader *r, const cJSON *item,
+                      const struct config_field *field, void *at)
+{
+    return config_object(r, item, cache_fields, COUNT(cache_fields), at);
+}
+
+static int read_version(struct config_reader *r, const cJSON *item,
+                        const struct config_field *field, void *at)
+{
+    symcache_version_t *version = at;
+    const char *text = config_text(r, item);
+
+    if (text == NULL) {
+        return -1;
+    }
+    if (!symcache_version_parse(text, strlen(text), version) ||
+        version->major == 0) {
+        return config_error(r, item,
+                            "is no version such as \"3.1.0\" (three numbers, "
+                            "the first from 1 on)");
+    }
+    return 0;
+}
+
+static int read_command(struct config_reader *r, const cJSON *item,
+                        const struct config_field *field, void *at)
+{
+    char ***command = at;
+    const cJSON *arg;
+    size_t n = 0;
+    bool pdb = false;
+
+    if (!cJSON_IsArray(item) || item->child == NULL) {
+        return config_error(r, item, "must be an array of strings");
+    }
+
+    *command = calloc((size_t)cJSON_GetArraySize(item) + 1, sizeof(char *));
+    if (*command == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+
+    for (arg = item->child; arg != NULL; arg = arg->next, n++) {
+        if (config_string(r, arg, field, &(*command)[n]) != 0) {
+            return -1;
+        }
+        pdb = pdb || strstr(arg->valuestring, "{pdb}") != NULL;
+    }
+    if (!pdb) {
+        return config_error(r, item, "has no {pdb}");
+    }
+    return 0;
+}
+
+static const struct config_field transcoder_fields[] = {
+    {"version", read_version, offsetof(struct transcoder_config, version), 0,
+     0, true},
+    {"command", read_command, offsetof(struct transcoder_config, command), 0,
+     0, true},
+};
+
+static int read_transcoders(struct config_reader *r, const cJSON *item,
+                            const struct config_field *field, void *at)
+{
+    struct store_config *store = at;
+    struct transcoder_config *t;
+    const cJSON *child;
+    size_t i;
+
+    if (!cJSON_IsArray(item)) {
+        return config_error(r, item, "must be an array of objects");
+    }
+
+    store->transcoders = calloc((size_t)cJSON_GetArraySize(item) + 1,
+                                sizeof(store->transcoders[0]));
+    if (store->transcoders == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+
+    for (child = item->child; child != NULL; child = child->next) {
+        t = &store->transcoders[store->ntranscoders++];
+        if (config_object(r, child, transcoder_fields,
+                          COUNT(transcoder_fields), t) != 0) {
+            return -1;
+        }
+        for (i = 0; i + 1 < store->ntranscoders; i++) {
+            if (store->transcoders[i].version.major == t->version.major) {
+                return config_error(r, child,
+                                    "a second transcoder for major version %u",
+                                    (unsigned)t->version.major);
+            }
+        }
+    }
+    return 0;
+}
+
+static struct source_config *find_source(struct config *config,
+                                         const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < config->nsources; i++) {
+        if (strcmp(config->sources[i].name, name) == 0) {
+            return &config->sources[i];
+        }
+    }
+    return NULL;
+}
+
+static int read_store_sources(struct config_reader *r, const cJSON *item,
+                              const struct config_field *field, void *at)
+{
+    struct store_config *store = at;
+    struct source_config *source;
+    const cJSON *child;
+    const char *name;
+    size_t i;
+
+    if (!cJSON_IsArray(item)) {
+        return config_error(r, item, "must be an array of source names");
+    }
+
+    store->sources = calloc((size_t)cJSON_GetArraySize(item) + 1,
+                            sizeof(store->sources[0]));
+    if (store->sources == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+
+    for (child = item->child; child != NULL; child = child->next) {
+        name = config_text(r, child);
+        if (name == NULL) {
+            return -1;
+        }
+        source = find_source(r->config, name);
+        if (source == NULL) {
+            return config_error(r, child, "no source \"%s\"", name);
+        }
+        for (i = 0; i < store->nsources; i++) {
+            if (store->sources[i] == source) {
+                return config_error(r, child, "named twice");
+            }
+        }
+        store->sources[store->nsources++] = source;
+    }
+    return 0;
+}
+
+static const struct config_field store_fields[] = {
+    {"root", config_path, offsetof(struct store_config, root), 0, 0, true},
+    {"transcoders", read_transcoders, 0, 0, 0, false},
+    {"sources", read_store_sources, 0, 0, 0, false},
+};
+
+/* Neither may lie in the other: each is cleaned by its own rules. */
+static bool roots_overlap(const char *a, const char *b)
+{
+    size_t na = strlen(a), nb = strlen(b);
+    size_t n = na < nb ? na : nb;
+
+    return strncmp(a, b, n) == 0 &&
+           (na == nb || (na > nb ? a : b)[n] == '/' || n == 1);
+}
+
+static int read_stores(struct config_reader *r, const cJSON *item,
+                       const struct config_field *field, void *at)
+{
+    struct config *config = r->config;
+    struct store_config *store;
+    const cJSON *child;
+    size_t i;
+
+    if (!cJSON_IsObject(item) || item->child == NULL) {
+        return config_error(r, item, "must be an object with a store");
+    }
+
+    config->stores =
+        calloc((size_t)cJSON_GetArraySize(item), sizeof(config->stores[0]));
+    if (config->stores == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+
+    for (child = item->child; child != NULL; child = child->next) {
+        if (config_name(r, child, child->string) != 0) {
+            return -1;
+        }
+        if (config_store(config, child->string, strlen(child->string))) {
+            return config_error(r, child, "repeated key");
+        }
+
+        store = &config->stores[config->nstores++];
+        store->name = strdup(child->string);
+        if (store->name == NULL) {
+            return config_error(r, child, "out of memory");
+        }
+        if (config_object(r, child, store_fields, COUNT(store_fields),
+                          store) != 0) {
+            return -1;
+        }
+
+        for (i = 0; i + 1 < config->nstores; i++) {
+            if (roots_overlap(config->stores[i].root, store->root)) {
+                return config_error(r, child,
+                                    "the root overlaps the one of store "
+                                    "\"%s\"",
+                                    config->stores[i].name);
+            }
+        }
+        if (roots_overlap(config->downloads, store->root)) {
+            return config_error(r, child, "the root overlaps \"downloads\"");
+        }
+    }
+    return 0;
+}
+
+static int read_later(struct config_reader *r, const cJSON *item,
+                      const struct config_field *field, void *at)
+{
+    return 0;
+}
+
+/* Stores name sources and lie beside "downloads", wherever these stand. */
+static const struct config_field top_fields[] = {
+    {"listen", read_listen, offsetof(struct config, listen), 0, 0, false},
+    {"downloads", config_path, offsetof(struct config, downloads), 0, 0,
+     false},
+    {"stores", read_later, 0, 0, 0, true},
+    {"sources", config_sources, 0, 0, 0, false},
+    {"limits", read_limits, offsetof(struct config, limits), 0, 0, false},
+    {"cache", read_cache, offsetof(struct config, cache), 0, 0, false},
+};
+
+int config_read(const char *file, struct config **config, char *error,
+                size_t size)
+{
+    struct json_file json;
+    struct config_reader r = {.json = &json, .error = error, .size = size};
+    struct config *c;
+
+    if (json_file_read(file, &json, error, size) != 0) {
+        return -1;
+    }
+
+    c = calloc(1, sizeof(*c));
+    if (c == NULL) {
+        snprintf(error, size, "%s: out of memory", file);
+        json_file_free(&json);
+        return -1;
+    }
+
+    c->refs = 1;
+    c->limits = default_limits;
+    c->cache = default_cache;
+    c->file = strdup(file);
+    c->listen = strdup(DEFAULT_LISTEN);
+    c->downloads = strdup(DEFAULT_DOWNLOADS);
+    r.config = c;
+
+    if (c->file == NULL || c->listen == NULL || c->downloads == NULL) {
+        snprintf(error, size, "%s: out of memory", file);
+        goto failed;
+    }
+
+    if (config_object(&r, json.root, top_fields, COUNT(top_fields), c) != 0 ||
+        read_stores(&r, cJSON_GetObjectItemCaseSensitive(json.root, "stores"),
+                    NULL, c) != 0) {
+        goto failed;
+    }
+
+    json_file_free(&json);
+    *config = c;
+    return 0;
+
+failed:
+    json_file_free(&json);
+    config_unref(c);
+    return -1;
+}
+
+struct config *config_ref(struct config *config)
+{
+    config->refs++;
+    return config;
+}
+
+static void free_store(struct store_config *store)
+{
+    size_t i;
+    char **arg;
+
+    for (i = 0; i < store->ntranscoders; i++) {
+        for (arg = store->transcoders[i].command; arg && *arg; arg++) {
+            free(*arg);
+        }
+        free(store->transcoders[i].command);
+    }
+    free(store->transcoders);
+    free(store->sources);
+    free(store->root);
+    free(store->name);
+}
+
+void config_unref(struct config *config)
+{
+    size_t i;
+
+    if (config == NULL || --config->refs > 0) {
+        return;
+    }
+
+    for (i = 0; i < config->nstores; i++) {
+        free_store(&config->stores[i]);
+    }
+    for (i = 0; i < config->nsources; i++) {
+        config_source_clear(&config->sources[i]);
+    }
+    free(config->stores);
+    free(config->sources);
+    free(config->downloads);
+    free(config->listen);
+    free(config->file);
+    free(config);
+}
+
+const struct store_config *config_store(const struct config *config,
+                                        const char *name, size_t len)
+{
+    size_t i;
+
+    for (i = 0; i < config->nstores; i++) {
+        if (strlen(config->stores[i].name) == len &&
+            memcmp(config->stores[i].name, name, len) == 0) {
+            return &config->stores[i];
+        }
+    }
+    return NULL;
+}

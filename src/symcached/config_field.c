@@ -1,0 +1,295 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "config_field.h"
+
+int config_error(struct config_reader *r, const cJSON *item,
+                 const char *format, ...)
+{
+    char reason[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(reason, sizeof(reason), format, args);
+    va_end(args);
+
+    json_file_error(r->json, item, reason, r->error, r->size);
+    return -1;
+}
+
+static int read_key(struct config_reader *r, const cJSON *object,
+                    const cJSON *item, const struct config_field *fields,
+                    size_t n, void *at)
+{
+    const cJSON *other;
+    size_t i;
+
+    for (other = object->child; other != item; other = other->next) {
+        if (strcmp(other->string, item->string) == 0) {
+            return config_error(r, item, "repeated key");
+        }
+    }
+
+    for (i = 0; i < n; i++) {
+        if (strcmp(fields[i].key, item->string) == 0) {
+            return fields[i].read(r, item, &fields[i],
+                                  (char *)at + fields[i].offset);
+        }
+    }
+    return config_error(r, item, "unknown key");
+}
+
+int config_object(struct config_reader *r, const cJSON *item,
+                  const struct config_field *fields, size_t n, void *at)
+{
+    const cJSON *child;
+    size_t i;
+
+    if (!cJSON_IsObject(item)) {
+        return config_error(r, item, "must be an object");
+    }
+
+    for (child = item->child; child != NULL; child = child->next) {
+        if (read_key(r, item, child, fields, n, at) != 0) {
+            return -1;
+        }
+    }
+
+    for (i = 0; i < n; i++) {
+        if (fields[i].required &&
+            cJSON_GetObjectItemCaseSensitive(item, fields[i].key) == NULL) {
+            return config_error(r, item, "\"%s\" is missing", fields[i].key);
+        }
+    }
+    return 0;
+}
+
+const char *config_text(struct config_reader *r, const cJSON *item)
+{
+    const unsigned char *p;
+
+    if (!cJSON_IsString(item)) {
+        config_error(r, item, "must be a string");
+        return NULL;
+    }
+    if (item->valuestring[0] == '\0') {
+        config_error(r, item, "must not be empty");
+        return NULL;
+    }
+    for (p = (unsigned char *)item->valuestring; *p != '\0'; p++) {
+        if (*p < ' ' || *p == 0x7f) {
+            config_error(r, item, "has a control character");
+            return NULL;
+        }
+    }
+    return item->valuestring;
+}
+
+int config_name(struct config_reader *r, const cJSON *item, const char *name)
+{
+    const char *p;
+
+    for (p = name; isalnum((unsigned char)*p) || strchr("._-", *p) != NULL;
+         p++) {
+        if (*p == '\0') {
+            break;
+        }
+    }
+    if (*p != '\0' || p == name || p - name > 64 || name[0] == '.') {
+        return config_error(r, item,
+                            "a name is 1 to 64 letters, digits and \"._-\", "
+                            "and does not begin with a dot");
+    }
+    return 0;
+}
+
+int config_string(struct config_reader *r, const cJSON *item,
+                  const struct config_field *field, void *at)
+{
+    const char *text = config_text(r, item);
+    char *copy;
+
+    if (text == NULL) {
+        return -1;
+    }
+
+    copy = strdup(text);
+    if (copy == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+    free(*(char **)at);
+    *(char **)at = copy;
+    return 0;
+}
+
+int config_path(struct config_reader *r, const cJSON *item,
+                const struct config_field *field, void *at)
+{
+    const char *text = config_text(r, item);
+    char *path;
+    size_t len;
+
+    if (text == NULL) {
+        return -1;
+    }
+    if (text[0] != '/') {
+        return config_error(r, item, "must be an absolute path");
+    }
+    if (strlen(text) > CONFIG_PATH_MAX) {
+        return config_error(r, item, "is longer than %d bytes",
+                            CONFIG_PATH_MAX);
+    }
+    if (config_string(r, item, field, at) != 0) {
+        return -1;
+    }
+
+    path = *(char **)at;
+    for (len = strlen(path); len > 1 && path[len - 1] == '/'; len--) {
+        path[len - 1] = '\0';
+    }
+    return 0;
+}
+
+int config_bool(struct config_reader *r, const cJSON *item,
+                const struct config_field *field, void *at)
+{
+    if (!cJSON_IsBool(item)) {
+        return config_error(r, item, "must be true or false");
+    }
+    *(bool *)at = cJSON_IsTrue(item);
+    return 0;
+}
+
+static int out_of_range(struct config_reader *r, const cJSON *item,
+                        const struct config_field *field)
+{
+    return config_error(r, item, "must be %" PRIu64 " to %" PRIu64, field->min,
+                        field->max);
+}
+
+int config_count(struct config_reader *r, const cJSON *item,
+                 const struct config_field *field, void *at)
+{
+    double n;
+
+    if (!cJSON_IsNumber(item)) {
+        return config_error(r, item, "must be a number");
+    }
+
+    n = item->valuedouble;
+    if (!(n >= (double)field->min && n <= (double)field->max) ||
+        n != (double)(unsigned)n) {
+        return out_of_range(r, item, field);
+    }
+    *(unsigned *)at = (unsigned)n;
+    return 0;
+}
+
+/* Reads decimal digits.  Returns the rest, or NULL: none, or too many. */
+static const char *read_digits(const char *p, uint64_t *n)
+{
+    const char *start = p;
+
+    for (*n = 0; isdigit((unsigned char)*p); p++) {
+        if (p - start >= 15) {
+            return NULL;
+        }
+        *n = *n * 10 + (uint64_t)(*p - '0');
+    }
+    return p > start ? p : NULL;
+}
+
+static uint64_t unit_seconds(char unit)
+{
+    switch (unit) {
+    case 's':
+        return 1;
+    case 'm':
+        return 60;
+    case 'h':
+        return 60 * 60;
+    case 'd':
+        return 24 * 60 * 60;
+    case 'w':
+        return 7 * 24 * 60 * 60;
+    default:
+        return 0;
+    }
+}
+
+int config_duration(struct config_reader *r, const cJSON *item,
+                    const struct config_field *field, void *at)
+{
+    const char *p = config_text(r, item);
+    uint64_t n, unit, previous = UINT64_MAX, sum = 0;
+
+    if (p == NULL) {
+        return -1;
+    }
+
+    while (*p != '\0') {
+        p = read_digits(p, &n);
+        unit = p != NULL ? unit_seconds(*p) : 0;
+        if (unit == 0 || unit >= previous) {
+            return config_error(r, item,
+                                "is no duration such as \"30s\", \"1h30m\", "
+                                "\"7d\"");
+        }
+        previous = unit;
+        p++;
+
+        if (n > field->max / unit) {
+            return config_error(r, item, "is too long");
+        }
+        sum += n * unit;
+    }
+
+    if (sum < field->min || sum > field->max) {
+        return config_error(r, item, "must be %" PRIu64 " to %" PRIu64 " s",
+                            field->min, field->max);
+    }
+    *(unsigned *)at = (unsigned)sum;
+    return 0;
+}
+
+int config_size(struct config_reader *r, const cJSON *item,
+                const struct config_field *field, void *at)
+{
+    const char *text = config_text(r, item), *p;
+    unsigned shift = 0;
+    uint64_t n = 0;
+
+    if (text == NULL) {
+        return -1;
+    }
+
+    p = read_digits(text, &n);
+    if (p != NULL && *p != '\0') {
+        static const char units[] = "kmgt";
+        const char *unit = strchr(units, tolower((unsigned char)*p));
+
+        if (unit == NULL || p[1] != '\0') {
+            p = NULL;
+        } else {
+            shift = 10 * (unsigned)(unit - units + 1);
+        }
+    }
+    if (p == NULL) {
+        return config_error(r, item,
+                            "is no size such as \"4096\", \"512k\", \"15g\"");
+    }
+
+    if (n > field->max >> shift || n << shift < field->min) {
+        return out_of_range(r, item, field);
+    }
+    *(uint64_t *)at = n << shift;
+    return 0;
+}

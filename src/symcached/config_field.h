@@ -1,0 +1,70 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * One value of the configuration, by its type: reading, limits, and the error
+ * that names the place.  Objects are read by a table of their keys.
+ */
+#ifndef SYMCACHED_CONFIG_FIELD_H
+#define SYMCACHED_CONFIG_FIELD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "json_file.h"
+
+#define CONFIG_PATH_MAX 1024
+
+struct config;
+
+struct config_reader {
+    const struct json_file *json;
+    struct config *config; /* being filled */
+    char *error;
+    size_t size;
+};
+
+struct config_field;
+
+/* Stores the value of item at `at`.  Returns 0, or -1 with error set. */
+typedef int (*config_read_fn)(struct config_reader *r, const cJSON *item,
+                              const struct config_field *field, void *at);
+
+struct config_field {
+    const char *key;
+    config_read_fn read;
+    size_t offset; /* in the struct that the object fills */
+    uint64_t min;
+    uint64_t max;
+    bool required;
+};
+
+/* Always returns -1. */
+int config_error(struct config_reader *r, const cJSON *item,
+                 const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Refuses unknown and repeated keys and missing required ones. */
+int config_object(struct config_reader *r, const cJSON *item,
+                  const struct config_field *fields, size_t n, void *at);
+
+/* The text of a string item, or NULL with error set. */
+const char *config_text(struct config_reader *r, const cJSON *item);
+
+/* The names that appear in URLs and paths: letters, digits and "._-". */
+int config_name(struct config_reader *r, const cJSON *item, const char *name);
+
+int config_string(struct config_reader *r, const cJSON *item,
+                  const struct config_field *field, void *at); /* char * */
+int config_path(struct config_reader *r, const cJSON *item,
+                const struct config_field *field, void *at); /* char * */
+int config_bool(struct config_reader *r, const cJSON *item,
+                const struct config_field *field, void *at);
+int config_count(struct config_reader *r, const cJSON *item,
+                 const struct config_field *field, void *at); /* unsigned */
+/* "90s", "1h30m", "7d"; seconds as unsigned */
+int config_duration(struct config_reader *r, const cJSON *item,
+                    const struct config_field *field, void *at);
+/* "512k", "15g"; bytes as uint64_t */
+int config_size(struct config_reader *r, const cJSON *item,
+                const struct config_field *field, void *at);
+
+#endif

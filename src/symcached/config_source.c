@@ -1,0 +1,407 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#define PCRE2_CODE_UNIT_WIDTH 8
+
+#include <ctype.h>
+#include <pcre2.h>
+#include <stdlib.h>
+#include <string.h>
+#include "config_source.h"
+
+#define HEADER_VALUE_MAX 8192
+
+/* A pattern that needs more steps over 255 bytes is a mistake. */
+#define ONLY_MATCH_LIMIT 100000
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static int read_type(struct config_reader *r, const cJSON *item,
+                     const struct config_field *field, void *at)
+{
+    enum source_type *type = at;
+    const char *text = config_text(r, item);
+
+    if (text == NULL) {
+        return -1;
+    }
+    if (strcmp(text, "filesystem") == 0) {
+        *type = SOURCE_FILESYSTEM;
+    } else if (strcmp(text, "http") == 0) {
+        *type = SOURCE_HTTP;
+    } else {
+        return config_error(r, item, "must be \"filesystem\" or \"http\"");
+    }
+    return 0;
+}
+
+static int read_layout(struct config_reader *r, const cJSON *item,
+                       const struct config_field *field, void *at)
+{
+    enum source_layout *layout = at;
+    const char *text = config_text(r, item);
+
+    if (text == NULL) {
+        return -1;
+    }
+    if (strcmp(text, "symstore") != 0) {
+        return config_error(r, item, "must be \"symstore\"");
+    }
+    *layout = LAYOUT_SYMSTORE;
+    return 0;
+}
+
+static int read_url(struct config_reader *r, const cJSON *item,
+                    const struct config_field *field, void *at)
+{
+    const char *text = config_text(r, item), *host;
+    char *url;
+    size_t len;
+
+    if (text == NULL) {
+        return -1;
+    }
+
+    if (strncmp(text, "http://", 7) == 0) {
+        host = text + 7;
+    } else if (strncmp(text, "https://", 8) == 0) {
+        host = text + 8;
+    } else {
+        return config_error(r, item, "must begin with http:// or https://");
+    }
+
+    if (strcspn(host, "/:?#") == 0 && host[0] != '[') {
+        return config_error(r, item, "has no host");
+    }
+    if (memchr(host, '@', strcspn(host, "/")) != NULL) {
+        return config_error(
+            r, item, "has a user name: give credentials in \"headers\"");
+    }
+    if (strpbrk(text, "?# \\") != NULL) {
+        return config_error(r, item,
+                            "has a query, a fragment, a blank or a \\");
+    }
+    if (config_string(r, item, field, at) != 0) {
+        return -1;
+    }
+
+    url = *(char **)at;
+    for (len = strlen(url); url[len - 1] == '/'; len--) {
+        url[len - 1] = '\0';
+    }
+    return 0;
+}
+
+static int read_only(struct config_reader *r, const cJSON *item,
+                     const struct config_field *field, void *at)
+{
+    struct source_config *source = at;
+    PCRE2_UCHAR reason[128];
+    PCRE2_SIZE offset;
+    int code;
+
+    if (config_string(r, item, field, &source->only) != 0) {
+        return -1;
+    }
+
+    source->only_code =
+        pcre2_compile((PCRE2_SPTR)source->only, PCRE2_ZERO_TERMINATED,
+                      PCRE2_CASELESS, &code, &offset, NULL);
+    if (source->only_code == NULL) {
+        pcre2_get_error_message(code, reason, sizeof(reason));
+        return config_error(r, item, "%s at offset %zu", (char *)reason,
+                            offset);
+    }
+    return 0;
+}
+
+/*
+ * Replaces $NAME and ${NAME} by the environment's value and $$ by a dollar.
+ * A variable that is not set is an error: without its token a source would
+ * answer 401 for everything.
+ */
+static int expand(struct config_reader *r, const cJSON *item, const char *p,
+                  char *buf, size_t size)
+{
+    char name[128];
+    const char *value;
+    size_t n, len = 0;
+
+    while (*p != '\0') {
+        if (p[0] != '$' || p[1] == '$') {
+            p += p[0] == '$';
+            name[0] = *p++;
+            name[1] = '\0';
+            value = name;
+        } else {
+            bool braces = p[1] == '{';
+
+            p += braces ? 2 : 1;
+            for (n = 0; isalnum((unsigned char)p[n]) || p[n] == '_'; n++) {
+            }
+            if (n == 0 || n >= sizeof(name) || (braces && p[n] != '}')) {
+                return config_error(r, item,
+                                    "\"$\" needs a variable name behind it; "
+                                    "\"$$\" stands for a dollar");
+            }
+            memcpy(name, p, n);
+            name[n] = '\0';
+            p += n + braces;
+
+            value = getenv(name);
+            if (value == NULL || value[0] == '\0') {
+                return config_error(r, item,
+                                    "$%s is not set in the environment", name);
+            }
+        }
+
+        n = strlen(value);
+        if (n >= size - len) {
+            return config_error(r, item, "is too long");
+        }
+        memcpy(buf + len, value, n);
+        len += n;
+    }
+
+    buf[len] = '\0';
+    return 0;
+}
+
+static int read_header(struct config_reader *r, const cJSON *item,
+                       struct header_config *header)
+{
+    char value[HEADER_VALUE_MAX];
+    const char *p, *text = config_text(r, item);
+
+    if (text == NULL) {
+        return -1;
+    }
+
+    for (p = item->string; isalnum((unsigned char)*p) ||
+                           (*p != '\0' && strchr("!#$%&'*+-.^_`|~", *p));
+         p++) {
+    }
+    if (*p != '\0' || p == item->string) {
+        return config_error(r, item, "is no header name");
+    }
+
+    if (expand(r, item, text, value, sizeof(value)) != 0) {
+        return -1;
+    }
+    for (p = value; *p != '\0'; p++) {
+        if (((unsigned char)*p < ' ' && *p != '\t') || *p == 0x7f) {
+            return config_error(r, item, "has a control character");
+        }
+    }
+
+    header->name = strdup(item->string);
+    header->value = strdup(value);
+    explicit_bzero(value, sizeof(value));
+    if (header->name == NULL || header->value == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+    return 0;
+}
+
+static int read_headers(struct config_reader *r, const cJSON *item,
+                        const struct config_field *field, void *at)
+{
+    struct source_config *source = at;
+    const cJSON *child, *other;
+
+    if (!cJSON_IsObject(item)) {
+        return config_error(r, item, "must be an object of strings");
+    }
+
+    source->headers = calloc((size_t)cJSON_GetArraySize(item) + 1,
+                             sizeof(source->headers[0]));
+    if (source->headers == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+
+    for (child = item->child; child != NULL; child = child->next) {
+        for (other = item->child; other != child; other = other->next) {
+            if (strcasecmp(other->string, child->string) == 0) {
+                return config_error(r, child, "repeated key");
+            }
+        }
+        if (read_header(r, child, &source->headers[source->nheaders++]) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int read_map(struct config_reader *r, const cJSON *item,
+                    const struct config_field *field, void *at)
+{
+    struct source_config *source = at;
+    struct map_config *map;
+    const cJSON *child;
+
+    if (!cJSON_IsObject(item)) {
+        return config_error(r, item, "must be an object of paths");
+    }
+
+    source->map =
+        calloc((size_t)cJSON_GetArraySize(item) + 1, sizeof(source->map[0]));
+    if (source->map == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+
+    for (child = item->child; child != NULL; child = child->next) {
+        if (strncmp(child->string, "\\\\", 2) != 0 &&
+            !(isalpha((unsigned char)child->string[0]) &&
+              child->string[1] == ':')) {
+            return config_error(r, child,
+                                "the key must be a Windows location such as "
+                                "\\\\server\\share or D:\\symbols");
+        }
+
+        map = &source->map[source->nmap++];
+        map->from = strdup(child->string);
+        if (map->from == NULL) {
+            return config_error(r, child, "out of memory");
+        }
+        if (config_path(r, child, field, &map->to) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static const struct config_field source_fields[] = {
+    {"type", read_type, offsetof(struct source_config, type), 0, 0, true},
+    {"layout", read_layout, offsetof(struct source_config, layout), 0, 0,
+     false},
+    {"path", config_path, offsetof(struct source_config, path), 0, 0, false},
+    {"url", read_url, offsetof(struct source_config, url), 0, 0, false},
+    {"only", read_only, 0, 0, 0, false},
+    {"headers", read_headers, 0, 0, 0, false},
+    {"map", read_map, 0, 0, 0, false},
+    {"internal", config_bool, offsetof(struct source_config, internal), 0, 0,
+     false},
+};
+
+/* Keys that only one type has. */
+static int check_type(struct config_reader *r, const cJSON *item,
+                      const struct source_config *source)
+{
+    static const struct {
+        const char *key;
+        enum source_type type;
+        bool required;
+    } keys[] = {
+        {"path", SOURCE_FILESYSTEM, true},
+        {"url", SOURCE_HTTP, true},
+        {"headers", SOURCE_HTTP, false},
+        {"internal", SOURCE_HTTP, false},
+    };
+    const cJSON *child;
+    size_t i;
+
+    for (i = 0; i < COUNT(keys); i++) {
+        child = cJSON_GetObjectItemCaseSensitive(item, keys[i].key);
+        if (child == NULL && keys[i].required &&
+            source->type == keys[i].type) {
+            return config_error(r, item, "\"%s\" is missing", keys[i].key);
+        }
+        if (child != NULL && source->type != keys[i].type) {
+            return config_error(r, child, "is not for this type of source");
+        }
+    }
+    return 0;
+}
+
+int config_sources(struct config_reader *r, const cJSON *item,
+                   const struct config_field *field, void *at)
+{
+    struct config *config = r->config;
+    struct source_config *source;
+    const cJSON *child;
+    size_t i;
+
+    if (!cJSON_IsObject(item)) {
+        return config_error(r, item, "must be an object of sources");
+    }
+
+    config->sources = calloc((size_t)cJSON_GetArraySize(item) + 1,
+                             sizeof(config->sources[0]));
+    if (config->sources == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+
+    for (child = item->child; child != NULL; child = child->next) {
+        if (config_name(r, child, child->string) != 0) {
+            return -1;
+        }
+        for (i = 0; i < config->nsources; i++) {
+            if (strcmp(config->sources[i].name, child->string) == 0) {
+                return config_error(r, child, "repeated key");
+            }
+        }
+
+        source = &config->sources[config->nsources++];
+        source->name = strdup(child->string);
+        if (source->name == NULL) {
+            return config_error(r, child, "out of memory");
+        }
+        if (config_object(r, child, source_fields, COUNT(source_fields),
+                          source) != 0 ||
+            check_type(r, child, source) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+void config_source_clear(struct source_config *source)
+{
+    size_t i;
+
+    for (i = 0; i < source->nheaders; i++) {
+        if (source->headers[i].value != NULL) {
+            explicit_bzero(source->headers[i].value,
+                           strlen(source->headers[i].value));
+        }
+        free(source->headers[i].name);
+        free(source->headers[i].value);
+    }
+    for (i = 0; i < source->nmap; i++) {
+        free(source->map[i].from);
+        free(source->map[i].to);
+    }
+    pcre2_code_free(source->only_code);
+    free(source->headers);
+    free(source->map);
+    free(source->only);
+    free(source->path);
+    free(source->url);
+    free(source->name);
+}
+
+bool config_source_serves(const struct source_config *source,
+                          const symcache_key_t *key)
+{
+    pcre2_match_context *context;
+    pcre2_match_data *match;
+    int rc = PCRE2_ERROR_NOMEMORY;
+
+    if (source->only_code == NULL) {
+        return true;
+    }
+
+    context = pcre2_match_context_create(NULL);
+    match = pcre2_match_data_create(1, NULL);
+    if (context != NULL && match != NULL) {
+        pcre2_set_match_limit(context, ONLY_MATCH_LIMIT);
+        rc = pcre2_match(source->only_code, (PCRE2_SPTR)key->name,
+                         key->name_len, 0, 0, match, context);
+    }
+    pcre2_match_data_free(match);
+    pcre2_match_context_free(context);
+
+    /* In doubt ask: a source that was left out makes a miss final. */
+    return rc != PCRE2_ERROR_NOMATCH;
+}

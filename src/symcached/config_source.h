@@ -1,0 +1,19 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The "sources" object of the configuration.
+ */
+#ifndef SYMCACHED_CONFIG_SOURCE_H
+#define SYMCACHED_CONFIG_SOURCE_H
+
+#include "config.h"
+#include "config_field.h"
+
+/* Fills config->sources of the reader's config; a config_read_fn. */
+int config_sources(struct config_reader *r, const cJSON *item,
+                   const struct config_field *field, void *at);
+
+/* Frees what the struct points to. */
+void config_source_clear(struct source_config *source);
+
+#endif

@@ -1,0 +1,262 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "json_file.h"
+
+#define JSON_FILE_MAX (1024 * 1024)
+
+struct json_place {
+    const cJSON *item;
+    unsigned line;
+};
+
+static unsigned line_of(const char *text, const char *p)
+{
+    unsigned line = 1;
+
+    for (; text < p; text++) {
+        line += *text == '\n';
+    }
+    return line;
+}
+
+/* As cJSON_Minify() does, but blanks keep every line where it was. */
+static void blank_comments(char *p)
+{
+    while (*p != '\0') {
+        if (*p == '"') {
+            for (p++; *p != '\0' && *p != '"'; p++) {
+                p += *p == '\\' && p[1] != '\0';
+            }
+            p += *p != '\0';
+        } else if (p[0] == '/' && p[1] == '/') {
+            while (*p != '\0' && *p != '\n') {
+                *p++ = ' ';
+            }
+        } else if (p[0] == '/' && p[1] == '*') {
+            char *end = strstr(p + 2, "*/");
+
+            if (end == NULL) {
+                return; /* the parser complains at this place */
+            }
+            for (; p < end + 2; p++) {
+                *p = *p == '\n' ? '\n' : ' ';
+            }
+        } else {
+            p++;
+        }
+    }
+}
+
+static char *read_text(const char *name, char *error, size_t size)
+{
+    FILE *f = fopen(name, "re");
+    char *text = NULL;
+    size_t n;
+
+    if (f == NULL) {
+        snprintf(error, size, "%s: %s", name, strerror(errno));
+        return NULL;
+    }
+
+    text = malloc(JSON_FILE_MAX + 1);
+    if (text == NULL) {
+        snprintf(error, size, "%s: out of memory", name);
+        goto out;
+    }
+
+    n = fread(text, 1, JSON_FILE_MAX + 1, f);
+    if (ferror(f)) {
+        snprintf(error, size, "%s: %s", name, strerror(errno));
+    } else if (n > JSON_FILE_MAX) {
+        snprintf(error, size, "%s: larger than 1 MiB", name);
+    } else if (memchr(text, '\0', n) != NULL) {
+        snprintf(error, size, "%s: has a NUL byte", name);
+    } else {
+        text[n] = '\0';
+        fclose(f);
+        return text;
+    }
+
+out:
+    free(text);
+    fclose(f);
+    return NULL;
+}
+
+/* cJSON takes every byte up to the blank for one */
+static const char *skip_blanks(const char *p)
+{
+    while (*p != '\0' && (unsigned char)*p <= ' ') {
+        p++;
+    }
+    return p;
+}
+
+static const char *skip_string(const char *p)
+{
+    for (p++; *p != '\0' && *p != '"'; p++) {
+        p += *p == '\\' && p[1] != '\0';
+    }
+    return *p == '"' ? p + 1 : p;
+}
+
+/*
+ * Walks the text beside the tree that cJSON made of it.  The text is known to
+ * be well-formed, so every value stands where the tree says; the recursion
+ * is as deep as cJSON's own (CJSON_NESTING_LIMIT).
+ */
+static const char *place_values(struct json_file *json, const char *p,
+                                const char **counted, unsigned *line,
+                                const cJSON *item)
+{
+    const cJSON *child;
+    struct json_place *place;
+
+    p = skip_blanks(p);
+    for (; *counted < p; (*counted)++) {
+        *line += **counted == '\n';
+    }
+
+    place = &json->places[json->nplaces++];
+    place->item = item;
+    place->line = *line;
+
+    if (cJSON_IsString(item)) {
+        return skip_string(p);
+    }
+
+    if (!cJSON_IsObject(item) && !cJSON_IsArray(item)) {
+        return p + strcspn(p, ",]} \t\r\n");
+    }
+
+    p++;
+    for (child = item->child; child != NULL; child = child->next) {
+        if (cJSON_IsObject(item)) {
+            p = skip_blanks(skip_string(skip_blanks(p))) + 1;
+        }
+        p = skip_blanks(place_values(json, p, counted, line, child));
+        p += *p == ',';
+    }
+
+    p = skip_blanks(p);
+    return *p != '\0' ? p + 1 : p;
+}
+
+static size_t count_values(const cJSON *item)
+{
+    size_t n = 1;
+    const cJSON *child;
+
+    for (child = item->child; child != NULL; child = child->next) {
+        n += count_values(child);
+    }
+    return n;
+}
+
+int json_file_read(const char *name, struct json_file *json, char *error,
+                   size_t size)
+{
+    struct json_file file = {0};
+    const char *end, *counted, *start;
+    unsigned line = 1;
+
+    file.text = read_text(name, error, size);
+    if (file.text == NULL) {
+        return -1;
+    }
+    blank_comments(file.text);
+
+    start = file.text;
+    if (strncmp(start, "\xEF\xBB\xBF", 3) == 0) {
+        start += 3;
+    }
+
+    file.root = cJSON_ParseWithOpts(start, &end, 1);
+    if (file.root == NULL) {
+        snprintf(error, size, "%s:%u: not valid JSON near \"%.20s\"", name,
+                 line_of(file.text, end), end);
+        error[strcspn(error, "\r\n")] = '\0';
+        goto failed;
+    }
+
+    file.name = strdup(name);
+    file.places = calloc(count_values(file.root), sizeof(file.places[0]));
+    if (file.name == NULL || file.places == NULL) {
+        snprintf(error, size, "%s: out of memory", name);
+        goto failed;
+    }
+
+    counted = start;
+    place_values(&file, start, &counted, &line, file.root);
+    *json = file;
+    return 0;
+
+failed:
+    json_file_free(&file);
+    return -1;
+}
+
+void json_file_free(struct json_file *json)
+{
+    cJSON_Delete(json->root);
+    free(json->places);
+    free(json->text);
+    free(json->name);
+    memset(json, 0, sizeof(*json));
+}
+
+/* Writes ".path.to.key" of item, searched below parent; returns 1 if found. */
+static int print_path(const cJSON *parent, const cJSON *item, char *buf,
+                      size_t size)
+{
+    const cJSON *child;
+    unsigned i = 0;
+    int n;
+
+    if (parent == item) {
+        return 1;
+    }
+
+    for (child = parent->child; child != NULL; child = child->next, i++) {
+        if (cJSON_IsObject(parent)) {
+            n = snprintf(buf, size, ".%s", child->string);
+        } else {
+            n = snprintf(buf, size, "[%u]", i);
+        }
+        if (n < 0 || (size_t)n >= size) {
+            continue;
+        }
+        if (print_path(child, item, buf + n, size - (size_t)n)) {
+            return 1;
+        }
+    }
+
+    buf[0] = '\0';
+    return 0;
+}
+
+void json_file_error(const struct json_file *json, const cJSON *item,
+                     const char *reason, char *error, size_t size)
+{
+    char path[256] = "";
+    unsigned line = 1;
+    size_t i;
+
+    for (i = 0; i < json->nplaces; i++) {
+        if (json->places[i].item == item) {
+            line = json->places[i].line;
+            break;
+        }
+    }
+
+    print_path(json->root, item, path, sizeof(path));
+    snprintf(error, size, "%s:%u: %s%s%s", json->name, line,
+             path[0] == '.' ? path + 1 : path, path[0] != '\0' ? ": " : "",
+             reason);
+}

@@ -1,0 +1,34 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A JSON file with comments, and where in the file each value stands, so that
+ * an error can name its line and its path.
+ */
+#ifndef SYMCACHED_JSON_FILE_H
+#define SYMCACHED_JSON_FILE_H
+
+#include <stddef.h>
+#include <cjson/cJSON.h>
+
+struct json_file {
+    char *name;
+    char *text; /* comments are blanked, lines are kept */
+    cJSON *root;
+    struct json_place *places; /* one for each value */
+    size_t nplaces;
+};
+
+/*
+ * Reads one JSON value with slash-slash and slash-star comments, at most 1
+ * MiB. Returns 0, or -1 with "file:line: reason" in error and *json untouched.
+ */
+int json_file_read(const char *name, struct json_file *json, char *error,
+                   size_t size);
+
+void json_file_free(struct json_file *json);
+
+/* Writes "file:line: path.to.key: reason" for a value of the file. */
+void json_file_error(const struct json_file *json, const cJSON *item,
+                     const char *reason, char *error, size_t size);
+
+#endif
