@@ -1,0 +1,41 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Growing arrays of plain items.  Large ones grow by remapping pages, so that
+ * growth neither copies nor doubles what is in use.
+ */
+#ifndef SYMFILE_ARRAY_H
+#define SYMFILE_ARRAY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+/*
+ * Makes room for count items of the given size in *data, which has room for
+ * *room items.  Returns 0, or -1 without memory; then nothing has changed.
+ */
+static inline int symfile_array_need(void *data, size_t *room, size_t count,
+                                     size_t item)
+{
+    void *p, **array = data;
+    size_t n;
+
+    if (count <= *room) {
+        return 0;
+    }
+    n = *room + *room / 2 + 16;
+    n = n > count ? n : count;
+    if (n > SIZE_MAX / 2 / item) {
+        return -1;
+    }
+    p = realloc(*array, n * item);
+    if (p == NULL) {
+        return -1;
+    }
+    *array = p;
+    *room = n;
+    return 0;
+}
+
+#endif

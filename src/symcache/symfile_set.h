@@ -1,0 +1,34 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * An ordered set of records of a few 32-bit words: each distinct record once,
+ * in order of first insertion, found again by its words.
+ */
+#ifndef SYMFILE_SET_H
+#define SYMFILE_SET_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct symfile_set {
+    uint32_t *words; /* count records of width words */
+    size_t count;
+    size_t room;
+    unsigned width; /* set by the owner, 1..6 */
+    uint32_t *slots;
+    size_t num_slots;
+    size_t indexed; /* records that insert() can find again */
+};
+
+/* All zero but for width is an empty set. */
+void symfile_set_free(struct symfile_set *set);
+
+/* Returns 0 and the record's index, or -1 without memory. */
+int symfile_set_insert(struct symfile_set *set, const uint32_t *record,
+                       uint32_t *index);
+
+/* Adds a record that is known to be new and is never looked up again. */
+int symfile_set_append(struct symfile_set *set, const uint32_t *record,
+                       uint32_t *index);
+
+#endif

@@ -1,0 +1,241 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <string.h>
+
+#include "symfile_array.h"
+#include "symfile_strings.h"
+
+#define MAX_SECTION 0xFFFFFF00u
+#define FIRST_SLOTS 1024
+
+struct symfile_string_slot {
+    uint32_t hash;
+    uint32_t offset; /* of the string + 1; 0 = free */
+};
+
+void symfile_strings_free(struct symfile_strings *strings)
+{
+    free(strings->data);
+    free(strings->slots);
+    free(strings->lossy);
+    memset(strings, 0, sizeof(*strings));
+}
+
+/* Continuation bytes that a lead byte asks for, and the bounds of the first
+ * of them; -1 when it is no lead byte. */
+static int lead(uint8_t c, uint8_t *low, uint8_t *high)
+{
+    *low = 0x80;
+    *high = 0xBF;
+    if (c >= 0xC2 && c <= 0xDF) {
+        return 1;
+    }
+    if (c >= 0xE0 && c <= 0xEF) {
+        *low = c == 0xE0 ? 0xA0 : 0x80;
+        *high = c == 0xED ? 0x9F : 0xBF;
+        return 2;
+    }
+    if (c >= 0xF0 && c <= 0xF4) {
+        *low = c == 0xF0 ? 0x90 : 0x80;
+        *high = c == 0xF4 ? 0x8F : 0xBF;
+        return 3;
+    }
+    return -1;
+}
+
+/* Bytes of the sequence at text, or minus the bytes of its maximal valid part
+ * (at least one) when it is broken. */
+static int sequence(const uint8_t *text, size_t len)
+{
+    int i, n;
+    uint8_t low, high;
+
+    if (text[0] < 0x80) {
+        return 1;
+    }
+    n = lead(text[0], &low, &high);
+    if (n < 0) {
+        return -1;
+    }
+    for (i = 1; i <= n; i++) {
+        if ((size_t)i >= len || text[i] < low || text[i] > high) {
+            return -i;
+        }
+        low = 0x80;
+        high = 0xBF;
+    }
+    return n + 1;
+}
+
+size_t symfile_utf8_valid(const uint8_t *text, size_t len)
+{
+    int n;
+    size_t i;
+    uint64_t w;
+
+    i = 0;
+    while (i < len) {
+        while (len - i >= 8) {
+            memcpy(&w, text + i, 8);
+            if ((w & 0x8080808080808080u) != 0) {
+                break;
+            }
+            i += 8;
+        }
+        if (i == len) {
+            break;
+        }
+        n = sequence(text + i, len - i);
+        if (n < 0) {
+            break;
+        }
+        i += (size_t)n;
+    }
+    return i;
+}
+
+static int repair(struct symfile_strings *s, const uint8_t *text, size_t len,
+                  size_t *out_len)
+{
+    int n;
+    size_t i, out;
+
+    if (len > SIZE_MAX / 4 ||
+        symfile_array_need(&s->lossy, &s->lossy_room, 3 * len, 1) != 0) {
+        return -1;
+    }
+    out = 0;
+    for (i = 0; i < len;) {
+        n = sequence(text + i, len - i);
+        if (n > 0) {
+            memcpy(s->lossy + out, text + i, (size_t)n);
+            out += (size_t)n;
+            i += (size_t)n;
+        } else {
+            memcpy(s->lossy + out, "\xEF\xBF\xBD", 3);
+            out += 3;
+            i += (size_t)-n;
+        }
+    }
+    *out_len = out;
+    return 0;
+}
+
+static uint32_t hash_bytes(uint64_t seed, const uint8_t *p, size_t len)
+{
+    uint64_t h, w;
+
+    h = seed ^ (len * 0x9E3779B97F4A7C15u);
+    while (len >= 8) {
+        memcpy(&w, p, 8);
+        h = (h ^ w) * 0xBF58476D1CE4E5B9u;
+        h ^= h >> 29;
+        p += 8;
+        len -= 8;
+    }
+    w = 0;
+    memcpy(&w, p, len);
+    h = (h ^ w) * 0x94D049BB133111EBu;
+    h ^= h >> 31;
+    return (uint32_t)(h ^ (h >> 32));
+}
+
+static int same(const struct symfile_strings *s, uint32_t offset,
+                const uint8_t *text, size_t len)
+{
+    unsigned shift;
+    size_t n;
+    const uint8_t *p;
+
+    p = s->data + offset;
+    n = 0;
+    for (shift = 0;; shift += 7) {
+        n |= (size_t)(*p & 0x7F) << shift;
+        if ((*p++ & 0x80) == 0) {
+            break;
+        }
+    }
+    return n == len && memcmp(p, text, len) == 0;
+}
+
+static int grow(struct symfile_strings *s)
+{
+    size_t i, j, n;
+    struct symfile_string_slot *slots;
+
+    n = s->num_slots == 0 ? FIRST_SLOTS : 2 * s->num_slots;
+    slots = calloc(n, sizeof(*slots));
+    if (slots == NULL) {
+        return -1;
+    }
+    for (i = 0; i < s->num_slots; i++) {
+        if (s->slots[i].offset != 0) {
+            for (j = s->slots[i].hash & (n - 1); slots[j].offset != 0;) {
+                j = (j + 1) & (n - 1);
+            }
+            slots[j] = s->slots[i];
+        }
+    }
+    free(s->slots);
+    s->slots = slots;
+    s->num_slots = n;
+    return 0;
+}
+
+static int append(struct symfile_strings *s, const uint8_t *text, size_t len,
+                  uint32_t *offset)
+{
+    size_t n;
+
+    if (len > MAX_SECTION || s->size > MAX_SECTION - len - 10 ||
+        symfile_array_need(&s->data, &s->room, s->size + len + 10, 1) != 0) {
+        return -1;
+    }
+    *offset = (uint32_t)s->size;
+    for (n = len; n >= 0x80; n >>= 7) {
+        s->data[s->size++] = (uint8_t)(n | 0x80);
+    }
+    s->data[s->size++] = (uint8_t)n;
+    memcpy(s->data + s->size, text, len);
+    s->size += len;
+    return 0;
+}
+
+int symfile_strings_insert(struct symfile_strings *s, const char *chars,
+                           size_t len, uint32_t *offset)
+{
+    size_t i;
+    uint32_t hash, at;
+    const uint8_t *text;
+
+    text = (const uint8_t *)chars;
+    if (symfile_utf8_valid(text, len) != len) {
+        if (repair(s, text, len, &len) != 0) {
+            return -1;
+        }
+        text = s->lossy;
+    }
+    if (s->count >= s->num_slots / 4 * 3 && grow(s) != 0) {
+        return -1;
+    }
+    /* the address of s differs from run to run: a file cannot be made whose
+     * strings all collide */
+    hash = hash_bytes((uint64_t)(uintptr_t)s * 0x9E3779B97F4A7C15u, text, len);
+    for (i = hash & (s->num_slots - 1); s->slots[i].offset != 0;
+         i = (i + 1) & (s->num_slots - 1)) {
+        if (s->slots[i].hash == hash &&
+            same(s, s->slots[i].offset - 1, text, len)) {
+            *offset = s->slots[i].offset - 1;
+            return 0;
+        }
+    }
+    if (append(s, text, len, &at) != 0) {
+        return -1;
+    }
+    s->slots[i].hash = hash;
+    s->slots[i].offset = at + 1;
+    s->count++;
+    *offset = at;
+    return 0;
+}

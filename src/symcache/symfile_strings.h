@@ -1,0 +1,39 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The string section of a SymCache: each distinct string once, in order of
+ * first insertion, LEB128 length before its bytes.  The section itself is the
+ * only copy; an index of offsets finds a string again.
+ */
+#ifndef SYMFILE_STRINGS_H
+#define SYMFILE_STRINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct symfile_strings {
+    uint8_t *data; /* the section */
+    size_t size;
+    size_t room;
+    struct symfile_string_slot *slots;
+    size_t num_slots; /* a power of two, or 0 */
+    size_t count;
+    uint8_t *lossy; /* work space for repairing UTF-8 */
+    size_t lossy_room;
+};
+
+/* Starts from all zero. */
+void symfile_strings_free(struct symfile_strings *strings);
+
+/*
+ * Inserts bytes; what is not UTF-8 becomes U+FFFD, one for each maximal part
+ * of a sequence.  Returns 0 and the offset, or -1 when memory or the 4 GiB of
+ * the section are used up.
+ */
+int symfile_strings_insert(struct symfile_strings *strings, const char *text,
+                           size_t len, uint32_t *offset);
+
+/* Length of the longest valid UTF-8 prefix. */
+size_t symfile_utf8_valid(const uint8_t *text, size_t len);
+
+#endif

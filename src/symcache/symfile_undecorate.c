@@ -1,0 +1,72 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ *   _f          cdecl            f
+ *   _f@8        stdcall          f
+ *   @f@8        fastcall         f
+ *   f@@16       vectorcall       f
+ *
+ * On x64 C names have no decoration but for vectorcall; the reference strips
+ * there too, and so do we.
+ */
+#include <stdint.h>
+#include <string.h>
+
+#include "symfile_undecorate.h"
+
+/* Decimal, 32 bits, an optional plus before it. */
+static int is_number(const char *p, size_t size)
+{
+    uint64_t value;
+
+    if (size > 0 && *p == '+') {
+        p++;
+        size--;
+    }
+    if (size == 0) {
+        return 0;
+    }
+    for (value = 0; size > 0; p++, size--) {
+        if (*p < '0' || *p > '9') {
+            return 0;
+        }
+        value = 10 * value + (uint64_t)(*p - '0');
+        if (value > UINT32_MAX) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static int is_plain(const char *name, size_t size)
+{
+    return size == 0 || *name == '?' || memchr(name, '(', size) != NULL ||
+           memchr(name, ':', size) != NULL || memchr(name, '<', size) != NULL;
+}
+
+void symfile_undecorate(const char **name, size_t *size)
+{
+    const char *p, *end, *at;
+
+    p = *name;
+    if (is_plain(p, *size)) {
+        return;
+    }
+    end = p + *size;
+    at = memrchr(p, '@', *size);
+    if (at != NULL && is_number(at + 1, (size_t)(end - at - 1))) {
+        if (at > p && at[-1] == '@') {
+            *size = (size_t)(at - 1 - p);
+            return;
+        }
+        if (at > p && (*p == '_' || *p == '@')) {
+            *name = p + 1;
+            *size = (size_t)(at - p - 1);
+            return;
+        }
+    }
+    if (*p == '_') {
+        *name = p + 1;
+        *size -= 1;
+    }
+}

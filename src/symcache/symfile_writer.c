@@ -1,0 +1,423 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <string.h>
+
+#include "symfile_array.h"
+#include "symfile_sort.h"
+#include "symfile_undecorate.h"
+#include "symfile_writer.h"
+
+/* A stack frame for each; compilers inline some tens deep. */
+#define MAX_DEPTH 2000
+
+/* What a function hands to those that are inlined into it: its calls are
+ * callees[first..last), ascending by address.  The root has none. */
+struct calls {
+    size_t first;
+    size_t last;
+};
+
+void symfile_writer_init(struct symfile_writer *w)
+{
+    memset(w, 0, sizeof(*w));
+    w->files.width = 6;
+    w->functions.width = 4;
+    w->calls.width = 4;
+}
+
+void symfile_writer_free(struct symfile_writer *w)
+{
+    symfile_strings_free(&w->strings);
+    symfile_set_free(&w->files);
+    symfile_set_free(&w->functions);
+    symfile_set_free(&w->calls);
+    symfile_ranges_free(&w->ranges);
+    free(w->symbols);
+    free(w->inlined);
+    free(w->callees);
+    symfile_writer_init(w);
+}
+
+static int insert_text(struct symfile_writer *w,
+                       const struct symfile_text *text, uint32_t *offset)
+{
+    if (text->data == NULL) {
+        *offset = SYMFILE_NONE;
+        return 0;
+    }
+    return symfile_strings_insert(&w->strings, text->data, text->size, offset);
+}
+
+static int insert_name(struct symfile_writer *w, const char *name, size_t size,
+                       uint32_t *offset)
+{
+    symfile_undecorate(&name, &size);
+    return symfile_strings_insert(&w->strings, name, size, offset);
+}
+
+static int insert_function(struct symfile_writer *w,
+                           const struct symfile_function *f, uint32_t *index)
+{
+    uint32_t record[4];
+
+    if (f->name_memo != NULL && *f->name_memo != 0) {
+        record[0] = *f->name_memo - 1;
+    } else {
+        if (insert_name(w, f->name.data, f->name.size, &record[0]) != 0) {
+            return -1;
+        }
+        if (f->name_memo != NULL) {
+            *f->name_memo = record[0] + 1;
+        }
+    }
+    record[1] = SYMFILE_NONE;
+    record[2] = f->is_inline ? SYMFILE_NONE : f->address;
+    record[3] = 0; /* language */
+    return symfile_set_insert(&w->functions, record, index);
+}
+
+static int insert_file(struct symfile_writer *w, struct symfile_source *s)
+{
+    uint32_t name, directory, comp, sname, sdirectory, revision;
+
+    if (s->file != SYMFILE_NONE) {
+        return 0;
+    }
+    /* the order of insertion is the order of the strings in the file */
+    if (insert_text(w, &s->name, &name) != 0 ||
+        insert_text(w, &s->directory, &directory) != 0 ||
+        symfile_strings_insert(&w->strings, "", 0, &comp) != 0 ||
+        insert_text(w, &s->srcsrv_name, &sname) != 0 ||
+        insert_text(w, &s->srcsrv_directory, &sdirectory) != 0 ||
+        insert_text(w, &s->srcsrv_revision, &revision) != 0) {
+        return -1;
+    }
+    return symfile_set_insert(
+        &w->files,
+        (uint32_t[]){comp, directory, name, sname, sdirectory, revision},
+        &s->file);
+}
+
+static void line_bounds(const struct symfile_line *line, uint32_t *start,
+                        uint32_t *end)
+{
+    uint64_t size;
+
+    size = line->size == SYMFILE_NO_SIZE ? 1 : line->size;
+    *start = line->address;
+    *end = size > UINT32_MAX - line->address
+               ? UINT32_MAX
+               : (uint32_t)(line->address + size);
+}
+
+/* Ranges of all lines of the direct inlinees, ascending by start, onto the
+ * stack. */
+static int push_inlined(struct symfile_writer *w,
+                        const struct symfile_tree *tree,
+                        const struct symfile_function *f)
+{
+    size_t i, n, first;
+    uint32_t child;
+    uint64_t *keys;
+    struct symfile_range *ranges, *copy;
+    const struct symfile_function *c;
+
+    first = w->num_inlined;
+    for (child = f->first_child; child != SYMFILE_NONE; child = c->next) {
+        c = &tree->nodes[child];
+        if (symfile_array_need(&w->inlined, &w->inlined_room,
+                               w->num_inlined + c->num_lines,
+                               sizeof(*w->inlined)) != 0) {
+            return -1;
+        }
+        for (i = 0; i < c->num_lines; i++) {
+            ranges = &w->inlined[w->num_inlined++];
+            line_bounds(&tree->lines[c->first_line + i], &ranges->start,
+                        &ranges->end);
+        }
+    }
+    n = w->num_inlined - first;
+    ranges = w->inlined + first;
+    for (i = 1; i < n && ranges[i - 1].start <= ranges[i].start; i++) {
+    }
+    if (i >= n) {
+        return 0;
+    }
+    keys = malloc(n * (2 * sizeof(*keys) + sizeof(*copy)));
+    if (keys == NULL) {
+        return -1;
+    }
+    copy = (struct symfile_range *)(keys + 2 * n);
+    memcpy(copy, ranges, n * sizeof(*copy));
+    for (i = 0; i < n; i++) {
+        keys[i] = (uint64_t)ranges[i].start << 32 | i;
+    }
+    symfile_sort(keys, keys + n, n);
+    for (i = 0; i < n; i++) {
+        ranges[i] = copy[(uint32_t)keys[i]];
+    }
+    free(keys);
+    return 0;
+}
+
+/* The last call at or before address; before the first one, the first. */
+static size_t find_call(const struct symfile_writer *w,
+                        const struct calls *calls, uint32_t address)
+{
+    size_t low, high, mid;
+
+    low = calls->first;
+    high = calls->last;
+    while (high - low > 1) {
+        mid = low + (high - low) / 2;
+        if (w->callees[mid].address <= address) {
+            low = mid;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
+}
+
+static int push_callee(struct symfile_writer *w, uint32_t address,
+                       const struct symfile_location *location)
+{
+    uint32_t index;
+
+    if (symfile_set_insert(&w->calls,
+                           (uint32_t[]){location->file, location->line,
+                                        location->function,
+                                        location->inlined_into},
+                           &index) != 0 ||
+        symfile_array_need(&w->callees, &w->callee_room, w->num_callees + 1,
+                           sizeof(*w->callees)) != 0) {
+        return -1;
+    }
+    w->callees[w->num_callees].address = address;
+    w->callees[w->num_callees].location = index;
+    w->num_callees++;
+    return 0;
+}
+
+/*
+ * One line: its own code goes to the ranges, the code of inlinees makes it a
+ * call location.  *inl is the next inlined range, *cur becomes the address up
+ * to which lines are done.
+ */
+static int add_line(struct symfile_writer *w, uint32_t start, uint32_t end,
+                    const struct symfile_location *location, size_t *inl,
+                    size_t last_inl, uint32_t *cur)
+{
+    const struct symfile_range *next;
+
+    *cur = start;
+    while (*cur < end) {
+        next = *inl < last_inl ? &w->inlined[*inl] : NULL;
+        if (next == NULL || next->start > *cur) {
+            if (symfile_ranges_put(&w->ranges, *cur, location) != 0) {
+                return -1;
+            }
+        }
+        if (next != NULL && next->start < end) {
+            if (push_callee(w, next->start, location) != 0) {
+                return -1;
+            }
+            *cur = next->end;
+            (*inl)++;
+        } else {
+            *cur = end;
+        }
+    }
+    return 0;
+}
+
+static int add_lines(struct symfile_writer *w, const struct symfile_tree *tree,
+                     const struct symfile_function *f, uint32_t function,
+                     const struct calls *calls, size_t inl)
+{
+    size_t last_inl, call;
+    uint32_t i, start, end, cur;
+    struct symfile_source *source;
+    struct symfile_location location;
+    const struct symfile_line *lines;
+
+    last_inl = w->num_inlined;
+    lines = tree->lines + f->first_line;
+    call = f->num_lines > 0 ? find_call(w, calls, lines[0].address) : 0;
+    location.function = function;
+    location.inlined_into = SYMFILE_NONE;
+    for (i = 0; i < f->num_lines;) {
+        line_bounds(&lines[i], &start, &end);
+        if (calls->last > calls->first) {
+            while (call + 1 < calls->last &&
+                   w->callees[call + 1].address <= start) {
+                call++;
+            }
+            location.inlined_into = w->callees[call].location;
+        }
+        source = &tree->sources[lines[i].source];
+        if (insert_file(w, source) != 0) {
+            return -1;
+        }
+        location.file = source->file;
+        location.line = lines[i].line;
+        if (add_line(w, start, end, &location, &inl, last_inl, &cur) != 0) {
+            return -1;
+        }
+        for (i++; i < f->num_lines && lines[i].address < cur; i++) {
+        }
+    }
+    return 0;
+}
+
+static int put_function_only(struct symfile_writer *w, uint32_t address,
+                             uint32_t function)
+{
+    struct symfile_location location;
+
+    location.file = SYMFILE_NONE;
+    location.line = 0;
+    location.function = function;
+    location.inlined_into = SYMFILE_NONE;
+    return symfile_ranges_put(&w->ranges, address, &location);
+}
+
+static int end_function(struct symfile_writer *w,
+                        const struct symfile_function *f)
+{
+    uint32_t end;
+
+    end = (uint32_t)(f->address + f->size);
+    if (!w->has_end || end > w->last_end) {
+        w->has_end = 1;
+        w->last_end = end;
+    }
+    return symfile_ranges_gap(&w->ranges, end);
+}
+
+static int add_function(struct symfile_writer *w,
+                        const struct symfile_tree *tree,
+                        const struct symfile_function *f,
+                        const struct calls *calls, unsigned depth)
+{
+    int rc;
+    size_t inlined;
+    uint32_t index, child;
+    struct calls callees;
+
+    if (f->size == 0) {
+        return SYMFILE_OK;
+    }
+    if (depth > MAX_DEPTH) {
+        return SYMFILE_TOO_DEEP;
+    }
+    inlined = w->num_inlined;
+    callees.first = w->num_callees;
+    if (insert_function(w, f, &index) != 0 || push_inlined(w, tree, f) != 0 ||
+        add_lines(w, tree, f, index, calls, inlined) != 0) {
+        return SYMFILE_NO_MEMORY;
+    }
+    w->num_inlined = inlined;
+    callees.last = w->num_callees;
+    if (!f->is_inline && put_function_only(w, f->address, index) != 0) {
+        return SYMFILE_NO_MEMORY;
+    }
+    if (callees.last > callees.first) {
+        for (child = f->first_child; child != SYMFILE_NONE;
+             child = tree->nodes[child].next) {
+            rc = add_function(w, tree, &tree->nodes[child], &callees,
+                              depth + 1);
+            if (rc != SYMFILE_OK) {
+                return rc;
+            }
+        }
+    }
+    w->num_callees = callees.first;
+    return end_function(w, f) != 0 ? SYMFILE_NO_MEMORY : SYMFILE_OK;
+}
+
+/* Relinks the children of a node by address, stably. */
+static int sort_children(const struct symfile_tree *tree, uint32_t root)
+{
+    size_t i, n;
+    uint32_t child, *link;
+    uint64_t *keys;
+    uint32_t before;
+    int sorted;
+
+    n = 0;
+    sorted = 1;
+    before = 0;
+    for (child = tree->nodes[root].first_child; child != SYMFILE_NONE;
+         child = tree->nodes[child].next) {
+        sorted &= tree->nodes[child].address >= before;
+        before = tree->nodes[child].address;
+        n++;
+    }
+    if (sorted) {
+        return 0;
+    }
+    /* children are numbered in the order in which they were linked */
+    keys = malloc(2 * n * sizeof(*keys));
+    if (keys == NULL) {
+        return -1;
+    }
+    i = 0;
+    for (child = tree->nodes[root].first_child; child != SYMFILE_NONE;
+         child = tree->nodes[child].next) {
+        keys[i++] = (uint64_t)tree->nodes[child].address << 32 | child;
+    }
+    symfile_sort(keys, keys + n, n);
+    link = &tree->nodes[root].first_child;
+    for (i = 0; i < n; i++) {
+        *link = (uint32_t)keys[i];
+        link = &tree->nodes[*link].next;
+    }
+    *link = SYMFILE_NONE;
+    tree->nodes[root].last_child = (uint32_t)keys[n - 1];
+    free(keys);
+    return 0;
+}
+
+enum symfile_status symfile_writer_function(struct symfile_writer *w,
+                                            const struct symfile_tree *tree,
+                                            uint32_t root)
+{
+    int rc;
+    static const struct calls none = {0, 0};
+
+    if (sort_children(tree, root) != 0) {
+        return SYMFILE_NO_MEMORY;
+    }
+    w->num_inlined = w->num_callees = 0;
+    rc = add_function(w, tree, &tree->nodes[root], &none, 0);
+    if (rc == SYMFILE_OK && symfile_ranges_close(&w->ranges) != 0) {
+        rc = SYMFILE_NO_MEMORY;
+    }
+    return (enum symfile_status)rc;
+}
+
+enum symfile_status symfile_writer_symbol(struct symfile_writer *w,
+                                          uint32_t address, const char *name,
+                                          size_t size)
+{
+    struct symfile_symbol *symbol;
+
+    if (w->num_symbols >= SYMFILE_NONE ||
+        symfile_array_need(&w->symbols, &w->symbol_room, w->num_symbols + 1,
+                           sizeof(*w->symbols)) != 0) {
+        return SYMFILE_NO_MEMORY;
+    }
+    symbol = &w->symbols[w->num_symbols];
+    if (insert_name(w, name, size, &symbol->name) != 0) {
+        return SYMFILE_NO_MEMORY;
+    }
+    symbol->address = address;
+    w->num_symbols++;
+    /* a symbol behind the last function has no end */
+    if (!w->has_end || address >= w->last_end) {
+        w->is_open = 1;
+    }
+    return SYMFILE_OK;
+}
