@@ -1,0 +1,901 @@
+
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The front door: directives, defaults, hooks, and the handler that decides
+ * what a request gets.  It reads no file and no socket itself.
+ */
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+#include "module/ngx_symcache.h"
+
+
+#define NGX_SYMCACHE_ASKS  3
+
+
+static ngx_int_t ngx_symcache_handler(ngx_http_request_t *r);
+static ngx_int_t ngx_symcache_root(ngx_symcache_ctx_t *ctx);
+static ngx_int_t ngx_symcache_decide(ngx_symcache_ctx_t *ctx);
+static ngx_int_t ngx_symcache_serve(ngx_symcache_ctx_t *ctx,
+    ngx_symcache_status_e status);
+static ngx_int_t ngx_symcache_replied(ngx_symcache_ctx_t *ctx);
+static ngx_int_t ngx_symcache_ready(ngx_symcache_ctx_t *ctx);
+
+static ngx_int_t ngx_symcache_preconfiguration(ngx_conf_t *cf);
+static void *ngx_symcache_create_main_conf(ngx_conf_t *cf);
+static void *ngx_symcache_create_loc_conf(ngx_conf_t *cf);
+static char *ngx_symcache_merge_loc_conf(ngx_conf_t *cf, void *parent,
+    void *child);
+static void ngx_symcache_merge_upstream(ngx_symcache_loc_conf_t *prev,
+    ngx_symcache_loc_conf_t *conf);
+static char *ngx_symcache_merge_location(ngx_conf_t *cf,
+    ngx_symcache_loc_conf_t *prev, ngx_symcache_loc_conf_t *conf);
+
+static char *ngx_symcache(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+static char *ngx_symcache_location(ngx_http_core_loc_conf_t *clcf,
+    ngx_symcache_loc_conf_t *slcf);
+static char *ngx_symcache_pass(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+static char *ngx_symcache_version(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+static char *ngx_symcache_check_store(ngx_conf_t *cf, void *post, void *data);
+static char *ngx_symcache_check_type(ngx_conf_t *cf, void *post, void *data);
+static char *ngx_symcache_check_hold(ngx_conf_t *cf, void *post, void *data);
+static char *ngx_symcache_check_retry(ngx_conf_t *cf, void *post, void *data);
+
+
+static ngx_conf_post_t  ngx_symcache_store_post = { ngx_symcache_check_store };
+static ngx_conf_post_t  ngx_symcache_type_post = { ngx_symcache_check_type };
+static ngx_conf_post_t  ngx_symcache_hold_post = { ngx_symcache_check_hold };
+static ngx_conf_post_t  ngx_symcache_retry_post = { ngx_symcache_check_retry };
+
+
+static ngx_conf_bitmask_t  ngx_symcache_next_upstream_masks[] = {
+    { ngx_string("error"), NGX_HTTP_UPSTREAM_FT_ERROR },
+    { ngx_string("timeout"), NGX_HTTP_UPSTREAM_FT_TIMEOUT },
+    { ngx_string("invalid_response"), NGX_HTTP_UPSTREAM_FT_INVALID_HEADER },
+    { ngx_string("not_found"), NGX_HTTP_UPSTREAM_FT_HTTP_404 },
+    { ngx_string("busy"), NGX_HTTP_UPSTREAM_FT_HTTP_503 },
+    { ngx_string("off"), NGX_HTTP_UPSTREAM_FT_OFF },
+    { ngx_null_string, 0 }
+};
+
+
+static ngx_command_t  ngx_symcache_commands[] = {
+
+    { ngx_string("symcache"),
+      NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_symcache,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
+    { ngx_string("symcache_pass"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_symcache_pass,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
+    { ngx_string("symcache_store"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_conf_set_str_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_symcache_loc_conf_t, store),
+      &ngx_symcache_store_post },
+
+    { ngx_string("symcache_type"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_conf_set_str_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_symcache_loc_conf_t, type),
+      &ngx_symcache_type_post },
+
+    { ngx_string("symcache_retry_after"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_conf_set_sec_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_symcache_loc_conf_t, retry_after),
+      &ngx_symcache_retry_post },
+
+    { ngx_string("symcache_hold_timeout"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_conf_set_msec_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_symcache_loc_conf_t, hold_timeout),
+      &ngx_symcache_hold_post },
+
+    { ngx_string("symcache_min_version"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_symcache_version,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_symcache_loc_conf_t, min_version),
+      NULL },
+
+    { ngx_string("symcache_async_after"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_symcache_version,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_symcache_loc_conf_t, async_after),
+      NULL },
+
+    { ngx_string("symcache_bind"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE12,
+      ngx_http_upstream_bind_set_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_symcache_loc_conf_t, upstream.local),
+      NULL },
+
+    { ngx_string("symcache_connect_timeout"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_conf_set_msec_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_symcache_loc_conf_t, upstream.connect_timeout),
+      NULL },
+
+    { ngx_string("symcache_send_timeout"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_conf_set_msec_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_symcache_loc_conf_t, upstream.send_timeout),
+      NULL },
+
+    { ngx_string("symcache_buffer_size"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_conf_set_size_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_symcache_loc_conf_t, upstream.buffer_size),
+      NULL },
+
+    { ngx_string("symcache_read_timeout"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_conf_set_msec_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_symcache_loc_conf_t, upstream.read_timeout),
+      NULL },
+
+    { ngx_string("symcache_next_upstream"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_1MORE,
+      ngx_conf_set_bitmask_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_symcache_loc_conf_t, upstream.next_upstream),
+      &ngx_symcache_next_upstream_masks },
+
+    { ngx_string("symcache_next_upstream_tries"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_conf_set_num_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_symcache_loc_conf_t, upstream.next_upstream_tries),
+      NULL },
+
+    { ngx_string("symcache_next_upstream_timeout"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_conf_set_msec_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_symcache_loc_conf_t, upstream.next_upstream_timeout),
+      NULL },
+
+      ngx_null_command
+};
+
+
+static ngx_http_module_t  ngx_symcache_module_ctx = {
+    ngx_symcache_preconfiguration,         /* preconfiguration */
+    NULL,                                  /* postconfiguration */
+
+    ngx_symcache_create_main_conf,         /* create main configuration */
+    NULL,                                  /* init main configuration */
+
+    NULL,                                  /* create server configuration */
+    NULL,                                  /* merge server configuration */
+
+    ngx_symcache_create_loc_conf,          /* create location configuration */
+    ngx_symcache_merge_loc_conf            /* merge location configuration */
+};
+
+
+ngx_module_t  ngx_symcache_module = {
+    NGX_MODULE_V1,
+    &ngx_symcache_module_ctx,              /* module context */
+    ngx_symcache_commands,                 /* module directives */
+    NGX_HTTP_MODULE,                       /* module type */
+    NULL,                                  /* init master */
+    NULL,                                  /* init module */
+    NULL,                                  /* init process */
+    NULL,                                  /* init thread */
+    NULL,                                  /* exit thread */
+    NULL,                                  /* exit process */
+    NULL,                                  /* exit master */
+    NGX_MODULE_V1_PADDING
+};
+
+
+static symcache_version_t  ngx_symcache_min_version = { 3, 0, 1 };
+static symcache_version_t  ngx_symcache_async_after = { 3, 1, 0 };
+
+
+static ngx_int_t
+ngx_symcache_handler(ngx_http_request_t *r)
+{
+    ngx_int_t            rc;
+    const char          *text;
+    ngx_symcache_ctx_t  *ctx;
+
+    rc = ngx_http_discard_request_body(r);
+
+    if (rc != NGX_OK) {
+        return rc;
+    }
+
+    ctx = ngx_pcalloc(r->pool, sizeof(ngx_symcache_ctx_t));
+    if (ctx == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    ctx->request = r;
+    ctx->conf = ngx_http_get_module_loc_conf(r, ngx_symcache_module);
+    ctx->replied = ngx_symcache_replied;
+
+    ngx_http_set_ctx(r, ctx, ngx_symcache_module);
+
+    if (ngx_symcache_variables_keep(ctx) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    rc = ngx_symcache_request_read(ctx, &text);
+
+    if (rc != NGX_OK) {
+        return ngx_symcache_answer_bad(ctx, rc, text);
+    }
+
+    if (ngx_symcache_root(ctx) != NGX_OK) {
+        return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_ERROR);
+    }
+
+    return ngx_symcache_decide(ctx);
+}
+
+
+static ngx_int_t
+ngx_symcache_root(ngx_symcache_ctx_t *ctx)
+{
+    ngx_str_t            root;
+    ngx_http_request_t  *r;
+
+    r = ctx->request;
+
+    if (ngx_http_complex_value(r, ctx->conf->root, &root) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (root.len == 0) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "the value of \"symcache\" is empty");
+        return NGX_ERROR;
+    }
+
+    if (ctx->conf->root->lengths
+        && ngx_get_full_name(r->pool, (ngx_str_t *) &ngx_cycle->prefix, &root)
+           != NGX_OK)
+    {
+        return NGX_ERROR;
+    }
+
+    while (root.len && root.data[root.len - 1] == '/') {
+        root.len--;
+    }
+
+    ctx->root = root;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_symcache_decide(ngx_symcache_ctx_t *ctx)
+{
+    ngx_int_t            rc;
+    symcache_answer_e    answer;
+    symcache_version_t   below, *limit;
+
+    limit = NULL;
+
+    ngx_symcache_made_best(ctx);
+
+    for ( ;; ) {
+
+        if (ngx_symcache_file_best(ctx, limit) != NGX_OK) {
+            return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_ERROR);
+        }
+
+        answer = symcache_answer(&ctx->ask, ctx->has_best ? &ctx->best : NULL,
+                                 ctx->has_made ? &ctx->made : NULL);
+
+        if (answer != SYMCACHE_ANSWER_HIT && answer != SYMCACHE_ANSWER_STALE) {
+            break;
+        }
+
+        rc = ngx_symcache_serve(ctx, answer == SYMCACHE_ANSWER_HIT
+                                     ? NGX_SYMCACHE_HIT
+                                     : NGX_SYMCACHE_STALE);
+
+        if (rc != NGX_DECLINED) {
+            return rc;
+        }
+
+        /* it has vanished since: as if it had never been there */
+
+        below = ctx->best;
+        limit = &below;
+    }
+
+    if (answer == SYMCACHE_ANSWER_NOT_MODIFIED && ctx->made_known) {
+        return ngx_symcache_answer_not_modified(ctx);
+    }
+
+    if (ctx->conf->upstream.upstream == NULL) {
+        return ngx_symcache_answer_absent(ctx);
+    }
+
+    /*
+     * Also where nothing here makes a version for this client: only the
+     * helper's word makes a 404 final.
+     */
+
+    return ngx_symcache_wait_start(ctx);
+}
+
+
+/* NGX_DECLINED: there is no such file */
+
+static ngx_int_t
+ngx_symcache_serve(ngx_symcache_ctx_t *ctx, ngx_symcache_status_e status)
+{
+    ngx_int_t             rc;
+    ngx_open_file_info_t  of;
+
+    rc = ngx_symcache_file_open(ctx, &ctx->best, &of,
+                                status == NGX_SYMCACHE_MISS
+                                || status == NGX_SYMCACHE_HELD);
+
+    if (rc == NGX_DECLINED) {
+        return NGX_DECLINED;
+    }
+
+    if (rc != NGX_OK) {
+        return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_ERROR);
+    }
+
+    ctx->status = status;
+
+    if (status == NGX_SYMCACHE_STALE) {
+        ngx_symcache_helper_upgrade(ctx);
+    }
+
+    return ngx_symcache_file_send(ctx, &ctx->best, &of);
+}
+
+
+static ngx_int_t
+ngx_symcache_replied(ngx_symcache_ctx_t *ctx)
+{
+    switch (ctx->reply.code) {
+
+    case NGX_SYMCACHE_REPLY_READY:
+        return ngx_symcache_ready(ctx);
+
+    case NGX_SYMCACHE_REPLY_PENDING:
+        return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_PENDING);
+
+    case NGX_SYMCACHE_REPLY_NOT_MODIFIED:
+        return ngx_symcache_answer_not_modified(ctx);
+
+    case NGX_SYMCACHE_REPLY_ABSENT:
+        return ngx_symcache_answer_absent(ctx);
+
+    default: /* BUSY, TIMEOUT, ERROR: no failure of ours is a final 404 */
+        return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_ERROR);
+    }
+}
+
+
+/* the helper has a version: its path is computed here and not taken over */
+
+static ngx_int_t
+ngx_symcache_ready(ngx_symcache_ctx_t *ctx)
+{
+    ngx_int_t           rc;
+    ngx_log_t          *log;
+    symcache_version_t  version;
+
+    log = ctx->request->connection->log;
+    version = ctx->reply.version;
+
+    ngx_memzero(&ctx->reply, sizeof(ngx_symcache_reply_t));
+
+    if (!symcache_version_serves(&version, &ctx->ask.version, &ctx->ask.min)) {
+        ngx_log_error(NGX_LOG_ERR, log, 0,
+                      "symcached has version %d.%d.%d, which does not serve "
+                      "this client", version.major, version.minor,
+                      version.patch);
+        return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_ERROR);
+    }
+
+    if (symcache_answer(&ctx->ask, &version, NULL)
+        == SYMCACHE_ANSWER_NOT_MODIFIED)
+    {
+        return ngx_symcache_answer_not_modified(ctx);
+    }
+
+    ctx->best = version;
+    ctx->has_best = 1;
+
+    rc = ngx_symcache_serve(ctx, ctx->retries ? NGX_SYMCACHE_MISS
+                                              : NGX_SYMCACHE_HELD);
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
+    if (ctx->asks < NGX_SYMCACHE_ASKS) {
+        return ngx_symcache_decide(ctx);
+    }
+
+    ngx_log_error(NGX_LOG_ERR, log, 0,
+                  "\"%V\" is not there though symcached has made it: "
+                  "\"symcache\" and the store of symcached differ",
+                  &ctx->path);
+
+    return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_ERROR);
+}
+
+
+static ngx_int_t
+ngx_symcache_preconfiguration(ngx_conf_t *cf)
+{
+    return ngx_symcache_variables_add(cf);
+}
+
+
+static void *
+ngx_symcache_create_main_conf(ngx_conf_t *cf)
+{
+    ngx_symcache_main_conf_t  *smcf;
+
+    smcf = ngx_pcalloc(cf->pool, sizeof(ngx_symcache_main_conf_t));
+    if (smcf == NULL) {
+        return NULL;
+    }
+
+    smcf->made = ngx_symcache_made_create(cf->pool);
+    if (smcf->made == NULL) {
+        return NULL;
+    }
+
+    ngx_symcache_wait_init(smcf);
+
+    return smcf;
+}
+
+
+static void *
+ngx_symcache_create_loc_conf(ngx_conf_t *cf)
+{
+    ngx_symcache_loc_conf_t  *conf;
+
+    conf = ngx_pcalloc(cf->pool, sizeof(ngx_symcache_loc_conf_t));
+    if (conf == NULL) {
+        return NULL;
+    }
+
+    /*
+     * set by ngx_pcalloc():
+     *
+     *     conf->upstream.upstream = NULL;
+     *     conf->upstream.next_upstream = 0;
+     *     conf->upstream.bufs.num = 0;
+     *     conf->upstream.temp_path = NULL;
+     *     conf->hold_upstream = { 0 };
+     *     conf->upgrade_upstream = { 0 };
+     *     conf->root = NULL;
+     *     conf->prefix = 0;
+     *     conf->tail = 0;
+     *     conf->pass_off = 0;
+     *     conf->host = { 0, NULL };
+     *     conf->store = { 0, NULL };
+     *     conf->type = { 0, NULL };
+     */
+
+    conf->upstream.local = NGX_CONF_UNSET_PTR;
+    conf->upstream.next_upstream_tries = NGX_CONF_UNSET_UINT;
+    conf->upstream.connect_timeout = NGX_CONF_UNSET_MSEC;
+    conf->upstream.send_timeout = NGX_CONF_UNSET_MSEC;
+    conf->upstream.read_timeout = NGX_CONF_UNSET_MSEC;
+    conf->upstream.next_upstream_timeout = NGX_CONF_UNSET_MSEC;
+    conf->upstream.buffer_size = NGX_CONF_UNSET_SIZE;
+
+    /* the hardcoded values, all others are zero */
+
+    conf->upstream.pass_request_headers = 0;
+    conf->upstream.pass_request_body = 0;
+    conf->upstream.buffering = 0;
+    conf->upstream.intercept_errors = 0;
+    conf->upstream.ignore_client_abort = 0;
+
+    conf->hold_timeout = NGX_CONF_UNSET_MSEC;
+    conf->retry_after = NGX_CONF_UNSET;
+    conf->min_version = NGX_CONF_UNSET_PTR;
+    conf->async_after = NGX_CONF_UNSET_PTR;
+
+    return conf;
+}
+
+
+static char *
+ngx_symcache_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
+{
+    ngx_symcache_loc_conf_t *prev = parent;
+    ngx_symcache_loc_conf_t *conf = child;
+
+    ngx_conf_merge_str_value(conf->store, prev->store, "default");
+    ngx_conf_merge_str_value(conf->type, prev->type, SYMCACHE_DEFAULT_TYPE);
+    ngx_conf_merge_sec_value(conf->retry_after, prev->retry_after, 1);
+    ngx_conf_merge_msec_value(conf->hold_timeout, prev->hold_timeout, 900000);
+    ngx_conf_merge_ptr_value(conf->min_version, prev->min_version,
+                             &ngx_symcache_min_version);
+    ngx_conf_merge_ptr_value(conf->async_after, prev->async_after,
+                             &ngx_symcache_async_after);
+
+    ngx_symcache_merge_upstream(prev, conf);
+
+    return ngx_symcache_merge_location(cf, prev, conf);
+}
+
+
+static void
+ngx_symcache_merge_upstream(ngx_symcache_loc_conf_t *prev,
+    ngx_symcache_loc_conf_t *conf)
+{
+    if (conf->upstream.upstream == NULL && !conf->pass_off) {
+        conf->upstream.upstream = prev->upstream.upstream;
+        conf->host = prev->host;
+    }
+
+    ngx_conf_merge_ptr_value(conf->upstream.local, prev->upstream.local, NULL);
+
+    ngx_conf_merge_msec_value(conf->upstream.connect_timeout,
+                              prev->upstream.connect_timeout, 60000);
+
+    ngx_conf_merge_msec_value(conf->upstream.send_timeout,
+                              prev->upstream.send_timeout, 60000);
+
+    ngx_conf_merge_size_value(conf->upstream.buffer_size,
+                              prev->upstream.buffer_size,
+                              (size_t) ngx_pagesize);
+
+    ngx_conf_merge_msec_value(conf->upstream.read_timeout,
+                              prev->upstream.read_timeout, 60000);
+
+    ngx_conf_merge_bitmask_value(conf->upstream.next_upstream,
+                              prev->upstream.next_upstream,
+                              (NGX_CONF_BITMASK_SET
+                               |NGX_HTTP_UPSTREAM_FT_ERROR
+                               |NGX_HTTP_UPSTREAM_FT_TIMEOUT));
+
+    if (conf->upstream.next_upstream & NGX_HTTP_UPSTREAM_FT_OFF) {
+        conf->upstream.next_upstream = NGX_CONF_BITMASK_SET
+                                       |NGX_HTTP_UPSTREAM_FT_OFF;
+    }
+
+    ngx_conf_merge_uint_value(conf->upstream.next_upstream_tries,
+                              prev->upstream.next_upstream_tries, 0);
+
+    ngx_conf_merge_msec_value(conf->upstream.next_upstream_timeout,
+                              prev->upstream.next_upstream_timeout, 0);
+
+    /*
+     * A hold is not cut by symcache_read_timeout; what is left of it is the
+     * limit, and the helper's answer at its very end shall still be heard.
+     */
+
+    conf->hold_upstream = conf->upstream;
+    conf->hold_upstream.read_timeout = conf->hold_timeout + 500;
+
+    if (conf->hold_upstream.next_upstream_timeout == 0
+        || conf->hold_upstream.next_upstream_timeout > conf->hold_timeout)
+    {
+        conf->hold_upstream.next_upstream_timeout = conf->hold_timeout;
+    }
+
+    /*
+     * The client has its file, but the next request on its connection waits
+     * for the end of this one.
+     */
+
+    conf->upgrade_upstream = conf->upstream;
+    conf->upgrade_upstream.ignore_client_abort = 1;
+    conf->upgrade_upstream.next_upstream = NGX_CONF_BITMASK_SET
+                                           |NGX_HTTP_UPSTREAM_FT_OFF;
+
+    conf->upgrade_upstream.connect_timeout =
+                              ngx_min(conf->upstream.connect_timeout, 1000);
+    conf->upgrade_upstream.send_timeout =
+                              ngx_min(conf->upstream.send_timeout, 1000);
+    conf->upgrade_upstream.read_timeout =
+                              ngx_min(conf->upstream.read_timeout, 1000);
+}
+
+
+static char *
+ngx_symcache_merge_location(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
+    ngx_symcache_loc_conf_t *conf)
+{
+    ngx_http_core_loc_conf_t  *clcf;
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    if (clcf->noname && conf->root == NULL && prev->root) {
+
+        /* "if" and "limit_except" blocks stay a SymCache location */
+
+        conf->root = prev->root;
+        conf->prefix = prev->prefix;
+        conf->tail = prev->tail;
+
+        if (clcf->handler == NULL) {
+            clcf->handler = ngx_symcache_handler;
+        }
+
+        return NGX_CONF_OK;
+    }
+
+    if (conf->root && clcf->handler != ngx_symcache_handler) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"symcache\" and another directive that answers "
+                           "requests, such as \"proxy_pass\", in location "
+                           "\"%V\"", &clcf->name);
+        return NGX_CONF_ERROR;
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_symcache(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_symcache_loc_conf_t *slcf = conf;
+
+    ngx_str_t                         *value;
+    ngx_http_core_loc_conf_t          *clcf;
+    ngx_http_compile_complex_value_t   ccv;
+
+    if (slcf->root) {
+        return "is duplicate";
+    }
+
+    value = cf->args->elts;
+
+    if (ngx_strcmp(value[1].data, "off") == 0) {
+        return NGX_CONF_OK;
+    }
+
+    if (value[1].len == 0) {
+        return "needs the root of a store";
+    }
+
+    slcf->root = ngx_palloc(cf->pool, sizeof(ngx_http_complex_value_t));
+    if (slcf->root == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (ngx_http_script_variables_count(&value[1]) == 0
+        && ngx_conf_full_name(cf->cycle, &value[1], 0) != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    ngx_memzero(&ccv, sizeof(ngx_http_compile_complex_value_t));
+
+    ccv.cf = cf;
+    ccv.value = &value[1];
+    ccv.complex_value = slcf->root;
+
+    if (ngx_http_compile_complex_value(&ccv) != NGX_OK) {
+        return NGX_CONF_ERROR;
+    }
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    clcf->handler = ngx_symcache_handler;
+
+    return ngx_symcache_location(clcf, slcf);
+}
+
+
+/* where in the URI the key is */
+
+static char *
+ngx_symcache_location(ngx_http_core_loc_conf_t *clcf,
+    ngx_symcache_loc_conf_t *slcf)
+{
+    if (clcf->exact_match) {
+        return "cannot be used in a location \"= ...\", which matches "
+               "no SymCache request";
+    }
+
+#if (NGX_PCRE)
+
+    if (clcf->regex) {
+        slcf->tail = 1;
+        return NGX_CONF_OK;
+    }
+
+#endif
+
+    if (clcf->named) {
+        slcf->tail = 1;
+        return NGX_CONF_OK;
+    }
+
+    slcf->prefix = clcf->name.len;
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_symcache_pass(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_symcache_loc_conf_t *slcf = conf;
+
+    ngx_str_t   *value;
+    ngx_url_t    u;
+
+    if (slcf->upstream.upstream || slcf->pass_off) {
+        return "is duplicate";
+    }
+
+    value = cf->args->elts;
+
+    if (ngx_strcmp(value[1].data, "off") == 0) {
+        slcf->pass_off = 1;
+        return NGX_CONF_OK;
+    }
+
+    if (ngx_http_script_variables_count(&value[1])) {
+        return "takes no variables, use an upstream block with \"hash\"";
+    }
+
+    if (value[1].len > 7
+        && ngx_strncasecmp(value[1].data, (u_char *) "http://", 7) == 0)
+    {
+        return "takes an address without \"http://\"";
+    }
+
+    ngx_memzero(&u, sizeof(ngx_url_t));
+
+    u.url = value[1];
+    u.no_resolve = 1;
+
+    slcf->upstream.upstream = ngx_http_upstream_add(cf, &u, 0);
+    if (slcf->upstream.upstream == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (u.family == AF_UNIX) {
+        ngx_str_set(&slcf->host, "localhost");
+
+    } else {
+        slcf->host = value[1];
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_symcache_version(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    char  *p = conf;
+
+    ngx_str_t            *value;
+    symcache_version_t  **version;
+
+    version = (symcache_version_t **) (p + cmd->offset);
+
+    if (*version != NGX_CONF_UNSET_PTR) {
+        return "is duplicate";
+    }
+
+    *version = ngx_palloc(cf->pool, sizeof(symcache_version_t));
+    if (*version == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    value = cf->args->elts;
+
+    if (!symcache_version_parse((char *) value[1].data, value[1].len,
+                                *version))
+    {
+        return "needs a version such as 3.1.0";
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+/* goes into the path of requests to the helper as it is */
+
+static char *
+ngx_symcache_check_store(ngx_conf_t *cf, void *post, void *data)
+{
+    u_char      c;
+    size_t      i;
+    ngx_str_t  *store = data;
+
+    for (i = 0; i < store->len; i++) {
+        c = store->data[i];
+
+        if ((c < '0' || c > '9') && (c < 'A' || c > 'Z')
+            && (c < 'a' || c > 'z') && c != '-' && c != '_' && c != '.')
+        {
+            break;
+        }
+    }
+
+    if (store->len == 0 || i != store->len || store->data[0] == '.') {
+        return "needs a name of letters, digits, \"-\", \"_\" and \".\"";
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_symcache_check_type(ngx_conf_t *cf, void *post, void *data)
+{
+    size_t      i;
+    ngx_str_t  *type = data;
+
+    for (i = 0; i < type->len; i++) {
+        if (type->data[i] <= ' ' || type->data[i] >= 0x7f
+            || type->data[i] == ';' || type->data[i] == ',')
+        {
+            break;
+        }
+    }
+
+    if (i != type->len || ngx_strchr(type->data, '/') == NULL) {
+        return "needs a media type without parameters";
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_symcache_check_hold(ngx_conf_t *cf, void *post, void *data)
+{
+    ngx_msec_t  *timeout = data;
+
+    if (*timeout > (ngx_msec_t) SYMCACHE_WAIT_MAX * 1000) {
+        return "must not exceed one day";
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_symcache_check_retry(ngx_conf_t *cf, void *post, void *data)
+{
+    time_t  *after = data;
+
+    if (*after < 1 || *after > SYMCACHE_WAIT_MAX) {
+        return "must be between one second and one day";
+    }
+
+    return NGX_CONF_OK;
+}

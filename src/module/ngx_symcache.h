@@ -1,0 +1,236 @@
+
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What the files of the module share: configuration, the context of a
+ * request, and one group of prototypes per file.
+ */
+
+
+#ifndef _NGX_SYMCACHE_H_INCLUDED_
+#define _NGX_SYMCACHE_H_INCLUDED_
+
+
+#include <ngx_config.h>
+#include <ngx_core.h>
+#include <ngx_http.h>
+
+#include "proto/symcache_answer.h"
+#include "proto/symcache_header.h"
+#include "proto/symcache_key.h"
+#include "proto/symcache_path.h"
+#include "proto/symcache_version.h"
+
+#include "ngx_symcache_compat.h"
+
+
+typedef struct ngx_symcache_ctx_s     ngx_symcache_ctx_t;
+typedef struct ngx_symcache_wait_s    ngx_symcache_wait_t;
+typedef struct ngx_symcache_helper_s  ngx_symcache_helper_t;
+typedef struct ngx_symcache_made_s    ngx_symcache_made_t;
+
+
+#define NGX_SYMCACHE_UPGRADES  64
+
+
+/* one per cycle; workers change their own copy of it */
+
+typedef struct {
+    ngx_rbtree_t               waits;         /* of ngx_symcache_wait_t */
+    ngx_rbtree_node_t          waits_sentinel;
+
+    ngx_symcache_made_t       *made;
+
+    /* when this worker last asked for an upgrade of a key with this hash */
+
+    time_t                     upgrades[NGX_SYMCACHE_UPGRADES];
+    uint32_t                   upgrade_keys[NGX_SYMCACHE_UPGRADES];
+} ngx_symcache_main_conf_t;
+
+
+typedef struct {
+    ngx_http_upstream_conf_t   upstream;          /* the helper answers now */
+    ngx_http_upstream_conf_t   hold_upstream;     /* the helper waits */
+    ngx_http_upstream_conf_t   upgrade_upstream;  /* nobody waits */
+
+    ngx_http_complex_value_t  *root;
+    size_t                     prefix;   /* bytes of a prefix location */
+    ngx_flag_t                 tail;     /* key is at the end of the URI */
+    ngx_flag_t                 pass_off;
+
+    ngx_str_t                  host;     /* of requests to the helper */
+    ngx_str_t                  store;
+    ngx_str_t                  type;
+
+    ngx_msec_t                 hold_timeout;
+    time_t                     retry_after;
+
+    symcache_version_t        *min_version;
+    symcache_version_t        *async_after;
+} ngx_symcache_loc_conf_t;
+
+
+typedef enum {
+    NGX_SYMCACHE_NONE = 0,
+    NGX_SYMCACHE_HIT,
+    NGX_SYMCACHE_STALE,
+    NGX_SYMCACHE_MISS,
+    NGX_SYMCACHE_HELD,
+    NGX_SYMCACHE_PENDING,
+    NGX_SYMCACHE_ABSENT,
+    NGX_SYMCACHE_NOT_MODIFIED,
+    NGX_SYMCACHE_BAD,
+    NGX_SYMCACHE_ERROR
+} ngx_symcache_status_e;
+
+
+/* what the helper said */
+
+typedef enum {
+    NGX_SYMCACHE_REPLY_ERROR = 0,      /* nothing that can be relied upon */
+    NGX_SYMCACHE_REPLY_TIMEOUT,        /* nothing in time */
+    NGX_SYMCACHE_REPLY_READY,
+    NGX_SYMCACHE_REPLY_PENDING,
+    NGX_SYMCACHE_REPLY_NOT_MODIFIED,
+    NGX_SYMCACHE_REPLY_ABSENT,
+    NGX_SYMCACHE_REPLY_BUSY
+} ngx_symcache_reply_e;
+
+
+typedef struct {
+    ngx_symcache_reply_e       code;
+    symcache_version_t         version;       /* READY */
+    time_t                     retry_after;   /* PENDING, BUSY; or 0 */
+    time_t                     valid;         /* ABSENT; or 0 */
+} ngx_symcache_reply_t;
+
+
+typedef ngx_int_t (*ngx_symcache_reply_pt)(ngx_symcache_ctx_t *ctx);
+
+
+struct ngx_symcache_ctx_s {
+    ngx_http_request_t        *request;
+    ngx_symcache_loc_conf_t   *conf;
+
+    symcache_request_t         asked;
+    symcache_ask_t             ask;
+
+    ngx_str_t                  root;      /* no slash at the end, no NUL */
+    ngx_str_t                  path;      /* of a file, with a NUL behind */
+
+    symcache_version_t         best;      /* valid if has_best */
+    symcache_version_t         made;      /* valid if has_made */
+    symcache_version_t         served;    /* valid if has_served */
+
+    ngx_symcache_status_e      status;
+
+    ngx_msec_t                 deadline;  /* of the hold */
+    ngx_symcache_reply_t       reply;
+    ngx_symcache_reply_pt      replied;
+    ngx_symcache_helper_t     *helper;
+    ngx_symcache_wait_t       *wait;
+    ngx_uint_t                 asks;      /* of the helper */
+
+    unsigned                   parsed:1;  /* asked is valid */
+    unsigned                   retries:1; /* the client takes Retry-After */
+    unsigned                   has_best:1;
+    unsigned                   has_made:1;
+    unsigned                   made_known:1;
+    unsigned                   has_served:1;
+};
+
+
+extern ngx_module_t  ngx_symcache_module;
+
+
+/* ngx_symcache_request.c */
+
+/* NGX_OK, or the status and the text of the answer to a bad request */
+ngx_int_t ngx_symcache_request_read(ngx_symcache_ctx_t *ctx,
+    const char **text);
+
+/* NGX_OK and *req, or NGX_DECLINED if the URI does not end with a key */
+ngx_int_t ngx_symcache_request_tail(ngx_str_t *uri, symcache_request_t *req);
+
+
+/* ngx_symcache_answer.c: each sends the whole answer of the request */
+
+ngx_int_t ngx_symcache_answer_bad(ngx_symcache_ctx_t *ctx, ngx_uint_t status,
+    const char *text);
+ngx_int_t ngx_symcache_answer_absent(ngx_symcache_ctx_t *ctx);
+ngx_int_t ngx_symcache_answer_not_modified(ngx_symcache_ctx_t *ctx);
+
+/* 404 or 503 with Retry-After, whichever the client takes */
+ngx_int_t ngx_symcache_answer_later(ngx_symcache_ctx_t *ctx,
+    ngx_symcache_status_e status);
+
+ngx_table_elt_t *ngx_symcache_answer_header(ngx_http_request_t *r,
+    const char *name, size_t len, ngx_str_t *value);
+
+
+/* ngx_symcache_file.c */
+
+/*
+ * The highest version on disk that serves this client and is below *below, if
+ * that is not NULL: sets best and has_best.  NGX_OK or NGX_ERROR.
+ */
+ngx_int_t ngx_symcache_file_best(ngx_symcache_ctx_t *ctx,
+    symcache_version_t *below);
+
+/*
+ * NGX_OK, NGX_DECLINED if there is no such file, or NGX_ERROR.  What the
+ * helper has just made is looked for past open_file_cache.
+ */
+ngx_int_t ngx_symcache_file_open(ngx_symcache_ctx_t *ctx,
+    symcache_version_t *version, ngx_open_file_info_t *of, ngx_uint_t fresh);
+
+ngx_int_t ngx_symcache_file_send(ngx_symcache_ctx_t *ctx,
+    symcache_version_t *version, ngx_open_file_info_t *of);
+
+
+/* ngx_symcache_made.c */
+
+ngx_symcache_made_t *ngx_symcache_made_create(ngx_pool_t *pool);
+
+/* what the helper makes for this client: made, has_made and made_known */
+void ngx_symcache_made_best(ngx_symcache_ctx_t *ctx);
+
+
+/* ngx_symcache_helper.c: the only file that knows r->upstream */
+
+/*
+ * Asks the helper in a subrequest, which holds a reference of the request.
+ * The reply is in ctx->reply when the write event handler of the request is
+ * called.  wait: seconds that the helper may take; 0 for an answer at once.
+ */
+ngx_int_t ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t wait);
+
+ngx_uint_t ngx_symcache_helper_busy(ngx_symcache_ctx_t *ctx);
+
+/* Lets the helper make a newer version; nobody waits for the reply. */
+void ngx_symcache_helper_upgrade(ngx_symcache_ctx_t *ctx);
+
+
+/* ngx_symcache_wait.c */
+
+void ngx_symcache_wait_init(ngx_symcache_main_conf_t *smcf);
+
+/*
+ * Suspends the request until the helper has answered; then ctx->replied is
+ * called, and the request finalized with what it returns.
+ */
+ngx_int_t ngx_symcache_wait_start(ngx_symcache_ctx_t *ctx);
+
+
+/* ngx_symcache_variables.c */
+
+ngx_int_t ngx_symcache_variables_add(ngx_conf_t *cf);
+
+/* NULL unless this request, or what was redirected to it, is one of ours */
+ngx_symcache_ctx_t *ngx_symcache_variables_ctx(ngx_http_request_t *r);
+
+/* Makes the context known to variables after an internal redirect, too. */
+ngx_int_t ngx_symcache_variables_keep(ngx_symcache_ctx_t *ctx);
+
+
+#endif /* _NGX_SYMCACHE_H_INCLUDED_ */

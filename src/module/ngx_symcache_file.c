@@ -1,0 +1,332 @@
+
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Files of the store: find the best version, open it, send it.  Any file may
+ * vanish at any time, which is a miss and no error.
+ */
+
+
+#include "ngx_symcache.h"
+
+
+/* the folder of a key has a file or two; more is not ours to read through */
+
+#define NGX_SYMCACHE_DIR_ENTRIES  4096
+
+
+static ngx_int_t ngx_symcache_file_path(ngx_symcache_ctx_t *ctx);
+static ngx_int_t ngx_symcache_file_read_dir(ngx_symcache_ctx_t *ctx,
+    ngx_dir_t *dir, symcache_version_t *below);
+static ngx_int_t ngx_symcache_file_type(ngx_symcache_ctx_t *ctx,
+    symcache_version_t *version);
+static ngx_uint_t ngx_symcache_file_missing(ngx_err_t err);
+
+
+ngx_int_t
+ngx_symcache_file_best(ngx_symcache_ctx_t *ctx, symcache_version_t *below)
+{
+    u_char     *p;
+    ngx_int_t   rc;
+    ngx_str_t   name;
+    ngx_dir_t   dir;
+
+    ctx->has_best = 0;
+
+    if (!symcache_path_storable(&ctx->asked.key)) {
+        return NGX_OK;
+    }
+
+    if (ngx_symcache_file_path(ctx) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    name.data = ctx->path.data;
+    p = name.data + ctx->root.len + 1;
+    p += symcache_path_dir((char *) p, &ctx->asked.key);
+    name.len = p - name.data;
+
+    if (ngx_open_dir(&name, &dir) == NGX_ERROR) {
+
+        if (ngx_symcache_file_missing(ngx_errno)) {
+            return NGX_OK;
+        }
+
+        ngx_log_error(NGX_LOG_CRIT, ctx->request->connection->log, ngx_errno,
+                      ngx_open_dir_n " \"%V\" failed", &name);
+        return NGX_ERROR;
+    }
+
+    rc = ngx_symcache_file_read_dir(ctx, &dir, below);
+
+    if (ngx_close_dir(&dir) == NGX_ERROR) {
+        ngx_log_error(NGX_LOG_ALERT, ctx->request->connection->log, ngx_errno,
+                      ngx_close_dir_n " \"%V\" failed", &name);
+    }
+
+    return rc;
+}
+
+
+static ngx_int_t
+ngx_symcache_file_path(ngx_symcache_ctx_t *ctx)
+{
+    u_char  *p;
+    size_t   len;
+
+    if (ctx->path.data) {
+        return NGX_OK;
+    }
+
+    /* what symcache_path_file() may write behind the root, and a NUL */
+
+    len = ctx->root.len + 1 + SYMCACHE_PATH_MAX
+          - 2 * (SYMCACHE_NAME_MAX - ctx->asked.key.name_len) + 1;
+
+    p = ngx_pnalloc(ctx->request->pool, len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    ctx->path.data = p;
+
+    p = ngx_cpymem(p, ctx->root.data, ctx->root.len);
+    *p = '/';
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_symcache_file_read_dir(ngx_symcache_ctx_t *ctx, ngx_dir_t *dir,
+    symcache_version_t *below)
+{
+    int                  best;
+    ngx_err_t            err;
+    ngx_uint_t           i;
+    symcache_file_e      file;
+    symcache_version_t   versions[2];
+
+    for (i = 0; i < NGX_SYMCACHE_DIR_ENTRIES; i++) {
+
+        ngx_set_errno(0);
+
+        if (ngx_read_dir(dir) == NGX_ERROR) {
+            err = ngx_errno;
+
+            if (err == NGX_ENOMOREFILES || ngx_symcache_file_missing(err)) {
+                return NGX_OK;
+            }
+
+            ngx_log_error(NGX_LOG_CRIT, ctx->request->connection->log, err,
+                          ngx_read_dir_n " \"%s\" failed", ctx->path.data);
+            return NGX_ERROR;
+        }
+
+        if (!symcache_path_name_parse((char *) ngx_de_name(dir),
+                                      ngx_de_namelen(dir), &ctx->asked.key,
+                                      &versions[1], &file)
+            || file != SYMCACHE_FILE_PLAIN)
+        {
+            continue;
+        }
+
+        if (below && symcache_version_cmp(&versions[1], below) >= 0) {
+            continue;
+        }
+
+        versions[0] = ctx->best;
+
+        best = symcache_version_best(&versions[!ctx->has_best],
+                                     1 + ctx->has_best, &ctx->ask.version,
+                                     &ctx->ask.min);
+
+        if (best == ctx->has_best) {
+            ctx->best = versions[1];
+            ctx->has_best = 1;
+        }
+    }
+
+    ngx_log_error(NGX_LOG_WARN, ctx->request->connection->log, 0,
+                  "more than %d entries in \"%s\"", NGX_SYMCACHE_DIR_ENTRIES,
+                  ctx->path.data);
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_symcache_file_open(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
+    ngx_open_file_info_t *of, ngx_uint_t fresh)
+{
+    u_char                    *p;
+    ngx_http_request_t        *r;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    if (!symcache_path_storable(&ctx->asked.key)) {
+        return NGX_DECLINED;
+    }
+
+    if (ngx_symcache_file_path(ctx) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    r = ctx->request;
+    clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
+
+    p = ctx->path.data + ctx->root.len + 1;
+    p += symcache_path_file((char *) p, &ctx->asked.key, version,
+                            SYMCACHE_FILE_PLAIN);
+    ctx->path.len = p - ctx->path.data;
+
+    ngx_memzero(of, sizeof(ngx_open_file_info_t));
+
+    of->read_ahead = clcf->read_ahead;
+    of->directio = clcf->directio;
+    of->valid = fresh ? 0 : clcf->open_file_cache_valid;
+    of->min_uses = clcf->open_file_cache_min_uses;
+    of->errors = clcf->open_file_cache_errors;
+    of->events = clcf->open_file_cache_events;
+
+    if (ngx_http_set_disable_symlinks(r, clcf, &ctx->path, of) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (ngx_open_cached_file(clcf->open_file_cache, &ctx->path, of, r->pool)
+        != NGX_OK)
+    {
+        if (of->err && ngx_symcache_file_missing(of->err)) {
+            return NGX_DECLINED;
+        }
+
+        if (of->err) {
+            ngx_log_error(NGX_LOG_CRIT, r->connection->log, of->err,
+                          "%s \"%V\" failed", of->failed, &ctx->path);
+        }
+
+        return NGX_ERROR;
+    }
+
+    /* the store has no empty files: what is empty was cut by something else */
+
+    if (!of->is_file || of->size == 0) {
+        ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
+                      "\"%V\" is not a regular file or empty", &ctx->path);
+        return NGX_DECLINED;
+    }
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_symcache_file_send(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
+    ngx_open_file_info_t *of)
+{
+    ngx_int_t            rc;
+    ngx_buf_t           *b;
+    ngx_chain_t          out;
+    ngx_http_request_t  *r;
+
+    r = ctx->request;
+
+    ctx->served = *version;
+    ctx->has_served = 1;
+
+    r->root_tested = !r->error_page;
+    r->connection->log->action = "sending response to client";
+
+    r->headers_out.status = NGX_HTTP_OK;
+    r->headers_out.content_length_n = of->size;
+    r->headers_out.last_modified_time = of->mtime;
+
+    if (ngx_http_set_etag(r) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    if (ngx_symcache_file_type(ctx, version) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    r->allow_ranges = 1;
+
+    /* we need to allocate all before the header would be sent */
+
+    b = ngx_calloc_buf(r->pool);
+    if (b == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    b->file = ngx_pcalloc(r->pool, sizeof(ngx_file_t));
+    if (b->file == NULL) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    rc = ngx_http_send_header(r);
+
+    if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
+        return rc;
+    }
+
+    b->file_pos = 0;
+    b->file_last = of->size;
+
+    b->in_file = 1;
+    b->last_buf = (r == r->main) ? 1 : 0;
+    b->last_in_chain = 1;
+
+    b->file->fd = of->fd;
+    b->file->name = ctx->path;
+    b->file->log = r->connection->log;
+    b->file->directio = of->is_directio;
+
+    out.buf = b;
+    out.next = NULL;
+
+    return ngx_http_output_filter(r, &out);
+}
+
+
+static ngx_int_t
+ngx_symcache_file_type(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
+{
+    u_char              *p;
+    char                 text[SYMCACHE_VERSION_TEXT_MAX + 1];
+    size_t               len;
+    ngx_http_request_t  *r;
+
+    r = ctx->request;
+
+    len = symcache_version_print(text, version);
+
+    p = ngx_pnalloc(r->pool, ctx->conf->type.len + sizeof("; version=") - 1
+                             + len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    r->headers_out.content_type.data = p;
+
+    p = ngx_cpymem(p, ctx->conf->type.data, ctx->conf->type.len);
+    p = ngx_cpymem(p, "; version=", sizeof("; version=") - 1);
+    p = ngx_cpymem(p, text, len);
+
+    r->headers_out.content_type.len = p - r->headers_out.content_type.data;
+
+    /*
+     * Lists of types are compared with the part before the parameter, and a
+     * charset is only added where the two lengths are equal.
+     */
+
+    r->headers_out.content_type_len = ctx->conf->type.len;
+    r->headers_out.content_type_lowcase = NULL;
+
+    return NGX_OK;
+}
+
+
+static ngx_uint_t
+ngx_symcache_file_missing(ngx_err_t err)
+{
+    return err == NGX_ENOENT || err == NGX_ENOTDIR || err == NGX_ENAMETOOLONG;
+}

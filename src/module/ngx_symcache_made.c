@@ -1,0 +1,235 @@
+
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Which versions the helper makes for a store: <root>/.transcoders, a small
+ * file of the helper's own, looked at once a second per root and worker.
+ */
+
+
+#include "ngx_symcache.h"
+
+
+#define NGX_SYMCACHE_MADE_ROOTS     16
+#define NGX_SYMCACHE_MADE_VERSIONS  64
+#define NGX_SYMCACHE_MADE_FILE      4096
+
+
+typedef struct {
+    size_t              len;
+    u_char              root[NGX_MAX_PATH];
+    time_t              checked;
+    time_t              mtime;
+    off_t               size;
+    ngx_file_uniq_t     uniq;
+    ngx_uint_t          known;
+    int                 n;
+    symcache_version_t  versions[NGX_SYMCACHE_MADE_VERSIONS];
+} ngx_symcache_made_root_t;
+
+
+struct ngx_symcache_made_s {
+    ngx_symcache_made_root_t  roots[NGX_SYMCACHE_MADE_ROOTS];
+};
+
+
+static ngx_symcache_made_root_t *ngx_symcache_made_root(
+    ngx_symcache_made_t *made, ngx_str_t *root);
+static void ngx_symcache_made_check(ngx_symcache_made_root_t *mr,
+    ngx_log_t *log);
+static void ngx_symcache_made_read(ngx_symcache_made_root_t *mr, u_char *name,
+    ngx_log_t *log);
+static void ngx_symcache_made_parse(ngx_symcache_made_root_t *mr, u_char *p,
+    u_char *last);
+
+
+ngx_symcache_made_t *
+ngx_symcache_made_create(ngx_pool_t *pool)
+{
+    return ngx_pcalloc(pool, sizeof(ngx_symcache_made_t));
+}
+
+
+void
+ngx_symcache_made_best(ngx_symcache_ctx_t *ctx)
+{
+    int                        best;
+    ngx_symcache_made_root_t  *mr;
+    ngx_symcache_main_conf_t  *smcf;
+
+    ctx->has_made = 0;
+
+    if (ctx->conf->upstream.upstream == NULL) {
+
+        /* nobody to ask, so nothing is made */
+
+        ctx->made_known = 1;
+        return;
+    }
+
+    ctx->made_known = 0;
+
+    if (ctx->root.len >= NGX_MAX_PATH - sizeof(SYMCACHE_TRANSCODERS_FILE)) {
+        return;
+    }
+
+    smcf = ngx_http_get_module_main_conf(ctx->request, ngx_symcache_module);
+
+    mr = ngx_symcache_made_root(smcf->made, &ctx->root);
+
+    if (mr->checked != ngx_time()) {
+        mr->checked = ngx_time();
+        ngx_symcache_made_check(mr, ctx->request->connection->log);
+    }
+
+    if (!mr->known) {
+        return;
+    }
+
+    ctx->made_known = 1;
+
+    best = symcache_version_best(mr->versions, mr->n, &ctx->ask.version,
+                                 &ctx->ask.min);
+    if (best != -1) {
+        ctx->made = mr->versions[best];
+        ctx->has_made = 1;
+    }
+}
+
+
+static ngx_symcache_made_root_t *
+ngx_symcache_made_root(ngx_symcache_made_t *made, ngx_str_t *root)
+{
+    ngx_uint_t                 i;
+    ngx_symcache_made_root_t  *mr, *oldest;
+
+    oldest = &made->roots[0];
+
+    for (i = 0; i < NGX_SYMCACHE_MADE_ROOTS; i++) {
+        mr = &made->roots[i];
+
+        if (mr->len == root->len
+            && mr->checked
+            && ngx_memcmp(mr->root, root->data, root->len) == 0)
+        {
+            return mr;
+        }
+
+        if (mr->checked < oldest->checked) {
+            oldest = mr;
+        }
+    }
+
+    ngx_memcpy(oldest->root, root->data, root->len);
+    oldest->len = root->len;
+    oldest->checked = 0;
+    oldest->mtime = 0;
+    oldest->size = 0;
+    oldest->uniq = 0;
+    oldest->known = 0;
+
+    return oldest;
+}
+
+
+static void
+ngx_symcache_made_check(ngx_symcache_made_root_t *mr, ngx_log_t *log)
+{
+    u_char           *p, name[NGX_MAX_PATH + 1];
+    ngx_file_info_t   fi;
+
+    p = ngx_cpymem(name, mr->root, mr->len);
+    *p++ = '/';
+    ngx_memcpy(p, SYMCACHE_TRANSCODERS_FILE,
+               sizeof(SYMCACHE_TRANSCODERS_FILE));
+
+    if (ngx_file_info(name, &fi) == NGX_FILE_ERROR) {
+
+        if (ngx_errno != NGX_ENOENT && ngx_errno != NGX_ENOTDIR) {
+            ngx_log_error(NGX_LOG_CRIT, log, ngx_errno,
+                          ngx_file_info_n " \"%s\" failed", name);
+        }
+
+        mr->known = 0;
+        return;
+    }
+
+    if (mr->known
+        && mr->mtime == ngx_file_mtime(&fi)
+        && mr->size == ngx_file_size(&fi)
+        && mr->uniq == ngx_file_uniq(&fi))
+    {
+        return;
+    }
+
+    mr->known = 0;
+    mr->mtime = ngx_file_mtime(&fi);
+    mr->size = ngx_file_size(&fi);
+    mr->uniq = ngx_file_uniq(&fi);
+
+    ngx_symcache_made_read(mr, name, log);
+}
+
+
+static void
+ngx_symcache_made_read(ngx_symcache_made_root_t *mr, u_char *name,
+    ngx_log_t *log)
+{
+    u_char     buf[NGX_SYMCACHE_MADE_FILE];
+    ssize_t    n;
+    ngx_fd_t   fd;
+
+    /* a FIFO in this place would block the worker */
+
+    fd = ngx_open_file(name, NGX_FILE_RDONLY|NGX_FILE_NONBLOCK,
+                       NGX_FILE_OPEN, 0);
+
+    if (fd == NGX_INVALID_FILE) {
+        ngx_log_error(NGX_LOG_CRIT, log, ngx_errno,
+                      ngx_open_file_n " \"%s\" failed", name);
+        return;
+    }
+
+    n = ngx_read_fd(fd, buf, NGX_SYMCACHE_MADE_FILE);
+
+    if (n == -1) {
+        ngx_log_error(NGX_LOG_CRIT, log, ngx_errno,
+                      ngx_read_fd_n " \"%s\" failed", name);
+
+    } else {
+        mr->known = 1;
+        ngx_symcache_made_parse(mr, buf, buf + n);
+    }
+
+    if (ngx_close_file(fd) == NGX_FILE_ERROR) {
+        ngx_log_error(NGX_LOG_ALERT, log, ngx_errno,
+                      ngx_close_file_n " \"%s\" failed", name);
+    }
+}
+
+
+static void
+ngx_symcache_made_parse(ngx_symcache_made_root_t *mr, u_char *p, u_char *last)
+{
+    u_char  *end;
+
+    mr->n = 0;
+
+    while (p < last && mr->n < NGX_SYMCACHE_MADE_VERSIONS) {
+
+        end = ngx_strlchr(p, last, LF);
+        if (end == NULL) {
+            end = last;
+        }
+
+        /* a line that is no version is none that can be made */
+
+        if (symcache_version_parse((char *) p, end - p,
+                                   &mr->versions[mr->n]))
+        {
+            mr->n++;
+        }
+
+        p = end + 1;
+    }
+}

@@ -1,0 +1,221 @@
+
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * From the request line and the headers to a key, the version that the client
+ * reads, the version that it has, and whether it comes back by itself.
+ */
+
+
+#include "ngx_symcache.h"
+
+
+static ngx_int_t ngx_symcache_request_path(ngx_symcache_ctx_t *ctx);
+static ngx_int_t ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx,
+    const char **text);
+static ngx_uint_t ngx_symcache_request_header_is(ngx_table_elt_t *h,
+    const char *name, size_t len);
+
+
+ngx_int_t
+ngx_symcache_request_read(ngx_symcache_ctx_t *ctx, const char **text)
+{
+    ngx_http_request_t       *r;
+    ngx_symcache_loc_conf_t  *slcf;
+
+    r = ctx->request;
+    slcf = ctx->conf;
+
+    *text = NULL;
+
+    if (!(r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD))) {
+        return NGX_HTTP_NOT_ALLOWED;
+    }
+
+    if (ngx_symcache_request_path(ctx) != NGX_OK) {
+        return NGX_HTTP_NOT_FOUND;
+    }
+
+    ctx->parsed = 1;
+    ctx->ask.version = ctx->asked.version;
+    ctx->ask.min = *slcf->min_version;
+
+    if (symcache_version_cmp(&ctx->ask.version, &ctx->ask.min) < 0) {
+        ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
+                      "SymCache version below symcache_min_version");
+        return NGX_HTTP_NOT_FOUND;
+    }
+
+    if (symcache_version_cmp(&ctx->ask.version, slcf->async_after) > 0) {
+        ctx->retries = 1;
+    }
+
+    return ngx_symcache_request_headers(ctx, text);
+}
+
+
+static ngx_int_t
+ngx_symcache_request_path(ngx_symcache_ctx_t *ctx)
+{
+    u_char                   *p;
+    size_t                    len;
+    symcache_status_e         rc;
+    ngx_http_request_t       *r;
+    ngx_symcache_loc_conf_t  *slcf;
+
+    r = ctx->request;
+    slcf = ctx->conf;
+
+    if (slcf->tail) {
+        if (ngx_symcache_request_tail(&r->uri, &ctx->asked) == NGX_OK) {
+            return NGX_OK;
+        }
+
+        rc = SYMCACHE_BAD_PATH;
+        goto bad;
+    }
+
+    if (r->uri.len < slcf->prefix) {
+        rc = SYMCACHE_BAD_PATH;
+        goto bad;
+    }
+
+    p = r->uri.data + slcf->prefix;
+    len = r->uri.len - slcf->prefix;
+
+    /* "location /symcache" matches "/symcachev3.1.0/..." as well */
+
+    if (slcf->prefix && p[-1] != '/' && (len == 0 || *p != '/')) {
+        rc = SYMCACHE_BAD_PATH;
+        goto bad;
+    }
+
+    rc = symcache_request_parse((char *) p, len, &ctx->asked);
+
+    if (rc == SYMCACHE_OK) {
+        return NGX_OK;
+    }
+
+bad:
+
+    ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
+                  "no SymCache request: %s", symcache_status_text(rc));
+
+    return NGX_DECLINED;
+}
+
+
+ngx_int_t
+ngx_symcache_request_tail(ngx_str_t *uri, symcache_request_t *req)
+{
+    u_char      *p;
+    ngx_uint_t   n;
+
+    p = uri->data + uri->len;
+
+    if (uri->len && p[-1] == '/') {
+        p--;
+    }
+
+    /*
+     * Three segments without an age, or four with it.  No path is both, as
+     * no GUID is an age.
+     */
+
+    for (n = 0; n < 4 && p > uri->data; /* void */ ) {
+
+        p--;
+
+        if (*p != '/') {
+            continue;
+        }
+
+        n++;
+
+        if (n >= 3
+            && symcache_request_parse((char *) p,
+                                      uri->data + uri->len - p, req)
+               == SYMCACHE_OK)
+        {
+            return NGX_OK;
+        }
+    }
+
+    return NGX_DECLINED;
+}
+
+
+static ngx_int_t
+ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx, const char **text)
+{
+    ngx_uint_t        i;
+    ngx_list_part_t  *part;
+    ngx_table_elt_t  *h, *exceeds;
+
+    exceeds = NULL;
+
+    part = &ctx->request->headers_in.headers.part;
+    h = part->elts;
+
+    for (i = 0; /* void */ ; i++) {
+
+        if (i >= part->nelts) {
+            if (part->next == NULL) {
+                break;
+            }
+
+            part = part->next;
+            h = part->elts;
+            i = 0;
+        }
+
+        if (h[i].hash == 0) {
+            continue;
+        }
+
+        if (ngx_symcache_request_header_is(&h[i], SYMCACHE_HEADER_EXCEEDS,
+                                        sizeof(SYMCACHE_HEADER_EXCEEDS) - 1))
+        {
+            if (exceeds) {
+                *text = "If-Version-Exceeds is given more than once\n";
+                return NGX_HTTP_BAD_REQUEST;
+            }
+
+            exceeds = &h[i];
+            continue;
+        }
+
+        if (ngx_symcache_request_header_is(&h[i], SYMCACHE_HEADER_ALLOW_RETRY,
+                                     sizeof(SYMCACHE_HEADER_ALLOW_RETRY) - 1)
+            || ngx_symcache_request_header_is(&h[i],
+                                    SYMCACHE_HEADER_ACCEPT_RETRY,
+                                    sizeof(SYMCACHE_HEADER_ACCEPT_RETRY) - 1))
+        {
+            if (h[i].value.len == 4
+                && ngx_strncasecmp(h[i].value.data, (u_char *) "true", 4) == 0)
+            {
+                ctx->retries = 1;
+            }
+        }
+    }
+
+    if (exceeds
+        && !symcache_answer_exceeds((char *) exceeds->value.data,
+                                    exceeds->value.len, &ctx->ask))
+    {
+        *text = "If-Version-Exceeds must be a version below the requested "
+                "one\n";
+        return NGX_HTTP_BAD_REQUEST;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_uint_t
+ngx_symcache_request_header_is(ngx_table_elt_t *h, const char *name,
+    size_t len)
+{
+    return h->key.len == len
+           && ngx_strncasecmp(h->key.data, (u_char *) name, len) == 0;
+}
