@@ -1,0 +1,397 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <unistd.h>
+#include "absent.h"
+#include "id.h"
+#include "store.h"
+#include "proto/symcache_path.h"
+
+/* The oldest failure makes room for a new one. */
+#define ERRORS_MAX 10000
+#define ERRORS_BUCKETS 4096
+
+struct failure {
+    LIST_ENTRY(failure) bucket;
+    TAILQ_ENTRY(failure) age;
+    char *id; /* <store>/<pdb>/<GUIDAGE>/<pdb>-v<M.m.p>.absent */
+    char *text;
+    time_t since;
+    time_t until;
+};
+
+struct absent {
+    time_t started;
+    unsigned nerrors;
+    LIST_HEAD(, failure) buckets[ERRORS_BUCKETS];
+    TAILQ_HEAD(failures, failure) ages; /* oldest first */
+};
+
+static const char *const reason_names[] = {"notfound", "malformed", "error"};
+
+const char *absent_reason_name(enum absent_reason reason)
+{
+    return reason_names[reason];
+}
+
+struct absent *absent_new(time_t started)
+{
+    struct absent *absent = calloc(1, sizeof(*absent));
+
+    if (absent != NULL) {
+        absent->started = started;
+        TAILQ_INIT(&absent->ages);
+    }
+    return absent;
+}
+
+static void failure_free(struct absent *absent, struct failure *f)
+{
+    LIST_REMOVE(f, bucket);
+    TAILQ_REMOVE(&absent->ages, f, age);
+    absent->nerrors--;
+    free(f->text);
+    free(f->id);
+    free(f);
+}
+
+void absent_free(struct absent *absent)
+{
+    struct failure *f;
+
+    if (absent == NULL) {
+        return;
+    }
+    while ((f = TAILQ_FIRST(&absent->ages)) != NULL) {
+        failure_free(absent, f);
+    }
+    free(absent);
+}
+
+static void print_id(char id[ID_MAX], const struct store_config *store,
+                     const symcache_key_t *key,
+                     const symcache_version_t *version)
+{
+    char relative[SYMCACHE_PATH_MAX + 1];
+
+    symcache_path_file(relative, key, version, SYMCACHE_FILE_ABSENT);
+    snprintf(id, ID_MAX, "%.64s/%s", store->name, relative);
+}
+
+static struct failure *failure_find(struct absent *absent, const char *id)
+{
+    struct failure *f;
+
+    LIST_FOREACH(f, &absent->buckets[id_hash(id) % ERRORS_BUCKETS], bucket)
+    {
+        if (strcmp(f->id, id) == 0) {
+            return f;
+        }
+    }
+    return NULL;
+}
+
+static void entry_path(char buf[PATH_MAX], const struct store_config *store,
+                       const symcache_key_t *key,
+                       const symcache_version_t *version)
+{
+    char relative[SYMCACHE_PATH_MAX + 1];
+
+    symcache_path_file(relative, key, version, SYMCACHE_FILE_ABSENT);
+    snprintf(buf, PATH_MAX, "%.1024s/%s", store->root, relative);
+}
+
+/*
+ * Reads "<reason> <seconds>\n<text>\n" up to the first NUL.  What is anything
+ * else (cut off by a crash, written by hand) is no entry.
+ */
+static bool parse_entry(char *text, struct absent_entry *entry)
+{
+    char *p, *end;
+    size_t n;
+    unsigned i;
+
+    for (i = ABSENT_NOTFOUND; i < ABSENT_ERROR; i++) {
+        n = strlen(reason_names[i]);
+        if (strncmp(text, reason_names[i], n) == 0 && text[n] == ' ') {
+            break;
+        }
+    }
+    if (i == ABSENT_ERROR) {
+        return false;
+    }
+
+    p = text + n + 1;
+    if (*p < '0' || *p > '9') {
+        return false;
+    }
+    errno = 0;
+    entry->since = (time_t)strtoll(p, &end, 10);
+    if (errno != 0 || *end != '\n') {
+        return false;
+    }
+
+    entry->reason = (enum absent_reason)i;
+    p = end + 1;
+    p[strcspn(p, "\n")] = '\0';
+    snprintf(entry->text, sizeof(entry->text), "%s", p);
+    return true;
+}
+
+static bool read_entry(const char *path, struct absent_entry *entry)
+{
+    char text[ABSENT_TEXT_MAX + 64];
+    ssize_t n;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd == -1) {
+        return false;
+    }
+    n = read(fd, text, sizeof(text) - 1);
+    close(fd);
+    if (n <= 0) {
+        return false;
+    }
+    text[n] = '\0';
+    return parse_entry(text, entry);
+}
+
+static bool in_force(const struct absent *absent,
+                     const struct cache_config *cache,
+                     struct absent_entry *entry)
+{
+    time_t now = time(NULL);
+    time_t life = entry->reason == ABSENT_NOTFOUND
+                      ? (time_t)cache->retry_misses_after
+                      : (time_t)cache->retry_malformed_after;
+
+    if (entry->reason == ABSENT_MALFORMED && entry->since < absent->started) {
+        return false;
+    }
+    /* one from the future was written by a clock that is set right now */
+    if (entry->since > now || now - entry->since >= life) {
+        return false;
+    }
+    entry->valid = (unsigned)(entry->since + life - now);
+    return true;
+}
+
+static bool find_error(struct absent *absent, const struct store_config *store,
+                       const symcache_key_t *key,
+                       const symcache_version_t *version,
+                       struct absent_entry *entry)
+{
+    char id[ID_MAX];
+    struct failure *f;
+    time_t now = time(NULL);
+
+    print_id(id, store, key, version);
+    f = failure_find(absent, id);
+    if (f == NULL) {
+        return false;
+    }
+    if (now >= f->until || now < f->since) {
+        failure_free(absent, f);
+        return false;
+    }
+
+    entry->reason = ABSENT_ERROR;
+    entry->since = f->since;
+    entry->valid = (unsigned)(f->until - now);
+    snprintf(entry->text, sizeof(entry->text), "%s", f->text);
+    return true;
+}
+
+bool absent_find(struct absent *absent, const struct store_config *store,
+                 const struct cache_config *cache, const symcache_key_t *key,
+                 const symcache_version_t *version, struct absent_entry *entry)
+{
+    char path[PATH_MAX];
+    struct absent_entry found;
+
+    entry_path(path, store, key, version);
+    if (read_entry(path, &found) && in_force(absent, cache, &found)) {
+        *entry = found;
+        return true;
+    }
+    return find_error(absent, store, key, version, entry);
+}
+
+int absent_write(const struct store_config *store, const symcache_key_t *key,
+                 const symcache_version_t *version, enum absent_reason reason,
+                 const char *text, const char *tmp)
+{
+    char path[PATH_MAX], line[ABSENT_TEXT_MAX];
+    FILE *f = fopen(tmp, "we");
+    char *p;
+    bool ok;
+
+    if (f == NULL) {
+        return -1;
+    }
+
+    snprintf(line, sizeof(line), "%s", text);
+    for (p = line; *p != '\0'; p++) {
+        if ((unsigned char)*p < ' ' || *p == 0x7f) {
+            *p = ' ';
+        }
+    }
+
+    ok = fprintf(f, "%s %lld\n%s\n", reason_names[reason],
+                 (long long)time(NULL), line) > 0;
+    ok = fclose(f) == 0 && ok;
+    entry_path(path, store, key, version);
+    if (!ok || store_rename(tmp, path) != 0) {
+        int saved = errno;
+
+        unlink(tmp);
+        errno = saved;
+        return -1;
+    }
+    return 0;
+}
+
+void absent_note_error(struct absent *absent, const struct store_config *store,
+                       const symcache_key_t *key,
+                       const symcache_version_t *version, const char *text,
+                       unsigned seconds)
+{
+    char id[ID_MAX];
+    struct failure *f;
+
+    print_id(id, store, key, version);
+    f = failure_find(absent, id);
+    if (f != NULL) {
+        failure_free(absent, f);
+    }
+    while (absent->nerrors >= ERRORS_MAX) {
+        failure_free(absent, TAILQ_FIRST(&absent->ages));
+    }
+
+    f = calloc(1, sizeof(*f));
+    if (f == NULL) {
+        return;
+    }
+    f->id = strdup(id);
+    f->text = strndup(text, ABSENT_TEXT_MAX - 1);
+    if (f->id == NULL || f->text == NULL) {
+        free(f->id);
+        free(f->text);
+        free(f);
+        return;
+    }
+
+    f->since = time(NULL);
+    f->until = f->since + (time_t)seconds;
+    LIST_INSERT_HEAD(&absent->buckets[id_hash(id) % ERRORS_BUCKETS], f,
+                     bucket);
+    TAILQ_INSERT_TAIL(&absent->ages, f, age);
+    absent->nerrors++;
+}
+
+void absent_drop(struct absent *absent, const struct store_config *store,
+                 const symcache_key_t *key, const symcache_version_t *version)
+{
+    char path[PATH_MAX], id[ID_MAX];
+    struct failure *f;
+
+    entry_path(path, store, key, version);
+    unlink(path);
+
+    print_id(id, store, key, version);
+    f = failure_find(absent, id);
+    if (f != NULL) {
+        failure_free(absent, f);
+    }
+}
+
+static unsigned forget_errors(struct absent *absent, const char *prefix)
+{
+    struct failure *f, *next;
+    size_t len = strlen(prefix);
+    unsigned n = 0;
+
+    for (f = TAILQ_FIRST(&absent->ages); f != NULL; f = next) {
+        next = TAILQ_NEXT(f, age);
+        if (strncmp(f->id, prefix, len) == 0) {
+            failure_free(absent, f);
+            n++;
+        }
+    }
+    return n;
+}
+
+static unsigned forget_files(const struct store_config *store,
+                             const symcache_key_t *key)
+{
+    char path[PATH_MAX], relative[SYMCACHE_PATH_MAX + 1];
+    symcache_version_t version;
+    symcache_file_e kind;
+    struct dirent *entry;
+    unsigned n = 0;
+    DIR *dir;
+
+    symcache_path_dir(relative, key);
+    snprintf(path, sizeof(path), "%.1024s/%s", store->root, relative);
+    dir = opendir(path);
+    if (dir == NULL) {
+        return 0;
+    }
+
+    while ((entry = readdir(dir)) != NULL) {
+        if (symcache_path_name_parse(entry->d_name, strlen(entry->d_name), key,
+                                     &version, &kind) &&
+            kind == SYMCACHE_FILE_ABSENT &&
+            unlinkat(dirfd(dir), entry->d_name, 0) == 0) {
+            n++;
+        }
+    }
+    closedir(dir);
+    return n;
+}
+
+unsigned absent_forget(struct absent *absent, const struct store_config *store,
+                       const symcache_key_t *key, bool has_id)
+{
+    char path[PATH_MAX], prefix[ID_MAX + 1];
+    symcache_key_t each = *key;
+    struct dirent *entry;
+    unsigned n;
+    DIR *dir;
+
+    if (has_id) {
+        id_print(prefix, store->name, key);
+        strncat(prefix, "/", 1);
+        return forget_errors(absent, prefix) + forget_files(store, key);
+    }
+
+    snprintf(prefix, sizeof(prefix), "%.64s/%s/", store->name, key->name);
+    n = forget_errors(absent, prefix);
+
+    snprintf(path, sizeof(path), "%.1024s/%s", store->root, key->name);
+    dir = opendir(path);
+    if (dir == NULL) {
+        return n;
+    }
+    while ((entry = readdir(dir)) != NULL) {
+        if (symcache_id_parse(entry->d_name, strlen(entry->d_name), &each) ==
+            SYMCACHE_OK) {
+            n += forget_files(store, &each);
+        }
+    }
+    closedir(dir);
+    return n;
+}
+
+unsigned absent_errors(const struct absent *absent)
+{
+    return absent->nerrors;
+}

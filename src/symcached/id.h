@@ -1,0 +1,19 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The name of one key in one store, for tables and log lines:
+ * <store>/<pdb>/<GUIDAGE>.
+ */
+#ifndef SYMCACHED_ID_H
+#define SYMCACHED_ID_H
+
+#include "proto/symcache_path.h"
+
+#define ID_MAX (64 + 1 + SYMCACHE_PATH_MAX + 1)
+
+void id_print(char id[ID_MAX], const char *store, const symcache_key_t *key);
+
+/* For tables of bounded size: who chooses keys can slow them, no more. */
+unsigned id_hash(const char *id);
+
+#endif

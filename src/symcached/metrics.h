@@ -1,0 +1,79 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Counters of the process and their Prometheus text.  Names are API.
+ */
+#ifndef SYMCACHED_METRICS_H
+#define SYMCACHED_METRICS_H
+
+#include <stdint.h>
+#include <event2/buffer.h>
+
+/*
+ * X(id, name, labels, help): counters of one name stand together, and the
+ * help of the first is printed.
+ */
+#define METRICS_COUNTERS(X)                                                   \
+    X(LOOKUP_HIT, "symcached_lookups_total", "answer=\"hit\"",                \
+      "Answers to lookups on the socket.")                                    \
+    X(LOOKUP_STALE, "symcached_lookups_total", "answer=\"stale\"", "")        \
+    X(LOOKUP_NOT_MODIFIED, "symcached_lookups_total",                         \
+      "answer=\"not_modified\"", "")                                          \
+    X(LOOKUP_ABSENT, "symcached_lookups_total", "answer=\"absent\"", "")      \
+    X(LOOKUP_PENDING, "symcached_lookups_total", "answer=\"pending\"", "")    \
+    X(LOOKUP_BUSY, "symcached_lookups_total", "answer=\"busy\"", "")          \
+    X(LOOKUP_ABORTED, "symcached_lookups_aborted_total", "",                  \
+      "Clients that went away while their lookup was held.")                  \
+    X(REQUEST_REFUSED, "symcached_requests_refused_total", "",                \
+      "Requests on the socket answered 400 or 405, or for unknown paths.")    \
+    X(JOB_STARTED, "symcached_jobs_started_total", "", "Jobs started.")       \
+    X(JOB_UPGRADE, "symcached_upgrades_started_total", "",                    \
+      "Jobs started in the background, to replace an older version.")         \
+    X(UPGRADE_SKIPPED, "symcached_upgrades_skipped_total", "",                \
+      "Upgrades not started because as many as may run were running.")        \
+    X(JOB_PUBLISHED, "symcached_jobs_finished_total",                         \
+      "outcome=\"published\"", "Jobs by their end.")                          \
+    X(JOB_NOTFOUND, "symcached_jobs_finished_total", "outcome=\"notfound\"",  \
+      "")                                                                     \
+    X(JOB_MALFORMED, "symcached_jobs_finished_total",                         \
+      "outcome=\"malformed\"", "")                                            \
+    X(JOB_ERROR, "symcached_jobs_finished_total", "outcome=\"error\"", "")    \
+    X(JOB_STOPPED, "symcached_jobs_finished_total", "outcome=\"stopped\"",    \
+      "")                                                                     \
+    X(JOB_REFUSED, "symcached_jobs_refused_total", "",                        \
+      "Jobs not started because the queue was full.")                         \
+    X(DOWNLOAD_BYTES, "symcached_download_bytes_total", "",                   \
+      "Bytes received from sources.")                                         \
+    X(DOWNLOAD_MS, "symcached_download_milliseconds_total", "",               \
+      "Time that jobs spent in sources.")                                     \
+    X(DOWNLOAD_REUSED, "symcached_downloads_reused_total", "",                \
+      "Jobs that found their PDB among the downloads.")                       \
+    X(TRANSCODE_RUNS, "symcached_transcodes_total", "",                       \
+      "Transcoder processes that ended.")                                     \
+    X(TRANSCODE_MS, "symcached_transcode_milliseconds_total", "",             \
+      "Time that transcoders ran.")                                           \
+    X(PUBLISHED_BYTES, "symcached_published_bytes_total", "",                 \
+      "Bytes of SymCache files published.")                                   \
+    X(FORGOTTEN, "symcached_forgotten_total", "",                             \
+      "Negative entries dropped on request.")                                 \
+    X(RELOADS, "symcached_reloads_total", "result=\"ok\"",                    \
+      "Reloads of the configuration.")                                        \
+    X(RELOADS_FAILED, "symcached_reloads_total", "result=\"failed\"", "")
+
+#define METRICS_ENUM(id, name, labels, help) METRIC_##id,
+
+enum metric { METRICS_COUNTERS(METRICS_ENUM) METRICS_N };
+
+#undef METRICS_ENUM
+
+void metrics_add(enum metric metric, uint64_t n);
+uint64_t metrics_get(enum metric metric);
+
+/* Appends all counters. */
+void metrics_print(struct evbuffer *buf);
+
+/* Appends one gauge with its help. */
+void metrics_print_gauge(struct evbuffer *buf, const char *name,
+                         const char *help, double value);
+
+#endif

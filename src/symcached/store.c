@@ -1,0 +1,239 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "store.h"
+#include "workdir.h"
+#include "proto/symcache_path.h"
+
+#define TOUCH_EVERY (60 * 60)
+
+/* A cleaner may remove a folder between mkdir and rename, but not for ever. */
+#define RENAME_TRIES 5
+
+static void key_dir(char buf[PATH_MAX], const char *root,
+                    const symcache_key_t *key)
+{
+    char relative[SYMCACHE_PATH_MAX + 1];
+
+    symcache_path_dir(relative, key);
+    snprintf(buf, PATH_MAX, "%.1024s/%s", root, relative);
+}
+
+static void key_file(char buf[PATH_MAX], const char *root,
+                     const symcache_key_t *key,
+                     const symcache_version_t *version)
+{
+    char relative[SYMCACHE_PATH_MAX + 1];
+
+    symcache_path_file(relative, key, version, SYMCACHE_FILE_PLAIN);
+    snprintf(buf, PATH_MAX, "%.1024s/%s", root, relative);
+}
+
+int store_versions(const char *root, const symcache_key_t *key,
+                   symcache_version_t versions[STORE_VERSIONS_MAX])
+{
+    char path[PATH_MAX];
+    symcache_file_e kind;
+    struct dirent *entry;
+    struct stat st;
+    DIR *dir;
+    int n = 0;
+
+    key_dir(path, root, key);
+    dir = opendir(path);
+    if (dir == NULL) {
+        return 0;
+    }
+
+    while (n < STORE_VERSIONS_MAX && (entry = readdir(dir)) != NULL) {
+        if (!symcache_path_name_parse(entry->d_name, strlen(entry->d_name),
+                                      key, &versions[n], &kind) ||
+            kind != SYMCACHE_FILE_PLAIN) {
+            continue;
+        }
+        if (fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 &&
+            S_ISREG(st.st_mode) && st.st_size > 0) {
+            n++;
+        }
+    }
+    closedir(dir);
+    return n;
+}
+
+/* Cuts the last part of a path off, in place. */
+static void parent(char *path)
+{
+    char *slash = strrchr(path, '/');
+
+    if (slash != NULL) {
+        *slash = '\0';
+    }
+}
+
+static int sync_directory(const char *path)
+{
+    int rc, fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd == -1) {
+        return errno == ENOENT ? 0 : -1;
+    }
+    rc = fsync(fd);
+    close(fd);
+    /* some file systems cannot, and say so */
+    return rc == 0 || errno == EINVAL ? 0 : -1;
+}
+
+int store_rename(const char *from, const char *to)
+{
+    char dir[PATH_MAX];
+    int tries;
+
+    snprintf(dir, sizeof(dir), "%s", to);
+    parent(dir);
+
+    for (tries = 0; tries < RENAME_TRIES; tries++) {
+        if (rename(from, to) == 0) {
+            return 0;
+        }
+        if (errno != ENOENT || workdir_make_path(dir) != 0) {
+            return -1;
+        }
+    }
+    return -1;
+}
+
+/* The size of a result, once it is on the disk for good. */
+static long long sync_file(const char *file)
+{
+    struct stat st;
+    long long size = -1;
+    int saved, fd = open(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd == -1) {
+        return -1;
+    }
+    if (fstat(fd, &st) != 0) {
+        goto out;
+    }
+    if (!S_ISREG(st.st_mode) || st.st_size == 0) {
+        errno = EINVAL;
+        goto out;
+    }
+    if (fchmod(fd, 0644) == 0 && fsync(fd) == 0) {
+        size = st.st_size;
+    }
+
+out:
+    saved = errno;
+    close(fd);
+    errno = saved;
+    return size;
+}
+
+long long store_publish(const char *root, const symcache_key_t *key,
+                        const symcache_version_t *version, const char *file)
+{
+    char path[PATH_MAX];
+    long long size = sync_file(file);
+
+    if (size == -1) {
+        return -1;
+    }
+
+    key_file(path, root, key, version);
+    if (store_rename(file, path) != 0) {
+        return -1;
+    }
+
+    /* the entry, and the folders that may be new */
+    parent(path);
+    if (sync_directory(path) != 0) {
+        return -1;
+    }
+    parent(path);
+    if (sync_directory(path) != 0 || sync_directory(root) != 0) {
+        return -1;
+    }
+    return size;
+}
+
+/* mtime = last use, with the precision of an hour */
+static void touch(const char *path, const struct stat *st)
+{
+    time_t now = time(NULL);
+
+    if (st->st_mtime > now || now - st->st_mtime >= TOUCH_EVERY) {
+        (void)utimensat(AT_FDCWD, path, NULL, 0);
+    }
+}
+
+void store_touch(const char *root, const symcache_key_t *key,
+                 const symcache_version_t *version)
+{
+    char path[PATH_MAX];
+    struct stat st;
+
+    key_file(path, root, key, version);
+    if (stat(path, &st) == 0) {
+        touch(path, &st);
+    }
+}
+
+int store_write_transcoders(const char *root, const char *tmp,
+                            const symcache_version_t *versions, size_t n)
+{
+    char path[PATH_MAX], text[SYMCACHE_VERSION_TEXT_MAX + 1];
+    FILE *f = fopen(tmp, "we");
+    size_t i;
+    bool ok;
+
+    if (f == NULL) {
+        return -1;
+    }
+    for (i = 0; i < n; i++) {
+        symcache_version_print(text, &versions[i]);
+        fprintf(f, "%s\n", text);
+    }
+
+    ok = fflush(f) == 0 && fsync(fileno(f)) == 0;
+    ok = fclose(f) == 0 && ok;
+    snprintf(path, sizeof(path), "%.1024s/" SYMCACHE_TRANSCODERS_FILE, root);
+    if (!ok || rename(tmp, path) != 0) {
+        int saved = errno;
+
+        unlink(tmp);
+        errno = saved;
+        return -1;
+    }
+    return 0;
+}
+
+void store_download_path(char buf[PATH_MAX], const char *downloads,
+                         const char *store, const symcache_key_t *key)
+{
+    char relative[SYMCACHE_PATH_MAX + 1];
+
+    symcache_path_dir(relative, key);
+    snprintf(buf, PATH_MAX, "%.1024s/%.64s/%s/%s", downloads, store, relative,
+             key->name);
+}
+
+bool store_download_find(const char *path)
+{
+    struct stat st;
+
+    if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) {
+        return false;
+    }
+    touch(path, &st);
+    return true;
+}

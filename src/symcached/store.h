@@ -1,0 +1,54 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The trees on disk: finished SymCache files of a store, and downloaded PDBs.
+ * A file appears under its name whole or not at all, and may vanish at any
+ * time (cleaner, administrator, rsync): that is a miss, never an error.
+ *
+ * Knows nothing of jobs and of configuration beyond a root.
+ */
+#ifndef SYMCACHED_STORE_H
+#define SYMCACHED_STORE_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include "proto/symcache_key.h"
+#include "proto/symcache_version.h"
+
+/* versions of one key that are looked at; more is not a real store */
+#define STORE_VERSIONS_MAX 64
+
+/*
+ * Writes the versions of key that are on disk into versions and returns their
+ * number: 0 also when the folder cannot be read.
+ */
+int store_versions(const char *root, const symcache_key_t *key,
+                   symcache_version_t versions[STORE_VERSIONS_MAX]);
+
+/*
+ * Makes file (on the same file system) the key's SymCache of that version:
+ * fsync, rename, fsync of the folder.  On an error file may be gone or not.
+ * Returns its size, or -1 with errno; EINVAL = no regular file, or empty.
+ */
+long long store_publish(const char *root, const symcache_key_t *key,
+                        const symcache_version_t *version, const char *file);
+
+/* Marks the file as used now, at most once an hour. */
+void store_touch(const char *root, const symcache_key_t *key,
+                 const symcache_version_t *version);
+
+/* Writes <root>/.transcoders by rename; tmp names an unused file. */
+int store_write_transcoders(const char *root, const char *tmp,
+                            const symcache_version_t *versions, size_t n);
+
+/* Writes <downloads>/<store>/<pdb>/<GUIDAGE>/<pdb> into buf. */
+void store_download_path(char buf[PATH_MAX], const char *downloads,
+                         const char *store, const symcache_key_t *key);
+
+/* true if there is a regular, not empty file; marks it as used. */
+bool store_download_find(const char *path);
+
+/* rename() that makes the folders of `to`, and again if they vanish. */
+int store_rename(const char *from, const char *to);
+
+#endif

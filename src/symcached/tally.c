@@ -1,0 +1,141 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "tally.h"
+
+#define OUTCOMES (SOURCE_FAILED + 1)
+#define NAME_MAX_LEN 64
+
+struct count {
+    char name[NAME_MAX_LEN + 1];
+    uint64_t attempts[OUTCOMES];
+    uint64_t bytes;
+    time_t failed_at;
+    char failure[256];
+};
+
+struct tally {
+    struct count *counts;
+    size_t n;
+};
+
+struct tally *tally_new(void)
+{
+    return calloc(1, sizeof(struct tally));
+}
+
+void tally_free(struct tally *tally)
+{
+    if (tally != NULL) {
+        free(tally->counts);
+        free(tally);
+    }
+}
+
+static struct count *find(const struct tally *tally, const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < tally->n; i++) {
+        if (strcmp(tally->counts[i].name, name) == 0) {
+            return &tally->counts[i];
+        }
+    }
+    return NULL;
+}
+
+void tally_add(struct tally *tally, const struct source_attempt *attempt)
+{
+    struct count *count = find(tally, attempt->source);
+
+    if (count == NULL) {
+        count = realloc(tally->counts, (tally->n + 1) * sizeof(*count));
+        if (count == NULL) {
+            return;
+        }
+        tally->counts = count;
+        count += tally->n++;
+        memset(count, 0, sizeof(*count));
+        snprintf(count->name, sizeof(count->name), "%s", attempt->source);
+    }
+
+    count->attempts[attempt->outcome]++;
+    count->bytes += attempt->bytes;
+    if (attempt->outcome == SOURCE_FAILED ||
+        attempt->outcome == SOURCE_UNUSABLE) {
+        count->failed_at = time(NULL);
+        snprintf(count->failure, sizeof(count->failure), "%s",
+                 attempt->detail != NULL ? attempt->detail : "");
+    }
+}
+
+cJSON *tally_json(const struct tally *tally, const struct config *config)
+{
+    cJSON *array = cJSON_CreateArray(), *object;
+    const struct source_config *source;
+    const struct count *count;
+    static const struct count none;
+    size_t i;
+    int outcome;
+
+    for (i = 0; i < config->nsources; i++) {
+        source = &config->sources[i];
+        count = find(tally, source->name);
+        if (count == NULL) {
+            count = &none;
+        }
+
+        object = cJSON_CreateObject();
+        cJSON_AddStringToObject(object, "name", source->name);
+        cJSON_AddStringToObject(object, "type",
+                                source->type == SOURCE_HTTP ? "http"
+                                                            : "filesystem");
+        cJSON_AddStringToObject(object, "place",
+                                source->type == SOURCE_HTTP ? source->url
+                                                            : source->path);
+        if (source->only != NULL) {
+            cJSON_AddStringToObject(object, "only", source->only);
+        }
+        for (outcome = 0; outcome < OUTCOMES; outcome++) {
+            cJSON_AddNumberToObject(
+                object, source_outcome_name((enum source_outcome)outcome),
+                (double)count->attempts[outcome]);
+        }
+        cJSON_AddNumberToObject(object, "bytes", (double)count->bytes);
+        if (count->failed_at != 0) {
+            cJSON_AddNumberToObject(object, "failed_at",
+                                    (double)count->failed_at);
+            cJSON_AddStringToObject(object, "failure", count->failure);
+        }
+        cJSON_AddItemToArray(array, object);
+    }
+    return array;
+}
+
+void tally_print(const struct tally *tally, struct evbuffer *buf)
+{
+    size_t i;
+    int outcome;
+
+    evbuffer_add_printf(buf, "# HELP symcached_source_attempts_total Places "
+                             "looked in, by source and answer.\n"
+                             "# TYPE symcached_source_attempts_total "
+                             "counter\n");
+    for (i = 0; i < tally->n; i++) {
+        for (outcome = 0; outcome < OUTCOMES; outcome++) {
+            evbuffer_add_printf(
+                buf,
+                "symcached_source_attempts_total{source=\"%s\","
+                "outcome=\"%s\"} %" PRIu64 "\n",
+                tally->counts[i].name,
+                source_outcome_name((enum source_outcome)outcome),
+                tally->counts[i].attempts[outcome]);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <time.h>
+#include "id.h"
+#include "trail.h"
+
+#define TRAILS_MAX 1000 /* about 10 MB when all are full */
+#define TRAILS_BUCKETS 1024
+#define ATTEMPTS_MAX 32
+#define PLACE_MAX 512
+#define DETAIL_MAX 256
+
+struct attempt {
+    char *source;
+    char *place;
+    char *detail;
+    enum source_outcome outcome;
+    time_t at;
+    uint64_t bytes;
+    unsigned ms;
+    unsigned retry_after;
+};
+
+struct trail {
+    LIST_ENTRY(trail) bucket;
+    TAILQ_ENTRY(trail) age;
+    char *id;
+    struct attempt attempts[ATTEMPTS_MAX];
+    unsigned n;
+    unsigned left_off;
+};
+
+struct trails {
+    unsigned n;
+    LIST_HEAD(, trail) buckets[TRAILS_BUCKETS];
+    TAILQ_HEAD(, trail) ages; /* oldest first */
+};
+
+struct trail *trail_new(const char *id)
+{
+    struct trail *trail = calloc(1, sizeof(*trail));
+
+    if (trail != NULL) {
+        trail->id = strdup(id);
+        if (trail->id == NULL) {
+            free(trail);
+            trail = NULL;
+        }
+    }
+    return trail;
+}
+
+void trail_free(struct trail *trail)
+{
+    unsigned i;
+
+    if (trail == NULL) {
+        return;
+    }
+    for (i = 0; i < trail->n; i++) {
+        free(trail->attempts[i].source);
+        free(trail->attempts[i].place);
+        free(trail->attempts[i].detail);
+    }
+    free(trail->id);
+    free(trail);
+}
+
+static char *copy(const char *text, size_t max)
+{
+    return strndup(text != NULL ? text : "", max);
+}
+
+void trail_add(struct trail *trail, const struct source_attempt *attempt)
+{
+    struct attempt *a;
+
+    if (trail->n == ATTEMPTS_MAX) {
+        trail->left_off++;
+        return;
+    }
+
+    a = &trail->attempts[trail->n];
+    a->source = copy(attempt->source, DETAIL_MAX);
+    a->place = copy(attempt->place, PLACE_MAX);
+    a->detail = copy(attempt->detail, DETAIL_MAX);
+    a->outcome = attempt->outcome;
+    a->at = time(NULL);
+    a->bytes = attempt->bytes;
+    a->ms = attempt->ms;
+    a->retry_after = attempt->retry_after;
+
+    if (a->source == NULL || a->place == NULL || a->detail == NULL) {
+        free(a->source);
+        free(a->place);
+        free(a->detail);
+        trail->left_off++;
+        return;
+    }
+    trail->n++;
+}
+
+void trail_print(const struct trail *trail, char *buf, size_t size)
+{
+    const struct attempt *a;
+    size_t len = 0;
+    unsigned i;
+    int n;
+
+    buf[0] = '\0';
+    for (i = 0; i < trail->n && len < size; i++) {
+        a = &trail->attempts[i];
+        n = snprintf(buf + len, size - len, "%s%s: %s %s (%s)",
+                     i > 0 ? "; " : "", a->source, a->place,
+                     source_outcome_name(a->outcome), a->detail);
+        len += n > 0 ? (size_t)n : 0;
+    }
+    if (trail->left_off > 0 && len < size) {
+        snprintf(buf + len, size - len, "; and %u more", trail->left_off);
+    }
+}
+
+cJSON *trail_json(const struct trail *trail)
+{
+    cJSON *array = cJSON_CreateArray(), *object;
+    const struct attempt *a;
+    unsigned i;
+
+    for (i = 0; array != NULL && i < trail->n; i++) {
+        a = &trail->attempts[i];
+        object = cJSON_CreateObject();
+        cJSON_AddStringToObject(object, "source", a->source);
+        cJSON_AddStringToObject(object, "place", a->place);
+        cJSON_AddStringToObject(object, "outcome",
+                                source_outcome_name(a->outcome));
+        cJSON_AddStringToObject(object, "detail", a->detail);
+        cJSON_AddNumberToObject(object, "time", (double)a->at);
+        cJSON_AddNumberToObject(object, "bytes", (double)a->bytes);
+        cJSON_AddNumberToObject(object, "ms", a->ms);
+        if (a->retry_after > 0) {
+            cJSON_AddNumberToObject(object, "retry_after", a->retry_after);
+        }
+        cJSON_AddItemToArray(array, object);
+    }
+    return array;
+}
+
+struct trails *trails_new(void)
+{
+    struct trails *trails = calloc(1, sizeof(*trails));
+
+    if (trails != NULL) {
+        TAILQ_INIT(&trails->ages);
+    }
+    return trails;
+}
+
+static void drop(struct trails *trails, struct trail *trail)
+{
+    LIST_REMOVE(trail, bucket);
+    TAILQ_REMOVE(&trails->ages, trail, age);
+    trails->n--;
+    trail_free(trail);
+}
+
+void trails_free(struct trails *trails)
+{
+    struct trail *trail;
+
+    if (trails == NULL) {
+        return;
+    }
+    while ((trail = TAILQ_FIRST(&trails->ages)) != NULL) {
+        drop(trails, trail);
+    }
+    free(trails);
+}
+
+static struct trail *find(const struct trails *trails, const char *id)
+{
+    struct trail *trail;
+
+    LIST_FOREACH(trail, &trails->buckets[id_hash(id) % TRAILS_BUCKETS], bucket)
+    {
+        if (strcmp(trail->id, id) == 0) {
+            return trail;
+        }
+    }
+    return NULL;
+}
+
+void trails_keep(struct trails *trails, struct trail *trail)
+{
+    struct trail *former = find(trails, trail->id);
+
+    if (former != NULL) {
+        drop(trails, former);
+    }
+    if (trails->n == TRAILS_MAX) {
+        drop(trails, TAILQ_FIRST(&trails->ages));
+    }
+
+    LIST_INSERT_HEAD(&trails->buckets[id_hash(trail->id) % TRAILS_BUCKETS],
+                     trail, bucket);
+    TAILQ_INSERT_TAIL(&trails->ages, trail, age);
+    trails->n++;
+}
+
+const struct trail *trails_find(const struct trails *trails, const char *id)
+{
+    return find(trails, id);
+}

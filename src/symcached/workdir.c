@@ -1,0 +1,229 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "workdir.h"
+#include "proto/symcache_path.h"
+
+#define RUN_PREFIX "run-"
+
+struct workdir {
+    char path[WORKDIR_PATH_MAX];
+    unsigned long long made; /* names handed out */
+    int lock;                /* flock on path, while the process lives */
+};
+
+int workdir_make_path(const char *path)
+{
+    char buf[PATH_MAX];
+    size_t len = strlen(path);
+    char *p;
+
+    if (len >= sizeof(buf)) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    memcpy(buf, path, len + 1);
+
+    for (p = buf + 1; *p != '\0'; p++) {
+        if (*p != '/') {
+            continue;
+        }
+        *p = '\0';
+        if (mkdir(buf, 0755) != 0 && errno != EEXIST) {
+            return -1;
+        }
+        *p = '/';
+    }
+
+    if (mkdir(buf, 0755) != 0 && errno != EEXIST) {
+        return -1;
+    }
+    return 0;
+}
+
+/* Takes a directory's descriptor and empties it; the depth is ours. */
+static void remove_entries(int fd)
+{
+    DIR *dir = fdopendir(fd);
+    struct dirent *entry;
+    int sub;
+
+    if (dir == NULL) {
+        close(fd);
+        return;
+    }
+
+    while ((entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 ||
+            strcmp(entry->d_name, "..") == 0) {
+            continue;
+        }
+        if (unlinkat(dirfd(dir), entry->d_name, 0) == 0) {
+            continue;
+        }
+
+        sub = openat(dirfd(dir), entry->d_name,
+                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (sub != -1) {
+            remove_entries(sub);
+            unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
+        }
+    }
+    closedir(dir);
+}
+
+void workdir_remove(const char *path)
+{
+    int fd;
+
+    if (unlink(path) == 0) {
+        return;
+    }
+
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd != -1) {
+        remove_entries(fd);
+        rmdir(path);
+    }
+}
+
+static int lock_directory(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd != -1 && flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/*
+ * A directory whose lock can be had belongs to nobody.  Another process that
+ * has just made one and not yet locked it can lose it; it then makes another.
+ */
+static void remove_stale(const char *tmp)
+{
+    char path[WORKDIR_PATH_MAX];
+    DIR *dir = opendir(tmp);
+    struct dirent *entry;
+    int lock, n;
+
+    if (dir == NULL) {
+        return;
+    }
+
+    while ((entry = readdir(dir)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 ||
+            strcmp(entry->d_name, "..") == 0) {
+            continue;
+        }
+
+        n = snprintf(path, sizeof(path), "%s/%s", tmp, entry->d_name);
+        if (n < 0 || (size_t)n >= sizeof(path)) {
+            continue;
+        }
+
+        lock = lock_directory(path);
+        if (lock == -1 && errno == EWOULDBLOCK) {
+            continue;
+        }
+        workdir_remove(path);
+        if (lock != -1) {
+            close(lock);
+        }
+    }
+    closedir(dir);
+}
+
+static int make_own(struct workdir *w, const char *tmp)
+{
+    int tries;
+
+    for (tries = 0; tries < 10; tries++) {
+        snprintf(w->path, sizeof(w->path), "%.1100s/" RUN_PREFIX "XXXXXX",
+                 tmp);
+        if (mkdtemp(w->path) == NULL) {
+            return -1;
+        }
+        /* transcoders may run as another user below it */
+        (void)chmod(w->path, 0755);
+
+        w->lock = lock_directory(w->path);
+        if (w->lock != -1 && access(w->path, F_OK) == 0) {
+            return 0;
+        }
+        if (w->lock != -1) {
+            close(w->lock);
+        }
+    }
+    return -1;
+}
+
+struct workdir *workdir_open(const char *root)
+{
+    char tmp[WORKDIR_PATH_MAX];
+    struct workdir *w;
+
+    snprintf(tmp, sizeof(tmp), "%.1024s/" SYMCACHE_TMP_DIR, root);
+    if (workdir_make_path(tmp) != 0) {
+        return NULL;
+    }
+    remove_stale(tmp);
+
+    w = calloc(1, sizeof(*w));
+    if (w == NULL) {
+        return NULL;
+    }
+    if (make_own(w, tmp) != 0) {
+        free(w);
+        return NULL;
+    }
+    return w;
+}
+
+void workdir_close(struct workdir *workdir)
+{
+    if (workdir == NULL) {
+        return;
+    }
+    workdir_remove(workdir->path);
+    close(workdir->lock);
+    free(workdir);
+}
+
+void workdir_file(struct workdir *workdir, char *buf)
+{
+    int n = snprintf(buf, WORKDIR_PATH_MAX, "%.*s/%llu", WORKDIR_PATH_MAX - 32,
+                     workdir->path, ++workdir->made);
+
+    if (n < 0 || n >= WORKDIR_PATH_MAX) {
+        buf[0] = '\0';
+    }
+}
+
+int workdir_make(struct workdir *workdir, char *buf)
+{
+    workdir_file(workdir, buf);
+    if (mkdir(buf, 0755) == 0) {
+        return 0;
+    }
+
+    /* somebody removed ours; the lock is on what was */
+    if (errno == ENOENT && workdir_make_path(workdir->path) == 0 &&
+        mkdir(buf, 0755) == 0) {
+        return 0;
+    }
+    return -1;
+}
