@@ -1,0 +1,327 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "body.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include "cabinet.h"
+#include "sink.h"
+
+#define BODY_CHUNK 65536
+
+struct body_magic {
+    const char *bytes;
+    size_t len;
+    enum body_kind kind;
+    const char *what;
+};
+
+#define MAGIC(bytes, kind, what)                                              \
+    {                                                                         \
+        bytes, sizeof(bytes) - 1, kind, what                                  \
+    }
+
+static const struct body_magic body_magics[] = {
+    MAGIC("Microsoft C/C++ MSF 7.00\r\n\x1a"
+          "DS\0\0\0",
+          BODY_PDB, "a PDB"),
+    MAGIC("Microsoft C/C++ program database 2.00\r\n\x1a"
+          "JG\0\0",
+          BODY_OTHER, "a PDB 2.0"),
+    MAGIC("Microsoft MSFZ Container", BODY_OTHER, "an MSFZ container"),
+    MAGIC("MSCF\0\0\0\0", BODY_CABINET, "a cabinet"),
+    MAGIC("\x1f\x8b", BODY_GZIP, "gzip data"),
+    MAGIC("\x78\x01", BODY_ZLIB, "zlib data"),
+    MAGIC("\x78\x5e", BODY_ZLIB, "zlib data"),
+    MAGIC("\x78\x9c", BODY_ZLIB, "zlib data"),
+    MAGIC("\x78\xda", BODY_ZLIB, "zlib data"),
+    MAGIC("\x28\xb5\x2f\xfd", BODY_ZSTD, "zstd data"),
+    MAGIC("BSJB", BODY_OTHER, "a portable PDB"),
+    MAGIC("MZ", BODY_OTHER, "a PE image"),
+    MAGIC("\x7f"
+          "ELF",
+          BODY_OTHER, "an ELF file"),
+    MAGIC("PK\3\4", BODY_OTHER, "a zip archive"),
+    MAGIC("SZDD\x88\xf0\x27\x33", BODY_OTHER, "an SZDD file"),
+    MAGIC("KWAJ", BODY_OTHER, "a KWAJ file"),
+};
+
+static bool body_starts(const uint8_t *p, size_t len, const char *word)
+{
+    size_t n = strlen(word);
+
+    return len >= n && strncasecmp((const char *)p, word, n) == 0;
+}
+
+static const char *body_markup(const uint8_t *p, size_t len)
+{
+    if (len >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
+        p += 3;
+        len -= 3;
+    }
+    while (len > 0 && (*p == ' ' || (*p >= '\t' && *p <= '\r'))) {
+        p++;
+        len--;
+    }
+
+    if (body_starts(p, len, "<!doctype html") ||
+        body_starts(p, len, "<html") || body_starts(p, len, "<head") ||
+        body_starts(p, len, "<!--")) {
+        return "an HTML page";
+    }
+
+    return body_starts(p, len, "<?xml") ? "an XML document" : NULL;
+}
+
+enum body_kind body_sniff(const uint8_t *head, size_t len, const char **what)
+{
+    const struct body_magic *magic;
+    size_t i;
+
+    for (i = 0; i < sizeof(body_magics) / sizeof(body_magics[0]); i++) {
+        magic = &body_magics[i];
+        if (len >= magic->len && memcmp(head, magic->bytes, magic->len) == 0) {
+            *what = magic->what;
+            return magic->kind;
+        }
+    }
+
+    *what = len == 0 ? "an empty file" : body_markup(head, len);
+    if (*what == NULL) {
+        *what = "not a PDB";
+    }
+    return BODY_OTHER;
+}
+
+static enum body_status body_fail(enum body_status status, char *error,
+                                  size_t size, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static enum body_status body_fail(enum body_status status, char *error,
+                                  size_t size, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(error, size, format, args);
+    va_end(args);
+    return status;
+}
+
+static enum body_status body_read_failed(char *error, size_t size)
+{
+    return body_fail(BODY_SYSTEM, error, size, "read: %s", strerror(errno));
+}
+
+static enum body_status body_sink_failed(const struct sink *sink, char *error,
+                                         size_t size)
+{
+    sink_reason(sink, error, size);
+    return sink->error == EFBIG ? BODY_BAD : BODY_SYSTEM;
+}
+
+static ssize_t body_read(int fd, void *buf)
+{
+    ssize_t n;
+
+    do {
+        n = read(fd, buf, BODY_CHUNK);
+    } while (n < 0 && errno == EINTR);
+
+    return n;
+}
+
+enum body_status body_copy(int in, int out, uint64_t max, char *error,
+                           size_t size)
+{
+    struct sink sink = {out, max, 0, 0};
+    uint8_t *buf = malloc(BODY_CHUNK);
+    enum body_status status = BODY_OK;
+    ssize_t n;
+
+    if (buf == NULL) {
+        return body_fail(BODY_SYSTEM, error, size, "out of memory");
+    }
+
+    while ((n = body_read(in, buf)) > 0) {
+        if (sink_write(&sink, buf, (size_t)n) != 0) {
+            status = body_sink_failed(&sink, error, size);
+            break;
+        }
+    }
+
+    free(buf);
+    return n < 0 ? body_read_failed(error, size) : status;
+}
+
+/* One call of inflate(); moves what came out to the sink. */
+static int body_inflate_step(z_stream *z, struct sink *sink, uint8_t *out)
+{
+    int rc;
+
+    z->next_out = out;
+    z->avail_out = BODY_CHUNK;
+    rc = inflate(z, Z_NO_FLUSH);
+
+    if (sink_write(sink, out, BODY_CHUNK - z->avail_out) != 0) {
+        return Z_ERRNO;
+    }
+    return rc;
+}
+
+/*
+ * gzip data may have several members; zlib data ends with its stream.
+ * Returns Z_STREAM_END when the input ended well, Z_BUF_ERROR when in the
+ * middle.
+ */
+static int body_inflate_loop(z_stream *z, int in, struct sink *sink,
+                             bool members, uint8_t *inbuf, uint8_t *outbuf)
+{
+    int rc = Z_OK;
+    ssize_t n;
+
+    for (;;) {
+        if (z->avail_in == 0) {
+            n = body_read(in, inbuf);
+            if (n < 0) {
+                return Z_STREAM_ERROR;
+            }
+            if (n == 0) {
+                return rc == Z_STREAM_END ? rc : Z_BUF_ERROR;
+            }
+            z->next_in = inbuf;
+            z->avail_in = (unsigned)n;
+        }
+
+        if (rc == Z_STREAM_END && (!members || inflateReset(z) != Z_OK)) {
+            return Z_DATA_ERROR;
+        }
+
+        do {
+            rc = body_inflate_step(z, sink, outbuf);
+        } while (rc == Z_OK && z->avail_out == 0);
+
+        if (rc != Z_OK && rc != Z_BUF_ERROR && rc != Z_STREAM_END) {
+            return rc;
+        }
+    }
+}
+
+static enum body_status body_inflate(bool members, int in, struct sink *sink,
+                                     char *error, size_t size)
+{
+    z_stream z = {0};
+    uint8_t *buf = malloc(2 * BODY_CHUNK);
+    int rc = Z_MEM_ERROR;
+
+    if (buf != NULL &&
+        (rc = inflateInit2(&z, members ? 15 + 16 : 15)) == Z_OK) {
+        rc = body_inflate_loop(&z, in, sink, members, buf, buf + BODY_CHUNK);
+        inflateEnd(&z);
+    }
+    free(buf);
+
+    switch (rc) {
+    case Z_STREAM_END:
+        return BODY_OK;
+    case Z_ERRNO:
+        return body_sink_failed(sink, error, size);
+    case Z_STREAM_ERROR:
+        return body_read_failed(error, size);
+    case Z_MEM_ERROR:
+        return body_fail(BODY_SYSTEM, error, size, "out of memory");
+    case Z_BUF_ERROR:
+        return body_fail(BODY_BAD, error, size, "truncated %s",
+                         members ? "gzip data" : "zlib data");
+    default:
+        return body_fail(BODY_BAD, error, size, "damaged %s",
+                         members ? "gzip data" : "zlib data");
+    }
+}
+
+static enum body_status body_zstd_loop(ZSTD_DStream *stream, int in,
+                                       struct sink *sink, uint8_t *inbuf,
+                                       uint8_t *outbuf, char *error,
+                                       size_t size)
+{
+    ZSTD_inBuffer input;
+    ZSTD_outBuffer output;
+    size_t left = 0;
+    ssize_t n;
+
+    while ((n = body_read(in, inbuf)) > 0) {
+        input = (ZSTD_inBuffer){inbuf, (size_t)n, 0};
+
+        do {
+            output = (ZSTD_outBuffer){outbuf, BODY_CHUNK, 0};
+            left = ZSTD_decompressStream(stream, &output, &input);
+            if (ZSTD_isError(left)) {
+                return body_fail(BODY_BAD, error, size,
+                                 "damaged zstd data: %s",
+                                 ZSTD_getErrorName(left));
+            }
+            if (sink_write(sink, outbuf, output.pos) != 0) {
+                return body_sink_failed(sink, error, size);
+            }
+        } while (input.pos < input.size || output.pos == output.size);
+    }
+
+    if (n < 0) {
+        return body_read_failed(error, size);
+    }
+    if (left != 0) {
+        return body_fail(BODY_BAD, error, size, "truncated zstd data");
+    }
+    return BODY_OK;
+}
+
+static enum body_status body_zstd(int in, struct sink *sink, char *error,
+                                  size_t size)
+{
+    ZSTD_DStream *stream = ZSTD_createDStream();
+    uint8_t *buf = malloc(2 * BODY_CHUNK);
+    enum body_status status;
+
+    if (stream == NULL || buf == NULL) {
+        status = body_fail(BODY_SYSTEM, error, size, "out of memory");
+    } else {
+        status = body_zstd_loop(stream, in, sink, buf, buf + BODY_CHUNK, error,
+                                size);
+    }
+
+    free(buf);
+    ZSTD_freeDStream(stream);
+    return status;
+}
+
+enum body_status body_unpack(enum body_kind kind, int in, int out,
+                             uint64_t max, char *error, size_t size)
+{
+    struct sink sink = {out, max, 0, 0};
+
+    switch (kind) {
+    case BODY_CABINET:
+        if (cabinet_unpack(in, &sink, error, size) == 0) {
+            return BODY_OK;
+        }
+        return sink.error != 0 && sink.error != EFBIG ? BODY_SYSTEM : BODY_BAD;
+    case BODY_GZIP:
+        return body_inflate(true, in, &sink, error, size);
+    case BODY_ZLIB:
+        return body_inflate(false, in, &sink, error, size);
+    case BODY_ZSTD:
+        return body_zstd(in, &sink, error, size);
+    default:
+        return body_fail(BODY_BAD, error, size, "nothing to unpack");
+    }
+}

@@ -1,0 +1,192 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The parent's side of unpacking.
+ */
+#include "unpack.h"
+
+#include <event2/event.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "child.h"
+
+struct unpack {
+    struct child *child;
+    unpack_done_fn done;
+    void *arg;
+    size_t nplaces;
+    char how[64];
+};
+
+const char *source_outcome_name(enum source_outcome outcome)
+{
+    static const char *const names[] = {"found", "not found", "unusable",
+                                        "failed"};
+
+    return names[outcome];
+}
+
+static enum unpack_found unpack_letter(char letter,
+                                       enum source_outcome *outcome)
+{
+    *outcome = SOURCE_FOUND;
+
+    switch (letter) {
+    case 'F':
+        return UNPACK_OUT;
+    case 'K':
+        return UNPACK_IN;
+    case 'P':
+        return UNPACK_POINTER;
+    case 'N':
+        *outcome = SOURCE_NOT_FOUND;
+        break;
+    case 'U':
+        *outcome = SOURCE_UNUSABLE;
+        break;
+    default:
+        *outcome = SOURCE_FAILED;
+        break;
+    }
+
+    return UNPACK_NONE;
+}
+
+/* Reads the child's lines; they are bounded by CHILD_TAIL. */
+static void unpack_read_lines(struct unpack_result *result, char *text,
+                              size_t nplaces)
+{
+    struct unpack_attempt *attempt;
+    char *line, *next;
+
+    for (line = text; line != NULL; line = next) {
+        next = strchr(line, '\n');
+        if (next == NULL) {
+            break; /* not finished: the child died */
+        }
+        *next++ = '\0';
+
+        if (line[0] != '@' || line[1] < '0' ||
+            (size_t)(line[1] - '0') >= nplaces || line[2] != ' ' ||
+            line[3] == '\0' || line[4] != ' ' ||
+            result->nattempts == UNPACK_PLACES ||
+            result->found != UNPACK_NONE) {
+            continue;
+        }
+
+        attempt = &result->attempts[result->nattempts++];
+        attempt->place = (size_t)(line[1] - '0');
+        attempt->detail = line + 5;
+        result->found = unpack_letter(line[3], &attempt->outcome);
+    }
+}
+
+/* A child that did not end by itself: damage that only a crash tells of. */
+static void unpack_died(struct unpack *unpack, struct unpack_result *result,
+                        const struct child_result *child)
+{
+    struct unpack_attempt *attempt;
+
+    result->found = UNPACK_NONE;
+    if (result->nattempts == UNPACK_PLACES) {
+        result->nattempts--;
+    }
+    attempt = &result->attempts[result->nattempts];
+    attempt->place =
+        result->nattempts < unpack->nplaces ? result->nattempts : 0;
+    attempt->detail = unpack->how;
+    result->nattempts++;
+
+    if (child->timed_out) {
+        attempt->outcome = SOURCE_FAILED;
+        snprintf(unpack->how, sizeof(unpack->how),
+                 "reading took longer than download_time");
+    } else if (WIFSIGNALED(child->status)) {
+        attempt->outcome = WTERMSIG(child->status) == SIGTERM ||
+                                   WTERMSIG(child->status) == SIGKILL
+                               ? SOURCE_FAILED
+                               : SOURCE_UNUSABLE;
+        snprintf(unpack->how, sizeof(unpack->how),
+                 "unpacking ended by signal %d", WTERMSIG(child->status));
+    } else {
+        attempt->outcome = SOURCE_FAILED;
+        snprintf(unpack->how, sizeof(unpack->how),
+                 "unpacking ended with exit code %d",
+                 WEXITSTATUS(child->status));
+    }
+}
+
+static void unpack_on_exit(void *arg, struct child_result *child)
+{
+    struct unpack *unpack = arg;
+    struct unpack_result result = {0};
+
+    result.ms = child->ms;
+    unpack_read_lines(&result, child->tail, unpack->nplaces);
+
+    if (child->timed_out || !WIFEXITED(child->status) ||
+        WEXITSTATUS(child->status) != 0 || result.nattempts == 0) {
+        unpack_died(unpack, &result, child);
+    }
+
+    unpack->done(unpack->arg, &result);
+    free(unpack);
+}
+
+struct unpack *unpack_start(struct event_base *base,
+                            const struct unpack_request *request,
+                            unpack_done_fn done, void *arg)
+{
+    char id[SYMCACHE_ID_TEXT_MAX + 1], max[24];
+    const char *argv[6 + UNPACK_PLACES + 1] = {"symcached", "--unpack", id,
+                                               max};
+    char *env[] = {NULL};
+    int fds[2] = {request->out, request->in};
+    struct child_options options = {0};
+    struct unpack *unpack;
+    size_t i, n = 4;
+
+    symcache_id_print(id, request->key);
+    snprintf(max, sizeof(max), "%" PRIu64, request->max);
+
+    options.nfds = 2;
+    if (request->in < 0) {
+        options.nfds = 1;
+        argv[n++] = request->beneath ? "beneath" : "tree";
+        argv[n++] = request->root;
+        for (i = 0; i < request->nplaces; i++) {
+            argv[n++] = request->places[i];
+        }
+    }
+
+    unpack = calloc(1, sizeof(*unpack));
+    if (unpack == NULL) {
+        return NULL;
+    }
+    unpack->done = done;
+    unpack->arg = arg;
+    unpack->nplaces = request->in < 0 ? request->nplaces : 1;
+
+    options.program = "/proc/self/exe";
+    options.argv = (char *const *)argv;
+    options.env = env;
+    options.fds = fds;
+    options.seconds = request->seconds;
+
+    unpack->child = child_start(base, &options, unpack_on_exit, unpack);
+    if (unpack->child == NULL) {
+        free(unpack);
+        return NULL;
+    }
+    return unpack;
+}
+
+void unpack_cancel(struct unpack *unpack)
+{
+    child_cancel(unpack->child);
+    free(unpack);
+}

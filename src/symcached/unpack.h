@@ -1,0 +1,73 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Makes a plain PDB of the wanted identity out of what a source has, in a
+ * sandboxed child process: the parser of a damaged file can take nothing down
+ * but itself, and a file system that hangs stops nobody else.
+ *
+ * The child says one line a place on stderr, "@<place> <letter> <text>", where
+ * the letter is that of an enum source_outcome, or K, or P.
+ */
+#ifndef SYMCACHED_UNPACK_H
+#define SYMCACHED_UNPACK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "outcome.h"
+#include "proto/symcache_key.h"
+
+struct event_base;
+struct unpack;
+
+#define UNPACK_PLACES 4
+
+struct unpack_request {
+    const symcache_key_t *key;
+    uint64_t max;     /* bytes */
+    unsigned seconds; /* on the wall clock */
+    int out;          /* an empty file, open for reading and writing */
+    int in;           /* a body that was received, or -1: look in places */
+    const char *root; /* absolute directory */
+    bool beneath;     /* no symbolic link may lead out of root */
+    const char *places[UNPACK_PLACES]; /* relative to root, first hit wins */
+    size_t nplaces;
+};
+
+enum unpack_found {
+    UNPACK_NONE,
+    UNPACK_OUT,    /* the PDB is in `out` */
+    UNPACK_IN,     /* `in` is the PDB as it is */
+    UNPACK_POINTER /* the start of a file.ptr is in `out` */
+};
+
+struct unpack_attempt {
+    size_t place; /* 0 for a received body */
+    enum source_outcome outcome;
+    const char *detail;
+};
+
+struct unpack_result {
+    enum unpack_found found; /* by the last attempt */
+    struct unpack_attempt attempts[UNPACK_PLACES];
+    size_t nattempts;
+    unsigned ms;
+};
+
+typedef void (*unpack_done_fn)(void *arg, const struct unpack_result *result);
+
+/*
+ * done is called once, never from inside this function.  The descriptors stay
+ * the caller's and may be closed at once.  Returns NULL with errno.
+ */
+struct unpack *unpack_start(struct event_base *base,
+                            const struct unpack_request *request,
+                            unpack_done_fn done, void *arg);
+
+/* Kills the process; no callback comes afterwards. */
+void unpack_cancel(struct unpack *unpack);
+
+/* The child: main() of "symcached --unpack ...". */
+int unpack_main(int argc, char **argv);
+
+#endif

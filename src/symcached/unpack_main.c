@@ -1,0 +1,348 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The child's side of unpacking: opens what there is to open, locks itself
+ * in, and only then looks at the first byte.
+ */
+#include "unpack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "body.h"
+#include "child.h"
+#include "pdb/pdb_identity.h"
+#include "sandbox/sandbox.h"
+#include "tree.h"
+
+#define UNPACK_OUT_FD CHILD_FD
+#define UNPACK_IN_FD (CHILD_FD + 1)
+#define UNPACK_MEMORY (1024ull * 1024 * 1024) /* beside the mapping */
+#define UNPACK_MAP_MAX (1ull << 45)
+#define UNPACK_POINTER_MAX 4096
+#define UNPACK_TEXT 512
+
+struct unpack_job {
+    symcache_key_t key; /* its identity only */
+    uint64_t max;
+    const uint8_t *map; /* of the file that will be the PDB */
+    bool received;      /* a body that may stay where it is */
+    size_t n;
+    int fds[UNPACK_PLACES];
+    bool pointer[UNPACK_PLACES];
+};
+
+static void unpack_say(size_t place, char letter, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void unpack_say(size_t place, char letter, const char *format, ...)
+{
+    char text[UNPACK_TEXT], *p;
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+
+    for (p = text; *p != '\0'; p++) {
+        if ((unsigned char)*p < ' ') {
+            *p = ' ';
+        }
+    }
+    fprintf(stderr, "@%zu %c %s\n", place, letter, text);
+}
+
+static void unpack_guid_print(char *buf, const uint8_t guid[16])
+{
+    int i;
+
+    for (i = 0; i < 16; i++) {
+        snprintf(buf + 2 * i, 3, "%02X", guid[i]);
+    }
+}
+
+/* Returns the letter for the answer; detail says what is wrong. */
+static char unpack_check(const struct unpack_job *job, uint64_t size,
+                         char *detail, size_t detail_size)
+{
+    struct pdb_identity got;
+    char want_text[33], got_text[33];
+
+    if (pdb_identity_read(job->map, (size_t)size, &got, detail, detail_size) !=
+        0) {
+        return 'U';
+    }
+
+    if (memcmp(got.guid, job->key.guid, sizeof(got.guid)) != 0) {
+        unpack_guid_print(want_text, job->key.guid);
+        unpack_guid_print(got_text, got.guid);
+        snprintf(detail, detail_size, "wrong GUID: wanted %s, got %s",
+                 want_text, got_text);
+        return 'U';
+    }
+    if (got.age != job->key.age) {
+        snprintf(detail, detail_size,
+                 "wrong age: wanted %" PRIu32 ", got %" PRIu32, job->key.age,
+                 got.age);
+        return 'U';
+    }
+
+    snprintf(detail, detail_size, "%" PRIu64 " bytes", size);
+    return 'F';
+}
+
+static char unpack_finish(const struct unpack_job *job, int fd, char *detail,
+                          size_t size)
+{
+    struct stat st;
+    char letter;
+
+    if (fstat(fd, &st) != 0) {
+        snprintf(detail, size, "fstat: %s", strerror(errno));
+        return 'E';
+    }
+    if ((uint64_t)st.st_size > job->max) {
+        snprintf(detail, size, "larger than download_size (%" PRIu64 " bytes)",
+                 job->max);
+        return 'U';
+    }
+
+    letter = unpack_check(job, (uint64_t)st.st_size, detail, size);
+    if (letter == 'F' && fdatasync(fd) != 0 && errno != EINVAL) {
+        snprintf(detail, size, "fdatasync: %s", strerror(errno));
+        return 'E';
+    }
+    return letter;
+}
+
+static char unpack_status_letter(enum body_status status)
+{
+    return status == BODY_SYSTEM ? 'E' : 'U';
+}
+
+/* The packed body in fd to the output; the output must be a PDB then. */
+static char unpack_packed(const struct unpack_job *job, enum body_kind kind,
+                          int fd, const char *what, char *detail, size_t size)
+{
+    enum body_status status;
+    uint8_t head[BODY_HEAD];
+    ssize_t n;
+
+    status = body_unpack(kind, fd, UNPACK_OUT_FD, job->max, detail, size);
+    if (status != BODY_OK) {
+        return unpack_status_letter(status);
+    }
+
+    n = pread(UNPACK_OUT_FD, head, sizeof(head), 0);
+    if (n < 0) {
+        snprintf(detail, size, "read: %s", strerror(errno));
+        return 'E';
+    }
+    if (body_sniff(head, (size_t)n, &what) != BODY_PDB) {
+        snprintf(detail, size, "%s inside the packed body", what);
+        return 'U';
+    }
+
+    return unpack_finish(job, UNPACK_OUT_FD, detail, size);
+}
+
+static char unpack_body(struct unpack_job *job, int fd, char *detail,
+                        size_t size)
+{
+    enum body_status status;
+    uint8_t head[BODY_HEAD];
+    const char *what;
+    enum body_kind kind;
+    ssize_t n;
+    char letter;
+
+    n = pread(fd, head, sizeof(head), 0);
+    if (n < 0) {
+        snprintf(detail, size, "read: %s", strerror(errno));
+        return 'E';
+    }
+
+    kind = body_sniff(head, (size_t)n, &what);
+
+    if (kind == BODY_OTHER) {
+        snprintf(detail, size, "%s", what);
+        return 'U';
+    }
+    if (kind != BODY_PDB) {
+        return unpack_packed(job, kind, fd, what, detail, size);
+    }
+    if (job->received) {
+        letter = unpack_finish(job, fd, detail, size);
+        return letter == 'F' ? 'K' : letter;
+    }
+
+    status = body_copy(fd, UNPACK_OUT_FD, job->max, detail, size);
+    if (status != BODY_OK) {
+        return unpack_status_letter(status);
+    }
+    return unpack_finish(job, UNPACK_OUT_FD, detail, size);
+}
+
+static char unpack_pointer(int fd, char *detail, size_t size)
+{
+    char text[UNPACK_POINTER_MAX];
+    ssize_t n = pread(fd, text, sizeof(text), 0);
+
+    if (n < 0 || write(UNPACK_OUT_FD, text, (size_t)n) != n) {
+        snprintf(detail, size, "file.ptr: %s", strerror(errno));
+        return 'E';
+    }
+
+    snprintf(detail, size, "file.ptr");
+    return 'P';
+}
+
+static void unpack_places(struct unpack_job *job)
+{
+    char detail[UNPACK_TEXT], letter;
+    size_t i;
+
+    for (i = 0; i < job->n; i++) {
+        if (job->fds[i] < 0) {
+            continue;
+        }
+
+        if (lseek(UNPACK_OUT_FD, 0, SEEK_SET) != 0 ||
+            ftruncate(UNPACK_OUT_FD, 0) != 0) {
+            unpack_say(i, 'E', "write: %s", strerror(errno));
+            return;
+        }
+
+        letter = job->pointer[i]
+                     ? unpack_pointer(job->fds[i], detail, sizeof(detail))
+                     : unpack_body(job, job->fds[i], detail, sizeof(detail));
+        unpack_say(i, letter, "%s", detail);
+
+        if (strchr("FKP", letter) != NULL) {
+            return;
+        }
+    }
+}
+
+static void unpack_say_unopened(size_t place, int error)
+{
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+    case ENAMETOOLONG:
+        unpack_say(place, 'N', "no such file");
+        break;
+    case EXDEV:
+        unpack_say(place, 'E', "a symbolic link leads out of the directory");
+        break;
+    case EINVAL:
+        unpack_say(place, 'U', "not a regular file");
+        break;
+    default:
+        unpack_say(place, 'E', "%s", strerror(error));
+        break;
+    }
+}
+
+/* argv: "tree" or "beneath", root, places */
+static int unpack_open(struct unpack_job *job, int argc, char **argv)
+{
+    bool beneath = strcmp(argv[0], "beneath") == 0;
+    const char *name;
+    int root, i;
+
+    root = open(argv[1], O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0) {
+        /* a mount that is missing is no proof of absence */
+        unpack_say(0, 'E', "%s: %s", argv[1], strerror(errno));
+        return -1;
+    }
+
+    for (i = 2; i < argc && job->n < UNPACK_PLACES; i++) {
+        name = strrchr(argv[i], '/');
+        job->pointer[job->n] = name != NULL && !strcmp(name, "/file.ptr");
+        job->fds[job->n] = tree_open(root, argv[i], beneath);
+        if (job->fds[job->n] < 0) {
+            unpack_say_unopened(job->n, errno);
+        }
+        job->n++;
+    }
+
+    close(root);
+    return 0;
+}
+
+/*
+ * Maps the file that is to be checked, before the sandbox forbids it.  The
+ * output is still empty; what is written later shows through the mapping.
+ */
+static int unpack_map(struct unpack_job *job)
+{
+    int fd = job->received ? UNPACK_IN_FD : UNPACK_OUT_FD;
+    void *map;
+
+    map = mmap(NULL, (size_t)job->max, PROT_READ, MAP_SHARED | MAP_NORESERVE,
+               fd, 0);
+    if (map == MAP_FAILED) {
+        return -1;
+    }
+
+    job->map = map;
+    return 0;
+}
+
+static int unpack_lock(const struct unpack_job *job)
+{
+    struct sandbox_limits limits = {job->max + UNPACK_MEMORY, job->max, 0};
+    char error[UNPACK_TEXT];
+
+    if (limits.file_size < UNPACK_POINTER_MAX) {
+        limits.file_size = UNPACK_POINTER_MAX;
+    }
+
+    if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
+        unpack_say(0, 'E', "%s", error);
+        return -1;
+    }
+    return 0;
+}
+
+int unpack_main(int argc, char **argv)
+{
+    struct unpack_job job = {0};
+
+    if (argc < 4 || argc == 5 ||
+        symcache_id_parse(argv[2], strlen(argv[2]), &job.key) != SYMCACHE_OK) {
+        fprintf(stderr, "symcached: --unpack is for symcached itself\n");
+        return 2;
+    }
+
+    job.max = strtoull(argv[3], NULL, 10);
+    if (job.max == 0 || job.max > UNPACK_MAP_MAX) {
+        job.max = UNPACK_MAP_MAX;
+    }
+
+    if (argc == 4) {
+        job.received = true;
+        job.fds[job.n++] = UNPACK_IN_FD;
+    } else if (unpack_open(&job, argc - 4, argv + 4) != 0) {
+        return 0;
+    }
+
+    if (unpack_map(&job) != 0) {
+        unpack_say(0, 'E', "mmap: %s", strerror(errno));
+        return 0;
+    }
+    if (unpack_lock(&job) == 0) {
+        unpack_places(&job);
+    }
+    return 0;
+}
