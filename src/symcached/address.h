@@ -1,0 +1,20 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Addresses that a server on the Internet must not make us connect to.
+ */
+#ifndef SYMCACHED_ADDRESS_H
+#define SYMCACHED_ADDRESS_H
+
+#include <stdbool.h>
+
+struct sockaddr;
+
+/*
+ * true for loopback, private, link-local, shared, multicast, documentation
+ * and other special networks, in IPv4, IPv6 and IPv4 inside IPv6, and for
+ * every other family.
+ */
+bool address_reserved(const struct sockaddr *address);
+
+#endif

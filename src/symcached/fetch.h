@@ -1,0 +1,62 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * One HTTP object into one file: libcurl multi on the event loop, with limits,
+ * retries and redirects that keep credentials, and nothing else, at home.
+ *
+ * Knows nothing of layouts, keys or PDBs.
+ */
+#ifndef SYMCACHED_FETCH_H
+#define SYMCACHED_FETCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "config.h"
+#include "outcome.h"
+
+struct event_base;
+struct fetcher; /* connections; one for the process */
+struct fetch;
+
+struct fetch_request {
+    const char *url;
+    const struct header_config *headers; /* for the url's own origin only */
+    size_t nheaders;
+    bool internal;    /* may connect to reserved addresses */
+    int fd;           /* gets the body; emptied before each try */
+    uint64_t max;     /* bytes */
+    unsigned seconds; /* for everything, retries included */
+};
+
+struct fetch_result {
+    enum source_outcome outcome; /* FOUND: a whole body with 200 came */
+    const char *detail;          /* one line, without secrets */
+    uint64_t bytes;              /* of the last try */
+    unsigned ms;
+    unsigned retry_after; /* seconds the server asked for, or 0 */
+};
+
+typedef void (*fetch_done_fn)(void *arg, const struct fetch_result *result);
+
+struct fetcher *fetcher_new(struct event_base *base);
+void fetcher_free(struct fetcher *fetcher); /* no fetch may be running */
+
+/*
+ * The headers must live until the end.  done is called once, never from
+ * inside this function, and the fetch is gone afterwards.  Returns NULL when
+ * out of memory.
+ */
+struct fetch *fetch_start(struct fetcher *fetcher,
+                          const struct fetch_request *request,
+                          fetch_done_fn done, void *arg);
+
+/* No callback comes afterwards. */
+void fetch_cancel(struct fetch *fetch);
+
+/*
+ * Writes url without user info, query and fragment: what may stand in a log.
+ */
+void fetch_place(char *buf, size_t size, const char *url);
+
+#endif
