@@ -1,0 +1,457 @@
+#!/usr/bin/env python3
+"""derive.py INPUT-DIR OUTPUT-DIR
+
+Makes the PDBs of t/data/convert whose origin is "derived": variants that no
+compiler at hand writes, by changing streams of the generated ones.
+"""
+
+import os
+import random
+import struct
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import msf
+
+INFO, TPI, DBI, IPI = 1, 2, 3, 4
+OMAP_TO, OMAP_FROM, SECTIONS, ORIGINAL = 3, 4, 5, 10
+
+
+class Pdb:
+    def __init__(self, path):
+        with open(path, "rb") as f:
+            self.bs, self.streams = msf.read(f.read())
+        self.order = None
+
+    def dbi(self):
+        return bytearray(self.streams[DBI])
+
+    def write(self, path):
+        with open(path, "wb") as f:
+            f.write(msf.write(self.streams, self.bs, self.order))
+
+    def patch(self, stream, offset, form, *values):
+        s = bytearray(self.streams[stream])
+        struct.pack_into("<" + form, s, offset, *values)
+        self.streams[stream] = bytes(s)
+
+    def add(self, data):
+        self.streams.append(data)
+        return len(self.streams) - 1
+
+    def substreams(self):
+        """(offset, size) of: modules, contributions, map, files, types,
+        edit-and-continue, optional header."""
+        d = self.streams[DBI]
+        sizes = list(struct.unpack_from("<5i", d, 24))
+        optional, ec = struct.unpack_from("<2i", d, 48)
+        out, at = [], 64
+        for size in sizes + [ec, optional]:
+            out.append((at, size))
+            at += size
+        return out
+
+    def optional(self, slot, stream):
+        """Sets a slot of the optional debug header, lengthened if needed."""
+        at, size = self.substreams()[6]
+        d = self.dbi()
+        while size < 2 * (slot + 1):
+            d += b"\xff\xff"
+            size += 2
+        struct.pack_into("<i", d, 48, size)
+        struct.pack_into("<H", d, at + 2 * slot, stream)
+        self.streams[DBI] = bytes(d)
+
+    def get_optional(self, slot):
+        at, size = self.substreams()[6]
+        return struct.unpack_from("<H", self.streams[DBI], at + 2 * slot)[0]
+
+    def modules(self):
+        """(offset of the record in DBI, stream, symbol bytes, C13 bytes)"""
+        d = self.streams[DBI]
+        at, size = self.substreams()[0]
+        end = at + size
+        while at < end:
+            stream, sym, _, c13 = struct.unpack_from("<HIII", d, at + 34)
+            n = d.index(b"\0", d.index(b"\0", at + 64) + 1) + 1
+            yield at, stream, sym, c13
+            at = (n + 3) & ~3
+
+    def module_symbols(self, record, change):
+        """change(symbols) -> symbols of one module."""
+        at, stream, sym, _ = record
+        s = self.streams[stream]
+        new = change(s[:sym])
+        self.streams[stream] = new + s[sym:]
+        self.patch(DBI, at + 36, "I", len(new))
+
+    def rename_stream(self, old, new):
+        """Same length."""
+        s = self.streams[INFO]
+        self.streams[INFO] = s.replace(old, new)
+
+    def named(self, name, stream):
+        """One more named stream."""
+        s = self.streams[INFO]
+        n = struct.unpack_from("<I", s, 28)[0]
+        names, rest = s[32:32 + n], s[32 + n:]
+        count, capacity, present = struct.unpack_from("<3I", rest)
+        words = list(struct.unpack_from("<%dI" % present, rest, 12))
+        after = rest[12 + 4 * present:]
+        deleted = struct.unpack_from("<I", after)[0]
+        pairs = after[4 + 4 * deleted:]
+        last = max(i for i in range(32 * present)
+                   if words[i // 32] >> (i % 32) & 1)
+        if last + 1 >= 32 * present:
+            words.append(0)
+        words[(last + 1) // 32] |= 1 << ((last + 1) % 32)
+        capacity = max(capacity, last + 2)
+        pairs = (pairs[:8 * count] + struct.pack("<2I", n, stream)
+                 + pairs[8 * count:])
+        self.streams[INFO] = (
+            s[:28] + struct.pack("<I", n + len(name) + 1) + names + name
+            + b"\0" + struct.pack("<3I", count + 1, capacity, len(words))
+            + struct.pack("<%dI" % len(words), *words)
+            + after[:4 + 4 * deleted] + pairs)
+
+
+def records(data, start):
+    at = start
+    while at + 4 <= len(data):
+        n, kind = struct.unpack_from("<2H", data, at)
+        yield at, kind, data[at:at + 2 + n]
+        at += 2 + n
+
+
+def scatter(blocks):
+    blocks = list(blocks)
+    random.Random(7).shuffle(blocks)
+    return blocks
+
+
+def blocks(n):
+    def change(p):
+        p.bs = n
+        p.order = scatter
+    return change
+
+
+def wide_directory(p):
+    """A directory whose block map takes more than one block."""
+    p.bs = 512
+    p.add(b"\0" * 9000000)
+
+
+def nil_streams(p):
+    for _ in range(20):
+        p.add(None)
+        p.add(b"")
+
+
+def old_directory(p):
+    p.streams[0] = b"\1" * 100
+
+
+def info_age(p):
+    p.patch(INFO, 8, "I", 77)
+
+
+def dbi_age_zero(p):
+    p.patch(INFO, 8, "I", 5)
+    p.patch(DBI, 8, "I", 0)
+
+
+def big_age(p):
+    p.patch(DBI, 8, "I", 0xFEDCBA98)
+
+
+def machine(n):
+    def change(p):
+        p.patch(DBI, 58, "H", n)
+    return change
+
+
+def no_names(p):
+    p.rename_stream(b"/names\0", b"/nomes\0")
+
+
+def no_sections(p):
+    """Sections made up from the section map."""
+    p.optional(SECTIONS, 0xFFFF)
+
+
+def no_sections_no_map(p):
+    p.optional(SECTIONS, 0xFFFF)
+    at, size = p.substreams()[2]
+    d = p.dbi()
+    struct.pack_into("<i", d, 32, 0)
+    del d[at:at + size]
+    p.streams[DBI] = bytes(d)
+
+
+def omap(p):
+    """Code cut into pieces of 96 bytes and laid out in another order."""
+    sections = p.streams[p.get_optional(SECTIONS)]
+    size, rva = struct.unpack_from("<2I", sections, 8)
+    pieces = list(range(0, size, 96))
+    order = scatter(pieces)
+    place = {}
+    at = rva
+    for piece in order:
+        place[piece] = at
+        at += min(96, size - piece)
+    dropped = set(order[::11])
+    to = [(rva + q, 0 if q in dropped else place[q]) for q in pieces]
+    to.append((rva + size, rva + size))
+    back = sorted((b, a) for a, b in to if b)
+    p.optional(OMAP_FROM, p.add(struct.pack("<%dI" % (2 * len(to)),
+                                *[x for e in to for x in e])))
+    p.optional(OMAP_TO, p.add(struct.pack("<%dI" % (2 * len(back)),
+                              *[x for e in back for x in e])))
+    p.optional(ORIGINAL, p.add(sections))
+
+
+def publics_only(p):
+    """What /PDBSTRIPPED leaves: no module streams."""
+    for at, stream, _, _ in list(p.modules()):
+        if stream != 0xFFFF:
+            p.streams[stream] = None
+            p.patch(DBI, at + 34, "H", 0xFFFF)
+            p.patch(DBI, at + 36, "3I", 0, 0, 0)
+    p.patch(DBI, 56, "H", 2)
+
+
+def no_publics(p):
+    p.patch(DBI, 20, "H", 0xFFFF)
+
+
+def no_lines(p):
+    for at, stream, sym, c13 in list(p.modules()):
+        if stream != 0xFFFF:
+            p.patch(DBI, at + 44, "I", 0)
+
+
+def first_function(p):
+    for m in p.modules():
+        if m[1] == 0xFFFF or m[2] < 4:
+            continue
+        for at, kind, rec in records(p.streams[m[1]][:m[2]], 4):
+            if kind in (0x110F, 0x1110, 0x1146, 0x1147):
+                return m, at
+    raise ValueError("no function")
+
+
+def separated(p):
+    """Every function has a cold part in an S_SEPCODE after its end."""
+    def change(data):
+        out, proc, depth = bytearray(data[:4]), None, 0
+        for at, kind, rec in records(data, 4):
+            out += rec
+            if kind in (0x110F, 0x1110, 0x1146, 0x1147):
+                proc, depth = rec, 1
+            elif kind in (0x114D, 0x1103):
+                depth += 1
+            elif kind in (6, 0x114E, 0x114F) and depth:
+                depth -= 1
+                if depth == 0 and proc:
+                    offset, section = struct.unpack_from("<IH", proc, 32)
+                    for parent in (offset, offset + 1):
+                        cold = struct.pack("<2H6I2H", 30, 0x1132, 0, 0, 8, 0,
+                                           offset + 0x8000, parent, section,
+                                           section)
+                        out += cold
+                        out += struct.pack("<2H", 2, 6)
+                    proc = None
+        return bytes(out)
+    for m in list(p.modules()):
+        if m[1] != 0xFFFF and m[2] > 4:
+            p.module_symbols(m, change)
+
+
+def kinds(p):
+    """Functions of every record kind; sites of the second form."""
+    names = [0x1110, 0x110F, 0x1147, 0x1155, 0x1156]
+
+    def change(data):
+        out, i = bytearray(data[:4]), 0
+        for at, kind, rec in records(data, 4):
+            if kind in (0x110F, 0x1110, 0x1146, 0x1147):
+                rec = rec[:2] + struct.pack("<H", names[i % 5]) + rec[4:]
+                i += 1
+            elif kind == 0x114D and i % 2:
+                body = rec[4:16] + struct.pack("<I", 3) + rec[16:]
+                rec = struct.pack("<2H", len(body) + 2, 0x115D) + body
+            out += rec
+        return bytes(out)
+    for m in list(p.modules()):
+        if m[1] != 0xFFFF and m[2] > 4:
+            p.module_symbols(m, change)
+
+
+def zero_length(p):
+    m, at = first_function(p)
+    p.patch(m[1], at + 16, "I", 0)
+
+
+def overlapping(p):
+    """Every second function is four times as long as it is."""
+    for m in p.modules():
+        if m[1] == 0xFFFF:
+            continue
+        i = 0
+        for at, kind, rec in records(p.streams[m[1]][:m[2]], 4):
+            if kind in (0x110F, 0x1110, 0x1147):
+                i += 1
+                n = struct.unpack_from("<I", rec, 16)[0]
+                if i % 2:
+                    p.patch(m[1], at + 16, "I", 4 * n)
+
+
+def same_address(p):
+    """All functions of a module start where the first one does."""
+    for m in p.modules():
+        first = None
+        if m[1] == 0xFFFF:
+            continue
+        for at, kind, rec in records(p.streams[m[1]][:m[2]], 4):
+            if kind in (0x110F, 0x1110, 0x1147):
+                offset = struct.unpack_from("<I", rec, 32)[0]
+                if first is None:
+                    first = offset
+                p.patch(m[1], at + 32, "I", first)
+
+
+def bad_section(p):
+    """Functions in section 0 and beyond the last one."""
+    i = 0
+    for m in p.modules():
+        if m[1] == 0xFFFF:
+            continue
+        for at, kind, rec in records(p.streams[m[1]][:m[2]], 4):
+            if kind in (0x110F, 0x1110, 0x1147):
+                i += 1
+                if i % 3:
+                    p.patch(m[1], at + 36, "H", 0 if i % 3 == 1 else 99)
+
+
+def bad_types(p):
+    """Functions whose type does not exist or is no function type."""
+    i = 0
+    for m in p.modules():
+        if m[1] == 0xFFFF:
+            continue
+        for at, kind, rec in records(p.streams[m[1]][:m[2]], 4):
+            if kind in (0x110F, 0x1110, 0x1147):
+                i += 1
+                p.patch(m[1], at + 28, "I",
+                        (0, 0x74, 0x00FFFFFF, 0x1000, 0x80000001)[i % 5])
+
+
+def bad_utf8(p):
+    """Names with bytes that are not UTF-8."""
+    for m in p.modules():
+        if m[1] == 0xFFFF:
+            continue
+        for at, kind, rec in records(p.streams[m[1]][:m[2]], 4):
+            if kind in (0x110F, 0x1110, 0x1147) and len(rec) > 44:
+                p.patch(m[1], at + 40, "2B", 0xE9, 0xFF)
+
+
+def srcsrv(vcs):
+    def change(p):
+        paths = sorted({n for n in names_of(p) if b".h" in n or b".c" in n})
+        text = ["SRCSRV: ini ------------------------------------------------",
+                "VERSION=1", "VERCTRL=" + vcs,
+                "SRCSRV: variables ------------------------------------------",
+                "SRCSRVTRG=%targ%\\%var1%", "SRCSRVCMD=fetch %var3%#%var4%",
+                "SRCSRV: source files ---------------------------------------"]
+        for i, n in enumerate(paths):
+            text.append("%s*depot*//depot/main/dir %d/%s*%d"
+                        % (n.decode("utf8"), i % 3,
+                           n.decode("utf8").replace("\\", "/").split("/")[-1],
+                           100 + i))
+        text.append("SRCSRV: end ------------------------------------------------")
+        p.named(b"srcsrv", p.add("\r\n".join(text).encode("utf8") + b"\r\n"))
+    return change
+
+
+def names_of(p):
+    for s in p.streams:
+        if s and s[:4] == b"\xfe\xef\xfe\xef":
+            n = struct.unpack_from("<I", s, 8)[0]
+            return s[12:12 + n].split(b"\0")
+    return []
+
+
+def twin_module(p):
+    """Two modules that name the same stream."""
+    mods = [m for m in p.modules() if m[1] != 0xFFFF and m[2] > 4]
+    if len(mods) > 1:
+        p.patch(DBI, mods[-1][0] + 34, "HIII", mods[0][1], mods[0][2], 0,
+                mods[0][3])
+
+
+def truncated_types(p):
+    s = p.streams[TPI]
+    first = struct.unpack_from("<I", s, 8)[0]
+    count, at = 0, 56
+    while count < 40:
+        at += 2 + struct.unpack_from("<H", s, at)[0]
+        count += 1
+    p.streams[TPI] = (s[:12] + struct.pack("<2I", first + count, at - 56)
+                      + s[20:at])
+
+
+def no_ipi(p):
+    p.streams[IPI] = None
+
+
+VARIANTS = [
+    ("blocks512", "clang19-x64-O2", blocks(512)),
+    ("blocks1024", "clang19-x86-O2", blocks(1024)),
+    ("blocks2048", "clang19-arm64-O2", blocks(2048)),
+    ("blocks4096", "modules", blocks(4096)),
+    ("wide-directory", "clang19-x64-O2", wide_directory),
+    ("nil-streams", "clang19-x64-O2", nil_streams),
+    ("old-directory", "clang19-x64-O2", old_directory),
+    ("info-age", "clang19-x64-O2", info_age),
+    ("dbi-age-zero", "clang19-x64-O2", dbi_age_zero),
+    ("big-age", "clang19-x64-O2", big_age),
+    ("machine-ppc", "clang19-x64-O2", machine(0x1F0)),
+    ("machine-unknown", "clang19-x64-O2", machine(0x1234)),
+    ("machine-zero", "clang19-x64-O2", machine(0)),
+    ("no-names", "clang19-x64-O2", no_names),
+    ("no-sections", "clang19-x64-O2", no_sections),
+    ("no-sections-no-map", "clang19-x64-O2", no_sections_no_map),
+    ("omap", "clang19-x64-O2", omap),
+    ("omap-x86", "clang19-x86-O0", omap),
+    ("publics-only", "clang19-x86-O2", publics_only),
+    ("no-publics", "clang19-x64-O2", no_publics),
+    ("no-lines", "clang19-x64-O2", no_lines),
+    ("separated", "clang19-x64-O2", separated),
+    ("kinds", "clang19-x64-O2", kinds),
+    ("zero-length", "clang19-x64-O2", zero_length),
+    ("overlapping", "clang19-x64-O2", overlapping),
+    ("same-address", "clang19-x64-O2", same_address),
+    ("bad-section", "clang19-x64-O2", bad_section),
+    ("bad-types", "clang19-x64-O2", bad_types),
+    ("bad-utf8", "clang19-x64-O2", bad_utf8),
+    ("srcsrv-perforce", "clang19-x64-O2", srcsrv("Perforce")),
+    ("srcsrv-other", "clang19-x64-O2", srcsrv("git")),
+    ("twin-module", "modules", twin_module),
+    ("truncated-types", "clang19-x64-O2", truncated_types),
+    ("no-ipi", "clang19-x64-O2", no_ipi),
+]
+
+
+def main(argv):
+    if len(argv) != 3:
+        sys.exit(__doc__)
+    for name, source, change in VARIANTS:
+        p = Pdb(os.path.join(argv[1], source + ".pdb"))
+        change(p)
+        p.write(os.path.join(argv[2], name + ".pdb"))
+
+
+if __name__ == "__main__":
+    main(sys.argv)
