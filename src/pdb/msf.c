@@ -88,7 +88,7 @@ static const uint8_t *block_bytes(const struct msf *msf, uint32_t block,
 {
     uint64_t at;
 
-    at = (uint64_t) block * msf->block_size;
+    at = (uint64_t)block * msf->block_size;
     if (block == 0 || block >= msf->num_blocks || at + len > msf->size) {
         return NULL;
     }
@@ -99,7 +99,7 @@ static enum msf_status damaged(char *error, size_t size, const char *what,
                                uint64_t offset, uint64_t value)
 {
     snprintf(error, size, "is damaged: %s (offset %llu, value %llu)", what,
-             (unsigned long long) offset, (unsigned long long) value);
+             (unsigned long long)offset, (unsigned long long)value);
     return MSF_DAMAGED;
 }
 
@@ -121,11 +121,11 @@ static enum msf_status check_superblock(struct msf *msf, char *error,
         return damaged(error, size, "block size", 32, msf->block_size);
     }
     /* a writer may leave the last block short */
-    need = (uint64_t) msf->num_blocks * msf->block_size;
+    need = (uint64_t)msf->num_blocks * msf->block_size;
     if (msf->num_blocks < 2 || need - msf->block_size >= msf->size) {
         snprintf(error, size,
                  "is truncated: it has %llu bytes and its header says %llu",
-                 (unsigned long long) msf->size, (unsigned long long) need);
+                 (unsigned long long)msf->size, (unsigned long long)need);
         return MSF_DAMAGED;
     }
     return MSF_OK;
@@ -151,12 +151,12 @@ static enum msf_status read_directory(struct msf *msf, uint32_t *dir_bytes,
     const uint8_t *p;
 
     bytes = le32(msf->data + 44);
-    blocks = (uint32_t) (((uint64_t) bytes + msf->block_size - 1) /
-                         msf->block_size);
-    maps = (uint32_t) ((4 * (uint64_t) blocks + msf->block_size - 1) /
-                       msf->block_size);
+    blocks =
+        (uint32_t)(((uint64_t)bytes + msf->block_size - 1) / msf->block_size);
+    maps = (uint32_t)((4 * (uint64_t)blocks + msf->block_size - 1) /
+                      msf->block_size);
     if (bytes < 4 || bytes > MAX_DIRECTORY || blocks >= msf->num_blocks ||
-        MAP_OFFSET + 4 * (uint64_t) maps > msf->block_size) {
+        MAP_OFFSET + 4 * (uint64_t)maps > msf->block_size) {
         return damaged(error, size, "directory size", 44, bytes);
     }
     first = directory_block(msf, 0);
@@ -172,7 +172,7 @@ static enum msf_status read_directory(struct msf *msf, uint32_t *dir_bytes,
     }
     *dir_bytes = bytes;
     if (contiguous) {
-        msf->dir = msf->data + (uint64_t) first * msf->block_size;
+        msf->dir = msf->data + (uint64_t)first * msf->block_size;
         return MSF_OK;
     }
     msf->dir_copy = malloc(bytes);
@@ -183,7 +183,7 @@ static enum msf_status read_directory(struct msf *msf, uint32_t *dir_bytes,
     for (i = 0; i < blocks; i++) {
         len = i + 1 < blocks ? msf->block_size : bytes - i * msf->block_size;
         p = block_bytes(msf, directory_block(msf, i), len);
-        memcpy(msf->dir_copy + (size_t) i * msf->block_size, p, len);
+        memcpy(msf->dir_copy + (size_t)i * msf->block_size, p, len);
     }
     msf->dir = msf->dir_copy;
     return MSF_OK;
@@ -206,18 +206,19 @@ static enum msf_status read_streams(struct msf *msf, uint32_t bytes,
         return MSF_NO_MEMORY;
     }
     msf->num_streams = n;
-    at = 4 + 4 * (uint64_t) n;
+    at = 4 + 4 * (uint64_t)n;
     used = 0;
     for (i = 0; i < n; i++) {
         s = &msf->streams[i];
-        s->size = le32(msf->dir + 4 + 4 * (size_t) i);
-        if (s->size == MSF_NIL_SIZE) {
+        s->size = le32(msf->dir + 4 + 4 * (size_t)i);
+        s->exists = s->size != MSF_NIL_SIZE;
+        if (!s->exists) {
             s->size = 0;
         }
-        s->blocks = (uint32_t) (((uint64_t) s->size + msf->block_size - 1) /
-                                msf->block_size);
+        s->blocks = (uint32_t)(((uint64_t)s->size + msf->block_size - 1) /
+                               msf->block_size);
         s->list = at;
-        at += 4 * (uint64_t) s->blocks;
+        at += 4 * (uint64_t)s->blocks;
         if (at > bytes) {
             return damaged(error, size,
                            "directory ends before the blocks of a stream", i,
@@ -270,6 +271,11 @@ uint32_t msf_stream_size(const struct msf *msf, uint32_t stream)
     return stream < msf->num_streams ? msf->streams[stream].size : 0;
 }
 
+int msf_stream_exists(const struct msf *msf, uint32_t stream)
+{
+    return stream < msf->num_streams && msf->streams[stream].exists;
+}
+
 const uint8_t *msf_run(const struct msf *msf, uint32_t stream, uint32_t offset,
                        uint32_t *len)
 {
@@ -287,7 +293,7 @@ const uint8_t *msf_run(const struct msf *msf, uint32_t stream, uint32_t offset,
     left = s->size - offset;
     run = msf->block_size - in_block;
     run = run < left ? run : left;
-    first = le32(list + 4 * (size_t) i);
+    first = le32(list + 4 * (size_t)i);
     p = block_bytes(msf, first, in_block + run);
     if (p == NULL) {
         return NULL;
@@ -296,7 +302,7 @@ const uint8_t *msf_run(const struct msf *msf, uint32_t stream, uint32_t offset,
         uint32_t more, block;
 
         i++;
-        block = le32(list + 4 * (size_t) i);
+        block = le32(list + 4 * (size_t)i);
         more = left - run < msf->block_size ? left - run : msf->block_size;
         first++;
         if (block != first || block_bytes(msf, block, more) == NULL) {
@@ -333,11 +339,28 @@ void msf_buffer_free(struct msf_buffer *buffer)
     buffer->size = 0;
 }
 
+int msf_copy(const struct msf *msf, uint32_t stream, uint32_t offset,
+             uint32_t len, uint8_t *to)
+{
+    uint32_t run, done;
+    const uint8_t *p;
+
+    for (done = 0; done < len; done += run) {
+        p = msf_run(msf, stream, offset + done, &run);
+        if (p == NULL) {
+            return -1;
+        }
+        run = run < len - done ? run : len - done;
+        memcpy(to + done, p, run);
+    }
+    return 0;
+}
+
 const uint8_t *msf_view(const struct msf *msf, uint32_t stream,
                         uint32_t offset, uint32_t len,
                         struct msf_buffer *buffer)
 {
-    uint32_t run, done, total;
+    uint32_t run, total;
     const uint8_t *p;
     static const uint8_t nothing[1];
 
@@ -352,16 +375,9 @@ const uint8_t *msf_view(const struct msf *msf, uint32_t stream,
     if (p == NULL || run >= len) {
         return p;
     }
-    if (msf_buffer_need(buffer, len) != 0) {
+    if (msf_buffer_need(buffer, len) != 0 ||
+        msf_copy(msf, stream, offset, len, buffer->data) != 0) {
         return NULL;
-    }
-    for (done = 0; done < len; done += run) {
-        p = msf_run(msf, stream, offset + done, &run);
-        if (p == NULL) {
-            return NULL;
-        }
-        run = run < len - done ? run : len - done;
-        memcpy(buffer->data + done, p, run);
     }
     return buffer->data;
 }

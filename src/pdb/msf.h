@@ -27,6 +27,7 @@ enum msf_status {
 struct msf_stream {
     uint32_t size;   /* bytes; a nil stream has 0 */
     uint32_t blocks; /* number of blocks */
+    uint32_t exists; /* 0 for a nil stream */
     uint64_t list;   /* offset of its block numbers in the directory */
 };
 
@@ -60,6 +61,9 @@ void msf_close(struct msf *msf);
 /* Bytes in the stream; 0 for one that does not exist. */
 uint32_t msf_stream_size(const struct msf *msf, uint32_t stream);
 
+/* 0 for a nil stream and for a number that has none. */
+int msf_stream_exists(const struct msf *msf, uint32_t stream);
+
 /*
  * The longest piece that begins at offset and lies in one piece in the file;
  * its length, at least 1 and at most to the end of the stream, goes to *len.
@@ -77,6 +81,10 @@ const uint8_t *msf_run(const struct msf *msf, uint32_t stream, uint32_t offset,
 const uint8_t *msf_view(const struct msf *msf, uint32_t stream,
                         uint32_t offset, uint32_t len,
                         struct msf_buffer *buffer);
+
+/* Copies len bytes of the stream.  Returns 0, or -1 as msf_view() does. */
+int msf_copy(const struct msf *msf, uint32_t stream, uint32_t offset,
+             uint32_t len, uint8_t *to);
 
 /* Grows the buffer to at least size bytes.  Returns 0 or -1. */
 int msf_buffer_need(struct msf_buffer *buffer, size_t size);

@@ -16,7 +16,7 @@
 
 static void guid_in_text_order(uint8_t text[16], const uint8_t *p)
 {
-    static const uint8_t order[16] = {3, 2, 1, 0,  5,  4,  7,  6,
+    static const uint8_t order[16] = {3, 2, 1,  0,  5,  4,  7,  6,
                                       8, 9, 10, 11, 12, 13, 14, 15};
     unsigned i;
 

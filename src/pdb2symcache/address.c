@@ -1,0 +1,162 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "address.h"
+#include "pdb/le.h"
+
+#define SECTION_HEADER 40
+#define SECTION_CODE 0x00000020u
+#define SECTION_EXECUTE 0x20000000u
+#define OMAP_ENTRY 8
+
+void address_free(struct address_map *map)
+{
+    free(map->sections);
+    free(map->original);
+    msf_buffer_free(&map->buffer);
+    memset(map, 0, sizeof(*map));
+}
+
+/* A stream that a slot of the debug header names: 0 bytes are allowed, a
+ * number without stream is not. */
+static int check_stream(const struct msf *msf, uint32_t stream,
+                        struct failure *failure)
+{
+    if (!msf_stream_exists(msf, stream)) {
+        return failure_at(failure, stream, 0,
+                          "the DBI header names a stream that is not there");
+    }
+    return 0;
+}
+
+static int read_sections(const struct msf *msf, uint32_t stream,
+                         struct address_section **sections, size_t *num,
+                         struct failure *failure)
+{
+    size_t i, n;
+    uint32_t size;
+    const uint8_t *p;
+    struct msf_buffer buffer = {NULL, 0};
+
+    if (check_stream(msf, stream, failure) != 0) {
+        return -1;
+    }
+    size = msf_stream_size(msf, stream);
+    p = msf_view(msf, stream, 0, size, &buffer);
+    if (p == NULL || size % SECTION_HEADER != 0) {
+        msf_buffer_free(&buffer);
+        return failure_at(failure, stream, size, "section headers");
+    }
+    n = size / SECTION_HEADER;
+    *sections = malloc((n + 1) * sizeof(**sections));
+    if (*sections == NULL) {
+        msf_buffer_free(&buffer);
+        return failure_memory(failure);
+    }
+    for (i = 0; i < n; i++, p += SECTION_HEADER) {
+        (*sections)[i].address = le32(p + 12);
+        (*sections)[i].is_code =
+            (le32(p + 36) & (SECTION_CODE | SECTION_EXECUTE)) != 0;
+    }
+    *num = n;
+    msf_buffer_free(&buffer);
+    return 0;
+}
+
+static int read_omap(struct address_map *map, const struct msf *msf,
+                     const struct dbi *dbi, struct failure *failure)
+{
+    uint32_t size, stream, other;
+
+    stream = dbi->slots[DBI_OMAP_FROM_SOURCE];
+    other = dbi->slots[DBI_OMAP_TO_SOURCE];
+    if (stream == MSF_NO_STREAM || other == MSF_NO_STREAM) {
+        return failure_at(failure, DBI_STREAM, 0,
+                          "original section headers without OMAP tables");
+    }
+    if (check_stream(msf, stream, failure) != 0 ||
+        check_stream(msf, other, failure) != 0) {
+        return -1;
+    }
+    size = msf_stream_size(msf, stream);
+    map->omap = msf_view(msf, stream, 0, size, &map->buffer);
+    if (map->omap == NULL || size % OMAP_ENTRY != 0 ||
+        msf_stream_size(msf, other) % OMAP_ENTRY != 0) {
+        return failure_at(failure, stream, size, "OMAP table");
+    }
+    map->num_omap = size / OMAP_ENTRY;
+    return 0;
+}
+
+int address_read(struct address_map *map, const struct msf *msf,
+                 const struct dbi *dbi, struct failure *failure)
+{
+    memset(map, 0, sizeof(*map));
+    if (dbi->slots[DBI_SECTIONS] != MSF_NO_STREAM &&
+        read_sections(msf, dbi->slots[DBI_SECTIONS], &map->sections,
+                      &map->num_sections, failure) != 0) {
+        return -1;
+    }
+    if (dbi->slots[DBI_ORIGINAL_SECTIONS] == MSF_NO_STREAM) {
+        return 0;
+    }
+    if (read_sections(msf, dbi->slots[DBI_ORIGINAL_SECTIONS], &map->original,
+                      &map->num_original, failure) != 0) {
+        return -1;
+    }
+    return read_omap(map, msf, dbi, failure);
+}
+
+/* The last entry whose source is not above the address. */
+static int omap_find(const struct address_map *map, uint32_t source,
+                     uint32_t *target)
+{
+    size_t low, high, mid;
+    const uint8_t *p;
+
+    low = 0;
+    high = map->num_omap;
+    while (low < high) {
+        mid = low + (high - low) / 2;
+        if (le32(map->omap + OMAP_ENTRY * mid) <= source) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    if (low == 0) {
+        return 0;
+    }
+    p = map->omap + OMAP_ENTRY * (low - 1);
+    if (le32(p + 4) == 0) {
+        return 0; /* removed from the image */
+    }
+    *target = le32(p + 4) + (source - le32(p));
+    return 1;
+}
+
+int address_find(const struct address_map *map, uint32_t section,
+                 uint32_t offset, uint32_t *address)
+{
+    if (map->original == NULL) {
+        if (section == 0 || section > map->num_sections) {
+            return 0;
+        }
+        *address = map->sections[section - 1].address + offset;
+        return 1;
+    }
+    if (section == 0 || section > map->num_original) {
+        return 0;
+    }
+    return omap_find(map, map->original[section - 1].address + offset,
+                     address);
+}
+
+int address_is_code(const struct address_map *map, uint32_t section)
+{
+    return section != 0 && section <= map->num_sections &&
+           map->sections[section - 1].is_code;
+}

@@ -1,0 +1,45 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * From section and offset, as records have them, to the address in the image:
+ * section headers, and the OMAP table of images that were rearranged after
+ * linking.
+ */
+#ifndef ADDRESS_H
+#define ADDRESS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "dbi.h"
+#include "failure.h"
+#include "pdb/msf.h"
+
+struct address_section {
+    uint32_t address;
+    int is_code;
+};
+
+struct address_map {
+    struct address_section *sections; /* of the image */
+    size_t num_sections;
+    struct address_section *original; /* the linker's, or NULL */
+    size_t num_original;
+    const uint8_t *omap; /* source, target pairs, ascending */
+    size_t num_omap;
+    struct msf_buffer buffer;
+};
+
+/* Returns 0, or -1 with failure set.  address_free() is due in either case. */
+int address_read(struct address_map *map, const struct msf *msf,
+                 const struct dbi *dbi, struct failure *failure);
+void address_free(struct address_map *map);
+
+/* Returns 1 and the address, or 0 if there is none. */
+int address_find(const struct address_map *map, uint32_t section,
+                 uint32_t offset, uint32_t *address);
+
+/* Whether a section, counted from 1, is one of code. */
+int address_is_code(const struct address_map *map, uint32_t section);
+
+#endif

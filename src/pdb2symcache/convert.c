@@ -1,0 +1,247 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Streams that are read: 1 (info), 2 and 4 (types and ids, as far as names ask
+ * for them), 3 (DBI), /names, srcsrv, section headers, OMAP, the symbols and
+ * C13 part of each module, the symbol records.  Never touched: 0, all hash
+ * streams, section contributions, exception and frame data, injected sources.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "convert.h"
+#include "address.h"
+#include "dbi.h"
+#include "lines.h"
+#include "names.h"
+#include "pdb/msf.h"
+#include "publics.h"
+#include "signature.h"
+#include "sources.h"
+#include "srcsrv.h"
+#include "symbols.h"
+#include "symcache/symfile_format.h"
+
+/* Line records and types, each counted as often as it is looked at: real files
+ * stay below one for each byte. */
+#define WORK_PER_BYTE 16
+#define WORK_BASE 1000000
+
+struct convert {
+    struct msf msf;
+    struct names names;
+    struct dbi dbi;
+    struct address_map addresses;
+    struct srcsrv srcsrv;
+    struct sources sources;
+    struct lines lines;
+    struct signature signature;
+    struct symbols symbols;
+    struct symfile_writer writer;
+    struct msf_buffer module;
+};
+
+static const struct {
+    uint16_t machine;
+    uint16_t arch;
+    uint32_t pointer_size;
+} machines[] = {
+    {0x014C, SYMFILE_ARCH_X86, 4},     {0x8664, SYMFILE_ARCH_AMD64, 8},
+    {0x01C0, SYMFILE_ARCH_ARM, 4},     {0xAA64, SYMFILE_ARCH_ARM64, 8},
+    {0x01F0, SYMFILE_ARCH_PPC, 4},     {0x0200, SYMFILE_ARCH_UNKNOWN, 8},
+    {0x5064, SYMFILE_ARCH_UNKNOWN, 8}, {0x5128, SYMFILE_ARCH_UNKNOWN, 16},
+};
+
+static int open_failed(enum msf_status status, const char *text,
+                       struct failure *failure)
+{
+    static const enum failure_code codes[] = {
+        FAILURE_NONE, FAILURE_NOT_PDB, FAILURE_PORTABLE, FAILURE_PDB2,
+        FAILURE_MSFZ, FAILURE_DAMAGED, FAILURE_LIMIT};
+
+    return failure_set(failure, codes[status], "%s", text);
+}
+
+static void find_machine(uint32_t machine, uint32_t *arch,
+                         unsigned *pointer_size)
+{
+    size_t i;
+
+    *arch = SYMFILE_ARCH_UNKNOWN;
+    *pointer_size = 4;
+    for (i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
+        if (machines[i].machine == machine) {
+            *arch = machines[i].arch;
+            *pointer_size = machines[i].pointer_size;
+        }
+    }
+}
+
+static int prepare(struct convert *c, struct failure *failure)
+{
+    uint32_t arch;
+    struct signature *s;
+
+    if (names_read(&c->names, &c->msf, failure) != 0 ||
+        dbi_read(&c->dbi, &c->msf, failure) != 0 ||
+        address_read(&c->addresses, &c->msf, &c->dbi, failure) != 0) {
+        return -1;
+    }
+    if (!msf_stream_exists(&c->msf, c->dbi.symbol_stream)) {
+        return failure_at(failure, c->dbi.symbol_stream, 0,
+                          "no stream of symbol records");
+    }
+    s = &c->signature;
+    if (types_open(&s->types, &c->msf, TPI_STREAM, failure) != 0 ||
+        types_open(&s->ids, &c->msf, IPI_STREAM, failure) != 0) {
+        return -1;
+    }
+    if (srcsrv_read(&c->srcsrv, &c->msf, &c->names) != 0) {
+        return failure_memory(failure);
+    }
+    s->crossref.msf = &c->msf;
+    s->crossref.dbi = &c->dbi;
+    s->crossref.names = &c->names;
+    s->forward.types = &s->types;
+    find_machine(c->dbi.machine, &arch, &s->pointer_size);
+    c->sources.names = &c->names;
+    c->sources.srcsrv = &c->srcsrv;
+    c->lines.addresses = &c->addresses;
+    c->lines.sources = &c->sources;
+    c->symbols.addresses = &c->addresses;
+    c->symbols.signature = s;
+    c->symbols.lines = &c->lines;
+    c->symbols.writer = &c->writer;
+    c->symbols.work_limit = WORK_BASE + WORK_PER_BYTE * (uint64_t)c->msf.size;
+    return 0;
+}
+
+/* Names of inlined functions by id; no record has less than four bytes. */
+static int prepare_id_names(struct convert *c, struct failure *failure)
+{
+    size_t n;
+    const struct types *ids;
+
+    ids = &c->signature.ids;
+    n = ids->end - ids->first;
+    n = n < ids->size / 4 ? n : ids->size / 4;
+    c->symbols.id_names = calloc(n + 1, sizeof(*c->symbols.id_names));
+    if (c->symbols.id_names == NULL) {
+        return failure_memory(failure);
+    }
+    c->symbols.num_id_names = n;
+    return 0;
+}
+
+static int read_module(struct convert *c, const struct dbi_module *module,
+                       struct failure *failure)
+{
+    uint64_t size;
+    const uint8_t *data;
+
+    if (module->stream == MSF_NO_STREAM) {
+        return 0;
+    }
+    size = (uint64_t)module->symbol_bytes + module->c13_bytes;
+    if (!msf_stream_exists(&c->msf, module->stream) ||
+        size > msf_stream_size(&c->msf, module->stream)) {
+        return failure_at(failure, module->stream, size,
+                          "module is shorter than the DBI stream says");
+    }
+    if (module->c11_bytes > 0) {
+        return failure_at(failure, module->stream, module->symbol_bytes,
+                          "line records of the old C11 form");
+    }
+    data = msf_view(&c->msf, module->stream, 0, (uint32_t)size, &c->module);
+    if (data == NULL) {
+        return failure_at(failure, module->stream, 0,
+                          "module outside of the file, or no memory");
+    }
+    if (lines_open(&c->lines, data + module->symbol_bytes,
+                   module->c13_bytes) != 0) {
+        return failure_at(failure, module->stream, module->symbol_bytes,
+                          "line information (C13)");
+    }
+    c->symbols.stream = module->stream;
+    return symbols_read(&c->symbols, data, module->symbol_bytes, failure);
+}
+
+static int read_all(struct convert *c, struct failure *failure)
+{
+    size_t i;
+
+    if (prepare(c, failure) != 0 || prepare_id_names(c, failure) != 0) {
+        return -1;
+    }
+    for (i = 0; i < c->dbi.num_modules; i++) {
+        if (read_module(c, &c->dbi.modules[i], failure) != 0) {
+            return -1;
+        }
+    }
+    return publics_read(&c->msf, c->dbi.symbol_stream, &c->addresses,
+                        &c->writer, failure);
+}
+
+/* What only reading needs; before the writer sorts. */
+static void free_readers(struct convert *c)
+{
+    symbols_free(&c->symbols);
+    signature_free(&c->signature);
+    lines_free(&c->lines);
+    sources_free(&c->sources);
+    srcsrv_free(&c->srcsrv);
+    address_free(&c->addresses);
+    msf_buffer_free(&c->module);
+}
+
+static int write_all(struct convert *c, const struct symfile_sink *sink,
+                     struct convert_result *result, struct failure *failure)
+{
+    unsigned pointer_size;
+    struct symfile_identity identity;
+    enum symfile_status status;
+
+    memcpy(identity.guid, c->names.guid, sizeof(identity.guid));
+    identity.age = c->dbi.age != 0 ? c->dbi.age : c->names.age;
+    find_machine(c->dbi.machine, &identity.arch, &pointer_size);
+    memcpy(result->guid, identity.guid, sizeof(result->guid));
+    result->age = identity.age;
+    result->is_fastlink = c->names.is_fastlink;
+    status = symfile_writer_finish(&c->writer, &identity, sink);
+    if (status == SYMFILE_NO_WRITE) {
+        return failure_set(failure, FAILURE_IO, "output cannot be written");
+    }
+    return status == SYMFILE_OK ? 0 : failure_memory(failure);
+}
+
+int convert_buffer(const uint8_t *data, size_t size,
+                   const struct symfile_sink *sink,
+                   struct convert_result *result, struct failure *failure)
+{
+    int rc;
+    char text[256];
+    struct convert *c;
+    enum msf_status status;
+
+    c = calloc(1, sizeof(*c));
+    if (c == NULL) {
+        return failure_memory(failure);
+    }
+    symfile_writer_init(&c->writer);
+    status = msf_open(&c->msf, data, size, text, sizeof(text));
+    if (status != MSF_OK) {
+        rc = open_failed(status, text, failure);
+    } else {
+        rc = read_all(c, failure);
+    }
+    free_readers(c);
+    if (rc == 0) {
+        rc = write_all(c, sink, result, failure);
+    }
+    symfile_writer_free(&c->writer);
+    dbi_free(&c->dbi);
+    names_free(&c->names);
+    msf_close(&c->msf);
+    free(c);
+    return rc;
+}

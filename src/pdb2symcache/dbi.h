@@ -1,0 +1,47 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The DBI stream: age, machine, the list of modules, and the numbers of other
+ * streams.
+ */
+#ifndef DBI_H
+#define DBI_H
+
+#include <stdint.h>
+
+#include "failure.h"
+#include "pdb/msf.h"
+
+#define DBI_STREAM 3
+
+/* slots of the optional debug header */
+#define DBI_OMAP_TO_SOURCE 3
+#define DBI_OMAP_FROM_SOURCE 4
+#define DBI_SECTIONS 5
+#define DBI_ORIGINAL_SECTIONS 10
+#define DBI_SLOTS 11
+
+struct dbi_module {
+    const char *name; /* not ended by NUL */
+    uint32_t name_size;
+    uint32_t stream; /* or MSF_NO_STREAM */
+    uint32_t symbol_bytes;
+    uint32_t c11_bytes;
+    uint32_t c13_bytes;
+};
+
+struct dbi {
+    uint32_t age;
+    uint32_t machine;
+    uint32_t symbol_stream;
+    uint32_t slots[DBI_SLOTS]; /* stream numbers, or MSF_NO_STREAM */
+    struct dbi_module *modules;
+    size_t num_modules;
+    struct msf_buffer buffer; /* the module list, if it is scattered */
+};
+
+/* Returns 0, or -1 with failure set.  dbi_free() is due in either case. */
+int dbi_read(struct dbi *dbi, const struct msf *msf, struct failure *failure);
+void dbi_free(struct dbi *dbi);
+
+#endif

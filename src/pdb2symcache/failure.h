@@ -1,0 +1,41 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Why a conversion failed: one of the exit codes of pdb2symcache, and a
+ * sentence that goes on after the name of the file.
+ */
+#ifndef FAILURE_H
+#define FAILURE_H
+
+#include <stdint.h>
+
+enum failure_code {
+    FAILURE_NONE = 0,
+    FAILURE_USAGE = 1,
+    FAILURE_IO = 2,         /* input or output */
+    FAILURE_NOT_PDB = 3,    /* another kind of file */
+    FAILURE_PORTABLE = 4,   /* .NET portable PDB */
+    FAILURE_PDB2 = 5,       /* PDB 2.0 */
+    FAILURE_MSFZ = 6,       /* compressed container */
+    FAILURE_NO_SYMBOLS = 7, /* a compiler's or type server's PDB */
+    FAILURE_DAMAGED = 8,    /* truncated, inconsistent, unknown records */
+    FAILURE_LIMIT = 9,      /* memory, work or output beyond the limit */
+    FAILURE_SANDBOX = 10    /* no sandbox, so nothing was parsed */
+};
+
+struct failure {
+    enum failure_code code;
+    char text[256];
+};
+
+/* Sets code and text (printf) and returns -1.  The first failure stays. */
+int failure_set(struct failure *failure, enum failure_code code,
+                const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+/* The common one: a stream is damaged at an offset. */
+int failure_at(struct failure *failure, uint32_t stream, uint64_t offset,
+               const char *what);
+
+int failure_memory(struct failure *failure);
+
+#endif

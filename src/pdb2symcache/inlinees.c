@@ -1,0 +1,263 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "inlinees.h"
+#include "pdb/le.h"
+#include "symcache/symfile_array.h"
+#include "symcache/symfile_sort.h"
+
+#define ENTRY 12
+#define WITH_EXTRA_FILES 1
+
+enum opcode {
+    OP_END = 0,
+    OP_CODE_OFFSET,
+    OP_CODE_OFFSET_BASE,
+    OP_ADD_CODE_OFFSET,
+    OP_CODE_LENGTH,
+    OP_FILE,
+    OP_LINE_OFFSET,
+    OP_LINE_END_DELTA,
+    OP_RANGE_KIND,
+    OP_COLUMN_START,
+    OP_COLUMN_END_DELTA,
+    OP_CODE_AND_LINE_OFFSET,
+    OP_CODE_LENGTH_AND_OFFSET,
+    OP_COLUMN_END,
+    OP_LAST = OP_COLUMN_END
+};
+
+/* The machine that annotations drive. */
+struct site {
+    const uint8_t *p;
+    const uint8_t *end;
+    uint32_t code;
+    uint32_t base;
+    uint32_t length;
+    int has_length;
+    uint32_t line;
+    uint32_t file;
+    uint32_t kind;
+    struct lines_record last; /* still without end */
+    uint32_t last_kind;
+    int has_last;
+};
+
+void inlinees_free(struct inlinees *inlinees)
+{
+    free(inlinees->keys);
+    memset(inlinees, 0, sizeof(*inlinees));
+}
+
+int inlinees_open(struct inlinees *inlinees, const struct lines *lines)
+{
+    size_t n, room;
+    uint32_t at, size, extra, has_extra;
+    const uint8_t *p;
+
+    inlinees->count = 0;
+    p = inlinees->table = lines->inlinees;
+    size = lines->inlinees_size;
+    if (p == NULL) {
+        return 0;
+    }
+    if (size < 4) {
+        return -1;
+    }
+    has_extra = le32(p) == WITH_EXTRA_FILES;
+    room = 2 * (size_t)(size / ENTRY);
+    if (symfile_array_need(&inlinees->keys, &inlinees->room, room,
+                           sizeof(*inlinees->keys)) != 0) {
+        return -1;
+    }
+    n = 0;
+    for (at = 4; at < size; at += ENTRY) {
+        if (size - at < ENTRY) {
+            return -1;
+        }
+        inlinees->keys[n++] = (uint64_t)le32(p + at) << 32 | at;
+        if (has_extra) {
+            if (size - at - ENTRY < 4) {
+                return -1;
+            }
+            extra = le32(p + at + ENTRY);
+            if (extra > (size - at - ENTRY - 4) / 4) {
+                return -1;
+            }
+            at += 4 + 4 * extra;
+        }
+    }
+    symfile_sort(inlinees->keys, inlinees->keys + n, n);
+    inlinees->count = n;
+    return 0;
+}
+
+const uint8_t *inlinees_find(const struct inlinees *inlinees, uint32_t id)
+{
+    size_t low, high, mid;
+
+    /* of equal ids the last one counts */
+    low = 0;
+    high = inlinees->count;
+    while (low < high) {
+        mid = low + (high - low) / 2;
+        if (inlinees->keys[mid] >> 32 <= id) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    if (low == 0 || inlinees->keys[low - 1] >> 32 != id) {
+        return NULL;
+    }
+    return inlinees->table + (uint32_t)inlinees->keys[low - 1];
+}
+
+/* One compressed number.  Returns 0, or -1 when it is cut off or invalid. */
+static int number(struct site *s, uint32_t *value)
+{
+    const uint8_t *p;
+    size_t left;
+
+    p = s->p;
+    left = (size_t)(s->end - p);
+    if (left >= 1 && p[0] < 0x80) {
+        *value = p[0];
+        s->p += 1;
+        return 0;
+    }
+    if (left >= 2 && p[0] < 0xC0) {
+        *value = (uint32_t)(p[0] & 0x3F) << 8 | p[1];
+        s->p += 2;
+        return 0;
+    }
+    if (left >= 4 && p[0] >= 0xC0 && p[0] < 0xE0) {
+        *value = (uint32_t)(p[0] & 0x1F) << 24 | (uint32_t)p[1] << 16 |
+                 (uint32_t)p[2] << 8 | p[3];
+        s->p += 4;
+        return 0;
+    }
+    return -1;
+}
+
+static uint32_t signed_number(uint32_t value)
+{
+    return (value & 1) != 0 ? 0u - (value >> 1) : value >> 1;
+}
+
+/* A record begins here: the one before ends here, unless it knows better. */
+static int emit(struct site *s, struct lines *lines, struct lines_list *list)
+{
+    uint32_t offset;
+
+    offset = s->code + s->base;
+    if (s->has_last) {
+        if (!s->last.has_length && s->last_kind == s->kind) {
+            s->last.has_length = 1;
+            s->last.length = offset - s->last.offset;
+        }
+        if (lines_add(lines, &s->last, list) != 0) {
+            return -1;
+        }
+    }
+    s->last.offset = offset;
+    s->last.line = s->line;
+    s->last.file = s->file;
+    s->last.length = s->length;
+    s->last.has_length = s->has_length;
+    s->last_kind = s->kind;
+    s->has_last = 1;
+    s->has_length = 0;
+    return 0;
+}
+
+static void set_length(struct site *s, uint32_t length)
+{
+    if (s->has_last && !s->last.has_length && s->last_kind == s->kind) {
+        s->last.has_length = 1;
+        s->last.length = length;
+    }
+    s->code += length;
+}
+
+/* Does one annotation.  Returns 1 to go on, 0 at the end, -1 on damage. */
+static int step(struct site *s, struct lines *lines, struct lines_list *list)
+{
+    uint32_t op, n, offset;
+
+    if (number(s, &op) != 0 || op > OP_LAST) {
+        return -1;
+    }
+    if (op == OP_END) {
+        return 0;
+    }
+    if (number(s, &n) != 0) {
+        return -1;
+    }
+    switch (op) {
+    case OP_CODE_OFFSET:
+        s->code = n;
+        return 1;
+    case OP_CODE_OFFSET_BASE:
+        s->base = n;
+        return 1;
+    case OP_CODE_LENGTH:
+        set_length(s, n);
+        return 1;
+    case OP_FILE:
+        s->file = n;
+        return 1;
+    case OP_LINE_OFFSET:
+        s->line += signed_number(n);
+        return 1;
+    case OP_RANGE_KIND:
+        s->kind = n <= 1 ? n : s->kind;
+        return 1;
+    case OP_ADD_CODE_OFFSET:
+        s->code += n;
+        break;
+    case OP_CODE_AND_LINE_OFFSET:
+        s->code += n & 0xF;
+        s->line += signed_number(n >> 4);
+        break;
+    case OP_CODE_LENGTH_AND_OFFSET:
+        if (number(s, &offset) != 0) {
+            return -1;
+        }
+        s->has_length = 1;
+        s->length = n;
+        s->code += offset;
+        break;
+    default: /* columns, ends of lines */
+        return 1;
+    }
+    return emit(s, lines, list) != 0 ? -1 : 1;
+}
+
+int inlinees_lines(struct lines *lines, const uint8_t *entry,
+                   const uint8_t *annotations, uint32_t size, uint32_t section,
+                   uint32_t offset, struct lines_list *list)
+{
+    int rc;
+    struct site s;
+
+    memset(&s, 0, sizeof(s));
+    s.p = annotations;
+    s.end = annotations + size;
+    s.code = offset;
+    s.file = le32(entry + 4);
+    s.line = le32(entry + 8);
+    s.kind = 1; /* statement */
+    s.last.section = section;
+    rc = 1;
+    while (rc > 0 && s.p < s.end) {
+        rc = step(&s, lines, list);
+    }
+    if (rc < 0) {
+        return -1;
+    }
+    return s.has_last ? lines_add(lines, &s.last, list) : 0;
+}

@@ -1,0 +1,415 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <string.h>
+
+#include "leaf.h"
+#include "pdb/le.h"
+
+#define FIRST_NUL_NAME 0x1501 /* below, names have a length before them */
+
+#define PROP_FORWARD 0x0080
+#define PROP_UNIQUE_NAME 0x0200
+
+/* clang-format off */
+enum {
+    LF_MODIFIER = 0x1001, LF_POINTER = 0x1002, LF_ARRAY_ST = 0x1003,
+    LF_CLASS_ST = 0x1004, LF_STRUCTURE_ST = 0x1005, LF_UNION_ST = 0x1006,
+    LF_ENUM_ST = 0x1007, LF_PROCEDURE = 0x1008, LF_MFUNCTION = 0x1009,
+    LF_ARGLIST = 0x1201, LF_FIELDLIST = 0x1203, LF_BITFIELD = 0x1205,
+    LF_METHODLIST = 0x1206, LF_BCLASS = 0x1400, LF_VBCLASS = 0x1401,
+    LF_IVBCLASS = 0x1402, LF_VFUNCTAB = 0x1409, LF_ENUMERATE = 0x1502,
+    LF_ARRAY = 0x1503, LF_CLASS = 0x1504, LF_STRUCTURE = 0x1505,
+    LF_UNION = 0x1506, LF_ENUM = 0x1507, LF_MEMBER = 0x150D,
+    LF_STMEMBER = 0x150E, LF_METHOD = 0x150F, LF_NESTTYPE = 0x1510,
+    LF_ONEMETHOD = 0x1511, LF_STRIDED_ARRAY = 0x1516, LF_INTERFACE = 0x1519,
+    LF_BINTERFACE = 0x151A, LF_FUNC_ID = 0x1601, LF_MFUNC_ID = 0x1602,
+    LF_BUILDINFO = 0x1603, LF_SUBSTR_LIST = 0x1604, LF_STRING_ID = 0x1605,
+    LF_UDT_SRC_LINE = 0x1606, LF_UDT_MOD_SRC_LINE = 0x1607,
+    LF_STRUCTURE19 = 0x1609,
+    LF_CHAR = 0x8000, LF_USHORT = 0x8002, LF_ULONG = 0x8004,
+    LF_UQUADWORD = 0x800A
+};
+
+static const struct {
+    uint8_t index;
+    uint8_t size;
+    const char *name;
+} primitives[] = {
+    { 0x00, 0, "<NoType>" }, { 0x03, 0, "void" }, { 0x08, 4, "HRESULT" },
+    { 0x10, 1, "signed char" }, { 0x20, 1, "unsigned char" },
+    { 0x68, 1, "int8_t" }, { 0x69, 1, "uint8_t" }, { 0x70, 1, "char" },
+    { 0x71, 2, "wchar_t" }, { 0x7A, 2, "char16_t" }, { 0x7B, 4, "char32_t" },
+    { 0x11, 2, "short" }, { 0x21, 2, "unsigned short" },
+    { 0x72, 2, "int16_t" }, { 0x73, 2, "uint16_t" }, { 0x12, 4, "long" },
+    { 0x22, 4, "unsigned long" }, { 0x74, 4, "int" },
+    { 0x75, 4, "unsigned int" }, { 0x13, 8, "long long" },
+    { 0x23, 8, "unsigned long long" }, { 0x76, 8, "int64_t" },
+    { 0x77, 8, "uint64_t" }, { 0x14, 16, "int128_t" },
+    { 0x24, 16, "uint128_t" }, { 0x78, 16, "int128_t" },
+    { 0x79, 16, "uint128_t" }, { 0x46, 2, "float16_t" },
+    { 0x40, 4, "float" }, { 0x45, 4, "float" }, { 0x44, 6, "float48_t" },
+    { 0x41, 8, "double" }, { 0x42, 10, "long double" },
+    { 0x43, 16, "long double" }, { 0x50, 8, "complex<float>" },
+    { 0x51, 16, "complex<double>" }, { 0x52, 20, "complex<long double>" },
+    { 0x53, 32, "complex<long double>" }, { 0x30, 1, "bool" },
+    { 0x31, 2, "bool16_t" }, { 0x32, 4, "bool32_t" }, { 0x33, 8, "bool64_t" },
+};
+/* clang-format on */
+
+/* What is left of a record. */
+struct bytes {
+    const uint8_t *p;
+    uint32_t left;
+    int is_short;
+};
+
+static uint32_t take(struct bytes *b, unsigned n)
+{
+    uint32_t value;
+    unsigned i;
+
+    if (b->left < n) {
+        b->is_short = 1;
+        b->left = 0;
+        return 0;
+    }
+    value = 0;
+    for (i = 0; i < n; i++) {
+        value |= (uint32_t)b->p[i] << (8 * i);
+    }
+    b->p += n;
+    b->left -= n;
+    return value;
+}
+
+static uint64_t take_numeric(struct bytes *b)
+{
+    uint32_t kind;
+    uint64_t low;
+
+    kind = take(b, 2);
+    switch (kind) {
+    case LF_CHAR:
+        return take(b, 1);
+    case LF_USHORT:
+        return take(b, 2);
+    case LF_ULONG:
+        return take(b, 4);
+    case LF_UQUADWORD:
+        low = take(b, 4);
+        return low | (uint64_t)take(b, 4) << 32;
+    default:
+        if (kind >= LF_CHAR) {
+            b->is_short = 1;
+        }
+        return kind;
+    }
+}
+
+static void take_name(struct bytes *b, uint32_t kind, const char **name,
+                      uint32_t *size)
+{
+    const uint8_t *end;
+
+    *name = (const char *)b->p;
+    if (kind < FIRST_NUL_NAME) {
+        *size = take(b, 1);
+        *name = (const char *)b->p;
+        if (*size > b->left) {
+            b->is_short = 1;
+            *size = 0;
+        }
+        b->p += *size;
+        b->left -= *size;
+        return;
+    }
+    end = b->left == 0 ? NULL : memchr(b->p, 0, b->left);
+    if (end == NULL) {
+        b->is_short = 1;
+        *size = 0;
+        return;
+    }
+    *size = (uint32_t)(end - b->p);
+    b->left -= *size + 1;
+    b->p += *size + 1;
+}
+
+/* 0 and 0xFFFF both say that there is no type. */
+static uint32_t take_optional(struct bytes *b)
+{
+    uint32_t index;
+
+    index = take(b, 4);
+    return index == 0xFFFF ? 0 : index;
+}
+
+static void take_names(struct bytes *b, uint32_t kind, uint32_t properties,
+                       struct leaf *leaf)
+{
+    leaf->is_forward = (properties & PROP_FORWARD) != 0;
+    take_name(b, kind, &leaf->name, &leaf->name_size);
+    if ((properties & PROP_UNIQUE_NAME) != 0) {
+        take_name(b, kind, &leaf->unique_name, &leaf->unique_size);
+    }
+}
+
+static void read_class(struct bytes *b, uint32_t kind, struct leaf *leaf)
+{
+    uint32_t properties;
+
+    leaf->kind = LEAF_CLASS;
+    if (kind == LF_STRUCTURE19) {
+        properties = take(b, 4);
+        take(b, 4);
+        take(b, 4);
+        take(b, 4);
+        take(b, 2);
+    } else {
+        take(b, 2);
+        properties = take(b, 2);
+        take(b, 4);
+        take(b, 4);
+        take(b, 4);
+    }
+    leaf->size = take_numeric(b);
+    take_names(b, kind, properties, leaf);
+}
+
+static void read_union(struct bytes *b, uint32_t kind, struct leaf *leaf)
+{
+    uint32_t properties;
+
+    leaf->kind = LEAF_UNION;
+    take(b, 2);
+    properties = take(b, 2);
+    take(b, 4);
+    leaf->size = take_numeric(b);
+    take_names(b, kind, properties, leaf);
+}
+
+static void read_enum(struct bytes *b, uint32_t kind, struct leaf *leaf)
+{
+    uint32_t properties;
+
+    leaf->kind = LEAF_ENUM;
+    take(b, 2);
+    properties = take(b, 2);
+    leaf->type = take(b, 4);
+    take(b, 4);
+    take_names(b, kind, properties, leaf);
+}
+
+static void read_array(struct bytes *b, uint32_t kind, struct leaf *leaf)
+{
+    int is_first;
+
+    leaf->kind = LEAF_ARRAY;
+    leaf->type = take(b, 4);
+    take(b, 4);
+    if (kind == LF_STRIDED_ARRAY) {
+        take(b, 4);
+    }
+    /* sizes up to a zero byte, which is the end of an empty name */
+    for (is_first = 1; !b->is_short; is_first = 0) {
+        leaf->last_size = take_numeric(b);
+        leaf->size = is_first ? leaf->last_size : leaf->size;
+        if (leaf->last_size > UINT32_MAX || b->left == 0) {
+            b->is_short = 1;
+        } else if (*b->p == 0) {
+            break;
+        }
+    }
+}
+
+static void read_pointer(struct bytes *b, struct leaf *leaf)
+{
+    leaf->kind = LEAF_POINTER;
+    leaf->type = take(b, 4);
+    leaf->attributes = take(b, 4);
+    if (leaf_pointer_mode(leaf) == LEAF_MEMBER_POINTER ||
+        leaf_pointer_mode(leaf) == LEAF_METHOD_POINTER) {
+        take(b, 4);
+    }
+}
+
+static void read_function(struct bytes *b, uint32_t kind, struct leaf *leaf)
+{
+    leaf->kind = LEAF_PROCEDURE;
+    leaf->type = kind == LF_PROCEDURE ? take_optional(b) : take(b, 4);
+    if (kind == LF_MFUNCTION) {
+        leaf->kind = LEAF_METHOD;
+        leaf->owner = take(b, 4);
+        leaf->this_type = take_optional(b);
+    }
+    leaf->attributes = take(b, 2);
+    take(b, 2);
+    leaf->arguments = take(b, 4);
+    if (kind == LF_MFUNCTION) {
+        take(b, 4);
+    }
+}
+
+static void read_list(struct bytes *b, struct leaf *leaf)
+{
+    leaf->count = take(b, 4);
+    leaf->list = b->p;
+    if (leaf->count > b->left / 4) {
+        b->is_short = 1;
+    }
+}
+
+int leaf_read_type(const struct types_record *record, struct leaf *leaf)
+{
+    uint32_t kind;
+    struct bytes b;
+
+    b.p = record->data;
+    b.left = record->size;
+    b.is_short = 0;
+    memset(leaf, 0, sizeof(*leaf));
+    kind = take(&b, 2);
+    switch (kind) {
+    case LF_CLASS:
+    case LF_CLASS_ST:
+    case LF_STRUCTURE:
+    case LF_STRUCTURE_ST:
+    case LF_INTERFACE:
+    case LF_STRUCTURE19:
+        read_class(&b, kind, leaf);
+        break;
+    case LF_UNION:
+    case LF_UNION_ST:
+        read_union(&b, kind, leaf);
+        break;
+    case LF_ENUM:
+    case LF_ENUM_ST:
+        read_enum(&b, kind, leaf);
+        break;
+    case LF_ARRAY:
+    case LF_ARRAY_ST:
+    case LF_STRIDED_ARRAY:
+        read_array(&b, kind, leaf);
+        break;
+    case LF_POINTER:
+        read_pointer(&b, leaf);
+        break;
+    case LF_MODIFIER:
+        leaf->kind = LEAF_MODIFIER;
+        leaf->type = take(&b, 4);
+        leaf->is_const = (take(&b, 2) & 1) != 0;
+        break;
+    case LF_PROCEDURE:
+    case LF_MFUNCTION:
+        read_function(&b, kind, leaf);
+        break;
+    case LF_ARGLIST:
+        leaf->kind = LEAF_ARGUMENTS;
+        read_list(&b, leaf);
+        break;
+    case LF_FIELDLIST:
+    case LF_BITFIELD:
+    case LF_METHODLIST:
+    case LF_BCLASS:
+    case LF_BINTERFACE:
+    case LF_VBCLASS:
+    case LF_IVBCLASS:
+    case LF_VFUNCTAB:
+    case LF_ENUMERATE:
+    case LF_MEMBER:
+    case LF_STMEMBER:
+    case LF_METHOD:
+    case LF_NESTTYPE:
+    case LF_ONEMETHOD:
+        leaf->kind = LEAF_OTHER;
+        break;
+    default:
+        leaf->kind = LEAF_UNKNOWN;
+        leaf->number = kind;
+        break;
+    }
+    return b.is_short ? -1 : 0;
+}
+
+int leaf_read_id(const struct types_record *record, struct leaf *leaf)
+{
+    uint32_t kind;
+    struct bytes b;
+
+    b.p = record->data;
+    b.left = record->size;
+    b.is_short = 0;
+    memset(leaf, 0, sizeof(*leaf));
+    kind = take(&b, 2);
+    switch (kind) {
+    case LF_FUNC_ID:
+    case LF_MFUNC_ID:
+        leaf->kind = kind == LF_FUNC_ID ? LEAF_FUNCTION_ID : LEAF_METHOD_ID;
+        leaf->owner = take(&b, 4);
+        leaf->type = take(&b, 4);
+        take_name(&b, kind, &leaf->name, &leaf->name_size);
+        break;
+    case LF_STRING_ID:
+        leaf->kind = LEAF_STRING_ID;
+        take(&b, 4);
+        take_name(&b, kind, &leaf->name, &leaf->name_size);
+        break;
+    case LF_SUBSTR_LIST:
+        leaf->kind = LEAF_STRING_LIST;
+        read_list(&b, leaf);
+        break;
+    case LF_BUILDINFO:
+    case LF_UDT_SRC_LINE:
+    case LF_UDT_MOD_SRC_LINE:
+        leaf->kind = LEAF_OTHER;
+        break;
+    default:
+        leaf->kind = LEAF_UNKNOWN;
+        leaf->number = kind;
+        break;
+    }
+    return b.is_short ? -1 : 0;
+}
+
+int leaf_primitive(uint32_t index, const char **name, unsigned *size,
+                   int *is_pointer)
+{
+    size_t i;
+
+    if ((index & 0xF00) > 0x700) {
+        return 0;
+    }
+    for (i = 0; i < sizeof(primitives) / sizeof(primitives[0]); i++) {
+        if (primitives[i].index == (index & 0xFF)) {
+            *name = primitives[i].name;
+            *size = primitives[i].size;
+            *is_pointer = (index & 0xF00) != 0;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+enum leaf_mode leaf_pointer_mode(const struct leaf *leaf)
+{
+    return (enum leaf_mode)((leaf->attributes >> 5) & 7);
+}
+
+unsigned leaf_pointer_size(const struct leaf *leaf)
+{
+    unsigned size;
+
+    size = (leaf->attributes >> 13) & 0x3F;
+    if (size != 0) {
+        return size;
+    }
+    switch (leaf->attributes & 0x1F) {
+    case 0x0A: /* near 32 */
+    case 0x0B: /* far 32 */
+        return 4;
+    case 0x0C:
+        return 8;
+    default:
+        return 0;
+    }
+}

@@ -1,0 +1,348 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "c13.h"
+#include "lines.h"
+#include "pdb/le.h"
+#include "symcache/symfile_array.h"
+#include "symcache/symfile_sort.h"
+
+#define SECTION_HEADER 12
+#define BLOCK_HEADER 12
+#define HAS_COLUMNS 1
+#define NEVER_STEP_ONTO 0xFEEFEE
+#define NEVER_STEP_INTO 0xF00F00
+
+struct lines_section {
+    uint64_t key; /* section above, offset below */
+    const uint8_t *data;
+    uint32_t size;
+};
+
+void lines_free(struct lines *lines)
+{
+    free(lines->sections);
+    free(lines->files);
+    memset(lines, 0, sizeof(*lines));
+}
+
+void lines_list_free(struct lines_list *list)
+{
+    free(list->data);
+    free(list->work);
+    memset(list, 0, sizeof(*list));
+}
+
+static int add_section(struct lines *lines, const struct c13_subsection *s)
+{
+    struct lines_section *section;
+
+    if (s->size < SECTION_HEADER ||
+        symfile_array_need(&lines->sections, &lines->section_room,
+                           lines->num_sections + 1,
+                           sizeof(*lines->sections)) != 0) {
+        return -1;
+    }
+    section = &lines->sections[lines->num_sections++];
+    section->key = (uint64_t)le16(s->data + 4) << 32 | le32(s->data);
+    section->data = s->data;
+    section->size = s->size;
+    return 0;
+}
+
+static int compare_sections(const void *left, const void *right)
+{
+    const struct lines_section *a = left, *b = right;
+
+    if (a->key != b->key) {
+        return a->key < b->key ? -1 : 1;
+    }
+    return (a->data > b->data) - (a->data < b->data);
+}
+
+static void sort_sections(struct lines *lines)
+{
+    size_t i;
+
+    for (i = 1; i < lines->num_sections; i++) {
+        if (lines->sections[i - 1].key > lines->sections[i].key) {
+            qsort(lines->sections, lines->num_sections,
+                  sizeof(*lines->sections), compare_sections);
+            return;
+        }
+    }
+}
+
+int lines_open(struct lines *lines, const uint8_t *c13, uint32_t size)
+{
+    int rc;
+    size_t n;
+    uint32_t at;
+    struct c13_subsection s;
+
+    lines->num_sections = 0;
+    lines->checksums = NULL;
+    lines->checksums_size = 0;
+    lines->inlinees = NULL;
+    lines->inlinees_size = 0;
+    lines->imports.data = NULL;
+    lines->imports.size = 0;
+    at = 0;
+    while ((rc = c13_next(c13, size, &at, &s)) > 0) {
+        if (s.kind == C13_LINES && add_section(lines, &s) != 0) {
+            return -1;
+        }
+        if (s.kind == C13_CHECKSUMS) {
+            lines->checksums = s.data;
+            lines->checksums_size = s.size;
+        }
+        if (s.kind == C13_INLINEES && lines->inlinees == NULL) {
+            lines->inlinees = s.data;
+            lines->inlinees_size = s.size;
+        }
+        if (s.kind == C13_IMPORTS && lines->imports.data == NULL) {
+            lines->imports.data = s.data;
+            lines->imports.size = s.size;
+        }
+    }
+    n = lines->checksums_size / 4 + 1;
+    if (rc != 0 || symfile_array_need(&lines->files, &lines->file_room, n,
+                                      sizeof(*lines->files)) != 0) {
+        return -1;
+    }
+    memset(lines->files, 0, n * sizeof(*lines->files));
+    sort_sections(lines);
+    return 0;
+}
+
+/* The source file of a checksum entry, without the cache. */
+static int read_file(struct lines *lines, uint32_t at, uint32_t *source)
+{
+    uint32_t left, size;
+    const uint8_t *p;
+
+    if (at >= lines->checksums_size || lines->checksums_size - at < 6) {
+        return -1;
+    }
+    p = lines->checksums + at;
+    left = lines->checksums_size - at - 6;
+    size = p[4];
+    if (size > left || p[5] > 3) {
+        return -1;
+    }
+    if (((at + 6 + size) & 3) > left - size) {
+        return -1; /* no room for the padding */
+    }
+    return sources_find(lines->sources, le32(p), source);
+}
+
+static int find_file(struct lines *lines, uint32_t at, uint32_t *source)
+{
+    uint32_t *slot;
+
+    if ((at & 3) != 0 || at >= lines->checksums_size) {
+        return read_file(lines, at, source);
+    }
+    slot = &lines->files[at / 4];
+    if (*slot == 0) {
+        if (read_file(lines, at, source) != 0) {
+            return -1;
+        }
+        *slot = *source + 1;
+    }
+    *source = *slot - 1;
+    return 0;
+}
+
+int lines_add(struct lines *lines, const struct lines_record *record,
+              struct lines_list *list)
+{
+    uint32_t address, source;
+    struct symfile_line *line;
+
+    lines->count++;
+    if (!address_find(lines->addresses, record->section, record->offset,
+                      &address) ||
+        (record->has_length && record->length == 0)) {
+        return 0;
+    }
+    if (find_file(lines, record->file, &source) != 0 ||
+        symfile_array_need(&list->data, &list->room, list->count + 1,
+                           sizeof(*list->data)) != 0) {
+        return -1;
+    }
+    line = &list->data[list->count++];
+    line->address = address;
+    line->line = record->line;
+    line->source = source;
+    line->size = record->has_length ? record->length : SYMFILE_NO_SIZE;
+    return 0;
+}
+
+static void set_end(struct lines_record *record, uint32_t end)
+{
+    record->has_length = record->offset <= end;
+    record->length = end - record->offset;
+}
+
+/* The records of one block.  *pending is the one before, still without end,
+ * if *has_pending. */
+static int read_block(struct lines *lines, const uint8_t *p, uint32_t count,
+                      uint32_t base, struct lines_record *pending,
+                      int *has_pending, uint32_t file, struct lines_list *list)
+{
+    uint32_t i, line, offset;
+
+    for (i = 0; i < count; i++, p += 8) {
+        line = le32(p + 4) & 0xFFFFFF;
+        if (line == NEVER_STEP_ONTO || line == NEVER_STEP_INTO) {
+            continue;
+        }
+        offset = base + le32(p);
+        if (*has_pending) {
+            set_end(pending, offset);
+            if (lines_add(lines, pending, list) != 0) {
+                return -1;
+            }
+        }
+        pending->offset = offset;
+        pending->line = line;
+        pending->file = file;
+        *has_pending = 1;
+    }
+    return 0;
+}
+
+static int read_section(struct lines *lines,
+                        const struct lines_section *section,
+                        struct lines_list *list)
+{
+    int has_pending;
+    uint32_t at, base, count, size, record;
+    const uint8_t *p;
+    struct lines_record pending;
+
+    p = section->data;
+    base = le32(p);
+    pending.section = le16(p + 4);
+    record = (le16(p + 6) & HAS_COLUMNS) != 0 ? 12 : 8;
+    has_pending = 0;
+    for (at = SECTION_HEADER; at < section->size; at += size) {
+        if (section->size - at < BLOCK_HEADER) {
+            return -1;
+        }
+        count = le32(p + at + 4);
+        size = le32(p + at + 8);
+        if (size < BLOCK_HEADER || size > section->size - at ||
+            count > (size - BLOCK_HEADER) / record ||
+            read_block(lines, p + at + BLOCK_HEADER, count, base, &pending,
+                       &has_pending, le32(p + at), list) != 0) {
+            return -1;
+        }
+    }
+    if (has_pending) {
+        set_end(&pending, base + le32(p + 8));
+        return lines_add(lines, &pending, list);
+    }
+    return 0;
+}
+
+int lines_of_procedure(struct lines *lines, uint32_t section, uint32_t offset,
+                       struct lines_list *list)
+{
+    size_t low, high, mid;
+    uint64_t key;
+
+    key = (uint64_t)section << 32 | offset;
+    low = 0;
+    high = lines->num_sections;
+    while (low < high) {
+        mid = low + (high - low) / 2;
+        if (lines->sections[mid].key <= key) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    if (low == 0 || lines->sections[low - 1].key >> 32 != section) {
+        return 0;
+    }
+    return read_section(lines, &lines->sections[low - 1], list);
+}
+
+static int sort_lines(struct lines_list *list, size_t first)
+{
+    size_t i, n;
+    uint64_t *keys;
+    struct symfile_line *lines, *copy;
+
+    lines = list->data + first;
+    n = list->count - first;
+    for (i = 1; i < n && lines[i - 1].address <= lines[i].address; i++) {
+    }
+    if (i >= n) {
+        return 0;
+    }
+    /* keys, their temporary copy, a copy of the lines */
+    if (symfile_array_need(&list->work, &list->work_room,
+                           (2 + sizeof(*lines) / 8) * n,
+                           sizeof(*list->work)) != 0) {
+        return -1;
+    }
+    keys = list->work;
+    copy = (struct symfile_line *)(keys + 2 * n);
+    memcpy(copy, lines, n * sizeof(*lines));
+    for (i = 0; i < n; i++) {
+        keys[i] = (uint64_t)lines[i].address << 32 | i;
+    }
+    symfile_sort(keys, keys + n, n);
+    for (i = 0; i < n; i++) {
+        lines[i] = copy[(uint32_t)keys[i]];
+    }
+    return 0;
+}
+
+int lines_tidy(struct lines_list *list, size_t first)
+{
+    size_t i, out;
+    struct symfile_line *last, *line;
+
+    if (sort_lines(list, first) != 0) {
+        return -1;
+    }
+    out = first;
+    for (i = first; i < list->count; i++) {
+        line = &list->data[i];
+        last = &list->data[out] - 1;
+        if (out > first && last->size != SYMFILE_NO_SIZE &&
+            last->address + last->size == line->address &&
+            last->source == line->source && last->line == line->line) {
+            last->size += line->size == SYMFILE_NO_SIZE ? 0 : line->size;
+        } else {
+            list->data[out++] = *line;
+        }
+    }
+    list->count = out;
+    return 0;
+}
+
+void lines_clip(struct lines_list *list, size_t first, uint32_t start,
+                uint64_t size)
+{
+    size_t i, out;
+    const struct symfile_line *line;
+
+    out = first;
+    for (i = first; i < list->count; i++) {
+        line = &list->data[i];
+        if (line->address < start + size &&
+            (line->size == SYMFILE_NO_SIZE ||
+             line->address + line->size > start)) {
+            list->data[out++] = *line;
+        }
+    }
+    list->count = out;
+}

@@ -1,0 +1,79 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Line records of one module: those of procedures, and the cleaning up that
+ * they share with those of inlined calls.
+ */
+#ifndef LINES_H
+#define LINES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "address.h"
+#include "crossref.h"
+#include "failure.h"
+#include "sources.h"
+#include "symcache/symfile_writer.h"
+
+/* Where lines of a tree of functions are collected. */
+struct lines_list {
+    struct symfile_line *data;
+    size_t count;
+    size_t room;
+    uint64_t *work; /* for sorting */
+    size_t work_room;
+};
+
+/* The C13 part of one module. */
+struct lines {
+    const struct address_map *addresses;
+    struct sources *sources;
+    struct lines_section *sections; /* of lines, by section and offset */
+    size_t num_sections;
+    size_t section_room;
+    const uint8_t *checksums;
+    uint32_t checksums_size;
+    uint32_t *files; /* source index + 1 by checksum offset / 4 */
+    size_t file_room;
+    const uint8_t *inlinees; /* first subsection of inlinee lines, or NULL */
+    uint32_t inlinees_size;
+    struct crossref_imports imports;
+    uint64_t count; /* records read so far, in all modules */
+};
+
+/* What a record says before addresses and files are known. */
+struct lines_record {
+    uint32_t section;
+    uint32_t offset;
+    uint32_t line;
+    uint32_t file; /* offset of its checksum */
+    uint32_t length;
+    int has_length;
+};
+
+/* Starts from all zero but for addresses and sources. */
+void lines_free(struct lines *lines);
+
+/* Takes up another module.  Returns 0, or -1 if its C13 part is damaged. */
+int lines_open(struct lines *lines, const uint8_t *c13, uint32_t size);
+
+/* Appends the lines for the procedure at an address.  0 or -1 (damaged). */
+int lines_of_procedure(struct lines *lines, uint32_t section, uint32_t offset,
+                       struct lines_list *list);
+
+/* Appends one record, unless it has no address or no bytes.  0 or -1. */
+int lines_add(struct lines *lines, const struct lines_record *record,
+              struct lines_list *list);
+
+/* Sorts the lines from first on and merges those that only differed in
+ * columns.  Returns 0, or -1 without memory. */
+int lines_tidy(struct lines_list *list, size_t first);
+
+/* Drops lines from first on that lie outside of [start, start + size). */
+void lines_clip(struct lines_list *list, size_t first, uint32_t start,
+                uint64_t size);
+
+void lines_list_free(struct lines_list *list);
+
+#endif

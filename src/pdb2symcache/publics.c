@@ -1,0 +1,108 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <string.h>
+
+#include "pdb/le.h"
+#include "publics.h"
+
+#define S_PUB32_ST 0x1009
+#define S_PUB32 0x110E
+#define FIXED 12 /* kind, flags, offset, section */
+#define MAX_RECORD (2 + 65535)
+
+/* One record from its kind on. */
+static int take_record(const uint8_t *p, uint32_t size,
+                       const struct address_map *addresses,
+                       struct symfile_writer *writer)
+{
+    uint32_t kind, section, address, name_size;
+    const char *name;
+    const uint8_t *end;
+
+    kind = le16(p);
+    if ((kind != S_PUB32 && kind != S_PUB32_ST) || size < FIXED) {
+        return 0;
+    }
+    section = le16(p + 10);
+    if (!address_is_code(addresses, section) ||
+        !address_find(addresses, section, le32(p + 6), &address)) {
+        return 0;
+    }
+    name = (const char *)p + FIXED;
+    if (kind == S_PUB32_ST) {
+        name_size = size > FIXED ? p[FIXED] : UINT32_MAX;
+        name++;
+        if (name_size > size - FIXED - 1) {
+            return 0;
+        }
+    } else {
+        end = memchr(p + FIXED, 0, size - FIXED);
+        if (end == NULL) {
+            return 0;
+        }
+        name_size = (uint32_t)(end - p - FIXED);
+    }
+    return symfile_writer_symbol(writer, address, name, name_size);
+}
+
+/* The records that lie whole in one piece; returns the bytes done, or -1. */
+static int64_t take_records(const uint8_t *p, uint32_t size, int *is_end,
+                            const struct address_map *addresses,
+                            struct symfile_writer *writer)
+{
+    uint32_t at, length;
+
+    for (at = 0; size - at >= 2; at += 2 + length) {
+        length = le16(p + at);
+        if (length < 2) {
+            *is_end = 1;
+            break;
+        }
+        if (length > size - at - 2) {
+            break;
+        }
+        if (take_record(p + at + 2, length, addresses, writer) != 0) {
+            return -1;
+        }
+    }
+    return at;
+}
+
+int publics_read(const struct msf *msf, uint32_t stream,
+                 const struct address_map *addresses,
+                 struct symfile_writer *writer, struct failure *failure)
+{
+    int is_end;
+    int64_t done;
+    uint32_t at, run, size, part;
+    const uint8_t *p;
+    struct msf_buffer buffer = {NULL, 0};
+
+    size = msf_stream_size(msf, stream);
+    is_end = 0;
+    for (at = 0; at < size && !is_end; at += (uint32_t)done) {
+        p = msf_run(msf, stream, at, &run);
+        if (p == NULL) {
+            msf_buffer_free(&buffer);
+            return failure_at(failure, stream, at, "symbol records");
+        }
+        done = take_records(p, run, &is_end, addresses, writer);
+        if (done == 0 && !is_end && run < size - at) {
+            /* one that goes over from piece to piece */
+            part = size - at < MAX_RECORD ? size - at : MAX_RECORD;
+            p = msf_view(msf, stream, at, part, &buffer);
+            if (p != NULL && 2 + (uint32_t)le16(p) <= part) {
+                part = 2 + (uint32_t)le16(p);
+                done = take_records(p, part, &is_end, addresses, writer);
+            }
+        }
+        if (done < 0) {
+            msf_buffer_free(&buffer);
+            return failure_memory(failure);
+        }
+        is_end |= done == 0;
+    }
+    msf_buffer_free(&buffer);
+    return 0;
+}

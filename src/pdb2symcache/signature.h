@@ -1,0 +1,58 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Names of functions with their argument lists, as C++ text: no return type,
+ * no class keys.
+ */
+#ifndef SIGNATURE_H
+#define SIGNATURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "crossref.h"
+#include "forward.h"
+#include "leaf.h"
+#include "text.h"
+#include "types.h"
+
+enum signature_status {
+    SIGNATURE_OK = 0,
+    SIGNATURE_MISSING, /* an index that is not in the stream */
+    SIGNATURE_UNKNOWN, /* a record of unknown kind */
+    SIGNATURE_FAILED   /* damage, loop, unresolved reference */
+};
+
+struct signature {
+    struct types types;
+    struct types ids;
+    struct crossref crossref;
+    struct forward forward;
+    unsigned pointer_size;
+    struct text text;   /* the result of the last call */
+    struct arena arena; /* for records that lie scattered */
+    uint32_t number;    /* index that is missing, or kind that is unknown */
+    int is_local;       /* the result depends on the module */
+    uint64_t work;      /* types written so far, in all */
+};
+
+void signature_free(struct signature *signature);
+
+/*
+ * Writes name and arguments of a function of the given type into text.
+ * Returns SIGNATURE_OK, or what is wrong; then the plain name is to be used.
+ */
+enum signature_status signature_function(struct signature *signature,
+                                         const char *name, uint32_t name_size,
+                                         uint32_t type);
+
+/* Writes scope, name and arguments of the function that an id names.  When it
+ * fails the inlined call is to be left out. */
+enum signature_status signature_id(struct signature *signature, uint32_t id);
+
+/* An id of this module to an index in the id stream.  Returns 0 or -1. */
+int signature_resolve(struct signature *signature, uint32_t id,
+                      uint32_t *index);
+
+#endif

@@ -1,0 +1,247 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ *   SRCSRV: ini ---          VERSION=, VERCTRL=, ...
+ *   SRCSRV: variables ---    SRCSRVTRG=, ...
+ *   SRCSRV: source files --- path*var2*var3*var4*...
+ *   SRCSRV: end ---
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "srcsrv.h"
+#include "symcache/symfile_array.h"
+#include "symcache/symfile_strings.h"
+
+struct srcsrv_entry {
+    const char *line; /* begins with the path */
+    uint32_t size;
+    uint32_t path_size;
+    uint32_t number; /* of equal paths, the last one counts */
+};
+
+struct lines {
+    const char *p;
+    const char *end;
+    const char *line;
+    size_t size;
+};
+
+void srcsrv_free(struct srcsrv *s)
+{
+    free(s->entries);
+    msf_buffer_free(&s->buffer);
+    memset(s, 0, sizeof(*s));
+}
+
+static int next_line(struct lines *l)
+{
+    const char *nl;
+
+    if (l->p == l->end) {
+        return 0;
+    }
+    nl = memchr(l->p, '\n', (size_t)(l->end - l->p));
+    l->line = l->p;
+    l->size = (size_t)((nl == NULL ? l->end : nl) - l->p);
+    l->p = nl == NULL ? l->end : nl + 1;
+    if (nl != NULL && l->size > 0 && l->line[l->size - 1] == '\r') {
+        l->size--;
+    }
+    return 1;
+}
+
+static int starts(const struct lines *l, const char *with)
+{
+    size_t n;
+
+    n = strlen(with);
+    return l->size >= n && memcmp(l->line, with, n) == 0;
+}
+
+/* If the line is NAME=value, in any case, its value. */
+static const char *value_of(const struct lines *l, const char *name,
+                            size_t *size)
+{
+    size_t n;
+
+    n = strlen(name);
+    if (l->size <= n || l->line[n] != '=' ||
+        strncasecmp(l->line, name, n) != 0) {
+        return NULL;
+    }
+    *size = l->size - n - 1;
+    return l->line + n + 1;
+}
+
+/* Lines up to the next section; 0 if one of them is not NAME=value. */
+static int next_setting(struct lines *l)
+{
+    return next_line(l) && !starts(l, "SRCSRV:") &&
+           memchr(l->line, '=', l->size) != NULL;
+}
+
+static int read_ini(struct lines *l)
+{
+    int has_version, is_perforce;
+    size_t size;
+    const char *value;
+
+    has_version = is_perforce = 0;
+    if (!next_line(l) || !starts(l, "SRCSRV: ini --")) {
+        return 0;
+    }
+    while (next_setting(l)) {
+        value = value_of(l, "VERSION", &size);
+        if (value != NULL) {
+            has_version = size == 1 && *value >= '1' && *value <= '3';
+        }
+        value = value_of(l, "VERCTRL", &size);
+        if (value != NULL) {
+            is_perforce = size == 8 && strncasecmp(value, "perforce", 8) == 0;
+        }
+    }
+    return has_version && is_perforce && starts(l, "SRCSRV: variables --");
+}
+
+static int read_variables(struct lines *l)
+{
+    int has_target;
+    size_t size;
+
+    has_target = 0;
+    while (next_setting(l)) {
+        has_target |= value_of(l, "SRCSRVTRG", &size) != NULL;
+    }
+    return has_target && starts(l, "SRCSRV: source files --");
+}
+
+static int compare_path(const char *a, uint32_t a_size, const char *b,
+                        uint32_t b_size)
+{
+    int rc;
+
+    rc = strncasecmp(a, b, a_size < b_size ? a_size : b_size);
+    return rc != 0 ? rc : (a_size > b_size) - (a_size < b_size);
+}
+
+static int compare_entries(const void *left, const void *right)
+{
+    int rc;
+    const struct srcsrv_entry *a = left, *b = right;
+
+    rc = compare_path(a->line, a->path_size, b->line, b->path_size);
+    return rc != 0 ? rc : (a->number > b->number) - (a->number < b->number);
+}
+
+static int read_files(struct srcsrv *s, struct lines *l)
+{
+    size_t room;
+    const char *star;
+    struct srcsrv_entry *e;
+
+    room = 0;
+    while (next_line(l) && !starts(l, "SRCSRV:")) {
+        if (symfile_array_need(&s->entries, &room, s->count + 1,
+                               sizeof(*s->entries)) != 0) {
+            return -1;
+        }
+        star = memchr(l->line, '*', l->size);
+        e = &s->entries[s->count];
+        e->line = l->line;
+        e->size = (uint32_t)l->size;
+        e->path_size = star == NULL ? e->size : (uint32_t)(star - l->line);
+        e->number = (uint32_t)s->count++;
+    }
+    if (!starts(l, "SRCSRV: end --")) {
+        s->count = 0;
+    }
+    if (s->count > 0) {
+        qsort(s->entries, s->count, sizeof(*s->entries), compare_entries);
+    }
+    return 0;
+}
+
+int srcsrv_read(struct srcsrv *s, const struct msf *msf,
+                const struct names *names)
+{
+    uint32_t size;
+    struct lines l = {NULL, NULL, NULL, 0};
+
+    memset(s, 0, sizeof(*s));
+    size = msf_stream_size(msf, names->srcsrv_stream);
+    if (size == 0) {
+        return 0;
+    }
+    l.p =
+        (const char *)msf_view(msf, names->srcsrv_stream, 0, size, &s->buffer);
+    if (l.p == NULL ||
+        symfile_utf8_valid((const uint8_t *)l.p, size) != size) {
+        return 0;
+    }
+    l.end = l.p + size;
+    if (!read_ini(&l) || !read_variables(&l)) {
+        return 0;
+    }
+    return read_files(s, &l);
+}
+
+/* Part number n of a line, counted from 1; the tenth takes the rest. */
+static const char *part(const struct srcsrv_entry *e, unsigned n,
+                        uint32_t *size)
+{
+    const char *p, *end, *star;
+
+    p = e->line;
+    end = e->line + e->size;
+    for (; n > 1; n--) {
+        p = memchr(p, '*', (size_t)(end - p));
+        if (p == NULL) {
+            return NULL;
+        }
+        p++;
+    }
+    star = memchr(p, '*', (size_t)(end - p));
+    *size = (uint32_t)((star == NULL ? end : star) - p);
+    return p;
+}
+
+int srcsrv_find(const struct srcsrv *s, const char *path, uint32_t size,
+                struct srcsrv_info *info)
+{
+    size_t low, high, mid;
+    const struct srcsrv_entry *e;
+
+    low = 0;
+    high = s->count;
+    while (low < high) {
+        mid = low + (high - low) / 2;
+        e = &s->entries[mid];
+        if (compare_path(e->line, e->path_size, path, size) <= 0) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    if (low == 0) {
+        return 0;
+    }
+    e = &s->entries[low - 1];
+    if (compare_path(e->line, e->path_size, path, size) != 0) {
+        return 0;
+    }
+    info->path = part(e, 3, &info->path_size);
+    if (info->path == NULL) {
+        return 0;
+    }
+    while (info->path_size >= 2 && memcmp(info->path, "//", 2) == 0) {
+        info->path += 2;
+        info->path_size -= 2;
+    }
+    info->revision = part(e, 4, &info->revision_size);
+    if (info->revision != NULL && info->revision_size == 0) {
+        info->revision = NULL;
+    }
+    return 1;
+}

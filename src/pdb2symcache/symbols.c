@@ -1,0 +1,522 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pdb/le.h"
+#include "symbols.h"
+#include "symcache/symfile_array.h"
+
+#define SIGNATURE_C13 4
+#define NAME_FAILED UINT32_MAX /* in id_names */
+#define FIRST_NUL_NAME 0x1100  /* below, names have a length before them */
+
+enum record_kind {
+    S_END = 0x0006,
+    S_SKIP = 0x0007,
+    S_ALIGN = 0x0402,
+    S_LPROC32_ST = 0x100A,
+    S_GPROC32_ST = 0x100B,
+    S_THUNK32 = 0x1102,
+    S_BLOCK32 = 0x1103,
+    S_WITH32 = 0x1104,
+    S_LPROC32 = 0x110F,
+    S_GPROC32 = 0x1110,
+    S_SEPCODE = 0x1132,
+    S_LPROC32_ID = 0x1146,
+    S_GPROC32_ID = 0x1147,
+    S_INLINESITE = 0x114D,
+    S_INLINESITE_END = 0x114E,
+    S_PROC_ID_END = 0x114F,
+    S_LPROC32_DPC = 0x1155,
+    S_LPROC32_DPC_ID = 0x1156,
+    S_INLINESITE2 = 0x115D
+};
+
+struct symbols_open {
+    long depth;
+    uint32_t node;
+};
+
+struct symbols_base {
+    long depth;
+    uint32_t section;
+    uint32_t offset;
+};
+
+struct record {
+    uint32_t kind;
+    const uint8_t *data; /* behind the kind */
+    uint32_t size;
+};
+
+struct procedure {
+    uint32_t length;
+    uint32_t type;
+    uint32_t offset;
+    uint32_t section;
+    const char *name;
+    uint32_t name_size;
+};
+
+/* Progress through one module. */
+struct walk {
+    long depth;
+    int opens; /* the record before opened a scope */
+    int is_skipping;
+    long skipped; /* the depth from which on */
+    int has_last;
+    struct procedure last;
+};
+
+void symbols_free(struct symbols *s)
+{
+    inlinees_free(&s->inlinees);
+    lines_list_free(&s->list);
+    arena_free(&s->names);
+    free(s->id_names);
+    free(s->nodes);
+    free(s->open);
+    free(s->bases);
+    memset(s, 0, sizeof(*s));
+}
+
+/* The kinds that open a scope, also old ones.  S_LPROC32_ID is not among them,
+ * as in the reference; linkers turn it into S_LPROC32. */
+static int opens_scope(uint32_t kind)
+{
+    static const uint16_t kinds[] = {
+        0x0104,       0x0105,        0x0106,           0x0107,
+        0x0108,                              /* 16 bit */
+        0x0206,       0x0207,        0x0208, /* thunk, block, with */
+        0x100A,       0x100B,        0x1010,           0x1011,
+        0x1015,       0x1016,        0x101A,           0x101B,
+        S_THUNK32,    S_BLOCK32,     S_WITH32,         S_LPROC32,
+        S_GPROC32,    0x1114,        0x1115,           0x1118,
+        0x1119,               /* MIPS, IA-64 */
+        0x112A,       0x112B, /* managed */
+        S_SEPCODE,    S_GPROC32_ID,  0x1149,           0x114B,
+        S_INLINESITE, S_LPROC32_DPC, S_LPROC32_DPC_ID, S_INLINESITE2};
+    size_t i;
+
+    for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (kinds[i] == kind) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
+static int closes_scope(uint32_t kind)
+{
+    return kind == S_END || kind == S_PROC_ID_END || kind == S_INLINESITE_END;
+}
+
+static int is_procedure(uint32_t kind)
+{
+    switch (kind) {
+    case S_LPROC32_ST:
+    case S_GPROC32_ST:
+    case S_LPROC32:
+    case S_GPROC32:
+    case S_LPROC32_ID:
+    case S_GPROC32_ID:
+    case S_LPROC32_DPC:
+    case S_LPROC32_DPC_ID:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+static int too_big(struct failure *failure)
+{
+    return failure_set(failure, FAILURE_LIMIT,
+                       "needs more work than a file of its size may");
+}
+
+static int writer_failed(enum symfile_status status, struct failure *failure)
+{
+    if (status == SYMFILE_TOO_DEEP) {
+        return failure_set(failure, FAILURE_LIMIT,
+                           "has functions that are inlined too deep");
+    }
+    return failure_memory(failure);
+}
+
+/* trees ----------------------------------------------------------------------
+ */
+
+static void add_child(struct symbols *s, uint32_t parent, uint32_t child)
+{
+    struct symfile_function *p;
+
+    p = &s->nodes[parent];
+    if (p->first_child == SYMFILE_NONE) {
+        p->first_child = child;
+    } else {
+        s->nodes[p->last_child].next = child;
+    }
+    p->last_child = child;
+}
+
+static int deliver(struct symbols *s, uint32_t node, struct failure *failure)
+{
+    enum symfile_status status;
+    struct symfile_tree tree;
+
+    tree.nodes = s->nodes;
+    tree.lines = s->list.data;
+    tree.sources = s->lines->sources->list;
+    status = symfile_writer_function(s->writer, &tree, node);
+    return status == SYMFILE_OK ? 0 : writer_failed(status, failure);
+}
+
+/*
+ * Closes functions from the innermost out to the given depth: an inlined one
+ * goes into the one around it, also where that stays open; others are
+ * complete.
+ */
+static int close_functions(struct symbols *s, long depth,
+                           struct failure *failure)
+{
+    long at;
+    uint32_t node, child;
+
+    child = SYMFILE_NONE;
+    while (s->num_open > 0) {
+        node = s->open[s->num_open - 1].node;
+        at = s->open[s->num_open - 1].depth;
+        if (child != SYMFILE_NONE) {
+            add_child(s, node, child);
+            child = SYMFILE_NONE;
+        }
+        if (at < depth) {
+            return 0;
+        }
+        s->num_open--;
+        if (s->nodes[node].is_inline) {
+            child = node;
+        } else if (deliver(s, node, failure) != 0) {
+            return -1;
+        }
+    }
+    s->num_nodes = 0;
+    s->list.count = 0;
+    arena_reset(&s->names);
+    return 0;
+}
+
+static int open_function(struct symbols *s, long depth,
+                         struct symfile_function *f, size_t first_line,
+                         struct failure *failure)
+{
+    lines_clip(&s->list, first_line, f->address, f->size);
+    f->first_line = (uint32_t)first_line;
+    f->num_lines = (uint32_t)(s->list.count - first_line);
+    f->first_child = f->last_child = f->next = SYMFILE_NONE;
+    if (s->num_nodes >= SYMFILE_NONE || s->list.count >= SYMFILE_NONE ||
+        symfile_array_need(&s->nodes, &s->node_room, s->num_nodes + 1,
+                           sizeof(*s->nodes)) != 0 ||
+        symfile_array_need(&s->open, &s->open_room, s->num_open + 1,
+                           sizeof(*s->open)) != 0) {
+        return failure_memory(failure);
+    }
+    s->nodes[s->num_nodes] = *f;
+    s->open[s->num_open].depth = depth;
+    s->open[s->num_open].node = (uint32_t)s->num_nodes;
+    s->num_nodes++;
+    s->num_open++;
+    return 0;
+}
+
+static int keep_text(struct symbols *s, struct symfile_text *to)
+{
+    char *p;
+    const struct text *text;
+
+    text = &s->signature->text;
+    p = arena_take(&s->names, text->size + 1);
+    if (p == NULL) {
+        return -1;
+    }
+    memcpy(p, text->data == NULL ? "" : text->data, text->size);
+    to->data = p;
+    to->size = (uint32_t)text->size;
+    return 0;
+}
+
+/* procedures -----------------------------------------------------------------
+ */
+
+static int read_name(uint32_t kind, const uint8_t *p, uint32_t size,
+                     struct procedure *procedure)
+{
+    const uint8_t *end;
+
+    if (kind < FIRST_NUL_NAME) {
+        if (size < 1 || p[0] > size - 1) {
+            return -1;
+        }
+        procedure->name = (const char *)p + 1;
+        procedure->name_size = p[0];
+        return 0;
+    }
+    end = memchr(p, 0, size);
+    if (end == NULL) {
+        return -1;
+    }
+    procedure->name = (const char *)p;
+    procedure->name_size = (uint32_t)(end - p);
+    return 0;
+}
+
+static int parse_procedure(const struct record *r, struct procedure *procedure)
+{
+    if (r->size < 35 ||
+        read_name(r->kind, r->data + 35, r->size - 35, procedure) != 0) {
+        return -1;
+    }
+    procedure->length = le32(r->data + 12);
+    procedure->type = le32(r->data + 24);
+    procedure->offset = le32(r->data + 28);
+    procedure->section = le16(r->data + 32);
+    return 0;
+}
+
+/* Returns 1 if a function was opened, 0 if it has no address, -1 on failure.
+ * Place and length are the procedure's, or those of a separated part. */
+static int add_procedure(struct symbols *s, const struct procedure *procedure,
+                         uint32_t section, uint32_t offset, uint32_t length,
+                         long depth, struct failure *failure)
+{
+    size_t first;
+    struct symfile_function f;
+
+    memset(&f, 0, sizeof(f));
+    if (!address_find(s->addresses, section, offset, &f.address)) {
+        return 0;
+    }
+    f.size = length;
+    f.name.data = procedure->name;
+    f.name.size = procedure->name_size;
+    if (signature_function(s->signature, procedure->name, procedure->name_size,
+                           procedure->type) == SIGNATURE_OK &&
+        keep_text(s, &f.name) != 0) {
+        return failure_memory(failure);
+    }
+    first = s->list.count;
+    if (lines_of_procedure(s->lines, section, offset, &s->list) != 0 ||
+        lines_tidy(&s->list, first) != 0) {
+        return failure_at(failure, s->stream, 0, "lines of a procedure");
+    }
+    return open_function(s, depth, &f, first, failure) != 0 ? -1 : 1;
+}
+
+static int push_base(struct symbols *s, long depth,
+                     const struct procedure *procedure)
+{
+    struct symbols_base *base;
+
+    if (symfile_array_need(&s->bases, &s->base_room, s->num_bases + 1,
+                           sizeof(*s->bases)) != 0) {
+        return -1;
+    }
+    base = &s->bases[s->num_bases++];
+    base->depth = depth;
+    base->section = procedure->section;
+    base->offset = procedure->offset;
+    return 0;
+}
+
+/* inlined calls
+ * ---------------------------------------------------------------- */
+
+/* The name of an inlined function; most are asked for again and again. */
+static int name_inlinee(struct symbols *s, uint32_t id,
+                        struct symfile_function *f)
+{
+    uint32_t index, number, *memo;
+
+    memo = NULL;
+    if (signature_resolve(s->signature, id, &index) != 0) {
+        return -1;
+    }
+    number = index - s->signature->ids.first;
+    if (s->signature->ids.first != 0 && number < s->num_id_names) {
+        memo = &s->id_names[number];
+        if (*memo == NAME_FAILED) {
+            return -1;
+        }
+        if (*memo != 0) {
+            f->name_memo = memo;
+            return 0;
+        }
+    }
+    if (signature_id(s->signature, index) != SIGNATURE_OK) {
+        if (memo != NULL && !s->signature->is_local) {
+            *memo = NAME_FAILED;
+        }
+        return -1;
+    }
+    f->name_memo = s->signature->is_local ? NULL : memo;
+    return keep_text(s, &f->name);
+}
+
+/* As add_procedure(); 0 also when the call is damaged or has no code. */
+static int add_inlinee(struct symbols *s, const struct record *r, long depth,
+                       struct failure *failure)
+{
+    size_t first;
+    uint32_t id, skip;
+    uint64_t end;
+    const uint8_t *entry;
+    const struct symbols_base *base;
+    const struct symfile_line *last;
+    struct symfile_function f;
+
+    if (s->num_bases == 0) {
+        return failure_at(failure, s->stream, 0,
+                          "an inlined call outside of procedures");
+    }
+    base = &s->bases[s->num_bases - 1];
+    skip = r->kind == S_INLINESITE2 ? 16 : 12;
+    id = le32(r->data + 8);
+    entry = inlinees_find(&s->inlinees, id);
+    if (entry == NULL) {
+        return 0;
+    }
+    first = s->list.count;
+    memset(&f, 0, sizeof(f));
+    if (inlinees_lines(s->lines, entry, r->data + skip, r->size - skip,
+                       base->section, base->offset, &s->list) != 0 ||
+        lines_tidy(&s->list, first) != 0 || s->list.count == first ||
+        name_inlinee(s, id, &f) != 0) {
+        s->list.count = first;
+        return 0;
+    }
+    last = &s->list.data[s->list.count - 1];
+    end = last->address + (last->size == SYMFILE_NO_SIZE ? 1 : last->size);
+    f.is_inline = 1;
+    f.address = s->list.data[first].address;
+    f.size = end - f.address;
+    return open_function(s, depth, &f, first, failure) != 0 ? -1 : 1;
+}
+
+/* the walk
+ * ----------------------------------------------------------------------- */
+
+/* Returns 1 if a function was opened or the record is none, 0 if what is
+ * nested in it is to be skipped, -1 on failure. */
+static int take_record(struct symbols *s, struct walk *w,
+                       const struct record *r, struct failure *failure)
+{
+    const uint8_t *p;
+    struct procedure procedure;
+
+    p = r->data;
+    if (is_procedure(r->kind)) {
+        if (parse_procedure(r, &procedure) != 0) {
+            return 1;
+        }
+        if (push_base(s, w->depth, &procedure) != 0) {
+            return failure_memory(failure);
+        }
+        w->last = procedure;
+        w->has_last = 1;
+        return add_procedure(s, &procedure, procedure.section,
+                             procedure.offset, procedure.length, w->depth,
+                             failure);
+    }
+    if (r->kind == S_SEPCODE) {
+        if (r->size < 28 || !w->has_last || le32(p + 20) != w->last.offset ||
+            le16(p + 26) != w->last.section) {
+            return 1;
+        }
+        return add_procedure(s, &w->last, le16(p + 24), le32(p + 16),
+                             le32(p + 8), w->depth, failure);
+    }
+    if ((r->kind == S_INLINESITE && r->size >= 12) ||
+        (r->kind == S_INLINESITE2 && r->size >= 16)) {
+        return add_inlinee(s, r, w->depth, failure);
+    }
+    return 1;
+}
+
+static int walk_record(struct symbols *s, struct walk *w,
+                       const struct record *r, struct failure *failure)
+{
+    int rc, closes;
+
+    w->depth += w->opens;
+    w->opens = opens_scope(r->kind);
+    closes = closes_scope(r->kind);
+    if (closes) {
+        w->depth--;
+        if (s->num_bases > 0 && s->bases[s->num_bases - 1].depth >= w->depth) {
+            s->num_bases--;
+        }
+    }
+    if (w->is_skipping && w->depth > w->skipped) {
+        return 0;
+    }
+    w->is_skipping = 0;
+    if (closes) {
+        return close_functions(s, w->depth, failure);
+    }
+    rc = take_record(s, w, r, failure);
+    if (rc == 0) {
+        w->is_skipping = 1;
+        w->skipped = w->depth;
+    }
+    return rc < 0 ? -1 : 0;
+}
+
+static int walk_records(struct symbols *s, const uint8_t *data, uint32_t size,
+                        struct failure *failure)
+{
+    uint32_t at, length;
+    struct walk w;
+    struct record r;
+
+    memset(&w, 0, sizeof(w));
+    for (at = 4; at < size; at += 2 + length) {
+        length = size - at < 2 ? 0 : le16(data + at);
+        if (length < 2 || length > size - at - 2) {
+            return failure_at(failure, s->stream, at, "symbol record");
+        }
+        r.kind = le16(data + at + 2);
+        r.data = data + at + 4;
+        r.size = length - 2;
+        if (r.kind == S_ALIGN || r.kind == S_SKIP) {
+            continue;
+        }
+        if (walk_record(s, &w, &r, failure) != 0) {
+            return -1;
+        }
+        if (s->lines->count + s->signature->work > s->work_limit) {
+            return too_big(failure);
+        }
+    }
+    return 0;
+}
+
+int symbols_read(struct symbols *s, const uint8_t *data, uint32_t size,
+                 struct failure *failure)
+{
+    int rc;
+
+    s->num_nodes = s->num_open = s->num_bases = s->list.count = 0;
+    arena_reset(&s->names);
+    if (size > 0 && (size < 4 || le32(data) != SIGNATURE_C13)) {
+        return failure_at(failure, s->stream, 0,
+                          "symbols of an unknown format");
+    }
+    if (inlinees_open(&s->inlinees, s->lines) != 0) {
+        return failure_at(failure, s->stream, 0, "table of inlinees");
+    }
+    s->signature->crossref.imports = s->lines->imports;
+    rc = walk_records(s, data, size, failure);
+    return rc != 0 ? rc : close_functions(s, 0, failure);
+}

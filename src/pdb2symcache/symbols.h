@@ -1,0 +1,55 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The symbol records of one module: procedures, separated code and inlined
+ * calls, from the nesting of scopes to trees of functions.
+ */
+#ifndef SYMBOLS_H
+#define SYMBOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "address.h"
+#include "arena.h"
+#include "failure.h"
+#include "inlinees.h"
+#include "lines.h"
+#include "signature.h"
+#include "symcache/symfile_writer.h"
+
+/* What one conversion reads with; work space is kept from module to module. */
+struct symbols {
+    const struct address_map *addresses;
+    struct signature *signature;
+    struct lines *lines;
+    struct symfile_writer *writer;
+    uint64_t work_limit;
+    uint32_t *id_names; /* name offset + 1 by index in the id stream */
+    size_t num_id_names;
+    struct inlinees inlinees;
+    struct lines_list list;
+    struct arena names;
+    struct symfile_function *nodes; /* trees that are not complete yet */
+    size_t num_nodes;
+    size_t node_room;
+    struct symbols_open *open; /* functions whose scope is open */
+    size_t num_open;
+    size_t open_room;
+    struct symbols_base *bases; /* procedures that annotations refer to */
+    size_t num_bases;
+    size_t base_room;
+    uint32_t stream; /* for messages */
+};
+
+/* Starts from all zero but for the first five. */
+void symbols_free(struct symbols *symbols);
+
+/*
+ * Reads the symbols of the module that lines has taken up and hands complete
+ * functions to the writer.  Returns 0, or -1 with failure set.
+ */
+int symbols_read(struct symbols *symbols, const uint8_t *data, uint32_t size,
+                 struct failure *failure);
+
+#endif

@@ -1,0 +1,41 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symcache/symfile_array.h"
+#include "text.h"
+
+void text_add(struct text *text, const char *data, size_t size)
+{
+    if (text->is_cut || size > TEXT_MAX - text->size ||
+        symfile_array_need(&text->data, &text->room, text->size + size, 1) !=
+            0) {
+        text->is_cut = 1;
+        return;
+    }
+    memcpy(text->data + text->size, data, size);
+    text->size += size;
+}
+
+void text_add_string(struct text *text, const char *string)
+{
+    text_add(text, string, strlen(string));
+}
+
+void text_add_number(struct text *text, const char *format,
+                     unsigned long long number)
+{
+    char buffer[80];
+
+    snprintf(buffer, sizeof(buffer), format, number);
+    text_add_string(text, buffer);
+}
+
+void text_free(struct text *text)
+{
+    free(text->data);
+    memset(text, 0, sizeof(*text));
+}

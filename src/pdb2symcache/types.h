@@ -1,0 +1,57 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Random access to the records of the type (TPI) and id (IPI) streams by
+ * index.  Places of records are learned by one walk, only as far as indices
+ * are asked for.
+ */
+#ifndef TYPES_H
+#define TYPES_H
+
+#include <stdint.h>
+
+#include "arena.h"
+#include "failure.h"
+#include "pdb/msf.h"
+
+#define TPI_STREAM 2
+#define IPI_STREAM 4
+#define TYPES_FIRST 0x1000
+
+enum types_status {
+    TYPES_OK = 0,
+    TYPES_MISSING, /* no such index */
+    TYPES_BROKEN   /* damaged, or no memory */
+};
+
+struct types {
+    const struct msf *msf;
+    uint32_t stream;
+    uint32_t size;  /* of the stream */
+    uint32_t first; /* index; 0 when the stream is empty */
+    uint32_t end;
+    uint32_t *places; /* of the records walked so far, in the stream */
+    size_t num_places;
+    size_t room;
+    uint32_t next;       /* place of the next record to walk */
+    int is_broken;       /* there, the walk found damage */
+    const uint8_t *flat; /* the stream, if it lies in one piece */
+};
+
+/* One record: kind first, then its data. */
+struct types_record {
+    const uint8_t *data;
+    uint32_t size;
+};
+
+/* Returns 0, or -1 with failure set.  types_free() is due in either case. */
+int types_open(struct types *types, const struct msf *msf, uint32_t stream,
+               struct failure *failure);
+void types_free(struct types *types);
+
+/* Finds a record with an index >= TYPES_FIRST.  One that lies scattered is
+ * copied into the arena. */
+enum types_status types_find(struct types *types, uint32_t index,
+                             struct arena *arena, struct types_record *record);
+
+#endif
