@@ -1,0 +1,173 @@
+# symcache_pass with upstream blocks: failover, keepalive, choice by key; TCP;
+# a helper that is restarted during a hold.
+
+use strict;
+use warnings;
+use FindBin qw($Bin);
+use lib "$Bin/../lib";
+
+use Test::More;
+use Test::ModuleCase;
+
+my $t = Test::ModuleCase->new;
+
+sub h { Test::Symcache::header(@_) }
+
+my $tcp = Test::ScriptedServer->new(log => $t->path('tcp.requests'),
+    script => sub { $_[0]->reply(404, { 'X-Symcache-Reason' => 'tcp' }) });
+my $port = $tcp->port;
+
+$t->start_nginx(<<"EON", http => <<"EOH");
+    symcache_hold_timeout 5s;
+    symcache_async_after 3.0.0;
+    location /pair/ {
+        symcache %%DIR%%/store; symcache_pass pair;
+        symcache_next_upstream error timeout invalid_response not_found busy;
+    }
+    location /default/ { symcache %%DIR%%/store; symcache_pass pair; }
+    location /off/ {
+        symcache %%DIR%%/store; symcache_pass pair; symcache_next_upstream off;
+    }
+    location /once/ {
+        symcache %%DIR%%/store; symcache_pass pair;
+        symcache_next_upstream error timeout busy;
+        symcache_next_upstream_tries 1;
+    }
+    location /timeout/ {
+        symcache %%DIR%%/store; symcache_pass pair;
+        symcache_read_timeout 200ms;
+    }
+    location /hash/ { symcache %%DIR%%/store; symcache_pass hash; }
+    location /front/ {
+        proxy_pass http://front;
+        add_header X-Key \$symcache_key always;
+    }
+    location /held/ {
+        symcache %%DIR%%/store; symcache_pass pair;
+        symcache_async_after 9.0.0;
+        symcache_next_upstream error timeout invalid_response not_found busy;
+    }
+    location /tcp/ { symcache %%DIR%%/store; symcache_pass 127.0.0.1:$port; }
+EON
+    upstream pair {
+        server unix:%%DIR%%/a.sock max_fails=0;
+        server unix:%%DIR%%/b.sock backup max_fails=0;
+        keepalive 4;
+    }
+    upstream hash {
+        hash \$symcache_key consistent;
+        server unix:%%DIR%%/a.sock;
+        server unix:%%DIR%%/b.sock;
+    }
+    upstream front {
+        hash \$symcache_key consistent;
+        server unix:%%DIR%%/a.sock;
+        server unix:%%DIR%%/b.sock;
+    }
+EOH
+
+my ($a, $b) = map { $t->path("$_.sock") } qw(a b);
+
+sub absent { $_[0]->reply(404, { 'X-Symcache-Reason' => 'no' }) }
+
+sub final {
+    my ($uri) = @_;
+    my $r = $t->get($uri);
+    return $r->{status} == 404 && !h($r, 'Retry-After') ? 1 : 0;
+}
+
+sub uri { $t->uri('3.1.0', location => "/$_[0]") }
+
+my @faults = (
+    # pair: all conditions; default: error and timeout
+    ['no socket', undef, 1, 1],
+    ['closes', sub { $_[0]->close }, 1, 1],
+    ['closes in mid-body', sub { $_[0]->send("HTTP/1.1 404 N\r\n"
+        . "X-Symcache-Reason: x\r\nContent-Length: 9\r\n\r\n1");
+        $_[0]->close }, 1, 1],
+    ['garbage', sub { $_[0]->send("garbage\r\n") }, 1, 0],
+    ['500', sub { $_[0]->reply(500, {}) }, 1, 0],
+    ['busy', sub { $_[0]->reply(503, { 'Retry-After' => 4 }) }, 1, 0],
+);
+
+for (@faults) {
+    my ($name, $script, $all, $default) = @$_;
+    $script ? $t->helper_says($script, unix => $a) : $t->helper_stops($a);
+    $t->helper_says(\&absent, unix => $b);
+    is final(uri('pair')), $all, "first helper $name: the second is asked";
+    is final(uri('default')), $default, "by default, $name";
+    is final(uri('off')), 0, "symcache_next_upstream off, $name";
+    is final(uri('once')), 0, "symcache_next_upstream_tries 1, $name";
+}
+
+$t->helper_says(\&absent, unix => $a);
+$t->helper_says(sub { $_[0]->reply(202, { 'Retry-After' => 8 }) }, unix => $b);
+is h($t->get(uri('pair')), 'Retry-After'), 8,
+    'not_found: the second helper may know it';
+is final(uri('default')), 1, 'by default the first is believed';
+
+$t->helper_says(\&absent, unix => $b);
+is final(uri('pair')), 1, 'not_found at all helpers is final';
+
+$t->helper_says(sub { $_[0]->wait_for_peer }, unix => $a);
+is final(uri('timeout')), 1, 'timeout: the second is asked';
+
+# --- both fail
+
+$t->helper_stops($_) for $a, $b;
+my $r = $t->get(uri('pair'));
+is $r->{status}, 404, 'all helpers down';
+is h($r, 'Retry-After'), 1, 'with Retry-After';
+
+# --- failover during a hold
+
+$t->helper_says(sub { my ($c) = @_; $c->wait_for_peer(0.3); $c->close },
+                unix => $a);
+my $s = $t->helper_says(sub {
+    $t->put('3.1.0', 'made');
+    $_[0]->reply(200, { 'X-Symcache-Version' => '3.1.0' });
+}, unix => $b);
+$r = $t->get(uri('held'));
+is $r->{body}, 'made', 'a helper dies in a hold: the other one goes on';
+is scalar($s->requests), 1, 'and was asked once';
+unlink glob $t->path('store/*/*/*');
+
+# --- keepalive: a restarted helper is found again on the next request
+
+$t->helper_says(\&absent, unix => $a);
+is final(uri('default')), 1, 'kept connection';
+$t->helper_says(\&absent, unix => $a);
+is final(uri('off')), 1, 'after a restart';
+
+# --- a helper by key, and a server by key in front of all
+
+my $sa = $t->helper_says(\&absent, unix => $a);
+my $sb = $t->helper_says(\&absent, unix => $b);
+for my $n (1 .. 20) {
+    $t->get($t->uri('3.1.0', location => '/hash', pdb => "h$n.pdb"))
+        for 1 .. 2;
+}
+my %seen;
+for (map { $_->requests } $sa, $sb) { $seen{$_->{path}}++ }
+is scalar(keys %seen), 20, 'twenty keys';
+my ($na, $nb) = map { scalar(() = $_->requests) } $sa, $sb;
+ok $na && $nb, "both helpers are used ($na, $nb)";
+my %at_a = map { $_->{path} => 1 } $sa->requests;
+is scalar(grep { $at_a{$_->{path}} } $sb->requests), 0,
+    'the same key goes to the same helper';
+
+$r = $t->get($t->uri('3.1.0', location => '/front'));
+is h($r, 'X-Key'), Test::ModuleCase::key(),
+    '$symcache_key in a location without symcache';
+$r = $t->get('/front/else');
+is h($r, 'X-Key'), undef, 'and not for other requests';
+
+# --- TCP
+
+is final(uri('tcp')), 1, 'host:port';
+like((($tcp->requests)[0])->{headers}{host}, qr/^127\.0\.0\.1:\d+$/,
+     'Host of a TCP helper');
+
+$tcp->stop;
+$t->finish;
+done_testing;
