@@ -1,0 +1,196 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <event2/bufferevent.h>
+#include <event2/keyvalq_struct.h>
+#include "hold.h"
+#include "metrics.h"
+#include "reply.h"
+#include "proto/symcache_header.h"
+#include "proto/symcache_path.h"
+
+struct hold {
+    struct evhttp_request *req;
+    struct waiter *waiter; /* NULL while jobs_ask() runs */
+    struct event *closed;
+    symcache_key_t key;
+};
+
+static bool parse_seconds(const char *text, unsigned *seconds)
+{
+    char *end;
+    unsigned long n;
+
+    if (text[0] < '0' || text[0] > '9' || strlen(text) > 9) {
+        return false;
+    }
+    n = strtoul(text, &end, 10);
+    if (*end != '\0') {
+        return false;
+    }
+    *seconds = n < SYMCACHE_WAIT_MAX ? (unsigned)n : SYMCACHE_WAIT_MAX;
+    return true;
+}
+
+static const char *parse_pairs(const struct evkeyvalq *pairs,
+                               struct hold_query *q)
+{
+    const char *version = NULL, *exceeds = NULL, *wait = NULL, **to;
+    const struct evkeyval *pair;
+
+    TAILQ_FOREACH(pair, pairs, next)
+    {
+        if (strcmp(pair->key, "version") == 0) {
+            to = &version;
+        } else if (strcmp(pair->key, "exceeds") == 0) {
+            to = &exceeds;
+        } else if (strcmp(pair->key, "wait") == 0) {
+            to = &wait;
+        } else {
+            return "unknown query key";
+        }
+        if (*to != NULL) {
+            return "repeated query key";
+        }
+        *to = pair->value;
+    }
+
+    if (version == NULL ||
+        !symcache_version_parse(version, strlen(version), &q->ask.version)) {
+        return "version= must be a version such as 3.1.0";
+    }
+    if (exceeds != NULL &&
+        !symcache_answer_exceeds(exceeds, strlen(exceeds), &q->ask)) {
+        return "exceeds= must be a version below the one asked for";
+    }
+    if (wait != NULL && !parse_seconds(wait, &q->wait)) {
+        return "wait= must be a number of seconds";
+    }
+    return NULL;
+}
+
+const char *hold_parse(const char *query, struct hold_query *q)
+{
+    struct evkeyvalq pairs;
+    const char *reason;
+
+    memset(q, 0, sizeof(*q));
+    if (evhttp_parse_query_str(query != NULL ? query : "", &pairs) != 0) {
+        return "the query cannot be read";
+    }
+    reason = parse_pairs(&pairs, q);
+    evhttp_clear_headers(&pairs);
+    return reason;
+}
+
+static void hold_free(struct hold *h)
+{
+    if (h->closed != NULL) {
+        event_free(h->closed);
+    }
+    free(h);
+}
+
+static void reply_hit(struct hold *h, const symcache_version_t *version)
+{
+    char path[SYMCACHE_PATH_MAX + 1], text[SYMCACHE_VERSION_TEXT_MAX + 1];
+
+    symcache_version_print(text, version);
+    symcache_path_file(path, &h->key, version, SYMCACHE_FILE_PLAIN);
+    reply_header(h->req, SYMCACHE_HEADER_VERSION, text);
+    reply_header(h->req, SYMCACHE_HEADER_PATH, path);
+    reply_empty(h->req, 200);
+}
+
+static void on_answer(void *arg, const struct jobs_answer *a)
+{
+    struct hold *h = arg;
+
+    switch (a->kind) {
+    case JOBS_HIT:
+        metrics_add(a->stale ? METRIC_LOOKUP_STALE : METRIC_LOOKUP_HIT, 1);
+        reply_hit(h, &a->version);
+        break;
+
+    case JOBS_NOT_MODIFIED:
+        metrics_add(METRIC_LOOKUP_NOT_MODIFIED, 1);
+        reply_empty(h->req, 304);
+        break;
+
+    case JOBS_ABSENT:
+        metrics_add(METRIC_LOOKUP_ABSENT, 1);
+        reply_header(h->req, SYMCACHE_HEADER_REASON, a->reason);
+        reply_number(h->req, SYMCACHE_HEADER_VALID, a->seconds);
+        reply_error(h->req, 404, a->reason, a->text);
+        break;
+
+    case JOBS_PENDING:
+        metrics_add(METRIC_LOOKUP_PENDING, 1);
+        reply_number(h->req, "Retry-After", a->seconds);
+        reply_empty(h->req, 202);
+        break;
+
+    case JOBS_BUSY:
+        metrics_add(METRIC_LOOKUP_BUSY, 1);
+        reply_number(h->req, "Retry-After", a->seconds);
+        reply_error(h->req, 503, a->reason, a->text);
+        break;
+    }
+    hold_free(h);
+}
+
+/* The client went away: one waiter less, the job goes on. */
+static void on_closed(evutil_socket_t fd, short events, void *arg)
+{
+    struct hold *h = arg;
+    struct evhttp_connection *connection =
+        evhttp_request_get_connection(h->req);
+
+    metrics_add(METRIC_LOOKUP_ABORTED, 1);
+    jobs_leave(h->waiter);
+    hold_free(h);
+    evhttp_connection_free(connection);
+}
+
+/*
+ * While a request is held evhttp does not read from its connection, so it
+ * does not see a close; reading in its place would make it fail on pipelined
+ * bytes.  EV_CLOSED tells of the close alone.
+ */
+static void watch_close(struct event_base *base, struct hold *h)
+{
+    struct bufferevent *bev = evhttp_connection_get_bufferevent(
+        evhttp_request_get_connection(h->req));
+
+    h->closed =
+        event_new(base, bufferevent_getfd(bev), EV_CLOSED, on_closed, h);
+    if (h->closed != NULL) {
+        event_add(h->closed, NULL);
+    }
+}
+
+void hold_start(struct event_base *base, struct jobs *jobs,
+                const struct store_config *store, const symcache_key_t *key,
+                const struct hold_query *q, struct evhttp_request *req)
+{
+    struct hold *h = calloc(1, sizeof(*h));
+    struct waiter *waiter;
+
+    if (h == NULL) {
+        reply_number(req, "Retry-After", 1);
+        reply_empty(req, 503);
+        return;
+    }
+
+    h->req = req;
+    h->key = *key;
+    waiter = jobs_ask(jobs, store, key, &q->ask, q->wait, on_answer, h);
+    if (waiter != NULL) {
+        h->waiter = waiter;
+        watch_close(base, h);
+    }
+}

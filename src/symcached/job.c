@@ -1,0 +1,486 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#include "id.h"
+#include "job.h"
+#include "log.h"
+#include "store.h"
+
+/* Less than this is a full disk, whatever a transcoder made of it. */
+#define DISK_FULL (1024 * 1024)
+
+/* A source's wish for patience is obeyed up to here. */
+#define RETRY_AFTER_MAX 3600
+
+static const char *const state_names[] = {
+    "new",         "waits for a download slot",
+    "in source",   "waits for a transcoder slot",
+    "transcoding", "ended",
+};
+
+static const char *const outcome_names[] = {"published", "notfound",
+                                            "malformed", "error", "stopped"};
+
+const char *job_state_name(enum job_state state)
+{
+    return state_names[state];
+}
+
+struct job *job_new(struct jobs *jobs, struct config *config,
+                    const struct store_config *store,
+                    const struct transcoder_config *transcoder,
+                    const symcache_key_t *key)
+{
+    struct job *job = calloc(1, sizeof(*job));
+    char id[ID_MAX], pdb[PATH_MAX];
+
+    if (job == NULL) {
+        return NULL;
+    }
+
+    id_print(id, store->name, key);
+    store_download_path(pdb, config->downloads, store->name, key);
+    LIST_INIT(&job->waiters);
+    job->jobs = jobs;
+    job->store = store;
+    job->transcoder = transcoder;
+    job->key = *key;
+    job->id = strdup(id);
+    job->pdb = strdup(pdb);
+    job->trail = trail_new(id);
+    if (job->id == NULL || job->pdb == NULL || job->trail == NULL) {
+        free(job->pdb);
+        free(job->id);
+        trail_free(job->trail);
+        free(job);
+        return NULL;
+    }
+
+    job->config = config_ref(config);
+    job->began = job->step = clock_ms();
+    return job;
+}
+
+void job_free(struct job *job)
+{
+    config_unref(job->config);
+    trail_free(job->trail);
+    free(job->pdb);
+    free(job->id);
+    free(job);
+}
+
+static void set_state(struct job *job, enum job_state state)
+{
+    enum job_state from = job->state;
+
+    log_debug(0, "job %s: %s -> %s", job->id, state_names[from],
+              state_names[state]);
+    job->state = state;
+    jobs_moved(job, from, state);
+}
+
+static int make_work(struct job *job, struct workdir *workdir)
+{
+    char path[WORKDIR_PATH_MAX];
+
+    if (workdir_make(workdir, path) != 0) {
+        return -1;
+    }
+    job->work = strdup(path);
+    if (job->work == NULL) {
+        workdir_remove(path);
+        errno = ENOMEM;
+        return -1;
+    }
+    return 0;
+}
+
+static void remove_work(struct job *job)
+{
+    if (job->work != NULL) {
+        workdir_remove(job->work);
+        free(job->work);
+        job->work = NULL;
+    }
+}
+
+static void log_end(const struct job *job)
+{
+    char version[SYMCACHE_VERSION_TEXT_MAX + 1], looked[4096];
+    const symcache_version_t *v = job->outcome == JOB_PUBLISHED
+                                      ? &job->published
+                                      : &job->transcoder->version;
+    bool published = job->outcome == JOB_PUBLISHED;
+
+    looked[0] = '\0';
+    if (!published) {
+        trail_print(job->trail, looked, sizeof(looked));
+    }
+
+    symcache_version_print(version, v);
+    log_write(job->outcome == JOB_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO, 0,
+              "job store=%s key=%s outcome=%s version=%s source=%s bytes=%llu "
+              "symcache_bytes=%lld download_ms=%u transcode_ms=%u total_ms=%u "
+              "waiters=%u%s%s%s%s%s",
+              job->store->name, job->id + strlen(job->store->name) + 1,
+              outcome_names[job->outcome], version,
+              job->from != NULL ? job->from : "-",
+              (unsigned long long)job->bytes, job->size, job->download_ms,
+              job->transcode_ms, clock_since(job->began), job->nwaiters,
+              published ? "" : " reason=\"", published ? "" : job->text,
+              published ? "" : "\"", looked[0] != '\0' ? " looked: " : "",
+              looked);
+}
+
+/* Keeps for later requests what this job found out. */
+static void remember(struct job *job, struct absent *absent)
+{
+    const struct cache_config *cache = &job->config->cache;
+    const symcache_version_t *version = &job->transcoder->version;
+    enum absent_reason reason =
+        job->outcome == JOB_NOTFOUND ? ABSENT_NOTFOUND : ABSENT_MALFORMED;
+    unsigned seconds = cache->retry_errors_after;
+    char tmp[WORKDIR_PATH_MAX];
+    struct workdir *workdir;
+
+    switch (job->outcome) {
+    case JOB_PUBLISHED:
+        absent_drop(absent, job->store, &job->key, version);
+        if (symcache_version_cmp(&job->published, version) >= 0) {
+            return;
+        }
+        /* made, but older than configured: not again at each request */
+        seconds = cache->retry_malformed_after;
+        break;
+
+    case JOB_NOTFOUND:
+    case JOB_MALFORMED:
+        workdir = jobs_workdir(job->jobs, job->store->root);
+        errno = ENOENT;
+        if (workdir != NULL) {
+            workdir_file(workdir, tmp);
+            if (absent_write(job->store, &job->key, version, reason, job->text,
+                             tmp) == 0) {
+                return;
+            }
+        }
+        log_crit(errno, "job %s: negative entry not written", job->id);
+        break;
+
+    case JOB_ERROR:
+        if (job->retry_after > seconds) {
+            seconds = job->retry_after;
+        }
+        break;
+
+    case JOB_STOPPED:
+        return;
+    }
+
+    absent_note_error(absent, job->store, &job->key, version, job->text,
+                      seconds);
+}
+
+static const enum metric outcome_metrics[] = {
+    METRIC_JOB_PUBLISHED, METRIC_JOB_NOTFOUND, METRIC_JOB_MALFORMED,
+    METRIC_JOB_ERROR, METRIC_JOB_STOPPED};
+
+/* Last step of every job: the hub answers the waiters and frees it. */
+static void end(struct job *job, enum job_outcome outcome)
+{
+    remove_work(job);
+    job->outcome = outcome;
+    metrics_add(outcome_metrics[outcome], 1);
+    if (outcome == JOB_MALFORMED) {
+        /* what the sources have by then is looked at afresh */
+        unlink(job->pdb);
+    }
+    remember(job, job->jobs->absent);
+    log_end(job);
+    set_state(job, JOB_ENDED);
+}
+
+static void end_with_error(struct job *job, int errnum, const char *what)
+{
+    if (errnum != 0) {
+        snprintf(job->text, sizeof(job->text), "%s: %s", what,
+                 strerror(errnum));
+    } else {
+        snprintf(job->text, sizeof(job->text), "%s", what);
+    }
+    end(job, JOB_ERROR);
+}
+
+void job_begin(struct job *job)
+{
+    metrics_add(METRIC_JOB_STARTED, 1);
+    if (store_download_find(job->pdb)) {
+        metrics_add(METRIC_DOWNLOAD_REUSED, 1);
+        job->from = "downloads";
+        set_state(job, JOB_WAITS_TRANSCODER);
+        return;
+    }
+    set_state(job, JOB_WAITS_SOURCE);
+}
+
+/* sources ------------------------------------------------------------------
+ */
+
+static void on_attempt(void *arg, const struct source_attempt *attempt)
+{
+    struct job *job = arg;
+
+    trail_add(job->trail, attempt);
+    tally_add(job->jobs->tally, attempt);
+    metrics_add(METRIC_DOWNLOAD_BYTES, attempt->bytes);
+    job->bytes += attempt->bytes;
+    if (attempt->retry_after > job->retry_after) {
+        job->retry_after = attempt->retry_after < RETRY_AFTER_MAX
+                               ? attempt->retry_after
+                               : RETRY_AFTER_MAX;
+    }
+}
+
+static void leave_sources(struct job *job)
+{
+    remove_work(job);
+    job->download_ms += clock_since(job->step);
+    metrics_add(METRIC_DOWNLOAD_MS, job->download_ms);
+}
+
+static void sources_exhausted(struct job *job)
+{
+    leave_sources(job);
+    trail_print(job->trail, job->text, sizeof(job->text));
+    if (job->unsure) {
+        end(job, JOB_ERROR);
+        return;
+    }
+    if (job->text[0] == '\0') {
+        snprintf(job->text, sizeof(job->text), "no source is asked for it");
+    }
+    end(job, JOB_NOTFOUND);
+}
+
+static void on_found(struct job *job)
+{
+    char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
+
+    snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
+    if (store_rename(file, job->pdb) != 0) {
+        int errnum = errno;
+
+        leave_sources(job);
+        end_with_error(job, errnum, "the PDB cannot be stored");
+        return;
+    }
+    leave_sources(job);
+    set_state(job, JOB_WAITS_TRANSCODER);
+}
+
+static void on_source_done(void *arg, enum source_outcome outcome)
+{
+    struct job *job = arg;
+
+    job->lookup = NULL;
+    switch (outcome) {
+    case SOURCE_FOUND:
+        job->from = job->store->sources[job->source]->name;
+        on_found(job);
+        return;
+    case SOURCE_NOT_FOUND:
+        break;
+    case SOURCE_UNUSABLE: /* garbage of theirs is no proof of absence */
+    case SOURCE_FAILED:
+        job->unsure = true;
+        break;
+    }
+    job->source++;
+    job_ask_source(job);
+}
+
+/* NULL: the lookup could not begin; errno is set. */
+static struct lookup *begin_lookup(struct job *job,
+                                   const struct source_config *source)
+{
+    static const struct source_callbacks callbacks = {on_attempt,
+                                                      on_source_done};
+    struct workdir *workdir = jobs_workdir(job->jobs, job->config->downloads);
+    char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
+
+    if (workdir == NULL) {
+        errno = ENOENT;
+        return NULL;
+    }
+    if (job->work == NULL && make_work(job, workdir) != 0) {
+        return NULL;
+    }
+
+    errno = ENOMEM;
+    snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
+    return source_lookup(job->jobs->sources, job->config, source, &job->key,
+                         file, &callbacks, job);
+}
+
+void job_ask_source(struct job *job)
+{
+    const struct source_config *source;
+
+    if (job->state != JOB_IN_SOURCE) {
+        job->downloaded = true;
+        job->step = clock_ms();
+        set_state(job, JOB_IN_SOURCE);
+    }
+
+    for (; job->source < job->store->nsources; job->source++) {
+        source = job->store->sources[job->source];
+        if (!config_source_serves(source, &job->key)) {
+            continue;
+        }
+        job->lookup = begin_lookup(job, source);
+        if (job->lookup == NULL) {
+            int errnum = errno;
+
+            leave_sources(job);
+            end_with_error(job, errnum, "the lookup cannot begin");
+        }
+        return;
+    }
+    sources_exhausted(job);
+}
+
+/* transcoder ---------------------------------------------------------------
+ */
+
+static bool disk_is_full(const char *root)
+{
+    struct statvfs fs;
+
+    return statvfs(root, &fs) == 0 &&
+           (uint64_t)fs.f_bavail * fs.f_frsize < DISK_FULL;
+}
+
+static void publish(struct job *job, const struct transcode_result *result)
+{
+    char made[SYMCACHE_VERSION_TEXT_MAX + 1];
+
+    job->size = store_publish(job->store->root, &job->key, &result->version,
+                              result->file);
+    if (job->size < 0) {
+        job->size = 0;
+        end_with_error(job, errno, "the SymCache cannot be stored");
+        return;
+    }
+
+    job->published = result->version;
+    metrics_add(METRIC_PUBLISHED_BYTES, (uint64_t)job->size);
+    if (symcache_version_cmp(&job->published, &job->transcoder->version) !=
+        0) {
+        symcache_version_print(made, &job->published);
+        snprintf(job->text, sizeof(job->text),
+                 "the transcoder made version %s, which is not the one that "
+                 "the configuration names",
+                 made);
+        log_warn(0, "job %s: %s", job->id, job->text);
+    }
+    end(job, JOB_PUBLISHED);
+}
+
+/* One line of the reason and of what the transcoder wrote last. */
+static void describe_failure(struct job *job,
+                             const struct transcode_result *result)
+{
+    const char *tail = result->stderr_tail != NULL ? result->stderr_tail : "";
+    size_t len = strlen(tail), max = sizeof(job->text) / 2;
+
+    while (len > 0 && (unsigned char)tail[len - 1] <= ' ') {
+        len--;
+    }
+    if (len > max) {
+        tail += len - max;
+        len = max;
+    }
+    snprintf(job->text, sizeof(job->text), "%.480s%s%.*s",
+             result->error != NULL ? result->error : "failed",
+             len > 0 ? ": " : "", (int)len, tail);
+}
+
+static void on_transcoded(void *arg, const struct transcode_result *result)
+{
+    struct job *job = arg;
+
+    job->transcode = NULL;
+    job->transcode_ms = result->ms;
+    metrics_add(METRIC_TRANSCODE_RUNS, 1);
+    metrics_add(METRIC_TRANSCODE_MS, result->ms);
+
+    if (result->ok) {
+        publish(job, result);
+        return;
+    }
+
+    describe_failure(job, result);
+    if (result->stopped) {
+        end(job, JOB_STOPPED);
+    } else if (result->system) {
+        end(job, JOB_ERROR);
+    } else if (disk_is_full(job->store->root)) {
+        end_with_error(job, 0, "the disk of the store is full");
+    } else if (access(job->pdb, F_OK) != 0) {
+        end_with_error(job, 0, "the PDB vanished under the transcoder");
+    } else {
+        end(job, JOB_MALFORMED);
+    }
+}
+
+void job_run_transcoder(struct job *job)
+{
+    struct workdir *workdir = jobs_workdir(job->jobs, job->store->root);
+
+    /* A cleaner may have taken it while the job waited; ask once more. */
+    if (!store_download_find(job->pdb)) {
+        if (job->downloaded) {
+            end_with_error(job, 0, "the PDB vanished before it was used");
+        } else {
+            job->from = NULL;
+            set_state(job, JOB_WAITS_SOURCE);
+        }
+        return;
+    }
+
+    set_state(job, JOB_IN_TRANSCODER);
+    if (workdir == NULL || make_work(job, workdir) != 0) {
+        end_with_error(job, workdir != NULL ? errno : ENOENT,
+                       "no work directory");
+        return;
+    }
+
+    job->transcode =
+        transcode_start(job->jobs->base, &job->config->limits, job->transcoder,
+                        &job->key, job->pdb, job->work, on_transcoded, job);
+    if (job->transcode == NULL) {
+        end_with_error(job, ENOMEM, "the transcoder cannot be started");
+    }
+}
+
+void job_stop(struct job *job)
+{
+    if (job->lookup != NULL) {
+        source_cancel(job->lookup);
+        job->lookup = NULL;
+    }
+    if (job->transcode != NULL) {
+        transcode_cancel(job->transcode);
+        job->transcode = NULL;
+    }
+    snprintf(job->text, sizeof(job->text), "the helper stops");
+    end(job, JOB_STOPPED);
+}

@@ -1,0 +1,134 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * One job: find the PDB of one key, transcode it, publish the result.  Owned
+ * by the hub (jobs.c), which gives it slots and answers its waiters.  This
+ * header is for the files of the hub only; jobs.h is for the others.
+ */
+#ifndef SYMCACHED_JOB_H
+#define SYMCACHED_JOB_H
+
+#include <limits.h>
+#include <sys/queue.h>
+#include "absent.h"
+#include "clock.h"
+#include "config.h"
+#include "jobs.h"
+#include "metrics.h"
+#include "source.h"
+#include "trail.h"
+#include "transcode.h"
+#include "workdir.h"
+
+enum job_state {
+    JOB_NEW,              /* being set up */
+    JOB_WAITS_SOURCE,     /* no PDB yet; waits for a download slot */
+    JOB_IN_SOURCE,        /* a source is being asked; has a download slot */
+    JOB_WAITS_TRANSCODER, /* PDB is there; waits for a transcoder slot */
+    JOB_IN_TRANSCODER,    /* the transcoder runs; has a transcoder slot */
+    JOB_ENDED             /* outcome is set; only its waiters are left */
+};
+
+enum job_outcome {
+    JOB_PUBLISHED,
+    JOB_NOTFOUND,  /* every source said so: negative entry */
+    JOB_MALFORMED, /* the transcoder failed on it: negative entry */
+    JOB_ERROR,     /* could not be told: remembered for a short time */
+    JOB_STOPPED    /* we stop: says nothing about the key */
+};
+
+struct job {
+    LIST_ENTRY(job) bucket; /* the hub's table */
+    LIST_ENTRY(job) all;
+    TAILQ_ENTRY(job) queue; /* while it waits for a slot */
+    LIST_HEAD(, waiter) waiters;
+    unsigned nwaiters;
+
+    struct jobs *jobs;
+    struct config *config; /* reference: what the job began with */
+    const struct store_config *store;
+    const struct transcoder_config *transcoder;
+    symcache_key_t key;
+    char *id;
+    bool upgrade; /* an older file is being served meanwhile */
+
+    enum job_state state;
+    enum job_outcome outcome;     /* JOB_ENDED */
+    char text[ABSENT_TEXT_MAX];   /* why, unless published */
+    symcache_version_t published; /* JOB_PUBLISHED */
+    long long size;               /* of the SymCache */
+
+    struct trail *trail;
+    size_t source; /* the next to ask */
+    struct lookup *lookup;
+    bool unsure;          /* a source could not tell, or sent garbage */
+    unsigned retry_after; /* the most that a source asked for */
+    const char *from;     /* name of the source that had it */
+    uint64_t bytes;       /* received */
+    bool downloaded;      /* asked its sources */
+    char *pdb;            /* where the PDB is, or will be */
+    char *work;           /* directory, or NULL */
+    struct transcode *transcode;
+
+    uint64_t began; /* milliseconds */
+    uint64_t step;  /* when the present step began */
+    unsigned download_ms;
+    unsigned transcode_ms;
+};
+
+/* NULL when out of memory.  The job has no state and is in no list yet. */
+struct job *job_new(struct jobs *jobs, struct config *config,
+                    const struct store_config *store,
+                    const struct transcoder_config *transcoder,
+                    const symcache_key_t *key);
+void job_free(struct job *job);
+
+/* Looks among the downloads; the job then waits for one of the two slots. */
+void job_begin(struct job *job);
+
+/* With a slot: asks the next source, or runs the transcoder. */
+void job_ask_source(struct job *job);
+void job_run_transcoder(struct job *job);
+
+/* Ends whatever runs, with JOB_STOPPED. */
+void job_stop(struct job *job);
+
+const char *job_state_name(enum job_state state);
+
+#define JOBS_BUCKETS 16384
+
+struct jobs_root {
+    SLIST_ENTRY(jobs_root) next;
+    char *path;
+    struct workdir *workdir;
+};
+
+struct jobs {
+    struct event_base *base;
+    struct event *pump; /* gives free slots to queued jobs */
+    struct sources *sources;
+    struct config *config;
+    struct absent *absent;
+    struct trails *trails;
+    struct tally *tally;
+    SLIST_HEAD(, jobs_root) roots; /* all that were ever configured */
+    bool stopping;
+
+    LIST_HEAD(, job) buckets[JOBS_BUCKETS];
+    LIST_HEAD(, job) all;
+    TAILQ_HEAD(job_queue, job) wait_source;
+    struct job_queue wait_transcoder;
+    unsigned queued;
+    unsigned downloading;
+    unsigned transcoding;
+    unsigned upgrades;
+    unsigned waiters;
+};
+
+/* What the hub gives to a job. */
+
+struct workdir *jobs_workdir(struct jobs *jobs, const char *root);
+/* Called by the one setter of a job's state: slots and queues follow it. */
+void jobs_moved(struct job *job, enum job_state from, enum job_state to);
+
+#endif

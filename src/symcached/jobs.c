@@ -1,0 +1,484 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <event2/event.h>
+#include "decision.h"
+#include "id.h"
+#include "job.h"
+#include "log.h"
+#include "store.h"
+#include "waiter.h"
+
+/* Upgrades serve nobody at once; more than these are left for a later hit. */
+#define UPGRADES_MAX 20
+
+#define BUSY_SECONDS 5
+
+const struct config *jobs_config(const struct jobs *jobs)
+{
+    return jobs->config;
+}
+
+const struct tally *jobs_tally(const struct jobs *jobs)
+{
+    return jobs->tally;
+}
+
+struct workdir *jobs_workdir(struct jobs *jobs, const char *root)
+{
+    struct jobs_root *r;
+
+    SLIST_FOREACH(r, &jobs->roots, next)
+    {
+        if (strcmp(r->path, root) == 0) {
+            return r->workdir;
+        }
+    }
+    return NULL;
+}
+
+/* configuration ------------------------------------------------------------
+ */
+
+static int open_root(struct jobs *jobs, const char *path, char *error,
+                     size_t size)
+{
+    struct jobs_root *r;
+
+    if (jobs_workdir(jobs, path) != NULL) {
+        return 0;
+    }
+
+    r = calloc(1, sizeof(*r));
+    if (r != NULL) {
+        r->path = strdup(path);
+        r->workdir = workdir_open(path);
+    }
+    if (r == NULL || r->path == NULL || r->workdir == NULL) {
+        snprintf(error, size, "\"%s\" cannot be used: %s", path,
+                 strerror(errno));
+        if (r != NULL) {
+            workdir_close(r->workdir);
+            free(r->path);
+            free(r);
+        }
+        return -1;
+    }
+    SLIST_INSERT_HEAD(&jobs->roots, r, next);
+    return 0;
+}
+
+static int write_transcoders(struct jobs *jobs,
+                             const struct store_config *store, char *error,
+                             size_t size)
+{
+    symcache_version_t *versions;
+    char tmp[WORKDIR_PATH_MAX];
+    size_t i;
+    int rc;
+
+    versions = calloc(store->ntranscoders + 1, sizeof(*versions));
+    if (versions == NULL) {
+        snprintf(error, size, "out of memory");
+        return -1;
+    }
+    for (i = 0; i < store->ntranscoders; i++) {
+        versions[i] = store->transcoders[i].version;
+    }
+
+    workdir_file(jobs_workdir(jobs, store->root), tmp);
+    rc = store_write_transcoders(store->root, tmp, versions,
+                                 store->ntranscoders);
+    if (rc != 0) {
+        snprintf(error, size, "\"%s\" cannot be written to: %s", store->root,
+                 strerror(errno));
+    }
+    free(versions);
+    return rc;
+}
+
+int jobs_configure(struct jobs *jobs, struct config *config, char *error,
+                   size_t size)
+{
+    size_t i;
+
+    if (open_root(jobs, config->downloads, error, size) != 0) {
+        return -1;
+    }
+    for (i = 0; i < config->nstores; i++) {
+        if (open_root(jobs, config->stores[i].root, error, size) != 0) {
+            return -1;
+        }
+    }
+    for (i = 0; i < config->nstores; i++) {
+        if (write_transcoders(jobs, &config->stores[i], error, size) != 0) {
+            return -1;
+        }
+    }
+
+    if (jobs->config != config) {
+        config_unref(jobs->config);
+        jobs->config = config_ref(config);
+    }
+    event_active(jobs->pump, 0, 0); /* the limits may have grown */
+    return 0;
+}
+
+/* slots --------------------------------------------------------------------
+ */
+
+static void on_pump(evutil_socket_t fd, short events, void *arg)
+{
+    struct jobs *jobs = arg;
+    const struct limits_config *limits = &jobs->config->limits;
+    struct job *job;
+
+    while (!jobs->stopping && jobs->downloading < limits->downloads &&
+           (job = TAILQ_FIRST(&jobs->wait_source)) != NULL) {
+        job_ask_source(job);
+    }
+    while (!jobs->stopping && jobs->transcoding < limits->transcodes &&
+           (job = TAILQ_FIRST(&jobs->wait_transcoder)) != NULL) {
+        job_run_transcoder(job);
+    }
+}
+
+static void finish(struct job *job);
+
+void jobs_moved(struct job *job, enum job_state from, enum job_state to)
+{
+    struct jobs *jobs = job->jobs;
+
+    switch (from) {
+    case JOB_WAITS_SOURCE:
+        TAILQ_REMOVE(&jobs->wait_source, job, queue);
+        jobs->queued--;
+        break;
+    case JOB_WAITS_TRANSCODER:
+        TAILQ_REMOVE(&jobs->wait_transcoder, job, queue);
+        jobs->queued--;
+        break;
+    case JOB_IN_SOURCE:
+        jobs->downloading--;
+        break;
+    case JOB_IN_TRANSCODER:
+        jobs->transcoding--;
+        break;
+    case JOB_NEW:
+    case JOB_ENDED:
+        break;
+    }
+
+    switch (to) {
+    case JOB_WAITS_SOURCE:
+        TAILQ_INSERT_TAIL(&jobs->wait_source, job, queue);
+        jobs->queued++;
+        break;
+    case JOB_WAITS_TRANSCODER:
+        TAILQ_INSERT_TAIL(&jobs->wait_transcoder, job, queue);
+        jobs->queued++;
+        break;
+    case JOB_IN_SOURCE:
+        jobs->downloading++;
+        break;
+    case JOB_IN_TRANSCODER:
+        jobs->transcoding++;
+        break;
+    case JOB_ENDED:
+        finish(job);
+        break;
+    case JOB_NEW:
+        break;
+    }
+    event_active(jobs->pump, 0, 0);
+}
+
+/* waiters ------------------------------------------------------------------
+ */
+
+/* decisions ----------------------------------------------------------------
+ */
+
+static struct job *find_job(const struct jobs *jobs, const char *id)
+{
+    struct job *job;
+
+    LIST_FOREACH(job, &jobs->buckets[id_hash(id) % JOBS_BUCKETS], bucket)
+    {
+        if (strcmp(job->id, id) == 0) {
+            return job;
+        }
+    }
+    return NULL;
+}
+
+/* NULL: *reason says why not. */
+static struct job *start_job(struct jobs *jobs,
+                             const struct store_config *store,
+                             const struct transcoder_config *transcoder,
+                             const symcache_key_t *key, bool upgrade,
+                             const char **reason)
+{
+    const struct limits_config *limits = &jobs->config->limits;
+    struct job *job;
+
+    if (jobs->stopping) {
+        *reason = "stopping";
+        return NULL;
+    }
+    if (jobs->queued >= limits->queue) {
+        metrics_add(METRIC_JOB_REFUSED, 1);
+        *reason = "queue-full";
+        return NULL;
+    }
+
+    job = job_new(jobs, jobs->config, store, transcoder, key);
+    if (job == NULL) {
+        *reason = "out-of-memory";
+        return NULL;
+    }
+
+    job->upgrade = upgrade;
+    jobs->upgrades += upgrade;
+    LIST_INSERT_HEAD(&jobs->buckets[id_hash(job->id) % JOBS_BUCKETS], job,
+                     bucket);
+    LIST_INSERT_HEAD(&jobs->all, job, all);
+    job_begin(job);
+    return job;
+}
+
+static void start_upgrade(struct jobs *jobs, const struct store_config *store,
+                          const struct transcoder_config *transcoder,
+                          const symcache_key_t *key)
+{
+    const char *reason;
+    char id[ID_MAX];
+
+    id_print(id, store->name, key);
+    if (store->nsources == 0 || find_job(jobs, id) != NULL) {
+        return;
+    }
+    if (jobs->upgrades >= UPGRADES_MAX) {
+        metrics_add(METRIC_UPGRADE_SKIPPED, 1);
+        return;
+    }
+    if (start_job(jobs, store, transcoder, key, true, &reason) != NULL) {
+        metrics_add(METRIC_JOB_UPGRADE, 1);
+    }
+}
+
+struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
+                        const symcache_key_t *key, const symcache_ask_t *ask,
+                        unsigned wait, jobs_answer_fn fn, void *arg)
+{
+    struct jobs_answer a = {.kind = JOBS_ABSENT,
+                            .reason = "unstorable",
+                            .text = "the name is too long for a file system",
+                            .seconds = 86400};
+    struct decision d;
+    struct waiter *w;
+    struct job *job;
+    char id[ID_MAX];
+
+    if (!symcache_path_storable(key)) {
+        fn(arg, &a);
+        return NULL;
+    }
+
+    decision_make(&d, jobs->absent, store, &jobs->config->cache, key, ask);
+    if (decision_answer(&d, store, &a)) {
+        if (a.kind == JOBS_HIT) {
+            store_touch(store->root, key, &a.version);
+        }
+        if (d.what == SYMCACHE_ANSWER_STALE) {
+            a.stale = true;
+            start_upgrade(jobs, store, d.transcoder, key);
+        }
+        fn(arg, &a);
+        return NULL;
+    }
+
+    a.kind = JOBS_PENDING;
+    a.seconds = WAITER_PENDING_SECONDS;
+    id_print(id, store->name, key);
+    job = find_job(jobs, id);
+    if (job == NULL) {
+        job = start_job(jobs, store, d.transcoder, key, false, &a.reason);
+    }
+
+    w = job != NULL && wait > 0 ? waiter_new(job, ask, wait, fn, arg) : NULL;
+    if (w == NULL) {
+        if (job == NULL) {
+            a.kind = JOBS_BUSY;
+            a.seconds = BUSY_SECONDS;
+        }
+        fn(arg, &a);
+    }
+    return w;
+}
+
+/* the end of a job ---------------------------------------------------------
+ */
+
+/* For a waiter that wanted what the job could not make. */
+static void answer_outcome(const struct job *job, struct jobs_answer *a)
+{
+    const struct cache_config *cache = &job->config->cache;
+
+    memset(a, 0, sizeof(*a));
+    a->text = job->text;
+    switch (job->outcome) {
+    case JOB_NOTFOUND:
+        a->kind = JOBS_ABSENT;
+        a->reason = "notfound";
+        a->seconds = cache->retry_misses_after;
+        break;
+    case JOB_MALFORMED:
+        a->kind = JOBS_ABSENT;
+        a->reason = "malformed";
+        a->seconds = cache->retry_malformed_after;
+        break;
+    case JOB_PUBLISHED: /* and gone again */
+    case JOB_ERROR:
+        a->kind = JOBS_BUSY;
+        a->reason = "error";
+        a->seconds = cache->retry_errors_after;
+        break;
+    case JOB_STOPPED:
+        a->kind = JOBS_BUSY;
+        a->reason = "stopping";
+        a->seconds = BUSY_SECONDS;
+        break;
+    }
+}
+
+/*
+ * Every waiter is decided afresh by what is on disk now.  One that asked for
+ * another version than the job made may need a job of its own.
+ */
+static void answer_waiter(struct jobs *jobs, const struct job *job,
+                          struct waiter *w)
+{
+    const struct store_config *store = job->store;
+    struct jobs_answer a;
+    struct decision d;
+    struct job *next;
+    const char *reason;
+
+    decision_make(&d, jobs->absent, store, &jobs->config->cache, &job->key,
+                  &w->ask);
+    if (decision_answer(&d, store, &a)) {
+        waiter_answer(w, &a);
+        return;
+    }
+
+    if (d.transcoder != job->transcoder && !jobs->stopping &&
+        job->config == jobs->config) {
+        next = find_job(jobs, job->id);
+        if (next == NULL) {
+            next = start_job(jobs, store, d.transcoder, &job->key, false,
+                             &reason);
+        }
+        if (next != NULL) {
+            waiter_join(w, next);
+            return;
+        }
+    }
+
+    answer_outcome(job, &a);
+    waiter_answer(w, &a);
+}
+
+static void finish(struct job *job)
+{
+    struct jobs *jobs = job->jobs;
+    struct waiter *w;
+
+    LIST_REMOVE(job, bucket);
+    LIST_REMOVE(job, all);
+    jobs->upgrades -= job->upgrade;
+
+    while ((w = LIST_FIRST(&job->waiters)) != NULL) {
+        waiter_part(w);
+        answer_waiter(jobs, job, w);
+    }
+
+    trails_keep(jobs->trails, job->trail);
+    job->trail = NULL;
+    job_free(job);
+}
+
+unsigned jobs_forget(struct jobs *jobs, const struct store_config *store,
+                     const symcache_key_t *key, bool has_id)
+{
+    return absent_forget(jobs->absent, store, key, has_id);
+}
+
+/* life ---------------------------------------------------------------------
+ */
+
+struct jobs *jobs_new(struct event_base *base, struct sources *sources,
+                      struct config *config)
+{
+    struct jobs *jobs = calloc(1, sizeof(*jobs));
+
+    if (jobs == NULL) {
+        return NULL;
+    }
+
+    TAILQ_INIT(&jobs->wait_source);
+    TAILQ_INIT(&jobs->wait_transcoder);
+    jobs->base = base;
+    jobs->sources = sources;
+    jobs->config = config_ref(config);
+    jobs->pump = event_new(base, -1, 0, on_pump, jobs);
+    jobs->absent = absent_new(time(NULL));
+    jobs->trails = trails_new();
+    jobs->tally = tally_new();
+
+    if (jobs->pump == NULL || jobs->absent == NULL || jobs->trails == NULL ||
+        jobs->tally == NULL) {
+        jobs_free(jobs);
+        return NULL;
+    }
+    return jobs;
+}
+
+void jobs_stop(struct jobs *jobs)
+{
+    struct job *job;
+
+    jobs->stopping = true;
+    while ((job = LIST_FIRST(&jobs->all)) != NULL) {
+        job_stop(job);
+    }
+}
+
+void jobs_free(struct jobs *jobs)
+{
+    struct jobs_root *r;
+
+    if (jobs == NULL) {
+        return;
+    }
+    while ((r = SLIST_FIRST(&jobs->roots)) != NULL) {
+        SLIST_REMOVE_HEAD(&jobs->roots, next);
+        workdir_close(r->workdir);
+        free(r->path);
+        free(r);
+    }
+    if (jobs->pump != NULL) {
+        event_free(jobs->pump);
+    }
+    tally_free(jobs->tally);
+    trails_free(jobs->trails);
+    absent_free(jobs->absent);
+    config_unref(jobs->config);
+    free(jobs);
+}

@@ -1,0 +1,127 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <event2/util.h>
+#include "listener.h"
+
+/* Linux refuses connects on a full backlog at once; somaxconn caps it. */
+#define BACKLOG 4096
+
+static int fail(char *error, size_t size, const char *address, int errnum)
+{
+    snprintf(error, size, "cannot listen on \"%s\": %s", address,
+             strerror(errnum));
+    return -1;
+}
+
+/* true: the file is a socket on which somebody accepts. */
+static int in_use(const struct sockaddr_un *un)
+{
+    int rc,
+        fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd == -1) {
+        return 1;
+    }
+    rc = connect(fd, (const struct sockaddr *)un, sizeof(*un));
+    /* EAGAIN is a full backlog: somebody is there, and busy */
+    rc = rc == 0 || errno == EAGAIN;
+    close(fd);
+    return rc;
+}
+
+static int open_unix(struct listener *l, const char *address, char *error,
+                     size_t size)
+{
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    const char *path = address + strlen("unix:");
+    struct stat st;
+
+    if (strlen(path) >= sizeof(un.sun_path)) {
+        return fail(error, size, address, ENAMETOOLONG);
+    }
+    memcpy(un.sun_path, path, strlen(path) + 1);
+
+    if (lstat(path, &st) == 0) {
+        if (!S_ISSOCK(st.st_mode)) {
+            return fail(error, size, address, EEXIST);
+        }
+        if (in_use(&un)) {
+            return fail(error, size, address, EADDRINUSE);
+        }
+        unlink(path);
+    }
+
+    l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (l->fd == -1 || bind(l->fd, (struct sockaddr *)&un, sizeof(un)) != 0 ||
+        chmod(path, 0666) != 0 || lstat(path, &st) != 0 ||
+        listen(l->fd, BACKLOG) != 0) {
+        return fail(error, size, address, errno);
+    }
+
+    l->device = st.st_dev;
+    l->inode = st.st_ino;
+    l->path = strdup(path);
+    return l->path != NULL ? 0 : fail(error, size, address, ENOMEM);
+}
+
+static int open_tcp(struct listener *l, const char *address, char *error,
+                    size_t size)
+{
+    struct sockaddr_storage ss;
+    int on = 1, len = sizeof(ss);
+
+    if (evutil_parse_sockaddr_port(address, (struct sockaddr *)&ss, &len) !=
+        0) {
+        return fail(error, size, address, EINVAL);
+    }
+
+    l->fd =
+        socket(ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (l->fd == -1 ||
+        setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+        bind(l->fd, (struct sockaddr *)&ss, (socklen_t)len) != 0 ||
+        listen(l->fd, BACKLOG) != 0) {
+        return fail(error, size, address, errno);
+    }
+    return 0;
+}
+
+int listener_open(struct listener *listener, const char *address, char *error,
+                  size_t size)
+{
+    int rc;
+
+    memset(listener, 0, sizeof(*listener));
+    listener->fd = -1;
+    rc = strncmp(address, "unix:", 5) == 0
+             ? open_unix(listener, address, error, size)
+             : open_tcp(listener, address, error, size);
+    if (rc != 0 && listener->fd != -1) {
+        close(listener->fd);
+        listener->fd = -1;
+    }
+    return rc;
+}
+
+void listener_unlink(struct listener *listener)
+{
+    struct stat st;
+
+    if (listener->path != NULL && lstat(listener->path, &st) == 0 &&
+        st.st_dev == listener->device && st.st_ino == listener->inode) {
+        unlink(listener->path);
+    }
+    free(listener->path);
+    listener->path = NULL;
+}

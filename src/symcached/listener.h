@@ -1,0 +1,26 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The listening socket, and its file while it is ours.
+ */
+#ifndef SYMCACHED_LISTENER_H
+#define SYMCACHED_LISTENER_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+struct listener {
+    int fd;
+    char *path; /* of a Unix socket, or NULL */
+    dev_t device;
+    ino_t inode;
+};
+
+/* Returns 0, or -1 with a sentence in error. */
+int listener_open(struct listener *listener, const char *address, char *error,
+                  size_t size);
+
+/* Removes the socket file if it is still the one that was made. */
+void listener_unlink(struct listener *listener);
+
+#endif

@@ -1,0 +1,103 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "reply.h"
+
+static const struct {
+    int status;
+    const char *text;
+} reasons[] = {
+    {200, "OK"},
+    {202, "Accepted"},
+    {304, "Not Modified"},
+    {400, "Bad Request"},
+    {404, "Not Found"},
+    {405, "Method Not Allowed"},
+    {500, "Internal Server Error"},
+    {503, "Service Unavailable"},
+};
+
+static const char *reason_of(int status)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
+        if (reasons[i].status == status) {
+            return reasons[i].text;
+        }
+    }
+    return "Unknown";
+}
+
+void reply_header(struct evhttp_request *req, const char *name,
+                  const char *value)
+{
+    evhttp_add_header(evhttp_request_get_output_headers(req), name, value);
+}
+
+void reply_number(struct evhttp_request *req, const char *name, unsigned value)
+{
+    char text[16];
+
+    snprintf(text, sizeof(text), "%u", value);
+    reply_header(req, name, text);
+}
+
+void reply_empty(struct evhttp_request *req, int status)
+{
+    reply_header(req, "Cache-Control", "no-store");
+    evhttp_send_reply(req, status, reason_of(status), NULL);
+}
+
+static void reply_body(struct evhttp_request *req, int status,
+                       const char *type, struct evbuffer *buf)
+{
+    reply_header(req, "Content-Type", type);
+    reply_header(req, "Cache-Control", "no-store");
+    evhttp_send_reply(req, status, reason_of(status), buf);
+    evbuffer_free(buf);
+}
+
+static void reply_object(struct evhttp_request *req, int status, cJSON *object)
+{
+    char *text = object != NULL ? cJSON_Print(object) : NULL;
+    struct evbuffer *buf = evbuffer_new();
+
+    cJSON_Delete(object);
+    if (text == NULL || buf == NULL) {
+        if (buf != NULL) {
+            evbuffer_free(buf);
+        }
+        free(text);
+        reply_empty(req, 503);
+        return;
+    }
+
+    evbuffer_add_printf(buf, "%s\n", text);
+    free(text);
+    reply_body(req, status, "application/json", buf);
+}
+
+void reply_error(struct evhttp_request *req, int status, const char *error,
+                 const char *detail)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(object, "error", error);
+    cJSON_AddStringToObject(object, "detail", detail != NULL ? detail : "");
+    reply_object(req, status, object);
+}
+
+void reply_json(struct evhttp_request *req, cJSON *object)
+{
+    reply_object(req, 200, object);
+}
+
+void reply_text(struct evhttp_request *req, struct evbuffer *buf)
+{
+    reply_body(req, 200, "text/plain; version=0.0.4", buf);
+}

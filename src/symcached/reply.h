@@ -1,0 +1,31 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Answers on the helper's socket.  Each function ends the request.
+ */
+#ifndef SYMCACHED_REPLY_H
+#define SYMCACHED_REPLY_H
+
+#include <cjson/cJSON.h>
+#include <event2/buffer.h>
+#include <event2/http.h>
+
+/* An empty body; the headers are those that the caller added. */
+void reply_empty(struct evhttp_request *req, int status);
+
+/* {"error": "...", "detail": "..."} */
+void reply_error(struct evhttp_request *req, int status, const char *error,
+                 const char *detail);
+
+/* Takes the object over; NULL is answered as out of memory. */
+void reply_json(struct evhttp_request *req, cJSON *object);
+
+/* Prometheus text; takes buf over. */
+void reply_text(struct evhttp_request *req, struct evbuffer *buf);
+
+void reply_header(struct evhttp_request *req, const char *name,
+                  const char *value);
+void reply_number(struct evhttp_request *req, const char *name,
+                  unsigned value);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * HTTP on the helper's socket: listens, reads requests, asks the hub, holds
+ * and answers.  Knows nothing of sources and transcoders.
+ */
+#ifndef SYMCACHED_SERVER_H
+#define SYMCACHED_SERVER_H
+
+#include <stddef.h>
+
+#define SYMCACHED_VERSION "0.1.0"
+
+struct event_base;
+struct jobs;
+struct server;
+
+/*
+ * Listens on "unix:/path" or "address:port".  A socket file that nobody
+ * accepts on is replaced; the new one is open to every user of the machine
+ * (mode 0666), its folder is what restricts it.  NULL with a sentence in
+ * error.
+ */
+struct server *server_new(struct event_base *base, struct jobs *jobs,
+                          const char *listen, char *error, size_t size);
+
+/*
+ * Accepts nothing more and removes the socket file; comes after jobs_stop(),
+ * which answers what is held.  done is called once, perhaps from inside: when
+ * all answers are sent, or after a few seconds.
+ */
+void server_stop(struct server *server, void (*done)(void *arg), void *arg);
+
+void server_free(struct server *server);
+
+#endif

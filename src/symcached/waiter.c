@@ -1,0 +1,77 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include <stdlib.h>
+#include <event2/event.h>
+#include "job.h"
+#include "waiter.h"
+
+void waiter_join(struct waiter *w, struct job *job)
+{
+    LIST_INSERT_HEAD(&job->waiters, w, entry);
+    w->job = job;
+    job->nwaiters++;
+}
+
+void waiter_part(struct waiter *w)
+{
+    if (w->job != NULL) {
+        LIST_REMOVE(w, entry);
+        w->job->nwaiters--;
+        w->job = NULL;
+    }
+}
+
+void waiter_answer(struct waiter *w, const struct jobs_answer *answer)
+{
+    jobs_answer_fn fn = w->fn;
+    void *arg = w->arg;
+
+    jobs_leave(w);
+    fn(arg, answer);
+}
+
+void jobs_leave(struct waiter *w)
+{
+    waiter_part(w);
+    w->jobs->waiters--;
+    event_free(w->deadline);
+    free(w);
+}
+
+static void on_deadline(evutil_socket_t fd, short events, void *arg)
+{
+    struct waiter *w = arg;
+    struct jobs_answer pending = {.kind = JOBS_PENDING,
+                                  .seconds = WAITER_PENDING_SECONDS};
+
+    waiter_answer(w, &pending);
+}
+
+struct waiter *waiter_new(struct job *job, const symcache_ask_t *ask,
+                          unsigned wait, jobs_answer_fn fn, void *arg)
+{
+    struct timeval tv = {.tv_sec = (time_t)wait};
+    struct waiter *w = calloc(1, sizeof(*w));
+
+    if (w == NULL) {
+        return NULL;
+    }
+    w->deadline = evtimer_new(job->jobs->base, on_deadline, w);
+    if (w->deadline == NULL || evtimer_add(w->deadline, &tv) != 0) {
+        if (w->deadline != NULL) {
+            event_free(w->deadline);
+        }
+        free(w);
+        return NULL;
+    }
+
+    w->jobs = job->jobs;
+    w->ask = *ask;
+    w->fn = fn;
+    w->arg = arg;
+    w->jobs->waiters++;
+    waiter_join(w, job);
+    return w;
+}
