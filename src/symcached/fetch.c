@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <event2/event.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -406,8 +407,9 @@ static void fetch_judge_error(struct fetch *fetch, CURLcode code,
         fetch_say(verdict, SOURCE_FAILED, false,
                   "address is reserved; the source is not \"internal\"");
     } else if (fetch->too_large || code == CURLE_FILESIZE_EXCEEDED) {
-        fetch_say(verdict, SOURCE_UNUSABLE, false,
-                  "larger than download_size");
+        fetch_say(verdict, SOURCE_UNUSABLE, false, "");
+        snprintf(verdict->detail, sizeof(verdict->detail),
+                 "larger than %" PRIu64 " bytes", fetch->request.max);
     } else if (fetch->write_error != 0) {
         fetch_say(verdict, SOURCE_FAILED, false, strerror(fetch->write_error));
     } else if (fetch->no_answer) {

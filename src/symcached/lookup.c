@@ -1,0 +1,303 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What happens to a body, a directory or a file.ptr, whichever type of source
+ * it came from.
+ */
+#include "lookup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define LOOKUP_POINTERS 3
+
+static int lookup_open(int *fd, const char *path)
+{
+    if (*fd >= 0) {
+        close(*fd);
+    }
+
+    *fd =
+        open(path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+    return *fd < 0 ? -1 : 0;
+}
+
+int lookup_open_part(struct lookup *lookup)
+{
+    return lookup_open(&lookup->part_fd, lookup->part);
+}
+
+static void lookup_fail(struct lookup *lookup, const char *what)
+{
+    char detail[256];
+
+    snprintf(detail, sizeof(detail), "%s: %s", what, strerror(errno));
+    lookup_attempt_here(lookup, SOURCE_FAILED, detail);
+    lookup_end(lookup);
+}
+
+/* The PDB is whole, checked and on disk: gives it its name. */
+static void lookup_publish(struct lookup *lookup, const char *from,
+                           const char *detail)
+{
+    struct stat st;
+
+    if (stat(from, &st) != 0 || rename(from, lookup->file) != 0) {
+        lookup_fail(lookup, "rename");
+        return;
+    }
+
+    if (lookup->received.bytes == 0) {
+        lookup->received.bytes = (uint64_t)st.st_size;
+    }
+    lookup_attempt_here(lookup, SOURCE_FOUND, detail);
+    lookup_end(lookup);
+}
+
+static void lookup_on_checked(void *arg, const struct unpack_result *result)
+{
+    const struct unpack_attempt *attempt;
+    struct lookup *lookup = arg;
+
+    lookup->unpack = NULL;
+    lookup->received.ms += result->ms;
+    attempt = &result->attempts[result->nattempts - 1];
+
+    switch (result->found) {
+    case UNPACK_IN:
+        lookup_publish(lookup, lookup->part, attempt->detail);
+        return;
+    case UNPACK_OUT:
+        lookup_publish(lookup, lookup->out, attempt->detail);
+        return;
+    default:
+        lookup_attempt_here(lookup, attempt->outcome, attempt->detail);
+        lookup->resume(lookup);
+        return;
+    }
+}
+
+static void lookup_unpack(struct lookup *lookup,
+                          struct unpack_request *request, unpack_done_fn done)
+{
+    const struct limits_config *limits = &lookup->config->limits;
+
+    if (lookup_open(&lookup->out_fd, lookup->out) != 0) {
+        lookup_fail(lookup, "open");
+        return;
+    }
+
+    request->key = &lookup->key;
+    request->max = limits->download_size;
+    request->seconds = limits->download_time;
+    request->out = lookup->out_fd;
+
+    lookup->unpack =
+        unpack_start(lookup->sources->base, request, done, lookup);
+    if (lookup->unpack == NULL) {
+        lookup_fail(lookup, "unpacking");
+    }
+}
+
+void lookup_check_part(struct lookup *lookup)
+{
+    struct unpack_request request = {0};
+
+    request.in = lookup->part_fd;
+    lookup_unpack(lookup, &request, lookup_on_checked);
+}
+
+/* directories ---------------------------------------------------------------
+ */
+
+static void lookup_set_tree_place(struct lookup *lookup, size_t place)
+{
+    snprintf(lookup->place, sizeof(lookup->place), "%s/%s", lookup->tree_root,
+             lookup->tree_places[place]);
+}
+
+static void lookup_read_pointer(struct lookup *lookup)
+{
+    uint8_t text[SYMPTR_MAX];
+    ssize_t n = pread(lookup->out_fd, text, sizeof(text), 0);
+
+    if (n < 0) {
+        lookup_fail(lookup, "read");
+        return;
+    }
+    lookup_pointer(lookup, text, (size_t)n);
+}
+
+static void lookup_on_tree(void *arg, const struct unpack_result *result)
+{
+    const struct unpack_attempt *attempt;
+    struct lookup *lookup = arg;
+    bool failed = false;
+    size_t i, n = result->nattempts;
+
+    lookup->unpack = NULL;
+
+    /* the place that was found is told of when all is done */
+    for (i = 0; i < n - (result->found != UNPACK_NONE); i++) {
+        attempt = &result->attempts[i];
+        failed |= attempt->outcome == SOURCE_FAILED;
+        lookup_set_tree_place(lookup, attempt->place);
+        lookup->received.ms = i + 1 == n ? result->ms : 0;
+        lookup_attempt_here(lookup, attempt->outcome, attempt->detail);
+    }
+
+    lookup->received.ms = result->ms;
+    attempt = &result->attempts[n - 1];
+    lookup_set_tree_place(lookup, attempt->place);
+
+    if (result->found == UNPACK_OUT) {
+        lookup_publish(lookup, lookup->out, attempt->detail);
+    } else if (result->found == UNPACK_POINTER) {
+        lookup_read_pointer(lookup);
+    } else if (failed) {
+        lookup_end(lookup);
+    } else {
+        lookup->resume(lookup);
+    }
+}
+
+/* Does rel end with <name>/<GUIDAGE>/<name>? */
+static bool lookup_in_store(const struct lookup *lookup, const char *rel)
+{
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+    char tail[2 * SYMCACHE_NAME_MAX + SYMCACHE_ID_TEXT_MAX + 3];
+    size_t len = strlen(rel), n;
+
+    symcache_id_print(id, &lookup->key);
+    snprintf(tail, sizeof(tail), "%s/%s/%s", lookup->key.name, id,
+             lookup->key.name);
+
+    n = strlen(tail);
+    return len >= n && strcasecmp(rel + len - n, tail) == 0 &&
+           (len == n || rel[len - n - 1] == '/');
+}
+
+/* Returns 0 or -1. */
+static int lookup_set_tree(struct lookup *lookup, const char *root,
+                           const char *rel)
+{
+    char *new_root = strdup(root);
+    const char *slash = strrchr(rel, '/');
+    size_t i, len = strlen(rel);
+
+    for (i = 0; i < lookup->ntree_places; i++) {
+        free(lookup->tree_places[i]);
+    }
+    free(lookup->tree_root);
+    lookup->tree_root = new_root;
+    lookup->ntree_places = 0;
+
+    lookup->tree_places[0] = strdup(rel);
+    lookup->tree_places[1] = strdup(rel);
+    lookup->ntree_places = 2;
+    if (new_root == NULL || lookup->tree_places[0] == NULL ||
+        lookup->tree_places[1] == NULL) {
+        return -1;
+    }
+
+    while (len > 1 && ((unsigned char)rel[len - 1] & 0xc0) == 0x80) {
+        len--;
+    }
+    lookup->tree_places[1][len - 1] = '_';
+    lookup->tree_places[1][len] = '\0';
+
+    if (slash != NULL && lookup_in_store(lookup, rel)) {
+        if (asprintf(&lookup->tree_places[2], "%.*s/file.ptr",
+                     (int)(slash - rel), rel) < 0) {
+            return -1;
+        }
+        lookup->ntree_places = 3;
+    }
+
+    return 0;
+}
+
+void lookup_tree(struct lookup *lookup, const char *root, const char *rel,
+                 bool beneath)
+{
+    struct unpack_request request = {0};
+    size_t i;
+
+    memset(&lookup->received, 0, sizeof(lookup->received));
+
+    if (lookup_set_tree(lookup, root, rel) != 0) {
+        snprintf(lookup->place, sizeof(lookup->place), "%s", root);
+        lookup_attempt_here(lookup, SOURCE_FAILED, "out of memory");
+        lookup_end(lookup);
+        return;
+    }
+    lookup_set_tree_place(lookup, 0);
+
+    request.in = -1;
+    request.root = lookup->tree_root;
+    request.beneath = beneath;
+    request.nplaces = lookup->ntree_places;
+    for (i = 0; i < request.nplaces; i++) {
+        request.places[i] = lookup->tree_places[i];
+    }
+
+    lookup_unpack(lookup, &request, lookup_on_tree);
+}
+
+/* file.ptr ------------------------------------------------------------------
+ */
+
+static void lookup_follow_path(struct lookup *lookup, const char *text)
+{
+    const struct source_config *source = lookup->source;
+    char rel[SYMPTR_TEXT], detail[SYMPTR_TEXT + 64];
+    const char *root, *refused;
+
+    refused =
+        symptr_map(source->map, source->nmap, source->path, text, &root, rel);
+    if (refused != NULL) {
+        snprintf(detail, sizeof(detail), "%s: \"%.300s\"", refused, text);
+        lookup_attempt_here(lookup, SOURCE_NOT_FOUND, detail);
+        lookup->resume(lookup);
+        return;
+    }
+
+    lookup_tree(lookup, root, rel, true);
+}
+
+void lookup_pointer(struct lookup *lookup, const uint8_t *data, size_t len)
+{
+    char text[SYMPTR_TEXT], detail[320];
+    enum symptr_kind kind = symptr_parse(data, len, text);
+
+    if (++lookup->pointers > LOOKUP_POINTERS) {
+        lookup_attempt_here(lookup, SOURCE_UNUSABLE,
+                            "too many file.ptr in a chain");
+        lookup->resume(lookup);
+        return;
+    }
+
+    switch (kind) {
+    case SYMPTR_PATH:
+        lookup_follow_path(lookup, text);
+        return;
+    case SYMPTR_URL:
+        source_http_pointed(lookup, text);
+        return;
+    case SYMPTR_MESSAGE:
+        snprintf(detail, sizeof(detail), "MSG: %.300s", text);
+        lookup_attempt_here(lookup, SOURCE_NOT_FOUND, detail);
+        break;
+    case SYMPTR_BAD:
+        lookup_attempt_here(lookup, SOURCE_UNUSABLE, text);
+        break;
+    }
+
+    lookup->resume(lookup);
+}

@@ -1,0 +1,107 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The steps that lookups of every source type are made of.  Each step ends in
+ * a callback of the loop; when it found nothing, lookup->resume goes on.
+ */
+#ifndef SYMCACHED_LOOKUP_H
+#define SYMCACHED_LOOKUP_H
+
+#include <stdbool.h>
+#include "fetch.h"
+#include "source.h"
+#include "symptr.h"
+#include "unpack.h"
+
+struct event;
+
+#define LOOKUP_PLACE 4096
+
+/* how a file of the symstore layout may be spelled, see source_http.c */
+#define SPELLINGS 2 /* GUID and age upper case, all lower case */
+#define FORMS 3     /* foo.pdb, foo.pd_, file.ptr */
+#define FORM_POINTER 2
+
+/* what worked last at a source; stays over a reload */
+struct source_memory {
+    struct source_memory *next;
+    unsigned spelling;
+    unsigned form;
+    char name[];
+};
+
+struct sources {
+    struct event_base *base;
+    struct fetcher *outside; /* two, because a connection that is open */
+    struct fetcher *inside;  /* passes the check of addresses */
+    struct source_memory *memories;
+};
+
+struct lookup {
+    struct sources *sources;
+    const struct config *config;
+    const struct source_config *source;
+    symcache_key_t key;
+    struct source_callbacks callbacks;
+    void *arg;
+    struct event *begin;
+    struct fetch *fetch;
+    struct unpack *unpack;
+    char *file;
+    char *part; /* what is received */
+    char *out;  /* what is unpacked */
+    int part_fd;
+    int out_fd;
+    enum source_outcome outcome; /* the most serious of the attempts */
+    unsigned pointers;           /* followed so far */
+    void (*resume)(struct lookup *lookup);
+
+    /* source_http.c */
+    struct source_memory *memory;
+    unsigned first_spelling;
+    unsigned first_form;
+    unsigned step;
+    unsigned spelling;
+    unsigned form;
+    bool pointed; /* at a URL by a file.ptr */
+
+    /* the place or places of this step */
+    struct fetch_result received;
+    char place[LOOKUP_PLACE];
+    char *tree_root;
+    char *tree_places[UNPACK_PLACES];
+    size_t ntree_places;
+};
+
+/* Tells the owner, and remembers the most serious outcome. */
+void lookup_attempt(struct lookup *lookup,
+                    const struct source_attempt *attempt);
+
+/* The same for this step's place. */
+void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
+                         const char *detail);
+
+/* Ends the lookup with its most serious outcome; frees it. */
+void lookup_end(struct lookup *lookup);
+
+/* Begins the receipt of a body.  Returns 0, or -1 with errno. */
+int lookup_open_part(struct lookup *lookup);
+
+/* Unpacks and checks what is in part. */
+void lookup_check_part(struct lookup *lookup);
+
+/* Looks for rel, its packed form and file.ptr beside it below root. */
+void lookup_tree(struct lookup *lookup, const char *root, const char *rel,
+                 bool beneath);
+
+/* Follows the file.ptr that lies at lookup->place. */
+void lookup_pointer(struct lookup *lookup, const uint8_t *data, size_t len);
+
+/* The first steps of each type. */
+void source_filesystem_begin(struct lookup *lookup);
+void source_http_begin(struct lookup *lookup);
+
+/* A URL that a file.ptr names. */
+void source_http_pointed(struct lookup *lookup, const char *url);
+
+#endif

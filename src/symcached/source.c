@@ -1,0 +1,207 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Lookups: their life, and sources' memory.
+ */
+#include "source.h"
+
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lookup.h"
+
+struct sources *sources_new(struct event_base *base)
+{
+    struct sources *sources = calloc(1, sizeof(*sources));
+
+    if (sources == NULL) {
+        return NULL;
+    }
+
+    sources->base = base;
+    sources->outside = fetcher_new(base);
+    sources->inside = fetcher_new(base);
+    if (sources->outside == NULL || sources->inside == NULL) {
+        sources_free(sources);
+        return NULL;
+    }
+
+    return sources;
+}
+
+void sources_free(struct sources *sources)
+{
+    struct source_memory *memory;
+
+    while ((memory = sources->memories) != NULL) {
+        sources->memories = memory->next;
+        free(memory);
+    }
+    if (sources->outside != NULL) {
+        fetcher_free(sources->outside);
+    }
+    if (sources->inside != NULL) {
+        fetcher_free(sources->inside);
+    }
+    free(sources);
+}
+
+static void lookup_free(struct lookup *lookup)
+{
+    size_t i;
+
+    if (lookup->fetch != NULL) {
+        fetch_cancel(lookup->fetch);
+    }
+    if (lookup->unpack != NULL) {
+        unpack_cancel(lookup->unpack);
+    }
+    if (lookup->begin != NULL) {
+        event_free(lookup->begin);
+    }
+    if (lookup->part_fd >= 0) {
+        close(lookup->part_fd);
+    }
+    if (lookup->out_fd >= 0) {
+        close(lookup->out_fd);
+    }
+    if (lookup->part != NULL) {
+        unlink(lookup->part);
+    }
+    if (lookup->out != NULL) {
+        unlink(lookup->out);
+    }
+
+    for (i = 0; i < lookup->ntree_places; i++) {
+        free(lookup->tree_places[i]);
+    }
+    free(lookup->tree_root);
+    free(lookup->file);
+    free(lookup->part);
+    free(lookup->out);
+    free(lookup);
+}
+
+static unsigned lookup_gravity(enum source_outcome outcome)
+{
+    static const unsigned gravities[] = {
+        [SOURCE_NOT_FOUND] = 0,
+        [SOURCE_UNUSABLE] = 1,
+        [SOURCE_FAILED] = 2,
+        [SOURCE_FOUND] = 3,
+    };
+
+    return gravities[outcome];
+}
+
+void lookup_attempt(struct lookup *lookup,
+                    const struct source_attempt *attempt)
+{
+    if (lookup_gravity(attempt->outcome) > lookup_gravity(lookup->outcome)) {
+        lookup->outcome = attempt->outcome;
+    }
+
+    lookup->callbacks.attempt(lookup->arg, attempt);
+}
+
+void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
+                         const char *detail)
+{
+    struct source_attempt attempt = {
+        lookup->source->name,
+        lookup->place,
+        outcome,
+        detail,
+        lookup->received.bytes,
+        lookup->received.ms,
+        lookup->received.retry_after,
+    };
+
+    lookup_attempt(lookup, &attempt);
+}
+
+void lookup_end(struct lookup *lookup)
+{
+    void (*done)(void *, enum source_outcome) = lookup->callbacks.done;
+    enum source_outcome outcome = lookup->outcome;
+    void *arg = lookup->arg;
+
+    if (outcome == SOURCE_FOUND && lookup->memory != NULL) {
+        lookup->memory->spelling = lookup->spelling;
+        lookup->memory->form = lookup->form;
+    }
+
+    /* first, so that no temporary file of ours is left when done is called */
+    lookup_free(lookup);
+    done(arg, outcome);
+}
+
+static void lookup_on_begin(evutil_socket_t fd, short what, void *arg)
+{
+    struct lookup *lookup = arg;
+    const struct source_config *source = lookup->source;
+
+    (void)fd;
+    (void)what;
+
+    if (!config_source_serves(source, &lookup->key)) {
+        fetch_place(lookup->place, sizeof(lookup->place),
+                    source->url != NULL ? source->url : source->path);
+        lookup_attempt_here(lookup, SOURCE_NOT_FOUND, "excluded by \"only\"");
+        lookup_end(lookup);
+        return;
+    }
+
+    switch (source->type) {
+    case SOURCE_FILESYSTEM:
+        source_filesystem_begin(lookup);
+        break;
+    case SOURCE_HTTP:
+        source_http_begin(lookup);
+        break;
+    }
+}
+
+struct lookup *source_lookup(struct sources *sources,
+                             const struct config *config,
+                             const struct source_config *source,
+                             const symcache_key_t *key, const char *file,
+                             const struct source_callbacks *callbacks,
+                             void *arg)
+{
+    struct lookup *lookup = calloc(1, sizeof(*lookup));
+    struct timeval now = {0, 0};
+
+    if (lookup == NULL) {
+        return NULL;
+    }
+
+    lookup->sources = sources;
+    lookup->config = config;
+    lookup->source = source;
+    lookup->key = *key;
+    lookup->callbacks = *callbacks;
+    lookup->arg = arg;
+    lookup->part_fd = -1;
+    lookup->out_fd = -1;
+    lookup->outcome = SOURCE_NOT_FOUND;
+    lookup->file = strdup(file);
+    lookup->begin = evtimer_new(sources->base, lookup_on_begin, lookup);
+    if (lookup->file == NULL || lookup->begin == NULL ||
+        asprintf(&lookup->part, "%s.part", file) < 0 ||
+        asprintf(&lookup->out, "%s.out.part", file) < 0) {
+        lookup_free(lookup);
+        return NULL;
+    }
+
+    evtimer_add(lookup->begin, &now);
+    return lookup;
+}
+
+void source_cancel(struct lookup *lookup)
+{
+    lookup_free(lookup);
+}
