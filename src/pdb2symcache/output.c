@@ -1,0 +1,127 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "output.h"
+
+static int io_failure(struct failure *failure, const char *what,
+                      const char *path)
+{
+    return failure_set(failure, FAILURE_IO, "output: %s \"%s\": %s", what,
+                       path, strerror(errno));
+}
+
+int output_open(struct output *output, const char *path, const char *directory,
+                struct failure *failure)
+{
+    int n;
+    mode_t mask;
+
+    output->fd = STDOUT_FILENO;
+    output->temporary[0] = '\0';
+    output->is_stdout = path != NULL && strcmp(path, "-") == 0;
+    if (output->is_stdout) {
+        return 0;
+    }
+    n = path != NULL ? snprintf(output->temporary, sizeof(output->temporary),
+                                "%s.XXXXXX", path)
+                     : snprintf(output->temporary, sizeof(output->temporary),
+                                "%s/.pdb2symcache-XXXXXX", directory);
+    if (n < 0 || (size_t)n >= sizeof(output->temporary)) {
+        output->temporary[0] = '\0';
+        errno = ENAMETOOLONG;
+        return io_failure(failure, "name", path != NULL ? path : directory);
+    }
+    output->fd = mkostemp(output->temporary, O_CLOEXEC);
+    if (output->fd < 0) {
+        output->temporary[0] = '\0';
+        return io_failure(failure, "cannot create a file for",
+                          path != NULL ? path : directory);
+    }
+    mask = umask(0);
+    umask(mask);
+    if (fchmod(output->fd, 0666 & ~mask) != 0) {
+        return io_failure(failure, "mode of", output->temporary);
+    }
+    return 0;
+}
+
+int output_make_directories(const char *path, struct failure *failure)
+{
+    char *p, copy[PATH_MAX];
+
+    if ((size_t)snprintf(copy, sizeof(copy), "%s", path) >= sizeof(copy)) {
+        errno = ENAMETOOLONG;
+        return io_failure(failure, "name", path);
+    }
+    for (p = strchr(copy + 1, '/'); p != NULL; p = strchr(p + 1, '/')) {
+        *p = '\0';
+        if (mkdir(copy, 0777) != 0 && errno != EEXIST) {
+            return io_failure(failure, "cannot make folder", copy);
+        }
+        *p = '/';
+    }
+    return 0;
+}
+
+/* The rename is only safe when the folder is on disk, too. */
+static int sync_directory(const char *path)
+{
+    int fd, rc;
+    char *slash, copy[PATH_MAX];
+
+    snprintf(copy, sizeof(copy), "%s", path);
+    slash = strrchr(copy, '/');
+    if (slash == NULL) {
+        memcpy(copy, ".", 2);
+    } else {
+        slash[slash == copy ? 1 : 0] = '\0';
+    }
+    fd = open(copy, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        return -1;
+    }
+    rc = fsync(fd);
+    /* file systems that cannot sync a folder say so */
+    rc = rc != 0 && errno == EINVAL ? 0 : rc;
+    close(fd);
+    return rc;
+}
+
+int output_publish(struct output *output, const char *path,
+                   struct failure *failure)
+{
+    if (output->is_stdout) {
+        return 0;
+    }
+    if (fsync(output->fd) != 0) {
+        return io_failure(failure, "cannot write", output->temporary);
+    }
+    if (rename(output->temporary, path) != 0) {
+        return io_failure(failure, "cannot rename to", path);
+    }
+    output->temporary[0] = '\0';
+    if (sync_directory(path) != 0) {
+        return io_failure(failure, "cannot sync the folder of", path);
+    }
+    return 0;
+}
+
+void output_close(struct output *output)
+{
+    if (output->temporary[0] != '\0') {
+        unlink(output->temporary);
+        output->temporary[0] = '\0';
+    }
+    if (!output->is_stdout && output->fd >= 0) {
+        close(output->fd);
+        output->fd = -1;
+    }
+}

@@ -1,0 +1,37 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The output file: written under a temporary name, and given its own name
+ * when it is complete and on disk.  A reader sees a whole file or none.
+ */
+#ifndef OUTPUT_H
+#define OUTPUT_H
+
+#include <limits.h>
+
+#include "failure.h"
+
+struct output {
+    int fd;
+    int is_stdout;
+    char temporary[PATH_MAX]; /* "" = there is none (any more) */
+};
+
+/*
+ * Opens the temporary file beside path, or in directory if path is NULL; "-"
+ * is standard output.  Returns 0, or -1 with failure set.
+ */
+int output_open(struct output *output, const char *path, const char *directory,
+                struct failure *failure);
+
+/* Makes directories up to the last slash of a path.  0 or -1. */
+int output_make_directories(const char *path, struct failure *failure);
+
+/* Gives the file its name.  Returns 0, or -1 with failure set. */
+int output_publish(struct output *output, const char *path,
+                   struct failure *failure);
+
+/* Removes what was not published.  May be called twice. */
+void output_close(struct output *output);
+
+#endif

@@ -1,0 +1,201 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "parser.h"
+#include "sandbox/sandbox.h"
+
+#define MIB ((uint64_t)1 << 20)
+
+struct input {
+    const uint8_t *data;
+    size_t size;
+};
+
+static char shrank[4400]; /* what the handler below says */
+static size_t shrank_size;
+
+/* The input got shorter under the mapping. */
+static void on_sigbus(int signo)
+{
+    ssize_t rc;
+
+    rc = write(STDERR_FILENO, shrank, shrank_size);
+    _exit(rc < 0 ? FAILURE_IO : FAILURE_IO);
+}
+
+static void catch_sigbus(const char *path)
+{
+    int n;
+    struct sigaction action;
+
+    n = snprintf(shrank, sizeof(shrank),
+                 "pdb2symcache: %s: cannot be read: it shrank, or the disk "
+                 "failed, while it was mapped\n",
+                 path);
+    shrank_size = (size_t)n < sizeof(shrank) ? (size_t)n : sizeof(shrank);
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = on_sigbus;
+    sigaction(SIGBUS, &action, NULL);
+}
+
+static int map_input(const struct parser_job *job, struct input *input,
+                     struct failure *failure)
+{
+    struct stat st;
+
+    if (fstat(job->input_fd, &st) != 0) {
+        return failure_set(failure, FAILURE_IO, "cannot be read: %s",
+                           strerror(errno));
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return failure_set(failure, FAILURE_IO, "is not a regular file");
+    }
+    input->size = (size_t)st.st_size;
+    input->data = (const uint8_t *)"";
+    if (st.st_size > 0) {
+        input->data =
+            mmap(NULL, input->size, PROT_READ, MAP_PRIVATE, job->input_fd, 0);
+        if (input->data == MAP_FAILED) {
+            return failure_set(failure, FAILURE_IO, "cannot be mapped: %s",
+                               strerror(errno));
+        }
+    }
+    return 0;
+}
+
+/* Ten times what real files need. */
+static int enter_sandbox(size_t size, struct failure *failure)
+{
+    char error[200];
+    struct sandbox_limits limits;
+
+    limits.memory = 512 * MIB + 4 * (uint64_t)size;
+    limits.file_size = 64 * MIB + 2 * (uint64_t)size;
+    limits.cpu_seconds = 20 + (unsigned)(size / MIB);
+    if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
+        return failure_set(failure, FAILURE_SANDBOX,
+                           "is not parsed without a sandbox: %s "
+                           "(--no-sandbox does)",
+                           error);
+    }
+    return 0;
+}
+
+static int write_all(void *context, const void *data, size_t size)
+{
+    ssize_t n;
+    const char *p;
+
+    for (p = data; size > 0; p += n, size -= (size_t)n) {
+        n = write(*(const int *)context, p, size);
+        if (n < 0 && errno == EINTR) {
+            n = 0;
+        }
+        if (n < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* In the child.  Its result goes to the pipe, its exit code is the failure's.
+ */
+static enum failure_code parse(const struct parser_job *job, int pipe_fd)
+{
+    int fd;
+    struct input input = {NULL, 0};
+    struct failure failure = {FAILURE_NONE, ""};
+    struct convert_result result;
+    struct symfile_sink sink;
+
+    fd = job->output_fd;
+    sink.write = write_all;
+    sink.context = &fd;
+    memset(&result, 0, sizeof(result));
+    catch_sigbus(job->input);
+    if (map_input(job, &input, &failure) != 0 ||
+        (job->has_sandbox && enter_sandbox(input.size, &failure) != 0) ||
+        convert_buffer(input.data, input.size, &sink, &result, &failure) !=
+            0) {
+        dprintf(STDERR_FILENO, "pdb2symcache: %s: %s\n", job->input,
+                failure.text);
+        return failure.code;
+    }
+    return write_all(&pipe_fd, &result, sizeof(result)) == 0 ? FAILURE_NONE
+                                                             : FAILURE_IO;
+}
+
+static int child_failed(int status, struct failure *failure)
+{
+    int signo;
+
+    if (WIFEXITED(status)) {
+        failure->code = (enum failure_code)WEXITSTATUS(status);
+        return -1;
+    }
+    signo = WTERMSIG(status);
+    if (signo == SIGXCPU || signo == SIGKILL) {
+        return failure_set(failure, FAILURE_LIMIT,
+                           "takes more time or memory than a file of its "
+                           "size may (%s)",
+                           strsignal(signo));
+    }
+    return failure_set(failure, FAILURE_DAMAGED, "crashed the parser (%s)",
+                       strsignal(signo));
+}
+
+static int wait_child(pid_t pid, const volatile sig_atomic_t *stop,
+                      int *status)
+{
+    while (waitpid(pid, status, 0) < 0) {
+        if (errno != EINTR) {
+            return -1;
+        }
+        if (*stop) {
+            kill(pid, SIGKILL);
+        }
+    }
+    return 0;
+}
+
+int parser_run(const struct parser_job *job, const volatile sig_atomic_t *stop,
+               struct convert_result *result, struct failure *failure)
+{
+    int fds[2], status;
+    pid_t pid, parent;
+
+    if (pipe2(fds, 0) != 0) {
+        return failure_set(failure, FAILURE_IO, "pipe: %s", strerror(errno));
+    }
+    parent = getpid();
+    pid = fork();
+    if (pid == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        signal(SIGTERM, SIG_DFL);
+        signal(SIGINT, SIG_DFL);
+        signal(SIGHUP, SIG_DFL);
+        close(fds[0]);
+        _exit(getppid() == parent ? parse(job, fds[1]) : FAILURE_IO);
+    }
+    close(fds[1]);
+    if (pid < 0 || wait_child(pid, stop, &status) != 0) {
+        close(fds[0]);
+        return failure_set(failure, FAILURE_IO, "no process: %s",
+                           strerror(errno));
+    }
+    if (status == 0 &&
+        read(fds[0], result, sizeof(*result)) != sizeof(*result)) {
+        status = FAILURE_IO << 8;
+    }
+    close(fds[0]);
+    return status == 0 ? 0 : child_failed(status, failure);
+}
