@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #define SYMFILE_VERSION 9
+#define SYMFILE_NONE 0xFFFFFFFFu /* index or offset of nothing */
 #define SYMFILE_HEADER 80
 
 #define SYMFILE_AT_VERSION 4

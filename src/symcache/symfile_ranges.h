@@ -18,7 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SYMFILE_NONE 0xFFFFFFFFu
+#include "symfile_format.h"
 
 struct symfile_location {
     uint32_t file; /* or SYMFILE_NONE */
