@@ -37,6 +37,7 @@ struct unpack_job {
     bool received;      /* a body that may stay where it is */
     size_t n;
     int fds[UNPACK_PLACES];
+    int errors[UNPACK_PLACES]; /* why there is no descriptor */
     bool pointer[UNPACK_PLACES];
 };
 
@@ -205,33 +206,6 @@ static char unpack_pointer(int fd, char *detail, size_t size)
     return 'P';
 }
 
-static void unpack_places(struct unpack_job *job)
-{
-    char detail[UNPACK_TEXT], letter;
-    size_t i;
-
-    for (i = 0; i < job->n; i++) {
-        if (job->fds[i] < 0) {
-            continue;
-        }
-
-        if (lseek(UNPACK_OUT_FD, 0, SEEK_SET) != 0 ||
-            ftruncate(UNPACK_OUT_FD, 0) != 0) {
-            unpack_say(i, 'E', "write: %s", strerror(errno));
-            return;
-        }
-
-        letter = job->pointer[i]
-                     ? unpack_pointer(job->fds[i], detail, sizeof(detail))
-                     : unpack_body(job, job->fds[i], detail, sizeof(detail));
-        unpack_say(i, letter, "%s", detail);
-
-        if (strchr("FKP", letter) != NULL) {
-            return;
-        }
-    }
-}
-
 static void unpack_say_unopened(size_t place, int error)
 {
     switch (error) {
@@ -249,6 +223,34 @@ static void unpack_say_unopened(size_t place, int error)
     default:
         unpack_say(place, 'E', "%s", strerror(error));
         break;
+    }
+}
+
+static void unpack_places(struct unpack_job *job)
+{
+    char detail[UNPACK_TEXT], letter;
+    size_t i;
+
+    for (i = 0; i < job->n; i++) {
+        if (job->fds[i] < 0) {
+            unpack_say_unopened(i, job->errors[i]);
+            continue;
+        }
+
+        if (lseek(UNPACK_OUT_FD, 0, SEEK_SET) != 0 ||
+            ftruncate(UNPACK_OUT_FD, 0) != 0) {
+            unpack_say(i, 'E', "write: %s", strerror(errno));
+            return;
+        }
+
+        letter = job->pointer[i]
+                     ? unpack_pointer(job->fds[i], detail, sizeof(detail))
+                     : unpack_body(job, job->fds[i], detail, sizeof(detail));
+        unpack_say(i, letter, "%s", detail);
+
+        if (strchr("FKP", letter) != NULL) {
+            return;
+        }
     }
 }
 
@@ -270,10 +272,7 @@ static int unpack_open(struct unpack_job *job, int argc, char **argv)
         name = strrchr(argv[i], '/');
         job->pointer[job->n] = name != NULL && !strcmp(name, "/file.ptr");
         job->fds[job->n] = tree_open(root, argv[i], beneath);
-        if (job->fds[job->n] < 0) {
-            unpack_say_unopened(job->n, errno);
-        }
-        job->n++;
+        job->errors[job->n++] = errno;
     }
 
     close(root);
