@@ -114,30 +114,35 @@ static void remove_work(struct job *job)
 
 static void log_end(const struct job *job)
 {
-    char version[SYMCACHE_VERSION_TEXT_MAX + 1], looked[4096];
-    const symcache_version_t *v = job->outcome == JOB_PUBLISHED
-                                      ? &job->published
-                                      : &job->transcoder->version;
-    bool published = job->outcome == JOB_PUBLISHED;
+    char version[SYMCACHE_VERSION_TEXT_MAX + 1], note[4096] = "";
+    enum log_level level =
+        job->outcome == JOB_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO;
 
-    looked[0] = '\0';
-    if (!published) {
-        trail_print(job->trail, looked, sizeof(looked));
+    if (job->outcome == JOB_PUBLISHED) {
+        symcache_version_print(version, &job->published);
+    } else {
+        symcache_version_print(version, &job->transcoder->version);
     }
 
-    symcache_version_print(version, v);
-    log_write(job->outcome == JOB_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO, 0,
+    /* for a miss where it looked, otherwise what went wrong */
+    if (job->exhausted) {
+        char looked[3072];
+
+        trail_print(job->trail, looked, sizeof(looked));
+        snprintf(note, sizeof(note), ", looked in %s", looked);
+    } else if (job->outcome != JOB_PUBLISHED) {
+        snprintf(note, sizeof(note), ", %s", job->text);
+    }
+
+    log_write(level, 0,
               "job store=%s key=%s outcome=%s version=%s source=%s bytes=%llu "
               "symcache_bytes=%lld download_ms=%u transcode_ms=%u total_ms=%u "
-              "waiters=%u%s%s%s%s%s",
+              "waiters=%u%s",
               job->store->name, job->id + strlen(job->store->name) + 1,
               outcome_names[job->outcome], version,
               job->from != NULL ? job->from : "-",
               (unsigned long long)job->bytes, job->size, job->download_ms,
-              job->transcode_ms, clock_since(job->began), job->nwaiters,
-              published ? "" : " reason=\"", published ? "" : job->text,
-              published ? "" : "\"", looked[0] != '\0' ? " looked: " : "",
-              looked);
+              job->transcode_ms, clock_since(job->began), job->nwaiters, note);
 }
 
 /* Keeps for later requests what this job found out. */
@@ -259,6 +264,7 @@ static void leave_sources(struct job *job)
 static void sources_exhausted(struct job *job)
 {
     leave_sources(job);
+    job->exhausted = true;
     trail_print(job->trail, job->text, sizeof(job->text));
     if (job->unsure) {
         end(job, JOB_ERROR);

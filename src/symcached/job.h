@@ -61,6 +61,7 @@ struct job {
     struct trail *trail;
     size_t source; /* the next to ask */
     struct lookup *lookup;
+    bool exhausted;       /* all sources were asked */
     bool unsure;          /* a source could not tell, or sent garbage */
     unsigned retry_after; /* the most that a source asked for */
     const char *from;     /* name of the source that had it */

@@ -49,6 +49,10 @@ void reply_number(struct evhttp_request *req, const char *name, unsigned value)
 
 void reply_empty(struct evhttp_request *req, int status)
 {
+    if (status != 304) {
+        /* otherwise evhttp says that it is HTML */
+        reply_header(req, "Content-Type", "text/plain");
+    }
     reply_header(req, "Cache-Control", "no-store");
     evhttp_send_reply(req, status, reason_of(status), NULL);
 }

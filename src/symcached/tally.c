@@ -12,6 +12,10 @@
 #define OUTCOMES (SOURCE_FAILED + 1)
 #define NAME_MAX_LEN 64
 
+/* label values and JSON keys: API */
+static const char *const outcome_keys[OUTCOMES] = {"found", "not_found",
+                                                   "unusable", "failed"};
+
 struct count {
     char name[NAME_MAX_LEN + 1];
     uint64_t attempts[OUTCOMES];
@@ -103,9 +107,8 @@ cJSON *tally_json(const struct tally *tally, const struct config *config)
             cJSON_AddStringToObject(object, "only", source->only);
         }
         for (outcome = 0; outcome < OUTCOMES; outcome++) {
-            cJSON_AddNumberToObject(
-                object, source_outcome_name((enum source_outcome)outcome),
-                (double)count->attempts[outcome]);
+            cJSON_AddNumberToObject(object, outcome_keys[outcome],
+                                    (double)count->attempts[outcome]);
         }
         cJSON_AddNumberToObject(object, "bytes", (double)count->bytes);
         if (count->failed_at != 0) {
@@ -133,8 +136,7 @@ void tally_print(const struct tally *tally, struct evbuffer *buf)
                 buf,
                 "symcached_source_attempts_total{source=\"%s\","
                 "outcome=\"%s\"} %" PRIu64 "\n",
-                tally->counts[i].name,
-                source_outcome_name((enum source_outcome)outcome),
+                tally->counts[i].name, outcome_keys[outcome],
                 tally->counts[i].attempts[outcome]);
         }
     }
