@@ -370,8 +370,13 @@ ngx_symcache_serve(ngx_symcache_ctx_t *ctx, ngx_symcache_status_e status)
 
     ctx->status = status;
 
-    if (status == NGX_SYMCACHE_STALE) {
-        ngx_symcache_helper_upgrade(ctx);
+    /* the helper removes what nobody uses: mtime is the last use it knows */
+
+    if (status == NGX_SYMCACHE_STALE
+        || (status == NGX_SYMCACHE_HIT
+            && ngx_time() - of.mtime >= NGX_SYMCACHE_TOUCH))
+    {
+        ngx_symcache_helper_tell(ctx);
     }
 
     return ngx_symcache_file_send(ctx, &ctx->best, &of);
@@ -497,7 +502,7 @@ ngx_symcache_create_loc_conf(ngx_conf_t *cf)
      *     conf->upstream.bufs.num = 0;
      *     conf->upstream.temp_path = NULL;
      *     conf->hold_upstream = { 0 };
-     *     conf->upgrade_upstream = { 0 };
+     *     conf->tell_upstream = { 0 };
      *     conf->root = NULL;
      *     conf->prefix = 0;
      *     conf->tail = 0;
@@ -613,16 +618,16 @@ ngx_symcache_merge_upstream(ngx_symcache_loc_conf_t *prev,
      * for the end of this one.
      */
 
-    conf->upgrade_upstream = conf->upstream;
-    conf->upgrade_upstream.ignore_client_abort = 1;
-    conf->upgrade_upstream.next_upstream = NGX_CONF_BITMASK_SET
+    conf->tell_upstream = conf->upstream;
+    conf->tell_upstream.ignore_client_abort = 1;
+    conf->tell_upstream.next_upstream = NGX_CONF_BITMASK_SET
                                            |NGX_HTTP_UPSTREAM_FT_OFF;
 
-    conf->upgrade_upstream.connect_timeout =
+    conf->tell_upstream.connect_timeout =
                               ngx_min(conf->upstream.connect_timeout, 1000);
-    conf->upgrade_upstream.send_timeout =
+    conf->tell_upstream.send_timeout =
                               ngx_min(conf->upstream.send_timeout, 1000);
-    conf->upgrade_upstream.read_timeout =
+    conf->tell_upstream.read_timeout =
                               ngx_min(conf->upstream.read_timeout, 1000);
 }
 

@@ -30,7 +30,17 @@ typedef struct ngx_symcache_helper_s  ngx_symcache_helper_t;
 typedef struct ngx_symcache_made_s    ngx_symcache_made_t;
 
 
-#define NGX_SYMCACHE_UPGRADES  64
+/* for so long a file counts as in use after its last one, seconds */
+
+#define NGX_SYMCACHE_TOUCH  3600
+
+#define NGX_SYMCACHE_TOLD   64
+
+
+typedef struct {
+    uint32_t                   hash;
+    time_t                     time;
+} ngx_symcache_told_t;
 
 
 /* one per cycle; workers change their own copy of it */
@@ -41,17 +51,17 @@ typedef struct {
 
     ngx_symcache_made_t       *made;
 
-    /* when this worker last asked for an upgrade of a key with this hash */
+    /* what the helper has been told by this worker, by hash of the key */
 
-    time_t                     upgrades[NGX_SYMCACHE_UPGRADES];
-    uint32_t                   upgrade_keys[NGX_SYMCACHE_UPGRADES];
+    ngx_symcache_told_t        told[NGX_SYMCACHE_TOLD];
+    time_t                     tell_failed;
 } ngx_symcache_main_conf_t;
 
 
 typedef struct {
     ngx_http_upstream_conf_t   upstream;          /* the helper answers now */
     ngx_http_upstream_conf_t   hold_upstream;     /* the helper waits */
-    ngx_http_upstream_conf_t   upgrade_upstream;  /* nobody waits */
+    ngx_http_upstream_conf_t   tell_upstream;     /* nobody waits */
 
     ngx_http_complex_value_t  *root;
     size_t                     prefix;   /* bytes of a prefix location */
@@ -207,8 +217,11 @@ ngx_int_t ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t wait);
 
 ngx_uint_t ngx_symcache_helper_busy(ngx_symcache_ctx_t *ctx);
 
-/* Lets the helper make a newer version; nobody waits for the reply. */
-void ngx_symcache_helper_upgrade(ngx_symcache_ctx_t *ctx);
+/*
+ * Tells the helper of a request that is served from the store, so that it
+ * makes a newer version, or knows that the file is in use.  Nobody waits.
+ */
+void ngx_symcache_helper_tell(ngx_symcache_ctx_t *ctx);
 
 
 /* ngx_symcache_wait.c */

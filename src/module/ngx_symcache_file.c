@@ -20,6 +20,8 @@ static ngx_int_t ngx_symcache_file_read_dir(ngx_symcache_ctx_t *ctx,
     ngx_dir_t *dir, symcache_version_t *below);
 static ngx_int_t ngx_symcache_file_type(ngx_symcache_ctx_t *ctx,
     symcache_version_t *version);
+static ngx_int_t ngx_symcache_file_etag(ngx_symcache_ctx_t *ctx,
+    symcache_version_t *version, ngx_open_file_info_t *of);
 static ngx_uint_t ngx_symcache_file_missing(ngx_err_t err);
 
 
@@ -240,7 +242,7 @@ ngx_symcache_file_send(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
     r->headers_out.content_length_n = of->size;
     r->headers_out.last_modified_time = of->mtime;
 
-    if (ngx_http_set_etag(r) != NGX_OK) {
+    if (ngx_symcache_file_etag(ctx, version, of) != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
@@ -320,6 +322,48 @@ ngx_symcache_file_type(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
 
     r->headers_out.content_type_len = ctx->conf->type.len;
     r->headers_out.content_type_lowcase = NULL;
+
+    return NGX_OK;
+}
+
+
+/* mtime is the last use and changes, the rest stays as long as the file */
+
+static ngx_int_t
+ngx_symcache_file_etag(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
+    ngx_open_file_info_t *of)
+{
+    char                       text[SYMCACHE_VERSION_TEXT_MAX + 1];
+    ngx_str_t                  value;
+    ngx_table_elt_t           *h;
+    ngx_http_request_t        *r;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    r = ctx->request;
+    clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
+
+    if (!clcf->etag) {
+        return NGX_OK;
+    }
+
+    value.data = ngx_pnalloc(r->pool, SYMCACHE_VERSION_TEXT_MAX
+                                      + 2 * NGX_OFF_T_LEN + 4);
+    if (value.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    symcache_version_print(text, version);
+
+    value.len = ngx_sprintf(value.data, "\"%s-%xO-%xL\"", text, of->size,
+                            (uint64_t) of->uniq)
+                - value.data;
+
+    h = ngx_symcache_answer_header(r, "ETag", sizeof("ETag") - 1, &value);
+    if (h == NULL) {
+        return NGX_ERROR;
+    }
+
+    r->headers_out.etag = h;
 
     return NGX_OK;
 }

@@ -15,9 +15,9 @@
 
 #define NGX_SYMCACHE_HELPER_BODY     65536
 
-/* for how long the same key is not asked for again, seconds */
+/* for how long the same key, or a helper that fails, is not told, seconds */
 
-#define NGX_SYMCACHE_HELPER_UPGRADE  10
+#define NGX_SYMCACHE_HELPER_TELL     10
 
 /* what a holder waits longer than the helper was told to, milliseconds */
 
@@ -154,10 +154,10 @@ ngx_symcache_helper_hold(ngx_symcache_helper_t *helper)
 
 
 void
-ngx_symcache_helper_upgrade(ngx_symcache_ctx_t *ctx)
+ngx_symcache_helper_tell(ngx_symcache_ctx_t *ctx)
 {
     uint32_t                   hash;
-    ngx_uint_t                 i;
+    ngx_symcache_told_t       *told;
     ngx_symcache_helper_t     *helper;
     ngx_symcache_main_conf_t  *smcf;
 
@@ -170,10 +170,12 @@ ngx_symcache_helper_upgrade(ngx_symcache_ctx_t *ctx)
     hash = ngx_crc32_short((u_char *) ctx->asked.key.name,
                            ctx->asked.key.name_len);
     ngx_crc32_update(&hash, ctx->asked.key.guid, 16);
-    i = hash % NGX_SYMCACHE_UPGRADES;
 
-    if (smcf->upgrade_keys[i] == hash
-        && ngx_time() - smcf->upgrades[i] < NGX_SYMCACHE_HELPER_UPGRADE)
+    told = &smcf->told[hash % NGX_SYMCACHE_TOLD];
+
+    if (ngx_time() - smcf->tell_failed < NGX_SYMCACHE_HELPER_TELL
+        || (told->hash == hash
+            && ngx_time() - told->time < NGX_SYMCACHE_HELPER_TELL))
     {
         return;
     }
@@ -185,11 +187,11 @@ ngx_symcache_helper_upgrade(ngx_symcache_ctx_t *ctx)
 
     helper->ctx = ctx;
     helper->background = 1;
-    helper->upstream = &ctx->conf->upgrade_upstream;
+    helper->upstream = &ctx->conf->tell_upstream;
 
     if (ngx_symcache_helper_start(helper) == NGX_OK) {
-        smcf->upgrade_keys[i] = hash;
-        smcf->upgrades[i] = ngx_time();
+        told->hash = hash;
+        told->time = ngx_time();
     }
 }
 
@@ -279,6 +281,8 @@ ngx_symcache_helper_done(ngx_http_request_t *r, void *data, ngx_int_t rc)
 {
     ngx_symcache_helper_t *helper = data;
 
+    ngx_symcache_main_conf_t  *smcf;
+
     helper->active = 0;
 
     if (rc == NGX_ERROR
@@ -297,6 +301,10 @@ ngx_symcache_helper_done(ngx_http_request_t *r, void *data, ngx_int_t rc)
 
     if (!helper->background) {
         helper->ctx->reply = helper->reply;
+
+    } else if (helper->reply.code <= NGX_SYMCACHE_REPLY_TIMEOUT) {
+        smcf = ngx_http_get_module_main_conf(r, ngx_symcache_module);
+        smcf->tell_failed = ngx_time();
     }
 
     /* error_page of the location is not for the clone */

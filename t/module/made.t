@@ -79,15 +79,33 @@ for (@cases) {
     is $s->requests - $before, $asks, "helper: $name";
 }
 
+# --- a file that was not used for an hour: the helper is told, and no ETag of
+# it changes
+
+$s = $t->helper_says(sub { $_[0]->reply(200,
+    { 'X-Symcache-Version' => '3.1.0' }) });
+my $used = $t->put('3.1.0', 'used', root => 'used');
+$t->write_file('used/.transcoders', "3.1.0\n");
+my $uri = $t->uri('3.1.0', location => '/used');
+my $etag = h($t->get($uri), 'ETag');
+is scalar($s->requests), 0, 'a file that is new: the helper is not told';
+utime time - 4000, time - 4000, $used;
+my $r = $t->get($uri);
+is $r->{body}, 'used', 'a file that is not: served';
+is h($r, 'ETag'), $etag, 'with the same ETag';
+$t->wait_until('the helper is told', sub { $s->requests == 1 });
+$t->get($uri) for 1 .. 3;
+is scalar($s->requests), 1, 'once';
+
 # --- an upgrade does not delay its client, nor the next on the connection
 
 $s = $t->helper_says(sub { $_[0]->wait_for_peer });
 $t->put('3.1.0', 'old', root => 'up', key => "up.pdb/${Test::ModuleCase::guid}1");
 $t->write_file('up/.transcoders', "3.2.0\n");
-my $uri = "/up/v3.2.0/up.pdb/$Test::ModuleCase::guid/1";
+$uri = "/up/v3.2.0/up.pdb/$Test::ModuleCase::guid/1";
 my $begin = time;
 my $c = $t->open_http($t->nginx_socket, 'GET', $uri, 'Connection: keep-alive');
-my $r = $t->read_response($c);
+$r = $t->read_response($c);
 is $r->{body}, 'old', 'the old file at once';
 syswrite $c, Test::Symcache::request_text('GET', $uri);
 is $t->read_response($c)->{body}, 'old', 'and again';

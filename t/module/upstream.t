@@ -137,7 +137,7 @@ unlink glob $t->path('store/*/*/*');
 $t->helper_says(\&absent, unix => $a);
 is final(uri('default')), 1, 'kept connection';
 $t->helper_says(\&absent, unix => $a);
-is final(uri('off')), 1, 'after a restart';
+is final(uri('default')), 1, 'after a restart';
 
 # --- a helper by key, and a server by key in front of all
 
