@@ -1,0 +1,199 @@
+#!/usr/bin/env perl
+
+# What a configuration may not say, and where the error says that it stands.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::More;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $program = $t->program('symcached');
+
+# (exit code, output) of symcached -t
+sub check {
+    my ($text) = @_;
+    my $file = $t->write_file('c.json', $text);
+    my %env = $t->sanitizer_env(0);
+    local @ENV{keys %env} = values %env;
+    my $out = qx($program -t -c $file 2>&1);
+    $out =~ s/\Q$file\E/FILE/g;
+    return ($? >> 8, $out);
+}
+
+# One store and one source, with a piece of text in the place of a marker.
+sub text {
+    my (%o) = @_;
+    my %p = (top => '', store => '', source => '', limits => '', cache => '',
+        transcoder => '"version": "9.0.0", "command": ["x", "{pdb}"]',
+        root => '"root": "/s",', sources => '["local"]',
+        type => '"type": "http", "url": "http://h/s"', %o);
+    return <<"JSON";
+{
+  // line 2
+  $p{top}
+  "stores": {
+    "default": {
+      $p{root}
+      /* line 7
+         line 8 */
+      "transcoders": [{ $p{transcoder} }],
+      $p{store}
+      "sources": $p{sources}
+    }
+  },
+  "sources": { "local": {
+    $p{source}
+    $p{type}
+  } },
+  "limits": { $p{limits} },
+  "cache": { $p{cache} }
+}
+JSON
+}
+
+my ($code, $out) = check(text());
+is $code, 0, 'a good file';
+is $out, "symcached: configuration FILE is good\n", 'says so';
+
+# line, key, reason, what stands where
+my @bad = (
+    [3, 'lisen', 'unknown key', top => '"lisen": "unix:/x",'],
+    [3, 'listen', 'must be a string', top => '"listen": 5,'],
+    [3, 'listen', 'must be unix:/absolute/path', top => '"listen": "unix:x",'],
+    [3, 'listen', 'must be unix:/path or address:port',
+        top => '"listen": "localhost",'],
+    [3, 'listen', 'is longer than a socket path',
+        top => '"listen": "unix:/' . 'x' x 108 . '",'],
+    [3, 'downloads', 'must be an absolute path', top => '"downloads": "d",'],
+    [3, 'downloads', 'must not be empty', top => '"downloads": "",'],
+    [5, 'stores.default', 'overlaps "downloads"',
+        top => '"downloads": "/s/d",'],
+    [5, 'stores.default', '"root" is missing', root => ''],
+    [10, 'stores.default.root', 'repeated key', store => '"root": "/t",'],
+    [9, 'stores.default.transcoders[0]', '"command" is missing',
+        transcoder => '"version": "9.0.0"'],
+    [9, 'stores.default.transcoders[0].version', 'is no version',
+        transcoder => '"version": "9.0", "command": ["x", "{pdb}"]'],
+    [9, 'stores.default.transcoders[0].command', 'has no {pdb}',
+        transcoder => '"version": "9.0.0", "command": ["x"]'],
+    [9, 'stores.default.transcoders[0].command[1]', 'must be a string',
+        transcoder => '"version": "9.0.0", "command": ["x", 1]'],
+    [9, 'stores.default.transcoders[1]',
+        'a second transcoder for major version 9',
+        transcoder => '"version": "9.0.0", "command": ["x", "{pdb}"] },'
+            . '{ "version": "9.1.0", "command": ["x", "{pdb}"]'],
+    [11, 'stores.default.sources[0]', 'no source "remote"',
+        sources => '["remote"]'],
+    [11, 'stores.default.sources[1]', 'named twice',
+        sources => '["local", "local"]'],
+    [16, 'sources.local.type', 'must be "filesystem" or "http"',
+        type => '"type": "ftp"'],
+    [14, 'sources.local', '"url" is missing', type => '"type": "http"'],
+    [14, 'sources.local', '"path" is missing',
+        type => '"type": "filesystem"'],
+    [15, 'sources.local.path', 'is not for this type',
+        source => '"path": "/x",'],
+    [16, 'sources.local.url', 'must begin with http',
+        type => '"type": "http", "url": "ftp://h"'],
+    [16, 'sources.local.url', 'has a user name',
+        type => '"type": "http", "url": "http://u:p@h/"'],
+    [16, 'sources.local.url', 'has a query',
+        type => '"type": "http", "url": "http://h/?a=b"'],
+    [15, 'sources.local.only', 'missing closing parenthesis',
+        source => '"only": "^(nt",'],
+    [15, 'sources.local.layout', 'must be "symstore"',
+        source => '"layout": "heap",'],
+    [15, 'sources.local.headers.X-A', '$SYMCACHE_T_UNSET is not set',
+        source => '"headers": {"X-A": "Bearer $SYMCACHE_T_UNSET"},'],
+    [15, 'sources.local.headers.X A', 'is no header name',
+        source => '"headers": {"X A": "b"},'],
+    [15, 'sources.local.headers.X-A', 'has a control character',
+        source => '"headers": {"X-A": "a\r\nB: c"},'],
+    [15, 'sources.local.headers.x-a', 'repeated key',
+        source => '"headers": {"X-A": "a", "x-a": "b"},'],
+    [15, 'sources.local.internal', 'must be true or false',
+        source => '"internal": "yes",'],
+    [15, 'sources.local.map.x', 'must be a Windows location',
+        source => '"map": {"x": "/y"},'],
+    [18, 'limits.downloads', 'must be 1 to 1000', limits => '"downloads": 0'],
+    [18, 'limits.downloads', 'must be 1 to 1000',
+        limits => '"downloads": 1.5'],
+    [18, 'limits.downloads', 'must be a number', limits => '"downloads": "2"'],
+    [18, 'limits.download_time', 'is no duration',
+        limits => '"download_time": "5"'],
+    [18, 'limits.download_time', 'must be a string',
+        limits => '"download_time": 5'],
+    [18, 'limits.download_size', 'is no size',
+        limits => '"download_size": "15gb"'],
+    [19, 'cache.retry_misses_after', 'is no duration',
+        cache => '"retry_misses_after": "1m1h"'],
+    [19, 'cache.retry_misses_after', 'is too long',
+        cache => '"retry_misses_after": "999999999999w"'],
+    [19, 'cache.min_free', 'must be "0%" to "99%"',
+        cache => '"min_free": "100%"'],
+    [19, 'cache.max_size', 'must be', cache => '"max_size": "99999999999t"'],
+);
+
+for (@bad) {
+    my ($line, $key, $reason, @text) = @$_;
+    ($code, $out) = check(text(@text));
+    subtest "$text[1]" => sub {
+        is $code, 1, 'exit code';
+        like $out, qr/^symcached: FILE:$line: \Q$key\E: .*\Q$reason\E/,
+            'file, line, key, reason';
+    };
+}
+
+for (['{', qr/^symcached: FILE:1: not valid JSON/],
+     ["{\n\n\"a\" 1}", qr/^symcached: FILE:3: not valid JSON/],
+     ["{}\nx", qr/^symcached: FILE:2: not valid JSON/],
+     ["{ /* }", qr/^symcached: FILE:1: not valid JSON/],
+     ["[]", qr/^symcached: FILE:1: must be an object/],
+     ["{}", qr/^symcached: FILE:1: "stores" is missing/],
+     ["{\n\"stores\": {}}", qr/^symcached: FILE:2: stores: must be an object/],
+     ["{\0}", qr/^symcached: FILE: has a NUL byte/]) {
+    my ($text, $re) = @$_;
+    ($code, $out) = check($text);
+    is $code, 1, 'exit code of what is no configuration';
+    like $out, $re, 'and its error';
+}
+
+# what is right
+
+$ENV{SYMCACHE_T_TOKEN} = 'x';
+for ('"1h30m"', '"7d"', '"90s"', '"1w2d3h4m5s"') {
+    ($code, $out) = check(text(cache => "\"max_unused_for\": $_"));
+    is $code, 0, "$_ is a duration" or diag $out;
+}
+for ('"15g"', '"4096"', '"512K"', '"0"') {
+    ($code, $out) = check(text(cache => "\"max_size\": $_"));
+    is $code, 0, "$_ is a size" or diag $out;
+}
+for ('"only": "^(nt|win)",', '"internal": true,', '"layout": "symstore",',
+     '"headers": {"A": "$SYMCACHE_T_TOKEN", "B": "${SYMCACHE_T_TOKEN}y",'
+     . '"C": "cost: $$5"},',
+     '"map": {"\\\\\\\\srv\\\\sym": "/srv/sym", "D:\\\\x": "/x"},',
+     '"only": "a//b /* c",') {
+    ($code, $out) = check(text(source => $_));
+    is $code, 0, "good: $_" or diag $out;
+}
+($code, $out) = check("\xEF\xBB\xBF" . text());
+is $code, 0, 'a byte order mark is no error' or diag $out;
+
+# options
+
+my %usage = ('-h' => 0, '-V' => 0, '-x' => 2, 'x' => 2);
+for (sort keys %usage) {
+    $out = qx($program $_ 2>&1);
+    is $? >> 8, $usage{$_}, "exit code of $_";
+}
+$out = qx($program -t -c /nonexistent/x 2>&1);
+is $? >> 8, 1, 'exit code of a file that is not there';
+like $out, qr{^symcached: /nonexistent/x: No such file}, 'which is said';
+
+$t->finish;
+done_testing;
