@@ -9,6 +9,7 @@
 #include "pdb/le.h"
 #include "symcache/symfile_array.h"
 #include "symcache/symfile_sort.h"
+#include "symcache/symfile_ties.h"
 
 #define SECTION_HEADER 12
 #define BLOCK_HEADER 12
@@ -53,27 +54,39 @@ static int add_section(struct lines *lines, const struct c13_subsection *s)
     return 0;
 }
 
-static int compare_sections(const void *left, const void *right)
+/* By section and offset; of folded functions several have the same. */
+static int sort_sections(struct lines *lines)
 {
-    const struct lines_section *a = left, *b = right;
+    size_t i, n;
+    struct symfile_tie *ties;
+    struct lines_section *copy;
 
-    if (a->key != b->key) {
-        return a->key < b->key ? -1 : 1;
+    n = lines->num_sections;
+    for (i = 1; i < n && lines->sections[i - 1].key <= lines->sections[i].key;
+         i++) {
     }
-    return (a->data > b->data) - (a->data < b->data);
-}
-
-static void sort_sections(struct lines *lines)
-{
-    size_t i;
-
-    for (i = 1; i < lines->num_sections; i++) {
-        if (lines->sections[i - 1].key > lines->sections[i].key) {
-            qsort(lines->sections, lines->num_sections,
-                  sizeof(*lines->sections), compare_sections);
-            return;
-        }
+    if (i >= n) {
+        return 0;
     }
+    ties = malloc(n * sizeof(*ties));
+    copy = malloc(n * sizeof(*copy));
+    if (ties == NULL || copy == NULL) {
+        free(ties);
+        free(copy);
+        return -1;
+    }
+    memcpy(copy, lines->sections, n * sizeof(*copy));
+    for (i = 0; i < n; i++) {
+        ties[i].key = copy[i].key;
+        ties[i].value = i;
+    }
+    symfile_sort_ties(ties, n);
+    for (i = 0; i < n; i++) {
+        lines->sections[i] = copy[ties[i].value];
+    }
+    free(ties);
+    free(copy);
+    return 0;
 }
 
 int lines_open(struct lines *lines, const uint8_t *c13, uint32_t size)
@@ -114,8 +127,7 @@ int lines_open(struct lines *lines, const uint8_t *c13, uint32_t size)
         return -1;
     }
     memset(lines->files, 0, n * sizeof(*lines->files));
-    sort_sections(lines);
-    return 0;
+    return sort_sections(lines);
 }
 
 /* The source file of a checksum entry, without the cache. */

@@ -6,6 +6,7 @@
 
 #include "sources.h"
 #include "symcache/symfile_array.h"
+#include "symcache/symfile_path.h"
 
 #define FIRST_SLOTS 256
 
@@ -137,12 +138,37 @@ static int grow_offsets(struct sources *s)
     return 0;
 }
 
-static void add_srcsrv(const struct sources *s, struct symfile_source *source,
-                       const char *path, uint32_t size)
+/* The stream is asked for the path in its cleaned form. */
+static int find_srcsrv(const struct sources *s,
+                       const struct symfile_source *source,
+                       struct srcsrv_info *info)
+{
+    int found;
+    char *path;
+    size_t size;
+    struct symfile_file file;
+
+    size = (size_t)source->directory.size + source->name.size + 2;
+    path = malloc(size);
+    if (path == NULL) {
+        return 0;
+    }
+    memset(&file, 0, sizeof(file));
+    file.directory.data = source->directory.data;
+    file.directory.size = source->directory.size;
+    file.name.data = source->name.data;
+    file.name.size = source->name.size;
+    size = symfile_path(&file, path, size);
+    found = srcsrv_find(s->srcsrv, path, (uint32_t)size, info);
+    free(path);
+    return found;
+}
+
+static void add_srcsrv(const struct sources *s, struct symfile_source *source)
 {
     struct srcsrv_info info;
 
-    if (s->srcsrv->count == 0 || !srcsrv_find(s->srcsrv, path, size, &info)) {
+    if (s->srcsrv->count == 0 || !find_srcsrv(s, source, &info)) {
         return;
     }
     split_path(info.path, info.path_size, &source->srcsrv_directory,
@@ -172,7 +198,7 @@ static int intern(struct sources *s, const char *path, uint32_t size,
                                sizeof(*s->list)) != 0) {
             return -1;
         }
-        add_srcsrv(s, &source, path, size);
+        add_srcsrv(s, &source);
         s->list[s->count++] = source;
         *slot = (uint32_t)s->count;
     }

@@ -103,10 +103,7 @@ static int choose_symbols(struct symfile_writer *w, struct finish *f)
     f->num_order = 0;
     for (i = 0; i < n; i++) {
         address = (uint32_t)(keys[i] >> 32);
-        if (i > 0 && w->symbols[(uint32_t)keys[i]].address ==
-                         w->symbols[(uint32_t)keys[i - 1]].address) {
-            /* keys[i - 1] is still the previous one: winners move down only
-             * to places that were read before */
+        if (i > 0 && keys[i - 1] >> 32 == address) {
             continue;
         }
         while (k < f->functions.count && f->functions.addresses[k] < address) {

@@ -5,6 +5,7 @@
 
 #include "symfile_array.h"
 #include "symfile_sort.h"
+#include "symfile_ties.h"
 #include "symfile_undecorate.h"
 #include "symfile_writer.h"
 
@@ -111,16 +112,45 @@ static void line_bounds(const struct symfile_line *line, uint32_t *start,
                : (uint32_t)(line->address + size);
 }
 
-/* Ranges of all lines of the direct inlinees, ascending by start, onto the
- * stack. */
+/* Sorts the ranges on the stack from first on by start. */
+static int sort_inlined(struct symfile_writer *w, size_t first)
+{
+    size_t i, n;
+    struct symfile_tie *ties;
+    struct symfile_range *ranges;
+
+    n = w->num_inlined - first;
+    ranges = w->inlined + first;
+    for (i = 1; i < n && ranges[i - 1].start <= ranges[i].start; i++) {
+    }
+    if (i >= n) {
+        return 0;
+    }
+    ties = malloc(n * sizeof(*ties));
+    if (ties == NULL) {
+        return -1;
+    }
+    for (i = 0; i < n; i++) {
+        ties[i].key = ranges[i].start;
+        ties[i].value = ranges[i].end;
+    }
+    symfile_sort_ties(ties, n);
+    for (i = 0; i < n; i++) {
+        ranges[i].start = (uint32_t)ties[i].key;
+        ranges[i].end = (uint32_t)ties[i].value;
+    }
+    free(ties);
+    return 0;
+}
+
+/* Puts ranges of all lines of the direct inlinees onto the stack. */
 static int push_inlined(struct symfile_writer *w,
                         const struct symfile_tree *tree,
                         const struct symfile_function *f)
 {
-    size_t i, n, first;
+    size_t i, first;
     uint32_t child;
-    uint64_t *keys;
-    struct symfile_range *ranges, *copy;
+    struct symfile_range *range;
     const struct symfile_function *c;
 
     first = w->num_inlined;
@@ -132,33 +162,12 @@ static int push_inlined(struct symfile_writer *w,
             return -1;
         }
         for (i = 0; i < c->num_lines; i++) {
-            ranges = &w->inlined[w->num_inlined++];
-            line_bounds(&tree->lines[c->first_line + i], &ranges->start,
-                        &ranges->end);
+            range = &w->inlined[w->num_inlined++];
+            line_bounds(&tree->lines[c->first_line + i], &range->start,
+                        &range->end);
         }
     }
-    n = w->num_inlined - first;
-    ranges = w->inlined + first;
-    for (i = 1; i < n && ranges[i - 1].start <= ranges[i].start; i++) {
-    }
-    if (i >= n) {
-        return 0;
-    }
-    keys = malloc(n * (2 * sizeof(*keys) + sizeof(*copy)));
-    if (keys == NULL) {
-        return -1;
-    }
-    copy = (struct symfile_range *)(keys + 2 * n);
-    memcpy(copy, ranges, n * sizeof(*copy));
-    for (i = 0; i < n; i++) {
-        keys[i] = (uint64_t)ranges[i].start << 32 | i;
-    }
-    symfile_sort(keys, keys + n, n);
-    for (i = 0; i < n; i++) {
-        ranges[i] = copy[(uint32_t)keys[i]];
-    }
-    free(keys);
-    return 0;
+    return sort_inlined(w, first);
 }
 
 /* The last call at or before address; before the first one, the first. */
