@@ -25,7 +25,7 @@
 
 #define UNPACK_OUT_FD CHILD_FD
 #define UNPACK_IN_FD (CHILD_FD + 1)
-#define UNPACK_MEMORY (1024ull * 1024 * 1024) /* beside the mapping */
+#define UNPACK_MEMORY (1024ull * 1024 * 1024) /* beside the mappings */
 #define UNPACK_MAP_MAX (1ull << 45)
 #define UNPACK_POINTER_MAX 4096
 #define UNPACK_TEXT 512
@@ -33,7 +33,8 @@
 struct unpack_job {
     symcache_key_t key; /* its identity only */
     uint64_t max;
-    const uint8_t *map; /* of the file that will be the PDB */
+    const uint8_t *in;  /* mapping of a received body, which may be the PDB */
+    const uint8_t *out; /* mapping of the output, if a body is packed */
     bool received;      /* a body that may stay where it is */
     size_t n;
     int fds[UNPACK_PLACES];
@@ -71,14 +72,13 @@ static void unpack_guid_print(char *buf, const uint8_t guid[16])
 }
 
 /* Returns the letter for the answer; detail says what is wrong. */
-static char unpack_check(const struct unpack_job *job, uint64_t size,
-                         char *detail, size_t detail_size)
+static char unpack_check(const struct unpack_job *job, const uint8_t *map,
+                         uint64_t size, char *detail, size_t detail_size)
 {
     struct pdb_identity got;
     char want_text[33], got_text[33];
 
-    if (pdb_identity_read(job->map, (size_t)size, &got, detail, detail_size) !=
-        0) {
+    if (pdb_identity_read(map, (size_t)size, &got, detail, detail_size) != 0) {
         return 'U';
     }
 
@@ -116,7 +116,8 @@ static char unpack_finish(const struct unpack_job *job, int fd, char *detail,
         return 'U';
     }
 
-    letter = unpack_check(job, (uint64_t)st.st_size, detail, size);
+    letter = unpack_check(job, fd == UNPACK_OUT_FD ? job->out : job->in,
+                          (uint64_t)st.st_size, detail, size);
     if (letter == 'F' && fdatasync(fd) != 0 && errno != EINVAL) {
         snprintf(detail, size, "fdatasync: %s", strerror(errno));
         return 'E';
@@ -280,27 +281,36 @@ static int unpack_open(struct unpack_job *job, int argc, char **argv)
 }
 
 /*
- * Maps the file that is to be checked, before the sandbox forbids it.  The
- * output is still empty; what is written later shows through the mapping.
+ * Maps what may have to be checked, before the sandbox forbids it.  The output
+ * is still empty; what is written later shows through the mapping.
  */
 static int unpack_map(struct unpack_job *job)
 {
-    int fd = job->received ? UNPACK_IN_FD : UNPACK_OUT_FD;
     void *map;
 
     map = mmap(NULL, (size_t)job->max, PROT_READ, MAP_SHARED | MAP_NORESERVE,
-               fd, 0);
+               UNPACK_OUT_FD, 0);
     if (map == MAP_FAILED) {
         return -1;
     }
+    job->out = map;
 
-    job->map = map;
+    if (!job->received) {
+        return 0;
+    }
+
+    map = mmap(NULL, (size_t)job->max, PROT_READ, MAP_SHARED | MAP_NORESERVE,
+               UNPACK_IN_FD, 0);
+    if (map == MAP_FAILED) {
+        return -1;
+    }
+    job->in = map;
     return 0;
 }
 
 static int unpack_lock(const struct unpack_job *job)
 {
-    struct sandbox_limits limits = {job->max + UNPACK_MEMORY, job->max, 0};
+    struct sandbox_limits limits = {2 * job->max + UNPACK_MEMORY, job->max, 0};
     char error[UNPACK_TEXT];
 
     if (limits.file_size < UNPACK_POINTER_MAX) {
