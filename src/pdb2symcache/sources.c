@@ -146,19 +146,17 @@ static int find_srcsrv(const struct sources *s,
     int found;
     char *path;
     size_t size;
-    struct symfile_file file;
+    struct symfile_string comp_dir = {NULL, 0}, directory, name;
 
-    size = (size_t)source->directory.size + source->name.size + 2;
-    path = malloc(size);
+    directory.data = source->directory.data;
+    directory.size = source->directory.size;
+    name.data = source->name.data;
+    name.size = source->name.size;
+    path = malloc(symfile_path_room(&comp_dir, &directory, &name) + 1);
     if (path == NULL) {
         return 0;
     }
-    memset(&file, 0, sizeof(file));
-    file.directory.data = source->directory.data;
-    file.directory.size = source->directory.size;
-    file.name.data = source->name.data;
-    file.name.size = source->name.size;
-    size = symfile_path(&file, path, size);
+    size = symfile_path_join(&comp_dir, &directory, &name, path);
     found = srcsrv_find(s->srcsrv, path, (uint32_t)size, info);
     free(path);
     return found;
