@@ -1,0 +1,195 @@
+#!/usr/bin/perl
+
+# "symcached --unpack" as the helper runs it: descriptor 3 is the output, 4
+# the body that was received; one line a place on stderr.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Compress::Zlib ();
+use POSIX ();
+use Test::Cabinet;
+use Test::More;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $crash = $t->read_file($t->data('pdb/crash.pdb'));
+my $id = $Test::Symcache::key{'crash.pdb'};
+my $mib = 1024 * 1024;
+
+# Returns (letter, detail, output).
+sub unpack_body {
+    my ($body, %o) = @_;
+    my $in = $t->write_file('in', $body);
+    my $out = $t->write_file('out', '');
+    my $err = $t->path('err');
+    my $pid = fork() // die "fork: $!";
+    if ($pid == 0) {
+        open STDERR, '>', $err;
+        my $o = POSIX::open($out, POSIX::O_RDWR());
+        my $i = POSIX::open($in, POSIX::O_RDONLY());
+        POSIX::dup2($o, 20);
+        POSIX::dup2($i, 21);
+        POSIX::dup2(20, 3);
+        POSIX::dup2(21, 4);
+        my %env = $t->sanitizer_env(0);
+        $ENV{$_} = $env{$_} for keys %env;
+        exec($t->program('symcached'), '--unpack', $o{id} // $id,
+             $o{max} // 64 * $mib) or POSIX::_exit(127);
+    }
+    waitpid $pid, 0;
+    my $text = $t->read_file($err);
+    return ("status $?", $text, '') if $?;
+    my ($letter, $detail) = $text =~ /^\@0 (\w) (.*)$/m or die $text;
+    return ($letter, $detail, $t->read_file('out'));
+}
+
+sub by_command {
+    my ($data, $command) = @_;
+    my $in = $t->write_file('plain.pdb', $data);
+    my $out = $t->path('packed');
+    unlink $out;
+    my $dir = $t->dir;
+    system("cd $dir && $command") == 0 or die "$command: $?";
+    return $t->read_file('packed');
+}
+
+sub unpacks {
+    my ($name, $body) = @_;
+    my ($letter, $detail, $out) = unpack_body($body);
+    is $letter, 'F', "$name is unpacked" or diag $detail;
+    ok $out eq $crash, "$name: same bytes";
+}
+
+sub refused {
+    my ($name, $body, $detail, %o) = @_;
+    my ($letter, $got) = unpack_body($body, %o);
+    is $letter, 'U', "$name is unusable";
+    like $got, $detail, "$name: reason";
+}
+
+my ($letter, $detail, $out) = unpack_body($crash);
+is $letter, 'K', 'a plain PDB stays where it is';
+is $out, '', 'and is not copied';
+
+my $gzip = Compress::Zlib::memGzip($crash);
+my $zlib = Compress::Zlib::compress($crash);
+my $zstd = by_command($crash, 'zstd -q -c plain.pdb >packed');
+my $mszip = by_command($crash, 'gcab -c -z packed plain.pdb');
+
+unpacks('gzip', $gzip);
+unpacks('gzip with two members',
+        Compress::Zlib::memGzip(substr $crash, 0, 500000)
+        . Compress::Zlib::memGzip(substr $crash, 500000));
+unpacks('zlib', $zlib);
+unpacks('zstd', $zstd);
+unpacks('zstd with two frames',
+        by_command(substr($crash, 0, 70000), 'zstd -q -c plain.pdb >packed')
+        . by_command(substr($crash, 70000), 'zstd -q -c plain.pdb >packed'));
+unpacks('an MSZIP cabinet', $mszip);
+unpacks('a stored cabinet',
+        by_command($crash, 'gcab -c -n packed plain.pdb'));
+unpacks('an LZX cabinet', Test::Cabinet::cabinet($crash, lzx => 1));
+
+($letter, $detail, $out) =
+    unpack_body($t->read_file($t->data('pdb/basic32.pd_')),
+                id => $Test::Symcache::key{'basic32.pdb'});
+is $letter, 'F', 'a cabinet of a symbol server is unpacked';
+is length $out, 6590464, 'to its whole size';
+
+# damage
+refused('truncated gzip', substr($gzip, 0, -100000), qr/truncated gzip/);
+refused('gzip without its end', substr($gzip, 0, -4), qr/truncated gzip/);
+refused('gzip with a flipped byte', do {
+    my $b = $gzip; substr $b, 5000, 1, chr(255 ^ ord substr $b, 5000, 1); $b
+}, qr/damaged gzip|wrong|damage/);
+refused('gzip with text behind it', $gzip . 'text', qr/damaged gzip/);
+refused('truncated zlib', substr($zlib, 0, 5000), qr/truncated zlib/);
+refused('zlib with text behind it', $zlib . 'text', qr/damaged zlib/);
+refused('truncated zstd', substr($zstd, 0, -1000), qr/truncated zstd/);
+refused('zstd with a flipped byte', do {
+    my $b = $zstd; substr $b, 9000, 1, chr(255 ^ ord substr $b, 9000, 1); $b
+}, qr/damaged zstd|truncated zstd/);
+refused('truncated cabinet', substr($mszip, 0, -1000), qr/cabinet: /);
+refused('cabinet of 20 bytes', substr($mszip, 0, 20), qr/truncated cabinet/);
+refused('cabinet with a flipped byte', do {
+    my $b = $mszip; substr $b, 9000, 1, chr(255 ^ ord substr $b, 9000, 1); $b
+}, qr/cabinet: wrong checksum|cabinet: damaged/);
+refused('cabinet with several files',
+        Test::Cabinet::cabinet($crash, files => 2), qr/1 folders and 2 files/);
+refused('cabinet with several folders',
+        Test::Cabinet::cabinet($crash, folders => 2), qr/2 folders/);
+refused('cabinet without files', Test::Cabinet::cabinet($crash, files => 0),
+        qr/0 files/);
+refused('cabinet that goes on elsewhere',
+        Test::Cabinet::cabinet($crash, flags => 2), qr/spans/);
+refused('cabinet that began elsewhere',
+        Test::Cabinet::cabinet($crash, flags => 1), qr/spans/);
+refused('cabinet that promises more than it has',
+        Test::Cabinet::cabinet($crash, size => length($crash) + 1),
+        qr/cabinet: /);
+
+# size: the limit is of bytes, before and while writing
+refused('a PDB over the limit', $crash, qr/larger than download_size/,
+        max => $mib - 100000);
+for (['gzip', $gzip], ['zlib', $zlib], ['zstd', $zstd],
+     ['cabinet', $mszip]) {
+    refused("$_->[0] over the limit", $_->[1], qr/larger than download_size/,
+            max => $mib / 2);
+}
+my $zeros = "\0" x (32 * $mib);
+my $bomb = Compress::Zlib::memGzip($zeros);
+($letter, $detail, $out) = unpack_body($bomb, max => $mib);
+is $letter, 'U', 'a gzip bomb is unusable';
+cmp_ok length $out, '<=', $mib, 'and writes no more than the limit';
+refused('cabinet that promises 2 GB',
+        Test::Cabinet::cabinet($crash, size => 0x7fff8000),
+        qr/larger than download_size/);
+
+# one level of compression only
+refused('a gzip in a gzip', Compress::Zlib::memGzip($gzip),
+        qr/gzip data inside/);
+refused('a cabinet in a gzip', Compress::Zlib::memGzip($mszip),
+        qr/a cabinet inside/);
+
+# what is no PDB 7.0
+refused('nothing', '', qr/an empty file/);
+refused('HTML', "\r\n <!DOCTYPE html><p>sign in", qr/an HTML page/);
+refused('HTML in a gzip', Compress::Zlib::memGzip('<html></html>'),
+        qr/an HTML page inside/);
+refused('XML', '<?xml version="1.0"?><Error/>', qr/an XML document/);
+refused('MSFZ', "Microsoft MSFZ Container\r\n\x1aALD\0\0" . "\0" x 99,
+        qr/an MSFZ container/);
+refused('PDB 2.0', "Microsoft C/C++ program database 2.00\r\n\x1aJG\0\0",
+        qr/a PDB 2\.0/);
+refused('portable PDB', 'BSJB' . "\0" x 99, qr/a portable PDB/);
+refused('PE', $t->read_file($t->data('pdb/basic32.dll')), qr/a PE image/);
+refused('ELF', "\x7fELF" . "\0" x 99, qr/an ELF file/);
+refused('zip', "PK\3\4" . "\0" x 99, qr/a zip archive/);
+refused('text', 'nothing of the kind', qr/not a PDB/);
+refused('half a PDB', substr($crash, 0, 500000), qr/./);
+refused('the start of a PDB', substr($crash, 0, 40), qr/./);
+
+# identity
+(my $other = $id) =~ s/^3/4/;
+refused('another GUID', $crash, qr/wrong GUID: wanted 4249D99D0C4049318610F4E4FB0B6936, got 3249D99D0C4049318610F4E4FB0B6936$/,
+        id => $other);
+(my $age = $id) =~ s/1$/A/;
+refused('another age', $crash, qr/wrong age: wanted 10, got 1$/, id => $age);
+
+my $srcsrv = $t->read_file($t->data('pdb/crash_with_srcsrv.pdb'));
+($letter, $detail) = unpack_body($srcsrv);
+is $letter, 'K', 'the age that counts is that of the DBI stream' or
+    diag $detail;
+(my $info_age = $id) =~ s/1$/4/;
+refused('the age of the info stream', $srcsrv, qr/wrong age/,
+        id => $info_age);
+
+# nobody but the helper has a use for it
+my $said = qx(${\ $t->program('symcached')} --unpack 2>&1);
+isnt $?, 0, '--unpack by hand is refused';
+
+$t->finish;
+done_testing;
