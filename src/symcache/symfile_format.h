@@ -10,12 +10,16 @@
 #include <stdint.h>
 
 #define SYMFILE_VERSION 9
+#define SYMFILE_OLDEST_VERSION 7 /* that can be read */
+#define SYMFILE_LEB128_VERSION 8 /* lengths of strings; before: 32 bits */
+#define SYMFILE_SRCSRV_VERSION 9 /* file records with source-server fields */
 #define SYMFILE_NONE 0xFFFFFFFFu /* index or offset of nothing */
 #define SYMFILE_HEADER 80
 
 #define SYMFILE_AT_VERSION 4
 #define SYMFILE_AT_GUID 8
 #define SYMFILE_AT_AGE 24
+#define SYMFILE_AT_PADDING 28 /* 11 zeros */
 #define SYMFILE_AT_KIND 39 /* 0 = GUID and age */
 #define SYMFILE_AT_ARCH 40
 #define SYMFILE_AT_FILES 44
@@ -23,6 +27,8 @@
 #define SYMFILE_AT_LOCATIONS 52
 #define SYMFILE_AT_RANGES 56
 #define SYMFILE_AT_STRINGS 60
+#define SYMFILE_AT_VARIABLES 64 /* 16 bits; newer files, not read here */
+#define SYMFILE_AT_RESERVED 66 /* 14 zeros */
 
 #define SYMFILE_FILE_SIZE 24    /* version 9 */
 #define SYMFILE_FILE_SIZE_V8 12 /* versions 7 and 8 */

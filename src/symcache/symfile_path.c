@@ -15,129 +15,125 @@ static int is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Drive and separator or end, or \\server */
-static int is_absolute_windows(const char *p, size_t size)
+/* "\\server", "//server", "C:", "C:\" */
+static int is_windows_root(const char *path, size_t size)
 {
-    if (size >= 2 && p[0] == '\\' && p[1] == '\\') {
-        return 1;
+    if (size < 2) {
+        return 0;
     }
-    return size >= 2 && is_letter(p[0]) && p[1] == ':' &&
-           (size == 2 || is_separator(p[2]));
+    if (is_separator(path[0])) {
+        return path[0] == path[1];
+    }
+    return is_letter(path[0]) && path[1] == ':' &&
+           (size == 2 || is_separator(path[2]));
 }
 
-static int is_windows(const char *p, size_t size)
+static int is_windows(const char *path, size_t size)
 {
-    return is_absolute_windows(p, size) ||
-           (size > 0 && memchr(p, '\\', size) != NULL);
+    return is_windows_root(path, size) || memchr(path, '\\', size) != NULL;
 }
 
-static int is_absolute(const char *p, size_t size)
-{
-    return (size > 0 && p[0] == '/') || is_absolute_windows(p, size);
-}
-
-static int is_pseudo(const char *p, size_t size)
-{
-    return size >= 2 && p[0] == '<' && p[size - 1] == '>';
-}
-
-static size_t append(char *buf, size_t size, size_t at, const char *p,
-                     size_t n)
-{
-    n = n < size - at ? n : size - at;
-    memcpy(buf + at, p, n);
-    return at + n;
-}
-
-/* Joins other to the path in buf[0..len); size is without the NUL. */
-static size_t join(char *buf, size_t size, size_t len,
-                   const struct symfile_string *other)
+/* Replaces the size bytes at out by what other is, seen from there. */
+static size_t join(char *out, size_t size, const struct symfile_string *other)
 {
     char separator;
-    size_t n;
+    size_t skip;
     const char *p;
 
     p = other->data;
-    n = p == NULL ? 0 : other->size;
-    if (n == 0) {
-        return len;
+    if (p == NULL || other->size == 0) {
+        return size;
     }
-    if (len == 0 || is_pseudo(p, n) || is_absolute(p, n)) {
-        return append(buf, size, 0, p, n);
+    if (size == 0 || p[0] == '/' || is_windows_root(p, other->size) ||
+        (p[0] == '<' && p[other->size - 1] == '>')) {
+        memcpy(out, p, other->size);
+        return other->size;
     }
-    if (p[0] == '\\' && is_absolute_windows(buf, len)) {
-        return append(buf, size, 2, p, n);
+    if (p[0] == '\\') {
+        /* from the root of the drive */
+        size = is_windows_root(out, size) ? 2 : 0;
+        memcpy(out + size, p, other->size);
+        return size + other->size;
     }
-    separator = is_windows(buf, len) || is_windows(p, n) ? '\\' : '/';
-    while (len > 0 && is_separator(buf[len - 1])) {
-        len--;
+    separator =
+        is_windows(out, size) || is_windows(p, other->size) ? '\\' : '/';
+    while (size > 0 && is_separator(out[size - 1])) {
+        size--;
     }
-    len = append(buf, size, len, &separator, 1);
-    while (n > 0 && is_separator(*p)) {
-        p++;
-        n--;
+    for (skip = 0; skip < other->size && is_separator(p[skip]); skip++) {
     }
-    return append(buf, size, len, p, n);
+    out[size++] = separator;
+    memcpy(out + size, p + skip, other->size - skip);
+    return size + other->size - skip;
 }
 
-/* Takes the last part off, unless there is none or it is a "..". */
-static int drop_part(const char *buf, size_t floor, size_t *out)
+/* Length of path without its last part; the last separator goes with it. */
+static size_t parent(const char *path, size_t size)
 {
-    size_t at;
-
-    for (at = *out; at > floor && !is_separator(buf[at - 1]); at--) {
+    while (size > 0) {
+        if (is_separator(path[--size])) {
+            break;
+        }
     }
-    if (*out == floor || (*out - at == 2 && memcmp(buf + at, "..", 2) == 0)) {
-        return 0;
-    }
-    *out = at > floor ? at - 1 : floor;
-    return 1;
+    return size;
 }
 
-/* Resolves "." and ".." in place. */
-static size_t clean(char *buf, size_t len)
+/*
+ * In place: what is written never overtakes what is read.  The root is no
+ * special case: the empty part before a leading separator is a part like any
+ * other, and ".." can take it away.
+ */
+static size_t clean(char *path, size_t size)
 {
     char separator;
-    size_t from, to, out, floor;
+    int joins, is_above;
+    size_t i, end, len, out;
 
-    separator = is_windows(buf, len) ? '\\' : '/';
-    floor = separator == '/' && len > 0 && buf[0] == '/' ? 1 : 0;
-    if (separator == '\\' && len >= 2 && buf[0] == '\\' && buf[1] == '\\') {
-        floor = 2;
-    }
-    out = floor;
-    for (from = floor; from < len; from = to + 1) {
-        for (to = from; to < len && !is_separator(buf[to]); to++) {
+    separator = is_windows(path, size) ? '\\' : '/';
+    joins = is_above = 0;
+    out = 0;
+    for (i = 0; i < size; i = end + 1) {
+        for (end = i; end < size && !is_separator(path[end]); end++) {
         }
-        if (to == from || (to - from == 1 && buf[from] == '.')) {
+        len = end - i;
+        if (len == 1 && path[i] == '.') {
             continue;
         }
-        if (to - from == 2 && memcmp(buf + from, "..", 2) == 0 &&
-            drop_part(buf, floor, &out)) {
-            continue;
+        if (len == 2 && path[i] == '.' && path[i + 1] == '.' && !is_above) {
+            if (out > 0) {
+                out = parent(path, out);
+                joins = joins && out > 0;
+                continue;
+            }
+            is_above = 1;
+            joins = 0;
         }
-        if (out > floor) {
-            buf[out++] = separator;
+        if (joins) {
+            path[out++] = separator;
         }
-        memmove(buf + out, buf + from, to - from);
-        out += to - from;
+        memmove(path + out, path + i, len);
+        out += len;
+        joins = 1;
     }
     return out;
 }
 
-size_t symfile_path(const struct symfile_file *file, char *buf, size_t size)
+size_t symfile_path_room(const struct symfile_string *comp_dir,
+                         const struct symfile_string *directory,
+                         const struct symfile_string *name)
 {
-    size_t len;
+    /* two separators, two bytes of a drive */
+    return comp_dir->size + directory->size + name->size + 4;
+}
 
-    if (size == 0) {
-        return 0;
-    }
-    len = join(buf, size - 1, 0, &file->comp_dir);
-    len = join(buf, size - 1, len, &file->directory);
-    len = join(buf, size - 1, len, &file->name);
-    if (!is_pseudo(buf, len)) {
-        len = clean(buf, len);
-    }
-    buf[len] = '\0';
-    return len;
+size_t symfile_path_join(const struct symfile_string *comp_dir,
+                         const struct symfile_string *directory,
+                         const struct symfile_string *name, char *out)
+{
+    size_t size;
+
+    size = join(out, 0, comp_dir);
+    size = join(out, size, directory);
+    size = join(out, size, name);
+    return clean(out, size);
 }

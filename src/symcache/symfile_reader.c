@@ -6,254 +6,263 @@
 
 #include "symfile_format.h"
 #include "symfile_reader.h"
-#include "symfile_strings.h"
 
-#define FIRST_VERSION 7
-
-static const struct {
-    uint32_t arch;
-    const char *name;
-} archs[] = {
-    {0, "unknown"},         {101, "x86"},
-    {199, "x86_unknown"},   {201, "x86_64"},
-    {202, "x86_64h"},       {299, "x86_64_unknown"},
-    {301, "arm"},           {302, "armv5"},
-    {303, "armv6"},         {304, "armv6m"},
-    {305, "armv7"},         {306, "armv7f"},
-    {307, "armv7s"},        {308, "armv7k"},
-    {309, "armv7m"},        {310, "armv7em"},
-    {399, "arm_unknown"},   {401, "arm64"},
-    {402, "arm64v8"},       {403, "arm64e"},
-    {499, "arm64_unknown"}, {501, "ppc"},
-    {601, "ppc64"},         {701, "mips"},
-    {801, "mips64"},        {901, "arm64_32"},
-    {902, "arm64_32_v8"},   {999, "arm64_32_unknown"},
-    {1001, "wasm32"},
-};
-
-const char *symfile_arch_name(uint32_t arch)
+static enum symfile_open_status check_magic(const uint8_t *data, size_t size,
+                                            char *error, size_t error_size)
 {
-    size_t i;
+    uint32_t version;
 
-    for (i = 0; i < sizeof(archs) / sizeof(archs[0]); i++) {
-        if (archs[i].arch == arch) {
-            return archs[i].name;
-        }
+    if (size < SYMFILE_AT_GUID) {
+        snprintf(error, error_size, "not a SymCache: %zu bytes", size);
+        return SYMFILE_FOREIGN;
     }
-    return "unknown";
-}
-
-static int fail(char *error, size_t size, const char *text)
-{
-    snprintf(error, size, "%s", text);
-    return -1;
-}
-
-/* Takes count records off *at, which then moves to the next multiple of 8. */
-static const uint8_t *take(const struct symfile *file, uint64_t *at,
-                           uint32_t count, uint32_t record)
-{
-    uint64_t begin, size;
-
-    begin = *at;
-    size = (uint64_t)count * record;
-    if (begin > file->size || size > file->size - begin) {
-        return NULL;
+    if (memcmp(data, "CMYS", 4) == 0) {
+        snprintf(error, error_size,
+                 "a SymCache of a big-endian machine, which nobody reads "
+                 "here");
+        return SYMFILE_FOREIGN;
     }
-    *at = (begin + size + 7) & ~(uint64_t)7;
-    return file->data + begin;
-}
-
-static int check_magic(const uint8_t *data, size_t size, char *error,
-                       size_t error_size)
-{
-    if (size >= 4 && memcmp(data, "CMYS", 4) == 0) {
-        return fail(error, error_size,
-                    "is a SymCache of a big-endian machine");
+    if (memcmp(data, "SYMC", 4) != 0) {
+        snprintf(error, error_size,
+                 "not a SymCache: begins with %02x %02x %02x %02x, not with "
+                 "\"SYMC\"",
+                 data[0], data[1], data[2], data[3]);
+        return SYMFILE_FOREIGN;
     }
-    if (size < 4 || memcmp(data, "SYMC", 4) != 0) {
-        return fail(error, error_size, "is not a SymCache: unknown magic");
+    version = symfile_load(data + SYMFILE_AT_VERSION);
+    if (version < SYMFILE_OLDEST_VERSION || version > SYMFILE_VERSION) {
+        snprintf(error, error_size,
+                 "a SymCache of version %u; %d to %d can be read", version,
+                 SYMFILE_OLDEST_VERSION, SYMFILE_VERSION);
+        return SYMFILE_FOREIGN;
     }
     if (size < SYMFILE_HEADER) {
-        return fail(error, error_size,
-                    "is truncated: the header has 80 bytes");
+        snprintf(error, error_size,
+                 "truncated: %zu bytes, the header alone has %d", size,
+                 SYMFILE_HEADER);
+        return SYMFILE_DAMAGED;
+    }
+    return SYMFILE_OPENED;
+}
+
+/* Empty parts have their place too, behind the padding of the one before. */
+static int place_parts(struct symfile_reader *r, char *error,
+                       size_t error_size)
+{
+    size_t i;
+    uint64_t begin, end;
+    const struct {
+        const char *what;
+        uint32_t count;
+        uint32_t size;
+        size_t *begin;
+    } parts[] = {
+        {"files", r->num_files, r->file_size, &r->files},
+        {"functions", r->num_functions, SYMFILE_FUNCTION_SIZE, &r->functions},
+        {"source locations", r->num_locations, SYMFILE_LOCATION_SIZE,
+         &r->locations},
+        {"ranges", r->num_ranges, SYMFILE_RANGE_SIZE, &r->ranges},
+        {"bytes of strings", r->string_bytes, 1, &r->strings},
+    };
+
+    /* 32-bit counts of small records: the sums stay far below 64 bits */
+    end = SYMFILE_HEADER;
+    for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        begin = (end + 7) & ~(uint64_t)7;
+        end = begin + (uint64_t)parts[i].count * parts[i].size;
+        if (end > r->size) {
+            snprintf(error, error_size,
+                     "truncated: %u %s at 0x%llx would end at 0x%llx, the "
+                     "file ends at 0x%zx",
+                     parts[i].count, parts[i].what, (unsigned long long)begin,
+                     (unsigned long long)end, r->size);
+            return -1;
+        }
+        *parts[i].begin = (size_t)begin;
     }
     return 0;
 }
 
-int symfile_open(struct symfile *f, const uint8_t *data, size_t size,
-                 char *error, size_t error_size)
+enum symfile_open_status symfile_reader_open(struct symfile_reader *reader,
+                                             const void *data, size_t size,
+                                             char *error, size_t error_size)
 {
-    uint64_t at;
-
-    memset(f, 0, sizeof(*f));
-    if (check_magic(data, size, error, error_size) != 0) {
-        return -1;
-    }
-    f->data = data;
-    f->size = size;
-    f->version = symfile_load(data + SYMFILE_AT_VERSION);
-    if (f->version < FIRST_VERSION || f->version > SYMFILE_VERSION) {
-        snprintf(error, error_size, "has version %lu; known are %d to %d",
-                 (unsigned long)f->version, FIRST_VERSION, SYMFILE_VERSION);
-        return -1;
-    }
-    memcpy(f->guid, data + SYMFILE_AT_GUID, sizeof(f->guid));
-    f->age = symfile_load(data + SYMFILE_AT_AGE);
-    f->arch = symfile_load(data + SYMFILE_AT_ARCH);
-    f->num_files = symfile_load(data + SYMFILE_AT_FILES);
-    f->num_functions = symfile_load(data + SYMFILE_AT_FUNCTIONS);
-    f->num_locations = symfile_load(data + SYMFILE_AT_LOCATIONS);
-    f->num_ranges = symfile_load(data + SYMFILE_AT_RANGES);
-    f->strings_size = symfile_load(data + SYMFILE_AT_STRINGS);
-    f->file_size = f->version < 9 ? SYMFILE_FILE_SIZE_V8 : SYMFILE_FILE_SIZE;
-    at = SYMFILE_HEADER;
-    f->files = take(f, &at, f->num_files, f->file_size);
-    if (f->files == NULL) {
-        return fail(error, error_size, "is truncated: files");
-    }
-    f->functions = take(f, &at, f->num_functions, SYMFILE_FUNCTION_SIZE);
-    if (f->functions == NULL) {
-        return fail(error, error_size, "is truncated: functions");
-    }
-    f->locations = take(f, &at, f->num_locations, SYMFILE_LOCATION_SIZE);
-    if (f->locations == NULL) {
-        return fail(error, error_size, "is truncated: source locations");
-    }
-    f->ranges = take(f, &at, f->num_ranges, SYMFILE_RANGE_SIZE);
-    if (f->ranges == NULL) {
-        return fail(error, error_size, "is truncated: ranges");
-    }
-    f->strings = take(f, &at, f->strings_size, 1);
-    if (f->strings == NULL) {
-        return fail(error, error_size, "is truncated: strings");
-    }
-    if (f->num_ranges > f->num_locations) {
-        return fail(error, error_size, "has more ranges than locations");
-    }
-    return 0;
-}
-
-uint32_t symfile_range(const struct symfile *f, uint32_t index)
-{
-    return symfile_load(f->ranges + (size_t)SYMFILE_RANGE_SIZE * index);
-}
-
-uint32_t symfile_find(const struct symfile *f, uint64_t address)
-{
-    uint32_t base, half, size;
-
-    size = f->num_ranges;
-    if (address > UINT32_MAX || size == 0 || symfile_range(f, 0) > address) {
-        return SYMFILE_NONE;
-    }
-    for (base = 0; size > 1; size -= half) {
-        half = size / 2;
-        base += symfile_range(f, base + half) <= address ? half : 0;
-    }
-    return f->num_locations - f->num_ranges + base;
-}
-
-/* The length before a string: *at moves behind it.  0 or -1. */
-static int string_length(const struct symfile *f, uint64_t *at,
-                         uint64_t *length)
-{
-    unsigned shift;
-    uint8_t byte;
-
-    if (f->version < 8) {
-        if (*at + 4 > f->strings_size) {
-            return -1;
-        }
-        *length = symfile_load(f->strings + *at);
-        *at += 4;
-        return 0;
-    }
-    *length = 0;
-    for (shift = 0; shift < 35; shift += 7) {
-        if (*at >= f->strings_size) {
-            return -1;
-        }
-        byte = f->strings[(*at)++];
-        *length |= (uint64_t)(byte & 0x7F) << shift;
-        if ((byte & 0x80) == 0) {
-            return 0;
-        }
-    }
-    return -1;
-}
-
-struct symfile_string symfile_get_string(const struct symfile *f,
-                                         uint32_t offset)
-{
-    uint64_t at, length;
     const uint8_t *p;
-    struct symfile_string string = {NULL, 0};
+    struct symfile_reader r;
+    enum symfile_open_status status;
 
-    at = offset;
-    if (offset == SYMFILE_NONE || string_length(f, &at, &length) != 0 ||
-        length > f->strings_size - at) {
-        return string;
+    p = data;
+    status = check_magic(p, size, error, error_size);
+    if (status != SYMFILE_OPENED) {
+        return status;
     }
-    p = f->strings + at;
-    if (symfile_utf8_valid(p, (size_t)length) == length) {
-        string.data = (const char *)p;
-        string.size = (size_t)length;
+    memset(&r, 0, sizeof(r));
+    r.data = p;
+    r.size = size;
+    r.version = symfile_load(p + SYMFILE_AT_VERSION);
+    r.file_size = r.version >= SYMFILE_SRCSRV_VERSION ? SYMFILE_FILE_SIZE
+                                                      : SYMFILE_FILE_SIZE_V8;
+    r.num_files = symfile_load(p + SYMFILE_AT_FILES);
+    r.num_functions = symfile_load(p + SYMFILE_AT_FUNCTIONS);
+    r.num_locations = symfile_load(p + SYMFILE_AT_LOCATIONS);
+    r.num_ranges = symfile_load(p + SYMFILE_AT_RANGES);
+    r.string_bytes = symfile_load(p + SYMFILE_AT_STRINGS);
+    if (r.num_ranges > r.num_locations) {
+        snprintf(error, error_size,
+                 "offset 0x%x: %u ranges, but only %u source locations",
+                 SYMFILE_AT_RANGES, r.num_ranges, r.num_locations);
+        return SYMFILE_DAMAGED;
     }
+    if (place_parts(&r, error, error_size) != 0) {
+        return SYMFILE_DAMAGED;
+    }
+    *reader = r;
+    return SYMFILE_OPENED;
+}
+
+struct symfile_string symfile_reader_string(const struct symfile_reader *r,
+                                            uint32_t offset)
+{
+    struct symfile_string string;
+
+    symfile_string_read(r->data + r->strings, r->string_bytes, offset,
+                        r->version, &string);
     return string;
 }
 
-int symfile_frame(const struct symfile *f, uint32_t location,
-                  struct symfile_frame *frame)
+int symfile_reader_file(const struct symfile_reader *r, uint32_t index,
+                        struct symfile_file_parts *file)
 {
-    uint32_t function;
     const uint8_t *p;
 
-    if (location >= f->num_locations) {
-        return 0;
+    memset(file, 0, sizeof(*file));
+    if (index >= r->num_files) {
+        return -1;
     }
-    p = f->locations + (size_t)SYMFILE_LOCATION_SIZE * location;
-    frame->file = symfile_load(p);
-    frame->line = symfile_load(p + 4);
-    function = symfile_load(p + 8);
-    frame->next = symfile_load(p + 12);
-    if (frame->file == SYMFILE_NONE && frame->line == SYMFILE_NONE &&
-        function == SYMFILE_NONE && frame->next == SYMFILE_NONE) {
-        return 0;
+    p = r->data + r->files + (size_t)index * r->file_size;
+    file->comp_dir = symfile_reader_string(r, symfile_load(p));
+    file->directory = symfile_reader_string(r, symfile_load(p + 4));
+    file->name = symfile_reader_string(r, symfile_load(p + 8));
+    if (r->version >= SYMFILE_SRCSRV_VERSION) {
+        file->srcsrv_name = symfile_reader_string(r, symfile_load(p + 12));
+        file->srcsrv_directory =
+            symfile_reader_string(r, symfile_load(p + 16));
+        file->srcsrv_revision = symfile_reader_string(r, symfile_load(p + 20));
     }
-    frame->function.data = NULL;
-    frame->entry = SYMFILE_NONE;
-    frame->language = SYMFILE_NONE;
-    if (function < f->num_functions) {
-        p = f->functions + (size_t)SYMFILE_FUNCTION_SIZE * function;
-        frame->function = symfile_get_string(f, symfile_load(p));
-        frame->entry = symfile_load(p + 8);
-        frame->language = symfile_load(p + 12);
-    }
-    if (frame->function.data == NULL) {
-        frame->function.data = "?";
-        frame->function.size = 1;
-    }
-    return 1;
+    return 0;
 }
 
-int symfile_get_file(const struct symfile *f, uint32_t index,
-                     struct symfile_file *out)
+int symfile_reader_function(const struct symfile_reader *r, uint32_t index,
+                            struct symfile_function_parts *function)
 {
     const uint8_t *p;
 
-    memset(out, 0, sizeof(*out));
-    if (index >= f->num_files) {
+    if (index >= r->num_functions) {
+        memset(function, 0, sizeof(*function));
+        function->entry = function->language = SYMFILE_NONE;
+        return -1;
+    }
+    p = r->data + r->functions + (size_t)index * SYMFILE_FUNCTION_SIZE;
+    function->name = symfile_reader_string(r, symfile_load(p));
+    function->entry = symfile_load(p + 8);
+    function->language = symfile_load(p + 12);
+    return 0;
+}
+
+int symfile_reader_location(const struct symfile_reader *r, uint32_t index,
+                            struct symfile_location *location)
+{
+    const uint8_t *p;
+
+    if (index >= r->num_locations) {
+        memset(location, 0xFF, sizeof(*location));
+        return -1;
+    }
+    p = r->data + r->locations + (size_t)index * SYMFILE_LOCATION_SIZE;
+    location->file = symfile_load(p);
+    location->line = symfile_load(p + 4);
+    location->function = symfile_load(p + 8);
+    location->inlined_into = symfile_load(p + 12);
+    return 0;
+}
+
+int symfile_location_is_gap(const struct symfile_location *location)
+{
+    return (location->file & location->line & location->function &
+            location->inlined_into) == SYMFILE_NONE;
+}
+
+uint32_t symfile_reader_range(const struct symfile_reader *r, uint32_t index)
+{
+    return symfile_load(r->data + r->ranges +
+                        (size_t)index * SYMFILE_RANGE_SIZE);
+}
+
+uint32_t symfile_reader_range_location(const struct symfile_reader *r,
+                                       uint32_t index)
+{
+    return r->num_locations - r->num_ranges + index;
+}
+
+void symfile_reader_frames(const struct symfile_reader *r, uint32_t location,
+                           struct symfile_frames *frames)
+{
+    struct symfile_location first;
+
+    frames->reader = r;
+    frames->next = location;
+    frames->left = r->num_locations;
+    if (symfile_reader_location(r, location, &first) != 0 ||
+        symfile_location_is_gap(&first)) {
+        frames->next = SYMFILE_NONE;
+    }
+}
+
+void symfile_reader_lookup(const struct symfile_reader *r, uint64_t address,
+                           struct symfile_frames *frames)
+{
+    const uint8_t *base;
+    uint32_t count, half, wanted;
+
+    frames->reader = r;
+    frames->next = SYMFILE_NONE;
+    frames->left = 0;
+    base = r->data + r->ranges;
+    count = r->num_ranges;
+    if (address > UINT32_MAX || count == 0 || symfile_load(base) > address) {
+        return;
+    }
+    /* the range at base begins at or before the address; every step halves
+     * what it could still be, without a branch to guess */
+    wanted = (uint32_t)address;
+    while (count > 1) {
+        half = count / 2;
+        base +=
+            symfile_load(base + (size_t)half * SYMFILE_RANGE_SIZE) <= wanted
+                ? (size_t)half * SYMFILE_RANGE_SIZE
+                : 0;
+        count -= half;
+    }
+    count =
+        (uint32_t)((size_t)(base - r->data - r->ranges) / SYMFILE_RANGE_SIZE);
+    symfile_reader_frames(r, symfile_reader_range_location(r, count), frames);
+}
+
+int symfile_reader_next(struct symfile_frames *frames,
+                        struct symfile_frame *frame)
+{
+    const struct symfile_reader *r;
+    struct symfile_location *location;
+
+    r = frames->reader;
+    location = &frame->location;
+    if (frames->left == 0 ||
+        symfile_reader_location(r, frames->next, location) != 0) {
         return 0;
     }
-    p = f->files + (size_t)f->file_size * index;
-    out->comp_dir = symfile_get_string(f, symfile_load(p));
-    out->directory = symfile_get_string(f, symfile_load(p + 4));
-    out->name = symfile_get_string(f, symfile_load(p + 8));
-    if (f->file_size == SYMFILE_FILE_SIZE) {
-        out->srcsrv_name = symfile_get_string(f, symfile_load(p + 12));
-        out->srcsrv_directory = symfile_get_string(f, symfile_load(p + 16));
-        out->srcsrv_revision = symfile_get_string(f, symfile_load(p + 20));
-    }
+    frames->left--;
+    frames->next = location->inlined_into;
+    frame->is_inlined = frames->left > 0 && frames->next < r->num_locations;
+    symfile_reader_function(r, location->function, &frame->function);
     return 1;
 }

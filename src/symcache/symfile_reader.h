@@ -1,8 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Reads a SymCache (versions 7, 8, 9) where it lies, in memory or in a
- * mapping.  Every access is checked; what refers to nothing is as if absent.
+ * Reads a SymCache of version 7, 8 or 9 where it lies: nothing is copied,
+ * allocated or changed, and nothing outside of (data, size) is touched
+ * whatever the file says.  What an index or a string offset cannot reach is
+ * absent, as for the "symbolic" library; symfile_verify.h finds such faults.
  */
 #ifndef SYMFILE_READER_H
 #define SYMFILE_READER_H
@@ -10,44 +12,33 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symfile_format.h"
+#include "symfile_ranges.h"
+#include "symfile_string.h"
 
-struct symfile {
+struct symfile_reader {
     const uint8_t *data;
     size_t size;
     uint32_t version;
-    uint8_t guid[16]; /* in text order */
-    uint32_t age;
-    uint32_t arch;
     uint32_t num_files;
     uint32_t num_functions;
-    uint32_t num_locations;
+    uint32_t num_locations; /* those of ranges are the last num_ranges */
     uint32_t num_ranges;
-    uint32_t file_size; /* bytes of a file record */
-    const uint8_t *files;
-    const uint8_t *functions;
-    const uint8_t *locations;
-    const uint8_t *ranges;
-    const uint8_t *strings;
-    uint32_t strings_size;
+    uint32_t string_bytes;
+    uint32_t file_size; /* of a record */
+    size_t files;       /* where the parts begin */
+    size_t functions;
+    size_t locations;
+    size_t ranges;
+    size_t strings;
 };
 
-struct symfile_string {
-    const char *data; /* not ended by NUL; NULL = absent */
-    size_t size;
+enum symfile_open_status {
+    SYMFILE_OPENED = 0,
+    SYMFILE_FOREIGN = -1, /* no SymCache, or none that can be read here */
+    SYMFILE_DAMAGED = -2  /* a SymCache that is not all there */
 };
 
-/* One function at an address, inlined or not. */
-struct symfile_frame {
-    struct symfile_string function; /* "?" if it has none */
-    uint32_t entry;                 /* SYMFILE_NONE for an inlined one */
-    uint32_t language;
-    uint32_t file; /* index, or SYMFILE_NONE */
-    uint32_t line; /* 0 = unknown */
-    uint32_t next; /* location of the caller, or SYMFILE_NONE */
-};
-
-struct symfile_file {
+struct symfile_file_parts {
     struct symfile_string comp_dir;
     struct symfile_string directory;
     struct symfile_string name;
@@ -56,31 +47,65 @@ struct symfile_file {
     struct symfile_string srcsrv_revision;
 };
 
-/* Checks the header and that all parts are inside.  Returns 0, or -1 with a
- * sentence in error. */
-int symfile_open(struct symfile *file, const uint8_t *data, size_t size,
-                 char *error, size_t error_size);
+struct symfile_function_parts {
+    struct symfile_string name;
+    uint32_t entry;    /* or SYMFILE_NONE: an inlined instance */
+    uint32_t language; /* or SYMFILE_NONE: from the public symbol table */
+};
 
-/* The innermost location at an address; SYMFILE_NONE if there is none. */
-uint32_t symfile_find(const struct symfile *file, uint64_t address);
+/* What is at an address, one frame after the other. */
+struct symfile_frames {
+    const struct symfile_reader *reader;
+    uint32_t next; /* location, or SYMFILE_NONE */
+    uint32_t left; /* steps until it must be a loop */
+};
 
-/*
- * The frame of a location.  Returns 1, or 0 for a gap and for an index out of
- * range.  Callers that follow next stop after num_locations frames: a hostile
- * file may have a loop.
- */
-int symfile_frame(const struct symfile *file, uint32_t location,
-                  struct symfile_frame *frame);
+struct symfile_frame {
+    struct symfile_location location; /* as stored */
+    int is_inlined;                   /* another frame follows */
+    struct symfile_function_parts function;
+};
 
-/* Returns 1, or 0 for an index out of range. */
-int symfile_get_file(const struct symfile *file, uint32_t index,
-                     struct symfile_file *out);
+/* On failure leaves the reader alone and a sentence in error. */
+enum symfile_open_status symfile_reader_open(struct symfile_reader *reader,
+                                             const void *data, size_t size,
+                                             char *error, size_t error_size);
 
-/* The string at an offset; absent if it is not whole or not UTF-8. */
-struct symfile_string symfile_get_string(const struct symfile *file,
-                                         uint32_t offset);
+/* The string at an offset; data NULL when there is none, or a broken one. */
+struct symfile_string symfile_reader_string(const struct symfile_reader *r,
+                                            uint32_t offset);
 
-uint32_t symfile_range(const struct symfile *file, uint32_t index);
-const char *symfile_arch_name(uint32_t arch);
+/* Records by index.  They return 0, or -1 when there is no such index; then
+ * all parts are absent (of a location: SYMFILE_NONE). */
+int symfile_reader_file(const struct symfile_reader *reader, uint32_t index,
+                        struct symfile_file_parts *file);
+int symfile_reader_function(const struct symfile_reader *reader,
+                            uint32_t index,
+                            struct symfile_function_parts *function);
+int symfile_reader_location(const struct symfile_reader *reader,
+                            uint32_t index, struct symfile_location *location);
+
+/* Start address of a range; the index must be below num_ranges. */
+uint32_t symfile_reader_range(const struct symfile_reader *reader,
+                              uint32_t index);
+
+/* The location of a range, whose index must be below num_ranges. */
+uint32_t symfile_reader_range_location(const struct symfile_reader *reader,
+                                       uint32_t index);
+
+/* The frames of a location; none when it is a gap. */
+void symfile_reader_frames(const struct symfile_reader *reader,
+                           uint32_t location, struct symfile_frames *frames);
+
+/* The frames at an address, innermost first; none where nothing is known. */
+void symfile_reader_lookup(const struct symfile_reader *reader,
+                           uint64_t address, struct symfile_frames *frames);
+
+/* The next frame.  Returns 1, or 0 when there is none. */
+int symfile_reader_next(struct symfile_frames *frames,
+                        struct symfile_frame *frame);
+
+/* 1 when all four fields say "nothing here". */
+int symfile_location_is_gap(const struct symfile_location *location);
 
 #endif

@@ -1,0 +1,22 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Numbers that a SymCache stores for architectures and languages, and the
+ * names that the "symbolic" library gives them.
+ */
+#ifndef SYMFILE_ENUM_H
+#define SYMFILE_ENUM_H
+
+#include <stdint.h>
+
+/* The present number of an architecture, also for the numbers of old files;
+ * 0 (unknown) for those that mean nothing. */
+uint32_t symfile_arch_number(uint32_t stored);
+
+/* Name of an architecture by its stored number: "x86_64", "unknown". */
+const char *symfile_arch_name(uint32_t stored);
+
+/* Name of a language by its stored number: "cpp", "unknown". */
+const char *symfile_language_name(uint32_t stored);
+
+#endif
