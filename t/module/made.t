@@ -84,9 +84,10 @@ for (@cases) {
 
 $s = $t->helper_says(sub { $_[0]->reply(200,
     { 'X-Symcache-Version' => '3.1.0' }) });
-my $used = $t->put('3.1.0', 'used', root => 'used');
+my $used = $t->put('3.1.0', 'used', root => 'used',
+                   key => "used.pdb/${Test::ModuleCase::guid}1A");
 $t->write_file('used/.transcoders', "3.1.0\n");
-my $uri = $t->uri('3.1.0', location => '/used');
+my $uri = $t->uri('3.1.0', location => '/used', pdb => 'used.pdb');
 my $etag = h($t->get($uri), 'ETag');
 is scalar($s->requests), 0, 'a file that is new: the helper is not told';
 utime time - 4000, time - 4000, $used;
