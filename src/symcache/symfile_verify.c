@@ -2,139 +2,312 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "symfile_format.h"
-#include "symfile_reader.h"
 #include "symfile_verify.h"
 
+/* What is known about the chain of callers of a location. */
+enum color {
+    COLOR_NEW = 0,
+    COLOR_OPEN, /* on the chain that is being followed */
+    COLOR_DONE  /* its chain ends */
+};
+
 struct verify {
-    struct symfile file;
+    const struct symfile_reader *reader;
+    uint8_t *starts; /* one bit per byte of strings: a string begins here */
     char *error;
     size_t error_size;
 };
 
-static int violation(const struct verify *v, const char *what,
-                     const char *record, uint32_t index, uint32_t value)
+static int violation(const struct verify *v, size_t offset, const char *record,
+                     uint32_t index, const char *what)
 {
-    snprintf(v->error, v->error_size, "is damaged: %s (%s %lu, value 0x%lx)",
-             what, record, (unsigned long)index, (unsigned long)value);
-    return -1;
+    snprintf(v->error, v->error_size, "offset 0x%zx: %s %u: %s", offset,
+             record, index, what);
+    return SYMFILE_VIOLATED;
 }
 
-static int check_string(const struct verify *v, uint32_t offset,
-                        const char *record, uint32_t index)
+static int wrong_value(const struct verify *v, size_t offset,
+                       const char *record, uint32_t index, const char *field)
 {
-    if (offset != SYMFILE_NONE &&
-        symfile_get_string(&v->file, offset).data == NULL) {
-        return violation(v, "reference to no string", record, index, offset);
+    char what[64];
+
+    snprintf(what, sizeof(what), "%s 0x%x does not exist", field,
+             symfile_load(v->reader->data + offset));
+    return violation(v, offset, record, index, what);
+}
+
+static int check_zeros(const struct verify *v, size_t begin, size_t end,
+                       const char *what)
+{
+    size_t i;
+
+    for (i = begin; i < end; i++) {
+        if (v->reader->data[i] != 0) {
+            snprintf(v->error, v->error_size,
+                     "offset 0x%zx: %s: 0x%02x, not zero", i, what,
+                     v->reader->data[i]);
+            return SYMFILE_VIOLATED;
+        }
     }
-    return 0;
+    return SYMFILE_SOUND;
+}
+
+static int check_header(const struct verify *v)
+{
+    const uint8_t *p;
+
+    p = v->reader->data;
+    if (p[SYMFILE_AT_KIND] > 1) {
+        snprintf(v->error, v->error_size,
+                 "offset 0x%x: header: kind of identity %u is neither 0 nor 1",
+                 SYMFILE_AT_KIND, p[SYMFILE_AT_KIND]);
+        return SYMFILE_VIOLATED;
+    }
+    if (p[SYMFILE_AT_VARIABLES] > 1) {
+        snprintf(v->error, v->error_size,
+                 "offset 0x%x: header: %u parts of variables, not 0 or 1",
+                 SYMFILE_AT_VARIABLES, p[SYMFILE_AT_VARIABLES]);
+        return SYMFILE_VIOLATED;
+    }
+    if (check_zeros(v, SYMFILE_AT_PADDING, SYMFILE_AT_KIND,
+                    "padding of the header") != SYMFILE_SOUND) {
+        return SYMFILE_VIOLATED;
+    }
+    return check_zeros(v, SYMFILE_AT_VARIABLES + 1, SYMFILE_HEADER,
+                       "reserved bytes of the header");
+}
+
+static int check_padding(const struct verify *v)
+{
+    size_t i;
+    const struct symfile_reader *r = v->reader;
+    const struct {
+        size_t begin;
+        size_t end;
+        const char *what;
+    } gaps[] = {
+        {r->files + (size_t)r->num_files * r->file_size, r->functions,
+         "padding behind the files"},
+        /* functions and locations fill multiples of 8 */
+        {r->ranges + (size_t)r->num_ranges * SYMFILE_RANGE_SIZE, r->strings,
+         "padding behind the ranges"},
+    };
+
+    for (i = 0; i < sizeof(gaps) / sizeof(gaps[0]); i++) {
+        if (check_zeros(v, gaps[i].begin, gaps[i].end, gaps[i].what) !=
+            SYMFILE_SOUND) {
+            return SYMFILE_VIOLATED;
+        }
+    }
+    return SYMFILE_SOUND;
+}
+
+/* Strings follow each other without a gap; so every byte is seen once, and
+ * a reference only needs to be looked up in starts. */
+static int check_strings(const struct verify *v)
+{
+    size_t at;
+    uint32_t number;
+    const char *fault;
+    struct symfile_string string;
+    const uint8_t *section;
+
+    section = v->reader->data + v->reader->strings;
+    number = 0;
+    for (at = 0; at < v->reader->string_bytes; number++) {
+        fault = symfile_string_read(section, v->reader->string_bytes, at,
+                                    v->reader->version, &string);
+        if (fault != NULL) {
+            return violation(v, v->reader->strings + at, "string", number,
+                             fault);
+        }
+        v->starts[at / 8] |= (uint8_t)(1u << (at % 8));
+        at = (size_t)((const uint8_t *)string.data - section) + string.size;
+    }
+    return SYMFILE_SOUND;
+}
+
+static int check_reference(const struct verify *v, size_t offset,
+                           const char *record, uint32_t index,
+                           const char *field)
+{
+    uint32_t at;
+    char what[96];
+
+    at = symfile_load(v->reader->data + offset);
+    if (at == SYMFILE_NONE ||
+        (at < v->reader->string_bytes && v->starts[at / 8] >> (at % 8) & 1)) {
+        return SYMFILE_SOUND;
+    }
+    snprintf(what, sizeof(what), "%s: no string begins at 0x%x of the strings",
+             field, at);
+    return violation(v, offset, record, index, what);
 }
 
 static int check_files(const struct verify *v)
 {
     uint32_t i, k;
-    const uint8_t *p;
+    size_t offset;
+    static const char *const fields[] = {"compilation directory",
+                                         "directory",
+                                         "name",
+                                         "source-server name",
+                                         "source-server directory",
+                                         "source-server revision"};
 
-    p = v->file.files;
-    for (i = 0; i < v->file.num_files; i++) {
-        for (k = 0; k < v->file.file_size; k += 4, p += 4) {
-            if (check_string(v, symfile_load(p), "file", i) != 0) {
-                return -1;
+    offset = v->reader->files;
+    for (i = 0; i < v->reader->num_files; i++) {
+        for (k = 0; k < v->reader->file_size / 4; k++, offset += 4) {
+            if (check_reference(v, offset, "file", i, fields[k]) !=
+                SYMFILE_SOUND) {
+                return SYMFILE_VIOLATED;
             }
         }
     }
-    return 0;
+    return SYMFILE_SOUND;
 }
 
 static int check_functions(const struct verify *v)
 {
     uint32_t i;
-    const uint8_t *p;
+    size_t offset;
 
-    p = v->file.functions;
-    for (i = 0; i < v->file.num_functions; i++) {
-        if (check_string(v, symfile_load(p), "function", i) != 0) {
-            return -1;
+    offset = v->reader->functions;
+    for (i = 0; i < v->reader->num_functions; i++) {
+        if (check_reference(v, offset, "function", i, "name") !=
+            SYMFILE_SOUND) {
+            return SYMFILE_VIOLATED;
         }
-        p += SYMFILE_FUNCTION_SIZE;
+        offset += SYMFILE_FUNCTION_SIZE;
     }
-    return 0;
+    return SYMFILE_SOUND;
+}
+
+static int check_location(const struct verify *v, uint32_t index)
+{
+    size_t offset;
+    const struct symfile_reader *r = v->reader;
+    struct symfile_location location, caller;
+
+    offset = r->locations + (size_t)index * SYMFILE_LOCATION_SIZE;
+    symfile_reader_location(r, index, &location);
+    if (symfile_location_is_gap(&location)) {
+        return SYMFILE_SOUND;
+    }
+    if (location.file != SYMFILE_NONE && location.file >= r->num_files) {
+        return wrong_value(v, offset, "source location", index, "file");
+    }
+    if (location.function >= r->num_functions) {
+        return wrong_value(v, offset + 8, "source location", index,
+                           "function");
+    }
+    if (location.inlined_into == SYMFILE_NONE) {
+        return SYMFILE_SOUND;
+    }
+    if (symfile_reader_location(r, location.inlined_into, &caller) != 0) {
+        return wrong_value(v, offset + 12, "source location", index,
+                           "calling source location");
+    }
+    if (symfile_location_is_gap(&caller)) {
+        return violation(v, offset + 12, "source location", index,
+                         "inlined into a gap");
+    }
+    return SYMFILE_SOUND;
+}
+
+/* Follows every chain of callers up to where one was before. */
+static int check_loops(const struct verify *v, uint8_t *colors)
+{
+    uint32_t i, at;
+    const struct symfile_reader *r = v->reader;
+    struct symfile_location location;
+
+    for (i = 0; i < r->num_locations; i++) {
+        for (at = i; at < r->num_locations && colors[at] == COLOR_NEW;
+             at = location.inlined_into) {
+            colors[at] = COLOR_OPEN;
+            symfile_reader_location(r, at, &location);
+        }
+        if (at < r->num_locations && colors[at] == COLOR_OPEN) {
+            return violation(
+                v, r->locations + (size_t)at * SYMFILE_LOCATION_SIZE + 12,
+                "source location", at, "inlined into itself, by a loop");
+        }
+        for (at = i; at < r->num_locations && colors[at] == COLOR_OPEN;
+             at = location.inlined_into) {
+            colors[at] = COLOR_DONE;
+            symfile_reader_location(r, at, &location);
+        }
+    }
+    return SYMFILE_SOUND;
 }
 
 static int check_locations(const struct verify *v)
 {
-    uint32_t i, calls, file, line, function, next;
-    const uint8_t *p;
+    int status;
+    uint32_t i;
+    uint8_t *colors;
 
-    calls = v->file.num_locations - v->file.num_ranges;
-    p = v->file.locations;
-    for (i = 0; i < v->file.num_locations; i++, p += SYMFILE_LOCATION_SIZE) {
-        file = symfile_load(p);
-        line = symfile_load(p + 4);
-        function = symfile_load(p + 8);
-        next = symfile_load(p + 12);
-        if (i >= calls && file == SYMFILE_NONE && line == SYMFILE_NONE &&
-            function == SYMFILE_NONE && next == SYMFILE_NONE) {
-            continue;
-        }
-        if (file != SYMFILE_NONE && file >= v->file.num_files) {
-            return violation(v, "no such file", "source location", i, file);
-        }
-        if (function >= v->file.num_functions) {
-            return violation(v, "no such function", "source location", i,
-                             function);
-        }
-        if (next != SYMFILE_NONE && next >= calls) {
-            return violation(v, "caller is no call location",
-                             "source location", i, next);
-        }
-        /* callers stand before those that they call: so there is no loop */
-        if (next != SYMFILE_NONE && i < calls && next >= i) {
-            return violation(v, "caller behind its callee", "source location",
-                             i, next);
+    for (i = 0; i < v->reader->num_locations; i++) {
+        if (check_location(v, i) != SYMFILE_SOUND) {
+            return SYMFILE_VIOLATED;
         }
     }
-    return 0;
+    colors = calloc((size_t)v->reader->num_locations + 1, 1);
+    if (colors == NULL) {
+        return SYMFILE_NOT_VERIFIED;
+    }
+    status = check_loops(v, colors);
+    free(colors);
+    return status;
 }
 
 static int check_ranges(const struct verify *v)
 {
-    uint32_t i;
+    uint32_t i, before, start;
+    char what[64];
 
-    for (i = 1; i < v->file.num_ranges; i++) {
-        if (symfile_range(&v->file, i - 1) >= symfile_range(&v->file, i)) {
-            return violation(v, "ranges are not ascending", "range", i,
-                             symfile_range(&v->file, i));
+    for (i = 1; i < v->reader->num_ranges; i++) {
+        before = symfile_reader_range(v->reader, i - 1);
+        start = symfile_reader_range(v->reader, i);
+        if (start <= before) {
+            snprintf(what, sizeof(what), "start 0x%x is not above 0x%x", start,
+                     before);
+            return violation(
+                v, v->reader->ranges + (size_t)i * SYMFILE_RANGE_SIZE, "range",
+                i, what);
         }
     }
-    return 0;
+    return SYMFILE_SOUND;
 }
 
-static int check_kind(const struct verify *v)
+enum symfile_verify_status symfile_verify(const struct symfile_reader *reader,
+                                          char *error, size_t error_size)
 {
-    uint32_t kind;
-
-    kind = v->file.data[SYMFILE_AT_KIND];
-    if (kind > 1) {
-        return violation(v, "kind of identity", "header byte", SYMFILE_AT_KIND,
-                         kind);
-    }
-    return 0;
-}
-
-int symfile_verify(const uint8_t *data, size_t size, char *error,
-                   size_t error_size)
-{
+    size_t i;
+    int status;
     struct verify v;
+    static int (*const checks[])(const struct verify *) = {
+        check_header,    check_padding,   check_strings, check_files,
+        check_functions, check_locations, check_ranges};
 
+    v.reader = reader;
     v.error = error;
     v.error_size = error_size;
-    if (symfile_open(&v.file, data, size, error, error_size) != 0 ||
-        check_kind(&v) != 0 || check_files(&v) != 0 ||
-        check_functions(&v) != 0 || check_locations(&v) != 0 ||
-        check_ranges(&v) != 0) {
-        return -1;
+    v.starts = calloc((size_t)reader->string_bytes / 8 + 1, 1);
+    status = v.starts == NULL ? SYMFILE_NOT_VERIFIED : SYMFILE_SOUND;
+    for (i = 0; i < sizeof(checks) / sizeof(checks[0]); i++) {
+        if (status == SYMFILE_SOUND) {
+            status = checks[i](&v);
+        }
     }
-    return 0;
+    free(v.starts);
+    if (status == SYMFILE_NOT_VERIFIED) {
+        snprintf(error, error_size, "no memory");
+    }
+    return (enum symfile_verify_status)status;
 }

@@ -1,18 +1,27 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * Whether a SymCache is what the format says, beyond what reading it needs:
+ * the check of a file before it is published.
  */
 #ifndef SYMFILE_VERIFY_H
 #define SYMFILE_VERIFY_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "symfile_reader.h"
+
+enum symfile_verify_status {
+    SYMFILE_SOUND = 0,
+    SYMFILE_VIOLATED = -1,
+    SYMFILE_NOT_VERIFIED = -2 /* no memory: a bit for each byte of strings */
+};
 
 /*
- * Checks a whole SymCache beyond what a reader needs: order of ranges, every
- * index and string reference, chains of callers without loop.  Returns 0, or
- * -1 with the first violation and its place in error.
+ * Checks header, padding, the string section as a sequence of whole strings,
+ * every string reference and index, chains of callers (no loop, no gap), and
+ * that ranges ascend strictly.  Takes time in proportion to the file.
+ * error gets the first violation in that order and its place.
  */
-int symfile_verify(const uint8_t *data, size_t size, char *error,
-                   size_t error_size);
+enum symfile_verify_status symfile_verify(const struct symfile_reader *reader,
+                                          char *error, size_t error_size);
 
 #endif
