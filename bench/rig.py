@@ -1,0 +1,246 @@
+"""What the programs of bench/ stand on: a temporary folder with nginx,
+symcached and load in it, all of which is gone when the rig is left."""
+
+import collections
+import json
+import os
+import re
+import resource
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(HERE)
+BUILD = os.path.abspath(os.environ.get("SYMCACHE_BUILD", TOP + "/build"))
+NGINX = os.environ.get("SYMCACHE_NGINX", "/usr/sbin/nginx")
+
+# per second; status: answers that are neither 2xx nor 3xx
+Load = collections.namedtuple("Load", "requests bytes status failed p50 p99")
+
+
+class Rig:
+    def __enter__(self):
+        check = [TOP + "/tools/packages", "check", "bench"]
+        if subprocess.call(check) != 0:
+            sys.exit(1)
+        self.dir = tempfile.mkdtemp(prefix="symcache-bench.")
+        os.chmod(self.dir, 0o755)
+        self.running = []
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+        return self
+
+    def __exit__(self, *_):
+        for p in reversed(self.running[:]):
+            self.stop(p)
+        shutil.rmtree(self.dir)
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def write(self, name, content):
+        path = self.path(name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as f:
+            f.write(content if isinstance(content, bytes)
+                    else content.encode())
+        return path
+
+    # processes
+
+    def start(self, name, command, ready, seconds=60):
+        """Starts a program and waits until ready() is true."""
+        log = self.path(name + ".out")
+        with open(log, "ab") as out:
+            p = subprocess.Popen(command, stdin=subprocess.DEVNULL,
+                                 stdout=out, stderr=out)
+        self.running.append(p)
+        end = time.monotonic() + seconds
+        while not ready():
+            if p.poll() is not None or time.monotonic() > end:
+                with open(log, errors="replace") as f:
+                    sys.exit("%s does not run:\n%s" % (name, f.read()))
+            time.sleep(0.02)
+        return p
+
+    def stop(self, p, sign=signal.SIGTERM):
+        if p in self.running:
+            self.running.remove(p)
+        if p.poll() is None:
+            for pid in [p.pid, *children(p.pid)]:
+                if paused(pid):
+                    os.kill(pid, signal.SIGCONT)
+            p.send_signal(sign)
+        try:
+            p.wait(30)
+        except subprocess.TimeoutExpired:
+            p.kill()
+            p.wait()
+
+    def nginx(self, server, workers=1, main="", http="", name="nginx",
+              under=()):
+        """Starts nginx; returns it with its port and worker_processes."""
+        port = free_port()
+        temp = "".join("%s_temp_path %s;\n" % (t, self.path(name + "." + t))
+                       for t in ("client_body", "proxy", "fastcgi", "uwsgi",
+                                 "scgi"))
+        conf = self.write(name + ".conf", f"""
+            load_module {BUILD}/ngx_symcache_module.so;
+            {"user root;" if os.geteuid() == 0 else ""}
+            daemon off;
+            worker_processes {workers};
+            pid {self.path(name)}.pid;
+            error_log {self.path(name)}.log;
+            {main}
+            events {{ worker_connections 19000; }}
+            http {{
+                {temp}
+                access_log off;
+                sendfile on;
+                tcp_nopush on;
+                keepalive_requests 100000000;
+                {http}
+                server {{
+                    listen 127.0.0.1:{port} backlog=4096;
+                    {server}
+                }}
+            }}
+            """)
+        p = self.start(name, [*under, NGINX, "-p", self.dir, "-c", conf],
+                       lambda: accepts(("127.0.0.1", port)))
+        p.port = port
+        p.url = "http://127.0.0.1:%d" % port
+        return p
+
+    def symcached(self, config):
+        sock = self.path("symcached.sock")
+        config = {"listen": "unix:" + sock,
+                  "downloads": self.path("downloads"), **config}
+        conf = self.write("symcached.json", json.dumps(config, indent=2))
+        return self.start("symcached", [BUILD + "/symcached", "-c", conf],
+                          lambda: accepts(sock))
+
+    # load
+
+    def wrk(self, url, connections, seconds, headers=(), args=()):
+        """One run of wrk: Load."""
+        command = ["wrk", "-t2", "-c%d" % connections, "-d%ds" % seconds,
+                   "-s", HERE + "/wrk.lua"]
+        for h in headers:
+            command += ["-H", h]
+        out = subprocess.run([*command, url, "--", *map(str, args)],
+                             capture_output=True, text=True, check=True)
+        found = re.search(r"^FIGURES (.*)$", out.stdout, re.M)
+        if not found:
+            sys.exit("wrk: " + out.stdout + out.stderr)
+        f = [int(x) for x in found[1].split()]
+        return Load(f[0] * 1e6 / f[2], f[1] * 1e6 / f[2], *f[3:])
+
+    def instructions(self, server, requests, main="", http="", n=500):
+        """Instructions that nginx needs for each of requests, a dict of name
+        to the bytes of a request, by callgrind."""
+        def total(request, times):
+            out = self.path("callgrind.out")
+            p = self.nginx(server, main=main + "master_process off;",
+                           http=http, name="callgrind",
+                           under=("valgrind", "-q", "--tool=callgrind",
+                                  "--callgrind-out-file=" + out))
+            for r in requests.values():
+                ask(p.port, r, 2)
+            ask(p.port, request, times)
+            self.stop(p, signal.SIGQUIT)
+            with open(out) as f:
+                return int(re.search(r"^(?:summary|totals): (\d+)", f.read(),
+                                     re.M)[1])
+
+        base = total(next(iter(requests.values())), 1)
+        return {name: (total(r, n + 1) - base) / n
+                for name, r in requests.items()}
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as s:
+        return s.getsockname()[1]
+
+
+def accepts(address):
+    family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET
+    with socket.socket(family) as s:
+        return s.connect_ex(address) == 0
+
+
+def request(path, *headers):
+    lines = ["GET %s HTTP/1.1" % path, "Host: localhost", *headers, "", ""]
+    return "\r\n".join(lines).encode()
+
+
+def ask(port, text, times=1):
+    """Sends a request so often over one connection; returns the length and
+    the head of the last answer."""
+    with socket.create_connection(("127.0.0.1", port)) as s:
+        for _ in range(times):
+            s.sendall(text)
+            got = b""
+            while b"\r\n\r\n" not in got:
+                more = s.recv(65536)
+                if not more:
+                    sys.exit("no answer to: %s" % text)
+                got += more
+            head, _, rest = got.partition(b"\r\n\r\n")
+            found = re.search(rb"\ncontent-length: (\d+)", head.lower())
+            length = int(found[1]) if found else 0
+            left = length - len(rest)
+            while left > 0:
+                left -= len(s.recv(min(left, 1 << 20)))
+    return len(head) + 4 + length, head.decode("latin-1")
+
+
+def pairs(a, b, n):
+    """Runs a and b in turn; the medians of both and of the ratios b / a."""
+    got = [(a(), b()) for _ in range(n)]
+    return (statistics.median(x for x, _ in got),
+            statistics.median(y for _, y in got),
+            statistics.median(y / x for x, y in got))
+
+
+def private_memory(pids):
+    """Bytes that only these processes have."""
+    total = 0
+    for pid in pids:
+        with open("/proc/%d/smaps_rollup" % pid) as f:
+            for line in f:
+                if line.startswith("Private_"):
+                    total += int(line.split()[1]) * 1024
+    return total
+
+
+def children(pid):
+    with open("/proc/%d/task/%d/children" % (pid, pid)) as f:
+        return [int(x) for x in f.read().split()]
+
+
+def paused(pid):
+    with open("/proc/%d/stat" % pid) as f:
+        return f.read().rpartition(")")[2].split()[0] == "T"
+
+
+def table(title, head, rows):
+    """Prints a table in Markdown, and what it was measured on."""
+    commit = subprocess.run(["git", "-C", TOP, "rev-parse", "--short", "HEAD"],
+                            capture_output=True, text=True).stdout.strip()
+    with open("/proc/cpuinfo") as f:
+        cpu = re.search(r"^model name\s*: (.*)$", f.read(), re.M)
+    print("%s (commit %s; %s, %d cores; Linux %s; load average %.1f)\n" % (
+        title, commit or "unknown", cpu[1] if cpu else os.uname().machine,
+        os.cpu_count(), os.uname().release, os.getloadavg()[0]))
+    rows = [[str(c) for c in r] for r in rows]
+    width = [max(len(r[i]) for r in [head, *rows]) for i in range(len(head))]
+    for r in [head, ["-" * w for w in width], *rows]:
+        print("| " + " | ".join(c.ljust(w) for c, w in zip(r, width)) + " |")

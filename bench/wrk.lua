@@ -1,0 +1,32 @@
+-- Script of wrk for bench/rig.py: prints figures that are not rounded, and
+-- with arguments asks for keys at random.
+--
+--   wrk ... -s wrk.lua URL [-- FORMAT KEYS NAMES]
+--
+-- FORMAT is a path with %d for the number of the name and %032X for the
+-- number of the key.
+
+local n = 0
+
+function setup(thread)
+    thread:set("seed", n)
+    n = n + 1
+end
+
+function init(args)
+    local format, keys, names = args[1], tonumber(args[2]), tonumber(args[3])
+    if not format then return end
+    math.randomseed(os.time() + seed)
+    request = function()
+        local k = math.random(0, keys - 1)
+        return wrk.format(nil, string.format(format, k % names, k))
+    end
+end
+
+function done(summary, latency, requests)
+    local e = summary.errors
+    print(string.format("FIGURES %d %d %d %d %d %.0f %.0f", summary.requests,
+        summary.bytes, summary.duration, e.status,
+        e.connect + e.read + e.write + e.timeout, latency:percentile(50),
+        latency:percentile(99)))
+end
