@@ -22,6 +22,8 @@
 #define TREE_NO_MAGICLINKS 0x02u
 #define TREE_BENEATH 0x08u
 
+#define TREE_DEPTH 64 /* components of a path */
+
 struct tree_how {
     uint64_t flags;
     uint64_t mode;
@@ -48,6 +50,11 @@ static int tree_openat(const struct tree *tree, const char *path, int flags)
     return (int)syscall(SYS_openat2, tree->root, path, &how, sizeof(how));
 }
 
+static bool tree_absent(int error)
+{
+    return error == ENOENT || error == ENOTDIR;
+}
+
 static int tree_exists(const struct tree *tree)
 {
     int fd = tree_openat(tree, tree->path, O_PATH);
@@ -60,14 +67,11 @@ static int tree_exists(const struct tree *tree)
     return 0;
 }
 
-/*
- * Looks in the directory of the path so far for its last component, which
- * begins at `at`, and puts the spelling found in its place.
- */
-static int tree_respell(struct tree *tree, size_t at)
+static int tree_find(struct tree *tree, const char *rest, unsigned depth);
+
+/* Opens the directory of the path so far, whose last component is at `at`. */
+static DIR *tree_opendir(struct tree *tree, size_t at)
 {
-    char *name = tree->path + at;
-    struct dirent *entry;
     DIR *dir;
     int fd;
 
@@ -79,38 +83,64 @@ static int tree_respell(struct tree *tree, size_t at)
         tree->path[at - 1] = '/';
     }
     if (fd < 0) {
-        return -1;
+        return NULL;
     }
 
     dir = fdopendir(fd);
     if (dir == NULL) {
         close(fd);
+    }
+    return dir;
+}
+
+/* Goes on with every other spelling of the last component, name. */
+static int tree_respell(struct tree *tree, size_t at, const char *name,
+                        size_t len, const char *rest, unsigned depth)
+{
+    struct dirent *entry;
+    int rc = -1, error = ENOENT;
+    DIR *dir = tree_opendir(tree, at);
+
+    if (dir == NULL) {
         return -1;
     }
 
-    do {
-        errno = 0;
-        entry = readdir(dir);
-    } while (entry != NULL && strcasecmp(entry->d_name, name) != 0);
+    while (rc != 0 && (errno = 0, entry = readdir(dir)) != NULL) {
+        if (strlen(entry->d_name) != len ||
+            strncasecmp(entry->d_name, name, len) != 0 ||
+            memcmp(entry->d_name, name, len) == 0) {
+            continue;
+        }
 
-    if (entry != NULL) {
-        /* the same length: only letters differ */
-        memcpy(name, entry->d_name, strlen(name));
-        closedir(dir);
-        return 0;
+        tree->len = at + len;
+        memcpy(tree->path + at, entry->d_name, len);
+        tree->path[tree->len] = '\0';
+        rc = tree_find(tree, rest, depth);
+        error = rc == 0 ? 0 : errno;
+        errno = 0;
+        if (!tree_absent(error)) {
+            break;
+        }
     }
 
-    fd = errno != 0 ? errno : ENOENT;
+    error = errno != 0 ? errno : error;
     closedir(dir);
-    errno = fd;
-    return -1;
+    errno = error;
+    return rc;
 }
 
-static int tree_append(struct tree *tree, const char *name, size_t len)
+/* Completes the path with rest, "" or "/component/component...". */
+static int tree_find(struct tree *tree, const char *rest, unsigned depth)
 {
-    size_t at = tree->len;
+    size_t at = tree->len, len;
 
-    if (at + len + 2 > sizeof(tree->path)) {
+    if (*rest == '\0') {
+        return tree_exists(tree);
+    }
+
+    rest += *rest == '/';
+    len = strcspn(rest, "/");
+    if (depth == 0 || at + len + 2 > sizeof(tree->path)) {
         errno = ENAMETOOLONG;
         return -1;
     }
@@ -118,32 +148,29 @@ static int tree_append(struct tree *tree, const char *name, size_t len)
     if (at > 0) {
         tree->path[at++] = '/';
     }
-    memcpy(tree->path + at, name, len);
     tree->len = at + len;
+    memcpy(tree->path + at, rest, len);
     tree->path[tree->len] = '\0';
 
-    if (tree_exists(tree) == 0) {
+    if (tree_exists(tree) == 0 &&
+        tree_find(tree, rest + len, depth - 1) == 0) {
         return 0;
     }
-    return errno == ENOENT ? tree_respell(tree, at) : -1;
+    if (!tree_absent(errno)) {
+        return -1;
+    }
+
+    return tree_respell(tree, at, rest, len, rest + len, depth - 1);
 }
 
 int tree_open(int root, const char *path, bool beneath)
 {
     struct tree tree = {root, beneath, 0, ""};
     struct stat st;
-    size_t len;
     int fd;
 
-    for (;;) {
-        len = strcspn(path, "/");
-        if (tree_append(&tree, path, len) != 0) {
-            return -1;
-        }
-        if (path[len] == '\0') {
-            break;
-        }
-        path += len + 1;
+    if (tree_find(&tree, path, TREE_DEPTH) != 0) {
+        return -1;
     }
 
     /* O_NONBLOCK: not to wait for the writer of a FIFO */

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Files of a store that was made on Windows: names match without case when
- * they do not match exactly.  May block on a network mount: for processes
+ * Files of a store that was made on Windows: names match without case where
+ * the exact ones lead nowhere.  May block on a network mount: for processes
  * that have nothing else to do.
  */
 #ifndef SYMCACHED_TREE_H

@@ -1,0 +1,140 @@
+#!/usr/bin/perl
+
+# A directory in the layout of symstore as a source, and file.ptr in it.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use File::Path qw(make_path);
+use JSON::PP ();
+use POSIX ();
+use Test::More;
+use Test::SourceCase;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $crash = $t->read_file($t->data('pdb/crash.pdb'));
+my $id = $Test::SourceCase::id;
+
+sub put { my ($name, $body) = @_; $t->write_file("sym/$name", $body) }
+sub pointer { my ($name, $text) = @_; put("$name/$id/file.ptr", $text) }
+
+# What each name's directory holds.
+put("plain.pdb/$id/plain.pdb", $crash);
+put("Mixed.PDB/\L$id\E/mixed.Pdb", $crash);
+put("packed.pdb/$id/packed.pd_", $crash);
+put("damaged.pdb/$id/damaged.pdb", substr $crash, 0, 500000);
+put("damaged.pdb/$id/damaged.pd_", $crash);
+put("wrong.pdb/$id/wrong.pdb",
+    $t->read_file($t->data('pdb/omap_stretched.pdb')));
+put("html.pdb/$id/html.pdb", '<html>');
+make_path($t->path("sym/directory.pdb/$id/directory.pdb"));
+make_path($t->path("sym/fifo.pdb/$id"));
+POSIX::mkfifo($t->path("sym/fifo.pdb/$id/fifo.pdb"), 0600) or die;
+put("a b#+%~(1).pdb/$id/a b#+%~(1).pdb", $crash);
+
+# The share \\srv\sym is "share" here; "secret" lies beside it.
+my $share = 'share';
+$t->write_file("$share/Build/42/far.pdb", $crash);
+$t->write_file("$share/build/packed.pd_", $crash);
+$t->write_file("$share/deep/stored.pdb/$id/file.ptr",
+               'PATH:\\\\srv\\sym\\build\\42\\far.pdb');
+$t->write_file("$share/loop.pdb/$id/file.ptr",
+               "PATH:\\\\srv\\sym\\loop.pdb\\$id\\loop.pdb");
+$t->write_file('secret/far.pdb', $crash);
+symlink $t->path('secret'), $t->path("$share/out") or die;
+symlink 'Build/42/far.pdb', $t->path("$share/inside.pdb") or die;
+
+pointer('far.pdb', "PATH:\\\\SRV\\Sym\\build\\42\\FAR.pdb\r\n");
+pointer('bare.pdb', '\\\\srv\\sym\\Build\\42\\far.pdb');
+pointer('drive.pdb', 'PATH:x:\\Build\\42\\far.pdb');
+pointer('half.pdb', 'PATH:\\\\srv\\sym\\build\\packed.pdb');
+pointer('stored.pdb', "PATH:\\\\srv\\sym\\deep\\stored.pdb\\$id\\stored.pdb");
+pointer('loop.pdb', "PATH:\\\\srv\\sym\\loop.pdb\\$id\\loop.pdb");
+pointer('inside.pdb', 'PATH:\\\\srv\\sym\\inside.pdb');
+pointer('relative.pdb', "PATH:.\\plain.pdb\\$id\\plain.pdb");
+pointer('gone.pdb', 'PATH:\\\\srv\\sym\\build\\43\\far.pdb');
+pointer('link.pdb', 'PATH:\\\\srv\\sym\\out\\far.pdb');
+pointer('dots.pdb', 'PATH:\\\\srv\\sym\\..\\secret\\far.pdb');
+pointer('unmapped.pdb', 'PATH:\\\\elsewhere\\sym\\far.pdb');
+pointer('boundary.pdb', 'PATH:\\\\srv\\symbols\\far.pdb');
+pointer('root.pdb', 'PATH:/etc/passwd');
+pointer('message.pdb', "MSG: \x1b[31mwas never kept");
+pointer('markup.pdb', '<html>not here</html>');
+
+my $c = Test::SourceCase->new($t, sources => {
+    local => { type => 'filesystem', path => $t->path('sym'),
+               layout => 'symstore',
+               map => { '\\\\srv\\sym' => $t->path($share),
+                        'X:\\' => $t->path($share) } },
+});
+
+my $r = $c->found('plain.pdb', 'a plain PDB');
+ok $c->published($r) eq $crash, 'goes to the transcoder as it is';
+is scalar @{ $r->{places} }, 1, 'nothing else is looked for then';
+ok -f $t->path("sym/plain.pdb/$id/plain.pdb"), 'and the source keeps its own';
+
+$c->found('mixed.pdb', 'names are compared without case');
+$r = $c->found('packed.pdb', 'the form with an underscore');
+like $r->{places}[0][0], qr{/packed\.pdb$}, 'is looked for behind the plain';
+is $r->{places}[0][1], 'not found', 'which was not found';
+$r = $c->found('damaged.pdb', 'a damaged plain form does not hide the packed');
+is $r->{places}[0][1], 'unusable', 'and is told of';
+$c->found('a b#+%~(1).pdb', 'odd characters in the name');
+
+$c->absent('never.pdb', qr/no such file/, 'no such PDB');
+# the last place is file.ptr; the trouble is told of before
+for (['wrong.pdb', qr/wrong GUID/], ['html.pdb', qr/an HTML page/],
+     ['directory.pdb', qr/not a regular file/],
+     ['fifo.pdb', qr/not a regular file/]) {
+    $r = $c->ask($_->[0]);
+    is $r->{status}, 503, "$_->[0]: no final answer";
+    is $r->{places}[0][1], 'unusable', "$_->[0]: unusable";
+    like $r->{places}[0][2], $_->[1], "$_->[0]: reason";
+}
+
+$c->found('far.pdb', 'file.ptr to a mapped share, without case');
+$c->found('bare.pdb', 'file.ptr without PATH:');
+$c->found('drive.pdb', 'file.ptr to a mapped drive');
+$c->found('half.pdb', 'file.ptr to a file that is there in packed form');
+$c->found('stored.pdb', 'file.ptr to a store that has a file.ptr');
+$c->found('inside.pdb', 'a symbolic link that stays inside');
+$c->found('relative.pdb', 'file.ptr to a place in its own store');
+
+$c->absent('gone.pdb', qr/no such file/, 'file.ptr to a file that is gone');
+$c->absent('unmapped.pdb', qr/no mapping/, 'file.ptr to an unknown share');
+$c->absent('boundary.pdb', qr/no mapping/,
+           'a mapping ends at a component boundary');
+$c->absent('dots.pdb', qr/dot component/, 'file.ptr with ".."');
+$c->absent('root.pdb', qr/neither a share nor on a drive/,
+           'file.ptr to a local path');
+$r = $c->absent('message.pdb', qr/^MSG: /, 'file.ptr with a message');
+unlike $r->{places}[-1][2], qr/[\0-\x1f]/, 'without control characters';
+$c->undecided('markup.pdb', 'unusable', qr/HTML/, 'file.ptr that is HTML');
+$c->undecided('loop.pdb', 'unusable', qr/too many file\.ptr/,
+              'file.ptr that leads to itself');
+$r = $c->ask('link.pdb');
+is $r->{status}, 503, 'a symbolic link that leads out';
+like join("\n", map { "@$_" } @{ $r->{places} }),
+    qr/failed a symbolic link leads out/, 'is not followed';
+
+# A mount that is missing must not become "there is none".
+rename $t->path('sym'), $t->path('sym.away') or die;
+$c->undecided('plain2.pdb', 'failed', qr/No such file or directory/,
+              'a source whose directory is missing');
+rename $t->path('sym.away'), $t->path('sym') or die;
+
+$t->stop_symcached;
+my $only = Test::SourceCase->new($t, sources => {
+    local => { type => 'filesystem', path => $t->path('sym'),
+               layout => 'symstore', only => '^(nt|win)' },
+});
+put("ntdll.pdb/$id/ntdll.pdb", $crash);
+put("mso.pdb/$id/mso.pdb", $crash);
+$only->found('ntdll.pdb', '"only" lets a name through');
+is $only->ask('mso.pdb')->{status}, 404, '"only" keeps another out';
+
+$t->finish;
+done_testing;
