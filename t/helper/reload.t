@@ -1,0 +1,125 @@
+#!/usr/bin/env perl
+
+# SIGHUP and SIGUSR1: what changes, what stays, and that nobody notices.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::More;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $id = $Test::Symcache::key{'crash.pdb'};
+
+sub lookup {
+    my ($store, $version, $more) = @_;
+    return $t->helper('GET', "/v1/symcache/$store/crash.pdb/$id"
+        . "?version=$version" . ($more // '&wait=60'));
+}
+
+sub reload {
+    my ($config, $result) = @_;
+    my $name = "symcached_reloads_total{result=\"$result\"}";
+    my $before = $t->metric($name);
+    $t->write_helper_config($config) if defined $config;
+    kill 'HUP', $t->{helper};
+    $t->wait_until("reload: $result", sub { $t->metric($name) > $before });
+}
+
+my $converter = $t->program('pdb2symcache');
+my @gated = ("$FindBin::Bin/../bin/gated", $t->path('gate'), $t->path('runs'));
+my $config = {
+    stores => { default => { root => $t->path('store'), sources => ['local'],
+        transcoders => [{ version => '9.0.0',
+            command => [@gated, $converter, '-pdb', '{pdb}'] }] } },
+    sources => { local => { type => 'filesystem', path => $t->path('sym') } },
+};
+
+$t->symbol_store('sym');
+$t->allow_log(qr/the old configuration stays/);
+my $log = $t->path('own.log');
+my $pid = $t->start_symcached($config, args => ['-l', $log]);
+is $t->read_file('store/.transcoders'), "9.0.0\n",
+    'the module can read what is made';
+
+# a job runs over a reload
+
+my $held = $t->open_http($t->helper_socket, 'GET',
+    "/v1/symcache/default/crash.pdb/$id?version=9.0.0&wait=60");
+$t->wait_until('the transcoder runs', sub { $t->runs == 1 });
+
+my %second = (root => $t->path('second'), sources => ['local'],
+    transcoders => [{ version => '4.1.0', command => ['sh', '-c',
+        'cp "$1" "$_NT_SYMCACHE_PATH/crash.pdb-v4.1.0.symcache"', 'sh',
+        '{pdb}'] }]);
+$config->{stores}{second} = \%second;
+reload($config, 'ok');
+is $t->read_file('second/.transcoders'), "4.1.0\n", 'a new store is ready';
+is lookup('second', '4.2.0')->{status}, 200, 'and works';
+is $t->metric('symcached_waiters'), 1, 'the held request is still held';
+$t->write_file('gate', '');
+is $t->read_response($held)->{status}, 200, 'and answered';
+
+# a store that goes while its job runs
+
+unlink $t->path('gate');
+Test::Symcache::remove_tree($t->path('store/crash.pdb'));
+$held = $t->open_http($t->helper_socket, 'GET',
+    "/v1/symcache/default/crash.pdb/$id?version=9.0.0&wait=60");
+$t->wait_until('the transcoder runs', sub { $t->runs == 2 });
+my $default = delete $config->{stores}{default};
+reload($config, 'ok');
+is lookup('default', '9.0.0')->{status}, 503, 'a store that is gone';
+$t->write_file('gate', '');
+is $t->read_response($held)->{status}, 200, 'its last job still ends well';
+$config->{stores}{default} = $default;
+
+# another transcoder
+
+$default->{transcoders}[0]{version} = '9.1.0';
+reload($config, 'ok');
+is $t->read_file('store/.transcoders'), "9.1.0\n", 'another version is made';
+
+# bad files
+
+$config->{lisen} = 'x';
+reload($config, 'failed');
+is lookup('second', '4.2.0')->{status}, 200, 'a bad file changes nothing';
+like $t->read_file($log), qr/\[emerg\].*symcached\.json:\d+: lisen: unknown key; the old configuration stays/,
+    'and is logged with its place';
+delete $config->{lisen};
+
+my $root = $second{root};
+$second{root} = $t->write_file('file', 'x');
+reload($config, 'failed');
+is lookup('second', '4.2.0')->{status}, 200,
+    'a root that is no folder changes nothing';
+like $t->read_file($log), qr/\[emerg\].*"\Q$second{root}\E" cannot be used/,
+    'and is logged';
+$second{root} = $root;
+
+reload('', 'failed');
+is lookup('second', '4.2.0')->{status}, 200, 'an empty file changes nothing';
+
+# the listener
+
+my $inode = (stat $t->helper_socket)[1];
+reload({ %$config, listen => 'unix:' . $t->path('other.sock') }, 'ok');
+is((stat $t->helper_socket)[1], $inode, 'the listener stays');
+ok !-e $t->path('other.sock'), 'until the next start';
+like $t->read_file($log), qr/"listen" takes effect at the next start/,
+    'which is logged';
+
+# the log
+
+rename $log, "$log.1";
+kill 'USR1', $pid;
+$t->wait_until('a new log', sub { -e $log });
+$t->helper('POST', '/v1/forget/default/crash.pdb');
+like $t->read_file($log), qr/forget store=default/, 'USR1 reopens the log';
+
+is $t->stop_symcached, 0, 'the same process, to the end';
+$t->finish;
+done_testing;
