@@ -133,7 +133,7 @@ is_deeply [grep { $readme !~ /^#+ `?\Q$_\E`?$/m } @directives], [],
 
 my @variables = map { $text{$_} =~ /ngx_string\("(symcache_\w+)"\),\s*(?:NULL|ngx_http_symcache_set)/g }
     grep { /variables/ } @c;
-is_deeply [grep { $readme !~ /\$\Q$_\E\b/ } @variables], [],
+is_deeply [grep { $readme !~ /[\$]\Q$_\E\b/ } @variables], [],
     'README has every variable';
 
 my %metrics = map { $_ => 1 } map { $_ =~ /"(symcached?_[a-z_]+)"/g }
@@ -141,8 +141,8 @@ my %metrics = map { $_ => 1 } map { $_ =~ /"(symcached?_[a-z_]+)"/g }
 is_deeply [grep { $readme !~ /\Q$_\E\b/ } sort keys %metrics], [],
     'README has every metric';
 
-my %keys = map { $_ => 1 } map { /(?:\{"|(?:LIMIT|CACHE)\()([a-z_]{3,})[",]/g }
-    map { $text{$_} } grep { /config/ } @c;
+my %keys = map { $_ => 1 } map { /(?:\{"|(?<!define )\b(?:LIMIT|CACHE)\()([a-z_]{3,})[",]/g }
+    map { $text{$_} } grep { m{symcached/config} } @c;
 ok keys %keys > 20, 'found the configuration keys';
 is_deeply [grep { $readme !~ /[`.]\Q$_\E[`.]/ } sort keys %keys], [],
     'README has every configuration key';
