@@ -1,0 +1,192 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Lifetimes of negative entries.  The clock is moved: time() is the test's.
+ */
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "symcached/absent.h"
+#include "symcached/workdir.h"
+
+#define T 1800000000
+
+static time_t now = T;
+
+time_t time(time_t *t)
+{
+    if (t != NULL) {
+        *t = now;
+    }
+    return now;
+}
+
+static char root[] = "/tmp/symcache-absent.XXXXXX";
+static struct store_config store = {.name = "s", .root = root};
+static const struct cache_config cache = {.retry_misses_after = 100,
+                                          .retry_malformed_after = 1000};
+static const symcache_version_t v9 = {9, 0, 0}, v3 = {3, 1, 0};
+static struct absent *absent;
+static symcache_key_t key;
+static struct absent_entry entry;
+
+static bool find(const symcache_version_t *version)
+{
+    return absent_find(absent, &store, &cache, &key, version, &entry);
+}
+
+static void put(const symcache_version_t *version, enum absent_reason reason,
+                const char *text)
+{
+    char tmp[64];
+
+    snprintf(tmp, sizeof(tmp), "%s/tmp", root);
+    assert_int_equal(absent_write(&store, &key, version, reason, text, tmp),
+                     0);
+    assert_int_equal(access(tmp, F_OK), -1);
+}
+
+static void misses(void **state)
+{
+    assert_false(find(&v9));
+    put(&v9, ABSENT_NOTFOUND, "two\nlines");
+    assert_true(find(&v9));
+    assert_int_equal(entry.reason, ABSENT_NOTFOUND);
+    assert_int_equal(entry.since, T);
+    assert_int_equal(entry.valid, 100);
+    assert_string_equal(entry.text, "two lines");
+    assert_false(find(&v3)); /* each version has its own */
+
+    now = T + 99;
+    assert_true(find(&v9));
+    assert_int_equal(entry.valid, 1);
+    now = T + 100;
+    assert_false(find(&v9));
+    now = T - 1; /* the clock was set back */
+    assert_false(find(&v9));
+}
+
+static void malformed(void **state)
+{
+    put(&v9, ABSENT_MALFORMED, "exit code 3");
+    now = T + 999;
+    assert_true(find(&v9));
+    assert_int_equal(entry.valid, 1);
+    now = T + 1000;
+    assert_false(find(&v9));
+}
+
+/* A restart tries malformed ones again, and remembers misses. */
+static void restart(void **state)
+{
+    put(&v9, ABSENT_MALFORMED, "x");
+    put(&v3, ABSENT_NOTFOUND, "x");
+    now = T + 10;
+    absent_free(absent);
+    absent = absent_new(now);
+    assert_false(find(&v9));
+    assert_true(find(&v3));
+}
+
+static void failures(void **state)
+{
+    absent_note_error(absent, &store, &key, &v9, "timeout", 60);
+    assert_int_equal(absent_errors(absent), 1);
+    assert_true(find(&v9));
+    assert_int_equal(entry.reason, ABSENT_ERROR);
+    assert_int_equal(entry.valid, 60);
+    assert_string_equal(entry.text, "timeout");
+    assert_false(find(&v3));
+
+    absent_note_error(absent, &store, &key, &v9, "500", 10);
+    assert_int_equal(absent_errors(absent), 1);
+    now = T + 9;
+    assert_true(find(&v9));
+    assert_string_equal(entry.text, "500");
+    now = T + 10;
+    assert_false(find(&v9));
+    assert_int_equal(absent_errors(absent), 0);
+}
+
+/* Memory has a bound: the oldest goes. */
+static void many_failures(void **state)
+{
+    symcache_key_t first = key;
+    unsigned i;
+
+    for (i = 0; i < 10001; i++) {
+        key.age = i;
+        absent_note_error(absent, &store, &key, &v9, "x", 60);
+    }
+    assert_int_equal(absent_errors(absent), 10000);
+    assert_true(find(&v9));
+    key.age = 0;
+    assert_false(find(&v9));
+    key = first;
+}
+
+static void drop(void **state)
+{
+    put(&v9, ABSENT_NOTFOUND, "x");
+    absent_note_error(absent, &store, &key, &v9, "x", 60);
+    absent_drop(absent, &store, &key, &v9);
+    assert_false(find(&v9));
+}
+
+static void forget(void **state)
+{
+    symcache_key_t first = key;
+
+    put(&v9, ABSENT_NOTFOUND, "x");
+    put(&v3, ABSENT_MALFORMED, "x");
+    absent_note_error(absent, &store, &key, &v9, "x", 60);
+    key.age = 7;
+    put(&v9, ABSENT_NOTFOUND, "x");
+    absent_note_error(absent, &store, &key, &v3, "x", 60);
+
+    assert_int_equal(absent_forget(absent, &store, &key, true), 2);
+    assert_false(find(&v9));
+    key = first;
+    assert_true(find(&v9));
+    assert_int_equal(absent_forget(absent, &store, &key, false), 3);
+    assert_false(find(&v9));
+    assert_int_equal(absent_forget(absent, &store, &key, false), 0);
+}
+
+static int begin(void **state)
+{
+    static const char id[] = "0123456789ABCDEF0123456789ABCDEF1";
+
+    memcpy(root + strlen(root) - 6, "XXXXXX", 6);
+    now = T;
+    absent = absent_new(now);
+    return mkdtemp(root) == NULL || absent == NULL ||
+           symcache_name_parse("a.pdb", 5, &key) != SYMCACHE_OK ||
+           symcache_id_parse(id, strlen(id), &key) != SYMCACHE_OK;
+}
+
+static int end(void **state)
+{
+    absent_free(absent);
+    workdir_remove(root);
+    return access(root, F_OK) == 0;
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(misses),        TEST(malformed), TEST(restart), TEST(failures),
+        TEST(many_failures), TEST(drop),      TEST(forget),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

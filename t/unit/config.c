@@ -1,0 +1,190 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Defaults are those of the README; values arrive in the structs.
+ */
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "symcached/config.h"
+
+static char file[] = "/tmp/symcache-config.XXXXXX";
+
+static struct config *read_text(const char *text)
+{
+    struct config *config = NULL;
+    char error[512] = "";
+    FILE *f = fopen(file, "w");
+
+    assert_non_null(f);
+    fputs(text, f);
+    fclose(f);
+    if (config_read(file, &config, error, sizeof(error)) != 0) {
+        fail_msg("%s", error);
+    }
+    return config;
+}
+
+static void defaults(void **state)
+{
+    struct config *c = read_text("{\"stores\":{\"a\":{\"root\":\"/a\"}}}");
+
+    assert_string_equal(c->listen, "unix:/run/symcached/symcached.sock");
+    assert_string_equal(c->downloads, "/var/cache/symcached/downloads");
+    assert_int_equal(c->limits.downloads, 16);
+    assert_int_equal(c->limits.transcodes, 2);
+    assert_int_equal(c->limits.queue, 10000);
+    assert_int_equal(c->limits.download_size, 15ULL << 30);
+    assert_int_equal(c->limits.download_time, 300);
+    assert_int_equal(c->limits.transcode_time, 900);
+    assert_int_equal(c->limits.transcode_memory, 8ULL << 30);
+    assert_int_equal(c->cache.max_unused_for, 7 * 86400);
+    assert_int_equal(c->cache.retry_misses_after, 3600);
+    assert_int_equal(c->cache.retry_malformed_after, 86400);
+    assert_int_equal(c->cache.retry_errors_after, 60);
+    assert_int_equal(c->cache.downloads_max_unused_for, 86400);
+    assert_int_equal(c->cache.clean_every, 900);
+    assert_int_equal(c->cache.max_size, 200ULL << 30);
+    assert_int_equal(c->cache.min_free, 0);
+    assert_int_equal(c->cache.min_free_percent, 5);
+    assert_int_equal(c->stores[0].ntranscoders, 0);
+    assert_int_equal(c->stores[0].nsources, 0);
+    config_unref(c);
+}
+
+static void values(void **state)
+{
+    struct config *c;
+    const struct store_config *store;
+    const struct source_config *source;
+
+    setenv("SYMCACHE_T_TOKEN", "secret", 1);
+    c = read_text(
+        "{ // sources may stand behind the stores\n"
+        "\"listen\": \"127.0.0.1:8080\", \"downloads\": \"/d//\",\n"
+        "\"stores\": {\"one\": {\"root\": \"/r/\", \"sources\": "
+        "[\"b\", \"a\"],\n"
+        "  \"transcoders\": [{\"version\": \"3.1.2\",\n"
+        "    \"command\": [\"x\", \"{pdb}\", \"{out}\"]}]},\n"
+        "  \"two\": {\"root\": \"/rr\"}},\n"
+        "\"sources\": {\"a\": {\"type\": \"filesystem\", \"path\": \"/p\",\n"
+        "  \"map\": {\"\\\\\\\\s\\\\t\": \"/t\"}},\n"
+        "  \"b\": {\"type\": \"http\", \"url\": \"https://h:1/s//\",\n"
+        "  \"headers\": {\"A\": \"Bearer ${SYMCACHE_T_TOKEN}$$\"},\n"
+        "  \"internal\": true}},\n"
+        "\"limits\": {\"queue\": 5, \"download_time\": \"1h30m\",\n"
+        "  \"download_size\": \"512K\"},\n"
+        "\"cache\": {\"min_free\": \"3g\", \"max_size\": \"0\"}}");
+
+    assert_string_equal(c->listen, "127.0.0.1:8080");
+    assert_string_equal(c->downloads, "/d");
+    assert_int_equal(c->limits.queue, 5);
+    assert_int_equal(c->limits.download_time, 5400);
+    assert_int_equal(c->limits.download_size, 512 * 1024);
+    assert_int_equal(c->cache.min_free, 3ULL << 30);
+    assert_int_equal(c->cache.min_free_percent, 0);
+    assert_int_equal(c->cache.max_size, 0);
+
+    store = config_store(c, "one", 3);
+    assert_non_null(store);
+    assert_string_equal(store->root, "/r");
+    assert_int_equal(store->transcoders[0].version.major, 3);
+    assert_int_equal(store->transcoders[0].version.patch, 2);
+    assert_string_equal(store->transcoders[0].command[2], "{out}");
+    assert_null(store->transcoders[0].command[3]);
+    assert_int_equal(store->nsources, 2);
+
+    source = store->sources[0];
+    assert_string_equal(source->name, "b");
+    assert_int_equal(source->type, SOURCE_HTTP);
+    assert_string_equal(source->url, "https://h:1/s");
+    assert_string_equal(source->headers[0].name, "A");
+    assert_string_equal(source->headers[0].value, "Bearer secret$");
+    assert_true(source->internal);
+
+    source = store->sources[1];
+    assert_string_equal(source->path, "/p");
+    assert_string_equal(source->map[0].from, "\\\\s\\t");
+    assert_string_equal(source->map[0].to, "/t");
+    assert_false(source->internal);
+
+    assert_null(config_store(c, "on", 2));
+    assert_null(config_store(c, "ones", 4));
+    config_unref(c);
+}
+
+static bool serves(const char *only, const char *name)
+{
+    char text[512];
+    symcache_key_t key;
+    struct config *c;
+    bool yes;
+
+    snprintf(text, sizeof(text),
+             "{\"stores\":{\"a\":{\"root\":\"/a\"}},\"sources\":{\"s\":{"
+             "\"type\":\"filesystem\",\"path\":\"/p\",\"only\":\"%s\"}}}",
+             only);
+    c = read_text(text);
+    assert_int_equal(symcache_name_parse(name, strlen(name), &key),
+                     SYMCACHE_OK);
+    yes = config_source_serves(&c->sources[0], &key);
+    config_unref(c);
+    return yes;
+}
+
+static void only(void **state)
+{
+    assert_true(serves("^(nt|win)", "ntdll.pdb"));
+    assert_true(serves("^NT", "ntdll.pdb"));
+    assert_true(serves("dll", "NTDLL.PDB"));
+    assert_false(serves("^(nt|win)", "crash.pdb"));
+    /* steps without end: the source is asked */
+    assert_true(serves("^(a+)+$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"));
+}
+
+/* Errors never run over their buffer, and an error leaves no config. */
+static void errors(void **state)
+{
+    struct config *config = (struct config *)&file;
+    char error[32];
+    FILE *f = fopen(file, "w");
+
+    assert_non_null(f);
+    fputs("{\"stores\": {\"a\": {\"root\": \"relative\"}}}", f);
+    fclose(f);
+    memset(error, 'x', sizeof(error));
+    assert_int_equal(config_read(file, &config, error, 16), -1);
+    assert_ptr_equal(config, &file);
+    assert_int_equal(strlen(error), 15);
+    assert_int_equal(error[16], 'x');
+}
+
+static int make_file(void **state)
+{
+    int fd = mkstemp(file);
+
+    return fd == -1 ? -1 : close(fd);
+}
+
+static int remove_file(void **state)
+{
+    return unlink(file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(defaults),
+        cmocka_unit_test(values),
+        cmocka_unit_test(only),
+        cmocka_unit_test(errors),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, make_file, remove_file);
+}
