@@ -120,6 +120,9 @@ static enum msf_status check_superblock(struct msf *msf, char *error,
         (msf->block_size & (msf->block_size - 1)) != 0) {
         return damaged(error, size, "block size", 32, msf->block_size);
     }
+    while (1u << msf->block_shift < msf->block_size) {
+        msf->block_shift++;
+    }
     /* a writer may leave the last block short */
     need = (uint64_t)msf->num_blocks * msf->block_size;
     if (msf->num_blocks < 2 || need - msf->block_size >= msf->size) {
@@ -277,9 +280,9 @@ int msf_stream_exists(const struct msf *msf, uint32_t stream)
 }
 
 const uint8_t *msf_run(const struct msf *msf, uint32_t stream, uint32_t offset,
-                       uint32_t *len)
+                       uint32_t want, uint32_t *len)
 {
-    uint32_t i, first, in_block, left, run;
+    uint32_t i, block, in_block, left, run, more;
     const uint8_t *list, *p;
     const struct msf_stream *s;
 
@@ -288,24 +291,22 @@ const uint8_t *msf_run(const struct msf *msf, uint32_t stream, uint32_t offset,
     }
     s = &msf->streams[stream];
     list = msf->dir + s->list;
-    i = offset / msf->block_size;
-    in_block = offset % msf->block_size;
+    i = offset >> msf->block_shift;
+    in_block = offset & (msf->block_size - 1);
     left = s->size - offset;
     run = msf->block_size - in_block;
     run = run < left ? run : left;
-    first = le32(list + 4 * (size_t)i);
-    p = block_bytes(msf, first, in_block + run);
+    block = le32(list + 4 * (size_t)i);
+    p = block_bytes(msf, block, in_block + run);
     if (p == NULL) {
         return NULL;
     }
-    while (run < left) {
-        uint32_t more, block;
-
+    while (run < want && run < left) {
         i++;
-        block = le32(list + 4 * (size_t)i);
+        block++;
         more = left - run < msf->block_size ? left - run : msf->block_size;
-        first++;
-        if (block != first || block_bytes(msf, block, more) == NULL) {
+        if (le32(list + 4 * (size_t)i) != block ||
+            block_bytes(msf, block, more) == NULL) {
             break;
         }
         run += more;
@@ -346,7 +347,7 @@ int msf_copy(const struct msf *msf, uint32_t stream, uint32_t offset,
     const uint8_t *p;
 
     for (done = 0; done < len; done += run) {
-        p = msf_run(msf, stream, offset + done, &run);
+        p = msf_run(msf, stream, offset + done, len - done, &run);
         if (p == NULL) {
             return -1;
         }
@@ -371,7 +372,7 @@ const uint8_t *msf_view(const struct msf *msf, uint32_t stream,
     if (len == 0) {
         return nothing;
     }
-    p = msf_run(msf, stream, offset, &run);
+    p = msf_run(msf, stream, offset, len, &run);
     if (p == NULL || run >= len) {
         return p;
     }

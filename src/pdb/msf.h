@@ -35,6 +35,7 @@ struct msf {
     const uint8_t *data; /* the whole file */
     uint64_t size;
     uint32_t block_size;
+    unsigned block_shift; /* its binary logarithm */
     uint32_t num_blocks;
     uint32_t num_streams;
     const uint8_t *dir; /* stream directory, in the file or in dir_copy */
@@ -65,12 +66,13 @@ uint32_t msf_stream_size(const struct msf *msf, uint32_t stream);
 int msf_stream_exists(const struct msf *msf, uint32_t stream);
 
 /*
- * The longest piece that begins at offset and lies in one piece in the file;
- * its length, at least 1 and at most to the end of the stream, goes to *len.
- * NULL when offset is not inside the stream or a block is not inside the file.
+ * A piece that begins at offset and lies in one piece in the file: at least
+ * want bytes of it if there are as many, and at most to the end of the stream.
+ * Its length, at least 1, goes to *len.  NULL when the offset is not inside
+ * the stream or the block there is not inside the file.
  */
 const uint8_t *msf_run(const struct msf *msf, uint32_t stream, uint32_t offset,
-                       uint32_t *len);
+                       uint32_t want, uint32_t *len);
 
 /*
  * len bytes of the stream as one piece: in the file if they are contiguous

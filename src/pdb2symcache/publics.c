@@ -82,7 +82,7 @@ int publics_read(const struct msf *msf, uint32_t stream,
     size = msf_stream_size(msf, stream);
     is_end = 0;
     for (at = 0; at < size && !is_end; at += (uint32_t)done) {
-        p = msf_run(msf, stream, at, &run);
+        p = msf_run(msf, stream, at, size - at, &run);
         if (p == NULL) {
             msf_buffer_free(&buffer);
             return failure_at(failure, stream, at, "symbol records");

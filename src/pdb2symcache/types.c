@@ -52,7 +52,7 @@ int types_open(struct types *types, const struct msf *msf, uint32_t stream,
     if (rc != 0) {
         return failure_at(failure, stream, 0, "type stream header");
     }
-    p = msf_run(msf, stream, 0, &run);
+    p = msf_run(msf, stream, 0, types->size, &run);
     types->flat = p != NULL && run == types->size ? p : NULL;
     return 0;
 }
@@ -71,7 +71,7 @@ static int load_length(const struct types *types, uint32_t place,
         *length = le16(types->flat + place);
         return 0;
     }
-    p = msf_run(types->msf, types->stream, place, &run);
+    p = msf_run(types->msf, types->stream, place, 2, &run);
     if (p == NULL) {
         return -1;
     }
@@ -79,7 +79,7 @@ static int load_length(const struct types *types, uint32_t place,
         *length = le16(p);
         return 0;
     }
-    q = msf_run(types->msf, types->stream, place + 1, &run);
+    q = msf_run(types->msf, types->stream, place + 1, 1, &run);
     if (q == NULL) {
         return -1;
     }
@@ -136,7 +136,7 @@ enum types_status types_find(struct types *types, uint32_t index,
         record->data = types->flat + place;
         return TYPES_OK;
     }
-    record->data = msf_run(types->msf, types->stream, place, &run);
+    record->data = msf_run(types->msf, types->stream, place, length, &run);
     if (record->data != NULL && run < length) {
         copy = arena_take(arena, length);
         if (copy == NULL ||
