@@ -36,9 +36,7 @@
 struct fetch {
     struct fetcher *fetcher;
     struct fetch_request request;
-    char *url;  /* of request, without user info */
-    char *user; /* from its user info */
-    char *password;
+    char *url; /* of request, without user info */
     CURL *easy;
     struct curl_slist *headers;
     struct fetcher_slot slot;
@@ -81,8 +79,6 @@ static void fetch_free(struct fetch *fetch)
     }
     curl_slist_free_all(fetch->headers);
     curl_free(fetch->url);
-    curl_free(fetch->user);
-    curl_free(fetch->password);
     free(fetch);
 }
 
@@ -176,11 +172,13 @@ static struct curl_slist *fetch_header_list(const struct fetch *fetch)
     struct curl_slist *list, *more;
     const struct header_config *header;
     char *line;
-    size_t i, size;
+    size_t i, n, size;
 
     list = curl_slist_append(NULL, "Accept-Encoding: identity");
 
-    for (i = 0; list != NULL && i < fetch->request.nheaders; i++) {
+    /* the source's own headers may be secrets: for its own origin only */
+    n = fetch->away ? 0 : fetch->request.nheaders;
+    for (i = 0; list != NULL && i < n; i++) {
         header = &fetch->request.headers[i];
         size = strlen(header->name) + strlen(header->value) + 3;
         line = malloc(size);
@@ -200,20 +198,6 @@ static struct curl_slist *fetch_header_list(const struct fetch *fetch)
     return list;
 }
 
-static void fetch_set_credentials(struct fetch *fetch)
-{
-    CURL *easy = fetch->easy;
-    bool home = !fetch->away;
-
-    curl_slist_free_all(fetch->headers);
-    fetch->headers =
-        home ? fetch_header_list(fetch)
-             : curl_slist_append(NULL, "Accept-Encoding: identity");
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, fetch->headers);
-    curl_easy_setopt(easy, CURLOPT_USERNAME, home ? fetch->user : NULL);
-    curl_easy_setopt(easy, CURLOPT_PASSWORD, home ? fetch->password : NULL);
-}
-
 static int fetch_hop(struct fetch *fetch, const char *url)
 {
     CURL *easy = fetch->easy;
@@ -227,8 +211,11 @@ static int fetch_hop(struct fetch *fetch, const char *url)
     fetch->write_error = 0;
     fetch->error[0] = '\0';
 
-    fetch_set_credentials(fetch);
+    curl_slist_free_all(fetch->headers);
+    fetch->headers = fetch_header_list(fetch);
     if (fetch->headers == NULL ||
+        curl_easy_setopt(easy, CURLOPT_HTTPHEADER, fetch->headers) !=
+            CURLE_OK ||
         curl_easy_setopt(easy, CURLOPT_URL, url) != CURLE_OK) {
         return -1;
     }
@@ -520,9 +507,6 @@ static int fetch_split_url(struct fetch *fetch, const char *url)
 
     if (parts != NULL &&
         curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK) {
-        curl_url_get(parts, CURLUPART_USER, &fetch->user, CURLU_URLDECODE);
-        curl_url_get(parts, CURLUPART_PASSWORD, &fetch->password,
-                     CURLU_URLDECODE);
         curl_url_set(parts, CURLUPART_USER, NULL, 0);
         curl_url_set(parts, CURLUPART_PASSWORD, NULL, 0);
         curl_url_set(parts, CURLUPART_FRAGMENT, NULL, 0);

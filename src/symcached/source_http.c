@@ -58,13 +58,12 @@ static void http_form_name(char *buf, const char *name, unsigned form)
     }
 }
 
-/* <base>/<name>/<GUIDAGE>/<form>[?<query of base>], or NULL */
+/* <url>/<name>/<GUIDAGE>/<form>, or NULL; a source's url has no query */
 static char *http_url(const struct source_config *source,
                       const symcache_key_t *key, unsigned spelling,
                       unsigned form)
 {
-    const char *base = source->url;
-    size_t len = strcspn(base, "?");
+    size_t len = strlen(source->url);
     char name[SYMCACHE_NAME_MAX + sizeof("file.ptr")];
     char id[SYMCACHE_ID_TEXT_MAX + 1], *url, *p;
 
@@ -74,24 +73,20 @@ static char *http_url(const struct source_config *source,
     }
     http_form_name(name, key->name, form);
 
-    url = malloc(strlen(base) + 3 * (strlen(key->name) + strlen(name)) +
-                 strlen(id) + 4);
+    url =
+        malloc(len + 3 * (strlen(key->name) + strlen(name)) + strlen(id) + 4);
     if (url == NULL) {
         return NULL;
     }
 
-    memcpy(url, base, len);
+    memcpy(url, source->url, len);
     p = url + len;
-    while (p > url && p[-1] == '/') {
-        p--;
-    }
     *p++ = '/';
     p = http_escape(p, key->name);
     *p++ = '/';
     p = http_escape(p, id);
     *p++ = '/';
-    p = http_escape(p, name);
-    memcpy(p, base + len, strlen(base + len) + 1);
+    http_escape(p, name);
     return url;
 }
 
