@@ -369,7 +369,8 @@ unsigned absent_forget(struct absent *absent, const struct store_config *store,
 
     if (has_id) {
         id_print(prefix, store->name, key);
-        strncat(prefix, "/", 1);
+        n = (unsigned)strlen(prefix);
+        memcpy(prefix + n, "/", 2);
         return forget_errors(absent, prefix) + forget_files(store, key);
     }
 
