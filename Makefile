@@ -30,7 +30,7 @@ endif
 LIBS_symcached    = -levent -lcurl -lmspack -lz -lzstd -lcjson -lpcre2-8 \
                     -lseccomp
 LIBS_pdb2symcache = -lseccomp
-LIBS_symcachectl  = -lcurl -lcjson
+LIBS_symcachectl  = -lcurl -lcjson -lseccomp
 
 PROGRAMS = symcached pdb2symcache symcachectl
 
@@ -38,7 +38,7 @@ PROGRAMS = symcached pdb2symcache symcachectl
 PARTS    = proto pdb symcache sandbox symcached pdb2symcache symcachectl
 USES_symcached    = sandbox pdb proto
 USES_pdb2symcache = sandbox symcache pdb proto
-USES_symcachectl  = symcache pdb proto
+USES_symcachectl  = sandbox symcache pdb proto
 
 all: check-packages $(PROGRAMS:%=$(B)/%) $(B)/ngx_symcache_module.so
 
