@@ -309,6 +309,11 @@ enum body_status body_unpack(enum body_kind kind, int in, int out,
 {
     struct sink sink = {out, max, 0, 0};
 
+    /* who received the body left the offset at its end */
+    if (lseek(in, 0, SEEK_SET) != 0) {
+        return body_read_failed(error, size);
+    }
+
     switch (kind) {
     case BODY_CABINET:
         if (cabinet_unpack(in, &sink, error, size) == 0) {

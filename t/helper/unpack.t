@@ -30,6 +30,7 @@ sub unpack_body {
         open STDERR, '>', $err;
         my $o = POSIX::open($out, POSIX::O_RDWR());
         my $i = POSIX::open($in, POSIX::O_RDONLY());
+        POSIX::lseek($i, 0, POSIX::SEEK_END()); # as after its receipt
         POSIX::dup2($o, 20);
         POSIX::dup2($i, 21);
         POSIX::dup2(20, 3);

@@ -1,0 +1,183 @@
+#!/usr/bin/perl
+
+# What each misbehaviour of a symbol server is taken for, how often it is
+# asked again, and that nothing of it becomes a final 404.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Compress::Zlib ();
+use JSON::PP ();
+use POSIX ();
+use Test::More;
+use Test::ScriptedServer;
+use Test::SourceCase;
+use Test::Symcache;
+use Time::HiRes qw(time);
+
+my $t = Test::Symcache->new;
+my $crash = $t->read_file($t->data('pdb/crash.pdb'));
+my $srcsrv = $t->read_file($t->data('pdb/crash_with_srcsrv.pdb'));
+my $id = $Test::SourceCase::id;
+my $half = length($crash) / 2;
+
+# once: the first request for a name fails, the second succeeds
+my $tries = $t->path('tries');
+mkdir $tries;
+sub first_try { return mkdir "$tries/$_[0]" }
+
+my %script = (
+    # transient at first
+    'once500' => sub { first_try('500') ? $_[0]->reply(500, {}, '')
+                                        : $_[0]->reply(200, {}, $crash) },
+    'oncereset' => sub { first_try('reset') ? $_[0]->reset
+                                            : $_[0]->reply(200, {}, $crash) },
+    'oncecut' => sub {
+        return $_[0]->reply(200, {}, $crash) unless first_try('cut');
+        $_[0]->send(substr $_[0]->reply_text(200, {}, $crash), 0, $half);
+        $_[0]->close;
+    },
+    # forms of bodies
+    'chunked' => sub {
+        my ($c) = @_;
+        $c->send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+        $c->send(sprintf "%x\r\n%s\r\n", length, $_)
+            for unpack '(a100000)*', $crash;
+        $c->send("0\r\n\r\n");
+    },
+    'noend' => sub {
+        $_[0]->send("HTTP/1.0 200 OK\r\n\r\n$crash");
+        $_[0]->close;
+    },
+    'coded' => sub { $_[0]->reply(200, { 'Content-Encoding' => 'gzip' },
+                                  Compress::Zlib::memGzip($crash)) },
+    'srcsrv' => sub { $_[0]->reply(200, {}, $srcsrv) },
+    'odd name' => sub { $_[0]->reply(400, {}, 'bad name') },
+    # for good
+    'cut' => sub {
+        $_[0]->send(substr $_[0]->reply_text(200, {}, $crash), 0, $half);
+        $_[0]->close;
+    },
+    'cutchunk' => sub {
+        $_[0]->send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    . "ffff\r\nMicrosoft");
+        $_[0]->close;
+    },
+    'stall' => sub {
+        $_[0]->send(substr $_[0]->reply_text(200, {}, $crash), 0, $half);
+        $_[0]->wait_for_peer(30);
+        $_[0]->close;
+    },
+    'silent' => sub { $_[0]->wait_for_peer(30); $_[0]->close },
+    'huge' => sub { $_[0]->send("HTTP/1.1 200 OK\r\n"
+                    . "Content-Length: 99999999999\r\n\r\nMicrosoft");
+                    $_[0]->close },
+    'endless' => sub {
+        my ($c) = @_;
+        $c->send("HTTP/1.0 200 OK\r\n\r\n");
+        my $block = substr($crash, 0, 32) . "\0" x 65536;
+        for (1 .. 1000) { $c->send($block) or last }
+        $c->close;
+    },
+    'endless404' => sub {
+        my ($c) = @_;
+        $c->send("HTTP/1.0 404 Not Found\r\n\r\n");
+        for (1 .. 1000) { $c->send('no such file ' x 1000) or last }
+        $c->close;
+    },
+    'after' => sub { $_[0]->reply(503, { 'Retry-After' => 7 }, '') },
+    'date' => sub { $_[0]->reply(429, { 'Retry-After' =>
+        POSIX::strftime('%a, %d %b %Y %H:%M:%S GMT', gmtime(time + 90)) },
+        '') },
+    'century' => sub { $_[0]->reply(429, { 'Retry-After' => 1 << 40 }, '') },
+    'nowhere' => sub { $_[0]->reply(302, {}, '') },
+    'empty' => sub { $_[0]->reply(200, {}, '') },
+    'html' => sub { $_[0]->reply(200, {}, '<!doctype html>') },
+);
+
+my $up = Test::ScriptedServer->new(log => $t->path('up.log'), script => sub {
+    my ($c, $req) = @_;
+    my ($name) = $req->{path} =~ m{^/([^/]+)\.pdb/};
+    $name =~ s/%20/ /;
+    return $c->reply($1, {}, '') if $name =~ /^status(\d+)$/;
+    $script{$name}->($c, $req);
+});
+
+sub count {
+    my ($name) = @_;
+    return scalar grep { $_->{path} eq "/$name.pdb/$id/$name.pdb" }
+        $up->requests;
+}
+
+my $c = Test::SourceCase->new($t, sources => { up => {
+    type => 'http', url => $up->url, layout => 'symstore',
+    internal => JSON::PP::true(),
+} }, limits => { download_time => '2s', download_size => '4m' });
+
+my $r;
+for (qw(once500 oncereset oncecut)) {
+    $r = $c->found("$_.pdb", "$_: succeeds at the second try");
+    ok $c->published($r) eq $crash, "$_: the body is that of the second";
+    is count($_), 2, "$_: two requests";
+}
+for (qw(chunked noend coded)) {
+    $r = $c->found("$_.pdb", "$_ body");
+    ok $c->published($r) eq $crash, "$_: whole";
+}
+$c->found('srcsrv.pdb', 'an info-stream age that tools have raised');
+
+$c->absent("status$_.pdb", qr/^$_$/, "$_ is \"there is none\"")
+    for 404, 410, 204;
+$c->absent('odd name.pdb', qr/^400$/, '400 for an odd name');
+$c->absent('endless404.pdb', qr/^404$/, 'a 404 whose body never ends');
+
+for (400, 401, 403, 405, 203, 206, 501) {
+    $c->undecided("status$_.pdb", 'failed', qr/^$_$/,
+                  "$_ is no answer");
+    is count("status$_"), 1, "$_ is not tried again";
+}
+for (408, 503, 429) {
+    $c->undecided("status$_.pdb", 'failed', qr/^$_$/,
+                  "$_ is no answer");
+    is count("status$_"), 3, "$_ is tried three times";
+}
+
+$c->undecided('cut.pdb', 'failed', qr/truncated/, 'a truncated body');
+is count('cut'), 3, 'is fetched three times';
+$c->undecided('cutchunk.pdb', 'failed', qr/./, 'a truncated chunked body');
+$c->undecided('nowhere.pdb', 'failed', qr/^302$/, '302 without Location');
+$c->undecided('empty.pdb', 'unusable', qr/empty/, '200 with an empty body');
+$c->undecided('html.pdb', 'unusable', qr/HTML/, '200 with HTML');
+for (qw(huge endless)) {
+    $c->undecided("$_.pdb", 'unusable', qr/larger than/, "$_: over the limit");
+    is count($_), 1, "$_: is not tried again";
+}
+
+for (['stall', 'a body that stalls'], ['silent', 'no answer at all']) {
+    my $start = time;
+    $c->undecided("$_->[0].pdb", 'failed', qr/download_time|in time|timed out/,
+                  $_->[1]);
+    cmp_ok time - $start, '<', 2 + ($Test::Symcache::san ? 20 : 5),
+        "$_->[1]: ends with download_time";
+}
+
+# what the server asked for reaches the one who waits
+$r = $c->undecided('after.pdb', 'failed', qr/^503$/, '503 with Retry-After');
+is count('after'), 1, 'is not tried again';
+$r = $c->undecided('date.pdb', 'failed', qr/^429$/, '429 with a date');
+is count('date'), 1, 'is not tried again';
+$c->undecided('century.pdb', 'failed', qr/^429$/, '429 with a large number');
+
+# a server that is not there
+my $dead = Test::Symcache::free_port();
+$t->stop_symcached;
+$c = Test::SourceCase->new($t, sources => { up => {
+    type => 'http', url => "http://127.0.0.1:$dead", layout => 'symstore',
+    internal => JSON::PP::true(),
+} }, limits => { download_time => '2s' });
+$c->undecided('gone.pdb', 'failed', qr/./, 'a server that is not there');
+
+$t->finish;
+done_testing;
