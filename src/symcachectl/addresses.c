@@ -1,0 +1,130 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "addresses.h"
+
+static int digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int addresses_parse(const char *text, size_t size, uint64_t *address)
+{
+    int d;
+    size_t i;
+    uint64_t n;
+
+    i = size > 2 && text[0] == '0' && (text[1] | 0x20) == 'x' ? 2 : 0;
+    if (i == size) {
+        return -1;
+    }
+    for (n = 0; i < size; i++) {
+        d = digit(text[i]);
+        if (d < 0 || n >> 60 != 0) {
+            return -1;
+        }
+        n = n << 4 | (uint64_t)d;
+    }
+    *address = n;
+    return 0;
+}
+
+void addresses_init(struct addresses *a, int fd)
+{
+    a->fd = fd;
+    a->is_end = a->error = 0;
+    a->line = 0;
+    a->begin = a->end = 0;
+    a->text = a->data;
+    a->size = 0;
+}
+
+int addresses_is_ready(const struct addresses *a)
+{
+    return a->is_end ||
+           memchr(a->data + a->begin, '\n', a->end - a->begin) != NULL;
+}
+
+/* Returns 0, or -1 when nothing more can come: a full buffer without a line
+ * end is no address. */
+static int fill(struct addresses *a)
+{
+    ssize_t n;
+
+    memmove(a->data, a->data + a->begin, a->end - a->begin);
+    a->end -= a->begin;
+    a->begin = 0;
+    if (a->end == sizeof(a->data)) {
+        return -1;
+    }
+    do {
+        n = read(a->fd, a->data + a->end, sizeof(a->data) - a->end);
+    } while (n < 0 && errno == EINTR);
+    if (n < 0) {
+        a->error = errno;
+        return -1;
+    }
+    a->is_end = n == 0;
+    a->end += (size_t)n;
+    return 0;
+}
+
+/* Takes a line off, without blanks around it.  Returns as addresses_next. */
+static int next_line(struct addresses *a)
+{
+    char *newline;
+
+    for (;;) {
+        a->text = a->data + a->begin;
+        a->size = a->end - a->begin;
+        newline = memchr(a->text, '\n', a->size);
+        if (newline != NULL) {
+            a->size = (size_t)(newline - a->text);
+            a->begin += a->size + 1;
+            break;
+        }
+        if (a->is_end) {
+            a->begin = a->end;
+            if (a->size == 0) {
+                return 0;
+            }
+            break;
+        }
+        if (fill(a) != 0) {
+            a->line++;
+            a->text = a->data;
+            a->size = a->error != 0 ? 0 : a->end;
+            return -1;
+        }
+    }
+    a->line++;
+    while (a->size > 0 && strchr(" \t\r", a->text[a->size - 1]) != NULL) {
+        a->size--;
+    }
+    while (a->size > 0 && strchr(" \t", a->text[0]) != NULL) {
+        a->text++;
+        a->size--;
+    }
+    return 1;
+}
+
+int addresses_next(struct addresses *a, uint64_t *address)
+{
+    int rc;
+
+    do {
+        rc = next_line(a);
+        if (rc != 1) {
+            return rc;
+        }
+    } while (a->size == 0);
+    return addresses_parse(a->text, a->size, address) == 0 ? 1 : -1;
+}

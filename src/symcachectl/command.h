@@ -1,0 +1,33 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What all subcommands agree on: exit codes, and who says what went wrong.
+ */
+#ifndef COMMAND_H
+#define COMMAND_H
+
+enum command_exit {
+    COMMAND_OK = 0,
+    COMMAND_NOT_FOUND = 1, /* lookup: no address was; verify: a violation */
+    COMMAND_USAGE = 2,
+    COMMAND_IO = 3,
+    COMMAND_FOREIGN = 4 /* not a SymCache, or not a whole one */
+};
+
+/* Subcommands get the arguments behind their name and return an exit code.
+ * They have said what went wrong on standard error. */
+int lookup_command(int argc, char **argv);
+int dump_command(int argc, char **argv);
+int verify_command(int argc, char **argv);
+
+/* Says on standard error what is wrong with the arguments, and where help is.
+ * Returns COMMAND_USAGE. */
+int command_usage(const char *command, const char *what, const char *argument);
+
+/* The only argument of a command that takes a FILE; NULL after a complaint. */
+const char *command_file(const char *command, int argc, char **argv);
+
+/* Says "FILE: reason" on standard error.  Returns code. */
+int command_fail(enum command_exit code, const char *file, const char *reason);
+
+#endif

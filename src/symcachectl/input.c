@@ -1,0 +1,128 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "command.h"
+#include "input.h"
+#include "sandbox/sandbox.h"
+
+#define FIRST_READ 65536
+
+struct bytes {
+    uint8_t *data;
+    size_t size;
+};
+
+/* Only what a signal handler may do. */
+static void on_sigbus(int signo)
+{
+    ssize_t n;
+    static const char text[] =
+        "symcachectl: the file was cut short while it was read\n";
+
+    (void)signo;
+    n = write(STDERR_FILENO, text, sizeof(text) - 1);
+    (void)n;
+    _exit(COMMAND_IO);
+}
+
+static int map(int fd, size_t size, struct bytes *bytes)
+{
+    struct sigaction action;
+
+    bytes->size = size;
+    bytes->data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (bytes->data == MAP_FAILED) {
+        return -1;
+    }
+    memset(&action, 0, sizeof(action));
+    action.sa_handler = on_sigbus;
+    return sigaction(SIGBUS, &action, NULL);
+}
+
+static int read_all(int fd, struct bytes *bytes)
+{
+    ssize_t n;
+    size_t room;
+    uint8_t *data;
+
+    bytes->data = NULL;
+    bytes->size = room = 0;
+    for (;;) {
+        if (bytes->size == room) {
+            if (room >= INPUT_MAX_READ) {
+                errno = EFBIG;
+                return -1;
+            }
+            room = room == 0 ? FIRST_READ : 2 * room;
+            data = realloc(bytes->data, room);
+            if (data == NULL) {
+                return -1;
+            }
+            bytes->data = data;
+        }
+        n = read(fd, bytes->data + bytes->size, room - bytes->size);
+        if (n == 0) {
+            return 0;
+        }
+        if (n < 0 && errno != EINTR) {
+            return -1;
+        }
+        bytes->size += n > 0 ? (size_t)n : 0;
+    }
+}
+
+static int load(const char *file, struct bytes *bytes)
+{
+    int fd, rc;
+    struct stat st;
+
+    fd = strcmp(file, "-") == 0 ? STDIN_FILENO
+                                : open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        return -1;
+    }
+    if (S_ISREG(st.st_mode) && st.st_size > 0) {
+        rc = map(fd, (size_t)st.st_size, bytes);
+    } else {
+        rc = read_all(fd, bytes);
+    }
+    if (fd != STDIN_FILENO) {
+        close(fd);
+    }
+    return rc;
+}
+
+int input_open(const char *file, int damaged_code,
+               struct symfile_reader *reader)
+{
+    char error[256];
+    struct bytes bytes;
+    enum symfile_open_status status;
+    static const struct sandbox_limits limits = {0, 0, 0};
+
+    if (load(file, &bytes) != 0) {
+        return command_fail(COMMAND_IO, file, strerror(errno));
+    }
+    if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
+        fprintf(stderr, "symcachectl: warning: %s; parsing without it\n",
+                error);
+    }
+    status = symfile_reader_open(reader, bytes.data, bytes.size, error,
+                                 sizeof(error));
+    if (status == SYMFILE_OPENED) {
+        return COMMAND_OK;
+    }
+    return command_fail(status == SYMFILE_DAMAGED ? damaged_code
+                                                  : COMMAND_FOREIGN,
+                        file, error);
+}

@@ -1,0 +1,86 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * symcachectl: looks into SymCache files of the open format ("SYMC", versions
+ * 7 to 9), whoever wrote them.
+ *
+ * Exit codes: 0 done; 1 none of the addresses was found, or the file violates
+ * the format (verify); 2 usage; 3 input or output failed; 4 the file is not a
+ * SymCache, or not a whole one (lookup, dump).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "symcache/symfile_format.h"
+
+#define VERSION "0.1.0"
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} commands[] = {
+    {"lookup", lookup_command},
+    {"dump", dump_command},
+    {"verify", verify_command},
+};
+
+static const char help[] =
+    "usage: symcachectl lookup [--json] FILE [ADDRESS...]\n"
+    "       symcachectl dump FILE\n"
+    "       symcachectl verify FILE\n"
+    "       symcachectl -h | -V\n"
+    "\n"
+    "lookup  prints the functions at each ADDRESS, innermost first, as\n"
+    "        \"function at file:line\", with \"(inlined)\" behind all but "
+    "the\n"
+    "        outermost; \"?\" and line 0 are what the file does not tell.\n"
+    "        Addresses are relative to the image base, hexadecimal, with or\n"
+    "        without 0x; without any they are read from standard input, one\n"
+    "        a line.  --json prints one object a line.\n"
+    "dump    prints the whole file as text that can be compared.\n"
+    "verify  checks the whole file and names the first violation.\n"
+    "\n"
+    "FILE is a SymCache (\"SYMC\", versions 7 to 9), \"-\" standard input.\n"
+    "Names are printed as stored; control characters in them are escaped.\n"
+    "\n"
+    "exit codes: 0 done; 1 no address was found, or the file violates the\n"
+    "format; 2 usage; 3 input or output failed; 4 not a SymCache, or (lookup\n"
+    "and dump) not a whole one\n";
+
+static int run(int argc, char **argv)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        if (strcmp(argv[1], commands[i].name) != 0) {
+            continue;
+        }
+        if (argc > 2 &&
+            (strcmp(argv[2], "-h") == 0 || strcmp(argv[2], "--help") == 0)) {
+            fputs(help, stdout);
+            return COMMAND_OK;
+        }
+        return commands[i].run(argc - 2, argv + 2);
+    }
+    fprintf(stderr, "symcachectl: unknown command: %s\n%s", argv[1], help);
+    return COMMAND_USAGE;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2) {
+        fputs(help, stderr);
+        return COMMAND_USAGE;
+    }
+    if (strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "--help") == 0) {
+        fputs(help, stdout);
+        return COMMAND_OK;
+    }
+    if (strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "--version") == 0) {
+        printf("symcachectl " VERSION " (SymCache versions %d to %d)\n",
+               SYMFILE_OLDEST_VERSION, SYMFILE_VERSION);
+        return COMMAND_OK;
+    }
+    return run(argc, argv);
+}
