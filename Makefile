@@ -97,15 +97,21 @@ $(B)/unit/%: $(B)/obj/t/unit/%.o $(UNITLIBS)
 
 FUZZ     = $(patsubst fuzz/%.c,$(B)/fuzz/%,$(wildcard fuzz/fuzz_*.c))
 FUZZCC  ?= clang
-FUZZLIBS = $(wildcard src/proto/*.c src/pdb/*.c src/symcache/*.c) \
-           $(filter-out %/main.c,$(wildcard src/pdb2symcache/*.c))
+FUZZSAN ?= address,undefined
+FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
+             $(wildcard src/proto/*.c src/pdb/*.c src/symcache/*.c) \
+             $(filter-out %/main.c %/output.c %/parser.c, \
+               $(wildcard src/pdb2symcache/*.c)))
 
 fuzz: $(FUZZ)
 
-$(B)/fuzz/%: fuzz/%.c $(FUZZLIBS) $(wildcard src/*/*.h)
+$(B)/fuzz/obj/%.o: %.c
 	@mkdir -p $(@D)
-	$(FUZZCC) $(CSTD) $(CPPFLAGS) -O1 -g \
-	    -fsanitize=fuzzer,address,undefined -o $@ $< $(FUZZLIBS)
+	$(FUZZCC) $(CSTD) $(CPPFLAGS) -O2 -g -fsanitize=fuzzer-no-link,$(FUZZSAN) \
+	    -fno-sanitize-recover=undefined -MMD -MP -c -o $@ $<
+
+$(B)/fuzz/%: $(B)/fuzz/obj/fuzz/%.o $(FUZZOBJS)
+	$(FUZZCC) -fsanitize=fuzzer,$(FUZZSAN) -o $@ $^
 
 # tests ------------------------------------------------------------------------
 
@@ -150,4 +156,4 @@ clean:
 .PHONY: all check-packages unit test test-asan demo fuzz install clean
 .SECONDARY:
 
--include $(OBJS:.o=.d) $(wildcard $(B)/obj/t/unit/*.d)
+-include $(OBJS:.o=.d) $(wildcard $(B)/obj/t/unit/*.d) $(FUZZOBJS:.o=.d)

@@ -1,0 +1,39 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Fuzz target: a file as it comes, its identity and its conversion.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pdb/pdb_identity.h"
+#include "pdb2symcache/convert.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int count_output(void *context, const void *data, size_t size)
+{
+    *(size_t *)context += size;
+    return data != NULL ? 0 : -1;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    int rc, converted;
+    size_t written;
+    char error[200];
+    struct failure failure;
+    struct pdb_identity identity;
+    struct convert_result result;
+    struct symfile_sink sink = {count_output, &written};
+
+    written = 0;
+    memset(&failure, 0, sizeof(failure));
+    rc = pdb_identity_read(data, size, &identity, error, sizeof(error));
+    converted = convert_buffer(data, size, &sink, &result, &failure);
+    if (converted == 0 && (rc != 0 || result.age != identity.age ||
+                           memcmp(result.guid, identity.guid, 16) != 0)) {
+        abort(); /* two answers to whose file this is */
+    }
+    return 0;
+}

@@ -1,0 +1,56 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Fuzz target: the SymCache reader and its check.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "symcache/symfile_verify.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void look_up(const struct symfile_reader *reader, uint64_t address)
+{
+    uint32_t n;
+    struct symfile_frame frame;
+    struct symfile_frames frames;
+    struct symfile_file_parts file;
+
+    symfile_reader_lookup(reader, address, &frames);
+    for (n = 0; symfile_reader_next(&frames, &frame); n++) {
+        if (n > reader->num_locations) {
+            abort(); /* callers in a circle */
+        }
+        symfile_reader_file(reader, frame.location.file, &file);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    uint32_t i, start;
+    char error[200];
+    struct symfile_reader reader;
+
+    error[0] = '\0';
+    if (symfile_reader_open(&reader, data, size, error, sizeof(error)) !=
+        SYMFILE_OPENED) {
+        if (error[0] == '\0') {
+            abort();
+        }
+        return 0;
+    }
+    for (i = 0; i < reader.num_ranges && i < 32; i++) {
+        start = symfile_reader_range(&reader, i);
+        look_up(&reader, start);
+        look_up(&reader, (uint64_t)start + 1);
+    }
+    look_up(&reader, 0);
+    look_up(&reader, UINT64_MAX);
+    error[0] = '\0';
+    if (symfile_verify(&reader, error, sizeof(error)) == SYMFILE_VIOLATED &&
+        error[0] == '\0') {
+        abort();
+    }
+    return 0;
+}

@@ -1,0 +1,59 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A PDB in memory, put together from parts.  Fuzz targets vary one part of an
+ * image that is otherwise sound, or all of them, so that a mutation lands
+ * in a record and not in a block number or a length that guards it.
+ */
+#ifndef IMAGE_H
+#define IMAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum image_part {
+    IMAGE_INFO,
+    IMAGE_NAMES,
+    IMAGE_TYPES, /* records only, without the header of the stream */
+    IMAGE_IDS,   /* the same */
+    IMAGE_DBI,   /* the whole stream; else it is made to fit the parts */
+    IMAGE_RECORDS,
+    IMAGE_SECTIONS,
+    IMAGE_SYMBOLS, /* of the first module, without the signature */
+    IMAGE_LINES,   /* C13 part of the first module */
+    IMAGE_SYMBOLS2,
+    IMAGE_LINES2,
+    IMAGE_OMAP_TO,
+    IMAGE_OMAP_FROM,
+    IMAGE_SRCSRV,
+    IMAGE_PARTS
+};
+
+struct image_bytes {
+    const uint8_t *data; /* NULL: the part of the sound image, if any */
+    uint32_t size;
+};
+
+struct image {
+    struct image_bytes parts[IMAGE_PARTS];
+    uint32_t machine;
+    uint32_t shuffle; /* not 0: blocks are scattered in the file */
+};
+
+void image_init(struct image *image);
+
+/* Sets parts from records of {u8 part, u16 size, bytes}; the last may end
+ * early.  What is no part number is folded into the range. */
+void image_parse(struct image *image, const uint8_t *data, size_t size);
+
+/* The inverse: returns the number of bytes, or 0 when they pass room. */
+size_t image_print(const struct image *image, uint8_t *to, size_t room);
+
+/* The file; valid until the next call. */
+const uint8_t *image_build(const struct image *image, size_t *size);
+
+/* Converts it.  Aborts when the output is not a sound SymCache, or when it
+ * fails without a reason. */
+void image_convert(const struct image *image);
+
+#endif
