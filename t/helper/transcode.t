@@ -1,0 +1,177 @@
+#!/usr/bin/perl
+
+# The transcoder contract: what the command gets, what counts as its result,
+# and what becomes of it when it misbehaves.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use File::Path qw(remove_tree);
+use Test::More;
+use Test::SourceCase;
+use Test::Symcache;
+use Time::HiRes qw(sleep time);
+
+my $t = Test::Symcache->new;
+my $crash = $t->read_file($t->data('pdb/crash.pdb'));
+my $id = $Test::SourceCase::id;
+my $dir = $t->dir;
+
+# The PDB's name is the name of the shell function that plays transcoder.
+my $script = $t->write_file('transcoder', <<'SH');
+#!/bin/sh
+set -e
+pdb=$1 out=$2 notes=$3
+name=$(basename "$pdb")
+result=$out/$name-v9.0.0.symcache
+
+case ${name%.pdb} in
+plain)     cp "$pdb" "$result" ;;
+deep)      mkdir -p "$out/a/b/c"; cp "$pdb" "$out/a/b/c/$name-v9.0.0.symcache" ;;
+case)      cp "$pdb" "$out/CASE.PDB-V9.0.0.SymCache" ;;
+version)   cp "$pdb" "$out/$name-v9.1.7.symcache" ;;
+others)    cp "$pdb" "$result"; echo x >"$out/log.txt"
+           echo x >"$out/other.pdb-v9.0.0.symcache" ;;
+chatty)    cp "$pdb" "$result"; yes | head -c 3000000 >&2
+           yes | head -c 3000000 ;;
+contract)  { env | cut -d= -f1 | sort | tr '\n' ' '; echo
+             pwd; ls -A | wc -l; ls -A "$_NT_SYMBOL_PATH" | wc -l
+             [ "$_NT_SYMCACHE_PATH" = "$out" ] && echo same
+             ls /proc/self/fd | tr '\n' ' '; echo
+             readlink /proc/self/fd/0
+             grep NoNewPrivs /proc/self/status
+             ulimit -c; ulimit -v; } >"$notes"
+           cp "$pdb" "$result" ;;
+none)      : ;;
+empty)     : >"$result" ;;
+two)       cp "$pdb" "$result"; cp "$pdb" "$out/$name-v9.0.1.symcache" ;;
+link)      ln -s "$pdb" "$result" ;;
+linkdir)   mkdir "$notes.d"; cp "$pdb" "$notes.d/$name-v9.0.0.symcache"
+           ln -s "$notes.d" "$out/d" ;;
+wrongname) cp "$pdb" "$out/x.pdb-v9.0.0.symcache" ;;
+exit3)     cp "$pdb" "$result"; echo "cannot read: why" >&2; exit 3 ;;
+abort)     kill -ABRT $$ ;;
+term)      kill -TERM $$ ;;
+slow)      sleep 1000 & echo $! >"$notes"; wait ;;
+leaves)    sleep 1000 >/dev/null 2>&1 & echo $! >"$notes"
+           cp "$pdb" "$result" ;;
+greedy)    perl -e 'my $x = "x" x 3_000_000_000' ;;
+tail)      i=0; while [ $i -lt 3000 ]; do echo "line $i" >&2; i=$((i+1)); done
+           exit 1 ;;
+esac
+SH
+chmod 0755, $script;
+
+my @names = $t->read_file('transcoder') =~ /^(\w+)\) /mg;
+$t->write_file("sym/$_.pdb/$id/$_.pdb", $crash) for @names;
+my %sources = (local => { type => 'filesystem', path => "$dir/sym",
+                          layout => 'symstore' });
+
+$ENV{SECRET_TOKEN} = 'secret';
+$ENV{LANG} = 'C.UTF-8';
+my $c = Test::SourceCase->new($t, sources => \%sources,
+    command => [$script, '{pdb}', '{out}', "$dir/notes"],
+    limits => { transcode_time => '2s', transcode_memory => '2g' });
+
+my $r = $c->found('plain.pdb', 'one file in {out}');
+ok $c->published($r) eq $crash, 'is published as it is';
+$c->found('deep.pdb', 'a file further below');
+$r = $c->found('case.pdb', 'a name in another case');
+like $r->{path}, qr{/case\.pdb-v9\.0\.0\.symcache$}, 'is stored in lower case';
+$r = $c->found('version.pdb', 'another version than the configured one');
+like $r->{path}, qr{/version\.pdb-v9\.1\.7\.symcache$},
+    'is stored under the version in the name';
+$c->found('others.pdb', 'other files do not matter');
+$c->found('chatty.pdb', 'much output blocks nobody');
+
+# what the process sees
+$c->found('contract.pdb', 'a transcoder that looks around');
+my ($env, $cwd, $files, $symbols, $same, $fds, $stdin, $privs, $core, $mem) =
+    split /\n/, $t->read_file('notes');
+my @env = grep { !/^(?:PWD|OLDPWD|SHLVL|_)$/ } split ' ', $env;
+is_deeply \@env, [qw(HOME LANG PATH _NT_SYMBOL_PATH _NT_SYMCACHE_PATH)],
+    'an environment of five variables';
+like $cwd, qr{^\Q$dir\E/store/\.tmp/}, 'a working directory below .tmp';
+is $files, 0, 'that is empty';
+is $symbols, 0, 'an empty _NT_SYMBOL_PATH';
+is $same, 'same', '_NT_SYMCACHE_PATH is {out}';
+is $fds =~ s/\s+$//r, '0 1 2 3', 'no descriptor of ours (3 is that of ls)';
+is $stdin, '/dev/null', 'nothing to read';
+like $privs, qr/1$/, 'no new privileges';
+is $core, 0, 'no core file';
+SKIP: {
+    skip 'no address space limit under AddressSanitizer', 1
+        if $Test::Symcache::san;
+    is $mem, 2 * 1024 * 1024, 'transcode_memory as address space';
+}
+
+# failures that are the file's: 404 that is kept for a while
+sub malformed {
+    my ($name, $detail, $what) = @_;
+    my $a = $c->ask("$name.pdb");
+    is $a->{status}, 404, $what or diag explain $a;
+    like $a->{body}, $detail, "$what: reason";
+    return $a;
+}
+
+malformed('none', qr/without a SymCache file/, 'no result');
+malformed('empty', qr/empty file/, 'an empty result');
+malformed('two', qr/more than one/, 'two results');
+malformed('link', qr/without a SymCache file/, 'a symbolic link as result');
+malformed('linkdir', qr/without a SymCache file/, 'a result behind a link');
+malformed('wrongname', qr/without a SymCache file/, 'another name');
+malformed('exit3', qr/exit code 3.*cannot read: why/s, 'an exit code');
+malformed('abort', qr/signal 6/, 'a crash');
+my $tail = malformed('tail', qr/line 2999/, 'the end of stderr is kept');
+unlike $tail->{body}, qr/line 100\\n/, 'and not its beginning';
+SKIP: {
+    skip 'no address space limit under AddressSanitizer', 2
+        if $Test::Symcache::san;
+    malformed('greedy', qr/exit code|signal/, 'too much memory');
+}
+
+# limits, and nothing of the process group stays
+sub gone {
+    my ($pid) = @_;
+    my $stat = $t->read_file("/proc/$pid/stat") // return 1;
+    return $stat =~ /\) Z /;
+}
+
+my $start = time;
+malformed('slow', qr/transcode_time/, 'too much time');
+cmp_ok time - $start, '<', $Test::Symcache::san ? 30 : 8, 'ends it';
+my ($pid) = $t->read_file('notes') =~ /(\d+)/;
+$t->wait_until('the background process is gone', sub { gone($pid) });
+pass 'with its whole process group';
+$c->found('leaves.pdb', 'a process left in the background');
+($pid) = $t->read_file('notes') =~ /(\d+)/;
+$t->wait_until('what it left is gone', sub { gone($pid) });
+pass 'is killed';
+
+# failures that are ours
+$r = $c->ask('term.pdb');
+is $r->{status}, 503, 'a transcoder that was told to stop: no final answer';
+
+is_deeply [glob "$dir/store/.tmp/*/*"], [], 'no work directory is left';
+$t->stop_symcached;
+
+remove_tree("$dir/store");
+for (['no-such-program', qr/no-such-program/],
+     ["$dir/notes", qr/Permission denied/]) {
+    my $m = Test::SourceCase->new($t, sources => \%sources,
+                                  command => [$_->[0], '{pdb}']);
+    $r = $m->ask('plain.pdb');
+    is $r->{status}, 503, 'a command that cannot be started: no final answer';
+    like $r->{body}, $_->[1], 'and says so';
+    $t->stop_symcached;
+}
+
+my $beside = Test::SourceCase->new($t, sources => \%sources,
+    command => ['pdb2symcache', '-pdb', '{pdb}'], env => { PATH => '/bin' });
+$beside->found('plain.pdb', 'a command beside symcached, not in PATH')
+    if -x $t->program('pdb2symcache');
+
+$t->finish;
+done_testing;
