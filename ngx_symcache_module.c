@@ -11,6 +11,7 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 #include "module/ngx_symcache.h"
+#include "module/ngx_symcache_zone.h"
 
 
 #define NGX_SYMCACHE_ASKS  3
@@ -19,6 +20,8 @@
 static ngx_int_t ngx_symcache_handler(ngx_http_request_t *r);
 static ngx_int_t ngx_symcache_root(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_decide(ngx_symcache_ctx_t *ctx);
+static ngx_int_t ngx_symcache_best(ngx_symcache_ctx_t *ctx,
+    ngx_symcache_key_e known, symcache_version_t *below);
 static ngx_int_t ngx_symcache_serve(ngx_symcache_ctx_t *ctx,
     ngx_symcache_status_e status);
 static ngx_int_t ngx_symcache_replied(ngx_symcache_ctx_t *ctx);
@@ -39,6 +42,8 @@ static char *ngx_symcache_location(ngx_http_core_loc_conf_t *clcf,
     ngx_symcache_loc_conf_t *slcf);
 static char *ngx_symcache_pass(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 static char *ngx_symcache_version(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+static char *ngx_symcache_valid(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 static char *ngx_symcache_check_store(ngx_conf_t *cf, void *post, void *data);
 static char *ngx_symcache_check_type(ngx_conf_t *cf, void *post, void *data);
@@ -119,6 +124,20 @@ static ngx_command_t  ngx_symcache_commands[] = {
       ngx_symcache_version,
       NGX_HTTP_LOC_CONF_OFFSET,
       offsetof(ngx_symcache_loc_conf_t, async_after),
+      NULL },
+
+    { ngx_string("symcache_zone"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_symcache_zone,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
+    { ngx_string("symcache_valid"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE12,
+      ngx_symcache_valid,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
       NULL },
 
     { ngx_string("symcache_bind"),
@@ -289,6 +308,12 @@ ngx_symcache_root(ngx_symcache_ctx_t *ctx)
 
     ctx->root = root;
 
+    if (ctx->conf->zone) {
+        ctx->scope = ctx->conf->scope
+                     ? ctx->conf->scope
+                     : ngx_symcache_zone_scope(&root, &ctx->conf->store);
+    }
+
     return NGX_OK;
 }
 
@@ -299,14 +324,25 @@ ngx_symcache_decide(ngx_symcache_ctx_t *ctx)
     ngx_int_t            rc;
     symcache_answer_e    answer;
     symcache_version_t   below, *limit;
+    ngx_symcache_key_e   known;
 
     limit = NULL;
+    known = ngx_symcache_zone_lookup(ctx);
+
+    if (known == NGX_SYMCACHE_KEY_ABSENT
+        || (known == NGX_SYMCACHE_KEY_PENDING && ctx->retries))
+    {
+        ngx_symcache_zone_count(ctx, NGX_SYMCACHE_COUNT_KNOWN);
+        return known == NGX_SYMCACHE_KEY_ABSENT
+               ? ngx_symcache_answer_absent(ctx)
+               : ngx_symcache_answer_later(ctx, NGX_SYMCACHE_PENDING);
+    }
 
     ngx_symcache_made_best(ctx);
 
     for ( ;; ) {
 
-        if (ngx_symcache_file_best(ctx, limit) != NGX_OK) {
+        if (ngx_symcache_best(ctx, known, limit) != NGX_OK) {
             return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_ERROR);
         }
 
@@ -327,6 +363,9 @@ ngx_symcache_decide(ngx_symcache_ctx_t *ctx)
 
         /* it has vanished since: as if it had never been there */
 
+        ngx_symcache_zone_forget(ctx);
+        known = NGX_SYMCACHE_KEY_UNKNOWN;
+
         below = ctx->best;
         limit = &below;
     }
@@ -345,6 +384,42 @@ ngx_symcache_decide(ngx_symcache_ctx_t *ctx)
      */
 
     return ngx_symcache_wait_start(ctx);
+}
+
+
+/* the best version of those that the zone knows, or on disk */
+
+static ngx_int_t
+ngx_symcache_best(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e known,
+    symcache_version_t *below)
+{
+    int  best;
+
+    if (known == NGX_SYMCACHE_KEY_PRESENT) {
+        ngx_symcache_zone_count(ctx, NGX_SYMCACHE_COUNT_KNOWN);
+
+        best = symcache_version_best(ctx->versions, ctx->nversions,
+                                     &ctx->ask.version, &ctx->ask.min);
+        ctx->has_best = 0;
+
+        if (best != -1) {
+            ctx->best = ctx->versions[best];
+            ctx->has_best = 1;
+        }
+
+        return NGX_OK;
+    }
+
+    if (ngx_symcache_file_best(ctx, below) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (below == NULL) {
+        ngx_symcache_zone_store(ctx, NGX_SYMCACHE_KEY_PRESENT,
+                                ctx->conf->valid_present);
+    }
+
+    return NGX_OK;
 }
 
 
@@ -386,18 +461,33 @@ ngx_symcache_serve(ngx_symcache_ctx_t *ctx, ngx_symcache_status_e status)
 static ngx_int_t
 ngx_symcache_replied(ngx_symcache_ctx_t *ctx)
 {
+    time_t  valid;
+
     switch (ctx->reply.code) {
 
     case NGX_SYMCACHE_REPLY_READY:
+        ngx_symcache_zone_forget(ctx);
         return ngx_symcache_ready(ctx);
 
     case NGX_SYMCACHE_REPLY_PENDING:
+        ngx_symcache_zone_store(ctx, NGX_SYMCACHE_KEY_PENDING,
+                                ctx->conf->valid_pending);
         return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_PENDING);
 
     case NGX_SYMCACHE_REPLY_NOT_MODIFIED:
         return ngx_symcache_answer_not_modified(ctx);
 
     case NGX_SYMCACHE_REPLY_ABSENT:
+
+        /* not for longer than the helper knows it itself */
+
+        valid = ctx->conf->valid_absent;
+
+        if (ctx->reply.valid) {
+            valid = ngx_min(valid, ctx->reply.valid);
+        }
+
+        ngx_symcache_zone_store(ctx, NGX_SYMCACHE_KEY_ABSENT, valid);
         return ngx_symcache_answer_absent(ctx);
 
     default: /* BUSY, TIMEOUT, ERROR: no failure of ours is a final 404 */
@@ -531,6 +621,10 @@ ngx_symcache_create_loc_conf(ngx_conf_t *cf)
     conf->hold_timeout = NGX_CONF_UNSET_MSEC;
     conf->retry_after = NGX_CONF_UNSET;
     conf->min_version = NGX_CONF_UNSET_PTR;
+    conf->zone = NGX_CONF_UNSET_PTR;
+    conf->valid_present = NGX_CONF_UNSET;
+    conf->valid_absent = NGX_CONF_UNSET;
+    conf->valid_pending = NGX_CONF_UNSET;
     conf->async_after = NGX_CONF_UNSET_PTR;
 
     return conf;
@@ -551,6 +645,11 @@ ngx_symcache_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
                              &ngx_symcache_min_version);
     ngx_conf_merge_ptr_value(conf->async_after, prev->async_after,
                              &ngx_symcache_async_after);
+
+    ngx_conf_merge_ptr_value(conf->zone, prev->zone, NULL);
+    ngx_conf_merge_sec_value(conf->valid_present, prev->valid_present, 60);
+    ngx_conf_merge_sec_value(conf->valid_absent, prev->valid_absent, 60);
+    ngx_conf_merge_sec_value(conf->valid_pending, prev->valid_pending, 1);
 
     ngx_symcache_merge_upstream(prev, conf);
 
@@ -636,6 +735,7 @@ static char *
 ngx_symcache_merge_location(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
     ngx_symcache_loc_conf_t *conf)
 {
+    ngx_str_t                  root;
     ngx_http_core_loc_conf_t  *clcf;
 
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
@@ -647,6 +747,7 @@ ngx_symcache_merge_location(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
         conf->root = prev->root;
         conf->prefix = prev->prefix;
         conf->tail = prev->tail;
+        conf->scope = prev->scope;
 
         if (clcf->handler == NULL) {
             clcf->handler = ngx_symcache_handler;
@@ -661,6 +762,16 @@ ngx_symcache_merge_location(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
                            "requests, such as \"proxy_pass\", in location "
                            "\"%V\"", &clcf->name);
         return NGX_CONF_ERROR;
+    }
+
+    if (conf->root && conf->root->lengths == NULL) {
+        root = conf->root->value;
+
+        while (root.len && root.data[root.len - 1] == '/') {
+            root.len--;
+        }
+
+        conf->scope = ngx_symcache_zone_scope(&root, &conf->store);
     }
 
     return NGX_CONF_OK;
@@ -825,6 +936,45 @@ ngx_symcache_version(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
                                 *version))
     {
         return "needs a version such as 3.1.0";
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+static char *
+ngx_symcache_valid(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_symcache_loc_conf_t *slcf = conf;
+
+    time_t      valid;
+    ngx_str_t  *value, *kind;
+
+    value = cf->args->elts;
+    kind = (cf->args->nelts == 3) ? &value[1] : NULL;
+
+    valid = ngx_parse_time(&value[cf->args->nelts - 1], 1);
+
+    if (valid == (time_t) NGX_ERROR || valid > SYMCACHE_WAIT_MAX) {
+        return "needs a time of at most one day";
+    }
+
+    if (kind == NULL) {
+        slcf->valid_present = valid;
+        slcf->valid_absent = valid;
+        slcf->valid_pending = valid;
+
+    } else if (ngx_strcmp(kind->data, "present") == 0) {
+        slcf->valid_present = valid;
+
+    } else if (ngx_strcmp(kind->data, "absent") == 0) {
+        slcf->valid_absent = valid;
+
+    } else if (ngx_strcmp(kind->data, "pending") == 0) {
+        slcf->valid_pending = valid;
+
+    } else {
+        return "takes \"present\", \"absent\" or \"pending\"";
     }
 
     return NGX_CONF_OK;

@@ -36,6 +36,10 @@ typedef struct ngx_symcache_made_s    ngx_symcache_made_t;
 
 #define NGX_SYMCACHE_TOLD   64
 
+/* on disk, of one key, that are remembered */
+
+#define NGX_SYMCACHE_VERSIONS  2
+
 
 typedef struct {
     uint32_t                   hash;
@@ -77,6 +81,12 @@ typedef struct {
 
     symcache_version_t        *min_version;
     symcache_version_t        *async_after;
+
+    ngx_shm_zone_t            *zone;
+    uint64_t                   scope;    /* if the root has no variables */
+    time_t                     valid_present;
+    time_t                     valid_absent;
+    time_t                     valid_pending;
 } ngx_symcache_loc_conf_t;
 
 
@@ -127,6 +137,12 @@ struct ngx_symcache_ctx_s {
 
     ngx_str_t                  root;      /* no slash at the end, no NUL */
     ngx_str_t                  path;      /* of a file, with a NUL behind */
+
+    ngx_str_t                  reason;    /* the helper's, of a failure */
+
+    uint64_t                   scope;     /* of the key in the zone */
+    symcache_version_t         versions[NGX_SYMCACHE_VERSIONS];
+    ngx_uint_t                 nversions; /* on disk, may be more */
 
     symcache_version_t         best;      /* valid if has_best */
     symcache_version_t         made;      /* valid if has_made */
@@ -182,7 +198,8 @@ ngx_table_elt_t *ngx_symcache_answer_header(ngx_http_request_t *r,
 
 /*
  * The highest version on disk that serves this client and is below *below, if
- * that is not NULL: sets best and has_best.  NGX_OK or NGX_ERROR.
+ * that is not NULL: sets best and has_best, and versions and nversions of all
+ * that there are.  NGX_OK or NGX_ERROR.
  */
 ngx_int_t ngx_symcache_file_best(ngx_symcache_ctx_t *ctx,
     symcache_version_t *below);

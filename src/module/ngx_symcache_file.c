@@ -34,6 +34,7 @@ ngx_symcache_file_best(ngx_symcache_ctx_t *ctx, symcache_version_t *below)
     ngx_dir_t   dir;
 
     ctx->has_best = 0;
+    ctx->nversions = 0;
 
     if (!symcache_path_storable(&ctx->asked.key)) {
         return NGX_OK;
@@ -132,6 +133,12 @@ ngx_symcache_file_read_dir(ngx_symcache_ctx_t *ctx, ngx_dir_t *dir,
         {
             continue;
         }
+
+        if (ctx->nversions < NGX_SYMCACHE_VERSIONS) {
+            ctx->versions[ctx->nversions] = versions[1];
+        }
+
+        ctx->nversions++;
 
         if (below && symcache_version_cmp(&versions[1], below) >= 0) {
             continue;

@@ -9,6 +9,7 @@
 
 
 #include "ngx_symcache.h"
+#include "ngx_symcache_zone.h"
 
 
 /* a reply has a JSON text at most; what is longer is not read to its end */
@@ -302,6 +303,16 @@ ngx_symcache_helper_done(ngx_http_request_t *r, void *data, ngx_int_t rc)
     if (!helper->background) {
         helper->ctx->reply = helper->reply;
 
+    } else if (helper->reply.code == NGX_SYMCACHE_REPLY_READY) {
+
+        if (symcache_version_cmp(&helper->reply.version, &helper->ctx->best)
+            != 0)
+        {
+            /* it has been made meanwhile */
+
+            ngx_symcache_zone_forget(helper->ctx);
+        }
+
     } else if (helper->reply.code <= NGX_SYMCACHE_REPLY_TIMEOUT) {
         smcf = ngx_http_get_module_main_conf(r, ngx_symcache_module);
         smcf->tell_failed = ngx_time();
@@ -517,6 +528,15 @@ ngx_symcache_helper_field(ngx_http_request_t *r, ngx_symcache_helper_t *helper)
 
     if (field_is(SYMCACHE_HEADER_REASON)) {
         helper->has_reason = (value.len != 0);
+
+        if (!helper->background) {
+            helper->ctx->reason.data = ngx_pstrdup(r->pool, &value);
+            if (helper->ctx->reason.data == NULL) {
+                return NGX_ERROR;
+            }
+
+            helper->ctx->reason.len = value.len;
+        }
 
         ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
                       "symcached: %V", &value);

@@ -8,6 +8,7 @@
 
 
 #include "ngx_symcache.h"
+#include "ngx_symcache_zone.h"
 
 
 typedef enum {
@@ -106,11 +107,12 @@ ngx_symcache_variables_keep(ngx_symcache_ctx_t *ctx)
 }
 
 
-/* only a place where the context is found again, by this handler */
+/* the end of the request, and where its context is found until then */
 
 static void
 ngx_symcache_variables_cleanup(void *data)
 {
+    ngx_symcache_zone_done(data);
 }
 
 

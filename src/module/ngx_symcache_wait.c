@@ -18,6 +18,7 @@
 
 
 #include "ngx_symcache.h"
+#include "ngx_symcache_zone.h"
 
 
 /* milliseconds between questions that the helper answers too early */
@@ -341,6 +342,8 @@ ngx_symcache_wait_ask(ngx_symcache_wait_t *w)
         return NGX_ERROR;
     }
 
+    ngx_symcache_zone_count(w->ctx, NGX_SYMCACHE_COUNT_ASKED);
+
     r->write_event_handler = ngx_symcache_wait_replied;
 
     return NGX_OK;
@@ -393,6 +396,10 @@ ngx_symcache_wait_replied(ngx_http_request_t *r)
     r->write_event_handler = ngx_http_request_empty_handler;
 
     w = ctx->wait;
+
+    if (ctx->reply.code <= NGX_SYMCACHE_REPLY_TIMEOUT) {
+        ngx_symcache_zone_count(ctx, NGX_SYMCACHE_COUNT_FAILED);
+    }
 
     if (w->hold
         && (ctx->reply.code == NGX_SYMCACHE_REPLY_PENDING
@@ -528,6 +535,7 @@ ngx_symcache_wait_share(ngx_symcache_wait_t *w)
 
         f = ngx_queue_data(q, ngx_symcache_wait_t, queue);
         f->ctx->reply = w->ctx->reply;
+        ngx_symcache_zone_count(f->ctx, NGX_SYMCACHE_COUNT_SHARED);
 
         ngx_symcache_wait_post(f, NGX_SYMCACHE_WAIT_WOKEN);
     }

@@ -1,0 +1,203 @@
+# symcache_zone and symcache_valid: what is answered without a look at the
+# store or a question to the helper, for how long, in which location, and what
+# happens when the zone is full.
+
+use strict;
+use warnings;
+use FindBin qw($Bin);
+use lib "$Bin/../lib";
+
+use Test::More;
+use Test::ModuleCase;
+use Time::HiRes qw(sleep time);
+
+my $t = Test::ModuleCase->new;
+my $key = Test::ModuleCase::key();
+
+sub h { Test::Symcache::header(@_) }
+
+my @poll = ('Allow-Retry-After: true');
+
+$t->start_nginx(<<'EON', workers => 2, http => <<'EOH');
+    symcache_zone main;
+    symcache_pass unix:%%DIR%%/h.sock;
+    symcache_hold_timeout 5s;
+    location /s/ { symcache %%DIR%%/store; }
+    location /same/ { symcache %%DIR%%/store/; }
+    location /other/ { symcache %%DIR%%/other; }
+    location /store/ { symcache %%DIR%%/store; symcache_store second; }
+    location /off/ { symcache %%DIR%%/store; symcache_zone off; }
+    location /var/ { symcache $arg_root; }
+    location /short/ { symcache %%DIR%%/store; symcache_valid 1s;
+                       symcache_valid pending 5s; }
+    location /never/ { symcache %%DIR%%/never; symcache_valid 0; }
+    location /small/ { symcache %%DIR%%/store; symcache_zone small; }
+EON
+    symcache_zone main:1m;
+    symcache_zone small:32k;
+EOH
+
+sub uri { my ($where, $n) = @_;
+          $t->uri('3.1.0', location => "/$where", pdb => "$n.pdb") }
+
+# --- absent
+
+my $s = $t->helper_says(sub { $_[0]->reply(404, { 'X-Symcache-Reason' => 'x',
+    'X-Symcache-Valid' => $_[1]{path} =~ /brief/ ? 1 : 3600 }) });
+
+for my $headers ([], \@poll, ['If-Version-Exceeds: 3.0.1']) {
+    my $r = $t->get(uri('s', 'absent'), @$headers);
+    is $r->{status}, 404, "absent: 404 @$headers";
+    is h($r, 'Retry-After'), undef, "absent: final @$headers";
+}
+$t->get(uri('s', 'absent')) for 1 .. 20;
+is scalar($s->requests), 1, 'an absent key is asked for once, by all workers';
+$t->get(uri('same', 'absent'));
+is scalar($s->requests), 1, 'the same root and store, the same key';
+$t->get(uri('var', 'absent') . '?root=' . $t->path('store'));
+is scalar($s->requests), 1, 'also when the root is a variable';
+for my $where (qw(other store off)) {
+    my $n = $s->requests;
+    $t->get(uri($where, 'absent'));
+    is scalar($s->requests), $n + 1, "/$where/ is asked for by itself";
+}
+my $n = $s->requests;
+$t->get($t->uri('3.2.0', location => '/s', pdb => 'absent.pdb'));
+is scalar($s->requests), $n + 1, 'another version is asked for by itself';
+
+$t->get(uri('s', 'brief'));
+$n = $s->requests;
+$t->wait_until('X-Symcache-Valid ends', sub {
+    $t->get(uri('s', 'brief'));
+    return $s->requests > $n;
+}, 10);
+pass 'X-Symcache-Valid is the limit';
+
+$t->get(uri('short', 'short'));
+$n = $s->requests;
+$t->wait_until('symcache_valid absent ends', sub {
+    $t->get(uri('short', 'short'));
+    return $s->requests > $n;
+}, 10);
+pass 'symcache_valid absent ends';
+
+$n = $s->requests;
+$t->get(uri('never', 'never')) for 1 .. 3;
+is scalar($s->requests), $n + 3, 'symcache_valid 0 remembers nothing';
+
+# --- pending
+
+$s = $t->helper_says(sub { $_[0]->reply(202, { 'Retry-After' => 4 }) });
+for (1 .. 5) {
+    my $r = $t->get(uri('short', 'pending'), @poll);
+    is $r->{status}, 404, 'pending: 404';
+    is h($r, 'Retry-After'), 4, 'pending: the Retry-After of the helper';
+}
+is scalar($s->requests), 1, 'five polls, one question';
+$s = $t->helper_says(sub {
+    $t->put('3.1.0', 'made', key => "pending.pdb/${Test::ModuleCase::guid}1A");
+    $_[0]->reply(200, { 'X-Symcache-Version' => '3.1.0' });
+});
+is $t->get(uri('short', 'pending'))->{body}, 'made',
+    'who is held asks the helper all the same';
+is $t->get(uri('short', 'pending'), @poll)->{body}, 'made',
+    'and then all know the file';
+
+# --- present
+
+$t->put('3.1.0', 'one', key => "present.pdb/${Test::ModuleCase::guid}1A");
+is $t->get(uri('s', 'present'))->{body}, 'one', 'present';
+$t->put('3.0.9', 'x', key => "present.pdb/${Test::ModuleCase::guid}1A");
+is $t->get(uri('s', 'present'))->{body}, 'one', 'present, remembered';
+$t->put('3.2.0', 'two', key => "present.pdb/${Test::ModuleCase::guid}1A");
+is $t->get(uri('s', 'present'))->{body}, 'one', 'and believed for a while';
+is $t->get(uri('off', 'present'))->{body}, 'two', 'not where there is no zone';
+unlink $t->path("store/present.pdb/${Test::ModuleCase::guid}1A/"
+                . 'present.pdb-v3.1.0.symcache');
+is $t->get(uri('s', 'present'))->{body}, 'x',
+    'vanished: the next one below it, at once';
+is $t->get(uri('s', 'present'))->{body}, 'two', 'then all are seen again';
+
+my $brief = "brief2.pdb/${Test::ModuleCase::guid}1A";
+$t->put('3.1.0', 'one', key => $brief);
+$t->get(uri('short', 'brief2'));
+$t->put('3.2.0', 'two', key => $brief);
+$t->wait_until('symcache_valid present ends',
+               sub { $t->get(uri('short', 'brief2'))->{body} eq 'two' }, 10);
+pass 'symcache_valid present ends';
+
+# more versions than are remembered: always looked up
+
+my $many = "many.pdb/${Test::ModuleCase::guid}1A";
+$t->put("3.1.$_", $_, key => $many) for 1 .. 3;
+is $t->get(uri('s', 'many'))->{body}, 3, 'three versions';
+$t->put('3.1.4', 4, key => $many);
+is $t->get(uri('s', 'many'))->{body}, 4, 'a fourth one is seen at once';
+
+# --- different clients of the same key
+
+$t->put('3.1.0', 'three', key => "both.pdb/${Test::ModuleCase::guid}1A");
+$t->put('4.1.0', 'four', key => "both.pdb/${Test::ModuleCase::guid}1A");
+for (1 .. 2) {
+    is $t->get($t->uri('3.9.0', pdb => 'both.pdb'))->{body}, 'three',
+        'a client of major 3';
+    is $t->get($t->uri('4.9.0', pdb => 'both.pdb'))->{body}, 'four',
+        'a client of major 4';
+}
+
+# --- a full zone works as well as none
+
+$s = $t->helper_says(sub { $_[0]->reply(404, { 'X-Symcache-Reason' => 'x' }) });
+my $wrong = 0;
+for my $i (1 .. 400) {
+    my $r = $t->get(uri('small', 'f' . 'x' x ($i % 200) . $i));
+    $wrong++ if $r->{status} != 404 || h($r, 'Retry-After');
+}
+is $wrong, 0, 'a full zone';
+$n = $s->requests;
+$t->get(uri('small', 'f' . 'x' x (400 % 200) . 400));
+is scalar($s->requests), $n, 'the last key is still known';
+$t->get(uri('small', 'fx1'));
+is scalar($s->requests), $n + 1, 'the first one is not';
+
+# --- reload: the zone is kept
+
+$t->get(uri('s', 'absent'));
+$t->reload_nginx;
+$n = $s->requests;
+$t->get(uri('s', 'absent')) for 1 .. 5;
+is scalar($s->requests), $n, 'known across a reload';
+
+# --- a worker that dies
+
+kill 'KILL', ($t->workers)[0];
+$t->allow_log(qr/exited on signal 9/);
+$t->wait_until('a new worker', sub { ($t->workers) == 2 });
+$t->get(uri('s', 'absent')) for 1 .. 5;
+is scalar($s->requests), $n, 'known after the death of a worker';
+
+# --- nginx -t
+
+for (
+    ['symcache_zone x;', '', qr/zero size shared memory zone "x"/],
+    ['symcache_zone x:1m;', '', qr/takes a size in "http" only/],
+    ['', 'symcache_zone x:1k;', qr/too small/],
+    ['', 'symcache_zone x:y;', qr/invalid size/],
+    ['', 'symcache_zone :1m;', qr/needs a name/],
+    ['', 'symcache_zone x:1m; symcache_zone x:1m;', qr/is duplicate/],
+    ['', 'symcache_zone x:1m; limit_req_zone $uri zone=x:1m rate=1r/s;',
+     qr/already declared for a different use|conflict|already bound/],
+    ['symcache_zone a; symcache_zone b;',
+     'symcache_zone a:1m; symcache_zone b:1m;', qr/is duplicate/],
+    ['symcache_valid x;', '', qr/needs a time/],
+    ['symcache_valid 2d;', '', qr/at most one day/],
+    ['symcache_valid found 1s;', '', qr/takes "present", "absent" or/],
+) {
+    my ($server, $http, $re) = @$_;
+    my ($rc, $out) = $t->test_nginx($server, http => $http);
+    isnt $rc, 0, "refused: $http $server";
+    like $out, $re, 'with words that help';
+}
+
+$t->finish;
+done_testing;
