@@ -6,15 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include "id.h"
 #include "job.h"
 #include "log.h"
 #include "store.h"
-
-/* Less than this is a full disk, whatever a transcoder made of it. */
-#define DISK_FULL (1024 * 1024)
 
 /* A source's wish for patience is obeyed up to here. */
 #define RETRY_AFTER_MAX 3600
@@ -366,12 +364,30 @@ void job_ask_source(struct job *job)
 /* transcoder ---------------------------------------------------------------
  */
 
-static bool disk_is_full(const char *root)
+/*
+ * A SymCache is smaller than its PDB.  Where not even the PDB would have room,
+ * a transcoder that failed says nothing about the PDB.
+ */
+static bool has_room(const char *root, off_t size)
 {
     struct statvfs fs;
 
-    return statvfs(root, &fs) == 0 &&
-           (uint64_t)fs.f_bavail * fs.f_frsize < DISK_FULL;
+    return statvfs(root, &fs) != 0 ||
+           (uint64_t)fs.f_bavail * fs.f_frsize > (uint64_t)size;
+}
+
+/* Of the PDB, or of something around it? */
+static void judge_failure(struct job *job)
+{
+    struct stat st;
+
+    if (stat(job->pdb, &st) != 0) {
+        end_with_error(job, 0, "the PDB vanished under the transcoder");
+    } else if (!has_room(job->store->root, st.st_size)) {
+        end_with_error(job, 0, "the disk of the store is full");
+    } else {
+        end(job, JOB_MALFORMED);
+    }
 }
 
 static void publish(struct job *job, const struct transcode_result *result)
@@ -438,12 +454,8 @@ static void on_transcoded(void *arg, const struct transcode_result *result)
         end(job, JOB_STOPPED);
     } else if (result->system) {
         end(job, JOB_ERROR);
-    } else if (disk_is_full(job->store->root)) {
-        end_with_error(job, 0, "the disk of the store is full");
-    } else if (access(job->pdb, F_OK) != 0) {
-        end_with_error(job, 0, "the PDB vanished under the transcoder");
     } else {
-        end(job, JOB_MALFORMED);
+        judge_failure(job);
     }
 }
 
