@@ -22,9 +22,10 @@ struct event;
 #define FORMS 3     /* foo.pdb, foo.pd_, file.ptr */
 #define FORM_POINTER 2
 
-/* what worked last at a source; stays over a reload */
+/* what is known of a source from its answers; stays over a reload */
 struct source_memory {
     struct source_memory *next;
+    uint64_t quiet_until; /* clock_ms(): it asked to be left alone */
     unsigned spelling;
     unsigned form;
     char name[];

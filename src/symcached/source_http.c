@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "lookup.h"
 
 static bool http_unreserved(unsigned char c)
@@ -158,6 +159,11 @@ static void http_on_fetched(void *arg, const struct fetch_result *result)
     lookup->received = *result;
     lookup->received.detail = NULL;
 
+    if (result->retry_after != 0 && lookup->memory != NULL) {
+        lookup->memory->quiet_until =
+            clock_ms() + (uint64_t)result->retry_after * 1000;
+    }
+
     if (result->outcome != SOURCE_FOUND) {
         lookup_attempt_here(lookup, result->outcome, result->detail);
         /* a host that could not tell is not asked for more */
@@ -239,15 +245,37 @@ static void http_next(struct lookup *lookup)
         true);
 }
 
+/* Seconds for which the server has asked to be left alone, or 0. */
+static unsigned http_quiet(const struct source_memory *memory)
+{
+    uint64_t now = clock_ms();
+
+    return memory == NULL || memory->quiet_until <= now
+               ? 0
+               : (unsigned)((memory->quiet_until - now + 999) / 1000);
+}
+
 void source_http_begin(struct lookup *lookup)
 {
+    unsigned quiet;
+
     lookup->memory = http_memory(lookup->sources, lookup->source->name);
+    lookup->resume = http_next;
+
+    quiet = http_quiet(lookup->memory);
+    if (quiet != 0) {
+        fetch_place(lookup->place, sizeof(lookup->place), lookup->source->url);
+        lookup->received.retry_after = quiet;
+        lookup_attempt_here(lookup, SOURCE_FAILED,
+                            "not asked: the server wants a pause");
+        lookup_end(lookup);
+        return;
+    }
+
     if (lookup->memory != NULL) {
         lookup->first_spelling = lookup->memory->spelling;
         lookup->first_form = lookup->memory->form;
     }
-
-    lookup->resume = http_next;
     http_next(lookup);
 }
 

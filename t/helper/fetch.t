@@ -163,20 +163,38 @@ for (['stall', 'a body that stalls'], ['silent', 'no answer at all']) {
         "$_->[1]: ends with download_time";
 }
 
-# what the server asked for reaches the one who waits
+# what the server asked for is obeyed, and reaches the one who waits
+sub restart {
+    $t->stop_symcached;
+    return Test::SourceCase->new($t, sources => { up => {
+        type => 'http', url => $_[0], layout => 'symstore',
+        internal => JSON::PP::true(),
+    } }, limits => { download_time => '2s' });
+}
+
 $r = $c->undecided('after.pdb', 'failed', qr/^503$/, '503 with Retry-After');
+is $r->{retry}, 7, 'and with its number';
 is count('after'), 1, 'is not tried again';
+my $asked = () = $up->requests;
+$r = $c->undecided('chunked2.pdb', 'failed', qr/wants a pause/,
+                   'another file of that server');
+cmp_ok $r->{retry}, '>=', 1, 'has to wait as well';
+is scalar(() = $up->requests), $asked, 'and is not asked for';
+
+$c = restart($up->url);
 $r = $c->undecided('date.pdb', 'failed', qr/^429$/, '429 with a date');
-is count('date'), 1, 'is not tried again';
-$c->undecided('century.pdb', 'failed', qr/^429$/, '429 with a large number');
+cmp_ok $r->{retry}, '>', 60, 'is understood';
+cmp_ok $r->{retry}, '<=', 91, 'as the time from now';
+is count('date'), 1, 'and not tried again';
+
+$c = restart($up->url);
+$r = $c->undecided('century.pdb', 'failed', qr/^429$/,
+                   '429 with a large number');
+cmp_ok $r->{retry}, '<=', 600, 'is held within bounds';
 
 # a server that is not there
 my $dead = Test::Symcache::free_port();
-$t->stop_symcached;
-$c = Test::SourceCase->new($t, sources => { up => {
-    type => 'http', url => "http://127.0.0.1:$dead", layout => 'symstore',
-    internal => JSON::PP::true(),
-} }, limits => { download_time => '2s' });
+$c = restart("http://127.0.0.1:$dead");
 $c->undecided('gone.pdb', 'failed', qr/./, 'a server that is not there');
 
 $t->finish;
