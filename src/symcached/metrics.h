@@ -56,6 +56,9 @@
       "Bytes of SymCache files published.")                                   \
     X(FORGOTTEN, "symcached_forgotten_total", "",                             \
       "Negative entries dropped on request.")                                 \
+    X(CLEANED_FILES, "symcached_cleaned_files_total", "",                     \
+      "Files removed because they were not used for long.")                   \
+    X(CLEANED_BYTES, "symcached_cleaned_bytes_total", "", "Their bytes.")     \
     X(RELOADS, "symcached_reloads_total", "result=\"ok\"",                    \
       "Reloads of the configuration.")                                        \
     X(RELOADS_FAILED, "symcached_reloads_total", "result=\"failed\"", "")
