@@ -140,6 +140,13 @@ static ngx_command_t  ngx_symcache_commands[] = {
       0,
       NULL },
 
+    { ngx_string("symcache_status"),
+      NGX_HTTP_LOC_CONF|NGX_CONF_NOARGS,
+      ngx_symcache_status,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
     { ngx_string("symcache_bind"),
       NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE12,
       ngx_http_upstream_bind_set_slot,
@@ -597,6 +604,8 @@ ngx_symcache_create_loc_conf(ngx_conf_t *cf)
      *     conf->prefix = 0;
      *     conf->tail = 0;
      *     conf->pass_off = 0;
+     *     conf->status = 0;
+     *     conf->scope = 0;
      *     conf->host = { 0, NULL };
      *     conf->store = { 0, NULL };
      *     conf->type = { 0, NULL };
@@ -756,6 +765,13 @@ ngx_symcache_merge_location(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
         return NGX_CONF_OK;
     }
 
+    if (conf->status && conf->zone == NULL) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"symcache_status\" needs \"symcache_zone\" in "
+                           "location \"%V\"", &clcf->name);
+        return NGX_CONF_ERROR;
+    }
+
     if (conf->root && clcf->handler != ngx_symcache_handler) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                            "\"symcache\" and another directive that answers "
@@ -823,6 +839,10 @@ ngx_symcache(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     }
 
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    if (clcf->handler) {
+        return "conflicts with another directive that answers requests";
+    }
 
     clcf->handler = ngx_symcache_handler;
 

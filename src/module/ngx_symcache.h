@@ -71,6 +71,7 @@ typedef struct {
     size_t                     prefix;   /* bytes of a prefix location */
     ngx_flag_t                 tail;     /* key is at the end of the URI */
     ngx_flag_t                 pass_off;
+    ngx_flag_t                 status;   /* page of the zone */
 
     ngx_str_t                  host;     /* of requests to the helper */
     ngx_str_t                  store;

@@ -572,7 +572,7 @@ static void
 ngx_symcache_zone_remember(ngx_symcache_zone_ctx_t *zctx,
     ngx_symcache_ctx_t *ctx)
 {
-    size_t                 len;
+    size_t                 i, len;
     ngx_symcache_recent_t  recent, *last;
 
     /* cleared: a page shows what is behind a NUL to nobody */
@@ -586,10 +586,24 @@ ngx_symcache_zone_remember(ngx_symcache_zone_ctx_t *zctx,
     symcache_id_print((char *) recent.id, &ctx->asked.key);
 
     len = ngx_min(ctx->asked.key.name_len, NGX_SYMCACHE_RECENT_NAME);
+
+    /* not in the middle of a character */
+
+    while (len && len < ctx->asked.key.name_len
+           && (ctx->asked.key.name[len] & 0xc0) == 0x80)
+    {
+        len--;
+    }
+
     ngx_memcpy(recent.name, ctx->asked.key.name, len);
 
     len = ngx_min(ctx->reason.len, NGX_SYMCACHE_RECENT_REASON);
-    ngx_memcpy(recent.reason, ctx->reason.data, len);
+
+    for (i = 0; i < len; i++) {
+        recent.reason[i] = (ctx->reason.data[i] >= ' '
+                            && ctx->reason.data[i] < 0x7f)
+                           ? ctx->reason.data[i] : '?';
+    }
 
     ngx_shmtx_lock(&zctx->shpool->mutex);
 

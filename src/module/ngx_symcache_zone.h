@@ -112,4 +112,8 @@ void ngx_symcache_zone_report(ngx_shm_zone_t *shm_zone,
     ngx_symcache_report_t *report);
 
 
+/* ngx_symcache_status.c: the directive */
+char *ngx_symcache_status(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+
+
 #endif /* _NGX_SYMCACHE_ZONE_H_INCLUDED_ */

@@ -25,6 +25,8 @@ my @refused = (
     ["location = /x { $s }", qr/cannot be used in a location "= \.\.\."/],
     ["location / { $s proxy_pass http://127.0.0.1:1; }",
      qr/"symcache" and another directive that answers requests, such as "proxy_pass", in location "\/"/],
+    ["location / { proxy_pass http://127.0.0.1:1; $s }",
+     qr/"symcache".*conflicts with another directive that answers/],
     ["location / { $s $p $p }", qr/"symcache_pass" directive is duplicate/],
     ["location / { $s $p symcache_pass off; }",
      qr/"symcache_pass" directive is duplicate/],
