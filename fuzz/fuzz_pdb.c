@@ -31,8 +31,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memset(&failure, 0, sizeof(failure));
     rc = pdb_identity_read(data, size, &identity, error, sizeof(error));
     converted = convert_buffer(data, size, &sink, &result, &failure);
-    if (converted == 0 && (rc != 0 || result.age != identity.age ||
-                           memcmp(result.guid, identity.guid, 16) != 0)) {
+    if (converted == 0 && rc == 0 &&
+        (result.age != identity.age ||
+         memcmp(result.guid, identity.guid, 16) != 0)) {
         abort(); /* two answers to whose file this is */
     }
     return 0;

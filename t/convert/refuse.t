@@ -1,0 +1,218 @@
+#!/usr/bin/env perl
+
+# What is not a PDB 7.0, or is a damaged one: each has its exit code and a
+# sentence that names the file, nothing is written, and an output that
+# was there before stays as it is.
+
+use strict;
+use warnings;
+
+use FindBin qw($Bin);
+use lib "$Bin/lib";
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+use Corpus;
+
+my $corpus = Corpus->new;
+my $work = $corpus->work;
+my $data = $corpus->root . '/t/data';
+
+my $msf7 = "Microsoft C/C++ MSF 7.00\r\n\x1aDS\0\0\0";
+my $good = slurp("$data/pdb/crash.pdb");
+
+
+sub slurp {
+    my ($name) = @_;
+    local $/;
+    open my $f, '<:raw', $name or die "$name: $!";
+    return <$f>;
+}
+
+
+sub spew {
+    my ($name, $bytes) = @_;
+    open my $f, '>:raw', $name or die "$name: $!";
+    print $f $bytes or die "$name: $!";
+    close $f or die "$name: $!";
+    return $name;
+}
+
+
+# Replaces bytes at an offset.
+
+sub patched {
+    my ($bytes, @patches) = @_;
+    while (my ($at, $new) = splice @patches, 0, 2) {
+        substr($bytes, $at, length $new) = $new;
+    }
+    return $bytes;
+}
+
+
+sub refused {
+    my ($name, $bytes, $code, $text) = @_;
+
+    my $pdb = spew("$work/some name.pdb", $bytes);
+    my $began = time;
+    my ($got, $err, $out, $files) = $corpus->convert($pdb);
+    my $took = time - $began;
+
+    is($got, $code, "$name: exit code") or diag($err);
+    like($err, qr/^pdb2symcache: \Q$pdb\E: .*$text/, "$name: reason");
+    is(scalar(() = $err =~ /\n/g), 1, "$name: one line") or diag($err);
+    is_deeply($files, [], "$name: nothing written");
+    cmp_ok($took, '<', 10, "$name: soon");
+}
+
+
+# other kinds of files
+
+my @others = (
+    ['empty file', '', 3],
+    ['portable PDB', "BSJB\1\0\1\0\0\0\0\0\x0c\0\0\0PDB v1.0\0\0\0\0" . "\0" x 200,
+     4, 'portable'],
+    ['PDB 2.0', "Microsoft C/C++ program database 2.00\r\n\x1aJG\0\0"
+                . "\0" x 2000, 5, '2\.0'],
+    ['MSFZ', "Microsoft MSFZ Container\r\n\x1aALD\0\0" . "\0" x 200, 6, 'MSFZ'],
+    ['PE image', "MZ\x90\0\3\0\0\0" . "\0" x 1000, 3],
+    ['ELF file', "\x7fELF\2\1\1\0" . "\0" x 1000, 3],
+    ['HTML page', "<!DOCTYPE html><html><body>404</body></html>\n", 3],
+    ['cabinet', "MSCF\0\0\0\0" . "\0" x 100, 3],
+    ['gzip', "\x1f\x8b\x08\0" . "\0" x 100, 3],
+    ['text', "not found\n", 3],
+);
+
+for my $other (@others) {
+    my ($name, $bytes, $code, $text) = @$other;
+    refused($name, $bytes, $code, $text // '');
+}
+
+refused('no DBI stream',
+        slurp($corpus->unpacked("$data/convert/llvm/TypeServerTest.pdb.zst")),
+        7, 'no symbols');
+
+# truncated
+
+for my $size (33, 56, 200, 4096, 100_000, length($good) / 2,
+              length($good) - 4096)
+{
+    refused("first $size bytes", substr($good, 0, $size), 8, '');
+}
+
+# the superblock: block size, number of blocks, directory size, its map
+
+my @super = (
+    ['block size 0', 32 => pack('V', 0)],
+    ['block size 3000', 32 => pack('V', 3000)],
+    ['block size 2**31', 32 => pack('V', 1 << 31)],
+    ['no blocks', 40 => pack('V', 0)],
+    ['more blocks than bytes', 40 => pack('V', 0xFFFFFFFF)],
+    ['directory of 4 GiB', 44 => pack('V', 0xFFFFFFFF)],
+    ['empty directory', 44 => pack('V', 0)],
+    ['directory map outside', 52 => pack('V', 0x7FFFFFFF)],
+    ['directory map in the superblock', 52 => pack('V', 0)],
+);
+
+for my $case (@super) {
+    my ($name, @patches) = @$case;
+    refused($name, patched($good, @patches), 8, '');
+}
+
+# the directory: sizes and block numbers of streams
+
+my ($bs, $dir_bytes, $map) = (unpack 'x32 V x8 V x4 V', $good);
+my $dir = $bs * unpack 'V', substr($good, $map * $bs, 4);
+my $streams = unpack 'V', substr($good, $dir, 4);
+
+my @directory = (
+    ['2**32 - 1 streams', $dir => pack('V', 0xFFFFFFFF)],
+    ['no streams', $dir => pack('V', 0)],
+    ['info stream of 4 GiB', $dir + 8 => pack('V', 0xFFFFFFFE)],
+    ['nil info stream', $dir + 8 => pack('V', 0xFFFFFFFF)],
+    ['nil types', $dir + 12 => pack('V', 0xFFFFFFFF)],
+    ['block far outside', $dir + 4 + 4 * $streams => pack('V', 0x7FFFFFFF) x 8],
+);
+
+for my $case (@directory) {
+    my ($name, @patches) = @$case;
+    refused($name, patched($good, @patches), 8, '');
+}
+
+# every stream's first block replaced by bytes that mean nothing: no crash,
+# and no output if it is refused
+
+my $crashes = 0;
+
+for my $block (0 .. length($good) / $bs - 1) {
+    next if $block % 5;
+    my $junk = join '', map { pack 'V', ($_ * 2654435761) & 0xFFFFFFFF }
+        1 .. $bs / 4;
+    my $pdb = spew("$work/junk.pdb", patched($good, $block * $bs, $junk));
+    my ($code, $err, $out, $files) = $corpus->convert($pdb);
+
+    $crashes++ if $code >= 128 || ($code != 0 && (@$files || $err eq ''));
+    diag("block $block: exit $code, $err") if $code >= 128;
+}
+
+is($crashes, 0, 'no crash and no leftovers, whichever block is junk');
+
+# fastlink: symbols are in the object files, publics are here
+
+my $fast = slurp($corpus->unpacked(
+    "$data/convert/generated/clang19-x64-O2.pdb.zst"));
+my $feature = pack('V', 20140508);
+my $at = index $fast, $feature;
+
+cmp_ok($at, '>', 0, 'a feature code to change');
+my $pdb = spew("$work/fast.pdb", patched($fast, $at, 'MINI'));
+my ($code, $err, $out) = $corpus->convert($pdb);
+is($code, 0, 'fastlink: what there is, is converted');
+like($err, qr/fastlink/i, 'fastlink: and it is said that it is partial');
+ok($out, 'fastlink: output');
+
+# an output that exists survives a failure
+
+my $old = spew("$work/old.symcache", 'old content');
+my $bad = spew("$work/bad.pdb", substr($good, 0, 5000));
+($code) = $corpus->convert($bad, '-o', $old);
+is($code, 8, 'refused with -o');
+is(slurp($old), 'old content', 'the old output is as it was');
+is_deeply([grep { /old\.symcache./ } glob "$work/*"], [], 'no temporary file');
+
+# no such file, a directory, no arguments
+
+($code, $err) = $corpus->convert("$work/nowhere.pdb");
+is($code, 2, 'no such file');
+like($err, qr/nowhere\.pdb.*No such file/, 'no such file: reason');
+($code, $err) = $corpus->convert($work);
+is($code, 2, 'a directory');
+isnt($err, '', 'a directory: reason');
+
+# the input shrinks while it is read
+
+my $big = slurp($corpus->unpacked("$data/pdb/basic32.pd_"));
+my %codes;
+
+for my $i (1 .. 20) {
+    my $file = spew("$work/shrink.pdb", $big);
+    my $truncator = fork() // die "fork: $!";
+
+    if ($truncator == 0) {
+        usleep(700 * $i);
+        truncate $file, 8192 * $i;
+        exit 0;
+    }
+
+    my ($got) = $corpus->convert($file);
+    waitpid $truncator, 0;
+    $codes{$got}++;
+}
+
+my @wrong = grep { $_ >= 128 } keys %codes;
+is_deeply(\@wrong, [], 'no signal when the input shrinks')
+    or diag(explain(\%codes));
+note('exit codes with a shrinking input: ',
+     join ', ', map { "$_ x$codes{$_}" } sort keys %codes);
+
+done_testing;
