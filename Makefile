@@ -36,7 +36,7 @@ PROGRAMS = symcached pdb2symcache symcachectl
 
 # Parts, each one archive; a program is its own part and what it may use.
 PARTS    = proto pdb symcache sandbox symcached pdb2symcache symcachectl
-USES_symcached    = sandbox pdb proto
+USES_symcached    = sandbox symcache pdb proto
 USES_pdb2symcache = sandbox symcache pdb proto
 USES_symcachectl  = sandbox symcache pdb proto
 

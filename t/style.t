@@ -42,7 +42,7 @@ my %may = (    # folder => folders of src that it may include from
     symcache => [qw(proto)],
     sandbox => [],
     module => [qw(proto)],
-    symcached => [qw(proto pdb sandbox)],
+    symcached => [qw(proto pdb symcache sandbox)],
     pdb2symcache => [qw(proto pdb symcache sandbox)],
     symcachectl => [qw(proto pdb symcache sandbox)],
 );

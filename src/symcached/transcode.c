@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #include "child.h"
+#include "inspect.h"
 #include "proto/symcache_path.h"
 
 /* bounds of the search for the result */
@@ -30,20 +31,6 @@
 #define TRANSCODE_ENTRIES 10000
 
 #define TRANSCODE_PATH "/usr/local/bin:/usr/bin:/bin"
-
-struct transcode {
-    const struct transcoder_config *transcoder;
-    symcache_key_t key;
-    struct child *child;
-    struct event *failed; /* tells of a run that could not be started */
-    unsigned seconds;
-    transcode_done_fn done;
-    void *arg;
-    char *pdb;
-    char *work;
-    char *out;
-    char error[256];
-};
 
 /* what the walk through {out} has seen */
 struct transcode_found {
@@ -53,6 +40,23 @@ struct transcode_found {
     bool empty;
     symcache_version_t version;
     char file[PATH_MAX];
+};
+
+struct transcode {
+    const struct transcoder_config *transcoder;
+    symcache_key_t key;
+    struct event_base *base;
+    struct child *child;  /* the transcoder, then the inspection */
+    struct event *failed; /* tells of a run that could not be started */
+    unsigned seconds;
+    transcode_done_fn done;
+    void *arg;
+    char *pdb;
+    char *work;
+    char *out;
+    unsigned ms; /* of the transcoder */
+    struct transcode_found found;
+    char error[256];
 };
 
 static void transcode_free(struct transcode *transcode)
@@ -149,9 +153,9 @@ static void transcode_walk(struct transcode_found *found, int fd,
 }
 
 /* Returns NULL, or what is wrong with the result. */
-static const char *transcode_find(struct transcode *transcode,
-                                  struct transcode_found *found)
+static const char *transcode_find(struct transcode *transcode)
 {
+    struct transcode_found *found = &transcode->found;
     int fd;
 
     memset(found, 0, sizeof(*found));
@@ -205,29 +209,66 @@ static bool transcode_judge(struct transcode *transcode,
     return true;
 }
 
+static void transcode_finish(struct transcode *transcode,
+                             struct transcode_result *result)
+{
+    transcode->done(transcode->arg, result);
+    transcode_free(transcode);
+}
+
+/* A file that is not sound is the transcoder's failure on this PDB. */
+static void transcode_on_inspected(void *arg, struct child_result *child)
+{
+    struct transcode *transcode = arg;
+    struct transcode_result result = {0};
+
+    transcode->child = NULL;
+    result.ms = transcode->ms + child->ms;
+    result.stderr_tail = child->tail;
+
+    if (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 0) {
+        result.ok = true;
+        result.version = transcode->found.version;
+        result.file = transcode->found.file;
+    } else if (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 1) {
+        result.error = "the transcoder left an unsound SymCache";
+    } else {
+        result.system = true;
+        result.error = "the SymCache could not be inspected";
+    }
+
+    transcode_finish(transcode, &result);
+}
+
 static void transcode_on_exit(void *arg, struct child_result *child)
 {
     struct transcode *transcode = arg;
     struct transcode_result result = {0};
-    struct transcode_found found;
-    const char *wrong;
 
     transcode->child = NULL;
-    result.ms = child->ms;
+    transcode->ms = result.ms = child->ms;
     result.stderr_tail = child->tail;
 
-    if (transcode_judge(transcode, child, &result)) {
-        wrong = transcode_find(transcode, &found);
-        result.ok = wrong == NULL;
-        result.error = wrong;
-        if (result.ok) {
-            result.version = found.version;
-            result.file = found.file;
-        }
+    if (!transcode_judge(transcode, child, &result)) {
+        transcode_finish(transcode, &result);
+        return;
     }
 
-    transcode->done(transcode->arg, &result);
-    transcode_free(transcode);
+    result.error = transcode_find(transcode);
+    if (result.error == NULL) {
+        transcode->child =
+            inspect_start(transcode->base, transcode->found.file,
+                          transcode_on_inspected, transcode);
+        if (transcode->child != NULL) {
+            return;
+        }
+        result.system = true;
+        snprintf(transcode->error, sizeof(transcode->error), "inspect: %s",
+                 strerror(errno));
+        result.error = transcode->error;
+    }
+
+    transcode_finish(transcode, &result);
 }
 
 /* the start ----------------------------------------------------------------
@@ -487,6 +528,7 @@ struct transcode *transcode_start(struct event_base *base,
         return NULL;
     }
 
+    transcode->base = base;
     transcode->transcoder = transcoder;
     transcode->key = *key;
     transcode->seconds = limits->transcode_time;

@@ -1,0 +1,27 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The last look at what a transcoder made, in a sandboxed child process,
+ * before it is published.  Only the open SymCache format is public; a file in
+ * another one is not judged.
+ */
+#ifndef SYMCACHED_INSPECT_H
+#define SYMCACHED_INSPECT_H
+
+#include "child.h"
+
+struct event_base;
+
+/*
+ * Starts "symcached --inspect" on a file that nobody changes any more.  It
+ * exits with 0 when the file may be published, with 1 and a sentence on stderr
+ * when it is no sound SymCache, and with 2 when it could not be looked at.
+ * Returns NULL with errno.
+ */
+struct child *inspect_start(struct event_base *base, const char *file,
+                            child_done_fn done, void *arg);
+
+/* The child: main() of "symcached --inspect". */
+int inspect_main(void);
+
+#endif

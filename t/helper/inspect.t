@@ -1,0 +1,61 @@
+#!/usr/bin/perl
+
+# What a transcoder leaves is looked at before it is published: an unsound
+# SymCache of the open format never reaches the store, one of another format
+# is taken as it is.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::More;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+$t->symbol_store('symbols');
+my $build = $Test::Symcache::build;
+
+# the transcoder of each store: what it does to a sound file
+my %command = (
+    sound => ':',
+    foreign => 'printf "another format" > "$f"',
+    truncated => 'truncate -s 4000 "$f"',
+    ranges => 'printf "\377\377\377\377" | '
+        . 'dd of="$f" bs=1 seek=60 conv=notrunc 2>/dev/null',
+    version => 'printf "\143" | dd of="$f" bs=1 seek=4 conv=notrunc '
+        . '2>/dev/null',
+);
+
+$t->start_symcached({
+    stores => { map { $_ => {
+        root => $t->path("store.$_"),
+        transcoders => [{ version => '9.0.0', command => ['/bin/sh', '-c',
+            "$build/pdb2symcache -pdb \"\$0\" && "
+            . "f=\$(find \"\$1\" -name '*.symcache') && $command{$_}",
+            '{pdb}', '{out}'] }],
+        sources => ['local'],
+    } } keys %command },
+    sources => { local => { type => 'filesystem',
+                            path => $t->path('symbols') } },
+});
+
+my $key = "crash.pdb/$Test::Symcache::key{'crash.pdb'}";
+for my $store (sort keys %command) {
+    my $r = $t->helper('GET', "/v1/symcache/$store/$key"
+                              . '?version=9.0.0&wait=60');
+    my $file = $t->path("store.$store/$key/crash.pdb-v9.0.0.symcache");
+    if ($store eq 'sound' || $store eq 'foreign') {
+        is $r->{status}, 200, "$store: published";
+        ok -s $file, "$store: the file is there";
+        next;
+    }
+    is $r->{status}, 404, "$store: not published";
+    is $r->{headers}{'x-symcache-reason'}[0], 'malformed',
+        "$store: malformed";
+    like $r->{body}, qr/unsound SymCache/, "$store: says so";
+    ok !-e $file, "$store: no file";
+}
+
+$t->finish;
+done_testing;
