@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <event2/event.h>
+#include "clean.h"
 #include "config.h"
 #include "inspect.h"
 #include "jobs.h"
@@ -39,6 +40,7 @@ struct daemon {
     struct event_base *base;
     struct sources *sources;
     struct jobs *jobs;
+    struct clean *clean;
     struct server *server;
     struct event *signals[4];
     bool stopping;
@@ -131,6 +133,7 @@ static void reload(struct daemon *d)
         metrics_add(METRIC_RELOADS_FAILED, 1);
         log_emerg(0, "%s; the old configuration stays", error);
     } else {
+        clean_configure(d->clean, config);
         metrics_add(METRIC_RELOADS, 1);
         log_info(0, "configuration \"%s\" reloaded", d->options.config);
     }
@@ -203,6 +206,10 @@ static int start(struct daemon *d, struct config *config)
         jobs_configure(d->jobs, config, error, sizeof(error)) != 0) {
         goto failed;
     }
+    d->clean = clean_new(d->base, config);
+    if (d->clean == NULL) {
+        goto failed;
+    }
     d->server =
         server_new(d->base, d->jobs, config->listen, error, sizeof(error));
     if (d->server == NULL) {
@@ -222,6 +229,7 @@ static void finish(struct daemon *d)
     size_t i;
 
     server_free(d->server);
+    clean_free(d->clean);
     jobs_free(d->jobs);
     if (d->sources != NULL) {
         sources_free(d->sources);
