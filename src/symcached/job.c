@@ -157,11 +157,12 @@ static void remember(struct job *job, struct absent *absent)
     switch (job->outcome) {
     case JOB_PUBLISHED:
         absent_drop(absent, job->store, &job->key, version);
-        if (symcache_version_cmp(&job->published, version) >= 0) {
+        if (job->published.major == version->major &&
+            symcache_version_cmp(&job->published, version) >= 0) {
             return;
         }
-        /* made, but older than configured: not again at each request */
-        seconds = cache->retry_malformed_after;
+        /* not what was asked for: made once, not at each request */
+        seconds = cache->retry_misses_after;
         break;
 
     case JOB_NOTFOUND:
