@@ -116,8 +116,8 @@ static int prepare(struct convert *c, struct failure *failure)
     return 0;
 }
 
-/* Names of inlined functions by id; no record has less than four bytes. */
-static int prepare_id_names(struct convert *c, struct failure *failure)
+/* Inlined functions by id; no record has less than four bytes. */
+static int prepare_id_functions(struct convert *c, struct failure *failure)
 {
     size_t n;
     const struct types *ids;
@@ -125,11 +125,11 @@ static int prepare_id_names(struct convert *c, struct failure *failure)
     ids = &c->signature.ids;
     n = ids->end - ids->first;
     n = n < ids->size / 4 ? n : ids->size / 4;
-    c->symbols.id_names = calloc(n + 1, sizeof(*c->symbols.id_names));
-    if (c->symbols.id_names == NULL) {
+    c->symbols.id_functions = calloc(n + 1, sizeof(*c->symbols.id_functions));
+    if (c->symbols.id_functions == NULL) {
         return failure_memory(failure);
     }
-    c->symbols.num_id_names = n;
+    c->symbols.num_id_functions = n;
     return 0;
 }
 
@@ -170,7 +170,7 @@ static int read_all(struct convert *c, struct failure *failure)
 {
     size_t i;
 
-    if (prepare(c, failure) != 0 || prepare_id_names(c, failure) != 0) {
+    if (prepare(c, failure) != 0 || prepare_id_functions(c, failure) != 0) {
         return -1;
     }
     for (i = 0; i < c->dbi.num_modules; i++) {

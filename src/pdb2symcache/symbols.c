@@ -9,7 +9,7 @@
 #include "symcache/symfile_array.h"
 
 #define SIGNATURE_C13 4
-#define NAME_FAILED UINT32_MAX /* in id_names */
+#define NAME_FAILED UINT32_MAX /* in id_functions */
 #define FIRST_NUL_NAME 0x1100  /* below, names have a length before them */
 
 enum record_kind {
@@ -75,7 +75,7 @@ void symbols_free(struct symbols *s)
     inlinees_free(&s->inlinees);
     lines_list_free(&s->list);
     arena_free(&s->names);
-    free(s->id_names);
+    free(s->id_functions);
     free(s->nodes);
     free(s->open);
     free(s->bases);
@@ -86,26 +86,46 @@ void symbols_free(struct symbols *s)
  * as in the reference; linkers turn it into S_LPROC32. */
 static int opens_scope(uint32_t kind)
 {
-    static const uint16_t kinds[] = {
-        0x0104,       0x0105,        0x0106,           0x0107,
-        0x0108,                              /* 16 bit */
-        0x0206,       0x0207,        0x0208, /* thunk, block, with */
-        0x100A,       0x100B,        0x1010,           0x1011,
-        0x1015,       0x1016,        0x101A,           0x101B,
-        S_THUNK32,    S_BLOCK32,     S_WITH32,         S_LPROC32,
-        S_GPROC32,    0x1114,        0x1115,           0x1118,
-        0x1119,               /* MIPS, IA-64 */
-        0x112A,       0x112B, /* managed */
-        S_SEPCODE,    S_GPROC32_ID,  0x1149,           0x114B,
-        S_INLINESITE, S_LPROC32_DPC, S_LPROC32_DPC_ID, S_INLINESITE2};
-    size_t i;
-
-    for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (kinds[i] == kind) {
-            return 1;
-        }
+    switch (kind) {
+    case 0x0104: /* 16 bit */
+    case 0x0105:
+    case 0x0106:
+    case 0x0107:
+    case 0x0108:
+    case 0x0206: /* thunk, block, with: names with a length */
+    case 0x0207:
+    case 0x0208:
+    case S_LPROC32_ST:
+    case S_GPROC32_ST:
+    case 0x1010: /* MIPS, IA-64, managed: names with a length */
+    case 0x1011:
+    case 0x1015:
+    case 0x1016:
+    case 0x101A:
+    case 0x101B:
+    case S_THUNK32:
+    case S_BLOCK32:
+    case S_WITH32:
+    case S_LPROC32:
+    case S_GPROC32:
+    case 0x1114: /* MIPS, IA-64, managed */
+    case 0x1115:
+    case 0x1118:
+    case 0x1119:
+    case 0x112A:
+    case 0x112B:
+    case S_SEPCODE:
+    case S_GPROC32_ID:
+    case 0x1149:
+    case 0x114B:
+    case S_INLINESITE:
+    case S_LPROC32_DPC:
+    case S_LPROC32_DPC_ID:
+    case S_INLINESITE2:
+        return 1;
+    default:
+        return 0;
     }
-    return 0;
 }
 
 static int closes_scope(uint32_t kind)
@@ -204,6 +224,7 @@ static int close_functions(struct symbols *s, long depth,
     }
     s->num_nodes = 0;
     s->list.count = 0;
+    s->last_memo = NULL;
     arena_reset(&s->names);
     return 0;
 }
@@ -344,15 +365,20 @@ static int name_inlinee(struct symbols *s, uint32_t id,
         return -1;
     }
     number = index - s->signature->ids.first;
-    if (s->signature->ids.first != 0 && number < s->num_id_names) {
-        memo = &s->id_names[number];
+    if (s->signature->ids.first != 0 && number < s->num_id_functions) {
+        memo = &s->id_functions[number];
         if (*memo == NAME_FAILED) {
             return -1;
         }
         if (*memo != 0) {
-            f->name_memo = memo;
+            f->memo = memo;
             return 0;
         }
+    }
+    if (memo != NULL && s->last_memo == memo) {
+        f->memo = memo;
+        f->name = s->last_name;
+        return 0;
     }
     if (signature_id(s->signature, index) != SIGNATURE_OK) {
         if (memo != NULL && !s->signature->is_local) {
@@ -360,8 +386,13 @@ static int name_inlinee(struct symbols *s, uint32_t id,
         }
         return -1;
     }
-    f->name_memo = s->signature->is_local ? NULL : memo;
-    return keep_text(s, &f->name);
+    f->memo = s->signature->is_local ? NULL : memo;
+    if (keep_text(s, &f->name) != 0) {
+        return -1;
+    }
+    s->last_memo = f->memo;
+    s->last_name = f->name;
+    return 0;
 }
 
 /* As add_procedure(); 0 also when the call is damaged or has no code. */
@@ -508,6 +539,7 @@ int symbols_read(struct symbols *s, const uint8_t *data, uint32_t size,
     int rc;
 
     s->num_nodes = s->num_open = s->num_bases = s->list.count = 0;
+    s->last_memo = NULL;
     arena_reset(&s->names);
     if (size > 0 && (size < 4 || le32(data) != SIGNATURE_C13)) {
         return failure_at(failure, s->stream, 0,

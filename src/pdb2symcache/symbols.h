@@ -25,8 +25,10 @@ struct symbols {
     struct lines *lines;
     struct symfile_writer *writer;
     uint64_t work_limit;
-    uint32_t *id_names; /* name offset + 1 by index in the id stream */
-    size_t num_id_names;
+    uint32_t *id_functions; /* function + 1 by index in the id stream */
+    size_t num_id_functions;
+    uint32_t *last_memo;           /* of the name formatted last, if it */
+    struct symfile_text last_name; /* has not reached the writer */
     struct inlinees inlinees;
     struct lines_list list;
     struct arena names;

@@ -7,19 +7,26 @@
 #include "symfile_set.h"
 
 #define FIRST_SLOTS 256
+#define MAX_SLOTS ((size_t)1 << 31)
 #define MAX_RECORDS 0xFFFFFFF0u
+
+void symfile_set_forget(struct symfile_set *set)
+{
+    free(set->slots);
+    set->slots = NULL;
+    set->num_slots = set->indexed = 0;
+}
 
 void symfile_set_free(struct symfile_set *set)
 {
     free(set->words);
-    free(set->slots);
+    symfile_set_forget(set);
     set->words = NULL;
-    set->slots = NULL;
-    set->count = set->room = set->num_slots = set->indexed = 0;
+    set->count = set->room = 0;
 }
 
-static size_t hash_record(const struct symfile_set *set,
-                          const uint32_t *record)
+static uint64_t hash_record(const struct symfile_set *set,
+                            const uint32_t *record)
 {
     unsigned i;
     uint64_t h;
@@ -29,29 +36,56 @@ static size_t hash_record(const struct symfile_set *set,
         h = (h ^ record[i]) * 0xBF58476D1CE4E5B9u;
         h ^= h >> 31;
     }
-    return (size_t)h;
+    return h;
+}
+
+/* The part of a slot above the index, which stays below num_slots. */
+static uint32_t tag_of(const struct symfile_set *set, uint64_t hash)
+{
+    return (uint32_t)(hash >> 32) & ~(uint32_t)(set->num_slots - 1);
+}
+
+static int same(const struct symfile_set *set, uint32_t index,
+                const uint32_t *record)
+{
+    unsigned i;
+    const uint32_t *words;
+
+    words = set->words + (size_t)index * set->width;
+    for (i = 0; i < set->width; i++) {
+        if (words[i] != record[i]) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+static void put_slot(struct symfile_set *set, uint64_t hash, uint32_t index)
+{
+    size_t i;
+
+    i = (size_t)hash & (set->num_slots - 1);
+    while (set->slots[i] != 0) {
+        i = (i + 1) & (set->num_slots - 1);
+    }
+    set->slots[i] = tag_of(set, hash) | (index + 1);
 }
 
 static int grow(struct symfile_set *set)
 {
-    size_t i, j, n;
-    uint32_t *slots;
+    size_t i, n;
 
     n = set->num_slots == 0 ? FIRST_SLOTS : 2 * set->num_slots;
-    slots = calloc(n, sizeof(*slots));
-    if (slots == NULL) {
+    free(set->slots);
+    set->slots = n > MAX_SLOTS ? NULL : calloc(n, sizeof(*set->slots));
+    if (set->slots == NULL) {
         return -1;
     }
-    for (i = 0; i < set->indexed; i++) {
-        j = hash_record(set, set->words + i * set->width) & (n - 1);
-        while (slots[j] != 0) {
-            j = (j + 1) & (n - 1);
-        }
-        slots[j] = (uint32_t)i + 1;
-    }
-    free(set->slots);
-    set->slots = slots;
     set->num_slots = n;
+    for (i = 0; i < set->indexed; i++) {
+        put_slot(set, hash_record(set, set->words + i * set->width),
+                 (uint32_t)i);
+    }
     return 0;
 }
 
@@ -72,25 +106,28 @@ int symfile_set_append(struct symfile_set *set, const uint32_t *record,
 int symfile_set_insert(struct symfile_set *set, const uint32_t *record,
                        uint32_t *index)
 {
-    size_t i;
-    uint32_t at;
+    size_t i, mask;
+    uint32_t tag;
+    uint64_t hash;
 
     if (set->indexed >= set->num_slots / 4 * 3 && grow(set) != 0) {
         return -1;
     }
-    for (i = hash_record(set, record) & (set->num_slots - 1);
-         set->slots[i] != 0; i = (i + 1) & (set->num_slots - 1)) {
-        at = set->slots[i] - 1;
-        if (memcmp(set->words + (size_t)at * set->width, record,
-                   set->width * sizeof(uint32_t)) == 0) {
-            *index = at;
-            return 0;
+    mask = set->num_slots - 1;
+    hash = hash_record(set, record);
+    tag = tag_of(set, hash);
+    for (i = (size_t)hash & mask; set->slots[i] != 0; i = (i + 1) & mask) {
+        if ((set->slots[i] & ~mask) == tag) {
+            *index = (set->slots[i] & mask) - 1;
+            if (same(set, *index, record)) {
+                return 0;
+            }
         }
     }
     if (symfile_set_append(set, record, index) != 0) {
         return -1;
     }
-    set->slots[i] = *index + 1;
+    set->slots[i] = tag | (*index + 1);
     set->indexed++;
     return 0;
 }

@@ -14,14 +14,17 @@ struct symfile_set {
     uint32_t *words; /* count records of width words */
     size_t count;
     size_t room;
-    unsigned width; /* set by the owner, 1..6 */
-    uint32_t *slots;
-    size_t num_slots;
-    size_t indexed; /* records that insert() can find again */
+    unsigned width;   /* set by the owner, 1..6 */
+    uint32_t *slots;  /* index + 1 in the low bits, bits of the hash above */
+    size_t num_slots; /* a power of two, or 0 */
+    size_t indexed;   /* records that insert() can find again */
 };
 
 /* All zero but for width is an empty set. */
 void symfile_set_free(struct symfile_set *set);
+
+/* Gives up what only insert() needs; append() still works. */
+void symfile_set_forget(struct symfile_set *set);
 
 /* Returns 0 and the record's index, or -1 without memory. */
 int symfile_set_insert(struct symfile_set *set, const uint32_t *record,

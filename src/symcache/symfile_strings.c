@@ -7,18 +7,24 @@
 #include "symfile_strings.h"
 
 #define MAX_SECTION 0xFFFFFF00u
+#define MAX_SLOTS ((size_t)1 << 31)
 #define FIRST_SLOTS 1024
 
-struct symfile_string_slot {
-    uint32_t hash;
-    uint32_t offset; /* of the string + 1; 0 = free */
-};
+void symfile_strings_forget(struct symfile_strings *strings)
+{
+    free(strings->slots);
+    free(strings->offsets);
+    free(strings->lossy);
+    strings->slots = NULL;
+    strings->offsets = NULL;
+    strings->lossy = NULL;
+    strings->num_slots = strings->offset_room = strings->lossy_room = 0;
+}
 
 void symfile_strings_free(struct symfile_strings *strings)
 {
+    symfile_strings_forget(strings);
     free(strings->data);
-    free(strings->slots);
-    free(strings->lossy);
     memset(strings, 0, sizeof(*strings));
 }
 
@@ -122,7 +128,7 @@ static int repair(struct symfile_strings *s, const uint8_t *text, size_t len,
     return 0;
 }
 
-static uint32_t hash_bytes(uint64_t seed, const uint8_t *p, size_t len)
+static uint64_t hash_bytes(uint64_t seed, const uint8_t *p, size_t len)
 {
     uint64_t h, w;
 
@@ -138,48 +144,67 @@ static uint32_t hash_bytes(uint64_t seed, const uint8_t *p, size_t len)
     memcpy(&w, p, len);
     h = (h ^ w) * 0x94D049BB133111EBu;
     h ^= h >> 31;
-    return (uint32_t)(h ^ (h >> 32));
+    return h ^ h >> 32;
 }
 
-static int same(const struct symfile_strings *s, uint32_t offset,
-                const uint8_t *text, size_t len)
+/* The text of a string in the section; its length goes to *len. */
+static const uint8_t *text_at(const struct symfile_strings *s, size_t offset,
+                              size_t *len)
 {
     unsigned shift;
-    size_t n;
     const uint8_t *p;
 
     p = s->data + offset;
-    n = 0;
+    *len = 0;
     for (shift = 0;; shift += 7) {
-        n |= (size_t)(*p & 0x7F) << shift;
+        *len |= (size_t)(*p & 0x7F) << shift;
         if ((*p++ & 0x80) == 0) {
-            break;
+            return p;
         }
     }
-    return n == len && memcmp(p, text, len) == 0;
+}
+
+/* The address of s differs from run to run: a file cannot be made whose
+ * strings all collide. */
+static uint64_t hash_text(const struct symfile_strings *s, const uint8_t *text,
+                          size_t len)
+{
+    return hash_bytes((uint64_t)(uintptr_t)s * 0x9E3779B97F4A7C15u, text, len);
+}
+
+/* The part of a slot above the number, which stays below num_slots. */
+static uint32_t tag_of(const struct symfile_strings *s, uint64_t hash)
+{
+    return (uint32_t)(hash >> 32) & ~(uint32_t)(s->num_slots - 1);
+}
+
+static void put_slot(struct symfile_strings *s, uint64_t hash, size_t number)
+{
+    size_t i;
+
+    i = (size_t)hash & (s->num_slots - 1);
+    while (s->slots[i] != 0) {
+        i = (i + 1) & (s->num_slots - 1);
+    }
+    s->slots[i] = tag_of(s, hash) | (uint32_t)(number + 1);
 }
 
 static int grow(struct symfile_strings *s)
 {
-    size_t i, j, n;
-    struct symfile_string_slot *slots;
+    size_t i, len, n;
+    const uint8_t *text;
 
     n = s->num_slots == 0 ? FIRST_SLOTS : 2 * s->num_slots;
-    slots = calloc(n, sizeof(*slots));
-    if (slots == NULL) {
+    free(s->slots);
+    s->slots = n > MAX_SLOTS ? NULL : calloc(n, sizeof(*s->slots));
+    if (s->slots == NULL) {
         return -1;
     }
-    for (i = 0; i < s->num_slots; i++) {
-        if (s->slots[i].offset != 0) {
-            for (j = s->slots[i].hash & (n - 1); slots[j].offset != 0;) {
-                j = (j + 1) & (n - 1);
-            }
-            slots[j] = s->slots[i];
-        }
-    }
-    free(s->slots);
-    s->slots = slots;
     s->num_slots = n;
+    for (i = 0; i < s->count; i++) {
+        text = text_at(s, s->offsets[i], &len);
+        put_slot(s, hash_text(s, text, len), i);
+    }
     return 0;
 }
 
@@ -202,11 +227,35 @@ static int append(struct symfile_strings *s, const uint8_t *text, size_t len,
     return 0;
 }
 
+/* Finds a text, or the slot for it.  Returns 1 if it is there. */
+static int find(const struct symfile_strings *s, uint64_t hash,
+                const uint8_t *text, size_t len, size_t *slot,
+                uint32_t *offset)
+{
+    size_t i, n, mask;
+    uint32_t tag;
+    const uint8_t *other;
+
+    mask = s->num_slots - 1;
+    tag = tag_of(s, hash);
+    for (i = (size_t)hash & mask; s->slots[i] != 0; i = (i + 1) & mask) {
+        if ((s->slots[i] & ~mask) == tag) {
+            *offset = s->offsets[(s->slots[i] & mask) - 1];
+            other = text_at(s, *offset, &n);
+            if (n == len && memcmp(other, text, len) == 0) {
+                return 1;
+            }
+        }
+    }
+    *slot = i;
+    return 0;
+}
+
 int symfile_strings_insert(struct symfile_strings *s, const char *chars,
                            size_t len, uint32_t *offset)
 {
-    size_t i;
-    uint32_t hash, at;
+    size_t slot;
+    uint64_t hash;
     const uint8_t *text;
 
     text = (const uint8_t *)chars;
@@ -219,23 +268,16 @@ int symfile_strings_insert(struct symfile_strings *s, const char *chars,
     if (s->count >= s->num_slots / 4 * 3 && grow(s) != 0) {
         return -1;
     }
-    /* the address of s differs from run to run: a file cannot be made whose
-     * strings all collide */
-    hash = hash_bytes((uint64_t)(uintptr_t)s * 0x9E3779B97F4A7C15u, text, len);
-    for (i = hash & (s->num_slots - 1); s->slots[i].offset != 0;
-         i = (i + 1) & (s->num_slots - 1)) {
-        if (s->slots[i].hash == hash &&
-            same(s, s->slots[i].offset - 1, text, len)) {
-            *offset = s->slots[i].offset - 1;
-            return 0;
-        }
+    hash = hash_text(s, text, len);
+    if (find(s, hash, text, len, &slot, offset)) {
+        return 0;
     }
-    if (append(s, text, len, &at) != 0) {
+    if (symfile_array_need(&s->offsets, &s->offset_room, s->count + 1,
+                           sizeof(*s->offsets)) != 0 ||
+        append(s, text, len, offset) != 0) {
         return -1;
     }
-    s->slots[i].hash = hash;
-    s->slots[i].offset = at + 1;
-    s->count++;
-    *offset = at;
+    s->offsets[s->count++] = *offset;
+    s->slots[slot] = tag_of(s, hash) | (uint32_t)s->count;
     return 0;
 }

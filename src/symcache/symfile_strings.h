@@ -15,7 +15,9 @@ struct symfile_strings {
     uint8_t *data; /* the section */
     size_t size;
     size_t room;
-    struct symfile_string_slot *slots;
+    uint32_t *offsets; /* of the strings, by number */
+    size_t offset_room;
+    uint32_t *slots;  /* number + 1 in the low bits, bits of the hash above */
     size_t num_slots; /* a power of two, or 0 */
     size_t count;
     uint8_t *lossy; /* work space for repairing UTF-8 */
@@ -32,6 +34,9 @@ void symfile_strings_free(struct symfile_strings *strings);
  */
 int symfile_strings_insert(struct symfile_strings *strings, const char *text,
                            size_t len, uint32_t *offset);
+
+/* Gives up what only inserting needs. */
+void symfile_strings_forget(struct symfile_strings *strings);
 
 /* Length of the longest valid UTF-8 prefix. */
 size_t symfile_utf8_valid(const uint8_t *text, size_t len);

@@ -57,25 +57,29 @@ static int insert_name(struct symfile_writer *w, const char *name, size_t size,
     return symfile_strings_insert(&w->strings, name, size, offset);
 }
 
+/* All inlined instances of one function share a record, and its memo. */
 static int insert_function(struct symfile_writer *w,
                            const struct symfile_function *f, uint32_t *index)
 {
     uint32_t record[4];
 
-    if (f->name_memo != NULL && *f->name_memo != 0) {
-        record[0] = *f->name_memo - 1;
-    } else {
-        if (insert_name(w, f->name.data, f->name.size, &record[0]) != 0) {
-            return -1;
-        }
-        if (f->name_memo != NULL) {
-            *f->name_memo = record[0] + 1;
-        }
+    if (f->memo != NULL && *f->memo != 0) {
+        *index = *f->memo - 1;
+        return 0;
+    }
+    if (insert_name(w, f->name.data, f->name.size, &record[0]) != 0) {
+        return -1;
     }
     record[1] = SYMFILE_NONE;
     record[2] = f->is_inline ? SYMFILE_NONE : f->address;
     record[3] = 0; /* language */
-    return symfile_set_insert(&w->functions, record, index);
+    if (symfile_set_insert(&w->functions, record, index) != 0) {
+        return -1;
+    }
+    if (f->memo != NULL) {
+        *f->memo = *index + 1;
+    }
+    return 0;
 }
 
 static int insert_file(struct symfile_writer *w, struct symfile_source *s)

@@ -45,7 +45,7 @@ struct symfile_function {
     uint32_t is_inline;
     uint64_t size;
     struct symfile_text name;
-    uint32_t *name_memo; /* NULL, or where the name's offset + 1 is kept */
+    uint32_t *memo;      /* inlined: NULL, or where its index + 1 is kept */
     uint32_t first_line; /* in lines, ascending by address */
     uint32_t num_lines;
     uint32_t first_child;
