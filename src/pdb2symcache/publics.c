@@ -11,10 +11,64 @@
 #define FIXED 12 /* kind, flags, offset, section */
 #define MAX_RECORD (2 + 65535)
 
+#define AHEAD 8 /* symbols between reading and looking up */
+
+struct publics_symbol {
+    uint32_t address;
+    uint32_t name_size;
+    const char *name;
+};
+
+/* Symbols on their way to the writer. */
+struct publics {
+    const struct address_map *addresses;
+    struct symfile_writer *writer;
+    struct publics_symbol queue[AHEAD];
+    size_t first;
+    size_t count;
+};
+
+static int deliver_first(struct publics *publics)
+{
+    const struct publics_symbol *symbol;
+
+    symbol = &publics->queue[publics->first];
+    publics->first = (publics->first + 1) % AHEAD;
+    publics->count--;
+    return symfile_writer_symbol(publics->writer, symbol->address,
+                                 symbol->name, symbol->name_size);
+}
+
+static int deliver_all(struct publics *publics)
+{
+    while (publics->count > 0) {
+        if (deliver_first(publics) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int add_symbol(struct publics *publics, uint32_t address,
+                      const char *name, uint32_t name_size)
+{
+    struct publics_symbol *symbol;
+
+    if (publics->count == AHEAD && deliver_first(publics) != 0) {
+        return -1;
+    }
+    symbol = &publics->queue[(publics->first + publics->count) % AHEAD];
+    symbol->address = address;
+    symbol->name = name;
+    symbol->name_size = name_size;
+    publics->count++;
+    symfile_writer_expect(publics->writer, name, name_size);
+    return 0;
+}
+
 /* One record from its kind on. */
-static int take_record(const uint8_t *p, uint32_t size,
-                       const struct address_map *addresses,
-                       struct symfile_writer *writer)
+static int take_record(struct publics *publics, const uint8_t *p,
+                       uint32_t size)
 {
     uint32_t kind, section, address, name_size;
     const char *name;
@@ -25,8 +79,8 @@ static int take_record(const uint8_t *p, uint32_t size,
         return 0;
     }
     section = le16(p + 10);
-    if (!address_is_code(addresses, section) ||
-        !address_find(addresses, section, le32(p + 6), &address)) {
+    if (!address_is_code(publics->addresses, section) ||
+        !address_find(publics->addresses, section, le32(p + 6), &address)) {
         return 0;
     }
     name = (const char *)p + FIXED;
@@ -43,13 +97,12 @@ static int take_record(const uint8_t *p, uint32_t size,
         }
         name_size = (uint32_t)(end - p - FIXED);
     }
-    return symfile_writer_symbol(writer, address, name, name_size);
+    return add_symbol(publics, address, name, name_size);
 }
 
 /* The records that lie whole in one piece; returns the bytes done, or -1. */
-static int64_t take_records(const uint8_t *p, uint32_t size, int *is_end,
-                            const struct address_map *addresses,
-                            struct symfile_writer *writer)
+static int64_t take_records(struct publics *publics, const uint8_t *p,
+                            uint32_t size, int *is_end)
 {
     uint32_t at, length;
 
@@ -62,11 +115,12 @@ static int64_t take_records(const uint8_t *p, uint32_t size, int *is_end,
         if (length > size - at - 2) {
             break;
         }
-        if (take_record(p + at + 2, length, addresses, writer) != 0) {
+        if (take_record(publics, p + at + 2, length) != 0) {
             return -1;
         }
     }
-    return at;
+    /* names lie in the piece */
+    return deliver_all(publics) != 0 ? -1 : (int64_t)at;
 }
 
 int publics_read(const struct msf *msf, uint32_t stream,
@@ -77,8 +131,12 @@ int publics_read(const struct msf *msf, uint32_t stream,
     int64_t done;
     uint32_t at, run, size, part;
     const uint8_t *p;
+    struct publics publics;
     struct msf_buffer buffer = {NULL, 0};
 
+    memset(&publics, 0, sizeof(publics));
+    publics.addresses = addresses;
+    publics.writer = writer;
     size = msf_stream_size(msf, stream);
     is_end = 0;
     for (at = 0; at < size && !is_end; at += (uint32_t)done) {
@@ -87,14 +145,14 @@ int publics_read(const struct msf *msf, uint32_t stream,
             msf_buffer_free(&buffer);
             return failure_at(failure, stream, at, "symbol records");
         }
-        done = take_records(p, run, &is_end, addresses, writer);
+        done = take_records(&publics, p, run, &is_end);
         if (done == 0 && !is_end && run < size - at) {
             /* one that goes over from piece to piece */
             part = size - at < MAX_RECORD ? size - at : MAX_RECORD;
             p = msf_view(msf, stream, at, part, &buffer);
             if (p != NULL && 2 + (uint32_t)le16(p) <= part) {
                 part = 2 + (uint32_t)le16(p);
-                done = take_records(p, part, &is_end, addresses, writer);
+                done = take_records(&publics, p, part, &is_end);
             }
         }
         if (done < 0) {

@@ -265,6 +265,7 @@ static int keep_text(struct symbols *s, struct symfile_text *to)
     memcpy(p, text->data == NULL ? "" : text->data, text->size);
     to->data = p;
     to->size = (uint32_t)text->size;
+    symfile_writer_expect(s->writer, p, text->size);
     return 0;
 }
 

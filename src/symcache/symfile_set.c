@@ -4,8 +4,11 @@
 #include <string.h>
 
 #include "symfile_array.h"
+#include "symfile_format.h"
 #include "symfile_set.h"
 
+#define NEAR 1024 /* slots: one page */
+#define CROWDED 32
 #define FIRST_SLOTS 256
 #define MAX_SLOTS ((size_t)1 << 31)
 #define MAX_RECORDS 0xFFFFFFF0u
@@ -60,13 +63,45 @@ static int same(const struct symfile_set *set, uint32_t index,
     return 1;
 }
 
-static void put_slot(struct symfile_set *set, uint64_t hash, uint32_t index)
+/*
+ * Where to look first: near to where records of the same time are, in the same
+ * few pages.  When that place is crowded, anywhere.
+ */
+static size_t first_place(const struct symfile_set *set, uint64_t hash,
+                          const uint32_t *record)
+{
+    uint32_t near;
+
+    near = record[set->hint];
+    if (near == SYMFILE_NONE) {
+        near = record[set->hint_or];
+    }
+    return ((near >> set->shift) + (hash >> 40 & (NEAR - 1))) &
+           (set->num_slots - 1);
+}
+
+static size_t next_place(const struct symfile_set *set, uint64_t hash,
+                         size_t place, unsigned *steps)
+{
+    if (++*steps == CROWDED) {
+        return (size_t)hash & (set->num_slots - 1);
+    }
+    return (place + 1) & (set->num_slots - 1);
+}
+
+static void put_slot(struct symfile_set *set, uint32_t index)
 {
     size_t i;
+    unsigned steps;
+    uint64_t hash;
+    const uint32_t *record;
 
-    i = (size_t)hash & (set->num_slots - 1);
+    record = set->words + (size_t)index * set->width;
+    hash = hash_record(set, record);
+    steps = 0;
+    i = first_place(set, hash, record);
     while (set->slots[i] != 0) {
-        i = (i + 1) & (set->num_slots - 1);
+        i = next_place(set, hash, i, &steps);
     }
     set->slots[i] = tag_of(set, hash) | (index + 1);
 }
@@ -83,8 +118,7 @@ static int grow(struct symfile_set *set)
     }
     set->num_slots = n;
     for (i = 0; i < set->indexed; i++) {
-        put_slot(set, hash_record(set, set->words + i * set->width),
-                 (uint32_t)i);
+        put_slot(set, (uint32_t)i);
     }
     return 0;
 }
@@ -108,6 +142,7 @@ int symfile_set_insert(struct symfile_set *set, const uint32_t *record,
 {
     size_t i, mask;
     uint32_t tag;
+    unsigned steps;
     uint64_t hash;
 
     if (set->indexed >= set->num_slots / 4 * 3 && grow(set) != 0) {
@@ -116,13 +151,16 @@ int symfile_set_insert(struct symfile_set *set, const uint32_t *record,
     mask = set->num_slots - 1;
     hash = hash_record(set, record);
     tag = tag_of(set, hash);
-    for (i = (size_t)hash & mask; set->slots[i] != 0; i = (i + 1) & mask) {
+    steps = 0;
+    i = first_place(set, hash, record);
+    while (set->slots[i] != 0) {
         if ((set->slots[i] & ~mask) == tag) {
             *index = (set->slots[i] & mask) - 1;
             if (same(set, *index, record)) {
                 return 0;
             }
         }
+        i = next_place(set, hash, i, &steps);
     }
     if (symfile_set_append(set, record, index) != 0) {
         return -1;

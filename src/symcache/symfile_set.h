@@ -14,13 +14,17 @@ struct symfile_set {
     uint32_t *words; /* count records of width words */
     size_t count;
     size_t room;
-    unsigned width;   /* set by the owner, 1..6 */
+    /* set by the owner: */
+    unsigned width;   /* 1..6 */
+    unsigned hint;    /* the word (if it is SYMFILE_NONE, the other one) in */
+    unsigned hint_or; /* which records that come one after another are */
+    unsigned shift;   /* alike, but for so many low bits */
     uint32_t *slots;  /* index + 1 in the low bits, bits of the hash above */
     size_t num_slots; /* a power of two, or 0 */
     size_t indexed;   /* records that insert() can find again */
 };
 
-/* All zero but for width is an empty set. */
+/* All zero but for the owner's part is an empty set. */
 void symfile_set_free(struct symfile_set *set);
 
 /* Gives up what only insert() needs; append() still works. */

@@ -251,6 +251,17 @@ static int find(const struct symfile_strings *s, uint64_t hash,
     return 0;
 }
 
+void symfile_strings_expect(const struct symfile_strings *s, const char *text,
+                            size_t len)
+{
+    uint64_t hash;
+
+    if (s->num_slots > 0) {
+        hash = hash_text(s, (const uint8_t *)text, len);
+        __builtin_prefetch(&s->slots[hash & (s->num_slots - 1)], 1);
+    }
+}
+
 int symfile_strings_insert(struct symfile_strings *s, const char *chars,
                            size_t len, uint32_t *offset)
 {

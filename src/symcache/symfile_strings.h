@@ -35,6 +35,10 @@ void symfile_strings_free(struct symfile_strings *strings);
 int symfile_strings_insert(struct symfile_strings *strings, const char *text,
                            size_t len, uint32_t *offset);
 
+/* Has the memory that inserting this text will need brought to the cache. */
+void symfile_strings_expect(const struct symfile_strings *strings,
+                            const char *text, size_t len);
+
 /* Gives up what only inserting needs. */
 void symfile_strings_forget(struct symfile_strings *strings);
 

@@ -24,7 +24,11 @@ void symfile_writer_init(struct symfile_writer *w)
     memset(w, 0, sizeof(*w));
     w->files.width = 6;
     w->functions.width = 4;
+    w->functions.hint = 2; /* entry, else name */
+    w->functions.shift = 4;
     w->calls.width = 4;
+    w->calls.hint = 3; /* caller, else function */
+    w->calls.hint_or = 2;
 }
 
 void symfile_writer_free(struct symfile_writer *w)
@@ -409,6 +413,13 @@ enum symfile_status symfile_writer_function(struct symfile_writer *w,
         rc = SYMFILE_NO_MEMORY;
     }
     return (enum symfile_status)rc;
+}
+
+void symfile_writer_expect(const struct symfile_writer *w, const char *name,
+                           size_t size)
+{
+    symfile_undecorate(&name, &size);
+    symfile_strings_expect(&w->strings, name, size);
 }
 
 enum symfile_status symfile_writer_symbol(struct symfile_writer *w,

@@ -122,6 +122,10 @@ enum symfile_status symfile_writer_function(struct symfile_writer *writer,
                                             const struct symfile_tree *tree,
                                             uint32_t root);
 
+/* A name that will come soon: what looking it up needs is then at hand. */
+void symfile_writer_expect(const struct symfile_writer *writer,
+                           const char *name, size_t size);
+
 /* One public symbol, its name as the linker wrote it. */
 enum symfile_status symfile_writer_symbol(struct symfile_writer *writer,
                                           uint32_t address, const char *name,
