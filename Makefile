@@ -100,6 +100,7 @@ FUZZCC  ?= clang
 FUZZSAN ?= address,undefined
 FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
              $(wildcard src/proto/*.c src/pdb/*.c src/symcache/*.c) \
+             $(addprefix src/symcached/,symptr.c body.c cabinet.c sink.c) \
              $(filter-out %/main.c %/output.c %/parser.c, \
                $(wildcard src/pdb2symcache/*.c)))
 
@@ -111,7 +112,7 @@ $(B)/fuzz/obj/%.o: %.c
 	    -fno-sanitize-recover=undefined -MMD -MP -c -o $@ $<
 
 $(B)/fuzz/%: $(B)/fuzz/obj/fuzz/%.o $(FUZZOBJS)
-	$(FUZZCC) -fsanitize=fuzzer,$(FUZZSAN) -o $@ $^
+	$(FUZZCC) -fsanitize=fuzzer,$(FUZZSAN) -o $@ $^ -lmspack -lz -lzstd
 
 # tests ------------------------------------------------------------------------
 
