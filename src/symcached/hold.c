@@ -159,15 +159,16 @@ static void on_closed(evutil_socket_t fd, short events, void *arg)
 /*
  * While a request is held evhttp does not read from its connection, so it
  * does not see a close; reading in its place would make it fail on pipelined
- * bytes.  EV_CLOSED tells of the close alone.
+ * bytes.  An event beside it tells of both.  No client of ours sends bytes
+ * behind a held request, so these end it like a close.  (EV_CLOSED would tell
+ * of a close alone, but not of a reset, and the loop would spin.)
  */
 static void watch_close(struct event_base *base, struct hold *h)
 {
     struct bufferevent *bev = evhttp_connection_get_bufferevent(
         evhttp_request_get_connection(h->req));
 
-    h->closed =
-        event_new(base, bufferevent_getfd(bev), EV_CLOSED, on_closed, h);
+    h->closed = event_new(base, bufferevent_getfd(bev), EV_READ, on_closed, h);
     if (h->closed != NULL) {
         event_add(h->closed, NULL);
     }

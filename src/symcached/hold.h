@@ -21,7 +21,10 @@ struct hold_query {
  */
 const char *hold_parse(const char *query, struct hold_query *q);
 
-/* Answers now or later; a client that closes meanwhile is noticed. */
+/*
+ * Answers now or later.  A client that closes its connection meanwhile, or
+ * sends more on it, is dropped.
+ */
 void hold_start(struct event_base *base, struct jobs *jobs,
                 const struct store_config *store, const symcache_key_t *key,
                 const struct hold_query *q, struct evhttp_request *req);

@@ -362,9 +362,12 @@ static void on_request(struct evhttp_request *req, void *arg)
     target_clear(&t);
 }
 
+/* The argument of a listener's callbacks is evhttp's, so it is kept here. */
+static struct server *accepting;
+
 static void on_accept_error(struct evconnlistener *listener, void *arg)
 {
-    struct server *s = arg;
+    struct server *s = accepting;
     struct timeval pause = {.tv_usec = ACCEPT_PAUSE_MS * 1000};
 
     log_crit(EVUTIL_SOCKET_ERROR(), "accept() failed");
@@ -428,6 +431,7 @@ struct server *server_new(struct event_base *base, struct jobs *jobs,
         server_free(s);
         return NULL;
     }
+    accepting = s;
     evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(s->bound),
                                 on_accept_error);
     return s;

@@ -71,13 +71,23 @@ $t->wait_until('one waiter less', sub {
 is $t->metric('symcached_lookups_aborted_total'), 1, 'the abort is counted';
 is $t->metric('symcached_jobs_transcoding'), 1, 'the job goes on';
 
-# bytes behind a held request are for later
+# a client that has not read what was sent before: its close is a reset
 
-my $pipelined = hold($crash);
+my $both = Test::Symcache::connect_to($t->helper_socket);
+syswrite $both, "GET /healthz HTTP/1.1\r\nHost: l\r\n\r\n"
+    . "GET /v1/symcache/$crash?version=9.0.0&wait=60 HTTP/1.1\r\n"
+    . "Host: l\r\n\r\n";
 $t->wait_until('its waiter', sub { $t->metric('symcached_waiters') == 20 });
-syswrite $pipelined, "GET /healthz HTTP/1.1\r\nHost: l\r\n\r\n";
-is $t->helper('GET', '/healthz')->{status}, 200,
-    'bytes behind a held request do no harm';
+close $both;
+$t->wait_until('its end', sub { $t->metric('symcached_waiters') == 19 });
+
+# bytes behind a held request are not for us
+
+my $more_bytes = hold($crash);
+$t->wait_until('its waiter', sub { $t->metric('symcached_waiters') == 20 });
+syswrite $more_bytes, "GET /healthz HTTP/1.1\r\nHost: l\r\n\r\n";
+is $t->read_response($more_bytes)->{status}, 0,
+    'bytes behind a held request end it';
 
 # queue
 
@@ -115,7 +125,7 @@ $t->wait_until('the cabinet is done', sub { lookup($basic)->{status} == 200 });
 is $t->runs, 2, 'two transcoders ran in all';
 
 like $t->helper_log,
-    qr/\[info\].* job store=default key=crash\.pdb\/3249D99D0C4049318610F4E4FB0B69361 outcome=published version=9\.0\.0 source=upstream bytes=1019904 symcache_bytes=\d+ download_ms=\d+ transcode_ms=\d+ total_ms=\d+ waiters=20$/m,
+    qr/\[info\].* job store=default key=crash\.pdb\/3249D99D0C4049318610F4E4FB0B69361 outcome=published version=9\.0\.0 source=upstream bytes=1019904 symcache_bytes=\d+ download_ms=\d+ transcode_ms=\d+ total_ms=\d+ waiters=19$/m,
     'one log line tells of the job';
 
 # a second transcode needs no download
@@ -136,6 +146,5 @@ Test::Symcache::remove_tree($t->path('downloads'));
 Test::Symcache::remove_tree($t->path('store/basic32.pdb'));
 is lookup($basic, '&wait=60')->{status}, 200, 'even the work folders may go';
 
-close $pipelined;
 $t->finish;
 done_testing;
