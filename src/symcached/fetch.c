@@ -521,6 +521,7 @@ static int fetch_split_url(struct fetch *fetch, const char *url)
 
 static void fetch_set_options(struct fetch *fetch)
 {
+    const char *ca = getenv("SSL_CERT_FILE"); /* as OpenSSL and curl do */
     CURL *easy = fetch->easy;
 
     curl_easy_setopt(easy, CURLOPT_PRIVATE, &fetch->slot);
@@ -528,6 +529,9 @@ static void fetch_set_options(struct fetch *fetch)
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, fetch->error);
     curl_easy_setopt(easy, CURLOPT_USERAGENT, FETCH_AGENT);
     curl_easy_setopt(easy, CURLOPT_PROXY, "");
+    if (ca != NULL) {
+        curl_easy_setopt(easy, CURLOPT_CAINFO, ca);
+    }
 #if LIBCURL_VERSION_NUM >= 0x075500
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 #else

@@ -1,0 +1,79 @@
+#!/usr/bin/perl
+
+# Symbol servers behind TLS: whom we trust, and that there is no way back from
+# https to http.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use JSON::PP ();
+use Test::More;
+use Test::SourceCase;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $dir = $t->dir;
+my $id = $Test::SourceCase::id;
+
+if (system("openssl version >$dir/openssl.out 2>&1") != 0) {
+    $t->finish;
+    plan skip_all => 'no openssl';
+}
+
+system("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes "
+       . "-days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost "
+       . "-keyout $dir/key.pem -out $dir/cert.pem >$dir/openssl.out 2>&1") == 0
+    or die $t->read_file('openssl.out');
+
+my ($http, $https) = map { Test::Symcache::free_port() } 1, 2;
+$t->write_file("sym/plain.pdb/$id/plain.pdb",
+               $t->read_file($t->data('pdb/crash.pdb')));
+$t->start_nginx('', load => 0, listen => '', http => <<"CONF",
+    server { listen 127.0.0.1:$http; root %%DIR%%/sym;
+             location /up.pdb/ {
+                 return 302 https://localhost:$https/plain.pdb/$id/plain.pdb; }
+             location /updown.pdb/ {
+                 return 302 https://localhost:$https/down.pdb/x; } }
+    server { listen 127.0.0.1:$https ssl; root %%DIR%%/sym;
+             ssl_certificate %%DIR%%/cert.pem;
+             ssl_certificate_key %%DIR%%/key.pem;
+             location /down.pdb/ {
+                 return 302 http://localhost:$http/plain.pdb/$id/plain.pdb; } }
+CONF
+    address => "127.0.0.1:$https");
+
+sub case {
+    my ($url, %env) = @_;
+    $t->stop_symcached;
+    return Test::SourceCase->new($t, sources => { up => {
+        type => 'http', url => $url, layout => 'symstore',
+        internal => JSON::PP::true(),
+    } }, env => \%env);
+}
+
+my %trust = (SSL_CERT_FILE => "$dir/cert.pem");
+
+my $c = case("https://localhost:$https");
+$c->undecided('plain.pdb', 'failed', qr/certificate/i,
+              'a certificate nobody vouches for');
+
+$c = case("https://127.0.0.1:$https", %trust);
+$c->undecided('other.pdb', 'failed', qr/name|certificate/i,
+              'a certificate for another name');
+
+$c = case("https://localhost:$https", %trust);
+$c->found('plain.pdb', 'a PDB over https');
+$c->absent('never.pdb', qr/^404$/, 'none over https');
+$c->undecided('down.pdb', 'failed', qr/https to http/,
+              'a redirect from https to http');
+
+$c = case("http://localhost:$http", %trust);
+$c->found('up.pdb', 'a redirect from http to https');
+$c->undecided('updown.pdb', 'failed', qr/https to http/,
+              'a redirect from http to https and back');
+
+$t->allow_log(qr/SSL_do_handshake/);
+$t->finish;
+done_testing;
