@@ -49,36 +49,46 @@ static int map(int fd, size_t size, struct bytes *bytes)
     return sigaction(SIGBUS, &action, NULL);
 }
 
+static int grow(struct bytes *bytes, size_t *room)
+{
+    size_t more;
+    uint8_t *data;
+
+    more = *room == 0 ? FIRST_READ : 2 * *room;
+    if (more > INPUT_MAX_READ) {
+        errno = EFBIG;
+        return -1;
+    }
+    data = realloc(bytes->data, more);
+    if (data == NULL) {
+        return -1;
+    }
+    bytes->data = data;
+    *room = more;
+    return 0;
+}
+
 static int read_all(int fd, struct bytes *bytes)
 {
     ssize_t n;
     size_t room;
-    uint8_t *data;
 
     bytes->data = NULL;
     bytes->size = room = 0;
-    for (;;) {
-        if (bytes->size == room) {
-            if (room >= INPUT_MAX_READ) {
-                errno = EFBIG;
-                return -1;
-            }
-            room = room == 0 ? FIRST_READ : 2 * room;
-            data = realloc(bytes->data, room);
-            if (data == NULL) {
-                return -1;
-            }
-            bytes->data = data;
-        }
+    while (bytes->size < room || grow(bytes, &room) == 0) {
         n = read(fd, bytes->data + bytes->size, room - bytes->size);
         if (n == 0) {
             return 0;
         }
         if (n < 0 && errno != EINTR) {
-            return -1;
+            break;
         }
         bytes->size += n > 0 ? (size_t)n : 0;
     }
+    n = errno;
+    free(bytes->data);
+    errno = (int)n;
+    return -1;
 }
 
 static int load(const char *file, struct bytes *bytes)

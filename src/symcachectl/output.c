@@ -8,6 +8,8 @@
 #include "command.h"
 #include "output.h"
 
+#define EIGHT(byte) (0x0101010101010101u * (byte))
+
 /* What a byte of UTF-8 may need. */
 enum {
     PLAIN = 0,
@@ -101,17 +103,45 @@ static size_t escape(struct output *o, const unsigned char *p, size_t size,
     return 1;
 }
 
+/* Whether eight bytes are ASCII that needs no escape, all at once: with high
+ * bits clear, a carry or borrow begins only at a byte that is looked for. */
+static int are_plain(const unsigned char *p, int is_json)
+{
+    uint64_t x, found;
+
+    memcpy(&x, p, sizeof(x));
+    found = x | (x - EIGHT(0x20)) | (x + EIGHT(0x01)); /* C0, DEL */
+    if (is_json) {
+        found |= ((x ^ EIGHT('"')) - EIGHT(0x01)) |
+                 ((x ^ EIGHT('\\')) - EIGHT(0x01));
+    }
+    return (found & EIGHT(0x80)) == 0;
+}
+
+static size_t plain_run(const unsigned char *p, size_t size, int is_json)
+{
+    size_t i;
+
+    for (i = 0; size - i >= 8 && are_plain(p + i, is_json); i += 8) {
+    }
+    while (i < size &&
+           (kinds[p[i]] == PLAIN || (kinds[p[i]] == QUOTED && !is_json))) {
+        i++;
+    }
+    return i;
+}
+
 static void put_escaped(struct output *o, const struct symfile_string *string,
                         int is_json)
 {
-    size_t i, begin;
+    size_t i, run;
     const unsigned char *p;
 
     p = (const unsigned char *)string->data;
     for (i = 0; i < string->size;) {
-        for (begin = i; i < string->size && kinds[p[i]] == PLAIN; i++) {
-        }
-        put(o, (const char *)p + begin, i - begin);
+        run = plain_run(p + i, string->size - i, is_json);
+        put(o, (const char *)p + i, run);
+        i += run;
         if (i < string->size) {
             i += escape(o, p + i, string->size - i, is_json);
         }
