@@ -20,8 +20,10 @@ TOP = os.path.dirname(HERE)
 BUILD = os.path.abspath(os.environ.get("SYMCACHE_BUILD", TOP + "/build"))
 NGINX = os.environ.get("SYMCACHE_NGINX", "/usr/sbin/nginx")
 
-# per second; status: answers that are neither 2xx nor 3xx
-Load = collections.namedtuple("Load", "requests bytes status failed p50 p99")
+# requests and bytes in a run of so many seconds, in which nginx used cpu
+# seconds; status: answers that are neither 2xx nor 3xx
+Load = collections.namedtuple(
+    "Load", "requests bytes seconds status failed p50 p99 cpu")
 
 
 class Rig:
@@ -129,19 +131,26 @@ class Rig:
 
     # load
 
-    def wrk(self, url, connections, seconds, headers=(), args=()):
+    def wrk(self, nginx, path, connections, seconds, headers=(), args=()):
         """One run of wrk: Load."""
         command = ["wrk", "-t2", "-c%d" % connections, "-d%ds" % seconds,
                    "-s", HERE + "/wrk.lua"]
         for h in headers:
             command += ["-H", h]
-        out = subprocess.run([*command, url, "--", *map(str, args)],
+        workers = children(nginx.pid)
+        cpu = cpu_seconds(workers)
+        out = subprocess.run([*command, nginx.url + path, "--",
+                              *map(str, args)],
                              capture_output=True, text=True, check=True)
+        cpu = cpu_seconds(workers) - cpu
         found = re.search(r"^FIGURES (.*)$", out.stdout, re.M)
         if not found:
             sys.exit("wrk: " + out.stdout + out.stderr)
         f = [int(x) for x in found[1].split()]
-        return Load(f[0] * 1e6 / f[2], f[1] * 1e6 / f[2], *f[3:])
+        load = Load(f[0], f[1], f[2] / 1e6, *f[3:], cpu)
+        if load.failed or load.requests == 0:
+            sys.exit("%s: %s" % (path, load))
+        return load
 
     def instructions(self, server, requests, main="", http="", n=500):
         """Instructions that nginx needs for each of requests, a dict of name
@@ -202,12 +211,24 @@ def ask(port, text, times=1):
     return len(head) + 4 + length, head.decode("latin-1")
 
 
-def pairs(a, b, n):
-    """Runs a and b in turn; the medians of both and of the ratios b / a."""
-    got = [(a(), b()) for _ in range(n)]
-    return (statistics.median(x for x, _ in got),
-            statistics.median(y for _, y in got),
-            statistics.median(y / x for x, y in got))
+def turns(n, *runs):
+    """Calls runs in turn, n times.  Each returns answers a second and answers
+    a CPU second.  Returns for each run the medians of the first, and of the
+    ratios of both to those of the first run."""
+    got = [[run() for run in runs] for _ in range(n)]
+
+    def median(i, k):
+        return statistics.median(g[i][k] / g[0][k] for g in got)
+    return [(statistics.median(g[i][0] for g in got), median(i, 0),
+             median(i, 1)) for i in range(len(runs))]
+
+
+def cpu_seconds(pids):
+    total = 0
+    for pid in pids:
+        with open("/proc/%d/schedstat" % pid) as f:
+            total += int(f.read().split()[0])
+    return total / 1e9
 
 
 def private_memory(pids):
