@@ -85,8 +85,8 @@ is $t->helper('GET', '/healthz')->{status}, 200, 'the first is unharmed';
 
 unlink $t->path('gate');
 Test::Symcache::remove_tree($t->path('store/crash.pdb'));
-my $held = $t->open_http($t->helper_socket, 'GET', uri('crash.pdb', 60));
 my $runs = $t->runs;
+my $held = $t->open_http($t->helper_socket, 'GET', uri('crash.pdb', 60));
 $t->wait_until('a transcoder runs', sub { $t->runs == $runs + 1 });
 my $transcoder = pid_of_run($runs);
 $t->stop_symcached('KILL');
