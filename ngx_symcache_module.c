@@ -32,29 +32,29 @@ static void *ngx_symcache_create_main_conf(ngx_conf_t *cf);
 static void *ngx_symcache_create_loc_conf(ngx_conf_t *cf);
 static char *ngx_symcache_merge_loc_conf(ngx_conf_t *cf, void *parent,
     void *child);
-static void ngx_symcache_merge_upstream(ngx_symcache_loc_conf_t *prev,
-    ngx_symcache_loc_conf_t *conf);
 static char *ngx_symcache_merge_location(ngx_conf_t *cf,
     ngx_symcache_loc_conf_t *prev, ngx_symcache_loc_conf_t *conf);
 
 static char *ngx_symcache(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 static char *ngx_symcache_location(ngx_http_core_loc_conf_t *clcf,
     ngx_symcache_loc_conf_t *slcf);
-static char *ngx_symcache_pass(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
-static char *ngx_symcache_version(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
-static char *ngx_symcache_valid(ngx_conf_t *cf, ngx_command_t *cmd,
-    void *conf);
-static char *ngx_symcache_check_store(ngx_conf_t *cf, void *post, void *data);
-static char *ngx_symcache_check_type(ngx_conf_t *cf, void *post, void *data);
-static char *ngx_symcache_check_hold(ngx_conf_t *cf, void *post, void *data);
-static char *ngx_symcache_check_retry(ngx_conf_t *cf, void *post, void *data);
 
 
-static ngx_conf_post_t  ngx_symcache_store_post = { ngx_symcache_check_store };
-static ngx_conf_post_t  ngx_symcache_type_post = { ngx_symcache_check_type };
-static ngx_conf_post_t  ngx_symcache_hold_post = { ngx_symcache_check_hold };
-static ngx_conf_post_t  ngx_symcache_retry_post = { ngx_symcache_check_retry };
+static ngx_conf_post_t  ngx_symcache_store_post = {
+    ngx_symcache_directive_store
+};
+
+static ngx_conf_post_t  ngx_symcache_type_post = {
+    ngx_symcache_directive_type
+};
+
+static ngx_conf_post_t  ngx_symcache_hold_post = {
+    ngx_symcache_directive_hold
+};
+
+static ngx_conf_post_t  ngx_symcache_retry_post = {
+    ngx_symcache_directive_retry
+};
 
 
 static ngx_conf_bitmask_t  ngx_symcache_next_upstream_masks[] = {
@@ -79,7 +79,7 @@ static ngx_command_t  ngx_symcache_commands[] = {
 
     { ngx_string("symcache_pass"),
       NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
-      ngx_symcache_pass,
+      ngx_symcache_directive_pass,
       NGX_HTTP_LOC_CONF_OFFSET,
       0,
       NULL },
@@ -114,14 +114,14 @@ static ngx_command_t  ngx_symcache_commands[] = {
 
     { ngx_string("symcache_min_version"),
       NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
-      ngx_symcache_version,
+      ngx_symcache_directive_version,
       NGX_HTTP_LOC_CONF_OFFSET,
       offsetof(ngx_symcache_loc_conf_t, min_version),
       NULL },
 
     { ngx_string("symcache_async_after"),
       NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
-      ngx_symcache_version,
+      ngx_symcache_directive_version,
       NGX_HTTP_LOC_CONF_OFFSET,
       offsetof(ngx_symcache_loc_conf_t, async_after),
       NULL },
@@ -135,7 +135,7 @@ static ngx_command_t  ngx_symcache_commands[] = {
 
     { ngx_string("symcache_valid"),
       NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE12,
-      ngx_symcache_valid,
+      ngx_symcache_directive_valid,
       NGX_HTTP_LOC_CONF_OFFSET,
       0,
       NULL },
@@ -660,83 +660,9 @@ ngx_symcache_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_conf_merge_sec_value(conf->valid_absent, prev->valid_absent, 60);
     ngx_conf_merge_sec_value(conf->valid_pending, prev->valid_pending, 1);
 
-    ngx_symcache_merge_upstream(prev, conf);
+    ngx_symcache_helper_merge(prev, conf);
 
     return ngx_symcache_merge_location(cf, prev, conf);
-}
-
-
-static void
-ngx_symcache_merge_upstream(ngx_symcache_loc_conf_t *prev,
-    ngx_symcache_loc_conf_t *conf)
-{
-    if (conf->upstream.upstream == NULL && !conf->pass_off) {
-        conf->upstream.upstream = prev->upstream.upstream;
-        conf->host = prev->host;
-    }
-
-    ngx_conf_merge_ptr_value(conf->upstream.local, prev->upstream.local, NULL);
-
-    ngx_conf_merge_msec_value(conf->upstream.connect_timeout,
-                              prev->upstream.connect_timeout, 60000);
-
-    ngx_conf_merge_msec_value(conf->upstream.send_timeout,
-                              prev->upstream.send_timeout, 60000);
-
-    ngx_conf_merge_size_value(conf->upstream.buffer_size,
-                              prev->upstream.buffer_size,
-                              (size_t) ngx_pagesize);
-
-    ngx_conf_merge_msec_value(conf->upstream.read_timeout,
-                              prev->upstream.read_timeout, 60000);
-
-    ngx_conf_merge_bitmask_value(conf->upstream.next_upstream,
-                              prev->upstream.next_upstream,
-                              (NGX_CONF_BITMASK_SET
-                               |NGX_HTTP_UPSTREAM_FT_ERROR
-                               |NGX_HTTP_UPSTREAM_FT_TIMEOUT));
-
-    if (conf->upstream.next_upstream & NGX_HTTP_UPSTREAM_FT_OFF) {
-        conf->upstream.next_upstream = NGX_CONF_BITMASK_SET
-                                       |NGX_HTTP_UPSTREAM_FT_OFF;
-    }
-
-    ngx_conf_merge_uint_value(conf->upstream.next_upstream_tries,
-                              prev->upstream.next_upstream_tries, 0);
-
-    ngx_conf_merge_msec_value(conf->upstream.next_upstream_timeout,
-                              prev->upstream.next_upstream_timeout, 0);
-
-    /*
-     * A hold is not cut by symcache_read_timeout; what is left of it is the
-     * limit, and the helper's answer at its very end shall still be heard.
-     */
-
-    conf->hold_upstream = conf->upstream;
-    conf->hold_upstream.read_timeout = conf->hold_timeout + 500;
-
-    if (conf->hold_upstream.next_upstream_timeout == 0
-        || conf->hold_upstream.next_upstream_timeout > conf->hold_timeout)
-    {
-        conf->hold_upstream.next_upstream_timeout = conf->hold_timeout;
-    }
-
-    /*
-     * The client has its file, but the next request on its connection waits
-     * for the end of this one.
-     */
-
-    conf->tell_upstream = conf->upstream;
-    conf->tell_upstream.ignore_client_abort = 1;
-    conf->tell_upstream.next_upstream = NGX_CONF_BITMASK_SET
-                                           |NGX_HTTP_UPSTREAM_FT_OFF;
-
-    conf->tell_upstream.connect_timeout =
-                              ngx_min(conf->upstream.connect_timeout, 1000);
-    conf->tell_upstream.send_timeout =
-                              ngx_min(conf->upstream.send_timeout, 1000);
-    conf->tell_upstream.read_timeout =
-                              ngx_min(conf->upstream.read_timeout, 1000);
 }
 
 
@@ -876,201 +802,6 @@ ngx_symcache_location(ngx_http_core_loc_conf_t *clcf,
     }
 
     slcf->prefix = clcf->name.len;
-
-    return NGX_CONF_OK;
-}
-
-
-static char *
-ngx_symcache_pass(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
-{
-    ngx_symcache_loc_conf_t *slcf = conf;
-
-    ngx_str_t   *value;
-    ngx_url_t    u;
-
-    if (slcf->upstream.upstream || slcf->pass_off) {
-        return "is duplicate";
-    }
-
-    value = cf->args->elts;
-
-    if (ngx_strcmp(value[1].data, "off") == 0) {
-        slcf->pass_off = 1;
-        return NGX_CONF_OK;
-    }
-
-    if (ngx_http_script_variables_count(&value[1])) {
-        return "takes no variables, use an upstream block with \"hash\"";
-    }
-
-    if (value[1].len > 7
-        && ngx_strncasecmp(value[1].data, (u_char *) "http://", 7) == 0)
-    {
-        return "takes an address without \"http://\"";
-    }
-
-    ngx_memzero(&u, sizeof(ngx_url_t));
-
-    u.url = value[1];
-    u.no_resolve = 1;
-
-    slcf->upstream.upstream = ngx_http_upstream_add(cf, &u, 0);
-    if (slcf->upstream.upstream == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    if (u.family == AF_UNIX) {
-        ngx_str_set(&slcf->host, "localhost");
-
-    } else {
-        slcf->host = value[1];
-    }
-
-    return NGX_CONF_OK;
-}
-
-
-static char *
-ngx_symcache_version(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
-{
-    char  *p = conf;
-
-    ngx_str_t            *value;
-    symcache_version_t  **version;
-
-    version = (symcache_version_t **) (p + cmd->offset);
-
-    if (*version != NGX_CONF_UNSET_PTR) {
-        return "is duplicate";
-    }
-
-    *version = ngx_palloc(cf->pool, sizeof(symcache_version_t));
-    if (*version == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    value = cf->args->elts;
-
-    if (!symcache_version_parse((char *) value[1].data, value[1].len,
-                                *version))
-    {
-        return "needs a version such as 3.1.0";
-    }
-
-    return NGX_CONF_OK;
-}
-
-
-static char *
-ngx_symcache_valid(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
-{
-    ngx_symcache_loc_conf_t *slcf = conf;
-
-    time_t      valid;
-    ngx_str_t  *value, *kind;
-
-    value = cf->args->elts;
-    kind = (cf->args->nelts == 3) ? &value[1] : NULL;
-
-    valid = ngx_parse_time(&value[cf->args->nelts - 1], 1);
-
-    if (valid == (time_t) NGX_ERROR || valid > SYMCACHE_WAIT_MAX) {
-        return "needs a time of at most one day";
-    }
-
-    if (kind == NULL) {
-        slcf->valid_present = valid;
-        slcf->valid_absent = valid;
-        slcf->valid_pending = valid;
-
-    } else if (ngx_strcmp(kind->data, "present") == 0) {
-        slcf->valid_present = valid;
-
-    } else if (ngx_strcmp(kind->data, "absent") == 0) {
-        slcf->valid_absent = valid;
-
-    } else if (ngx_strcmp(kind->data, "pending") == 0) {
-        slcf->valid_pending = valid;
-
-    } else {
-        return "takes \"present\", \"absent\" or \"pending\"";
-    }
-
-    return NGX_CONF_OK;
-}
-
-
-/* goes into the path of requests to the helper as it is */
-
-static char *
-ngx_symcache_check_store(ngx_conf_t *cf, void *post, void *data)
-{
-    u_char      c;
-    size_t      i;
-    ngx_str_t  *store = data;
-
-    for (i = 0; i < store->len; i++) {
-        c = store->data[i];
-
-        if ((c < '0' || c > '9') && (c < 'A' || c > 'Z')
-            && (c < 'a' || c > 'z') && c != '-' && c != '_' && c != '.')
-        {
-            break;
-        }
-    }
-
-    if (store->len == 0 || i != store->len || store->data[0] == '.') {
-        return "needs a name of letters, digits, \"-\", \"_\" and \".\"";
-    }
-
-    return NGX_CONF_OK;
-}
-
-
-static char *
-ngx_symcache_check_type(ngx_conf_t *cf, void *post, void *data)
-{
-    size_t      i;
-    ngx_str_t  *type = data;
-
-    for (i = 0; i < type->len; i++) {
-        if (type->data[i] <= ' ' || type->data[i] >= 0x7f
-            || type->data[i] == ';' || type->data[i] == ',')
-        {
-            break;
-        }
-    }
-
-    if (i != type->len || ngx_strchr(type->data, '/') == NULL) {
-        return "needs a media type without parameters";
-    }
-
-    return NGX_CONF_OK;
-}
-
-
-static char *
-ngx_symcache_check_hold(ngx_conf_t *cf, void *post, void *data)
-{
-    ngx_msec_t  *timeout = data;
-
-    if (*timeout > (ngx_msec_t) SYMCACHE_WAIT_MAX * 1000) {
-        return "must not exceed one day";
-    }
-
-    return NGX_CONF_OK;
-}
-
-
-static char *
-ngx_symcache_check_retry(ngx_conf_t *cf, void *post, void *data)
-{
-    time_t  *after = data;
-
-    if (*after < 1 || *after > SYMCACHE_WAIT_MAX) {
-        return "must be between one second and one day";
-    }
 
     return NGX_CONF_OK;
 }

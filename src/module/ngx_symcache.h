@@ -170,6 +170,20 @@ struct ngx_symcache_ctx_s {
 extern ngx_module_t  ngx_symcache_module;
 
 
+/* ngx_symcache_directives.c */
+
+char *ngx_symcache_directive_pass(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_symcache_directive_version(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_symcache_directive_valid(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_symcache_directive_store(ngx_conf_t *cf, void *post, void *data);
+char *ngx_symcache_directive_type(ngx_conf_t *cf, void *post, void *data);
+char *ngx_symcache_directive_hold(ngx_conf_t *cf, void *post, void *data);
+char *ngx_symcache_directive_retry(ngx_conf_t *cf, void *post, void *data);
+
+
 /* ngx_symcache_request.c */
 
 /* NGX_OK, or the status and the text of the answer to a bad request */
@@ -225,6 +239,10 @@ void ngx_symcache_made_best(ngx_symcache_ctx_t *ctx);
 
 
 /* ngx_symcache_helper.c: the only file that knows r->upstream */
+
+/* Upstream settings: inherited, defaults, and those of holds and tells. */
+void ngx_symcache_helper_merge(ngx_symcache_loc_conf_t *prev,
+    ngx_symcache_loc_conf_t *conf);
 
 /*
  * Asks the helper in a subrequest, which holds a reference of the request.

@@ -3,18 +3,13 @@
  * Copyright (C) the ngx_symcache authors
  *
  * One question to the helper over the upstream framework, in a clone of the
- * request, so that the request itself can send the file afterwards.  The whole
- * reply is read before it counts: a reply that is cut short is no reply.
+ * request, so that the request itself can send the file afterwards.
  */
 
 
-#include "ngx_symcache.h"
+#include "ngx_symcache_helper.h"
 #include "ngx_symcache_zone.h"
 
-
-/* a reply has a JSON text at most; what is longer is not read to its end */
-
-#define NGX_SYMCACHE_HELPER_BODY     65536
 
 /* for how long the same key, or a helper that fails, is not told, seconds */
 
@@ -25,29 +20,6 @@
 #define NGX_SYMCACHE_HELPER_MARGIN   500
 
 
-struct ngx_symcache_helper_s {
-    ngx_symcache_ctx_t        *ctx;
-    ngx_http_upstream_conf_t  *upstream;
-    ngx_uint_t                 wait;
-    ngx_symcache_reply_t       reply;
-
-    ngx_http_status_t          status;
-    ngx_http_chunked_t         chunked;
-    off_t                      length;      /* -1: not given */
-    off_t                      rest;        /* of the body or chunk */
-    off_t                      received;    /* of the body */
-
-    unsigned                   active:1;
-    unsigned                   background:1;
-    unsigned                   header:1;    /* has been read */
-    unsigned                   close:1;
-    unsigned                   is_chunked:1;
-    unsigned                   has_version:1;
-    unsigned                   has_reason:1;
-    unsigned                   has_retry_after:1;
-};
-
-
 static ngx_int_t ngx_symcache_helper_start(ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_helper_hold(ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_helper_handler(ngx_http_request_t *r);
@@ -55,22 +27,86 @@ static ngx_int_t ngx_symcache_helper_done(ngx_http_request_t *r, void *data,
     ngx_int_t rc);
 static ngx_int_t ngx_symcache_helper_create_request(ngx_http_request_t *r);
 static ngx_int_t ngx_symcache_helper_reinit_request(ngx_http_request_t *r);
-static ngx_int_t ngx_symcache_helper_process_status(ngx_http_request_t *r);
-static ngx_int_t ngx_symcache_helper_process_header(ngx_http_request_t *r);
-static ngx_int_t ngx_symcache_helper_field(ngx_http_request_t *r,
-    ngx_symcache_helper_t *helper);
-static ngx_uint_t ngx_symcache_helper_field_is(ngx_http_request_t *r,
-    const char *name, size_t len);
-static ngx_int_t ngx_symcache_helper_header_done(ngx_http_request_t *r);
-static ngx_int_t ngx_symcache_helper_process_body(ngx_http_request_t *r);
-static ngx_int_t ngx_symcache_helper_skip(ngx_symcache_helper_t *helper,
-    ngx_buf_t *b);
-static ngx_int_t ngx_symcache_helper_complete(ngx_http_request_t *r);
 static ngx_int_t ngx_symcache_helper_input_filter_init(void *data);
 static ngx_int_t ngx_symcache_helper_input_filter(void *data, ssize_t bytes);
 static void ngx_symcache_helper_abort_request(ngx_http_request_t *r);
 static void ngx_symcache_helper_finalize_request(ngx_http_request_t *r,
     ngx_int_t rc);
+
+
+void
+ngx_symcache_helper_merge(ngx_symcache_loc_conf_t *prev,
+    ngx_symcache_loc_conf_t *conf)
+{
+    if (conf->upstream.upstream == NULL && !conf->pass_off) {
+        conf->upstream.upstream = prev->upstream.upstream;
+        conf->host = prev->host;
+    }
+
+    ngx_conf_merge_ptr_value(conf->upstream.local, prev->upstream.local, NULL);
+
+    ngx_conf_merge_msec_value(conf->upstream.connect_timeout,
+                              prev->upstream.connect_timeout, 60000);
+
+    ngx_conf_merge_msec_value(conf->upstream.send_timeout,
+                              prev->upstream.send_timeout, 60000);
+
+    ngx_conf_merge_size_value(conf->upstream.buffer_size,
+                              prev->upstream.buffer_size,
+                              (size_t) ngx_pagesize);
+
+    ngx_conf_merge_msec_value(conf->upstream.read_timeout,
+                              prev->upstream.read_timeout, 60000);
+
+    ngx_conf_merge_bitmask_value(conf->upstream.next_upstream,
+                              prev->upstream.next_upstream,
+                              (NGX_CONF_BITMASK_SET
+                               |NGX_HTTP_UPSTREAM_FT_ERROR
+                               |NGX_HTTP_UPSTREAM_FT_TIMEOUT));
+
+    if (conf->upstream.next_upstream & NGX_HTTP_UPSTREAM_FT_OFF) {
+        conf->upstream.next_upstream = NGX_CONF_BITMASK_SET
+                                       |NGX_HTTP_UPSTREAM_FT_OFF;
+    }
+
+    ngx_conf_merge_uint_value(conf->upstream.next_upstream_tries,
+                              prev->upstream.next_upstream_tries, 0);
+
+    ngx_conf_merge_msec_value(conf->upstream.next_upstream_timeout,
+                              prev->upstream.next_upstream_timeout, 0);
+
+    /*
+     * A hold is not cut by symcache_read_timeout; what is left of it is the
+     * limit, and the helper's answer at its very end shall still be heard.
+     */
+
+    conf->hold_upstream = conf->upstream;
+    conf->hold_upstream.read_timeout = conf->hold_timeout
+                                       + NGX_SYMCACHE_HELPER_MARGIN;
+
+    if (conf->hold_upstream.next_upstream_timeout == 0
+        || conf->hold_upstream.next_upstream_timeout > conf->hold_timeout)
+    {
+        conf->hold_upstream.next_upstream_timeout = conf->hold_timeout;
+    }
+
+    /*
+     * The client has its file, but the next request on its connection waits
+     * for the end of this one.
+     */
+
+    conf->tell_upstream = conf->upstream;
+    conf->tell_upstream.ignore_client_abort = 1;
+    conf->tell_upstream.next_upstream = NGX_CONF_BITMASK_SET
+                                           |NGX_HTTP_UPSTREAM_FT_OFF;
+
+    conf->tell_upstream.connect_timeout =
+                              ngx_min(conf->upstream.connect_timeout, 1000);
+    conf->tell_upstream.send_timeout =
+                              ngx_min(conf->upstream.send_timeout, 1000);
+    conf->tell_upstream.read_timeout =
+                              ngx_min(conf->upstream.read_timeout, 1000);
+}
 
 
 ngx_int_t
@@ -261,7 +297,7 @@ ngx_symcache_helper_handler(ngx_http_request_t *r)
 
     u->create_request = ngx_symcache_helper_create_request;
     u->reinit_request = ngx_symcache_helper_reinit_request;
-    u->process_header = ngx_symcache_helper_process_status;
+    u->process_header = ngx_symcache_reply_status;
     u->abort_request = ngx_symcache_helper_abort_request;
     u->finalize_request = ngx_symcache_helper_finalize_request;
 
@@ -399,404 +435,7 @@ ngx_symcache_helper_create_request(ngx_http_request_t *r)
 static ngx_int_t
 ngx_symcache_helper_reinit_request(ngx_http_request_t *r)
 {
-    ngx_symcache_helper_t  *helper;
-
-    helper = r->post_subrequest->data;
-
-    ngx_memzero(&helper->reply, sizeof(ngx_symcache_reply_t));
-    ngx_memzero(&helper->status, sizeof(ngx_http_status_t));
-    ngx_memzero(&helper->chunked, sizeof(ngx_http_chunked_t));
-
-    helper->length = -1;
-    helper->rest = 0;
-    helper->received = 0;
-
-    helper->header = 0;
-    helper->close = 0;
-    helper->is_chunked = 0;
-    helper->has_version = 0;
-    helper->has_reason = 0;
-    helper->has_retry_after = 0;
-
-    r->upstream->process_header = ngx_symcache_helper_process_status;
-    r->state = 0;
-
-    return NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_symcache_helper_process_status(ngx_http_request_t *r)
-{
-    ngx_int_t               rc;
-    ngx_http_upstream_t    *u;
-    ngx_symcache_helper_t  *helper;
-
-    u = r->upstream;
-    helper = r->post_subrequest->data;
-
-    rc = ngx_http_parse_status_line(r, &u->buffer, &helper->status);
-
-    if (rc == NGX_AGAIN) {
-        return rc;
-    }
-
-    if (rc == NGX_ERROR) {
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                      "symcached sent no valid HTTP/1.1 header");
-        return NGX_HTTP_UPSTREAM_INVALID_HEADER;
-    }
-
-    if (helper->status.http_version < NGX_HTTP_VERSION_11) {
-        helper->close = 1;
-    }
-
-    u->state->status = helper->status.code;
-    u->process_header = ngx_symcache_helper_process_header;
-
-    return ngx_symcache_helper_process_header(r);
-}
-
-
-static ngx_int_t
-ngx_symcache_helper_process_header(ngx_http_request_t *r)
-{
-    ngx_int_t               rc;
-    ngx_symcache_helper_t  *helper;
-
-    helper = r->post_subrequest->data;
-
-    for ( ;; ) {
-
-        rc = ngx_http_parse_header_line(r, &r->upstream->buffer, 1);
-
-        if (rc == NGX_OK) {
-
-            if (ngx_symcache_helper_field(r, helper) == NGX_OK) {
-                continue;
-            }
-
-            ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                          "symcached sent an invalid header line: \"%*s\"",
-                          (size_t) (r->header_end - r->header_name_start),
-                          r->header_name_start);
-
-            return NGX_HTTP_UPSTREAM_INVALID_HEADER;
-        }
-
-        if (rc == NGX_HTTP_PARSE_HEADER_DONE) {
-            return ngx_symcache_helper_header_done(r);
-        }
-
-        if (rc == NGX_AGAIN) {
-            return NGX_AGAIN;
-        }
-
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                      "symcached sent an invalid header");
-
-        return NGX_HTTP_UPSTREAM_INVALID_HEADER;
-    }
-}
-
-
-static ngx_int_t
-ngx_symcache_helper_field(ngx_http_request_t *r, ngx_symcache_helper_t *helper)
-{
-    off_t       n;
-    ngx_str_t   value;
-
-    value.data = r->header_start;
-    value.len = r->header_end - r->header_start;
-
-#define field_is(name)                                                        \
-    ngx_symcache_helper_field_is(r, name, sizeof(name) - 1)
-
-    if (field_is(SYMCACHE_HEADER_VERSION)) {
-
-        if (helper->has_version
-            || !symcache_version_parse((char *) value.data, value.len,
-                                       &helper->reply.version))
-        {
-            return NGX_ERROR;
-        }
-
-        helper->has_version = 1;
-
-        return NGX_OK;
-    }
-
-    if (field_is(SYMCACHE_HEADER_REASON)) {
-        helper->has_reason = (value.len != 0);
-
-        if (!helper->background) {
-            helper->ctx->reason.data = ngx_pstrdup(r->pool, &value);
-            if (helper->ctx->reason.data == NULL) {
-                return NGX_ERROR;
-            }
-
-            helper->ctx->reason.len = value.len;
-        }
-
-        ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
-                      "symcached: %V", &value);
-        return NGX_OK;
-    }
-
-    if (field_is("Connection")) {
-
-        if (ngx_strlcasestrn(value.data, value.data + value.len,
-                             (u_char *) "close", 5 - 1)
-            != NULL)
-        {
-            helper->close = 1;
-        }
-
-        return NGX_OK;
-    }
-
-    if (field_is("Transfer-Encoding")) {
-
-        if (helper->is_chunked
-            || value.len != 7
-            || ngx_strncasecmp(value.data, (u_char *) "chunked", 7) != 0)
-        {
-            return NGX_ERROR;
-        }
-
-        helper->is_chunked = 1;
-
-        return NGX_OK;
-    }
-
-    if (field_is("Content-Length")) {
-        n = ngx_atoof(value.data, value.len);
-
-        if (n == NGX_ERROR || helper->length != -1) {
-            return NGX_ERROR;
-        }
-
-        helper->length = n;
-
-        return NGX_OK;
-    }
-
-    if (field_is("Retry-After") || field_is(SYMCACHE_HEADER_VALID)) {
-        n = ngx_atoof(value.data, value.len);
-
-        if (n == NGX_ERROR || n > SYMCACHE_WAIT_MAX) {
-            return NGX_ERROR;
-        }
-
-        if (field_is("Retry-After")) {
-            helper->reply.retry_after = (time_t) n;
-            helper->has_retry_after = 1;
-
-        } else {
-            helper->reply.valid = (time_t) n;
-        }
-    }
-
-#undef field_is
-
-    return NGX_OK;
-}
-
-
-static ngx_uint_t
-ngx_symcache_helper_field_is(ngx_http_request_t *r, const char *name,
-    size_t len)
-{
-    return (size_t) (r->header_name_end - r->header_name_start) == len
-           && ngx_strncasecmp(r->header_name_start, (u_char *) name, len) == 0;
-}
-
-
-/* the header is complete: one of five replies, or an error */
-
-static ngx_int_t
-ngx_symcache_helper_header_done(ngx_http_request_t *r)
-{
-    ngx_symcache_helper_t  *helper;
-
-    helper = r->post_subrequest->data;
-
-    if (helper->is_chunked && helper->length != -1) {
-        goto invalid;
-    }
-
-    switch (helper->status.code) {
-
-    case NGX_HTTP_OK:
-
-        if (!helper->has_version) {
-            goto invalid;
-        }
-
-        helper->reply.code = NGX_SYMCACHE_REPLY_READY;
-        break;
-
-    case NGX_HTTP_ACCEPTED:
-        helper->reply.code = NGX_SYMCACHE_REPLY_PENDING;
-        break;
-
-    case NGX_HTTP_NOT_MODIFIED:
-
-        if (!helper->ctx->ask.has_exceeds) {
-            goto invalid;
-        }
-
-        helper->reply.code = NGX_SYMCACHE_REPLY_NOT_MODIFIED;
-        helper->length = 0;
-        helper->is_chunked = 0;
-        break;
-
-    case NGX_HTTP_NOT_FOUND:
-
-        /*
-         * A final 404 is only believed with its reason: whatever else listens
-         * at this address answers 404 as well.
-         */
-
-        if (!helper->has_reason) {
-            goto invalid;
-        }
-
-        helper->reply.code = NGX_SYMCACHE_REPLY_ABSENT;
-        break;
-
-    case NGX_HTTP_SERVICE_UNAVAILABLE:
-        helper->reply.code = NGX_SYMCACHE_REPLY_BUSY;
-        break;
-
-    default:
-        goto invalid;
-    }
-
-    helper->header = 1;
-    helper->rest = helper->length;
-
-    if (!helper->is_chunked && helper->length == -1) {
-
-        /* the body ends with the connection, and nobody reads it */
-
-        helper->close = 1;
-
-        return ngx_symcache_helper_complete(r);
-    }
-
-    r->upstream->process_header = ngx_symcache_helper_process_body;
-
-    return ngx_symcache_helper_process_body(r);
-
-invalid:
-
-    ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                  "symcached sent an unexpected reply with status %ui",
-                  helper->status.code);
-
-    return NGX_HTTP_UPSTREAM_INVALID_HEADER;
-}
-
-
-/*
- * Still a header as far as the upstream framework is concerned: a connection
- * that ends before the body does is an error then, and the next helper can be
- * asked.
- */
-
-static ngx_int_t
-ngx_symcache_helper_process_body(ngx_http_request_t *r)
-{
-    ngx_int_t               rc;
-    ngx_buf_t              *b;
-    ngx_symcache_helper_t  *helper;
-
-    b = &r->upstream->buffer;
-    helper = r->post_subrequest->data;
-
-    helper->received += b->last - b->pos;
-
-    if (!helper->is_chunked) {
-        rc = ngx_symcache_helper_skip(helper, b);
-
-    } else {
-
-        do {
-            rc = ngx_symcache_parse_chunked(r, b, &helper->chunked);
-
-            if (rc == NGX_OK) {
-                helper->rest = helper->chunked.size;
-                rc = ngx_symcache_helper_skip(helper, b);
-                helper->chunked.size = helper->rest;
-            }
-
-        } while (rc == NGX_OK);
-    }
-
-    if (rc == NGX_ERROR) {
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
-                      "symcached sent an invalid chunked reply");
-        return NGX_HTTP_UPSTREAM_INVALID_HEADER;
-    }
-
-    if (rc == NGX_AGAIN && helper->received <= NGX_SYMCACHE_HELPER_BODY) {
-
-        /* nothing points into the buffer any more */
-
-        b->pos = b->start;
-        b->last = b->start;
-
-        return NGX_AGAIN;
-    }
-
-    if (rc == NGX_AGAIN) {
-        helper->close = 1;
-    }
-
-    return ngx_symcache_helper_complete(r);
-}
-
-
-/* NGX_OK: the body or this chunk has ended */
-
-static ngx_int_t
-ngx_symcache_helper_skip(ngx_symcache_helper_t *helper, ngx_buf_t *b)
-{
-    off_t  n;
-
-    n = ngx_min(helper->rest, (off_t) (b->last - b->pos));
-
-    b->pos += n;
-    helper->rest -= n;
-
-    return helper->rest ? NGX_AGAIN : NGX_OK;
-}
-
-
-static ngx_int_t
-ngx_symcache_helper_complete(ngx_http_request_t *r)
-{
-    ngx_http_upstream_t    *u;
-    ngx_symcache_helper_t  *helper;
-
-    u = r->upstream;
-    helper = r->post_subrequest->data;
-
-    if (u->buffer.pos != u->buffer.last && !helper->close) {
-        ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
-                      "symcached sent more data than its reply has");
-        helper->close = 1;
-    }
-
-    u->buffer.pos = u->buffer.last;
-
-    /* the framework compares it with next_upstream */
-
-    u->headers_in.status_n = helper->status.code;
-    u->headers_in.content_length_n = 0;
-
-    u->keepalive = !helper->close;
+    ngx_symcache_reply_init(r);
 
     return NGX_OK;
 }

@@ -44,6 +44,14 @@ sub requests {
     return $s->requests;
 }
 
+# Waits until nginx has read n requests, this one not counted.
+sub waiting {
+    my ($n) = @_;
+    $t->wait_until("$n requests in nginx", sub {
+        $t->get('/state')->{body} =~ /Writing: (\d+)/ && $1 == $n + 1;
+    });
+}
+
 # A helper whose replies wait for a file.
 sub gated {
     my ($script) = @_;
@@ -82,7 +90,7 @@ my $r = $t->read_response($c);
 is $r->{status}, 200, 'held: 200';
 is $r->{body}, 'made 3.1.0', 'held: the file';
 cmp_ok time - $begin, '>', 1.2, 'symcache_read_timeout does not cut a hold';
-like held_log(), qr/^200 HELD /m, 'logged as HELD';
+$t->wait_until('the log line', sub { held_log() =~ /^200 HELD /m });
 undef $c;
 unmake();
 
@@ -92,6 +100,7 @@ $s = gated(make('3.1.0'));
 my @held = map { $t->hold('3.1.0') } 1 .. 50;
 my @others = map { $t->hold('3.0.9') } 1 .. 5;
 requests($s, 2);
+waiting(55);
 my $poll = $t->ask('3.1.0', 'Allow-Retry-After: true');
 is $poll->{status}, 404, 'a poll meanwhile: 404';
 is h($poll, 'Retry-After'), 1, 'a poll meanwhile: with Retry-After';
@@ -109,6 +118,7 @@ unmake();
 
 $s = gated(sub { $_[0]->reply(404, { 'X-Symcache-Reason' => 'none' }) });
 @held = map { $t->hold('3.1.0') } 1 .. 10;
+waiting(10);
 requests($s, 1);
 open_gate();
 @held = map { $t->read_response($_) } @held;
@@ -117,6 +127,7 @@ is scalar(grep { $_->{status} == 404 && !h($_, 'Retry-After') } @held), 10,
 
 $s = gated(sub { });
 @held = map { $t->hold('3.1.0') } 1 .. 10;
+waiting(10);
 requests($s, 1);
 $t->helper_stops;
 @held = map { $t->read_response($_) } @held;
@@ -127,6 +138,7 @@ is scalar(grep { $_->{status} == 503 && h($_, 'Retry-After') } @held), 10,
 
 $s = gated(make('3.1.0'));
 @held = map { $t->hold('3.1.0') } 1 .. 4;
+waiting(4);
 requests($s, 1);
 close shift @held;
 requests($s, 2);
@@ -250,6 +262,7 @@ unmake();
 
 $s = gated(make('3.1.0'));
 @held = map { $t->hold('3.1.0') } 1 .. 5;
+waiting(5);
 requests($s, 1);
 my ($old) = $t->workers;
 $t->reload_nginx;
@@ -266,6 +279,7 @@ unmake();
 
 $s = gated(make('3.1.0'));
 @held = map { $t->hold('3.1.0') } 1 .. 3;
+waiting(3);
 requests($s, 1);
 kill 'QUIT', $t->{nginx};
 $t->wait_until('nginx does not accept any more',

@@ -30,8 +30,8 @@ sub put {
     my ($name) = $key =~ m{^([^/]+)/};
     my $file = "$root/$key/$name-v$version.symcache";
     # as the helper does it: a reader sees a whole file or none
-    $self->write_file("$file.new", $content);
-    rename $self->path("$file.new"), $self->path($file) or die "$file: $!";
+    $self->write_file("$file.$$", $content);
+    rename $self->path("$file.$$"), $self->path($file) or die "$file: $!";
     return $self->path($file);
 }
 

@@ -1,0 +1,206 @@
+
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Values of directives: setters and checks that no stock slot has, each with a
+ * phrase that core completes with the directive's name, file and line.
+ */
+
+
+#include "ngx_symcache.h"
+
+
+char *
+ngx_symcache_directive_pass(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_symcache_loc_conf_t *slcf = conf;
+
+    ngx_str_t   *value;
+    ngx_url_t    u;
+
+    if (slcf->upstream.upstream || slcf->pass_off) {
+        return "is duplicate";
+    }
+
+    value = cf->args->elts;
+
+    if (ngx_strcmp(value[1].data, "off") == 0) {
+        slcf->pass_off = 1;
+        return NGX_CONF_OK;
+    }
+
+    if (ngx_http_script_variables_count(&value[1])) {
+        return "takes no variables, use an upstream block with \"hash\"";
+    }
+
+    if (value[1].len > 7
+        && ngx_strncasecmp(value[1].data, (u_char *) "http://", 7) == 0)
+    {
+        return "takes an address without \"http://\"";
+    }
+
+    ngx_memzero(&u, sizeof(ngx_url_t));
+
+    u.url = value[1];
+    u.no_resolve = 1;
+
+    slcf->upstream.upstream = ngx_http_upstream_add(cf, &u, 0);
+    if (slcf->upstream.upstream == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (u.family == AF_UNIX) {
+        ngx_str_set(&slcf->host, "localhost");
+
+    } else {
+        slcf->host = value[1];
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+char *
+ngx_symcache_directive_version(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    char  *p = conf;
+
+    ngx_str_t            *value;
+    symcache_version_t  **version;
+
+    version = (symcache_version_t **) (p + cmd->offset);
+
+    if (*version != NGX_CONF_UNSET_PTR) {
+        return "is duplicate";
+    }
+
+    *version = ngx_palloc(cf->pool, sizeof(symcache_version_t));
+    if (*version == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    value = cf->args->elts;
+
+    if (!symcache_version_parse((char *) value[1].data, value[1].len,
+                                *version))
+    {
+        return "needs a version such as 3.1.0";
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+char *
+ngx_symcache_directive_valid(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_symcache_loc_conf_t *slcf = conf;
+
+    time_t      valid;
+    ngx_str_t  *value, *kind;
+
+    value = cf->args->elts;
+    kind = (cf->args->nelts == 3) ? &value[1] : NULL;
+
+    valid = ngx_parse_time(&value[cf->args->nelts - 1], 1);
+
+    if (valid == (time_t) NGX_ERROR || valid > SYMCACHE_WAIT_MAX) {
+        return "needs a time of at most one day";
+    }
+
+    if (kind == NULL) {
+        slcf->valid_present = valid;
+        slcf->valid_absent = valid;
+        slcf->valid_pending = valid;
+
+    } else if (ngx_strcmp(kind->data, "present") == 0) {
+        slcf->valid_present = valid;
+
+    } else if (ngx_strcmp(kind->data, "absent") == 0) {
+        slcf->valid_absent = valid;
+
+    } else if (ngx_strcmp(kind->data, "pending") == 0) {
+        slcf->valid_pending = valid;
+
+    } else {
+        return "takes \"present\", \"absent\" or \"pending\"";
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+/* goes into the path of requests to the helper as it is */
+
+char *
+ngx_symcache_directive_store(ngx_conf_t *cf, void *post, void *data)
+{
+    u_char      c;
+    size_t      i;
+    ngx_str_t  *store = data;
+
+    for (i = 0; i < store->len; i++) {
+        c = store->data[i];
+
+        if ((c < '0' || c > '9') && (c < 'A' || c > 'Z')
+            && (c < 'a' || c > 'z') && c != '-' && c != '_' && c != '.')
+        {
+            break;
+        }
+    }
+
+    if (store->len == 0 || i != store->len || store->data[0] == '.') {
+        return "needs a name of letters, digits, \"-\", \"_\" and \".\"";
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+char *
+ngx_symcache_directive_type(ngx_conf_t *cf, void *post, void *data)
+{
+    size_t      i;
+    ngx_str_t  *type = data;
+
+    for (i = 0; i < type->len; i++) {
+        if (type->data[i] <= ' ' || type->data[i] >= 0x7f
+            || type->data[i] == ';' || type->data[i] == ',')
+        {
+            break;
+        }
+    }
+
+    if (i != type->len || ngx_strchr(type->data, '/') == NULL) {
+        return "needs a media type without parameters";
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+char *
+ngx_symcache_directive_hold(ngx_conf_t *cf, void *post, void *data)
+{
+    ngx_msec_t  *timeout = data;
+
+    if (*timeout > (ngx_msec_t) SYMCACHE_WAIT_MAX * 1000) {
+        return "must not exceed one day";
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+char *
+ngx_symcache_directive_retry(ngx_conf_t *cf, void *post, void *data)
+{
+    time_t  *after = data;
+
+    if (*after < 1 || *after > SYMCACHE_WAIT_MAX) {
+        return "must be between one second and one day";
+    }
+
+    return NGX_CONF_OK;
+}

@@ -1,0 +1,431 @@
+
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The reply of the helper, in pieces of any size.  The whole of it is read
+ * before it counts: a reply that is cut short is no reply.
+ */
+
+
+#include "ngx_symcache_helper.h"
+
+
+/* a reply has a JSON text at most; what is longer is not read to its end */
+
+#define NGX_SYMCACHE_REPLY_BODY  65536
+
+
+static ngx_int_t ngx_symcache_reply_header(ngx_http_request_t *r);
+static ngx_int_t ngx_symcache_reply_field(ngx_http_request_t *r,
+    ngx_symcache_helper_t *helper);
+static ngx_uint_t ngx_symcache_reply_field_is(ngx_http_request_t *r,
+    const char *name, size_t len);
+static ngx_int_t ngx_symcache_reply_header_done(ngx_http_request_t *r);
+static ngx_int_t ngx_symcache_reply_body(ngx_http_request_t *r);
+static ngx_int_t ngx_symcache_reply_skip(ngx_symcache_helper_t *helper,
+    ngx_buf_t *b);
+static ngx_int_t ngx_symcache_reply_complete(ngx_http_request_t *r);
+
+
+void
+ngx_symcache_reply_init(ngx_http_request_t *r)
+{
+    ngx_symcache_helper_t  *helper;
+
+    helper = r->post_subrequest->data;
+
+    ngx_memzero(&helper->reply, sizeof(ngx_symcache_reply_t));
+    ngx_memzero(&helper->status, sizeof(ngx_http_status_t));
+    ngx_memzero(&helper->chunked, sizeof(ngx_http_chunked_t));
+
+    helper->length = -1;
+    helper->rest = 0;
+    helper->received = 0;
+
+    helper->header = 0;
+    helper->close = 0;
+    helper->is_chunked = 0;
+    helper->has_version = 0;
+    helper->has_reason = 0;
+    helper->has_retry_after = 0;
+
+    r->upstream->process_header = ngx_symcache_reply_status;
+    r->state = 0;
+}
+
+
+ngx_int_t
+ngx_symcache_reply_status(ngx_http_request_t *r)
+{
+    ngx_int_t               rc;
+    ngx_http_upstream_t    *u;
+    ngx_symcache_helper_t  *helper;
+
+    u = r->upstream;
+    helper = r->post_subrequest->data;
+
+    rc = ngx_http_parse_status_line(r, &u->buffer, &helper->status);
+
+    if (rc == NGX_AGAIN) {
+        return rc;
+    }
+
+    if (rc == NGX_ERROR) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "symcached sent no valid HTTP/1.1 header");
+        return NGX_HTTP_UPSTREAM_INVALID_HEADER;
+    }
+
+    if (helper->status.http_version < NGX_HTTP_VERSION_11) {
+        helper->close = 1;
+    }
+
+    u->state->status = helper->status.code;
+    u->process_header = ngx_symcache_reply_header;
+
+    return ngx_symcache_reply_header(r);
+}
+
+
+static ngx_int_t
+ngx_symcache_reply_header(ngx_http_request_t *r)
+{
+    ngx_int_t               rc;
+    ngx_symcache_helper_t  *helper;
+
+    helper = r->post_subrequest->data;
+
+    for ( ;; ) {
+
+        rc = ngx_http_parse_header_line(r, &r->upstream->buffer, 1);
+
+        if (rc == NGX_OK) {
+
+            if (ngx_symcache_reply_field(r, helper) == NGX_OK) {
+                continue;
+            }
+
+            ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                          "symcached sent an invalid header line: \"%*s\"",
+                          (size_t) (r->header_end - r->header_name_start),
+                          r->header_name_start);
+
+            return NGX_HTTP_UPSTREAM_INVALID_HEADER;
+        }
+
+        if (rc == NGX_HTTP_PARSE_HEADER_DONE) {
+            return ngx_symcache_reply_header_done(r);
+        }
+
+        if (rc == NGX_AGAIN) {
+            return NGX_AGAIN;
+        }
+
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "symcached sent an invalid header");
+
+        return NGX_HTTP_UPSTREAM_INVALID_HEADER;
+    }
+}
+
+
+static ngx_int_t
+ngx_symcache_reply_field(ngx_http_request_t *r, ngx_symcache_helper_t *helper)
+{
+    off_t       n;
+    ngx_str_t   value;
+
+    value.data = r->header_start;
+    value.len = r->header_end - r->header_start;
+
+#define field_is(name)                                                        \
+    ngx_symcache_reply_field_is(r, name, sizeof(name) - 1)
+
+    if (field_is(SYMCACHE_HEADER_VERSION)) {
+
+        if (helper->has_version
+            || !symcache_version_parse((char *) value.data, value.len,
+                                       &helper->reply.version))
+        {
+            return NGX_ERROR;
+        }
+
+        helper->has_version = 1;
+
+        return NGX_OK;
+    }
+
+    if (field_is(SYMCACHE_HEADER_REASON)) {
+        helper->has_reason = (value.len != 0);
+
+        if (!helper->background) {
+            helper->ctx->reason.data = ngx_pstrdup(r->pool, &value);
+            if (helper->ctx->reason.data == NULL) {
+                return NGX_ERROR;
+            }
+
+            helper->ctx->reason.len = value.len;
+        }
+
+        ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
+                      "symcached: %V", &value);
+        return NGX_OK;
+    }
+
+    if (field_is("Connection")) {
+
+        if (ngx_strlcasestrn(value.data, value.data + value.len,
+                             (u_char *) "close", 5 - 1)
+            != NULL)
+        {
+            helper->close = 1;
+        }
+
+        return NGX_OK;
+    }
+
+    if (field_is("Transfer-Encoding")) {
+
+        if (helper->is_chunked
+            || value.len != 7
+            || ngx_strncasecmp(value.data, (u_char *) "chunked", 7) != 0)
+        {
+            return NGX_ERROR;
+        }
+
+        helper->is_chunked = 1;
+
+        return NGX_OK;
+    }
+
+    if (field_is("Content-Length")) {
+        n = ngx_atoof(value.data, value.len);
+
+        if (n == NGX_ERROR || helper->length != -1) {
+            return NGX_ERROR;
+        }
+
+        helper->length = n;
+
+        return NGX_OK;
+    }
+
+    if (field_is("Retry-After") || field_is(SYMCACHE_HEADER_VALID)) {
+        n = ngx_atoof(value.data, value.len);
+
+        if (n == NGX_ERROR || n > SYMCACHE_WAIT_MAX) {
+            return NGX_ERROR;
+        }
+
+        if (field_is("Retry-After")) {
+            helper->reply.retry_after = (time_t) n;
+            helper->has_retry_after = 1;
+
+        } else {
+            helper->reply.valid = (time_t) n;
+        }
+    }
+
+#undef field_is
+
+    return NGX_OK;
+}
+
+
+static ngx_uint_t
+ngx_symcache_reply_field_is(ngx_http_request_t *r, const char *name,
+    size_t len)
+{
+    return (size_t) (r->header_name_end - r->header_name_start) == len
+           && ngx_strncasecmp(r->header_name_start, (u_char *) name, len) == 0;
+}
+
+
+/* the header is complete: one of five replies, or an error */
+
+static ngx_int_t
+ngx_symcache_reply_header_done(ngx_http_request_t *r)
+{
+    ngx_symcache_helper_t  *helper;
+
+    helper = r->post_subrequest->data;
+
+    if (helper->is_chunked && helper->length != -1) {
+        goto invalid;
+    }
+
+    switch (helper->status.code) {
+
+    case NGX_HTTP_OK:
+
+        if (!helper->has_version) {
+            goto invalid;
+        }
+
+        helper->reply.code = NGX_SYMCACHE_REPLY_READY;
+        break;
+
+    case NGX_HTTP_ACCEPTED:
+        helper->reply.code = NGX_SYMCACHE_REPLY_PENDING;
+        break;
+
+    case NGX_HTTP_NOT_MODIFIED:
+
+        if (!helper->ctx->ask.has_exceeds) {
+            goto invalid;
+        }
+
+        helper->reply.code = NGX_SYMCACHE_REPLY_NOT_MODIFIED;
+        helper->length = 0;
+        helper->is_chunked = 0;
+        break;
+
+    case NGX_HTTP_NOT_FOUND:
+
+        /*
+         * A final 404 is only believed with its reason: whatever else listens
+         * at this address answers 404 as well.
+         */
+
+        if (!helper->has_reason) {
+            goto invalid;
+        }
+
+        helper->reply.code = NGX_SYMCACHE_REPLY_ABSENT;
+        break;
+
+    case NGX_HTTP_SERVICE_UNAVAILABLE:
+        helper->reply.code = NGX_SYMCACHE_REPLY_BUSY;
+        break;
+
+    default:
+        goto invalid;
+    }
+
+    helper->header = 1;
+    helper->rest = helper->length;
+
+    if (!helper->is_chunked && helper->length == -1) {
+
+        /* the body ends with the connection, and nobody reads it */
+
+        helper->close = 1;
+
+        return ngx_symcache_reply_complete(r);
+    }
+
+    r->upstream->process_header = ngx_symcache_reply_body;
+
+    return ngx_symcache_reply_body(r);
+
+invalid:
+
+    ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                  "symcached sent an unexpected reply with status %ui",
+                  helper->status.code);
+
+    return NGX_HTTP_UPSTREAM_INVALID_HEADER;
+}
+
+
+/*
+ * Still a header as far as the upstream framework is concerned: a connection
+ * that ends before the body does is an error then, and the next helper can be
+ * asked.
+ */
+
+static ngx_int_t
+ngx_symcache_reply_body(ngx_http_request_t *r)
+{
+    ngx_int_t               rc;
+    ngx_buf_t              *b;
+    ngx_symcache_helper_t  *helper;
+
+    b = &r->upstream->buffer;
+    helper = r->post_subrequest->data;
+
+    helper->received += b->last - b->pos;
+
+    if (!helper->is_chunked) {
+        rc = ngx_symcache_reply_skip(helper, b);
+
+    } else {
+
+        do {
+            rc = ngx_symcache_parse_chunked(r, b, &helper->chunked);
+
+            if (rc == NGX_OK) {
+                helper->rest = helper->chunked.size;
+                rc = ngx_symcache_reply_skip(helper, b);
+                helper->chunked.size = helper->rest;
+            }
+
+        } while (rc == NGX_OK);
+    }
+
+    if (rc == NGX_ERROR) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "symcached sent an invalid chunked reply");
+        return NGX_HTTP_UPSTREAM_INVALID_HEADER;
+    }
+
+    if (rc == NGX_AGAIN && helper->received <= NGX_SYMCACHE_REPLY_BODY) {
+
+        /* nothing points into the buffer any more */
+
+        b->pos = b->start;
+        b->last = b->start;
+
+        return NGX_AGAIN;
+    }
+
+    if (rc == NGX_AGAIN) {
+        helper->close = 1;
+    }
+
+    return ngx_symcache_reply_complete(r);
+}
+
+
+/* NGX_OK: the body or this chunk has ended */
+
+static ngx_int_t
+ngx_symcache_reply_skip(ngx_symcache_helper_t *helper, ngx_buf_t *b)
+{
+    off_t  n;
+
+    n = ngx_min(helper->rest, (off_t) (b->last - b->pos));
+
+    b->pos += n;
+    helper->rest -= n;
+
+    return helper->rest ? NGX_AGAIN : NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_symcache_reply_complete(ngx_http_request_t *r)
+{
+    ngx_http_upstream_t    *u;
+    ngx_symcache_helper_t  *helper;
+
+    u = r->upstream;
+    helper = r->post_subrequest->data;
+
+    if (u->buffer.pos != u->buffer.last && !helper->close) {
+        ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
+                      "symcached sent more data than its reply has");
+        helper->close = 1;
+    }
+
+    u->buffer.pos = u->buffer.last;
+
+    /* the framework compares it with next_upstream */
+
+    u->headers_in.status_n = helper->status.code;
+    u->headers_in.content_length_n = 0;
+
+    u->keepalive = !helper->close;
+
+    return NGX_OK;
+}
