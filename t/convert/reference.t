@@ -1,0 +1,100 @@
+#!/usr/bin/env perl
+
+# The reference itself, where it can be installed: that the digests of
+# manifest.tsv are those of its output, and that pdb2symcache writes the same
+# for PDBs with a random change, of which nobody has committed a digest.
+
+use strict;
+use warnings;
+
+use FindBin qw($Bin);
+use lib "$Bin/lib";
+use Digest::SHA;
+use Test::More;
+
+use Corpus;
+
+my $corpus = Corpus->new;
+my $root = $corpus->root;
+my $venv = $corpus->build . '/reference';
+
+my $why = `flock '$venv.lock' '$root/tools/corpus/reference-venv' '$venv' 2>&1`;
+chomp $why;
+plan skip_all => $why if $? != 0;
+
+my $python = "$venv/bin/python $root/tools/corpus/reference.py";
+my $work = $corpus->work;
+
+
+sub reference {
+    my ($pdb) = @_;
+    my $out = "$work/reference";
+    unlink $out;
+    system("$python convert '$pdb' '$out' 2>$work/reference.err");
+    return $? == 0 ? $out : undef;
+}
+
+
+sub digest { return Digest::SHA->new(256)->addfile($_[0])->hexdigest }
+
+
+# the digests, for a part of the inputs
+
+my @inputs = grep { $_->{origin} eq 'tree' } $corpus->inputs;
+
+for my $i (grep { $_ % 8 == 0 } 0 .. $#inputs) {
+    my $input = $inputs[$i];
+    my $out = reference($corpus->pdb($input));
+    is($out ? digest($out) : 'refused', $input->{digest}, $input->{path});
+}
+
+# random changes: bytes of one block, chosen by a seed that is printed
+
+my $seed = $ENV{SYMCACHE_SEED} // 1;
+note("SYMCACHE_SEED=$seed");
+srand $seed;
+
+my @victims = map { "$root/t/data/convert/generated/$_.pdb.zst" }
+    qw(clang14-x86-O0 clang19-x64-O2 clang19-arm64-O2 lto folded);
+my (%count, @wrong);
+
+for my $n (1 .. 60) {
+    my $victim = $corpus->unpacked($victims[$n % @victims]);
+    open my $f, '<:raw', $victim or die "$victim: $!";
+    my $bytes = do { local $/; <$f> };
+    close $f;
+
+    my $at = 4096 + int rand(length($bytes) - 8192);
+    substr($bytes, $at + $_, 1) = chr int rand 256 for 0 .. int rand 4;
+
+    my $pdb = "$work/changed.pdb";
+    open $f, '>:raw', $pdb or die "$pdb: $!";
+    print $f $bytes;
+    close $f;
+
+    my $theirs = reference($pdb);
+    my ($code, $err, $ours) = $corpus->convert($pdb);
+
+    if ($theirs && $ours) {
+        $count{same}++, next if digest($theirs) eq digest($ours);
+        push @wrong, "change $n at $at of $victim: output differs";
+
+    } elsif ($theirs) {
+        # stricter than the reference: allowed, if there is a reason
+        $count{'only ours refuses'}++;
+        push @wrong, "change $n at $at: exit $code without a reason"
+            if $code == 0 || $code >= 128 || $err eq '';
+
+    } elsif ($ours) {
+        $count{'only theirs refuses'}++;
+
+    } else {
+        $count{'both refuse'}++;
+    }
+}
+
+is_deeply(\@wrong, [], 'changed PDBs are converted alike');
+note(join ', ', map { "$_: $count{$_}" } sort keys %count);
+cmp_ok($count{same} // 0, '>', 20, 'most changes are converted by both');
+
+done_testing;
