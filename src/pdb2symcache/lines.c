@@ -291,8 +291,11 @@ static int sort_lines(struct lines_list *list, size_t first)
     uint64_t *keys;
     struct symfile_line *lines, *copy;
 
-    lines = list->data + first;
     n = list->count - first;
+    if (n < 2) {
+        return 0;
+    }
+    lines = list->data + first;
     for (i = 1; i < n && lines[i - 1].address <= lines[i].address; i++) {
     }
     if (i >= n) {

@@ -16,7 +16,9 @@ void text_add(struct text *text, const char *data, size_t size)
         text->is_cut = 1;
         return;
     }
-    memcpy(text->data + text->size, data, size);
+    if (size > 0) {
+        memcpy(text->data + text->size, data, size);
+    }
     text->size += size;
 }
 

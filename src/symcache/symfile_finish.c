@@ -13,14 +13,28 @@
 
 #define BUFFER 65536
 #define LOST SYMFILE_NONE
+#define WON 0 /* until it has its function */
 
-/* Entries of the last map beyond the locations of the log. */
 struct finish {
-    struct symfile_map functions; /* decided lines and functions */
-    uint64_t *order;              /* symbols: address above, number below */
-    size_t num_order;             /* only those that won */
-    struct symfile_map all;
+    uint64_t *order;            /* symbols: address above, number below */
     uint32_t *symbol_functions; /* function index of a symbol, or LOST */
+    uint32_t *addresses;        /* of all ranges */
+    size_t count;
+    size_t room;
+};
+
+/*
+ * Goes through functions, symbols and gaps by address; where there are
+ * several, the first of them in this order counts.
+ */
+struct merge {
+    struct symfile_ranges_reader reader;
+    int has_function; /* the reader stands at one, or -1 on failure */
+    size_t symbol;
+    size_t gap;
+    uint32_t address;
+    int is_function;
+    uint32_t winner; /* symbol, or LOST; a gap if it is no function either */
 };
 
 struct stream {
@@ -80,45 +94,83 @@ static void stream_bytes(struct stream *s, const uint8_t *data, size_t size)
     s->written += size;
 }
 
-/* The first symbol at each address that no function has. */
-static int choose_symbols(struct symfile_writer *w, struct finish *f)
+static int sort_symbols(const struct symfile_writer *w, struct finish *f)
 {
-    size_t i, k, n;
-    uint32_t address;
-    uint64_t *keys;
+    size_t i, n;
 
     n = w->num_symbols;
-    keys = malloc((2 * n + 1) * sizeof(*keys));
-    f->order = keys;
-    f->symbol_functions = malloc((n + 1) * sizeof(uint32_t));
-    if (keys == NULL || f->symbol_functions == NULL) {
+    f->order = malloc((2 * n + 1) * sizeof(*f->order));
+    f->symbol_functions = malloc((n + 1) * sizeof(*f->symbol_functions));
+    if (f->order == NULL || f->symbol_functions == NULL) {
         return -1;
     }
     for (i = 0; i < n; i++) {
-        keys[i] = (uint64_t)w->symbols[i].address << 32 | i;
+        f->order[i] = (uint64_t)w->symbols[i].address << 32 | i;
         f->symbol_functions[i] = LOST;
     }
-    symfile_sort(keys, keys + n, n);
-    k = 0;
-    f->num_order = 0;
-    for (i = 0; i < n; i++) {
-        address = (uint32_t)(keys[i] >> 32);
-        if (i > 0 && keys[i - 1] >> 32 == address) {
-            continue;
-        }
-        while (k < f->functions.count && f->functions.addresses[k] < address) {
-            k++;
-        }
-        if (k == f->functions.count || f->functions.addresses[k] != address) {
-            f->symbol_functions[(uint32_t)keys[i]] = 0;
-        }
-    }
-    for (i = 0; i < n; i++) {
-        if (f->symbol_functions[(uint32_t)keys[i]] != LOST) {
-            keys[f->num_order++] = keys[i];
-        }
-    }
+    symfile_sort(f->order, f->order + n, n);
     return 0;
+}
+
+static void merge_begin(struct merge *m, const struct symfile_writer *w)
+{
+    memset(m, 0, sizeof(*m));
+    m->reader.ranges = &w->ranges;
+    m->has_function = symfile_ranges_next(&m->reader);
+}
+
+/* Returns 1, or 0 at the end.  Of symbols at one address the first counts. */
+static int merge_next(struct merge *m, const struct symfile_writer *w,
+                      const struct finish *f)
+{
+    uint64_t a, b, c, least;
+
+    if (m->is_function) {
+        m->has_function = symfile_ranges_next(&m->reader);
+    }
+    a = m->has_function > 0 ? m->reader.address : UINT64_MAX;
+    b = m->symbol < w->num_symbols ? f->order[m->symbol] >> 32 : UINT64_MAX;
+    c = m->gap < w->ranges.num_gaps ? w->ranges.gaps[m->gap] : UINT64_MAX;
+    least = a < b ? a : b;
+    least = least < c ? least : c;
+    if (least == UINT64_MAX || m->has_function < 0) {
+        return 0;
+    }
+    m->address = (uint32_t)least;
+    m->is_function = a == least;
+    m->winner =
+        !m->is_function && b == least ? (uint32_t)f->order[m->symbol] : LOST;
+    while (m->symbol < w->num_symbols && f->order[m->symbol] >> 32 == least) {
+        m->symbol++;
+    }
+    m->gap += c == least;
+    return 1;
+}
+
+/* Returns 0, or -1 if memory was short. */
+static int merge_end(struct merge *m)
+{
+    symfile_ranges_reader_free(&m->reader);
+    return m->has_function < 0 ? -1 : 0;
+}
+
+static int collect_addresses(const struct symfile_writer *w, struct finish *f)
+{
+    struct merge m;
+
+    merge_begin(&m, w);
+    while (merge_next(&m, w, f)) {
+        if (symfile_array_need(&f->addresses, &f->room, f->count + 1,
+                               sizeof(*f->addresses)) != 0) {
+            merge_end(&m);
+            return -1;
+        }
+        f->addresses[f->count++] = m.address;
+        if (m.winner != LOST) {
+            f->symbol_functions[m.winner] = WON;
+        }
+    }
+    return merge_end(&m);
 }
 
 /* Functions for the symbols that won, in the order of the symbols. */
@@ -143,80 +195,20 @@ static int add_symbol_functions(struct symfile_writer *w, struct finish *f)
     return 0;
 }
 
-static int put_symbol_locations(struct symfile_writer *w, struct finish *f)
-{
-    size_t i;
-    struct symfile_location *location;
-
-    /* symbols get their locations behind the log, in address order */
-    if (w->ranges.count + f->num_order > 0xFFFFFFF0u ||
-        symfile_array_need(&w->ranges.locations, &w->ranges.location_room,
-                           w->ranges.count + f->num_order,
-                           sizeof(*w->ranges.locations)) != 0) {
-        return -1;
-    }
-    for (i = 0; i < f->num_order; i++) {
-        location = &w->ranges.locations[w->ranges.count + i];
-        location->file = SYMFILE_NONE;
-        location->line = 0;
-        location->function = f->symbol_functions[(uint32_t)f->order[i]];
-        location->inlined_into = SYMFILE_NONE;
-    }
-    return 0;
-}
-
-static void merge_put(struct symfile_map *map, uint32_t address, uint32_t ref)
-{
-    map->addresses[map->count] = address;
-    map->refs[map->count++] = ref;
-}
-
-/* Functions, symbols and gaps into one map; at one address in this order. */
-static int merge_all(struct symfile_writer *w, struct finish *f)
-{
-    size_t i, j, k, total;
-    uint64_t a, b, c;
-
-    total = f->functions.count + f->num_order + w->ranges.num_gaps;
-    f->all.count = 0;
-    f->all.addresses = malloc((total + 1) * sizeof(uint32_t));
-    f->all.refs = malloc((total + 1) * sizeof(uint32_t));
-    if (f->all.addresses == NULL || f->all.refs == NULL) {
-        return -1;
-    }
-    i = j = k = 0;
-    for (;;) {
-        a = i < f->functions.count ? f->functions.addresses[i] : UINT64_MAX;
-        b = j < f->num_order ? f->order[j] >> 32 : UINT64_MAX;
-        c = k < w->ranges.num_gaps ? w->ranges.gaps[k] : UINT64_MAX;
-        if (a <= b && a <= c && a != UINT64_MAX) {
-            merge_put(&f->all, (uint32_t)a, f->functions.refs[i++]);
-            k += c == a;
-        } else if (b <= c && b != UINT64_MAX) {
-            merge_put(&f->all, (uint32_t)b, (uint32_t)(w->ranges.count + j++));
-            k += c == b;
-        } else if (c != UINT64_MAX) {
-            merge_put(&f->all, (uint32_t)c, SYMFILE_NONE);
-            k++;
-        } else {
-            return 0;
-        }
-    }
-}
-
 static int prepare(struct symfile_writer *w, struct finish *f)
 {
+    symfile_strings_forget(&w->strings);
+    symfile_set_forget(&w->files);
+    symfile_set_forget(&w->functions);
+    symfile_set_forget(&w->calls);
     if (w->has_end && !w->is_open &&
         symfile_ranges_gap(&w->ranges, w->last_end) != 0) {
         return -1;
     }
-    if (symfile_ranges_decide(&w->ranges, &f->functions) != 0 ||
-        symfile_ranges_sort_gaps(&w->ranges) != 0 ||
-        choose_symbols(w, f) != 0 || add_symbol_functions(w, f) != 0 ||
-        put_symbol_locations(w, f) != 0 || merge_all(w, f) != 0) {
+    if (symfile_ranges_seal(&w->ranges) != 0 || sort_symbols(w, f) != 0 ||
+        collect_addresses(w, f) != 0 || add_symbol_functions(w, f) != 0) {
         return -1;
     }
-    symfile_map_free(&f->functions);
     return 0;
 }
 
@@ -236,38 +228,54 @@ static void write_header(struct stream *s, const struct symfile_writer *w,
     symfile_store(p + SYMFILE_AT_FILES, (uint32_t)w->files.count);
     symfile_store(p + SYMFILE_AT_FUNCTIONS, (uint32_t)w->functions.count);
     symfile_store(p + SYMFILE_AT_LOCATIONS,
-                  (uint32_t)(w->calls.count + f->all.count));
-    symfile_store(p + SYMFILE_AT_RANGES, (uint32_t)f->all.count);
+                  (uint32_t)(w->calls.count + f->count));
+    symfile_store(p + SYMFILE_AT_RANGES, (uint32_t)f->count);
     symfile_store(p + SYMFILE_AT_STRINGS, (uint32_t)w->strings.size);
 }
 
-static void write_parts(struct stream *s, const struct symfile_writer *w,
-                        const struct finish *f)
+static int write_locations(struct stream *s, const struct symfile_writer *w,
+                           const struct finish *f)
 {
-    size_t i;
+    uint8_t *p;
+    struct merge m;
+    struct symfile_location symbol = {SYMFILE_NONE, 0, 0, SYMFILE_NONE};
     const struct symfile_location *location;
     static const struct symfile_location gap = {SYMFILE_NONE, SYMFILE_NONE,
                                                 SYMFILE_NONE, SYMFILE_NONE};
 
+    merge_begin(&m, w);
+    while (merge_next(&m, w, f)) {
+        location = m.is_function ? &m.reader.location : &gap;
+        if (m.winner != LOST) {
+            symbol.function = f->symbol_functions[m.winner];
+            location = &symbol;
+        }
+        p = stream_room(s, SYMFILE_LOCATION_SIZE);
+        symfile_store(p, location->file);
+        symfile_store(p + 4, location->line);
+        symfile_store(p + 8, location->function);
+        symfile_store(p + 12, location->inlined_into);
+    }
+    return merge_end(&m);
+}
+
+static int write_parts(struct stream *s, const struct symfile_writer *w,
+                       const struct finish *f)
+{
     stream_words(s, w->files.words, w->files.count * w->files.width);
     stream_align(s);
     stream_words(s, w->functions.words,
                  w->functions.count * w->functions.width);
     stream_align(s);
     stream_words(s, w->calls.words, w->calls.count * w->calls.width);
-    for (i = 0; i < f->all.count; i++) {
-        location = f->all.refs[i] == SYMFILE_NONE
-                       ? &gap
-                       : &w->ranges.locations[f->all.refs[i]];
-        stream_words(s, &location->file, 1);
-        stream_words(s, &location->line, 1);
-        stream_words(s, &location->function, 1);
-        stream_words(s, &location->inlined_into, 1);
+    if (write_locations(s, w, f) != 0) {
+        return -1;
     }
     stream_align(s);
-    stream_words(s, f->all.addresses, f->all.count);
+    stream_words(s, f->addresses, f->count);
     stream_align(s);
     stream_bytes(s, w->strings.data, w->strings.size);
+    return 0;
 }
 
 enum symfile_status
@@ -283,18 +291,18 @@ symfile_writer_finish(struct symfile_writer *w,
     status = SYMFILE_NO_MEMORY;
     s = malloc(sizeof(*s));
     if (s != NULL && prepare(w, &f) == 0 &&
-        w->calls.count + f.all.count < SYMFILE_NONE) {
+        w->calls.count + f.count < SYMFILE_NONE) {
         s->sink = sink;
         s->written = s->used = 0;
         s->failed = 0;
         write_header(s, w, &f, identity);
-        write_parts(s, w, &f);
-        status = s->failed ? SYMFILE_NO_WRITE : SYMFILE_OK;
+        if (write_parts(s, w, &f) == 0) {
+            status = s->failed ? SYMFILE_NO_WRITE : SYMFILE_OK;
+        }
     }
     free(s);
-    symfile_map_free(&f.functions);
-    symfile_map_free(&f.all);
     free(f.order);
     free(f.symbol_functions);
+    free(f.addresses);
     return status;
 }

@@ -28,29 +28,34 @@ struct symfile_location {
 };
 
 struct symfile_ranges {
-    uint32_t *addresses; /* the log, in two arrays of count */
+    uint32_t *addresses; /* the open block, in two arrays of count */
     struct symfile_location *locations;
     size_t count;
     size_t address_room;
     size_t location_room;
-    size_t begin;     /* of the open block in the log */
-    size_t gap_begin; /* of the open block in gaps */
+    uint8_t *packed; /* closed blocks, a few bytes for each entry */
+    size_t packed_size;
+    size_t packed_room;
     struct symfile_block *blocks;
     size_t num_blocks;
     size_t block_room;
     uint32_t *gaps;
     size_t num_gaps;
     size_t gap_room;
-    uint64_t *keys; /* work space for sorting */
+    size_t gap_begin; /* of the open block in gaps */
+    uint64_t *keys;   /* work space; after sealing the order of blocks */
     size_t key_room;
 };
 
-/* The decided map: addresses ascending, each with the index of its location
- * in ranges.locations, or SYMFILE_NONE for a gap. */
-struct symfile_map {
-    uint32_t *addresses;
-    uint32_t *refs;
-    size_t count;
+/* Goes through everything that was put, by address. */
+struct symfile_ranges_reader {
+    const struct symfile_ranges *ranges;
+    size_t next_block; /* in the order of blocks */
+    const uint8_t *p;  /* in the block */
+    uint32_t left;     /* entries of the block */
+    uint32_t address;
+    struct symfile_location location;
+    struct symfile_cluster *cluster; /* NULL, or blocks that overlap */
 };
 
 /* All of these return 0, or -1 without memory. */
@@ -61,14 +66,17 @@ int symfile_ranges_gap(struct symfile_ranges *ranges, uint32_t address);
 /* Ends a block: one tree of functions. */
 int symfile_ranges_close(struct symfile_ranges *ranges);
 
-/* Decides everything that was put; without the gaps.  Frees blocks. */
-int symfile_ranges_decide(struct symfile_ranges *ranges,
-                          struct symfile_map *map);
+/* Ends putting: orders blocks and gaps, each gap once. */
+int symfile_ranges_seal(struct symfile_ranges *ranges);
 
-/* Sorts gaps and drops duplicates. */
-int symfile_ranges_sort_gaps(struct symfile_ranges *ranges);
+/*
+ * Reading starts from all zero but for ranges, which are sealed.  Each call
+ * goes to the next address and its location and returns 1; 0 at the end, -1
+ * without memory.  Afterwards, or to end early, symfile_ranges_reader_free().
+ */
+int symfile_ranges_next(struct symfile_ranges_reader *reader);
+void symfile_ranges_reader_free(struct symfile_ranges_reader *reader);
 
 void symfile_ranges_free(struct symfile_ranges *ranges);
-void symfile_map_free(struct symfile_map *map);
 
 #endif

@@ -128,6 +128,9 @@ static int sort_inlined(struct symfile_writer *w, size_t first)
     struct symfile_range *ranges;
 
     n = w->num_inlined - first;
+    if (n < 2) {
+        return 0;
+    }
     ranges = w->inlined + first;
     for (i = 1; i < n && ranges[i - 1].start <= ranges[i].start; i++) {
     }
@@ -260,8 +263,11 @@ static int add_lines(struct symfile_writer *w, const struct symfile_tree *tree,
     const struct symfile_line *lines;
 
     last_inl = w->num_inlined;
+    if (f->num_lines == 0) {
+        return 0;
+    }
     lines = tree->lines + f->first_line;
-    call = f->num_lines > 0 ? find_call(w, calls, lines[0].address) : 0;
+    call = find_call(w, calls, lines[0].address);
     location.function = function;
     location.inlined_into = SYMFILE_NONE;
     for (i = 0; i < f->num_lines;) {
