@@ -1,0 +1,318 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The writer.  The 333 bytes were produced by the "symbolic" library from the
+ * same functions and symbols; the rules of undecoration are its, too.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "symcache/symfile_format.h"
+#include "symcache/symfile_undecorate.h"
+#include "symcache/symfile_writer.h"
+
+/* clang-format off */
+static const uint8_t example[] = {
+    0x53, 0x59, 0x4d, 0x43, 0x09, 0x00, 0x00, 0x00,
+    0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77, 0x88,
+    0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff, 0x00,
+    0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0xc9, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00,
+    0x03, 0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x00,
+    0x05, 0x00, 0x00, 0x00, 0x25, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x10, 0x00, 0x00, 0x00, 0x0b, 0x00, 0x00, 0x00, /* files */
+    0x07, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff,
+    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+    0x10, 0x00, 0x00, 0x00, 0x0b, 0x00, 0x00, 0x00,
+    0x17, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff,
+    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+    0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, /* functions */
+    0x00, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x11, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff,
+    0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00,
+    0x20, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff,
+    0x40, 0x10, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff,
+    0x00, 0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x00, /* locations */
+    0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff,
+    0x00, 0x00, 0x00, 0x00, 0x05, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff,
+    0x01, 0x00, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00,
+    0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0x06, 0x00, 0x00, 0x00,
+    0x00, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff,
+    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+    0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+    0xff, 0xff, 0xff, 0xff, 0x00, 0x00, 0x00, 0x00,
+    0x02, 0x00, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff,
+    0x00, 0x10, 0x00, 0x00, 0x10, 0x10, 0x00, 0x00, /* ranges */
+    0x18, 0x10, 0x00, 0x00, 0x20, 0x10, 0x00, 0x00,
+    0x40, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
+    0x06, 'm', 'a', 'i', 'n', '(', ')',
+    0x03, 'm', '.', 'c',
+    0x04, 'C', ':', '\\', 'a',
+    0x00,
+    0x05, 'i', 'n', 'l', '(', ')',
+    0x03, 'm', '.', 'h',
+    0x04, 'm', 'a', 'i', 'n',
+    0x04, 't', 'a', 'i', 'l',
+};
+/* clang-format on */
+
+struct sink {
+    uint8_t data[4096];
+    size_t size;
+};
+
+static int sink_write(void *context, const void *data, size_t size)
+{
+    struct sink *s = context;
+
+    assert_true(size <= sizeof(s->data) - s->size);
+    memcpy(s->data + s->size, data, size);
+    s->size += size;
+    return 0;
+}
+
+static struct symfile_text text(const char *string)
+{
+    struct symfile_text t = {string, (uint32_t)strlen(string)};
+
+    return t;
+}
+
+static struct symfile_function function(const char *name, uint32_t address,
+                                        uint64_t size, uint32_t first_line,
+                                        uint32_t num_lines)
+{
+    struct symfile_function f;
+
+    memset(&f, 0, sizeof(f));
+    f.address = address;
+    f.size = size;
+    f.name = text(name);
+    f.first_line = first_line;
+    f.num_lines = num_lines;
+    f.first_child = f.last_child = f.next = SYMFILE_NONE;
+    return f;
+}
+
+static void source(struct symfile_source *s, const char *directory,
+                   const char *name)
+{
+    memset(s, 0, sizeof(*s));
+    s->directory = text(directory);
+    s->name = text(name);
+    s->file = SYMFILE_NONE;
+}
+
+static void finish(struct symfile_writer *w, struct sink *out)
+{
+    struct symfile_sink sink = {sink_write, out};
+    struct symfile_identity id = {{0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
+                                   0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee,
+                                   0xff, 0x00},
+                                  1,
+                                  SYMFILE_ARCH_AMD64};
+
+    out->size = 0;
+    assert_int_equal(symfile_writer_finish(w, &id, &sink), SYMFILE_OK);
+    symfile_writer_free(w);
+}
+
+static void test_example(void **state)
+{
+    struct sink out;
+    struct symfile_writer w;
+    struct symfile_source sources[2];
+    struct symfile_function nodes[2];
+    struct symfile_tree tree;
+    static const struct symfile_line lines[] = {
+        {0x1000, 5, 0, 0x10}, {0x1010, 6, 0, 0x10}, {0x1010, 2, 1, 8}};
+
+    (void)state;
+    source(&sources[0], "C:\\a", "m.c");
+    source(&sources[1], "C:\\a", "m.h");
+    nodes[0] = function("main()", 0x1000, 0x20, 0, 2);
+    nodes[0].first_child = nodes[0].last_child = 1;
+    nodes[1] = function("inl()", 0x1010, 8, 2, 1);
+    nodes[1].is_inline = 1;
+    tree.nodes = nodes;
+    tree.lines = lines;
+    tree.sources = sources;
+    symfile_writer_init(&w);
+    assert_int_equal(symfile_writer_function(&w, &tree, 0), SYMFILE_OK);
+    assert_int_equal(symfile_writer_symbol(&w, 0x1000, "_main", 5),
+                     SYMFILE_OK);
+    assert_int_equal(symfile_writer_symbol(&w, 0x1040, "_tail@4", 7),
+                     SYMFILE_OK);
+    finish(&w, &out);
+    assert_int_equal(sizeof(example), 333);
+    assert_int_equal(out.size, sizeof(example));
+    assert_memory_equal(out.data, example, sizeof(example));
+}
+
+static uint32_t word(const struct sink *out, size_t at)
+{
+    return symfile_load(out->data + at);
+}
+
+/* Nothing put in: a header, and no range at all. */
+static void test_empty(void **state)
+{
+    struct sink out;
+    struct symfile_writer w;
+
+    (void)state;
+    symfile_writer_init(&w);
+    finish(&w, &out);
+    assert_int_equal(out.size, SYMFILE_HEADER);
+    assert_int_equal(word(&out, SYMFILE_AT_RANGES), 0);
+}
+
+/* Of two symbols at an address the first counts, and both names are kept; the
+ * last one has no end. */
+static void test_symbols_only(void **state)
+{
+    struct sink out;
+    struct symfile_writer w;
+
+    (void)state;
+    symfile_writer_init(&w);
+    assert_int_equal(symfile_writer_symbol(&w, 0x30, "?b@@YAXXZ", 9), 0);
+    assert_int_equal(symfile_writer_symbol(&w, 0x10, "_a", 2), 0);
+    assert_int_equal(symfile_writer_symbol(&w, 0x30, "c", 1), 0);
+    finish(&w, &out);
+    assert_int_equal(word(&out, SYMFILE_AT_FUNCTIONS), 2);
+    assert_int_equal(word(&out, SYMFILE_AT_RANGES), 2);
+    assert_int_equal(word(&out, SYMFILE_AT_STRINGS), 10 + 2 + 2);
+    /* functions are in the order of the symbols */
+    assert_int_equal(word(&out, SYMFILE_HEADER + 8), 0x30);
+    assert_int_equal(word(&out, SYMFILE_HEADER + 16 + 8), 0x10);
+    assert_int_equal(word(&out, SYMFILE_HEADER + 64), 0x10);
+    assert_int_equal(word(&out, SYMFILE_HEADER + 68), 0x30);
+}
+
+/* Folded functions: the later one wins where both have a line, the earlier
+ * one keeps its place where the later one has none. */
+static void test_folded(void **state)
+{
+    struct sink out;
+    struct symfile_writer w;
+    struct symfile_source sources[1];
+    struct symfile_function nodes[3];
+    struct symfile_tree tree;
+    static const struct symfile_line lines[] = {
+        {0x100, 1, 0, 8}, {0x108, 2, 0, 8}, {0x108, 9, 0, 8}};
+
+    (void)state;
+    source(&sources[0], "", "f.c");
+    nodes[0] = function("a()", 0x100, 0x10, 0, 2);
+    nodes[1] = function("b()", 0x100, 0x10, 2, 1);
+    nodes[2] = function("c()", 0x100, 0, 0, 2);
+    tree.nodes = nodes;
+    tree.lines = lines;
+    tree.sources = sources;
+    symfile_writer_init(&w);
+    assert_int_equal(symfile_writer_function(&w, &tree, 0), SYMFILE_OK);
+    assert_int_equal(symfile_writer_function(&w, &tree, 1), SYMFILE_OK);
+    assert_int_equal(symfile_writer_function(&w, &tree, 2), SYMFILE_OK);
+    finish(&w, &out);
+    assert_int_equal(word(&out, SYMFILE_AT_FUNCTIONS), 2);
+    assert_int_equal(word(&out, SYMFILE_AT_RANGES), 3);
+    /* behind the header: one file, two functions, three locations */
+    assert_int_equal(word(&out, 80 + 24 + 32 + 4), 1);
+    assert_int_equal(word(&out, 80 + 24 + 32 + 8), 0);
+    assert_int_equal(word(&out, 80 + 24 + 32 + 16 + 4), 9);
+    assert_int_equal(word(&out, 80 + 24 + 32 + 16 + 8), 1);
+    assert_int_equal(word(&out, 80 + 24 + 32 + 32), SYMFILE_NONE);
+    assert_int_equal(word(&out, 80 + 24 + 32 + 48 + 8), 0x110);
+}
+
+static void test_undecorate(void **state)
+{
+    size_t i, size;
+    const char *name;
+    static const char *const cases[][2] = {
+        {"_main", "main"},
+        {"__chkstk", "_chkstk"},
+        {"_f@8", "f"},
+        {"@f@8", "f"},
+        {"f@@16", "f"},
+        {"_f@x", "f@x"},
+        {"f@8", "f@8"},
+        {"_f@4294967296", "f@4294967296"},
+        {"?f@@YAXXZ", "?f@@YAXXZ"},
+        {"_f()", "_f()"},
+        {"_a::b", "_a::b"},
+        {"_t<int>", "_t<int>"},
+        {"", ""},
+        {"_", ""},
+        {"@f", "@f"},
+        {"_f@", "f@"},
+    };
+
+    (void)state;
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        name = cases[i][0];
+        size = strlen(name);
+        symfile_undecorate(&name, &size);
+        assert_int_equal(size, strlen(cases[i][1]));
+        assert_memory_equal(name, cases[i][1], size);
+    }
+}
+
+/* Broken UTF-8: one U+FFFD for each maximal part, as Unicode 3.9 says. */
+static void test_utf8(void **state)
+{
+    size_t i;
+    uint32_t offset, again;
+    struct symfile_strings s;
+    static const char *const cases[][2] = {
+        {"a\xC3\xA9", "a\xC3\xA9"},
+        {"a\xFF", "a\xEF\xBF\xBD"},
+        {"\xE2\x82", "\xEF\xBF\xBD"},
+        {"\xE2\x28", "\xEF\xBF\xBD("},
+        {"\xF0\x80\x80\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF"
+                             "\xBD"},
+        {"\xED\xA0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD"},
+        {"\xC0\xAF", "\xEF\xBF\xBD\xEF\xBF\xBD"},
+    };
+
+    (void)state;
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        memset(&s, 0, sizeof(s));
+        assert_int_equal(symfile_strings_insert(&s, cases[i][0],
+                                                strlen(cases[i][0]), &offset),
+                         0);
+        assert_int_equal(s.data[offset], strlen(cases[i][1]));
+        assert_memory_equal(s.data + offset + 1, cases[i][1],
+                            strlen(cases[i][1]));
+        assert_int_equal(symfile_strings_insert(&s, cases[i][1],
+                                                strlen(cases[i][1]), &again),
+                         0);
+        assert_int_equal(again, offset);
+        symfile_strings_free(&s);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_example),      cmocka_unit_test(test_empty),
+        cmocka_unit_test(test_symbols_only), cmocka_unit_test(test_folded),
+        cmocka_unit_test(test_undecorate),   cmocka_unit_test(test_utf8),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
