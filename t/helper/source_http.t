@@ -37,8 +37,7 @@ $t->write_file('share/far.pdb', $crash);
 $t->start_nginx('', load => 0, listen => '', http => <<"CONF",
     log_format up '\$request_uri \$http_user_agent|\$http_accept_encoding';
     access_log %%DIR%%/up.log up;
-    server { listen 127.0.0.1:$port; root %%DIR%%/sym;
-             location /moved/ { return 302 http://127.0.0.1:$other/far.pdb?sig=SECRET; } }
+    server { listen 127.0.0.1:$port; root %%DIR%%/sym; }
     server { listen 127.0.0.1:$other; root %%DIR%%/share; }
 CONF
     address => "127.0.0.1:$port");

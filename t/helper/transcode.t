@@ -29,7 +29,8 @@ result=$out/$name-v9.0.0.symcache
 
 case ${name%.pdb} in
 plain)     cp "$pdb" "$result" ;;
-deep)      mkdir -p "$out/a/b/c"; cp "$pdb" "$out/a/b/c/$name-v9.0.0.symcache" ;;
+deep)      mkdir -p "$out/a/b/c"
+           cp "$pdb" "$out/a/b/c/$name-v9.0.0.symcache" ;;
 case)      cp "$pdb" "$out/CASE.PDB-V9.0.0.SymCache" ;;
 version)   cp "$pdb" "$out/$name-v9.1.7.symcache" ;;
 others)    cp "$pdb" "$result"; echo x >"$out/log.txt"
