@@ -8,7 +8,7 @@
 #include "symfile_set.h"
 
 #define NEAR 1024 /* slots: one page */
-#define CROWDED 32
+#define CROWDED 8
 #define FIRST_SLOTS 256
 #define MAX_SLOTS ((size_t)1 << 31)
 #define MAX_RECORDS 0xFFFFFFF0u
@@ -83,10 +83,11 @@ static size_t first_place(const struct symfile_set *set, uint64_t hash,
 static size_t next_place(const struct symfile_set *set, uint64_t hash,
                          size_t place, unsigned *steps)
 {
-    if (++*steps == CROWDED) {
-        return (size_t)hash & (set->num_slots - 1);
-    }
-    return (place + 1) & (set->num_slots - 1);
+    size_t step;
+
+    /* not one by one: the crowd may be long */
+    step = ++*steps < CROWDED ? 1 : (size_t)(hash >> 20) | 1;
+    return (place + step) & (set->num_slots - 1);
 }
 
 static void put_slot(struct symfile_set *set, uint32_t index)
