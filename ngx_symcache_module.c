@@ -126,6 +126,20 @@ static ngx_command_t  ngx_symcache_commands[] = {
       offsetof(ngx_symcache_loc_conf_t, async_after),
       NULL },
 
+    { ngx_string("symcache_accel"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_symcache_directive_elsewhere,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_symcache_loc_conf_t, accel),
+      NULL },
+
+    { ngx_string("symcache_redirect"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_symcache_directive_elsewhere,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_symcache_loc_conf_t, redirect),
+      NULL },
+
     { ngx_string("symcache_zone"),
       NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
       ngx_symcache_zone,
@@ -461,6 +475,14 @@ ngx_symcache_serve(ngx_symcache_ctx_t *ctx, ngx_symcache_status_e status)
         ngx_symcache_helper_tell(ctx);
     }
 
+    if (ctx->conf->accel) {
+        return ngx_symcache_answer_accel(ctx, &ctx->best);
+    }
+
+    if (ctx->conf->redirect) {
+        return ngx_symcache_answer_redirect(ctx, &ctx->best);
+    }
+
     return ngx_symcache_file_send(ctx, &ctx->best, &of);
 }
 
@@ -606,6 +628,9 @@ ngx_symcache_create_loc_conf(ngx_conf_t *cf)
      *     conf->pass_off = 0;
      *     conf->status = 0;
      *     conf->scope = 0;
+     *     conf->accel = NULL;
+     *     conf->redirect = NULL;
+     *     conf->elsewhere = 0;
      *     conf->host = { 0, NULL };
      *     conf->store = { 0, NULL };
      *     conf->type = { 0, NULL };
@@ -654,6 +679,12 @@ ngx_symcache_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
                              &ngx_symcache_min_version);
     ngx_conf_merge_ptr_value(conf->async_after, prev->async_after,
                              &ngx_symcache_async_after);
+
+    if (!conf->elsewhere) {
+        conf->accel = prev->accel;
+        conf->redirect = prev->redirect;
+        conf->elsewhere = prev->elsewhere;
+    }
 
     ngx_conf_merge_ptr_value(conf->zone, prev->zone, NULL);
     ngx_conf_merge_sec_value(conf->valid_present, prev->valid_present, 60);

@@ -83,6 +83,10 @@ typedef struct {
     symcache_version_t        *min_version;
     symcache_version_t        *async_after;
 
+    ngx_http_complex_value_t  *accel;
+    ngx_http_complex_value_t  *redirect;
+    ngx_flag_t                 elsewhere;   /* one of them is given, or off */
+
     ngx_shm_zone_t            *zone;
     uint64_t                   scope;    /* if the root has no variables */
     time_t                     valid_present;
@@ -176,6 +180,8 @@ char *ngx_symcache_directive_pass(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_symcache_directive_version(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
+char *ngx_symcache_directive_elsewhere(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
 char *ngx_symcache_directive_valid(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_symcache_directive_store(ngx_conf_t *cf, void *post, void *data);
@@ -205,6 +211,12 @@ ngx_int_t ngx_symcache_answer_not_modified(ngx_symcache_ctx_t *ctx);
 ngx_int_t ngx_symcache_answer_later(ngx_symcache_ctx_t *ctx,
     ngx_symcache_status_e status);
 
+/* The file is sent by another location, or by another server. */
+ngx_int_t ngx_symcache_answer_accel(ngx_symcache_ctx_t *ctx,
+    symcache_version_t *version);
+ngx_int_t ngx_symcache_answer_redirect(ngx_symcache_ctx_t *ctx,
+    symcache_version_t *version);
+
 ngx_table_elt_t *ngx_symcache_answer_header(ngx_http_request_t *r,
     const char *name, size_t len, ngx_str_t *value);
 
@@ -225,6 +237,10 @@ ngx_int_t ngx_symcache_file_best(ngx_symcache_ctx_t *ctx,
  */
 ngx_int_t ngx_symcache_file_open(ngx_symcache_ctx_t *ctx,
     symcache_version_t *version, ngx_open_file_info_t *of, ngx_uint_t fresh);
+
+/* Content-Type, with the version; also notes that this version is served. */
+ngx_int_t ngx_symcache_file_type(ngx_symcache_ctx_t *ctx,
+    symcache_version_t *version);
 
 ngx_int_t ngx_symcache_file_send(ngx_symcache_ctx_t *ctx,
     symcache_version_t *version, ngx_open_file_info_t *of);

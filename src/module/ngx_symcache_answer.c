@@ -11,6 +11,9 @@
 #include "ngx_symcache.h"
 
 
+static ngx_int_t ngx_symcache_answer_path(ngx_symcache_ctx_t *ctx,
+    ngx_http_complex_value_t *prefix, symcache_version_t *version,
+    ngx_uint_t escape, ngx_str_t *path);
 static ngx_int_t ngx_symcache_answer_send(ngx_symcache_ctx_t *ctx,
     ngx_uint_t status, const char *text);
 static ngx_int_t ngx_symcache_answer_body(ngx_http_request_t *r,
@@ -92,6 +95,110 @@ ngx_symcache_answer_later(ngx_symcache_ctx_t *ctx,
                                     ? NGX_HTTP_NOT_FOUND
                                     : NGX_HTTP_SERVICE_UNAVAILABLE,
                                     NULL);
+}
+
+
+ngx_int_t
+ngx_symcache_answer_accel(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
+{
+    ngx_str_t            uri;
+    ngx_http_request_t  *r;
+
+    r = ctx->request;
+
+    if (ngx_symcache_answer_path(ctx, ctx->conf->accel, version, 0, &uri)
+        != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    /* the target keeps a type that is set */
+
+    if (ngx_symcache_file_type(ctx, version) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return ngx_http_internal_redirect(r, &uri, NULL);
+}
+
+
+ngx_int_t
+ngx_symcache_answer_redirect(ngx_symcache_ctx_t *ctx,
+    symcache_version_t *version)
+{
+    ngx_str_t            url;
+    ngx_table_elt_t     *h;
+    ngx_http_request_t  *r;
+
+    r = ctx->request;
+
+    if (ngx_symcache_answer_path(ctx, ctx->conf->redirect, version, 1, &url)
+        != NGX_OK)
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    /* not in the slot of known headers: core would make it absolute there */
+
+    h = ngx_symcache_answer_header(r, "Location", sizeof("Location") - 1,
+                                   &url);
+
+    if (h == NULL || ngx_symcache_file_type(ctx, version) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    return ngx_symcache_answer_send(ctx, NGX_HTTP_MOVED_TEMPORARILY, NULL);
+}
+
+
+/* the value of the directive, and the path of the file in the store */
+
+static ngx_int_t
+ngx_symcache_answer_path(ngx_symcache_ctx_t *ctx,
+    ngx_http_complex_value_t *prefix, symcache_version_t *version,
+    ngx_uint_t escape, ngx_str_t *path)
+{
+    char        file[SYMCACHE_PATH_MAX + 1];
+    u_char     *p;
+    size_t      len, size;
+    ngx_str_t   value;
+
+    if (ngx_http_complex_value(ctx->request, prefix, &value) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    len = symcache_path_file(file, &ctx->asked.key, version,
+                             SYMCACHE_FILE_PLAIN);
+    size = len;
+
+    if (escape) {
+        size += 2 * ngx_escape_uri(NULL, (u_char *) file, len,
+                                   NGX_ESCAPE_URI);
+    }
+
+    p = ngx_pnalloc(ctx->request->pool, value.len + 1 + size);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    path->data = p;
+
+    p = ngx_cpymem(p, value.data, value.len);
+
+    if (value.len == 0 || p[-1] != '/') {
+        *p++ = '/';
+    }
+
+    if (escape) {
+        p = (u_char *) ngx_escape_uri(p, (u_char *) file, len, NGX_ESCAPE_URI);
+
+    } else {
+        p = ngx_cpymem(p, file, len);
+    }
+
+    path->len = p - path->data;
+
+    return NGX_OK;
 }
 
 

@@ -92,6 +92,63 @@ ngx_symcache_directive_version(ngx_conf_t *cf, ngx_command_t *cmd,
 }
 
 
+/* symcache_accel and symcache_redirect */
+
+char *
+ngx_symcache_directive_elsewhere(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf)
+{
+    ngx_symcache_loc_conf_t *slcf = conf;
+
+    char  *p = conf;
+
+    ngx_str_t                          *value;
+    ngx_http_complex_value_t          **field;
+    ngx_http_compile_complex_value_t    ccv;
+
+    field = (ngx_http_complex_value_t **) (p + cmd->offset);
+
+    if (*field) {
+        return "is duplicate";
+    }
+
+    if (slcf->accel || slcf->redirect) {
+        return "is impossible here: only one of \"symcache_accel\" and "
+               "\"symcache_redirect\" can send the file";
+    }
+
+    value = cf->args->elts;
+    slcf->elsewhere = 1;
+
+    if (ngx_strcmp(value[1].data, "off") == 0) {
+        return NGX_CONF_OK;
+    }
+
+    if (field == &slcf->accel
+        && value[1].data[0] != '/' && value[1].data[0] != '$')
+    {
+        return "needs a URI that starts with \"/\"";
+    }
+
+    *field = ngx_palloc(cf->pool, sizeof(ngx_http_complex_value_t));
+    if (*field == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    ngx_memzero(&ccv, sizeof(ngx_http_compile_complex_value_t));
+
+    ccv.cf = cf;
+    ccv.value = &value[1];
+    ccv.complex_value = *field;
+
+    if (ngx_http_compile_complex_value(&ccv) != NGX_OK) {
+        return NGX_CONF_ERROR;
+    }
+
+    return NGX_CONF_OK;
+}
+
+
 char *
 ngx_symcache_directive_valid(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {

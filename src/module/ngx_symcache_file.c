@@ -18,8 +18,6 @@
 static ngx_int_t ngx_symcache_file_path(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_file_read_dir(ngx_symcache_ctx_t *ctx,
     ngx_dir_t *dir, symcache_version_t *below);
-static ngx_int_t ngx_symcache_file_type(ngx_symcache_ctx_t *ctx,
-    symcache_version_t *version);
 static ngx_int_t ngx_symcache_file_etag(ngx_symcache_ctx_t *ctx,
     symcache_version_t *version, ngx_open_file_info_t *of);
 static ngx_uint_t ngx_symcache_file_missing(ngx_err_t err);
@@ -239,9 +237,6 @@ ngx_symcache_file_send(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
 
     r = ctx->request;
 
-    ctx->served = *version;
-    ctx->has_served = 1;
-
     r->root_tested = !r->error_page;
     r->connection->log->action = "sending response to client";
 
@@ -296,7 +291,7 @@ ngx_symcache_file_send(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
 }
 
 
-static ngx_int_t
+ngx_int_t
 ngx_symcache_file_type(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
 {
     u_char              *p;
@@ -305,6 +300,9 @@ ngx_symcache_file_type(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
     ngx_http_request_t  *r;
 
     r = ctx->request;
+
+    ctx->served = *version;
+    ctx->has_served = 1;
 
     len = symcache_version_print(text, version);
 
