@@ -1,33 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
- *
- * One function for each form of type.  They call each other as types contain
- * each other, and count their depth, because records may refer to each other
- * in circles.
  */
 #include <string.h>
 
+#include "pdb/le.h"
 #include "signature.h"
+#include "type_text.h"
 
 #define MAX_DEPTH 128
-#define MAX_POINTERS 64
-
-/* One level of a pointer, the outermost first. */
-struct level {
-    enum leaf_mode mode;
-    int is_const;         /* the pointer itself */
-    int is_pointee_const; /* what it points to */
-};
-
-struct levels {
-    struct level level[MAX_POINTERS];
-    unsigned count;
-};
-
-static enum signature_status put_type(struct signature *s,
-                                      const struct leaf *leaf, unsigned depth);
-static enum signature_status put_index(struct signature *s, uint32_t index,
-                                       unsigned depth);
 
 void signature_free(struct signature *s)
 {
@@ -38,6 +18,15 @@ void signature_free(struct signature *s)
     text_free(&s->text);
     arena_free(&s->arena);
     memset(s, 0, sizeof(*s));
+}
+
+int signature_resolve(struct signature *s, uint32_t id, uint32_t *index)
+{
+    if ((id & CROSSREF_BIT) == 0) {
+        *index = id;
+        return 0;
+    }
+    return crossref_resolve(&s->crossref, id, index);
 }
 
 static void put(struct signature *s, const char *string)
@@ -54,78 +43,6 @@ static void put_name(struct signature *s, const char *name, uint32_t size)
     }
 }
 
-int signature_resolve(struct signature *s, uint32_t id, uint32_t *index)
-{
-    if ((id & CROSSREF_BIT) == 0) {
-        *index = id;
-        return 0;
-    }
-    return crossref_resolve(&s->crossref, id, index);
-}
-
-static enum signature_status find(struct signature *s, struct types *types,
-                                  uint32_t index, struct types_record *record)
-{
-    enum types_status status;
-
-    status = types_find(types, index, &s->arena, record);
-    if (status == TYPES_MISSING) {
-        s->number = index;
-        return SIGNATURE_MISSING;
-    }
-    return status == TYPES_OK ? SIGNATURE_OK : SIGNATURE_FAILED;
-}
-
-static enum signature_status resolve(struct signature *s, uint32_t *index)
-{
-    if ((*index & CROSSREF_BIT) == 0) {
-        return SIGNATURE_OK;
-    }
-    s->is_local = 1;
-    return signature_resolve(s, *index, index) == 0 ? SIGNATURE_OK
-                                                    : SIGNATURE_FAILED;
-}
-
-static enum signature_status unknown(struct signature *s,
-                                     const struct leaf *leaf)
-{
-    s->number = leaf->number;
-    return SIGNATURE_UNKNOWN;
-}
-
-static enum signature_status load_type(struct signature *s, uint32_t index,
-                                       struct leaf *leaf)
-{
-    enum signature_status status;
-    struct types_record record;
-    const char *name;
-    unsigned size;
-    int is_pointer;
-
-    s->work++;
-    status = resolve(s, &index);
-    if (status != SIGNATURE_OK) {
-        return status;
-    }
-    if (index < TYPES_FIRST && s->types.first != 0) {
-        memset(leaf, 0, sizeof(*leaf));
-        leaf->kind = LEAF_PRIMITIVE;
-        leaf->number = index;
-        s->number = index;
-        return leaf_primitive(index, &name, &size, &is_pointer)
-                   ? SIGNATURE_OK
-                   : SIGNATURE_MISSING;
-    }
-    status = find(s, &s->types, index, &record);
-    if (status != SIGNATURE_OK) {
-        return status;
-    }
-    if (leaf_read_type(&record, leaf) != 0) {
-        return SIGNATURE_FAILED;
-    }
-    return leaf->kind == LEAF_UNKNOWN ? unknown(s, leaf) : SIGNATURE_OK;
-}
-
 static enum signature_status load_id(struct signature *s, uint32_t index,
                                      struct leaf *leaf)
 {
@@ -133,7 +50,7 @@ static enum signature_status load_id(struct signature *s, uint32_t index,
     struct types_record record;
 
     s->work++;
-    status = resolve(s, &index);
+    status = type_text_resolve(s, &index);
     if (status != SIGNATURE_OK) {
         return status;
     }
@@ -141,439 +58,16 @@ static enum signature_status load_id(struct signature *s, uint32_t index,
         s->number = 0xFFFF;
         return SIGNATURE_UNKNOWN;
     }
-    status = find(s, &s->ids, index, &record);
+    status = type_text_find(s, &s->ids, index, &record);
     if (status != SIGNATURE_OK) {
         return status;
     }
     if (leaf_read_id(&record, leaf) != 0) {
         return SIGNATURE_FAILED;
     }
-    return leaf->kind == LEAF_UNKNOWN ? unknown(s, leaf) : SIGNATURE_OK;
+    return leaf->kind == LEAF_UNKNOWN ? type_text_is_unknown(s, leaf)
+                                      : SIGNATURE_OK;
 }
-
-static void put_missing(struct signature *s)
-{
-    text_add_number(&s->text, "<missing type 0x%llx>", s->number);
-}
-
-static void put_unknown(struct signature *s)
-{
-    text_add_number(&s->text, "<unimplemented type kind 0x%llx>", s->number);
-}
-
-/* sizes, for the dimensions of arrays --------------------------------------
- */
-
-static uint64_t size_of(struct signature *s, uint32_t index,
-                        const struct leaf *leaf, unsigned depth);
-
-static uint64_t size_of_index(struct signature *s, uint32_t index,
-                              unsigned depth)
-{
-    struct leaf leaf;
-
-    if (depth > MAX_DEPTH || load_type(s, index, &leaf) != SIGNATURE_OK) {
-        return 0;
-    }
-    return size_of(s, index, &leaf, depth + 1);
-}
-
-static uint64_t size_of(struct signature *s, uint32_t index,
-                        const struct leaf *leaf, unsigned depth)
-{
-    int is_pointer;
-    unsigned bytes;
-    uint64_t size;
-    const char *name;
-
-    switch (leaf->kind) {
-    case LEAF_PRIMITIVE:
-        leaf_primitive(leaf->number, &name, &bytes, &is_pointer);
-        return is_pointer ? s->pointer_size : bytes;
-    case LEAF_CLASS:
-    case LEAF_UNION:
-        if (leaf->is_forward &&
-            forward_find(&s->forward, index, leaf, &size)) {
-            return size;
-        }
-        return leaf->size;
-    case LEAF_PROCEDURE:
-    case LEAF_METHOD:
-        return s->pointer_size;
-    case LEAF_POINTER:
-        return leaf_pointer_size(leaf);
-    case LEAF_ARRAY:
-        return leaf->last_size;
-    case LEAF_ENUM:
-    case LEAF_MODIFIER:
-        return size_of_index(s, leaf->type, depth + 1);
-    default:
-        return 0;
-    }
-}
-
-/* arguments ------------------------------------------------------------------
- */
-
-static enum signature_status put_arguments(struct signature *s,
-                                           const struct leaf *list,
-                                           int comma_first, unsigned depth)
-{
-    uint32_t i, index;
-    const uint8_t *p;
-    enum signature_status status;
-
-    for (i = 0; i < list->count; i++) {
-        if (i > 0 || comma_first) {
-            put(s, ", ");
-        }
-        p = list->list + 4 * (size_t)i;
-        index = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-                (uint32_t)p[3] << 24;
-        status = put_index(s, index, depth + 1);
-        if (status != SIGNATURE_OK) {
-            return status;
-        }
-    }
-    return SIGNATURE_OK;
-}
-
-/* Whether this is the pointer to the method's class that it should be, and to
- * a const one. */
-static enum signature_status check_this(struct signature *s,
-                                        const struct leaf *method,
-                                        int *is_this, int *is_const)
-{
-    enum signature_status status;
-    struct leaf pointer, target;
-
-    *is_this = *is_const = 0;
-    status = load_type(s, method->this_type, &pointer);
-    if (status != SIGNATURE_OK || pointer.kind != LEAF_POINTER) {
-        return status;
-    }
-    if (pointer.type == method->owner) {
-        *is_this = 1;
-        return SIGNATURE_OK;
-    }
-    status = load_type(s, pointer.type, &target);
-    if (status == SIGNATURE_OK && target.kind == LEAF_MODIFIER &&
-        target.type == method->owner) {
-        *is_this = 1;
-        *is_const = target.is_const;
-    }
-    return status;
-}
-
-static enum signature_status put_method_arguments(struct signature *s,
-                                                  const struct leaf *method,
-                                                  int with_const,
-                                                  unsigned depth)
-{
-    int is_this, is_const;
-    struct leaf list;
-    enum signature_status status;
-
-    status = load_type(s, method->arguments, &list);
-    if (status != SIGNATURE_OK) {
-        return status;
-    }
-    if (list.kind != LEAF_ARGUMENTS) {
-        return SIGNATURE_FAILED;
-    }
-    is_this = 1;
-    is_const = 0;
-    if (method->this_type != 0) {
-        status = check_this(s, method, &is_this, &is_const);
-        if (status != SIGNATURE_OK) {
-            return status;
-        }
-    }
-    put(s, "(");
-    if (!is_this) {
-        /* compilers of Rust hide the first argument here */
-        status = put_index(s, method->this_type, depth + 1);
-        if (status != SIGNATURE_OK) {
-            return status;
-        }
-    }
-    status = put_arguments(s, &list, !is_this, depth + 1);
-    if (status != SIGNATURE_OK) {
-        return status;
-    }
-    put(s, is_const && with_const ? ") const" : ")");
-    return SIGNATURE_OK;
-}
-
-/* pointers -------------------------------------------------------------------
- */
-
-static void put_levels(struct signature *s, const struct levels *levels,
-                       int space_first)
-{
-    unsigned i;
-    const struct level *level;
-    static const char *const sigils[] = {"*", "&", "::*", "::*", "&&"};
-
-    for (i = levels->count; i > 0; i--) {
-        level = &levels->level[i - 1];
-        if (level->is_pointee_const) {
-            put(s, space_first || i < levels->count ? " const" : "const");
-        }
-        put(s, sigils[level->mode]);
-        if (level->is_const) {
-            put(s, " const");
-        }
-    }
-}
-
-static enum signature_status
-put_return(struct signature *s, const struct leaf *function, unsigned depth)
-{
-    enum signature_status status;
-
-    /* a constructor has none, and procedures may have none */
-    if ((function->attributes & 0x0200) != 0 ||
-        (function->kind == LEAF_PROCEDURE && function->type == 0)) {
-        return SIGNATURE_OK;
-    }
-    status = put_index(s, function->type, depth + 1);
-    put(s, " ");
-    return status;
-}
-
-static enum signature_status put_target(struct signature *s,
-                                        const struct levels *levels,
-                                        const struct leaf *leaf,
-                                        unsigned depth)
-{
-    enum signature_status status;
-
-    if (leaf->kind != LEAF_METHOD && leaf->kind != LEAF_PROCEDURE) {
-        status = put_type(s, leaf, depth + 1);
-        put_levels(s, levels, 1);
-        return status;
-    }
-    status = put_return(s, leaf, depth);
-    if (status != SIGNATURE_OK) {
-        return status;
-    }
-    put(s, "(");
-    if (leaf->kind == LEAF_METHOD) {
-        status = put_index(s, leaf->owner, depth + 1);
-        if (status != SIGNATURE_OK) {
-            return status;
-        }
-    }
-    put_levels(s, levels, 0);
-    put(s, ")");
-    if (leaf->kind == LEAF_METHOD) {
-        return put_method_arguments(s, leaf, 0, depth + 1);
-    }
-    put(s, "(");
-    status = put_index(s, leaf->arguments, depth + 1);
-    put(s, ")");
-    return status;
-}
-
-static int push_level(struct levels *levels, const struct leaf *pointer,
-                      int is_const)
-{
-    struct level *level;
-
-    if (levels->count == MAX_POINTERS ||
-        leaf_pointer_mode(pointer) > LEAF_RVALUE_REFERENCE) {
-        return -1;
-    }
-    level = &levels->level[levels->count++];
-    level->mode = leaf_pointer_mode(pointer);
-    level->is_const = is_const || (pointer->attributes & 0x400) != 0;
-    level->is_pointee_const = 0;
-    return 0;
-}
-
-static enum signature_status put_pointer(struct signature *s,
-                                         const struct leaf *pointer,
-                                         int is_const, unsigned depth)
-{
-    enum signature_status status;
-    struct leaf leaf;
-    struct levels levels;
-
-    levels.count = 0;
-    leaf = *pointer;
-    if (push_level(&levels, &leaf, is_const) != 0) {
-        return SIGNATURE_FAILED;
-    }
-    for (;;) {
-        status = load_type(s, leaf.type, &leaf);
-        if (status == SIGNATURE_OK && leaf.kind == LEAF_MODIFIER) {
-            levels.level[levels.count - 1].is_pointee_const = leaf.is_const;
-            status = load_type(s, leaf.type, &leaf);
-        }
-        if (status != SIGNATURE_OK) {
-            return status;
-        }
-        if (leaf.kind != LEAF_POINTER) {
-            return put_target(s, &levels, &leaf, depth);
-        }
-        if (push_level(&levels, &leaf, 0) != 0) {
-            return SIGNATURE_FAILED;
-        }
-    }
-}
-
-/* other types ----------------------------------------------------------------
- */
-
-static enum signature_status
-put_array(struct signature *s, const struct leaf *array, unsigned depth)
-{
-    unsigned i, count;
-    uint32_t index;
-    uint64_t size, sizes[MAX_POINTERS];
-    struct leaf leaf;
-    enum signature_status status;
-
-    leaf = *array;
-    index = 0;
-    for (count = 0; leaf.kind == LEAF_ARRAY; count++) {
-        if (count == MAX_POINTERS) {
-            return SIGNATURE_FAILED;
-        }
-        sizes[count] = leaf.size;
-        index = leaf.type;
-        status = load_type(s, index, &leaf);
-        if (status != SIGNATURE_OK) {
-            return status;
-        }
-    }
-    size = size_of(s, index, &leaf, depth);
-    status = put_type(s, &leaf, depth + 1);
-    if (status != SIGNATURE_OK) {
-        return status;
-    }
-    for (i = 0; i < count; i++) {
-        uint64_t below = i + 1 < count ? sizes[i + 1] : size;
-
-        if (below == 0) {
-            put(s, "[]");
-        } else {
-            text_add_number(&s->text, "[%llu]", sizes[i] / below);
-        }
-    }
-    return SIGNATURE_OK;
-}
-
-static void put_primitive(struct signature *s, const struct leaf *leaf,
-                          int is_const)
-{
-    int is_pointer;
-    unsigned size;
-    const char *name;
-
-    leaf_primitive(leaf->number, &name, &size, &is_pointer);
-    if (is_const && !is_pointer) {
-        put(s, "const ");
-    }
-    put(s, name);
-    if (is_pointer) {
-        put(s, is_const ? " const*" : "*");
-    }
-}
-
-static enum signature_status
-put_modifier(struct signature *s, const struct leaf *modifier, unsigned depth)
-{
-    struct leaf leaf;
-    enum signature_status status;
-
-    status = load_type(s, modifier->type, &leaf);
-    if (status != SIGNATURE_OK) {
-        return status;
-    }
-    if (leaf.kind == LEAF_POINTER) {
-        return put_pointer(s, &leaf, modifier->is_const, depth + 1);
-    }
-    if (leaf.kind == LEAF_PRIMITIVE) {
-        put_primitive(s, &leaf, modifier->is_const);
-        return SIGNATURE_OK;
-    }
-    if (modifier->is_const) {
-        put(s, "const ");
-    }
-    return put_type(s, &leaf, depth + 1);
-}
-
-static enum signature_status put_form(struct signature *s,
-                                      const struct leaf *leaf, unsigned depth)
-{
-    switch (leaf->kind) {
-    case LEAF_PRIMITIVE:
-        put_primitive(s, leaf, 0);
-        return SIGNATURE_OK;
-    case LEAF_CLASS:
-    case LEAF_UNION:
-    case LEAF_ENUM:
-        text_add(&s->text, leaf->name, leaf->name_size);
-        return SIGNATURE_OK;
-    case LEAF_METHOD:
-        put(s, "()");
-        return put_method_arguments(s, leaf, 0, depth + 1);
-    case LEAF_PROCEDURE:
-        /* without the closing one: so does the reference */
-        put(s, "()(");
-        return put_index(s, leaf->arguments, depth + 1);
-    case LEAF_ARGUMENTS:
-        return put_arguments(s, leaf, 0, depth + 1);
-    case LEAF_POINTER:
-        return put_pointer(s, leaf, 0, depth + 1);
-    case LEAF_ARRAY:
-        return put_array(s, leaf, depth + 1);
-    case LEAF_MODIFIER:
-        return put_modifier(s, leaf, depth + 1);
-    default:
-        put(s, "unhandled type");
-        return SIGNATURE_OK;
-    }
-}
-
-static enum signature_status put_type(struct signature *s,
-                                      const struct leaf *leaf, unsigned depth)
-{
-    enum signature_status status;
-
-    if (depth > MAX_DEPTH || s->text.is_cut) {
-        return SIGNATURE_FAILED;
-    }
-    status = put_form(s, leaf, depth);
-    if (status == SIGNATURE_MISSING) {
-        put_missing(s);
-        return SIGNATURE_OK;
-    }
-    return status;
-}
-
-static enum signature_status put_index(struct signature *s, uint32_t index,
-                                       unsigned depth)
-{
-    struct leaf leaf;
-    enum signature_status status;
-
-    status = load_type(s, index, &leaf);
-    if (status == SIGNATURE_MISSING) {
-        put_missing(s);
-        return SIGNATURE_OK;
-    }
-    if (status == SIGNATURE_UNKNOWN) {
-        put_unknown(s);
-        return SIGNATURE_OK;
-    }
-    return status == SIGNATURE_OK ? put_type(s, &leaf, depth + 1) : status;
-}
-
-/* functions and ids ----------------------------------------------------------
- */
 
 static enum signature_status put_procedure_arguments(struct signature *s,
                                                      const struct leaf *leaf)
@@ -581,7 +75,7 @@ static enum signature_status put_procedure_arguments(struct signature *s,
     enum signature_status status;
 
     put(s, "(");
-    status = put_index(s, leaf->arguments, 0);
+    status = type_text_index(s, leaf->arguments, 0);
     put(s, ")");
     return status;
 }
@@ -610,14 +104,14 @@ enum signature_status signature_function(struct signature *s, const char *name,
     status = begin(s);
     leaf.kind = LEAF_OTHER;
     if (type != 0) {
-        status = load_type(s, type, &leaf);
+        status = type_text_load(s, type, &leaf);
         if (status != SIGNATURE_OK) {
             return status;
         }
     }
     if (leaf.kind == LEAF_METHOD) {
         put_name(s, name, name_size);
-        status = put_method_arguments(s, &leaf, 1, 0);
+        status = type_text_method(s, &leaf, 1, 0);
     } else if (leaf.kind == LEAF_PROCEDURE) {
         put_name(s, name, name_size);
         status = put_procedure_arguments(s, &leaf);
@@ -667,9 +161,8 @@ static enum signature_status put_string_list(struct signature *s,
             put(s, "\" \"");
         }
         p = list->list + 4 * (size_t)i;
-        index = (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-                (uint32_t)p[3] << 24;
-        status = put_index(s, index, 0);
+        index = le32(p);
+        status = type_text_index(s, index, 0);
         if (status != SIGNATURE_OK) {
             return status;
         }
@@ -687,7 +180,7 @@ put_function_id(struct signature *s, const struct leaf *id, unsigned depth)
     struct leaf type;
     enum signature_status status;
 
-    status = load_type(s, id->type, &type);
+    status = type_text_load(s, id->type, &type);
     if (status != SIGNATURE_OK) {
         return status;
     }
@@ -696,7 +189,7 @@ put_function_id(struct signature *s, const struct leaf *id, unsigned depth)
         return SIGNATURE_FAILED;
     }
     if (id->kind == LEAF_METHOD_ID) {
-        status = put_index(s, id->owner, 0);
+        status = type_text_index(s, id->owner, 0);
     } else if (id->owner != 0) {
         status = put_id(s, id->owner, depth + 1);
     }
@@ -707,7 +200,7 @@ put_function_id(struct signature *s, const struct leaf *id, unsigned depth)
         put(s, "::");
     }
     put_name(s, id->name, id->name_size);
-    return id->kind == LEAF_METHOD_ID ? put_method_arguments(s, &type, 1, 0)
+    return id->kind == LEAF_METHOD_ID ? type_text_method(s, &type, 1, 0)
                                       : put_procedure_arguments(s, &type);
 }
 
@@ -722,11 +215,11 @@ static enum signature_status put_id(struct signature *s, uint32_t id,
     }
     status = load_id(s, id, &leaf);
     if (status == SIGNATURE_MISSING) {
-        put_missing(s);
+        type_text_missing(s);
         return SIGNATURE_OK;
     }
     if (status == SIGNATURE_UNKNOWN) {
-        put_unknown(s);
+        type_text_unknown(s);
         return SIGNATURE_OK;
     }
     if (status != SIGNATURE_OK) {
