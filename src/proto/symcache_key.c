@@ -9,29 +9,61 @@
 #include "symcache_path.h"
 
 
-static int
-symcache_hex_digit(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
+#define XX  0xff
 
-    if (c >= 'a' && c <= 'f') {
-        return c - 'a' + 10;
-    }
+/* values of hexadecimal digits; a hit parses and prints one GUID */
 
-    if (c >= 'A' && c <= 'F') {
-        return c - 'A' + 10;
-    }
+static const uint8_t  symcache_hex[256] = {
+    XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+    XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+    XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+     0,  1,  2,  3,  4,  5,  6,  7,  8,  9, XX, XX, XX, XX, XX, XX,
+    XX, 10, 11, 12, 13, 14, 15, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+    XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+    XX, 10, 11, 12, 13, 14, 15, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+    XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+    XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+    XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+    XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+    XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+    XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+    XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+    XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
+    XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX
+};
 
-    return -1;
-}
+#undef XX
 
 
 /*
- * The length of the UTF-8 character at p, or 0 if there is none: overlong
- * forms, surrogates, values above U+10FFFF, and the C1 controls, which are
- * control characters like those below U+0020.
+ * Bytes of a name that decide at once: 0 what is legal as it is, 1 the start
+ * of a longer character, 2 controls and what Windows or a path would read.
+ */
+
+static const uint8_t  symcache_name_byte[256] = {
+    2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
+    2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
+    0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 2, 0, 2, 2,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 2,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1
+};
+
+
+/*
+ * The length of the UTF-8 character at p, which is none of ASCII, or 0 if it
+ * is none: overlong forms, surrogates, values above U+10FFFF, and the C1
+ * controls, which are control characters like those below U+0020.
  */
 
 static size_t
@@ -39,10 +71,6 @@ symcache_utf8_char(const unsigned char *p, const unsigned char *last)
 {
     size_t    i, n;
     uint32_t  c, min;
-
-    if (*p < 0x80) {
-        return (*p >= 0x20 && *p != 0x7f) ? 1 : 0;
-    }
 
     if (*p >= 0xc2 && *p <= 0xdf) {
         n = 2;
@@ -95,8 +123,8 @@ symcache_name_reserved(const char *name)
 symcache_status_e
 symcache_name_parse(const char *p, size_t len, symcache_key_t *key)
 {
-    char                  c;
     size_t                i, n;
+    unsigned char         c;
     const unsigned char  *u;
 
     if (len == 0 || len > SYMCACHE_NAME_MAX) {
@@ -105,61 +133,63 @@ symcache_name_parse(const char *p, size_t len, symcache_key_t *key)
 
     u = (const unsigned char *) p;
 
-    for (i = 0; i < len; i += n) {
-        n = symcache_utf8_char(u + i, u + len);
+    i = 0;
 
-        if (n == 0 || (n == 1 && strchr("/\\:*?\"<>|", p[i]) != NULL)) {
+    while (i < len) {
+        c = u[i];
+
+        if (symcache_name_byte[c] == 0) {
+            key->name[i++] = (char) (c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+            continue;
+        }
+
+        n = symcache_name_byte[c] == 1 ? symcache_utf8_char(u + i, u + len)
+                                       : 0;
+        if (n == 0) {
             return SYMCACHE_BAD_NAME;
         }
-    }
 
-    for (i = 0; i < len; i++) {
-        c = p[i];
-        key->name[i] = (char) (c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+        while (n--) {
+            key->name[i] = p[i];
+            i++;
+        }
     }
 
     key->name[len] = '\0';
     key->name_len = (uint32_t) len;
 
-    return symcache_name_reserved(key->name) ? SYMCACHE_BAD_NAME : SYMCACHE_OK;
+    if (key->name[0] == '.' && symcache_name_reserved(key->name)) {
+        return SYMCACHE_BAD_NAME;
+    }
+
+    return SYMCACHE_OK;
 }
 
 
 static symcache_status_e
-symcache_guid_digits(const char *p, size_t len, int hyphens, uint8_t guid[16])
+symcache_guid_digits(const char *p, int hyphens, uint8_t guid[16])
 {
-    int       d;
-    size_t    i, n;
+    int      i;
+    uint8_t  high, low, bad;
 
-    n = 0;
+    bad = 0;
 
-    for (i = 0; i < len; i++) {
+    for (i = 0; i < 16; i++) {
 
-        if (hyphens && (i == 8 || i == 13 || i == 18 || i == 23)) {
-            if (p[i] != '-') {
+        if (hyphens && (i == 4 || i == 6 || i == 8 || i == 10)) {
+            if (*p++ != '-') {
                 return SYMCACHE_BAD_ID;
             }
-
-            continue;
         }
 
-        d = symcache_hex_digit(p[i]);
+        high = symcache_hex[(uint8_t) *p++];
+        low = symcache_hex[(uint8_t) *p++];
 
-        if (d == -1) {
-            return SYMCACHE_BAD_ID;
-        }
-
-        if (n % 2 == 0) {
-            guid[n / 2] = (uint8_t) (d << 4);
-
-        } else {
-            guid[n / 2] = (uint8_t) (guid[n / 2] | d);
-        }
-
-        n++;
+        bad |= high | low;
+        guid[i] = (uint8_t) (high << 4 | low);
     }
 
-    return SYMCACHE_OK;
+    return bad & 0xf0 ? SYMCACHE_BAD_ID : SYMCACHE_OK;
 }
 
 
@@ -167,7 +197,7 @@ symcache_status_e
 symcache_guid_parse(const char *p, size_t len, uint8_t guid[16])
 {
     if (len == 32) {
-        return symcache_guid_digits(p, len, 0, guid);
+        return symcache_guid_digits(p, 0, guid);
     }
 
     if (len == 38
@@ -178,7 +208,7 @@ symcache_guid_parse(const char *p, size_t len, uint8_t guid[16])
     }
 
     if (len == 36) {
-        return symcache_guid_digits(p, len, 1, guid);
+        return symcache_guid_digits(p, 1, guid);
     }
 
     return SYMCACHE_BAD_ID;
@@ -219,8 +249,8 @@ symcache_age_parse(const char *p, size_t len, uint32_t *age)
 symcache_status_e
 symcache_id_parse(const char *p, size_t len, symcache_key_t *key)
 {
-    int       d;
     size_t    i;
+    uint8_t   d;
     uint32_t  age;
 
     if (len < 33 || len > SYMCACHE_ID_TEXT_MAX) {
@@ -230,13 +260,13 @@ symcache_id_parse(const char *p, size_t len, symcache_key_t *key)
     age = 0;
 
     for (i = 32; i < len; i++) {
-        d = symcache_hex_digit(p[i]);
+        d = symcache_hex[(uint8_t) p[i]];
 
-        if (d == -1) {
+        if (d > 15) {
             return SYMCACHE_BAD_AGE;
         }
 
-        age = age << 4 | (uint32_t) d;
+        age = age << 4 | d;
     }
 
     /* ages are written without padding; another spelling is another path */
@@ -247,7 +277,7 @@ symcache_id_parse(const char *p, size_t len, symcache_key_t *key)
 
     key->age = age;
 
-    return symcache_guid_digits(p, 32, 0, key->guid);
+    return symcache_guid_digits(p, 0, key->guid);
 }
 
 

@@ -51,7 +51,8 @@ typedef struct {
 /*
  * Checks a PDB name (percent-decoded UTF-8, 1..255 bytes) and copies it in
  * lower case (ASCII letters only: what lies beyond is compared as it is).
- * Names that the store keeps for itself are refused too.
+ * Names that the store keeps for itself are refused too.  On an error the name
+ * in *key is undefined.
  */
 symcache_status_e symcache_name_parse(const char *p, size_t len,
     symcache_key_t *key);

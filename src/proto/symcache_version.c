@@ -72,6 +72,11 @@ symcache_version_print_number(char *p, uint16_t number)
     char      digits[5];
     unsigned  n;
 
+    if (number < 10) {
+        *p = (char) ('0' + number);
+        return p + 1;
+    }
+
     n = 0;
 
     do {
