@@ -1,0 +1,123 @@
+#!/usr/bin/env perl
+
+# The process of pdb2symcache that parses: caught in the middle of its work
+# (its output is a pipe that nobody reads), it must be without privileges,
+# under a filter, within limits, and hold no descriptor but those it needs.
+# That the filter lets it open no file and no socket: t/unit/sandbox.c.
+
+use strict;
+use warnings;
+
+use FindBin qw($Bin);
+use lib "$Bin/lib";
+use Test::More;
+use Time::HiRes qw(time usleep);
+
+use Corpus;
+
+plan skip_all => 'no /proc' unless -r '/proc/self/status';
+
+my $corpus = Corpus->new;
+my $pdb = $corpus->unpacked($corpus->root . '/t/data/pdb/basic32.pd_');
+
+
+sub slurp {
+    my ($name) = @_;
+    local $/;
+    open my $f, '<', $name or return '';
+    return <$f> // '';
+}
+
+
+sub status {
+    my ($pid) = @_;
+    return slurp("/proc/$pid/status") =~ /^(\w+):\s+(.*)$/mg;
+}
+
+
+# All descendants of a process and itself.
+
+sub tree {
+    my ($pid) = @_;
+    return ($pid, map { tree($_) } split ' ',
+            slurp("/proc/$pid/task/$pid/children"));
+}
+
+
+pipe my $from, my $to or die "pipe: $!";
+my $pid = fork() // die "fork: $!";
+
+if ($pid == 0) {
+    open STDOUT, '>&', $to or die "dup: $!";
+    close $to;
+    close $from;
+    exec $corpus->build . '/pdb2symcache', '-pdb', $pdb, '-o', '-';
+    exit 127;
+}
+
+close $to;
+
+my ($parser, %status);
+my $deadline = time + 20;
+
+while (time < $deadline && !$parser) {
+    for my $p (tree($pid)) {
+        %status = status($p);
+        next if ($status{Seccomp} // 0) != 2;
+        next if ($status{State} // '') !~ /^S/;
+        next if slurp("/proc/$p/wchan") !~ /pipe/
+            && slurp("/proc/$p/syscall") !~ /^1 /;
+        $parser = $p;
+        last;
+    }
+    usleep(2000);
+}
+
+ok($parser, 'a process under a seccomp filter is writing') or do {
+    kill 'KILL', $pid;
+    waitpid $pid, 0;
+    done_testing;
+    exit;
+};
+
+%status = status($parser);
+is($status{Seccomp}, 2, 'seccomp: filter');
+is($status{NoNewPrivs}, 1, 'no new privileges');
+
+my $limits = slurp("/proc/$parser/limits");
+
+for my $limit ('Max processes', 'Max file size', 'Max address space',
+               'Max cpu time')
+{
+    SKIP: {
+        skip "$limit: not under a sanitizer", 1
+            if $ENV{SYMCACHE_SAN} && $limit eq 'Max address space';
+        my ($soft) = $limits =~ /^\Q$limit\E\s+(\S+)/m;
+        isnt($soft // 'missing', 'unlimited', "$limit is limited");
+        note("$limit: $soft");
+    }
+}
+
+my @open = map { readlink($_) // () } glob "/proc/$parser/fd/*";
+my @wrong = grep {
+    $_ ne $pdb && !/^pipe:/ && $_ ne '/dev/null' && !m{^/dev/pts/}
+        && !m{^/dev/tty} && !/^anon_inode/
+} @open;
+
+# standard error is whatever the test has
+
+my $stderr = readlink '/proc/self/fd/2';
+my $stdin = readlink '/proc/self/fd/0';
+@wrong = grep { $_ ne $stderr && $_ ne $stdin } @wrong;
+is_deeply(\@wrong, [], 'no descriptor but those it needs')
+    or diag(explain(\@open));
+
+# let it finish
+
+my $size = 0;
+while (my $n = sysread $from, my $buffer, 65536) { $size += $n }
+waitpid $pid, 0;
+is($?, 0, 'and it still ends well');
+cmp_ok($size, '>', 1_000_000, 'with its whole output');
+
+done_testing;
