@@ -114,7 +114,7 @@ sub count {
 my $c = Test::SourceCase->new($t, sources => { up => {
     type => 'http', url => $up->url, layout => 'symstore',
     internal => JSON::PP::true(),
-} }, limits => { download_time => '2s', download_size => '4m' });
+} }, limits => { download_time => '20s', download_size => '4m' });
 
 my $r;
 for (qw(once500 oncereset oncecut)) {
@@ -155,6 +155,16 @@ for (qw(huge endless)) {
     is count($_), 1, "$_: is not tried again";
 }
 
+sub restart {
+    $t->stop_symcached;
+    return Test::SourceCase->new($t, sources => { up => {
+        type => 'http', url => $_[0], layout => 'symstore',
+        internal => JSON::PP::true(),
+    } }, limits => { download_time => '2s' });
+}
+
+# limits
+$c = restart($up->url);
 for (['stall', 'a body that stalls'], ['silent', 'no answer at all']) {
     my $start = time;
     $c->undecided("$_->[0].pdb", 'failed', qr/download_time|in time|timed out/,
@@ -164,14 +174,6 @@ for (['stall', 'a body that stalls'], ['silent', 'no answer at all']) {
 }
 
 # what the server asked for is obeyed, and reaches the one who waits
-sub restart {
-    $t->stop_symcached;
-    return Test::SourceCase->new($t, sources => { up => {
-        type => 'http', url => $_[0], layout => 'symstore',
-        internal => JSON::PP::true(),
-    } }, limits => { download_time => '2s' });
-}
-
 $r = $c->undecided('after.pdb', 'failed', qr/^503$/, '503 with Retry-After');
 is $r->{retry}, 7, 'and with its number';
 is count('after'), 1, 'is not tried again';
