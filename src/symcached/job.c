@@ -235,8 +235,7 @@ void job_begin(struct job *job)
     set_state(job, JOB_WAITS_SOURCE);
 }
 
-/* sources ------------------------------------------------------------------
- */
+/* sources --------------------------------------------------------------- */
 
 static void on_attempt(void *arg, const struct source_attempt *attempt)
 {
@@ -362,8 +361,7 @@ void job_ask_source(struct job *job)
     sources_exhausted(job);
 }
 
-/* transcoder ---------------------------------------------------------------
- */
+/* transcoder ------------------------------------------------------------ */
 
 /*
  * A SymCache is smaller than its PDB.  Where not even the PDB would have room,

@@ -43,8 +43,7 @@ struct workdir *jobs_workdir(struct jobs *jobs, const char *root)
     return NULL;
 }
 
-/* configuration ------------------------------------------------------------
- */
+/* configuration --------------------------------------------------------- */
 
 static int open_root(struct jobs *jobs, const char *path, char *error,
                      size_t size)
@@ -130,8 +129,7 @@ int jobs_configure(struct jobs *jobs, struct config *config, char *error,
     return 0;
 }
 
-/* slots --------------------------------------------------------------------
- */
+/* slots ----------------------------------------------------------------- */
 
 static void on_pump(evutil_socket_t fd, short events, void *arg)
 {
@@ -199,11 +197,9 @@ void jobs_moved(struct job *job, enum job_state from, enum job_state to)
     event_active(jobs->pump, 0, 0);
 }
 
-/* waiters ------------------------------------------------------------------
- */
+/* waiters --------------------------------------------------------------- */
 
-/* decisions ----------------------------------------------------------------
- */
+/* decisions ------------------------------------------------------------- */
 
 static struct job *find_job(const struct jobs *jobs, const char *id)
 {
@@ -323,8 +319,7 @@ struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
     return w;
 }
 
-/* the end of a job ---------------------------------------------------------
- */
+/* the end of a job ------------------------------------------------------ */
 
 /* For a waiter that wanted what the job could not make. */
 static void answer_outcome(const struct job *job, struct jobs_answer *a)
@@ -420,8 +415,7 @@ unsigned jobs_forget(struct jobs *jobs, const struct store_config *store,
     return absent_forget(jobs->absent, store, key, has_id);
 }
 
-/* life ---------------------------------------------------------------------
- */
+/* life ------------------------------------------------------------------ */
 
 struct jobs *jobs_new(struct event_base *base, struct sources *sources,
                       struct config *config)

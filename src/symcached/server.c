@@ -132,8 +132,7 @@ static bool target_key(struct server *s, struct target *t, bool need_id,
     return true;
 }
 
-/* pages --------------------------------------------------------------------
- */
+/* pages ----------------------------------------------------------------- */
 
 typedef void (*page_fn)(struct server *s, struct target *t, const char *query,
                         struct evhttp_request *req);
@@ -303,8 +302,7 @@ static void run_page(struct server *s, const struct page *page,
     page->fn(s, t, query, req);
 }
 
-/* life ---------------------------------------------------------------------
- */
+/* life ------------------------------------------------------------------ */
 
 static void drained(struct server *s)
 {

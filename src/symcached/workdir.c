@@ -199,7 +199,9 @@ void workdir_close(struct workdir *workdir)
         return;
     }
     workdir_remove(workdir->path);
-    close(workdir->lock);
+    if (workdir->lock != -1) {
+        close(workdir->lock);
+    }
     free(workdir);
 }
 
@@ -211,19 +213,19 @@ void workdir_file(struct workdir *workdir, char *buf)
     if (n < 0 || n >= WORKDIR_PATH_MAX) {
         buf[0] = '\0';
     }
+
+    /* somebody may have removed ours; the lock is then on what was */
+    if (access(workdir->path, F_OK) != 0 &&
+        workdir_make_path(workdir->path) == 0) {
+        if (workdir->lock != -1) {
+            close(workdir->lock);
+        }
+        workdir->lock = lock_directory(workdir->path);
+    }
 }
 
 int workdir_make(struct workdir *workdir, char *buf)
 {
     workdir_file(workdir, buf);
-    if (mkdir(buf, 0755) == 0) {
-        return 0;
-    }
-
-    /* somebody removed ours; the lock is on what was */
-    if (errno == ENOENT && workdir_make_path(workdir->path) == 0 &&
-        mkdir(buf, 0755) == 0) {
-        return 0;
-    }
-    return -1;
+    return mkdir(buf, 0755);
 }

@@ -86,6 +86,10 @@ is reason(lookup('other.pdb', 'limited')), 'notfound',
     'a source that "only" keeps out is not asked';
 unlike $t->helper_log, qr/limited key=other\.pdb.* some:/, 'really not';
 
+Test::Symcache::remove_tree($t->path('store/.tmp'));
+is reason(lookup('nope2.pdb')), 'notfound', 'the work folder vanished';
+ok -e entry('store', 'nope2.pdb'), 'and is made again for an entry';
+
 # malformed
 
 $r = lookup('crash.pdb');
