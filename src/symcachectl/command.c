@@ -33,7 +33,7 @@ const char *command_file(const char *command, int argc, char **argv)
     return argv[0];
 }
 
-int command_fail(enum command_exit code, const char *file, const char *reason)
+int command_fail(int code, const char *file, const char *reason)
 {
     fprintf(stderr, "symcachectl: %s: %s\n", file, reason);
     return code;

@@ -28,6 +28,6 @@ int command_usage(const char *command, const char *what, const char *argument);
 const char *command_file(const char *command, int argc, char **argv);
 
 /* Says "FILE: reason" on standard error.  Returns code. */
-int command_fail(enum command_exit code, const char *file, const char *reason);
+int command_fail(int code, const char *file, const char *reason);
 
 #endif
