@@ -32,28 +32,51 @@ enum {
 };
 
 static const struct {
-    uint8_t index;
     uint8_t size;
-    const char *name;
-} primitives[] = {
-    { 0x00, 0, "<NoType>" }, { 0x03, 0, "void" }, { 0x08, 4, "HRESULT" },
-    { 0x10, 1, "signed char" }, { 0x20, 1, "unsigned char" },
-    { 0x68, 1, "int8_t" }, { 0x69, 1, "uint8_t" }, { 0x70, 1, "char" },
-    { 0x71, 2, "wchar_t" }, { 0x7A, 2, "char16_t" }, { 0x7B, 4, "char32_t" },
-    { 0x11, 2, "short" }, { 0x21, 2, "unsigned short" },
-    { 0x72, 2, "int16_t" }, { 0x73, 2, "uint16_t" }, { 0x12, 4, "long" },
-    { 0x22, 4, "unsigned long" }, { 0x74, 4, "int" },
-    { 0x75, 4, "unsigned int" }, { 0x13, 8, "long long" },
-    { 0x23, 8, "unsigned long long" }, { 0x76, 8, "int64_t" },
-    { 0x77, 8, "uint64_t" }, { 0x14, 16, "int128_t" },
-    { 0x24, 16, "uint128_t" }, { 0x78, 16, "int128_t" },
-    { 0x79, 16, "uint128_t" }, { 0x46, 2, "float16_t" },
-    { 0x40, 4, "float" }, { 0x45, 4, "float" }, { 0x44, 6, "float48_t" },
-    { 0x41, 8, "double" }, { 0x42, 10, "long double" },
-    { 0x43, 16, "long double" }, { 0x50, 8, "complex<float>" },
-    { 0x51, 16, "complex<double>" }, { 0x52, 20, "complex<long double>" },
-    { 0x53, 32, "complex<long double>" }, { 0x30, 1, "bool" },
-    { 0x31, 2, "bool16_t" }, { 0x32, 4, "bool32_t" }, { 0x33, 8, "bool64_t" },
+    const char *name; /* NULL: no such type */
+} primitives[256] = {
+    [0x00] = { 0, "<NoType>" },
+    [0x03] = { 0, "void" },
+    [0x08] = { 4, "HRESULT" },
+    [0x10] = { 1, "signed char" },
+    [0x20] = { 1, "unsigned char" },
+    [0x68] = { 1, "int8_t" },
+    [0x69] = { 1, "uint8_t" },
+    [0x70] = { 1, "char" },
+    [0x71] = { 2, "wchar_t" },
+    [0x7A] = { 2, "char16_t" },
+    [0x7B] = { 4, "char32_t" },
+    [0x11] = { 2, "short" },
+    [0x21] = { 2, "unsigned short" },
+    [0x72] = { 2, "int16_t" },
+    [0x73] = { 2, "uint16_t" },
+    [0x12] = { 4, "long" },
+    [0x22] = { 4, "unsigned long" },
+    [0x74] = { 4, "int" },
+    [0x75] = { 4, "unsigned int" },
+    [0x13] = { 8, "long long" },
+    [0x23] = { 8, "unsigned long long" },
+    [0x76] = { 8, "int64_t" },
+    [0x77] = { 8, "uint64_t" },
+    [0x14] = { 16, "int128_t" },
+    [0x24] = { 16, "uint128_t" },
+    [0x78] = { 16, "int128_t" },
+    [0x79] = { 16, "uint128_t" },
+    [0x46] = { 2, "float16_t" },
+    [0x40] = { 4, "float" },
+    [0x45] = { 4, "float" },
+    [0x44] = { 6, "float48_t" },
+    [0x41] = { 8, "double" },
+    [0x42] = { 10, "long double" },
+    [0x43] = { 16, "long double" },
+    [0x50] = { 8, "complex<float>" },
+    [0x51] = { 16, "complex<double>" },
+    [0x52] = { 20, "complex<long double>" },
+    [0x53] = { 32, "complex<long double>" },
+    [0x30] = { 1, "bool" },
+    [0x31] = { 2, "bool16_t" },
+    [0x32] = { 4, "bool32_t" },
+    [0x33] = { 8, "bool64_t" },
 };
 /* clang-format on */
 
@@ -374,20 +397,16 @@ int leaf_read_id(const struct types_record *record, struct leaf *leaf)
 int leaf_primitive(uint32_t index, const char **name, unsigned *size,
                    int *is_pointer)
 {
-    size_t i;
+    uint32_t low;
 
-    if ((index & 0xF00) > 0x700) {
+    low = index & 0xFF;
+    if ((index & 0xF00) > 0x700 || primitives[low].name == NULL) {
         return 0;
     }
-    for (i = 0; i < sizeof(primitives) / sizeof(primitives[0]); i++) {
-        if (primitives[i].index == (index & 0xFF)) {
-            *name = primitives[i].name;
-            *size = primitives[i].size;
-            *is_pointer = (index & 0xF00) != 0;
-            return 1;
-        }
-    }
-    return 0;
+    *name = primitives[low].name;
+    *size = primitives[low].size;
+    *is_pointer = (index & 0xF00) != 0;
+    return 1;
 }
 
 enum leaf_mode leaf_pointer_mode(const struct leaf *leaf)

@@ -75,7 +75,7 @@ static enum signature_status put_procedure_arguments(struct signature *s,
     enum signature_status status;
 
     put(s, "(");
-    status = type_text_index(s, leaf->arguments, 0);
+    status = type_text_arguments(s, leaf->arguments, 0);
     put(s, ")");
     return status;
 }

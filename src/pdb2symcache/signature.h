@@ -24,7 +24,18 @@ enum signature_status {
     SIGNATURE_FAILED   /* damage, loop, unresolved reference */
 };
 
+/* Argument lists written before; many functions have the same. */
+#define SIGNATURE_LISTS 256
+#define SIGNATURE_LIST_MAX 120
+
+struct signature_list {
+    uint32_t index; /* of the argument list; 0 = free */
+    uint32_t size;
+    char text[SIGNATURE_LIST_MAX];
+};
+
 struct signature {
+    struct signature_list lists[SIGNATURE_LISTS]; /* by index */
     struct types types;
     struct types ids;
     struct crossref crossref;

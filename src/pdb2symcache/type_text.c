@@ -184,6 +184,67 @@ static enum signature_status put_arguments(struct signature *s,
     return SIGNATURE_OK;
 }
 
+static struct signature_list *list_slot(struct signature *s, uint32_t index)
+{
+    return &s->lists[index % SIGNATURE_LISTS];
+}
+
+static int is_known_list(struct signature *s, uint32_t index)
+{
+    return index >= TYPES_FIRST && list_slot(s, index)->index == index;
+}
+
+/* Keeps the argument list that was written from begin on. */
+static void keep_list(struct signature *s, uint32_t index, size_t begin,
+                      unsigned depth)
+{
+    size_t size;
+    struct signature_list *list;
+
+    size = s->text.size - begin;
+    if (index < TYPES_FIRST || s->is_local || s->text.is_cut || depth > 2 ||
+        size > SIGNATURE_LIST_MAX) {
+        return;
+    }
+    list = list_slot(s, index);
+    list->index = index;
+    list->size = (uint32_t)size;
+    if (size > 0) {
+        memcpy(list->text, s->text.data + begin, size);
+    }
+}
+
+static void put_known_list(struct signature *s, uint32_t index)
+{
+    const struct signature_list *list;
+
+    list = list_slot(s, index);
+    text_add(&s->text, list->text, list->size);
+}
+
+enum signature_status type_text_arguments(struct signature *s, uint32_t index,
+                                          unsigned depth)
+{
+    size_t begin;
+    struct leaf leaf;
+    enum signature_status status;
+
+    if (is_known_list(s, index)) {
+        put_known_list(s, index);
+        return SIGNATURE_OK;
+    }
+    if (type_text_load(s, index, &leaf) != SIGNATURE_OK ||
+        leaf.kind != LEAF_ARGUMENTS) {
+        return type_text_index(s, index, depth);
+    }
+    begin = s->text.size;
+    status = put_arguments(s, &leaf, 0, depth + 1);
+    if (status == SIGNATURE_OK) {
+        keep_list(s, index, begin, depth);
+    }
+    return status;
+}
+
 /* Whether this is the pointer to the method's class that it should be, and to
  * a const one. */
 static enum signature_status check_this(struct signature *s,
@@ -215,16 +276,20 @@ enum signature_status type_text_method(struct signature *s,
                                        const struct leaf *method,
                                        int with_const, unsigned depth)
 {
-    int is_this, is_const;
+    int is_this, is_const, is_known;
+    size_t begin;
     struct leaf list;
     enum signature_status status;
 
-    status = type_text_load(s, method->arguments, &list);
-    if (status != SIGNATURE_OK) {
-        return status;
-    }
-    if (list.kind != LEAF_ARGUMENTS) {
-        return SIGNATURE_FAILED;
+    is_known = is_known_list(s, method->arguments);
+    if (!is_known) {
+        status = type_text_load(s, method->arguments, &list);
+        if (status != SIGNATURE_OK) {
+            return status;
+        }
+        if (list.kind != LEAF_ARGUMENTS) {
+            return SIGNATURE_FAILED;
+        }
     }
     is_this = 1;
     is_const = 0;
@@ -242,9 +307,21 @@ enum signature_status type_text_method(struct signature *s,
             return status;
         }
     }
-    status = put_arguments(s, &list, !is_this, depth + 1);
-    if (status != SIGNATURE_OK) {
-        return status;
+    if (is_known && is_this) {
+        put_known_list(s, method->arguments);
+    } else {
+        if (is_known &&
+            type_text_load(s, method->arguments, &list) != SIGNATURE_OK) {
+            return SIGNATURE_FAILED;
+        }
+        begin = s->text.size;
+        status = put_arguments(s, &list, !is_this, depth + 1);
+        if (status != SIGNATURE_OK) {
+            return status;
+        }
+        if (is_this) {
+            keep_list(s, method->arguments, begin, depth);
+        }
     }
     put(s, is_const && with_const ? ") const" : ")");
     return SIGNATURE_OK;

@@ -31,6 +31,10 @@ enum signature_status type_text_load(struct signature *s, uint32_t index,
 enum signature_status type_text_index(struct signature *s, uint32_t index,
                                       unsigned depth);
 
+/* The same for one that mostly is an argument list, and often the same. */
+enum signature_status type_text_arguments(struct signature *s, uint32_t index,
+                                          unsigned depth);
+
 /* The argument list of a method, and " const" if it is one and wanted. */
 enum signature_status type_text_method(struct signature *s,
                                        const struct leaf *method,

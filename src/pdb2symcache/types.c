@@ -10,6 +10,7 @@
 
 #define HEADER 56
 #define MAX_HEADER 1024
+#define LONG_RUN 262144 /* bytes; longer pieces are taken in parts */
 
 void types_free(struct types *types)
 {
@@ -21,7 +22,6 @@ int types_open(struct types *types, const struct msf *msf, uint32_t stream,
                struct failure *failure)
 {
     int rc;
-    uint32_t run;
     const uint8_t *p;
     struct msf_buffer buffer = {NULL, 0};
 
@@ -52,38 +52,52 @@ int types_open(struct types *types, const struct msf *msf, uint32_t stream,
     if (rc != 0) {
         return failure_at(failure, stream, 0, "type stream header");
     }
-    p = msf_run(msf, stream, 0, types->size, &run);
-    types->flat = p != NULL && run == types->size ? p : NULL;
     return 0;
 }
 
-/* The two bytes of a record's length, which may lie in two pieces. */
-static int load_length(const struct types *types, uint32_t place,
-                       uint32_t *length)
+/*
+ * The bytes at a place, if want of them (not many) lie in one piece; else
+ * NULL, or what there is of them.
+ */
+static const uint8_t *peek(struct types *types, uint32_t place, uint32_t want,
+                           uint32_t *have)
 {
-    uint32_t run;
-    const uint8_t *p, *q;
+    uint32_t skip;
+
+    skip = place - types->run_at;
+    if (types->run != NULL && place >= types->run_at &&
+        skip < types->run_size && types->run_size - skip >= want) {
+        *have = types->run_size - skip;
+        return types->run + skip;
+    }
+    types->run = msf_run(types->msf, types->stream, place,
+                         want > LONG_RUN ? want : LONG_RUN, &types->run_size);
+    types->run_at = place;
+    *have = types->run_size;
+    return types->run;
+}
+
+/* The two bytes of a record's length, which may lie in two pieces. */
+static int load_length(struct types *types, uint32_t place, uint32_t *length)
+{
+    uint32_t have;
+    uint8_t bytes[2];
+    const uint8_t *p;
 
     if (types->size - place < 2) {
         return -1;
     }
-    if (types->flat != NULL) {
-        *length = le16(types->flat + place);
-        return 0;
-    }
-    p = msf_run(types->msf, types->stream, place, 2, &run);
+    p = peek(types, place, 2, &have);
     if (p == NULL) {
         return -1;
     }
-    if (run >= 2) {
-        *length = le16(p);
-        return 0;
+    if (have < 2) {
+        if (msf_copy(types->msf, types->stream, place, 2, bytes) != 0) {
+            return -1;
+        }
+        p = bytes;
     }
-    q = msf_run(types->msf, types->stream, place + 1, 1, &run);
-    if (q == NULL) {
-        return -1;
-    }
-    *length = (uint32_t)(p[0] | q[0] << 8);
+    *length = le16(p);
     return 0;
 }
 
@@ -115,7 +129,7 @@ static enum types_status walk(struct types *types, size_t number)
 enum types_status types_find(struct types *types, uint32_t index,
                              struct arena *arena, struct types_record *record)
 {
-    uint32_t place, length, run;
+    uint32_t place, length, have;
     uint8_t *copy;
     enum types_status status;
 
@@ -132,12 +146,8 @@ enum types_status types_find(struct types *types, uint32_t index,
     }
     place += 2;
     record->size = length;
-    if (types->flat != NULL) {
-        record->data = types->flat + place;
-        return TYPES_OK;
-    }
-    record->data = msf_run(types->msf, types->stream, place, length, &run);
-    if (record->data != NULL && run < length) {
+    record->data = peek(types, place, length, &have);
+    if (record->data != NULL && have < length) {
         copy = arena_take(arena, length);
         if (copy == NULL ||
             msf_copy(types->msf, types->stream, place, length, copy) != 0) {

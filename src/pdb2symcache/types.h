@@ -33,9 +33,11 @@ struct types {
     uint32_t *places; /* of the records walked so far, in the stream */
     size_t num_places;
     size_t room;
-    uint32_t next;       /* place of the next record to walk */
-    int is_broken;       /* there, the walk found damage */
-    const uint8_t *flat; /* the stream, if it lies in one piece */
+    uint32_t next;      /* place of the next record to walk */
+    int is_broken;      /* there, the walk found damage */
+    const uint8_t *run; /* the piece that was used last, */
+    uint32_t run_at;    /* its place in the stream, */
+    uint32_t run_size;  /* its size */
 };
 
 /* One record: kind first, then its data. */

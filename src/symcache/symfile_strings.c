@@ -10,15 +10,20 @@
 #define MAX_SLOTS ((size_t)1 << 31)
 #define FIRST_SLOTS 1024
 
+struct symfile_string_index {
+    uint32_t offset;
+    uint32_t hash;
+};
+
 void symfile_strings_forget(struct symfile_strings *strings)
 {
     free(strings->slots);
-    free(strings->offsets);
+    free(strings->index);
     free(strings->lossy);
     strings->slots = NULL;
-    strings->offsets = NULL;
+    strings->index = NULL;
     strings->lossy = NULL;
-    strings->num_slots = strings->offset_room = strings->lossy_room = 0;
+    strings->num_slots = strings->index_room = strings->lossy_room = 0;
 }
 
 void symfile_strings_free(struct symfile_strings *strings)
@@ -128,7 +133,7 @@ static int repair(struct symfile_strings *s, const uint8_t *text, size_t len,
     return 0;
 }
 
-static uint64_t hash_bytes(uint64_t seed, const uint8_t *p, size_t len)
+static uint32_t hash_bytes(uint64_t seed, const uint8_t *p, size_t len)
 {
     uint64_t h, w;
 
@@ -144,7 +149,7 @@ static uint64_t hash_bytes(uint64_t seed, const uint8_t *p, size_t len)
     memcpy(&w, p, len);
     h = (h ^ w) * 0x94D049BB133111EBu;
     h ^= h >> 31;
-    return h ^ h >> 32;
+    return (uint32_t)(h ^ h >> 32);
 }
 
 /* The text of a string in the section; its length goes to *len. */
@@ -166,19 +171,19 @@ static const uint8_t *text_at(const struct symfile_strings *s, size_t offset,
 
 /* The address of s differs from run to run: a file cannot be made whose
  * strings all collide. */
-static uint64_t hash_text(const struct symfile_strings *s, const uint8_t *text,
+static uint32_t hash_text(const struct symfile_strings *s, const uint8_t *text,
                           size_t len)
 {
     return hash_bytes((uint64_t)(uintptr_t)s * 0x9E3779B97F4A7C15u, text, len);
 }
 
 /* The part of a slot above the number, which stays below num_slots. */
-static uint32_t tag_of(const struct symfile_strings *s, uint64_t hash)
+static uint32_t tag_of(const struct symfile_strings *s, uint32_t hash)
 {
-    return (uint32_t)(hash >> 32) & ~(uint32_t)(s->num_slots - 1);
+    return hash & ~(uint32_t)(s->num_slots - 1);
 }
 
-static void put_slot(struct symfile_strings *s, uint64_t hash, size_t number)
+static void put_slot(struct symfile_strings *s, uint32_t hash, size_t number)
 {
     size_t i;
 
@@ -191,8 +196,7 @@ static void put_slot(struct symfile_strings *s, uint64_t hash, size_t number)
 
 static int grow(struct symfile_strings *s)
 {
-    size_t i, len, n;
-    const uint8_t *text;
+    size_t i, n;
 
     n = s->num_slots == 0 ? FIRST_SLOTS : 2 * s->num_slots;
     free(s->slots);
@@ -202,8 +206,7 @@ static int grow(struct symfile_strings *s)
     }
     s->num_slots = n;
     for (i = 0; i < s->count; i++) {
-        text = text_at(s, s->offsets[i], &len);
-        put_slot(s, hash_text(s, text, len), i);
+        put_slot(s, s->index[i].hash, i);
     }
     return 0;
 }
@@ -228,7 +231,7 @@ static int append(struct symfile_strings *s, const uint8_t *text, size_t len,
 }
 
 /* Finds a text, or the slot for it.  Returns 1 if it is there. */
-static int find(const struct symfile_strings *s, uint64_t hash,
+static int find(const struct symfile_strings *s, uint32_t hash,
                 const uint8_t *text, size_t len, size_t *slot,
                 uint32_t *offset)
 {
@@ -240,7 +243,7 @@ static int find(const struct symfile_strings *s, uint64_t hash,
     tag = tag_of(s, hash);
     for (i = (size_t)hash & mask; s->slots[i] != 0; i = (i + 1) & mask) {
         if ((s->slots[i] & ~mask) == tag) {
-            *offset = s->offsets[(s->slots[i] & mask) - 1];
+            *offset = s->index[(s->slots[i] & mask) - 1].offset;
             other = text_at(s, *offset, &n);
             if (n == len && memcmp(other, text, len) == 0) {
                 return 1;
@@ -254,7 +257,7 @@ static int find(const struct symfile_strings *s, uint64_t hash,
 void symfile_strings_expect(const struct symfile_strings *s, const char *text,
                             size_t len)
 {
-    uint64_t hash;
+    uint32_t hash;
 
     if (s->num_slots > 0) {
         hash = hash_text(s, (const uint8_t *)text, len);
@@ -266,7 +269,7 @@ int symfile_strings_insert(struct symfile_strings *s, const char *chars,
                            size_t len, uint32_t *offset)
 {
     size_t slot;
-    uint64_t hash;
+    uint32_t hash;
     const uint8_t *text;
 
     text = (const uint8_t *)chars;
@@ -283,12 +286,13 @@ int symfile_strings_insert(struct symfile_strings *s, const char *chars,
     if (find(s, hash, text, len, &slot, offset)) {
         return 0;
     }
-    if (symfile_array_need(&s->offsets, &s->offset_room, s->count + 1,
-                           sizeof(*s->offsets)) != 0 ||
+    if (symfile_array_need(&s->index, &s->index_room, s->count + 1,
+                           sizeof(*s->index)) != 0 ||
         append(s, text, len, offset) != 0) {
         return -1;
     }
-    s->offsets[s->count++] = *offset;
+    s->index[s->count].offset = *offset;
+    s->index[s->count++].hash = hash;
     s->slots[slot] = tag_of(s, hash) | (uint32_t)s->count;
     return 0;
 }

@@ -15,8 +15,8 @@ struct symfile_strings {
     uint8_t *data; /* the section */
     size_t size;
     size_t room;
-    uint32_t *offsets; /* of the strings, by number */
-    size_t offset_room;
+    struct symfile_string_index *index; /* of the strings, by number */
+    size_t index_room;
     uint32_t *slots;  /* number + 1 in the low bits, bits of the hash above */
     size_t num_slots; /* a power of two, or 0 */
     size_t count;
