@@ -80,7 +80,7 @@ MODULE_SRCS = config ngx_symcache_module.c $(wildcard src/module/*.[ch]) \
               $(wildcard src/proto/*.[ch])
 
 $(B)/ngx_symcache_module.so: $(MODULE_SRCS) tools/build-module
-	SAN=$(SAN) tools/build-module $(abspath $(B))
+	+SAN=$(SAN) tools/build-module $(abspath $(B))
 
 # unit tests -------------------------------------------------------------------
 
