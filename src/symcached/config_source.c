@@ -296,7 +296,6 @@ static int check_type(struct config_reader *r, const cJSON *item,
         {"path", SOURCE_FILESYSTEM, true},
         {"url", SOURCE_HTTP, true},
         {"headers", SOURCE_HTTP, false},
-        {"internal", SOURCE_HTTP, false},
     };
     const cJSON *child;
     size_t i;

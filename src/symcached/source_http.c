@@ -170,7 +170,7 @@ static void http_on_fetched(void *arg, const struct fetch_result *result)
         if (result->outcome == SOURCE_FAILED) {
             lookup_end(lookup);
         } else {
-            http_next(lookup);
+            lookup->resume(lookup);
         }
         return;
     }
@@ -182,7 +182,7 @@ static void http_on_fetched(void *arg, const struct fetch_result *result)
     }
 }
 
-/* Takes url over. */
+/* Takes url over.  Also for a file.ptr of a source of another type. */
 static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
                        bool credentials)
 {

@@ -11,6 +11,7 @@ use File::Path qw(make_path);
 use JSON::PP ();
 use POSIX ();
 use Test::More;
+use Test::ScriptedServer;
 use Test::SourceCase;
 use Test::Symcache;
 
@@ -135,6 +136,28 @@ put("ntdll.pdb/$id/ntdll.pdb", $crash);
 put("mso.pdb/$id/mso.pdb", $crash);
 $only->found('ntdll.pdb', '"only" lets a name through');
 is $only->ask('mso.pdb')->{status}, 404, '"only" keeps another out';
+
+$t->stop_symcached;
+
+# file.ptr to a URL, which is an HTTP transfer under the same rules
+my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
+    $_[1]{path} eq '/far.pdb' ? $_[0]->reply(200, {}, $crash)
+                              : $_[0]->reply(404, {}, '');
+});
+pointer($_, 'PATH:' . $web->url . '/far.pdb') for qw(web0.pdb web.pdb);
+pointer('webgone.pdb', 'PATH:' . $web->url . '/gone.pdb');
+my %source = (type => 'filesystem', path => $t->path('sym'),
+              layout => 'symstore');
+my $w = Test::SourceCase->new($t, sources => { local => {%source} });
+$w->undecided('web0.pdb', 'failed', qr/reserved/,
+              'file.ptr to a URL with a reserved address');
+is scalar(() = $web->requests), 0, 'is not asked for';
+$t->stop_symcached;
+
+$w = Test::SourceCase->new($t, sources => {
+    local => { %source, internal => JSON::PP::true() } });
+$w->found('web.pdb', 'file.ptr to a URL of an internal server');
+$w->absent('webgone.pdb', qr/^404$/, 'file.ptr to a URL that is gone');
 
 $t->finish;
 done_testing;
