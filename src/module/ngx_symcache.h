@@ -152,6 +152,8 @@ struct ngx_symcache_ctx_s {
     symcache_version_t         best;      /* valid if has_best */
     symcache_version_t         made;      /* valid if has_made */
     symcache_version_t         served;    /* valid if has_served */
+    u_char                     served_text[SYMCACHE_VERSION_TEXT_MAX + 1];
+    size_t                     served_len;
 
     ngx_symcache_status_e      status;
 

@@ -181,7 +181,6 @@ static ngx_int_t
 ngx_symcache_variable_version(ngx_http_request_t *r,
     ngx_http_variable_value_t *v, uintptr_t data)
 {
-    char                 text[SYMCACHE_VERSION_TEXT_MAX + 1];
     ngx_symcache_ctx_t  *ctx;
 
     ctx = ngx_symcache_variables_ctx(r);
@@ -191,9 +190,8 @@ ngx_symcache_variable_version(ngx_http_request_t *r,
         return NGX_OK;
     }
 
-    return ngx_symcache_variable_set(r, v, text,
-                                     symcache_version_print(text,
-                                                            &ctx->served));
+    return ngx_symcache_variable_set(r, v, (char *) ctx->served_text,
+                                     ctx->served_len);
 }
 
 
