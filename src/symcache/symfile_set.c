@@ -76,7 +76,8 @@ static size_t first_place(const struct symfile_set *set, uint64_t hash,
     if (near == SYMFILE_NONE) {
         near = record[set->hint_or];
     }
-    return ((near >> set->shift) + (hash >> 40 & (NEAR - 1))) &
+    return (((size_t)(near >> set->shift) << set->spread) +
+            (hash >> 40 & (NEAR - 1))) &
            (set->num_slots - 1);
 }
 

@@ -18,7 +18,8 @@ struct symfile_set {
     unsigned width;   /* 1..6 */
     unsigned hint;    /* the word (if it is SYMFILE_NONE, the other one) in */
     unsigned hint_or; /* which records that come one after another are */
-    unsigned shift;   /* alike, but for so many low bits */
+    unsigned shift;   /* alike, but for so many low bits; */
+    unsigned spread;  /* logarithm of how many have the same word */
     uint32_t *slots;  /* index + 1 in the low bits, bits of the hash above */
     size_t num_slots; /* a power of two, or 0 */
     size_t indexed;   /* records that insert() can find again */

@@ -29,6 +29,7 @@ void symfile_writer_init(struct symfile_writer *w)
     w->calls.width = 4;
     w->calls.hint = 3; /* caller, else function */
     w->calls.hint_or = 2;
+    w->calls.spread = 3;
 }
 
 void symfile_writer_free(struct symfile_writer *w)
