@@ -1,0 +1,83 @@
+#!/usr/bin/perl
+
+# Every example that a reader may copy is one that its program accepts:
+# conf-examples/, and the configurations in README.md.
+
+use strict;
+use warnings;
+
+use File::Basename qw(basename);
+use FindBin;
+use lib "$FindBin::Bin/lib";
+use Test::More;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $top = $Test::Symcache::top;
+my $dir = $t->dir;
+my $n = 0;
+
+# What differs on this machine: paths and ports, which are not the example's
+# point.
+sub local_nginx {
+    my ($text) = @_;
+    $text =~ s{modules/ngx_symcache_module\.so}
+              {$Test::Symcache::build/ngx_symcache_module.so};
+    $text =~ s{listen\s+[^;]+;}{'listen unix:' . $dir . '/l' . ++$n . ';'}ge;
+    $text =~ s{/var/(?:log|cache)/\w+}{$dir}g;
+    return "pid $dir/example.pid;\nerror_log $dir/error.log;\n" . $text;
+}
+
+sub nginx_ok {
+    my ($name, $text) = @_;
+    my $temp = join ' ', map { "${_}_temp_path $dir/t.$_;" }
+        qw(client_body proxy fastcgi uwsgi scgi);
+    $text =~ s/^(\s*http \{)/$1 $temp access_log off;/m
+        or return fail("$name: no http block");
+    my $file = $t->write_file('example.conf', local_nginx($text));
+    my %env = $t->sanitizer_env(1);
+    my $env = join ' ', map { "$_='$env{$_}'" } sort keys %env;
+    my $out = qx(env $env $Test::Symcache::nginx -t -p $dir -c $file 2>&1);
+    is $? >> 8, 0, "nginx accepts $name" or diag $out;
+}
+
+sub symcached_ok {
+    my ($name, $text) = @_;
+    my $file = $t->write_file('example.json', $text);
+    my $out = qx($Test::Symcache::build/symcached -t -c $file 2>&1);
+    is $? >> 8, 0, "symcached accepts $name" or diag $out;
+}
+
+for my $file (glob "$top/conf-examples/*.conf") {
+    my $text = $t->read_file($file);
+    for my $word (qw(needs gives), 'try it') {
+        like $text, qr/^# $word:/m, basename($file) . " says: $word";
+    }
+    $text = "load_module modules/ngx_symcache_module.so;\nevents { }\n"
+        . "http {\nserver {\nlisten 80;\n$text\n}\n}\n"
+        unless $text =~ /^http \{/m;
+    nginx_ok(basename($file), $text);
+}
+symcached_ok(basename($_), $t->read_file($_))
+    for glob "$top/conf-examples/*.json";
+
+my $readme = $t->read_file("$top/README.md");
+my @json = grep { /"stores"/ } $readme =~ /```jsonc\n(.*?)```/gs;
+ok @json > 0, 'README has a configuration of symcached';
+symcached_ok('the one in README.md', $_) for @json;
+
+for my $text ($readme =~ /```nginx\n(.*?)```/gs) {
+    my ($first) = $text =~ /(\S.*)/;
+    $text = "http {\n$text\n}\n" if $text !~ /^http \{/m
+        && $text =~ /^(?:upstream|log_format|symcache_zone)/m
+        && $text !~ /^location/m;
+    $text = "http {\nserver {\nlisten 80;\n$text\n}\n}\n"
+        unless $text =~ /^http \{/m;
+    $text =~ s/^http \{/events { }\nhttp {/m;
+    $text = "load_module modules/ngx_symcache_module.so;\n$text"
+        unless $text =~ /load_module/;
+    nginx_ok("README.md: $first", $text);
+}
+
+$t->finish;
+done_testing;
