@@ -145,7 +145,8 @@ def inputs(root, cache):
     for top in ("t/data/pdb", "t/data/convert"):
         for folder, _, names in sorted(os.walk(os.path.join(root, top))):
             for n in sorted(names):
-                if n.endswith((".pdb", ".pdb.zst", ".pd_")):
+                if (n.endswith((".pdb", ".pdb.zst", ".pd_"))
+                        and not folder.endswith("hostile")):
                     path = os.path.join(folder, n)
                     yield "tree", os.path.relpath(path, root), path
     with open(os.path.join(root, "tools/corpus/packages.tsv")) as f:
