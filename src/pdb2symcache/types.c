@@ -101,27 +101,72 @@ static int load_length(struct types *types, uint32_t place, uint32_t *length)
     return 0;
 }
 
+static int add_place(struct types *types, uint32_t length)
+{
+    if (symfile_array_need(&types->places, &types->room, types->num_places + 1,
+                           sizeof(*types->places)) != 0) {
+        return -1;
+    }
+    types->places[types->num_places++] = types->next;
+    types->next += 2 + length;
+    return 0;
+}
+
+/* Walks the records that begin in one piece.  Returns 0, or -1 if memory is
+ * short. */
+static int walk_run(struct types *types, size_t number)
+{
+    uint32_t at, have, length;
+    const uint8_t *p;
+
+    if (types->size - types->next < 2) {
+        return 0;
+    }
+    p = peek(types, types->next, 2, &have);
+    if (p == NULL) {
+        return 0;
+    }
+    for (at = 0; types->num_places <= number && at < have && have - at >= 2;
+         at += 2 + length) {
+        length = le16(p + at);
+        if (length < 2 || length > types->size - types->next - 2) {
+            return 0;
+        }
+        if (add_place(types, length) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/*
+ * Learns places up to a number.  A record with a bad length costs this
+ * attempt; the next one goes on two bytes later, as the reference does.
+ */
 static enum types_status walk(struct types *types, size_t number)
 {
     uint32_t length;
 
     while (types->num_places <= number) {
-        if (types->is_broken) {
+        if (walk_run(types, number) != 0) {
             return TYPES_BROKEN;
+        }
+        if (types->num_places > number) {
+            break;
         }
         if (types->next == types->size) {
             return TYPES_MISSING;
         }
-        if (load_length(types, types->next, &length) != 0 || length < 2 ||
-            length > types->size - types->next - 2 ||
-            symfile_array_need(&types->places, &types->room,
-                               types->num_places + 1,
-                               sizeof(*types->places)) != 0) {
-            types->is_broken = 1;
+        if (load_length(types, types->next, &length) != 0) {
             return TYPES_BROKEN;
         }
-        types->places[types->num_places++] = types->next;
-        types->next += 2 + length;
+        if (length < 2 || length > types->size - types->next - 2) {
+            types->next += 2;
+            return TYPES_BROKEN;
+        }
+        if (add_place(types, length) != 0) {
+            return TYPES_BROKEN;
+        }
     }
     return TYPES_OK;
 }

@@ -34,7 +34,6 @@ struct types {
     size_t num_places;
     size_t room;
     uint32_t next;      /* place of the next record to walk */
-    int is_broken;      /* there, the walk found damage */
     const uint8_t *run; /* the piece that was used last, */
     uint32_t run_at;    /* its place in the stream, */
     uint32_t run_size;  /* its size */
