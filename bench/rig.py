@@ -25,6 +25,9 @@ NGINX = os.environ.get("SYMCACHE_NGINX", "/usr/sbin/nginx")
 Load = collections.namedtuple(
     "Load", "requests bytes seconds status failed p50 p99 cpu")
 
+# of swarm.c; took and at in seconds
+Answer = collections.namedtuple("Answer", "path status body took at")
+
 
 class Rig:
     def __enter__(self):
@@ -40,6 +43,8 @@ class Rig:
         return self
 
     def __exit__(self, *_):
+        for s in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(s, signal.SIG_IGN)
         for p in reversed(self.running[:]):
             self.stop(p)
         shutil.rmtree(self.dir)
@@ -129,7 +134,46 @@ class Rig:
         return self.start("symcached", [BUILD + "/symcached", "-c", conf],
                           lambda: accepts(sock))
 
+    def clear(self, *names):
+        for n in names:
+            shutil.rmtree(self.path(n), ignore_errors=True)
+
+    def wait(self, what, check, seconds=60):
+        end = time.monotonic() + seconds
+        while not check():
+            if time.monotonic() > end:
+                sys.exit("timed out: " + what)
+            time.sleep(0.05)
+
+    def metric(self, name):
+        """A value of symcached's /metrics."""
+        out = subprocess.run(
+            ["curl", "-s", "--unix-socket", self.path("symcached.sock"),
+             "http://symcached/metrics"], capture_output=True, text=True)
+        found = re.search(r"^%s (\S+)$" % re.escape(name), out.stdout, re.M)
+        return float(found[1]) if found else 0
+
     # load
+
+    def swarm(self, nginx, connections, mode, paths, held=None):
+        """Clients of swarm.c.  held is called when all have asked.  Returns
+        the answers and whether all clients have had all of theirs."""
+        program = self.path("swarm")
+        if not os.path.exists(program):
+            subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", "-O2", "-o",
+                            program, HERE + "/swarm.c"], check=True)
+        listed = self.write("paths", "".join(p + "\n" for p in paths))
+        p = subprocess.Popen([program, str(nginx.port), str(connections),
+                              mode, listed], stdout=subprocess.PIPE, text=True)
+        self.running.append(p)
+        if p.stdout.readline() != "sent\n":
+            sys.exit("swarm did not start")
+        if held:
+            held()
+        answers = [Answer(int(f[0]), int(f[1]), int(f[2]), int(f[3]) / 1e6,
+                          float(f[4])) for f in map(str.split, p.stdout)]
+        self.running.remove(p)
+        return answers, p.wait() == 0
 
     def wrk(self, nginx, path, connections, seconds, headers=(), args=()):
         """One run of wrk: Load."""

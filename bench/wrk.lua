@@ -3,8 +3,8 @@
 --
 --   wrk ... -s wrk.lua URL [-- FORMAT KEYS NAMES]
 --
--- FORMAT is a path with %d for the number of the name and %032X for the
--- number of the key.
+-- FORMAT is a path with %d for the number of the name, %032X for the number
+-- of the key and perhaps %d for that of the name again.
 
 local n = 0
 
@@ -19,7 +19,8 @@ function init(args)
     math.randomseed(os.time() + seed)
     request = function()
         local k = math.random(0, keys - 1)
-        return wrk.format(nil, string.format(format, k % names, k))
+        return wrk.format(nil, string.format(format, k % names, k,
+                                             k % names))
     end
 end
 
