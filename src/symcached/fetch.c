@@ -526,6 +526,10 @@ static void fetch_set_options(struct fetch *fetch)
 
     curl_easy_setopt(easy, CURLOPT_PRIVATE, &fetch->slot);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075700
+    /* a transfer that ends while a name is looked up does not wait for it */
+    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+#endif
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, fetch->error);
     curl_easy_setopt(easy, CURLOPT_USERAGENT, FETCH_AGENT);
     curl_easy_setopt(easy, CURLOPT_PROXY, "");
