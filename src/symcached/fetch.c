@@ -344,12 +344,28 @@ static unsigned fetch_retry_after(struct fetch *fetch)
                                            : (unsigned)seconds;
 }
 
+/* Is a byte escaped in <name>/<GUIDAGE>/<form>, the last three parts? */
+static bool fetch_odd_name(const char *url)
+{
+    const char *p = url + strlen(url);
+    int slashes = 0;
+
+    while (p > url && slashes < 3) {
+        p--;
+        if (*p == '%') {
+            return true;
+        }
+        slashes += *p == '/';
+    }
+    return false;
+}
+
 /* A final answer other than 200. */
 static void fetch_judge_status(struct fetch *fetch,
                                struct fetch_verdict *verdict)
 {
     char text[32];
-    bool odd = strchr(fetch->url, '%') != NULL;
+    bool odd = fetch->redirects == 0 && fetch_odd_name(fetch->url);
 
     snprintf(text, sizeof(text), "%ld", fetch->status);
     fetch_say(verdict, SOURCE_FAILED, false, text);
