@@ -364,13 +364,13 @@ def srcsrv(vcs):
                 "VERSION=1", "VERCTRL=" + vcs,
                 "SRCSRV: variables ------------------------------------------",
                 "SRCSRVTRG=%targ%\\%var1%", "SRCSRVCMD=fetch %var3%#%var4%",
-                "SRCSRV: source files ---------------------------------------"]
+                "SRCSRV: source files " + "-" * 39]
         for i, n in enumerate(paths):
             text.append("%s*depot*//depot/main/dir %d/%s*%d"
                         % (n.decode("utf8"), i % 3,
                            n.decode("utf8").replace("\\", "/").split("/")[-1],
                            100 + i))
-        text.append("SRCSRV: end ------------------------------------------------")
+        text.append("SRCSRV: end " + "-" * 48)
         p.named(b"srcsrv", p.add("\r\n".join(text).encode("utf8") + b"\r\n"))
     return change
 

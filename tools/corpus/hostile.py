@@ -203,8 +203,8 @@ def publics(p):
 
 
 VARIANTS = [nested_sites, endless_scopes, repeated_sites, covered_procs,
-            same_stream, same_large_stream, wide_types, type_chain, forward_arrays, long_names,
-            scopes, publics]
+            same_stream, same_large_stream, wide_types, type_chain,
+            forward_arrays, long_names, scopes, publics]
 
 
 def main(argv):

@@ -115,7 +115,8 @@ def kinds(path):
         found.add("publics-only")
     for s in p.streams:
         if s and s[:4] == b"\xfe\xef\xfe\xef":
-            if any(b > 127 for b in s[12:12 + struct.unpack_from("<I", s, 8)[0]]):
+            size = struct.unpack_from("<I", s, 8)[0]
+            if any(b > 127 for b in s[12:12 + size]):
                 found.add("utf8-paths")
     if b"srcsrv\0" in p.streams[1]:
         found.add("srcsrv")
