@@ -261,10 +261,20 @@ static void leave_sources(struct job *job)
 
 static void sources_exhausted(struct job *job)
 {
+    if (job->forgotten) {
+        /* published meanwhile, says who forgets: once more from the first */
+        job->forgotten = false;
+        job->unsure = false;
+        job->source = 0;
+        job_ask_source(job);
+        return;
+    }
+
     leave_sources(job);
     job->exhausted = true;
     trail_print(job->trail, job->text, sizeof(job->text));
-    if (job->unsure) {
+    if (job->unsure || job->config != jobs_config(job->jobs)) {
+        /* the sources of now may have what those of then had not */
         end(job, JOB_ERROR);
         return;
     }
@@ -384,6 +394,9 @@ static void judge_failure(struct job *job)
         end_with_error(job, 0, "the PDB vanished under the transcoder");
     } else if (!has_room(job->store->root, st.st_size)) {
         end_with_error(job, 0, "the disk of the store is full");
+    } else if (job->forgotten) {
+        unlink(job->pdb);
+        end_with_error(job, 0, "forgotten while the transcoder ran");
     } else {
         end(job, JOB_MALFORMED);
     }

@@ -63,6 +63,7 @@ struct job {
     struct lookup *lookup;
     bool exhausted;       /* all sources were asked */
     bool unsure;          /* a source could not tell, or sent garbage */
+    bool forgotten;       /* what it found out before may be true no more */
     unsigned retry_after; /* the most that a source asked for */
     const char *from;     /* name of the source that had it */
     uint64_t bytes;       /* received */

@@ -201,13 +201,16 @@ void jobs_moved(struct job *job, enum job_state from, enum job_state to)
 
 /* decisions ------------------------------------------------------------- */
 
-static struct job *find_job(const struct jobs *jobs, const char *id)
+/* Not one of a former configuration whose store is elsewhere. */
+static struct job *find_job(const struct jobs *jobs,
+                            const struct store_config *store, const char *id)
 {
     struct job *job;
 
     LIST_FOREACH(job, &jobs->buckets[id_hash(id) % JOBS_BUCKETS], bucket)
     {
-        if (strcmp(job->id, id) == 0) {
+        if (strcmp(job->id, id) == 0 &&
+            strcmp(job->store->root, store->root) == 0) {
             return job;
         }
     }
@@ -257,7 +260,7 @@ static void start_upgrade(struct jobs *jobs, const struct store_config *store,
     char id[ID_MAX];
 
     id_print(id, store->name, key);
-    if (store->nsources == 0 || find_job(jobs, id) != NULL) {
+    if (store->nsources == 0 || find_job(jobs, store, id) != NULL) {
         return;
     }
     if (jobs->upgrades >= UPGRADES_MAX) {
@@ -303,7 +306,7 @@ struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
     a.kind = JOBS_PENDING;
     a.seconds = WAITER_PENDING_SECONDS;
     id_print(id, store->name, key);
-    job = find_job(jobs, id);
+    job = find_job(jobs, store, id);
     if (job == NULL) {
         job = start_job(jobs, store, d.transcoder, key, false, &a.reason);
     }
@@ -375,7 +378,7 @@ static void answer_waiter(struct jobs *jobs, const struct job *job,
 
     if (d.transcoder != job->transcoder && !jobs->stopping &&
         job->config == jobs->config) {
-        next = find_job(jobs, job->id);
+        next = find_job(jobs, store, job->id);
         if (next == NULL) {
             next = start_job(jobs, store, d.transcoder, &job->key, false,
                              &reason);
@@ -387,6 +390,12 @@ static void answer_waiter(struct jobs *jobs, const struct job *job,
     }
 
     answer_outcome(job, &a);
+    if (d.transcoder != job->transcoder && job->outcome == JOB_MALFORMED) {
+        /* for one transcoder, which is not the one that this client needs */
+        a.kind = JOBS_BUSY;
+        a.reason = "error";
+        a.seconds = BUSY_SECONDS;
+    }
     waiter_answer(w, &a);
 }
 
@@ -412,6 +421,18 @@ static void finish(struct job *job)
 unsigned jobs_forget(struct jobs *jobs, const struct store_config *store,
                      const symcache_key_t *key, bool has_id)
 {
+    struct job *job;
+
+    LIST_FOREACH(job, &jobs->all, all)
+    {
+        if (strcmp(job->store->name, store->name) == 0 &&
+            strcmp(job->key.name, key->name) == 0 &&
+            (!has_id ||
+             (job->key.age == key->age &&
+              memcmp(job->key.guid, key->guid, sizeof(key->guid)) == 0))) {
+            job->forgotten = true;
+        }
+    }
     return absent_forget(jobs->absent, store, key, has_id);
 }
 

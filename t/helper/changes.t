@@ -1,0 +1,139 @@
+#!/usr/bin/env perl
+
+# What changes while a job runs: no answer of before is given as a final one.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use JSON::PP ();
+use Test::More;
+use Test::ScriptedServer;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $id = $Test::Symcache::key{'crash.pdb'};
+my $pdb = $t->read_file($t->data('pdb/crash.pdb'));
+my ($asked, $go) = ($t->path('asked'), $t->path('go'));
+
+# has nothing when it is asked first, and the PDB afterwards
+my $server = Test::ScriptedServer->new(log => $t->path('requests'),
+    script => sub {
+        my ($c, $req) = @_;
+        return $c->reply(404, {}, '') if $req->{uri} !~ m{/$id/crash\.pdb$};
+        return $c->reply(200, {}, $pdb) if -e $asked;
+        $t->write_file('asked', '');
+        $t->wait_until('go', sub { -e $go });
+        $c->reply(404, {}, '');
+    });
+
+my @gated = ("$FindBin::Bin/../bin/gated", $t->path('gate'), $t->path('runs'));
+my $copy = 'cp "$0" "$1/$(basename "$0")-v4.1.0.symcache"';
+my $config = {
+    stores => { default => {
+        root => $t->path('store'),
+        transcoders => [
+            { version => '9.0.0', command => [@gated, 'false', '{pdb}'] },
+            { version => '4.1.0',
+              command => ['/bin/sh', '-c', $copy, '{pdb}', '{out}'] },
+        ],
+        sources => ['upstream'],
+    } },
+    sources => {
+        upstream => { type => 'http', url => $server->{url},
+                      internal => JSON::PP::true() },
+        local => { type => 'filesystem', path => $t->path('sym') },
+    },
+    cache => { retry_errors_after => '1s' },
+};
+
+sub hold {
+    my ($version) = @_;
+    my $before = $t->metric('symcached_waiters');
+    my $s = $t->open_http($t->helper_socket, 'GET',
+        "/v1/symcache/default/crash.pdb/$id?version=$version&wait=60");
+    $t->wait_until('held', sub { $t->metric('symcached_waiters') > $before });
+    return $s;
+}
+
+sub forget {
+    $t->helper('POST', "/v1/forget/default/crash.pdb" . ($_[0] // ''));
+}
+
+sub reload {
+    my $before = $t->metric('symcached_reloads_total{result="ok"}');
+    $t->write_helper_config($config);
+    kill 'HUP', $t->{helper};
+    $t->wait_until('reload', sub {
+        $t->metric('symcached_reloads_total{result="ok"}') > $before
+    });
+}
+
+sub fresh {
+    unlink map { $t->path($_) } qw(asked go gate runs);
+    forget();
+    unlink $t->path("downloads/default/crash.pdb/$id/crash.pdb");
+}
+
+$t->symbol_store('sym');
+$t->allow_log(qr/outcome=error/);
+$t->start_symcached($config);
+
+# forget, behind a publication, while the job has asked before it
+
+for my $what ('', "/$id") {
+    my $held = hold('4.1.0');
+    $t->wait_until('the source is asked', sub { -e $asked });
+    forget($what);
+    $t->write_file('go', '');
+    is $t->read_response($held)->{status}, 200,
+        'forget reaches the job that runs: ' . ($what ? 'key' : 'name');
+    fresh();
+    unlink $t->path("store/crash.pdb/$id/crash.pdb-v4.1.0.symcache");
+}
+
+# a source that is new since the job began
+
+my $held = hold('4.1.0');
+$t->wait_until('the source is asked', sub { -e $asked });
+push @{ $config->{stores}{default}{sources} }, 'local';
+reload();
+$t->write_file('go', '');
+is $t->read_response($held)->{status}, 503,
+    'a miss in the former sources is not final';
+ok !-e $t->path("store/crash.pdb/$id/crash.pdb-v4.1.0.absent"),
+    'and not remembered as one';
+fresh();
+
+# one transcoder fails, a client waits for the other one
+
+my $nine = hold('9.0.0');
+$t->write_file('go', '');
+$t->wait_until('the transcoder runs', sub { $t->runs == 1 });
+my $four = hold('4.2.0');
+reload();
+$t->write_file('gate', '');
+is $t->read_response($nine)->{status}, 404, 'malformed, says one transcoder';
+is $t->read_response($four)->{status}, 503,
+    'who needs the other one is not told the same';
+fresh();
+
+# the store moves
+
+$nine = hold('9.0.0');
+$t->write_file('go', '');
+$t->wait_until('the transcoder runs', sub { $t->runs == 1 });
+$config->{stores}{default}{root} = $t->path('moved');
+reload();
+my $r = $t->helper('GET',
+    "/v1/symcache/default/crash.pdb/$id?version=4.2.0&wait=60");
+is $r->{status}, 200, 'a job for the store of now';
+ok -e $t->path('moved/' . (Test::Symcache::header($r, 'X-Symcache-Path') // '')),
+    'and the file is there';
+$t->write_file('gate', '');
+is $t->read_response($nine)->{status}, 404, 'the job of before ends its way';
+
+$server->stop if $server->can('stop');
+$t->finish;
+done_testing;
