@@ -18,6 +18,18 @@ static int io_failure(struct failure *failure, const char *what,
                        path, strerror(errno));
 }
 
+/* A rename over a device or a symbolic link would put a file in its place. */
+static int check_replaceable(const char *path, struct failure *failure)
+{
+    struct stat st;
+
+    if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+        return failure_set(failure, FAILURE_IO,
+                           "output: \"%s\" is not a regular file", path);
+    }
+    return 0;
+}
+
 int output_open(struct output *output, const char *path, const char *directory,
                 struct failure *failure)
 {
@@ -29,6 +41,10 @@ int output_open(struct output *output, const char *path, const char *directory,
     output->is_stdout = path != NULL && strcmp(path, "-") == 0;
     if (output->is_stdout) {
         return 0;
+    }
+    output->fd = -1;
+    if (path != NULL && check_replaceable(path, failure) != 0) {
+        return -1;
     }
     n = path != NULL ? snprintf(output->temporary, sizeof(output->temporary),
                                 "%s.XXXXXX", path)

@@ -180,6 +180,17 @@ is($code, 8, 'refused with -o');
 is(slurp($old), 'old content', 'the old output is as it was');
 is_deeply([grep { /old\.symcache./ } glob "$work/*"], [], 'no temporary file');
 
+# only a regular file is replaced: not a link, a pipe or a device
+
+my $pdb7 = spew("$work/good.pdb", $good);
+symlink $old, "$work/link" or die "symlink: $!";
+($code, $err) = $corpus->convert($pdb7, '-o', "$work/link");
+is($code, 2, 'refused: output is a symbolic link');
+like($err, qr/link" is not a regular file/, 'output is a link: reason');
+ok(-l "$work/link", 'the link is still there');
+is(slurp($old), 'old content', 'and what it points to');
+is_deeply([grep { /link\../ } glob "$work/*"], [], 'no temporary file');
+
 # no such file, a directory, no arguments
 
 ($code, $err) = $corpus->convert("$work/nowhere.pdb");
