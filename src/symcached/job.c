@@ -127,7 +127,8 @@ static void log_end(const struct job *job)
         char looked[3072];
 
         trail_print(job->trail, looked, sizeof(looked));
-        snprintf(note, sizeof(note), ", looked in %s", looked);
+        snprintf(note, sizeof(note), ", looked in %s",
+                 looked[0] != '\0' ? looked : "no source: none takes it");
     } else if (job->outcome != JOB_PUBLISHED) {
         snprintf(note, sizeof(note), ", %s", job->text);
     }
