@@ -102,6 +102,18 @@ static int write_transcoders(struct jobs *jobs,
     return rc;
 }
 
+/* What was written for a configuration that did not come about. */
+static void restore_transcoders(struct jobs *jobs)
+{
+    char error[256];
+    size_t i;
+
+    for (i = 0; i < jobs->config->nstores; i++) {
+        (void)write_transcoders(jobs, &jobs->config->stores[i], error,
+                                sizeof(error));
+    }
+}
+
 int jobs_configure(struct jobs *jobs, struct config *config, char *error,
                    size_t size)
 {
@@ -117,6 +129,9 @@ int jobs_configure(struct jobs *jobs, struct config *config, char *error,
     }
     for (i = 0; i < config->nstores; i++) {
         if (write_transcoders(jobs, &config->stores[i], error, size) != 0) {
+            if (jobs->config != config) {
+                restore_transcoders(jobs);
+            }
             return -1;
         }
     }

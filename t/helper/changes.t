@@ -77,7 +77,7 @@ sub fresh {
 }
 
 $t->symbol_store('sym');
-$t->allow_log(qr/outcome=error/);
+$t->allow_log(qr/outcome=error|the old configuration stays/);
 $t->start_symcached($config);
 
 # forget, behind a publication, while the job has asked before it
@@ -134,6 +134,22 @@ ok -e $t->path('moved/' . (Test::Symcache::header($r, 'X-Symcache-Path') // ''))
 $t->write_file('gate', '');
 is $t->read_response($nine)->{status}, 404, 'the job of before ends its way';
 
-$server->stop if $server->can('stop');
+# a configuration that fails half way
+
+mkdir $t->path('other');
+mkdir $t->path('other/.transcoders');
+$config->{stores}{other} = { %{ $config->{stores}{default} },
+                           root => $t->path('other') };
+$config->{stores}{$_}{transcoders} = [
+    $config->{stores}{default}{transcoders}[1]] for qw(other default);
+$t->write_helper_config($config);
+kill 'HUP', $t->{helper};
+$t->wait_until('the reload fails', sub {
+    $t->metric('symcached_reloads_total{result="failed"}')
+});
+is $t->read_file('moved/.transcoders'), "9.0.0\n4.1.0\n",
+    'a reload that fails leaves what nginx is told';
+
+$server->stop;
 $t->finish;
 done_testing;
