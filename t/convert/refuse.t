@@ -191,6 +191,21 @@ ok(-l "$work/link", 'the link is still there');
 is(slurp($old), 'old content', 'and what it points to');
 is_deeply([grep { /link\../ } glob "$work/*"], [], 'no temporary file');
 
+# nor is anything but a regular file replaced: devices, pipes, links
+
+for my $kind (qw(fifo link)) {
+    my $target = "$work/$kind.symcache";
+    $kind eq 'fifo' ? system('mkfifo', $target)
+                    : symlink('old.symcache', $target);
+    my ($was) = (lstat $target)[1];
+    ($code, $err) = $corpus->convert("$data/pdb/crash.pdb", '-o', $target);
+    is($code, 2, "$kind as output: exit code");
+    is((lstat $target)[1], $was, "$kind as output: still there");
+    unlink $target;
+}
+
+is(slurp($old), 'old content', 'what the link names is as it was');
+
 # no such file, a directory, no arguments
 
 ($code, $err) = $corpus->convert("$work/nowhere.pdb");
