@@ -54,7 +54,7 @@ struct child_plan {
     pid_t parent;
     int null;
     int err;
-    int failed; /* errno goes here if exec() does not come about */
+    int failed; /* errno goes here if exec() does not come about; or -1 */
 };
 
 static int child_move_fd(int *fd)
@@ -75,7 +75,8 @@ static int child_place_fds(struct child_plan *plan)
     size_t i, n = plan->options->nfds;
 
     /* first out of the way of the numbers that are given out */
-    if (child_move_fd(&plan->failed) != 0 || child_move_fd(&plan->err) != 0) {
+    if ((plan->failed >= 0 && child_move_fd(&plan->failed) != 0) ||
+        child_move_fd(&plan->err) != 0) {
         return -1;
     }
     for (i = 0; i < n; i++) {
@@ -165,10 +166,27 @@ static void child_exec(struct child_plan *plan)
     _exit(127);
 }
 
-/* Returns the pid, or -1 with errno; waits until exec() is through. */
-static pid_t child_fork(const struct child_options *options, int null, int err)
+/* Returns the pid, or -1 with errno. */
+static pid_t child_fork(struct child_plan *plan)
 {
-    struct child_plan plan = {options, getpid(), null, err, -1};
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        child_exec(plan);
+    }
+    if (pid > 0) {
+        /* here too: the group is there to be killed from now on */
+        (void)setpgid(pid, pid);
+    }
+    return pid;
+}
+
+/*
+ * Returns the pid, or -1 with errno.  That exec() is through is waited for,
+ * which on a loaded machine takes tens of milliseconds.
+ */
+static pid_t child_fork_and_wait(struct child_plan *plan)
+{
     int failed[2], error = 0;
     ssize_t n;
     pid_t pid;
@@ -177,12 +195,8 @@ static pid_t child_fork(const struct child_options *options, int null, int err)
         return -1;
     }
 
-    plan.failed = failed[1];
-    pid = fork();
-    if (pid == 0) {
-        child_exec(&plan);
-    }
-
+    plan->failed = failed[1];
+    pid = child_fork(plan);
     error = errno;
     close(failed[1]);
 
@@ -334,6 +348,7 @@ static int child_watch(struct child *child, struct event_base *base,
 static int child_spawn(struct child *child,
                        const struct child_options *options)
 {
+    struct child_plan plan = {options, getpid(), -1, -1, -1};
     int err[2], null, saved;
 
     null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -347,7 +362,9 @@ static int child_spawn(struct child *child,
 
     child->err = err[0];
     fcntl(child->err, F_SETFL, O_NONBLOCK);
-    child->pid = child_fork(options, null, err[1]);
+    plan.null = null;
+    plan.err = err[1];
+    child->pid = options->own ? child_fork(&plan) : child_fork_and_wait(&plan);
 
     saved = errno;
     close(err[1]);

@@ -32,6 +32,8 @@ struct child_options {
     size_t nfds;
     uint64_t memory;  /* RLIMIT_AS, bytes; 0 = none */
     unsigned seconds; /* on the wall clock; 0 = none */
+    bool own;         /* our own program: exec() is not waited for; should it
+                         fail, the process ends with code 126 */
 };
 
 struct child_result {
@@ -48,7 +50,7 @@ typedef void (*child_done_fn)(void *arg, struct child_result *result);
 /*
  * Starts a process.  done is called once, never from inside this function.
  * Returns NULL with errno when it could not be started; an unknown program or
- * directory is seen here.
+ * directory is seen here, unless options.own.
  */
 struct child *child_start(struct event_base *base,
                           const struct child_options *options,

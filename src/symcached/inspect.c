@@ -15,7 +15,8 @@
 #include "symcache/symfile_verify.h"
 
 #define INSPECT_FD CHILD_FD
-#define INSPECT_SECONDS 60
+#define INSPECT_SECONDS 60 /* of the processor */
+#define INSPECT_WAIT 300   /* on the wall clock, with the fsync() */
 #define INSPECT_MEMORY (256ull * 1024 * 1024) /* beside the mapping */
 
 static const char inspect_magic[4] = {'S', 'Y', 'M', 'C'};
@@ -32,7 +33,8 @@ struct child *inspect_start(struct event_base *base, const char *file,
         .env = env,
         .fds = &fd,
         .nfds = 1,
-        .seconds = INSPECT_SECONDS,
+        .seconds = INSPECT_WAIT,
+        .own = true,
     };
     struct child *child;
 
@@ -69,6 +71,9 @@ int inspect_main(void)
     if (map == MAP_FAILED) {
         return inspect_say(2, strerror(errno));
     }
+
+    /* here, so that the helper's own fsync() does not hold its loop up */
+    (void)fsync(INSPECT_FD);
 
     limits.memory = (uint64_t)st.st_size + INSPECT_MEMORY;
     if (sandbox_enter(&limits, error, sizeof(error)) != 0) {

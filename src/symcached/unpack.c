@@ -176,6 +176,7 @@ struct unpack *unpack_start(struct event_base *base,
     options.env = env;
     options.fds = fds;
     options.seconds = request->seconds;
+    options.own = true;
 
     unpack->child = child_start(base, &options, unpack_on_exit, unpack);
     if (unpack->child == NULL) {
