@@ -55,6 +55,8 @@ my %script = (
                                   Compress::Zlib::memGzip($crash)) },
     'srcsrv' => sub { $_[0]->reply(200, {}, $srcsrv) },
     'odd name' => sub { $_[0]->reply(400, {}, 'bad name') },
+    'odd hop' => sub { $_[0]->reply(302,
+        { Location => '/status400.pdb/x' }, '') },
     # for good
     'cut' => sub {
         $_[0]->send(substr $_[0]->reply_text(200, {}, $crash), 0, $half);
@@ -131,6 +133,8 @@ $c->found('srcsrv.pdb', 'an info-stream age that tools have raised');
 $c->absent("status$_.pdb", qr/^$_$/, "$_ is \"there is none\"")
     for 404, 410, 204;
 $c->absent('odd name.pdb', qr/^400$/, '400 for an odd name');
+$c->undecided('odd hop.pdb', 'failed', qr/^400$/,
+              'but not where a redirect leads to');
 $c->absent('endless404.pdb', qr/^404$/, 'a 404 whose body never ends');
 
 for (400, 401, 403, 405, 203, 206, 501) {
