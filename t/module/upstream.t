@@ -68,6 +68,21 @@ EOH
 
 my ($a, $b) = map { $t->path("$_.sock") } qw(a b);
 
+# After another helper has taken the place of one, nginx must have seen that
+# its kept connections are closed: events come in order, so a request that is
+# answered is the proof.
+
+sub helper_says {
+    my $s = $t->helper_says(@_);
+    $t->get('/nowhere');
+    return $s;
+}
+
+sub helper_stops {
+    $t->helper_stops(@_);
+    $t->get('/nowhere');
+}
+
 sub absent { $_[0]->reply(404, { 'X-Symcache-Reason' => 'no' }) }
 
 sub final {
@@ -92,38 +107,38 @@ my @faults = (
 
 for (@faults) {
     my ($name, $script, $all, $default) = @$_;
-    $script ? $t->helper_says($script, unix => $a) : $t->helper_stops($a);
-    $t->helper_says(\&absent, unix => $b);
+    $script ? helper_says($script, unix => $a) : helper_stops($a);
+    helper_says(\&absent, unix => $b);
     is final(uri('pair')), $all, "first helper $name: the second is asked";
     is final(uri('default')), $default, "by default, $name";
     is final(uri('off')), 0, "symcache_next_upstream off, $name";
     is final(uri('once')), 0, "symcache_next_upstream_tries 1, $name";
 }
 
-$t->helper_says(\&absent, unix => $a);
-$t->helper_says(sub { $_[0]->reply(202, { 'Retry-After' => 8 }) }, unix => $b);
+helper_says(\&absent, unix => $a);
+helper_says(sub { $_[0]->reply(202, { 'Retry-After' => 8 }) }, unix => $b);
 is h($t->get(uri('pair')), 'Retry-After'), 8,
     'not_found: the second helper may know it';
 is final(uri('default')), 1, 'by default the first is believed';
 
-$t->helper_says(\&absent, unix => $b);
+helper_says(\&absent, unix => $b);
 is final(uri('pair')), 1, 'not_found at all helpers is final';
 
-$t->helper_says(sub { $_[0]->wait_for_peer }, unix => $a);
+helper_says(sub { $_[0]->wait_for_peer }, unix => $a);
 is final(uri('timeout')), 1, 'timeout: the second is asked';
 
 # --- both fail
 
-$t->helper_stops($_) for $a, $b;
+helper_stops($_) for $a, $b;
 my $r = $t->get(uri('pair'));
 is $r->{status}, 404, 'all helpers down';
 is h($r, 'Retry-After'), 1, 'with Retry-After';
 
 # --- failover during a hold
 
-$t->helper_says(sub { my ($c) = @_; $c->wait_for_peer(0.3); $c->close },
+helper_says(sub { my ($c) = @_; $c->wait_for_peer(0.3); $c->close },
                 unix => $a);
-my $s = $t->helper_says(sub {
+my $s = helper_says(sub {
     $t->put('3.1.0', 'made');
     $_[0]->reply(200, { 'X-Symcache-Version' => '3.1.0' });
 }, unix => $b);
@@ -134,15 +149,15 @@ unlink glob $t->path('store/*/*/*');
 
 # --- keepalive: a restarted helper is found again on the next request
 
-$t->helper_says(\&absent, unix => $a);
+helper_says(\&absent, unix => $a);
 is final(uri('default')), 1, 'kept connection';
-$t->helper_says(\&absent, unix => $a);
+helper_says(\&absent, unix => $a);
 is final(uri('default')), 1, 'after a restart';
 
 # --- a helper by key, and a server by key in front of all
 
-my $sa = $t->helper_says(\&absent, unix => $a);
-my $sb = $t->helper_says(\&absent, unix => $b);
+my $sa = helper_says(\&absent, unix => $a);
+my $sb = helper_says(\&absent, unix => $b);
 for my $n (1 .. 20) {
     $t->get($t->uri('3.1.0', location => '/hash', pdb => "h$n.pdb"))
         for 1 .. 2;

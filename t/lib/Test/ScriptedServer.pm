@@ -116,9 +116,27 @@ sub stop {
     return unless $self->{pid} && $self->{owner} == $$;
     kill 'KILL', -$self->{pid};
     waitpid $self->{pid}, 0;
+
+    # the processes of its connections are nobody's children now; when they
+    # are gone, peers have been told
+    my $end = Time::HiRes::time() + 5;
+    sleep 0.005 while running_in_group($self->{pid})
+        && Time::HiRes::time() < $end;
+
     delete $self->{pid};
     unlink $self->{unix} if $self->{unix};
     unlink $self->{log};
+}
+
+sub running_in_group {
+    my ($group) = @_;
+    return 0 unless kill 0, -$group;
+    for my $stat (glob '/proc/[0-9]*/stat') {
+        open my $fh, '<', $stat or next;
+        my ($state, $pgrp) = (<$fh> // '') =~ /\) (\S) \d+ (\d+) / or next;
+        return 1 if $pgrp == $group && $state ne 'Z';
+    }
+    return 0;
 }
 
 sub DESTROY {
