@@ -315,7 +315,8 @@ const uint8_t *msf_run(const struct msf *msf, uint32_t stream, uint32_t offset,
     return p + in_block;
 }
 
-int msf_buffer_need(struct msf_buffer *buffer, size_t size)
+/* Grows the buffer to at least size bytes.  Returns 0 or -1. */
+static int msf_buffer_need(struct msf_buffer *buffer, size_t size)
 {
     size_t grown;
     uint8_t *data;

@@ -88,8 +88,6 @@ const uint8_t *msf_view(const struct msf *msf, uint32_t stream,
 int msf_copy(const struct msf *msf, uint32_t stream, uint32_t offset,
              uint32_t len, uint8_t *to);
 
-/* Grows the buffer to at least size bytes.  Returns 0 or -1. */
-int msf_buffer_need(struct msf_buffer *buffer, size_t size);
 void msf_buffer_free(struct msf_buffer *buffer);
 
 #endif

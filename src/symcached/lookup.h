@@ -74,11 +74,8 @@ struct lookup {
     size_t ntree_places;
 };
 
-/* Tells the owner, and remembers the most serious outcome. */
-void lookup_attempt(struct lookup *lookup,
-                    const struct source_attempt *attempt);
-
-/* The same for this step's place. */
+/* Tells the owner of this step's place, and remembers the most serious
+ * outcome. */
 void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
                          const char *detail);
 

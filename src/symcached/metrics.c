@@ -23,11 +23,6 @@ void metrics_add(enum metric metric, uint64_t n)
     values[metric] += n;
 }
 
-uint64_t metrics_get(enum metric metric)
-{
-    return values[metric];
-}
-
 void metrics_print(struct evbuffer *buf)
 {
     const char *last = "", *labels;

@@ -70,7 +70,6 @@ enum metric { METRICS_COUNTERS(METRICS_ENUM) METRICS_N };
 #undef METRICS_ENUM
 
 void metrics_add(enum metric metric, uint64_t n);
-uint64_t metrics_get(enum metric metric);
 
 /* Appends all counters. */
 void metrics_print(struct evbuffer *buf);

@@ -97,8 +97,8 @@ static unsigned lookup_gravity(enum source_outcome outcome)
     return gravities[outcome];
 }
 
-void lookup_attempt(struct lookup *lookup,
-                    const struct source_attempt *attempt)
+static void lookup_attempt(struct lookup *lookup,
+                           const struct source_attempt *attempt)
 {
     if (lookup_gravity(attempt->outcome) > lookup_gravity(lookup->outcome)) {
         lookup->outcome = attempt->outcome;
