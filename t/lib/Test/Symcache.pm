@@ -218,7 +218,7 @@ sub helper_log { $_[0]->read_file('symcached.log') // '' }
 sub nginx_socket { $_[0]->path('n.sock') }
 
 # $server: what stands in server {}; %o: http, main, events (more text),
-# listen, workers, load (0 = without the module), module (path).
+# listen, workers, load (0 = without the module), module (path), daemon.
 # %%DIR%% becomes the temporary directory.
 sub nginx_config {
     my ($self, $server, %o) = @_;
@@ -227,6 +227,7 @@ sub nginx_config {
     my $load = ($o{load} // 1) ? "load_module $module;" : '';
     my $user = $> == 0 && !$o{user} ? 'user root;' : '';
     my $workers = $o{workers} // 1;
+    my $daemon = $o{daemon} // 'off';
     my $listen = $o{listen} // "listen unix:$dir/n.sock;";
     my $main = $o{main} // '';
     my $events = $o{events} // '';
@@ -235,7 +236,7 @@ sub nginx_config {
 $load
 $user
 $main
-daemon off;
+daemon $daemon;
 worker_processes $workers;
 pid $dir/nginx.pid;
 error_log $dir/error.log info;
