@@ -21,6 +21,7 @@
 #include "address.h"
 #include "clock.h"
 #include "fetcher.h"
+#include "proto/symcache_header.h"
 
 #define FETCH_AGENT "Microsoft-Symbol-Server/10.0.0.0 (symcached)"
 #define FETCH_TRIES 3
@@ -55,6 +56,7 @@ struct fetch {
     bool too_large; /* the body */
     bool no_answer; /* within FETCH_FIRST_BYTE_MS */
     int write_error;
+    struct fetch_answer answer;
     char error[CURL_ERROR_SIZE];
 };
 
@@ -85,9 +87,10 @@ static void fetch_free(struct fetch *fetch)
 static void fetch_finish(struct fetch *fetch,
                          const struct fetch_verdict *verdict)
 {
-    struct fetch_result result = {verdict->outcome, verdict->detail,
-                                  fetch->bytes, clock_since(fetch->started),
-                                  verdict->retry_after};
+    struct fetch_result result = {
+        verdict->outcome,     verdict->detail,
+        fetch->bytes,         clock_since(fetch->started),
+        verdict->retry_after, &fetch->answer};
 
     fetch->done(fetch->arg, &result);
     fetch_free(fetch);
@@ -110,11 +113,35 @@ static void fetch_arm(struct fetch *fetch, unsigned ms)
 
 /* libcurl's callbacks ----------------------------------------------------- */
 
+/* Keeps the value of a line "name: value" in buf; the last one counts. */
+static void fetch_keep(const char *line, size_t len, const char *name,
+                       char *buf, size_t size)
+{
+    size_t n = strlen(name), i = 0;
+
+    if (len <= n || strncasecmp(line, name, n) != 0 || line[n] != ':') {
+        return;
+    }
+    for (n++; n < len && (line[n] == ' ' || line[n] == '\t'); n++) {
+    }
+    while (len > n && (unsigned char)line[len - 1] <= ' ') {
+        len--;
+    }
+    for (; n < len && i + 1 < size; n++) {
+        buf[i++] = line[n] >= ' ' && line[n] < 0x7f ? line[n] : '?';
+    }
+    buf[i] = '\0';
+}
+
 static size_t fetch_on_header(char *line, size_t size, size_t n, void *arg)
 {
     struct fetch *fetch = arg;
+    struct fetch_answer *answer = &fetch->answer;
 
-    (void)line;
+    fetch_keep(line, size * n, "Content-Type", answer->type,
+               sizeof(answer->type));
+    fetch_keep(line, size * n, SYMCACHE_HEADER_REASON, answer->reason,
+               sizeof(answer->reason));
     evtimer_del(fetch->timer);
     return size * n;
 }
@@ -167,19 +194,16 @@ static curl_socket_t fetch_on_connect(void *arg, curlsocktype purpose,
 
 /* hops -------------------------------------------------------------------- */
 
-static struct curl_slist *fetch_header_list(const struct fetch *fetch)
+/* Takes list over; NULL when out of memory. */
+static struct curl_slist *fetch_add_headers(struct curl_slist *list,
+                                            const struct header_config *header,
+                                            size_t n)
 {
-    struct curl_slist *list, *more;
-    const struct header_config *header;
+    struct curl_slist *more;
     char *line;
-    size_t i, n, size;
+    size_t size;
 
-    list = curl_slist_append(NULL, "Accept-Encoding: identity");
-
-    /* the source's own headers may be secrets: for its own origin only */
-    n = fetch->away ? 0 : fetch->request.nheaders;
-    for (i = 0; list != NULL && i < n; i++) {
-        header = &fetch->request.headers[i];
+    for (; list != NULL && n > 0; n--, header++) {
         size = strlen(header->name) + strlen(header->value) + 3;
         line = malloc(size);
         if (line != NULL) {
@@ -198,12 +222,30 @@ static struct curl_slist *fetch_header_list(const struct fetch *fetch)
     return list;
 }
 
+static struct curl_slist *fetch_header_list(const struct fetch *fetch)
+{
+    const struct fetch_request *request = &fetch->request;
+    struct curl_slist *list;
+
+    list = curl_slist_append(NULL, "Accept-Encoding: identity");
+    if (!fetch->away) {
+        /* the source's own headers may be secrets: for its own origin only */
+        list = fetch_add_headers(list, request->headers, request->nheaders);
+        list = fetch_add_headers(list, request->extra, request->nextra);
+    }
+    return list;
+}
+
 static int fetch_hop(struct fetch *fetch, const char *url)
 {
     CURL *easy = fetch->easy;
     unsigned left = fetch_left_ms(fetch);
 
     fetch->status = 0;
+    fetch->answer.status = 0;
+    fetch->answer.retry_after = 0;
+    fetch->answer.type[0] = '\0';
+    fetch->answer.reason[0] = '\0';
     fetch->bytes = 0;
     fetch->reserved = false;
     fetch->too_large = false;
@@ -235,6 +277,7 @@ static int fetch_try(struct fetch *fetch)
 {
     fetch->tries++;
     fetch->redirects = 0;
+    fetch->answer.moved_type[0] = '\0';
     fetch->away = false;
     fetch->secure = strncmp(fetch->url, "https:", 6) == 0;
 
@@ -388,7 +431,7 @@ static void fetch_judge_status(struct fetch *fetch,
         break;
     case 429:
     case 503:
-        verdict->retry_after = fetch_retry_after(fetch);
+        verdict->retry_after = fetch->answer.retry_after;
         verdict->transient = verdict->retry_after == 0;
         break;
     default:
@@ -441,6 +484,8 @@ static bool fetch_judge(struct fetch *fetch, CURLcode code,
     char *target = NULL;
 
     curl_easy_getinfo(fetch->easy, CURLINFO_RESPONSE_CODE, &fetch->status);
+    fetch->answer.status = fetch->status;
+    fetch->answer.retry_after = fetch_retry_after(fetch);
 
     if (fetch->status == 0 || fetch->no_answer ||
         (fetch->status == 200 && code != CURLE_OK)) {
@@ -462,6 +507,8 @@ static bool fetch_judge(struct fetch *fetch, CURLcode code,
         return false;
     }
 
+    snprintf(fetch->answer.moved_type, sizeof(fetch->answer.moved_type), "%s",
+             fetch->answer.type);
     refused = fetch_redirect(fetch, target);
     if (refused != NULL) {
         fetch_say(verdict, SOURCE_FAILED, false, refused);

@@ -23,10 +23,21 @@ struct fetch_request {
     const char *url;
     const struct header_config *headers; /* for the url's own origin only */
     size_t nheaders;
+    const struct header_config *extra; /* of this request, same origin */
+    size_t nextra;
     bool internal;    /* may connect to reserved addresses */
     int fd;           /* gets the body; emptied before each try */
     uint64_t max;     /* bytes */
     unsigned seconds; /* for everything, retries included */
+};
+
+/* header lines of the answer that some protocols need, or "" */
+struct fetch_answer {
+    long status;          /* of the last hop; 0 = none came */
+    unsigned retry_after; /* seconds, with any status; 0 = not sent */
+    char type[128];       /* Content-Type */
+    char moved_type[128]; /* the same of the last redirect on the way */
+    char reason[64];      /* X-Symcache-Reason */
 };
 
 struct fetch_result {
@@ -34,7 +45,8 @@ struct fetch_result {
     const char *detail;          /* one line, without secrets */
     uint64_t bytes;              /* of the last try */
     unsigned ms;
-    unsigned retry_after; /* seconds the server asked for, or 0 */
+    unsigned retry_after;              /* seconds the server asked for, or 0 */
+    const struct fetch_answer *answer; /* during the callback only */
 };
 
 typedef void (*fetch_done_fn)(void *arg, const struct fetch_result *result);

@@ -158,6 +158,7 @@ static void http_on_fetched(void *arg, const struct fetch_result *result)
     lookup->fetch = NULL;
     lookup->received = *result;
     lookup->received.detail = NULL;
+    lookup->received.answer = NULL;
 
     if (result->retry_after != 0 && lookup->memory != NULL) {
         lookup->memory->quiet_until =
