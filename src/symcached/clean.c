@@ -92,14 +92,9 @@ static unsigned lifetime(const struct clean *clean, const char *name)
                : cache->retry_malformed_after;
 }
 
-static void visit_file(struct clean *clean, int dir, const char *name,
-                       const struct stat *st)
+static void remove_file(struct clean *clean, int dir, const char *name,
+                        const struct stat *st)
 {
-    unsigned life = lifetime(clean, name);
-
-    if (life == 0 || clean->began - st->st_mtime <= (time_t)life) {
-        return;
-    }
     if (unlinkat(dir, name, 0) != 0) {
         return;
     }
@@ -107,6 +102,52 @@ static void visit_file(struct clean *clean, int dir, const char *name,
     clean->bytes += (unsigned long long)st->st_size;
     metrics_add(METRIC_CLEANED_FILES, 1);
     metrics_add(METRIC_CLEANED_BYTES, (uint64_t)st->st_size);
+}
+
+/* A sidecar whose file has gone, or was replaced. */
+static bool is_orphan(int dir, const char *name, const struct stat *st)
+{
+    char plain[NAME_MAX + 1];
+    struct stat file;
+    size_t len = strlen(name);
+
+    if (len < 4 || strcmp(name + len - 3, ".gz") != 0) {
+        return false;
+    }
+    snprintf(plain, sizeof(plain), "%.*s", (int)len - 3, name);
+    return fstatat(dir, plain, &file, AT_SYMLINK_NOFOLLOW) != 0
+               ? errno == ENOENT
+               : file.st_mtime > st->st_mtime;
+}
+
+/* Before its file: it never stays alone. */
+static void remove_sidecar(struct clean *clean, int dir, const char *name)
+{
+    char gzip[NAME_MAX + 4];
+    struct stat st;
+
+    snprintf(gzip, sizeof(gzip), "%s.gz", name);
+    if (fstatat(dir, gzip, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        remove_file(clean, dir, gzip, &st);
+    }
+}
+
+static void visit_file(struct clean *clean, int dir, const char *name,
+                       const struct stat *st)
+{
+    unsigned life = lifetime(clean, name);
+
+    if (life == 0) {
+        return;
+    }
+    if (clean->began - st->st_mtime > (time_t)life) {
+        if (!in_downloads(clean)) {
+            remove_sidecar(clean, dir, name);
+        }
+        remove_file(clean, dir, name, st);
+    } else if (!in_downloads(clean) && is_orphan(dir, name, st)) {
+        remove_file(clean, dir, name, st);
+    }
 }
 
 static bool enter(struct clean *clean, int dir, const char *name)

@@ -284,6 +284,7 @@ static const struct config_field store_fields[] = {
     {"root", config_path, offsetof(struct store_config, root), 0, 0, true},
     {"transcoders", read_transcoders, 0, 0, 0, false},
     {"sources", read_store_sources, 0, 0, 0, false},
+    {"gzip", config_bool, offsetof(struct store_config, gzip), 0, 0, false},
 };
 
 /* Neither may lie in the other: each is cleaned by its own rules. */

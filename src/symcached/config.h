@@ -56,6 +56,7 @@ struct store_config {
     size_t ntranscoders;
     struct source_config **sources; /* order = quality order; not owned */
     size_t nsources;
+    bool gzip; /* has sidecars */
 };
 
 struct limits_config {

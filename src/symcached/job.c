@@ -426,6 +426,7 @@ static void publish(struct job *job, const struct transcode_result *result)
                  made);
         log_warn(0, "job %s: %s", job->id, job->text);
     }
+    jobs_want_sidecar(job->jobs, job->store, &job->key, &job->published);
     end(job, JOB_PUBLISHED);
 }
 

@@ -15,6 +15,7 @@
 #include "config.h"
 #include "jobs.h"
 #include "metrics.h"
+#include "sidecar.h"
 #include "source.h"
 #include "trail.h"
 #include "transcode.h"
@@ -113,6 +114,7 @@ struct jobs {
     struct absent *absent;
     struct trails *trails;
     struct tally *tally;
+    struct sidecars *sidecars;
     SLIST_HEAD(, jobs_root) roots; /* all that were ever configured */
     bool stopping;
 
@@ -130,6 +132,10 @@ struct jobs {
 /* What the hub gives to a job. */
 
 struct workdir *jobs_workdir(struct jobs *jobs, const char *root);
+/* The file of this version is on disk: makes its sidecar, if it shall. */
+void jobs_want_sidecar(struct jobs *jobs, const struct store_config *store,
+                       const symcache_key_t *key,
+                       const symcache_version_t *version);
 /* Called by the one setter of a job's state: slots and queues follow it. */
 void jobs_moved(struct job *job, enum job_state from, enum job_state to);
 

@@ -43,6 +43,16 @@ struct workdir *jobs_workdir(struct jobs *jobs, const char *root)
     return NULL;
 }
 
+void jobs_want_sidecar(struct jobs *jobs, const struct store_config *store,
+                       const symcache_key_t *key,
+                       const symcache_version_t *version)
+{
+    if (store->gzip) {
+        sidecars_want(jobs->sidecars, store->root,
+                      jobs_workdir(jobs, store->root), key, version);
+    }
+}
+
 /* configuration --------------------------------------------------------- */
 
 static int open_root(struct jobs *jobs, const char *path, char *error,
@@ -309,6 +319,7 @@ struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
     if (decision_answer(&d, store, &a)) {
         if (a.kind == JOBS_HIT) {
             store_touch(store->root, key, &a.version);
+            jobs_want_sidecar(jobs, store, key, &a.version);
         }
         if (d.what == SYMCACHE_ANSWER_STALE) {
             a.stale = true;
@@ -471,9 +482,10 @@ struct jobs *jobs_new(struct event_base *base, struct sources *sources,
     jobs->absent = absent_new(time(NULL));
     jobs->trails = trails_new();
     jobs->tally = tally_new();
+    jobs->sidecars = sidecars_new(base);
 
     if (jobs->pump == NULL || jobs->absent == NULL || jobs->trails == NULL ||
-        jobs->tally == NULL) {
+        jobs->tally == NULL || jobs->sidecars == NULL) {
         jobs_free(jobs);
         return NULL;
     }
@@ -488,6 +500,7 @@ void jobs_stop(struct jobs *jobs)
     while ((job = LIST_FIRST(&jobs->all)) != NULL) {
         job_stop(job);
     }
+    sidecars_stop(jobs->sidecars);
 }
 
 void jobs_free(struct jobs *jobs)
@@ -497,6 +510,7 @@ void jobs_free(struct jobs *jobs)
     if (jobs == NULL) {
         return;
     }
+    sidecars_free(jobs->sidecars);
     while ((r = SLIST_FIRST(&jobs->roots)) != NULL) {
         SLIST_REMOVE_HEAD(&jobs->roots, next);
         workdir_close(r->workdir);

@@ -21,6 +21,7 @@
 #include "log.h"
 #include "metrics.h"
 #include "server.h"
+#include "sidecar.h"
 #include "source.h"
 #include "unpack.h"
 
@@ -256,6 +257,9 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && strcmp(argv[1], "--inspect") == 0) {
         return inspect_main();
+    }
+    if (argc > 1 && strcmp(argv[1], "--gzip") == 0) {
+        return sidecar_main();
     }
 
     rc = read_options(argc, argv, &d.options);

@@ -54,6 +54,12 @@
       "Time that transcoders ran.")                                           \
     X(PUBLISHED_BYTES, "symcached_published_bytes_total", "",                 \
       "Bytes of SymCache files published.")                                   \
+    X(GZIP_MADE, "symcached_gzip_made_total", "", "Sidecars (.gz) made.")     \
+    X(GZIP_BYTES, "symcached_gzip_bytes_total", "", "Their bytes.")           \
+    X(GZIP_FAILED, "symcached_gzip_failed_total", "",                         \
+      "Sidecars that could not be made.")                                     \
+    X(GZIP_SKIPPED, "symcached_gzip_skipped_total", "",                       \
+      "Sidecars left for the next use because too many waited.")              \
     X(FORGOTTEN, "symcached_forgotten_total", "",                             \
       "Negative entries dropped on request.")                                 \
     X(CLEANED_FILES, "symcached_cleaned_files_total", "",                     \

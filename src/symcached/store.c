@@ -28,13 +28,13 @@ static void key_dir(char buf[PATH_MAX], const char *root,
     snprintf(buf, PATH_MAX, "%.1024s/%s", root, relative);
 }
 
-static void key_file(char buf[PATH_MAX], const char *root,
-                     const symcache_key_t *key,
-                     const symcache_version_t *version)
+void store_path(char buf[PATH_MAX], const char *root,
+                const symcache_key_t *key, const symcache_version_t *version,
+                symcache_file_e kind)
 {
     char relative[SYMCACHE_PATH_MAX + 1];
 
-    symcache_path_file(relative, key, version, SYMCACHE_FILE_PLAIN);
+    symcache_path_file(relative, key, version, kind);
     snprintf(buf, PATH_MAX, "%.1024s/%s", root, relative);
 }
 
@@ -149,7 +149,11 @@ long long store_publish(const char *root, const symcache_key_t *key,
         return -1;
     }
 
-    key_file(path, root, key, version);
+    /* compressed from the former file: never beside the new one */
+    store_path(path, root, key, version, SYMCACHE_FILE_GZIP);
+    (void)unlink(path);
+
+    store_path(path, root, key, version, SYMCACHE_FILE_PLAIN);
     if (store_rename(file, path) != 0) {
         return -1;
     }
@@ -167,25 +171,33 @@ long long store_publish(const char *root, const symcache_key_t *key,
 }
 
 /* mtime = last use, with the precision of an hour */
-static void touch(const char *path, const struct stat *st)
+static bool touch_due(const struct stat *st)
 {
     time_t now = time(NULL);
 
-    if (st->st_mtime > now || now - st->st_mtime >= TOUCH_EVERY) {
-        (void)utimensat(AT_FDCWD, path, NULL, 0);
-    }
+    return st->st_mtime > now || now - st->st_mtime >= TOUCH_EVERY;
 }
 
 void store_touch(const char *root, const symcache_key_t *key,
                  const symcache_version_t *version)
 {
-    char path[PATH_MAX];
-    struct stat st;
+    char path[PATH_MAX], gzip[PATH_MAX];
+    struct timespec times[2];
+    struct stat st, st_gzip;
 
-    key_file(path, root, key, version);
-    if (stat(path, &st) == 0) {
-        touch(path, &st);
+    store_path(path, root, key, version, SYMCACHE_FILE_PLAIN);
+    if (stat(path, &st) != 0 || !touch_due(&st) ||
+        clock_gettime(CLOCK_REALTIME, &times[0]) != 0) {
+        return;
     }
+    times[1] = times[0];
+
+    /* first the sidecar, if it is good: it shall never look older */
+    store_path(gzip, root, key, version, SYMCACHE_FILE_GZIP);
+    if (stat(gzip, &st_gzip) == 0 && st_gzip.st_mtime >= st.st_mtime) {
+        (void)utimensat(AT_FDCWD, gzip, times, 0);
+    }
+    (void)utimensat(AT_FDCWD, path, times, 0);
 }
 
 int store_write_transcoders(const char *root, const char *tmp,
@@ -234,6 +246,8 @@ bool store_download_find(const char *path)
     if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) {
         return false;
     }
-    touch(path, &st);
+    if (touch_due(&st)) {
+        (void)utimensat(AT_FDCWD, path, NULL, 0);
+    }
     return true;
 }

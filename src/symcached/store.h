@@ -13,6 +13,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include "proto/symcache_key.h"
+#include "proto/symcache_path.h"
 #include "proto/symcache_version.h"
 
 /* versions of one key that are looked at; more is not a real store */
@@ -25,15 +26,21 @@
 int store_versions(const char *root, const symcache_key_t *key,
                    symcache_version_t versions[STORE_VERSIONS_MAX]);
 
+/* Writes the path of one of the key's files into buf. */
+void store_path(char buf[PATH_MAX], const char *root,
+                const symcache_key_t *key, const symcache_version_t *version,
+                symcache_file_e kind);
+
 /*
  * Makes file (on the same file system) the key's SymCache of that version:
- * fsync, rename, fsync of the folder.  On an error file may be gone or not.
+ * fsync, rename, fsync of the folder.  The sidecar of a former file goes.  On
+ * an error file may be gone or not.
  * Returns its size, or -1 with errno; EINVAL = no regular file, or empty.
  */
 long long store_publish(const char *root, const symcache_key_t *key,
                         const symcache_version_t *version, const char *file);
 
-/* Marks the file as used now, at most once an hour. */
+/* Marks the file and its sidecar as used now, at most once an hour. */
 void store_touch(const char *root, const symcache_key_t *key,
                  const symcache_version_t *version);
 
