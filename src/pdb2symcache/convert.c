@@ -22,9 +22,9 @@
 #include "symbols.h"
 #include "symcache/symfile_format.h"
 
-/* Line records and types, each counted as often as it is looked at: real files
- * stay below one for each byte. */
-#define WORK_PER_BYTE 16
+/* Line records, types and so on, each counted as often as it is looked at:
+ * real files stay below one for 20 bytes. */
+#define WORK_PER_BYTE 1
 #define WORK_BASE 1000000
 
 struct convert {
@@ -39,6 +39,7 @@ struct convert {
     struct symbols symbols;
     struct symfile_writer writer;
     struct msf_buffer module;
+    uint64_t module_bytes; /* read so far */
 };
 
 static const struct {
@@ -151,6 +152,12 @@ static int read_module(struct convert *c, const struct dbi_module *module,
     if (module->c11_bytes > 0) {
         return failure_at(failure, module->stream, module->symbol_bytes,
                           "line records of the old C11 form");
+    }
+    /* linkers name a stream once: all together are less than the file */
+    c->module_bytes += size;
+    if (c->module_bytes > 2 * c->msf.size) {
+        return failure_set(failure, FAILURE_LIMIT,
+                           "has modules that share their streams");
     }
     data = msf_view(&c->msf, module->stream, 0, (uint32_t)size, &c->module);
     if (data == NULL) {

@@ -10,7 +10,10 @@
 #include "crossref.h"
 #include "pdb/le.h"
 
-#define NO_MODULE UINT32_MAX
+#define NO_MODULE UINT32_MAX /* in the list of imports */
+#define UNKNOWN_MODULE (UINT32_MAX - 1)
+#define MAX_NAME 65535
+#define NAME_PER_WORK 16 /* bytes that cost as much as a reference */
 
 enum exports_state { EXPORTS_UNREAD = 0, EXPORTS_READ, EXPORTS_BROKEN };
 
@@ -28,6 +31,7 @@ void crossref_free(struct crossref *c)
         free(c->exports[i].pairs);
     }
     free(c->exports);
+    free(c->list);
     free(c->by_name);
     memset(c, 0, sizeof(*c));
 }
@@ -86,36 +90,79 @@ static int index_modules(struct crossref *c)
     return 0;
 }
 
-/* The import at a place of this module's list: name and local index. */
-static int find_import(const struct crossref *c, uint32_t reference,
-                       uint32_t *name, uint32_t *local)
+void crossref_module(struct crossref *c,
+                     const struct crossref_imports *imports)
 {
-    uint32_t at, slot, number, count, size;
+    c->imports = *imports;
+    c->is_listed = 0;
+}
+
+/* Imports up to one that is damaged. */
+static int list_imports(struct crossref *c)
+{
+    uint32_t at, count, size;
     const uint8_t *p;
 
-    slot = (reference >> 20) & 0x7FF;
-    number = reference & 0xFFFFF;
+    if (c->list == NULL) {
+        c->list = malloc(CROSSREF_IMPORTS * sizeof(*c->list));
+        if (c->list == NULL) {
+            return -1;
+        }
+    }
+    c->count = 0;
     p = c->imports.data;
     size = p == NULL ? 0 : c->imports.size;
-    for (at = 0; at < size; slot--) {
-        if (size - at < 8) {
-            return -1;
-        }
-        *name = le32(p + at);
+    for (at = 0; c->count < CROSSREF_IMPORTS && size - at >= 8;
+         at += 8 + 4 * count) {
         count = le32(p + at + 4);
         if (count > (size - at - 8) / 4) {
-            return -1;
+            break;
         }
-        if (slot == 0) {
-            if (number >= count) {
-                return -1;
-            }
-            *local = le32(p + at + 8 + 4 * number);
-            return 0;
-        }
-        at += 8 + 4 * count;
+        c->list[c->count].at = at;
+        c->list[c->count++].module = UNKNOWN_MODULE;
     }
-    return -1;
+    c->is_listed = 1;
+    return 0;
+}
+
+static uint32_t find_module(struct crossref *c, uint32_t name)
+{
+    uint32_t size, slot;
+    const char *text;
+
+    if (names_text(c->names, name, &text, &size) != 0 || size > MAX_NAME) {
+        return NO_MODULE;
+    }
+    c->work += size / NAME_PER_WORK;
+    slot = *find_slot(c, text, size);
+    return slot == 0 ? NO_MODULE : slot - 1;
+}
+
+/* What a reference of this module means: a module and its local index. */
+static int find_import(struct crossref *c, uint32_t reference,
+                       uint32_t *module, uint32_t *local)
+{
+    uint32_t slot, number;
+    const uint8_t *p;
+
+    if (!c->is_listed && list_imports(c) != 0) {
+        return -1;
+    }
+    slot = (reference >> 20) & (CROSSREF_IMPORTS - 1);
+    number = reference & 0xFFFFF;
+    if (slot >= c->count) {
+        return -1;
+    }
+    p = c->imports.data + c->list[slot].at;
+    if (number >= le32(p + 4)) {
+        return -1;
+    }
+    if (c->list[slot].module == UNKNOWN_MODULE) {
+        c->list[slot].module = find_module(c, le32(p));
+    }
+    *module = c->list[slot].module;
+    *local = le32(p + 8 + 4 * (size_t)number);
+    return *module == NO_MODULE ? -1 : 0;
 }
 
 static int keep_exports(struct crossref_exports *exports,
@@ -133,7 +180,7 @@ static int keep_exports(struct crossref_exports *exports,
     return 0;
 }
 
-static void read_exports(const struct crossref *c, uint32_t module,
+static void read_exports(struct crossref *c, uint32_t module,
                          struct crossref_exports *exports)
 {
     int rc;
@@ -150,6 +197,11 @@ static void read_exports(const struct crossref *c, uint32_t module,
     }
     if (m->c11_bytes > 0) {
         exports->state = EXPORTS_READ; /* and has none */
+        return;
+    }
+    /* modules that share their streams are no work of a linker */
+    c->export_bytes += m->c13_bytes;
+    if (c->export_bytes > 2 * c->msf->size) {
         return;
     }
     data = msf_view(c->msf, m->stream, m->symbol_bytes, m->c13_bytes, &buffer);
@@ -190,20 +242,14 @@ static int find_export(const struct crossref_exports *exports, uint32_t local,
 
 int crossref_resolve(struct crossref *c, uint32_t reference, uint32_t *index)
 {
-    uint32_t name, local, size, module;
-    const char *text;
+    uint32_t local, module;
 
+    c->work++;
     if (!c->names->has_table ||
         (c->by_name == NULL && index_modules(c) != 0) ||
-        find_import(c, reference, &name, &local) != 0 ||
-        names_text(c->names, name, &text, &size) != 0) {
+        find_import(c, reference, &module, &local) != 0) {
         return -1;
     }
-    module = *find_slot(c, text, size);
-    if (module == 0) {
-        return -1;
-    }
-    module--;
     if (c->exports[module].state == EXPORTS_UNREAD) {
         read_exports(c, module, &c->exports[module]);
     }

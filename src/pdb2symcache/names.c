@@ -99,6 +99,10 @@ static int read_table(struct names *names, const struct msf *msf,
         return failure_at(failure, stream, TABLE_HEADER,
                           "string table /names");
     }
+    /* nobody looks twice for the end of a text that has none */
+    while (names->table_size > 0 && names->table[names->table_size - 1] != 0) {
+        names->table_size--;
+    }
     names->has_table = 1;
     return 0;
 }

@@ -8,6 +8,7 @@
 #include "type_text.h"
 
 #define MAX_DEPTH 128
+#define TEXT_PER_WORK 16 /* bytes that cost as much as a type */
 
 void signature_free(struct signature *s)
 {
@@ -89,9 +90,10 @@ static enum signature_status begin(struct signature *s)
     return SIGNATURE_OK;
 }
 
-static enum signature_status end(const struct signature *s,
+static enum signature_status end(struct signature *s,
                                  enum signature_status status)
 {
+    s->work += s->text.size / TEXT_PER_WORK;
     return s->text.is_cut ? SIGNATURE_FAILED : status;
 }
 

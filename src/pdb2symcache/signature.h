@@ -45,7 +45,7 @@ struct signature {
     struct arena arena; /* for records that lie scattered */
     uint32_t number;    /* index that is missing, or kind that is unknown */
     int is_local;       /* the result depends on the module */
-    uint64_t work;      /* types written so far, in all */
+    uint64_t work;      /* types and texts written so far, in all */
 };
 
 void signature_free(struct signature *signature);

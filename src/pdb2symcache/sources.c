@@ -9,6 +9,7 @@
 #include "symcache/symfile_path.h"
 
 #define FIRST_SLOTS 256
+#define OVERLAP 4 /* as often may a byte of /names belong to a path */
 
 struct sources_offset {
     uint32_t offset;
@@ -218,9 +219,11 @@ int sources_find(struct sources *s, uint32_t offset, uint32_t *index)
         path = "";
         size = 0;
         if (s->names->has_table &&
-            names_text(s->names, offset, &path, &size) != 0) {
+            (s->bytes > OVERLAP * (uint64_t)s->names->table_size ||
+             names_text(s->names, offset, &path, &size) != 0)) {
             return -1;
         }
+        s->bytes += size;
         if (intern(s, path, size, index) != 0) {
             return -1;
         }

@@ -24,13 +24,15 @@ struct sources {
     struct sources_offset *by_offset; /* hash of offsets in /names */
     size_t num_offsets;
     size_t count_offsets;
+    uint64_t bytes; /* of all paths found */
 };
 
 /* Starts from all zero but for names and srcsrv. */
 void sources_free(struct sources *sources);
 
 /* The source file whose path stands at an offset of /names.  Returns 0 and its
- * index, or -1 if there is no such text or no memory. */
+ * index, or -1 if there is no such text, no memory, or when paths overlap so
+ * that they have more bytes than there are. */
 int sources_find(struct sources *sources, uint32_t offset, uint32_t *index);
 
 #endif

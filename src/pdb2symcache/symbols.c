@@ -527,7 +527,9 @@ static int walk_records(struct symbols *s, const uint8_t *data, uint32_t size,
         if (walk_record(s, &w, &r, failure) != 0) {
             return -1;
         }
-        if (s->lines->count + s->signature->work > s->work_limit) {
+        if (s->lines->count + s->signature->work +
+                s->signature->crossref.work >
+            s->work_limit) {
             return too_big(failure);
         }
     }
@@ -549,7 +551,7 @@ int symbols_read(struct symbols *s, const uint8_t *data, uint32_t size,
     if (inlinees_open(&s->inlinees, s->lines) != 0) {
         return failure_at(failure, s->stream, 0, "table of inlinees");
     }
-    s->signature->crossref.imports = s->lines->imports;
+    crossref_module(&s->signature->crossref, &s->lines->imports);
     rc = walk_records(s, data, size, failure);
     return rc != 0 ? rc : close_functions(s, 0, failure);
 }

@@ -12,6 +12,7 @@
 
 #define MAX_DEPTH 128
 #define MAX_POINTERS 64
+#define BYTES_PER_WORK 256 /* a record may have to be copied together */
 
 /* One level of a pointer, the outermost first. */
 struct level {
@@ -40,6 +41,7 @@ enum signature_status type_text_find(struct signature *s, struct types *types,
     enum types_status status;
 
     status = types_find(types, index, &s->arena, record);
+    s->work += status == TYPES_OK ? record->size / BYTES_PER_WORK : 0;
     if (status == TYPES_MISSING) {
         s->number = index;
         return SIGNATURE_MISSING;
