@@ -14,14 +14,10 @@
 #include <stdint.h>
 #include "proto/symcache_key.h"
 #include "proto/symcache_version.h"
+#include "transport.h"
 
 enum source_type { SOURCE_FILESYSTEM, SOURCE_HTTP };
 enum source_layout { LAYOUT_SYMSTORE };
-
-struct header_config {
-    char *name;
-    char *value; /* environment references already replaced; secret */
-};
 
 /* "\\\\srv\\sym" or "X:\\" -> directory, for file.ptr of this source */
 struct map_config {
@@ -37,11 +33,9 @@ struct source_config {
     char *url;  /* http: base URL, no trailing slash */
     char *only; /* PCRE2 pattern over the PDB name, or NULL */
     struct pcre2_real_code_8 *only_code; /* the same, compiled */
-    struct header_config *headers;       /* http */
-    size_t nheaders;
+    struct transport_config transport;
     struct map_config *map; /* Windows locations in file.ptr */
     size_t nmap;
-    bool internal; /* may connect to private and loopback addresses */
 };
 
 struct transcoder_config {

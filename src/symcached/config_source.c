@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "config_source.h"
-
-#define HEADER_VALUE_MAX 8192
+#include "config_transport.h"
 
 /* A pattern that needs more steps over 255 bytes is a mistake. */
 #define ONLY_MATCH_LIMIT 100000
@@ -75,8 +74,8 @@ static int read_url(struct config_reader *r, const cJSON *item,
         return config_error(r, item, "has no host");
     }
     if (memchr(host, '@', strcspn(host, "/")) != NULL) {
-        return config_error(
-            r, item, "has a user name: give credentials in \"headers\"");
+        return config_error(r, item,
+                            "has a user name: give credentials in \"auth\"");
     }
     if (strpbrk(text, "?# \\") != NULL) {
         return config_error(r, item,
@@ -112,123 +111,6 @@ static int read_only(struct config_reader *r, const cJSON *item,
         pcre2_get_error_message(code, reason, sizeof(reason));
         return config_error(r, item, "%s at offset %zu", (char *)reason,
                             offset);
-    }
-    return 0;
-}
-
-/*
- * Replaces $NAME and ${NAME} by the environment's value and $$ by a dollar.
- * A variable that is not set is an error: without its token a source would
- * answer 401 for everything.
- */
-static int expand(struct config_reader *r, const cJSON *item, const char *p,
-                  char *buf, size_t size)
-{
-    char name[128];
-    const char *value;
-    size_t n, len = 0;
-
-    while (*p != '\0') {
-        if (p[0] != '$' || p[1] == '$') {
-            p += p[0] == '$';
-            name[0] = *p++;
-            name[1] = '\0';
-            value = name;
-        } else {
-            bool braces = p[1] == '{';
-
-            p += braces ? 2 : 1;
-            for (n = 0; isalnum((unsigned char)p[n]) || p[n] == '_'; n++) {
-            }
-            if (n == 0 || n >= sizeof(name) || (braces && p[n] != '}')) {
-                return config_error(r, item,
-                                    "\"$\" needs a variable name behind it; "
-                                    "\"$$\" stands for a dollar");
-            }
-            memcpy(name, p, n);
-            name[n] = '\0';
-            p += n + braces;
-
-            value = getenv(name);
-            if (value == NULL || value[0] == '\0') {
-                return config_error(r, item,
-                                    "$%s is not set in the environment", name);
-            }
-        }
-
-        n = strlen(value);
-        if (n >= size - len) {
-            return config_error(r, item, "is too long");
-        }
-        memcpy(buf + len, value, n);
-        len += n;
-    }
-
-    buf[len] = '\0';
-    return 0;
-}
-
-static int read_header(struct config_reader *r, const cJSON *item,
-                       struct header_config *header)
-{
-    char value[HEADER_VALUE_MAX];
-    const char *p, *text = config_text(r, item);
-
-    if (text == NULL) {
-        return -1;
-    }
-
-    for (p = item->string; isalnum((unsigned char)*p) ||
-                           (*p != '\0' && strchr("!#$%&'*+-.^_`|~", *p));
-         p++) {
-    }
-    if (*p != '\0' || p == item->string) {
-        return config_error(r, item, "is no header name");
-    }
-
-    if (expand(r, item, text, value, sizeof(value)) != 0) {
-        return -1;
-    }
-    for (p = value; *p != '\0'; p++) {
-        if (((unsigned char)*p < ' ' && *p != '\t') || *p == 0x7f) {
-            return config_error(r, item, "has a control character");
-        }
-    }
-
-    header->name = strdup(item->string);
-    header->value = strdup(value);
-    explicit_bzero(value, sizeof(value));
-    if (header->name == NULL || header->value == NULL) {
-        return config_error(r, item, "out of memory");
-    }
-    return 0;
-}
-
-static int read_headers(struct config_reader *r, const cJSON *item,
-                        const struct config_field *field, void *at)
-{
-    struct source_config *source = at;
-    const cJSON *child, *other;
-
-    if (!cJSON_IsObject(item)) {
-        return config_error(r, item, "must be an object of strings");
-    }
-
-    source->headers = calloc((size_t)cJSON_GetArraySize(item) + 1,
-                             sizeof(source->headers[0]));
-    if (source->headers == NULL) {
-        return config_error(r, item, "out of memory");
-    }
-
-    for (child = item->child; child != NULL; child = child->next) {
-        for (other = item->child; other != child; other = other->next) {
-            if (strcasecmp(other->string, child->string) == 0) {
-                return config_error(r, child, "repeated key");
-            }
-        }
-        if (read_header(r, child, &source->headers[source->nheaders++]) != 0) {
-            return -1;
-        }
     }
     return 0;
 }
@@ -271,6 +153,11 @@ static int read_map(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
+#define TRANSPORT(key, read)                                                  \
+    {                                                                         \
+        key, read, offsetof(struct source_config, transport), 0, 0, false     \
+    }
+
 static const struct config_field source_fields[] = {
     {"type", read_type, offsetof(struct source_config, type), 0, 0, true},
     {"layout", read_layout, offsetof(struct source_config, layout), 0, 0,
@@ -278,10 +165,16 @@ static const struct config_field source_fields[] = {
     {"path", config_path, offsetof(struct source_config, path), 0, 0, false},
     {"url", read_url, offsetof(struct source_config, url), 0, 0, false},
     {"only", read_only, 0, 0, 0, false},
-    {"headers", read_headers, 0, 0, 0, false},
     {"map", read_map, 0, 0, 0, false},
-    {"internal", config_bool, offsetof(struct source_config, internal), 0, 0,
-     false},
+    TRANSPORT("headers", config_headers),
+    TRANSPORT("auth", config_auth),
+    TRANSPORT("tls", config_tls),
+    TRANSPORT("proxy", config_proxy),
+    TRANSPORT("http_version", config_http_version),
+    {"user_agent", config_string,
+     offsetof(struct source_config, transport.user_agent), 0, 0, false},
+    {"internal", config_bool,
+     offsetof(struct source_config, transport.internal), 0, 0, false},
 };
 
 /* Keys that only one type has. */
@@ -296,6 +189,11 @@ static int check_type(struct config_reader *r, const cJSON *item,
         {"path", SOURCE_FILESYSTEM, true},
         {"url", SOURCE_HTTP, true},
         {"headers", SOURCE_HTTP, false},
+        {"auth", SOURCE_HTTP, false},
+        {"tls", SOURCE_HTTP, false},
+        {"proxy", SOURCE_HTTP, false},
+        {"http_version", SOURCE_HTTP, false},
+        {"user_agent", SOURCE_HTTP, false},
     };
     const cJSON *child;
     size_t i;
@@ -348,7 +246,8 @@ int config_sources(struct config_reader *r, const cJSON *item,
         }
         if (config_object(r, child, source_fields, COUNT(source_fields),
                           source) != 0 ||
-            check_type(r, child, source) != 0) {
+            check_type(r, child, source) != 0 ||
+            config_transport_check(r, child, &source->transport) != 0) {
             return -1;
         }
     }
@@ -359,20 +258,12 @@ void config_source_clear(struct source_config *source)
 {
     size_t i;
 
-    for (i = 0; i < source->nheaders; i++) {
-        if (source->headers[i].value != NULL) {
-            explicit_bzero(source->headers[i].value,
-                           strlen(source->headers[i].value));
-        }
-        free(source->headers[i].name);
-        free(source->headers[i].value);
-    }
     for (i = 0; i < source->nmap; i++) {
         free(source->map[i].from);
         free(source->map[i].to);
     }
+    transport_clear(&source->transport);
     pcre2_code_free(source->only_code);
-    free(source->headers);
     free(source->map);
     free(source->only);
     free(source->path);

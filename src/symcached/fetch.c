@@ -23,7 +23,6 @@
 #include "fetcher.h"
 #include "proto/symcache_header.h"
 
-#define FETCH_AGENT "Microsoft-Symbol-Server/10.0.0.0 (symcached)"
 #define FETCH_TRIES 3
 #define FETCH_REDIRECTS 5
 #define FETCH_CONNECT_MS 5000
@@ -183,7 +182,8 @@ static curl_socket_t fetch_on_connect(void *arg, curlsocktype purpose,
 
     (void)purpose;
 
-    if (!fetch->request.internal && address_reserved(&address->addr)) {
+    if (!fetch->request.transport->internal &&
+        address_reserved(&address->addr)) {
         fetch->reserved = true;
         return CURL_SOCKET_BAD;
     }
@@ -194,46 +194,34 @@ static curl_socket_t fetch_on_connect(void *arg, curlsocktype purpose,
 
 /* hops -------------------------------------------------------------------- */
 
-/* Takes list over; NULL when out of memory. */
-static struct curl_slist *fetch_add_headers(struct curl_slist *list,
-                                            const struct header_config *header,
-                                            size_t n)
-{
-    struct curl_slist *more;
-    char *line;
-    size_t size;
-
-    for (; list != NULL && n > 0; n--, header++) {
-        size = strlen(header->name) + strlen(header->value) + 3;
-        line = malloc(size);
-        if (line != NULL) {
-            /* libcurl takes "Name;" for a header without a value */
-            snprintf(line, size, header->value[0] == '\0' ? "%s;" : "%s: %s",
-                     header->name, header->value);
-        }
-        more = line == NULL ? NULL : curl_slist_append(list, line);
-        free(line);
-        if (more == NULL) {
-            curl_slist_free_all(list);
-        }
-        list = more;
-    }
-
-    return list;
-}
-
-static struct curl_slist *fetch_header_list(const struct fetch *fetch)
+/* Everything of the request that depends on where this hop goes. */
+static int fetch_address(struct fetch *fetch, const char *url)
 {
     const struct fetch_request *request = &fetch->request;
+    const struct transport_config *transport = request->transport;
+    bool home = request->credentials && !fetch->away;
+    CURL *easy = fetch->easy;
     struct curl_slist *list;
 
     list = curl_slist_append(NULL, "Accept-Encoding: identity");
     if (!fetch->away) {
-        /* the source's own headers may be secrets: for its own origin only */
-        list = fetch_add_headers(list, request->headers, request->nheaders);
-        list = fetch_add_headers(list, request->extra, request->nextra);
+        list = transport_headers(request->extra, request->nextra, list);
     }
-    return list;
+    if (home) {
+        /* may be secrets: for the source's own origin only */
+        list =
+            transport_headers(transport->headers, transport->nheaders, list);
+    }
+    curl_slist_free_all(fetch->headers);
+    fetch->headers = list;
+
+    return list != NULL &&
+                   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list) ==
+                       CURLE_OK &&
+                   curl_easy_setopt(easy, CURLOPT_URL, url) == CURLE_OK &&
+                   transport_apply(transport, easy, url, home) == CURLE_OK
+               ? 0
+               : -1;
 }
 
 static int fetch_hop(struct fetch *fetch, const char *url)
@@ -253,12 +241,7 @@ static int fetch_hop(struct fetch *fetch, const char *url)
     fetch->write_error = 0;
     fetch->error[0] = '\0';
 
-    curl_slist_free_all(fetch->headers);
-    fetch->headers = fetch_header_list(fetch);
-    if (fetch->headers == NULL ||
-        curl_easy_setopt(easy, CURLOPT_HTTPHEADER, fetch->headers) !=
-            CURLE_OK ||
-        curl_easy_setopt(easy, CURLOPT_URL, url) != CURLE_OK) {
+    if (fetch_address(fetch, url) != 0) {
         return -1;
     }
 
@@ -584,7 +567,6 @@ static int fetch_split_url(struct fetch *fetch, const char *url)
 
 static void fetch_set_options(struct fetch *fetch)
 {
-    const char *ca = getenv("SSL_CERT_FILE"); /* as OpenSSL and curl do */
     CURL *easy = fetch->easy;
 
     curl_easy_setopt(easy, CURLOPT_PRIVATE, &fetch->slot);
@@ -594,11 +576,6 @@ static void fetch_set_options(struct fetch *fetch)
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 #endif
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, fetch->error);
-    curl_easy_setopt(easy, CURLOPT_USERAGENT, FETCH_AGENT);
-    curl_easy_setopt(easy, CURLOPT_PROXY, "");
-    if (ca != NULL) {
-        curl_easy_setopt(easy, CURLOPT_CAINFO, ca);
-    }
 #if LIBCURL_VERSION_NUM >= 0x075500
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 #else

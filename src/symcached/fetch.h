@@ -21,11 +21,10 @@ struct fetch;
 
 struct fetch_request {
     const char *url;
-    const struct header_config *headers; /* for the url's own origin only */
-    size_t nheaders;
+    const struct transport_config *transport;
+    bool credentials; /* may be sent to the url's own origin */
     const struct header_config *extra; /* of this request, same origin */
     size_t nextra;
-    bool internal;    /* may connect to reserved addresses */
     int fd;           /* gets the body; emptied before each try */
     uint64_t max;     /* bytes */
     unsigned seconds; /* for everything, retries included */
@@ -55,7 +54,7 @@ struct fetcher *fetcher_new(struct event_base *base);
 void fetcher_free(struct fetcher *fetcher); /* no fetch may be running */
 
 /*
- * The headers must live until the end.  done is called once, never from
+ * The transport must live until the end.  done is called once, never from
  * inside this function, and the fetch is gone afterwards.  Returns NULL when
  * out of memory.
  */

@@ -189,7 +189,7 @@ static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
 {
     const struct source_config *source = lookup->source;
     struct fetch_request request = {0};
-    bool inside = source->internal;
+    bool inside = source->transport.internal;
 
     if (url != NULL) {
         fetch_place(lookup->place, sizeof(lookup->place), url);
@@ -204,9 +204,8 @@ static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
     }
 
     request.url = url;
-    request.headers = source->headers;
-    request.nheaders = credentials ? source->nheaders : 0;
-    request.internal = inside;
+    request.transport = &source->transport;
+    request.credentials = credentials;
     request.fd = lookup->part_fd;
     request.max = max;
     request.seconds = lookup->config->limits.download_time;

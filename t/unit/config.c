@@ -103,15 +103,15 @@ static void values(void **state)
     assert_string_equal(source->name, "b");
     assert_int_equal(source->type, SOURCE_HTTP);
     assert_string_equal(source->url, "https://h:1/s");
-    assert_string_equal(source->headers[0].name, "A");
-    assert_string_equal(source->headers[0].value, "Bearer secret$");
-    assert_true(source->internal);
+    assert_string_equal(source->transport.headers[0].name, "A");
+    assert_string_equal(source->transport.headers[0].value, "Bearer secret$");
+    assert_true(source->transport.internal);
 
     source = store->sources[1];
     assert_string_equal(source->path, "/p");
     assert_string_equal(source->map[0].from, "\\\\s\\t");
     assert_string_equal(source->map[0].to, "/t");
-    assert_false(source->internal);
+    assert_false(source->transport.internal);
 
     assert_null(config_store(c, "on", 2));
     assert_null(config_store(c, "ones", 4));
@@ -176,13 +176,77 @@ static int remove_file(void **state)
     return unlink(file);
 }
 
+/* the value of a header, as the configuration spells it */
+static void assert_header(const char *text, const char *value)
+{
+    char all[512];
+    struct config *c;
+
+    snprintf(all, sizeof(all),
+             "{\"stores\":{\"a\":{\"root\":\"/a\"}},\"sources\":{\"s\":"
+             "{\"type\":\"http\",\"url\":\"http://h\","
+             "\"headers\":{\"A\":\"%s\"}}}}",
+             text);
+    c = read_text(all);
+    assert_string_equal(c->sources[0].transport.headers[0].value, value);
+    config_unref(c);
+}
+
+static void secrets(void **state)
+{
+    static char path[] = "/tmp/symcache-secret.XXXXXX";
+    char text[64];
+    FILE *f = fdopen(mkstemp(path), "w");
+
+    assert_non_null(f);
+    fputs("first $SYMCACHE_T_TOKEN\r\nsecond\n", f);
+    fclose(f);
+    snprintf(text, sizeof(text), "@%s", path);
+    assert_header(text, "first $SYMCACHE_T_TOKEN");
+    unlink(path);
+
+    setenv("SYMCACHE_T_TOKEN", "a$b@/c", 1);
+    assert_header("$SYMCACHE_T_TOKEN", "a$b@/c");
+    assert_header("x${SYMCACHE_T_TOKEN}y$SYMCACHE_T_TOKEN", "xa$b@/cya$b@/c");
+    assert_header("$$SYMCACHE_T_TOKEN", "$SYMCACHE_T_TOKEN");
+    assert_header("me@/x", "me@/x");
+}
+
+static void transport(void **state)
+{
+    const struct transport_config *t;
+    struct config *c;
+
+    setenv("SYMCACHE_T_TOKEN", "secret", 1);
+    c = read_text(
+        "{\"stores\":{\"a\":{\"root\":\"/a\"}},\"sources\":{\"s\":{"
+        "\"type\":\"http\",\"url\":\"http://h\",\"auth\":{\"type\":"
+        "\"basic\",\"user\":\"u\",\"password\":\"$SYMCACHE_T_TOKEN\"},"
+        "\"tls\":{\"ca\":\"/dev/null\",\"certificate\":\"/dev/null\","
+        "\"key_password\":\"$SYMCACHE_T_TOKEN$$\"},"
+        "\"proxy\":\"http://u:$SYMCACHE_T_TOKEN@p:3128\","
+        "\"http_version\":\"2\",\"user_agent\":\"me\"}}}");
+    t = &c->sources[0].transport;
+    assert_int_equal(t->auth, TRANSPORT_BASIC);
+    assert_string_equal(t->user, "u");
+    assert_string_equal(t->password, "secret");
+    assert_null(t->token);
+    assert_string_equal(t->ca, "/dev/null");
+    assert_string_equal(t->certificate, "/dev/null");
+    assert_null(t->key);
+    assert_string_equal(t->key_password, "secret$");
+    assert_string_equal(t->proxy, "http://u:secret@p:3128");
+    assert_int_equal(t->http, TRANSPORT_HTTP_2);
+    assert_string_equal(t->user_agent, "me");
+    config_unref(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(defaults),
-        cmocka_unit_test(values),
-        cmocka_unit_test(only),
-        cmocka_unit_test(errors),
+        cmocka_unit_test(defaults), cmocka_unit_test(values),
+        cmocka_unit_test(secrets),  cmocka_unit_test(transport),
+        cmocka_unit_test(only),     cmocka_unit_test(errors),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

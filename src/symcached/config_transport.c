@@ -1,0 +1,224 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "config_transport.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "config_secret.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+#define FIELD(name, read)                                                     \
+    {                                                                         \
+#name, read, offsetof(struct transport_config, name), 0, 0, false     \
+    }
+
+static int read_header(struct config_reader *r, const cJSON *item,
+                       struct header_config *header)
+{
+    const char *p;
+
+    for (p = item->string; isalnum((unsigned char)*p) ||
+                           (*p != '\0' && strchr("!#$%&'*+-.^_`|~", *p));
+         p++) {
+    }
+    if (*p != '\0' || p == item->string) {
+        return config_error(r, item, "is no header name");
+    }
+
+    header->name = strdup(item->string);
+    if (header->name == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+    return config_secret(r, item, NULL, &header->value);
+}
+
+int config_headers(struct config_reader *r, const cJSON *item,
+                   const struct config_field *field, void *at)
+{
+    struct transport_config *transport = at;
+    const cJSON *child, *other;
+
+    if (!cJSON_IsObject(item)) {
+        return config_error(r, item, "must be an object of strings");
+    }
+
+    transport->headers = calloc((size_t)cJSON_GetArraySize(item) + 1,
+                                sizeof(transport->headers[0]));
+    if (transport->headers == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+
+    for (child = item->child; child != NULL; child = child->next) {
+        for (other = item->child; other != child; other = other->next) {
+            if (strcasecmp(other->string, child->string) == 0) {
+                return config_error(r, child, "repeated key");
+            }
+        }
+        if (read_header(r, child,
+                        &transport->headers[transport->nheaders++]) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int read_auth_type(struct config_reader *r, const cJSON *item,
+                          const struct config_field *field, void *at)
+{
+    static const char *const names[] = {[TRANSPORT_BASIC] = "basic",
+                                        [TRANSPORT_BEARER] = "bearer",
+                                        [TRANSPORT_NEGOTIATE] = "negotiate"};
+    struct transport_config *transport = at;
+    const char *text = config_text(r, item);
+    size_t i;
+
+    if (text == NULL) {
+        return -1;
+    }
+    for (i = TRANSPORT_BASIC; i < COUNT(names); i++) {
+        if (strcmp(text, names[i]) == 0) {
+            transport->auth = (enum transport_auth)i;
+            return 0;
+        }
+    }
+    return config_error(r, item,
+                        "must be \"basic\", \"bearer\" or \"negotiate\"");
+}
+
+int config_auth(struct config_reader *r, const cJSON *item,
+                const struct config_field *field, void *at)
+{
+    static const struct config_field fields[] = {
+        {"type", read_auth_type, 0, 0, 0, true},
+        FIELD(user, config_string),
+        FIELD(password, config_secret),
+        FIELD(token, config_secret),
+    };
+    struct transport_config *transport = at;
+    bool basic, bearer;
+
+    if (config_object(r, item, fields, COUNT(fields), transport) != 0) {
+        return -1;
+    }
+
+    basic = transport->auth == TRANSPORT_BASIC;
+    bearer = transport->auth == TRANSPORT_BEARER;
+    if (basic && transport->password == NULL) {
+        return config_error(r, item, "\"password\" is missing");
+    }
+    if (bearer && transport->token == NULL) {
+        return config_error(r, item, "\"token\" is missing");
+    }
+    if (!basic && (transport->user != NULL || transport->password != NULL)) {
+        return config_error(r, item,
+                            "\"user\" and \"password\" are for \"basic\"");
+    }
+    if (!bearer && transport->token != NULL) {
+        return config_error(r, item, "\"token\" is for \"bearer\"");
+    }
+    if (basic && transport->user != NULL &&
+        strchr(transport->user, ':') != NULL) {
+        return config_error(r, item, "\"user\" has a colon");
+    }
+    return 0;
+}
+
+/* A file that libcurl will read at each connection. */
+static int read_file(struct config_reader *r, const cJSON *item,
+                     const struct config_field *field, void *at)
+{
+    if (config_path(r, item, field, at) != 0) {
+        return -1;
+    }
+    if (access(*(char **)at, R_OK) != 0) {
+        return config_error(r, item, "cannot be read: %s", strerror(errno));
+    }
+    return 0;
+}
+
+int config_tls(struct config_reader *r, const cJSON *item,
+               const struct config_field *field, void *at)
+{
+    static const struct config_field fields[] = {
+        FIELD(ca, read_file),
+        FIELD(certificate, read_file),
+        FIELD(key, read_file),
+        FIELD(key_password, config_secret),
+    };
+    struct transport_config *transport = at;
+
+    if (config_object(r, item, fields, COUNT(fields), transport) != 0) {
+        return -1;
+    }
+    if (transport->certificate == NULL &&
+        (transport->key != NULL || transport->key_password != NULL)) {
+        return config_error(r, item, "\"certificate\" is missing");
+    }
+    return 0;
+}
+
+int config_proxy(struct config_reader *r, const cJSON *item,
+                 const struct config_field *field, void *at)
+{
+    struct transport_config *transport = at;
+    CURLU *url;
+    bool good;
+
+    if (config_secret(r, item, field, &transport->proxy) != 0) {
+        return -1;
+    }
+
+    url = curl_url();
+    if (url == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+    good = strncasecmp(transport->proxy, "http://", 7) == 0 &&
+           curl_url_set(url, CURLUPART_URL, transport->proxy, 0) == CURLUE_OK;
+    curl_url_cleanup(url);
+
+    /* the text is secret */
+    return good ? 0
+                : config_error(r, item,
+                               "must be http://[user:password@]host:port");
+}
+
+int config_http_version(struct config_reader *r, const cJSON *item,
+                        const struct config_field *field, void *at)
+{
+    struct transport_config *transport = at;
+    const char *text = config_text(r, item);
+
+    if (text == NULL) {
+        return -1;
+    }
+    if (strcmp(text, "1.1") == 0) {
+        transport->http = TRANSPORT_HTTP_1_1;
+    } else if (strcmp(text, "2") == 0) {
+        transport->http = TRANSPORT_HTTP_2;
+    } else {
+        return config_error(r, item, "must be \"1.1\" or \"2\"");
+    }
+    return 0;
+}
+
+int config_transport_check(struct config_reader *r, const cJSON *item,
+                           const struct transport_config *transport)
+{
+    size_t i;
+
+    for (i = 0; i < transport->nheaders; i++) {
+        if (transport->auth != TRANSPORT_NO_AUTH &&
+            strcasecmp(transport->headers[i].name, "Authorization") == 0) {
+            return config_error(
+                r, item, "has \"auth\" and an \"Authorization\" header");
+        }
+    }
+    return 0;
+}

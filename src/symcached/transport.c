@@ -1,0 +1,181 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "transport.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "config_secret.h"
+
+#define TRANSPORT_AGENT "Microsoft-Symbol-Server/10.0.0.0 (symcached)"
+
+/* Sets *rc to the first failure of several options. */
+#define TRANSPORT_SET(rc, easy, option, value)                                \
+    do {                                                                      \
+        CURLcode code_ = curl_easy_setopt(easy, option, value);               \
+        rc = rc == CURLE_OK ? code_ : rc;                                     \
+    } while (0)
+
+static CURLcode transport_set_auth(const struct transport_config *transport,
+                                   CURL *easy, bool home)
+{
+    enum transport_auth auth = home ? transport->auth : TRANSPORT_NO_AUTH;
+    bool negotiate = auth == TRANSPORT_NEGOTIATE;
+    const char *user = NULL, *password = NULL, *token = NULL;
+    unsigned long kind = CURLAUTH_NONE;
+    CURLcode rc = CURLE_OK;
+
+    switch (auth) {
+    case TRANSPORT_NO_AUTH:
+        break;
+    case TRANSPORT_BASIC:
+        kind = CURLAUTH_BASIC;
+        user = transport->user != NULL ? transport->user : "";
+        password = transport->password;
+        break;
+    case TRANSPORT_BEARER:
+        kind = CURLAUTH_BEARER;
+        token = transport->token;
+        break;
+    case TRANSPORT_NEGOTIATE:
+        /* no name: the principal of the ticket */
+        kind = CURLAUTH_NEGOTIATE;
+        user = password = "";
+        break;
+    }
+
+    TRANSPORT_SET(rc, easy, CURLOPT_HTTPAUTH, kind);
+    TRANSPORT_SET(rc, easy, CURLOPT_USERNAME, user);
+    TRANSPORT_SET(rc, easy, CURLOPT_PASSWORD, password);
+    TRANSPORT_SET(rc, easy, CURLOPT_XOAUTH2_BEARER, token);
+
+    /*
+     * Some servers authenticate the connection and not the request: nobody
+     * else may use it afterwards.
+     */
+    TRANSPORT_SET(rc, easy, CURLOPT_FRESH_CONNECT, (long)negotiate);
+    TRANSPORT_SET(rc, easy, CURLOPT_FORBID_REUSE, (long)negotiate);
+    return rc;
+}
+
+static CURLcode transport_set_tls(const struct transport_config *transport,
+                                  CURL *easy, bool home)
+{
+    const curl_version_info_data *built = curl_version_info(CURLVERSION_NOW);
+    const char *file = getenv("SSL_CERT_FILE"); /* as OpenSSL and curl do */
+    const char *directory = NULL;
+    CURLcode rc = CURLE_OK;
+
+    if (built->age >= CURLVERSION_SEVENTH) {
+        file = file == NULL ? built->cainfo : file;
+        directory = built->capath;
+    }
+    if (transport->ca != NULL) {
+        /* elsewhere the whole world's authorities are good as well */
+        file = transport->ca;
+        directory = home ? NULL : directory;
+    }
+    if (file != NULL) {
+        TRANSPORT_SET(rc, easy, CURLOPT_CAINFO, file);
+        TRANSPORT_SET(rc, easy, CURLOPT_CAPATH, directory);
+    }
+
+    TRANSPORT_SET(rc, easy, CURLOPT_SSLCERT,
+                  home ? transport->certificate : NULL);
+    TRANSPORT_SET(rc, easy, CURLOPT_SSLKEY, home ? transport->key : NULL);
+    TRANSPORT_SET(rc, easy, CURLOPT_KEYPASSWD,
+                  home ? transport->key_password : NULL);
+    return rc;
+}
+
+static long transport_version(enum transport_http http, const char *url)
+{
+    switch (http) {
+    case TRANSPORT_HTTP_1_1:
+        return CURL_HTTP_VERSION_1_1;
+    case TRANSPORT_HTTP_2:
+        return strncmp(url, "http:", 5) == 0
+                   ? CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE
+                   : CURL_HTTP_VERSION_2TLS;
+    default:
+        return CURL_HTTP_VERSION_2TLS;
+    }
+}
+
+CURLcode transport_apply(const struct transport_config *transport, CURL *easy,
+                         const char *url, bool home)
+{
+    const char *agent = transport->user_agent, *proxy = transport->proxy;
+    CURLcode rc = CURLE_OK;
+
+    TRANSPORT_SET(rc, easy, CURLOPT_USERAGENT,
+                  agent != NULL ? agent : TRANSPORT_AGENT);
+    TRANSPORT_SET(rc, easy, CURLOPT_HTTP_VERSION,
+                  transport_version(transport->http, url));
+
+    /* "" keeps libcurl from the environment's proxies */
+    TRANSPORT_SET(rc, easy, CURLOPT_PROXY, proxy != NULL ? proxy : "");
+    TRANSPORT_SET(rc, easy, CURLOPT_NOPROXY, "");
+    TRANSPORT_SET(rc, easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+
+    if (rc == CURLE_OK) {
+        rc = transport_set_tls(transport, easy, home);
+    }
+    if (rc == CURLE_OK) {
+        rc = transport_set_auth(transport, easy, home);
+    }
+    return rc;
+}
+
+static struct curl_slist *transport_header(const struct header_config *header,
+                                           struct curl_slist *list)
+{
+    size_t size = strlen(header->name) + strlen(header->value) + 3;
+    struct curl_slist *more = NULL;
+    char *line = malloc(size);
+
+    if (line != NULL) {
+        /* libcurl takes "Name;" for a header without a value */
+        snprintf(line, size, header->value[0] == '\0' ? "%s;" : "%s: %s",
+                 header->name, header->value);
+        more = curl_slist_append(list, line);
+        config_secret_free(line);
+    }
+    if (more == NULL) {
+        curl_slist_free_all(list);
+    }
+    return more;
+}
+
+struct curl_slist *transport_headers(const struct header_config *headers,
+                                     size_t n, struct curl_slist *list)
+{
+    size_t i;
+
+    for (i = 0; list != NULL && i < n; i++) {
+        list = transport_header(&headers[i], list);
+    }
+    return list;
+}
+
+void transport_clear(struct transport_config *transport)
+{
+    size_t i;
+
+    for (i = 0; i < transport->nheaders; i++) {
+        free(transport->headers[i].name);
+        config_secret_free(transport->headers[i].value);
+    }
+    free(transport->headers);
+    free(transport->user);
+    free(transport->ca);
+    free(transport->certificate);
+    free(transport->key);
+    free(transport->user_agent);
+    config_secret_free(transport->password);
+    config_secret_free(transport->token);
+    config_secret_free(transport->key_password);
+    config_secret_free(transport->proxy);
+}
