@@ -117,6 +117,10 @@ sub fetch {
 
 
 # Runs pdb2symcache: exit code (128 + signal), stderr, output file or undef.
+# It gets no more than memory_kb() of address space, if that was called.
+
+sub memory_kb { $_[0]{memory_kb} = $_[1] }
+
 
 sub convert {
     my ($self, $pdb, @options) = @_;
@@ -132,7 +136,10 @@ sub convert {
         open STDOUT, '>', '/dev/null';
         open STDERR, '>', $err;
         $ENV{_NT_SYMCACHE_PATH} = $out;
-        exec "$build/pdb2symcache", @options, '-pdb', $pdb;
+        my @command = ("$build/pdb2symcache", @options, '-pdb', $pdb);
+        unshift @command, 'sh', '-c', 'ulimit -v "$0" && exec "$@"',
+            $self->{memory_kb} if $self->{memory_kb};
+        exec @command;
         exit 127;
     }
 
