@@ -126,6 +126,13 @@ static ngx_command_t  ngx_symcache_commands[] = {
       offsetof(ngx_symcache_loc_conf_t, async_after),
       NULL },
 
+    { ngx_string("symcache_gzip"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_symcache_directive_gzip,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      0,
+      NULL },
+
     { ngx_string("symcache_accel"),
       NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
       ngx_symcache_directive_elsewhere,
@@ -483,6 +490,10 @@ ngx_symcache_serve(ngx_symcache_ctx_t *ctx, ngx_symcache_status_e status)
         return ngx_symcache_answer_redirect(ctx, &ctx->best);
     }
 
+    if (ngx_symcache_gzip(ctx, &of) != NGX_OK) {
+        return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_ERROR);
+    }
+
     return ngx_symcache_file_send(ctx, &ctx->best, &of);
 }
 
@@ -655,6 +666,7 @@ ngx_symcache_create_loc_conf(ngx_conf_t *cf)
     conf->hold_timeout = NGX_CONF_UNSET_MSEC;
     conf->retry_after = NGX_CONF_UNSET;
     conf->min_version = NGX_CONF_UNSET_PTR;
+    conf->gzip = NGX_CONF_UNSET_UINT;
     conf->zone = NGX_CONF_UNSET_PTR;
     conf->valid_present = NGX_CONF_UNSET;
     conf->valid_absent = NGX_CONF_UNSET;
@@ -686,6 +698,7 @@ ngx_symcache_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
         conf->elsewhere = prev->elsewhere;
     }
 
+    ngx_conf_merge_uint_value(conf->gzip, prev->gzip, NGX_SYMCACHE_GZIP_OFF);
     ngx_conf_merge_ptr_value(conf->zone, prev->zone, NULL);
     ngx_conf_merge_sec_value(conf->valid_present, prev->valid_present, 60);
     ngx_conf_merge_sec_value(conf->valid_absent, prev->valid_absent, 60);

@@ -40,6 +40,10 @@ typedef struct ngx_symcache_made_s    ngx_symcache_made_t;
 
 #define NGX_SYMCACHE_VERSIONS  2
 
+#define NGX_SYMCACHE_GZIP_OFF     0
+#define NGX_SYMCACHE_GZIP_ON      1
+#define NGX_SYMCACHE_GZIP_ALWAYS  2
+
 
 typedef struct {
     uint32_t                   hash;
@@ -86,6 +90,8 @@ typedef struct {
     ngx_http_complex_value_t  *accel;
     ngx_http_complex_value_t  *redirect;
     ngx_flag_t                 elsewhere;   /* one of them is given, or off */
+
+    ngx_uint_t                 gzip;        /* NGX_SYMCACHE_GZIP_* */
 
     ngx_shm_zone_t            *zone;
     uint64_t                   scope;    /* if the root has no variables */
@@ -148,6 +154,7 @@ struct ngx_symcache_ctx_s {
     uint64_t                   scope;     /* of the key in the zone */
     symcache_version_t         versions[NGX_SYMCACHE_VERSIONS];
     ngx_uint_t                 nversions; /* on disk, may be more */
+    ngx_uint_t                 gzipped;   /* bits: versions with a sidecar */
 
     symcache_version_t         best;      /* valid if has_best */
     symcache_version_t         made;      /* valid if has_made */
@@ -170,6 +177,7 @@ struct ngx_symcache_ctx_s {
     unsigned                   has_made:1;
     unsigned                   made_known:1;
     unsigned                   has_served:1;
+    unsigned                   gzip:1;    /* the sidecar is sent */
 };
 
 
@@ -183,6 +191,8 @@ char *ngx_symcache_directive_pass(ngx_conf_t *cf, ngx_command_t *cmd,
 char *ngx_symcache_directive_version(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_symcache_directive_elsewhere(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_symcache_directive_gzip(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_symcache_directive_valid(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
@@ -227,8 +237,8 @@ ngx_table_elt_t *ngx_symcache_answer_header(ngx_http_request_t *r,
 
 /*
  * The highest version on disk that serves this client and is below *below, if
- * that is not NULL: sets best and has_best, and versions and nversions of all
- * that there are.  NGX_OK or NGX_ERROR.
+ * that is not NULL: sets best and has_best, and versions, nversions and gzipped
+ * of all that there are.  NGX_OK or NGX_ERROR.
  */
 ngx_int_t ngx_symcache_file_best(ngx_symcache_ctx_t *ctx,
     symcache_version_t *below);
@@ -240,12 +250,25 @@ ngx_int_t ngx_symcache_file_best(ngx_symcache_ctx_t *ctx,
 ngx_int_t ngx_symcache_file_open(ngx_symcache_ctx_t *ctx,
     symcache_version_t *version, ngx_open_file_info_t *of, ngx_uint_t fresh);
 
+/* The same for ctx->path. */
+ngx_int_t ngx_symcache_file_open_path(ngx_symcache_ctx_t *ctx,
+    ngx_open_file_info_t *of, ngx_uint_t fresh);
+
 /* Content-Type, with the version; also notes that this version is served. */
 ngx_int_t ngx_symcache_file_type(ngx_symcache_ctx_t *ctx,
     symcache_version_t *version);
 
 ngx_int_t ngx_symcache_file_send(ngx_symcache_ctx_t *ctx,
     symcache_version_t *version, ngx_open_file_info_t *of);
+
+
+/* ngx_symcache_gzip.c */
+
+/*
+ * With the file open as *of: replaces it by its sidecar, if symcache_gzip and
+ * the client want that and there is one.  NGX_OK or NGX_ERROR.
+ */
+ngx_int_t ngx_symcache_gzip(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of);
 
 
 /* ngx_symcache_made.c */

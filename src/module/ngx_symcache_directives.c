@@ -150,6 +150,46 @@ ngx_symcache_directive_elsewhere(ngx_conf_t *cf, ngx_command_t *cmd,
 
 
 char *
+ngx_symcache_directive_gzip(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_symcache_loc_conf_t *slcf = conf;
+
+    ngx_str_t  *value;
+
+    if (slcf->gzip != NGX_CONF_UNSET_UINT) {
+        return "is duplicate";
+    }
+
+    value = cf->args->elts;
+
+    if (ngx_strcmp(value[1].data, "off") == 0) {
+        slcf->gzip = NGX_SYMCACHE_GZIP_OFF;
+        return NGX_CONF_OK;
+    }
+
+#if (NGX_HTTP_GZIP)
+
+    if (ngx_strcmp(value[1].data, "on") == 0) {
+        slcf->gzip = NGX_SYMCACHE_GZIP_ON;
+        return NGX_CONF_OK;
+    }
+
+    if (ngx_strcmp(value[1].data, "always") == 0) {
+        slcf->gzip = NGX_SYMCACHE_GZIP_ALWAYS;
+        return NGX_CONF_OK;
+    }
+
+    return "takes \"on\", \"off\" or \"always\"";
+
+#else
+
+    return "can only be \"off\": this nginx was built without its gzip module";
+
+#endif
+}
+
+
+char *
 ngx_symcache_directive_valid(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_symcache_loc_conf_t *slcf = conf;

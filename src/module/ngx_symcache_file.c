@@ -20,6 +20,7 @@ static ngx_int_t ngx_symcache_file_read_dir(ngx_symcache_ctx_t *ctx,
     ngx_dir_t *dir, symcache_version_t *below);
 static ngx_int_t ngx_symcache_file_etag(ngx_symcache_ctx_t *ctx,
     ngx_open_file_info_t *of);
+static ngx_int_t ngx_symcache_file_encoding(ngx_http_request_t *r);
 static u_char *ngx_symcache_file_hex(u_char *p, uint64_t n);
 static ngx_uint_t ngx_symcache_file_missing(ngx_err_t err);
 
@@ -34,6 +35,7 @@ ngx_symcache_file_best(ngx_symcache_ctx_t *ctx, symcache_version_t *below)
 
     ctx->has_best = 0;
     ctx->nversions = 0;
+    ctx->gzipped = 0;
 
     if (!symcache_path_storable(&ctx->asked.key)) {
         return NGX_OK;
@@ -105,9 +107,11 @@ ngx_symcache_file_read_dir(ngx_symcache_ctx_t *ctx, ngx_dir_t *dir,
 {
     int                  best;
     ngx_err_t            err;
-    ngx_uint_t           i;
+    ngx_uint_t           i, n, ngz;
     symcache_file_e      file;
-    symcache_version_t   versions[2];
+    symcache_version_t   versions[2], gz[NGX_SYMCACHE_VERSIONS];
+
+    ngz = 0;
 
     for (i = 0; i < NGX_SYMCACHE_DIR_ENTRIES; i++) {
 
@@ -117,7 +121,7 @@ ngx_symcache_file_read_dir(ngx_symcache_ctx_t *ctx, ngx_dir_t *dir,
             err = ngx_errno;
 
             if (err == NGX_ENOMOREFILES || ngx_symcache_file_missing(err)) {
-                return NGX_OK;
+                break;
             }
 
             ngx_log_error(NGX_LOG_CRIT, ctx->request->connection->log, err,
@@ -128,8 +132,17 @@ ngx_symcache_file_read_dir(ngx_symcache_ctx_t *ctx, ngx_dir_t *dir,
         if (!symcache_path_name_parse((char *) ngx_de_name(dir),
                                       ngx_de_namelen(dir), &ctx->asked.key,
                                       &versions[1], &file)
-            || file != SYMCACHE_FILE_PLAIN)
+            || file == SYMCACHE_FILE_ABSENT)
         {
+            continue;
+        }
+
+        if (file == SYMCACHE_FILE_GZIP) {
+
+            if (ngz < NGX_SYMCACHE_VERSIONS) {
+                gz[ngz++] = versions[1];
+            }
+
             continue;
         }
 
@@ -155,9 +168,19 @@ ngx_symcache_file_read_dir(ngx_symcache_ctx_t *ctx, ngx_dir_t *dir,
         }
     }
 
-    ngx_log_error(NGX_LOG_WARN, ctx->request->connection->log, 0,
-                  "more than %d entries in \"%s\"", NGX_SYMCACHE_DIR_ENTRIES,
-                  ctx->path.data);
+    if (i == NGX_SYMCACHE_DIR_ENTRIES) {
+        ngx_log_error(NGX_LOG_WARN, ctx->request->connection->log, 0,
+                      "more than %d entries in \"%s\"",
+                      NGX_SYMCACHE_DIR_ENTRIES, ctx->path.data);
+    }
+
+    for (i = 0; i < ngx_min(ctx->nversions, NGX_SYMCACHE_VERSIONS); i++) {
+        for (n = 0; n < ngz; n++) {
+            if (symcache_version_cmp(&ctx->versions[i], &gz[n]) == 0) {
+                ctx->gzipped |= 1 << i;
+            }
+        }
+    }
 
     return NGX_OK;
 }
@@ -167,9 +190,7 @@ ngx_int_t
 ngx_symcache_file_open(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
     ngx_open_file_info_t *of, ngx_uint_t fresh)
 {
-    u_char                    *p;
-    ngx_http_request_t        *r;
-    ngx_http_core_loc_conf_t  *clcf;
+    u_char  *p;
 
     if (!symcache_path_storable(&ctx->asked.key)) {
         return NGX_DECLINED;
@@ -179,13 +200,24 @@ ngx_symcache_file_open(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
         return NGX_ERROR;
     }
 
-    r = ctx->request;
-    clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
-
     p = ctx->path.data + ctx->root.len + 1;
     p += symcache_path_file((char *) p, &ctx->asked.key, version,
                             SYMCACHE_FILE_PLAIN);
     ctx->path.len = p - ctx->path.data;
+
+    return ngx_symcache_file_open_path(ctx, of, fresh);
+}
+
+
+ngx_int_t
+ngx_symcache_file_open_path(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of,
+    ngx_uint_t fresh)
+{
+    ngx_http_request_t        *r;
+    ngx_http_core_loc_conf_t  *clcf;
+
+    r = ctx->request;
+    clcf = ngx_http_get_module_loc_conf(r, ngx_http_core_module);
 
     ngx_memzero(of, sizeof(ngx_open_file_info_t));
 
@@ -246,7 +278,8 @@ ngx_symcache_file_send(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
     r->headers_out.last_modified_time = of->mtime;
 
     if (ngx_symcache_file_type(ctx, version) != NGX_OK
-        || ngx_symcache_file_etag(ctx, of) != NGX_OK)
+        || ngx_symcache_file_etag(ctx, of) != NGX_OK
+        || (ctx->gzip && ngx_symcache_file_encoding(r) != NGX_OK))
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
@@ -348,7 +381,7 @@ ngx_symcache_file_etag(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
     }
 
     value.data = ngx_pnalloc(r->pool, ctx->served_len + 2 * 16
-                                      + sizeof("\"--\"") - 1);
+                                      + sizeof("\"---gz\"") - 1);
     if (value.data == NULL) {
         return NGX_ERROR;
     }
@@ -361,6 +394,11 @@ ngx_symcache_file_etag(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
     p = ngx_symcache_file_hex(p, of->size);
     *p++ = '-';
     p = ngx_symcache_file_hex(p, of->uniq);
+
+    if (ctx->gzip) {
+        p = ngx_cpymem(p, "-gz", sizeof("-gz") - 1);
+    }
+
     *p++ = '"';
 
     value.len = p - value.data;
@@ -371,6 +409,26 @@ ngx_symcache_file_etag(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
     }
 
     r->headers_out.etag = h;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_symcache_file_encoding(ngx_http_request_t *r)
+{
+    ngx_str_t         value;
+    ngx_table_elt_t  *h;
+
+    ngx_str_set(&value, "gzip");
+
+    h = ngx_symcache_answer_header(r, "Content-Encoding",
+                                   sizeof("Content-Encoding") - 1, &value);
+    if (h == NULL) {
+        return NGX_ERROR;
+    }
+
+    r->headers_out.content_encoding = h;
 
     return NGX_OK;
 }

@@ -11,10 +11,10 @@
  *   |           |   counters     atomic, without the lock                 |
  *   |           |   recent[16]   a ring of requests that got no file      |
  *   |           +---------------------------------------------------------+
- *   |           | entries, 111 bytes and the PDB name each: 128 for names |
- *   |           | up to 17 bytes, 256 for most others                     |
+ *   |           | entries, 112 bytes and the PDB name each: 128 for names |
+ *   |           | up to 16 bytes, 256 for most others                     |
  *   |           |   node | queue | scope | guid age | until | versions |  |
- *   |           |   version | retry_after | what | n | name_len | name... |
+ *   |           |   version | retry_after | what | n | gzipped | name...   |
  *   +-----------+---------------------------------------------------------+
  *
  * The mutex of the slab pool guards tree, queue, entries and ring.  It is
@@ -44,6 +44,7 @@ typedef struct {
     uint16_t                retry_after;
     u_char                  what;
     u_char                  n;
+    u_char                  gzipped;     /* bits: versions with a sidecar */
     u_char                  name_len;
     u_char                  name[1];
 } ngx_symcache_entry_t;
@@ -371,6 +372,7 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
         if (what == NGX_SYMCACHE_KEY_PRESENT) {
             ngx_memcpy(ctx->versions, e->versions, sizeof(e->versions));
             ctx->nversions = e->n;
+            ctx->gzipped = e->gzipped;
 
         } else if (symcache_version_cmp(&e->version, &ctx->ask.version) != 0) {
 
@@ -430,10 +432,12 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
         e->version = ctx->ask.version;
         e->retry_after = ngx_min(ctx->reply.retry_after, 65535);
         e->n = 0;
+        e->gzipped = 0;
 
         if (what == NGX_SYMCACHE_KEY_PRESENT) {
             ngx_memcpy(e->versions, ctx->versions, sizeof(e->versions));
             e->n = ctx->nversions;
+            e->gzipped = ctx->gzipped;
         }
 
         ngx_memory_barrier();
