@@ -78,7 +78,7 @@ static enum msf_status identify(const uint8_t *data, size_t size, char *error,
     snprintf(error, error_size, "%s", text);
     return size < MAGIC_SIZE && size > 0 &&
                    memcmp(data, magics[0].magic, size) == 0
-               ? MSF_DAMAGED
+               ? MSF_TRUNCATED
                : MSF_NOT_PDB;
 }
 
@@ -112,7 +112,7 @@ static enum msf_status check_superblock(struct msf *msf, char *error,
     p = msf->data;
     if (msf->size < SUPERBLOCK_SIZE) {
         snprintf(error, size, "is truncated: a PDB has at least 56 bytes");
-        return MSF_DAMAGED;
+        return MSF_TRUNCATED;
     }
     msf->block_size = le32(p + 32);
     msf->num_blocks = le32(p + 40);
@@ -125,11 +125,14 @@ static enum msf_status check_superblock(struct msf *msf, char *error,
     }
     /* a writer may leave the last block short */
     need = (uint64_t)msf->num_blocks * msf->block_size;
-    if (msf->num_blocks < 2 || need - msf->block_size >= msf->size) {
+    if (msf->num_blocks < 2) {
+        return damaged(error, size, "number of blocks", 40, msf->num_blocks);
+    }
+    if (need - msf->block_size >= msf->size) {
         snprintf(error, size,
                  "is truncated: it has %llu bytes and its header says %llu",
                  (unsigned long long)msf->size, (unsigned long long)need);
-        return MSF_DAMAGED;
+        return MSF_TRUNCATED;
     }
     return MSF_OK;
 }

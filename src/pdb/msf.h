@@ -16,11 +16,12 @@
 
 enum msf_status {
     MSF_OK = 0,
-    MSF_NOT_PDB,  /* something else under a PDB name, or empty */
-    MSF_PORTABLE, /* .NET portable PDB */
-    MSF_PDB2,     /* PDB 2.0, Visual C++ 6 and older */
-    MSF_MSFZ,     /* compressed container (PDZ) */
-    MSF_DAMAGED,  /* a PDB 7.0 that is truncated or inconsistent */
+    MSF_NOT_PDB,   /* something else under a PDB name, or empty */
+    MSF_PORTABLE,  /* .NET portable PDB */
+    MSF_PDB2,      /* PDB 2.0, Visual C++ 6 and older */
+    MSF_MSFZ,      /* compressed container (PDZ) */
+    MSF_TRUNCATED, /* a PDB 7.0 with fewer bytes than it says it has */
+    MSF_DAMAGED,   /* a PDB 7.0 that is inconsistent */
     MSF_NO_MEMORY
 };
 

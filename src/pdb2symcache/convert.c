@@ -57,8 +57,8 @@ static int open_failed(enum msf_status status, const char *text,
                        struct failure *failure)
 {
     static const enum failure_code codes[] = {
-        FAILURE_NONE, FAILURE_NOT_PDB, FAILURE_PORTABLE, FAILURE_PDB2,
-        FAILURE_MSFZ, FAILURE_DAMAGED, FAILURE_LIMIT};
+        FAILURE_NONE, FAILURE_NOT_PDB,   FAILURE_PORTABLE, FAILURE_PDB2,
+        FAILURE_MSFZ, FAILURE_TRUNCATED, FAILURE_DAMAGED,  FAILURE_LIMIT};
 
     return failure_set(failure, codes[status], "%s", text);
 }

@@ -18,9 +18,10 @@ enum failure_code {
     FAILURE_PDB2 = 5,       /* PDB 2.0 */
     FAILURE_MSFZ = 6,       /* compressed container */
     FAILURE_NO_SYMBOLS = 7, /* a compiler's or type server's PDB */
-    FAILURE_DAMAGED = 8,    /* truncated, inconsistent, unknown records */
+    FAILURE_DAMAGED = 8,    /* inconsistent, unknown records */
     FAILURE_LIMIT = 9,      /* memory, work or output beyond the limit */
-    FAILURE_SANDBOX = 10    /* no sandbox, so nothing was parsed */
+    FAILURE_SANDBOX = 10,   /* no sandbox, so nothing was parsed */
+    FAILURE_TRUNCATED = 11  /* fewer bytes than its header says */
 };
 
 struct failure {

@@ -35,7 +35,7 @@ static const char help[] =
     "  5 PDB 2.0, 6 compressed container (MSFZ), 7 no symbols (a compiler's "
     "or type\n"
     "  server's PDB), 8 damaged, 9 over a limit of memory, time or size,\n"
-    "  10 no sandbox\n";
+    "  10 no sandbox, 11 truncated\n";
 
 struct options {
     const char *pdb;

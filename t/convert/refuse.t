@@ -75,12 +75,14 @@ my @others = (
     ['PDB 2.0', "Microsoft C/C++ program database 2.00\r\n\x1aJG\0\0"
                 . "\0" x 2000, 5, '2\.0'],
     ['MSFZ', "Microsoft MSFZ Container\r\n\x1aALD\0\0" . "\0" x 200, 6, 'MSFZ'],
-    ['PE image', "MZ\x90\0\3\0\0\0" . "\0" x 1000, 3],
-    ['ELF file', "\x7fELF\2\1\1\0" . "\0" x 1000, 3],
-    ['HTML page', "<!DOCTYPE html><html><body>404</body></html>\n", 3],
-    ['cabinet', "MSCF\0\0\0\0" . "\0" x 100, 3],
-    ['gzip', "\x1f\x8b\x08\0" . "\0" x 100, 3],
-    ['text', "not found\n", 3],
+    ['PE image', "MZ\x90\0\3\0\0\0" . "\0" x 1000, 3, 'PE image'],
+    ['ELF file', "\x7fELF\2\1\1\0" . "\0" x 1000, 3, 'ELF image'],
+    ['HTML page', "<!DOCTYPE html><html><body>404</body></html>\n", 3, 'HTML'],
+    ['cabinet', "MSCF\0\0\0\0" . "\0" x 100, 3, 'cabinet'],
+    ['gzip', "\x1f\x8b\x08\0" . "\0" x 100, 3, 'gzip'],
+    ['zstd', "\x28\xb5\x2f\xfd" . "\0" x 100, 3, 'zstd'],
+    ['zip', "PK\3\4" . "\0" x 100, 3, 'zip'],
+    ['text', "not found\n", 3, 'text'],
 );
 
 for my $other (@others) {
@@ -97,8 +99,11 @@ refused('no DBI stream',
 for my $size (33, 56, 200, 4096, 100_000, length($good) / 2,
               length($good) - 4096)
 {
-    refused("first $size bytes", substr($good, 0, $size), 8, '');
+    refused("first $size bytes", substr($good, 0, $size), 11, 'is truncated');
 }
+
+refused('more blocks than bytes',
+        patched($good, 40 => pack('V', 0xFFFFFFFF)), 11, 'is truncated');
 
 # the superblock: block size, number of blocks, directory size, its map
 
@@ -107,7 +112,6 @@ my @super = (
     ['block size 3000', 32 => pack('V', 3000)],
     ['block size 2**31', 32 => pack('V', 1 << 31)],
     ['no blocks', 40 => pack('V', 0)],
-    ['more blocks than bytes', 40 => pack('V', 0xFFFFFFFF)],
     ['directory of 4 GiB', 44 => pack('V', 0xFFFFFFFF)],
     ['empty directory', 44 => pack('V', 0)],
     ['directory map outside', 52 => pack('V', 0x7FFFFFFF)],
@@ -176,7 +180,7 @@ ok($out, 'fastlink: output');
 my $old = spew("$work/old.symcache", 'old content');
 my $bad = spew("$work/bad.pdb", substr($good, 0, 5000));
 ($code) = $corpus->convert($bad, '-o', $old);
-is($code, 8, 'refused with -o');
+is($code, 11, 'refused with -o');
 is(slurp($old), 'old content', 'the old output is as it was');
 is_deeply([grep { /old\.symcache./ } glob "$work/*"], [], 'no temporary file');
 

@@ -129,12 +129,22 @@ static void test_damage(void **state)
         size_t at;
         uint32_t value;
     } cases[] = {
-        {32, 0},          {32, 3000},        {32, 256},
-        {32, 131072},     {40, 0},           {40, BLOCKS + 1},
-        {40, 0xFFFFFFFF}, {44, 0},           {44, 0xFFFFFFFF},
-        {44, 20},         {52, 0},           {52, BLOCKS},
-        {3 * BS, 0},      {3 * BS, BLOCKS},  {4 * BS, 0xFFFFFFFF},
-        {4 * BS, 9},      {4 * BS + 8, 600}, {4 * BS + 8, 0xFFFFFFFE},
+        {32, 0},
+        {32, 3000},
+        {32, 256},
+        {32, 131072},
+        {40, 0},
+        {44, 0},
+        {44, 0xFFFFFFFF},
+        {44, 20},
+        {52, 0},
+        {52, BLOCKS},
+        {3 * BS, 0},
+        {3 * BS, BLOCKS},
+        {4 * BS, 0xFFFFFFFF},
+        {4 * BS, 9},
+        {4 * BS + 8, 600},
+        {4 * BS + 8, 0xFFFFFFFE},
     };
 
     (void)state;
@@ -171,12 +181,15 @@ static void test_truncation(void **state)
     (void)state;
     make();
     for (size = 1; size < sizeof(image) - BS + 1; size += 37) {
-        assert_int_equal(open_image(&msf, size), MSF_DAMAGED);
+        assert_int_equal(open_image(&msf, size), MSF_TRUNCATED);
     }
     /* the last block may be short */
     assert_int_equal(open_image(&msf, sizeof(image) - BS + 1), MSF_OK);
     msf_close(&msf);
     assert_int_equal(open_image(&msf, 0), MSF_NOT_PDB);
+    make();
+    put(40, BLOCKS + 1);
+    assert_int_equal(open_image(&msf, sizeof(image)), MSF_TRUNCATED);
 }
 
 static void test_other_files(void **state)
