@@ -8,33 +8,35 @@
 
 #include "symfile_array.h"
 #include "symfile_format.h"
+#include "symfile_runs.h"
 #include "symfile_sort.h"
 #include "symfile_writer.h"
 
 #define BUFFER 65536
+#define CHUNK 1024 /* locations */
+#define NOTHING UINT64_MAX
 #define LOST SYMFILE_NONE
 #define WON 0 /* until it has its function */
 
+/*
+ * At an address, functions go before symbols, and those before gaps.  Merging
+ * them turns order and gaps from addresses to indices of ranges; what is not
+ * the index of one of these is a function's.
+ */
 struct finish {
-    uint64_t *order;            /* symbols: address above, number below */
+    uint64_t *order; /* symbols: address or range above, number below */
+    size_t winners;  /* as many of order are left */
+    size_t gaps;     /* as many gaps are left */
     uint32_t *symbol_functions; /* function index of a symbol, or LOST */
     uint32_t *addresses;        /* of all ranges */
     size_t count;
-    size_t room;
 };
 
-/*
- * Goes through functions, symbols and gaps by address; where there are
- * several, the first of them in this order counts.
- */
+/* Symbols and gaps that are not merged yet. */
 struct merge {
-    struct symfile_ranges_reader reader;
-    int has_function; /* the reader stands at one, or -1 on failure */
     size_t symbol;
     size_t gap;
-    uint32_t address;
-    int is_function;
-    uint32_t winner; /* symbol, or LOST; a gap if it is no function either */
+    uint64_t address; /* the least of both, or NOTHING */
 };
 
 struct stream {
@@ -75,23 +77,33 @@ static void stream_align(struct stream *s)
     memset(stream_room(s, n), 0, n);
 }
 
+static void stream_bytes(struct stream *s, const uint8_t *data, size_t size)
+{
+    if (size == 0) {
+        return;
+    }
+    if (size <= BUFFER) {
+        memcpy(stream_room(s, size), data, size);
+        return;
+    }
+    stream_flush(s);
+    if (!s->failed && s->sink->write(s->sink->context, data, size) != 0) {
+        s->failed = 1;
+    }
+    s->written += size;
+}
+
 static void stream_words(struct stream *s, const uint32_t *words, size_t n)
 {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    stream_bytes(s, (const uint8_t *)words, 4 * n);
+#else
     size_t i;
 
     for (i = 0; i < n; i++) {
         symfile_store(stream_room(s, 4), words[i]);
     }
-}
-
-static void stream_bytes(struct stream *s, const uint8_t *data, size_t size)
-{
-    stream_flush(s);
-    if (size > 0 && !s->failed &&
-        s->sink->write(s->sink->context, data, size) != 0) {
-        s->failed = 1;
-    }
-    s->written += size;
+#endif
 }
 
 static int sort_symbols(const struct symfile_writer *w, struct finish *f)
@@ -112,65 +124,91 @@ static int sort_symbols(const struct symfile_writer *w, struct finish *f)
     return 0;
 }
 
-static void merge_begin(struct merge *m, const struct symfile_writer *w)
+/* Finds the next symbol or gap. */
+static void merge_seek(struct merge *m, const struct symfile_writer *w,
+                       const struct finish *f)
 {
-    memset(m, 0, sizeof(*m));
-    m->reader.ranges = &w->ranges;
-    m->has_function = symfile_ranges_next(&m->reader);
+    m->address =
+        m->symbol < w->num_symbols ? f->order[m->symbol] >> 32 : NOTHING;
+    if (m->gap < w->ranges.num_gaps && w->ranges.gaps[m->gap] < m->address) {
+        m->address = w->ranges.gaps[m->gap];
+    }
 }
 
-/* Returns 1, or 0 at the end.  Of symbols at one address the first counts. */
-static int merge_next(struct merge *m, const struct symfile_writer *w,
-                      const struct finish *f)
+/* Leaves those at the present address behind. */
+static void merge_skip(struct merge *m, const struct symfile_writer *w,
+                       const struct finish *f)
 {
-    uint64_t a, b, c, least;
-
-    if (m->is_function) {
-        m->has_function = symfile_ranges_next(&m->reader);
-    }
-    a = m->has_function > 0 ? m->reader.address : UINT64_MAX;
-    b = m->symbol < w->num_symbols ? f->order[m->symbol] >> 32 : UINT64_MAX;
-    c = m->gap < w->ranges.num_gaps ? w->ranges.gaps[m->gap] : UINT64_MAX;
-    least = a < b ? a : b;
-    least = least < c ? least : c;
-    if (least == UINT64_MAX || m->has_function < 0) {
-        return 0;
-    }
-    m->address = (uint32_t)least;
-    m->is_function = a == least;
-    m->winner =
-        !m->is_function && b == least ? (uint32_t)f->order[m->symbol] : LOST;
-    while (m->symbol < w->num_symbols && f->order[m->symbol] >> 32 == least) {
+    while (m->symbol < w->num_symbols &&
+           f->order[m->symbol] >> 32 == m->address) {
         m->symbol++;
     }
-    m->gap += c == least;
-    return 1;
+    m->gap +=
+        m->gap < w->ranges.num_gaps && w->ranges.gaps[m->gap] == m->address;
+    merge_seek(m, w, f);
 }
 
-/* Returns 0, or -1 if memory was short. */
-static int merge_end(struct merge *m)
+/* Makes the present one a range.  Of symbols at one address the first counts.
+ */
+static void merge_take(struct merge *m, struct symfile_writer *w,
+                       struct finish *f)
 {
-    symfile_ranges_reader_free(&m->reader);
-    return m->has_function < 0 ? -1 : 0;
+    uint32_t symbol;
+    uint64_t address;
+
+    address = m->address;
+    if (m->symbol < w->num_symbols && f->order[m->symbol] >> 32 == address) {
+        symbol = (uint32_t)f->order[m->symbol];
+        f->symbol_functions[symbol] = WON;
+        merge_skip(m, w, f);
+        f->order[f->winners++] = (uint64_t)f->count << 32 | symbol;
+    } else {
+        merge_skip(m, w, f);
+        w->ranges.gaps[f->gaps++] = (uint32_t)f->count;
+    }
+    f->addresses[f->count++] = (uint32_t)address;
 }
 
-static int collect_addresses(const struct symfile_writer *w, struct finish *f)
+static void merge_run(struct merge *m, struct symfile_writer *w,
+                      struct finish *f, const uint32_t *addresses, size_t n)
 {
-    struct merge m;
+    size_t i;
 
-    merge_begin(&m, w);
-    while (merge_next(&m, w, f)) {
-        if (symfile_array_need(&f->addresses, &f->room, f->count + 1,
-                               sizeof(*f->addresses)) != 0) {
-            merge_end(&m);
-            return -1;
+    for (i = 0; i < n; i++) {
+        while (m->address < addresses[i]) {
+            merge_take(m, w, f);
         }
-        f->addresses[f->count++] = m.address;
-        if (m.winner != LOST) {
-            f->symbol_functions[m.winner] = WON;
+        f->addresses[f->count++] = addresses[i];
+        if (m->address == addresses[i]) {
+            merge_skip(m, w, f);
         }
     }
-    return merge_end(&m);
+}
+
+static int merge_all(struct symfile_writer *w, struct finish *f)
+{
+    int rc;
+    size_t most;
+    struct merge m = {0, 0, 0};
+    struct symfile_runs runs = {.ranges = &w->ranges};
+
+    most = w->ranges.total + w->num_symbols + w->ranges.num_gaps;
+    if (most >= SYMFILE_NONE) {
+        return -1;
+    }
+    f->addresses = malloc((most + 1) * sizeof(*f->addresses));
+    if (f->addresses == NULL) {
+        return -1;
+    }
+    merge_seek(&m, w, f);
+    while ((rc = symfile_runs_next(&runs)) > 0) {
+        merge_run(&m, w, f, symfile_runs_addresses(&runs), runs.count);
+    }
+    symfile_runs_free(&runs);
+    while (m.address != NOTHING) {
+        merge_take(&m, w, f);
+    }
+    return rc;
 }
 
 /* Functions for the symbols that won, in the order of the symbols. */
@@ -206,7 +244,7 @@ static int prepare(struct symfile_writer *w, struct finish *f)
         return -1;
     }
     if (symfile_ranges_seal(&w->ranges) != 0 || sort_symbols(w, f) != 0 ||
-        collect_addresses(w, f) != 0 || add_symbol_functions(w, f) != 0) {
+        merge_all(w, f) != 0 || add_symbol_functions(w, f) != 0) {
         return -1;
     }
     return 0;
@@ -233,33 +271,64 @@ static void write_header(struct stream *s, const struct symfile_writer *w,
     symfile_store(p + SYMFILE_AT_STRINGS, (uint32_t)w->strings.size);
 }
 
-static int write_locations(struct stream *s, const struct symfile_writer *w,
-                           const struct finish *f)
+/* Symbols and gaps from the range on; *next becomes that of the next one. */
+static void write_others(struct stream *s, const struct symfile_writer *w,
+                         const struct finish *f, struct merge *m,
+                         size_t *range)
 {
-    uint8_t *p;
-    struct merge m;
-    struct symfile_location symbol = {SYMFILE_NONE, 0, 0, SYMFILE_NONE};
-    const struct symfile_location *location;
-    static const struct symfile_location gap = {SYMFILE_NONE, SYMFILE_NONE,
-                                                SYMFILE_NONE, SYMFILE_NONE};
+    struct symfile_location location = {SYMFILE_NONE, 0, 0, SYMFILE_NONE};
+    static const uint32_t gap[4] = {SYMFILE_NONE, SYMFILE_NONE, SYMFILE_NONE,
+                                    SYMFILE_NONE};
 
-    merge_begin(&m, w);
-    while (merge_next(&m, w, f)) {
-        location = m.is_function ? &m.reader.location : &gap;
-        if (m.winner != LOST) {
-            symbol.function = f->symbol_functions[m.winner];
-            location = &symbol;
+    for (;; (*range)++) {
+        if (m->symbol < f->winners && f->order[m->symbol] >> 32 == *range) {
+            location.function =
+                f->symbol_functions[(uint32_t)f->order[m->symbol++]];
+            stream_words(s, &location.file, 4);
+        } else if (m->gap < f->gaps && w->ranges.gaps[m->gap] == *range) {
+            stream_words(s, gap, 4);
+            m->gap++;
+        } else {
+            break;
         }
-        p = stream_room(s, SYMFILE_LOCATION_SIZE);
-        symfile_store(p, location->file);
-        symfile_store(p + 4, location->line);
-        symfile_store(p + 8, location->function);
-        symfile_store(p + 12, location->inlined_into);
     }
-    return merge_end(&m);
+    m->address = f->count;
+    if (m->symbol < f->winners) {
+        m->address = f->order[m->symbol] >> 32;
+    }
+    if (m->gap < f->gaps && w->ranges.gaps[m->gap] < m->address) {
+        m->address = w->ranges.gaps[m->gap];
+    }
 }
 
-static int write_parts(struct stream *s, const struct symfile_writer *w,
+static int write_locations(struct stream *s, struct symfile_writer *w,
+                           const struct finish *f)
+{
+    int rc;
+    size_t n, left, range;
+    struct merge m = {0, 0, 0};
+    struct symfile_runs runs = {.ranges = &w->ranges};
+    struct symfile_location locations[CHUNK];
+
+    range = 0;
+    write_others(s, w, f, &m, &range);
+    while ((rc = symfile_runs_next(&runs)) > 0) {
+        for (left = runs.count; left > 0; left -= n) {
+            n = left < CHUNK ? left : CHUNK;
+            n = n < m.address - range ? n : (size_t)m.address - range;
+            symfile_runs_locations(&runs, locations, n);
+            stream_words(s, &locations[0].file, 4 * n);
+            range += n;
+            if (range == m.address) {
+                write_others(s, w, f, &m, &range);
+            }
+        }
+    }
+    symfile_runs_free(&runs);
+    return rc;
+}
+
+static int write_parts(struct stream *s, struct symfile_writer *w,
                        const struct finish *f)
 {
     stream_words(s, w->files.words, w->files.count * w->files.width);
@@ -275,6 +344,7 @@ static int write_parts(struct stream *s, const struct symfile_writer *w,
     stream_words(s, f->addresses, f->count);
     stream_align(s);
     stream_bytes(s, w->strings.data, w->strings.size);
+    stream_flush(s);
     return 0;
 }
 

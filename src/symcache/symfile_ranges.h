@@ -18,13 +18,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symfile_format.h"
+#include "symfile_pack.h"
 
-struct symfile_location {
-    uint32_t file; /* or SYMFILE_NONE */
-    uint32_t line;
-    uint32_t function;
-    uint32_t inlined_into; /* call location, or SYMFILE_NONE */
+struct symfile_block {
+    uint32_t first; /* address */
+    uint32_t last;
+    uint32_t count;
+    uint32_t addresses; /* packed bytes of them; locations follow */
+    uint64_t begin;     /* in packed */
 };
 
 struct symfile_ranges {
@@ -39,23 +40,13 @@ struct symfile_ranges {
     struct symfile_block *blocks;
     size_t num_blocks;
     size_t block_room;
+    size_t total; /* entries of all blocks */
     uint32_t *gaps;
     size_t num_gaps;
     size_t gap_room;
     size_t gap_begin; /* of the open block in gaps */
     uint64_t *keys;   /* work space; after sealing the order of blocks */
     size_t key_room;
-};
-
-/* Goes through everything that was put, by address. */
-struct symfile_ranges_reader {
-    const struct symfile_ranges *ranges;
-    size_t next_block; /* in the order of blocks */
-    const uint8_t *p;  /* in the block */
-    uint32_t left;     /* entries of the block */
-    uint32_t address;
-    struct symfile_location location;
-    struct symfile_cluster *cluster; /* NULL, or blocks that overlap */
 };
 
 /* All of these return 0, or -1 without memory. */
@@ -70,12 +61,11 @@ int symfile_ranges_close(struct symfile_ranges *ranges);
 int symfile_ranges_seal(struct symfile_ranges *ranges);
 
 /*
- * Reading starts from all zero but for ranges, which are sealed.  Each call
- * goes to the next address and its location and returns 1; 0 at the end, -1
- * without memory.  Afterwards, or to end early, symfile_ranges_reader_free().
+ * Of equal addresses in n sorted keys (address above, index in locations
+ * below) leaves the one that wins.  Returns the number of keys left.
  */
-int symfile_ranges_next(struct symfile_ranges_reader *reader);
-void symfile_ranges_reader_free(struct symfile_ranges_reader *reader);
+size_t symfile_ranges_decide(const struct symfile_location *locations,
+                             uint64_t *keys, size_t n);
 
 void symfile_ranges_free(struct symfile_ranges *ranges);
 
