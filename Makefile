@@ -4,6 +4,7 @@
 #   make demo       install what is missing, build, show the main job working
 #   make test       install what is missing, build, run every test
 #   make test-asan  the same under AddressSanitizer and UBSan
+#   make test-versions  t/module on several versions of nginx
 #   make install    DESTDIR and prefix are honoured
 #   make fuzz       fuzz targets in build/fuzz (needs clang)
 
@@ -131,6 +132,12 @@ unit: $(UNIT)
 test-asan:
 	$(MAKE) B=$(B)/asan SAN=1 test
 
+# t/module on nginx 1.18, the distribution's, and newer ones, each built from
+# its source package with the module linked in; a compiler warning fails
+test-versions: all
+	tools/packages install build test versions
+	SYMCACHE_BUILD=$(abspath $(B)) tools/test-versions $(abspath $(B))/versions
+
 demo:
 	tools/packages install build demo
 	$(MAKE) -j$(JOBS) all
@@ -154,7 +161,7 @@ install: all
 clean:
 	rm -rf $(B)
 
-.PHONY: all check-packages unit test test-asan demo fuzz install clean
+.PHONY: all check-packages unit test test-asan test-versions demo fuzz install clean
 .SECONDARY:
 
 -include $(OBJS:.o=.d) $(wildcard $(B)/obj/t/unit/*.d) $(FUZZOBJS:.o=.d)

@@ -32,6 +32,7 @@ our $top   = abs_path(dirname(__FILE__) . '/../../..');
 our $build = $ENV{SYMCACHE_BUILD} // "$top/build";
 our $san   = $ENV{SYMCACHE_SAN};
 our $nginx = $ENV{SYMCACHE_NGINX} // '/usr/sbin/nginx';
+our $static = $ENV{SYMCACHE_STATIC};    # the module is linked into it
 
 # everything is slower under a sanitizer and on a loaded machine
 our $patience = $san ? 120 : 60;
@@ -224,7 +225,7 @@ sub nginx_config {
     my ($self, $server, %o) = @_;
     my $dir = $self->dir;
     my $module = $o{module} // "$build/ngx_symcache_module.so";
-    my $load = ($o{load} // 1) ? "load_module $module;" : '';
+    my $load = ($o{load} // 1) && !$static ? "load_module $module;" : '';
     my $user = $> == 0 && !$o{user} ? 'user root;' : '';
     my $workers = $o{workers} // 1;
     my $daemon = $o{daemon} // 'off';
@@ -536,7 +537,9 @@ sub check_left_files {
         return unless m{/\.tmp/.} || m{\.part$};
         $self->problem("left behind: $File::Find::name");
     } }, $self->dir);
-    for my $s ($self->nginx_socket, $self->helper_socket) {
+    # nginx before 1.20 leaves its own sockets behind on QUIT
+    my $leaves = qx($nginx -v 2>&1) =~ m{nginx/1\.1\d\.};
+    for my $s ($leaves ? () : $self->nginx_socket, $self->helper_socket) {
         $self->problem("left socket: $s") if -S $s;
     }
 }
