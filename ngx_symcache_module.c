@@ -32,6 +32,8 @@ static void *ngx_symcache_create_main_conf(ngx_conf_t *cf);
 static void *ngx_symcache_create_loc_conf(ngx_conf_t *cf);
 static char *ngx_symcache_merge_loc_conf(ngx_conf_t *cf, void *parent,
     void *child);
+static ngx_int_t ngx_symcache_merge_type(ngx_conf_t *cf,
+    ngx_symcache_loc_conf_t *conf);
 static char *ngx_symcache_merge_location(ngx_conf_t *cf,
     ngx_symcache_loc_conf_t *prev, ngx_symcache_loc_conf_t *conf);
 
@@ -311,6 +313,12 @@ ngx_symcache_root(ngx_symcache_ctx_t *ctx)
     ngx_str_t            root;
     ngx_http_request_t  *r;
 
+    if (ctx->conf->path.data) {
+        ctx->root = ctx->conf->path;
+        ctx->scope = ctx->conf->scope;
+        return NGX_OK;
+    }
+
     r = ctx->request;
 
     if (ngx_http_complex_value(r, ctx->conf->root, &root) != NGX_OK) {
@@ -323,9 +331,8 @@ ngx_symcache_root(ngx_symcache_ctx_t *ctx)
         return NGX_ERROR;
     }
 
-    if (ctx->conf->root->lengths
-        && ngx_get_full_name(r->pool, (ngx_str_t *) &ngx_cycle->prefix, &root)
-           != NGX_OK)
+    if (ngx_get_full_name(r->pool, (ngx_str_t *) &ngx_cycle->prefix, &root)
+        != NGX_OK)
     {
         return NGX_ERROR;
     }
@@ -337,9 +344,7 @@ ngx_symcache_root(ngx_symcache_ctx_t *ctx)
     ctx->root = root;
 
     if (ctx->conf->zone) {
-        ctx->scope = ctx->conf->scope
-                     ? ctx->conf->scope
-                     : ngx_symcache_zone_scope(&root, &ctx->conf->store);
+        ctx->scope = ngx_symcache_zone_scope(&root, &ctx->conf->store);
     }
 
     return NGX_OK;
@@ -634,6 +639,7 @@ ngx_symcache_create_loc_conf(ngx_conf_t *cf)
      *     conf->hold_upstream = { 0 };
      *     conf->tell_upstream = { 0 };
      *     conf->root = NULL;
+     *     conf->path = { 0, NULL };
      *     conf->prefix = 0;
      *     conf->tail = 0;
      *     conf->pass_off = 0;
@@ -645,6 +651,7 @@ ngx_symcache_create_loc_conf(ngx_conf_t *cf)
      *     conf->host = { 0, NULL };
      *     conf->store = { 0, NULL };
      *     conf->type = { 0, NULL };
+     *     conf->type_start = { 0, NULL };
      */
 
     conf->upstream.local = NGX_CONF_UNSET_PTR;
@@ -706,7 +713,37 @@ ngx_symcache_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 
     ngx_symcache_helper_merge(prev, conf);
 
+    if (conf->type.data == prev->type.data && prev->type_start.data) {
+        conf->type_start = prev->type_start;
+
+    } else if (ngx_symcache_merge_type(cf, conf) != NGX_OK) {
+        return NGX_CONF_ERROR;
+    }
+
     return ngx_symcache_merge_location(cf, prev, conf);
+}
+
+
+/* Content-Type up to the version, which is behind it in each answer */
+
+static ngx_int_t
+ngx_symcache_merge_type(ngx_conf_t *cf, ngx_symcache_loc_conf_t *conf)
+{
+    u_char  *p;
+
+    conf->type_start.len = conf->type.len + sizeof("; version=") - 1;
+
+    p = ngx_pnalloc(cf->pool, conf->type_start.len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    conf->type_start.data = p;
+
+    p = ngx_cpymem(p, conf->type.data, conf->type.len);
+    ngx_memcpy(p, "; version=", sizeof("; version=") - 1);
+
+    return NGX_OK;
 }
 
 
@@ -724,6 +761,7 @@ ngx_symcache_merge_location(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
         /* "if" and "limit_except" blocks stay a SymCache location */
 
         conf->root = prev->root;
+        conf->path = prev->path;
         conf->prefix = prev->prefix;
         conf->tail = prev->tail;
         conf->scope = prev->scope;
@@ -757,6 +795,7 @@ ngx_symcache_merge_location(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
             root.len--;
         }
 
+        conf->path = root;
         conf->scope = ngx_symcache_zone_scope(&root, &conf->store);
     }
 

@@ -72,6 +72,7 @@ typedef struct {
     ngx_http_upstream_conf_t   tell_upstream;     /* nobody waits */
 
     ngx_http_complex_value_t  *root;
+    ngx_str_t                  path;     /* of a root without variables */
     size_t                     prefix;   /* bytes of a prefix location */
     ngx_flag_t                 tail;     /* key is at the end of the URI */
     ngx_flag_t                 pass_off;
@@ -80,6 +81,7 @@ typedef struct {
     ngx_str_t                  host;     /* of requests to the helper */
     ngx_str_t                  store;
     ngx_str_t                  type;
+    ngx_str_t                  type_start;  /* up to the version */
 
     ngx_msec_t                 hold_timeout;
     time_t                     retry_after;
@@ -94,7 +96,7 @@ typedef struct {
     ngx_uint_t                 gzip;        /* NGX_SYMCACHE_GZIP_* */
 
     ngx_shm_zone_t            *zone;
-    uint64_t                   scope;    /* if the root has no variables */
+    uint64_t                   scope;    /* of path and store */
     time_t                     valid_present;
     time_t                     valid_absent;
     time_t                     valid_pending;
@@ -158,7 +160,6 @@ struct ngx_symcache_ctx_s {
 
     symcache_version_t         best;      /* valid if has_best */
     symcache_version_t         made;      /* valid if has_made */
-    symcache_version_t         served;    /* valid if has_served */
     u_char                     served_text[SYMCACHE_VERSION_TEXT_MAX + 1];
     size_t                     served_len;
 
@@ -176,7 +177,6 @@ struct ngx_symcache_ctx_s {
     unsigned                   has_best:1;
     unsigned                   has_made:1;
     unsigned                   made_known:1;
-    unsigned                   has_served:1;
     unsigned                   gzip:1;    /* the sidecar is sent */
 };
 

@@ -331,21 +331,17 @@ ngx_symcache_file_type(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
 
     r = ctx->request;
 
-    ctx->served = *version;
     ctx->served_len = symcache_version_print((char *) ctx->served_text,
                                              version);
-    ctx->has_served = 1;
 
-    p = ngx_pnalloc(r->pool, ctx->conf->type.len + sizeof("; version=") - 1
-                             + ctx->served_len);
+    p = ngx_pnalloc(r->pool, ctx->conf->type_start.len + ctx->served_len);
     if (p == NULL) {
         return NGX_ERROR;
     }
 
     r->headers_out.content_type.data = p;
 
-    p = ngx_cpymem(p, ctx->conf->type.data, ctx->conf->type.len);
-    p = ngx_cpymem(p, "; version=", sizeof("; version=") - 1);
+    p = ngx_cpymem(p, ctx->conf->type_start.data, ctx->conf->type_start.len);
     p = ngx_cpymem(p, ctx->served_text, ctx->served_len);
 
     r->headers_out.content_type.len = p - r->headers_out.content_type.data;

@@ -185,7 +185,7 @@ ngx_symcache_variable_version(ngx_http_request_t *r,
 
     ctx = ngx_symcache_variables_ctx(r);
 
-    if (ctx == NULL || !ctx->has_served) {
+    if (ctx == NULL || ctx->served_len == 0) {
         v->not_found = 1;
         return NGX_OK;
     }

@@ -9,11 +9,14 @@
 #include "symcache_path.h"
 
 
-#define XX  0xff
+#define XX  0xf000
 
-/* values of hexadecimal digits; a hit parses and prints one GUID */
+/*
+ * Values of hexadecimal digits; those of other characters stay above a byte
+ * when two are joined.  A hit parses and prints one GUID.
+ */
 
-static const uint8_t  symcache_hex[256] = {
+static const uint16_t  symcache_hex[256] = {
     XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
     XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
     XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX, XX,
@@ -35,28 +38,41 @@ static const uint8_t  symcache_hex[256] = {
 #undef XX
 
 
+/* each byte as two digits */
+
+static const char  symcache_hex_pairs[] =
+    "000102030405060708090A0B0C0D0E0F101112131415161718191A1B1C1D1E1F"
+    "202122232425262728292A2B2C2D2E2F303132333435363738393A3B3C3D3E3F"
+    "404142434445464748494A4B4C4D4E4F505152535455565758595A5B5C5D5E5F"
+    "606162636465666768696A6B6C6D6E6F707172737475767778797A7B7C7D7E7F"
+    "808182838485868788898A8B8C8D8E8F909192939495969798999A9B9C9D9E9F"
+    "A0A1A2A3A4A5A6A7A8A9AAABACADAEAFB0B1B2B3B4B5B6B7B8B9BABBBCBDBEBF"
+    "C0C1C2C3C4C5C6C7C8C9CACBCCCDCECFD0D1D2D3D4D5D6D7D8D9DADBDCDDDEDF"
+    "E0E1E2E3E4E5E6E7E8E9EAEBECEDEEEFF0F1F2F3F4F5F6F7F8F9FAFBFCFDFEFF";
+
+
 /*
- * Bytes of a name that decide at once: 0 what is legal as it is, 1 the start
- * of a longer character, 2 controls and what Windows or a path would read.
+ * Bytes of a name as they are stored, or 1: the start of a longer character,
+ * 0: a control, or what Windows or a path would read.
  */
 
 static const uint8_t  symcache_name_byte[256] = {
-    2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
-    2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
-    0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0, 2,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 2, 0, 2, 2,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 2,
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
-    1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1
+      0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,
+      0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,
+     32, 33,  0, 35, 36, 37, 38, 39, 40, 41,  0, 43, 44, 45, 46,  0,
+     48, 49, 50, 51, 52, 53, 54, 55, 56, 57,  0, 59,  0, 61,  0,  0,
+     64, 97, 98, 99,100,101,102,103,104,105,106,107,108,109,110,111,
+    112,113,114,115,116,117,118,119,120,121,122, 91,  0, 93, 94, 95,
+     96, 97, 98, 99,100,101,102,103,104,105,106,107,108,109,110,111,
+    112,113,114,115,116,117,118,119,120,121,122,123,  0,125,126,  0,
+      1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,
+      1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,
+      1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,
+      1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,
+      1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,
+      1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,
+      1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,
+      1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1
 };
 
 
@@ -136,15 +152,14 @@ symcache_name_parse(const char *p, size_t len, symcache_key_t *key)
     i = 0;
 
     while (i < len) {
-        c = u[i];
+        c = symcache_name_byte[u[i]];
 
-        if (symcache_name_byte[c] == 0) {
-            key->name[i++] = (char) (c >= 'A' && c <= 'Z' ? c | 0x20 : c);
+        if (c > 1) {
+            key->name[i++] = (char) c;
             continue;
         }
 
-        n = symcache_name_byte[c] == 1 ? symcache_utf8_char(u + i, u + len)
-                                       : 0;
+        n = c ? symcache_utf8_char(u + i, u + len) : 0;
         if (n == 0) {
             return SYMCACHE_BAD_NAME;
         }
@@ -166,30 +181,52 @@ symcache_name_parse(const char *p, size_t len, symcache_key_t *key)
 }
 
 
-static symcache_status_e
-symcache_guid_digits(const char *p, int hyphens, uint8_t guid[16])
+/* n bytes from 2n digits; above 0xff if one of them is none */
+
+static uint32_t
+symcache_hex_bytes(const char *p, size_t n, uint8_t *to)
 {
-    int      i;
-    uint8_t  high, low, bad;
+    uint32_t  b, all;
 
-    bad = 0;
+    all = 0;
 
-    for (i = 0; i < 16; i++) {
+    while (n--) {
+        b = (uint32_t) symcache_hex[(uint8_t) p[0]] << 4
+            | symcache_hex[(uint8_t) p[1]];
 
-        if (hyphens && (i == 4 || i == 6 || i == 8 || i == 10)) {
-            if (*p++ != '-') {
-                return SYMCACHE_BAD_ID;
-            }
-        }
-
-        high = symcache_hex[(uint8_t) *p++];
-        low = symcache_hex[(uint8_t) *p++];
-
-        bad |= high | low;
-        guid[i] = (uint8_t) (high << 4 | low);
+        all |= b;
+        *to++ = (uint8_t) b;
+        p += 2;
     }
 
-    return bad & 0xf0 ? SYMCACHE_BAD_ID : SYMCACHE_OK;
+    return all;
+}
+
+
+static symcache_status_e
+symcache_guid_plain(const char *p, uint8_t guid[16])
+{
+    return symcache_hex_bytes(p, 16, guid) > 0xff ? SYMCACHE_BAD_ID
+                                                  : SYMCACHE_OK;
+}
+
+
+static symcache_status_e
+symcache_guid_hyphens(const char *p, uint8_t guid[16])
+{
+    uint32_t  all;
+
+    if (p[8] != '-' || p[13] != '-' || p[18] != '-' || p[23] != '-') {
+        return SYMCACHE_BAD_ID;
+    }
+
+    all = symcache_hex_bytes(p, 4, guid);
+    all |= symcache_hex_bytes(p + 9, 2, guid + 4);
+    all |= symcache_hex_bytes(p + 14, 2, guid + 6);
+    all |= symcache_hex_bytes(p + 19, 2, guid + 8);
+    all |= symcache_hex_bytes(p + 24, 6, guid + 10);
+
+    return all > 0xff ? SYMCACHE_BAD_ID : SYMCACHE_OK;
 }
 
 
@@ -197,7 +234,7 @@ symcache_status_e
 symcache_guid_parse(const char *p, size_t len, uint8_t guid[16])
 {
     if (len == 32) {
-        return symcache_guid_digits(p, 0, guid);
+        return symcache_guid_plain(p, guid);
     }
 
     if (len == 38
@@ -208,7 +245,7 @@ symcache_guid_parse(const char *p, size_t len, uint8_t guid[16])
     }
 
     if (len == 36) {
-        return symcache_guid_digits(p, 1, guid);
+        return symcache_guid_hyphens(p, guid);
     }
 
     return SYMCACHE_BAD_ID;
@@ -250,7 +287,7 @@ symcache_status_e
 symcache_id_parse(const char *p, size_t len, symcache_key_t *key)
 {
     size_t    i;
-    uint8_t   d;
+    uint16_t  d;
     uint32_t  age;
 
     if (len < 33 || len > SYMCACHE_ID_TEXT_MAX) {
@@ -277,7 +314,7 @@ symcache_id_parse(const char *p, size_t len, symcache_key_t *key)
 
     key->age = age;
 
-    return symcache_guid_digits(p, 0, key->guid);
+    return symcache_guid_plain(p, key->guid);
 }
 
 
@@ -293,14 +330,14 @@ symcache_id_print(char *buf, const symcache_key_t *key)
     p = buf;
 
     for (i = 0; i < 16; i++) {
-        *p++ = hex[key->guid[i] >> 4];
-        *p++ = hex[key->guid[i] & 0xf];
+        memcpy(p, &symcache_hex_pairs[2 * key->guid[i]], 2);
+        p += 2;
     }
 
-    shift = 28;
+    shift = 0;
 
-    while (shift > 0 && (key->age >> shift) == 0) {
-        shift -= 4;
+    while (shift < 28 && (key->age >> shift) > 0xf) {
+        shift += 4;
     }
 
     for ( /* void */ ; shift >= 0; shift -= 4) {

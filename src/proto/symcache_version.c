@@ -67,15 +67,10 @@ symcache_version_parse(const char *p, size_t len, symcache_version_t *v)
 
 
 static char *
-symcache_version_print_number(char *p, uint16_t number)
+symcache_version_print_large(char *p, uint16_t number)
 {
     char      digits[5];
     unsigned  n;
-
-    if (number < 10) {
-        *p = (char) ('0' + number);
-        return p + 1;
-    }
 
     n = 0;
 
@@ -89,6 +84,18 @@ symcache_version_print_number(char *p, uint16_t number)
     }
 
     return p;
+}
+
+
+static inline char *
+symcache_version_print_number(char *p, uint16_t number)
+{
+    if (number < 10) {
+        *p = (char) ('0' + number);
+        return p + 1;
+    }
+
+    return symcache_version_print_large(p, number);
 }
 
 
