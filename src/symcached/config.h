@@ -17,7 +17,14 @@
 #include "transport.h"
 
 enum source_type { SOURCE_FILESYSTEM, SOURCE_HTTP };
-enum source_layout { LAYOUT_SYMSTORE };
+enum source_layout {
+    LAYOUT_SYMSTORE, /* or two-tier, if index2.txt is found */
+    LAYOUT_TWO_TIER,
+    LAYOUT_SSQP,
+    LAYOUT_UNIFIED,
+    LAYOUT_FLAT
+};
+enum source_casing { CASING_DEFAULT, CASING_LOWER, CASING_UPPER };
 
 /* "\\\\srv\\sym" or "X:\\" -> directory, for file.ptr of this source */
 struct map_config {
@@ -29,6 +36,7 @@ struct source_config {
     char *name;
     enum source_type type;
     enum source_layout layout;
+    enum source_casing casing;
     char *path; /* filesystem: absolute directory */
     char *url;  /* http: base URL, no trailing slash */
     char *only; /* PCRE2 pattern over the PDB name, or NULL */

@@ -38,16 +38,48 @@ static int read_type(struct config_reader *r, const cJSON *item,
 static int read_layout(struct config_reader *r, const cJSON *item,
                        const struct config_field *field, void *at)
 {
+    static const char *const names[] = {
+        [LAYOUT_SYMSTORE] = "symstore", [LAYOUT_TWO_TIER] = "two_tier",
+        [LAYOUT_SSQP] = "ssqp",         [LAYOUT_UNIFIED] = "unified",
+        [LAYOUT_FLAT] = "flat",
+    };
     enum source_layout *layout = at;
+    const char *text = config_text(r, item);
+    size_t i;
+
+    if (text == NULL) {
+        return -1;
+    }
+    for (i = 0; i < COUNT(names); i++) {
+        if (strcmp(text, names[i]) == 0) {
+            *layout = (enum source_layout)i;
+            return 0;
+        }
+    }
+    return config_error(r, item,
+                        "must be \"symstore\", \"two_tier\", \"ssqp\", "
+                        "\"unified\" or \"flat\"");
+}
+
+static int read_casing(struct config_reader *r, const cJSON *item,
+                       const struct config_field *field, void *at)
+{
+    enum source_casing *casing = at;
     const char *text = config_text(r, item);
 
     if (text == NULL) {
         return -1;
     }
-    if (strcmp(text, "symstore") != 0) {
-        return config_error(r, item, "must be \"symstore\"");
+    if (strcmp(text, "default") == 0) {
+        *casing = CASING_DEFAULT;
+    } else if (strcmp(text, "lower") == 0 || strcmp(text, "lowercase") == 0) {
+        *casing = CASING_LOWER;
+    } else if (strcmp(text, "upper") == 0 || strcmp(text, "uppercase") == 0) {
+        *casing = CASING_UPPER;
+    } else {
+        return config_error(r, item,
+                            "must be \"default\", \"lower\" or \"upper\"");
     }
-    *layout = LAYOUT_SYMSTORE;
     return 0;
 }
 
@@ -161,6 +193,8 @@ static int read_map(struct config_reader *r, const cJSON *item,
 static const struct config_field source_fields[] = {
     {"type", read_type, offsetof(struct source_config, type), 0, 0, true},
     {"layout", read_layout, offsetof(struct source_config, layout), 0, 0,
+     false},
+    {"casing", read_casing, offsetof(struct source_config, casing), 0, 0,
      false},
     {"path", config_path, offsetof(struct source_config, path), 0, 0, false},
     {"url", read_url, offsetof(struct source_config, url), 0, 0, false},

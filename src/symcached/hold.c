@@ -176,7 +176,8 @@ static void watch_close(struct event_base *base, struct hold *h)
 
 void hold_start(struct event_base *base, struct jobs *jobs,
                 const struct store_config *store, const symcache_key_t *key,
-                const struct hold_query *q, struct evhttp_request *req)
+                const char *name, const struct hold_query *q,
+                struct evhttp_request *req)
 {
     struct hold *h = calloc(1, sizeof(*h));
     struct waiter *waiter;
@@ -189,7 +190,7 @@ void hold_start(struct event_base *base, struct jobs *jobs,
 
     h->req = req;
     h->key = *key;
-    waiter = jobs_ask(jobs, store, key, &q->ask, q->wait, on_answer, h);
+    waiter = jobs_ask(jobs, store, key, name, &q->ask, q->wait, on_answer, h);
     if (waiter != NULL) {
         h->waiter = waiter;
         watch_close(base, h);

@@ -27,6 +27,7 @@ const char *hold_parse(const char *query, struct hold_query *q);
  */
 void hold_start(struct event_base *base, struct jobs *jobs,
                 const struct store_config *store, const symcache_key_t *key,
-                const struct hold_query *q, struct evhttp_request *req);
+                const char *name, const struct hold_query *q,
+                struct evhttp_request *req);
 
 #endif

@@ -34,7 +34,7 @@ const char *job_state_name(enum job_state state)
 struct job *job_new(struct jobs *jobs, struct config *config,
                     const struct store_config *store,
                     const struct transcoder_config *transcoder,
-                    const symcache_key_t *key)
+                    const symcache_key_t *key, const char *name)
 {
     struct job *job = calloc(1, sizeof(*job));
     char id[ID_MAX], pdb[PATH_MAX];
@@ -50,10 +50,13 @@ struct job *job_new(struct jobs *jobs, struct config *config,
     job->store = store;
     job->transcoder = transcoder;
     job->key = *key;
+    job->name = strdup(name);
     job->id = strdup(id);
     job->pdb = strdup(pdb);
     job->trail = trail_new(id);
-    if (job->id == NULL || job->pdb == NULL || job->trail == NULL) {
+    if (job->name == NULL || job->id == NULL || job->pdb == NULL ||
+        job->trail == NULL) {
+        free(job->name);
         free(job->pdb);
         free(job->id);
         trail_free(job->trail);
@@ -70,6 +73,7 @@ void job_free(struct job *job)
 {
     config_unref(job->config);
     trail_free(job->trail);
+    free(job->name);
     free(job->pdb);
     free(job->id);
     free(job);
@@ -342,7 +346,7 @@ static struct lookup *begin_lookup(struct job *job,
     errno = ENOMEM;
     snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
     return source_lookup(job->jobs->sources, job->config, source, &job->key,
-                         file, &callbacks, job);
+                         job->name, file, &callbacks, job);
 }
 
 void job_ask_source(struct job *job)

@@ -50,6 +50,7 @@ struct job {
     const struct store_config *store;
     const struct transcoder_config *transcoder;
     symcache_key_t key;
+    char *name; /* the key's, as the first who asked spelled it */
     char *id;
     bool upgrade; /* an older file is being served meanwhile */
 
@@ -83,7 +84,7 @@ struct job {
 struct job *job_new(struct jobs *jobs, struct config *config,
                     const struct store_config *store,
                     const struct transcoder_config *transcoder,
-                    const symcache_key_t *key);
+                    const symcache_key_t *key, const char *name);
 void job_free(struct job *job);
 
 /* Looks among the downloads; the job then waits for one of the two slots. */

@@ -246,8 +246,8 @@ static struct job *find_job(const struct jobs *jobs,
 static struct job *start_job(struct jobs *jobs,
                              const struct store_config *store,
                              const struct transcoder_config *transcoder,
-                             const symcache_key_t *key, bool upgrade,
-                             const char **reason)
+                             const symcache_key_t *key, const char *name,
+                             bool upgrade, const char **reason)
 {
     const struct limits_config *limits = &jobs->config->limits;
     struct job *job;
@@ -262,7 +262,7 @@ static struct job *start_job(struct jobs *jobs,
         return NULL;
     }
 
-    job = job_new(jobs, jobs->config, store, transcoder, key);
+    job = job_new(jobs, jobs->config, store, transcoder, key, name);
     if (job == NULL) {
         *reason = "out-of-memory";
         return NULL;
@@ -279,7 +279,7 @@ static struct job *start_job(struct jobs *jobs,
 
 static void start_upgrade(struct jobs *jobs, const struct store_config *store,
                           const struct transcoder_config *transcoder,
-                          const symcache_key_t *key)
+                          const symcache_key_t *key, const char *name)
 {
     const char *reason;
     char id[ID_MAX];
@@ -292,14 +292,15 @@ static void start_upgrade(struct jobs *jobs, const struct store_config *store,
         metrics_add(METRIC_UPGRADE_SKIPPED, 1);
         return;
     }
-    if (start_job(jobs, store, transcoder, key, true, &reason) != NULL) {
+    if (start_job(jobs, store, transcoder, key, name, true, &reason) != NULL) {
         metrics_add(METRIC_JOB_UPGRADE, 1);
     }
 }
 
 struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
-                        const symcache_key_t *key, const symcache_ask_t *ask,
-                        unsigned wait, jobs_answer_fn fn, void *arg)
+                        const symcache_key_t *key, const char *name,
+                        const symcache_ask_t *ask, unsigned wait,
+                        jobs_answer_fn fn, void *arg)
 {
     struct jobs_answer a = {.kind = JOBS_ABSENT,
                             .reason = "unstorable",
@@ -323,7 +324,7 @@ struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
         }
         if (d.what == SYMCACHE_ANSWER_STALE) {
             a.stale = true;
-            start_upgrade(jobs, store, d.transcoder, key);
+            start_upgrade(jobs, store, d.transcoder, key, name);
         }
         fn(arg, &a);
         return NULL;
@@ -334,7 +335,8 @@ struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
     id_print(id, store->name, key);
     job = find_job(jobs, store, id);
     if (job == NULL) {
-        job = start_job(jobs, store, d.transcoder, key, false, &a.reason);
+        job =
+            start_job(jobs, store, d.transcoder, key, name, false, &a.reason);
     }
 
     w = job != NULL && wait > 0 ? waiter_new(job, ask, wait, fn, arg) : NULL;
@@ -406,8 +408,8 @@ static void answer_waiter(struct jobs *jobs, const struct job *job,
         job->config == jobs->config) {
         next = find_job(jobs, store, job->id);
         if (next == NULL) {
-            next = start_job(jobs, store, d.transcoder, &job->key, false,
-                             &reason);
+            next = start_job(jobs, store, d.transcoder, &job->key, job->name,
+                             false, &reason);
         }
         if (next != NULL) {
             waiter_join(w, next);

@@ -56,8 +56,9 @@ int jobs_configure(struct jobs *jobs, struct config *config, char *error,
  * then.
  */
 struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
-                        const symcache_key_t *key, const symcache_ask_t *ask,
-                        unsigned wait, jobs_answer_fn fn, void *arg);
+                        const symcache_key_t *key, const char *name,
+                        const symcache_ask_t *ask, unsigned wait,
+                        jobs_answer_fn fn, void *arg);
 
 /* The client went away: fn is not called any more; the job goes on. */
 void jobs_leave(struct waiter *waiter);

@@ -185,54 +185,36 @@ static bool lookup_in_store(const struct lookup *lookup, const char *rel)
 
 /* Returns 0 or -1. */
 static int lookup_set_tree(struct lookup *lookup, const char *root,
-                           const char *rel)
+                           const char *const *places, size_t nplaces)
 {
     char *new_root = strdup(root);
-    const char *slash = strrchr(rel, '/');
-    size_t i, len = strlen(rel);
+    bool whole = new_root != NULL;
+    size_t i;
 
     for (i = 0; i < lookup->ntree_places; i++) {
         free(lookup->tree_places[i]);
     }
     free(lookup->tree_root);
     lookup->tree_root = new_root;
-    lookup->ntree_places = 0;
 
-    lookup->tree_places[0] = strdup(rel);
-    lookup->tree_places[1] = strdup(rel);
-    lookup->ntree_places = 2;
-    if (new_root == NULL || lookup->tree_places[0] == NULL ||
-        lookup->tree_places[1] == NULL) {
-        return -1;
+    for (i = 0; i < nplaces; i++) {
+        lookup->tree_places[i] = strdup(places[i]);
+        whole &= lookup->tree_places[i] != NULL;
     }
-
-    while (len > 1 && ((unsigned char)rel[len - 1] & 0xc0) == 0x80) {
-        len--;
-    }
-    lookup->tree_places[1][len - 1] = '_';
-    lookup->tree_places[1][len] = '\0';
-
-    if (slash != NULL && lookup_in_store(lookup, rel)) {
-        if (asprintf(&lookup->tree_places[2], "%.*s/file.ptr",
-                     (int)(slash - rel), rel) < 0) {
-            return -1;
-        }
-        lookup->ntree_places = 3;
-    }
-
-    return 0;
+    lookup->ntree_places = nplaces;
+    return whole ? 0 : -1;
 }
 
-void lookup_tree(struct lookup *lookup, const char *root, const char *rel,
-                 bool beneath)
+void lookup_tree(struct lookup *lookup, const struct lookup_tree *tree)
 {
     struct unpack_request request = {0};
     size_t i;
 
     memset(&lookup->received, 0, sizeof(lookup->received));
 
-    if (lookup_set_tree(lookup, root, rel) != 0) {
-        snprintf(lookup->place, sizeof(lookup->place), "%s", root);
+    if (lookup_set_tree(lookup, tree->root, tree->places, tree->nplaces) !=
+        0) {
+        snprintf(lookup->place, sizeof(lookup->place), "%s", tree->root);
         lookup_attempt_here(lookup, SOURCE_FAILED, "out of memory");
         lookup_end(lookup);
         return;
@@ -241,7 +223,8 @@ void lookup_tree(struct lookup *lookup, const char *root, const char *rel,
 
     request.in = -1;
     request.root = lookup->tree_root;
-    request.beneath = beneath;
+    request.beneath = tree->beneath;
+    request.ntiers = tree->ntiers;
     request.nplaces = lookup->ntree_places;
     for (i = 0; i < request.nplaces; i++) {
         request.places[i] = lookup->tree_places[i];
@@ -252,6 +235,30 @@ void lookup_tree(struct lookup *lookup, const char *root, const char *rel,
 
 /* file.ptr ------------------------------------------------------------------
  */
+
+/* What a file.ptr names, its packed form, and file.ptr beside it if that is
+ * a place in a store. */
+static void lookup_follow_rel(struct lookup *lookup, const char *root,
+                              char rel[SYMPTR_TEXT])
+{
+    char packed[SYMPTR_TEXT], pointer[SYMPTR_TEXT + sizeof("file.ptr")];
+    struct lookup_tree tree = {.root = root,
+                               .places = {rel, packed, pointer},
+                               .nplaces = 2,
+                               .beneath = true};
+    const char *slash = strrchr(rel, '/');
+
+    snprintf(packed, sizeof(packed), "%s", rel);
+    layout_pack(packed);
+
+    if (slash != NULL && lookup_in_store(lookup, rel)) {
+        snprintf(pointer, sizeof(pointer), "%.*s/file.ptr", (int)(slash - rel),
+                 rel);
+        tree.nplaces = 3;
+    }
+
+    lookup_tree(lookup, &tree);
+}
 
 static void lookup_follow_path(struct lookup *lookup, const char *text)
 {
@@ -268,7 +275,7 @@ static void lookup_follow_path(struct lookup *lookup, const char *text)
         return;
     }
 
-    lookup_tree(lookup, root, rel, true);
+    lookup_follow_rel(lookup, root, rel);
 }
 
 void lookup_pointer(struct lookup *lookup, const uint8_t *data, size_t len)

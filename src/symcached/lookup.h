@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include "fetch.h"
+#include "layout.h"
 #include "source.h"
 #include "symptr.h"
 #include "unpack.h"
@@ -17,17 +18,11 @@ struct event;
 
 #define LOOKUP_PLACE 4096
 
-/* how a file of the symstore layout may be spelled, see source_http.c */
-#define SPELLINGS 2 /* GUID and age upper case, all lower case */
-#define FORMS 3     /* foo.pdb, foo.pd_, file.ptr */
-#define FORM_POINTER 2
-
 /* what is known of a source from its answers; stays over a reload */
 struct source_memory {
     struct source_memory *next;
     uint64_t quiet_until; /* clock_ms(): it asked to be left alone */
-    unsigned spelling;
-    unsigned form;
+    struct layout_memory layout;
     char name[];
 };
 
@@ -43,6 +38,7 @@ struct lookup {
     const struct config *config;
     const struct source_config *source;
     symcache_key_t key;
+    char name[SYMCACHE_NAME_MAX + 1]; /* the key's, as it was asked for */
     struct source_callbacks callbacks;
     void *arg;
     struct event *begin;
@@ -59,12 +55,9 @@ struct lookup {
 
     /* source_http.c */
     struct source_memory *memory;
-    unsigned first_spelling;
-    unsigned first_form;
-    unsigned step;
-    unsigned spelling;
-    unsigned form;
-    bool pointed; /* at a URL by a file.ptr */
+    struct layout_walk walk;
+    enum layout_form form; /* of the place that is being asked for */
+    bool pointed;          /* at a URL by a file.ptr */
 
     /* the place or places of this step */
     struct fetch_result received;
@@ -72,6 +65,15 @@ struct lookup {
     char *tree_root;
     char *tree_places[UNPACK_PLACES];
     size_t ntree_places;
+};
+
+/* what lookup_tree() takes; the members mean what they do in unpack.h */
+struct lookup_tree {
+    const char *root;
+    const char *places[UNPACK_PLACES];
+    size_t nplaces;
+    size_t ntiers;
+    bool beneath;
 };
 
 /* Tells the owner of this step's place, and remembers the most serious
@@ -88,9 +90,8 @@ int lookup_open_part(struct lookup *lookup);
 /* Unpacks and checks what is in part. */
 void lookup_check_part(struct lookup *lookup);
 
-/* Looks for rel, its packed form and file.ptr beside it below root. */
-void lookup_tree(struct lookup *lookup, const char *root, const char *rel,
-                 bool beneath);
+/* Looks for places below a directory; all are copied. */
+void lookup_tree(struct lookup *lookup, const struct lookup_tree *tree);
 
 /* Follows the file.ptr that lies at lookup->place. */
 void lookup_pointer(struct lookup *lookup, const uint8_t *data, size_t len);

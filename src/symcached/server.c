@@ -151,7 +151,7 @@ static void page_lookup(struct server *s, struct target *t, const char *query,
         refuse(req, 400, "bad-query", wrong);
         return;
     }
-    hold_start(s->base, s->jobs, t->store, &t->key, &q, req);
+    hold_start(s->base, s->jobs, t->store, &t->key, t->segments[3], &q, req);
 }
 
 static void page_why(struct server *s, struct target *t, const char *query,

@@ -130,8 +130,7 @@ void lookup_end(struct lookup *lookup)
     void *arg = lookup->arg;
 
     if (outcome == SOURCE_FOUND && lookup->memory != NULL) {
-        lookup->memory->spelling = lookup->spelling;
-        lookup->memory->form = lookup->form;
+        layout_hit(&lookup->walk);
     }
 
     /* first, so that no temporary file of ours is left when done is called */
@@ -165,12 +164,11 @@ static void lookup_on_begin(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-struct lookup *source_lookup(struct sources *sources,
-                             const struct config *config,
-                             const struct source_config *source,
-                             const symcache_key_t *key, const char *file,
-                             const struct source_callbacks *callbacks,
-                             void *arg)
+struct lookup *
+source_lookup(struct sources *sources, const struct config *config,
+              const struct source_config *source, const symcache_key_t *key,
+              const char *name, const char *file,
+              const struct source_callbacks *callbacks, void *arg)
 {
     struct lookup *lookup = calloc(1, sizeof(*lookup));
     struct timeval now = {0, 0};
@@ -183,6 +181,7 @@ struct lookup *source_lookup(struct sources *sources,
     lookup->config = config;
     lookup->source = source;
     lookup->key = *key;
+    snprintf(lookup->name, sizeof(lookup->name), "%s", name);
     lookup->callbacks = *callbacks;
     lookup->arg = arg;
     lookup->part_fd = -1;

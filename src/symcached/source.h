@@ -45,15 +45,15 @@ void sources_free(struct sources *sources); /* no lookup may be running */
 /*
  * Starts a lookup.  The PDB is left in `file` (an absolute path that does not
  * exist yet, in an existing directory on the file system where it will stay;
- * "<file>.part" is used while it is received).  config must live until done
- * or cancel.  Returns NULL when out of memory.
+ * "<file>.part" is used while it is received).  name is the key's in the case
+ * of whoever asked, for stores that tell cases apart; it is copied.  config
+ * must live until done or cancel.  Returns NULL when out of memory.
  */
-struct lookup *source_lookup(struct sources *sources,
-                             const struct config *config,
-                             const struct source_config *source,
-                             const symcache_key_t *key, const char *file,
-                             const struct source_callbacks *callbacks,
-                             void *arg);
+struct lookup *
+source_lookup(struct sources *sources, const struct config *config,
+              const struct source_config *source, const symcache_key_t *key,
+              const char *name, const char *file,
+              const struct source_callbacks *callbacks, void *arg);
 
 /* No callback comes afterwards; what was received is removed. */
 void source_cancel(struct lookup *lookup);

@@ -1,21 +1,22 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A directory in the layout of symstore.
+ * A directory in one of the layouts, whose names are compared without case.
  */
-#include <stdio.h>
-
 #include "lookup.h"
 
 void source_filesystem_begin(struct lookup *lookup)
 {
-    char id[SYMCACHE_ID_TEXT_MAX + 1];
-    char rel[2 * SYMCACHE_NAME_MAX + SYMCACHE_ID_TEXT_MAX + 3];
+    struct layout_place places[LAYOUT_PLACES];
+    struct lookup_tree tree = {.root = lookup->source->path};
+    size_t i;
 
-    symcache_id_print(id, &lookup->key);
-    snprintf(rel, sizeof(rel), "%s/%s/%s", lookup->key.name, id,
-             lookup->key.name);
+    tree.nplaces = layout_places(places, lookup->source->layout, &lookup->key,
+                                 lookup->name, &tree.ntiers);
+    for (i = 0; i < tree.nplaces; i++) {
+        tree.places[i] = places[i].path;
+    }
 
     lookup->resume = lookup_end;
-    lookup_tree(lookup, lookup->source->path, rel, false);
+    lookup_tree(lookup, &tree);
 }

@@ -1,10 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A symbol server in the layout of symstore: two spellings of the key times
- * three forms of the file, the ones that worked last at this source first.
+ * A symbol server over HTTP, asked for one place of its layout after another.
  */
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,62 +18,30 @@ static bool http_unreserved(unsigned char c)
            (c >= '0' && c <= '9') || (c != '\0' && strchr("-._~", c) != NULL);
 }
 
-/* Percent-encodes every byte outside the unreserved set. */
-static char *http_escape(char *p, const char *name)
+/* Percent-encodes every byte outside the unreserved set, but for "/". */
+static void http_escape(char *p, const char *path)
 {
     static const char hex[] = "0123456789ABCDEF";
 
-    for (; *name != '\0'; name++) {
-        if (http_unreserved((unsigned char)*name)) {
-            *p++ = *name;
+    for (; *path != '\0'; path++) {
+        if (*path == '/' || http_unreserved((unsigned char)*path)) {
+            *p++ = *path;
         } else {
             *p++ = '%';
-            *p++ = hex[(unsigned char)*name >> 4];
-            *p++ = hex[(unsigned char)*name & 15];
+            *p++ = hex[(unsigned char)*path >> 4];
+            *p++ = hex[(unsigned char)*path & 15];
         }
     }
 
     *p = '\0';
-    return p;
 }
 
-static void http_form_name(char *buf, const char *name, unsigned form)
-{
-    size_t len = strlen(name);
-
-    if (form == FORM_POINTER) {
-        memcpy(buf, "file.ptr", sizeof("file.ptr"));
-        return;
-    }
-
-    memcpy(buf, name, len + 1);
-    if (form == 1) {
-        /* the last character, which may have several bytes */
-        while (len > 1 && ((unsigned char)buf[len - 1] & 0xc0) == 0x80) {
-            len--;
-        }
-        buf[len - 1] = '_';
-        buf[len] = '\0';
-    }
-}
-
-/* <url>/<name>/<GUIDAGE>/<form>, or NULL; a source's url has no query */
-static char *http_url(const struct source_config *source,
-                      const symcache_key_t *key, unsigned spelling,
-                      unsigned form)
+/* <url>/<path>, or NULL; a source's url has no query */
+static char *http_url(const struct source_config *source, const char *path)
 {
     size_t len = strlen(source->url);
-    char name[SYMCACHE_NAME_MAX + sizeof("file.ptr")];
-    char id[SYMCACHE_ID_TEXT_MAX + 1], *url, *p;
+    char *url = malloc(len + 3 * strlen(path) + 2), *p;
 
-    symcache_id_print(id, key);
-    for (p = id; spelling == 1 && *p != '\0'; p++) {
-        *p = (char)tolower((unsigned char)*p);
-    }
-    http_form_name(name, key->name, form);
-
-    url =
-        malloc(len + 3 * (strlen(key->name) + strlen(name)) + strlen(id) + 4);
     if (url == NULL) {
         return NULL;
     }
@@ -83,11 +49,7 @@ static char *http_url(const struct source_config *source,
     memcpy(url, source->url, len);
     p = url + len;
     *p++ = '/';
-    p = http_escape(p, key->name);
-    *p++ = '/';
-    p = http_escape(p, id);
-    *p++ = '/';
-    http_escape(p, name);
+    http_escape(p, path);
     return url;
 }
 
@@ -111,30 +73,6 @@ static struct source_memory *http_memory(struct sources *sources,
     return memory;
 }
 
-/* Turns the number of the step into a spelling and a form. */
-static void http_step(struct lookup *lookup)
-{
-    unsigned step = lookup->step++;
-
-    lookup->spelling = lookup->first_spelling ^ step / FORMS;
-    lookup->form = step % FORMS;
-
-    /* the form that worked last, then the others in their order */
-    if (lookup->form == 0) {
-        lookup->form = lookup->first_form;
-    } else if (lookup->form <= lookup->first_form) {
-        lookup->form -= 1;
-    }
-}
-
-static bool http_one_spelling(const symcache_key_t *key)
-{
-    char id[SYMCACHE_ID_TEXT_MAX + 1];
-
-    symcache_id_print(id, key);
-    return strpbrk(id, "ABCDEF") == NULL;
-}
-
 static void http_next(struct lookup *lookup);
 
 static void http_received_pointer(struct lookup *lookup)
@@ -151,6 +89,43 @@ static void http_received_pointer(struct lookup *lookup)
     lookup_pointer(lookup, text, (size_t)n);
 }
 
+/* Says what index2.txt came to; present unless that is no answer to it. */
+static bool http_read_index(struct lookup *lookup,
+                            const struct fetch_result *result)
+{
+    char head[1];
+
+    /* its content means nothing, and it is mostly empty */
+    if (result->outcome == SOURCE_UNUSABLE) {
+        return result->bytes == 0;
+    }
+
+    /* the page of a server that has no 404 */
+    return result->outcome == SOURCE_FOUND &&
+           (pread(lookup->part_fd, head, 1, 0) != 1 || head[0] != '<');
+}
+
+static void http_on_index(struct lookup *lookup,
+                          const struct fetch_result *result)
+{
+    long status = result->answer->status;
+    bool present = http_read_index(lookup, result);
+
+    /* a server that does not let us see it has none for us */
+    if (result->outcome == SOURCE_FAILED &&
+        (status / 100 != 4 || status == 408 || status == 429)) {
+        lookup_attempt_here(lookup, SOURCE_FAILED, result->detail);
+        lookup_end(lookup);
+        return;
+    }
+
+    lookup_attempt_here(lookup, SOURCE_NOT_FOUND,
+                        present ? "it is there: a store of two tiers"
+                                : result->detail);
+    layout_index(&lookup->walk, present);
+    http_next(lookup);
+}
+
 static void http_on_fetched(void *arg, const struct fetch_result *result)
 {
     struct lookup *lookup = arg;
@@ -163,6 +138,11 @@ static void http_on_fetched(void *arg, const struct fetch_result *result)
     if (result->retry_after != 0 && lookup->memory != NULL) {
         lookup->memory->quiet_until =
             clock_ms() + (uint64_t)result->retry_after * 1000;
+    }
+
+    if (lookup->form == FORM_INDEX && !lookup->pointed) {
+        http_on_index(lookup, result);
+        return;
     }
 
     if (result->outcome != SOURCE_FOUND) {
@@ -224,25 +204,22 @@ static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
 
 static void http_next(struct lookup *lookup)
 {
-    unsigned steps = SPELLINGS * FORMS;
-
-    if (http_one_spelling(&lookup->key)) {
-        steps = FORMS;
-    }
+    struct layout_place place;
 
     lookup->pointed = false;
-    if (lookup->step == steps) {
+    /* a server of garbage has no index2.txt to be believed */
+    if (!layout_next(&lookup->walk, &place) ||
+        (place.form == FORM_INDEX && lookup->outcome != SOURCE_NOT_FOUND)) {
         lookup_end(lookup);
         return;
     }
 
-    http_step(lookup);
-    http_fetch(
-        lookup,
-        http_url(lookup->source, &lookup->key, lookup->spelling, lookup->form),
-        lookup->form == FORM_POINTER ? SYMPTR_MAX
-                                     : lookup->config->limits.download_size,
-        true);
+    lookup->form = place.form;
+    http_fetch(lookup, http_url(lookup->source, place.path),
+               place.form == FORM_POINTER || place.form == FORM_INDEX
+                   ? SYMPTR_MAX
+                   : lookup->config->limits.download_size,
+               true);
 }
 
 /* Seconds for which the server has asked to be left alone, or 0. */
@@ -250,7 +227,7 @@ static unsigned http_quiet(const struct source_memory *memory)
 {
     uint64_t now = clock_ms();
 
-    return memory == NULL || memory->quiet_until <= now
+    return memory->quiet_until <= now
                ? 0
                : (unsigned)((memory->quiet_until - now + 999) / 1000);
 }
@@ -262,6 +239,12 @@ void source_http_begin(struct lookup *lookup)
     lookup->memory = http_memory(lookup->sources, lookup->source->name);
     lookup->resume = http_next;
 
+    if (lookup->memory == NULL) {
+        lookup_attempt_here(lookup, SOURCE_FAILED, "out of memory");
+        lookup_end(lookup);
+        return;
+    }
+
     quiet = http_quiet(lookup->memory);
     if (quiet != 0) {
         fetch_place(lookup->place, sizeof(lookup->place), lookup->source->url);
@@ -272,10 +255,9 @@ void source_http_begin(struct lookup *lookup)
         return;
     }
 
-    if (lookup->memory != NULL) {
-        lookup->first_spelling = lookup->memory->spelling;
-        lookup->first_form = lookup->memory->form;
-    }
+    layout_begin(&lookup->walk, lookup->source->layout, lookup->source->casing,
+                 &lookup->key, lookup->name, &lookup->memory->layout,
+                 clock_ms());
     http_next(lookup);
 }
 

@@ -141,8 +141,8 @@ struct unpack *unpack_start(struct event_base *base,
                             const struct unpack_request *request,
                             unpack_done_fn done, void *arg)
 {
-    char id[SYMCACHE_ID_TEXT_MAX + 1], max[24];
-    const char *argv[6 + UNPACK_PLACES + 1] = {"symcached", "--unpack", id,
+    char id[SYMCACHE_ID_TEXT_MAX + 1], max[24], ntiers[24];
+    const char *argv[7 + UNPACK_PLACES + 1] = {"symcached", "--unpack", id,
                                                max};
     char *env[] = {NULL};
     int fds[2] = {request->out, request->in};
@@ -152,11 +152,13 @@ struct unpack *unpack_start(struct event_base *base,
 
     symcache_id_print(id, request->key);
     snprintf(max, sizeof(max), "%" PRIu64, request->max);
+    snprintf(ntiers, sizeof(ntiers), "%zu", request->ntiers);
 
     options.nfds = 2;
     if (request->in < 0) {
         options.nfds = 1;
         argv[n++] = request->beneath ? "beneath" : "tree";
+        argv[n++] = ntiers;
         argv[n++] = request->root;
         for (i = 0; i < request->nplaces; i++) {
             argv[n++] = request->places[i];

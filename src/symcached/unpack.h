@@ -20,7 +20,7 @@
 struct event_base;
 struct unpack;
 
-#define UNPACK_PLACES 4
+#define UNPACK_PLACES 6
 
 struct unpack_request {
     const symcache_key_t *key;
@@ -32,6 +32,8 @@ struct unpack_request {
     bool beneath;     /* no symbolic link may lead out of root */
     const char *places[UNPACK_PLACES]; /* relative to root, first hit wins */
     size_t nplaces;
+    size_t ntiers; /* if not 0: so many places, the first, count only where
+                      root has no index2.txt, the others only where it has */
 };
 
 enum unpack_found {

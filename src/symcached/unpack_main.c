@@ -36,6 +36,7 @@ struct unpack_job {
     const uint8_t *in;  /* mapping of a received body, which may be the PDB */
     const uint8_t *out; /* mapping of the output, if a body is packed */
     bool received;      /* a body that may stay where it is */
+    size_t first;       /* of the n places that count */
     size_t n;
     int fds[UNPACK_PLACES];
     int errors[UNPACK_PLACES]; /* why there is no descriptor */
@@ -232,7 +233,7 @@ static void unpack_places(struct unpack_job *job)
     char detail[UNPACK_TEXT], letter;
     size_t i;
 
-    for (i = 0; i < job->n; i++) {
+    for (i = job->first; i < job->n; i++) {
         if (job->fds[i] < 0) {
             unpack_say_unopened(i, job->errors[i]);
             continue;
@@ -255,25 +256,43 @@ static void unpack_places(struct unpack_job *job)
     }
 }
 
-/* argv: "tree" or "beneath", root, places */
+/* Narrows the places down to those of the store's number of tiers. */
+static void unpack_tiers(struct unpack_job *job, int root, size_t ntiers)
+{
+    if (ntiers == 0 || ntiers >= job->n) {
+        return;
+    }
+
+    if (faccessat(root, "index2.txt", F_OK, AT_EACCESS) == 0) {
+        job->first = ntiers;
+    } else {
+        job->n = ntiers;
+    }
+}
+
+/* argv: "tree" or "beneath", number of tiers' places, root, places */
 static int unpack_open(struct unpack_job *job, int argc, char **argv)
 {
     bool beneath = strcmp(argv[0], "beneath") == 0;
-    const char *name;
-    int root, i;
+    const char *name, **places = (const char **)argv + 3;
+    size_t i;
+    int root;
 
-    root = open(argv[1], O_PATH | O_DIRECTORY | O_CLOEXEC);
+    root = open(argv[2], O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root < 0) {
         /* a mount that is missing is no proof of absence */
-        unpack_say(0, 'E', "%s: %s", argv[1], strerror(errno));
+        unpack_say(0, 'E', "%s: %s", argv[2], strerror(errno));
         return -1;
     }
 
-    for (i = 2; i < argc && job->n < UNPACK_PLACES; i++) {
-        name = strrchr(argv[i], '/');
-        job->pointer[job->n] = name != NULL && !strcmp(name, "/file.ptr");
-        job->fds[job->n] = tree_open(root, argv[i], beneath);
-        job->errors[job->n++] = errno;
+    job->n = argc - 3 < UNPACK_PLACES ? (size_t)argc - 3 : UNPACK_PLACES;
+    unpack_tiers(job, root, strtoul(argv[1], NULL, 10));
+
+    for (i = job->first; i < job->n; i++) {
+        name = strrchr(places[i], '/');
+        job->pointer[i] = name != NULL && !strcmp(name, "/file.ptr");
+        job->fds[i] = tree_open(root, places[i], beneath);
+        job->errors[i] = errno;
     }
 
     close(root);
@@ -328,7 +347,7 @@ int unpack_main(int argc, char **argv)
 {
     struct unpack_job job = {0};
 
-    if (argc < 4 || argc == 5 ||
+    if (argc < 4 || (argc > 4 && argc < 8) ||
         symcache_id_parse(argv[2], strlen(argv[2]), &job.key) != SYMCACHE_OK) {
         fprintf(stderr, "symcached: --unpack is for symcached itself\n");
         return 2;

@@ -12,7 +12,8 @@ package Test::ScriptedServer;
 #
 # Without unix => it listens on an ephemeral port of 127.0.0.1; with
 # tls => { cert =>, key => } use a real nginx instead.
-# $s->requests gives every request so far, in order of arrival.
+# The question for index2.txt is answered 404 behind the script's back, unless
+# index2 => 1.  $s->requests gives every request so far, in order of arrival.
 
 use strict;
 use warnings;
@@ -80,6 +81,10 @@ sub serve {
     my ($self, $fh) = @_;
     my $c = Test::ScriptedServer::Connection->new($fh);
     while (my $req = $c->read_request) {
+        if (!$self->{index2} && $req->{path} =~ m{/index2\.txt$}) {
+            $c->reply(404, {}, '');
+            next;
+        }
         $self->record($req);
         $req->{n} = scalar $self->requests;
         $self->{script}->($c, $req);

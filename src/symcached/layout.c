@@ -1,0 +1,290 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "layout.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* for how long an answer about index2.txt is believed */
+#define LAYOUT_TWO_TIER_MS (60 * 60 * 1000)
+
+/*
+ * A miss asks for every form in every spelling.  After so many of them, forms
+ * that this source has never had are asked for in the first spelling only,
+ * and in all of them once in so many misses.
+ */
+#define LAYOUT_MISSES 16
+
+#define LAYOUT_GUID 32 /* digits, before those of the age */
+
+/* Spellings of name and key: each is tried where it differs from the others.
+ * The first is that of symstore.exe, the second that of .NET and SSQP. */
+enum {
+    SPELLING_GIVEN, /* name as asked for, key in upper case */
+    SPELLING_LOWER, /* name and key in lower case */
+    SPELLING_MIXED  /* name in lower case, key in upper case */
+};
+
+/* ASCII, as everywhere in keys. */
+static void layout_lower(char *p, size_t len)
+{
+    for (; len > 0; p++, len--) {
+        *p = *p >= 'A' && *p <= 'Z' ? (char)(*p | 0x20) : *p;
+    }
+}
+
+static void layout_upper(char *p, size_t len)
+{
+    for (; len > 0; p++, len--) {
+        *p = *p >= 'a' && *p <= 'z' ? (char)(*p & ~0x20) : *p;
+    }
+}
+
+void layout_pack(char *path)
+{
+    size_t len = strlen(path);
+
+    while (len > 1 && ((unsigned char)path[len - 1] & 0xc0) == 0x80) {
+        len--;
+    }
+    path[len - 1] = '_';
+    path[len] = '\0';
+}
+
+/* Bytes of the first two characters, or of one if a dot is next. */
+static size_t layout_tier(const char *name)
+{
+    size_t len = 0, n;
+
+    for (n = 0; n < 2 && name[len] != '\0' && (n == 0 || name[len] != '.');
+         n++) {
+        do {
+            len++;
+        } while (((unsigned char)name[len] & 0xc0) == 0x80);
+    }
+    return len;
+}
+
+static bool layout_has_form(enum source_layout layout, unsigned form)
+{
+    switch (layout) {
+    case LAYOUT_UNIFIED:
+        return form == FORM_PLAIN;
+    case LAYOUT_FLAT:
+        return form != FORM_POINTER;
+    default:
+        return true;
+    }
+}
+
+/* All in lower case but the age of portable PDBs; the last spelling is for
+ * servers that write every age in upper case. */
+static void layout_spell_ssqp(unsigned spelling, char *name, char *id)
+{
+    bool upper = spelling == SPELLING_MIXED ||
+                 (spelling == SPELLING_GIVEN &&
+                  strcmp(id + LAYOUT_GUID, "FFFFFFFF") == 0);
+
+    layout_lower(name, strlen(name));
+    layout_lower(id, upper ? LAYOUT_GUID : strlen(id));
+}
+
+static void layout_spell(enum source_layout layout, unsigned spelling,
+                         char *name, char *id)
+{
+    if (layout == LAYOUT_SSQP) {
+        layout_spell_ssqp(spelling, name, id);
+        return;
+    }
+
+    if (spelling != SPELLING_GIVEN) {
+        layout_lower(name, strlen(name));
+    }
+    if (spelling == SPELLING_LOWER || layout == LAYOUT_UNIFIED) {
+        layout_lower(id, strlen(id));
+    }
+}
+
+/* The path in the layout's own case; the first two characters for a tier. */
+static void layout_path(char *path, enum source_layout layout, bool two_tier,
+                        const char *name, const char *id, unsigned form)
+{
+    char file[SYMCACHE_NAME_MAX + 1];
+
+    snprintf(file, sizeof(file), "%s", name);
+    if (form == FORM_PACKED) {
+        layout_pack(file);
+    }
+
+    switch (layout) {
+    case LAYOUT_UNIFIED:
+        snprintf(path, LAYOUT_PATH_MAX + 1, "%.2s/%s/debuginfo", id, id + 2);
+        break;
+    case LAYOUT_FLAT:
+        snprintf(path, LAYOUT_PATH_MAX + 1, "%s", file);
+        break;
+    default:
+        snprintf(path, LAYOUT_PATH_MAX + 1, "%.*s%s%s/%s/%s",
+                 two_tier ? (int)layout_tier(name) : 0, name,
+                 two_tier ? "/" : "", name, id,
+                 form == FORM_POINTER ? "file.ptr" : file);
+        break;
+    }
+}
+
+static void layout_print(const struct layout_walk *walk, unsigned spelling,
+                         unsigned form, char *path)
+{
+    char name[SYMCACHE_NAME_MAX + 1], id[SYMCACHE_ID_TEXT_MAX + 1];
+
+    if (form == FORM_INDEX) {
+        snprintf(path, LAYOUT_PATH_MAX + 1, "index2.txt");
+    } else {
+        snprintf(name, sizeof(name), "%s", walk->name);
+        symcache_id_print(id, walk->key);
+        layout_spell(walk->layout, spelling, name, id);
+        layout_path(path, walk->layout, walk->two_tier, name, id, form);
+    }
+
+    if (walk->casing == CASING_LOWER) {
+        layout_lower(path, strlen(path));
+    } else if (walk->casing == CASING_UPPER) {
+        layout_upper(path, strlen(path));
+    }
+}
+
+/* walks -------------------------------------------------------------------
+ */
+
+void layout_begin(struct layout_walk *walk, enum source_layout layout,
+                  enum source_casing casing, const symcache_key_t *key,
+                  const char *name, struct layout_memory *memory, uint64_t now)
+{
+    memset(walk, 0, sizeof(*walk));
+    walk->layout = layout;
+    walk->casing = casing;
+    walk->key = key;
+    walk->name = name;
+    walk->memory = memory;
+    walk->now = now;
+    walk->first_spelling = memory->spelling;
+    walk->first_form = memory->form;
+    walk->brief = memory->had_any && memory->misses > LAYOUT_MISSES &&
+                  memory->misses % LAYOUT_MISSES != 0;
+    walk->two_tier = layout == LAYOUT_TWO_TIER ||
+                     (layout == LAYOUT_SYMSTORE && memory->two_tier);
+}
+
+/* The nth of a number of things, if `first` comes first. */
+static unsigned layout_nth(unsigned n, unsigned first)
+{
+    return n == 0 ? first : n <= first ? n - 1 : n;
+}
+
+/* Has this form been given in a spelling that comes to the same path? */
+static bool layout_given(const struct layout_walk *walk, unsigned rank,
+                         const char *path)
+{
+    char earlier[LAYOUT_PATH_MAX + 1];
+    unsigned i;
+
+    for (i = 0; i < rank; i++) {
+        layout_print(walk, layout_nth(i, walk->first_spelling), walk->form,
+                     earlier);
+        if (strcmp(earlier, path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool layout_next_file(struct layout_walk *walk,
+                             struct layout_place *place)
+{
+    unsigned rank;
+
+    while (walk->step < LAYOUT_SPELLINGS * LAYOUT_FORMS) {
+        rank = walk->step / LAYOUT_FORMS;
+        walk->spelling = layout_nth(rank, walk->first_spelling);
+        walk->form = layout_nth(walk->step % LAYOUT_FORMS, walk->first_form);
+        walk->step++;
+
+        if (!layout_has_form(walk->layout, walk->form) ||
+            (rank > 0 && walk->brief && walk->form != FORM_PLAIN &&
+             !walk->memory->had[walk->form])) {
+            continue;
+        }
+
+        layout_print(walk, walk->spelling, walk->form, place->path);
+        if (!layout_given(walk, rank, place->path)) {
+            place->form = walk->form;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool layout_next(struct layout_walk *walk, struct layout_place *place)
+{
+    if (layout_next_file(walk, place)) {
+        return true;
+    }
+
+    if (walk->layout == LAYOUT_SYMSTORE && !walk->probed &&
+        walk->memory->two_tier_until <= walk->now) {
+        walk->probed = true;
+        place->form = FORM_INDEX;
+        layout_print(walk, 0, FORM_INDEX, place->path);
+        return true;
+    }
+
+    walk->memory->misses++;
+    return false;
+}
+
+void layout_index(struct layout_walk *walk, bool present)
+{
+    walk->memory->two_tier = present;
+    walk->memory->two_tier_until = walk->now + LAYOUT_TWO_TIER_MS;
+
+    if (walk->two_tier != present) {
+        walk->two_tier = present;
+        walk->step = 0;
+    }
+}
+
+void layout_hit(struct layout_walk *walk)
+{
+    walk->memory->spelling = walk->spelling;
+    walk->memory->form = walk->form;
+    walk->memory->had[walk->form] = true;
+    walk->memory->had_any = true;
+}
+
+size_t layout_places(struct layout_place places[LAYOUT_PLACES],
+                     enum source_layout layout, const symcache_key_t *key,
+                     const char *name, size_t *ntiers)
+{
+    struct layout_memory memory = {0};
+    struct layout_walk walk;
+    unsigned tier, form;
+    size_t n = 0;
+
+    *ntiers = 0;
+    layout_begin(&walk, layout, CASING_DEFAULT, key, name, &memory, 0);
+
+    for (tier = 0; tier < (layout == LAYOUT_SYMSTORE ? 2 : 1); tier++) {
+        if (tier == 1) {
+            *ntiers = n;
+            walk.two_tier = true;
+        }
+        for (form = 0; form < LAYOUT_FORMS; form++) {
+            if (layout_has_form(layout, form)) {
+                places[n].form = form;
+                layout_print(&walk, SPELLING_GIVEN, form, places[n++].path);
+            }
+        }
+    }
+    return n;
+}

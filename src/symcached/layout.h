@@ -1,0 +1,99 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Where a source keeps the PDB of a key: a walk over the paths below its base
+ * at which it may lie, the likeliest first, and what is remembered of a source
+ * to know which these are.  Knows nothing of transports: the caller asks for
+ * each place and tells what it learned.
+ */
+#ifndef SYMCACHED_LAYOUT_H
+#define SYMCACHED_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "config.h"
+
+/* two characters, the name twice, the key, separators, without a NUL */
+#define LAYOUT_PATH_MAX                                                       \
+    (8 + 1 + 2 * (SYMCACHE_NAME_MAX + 1) + SYMCACHE_ID_TEXT_MAX + 1)
+
+#define LAYOUT_FORMS 3
+#define LAYOUT_SPELLINGS 3
+
+/* Without regard to case no key has more places: two tiers, three forms. */
+#define LAYOUT_PLACES (2 * LAYOUT_FORMS)
+
+/* what lies at a place */
+enum layout_form {
+    FORM_PLAIN,   /* foo.pdb, whatever packs its body */
+    FORM_PACKED,  /* foo.pd_ */
+    FORM_POINTER, /* file.ptr */
+    FORM_INDEX    /* index2.txt, whose presence means two tiers */
+};
+
+struct layout_place {
+    enum layout_form form;
+    char path[LAYOUT_PATH_MAX + 1]; /* relative, not percent-encoded */
+};
+
+/* What a source's answers have taught; all zero at first. */
+struct layout_memory {
+    unsigned spelling; /* that worked last */
+    unsigned form;     /* that worked last */
+    bool had_any;
+    bool had[LAYOUT_FORMS];  /* forms that have ever worked */
+    unsigned misses;         /* walks to the end */
+    bool two_tier;           /* what index2.txt said */
+    uint64_t two_tier_until; /* and how long that is believed, clock_ms() */
+};
+
+struct layout_walk {
+    enum source_layout layout;
+    enum source_casing casing;
+    const symcache_key_t *key;
+    const char *name;
+    struct layout_memory *memory;
+    uint64_t now;
+    unsigned first_spelling;
+    unsigned first_form;
+    unsigned step;
+    unsigned spelling; /* of the place given last */
+    unsigned form;
+    bool two_tier;
+    bool brief; /* what never worked is not asked in every spelling */
+    bool probed;
+};
+
+/*
+ * Begins a walk.  name is the key's in the case of whoever asked; key, name
+ * and memory live as long as the walk; now is clock_ms().
+ */
+void layout_begin(struct layout_walk *walk, enum source_layout layout,
+                  enum source_casing casing, const symcache_key_t *key,
+                  const char *name, struct layout_memory *memory,
+                  uint64_t now);
+
+/* Gives the next place to ask; false: there is none left. */
+bool layout_next(struct layout_walk *walk, struct layout_place *place);
+
+/* After FORM_INDEX, if the source could tell whether the file is there. */
+void layout_index(struct layout_walk *walk, bool present);
+
+/* The PDB was at the place given last, or where its file.ptr led. */
+void layout_hit(struct layout_walk *walk);
+
+/*
+ * All places for a base that is compared without case, spelled as the names
+ * of that layout are.  *ntiers gets the number of those, the first, that count
+ * only without index2.txt; the others then count only with it.  It is 0 if
+ * index2.txt does not matter.
+ */
+size_t layout_places(struct layout_place places[LAYOUT_PLACES],
+                     enum source_layout layout, const symcache_key_t *key,
+                     const char *name, size_t *ntiers);
+
+/* The path with its last character, which may have several bytes, as "_". */
+void layout_pack(char *path);
+
+#endif

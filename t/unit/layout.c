@@ -1,0 +1,356 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Expected paths: the documented layouts of symbol stores, with the examples
+ * that their documents use.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "symcached/layout.h"
+
+#define HOUR (60 * 60 * 1000ull)
+
+#define CRASH "3249D99D0C4049318610F4E4FB0B69361"
+#define CRASH_LOWER "3249d99d0c4049318610f4e4fb0b69361"
+
+struct walk_case {
+    enum source_layout layout;
+    enum source_casing casing;
+    const char *name;
+    const char *id;
+    const char *paths[12];
+};
+
+/* a miss, from the first place to the last; index2.txt is not there */
+static const struct walk_case walk_cases[] = {
+    {LAYOUT_SYMSTORE,
+     CASING_DEFAULT,
+     "crash.pdb",
+     CRASH,
+     {"crash.pdb/" CRASH "/crash.pdb", "crash.pdb/" CRASH "/crash.pd_",
+      "crash.pdb/" CRASH "/file.ptr", "crash.pdb/" CRASH_LOWER "/crash.pdb",
+      "crash.pdb/" CRASH_LOWER "/crash.pd_",
+      "crash.pdb/" CRASH_LOWER "/file.ptr", "index2.txt"}},
+    {LAYOUT_SYMSTORE,
+     CASING_DEFAULT,
+     "Crash.Pdb",
+     CRASH,
+     {"Crash.Pdb/" CRASH "/Crash.Pdb", "Crash.Pdb/" CRASH "/Crash.Pd_",
+      "Crash.Pdb/" CRASH "/file.ptr", "crash.pdb/" CRASH_LOWER "/crash.pdb",
+      "crash.pdb/" CRASH_LOWER "/crash.pd_",
+      "crash.pdb/" CRASH_LOWER "/file.ptr", "crash.pdb/" CRASH "/crash.pdb",
+      "crash.pdb/" CRASH "/crash.pd_", "crash.pdb/" CRASH "/file.ptr",
+      "index2.txt"}},
+    {LAYOUT_SYMSTORE,
+     CASING_LOWER,
+     "Crash.Pdb",
+     CRASH,
+     {"crash.pdb/" CRASH_LOWER "/crash.pdb",
+      "crash.pdb/" CRASH_LOWER "/crash.pd_",
+      "crash.pdb/" CRASH_LOWER "/file.ptr", "index2.txt"}},
+    {LAYOUT_TWO_TIER,
+     CASING_UPPER,
+     "Crash.Pdb",
+     CRASH,
+     {"CR/CRASH.PDB/" CRASH "/CRASH.PDB", "CR/CRASH.PDB/" CRASH "/CRASH.PD_",
+      "CR/CRASH.PDB/" CRASH "/FILE.PTR"}},
+    /* a key of digits has one case */
+    {LAYOUT_TWO_TIER,
+     CASING_DEFAULT,
+     "nt.pdb",
+     "012345678901234567890123456789012",
+     {"nt/nt.pdb/012345678901234567890123456789012/nt.pdb",
+      "nt/nt.pdb/012345678901234567890123456789012/nt.pd_",
+      "nt/nt.pdb/012345678901234567890123456789012/file.ptr"}},
+    /* the directory of the first tier: characters, not bytes; no dot */
+    {LAYOUT_TWO_TIER,
+     CASING_DEFAULT,
+     "x.pdb",
+     "012345678901234567890123456789012",
+     {"x/x.pdb/012345678901234567890123456789012/x.pdb",
+      "x/x.pdb/012345678901234567890123456789012/x.pd_",
+      "x/x.pdb/012345678901234567890123456789012/file.ptr"}},
+    {LAYOUT_TWO_TIER,
+     CASING_DEFAULT,
+     "q",
+     "012345678901234567890123456789012",
+     {"q/q/012345678901234567890123456789012/q",
+      "q/q/012345678901234567890123456789012/_",
+      "q/q/012345678901234567890123456789012/file.ptr"}},
+    {LAYOUT_TWO_TIER,
+     CASING_DEFAULT,
+     "\xc3\xa4\xe2\x82\xac.pd\xc3\xa4",
+     "012345678901234567890123456789012",
+     {"\xc3\xa4\xe2\x82\xac/\xc3\xa4\xe2\x82\xac.pd\xc3\xa4/"
+      "012345678901234567890123456789012/\xc3\xa4\xe2\x82\xac.pd\xc3\xa4",
+      "\xc3\xa4\xe2\x82\xac/\xc3\xa4\xe2\x82\xac.pd\xc3\xa4/"
+      "012345678901234567890123456789012/\xc3\xa4\xe2\x82\xac.pd_",
+      "\xc3\xa4\xe2\x82\xac/\xc3\xa4\xe2\x82\xac.pd\xc3\xa4/"
+      "012345678901234567890123456789012/file.ptr"}},
+    {LAYOUT_SSQP,
+     CASING_DEFAULT,
+     "Crash.pdb",
+     CRASH,
+     {"crash.pdb/" CRASH_LOWER "/crash.pdb",
+      "crash.pdb/" CRASH_LOWER "/crash.pd_",
+      "crash.pdb/" CRASH_LOWER "/file.ptr"}},
+    /* the age of a portable PDB is the one part in upper case */
+    {LAYOUT_SSQP,
+     CASING_DEFAULT,
+     "a.pdb",
+     "3249D99D0C4049318610F4E4FB0B6936FFFFFFFF",
+     {"a.pdb/3249d99d0c4049318610f4e4fb0b6936FFFFFFFF/a.pdb",
+      "a.pdb/3249d99d0c4049318610f4e4fb0b6936FFFFFFFF/a.pd_",
+      "a.pdb/3249d99d0c4049318610f4e4fb0b6936FFFFFFFF/file.ptr",
+      "a.pdb/3249d99d0c4049318610f4e4fb0b6936ffffffff/a.pdb",
+      "a.pdb/3249d99d0c4049318610f4e4fb0b6936ffffffff/a.pd_",
+      "a.pdb/3249d99d0c4049318610f4e4fb0b6936ffffffff/file.ptr"}},
+    {LAYOUT_SSQP,
+     CASING_DEFAULT,
+     "a.pdb",
+     "3249D99D0C4049318610F4E4FB0B6936A",
+     {"a.pdb/3249d99d0c4049318610f4e4fb0b6936a/a.pdb",
+      "a.pdb/3249d99d0c4049318610f4e4fb0b6936a/a.pd_",
+      "a.pdb/3249d99d0c4049318610f4e4fb0b6936a/file.ptr",
+      "a.pdb/3249d99d0c4049318610f4e4fb0b6936A/a.pdb",
+      "a.pdb/3249d99d0c4049318610f4e4fb0b6936A/a.pd_",
+      "a.pdb/3249d99d0c4049318610f4e4fb0b6936A/file.ptr"}},
+    {LAYOUT_UNIFIED,
+     CASING_DEFAULT,
+     "Crash.pdb",
+     CRASH,
+     {"32/49d99d0c4049318610f4e4fb0b69361/debuginfo"}},
+    {LAYOUT_FLAT,
+     CASING_DEFAULT,
+     "Crash.pdb",
+     CRASH,
+     {"Crash.pdb", "Crash.pd_", "crash.pdb", "crash.pd_"}},
+};
+
+static void key_of(symcache_key_t *key, const char *name, const char *id)
+{
+    assert_int_equal(symcache_name_parse(name, strlen(name), key),
+                     SYMCACHE_OK);
+    assert_int_equal(symcache_id_parse(id, strlen(id), key), SYMCACHE_OK);
+}
+
+static void test_places_of_a_miss(void **state)
+{
+    const struct walk_case *c = walk_cases;
+    size_t n = sizeof(walk_cases) / sizeof(walk_cases[0]), i;
+    struct layout_place place;
+    struct layout_walk walk;
+    symcache_key_t key;
+
+    (void)state;
+    for (; n > 0; n--, c++) {
+        struct layout_memory memory = {0};
+
+        key_of(&key, c->name, c->id);
+        layout_begin(&walk, c->layout, c->casing, &key, c->name, &memory, 0);
+        for (i = 0; c->paths[i] != NULL; i++) {
+            assert_true(layout_next(&walk, &place));
+            assert_string_equal(place.path, c->paths[i]);
+            if (place.form == FORM_INDEX) {
+                layout_index(&walk, false);
+            }
+        }
+        assert_false(layout_next(&walk, &place));
+    }
+}
+
+/* Walks to a path, which is a hit, or to the end.  Returns the questions. */
+static unsigned ask(struct layout_memory *memory, const char *name,
+                    const char *hit, bool index, uint64_t now, char *trace)
+{
+    struct layout_place place;
+    struct layout_walk walk;
+    symcache_key_t key;
+    unsigned n = 0;
+
+    key_of(&key, name, CRASH);
+    layout_begin(&walk, LAYOUT_SYMSTORE, CASING_DEFAULT, &key, name, memory,
+                 now);
+    while (layout_next(&walk, &place)) {
+        n++;
+        if (trace != NULL) {
+            memcpy(trace, place.path, strlen(place.path) + 1);
+        }
+        if (place.form == FORM_INDEX) {
+            layout_index(&walk, index);
+        } else if (hit != NULL && strcmp(place.path, hit) == 0) {
+            layout_hit(&walk);
+            return n;
+        }
+    }
+    return n;
+}
+
+static void test_index2_is_asked_for_once_an_hour(void **state)
+{
+    struct layout_memory memory = {0};
+
+    (void)state;
+    assert_int_equal(ask(&memory, "a.pdb", NULL, false, 1, NULL), 7);
+    assert_int_equal(ask(&memory, "b.pdb", NULL, false, HOUR, NULL), 6);
+    assert_int_equal(ask(&memory, "c.pdb", NULL, false, HOUR + 1, NULL), 7);
+}
+
+static void test_two_tiers_are_found_and_lost_again(void **state)
+{
+    struct layout_memory memory = {0};
+    const char *deep = "cr/crash.pdb/" CRASH "/crash.pdb";
+    const char *plain = "crash.pdb/" CRASH "/crash.pdb";
+
+    (void)state;
+    assert_int_equal(ask(&memory, "crash.pdb", deep, true, 1, NULL), 8);
+    assert_int_equal(ask(&memory, "crash.pdb", deep, true, 2, NULL), 1);
+    assert_int_equal(ask(&memory, "crash.pdb", NULL, true, 3, NULL), 6);
+    /* converted back, and the hour is over */
+    assert_int_equal(ask(&memory, "crash.pdb", plain, false, HOUR + 1, NULL),
+                     8);
+    assert_int_equal(ask(&memory, "crash.pdb", plain, false, HOUR + 2, NULL),
+                     1);
+}
+
+static void test_a_hit_costs_nothing_more(void **state)
+{
+    struct layout_memory memory = {0};
+
+    (void)state;
+    assert_int_equal(ask(&memory, "crash.pdb", "crash.pdb/" CRASH "/crash.pdb",
+                         false, 1, NULL),
+                     1);
+}
+
+static void test_what_worked_last_comes_first(void **state)
+{
+    struct layout_memory memory = {0};
+    char trace[LAYOUT_PATH_MAX + 1] = "";
+
+    (void)state;
+    ask(&memory, "crash.pdb", "crash.pdb/" CRASH_LOWER "/file.ptr", false, 1,
+        NULL);
+    assert_int_equal(ask(&memory, "b.pdb", "b.pdb/" CRASH_LOWER "/file.ptr",
+                         false, 1, trace),
+                     1);
+    assert_string_equal(trace, "b.pdb/" CRASH_LOWER "/file.ptr");
+}
+
+/* Forms that a source never had are asked for in one spelling only. */
+static void test_misses_get_cheaper(void **state)
+{
+    struct layout_memory memory = {0};
+    const char *hit = "crash.pdb/" CRASH "/crash.pdb";
+    unsigned i, full = 0, n;
+
+    (void)state;
+    ask(&memory, "crash.pdb", hit, false, 1, NULL);
+    for (i = 0; i < 17; i++) {
+        n = ask(&memory, "never.pdb", NULL, false, 1, NULL);
+        assert_int_equal(n, i == 0 ? 7 : 6);
+    }
+    for (i = 0; i < 160; i++) {
+        n = ask(&memory, "never.pdb", NULL, false, 1, NULL);
+        assert_true(n == 4 || n == 6);
+        full += n == 6;
+    }
+    assert_int_equal(full, 10);
+
+    /* with a name of two cases: three spellings */
+    for (i = 0; i < 2; i++) {
+        n = ask(&memory, "Never.pdb", NULL, false, 1, NULL);
+        assert_int_equal(n, 5);
+    }
+
+    /* one pointer, and pointers are asked for everywhere again */
+    n = ask(&memory, "crash.pdb", "crash.pdb/" CRASH "/file.ptr", false, 1,
+            NULL);
+    assert_int_equal(n, 3);
+    n = ask(&memory, "never.pdb", NULL, false, 1, NULL);
+    assert_int_equal(n, 5);
+}
+
+static void test_a_source_without_a_hit_is_asked_in_full(void **state)
+{
+    struct layout_memory memory = {0};
+    unsigned i;
+
+    (void)state;
+    ask(&memory, "never.pdb", NULL, false, 1, NULL);
+    for (i = 0; i < 100; i++) {
+        assert_int_equal(ask(&memory, "never.pdb", NULL, false, 1, NULL), 6);
+    }
+}
+
+static void test_places_without_regard_to_case(void **state)
+{
+    static const char *const expected[] = {
+        "Crash.pdb/" CRASH "/Crash.pdb",    "Crash.pdb/" CRASH "/Crash.pd_",
+        "Crash.pdb/" CRASH "/file.ptr",     "Cr/Crash.pdb/" CRASH "/Crash.pdb",
+        "Cr/Crash.pdb/" CRASH "/Crash.pd_", "Cr/Crash.pdb/" CRASH "/file.ptr",
+    };
+    struct layout_place places[LAYOUT_PLACES];
+    symcache_key_t key;
+    size_t i, ntiers;
+
+    (void)state;
+    key_of(&key, "Crash.pdb", CRASH);
+    assert_int_equal(
+        layout_places(places, LAYOUT_SYMSTORE, &key, "Crash.pdb", &ntiers), 6);
+    assert_int_equal(ntiers, 3);
+    for (i = 0; i < 6; i++) {
+        assert_string_equal(places[i].path, expected[i]);
+    }
+
+    assert_int_equal(
+        layout_places(places, LAYOUT_TWO_TIER, &key, "Crash.pdb", &ntiers), 3);
+    assert_int_equal(ntiers, 0);
+    assert_string_equal(places[0].path, expected[3]);
+
+    assert_int_equal(
+        layout_places(places, LAYOUT_UNIFIED, &key, "Crash.pdb", &ntiers), 1);
+    assert_string_equal(places[0].path,
+                        "32/49d99d0c4049318610f4e4fb0b69361/debuginfo");
+}
+
+static void test_longest_path_fits(void **state)
+{
+    char name[SYMCACHE_NAME_MAX + 1];
+    struct layout_memory memory = {0};
+    struct layout_place place;
+    struct layout_walk walk;
+    symcache_key_t key;
+
+    (void)state;
+    memset(name, 'n', SYMCACHE_NAME_MAX);
+    memcpy(name, "\xf0\x9f\x98\x80\xf0\x9f\x98\x80", 8);
+    name[SYMCACHE_NAME_MAX] = '\0';
+    key_of(&key, name, "3249D99D0C4049318610F4E4FB0B6936FFFFFFFF");
+    layout_begin(&walk, LAYOUT_TWO_TIER, CASING_DEFAULT, &key, name, &memory,
+                 0);
+    assert_true(layout_next(&walk, &place));
+    assert_int_equal(strlen(place.path), 8 + 1 + 255 + 1 + 40 + 1 + 255);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_places_of_a_miss),
+        cmocka_unit_test(test_index2_is_asked_for_once_an_hour),
+        cmocka_unit_test(test_two_tiers_are_found_and_lost_again),
+        cmocka_unit_test(test_a_hit_costs_nothing_more),
+        cmocka_unit_test(test_what_worked_last_comes_first),
+        cmocka_unit_test(test_misses_get_cheaper),
+        cmocka_unit_test(test_a_source_without_a_hit_is_asked_in_full),
+        cmocka_unit_test(test_places_without_regard_to_case),
+        cmocka_unit_test(test_longest_path_fits),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
