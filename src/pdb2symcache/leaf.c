@@ -87,23 +87,19 @@ struct bytes {
     int is_short;
 };
 
-static uint32_t take(struct bytes *b, unsigned n)
+static inline uint32_t take(struct bytes *b, unsigned n)
 {
-    uint32_t value;
-    unsigned i;
+    const uint8_t *p;
 
+    p = b->p;
     if (b->left < n) {
         b->is_short = 1;
         b->left = 0;
         return 0;
     }
-    value = 0;
-    for (i = 0; i < n; i++) {
-        value |= (uint32_t)b->p[i] << (8 * i);
-    }
     b->p += n;
     b->left -= n;
-    return value;
+    return n == 4 ? le32(p) : n == 2 ? le16(p) : *p;
 }
 
 static uint64_t take_numeric(struct bytes *b)

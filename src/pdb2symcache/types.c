@@ -171,34 +171,53 @@ static enum types_status walk(struct types *types, size_t number)
     return TYPES_OK;
 }
 
-enum types_status types_find(struct types *types, uint32_t index,
-                             struct arena *arena, struct types_record *record)
+/* One that goes over from block to block, which may lie together. */
+static enum types_status find_long(struct types *types, uint32_t place,
+                                   struct arena *arena,
+                                   struct types_record *record)
 {
-    uint32_t place, length, have;
+    uint32_t length, have;
     uint8_t *copy;
-    enum types_status status;
 
-    if (index < types->first || index > types->end || types->first == 0) {
-        return TYPES_MISSING;
-    }
-    status = walk(types, index - types->first);
-    if (status != TYPES_OK) {
-        return status;
-    }
-    place = types->places[index - types->first];
     if (load_length(types, place, &length) != 0) {
         return TYPES_BROKEN;
     }
     place += 2;
     record->size = length;
-    record->data = peek(types, place, length, &have);
+    record->data = msf_run(types->msf, types->stream, place, length, &have);
     if (record->data != NULL && have < length) {
         copy = arena_take(arena, length);
-        if (copy == NULL ||
-            msf_copy(types->msf, types->stream, place, length, copy) != 0) {
+        if (copy == NULL || msf_copy(types->msf, types->stream, place, length,
+                                     copy) != 0) {
             return TYPES_BROKEN;
         }
         record->data = copy;
     }
     return record->data == NULL ? TYPES_BROKEN : TYPES_OK;
+}
+
+enum types_status types_find(struct types *types, uint32_t index,
+                             struct arena *arena, struct types_record *record)
+{
+    uint32_t place, have;
+    const uint8_t *p;
+    enum types_status status;
+
+    if (index < types->first || index > types->end || types->first == 0) {
+        return TYPES_MISSING;
+    }
+    if (index - types->first >= types->num_places) {
+        status = walk(types, index - types->first);
+        if (status != TYPES_OK) {
+            return status;
+        }
+    }
+    place = types->places[index - types->first];
+    p = msf_run(types->msf, types->stream, place, 2, &have);
+    if (p == NULL || have < 2 || have - 2 < le16(p)) {
+        return find_long(types, place, arena, record);
+    }
+    record->size = le16(p);
+    record->data = p + 2;
+    return TYPES_OK;
 }

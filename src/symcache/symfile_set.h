@@ -15,7 +15,7 @@ struct symfile_set {
     size_t count;
     size_t room;
     /* set by the owner: */
-    unsigned width;   /* 1..6 */
+    unsigned width;   /* 2, 4 or 6 */
     unsigned hint;    /* the word (if it is SYMFILE_NONE, the other one) in */
     unsigned hint_or; /* which records that come one after another are */
     unsigned shift;   /* alike, but for so many low bits; */
