@@ -21,6 +21,7 @@
 #include "address.h"
 #include "clock.h"
 #include "fetcher.h"
+#include "origin.h"
 #include "proto/symcache_header.h"
 
 #define FETCH_TRIES 3
@@ -32,6 +33,7 @@
 #define FETCH_BACKOFF_MS 100
 #define FETCH_RETRY_AFTER_MAX 600
 #define FETCH_ERROR_BODY 65536
+#define FETCH_RESERVED "address is reserved; the source is not \"internal\""
 
 struct fetch {
     struct fetcher *fetcher;
@@ -179,10 +181,12 @@ static curl_socket_t fetch_on_connect(void *arg, curlsocktype purpose,
                                       struct curl_sockaddr *address)
 {
     struct fetch *fetch = arg;
+    const struct transport_config *transport = fetch->request.transport;
 
     (void)purpose;
 
-    if (!fetch->request.transport->internal &&
+    /* a proxy's own address is in the configuration */
+    if (!transport->internal && transport->proxy == NULL &&
         address_reserved(&address->addr)) {
         fetch->reserved = true;
         return CURL_SOCKET_BAD;
@@ -224,8 +228,10 @@ static int fetch_address(struct fetch *fetch, const char *url)
                : -1;
 }
 
-static int fetch_hop(struct fetch *fetch, const char *url)
+/* Returns NULL, or why not. */
+static const char *fetch_hop(struct fetch *fetch, const char *url)
 {
+    const struct transport_config *transport = fetch->request.transport;
     CURL *easy = fetch->easy;
     unsigned left = fetch_left_ms(fetch);
 
@@ -241,8 +247,12 @@ static int fetch_hop(struct fetch *fetch, const char *url)
     fetch->write_error = 0;
     fetch->error[0] = '\0';
 
+    if (transport->proxy != NULL && !transport->internal &&
+        origin_reserved(url)) {
+        return FETCH_RESERVED;
+    }
     if (fetch_address(fetch, url) != 0) {
-        return -1;
+        return "out of memory";
     }
 
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(left > 0 ? left : 1));
@@ -250,13 +260,14 @@ static int fetch_hop(struct fetch *fetch, const char *url)
     fetch_arm(fetch, FETCH_FIRST_BYTE_MS);
 
     if (fetcher_add(fetch->fetcher, easy) != 0) {
-        return -1;
+        return "out of memory";
     }
     fetch->running = true;
-    return 0;
+    return NULL;
 }
 
-static int fetch_try(struct fetch *fetch)
+/* Returns NULL, or why not. */
+static const char *fetch_try(struct fetch *fetch)
 {
     fetch->tries++;
     fetch->redirects = 0;
@@ -266,29 +277,9 @@ static int fetch_try(struct fetch *fetch)
 
     if (ftruncate(fetch->request.fd, 0) != 0 ||
         lseek(fetch->request.fd, 0, SEEK_SET) != 0) {
-        return -1;
+        return strerror(errno);
     }
     return fetch_hop(fetch, fetch->url);
-}
-
-static bool fetch_same_part(CURLU *a, CURLU *b, CURLUPart part)
-{
-    char *x = NULL, *y = NULL;
-    bool same;
-
-    same = curl_url_get(a, part, &x, CURLU_DEFAULT_PORT) == CURLUE_OK &&
-           curl_url_get(b, part, &y, CURLU_DEFAULT_PORT) == CURLUE_OK &&
-           strcasecmp(x, y) == 0;
-    curl_free(x);
-    curl_free(y);
-    return same;
-}
-
-static bool fetch_same_origin(CURLU *a, CURLU *b)
-{
-    return fetch_same_part(a, b, CURLUPART_SCHEME) &&
-           fetch_same_part(a, b, CURLUPART_HOST) &&
-           fetch_same_part(a, b, CURLUPART_PORT);
 }
 
 /* Words that lead to a sign-in page, unless the PDB itself is called so. */
@@ -312,14 +303,13 @@ static bool fetch_leads_to_login(const char *from, const char *to)
 /* Goes on at target.  Returns NULL, or why not. */
 static const char *fetch_redirect(struct fetch *fetch, const char *target)
 {
-    CURLU *home = curl_url(), *next = curl_url();
+    CURLU *next = curl_url();
     const char *refused = NULL;
     char *url = NULL;
 
-    if (home == NULL || next == NULL) {
+    if (next == NULL) {
         refused = "out of memory";
-    } else if (curl_url_set(home, CURLUPART_URL, fetch->url, 0) != CURLUE_OK ||
-               curl_url_set(next, CURLUPART_URL, target, 0) != CURLUE_OK) {
+    } else if (curl_url_set(next, CURLUPART_URL, target, 0) != CURLUE_OK) {
         refused = "redirect to a bad URL";
     } else if (fetch->secure && strncmp(target, "https:", 6) != 0) {
         refused = "redirect from https to http refused";
@@ -332,17 +322,15 @@ static const char *fetch_redirect(struct fetch *fetch, const char *target)
         refused = "redirect to a login page";
     } else {
         fetch->secure |= strncmp(target, "https:", 6) == 0;
-        fetch->away |= !fetch_same_origin(home, next);
+        fetch->away |= !origin_same(fetch->url, target);
         curl_url_set(next, CURLUPART_USER, NULL, 0);
         curl_url_set(next, CURLUPART_PASSWORD, NULL, 0);
-        if (curl_url_get(next, CURLUPART_URL, &url, 0) != CURLUE_OK ||
-            fetch_hop(fetch, url) != 0) {
-            refused = "out of memory";
-        }
+        refused = curl_url_get(next, CURLUPART_URL, &url, 0) == CURLUE_OK
+                      ? fetch_hop(fetch, url)
+                      : "out of memory";
     }
 
     curl_free(url);
-    curl_url_cleanup(home);
     curl_url_cleanup(next);
     return refused;
 }
@@ -433,8 +421,7 @@ static void fetch_judge_error(struct fetch *fetch, CURLcode code,
     }
 
     if (fetch->reserved) {
-        fetch_say(verdict, SOURCE_FAILED, false,
-                  "address is reserved; the source is not \"internal\"");
+        fetch_say(verdict, SOURCE_FAILED, false, FETCH_RESERVED);
     } else if (fetch->too_large || code == CURLE_FILESIZE_EXCEEDED) {
         fetch_say(verdict, SOURCE_UNUSABLE, false, "");
         snprintf(verdict->detail, sizeof(verdict->detail),
@@ -527,6 +514,7 @@ static void fetch_on_timer(evutil_socket_t fd, short what, void *arg)
 {
     struct fetch *fetch = arg;
     struct fetch_verdict verdict = {0};
+    const char *failed;
 
     (void)fd;
     (void)what;
@@ -538,8 +526,9 @@ static void fetch_on_timer(evutil_socket_t fd, short what, void *arg)
         return;
     }
 
-    if (fetch_try(fetch) != 0) {
-        fetch_say(&verdict, SOURCE_FAILED, false, "could not be started");
+    failed = fetch_try(fetch);
+    if (failed != NULL) {
+        fetch_say(&verdict, SOURCE_FAILED, false, failed);
         fetch_finish(fetch, &verdict);
     }
 }

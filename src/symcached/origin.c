@@ -1,0 +1,82 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "origin.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <curl/curl.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "address.h"
+
+int origin_print(char *buf, size_t size, const char *url)
+{
+    CURLU *parts = curl_url();
+    char *scheme = NULL, *host = NULL, *port = NULL;
+    int n = -1;
+
+    if (parts != NULL &&
+        curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK &&
+        curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+        curl_url_get(parts, CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+        curl_url_get(parts, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) ==
+            CURLUE_OK &&
+        strncasecmp(scheme, "http", 4) == 0) {
+        n = snprintf(buf, size, "%s://%s:%s", scheme, host, port);
+    }
+
+    curl_free(scheme);
+    curl_free(host);
+    curl_free(port);
+    curl_url_cleanup(parts);
+    if (n < 0 || (size_t)n >= size) {
+        return -1;
+    }
+
+    for (; *buf != '\0'; buf++) {
+        *buf = (char)tolower((unsigned char)*buf);
+    }
+    return 0;
+}
+
+bool origin_same(const char *a, const char *b)
+{
+    char x[ORIGIN_MAX], y[ORIGIN_MAX];
+
+    return origin_print(x, sizeof(x), a) == 0 &&
+           origin_print(y, sizeof(y), b) == 0 && strcmp(x, y) == 0;
+}
+
+bool origin_reserved(const char *url)
+{
+    struct sockaddr_in in4 = {.sin_family = AF_INET};
+    struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
+    char buf[ORIGIN_MAX], *host;
+    size_t len;
+
+    if (origin_print(buf, sizeof(buf), url) != 0) {
+        return false;
+    }
+
+    host = strstr(buf, "://") + 3;
+    *strrchr(host, ':') = '\0';
+    len = strlen(host);
+
+    if (host[0] == '[') {
+        host[strcspn(host, "]%")] = '\0';
+        return inet_pton(AF_INET6, host + 1, &in6.sin6_addr) == 1 &&
+               address_reserved((struct sockaddr *)&in6);
+    }
+    if (inet_pton(AF_INET, host, &in4.sin_addr) == 1) {
+        return address_reserved((struct sockaddr *)&in4);
+    }
+
+    /* a name may end with the root's dot */
+    len -= len > 0 && host[len - 1] == '.';
+    return len >= 9 && strncmp(host + len - 9, "localhost", 9) == 0 &&
+           (len == 9 || host[len - 10] == '.');
+}

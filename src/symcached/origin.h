@@ -1,0 +1,31 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What a URL says about the server: its scheme, host and port.
+ */
+#ifndef SYMCACHED_ORIGIN_H
+#define SYMCACHED_ORIGIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define ORIGIN_MAX 300 /* a host name has up to 253 characters */
+
+/*
+ * Writes "https://host:443": scheme and host in lower case, the port always.
+ * Returns 0, or -1 if url is no http or https URL or too long.
+ */
+int origin_print(char *buf, size_t size, const char *url);
+
+/*
+ * The same scheme, host and port?  Credentials for one are not for the other.
+ */
+bool origin_same(const char *a, const char *b);
+
+/*
+ * Is the host spelled as a reserved address, or as localhost?  Says nothing
+ * of other names: those are known when they are resolved.
+ */
+bool origin_reserved(const char *url);
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Origins as RFC 6454 has them, and hosts that name us or our neighbours.
+ */
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "symcached/origin.h"
+
+static void assert_origin(const char *url, const char *origin)
+{
+    char buf[ORIGIN_MAX];
+
+    assert_int_equal(origin_print(buf, sizeof(buf), url), 0);
+    assert_string_equal(buf, origin);
+}
+
+static void prints(void **state)
+{
+    char buf[ORIGIN_MAX];
+
+    assert_origin("http://h", "http://h:80");
+    assert_origin("HTTPS://Ho.ST/Path?q=1", "https://ho.st:443");
+    assert_origin("https://u:p@h:8443/x", "https://h:8443");
+    assert_origin("http://[2001:DB8::1]:81/", "http://[2001:db8::1]:81");
+    assert_int_equal(origin_print(buf, sizeof(buf), "ftp://h/"), -1);
+    assert_int_equal(origin_print(buf, sizeof(buf), "nothing"), -1);
+    assert_int_equal(origin_print(buf, 11, "http://h"), -1);
+    assert_int_equal(origin_print(buf, 12, "http://h"), 0);
+}
+
+static void compares(void **state)
+{
+    assert_true(origin_same("http://h/a", "http://H:80/b"));
+    assert_true(origin_same("https://h", "https://h:443"));
+    assert_false(origin_same("http://h:443", "https://h:443"));
+    assert_false(origin_same("http://h", "http://h:81"));
+    assert_false(origin_same("http://h", "http://h.example"));
+    assert_false(origin_same("http://h@x", "http://h"));
+}
+
+static void reserved(void **state)
+{
+    static const char *const bad[] = {
+        "http://127.0.0.1/",        "http://10.1.2.3:80/",
+        "http://169.254.169.254/",  "http://2130706433/",
+        "http://0x7f.1/",           "http://[::1]/",
+        "http://[fe80::1%25eth0]/", "http://[::ffff:10.0.0.1]/",
+        "http://localhost/",        "http://LocalHost.:8080/",
+        "http://a.localhost/",
+    };
+    static const char *const good[] = {
+        "http://8.8.8.8/", "http://[2606:4700::1111]/", "http://example.org/",
+        "http://notlocalhost/", "http://10.0.0.1.example.org/"};
+    size_t i;
+
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        if (!origin_reserved(bad[i])) {
+            fail_msg("%s", bad[i]);
+        }
+    }
+    for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        if (origin_reserved(good[i])) {
+            fail_msg("%s", good[i]);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(prints),
+        cmocka_unit_test(compares),
+        cmocka_unit_test(reserved),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
