@@ -213,6 +213,12 @@ static void end(struct job *job, enum job_outcome outcome)
         unlink(job->pdb);
     }
     remember(job, job->jobs->absent);
+    if (outcome != JOB_PUBLISHED && outcome != JOB_STOPPED) {
+        misses_add(job->jobs->misses, job->store->name,
+                   job->id + strlen(job->store->name) + 1,
+                   &job->transcoder->version, outcome_names[outcome],
+                   job->text);
+    }
     log_end(job);
     set_state(job, JOB_ENDED);
 }

@@ -15,6 +15,7 @@
 #include "config.h"
 #include "jobs.h"
 #include "metrics.h"
+#include "misses.h"
 #include "sidecar.h"
 #include "source.h"
 #include "trail.h"
@@ -116,6 +117,7 @@ struct jobs {
     struct trails *trails;
     struct tally *tally;
     struct sidecars *sidecars;
+    struct misses *misses;
     SLIST_HEAD(, jobs_root) roots; /* all that were ever configured */
     bool stopping;
 

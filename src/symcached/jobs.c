@@ -485,9 +485,11 @@ struct jobs *jobs_new(struct event_base *base, struct sources *sources,
     jobs->trails = trails_new();
     jobs->tally = tally_new();
     jobs->sidecars = sidecars_new(base);
+    jobs->misses = misses_new();
 
     if (jobs->pump == NULL || jobs->absent == NULL || jobs->trails == NULL ||
-        jobs->tally == NULL || jobs->sidecars == NULL) {
+        jobs->tally == NULL || jobs->sidecars == NULL ||
+        jobs->misses == NULL) {
         jobs_free(jobs);
         return NULL;
     }
@@ -522,6 +524,7 @@ void jobs_free(struct jobs *jobs)
     if (jobs->pump != NULL) {
         event_free(jobs->pump);
     }
+    misses_free(jobs->misses);
     tally_free(jobs->tally);
     trails_free(jobs->trails);
     absent_free(jobs->absent);

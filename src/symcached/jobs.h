@@ -75,6 +75,7 @@ void jobs_free(struct jobs *jobs); /* after jobs_stop() */
 const struct config *jobs_config(const struct jobs *jobs);
 const struct tally *jobs_tally(const struct jobs *jobs);
 cJSON *jobs_json(const struct jobs *jobs);
+cJSON *jobs_misses(const struct jobs *jobs);
 cJSON *jobs_why(const struct jobs *jobs, const struct store_config *store,
                 const symcache_key_t *key);
 unsigned jobs_forget(struct jobs *jobs, const struct store_config *store,

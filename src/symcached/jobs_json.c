@@ -71,6 +71,11 @@ cJSON *jobs_json(const struct jobs *jobs)
     return object;
 }
 
+cJSON *jobs_misses(const struct jobs *jobs)
+{
+    return misses_json(jobs->misses);
+}
+
 static void add_files(cJSON *object, const struct store_config *store,
                       const symcache_key_t *key)
 {

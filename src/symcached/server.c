@@ -17,6 +17,7 @@
 #include "metrics.h"
 #include "reply.h"
 #include "server.h"
+#include "status.h"
 
 /* Requests have no body and a path of at most three escaped names. */
 #define HEADERS_MAX 16384
@@ -198,6 +199,33 @@ static void page_sources(struct server *s, struct target *t, const char *query,
     reply_json(req, object);
 }
 
+static void page_misses(struct server *s, struct target *t, const char *query,
+                        struct evhttp_request *req)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    cJSON_AddItemToObject(object, "misses", jobs_misses(s->jobs));
+    reply_json(req, object);
+}
+
+static void page_status(struct server *s, struct target *t, const char *query,
+                        struct evhttp_request *req)
+{
+    struct evbuffer *buf = evbuffer_new();
+    cJSON *jobs = jobs_json(s->jobs), *misses = jobs_misses(s->jobs);
+    cJSON *sources = tally_json(jobs_tally(s->jobs), jobs_config(s->jobs));
+
+    if (buf == NULL) {
+        reply_empty(req, 503);
+    } else {
+        status_print(buf, jobs, sources, misses);
+        reply_text(req, buf);
+    }
+    cJSON_Delete(jobs);
+    cJSON_Delete(sources);
+    cJSON_Delete(misses);
+}
+
 static void page_metrics(struct server *s, struct target *t, const char *query,
                          struct evhttp_request *req)
 {
@@ -260,6 +288,8 @@ static const struct page {
     {2, "forget", true, false, true, page_forget},
     {2, "jobs", false, false, false, page_jobs},
     {2, "sources", false, false, false, page_sources},
+    {2, "misses", false, false, false, page_misses},
+    {2, "status", false, false, false, page_status},
     {1, "metrics", false, false, false, page_metrics},
     {1, "healthz", false, false, false, page_healthz},
     {1, "version", false, false, false, page_version},

@@ -20,6 +20,7 @@ struct count {
     char name[NAME_MAX_LEN + 1];
     uint64_t attempts[OUTCOMES];
     uint64_t bytes;
+    bool failing; /* the latest attempt did */
     time_t failed_at;
     char failure[256];
 };
@@ -71,8 +72,9 @@ void tally_add(struct tally *tally, const struct source_attempt *attempt)
 
     count->attempts[attempt->outcome]++;
     count->bytes += attempt->bytes;
-    if (attempt->outcome == SOURCE_FAILED ||
-        attempt->outcome == SOURCE_UNUSABLE) {
+    count->failing = attempt->outcome == SOURCE_FAILED ||
+                     attempt->outcome == SOURCE_UNUSABLE;
+    if (count->failing) {
         count->failed_at = time(NULL);
         snprintf(count->failure, sizeof(count->failure), "%s",
                  attempt->detail != NULL ? attempt->detail : "");
@@ -110,6 +112,10 @@ cJSON *tally_json(const struct tally *tally, const struct config *config)
             cJSON_AddNumberToObject(object, outcome_keys[outcome],
                                     (double)count->attempts[outcome]);
         }
+        cJSON_AddStringToObject(object, "health",
+                                count == &none   ? "not asked yet"
+                                : count->failing ? "failing"
+                                                 : "ok");
         cJSON_AddNumberToObject(object, "bytes", (double)count->bytes);
         if (count->failed_at != 0) {
             cJSON_AddNumberToObject(object, "failed_at",

@@ -1,0 +1,27 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The latest jobs that ended without a file, and why: for people who look at
+ * a page.  What is answered from a negative entry is no new miss.
+ */
+#ifndef SYMCACHED_MISSES_H
+#define SYMCACHED_MISSES_H
+
+#include <cjson/cJSON.h>
+#include "proto/symcache_version.h"
+
+struct misses;
+
+/* NULL when out of memory. */
+struct misses *misses_new(void);
+void misses_free(struct misses *misses);
+
+/* Copies everything, cut to bounded lengths; the oldest one goes. */
+void misses_add(struct misses *misses, const char *store, const char *key,
+                const symcache_version_t *version, const char *outcome,
+                const char *text);
+
+/* An array of objects, newest first; NULL when out of memory. */
+cJSON *misses_json(const struct misses *misses);
+
+#endif

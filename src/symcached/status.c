@@ -1,0 +1,87 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include <string.h>
+#include "status.h"
+
+#define STATUS_LINES 40 /* of a kind */
+#define STATUS_TEXT 300
+
+static const char *const helper_fields[] = {
+    "total", "queued", "downloading", "transcoding", "waiters", NULL};
+
+static const char *const job_fields[] = {"store",   "key",     "version",
+                                         "state",   "source",  "ms",
+                                         "waiters", "upgrade", NULL};
+
+static const char *const source_fields[] = {
+    "name",   "type",  "health",    "found",   "not_found", "unusable",
+    "failed", "bytes", "failed_at", "failure", NULL};
+
+static const char *const miss_fields[] = {
+    "time", "store", "key", "version", "outcome", "reason", NULL};
+
+/* No tab, no line end, and no half character at the cut. */
+static void print_text(struct evbuffer *buf, const char *text)
+{
+    char out[STATUS_TEXT];
+    size_t i, len = strnlen(text, STATUS_TEXT);
+
+    if (len == STATUS_TEXT) {
+        while (len > 0 && ((unsigned char)text[len - 1] & 0xc0) == 0x80) {
+            len--;
+        }
+        len -= len > 0;
+    }
+    for (i = 0; i < len; i++) {
+        out[i] =
+            (char)((unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' '
+                                                                   : text[i]);
+    }
+    evbuffer_add(buf, out, len);
+}
+
+static void print_line(struct evbuffer *buf, const char *word,
+                       const char *const *fields, const cJSON *object)
+{
+    const cJSON *item;
+
+    evbuffer_add_printf(buf, "%s", word);
+    for (; *fields != NULL; fields++) {
+        evbuffer_add(buf, "\t", 1);
+        item = cJSON_GetObjectItemCaseSensitive(object, *fields);
+        if (cJSON_IsString(item)) {
+            print_text(buf, item->valuestring);
+        } else if (cJSON_IsNumber(item)) {
+            evbuffer_add_printf(buf, "%.0f", item->valuedouble);
+        } else if (cJSON_IsBool(item)) {
+            evbuffer_add(buf, cJSON_IsTrue(item) ? "1" : "0", 1);
+        }
+    }
+    evbuffer_add(buf, "\n", 1);
+}
+
+static void print_lines(struct evbuffer *buf, const char *word,
+                        const char *const *fields, const cJSON *array)
+{
+    const cJSON *object;
+    unsigned n = 0;
+
+    cJSON_ArrayForEach(object, array)
+    {
+        if (n++ < STATUS_LINES) {
+            print_line(buf, word, fields, object);
+        }
+    }
+}
+
+void status_print(struct evbuffer *buf, const cJSON *jobs,
+                  const cJSON *sources, const cJSON *misses)
+{
+    print_line(buf, "helper", helper_fields, jobs);
+    print_lines(buf, "job", job_fields,
+                cJSON_GetObjectItemCaseSensitive(jobs, "jobs"));
+    print_lines(buf, "source", source_fields, sources);
+    print_lines(buf, "miss", miss_fields, misses);
+}
