@@ -366,6 +366,7 @@ ngx_symcache_helper_create_request(ngx_http_request_t *r)
     char                    id[SYMCACHE_ID_TEXT_MAX + 1];
     char                    version[SYMCACHE_VERSION_TEXT_MAX + 1];
     size_t                  len;
+    u_char                 *name;
     uintptr_t               escape;
     ngx_buf_t              *b;
     ngx_chain_t            *cl;
@@ -377,7 +378,11 @@ ngx_symcache_helper_create_request(ngx_http_request_t *r)
     ctx = helper->ctx;
     key = &ctx->asked.key;
 
-    escape = 2 * ngx_escape_uri(NULL, (u_char *) key->name, key->name_len,
+    /* in the client's case, which some upstream stores tell apart */
+
+    name = (u_char *) ctx->asked.name;
+
+    escape = 2 * ngx_escape_uri(NULL, name, key->name_len,
                                 NGX_ESCAPE_URI_COMPONENT);
 
     len = sizeof("GET /v1/symcache///?version=&exceeds=&wait= HTTP/1.1" CRLF
@@ -403,8 +408,7 @@ ngx_symcache_helper_create_request(ngx_http_request_t *r)
 
     b->last = ngx_sprintf(b->last, "GET /v1/symcache/%V/", &ctx->conf->store);
 
-    b->last = (u_char *) ngx_escape_uri(b->last, (u_char *) key->name,
-                                        key->name_len,
+    b->last = (u_char *) ngx_escape_uri(b->last, name, key->name_len,
                                         NGX_ESCAPE_URI_COMPONENT);
 
     symcache_id_print(id, key);

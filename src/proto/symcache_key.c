@@ -397,6 +397,8 @@ symcache_request_parse(const char *p, size_t len, symcache_request_t *req)
         return SYMCACHE_BAD_VERSION;
     }
 
+    req->name = seg[1];
+
     rc = symcache_name_parse(seg[1], seg_len[1], &req->key);
     if (rc != SYMCACHE_OK) {
         return rc;

@@ -45,6 +45,8 @@ typedef struct {
 typedef struct {
     symcache_version_t   version;
     symcache_key_t       key;
+    const char          *name;   /* the key's in the client's own case: a part
+                                    of the path, key.name_len bytes */
 } symcache_request_t;
 
 

@@ -69,8 +69,8 @@ is h($r, 'Cache-Control'), 'no-store', '304 is not kept';
 $s = $t->helper_says(sub { $_[0]->reply(503, {}) });
 $t->get("/other/v3.1.1/A%20%26%C3%A9+%3d%23b.pdb/$Test::ModuleCase::guid/1");
 is(($s->requests)[0]{uri}, '/v1/symcache/other.store-1/'
-   . "a%20%26%C3%A9%2B%3D%23b.pdb/${Test::ModuleCase::guid}1?version=3.1.1",
-   'the name is escaped, the store is named, 3.1.1 polls by itself');
+   . "A%20%26%C3%A9%2B%3D%23b.pdb/${Test::ModuleCase::guid}1?version=3.1.1",
+   'the name is escaped, in its own case, the store is named, 3.1.1 polls');
 
 for my $header ('Allow-Retry-After: TRUE', 'ACCEPT-RETRY-AFTER: true',
                 'allow-retry-after: True')

@@ -81,6 +81,17 @@ like $up->access_log, qr{^200 \d+ "GET /basic32.pdb/\w+/basic32.pd_ }m,
 $spelled =~ s/crash/CRASH/;
 ok $t->get("/poll/$spelled")->{body} eq $body, "found as $spelled";
 
+# --- a symbol server that tells cases apart
+
+(my $mixed = $crash) =~ s/crash\.pdb/Mixed.PDB/;
+my $id = $Test::Symcache::key{'crash.pdb'};
+$up->write_file("html/Mixed.PDB/$id/Mixed.PDB",
+                $up->read_file("html/crash.pdb/$id/crash.pdb"));
+is $t->get("/hold/$mixed")->{status}, 200,
+    'a name is asked for as the client spelled it';
+ok -f $t->path("store/mixed.pdb/$id/mixed.pdb-v9.0.0.symcache"),
+    'and stored in lower case';
+
 # --- If-Version-Exceeds
 
 (my $newer = $crash) =~ s/v9\.0\.0/v9.1.0/;

@@ -113,6 +113,9 @@ static void requests(void **state)
         assert_int_equal(req.version.major, 3);
         assert_string_equal(req.key.name, rows[i].name);
         assert_int_equal(req.key.name_len, strlen(rows[i].name));
+        /* as it was written, after the version and a slash */
+        assert_ptr_equal(req.name,
+                         strchr(strchr(rows[i].path, '.'), '/') + 1);
         assert_int_equal(symcache_id_print(id, &req.key),
                          strlen(rows[i].id));
         assert_string_equal(id, rows[i].id);

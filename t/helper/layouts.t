@@ -1,0 +1,203 @@
+#!/usr/bin/perl
+
+# Layouts and spellings at a real nginx, which tells cases apart as static
+# files do, and in real directories, which are compared without case.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Compress::Zlib ();
+use File::Path qw(remove_tree);
+use JSON::PP ();
+use Test::Cabinet;
+use Test::More;
+use Test::ScriptedServer;
+use Test::SourceCase;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $crash = $t->read_file($t->data('pdb/crash.pdb'));
+my $id = $Test::SourceCase::id;
+my $yes = JSON::PP::true();
+my $port = Test::Symcache::free_port();
+
+# What each layout's root holds; names are those of files made on Windows.
+$t->write_file("sym/Crash.Pdb/$id/Crash.Pdb", $crash);
+$t->write_file("sym/two.pdb/$id/two.pdb", $crash);
+$t->write_file("sym/low.pdb/\L$id\E/low.pdb", $crash);
+$t->write_file("tiers/Cr/Crash.Pdb/$id/Crash.Pdb", $crash);
+$t->write_file("tiers/pa/packed.pdb/$id/packed.pd_",
+               Test::Cabinet::cabinet($crash));
+$t->write_file('tiers/index2.txt', '');
+$t->write_file("ssqp/crash.pdb/\L$id\E/crash.pdb", $crash);
+$t->write_file('unified/32/49d99d0c4049318610f4e4fb0b69361/debuginfo',
+               $crash);
+$t->write_file("upper/CRASH.PDB/$id/CRASH.PDB", $crash);
+$t->write_file('flat/Crash.Pdb', $crash);
+$t->write_file('flat/packed.pd_', Test::Cabinet::cabinet($crash));
+$t->write_file('flat/wrong.pdb',
+               $t->read_file($t->data('pdb/omap_stretched.pdb')));
+$t->write_file("gz/gz.pdb/$id/gz.pdb.gz", Compress::Zlib::memGzip($crash));
+
+$t->start_nginx('', load => 0, listen => '', http => <<"CONF",
+    log_format up '\$request_uri';
+    access_log %%DIR%%/up.log up;
+    server {
+        listen 127.0.0.1:$port;
+        root %%DIR%%;
+        location /gz/ { gzip_static always; }
+        location /soft/ { return 200 '<html>sign in</html>'; }
+        location /fails/ { location ~ index2 { return 500; } }
+        location /hidden/ { location ~ index2 { return 403; } }
+    }
+CONF
+    address => "127.0.0.1:$port");
+
+my @asked;
+
+# Paths asked for since the last call.
+sub asked {
+    my @all = split /\n/, $t->read_file('up.log') // '';
+    my @new = @all[@asked .. $#all];
+    @asked = @all;
+    return @new;
+}
+
+# A helper that has nothing and knows nothing.
+sub fresh {
+    my (%source) = @_;
+    $t->stop_symcached;
+    remove_tree($t->path('store'), $t->path('downloads'));
+    asked();
+    return Test::SourceCase->new($t, sources => { up => \%source });
+}
+
+sub web {
+    my ($root, %o) = @_;
+    return fresh(type => 'http', url => "http://127.0.0.1:$port/$root",
+                 internal => $yes, %o);
+}
+
+sub dir {
+    my ($root, %o) = @_;
+    return fresh(type => 'filesystem', path => $t->path($root), %o);
+}
+
+# --- over HTTP: symstore, and what a miss costs
+
+my $c = web('sym', layout => 'symstore');
+$c->found('Crash.Pdb', 'a name in mixed case');
+is_deeply [asked()], ["/sym/Crash.Pdb/$id/Crash.Pdb"],
+    'is asked for as it was spelled';
+$c->found('Two.pdb', 'a name that the store has in lower case');
+$c->found('low.pdb', 'a key that the store has in lower case');
+asked();
+my $r = $c->absent('never.pdb', qr/^404$/, 'no such PDB');
+is_deeply [asked()], ["/sym/never.pdb/\L$id\E/never.pdb",
+    "/sym/never.pdb/\L$id\E/never.pd_", "/sym/never.pdb/\L$id\E/file.ptr",
+    "/sym/never.pdb/$id/never.pdb", "/sym/never.pdb/$id/never.pd_",
+    "/sym/never.pdb/$id/file.ptr", '/sym/index2.txt'],
+    'in two spellings, the last one that worked first, and in two tiers';
+is scalar @{ $r->{places} }, 7, '"why" knows them all';
+
+for (1 .. 16) {
+    $c->ask("never$_.pdb");
+}
+asked();
+$c->absent('once.pdb', qr/^404$/, 'after many misses');
+is scalar(() = asked()), 4, 'one costs four requests';
+
+# --- index2.txt
+
+$c = web('tiers', layout => 'symstore');
+$r = $c->found('Crash.Pdb', 'a store of two tiers is found out');
+is((asked())[-2], '/tiers/index2.txt', 'by index2.txt');
+like join("\n", map { "@$_" } @{ $r->{places} }), qr/two tiers/,
+    'which "why" tells';
+$c->found('packed.pdb', 'and remembered');
+is_deeply [asked()], ["/tiers/pa/packed.pdb/$id/packed.pdb",
+                      "/tiers/pa/packed.pdb/$id/packed.pd_"],
+    'for the next lookup';
+
+$c = web('tiers', layout => 'two_tier');
+$c->found('Crash.Pdb', 'two tiers by configuration');
+is_deeply [asked()], ["/tiers/Cr/Crash.Pdb/$id/Crash.Pdb"], 'at once';
+
+$c = web('hidden', layout => 'symstore');
+$c->absent('never.pdb', qr/^403$/, 'an index2.txt that is forbidden is none');
+$c = web('fails', layout => 'symstore');
+$c->undecided('never.pdb', 'failed', qr/^500$/,
+              'a server that cannot tell about index2.txt');
+$c = web('soft', layout => 'symstore');
+$c->undecided('never.pdb', 'unusable', qr/HTML/, 'a page for everything');
+ok !grep({ /index2/ } asked()), 'is not asked for index2.txt';
+
+my $soft = Test::ScriptedServer->new(index2 => 1, log => $t->path('soft.log'),
+    script => sub {
+        my ($s, $req) = @_;
+        return $s->reply(200, {}, '<html>') if $req->{path} =~ /index2/;
+        $s->reply(404, {}, '');
+    });
+$c = fresh(type => 'http', url => $soft->url, internal => $yes);
+$c->absent('never.pdb', qr/^200$/, 'an index2.txt that is HTML is none');
+is scalar(() = $soft->requests), 7, 'no second tier is asked for';
+
+# --- other layouts
+
+$c = web('ssqp', layout => 'ssqp');
+$c->found('Crash.pdb', 'ssqp');
+is_deeply [asked()], ["/ssqp/crash.pdb/\L$id\E/crash.pdb"], 'with one request';
+$c->absent('never.pdb', qr/^404$/, 'a miss');
+is scalar(() = asked()), 3, 'costs three';
+
+$c = web('unified', layout => 'unified');
+$c->found('crash.pdb', 'unified');
+is_deeply [asked()], ['/unified/32/49d99d0c4049318610f4e4fb0b69361/debuginfo'],
+    'with one request';
+
+$c = web('upper', casing => 'upper');
+$c->found('Crash.pdb', 'upper case');
+is_deeply [asked()], ["/upper/CRASH.PDB/$id/CRASH.PDB"], 'with one request';
+$c = web('ssqp', casing => 'lower');
+$c->found('Crash.pdb', 'lower case');
+is_deeply [asked()], ["/ssqp/crash.pdb/\L$id\E/crash.pdb"], 'with one request';
+
+$c = web('flat', layout => 'flat');
+$c->found('Crash.Pdb', 'flat');
+is_deeply [asked()], ['/flat/Crash.Pdb'], 'with one request';
+$c->found('packed.pdb', 'flat and packed');
+$r = $c->ask('wrong.pdb');
+is $r->{status}, 503, 'flat: another PDB of this name';
+like join("\n", map { $_->[2] } @{ $r->{places} }), qr/wrong GUID/,
+    'is recognised by its identity';
+
+# --- Content-Encoding that nobody asked for
+
+$c = web('gz', layout => 'symstore');
+$r = $c->found('gz.pdb', 'Content-Encoding: gzip in spite of identity');
+ok $c->published($r) eq $crash, 'is undone';
+
+# --- directories
+
+$c = dir('sym', layout => 'symstore');
+$c->found('cRASH.pDB', 'directory: symstore, without case');
+$c = dir('tiers', layout => 'symstore');
+$c->found('crash.pdb', 'directory: two tiers by index2.txt');
+$r = $c->absent('never.pdb', qr/no such file/, 'directory: a miss');
+is scalar @{ $r->{places} }, 3, 'only two tiers are looked in';
+like $r->{places}[0][0], qr{/tiers/ne/never\.pdb/}, 'as "why" tells';
+unlink $t->path('tiers/index2.txt') or die;
+$c->absent('crash2.pdb', qr/no such file/, 'directory: without index2.txt');
+$c = dir('tiers', layout => 'two_tier');
+$c->found('crash.pdb', 'directory: two tiers by configuration');
+$c = dir('ssqp', layout => 'ssqp');
+$c->found('crash.pdb', 'directory: ssqp');
+$c = dir('unified', layout => 'unified');
+$r = $c->found('crash.pdb', 'directory: unified');
+is scalar @{ $r->{places} }, 1, 'one place';
+
+$t->stop_symcached;
+$t->finish;
+done_testing;
