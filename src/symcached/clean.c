@@ -2,257 +2,200 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-#include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <time.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
+#include <cjson/cJSON.h>
 #include <event2/event.h>
 #include "clean.h"
 #include "log.h"
 #include "metrics.h"
-#include "proto/symcache_path.h"
+#include "sweep_main.h"
 
-/* Entries at a time, and the pause behind them: 25 thousand a second. */
-#define STEP_ENTRIES 250
-#define STEP_PAUSE_MS 10
+/* The first pass: a helper that is restarted often cleans, too. */
+#define FIRST_SECONDS 60
 
-/* <downloads>/<store>/<pdb>/<id>/<file>; a store has one level less */
-#define LEVELS 4
-
-struct level {
-    DIR *dir;
-    char name[NAME_MAX + 1]; /* within the level above */
-};
+#define REPORT_MAX (1024 * 1024)
 
 struct clean {
-    struct config *next;   /* reference: for the next pass */
-    struct config *config; /* reference: of this pass, or NULL */
-    struct event *timer;   /* the next step, or the next pass */
-    size_t tree;           /* stores, then the downloads */
-    struct level levels[LEVELS];
-    int depth; /* open levels */
-    unsigned long long files;
-    unsigned long long bytes;
-    time_t began;
+    struct event_base *base;
+    struct config *config; /* reference */
+    struct event *timer;   /* the next pass */
+    struct child *child;
+    enum sweep_scope scope; /* of the child */
+    int report;             /* what it writes, or -1 */
 };
 
-static bool in_downloads(const struct clean *clean)
+static void schedule(struct clean *clean, unsigned seconds)
 {
-    return clean->tree == clean->config->nstores;
-}
-
-static const char *tree_root(const struct clean *clean)
-{
-    return in_downloads(clean) ? clean->config->downloads
-                               : clean->config->stores[clean->tree].root;
-}
-
-static void schedule(struct clean *clean, time_t seconds, long ms)
-{
-    struct timeval tv = {.tv_sec = seconds, .tv_usec = ms * 1000};
+    struct timeval tv = {.tv_sec = (time_t)seconds};
 
     evtimer_add(clean->timer, &tv);
 }
 
-/* How long this file may be unused; 0 = it is none of ours. */
-static unsigned lifetime(const struct clean *clean, const char *name)
+/* the report ------------------------------------------------------------ */
+
+static double number(const cJSON *object, const char *name)
 {
-    const struct cache_config *cache = &clean->config->cache;
-    const struct level *levels = clean->levels;
-    char path[3 * (NAME_MAX + 1)];
-    symcache_version_t version;
-    symcache_file_e kind;
-    symcache_key_t key;
+    const cJSON *item = cJSON_GetObjectItem(object, name);
 
-    if (in_downloads(clean)) {
-        return clean->depth == 4 && strcmp(levels[2].name, name) == 0
-                   ? cache->downloads_max_unused_for
-                   : 0;
-    }
-
-    if (clean->depth != 3) {
-        return 0;
-    }
-    snprintf(path, sizeof(path), "%s/%s/%s", levels[1].name, levels[2].name,
-             name);
-    if (!symcache_path_file_parse(path, strlen(path), &key, &version, &kind)) {
-        return 0;
-    }
-    if (kind != SYMCACHE_FILE_ABSENT) {
-        return cache->max_unused_for;
-    }
-    return cache->retry_misses_after > cache->retry_malformed_after
-               ? cache->retry_misses_after
-               : cache->retry_malformed_after;
+    return cJSON_IsNumber(item) ? item->valuedouble : 0;
 }
 
-static void remove_file(struct clean *clean, int dir, const char *name,
-                        const struct stat *st)
+static void count_removed(const cJSON *removed, double *files, double *bytes)
 {
-    if (unlinkat(dir, name, 0) != 0) {
+    static const struct {
+        const char *reason;
+        enum metric files;
+        enum metric bytes;
+    } metrics[] = {
+        {"unused", METRIC_CLEANED_UNUSED, METRIC_CLEANED_UNUSED_BYTES},
+        {"expired", METRIC_CLEANED_EXPIRED, METRIC_CLEANED_EXPIRED_BYTES},
+        {"max_size", METRIC_CLEANED_SIZE, METRIC_CLEANED_SIZE_BYTES},
+        {"min_free", METRIC_CLEANED_FREE, METRIC_CLEANED_FREE_BYTES},
+    };
+    const cJSON *item;
+    size_t i;
+
+    *files = *bytes = 0;
+    for (i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
+        item = cJSON_GetObjectItem(removed, metrics[i].reason);
+        *files += number(item, "files");
+        *bytes += number(item, "bytes");
+        metrics_add(metrics[i].files, (uint64_t)number(item, "files"));
+        metrics_add(metrics[i].bytes, (uint64_t)number(item, "bytes"));
+    }
+}
+
+static void show_tree(const cJSON *tree)
+{
+    const char *store =
+        cJSON_GetStringValue(cJSON_GetObjectItem(tree, "store"));
+    const char *kind = cJSON_GetStringValue(cJSON_GetObjectItem(tree, "kind"));
+    char labels[128];
+
+    if (store == NULL || kind == NULL) {
         return;
     }
-    clean->files++;
-    clean->bytes += (unsigned long long)st->st_size;
-    metrics_add(METRIC_CLEANED_FILES, 1);
-    metrics_add(METRIC_CLEANED_BYTES, (uint64_t)st->st_size);
+    snprintf(labels, sizeof(labels), "store=\"%.64s\",kind=\"%.16s\"", store,
+             kind);
+    metrics_show("symcached_store_files", labels,
+                 "Files of a store, when it was cleaned last.",
+                 number(tree, "files"));
+    metrics_show("symcached_store_bytes", labels, "Their bytes.",
+                 number(tree, "bytes"));
 }
 
-/* A sidecar whose file has gone, or was replaced. */
-static bool is_orphan(int dir, const char *name, const struct stat *st)
+static void take_report(const cJSON *report)
 {
-    char plain[NAME_MAX + 1];
-    struct stat file;
-    size_t len = strlen(name);
+    double files, bytes;
+    const cJSON *tree;
 
-    if (len < 4 || strcmp(name + len - 3, ".gz") != 0) {
-        return false;
+    count_removed(cJSON_GetObjectItem(report, "removed"), &files, &bytes);
+    cJSON_ArrayForEach(tree, cJSON_GetObjectItem(report, "trees"))
+    {
+        show_tree(tree);
     }
-    snprintf(plain, sizeof(plain), "%.*s", (int)len - 3, name);
-    return fstatat(dir, plain, &file, AT_SYMLINK_NOFOLLOW) != 0
-               ? errno == ENOENT
-               : file.st_mtime > st->st_mtime;
-}
+    metrics_show("symcached_clean_milliseconds", "",
+                 "How long the last pass of cleaning took.",
+                 number(report, "ms"));
+    metrics_show("symcached_clean_failed", "",
+                 "Files that the last pass could not remove, and folders that "
+                 "it could not read.",
+                 number(report, "failed"));
 
-/* Before its file: it never stays alone. */
-static void remove_sidecar(struct clean *clean, int dir, const char *name)
-{
-    char gzip[NAME_MAX + 4];
-    struct stat st;
-
-    snprintf(gzip, sizeof(gzip), "%s.gz", name);
-    if (fstatat(dir, gzip, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        remove_file(clean, dir, gzip, &st);
+    if (number(report, "failed") > 0) {
+        log_warn(0, "clean: %.0f files or folders cannot be removed or read",
+                 number(report, "failed"));
+    }
+    if (files > 0) {
+        log_info(0, "clean files=%.0f bytes=%.0f ms=%.0f", files, bytes,
+                 number(report, "ms"));
     }
 }
 
-static void visit_file(struct clean *clean, int dir, const char *name,
-                       const struct stat *st)
+/* NULL: there is none. */
+static cJSON *read_report(int fd)
 {
-    unsigned life = lifetime(clean, name);
+    char *text = malloc(REPORT_MAX);
+    cJSON *report = NULL;
+    ssize_t n;
 
-    if (life == 0) {
+    n = text != NULL ? pread(fd, text, REPORT_MAX, 0) : -1;
+    if (n > 0) {
+        report = cJSON_ParseWithLength(text, (size_t)n);
+    }
+    free(text);
+    return report;
+}
+
+/* the child ------------------------------------------------------------- */
+
+static void on_swept(void *arg, struct child_result *result)
+{
+    struct clean *clean = arg;
+    bool ok = WIFEXITED(result->status) && WEXITSTATUS(result->status) == 0;
+    cJSON *report = NULL;
+
+    clean->child = NULL;
+    if (clean->scope == SWEEP_WORK) {
         return;
     }
-    if (clean->began - st->st_mtime > (time_t)life) {
-        if (!in_downloads(clean)) {
-            remove_sidecar(clean, dir, name);
-        }
-        remove_file(clean, dir, name, st);
-    } else if (!in_downloads(clean) && is_orphan(dir, name, st)) {
-        remove_file(clean, dir, name, st);
+
+    if (ok) {
+        report = read_report(clean->report);
     }
+    if (report != NULL) {
+        metrics_add(METRIC_CLEAN_PASSES, 1);
+        take_report(report);
+        cJSON_Delete(report);
+    } else {
+        metrics_add(METRIC_CLEAN_PASSES_FAILED, 1);
+        log_error(0, "clean: the pass ended with status %d: %s",
+                  result->status, result->tail);
+    }
+    schedule(clean, clean->config->cache.clean_every);
 }
 
-static bool enter(struct clean *clean, int dir, const char *name)
+static void start_child(struct clean *clean, enum sweep_scope scope)
 {
-    struct level *level = &clean->levels[clean->depth];
-    int fd =
-        openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-    if (fd == -1) {
-        return false;
+    if (clean->report != -1) {
+        close(clean->report);
     }
-    level->dir = fdopendir(fd);
-    if (level->dir == NULL) {
-        close(fd);
-        return false;
+    clean->report = memfd_create("sweep", MFD_CLOEXEC);
+    clean->scope = scope;
+    if (clean->report != -1) {
+        clean->child = sweep_start(clean->base, clean->config, scope,
+                                   clean->report, on_swept, clean);
     }
-    snprintf(level->name, sizeof(level->name), "%.*s", NAME_MAX,
-             clean->depth == 0 ? "" : name);
-    clean->depth++;
-    return true;
-}
-
-static void leave(struct clean *clean)
-{
-    struct level *level = &clean->levels[--clean->depth];
-
-    closedir(level->dir);
-    if (clean->depth > 0) {
-        /* fails where something is left in it, which is right; a writer that
-           loses its new folder makes it again */
-        (void)unlinkat(dirfd(clean->levels[clean->depth - 1].dir), level->name,
-                       AT_REMOVEDIR);
+    if (clean->child == NULL) {
+        metrics_add(METRIC_CLEAN_PASSES_FAILED, 1);
+        log_crit(errno, "clean: no process");
     }
-}
-
-/* One entry of the innermost folder, or the way out of it. */
-static void step(struct clean *clean)
-{
-    DIR *dir = clean->levels[clean->depth - 1].dir;
-    struct dirent *entry = readdir(dir);
-    struct stat st;
-    int levels = in_downloads(clean) ? 4 : 3;
-
-    if (entry == NULL) {
-        leave(clean);
-        return;
-    }
-    if (entry->d_name[0] == '.' ||
-        fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-        return; /* ".tmp" too */
-    }
-    if (S_ISREG(st.st_mode)) {
-        visit_file(clean, dirfd(dir), entry->d_name, &st);
-    } else if (S_ISDIR(st.st_mode) && clean->depth < levels) {
-        enter(clean, dirfd(dir), entry->d_name);
-    }
-}
-
-static void begin_pass(struct clean *clean)
-{
-    clean->config = config_ref(clean->next);
-    clean->tree = 0;
-    clean->files = clean->bytes = 0;
-    clean->began = time(NULL);
-    enter(clean, AT_FDCWD, tree_root(clean));
-}
-
-static void end_pass(struct clean *clean)
-{
-    if (clean->files > 0) {
-        log_info(0, "clean files=%llu bytes=%llu seconds=%lld", clean->files,
-                 clean->bytes, (long long)(time(NULL) - clean->began));
-    }
-    config_unref(clean->config);
-    clean->config = NULL;
-    schedule(clean, (time_t)clean->next->cache.clean_every, 0);
 }
 
 static void on_timer(evutil_socket_t fd, short events, void *arg)
 {
     struct clean *clean = arg;
-    int n;
 
-    if (clean->config == NULL) {
-        begin_pass(clean);
+    if (clean->child == NULL) {
+        start_child(clean, SWEEP_ALL);
     }
-
-    for (n = 0; n < STEP_ENTRIES; n++) {
-        if (clean->depth > 0) {
-            step(clean);
-            continue;
-        }
-        if (in_downloads(clean)) {
-            end_pass(clean);
-            return;
-        }
-        clean->tree++;
-        enter(clean, AT_FDCWD, tree_root(clean));
+    if (clean->child == NULL || clean->scope != SWEEP_ALL) {
+        schedule(clean, clean->config->cache.clean_every);
     }
-    schedule(clean, 0, STEP_PAUSE_MS);
 }
+
+/* life ------------------------------------------------------------------ */
 
 struct clean *clean_new(struct event_base *base, struct config *config)
 {
     struct clean *clean = calloc(1, sizeof(*clean));
+    unsigned first = config->cache.clean_every;
 
     if (clean == NULL) {
         return NULL;
@@ -262,18 +205,21 @@ struct clean *clean_new(struct event_base *base, struct config *config)
         free(clean);
         return NULL;
     }
-    clean->next = config_ref(config);
-    schedule(clean, (time_t)config->cache.clean_every, 0);
+    clean->base = base;
+    clean->report = -1;
+    clean->config = config_ref(config);
+    start_child(clean, SWEEP_WORK);
+    schedule(clean, first < FIRST_SECONDS ? first : FIRST_SECONDS);
     return clean;
 }
 
 void clean_configure(struct clean *clean, struct config *config)
 {
     config_ref(config);
-    config_unref(clean->next);
-    clean->next = config;
-    if (clean->config == NULL) {
-        schedule(clean, (time_t)config->cache.clean_every, 0);
+    config_unref(clean->config);
+    clean->config = config;
+    if (clean->child == NULL) {
+        schedule(clean, config->cache.clean_every);
     }
 }
 
@@ -282,11 +228,13 @@ void clean_free(struct clean *clean)
     if (clean == NULL) {
         return;
     }
-    while (clean->depth > 0) {
-        closedir(clean->levels[--clean->depth].dir);
+    if (clean->child != NULL) {
+        child_cancel(clean->child);
+    }
+    if (clean->report != -1) {
+        close(clean->report);
     }
     event_free(clean->timer);
     config_unref(clean->config);
-    config_unref(clean->next);
     free(clean);
 }

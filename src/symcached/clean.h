@@ -1,10 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Removes what was not used for long: SymCache files, downloads, negative
- * entries that are over, and the folders that are empty then.  Walks a few
- * hundred entries at a time between the other events of the loop, and removes
- * nothing whose name is not one that the helper gives.
+ * When what is no longer kept is removed: a child process sweeps the trees
+ * every now and then, and its report becomes metrics.  Right after the start
+ * one removes what killed processes left.
  */
 #ifndef SYMCACHED_CLEAN_H
 #define SYMCACHED_CLEAN_H

@@ -23,6 +23,7 @@
 #include "server.h"
 #include "sidecar.h"
 #include "source.h"
+#include "sweep_main.h"
 #include "unpack.h"
 
 #define DEFAULT_CONFIG "/etc/symcached.json"
@@ -49,6 +50,7 @@ struct daemon {
 
 static const char usage[] =
     "usage: symcached [-c FILE] [-l LOGFILE] [-t] [-v] [-V] [-h]\n"
+    "       symcached --clean [--dry-run] [--json] [-c FILE]\n"
     "  -c FILE     configuration (default: " DEFAULT_CONFIG ")\n"
     "  -l LOGFILE  log to a file instead of stderr\n"
     "  -t          check the configuration and exit\n"
@@ -260,6 +262,12 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && strcmp(argv[1], "--gzip") == 0) {
         return sidecar_main();
+    }
+    if (argc > 1 && strcmp(argv[1], "--sweep") == 0) {
+        return sweep_main(argc, argv);
+    }
+    if (argc > 1 && strcmp(argv[1], "--clean") == 0) {
+        return sweep_command(argc, argv, DEFAULT_CONFIG);
     }
 
     rc = read_options(argc, argv, &d.options);

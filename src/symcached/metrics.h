@@ -62,9 +62,26 @@
       "Sidecars left for the next use because too many waited.")              \
     X(FORGOTTEN, "symcached_forgotten_total", "",                             \
       "Negative entries dropped on request.")                                 \
-    X(CLEANED_FILES, "symcached_cleaned_files_total", "",                     \
-      "Files removed because they were not used for long.")                   \
-    X(CLEANED_BYTES, "symcached_cleaned_bytes_total", "", "Their bytes.")     \
+    X(CLEANED_UNUSED, "symcached_cleaned_files_total", "reason=\"unused\"",   \
+      "Files removed, by reason.")                                            \
+    X(CLEANED_EXPIRED, "symcached_cleaned_files_total", "reason=\"expired\"", \
+      "")                                                                     \
+    X(CLEANED_SIZE, "symcached_cleaned_files_total", "reason=\"max_size\"",   \
+      "")                                                                     \
+    X(CLEANED_FREE, "symcached_cleaned_files_total", "reason=\"min_free\"",   \
+      "")                                                                     \
+    X(CLEANED_UNUSED_BYTES, "symcached_cleaned_bytes_total",                  \
+      "reason=\"unused\"", "Their bytes.")                                    \
+    X(CLEANED_EXPIRED_BYTES, "symcached_cleaned_bytes_total",                 \
+      "reason=\"expired\"", "")                                               \
+    X(CLEANED_SIZE_BYTES, "symcached_cleaned_bytes_total",                    \
+      "reason=\"max_size\"", "")                                              \
+    X(CLEANED_FREE_BYTES, "symcached_cleaned_bytes_total",                    \
+      "reason=\"min_free\"", "")                                              \
+    X(CLEAN_PASSES, "symcached_clean_passes_total", "result=\"ok\"",          \
+      "Passes of cleaning.")                                                  \
+    X(CLEAN_PASSES_FAILED, "symcached_clean_passes_total",                    \
+      "result=\"failed\"", "")                                                \
     X(RELOADS, "symcached_reloads_total", "result=\"ok\"",                    \
       "Reloads of the configuration.")                                        \
     X(RELOADS_FAILED, "symcached_reloads_total", "result=\"failed\"", "")
@@ -77,7 +94,14 @@ enum metric { METRICS_COUNTERS(METRICS_ENUM) METRICS_N };
 
 void metrics_add(enum metric metric, uint64_t n);
 
-/* Appends all counters. */
+/*
+ * Sets a gauge that is printed with the counters from now on; labels may be
+ * "".  Gauges of one name are printed together.
+ */
+void metrics_show(const char *name, const char *labels, const char *help,
+                  double value);
+
+/* Appends all counters, and the gauges of metrics_show(). */
 void metrics_print(struct evbuffer *buf);
 
 /* Appends one gauge with its help. */

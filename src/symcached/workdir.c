@@ -113,13 +113,15 @@ static int lock_directory(const char *path)
  * A directory whose lock can be had belongs to nobody.  Another process that
  * has just made one and not yet locked it can lose it; it then makes another.
  */
-static void remove_stale(const char *tmp)
+void workdir_remove_stale(const char *root)
 {
-    char path[WORKDIR_PATH_MAX];
-    DIR *dir = opendir(tmp);
+    char tmp[WORKDIR_PATH_MAX], path[WORKDIR_PATH_MAX];
     struct dirent *entry;
     int lock, n;
+    DIR *dir;
 
+    snprintf(tmp, sizeof(tmp), "%.1024s/" SYMCACHE_TMP_DIR, root);
+    dir = opendir(tmp);
     if (dir == NULL) {
         return;
     }
@@ -180,8 +182,6 @@ struct workdir *workdir_open(const char *root)
     if (workdir_make_path(tmp) != 0) {
         return NULL;
     }
-    remove_stale(tmp);
-
     w = calloc(1, sizeof(*w));
     if (w == NULL) {
         return NULL;

@@ -3,7 +3,7 @@
  *
  * Room for unfinished files: <root>/.tmp/run-XXXXXX, one for each process
  * that works in the root, held by a lock.  What a process left that was
- * killed has no lock any more, and is removed by the next that starts.
+ * killed has no lock any more, and is removed by the next that looks.
  */
 #ifndef SYMCACHED_WORKDIR_H
 #define SYMCACHED_WORKDIR_H
@@ -16,10 +16,13 @@
 struct workdir;
 
 /*
- * Makes root and its .tmp where they are missing, removes what dead processes
- * left, and takes an own directory.  NULL with errno.
+ * Makes root and its .tmp where they are missing and takes an own directory.
+ * NULL with errno.
  */
 struct workdir *workdir_open(const char *root);
+
+/* Removes what dead processes left below <root>/.tmp; may take its time. */
+void workdir_remove_stale(const char *root);
 
 /* Removes the own directory and all that is in it. */
 void workdir_close(struct workdir *workdir);

@@ -7,6 +7,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use JSON::PP ();
 use Test::More;
 use Test::Symcache;
 
@@ -22,12 +23,29 @@ sub used {
     return $file;
 }
 
+sub removed {
+    my ($reason) = @_;
+    return $t->metric("symcached_cleaned_files_total{reason=\"$reason\"}");
+}
+
+sub passes { $t->metric('symcached_clean_passes_total{result="ok"}') }
+
+# The command: exit code, JSON report.
+sub clean {
+    my (@options) = @_;
+    my %env = $t->sanitizer_env(0);
+    my $env = join ' ', map { "$_='$env{$_}'" } sort keys %env;
+    my $text = qx(env $env $Test::Symcache::build/symcached --clean --json @options);
+    return ($? >> 8, $text eq '' ? undef : JSON::PP::decode_json($text));
+}
+
 my @old = map { used(@$_) } (
     ["store/a.pdb/$id/a.pdb-v9.0.0.symcache", 7 * $day + 60],
     ["store/a.pdb/$id/a.pdb-v9.0.0.symcache.gz", 7 * $day + 60],
     ["store/b.pdb/$id/b.pdb-v9.0.0.absent", $day + 60],
     ["store/b.pdb/${id}0/b.pdb-v9.0.0.symcache", 30 * $day],
     ["downloads/default/a.pdb/$id/a.pdb", $day + 60],
+    ["downloads/former/a.pdb/$id/a.pdb", $day + 60],
 );
 my @kept = map { used(@$_) } (
     ["store/a.pdb/${id}0/a.pdb-v9.0.0.symcache", 7 * $day - 600],
@@ -48,22 +66,44 @@ symlink $t->path('outside'), $t->path('store/link') or die;
 used("store/m.pdb/$id$_/m.pdb-v9.0.0.symcache", 30 * $day)
     for map { sprintf '%X', $_ } 1 .. 600;
 
-$t->start_symcached({
+my $config = {
     stores => { default => { root => $t->path('store') } },
     cache => { clean_every => '1s' },
-});
-$t->wait_until('a pass', sub {
-    ($t->metric('symcached_cleaned_files_total') // 0) == 605
-        && $t->helper_log =~ /\] \d+: clean files=/;
-});
+};
 
-is_deeply [grep { -e } @old], [], 'what was not used for long is gone';
+# the command, which may run while there is no helper
+
+my $file = $t->write_helper_config($config);
+my ($code, $report) = clean('--dry-run', '-c', $file);
+is $code, 0, 'the command';
+is $report->{removed}{unused}{files}, 605, 'would remove what is old';
+is $report->{removed}{expired}{files}, 1, 'and an entry that is over';
+is_deeply [grep { !-e } @old], [], 'and has not';
+($code) = clean('-c', $t->path('none'), '2>/dev/null');
+is $code, 1, 'no configuration';
+($code) = clean('--bogus', '2>/dev/null');
+is $code, 2, 'a wrong option';
+
+# the helper
+
+$t->start_symcached;
+$t->wait_until('a pass', sub { (passes() // 0) > 0 });
+
+is removed('unused'), 605, 'what was not used for long';
+is removed('expired'), 1, 'and what is not believed any more';
+is_deeply [grep { -e } @old], [], 'is gone';
 is_deeply [grep { !-e } @kept], [], 'everything else is there';
 ok -e $outside, 'links are not followed';
 ok !-d $t->path('store/m.pdb'), 'empty folders go';
-ok !-d $t->path("store/b.pdb"), 'with the one above them';
+ok !-d $t->path("store/b.pdb/$id"), 'with those above them';
 ok -d $t->path('store'), 'the root stays';
-is $t->metric('symcached_cleaned_bytes_total'), 6050, 'bytes are counted';
+is $t->metric('symcached_cleaned_bytes_total{reason="unused"}'), 6050,
+    'bytes are counted';
+like $t->helper_log, qr/\] \d+: clean files=606 bytes=6060 ms=\d+/, 'logged';
+is $t->metric('symcached_store_files{store="default",kind="symcache"}'), 2,
+    'files that are left are shown';
+is $t->metric('symcached_store_bytes{store="default",kind="downloads"}'), 10,
+    'and bytes';
 
 # a hit keeps a file
 
@@ -71,7 +111,37 @@ my ($hit) = map { used(@$_) }
     ["store/h.pdb/$id/h.pdb-v9.0.0.symcache", 6 * $day];
 is $t->helper('GET', "/v1/symcache/default/h.pdb/$id?version=9.0.0")
     ->{status}, 200, 'a hit';
-cmp_ok time - (stat $hit)[9], '<', 600, 'is the last use of the file';
+my $touched = (stat $hit)[9];
+cmp_ok time - $touched, '<', 600, 'is the last use of the file';
+utime time - 1800, time - 1800, $hit;
+is $t->helper('GET', "/v1/symcache/default/h.pdb/$id?version=9.0.0")
+    ->{status}, 200, 'a hit within the hour';
+cmp_ok time - (stat $hit)[9], '>=', 1800, 'is not noted';
+
+# the size of a store
+
+used("store/s$_.pdb/$id/s$_.pdb-v9.0.0.symcache", $_ * 3600) for 1 .. 9;
+used("downloads/default/s1.pdb/$id/s1.pdb", 1800);
+my $block = (stat $hit)[12] * 512;
+$config->{cache}{max_size} = '' . 5 * $block;
+$t->write_helper_config($config);
+kill 'HUP', $t->{helper};
+$t->wait_until('a pass by size', sub { removed('max_size') == 9 });
+ok !-e $t->path("downloads/default/s1.pdb/$id/s1.pdb"), 'downloads go first';
+is_deeply [grep { -e $t->path("store/s$_.pdb") } 1 .. 9], [1 .. 4],
+    'then what was not used for longest';
+ok -e $hit, 'what was used last stays';
+
+# whatever is taken away, and a pass is none the worse
+
+for my $gone ('store', 'downloads') {
+    Test::Symcache::remove_tree($t->path($gone));
+    my $before = passes();
+    $t->wait_until("$gone is gone", sub { passes() > $before + 1 });
+    is $t->metric('symcached_clean_failed'), 0, "$gone is gone";
+}
+is $t->metric('symcached_clean_passes_total{result="failed"}'), 0,
+    'no pass failed';
 
 $t->finish;
 done_testing;

@@ -184,13 +184,15 @@ static void work(void **state)
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);
     assert_int_equal(entries(".tmp"), 2);
-    assert_int_equal(access(in_root(".tmp/stray"), F_OK), -1);
-    assert_int_equal(access("/etc/passwd", F_OK), 0);
 
-    /* the next removes it, and not the one of a process that lives */
+    /* it is removed, and not the one of a process that lives */
     b = workdir_open(root);
     assert_non_null(b);
+    assert_int_equal(entries(".tmp"), 3);
+    workdir_remove_stale(root);
     assert_int_equal(entries(".tmp"), 2);
+    assert_int_equal(access(in_root(".tmp/stray"), F_OK), -1);
+    assert_int_equal(access("/etc/passwd", F_OK), 0);
     assert_int_equal(access(file, F_OK), 0);
 
     workdir_close(b);

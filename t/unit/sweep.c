@@ -1,0 +1,395 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What a pass of cleaning removes, and what it leaves, while others work in
+ * the same trees.
+ */
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "symcached/ages.h"
+#include "symcached/sweep.h"
+#include "symcached/workdir.h"
+
+#define ID "0123456789ABCDEF0123456789ABCDEF1"
+#define HOUR 3600
+#define DAY (24 * HOUR)
+#define BLOCK 4096 /* of the file system: what a small file takes */
+
+static char dir[] = "/tmp/symcache-sweep.XXXXXX";
+static struct sweep_rules rules;
+static struct sweep_count removed[SWEEP_REASONS];
+static uint64_t failed;
+static void (*meanwhile)(void); /* before a file loses its name */
+
+/* The libraries' renameat(), with somebody who is quicker. */
+int renameat(int from, const char *name, int to, const char *other)
+{
+    void (*call)(void) = meanwhile;
+
+    meanwhile = NULL;
+    if (call != NULL) {
+        call();
+    }
+    return (int)syscall(SYS_renameat, from, name, to, other);
+}
+
+static const char *path(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+static const char *path(const char *format, ...)
+{
+    static char text[4][1024];
+    static int i;
+    va_list args;
+    int n;
+
+    i = (i + 1) % 4;
+    n = snprintf(text[i], sizeof(text[i]), "%s/", dir);
+    va_start(args, format);
+    vsnprintf(text[i] + n, sizeof(text[i]) - (size_t)n, format, args);
+    va_end(args);
+    return text[i];
+}
+
+/* Makes a file of some blocks that was used so many seconds ago. */
+static void put(const char *file, unsigned blocks, long age)
+{
+    struct timespec times[2] = {{time(NULL) - age, 0}, {0, 0}};
+    static char bytes[BLOCK];
+    char folder[1024];
+    int fd;
+
+    times[1] = times[0];
+    snprintf(folder, sizeof(folder), "%s", file);
+    *strrchr(folder, '/') = '\0';
+    assert_int_equal(workdir_make_path(folder), 0);
+    fd = open(file, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+    assert_true(fd >= 0);
+    while (blocks-- > 0) {
+        assert_int_equal(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
+    }
+    assert_int_equal(futimens(fd, times), 0);
+    close(fd);
+}
+
+static const char *symcache(const char *pdb, const char *version)
+{
+    return path("store/%s/" ID "/%s-v%s", pdb, pdb, version);
+}
+
+static const char *download(const char *pdb)
+{
+    return path("downloads/s/%s/" ID "/%s", pdb, pdb);
+}
+
+static bool there(const char *file)
+{
+    return access(file, F_OK) == 0;
+}
+
+static void sweep(void)
+{
+    struct sweep *s = sweep_new(&rules);
+    const struct sweep_tree *trees;
+    size_t i, n;
+    int r;
+
+    assert_non_null(s);
+    assert_int_equal(sweep_add(s, "s", path("store"), path("downloads")), 0);
+    sweep_run(s, NULL, NULL);
+
+    memset(removed, 0, sizeof(removed));
+    failed = 0;
+    trees = sweep_trees(s, &n);
+    assert_int_equal(n, 2);
+    for (i = 0; i < n; i++) {
+        failed += trees[i].failed;
+        for (r = 0; r < SWEEP_REASONS; r++) {
+            removed[r].files += trees[i].removed[r].files;
+            removed[r].bytes += trees[i].removed[r].bytes;
+        }
+    }
+    sweep_free(s);
+}
+
+static uint64_t all_removed(void)
+{
+    uint64_t n = 0;
+    int r;
+
+    for (r = 0; r < SWEEP_REASONS; r++) {
+        n += removed[r].files;
+    }
+    return n;
+}
+
+/* each rule has its own life ------------------------------------------------
+ */
+
+static void by_age(void **state)
+{
+    put(symcache("old.pdb", "9.0.0.symcache"), 1, 7 * DAY + HOUR);
+    put(symcache("new.pdb", "9.0.0.symcache"), 1, 7 * DAY - HOUR);
+    put(symcache("old.pdb", "8.0.0.absent"), 1, 2 * HOUR + 60);
+    put(symcache("new.pdb", "8.0.0.absent"), 1, 2 * HOUR - 60);
+    put(download("old.pdb"), 1, DAY + 60);
+    put(download("new.pdb"), 1, DAY - 60);
+
+    rules.dry_run = true;
+    sweep();
+    assert_int_equal(removed[SWEEP_UNUSED].files, 2);
+    assert_int_equal(removed[SWEEP_UNUSED].bytes, 2 * BLOCK);
+    assert_int_equal(removed[SWEEP_EXPIRED].files, 1);
+    assert_true(there(symcache("old.pdb", "9.0.0.symcache")));
+    assert_true(there(download("old.pdb")));
+
+    rules.dry_run = false;
+    sweep();
+    assert_int_equal(removed[SWEEP_UNUSED].files, 2);
+    assert_int_equal(removed[SWEEP_EXPIRED].files, 1);
+    assert_int_equal(failed, 0);
+    assert_false(there(path("store/old.pdb")));
+    assert_false(there(path("downloads/s/old.pdb")));
+    assert_true(there(symcache("new.pdb", "9.0.0.symcache")));
+    assert_true(there(symcache("new.pdb", "8.0.0.absent")));
+    assert_true(there(download("new.pdb")));
+}
+
+/* A file and its .gz are one; a .gz of another file is of no use. */
+static void together(void **state)
+{
+    put(symcache("a.pdb", "9.0.0.symcache"), 1, HOUR);
+    put(symcache("a.pdb", "9.0.0.symcache.gz"), 1, HOUR);
+    put(symcache("a.pdb", "8.0.0.symcache"), 1, 8 * DAY);
+    put(symcache("a.pdb", "8.0.0.symcache.gz"), 1, 8 * DAY);
+    put(symcache("a.pdb", "7.0.0.symcache.gz"), 1, HOUR);
+    put(symcache("a.pdb", "6.0.0.symcache"), 1, HOUR);
+    put(symcache("a.pdb", "6.0.0.symcache.gz"), 1, 2 * HOUR);
+    sweep();
+    assert_int_equal(removed[SWEEP_UNUSED].files, 4);
+    assert_int_equal(removed[SWEEP_UNUSED].bytes, 4 * BLOCK);
+    assert_true(there(symcache("a.pdb", "9.0.0.symcache")));
+    assert_true(there(symcache("a.pdb", "9.0.0.symcache.gz")));
+    assert_true(there(symcache("a.pdb", "6.0.0.symcache")));
+}
+
+/* room ----------------------------------------------------------------------
+ */
+
+static void downloads_first(void **state)
+{
+    put(symcache("a.pdb", "9.0.0.symcache"), 2, 6 * DAY);
+    put(download("a.pdb"), 2, HOUR);
+    put(download("b.pdb"), 2, 2 * HOUR);
+
+    rules.max_size = 4 * BLOCK;
+    sweep();
+    assert_int_equal(removed[SWEEP_MAX_SIZE].files, 1);
+    assert_false(there(download("b.pdb")));
+    assert_true(there(download("a.pdb")));
+
+    rules.max_size = BLOCK;
+    sweep();
+    assert_int_equal(removed[SWEEP_MAX_SIZE].files, 2);
+    assert_false(there(download("a.pdb")));
+    assert_false(there(symcache("a.pdb", "9.0.0.symcache")));
+}
+
+static void least_recently_used(void **state)
+{
+    static const unsigned order[] = {5, 2, 9, 0, 7, 1, 8, 3, 6, 4};
+    char pdb[16];
+    unsigned i;
+
+    for (i = 0; i < 10; i++) {
+        snprintf(pdb, sizeof(pdb), "%u.pdb", order[i]);
+        put(symcache(pdb, "9.0.0.symcache"), 1, (order[i] + 1) * HOUR);
+    }
+    rules.max_size = 4 * BLOCK;
+    sweep();
+    assert_int_equal(removed[SWEEP_MAX_SIZE].files, 6);
+    for (i = 0; i < 10; i++) {
+        snprintf(pdb, sizeof(pdb), "%u.pdb", i);
+        assert_int_equal(there(symcache(pdb, "9.0.0.symcache")), i < 4);
+    }
+
+    rules.max_size = 0; /* no limit */
+    sweep();
+    assert_int_equal(all_removed(), 0);
+}
+
+/* What was used just now may be waited for by a job. */
+static void fresh(void **state)
+{
+    put(symcache("a.pdb", "9.0.0.symcache"), 4, 60);
+    put(download("a.pdb"), 4, 60);
+    rules.max_size = 1;
+    sweep();
+    assert_int_equal(all_removed(), 0);
+}
+
+static void min_free(void **state)
+{
+    put(symcache("a.pdb", "9.0.0.symcache"), 1, 6 * DAY);
+    put(download("a.pdb"), 1, HOUR);
+    rules.min_free = UINT64_MAX / 2;
+    rules.dry_run = true;
+    sweep();
+    assert_int_equal(removed[SWEEP_MIN_FREE].files, 2);
+    rules.dry_run = false;
+    sweep();
+    assert_int_equal(removed[SWEEP_MIN_FREE].files, 2);
+}
+
+/* others at work ------------------------------------------------------------
+ */
+
+static void publish_again(void)
+{
+    put(path("store/new"), 3, 0);
+    assert_int_equal(
+        rename(path("store/new"), symcache("a.pdb", "9.0.0.symcache")), 0);
+}
+
+static void use(void)
+{
+    assert_int_equal(
+        utimensat(AT_FDCWD, symcache("a.pdb", "9.0.0.symcache"), NULL, 0), 0);
+}
+
+static void take_away(void)
+{
+    workdir_remove(path("store"));
+}
+
+static void keeps_what_is_new(void **state)
+{
+    struct stat st;
+
+    put(symcache("a.pdb", "9.0.0.symcache"), 1, 9 * DAY);
+    meanwhile = publish_again;
+    sweep();
+    assert_int_equal(all_removed(), 0);
+    assert_int_equal(stat(symcache("a.pdb", "9.0.0.symcache"), &st), 0);
+    assert_int_equal(st.st_size, 3 * BLOCK);
+
+    put(symcache("a.pdb", "9.0.0.symcache"), 1, 9 * DAY);
+    meanwhile = use;
+    sweep();
+    assert_int_equal(all_removed(), 0);
+    assert_true(there(symcache("a.pdb", "9.0.0.symcache")));
+    assert_int_equal(failed, 0);
+}
+
+static void survives_the_root(void **state)
+{
+    put(symcache("a.pdb", "9.0.0.symcache"), 1, 9 * DAY);
+    put(symcache("b.pdb", "9.0.0.symcache"), 1, 9 * DAY);
+    meanwhile = take_away;
+    sweep();
+    assert_int_equal(failed, 0);
+    assert_false(there(path("store")));
+    sweep();
+    assert_int_equal(failed, 0);
+}
+
+/* One that was killed between the two steps of removing a file. */
+static void left_behind(void **state)
+{
+    const char *gone = path("store/a.pdb/" ID "/.removed-1-1");
+
+    put(gone, 1, 9 * DAY); /* its ctime is of now */
+    sweep();
+    assert_true(there(gone));
+}
+
+/* ages ----------------------------------------------------------------------
+ */
+
+/* Against the sum over all files, each of which is older than an hour. */
+static void marks_enough(void **state)
+{
+    struct ages *ages = malloc(sizeof(*ages));
+    uint64_t sizes[1000], all = 0, gone, wanted;
+    long age[1000], oldest_kept, youngest_gone;
+    unsigned i, round;
+
+    srand(1);
+    for (round = 1; round <= 20; round++) {
+        ages_init(ages, 7 * DAY);
+        for (all = i = 0; i < 1000; i++) {
+            age[i] = rand() % (7 * DAY);
+            sizes[i] = (uint64_t)(rand() % 1000000) + 1;
+            all += sizes[i];
+            ages_add(ages, age[i], sizes[i]);
+        }
+
+        wanted = all / 20 * round;
+        assert_int_equal(ages_mark(&ages, 1, wanted / 2), wanted / 2);
+        assert_int_equal(ages_mark(&ages, 1, wanted - wanted / 2),
+                         wanted - wanted / 2);
+        oldest_kept = 0;
+        youngest_gone = 100 * DAY;
+        for (gone = i = 0; i < 1000; i++) {
+            if (ages_marked(ages, age[i], sizes[i])) {
+                gone += sizes[i];
+                youngest_gone =
+                    age[i] < youngest_gone ? age[i] : youngest_gone;
+            } else if (age[i] > oldest_kept) {
+                oldest_kept = age[i];
+            }
+        }
+        assert_true(gone >= wanted && gone < wanted + 1000000);
+        /* but for one step, the older ones went */
+        assert_true(oldest_kept <= youngest_gone + (long)ages->width);
+    }
+    free(ages);
+}
+
+static int begin(void **state)
+{
+    memcpy(dir + strlen(dir) - 6, "XXXXXX", 6);
+    memset(&rules, 0, sizeof(rules));
+    rules.max_unused_for = 7 * DAY;
+    rules.downloads_max_unused_for = DAY;
+    rules.absent_for = 2 * HOUR;
+    meanwhile = NULL;
+    return mkdtemp(dir) == NULL;
+}
+
+static int end(void **state)
+{
+    workdir_remove(dir);
+    return access(dir, F_OK) == 0;
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(by_age),
+        TEST(together),
+        TEST(downloads_first),
+        TEST(least_recently_used),
+        TEST(fresh),
+        TEST(min_free),
+        TEST(keeps_what_is_new),
+        TEST(survives_the_root),
+        TEST(left_behind),
+        TEST(marks_enough),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
