@@ -32,15 +32,26 @@ struct map_config {
     char *to;
 };
 
+/* PCRE2 patterns over a PDB name */
+struct pattern_config {
+    char *text;
+    struct pcre2_real_code_8 *code;
+};
+
+struct patterns_config {
+    struct pattern_config *list;
+    size_t n;
+};
+
 struct source_config {
     char *name;
     enum source_type type;
     enum source_layout layout;
     enum source_casing casing;
-    char *path; /* filesystem: absolute directory */
-    char *url;  /* http: base URL, no trailing slash */
-    char *only; /* PCRE2 pattern over the PDB name, or NULL */
-    struct pcre2_real_code_8 *only_code; /* the same, compiled */
+    char *path;                    /* filesystem: absolute directory */
+    char *url;                     /* http: base URL, no trailing slash */
+    struct patterns_config only;   /* none = every name */
+    struct patterns_config except; /* wins over only */
     struct transport_config transport;
     struct map_config *map; /* Windows locations in file.ptr */
     size_t nmap;
@@ -107,7 +118,7 @@ int config_read(const char *file, struct config **config, char *error,
 struct config *config_ref(struct config *config);
 void config_unref(struct config *config);
 
-/* false if the source's "only" keeps it from being asked for this name. */
+/* false if "only" or "except" keep the source from being asked for a name. */
 bool config_source_serves(const struct source_config *source,
                           const symcache_key_t *key);
 

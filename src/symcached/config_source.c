@@ -2,17 +2,12 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-#define PCRE2_CODE_UNIT_WIDTH 8
-
 #include <ctype.h>
-#include <pcre2.h>
 #include <stdlib.h>
 #include <string.h>
+#include "config_pattern.h"
 #include "config_source.h"
 #include "config_transport.h"
-
-/* A pattern that needs more steps over 255 bytes is a mistake. */
-#define ONLY_MATCH_LIMIT 100000
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -124,29 +119,6 @@ static int read_url(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-static int read_only(struct config_reader *r, const cJSON *item,
-                     const struct config_field *field, void *at)
-{
-    struct source_config *source = at;
-    PCRE2_UCHAR reason[128];
-    PCRE2_SIZE offset;
-    int code;
-
-    if (config_string(r, item, field, &source->only) != 0) {
-        return -1;
-    }
-
-    source->only_code =
-        pcre2_compile((PCRE2_SPTR)source->only, PCRE2_ZERO_TERMINATED,
-                      PCRE2_CASELESS, &code, &offset, NULL);
-    if (source->only_code == NULL) {
-        pcre2_get_error_message(code, reason, sizeof(reason));
-        return config_error(r, item, "%s at offset %zu", (char *)reason,
-                            offset);
-    }
-    return 0;
-}
-
 static int read_map(struct config_reader *r, const cJSON *item,
                     const struct config_field *field, void *at)
 {
@@ -198,7 +170,10 @@ static const struct config_field source_fields[] = {
      false},
     {"path", config_path, offsetof(struct source_config, path), 0, 0, false},
     {"url", read_url, offsetof(struct source_config, url), 0, 0, false},
-    {"only", read_only, 0, 0, 0, false},
+    {"only", config_patterns, offsetof(struct source_config, only), 0, 0,
+     false},
+    {"except", config_patterns, offsetof(struct source_config, except), 0, 0,
+     false},
     {"map", read_map, 0, 0, 0, false},
     TRANSPORT("headers", config_headers),
     TRANSPORT("auth", config_auth),
@@ -297,9 +272,9 @@ void config_source_clear(struct source_config *source)
         free(source->map[i].to);
     }
     transport_clear(&source->transport);
-    pcre2_code_free(source->only_code);
+    config_patterns_clear(&source->only);
+    config_patterns_clear(&source->except);
     free(source->map);
-    free(source->only);
     free(source->path);
     free(source->url);
     free(source->name);
@@ -308,24 +283,8 @@ void config_source_clear(struct source_config *source)
 bool config_source_serves(const struct source_config *source,
                           const symcache_key_t *key)
 {
-    pcre2_match_context *context;
-    pcre2_match_data *match;
-    int rc = PCRE2_ERROR_NOMEMORY;
-
-    if (source->only_code == NULL) {
-        return true;
-    }
-
-    context = pcre2_match_context_create(NULL);
-    match = pcre2_match_data_create(1, NULL);
-    if (context != NULL && match != NULL) {
-        pcre2_set_match_limit(context, ONLY_MATCH_LIMIT);
-        rc = pcre2_match(source->only_code, (PCRE2_SPTR)key->name,
-                         key->name_len, 0, 0, match, context);
-    }
-    pcre2_match_data_free(match);
-    pcre2_match_context_free(context);
-
     /* In doubt ask: a source that was left out makes a miss final. */
-    return rc != PCRE2_ERROR_NOMATCH;
+    return (source->only.n == 0 ||
+            config_patterns_match(&source->only, key, true)) &&
+           !config_patterns_match(&source->except, key, false);
 }

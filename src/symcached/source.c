@@ -149,7 +149,8 @@ static void lookup_on_begin(evutil_socket_t fd, short what, void *arg)
     if (!config_source_serves(source, &lookup->key)) {
         fetch_place(lookup->place, sizeof(lookup->place),
                     source->url != NULL ? source->url : source->path);
-        lookup_attempt_here(lookup, SOURCE_NOT_FOUND, "excluded by \"only\"");
+        lookup_attempt_here(lookup, SOURCE_NOT_FOUND,
+                            "excluded by \"only\" or \"except\"");
         lookup_end(lookup);
         return;
     }

@@ -81,6 +81,22 @@ void tally_add(struct tally *tally, const struct source_attempt *attempt)
     }
 }
 
+static void add_patterns(cJSON *object, const char *key,
+                         const struct patterns_config *patterns)
+{
+    cJSON *array;
+    size_t i;
+
+    if (patterns->n == 0) {
+        return;
+    }
+    array = cJSON_AddArrayToObject(object, key);
+    for (i = 0; i < patterns->n; i++) {
+        cJSON_AddItemToArray(array,
+                             cJSON_CreateString(patterns->list[i].text));
+    }
+}
+
 cJSON *tally_json(const struct tally *tally, const struct config *config)
 {
     cJSON *array = cJSON_CreateArray(), *object;
@@ -105,9 +121,8 @@ cJSON *tally_json(const struct tally *tally, const struct config *config)
         cJSON_AddStringToObject(object, "place",
                                 source->type == SOURCE_HTTP ? source->url
                                                             : source->path);
-        if (source->only != NULL) {
-            cJSON_AddStringToObject(object, "only", source->only);
-        }
+        add_patterns(object, "only", &source->only);
+        add_patterns(object, "except", &source->except);
         for (outcome = 0; outcome < OUTCOMES; outcome++) {
             cJSON_AddNumberToObject(object, outcome_keys[outcome],
                                     (double)count->attempts[outcome]);

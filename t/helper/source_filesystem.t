@@ -130,12 +130,18 @@ rename $t->path('sym.away'), $t->path('sym') or die;
 $t->stop_symcached;
 my $only = Test::SourceCase->new($t, sources => {
     local => { type => 'filesystem', path => $t->path('sym'),
-               layout => 'symstore', only => '^(nt|win)' },
+               layout => 'symstore', only => ['^nt', '^win'],
+               except => '^ntos' },
 });
 put("ntdll.pdb/$id/ntdll.pdb", $crash);
 put("mso.pdb/$id/mso.pdb", $crash);
 $only->found('ntdll.pdb', '"only" lets a name through');
 is $only->ask('mso.pdb')->{status}, 404, '"only" keeps another out';
+put("ntoskrnl.pdb/$id/ntoskrnl.pdb", $crash);
+is $only->ask('ntoskrnl.pdb')->{status}, 404, 'and "except" one of those';
+my ($listed) = @{ $t->helper_json('/v1/sources')->{sources} };
+is_deeply [@$listed{qw(only except)}], [['^nt', '^win'], ['^ntos']],
+    '/v1/sources tells both';
 
 $t->stop_symcached;
 

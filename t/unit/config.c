@@ -118,7 +118,8 @@ static void values(void **state)
     config_unref(c);
 }
 
-static bool serves(const char *only, const char *name)
+/* keys: what stands in the source */
+static bool serves(const char *keys, const char *name)
 {
     char text[512];
     symcache_key_t key;
@@ -127,8 +128,8 @@ static bool serves(const char *only, const char *name)
 
     snprintf(text, sizeof(text),
              "{\"stores\":{\"a\":{\"root\":\"/a\"}},\"sources\":{\"s\":{"
-             "\"type\":\"filesystem\",\"path\":\"/p\",\"only\":\"%s\"}}}",
-             only);
+             "\"type\":\"filesystem\",\"path\":\"/p\",%s}}}",
+             keys);
     c = read_text(text);
     assert_int_equal(symcache_name_parse(name, strlen(name), &key),
                      SYMCACHE_OK);
@@ -137,14 +138,30 @@ static bool serves(const char *only, const char *name)
     return yes;
 }
 
-static void only(void **state)
+static void patterns(void **state)
 {
-    assert_true(serves("^(nt|win)", "ntdll.pdb"));
-    assert_true(serves("^NT", "ntdll.pdb"));
-    assert_true(serves("dll", "NTDLL.PDB"));
-    assert_false(serves("^(nt|win)", "crash.pdb"));
+    const char *endless = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab";
+    const char *both = "\"only\":\"^nt\",\"except\":\"^ntos\"";
+
+    assert_true(serves("\"only\":\"^(nt|win)\"", "ntdll.pdb"));
+    assert_true(serves("\"only\":\"^NT\"", "ntdll.pdb"));
+    assert_true(serves("\"only\":\"dll\"", "NTDLL.PDB"));
+    assert_false(serves("\"only\":\"^(nt|win)\"", "crash.pdb"));
+
+    assert_true(serves("\"only\":[\"^nt\",\"^win\"]", "winhttp.pdb"));
+    assert_false(serves("\"only\":[\"^nt\",\"^win\"]", "crash.pdb"));
+
+    assert_false(serves("\"except\":\"^mso\"", "MSO.pdb"));
+    assert_true(serves("\"except\":\"^mso\"", "crash.pdb"));
+    assert_false(serves("\"except\":[\"^mso\",\"^clr\"]", "clr.pdb"));
+
+    assert_true(serves(both, "ntdll.pdb"));
+    assert_false(serves(both, "ntoskrnl.pdb"));
+    assert_false(serves(both, "crash.pdb"));
+
     /* steps without end: the source is asked */
-    assert_true(serves("^(a+)+$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab"));
+    assert_true(serves("\"only\":\"^(a+)+$\"", endless));
+    assert_true(serves("\"except\":\"^(a+)+$\"", endless));
 }
 
 /* Errors never run over their buffer, and an error leaves no config. */
@@ -246,7 +263,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(defaults), cmocka_unit_test(values),
         cmocka_unit_test(secrets),  cmocka_unit_test(transport),
-        cmocka_unit_test(only),     cmocka_unit_test(errors),
+        cmocka_unit_test(patterns), cmocka_unit_test(errors),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
