@@ -11,7 +11,7 @@
 #define MODULE_FIXED 64
 
 struct sizes {
-    uint64_t before_debug_header; /* all substreams before it */
+    uint32_t before_debug_header; /* all substreams before it */
     uint32_t modules;
     uint32_t debug_header;
 };
@@ -46,9 +46,9 @@ static int read_header(struct dbi *dbi, const struct msf *msf,
     dbi->machine = le16(p + 58);
     sizes->modules = le32(p + 24);
     sizes->debug_header = le32(p + 48);
-    sizes->before_debug_header = (uint64_t)le32(p + 24) + le32(p + 28) +
-                                 le32(p + 32) + le32(p + 36) + le32(p + 40) +
-                                 le32(p + 52);
+    /* the sum wraps, as that of the reference */
+    sizes->before_debug_header = le32(p + 24) + le32(p + 28) + le32(p + 32) +
+                                 le32(p + 36) + le32(p + 40) + le32(p + 52);
     return 0;
 }
 
@@ -59,7 +59,7 @@ static int read_slots(struct dbi *dbi, const struct msf *msf,
     uint64_t at;
     const uint8_t *p;
 
-    at = HEADER + sizes->before_debug_header;
+    at = HEADER + (uint64_t)sizes->before_debug_header;
     p = at > UINT32_MAX ? NULL
                         : msf_view(msf, DBI_STREAM, (uint32_t)at,
                                    sizes->debug_header, &dbi->buffer);

@@ -145,7 +145,7 @@ static int read_file(struct lines *lines, uint32_t at, uint32_t *source)
     if (size > left || p[5] > 3) {
         return -1;
     }
-    if (((at + 6 + size) & 3) > left - size) {
+    if ((-(at + 6 + size) & 3) > left - size) {
         return -1; /* no room for the padding */
     }
     return sources_find(lines->sources, le32(p), source);

@@ -48,7 +48,7 @@ class Pdb:
         out, at = [], 64
         for size in sizes + [ec, optional]:
             out.append((at, size))
-            at += size
+            at = at + size & 0xFFFFFFFF
         return out
 
     def optional(self, slot, stream):
@@ -406,6 +406,39 @@ def no_ipi(p):
     p.streams[IPI] = None
 
 
+def wrapped_sizes(p):
+    """Two substreams of 2 GiB more: their sum is as before."""
+    for at in (32, 40):
+        size = struct.unpack_from("<I", p.streams[DBI], at)[0]
+        p.patch(DBI, at, "I", size ^ 0x80000000)
+
+
+def checksum_padding(cut):
+    """One byte more of each module's last checksum, and less padding."""
+    def change(p):
+        for at, stream, sym, c13 in p.modules():
+            if stream == 0xFFFF or not c13:
+                continue
+            s = p.streams[stream]
+            end, a = sym + c13, sym
+            while a < end:
+                kind, n = struct.unpack_from("<2I", s, a)
+                if kind == 0xF4:
+                    data = bytearray(s[a + 8:a + 8 + n])
+                    last = b = 0
+                    while b < n:
+                        last, b = b, b + 6 + data[b + 4] + 3 & ~3
+                    data[last + 4] += 1
+                    data = bytes(data[:n - cut])
+                    s = (s[:a + 4] + struct.pack("<I", len(data)) + data
+                         + s[a + 8 + n:])
+                    p.streams[stream] = s
+                    p.patch(DBI, at + 44, "I", c13 - cut)
+                    break
+                a += 8 + n
+    return change
+
+
 VARIANTS = [
     ("blocks512", "clang19-x64-O2", blocks(512)),
     ("blocks1024", "clang19-x86-O2", blocks(1024)),
@@ -441,6 +474,9 @@ VARIANTS = [
     ("twin-module", "modules", twin_module),
     ("truncated-types", "clang19-x64-O2", truncated_types),
     ("no-ipi", "clang19-x64-O2", no_ipi),
+    ("wrapped-sizes", "clang19-x64-O2", wrapped_sizes),
+    ("checksum-padding", "clang19-x64-O2", checksum_padding(0)),
+    ("checksum-cut", "clang19-x64-O2", checksum_padding(1)),
 ]
 
 
