@@ -10,6 +10,7 @@
 #define NEAR 1024 /* slots: one page */
 #define CROWDED 8
 #define FIRST_SLOTS 256
+#define FEW_SLOTS 4096 /* below, memory is not what counts */
 #define MAX_SLOTS ((size_t)1 << 31)
 #define MAX_RECORDS 0xFFFFFFF0u
 
@@ -25,7 +26,7 @@ void symfile_set_free(struct symfile_set *set)
     free(set->words);
     symfile_set_forget(set);
     set->words = NULL;
-    set->count = set->room = 0;
+    set->count = set->room = set->last = 0;
 }
 
 /* Words two by two: there is an even number of them. */
@@ -116,7 +117,9 @@ static int grow(struct symfile_set *set)
 {
     size_t i, n;
 
-    n = set->num_slots == 0 ? FIRST_SLOTS : 2 * set->num_slots;
+    n = set->num_slots == 0          ? FIRST_SLOTS
+        : set->num_slots < FEW_SLOTS ? 4 * set->num_slots
+                                     : 2 * set->num_slots;
     free(set->slots);
     set->slots = n > MAX_SLOTS ? NULL : calloc(n, sizeof(*set->slots));
     if (set->slots == NULL) {
@@ -151,6 +154,10 @@ int symfile_set_insert(struct symfile_set *set, const uint32_t *record,
     unsigned steps;
     uint64_t hash;
 
+    if (set->last < set->indexed && same(set, set->last, record)) {
+        *index = set->last;
+        return 0;
+    }
     if (set->indexed >= set->num_slots / 4 * 3 && grow(set) != 0) {
         return -1;
     }
@@ -163,6 +170,7 @@ int symfile_set_insert(struct symfile_set *set, const uint32_t *record,
         if ((set->slots[i] & ~mask) == tag) {
             *index = (set->slots[i] & mask) - 1;
             if (same(set, *index, record)) {
+                set->last = *index;
                 return 0;
             }
         }
@@ -172,6 +180,7 @@ int symfile_set_insert(struct symfile_set *set, const uint32_t *record,
         return -1;
     }
     set->slots[i] = tag | (*index + 1);
+    set->last = *index;
     set->indexed++;
     return 0;
 }

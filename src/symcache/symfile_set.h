@@ -23,6 +23,7 @@ struct symfile_set {
     uint32_t *slots;  /* index + 1 in the low bits, bits of the hash above */
     size_t num_slots; /* a power of two, or 0 */
     size_t indexed;   /* records that insert() can find again */
+    uint32_t last;    /* found or inserted; often it is wanted again */
 };
 
 /* All zero but for the owner's part is an empty set. */

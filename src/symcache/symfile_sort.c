@@ -5,7 +5,8 @@
 
 #include "symfile_sort.h"
 
-#define FEW 40
+#define FEW 16
+#define SOME 64
 
 static void insertion(uint64_t *keys, size_t n)
 {
@@ -21,33 +22,84 @@ static void insertion(uint64_t *keys, size_t n)
     }
 }
 
-static int ascending(const uint64_t *keys, size_t n, uint64_t *differ)
+/* The end of the ascending run that begins at i. */
+static size_t run_end(const uint64_t *keys, size_t i, size_t n)
 {
-    int sorted;
-    size_t i;
-
-    sorted = 1;
-    *differ = 0;
-    for (i = 1; i < n; i++) {
-        sorted &= keys[i - 1] <= keys[i];
-        *differ |= keys[i - 1] ^ keys[i];
+    for (i++; i < n && keys[i - 1] <= keys[i]; i++) {
     }
-    return sorted;
+    return i;
 }
 
-void symfile_sort(uint64_t *keys, uint64_t *tmp, size_t n)
+/* Merges [a, a_end) and [b, b_end).  Which of them is less cannot be foreseen:
+ * no branch on it. */
+static void merge(const uint64_t *a, const uint64_t *a_end, const uint64_t *b,
+                  const uint64_t *b_end, uint64_t *to)
+{
+    int is_b;
+
+    while (a < a_end && b < b_end) {
+        is_b = *b < *a;
+        *to++ = is_b ? *b : *a;
+        b += is_b;
+        a += !is_b;
+    }
+    memcpy(to, a, (size_t)(a_end - a) * sizeof(*a));
+    to += a_end - a;
+    memcpy(to, b, (size_t)(b_end - b) * sizeof(*b));
+}
+
+/* Merges neighbouring runs until one is left. */
+static void merge_runs(uint64_t *keys, uint64_t *tmp, size_t n)
+{
+    size_t i, mid, end;
+    uint64_t *from, *to, *swap;
+
+    from = keys;
+    to = tmp;
+    for (;;) {
+        mid = run_end(from, 0, n);
+        if (mid == n) {
+            break;
+        }
+        for (i = 0; i < n; i = end) {
+            mid = run_end(from, i, n);
+            end = mid < n ? run_end(from, mid, n) : n;
+            merge(from + i, from + mid, from + mid, from + end, to + i);
+        }
+        swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != keys) {
+        memcpy(keys, from, n * sizeof(*keys));
+    }
+}
+
+/* Bits in which keys differ, but for the low half if that is ascending; 0 if
+ * all of it is. */
+static uint64_t unsorted_bits(const uint64_t *keys, size_t n)
+{
+    int sorted, low_sorted;
+    size_t i;
+    uint64_t differ;
+
+    sorted = low_sorted = 1;
+    differ = 0;
+    for (i = 1; i < n; i++) {
+        sorted &= keys[i - 1] <= keys[i];
+        low_sorted &= (uint32_t)keys[i - 1] <= (uint32_t)keys[i];
+        differ |= keys[i - 1] ^ keys[i];
+    }
+    return sorted ? 0 : low_sorted ? differ & ~(uint64_t)UINT32_MAX : differ;
+}
+
+static void radix(uint64_t *keys, uint64_t *tmp, size_t n)
 {
     unsigned shift;
     size_t i, at, count[256], sum;
     uint64_t differ, *from, *to, *swap;
 
-    if (n <= FEW) {
-        insertion(keys, n);
-        return;
-    }
-    if (ascending(keys, n, &differ)) {
-        return;
-    }
+    differ = unsorted_bits(keys, n);
     from = keys;
     to = tmp;
     for (shift = 0; shift < 64; shift += 8) {
@@ -72,5 +124,16 @@ void symfile_sort(uint64_t *keys, uint64_t *tmp, size_t n)
     }
     if (from != keys) {
         memcpy(keys, from, n * sizeof(*keys));
+    }
+}
+
+void symfile_sort(uint64_t *keys, uint64_t *tmp, size_t n)
+{
+    if (n <= FEW) {
+        insertion(keys, n);
+    } else if (n <= SOME) {
+        merge_runs(keys, tmp, n);
+    } else {
+        radix(keys, tmp, n);
     }
 }
