@@ -138,16 +138,9 @@ static int omap_find(const struct address_map *map, uint32_t source,
     return 1;
 }
 
-int address_find(const struct address_map *map, uint32_t section,
-                 uint32_t offset, uint32_t *address)
+int address_find_moved(const struct address_map *map, uint32_t section,
+                       uint32_t offset, uint32_t *address)
 {
-    if (map->original == NULL) {
-        if (section == 0 || section > map->num_sections) {
-            return 0;
-        }
-        *address = map->sections[section - 1].address + offset;
-        return 1;
-    }
     if (section == 0 || section > map->num_original) {
         return 0;
     }

@@ -35,9 +35,23 @@ int address_read(struct address_map *map, const struct msf *msf,
                  const struct dbi *dbi, struct failure *failure);
 void address_free(struct address_map *map);
 
+/* As address_find(), of an image that was rearranged. */
+int address_find_moved(const struct address_map *map, uint32_t section,
+                       uint32_t offset, uint32_t *address);
+
 /* Returns 1 and the address, or 0 if there is none. */
-int address_find(const struct address_map *map, uint32_t section,
-                 uint32_t offset, uint32_t *address);
+static inline int address_find(const struct address_map *map, uint32_t section,
+                               uint32_t offset, uint32_t *address)
+{
+    if (map->original != NULL) {
+        return address_find_moved(map, section, offset, address);
+    }
+    if (section == 0 || section > map->num_sections) {
+        return 0;
+    }
+    *address = map->sections[section - 1].address + offset;
+    return 1;
+}
 
 /* Whether a section, counted from 1, is one of code. */
 int address_is_code(const struct address_map *map, uint32_t section);

@@ -151,21 +151,15 @@ static int read_file(struct lines *lines, uint32_t at, uint32_t *source)
     return sources_find(lines->sources, le32(p), source);
 }
 
+/* As read_file(), keeping what was found where there is a place for it. */
 static int find_file(struct lines *lines, uint32_t at, uint32_t *source)
 {
-    uint32_t *slot;
-
-    if ((at & 3) != 0 || at >= lines->checksums_size) {
-        return read_file(lines, at, source);
+    if (read_file(lines, at, source) != 0) {
+        return -1;
     }
-    slot = &lines->files[at / 4];
-    if (*slot == 0) {
-        if (read_file(lines, at, source) != 0) {
-            return -1;
-        }
-        *slot = *source + 1;
+    if ((at & 3) == 0 && at < lines->checksums_size) {
+        lines->files[at / 4] = *source + 1;
     }
-    *source = *slot - 1;
     return 0;
 }
 
@@ -181,8 +175,14 @@ int lines_add(struct lines *lines, const struct lines_record *record,
         (record->has_length && record->length == 0)) {
         return 0;
     }
-    if (find_file(lines, record->file, &source) != 0 ||
-        symfile_array_need(&list->data, &list->room, list->count + 1,
+    source = 0;
+    if ((record->file & 3) == 0 && record->file < lines->checksums_size) {
+        source = lines->files[record->file / 4];
+    }
+    if (source-- == 0 && find_file(lines, record->file, &source) != 0) {
+        return -1;
+    }
+    if (symfile_array_need(&list->data, &list->room, list->count + 1,
                            sizeof(*list->data)) != 0) {
         return -1;
     }
@@ -292,15 +292,7 @@ static int sort_lines(struct lines_list *list, size_t first)
     struct symfile_line *lines, *copy;
 
     n = list->count - first;
-    if (n < 2) {
-        return 0;
-    }
     lines = list->data + first;
-    for (i = 1; i < n && lines[i - 1].address <= lines[i].address; i++) {
-    }
-    if (i >= n) {
-        return 0;
-    }
     /* keys, their temporary copy, a copy of the lines */
     if (symfile_array_need(&list->work, &list->work_room,
                            (2 + sizeof(*lines) / 8) * n,
@@ -320,21 +312,37 @@ static int sort_lines(struct lines_list *list, size_t first)
     return 0;
 }
 
+static int continues(const struct symfile_line *last,
+                     const struct symfile_line *line)
+{
+    return last->line == line->line && last->source == line->source &&
+           last->size != SYMFILE_NO_SIZE &&
+           last->address + last->size == line->address;
+}
+
 int lines_tidy(struct lines_list *list, size_t first)
 {
+    int sorted, tidy;
     size_t i, out;
     struct symfile_line *last, *line;
 
-    if (sort_lines(list, first) != 0) {
+    sorted = tidy = 1;
+    for (i = first + 1; i < list->count; i++) {
+        line = &list->data[i];
+        sorted &= line[-1].address <= line->address;
+        tidy &= !continues(line - 1, line);
+    }
+    if (sorted && tidy) {
+        return 0;
+    }
+    if (!sorted && sort_lines(list, first) != 0) {
         return -1;
     }
     out = first;
     for (i = first; i < list->count; i++) {
         line = &list->data[i];
         last = &list->data[out] - 1;
-        if (out > first && last->size != SYMFILE_NO_SIZE &&
-            last->address + last->size == line->address &&
-            last->source == line->source && last->line == line->line) {
+        if (out > first && continues(last, line)) {
             last->size += line->size == SYMFILE_NO_SIZE ? 0 : line->size;
         } else {
             list->data[out++] = *line;
@@ -350,6 +358,13 @@ void lines_clip(struct lines_list *list, size_t first, uint32_t start,
     size_t i, out;
     const struct symfile_line *line;
 
+    /* ascending, and none is empty */
+    line = list->data + first;
+    if (list->count == first ||
+        (line->address >= start &&
+         list->data[list->count - 1].address < start + size)) {
+        return;
+    }
     out = first;
     for (i = first; i < list->count; i++) {
         line = &list->data[i];

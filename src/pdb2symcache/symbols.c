@@ -14,8 +14,6 @@
 
 enum record_kind {
     S_END = 0x0006,
-    S_SKIP = 0x0007,
-    S_ALIGN = 0x0402,
     S_LPROC32_ST = 0x100A,
     S_GPROC32_ST = 0x100B,
     S_THUNK32 = 0x1102,
@@ -82,72 +80,60 @@ void symbols_free(struct symbols *s)
     memset(s, 0, sizeof(*s));
 }
 
-/* The kinds that open a scope, also old ones.  S_LPROC32_ID is not among them,
- * as in the reference; linkers turn it into S_LPROC32. */
-static int opens_scope(uint32_t kind)
-{
-    switch (kind) {
-    case 0x0104: /* 16 bit */
-    case 0x0105:
-    case 0x0106:
-    case 0x0107:
-    case 0x0108:
-    case 0x0206: /* thunk, block, with: names with a length */
-    case 0x0207:
-    case 0x0208:
-    case S_LPROC32_ST:
-    case S_GPROC32_ST:
-    case 0x1010: /* MIPS, IA-64, managed: names with a length */
-    case 0x1011:
-    case 0x1015:
-    case 0x1016:
-    case 0x101A:
-    case 0x101B:
-    case S_THUNK32:
-    case S_BLOCK32:
-    case S_WITH32:
-    case S_LPROC32:
-    case S_GPROC32:
-    case 0x1114: /* MIPS, IA-64, managed */
-    case 0x1115:
-    case 0x1118:
-    case 0x1119:
-    case 0x112A:
-    case 0x112B:
-    case S_SEPCODE:
-    case S_GPROC32_ID:
-    case 0x1149:
-    case 0x114B:
-    case S_INLINESITE:
-    case S_LPROC32_DPC:
-    case S_LPROC32_DPC_ID:
-    case S_INLINESITE2:
-        return 1;
-    default:
-        return 0;
-    }
-}
+/* What a record does; most kinds do nothing. */
+#define OPENS 1 /* a scope */
+#define CLOSES 2
+#define PROCEDURE 4
+#define OTHER 8 /* separated code, inlined calls */
+#define NUM_KINDS 0x1170
 
-static int closes_scope(uint32_t kind)
-{
-    return kind == S_END || kind == S_PROC_ID_END || kind == S_INLINESITE_END;
-}
+/* S_LPROC32_ID opens none, as in the reference; linkers turn it into
+ * S_LPROC32. */
+static const uint8_t deeds[NUM_KINDS] = {
+    [S_END] = CLOSES,
+    [S_PROC_ID_END] = CLOSES,
+    [S_INLINESITE_END] = CLOSES,
+    [0x0104] = OPENS, /* 16 bit */
+    [0x0105] = OPENS,
+    [0x0106] = OPENS,
+    [0x0107] = OPENS,
+    [0x0108] = OPENS,
+    [0x0206] = OPENS, /* thunk, block, with: names with a length */
+    [0x0207] = OPENS,
+    [0x0208] = OPENS,
+    [S_LPROC32_ST] = OPENS | PROCEDURE,
+    [S_GPROC32_ST] = OPENS | PROCEDURE,
+    [0x1010] = OPENS, /* MIPS, IA-64, managed: names with a length */
+    [0x1011] = OPENS,
+    [0x1015] = OPENS,
+    [0x1016] = OPENS,
+    [0x101A] = OPENS,
+    [0x101B] = OPENS,
+    [S_THUNK32] = OPENS,
+    [S_BLOCK32] = OPENS,
+    [S_WITH32] = OPENS,
+    [S_LPROC32] = OPENS | PROCEDURE,
+    [S_GPROC32] = OPENS | PROCEDURE,
+    [0x1114] = OPENS, /* MIPS, IA-64, managed */
+    [0x1115] = OPENS,
+    [0x1118] = OPENS,
+    [0x1119] = OPENS,
+    [0x112A] = OPENS,
+    [0x112B] = OPENS,
+    [S_SEPCODE] = OPENS | OTHER,
+    [S_LPROC32_ID] = PROCEDURE,
+    [S_GPROC32_ID] = OPENS | PROCEDURE,
+    [0x1149] = OPENS,
+    [0x114B] = OPENS,
+    [S_INLINESITE] = OPENS | OTHER,
+    [S_LPROC32_DPC] = OPENS | PROCEDURE,
+    [S_LPROC32_DPC_ID] = OPENS | PROCEDURE,
+    [S_INLINESITE2] = OPENS | OTHER,
+};
 
-static int is_procedure(uint32_t kind)
+static unsigned deeds_of(uint32_t kind)
 {
-    switch (kind) {
-    case S_LPROC32_ST:
-    case S_GPROC32_ST:
-    case S_LPROC32:
-    case S_GPROC32:
-    case S_LPROC32_ID:
-    case S_GPROC32_ID:
-    case S_LPROC32_DPC:
-    case S_LPROC32_DPC_ID:
-        return 1;
-    default:
-        return 0;
-    }
+    return kind < NUM_KINDS ? deeds[kind] : 0;
 }
 
 static int too_big(struct failure *failure)
@@ -448,7 +434,7 @@ static int take_record(struct symbols *s, struct walk *w,
     struct procedure procedure;
 
     p = r->data;
-    if (is_procedure(r->kind)) {
+    if ((deeds_of(r->kind) & PROCEDURE) != 0) {
         if (parse_procedure(r, &procedure) != 0) {
             return 1;
         }
@@ -480,10 +466,12 @@ static int walk_record(struct symbols *s, struct walk *w,
                        const struct record *r, struct failure *failure)
 {
     int rc, closes;
+    unsigned does;
 
+    does = deeds_of(r->kind);
     w->depth += w->opens;
-    w->opens = opens_scope(r->kind);
-    closes = closes_scope(r->kind);
+    w->opens = (does & OPENS) != 0;
+    closes = (does & CLOSES) != 0;
     if (closes) {
         w->depth--;
         if (s->num_bases > 0 && s->bases[s->num_bases - 1].depth >= w->depth) {
@@ -514,14 +502,15 @@ static int walk_records(struct symbols *s, const uint8_t *data, uint32_t size,
 
     memset(&w, 0, sizeof(w));
     for (at = 4; at < size; at += 2 + length) {
-        length = size - at < 2 ? 0 : le16(data + at);
+        length = size - at < 4 ? 0 : le16(data + at);
         if (length < 2 || length > size - at - 2) {
             return failure_at(failure, s->stream, at, "symbol record");
         }
         r.kind = le16(data + at + 2);
         r.data = data + at + 4;
         r.size = length - 2;
-        if (r.kind == S_ALIGN || r.kind == S_SKIP) {
+        /* what does nothing has no influence on what does */
+        if (deeds_of(r.kind) == 0) {
             continue;
         }
         if (walk_record(s, &w, &r, failure) != 0) {
