@@ -301,6 +301,17 @@ ngx_uint_t ngx_symcache_helper_busy(ngx_symcache_ctx_t *ctx);
 void ngx_symcache_helper_tell(ngx_symcache_ctx_t *ctx);
 
 
+/* bytes of a page that are kept */
+
+#define NGX_SYMCACHE_PAGE  65536
+
+/*
+ * Asks for the helper's status page, for a second at most, as
+ * ngx_symcache_helper_ask() does for a lookup.  READY: *page is its body.
+ */
+ngx_int_t ngx_symcache_helper_page(ngx_symcache_ctx_t *ctx, ngx_str_t *page);
+
+
 /* ngx_symcache_wait.c */
 
 void ngx_symcache_wait_init(ngx_symcache_main_conf_t *smcf);

@@ -19,6 +19,10 @@
 
 #define NGX_SYMCACHE_HELPER_MARGIN   500
 
+/* for how long a status page waits, milliseconds */
+
+#define NGX_SYMCACHE_HELPER_PAGE     1000
+
 
 static ngx_int_t ngx_symcache_helper_start(ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_helper_hold(ngx_symcache_helper_t *helper);
@@ -26,6 +30,8 @@ static ngx_int_t ngx_symcache_helper_handler(ngx_http_request_t *r);
 static ngx_int_t ngx_symcache_helper_done(ngx_http_request_t *r, void *data,
     ngx_int_t rc);
 static ngx_int_t ngx_symcache_helper_create_request(ngx_http_request_t *r);
+static u_char *ngx_symcache_helper_print(ngx_symcache_ctx_t *ctx, u_char *p,
+    ngx_uint_t wait);
 static ngx_int_t ngx_symcache_helper_reinit_request(ngx_http_request_t *r);
 static ngx_int_t ngx_symcache_helper_input_filter_init(void *data);
 static ngx_int_t ngx_symcache_helper_input_filter(void *data, ssize_t bytes);
@@ -139,6 +145,37 @@ ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t wait)
     }
 
     ctx->asks++;
+
+    return ngx_symcache_helper_start(helper);
+}
+
+
+ngx_int_t
+ngx_symcache_helper_page(ngx_symcache_ctx_t *ctx, ngx_str_t *page)
+{
+    ngx_symcache_helper_t     *helper;
+    ngx_http_upstream_conf_t  *uc;
+
+    helper = ngx_pcalloc(ctx->request->pool, sizeof(ngx_symcache_helper_t));
+    uc = ngx_palloc(ctx->request->pool, sizeof(ngx_http_upstream_conf_t));
+    page->data = ngx_pnalloc(ctx->request->pool, NGX_SYMCACHE_PAGE);
+
+    if (helper == NULL || uc == NULL || page->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    /* the patience of a tell, but another helper may do */
+
+    *uc = ctx->conf->tell_upstream;
+    uc->next_upstream = ctx->conf->upstream.next_upstream;
+    uc->next_upstream_timeout = NGX_SYMCACHE_HELPER_PAGE;
+
+    helper->ctx = ctx;
+    helper->upstream = uc;
+    helper->page = page;
+    helper->deadline = ngx_current_msec + NGX_SYMCACHE_HELPER_PAGE;
+
+    ctx->helper = helper;
 
     return ngx_symcache_helper_start(helper);
 }
@@ -363,10 +400,7 @@ ngx_symcache_helper_done(ngx_http_request_t *r, void *data, ngx_int_t rc)
 static ngx_int_t
 ngx_symcache_helper_create_request(ngx_http_request_t *r)
 {
-    char                    id[SYMCACHE_ID_TEXT_MAX + 1];
-    char                    version[SYMCACHE_VERSION_TEXT_MAX + 1];
     size_t                  len;
-    u_char                 *name;
     uintptr_t               escape;
     ngx_buf_t              *b;
     ngx_chain_t            *cl;
@@ -378,12 +412,8 @@ ngx_symcache_helper_create_request(ngx_http_request_t *r)
     ctx = helper->ctx;
     key = &ctx->asked.key;
 
-    /* in the client's case, which some upstream stores tell apart */
-
-    name = (u_char *) ctx->asked.name;
-
-    escape = 2 * ngx_escape_uri(NULL, name, key->name_len,
-                                NGX_ESCAPE_URI_COMPONENT);
+    escape = 2 * ngx_escape_uri(NULL, (u_char *) ctx->asked.name,
+                                key->name_len, NGX_ESCAPE_URI_COMPONENT);
 
     len = sizeof("GET /v1/symcache///?version=&exceeds=&wait= HTTP/1.1" CRLF
                  "Host: " CRLF CRLF) - 1
@@ -406,23 +436,11 @@ ngx_symcache_helper_create_request(ngx_http_request_t *r)
 
     r->upstream->request_bufs = cl;
 
-    b->last = ngx_sprintf(b->last, "GET /v1/symcache/%V/", &ctx->conf->store);
-
-    b->last = (u_char *) ngx_escape_uri(b->last, name, key->name_len,
-                                        NGX_ESCAPE_URI_COMPONENT);
-
-    symcache_id_print(id, key);
-    symcache_version_print(version, &ctx->asked.version);
-
-    b->last = ngx_sprintf(b->last, "/%s?version=%s", id, version);
-
-    if (ctx->ask.has_exceeds) {
-        symcache_version_print(version, &ctx->ask.exceeds);
-        b->last = ngx_sprintf(b->last, "&exceeds=%s", version);
-    }
-
-    if (helper->wait) {
-        b->last = ngx_sprintf(b->last, "&wait=%ui", helper->wait);
+    if (helper->page) {
+        b->last = ngx_cpymem(b->last, "GET /v1/status",
+                             sizeof("GET /v1/status") - 1);
+    } else {
+        b->last = ngx_symcache_helper_print(ctx, b->last, helper->wait);
     }
 
     b->last = ngx_sprintf(b->last, " HTTP/1.1" CRLF "Host: %V" CRLF CRLF,
@@ -433,6 +451,40 @@ ngx_symcache_helper_create_request(ngx_http_request_t *r)
                    (size_t) (b->last - b->pos), b->pos);
 
     return ngx_symcache_helper_reinit_request(r);
+}
+
+
+static u_char *
+ngx_symcache_helper_print(ngx_symcache_ctx_t *ctx, u_char *p, ngx_uint_t wait)
+{
+    char             id[SYMCACHE_ID_TEXT_MAX + 1];
+    char             version[SYMCACHE_VERSION_TEXT_MAX + 1];
+    symcache_key_t  *key;
+
+    key = &ctx->asked.key;
+
+    p = ngx_sprintf(p, "GET /v1/symcache/%V/", &ctx->conf->store);
+
+    /* in the client's case, which some upstream stores tell apart */
+
+    p = (u_char *) ngx_escape_uri(p, (u_char *) ctx->asked.name, key->name_len,
+                                  NGX_ESCAPE_URI_COMPONENT);
+
+    symcache_id_print(id, key);
+    symcache_version_print(version, &ctx->asked.version);
+
+    p = ngx_sprintf(p, "/%s?version=%s", id, version);
+
+    if (ctx->ask.has_exceeds) {
+        symcache_version_print(version, &ctx->ask.exceeds);
+        p = ngx_sprintf(p, "&exceeds=%s", version);
+    }
+
+    if (wait) {
+        p = ngx_sprintf(p, "&wait=%ui", wait);
+    }
+
+    return p;
 }
 
 

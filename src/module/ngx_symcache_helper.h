@@ -2,8 +2,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * One question to the helper, while it is under way.  The clone of the request
- * has it as the data of its post_subrequest.
+ * One question to the helper, while it is under way: a lookup, or its status
+ * page.  The clone of the request has it as the data of its post_subrequest.
  */
 
 
@@ -25,6 +25,9 @@ struct ngx_symcache_helper_s {
     off_t                      length;      /* -1: not given */
     off_t                      rest;        /* of the body or chunk */
     off_t                      received;    /* of the body */
+
+    ngx_str_t                 *page;        /* its body; NULL: a lookup */
+    ngx_msec_t                 deadline;    /* of the page */
 
     unsigned                   active:1;
     unsigned                   background:1;

@@ -49,6 +49,10 @@ ngx_symcache_reply_init(ngx_http_request_t *r)
     helper->has_reason = 0;
     helper->has_retry_after = 0;
 
+    if (helper->page) {
+        helper->page->len = 0;
+    }
+
     r->upstream->process_header = ngx_symcache_reply_status;
     r->state = 0;
 }
@@ -258,6 +262,16 @@ ngx_symcache_reply_header_done(ngx_http_request_t *r)
 
     case NGX_HTTP_OK:
 
+        if (helper->page) {
+
+            if (!helper->is_chunked && helper->length == -1) {
+                goto invalid;
+            }
+
+            helper->reply.code = NGX_SYMCACHE_REPLY_READY;
+            break;
+        }
+
         if (!helper->has_version) {
             goto invalid;
         }
@@ -346,6 +360,14 @@ ngx_symcache_reply_body(ngx_http_request_t *r)
 
     helper->received += b->last - b->pos;
 
+    if (helper->page
+        && (ngx_msec_int_t) (helper->deadline - ngx_current_msec) < 0)
+    {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "symcached is too slow for a status page");
+        return NGX_ERROR;
+    }
+
     if (!helper->is_chunked) {
         rc = ngx_symcache_reply_skip(helper, b);
 
@@ -387,14 +409,23 @@ ngx_symcache_reply_body(ngx_http_request_t *r)
 }
 
 
-/* NGX_OK: the body or this chunk has ended */
+/* NGX_OK: the body or this chunk has ended.  A page keeps what it reads. */
 
 static ngx_int_t
 ngx_symcache_reply_skip(ngx_symcache_helper_t *helper, ngx_buf_t *b)
 {
-    off_t  n;
+    off_t       n;
+    size_t      len;
+    ngx_str_t  *page;
 
     n = ngx_min(helper->rest, (off_t) (b->last - b->pos));
+    page = helper->page;
+
+    if (page) {
+        len = ngx_min((size_t) n, NGX_SYMCACHE_PAGE - page->len);
+        ngx_memcpy(page->data + page->len, b->pos, len);
+        page->len += len;
+    }
 
     b->pos += n;
     helper->rest -= n;

@@ -9,6 +9,7 @@ use lib "$Bin/../lib";
 use JSON::PP;
 use Test::More;
 use Test::ModuleCase;
+use Time::HiRes ();
 
 my $t = Test::ModuleCase->new;
 
@@ -16,6 +17,9 @@ sub h { Test::Symcache::header(@_) }
 
 $t->start_nginx($t->location('symcache_hold_timeout 5s;') . <<'EON',
     location /status { symcache_status; }
+    location /helper {
+        symcache_status; symcache_pass unix:%%DIR%%/page.sock;
+    }
 EON
     workers => 2, http => 'symcache_zone z:256k; symcache_zone z;');
 
@@ -27,7 +31,13 @@ is h($r, 'Content-Type'), 'text/html; charset=utf-8', 'page: type';
 is h($r, 'Cache-Control'), 'no-store', 'page: not kept';
 like $r->{body}, qr{<html lang="en">.*</html>\n\z}s, 'page: whole';
 like $r->{body}, qr{id="ratio">0\.0&nbsp;%<}, 'page: no request, no ratio';
-unlike $r->{body}, qr{(?:src|href)=}, 'page: no external resource';
+unlike $r->{body}, qr{src=|href="[^?]|url\(|import}, 'page: no other resource';
+like $r->{body}, qr{http-equiv="refresh" content="5"}, 'page: refreshes itself';
+unlike $t->get('/status?refresh=off')->{body}, qr{http-equiv="refresh"},
+    'page: until it is told not to';
+like $r->{body}, qr{no <code>symcache_pass</code>}, 'page: no helper';
+is decode_json(status('json')->{body})->{helper}{state}, 'none',
+    'JSON: no helper';
 is $t->http($t->nginx_socket, 'HEAD', '/status')->{status}, 200, 'HEAD';
 is $t->http($t->nginx_socket, 'POST', '/status')->{status}, 405, 'POST';
 is status('xml')->{status}, 400, 'unknown format';
@@ -121,6 +131,101 @@ is scalar(@{ $j->{recent} }), 16, 'the last sixteen';
 is $j->{recent}[0]{pdb}, "\x{e9}" x 32, 'a name is cut between characters';
 is $j->{recent}[0]{reason}, '??' . 'r' x 94, 'a reason is cut and cleaned';
 like $t->get('/status')->{body}, qr{</html>\n\z}, 'the page is whole';
+
+# --- what the helper says of itself
+
+my $page = $t->path('page.sock');
+my $lines = join '', map { join("\t", @$_) . "\n" }
+    ['helper', 7, 1, 2, 3, 4],
+    ['job', 'default', "a&'\"b.pdb/${Test::ModuleCase::guid}1", '9.0.0',
+     'in source', 'msdl', 12345, 3, 1],
+    ['job', 'too', 'few'],
+    ['source', 'msdl', 'http', 'failing', 1, 2, 3, 4, 56_700_000, time - 5,
+     'HTTP 500 <b>&"'],
+    ['source', 'local', 'filesystem', 'ok', 9, 8, 7, 6, 5, '', ''],
+    ['unknown', 'word'],
+    ['miss', time - 9, 'default', "\xc3\xa9.pdb/1", '9.0.0', 'notfound',
+     "\xff<script>alert(1)</script>"];
+$t->helper_says(sub {
+    my ($c, $req) = @_;
+    return $c->reply(400, {}, $req->{uri}) if $req->{uri} ne '/v1/status';
+    $c->reply(200, {}, $lines . "job\tcut");
+}, unix => $page);
+
+$r = $t->get('/helper');
+is $r->{status}, 200, 'page with the helper';
+like $r->{body}, qr{<h2>\Q$_\E</h2>}, "section: $_"
+    for 'Helper', 'Running jobs', 'Upstream sources',
+        'Latest jobs without a file', 'Requests',
+        'Latest requests without a file';
+like $r->{body}, qr{data-key="total">7<}, 'number of jobs';
+like $r->{body}, qr{a&amp;'&quot;b\.pdb|a&amp;&#39;&quot;b\.pdb},
+    'a hostile name is escaped';
+like $r->{body}, qr{>12\.3<}, 'seconds of a job';
+like $r->{body}, qr{>56\.7<}, 'megabytes of a source';
+like $r->{body}, qr{<td>failing</td>}, 'health is a word';
+like $r->{body}, qr{HTTP 500 &lt;b&gt;&amp;&quot;}, 'a failure is escaped';
+like $r->{body}, qr{>never<}, 'a source without failure';
+unlike $r->{body}, qr{<script|<b>}, 'no markup of others';
+like $r->{body}, qr{\?&lt;script&gt;}, 'no UTF-8: a question mark';
+unlike $r->{body}, qr{\bcut\b|\bfew\b}, 'lines that are not whole';
+ok utf8::decode(my $copy = $r->{body}), 'the page is UTF-8';
+is scalar(() = $r->{body} =~ /<th /g),
+    scalar(() = $r->{body} =~ /<th scope="(?:col|row)"/g),
+    'every header has its scope';
+is $t->head('/helper')->{status}, 200, 'HEAD';
+
+sub helper_part {
+    decode_json($t->get('/helper?format=json')->{body})->{helper};
+}
+$j = helper_part();
+is $j->{state}, 'answered', 'JSON: answered';
+is_deeply $j->{jobs}, { total => 7, queued => 1, downloading => 2,
+    transcoding => 3, waiters => 4 }, 'JSON: jobs';
+is_deeply $j->{running}, [{ store => 'default',
+    key => "a&'\"b.pdb/${Test::ModuleCase::guid}1", version => '9.0.0',
+    state => 'in source', source => 'msdl', ms => 12345, waiters => 3,
+    upgrade => JSON::PP::true() }], 'JSON: running';
+is_deeply [map { "$_->{name} $_->{health} $_->{failed} $_->{failed_at}" }
+    @{ $j->{sources} }],
+    ['msdl failing 4 ' . $j->{sources}[0]{failed_at}, 'local ok 6 0'],
+    'JSON: sources';
+is $j->{misses}[0]{key}, "\x{e9}.pdb/1", 'JSON: a name that is not ASCII';
+is $j->{misses}[0]{reason}, '?<script>alert(1)</script>', 'JSON: a reason';
+
+is $t->get('/helper?format=prometheus')->{body},
+    $t->get('/status?format=prometheus')->{body},
+    'Prometheus: the helper is not asked';
+
+for (
+    ['no helper', undef],
+    ['no answer', sub { $_[0]->wait_for_peer }],
+    ['no end', sub { $_[0]->send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n"
+        . "\r\nh"); $_[0]->wait_for_peer }],
+    ['slow', sub { $_[0]->send("HTTP/1.1 200 OK\r\n"
+        . "Content-Length: 10000\r\n\r\n");
+        for (1 .. 100) { $_[0]->send('x' x 10); select undef, undef, undef, 0.2 }
+    }],
+    ['500', sub { $_[0]->reply(500, {}, 'x') }],
+    ['404', sub { $_[0]->reply(404, { 'X-Symcache-Reason' => 'x' }, 'x') }],
+    ['garbage', sub { $_[0]->send("\0\1\2\r\n\r\n") }],
+) {
+    my ($name, $script) = @$_;
+    $script ? $t->helper_says($script, unix => $page)
+            : $t->helper_stops($page);
+    my $start = Time::HiRes::time();
+    is helper_part()->{state}, 'silent', "$name: does not answer";
+    cmp_ok Time::HiRes::time() - $start, '<', 10, "$name: nothing hangs";
+}
+like $t->get('/helper')->{body}, qr{The helper does not answer}, 'says the page';
+
+my $big = join '', map { join("\t", 'miss', 1, 'default', 'n' x 250, '9.0.0',
+    'notfound', '"' x 290) . "\n" } 1 .. 200;
+$t->helper_says(sub { $_[0]->reply(200, {}, $big) }, unix => $page);
+$r = $t->get('/helper');
+like $r->{body}, qr{</html>\n\z}, 'more than a page takes: it is whole';
+like decode_json($t->get('/helper?format=json')->{body})->{helper}{misses}[9]
+    {reason}, qr/^"{290}$/, 'with whole rows';
 
 # --- nginx -t
 
