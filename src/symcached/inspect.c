@@ -72,8 +72,13 @@ int inspect_main(void)
         return inspect_say(2, strerror(errno));
     }
 
-    /* here, so that the helper's own fsync() does not hold its loop up */
-    (void)fsync(INSPECT_FD);
+    /*
+     * Here, so that the helper's own fsync() does not hold its loop up; and
+     * who is told of a failure is the only one who is.
+     */
+    if (fsync(INSPECT_FD) != 0 && errno != EINVAL) {
+        return inspect_say(2, strerror(errno));
+    }
 
     limits.memory = (uint64_t)st.st_size + INSPECT_MEMORY;
     if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
