@@ -152,6 +152,7 @@ struct ngx_symcache_ctx_s {
     ngx_str_t                  path;      /* of a file, with a NUL behind */
 
     ngx_str_t                  reason;    /* the helper's, of a failure */
+    ngx_str_t                  via;       /* the way of the request, or "" */
 
     uint64_t                   scope;     /* of the key in the zone */
     symcache_version_t         versions[NGX_SYMCACHE_VERSIONS];

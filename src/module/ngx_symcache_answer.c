@@ -90,6 +90,20 @@ ngx_symcache_answer_later(ngx_symcache_ctx_t *ctx,
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
+    /* a helper that asks need not wait for what nobody works on */
+
+    if (status == NGX_SYMCACHE_ERROR) {
+        ngx_str_set(&value, "error");
+
+        if (ngx_symcache_answer_header(r, SYMCACHE_HEADER_REASON,
+                                       sizeof(SYMCACHE_HEADER_REASON) - 1,
+                                       &value)
+            == NULL)
+        {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+    }
+
     return ngx_symcache_answer_send(ctx,
                                     ctx->retries
                                     ? NGX_HTTP_NOT_FOUND

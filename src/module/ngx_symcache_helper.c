@@ -421,6 +421,10 @@ ngx_symcache_helper_create_request(ngx_http_request_t *r)
           + SYMCACHE_ID_TEXT_MAX + 2 * SYMCACHE_VERSION_TEXT_MAX
           + NGX_INT_T_LEN + ctx->conf->host.len;
 
+    if (ctx->via.len) {
+        len += sizeof(SYMCACHE_HEADER_VIA ": " CRLF) - 1 + ctx->via.len;
+    }
+
     b = ngx_create_temp_buf(r->pool, len);
     if (b == NULL) {
         return NGX_ERROR;
@@ -443,8 +447,15 @@ ngx_symcache_helper_create_request(ngx_http_request_t *r)
         b->last = ngx_symcache_helper_print(ctx, b->last, helper->wait);
     }
 
-    b->last = ngx_sprintf(b->last, " HTTP/1.1" CRLF "Host: %V" CRLF CRLF,
+    b->last = ngx_sprintf(b->last, " HTTP/1.1" CRLF "Host: %V" CRLF,
                           &ctx->conf->host);
+
+    if (ctx->via.len) {
+        b->last = ngx_sprintf(b->last, SYMCACHE_HEADER_VIA ": %V" CRLF,
+                              &ctx->via);
+    }
+
+    *b->last++ = CR; *b->last++ = LF;
 
     ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
                    "symcache helper request: \"%*s\"",

@@ -185,6 +185,15 @@ ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx, const char **text)
             continue;
         }
 
+        if (ngx_symcache_request_header_is(&h[i], SYMCACHE_HEADER_VIA,
+                                           sizeof(SYMCACHE_HEADER_VIA) - 1))
+        {
+            /* it is one of ours that asks, and sends one line */
+
+            ctx->via = h[i].value;
+            continue;
+        }
+
         if (ngx_symcache_request_header_is(&h[i], SYMCACHE_HEADER_ALLOW_RETRY,
                                      sizeof(SYMCACHE_HEADER_ALLOW_RETRY) - 1)
             || ngx_symcache_request_header_is(&h[i],

@@ -17,6 +17,9 @@
 #define SYMCACHE_HEADER_ALLOW_RETRY   "Allow-Retry-After"
 #define SYMCACHE_HEADER_ACCEPT_RETRY  "Accept-Retry-After"
 
+/* the ids of the helpers that a request has gone through, by ", " */
+#define SYMCACHE_HEADER_VIA           "X-Symcache-Via"
+
 /* from the helper */
 #define SYMCACHE_HEADER_VERSION       "X-Symcache-Version"
 #define SYMCACHE_HEADER_PATH          "X-Symcache-Path"

@@ -24,6 +24,7 @@ struct failure {
     TAILQ_ENTRY(failure) age;
     char *id; /* <store>/<pdb>/<GUIDAGE>/<pdb>-v<M.m.p>.absent */
     char *text;
+    enum absent_reason reason;
     time_t since;
     time_t until;
 };
@@ -35,7 +36,8 @@ struct absent {
     TAILQ_HEAD(failures, failure) ages; /* oldest first */
 };
 
-static const char *const reason_names[] = {"notfound", "malformed", "error"};
+static const char *const reason_names[] = {"notfound", "malformed", "error",
+                                           "unchanged"};
 
 const char *absent_reason_name(enum absent_reason reason)
 {
@@ -203,7 +205,7 @@ static bool find_error(struct absent *absent, const struct store_config *store,
         return false;
     }
 
-    entry->reason = ABSENT_ERROR;
+    entry->reason = f->reason;
     entry->since = f->since;
     entry->valid = (unsigned)(f->until - now);
     snprintf(entry->text, sizeof(entry->text), "%s", f->text);
@@ -259,10 +261,9 @@ int absent_write(const struct store_config *store, const symcache_key_t *key,
     return 0;
 }
 
-void absent_note_error(struct absent *absent, const struct store_config *store,
-                       const symcache_key_t *key,
-                       const symcache_version_t *version, const char *text,
-                       unsigned seconds)
+static void note(struct absent *absent, const struct store_config *store,
+                 const symcache_key_t *key, const symcache_version_t *version,
+                 enum absent_reason reason, const char *text, unsigned seconds)
 {
     char id[ID_MAX];
     struct failure *f;
@@ -289,12 +290,30 @@ void absent_note_error(struct absent *absent, const struct store_config *store,
         return;
     }
 
+    f->reason = reason;
     f->since = time(NULL);
     f->until = f->since + (time_t)seconds;
     LIST_INSERT_HEAD(&absent->buckets[id_hash(id) % ERRORS_BUCKETS], f,
                      bucket);
     TAILQ_INSERT_TAIL(&absent->ages, f, age);
     absent->nerrors++;
+}
+
+void absent_note_error(struct absent *absent, const struct store_config *store,
+                       const symcache_key_t *key,
+                       const symcache_version_t *version, const char *text,
+                       unsigned seconds)
+{
+    note(absent, store, key, version, ABSENT_ERROR, text, seconds);
+}
+
+void absent_note_unchanged(struct absent *absent,
+                           const struct store_config *store,
+                           const symcache_key_t *key,
+                           const symcache_version_t *version, const char *text,
+                           unsigned seconds)
+{
+    note(absent, store, key, version, ABSENT_UNCHANGED, text, seconds);
 }
 
 void absent_drop(struct absent *absent, const struct store_config *store,

@@ -23,7 +23,9 @@
 enum absent_reason {
     ABSENT_NOTFOUND,  /* every source said that it has no such file */
     ABSENT_MALFORMED, /* the transcoder failed on the PDB */
-    ABSENT_ERROR      /* could not be told; memory only */
+    ABSENT_ERROR,     /* could not be told; memory only */
+    ABSENT_UNCHANGED  /* nothing newer than what is on disk; memory only,
+                         and only as long as that is on disk */
 };
 
 struct absent_entry {
@@ -60,6 +62,13 @@ void absent_note_error(struct absent *absent, const struct store_config *store,
                        const symcache_key_t *key,
                        const symcache_version_t *version, const char *text,
                        unsigned seconds);
+
+/* The same for ABSENT_UNCHANGED. */
+void absent_note_unchanged(struct absent *absent,
+                           const struct store_config *store,
+                           const symcache_key_t *key,
+                           const symcache_version_t *version, const char *text,
+                           unsigned seconds);
 
 /* Drops the entry of one version, after a success. */
 void absent_drop(struct absent *absent, const struct store_config *store,

@@ -100,8 +100,10 @@ static int read_min_free(struct config_reader *r, const cJSON *item,
 }
 
 #define LIMIT(name, type, min, max)                                           \
-    {#name, config_##type, offsetof(struct limits_config, name),              \
-     min,   max,           false}
+    {                                                                         \
+#name, config_##type, offsetof(struct limits_config, name), min, max, \
+            false                                                             \
+    }
 
 static const struct config_field limits_fields[] = {
     LIMIT(downloads, count, 1, 1000),
@@ -114,8 +116,10 @@ static const struct config_field limits_fields[] = {
 };
 
 #define CACHE(name, type, min, max)                                           \
-    {#name, config_##type, offsetof(struct cache_config, name),               \
-     min,   max,           false}
+    {                                                                         \
+#name, config_##type, offsetof(struct cache_config, name), min, max,  \
+            false                                                             \
+    }
 
 static const struct config_field cache_fields[] = {
     CACHE(max_unused_for, duration, 1, 100 * YEAR),
@@ -138,24 +142,6 @@ static int read_cache(struct config_reader *r, const cJSON *item,
                       const struct config_field *field, void *at)
 {
     return config_object(r, item, cache_fields, COUNT(cache_fields), at);
-}
-
-static int read_version(struct config_reader *r, const cJSON *item,
-                        const struct config_field *field, void *at)
-{
-    symcache_version_t *version = at;
-    const char *text = config_text(r, item);
-
-    if (text == NULL) {
-        return -1;
-    }
-    if (!symcache_version_parse(text, strlen(text), version) ||
-        version->major == 0) {
-        return config_error(r, item,
-                            "is no version such as \"3.1.0\" (three numbers, "
-                            "the first from 1 on)");
-    }
-    return 0;
 }
 
 static int read_command(struct config_reader *r, const cJSON *item,
@@ -188,7 +174,7 @@ static int read_command(struct config_reader *r, const cJSON *item,
 }
 
 static const struct config_field transcoder_fields[] = {
-    {"version", read_version, offsetof(struct transcoder_config, version), 0,
+    {"version", config_version, offsetof(struct transcoder_config, version), 0,
      0, true},
     {"command", read_command, offsetof(struct transcoder_config, command), 0,
      0, true},
@@ -224,6 +210,39 @@ static int read_transcoders(struct config_reader *r, const cJSON *item,
                                     "a second transcoder for major version %u",
                                     (unsigned)t->version.major);
             }
+        }
+    }
+    return 0;
+}
+
+/* What the SymCache servers among the sources make counts as made here. */
+static int add_versions(struct config_reader *r, const cJSON *item,
+                        struct store_config *store)
+{
+    struct transcoder_config *t;
+    size_t i, j;
+
+    t = realloc(store->transcoders,
+                (store->ntranscoders + store->nsources + 1) * sizeof(*t));
+    if (t == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+    store->transcoders = t;
+
+    for (i = 0; i < store->nsources; i++) {
+        if (store->sources[i]->type != SOURCE_SYMCACHE) {
+            continue;
+        }
+        for (j = 0; j < store->ntranscoders; j++) {
+            if (symcache_version_cmp(&t[j].version,
+                                     &store->sources[i]->version) == 0) {
+                break;
+            }
+        }
+        if (j == store->ntranscoders) {
+            t[j].version = store->sources[i]->version;
+            t[j].command = NULL;
+            store->ntranscoders++;
         }
     }
     return 0;
@@ -329,7 +348,8 @@ static int read_stores(struct config_reader *r, const cJSON *item,
             return config_error(r, child, "out of memory");
         }
         if (config_object(r, child, store_fields, COUNT(store_fields),
-                          store) != 0) {
+                          store) != 0 ||
+            add_versions(r, child, store) != 0) {
             return -1;
         }
 

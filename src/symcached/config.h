@@ -16,7 +16,7 @@
 #include "proto/symcache_version.h"
 #include "transport.h"
 
-enum source_type { SOURCE_FILESYSTEM, SOURCE_HTTP };
+enum source_type { SOURCE_FILESYSTEM, SOURCE_HTTP, SOURCE_SYMCACHE };
 enum source_layout {
     LAYOUT_SYMSTORE, /* or two-tier, if index2.txt is found */
     LAYOUT_TWO_TIER,
@@ -48,8 +48,9 @@ struct source_config {
     enum source_type type;
     enum source_layout layout;
     enum source_casing casing;
-    char *path;                    /* filesystem: absolute directory */
-    char *url;                     /* http: base URL, no trailing slash */
+    char *path; /* filesystem: absolute directory */
+    char *url;  /* http, symcache: base URL, no trailing slash */
+    symcache_version_t version;    /* symcache: what is asked for */
     struct patterns_config only;   /* none = every name */
     struct patterns_config except; /* wins over only */
     struct transport_config transport;
@@ -57,15 +58,18 @@ struct source_config {
     size_t nmap;
 };
 
+/* What makes SymCache files of a version for a store. */
 struct transcoder_config {
     symcache_version_t version;
-    char **command; /* argv with {pdb} and {out}, NULL-terminated */
+    char **command; /* argv with {pdb} and {out}, NULL-terminated; NULL: only
+                       a "symcache" source of the store has this version */
 };
 
 struct store_config {
     char *name;
     char *root;
-    struct transcoder_config *transcoders; /* at most one per major version */
+    struct transcoder_config *transcoders; /* at most one command per major
+                                              version */
     size_t ntranscoders;
     struct source_config **sources; /* order = quality order; not owned */
     size_t nsources;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 #include "config_field.h"
+#include "proto/symcache_version.h"
 
 int config_error(struct config_reader *r, const cJSON *item,
                  const char *format, ...)
@@ -291,5 +292,23 @@ int config_size(struct config_reader *r, const cJSON *item,
         return out_of_range(r, item, field);
     }
     *(uint64_t *)at = n << shift;
+    return 0;
+}
+
+int config_version(struct config_reader *r, const cJSON *item,
+                   const struct config_field *field, void *at)
+{
+    symcache_version_t *version = at;
+    const char *text = config_text(r, item);
+
+    if (text == NULL) {
+        return -1;
+    }
+    if (!symcache_version_parse(text, strlen(text), version) ||
+        version->major == 0) {
+        return config_error(r, item,
+                            "is no version such as \"3.1.0\" (three numbers, "
+                            "the first from 1 on)");
+    }
     return 0;
 }

@@ -66,5 +66,8 @@ int config_duration(struct config_reader *r, const cJSON *item,
 /* "512k", "15g"; bytes as uint64_t */
 int config_size(struct config_reader *r, const cJSON *item,
                 const struct config_field *field, void *at);
+/* "3.1.0", from 1.0.0 on; symcache_version_t */
+int config_version(struct config_reader *r, const cJSON *item,
+                   const struct config_field *field, void *at);
 
 #endif

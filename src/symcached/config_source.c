@@ -24,8 +24,12 @@ static int read_type(struct config_reader *r, const cJSON *item,
         *type = SOURCE_FILESYSTEM;
     } else if (strcmp(text, "http") == 0) {
         *type = SOURCE_HTTP;
+    } else if (strcmp(text, "symcache") == 0) {
+        *type = SOURCE_SYMCACHE;
     } else {
-        return config_error(r, item, "must be \"filesystem\" or \"http\"");
+        return config_error(r, item,
+                            "must be \"filesystem\", \"http\" or "
+                            "\"symcache\"");
     }
     return 0;
 }
@@ -170,6 +174,8 @@ static const struct config_field source_fields[] = {
      false},
     {"path", config_path, offsetof(struct source_config, path), 0, 0, false},
     {"url", read_url, offsetof(struct source_config, url), 0, 0, false},
+    {"version", config_version, offsetof(struct source_config, version), 0, 0,
+     false},
     {"only", config_patterns, offsetof(struct source_config, only), 0, 0,
      false},
     {"except", config_patterns, offsetof(struct source_config, except), 0, 0,
@@ -186,36 +192,53 @@ static const struct config_field source_fields[] = {
      offsetof(struct source_config, transport.internal), 0, 0, false},
 };
 
-/* Keys that only one type has. */
+/* Keys that not every type has. */
+#define OF(type) (1u << (type))
+
+static const struct {
+    const char *key;
+    unsigned types;
+    bool required;
+} type_keys[] = {
+    {"path", OF(SOURCE_FILESYSTEM), true},
+    {"layout", OF(SOURCE_FILESYSTEM) | OF(SOURCE_HTTP), false},
+    {"map", OF(SOURCE_FILESYSTEM) | OF(SOURCE_HTTP), false},
+    {"url", OF(SOURCE_HTTP) | OF(SOURCE_SYMCACHE), true},
+    {"casing", OF(SOURCE_FILESYSTEM) | OF(SOURCE_HTTP), false},
+    {"headers", OF(SOURCE_HTTP) | OF(SOURCE_SYMCACHE), false},
+    {"auth", OF(SOURCE_HTTP) | OF(SOURCE_SYMCACHE), false},
+    {"tls", OF(SOURCE_HTTP) | OF(SOURCE_SYMCACHE), false},
+    {"proxy", OF(SOURCE_HTTP) | OF(SOURCE_SYMCACHE), false},
+    {"http_version", OF(SOURCE_HTTP) | OF(SOURCE_SYMCACHE), false},
+    {"user_agent", OF(SOURCE_HTTP) | OF(SOURCE_SYMCACHE), false},
+    {"version", OF(SOURCE_SYMCACHE), false},
+};
+
 static int check_type(struct config_reader *r, const cJSON *item,
-                      const struct source_config *source)
+                      struct source_config *source)
 {
-    static const struct {
-        const char *key;
-        enum source_type type;
-        bool required;
-    } keys[] = {
-        {"path", SOURCE_FILESYSTEM, true},
-        {"url", SOURCE_HTTP, true},
-        {"headers", SOURCE_HTTP, false},
-        {"auth", SOURCE_HTTP, false},
-        {"tls", SOURCE_HTTP, false},
-        {"proxy", SOURCE_HTTP, false},
-        {"http_version", SOURCE_HTTP, false},
-        {"user_agent", SOURCE_HTTP, false},
-    };
+    static const symcache_version_t current = {3, 1, 0}, oldest = {3, 0, 1};
     const cJSON *child;
     size_t i;
 
-    for (i = 0; i < COUNT(keys); i++) {
-        child = cJSON_GetObjectItemCaseSensitive(item, keys[i].key);
-        if (child == NULL && keys[i].required &&
-            source->type == keys[i].type) {
-            return config_error(r, item, "\"%s\" is missing", keys[i].key);
+    for (i = 0; i < COUNT(type_keys); i++) {
+        bool its = (type_keys[i].types & OF(source->type)) != 0;
+
+        child = cJSON_GetObjectItemCaseSensitive(item, type_keys[i].key);
+        if (child == NULL && type_keys[i].required && its) {
+            return config_error(r, item, "\"%s\" is missing",
+                                type_keys[i].key);
         }
-        if (child != NULL && source->type != keys[i].type) {
+        if (child != NULL && !its) {
             return config_error(r, child, "is not for this type of source");
         }
+    }
+
+    child = cJSON_GetObjectItemCaseSensitive(item, "version");
+    if (child == NULL) {
+        source->version = current;
+    } else if (symcache_version_cmp(&source->version, &oldest) < 0) {
+        return config_error(r, child, "is below 3.0.1");
     }
     return 0;
 }

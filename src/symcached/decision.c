@@ -51,7 +51,8 @@ void decision_make(struct decision *d, struct absent *absent,
 
     if ((d->what == SYMCACHE_ANSWER_MAKE ||
          d->what == SYMCACHE_ANSWER_STALE) &&
-        absent_find(absent, store, cache, key, made, &d->entry)) {
+        absent_find(absent, store, cache, key, made, &d->entry) &&
+        (best != NULL || d->entry.reason != ABSENT_UNCHANGED)) {
         /* then what is on disk is the newest there is */
         d->blocked = true;
         d->what = symcache_answer(ask, best, NULL);
@@ -76,7 +77,7 @@ bool decision_answer(const struct decision *d,
     case SYMCACHE_ANSWER_NONE:
         if (d->blocked) {
             a->kind =
-                d->entry.reason == ABSENT_ERROR ? JOBS_BUSY : JOBS_ABSENT;
+                d->entry.reason >= ABSENT_ERROR ? JOBS_BUSY : JOBS_ABSENT;
             a->reason = absent_reason_name(d->entry.reason);
             a->text = d->entry.text;
             a->seconds = d->entry.valid;

@@ -143,6 +143,8 @@ static size_t fetch_on_header(char *line, size_t size, size_t n, void *arg)
                sizeof(answer->type));
     fetch_keep(line, size * n, SYMCACHE_HEADER_REASON, answer->reason,
                sizeof(answer->reason));
+    answer->again |=
+        size * n > 12 && strncasecmp(line, "Retry-After:", 12) == 0;
     evtimer_del(fetch->timer);
     return size * n;
 }
@@ -238,6 +240,7 @@ static const char *fetch_hop(struct fetch *fetch, const char *url)
     fetch->status = 0;
     fetch->answer.status = 0;
     fetch->answer.retry_after = 0;
+    fetch->answer.again = false;
     fetch->answer.type[0] = '\0';
     fetch->answer.reason[0] = '\0';
     fetch->bytes = 0;
@@ -456,6 +459,7 @@ static bool fetch_judge(struct fetch *fetch, CURLcode code,
     curl_easy_getinfo(fetch->easy, CURLINFO_RESPONSE_CODE, &fetch->status);
     fetch->answer.status = fetch->status;
     fetch->answer.retry_after = fetch_retry_after(fetch);
+    fetch->answer.moved = fetch->redirects > 0;
 
     if (fetch->status == 0 || fetch->no_answer ||
         (fetch->status == 200 && code != CURLE_OK)) {

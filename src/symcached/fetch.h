@@ -33,7 +33,9 @@ struct fetch_request {
 /* header lines of the answer that some protocols need, or "" */
 struct fetch_answer {
     long status;          /* of the last hop; 0 = none came */
-    unsigned retry_after; /* seconds, with any status; 0 = not sent */
+    unsigned retry_after; /* seconds, with any status; 0 = now, or not sent */
+    bool again;           /* Retry-After was sent, whatever its value */
+    bool moved;           /* redirected on the way */
     char type[128];       /* Content-Type */
     char moved_type[128]; /* the same of the last redirect on the way */
     char reason[64];      /* X-Symcache-Reason */

@@ -181,6 +181,7 @@ void hold_start(struct event_base *base, struct jobs *jobs,
 {
     struct hold *h = calloc(1, sizeof(*h));
     struct waiter *waiter;
+    const char *via;
 
     if (h == NULL) {
         reply_number(req, "Retry-After", 1);
@@ -190,7 +191,10 @@ void hold_start(struct event_base *base, struct jobs *jobs,
 
     h->req = req;
     h->key = *key;
-    waiter = jobs_ask(jobs, store, key, name, &q->ask, q->wait, on_answer, h);
+    via = evhttp_find_header(evhttp_request_get_input_headers(req),
+                             SYMCACHE_HEADER_VIA);
+    waiter = jobs_ask(jobs, store, key, name, &q->ask, via != NULL ? via : "",
+                      q->wait, on_answer, h);
     if (waiter != NULL) {
         h->waiter = waiter;
         watch_close(base, h);

@@ -1,9 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The last look at what a transcoder made, in a sandboxed child process,
- * before it is published.  Only the open SymCache format is public; a file in
- * another one is not judged.
+ * The last look at what a transcoder made or another server sent, in a
+ * sandboxed child process, before it is published.  Only the open SymCache
+ * format is public; a file in another one is not judged, unless it was
+ * received and is plainly something else: a page, a text, a PDB.
  */
 #ifndef SYMCACHED_INSPECT_H
 #define SYMCACHED_INSPECT_H
@@ -19,9 +20,11 @@ struct event_base;
  * Returns NULL with errno.
  */
 struct child *inspect_start(struct event_base *base, const char *file,
-                            child_done_fn done, void *arg);
+                            bool received, child_done_fn done, void *arg);
 
-/* The child: main() of "symcached --inspect". */
-int inspect_main(void);
+#define INSPECT_RECEIVED "received"
+
+/* The child: main() of "symcached --inspect [received]". */
+int inspect_main(bool received);
 
 #endif

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
+#include <event2/event.h>
 #include "id.h"
 #include "job.h"
 #include "log.h"
@@ -17,19 +18,28 @@
 /* A source's wish for patience is obeyed up to here. */
 #define RETRY_AFTER_MAX 3600
 
+/* Seconds between two questions to a SymCache server that works on it. */
+#define AGAIN_MAX 60
+
 static const char *const state_names[] = {
-    "new",         "waits for a download slot",
-    "in source",   "waits for a transcoder slot",
-    "transcoding", "ended",
+    "new",
+    "waits for a download slot",
+    "in source",
+    "waits for a SymCache server",
+    "waits for a transcoder slot",
+    "transcoding",
+    "ended",
 };
 
-static const char *const outcome_names[] = {"published", "notfound",
-                                            "malformed", "error", "stopped"};
+static const char *const outcome_names[] = {
+    "published", "notfound", "malformed", "error", "unchanged", "stopped"};
 
 const char *job_state_name(enum job_state state)
 {
     return state_names[state];
 }
+
+static void on_again(evutil_socket_t fd, short events, void *arg);
 
 struct job *job_new(struct jobs *jobs, struct config *config,
                     const struct store_config *store,
@@ -54,8 +64,12 @@ struct job *job_new(struct jobs *jobs, struct config *config,
     job->id = strdup(id);
     job->pdb = strdup(pdb);
     job->trail = trail_new(id);
+    job->again = evtimer_new(jobs->base, on_again, job);
     if (job->name == NULL || job->id == NULL || job->pdb == NULL ||
-        job->trail == NULL) {
+        job->trail == NULL || job->again == NULL) {
+        if (job->again != NULL) {
+            event_free(job->again);
+        }
         free(job->name);
         free(job->pdb);
         free(job->id);
@@ -66,12 +80,14 @@ struct job *job_new(struct jobs *jobs, struct config *config,
 
     job->config = config_ref(config);
     job->began = job->step = clock_ms();
+    order_begin(&job->order, store, &job->key, transcoder);
     return job;
 }
 
 void job_free(struct job *job)
 {
     config_unref(job->config);
+    event_free(job->again);
     trail_free(job->trail);
     free(job->name);
     free(job->pdb);
@@ -168,7 +184,15 @@ static void remember(struct job *job, struct absent *absent)
         }
         /* not what was asked for: made once, not at each request */
         seconds = cache->retry_misses_after;
-        break;
+        if (job->published.major > version->major) {
+            break;
+        }
+        /* fall through */
+
+    case JOB_UNCHANGED:
+        absent_note_unchanged(absent, job->store, &job->key, version,
+                              job->text, cache->retry_misses_after);
+        return;
 
     case JOB_NOTFOUND:
     case JOB_MALFORMED:
@@ -199,8 +223,8 @@ static void remember(struct job *job, struct absent *absent)
 }
 
 static const enum metric outcome_metrics[] = {
-    METRIC_JOB_PUBLISHED, METRIC_JOB_NOTFOUND, METRIC_JOB_MALFORMED,
-    METRIC_JOB_ERROR, METRIC_JOB_STOPPED};
+    METRIC_JOB_PUBLISHED, METRIC_JOB_NOTFOUND,  METRIC_JOB_MALFORMED,
+    METRIC_JOB_ERROR,     METRIC_JOB_UNCHANGED, METRIC_JOB_STOPPED};
 
 /* Last step of every job: the hub answers the waiters and frees it. */
 static void end(struct job *job, enum job_outcome outcome)
@@ -237,7 +261,7 @@ static void end_with_error(struct job *job, int errnum, const char *what)
 void job_begin(struct job *job)
 {
     metrics_add(METRIC_JOB_STARTED, 1);
-    if (store_download_find(job->pdb)) {
+    if (job->transcoder->command != NULL && store_download_find(job->pdb)) {
         metrics_add(METRIC_DOWNLOAD_REUSED, 1);
         job->from = "downloads";
         set_state(job, JOB_WAITS_TRANSCODER);
@@ -256,7 +280,9 @@ static void on_attempt(void *arg, const struct source_attempt *attempt)
     tally_add(job->jobs->tally, attempt);
     metrics_add(METRIC_DOWNLOAD_BYTES, attempt->bytes);
     job->bytes += attempt->bytes;
-    if (attempt->retry_after > job->retry_after) {
+    if (attempt->outcome == SOURCE_PENDING) {
+        job->again_after = attempt->retry_after;
+    } else if (attempt->retry_after > job->retry_after) {
         job->retry_after = attempt->retry_after < RETRY_AFTER_MAX
                                ? attempt->retry_after
                                : RETRY_AFTER_MAX;
@@ -265,9 +291,21 @@ static void on_attempt(void *arg, const struct source_attempt *attempt)
 
 static void leave_sources(struct job *job)
 {
+    unsigned ms = clock_since(job->step);
+
     remove_work(job);
-    job->download_ms += clock_since(job->step);
-    metrics_add(METRIC_DOWNLOAD_MS, job->download_ms);
+    job->download_ms += ms;
+    metrics_add(METRIC_DOWNLOAD_MS, ms);
+}
+
+/* No PDB of the key can be transcoded, and no server has its SymCache. */
+static void end_malformed(struct job *job)
+{
+    if (job->unsure_server) {
+        end(job, JOB_ERROR);
+    } else {
+        end(job, job->kept || job->order.kept ? JOB_UNCHANGED : JOB_MALFORMED);
+    }
 }
 
 static void sources_exhausted(struct job *job)
@@ -276,12 +314,20 @@ static void sources_exhausted(struct job *job)
         /* published meanwhile, says who forgets: once more from the first */
         job->forgotten = false;
         job->unsure = false;
-        job->source = 0;
+        job->unsure_server = false;
+        job->kept = false;
+        job->malformed = false;
+        order_rewind(&job->order);
         job_ask_source(job);
         return;
     }
 
     leave_sources(job);
+    if (job->malformed) {
+        end_malformed(job);
+        return;
+    }
+
     job->exhausted = true;
     trail_print(job->trail, job->text, sizeof(job->text));
     if (job->unsure || job->config != jobs_config(job->jobs)) {
@@ -292,14 +338,22 @@ static void sources_exhausted(struct job *job)
     if (job->text[0] == '\0') {
         snprintf(job->text, sizeof(job->text), "no source is asked for it");
     }
-    end(job, JOB_NOTFOUND);
+    end(job, job->kept || job->order.kept ? JOB_UNCHANGED : JOB_NOTFOUND);
 }
+
+static void publish(struct job *job, const symcache_version_t *version,
+                    const char *file);
 
 static void on_found(struct job *job)
 {
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
 
     snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
+    if (job->source->type == SOURCE_SYMCACHE) {
+        publish(job, &job->symcache.version, file);
+        return;
+    }
+
     if (store_rename(file, job->pdb) != 0) {
         int errnum = errno;
 
@@ -311,75 +365,136 @@ static void on_found(struct job *job)
     set_state(job, JOB_WAITS_TRANSCODER);
 }
 
+/* The server's time is up: for a download and a conversion of its own. */
+static bool waited_enough(const struct job *job)
+{
+    const struct limits_config *limits = &job->config->limits;
+    uint64_t seconds =
+        (uint64_t)limits->download_time + limits->transcode_time;
+
+    return clock_since(job->pending) >= seconds * 1000;
+}
+
+/* Leaves the slot to others until it is time to ask the same source again. */
+static void wait_for_upstream(struct job *job)
+{
+    struct timeval delay = {.tv_sec = job->again_after};
+
+    if (delay.tv_sec < 1) {
+        delay.tv_sec = 1;
+    } else if (delay.tv_sec > AGAIN_MAX) {
+        delay.tv_sec = AGAIN_MAX;
+    }
+    leave_sources(job);
+    evtimer_add(job->again, &delay);
+    set_state(job, JOB_WAITS_UPSTREAM);
+}
+
+static void on_again(evutil_socket_t fd, short events, void *arg)
+{
+    set_state(arg, JOB_WAITS_SOURCE);
+}
+
+/* Returns false if it is to be asked again, and the job waits for that. */
+static bool is_done(struct job *job, enum source_outcome outcome)
+{
+    if (outcome == SOURCE_PENDING) {
+        if (job->pending == 0) {
+            job->pending = clock_ms();
+        }
+        if (!waited_enough(job)) {
+            wait_for_upstream(job);
+            return false;
+        }
+        metrics_add(METRIC_SYMCACHE_GAVE_UP, 1);
+    }
+
+    if (outcome == SOURCE_NOT_FOUND) {
+        job->kept = job->kept || job->symcache.kept;
+    } else {
+        /* garbage of theirs is no proof of absence, either */
+        job->unsure = true;
+        job->unsure_server =
+            job->unsure_server || job->source->type == SOURCE_SYMCACHE;
+    }
+    return true;
+}
+
 static void on_source_done(void *arg, enum source_outcome outcome)
 {
     struct job *job = arg;
 
     job->lookup = NULL;
-    switch (outcome) {
-    case SOURCE_FOUND:
-        job->from = job->store->sources[job->source]->name;
+    if (outcome == SOURCE_FOUND) {
+        job->from = job->source->name;
         on_found(job);
-        return;
-    case SOURCE_NOT_FOUND:
-        break;
-    case SOURCE_UNUSABLE: /* garbage of theirs is no proof of absence */
-    case SOURCE_FAILED:
-        job->unsure = true;
-        break;
+    } else if (is_done(job, outcome)) {
+        job->pending = 0;
+        job->source = NULL;
+        job_ask_source(job);
     }
-    job->source++;
-    job_ask_source(job);
 }
 
 /* NULL: the lookup could not begin; errno is set. */
-static struct lookup *begin_lookup(struct job *job,
-                                   const struct source_config *source)
+static struct lookup *begin_lookup(struct job *job)
 {
     static const struct source_callbacks callbacks = {on_attempt,
                                                       on_source_done};
-    struct workdir *workdir = jobs_workdir(job->jobs, job->config->downloads);
+    const struct source_config *source = job->source;
+    const struct order *order = &job->order;
+    struct source_symcache *symcache = &job->symcache;
+    struct workdir *workdir;
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
 
+    memset(symcache, 0, sizeof(*symcache));
+    symcache->via = job->via;
+    symcache->has_exceeds =
+        order->has_held &&
+        symcache_version_cmp(&order->held, &source->version) < 0;
+    symcache->exceeds = order->held;
+
+    /* on the file system where the file will stay */
+    workdir = jobs_workdir(job->jobs, source->type == SOURCE_SYMCACHE
+                                          ? job->store->root
+                                          : job->config->downloads);
+    remove_work(job);
     if (workdir == NULL) {
         errno = ENOENT;
         return NULL;
     }
-    if (job->work == NULL && make_work(job, workdir) != 0) {
+    if (make_work(job, workdir) != 0) {
         return NULL;
     }
 
     errno = ENOMEM;
     snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
     return source_lookup(job->jobs->sources, job->config, source, &job->key,
-                         job->name, file, &callbacks, job);
+                         job->name, file, symcache, &callbacks, job);
 }
 
 void job_ask_source(struct job *job)
 {
-    const struct source_config *source;
-
     if (job->state != JOB_IN_SOURCE) {
         job->downloaded = true;
         job->step = clock_ms();
         set_state(job, JOB_IN_SOURCE);
     }
 
-    for (; job->source < job->store->nsources; job->source++) {
-        source = job->store->sources[job->source];
-        if (!config_source_serves(source, &job->key)) {
-            continue;
-        }
-        job->lookup = begin_lookup(job, source);
-        if (job->lookup == NULL) {
-            int errnum = errno;
-
-            leave_sources(job);
-            end_with_error(job, errnum, "the lookup cannot begin");
-        }
+    if (job->source == NULL) {
+        job->source = order_next(&job->order);
+    }
+    if (job->source == NULL) {
+        sources_exhausted(job);
         return;
     }
-    sources_exhausted(job);
+
+    job->lookup = begin_lookup(job);
+    if (job->lookup == NULL) {
+        int errnum = errno;
+
+        leave_sources(job);
+        end_with_error(job, errnum, "the lookup cannot begin");
+    }
 }
 
 /* transcoder ------------------------------------------------------------ */
@@ -409,31 +524,45 @@ static void judge_failure(struct job *job)
         unlink(job->pdb);
         end_with_error(job, 0, "forgotten while the transcoder ran");
     } else {
-        end(job, JOB_MALFORMED);
+        /* another PDB would be the same; a SymCache server may do better */
+        job->malformed = true;
+        job->order.no_pdb = true;
+        job->source = order_next(&job->order);
+        if (job->source == NULL) {
+            end_malformed(job);
+            return;
+        }
+        unlink(job->pdb);
+        remove_work(job);
+        set_state(job, JOB_WAITS_SOURCE);
     }
 }
 
-static void publish(struct job *job, const struct transcode_result *result)
+static void publish(struct job *job, const symcache_version_t *version,
+                    const char *file)
 {
     char made[SYMCACHE_VERSION_TEXT_MAX + 1];
+    bool received = job->state == JOB_IN_SOURCE;
 
-    job->size = store_publish(job->store->root, &job->key, &result->version,
-                              result->file);
+    job->size = store_publish(job->store->root, &job->key, version, file);
+    if (received) {
+        leave_sources(job);
+    }
     if (job->size < 0) {
         job->size = 0;
         end_with_error(job, errno, "the SymCache cannot be stored");
         return;
     }
 
-    job->published = result->version;
+    job->published = *version;
     metrics_add(METRIC_PUBLISHED_BYTES, (uint64_t)job->size);
     if (symcache_version_cmp(&job->published, &job->transcoder->version) !=
         0) {
         symcache_version_print(made, &job->published);
         snprintf(job->text, sizeof(job->text),
-                 "the transcoder made version %s, which is not the one that "
+                 "%s made version %s, which is not the one that "
                  "the configuration names",
-                 made);
+                 received ? job->from : "the transcoder", made);
         log_warn(0, "job %s: %s", job->id, job->text);
     }
     jobs_want_sidecar(job->jobs, job->store, &job->key, &job->published);
@@ -469,7 +598,7 @@ static void on_transcoded(void *arg, const struct transcode_result *result)
     metrics_add(METRIC_TRANSCODE_MS, result->ms);
 
     if (result->ok) {
-        publish(job, result);
+        publish(job, &result->version, result->file);
         return;
     }
 
@@ -505,9 +634,9 @@ void job_run_transcoder(struct job *job)
         return;
     }
 
-    job->transcode =
-        transcode_start(job->jobs->base, &job->config->limits, job->transcoder,
-                        &job->key, job->pdb, job->work, on_transcoded, job);
+    job->transcode = transcode_start(job->jobs->base, &job->config->limits,
+                                     job->order.transcoder, &job->key,
+                                     job->pdb, job->work, on_transcoded, job);
     if (job->transcode == NULL) {
         end_with_error(job, ENOMEM, "the transcoder cannot be started");
     }
@@ -523,6 +652,7 @@ void job_stop(struct job *job)
         transcode_cancel(job->transcode);
         job->transcode = NULL;
     }
+    evtimer_del(job->again);
     snprintf(job->text, sizeof(job->text), "the helper stops");
     end(job, JOB_STOPPED);
 }

@@ -16,16 +16,19 @@
 #include "jobs.h"
 #include "metrics.h"
 #include "misses.h"
+#include "order.h"
 #include "sidecar.h"
 #include "source.h"
 #include "trail.h"
 #include "transcode.h"
+#include "via.h"
 #include "workdir.h"
 
 enum job_state {
     JOB_NEW,              /* being set up */
     JOB_WAITS_SOURCE,     /* no PDB yet; waits for a download slot */
     JOB_IN_SOURCE,        /* a source is being asked; has a download slot */
+    JOB_WAITS_UPSTREAM,   /* a SymCache server works on it; has no slot */
     JOB_WAITS_TRANSCODER, /* PDB is there; waits for a transcoder slot */
     JOB_IN_TRANSCODER,    /* the transcoder runs; has a transcoder slot */
     JOB_ENDED             /* outcome is set; only its waiters are left */
@@ -36,6 +39,7 @@ enum job_outcome {
     JOB_NOTFOUND,  /* every source said so: negative entry */
     JOB_MALFORMED, /* the transcoder failed on it: negative entry */
     JOB_ERROR,     /* could not be told: remembered for a short time */
+    JOB_UNCHANGED, /* nothing newer than the version on disk */
     JOB_STOPPED    /* we stop: says nothing about the key */
 };
 
@@ -49,11 +53,12 @@ struct job {
     struct jobs *jobs;
     struct config *config; /* reference: what the job began with */
     const struct store_config *store;
-    const struct transcoder_config *transcoder;
+    const struct transcoder_config *transcoder; /* whose version it makes */
     symcache_key_t key;
     char *name; /* the key's, as the first who asked spelled it */
     char *id;
-    bool upgrade; /* an older file is being served meanwhile */
+    char via[VIA_MAX]; /* whoever waits for it, see via.h */
+    bool upgrade;      /* an older file is being served meanwhile */
 
     enum job_state state;
     enum job_outcome outcome;     /* JOB_ENDED */
@@ -62,9 +67,17 @@ struct job {
     long long size;               /* of the SymCache */
 
     struct trail *trail;
-    size_t source; /* the next to ask */
+    struct order order;
+    const struct source_config *source; /* that is asked, or is the next */
+    struct source_symcache symcache;
     struct lookup *lookup;
+    struct event *again;  /* JOB_WAITS_UPSTREAM */
+    uint64_t pending;     /* since when, or 0 */
+    unsigned again_after; /* seconds that it asked for */
     bool exhausted;       /* all sources were asked */
+    bool malformed;       /* the transcoder failed; others may have it */
+    bool unsure_server;   /* of unsure, a SymCache server */
+    bool kept;            /* a server has nothing newer than what we have */
     bool unsure;          /* a source could not tell, or sent garbage */
     bool forgotten;       /* what it found out before may be true no more */
     unsigned retry_after; /* the most that a source asked for */

@@ -19,6 +19,7 @@
 #define UPGRADES_MAX 20
 
 #define BUSY_SECONDS 5
+#define LOOP_SECONDS 60 /* until somebody changes a configuration */
 
 const struct config *jobs_config(const struct jobs *jobs)
 {
@@ -190,6 +191,9 @@ void jobs_moved(struct job *job, enum job_state from, enum job_state to)
     case JOB_IN_SOURCE:
         jobs->downloading--;
         break;
+    case JOB_WAITS_UPSTREAM:
+        jobs->queued--;
+        break;
     case JOB_IN_TRANSCODER:
         jobs->transcoding--;
         break;
@@ -209,6 +213,9 @@ void jobs_moved(struct job *job, enum job_state from, enum job_state to)
         break;
     case JOB_IN_SOURCE:
         jobs->downloading++;
+        break;
+    case JOB_WAITS_UPSTREAM:
+        jobs->queued++;
         break;
     case JOB_IN_TRANSCODER:
         jobs->transcoding++;
@@ -279,28 +286,33 @@ static struct job *start_job(struct jobs *jobs,
 
 static void start_upgrade(struct jobs *jobs, const struct store_config *store,
                           const struct transcoder_config *transcoder,
-                          const symcache_key_t *key, const char *name)
+                          const symcache_key_t *key, const char *name,
+                          const char *via)
 {
+    struct job *job;
     const char *reason;
     char id[ID_MAX];
 
     id_print(id, store->name, key);
-    if (store->nsources == 0 || find_job(jobs, store, id) != NULL) {
+    if (store->nsources == 0 || find_job(jobs, store, id) != NULL ||
+        via_loops(via)) {
         return;
     }
     if (jobs->upgrades >= UPGRADES_MAX) {
         metrics_add(METRIC_UPGRADE_SKIPPED, 1);
         return;
     }
-    if (start_job(jobs, store, transcoder, key, name, true, &reason) != NULL) {
+    job = start_job(jobs, store, transcoder, key, name, true, &reason);
+    if (job != NULL) {
+        via_join(job->via, via);
         metrics_add(METRIC_JOB_UPGRADE, 1);
     }
 }
 
 struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
                         const symcache_key_t *key, const char *name,
-                        const symcache_ask_t *ask, unsigned wait,
-                        jobs_answer_fn fn, void *arg)
+                        const symcache_ask_t *ask, const char *via,
+                        unsigned wait, jobs_answer_fn fn, void *arg)
 {
     struct jobs_answer a = {.kind = JOBS_ABSENT,
                             .reason = "unstorable",
@@ -324,8 +336,18 @@ struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
         }
         if (d.what == SYMCACHE_ANSWER_STALE) {
             a.stale = true;
-            start_upgrade(jobs, store, d.transcoder, key, name);
+            start_upgrade(jobs, store, d.transcoder, key, name, via);
         }
+        fn(arg, &a);
+        return NULL;
+    }
+
+    if (via_loops(via)) {
+        metrics_add(METRIC_LOOP_REFUSED, 1);
+        a.kind = JOBS_BUSY;
+        a.reason = "loop";
+        a.text = "the request came through this helper already";
+        a.seconds = LOOP_SECONDS;
         fn(arg, &a);
         return NULL;
     }
@@ -337,6 +359,10 @@ struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
     if (job == NULL) {
         job =
             start_job(jobs, store, d.transcoder, key, name, false, &a.reason);
+    }
+    if (job != NULL) {
+        /* all who wait for it, so that two that wait for each other see it */
+        via_join(job->via, via);
     }
 
     w = job != NULL && wait > 0 ? waiter_new(job, ask, wait, fn, arg) : NULL;
@@ -371,6 +397,7 @@ static void answer_outcome(const struct job *job, struct jobs_answer *a)
         a->seconds = cache->retry_malformed_after;
         break;
     case JOB_PUBLISHED: /* and gone again */
+    case JOB_UNCHANGED:
     case JOB_ERROR:
         a->kind = JOBS_BUSY;
         a->reason = "error";

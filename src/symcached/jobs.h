@@ -51,14 +51,15 @@ int jobs_configure(struct jobs *jobs, struct config *config, char *error,
                    size_t size);
 
 /*
- * Asks for a key.  Either fn is called at once and NULL is returned; or fn is
- * called later, after at most wait seconds, and the waiter is valid until
- * then.
+ * Asks for a key.  via is a list as in via.h, "" for a client's own request;
+ * one that has come through us is answered from disk only.  Either fn is
+ * called at once and NULL is returned; or fn is called later, after at most
+ * wait seconds, and the waiter is valid until then.
  */
 struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
                         const symcache_key_t *key, const char *name,
-                        const symcache_ask_t *ask, unsigned wait,
-                        jobs_answer_fn fn, void *arg);
+                        const symcache_ask_t *ask, const char *via,
+                        unsigned wait, jobs_answer_fn fn, void *arg);
 
 /* The client went away: fn is not called any more; the job goes on. */
 void jobs_leave(struct waiter *waiter);

@@ -39,9 +39,9 @@ static cJSON *job_json(const struct job *job)
                             job->id + strlen(job->store->name) + 1);
     add_version(object, "version", &job->transcoder->version);
     cJSON_AddStringToObject(object, "state", job_state_name(job->state));
-    if (job->state == JOB_IN_SOURCE && job->source < job->store->nsources) {
-        cJSON_AddStringToObject(object, "source",
-                                job->store->sources[job->source]->name);
+    if ((job->state == JOB_IN_SOURCE || job->state == JOB_WAITS_UPSTREAM) &&
+        job->source != NULL) {
+        cJSON_AddStringToObject(object, "source", job->source->name);
     }
     cJSON_AddNumberToObject(object, "ms", clock_since(job->began));
     cJSON_AddNumberToObject(object, "waiters", job->nwaiters);

@@ -13,6 +13,7 @@
 #include "source.h"
 #include "symptr.h"
 #include "unpack.h"
+#include "via.h"
 
 struct event;
 
@@ -59,6 +60,14 @@ struct lookup {
     enum layout_form form; /* of the place that is being asked for */
     bool pointed;          /* at a URL by a file.ptr */
 
+    /* source_symcache.c */
+    struct source_symcache *symcache;
+    struct child *inspect;
+    struct header_config extra[4];
+    size_t nextra;
+    char via[VIA_MAX];
+    char exceeds[SYMCACHE_VERSION_TEXT_MAX + 1];
+
     /* the place or places of this step */
     struct fetch_result received;
     char place[LOOKUP_PLACE];
@@ -99,6 +108,13 @@ void lookup_pointer(struct lookup *lookup, const uint8_t *data, size_t len);
 /* The first steps of each type. */
 void source_filesystem_begin(struct lookup *lookup);
 void source_http_begin(struct lookup *lookup);
+void source_symcache_begin(struct lookup *lookup);
+
+/* Ends what runs. */
+void source_symcache_free(struct lookup *lookup);
+
+/* Percent-encodes every byte outside the unreserved set, but for "/". */
+void source_http_escape(char *p, const char *path);
 
 /* A URL that a file.ptr names. */
 void source_http_pointed(struct lookup *lookup, const char *url);

@@ -38,6 +38,8 @@
     X(JOB_MALFORMED, "symcached_jobs_finished_total",                         \
       "outcome=\"malformed\"", "")                                            \
     X(JOB_ERROR, "symcached_jobs_finished_total", "outcome=\"error\"", "")    \
+    X(JOB_UNCHANGED, "symcached_jobs_finished_total",                         \
+      "outcome=\"unchanged\"", "")                                            \
     X(JOB_STOPPED, "symcached_jobs_finished_total", "outcome=\"stopped\"",    \
       "")                                                                     \
     X(JOB_REFUSED, "symcached_jobs_refused_total", "",                        \
@@ -48,6 +50,16 @@
       "Time that jobs spent in sources.")                                     \
     X(DOWNLOAD_REUSED, "symcached_downloads_reused_total", "",                \
       "Jobs that found their PDB among the downloads.")                       \
+    X(SYMCACHE_FETCHED, "symcached_symcache_answers_total",                   \
+      "answer=\"found\"", "Answers of SymCache servers among the sources.")   \
+    X(SYMCACHE_PENDING, "symcached_symcache_answers_total",                   \
+      "answer=\"pending\"", "")                                               \
+    X(SYMCACHE_NOT_MODIFIED, "symcached_symcache_answers_total",              \
+      "answer=\"not_modified\"", "")                                          \
+    X(SYMCACHE_GAVE_UP, "symcached_symcache_gave_up_total", "",               \
+      "SymCache servers that said \"ask again\" for too long.")               \
+    X(LOOP_REFUSED, "symcached_loops_refused_total", "",                      \
+      "Lookups refused because they had come through this helper.")           \
     X(TRANSCODE_RUNS, "symcached_transcodes_total", "",                       \
       "Transcoder processes that ended.")                                     \
     X(TRANSCODE_MS, "symcached_transcode_milliseconds_total", "",             \

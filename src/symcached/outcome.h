@@ -13,7 +13,8 @@ enum source_outcome {
     SOURCE_UNUSABLE,  /* a body came that is not this PDB: wrong identity,
                          HTML, damaged, too large; says nothing about what
                          the source will have later */
-    SOURCE_FAILED     /* the source could not tell: timeout, 5xx, 401, ... */
+    SOURCE_FAILED,    /* the source could not tell: timeout, 5xx, 401, ... */
+    SOURCE_PENDING    /* the source works on it: to be asked again */
 };
 
 const char *source_outcome_name(enum source_outcome outcome);

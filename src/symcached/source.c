@@ -59,6 +59,7 @@ static void lookup_free(struct lookup *lookup)
     if (lookup->unpack != NULL) {
         unpack_cancel(lookup->unpack);
     }
+    source_symcache_free(lookup);
     if (lookup->begin != NULL) {
         event_free(lookup->begin);
     }
@@ -88,10 +89,8 @@ static void lookup_free(struct lookup *lookup)
 static unsigned lookup_gravity(enum source_outcome outcome)
 {
     static const unsigned gravities[] = {
-        [SOURCE_NOT_FOUND] = 0,
-        [SOURCE_UNUSABLE] = 1,
-        [SOURCE_FAILED] = 2,
-        [SOURCE_FOUND] = 3,
+        [SOURCE_NOT_FOUND] = 0, [SOURCE_UNUSABLE] = 1, [SOURCE_FAILED] = 2,
+        [SOURCE_PENDING] = 3,   [SOURCE_FOUND] = 4,
     };
 
     return gravities[outcome];
@@ -162,6 +161,9 @@ static void lookup_on_begin(evutil_socket_t fd, short what, void *arg)
     case SOURCE_HTTP:
         source_http_begin(lookup);
         break;
+    case SOURCE_SYMCACHE:
+        source_symcache_begin(lookup);
+        break;
     }
 }
 
@@ -169,6 +171,7 @@ struct lookup *
 source_lookup(struct sources *sources, const struct config *config,
               const struct source_config *source, const symcache_key_t *key,
               const char *name, const char *file,
+              struct source_symcache *symcache,
               const struct source_callbacks *callbacks, void *arg)
 {
     struct lookup *lookup = calloc(1, sizeof(*lookup));
@@ -183,6 +186,7 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->source = source;
     lookup->key = *key;
     snprintf(lookup->name, sizeof(lookup->name), "%s", name);
+    lookup->symcache = symcache;
     lookup->callbacks = *callbacks;
     lookup->arg = arg;
     lookup->part_fd = -1;

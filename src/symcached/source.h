@@ -29,6 +29,15 @@ struct source_attempt {
     unsigned retry_after; /* seconds the source asked for, or 0 */
 };
 
+/* What a SymCache server is asked and answers, beside the key. */
+struct source_symcache {
+    bool has_exceeds;
+    symcache_version_t exceeds; /* of the file that there is already */
+    const char *via;            /* ids, see via.h; read at the start only */
+    symcache_version_t version; /* after FOUND: of the file */
+    bool kept; /* after NOT_FOUND: it has nothing that exceeds it */
+};
+
 struct source_callbacks {
     /* once for every place, before done */
     void (*attempt)(void *arg, const struct source_attempt *attempt);
@@ -48,11 +57,15 @@ void sources_free(struct sources *sources); /* no lookup may be running */
  * "<file>.part" is used while it is received).  name is the key's in the case
  * of whoever asked, for stores that tell cases apart; it is copied.  config
  * must live until done or cancel.  Returns NULL when out of memory.
+ *
+ * For a SymCache server, symcache is needed, lives as long, and what is left
+ * in `file` is a SymCache that has been inspected.
  */
 struct lookup *
 source_lookup(struct sources *sources, const struct config *config,
               const struct source_config *source, const symcache_key_t *key,
               const char *name, const char *file,
+              struct source_symcache *symcache,
               const struct source_callbacks *callbacks, void *arg);
 
 /* No callback comes afterwards; what was received is removed. */

@@ -18,8 +18,7 @@ static bool http_unreserved(unsigned char c)
            (c >= '0' && c <= '9') || (c != '\0' && strchr("-._~", c) != NULL);
 }
 
-/* Percent-encodes every byte outside the unreserved set, but for "/". */
-static void http_escape(char *p, const char *path)
+void source_http_escape(char *p, const char *path)
 {
     static const char hex[] = "0123456789ABCDEF";
 
@@ -49,7 +48,7 @@ static char *http_url(const struct source_config *source, const char *path)
     memcpy(url, source->url, len);
     p = url + len;
     *p++ = '/';
-    http_escape(p, path);
+    source_http_escape(p, path);
     return url;
 }
 

@@ -9,12 +9,18 @@
 #include <time.h>
 #include "tally.h"
 
-#define OUTCOMES (SOURCE_FAILED + 1)
+#define OUTCOMES (SOURCE_PENDING + 1)
 #define NAME_MAX_LEN 64
 
 /* label values and JSON keys: API */
-static const char *const outcome_keys[OUTCOMES] = {"found", "not_found",
-                                                   "unusable", "failed"};
+static const char *const outcome_keys[OUTCOMES] = {
+    "found", "not_found", "unusable", "failed", "pending"};
+
+static const char *const type_names[] = {
+    [SOURCE_FILESYSTEM] = "filesystem",
+    [SOURCE_HTTP] = "http",
+    [SOURCE_SYMCACHE] = "symcache",
+};
 
 struct count {
     char name[NAME_MAX_LEN + 1];
@@ -115,12 +121,9 @@ cJSON *tally_json(const struct tally *tally, const struct config *config)
 
         object = cJSON_CreateObject();
         cJSON_AddStringToObject(object, "name", source->name);
-        cJSON_AddStringToObject(object, "type",
-                                source->type == SOURCE_HTTP ? "http"
-                                                            : "filesystem");
-        cJSON_AddStringToObject(object, "place",
-                                source->type == SOURCE_HTTP ? source->url
-                                                            : source->path);
+        cJSON_AddStringToObject(object, "type", type_names[source->type]);
+        cJSON_AddStringToObject(
+            object, "place", source->url != NULL ? source->url : source->path);
         add_patterns(object, "only", &source->only);
         add_patterns(object, "except", &source->except);
         for (outcome = 0; outcome < OUTCOMES; outcome++) {

@@ -56,6 +56,13 @@ struct trail *trail_new(const char *id)
     return trail;
 }
 
+static void attempt_clear(struct attempt *a)
+{
+    free(a->source);
+    free(a->place);
+    free(a->detail);
+}
+
 void trail_free(struct trail *trail)
 {
     unsigned i;
@@ -64,9 +71,7 @@ void trail_free(struct trail *trail)
         return;
     }
     for (i = 0; i < trail->n; i++) {
-        free(trail->attempts[i].source);
-        free(trail->attempts[i].place);
-        free(trail->attempts[i].detail);
+        attempt_clear(&trail->attempts[i]);
     }
     free(trail->id);
     free(trail);
@@ -80,6 +85,14 @@ static char *copy(const char *text, size_t max)
 void trail_add(struct trail *trail, const struct source_attempt *attempt)
 {
     struct attempt *a;
+
+    /* of a source that is asked again and again, the latest answer counts */
+    a = trail->n > 0 ? &trail->attempts[trail->n - 1] : NULL;
+    if (a != NULL && a->outcome == SOURCE_PENDING &&
+        strcmp(a->source, attempt->source) == 0) {
+        attempt_clear(a);
+        trail->n--;
+    }
 
     if (trail->n == ATTEMPTS_MAX) {
         trail->left_off++;
@@ -97,9 +110,7 @@ void trail_add(struct trail *trail, const struct source_attempt *attempt)
     a->retry_after = attempt->retry_after;
 
     if (a->source == NULL || a->place == NULL || a->detail == NULL) {
-        free(a->source);
-        free(a->place);
-        free(a->detail);
+        attempt_clear(a);
         trail->left_off++;
         return;
     }

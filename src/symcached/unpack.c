@@ -25,7 +25,7 @@ struct unpack {
 const char *source_outcome_name(enum source_outcome outcome)
 {
     static const char *const names[] = {"found", "not found", "unusable",
-                                        "failed"};
+                                        "failed", "pending"};
 
     return names[outcome];
 }

@@ -1,0 +1,120 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "order.h"
+
+#include "store.h"
+
+#define ORDER_PASSES 2
+
+/* What makes a file of version a also serves who asks for version b. */
+static bool order_serves(const symcache_version_t *a,
+                         const symcache_version_t *b)
+{
+    static const symcache_version_t any;
+
+    return symcache_version_serves(a, b, &any);
+}
+
+/* The transcoder of PDBs for a version: the newest that serves the same. */
+static const struct transcoder_config *
+order_transcoder(const struct store_config *store,
+                 const symcache_version_t *target)
+{
+    const struct transcoder_config *t, *best = NULL;
+    size_t i;
+
+    for (i = 0; i < store->ntranscoders; i++) {
+        t = &store->transcoders[i];
+        if (t->command != NULL && order_serves(&t->version, target) &&
+            symcache_version_cmp(&t->version, target) <= 0 &&
+            (best == NULL ||
+             symcache_version_cmp(&t->version, &best->version) > 0)) {
+            best = t;
+        }
+    }
+    return best;
+}
+
+void order_rewind(struct order *order)
+{
+    static const symcache_version_t any;
+    symcache_version_t versions[STORE_VERSIONS_MAX];
+    int i;
+
+    i = symcache_version_best(
+        versions, store_versions(order->store->root, order->key, versions),
+        order->target, &any);
+    order->has_held = i >= 0;
+    if (i >= 0) {
+        order->held = versions[i];
+    }
+    order->no_pdb = false;
+    order->kept = false;
+    order->pass = 0;
+    order->next = 0;
+}
+
+void order_begin(struct order *order, const struct store_config *store,
+                 const symcache_key_t *key,
+                 const struct transcoder_config *target)
+{
+    order->store = store;
+    order->key = key;
+    order->target = &target->version;
+    order->transcoder = order_transcoder(store, &target->version);
+    order_rewind(order);
+}
+
+/* The version that a source leads to, or NULL. */
+static const symcache_version_t *
+order_offer(const struct order *order, const struct source_config *source)
+{
+    if (source->type == SOURCE_SYMCACHE) {
+        return &source->version;
+    }
+    return order->transcoder != NULL && !order->no_pdb
+               ? &order->transcoder->version
+               : NULL;
+}
+
+static bool order_takes(struct order *order,
+                        const struct source_config *source)
+{
+    const symcache_version_t *offer = order_offer(order, source);
+    int cmp;
+
+    if (offer == NULL || !order_serves(offer, order->target)) {
+        return false;
+    }
+
+    cmp = symcache_version_cmp(offer, order->target);
+    if (order->pass == 0 ? cmp != 0 : cmp >= 0) {
+        return false;
+    }
+    if (!config_source_serves(source, order->key)) {
+        return false;
+    }
+    if (cmp < 0 && order->has_held &&
+        symcache_version_cmp(offer, &order->held) <= 0) {
+        order->kept = true;
+        return false;
+    }
+    return true;
+}
+
+const struct source_config *order_next(struct order *order)
+{
+    const struct source_config *source;
+
+    for (; order->pass < ORDER_PASSES; order->pass++) {
+        while (order->next < order->store->nsources) {
+            source = order->store->sources[order->next++];
+            if (order_takes(order, source)) {
+                return source;
+            }
+        }
+        order->next = 0;
+    }
+    return NULL;
+}

@@ -1,0 +1,279 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Another SymCache server, asked once.  Its "ask again" is an outcome of its
+ * own: the job that wants the file waits without holding a slot.
+ *
+ * A final 404 is believed only from what looks like a SymCache server: that
+ * has no page to show.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "inspect.h"
+#include "lookup.h"
+#include "metrics.h"
+#include "via.h"
+#include "proto/symcache_header.h"
+
+/* v65535.65535.65535/<name>/<guid>/<age> */
+#define SYMCACHE_REL_MAX (3 * SYMCACHE_NAME_MAX + 80)
+
+/* nginx refuses what is older by default */
+static const symcache_version_t symcache_oldest = {3, 0, 1};
+
+void source_symcache_free(struct lookup *lookup)
+{
+    if (lookup->inspect != NULL) {
+        child_cancel(lookup->inspect);
+    }
+}
+
+static void symcache_end(struct lookup *lookup, enum source_outcome outcome,
+                         const char *detail)
+{
+    lookup_attempt_here(lookup, outcome, detail);
+    lookup_end(lookup);
+}
+
+/* the body ----------------------------------------------------------------
+ */
+
+static void symcache_on_inspected(void *arg, struct child_result *child)
+{
+    struct lookup *lookup = arg;
+    char detail[256];
+
+    lookup->inspect = NULL;
+    lookup->received.ms += child->ms;
+    child->tail[strcspn(child->tail, "\n")] = '\0';
+
+    if (!WIFEXITED(child->status) || WEXITSTATUS(child->status) > 1) {
+        snprintf(detail, sizeof(detail), "could not be inspected: %.180s",
+                 child->tail);
+        symcache_end(lookup, SOURCE_FAILED, detail);
+    } else if (WEXITSTATUS(child->status) == 1) {
+        snprintf(detail, sizeof(detail), "no sound SymCache: %.180s",
+                 child->tail);
+        symcache_end(lookup, SOURCE_UNUSABLE, detail);
+    } else if (rename(lookup->part, lookup->file) != 0) {
+        symcache_end(lookup, SOURCE_FAILED, strerror(errno));
+    } else {
+        metrics_add(METRIC_SYMCACHE_FETCHED, 1);
+        symcache_version_print(detail, &lookup->symcache->version);
+        symcache_end(lookup, SOURCE_FOUND, detail);
+    }
+}
+
+/* "<type>; version=M.m.p", whose type says nothing; 1, 0 = none, -1 = bad */
+static int symcache_type_version(const char *type, symcache_version_t *version)
+{
+    const char *p = type, *value;
+    size_t len;
+    int found = 0;
+
+    while ((p = strchr(p, ';')) != NULL) {
+        p += 1 + strspn(p + 1, " \t");
+        if (strncasecmp(p, "version=", 8) != 0) {
+            continue;
+        }
+        value = p + 8;
+        len = strcspn(value, "; \t");
+        if (len >= 2 && value[0] == '"' && value[len - 1] == '"') {
+            value++;
+            len -= 2;
+        }
+        if (found != 0 || !symcache_version_parse(value, len, version)) {
+            return -1;
+        }
+        found = 1;
+    }
+    return found;
+}
+
+static void symcache_received(struct lookup *lookup,
+                              const struct fetch_answer *answer)
+{
+    symcache_version_t *version = &lookup->symcache->version;
+    char detail[192];
+    int found;
+
+    found = symcache_type_version(answer->type, version);
+    if (found == 0) {
+        /* a redirect names it too, and a plain file server behind it none */
+        found = symcache_type_version(answer->moved_type, version);
+    }
+
+    if (found <= 0) {
+        snprintf(detail, sizeof(detail), "200 with %s version: \"%.100s\"",
+                 found == 0 ? "no" : "a bad", answer->type);
+    } else if (version->major > lookup->source->version.major ||
+               symcache_version_cmp(version, &symcache_oldest) < 0) {
+        snprintf(detail, sizeof(detail),
+                 "200 with a version that was not asked for: \"%.100s\"",
+                 answer->type);
+    } else {
+        lookup->inspect = inspect_start(lookup->sources->base, lookup->part,
+                                        true, symcache_on_inspected, lookup);
+        if (lookup->inspect == NULL) {
+            symcache_end(lookup, SOURCE_FAILED, strerror(errno));
+        }
+        return;
+    }
+    symcache_end(lookup, SOURCE_UNUSABLE, detail);
+}
+
+/* the answer --------------------------------------------------------------
+ */
+
+/* 404 or 503 with Retry-After: it works on it, or could not tell. */
+static void symcache_later(struct lookup *lookup,
+                           const struct fetch_answer *answer)
+{
+    char detail[128];
+
+    if (lookup->received.retry_after == 0) {
+        lookup->received.retry_after = answer->retry_after;
+    }
+    if (answer->reason[0] != '\0') {
+        snprintf(detail, sizeof(detail), "%ld, %s", answer->status,
+                 answer->reason);
+        symcache_end(lookup, SOURCE_FAILED, detail);
+        return;
+    }
+
+    metrics_add(METRIC_SYMCACHE_PENDING, 1);
+    snprintf(detail, sizeof(detail), "%ld, ask again in %u s", answer->status,
+             answer->retry_after);
+    symcache_end(lookup, SOURCE_PENDING, detail);
+}
+
+static void symcache_not_modified(struct lookup *lookup)
+{
+    if (!lookup->symcache->has_exceeds) {
+        symcache_end(lookup, SOURCE_FAILED, "304, which was not asked for");
+        return;
+    }
+
+    metrics_add(METRIC_SYMCACHE_NOT_MODIFIED, 1);
+    lookup->symcache->kept = true;
+    symcache_end(lookup, SOURCE_NOT_FOUND, "304, nothing newer");
+}
+
+static void symcache_on_fetched(void *arg, const struct fetch_result *result)
+{
+    const struct fetch_answer *answer = result->answer;
+    struct lookup *lookup = arg;
+    char detail[160];
+
+    lookup->fetch = NULL;
+    lookup->received = *result;
+    lookup->received.detail = NULL;
+    lookup->received.answer = NULL;
+
+    if (result->outcome == SOURCE_FOUND) {
+        symcache_received(lookup, answer);
+    } else if (answer->again &&
+               (answer->status == 404 || answer->status == 503)) {
+        symcache_later(lookup, answer);
+    } else if (answer->status == 304) {
+        symcache_not_modified(lookup);
+    } else if (result->outcome != SOURCE_NOT_FOUND) {
+        symcache_end(lookup, result->outcome, result->detail);
+    } else if (answer->status != 404 || answer->moved) {
+        snprintf(detail, sizeof(detail), "%ld%s", answer->status,
+                 answer->moved ? " behind a redirect" : "");
+        symcache_end(lookup, SOURCE_FAILED, detail);
+    } else if (result->bytes > 0) {
+        snprintf(detail, sizeof(detail),
+                 "404 with a page (%.60s): no SymCache server?", answer->type);
+        symcache_end(lookup, SOURCE_FAILED, detail);
+    } else {
+        symcache_end(lookup, SOURCE_NOT_FOUND, result->detail);
+    }
+}
+
+/* the question ------------------------------------------------------------
+ */
+
+static char *symcache_url(const struct lookup *lookup)
+{
+    const symcache_key_t *key = &lookup->key;
+    char version[SYMCACHE_VERSION_TEXT_MAX + 1];
+    char name[3 * SYMCACHE_NAME_MAX + 1], guid[2 * sizeof(key->guid) + 1];
+    char *url;
+    size_t i;
+
+    symcache_version_print(version, &lookup->source->version);
+    source_http_escape(name, lookup->name);
+    for (i = 0; i < sizeof(key->guid); i++) {
+        snprintf(guid + 2 * i, 3, "%02X", key->guid[i]);
+    }
+    return asprintf(&url, "%s/v%s/%s/%s/%" PRIu32, lookup->source->url,
+                    version, name, guid, key->age) < 0
+               ? NULL
+               : url;
+}
+
+static void symcache_headers(struct lookup *lookup)
+{
+    const struct source_symcache *ask = lookup->symcache;
+    struct header_config *header = lookup->extra;
+
+    /* the published text has the first name, the published sample the other */
+    *header++ = (struct header_config){SYMCACHE_HEADER_ALLOW_RETRY, "true"};
+    *header++ = (struct header_config){SYMCACHE_HEADER_ACCEPT_RETRY, "true"};
+
+    lookup->via[0] = '\0';
+    via_join(lookup->via, ask->via);
+    via_join(lookup->via, via_self());
+    *header++ = (struct header_config){SYMCACHE_HEADER_VIA, lookup->via};
+
+    if (ask->has_exceeds) {
+        symcache_version_print(lookup->exceeds, &ask->exceeds);
+        *header++ =
+            (struct header_config){SYMCACHE_HEADER_EXCEEDS, lookup->exceeds};
+    }
+    lookup->nextra = (size_t)(header - lookup->extra);
+}
+
+void source_symcache_begin(struct lookup *lookup)
+{
+    const struct source_config *source = lookup->source;
+    struct fetch_request request = {0};
+    char *url = symcache_url(lookup);
+
+    fetch_place(lookup->place, sizeof(lookup->place),
+                url != NULL ? url : source->url);
+    if (url == NULL || lookup_open_part(lookup) != 0) {
+        symcache_end(lookup, SOURCE_FAILED,
+                     url == NULL ? "out of memory" : strerror(errno));
+        free(url);
+        return;
+    }
+
+    symcache_headers(lookup);
+    request.url = url;
+    request.transport = &source->transport;
+    request.credentials = true;
+    request.extra = lookup->extra;
+    request.nextra = lookup->nextra;
+    request.fd = lookup->part_fd;
+    request.max = lookup->config->limits.download_size;
+    request.seconds = lookup->config->limits.download_time;
+
+    lookup->fetch =
+        fetch_start(source->transport.internal ? lookup->sources->inside
+                                               : lookup->sources->outside,
+                    &request, symcache_on_fetched, lookup);
+    free(url);
+    if (lookup->fetch == NULL) {
+        symcache_end(lookup, SOURCE_FAILED, "out of memory or bad URL");
+    }
+}

@@ -1,0 +1,81 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "via.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+#define VIA_ID 16 /* digits */
+#define VIA_SEPARATORS ", \t"
+
+const char *via_self(void)
+{
+    static char self[VIA_ID + 1];
+    uint64_t n;
+
+    if (self[0] == '\0') {
+        if (getrandom(&n, sizeof(n), 0) != sizeof(n)) {
+            n = ((uint64_t)time(NULL) << 32) ^ (uint64_t)getpid();
+        }
+        snprintf(self, sizeof(self), "%016llx", (unsigned long long)n);
+    }
+    return self;
+}
+
+/* The next id of the list at *p; NULL at its end. */
+static const char *via_next(const char **p, size_t *len)
+{
+    const char *id = *p + strspn(*p, VIA_SEPARATORS);
+
+    *len = strcspn(id, VIA_SEPARATORS);
+    *p = id + *len;
+    return *len > 0 ? id : NULL;
+}
+
+static bool via_has(const char *list, const char *id, size_t len)
+{
+    const char *other;
+    size_t n;
+
+    while ((other = via_next(&list, &n)) != NULL) {
+        if (n == len && memcmp(other, id, len) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool via_loops(const char *list)
+{
+    const char *p = list, *id;
+    size_t len;
+
+    if (strlen(list) + 2 + VIA_ID >= VIA_MAX) {
+        return true;
+    }
+    while ((id = via_next(&p, &len)) != NULL) {
+        if (len != VIA_ID || strspn(id, "0123456789abcdef") < VIA_ID) {
+            return true;
+        }
+    }
+    return via_has(list, via_self(), VIA_ID);
+}
+
+void via_join(char *to, const char *more)
+{
+    const char *id;
+    size_t len, used;
+
+    while ((id = via_next(&more, &len)) != NULL) {
+        used = strlen(to);
+        if (!via_has(to, id, len) && used + 2 + len < VIA_MAX) {
+            snprintf(to + used, VIA_MAX - used, "%s%.*s", used > 0 ? ", " : "",
+                     (int)len, id);
+        }
+    }
+}
