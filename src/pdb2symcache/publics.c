@@ -15,8 +15,7 @@
 
 struct publics_symbol {
     uint32_t address;
-    uint32_t name_size;
-    const char *name;
+    struct symfile_name name;
 };
 
 /* Symbols on their way to the writer. */
@@ -30,13 +29,13 @@ struct publics {
 
 static int deliver_first(struct publics *publics)
 {
-    const struct publics_symbol *symbol;
+    struct publics_symbol *symbol;
 
     symbol = &publics->queue[publics->first];
     publics->first = (publics->first + 1) % AHEAD;
     publics->count--;
     return symfile_writer_symbol(publics->writer, symbol->address,
-                                 symbol->name, symbol->name_size);
+                                 &symbol->name);
 }
 
 static int deliver_all(struct publics *publics)
@@ -59,10 +58,10 @@ static int add_symbol(struct publics *publics, uint32_t address,
     }
     symbol = &publics->queue[(publics->first + publics->count) % AHEAD];
     symbol->address = address;
-    symbol->name = name;
-    symbol->name_size = name_size;
+    symbol->name.data = name;
+    symbol->name.size = name_size;
     publics->count++;
-    symfile_writer_expect(publics->writer, name, name_size);
+    symfile_writer_expect(publics->writer, &symbol->name);
     return 0;
 }
 

@@ -238,7 +238,7 @@ static int open_function(struct symbols *s, long depth,
     return 0;
 }
 
-static int keep_text(struct symbols *s, struct symfile_text *to)
+static int keep_text(struct symbols *s, struct symfile_name *to)
 {
     char *p;
     const struct text *text;
@@ -251,7 +251,7 @@ static int keep_text(struct symbols *s, struct symfile_text *to)
     memcpy(p, text->data == NULL ? "" : text->data, text->size);
     to->data = p;
     to->size = (uint32_t)text->size;
-    symfile_writer_expect(s->writer, p, text->size);
+    symfile_writer_expect(s->writer, to);
     return 0;
 }
 

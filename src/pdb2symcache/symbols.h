@@ -28,7 +28,7 @@ struct symbols {
     uint32_t *id_functions; /* function + 1 by index in the id stream */
     size_t num_id_functions;
     uint32_t *last_memo;           /* of the name formatted last, if it */
-    struct symfile_text last_name; /* has not reached the writer */
+    struct symfile_name last_name; /* has not reached the writer */
     struct inlinees inlinees;
     struct lines_list list;
     struct arena names;

@@ -9,6 +9,7 @@
 #define MAX_SECTION 0xFFFFFF00u
 #define MAX_SLOTS ((size_t)1 << 31)
 #define FIRST_SLOTS 1024
+#define HIGH_BITS 0x8080808080808080u /* of bytes that are not ASCII */
 
 struct symfile_string_index {
     uint32_t offset;
@@ -89,7 +90,7 @@ size_t symfile_utf8_valid(const uint8_t *text, size_t len)
     while (i < len) {
         while (len - i >= 8) {
             memcpy(&w, text + i, 8);
-            if ((w & 0x8080808080808080u) != 0) {
+            if ((w & HIGH_BITS) != 0) {
                 break;
             }
             i += 8;
@@ -133,15 +134,19 @@ static int repair(struct symfile_strings *s, const uint8_t *text, size_t len,
     return 0;
 }
 
-static uint32_t hash_bytes(uint64_t seed, const uint8_t *p, size_t len)
+/* Never 0. */
+static uint32_t hash_bytes(uint64_t seed, const uint8_t *p, size_t len,
+                           int *is_ascii)
 {
-    uint64_t h, w;
+    uint64_t h, w, all;
 
     h = seed ^ (len * 0x9E3779B97F4A7C15u);
+    all = 0;
     while (len >= 8) {
         memcpy(&w, p, 8);
         h = (h ^ w) * 0xBF58476D1CE4E5B9u;
         h ^= h >> 29;
+        all |= w;
         p += 8;
         len -= 8;
     }
@@ -149,7 +154,9 @@ static uint32_t hash_bytes(uint64_t seed, const uint8_t *p, size_t len)
     memcpy(&w, p, len);
     h = (h ^ w) * 0x94D049BB133111EBu;
     h ^= h >> 31;
-    return (uint32_t)(h ^ h >> 32);
+    *is_ascii = ((all | w) & HIGH_BITS) == 0;
+    h ^= h >> 32;
+    return (uint32_t)h == 0 ? 1 : (uint32_t)h;
 }
 
 /* The text of a string in the section; its length goes to *len. */
@@ -172,9 +179,10 @@ static const uint8_t *text_at(const struct symfile_strings *s, size_t offset,
 /* The address of s differs from run to run: a file cannot be made whose
  * strings all collide. */
 static uint32_t hash_text(const struct symfile_strings *s, const uint8_t *text,
-                          size_t len)
+                          size_t len, int *is_ascii)
 {
-    return hash_bytes((uint64_t)(uintptr_t)s * 0x9E3779B97F4A7C15u, text, len);
+    return hash_bytes((uint64_t)(uintptr_t)s * 0x9E3779B97F4A7C15u, text, len,
+                      is_ascii);
 }
 
 /* The part of a slot above the number, which stays below num_slots. */
@@ -254,35 +262,25 @@ static int find(const struct symfile_strings *s, uint32_t hash,
     return 0;
 }
 
-void symfile_strings_expect(const struct symfile_strings *s, const char *text,
-                            size_t len)
+void symfile_strings_expect(const struct symfile_strings *s,
+                            struct symfile_name *name)
 {
-    uint32_t hash;
-
+    name->hash =
+        hash_text(s, (const uint8_t *)name->data, name->size, &name->is_ascii);
     if (s->num_slots > 0) {
-        hash = hash_text(s, (const uint8_t *)text, len);
-        __builtin_prefetch(&s->slots[hash & (s->num_slots - 1)], 1);
+        __builtin_prefetch(&s->slots[name->hash & (s->num_slots - 1)], 1);
     }
 }
 
-int symfile_strings_insert(struct symfile_strings *s, const char *chars,
-                           size_t len, uint32_t *offset)
+/* The text is UTF-8. */
+static int insert(struct symfile_strings *s, const uint8_t *text, size_t len,
+                  uint32_t hash, uint32_t *offset)
 {
     size_t slot;
-    uint32_t hash;
-    const uint8_t *text;
 
-    text = (const uint8_t *)chars;
-    if (symfile_utf8_valid(text, len) != len) {
-        if (repair(s, text, len, &len) != 0) {
-            return -1;
-        }
-        text = s->lossy;
-    }
     if (s->count >= s->num_slots / 4 * 3 && grow(s) != 0) {
         return -1;
     }
-    hash = hash_text(s, text, len);
     if (find(s, hash, text, len, &slot, offset)) {
         return 0;
     }
@@ -295,4 +293,38 @@ int symfile_strings_insert(struct symfile_strings *s, const char *chars,
     s->index[s->count++].hash = hash;
     s->slots[slot] = tag_of(s, hash) | (uint32_t)s->count;
     return 0;
+}
+
+static int insert_hashed(struct symfile_strings *s, const uint8_t *text,
+                         size_t len, uint32_t hash, int is_ascii,
+                         uint32_t *offset)
+{
+    if (!is_ascii && symfile_utf8_valid(text, len) != len) {
+        if (repair(s, text, len, &len) != 0) {
+            return -1;
+        }
+        text = s->lossy;
+        hash = hash_text(s, text, len, &is_ascii);
+    }
+    return insert(s, text, len, hash, offset);
+}
+
+int symfile_strings_insert(struct symfile_strings *s, const char *chars,
+                           size_t len, uint32_t *offset)
+{
+    int is_ascii;
+    uint32_t hash;
+    const uint8_t *text;
+
+    text = (const uint8_t *)chars;
+    hash = hash_text(s, text, len, &is_ascii);
+    return insert_hashed(s, text, len, hash, is_ascii, offset);
+}
+
+int symfile_strings_insert_name(struct symfile_strings *s,
+                                const struct symfile_name *name,
+                                uint32_t *offset)
+{
+    return insert_hashed(s, (const uint8_t *)name->data, name->size,
+                         name->hash, name->is_ascii, offset);
 }

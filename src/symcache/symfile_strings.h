@@ -24,6 +24,14 @@ struct symfile_strings {
     size_t lossy_room;
 };
 
+/* A text to be inserted. */
+struct symfile_name {
+    const char *data; /* any bytes; not ended by NUL */
+    uint32_t size;
+    uint32_t hash; /* 0: not known yet, nor whether */
+    int is_ascii;
+};
+
 /* Starts from all zero. */
 void symfile_strings_free(struct symfile_strings *strings);
 
@@ -35,9 +43,15 @@ void symfile_strings_free(struct symfile_strings *strings);
 int symfile_strings_insert(struct symfile_strings *strings, const char *text,
                            size_t len, uint32_t *offset);
 
-/* Has the memory that inserting this text will need brought to the cache. */
+/* Hashes a name, and has the memory that inserting it will need brought to
+ * the cache. */
 void symfile_strings_expect(const struct symfile_strings *strings,
-                            const char *text, size_t len);
+                            struct symfile_name *name);
+
+/* As symfile_strings_insert(), for a name that was expected. */
+int symfile_strings_insert_name(struct symfile_strings *strings,
+                                const struct symfile_name *name,
+                                uint32_t *offset);
 
 /* Gives up what only inserting needs. */
 void symfile_strings_forget(struct symfile_strings *strings);

@@ -55,16 +55,18 @@ static int insert_text(struct symfile_writer *w,
     return symfile_strings_insert(&w->strings, text->data, text->size, offset);
 }
 
-static int insert_name(struct symfile_writer *w, const char *name, size_t size,
+static int insert_name(struct symfile_writer *w, struct symfile_name *name,
                        uint32_t *offset)
 {
-    symfile_undecorate(&name, &size);
-    return symfile_strings_insert(&w->strings, name, size, offset);
+    if (name->hash == 0) {
+        symfile_writer_expect(w, name);
+    }
+    return symfile_strings_insert_name(&w->strings, name, offset);
 }
 
 /* All inlined instances of one function share a record, and its memo. */
 static int insert_function(struct symfile_writer *w,
-                           const struct symfile_function *f, uint32_t *index)
+                           struct symfile_function *f, uint32_t *index)
 {
     uint32_t record[4];
 
@@ -72,7 +74,7 @@ static int insert_function(struct symfile_writer *w,
         *index = *f->memo - 1;
         return 0;
     }
-    if (insert_name(w, f->name.data, f->name.size, &record[0]) != 0) {
+    if (insert_name(w, &f->name, &record[0]) != 0) {
         return -1;
     }
     record[1] = SYMFILE_NONE;
@@ -322,8 +324,8 @@ static int end_function(struct symfile_writer *w,
 
 static int add_function(struct symfile_writer *w,
                         const struct symfile_tree *tree,
-                        const struct symfile_function *f,
-                        const struct calls *calls, unsigned depth)
+                        struct symfile_function *f, const struct calls *calls,
+                        unsigned depth)
 {
     int rc;
     size_t inlined;
@@ -422,16 +424,20 @@ enum symfile_status symfile_writer_function(struct symfile_writer *w,
     return (enum symfile_status)rc;
 }
 
-void symfile_writer_expect(const struct symfile_writer *w, const char *name,
-                           size_t size)
+void symfile_writer_expect(const struct symfile_writer *w,
+                           struct symfile_name *name)
 {
-    symfile_undecorate(&name, &size);
-    symfile_strings_expect(&w->strings, name, size);
+    size_t size;
+
+    size = name->size;
+    symfile_undecorate(&name->data, &size);
+    name->size = (uint32_t)size;
+    symfile_strings_expect(&w->strings, name);
 }
 
 enum symfile_status symfile_writer_symbol(struct symfile_writer *w,
-                                          uint32_t address, const char *name,
-                                          size_t size)
+                                          uint32_t address,
+                                          struct symfile_name *name)
 {
     struct symfile_symbol *symbol;
 
@@ -441,7 +447,7 @@ enum symfile_status symfile_writer_symbol(struct symfile_writer *w,
         return SYMFILE_NO_MEMORY;
     }
     symbol = &w->symbols[w->num_symbols];
-    if (insert_name(w, name, size, &symbol->name) != 0) {
+    if (insert_name(w, name, &symbol->name) != 0) {
         return SYMFILE_NO_MEMORY;
     }
     symbol->address = address;

@@ -44,7 +44,7 @@ struct symfile_function {
     uint32_t address;
     uint32_t is_inline;
     uint64_t size;
-    struct symfile_text name;
+    struct symfile_name name;
     uint32_t *memo;      /* inlined: NULL, or where its index + 1 is kept */
     uint32_t first_line; /* in lines, ascending by address */
     uint32_t num_lines;
@@ -122,14 +122,15 @@ enum symfile_status symfile_writer_function(struct symfile_writer *writer,
                                             const struct symfile_tree *tree,
                                             uint32_t root);
 
-/* A name that will come soon: what looking it up needs is then at hand. */
+/* A name that will come soon, as the linker wrote it: cleans and hashes it, so
+ * that what looking it up needs is then at hand. */
 void symfile_writer_expect(const struct symfile_writer *writer,
-                           const char *name, size_t size);
+                           struct symfile_name *name);
 
-/* One public symbol, its name as the linker wrote it. */
+/* One public symbol. */
 enum symfile_status symfile_writer_symbol(struct symfile_writer *writer,
-                                          uint32_t address, const char *name,
-                                          size_t size);
+                                          uint32_t address,
+                                          struct symfile_name *name);
 
 /* Ends the input and writes the file.  The writer is then only to be freed. */
 enum symfile_status

@@ -99,7 +99,8 @@ static struct symfile_function function(const char *name, uint32_t address,
     memset(&f, 0, sizeof(f));
     f.address = address;
     f.size = size;
-    f.name = text(name);
+    f.name.data = name;
+    f.name.size = (uint32_t)strlen(name);
     f.first_line = first_line;
     f.num_lines = num_lines;
     f.first_child = f.last_child = f.next = SYMFILE_NONE;
@@ -129,6 +130,14 @@ static void finish(struct symfile_writer *w, struct sink *out)
     symfile_writer_free(w);
 }
 
+static int add_symbol(struct symfile_writer *w, uint32_t address,
+                      const char *string)
+{
+    struct symfile_name name = {string, (uint32_t)strlen(string), 0, 0};
+
+    return symfile_writer_symbol(w, address, &name);
+}
+
 static void test_example(void **state)
 {
     struct sink out;
@@ -151,10 +160,8 @@ static void test_example(void **state)
     tree.sources = sources;
     symfile_writer_init(&w);
     assert_int_equal(symfile_writer_function(&w, &tree, 0), SYMFILE_OK);
-    assert_int_equal(symfile_writer_symbol(&w, 0x1000, "_main", 5),
-                     SYMFILE_OK);
-    assert_int_equal(symfile_writer_symbol(&w, 0x1040, "_tail@4", 7),
-                     SYMFILE_OK);
+    assert_int_equal(add_symbol(&w, 0x1000, "_main"), SYMFILE_OK);
+    assert_int_equal(add_symbol(&w, 0x1040, "_tail@4"), SYMFILE_OK);
     finish(&w, &out);
     assert_int_equal(sizeof(example), 333);
     assert_int_equal(out.size, sizeof(example));
@@ -188,9 +195,9 @@ static void test_symbols_only(void **state)
 
     (void)state;
     symfile_writer_init(&w);
-    assert_int_equal(symfile_writer_symbol(&w, 0x30, "?b@@YAXXZ", 9), 0);
-    assert_int_equal(symfile_writer_symbol(&w, 0x10, "_a", 2), 0);
-    assert_int_equal(symfile_writer_symbol(&w, 0x30, "c", 1), 0);
+    assert_int_equal(add_symbol(&w, 0x30, "?b@@YAXXZ"), 0);
+    assert_int_equal(add_symbol(&w, 0x10, "_a"), 0);
+    assert_int_equal(add_symbol(&w, 0x30, "c"), 0);
     finish(&w, &out);
     assert_int_equal(word(&out, SYMFILE_AT_FUNCTIONS), 2);
     assert_int_equal(word(&out, SYMFILE_AT_RANGES), 2);
