@@ -147,7 +147,9 @@ demo:
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/sbin \
-	    $(DESTDIR)$(MODDIR) $(DESTDIR)$(PREFIX)/share/doc/ngx_symcache
+	    $(DESTDIR)$(MODDIR) $(DESTDIR)$(PREFIX)/share/doc/ngx_symcache \
+	    $(DESTDIR)$(PREFIX)/share/man/man1 \
+	    $(DESTDIR)$(PREFIX)/share/man/man8
 	install -m 755 $(B)/pdb2symcache $(B)/symcachectl \
 	    $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(B)/symcached $(DESTDIR)$(PREFIX)/sbin
@@ -155,6 +157,8 @@ install: all
 	    $(DESTDIR)$(MODDIR)/.ngx_symcache_module.so.new
 	mv -f $(DESTDIR)$(MODDIR)/.ngx_symcache_module.so.new \
 	    $(DESTDIR)$(MODDIR)/ngx_symcache_module.so
+	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
+	install -m 644 man/*.8 $(DESTDIR)$(PREFIX)/share/man/man8
 	install -m 644 README.md LICENSE $(wildcard conf-examples/*) \
 	    $(DESTDIR)$(PREFIX)/share/doc/ngx_symcache
 
