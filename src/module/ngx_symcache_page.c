@@ -21,6 +21,8 @@
 
 typedef enum {
     NGX_SYMCACHE_PAGE_TEXT = 0,
+    NGX_SYMCACHE_PAGE_KEY,
+    NGX_SYMCACHE_PAGE_HEALTH,
     NGX_SYMCACHE_PAGE_NUMBER,
     NGX_SYMCACHE_PAGE_MSEC,        /* shown as seconds */
     NGX_SYMCACHE_PAGE_BYTES,       /* shown as megabytes */
@@ -50,6 +52,8 @@ static ngx_uint_t ngx_symcache_page_line(ngx_str_t *rest, const char *word,
     ngx_str_t *fields, ngx_uint_t n);
 static u_char *ngx_symcache_page_html_section(u_char *p, u_char *last,
     ngx_symcache_page_t *page, ngx_symcache_page_section_t *section);
+static u_char *ngx_symcache_page_html_totals(u_char *p, u_char *last,
+    ngx_symcache_page_section_t *section, ngx_str_t *rest);
 static u_char *ngx_symcache_page_html_field(u_char *p, u_char *last,
     ngx_symcache_page_column_t *column, ngx_str_t *field);
 static u_char *ngx_symcache_page_json_row(u_char *p, u_char *last,
@@ -68,7 +72,7 @@ static ngx_symcache_page_column_t  ngx_symcache_page_totals[] = {
 
 static ngx_symcache_page_column_t  ngx_symcache_page_jobs[] = {
     { "store", "Store", NGX_SYMCACHE_PAGE_TEXT },
-    { "key", "PDB", NGX_SYMCACHE_PAGE_TEXT },
+    { "key", "PDB", NGX_SYMCACHE_PAGE_KEY },
     { "version", "Version", NGX_SYMCACHE_PAGE_TEXT },
     { "state", "State", NGX_SYMCACHE_PAGE_TEXT },
     { "source", "Source", NGX_SYMCACHE_PAGE_TEXT },
@@ -81,7 +85,7 @@ static ngx_symcache_page_column_t  ngx_symcache_page_jobs[] = {
 static ngx_symcache_page_column_t  ngx_symcache_page_sources[] = {
     { "name", "Source", NGX_SYMCACHE_PAGE_TEXT },
     { "type", "Type", NGX_SYMCACHE_PAGE_TEXT },
-    { "health", "Health", NGX_SYMCACHE_PAGE_TEXT },
+    { "health", "Health", NGX_SYMCACHE_PAGE_HEALTH },
     { "found", "Found", NGX_SYMCACHE_PAGE_NUMBER },
     { "not_found", "Not there", NGX_SYMCACHE_PAGE_NUMBER },
     { "unusable", "Unusable", NGX_SYMCACHE_PAGE_NUMBER },
@@ -95,7 +99,7 @@ static ngx_symcache_page_column_t  ngx_symcache_page_sources[] = {
 static ngx_symcache_page_column_t  ngx_symcache_page_misses[] = {
     { "time", "When", NGX_SYMCACHE_PAGE_TIME },
     { "store", "Store", NGX_SYMCACHE_PAGE_TEXT },
-    { "key", "PDB", NGX_SYMCACHE_PAGE_TEXT },
+    { "key", "PDB", NGX_SYMCACHE_PAGE_KEY },
     { "version", "Version", NGX_SYMCACHE_PAGE_TEXT },
     { "outcome", "Outcome", NGX_SYMCACHE_PAGE_TEXT },
     { "reason", "Reason", NGX_SYMCACHE_PAGE_TEXT }
@@ -242,6 +246,12 @@ ngx_symcache_page_html_section(u_char *p, u_char *last,
 
     rest = page->body;
 
+    if (section->columns == ngx_symcache_page_totals) {
+        p = ngx_symcache_page_html_totals(p, last, section, &rest);
+
+        return ngx_slprintf(p, last, "</section>\n");
+    }
+
     for (rows = 0; ngx_symcache_page_line(&rest, section->word, fields,
                                           section->n); rows++)
     {
@@ -252,7 +262,7 @@ ngx_symcache_page_html_section(u_char *p, u_char *last,
             for (i = 0; i < section->n; i++) {
                 column = &section->columns[i];
                 p = ngx_slprintf(p, last, "<th scope=\"col\"%s>%s</th>",
-                                 column->type == NGX_SYMCACHE_PAGE_TEXT
+                                 column->type <= NGX_SYMCACHE_PAGE_HEALTH
                                  ? "" : " class=\"n\"", column->title);
             }
 
@@ -282,6 +292,31 @@ ngx_symcache_page_html_section(u_char *p, u_char *last,
 
 
 static u_char *
+ngx_symcache_page_html_totals(u_char *p, u_char *last,
+    ngx_symcache_page_section_t *section, ngx_str_t *rest)
+{
+    ngx_str_t   fields[NGX_SYMCACHE_PAGE_COLUMNS];
+    ngx_uint_t  i;
+
+    if (!ngx_symcache_page_line(rest, section->word, fields, section->n)) {
+        return p;
+    }
+
+    p = ngx_slprintf(p, last, "<dl>\n");
+
+    for (i = 0; i < section->n; i++) {
+        p = ngx_slprintf(p, last,
+                         "<div><dt>%s</dt>"
+                         "<dd data-key=\"%s\">%ui</dd></div>\n",
+                         section->columns[i].title, section->columns[i].key,
+                         ngx_symcache_page_number(&fields[i]));
+    }
+
+    return ngx_slprintf(p, last, "</dl>\n");
+}
+
+
+static u_char *
 ngx_symcache_page_html_field(u_char *p, u_char *last,
     ngx_symcache_page_column_t *column, ngx_str_t *field)
 {
@@ -293,9 +328,7 @@ ngx_symcache_page_html_field(u_char *p, u_char *last,
     switch (column->type) {
 
     case NGX_SYMCACHE_PAGE_NUMBER:
-        return ngx_slprintf(p, last,
-                            "<td class=\"n\" data-key=\"%s\">%ui</td>",
-                            column->key, n);
+        return ngx_slprintf(p, last, "<td class=\"n\">%ui</td>", n);
 
     case NGX_SYMCACHE_PAGE_MSEC:
         return ngx_slprintf(p, last, "<td class=\"n\">%ui.%ui</td>",
@@ -319,8 +352,18 @@ ngx_symcache_page_html_field(u_char *p, u_char *last,
         return ngx_slprintf(p, last, "<td class=\"n\">%s</td>",
                             n ? "yes" : "no");
 
-    default: /* NGX_SYMCACHE_PAGE_TEXT */
-        p = ngx_slprintf(p, last, "<td>");
+    case NGX_SYMCACHE_PAGE_HEALTH:
+
+        if (field->len == 7 && ngx_strncmp(field->data, "failing", 7) == 0) {
+            return ngx_slprintf(p, last, "<td><strong>failing</strong></td>");
+        }
+
+        /* fall through */
+
+    default: /* NGX_SYMCACHE_PAGE_TEXT, NGX_SYMCACHE_PAGE_KEY */
+        p = ngx_slprintf(p, last, "<td%s>",
+                         column->type == NGX_SYMCACHE_PAGE_KEY
+                         ? " class=\"k\"" : "");
         p = ngx_symcache_status_copy(p, last, field, 1);
 
         return ngx_slprintf(p, last, "</td>");
@@ -389,6 +432,8 @@ ngx_symcache_page_json_row(u_char *p, u_char *last,
         switch (columns[i].type) {
 
         case NGX_SYMCACHE_PAGE_TEXT:
+        case NGX_SYMCACHE_PAGE_KEY:
+        case NGX_SYMCACHE_PAGE_HEALTH:
             p = ngx_slprintf(p, last, "\"");
             p = ngx_symcache_status_copy(p, last, &fields[i], 0);
             p = ngx_slprintf(p, last, "\"");

@@ -330,6 +330,7 @@ ngx_symcache_status_html_head(u_char *p, u_char *last,
         "th,td{text-align:left;vertical-align:top;padding:.3em 1em .3em 0;"
         "border-bottom:1px solid #ccc}\n"
         "td{overflow-wrap:anywhere;min-width:3.5em}\n"
+        ".k{min-width:20em}\n.narrow{width:auto}\n"
         ".n{text-align:right;white-space:nowrap;"
         "font-variant-numeric:tabular-nums}\n"
         ".bad{border-left:.4em solid #a40000;padding-left:.8em}\n"
@@ -365,7 +366,7 @@ ngx_symcache_status_html_counters(u_char *p, u_char *last,
         if (i == 0 || i == NGX_SYMCACHE_STATUSES) {
             p = ngx_slprintf(p, last,
                 "%s<section>\n<h2>%s</h2>\n"
-                "<div class=\"wide\"><table>\n<thead><tr>"
+                "<div class=\"wide\"><table class=\"narrow\">\n<thead><tr>"
                 "<th scope=\"col\">%s</th><th scope=\"col\">Meaning</th>"
                 "<th scope=\"col\" class=\"n\">Number</th></tr></thead>\n"
                 "<tbody>\n",

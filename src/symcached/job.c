@@ -226,6 +226,22 @@ static const enum metric outcome_metrics[] = {
     METRIC_JOB_PUBLISHED, METRIC_JOB_NOTFOUND,  METRIC_JOB_MALFORMED,
     METRIC_JOB_ERROR,     METRIC_JOB_UNCHANGED, METRIC_JOB_STOPPED};
 
+static void note_miss(struct job *job)
+{
+    char looked[ABSENT_TEXT_MAX] = "";
+
+    if (job->outcome == JOB_PUBLISHED || job->outcome == JOB_STOPPED) {
+        return;
+    }
+    if (job->exhausted) {
+        trail_print_brief(job->trail, looked, sizeof(looked));
+    }
+    misses_add(job->jobs->misses, job->store->name,
+               job->id + strlen(job->store->name) + 1,
+               &job->transcoder->version, outcome_names[job->outcome],
+               looked[0] != '\0' ? looked : job->text);
+}
+
 /* Last step of every job: the hub answers the waiters and frees it. */
 static void end(struct job *job, enum job_outcome outcome)
 {
@@ -237,12 +253,7 @@ static void end(struct job *job, enum job_outcome outcome)
         unlink(job->pdb);
     }
     remember(job, job->jobs->absent);
-    if (outcome != JOB_PUBLISHED && outcome != JOB_STOPPED) {
-        misses_add(job->jobs->misses, job->store->name,
-                   job->id + strlen(job->store->name) + 1,
-                   &job->transcoder->version, outcome_names[outcome],
-                   job->text);
-    }
+    note_miss(job);
     log_end(job);
     set_state(job, JOB_ENDED);
 }

@@ -137,6 +137,29 @@ void trail_print(const struct trail *trail, char *buf, size_t size)
     }
 }
 
+void trail_print_brief(const struct trail *trail, char *buf, size_t size)
+{
+    const struct attempt *a, *next;
+    size_t len = 0;
+    unsigned i;
+    int n;
+
+    buf[0] = '\0';
+    for (i = 0; i < trail->n && len < size; i++) {
+        a = &trail->attempts[i];
+        next = a + 1;
+        if (i + 1 < trail->n && next->outcome == a->outcome &&
+            strcmp(next->source, a->source) == 0 &&
+            strcmp(next->detail, a->detail) == 0) {
+            continue;
+        }
+        n = snprintf(buf + len, size - len, "%s%s: %s (%s)",
+                     len > 0 ? "; " : "", a->source,
+                     source_outcome_name(a->outcome), a->detail);
+        len += n > 0 ? (size_t)n : 0;
+    }
+}
+
 cJSON *trail_json(const struct trail *trail)
 {
     cJSON *array = cJSON_CreateArray(), *object;

@@ -24,6 +24,9 @@ void trail_add(struct trail *trail, const struct source_attempt *attempt);
 /* "local: not found (no such file); msdl: failed (timeout)" */
 void trail_print(const struct trail *trail, char *buf, size_t size);
 
+/* Without places, and of the same answers in a row the last. */
+void trail_print_brief(const struct trail *trail, char *buf, size_t size);
+
 /* An array of objects; NULL when out of memory. */
 cJSON *trail_json(const struct trail *trail);
 

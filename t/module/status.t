@@ -163,7 +163,7 @@ like $r->{body}, qr{a&amp;'&quot;b\.pdb|a&amp;&#39;&quot;b\.pdb},
     'a hostile name is escaped';
 like $r->{body}, qr{>12\.3<}, 'seconds of a job';
 like $r->{body}, qr{>56\.7<}, 'megabytes of a source';
-like $r->{body}, qr{<td>failing</td>}, 'health is a word';
+like $r->{body}, qr{<td><strong>failing</strong></td>}, 'health is a word';
 like $r->{body}, qr{HTTP 500 &lt;b&gt;&amp;&quot;}, 'a failure is escaped';
 like $r->{body}, qr{>never<}, 'a source without failure';
 unlike $r->{body}, qr{<script|<b>}, 'no markup of others';
