@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "guard.h"
 
 #ifndef SYS_close_range
 #define SYS_close_range 436
@@ -177,6 +178,7 @@ static pid_t child_fork(struct child_plan *plan)
     if (pid > 0) {
         /* here too: the group is there to be killed from now on */
         (void)setpgid(pid, pid);
+        guard_add(pid);
     }
     return pid;
 }
@@ -206,6 +208,7 @@ static pid_t child_fork_and_wait(struct child_plan *plan)
         } while (n < 0 && errno == EINTR);
 
         if (n != 0) {
+            guard_drop(pid);
             waitpid(pid, NULL, 0);
             pid = -1;
         }
@@ -268,6 +271,7 @@ static int child_reap(struct child *child)
     int status = 0;
 
     kill(-child->pid, SIGKILL);
+    guard_drop(child->pid); /* before the number is free */
     while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR) {
         continue;
     }

@@ -16,6 +16,7 @@
 #include <event2/event.h>
 #include "clean.h"
 #include "config.h"
+#include "guard.h"
 #include "inspect.h"
 #include "jobs.h"
 #include "log.h"
@@ -196,6 +197,9 @@ static int start(struct daemon *d, struct config *config)
     char error[1024] = "out of memory";
 
     raise_limits();
+    if (guard_start() != 0) {
+        log_warn(errno, "no guard: transcoders may outlive a killed helper");
+    }
     d->base = event_base_new();
     if (d->base == NULL || catch_signals(d) != 0) {
         goto failed;

@@ -83,10 +83,38 @@ $s = $t->open_http($t->helper_socket, 'GET',
 $t->wait_until('the transcoder runs', sub { -s $t->path('pid') });
 my ($pid) = $t->read_file('pid') =~ /(\d+)/;
 is $t->stop_symcached, 0, 'a stop in the middle of a transcoder';
-$t->wait_until('the transcoder is gone', sub {
-    ($t->read_file("/proc/$pid/stat") // ') Z ') =~ /\) Z /;
-});
+sub gone {
+    my ($pid) = @_;
+    return ($t->read_file("/proc/$pid/stat") // ') Z ') =~ /\) Z /;
+}
+
+$t->wait_until('the transcoder is gone', sub { gone($pid) });
 pass 'kills it';
 
+# a helper that is killed takes along what its transcoder started
+unlink $t->path('pid');
+$c = Test::SourceCase->new($t, sources => \%sources,
+    command => ['/bin/sh', '-c', 'sleep 1000 & echo $$ $! >"$0"; wait',
+                $t->path('pid'), '{pdb}']);
+$s = $t->open_http($t->helper_socket, 'GET',
+    "/v1/symcache/default/good98.pdb/$id?version=9.0.0&wait=60");
+$t->wait_until('the transcoder runs',
+    sub { ($t->read_file('pid') // '') =~ /\n/ });
+my @pids = $t->read_file('pid') =~ /(\d+)/g;
+my ($guard) = map { m{/(\d+)/} } grep {
+    my $stat = $t->read_file($_) // '';
+    $stat =~ /\(symcached-guard\)/
+        && (readlink($_ =~ s/stat$/exe/r) // '') eq $t->program('symcached')
+} glob '/proc/[0-9]*/stat';
+ok $guard, 'there is a guard';
+is scalar(grep { gone($_) } @pids), 0, 'a transcoder with a child of its own';
+$t->stop_symcached('KILL');
+$t->wait_until('both are gone', sub { !grep { !gone($_) } @pids });
+pass 'dies with a helper that is killed';
+
+$t->start_symcached; # cleans up
+$t->wait_until('work is gone', sub {
+    1 >= (() = glob $t->path('store/.tmp/*'))
+});
 $t->finish;
 done_testing;

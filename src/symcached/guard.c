@@ -1,0 +1,128 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The two are joined by a pipe.  It carries the groups that begin, and with a
+ * minus sign those that end; its end is the end of the helper.
+ */
+#include "guard.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+
+#define GUARD_GROUPS 4096 /* more run unguarded */
+#define GUARD_FD 3
+
+static int guard_pipe = -1;
+
+static void guard_note(pid_t groups[GUARD_GROUPS], pid_t pid)
+{
+    pid_t wanted = pid > 0 ? 0 : -pid;
+    size_t i;
+
+    for (i = 0; i < GUARD_GROUPS; i++) {
+        if (groups[i] == wanted) {
+            groups[i] = pid > 0 ? pid : 0;
+            return;
+        }
+    }
+}
+
+/* Nothing but the pipe stays open, and no signal to the helper's group ends
+   it: Ctrl-C and service managers send them to all. */
+static void guard_detach(int from)
+{
+    int null = open("/dev/null", O_RDWR);
+    int sig;
+
+    setsid();
+    for (sig = 1; sig < 32; sig++) {
+        signal(sig, SIG_IGN);
+    }
+    prctl(PR_SET_NAME, "symcached-guard");
+    dup2(from, GUARD_FD);
+    dup2(null, 0);
+    dup2(null, 1);
+    dup2(null, 2);
+    syscall(SYS_close_range, GUARD_FD + 1, UINT_MAX, 0);
+}
+
+static void guard_run(int from)
+{
+    static pid_t groups[GUARD_GROUPS];
+    pid_t pid;
+    ssize_t n;
+    size_t i;
+
+    guard_detach(from);
+    do {
+        n = read(GUARD_FD, &pid, sizeof(pid));
+        if (n == sizeof(pid)) {
+            guard_note(groups, pid);
+        }
+    } while (n > 0 || (n < 0 && errno == EINTR));
+
+    for (i = 0; i < GUARD_GROUPS; i++) {
+        if (groups[i] > 1) {
+            kill(-groups[i], SIGKILL);
+        }
+    }
+    _exit(0);
+}
+
+int guard_start(void)
+{
+    int ends[2];
+    pid_t pid;
+
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+        return -1;
+    }
+    fcntl(ends[0], F_SETFL, 0);
+
+    /* its parent ends at once: it is no child that anybody waits for */
+    pid = fork();
+    if (pid == 0) {
+        close(ends[1]);
+        if (fork() == 0) {
+            guard_run(ends[0]);
+        }
+        _exit(0);
+    }
+
+    close(ends[0]);
+    if (pid < 0) {
+        close(ends[1]);
+        return -1;
+    }
+    waitpid(pid, NULL, 0);
+    guard_pipe = ends[1];
+    return 0;
+}
+
+static void guard_tell(pid_t pid)
+{
+    /* without a guard there is nothing to be done about it here */
+    if (guard_pipe != -1 && write(guard_pipe, &pid, sizeof(pid)) < 0) {
+        return;
+    }
+}
+
+void guard_add(pid_t group)
+{
+    guard_tell(group);
+}
+
+void guard_drop(pid_t group)
+{
+    guard_tell(-group);
+}
