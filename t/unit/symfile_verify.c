@@ -184,6 +184,118 @@ static void padding_behind_files(void **state)
         error, "offset 0x5d: padding behind the files: 0x01, not zero");
 }
 
+/* What a reader trips over: a string, index or caller that is not there, a
+ * chain without end, ranges that a binary search goes wrong in. */
+static const char *trip_strings(const struct symfile_reader *r)
+{
+    size_t at, end;
+    uint32_t i, offset;
+
+    end = r->files + (size_t)r->num_files * r->file_size;
+    for (at = r->files; at < end; at += 4) {
+        offset = symfile_load(r->data + at);
+        if (offset != SYMFILE_NONE &&
+            symfile_reader_string(r, offset).data == NULL) {
+            return "string of a file";
+        }
+    }
+    for (i = 0; i < r->num_functions; i++) {
+        offset = symfile_load(r->data + r->functions +
+                              (size_t)i * SYMFILE_FUNCTION_SIZE);
+        if (offset != SYMFILE_NONE &&
+            symfile_reader_string(r, offset).data == NULL) {
+            return "name of a function";
+        }
+    }
+    return NULL;
+}
+
+static const char *trip_frames(const struct symfile_reader *r, uint32_t range)
+{
+    struct symfile_frame frame;
+    struct symfile_frames frames;
+    struct symfile_file_parts file;
+    struct symfile_function_parts function;
+
+    symfile_reader_lookup(r, symfile_reader_range(r, range), &frames);
+    while (symfile_reader_next(&frames, &frame)) {
+        if (symfile_reader_function(r, frame.location.function, &function) !=
+            0) {
+            return "function of a location";
+        }
+        if (frame.location.file != SYMFILE_NONE &&
+            symfile_reader_file(r, frame.location.file, &file) != 0) {
+            return "file of a location";
+        }
+        /* also where the reader gives up a chain without end */
+        if (!frame.is_inlined && frame.location.inlined_into != SYMFILE_NONE) {
+            return "caller of a location";
+        }
+        if (frame.is_inlined && symfile_location_is_gap(&frame.location)) {
+            return "gap as a caller";
+        }
+    }
+    return NULL;
+}
+
+static const char *trip(const struct symfile_reader *r)
+{
+    uint32_t i;
+    const char *what;
+
+    what = trip_strings(r);
+    for (i = 0; i < r->num_ranges && what == NULL; i++) {
+        if (i > 0 &&
+            symfile_reader_range(r, i - 1) >= symfile_reader_range(r, i)) {
+            return "order of ranges";
+        }
+        what = trip_frames(r, i);
+    }
+    return what;
+}
+
+/* Every byte takes every value: what is sound then can be read. */
+static unsigned trips(const uint8_t *example, size_t size)
+{
+    size_t at;
+    unsigned value, count;
+    uint8_t *copy;
+    const char *what;
+    struct symfile_reader reader;
+
+    count = 0;
+    copy = malloc(size);
+    assert_non_null(copy);
+    memcpy(copy, example, size);
+    for (at = 0; at < size; at++) {
+        for (value = 0; value < 256; value++) {
+            copy[at] = (uint8_t)value;
+            if (symfile_reader_open(&reader, copy, size, error,
+                                    sizeof(error)) != SYMFILE_OPENED) {
+                continue;
+            }
+            what = trip(&reader);
+            if (what != NULL &&
+                symfile_verify(&reader, error, sizeof(error)) ==
+                    SYMFILE_SOUND) {
+                fail_msg("0x%02x at 0x%zx: %s", value, at, what);
+            }
+            count += what != NULL;
+        }
+        copy[at] = example[at];
+    }
+    free(copy);
+    return count;
+}
+
+static void what_is_sound_can_be_read(void **state)
+{
+    (void)state;
+    assert_true(trips(example_v7, sizeof(example_v7)) > 1000);
+    assert_true(trips(example_v8, sizeof(example_v8)) > 1000);
+    assert_true(trips(example_v9, sizeof(example_v9)) > 1000);
+}
+
 static void put_location(uint8_t *p, uint32_t inlined_into)
 {
     symfile_store(p, SYMFILE_NONE);
@@ -243,6 +355,7 @@ int main(void)
         cmocka_unit_test(sound_variants),
         cmocka_unit_test(every_rule_is_checked),
         cmocka_unit_test(padding_behind_files),
+        cmocka_unit_test(what_is_sound_can_be_read),
         cmocka_unit_test(hostile_files_take_linear_time),
     };
 
