@@ -6,53 +6,70 @@
  *
  *   +-----------+---------------------------------------------------------+
  *   | slab pool | sh: one ngx_symcache_sh_t                               |
- *   | of nginx  |   rbtree ----> by hash, then by the whole key           |
- *   |           |   queue -----> most recently used first, the last goes  |
+ *   | of nginx  |   buckets ---> chains of entries, by hash of the key    |
+ *   |           |   queue -----> the latest first, the last goes first    |
  *   |           |   counters     atomic, without the lock                 |
  *   |           |   recent[16]   a ring of requests that got no file      |
  *   |           +---------------------------------------------------------+
- *   |           | entries, 112 bytes and the PDB name each: 128 for names |
- *   |           | up to 16 bytes, 256 for most others                     |
- *   |           |   node | queue | scope | guid age | until | versions |  |
- *   |           |   version | retry_after | what | n | gzipped | name...   |
+ *   |           | buckets: a pointer for each 256 bytes of the zone       |
+ *   |           +---------------------------------------------------------+
+ *   |           | entries, 80 bytes and the PDB name each: 128 for names  |
+ *   |           | up to 48 bytes, 256 for the others                      |
+ *   |           |   next | scope | guid age | until | hash | what, n, ... |
+ *   |           |   versions | retry_after | queue | name...              |
  *   +-----------+---------------------------------------------------------+
  *
- * The mutex of the slab pool guards tree, queue, entries and ring.  It is
+ * A hit touches a bucket and the two cache lines of its entry, however many
+ * keys there are.  It does not move the entry in the queue but marks it, and
+ * what is marked when it comes to be the last gets a second turn.  A chain is
+ * never longer than NGX_SYMCACHE_ZONE_CHAIN: who asks for keys with the same
+ * hash pushes out his own.
+ *
+ * The mutex of the slab pool guards buckets, queue, entries and ring.  It is
  * taken in this file only; nothing is logged, hashed or allocated from
  * another pool while it is held.  A worker that dies with the lock leaves an
- * entry that is linked but not filled at worst: "what" is written last, and
- * an unknown entry is no answer.  The layout may not change at a reload, and
- * does not: module code is only loaded by a new master process.
+ * entry that cannot be found, or that is not filled, at worst: the bucket is
+ * written after the entry and "what" last, and an unknown entry is no answer.
+ * The layout may not change at a reload, and does not: module code is only
+ * loaded by a new master process.
  */
 
 
 #include "ngx_symcache_zone.h"
 
 
-#define NGX_SYMCACHE_ZONE_EVICT  16
+#define NGX_SYMCACHE_ZONE_EVICT   16
+#define NGX_SYMCACHE_ZONE_TURNS   64
+#define NGX_SYMCACHE_ZONE_CHAIN   16
+#define NGX_SYMCACHE_ZONE_BUCKET  256
 
 
-typedef struct {
-    ngx_rbtree_node_t       node;
-    ngx_queue_t             queue;
+typedef struct ngx_symcache_entry_s  ngx_symcache_entry_t;
+
+
+struct ngx_symcache_entry_s {
+    ngx_symcache_entry_t   *next;        /* in the bucket */
     uint64_t                scope;
     u_char                  guid[16];
     uint32_t                age;
     uint32_t                until;       /* seconds */
-    symcache_version_t      versions[NGX_SYMCACHE_VERSIONS];
-    symcache_version_t      version;     /* asked for: ABSENT, PENDING */
-    uint16_t                retry_after;
+    uint32_t                hash;
     u_char                  what;
     u_char                  n;
     u_char                  gzipped;     /* bits: versions with a sidecar */
+    u_char                  used;        /* since it was put in front */
+    symcache_version_t      versions[NGX_SYMCACHE_VERSIONS];
+                                         /* [0] if not PRESENT: asked for */
+    uint16_t                retry_after;
     u_char                  name_len;
+    ngx_queue_t             queue;
     u_char                  name[1];
-} ngx_symcache_entry_t;
+};
 
 
 typedef struct {
-    ngx_rbtree_t            rbtree;
-    ngx_rbtree_node_t       sentinel;
+    ngx_symcache_entry_t  **buckets;
+    ngx_uint_t              mask;        /* of buckets, a power of two */
     ngx_queue_t             queue;
     ngx_uint_t              keys;
     ngx_atomic_t            counters[NGX_SYMCACHE_COUNTS];
@@ -70,15 +87,16 @@ typedef struct {
 static ngx_int_t ngx_symcache_zone_init(ngx_shm_zone_t *shm_zone, void *data);
 static char *ngx_symcache_zone_declare(ngx_conf_t *cf, ngx_str_t *name,
     ngx_str_t *size);
-static void ngx_symcache_zone_insert(ngx_rbtree_node_t *temp,
-    ngx_rbtree_node_t *node, ngx_rbtree_node_t *sentinel);
-static ngx_int_t ngx_symcache_zone_cmp(ngx_symcache_entry_t *e,
-    uint64_t scope, u_char *guid, uint32_t age, u_char *name, size_t len);
 static uint32_t ngx_symcache_zone_hash(ngx_symcache_ctx_t *ctx);
 static ngx_symcache_entry_t *ngx_symcache_zone_find(ngx_symcache_sh_t *sh,
     ngx_symcache_ctx_t *ctx, uint32_t hash);
 static ngx_symcache_entry_t *ngx_symcache_zone_add(
     ngx_symcache_zone_ctx_t *zctx, ngx_symcache_ctx_t *ctx, uint32_t hash);
+static ngx_symcache_entry_t *ngx_symcache_zone_alloc(
+    ngx_symcache_zone_ctx_t *zctx, size_t size);
+static ngx_symcache_entry_t *ngx_symcache_zone_last(ngx_symcache_sh_t *sh);
+static void ngx_symcache_zone_evict(ngx_symcache_zone_ctx_t *zctx,
+    ngx_symcache_entry_t *e);
 static void ngx_symcache_zone_remove(ngx_symcache_zone_ctx_t *zctx,
     ngx_symcache_entry_t *e);
 static void ngx_symcache_zone_remember(ngx_symcache_zone_ctx_t *zctx,
@@ -172,7 +190,7 @@ ngx_symcache_zone_init(ngx_shm_zone_t *shm_zone, void *data)
 {
     ngx_symcache_zone_ctx_t *old = data;
 
-    size_t                    len;
+    size_t                    len, n;
     ngx_symcache_zone_ctx_t  *zctx;
 
     zctx = shm_zone->data;
@@ -195,11 +213,21 @@ ngx_symcache_zone_init(ngx_shm_zone_t *shm_zone, void *data)
         return NGX_ERROR;
     }
 
-    zctx->shpool->data = zctx->sh;
+    for (n = 1; n <= shm_zone->shm.size / NGX_SYMCACHE_ZONE_BUCKET / 2; n *= 2)
+    {
+        /* void */
+    }
 
-    ngx_rbtree_init(&zctx->sh->rbtree, &zctx->sh->sentinel,
-                    ngx_symcache_zone_insert);
+    zctx->sh->mask = n - 1;
+    zctx->sh->buckets = ngx_slab_calloc(zctx->shpool,
+                                        n * sizeof(ngx_symcache_entry_t *));
+    if (zctx->sh->buckets == NULL) {
+        return NGX_ERROR;
+    }
+
     ngx_queue_init(&zctx->sh->queue);
+
+    zctx->shpool->data = zctx->sh;
 
     len = sizeof(" in symcache_zone \"\"") + shm_zone->shm.name.len;
 
@@ -211,7 +239,7 @@ ngx_symcache_zone_init(ngx_shm_zone_t *shm_zone, void *data)
     ngx_sprintf(zctx->shpool->log_ctx, " in symcache_zone \"%V\"%Z",
                 &shm_zone->shm.name);
 
-    /* a full zone is normal: the least recently used key goes */
+    /* a full zone is normal: the key that was not used for longest goes */
 
     zctx->shpool->log_nomem = 0;
 
@@ -237,76 +265,22 @@ ngx_symcache_zone_scope(ngx_str_t *root, ngx_str_t *store)
 }
 
 
-static void
-ngx_symcache_zone_insert(ngx_rbtree_node_t *temp, ngx_rbtree_node_t *node,
-    ngx_rbtree_node_t *sentinel)
-{
-    ngx_rbtree_node_t     **p;
-    ngx_symcache_entry_t   *e, *t;
-
-    e = (ngx_symcache_entry_t *) node;
-
-    for ( ;; ) {
-
-        if (node->key != temp->key) {
-            p = (node->key < temp->key) ? &temp->left : &temp->right;
-
-        } else {
-            t = (ngx_symcache_entry_t *) temp;
-            p = (ngx_symcache_zone_cmp(t, e->scope, e->guid, e->age, e->name,
-                                       e->name_len)
-                 < 0)
-                ? &temp->left : &temp->right;
-        }
-
-        if (*p == sentinel) {
-            break;
-        }
-
-        temp = *p;
-    }
-
-    *p = node;
-    node->parent = temp;
-    node->left = sentinel;
-    node->right = sentinel;
-    ngx_rbt_red(node);
-}
-
-
-/* the key given, compared with that of the entry */
-
-static ngx_int_t
-ngx_symcache_zone_cmp(ngx_symcache_entry_t *e, uint64_t scope, u_char *guid,
-    uint32_t age, u_char *name, size_t len)
-{
-    ngx_int_t  rc;
-
-    if (scope != e->scope) {
-        return scope < e->scope ? -1 : 1;
-    }
-
-    if (age != e->age) {
-        return age < e->age ? -1 : 1;
-    }
-
-    rc = ngx_memcmp(guid, e->guid, 16);
-    if (rc) {
-        return rc;
-    }
-
-    return ngx_memn2cmp(name, e->name, len, e->name_len);
-}
-
+/* GUIDs are random, but for those of modules that have none */
 
 static uint32_t
 ngx_symcache_zone_hash(ngx_symcache_ctx_t *ctx)
 {
-    /* GUIDs are random, but a client chooses them: the name is in it, too */
+    uint64_t         n[2];
+    symcache_key_t  *key;
 
-    return ngx_murmur_hash2(ctx->asked.key.guid, 16)
-           ^ ngx_murmur_hash2((u_char *) ctx->asked.key.name,
-                              ctx->asked.key.name_len);
+    key = &ctx->asked.key;
+
+    ngx_memcpy(n, key->guid, 16);
+
+    n[0] = (n[0] ^ n[1] ^ key->age) * 0x9e3779b97f4a7c15;
+
+    return (uint32_t) (n[0] >> 32)
+           ^ ngx_murmur_hash2((u_char *) key->name, key->name_len);
 }
 
 
@@ -314,31 +288,26 @@ static ngx_symcache_entry_t *
 ngx_symcache_zone_find(ngx_symcache_sh_t *sh, ngx_symcache_ctx_t *ctx,
     uint32_t hash)
 {
-    ngx_int_t              rc;
-    ngx_rbtree_node_t     *node, *sentinel;
+    ngx_uint_t             i;
+    symcache_key_t        *key;
     ngx_symcache_entry_t  *e;
 
-    node = sh->rbtree.root;
-    sentinel = sh->rbtree.sentinel;
+    key = &ctx->asked.key;
+    e = sh->buckets[hash & sh->mask];
 
-    while (node != sentinel) {
+    for (i = 0; e && i < NGX_SYMCACHE_ZONE_CHAIN; i++) {
 
-        if (hash != node->key) {
-            node = (hash < node->key) ? node->left : node->right;
-            continue;
-        }
-
-        e = (ngx_symcache_entry_t *) node;
-
-        rc = ngx_symcache_zone_cmp(e, ctx->scope, ctx->asked.key.guid,
-                                   ctx->asked.key.age,
-                                   (u_char *) ctx->asked.key.name,
-                                   ctx->asked.key.name_len);
-        if (rc == 0) {
+        if (e->hash == hash
+            && e->scope == ctx->scope
+            && e->age == key->age
+            && e->name_len == key->name_len
+            && ngx_memcmp(e->guid, key->guid, 16) == 0
+            && ngx_memcmp(e->name, key->name, key->name_len) == 0)
+        {
             return e;
         }
 
-        node = (rc < 0) ? node->left : node->right;
+        e = e->next;
     }
 
     return NULL;
@@ -374,7 +343,9 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
             ctx->nversions = e->n;
             ctx->gzipped = e->gzipped;
 
-        } else if (symcache_version_cmp(&e->version, &ctx->ask.version) != 0) {
+        } else if (symcache_version_cmp(&e->versions[0], &ctx->ask.version)
+                   != 0)
+        {
 
             /* it is about another version */
 
@@ -385,8 +356,7 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
             ctx->reply.retry_after = e->retry_after;
         }
 
-        ngx_queue_remove(&e->queue);
-        ngx_queue_insert_head(&zctx->sh->queue, &e->queue);
+        e->used = 1;
     }
 
     ngx_shmtx_unlock(&zctx->shpool->mutex);
@@ -429,7 +399,7 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
         ngx_memory_barrier();
 
         e->until = (uint32_t) (ngx_time() + valid);
-        e->version = ctx->ask.version;
+        e->versions[0] = ctx->ask.version;
         e->retry_after = ngx_min(ctx->reply.retry_after, 65535);
         e->n = 0;
         e->gzipped = 0;
@@ -454,11 +424,57 @@ static ngx_symcache_entry_t *
 ngx_symcache_zone_add(ngx_symcache_zone_ctx_t *zctx, ngx_symcache_ctx_t *ctx,
     uint32_t hash)
 {
-    size_t                 size;
+    ngx_uint_t              i;
+    symcache_key_t         *key;
+    ngx_symcache_entry_t   *e, **bucket;
+
+    key = &ctx->asked.key;
+
+    e = ngx_symcache_zone_alloc(zctx, offsetof(ngx_symcache_entry_t, name)
+                                      + key->name_len);
+    if (e == NULL) {
+        return NULL;
+    }
+
+    e->hash = hash;
+    e->scope = ctx->scope;
+    ngx_memcpy(e->guid, key->guid, 16);
+    e->age = key->age;
+    e->what = NGX_SYMCACHE_KEY_UNKNOWN;
+    e->until = 0;
+    e->used = 0;
+    e->name_len = (u_char) key->name_len;
+    ngx_memcpy(e->name, key->name, key->name_len);
+
+    ngx_queue_insert_head(&zctx->sh->queue, &e->queue);
+    zctx->sh->keys++;
+
+    bucket = &zctx->sh->buckets[hash & zctx->sh->mask];
+    e->next = *bucket;
+
+    ngx_memory_barrier();
+
+    *bucket = e;
+
+    for (i = 1; e->next && i < NGX_SYMCACHE_ZONE_CHAIN; i++) {
+        e = e->next;
+    }
+
+    if (e->next) {
+        ngx_symcache_zone_evict(zctx, e->next);
+    }
+
+    return *bucket;
+}
+
+
+/* the lock is held */
+
+static ngx_symcache_entry_t *
+ngx_symcache_zone_alloc(ngx_symcache_zone_ctx_t *zctx, size_t size)
+{
     ngx_uint_t             i;
     ngx_symcache_entry_t  *e, *last;
-
-    size = offsetof(ngx_symcache_entry_t, name) + ctx->asked.key.name_len;
 
     e = ngx_slab_alloc_locked(zctx->shpool, size);
 
@@ -466,38 +482,58 @@ ngx_symcache_zone_add(ngx_symcache_zone_ctx_t *zctx, ngx_symcache_ctx_t *ctx,
 
     for (i = 0; e == NULL && i < NGX_SYMCACHE_ZONE_EVICT; i++) {
 
-        if (ngx_queue_empty(&zctx->sh->queue)) {
-            return NULL;
+        last = ngx_symcache_zone_last(zctx->sh);
+
+        if (last == NULL) {
+            break;
         }
 
-        last = ngx_queue_data(ngx_queue_last(&zctx->sh->queue),
-                              ngx_symcache_entry_t, queue);
-
-        ngx_symcache_zone_remove(zctx, last);
-        (void) ngx_atomic_fetch_add(
-                     &zctx->sh->counters[NGX_SYMCACHE_COUNT_EVICTED], 1);
+        ngx_symcache_zone_evict(zctx, last);
 
         e = ngx_slab_alloc_locked(zctx->shpool, size);
     }
 
-    if (e == NULL) {
-        return NULL;
+    return e;
+}
+
+
+/* the lock is held; the next to go, or NULL */
+
+static ngx_symcache_entry_t *
+ngx_symcache_zone_last(ngx_symcache_sh_t *sh)
+{
+    ngx_uint_t             turns;
+    ngx_symcache_entry_t  *e;
+
+    for (turns = 0; !ngx_queue_empty(&sh->queue); turns++) {
+
+        e = ngx_queue_data(ngx_queue_last(&sh->queue), ngx_symcache_entry_t,
+                           queue);
+
+        if (!e->used || turns == NGX_SYMCACHE_ZONE_TURNS) {
+            return e;
+        }
+
+        e->used = 0;
+
+        ngx_queue_remove(&e->queue);
+        ngx_queue_insert_head(&sh->queue, &e->queue);
     }
 
-    e->node.key = hash;
-    e->scope = ctx->scope;
-    ngx_memcpy(e->guid, ctx->asked.key.guid, 16);
-    e->age = ctx->asked.key.age;
-    e->what = NGX_SYMCACHE_KEY_UNKNOWN;
-    e->until = 0;
-    e->name_len = (u_char) ctx->asked.key.name_len;
-    ngx_memcpy(e->name, ctx->asked.key.name, ctx->asked.key.name_len);
+    return NULL;
+}
 
-    ngx_rbtree_insert(&zctx->sh->rbtree, &e->node);
-    ngx_queue_insert_head(&zctx->sh->queue, &e->queue);
-    zctx->sh->keys++;
 
-    return e;
+/* the lock is held */
+
+static void
+ngx_symcache_zone_evict(ngx_symcache_zone_ctx_t *zctx,
+    ngx_symcache_entry_t *e)
+{
+    ngx_symcache_zone_remove(zctx, e);
+
+    (void) ngx_atomic_fetch_add(
+                     &zctx->sh->counters[NGX_SYMCACHE_COUNT_EVICTED], 1);
 }
 
 
@@ -507,8 +543,20 @@ static void
 ngx_symcache_zone_remove(ngx_symcache_zone_ctx_t *zctx,
     ngx_symcache_entry_t *e)
 {
+    ngx_uint_t              i;
+    ngx_symcache_entry_t  **p;
+
+    p = &zctx->sh->buckets[e->hash & zctx->sh->mask];
+
+    for (i = 0; *p && *p != e && i <= NGX_SYMCACHE_ZONE_CHAIN; i++) {
+        p = &(*p)->next;
+    }
+
+    if (*p == e) {
+        *p = e->next;
+    }
+
     ngx_queue_remove(&e->queue);
-    ngx_rbtree_delete(&zctx->sh->rbtree, &e->node);
     ngx_slab_free_locked(zctx->shpool, e);
     zctx->sh->keys--;
 }

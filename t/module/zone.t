@@ -160,6 +160,27 @@ is scalar($s->requests), $n, 'the last key is still known';
 $t->get(uri('small', 'fx1'));
 is scalar($s->requests), $n + 1, 'the first one is not';
 
+$t->get(uri('small', 'used'));
+for my $i (1 .. 300) {
+    $t->get(uri('small', "g$i"));
+    $t->get(uri('small', 'used')) if $i % 20 == 0;
+}
+$n = $s->requests;
+$t->get(uri('small', 'g1'));
+is scalar($s->requests), $n + 1, 'what is not used goes';
+$t->get(uri('small', 'used'));
+is scalar($s->requests), $n + 1, 'what is used stays';
+
+# GUIDs whose halves differ in the same bits have the same hash
+
+sub twin { sprintf '/s/v3.1.0/twin.pdb/%016X%016X/1', $_[0], $_[0] ^ 0x5a5a }
+$t->get(twin($_)) for 1 .. 40;
+$n = $s->requests;
+$t->get(twin(40));
+is scalar($s->requests), $n, 'the last of many keys with one hash is known';
+$t->get(twin(1));
+is scalar($s->requests), $n + 1, 'the first one is not: a chain has an end';
+
 # --- reload: the zone is kept
 
 $t->get(uri('s', 'absent'));
