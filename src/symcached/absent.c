@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,12 +112,20 @@ static void entry_path(char buf[PATH_MAX], const struct store_config *store,
     snprintf(buf, PATH_MAX, "%.1024s/%s", store->root, relative);
 }
 
+/* As it is read from the file. */
+struct written {
+    struct absent_entry entry;
+    bool has_places;
+    uint64_t places;
+};
+
 /*
- * Reads "<reason> <seconds>\n<text>\n" up to the first NUL.  What is anything
- * else (cut off by a crash, written by hand) is no entry.
+ * Reads "<reason> <seconds>[ <places>]\n<text>\n" up to the first NUL.  What
+ * is anything else (cut off by a crash, written by hand) is no entry.
  */
-static bool parse_entry(char *text, struct absent_entry *entry)
+static bool parse_entry(char *text, struct written *written)
 {
+    struct absent_entry *entry = &written->entry;
     char *p, *end;
     size_t n;
     unsigned i;
@@ -137,6 +146,10 @@ static bool parse_entry(char *text, struct absent_entry *entry)
     }
     errno = 0;
     entry->since = (time_t)strtoll(p, &end, 10);
+    written->has_places = errno == 0 && *end == ' ';
+    if (written->has_places) {
+        written->places = strtoull(end + 1, &end, 16);
+    }
     if (errno != 0 || *end != '\n') {
         return false;
     }
@@ -148,9 +161,9 @@ static bool parse_entry(char *text, struct absent_entry *entry)
     return true;
 }
 
-static bool read_entry(const char *path, struct absent_entry *entry)
+static bool read_entry(const char *path, struct written *written)
 {
-    char text[ABSENT_TEXT_MAX + 64];
+    char text[ABSENT_TEXT_MAX + 128];
     ssize_t n;
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
@@ -163,19 +176,24 @@ static bool read_entry(const char *path, struct absent_entry *entry)
         return false;
     }
     text[n] = '\0';
-    return parse_entry(text, entry);
+    return parse_entry(text, written);
 }
 
 static bool in_force(const struct absent *absent,
-                     const struct cache_config *cache,
-                     struct absent_entry *entry)
+                     const struct store_config *store,
+                     const struct cache_config *cache, struct written *written)
 {
+    struct absent_entry *entry = &written->entry;
     time_t now = time(NULL);
     time_t life = entry->reason == ABSENT_NOTFOUND
                       ? (time_t)cache->retry_misses_after
                       : (time_t)cache->retry_malformed_after;
 
     if (entry->reason == ABSENT_MALFORMED && entry->since < absent->started) {
+        return false;
+    }
+    if (entry->reason == ABSENT_NOTFOUND && written->has_places &&
+        written->places != store->places) {
         return false;
     }
     /* one from the future was written by a clock that is set right now */
@@ -217,11 +235,11 @@ bool absent_find(struct absent *absent, const struct store_config *store,
                  const symcache_version_t *version, struct absent_entry *entry)
 {
     char path[PATH_MAX];
-    struct absent_entry found;
+    struct written found;
 
     entry_path(path, store, key, version);
-    if (read_entry(path, &found) && in_force(absent, cache, &found)) {
-        *entry = found;
+    if (read_entry(path, &found) && in_force(absent, store, cache, &found)) {
+        *entry = found.entry;
         return true;
     }
     return find_error(absent, store, key, version, entry);
@@ -247,8 +265,8 @@ int absent_write(const struct store_config *store, const symcache_key_t *key,
         }
     }
 
-    ok = fprintf(f, "%s %lld\n%s\n", reason_names[reason],
-                 (long long)time(NULL), line) > 0;
+    ok = fprintf(f, "%s %lld %016" PRIx64 "\n%s\n", reason_names[reason],
+                 (long long)time(NULL), store->places, line) > 0;
     ok = fclose(f) == 0 && ok;
     entry_path(path, store, key, version);
     if (!ok || store_rename(tmp, path) != 0) {

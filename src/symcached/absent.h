@@ -4,8 +4,11 @@
  * Negative cache entries.  What a source or a transcoder said for certain lies
  * beside the SymCache files as <pdb>-v<M.m.p>.absent and survives a restart:
  *
- *   notfound 1795235000\n
+ *   notfound 1795235000 0123456789abcdef\n
  *   local: no such file; msdl: 404\n
+ *
+ * The third word stands for the sources that were asked: a miss is believed
+ * until its time, or until the store looks elsewhere, too.
  *
  * What could not be told (an upstream fails, the disk is full) is kept in
  * memory and for a short time only; it never makes a final answer.

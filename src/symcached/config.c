@@ -10,6 +10,7 @@
 #include <sys/un.h>
 #include "config.h"
 #include "config_field.h"
+#include "config_places.h"
 #include "config_source.h"
 
 #define DEFAULT_LISTEN "unix:/run/symcached/symcached.sock"
@@ -296,6 +297,7 @@ static int read_store_sources(struct config_reader *r, const cJSON *item,
         }
         store->sources[store->nsources++] = source;
     }
+    store->places = config_places_store(store);
     return 0;
 }
 

@@ -56,6 +56,7 @@ struct source_config {
     struct transport_config transport;
     struct map_config *map; /* Windows locations in file.ptr */
     size_t nmap;
+    uint64_t places; /* config_places_source() */
 };
 
 /* What makes SymCache files of a version for a store. */
@@ -73,7 +74,8 @@ struct store_config {
     size_t ntranscoders;
     struct source_config **sources; /* order = quality order; not owned */
     size_t nsources;
-    bool gzip; /* has sidecars */
+    bool gzip;       /* has sidecars */
+    uint64_t places; /* config_places_store() */
 };
 
 struct limits_config {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "config_pattern.h"
+#include "config_places.h"
 #include "config_source.h"
 #include "config_transport.h"
 
@@ -282,6 +283,7 @@ int config_sources(struct config_reader *r, const cJSON *item,
             config_transport_check(r, child, &source->transport) != 0) {
             return -1;
         }
+        source->places = config_places_source(child);
     }
     return 0;
 }

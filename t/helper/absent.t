@@ -75,7 +75,7 @@ my $detail = JSON::PP::decode_json($r->{body})->{detail};
 like $detail, qr{local: \S+sym/nope\.pdb/\S+ not found.*second: \S+sym2/},
     'the text names the places';
 like $t->read_file(entry('store', 'nope.pdb')),
-    qr/\Anotfound \d+\n.*local: .*\n\z/, 'the entry on disk';
+    qr/\Anotfound \d+ [0-9a-f]{16}\n.*local: .*\n\z/, 'the entry on disk';
 my $jobs = jobs();
 is lookup('nope.pdb')->{status}, 404, 'asked again';
 is jobs(), $jobs, 'without a job';
@@ -98,7 +98,7 @@ is reason($r), 'malformed', 'reason';
 is header($r, 'X-Symcache-Valid'), 7200, 'for retry_malformed_after';
 like JSON::PP::decode_json($r->{body})->{detail}, qr/\b3\b.*bad stream 7/,
     'the text has the exit code and stderr';
-like $t->read_file(entry('store', 'crash.pdb')), qr/\Amalformed \d+\n/,
+like $t->read_file(entry('store', 'crash.pdb')), qr/\Amalformed \d+ [0-9a-f]{16}\n/,
     'the entry on disk';
 ok !-e $t->path("downloads/default/crash.pdb/$id/crash.pdb"),
     'the PDB is not kept';
@@ -213,6 +213,39 @@ $t->write_file(entry('store', 'crash2.pdb'),
 is reason(lookup('crash2.pdb')), 'notfound',
     'what was malformed is tried again after a restart';
 is jobs(), $jobs + 1, 'by a job';
+
+# other sources
+
+sub reload {
+    my $before = $t->metric('symcached_reloads_total{result="ok"}');
+    $t->write_helper_config($config);
+    kill 'HUP', $t->{helper};
+    $t->wait_until('reload', sub {
+        $t->metric('symcached_reloads_total{result="ok"}') > $before
+    });
+}
+
+how('cp "$1" "$_NT_SYMCACHE_PATH/$(basename "$1")-v9.0.0.symcache"');
+my $third = $t->path("sym3/nope.pdb/$id/nope.pdb");
+$t->write_file($third, $t->read_file($t->data('pdb/crash.pdb')));
+is reason(lookup('nope.pdb')), 'notfound', 'a miss';
+$config->{cache}{retry_errors_after} = '49s';
+$config->{sources}{dead}{headers} = { Authorization => 'another' };
+$jobs = jobs();
+reload();
+is reason(lookup('nope.pdb')), 'notfound', 'is believed after a reload';
+is jobs(), $jobs, 'without a job';
+$config->{sources}{third} = { type => 'filesystem', path => $t->path('sym3') };
+push @{ $config->{stores}{default}{sources} }, 'third';
+reload();
+is lookup('nope.pdb')->{status}, 200, 'but not when there is a new source';
+my $now = $t->path('sym4');
+is reason(lookup('other.pdb')), 'notfound', 'another miss';
+$t->write_file("$now/other.pdb/$id/other.pdb",
+    $t->read_file($t->data('pdb/crash.pdb')));
+$config->{sources}{third}{path} = $now;
+reload();
+is lookup('other.pdb')->{status}, 200, 'nor when a source looks elsewhere';
 
 $t->finish;
 done_testing;

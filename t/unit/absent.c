@@ -72,6 +72,22 @@ static void misses(void **state)
     assert_false(find(&v9));
 }
 
+/* Other sources may have it; what is broken is broken everywhere. */
+static void other_sources(void **state)
+{
+    put(&v9, ABSENT_NOTFOUND, "x");
+    put(&v3, ABSENT_MALFORMED, "x");
+    store.places = UINT64_MAX;
+    assert_false(find(&v9));
+    assert_true(find(&v3));
+
+    put(&v9, ABSENT_NOTFOUND, "x");
+    assert_true(find(&v9));
+    assert_string_equal(entry.text, "x");
+    store.places = 0;
+    assert_false(find(&v9));
+}
+
 static void malformed(void **state)
 {
     put(&v9, ABSENT_MALFORMED, "exit code 3");
@@ -183,8 +199,8 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(misses),        TEST(malformed), TEST(restart), TEST(failures),
-        TEST(many_failures), TEST(drop),      TEST(forget),
+        TEST(misses),   TEST(other_sources), TEST(malformed), TEST(restart),
+        TEST(failures), TEST(many_failures), TEST(drop),      TEST(forget),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
