@@ -12,10 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "flat.h"
+
 #define LOOKUP_POINTERS 3
+
+/* children that may look at one flat directory: twice what its files need */
+#define LOOKUP_TREE_RUNS (2 * FLAT_FILES / FLAT_BATCH)
 
 static int lookup_open(int *fd, const char *path)
 {
@@ -60,6 +66,16 @@ static void lookup_publish(struct lookup *lookup, const char *from,
     lookup_end(lookup);
 }
 
+/* Of a PDB with another identity: where names alone are addresses, that is no
+ * garbage but the file of another build. */
+static enum source_outcome lookup_outcome(const struct lookup *lookup,
+                                          const struct unpack_attempt *attempt)
+{
+    return attempt->other && lookup->source->layout == LAYOUT_FLAT
+               ? SOURCE_NOT_FOUND
+               : attempt->outcome;
+}
+
 static void lookup_on_checked(void *arg, const struct unpack_result *result)
 {
     const struct unpack_attempt *attempt;
@@ -77,7 +93,8 @@ static void lookup_on_checked(void *arg, const struct unpack_result *result)
         lookup_publish(lookup, lookup->out, attempt->detail);
         return;
     default:
-        lookup_attempt_here(lookup, attempt->outcome, attempt->detail);
+        lookup_attempt_here(lookup, lookup_outcome(lookup, attempt),
+                            attempt->detail);
         lookup->resume(lookup);
         return;
     }
@@ -134,6 +151,72 @@ static void lookup_read_pointer(struct lookup *lookup)
     lookup_pointer(lookup, text, (size_t)n);
 }
 
+static void lookup_on_tree(void *arg, const struct unpack_result *result);
+
+/* A new index takes the place of the old one when the child has written it:
+ * other lookups may be reading that. */
+static int lookup_set_index(struct lookup *lookup,
+                            struct unpack_request *request)
+{
+    struct source_memory *memory = lookup_memory(lookup);
+
+    lookup->new_index = memfd_create("index", MFD_CLOEXEC);
+    if (memory == NULL || lookup->new_index < 0) {
+        return -1;
+    }
+    request->flat = true;
+    request->new_index = lookup->new_index;
+    request->index = memory->index >= 0 ? memory->index : lookup->new_index;
+    return 0;
+}
+
+static void lookup_keep_index(struct lookup *lookup)
+{
+    struct source_memory *memory = lookup_memory(lookup);
+
+    if (lookup->new_index < 0) {
+        return;
+    }
+    if (memory->index >= 0) {
+        close(memory->index);
+    }
+    memory->index = lookup->new_index;
+    lookup->new_index = -1;
+}
+
+static void lookup_run_tree(struct lookup *lookup)
+{
+    struct unpack_request request = {0};
+    size_t i;
+
+    request.in = -1;
+    request.root = lookup->tree_root;
+    request.beneath = lookup->tree_beneath;
+    request.ntiers = lookup->tree_tiers;
+    request.nplaces = lookup->ntree_places;
+    for (i = 0; i < request.nplaces; i++) {
+        request.places[i] = lookup->tree_places[i];
+    }
+
+    if (lookup->tree_flat && lookup_set_index(lookup, &request) != 0) {
+        lookup_fail(lookup, "index");
+        return;
+    }
+    lookup_unpack(lookup, &request, lookup_on_tree);
+}
+
+/* The directory has more files than one child looks at. */
+static void lookup_on_part_of_tree(struct lookup *lookup)
+{
+    if (++lookup->tree_runs > LOOKUP_TREE_RUNS) {
+        lookup_attempt_here(lookup, SOURCE_FAILED,
+                            "the directory changes too fast");
+        lookup_end(lookup);
+        return;
+    }
+    lookup_run_tree(lookup);
+}
+
 static void lookup_on_tree(void *arg, const struct unpack_result *result)
 {
     const struct unpack_attempt *attempt;
@@ -142,6 +225,11 @@ static void lookup_on_tree(void *arg, const struct unpack_result *result)
     size_t i, n = result->nattempts;
 
     lookup->unpack = NULL;
+    lookup_keep_index(lookup);
+    if (result->again) {
+        lookup_on_part_of_tree(lookup);
+        return;
+    }
 
     /* the place that was found is told of when all is done */
     for (i = 0; i < n - (result->found != UNPACK_NONE); i++) {
@@ -149,7 +237,8 @@ static void lookup_on_tree(void *arg, const struct unpack_result *result)
         failed |= attempt->outcome == SOURCE_FAILED;
         lookup_set_tree_place(lookup, attempt->place);
         lookup->received.ms = i + 1 == n ? result->ms : 0;
-        lookup_attempt_here(lookup, attempt->outcome, attempt->detail);
+        lookup_attempt_here(lookup, lookup_outcome(lookup, attempt),
+                            attempt->detail);
     }
 
     lookup->received.ms = result->ms;
@@ -207,10 +296,11 @@ static int lookup_set_tree(struct lookup *lookup, const char *root,
 
 void lookup_tree(struct lookup *lookup, const struct lookup_tree *tree)
 {
-    struct unpack_request request = {0};
-    size_t i;
-
     memset(&lookup->received, 0, sizeof(lookup->received));
+    lookup->tree_beneath = tree->beneath;
+    lookup->tree_tiers = tree->ntiers;
+    lookup->tree_flat = tree->flat;
+    lookup->tree_runs = 0;
 
     if (lookup_set_tree(lookup, tree->root, tree->places, tree->nplaces) !=
         0) {
@@ -220,17 +310,7 @@ void lookup_tree(struct lookup *lookup, const struct lookup_tree *tree)
         return;
     }
     lookup_set_tree_place(lookup, 0);
-
-    request.in = -1;
-    request.root = lookup->tree_root;
-    request.beneath = tree->beneath;
-    request.ntiers = tree->ntiers;
-    request.nplaces = lookup->ntree_places;
-    for (i = 0; i < request.nplaces; i++) {
-        request.places[i] = lookup->tree_places[i];
-    }
-
-    lookup_unpack(lookup, &request, lookup_on_tree);
+    lookup_run_tree(lookup);
 }
 
 /* file.ptr ------------------------------------------------------------------

@@ -24,6 +24,7 @@ struct source_memory {
     struct source_memory *next;
     uint64_t quiet_until; /* clock_ms(): it asked to be left alone */
     struct layout_memory layout;
+    int index; /* of a flat directory, see flat.h; or -1 */
     char name[];
 };
 
@@ -74,6 +75,11 @@ struct lookup {
     char *tree_root;
     char *tree_places[UNPACK_PLACES];
     size_t ntree_places;
+    size_t tree_tiers;
+    bool tree_beneath;
+    bool tree_flat;
+    unsigned tree_runs;
+    int new_index; /* of a flat directory, being written; or -1 */
 };
 
 /* what lookup_tree() takes; the members mean what they do in unpack.h */
@@ -83,7 +89,11 @@ struct lookup_tree {
     size_t nplaces;
     size_t ntiers;
     bool beneath;
+    bool flat;
 };
+
+/* What is known of the lookup's source; NULL when out of memory. */
+struct source_memory *lookup_memory(struct lookup *lookup);
 
 /* Tells the owner of this step's place, and remembers the most serious
  * outcome. */

@@ -38,6 +38,9 @@ void sources_free(struct sources *sources)
 
     while ((memory = sources->memories) != NULL) {
         sources->memories = memory->next;
+        if (memory->index >= 0) {
+            close(memory->index);
+        }
         free(memory);
     }
     if (sources->outside != NULL) {
@@ -69,6 +72,9 @@ static void lookup_free(struct lookup *lookup)
     if (lookup->out_fd >= 0) {
         close(lookup->out_fd);
     }
+    if (lookup->new_index >= 0) {
+        close(lookup->new_index);
+    }
     if (lookup->part != NULL) {
         unlink(lookup->part);
     }
@@ -84,6 +90,28 @@ static void lookup_free(struct lookup *lookup)
     free(lookup->part);
     free(lookup->out);
     free(lookup);
+}
+
+struct source_memory *lookup_memory(struct lookup *lookup)
+{
+    struct sources *sources = lookup->sources;
+    const char *name = lookup->source->name;
+    struct source_memory *memory;
+
+    for (memory = sources->memories; memory != NULL; memory = memory->next) {
+        if (strcmp(memory->name, name) == 0) {
+            return memory;
+        }
+    }
+
+    memory = calloc(1, sizeof(*memory) + strlen(name) + 1);
+    if (memory != NULL) {
+        memcpy(memory->name, name, strlen(name) + 1);
+        memory->index = -1;
+        memory->next = sources->memories;
+        sources->memories = memory;
+    }
+    return memory;
 }
 
 static unsigned lookup_gravity(enum source_outcome outcome)
@@ -128,7 +156,7 @@ void lookup_end(struct lookup *lookup)
     enum source_outcome outcome = lookup->outcome;
     void *arg = lookup->arg;
 
-    if (outcome == SOURCE_FOUND && lookup->memory != NULL) {
+    if (outcome == SOURCE_FOUND && lookup->walk.memory != NULL) {
         layout_hit(&lookup->walk);
     }
 
@@ -191,6 +219,7 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->arg = arg;
     lookup->part_fd = -1;
     lookup->out_fd = -1;
+    lookup->new_index = -1;
     lookup->outcome = SOURCE_NOT_FOUND;
     lookup->file = strdup(file);
     lookup->begin = evtimer_new(sources->base, lookup_on_begin, lookup);

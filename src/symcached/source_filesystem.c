@@ -17,6 +17,11 @@ void source_filesystem_begin(struct lookup *lookup)
         tree.places[i] = places[i].path;
     }
 
+    if (lookup->source->layout == LAYOUT_FLAT) {
+        tree.places[0] = "*.pdb";
+        tree.flat = true;
+    }
+
     lookup->resume = lookup_end;
     lookup_tree(lookup, &tree);
 }

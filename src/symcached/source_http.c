@@ -52,26 +52,6 @@ static char *http_url(const struct source_config *source, const char *path)
     return url;
 }
 
-static struct source_memory *http_memory(struct sources *sources,
-                                         const char *name)
-{
-    struct source_memory *memory;
-
-    for (memory = sources->memories; memory != NULL; memory = memory->next) {
-        if (strcmp(memory->name, name) == 0) {
-            return memory;
-        }
-    }
-
-    memory = calloc(1, sizeof(*memory) + strlen(name) + 1);
-    if (memory != NULL) {
-        memcpy(memory->name, name, strlen(name) + 1);
-        memory->next = sources->memories;
-        sources->memories = memory;
-    }
-    return memory;
-}
-
 static void http_next(struct lookup *lookup);
 
 static void http_received_pointer(struct lookup *lookup)
@@ -235,7 +215,7 @@ void source_http_begin(struct lookup *lookup)
 {
     unsigned quiet;
 
-    lookup->memory = http_memory(lookup->sources, lookup->source->name);
+    lookup->memory = lookup_memory(lookup);
     lookup->resume = http_next;
 
     if (lookup->memory == NULL) {

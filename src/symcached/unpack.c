@@ -46,6 +46,7 @@ static enum unpack_found unpack_letter(char letter,
         *outcome = SOURCE_NOT_FOUND;
         break;
     case 'U':
+    case 'W':
         *outcome = SOURCE_UNUSABLE;
         break;
     default:
@@ -78,7 +79,13 @@ static void unpack_read_lines(struct unpack_result *result, char *text,
             continue;
         }
 
+        if (line[3] == 'A') {
+            result->again = true;
+            continue;
+        }
+
         attempt = &result->attempts[result->nattempts++];
+        attempt->other = line[3] == 'W';
         attempt->place = (size_t)(line[1] - '0');
         attempt->detail = line + 5;
         result->found = unpack_letter(line[3], &attempt->outcome);
@@ -92,6 +99,7 @@ static void unpack_died(struct unpack *unpack, struct unpack_result *result,
     struct unpack_attempt *attempt;
 
     result->found = UNPACK_NONE;
+    result->again = false;
     if (result->nattempts == UNPACK_PLACES) {
         result->nattempts--;
     }
@@ -129,7 +137,8 @@ static void unpack_on_exit(void *arg, struct child_result *child)
     unpack_read_lines(&result, child->tail, unpack->nplaces);
 
     if (child->timed_out || !WIFEXITED(child->status) ||
-        WEXITSTATUS(child->status) != 0 || result.nattempts == 0) {
+        WEXITSTATUS(child->status) != 0 ||
+        (result.nattempts == 0 && !result.again)) {
         unpack_died(unpack, &result, child);
     }
 
@@ -145,7 +154,7 @@ struct unpack *unpack_start(struct event_base *base,
     const char *argv[7 + UNPACK_PLACES + 1] = {"symcached", "--unpack", id,
                                                max};
     char *env[] = {NULL};
-    int fds[2] = {request->out, request->in};
+    int fds[3] = {request->out, request->in};
     struct child_options options = {0};
     struct unpack *unpack;
     size_t i, n = 4;
@@ -157,7 +166,14 @@ struct unpack *unpack_start(struct event_base *base,
     options.nfds = 2;
     if (request->in < 0) {
         options.nfds = 1;
-        argv[n++] = request->beneath ? "beneath" : "tree";
+        if (request->flat) {
+            options.nfds = 3;
+            fds[1] = request->index;
+            fds[2] = request->new_index;
+        }
+        argv[n++] = request->flat      ? "flat"
+                    : request->beneath ? "beneath"
+                                       : "tree";
         argv[n++] = ntiers;
         argv[n++] = request->root;
         for (i = 0; i < request->nplaces; i++) {

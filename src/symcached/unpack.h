@@ -6,7 +6,7 @@
  * but itself, and a file system that hangs stops nobody else.
  *
  * The child says one line a place on stderr, "@<place> <letter> <text>", where
- * the letter is that of an enum source_outcome, or K, or P.
+ * the letter is that of an enum source_outcome, or K, P, W or A.
  */
 #ifndef SYMCACHED_UNPACK_H
 #define SYMCACHED_UNPACK_H
@@ -32,6 +32,10 @@ struct unpack_request {
     bool beneath;     /* no symbolic link may lead out of root */
     const char *places[UNPACK_PLACES]; /* relative to root, first hit wins */
     size_t nplaces;
+    bool flat;     /* root is a flat directory, see flat.h: the first place
+                      is not opened, and stands for its PDBs */
+    int index;     /* flat: what is known of them; is read */
+    int new_index; /* flat: an empty file; is written */
     size_t ntiers; /* if not 0: so many places, the first, count only where
                       root has no index2.txt, the others only where it has */
 };
@@ -46,6 +50,7 @@ enum unpack_found {
 struct unpack_attempt {
     size_t place; /* 0 for a received body */
     enum source_outcome outcome;
+    bool other; /* a sound PDB, of another identity */
     const char *detail;
 };
 
@@ -53,6 +58,8 @@ struct unpack_result {
     enum unpack_found found; /* by the last attempt */
     struct unpack_attempt attempts[UNPACK_PLACES];
     size_t nattempts;
+    bool again; /* flat: not all is known yet; start once more, with
+                   new_index as the index */
     unsigned ms;
 };
 

@@ -19,12 +19,15 @@
 
 #include "body.h"
 #include "child.h"
+#include "flat.h"
 #include "pdb/pdb_identity.h"
 #include "sandbox/sandbox.h"
 #include "tree.h"
 
 #define UNPACK_OUT_FD CHILD_FD
 #define UNPACK_IN_FD (CHILD_FD + 1)
+#define UNPACK_INDEX_FD (CHILD_FD + 1)
+#define UNPACK_NEW_INDEX_FD (CHILD_FD + 2)
 #define UNPACK_MEMORY (1024ull * 1024 * 1024) /* beside the mappings */
 #define UNPACK_MAP_MAX (1ull << 45)
 #define UNPACK_POINTER_MAX 4096
@@ -36,6 +39,7 @@ struct unpack_job {
     const uint8_t *in;  /* mapping of a received body, which may be the PDB */
     const uint8_t *out; /* mapping of the output, if a body is packed */
     bool received;      /* a body that may stay where it is */
+    struct flat *flat;  /* in place of the first place, or NULL */
     size_t first;       /* of the n places that count */
     size_t n;
     int fds[UNPACK_PLACES];
@@ -88,13 +92,13 @@ static char unpack_check(const struct unpack_job *job, const uint8_t *map,
         unpack_guid_print(got_text, got.guid);
         snprintf(detail, detail_size, "wrong GUID: wanted %s, got %s",
                  want_text, got_text);
-        return 'U';
+        return 'W';
     }
     if (got.age != job->key.age) {
         snprintf(detail, detail_size,
                  "wrong age: wanted %" PRIu32 ", got %" PRIu32, job->key.age,
                  got.age);
-        return 'U';
+        return 'W';
     }
 
     snprintf(detail, detail_size, "%" PRIu64 " bytes", size);
@@ -228,20 +232,64 @@ static void unpack_say_unopened(size_t place, int error)
     }
 }
 
+static int unpack_empty_out(size_t place)
+{
+    if (lseek(UNPACK_OUT_FD, 0, SEEK_SET) != 0 ||
+        ftruncate(UNPACK_OUT_FD, 0) != 0) {
+        unpack_say(place, 'E', "write: %s", strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+/* The first place stands for all PDBs of the directory.  Returns true if
+ * nothing else is to be looked at. */
+static bool unpack_flat(struct unpack_job *job)
+{
+    struct flat *flat = job->flat;
+    char detail[UNPACK_TEXT], letter = 'N';
+    const char *name = "";
+    size_t i;
+
+    for (i = 0; i < flat->nfiles && letter != 'F'; i++) {
+        if (!flat_look(flat, &flat->files[i], &job->key)) {
+            continue;
+        }
+        if (unpack_empty_out(0) != 0) {
+            return true;
+        }
+        name = flat->files[i].name;
+        letter = unpack_body(job, flat->files[i].fd, detail, sizeof(detail));
+    }
+    flat_save(flat, UNPACK_NEW_INDEX_FD);
+
+    if (letter != 'N') {
+        unpack_say(0, letter, "%s: %s", name, detail);
+    } else if (flat->more) {
+        unpack_say(0, 'A', "%zu are known", flat->nrecords);
+    } else if (flat->error[0] != '\0') {
+        unpack_say(0, 'E', "%s", flat->error);
+    } else {
+        unpack_say(0, 'N', "none of %zu PDBs", flat->total);
+    }
+    return letter == 'F' || (letter == 'N' && flat->more);
+}
+
 static void unpack_places(struct unpack_job *job)
 {
     char detail[UNPACK_TEXT], letter;
-    size_t i;
+    size_t i = job->first;
 
-    for (i = job->first; i < job->n; i++) {
+    if (job->flat != NULL && (i++, unpack_flat(job))) {
+        return;
+    }
+
+    for (; i < job->n; i++) {
         if (job->fds[i] < 0) {
             unpack_say_unopened(i, job->errors[i]);
             continue;
         }
-
-        if (lseek(UNPACK_OUT_FD, 0, SEEK_SET) != 0 ||
-            ftruncate(UNPACK_OUT_FD, 0) != 0) {
-            unpack_say(i, 'E', "write: %s", strerror(errno));
+        if (unpack_empty_out(i) != 0) {
             return;
         }
 
@@ -270,7 +318,7 @@ static void unpack_tiers(struct unpack_job *job, int root, size_t ntiers)
     }
 }
 
-/* argv: "tree" or "beneath", number of tiers' places, root, places */
+/* argv: "tree", "beneath" or "flat", number of tiers' places, root, places */
 static int unpack_open(struct unpack_job *job, int argc, char **argv)
 {
     bool beneath = strcmp(argv[0], "beneath") == 0;
@@ -288,7 +336,15 @@ static int unpack_open(struct unpack_job *job, int argc, char **argv)
     job->n = argc - 3 < UNPACK_PLACES ? (size_t)argc - 3 : UNPACK_PLACES;
     unpack_tiers(job, root, strtoul(argv[1], NULL, 10));
 
-    for (i = job->first; i < job->n; i++) {
+    if (strcmp(argv[0], "flat") == 0) {
+        job->flat = flat_open(root, UNPACK_INDEX_FD, &job->key);
+        if (job->flat == NULL) {
+            unpack_say(0, 'E', "out of memory");
+            return -1;
+        }
+    }
+
+    for (i = job->first + (job->flat != NULL); i < job->n; i++) {
         name = strrchr(places[i], '/');
         job->pointer[i] = name != NULL && !strcmp(name, "/file.ptr");
         job->fds[i] = tree_open(root, places[i], beneath);
@@ -330,10 +386,15 @@ static int unpack_map(struct unpack_job *job)
 static int unpack_lock(const struct unpack_job *job)
 {
     struct sandbox_limits limits = {2 * job->max + UNPACK_MEMORY, job->max, 0};
+    uint64_t index = FLAT_FILES * sizeof(struct flat_record);
     char error[UNPACK_TEXT];
 
     if (limits.file_size < UNPACK_POINTER_MAX) {
         limits.file_size = UNPACK_POINTER_MAX;
+    }
+    if (job->flat != NULL) {
+        limits.memory += job->flat->mapped;
+        limits.file_size = limits.file_size < index ? index : limits.file_size;
     }
 
     if (sandbox_enter(&limits, error, sizeof(error)) != 0) {

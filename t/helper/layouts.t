@@ -41,7 +41,7 @@ $t->write_file('flat/wrong.pdb',
                $t->read_file($t->data('pdb/omap_stretched.pdb')));
 $t->write_file("gz/gz.pdb/$id/gz.pdb.gz", Compress::Zlib::memGzip($crash));
 
-$t->start_nginx('', load => 0, listen => '', http => <<"CONF",
+$t->start_nginx('', load => 0, http => <<"CONF",
     log_format up '\$request_uri';
     access_log %%DIR%%/up.log up;
     server {
@@ -169,9 +169,9 @@ $c->found('Crash.Pdb', 'flat');
 is_deeply [asked()], ['/flat/Crash.Pdb'], 'with one request';
 $c->found('packed.pdb', 'flat and packed');
 $r = $c->ask('wrong.pdb');
-is $r->{status}, 503, 'flat: another PDB of this name';
+is $r->{status}, 404, 'flat: the PDB of another build is an absence';
 like join("\n", map { $_->[2] } @{ $r->{places} }), qr/wrong GUID/,
-    'is recognised by its identity';
+    'recognised by its identity';
 
 # --- Content-Encoding that nobody asked for
 
@@ -197,6 +197,45 @@ $c->found('crash.pdb', 'directory: ssqp');
 $c = dir('unified', layout => 'unified');
 $r = $c->found('crash.pdb', 'directory: unified');
 is scalar @{ $r->{places} }, 1, 'one place';
+
+# --- a flat directory, whose files may have any name
+
+$c = dir('flat', layout => 'flat');
+$r = $c->found('other.pdb', 'directory: flat, by identity alone');
+like $r->{places}[0][2], qr/^Crash\.Pdb: \d+ bytes$/, '"why" tells the file';
+$c->found('crash.pdb', 'and by a second name');
+my %wrong = (pdb => $t->read_file($t->data('pdb/omap_stretched.pdb')));
+my $other = '0123456789ABCDEF0123456789ABCDEF1';
+$r = $c->ask('crash.pdb', $other);
+is "$r->{status} $r->{places}[0][2]", '404 none of 2 PDBs',
+    'directory: flat, no such identity';
+rename $t->path('flat/Crash.Pdb'), $t->path('flat/moved.pdb') or die;
+$c->found('third.pdb', 'a file under another name');
+$t->write_file('flat/moved.pdb', $wrong{pdb});
+$r = $c->ask('fourth.pdb');
+is "$r->{status} $r->{places}[0][2]", '404 none of 2 PDBs',
+    'a file with another content';
+$t->write_file('flat/new.pdb', $crash);
+$c->found('fifth.pdb', 'a new file');
+unlink $t->path('flat/new.pdb') or die;
+$r = $c->ask('sixth.pdb');
+is $r->{status}, 404, 'a file that is gone';
+$t->write_file('flat/rubbish.pdb', 'rubbish');
+$r = $c->ask('seventh.pdb');
+is "$r->{status} $r->{places}[0][2]", '404 none of 3 PDBs', 'rubbish beside';
+symlink $t->path('flat/loop.pdb'), $t->path('flat/loop.pdb') or die;
+$r = $c->ask('eighth.pdb');
+is "$r->{status} @{ $r->{places}[0] }[1, 2]",
+    '503 failed loop.pdb: Too many levels of symbolic links',
+    'a file that cannot be looked at';
+
+# more files than one child opens
+$t->write_file(sprintf('many/%03d.pdb', $_), $wrong{pdb}) for 1 .. 600;
+$t->write_file('many/zzz.pdb', $crash);
+$c = dir('many', layout => 'flat');
+$c->found('crash.pdb', 'one of 601 PDBs');
+$r = $c->ask('crash.pdb', $other);
+is "$r->{status} $r->{places}[0][2]", '404 none of 601 PDBs', 'none of them';
 
 $t->stop_symcached;
 $t->finish;

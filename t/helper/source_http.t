@@ -34,7 +34,7 @@ $t->write_file("sym/ptr.pdb/$id/file.ptr", 'PATH:\\\\srv\\sym\\far.pdb');
 $t->write_file("sym/url.pdb/$id/file.ptr",
                "PATH:http://127.0.0.1:$other/far.pdb");
 $t->write_file('share/far.pdb', $crash);
-$t->start_nginx('', load => 0, listen => '', http => <<"CONF",
+$t->start_nginx('', load => 0, http => <<"CONF",
     log_format up '\$request_uri \$http_user_agent|\$http_accept_encoding';
     access_log %%DIR%%/up.log up;
     server { listen 127.0.0.1:$port; root %%DIR%%/sym; }

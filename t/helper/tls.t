@@ -30,7 +30,7 @@ system("openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes "
 my ($http, $https) = map { Test::Symcache::free_port() } 1, 2;
 $t->write_file("sym/plain.pdb/$id/plain.pdb",
                $t->read_file($t->data('pdb/crash.pdb')));
-$t->start_nginx('', load => 0, listen => '', http => <<"CONF",
+$t->start_nginx('', load => 0, http => <<"CONF",
     server { listen 127.0.0.1:$http; root %%DIR%%/sym;
              location /up.pdb/ {
                  return 302 https://localhost:$https/plain.pdb/$id/plain.pdb; }

@@ -62,7 +62,7 @@ my $moved = join "\n", map {
   ['awaycert', "https://localhost:$mutual/awaycert.pdb/x?sig=SIGNED"],
   ['samebasic', "http://localhost:$plain/stay.pdb/x?sig=SIGNED"],
   ['pathbasic', '/stay.pdb/relative'];
-$t->start_nginx('', load => 0, listen => '', http => <<"CONF",
+$t->start_nginx('', load => 0, http => <<"CONF",
     map \$ssl_client_s_dn \$dn { default \$ssl_client_s_dn; '' '-'; }
     log_format seen '\$server_port \$request_uri \$server_protocol dn=\$dn '
         'auth="\$http_authorization" secret="\$http_x_secret" '

@@ -1,0 +1,243 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "flat.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pdb/pdb_identity.h"
+
+#define FLAT_SETTLED 2 /* seconds */
+
+/* what is known from earlier lookups, in order */
+struct flat_index {
+    struct flat_record *records;
+    size_t n;
+};
+
+static int flat_compare(const void *a, const void *b)
+{
+    const struct flat_record *x = a, *y = b;
+
+    if (x->dev != y->dev) {
+        return x->dev < y->dev ? -1 : 1;
+    }
+    return x->ino == y->ino ? 0 : x->ino < y->ino ? -1 : 1;
+}
+
+/* An index that cannot be read is one that knows nothing. */
+static int flat_load(struct flat_index *index, int fd)
+{
+    size_t size = FLAT_FILES * sizeof(index->records[0]);
+    ssize_t n;
+
+    index->records = malloc(size);
+    if (index->records == NULL) {
+        return -1;
+    }
+    n = pread(fd, index->records, size, 0);
+    index->n = n > 0 ? (size_t)n / sizeof(index->records[0]) : 0;
+    qsort(index->records, index->n, sizeof(index->records[0]), flat_compare);
+    return 0;
+}
+
+static void flat_describe(struct flat_record *record, const struct stat *st)
+{
+    memset(record, 0, sizeof(*record));
+    record->dev = st->st_dev;
+    record->ino = st->st_ino;
+    record->size = (uint64_t)st->st_size;
+    record->seconds = st->st_ctim.tv_sec;
+    record->nanoseconds = st->st_ctim.tv_nsec;
+}
+
+static const struct flat_record *flat_find(const struct flat_index *index,
+                                           const struct flat_record *file)
+{
+    const struct flat_record *known =
+        bsearch(file, index->records, index->n, sizeof(*file), flat_compare);
+
+    return known != NULL && known->size == file->size &&
+                   known->seconds == file->seconds &&
+                   known->nanoseconds == file->nanoseconds
+               ? known
+               : NULL;
+}
+
+static bool flat_is(const struct flat_record *record,
+                    const symcache_key_t *key)
+{
+    return record->sound != 0 && record->age == key->age &&
+           memcmp(record->guid, key->guid, sizeof(key->guid)) == 0;
+}
+
+static void flat_fail(struct flat *flat, const char *name, int error)
+{
+    snprintf(flat->error, sizeof(flat->error), "%s: %s", name,
+             strerror(error));
+}
+
+/* Opens and maps a file; the mapping is made before the sandbox forbids it. */
+static void flat_add(struct flat *flat, int root, const char *name,
+                     const struct flat_record *known)
+{
+    struct flat_file *file = &flat->files[flat->nfiles];
+    struct stat st;
+    void *map;
+
+    file->fd =
+        openat(root, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (file->fd < 0 || fstat(file->fd, &st) != 0) {
+        /* a file may vanish at any time */
+        if (errno != ENOENT) {
+            flat_fail(flat, name, errno);
+        }
+        return;
+    }
+
+    map = mmap(NULL, st.st_size > 0 ? (size_t)st.st_size : 1, PROT_READ,
+               MAP_SHARED | MAP_NORESERVE, file->fd, 0);
+    if (map == MAP_FAILED) {
+        flat_fail(flat, name, errno);
+        close(file->fd);
+        return;
+    }
+
+    flat_describe(&file->record, &st);
+    file->known = known != NULL;
+    file->map = map;
+    snprintf(file->name, sizeof(file->name), "%s", name);
+    flat->mapped += (uint64_t)st.st_size;
+    flat->nfiles++;
+}
+
+static void flat_entry(struct flat *flat, int root, const char *name,
+                       const struct flat_index *index,
+                       const symcache_key_t *key)
+{
+    const struct flat_record *known;
+    struct flat_record record;
+    size_t len = strlen(name);
+    struct stat st;
+
+    if (len < 4 || strcasecmp(name + len - 4, ".pdb") != 0) {
+        return;
+    }
+    if (fstatat(root, name, &st, 0) != 0) {
+        if (errno != ENOENT) {
+            flat_fail(flat, name, errno);
+        }
+        return;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        return;
+    }
+    if (flat->total == FLAT_FILES) {
+        snprintf(flat->error, sizeof(flat->error), "more than %d PDBs",
+                 FLAT_FILES);
+        return;
+    }
+    flat->total++;
+
+    flat_describe(&record, &st);
+    known = flat_find(index, &record);
+    if (known != NULL) {
+        flat->records[flat->nrecords++] = *known;
+    }
+    if (known != NULL && !flat_is(known, key)) {
+        return;
+    }
+    if (flat->nfiles == FLAT_BATCH) {
+        flat->more = true;
+        return;
+    }
+    flat_add(flat, root, name, known);
+}
+
+struct flat *flat_open(int root, int index_fd, const symcache_key_t *key)
+{
+    struct flat *flat = calloc(1, sizeof(*flat));
+    struct flat_index index;
+    struct dirent *entry;
+    DIR *dir;
+    int fd;
+
+    if (flat == NULL || flat_load(&index, index_fd) != 0) {
+        free(flat);
+        return NULL;
+    }
+    flat->records = malloc(FLAT_FILES * sizeof(flat->records[0]));
+    if (flat->records == NULL) {
+        free(index.records);
+        free(flat);
+        return NULL;
+    }
+
+    fd = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (dir == NULL) {
+        flat_fail(flat, ".", errno);
+    } else {
+        while ((errno = 0, entry = readdir(dir)) != NULL) {
+            flat_entry(flat, root, entry->d_name, &index, key);
+        }
+        if (errno != 0) {
+            flat_fail(flat, ".", errno);
+        }
+        closedir(dir);
+    }
+
+    free(index.records);
+    return flat;
+}
+
+bool flat_look(struct flat *flat, struct flat_file *file,
+               const symcache_key_t *key)
+{
+    struct pdb_identity identity;
+    char error[160];
+
+    if (file->known) {
+        return true;
+    }
+
+    if (pdb_identity_read(file->map, (size_t)file->record.size, &identity,
+                          error, sizeof(error)) == 0) {
+        file->record.sound = 1;
+        file->record.age = identity.age;
+        memcpy(file->record.guid, identity.guid, sizeof(identity.guid));
+    }
+    /* one that has just changed may still be being written */
+    if (flat->nrecords < FLAT_FILES &&
+        (file->record.sound != 0 ||
+         file->record.seconds + FLAT_SETTLED < time(NULL))) {
+        flat->records[flat->nrecords++] = file->record;
+    }
+    return flat_is(&file->record, key);
+}
+
+void flat_save(const struct flat *flat, int index)
+{
+    const char *p = (const char *)flat->records;
+    size_t left = flat->nrecords * sizeof(flat->records[0]);
+    ssize_t n;
+
+    while (left > 0) {
+        n = write(index, p, left);
+        if (n <= 0) {
+            return;
+        }
+        p += n;
+        left -= (size_t)n;
+    }
+}
