@@ -67,7 +67,7 @@ sub unpacks {
 sub refused {
     my ($name, $body, $detail, %o) = @_;
     my ($letter, $got) = unpack_body($body, %o);
-    is $letter, $detail =~ m{wrong} ? 'W' : 'U', "$name is unusable";
+    is $letter, $detail =~ m{wrong (GUID|age)} ? 'W' : 'U', "$name is unusable";
     like $got, $detail, "$name: reason";
 }
 
