@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* for how long an answer about index2.txt is believed */
 #define LAYOUT_TWO_TIER_MS (60 * 60 * 1000)
@@ -50,6 +51,29 @@ void layout_pack(char *path)
     }
     path[len - 1] = '_';
     path[len] = '\0';
+}
+
+enum layout_form layout_form(const char *place)
+{
+    const char *slash = strrchr(place, '/');
+    const char *name = slash != NULL ? slash + 1 : place;
+    size_t len = strlen(name);
+
+    if (strcasecmp(name, "file.ptr") == 0) {
+        return FORM_POINTER;
+    }
+    if (strcasecmp(name, "index2.txt") == 0) {
+        return FORM_INDEX;
+    }
+    return len > 0 && name[len - 1] == '_' ? FORM_PACKED : FORM_PLAIN;
+}
+
+const char *layout_form_name(enum layout_form form)
+{
+    static const char *const names[] = {"plain", "packed", "pointer",
+                                        "index2"};
+
+    return names[form];
 }
 
 /* Bytes of the first two characters, or of one if a dot is next. */

@@ -93,6 +93,10 @@ size_t layout_places(struct layout_place places[LAYOUT_PLACES],
                      enum source_layout layout, const symcache_key_t *key,
                      const char *name, size_t *ntiers);
 
+/* What lies at a place, by the last component of its path or URL. */
+enum layout_form layout_form(const char *place);
+const char *layout_form_name(enum layout_form form);
+
 /* The path with its last character, which may have several bytes, as "_". */
 void layout_pack(char *path);
 

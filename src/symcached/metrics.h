@@ -44,6 +44,11 @@
       "")                                                                     \
     X(JOB_REFUSED, "symcached_jobs_refused_total", "",                        \
       "Jobs not started because the queue was full.")                         \
+    X(PLACE_PLAIN, "symcached_places_total", "form=\"plain\"",                \
+      "Places looked in, by what was looked for.")                            \
+    X(PLACE_PACKED, "symcached_places_total", "form=\"packed\"", "")          \
+    X(PLACE_POINTER, "symcached_places_total", "form=\"pointer\"", "")        \
+    X(PLACE_INDEX, "symcached_places_total", "form=\"index2\"", "")           \
     X(DOWNLOAD_BYTES, "symcached_download_bytes_total", "",                   \
       "Bytes received from sources.")                                         \
     X(DOWNLOAD_MS, "symcached_download_milliseconds_total", "",               \

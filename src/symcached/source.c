@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "lookup.h"
+#include "metrics.h"
 
 struct sources *sources_new(struct event_base *base)
 {
@@ -147,6 +148,7 @@ void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
         lookup->received.retry_after,
     };
 
+    metrics_add(METRIC_PLACE_PLAIN + layout_form(lookup->place), 1);
     lookup_attempt(lookup, &attempt);
 }
 

@@ -8,6 +8,7 @@
 #include <sys/queue.h>
 #include <time.h>
 #include "id.h"
+#include "layout.h"
 #include "trail.h"
 
 #define TRAILS_MAX 1000 /* about 10 MB when all are full */
@@ -171,6 +172,8 @@ cJSON *trail_json(const struct trail *trail)
         object = cJSON_CreateObject();
         cJSON_AddStringToObject(object, "source", a->source);
         cJSON_AddStringToObject(object, "place", a->place);
+        cJSON_AddStringToObject(object, "form",
+                                layout_form_name(layout_form(a->place)));
         cJSON_AddStringToObject(object, "outcome",
                                 source_outcome_name(a->outcome));
         cJSON_AddStringToObject(object, "detail", a->detail);

@@ -101,6 +101,13 @@ is_deeply [asked()], ["/sym/never.pdb/\L$id\E/never.pdb",
     "/sym/never.pdb/$id/file.ptr", '/sym/index2.txt'],
     'in two spellings, the last one that worked first, and in two tiers';
 is scalar @{ $r->{places} }, 7, '"why" knows them all';
+my $why = $t->helper_json("/v1/why/default/never.pdb/$id");
+is_deeply [map { $_->{form} } @{ $why->{attempts} }],
+    [('plain', 'packed', 'pointer') x 2, 'index2'], 'and what they are';
+my $metrics = $t->helper('GET', '/metrics')->{body};
+my %places = $metrics =~ /^symcached_places_total\{form="(\w+)"\} (\d+)$/mg;
+is $places{index2}, 1, 'index2.txt was asked for once';
+cmp_ok $places{plain}, '>', $places{packed}, 'more plain forms than packed';
 
 for (1 .. 16) {
     $c->ask("never$_.pdb");
