@@ -58,8 +58,12 @@ $t->helper_says(sub {
     $c->reply(200, { 'X-Symcache-Version' => '3.1.0' });
 });
 my @poll = ('Allow-Retry-After: true');
-$t->get($t->uri('3.1.0', pdb => 'a&absent%22.pdb')) for 1 .. 0;
-$t->get($t->uri('3.1.0', pdb => "a&b'absent.pdb")) for 1 .. 3;
+for my $n (1 .. 3) {
+    $t->get($t->uri('3.1.0', pdb => "a&b'absent.pdb"));
+    # by either worker, after its answer was sent
+    $t->wait_until('it is remembered', sub {
+        @{ decode_json(status('json')->{body})->{recent} } == $n });
+}
 $t->get($t->uri('3.1.0', pdb => 'pending.pdb'), @poll) for 1 .. 2;
 $t->get($t->uri('3.1.0', pdb => 'error.pdb'), @poll);
 $t->get($t->uri('3.1.0', pdb => 'error.pdb'));
