@@ -29,6 +29,10 @@ static const struct limits_config default_limits = {
     .queue = 10000,
     .download_size = 15 * GIB,
     .download_time = 5 * 60,
+    .connect_time = 5,
+    .first_byte_time = 30,
+    .stall_time = 30,
+    .attempts = 3,
     .transcode_time = 15 * 60,
     .transcode_memory = 8 * GIB,
 };
@@ -112,6 +116,10 @@ static const struct config_field limits_fields[] = {
     LIMIT(queue, count, 1, 1000000),
     LIMIT(download_size, size, 1024, 1024 * TIB),
     LIMIT(download_time, duration, 1, DAY),
+    LIMIT(connect_time, duration, 1, 60 * 60),
+    LIMIT(first_byte_time, duration, 1, 60 * 60),
+    LIMIT(stall_time, duration, 1, 60 * 60),
+    LIMIT(attempts, count, 1, 10),
     LIMIT(transcode_time, duration, 1, 7 * DAY),
     LIMIT(transcode_memory, size, 16 * 1024 * 1024, 1024 * TIB),
 };

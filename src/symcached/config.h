@@ -84,6 +84,10 @@ struct limits_config {
     unsigned queue;
     uint64_t download_size;    /* bytes, on the wire and unpacked */
     unsigned download_time;    /* seconds, one file, retries included */
+    unsigned connect_time;     /* seconds, one connection */
+    unsigned first_byte_time;  /* seconds, connecting included */
+    unsigned stall_time;       /* seconds below 1 KiB/s */
+    unsigned attempts;         /* of one file */
     unsigned transcode_time;   /* seconds */
     uint64_t transcode_memory; /* bytes */
 };

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A fetch is up to FETCH_TRIES tries, each from the original URL; a try is up
- * to FETCH_REDIRECTS + 1 hops.  Redirects are followed here and not by
+ * A fetch is up to limits.attempts tries, each from the original URL; a try is
+ * up to FETCH_REDIRECTS + 1 hops.  Redirects are followed here and not by
  * libcurl, which would carry own headers such as X-Api-Key to other hosts and
  * would let http, https, http pass.
  */
@@ -21,19 +21,35 @@
 #include "address.h"
 #include "clock.h"
 #include "fetcher.h"
+#include "header_line.h"
+#include "metrics.h"
 #include "origin.h"
 #include "proto/symcache_header.h"
+#include "resume.h"
+#include "room.h"
+#include "verdict.h"
 
-#define FETCH_TRIES 3
 #define FETCH_REDIRECTS 5
-#define FETCH_CONNECT_MS 5000
-#define FETCH_FIRST_BYTE_MS 30000
-#define FETCH_STALL_SECONDS 30
 #define FETCH_STALL_BYTES 1024 /* a second */
 #define FETCH_BACKOFF_MS 100
 #define FETCH_RETRY_AFTER_MAX 600
 #define FETCH_ERROR_BODY 65536
+#define FETCH_ROOM_STEP                                                       \
+    (64 * 1024 * 1024) /* between two looks at the disk                       \
+                        */
 #define FETCH_RESERVED "address is reserved; the source is not \"internal\""
+
+/* why we ended a request ourselves */
+enum fetch_stop {
+    FETCH_GOES_ON,
+    FETCH_STOP_RESERVED,  /* the address */
+    FETCH_STOP_TOO_LARGE, /* the body */
+    FETCH_STOP_NO_ROOM,   /* for the body */
+    FETCH_STOP_WRITE,     /* failed */
+    FETCH_STOP_NO_ANSWER, /* within limits.first_byte_time */
+    FETCH_STOP_STALL,     /* for limits.stall_time */
+    FETCH_STOP_RANGE      /* is not the one that was asked for */
+};
 
 struct fetch {
     struct fetcher *fetcher;
@@ -46,27 +62,22 @@ struct fetch {
     fetch_done_fn done;
     void *arg;
     uint64_t started;
-    uint64_t bytes;
+    uint64_t received; /* of all bodies */
+    uint64_t bytes;    /* of the hop's body */
+    uint64_t watched;  /* of them, when the speed was last looked at */
+    uint64_t looked;   /* bytes at which the room was last looked at */
     unsigned tries;
     unsigned redirects;
     long status; /* of the hop, 0 = none yet */
     bool running;
-    bool away;      /* redirected to another origin */
-    bool secure;    /* has been on https */
-    bool reserved;  /* an address was refused */
-    bool too_large; /* the body */
-    bool no_answer; /* within FETCH_FIRST_BYTE_MS */
-    int write_error;
+    bool answers; /* the first byte has come */
+    bool away;    /* redirected to another origin */
+    bool secure;  /* has been on https */
+    enum fetch_stop stop;
+    struct resume resume;
     struct fetch_answer answer;
+    char reason[256]; /* for stop */
     char error[CURL_ERROR_SIZE];
-};
-
-/* what to do about a hop that ended */
-struct fetch_verdict {
-    enum source_outcome outcome;
-    bool transient;
-    unsigned retry_after;
-    char detail[CURL_ERROR_SIZE + 64];
 };
 
 static void fetch_free(struct fetch *fetch)
@@ -81,16 +92,16 @@ static void fetch_free(struct fetch *fetch)
         event_free(fetch->timer);
     }
     curl_slist_free_all(fetch->headers);
+    resume_drop(&fetch->resume);
     curl_free(fetch->url);
     free(fetch);
 }
 
-static void fetch_finish(struct fetch *fetch,
-                         const struct fetch_verdict *verdict)
+static void fetch_finish(struct fetch *fetch, const struct verdict *verdict)
 {
     struct fetch_result result = {
         verdict->outcome,     verdict->detail,
-        fetch->bytes,         clock_since(fetch->started),
+        fetch->received,      clock_since(fetch->started),
         verdict->retry_after, &fetch->answer};
 
     fetch->done(fetch->arg, &result);
@@ -112,41 +123,86 @@ static void fetch_arm(struct fetch *fetch, unsigned ms)
     evtimer_add(fetch->timer, &delay);
 }
 
-/* libcurl's callbacks ----------------------------------------------------- */
-
-/* Keeps the value of a line "name: value" in buf; the last one counts. */
-static void fetch_keep(const char *line, size_t len, const char *name,
-                       char *buf, size_t size)
+/* From the first byte on it is about speed. */
+static void fetch_watch(struct fetch *fetch)
 {
-    size_t n = strlen(name), i = 0;
-
-    if (len <= n || strncasecmp(line, name, n) != 0 || line[n] != ':') {
-        return;
-    }
-    for (n++; n < len && (line[n] == ' ' || line[n] == '\t'); n++) {
-    }
-    while (len > n && (unsigned char)line[len - 1] <= ' ') {
-        len--;
-    }
-    for (; n < len && i + 1 < size; n++) {
-        buf[i++] = line[n] >= ' ' && line[n] < 0x7f ? line[n] : '?';
-    }
-    buf[i] = '\0';
+    fetch->watched = fetch->bytes;
+    fetch_arm(fetch, fetch->request.config->limits.stall_time * 1000);
 }
+
+/* libcurl's callbacks ----------------------------------------------------- */
 
 static size_t fetch_on_header(char *line, size_t size, size_t n, void *arg)
 {
     struct fetch *fetch = arg;
     struct fetch_answer *answer = &fetch->answer;
+    size_t len = size * n;
 
-    fetch_keep(line, size * n, "Content-Type", answer->type,
-               sizeof(answer->type));
-    fetch_keep(line, size * n, SYMCACHE_HEADER_REASON, answer->reason,
-               sizeof(answer->reason));
-    answer->again |=
-        size * n > 12 && strncasecmp(line, "Retry-After:", 12) == 0;
-    evtimer_del(fetch->timer);
-    return size * n;
+    header_line_value(line, len, "Content-Type", answer->type,
+                      sizeof(answer->type));
+    header_line_value(line, len, SYMCACHE_HEADER_REASON, answer->reason,
+                      sizeof(answer->reason));
+    answer->again |= len > 12 && strncasecmp(line, "Retry-After:", 12) == 0;
+    resume_line(&fetch->resume, line, len);
+
+    if (!fetch->answers) {
+        fetch->answers = true;
+        fetch_watch(fetch);
+    }
+    return len;
+}
+
+static size_t fetch_stops(struct fetch *fetch, enum fetch_stop stop,
+                          const char *reason)
+{
+    fetch->stop = stop;
+    if (reason != fetch->reason) {
+        snprintf(fetch->reason, sizeof(fetch->reason), "%s", reason);
+    }
+    return 0;
+}
+
+/* Returns 0 if the disk has no room for bytes more, else 1. */
+static size_t fetch_reserve(struct fetch *fetch, uint64_t bytes)
+{
+    fetch->looked = fetch->resume.have;
+    return room_reserve(fetch->request.fd, bytes,
+                        &fetch->request.config->cache, fetch->reason,
+                        sizeof(fetch->reason)) == 0
+               ? 1
+               : fetch_stops(fetch, FETCH_STOP_NO_ROOM, fetch->reason);
+}
+
+/* The first bytes of a body.  Returns 0 if no more is wanted. */
+static size_t fetch_body_begins(struct fetch *fetch)
+{
+    curl_off_t length = -1;
+    char *url = NULL;
+
+    if (fetch->status == 206 && fetch->resume.asked) {
+        return resume_fits(&fetch->resume)
+                   ? 1
+                   : fetch_stops(fetch, FETCH_STOP_RANGE,
+                                 "not the range that was asked for");
+    }
+    if (fetch->status != 200) {
+        return 1;
+    }
+
+    if (ftruncate(fetch->request.fd, 0) != 0 ||
+        lseek(fetch->request.fd, 0, SEEK_SET) != 0) {
+        return fetch_stops(fetch, FETCH_STOP_WRITE, strerror(errno));
+    }
+    curl_easy_getinfo(fetch->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T,
+                      &length);
+    curl_easy_getinfo(fetch->easy, CURLINFO_EFFECTIVE_URL, &url);
+    resume_begin(&fetch->resume, url, length);
+    return fetch_reserve(fetch, length > 0 ? (uint64_t)length : 0);
+}
+
+static bool fetch_is_rest(const struct fetch *fetch)
+{
+    return fetch->status == 206 && fetch->resume.asked;
 }
 
 static size_t fetch_on_body(char *data, size_t size, size_t n, void *arg)
@@ -156,26 +212,33 @@ static size_t fetch_on_body(char *data, size_t size, size_t n, void *arg)
     ssize_t written;
 
     curl_easy_getinfo(fetch->easy, CURLINFO_RESPONSE_CODE, &fetch->status);
+    if (fetch->bytes == 0 && fetch_body_begins(fetch) == 0) {
+        return 0;
+    }
     fetch->bytes += len;
+    fetch->received += len;
 
-    if (fetch->status != 200) {
+    if (fetch->status != 200 && !fetch_is_rest(fetch)) {
         /* nobody wants to read it, and it may be endless */
         return fetch->bytes > FETCH_ERROR_BODY ? 0 : len;
     }
-    if (fetch->bytes > fetch->request.max) {
-        fetch->too_large = true;
+    if (len > fetch->request.max - fetch->resume.have) {
+        return fetch_stops(fetch, FETCH_STOP_TOO_LARGE, "");
+    }
+    if (fetch->resume.have - fetch->looked >= FETCH_ROOM_STEP &&
+        fetch_reserve(fetch, 0) == 0) {
         return 0;
     }
 
     while (done < len) {
         written = write(fetch->request.fd, data + done, len - done);
         if (written < 0 && errno != EINTR) {
-            fetch->write_error = errno;
-            return 0;
+            return fetch_stops(fetch, FETCH_STOP_WRITE, strerror(errno));
         }
         done += written > 0 ? (size_t)written : 0;
     }
 
+    fetch->resume.have += len;
     return len;
 }
 
@@ -190,7 +253,7 @@ static curl_socket_t fetch_on_connect(void *arg, curlsocktype purpose,
     /* a proxy's own address is in the configuration */
     if (!transport->internal && transport->proxy == NULL &&
         address_reserved(&address->addr)) {
-        fetch->reserved = true;
+        fetch_stops(fetch, FETCH_STOP_RESERVED, FETCH_RESERVED);
         return CURL_SOCKET_BAD;
     }
 
@@ -218,6 +281,7 @@ static int fetch_address(struct fetch *fetch, const char *url)
         list =
             transport_headers(transport->headers, transport->nheaders, list);
     }
+    list = resume_headers(&fetch->resume, url, list);
     curl_slist_free_all(fetch->headers);
     fetch->headers = list;
 
@@ -234,6 +298,7 @@ static int fetch_address(struct fetch *fetch, const char *url)
 static const char *fetch_hop(struct fetch *fetch, const char *url)
 {
     const struct transport_config *transport = fetch->request.transport;
+    const struct limits_config *limits = &fetch->request.config->limits;
     CURL *easy = fetch->easy;
     unsigned left = fetch_left_ms(fetch);
 
@@ -244,10 +309,8 @@ static const char *fetch_hop(struct fetch *fetch, const char *url)
     fetch->answer.type[0] = '\0';
     fetch->answer.reason[0] = '\0';
     fetch->bytes = 0;
-    fetch->reserved = false;
-    fetch->too_large = false;
-    fetch->no_answer = false;
-    fetch->write_error = 0;
+    fetch->answers = false;
+    fetch->stop = FETCH_GOES_ON;
     fetch->error[0] = '\0';
 
     if (transport->proxy != NULL && !transport->internal &&
@@ -259,8 +322,8 @@ static const char *fetch_hop(struct fetch *fetch, const char *url)
     }
 
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(left > 0 ? left : 1));
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, (long)FETCH_CONNECT_MS);
-    fetch_arm(fetch, FETCH_FIRST_BYTE_MS);
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)limits->connect_time);
+    fetch_arm(fetch, limits->first_byte_time * 1000);
 
     if (fetcher_add(fetch->fetcher, easy) != 0) {
         return "out of memory";
@@ -278,52 +341,32 @@ static const char *fetch_try(struct fetch *fetch)
     fetch->away = false;
     fetch->secure = strncmp(fetch->url, "https:", 6) == 0;
 
-    if (ftruncate(fetch->request.fd, 0) != 0 ||
-        lseek(fetch->request.fd, 0, SEEK_SET) != 0) {
-        return strerror(errno);
+    /* without a validator nothing of the former try can be used */
+    if (fetch->resume.validator[0] == '\0') {
+        fetch->resume.have = 0;
     }
     return fetch_hop(fetch, fetch->url);
-}
-
-/* Words that lead to a sign-in page, unless the PDB itself is called so. */
-static bool fetch_leads_to_login(const char *from, const char *to)
-{
-    static const char *const words[] = {"signin", "sign-in", "sign_in",
-                                        "login",  "logon",   "oauth2/",
-                                        "adfs/ls"};
-    size_t i;
-
-    for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (strcasestr(to, words[i]) != NULL &&
-            strcasestr(from, words[i]) == NULL) {
-            return true;
-        }
-    }
-
-    return false;
 }
 
 /* Goes on at target.  Returns NULL, or why not. */
 static const char *fetch_redirect(struct fetch *fetch, const char *target)
 {
+    const char *refused;
     CURLU *next = curl_url();
-    const char *refused = NULL;
     char *url = NULL;
 
-    if (next == NULL) {
+    refused = verdict_redirect(fetch->url, target, fetch->secure);
+    if (refused == NULL && next == NULL) {
         refused = "out of memory";
-    } else if (curl_url_set(next, CURLUPART_URL, target, 0) != CURLUE_OK) {
+    }
+    if (refused == NULL &&
+        curl_url_set(next, CURLUPART_URL, target, 0) != CURLUE_OK) {
         refused = "redirect to a bad URL";
-    } else if (fetch->secure && strncmp(target, "https:", 6) != 0) {
-        refused = "redirect from https to http refused";
-    } else if (strncmp(target, "http:", 5) != 0 &&
-               strncmp(target, "https:", 6) != 0) {
-        refused = "redirect to another protocol refused";
-    } else if (++fetch->redirects > FETCH_REDIRECTS) {
+    }
+    if (refused == NULL && ++fetch->redirects > FETCH_REDIRECTS) {
         refused = "too many redirects";
-    } else if (fetch_leads_to_login(fetch->url, target)) {
-        refused = "redirect to a login page";
-    } else {
+    }
+    if (refused == NULL) {
         fetch->secure |= strncmp(target, "https:", 6) == 0;
         fetch->away |= !origin_same(fetch->url, target);
         curl_url_set(next, CURLUPART_USER, NULL, 0);
@@ -340,15 +383,6 @@ static const char *fetch_redirect(struct fetch *fetch, const char *target)
 
 /* the end of a hop -------------------------------------------------------- */
 
-static void fetch_say(struct fetch_verdict *verdict,
-                      enum source_outcome outcome, bool transient,
-                      const char *detail)
-{
-    verdict->outcome = outcome;
-    verdict->transient = transient;
-    snprintf(verdict->detail, sizeof(verdict->detail), "%s", detail);
-}
-
 static unsigned fetch_retry_after(struct fetch *fetch)
 {
     curl_off_t seconds = 0;
@@ -361,99 +395,59 @@ static unsigned fetch_retry_after(struct fetch *fetch)
                                            : (unsigned)seconds;
 }
 
-/* Is a byte escaped in <name>/<GUIDAGE>/<form>, the last three parts? */
-static bool fetch_odd_name(const char *url)
-{
-    const char *p = url + strlen(url);
-    int slashes = 0;
-
-    while (p > url && slashes < 3) {
-        p--;
-        if (*p == '%') {
-            return true;
-        }
-        slashes += *p == '/';
-    }
-    return false;
-}
-
-/* A final answer other than 200. */
-static void fetch_judge_status(struct fetch *fetch,
-                               struct fetch_verdict *verdict)
-{
-    char text[32];
-    bool odd = fetch->redirects == 0 && fetch_odd_name(fetch->url);
-
-    snprintf(text, sizeof(text), "%ld", fetch->status);
-    fetch_say(verdict, SOURCE_FAILED, false, text);
-
-    switch (fetch->status) {
-    case 204:
-    case 404:
-    case 410:
-        verdict->outcome = SOURCE_NOT_FOUND;
-        break;
-    case 400:
-        /* some servers take no odd names; otherwise it is about us */
-        verdict->outcome = odd ? SOURCE_NOT_FOUND : SOURCE_FAILED;
-        break;
-    case 408:
-    case 500:
-    case 502:
-    case 504:
-        verdict->transient = true;
-        break;
-    case 429:
-    case 503:
-        verdict->retry_after = fetch->answer.retry_after;
-        verdict->transient = verdict->retry_after == 0;
-        break;
-    default:
-        break;
-    }
-}
-
-/* A transfer that libcurl did not bring to its end. */
+/* A request that came to no answer, or not to its end. */
 static void fetch_judge_error(struct fetch *fetch, CURLcode code,
-                              struct fetch_verdict *verdict)
+                              struct verdict *verdict)
 {
-    const char *text = fetch->error;
-
-    if (text[0] == '\0') {
-        text = curl_easy_strerror(code);
+    switch (fetch->stop) {
+    case FETCH_GOES_ON:
+        verdict_error(verdict, code, fetch->error);
+        if (code == CURLE_OPERATION_TIMEDOUT && fetch_left_ms(fetch) == 0) {
+            verdict_say(verdict, SOURCE_FAILED, false,
+                        "took longer than download_time");
+        }
+        if (code != CURLE_FILESIZE_EXCEEDED) {
+            return;
+        }
+        break;
+    case FETCH_STOP_TOO_LARGE:
+        break;
+    case FETCH_STOP_NO_ANSWER:
+    case FETCH_STOP_STALL:
+        verdict_error(verdict, CURLE_OPERATION_TIMEDOUT, fetch->reason);
+        return;
+    case FETCH_STOP_RANGE:
+        verdict_say(verdict, SOURCE_FAILED, true, fetch->reason);
+        return;
+    default:
+        verdict_say(verdict, SOURCE_FAILED, false, fetch->reason);
+        return;
     }
 
-    if (fetch->reserved) {
-        fetch_say(verdict, SOURCE_FAILED, false, FETCH_RESERVED);
-    } else if (fetch->too_large || code == CURLE_FILESIZE_EXCEEDED) {
-        fetch_say(verdict, SOURCE_UNUSABLE, false, "");
-        snprintf(verdict->detail, sizeof(verdict->detail),
-                 "larger than %" PRIu64 " bytes", fetch->request.max);
-    } else if (fetch->write_error != 0) {
-        fetch_say(verdict, SOURCE_FAILED, false, strerror(fetch->write_error));
-    } else if (fetch->no_answer) {
-        fetch_say(verdict, SOURCE_FAILED, true, "no answer in time");
-    } else if (code == CURLE_PARTIAL_FILE) {
-        fetch_say(verdict, SOURCE_FAILED, true, "truncated body");
-    } else if (code == CURLE_OPERATION_TIMEDOUT) {
-        fetch_say(verdict, SOURCE_FAILED, true,
-                  fetch_left_ms(fetch) == 0 ? "took longer than download_time"
-                                            : text);
+    verdict_say(verdict, SOURCE_UNUSABLE, false, "");
+    snprintf(verdict->detail, sizeof(verdict->detail),
+             "larger than %" PRIu64 " bytes", fetch->request.max);
+}
+
+/* A whole body, with 200 or in parts. */
+static void fetch_judge_body(struct fetch *fetch, struct verdict *verdict)
+{
+    if (fetch_is_rest(fetch) && fetch->resume.have != fetch->resume.total) {
+        /* nothing came at all, or it would have been looked at */
+        verdict_say(verdict, SOURCE_FAILED, true, "206, empty body");
+    } else if (fetch->resume.have == 0) {
+        verdict_say(verdict, SOURCE_UNUSABLE, false, "200, empty body");
     } else {
-        fetch_say(verdict, SOURCE_FAILED,
-                  code != CURLE_PEER_FAILED_VERIFICATION &&
-                      code != CURLE_UNSUPPORTED_PROTOCOL &&
-                      code != CURLE_URL_MALFORMAT &&
-                      code != CURLE_OUT_OF_MEMORY,
-                  text);
+        verdict_say(verdict, SOURCE_FOUND, false, "200");
     }
 }
 
 /* Returns true if another hop has begun. */
 static bool fetch_judge(struct fetch *fetch, CURLcode code,
-                        struct fetch_verdict *verdict)
+                        struct verdict *verdict)
 {
     const char *refused;
+    bool body;
     char *target = NULL;
 
     curl_easy_getinfo(fetch->easy, CURLINFO_RESPONSE_CODE, &fetch->status);
@@ -461,23 +455,22 @@ static bool fetch_judge(struct fetch *fetch, CURLcode code,
     fetch->answer.retry_after = fetch_retry_after(fetch);
     fetch->answer.moved = fetch->redirects > 0;
 
-    if (fetch->status == 0 || fetch->no_answer ||
-        (fetch->status == 200 && code != CURLE_OK)) {
+    body = fetch->status == 200 || fetch_is_rest(fetch);
+    if (fetch->status == 0 || fetch->stop == FETCH_STOP_NO_ANSWER ||
+        fetch->stop == FETCH_STOP_STALL || (body && code != CURLE_OK)) {
         fetch_judge_error(fetch, code, verdict);
         return false;
     }
-    if (fetch->status == 200) {
-        if (fetch->bytes == 0) {
-            fetch_say(verdict, SOURCE_UNUSABLE, false, "200, empty body");
-        } else {
-            fetch_say(verdict, SOURCE_FOUND, false, "200");
-        }
+    if (body) {
+        fetch_judge_body(fetch, verdict);
         return false;
     }
 
     curl_easy_getinfo(fetch->easy, CURLINFO_REDIRECT_URL, &target);
     if (fetch->status / 100 != 3 || target == NULL) {
-        fetch_judge_status(fetch, verdict);
+        verdict_status(verdict, fetch->status,
+                       fetch->redirects == 0 ? fetch->url : NULL,
+                       fetch->answer.retry_after);
         return false;
     }
 
@@ -485,15 +478,42 @@ static bool fetch_judge(struct fetch *fetch, CURLcode code,
              fetch->answer.type);
     refused = fetch_redirect(fetch, target);
     if (refused != NULL) {
-        fetch_say(verdict, SOURCE_FAILED, false, refused);
+        verdict_say(verdict, SOURCE_FAILED, false, refused);
     }
     return refused == NULL;
+}
+
+/*
+ * The server did not give the rest of a body that broke off: not a failure of
+ * its own, and all is asked for afresh.
+ */
+static bool fetch_restarts(struct fetch *fetch, struct verdict *verdict)
+{
+    if (!fetch->resume.asked ||
+        (fetch->status != 416 && fetch->stop != FETCH_STOP_RANGE &&
+         !(fetch->status == 206 && fetch->bytes == 0))) {
+        return false;
+    }
+
+    resume_drop(&fetch->resume);
+    fetch->resume.asked = false;
+    fetch->tries--;
+    verdict->transient = true;
+    return true;
+}
+
+static unsigned fetch_pause(const struct fetch *fetch)
+{
+    unsigned pause = FETCH_BACKOFF_MS << fetch->tries, more;
+
+    evutil_secure_rng_get_bytes(&more, sizeof(more));
+    return pause + more % pause;
 }
 
 static void fetch_on_hop_done(void *arg, CURLcode code)
 {
     struct fetch *fetch = arg;
-    struct fetch_verdict verdict = {0};
+    struct verdict verdict = {0};
     unsigned pause;
 
     fetch->running = false;
@@ -503,36 +523,66 @@ static void fetch_on_hop_done(void *arg, CURLcode code)
         return;
     }
 
-    pause = FETCH_BACKOFF_MS << fetch->tries;
-    pause += (unsigned)random() % pause;
-    if (verdict.transient && fetch->tries < FETCH_TRIES &&
+    if (fetch_restarts(fetch, &verdict)) {
+        metrics_add(METRIC_RESUME_REFUSED, 1);
+    }
+    pause = fetch_pause(fetch);
+    if (verdict.transient &&
+        fetch->tries < fetch->request.config->limits.attempts &&
         fetch_left_ms(fetch) > pause) {
+        metrics_add(METRIC_FETCH_RETRY, 1);
         fetch_arm(fetch, pause);
         return;
+    }
+    if (verdict.outcome == SOURCE_FOUND && fetch_is_rest(fetch)) {
+        metrics_add(METRIC_RESUME_DONE, 1);
+    }
+    if (fetch->stop == FETCH_STOP_NO_ROOM) {
+        metrics_add(METRIC_FETCH_NO_ROOM, 1);
     }
 
     fetch_finish(fetch, &verdict);
 }
 
+/* The time for the first byte, or for some bytes more, is over. */
+static void fetch_on_silence(struct fetch *fetch)
+{
+    const struct limits_config *limits = &fetch->request.config->limits;
+    uint64_t least = (uint64_t)limits->stall_time * FETCH_STALL_BYTES;
+
+    if (fetch->answers && fetch->bytes - fetch->watched >= least) {
+        fetch_watch(fetch);
+        return;
+    }
+
+    if (fetch->answers) {
+        snprintf(fetch->reason, sizeof(fetch->reason),
+                 "stalled: less than 1 KiB/s for %u s", limits->stall_time);
+        fetch_stops(fetch, FETCH_STOP_STALL, fetch->reason);
+    } else {
+        fetch_stops(fetch, FETCH_STOP_NO_ANSWER, "no answer in time");
+    }
+    fetcher_remove(fetch->fetcher, fetch->easy);
+    fetch_on_hop_done(fetch, CURLE_OPERATION_TIMEDOUT);
+}
+
 static void fetch_on_timer(evutil_socket_t fd, short what, void *arg)
 {
     struct fetch *fetch = arg;
-    struct fetch_verdict verdict = {0};
+    struct verdict verdict;
     const char *failed;
 
     (void)fd;
     (void)what;
 
     if (fetch->running) {
-        fetcher_remove(fetch->fetcher, fetch->easy);
-        fetch->no_answer = true;
-        fetch_on_hop_done(fetch, CURLE_OPERATION_TIMEDOUT);
+        fetch_on_silence(fetch);
         return;
     }
 
     failed = fetch_try(fetch);
     if (failed != NULL) {
-        fetch_say(&verdict, SOURCE_FAILED, false, failed);
+        verdict_say(&verdict, SOURCE_FAILED, false, failed);
         fetch_finish(fetch, &verdict);
     }
 }
@@ -575,8 +625,6 @@ static void fetch_set_options(struct fetch *fetch)
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS,
                      (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
-    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, (long)FETCH_STALL_BYTES);
-    curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)FETCH_STALL_SECONDS);
     curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE,
                      (curl_off_t)fetch->request.max);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, fetch_on_connect);

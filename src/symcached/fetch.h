@@ -25,9 +25,10 @@ struct fetch_request {
     bool credentials; /* may be sent to the url's own origin */
     const struct header_config *extra; /* of this request, same origin */
     size_t nextra;
-    int fd;           /* gets the body; emptied before each try */
-    uint64_t max;     /* bytes */
-    unsigned seconds; /* for everything, retries included */
+    const struct config *config; /* limits, cache.min_free */
+    int fd;                      /* gets the body; empty, or to be emptied */
+    uint64_t max;                /* bytes */
+    unsigned seconds;            /* for everything, retries included */
 };
 
 /* header lines of the answer that some protocols need, or "" */
@@ -44,7 +45,7 @@ struct fetch_answer {
 struct fetch_result {
     enum source_outcome outcome; /* FOUND: a whole body with 200 came */
     const char *detail;          /* one line, without secrets */
-    uint64_t bytes;              /* of the last try */
+    uint64_t bytes;              /* received, all tries */
     unsigned ms;
     unsigned retry_after;              /* seconds the server asked for, or 0 */
     const struct fetch_answer *answer; /* during the callback only */
@@ -56,9 +57,9 @@ struct fetcher *fetcher_new(struct event_base *base);
 void fetcher_free(struct fetcher *fetcher); /* no fetch may be running */
 
 /*
- * The transport must live until the end.  done is called once, never from
- * inside this function, and the fetch is gone afterwards.  Returns NULL when
- * out of memory.
+ * The transport and config must live until the end.  done is called once,
+ * never from inside this function, and the fetch is gone afterwards.  Returns
+ * NULL when out of memory.
  */
 struct fetch *fetch_start(struct fetcher *fetcher,
                           const struct fetch_request *request,

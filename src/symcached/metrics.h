@@ -51,6 +51,13 @@
     X(PLACE_INDEX, "symcached_places_total", "form=\"index2\"", "")           \
     X(DOWNLOAD_BYTES, "symcached_download_bytes_total", "",                   \
       "Bytes received from sources.")                                         \
+    X(FETCH_RETRY, "symcached_fetch_retries_total", "",                       \
+      "Requests to sources repeated after a passing failure.")                \
+    X(FETCH_NO_ROOM, "symcached_fetch_no_room_total", "",                     \
+      "Downloads refused because cache.min_free would not be left.")          \
+    X(RESUME_DONE, "symcached_resumes_total", "result=\"whole\"",             \
+      "Downloads that broke off and were continued where they had ended.")    \
+    X(RESUME_REFUSED, "symcached_resumes_total", "result=\"restarted\"", "")  \
     X(DOWNLOAD_MS, "symcached_download_milliseconds_total", "",               \
       "Time that jobs spent in sources.")                                     \
     X(DOWNLOAD_REUSED, "symcached_downloads_reused_total", "",                \

@@ -165,6 +165,7 @@ static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
     request.url = url;
     request.transport = &source->transport;
     request.credentials = credentials;
+    request.config = lookup->config;
     request.fd = lookup->part_fd;
     request.max = max;
     request.seconds = lookup->config->limits.download_time;

@@ -41,6 +41,10 @@ static void defaults(void **state)
     assert_int_equal(c->limits.queue, 10000);
     assert_int_equal(c->limits.download_size, 15ULL << 30);
     assert_int_equal(c->limits.download_time, 300);
+    assert_int_equal(c->limits.connect_time, 5);
+    assert_int_equal(c->limits.first_byte_time, 30);
+    assert_int_equal(c->limits.stall_time, 30);
+    assert_int_equal(c->limits.attempts, 3);
     assert_int_equal(c->limits.transcode_time, 900);
     assert_int_equal(c->limits.transcode_memory, 8ULL << 30);
     assert_int_equal(c->cache.max_unused_for, 7 * 86400);

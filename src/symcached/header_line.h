@@ -1,0 +1,19 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A header line of an answer as libcurl hands it over.
+ */
+#ifndef SYMCACHED_HEADER_LINE_H
+#define SYMCACHED_HEADER_LINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/*
+ * If line is "name: value", writes value to buf, cut to size, with bytes
+ * outside printable ASCII as "?".  Returns whether it is.
+ */
+bool header_line_value(const char *line, size_t len, const char *name,
+                       char *buf, size_t size);
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Room on a file system for what is about to be received.
+ */
+#ifndef SYMCACHED_ROOM_H
+#define SYMCACHED_ROOM_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "config.h"
+
+/*
+ * Reserves bytes beyond what the file has, so that a body that was begun can
+ * end; 0 only looks.  What is not used is given back when the file is cut or
+ * removed.  Returns 0; or -1 with the reason if less than cache.min_free
+ * would be left, or the file system is full.
+ */
+int room_reserve(int fd, uint64_t bytes, const struct cache_config *cache,
+                 char *reason, size_t size);
+
+#endif

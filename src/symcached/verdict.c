@@ -1,0 +1,139 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "verdict.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+void verdict_say(struct verdict *verdict, enum source_outcome outcome,
+                 bool transient, const char *detail)
+{
+    memset(verdict, 0, sizeof(*verdict));
+    verdict->outcome = outcome;
+    verdict->transient = transient;
+    snprintf(verdict->detail, sizeof(verdict->detail), "%s", detail);
+}
+
+/* Is a byte escaped in <name>/<GUIDAGE>/<form>, the last three parts? */
+static bool verdict_odd_name(const char *url)
+{
+    const char *p = url + strlen(url);
+    int slashes = 0;
+
+    while (p > url && slashes < 3) {
+        p--;
+        if (*p == '%') {
+            return true;
+        }
+        slashes += *p == '/';
+    }
+    return false;
+}
+
+void verdict_status(struct verdict *verdict, long status, const char *url,
+                    unsigned retry_after)
+{
+    char text[32];
+
+    snprintf(text, sizeof(text), "%ld", status);
+    verdict_say(verdict, SOURCE_FAILED, false, text);
+
+    switch (status) {
+    case 204:
+    case 404:
+    case 410:
+        verdict->outcome = SOURCE_NOT_FOUND;
+        break;
+    case 400:
+        /* some servers take no odd names; otherwise it is about us */
+        if (url != NULL && verdict_odd_name(url)) {
+            verdict->outcome = SOURCE_NOT_FOUND;
+        }
+        break;
+    case 408:
+        verdict->transient = true;
+        break;
+    case 429:
+        verdict->retry_after = retry_after;
+        verdict->transient = retry_after == 0;
+        break;
+    case 503:
+        /* with a time it is a wish, without one a failure */
+        verdict->retry_after = retry_after;
+        verdict->transient = verdict->fault = retry_after == 0;
+        break;
+    case 500:
+    case 502:
+    case 504:
+        verdict->transient = verdict->fault = true;
+        break;
+    default:
+        verdict->fault = status >= 500 && status != 501;
+        break;
+    }
+}
+
+void verdict_error(struct verdict *verdict, CURLcode code, const char *text)
+{
+    if (code == CURLE_PARTIAL_FILE) {
+        text = "truncated body";
+    } else if (text[0] == '\0') {
+        text = curl_easy_strerror(code);
+    }
+
+    verdict_say(verdict, SOURCE_FAILED, true, text);
+
+    switch (code) {
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_URL_MALFORMAT:
+    case CURLE_OUT_OF_MEMORY:
+    case CURLE_SSL_CERTPROBLEM:
+    case CURLE_SSL_CACERT_BADFILE:
+        /* our own */
+        verdict->transient = false;
+        break;
+    case CURLE_PEER_FAILED_VERIFICATION:
+        verdict->transient = false;
+        verdict->fault = true;
+        break;
+    default:
+        verdict->fault = true;
+        break;
+    }
+}
+
+/* Words that lead to a sign-in page, unless the PDB itself is called so. */
+static bool verdict_leads_to_login(const char *from, const char *to)
+{
+    static const char *const words[] = {"signin", "sign-in", "sign_in",
+                                        "login",  "logon",   "oauth2/",
+                                        "adfs/ls"};
+    size_t i;
+
+    for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strcasestr(to, words[i]) != NULL &&
+            strcasestr(from, words[i]) == NULL) {
+            return true;
+        }
+    }
+
+    return false;
+}
+
+const char *verdict_redirect(const char *from, const char *to, bool secure)
+{
+    bool https = strncmp(to, "https:", 6) == 0;
+
+    if (secure && !https) {
+        return "redirect from https to http refused";
+    }
+    if (!https && strncmp(to, "http:", 5) != 0) {
+        return "redirect to another protocol refused";
+    }
+    if (verdict_leads_to_login(from, to)) {
+        return "redirect to a login page";
+    }
+    return NULL;
+}

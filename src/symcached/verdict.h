@@ -1,0 +1,41 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What the end of a request means: for the lookup, for another try, and for
+ * what is thought of the host.
+ */
+#ifndef SYMCACHED_VERDICT_H
+#define SYMCACHED_VERDICT_H
+
+#include <curl/curl.h>
+#include <stdbool.h>
+#include "outcome.h"
+
+struct verdict {
+    enum source_outcome outcome;
+    bool transient;       /* another try may do better */
+    bool fault;           /* the host did not do its work */
+    unsigned retry_after; /* seconds that it asked for, or 0 */
+    char detail[CURL_ERROR_SIZE + 64];
+};
+
+void verdict_say(struct verdict *verdict, enum source_outcome outcome,
+                 bool transient, const char *detail);
+
+/*
+ * A whole answer with a status other than 200.  url is what was asked for, or
+ * NULL after a redirect; retry_after what the answer asks for, or 0.
+ */
+void verdict_status(struct verdict *verdict, long status, const char *url,
+                    unsigned retry_after);
+
+/* A request that libcurl did not bring to its end; text is libcurl's. */
+void verdict_error(struct verdict *verdict, CURLcode code, const char *text);
+
+/*
+ * Why a redirect from one URL to another is not followed, or NULL.  secure:
+ * an earlier hop was https.
+ */
+const char *verdict_redirect(const char *from, const char *to, bool secure);
+
+#endif
