@@ -63,7 +63,7 @@ static bool body_starts(const uint8_t *p, size_t len, const char *word)
     return len >= n && strncasecmp((const char *)p, word, n) == 0;
 }
 
-static const char *body_markup(const uint8_t *p, size_t len)
+static const char *body_text(const uint8_t *p, size_t len)
 {
     if (len >= 3 && memcmp(p, "\xef\xbb\xbf", 3) == 0) {
         p += 3;
@@ -78,6 +78,10 @@ static const char *body_markup(const uint8_t *p, size_t len)
         body_starts(p, len, "<html") || body_starts(p, len, "<head") ||
         body_starts(p, len, "<!--")) {
         return "an HTML page";
+    }
+
+    if (body_starts(p, len, "path:") || body_starts(p, len, "msg:")) {
+        return "the text of a file.ptr";
     }
 
     return body_starts(p, len, "<?xml") ? "an XML document" : NULL;
@@ -96,7 +100,7 @@ enum body_kind body_sniff(const uint8_t *head, size_t len, const char **what)
         }
     }
 
-    *what = len == 0 ? "an empty file" : body_markup(head, len);
+    *what = len == 0 ? "an empty file" : body_text(head, len);
     if (*what == NULL) {
         *what = "not a PDB";
     }

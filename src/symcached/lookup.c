@@ -346,8 +346,9 @@ static void lookup_follow_path(struct lookup *lookup, const char *text)
     char rel[SYMPTR_TEXT], detail[SYMPTR_TEXT + 64];
     const char *root, *refused;
 
-    refused =
-        symptr_map(source->map, source->nmap, source->path, text, &root, rel);
+    refused = symptr_map(source->map, source->nmap,
+                         source->path != NULL ? source->path : source->url,
+                         text, &root, rel);
     if (refused != NULL) {
         snprintf(detail, sizeof(detail), "%s: \"%.300s\"", refused, text);
         lookup_attempt_here(lookup, SOURCE_NOT_FOUND, detail);
@@ -355,7 +356,11 @@ static void lookup_follow_path(struct lookup *lookup, const char *text)
         return;
     }
 
-    lookup_follow_rel(lookup, root, rel);
+    if (root == source->url) {
+        source_http_pointed_below(lookup, rel);
+    } else {
+        lookup_follow_rel(lookup, root, rel);
+    }
 }
 
 void lookup_pointer(struct lookup *lookup, const uint8_t *data, size_t len)

@@ -60,6 +60,8 @@ struct lookup {
     struct layout_walk walk;
     enum layout_form form; /* of the place that is being asked for */
     bool pointed;          /* at a URL by a file.ptr */
+    bool pointed_below;    /* the URL is one of the source itself */
+    char *pointed_packed;  /* the URL of its packed form, to be asked next */
 
     /* source_symcache.c */
     struct source_symcache *symcache;
@@ -126,7 +128,8 @@ void source_symcache_free(struct lookup *lookup);
 /* Percent-encodes every byte outside the unreserved set, but for "/". */
 void source_http_escape(char *p, const char *path);
 
-/* A URL that a file.ptr names. */
+/* A URL that a file.ptr names, or a path below the source's own. */
 void source_http_pointed(struct lookup *lookup, const char *url);
+void source_http_pointed_below(struct lookup *lookup, const char *path);
 
 #endif

@@ -86,6 +86,7 @@ static void lookup_free(struct lookup *lookup)
     for (i = 0; i < lookup->ntree_places; i++) {
         free(lookup->tree_places[i]);
     }
+    free(lookup->pointed_packed);
     free(lookup->tree_root);
     free(lookup->file);
     free(lookup->part);

@@ -105,6 +105,8 @@ static void http_on_index(struct lookup *lookup,
     http_next(lookup);
 }
 
+static void http_fetch_packed(struct lookup *lookup);
+
 static void http_on_fetched(void *arg, const struct fetch_result *result)
 {
     struct lookup *lookup = arg;
@@ -129,6 +131,8 @@ static void http_on_fetched(void *arg, const struct fetch_result *result)
         /* a host that could not tell is not asked for more */
         if (result->outcome == SOURCE_FAILED) {
             lookup_end(lookup);
+        } else if (lookup->pointed && lookup->pointed_packed != NULL) {
+            http_fetch_packed(lookup);
         } else {
             lookup->resume(lookup);
         }
@@ -241,9 +245,49 @@ void source_http_begin(struct lookup *lookup)
     http_next(lookup);
 }
 
-void source_http_pointed(struct lookup *lookup, const char *url)
+static void http_fetch_packed(struct lookup *lookup)
+{
+    char *url = lookup->pointed_packed;
+
+    lookup->pointed_packed = NULL;
+    http_fetch(lookup, url, lookup->config->limits.download_size,
+               lookup->pointed_below);
+}
+
+/* Where the packed form of a file would be; NULL if that cannot be said. */
+static char *http_packed(const char *url)
+{
+    size_t len = url != NULL ? strlen(url) : 0;
+    char *packed;
+
+    if (len < 3 || url[len - 1] == '_' || strpbrk(url, "?#") != NULL ||
+        strpbrk(url + len - 3, "%/") != NULL) {
+        return NULL;
+    }
+
+    packed = strdup(url);
+    if (packed != NULL) {
+        layout_pack(packed);
+    }
+    return packed;
+}
+
+/* Takes url over. */
+static void http_pointed(struct lookup *lookup, char *url, bool below)
 {
     lookup->pointed = true;
-    http_fetch(lookup, strdup(url), lookup->config->limits.download_size,
-               false);
+    lookup->pointed_below = below;
+    free(lookup->pointed_packed);
+    lookup->pointed_packed = http_packed(url);
+    http_fetch(lookup, url, lookup->config->limits.download_size, below);
+}
+
+void source_http_pointed(struct lookup *lookup, const char *url)
+{
+    http_pointed(lookup, strdup(url), false);
+}
+
+void source_http_pointed_below(struct lookup *lookup, const char *path)
+{
+    http_pointed(lookup, http_url(lookup->source, path), true);
 }

@@ -124,6 +124,8 @@ static enum symptr_kind symptr_bad(char *text, const char *why)
     return SYMPTR_BAD;
 }
 
+static const char symptr_pdb[] = "Microsoft C/C++ ";
+
 enum symptr_kind symptr_parse(const uint8_t *data, size_t len,
                               char text[SYMPTR_TEXT])
 {
@@ -131,6 +133,11 @@ enum symptr_kind symptr_parse(const uint8_t *data, size_t len,
 
     if (len > SYMPTR_MAX) {
         return symptr_bad(text, "file.ptr is too long");
+    }
+
+    if (len >= sizeof(symptr_pdb) - 1 &&
+        memcmp(data, symptr_pdb, sizeof(symptr_pdb) - 1) == 0) {
+        return symptr_bad(text, "file.ptr is a PDB");
     }
 
     n = symptr_decode(data, len, text);

@@ -7,9 +7,11 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use Compress::Zlib ();
 use File::Path qw(make_path);
 use JSON::PP ();
 use POSIX ();
+use Test::Cabinet;
 use Test::More;
 use Test::ScriptedServer;
 use Test::SourceCase;
@@ -63,6 +65,18 @@ pointer('unmapped.pdb', 'PATH:\\\\elsewhere\\sym\\far.pdb');
 pointer('boundary.pdb', 'PATH:\\\\srv\\symbols\\far.pdb');
 pointer('root.pdb', 'PATH:/etc/passwd');
 pointer('message.pdb', "MSG: \x1b[31mwas never kept");
+pointer('utf16.pdb', "\xff\xfe" . join '', map { "$_\0" } split //,
+        "PATH:\\\\srv\\sym\\Build\\42\\far.pdb\r\n");
+pointer('bom.pdb', "\xef\xbb\xbfPATH:\\\\srv\\sym\\Build\\42\\far.pdb");
+pointer('nul.pdb', "PATH:\\\\srv\\sym\\Build\\42\\far.pdb\r\n\0\0");
+pointer('long.pdb', 'PATH:\\\\?\\UNC\\srv\\sym\\Build\\42\\far.pdb');
+$t->write_file("$share/cab.pdb", Test::Cabinet::cabinet($crash));
+$t->write_file("$share/gzip.pdb", Compress::Zlib::memGzip($crash));
+pointer("$_.pdb", "PATH:\\\\srv\\sym\\$_.pdb") for qw(cab gzip);
+put("text.pdb/$id/text.pdb", 'PATH:\\\\srv\\sym\\Build\\42\\far.pdb');
+put("both.pdb/$id/both.pdb", 'PATH:\\\\srv\\sym\\Build\\42\\far.pdb');
+pointer('both.pdb', 'PATH:\\\\srv\\sym\\Build\\42\\far.pdb');
+pointer('body.pdb', $crash);
 pointer('markup.pdb', '<html>not here</html>');
 
 my $c = Test::SourceCase->new($t, sources => {
@@ -103,6 +117,20 @@ $c->found('half.pdb', 'file.ptr to a file that is there in packed form');
 $c->found('stored.pdb', 'file.ptr to a store that has a file.ptr');
 $c->found('inside.pdb', 'a symbolic link that stays inside');
 $c->found('relative.pdb', 'file.ptr to a place in its own store');
+
+$c->found("$_->[0].pdb", "file.ptr $_->[1]")
+    for ['utf16', 'in UTF-16'], ['bom', 'with a BOM'],
+        ['nul', 'with CR, LF and NUL behind it'], ['long', 'with \\\\?\\UNC'],
+        ['cab', 'to a cabinet under the plain name'],
+        ['gzip', 'to gzip under the plain name'];
+
+# one in place of the other
+$r = $c->ask('text.pdb');
+is "$r->{status} @{ $r->{places}[0] }[1, 2]",
+    '503 unusable the text of a file.ptr', 'a file.ptr named as the PDB';
+$c->found('both.pdb', 'and beside it as it should be');
+$c->undecided('body.pdb', 'unusable', qr/^file\.ptr is a PDB$/,
+              'a PDB named as file.ptr');
 
 $c->absent('gone.pdb', qr/no such file/, 'file.ptr to a file that is gone');
 $c->absent('unmapped.pdb', qr/no mapping/, 'file.ptr to an unknown share');

@@ -34,6 +34,24 @@ $t->write_file("sym/ptr.pdb/$id/file.ptr", 'PATH:\\\\srv\\sym\\far.pdb');
 $t->write_file("sym/url.pdb/$id/file.ptr",
                "PATH:http://127.0.0.1:$other/far.pdb");
 $t->write_file('share/far.pdb', $crash);
+$t->write_file("sym/half.pdb/$id/file.ptr",
+               "PATH:http://127.0.0.1:$other/half.pdb");
+$t->write_file('share/half.pd_', Test::Cabinet::cabinet($crash));
+$t->write_file("sym/below.pdb/$id/file.ptr", "PATH:.\\plain.pdb\\$id\\plain.pdb");
+$t->write_file("sym/half2.pdb/$id/file.ptr",
+               "PATH:packed.pdb\\$id\\packed.pdb\r\n");
+$t->write_file("sym/up.pdb/$id/file.ptr", 'PATH:..\\share\\far.pdb');
+$t->write_file("sym/msg.pdb/$id/file.ptr", "MSG: not kept\r\n");
+$t->write_file("sym/html.pdb/$id/file.ptr", '<html>');
+$t->write_file("sym/utf16.pdb/$id/file.ptr", "\xff\xfe" . join '',
+               map { "$_\0" } split //, "PATH:http://127.0.0.1:$other/far.pdb");
+$t->write_file("sym/ring.pdb/$id/file.ptr",
+               "PATH:http://127.0.0.1:$port/ring.pdb/$id/file.ptr");
+$t->write_file("sym/store.pdb/$id/file.ptr",
+               "PATH:\\\\srv\\sym\\store.pdb\\$id\\store.pdb");
+$t->write_file("share/store.pdb/$id/file.ptr",
+               "PATH:http://127.0.0.1:$other/far.pdb");
+$t->write_file("sym/secret.pdb/$id/file.ptr", 'PATH:/etc/passwd');
 $t->start_nginx('', load => 0, http => <<"CONF",
     log_format up '\$request_uri \$http_user_agent|\$http_accept_encoding';
     access_log %%DIR%%/up.log up;
@@ -64,6 +82,26 @@ $c->found('packed.pdb', 'the form with an underscore');
 $c->found("a b#+%~(1)\xc3\xa4.pdb", 'odd characters in the name');
 $c->found('ptr.pdb', 'file.ptr to a mapped share');
 $c->found('url.pdb', 'file.ptr to a URL');
+
+$c->found('half.pdb', 'file.ptr to a URL that has the packed form only');
+$c->found('below.pdb', 'file.ptr to a place below the source');
+$c->found('half2.pdb', 'which has the packed form only');
+$c->found('utf16.pdb', 'file.ptr in UTF-16');
+$c->found('store.pdb', 'file.ptr to a share whose file.ptr names a URL');
+$r = $c->ask('up.pdb');
+is $r->{status}, 404, 'file.ptr that leads out of the source';
+like join("\n", map { $_->[2] } @{ $r->{places} }), qr/dot component/, 'why';
+$r = $c->ask('msg.pdb');
+is $r->{status}, 404, 'file.ptr with a message';
+like join("\n", map { $_->[2] } @{ $r->{places} }), qr/^MSG: not kept$/m, 'why';
+$r = $c->ask('secret.pdb');
+is $r->{status}, 404, 'file.ptr to a local path';
+$r = $c->ask('html.pdb');
+is $r->{status}, 503, 'file.ptr that is HTML';
+$r = $c->ask('ring.pdb');
+is $r->{status}, 503, 'file.ptr that names a file.ptr';
+like join("\n", map { $_->[2] } @{ $r->{places} }),
+    qr/^the text of a file\.ptr$/m, 'which is no PDB';
 
 $r = $c->absent('never.pdb', qr/^404$/, 'no such PDB');
 my @six = asked('never.pdb');

@@ -35,6 +35,7 @@ static const struct parse_case parse_cases[] = {
     {"MSG: not\there", 0, SYMPTR_MESSAGE, "not here"},
     {"MSG:gone", 0, SYMPTR_MESSAGE, "gone"},
     {"", 0, SYMPTR_BAD, NULL},
+    {"Microsoft C/C++ MSF 7.00\r\n\x1a", 0, SYMPTR_BAD, "file.ptr is a PDB"},
     {" \r\n", 0, SYMPTR_BAD, NULL},
     {"PATH:", 0, SYMPTR_BAD, NULL},
     {"<html>", 0, SYMPTR_BAD, NULL},
