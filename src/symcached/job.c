@@ -3,6 +3,7 @@
  */
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +40,6 @@ const char *job_state_name(enum job_state state)
     return state_names[state];
 }
 
-static void on_again(evutil_socket_t fd, short events, void *arg);
-
 struct job *job_new(struct jobs *jobs, struct config *config,
                     const struct store_config *store,
                     const struct transcoder_config *transcoder,
@@ -64,12 +63,8 @@ struct job *job_new(struct jobs *jobs, struct config *config,
     job->id = strdup(id);
     job->pdb = strdup(pdb);
     job->trail = trail_new(id);
-    job->again = evtimer_new(jobs->base, on_again, job);
     if (job->name == NULL || job->id == NULL || job->pdb == NULL ||
-        job->trail == NULL || job->again == NULL) {
-        if (job->again != NULL) {
-            event_free(job->again);
-        }
+        job->trail == NULL) {
         free(job->name);
         free(job->pdb);
         free(job->id);
@@ -87,12 +82,45 @@ struct job *job_new(struct jobs *jobs, struct config *config,
 void job_free(struct job *job)
 {
     config_unref(job->config);
-    event_free(job->again);
+    if (job->again != NULL) {
+        event_free(job->again);
+    }
     trail_free(job->trail);
+    free(job->text);
+    free(job->via);
     free(job->name);
     free(job->pdb);
     free(job->id);
     free(job);
+}
+
+void job_join_via(struct job *job, const char *via)
+{
+    if (via[0] != '\0' && job->via == NULL) {
+        job->via = calloc(1, VIA_MAX);
+    }
+    if (job->via != NULL) {
+        via_join(job->via, via);
+    }
+}
+
+const char *job_text(const struct job *job)
+{
+    return job->text != NULL ? job->text : "";
+}
+
+/* Thousands of jobs may wait, and few have something to say. */
+__attribute__((format(printf, 2, 3))) static void say(struct job *job,
+                                                      const char *format, ...)
+{
+    char text[ABSENT_TEXT_MAX];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    free(job->text);
+    job->text = strdup(text);
 }
 
 static void set_state(struct job *job, enum job_state state)
@@ -150,7 +178,7 @@ static void log_end(const struct job *job)
         snprintf(note, sizeof(note), ", looked in %s",
                  looked[0] != '\0' ? looked : "no source: none takes it");
     } else if (job->outcome != JOB_PUBLISHED) {
-        snprintf(note, sizeof(note), ", %s", job->text);
+        snprintf(note, sizeof(note), ", %s", job_text(job));
     }
 
     log_write(level, 0,
@@ -191,7 +219,7 @@ static void remember(struct job *job, struct absent *absent)
 
     case JOB_UNCHANGED:
         absent_note_unchanged(absent, job->store, &job->key, version,
-                              job->text, cache->retry_misses_after);
+                              job_text(job), cache->retry_misses_after);
         return;
 
     case JOB_NOTFOUND:
@@ -200,8 +228,8 @@ static void remember(struct job *job, struct absent *absent)
         errno = ENOENT;
         if (workdir != NULL) {
             workdir_file(workdir, tmp);
-            if (absent_write(job->store, &job->key, version, reason, job->text,
-                             tmp) == 0) {
+            if (absent_write(job->store, &job->key, version, reason,
+                             job_text(job), tmp) == 0) {
                 return;
             }
         }
@@ -218,7 +246,7 @@ static void remember(struct job *job, struct absent *absent)
         return;
     }
 
-    absent_note_error(absent, job->store, &job->key, version, job->text,
+    absent_note_error(absent, job->store, &job->key, version, job_text(job),
                       seconds);
 }
 
@@ -239,7 +267,7 @@ static void note_miss(struct job *job)
     misses_add(job->jobs->misses, job->store->name,
                job->id + strlen(job->store->name) + 1,
                &job->transcoder->version, outcome_names[job->outcome],
-               looked[0] != '\0' ? looked : job->text);
+               looked[0] != '\0' ? looked : job_text(job));
 }
 
 /* Last step of every job: the hub answers the waiters and frees it. */
@@ -261,10 +289,9 @@ static void end(struct job *job, enum job_outcome outcome)
 static void end_with_error(struct job *job, int errnum, const char *what)
 {
     if (errnum != 0) {
-        snprintf(job->text, sizeof(job->text), "%s: %s", what,
-                 strerror(errnum));
+        say(job, "%s: %s", what, strerror(errnum));
     } else {
-        snprintf(job->text, sizeof(job->text), "%s", what);
+        say(job, "%s", what);
     }
     end(job, JOB_ERROR);
 }
@@ -321,6 +348,8 @@ static void end_malformed(struct job *job)
 
 static void sources_exhausted(struct job *job)
 {
+    char looked[ABSENT_TEXT_MAX];
+
     if (job->forgotten) {
         /* published meanwhile, says who forgets: once more from the first */
         job->forgotten = false;
@@ -340,14 +369,12 @@ static void sources_exhausted(struct job *job)
     }
 
     job->exhausted = true;
-    trail_print(job->trail, job->text, sizeof(job->text));
+    trail_print(job->trail, looked, sizeof(looked));
+    say(job, "%s", looked[0] != '\0' ? looked : "no source is asked for it");
     if (job->unsure || job->config != jobs_config(job->jobs)) {
         /* the sources of now may have what those of then had not */
         end(job, JOB_ERROR);
         return;
-    }
-    if (job->text[0] == '\0') {
-        snprintf(job->text, sizeof(job->text), "no source is asked for it");
     }
     end(job, job->kept || job->order.kept ? JOB_UNCHANGED : JOB_NOTFOUND);
 }
@@ -386,6 +413,8 @@ static bool waited_enough(const struct job *job)
     return clock_since(job->pending) >= seconds * 1000;
 }
 
+static void on_again(evutil_socket_t fd, short events, void *arg);
+
 /* Leaves the slot to others until it is time to ask the same source again. */
 static void wait_for_upstream(struct job *job)
 {
@@ -397,6 +426,13 @@ static void wait_for_upstream(struct job *job)
         delay.tv_sec = AGAIN_MAX;
     }
     leave_sources(job);
+    if (job->again == NULL) {
+        job->again = evtimer_new(job->jobs->base, on_again, job);
+    }
+    if (job->again == NULL) {
+        end_with_error(job, ENOMEM, "the source cannot be asked again");
+        return;
+    }
     evtimer_add(job->again, &delay);
     set_state(job, JOB_WAITS_UPSTREAM);
 }
@@ -458,7 +494,7 @@ static struct lookup *begin_lookup(struct job *job)
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
 
     memset(symcache, 0, sizeof(*symcache));
-    symcache->via = job->via;
+    symcache->via = job->via != NULL ? job->via : "";
     symcache->has_exceeds =
         order->has_held &&
         symcache_version_cmp(&order->held, &source->version) < 0;
@@ -570,11 +606,11 @@ static void publish(struct job *job, const symcache_version_t *version,
     if (symcache_version_cmp(&job->published, &job->transcoder->version) !=
         0) {
         symcache_version_print(made, &job->published);
-        snprintf(job->text, sizeof(job->text),
-                 "%s made version %s, which is not the one that "
-                 "the configuration names",
-                 received ? job->from : "the transcoder", made);
-        log_warn(0, "job %s: %s", job->id, job->text);
+        say(job,
+            "%s made version %s, which is not the one that "
+            "the configuration names",
+            received ? job->from : "the transcoder", made);
+        log_warn(0, "job %s: %s", job->id, job_text(job));
     }
     jobs_want_sidecar(job->jobs, job->store, &job->key, &job->published);
     end(job, JOB_PUBLISHED);
@@ -585,7 +621,7 @@ static void describe_failure(struct job *job,
                              const struct transcode_result *result)
 {
     const char *tail = result->stderr_tail != NULL ? result->stderr_tail : "";
-    size_t len = strlen(tail), max = sizeof(job->text) / 2;
+    size_t len = strlen(tail), max = ABSENT_TEXT_MAX / 2;
 
     while (len > 0 && (unsigned char)tail[len - 1] <= ' ') {
         len--;
@@ -594,9 +630,8 @@ static void describe_failure(struct job *job,
         tail += len - max;
         len = max;
     }
-    snprintf(job->text, sizeof(job->text), "%.480s%s%.*s",
-             result->error != NULL ? result->error : "failed",
-             len > 0 ? ": " : "", (int)len, tail);
+    say(job, "%.480s%s%.*s", result->error != NULL ? result->error : "failed",
+        len > 0 ? ": " : "", (int)len, tail);
 }
 
 static void on_transcoded(void *arg, const struct transcode_result *result)
@@ -663,7 +698,9 @@ void job_stop(struct job *job)
         transcode_cancel(job->transcode);
         job->transcode = NULL;
     }
-    evtimer_del(job->again);
-    snprintf(job->text, sizeof(job->text), "the helper stops");
+    if (job->again != NULL) {
+        evtimer_del(job->again);
+    }
+    say(job, "the helper stops");
     end(job, JOB_STOPPED);
 }

@@ -57,12 +57,12 @@ struct job {
     symcache_key_t key;
     char *name; /* the key's, as the first who asked spelled it */
     char *id;
-    char via[VIA_MAX]; /* whoever waits for it, see via.h */
-    bool upgrade;      /* an older file is being served meanwhile */
+    char *via;    /* whoever waits for it, see via.h; or NULL */
+    bool upgrade; /* an older file is being served meanwhile */
 
     enum job_state state;
     enum job_outcome outcome;     /* JOB_ENDED */
-    char text[ABSENT_TEXT_MAX];   /* why, unless published */
+    char *text;                   /* why, unless published; or NULL */
     symcache_version_t published; /* JOB_PUBLISHED */
     long long size;               /* of the SymCache */
 
@@ -71,7 +71,7 @@ struct job {
     const struct source_config *source; /* that is asked, or is the next */
     struct source_symcache symcache;
     struct lookup *lookup;
-    struct event *again;  /* JOB_WAITS_UPSTREAM */
+    struct event *again;  /* of JOB_WAITS_UPSTREAM; or NULL */
     uint64_t pending;     /* since when, or 0 */
     unsigned again_after; /* seconds that it asked for */
     bool exhausted;       /* all sources were asked */
@@ -100,6 +100,11 @@ struct job *job_new(struct jobs *jobs, struct config *config,
                     const struct transcoder_config *transcoder,
                     const symcache_key_t *key, const char *name);
 void job_free(struct job *job);
+
+/* Adds the ids of one who waits for it. */
+void job_join_via(struct job *job, const char *via);
+
+const char *job_text(const struct job *job); /* "" if there is none */
 
 /* Looks among the downloads; the job then waits for one of the two slots. */
 void job_begin(struct job *job);

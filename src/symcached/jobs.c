@@ -304,7 +304,7 @@ static void start_upgrade(struct jobs *jobs, const struct store_config *store,
     }
     job = start_job(jobs, store, transcoder, key, name, true, &reason);
     if (job != NULL) {
-        via_join(job->via, via);
+        job_join_via(job, via);
         metrics_add(METRIC_JOB_UPGRADE, 1);
     }
 }
@@ -362,7 +362,7 @@ struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
     }
     if (job != NULL) {
         /* all who wait for it, so that two that wait for each other see it */
-        via_join(job->via, via);
+        job_join_via(job, via);
     }
 
     w = job != NULL && wait > 0 ? waiter_new(job, ask, wait, fn, arg) : NULL;
@@ -384,7 +384,7 @@ static void answer_outcome(const struct job *job, struct jobs_answer *a)
     const struct cache_config *cache = &job->config->cache;
 
     memset(a, 0, sizeof(*a));
-    a->text = job->text;
+    a->text = job_text(job);
     switch (job->outcome) {
     case JOB_NOTFOUND:
         a->kind = JOBS_ABSENT;

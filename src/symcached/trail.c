@@ -14,6 +14,7 @@
 #define TRAILS_MAX 1000 /* about 10 MB when all are full */
 #define TRAILS_BUCKETS 1024
 #define ATTEMPTS_MAX 32
+#define ATTEMPTS_STEP 4
 #define PLACE_MAX 512
 #define DETAIL_MAX 256
 
@@ -32,7 +33,7 @@ struct trail {
     LIST_ENTRY(trail) bucket;
     TAILQ_ENTRY(trail) age;
     char *id;
-    struct attempt attempts[ATTEMPTS_MAX];
+    struct attempt *attempts; /* room for a multiple of ATTEMPTS_STEP */
     unsigned n;
     unsigned left_off;
 };
@@ -74,6 +75,7 @@ void trail_free(struct trail *trail)
     for (i = 0; i < trail->n; i++) {
         attempt_clear(&trail->attempts[i]);
     }
+    free(trail->attempts);
     free(trail->id);
     free(trail);
 }
@@ -81,6 +83,25 @@ void trail_free(struct trail *trail)
 static char *copy(const char *text, size_t max)
 {
     return strndup(text != NULL ? text : "", max);
+}
+
+/* Most trails are of one or two attempts, and many of none yet. */
+static bool make_room(struct trail *trail)
+{
+    struct attempt *attempts;
+
+    if (trail->n == ATTEMPTS_MAX) {
+        return false;
+    }
+    if (trail->n % ATTEMPTS_STEP == 0) {
+        attempts = reallocarray(trail->attempts, trail->n + ATTEMPTS_STEP,
+                                sizeof(*attempts));
+        if (attempts == NULL) {
+            return false;
+        }
+        trail->attempts = attempts;
+    }
+    return true;
 }
 
 void trail_add(struct trail *trail, const struct source_attempt *attempt)
@@ -95,7 +116,7 @@ void trail_add(struct trail *trail, const struct source_attempt *attempt)
         trail->n--;
     }
 
-    if (trail->n == ATTEMPTS_MAX) {
+    if (!make_room(trail)) {
         trail->left_off++;
         return;
     }
