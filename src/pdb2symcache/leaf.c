@@ -269,9 +269,9 @@ static void read_function(struct bytes *b, uint32_t kind, struct leaf *leaf)
     }
 }
 
-static void read_list(struct bytes *b, struct leaf *leaf)
+static void read_list(struct bytes *b, unsigned count_bytes, struct leaf *leaf)
 {
-    leaf->count = take(b, 4);
+    leaf->count = take(b, count_bytes);
     leaf->list = b->p;
     if (leaf->count > b->left / 4) {
         b->is_short = 1;
@@ -324,7 +324,7 @@ int leaf_read_type(const struct types_record *record, struct leaf *leaf)
         break;
     case LF_ARGLIST:
         leaf->kind = LEAF_ARGUMENTS;
-        read_list(&b, leaf);
+        read_list(&b, 4, leaf);
         break;
     case LF_FIELDLIST:
     case LF_BITFIELD:
@@ -375,12 +375,20 @@ int leaf_read_id(const struct types_record *record, struct leaf *leaf)
         break;
     case LF_SUBSTR_LIST:
         leaf->kind = LEAF_STRING_LIST;
-        read_list(&b, leaf);
+        read_list(&b, 4, leaf);
         break;
     case LF_BUILDINFO:
+        leaf->kind = LEAF_BUILD_INFO;
+        read_list(&b, 2, leaf);
+        break;
     case LF_UDT_SRC_LINE:
     case LF_UDT_MOD_SRC_LINE:
-        leaf->kind = LEAF_OTHER;
+        leaf->kind =
+            kind == LF_UDT_SRC_LINE ? LEAF_SOURCE : LEAF_MODULE_SOURCE;
+        leaf->type = take(&b, 4);
+        leaf->file = take(&b, 4);
+        leaf->line = take(&b, 4);
+        leaf->module = kind == LF_UDT_SRC_LINE ? 0 : take(&b, 2);
         break;
     default:
         leaf->kind = LEAF_UNKNOWN;

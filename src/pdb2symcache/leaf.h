@@ -26,8 +26,11 @@ enum leaf_kind {
     LEAF_METHOD_ID,
     LEAF_STRING_ID,
     LEAF_STRING_LIST,
-    LEAF_OTHER,  /* known, and never part of a name */
-    LEAF_UNKNOWN /* number is the kind in the record */
+    LEAF_BUILD_INFO,    /* list */
+    LEAF_SOURCE,        /* type is declared in file and line */
+    LEAF_MODULE_SOURCE, /* the same in a module, by name */
+    LEAF_OTHER,         /* known, and never part of a name */
+    LEAF_UNKNOWN        /* number is the kind in the record */
 };
 
 /* modes of pointers */
@@ -58,6 +61,9 @@ struct leaf {
     uint32_t unique_size;
     const uint8_t *list; /* count indices */
     uint32_t count;
+    uint32_t file;
+    uint32_t line;
+    uint32_t module;
 };
 
 /* Both return 0, or -1 when the record is damaged. */

@@ -173,6 +173,35 @@ static enum signature_status put_string_list(struct signature *s,
     return SIGNATURE_OK;
 }
 
+/* What is no scope: the reference shows the record as its authors debug it. */
+static void put_no_scope(struct signature *s, const struct leaf *leaf)
+{
+    uint32_t i;
+
+    put(s, "<unhandled id scope ");
+    if (leaf->kind == LEAF_BUILD_INFO) {
+        put(s, "BuildInfo(BuildInfoId { arguments: [");
+        for (i = 0; i < leaf->count; i++) {
+            text_add_number(&s->text,
+                            i == 0 ? "IdIndex(0x%llx)" : ", IdIndex(0x%llx)",
+                            le32(leaf->list + 4 * (size_t)i));
+        }
+        put(s, "] })>::");
+        return;
+    }
+    text_add_number(&s->text,
+                    "UserDefinedTypeSource(UserDefinedTypeSourceId { "
+                    "udt: TypeIndex(0x%llx), source_file: ",
+                    leaf->type);
+    if (leaf->kind == LEAF_SOURCE) {
+        text_add_number(&s->text, "Local(IdIndex(0x%llx))", leaf->file);
+    } else {
+        text_add_number(&s->text, "Remote(%llu, ", leaf->module);
+        text_add_number(&s->text, "StringRef(0x%llx))", leaf->file);
+    }
+    text_add_number(&s->text, ", line: %llu })>::", leaf->line);
+}
+
 static enum signature_status put_id(struct signature *s, uint32_t id,
                                     unsigned depth);
 
@@ -241,7 +270,7 @@ static enum signature_status put_id(struct signature *s, uint32_t id,
     case LEAF_STRING_LIST:
         return put_string_list(s, &leaf);
     default:
-        put(s, "<unhandled id scope>::");
+        put_no_scope(s, &leaf);
         return SIGNATURE_OK;
     }
 }

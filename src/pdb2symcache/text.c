@@ -30,7 +30,7 @@ void text_add_string(struct text *text, const char *string)
 void text_add_number(struct text *text, const char *format,
                      unsigned long long number)
 {
-    char buffer[80];
+    char buffer[120];
 
     snprintf(buffer, sizeof(buffer), format, number);
     text_add_string(text, buffer);

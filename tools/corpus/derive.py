@@ -406,6 +406,22 @@ def no_ipi(p):
     p.streams[IPI] = None
 
 
+def id_scopes(p):
+    """Functions in scopes that are none: sources of types, build info."""
+    s = bytearray(p.streams[IPI])
+    first = struct.unpack_from("<I", s, 8)[0]
+    recs = list(records(s, 56))
+    last = {kind: first + i for i, (_, kind, _) in enumerate(recs)}
+    for n, at in enumerate(at for at, kind, _ in recs if kind == 0x1601):
+        owner = struct.unpack_from("<I", s, at + 4)[0]
+        if owner == 0:
+            struct.pack_into("<I", s, at + 4, last[(0x1606, 0x1603)[n % 2]])
+        else:
+            at = recs[owner - first][0]
+            struct.pack_into("<H3IH", s, at + 2, 0x1607, 0x1002, 0x20, 78, 4)
+    p.streams[IPI] = bytes(s)
+
+
 def wrapped_sizes(p):
     """Two substreams of 2 GiB more: their sum is as before."""
     for at in (32, 40):
@@ -474,6 +490,7 @@ VARIANTS = [
     ("twin-module", "modules", twin_module),
     ("truncated-types", "clang19-x64-O2", truncated_types),
     ("no-ipi", "clang19-x64-O2", no_ipi),
+    ("id-scopes", "clang19-x64-O2", id_scopes),
     ("wrapped-sizes", "clang19-x64-O2", wrapped_sizes),
     ("checksum-padding", "clang19-x64-O2", checksum_padding(0)),
     ("checksum-cut", "clang19-x64-O2", checksum_padding(1)),
