@@ -24,6 +24,15 @@ enum source_layout {
     LAYOUT_UNIFIED,
     LAYOUT_FLAT
 };
+/* what may lie at a place of a layout */
+enum layout_form {
+    FORM_PLAIN,   /* foo.pdb, whatever packs its body */
+    FORM_PACKED,  /* foo.pd_ */
+    FORM_POINTER, /* file.ptr */
+    FORM_INDEX    /* index2.txt, whose presence means two tiers */
+};
+#define LAYOUT_FORMS 3 /* of a PDB */
+
 enum source_casing { CASING_DEFAULT, CASING_LOWER, CASING_UPPER };
 
 /* "\\\\srv\\sym" or "X:\\" -> directory, for file.ptr of this source */
@@ -48,8 +57,10 @@ struct source_config {
     enum source_type type;
     enum source_layout layout;
     enum source_casing casing;
-    char *path; /* filesystem: absolute directory */
-    char *url;  /* http, symcache: base URL, no trailing slash */
+    enum layout_form forms[LAYOUT_FORMS]; /* in the order to ask for them */
+    size_t nforms;                        /* 0 = all */
+    char *path;                           /* filesystem: absolute directory */
+    char *url; /* http, symcache: base URL, no trailing slash */
     symcache_version_t version;    /* symcache: what is asked for */
     struct patterns_config only;   /* none = every name */
     struct patterns_config except; /* wins over only */

@@ -90,7 +90,7 @@ static size_t layout_tier(const char *name)
     return len;
 }
 
-static bool layout_has_form(enum source_layout layout, unsigned form)
+bool layout_has_form(enum source_layout layout, enum layout_form form)
 {
     switch (layout) {
     case LAYOUT_UNIFIED:
@@ -167,13 +167,14 @@ static void layout_print(const struct layout_walk *walk, unsigned spelling,
     } else {
         snprintf(name, sizeof(name), "%s", walk->name);
         symcache_id_print(id, walk->key);
-        layout_spell(walk->layout, spelling, name, id);
-        layout_path(path, walk->layout, walk->two_tier, name, id, form);
+        layout_spell(walk->source->layout, spelling, name, id);
+        layout_path(path, walk->source->layout, walk->two_tier, name, id,
+                    form);
     }
 
-    if (walk->casing == CASING_LOWER) {
+    if (walk->source->casing == CASING_LOWER) {
         layout_lower(path, strlen(path));
-    } else if (walk->casing == CASING_UPPER) {
+    } else if (walk->source->casing == CASING_UPPER) {
         layout_upper(path, strlen(path));
     }
 }
@@ -181,23 +182,45 @@ static void layout_print(const struct layout_walk *walk, unsigned spelling,
 /* walks -------------------------------------------------------------------
  */
 
-void layout_begin(struct layout_walk *walk, enum source_layout layout,
-                  enum source_casing casing, const symcache_key_t *key,
-                  const char *name, struct layout_memory *memory, uint64_t now)
+/* The form that worked last, then the others in the order of the source. */
+static void layout_order(struct layout_walk *walk)
+{
+    static const enum layout_form all[] = {FORM_PLAIN, FORM_PACKED,
+                                           FORM_POINTER};
+    const struct source_config *source = walk->source;
+    const enum layout_form *forms = source->nforms > 0 ? source->forms : all;
+    size_t i, n = source->nforms > 0 ? source->nforms : LAYOUT_FORMS;
+    const struct layout_memory *memory = walk->memory;
+    bool first;
+    int pass;
+
+    for (pass = 0; pass < 2; pass++) {
+        for (i = 0; i < n; i++) {
+            first = memory->had[forms[i]] && forms[i] == memory->form;
+            if (first == (pass == 0) &&
+                layout_has_form(source->layout, forms[i])) {
+                walk->forms[walk->nforms++] = forms[i];
+            }
+        }
+    }
+}
+
+void layout_begin(struct layout_walk *walk, const struct source_config *source,
+                  const symcache_key_t *key, const char *name,
+                  struct layout_memory *memory, uint64_t now)
 {
     memset(walk, 0, sizeof(*walk));
-    walk->layout = layout;
-    walk->casing = casing;
+    walk->source = source;
     walk->key = key;
     walk->name = name;
     walk->memory = memory;
     walk->now = now;
     walk->first_spelling = memory->spelling;
-    walk->first_form = memory->form;
     walk->brief = memory->had_any && memory->misses > LAYOUT_MISSES &&
                   memory->misses % LAYOUT_MISSES != 0;
-    walk->two_tier = layout == LAYOUT_TWO_TIER ||
-                     (layout == LAYOUT_SYMSTORE && memory->two_tier);
+    walk->two_tier = source->layout == LAYOUT_TWO_TIER ||
+                     (source->layout == LAYOUT_SYMSTORE && memory->two_tier);
+    layout_order(walk);
 }
 
 /* The nth of a number of things, if `first` comes first. */
@@ -228,15 +251,14 @@ static bool layout_next_file(struct layout_walk *walk,
 {
     unsigned rank;
 
-    while (walk->step < LAYOUT_SPELLINGS * LAYOUT_FORMS) {
-        rank = walk->step / LAYOUT_FORMS;
+    while (walk->step < LAYOUT_SPELLINGS * walk->nforms) {
+        rank = walk->step / walk->nforms;
         walk->spelling = layout_nth(rank, walk->first_spelling);
-        walk->form = layout_nth(walk->step % LAYOUT_FORMS, walk->first_form);
+        walk->form = walk->forms[walk->step % walk->nforms];
         walk->step++;
 
-        if (!layout_has_form(walk->layout, walk->form) ||
-            (rank > 0 && walk->brief && walk->form != FORM_PLAIN &&
-             !walk->memory->had[walk->form])) {
+        if (rank > 0 && walk->brief && walk->form != FORM_PLAIN &&
+            !walk->memory->had[walk->form]) {
             continue;
         }
 
@@ -255,7 +277,7 @@ bool layout_next(struct layout_walk *walk, struct layout_place *place)
         return true;
     }
 
-    if (walk->layout == LAYOUT_SYMSTORE && !walk->probed &&
+    if (walk->source->layout == LAYOUT_SYMSTORE && !walk->probed &&
         walk->memory->two_tier_until <= walk->now) {
         walk->probed = true;
         place->form = FORM_INDEX;
@@ -287,27 +309,27 @@ void layout_hit(struct layout_walk *walk)
 }
 
 size_t layout_places(struct layout_place places[LAYOUT_PLACES],
-                     enum source_layout layout, const symcache_key_t *key,
-                     const char *name, size_t *ntiers)
+                     const struct source_config *source,
+                     const symcache_key_t *key, const char *name,
+                     size_t *ntiers)
 {
     struct layout_memory memory = {0};
     struct layout_walk walk;
-    unsigned tier, form;
+    unsigned tiers = source->layout == LAYOUT_SYMSTORE ? 2 : 1, tier, i;
     size_t n = 0;
 
     *ntiers = 0;
-    layout_begin(&walk, layout, CASING_DEFAULT, key, name, &memory, 0);
+    layout_begin(&walk, source, key, name, &memory, 0);
 
-    for (tier = 0; tier < (layout == LAYOUT_SYMSTORE ? 2 : 1); tier++) {
-        if (tier == 1) {
+    for (tier = 0; tier < tiers; tier++) {
+        for (i = 0; i < walk.nforms; i++) {
+            places[n].form = walk.forms[i];
+            layout_print(&walk, SPELLING_GIVEN, walk.forms[i],
+                         places[n++].path);
+        }
+        if (tiers == 2 && tier == 0) {
             *ntiers = n;
             walk.two_tier = true;
-        }
-        for (form = 0; form < LAYOUT_FORMS; form++) {
-            if (layout_has_form(layout, form)) {
-                places[n].form = form;
-                layout_print(&walk, SPELLING_GIVEN, form, places[n++].path);
-            }
         }
     }
     return n;

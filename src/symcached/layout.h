@@ -18,19 +18,10 @@
 #define LAYOUT_PATH_MAX                                                       \
     (8 + 1 + 2 * (SYMCACHE_NAME_MAX + 1) + SYMCACHE_ID_TEXT_MAX + 1)
 
-#define LAYOUT_FORMS 3
 #define LAYOUT_SPELLINGS 3
 
 /* Without regard to case no key has more places: two tiers, three forms. */
 #define LAYOUT_PLACES (2 * LAYOUT_FORMS)
-
-/* what lies at a place */
-enum layout_form {
-    FORM_PLAIN,   /* foo.pdb, whatever packs its body */
-    FORM_PACKED,  /* foo.pd_ */
-    FORM_POINTER, /* file.ptr */
-    FORM_INDEX    /* index2.txt, whose presence means two tiers */
-};
 
 struct layout_place {
     enum layout_form form;
@@ -49,30 +40,33 @@ struct layout_memory {
 };
 
 struct layout_walk {
-    enum source_layout layout;
-    enum source_casing casing;
+    const struct source_config *source;
     const symcache_key_t *key;
     const char *name;
     struct layout_memory *memory;
     uint64_t now;
+    enum layout_form forms[LAYOUT_FORMS]; /* in order */
+    unsigned nforms;
     unsigned first_spelling;
-    unsigned first_form;
     unsigned step;
     unsigned spelling; /* of the place given last */
-    unsigned form;
+    enum layout_form form;
     bool two_tier;
     bool brief; /* what never worked is not asked in every spelling */
     bool probed;
 };
 
+/* Has a layout places of that form? */
+bool layout_has_form(enum source_layout layout, enum layout_form form);
+
 /*
- * Begins a walk.  name is the key's in the case of whoever asked; key, name
- * and memory live as long as the walk; now is clock_ms().
+ * Begins a walk by the layout, the casing and the forms of a source.  name is
+ * the key's in the case of whoever asked; source, key, name and memory live as
+ * long as the walk; now is clock_ms().
  */
-void layout_begin(struct layout_walk *walk, enum source_layout layout,
-                  enum source_casing casing, const symcache_key_t *key,
-                  const char *name, struct layout_memory *memory,
-                  uint64_t now);
+void layout_begin(struct layout_walk *walk, const struct source_config *source,
+                  const symcache_key_t *key, const char *name,
+                  struct layout_memory *memory, uint64_t now);
 
 /* Gives the next place to ask; false: there is none left. */
 bool layout_next(struct layout_walk *walk, struct layout_place *place);
@@ -90,8 +84,9 @@ void layout_hit(struct layout_walk *walk);
  * index2.txt does not matter.
  */
 size_t layout_places(struct layout_place places[LAYOUT_PLACES],
-                     enum source_layout layout, const symcache_key_t *key,
-                     const char *name, size_t *ntiers);
+                     const struct source_config *source,
+                     const symcache_key_t *key, const char *name,
+                     size_t *ntiers);
 
 /* What lies at a place, by the last component of its path or URL. */
 enum layout_form layout_form(const char *place);

@@ -8,18 +8,18 @@
 void source_filesystem_begin(struct lookup *lookup)
 {
     struct layout_place places[LAYOUT_PLACES];
-    struct lookup_tree tree = {.root = lookup->source->path};
+    struct lookup_tree tree = {.root = lookup->source->path,
+                               .flat = lookup->source->layout == LAYOUT_FLAT};
     size_t i;
 
-    tree.nplaces = layout_places(places, lookup->source->layout, &lookup->key,
+    tree.nplaces = layout_places(places, lookup->source, &lookup->key,
                                  lookup->name, &tree.ntiers);
     for (i = 0; i < tree.nplaces; i++) {
         tree.places[i] = places[i].path;
     }
 
-    if (lookup->source->layout == LAYOUT_FLAT) {
+    if (tree.flat) {
         tree.places[0] = "*.pdb";
-        tree.flat = true;
     }
 
     lookup->resume = lookup_end;

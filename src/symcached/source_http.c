@@ -239,9 +239,8 @@ void source_http_begin(struct lookup *lookup)
         return;
     }
 
-    layout_begin(&lookup->walk, lookup->source->layout, lookup->source->casing,
-                 &lookup->key, lookup->name, &lookup->memory->layout,
-                 clock_ms());
+    layout_begin(&lookup->walk, lookup->source, &lookup->key, lookup->name,
+                 &lookup->memory->layout, clock_ms());
     http_next(lookup);
 }
 

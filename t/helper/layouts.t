@@ -180,6 +180,11 @@ is $r->{status}, 404, 'flat: the PDB of another build is an absence';
 like join("\n", map { $_->[2] } @{ $r->{places} }), qr/wrong GUID/,
     'recognised by its identity';
 
+$c = web('sym', casing => 'lower', forms => ['plain']);
+$c->absent('never.pdb', qr/^404$/, 'a miss where all is plain and lower case');
+is_deeply [grep { !/index2/ } asked()],
+    ["/sym/never.pdb/\L$id\E/never.pdb"], 'costs one request';
+
 # --- Content-Encoding that nobody asked for
 
 $c = web('gz', layout => 'symstore');

@@ -18,9 +18,12 @@
 #define CRASH "3249D99D0C4049318610F4E4FB0B69361"
 #define CRASH_LOWER "3249d99d0c4049318610f4e4fb0b69361"
 
+static const struct source_config symstore = {.layout = LAYOUT_SYMSTORE};
+static const struct source_config two_tier = {.layout = LAYOUT_TWO_TIER};
+static const struct source_config unified = {.layout = LAYOUT_UNIFIED};
+
 struct walk_case {
-    enum source_layout layout;
-    enum source_casing casing;
+    struct source_config source;
     const char *name;
     const char *id;
     const char *paths[12];
@@ -28,16 +31,14 @@ struct walk_case {
 
 /* a miss, from the first place to the last; index2.txt is not there */
 static const struct walk_case walk_cases[] = {
-    {LAYOUT_SYMSTORE,
-     CASING_DEFAULT,
+    {{.layout = LAYOUT_SYMSTORE},
      "crash.pdb",
      CRASH,
      {"crash.pdb/" CRASH "/crash.pdb", "crash.pdb/" CRASH "/crash.pd_",
       "crash.pdb/" CRASH "/file.ptr", "crash.pdb/" CRASH_LOWER "/crash.pdb",
       "crash.pdb/" CRASH_LOWER "/crash.pd_",
       "crash.pdb/" CRASH_LOWER "/file.ptr", "index2.txt"}},
-    {LAYOUT_SYMSTORE,
-     CASING_DEFAULT,
+    {{.layout = LAYOUT_SYMSTORE},
      "Crash.Pdb",
      CRASH,
      {"Crash.Pdb/" CRASH "/Crash.Pdb", "Crash.Pdb/" CRASH "/Crash.Pd_",
@@ -46,44 +47,38 @@ static const struct walk_case walk_cases[] = {
       "crash.pdb/" CRASH_LOWER "/file.ptr", "crash.pdb/" CRASH "/crash.pdb",
       "crash.pdb/" CRASH "/crash.pd_", "crash.pdb/" CRASH "/file.ptr",
       "index2.txt"}},
-    {LAYOUT_SYMSTORE,
-     CASING_LOWER,
+    {{.layout = LAYOUT_SYMSTORE, .casing = CASING_LOWER},
      "Crash.Pdb",
      CRASH,
      {"crash.pdb/" CRASH_LOWER "/crash.pdb",
       "crash.pdb/" CRASH_LOWER "/crash.pd_",
       "crash.pdb/" CRASH_LOWER "/file.ptr", "index2.txt"}},
-    {LAYOUT_TWO_TIER,
-     CASING_UPPER,
+    {{.layout = LAYOUT_TWO_TIER, .casing = CASING_UPPER},
      "Crash.Pdb",
      CRASH,
      {"CR/CRASH.PDB/" CRASH "/CRASH.PDB", "CR/CRASH.PDB/" CRASH "/CRASH.PD_",
       "CR/CRASH.PDB/" CRASH "/FILE.PTR"}},
     /* a key of digits has one case */
-    {LAYOUT_TWO_TIER,
-     CASING_DEFAULT,
+    {{.layout = LAYOUT_TWO_TIER},
      "nt.pdb",
      "012345678901234567890123456789012",
      {"nt/nt.pdb/012345678901234567890123456789012/nt.pdb",
       "nt/nt.pdb/012345678901234567890123456789012/nt.pd_",
       "nt/nt.pdb/012345678901234567890123456789012/file.ptr"}},
     /* the directory of the first tier: characters, not bytes; no dot */
-    {LAYOUT_TWO_TIER,
-     CASING_DEFAULT,
+    {{.layout = LAYOUT_TWO_TIER},
      "x.pdb",
      "012345678901234567890123456789012",
      {"x/x.pdb/012345678901234567890123456789012/x.pdb",
       "x/x.pdb/012345678901234567890123456789012/x.pd_",
       "x/x.pdb/012345678901234567890123456789012/file.ptr"}},
-    {LAYOUT_TWO_TIER,
-     CASING_DEFAULT,
+    {{.layout = LAYOUT_TWO_TIER},
      "q",
      "012345678901234567890123456789012",
      {"q/q/012345678901234567890123456789012/q",
       "q/q/012345678901234567890123456789012/_",
       "q/q/012345678901234567890123456789012/file.ptr"}},
-    {LAYOUT_TWO_TIER,
-     CASING_DEFAULT,
+    {{.layout = LAYOUT_TWO_TIER},
      "\xc3\xa4\xe2\x82\xac.pd\xc3\xa4",
      "012345678901234567890123456789012",
      {"\xc3\xa4\xe2\x82\xac/\xc3\xa4\xe2\x82\xac.pd\xc3\xa4/"
@@ -92,16 +87,14 @@ static const struct walk_case walk_cases[] = {
       "012345678901234567890123456789012/\xc3\xa4\xe2\x82\xac.pd_",
       "\xc3\xa4\xe2\x82\xac/\xc3\xa4\xe2\x82\xac.pd\xc3\xa4/"
       "012345678901234567890123456789012/file.ptr"}},
-    {LAYOUT_SSQP,
-     CASING_DEFAULT,
+    {{.layout = LAYOUT_SSQP},
      "Crash.pdb",
      CRASH,
      {"crash.pdb/" CRASH_LOWER "/crash.pdb",
       "crash.pdb/" CRASH_LOWER "/crash.pd_",
       "crash.pdb/" CRASH_LOWER "/file.ptr"}},
     /* the age of a portable PDB is the one part in upper case */
-    {LAYOUT_SSQP,
-     CASING_DEFAULT,
+    {{.layout = LAYOUT_SSQP},
      "a.pdb",
      "3249D99D0C4049318610F4E4FB0B6936FFFFFFFF",
      {"a.pdb/3249d99d0c4049318610f4e4fb0b6936FFFFFFFF/a.pdb",
@@ -110,8 +103,7 @@ static const struct walk_case walk_cases[] = {
       "a.pdb/3249d99d0c4049318610f4e4fb0b6936ffffffff/a.pdb",
       "a.pdb/3249d99d0c4049318610f4e4fb0b6936ffffffff/a.pd_",
       "a.pdb/3249d99d0c4049318610f4e4fb0b6936ffffffff/file.ptr"}},
-    {LAYOUT_SSQP,
-     CASING_DEFAULT,
+    {{.layout = LAYOUT_SSQP},
      "a.pdb",
      "3249D99D0C4049318610F4E4FB0B6936A",
      {"a.pdb/3249d99d0c4049318610f4e4fb0b6936a/a.pdb",
@@ -120,16 +112,23 @@ static const struct walk_case walk_cases[] = {
       "a.pdb/3249d99d0c4049318610f4e4fb0b6936A/a.pdb",
       "a.pdb/3249d99d0c4049318610f4e4fb0b6936A/a.pd_",
       "a.pdb/3249d99d0c4049318610f4e4fb0b6936A/file.ptr"}},
-    {LAYOUT_UNIFIED,
-     CASING_DEFAULT,
+    {{.layout = LAYOUT_UNIFIED},
      "Crash.pdb",
      CRASH,
      {"32/49d99d0c4049318610f4e4fb0b69361/debuginfo"}},
-    {LAYOUT_FLAT,
-     CASING_DEFAULT,
+    {{.layout = LAYOUT_FLAT},
      "Crash.pdb",
      CRASH,
      {"Crash.pdb", "Crash.pd_", "crash.pdb", "crash.pd_"}},
+    /* forms in another order, and not all of them */
+    {{.layout = LAYOUT_TWO_TIER,
+      .casing = CASING_LOWER,
+      .forms = {FORM_POINTER, FORM_PLAIN},
+      .nforms = 2},
+     "crash.pdb",
+     CRASH,
+     {"cr/crash.pdb/" CRASH_LOWER "/file.ptr",
+      "cr/crash.pdb/" CRASH_LOWER "/crash.pdb"}},
 };
 
 static void key_of(symcache_key_t *key, const char *name, const char *id)
@@ -152,7 +151,7 @@ static void test_places_of_a_miss(void **state)
         struct layout_memory memory = {0};
 
         key_of(&key, c->name, c->id);
-        layout_begin(&walk, c->layout, c->casing, &key, c->name, &memory, 0);
+        layout_begin(&walk, &c->source, &key, c->name, &memory, 0);
         for (i = 0; c->paths[i] != NULL; i++) {
             assert_true(layout_next(&walk, &place));
             assert_string_equal(place.path, c->paths[i]);
@@ -174,8 +173,7 @@ static unsigned ask(struct layout_memory *memory, const char *name,
     unsigned n = 0;
 
     key_of(&key, name, CRASH);
-    layout_begin(&walk, LAYOUT_SYMSTORE, CASING_DEFAULT, &key, name, memory,
-                 now);
+    layout_begin(&walk, &symstore, &key, name, memory, now);
     while (layout_next(&walk, &place)) {
         n++;
         if (trace != NULL) {
@@ -302,19 +300,19 @@ static void test_places_without_regard_to_case(void **state)
     (void)state;
     key_of(&key, "Crash.pdb", CRASH);
     assert_int_equal(
-        layout_places(places, LAYOUT_SYMSTORE, &key, "Crash.pdb", &ntiers), 6);
+        layout_places(places, &symstore, &key, "Crash.pdb", &ntiers), 6);
     assert_int_equal(ntiers, 3);
     for (i = 0; i < 6; i++) {
         assert_string_equal(places[i].path, expected[i]);
     }
 
     assert_int_equal(
-        layout_places(places, LAYOUT_TWO_TIER, &key, "Crash.pdb", &ntiers), 3);
+        layout_places(places, &two_tier, &key, "Crash.pdb", &ntiers), 3);
     assert_int_equal(ntiers, 0);
     assert_string_equal(places[0].path, expected[3]);
 
     assert_int_equal(
-        layout_places(places, LAYOUT_UNIFIED, &key, "Crash.pdb", &ntiers), 1);
+        layout_places(places, &unified, &key, "Crash.pdb", &ntiers), 1);
     assert_string_equal(places[0].path,
                         "32/49d99d0c4049318610f4e4fb0b69361/debuginfo");
 }
@@ -332,8 +330,7 @@ static void test_longest_path_fits(void **state)
     memcpy(name, "\xf0\x9f\x98\x80\xf0\x9f\x98\x80", 8);
     name[SYMCACHE_NAME_MAX] = '\0';
     key_of(&key, name, "3249D99D0C4049318610F4E4FB0B6936FFFFFFFF");
-    layout_begin(&walk, LAYOUT_TWO_TIER, CASING_DEFAULT, &key, name, &memory,
-                 0);
+    layout_begin(&walk, &two_tier, &key, name, &memory, 0);
     assert_true(layout_next(&walk, &place));
     assert_int_equal(strlen(place.path), 8 + 1 + 255 + 1 + 40 + 1 + 255);
 }
