@@ -97,23 +97,22 @@ int inlinees_open(struct inlinees *inlinees, const struct lines *lines)
 
 const uint8_t *inlinees_find(const struct inlinees *inlinees, uint32_t id)
 {
-    size_t low, high, mid;
+    size_t n, half;
+    uint64_t key;
+    const uint64_t *at;
 
-    /* of equal ids the last one counts */
-    low = 0;
-    high = inlinees->count;
-    while (low < high) {
-        mid = low + (high - low) / 2;
-        if (inlinees->keys[mid] >> 32 <= id) {
-            low = mid + 1;
-        } else {
-            high = mid;
-        }
-    }
-    if (low == 0 || inlinees->keys[low - 1] >> 32 != id) {
+    n = inlinees->count;
+    if (n == 0) {
         return NULL;
     }
-    return inlinees->table + (uint32_t)inlinees->keys[low - 1];
+    /* Of equal ids the last one counts.  The outcome of a comparison cannot be
+     * foreseen: no branch on it. */
+    key = (uint64_t)id << 32 | UINT32_MAX;
+    for (at = inlinees->keys; n > 1; n -= half) {
+        half = n / 2;
+        at = at[half] <= key ? at + half : at;
+    }
+    return *at >> 32 == id ? inlinees->table + (uint32_t)*at : NULL;
 }
 
 /* One compressed number.  Returns 0, or -1 when it is cut off or invalid. */

@@ -96,7 +96,7 @@ int lines_open(struct lines *lines, const uint8_t *c13, uint32_t size)
     uint32_t at;
     struct c13_subsection s;
 
-    lines->num_sections = 0;
+    lines->num_sections = lines->next_section = 0;
     lines->checksums = NULL;
     lines->checksums_size = 0;
     lines->inlinees = NULL;
@@ -262,13 +262,18 @@ static int read_section(struct lines *lines,
     return 0;
 }
 
-int lines_of_procedure(struct lines *lines, uint32_t section, uint32_t offset,
-                       struct lines_list *list)
+/* The number of sections at or before a place. */
+static size_t sections_before(struct lines *lines, uint64_t key)
 {
     size_t low, high, mid;
-    uint64_t key;
 
-    key = (uint64_t)section << 32 | offset;
+    /* procedures are mostly in the order of their lines */
+    low = lines->next_section;
+    if (low < lines->num_sections && lines->sections[low].key == key &&
+        (low + 1 == lines->num_sections ||
+         lines->sections[low + 1].key > key)) {
+        return low + 1;
+    }
     low = 0;
     high = lines->num_sections;
     while (low < high) {
@@ -279,10 +284,20 @@ int lines_of_procedure(struct lines *lines, uint32_t section, uint32_t offset,
             high = mid;
         }
     }
-    if (low == 0 || lines->sections[low - 1].key >> 32 != section) {
+    return low;
+}
+
+int lines_of_procedure(struct lines *lines, uint32_t section, uint32_t offset,
+                       struct lines_list *list)
+{
+    size_t n;
+
+    n = sections_before(lines, (uint64_t)section << 32 | offset);
+    if (n == 0 || lines->sections[n - 1].key >> 32 != section) {
         return 0;
     }
-    return read_section(lines, &lines->sections[low - 1], list);
+    lines->next_section = n;
+    return read_section(lines, &lines->sections[n - 1], list);
 }
 
 static int sort_lines(struct lines_list *list, size_t first)

@@ -31,6 +31,7 @@ struct lines {
     struct sources *sources;
     struct lines_section *sections; /* of lines, by section and offset */
     size_t num_sections;
+    size_t next_section; /* behind the one that was used last */
     size_t section_room;
     const uint8_t *checksums;
     uint32_t checksums_size;

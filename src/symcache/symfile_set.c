@@ -9,6 +9,7 @@
 
 #define NEAR 1024 /* slots: one page */
 #define CROWDED 8
+#define CACHED 65536 /* slots: what a core has near by */
 #define FIRST_SLOTS 256
 #define FEW_SLOTS 4096 /* below, memory is not what counts */
 #define MAX_SLOTS ((size_t)1 << 31)
@@ -69,14 +70,17 @@ static int same(const struct symfile_set *set, uint32_t index,
 }
 
 /*
- * Where to look first: near to where records of the same time are, in the same
- * few pages.  When that place is crowded, anywhere.
+ * Where to look first: in a large table near to where records of the same time
+ * are, in the same few pages.  When that place is crowded, anywhere.
  */
 static size_t first_place(const struct symfile_set *set, uint64_t hash,
                           const uint32_t *record)
 {
     uint32_t near;
 
+    if (set->num_slots <= CACHED) {
+        return (size_t)(hash >> 40) & (set->num_slots - 1);
+    }
     near = record[set->hint];
     if (near == SYMFILE_NONE) {
         near = record[set->hint_or];
