@@ -2,7 +2,9 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Growing arrays of plain items.  Large ones grow by remapping pages, so that
- * growth neither copies nor doubles what is in use.
+ * growth neither copies nor doubles what is in use; those that have stopped
+ * being small are made large at once, as what is not touched costs nothing
+ * and a page that is touched for the first time costs a microsecond.
  */
 #ifndef SYMFILE_ARRAY_H
 #define SYMFILE_ARRAY_H
@@ -10,6 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+
+#define SYMFILE_ARRAY_SMALL 8192                /* bytes */
+#define SYMFILE_ARRAY_LARGE ((size_t)256 << 10) /* pages of its own */
 
 /*
  * Makes room for count items of the given size in *data, which has room for
@@ -26,6 +31,9 @@ static inline int symfile_array_need(void *data, size_t *room, size_t count,
     }
     n = *room + *room / 2 + 16;
     n = n > count ? n : count;
+    if (n > SYMFILE_ARRAY_SMALL / item && n < SYMFILE_ARRAY_LARGE / item) {
+        n = SYMFILE_ARRAY_LARGE / item;
+    }
     if (n > SIZE_MAX / 2 / item) {
         return -1;
     }
