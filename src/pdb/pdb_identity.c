@@ -13,6 +13,8 @@
 #define INFO_HEADER 28
 #define INFO_FIRST_GUID 19990604
 #define DBI_HEADER 64
+#define DBI_FLAGS 56
+#define DBI_STRIPPED 2
 
 static void guid_in_text_order(uint8_t text[16], const uint8_t *p)
 {
@@ -47,12 +49,14 @@ static int read_streams(const struct msf *msf, struct pdb_identity *identity,
     id.info_age = le32(p + 8);
     guid_in_text_order(id.guid, p + 12);
     id.age = 0;
+    id.stripped = 0;
     if (msf_stream_size(msf, DBI_STREAM) != 0) {
         p = msf_view(msf, DBI_STREAM, 0, DBI_HEADER, buffer);
         if (p == NULL || le32(p) != 0xFFFFFFFF) {
             return fail(error, size, "no DBI header (stream 3)");
         }
         id.age = le32(p + 8);
+        id.stripped = (le16(p + DBI_FLAGS) & DBI_STRIPPED) != 0;
     }
     if (id.age == 0) {
         id.age = id.info_age;

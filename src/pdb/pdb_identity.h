@@ -16,6 +16,7 @@ struct pdb_identity {
     uint8_t guid[16]; /* in text order */
     uint32_t age;
     uint32_t info_age;
+    int stripped; /* the linker left out all but public symbols */
 };
 
 /*

@@ -14,6 +14,7 @@
 #include "id.h"
 #include "job.h"
 #include "log.h"
+#include "quality.h"
 #include "store.h"
 
 /* A source's wish for patience is obeyed up to here. */
@@ -274,13 +275,20 @@ static void note_miss(struct job *job)
 static void end(struct job *job, enum job_outcome outcome)
 {
     remove_work(job);
-    job->outcome = outcome;
-    metrics_add(outcome_metrics[outcome], 1);
     if (outcome == JOB_MALFORMED) {
         /* what the sources have by then is looked at afresh */
         unlink(job->pdb);
     }
-    remember(job, job->jobs->absent);
+    if (job->better && (outcome == JOB_NOTFOUND || outcome == JOB_MALFORMED)) {
+        outcome = JOB_UNCHANGED; /* the file is as good as it was */
+    }
+    job->outcome = outcome;
+    metrics_add(outcome_metrics[outcome], 1);
+    if (!job->better) {
+        remember(job, job->jobs->absent);
+    } else if (outcome == JOB_PUBLISHED) {
+        metrics_add(METRIC_BETTER_FOUND, 1);
+    }
     note_miss(job);
     log_end(job);
     set_state(job, JOB_ENDED);
@@ -296,10 +304,14 @@ static void end_with_error(struct job *job, int errnum, const char *what)
     end(job, JOB_ERROR);
 }
 
-void job_begin(struct job *job)
+void job_begin(struct job *job, size_t better)
 {
     metrics_add(METRIC_JOB_STARTED, 1);
-    if (job->transcoder->command != NULL && store_download_find(job->pdb)) {
+    if (better > 0) {
+        job->better = true;
+        job->order.end = better;
+    } else if (job->transcoder->command != NULL &&
+               store_download_find(job->pdb)) {
         metrics_add(METRIC_DOWNLOAD_REUSED, 1);
         job->from = "downloads";
         set_state(job, JOB_WAITS_TRANSCODER);
@@ -318,6 +330,7 @@ static void on_attempt(void *arg, const struct source_attempt *attempt)
     tally_add(job->jobs->tally, attempt);
     metrics_add(METRIC_DOWNLOAD_BYTES, attempt->bytes);
     job->bytes += attempt->bytes;
+    job->publics_only = attempt->publics_only;
     if (attempt->outcome == SOURCE_PENDING) {
         job->again_after = attempt->retry_after;
     } else if (attempt->retry_after > job->retry_after) {
@@ -379,6 +392,16 @@ static void sources_exhausted(struct job *job)
     end(job, job->kept || job->order.kept ? JOB_UNCHANGED : JOB_NOTFOUND);
 }
 
+/* Is what is on disk from a PDB with more in it? */
+static bool is_worse(const struct job *job)
+{
+    char path[PATH_MAX];
+
+    store_path(path, job->store->root, &job->key, &job->transcoder->version,
+               SYMCACHE_FILE_PLAIN);
+    return job->better && quality_keeps(path, job->from, job->publics_only);
+}
+
 static void publish(struct job *job, const symcache_version_t *version,
                     const char *file);
 
@@ -387,6 +410,14 @@ static void on_found(struct job *job)
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
 
     snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
+    if (is_worse(job)) {
+        leave_sources(job);
+        say(job, "the PDB has public symbols only");
+        end(job, JOB_UNCHANGED);
+        return;
+    }
+
+    quality_note(file, job->from, job->publics_only);
     if (job->source->type == SOURCE_SYMCACHE) {
         publish(job, &job->symcache.version, file);
         return;
@@ -591,6 +622,9 @@ static void publish(struct job *job, const symcache_version_t *version,
     char made[SYMCACHE_VERSION_TEXT_MAX + 1];
     bool received = job->state == JOB_IN_SOURCE;
 
+    if (!received) {
+        quality_copy(job->pdb, file);
+    }
     job->size = store_publish(job->store->root, &job->key, version, file);
     if (received) {
         leave_sources(job);
@@ -616,27 +650,10 @@ static void publish(struct job *job, const symcache_version_t *version,
     end(job, JOB_PUBLISHED);
 }
 
-/* One line of the reason and of what the transcoder wrote last. */
-static void describe_failure(struct job *job,
-                             const struct transcode_result *result)
-{
-    const char *tail = result->stderr_tail != NULL ? result->stderr_tail : "";
-    size_t len = strlen(tail), max = ABSENT_TEXT_MAX / 2;
-
-    while (len > 0 && (unsigned char)tail[len - 1] <= ' ') {
-        len--;
-    }
-    if (len > max) {
-        tail += len - max;
-        len = max;
-    }
-    say(job, "%.480s%s%.*s", result->error != NULL ? result->error : "failed",
-        len > 0 ? ": " : "", (int)len, tail);
-}
-
 static void on_transcoded(void *arg, const struct transcode_result *result)
 {
     struct job *job = arg;
+    char text[ABSENT_TEXT_MAX];
 
     job->transcode = NULL;
     job->transcode_ms = result->ms;
@@ -648,7 +665,8 @@ static void on_transcoded(void *arg, const struct transcode_result *result)
         return;
     }
 
-    describe_failure(job, result);
+    transcode_describe(result, text, sizeof(text));
+    say(job, "%s", text);
     if (result->stopped) {
         end(job, JOB_STOPPED);
     } else if (result->system) {

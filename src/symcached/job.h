@@ -58,7 +58,8 @@ struct job {
     char *name; /* the key's, as the first who asked spelled it */
     char *id;
     char *via;    /* whoever waits for it, see via.h; or NULL */
-    bool upgrade; /* an older file is being served meanwhile */
+    bool upgrade; /* a file is being served meanwhile */
+    bool better;  /* ... of this version: only for a better PDB */
 
     enum job_state state;
     enum job_outcome outcome;     /* JOB_ENDED */
@@ -82,6 +83,7 @@ struct job {
     bool forgotten;       /* what it found out before may be true no more */
     unsigned retry_after; /* the most that a source asked for */
     const char *from;     /* name of the source that had it */
+    bool publics_only;    /* what it had has public symbols only */
     uint64_t bytes;       /* received */
     bool downloaded;      /* asked its sources */
     char *pdb;            /* where the PDB is, or will be */
@@ -106,8 +108,12 @@ void job_join_via(struct job *job, const char *via);
 
 const char *job_text(const struct job *job); /* "" if there is none */
 
-/* Looks among the downloads; the job then waits for one of the two slots. */
-void job_begin(struct job *job);
+/*
+ * Looks among the downloads; the job then waits for one of the two slots.
+ * better: not 0 if a file of this version is there, and only so many sources,
+ * the first ones, can have a better PDB.
+ */
+void job_begin(struct job *job, size_t better);
 
 /* With a slot: asks the next source, or runs the transcoder. */
 void job_ask_source(struct job *job);

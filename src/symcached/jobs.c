@@ -12,6 +12,7 @@
 #include "id.h"
 #include "job.h"
 #include "log.h"
+#include "quality.h"
 #include "store.h"
 #include "waiter.h"
 
@@ -254,7 +255,7 @@ static struct job *start_job(struct jobs *jobs,
                              const struct store_config *store,
                              const struct transcoder_config *transcoder,
                              const symcache_key_t *key, const char *name,
-                             bool upgrade, const char **reason)
+                             bool upgrade, size_t better, const char **reason)
 {
     const struct limits_config *limits = &jobs->config->limits;
     struct job *job;
@@ -280,14 +281,15 @@ static struct job *start_job(struct jobs *jobs,
     LIST_INSERT_HEAD(&jobs->buckets[id_hash(job->id) % JOBS_BUCKETS], job,
                      bucket);
     LIST_INSERT_HEAD(&jobs->all, job, all);
-    job_begin(job);
+    job_begin(job, better);
     return job;
 }
 
-static void start_upgrade(struct jobs *jobs, const struct store_config *store,
+/* A job in the background.  Returns false if it cannot be now. */
+static bool start_upgrade(struct jobs *jobs, const struct store_config *store,
                           const struct transcoder_config *transcoder,
                           const symcache_key_t *key, const char *name,
-                          const char *via)
+                          const char *via, size_t better)
 {
     struct job *job;
     const char *reason;
@@ -296,16 +298,49 @@ static void start_upgrade(struct jobs *jobs, const struct store_config *store,
     id_print(id, store->name, key);
     if (store->nsources == 0 || find_job(jobs, store, id) != NULL ||
         via_loops(via)) {
-        return;
+        return false;
     }
     if (jobs->upgrades >= UPGRADES_MAX) {
         metrics_add(METRIC_UPGRADE_SKIPPED, 1);
-        return;
+        return false;
     }
-    job = start_job(jobs, store, transcoder, key, name, true, &reason);
+    job = start_job(jobs, store, transcoder, key, name, true, better, &reason);
     if (job != NULL) {
         job_join_via(job, via);
-        metrics_add(METRIC_JOB_UPGRADE, 1);
+    }
+    return job != NULL;
+}
+
+/*
+ * The file that serves this hit was made from a worse source than there are:
+ * these are asked again, at most as often as for what nobody has.
+ */
+static void ask_better(struct jobs *jobs, const struct store_config *store,
+                       const struct decision *d, const symcache_key_t *key,
+                       const char *name, const char *via)
+{
+    const struct cache_config *cache = &jobs->config->cache;
+    struct quality quality;
+    time_t now = time(NULL);
+    char path[PATH_MAX];
+    size_t better;
+
+    if (d->transcoder == NULL ||
+        symcache_version_cmp(&d->transcoder->version, &d->best) != 0) {
+        return;
+    }
+    store_path(path, store->root, key, &d->best, SYMCACHE_FILE_PLAIN);
+    if (!quality_read(path, &quality) ||
+        (quality.checked <= now &&
+         now - quality.checked < (time_t)cache->retry_misses_after)) {
+        return;
+    }
+    better = quality_better(&quality, store);
+    if (better > 0 &&
+        start_upgrade(jobs, store, d->transcoder, key, name, via, better)) {
+        metrics_add(METRIC_BETTER_ASKED, 1);
+        quality.checked = now;
+        quality_write(path, &quality);
     }
 }
 
@@ -336,7 +371,11 @@ struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
         }
         if (d.what == SYMCACHE_ANSWER_STALE) {
             a.stale = true;
-            start_upgrade(jobs, store, d.transcoder, key, name, via);
+            if (start_upgrade(jobs, store, d.transcoder, key, name, via, 0)) {
+                metrics_add(METRIC_JOB_UPGRADE, 1);
+            }
+        } else if (d.what == SYMCACHE_ANSWER_HIT) {
+            ask_better(jobs, store, &d, key, name, via);
         }
         fn(arg, &a);
         return NULL;
@@ -357,8 +396,8 @@ struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
     id_print(id, store->name, key);
     job = find_job(jobs, store, id);
     if (job == NULL) {
-        job =
-            start_job(jobs, store, d.transcoder, key, name, false, &a.reason);
+        job = start_job(jobs, store, d.transcoder, key, name, false, 0,
+                        &a.reason);
     }
     if (job != NULL) {
         /* all who wait for it, so that two that wait for each other see it */
@@ -436,7 +475,7 @@ static void answer_waiter(struct jobs *jobs, const struct job *job,
         next = find_job(jobs, store, job->id);
         if (next == NULL) {
             next = start_job(jobs, store, d.transcoder, &job->key, job->name,
-                             false, &reason);
+                             false, 0, &reason);
         }
         if (next != NULL) {
             waiter_join(w, next);

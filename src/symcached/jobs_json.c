@@ -7,6 +7,7 @@
 #include <time.h>
 #include "id.h"
 #include "job.h"
+#include "quality.h"
 #include "store.h"
 
 /* A page that a person reads; the number of all is given besides. */
@@ -76,6 +77,22 @@ cJSON *jobs_misses(const struct jobs *jobs)
     return misses_json(jobs->misses);
 }
 
+/* What it was made from, and when better sources were asked. */
+static void add_quality(cJSON *file, const struct store_config *store,
+                        const symcache_key_t *key,
+                        const symcache_version_t *version)
+{
+    struct quality quality;
+    char path[PATH_MAX];
+
+    store_path(path, store->root, key, version, SYMCACHE_FILE_PLAIN);
+    if (quality_read(path, &quality)) {
+        cJSON_AddStringToObject(file, "source", quality.source);
+        cJSON_AddBoolToObject(file, "publics_only", quality.publics_only);
+        cJSON_AddNumberToObject(file, "checked", (double)quality.checked);
+    }
+}
+
 static void add_files(cJSON *object, const struct store_config *store,
                       const symcache_key_t *key)
 {
@@ -90,6 +107,7 @@ static void add_files(cJSON *object, const struct store_config *store,
         add_version(file, "version", &versions[i]);
         symcache_path_file(path, key, &versions[i], SYMCACHE_FILE_PLAIN);
         cJSON_AddStringToObject(file, "path", path);
+        add_quality(file, store, key, &versions[i]);
         cJSON_AddItemToArray(array, file);
     }
 }

@@ -82,6 +82,7 @@ static void lookup_on_checked(void *arg, const struct unpack_result *result)
     struct lookup *lookup = arg;
 
     lookup->unpack = NULL;
+    lookup->publics_only = result->publics_only;
     lookup->received.ms += result->ms;
     attempt = &result->attempts[result->nattempts - 1];
 
@@ -225,6 +226,7 @@ static void lookup_on_tree(void *arg, const struct unpack_result *result)
     size_t i, n = result->nattempts;
 
     lookup->unpack = NULL;
+    lookup->publics_only = result->publics_only;
     lookup_keep_index(lookup);
     if (result->again) {
         lookup_on_part_of_tree(lookup);

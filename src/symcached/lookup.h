@@ -52,6 +52,7 @@ struct lookup {
     int part_fd;
     int out_fd;
     enum source_outcome outcome; /* the most serious of the attempts */
+    bool publics_only;           /* what was found */
     unsigned pointers;           /* followed so far */
     void (*resume)(struct lookup *lookup);
 

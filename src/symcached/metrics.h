@@ -31,6 +31,10 @@
       "Jobs started in the background, to replace an older version.")         \
     X(UPGRADE_SKIPPED, "symcached_upgrades_skipped_total", "",                \
       "Upgrades not started because as many as may run were running.")        \
+    X(BETTER_ASKED, "symcached_better_asked_total", "",                       \
+      "Jobs started in the background, to ask better sources again.")         \
+    X(BETTER_FOUND, "symcached_better_found_total", "",                       \
+      "Files replaced by those of a better source.")                          \
     X(JOB_PUBLISHED, "symcached_jobs_finished_total",                         \
       "outcome=\"published\"", "Jobs by their end.")                          \
     X(JOB_NOTFOUND, "symcached_jobs_finished_total", "outcome=\"notfound\"",  \

@@ -63,6 +63,7 @@ void order_begin(struct order *order, const struct store_config *store,
     order->key = key;
     order->target = &target->version;
     order->transcoder = order_transcoder(store, &target->version);
+    order->end = store->nsources;
     order_rewind(order);
 }
 
@@ -108,7 +109,7 @@ const struct source_config *order_next(struct order *order)
     const struct source_config *source;
 
     for (; order->pass < ORDER_PASSES; order->pass++) {
-        while (order->next < order->store->nsources) {
+        while (order->next < order->end) {
             source = order->store->sources[order->next++];
             if (order_takes(order, source)) {
                 return source;

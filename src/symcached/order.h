@@ -25,6 +25,7 @@ struct order {
     bool kept;               /* some could not better what is held */
     unsigned pass;
     size_t next;
+    size_t end; /* only the first so many sources are asked */
 };
 
 /* All of them must live as long as the order. */

@@ -147,6 +147,7 @@ void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
         lookup->received.bytes,
         lookup->received.ms,
         lookup->received.retry_after,
+        lookup->publics_only,
     };
 
     metrics_add(METRIC_PLACE_PLAIN + layout_form(lookup->place), 1);

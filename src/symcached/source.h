@@ -27,6 +27,7 @@ struct source_attempt {
     uint64_t bytes;     /* received */
     unsigned ms;
     unsigned retry_after; /* seconds the source asked for, or 0 */
+    bool publics_only;    /* found: the PDB has public symbols only */
 };
 
 /* What a SymCache server is asked and answers, beside the key. */

@@ -557,3 +557,21 @@ void transcode_cancel(struct transcode *transcode)
     }
     transcode_free(transcode);
 }
+
+void transcode_describe(const struct transcode_result *result, char *buf,
+                        size_t size)
+{
+    const char *tail = result->stderr_tail != NULL ? result->stderr_tail : "";
+    size_t len = strlen(tail), max = size / 2;
+
+    while (len > 0 && (unsigned char)tail[len - 1] <= ' ') {
+        len--;
+    }
+    if (len > max) {
+        tail += len - max;
+        len = max;
+    }
+    snprintf(buf, size, "%.480s%s%.*s",
+             result->error != NULL ? result->error : "failed",
+             len > 0 ? ": " : "", (int)len, tail);
+}

@@ -47,6 +47,10 @@ struct transcode *transcode_start(struct event_base *base,
                                   const char *work, transcode_done_fn done,
                                   void *arg);
 
+/* One line of why a run failed and of what the transcoder wrote last. */
+void transcode_describe(const struct transcode_result *result, char *buf,
+                        size_t size);
+
 /* Kills the process group and waits for it; no callback comes afterwards. */
 void transcode_cancel(struct transcode *transcode);
 

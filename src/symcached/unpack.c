@@ -37,8 +37,10 @@ static enum unpack_found unpack_letter(char letter,
 
     switch (letter) {
     case 'F':
+    case 'f':
         return UNPACK_OUT;
     case 'K':
+    case 'k':
         return UNPACK_IN;
     case 'P':
         return UNPACK_POINTER;
@@ -89,6 +91,7 @@ static void unpack_read_lines(struct unpack_result *result, char *text,
         attempt->place = (size_t)(line[1] - '0');
         attempt->detail = line + 5;
         result->found = unpack_letter(line[3], &attempt->outcome);
+        result->publics_only = line[3] == 'f' || line[3] == 'k';
     }
 }
 

@@ -6,7 +6,8 @@
  * but itself, and a file system that hangs stops nobody else.
  *
  * The child says one line a place on stderr, "@<place> <letter> <text>", where
- * the letter is that of an enum source_outcome, or K, P, W or A.
+ * the letter is that of an enum source_outcome, or K, P, W or A; f and k are a
+ * PDB that has public symbols only.
  */
 #ifndef SYMCACHED_UNPACK_H
 #define SYMCACHED_UNPACK_H
@@ -56,6 +57,7 @@ struct unpack_attempt {
 
 struct unpack_result {
     enum unpack_found found; /* by the last attempt */
+    bool publics_only;       /* what was found has public symbols only */
     struct unpack_attempt attempts[UNPACK_PLACES];
     size_t nattempts;
     bool again; /* flat: not all is known yet; start once more, with

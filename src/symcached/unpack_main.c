@@ -101,8 +101,14 @@ static char unpack_check(const struct unpack_job *job, const uint8_t *map,
         return 'W';
     }
 
-    snprintf(detail, detail_size, "%" PRIu64 " bytes", size);
-    return 'F';
+    snprintf(detail, detail_size, "%" PRIu64 " bytes%s", size,
+             got.stripped ? ", public symbols only" : "");
+    return got.stripped ? 'f' : 'F';
+}
+
+static bool unpack_found(char letter)
+{
+    return letter == 'F' || letter == 'f';
 }
 
 static char unpack_finish(const struct unpack_job *job, int fd, char *detail,
@@ -123,7 +129,7 @@ static char unpack_finish(const struct unpack_job *job, int fd, char *detail,
 
     letter = unpack_check(job, fd == UNPACK_OUT_FD ? job->out : job->in,
                           (uint64_t)st.st_size, detail, size);
-    if (letter == 'F' && fdatasync(fd) != 0 && errno != EINVAL) {
+    if (unpack_found(letter) && fdatasync(fd) != 0 && errno != EINVAL) {
         snprintf(detail, size, "fdatasync: %s", strerror(errno));
         return 'E';
     }
@@ -188,7 +194,7 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
     }
     if (job->received) {
         letter = unpack_finish(job, fd, detail, size);
-        return letter == 'F' ? 'K' : letter;
+        return letter == 'F' ? 'K' : letter == 'f' ? 'k' : letter;
     }
 
     status = body_copy(fd, UNPACK_OUT_FD, job->max, detail, size);
@@ -298,7 +304,7 @@ static void unpack_places(struct unpack_job *job)
                      : unpack_body(job, job->fds[i], detail, sizeof(detail));
         unpack_say(i, letter, "%s", detail);
 
-        if (strchr("FKP", letter) != NULL) {
+        if (strchr("FfKkP", letter) != NULL) {
             return;
         }
     }

@@ -133,8 +133,8 @@ is $r->{status}, 413, 'bodies have a limit';
 
 my $why = $t->helper_json("/v1/why/$crash");
 is $why->{id}, $id, 'why: the key';
-is_deeply $why->{files}, [{ version => '9.0.0',
-    path => "crash.pdb/$id/crash.pdb-v9.0.0.symcache" }], 'why: files';
+is_deeply [map { "$_->{version} $_->{path}" } @{ $why->{files} }],
+    ["9.0.0 crash.pdb/$id/crash.pdb-v9.0.0.symcache"], 'why: files';
 my ($found) = grep { $_->{outcome} eq 'found' } @{ $why->{attempts} };
 is $found->{source}, 'local', 'why: the source that had it';
 is $found->{place}, $t->path("sym/crash.pdb/$id/crash.pdb"), 'why: the place';
