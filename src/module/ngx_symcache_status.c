@@ -66,6 +66,17 @@ static ngx_symcache_counter_t  ngx_symcache_counters[] = {
 };
 
 
+/* names on the page are others': should one get through, it runs nothing */
+
+static ngx_keyval_t  ngx_symcache_status_headers[] = {
+    { ngx_string("Cache-Control"), ngx_string("no-store") },
+    { ngx_string("Content-Security-Policy"),
+      ngx_string("default-src 'none'; style-src 'unsafe-inline'") },
+    { ngx_string("X-Content-Type-Options"), ngx_string("nosniff") },
+    { ngx_null_string, ngx_null_string }
+};
+
+
 char *
 ngx_symcache_status(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
@@ -181,6 +192,7 @@ ngx_symcache_status_send(ngx_http_request_t *r, ngx_symcache_status_t *status)
     ngx_buf_t                *b;
     ngx_str_t                 type, value;
     ngx_chain_t               out;
+    ngx_keyval_t             *h;
     ngx_symcache_status_pt    print;
     ngx_symcache_loc_conf_t  *slcf;
 
@@ -201,13 +213,16 @@ ngx_symcache_status_send(ngx_http_request_t *r, ngx_symcache_status_t *status)
     b->last_buf = (r == r->main) ? 1 : 0;
     b->last_in_chain = 1;
 
-    ngx_str_set(&value, "no-store");
+    for (h = ngx_symcache_status_headers; h->key.len; h++) {
 
-    if (ngx_symcache_answer_header(r, "Cache-Control",
-                                   sizeof("Cache-Control") - 1, &value)
-        == NULL)
-    {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        value = h->value;
+
+        if (ngx_symcache_answer_header(r, (char *) h->key.data, h->key.len,
+                                       &value)
+            == NULL)
+        {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
     }
 
     r->headers_out.status = NGX_HTTP_OK;

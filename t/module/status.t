@@ -29,6 +29,9 @@ my $r = $t->get('/status');
 is $r->{status}, 200, 'page';
 is h($r, 'Content-Type'), 'text/html; charset=utf-8', 'page: type';
 is h($r, 'Cache-Control'), 'no-store', 'page: not kept';
+like h($r, 'Content-Security-Policy'), qr/^default-src 'none';/,
+    'page: may load and run nothing';
+is h($r, 'X-Content-Type-Options'), 'nosniff', 'page: is what it says';
 like $r->{body}, qr{<html lang="en">.*</html>\n\z}s, 'page: whole';
 like $r->{body}, qr{id="ratio">0\.0&nbsp;%<}, 'page: no request, no ratio';
 unlike $r->{body}, qr{src=|href="[^?]|url\(|import}, 'page: no other resource';
