@@ -5,11 +5,11 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include "config_layout.h"
 #include "config_pattern.h"
 #include "config_places.h"
 #include "config_source.h"
 #include "config_transport.h"
-#include "layout.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -32,106 +32,6 @@ static int read_type(struct config_reader *r, const cJSON *item,
         return config_error(r, item,
                             "must be \"filesystem\", \"http\" or "
                             "\"symcache\"");
-    }
-    return 0;
-}
-
-static int read_layout(struct config_reader *r, const cJSON *item,
-                       const struct config_field *field, void *at)
-{
-    static const char *const names[] = {
-        [LAYOUT_SYMSTORE] = "symstore", [LAYOUT_TWO_TIER] = "two_tier",
-        [LAYOUT_SSQP] = "ssqp",         [LAYOUT_UNIFIED] = "unified",
-        [LAYOUT_FLAT] = "flat",
-    };
-    enum source_layout *layout = at;
-    const char *text = config_text(r, item);
-    size_t i;
-
-    if (text == NULL) {
-        return -1;
-    }
-    for (i = 0; i < COUNT(names); i++) {
-        if (strcmp(text, names[i]) == 0) {
-            *layout = (enum source_layout)i;
-            return 0;
-        }
-    }
-    return config_error(r, item,
-                        "must be \"symstore\", \"two_tier\", \"ssqp\", "
-                        "\"unified\" or \"flat\"");
-}
-
-static int read_casing(struct config_reader *r, const cJSON *item,
-                       const struct config_field *field, void *at)
-{
-    enum source_casing *casing = at;
-    const char *text = config_text(r, item);
-
-    if (text == NULL) {
-        return -1;
-    }
-    if (strcmp(text, "default") == 0) {
-        *casing = CASING_DEFAULT;
-    } else if (strcmp(text, "lower") == 0 || strcmp(text, "lowercase") == 0) {
-        *casing = CASING_LOWER;
-    } else if (strcmp(text, "upper") == 0 || strcmp(text, "uppercase") == 0) {
-        *casing = CASING_UPPER;
-    } else {
-        return config_error(r, item,
-                            "must be \"default\", \"lower\" or \"upper\"");
-    }
-    return 0;
-}
-
-static int read_forms(struct config_reader *r, const cJSON *item,
-                      const struct config_field *field, void *at)
-{
-    struct source_config *source = at;
-    const cJSON *child;
-    const char *text;
-    int form;
-    size_t i;
-
-    if (!cJSON_IsArray(item) || item->child == NULL) {
-        return config_error(r, item, "must be a list of forms");
-    }
-
-    for (child = item->child; child != NULL; child = child->next) {
-        text = config_text(r, child);
-        if (text == NULL) {
-            return -1;
-        }
-        for (form = 0; form < LAYOUT_FORMS; form++) {
-            if (strcmp(text, layout_form_name(form)) == 0) {
-                break;
-            }
-        }
-        for (i = 0; i < source->nforms && (int)source->forms[i] != form; i++) {
-        }
-        if (form == LAYOUT_FORMS || i < source->nforms) {
-            return config_error(r, child,
-                                form == LAYOUT_FORMS
-                                    ? "must be \"plain\", \"packed\" or "
-                                      "\"pointer\""
-                                    : "named twice");
-        }
-        source->forms[source->nforms++] = (enum layout_form)form;
-    }
-    return 0;
-}
-
-static int check_forms(struct config_reader *r, const cJSON *item,
-                       const struct source_config *source)
-{
-    const cJSON *forms = cJSON_GetObjectItemCaseSensitive(item, "forms");
-    size_t i;
-
-    for (i = 0; i < source->nforms; i++) {
-        if (!layout_has_form(source->layout, source->forms[i])) {
-            return config_error(r, forms, "the layout has no form \"%s\"",
-                                layout_form_name(source->forms[i]));
-        }
     }
     return 0;
 }
@@ -222,11 +122,9 @@ static int read_map(struct config_reader *r, const cJSON *item,
 
 static const struct config_field source_fields[] = {
     {"type", read_type, offsetof(struct source_config, type), 0, 0, true},
-    {"layout", read_layout, offsetof(struct source_config, layout), 0, 0,
-     false},
-    {"casing", read_casing, offsetof(struct source_config, casing), 0, 0,
-     false},
-    {"forms", read_forms, 0, 0, 0, false},
+    {"layout", config_layout, 0, 0, 0, false},
+    {"casing", config_casing, 0, 0, 0, false},
+    {"forms", config_forms, 0, 0, 0, false},
     {"path", config_path, offsetof(struct source_config, path), 0, 0, false},
     {"url", read_url, offsetof(struct source_config, url), 0, 0, false},
     {"version", config_version, offsetof(struct source_config, version), 0, 0,
@@ -334,7 +232,7 @@ int config_sources(struct config_reader *r, const cJSON *item,
         if (config_object(r, child, source_fields, COUNT(source_fields),
                           source) != 0 ||
             check_type(r, child, source) != 0 ||
-            check_forms(r, child, source) != 0 ||
+            config_layout_check(r, child, source) != 0 ||
             config_transport_check(r, child, &source->transport) != 0) {
             return -1;
         }

@@ -1,0 +1,24 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * "layout", "casing" and "forms" of a source.
+ */
+#ifndef SYMCACHED_CONFIG_LAYOUT_H
+#define SYMCACHED_CONFIG_LAYOUT_H
+
+#include "config.h"
+#include "config_field.h"
+
+/* Each into a struct source_config at `at`. */
+int config_layout(struct config_reader *r, const cJSON *item,
+                  const struct config_field *field, void *at);
+int config_casing(struct config_reader *r, const cJSON *item,
+                  const struct config_field *field, void *at);
+int config_forms(struct config_reader *r, const cJSON *item,
+                 const struct config_field *field, void *at);
+
+/* When the whole source has been read: does the layout have the forms? */
+int config_layout_check(struct config_reader *r, const cJSON *item,
+                        const struct source_config *source);
+
+#endif
