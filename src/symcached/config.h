@@ -16,7 +16,13 @@
 #include "proto/symcache_version.h"
 #include "transport.h"
 
-enum source_type { SOURCE_FILESYSTEM, SOURCE_HTTP, SOURCE_SYMCACHE };
+enum source_type {
+    SOURCE_FILESYSTEM,
+    SOURCE_HTTP,
+    SOURCE_SYMCACHE,
+    SOURCE_S3,
+    SOURCE_GCS
+};
 enum source_layout {
     LAYOUT_SYMSTORE, /* or two-tier, if index2.txt is found */
     LAYOUT_TWO_TIER,
@@ -52,6 +58,20 @@ struct patterns_config {
     size_t n;
 };
 
+/* s3, gcs; all texts may be NULL but for the name */
+struct bucket_config {
+    char *name;
+    char *region;
+    char *endpoint; /* URL, no trailing slash */
+    char *prefix;
+    char *access_key; /* these are secrets until they are in transport */
+    char *secret_key;
+    char *session_token;
+    char *token;
+    bool path_style;
+    bool denied_is_absent; /* 403 AccessDenied: there is no such object */
+};
+
 struct source_config {
     char *name;
     enum source_type type;
@@ -64,6 +84,7 @@ struct source_config {
     symcache_version_t version;    /* symcache: what is asked for */
     struct patterns_config only;   /* none = every name */
     struct patterns_config except; /* wins over only */
+    struct bucket_config bucket;
     struct transport_config transport;
     struct map_config *map; /* Windows locations in file.ptr */
     size_t nmap;

@@ -5,35 +5,46 @@
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include "config_bucket.h"
 #include "config_layout.h"
 #include "config_pattern.h"
 #include "config_places.h"
+#include "config_secret.h"
 #include "config_source.h"
 #include "config_transport.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static const struct {
+    const char *name;
+    enum source_type type;
+} types[] = {
+    {"filesystem", SOURCE_FILESYSTEM},
+    {"http", SOURCE_HTTP},
+    {"s3", SOURCE_S3},
+    {"gcs", SOURCE_GCS},
+    {"symcache", SOURCE_SYMCACHE},
+};
 
 static int read_type(struct config_reader *r, const cJSON *item,
                      const struct config_field *field, void *at)
 {
     enum source_type *type = at;
     const char *text = config_text(r, item);
+    size_t i;
 
     if (text == NULL) {
         return -1;
     }
-    if (strcmp(text, "filesystem") == 0) {
-        *type = SOURCE_FILESYSTEM;
-    } else if (strcmp(text, "http") == 0) {
-        *type = SOURCE_HTTP;
-    } else if (strcmp(text, "symcache") == 0) {
-        *type = SOURCE_SYMCACHE;
-    } else {
-        return config_error(r, item,
-                            "must be \"filesystem\", \"http\" or "
-                            "\"symcache\"");
+    for (i = 0; i < COUNT(types); i++) {
+        if (strcmp(text, types[i].name) == 0) {
+            *type = types[i].type;
+            return 0;
+        }
     }
-    return 0;
+    return config_error(r, item,
+                        "must be \"filesystem\", \"http\", \"s3\", "
+                        "\"gcs\" or \"symcache\"");
 }
 
 static int read_url(struct config_reader *r, const cJSON *item,
@@ -120,6 +131,11 @@ static int read_map(struct config_reader *r, const cJSON *item,
         key, read, offsetof(struct source_config, transport), 0, 0, false     \
     }
 
+#define BUCKET(key, read, member)                                             \
+    {                                                                         \
+        key, read, offsetof(struct source_config, bucket.member), 0, 0, false \
+    }
+
 static const struct config_field source_fields[] = {
     {"type", read_type, offsetof(struct source_config, type), 0, 0, true},
     {"layout", config_layout, 0, 0, 0, false},
@@ -139,6 +155,16 @@ static const struct config_field source_fields[] = {
     TRANSPORT("tls", config_tls),
     TRANSPORT("proxy", config_proxy),
     TRANSPORT("http_version", config_http_version),
+    BUCKET("bucket", config_string, name),
+    BUCKET("region", config_string, region),
+    BUCKET("endpoint", read_url, endpoint),
+    BUCKET("path_style", config_bool, path_style),
+    BUCKET("prefix", config_string, prefix),
+    BUCKET("access_key", config_secret, access_key),
+    BUCKET("secret_key", config_secret, secret_key),
+    BUCKET("session_token", config_secret, session_token),
+    BUCKET("token", config_secret, token),
+    BUCKET("denied_is_absent", config_bool, denied_is_absent),
     {"user_agent", config_string,
      offsetof(struct source_config, transport.user_agent), 0, 0, false},
     {"internal", config_bool,
@@ -146,25 +172,42 @@ static const struct config_field source_fields[] = {
 };
 
 /* Keys that not every type has. */
-#define OF(type) (1u << (type))
+#define FILESYSTEM (1u << SOURCE_FILESYSTEM)
+#define HTTP (1u << SOURCE_HTTP)
+#define S3 (1u << SOURCE_S3)
+#define GCS (1u << SOURCE_GCS)
+#define SYMCACHE (1u << SOURCE_SYMCACHE)
+#define BUCKETS (S3 | GCS)
+#define REMOTE (HTTP | BUCKETS | SYMCACHE)
 
 static const struct {
     const char *key;
     unsigned types;
     bool required;
 } type_keys[] = {
-    {"path", OF(SOURCE_FILESYSTEM), true},
-    {"layout", OF(SOURCE_FILESYSTEM) | OF(SOURCE_HTTP), false},
-    {"map", OF(SOURCE_FILESYSTEM) | OF(SOURCE_HTTP), false},
-    {"url", OF(SOURCE_HTTP) | OF(SOURCE_SYMCACHE), true},
-    {"casing", OF(SOURCE_FILESYSTEM) | OF(SOURCE_HTTP), false},
-    {"headers", OF(SOURCE_HTTP) | OF(SOURCE_SYMCACHE), false},
-    {"auth", OF(SOURCE_HTTP) | OF(SOURCE_SYMCACHE), false},
-    {"tls", OF(SOURCE_HTTP) | OF(SOURCE_SYMCACHE), false},
-    {"proxy", OF(SOURCE_HTTP) | OF(SOURCE_SYMCACHE), false},
-    {"http_version", OF(SOURCE_HTTP) | OF(SOURCE_SYMCACHE), false},
-    {"user_agent", OF(SOURCE_HTTP) | OF(SOURCE_SYMCACHE), false},
-    {"version", OF(SOURCE_SYMCACHE), false},
+    {"path", FILESYSTEM, true},
+    {"layout", FILESYSTEM | HTTP | BUCKETS, false},
+    {"casing", FILESYSTEM | HTTP | BUCKETS, false},
+    {"forms", FILESYSTEM | HTTP | BUCKETS, false},
+    {"map", FILESYSTEM | HTTP | BUCKETS, false},
+    {"url", HTTP | SYMCACHE, true},
+    {"version", SYMCACHE, false},
+    {"auth", HTTP | SYMCACHE, false},
+    {"headers", REMOTE, false},
+    {"tls", REMOTE, false},
+    {"proxy", REMOTE, false},
+    {"http_version", REMOTE, false},
+    {"user_agent", REMOTE, false},
+    {"bucket", BUCKETS, true},
+    {"region", BUCKETS, false},
+    {"endpoint", BUCKETS, false},
+    {"path_style", S3, false},
+    {"prefix", BUCKETS, false},
+    {"access_key", BUCKETS, false},
+    {"secret_key", BUCKETS, false},
+    {"session_token", S3, false},
+    {"token", GCS, false},
+    {"denied_is_absent", BUCKETS, false},
 };
 
 static int check_type(struct config_reader *r, const cJSON *item,
@@ -175,7 +218,7 @@ static int check_type(struct config_reader *r, const cJSON *item,
     size_t i;
 
     for (i = 0; i < COUNT(type_keys); i++) {
-        bool its = (type_keys[i].types & OF(source->type)) != 0;
+        bool its = (type_keys[i].types & 1u << source->type) != 0;
 
         child = cJSON_GetObjectItemCaseSensitive(item, type_keys[i].key);
         if (child == NULL && type_keys[i].required && its) {
@@ -185,6 +228,10 @@ static int check_type(struct config_reader *r, const cJSON *item,
         if (child != NULL && !its) {
             return config_error(r, child, "is not for this type of source");
         }
+    }
+
+    if ((BUCKETS & 1u << source->type) != 0) {
+        return config_bucket(r, item, source);
     }
 
     child = cJSON_GetObjectItemCaseSensitive(item, "version");
@@ -250,6 +297,7 @@ void config_source_clear(struct source_config *source)
         free(source->map[i].to);
     }
     transport_clear(&source->transport);
+    config_bucket_clear(&source->bucket);
     config_patterns_clear(&source->only);
     config_patterns_clear(&source->except);
     free(source->map);

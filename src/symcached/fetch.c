@@ -205,6 +205,17 @@ static bool fetch_is_rest(const struct fetch *fetch)
     return fetch->status == 206 && fetch->resume.asked;
 }
 
+/* The start of the page of an error, as a text. */
+static void fetch_keep_body(struct fetch_answer *answer, const char *data,
+                            size_t len)
+{
+    size_t used = strlen(answer->body), room = sizeof(answer->body) - 1 - used;
+
+    len = strnlen(data, len < room ? len : room);
+    memcpy(answer->body + used, data, len);
+    answer->body[used + len] = '\0';
+}
+
 static size_t fetch_on_body(char *data, size_t size, size_t n, void *arg)
 {
     struct fetch *fetch = arg;
@@ -219,6 +230,7 @@ static size_t fetch_on_body(char *data, size_t size, size_t n, void *arg)
     fetch->received += len;
 
     if (fetch->status != 200 && !fetch_is_rest(fetch)) {
+        fetch_keep_body(&fetch->answer, data, len);
         /* nobody wants to read it, and it may be endless */
         return fetch->bytes > FETCH_ERROR_BODY ? 0 : len;
     }
@@ -272,7 +284,7 @@ static int fetch_address(struct fetch *fetch, const char *url)
     CURL *easy = fetch->easy;
     struct curl_slist *list;
 
-    list = curl_slist_append(NULL, "Accept-Encoding: identity");
+    list = curl_slist_append(NULL, "Accept: */*");
     if (!fetch->away) {
         list = transport_headers(request->extra, request->nextra, list);
     }
@@ -308,6 +320,7 @@ static const char *fetch_hop(struct fetch *fetch, const char *url)
     fetch->answer.again = false;
     fetch->answer.type[0] = '\0';
     fetch->answer.reason[0] = '\0';
+    fetch->answer.body[0] = '\0';
     fetch->bytes = 0;
     fetch->answers = false;
     fetch->stop = FETCH_GOES_ON;
@@ -619,6 +632,12 @@ static void fetch_set_options(struct fetch *fetch)
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 #endif
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, fetch->error);
+    /*
+     * Not a header of the list: these are signed, and what is between us and
+     * an object store changes this one.
+     */
+    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "identity");
+    curl_easy_setopt(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
 #if LIBCURL_VERSION_NUM >= 0x075500
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 #else

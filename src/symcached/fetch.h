@@ -40,6 +40,7 @@ struct fetch_answer {
     char type[128];       /* Content-Type */
     char moved_type[128]; /* the same of the last redirect on the way */
     char reason[64];      /* X-Symcache-Reason */
+    char body[1024];      /* the start of that of an error */
 };
 
 struct fetch_result {

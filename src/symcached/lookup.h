@@ -123,6 +123,14 @@ void source_filesystem_begin(struct lookup *lookup);
 void source_http_begin(struct lookup *lookup);
 void source_symcache_begin(struct lookup *lookup);
 
+/*
+ * The outcome of an answer of an object store, which has its reasons in the
+ * body; detail gets a line about it.
+ */
+enum source_outcome source_bucket_judge(const struct source_config *source,
+                                        const struct fetch_result *result,
+                                        char *detail, size_t size);
+
 /* Ends what runs. */
 void source_symcache_free(struct lookup *lookup);
 

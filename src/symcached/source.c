@@ -191,6 +191,8 @@ static void lookup_on_begin(evutil_socket_t fd, short what, void *arg)
         source_filesystem_begin(lookup);
         break;
     case SOURCE_HTTP:
+    case SOURCE_S3:
+    case SOURCE_GCS:
         source_http_begin(lookup);
         break;
     case SOURCE_SYMCACHE:

@@ -107,9 +107,17 @@ static void http_on_index(struct lookup *lookup,
 
 static void http_fetch_packed(struct lookup *lookup);
 
+static bool http_is_bucket(const struct lookup *lookup)
+{
+    return !lookup->pointed && (lookup->source->type == SOURCE_S3 ||
+                                lookup->source->type == SOURCE_GCS);
+}
+
 static void http_on_fetched(void *arg, const struct fetch_result *result)
 {
     struct lookup *lookup = arg;
+    enum source_outcome outcome;
+    char detail[512];
 
     lookup->fetch = NULL;
     lookup->received = *result;
@@ -126,10 +134,18 @@ static void http_on_fetched(void *arg, const struct fetch_result *result)
         return;
     }
 
-    if (result->outcome != SOURCE_FOUND) {
-        lookup_attempt_here(lookup, result->outcome, result->detail);
+    if (http_is_bucket(lookup)) {
+        outcome = source_bucket_judge(lookup->source, result, detail,
+                                      sizeof(detail));
+    } else {
+        outcome = result->outcome;
+        snprintf(detail, sizeof(detail), "%s", result->detail);
+    }
+
+    if (outcome != SOURCE_FOUND) {
+        lookup_attempt_here(lookup, outcome, detail);
         /* a host that could not tell is not asked for more */
-        if (result->outcome == SOURCE_FAILED) {
+        if (outcome == SOURCE_FAILED) {
             lookup_end(lookup);
         } else if (lookup->pointed && lookup->pointed_packed != NULL) {
             http_fetch_packed(lookup);

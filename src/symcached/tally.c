@@ -20,6 +20,8 @@ static const char *const type_names[] = {
     [SOURCE_FILESYSTEM] = "filesystem",
     [SOURCE_HTTP] = "http",
     [SOURCE_SYMCACHE] = "symcache",
+    [SOURCE_S3] = "s3",
+    [SOURCE_GCS] = "gcs",
 };
 
 struct count {

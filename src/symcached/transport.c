@@ -24,6 +24,7 @@ static CURLcode transport_set_auth(const struct transport_config *transport,
     enum transport_auth auth = home ? transport->auth : TRANSPORT_NO_AUTH;
     bool negotiate = auth == TRANSPORT_NEGOTIATE;
     const char *user = NULL, *password = NULL, *token = NULL;
+    const char *sigv4 = NULL;
     unsigned long kind = CURLAUTH_NONE;
     CURLcode rc = CURLE_OK;
 
@@ -44,8 +45,15 @@ static CURLcode transport_set_auth(const struct transport_config *transport,
         kind = CURLAUTH_NEGOTIATE;
         user = password = "";
         break;
+    case TRANSPORT_SIGV4:
+        kind = CURLAUTH_AWS_SIGV4;
+        sigv4 = transport->sigv4;
+        user = transport->user;
+        password = transport->password;
+        break;
     }
 
+    TRANSPORT_SET(rc, easy, CURLOPT_AWS_SIGV4, sigv4);
     TRANSPORT_SET(rc, easy, CURLOPT_HTTPAUTH, kind);
     TRANSPORT_SET(rc, easy, CURLOPT_USERNAME, user);
     TRANSPORT_SET(rc, easy, CURLOPT_PASSWORD, password);
@@ -170,6 +178,7 @@ void transport_clear(struct transport_config *transport)
     }
     free(transport->headers);
     free(transport->user);
+    free(transport->sigv4);
     free(transport->ca);
     free(transport->certificate);
     free(transport->key);

@@ -15,7 +15,8 @@ enum transport_auth {
     TRANSPORT_NO_AUTH,
     TRANSPORT_BASIC,
     TRANSPORT_BEARER,
-    TRANSPORT_NEGOTIATE /* as the environment's KRB5CCNAME or keytab says */
+    TRANSPORT_NEGOTIATE, /* as the environment's KRB5CCNAME or keytab says */
+    TRANSPORT_SIGV4      /* of S3 and GCS; user and password are its keys */
 };
 
 enum transport_http {
@@ -37,6 +38,7 @@ struct transport_config {
     char *user;     /* basic */
     char *password; /* basic; secret */
     char *token;    /* bearer; secret */
+    char *sigv4;    /* provider, region and service, as libcurl wants them */
     char *ca;       /* files */
     char *certificate;
     char *key;

@@ -90,7 +90,7 @@ my @bad = (
         sources => '["remote"]'],
     [11, 'stores.default.sources[1]', 'named twice',
         sources => '["local", "local"]'],
-    [16, 'sources.local.type', 'must be "filesystem", "http" or',
+    [16, 'sources.local.type', 'must be "filesystem", "http", "s3"',
         type => '"type": "ftp"'],
     [14, 'sources.local', '"url" is missing', type => '"type": "http"'],
     [14, 'sources.local', '"path" is missing',
