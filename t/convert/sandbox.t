@@ -3,7 +3,8 @@
 # The process of pdb2symcache that parses: caught in the middle of its work
 # (its output is a pipe that nobody reads), it must be without privileges,
 # under a filter, within limits, and hold no descriptor but those it needs.
-# That the filter lets it open no file and no socket: t/unit/sandbox.c.
+# Then a library loaded into it tries from inside what a captured parser
+# would; every call that the filter refuses is in t/unit/sandbox.c.
 
 use strict;
 use warnings;
@@ -118,5 +119,61 @@ while (my $n = sysread $from, my $buffer, 65536) { $size += $n }
 waitpid $pid, 0;
 is($?, 0, 'and it still ends well');
 cmp_ok($size, '>', 1_000_000, 'with its whole output');
+
+# from inside, when the first bytes of the output are written
+
+SKIP: {
+    skip 'a sanitizer wants to be loaded first', 3 if $ENV{SYMCACHE_SAN};
+
+    my $source = $corpus->work . '/captured.c';
+    my $library = $corpus->work . '/captured.so';
+
+    open my $f, '>', $source or die "$source: $!";
+    print $f <<'C';
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static void tell(const char *what, long rc)
+{
+    char text[100];
+    int n = snprintf(text, sizeof(text), "captured: %s: %s\n", what,
+                     rc == -1 && (errno == EPERM || errno == EACCES)
+                         ? "refused" : "done");
+    syscall(SYS_write, 2, text, n);
+}
+
+ssize_t write(int fd, const void *data, size_t size)
+{
+    static int tried;
+    char *argv[] = {"true", NULL};
+
+    if (!tried++) {
+        tell("open", open("/etc/passwd", O_RDONLY));
+        tell("create", open("captured", O_CREAT | O_WRONLY, 0600));
+        tell("inet", socket(AF_INET, SOCK_STREAM, 0));
+        tell("unix", socket(AF_UNIX, SOCK_STREAM, 0));
+        tell("exec", execv("/bin/true", argv));
+        tell("kill", kill(getppid(), 0));
+    }
+    return syscall(SYS_write, fd, data, size);
+}
+C
+    close $f or die "$source: $!";
+
+    is(system('cc', '-shared', '-fPIC', '-w', '-o', $library, $source), 0,
+       'a library to load into it');
+    my $program = $corpus->build . '/pdb2symcache';
+    my $said = `LD_PRELOAD='$library' '$program' -pdb '$pdb' -o - 2>&1 >/dev/null`;
+    is($said, join('', map { "captured: $_: refused\n" }
+                   qw(open create inet unix exec kill)),
+       'no file, no socket, no program, no signal');
+    is($?, 0, 'and it goes on');
+}
 
 done_testing;
