@@ -84,23 +84,39 @@ static bool http_read_index(struct lookup *lookup,
            (pread(lookup->part_fd, head, 1, 0) != 1 || head[0] != '<');
 }
 
+/* Did the server say something about index2.txt?  Where it does not let us
+ * see it, or sends us elsewhere, there is none for us. */
+static bool http_index_answered(const struct fetch_result *result)
+{
+    long status = result->answer->status;
+
+    if (result->outcome != SOURCE_FAILED) {
+        return true;
+    }
+    return status / 100 == 3 ||
+           (status / 100 == 4 && status != 408 && status != 429);
+}
+
 static void http_on_index(struct lookup *lookup,
                           const struct fetch_result *result)
 {
-    long status = result->answer->status;
+    bool answered = http_index_answered(result);
     bool present = http_read_index(lookup, result);
 
-    /* a server that does not let us see it has none for us */
-    if (result->outcome == SOURCE_FAILED &&
-        (status / 100 != 4 || status == 408 || status == 429)) {
-        lookup_attempt_here(lookup, SOURCE_FAILED, result->detail);
-        lookup_end(lookup);
-        return;
+    if (!answered) {
+        /* a store with a hit is what it was then, as far as can be known */
+        if (!lookup->memory->layout.had_any) {
+            lookup_attempt_here(lookup, SOURCE_FAILED, result->detail);
+            lookup_end(lookup);
+            return;
+        }
+        present = lookup->walk.two_tier;
     }
 
     lookup_attempt_here(lookup, SOURCE_NOT_FOUND,
-                        present ? "it is there: a store of two tiers"
-                                : result->detail);
+                        answered && present
+                            ? "it is there: a store of two tiers"
+                            : result->detail);
     layout_index(&lookup->walk, present);
     http_next(lookup);
 }

@@ -39,6 +39,7 @@ $t->write_file('flat/Crash.Pdb', $crash);
 $t->write_file('flat/packed.pd_', Test::Cabinet::cabinet($crash));
 $t->write_file('flat/wrong.pdb',
                $t->read_file($t->data('pdb/omap_stretched.pdb')));
+$t->write_file("fails/crash.pdb/$id/crash.pdb", $crash);
 $t->write_file("gz/gz.pdb/$id/gz.pdb.gz", Compress::Zlib::memGzip($crash));
 
 $t->start_nginx('', load => 0, http => <<"CONF",
@@ -50,6 +51,7 @@ $t->start_nginx('', load => 0, http => <<"CONF",
         location /gz/ { gzip_static always; }
         location /soft/ { return 200 '<html>sign in</html>'; }
         location /fails/ { location ~ index2 { return 500; } }
+        location /moves/ { location ~ index2 { return 302 /login; } }
         location /hidden/ { location ~ index2 { return 403; } }
     }
 CONF
@@ -137,6 +139,13 @@ $c->absent('never.pdb', qr/^403$/, 'an index2.txt that is forbidden is none');
 $c = web('fails', layout => 'symstore');
 $c->undecided('never.pdb', 'failed', qr/^500$/,
               'a server that cannot tell about index2.txt');
+$c->found('crash.pdb', 'which has had a hit since');
+$c->absent('never2.pdb', qr/^500$/, 'is taken for what it was');
+asked();
+$c->absent('never3.pdb', qr/^404$/, 'for an hour');
+ok !grep({ /index2/ } asked()), 'without asking again';
+$c = web('moves', layout => 'symstore');
+$c->absent('never.pdb', qr/login/, 'a sign-in page is no index2.txt');
 $c = web('soft', layout => 'symstore');
 $c->undecided('never.pdb', 'unusable', qr/HTML/, 'a page for everything');
 ok !grep({ /index2/ } asked()), 'is not asked for index2.txt';
