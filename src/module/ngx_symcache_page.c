@@ -22,6 +22,7 @@
 typedef enum {
     NGX_SYMCACHE_PAGE_TEXT = 0,
     NGX_SYMCACHE_PAGE_KEY,
+    NGX_SYMCACHE_PAGE_NOTE,        /* a sentence */
     NGX_SYMCACHE_PAGE_HEALTH,
     NGX_SYMCACHE_PAGE_NUMBER,
     NGX_SYMCACHE_PAGE_MSEC,        /* shown as seconds */
@@ -92,7 +93,7 @@ static ngx_symcache_page_column_t  ngx_symcache_page_sources[] = {
     { "failed", "Failed", NGX_SYMCACHE_PAGE_NUMBER },
     { "bytes", "MB", NGX_SYMCACHE_PAGE_BYTES },
     { "failed_at", "Last failure", NGX_SYMCACHE_PAGE_TIME },
-    { "failure", "What it was", NGX_SYMCACHE_PAGE_TEXT }
+    { "failure", "What it was", NGX_SYMCACHE_PAGE_NOTE }
 };
 
 
@@ -102,7 +103,7 @@ static ngx_symcache_page_column_t  ngx_symcache_page_misses[] = {
     { "key", "PDB", NGX_SYMCACHE_PAGE_KEY },
     { "version", "Version", NGX_SYMCACHE_PAGE_TEXT },
     { "outcome", "Outcome", NGX_SYMCACHE_PAGE_TEXT },
-    { "reason", "Reason", NGX_SYMCACHE_PAGE_TEXT }
+    { "reason", "Reason", NGX_SYMCACHE_PAGE_NOTE }
 };
 
 
@@ -360,10 +361,12 @@ ngx_symcache_page_html_field(u_char *p, u_char *last,
 
         /* fall through */
 
-    default: /* NGX_SYMCACHE_PAGE_TEXT, NGX_SYMCACHE_PAGE_KEY */
+    default: /* TEXT, KEY, NOTE */
         p = ngx_slprintf(p, last, "<td%s>",
                          column->type == NGX_SYMCACHE_PAGE_KEY
-                         ? " class=\"k\"" : "");
+                         ? " class=\"k\""
+                         : column->type == NGX_SYMCACHE_PAGE_NOTE
+                           ? " class=\"t\"" : "");
         p = ngx_symcache_status_copy(p, last, field, 1);
 
         return ngx_slprintf(p, last, "</td>");
@@ -433,6 +436,7 @@ ngx_symcache_page_json_row(u_char *p, u_char *last,
 
         case NGX_SYMCACHE_PAGE_TEXT:
         case NGX_SYMCACHE_PAGE_KEY:
+        case NGX_SYMCACHE_PAGE_NOTE:
         case NGX_SYMCACHE_PAGE_HEALTH:
             p = ngx_slprintf(p, last, "\"");
             p = ngx_symcache_status_copy(p, last, &fields[i], 0);

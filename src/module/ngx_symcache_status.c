@@ -344,8 +344,8 @@ ngx_symcache_status_html_head(u_char *p, u_char *last,
         "table{border-collapse:collapse;width:100%%;font-size:.9em}\n"
         "th,td{text-align:left;vertical-align:top;padding:.3em 1em .3em 0;"
         "border-bottom:1px solid #ccc}\n"
-        "td{overflow-wrap:anywhere;min-width:3.5em}\n"
-        ".k{min-width:20em}\n.narrow{width:auto}\n"
+        ".k,.t{overflow-wrap:anywhere}\n.k{min-width:25em}\n"
+        ".t{min-width:16em}\n.narrow{width:auto}\n"
         ".n{text-align:right;white-space:nowrap;"
         "font-variant-numeric:tabular-nums}\n"
         ".bad{border-left:.4em solid #a40000;padding-left:.8em}\n"
@@ -406,15 +406,16 @@ ngx_symcache_status_html_recent(u_char *p, u_char *last,
     ngx_symcache_recent_t *recent)
 {
     p = ngx_slprintf(p, last,
-                     "<tr><td class=\"n\">%T s ago</td><td>%s</td><td>",
+                     "<tr><td class=\"n\">%T s ago</td><td>%s</td>"
+                     "<td class=\"k\">",
                      ngx_time() - recent->time,
                      recent->status == NGX_SYMCACHE_ABSENT ? "absent"
                                                            : "error");
 
     p = ngx_symcache_status_copy_text(p, last, recent->name, 1);
 
-    p = ngx_slprintf(p, last, "/%s</td><td>%ud.%ud.%ud</td><td>", recent->id,
-                     recent->version.major, recent->version.minor,
+    p = ngx_slprintf(p, last, "/%s</td><td>%ud.%ud.%ud</td><td class=\"t\">",
+                     recent->id, recent->version.major, recent->version.minor,
                      recent->version.patch);
 
     p = ngx_symcache_status_copy_text(p, last, recent->reason, 1);

@@ -130,7 +130,7 @@ like $dom, qr{<td>upstream</td><td>http</td><td><strong>failing},
 like $dom, qr{<td>local</td><td>filesystem</td><td>ok</td>},
     'and the one that does not';
 like $dom, qr{<td class="k">a&amp;'b\.pdb/A+1</td>}, 'a miss, its name as text';
-like $dom, qr{<td>error</td><td>local: not found .*; upstream: failed .*500},
+like $dom, qr{<td>error</td><td class="t">local: not found .*; upstream: failed .*500},
     'with its reason';
 
 $t->write_file('enough', '');
