@@ -34,8 +34,19 @@ struct signature_list {
     char text[SIGNATURE_LIST_MAX];
 };
 
+/* Types of "this" that were looked at; methods of a class share them. */
+#define SIGNATURE_THISES 256
+
+struct signature_this {
+    uint32_t index; /* of the pointer; 0 = free */
+    uint32_t owner;
+    uint8_t is_this;
+    uint8_t is_const;
+};
+
 struct signature {
-    struct signature_list lists[SIGNATURE_LISTS]; /* by index */
+    struct signature_list lists[SIGNATURE_LISTS];   /* by index */
+    struct signature_this thises[SIGNATURE_THISES]; /* by index */
     struct types types;
     struct types ids;
     struct crossref crossref;

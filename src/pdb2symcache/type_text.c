@@ -247,11 +247,9 @@ enum signature_status type_text_arguments(struct signature *s, uint32_t index,
     return status;
 }
 
-/* Whether this is the pointer to the method's class that it should be, and to
- * a const one. */
-static enum signature_status check_this(struct signature *s,
-                                        const struct leaf *method,
-                                        int *is_this, int *is_const)
+static enum signature_status look_at_this(struct signature *s,
+                                          const struct leaf *method,
+                                          int *is_this, int *is_const)
 {
     enum signature_status status;
     struct leaf pointer, target;
@@ -270,6 +268,31 @@ static enum signature_status check_this(struct signature *s,
         target.type == method->owner) {
         *is_this = 1;
         *is_const = target.is_const;
+    }
+    return status;
+}
+
+/* Whether this is the pointer to the method's class that it should be, and to
+ * a const one. */
+static enum signature_status check_this(struct signature *s,
+                                        const struct leaf *method,
+                                        int *is_this, int *is_const)
+{
+    enum signature_status status;
+    struct signature_this *known;
+
+    known = &s->thises[method->this_type % SIGNATURE_THISES];
+    if (known->index == method->this_type && known->owner == method->owner) {
+        *is_this = known->is_this;
+        *is_const = known->is_const;
+        return SIGNATURE_OK;
+    }
+    status = look_at_this(s, method, is_this, is_const);
+    if (status == SIGNATURE_OK && !s->is_local) {
+        known->index = method->this_type;
+        known->owner = method->owner;
+        known->is_this = (uint8_t)*is_this;
+        known->is_const = (uint8_t)*is_const;
     }
     return status;
 }

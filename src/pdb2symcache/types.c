@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "pdb/le.h"
-#include "symcache/symfile_array.h"
 #include "types.h"
 
 #define HEADER 56
@@ -101,10 +100,22 @@ static int load_length(struct types *types, uint32_t place, uint32_t *length)
     return 0;
 }
 
+/* Room for all places at once, as what is not touched costs nothing; records
+ * have four bytes at least. */
+static int make_room(struct types *types)
+{
+    size_t n;
+
+    n = types->size / 4 + 1;
+    n = n < types->end - types->first + 1 ? n : types->end - types->first + 1;
+    types->places = malloc((n + 1) * sizeof(*types->places));
+    types->room = types->places == NULL ? 0 : n;
+    return types->places == NULL ? -1 : 0;
+}
+
 static int add_place(struct types *types, uint32_t length)
 {
-    if (symfile_array_need(&types->places, &types->room, types->num_places + 1,
-                           sizeof(*types->places)) != 0) {
+    if (types->num_places >= types->room) {
         return -1;
     }
     types->places[types->num_places++] = types->next;
@@ -112,31 +123,34 @@ static int add_place(struct types *types, uint32_t length)
     return 0;
 }
 
-/* Walks the records that begin in one piece.  Returns 0, or -1 if memory is
- * short. */
-static int walk_run(struct types *types, size_t number)
+/* Walks the records that begin in one piece. */
+static void walk_run(struct types *types, size_t number)
 {
-    uint32_t at, have, length;
+    size_t n, end;
+    uint32_t at, have, left, length, start;
     const uint8_t *p;
 
-    if (types->size - types->next < 2) {
-        return 0;
+    start = types->next;
+    if (types->size - start < 2) {
+        return;
     }
-    p = peek(types, types->next, 2, &have);
+    p = peek(types, start, 2, &have);
     if (p == NULL) {
-        return 0;
+        return;
     }
-    for (at = 0; types->num_places <= number && at < have && have - at >= 2;
-         at += 2 + length) {
+    end = number < types->room ? number + 1 : types->room;
+    left = types->size - start;
+    at = 0;
+    for (n = types->num_places; n < end && at < have && have - at >= 2; n++) {
         length = le16(p + at);
-        if (length < 2 || length > types->size - types->next - 2) {
-            return 0;
+        if (length < 2 || length > left - at - 2) {
+            break;
         }
-        if (add_place(types, length) != 0) {
-            return -1;
-        }
+        types->places[n] = start + at;
+        at += 2 + length;
     }
-    return 0;
+    types->num_places = n;
+    types->next = start + at;
 }
 
 /*
@@ -147,10 +161,11 @@ static enum types_status walk(struct types *types, size_t number)
 {
     uint32_t length;
 
+    if (types->places == NULL && make_room(types) != 0) {
+        return TYPES_BROKEN;
+    }
     while (types->num_places <= number) {
-        if (walk_run(types, number) != 0) {
-            return TYPES_BROKEN;
-        }
+        walk_run(types, number);
         if (types->num_places > number) {
             break;
         }
@@ -187,8 +202,8 @@ static enum types_status find_long(struct types *types, uint32_t place,
     record->data = msf_run(types->msf, types->stream, place, length, &have);
     if (record->data != NULL && have < length) {
         copy = arena_take(arena, length);
-        if (copy == NULL || msf_copy(types->msf, types->stream, place, length,
-                                     copy) != 0) {
+        if (copy == NULL ||
+            msf_copy(types->msf, types->stream, place, length, copy) != 0) {
             return TYPES_BROKEN;
         }
         record->data = copy;
