@@ -62,6 +62,7 @@ struct sweep {
     sweep_progress_fn progress;
     void *arg;
     unsigned long long serial; /* names of files that go */
+    unsigned long long gone;   /* files and folders */
     unsigned entries;          /* since the last pause */
     uint64_t worked;           /* clock_ms() of the last pause */
 
@@ -163,6 +164,7 @@ static bool remove_unit(struct sweep *sweep, int dir, const struct unit *unit,
 
     count(&tree->removed[reason], unit, unit_files(unit));
     tree->part->freed += unit->disk;
+    sweep->gone++;
     return true;
 }
 
@@ -352,12 +354,15 @@ static DIR *open_folder(int dir, const char *name)
     return folder;
 }
 
-static void remove_folder(const struct sweep *sweep, int dir, const char *name)
+/* If it may be empty: had no entries, or lost some since `gone` was noted. */
+static void remove_folder(struct sweep *sweep, int dir, const char *name,
+                          bool had_entries, unsigned long long gone)
 {
-    if (!sweep->rules.dry_run) {
-        /* fails where something is left in it, which is right; a writer that
-           loses its new folder makes it again */
-        (void)unlinkat(dir, name, AT_REMOVEDIR);
+    /* fails where something is left in it, which is right; a writer that
+       loses its new folder makes it again */
+    if (!sweep->rules.dry_run && (!had_entries || sweep->gone > gone) &&
+        unlinkat(dir, name, AT_REMOVEDIR) == 0) {
+        sweep->gone++;
     }
 }
 
@@ -377,17 +382,19 @@ static const char *next_name(struct sweep *sweep, DIR *folder)
     return NULL;
 }
 
-/* The folder of one key. */
-static void walk_key(struct sweep *sweep, DIR *folder,
+/* The folder of one key.  Returns false if it has no entries. */
+static bool walk_key(struct sweep *sweep, DIR *folder,
                      const symcache_key_t *key)
 {
+    bool entries = false;
     const char *name;
 
     while ((name = next_name(sweep, folder)) != NULL) {
+        entries = true;
         visit_file(sweep, dirfd(folder), name, key);
     }
     judge_units(sweep, dirfd(folder), key);
-    closedir(folder);
+    return entries;
 }
 
 /* Is this the way in which the helper writes the id? */
@@ -409,25 +416,26 @@ static bool parse_name(const char *name, symcache_key_t *key)
            strcmp(key->name, name) == 0;
 }
 
-/* The folder of one PDB name. */
-static void walk_name(struct sweep *sweep, DIR *folder, symcache_key_t *key)
+/* The folder of one PDB name.  Returns false if it has no entries. */
+static bool walk_name(struct sweep *sweep, DIR *folder, symcache_key_t *key)
 {
+    bool entries = false, below_has;
+    unsigned long long gone;
     const char *name;
     DIR *below;
 
     while ((name = next_name(sweep, folder)) != NULL) {
-        below = open_folder(dirfd(folder), name);
-        if (below == NULL) {
+        entries = true;
+        if (!parse_id(name, key) ||
+            (below = open_folder(dirfd(folder), name)) == NULL) {
             continue;
         }
-        if (parse_id(name, key)) {
-            walk_key(sweep, below, key);
-        } else {
-            closedir(below);
-        }
-        remove_folder(sweep, dirfd(folder), name);
+        gone = sweep->gone;
+        below_has = walk_key(sweep, below, key);
+        closedir(below);
+        remove_folder(sweep, dirfd(folder), name, below_has, gone);
     }
-    closedir(folder);
+    return entries;
 }
 
 static uint64_t count_names(DIR *root)
@@ -445,6 +453,8 @@ static void walk_tree(struct sweep *sweep, struct sweep_tree *tree)
 {
     DIR *below, *root = open_folder(AT_FDCWD, tree->path);
     uint64_t done = 0, all = 0;
+    unsigned long long gone;
+    bool entries;
     symcache_key_t key;
     struct stat st;
     const char *name;
@@ -466,19 +476,14 @@ static void walk_tree(struct sweep *sweep, struct sweep_tree *tree)
         if (sweep->progress != NULL) {
             sweep->progress(sweep->arg, tree, done++, all);
         }
-        if (name[0] == '.') {
-            continue; /* ".tmp" too */
-        }
-        below = open_folder(dirfd(root), name);
-        if (below == NULL) {
+        if (!parse_name(name, &key) || /* ".tmp" too */
+            (below = open_folder(dirfd(root), name)) == NULL) {
             continue;
         }
-        if (parse_name(name, &key)) {
-            walk_name(sweep, below, &key);
-        } else {
-            closedir(below);
-        }
-        remove_folder(sweep, dirfd(root), name);
+        gone = sweep->gone;
+        entries = walk_name(sweep, below, &key);
+        closedir(below);
+        remove_folder(sweep, dirfd(root), name, entries, gone);
     }
     closedir(root);
     if (sweep->progress != NULL) {
