@@ -74,6 +74,8 @@ my @bad = (
         top => '"downloads": "/s/d",'],
     [5, 'stores.default', '"root" is missing', root => ''],
     [10, 'stores.default.root', 'repeated key', store => '"root": "/t",'],
+    [10, 'stores.default.gzip', 'must be true or false',
+        store => '"gzip": "yes",'],
     [9, 'stores.default.transcoders[0]', '"command" is missing',
         transcoder => '"version": "9.0.0"'],
     [9, 'stores.default.transcoders[0].version', 'is no version',

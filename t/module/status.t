@@ -20,8 +20,16 @@ $t->start_nginx($t->location('symcache_hold_timeout 5s;') . <<'EON',
     location /helper {
         symcache_status; symcache_pass unix:%%DIR%%/page.sock;
     }
+    location /two { symcache_status; symcache_pass two; }
 EON
-    workers => 2, http => 'symcache_zone z:256k; symcache_zone z;');
+    workers => 2, http => <<'EOH');
+    symcache_zone z:256k;
+    symcache_zone z;
+    upstream two {
+        server unix:%%DIR%%/none.sock;
+        server unix:%%DIR%%/page.sock backup;
+    }
+EOH
 
 sub status { $t->get("/status?format=$_[0]") }
 
@@ -200,6 +208,8 @@ is_deeply [map { "$_->{name} $_->{health} $_->{failed} $_->{failed_at}" }
 is $j->{misses}[0]{key}, "\x{e9}.pdb/1", 'JSON: a name that is not ASCII';
 is $j->{misses}[0]{reason}, '?<script>alert(1)</script>', 'JSON: a reason';
 
+is decode_json($t->get('/two?format=json')->{body})->{helper}{state},
+    'answered', 'another helper is asked where the first is down';
 is $t->get('/helper?format=prometheus')->{body},
     $t->get('/status?format=prometheus')->{body},
     'Prometheus: the helper is not asked';
@@ -225,6 +235,22 @@ for (
     cmp_ok Time::HiRes::time() - $start, '<', 10, "$name: nothing hangs";
 }
 like $t->get('/helper')->{body}, qr{The helper does not answer}, 'says the page';
+
+# --- a helper that says nothing keeps no worker from its other requests
+
+$t->helper_says(sub { $_[0]->wait_for_peer }, unix => $page);
+my $start = Time::HiRes::time();
+my @pages = map { $t->open_http($t->nginx_socket, 'GET', '/helper') } 1 .. 8;
+is $t->ask('3.1.0')->{status}, 200, 'a hit' for 1 .. 4;
+SKIP: {
+    skip 'the machine is too busy to tell', 1
+        if Time::HiRes::time() - $start > 0.8;
+    my $bits = '';
+    vec($bits, fileno $_, 1) = 1 for @pages;
+    is scalar(select $bits, undef, undef, 0), 0, 'while eight pages wait';
+}
+like $t->read_response($_)->{body}, qr{does not answer}, 'each has its answer'
+    for @pages;
 
 my $big = join '', map { join("\t", 'miss', 1, 'default', 'n' x 250, '9.0.0',
     'notfound', '"' x 290) . "\n" } 1 .. 200;
