@@ -33,6 +33,10 @@ static const struct limits_config default_limits = {
     .first_byte_time = 30,
     .stall_time = 30,
     .attempts = 3,
+    .downloads_per_host = 4,
+    .breaker_failures = 20,
+    .breaker_window = 60,
+    .breaker_pause = 60,
     .transcode_time = 15 * 60,
     .transcode_memory = 8 * GIB,
 };
@@ -120,6 +124,10 @@ static const struct config_field limits_fields[] = {
     LIMIT(first_byte_time, duration, 1, 60 * 60),
     LIMIT(stall_time, duration, 1, 60 * 60),
     LIMIT(attempts, count, 1, 10),
+    LIMIT(downloads_per_host, count, 1, 1000),
+    LIMIT(breaker_failures, count, 0, 1000000),
+    LIMIT(breaker_window, duration, 1, DAY),
+    LIMIT(breaker_pause, duration, 1, DAY),
     LIMIT(transcode_time, duration, 1, 7 * DAY),
     LIMIT(transcode_memory, size, 16 * 1024 * 1024, 1024 * TIB),
 };

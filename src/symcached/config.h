@@ -80,7 +80,8 @@ struct source_config {
     enum layout_form forms[LAYOUT_FORMS]; /* in the order to ask for them */
     size_t nforms;                        /* 0 = all */
     char *path;                           /* filesystem: absolute directory */
-    char *url; /* http, symcache: base URL, no trailing slash */
+    char *url;    /* http, symcache: base URL, no trailing slash */
+    char *origin; /* of the host whose lookups are limited, or NULL */
     symcache_version_t version;    /* symcache: what is asked for */
     struct patterns_config only;   /* none = every name */
     struct patterns_config except; /* wins over only */
@@ -114,12 +115,16 @@ struct limits_config {
     unsigned downloads;
     unsigned transcodes;
     unsigned queue;
-    uint64_t download_size;    /* bytes, on the wire and unpacked */
-    unsigned download_time;    /* seconds, one file, retries included */
-    unsigned connect_time;     /* seconds, one connection */
-    unsigned first_byte_time;  /* seconds, connecting included */
-    unsigned stall_time;       /* seconds below 1 KiB/s */
-    unsigned attempts;         /* of one file */
+    uint64_t download_size;   /* bytes, on the wire and unpacked */
+    unsigned download_time;   /* seconds, one file, retries included */
+    unsigned connect_time;    /* seconds, one connection */
+    unsigned first_byte_time; /* seconds, connecting included */
+    unsigned stall_time;      /* seconds below 1 KiB/s */
+    unsigned attempts;        /* of one file */
+    unsigned downloads_per_host;
+    unsigned breaker_failures; /* in a row; 0 = off */
+    unsigned breaker_window;   /* seconds */
+    unsigned breaker_pause;    /* seconds */
     unsigned transcode_time;   /* seconds */
     uint64_t transcode_memory; /* bytes */
 };

@@ -12,6 +12,7 @@
 #include "config_secret.h"
 #include "config_source.h"
 #include "config_transport.h"
+#include "origin.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -243,6 +244,21 @@ static int check_type(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
+static int set_origin(struct config_reader *r, const cJSON *item,
+                      struct source_config *source)
+{
+    char origin[ORIGIN_MAX];
+
+    if (source->url == NULL) {
+        return 0;
+    }
+    if (origin_print(origin, sizeof(origin), source->url) != 0) {
+        return config_error(r, item, "\"url\" is no URL");
+    }
+    source->origin = strdup(origin);
+    return source->origin != NULL ? 0 : config_error(r, item, "out of memory");
+}
+
 int config_sources(struct config_reader *r, const cJSON *item,
                    const struct config_field *field, void *at)
 {
@@ -280,7 +296,8 @@ int config_sources(struct config_reader *r, const cJSON *item,
                           source) != 0 ||
             check_type(r, child, source) != 0 ||
             config_layout_check(r, child, source) != 0 ||
-            config_transport_check(r, child, &source->transport) != 0) {
+            config_transport_check(r, child, &source->transport) != 0 ||
+            set_origin(r, child, source) != 0) {
             return -1;
         }
         source->places = config_places_source(child);
@@ -303,6 +320,7 @@ void config_source_clear(struct source_config *source)
     free(source->map);
     free(source->path);
     free(source->url);
+    free(source->origin);
     free(source->name);
 }
 

@@ -22,6 +22,7 @@
 #include "clock.h"
 #include "fetcher.h"
 #include "header_line.h"
+#include "host.h"
 #include "metrics.h"
 #include "origin.h"
 #include "proto/symcache_header.h"
@@ -74,14 +75,29 @@ struct fetch {
     bool away;    /* redirected to another origin */
     bool secure;  /* has been on https */
     enum fetch_stop stop;
+    struct host *host; /* that the hop asks */
+    bool probe;        /* whether the host works */
+    unsigned wait;     /* seconds until the host may be asked */
     struct resume resume;
     struct fetch_answer answer;
     char reason[256]; /* for stop */
     char error[CURL_ERROR_SIZE];
 };
 
+/* The hop's request ended; detail is for the log. */
+static void fetch_leave_host(struct fetch *fetch, enum breaker_end end,
+                             const char *detail)
+{
+    if (fetch->host != NULL) {
+        host_end(fetch->host, &fetch->request.config->limits, end,
+                 fetch->probe, detail);
+        fetch->host = NULL;
+    }
+}
+
 static void fetch_free(struct fetch *fetch)
 {
+    fetch_leave_host(fetch, BREAKER_NOTHING, "");
     if (fetch->easy != NULL) {
         if (fetch->running) {
             fetcher_remove(fetch->fetcher, fetch->easy);
@@ -307,12 +323,28 @@ static int fetch_address(struct fetch *fetch, const char *url)
 }
 
 /* Returns NULL, or why not. */
+static const char *fetch_enter_host(struct fetch *fetch, const char *url)
+{
+    char origin[ORIGIN_MAX];
+
+    fetch->wait = 0;
+    if (origin_print(origin, sizeof(origin), url) != 0) {
+        return "bad URL";
+    }
+    fetch->host = host_begin(fetcher_hosts(fetch->fetcher), origin,
+                             &fetch->request.config->limits, &fetch->probe,
+                             fetch->reason, &fetch->wait);
+    return fetch->host != NULL ? NULL : fetch->reason;
+}
+
+/* Returns NULL, or why not. */
 static const char *fetch_hop(struct fetch *fetch, const char *url)
 {
     const struct transport_config *transport = fetch->request.transport;
     const struct limits_config *limits = &fetch->request.config->limits;
     CURL *easy = fetch->easy;
     unsigned left = fetch_left_ms(fetch);
+    const char *refused;
 
     fetch->status = 0;
     fetch->answer.status = 0;
@@ -329,6 +361,10 @@ static const char *fetch_hop(struct fetch *fetch, const char *url)
     if (transport->proxy != NULL && !transport->internal &&
         origin_reserved(url)) {
         return FETCH_RESERVED;
+    }
+    refused = fetch_enter_host(fetch, url);
+    if (refused != NULL) {
+        return refused;
     }
     if (fetch_address(fetch, url) != 0) {
         return "out of memory";
@@ -418,6 +454,7 @@ static void fetch_judge_error(struct fetch *fetch, CURLcode code,
         if (code == CURLE_OPERATION_TIMEDOUT && fetch_left_ms(fetch) == 0) {
             verdict_say(verdict, SOURCE_FAILED, false,
                         "took longer than download_time");
+            verdict->fault = fetch->status == 0;
         }
         if (code != CURLE_FILESIZE_EXCEEDED) {
             return;
@@ -489,9 +526,11 @@ static bool fetch_judge(struct fetch *fetch, CURLcode code,
 
     snprintf(fetch->answer.moved_type, sizeof(fetch->answer.moved_type), "%s",
              fetch->answer.type);
+    fetch_leave_host(fetch, BREAKER_GOOD, "");
     refused = fetch_redirect(fetch, target);
     if (refused != NULL) {
         verdict_say(verdict, SOURCE_FAILED, false, refused);
+        verdict->retry_after = fetch->wait;
     }
     return refused == NULL;
 }
@@ -515,6 +554,23 @@ static bool fetch_restarts(struct fetch *fetch, struct verdict *verdict)
     return true;
 }
 
+/* Tells the host's breaker what its answer means. */
+static void fetch_tell_host(struct fetch *fetch, const struct verdict *verdict)
+{
+    enum breaker_end end = BREAKER_NOTHING;
+
+    if (fetch->request.busy_file && fetch->status == 503) {
+        end = BREAKER_GOOD;
+    } else if (verdict->fault) {
+        end = BREAKER_FAULT;
+    } else if (fetch->host != NULL && verdict->retry_after > 0) {
+        host_wants_pause(fetch->host, verdict->retry_after);
+    } else if (fetch->status != 0) {
+        end = BREAKER_GOOD;
+    }
+    fetch_leave_host(fetch, end, verdict->detail);
+}
+
 static unsigned fetch_pause(const struct fetch *fetch)
 {
     unsigned pause = FETCH_BACKOFF_MS << fetch->tries, more;
@@ -535,6 +591,7 @@ static void fetch_on_hop_done(void *arg, CURLcode code)
     if (fetch_judge(fetch, code, &verdict)) {
         return;
     }
+    fetch_tell_host(fetch, &verdict);
 
     if (fetch_restarts(fetch, &verdict)) {
         metrics_add(METRIC_RESUME_REFUSED, 1);
@@ -596,6 +653,7 @@ static void fetch_on_timer(evutil_socket_t fd, short what, void *arg)
     failed = fetch_try(fetch);
     if (failed != NULL) {
         verdict_say(&verdict, SOURCE_FAILED, false, failed);
+        verdict.retry_after = fetch->wait;
         fetch_finish(fetch, &verdict);
     }
 }

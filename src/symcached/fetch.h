@@ -16,6 +16,7 @@
 #include "outcome.h"
 
 struct event_base;
+struct hosts;   /* what is known of each, see host.h */
 struct fetcher; /* connections; one for the process */
 struct fetch;
 
@@ -25,6 +26,7 @@ struct fetch_request {
     bool credentials; /* may be sent to the url's own origin */
     const struct header_config *extra; /* of this request, same origin */
     size_t nextra;
+    bool busy_file;              /* 503 is about the file, not the host */
     const struct config *config; /* limits, cache.min_free */
     int fd;                      /* gets the body; empty, or to be emptied */
     uint64_t max;                /* bytes */
@@ -54,7 +56,7 @@ struct fetch_result {
 
 typedef void (*fetch_done_fn)(void *arg, const struct fetch_result *result);
 
-struct fetcher *fetcher_new(struct event_base *base);
+struct fetcher *fetcher_new(struct event_base *base, struct hosts *hosts);
 void fetcher_free(struct fetcher *fetcher); /* no fetch may be running */
 
 /*

@@ -10,6 +10,7 @@
 
 struct fetcher {
     struct event_base *base;
+    struct hosts *hosts;
     CURLM *multi;
     struct event *timer;
 };
@@ -101,7 +102,7 @@ static int fetcher_set_socket(CURL *easy, curl_socket_t fd, int what,
     return 0;
 }
 
-struct fetcher *fetcher_new(struct event_base *base)
+struct fetcher *fetcher_new(struct event_base *base, struct hosts *hosts)
 {
     struct fetcher *fetcher = calloc(1, sizeof(*fetcher));
 
@@ -111,6 +112,7 @@ struct fetcher *fetcher_new(struct event_base *base)
     }
 
     fetcher->base = base;
+    fetcher->hosts = hosts;
     fetcher->multi = curl_multi_init();
     fetcher->timer = evtimer_new(base, fetcher_on_timer, fetcher);
     if (fetcher->multi == NULL || fetcher->timer == NULL) {
@@ -142,6 +144,11 @@ void fetcher_free(struct fetcher *fetcher)
 struct event_base *fetcher_base(const struct fetcher *fetcher)
 {
     return fetcher->base;
+}
+
+struct hosts *fetcher_hosts(const struct fetcher *fetcher)
+{
+    return fetcher->hosts;
 }
 
 int fetcher_add(struct fetcher *fetcher, CURL *easy)

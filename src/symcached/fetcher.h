@@ -11,6 +11,7 @@
 
 struct event_base;
 struct fetcher;
+struct hosts;
 
 /* A transfer ended; it has been taken out of the multi handle. */
 typedef void (*fetcher_done_fn)(void *arg, CURLcode code);
@@ -22,6 +23,7 @@ struct fetcher_slot {
 };
 
 struct event_base *fetcher_base(const struct fetcher *fetcher);
+struct hosts *fetcher_hosts(const struct fetcher *fetcher);
 
 /* The transfer begins from the loop, never inside.  Returns 0 or -1. */
 int fetcher_add(struct fetcher *fetcher, CURL *easy);

@@ -550,17 +550,30 @@ static struct lookup *begin_lookup(struct job *job)
                          job->name, file, symcache, &callbacks, job);
 }
 
+bool job_may_ask(struct job *job)
+{
+    if (job->source == NULL) {
+        job->source = order_next(&job->order);
+    }
+    return job->source == NULL ||
+           !source_busy(job->jobs->sources, job->config, job->source);
+}
+
 void job_ask_source(struct job *job)
 {
+    if (!job_may_ask(job)) {
+        /* others may use the slot meanwhile */
+        leave_sources(job);
+        set_state(job, JOB_WAITS_SOURCE);
+        return;
+    }
+
     if (job->state != JOB_IN_SOURCE) {
         job->downloaded = true;
         job->step = clock_ms();
         set_state(job, JOB_IN_SOURCE);
     }
 
-    if (job->source == NULL) {
-        job->source = order_next(&job->order);
-    }
     if (job->source == NULL) {
         sources_exhausted(job);
         return;

@@ -27,11 +27,6 @@ const struct config *jobs_config(const struct jobs *jobs)
     return jobs->config;
 }
 
-const struct tally *jobs_tally(const struct jobs *jobs)
-{
-    return jobs->tally;
-}
-
 struct workdir *jobs_workdir(struct jobs *jobs, const char *root)
 {
     struct jobs_root *r;
@@ -162,11 +157,16 @@ static void on_pump(evutil_socket_t fd, short events, void *arg)
 {
     struct jobs *jobs = arg;
     const struct limits_config *limits = &jobs->config->limits;
-    struct job *job;
+    struct job *job, *next;
 
-    while (!jobs->stopping && jobs->downloading < limits->downloads &&
-           (job = TAILQ_FIRST(&jobs->wait_source)) != NULL) {
-        job_ask_source(job);
+    for (job = TAILQ_FIRST(&jobs->wait_source);
+         !jobs->stopping && jobs->downloading < limits->downloads &&
+         job != NULL;
+         job = next) {
+        next = TAILQ_NEXT(job, queue);
+        if (job_may_ask(job)) {
+            job_ask_source(job);
+        }
     }
     while (!jobs->stopping && jobs->transcoding < limits->transcodes &&
            (job = TAILQ_FIRST(&jobs->wait_transcoder)) != NULL) {

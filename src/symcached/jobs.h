@@ -74,8 +74,9 @@ void jobs_free(struct jobs *jobs); /* after jobs_stop() */
 
 /* For the pages of the socket. */
 const struct config *jobs_config(const struct jobs *jobs);
-const struct tally *jobs_tally(const struct jobs *jobs);
 cJSON *jobs_json(const struct jobs *jobs);
+cJSON *jobs_sources(const struct jobs *jobs);
+void jobs_print_sources(const struct jobs *jobs, struct evbuffer *buf);
 cJSON *jobs_misses(const struct jobs *jobs);
 cJSON *jobs_why(const struct jobs *jobs, const struct store_config *store,
                 const symcache_key_t *key);

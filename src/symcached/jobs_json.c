@@ -22,6 +22,27 @@ void jobs_gauges(const struct jobs *jobs, struct jobs_gauges *gauges)
     gauges->failures = absent_errors(jobs->absent);
 }
 
+cJSON *jobs_sources(const struct jobs *jobs)
+{
+    cJSON *array = tally_json(jobs->tally, jobs->config), *item, *host;
+    size_t i = 0;
+
+    cJSON_ArrayForEach(item, array)
+    {
+        host = source_host(jobs->sources, &jobs->config->sources[i++]);
+        if (host != NULL) {
+            cJSON_AddItemToObject(item, "host", host);
+        }
+    }
+    return array;
+}
+
+void jobs_print_sources(const struct jobs *jobs, struct evbuffer *buf)
+{
+    tally_print(jobs->tally, buf);
+    sources_print(jobs->sources, buf);
+}
+
 static void add_version(cJSON *object, const char *name,
                         const symcache_version_t *version)
 {

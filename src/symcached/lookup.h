@@ -22,7 +22,6 @@ struct event;
 /* what is known of a source from its answers; stays over a reload */
 struct source_memory {
     struct source_memory *next;
-    uint64_t quiet_until; /* clock_ms(): it asked to be left alone */
     struct layout_memory layout;
     int index; /* of a flat directory, see flat.h; or -1 */
     char name[];
@@ -30,6 +29,7 @@ struct source_memory {
 
 struct sources {
     struct event_base *base;
+    struct hosts *hosts;
     struct fetcher *outside; /* two, because a connection that is open */
     struct fetcher *inside;  /* passes the check of addresses */
     struct source_memory *memories;
@@ -44,6 +44,7 @@ struct lookup {
     struct source_callbacks callbacks;
     void *arg;
     struct event *begin;
+    struct host *host; /* that it counts for */
     struct fetch *fetch;
     struct unpack *unpack;
     char *file;

@@ -59,6 +59,15 @@
       "Requests to sources repeated after a passing failure.")                \
     X(FETCH_NO_ROOM, "symcached_fetch_no_room_total", "",                     \
       "Downloads refused because cache.min_free would not be left.")          \
+    X(FETCH_PAUSED, "symcached_fetches_refused_total", "reason=\"pause\"",    \
+      "Requests not made: the host wants a pause, or fails.")                 \
+    X(FETCH_BROKEN, "symcached_fetches_refused_total", "reason=\"breaker\"",  \
+      "")                                                                     \
+    X(BREAKER_OPEN, "symcached_breaker_changes_total", "to=\"open\"",         \
+      "Changes of the circuit breakers of hosts.")                            \
+    X(BREAKER_HALF_OPEN, "symcached_breaker_changes_total",                   \
+      "to=\"half_open\"", "")                                                 \
+    X(BREAKER_CLOSED, "symcached_breaker_changes_total", "to=\"closed\"", "") \
     X(RESUME_DONE, "symcached_resumes_total", "result=\"whole\"",             \
       "Downloads that broke off and were continued where they had ended.")    \
     X(RESUME_REFUSED, "symcached_resumes_total", "result=\"restarted\"", "")  \

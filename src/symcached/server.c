@@ -193,9 +193,7 @@ static void page_sources(struct server *s, struct target *t, const char *query,
 {
     cJSON *object = cJSON_CreateObject();
 
-    cJSON_AddItemToObject(
-        object, "sources",
-        tally_json(jobs_tally(s->jobs), jobs_config(s->jobs)));
+    cJSON_AddItemToObject(object, "sources", jobs_sources(s->jobs));
     reply_json(req, object);
 }
 
@@ -213,7 +211,7 @@ static void page_status(struct server *s, struct target *t, const char *query,
 {
     struct evbuffer *buf = evbuffer_new();
     cJSON *jobs = jobs_json(s->jobs), *misses = jobs_misses(s->jobs);
-    cJSON *sources = tally_json(jobs_tally(s->jobs), jobs_config(s->jobs));
+    cJSON *sources = jobs_sources(s->jobs);
 
     if (buf == NULL) {
         reply_empty(req, 503);
@@ -239,7 +237,7 @@ static void page_metrics(struct server *s, struct target *t, const char *query,
 
     jobs_gauges(s->jobs, &g);
     metrics_print(buf);
-    tally_print(jobs_tally(s->jobs), buf);
+    jobs_print_sources(s->jobs, buf);
     metrics_print_gauge(buf, "symcached_jobs_queued",
                         "Jobs that wait for a slot.", g.queued);
     metrics_print_gauge(buf, "symcached_jobs_downloading",

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "host.h"
 #include "lookup.h"
 #include "metrics.h"
 
@@ -23,8 +24,11 @@ struct sources *sources_new(struct event_base *base)
     }
 
     sources->base = base;
-    sources->outside = fetcher_new(base);
-    sources->inside = fetcher_new(base);
+    sources->hosts = hosts_new();
+    if (sources->hosts != NULL) {
+        sources->outside = fetcher_new(base, sources->hosts);
+        sources->inside = fetcher_new(base, sources->hosts);
+    }
     if (sources->outside == NULL || sources->inside == NULL) {
         sources_free(sources);
         return NULL;
@@ -50,6 +54,7 @@ void sources_free(struct sources *sources)
     if (sources->inside != NULL) {
         fetcher_free(sources->inside);
     }
+    hosts_free(sources->hosts);
     free(sources);
 }
 
@@ -67,6 +72,7 @@ static void lookup_free(struct lookup *lookup)
     if (lookup->begin != NULL) {
         event_free(lookup->begin);
     }
+    host_leave(lookup->host);
     if (lookup->part_fd >= 0) {
         close(lookup->part_fd);
     }
@@ -236,6 +242,9 @@ source_lookup(struct sources *sources, const struct config *config,
         return NULL;
     }
 
+    if (source->origin != NULL) {
+        lookup->host = host_enter(sources->hosts, source->origin);
+    }
     evtimer_add(lookup->begin, &now);
     return lookup;
 }
@@ -243,4 +252,23 @@ source_lookup(struct sources *sources, const struct config *config,
 void source_cancel(struct lookup *lookup)
 {
     lookup_free(lookup);
+}
+
+bool source_busy(const struct sources *sources, const struct config *config,
+                 const struct source_config *source)
+{
+    return source->origin != NULL &&
+           host_busy(sources->hosts, source->origin, &config->limits);
+}
+
+cJSON *source_host(const struct sources *sources,
+                   const struct source_config *source)
+{
+    return source->origin != NULL ? host_json(sources->hosts, source->origin)
+                                  : NULL;
+}
+
+void sources_print(const struct sources *sources, struct evbuffer *buf)
+{
+    hosts_print(sources->hosts, buf);
 }

@@ -11,6 +11,9 @@
 #ifndef SYMCACHED_SOURCE_H
 #define SYMCACHED_SOURCE_H
 
+#include <cjson/cJSON.h>
+#include <event2/buffer.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include "config.h"
 #include "outcome.h"
@@ -71,5 +74,19 @@ source_lookup(struct sources *sources, const struct config *config,
 
 /* No callback comes afterwards; what was received is removed. */
 void source_cancel(struct lookup *lookup);
+
+/*
+ * Has the source's host as many lookups as it may have?  A lookup would be
+ * one more.
+ */
+bool source_busy(const struct sources *sources, const struct config *config,
+                 const struct source_config *source);
+
+/* What is known of the source's host, as an object; NULL if it has none. */
+cJSON *source_host(const struct sources *sources,
+                   const struct source_config *source);
+
+/* Appends the metrics of hosts. */
+void sources_print(const struct sources *sources, struct evbuffer *buf);
 
 #endif

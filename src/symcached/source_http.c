@@ -140,11 +140,6 @@ static void http_on_fetched(void *arg, const struct fetch_result *result)
     lookup->received.detail = NULL;
     lookup->received.answer = NULL;
 
-    if (result->retry_after != 0 && lookup->memory != NULL) {
-        lookup->memory->quiet_until =
-            clock_ms() + (uint64_t)result->retry_after * 1000;
-    }
-
     if (lookup->form == FORM_INDEX && !lookup->pointed) {
         http_on_index(lookup, result);
         return;
@@ -238,35 +233,13 @@ static void http_next(struct lookup *lookup)
                true);
 }
 
-/* Seconds for which the server has asked to be left alone, or 0. */
-static unsigned http_quiet(const struct source_memory *memory)
-{
-    uint64_t now = clock_ms();
-
-    return memory->quiet_until <= now
-               ? 0
-               : (unsigned)((memory->quiet_until - now + 999) / 1000);
-}
-
 void source_http_begin(struct lookup *lookup)
 {
-    unsigned quiet;
-
     lookup->memory = lookup_memory(lookup);
     lookup->resume = http_next;
 
     if (lookup->memory == NULL) {
         lookup_attempt_here(lookup, SOURCE_FAILED, "out of memory");
-        lookup_end(lookup);
-        return;
-    }
-
-    quiet = http_quiet(lookup->memory);
-    if (quiet != 0) {
-        fetch_place(lookup->place, sizeof(lookup->place), lookup->source->url);
-        lookup->received.retry_after = quiet;
-        lookup_attempt_here(lookup, SOURCE_FAILED,
-                            "not asked: the server wants a pause");
         lookup_end(lookup);
         return;
     }

@@ -264,6 +264,7 @@ void source_symcache_begin(struct lookup *lookup)
     request.credentials = true;
     request.extra = lookup->extra;
     request.nextra = lookup->nextra;
+    request.busy_file = true;
     request.config = lookup->config;
     request.fd = lookup->part_fd;
     request.max = lookup->config->limits.download_size;

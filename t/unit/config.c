@@ -45,6 +45,10 @@ static void defaults(void **state)
     assert_int_equal(c->limits.first_byte_time, 30);
     assert_int_equal(c->limits.stall_time, 30);
     assert_int_equal(c->limits.attempts, 3);
+    assert_int_equal(c->limits.downloads_per_host, 4);
+    assert_int_equal(c->limits.breaker_failures, 20);
+    assert_int_equal(c->limits.breaker_window, 60);
+    assert_int_equal(c->limits.breaker_pause, 60);
     assert_int_equal(c->limits.transcode_time, 900);
     assert_int_equal(c->limits.transcode_memory, 8ULL << 30);
     assert_int_equal(c->cache.max_unused_for, 7 * 86400);
