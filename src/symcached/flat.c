@@ -99,7 +99,9 @@ static void flat_add(struct flat *flat, int root, const char *name,
         openat(root, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (file->fd < 0 || fstat(file->fd, &st) != 0) {
         /* a file may vanish at any time */
-        if (errno != ENOENT) {
+        if (errno == EMFILE && flat->nfiles > 0) {
+            flat->more = true;
+        } else if (errno != ENOENT) {
             flat_fail(flat, name, errno);
         }
         return;

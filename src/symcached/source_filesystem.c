@@ -7,19 +7,22 @@
 
 void source_filesystem_begin(struct lookup *lookup)
 {
+    const struct source_config *source = lookup->source;
     struct layout_place places[LAYOUT_PLACES];
-    struct lookup_tree tree = {.root = lookup->source->path,
-                               .flat = lookup->source->layout == LAYOUT_FLAT};
-    size_t i;
+    struct lookup_tree tree = {.root = source->path,
+                               .flat = source->layout == LAYOUT_FLAT};
+    size_t i, n;
 
-    tree.nplaces = layout_places(places, lookup->source, &lookup->key,
-                                 lookup->name, &tree.ntiers);
-    for (i = 0; i < tree.nplaces; i++) {
-        tree.places[i] = places[i].path;
-    }
-
+    n = layout_places(places, source, &lookup->key, lookup->name,
+                      &tree.ntiers);
     if (tree.flat) {
-        tree.places[0] = "*.pdb";
+        /* whatever their names */
+        tree.places[tree.nplaces++] = "*.pdb";
+    }
+    for (i = 0; i < n; i++) {
+        if (!tree.flat || places[i].form != FORM_PLAIN) {
+            tree.places[tree.nplaces++] = places[i].path;
+        }
     }
 
     lookup->resume = lookup_end;

@@ -254,6 +254,10 @@ is "$r->{status} @{ $r->{places}[0] }[1, 2]",
 $t->write_file(sprintf('many/%03d.pdb', $_), $wrong{pdb}) for 1 .. 600;
 $t->write_file('many/zzz.pdb', $crash);
 $c = dir('many', layout => 'flat');
+my @held = map { $t->open_http($t->helper_socket, 'GET',
+    "/v1/symcache/default/at-once$_.pdb/$id?version=9.0.0&wait=60") } 1 .. 6;
+is_deeply [map { $t->read_response($_)->{status} } @held], [(200) x 6],
+    'six lookups at once share one index';
 $c->found('crash.pdb', 'one of 601 PDBs');
 $r = $c->ask('crash.pdb', $other);
 is "$r->{status} $r->{places}[0][2]", '404 none of 601 PDBs', 'none of them';
