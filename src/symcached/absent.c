@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "absent.h"
 #include "id.h"
+#include "metrics.h"
 #include "store.h"
 #include "proto/symcache_path.h"
 
@@ -179,6 +180,12 @@ static bool read_entry(const char *path, struct written *written)
     return parse_entry(text, written);
 }
 
+static bool outdated(enum metric why)
+{
+    metrics_add(why, 1);
+    return false;
+}
+
 static bool in_force(const struct absent *absent,
                      const struct store_config *store,
                      const struct cache_config *cache, struct written *written)
@@ -190,15 +197,15 @@ static bool in_force(const struct absent *absent,
                       : (time_t)cache->retry_malformed_after;
 
     if (entry->reason == ABSENT_MALFORMED && entry->since < absent->started) {
-        return false;
+        return outdated(METRIC_OUTDATED_RESTART);
     }
     if (entry->reason == ABSENT_NOTFOUND && written->has_places &&
         written->places != store->places) {
-        return false;
+        return outdated(METRIC_OUTDATED_SOURCES);
     }
     /* one from the future was written by a clock that is set right now */
     if (entry->since > now || now - entry->since >= life) {
-        return false;
+        return outdated(METRIC_OUTDATED_TIME);
     }
     entry->valid = (unsigned)(entry->since + life - now);
     return true;

@@ -602,6 +602,15 @@ static bool has_room(const char *root, off_t size)
            (uint64_t)fs.f_bavail * fs.f_frsize > (uint64_t)size;
 }
 
+/* Somebody took the store away, or emptied .tmp? */
+static bool has_work(const struct job *job)
+{
+    char out[WORKDIR_PATH_MAX + sizeof("/out")];
+
+    snprintf(out, sizeof(out), "%s/out", job->work);
+    return access(out, F_OK) == 0;
+}
+
 /* Of the PDB, or of something around it? */
 static void judge_failure(struct job *job)
 {
@@ -609,6 +618,8 @@ static void judge_failure(struct job *job)
 
     if (stat(job->pdb, &st) != 0) {
         end_with_error(job, 0, "the PDB vanished under the transcoder");
+    } else if (!has_work(job)) {
+        end_with_error(job, 0, "its folder vanished under the transcoder");
     } else if (!has_room(job->store->root, st.st_size)) {
         end_with_error(job, 0, "the disk of the store is full");
     } else if (job->forgotten) {
@@ -659,6 +670,7 @@ static void publish(struct job *job, const symcache_version_t *version,
             received ? job->from : "the transcoder", made);
         log_warn(0, "job %s: %s", job->id, job_text(job));
     }
+    jobs_keep_transcoders(job->jobs, job->store);
     jobs_want_sidecar(job->jobs, job->store, &job->key, &job->published);
     end(job, JOB_PUBLISHED);
 }

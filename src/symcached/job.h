@@ -162,6 +162,11 @@ struct jobs {
 /* What the hub gives to a job. */
 
 struct workdir *jobs_workdir(struct jobs *jobs, const char *root);
+
+/* Writes <root>/.transcoders again, where somebody has taken the root away. */
+void jobs_keep_transcoders(struct jobs *jobs,
+                           const struct store_config *store);
+
 /* The file of this version is on disk: makes its sidecar, if it shall. */
 void jobs_want_sidecar(struct jobs *jobs, const struct store_config *store,
                        const symcache_key_t *key,

@@ -109,6 +109,20 @@ static int write_transcoders(struct jobs *jobs,
     return rc;
 }
 
+void jobs_keep_transcoders(struct jobs *jobs, const struct store_config *store)
+{
+    char error[256];
+    size_t i;
+
+    for (i = 0; i < jobs->config->nstores; i++) {
+        if (strcmp(jobs->config->stores[i].root, store->root) == 0 &&
+            !store_has_transcoders(store->root)) {
+            (void)write_transcoders(jobs, &jobs->config->stores[i], error,
+                                    sizeof(error));
+        }
+    }
+}
+
 /* What was written for a configuration that did not come about. */
 static void restore_transcoders(struct jobs *jobs)
 {
@@ -344,6 +358,18 @@ static void ask_better(struct jobs *jobs, const struct store_config *store,
     }
 }
 
+static void count_remembered(enum absent_reason reason)
+{
+    static const enum metric metrics[] = {
+        [ABSENT_NOTFOUND] = METRIC_REMEMBERED_NOTFOUND,
+        [ABSENT_MALFORMED] = METRIC_REMEMBERED_MALFORMED,
+        [ABSENT_ERROR] = METRIC_REMEMBERED_ERROR,
+        [ABSENT_UNCHANGED] = METRIC_REMEMBERED_UNCHANGED,
+    };
+
+    metrics_add(metrics[reason], 1);
+}
+
 struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
                         const symcache_key_t *key, const char *name,
                         const symcache_ask_t *ask, const char *via,
@@ -364,6 +390,9 @@ struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
     }
 
     decision_make(&d, jobs->absent, store, &jobs->config->cache, key, ask);
+    if (d.blocked) {
+        count_remembered(d.entry.reason);
+    }
     if (decision_answer(&d, store, &a)) {
         if (a.kind == JOBS_HIT) {
             store_touch(store->root, key, &a.version);

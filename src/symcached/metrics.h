@@ -22,6 +22,20 @@
     X(LOOKUP_ABSENT, "symcached_lookups_total", "answer=\"absent\"", "")      \
     X(LOOKUP_PENDING, "symcached_lookups_total", "answer=\"pending\"", "")    \
     X(LOOKUP_BUSY, "symcached_lookups_total", "answer=\"busy\"", "")          \
+    X(REMEMBERED_NOTFOUND, "symcached_remembered_total",                      \
+      "reason=\"notfound\"",                                                  \
+      "Lookups that what is remembered of the key kept from a job.")          \
+    X(REMEMBERED_MALFORMED, "symcached_remembered_total",                     \
+      "reason=\"malformed\"", "")                                             \
+    X(REMEMBERED_ERROR, "symcached_remembered_total", "reason=\"error\"", "") \
+    X(REMEMBERED_UNCHANGED, "symcached_remembered_total",                     \
+      "reason=\"unchanged\"", "")                                             \
+    X(OUTDATED_TIME, "symcached_outdated_total", "why=\"time\"",              \
+      "Negative entries that were found and not believed any more.")          \
+    X(OUTDATED_RESTART, "symcached_outdated_total", "why=\"restart\"", "")    \
+    X(OUTDATED_SOURCES, "symcached_outdated_total", "why=\"sources\"", "")    \
+    X(TOUCHED, "symcached_touched_total", "",                                 \
+      "Files whose use was noted in their mtime.")                            \
     X(LOOKUP_ABORTED, "symcached_lookups_aborted_total", "",                  \
       "Clients that went away while their lookup was held.")                  \
     X(REQUEST_REFUSED, "symcached_requests_refused_total", "",                \

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "metrics.h"
 #include "store.h"
 #include "workdir.h"
 #include "proto/symcache_path.h"
@@ -197,7 +198,9 @@ void store_touch(const char *root, const symcache_key_t *key,
     if (stat(gzip, &st_gzip) == 0 && st_gzip.st_mtime >= st.st_mtime) {
         (void)utimensat(AT_FDCWD, gzip, times, 0);
     }
-    (void)utimensat(AT_FDCWD, path, times, 0);
+    if (utimensat(AT_FDCWD, path, times, 0) == 0) {
+        metrics_add(METRIC_TOUCHED, 1);
+    }
 }
 
 int store_write_transcoders(const char *root, const char *tmp,
@@ -227,6 +230,14 @@ int store_write_transcoders(const char *root, const char *tmp,
         return -1;
     }
     return 0;
+}
+
+bool store_has_transcoders(const char *root)
+{
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%.1024s/" SYMCACHE_TRANSCODERS_FILE, root);
+    return access(path, F_OK) == 0 || errno != ENOENT;
 }
 
 void store_download_path(char buf[PATH_MAX], const char *downloads,

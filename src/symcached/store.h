@@ -48,6 +48,8 @@ void store_touch(const char *root, const symcache_key_t *key,
 int store_write_transcoders(const char *root, const char *tmp,
                             const symcache_version_t *versions, size_t n);
 
+bool store_has_transcoders(const char *root);
+
 /* Writes <downloads>/<store>/<pdb>/<GUIDAGE>/<pdb> into buf. */
 void store_download_path(char buf[PATH_MAX], const char *downloads,
                          const char *store, const symcache_key_t *key);
