@@ -23,7 +23,8 @@ struct event;
 struct source_memory {
     struct source_memory *next;
     struct layout_memory layout;
-    int index; /* of a flat directory, see flat.h; or -1 */
+    int index;   /* of a flat directory, see flat.h; or -1 */
+    char *place; /* url or path, behind the name */
     char name[];
 };
 

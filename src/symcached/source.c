@@ -100,21 +100,27 @@ static void lookup_free(struct lookup *lookup)
     free(lookup);
 }
 
+/* By name and place: another server under the same name is unknown. */
 struct source_memory *lookup_memory(struct lookup *lookup)
 {
+    const struct source_config *source = lookup->source;
+    const char *place = source->url != NULL ? source->url : source->path;
     struct sources *sources = lookup->sources;
-    const char *name = lookup->source->name;
     struct source_memory *memory;
+    size_t size = strlen(source->name) + strlen(place) + 2;
 
     for (memory = sources->memories; memory != NULL; memory = memory->next) {
-        if (strcmp(memory->name, name) == 0) {
+        if (strcmp(memory->name, source->name) == 0 &&
+            strcmp(memory->place, place) == 0) {
             return memory;
         }
     }
 
-    memory = calloc(1, sizeof(*memory) + strlen(name) + 1);
+    memory = calloc(1, sizeof(*memory) + size);
     if (memory != NULL) {
-        memcpy(memory->name, name, strlen(name) + 1);
+        snprintf(memory->name, size, "%s", source->name);
+        memory->place = memory->name + strlen(source->name) + 1;
+        memcpy(memory->place, place, strlen(place) + 1);
         memory->index = -1;
         memory->next = sources->memories;
         sources->memories = memory;

@@ -160,6 +160,40 @@ $c = fresh(type => 'http', url => $soft->url, internal => $yes);
 $c->absent('never.pdb', qr/^200$/, 'an index2.txt that is HTML is none');
 is scalar(() = $soft->requests), 7, 'no second tier is asked for';
 
+# --- what was learned of one server is not believed of another
+
+$c = web('sym', layout => 'symstore');
+$c->ask('never.pdb');
+my $config = $t->read_file('symcached.json');
+$config =~ s{/sym"}{/tiers"} or die;
+$t->write_file('symcached.json', $config);
+kill HUP => $t->{helper} or die;
+$t->wait_until('reload', sub {
+    $t->helper_json('/v1/sources')->{sources}[0]{place} =~ /tiers/ });
+$c->found('Crash.Pdb', 'a source whose url is another after a reload');
+
+# --- the first client's spelling is that of the job
+
+my $slow = Test::ScriptedServer->new(log => $t->path('slow.log'),
+    script => sub {
+        my ($s, $req) = @_;
+        $t->wait_until('gate', sub { -e $t->path('gate') });
+        $s->reply($req->{path} =~ m{^/Slow\.pdb/} ? (200, {}, $crash)
+                                                  : (404, {}, ''));
+    });
+$c = fresh(type => 'http', url => $slow->url, internal => $yes);
+my @both = map {
+    my $held = $t->open_http($t->helper_socket, 'GET',
+        "/v1/symcache/default/$_/$id?version=9.0.0&wait=60");
+    $t->wait_until('a job', sub { $slow->requests });
+    $held;
+} qw(Slow.pdb SLOW.PDB);
+$t->write_file('gate', '');
+is_deeply [map { $t->read_response($_)->{status} } @both], [200, 200],
+    'two spellings of one name';
+is_deeply [map { $_->{path} } $slow->requests], ["/Slow.pdb/$id/Slow.pdb"],
+    'are one job, which asks as the first client did';
+
 # --- other layouts
 
 $c = web('ssqp', layout => 'ssqp');

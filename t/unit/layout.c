@@ -317,6 +317,17 @@ static void test_places_without_regard_to_case(void **state)
                         "32/49d99d0c4049318610f4e4fb0b69361/debuginfo");
 }
 
+static void test_forms_of_places(void **state)
+{
+    (void)state;
+    assert_int_equal(layout_form("http://h/a.pdb/K/a.pdb"), FORM_PLAIN);
+    assert_int_equal(layout_form("/s/a.pdb/K/a.pd_"), FORM_PACKED);
+    assert_int_equal(layout_form("/s/a.pdb/K/FILE.PTR"), FORM_POINTER);
+    assert_int_equal(layout_form("http://h/index2.txt"), FORM_INDEX);
+    assert_int_equal(layout_form("32/49d9/debuginfo"), FORM_PLAIN);
+    assert_int_equal(layout_form(""), FORM_PLAIN);
+}
+
 static void test_longest_path_fits(void **state)
 {
     char name[SYMCACHE_NAME_MAX + 1];
@@ -346,6 +357,7 @@ int main(void)
         cmocka_unit_test(test_misses_get_cheaper),
         cmocka_unit_test(test_a_source_without_a_hit_is_asked_in_full),
         cmocka_unit_test(test_places_without_regard_to_case),
+        cmocka_unit_test(test_forms_of_places),
         cmocka_unit_test(test_longest_path_fits),
     };
 
