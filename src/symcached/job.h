@@ -118,6 +118,9 @@ void job_begin(struct job *job, size_t better);
 /* Is the host of the next source free to be asked, or no source left? */
 bool job_may_ask(struct job *job);
 
+/* Of one that has ended: log line, counters, and what later requests know. */
+void job_record(struct job *job);
+
 /* With a slot: asks the next source, or runs the transcoder. */
 void job_ask_source(struct job *job);
 void job_run_transcoder(struct job *job);
