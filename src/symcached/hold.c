@@ -9,15 +9,18 @@
 #include <event2/keyvalq_struct.h>
 #include "hold.h"
 #include "metrics.h"
+#include "parked.h"
 #include "reply.h"
 #include "proto/symcache_header.h"
 #include "proto/symcache_path.h"
 
 struct hold {
-    struct evhttp_request *req;
+    struct evhttp_request *req; /* NULL: parked */
+    struct parked *parked;
     struct waiter *waiter; /* NULL while jobs_ask() runs */
-    struct event *closed;
-    symcache_key_t key;
+    struct event *closed;  /* not parked */
+    hold_ended_fn ended;
+    void *arg;
 };
 
 static bool parse_seconds(const char *text, unsigned *seconds)
@@ -95,65 +98,93 @@ static void hold_free(struct hold *h)
     free(h);
 }
 
-static void reply_hit(struct hold *h, const symcache_version_t *version)
+static void reply_hit(struct evhttp_request *req, const struct jobs_answer *a)
 {
     char path[SYMCACHE_PATH_MAX + 1], text[SYMCACHE_VERSION_TEXT_MAX + 1];
 
-    symcache_version_print(text, version);
-    symcache_path_file(path, &h->key, version, SYMCACHE_FILE_PLAIN);
-    reply_header(h->req, SYMCACHE_HEADER_VERSION, text);
-    reply_header(h->req, SYMCACHE_HEADER_PATH, path);
-    reply_empty(h->req, 200);
+    symcache_version_print(text, &a->version);
+    symcache_path_file(path, a->key, &a->version, SYMCACHE_FILE_PLAIN);
+    reply_header(req, SYMCACHE_HEADER_VERSION, text);
+    reply_header(req, SYMCACHE_HEADER_PATH, path);
+    reply_empty(req, 200);
+}
+
+static void reply(struct evhttp_request *req, const struct jobs_answer *a)
+{
+    switch (a->kind) {
+    case JOBS_HIT:
+        metrics_add(a->stale ? METRIC_LOOKUP_STALE : METRIC_LOOKUP_HIT, 1);
+        reply_hit(req, a);
+        break;
+
+    case JOBS_NOT_MODIFIED:
+        metrics_add(METRIC_LOOKUP_NOT_MODIFIED, 1);
+        reply_empty(req, 304);
+        break;
+
+    case JOBS_ABSENT:
+        metrics_add(METRIC_LOOKUP_ABSENT, 1);
+        reply_header(req, SYMCACHE_HEADER_REASON, a->reason);
+        reply_number(req, SYMCACHE_HEADER_VALID, a->seconds);
+        reply_error(req, 404, a->reason, a->text);
+        break;
+
+    case JOBS_PENDING:
+        metrics_add(METRIC_LOOKUP_PENDING, 1);
+        reply_number(req, "Retry-After", a->seconds);
+        reply_empty(req, 202);
+        break;
+
+    case JOBS_BUSY:
+        metrics_add(METRIC_LOOKUP_BUSY, 1);
+        reply_number(req, "Retry-After", a->seconds);
+        reply_error(req, 503, a->reason, a->text);
+        break;
+    }
 }
 
 static void on_answer(void *arg, const struct jobs_answer *a)
 {
     struct hold *h = arg;
+    struct evhttp_request *req;
 
-    switch (a->kind) {
-    case JOBS_HIT:
-        metrics_add(a->stale ? METRIC_LOOKUP_STALE : METRIC_LOOKUP_HIT, 1);
-        reply_hit(h, &a->version);
-        break;
-
-    case JOBS_NOT_MODIFIED:
-        metrics_add(METRIC_LOOKUP_NOT_MODIFIED, 1);
-        reply_empty(h->req, 304);
-        break;
-
-    case JOBS_ABSENT:
-        metrics_add(METRIC_LOOKUP_ABSENT, 1);
-        reply_header(h->req, SYMCACHE_HEADER_REASON, a->reason);
-        reply_number(h->req, SYMCACHE_HEADER_VALID, a->seconds);
-        reply_error(h->req, 404, a->reason, a->text);
-        break;
-
-    case JOBS_PENDING:
-        metrics_add(METRIC_LOOKUP_PENDING, 1);
-        reply_number(h->req, "Retry-After", a->seconds);
-        reply_empty(h->req, 202);
-        break;
-
-    case JOBS_BUSY:
-        metrics_add(METRIC_LOOKUP_BUSY, 1);
-        reply_number(h->req, "Retry-After", a->seconds);
-        reply_error(h->req, 503, a->reason, a->text);
-        break;
+    if (h->req != NULL) {
+        reply(h->req, a);
+        hold_free(h);
+        return;
     }
+
+    req = evhttp_request_new(NULL, NULL);
+    if (req != NULL) {
+        reply(req, a);
+        parked_answer(h->parked, evhttp_request_get_output_buffer(req));
+        evhttp_request_free(req);
+    } else {
+        parked_free(h->parked); /* out of memory: the client asks again */
+    }
+    h->ended(h->arg);
     hold_free(h);
 }
 
 /* The client went away: one waiter less, the job goes on. */
-static void on_closed(evutil_socket_t fd, short events, void *arg)
+static void on_gone(void *arg)
 {
     struct hold *h = arg;
-    struct evhttp_connection *connection =
-        evhttp_request_get_connection(h->req);
 
     metrics_add(METRIC_LOOKUP_ABORTED, 1);
     jobs_leave(h->waiter);
+    if (h->req != NULL) {
+        evhttp_connection_free(evhttp_request_get_connection(h->req));
+    } else {
+        parked_free(h->parked);
+        h->ended(h->arg);
+    }
     hold_free(h);
-    evhttp_connection_free(connection);
+}
+
+static void on_closed(evutil_socket_t fd, short events, void *arg)
+{
+    on_gone(arg);
 }
 
 /*
@@ -177,7 +208,7 @@ static void watch_close(struct event_base *base, struct hold *h)
 void hold_start(struct event_base *base, struct jobs *jobs,
                 const struct store_config *store, const symcache_key_t *key,
                 const char *name, const struct hold_query *q,
-                struct evhttp_request *req)
+                struct evhttp_request *req, hold_ended_fn ended, void *arg)
 {
     struct hold *h = calloc(1, sizeof(*h));
     struct waiter *waiter;
@@ -190,13 +221,23 @@ void hold_start(struct event_base *base, struct jobs *jobs,
     }
 
     h->req = req;
-    h->key = *key;
+    h->ended = ended;
+    h->arg = arg;
     via = evhttp_find_header(evhttp_request_get_input_headers(req),
                              SYMCACHE_HEADER_VIA);
     waiter = jobs_ask(jobs, store, key, name, &q->ask, via != NULL ? via : "",
                       q->wait, on_answer, h);
-    if (waiter != NULL) {
-        h->waiter = waiter;
+    if (waiter == NULL) {
+        return;
+    }
+
+    h->waiter = waiter;
+    if (evhttp_request_get_command(req) == EVHTTP_REQ_GET) {
+        h->parked = parked_new(base, req, on_gone, h);
+    }
+    if (h->parked != NULL) {
+        h->req = NULL;
+    } else {
         watch_close(base, h);
     }
 }

@@ -21,13 +21,16 @@ struct hold_query {
  */
 const char *hold_parse(const char *query, struct hold_query *q);
 
+typedef void (*hold_ended_fn)(void *arg);
+
 /*
  * Answers now or later.  A client that closes its connection meanwhile, or
- * sends more on it, is dropped.
+ * sends more on it, is dropped.  A request that is held may leave evhttp, see
+ * parked.h: then ended is called instead of its callbacks.
  */
 void hold_start(struct event_base *base, struct jobs *jobs,
                 const struct store_config *store, const symcache_key_t *key,
                 const char *name, const struct hold_query *q,
-                struct evhttp_request *req);
+                struct evhttp_request *req, hold_ended_fn ended, void *arg);
 
 #endif

@@ -44,33 +44,28 @@ struct job *job_new(struct jobs *jobs, struct config *config,
                     const symcache_key_t *key, const char *name)
 {
     struct job *job = calloc(1, sizeof(*job));
-    char id[ID_MAX], pdb[PATH_MAX];
+    char id[ID_MAX];
 
     if (job == NULL) {
         return NULL;
     }
 
     id_print(id, store->name, key);
-    store_download_path(pdb, config->downloads, store->name, key);
     LIST_INIT(&job->waiters);
     job->jobs = jobs;
     job->store = store;
     job->transcoder = transcoder;
     job->key = *key;
     job->name = strdup(name);
-    job->id = strdup(id);
-    job->pdb = strdup(pdb);
     job->trail = trail_new(id);
-    if (job->name == NULL || job->id == NULL || job->pdb == NULL ||
-        job->trail == NULL) {
+    if (job->name == NULL || job->trail == NULL) {
         free(job->name);
-        free(job->pdb);
-        free(job->id);
         trail_free(job->trail);
         free(job);
         return NULL;
     }
 
+    job->id = trail_id(job->trail);
     job->config = config_ref(config);
     job->began = job->step = clock_ms();
     order_begin(&job->order, store, &job->key, transcoder);
@@ -87,9 +82,17 @@ void job_free(struct job *job)
     free(job->text);
     free(job->via);
     free(job->name);
-    free(job->pdb);
-    free(job->id);
     free(job);
+}
+
+/* Where the PDB is, or will be; until the next call. */
+static const char *pdb_path(const struct job *job)
+{
+    static char path[PATH_MAX];
+
+    store_download_path(path, job->config->downloads, job->store->name,
+                        &job->key);
+    return path;
 }
 
 void job_join_via(struct job *job, const char *via)
@@ -162,7 +165,7 @@ static void end(struct job *job, enum job_outcome outcome)
     remove_work(job);
     if (outcome == JOB_MALFORMED) {
         /* what the sources have by then is looked at afresh */
-        unlink(job->pdb);
+        unlink(pdb_path(job));
     }
     if (job->better && (outcome == JOB_NOTFOUND || outcome == JOB_MALFORMED)) {
         outcome = JOB_UNCHANGED; /* the file is as good as it was */
@@ -189,7 +192,7 @@ void job_begin(struct job *job, size_t better)
         job->better = true;
         job->order.end = better;
     } else if (job->transcoder->command != NULL &&
-               store_download_find(job->pdb)) {
+               store_download_find(pdb_path(job))) {
         metrics_add(METRIC_DOWNLOAD_REUSED, 1);
         job->from = "downloads";
         set_state(job, JOB_WAITS_TRANSCODER);
@@ -301,7 +304,7 @@ static void on_found(struct job *job)
         return;
     }
 
-    if (store_rename(file, job->pdb) != 0) {
+    if (store_rename(file, pdb_path(job)) != 0) {
         int errnum = errno;
 
         leave_sources(job);
@@ -494,14 +497,14 @@ static void judge_failure(struct job *job)
 {
     struct stat st;
 
-    if (stat(job->pdb, &st) != 0) {
+    if (stat(pdb_path(job), &st) != 0) {
         end_with_error(job, 0, "the PDB vanished under the transcoder");
     } else if (!has_work(job)) {
         end_with_error(job, 0, "its folder vanished under the transcoder");
     } else if (!has_room(job->store->root, st.st_size)) {
         end_with_error(job, 0, "the disk of the store is full");
     } else if (job->forgotten) {
-        unlink(job->pdb);
+        unlink(pdb_path(job));
         end_with_error(job, 0, "forgotten while the transcoder ran");
     } else {
         /* another PDB would be the same; a SymCache server may do better */
@@ -512,7 +515,7 @@ static void judge_failure(struct job *job)
             end_malformed(job);
             return;
         }
-        unlink(job->pdb);
+        unlink(pdb_path(job));
         remove_work(job);
         set_state(job, JOB_WAITS_SOURCE);
     }
@@ -525,7 +528,7 @@ static void publish(struct job *job, const symcache_version_t *version,
     bool received = job->state == JOB_IN_SOURCE;
 
     if (!received) {
-        quality_copy(job->pdb, file);
+        quality_copy(pdb_path(job), file);
     }
     job->size = store_publish(job->store->root, &job->key, version, file);
     if (received) {
@@ -584,7 +587,7 @@ void job_run_transcoder(struct job *job)
     struct workdir *workdir = jobs_workdir(job->jobs, job->store->root);
 
     /* A cleaner may have taken it while the job waited; ask once more. */
-    if (!store_download_find(job->pdb)) {
+    if (!store_download_find(pdb_path(job))) {
         if (job->downloaded) {
             end_with_error(job, 0, "the PDB vanished before it was used");
         } else {
@@ -601,9 +604,9 @@ void job_run_transcoder(struct job *job)
         return;
     }
 
-    job->transcode = transcode_start(job->jobs->base, &job->config->limits,
-                                     job->order.transcoder, &job->key,
-                                     job->pdb, job->work, on_transcoded, job);
+    job->transcode = transcode_start(
+        job->jobs->base, &job->config->limits, job->order.transcoder,
+        &job->key, pdb_path(job), job->work, on_transcoded, job);
     if (job->transcode == NULL) {
         end_with_error(job, ENOMEM, "the transcoder cannot be started");
     }

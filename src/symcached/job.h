@@ -55,11 +55,11 @@ struct job {
     const struct store_config *store;
     const struct transcoder_config *transcoder; /* whose version it makes */
     symcache_key_t key;
-    char *name; /* the key's, as the first who asked spelled it */
-    char *id;
-    char *via;    /* whoever waits for it, see via.h; or NULL */
-    bool upgrade; /* a file is being served meanwhile */
-    bool better;  /* ... of this version: only for a better PDB */
+    char *name;     /* the key's, as the first who asked spelled it */
+    const char *id; /* of the trail */
+    char *via;      /* whoever waits for it, see via.h; or NULL */
+    bool upgrade;   /* a file is being served meanwhile */
+    bool better;    /* ... of this version: only for a better PDB */
 
     enum job_state state;
     enum job_outcome outcome;     /* JOB_ENDED */
@@ -86,7 +86,6 @@ struct job {
     bool publics_only;    /* what it had has public symbols only */
     uint64_t bytes;       /* received */
     bool downloaded;      /* asked its sources */
-    char *pdb;            /* where the PDB is, or will be */
     char *work;           /* directory, or NULL */
     struct transcode *transcode;
 

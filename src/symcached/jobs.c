@@ -394,6 +394,7 @@ struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
         count_remembered(d.entry.reason);
     }
     if (decision_answer(&d, store, &a)) {
+        a.key = key;
         if (a.kind == JOBS_HIT) {
             store_touch(store->root, key, &a.version);
             jobs_want_sidecar(jobs, store, key, &a.version);
@@ -495,6 +496,7 @@ static void answer_waiter(struct jobs *jobs, const struct job *job,
     decision_make(&d, jobs->absent, store, &jobs->config->cache, &job->key,
                   &w->ask);
     if (decision_answer(&d, store, &a)) {
+        a.key = &job->key;
         waiter_answer(w, &a);
         return;
     }

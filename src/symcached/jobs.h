@@ -27,9 +27,10 @@ enum jobs_answer_kind {
 struct jobs_answer {
     enum jobs_answer_kind kind;
     symcache_version_t version;
-    bool stale;         /* JOBS_HIT, and a newer version can be made */
-    const char *reason; /* one word */
-    const char *text;   /* a sentence, or NULL */
+    const symcache_key_t *key; /* JOBS_HIT */
+    bool stale;                /* JOBS_HIT, and a newer version can be made */
+    const char *reason;        /* one word */
+    const char *text;          /* a sentence, or NULL */
     unsigned seconds;
 };
 

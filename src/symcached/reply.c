@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
+#include <event2/keyvalq_struct.h>
 #include "reply.h"
 
 static const struct {
@@ -47,6 +49,38 @@ void reply_number(struct evhttp_request *req, const char *name, unsigned value)
     reply_header(req, name, text);
 }
 
+/* What evhttp would have sent, for a connection that it does not have. */
+static void print(struct evhttp_request *req, int status,
+                  struct evbuffer *body)
+{
+    struct evbuffer *out = evhttp_request_get_output_buffer(req);
+    const struct evkeyval *header;
+
+    evbuffer_add_printf(out, "HTTP/1.1 %d %s\r\n", status, reason_of(status));
+    TAILQ_FOREACH(header, evhttp_request_get_output_headers(req), next)
+    {
+        evbuffer_add_printf(out, "%s: %s\r\n", header->key, header->value);
+    }
+    if (status != 304) {
+        evbuffer_add_printf(out, "Content-Length: %zu\r\n",
+                            body != NULL ? evbuffer_get_length(body) : 0);
+    }
+    evbuffer_add_printf(out, "Connection: close\r\n\r\n");
+    if (body != NULL) {
+        evbuffer_add_buffer(out, body);
+    }
+}
+
+static void send_reply(struct evhttp_request *req, int status,
+                       struct evbuffer *body)
+{
+    if (evhttp_request_get_connection(req) != NULL) {
+        evhttp_send_reply(req, status, reason_of(status), body);
+    } else {
+        print(req, status, body);
+    }
+}
+
 void reply_empty(struct evhttp_request *req, int status)
 {
     if (status != 304) {
@@ -54,7 +88,7 @@ void reply_empty(struct evhttp_request *req, int status)
         reply_header(req, "Content-Type", "text/plain");
     }
     reply_header(req, "Cache-Control", "no-store");
-    evhttp_send_reply(req, status, reason_of(status), NULL);
+    send_reply(req, status, NULL);
 }
 
 static void reply_body(struct evhttp_request *req, int status,
@@ -62,7 +96,7 @@ static void reply_body(struct evhttp_request *req, int status,
 {
     reply_header(req, "Content-Type", type);
     reply_header(req, "Cache-Control", "no-store");
-    evhttp_send_reply(req, status, reason_of(status), buf);
+    send_reply(req, status, buf);
     evbuffer_free(buf);
 }
 

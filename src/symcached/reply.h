@@ -1,7 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Answers on the helper's socket.  Each function ends the request.
+ * Answers on the helper's socket.  Each function ends the request.  One that
+ * has no connection has the whole answer in its output buffer then.
  */
 #ifndef SYMCACHED_REPLY_H
 #define SYMCACHED_REPLY_H

@@ -29,6 +29,9 @@
 /* How long answers may take to leave when we stop. */
 #define DRAIN_SECONDS 3
 
+/* Of connections that are taken on before the requests of these are read. */
+#define ACCEPT_BURST 64
+
 /* No descriptor left: others must close first. */
 #define ACCEPT_PAUSE_MS 100
 
@@ -41,6 +44,7 @@ struct server {
     struct evhttp_bound_socket *bound;
     struct listener listener;
     struct event *resume; /* accepting, after a pause */
+    unsigned burst;       /* accepted since then */
     struct event *drain;
     unsigned open; /* requests that are not answered yet */
     time_t started;
@@ -138,6 +142,8 @@ static bool target_key(struct server *s, struct target *t, bool need_id,
 typedef void (*page_fn)(struct server *s, struct target *t, const char *query,
                         struct evhttp_request *req);
 
+static void on_hold_ended(void *arg);
+
 static void page_lookup(struct server *s, struct target *t, const char *query,
                         struct evhttp_request *req)
 {
@@ -152,7 +158,8 @@ static void page_lookup(struct server *s, struct target *t, const char *query,
         refuse(req, 400, "bad-query", wrong);
         return;
     }
-    hold_start(s->base, s->jobs, t->store, &t->key, t->segments[3], &q, req);
+    hold_start(s->base, s->jobs, t->store, &t->key, t->segments[3], &q, req,
+               on_hold_ended, s);
 }
 
 static void page_why(struct server *s, struct target *t, const char *query,
@@ -353,6 +360,14 @@ static void on_sent(struct evhttp_request *req, void *arg)
     drained(s);
 }
 
+static void on_hold_ended(void *arg)
+{
+    struct server *s = arg;
+
+    s->open--;
+    drained(s);
+}
+
 static void on_freed(struct evhttp_connection *connection, void *arg)
 {
     struct server *s = arg;
@@ -401,10 +416,26 @@ static void on_accept_error(struct evconnlistener *listener, void *arg)
     event_add(s->resume, &pause);
 }
 
+/*
+ * A backlog of thousands is not taken on at once: a connection that is not
+ * read yet costs more than one that is parked.  NULL: evhttp makes its own.
+ */
+static struct bufferevent *on_accept(struct event_base *base, void *arg)
+{
+    struct server *s = arg;
+
+    if (++s->burst == ACCEPT_BURST && s->bound != NULL) {
+        evconnlistener_disable(evhttp_bound_socket_get_listener(s->bound));
+        event_active(s->resume, EV_TIMEOUT, 0);
+    }
+    return NULL;
+}
+
 static void on_resume(evutil_socket_t fd, short events, void *arg)
 {
     struct server *s = arg;
 
+    s->burst = 0;
     if (s->bound != NULL) {
         evconnlistener_enable(evhttp_bound_socket_get_listener(s->bound));
     }
@@ -446,6 +477,7 @@ struct server *server_new(struct event_base *base, struct jobs *jobs,
     evhttp_set_max_body_size(s->http, BODY_MAX);
     evhttp_set_timeout(s->http, IDLE_SECONDS);
     evhttp_set_gencb(s->http, on_request, s);
+    evhttp_set_bevcb(s->http, on_accept, s);
 
     if (listener_open(&s->listener, listen, error, size) != 0) {
         server_free(s);

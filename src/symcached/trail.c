@@ -80,6 +80,11 @@ void trail_free(struct trail *trail)
     free(trail);
 }
 
+const char *trail_id(const struct trail *trail)
+{
+    return trail->id;
+}
+
 static char *copy(const char *text, size_t max)
 {
     return strndup(text != NULL ? text : "", max);

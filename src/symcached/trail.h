@@ -17,6 +17,7 @@ struct trails;
 /* id as id_print() writes it; NULL when out of memory. */
 struct trail *trail_new(const char *id);
 void trail_free(struct trail *trail);
+const char *trail_id(const struct trail *trail);
 
 /* Copies one attempt; beyond a number only their count. */
 void trail_add(struct trail *trail, const struct source_attempt *attempt);

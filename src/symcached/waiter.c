@@ -36,7 +36,7 @@ void jobs_leave(struct waiter *w)
 {
     waiter_part(w);
     w->jobs->waiters--;
-    event_free(w->deadline);
+    evtimer_del(&w->deadline);
     free(w);
 }
 
@@ -58,11 +58,8 @@ struct waiter *waiter_new(struct job *job, const symcache_ask_t *ask,
     if (w == NULL) {
         return NULL;
     }
-    w->deadline = evtimer_new(job->jobs->base, on_deadline, w);
-    if (w->deadline == NULL || evtimer_add(w->deadline, &tv) != 0) {
-        if (w->deadline != NULL) {
-            event_free(w->deadline);
-        }
+    evtimer_assign(&w->deadline, job->jobs->base, on_deadline, w);
+    if (evtimer_add(&w->deadline, &tv) != 0) {
         free(w);
         return NULL;
     }

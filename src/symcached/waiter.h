@@ -8,16 +8,16 @@
 #define SYMCACHED_WAITER_H
 
 #include <sys/queue.h>
+#include <event2/event_struct.h>
 #include "jobs.h"
 
-struct event;
 struct job;
 
 struct waiter {
     LIST_ENTRY(waiter) entry; /* job->waiters */
     struct jobs *jobs;
     struct job *job;
-    struct event *deadline;
+    struct event deadline;
     symcache_ask_t ask;
     jobs_answer_fn fn;
     void *arg;

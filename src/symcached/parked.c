@@ -1,0 +1,99 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <event2/bufferevent.h>
+#include <event2/event_struct.h>
+#include "log.h"
+#include "parked.h"
+
+struct parked {
+    struct event readable;
+    void (*gone)(void *arg);
+    void *arg;
+};
+
+static void on_readable(evutil_socket_t fd, short events, void *arg)
+{
+    struct parked *parked = arg;
+
+    parked->gone(parked->arg);
+}
+
+/*
+ * evhttp shuts down and closes what it finds under its descriptor, which is
+ * something else by then.  Returns the connection's own one, or -1.
+ */
+static int take_socket(struct bufferevent *bev)
+{
+    int fd = bufferevent_getfd(bev), null, own;
+
+    null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (null == -1) {
+        return -1;
+    }
+    own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (own != -1) {
+        bufferevent_disable(bev, EV_READ | EV_WRITE);
+        if (dup3(null, fd, O_CLOEXEC) == -1) {
+            close(own);
+            own = -1;
+        }
+    }
+    close(null);
+    return own;
+}
+
+struct parked *parked_new(struct event_base *base, struct evhttp_request *req,
+                          void (*gone)(void *arg), void *arg)
+{
+    struct evhttp_connection *connection = evhttp_request_get_connection(req);
+    struct bufferevent *bev = evhttp_connection_get_bufferevent(connection);
+    struct parked *parked;
+    int fd;
+
+    if (evbuffer_get_length(bufferevent_get_input(bev)) > 0) {
+        return NULL; /* the next request */
+    }
+    parked = malloc(sizeof(*parked));
+    if (parked == NULL) {
+        return NULL;
+    }
+    fd = take_socket(bev);
+    if (fd == -1) {
+        free(parked);
+        return NULL;
+    }
+
+    evhttp_connection_set_closecb(connection, NULL, NULL);
+    evhttp_connection_free(connection);
+
+    parked->gone = gone;
+    parked->arg = arg;
+    event_assign(&parked->readable, base, fd, EV_READ, on_readable, parked);
+    event_add(&parked->readable, NULL);
+    return parked;
+}
+
+void parked_answer(struct parked *parked, struct evbuffer *answer)
+{
+    int fd = event_get_fd(&parked->readable);
+
+    /* nothing was sent on it before, so there is room for the whole */
+    if (evbuffer_write(answer, fd) == -1 || evbuffer_get_length(answer) > 0) {
+        log_info(EVUTIL_SOCKET_ERROR(), "an answer cannot be sent");
+    }
+    parked_free(parked);
+}
+
+void parked_free(struct parked *parked)
+{
+    int fd = event_get_fd(&parked->readable);
+
+    event_del(&parked->readable);
+    close(fd);
+    free(parked);
+}
