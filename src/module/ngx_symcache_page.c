@@ -11,7 +11,7 @@
 #include "ngx_symcache_status.h"
 
 
-#define NGX_SYMCACHE_PAGE_COLUMNS  10
+#define NGX_SYMCACHE_PAGE_COLUMNS  11
 
 /* markup around a field, a row, and the rest */
 
@@ -28,6 +28,7 @@ typedef enum {
     NGX_SYMCACHE_PAGE_MSEC,        /* shown as seconds */
     NGX_SYMCACHE_PAGE_BYTES,       /* shown as megabytes */
     NGX_SYMCACHE_PAGE_TIME,        /* shown as seconds ago; may be empty */
+    NGX_SYMCACHE_PAGE_LEFT,        /* seconds; nothing if there are none */
     NGX_SYMCACHE_PAGE_FLAG
 } ngx_symcache_page_type_e;
 
@@ -87,6 +88,7 @@ static ngx_symcache_page_column_t  ngx_symcache_page_sources[] = {
     { "name", "Source", NGX_SYMCACHE_PAGE_TEXT },
     { "type", "Type", NGX_SYMCACHE_PAGE_TEXT },
     { "health", "Health", NGX_SYMCACHE_PAGE_HEALTH },
+    { "not_asked_for", "For", NGX_SYMCACHE_PAGE_LEFT },
     { "found", "Found", NGX_SYMCACHE_PAGE_NUMBER },
     { "not_found", "Not there", NGX_SYMCACHE_PAGE_NUMBER },
     { "unusable", "Unusable", NGX_SYMCACHE_PAGE_NUMBER },
@@ -322,7 +324,7 @@ ngx_symcache_page_html_field(u_char *p, u_char *last,
     ngx_symcache_page_column_t *column, ngx_str_t *field)
 {
     time_t      ago;
-    ngx_uint_t  n;
+    ngx_uint_t  n, bad;
 
     n = ngx_symcache_page_number(field);
 
@@ -349,17 +351,29 @@ ngx_symcache_page_html_field(u_char *p, u_char *last,
 
         return ngx_slprintf(p, last, "<td class=\"n\">%T s ago</td>", ago);
 
+    case NGX_SYMCACHE_PAGE_LEFT:
+
+        if (n == 0) {
+            return ngx_slprintf(p, last, "<td></td>");
+        }
+
+        return ngx_slprintf(p, last, "<td class=\"n\">%ui s</td>", n);
+
     case NGX_SYMCACHE_PAGE_FLAG:
         return ngx_slprintf(p, last, "<td class=\"n\">%s</td>",
                             n ? "yes" : "no");
 
     case NGX_SYMCACHE_PAGE_HEALTH:
 
-        if (field->len == 7 && ngx_strncmp(field->data, "failing", 7) == 0) {
-            return ngx_slprintf(p, last, "<td><strong>failing</strong></td>");
-        }
+        /* "ok" and "not asked yet" are no news */
 
-        /* fall through */
+        bad = !(field->len >= 2 && (ngx_strncmp(field->data, "ok", 2) == 0
+                                    || ngx_strncmp(field->data, "no", 2) == 0));
+
+        p = ngx_slprintf(p, last, "<td>%s", bad ? "<strong>" : "");
+        p = ngx_symcache_status_copy(p, last, field, 1);
+
+        return ngx_slprintf(p, last, "%s</td>", bad ? "</strong>" : "");
 
     default: /* TEXT, KEY, NOTE */
         p = ngx_slprintf(p, last, "<td%s>",

@@ -32,6 +32,10 @@ cJSON *jobs_sources(const struct jobs *jobs)
         host = source_host(jobs->sources, &jobs->config->sources[i++]);
         if (host != NULL) {
             cJSON_AddItemToObject(item, "host", host);
+            if (cJSON_HasObjectItem(host, "not_asked_for")) {
+                cJSON_ReplaceItemInObjectCaseSensitive(
+                    item, "health", cJSON_CreateString("left alone"));
+            }
         }
     }
     return array;

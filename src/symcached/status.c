@@ -16,8 +16,8 @@ static const char *const job_fields[] = {"store",   "key",     "version",
                                          "waiters", "upgrade", NULL};
 
 static const char *const source_fields[] = {
-    "name",   "type",  "health",    "found",   "not_found", "unusable",
-    "failed", "bytes", "failed_at", "failure", NULL};
+    "name",     "type",   "health", "not_asked_for", "found",   "not_found",
+    "unusable", "failed", "bytes",  "failed_at",     "failure", NULL};
 
 static const char *const miss_fields[] = {
     "time", "store", "key", "version", "outcome", "reason", NULL};
@@ -45,12 +45,16 @@ static void print_text(struct evbuffer *buf, const char *text)
 static void print_line(struct evbuffer *buf, const char *word,
                        const char *const *fields, const cJSON *object)
 {
+    const cJSON *host = cJSON_GetObjectItemCaseSensitive(object, "host");
     const cJSON *item;
 
     evbuffer_add_printf(buf, "%s", word);
     for (; *fields != NULL; fields++) {
         evbuffer_add(buf, "\t", 1);
         item = cJSON_GetObjectItemCaseSensitive(object, *fields);
+        if (item == NULL) {
+            item = cJSON_GetObjectItemCaseSensitive(host, *fields);
+        }
         if (cJSON_IsString(item)) {
             print_text(buf, item->valuestring);
         } else if (cJSON_IsNumber(item)) {

@@ -6,8 +6,8 @@
  *
  *   helper  total queued downloading transcoding waiters
  *   job     store key version state source ms waiters upgrade
- *   source  name type health found not_found unusable failed bytes failed_at
- *           failure
+ *   source  name type health not_asked_for found not_found unusable failed
+ *           bytes failed_at failure
  *   miss    time store key version outcome reason
  */
 #ifndef SYMCACHED_STATUS_H

@@ -63,7 +63,7 @@ my ($line) = lines('miss');
 is scalar(@$line), 7, 'a line of text has its fields';
 is_deeply [@$line[2 .. 5]], ['default', "error.pdb/$guid", '9.0.0', 'error'],
     'in their order';
-is scalar(@{ (lines('source'))[0] }), 11, 'of a source, too';
+is scalar(@{ (lines('source'))[0] }), 12, 'of a source, too';
 
 ask("m$_.pdb") for 1 .. 25;
 $m = $t->helper_json('/v1/misses')->{misses};
@@ -78,6 +78,23 @@ ok utf8::decode(my $copy = status()), 'the text is UTF-8';
 
 is $t->helper('GET', '/v1/status?x=1')->{status}, 400, 'no query';
 is $t->helper('POST', '/v1/misses')->{status}, 405, 'no POST';
+
+# --- a host that wants a pause
+
+$s->stop;
+$s = Test::ScriptedServer->new(log => $t->path('requests'), script => sub {
+    $_[0]->reply(429, { 'Retry-After' => 300 }, '');
+});
+my $paused = $t->default_config($s->{url});
+$paused->{cache} = { retry_errors_after => '1h' };
+$t->write_helper_config($paused);
+kill 'HUP', $t->{helper};
+$t->wait_until('reload', sub {
+    $t->metric('symcached_reloads_total{result="ok"}') == 1 });
+ask('pause.pdb');
+is $t->helper_json('/v1/sources')->{sources}[0]{health}, 'left alone',
+    'health: left alone';
+cmp_ok((lines('source'))[0][4], '>', 200, 'and for how long');
 
 # --- what runs
 

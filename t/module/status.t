@@ -155,9 +155,9 @@ my $lines = join '', map { join("\t", @$_) . "\n" }
     ['job', 'default', "a&'\"b.pdb/${Test::ModuleCase::guid}1", '9.0.0',
      'in source', 'msdl', 12345, 3, 1],
     ['job', 'too', 'few'],
-    ['source', 'msdl', 'http', 'failing', 1, 2, 3, 4, 56_700_000, time - 5,
+    ['source', 'msdl', 'http', 'left alone', 42, 1, 2, 3, 4, 56_700_000, time - 5,
      'HTTP 500 <b>&"'],
-    ['source', 'local', 'filesystem', 'ok', 9, 8, 7, 6, 5, '', ''],
+    ['source', 'local', 'filesystem', 'ok', '', 9, 8, 7, 6, 5, '', ''],
     ['unknown', 'word'],
     ['miss', time - 9, 'default', "\xc3\xa9.pdb/1", '9.0.0', 'notfound',
      "\xff<script>alert(1)</script>"];
@@ -178,7 +178,8 @@ like $r->{body}, qr{a&amp;'&quot;b\.pdb|a&amp;&#39;&quot;b\.pdb},
     'a hostile name is escaped';
 like $r->{body}, qr{>12\.3<}, 'seconds of a job';
 like $r->{body}, qr{>56\.7<}, 'megabytes of a source';
-like $r->{body}, qr{<td><strong>failing</strong></td>}, 'health is a word';
+like $r->{body}, qr{<td><strong>left alone</strong></td><td class="n">42 s</td>},
+    'health is a word';
 like $r->{body}, qr{HTTP 500 &lt;b&gt;&amp;&quot;}, 'a failure is escaped';
 like $r->{body}, qr{>never<}, 'a source without failure';
 unlike $r->{body}, qr{<script|<b>}, 'no markup of others';
@@ -203,7 +204,7 @@ is_deeply $j->{running}, [{ store => 'default',
     upgrade => JSON::PP::true() }], 'JSON: running';
 is_deeply [map { "$_->{name} $_->{health} $_->{failed} $_->{failed_at}" }
     @{ $j->{sources} }],
-    ['msdl failing 4 ' . $j->{sources}[0]{failed_at}, 'local ok 6 0'],
+    ['msdl left alone 4 ' . $j->{sources}[0]{failed_at}, 'local ok 6 0'],
     'JSON: sources';
 is $j->{misses}[0]{key}, "\x{e9}.pdb/1", 'JSON: a name that is not ASCII';
 is $j->{misses}[0]{reason}, '?<script>alert(1)</script>', 'JSON: a reason';
