@@ -30,7 +30,7 @@ int signature_resolve(struct signature *s, uint32_t id, uint32_t *index)
     return crossref_resolve(&s->crossref, id, index);
 }
 
-static void put(struct signature *s, const char *string)
+static inline void put(struct signature *s, const char *string)
 {
     text_add_string(&s->text, string);
 }

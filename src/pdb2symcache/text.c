@@ -8,7 +8,7 @@
 #include "symcache/symfile_array.h"
 #include "text.h"
 
-void text_add(struct text *text, const char *data, size_t size)
+void text_grow(struct text *text, const char *data, size_t size)
 {
     if (text->is_cut || size > TEXT_MAX - text->size ||
         symfile_array_need(&text->data, &text->room, text->size + size, 1) !=
@@ -16,15 +16,11 @@ void text_add(struct text *text, const char *data, size_t size)
         text->is_cut = 1;
         return;
     }
+    text->room = text->room < TEXT_MAX ? text->room : TEXT_MAX;
     if (size > 0) {
         memcpy(text->data + text->size, data, size);
     }
     text->size += size;
-}
-
-void text_add_string(struct text *text, const char *string)
-{
-    text_add(text, string, strlen(string));
 }
 
 void text_add_number(struct text *text, const char *format,

@@ -29,7 +29,7 @@ struct levels {
 static enum signature_status put_type(struct signature *s,
                                       const struct leaf *leaf, unsigned depth);
 
-static void put(struct signature *s, const char *string)
+static inline void put(struct signature *s, const char *string)
 {
     text_add_string(&s->text, string);
 }
