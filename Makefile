@@ -82,6 +82,12 @@ endef
 
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 
+# bench/convert's half of ours: a call of the converter, nothing else
+$(B)/convert_call: private OPT = $(HOT)
+$(B)/convert_call: $(B)/obj/bench/convert_call.o $(B)/libpdb2symcache.a \
+                   $(B)/libsymcache.a $(B)/libpdb.a
+	$(CC) $(CFLAGS) $(OPT) $(SANFLAGS) -pie $(LDFLAGS) -o $@ $^
+
 # the module, built against the distribution's nginx ---------------------------
 
 MODULE_SRCS = config ngx_symcache_module.c $(wildcard src/module/*.[ch]) \
@@ -175,4 +181,4 @@ clean:
 .PHONY: all check-packages unit test test-asan test-versions demo fuzz install clean
 .SECONDARY:
 
--include $(OBJS:.o=.d) $(wildcard $(B)/obj/t/unit/*.d) $(FUZZOBJS:.o=.d)
+-include $(OBJS:.o=.d) $(wildcard $(B)/obj/t/unit/*.d $(B)/obj/bench/*.d) $(FUZZOBJS:.o=.d)

@@ -1,0 +1,100 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * bench/convert's other half: one conversion by a call, as the reference is
+ * called, in a process that has been started already.
+ *
+ *   convert_call PDB OUT     prints seconds and CPU seconds of the call, from
+ *                            opening PDB until OUT is written
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "pdb2symcache/convert.h"
+
+static double wall_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static double cpu_seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static int write_all(void *context, const void *data, size_t size)
+{
+    ssize_t n;
+    const char *p;
+
+    for (p = data; size > 0; p += n, size -= (size_t)n) {
+        n = write(*(const int *)context, p, size);
+        if (n < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int convert(const char *pdb, const char *out)
+{
+    int rc, in_fd, out_fd;
+    struct stat st;
+    void *data;
+    struct convert_result result;
+    struct failure failure = {FAILURE_NONE, ""};
+    struct symfile_sink sink;
+
+    in_fd = open(pdb, O_RDONLY);
+    out_fd = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    if (in_fd < 0 || out_fd < 0 || fstat(in_fd, &st) != 0) {
+        perror("convert_call");
+        return 1;
+    }
+    data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, in_fd, 0);
+    if (data == MAP_FAILED) {
+        perror(pdb);
+        return 1;
+    }
+    sink.write = write_all;
+    sink.context = &out_fd;
+    rc = convert_buffer(data, (size_t)st.st_size, &sink, &result, &failure);
+    if (rc != 0) {
+        fprintf(stderr, "%s: %s\n", pdb, failure.text);
+    }
+    munmap(data, (size_t)st.st_size);
+    close(out_fd);
+    close(in_fd);
+    return rc != 0;
+}
+
+int main(int argc, char **argv)
+{
+    double wall, cpu;
+
+    if (argc != 3) {
+        fprintf(stderr, "usage: convert_call PDB OUT\n");
+        return 2;
+    }
+    cpu = cpu_seconds();
+    wall = wall_seconds();
+    if (convert(argv[1], argv[2]) != 0) {
+        return 1;
+    }
+    wall = wall_seconds() - wall;
+    cpu = cpu_seconds() - cpu;
+    printf("%.9f %.9f\n", wall, cpu);
+    return 0;
+}
