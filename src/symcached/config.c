@@ -265,53 +265,53 @@ static int add_versions(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-static struct source_config *find_source(struct config *config,
-                                         const char *name)
+/* Appends the sources of a name, several for a symbol path. */
+static int add_sources(struct config_reader *r, const cJSON *item,
+                       struct store_config *store, const char *name)
 {
-    size_t i;
+    struct config *config = r->config;
+    struct source_config *source;
+    size_t i, j, n = 0;
 
     for (i = 0; i < config->nsources; i++) {
-        if (strcmp(config->sources[i].name, name) == 0) {
-            return &config->sources[i];
+        source = &config->sources[i];
+        if (strcmp(source->name, name) != 0 &&
+            (source->group == NULL || strcmp(source->group, name) != 0)) {
+            continue;
         }
+        for (j = 0; j < store->nsources; j++) {
+            if (store->sources[j] == source) {
+                return config_error(r, item, "named twice");
+            }
+        }
+        store->sources[store->nsources++] = source;
+        n++;
     }
-    return NULL;
+    return n > 0 ? 0 : config_error(r, item, "no source \"%s\"", name);
 }
 
 static int read_store_sources(struct config_reader *r, const cJSON *item,
                               const struct config_field *field, void *at)
 {
     struct store_config *store = at;
-    struct source_config *source;
     const cJSON *child;
     const char *name;
-    size_t i;
 
     if (!cJSON_IsArray(item)) {
         return config_error(r, item, "must be an array of source names");
     }
 
-    store->sources = calloc((size_t)cJSON_GetArraySize(item) + 1,
-                            sizeof(store->sources[0]));
+    store->sources =
+        calloc(r->config->nsources + 1, sizeof(store->sources[0]));
     if (store->sources == NULL) {
         return config_error(r, item, "out of memory");
     }
 
     for (child = item->child; child != NULL; child = child->next) {
         name = config_text(r, child);
-        if (name == NULL) {
+        if (name == NULL || add_sources(r, child, store, name) != 0) {
             return -1;
         }
-        source = find_source(r->config, name);
-        if (source == NULL) {
-            return config_error(r, child, "no source \"%s\"", name);
-        }
-        for (i = 0; i < store->nsources; i++) {
-            if (store->sources[i] == source) {
-                return config_error(r, child, "named twice");
-            }
-        }
-        store->sources[store->nsources++] = source;
     }
     store->places = config_places_store(store);
     return 0;

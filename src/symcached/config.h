@@ -21,7 +21,8 @@ enum source_type {
     SOURCE_HTTP,
     SOURCE_SYMCACHE,
     SOURCE_S3,
-    SOURCE_GCS
+    SOURCE_GCS,
+    SOURCE_SYMPATH /* only while the file is read: becomes the others */
 };
 enum source_layout {
     LAYOUT_SYMSTORE, /* or two-tier, if index2.txt is found */
@@ -74,6 +75,7 @@ struct bucket_config {
 
 struct source_config {
     char *name;
+    char *group; /* name in the file, if that stands for several; or NULL */
     enum source_type type;
     enum source_layout layout;
     enum source_casing casing;

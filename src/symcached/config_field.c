@@ -104,7 +104,8 @@ int config_name(struct config_reader *r, const cJSON *item, const char *name)
             break;
         }
     }
-    if (*p != '\0' || p == name || p - name > 64 || name[0] == '.') {
+    if (*p != '\0' || p == name || p - name > CONFIG_NAME_MAX ||
+        name[0] == '.') {
         return config_error(r, item,
                             "a name is 1 to 64 letters, digits and \"._-\", "
                             "and does not begin with a dot");

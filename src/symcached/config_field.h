@@ -12,6 +12,7 @@
 #include "json_file.h"
 
 #define CONFIG_PATH_MAX 1024
+#define CONFIG_NAME_MAX 64
 
 struct config;
 

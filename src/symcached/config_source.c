@@ -3,6 +3,7 @@
  */
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "config_bucket.h"
@@ -11,6 +12,7 @@
 #include "config_places.h"
 #include "config_secret.h"
 #include "config_source.h"
+#include "config_sympath.h"
 #include "config_transport.h"
 #include "origin.h"
 
@@ -25,6 +27,7 @@ static const struct {
     {"s3", SOURCE_S3},
     {"gcs", SOURCE_GCS},
     {"symcache", SOURCE_SYMCACHE},
+    {"sympath", SOURCE_SYMPATH},
 };
 
 static int read_type(struct config_reader *r, const cJSON *item,
@@ -45,7 +48,7 @@ static int read_type(struct config_reader *r, const cJSON *item,
     }
     return config_error(r, item,
                         "must be \"filesystem\", \"http\", \"s3\", "
-                        "\"gcs\" or \"symcache\"");
+                        "\"gcs\", \"symcache\" or \"sympath\"");
 }
 
 static int read_url(struct config_reader *r, const cJSON *item,
@@ -144,6 +147,7 @@ static const struct config_field source_fields[] = {
     {"forms", config_forms, 0, 0, 0, false},
     {"path", config_path, offsetof(struct source_config, path), 0, 0, false},
     {"url", read_url, offsetof(struct source_config, url), 0, 0, false},
+    {"value", config_sympath_value, 0, 0, 0, false},
     {"version", config_version, offsetof(struct source_config, version), 0, 0,
      false},
     {"only", config_patterns, offsetof(struct source_config, only), 0, 0,
@@ -178,6 +182,7 @@ static const struct config_field source_fields[] = {
 #define S3 (1u << SOURCE_S3)
 #define GCS (1u << SOURCE_GCS)
 #define SYMCACHE (1u << SOURCE_SYMCACHE)
+#define SYMPATH (1u << SOURCE_SYMPATH)
 #define BUCKETS (S3 | GCS)
 #define REMOTE (HTTP | BUCKETS | SYMCACHE)
 
@@ -190,15 +195,16 @@ static const struct {
     {"layout", FILESYSTEM | HTTP | BUCKETS, false},
     {"casing", FILESYSTEM | HTTP | BUCKETS, false},
     {"forms", FILESYSTEM | HTTP | BUCKETS, false},
-    {"map", FILESYSTEM | HTTP | BUCKETS, false},
+    {"map", FILESYSTEM | HTTP | BUCKETS | SYMPATH, false},
+    {"value", SYMPATH, true},
     {"url", HTTP | SYMCACHE, true},
     {"version", SYMCACHE, false},
     {"auth", HTTP | SYMCACHE, false},
     {"headers", REMOTE, false},
-    {"tls", REMOTE, false},
-    {"proxy", REMOTE, false},
-    {"http_version", REMOTE, false},
-    {"user_agent", REMOTE, false},
+    {"tls", REMOTE | SYMPATH, false},
+    {"proxy", REMOTE | SYMPATH, false},
+    {"http_version", REMOTE | SYMPATH, false},
+    {"user_agent", REMOTE | SYMPATH, false},
     {"bucket", BUCKETS, true},
     {"region", BUCKETS, false},
     {"endpoint", BUCKETS, false},
@@ -259,48 +265,170 @@ static int set_origin(struct config_reader *r, const cJSON *item,
     return source->origin != NULL ? 0 : config_error(r, item, "out of memory");
 }
 
-int config_sources(struct config_reader *r, const cJSON *item,
-                   const struct config_field *field, void *at)
+/* A new source of that name, filled from item; NULL with error set. */
+static struct source_config *add_source(struct config_reader *r,
+                                        const cJSON *item, const char *name)
 {
     struct config *config = r->config;
     struct source_config *source;
-    const cJSON *child;
     size_t i;
+
+    for (i = 0; i < config->nsources; i++) {
+        if (strcmp(config->sources[i].name, name) == 0) {
+            config_error(r, item, "repeated key");
+            return NULL;
+        }
+    }
+
+    source = realloc(config->sources,
+                     (config->nsources + 1) * sizeof(config->sources[0]));
+    if (source == NULL) {
+        config_error(r, item, "out of memory");
+        return NULL;
+    }
+    config->sources = source;
+    source += config->nsources++;
+    memset(source, 0, sizeof(*source));
+
+    source->name = strdup(name);
+    if (source->name == NULL) {
+        config_error(r, item, "out of memory");
+        return NULL;
+    }
+    if (config_object(r, item, source_fields, COUNT(source_fields), source) !=
+            0 ||
+        check_type(r, item, source) != 0 ||
+        config_layout_check(r, item, source) != 0 ||
+        config_transport_check(r, item, &source->transport) != 0 ||
+        set_origin(r, item, source) != 0) {
+        return NULL;
+    }
+    source->places = config_places_source(item);
+    return source;
+}
+
+/* The n-th of the sources that a symbol path stands for. */
+static struct source_config *add_part(struct config_reader *r,
+                                      const cJSON *item, unsigned n)
+{
+    char name[CONFIG_NAME_MAX + 16];
+    struct source_config *source;
+
+    snprintf(name, sizeof(name), "%s.%u", item->string, n);
+    source = add_source(r, item, name);
+    if (source == NULL) {
+        return NULL;
+    }
+    source->group = strdup(item->string);
+    if (source->group == NULL) {
+        config_error(r, item, "out of memory");
+        return NULL;
+    }
+    return source;
+}
+
+static int add_folders(struct config_reader *r, const cJSON *item,
+                       const struct config_sympath *sympath, unsigned *n,
+                       struct source_config *source)
+{
+    size_t i;
+
+    for (i = 0; i < sympath->n; i++) {
+        source = i == 0 ? source : add_part(r, item, ++*n);
+        if (source == NULL) {
+            return -1;
+        }
+        source->type = SOURCE_FILESYSTEM;
+        source->layout = sympath->layout;
+        source->path = strdup(sympath->folders[i]);
+        if (source->path == NULL) {
+            return config_error(r, item, "out of memory");
+        }
+    }
+    return 0;
+}
+
+static int add_parts(struct config_reader *r, const cJSON *item,
+                     struct config_sympath *sympath)
+{
+    const struct sympath_place *place = sympath->path.places;
+    const struct sympath_place *end = place + sympath->path.n;
+    struct source_config *source;
+    unsigned n = 0;
+
+    for (; place < end; place++) {
+        source = add_part(r, item, ++n);
+        if (source == NULL) {
+            return -1;
+        }
+        if (place->kind == SYMPATH_URL) {
+            source->type = SOURCE_HTTP;
+            source->url = strdup(place->text);
+            if (source->url == NULL) {
+                return config_error(r, item, "out of memory");
+            }
+            if (set_origin(r, item, source) != 0) {
+                return -1;
+            }
+            continue;
+        }
+        if (config_sympath_folders(r, item, source, place, sympath) != 0) {
+            return -1;
+        }
+        if (sympath->n == 0) {
+            config_source_clear(source);
+            r->config->nsources--;
+            n--;
+        } else if (add_folders(r, item, sympath, &n, source) != 0) {
+            return -1;
+        }
+    }
+    return n > 0 ? 0 : config_error(r, item, "no place of it is here");
+}
+
+static int add_sympath(struct config_reader *r, const cJSON *item)
+{
+    struct config_sympath *sympath = malloc(sizeof(*sympath));
+    int rc;
+
+    if (sympath == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+    if (strlen(item->string) > CONFIG_NAME_MAX - 4) {
+        rc = config_error(r, item, "the name is too long for a symbol path");
+    } else {
+        rc = config_sympath_read(r, item, sympath) == 0
+                 ? add_parts(r, item, sympath)
+                 : -1;
+    }
+    free(sympath);
+    return rc;
+}
+
+int config_sources(struct config_reader *r, const cJSON *item,
+                   const struct config_field *field, void *at)
+{
+    const cJSON *child, *type;
+    int rc;
 
     if (!cJSON_IsObject(item)) {
         return config_error(r, item, "must be an object of sources");
-    }
-
-    config->sources = calloc((size_t)cJSON_GetArraySize(item) + 1,
-                             sizeof(config->sources[0]));
-    if (config->sources == NULL) {
-        return config_error(r, item, "out of memory");
     }
 
     for (child = item->child; child != NULL; child = child->next) {
         if (config_name(r, child, child->string) != 0) {
             return -1;
         }
-        for (i = 0; i < config->nsources; i++) {
-            if (strcmp(config->sources[i].name, child->string) == 0) {
-                return config_error(r, child, "repeated key");
-            }
+        type = cJSON_GetObjectItemCaseSensitive(child, "type");
+        if (cJSON_IsString(type) &&
+            strcmp(type->valuestring, "sympath") == 0) {
+            rc = add_sympath(r, child);
+        } else {
+            rc = add_source(r, child, child->string) != NULL ? 0 : -1;
         }
-
-        source = &config->sources[config->nsources++];
-        source->name = strdup(child->string);
-        if (source->name == NULL) {
-            return config_error(r, child, "out of memory");
-        }
-        if (config_object(r, child, source_fields, COUNT(source_fields),
-                          source) != 0 ||
-            check_type(r, child, source) != 0 ||
-            config_layout_check(r, child, source) != 0 ||
-            config_transport_check(r, child, &source->transport) != 0 ||
-            set_origin(r, child, source) != 0) {
+        if (rc != 0) {
             return -1;
         }
-        source->places = config_places_source(child);
     }
     return 0;
 }
@@ -321,6 +449,7 @@ void config_source_clear(struct source_config *source)
     free(source->path);
     free(source->url);
     free(source->origin);
+    free(source->group);
     free(source->name);
 }
 

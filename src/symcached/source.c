@@ -207,6 +207,10 @@ static void lookup_on_begin(evutil_socket_t fd, short what, void *arg)
     case SOURCE_GCS:
         source_http_begin(lookup);
         break;
+    case SOURCE_SYMPATH: /* became others when the file was read */
+        lookup_attempt_here(lookup, SOURCE_FAILED, "not expanded");
+        lookup_end(lookup);
+        break;
     case SOURCE_SYMCACHE:
         source_symcache_begin(lookup);
         break;
