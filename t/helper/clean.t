@@ -84,6 +84,17 @@ is $code, 1, 'no configuration';
 ($code) = clean('--bogus', '2>/dev/null');
 is $code, 2, 'a wrong option';
 
+SKIP: {
+    skip 'needs script(1) for a terminal', 2
+        if system('script --version >/dev/null 2>&1') != 0;
+    my $command = "$Test::Symcache::build/symcached --clean --dry-run -c $file";
+    my $screen = qx(script -qec '$command' /dev/null </dev/null);
+    like $screen, qr/default +symcache +\[#+\] 100 % 2 files/,
+        'a bar on a terminal';
+    like $screen, qr/would remove \(not used for long\): 605 files, 5\.9 KiB/,
+        'and a summary';
+}
+
 # the helper
 
 $t->start_symcached;

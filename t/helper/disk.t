@@ -76,6 +76,37 @@ system('mount', '-o', 'remount,ro', $t->path('store')) == 0 or die;
 is lookup()->{status}, 200, 'what is published is served read-only';
 system('mount', '-o', 'remount,rw', $t->path('store')) == 0 or die;
 
+# cleaning keeps some of it free, and what was used last
+
+sub old {
+    my ($name, $hours) = @_;
+    my $file = $t->write_file($name, 'x' x (512 * 1024));
+    utime 0, time - $hours * 3600, $file;
+    return $file;
+}
+
+sub percent_free {
+    my ($size, $free) = (split ' ', qx(df -P @{[$t->path('store')]} | tail -1)
+        )[1, 3];
+    return 100 * $free / $size;
+}
+
+my @old = map { old("store/old$_.pdb/$id/old$_.pdb-v9.0.0.symcache", $_) }
+    1 .. 12;
+cmp_ok percent_free(), '<', 50, 'little is free';
+$config->{cache} = { min_free => '50%', clean_every => '1s' };
+$t->write_helper_config($config);
+kill 'HUP', $t->{helper};
+$t->wait_until('a pass', sub {
+    $t->metric('symcached_cleaned_files_total{reason="min_free"}')
+});
+cmp_ok percent_free(), '>=', 50, 'min_free holds';
+my @left = grep { -e } @old;
+is_deeply \@left, [@old[0 .. $#left]], 'those used last are left';
+cmp_ok scalar @left, '>', 5, 'and no more is removed than has to be';
+ok -e $t->path("store/crash.pdb/$id/crash.pdb-v9.0.0.symcache"),
+    'what was used just now stays';
+
 is $t->stop_symcached, 0, 'stopped';
 system('umount', $t->path('store')) == 0 or diag 'not unmounted';
 $t->finish;
