@@ -367,8 +367,9 @@ ngx_symcache_page_html_field(u_char *p, u_char *last,
 
         /* "ok" and "not asked yet" are no news */
 
-        bad = !(field->len >= 2 && (ngx_strncmp(field->data, "ok", 2) == 0
-                                    || ngx_strncmp(field->data, "no", 2) == 0));
+        bad = field->len < 2
+              || (ngx_strncmp(field->data, "ok", 2) != 0
+                  && ngx_strncmp(field->data, "no", 2) != 0);
 
         p = ngx_slprintf(p, last, "<td>%s", bad ? "<strong>" : "");
         p = ngx_symcache_status_copy(p, last, field, 1);
