@@ -10,7 +10,8 @@ package Test::ScriptedServer;
 #       $c->reply(404, { 'Content-Type' => 'text/plain' }, "no\n");
 #   });
 #
-# Without unix => it listens on an ephemeral port of 127.0.0.1; with
+# Without unix => it needs log => a file, and listens on an ephemeral port of
+# 127.0.0.1; with
 # tls => { cert =>, key => } use a real nginx instead.
 # The question for index2.txt is answered 404 behind the script's back, unless
 # index2 => 1.  $s->requests gives every request so far, in order of arrival.
@@ -29,7 +30,7 @@ sub new {
     my ($class, %o) = @_;
     my $self = bless {%o}, $class;
 
-    $self->{log} //= ($o{unix} // POSIX::tmpnam()) . ".requests";
+    $self->{log} //= "$o{unix}.requests";
     open my $log, '>', $self->{log} or die "$self->{log}: $!";
     close $log;
 
