@@ -12,8 +12,8 @@
 
 /*
  * A miss asks for every form in every spelling.  After so many of them, forms
- * that this source has never had are asked for in the first spelling only,
- * and in all of them once in so many misses.
+ * that this source has never had are not asked for in spellings that it has
+ * never had either, but once in so many misses.
  */
 #define LAYOUT_MISSES 16
 
@@ -246,6 +246,13 @@ static bool layout_given(const struct layout_walk *walk, unsigned rank,
     return false;
 }
 
+/* Neither the form nor the spelling has ever been of use. */
+static bool layout_unheard_of(const struct layout_walk *walk)
+{
+    return walk->form != FORM_PLAIN && !walk->memory->had[walk->form] &&
+           !walk->memory->had_spelling[walk->spelling];
+}
+
 static bool layout_next_file(struct layout_walk *walk,
                              struct layout_place *place)
 {
@@ -257,8 +264,7 @@ static bool layout_next_file(struct layout_walk *walk,
         walk->form = walk->forms[walk->step % walk->nforms];
         walk->step++;
 
-        if (rank > 0 && walk->brief && walk->form != FORM_PLAIN &&
-            !walk->memory->had[walk->form]) {
+        if (rank > 0 && walk->brief && layout_unheard_of(walk)) {
             continue;
         }
 
@@ -305,6 +311,7 @@ void layout_hit(struct layout_walk *walk)
     walk->memory->spelling = walk->spelling;
     walk->memory->form = walk->form;
     walk->memory->had[walk->form] = true;
+    walk->memory->had_spelling[walk->spelling] = true;
     walk->memory->had_any = true;
 }
 

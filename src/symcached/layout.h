@@ -33,7 +33,8 @@ struct layout_memory {
     unsigned spelling; /* that worked last */
     unsigned form;     /* that worked last */
     bool had_any;
-    bool had[LAYOUT_FORMS];  /* forms that have ever worked */
+    bool had[LAYOUT_FORMS]; /* forms that have ever worked */
+    bool had_spelling[LAYOUT_SPELLINGS];
     unsigned misses;         /* walks to the end */
     bool two_tier;           /* what index2.txt said */
     uint64_t two_tier_until; /* and how long that is believed, clock_ms() */

@@ -111,12 +111,17 @@ my %places = $metrics =~ /^symcached_places_total\{form="(\w+)"\} (\d+)$/mg;
 is $places{index2}, 1, 'index2.txt was asked for once';
 cmp_ok $places{plain}, '>', $places{packed}, 'more plain forms than packed';
 
-for (1 .. 16) {
-    $c->ask("never$_.pdb");
-}
+$c->ask("never$_.pdb") for 1 .. 16;
 asked();
 $c->absent('once.pdb', qr/^404$/, 'after many misses');
-is scalar(() = asked()), 4, 'one costs four requests';
+is scalar(() = asked()), 6, 'one costs six where both spellings have worked';
+
+$c = web('sym', layout => 'symstore');
+$c->found('two.pdb', 'where one spelling has worked');
+$c->ask("never$_.pdb") for 1 .. 17;
+asked();
+$c->absent('once.pdb', qr/^404$/, 'a miss after many');
+is scalar(() = asked()), 4, 'costs four requests';
 
 # --- index2.txt
 

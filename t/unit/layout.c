@@ -272,6 +272,12 @@ static void test_misses_get_cheaper(void **state)
     assert_int_equal(n, 3);
     n = ask(&memory, "never.pdb", NULL, false, 1, NULL);
     assert_int_equal(n, 5);
+
+    /* one thing in the other spelling, and all is asked for there */
+    n = ask(&memory, "crash.pdb", "crash.pdb/" CRASH_LOWER "/crash.pdb", false,
+            1, NULL);
+    n = ask(&memory, "never.pdb", NULL, false, 1, NULL);
+    assert_int_equal(n, 6);
 }
 
 static void test_a_source_without_a_hit_is_asked_in_full(void **state)
