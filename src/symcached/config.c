@@ -37,6 +37,7 @@ static const struct limits_config default_limits = {
     .breaker_failures = 20,
     .breaker_window = 60,
     .breaker_pause = 60,
+    .look_ahead_after = 1,
     .transcode_time = 15 * 60,
     .transcode_memory = 8 * GIB,
 };
@@ -128,6 +129,7 @@ static const struct config_field limits_fields[] = {
     LIMIT(breaker_failures, count, 0, 1000000),
     LIMIT(breaker_window, duration, 1, DAY),
     LIMIT(breaker_pause, duration, 1, DAY),
+    LIMIT(look_ahead_after, duration, 0, 60 * 60),
     LIMIT(transcode_time, duration, 1, 7 * DAY),
     LIMIT(transcode_memory, size, 16 * 1024 * 1024, 1024 * TIB),
 };

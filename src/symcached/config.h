@@ -127,6 +127,7 @@ struct limits_config {
     unsigned breaker_failures; /* in a row; 0 = off */
     unsigned breaker_window;   /* seconds */
     unsigned breaker_pause;    /* seconds */
+    unsigned look_ahead_after; /* seconds; 0 = never */
     unsigned transcode_time;   /* seconds */
     uint64_t transcode_memory; /* bytes */
 };

@@ -743,6 +743,12 @@ struct fetch *fetch_start(struct fetcher *fetcher,
     return fetch;
 }
 
+bool fetch_receives(const struct fetch *fetch)
+{
+    return fetch->running && fetch->bytes > 0 &&
+           (fetch->status == 200 || fetch_is_rest(fetch));
+}
+
 void fetch_cancel(struct fetch *fetch)
 {
     fetch_free(fetch);

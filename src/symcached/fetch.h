@@ -68,6 +68,9 @@ struct fetch *fetch_start(struct fetcher *fetcher,
                           const struct fetch_request *request,
                           fetch_done_fn done, void *arg);
 
+/* Is a body with 200 coming? */
+bool fetch_receives(const struct fetch *fetch);
+
 /* No callback comes afterwards. */
 void fetch_cancel(struct fetch *fetch);
 

@@ -11,6 +11,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 #include <event2/event.h>
+#include "ahead.h"
 #include "id.h"
 #include "job.h"
 #include "log.h"
@@ -134,20 +135,23 @@ static void set_state(struct job *job, enum job_state state)
     jobs_moved(job, from, state);
 }
 
-static int make_work(struct job *job, struct workdir *workdir)
+char *job_make_work(struct workdir *workdir)
 {
-    char path[WORKDIR_PATH_MAX];
+    char path[WORKDIR_PATH_MAX], *work;
 
-    if (workdir_make(workdir, path) != 0) {
-        return -1;
+    if (workdir == NULL) {
+        errno = ENOENT;
+        return NULL;
     }
-    job->work = strdup(path);
-    if (job->work == NULL) {
+    if (workdir_make(workdir, path) != 0) {
+        return NULL;
+    }
+    work = strdup(path);
+    if (work == NULL) {
         workdir_remove(path);
         errno = ENOMEM;
-        return -1;
     }
-    return 0;
+    return work;
 }
 
 static void remove_work(struct job *job)
@@ -162,6 +166,7 @@ static void remove_work(struct job *job)
 /* Last step of every job: the hub answers the waiters and frees it. */
 static void end(struct job *job, enum job_outcome outcome)
 {
+    ahead_drop(job);
     remove_work(job);
     if (outcome == JOB_MALFORMED) {
         /* what the sources have by then is looked at afresh */
@@ -225,6 +230,7 @@ static void leave_sources(struct job *job)
 {
     unsigned ms = clock_since(job->step);
 
+    ahead_drop(job);
     remove_work(job);
     job->download_ms += ms;
     metrics_add(METRIC_DOWNLOAD_MS, ms);
@@ -394,11 +400,12 @@ static void on_source_done(void *arg, enum source_outcome outcome)
     }
 }
 
+static const struct source_callbacks source_callbacks = {on_attempt,
+                                                         on_source_done};
+
 /* NULL: the lookup could not begin; errno is set. */
 static struct lookup *begin_lookup(struct job *job)
 {
-    static const struct source_callbacks callbacks = {on_attempt,
-                                                      on_source_done};
     const struct source_config *source = job->source;
     const struct order *order = &job->order;
     struct source_symcache *symcache = &job->symcache;
@@ -416,19 +423,15 @@ static struct lookup *begin_lookup(struct job *job)
     workdir = jobs_workdir(job->jobs, source->type == SOURCE_SYMCACHE
                                           ? job->store->root
                                           : job->config->downloads);
-    remove_work(job);
-    if (workdir == NULL) {
-        errno = ENOENT;
-        return NULL;
-    }
-    if (make_work(job, workdir) != 0) {
+    job->work = job_make_work(workdir);
+    if (job->work == NULL) {
         return NULL;
     }
 
     errno = ENOMEM;
     snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
     return source_lookup(job->jobs->sources, job->config, source, &job->key,
-                         job->name, file, symcache, &callbacks, job);
+                         job->name, file, symcache, &source_callbacks, job);
 }
 
 bool job_may_ask(struct job *job)
@@ -436,7 +439,7 @@ bool job_may_ask(struct job *job)
     if (job->source == NULL) {
         job->source = order_next(&job->order);
     }
-    return job->source == NULL ||
+    return job->source == NULL || ahead_has(job) ||
            !source_busy(job->jobs->sources, job->config, job->source);
 }
 
@@ -460,13 +463,20 @@ void job_ask_source(struct job *job)
         return;
     }
 
-    job->lookup = begin_lookup(job);
+    remove_work(job);
+    if (ahead_has(job)) {
+        ahead_take(job, &source_callbacks);
+    } else {
+        job->lookup = begin_lookup(job);
+    }
     if (job->lookup == NULL) {
         int errnum = errno;
 
         leave_sources(job);
         end_with_error(job, errnum, "the lookup cannot begin");
+        return;
     }
+    ahead_watch(job);
 }
 
 /* transcoder ------------------------------------------------------------ */
@@ -598,9 +608,9 @@ void job_run_transcoder(struct job *job)
     }
 
     set_state(job, JOB_IN_TRANSCODER);
-    if (workdir == NULL || make_work(job, workdir) != 0) {
-        end_with_error(job, workdir != NULL ? errno : ENOENT,
-                       "no work directory");
+    job->work = job_make_work(workdir);
+    if (job->work == NULL) {
+        end_with_error(job, errno, "no work directory");
         return;
     }
 

@@ -72,6 +72,7 @@ struct job {
     const struct source_config *source; /* that is asked, or is the next */
     struct source_symcache symcache;
     struct lookup *lookup;
+    struct ahead *ahead;  /* or NULL; see ahead.h */
     struct event *again;  /* of JOB_WAITS_UPSTREAM; or NULL */
     uint64_t pending;     /* since when, or 0 */
     unsigned again_after; /* seconds that it asked for */
@@ -124,6 +125,9 @@ void job_record(struct job *job);
 void job_ask_source(struct job *job);
 void job_run_transcoder(struct job *job);
 
+/* A new directory, or NULL with errno. */
+char *job_make_work(struct workdir *workdir);
+
 /* Ends whatever runs, with JOB_STOPPED. */
 void job_stop(struct job *job);
 
@@ -156,6 +160,7 @@ struct jobs {
     struct job_queue wait_transcoder;
     unsigned queued;
     unsigned downloading;
+    unsigned aheads; /* lookups before their turn */
     unsigned transcoding;
     unsigned upgrades;
     unsigned waiters;
@@ -173,6 +178,10 @@ void jobs_keep_transcoders(struct jobs *jobs,
 void jobs_want_sidecar(struct jobs *jobs, const struct store_config *store,
                        const symcache_key_t *key,
                        const symcache_version_t *version);
+/* Is one of limits.downloads free? */
+bool jobs_has_slot(const struct jobs *jobs);
+/* A lookup before its turn began, or was ended or taken. */
+void jobs_ahead(struct jobs *jobs, int change);
 /* Called by the one setter of a job's state: slots and queues follow it. */
 void jobs_moved(struct job *job, enum job_state from, enum job_state to);
 

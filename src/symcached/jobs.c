@@ -167,6 +167,17 @@ int jobs_configure(struct jobs *jobs, struct config *config, char *error,
 
 /* slots ----------------------------------------------------------------- */
 
+bool jobs_has_slot(const struct jobs *jobs)
+{
+    return jobs->downloading + jobs->aheads < jobs->config->limits.downloads;
+}
+
+void jobs_ahead(struct jobs *jobs, int change)
+{
+    jobs->aheads += (unsigned)change;
+    event_active(jobs->pump, 0, 0);
+}
+
 static void on_pump(evutil_socket_t fd, short events, void *arg)
 {
     struct jobs *jobs = arg;
@@ -174,9 +185,7 @@ static void on_pump(evutil_socket_t fd, short events, void *arg)
     struct job *job, *next;
 
     for (job = TAILQ_FIRST(&jobs->wait_source);
-         !jobs->stopping && jobs->downloading < limits->downloads &&
-         job != NULL;
-         job = next) {
+         !jobs->stopping && jobs_has_slot(jobs) && job != NULL; job = next) {
         next = TAILQ_NEXT(job, queue);
         if (job_may_ask(job)) {
             job_ask_source(job);

@@ -16,6 +16,7 @@
 #include "via.h"
 
 struct event;
+struct held;
 
 #define LOOKUP_PLACE 4096
 
@@ -45,6 +46,8 @@ struct lookup {
     struct source_callbacks callbacks;
     void *arg;
     struct event *begin;
+    struct held *held; /* what is not told yet: before its turn */
+    bool ended;        /* before its turn */
     struct host *host; /* that it counts for */
     struct fetch *fetch;
     struct unpack *unpack;

@@ -73,6 +73,9 @@
       "Requests to sources repeated after a passing failure.")                \
     X(FETCH_NO_ROOM, "symcached_fetch_no_room_total", "",                     \
       "Downloads refused because cache.min_free would not be left.")          \
+    X(AHEAD_USED, "symcached_lookahead_total", "result=\"used\"",             \
+      "Sources looked up before their turn, as the one before was silent.")   \
+    X(AHEAD_DROPPED, "symcached_lookahead_total", "result=\"dropped\"", "")   \
     X(FETCH_PAUSED, "symcached_fetches_refused_total", "reason=\"pause\"",    \
       "Requests not made: the host wants a pause, or fails.")                 \
     X(FETCH_BROKEN, "symcached_fetches_refused_total", "reason=\"breaker\"",  \

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "held.h"
 #include "host.h"
 #include "lookup.h"
 #include "metrics.h"
@@ -72,6 +73,7 @@ static void lookup_free(struct lookup *lookup)
     if (lookup->begin != NULL) {
         event_free(lookup->begin);
     }
+    held_free(lookup->held);
     host_leave(lookup->host);
     if (lookup->part_fd >= 0) {
         close(lookup->part_fd);
@@ -145,7 +147,11 @@ static void lookup_attempt(struct lookup *lookup,
         lookup->outcome = attempt->outcome;
     }
 
-    lookup->callbacks.attempt(lookup->arg, attempt);
+    if (lookup->held != NULL) {
+        held_add(lookup->held, attempt);
+    } else {
+        lookup->callbacks.attempt(lookup->arg, attempt);
+    }
 }
 
 void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
@@ -172,6 +178,13 @@ void lookup_end(struct lookup *lookup)
     enum source_outcome outcome = lookup->outcome;
     void *arg = lookup->arg;
 
+    if (lookup->held != NULL) {
+        lookup->ended = true;
+        host_leave(lookup->host);
+        lookup->host = NULL;
+        return;
+    }
+
     if (outcome == SOURCE_FOUND && lookup->walk.memory != NULL) {
         layout_hit(&lookup->walk);
     }
@@ -189,6 +202,10 @@ static void lookup_on_begin(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     (void)what;
 
+    if (lookup->ended) {
+        lookup_end(lookup);
+        return;
+    }
     if (!config_source_serves(source, &lookup->key)) {
         fetch_place(lookup->place, sizeof(lookup->place),
                     source->url != NULL ? source->url : source->path);
@@ -237,8 +254,12 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->key = *key;
     snprintf(lookup->name, sizeof(lookup->name), "%s", name);
     lookup->symcache = symcache;
-    lookup->callbacks = *callbacks;
-    lookup->arg = arg;
+    if (callbacks != NULL) {
+        lookup->callbacks = *callbacks;
+        lookup->arg = arg;
+    } else {
+        lookup->held = held_new();
+    }
     lookup->part_fd = -1;
     lookup->out_fd = -1;
     lookup->new_index = -1;
@@ -246,6 +267,7 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->file = strdup(file);
     lookup->begin = evtimer_new(sources->base, lookup_on_begin, lookup);
     if (lookup->file == NULL || lookup->begin == NULL ||
+        (callbacks == NULL && lookup->held == NULL) ||
         asprintf(&lookup->part, "%s.part", file) < 0 ||
         asprintf(&lookup->out, "%s.out.part", file) < 0) {
         lookup_free(lookup);
@@ -257,6 +279,30 @@ source_lookup(struct sources *sources, const struct config *config,
     }
     evtimer_add(lookup->begin, &now);
     return lookup;
+}
+
+void source_adopt(struct lookup *lookup,
+                  const struct source_callbacks *callbacks, void *arg)
+{
+    struct timeval now = {0, 0};
+
+    held_tell(lookup->held, callbacks, arg);
+    held_free(lookup->held);
+    lookup->held = NULL;
+    lookup->callbacks = *callbacks;
+    lookup->arg = arg;
+    if (lookup->ended) {
+        evtimer_add(lookup->begin, &now);
+    }
+}
+
+bool source_receives(const struct lookup *lookup)
+{
+    if (lookup->fetch != NULL) {
+        return fetch_receives(lookup->fetch);
+    }
+    /* what a directory's child process does may be waiting */
+    return lookup->unpack != NULL && lookup->source->url != NULL;
 }
 
 void source_cancel(struct lookup *lookup)

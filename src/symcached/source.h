@@ -60,7 +60,9 @@ void sources_free(struct sources *sources); /* no lookup may be running */
  * exist yet, in an existing directory on the file system where it will stay;
  * "<file>.part" is used while it is received).  name is the key's in the case
  * of whoever asked, for stores that tell cases apart; it is copied.  config
- * must live until done or cancel.  Returns NULL when out of memory.
+ * must live until done or cancel.  Without callbacks it is a lookup before
+ * its turn: what it comes to is kept until source_adopt() or source_cancel().
+ * Returns NULL when out of memory.
  *
  * For a SymCache server, symcache is needed, lives as long, and what is left
  * in `file` is a SymCache that has been inspected.
@@ -71,6 +73,16 @@ source_lookup(struct sources *sources, const struct config *config,
               const char *name, const char *file,
               struct source_symcache *symcache,
               const struct source_callbacks *callbacks, void *arg);
+
+/*
+ * The turn of a lookup without callbacks has come: tells all attempts so far,
+ * and goes on as if it had been begun with the callbacks.
+ */
+void source_adopt(struct lookup *lookup,
+                  const struct source_callbacks *callbacks, void *arg);
+
+/* Is a body coming, or being looked at? */
+bool source_receives(const struct lookup *lookup);
 
 /* No callback comes afterwards; what was received is removed. */
 void source_cancel(struct lookup *lookup);

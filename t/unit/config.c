@@ -49,6 +49,7 @@ static void defaults(void **state)
     assert_int_equal(c->limits.breaker_failures, 20);
     assert_int_equal(c->limits.breaker_window, 60);
     assert_int_equal(c->limits.breaker_pause, 60);
+    assert_int_equal(c->limits.look_ahead_after, 1);
     assert_int_equal(c->limits.transcode_time, 900);
     assert_int_equal(c->limits.transcode_memory, 8ULL << 30);
     assert_int_equal(c->cache.max_unused_for, 7 * 86400);
