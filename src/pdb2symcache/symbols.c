@@ -368,7 +368,10 @@ static int name_inlinee(struct symbols *s, uint32_t id,
         return 0;
     }
     if (signature_id(s->signature, index) != SIGNATURE_OK) {
-        if (memo != NULL && !s->signature->is_local) {
+        /* past damage, the same may be found when asked for again */
+        if (memo != NULL && !s->signature->is_local &&
+            s->signature->ids.num_damages == 0 &&
+            s->signature->types.num_damages == 0) {
             *memo = NAME_FAILED;
         }
         return -1;

@@ -5,15 +5,23 @@
 #include <string.h>
 
 #include "pdb/le.h"
+#include "symcache/symfile_array.h"
 #include "types.h"
 
 #define HEADER 56
 #define MAX_HEADER 1024
+#define STEP 8 /* records between those whose place the reference keeps */
 #define LONG_RUN 262144 /* bytes; longer pieces are taken in parts */
+
+struct types_damage {
+    uint32_t number; /* of the record that is not counted */
+    uint32_t place;
+};
 
 void types_free(struct types *types)
 {
     free(types->places);
+    free(types->damages);
     memset(types, 0, sizeof(*types));
 }
 
@@ -25,6 +33,7 @@ int types_open(struct types *types, const struct msf *msf, uint32_t stream,
     struct msf_buffer buffer = {NULL, 0};
 
     memset(types, 0, sizeof(*types));
+    types->known = STEP;
     types->msf = msf;
     types->stream = stream;
     types->size = msf_stream_size(msf, stream);
@@ -107,7 +116,6 @@ static int make_room(struct types *types)
     size_t n;
 
     n = types->size / 4 + 1;
-    n = n < types->end - types->first + 1 ? n : types->end - types->first + 1;
     types->places = malloc((n + 1) * sizeof(*types->places));
     types->room = types->places == NULL ? 0 : n;
     return types->places == NULL ? -1 : 0;
@@ -153,10 +161,7 @@ static void walk_run(struct types *types, size_t number)
     types->next = start + at;
 }
 
-/*
- * Learns places up to a number.  A record with a bad length costs this
- * attempt; the next one goes on two bytes later, as the reference does.
- */
+/* Learns places up to a number, as far as records are whole. */
 static enum types_status walk(struct types *types, size_t number)
 {
     uint32_t length;
@@ -176,14 +181,114 @@ static enum types_status walk(struct types *types, size_t number)
             return TYPES_BROKEN;
         }
         if (length < 2 || length > types->size - types->next - 2) {
-            types->next += 2;
-            return TYPES_BROKEN;
+            return TYPES_DAMAGED;
         }
         if (add_place(types, length) != 0) {
             return TYPES_BROKEN;
         }
     }
     return TYPES_OK;
+}
+
+/* The first damage at or behind a number, or num_damages. */
+static size_t find_damage(const struct types *types, size_t number)
+{
+    size_t low, high, mid;
+
+    low = 0;
+    high = types->num_damages;
+    while (low < high) {
+        mid = low + (high - low) / 2;
+        if (types->damages[mid].number < number) {
+            low = mid + 1;
+        } else {
+            high = mid;
+        }
+    }
+    return low;
+}
+
+static void pass_damage(struct types *types)
+{
+    size_t n;
+    uint32_t number;
+
+    n = types->num_damages;
+    number = (uint32_t)types->num_places;
+    if ((n == 0 || types->damages[n - 1].number != number) &&
+        symfile_array_need(&types->damages, &types->damage_room, n + 1,
+                           sizeof(*types->damages)) == 0) {
+        types->damages[n].number = number;
+        types->damages[n].place = types->next;
+        types->num_damages++;
+    }
+    types->next += 2;
+}
+
+/* From record to record, from one whose place the reference keeps; bad
+ * lengths that stay inside count. */
+static enum types_status hop(struct types *types, size_t number,
+                             uint32_t *place)
+{
+    size_t at, damage;
+    uint32_t length;
+
+    at = number / STEP * STEP;
+    damage = find_damage(types, at);
+    *place = at < types->num_places ? types->places[at] : types->next;
+    if (damage < types->num_damages && types->damages[damage].number == at) {
+        *place = types->damages[damage].place;
+    }
+    for (; at < number; at++) {
+        if (load_length(types, *place, &length) != 0 ||
+            length > types->size - *place - 2) {
+            return TYPES_BROKEN;
+        }
+        *place += 2 + length;
+    }
+    if (load_length(types, *place, &length) != 0 || length < 2 ||
+        length > types->size - *place - 2) {
+        return TYPES_BROKEN;
+    }
+    return TYPES_OK;
+}
+
+/*
+ * What the reference does about records with a bad length.  It goes through
+ * the stream with an iterator, remembers where every eighth record begins, and
+ * goes on from there for a number behind one that it remembers: what is
+ * damaged in between is in the way each time.  Else the iterator goes on; a
+ * bad length costs that attempt, and the next one begins two bytes later.
+ */
+static enum types_status reach(struct types *types, size_t number,
+                               uint32_t *place)
+{
+    size_t damage, passed;
+    enum types_status status;
+
+    if (number < types->known) {
+        damage = find_damage(types, number / STEP * STEP);
+        if (damage < types->num_damages &&
+            types->damages[damage].number <= number) {
+            return hop(types, number, place);
+        }
+        status = walk(types, number);
+        if (status != TYPES_OK) {
+            return hop(types, number, place);
+        }
+    } else {
+        status = walk(types, number);
+        passed = status == TYPES_OK ? number + 1 : types->num_places;
+        types->known = (passed / STEP + 1) * STEP;
+        if (status == TYPES_DAMAGED) {
+            pass_damage(types);
+            return TYPES_BROKEN;
+        }
+    }
+    if (status == TYPES_OK) {
+        *place = types->places[number];
+    }
+    return status;
 }
 
 /* One that goes over from block to block, which may lie together. */
@@ -214,20 +319,23 @@ static enum types_status find_long(struct types *types, uint32_t place,
 enum types_status types_find(struct types *types, uint32_t index,
                              struct arena *arena, struct types_record *record)
 {
-    uint32_t place, have;
+    uint32_t number, place, have;
     const uint8_t *p;
     enum types_status status;
 
-    if (index < types->first || index > types->end || types->first == 0) {
+    if (index < types->first || types->first == 0) {
         return TYPES_MISSING;
     }
-    if (index - types->first >= types->num_places) {
-        status = walk(types, index - types->first);
+    number = index - types->first;
+    if (number < types->num_places && number < types->known &&
+        types->num_damages == 0) {
+        place = types->places[number];
+    } else {
+        status = reach(types, number, &place);
         if (status != TYPES_OK) {
             return status;
         }
     }
-    place = types->places[index - types->first];
     p = msf_run(types->msf, types->stream, place, 2, &have);
     if (p == NULL || have < 2 || have - 2 < le16(p)) {
         return find_long(types, place, arena, record);

@@ -21,7 +21,8 @@
 enum types_status {
     TYPES_OK = 0,
     TYPES_MISSING, /* no such index */
-    TYPES_BROKEN   /* damaged, or no memory */
+    TYPES_BROKEN,  /* damaged, or no memory */
+    TYPES_DAMAGED  /* not told outside: a bad length */
 };
 
 struct types {
@@ -33,6 +34,10 @@ struct types {
     uint32_t *places; /* of the records walked so far, in the stream */
     size_t num_places;
     size_t room;
+    size_t known;                 /* numbers below are not iterated to */
+    struct types_damage *damages; /* bad lengths, ascending */
+    size_t num_damages;
+    size_t damage_room;
     uint32_t next;      /* place of the next record to walk */
     const uint8_t *run; /* the piece that was used last, */
     uint32_t run_at;    /* its place in the stream, */

@@ -422,6 +422,15 @@ def id_scopes(p):
     p.streams[IPI] = bytes(s)
 
 
+def bad_lengths(p):
+    """Type records that are longer than their stream."""
+    s = bytearray(p.streams[TPI])
+    for i, (at, _, _) in enumerate(list(records(s, 56))):
+        if i in (27, 57):
+            struct.pack_into("<H", s, at, 0xFFF0)
+    p.streams[TPI] = bytes(s)
+
+
 def wrapped_sizes(p):
     """Two substreams of 2 GiB more: their sum is as before."""
     for at in (32, 40):
@@ -491,6 +500,7 @@ VARIANTS = [
     ("truncated-types", "clang19-x64-O2", truncated_types),
     ("no-ipi", "clang19-x64-O2", no_ipi),
     ("id-scopes", "clang19-x64-O2", id_scopes),
+    ("bad-lengths", "clang19-x64-O2", bad_lengths),
     ("wrapped-sizes", "clang19-x64-O2", wrapped_sizes),
     ("checksum-padding", "clang19-x64-O2", checksum_padding(0)),
     ("checksum-cut", "clang19-x64-O2", checksum_padding(1)),
