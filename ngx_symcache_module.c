@@ -426,19 +426,9 @@ static ngx_int_t
 ngx_symcache_best(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e known,
     symcache_version_t *below)
 {
-    int  best;
-
     if (known == NGX_SYMCACHE_KEY_PRESENT) {
         ngx_symcache_zone_count(ctx, NGX_SYMCACHE_COUNT_KNOWN);
-
-        best = symcache_version_best(ctx->versions, ctx->nversions,
-                                     &ctx->ask.version, &ctx->ask.min);
-        ctx->has_best = 0;
-
-        if (best != -1) {
-            ctx->best = ctx->versions[best];
-            ctx->has_best = 1;
-        }
+        ngx_symcache_file_choose(ctx);
 
         return NGX_OK;
     }
@@ -610,6 +600,11 @@ ngx_symcache_create_main_conf(ngx_conf_t *cf)
 
     smcf->made = ngx_symcache_made_create(cf->pool);
     if (smcf->made == NULL) {
+        return NULL;
+    }
+
+    smcf->folders = ngx_symcache_folders_create(cf->pool);
+    if (smcf->folders == NULL) {
         return NULL;
     }
 

@@ -28,6 +28,7 @@ typedef struct ngx_symcache_ctx_s     ngx_symcache_ctx_t;
 typedef struct ngx_symcache_wait_s    ngx_symcache_wait_t;
 typedef struct ngx_symcache_helper_s  ngx_symcache_helper_t;
 typedef struct ngx_symcache_made_s    ngx_symcache_made_t;
+typedef struct ngx_symcache_folders_s ngx_symcache_folders_t;
 
 
 /* for so long a file counts as in use after its last one, seconds */
@@ -58,6 +59,7 @@ typedef struct {
     ngx_rbtree_node_t          waits_sentinel;
 
     ngx_symcache_made_t       *made;
+    ngx_symcache_folders_t    *folders;
 
     /* what the helper has been told by this worker, by hash of the key */
 
@@ -261,6 +263,25 @@ ngx_int_t ngx_symcache_file_type(ngx_symcache_ctx_t *ctx,
 
 ngx_int_t ngx_symcache_file_send(ngx_symcache_ctx_t *ctx,
     symcache_version_t *version, ngx_open_file_info_t *of);
+
+
+/* Sets best and has_best by versions and nversions. */
+void ngx_symcache_file_choose(ngx_symcache_ctx_t *ctx);
+
+
+/* ngx_symcache_folder.c */
+
+ngx_symcache_folders_t *ngx_symcache_folders_create(ngx_pool_t *pool);
+
+/*
+ * fi is what stat() has just said of a folder.  NGX_OK: it has not changed
+ * since it was kept, and versions, nversions and gzipped are those in it.
+ */
+ngx_int_t ngx_symcache_folder_recall(ngx_symcache_ctx_t *ctx,
+    ngx_file_info_t *fi);
+
+/* Of a folder that was read after fi. */
+void ngx_symcache_folder_keep(ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi);
 
 
 /* ngx_symcache_gzip.c */

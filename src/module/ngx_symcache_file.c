@@ -28,10 +28,11 @@ static ngx_uint_t ngx_symcache_file_missing(ngx_err_t err);
 ngx_int_t
 ngx_symcache_file_best(ngx_symcache_ctx_t *ctx, symcache_version_t *below)
 {
-    u_char     *p;
-    ngx_int_t   rc;
-    ngx_str_t   name;
-    ngx_dir_t   dir;
+    u_char           *p;
+    ngx_int_t         rc;
+    ngx_str_t         name;
+    ngx_dir_t         dir;
+    ngx_file_info_t   fi;
 
     ctx->has_best = 0;
     ctx->nversions = 0;
@@ -49,6 +50,22 @@ ngx_symcache_file_best(ngx_symcache_ctx_t *ctx, symcache_version_t *below)
     p = name.data + ctx->root.len + 1;
     p += symcache_path_dir((char *) p, &ctx->asked.key);
     name.len = p - name.data;
+
+    if (ngx_file_info(name.data, &fi) == NGX_FILE_ERROR) {
+
+        if (ngx_symcache_file_missing(ngx_errno)) {
+            return NGX_OK;
+        }
+
+        ngx_log_error(NGX_LOG_CRIT, ctx->request->connection->log, ngx_errno,
+                      ngx_file_info_n " \"%V\" failed", &name);
+        return NGX_ERROR;
+    }
+
+    if (below == NULL && ngx_symcache_folder_recall(ctx, &fi) == NGX_OK) {
+        ngx_symcache_file_choose(ctx);
+        return NGX_OK;
+    }
 
     if (ngx_open_dir(&name, &dir) == NGX_ERROR) {
 
@@ -68,7 +85,27 @@ ngx_symcache_file_best(ngx_symcache_ctx_t *ctx, symcache_version_t *below)
                       ngx_close_dir_n " \"%V\" failed", &name);
     }
 
+    if (rc == NGX_OK) {
+        ngx_symcache_folder_keep(ctx, &fi);
+    }
+
     return rc;
+}
+
+
+void
+ngx_symcache_file_choose(ngx_symcache_ctx_t *ctx)
+{
+    int  best;
+
+    best = symcache_version_best(ctx->versions, ctx->nversions,
+                                 &ctx->ask.version, &ctx->ask.min);
+    ctx->has_best = 0;
+
+    if (best != -1) {
+        ctx->best = ctx->versions[best];
+        ctx->has_best = 1;
+    }
 }
 
 
