@@ -373,11 +373,12 @@ void lines_clip(struct lines_list *list, size_t first, uint32_t start,
     size_t i, out;
     const struct symfile_line *line;
 
+    if (list->count == first) {
+        return;
+    }
     /* ascending, and none is empty */
-    line = list->data + first;
-    if (list->count == first ||
-        (line->address >= start &&
-         list->data[list->count - 1].address < start + size)) {
+    if (list->data[first].address >= start &&
+        list->data[list->count - 1].address < start + size) {
         return;
     }
     out = first;
