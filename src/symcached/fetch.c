@@ -8,15 +8,12 @@
  */
 #include "fetch.h"
 
-#include <errno.h>
 #include <event2/event.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "address.h"
 #include "clock.h"
@@ -26,8 +23,7 @@
 #include "metrics.h"
 #include "origin.h"
 #include "proto/symcache_header.h"
-#include "resume.h"
-#include "room.h"
+#include "receipt.h"
 #include "verdict.h"
 
 #define FETCH_REDIRECTS 5
@@ -35,21 +31,15 @@
 #define FETCH_BACKOFF_MS 100
 #define FETCH_RETRY_AFTER_MAX 600
 #define FETCH_ERROR_BODY 65536
-#define FETCH_ROOM_STEP                                                       \
-    (64 * 1024 * 1024) /* between two looks at the disk                       \
-                        */
 #define FETCH_RESERVED "address is reserved; the source is not \"internal\""
 
 /* why we ended a request ourselves */
 enum fetch_stop {
     FETCH_GOES_ON,
     FETCH_STOP_RESERVED,  /* the address */
-    FETCH_STOP_TOO_LARGE, /* the body */
-    FETCH_STOP_NO_ROOM,   /* for the body */
-    FETCH_STOP_WRITE,     /* failed */
+    FETCH_STOP_BODY,      /* see its receipt */
     FETCH_STOP_NO_ANSWER, /* within limits.first_byte_time */
-    FETCH_STOP_STALL,     /* for limits.stall_time */
-    FETCH_STOP_RANGE      /* is not the one that was asked for */
+    FETCH_STOP_STALL      /* for limits.stall_time */
 };
 
 struct fetch {
@@ -66,7 +56,6 @@ struct fetch {
     uint64_t received; /* of all bodies */
     uint64_t bytes;    /* of the hop's body */
     uint64_t watched;  /* of them, when the speed was last looked at */
-    uint64_t looked;   /* bytes at which the room was last looked at */
     unsigned tries;
     unsigned redirects;
     long status; /* of the hop, 0 = none yet */
@@ -78,7 +67,7 @@ struct fetch {
     struct host *host; /* that the hop asks */
     bool probe;        /* whether the host works */
     unsigned wait;     /* seconds until the host may be asked */
-    struct resume resume;
+    struct receipt receipt;
     struct fetch_answer answer;
     char reason[256]; /* for stop */
     char error[CURL_ERROR_SIZE];
@@ -108,8 +97,8 @@ static void fetch_free(struct fetch *fetch)
         event_free(fetch->timer);
     }
     curl_slist_free_all(fetch->headers);
-    resume_drop(&fetch->resume);
-    curl_free(fetch->url);
+    resume_drop(&fetch->receipt.resume);
+    free(fetch->url);
     free(fetch);
 }
 
@@ -159,7 +148,7 @@ static size_t fetch_on_header(char *line, size_t size, size_t n, void *arg)
     header_line_value(line, len, SYMCACHE_HEADER_REASON, answer->reason,
                       sizeof(answer->reason));
     answer->again |= len > 12 && strncasecmp(line, "Retry-After:", 12) == 0;
-    resume_line(&fetch->resume, line, len);
+    resume_line(&fetch->receipt.resume, line, len);
 
     if (!fetch->answers) {
         fetch->answers = true;
@@ -168,57 +157,31 @@ static size_t fetch_on_header(char *line, size_t size, size_t n, void *arg)
     return len;
 }
 
-static size_t fetch_stops(struct fetch *fetch, enum fetch_stop stop,
-                          const char *reason)
+static void fetch_stops(struct fetch *fetch, enum fetch_stop stop,
+                        const char *reason)
 {
     fetch->stop = stop;
-    if (reason != fetch->reason) {
-        snprintf(fetch->reason, sizeof(fetch->reason), "%s", reason);
-    }
-    return 0;
-}
-
-/* Returns 0 if the disk has no room for bytes more, else 1. */
-static size_t fetch_reserve(struct fetch *fetch, uint64_t bytes)
-{
-    fetch->looked = fetch->resume.have;
-    return room_reserve(fetch->request.fd, bytes,
-                        &fetch->request.config->cache, fetch->reason,
-                        sizeof(fetch->reason)) == 0
-               ? 1
-               : fetch_stops(fetch, FETCH_STOP_NO_ROOM, fetch->reason);
-}
-
-/* The first bytes of a body.  Returns 0 if no more is wanted. */
-static size_t fetch_body_begins(struct fetch *fetch)
-{
-    curl_off_t length = -1;
-    char *url = NULL;
-
-    if (fetch->status == 206 && fetch->resume.asked) {
-        return resume_fits(&fetch->resume)
-                   ? 1
-                   : fetch_stops(fetch, FETCH_STOP_RANGE,
-                                 "not the range that was asked for");
-    }
-    if (fetch->status != 200) {
-        return 1;
-    }
-
-    if (ftruncate(fetch->request.fd, 0) != 0 ||
-        lseek(fetch->request.fd, 0, SEEK_SET) != 0) {
-        return fetch_stops(fetch, FETCH_STOP_WRITE, strerror(errno));
-    }
-    curl_easy_getinfo(fetch->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T,
-                      &length);
-    curl_easy_getinfo(fetch->easy, CURLINFO_EFFECTIVE_URL, &url);
-    resume_begin(&fetch->resume, url, length);
-    return fetch_reserve(fetch, length > 0 ? (uint64_t)length : 0);
+    snprintf(fetch->reason, sizeof(fetch->reason), "%s", reason);
 }
 
 static bool fetch_is_rest(const struct fetch *fetch)
 {
-    return fetch->status == 206 && fetch->resume.asked;
+    return fetch->status == 206 && fetch->receipt.resume.asked;
+}
+
+/* The first bytes of a body.  Returns false if no more is wanted. */
+static bool fetch_body_begins(struct fetch *fetch)
+{
+    curl_off_t length = -1;
+    char *url = NULL;
+
+    if (fetch_is_rest(fetch)) {
+        return receipt_continue(&fetch->receipt);
+    }
+    curl_easy_getinfo(fetch->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T,
+                      &length);
+    curl_easy_getinfo(fetch->easy, CURLINFO_EFFECTIVE_URL, &url);
+    return receipt_begin(&fetch->receipt, url, length);
 }
 
 /* The start of the page of an error, as a text. */
@@ -235,13 +198,10 @@ static void fetch_keep_body(struct fetch_answer *answer, const char *data,
 static size_t fetch_on_body(char *data, size_t size, size_t n, void *arg)
 {
     struct fetch *fetch = arg;
-    size_t len = size * n, done = 0;
-    ssize_t written;
+    bool begins = fetch->bytes == 0;
+    size_t len = size * n;
 
     curl_easy_getinfo(fetch->easy, CURLINFO_RESPONSE_CODE, &fetch->status);
-    if (fetch->bytes == 0 && fetch_body_begins(fetch) == 0) {
-        return 0;
-    }
     fetch->bytes += len;
     fetch->received += len;
 
@@ -250,23 +210,11 @@ static size_t fetch_on_body(char *data, size_t size, size_t n, void *arg)
         /* nobody wants to read it, and it may be endless */
         return fetch->bytes > FETCH_ERROR_BODY ? 0 : len;
     }
-    if (len > fetch->request.max - fetch->resume.have) {
-        return fetch_stops(fetch, FETCH_STOP_TOO_LARGE, "");
-    }
-    if (fetch->resume.have - fetch->looked >= FETCH_ROOM_STEP &&
-        fetch_reserve(fetch, 0) == 0) {
+    if ((begins && !fetch_body_begins(fetch)) ||
+        !receipt_write(&fetch->receipt, data, len)) {
+        fetch->stop = FETCH_STOP_BODY;
         return 0;
     }
-
-    while (done < len) {
-        written = write(fetch->request.fd, data + done, len - done);
-        if (written < 0 && errno != EINTR) {
-            return fetch_stops(fetch, FETCH_STOP_WRITE, strerror(errno));
-        }
-        done += written > 0 ? (size_t)written : 0;
-    }
-
-    fetch->resume.have += len;
     return len;
 }
 
@@ -309,7 +257,7 @@ static int fetch_address(struct fetch *fetch, const char *url)
         list =
             transport_headers(transport->headers, transport->nheaders, list);
     }
-    list = resume_headers(&fetch->resume, url, list);
+    list = resume_headers(&fetch->receipt.resume, url, list);
     curl_slist_free_all(fetch->headers);
     fetch->headers = list;
 
@@ -356,6 +304,7 @@ static const char *fetch_hop(struct fetch *fetch, const char *url)
     fetch->bytes = 0;
     fetch->answers = false;
     fetch->stop = FETCH_GOES_ON;
+    fetch->receipt.problem = RECEIPT_GOOD;
     fetch->error[0] = '\0';
 
     if (transport->proxy != NULL && !transport->internal &&
@@ -391,8 +340,8 @@ static const char *fetch_try(struct fetch *fetch)
     fetch->secure = strncmp(fetch->url, "https:", 6) == 0;
 
     /* without a validator nothing of the former try can be used */
-    if (fetch->resume.validator[0] == '\0') {
-        fetch->resume.have = 0;
+    if (fetch->receipt.resume.validator[0] == '\0') {
+        fetch->receipt.resume.have = 0;
     }
     return fetch_hop(fetch, fetch->url);
 }
@@ -401,32 +350,24 @@ static const char *fetch_try(struct fetch *fetch)
 static const char *fetch_redirect(struct fetch *fetch, const char *target)
 {
     const char *refused;
-    CURLU *next = curl_url();
-    char *url = NULL;
+    char *url;
 
     refused = verdict_redirect(fetch->url, target, fetch->secure);
-    if (refused == NULL && next == NULL) {
-        refused = "out of memory";
+    if (refused != NULL) {
+        return refused;
     }
-    if (refused == NULL &&
-        curl_url_set(next, CURLUPART_URL, target, 0) != CURLUE_OK) {
-        refused = "redirect to a bad URL";
-    }
-    if (refused == NULL && ++fetch->redirects > FETCH_REDIRECTS) {
-        refused = "too many redirects";
-    }
-    if (refused == NULL) {
-        fetch->secure |= strncmp(target, "https:", 6) == 0;
-        fetch->away |= !origin_same(fetch->url, target);
-        curl_url_set(next, CURLUPART_USER, NULL, 0);
-        curl_url_set(next, CURLUPART_PASSWORD, NULL, 0);
-        refused = curl_url_get(next, CURLUPART_URL, &url, 0) == CURLUE_OK
-                      ? fetch_hop(fetch, url)
-                      : "out of memory";
+    if (++fetch->redirects > FETCH_REDIRECTS) {
+        return "too many redirects";
     }
 
-    curl_free(url);
-    curl_url_cleanup(next);
+    url = origin_plain(target);
+    if (url == NULL) {
+        return "redirect to a bad URL";
+    }
+    fetch->secure |= strncmp(target, "https:", 6) == 0;
+    fetch->away |= !origin_same(fetch->url, target);
+    refused = fetch_hop(fetch, url);
+    free(url);
     return refused;
 }
 
@@ -451,41 +392,37 @@ static void fetch_judge_error(struct fetch *fetch, CURLcode code,
     switch (fetch->stop) {
     case FETCH_GOES_ON:
         verdict_error(verdict, code, fetch->error);
-        if (code == CURLE_OPERATION_TIMEDOUT && fetch_left_ms(fetch) == 0) {
+        if (code == CURLE_FILESIZE_EXCEEDED) {
+            fetch->receipt.problem = RECEIPT_TOO_LARGE;
+            receipt_judge(&fetch->receipt, verdict);
+        } else if (code == CURLE_OPERATION_TIMEDOUT &&
+                   fetch_left_ms(fetch) == 0) {
             verdict_say(verdict, SOURCE_FAILED, false,
                         "took longer than download_time");
             verdict->fault = fetch->status == 0;
         }
-        if (code != CURLE_FILESIZE_EXCEEDED) {
-            return;
-        }
         break;
-    case FETCH_STOP_TOO_LARGE:
+    case FETCH_STOP_BODY:
+        receipt_judge(&fetch->receipt, verdict);
         break;
     case FETCH_STOP_NO_ANSWER:
     case FETCH_STOP_STALL:
         verdict_error(verdict, CURLE_OPERATION_TIMEDOUT, fetch->reason);
-        return;
-    case FETCH_STOP_RANGE:
-        verdict_say(verdict, SOURCE_FAILED, true, fetch->reason);
-        return;
-    default:
+        break;
+    case FETCH_STOP_RESERVED:
         verdict_say(verdict, SOURCE_FAILED, false, fetch->reason);
-        return;
+        break;
     }
-
-    verdict_say(verdict, SOURCE_UNUSABLE, false, "");
-    snprintf(verdict->detail, sizeof(verdict->detail),
-             "larger than %" PRIu64 " bytes", fetch->request.max);
 }
 
 /* A whole body, with 200 or in parts. */
 static void fetch_judge_body(struct fetch *fetch, struct verdict *verdict)
 {
-    if (fetch_is_rest(fetch) && fetch->resume.have != fetch->resume.total) {
+    if (fetch_is_rest(fetch) &&
+        fetch->receipt.resume.have != fetch->receipt.resume.total) {
         /* nothing came at all, or it would have been looked at */
         verdict_say(verdict, SOURCE_FAILED, true, "206, empty body");
-    } else if (fetch->resume.have == 0) {
+    } else if (fetch->receipt.resume.have == 0) {
         verdict_say(verdict, SOURCE_UNUSABLE, false, "200, empty body");
     } else {
         verdict_say(verdict, SOURCE_FOUND, false, "200");
@@ -541,14 +478,14 @@ static bool fetch_judge(struct fetch *fetch, CURLcode code,
  */
 static bool fetch_restarts(struct fetch *fetch, struct verdict *verdict)
 {
-    if (!fetch->resume.asked ||
-        (fetch->status != 416 && fetch->stop != FETCH_STOP_RANGE &&
+    if (!fetch->receipt.resume.asked ||
+        (fetch->status != 416 && fetch->receipt.problem != RECEIPT_RANGE &&
          !(fetch->status == 206 && fetch->bytes == 0))) {
         return false;
     }
 
-    resume_drop(&fetch->resume);
-    fetch->resume.asked = false;
+    resume_drop(&fetch->receipt.resume);
+    fetch->receipt.resume.asked = false;
     fetch->tries--;
     verdict->transient = true;
     return true;
@@ -607,9 +544,6 @@ static void fetch_on_hop_done(void *arg, CURLcode code)
     if (verdict.outcome == SOURCE_FOUND && fetch_is_rest(fetch)) {
         metrics_add(METRIC_RESUME_DONE, 1);
     }
-    if (fetch->stop == FETCH_STOP_NO_ROOM) {
-        metrics_add(METRIC_FETCH_NO_ROOM, 1);
-    }
 
     fetch_finish(fetch, &verdict);
 }
@@ -619,6 +553,7 @@ static void fetch_on_silence(struct fetch *fetch)
 {
     const struct limits_config *limits = &fetch->request.config->limits;
     uint64_t least = (uint64_t)limits->stall_time * FETCH_STALL_BYTES;
+    char text[64];
 
     if (fetch->answers && fetch->bytes - fetch->watched >= least) {
         fetch_watch(fetch);
@@ -626,9 +561,9 @@ static void fetch_on_silence(struct fetch *fetch)
     }
 
     if (fetch->answers) {
-        snprintf(fetch->reason, sizeof(fetch->reason),
-                 "stalled: less than 1 KiB/s for %u s", limits->stall_time);
-        fetch_stops(fetch, FETCH_STOP_STALL, fetch->reason);
+        snprintf(text, sizeof(text), "stalled: less than 1 KiB/s for %u s",
+                 limits->stall_time);
+        fetch_stops(fetch, FETCH_STOP_STALL, text);
     } else {
         fetch_stops(fetch, FETCH_STOP_NO_ANSWER, "no answer in time");
     }
@@ -659,25 +594,6 @@ static void fetch_on_timer(evutil_socket_t fd, short what, void *arg)
 }
 
 /* start ------------------------------------------------------------------- */
-
-static int fetch_split_url(struct fetch *fetch, const char *url)
-{
-    CURLU *parts = curl_url();
-    int rc = -1;
-
-    if (parts != NULL &&
-        curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK) {
-        curl_url_set(parts, CURLUPART_USER, NULL, 0);
-        curl_url_set(parts, CURLUPART_PASSWORD, NULL, 0);
-        curl_url_set(parts, CURLUPART_FRAGMENT, NULL, 0);
-        rc = curl_url_get(parts, CURLUPART_URL, &fetch->url, 0) == CURLUE_OK
-                 ? 0
-                 : -1;
-    }
-
-    curl_url_cleanup(parts);
-    return rc;
-}
 
 static void fetch_set_options(struct fetch *fetch)
 {
@@ -724,6 +640,9 @@ struct fetch *fetch_start(struct fetcher *fetcher,
 
     fetch->fetcher = fetcher;
     fetch->request = *request;
+    fetch->receipt.fd = request->fd;
+    fetch->receipt.max = request->max;
+    fetch->receipt.cache = &request->config->cache;
     fetch->done = done;
     fetch->arg = arg;
     fetch->slot.done = fetch_on_hop_done;
@@ -732,8 +651,8 @@ struct fetch *fetch_start(struct fetcher *fetcher,
     fetch->easy = curl_easy_init();
     fetch->timer = evtimer_new(fetcher_base(fetcher), fetch_on_timer, fetch);
 
-    if (fetch->easy == NULL || fetch->timer == NULL ||
-        fetch_split_url(fetch, request->url) != 0) {
+    fetch->url = origin_plain(request->url);
+    if (fetch->easy == NULL || fetch->timer == NULL || fetch->url == NULL) {
         fetch_free(fetch);
         return NULL;
     }

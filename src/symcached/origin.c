@@ -51,6 +51,26 @@ bool origin_same(const char *a, const char *b)
            origin_print(y, sizeof(y), b) == 0 && strcmp(x, y) == 0;
 }
 
+char *origin_plain(const char *url)
+{
+    CURLU *parts = curl_url();
+    char *text = NULL, *plain = NULL;
+
+    if (parts != NULL &&
+        curl_url_set(parts, CURLUPART_URL, url, 0) == CURLUE_OK) {
+        curl_url_set(parts, CURLUPART_USER, NULL, 0);
+        curl_url_set(parts, CURLUPART_PASSWORD, NULL, 0);
+        curl_url_set(parts, CURLUPART_FRAGMENT, NULL, 0);
+        if (curl_url_get(parts, CURLUPART_URL, &text, 0) == CURLUE_OK) {
+            plain = strdup(text);
+        }
+    }
+
+    curl_free(text);
+    curl_url_cleanup(parts);
+    return plain;
+}
+
 bool origin_reserved(const char *url)
 {
     struct sockaddr_in in4 = {.sin_family = AF_INET};

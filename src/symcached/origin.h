@@ -23,6 +23,12 @@ int origin_print(char *buf, size_t size, const char *url);
 bool origin_same(const char *a, const char *b);
 
 /*
+ * Returns url without user info and fragment, to be freed; NULL if it is no
+ * URL or memory is out.
+ */
+char *origin_plain(const char *url);
+
+/*
  * Is the host spelled as a reserved address, or as localhost?  Says nothing
  * of other names: those are known when they are resolved.
  */
