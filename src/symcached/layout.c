@@ -7,15 +7,11 @@
 #include <string.h>
 #include <strings.h>
 
-/* for how long an answer about index2.txt is believed */
-#define LAYOUT_TWO_TIER_MS (60 * 60 * 1000)
-
 /*
- * A miss asks for every form in every spelling.  After so many of them, forms
- * that this source has never had are not asked for in spellings that it has
- * never had either, but once in so many misses.
+ * For how long an answer about index2.txt is believed: a burst of misses asks
+ * once, and a store that gets its second tier is not missed for much longer.
  */
-#define LAYOUT_MISSES 16
+#define LAYOUT_TWO_TIER_MS (60 * 1000)
 
 #define LAYOUT_GUID 32 /* digits, before those of the age */
 
@@ -196,7 +192,7 @@ static void layout_order(struct layout_walk *walk)
 
     for (pass = 0; pass < 2; pass++) {
         for (i = 0; i < n; i++) {
-            first = memory->had[forms[i]] && forms[i] == memory->form;
+            first = memory->had_any && forms[i] == memory->form;
             if (first == (pass == 0) &&
                 layout_has_form(source->layout, forms[i])) {
                 walk->forms[walk->nforms++] = forms[i];
@@ -216,8 +212,6 @@ void layout_begin(struct layout_walk *walk, const struct source_config *source,
     walk->memory = memory;
     walk->now = now;
     walk->first_spelling = memory->spelling;
-    walk->brief = memory->had_any && memory->misses > LAYOUT_MISSES &&
-                  memory->misses % LAYOUT_MISSES != 0;
     walk->two_tier = source->layout == LAYOUT_TWO_TIER ||
                      (source->layout == LAYOUT_SYMSTORE && memory->two_tier);
     layout_order(walk);
@@ -246,13 +240,6 @@ static bool layout_given(const struct layout_walk *walk, unsigned rank,
     return false;
 }
 
-/* Neither the form nor the spelling has ever been of use. */
-static bool layout_unheard_of(const struct layout_walk *walk)
-{
-    return walk->form != FORM_PLAIN && !walk->memory->had[walk->form] &&
-           !walk->memory->had_spelling[walk->spelling];
-}
-
 static bool layout_next_file(struct layout_walk *walk,
                              struct layout_place *place)
 {
@@ -263,10 +250,6 @@ static bool layout_next_file(struct layout_walk *walk,
         walk->spelling = layout_nth(rank, walk->first_spelling);
         walk->form = walk->forms[walk->step % walk->nforms];
         walk->step++;
-
-        if (rank > 0 && walk->brief && layout_unheard_of(walk)) {
-            continue;
-        }
 
         layout_print(walk, walk->spelling, walk->form, place->path);
         if (!layout_given(walk, rank, place->path)) {
@@ -290,8 +273,6 @@ bool layout_next(struct layout_walk *walk, struct layout_place *place)
         layout_print(walk, 0, FORM_INDEX, place->path);
         return true;
     }
-
-    walk->memory->misses++;
     return false;
 }
 
@@ -310,8 +291,6 @@ void layout_hit(struct layout_walk *walk)
 {
     walk->memory->spelling = walk->spelling;
     walk->memory->form = walk->form;
-    walk->memory->had[walk->form] = true;
-    walk->memory->had_spelling[walk->spelling] = true;
     walk->memory->had_any = true;
 }
 

@@ -28,14 +28,15 @@ struct layout_place {
     char path[LAYOUT_PATH_MAX + 1]; /* relative, not percent-encoded */
 };
 
-/* What a source's answers have taught; all zero at first. */
+/*
+ * What a source's answers have taught; all zero at first.  It orders what is
+ * asked; what is not asked at all is up to the configuration, so that a miss
+ * is one.
+ */
 struct layout_memory {
     unsigned spelling; /* that worked last */
     unsigned form;     /* that worked last */
     bool had_any;
-    bool had[LAYOUT_FORMS]; /* forms that have ever worked */
-    bool had_spelling[LAYOUT_SPELLINGS];
-    unsigned misses;         /* walks to the end */
     bool two_tier;           /* what index2.txt said */
     uint64_t two_tier_until; /* and how long that is believed, clock_ms() */
 };
@@ -53,7 +54,6 @@ struct layout_walk {
     unsigned spelling; /* of the place given last */
     enum layout_form form;
     bool two_tier;
-    bool brief; /* what never worked is not asked in every spelling */
     bool probed;
 };
 

@@ -13,7 +13,7 @@
 
 #include "symcached/layout.h"
 
-#define HOUR (60 * 60 * 1000ull)
+#define MINUTE (60 * 1000ull)
 
 #define CRASH "3249D99D0C4049318610F4E4FB0B69361"
 #define CRASH_LOWER "3249d99d0c4049318610f4e4fb0b69361"
@@ -189,14 +189,14 @@ static unsigned ask(struct layout_memory *memory, const char *name,
     return n;
 }
 
-static void test_index2_is_asked_for_once_an_hour(void **state)
+static void test_index2_is_asked_for_once_a_minute(void **state)
 {
     struct layout_memory memory = {0};
 
     (void)state;
     assert_int_equal(ask(&memory, "a.pdb", NULL, false, 1, NULL), 7);
-    assert_int_equal(ask(&memory, "b.pdb", NULL, false, HOUR, NULL), 6);
-    assert_int_equal(ask(&memory, "c.pdb", NULL, false, HOUR + 1, NULL), 7);
+    assert_int_equal(ask(&memory, "b.pdb", NULL, false, MINUTE, NULL), 6);
+    assert_int_equal(ask(&memory, "c.pdb", NULL, false, MINUTE + 1, NULL), 7);
 }
 
 static void test_two_tiers_are_found_and_lost_again(void **state)
@@ -209,10 +209,10 @@ static void test_two_tiers_are_found_and_lost_again(void **state)
     assert_int_equal(ask(&memory, "crash.pdb", deep, true, 1, NULL), 8);
     assert_int_equal(ask(&memory, "crash.pdb", deep, true, 2, NULL), 1);
     assert_int_equal(ask(&memory, "crash.pdb", NULL, true, 3, NULL), 6);
-    /* converted back, and the hour is over */
-    assert_int_equal(ask(&memory, "crash.pdb", plain, false, HOUR + 1, NULL),
+    /* converted back, and the minute is over */
+    assert_int_equal(ask(&memory, "crash.pdb", plain, false, MINUTE + 1, NULL),
                      8);
-    assert_int_equal(ask(&memory, "crash.pdb", plain, false, HOUR + 2, NULL),
+    assert_int_equal(ask(&memory, "crash.pdb", plain, false, MINUTE + 2, NULL),
                      1);
 }
 
@@ -240,56 +240,28 @@ static void test_what_worked_last_comes_first(void **state)
     assert_string_equal(trace, "b.pdb/" CRASH_LOWER "/file.ptr");
 }
 
-/* Forms that a source never had are asked for in one spelling only. */
-static void test_misses_get_cheaper(void **state)
-{
-    struct layout_memory memory = {0};
-    const char *hit = "crash.pdb/" CRASH "/crash.pdb";
-    unsigned i, full = 0, n;
-
-    (void)state;
-    ask(&memory, "crash.pdb", hit, false, 1, NULL);
-    for (i = 0; i < 17; i++) {
-        n = ask(&memory, "never.pdb", NULL, false, 1, NULL);
-        assert_int_equal(n, i == 0 ? 7 : 6);
-    }
-    for (i = 0; i < 160; i++) {
-        n = ask(&memory, "never.pdb", NULL, false, 1, NULL);
-        assert_true(n == 4 || n == 6);
-        full += n == 6;
-    }
-    assert_int_equal(full, 10);
-
-    /* with a name of two cases: three spellings */
-    for (i = 0; i < 2; i++) {
-        n = ask(&memory, "Never.pdb", NULL, false, 1, NULL);
-        assert_int_equal(n, 5);
-    }
-
-    /* one pointer, and pointers are asked for everywhere again */
-    n = ask(&memory, "crash.pdb", "crash.pdb/" CRASH "/file.ptr", false, 1,
-            NULL);
-    assert_int_equal(n, 3);
-    n = ask(&memory, "never.pdb", NULL, false, 1, NULL);
-    assert_int_equal(n, 5);
-
-    /* one thing in the other spelling, and all is asked for there */
-    n = ask(&memory, "crash.pdb", "crash.pdb/" CRASH_LOWER "/crash.pdb", false,
-            1, NULL);
-    n = ask(&memory, "never.pdb", NULL, false, 1, NULL);
-    assert_int_equal(n, 6);
-}
-
-static void test_a_source_without_a_hit_is_asked_in_full(void **state)
+/* Hits and misses before it change what a miss asks first, and nothing else.
+ */
+static void test_a_miss_asks_for_everything_always(void **state)
 {
     struct layout_memory memory = {0};
     unsigned i;
 
     (void)state;
-    ask(&memory, "never.pdb", NULL, false, 1, NULL);
     for (i = 0; i < 100; i++) {
-        assert_int_equal(ask(&memory, "never.pdb", NULL, false, 1, NULL), 6);
+        assert_int_equal(ask(&memory, "never.pdb", NULL, false, 1, NULL),
+                         i == 0 ? 7 : 6);
     }
+    for (i = 0; i < 100; i++) {
+        ask(&memory, "crash.pdb", "crash.pdb/" CRASH "/crash.pdb", false, 1,
+            NULL);
+        assert_int_equal(ask(&memory, "never.pdb", NULL, false, 1, NULL), 6);
+        assert_int_equal(ask(&memory, "Never.pdb", NULL, false, 1, NULL), 9);
+    }
+    /* the first thing ever in that form and spelling */
+    assert_int_equal(ask(&memory, "late.pdb",
+                         "late.pdb/" CRASH_LOWER "/file.ptr", false, 1, NULL),
+                     6);
 }
 
 static void test_places_without_regard_to_case(void **state)
@@ -356,12 +328,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places_of_a_miss),
-        cmocka_unit_test(test_index2_is_asked_for_once_an_hour),
+        cmocka_unit_test(test_index2_is_asked_for_once_a_minute),
         cmocka_unit_test(test_two_tiers_are_found_and_lost_again),
         cmocka_unit_test(test_a_hit_costs_nothing_more),
         cmocka_unit_test(test_what_worked_last_comes_first),
-        cmocka_unit_test(test_misses_get_cheaper),
-        cmocka_unit_test(test_a_source_without_a_hit_is_asked_in_full),
+        cmocka_unit_test(test_a_miss_asks_for_everything_always),
         cmocka_unit_test(test_places_without_regard_to_case),
         cmocka_unit_test(test_forms_of_places),
         cmocka_unit_test(test_longest_path_fits),
