@@ -82,19 +82,6 @@ static enum msf_status identify(const uint8_t *data, size_t size, char *error,
                : MSF_NOT_PDB;
 }
 
-/* len bytes of a block, or NULL if they are not inside the file */
-static const uint8_t *block_bytes(const struct msf *msf, uint32_t block,
-                                  uint32_t len)
-{
-    uint64_t at;
-
-    at = (uint64_t)block * msf->block_size;
-    if (block == 0 || block >= msf->num_blocks || at + len > msf->size) {
-        return NULL;
-    }
-    return msf->data + at;
-}
-
 static enum msf_status damaged(char *error, size_t size, const char *what,
                                uint64_t offset, uint64_t value)
 {
@@ -144,8 +131,8 @@ static uint32_t directory_block(const struct msf *msf, uint32_t i)
     const uint8_t *map;
 
     per_block = msf->block_size / 4;
-    map = block_bytes(msf, le32(msf->data + MAP_OFFSET + 4 * (i / per_block)),
-                      4 * (i % per_block) + 4);
+    map = msf_block(msf, le32(msf->data + MAP_OFFSET + 4 * (i / per_block)),
+                    4 * (i % per_block) + 4);
     return map == NULL ? 0 : le32(map + 4 * (i % per_block));
 }
 
@@ -170,7 +157,7 @@ static enum msf_status read_directory(struct msf *msf, uint32_t *dir_bytes,
     for (i = 0; i < blocks; i++) {
         block = directory_block(msf, i);
         len = i + 1 < blocks ? msf->block_size : bytes - i * msf->block_size;
-        if (block_bytes(msf, block, len) == NULL) {
+        if (msf_block(msf, block, len) == NULL) {
             return damaged(error, size, "directory block outside the file", i,
                            block);
         }
@@ -188,7 +175,7 @@ static enum msf_status read_directory(struct msf *msf, uint32_t *dir_bytes,
     }
     for (i = 0; i < blocks; i++) {
         len = i + 1 < blocks ? msf->block_size : bytes - i * msf->block_size;
-        p = block_bytes(msf, directory_block(msf, i), len);
+        p = msf_block(msf, directory_block(msf, i), len);
         memcpy(msf->dir_copy + (size_t)i * msf->block_size, p, len);
     }
     msf->dir = msf->dir_copy;
@@ -285,37 +272,31 @@ int msf_stream_exists(const struct msf *msf, uint32_t stream)
 const uint8_t *msf_run(const struct msf *msf, uint32_t stream, uint32_t offset,
                        uint32_t want, uint32_t *len)
 {
-    uint32_t i, block, in_block, left, run, more;
+    uint32_t i, block, left, run, more;
     const uint8_t *list, *p;
     const struct msf_stream *s;
 
-    if (offset >= msf_stream_size(msf, stream)) {
+    p = msf_piece(msf, stream, offset, &run);
+    if (p == NULL) {
         return NULL;
     }
     s = &msf->streams[stream];
     list = msf->dir + s->list;
     i = offset >> msf->block_shift;
-    in_block = offset & (msf->block_size - 1);
-    left = s->size - offset;
-    run = msf->block_size - in_block;
-    run = run < left ? run : left;
     block = le32(list + 4 * (size_t)i);
-    p = block_bytes(msf, block, in_block + run);
-    if (p == NULL) {
-        return NULL;
-    }
+    left = s->size - offset;
     while (run < want && run < left) {
         i++;
         block++;
         more = left - run < msf->block_size ? left - run : msf->block_size;
         if (le32(list + 4 * (size_t)i) != block ||
-            block_bytes(msf, block, more) == NULL) {
+            msf_block(msf, block, more) == NULL) {
             break;
         }
         run += more;
     }
     *len = run;
-    return p + in_block;
+    return p;
 }
 
 /* Grows the buffer to at least size bytes.  Returns 0 or -1. */

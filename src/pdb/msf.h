@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "le.h"
+
 #define MSF_NO_STREAM 0xFFFFu
 #define MSF_NIL_SIZE 0xFFFFFFFFu
 
@@ -65,6 +67,43 @@ uint32_t msf_stream_size(const struct msf *msf, uint32_t stream);
 
 /* 0 for a nil stream and for a number that has none. */
 int msf_stream_exists(const struct msf *msf, uint32_t stream);
+
+/* len bytes of a block, or NULL if they are not inside the file */
+static inline const uint8_t *msf_block(const struct msf *msf, uint32_t block,
+                                       uint32_t len)
+{
+    uint64_t at;
+
+    at = (uint64_t)block << msf->block_shift;
+    if (block == 0 || block >= msf->num_blocks || at + len > msf->size) {
+        return NULL;
+    }
+    return msf->data + at;
+}
+
+/* What of the block at offset belongs to the stream from there on; as
+ * msf_run(), of a single block. */
+static inline const uint8_t *msf_piece(const struct msf *msf, uint32_t stream,
+                                       uint32_t offset, uint32_t *len)
+{
+    uint32_t block, in_block, left, run;
+    const uint8_t *p;
+    const struct msf_stream *s;
+
+    if (stream >= msf->num_streams || offset >= msf->streams[stream].size) {
+        return NULL;
+    }
+    s = &msf->streams[stream];
+    in_block = offset & (msf->block_size - 1);
+    left = s->size - offset;
+    run = msf->block_size - in_block;
+    run = run < left ? run : left;
+    block =
+        le32(msf->dir + s->list + 4 * (size_t)(offset >> msf->block_shift));
+    p = msf_block(msf, block, in_block + run);
+    *len = run;
+    return p == NULL ? NULL : p + in_block;
+}
 
 /*
  * A piece that begins at offset and lies in one piece in the file: at least

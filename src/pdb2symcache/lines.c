@@ -98,7 +98,7 @@ int lines_open(struct lines *lines, const uint8_t *c13, uint32_t size)
 
     lines->num_sections = lines->next_section = 0;
     lines->checksums = NULL;
-    lines->checksums_size = 0;
+    lines->checksums_size = lines->known_files = 0;
     lines->inlinees = NULL;
     lines->inlinees_size = 0;
     lines->imports.data = NULL;
@@ -126,7 +126,6 @@ int lines_open(struct lines *lines, const uint8_t *c13, uint32_t size)
                                       sizeof(*lines->files)) != 0) {
         return -1;
     }
-    memset(lines->files, 0, n * sizeof(*lines->files));
     return sort_sections(lines);
 }
 
@@ -151,13 +150,19 @@ static int read_file(struct lines *lines, uint32_t at, uint32_t *source)
     return sources_find(lines->sources, le32(p), source);
 }
 
-/* As read_file(), keeping what was found where there is a place for it. */
+/* As read_file(), keeping what was found where there is a place for it.  Many
+ * modules have a table of files and no lines. */
 static int find_file(struct lines *lines, uint32_t at, uint32_t *source)
 {
+    if (lines->known_files != lines->checksums_size) {
+        memset(lines->files, 0,
+               (lines->checksums_size / 4 + 1) * sizeof(*lines->files));
+        lines->known_files = lines->checksums_size;
+    }
     if (read_file(lines, at, source) != 0) {
         return -1;
     }
-    if ((at & 3) == 0 && at < lines->checksums_size) {
+    if ((at & 3) == 0 && at < lines->known_files) {
         lines->files[at / 4] = *source + 1;
     }
     return 0;
@@ -176,7 +181,7 @@ int lines_add(struct lines *lines, const struct lines_record *record,
         return 0;
     }
     source = 0;
-    if ((record->file & 3) == 0 && record->file < lines->checksums_size) {
+    if ((record->file & 3) == 0 && record->file < lines->known_files) {
         source = lines->files[record->file / 4];
     }
     if (source-- == 0 && find_file(lines, record->file, &source) != 0) {

@@ -35,7 +35,8 @@ struct lines {
     size_t section_room;
     const uint8_t *checksums;
     uint32_t checksums_size;
-    uint32_t *files; /* source index + 1 by checksum offset / 4 */
+    uint32_t *files;      /* source index + 1 by checksum offset / 4 */
+    uint32_t known_files; /* checksums_size, once files is in use; 0 */
     size_t file_room;
     const uint8_t *inlinees; /* first subsection of inlinee lines, or NULL */
     uint32_t inlinees_size;

@@ -49,12 +49,20 @@ static void split_path(const char *path, uint32_t size,
 
 static uint64_t hash_text(uint64_t h, const struct symfile_text *text)
 {
-    uint32_t i;
+    uint32_t left;
+    uint64_t eight;
+    const char *p;
 
-    for (i = 0; i < text->size; i++) {
-        h = (h ^ (uint8_t)text->data[i]) * 0x100000001B3u;
+    p = text->data;
+    for (left = text->size; left >= 8; left -= 8, p += 8) {
+        memcpy(&eight, p, 8);
+        h = (h ^ eight) * 0x9E3779B97F4A7C15u;
+        h ^= h >> 32;
     }
-    return (h ^ 0x100) * 0x100000001B3u;
+    eight = (uint64_t)text->size << 56;
+    memcpy(&eight, p, left);
+    h = (h ^ eight) * 0x9E3779B97F4A7C15u;
+    return h ^ h >> 29;
 }
 
 static int same_text(const struct symfile_text *a,

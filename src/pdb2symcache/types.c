@@ -336,7 +336,7 @@ enum types_status types_find(struct types *types, uint32_t index,
             return status;
         }
     }
-    p = msf_run(types->msf, types->stream, place, 2, &have);
+    p = msf_piece(types->msf, types->stream, place, &have);
     if (p == NULL || have < 2 || have - 2 < le16(p)) {
         return find_long(types, place, arena, record);
     }

@@ -76,8 +76,9 @@ size_t symfile_ranges_decide(const struct symfile_location *locations,
     return out;
 }
 
-/* Puts the open block into address order, in place. */
-static int sort_block(struct symfile_ranges *r)
+/* Puts the open block into address order; returns its locations, which are
+ * then elsewhere, or NULL without memory. */
+static const struct symfile_location *sort_block(struct symfile_ranges *r)
 {
     size_t i, n, all;
     uint64_t *keys;
@@ -87,12 +88,12 @@ static int sort_block(struct symfile_ranges *r)
     for (i = 1; i < all && r->addresses[i - 1] < r->addresses[i]; i++) {
     }
     if (i >= all) {
-        return 0;
+        return r->locations;
     }
     /* keys, their temporary copy, then the locations in order */
     if (symfile_array_need(&r->keys, &r->key_room, 4 * all,
                            sizeof(*r->keys)) != 0) {
-        return -1;
+        return NULL;
     }
     keys = r->keys;
     for (i = 0; i < all; i++) {
@@ -105,9 +106,8 @@ static int sort_block(struct symfile_ranges *r)
         sorted[i] = r->locations[(uint32_t)keys[i]];
         r->addresses[i] = (uint32_t)(keys[i] >> 32);
     }
-    memcpy(r->locations, sorted, n * sizeof(*sorted));
     r->count = n;
-    return 0;
+    return sorted;
 }
 
 /* Whether one of n addresses, ascending, is the one. */
@@ -145,7 +145,9 @@ static void drop_filled_gaps(struct symfile_ranges *r)
     r->gap_begin = out;
 }
 
-static int pack_block(struct symfile_ranges *r, struct symfile_block *block)
+static int pack_block(struct symfile_ranges *r,
+                      const struct symfile_location *locations,
+                      struct symfile_block *block)
 {
     uint8_t *p, *begin;
 
@@ -157,7 +159,7 @@ static int pack_block(struct symfile_ranges *r, struct symfile_block *block)
     begin = r->packed + r->packed_size;
     p = symfile_pack_addresses(begin, r->addresses, r->count);
     block->addresses = (uint32_t)(p - begin);
-    p = symfile_pack_locations(p, r->locations, r->count);
+    p = symfile_pack_locations(p, locations, r->count);
     r->packed_size = (size_t)(p - r->packed);
     return 0;
 }
@@ -165,14 +167,17 @@ static int pack_block(struct symfile_ranges *r, struct symfile_block *block)
 int symfile_ranges_close(struct symfile_ranges *r)
 {
     struct symfile_block *block;
+    const struct symfile_location *locations;
 
-    if (sort_block(r) != 0) {
+    if (r->count == 0) {
+        drop_filled_gaps(r);
+        return 0;
+    }
+    locations = sort_block(r);
+    if (locations == NULL) {
         return -1;
     }
     drop_filled_gaps(r);
-    if (r->count == 0) {
-        return 0;
-    }
     if (r->num_blocks >= UINT32_MAX ||
         symfile_array_need(&r->blocks, &r->block_room, r->num_blocks + 1,
                            sizeof(*r->blocks)) != 0) {
@@ -183,7 +188,7 @@ int symfile_ranges_close(struct symfile_ranges *r)
     block->last = r->addresses[r->count - 1];
     block->begin = r->packed_size;
     block->count = (uint32_t)r->count;
-    if (pack_block(r, block) != 0) {
+    if (pack_block(r, locations, block) != 0) {
         return -1;
     }
     r->total += r->count;
