@@ -8,6 +8,11 @@
 #define FAR 0xFF /* an address, in 4 bytes */
 
 static const uint8_t sizes[4] = {0, 1, 2, 4};
+
+/* by the number of significant bits */
+static const uint8_t codes[33] = {0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2,
+                                  2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3,
+                                  3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3};
 static const uint32_t masks[4] = {0, 0xFF, 0xFFFF, 0xFFFFFFFF};
 
 uint8_t *symfile_pack_addresses(uint8_t *to, const uint32_t *addresses,
@@ -54,7 +59,7 @@ static inline uint8_t *put(uint8_t *to, uint32_t before, uint32_t now,
 
     d = now - before;
     d = d << 1 ^ (0u - (d >> 31));
-    code = (d != 0) + (d > 0xFFu) + (d > 0xFFFFu);
+    code = codes[63 - __builtin_clzll((uint64_t)d << 1 | 1)];
     *control |= code << shift;
     symfile_store(to, d);
     return to + sizes[code];
