@@ -55,7 +55,7 @@ static enum signature_status load_id(struct signature *s, uint32_t index,
     if (status != SIGNATURE_OK) {
         return status;
     }
-    if (index < TYPES_FIRST && s->ids.first != 0) {
+    if (index < s->ids.first) {
         s->number = 0xFFFF;
         return SIGNATURE_UNKNOWN;
     }

@@ -80,7 +80,7 @@ enum signature_status type_text_load(struct signature *s, uint32_t index,
     if (status != SIGNATURE_OK) {
         return status;
     }
-    if (index < TYPES_FIRST && s->types.first != 0) {
+    if (index < s->types.first) {
         memset(leaf, 0, sizeof(*leaf));
         leaf->kind = LEAF_PRIMITIVE;
         leaf->number = index;
