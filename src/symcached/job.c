@@ -15,6 +15,7 @@
 #include "id.h"
 #include "job.h"
 #include "log.h"
+#include "publish.h"
 #include "quality.h"
 #include "store.h"
 
@@ -531,26 +532,22 @@ static void judge_failure(struct job *job)
     }
 }
 
-static void publish(struct job *job, const symcache_version_t *version,
-                    const char *file)
+static void on_published(void *arg, long long size, int errnum)
 {
     char made[SYMCACHE_VERSION_TEXT_MAX + 1];
+    struct job *job = arg;
     bool received = job->state == JOB_IN_SOURCE;
 
-    if (!received) {
-        quality_copy(pdb_path(job), file);
-    }
-    job->size = store_publish(job->store->root, &job->key, version, file);
+    job->publish = NULL;
     if (received) {
         leave_sources(job);
     }
-    if (job->size < 0) {
-        job->size = 0;
-        end_with_error(job, errno, "the SymCache cannot be stored");
+    if (size < 0) {
+        end_with_error(job, errnum, "the SymCache cannot be stored");
         return;
     }
 
-    job->published = *version;
+    job->size = size;
     metrics_add(METRIC_PUBLISHED_BYTES, (uint64_t)job->size);
     if (symcache_version_cmp(&job->published, &job->transcoder->version) !=
         0) {
@@ -564,6 +561,20 @@ static void publish(struct job *job, const symcache_version_t *version,
     jobs_keep_transcoders(job->jobs, job->store);
     jobs_want_sidecar(job->jobs, job->store, &job->key, &job->published);
     end(job, JOB_PUBLISHED);
+}
+
+static void publish(struct job *job, const symcache_version_t *version,
+                    const char *file)
+{
+    if (job->state != JOB_IN_SOURCE) {
+        quality_copy(pdb_path(job), file);
+    }
+    job->published = *version;
+    job->publish = publish_start(job->jobs->base, job->store->root, &job->key,
+                                 version, file, on_published, job);
+    if (job->publish == NULL) {
+        on_published(job, -1, errno);
+    }
 }
 
 static void on_transcoded(void *arg, const struct transcode_result *result)
@@ -631,6 +642,10 @@ void job_stop(struct job *job)
     if (job->transcode != NULL) {
         transcode_cancel(job->transcode);
         job->transcode = NULL;
+    }
+    if (job->publish != NULL) {
+        publish_cancel(job->publish);
+        job->publish = NULL;
     }
     if (job->again != NULL) {
         evtimer_del(job->again);

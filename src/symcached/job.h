@@ -89,6 +89,7 @@ struct job {
     bool downloaded;      /* asked its sources */
     char *work;           /* directory, or NULL */
     struct transcode *transcode;
+    struct publish *publish; /* the last step, with the slot of the former */
 
     uint64_t began; /* milliseconds */
     uint64_t step;  /* when the present step began */

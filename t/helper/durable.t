@@ -243,7 +243,7 @@ for my $round (1 .. 3) {
     is_deeply \@other, [], "round $round: the other answered, or was dead";
     # the cleaners may be quicker
     Test::Symcache::remove_tree((glob $t->path("store/p*.pdb")),
-        { error => \my @ignored });
+        { error => \my $ignored });
 }
 unlink $b;
 

@@ -52,8 +52,13 @@ sub path { "$_[0]{dir}/$_[1]" }
 sub write_file {
     my ($self, $name, $content) = @_;
     my $file = $name =~ m{^/} ? $name : $self->path($name);
-    make_path(dirname($file));
-    open my $fh, '>', $file or die "$file: $!";
+    my $fh;
+    for my $try (1 .. 5) {
+        # a cleaner may take an empty folder away
+        eval { make_path(dirname($file)) };
+        last if open $fh, '>', $file;
+        die "$file: $!" if $try == 5 || !$!{ENOENT};
+    }
     binmode $fh;
     print $fh $content;
     close $fh or die "$file: $!";
