@@ -455,9 +455,7 @@ static bool fetch_judge(struct fetch *fetch, CURLcode code,
 
     curl_easy_getinfo(fetch->easy, CURLINFO_REDIRECT_URL, &target);
     if (fetch->status / 100 != 3 || target == NULL) {
-        verdict_status(verdict, fetch->status,
-                       fetch->redirects == 0 ? fetch->url : NULL,
-                       fetch->answer.retry_after);
+        verdict_status(verdict, fetch->status, fetch->answer.retry_after);
         return false;
     }
 

@@ -24,6 +24,7 @@ struct held;
 struct source_memory {
     struct source_memory *next;
     struct layout_memory layout;
+    bool told;   /* of a file: that it is there, or that it is not */
     int index;   /* of a flat directory, see flat.h; or -1 */
     char *place; /* url or path, behind the name */
     char name[];

@@ -129,6 +129,44 @@ static bool http_is_bucket(const struct lookup *lookup)
                                 lookup->source->type == SOURCE_GCS);
 }
 
+/* Is a byte escaped in <name>/<GUIDAGE>/<form>, the last three parts? */
+static bool http_odd_name(const char *url)
+{
+    const char *p = url + strlen(url);
+    int slashes = 0;
+
+    while (p > url && slashes < 3) {
+        p--;
+        if (*p == '%') {
+            return true;
+        }
+        slashes += *p == '/';
+    }
+    return false;
+}
+
+/*
+ * Some servers answer 400 for names that they find odd.  Where nothing else
+ * ever came, it is more likely about us: a client certificate that is missed.
+ */
+static enum source_outcome http_judge(struct lookup *lookup,
+                                      const struct fetch_result *result)
+{
+    struct source_memory *memory = lookup->memory;
+    const struct fetch_answer *answer = result->answer;
+
+    if (memory == NULL || lookup->pointed || answer->moved) {
+        return result->outcome;
+    }
+
+    memory->told |=
+        result->outcome == SOURCE_FOUND || result->outcome == SOURCE_NOT_FOUND;
+    return answer->status == 400 && memory->told &&
+                   http_odd_name(lookup->place)
+               ? SOURCE_NOT_FOUND
+               : result->outcome;
+}
+
 static void http_on_fetched(void *arg, const struct fetch_result *result)
 {
     struct lookup *lookup = arg;
@@ -149,7 +187,7 @@ static void http_on_fetched(void *arg, const struct fetch_result *result)
         outcome = source_bucket_judge(lookup->source, result, detail,
                                       sizeof(detail));
     } else {
-        outcome = result->outcome;
+        outcome = http_judge(lookup, result);
         snprintf(detail, sizeof(detail), "%s", result->detail);
     }
 

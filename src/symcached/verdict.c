@@ -16,24 +16,7 @@ void verdict_say(struct verdict *verdict, enum source_outcome outcome,
     snprintf(verdict->detail, sizeof(verdict->detail), "%s", detail);
 }
 
-/* Is a byte escaped in <name>/<GUIDAGE>/<form>, the last three parts? */
-static bool verdict_odd_name(const char *url)
-{
-    const char *p = url + strlen(url);
-    int slashes = 0;
-
-    while (p > url && slashes < 3) {
-        p--;
-        if (*p == '%') {
-            return true;
-        }
-        slashes += *p == '/';
-    }
-    return false;
-}
-
-void verdict_status(struct verdict *verdict, long status, const char *url,
-                    unsigned retry_after)
+void verdict_status(struct verdict *verdict, long status, unsigned retry_after)
 {
     char text[32];
 
@@ -45,12 +28,6 @@ void verdict_status(struct verdict *verdict, long status, const char *url,
     case 404:
     case 410:
         verdict->outcome = SOURCE_NOT_FOUND;
-        break;
-    case 400:
-        /* some servers take no odd names; otherwise it is about us */
-        if (url != NULL && verdict_odd_name(url)) {
-            verdict->outcome = SOURCE_NOT_FOUND;
-        }
         break;
     case 408:
         verdict->transient = true;

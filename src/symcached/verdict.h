@@ -23,10 +23,10 @@ void verdict_say(struct verdict *verdict, enum source_outcome outcome,
                  bool transient, const char *detail);
 
 /*
- * A whole answer with a status other than 200.  url is what was asked for, or
- * NULL after a redirect; retry_after what the answer asks for, or 0.
+ * A whole answer with a status other than 200; retry_after is what it asks
+ * for, or 0.
  */
-void verdict_status(struct verdict *verdict, long status, const char *url,
+void verdict_status(struct verdict *verdict, long status,
                     unsigned retry_after);
 
 /* A request that libcurl did not bring to its end; text is libcurl's. */

@@ -201,7 +201,8 @@ $c->undecided('badkey.pdb', 'failed', qr/./,
               'the wrong password of the key');
 $c->found('cert.pdb', 'client certificate');
 like seen($mutual, 'cert'), qr/dn=CN=Test client /, 'is the one configured';
-$c->undecided('nocert.pdb', 'failed', qr/^400$/, 'no client certificate');
+$c->undecided($_, 'failed', qr/^400$/, "no client certificate: $_")
+    for 'nocert odd name.pdb', 'nocert.pdb', 'nocert-odd name.pdb';
 
 # --- HTTP versions
 
