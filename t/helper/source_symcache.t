@@ -10,6 +10,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use JSON::PP ();
+use POSIX ();
 use Test::More;
 use Test::ScriptedServer;
 use Test::Symcache;
@@ -33,6 +34,16 @@ my %answers = (
         : [200, { 'Content-Type' => "$type; version=3.1.0" }, $body] },
     'now.pdb' => sub { $_[0] < 2
         ? [503, { 'Retry-After' => 0 }, '']
+        : [200, { 'Content-Type' => "$type; version=3.1.0" }, $body] },
+    'date.pdb' => sub { $_[0] < 2
+        ? [404, { 'Retry-After' => POSIX::strftime(
+              '%a, %d %b %Y %H:%M:%S GMT', gmtime(time + 2)) }, '']
+        : [200, { 'Content-Type' => "$type; version=3.1.0" }, $body] },
+    'past.pdb' => sub { $_[0] < 2
+        ? [404, { 'Retry-After' => 'Sat, 01 Jan 2000 00:00:00 GMT' }, '']
+        : [200, { 'Content-Type' => "$type; version=3.1.0" }, $body] },
+    'words.pdb' => sub { $_[0] < 2
+        ? [404, { 'Retry-After' => 'soon' }, '']
         : [200, { 'Content-Type' => "$type; version=3.1.0" }, $body] },
     'moved.pdb' => sub { [302, { 'Content-Type' => "$type; version=3.1.0",
                                  Location => '/body' }, ''] },
@@ -194,7 +205,9 @@ is ask('pending.pdb')->{status}, 200, 'asked until it is there';
 is scalar(asked('pending.pdb')), 3, 'as often as told';
 is_deeply [attempts('pending.pdb')], ['box found (3.1.0)'],
     'of which the last answer is told';
-is ask('now.pdb')->{status}, 200, 'Retry-After: 0 is no final answer';
+is ask("$_->[0].pdb")->{status}, 200, "Retry-After: $_->[1]: asked again"
+    for ['now', '0'], ['date', 'a date'], ['past', 'one in the past'],
+        ['words', 'a word'];
 
 # --- the final answer
 
@@ -352,6 +365,25 @@ is $t->read_response($forever[0])->{status}, 503,
     'waited for no longer than a download and a conversion take';
 is $t->read_response($forever[1])->{status}, 200, 'then the next is asked';
 is $t->metric('symcached_symcache_gave_up_total'), 2, 'and counted';
+
+# --- the configuration
+
+sub refused {
+    my ($source, $reason) = @_;
+    my $file = $t->write_file('bad.json', JSON::PP->new->encode({
+        stores => { default => { root => $t->path('x'), sources => ['b'] } },
+        sources => { b => $source } }));
+    my $out = qx($Test::Symcache::build/symcached -t -c $file 2>&1);
+    like $out, qr/sources\.b.*$reason/, "refused: $reason";
+}
+refused({ type => 'symcache' }, '"url" is missing');
+refused({ @box, version => '3.0.0' }, 'is below 3\.0\.1');
+refused({ @box, version => '3.1' }, 'is no version');
+refused({ @box, $_->[0] => $_->[1] }, $_->[0] . ': is not for this type')
+    for ['layout', 'symstore'], ['path', '/x'], ['bucket', 'b'],
+        ['casing', 'lower'];
+refused({ type => 'http', url => 'http://h', version => '3.1.0' },
+        'version: is not for this type');
 
 $s->stop;
 $t->finish;

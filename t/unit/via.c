@@ -1,0 +1,87 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The way of a request through several helpers.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "symcached/via.h"
+
+#define A "00000000000000aa"
+#define B "00000000000000bb"
+
+static void has_an_id(void **state)
+{
+    assert_int_equal(strlen(via_self()), 16);
+    assert_int_equal(strspn(via_self(), "0123456789abcdef"), 16);
+    assert_ptr_equal(via_self(), via_self());
+}
+
+static void sees_itself(void **state)
+{
+    char list[VIA_MAX];
+
+    assert_false(via_loops(""));
+    assert_false(via_loops(A ", " B));
+    assert_false(via_loops(A "," B));
+    assert_true(via_loops(via_self()));
+    snprintf(list, sizeof(list), A ", %s, " B, via_self());
+    assert_true(via_loops(list));
+}
+
+static void takes_nothing_else(void **state)
+{
+    char list[2 * VIA_MAX] = "";
+    size_t len = 0;
+
+    assert_true(via_loops("x"));
+    assert_true(via_loops(A "0"));
+    assert_true(via_loops("00000000000000AA"));
+    assert_true(via_loops(A "; " B));
+    while (!via_loops(list)) {
+        assert_in_range(len, 0, VIA_MAX);
+        len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%016zx",
+                                len > 0 ? ", " : "", len);
+    }
+    assert_in_range(len, VIA_MAX - 40, VIA_MAX);
+}
+
+static void joins(void **state)
+{
+    char to[VIA_MAX] = "", before[VIA_MAX], more[32];
+    unsigned i;
+
+    via_join(to, A);
+    assert_string_equal(to, A);
+    via_join(to, B ", " A);
+    assert_string_equal(to, A ", " B);
+    via_join(to, "");
+    via_join(to, A "," B);
+    assert_string_equal(to, A ", " B);
+
+    for (i = 0; i < 100; i++) {
+        snprintf(more, sizeof(more), "%016x", i);
+        snprintf(before, sizeof(before), "%s", to);
+        via_join(to, more);
+        assert_in_range(strlen(to), strlen(before), VIA_MAX - 1);
+    }
+    assert_string_equal(to, before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(has_an_id),
+        cmocka_unit_test(sees_itself),
+        cmocka_unit_test(takes_nothing_else),
+        cmocka_unit_test(joins),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
