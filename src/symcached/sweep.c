@@ -97,18 +97,20 @@ static int remove_file(struct sweep *sweep, int dir, const char *name,
 {
     char gone[NAME_MAX + 1];
     struct stat st;
+    bool stays;
 
     snprintf(gone, sizeof(gone), GONE_PREFIX "%ld-%llu", (long)getpid(),
              ++sweep->serial);
     if (renameat(dir, name, dir, gone) != 0) {
         return errno == ENOENT ? 0 : -1;
     }
-    if (fstatat(dir, gone, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-        !same_file(&st, seen) &&
-        renameat2(dir, gone, dir, name, RENAME_NOREPLACE) == 0) {
-        return 1;
+    stays = fstatat(dir, gone, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            !same_file(&st, seen);
+    if (stays && linkat(dir, gone, dir, name, 0) != 0 && errno != EEXIST &&
+        renameat(dir, gone, dir, name) == 0) {
+        return 1; /* no links here */
     }
-    return unlinkat(dir, gone, 0) == 0 || errno == ENOENT ? 0 : -1;
+    return unlinkat(dir, gone, 0) == 0 || errno == ENOENT ? stays : -1;
 }
 
 static void count(struct sweep_count *to, const struct unit *unit,
