@@ -278,7 +278,10 @@ ngx_symcache_handler(ngx_http_request_t *r)
         return rc;
     }
 
-    ctx = ngx_pcalloc(r->pool, sizeof(ngx_symcache_ctx_t));
+    /* thousands may be held, and names are far shorter than they may be */
+
+    ctx = ngx_pcalloc(r->pool, offsetof(ngx_symcache_ctx_t, asked.key.name)
+                               + ngx_min(r->uri.len, SYMCACHE_NAME_MAX) + 1);
     if (ctx == NULL) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }

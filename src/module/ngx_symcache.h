@@ -147,7 +147,6 @@ struct ngx_symcache_ctx_s {
     ngx_http_request_t        *request;
     ngx_symcache_loc_conf_t   *conf;
 
-    symcache_request_t         asked;
     symcache_ask_t             ask;
 
     ngx_str_t                  root;      /* no slash at the end, no NUL */
@@ -181,6 +180,8 @@ struct ngx_symcache_ctx_s {
     unsigned                   has_made:1;
     unsigned                   made_known:1;
     unsigned                   gzip:1;    /* the sidecar is sent */
+
+    symcache_request_t         asked;     /* last: no longer than its name */
 };
 
 

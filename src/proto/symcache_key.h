@@ -44,9 +44,9 @@ typedef struct {
 /* What a client asked for: v<major>.<minor>.<patch>/<name>/<id>[/<age>]. */
 typedef struct {
     symcache_version_t   version;
-    symcache_key_t       key;
     const char          *name;   /* the key's in the client's own case: a part
                                     of the path, key.name_len bytes */
+    symcache_key_t       key;    /* last: allocated as far as it is needed */
 } symcache_request_t;
 
 
