@@ -121,8 +121,9 @@ struct written {
 };
 
 /*
- * Reads "<reason> <seconds>[ <places>]\n<text>\n" up to the first NUL.  What
- * is anything else (cut off by a crash, written by hand) is no entry.
+ * Reads "<reason> <seconds>[ <places>]\n<text>\n[<spellings>\n]" up to the
+ * first NUL.  What is anything else (cut off by a crash, written by hand) is
+ * no entry.
  */
 static bool parse_entry(char *text, struct written *written)
 {
@@ -157,14 +158,17 @@ static bool parse_entry(char *text, struct written *written)
 
     entry->reason = (enum absent_reason)i;
     p = end + 1;
-    p[strcspn(p, "\n")] = '\0';
-    snprintf(entry->text, sizeof(entry->text), "%s", p);
+    n = strcspn(p, "\n");
+    snprintf(entry->text, sizeof(entry->text), "%.*s", (int)n, p);
+    p += n + (p[n] == '\n');
+    snprintf(entry->spellings.text, sizeof(entry->spellings.text), "%.*s",
+             (int)strcspn(p, "\n"), p);
     return true;
 }
 
 static bool read_entry(const char *path, struct written *written)
 {
-    char text[ABSENT_TEXT_MAX + 128];
+    char text[ABSENT_TEXT_MAX + sizeof(struct spellings) + 128];
     ssize_t n;
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
@@ -237,43 +241,97 @@ static bool find_error(struct absent *absent, const struct store_config *store,
     return true;
 }
 
-bool absent_find(struct absent *absent, const struct store_config *store,
-                 const struct cache_config *cache, const symcache_key_t *key,
-                 const symcache_version_t *version, struct absent_entry *entry)
+static bool
+find_written(struct absent *absent, const struct store_config *store,
+             const struct cache_config *cache, const symcache_key_t *key,
+             const symcache_version_t *version, struct absent_entry *entry)
 {
     char path[PATH_MAX];
     struct written found;
 
     entry_path(path, store, key, version);
-    if (read_entry(path, &found) && in_force(absent, store, cache, &found)) {
-        *entry = found.entry;
-        return true;
+    if (!read_entry(path, &found) || !in_force(absent, store, cache, &found)) {
+        return false;
+    }
+    *entry = found.entry;
+    return true;
+}
+
+/* Is the miss of that entry one of this spelling, too? */
+static bool looked_for(const struct store_config *store,
+                       const struct absent_entry *entry, const char *name)
+{
+    return entry->reason != ABSENT_NOTFOUND || name == NULL ||
+           !spelling_counts(store, name) ||
+           spelling_listed(&entry->spellings, name);
+}
+
+bool absent_find(struct absent *absent, const struct store_config *store,
+                 const struct cache_config *cache, const symcache_key_t *key,
+                 const char *name, const symcache_version_t *version,
+                 struct absent_entry *entry)
+{
+    if (find_written(absent, store, cache, key, version, entry)) {
+        if (looked_for(store, entry, name)) {
+            return true;
+        }
+        if (spelling_full(&entry->spellings)) {
+            entry->reason = ABSENT_ERROR;
+            snprintf(entry->text, sizeof(entry->text),
+                     "not looked for in this spelling, but in %d others",
+                     SPELLING_MAX);
+            return true;
+        }
     }
     return find_error(absent, store, key, version, entry);
 }
 
-int absent_write(const struct store_config *store, const symcache_key_t *key,
-                 const symcache_version_t *version, enum absent_reason reason,
-                 const char *text, const char *tmp)
+/* The first line, the text without control characters, the spellings. */
+static bool print_entry(FILE *f, const struct store_config *store,
+                        const struct absent_entry *entry)
 {
-    char path[PATH_MAX], line[ABSENT_TEXT_MAX];
+    char line[ABSENT_TEXT_MAX], *p;
+
+    snprintf(line, sizeof(line), "%s", entry->text);
+    for (p = line; *p != '\0'; p++) {
+        if ((unsigned char)*p < ' ' || *p == 0x7f) {
+            *p = ' ';
+        }
+    }
+    return fprintf(f, "%s %lld %016" PRIx64 "\n%s\n",
+                   reason_names[entry->reason], (long long)entry->since,
+                   store->places, line) > 0 &&
+           (entry->spellings.text[0] == '\0' ||
+            fprintf(f, "%s\n", entry->spellings.text) > 0);
+}
+
+int absent_write(struct absent *absent, const struct store_config *store,
+                 const struct cache_config *cache, const symcache_key_t *key,
+                 const char *name, const symcache_version_t *version,
+                 enum absent_reason reason, const char *text, const char *tmp)
+{
+    struct absent_entry entry;
+    char path[PATH_MAX];
     FILE *f = fopen(tmp, "we");
-    char *p;
     bool ok;
 
     if (f == NULL) {
         return -1;
     }
 
-    snprintf(line, sizeof(line), "%s", text);
-    for (p = line; *p != '\0'; p++) {
-        if ((unsigned char)*p < ' ' || *p == 0x7f) {
-            *p = ' ';
-        }
+    /* the other spellings were looked for when they were */
+    if (!find_written(absent, store, cache, key, version, &entry) ||
+        entry.reason != reason || reason != ABSENT_NOTFOUND) {
+        memset(&entry, 0, sizeof(entry));
+        entry.reason = reason;
+        entry.since = time(NULL);
+    }
+    snprintf(entry.text, sizeof(entry.text), "%s", text);
+    if (reason == ABSENT_NOTFOUND && spelling_counts(store, name)) {
+        spelling_add(&entry.spellings, name);
     }
 
-    ok = fprintf(f, "%s %lld %016" PRIx64 "\n%s\n", reason_names[reason],
-                 (long long)time(NULL), store->places, line) > 0;
+    ok = print_entry(f, store, &entry);
     ok = fclose(f) == 0 && ok;
     entry_path(path, store, key, version);
     if (!ok || store_rename(tmp, path) != 0) {

@@ -6,9 +6,11 @@
  *
  *   notfound 1795235000 0123456789abcdef\n
  *   local: no such file; msdl: 404\n
+ *   Ntdll.pdb/NTDLL.pdb\n
  *
  * The third word stands for the sources that were asked: a miss is believed
- * until its time, or until the store looks elsewhere, too.
+ * until its time, or until the store looks elsewhere, too.  The last line, if
+ * there is one, has the spellings that were looked for, see spelling.h.
  *
  * What could not be told (an upstream fails, the disk is full) is kept in
  * memory and for a short time only; it never makes a final answer.
@@ -19,6 +21,7 @@
 #include <stdbool.h>
 #include <time.h>
 #include "config.h"
+#include "spelling.h"
 #include "proto/symcache_key.h"
 
 #define ABSENT_TEXT_MAX 1024
@@ -36,6 +39,7 @@ struct absent_entry {
     time_t since;
     unsigned valid; /* seconds left, at least 1 */
     char text[ABSENT_TEXT_MAX];
+    struct spellings spellings; /* of ABSENT_NOTFOUND */
 };
 
 struct absent;
@@ -46,19 +50,27 @@ void absent_free(struct absent *absent);
 
 const char *absent_reason_name(enum absent_reason reason);
 
-/* Returns true and fills entry if there is one for this version in force. */
+/*
+ * Returns true and fills entry if there is one for this version in force.
+ * name is the key's as it was asked for, or NULL for any spelling: a miss is
+ * one of the spellings that were looked for.  One more is not, when there are
+ * SPELLING_MAX of them: then it cannot be told, ABSENT_ERROR, until the
+ * entry's time is over.
+ */
 bool absent_find(struct absent *absent, const struct store_config *store,
                  const struct cache_config *cache, const symcache_key_t *key,
-                 const symcache_version_t *version,
+                 const char *name, const symcache_version_t *version,
                  struct absent_entry *entry);
 
 /*
- * Writes a notfound or malformed entry; tmp names an unused file on the
- * store's file system.  Returns 0, or -1 with errno.
+ * Writes a notfound or malformed entry; name is that which was looked for,
+ * tmp an unused file on the store's file system.  A miss in one more spelling
+ * leaves the entry its time.  Returns 0, or -1 with errno.
  */
-int absent_write(const struct store_config *store, const symcache_key_t *key,
-                 const symcache_version_t *version, enum absent_reason reason,
-                 const char *text, const char *tmp);
+int absent_write(struct absent *absent, const struct store_config *store,
+                 const struct cache_config *cache, const symcache_key_t *key,
+                 const char *name, const symcache_version_t *version,
+                 enum absent_reason reason, const char *text, const char *tmp);
 
 /* Remembers a failure in memory for some seconds. */
 void absent_note_error(struct absent *absent, const struct store_config *store,

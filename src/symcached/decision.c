@@ -30,7 +30,7 @@ find_transcoder(const struct store_config *store, const symcache_ask_t *ask)
 void decision_make(struct decision *d, struct absent *absent,
                    const struct store_config *store,
                    const struct cache_config *cache, const symcache_key_t *key,
-                   const symcache_ask_t *ask)
+                   const char *name, const symcache_ask_t *ask)
 {
     symcache_version_t versions[STORE_VERSIONS_MAX], *best = NULL;
     const symcache_version_t *made;
@@ -51,7 +51,7 @@ void decision_make(struct decision *d, struct absent *absent,
 
     if ((d->what == SYMCACHE_ANSWER_MAKE ||
          d->what == SYMCACHE_ANSWER_STALE) &&
-        absent_find(absent, store, cache, key, made, &d->entry) &&
+        absent_find(absent, store, cache, key, name, made, &d->entry) &&
         (best != NULL || d->entry.reason != ABSENT_UNCHANGED)) {
         /* then what is on disk is the newest there is */
         d->blocked = true;

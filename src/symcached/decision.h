@@ -19,10 +19,11 @@ struct decision {
     struct absent_entry entry; /* if blocked */
 };
 
+/* name is the key's as it was asked for. */
 void decision_make(struct decision *d, struct absent *absent,
                    const struct store_config *store,
                    const struct cache_config *cache, const symcache_key_t *key,
-                   const symcache_ask_t *ask);
+                   const char *name, const symcache_ask_t *ask);
 
 /*
  * Fills the answer that needs no job; its strings point into *d.  Returns

@@ -83,8 +83,8 @@ static void remember(struct job *job, struct absent *absent)
         errno = ENOENT;
         if (workdir != NULL) {
             workdir_file(workdir, tmp);
-            if (absent_write(job->store, &job->key, version, reason,
-                             job_text(job), tmp) == 0) {
+            if (absent_write(absent, job->store, cache, &job->key, job->name,
+                             version, reason, job_text(job), tmp) == 0) {
                 return;
             }
         }

@@ -398,7 +398,8 @@ struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
         return NULL;
     }
 
-    decision_make(&d, jobs->absent, store, &jobs->config->cache, key, ask);
+    decision_make(&d, jobs->absent, store, &jobs->config->cache, key, name,
+                  ask);
     if (d.blocked) {
         count_remembered(d.entry.reason);
     }
@@ -443,7 +444,8 @@ struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
         job_join_via(job, via);
     }
 
-    w = job != NULL && wait > 0 ? waiter_new(job, ask, wait, fn, arg) : NULL;
+    w = job != NULL && wait > 0 ? waiter_new(job, ask, name, wait, fn, arg)
+                                : NULL;
     if (w == NULL) {
         if (job == NULL) {
             a.kind = JOBS_BUSY;
@@ -489,9 +491,18 @@ static void answer_outcome(const struct job *job, struct jobs_answer *a)
     }
 }
 
+/* Of a waiter that was not answered by what the job has found out. */
+static bool needs_another(const struct job *job, const struct waiter *w,
+                          const struct decision *d)
+{
+    return d->transcoder != job->transcoder ||
+           (job->outcome == JOB_NOTFOUND && strcmp(w->name, job->name) != 0);
+}
+
 /*
  * Every waiter is decided afresh by what is on disk now.  One that asked for
- * another version than the job made may need a job of its own.
+ * another version than the job made, or in another spelling than the job
+ * looked for, may need a job of its own.
  */
 static void answer_waiter(struct jobs *jobs, const struct job *job,
                           struct waiter *w)
@@ -503,18 +514,18 @@ static void answer_waiter(struct jobs *jobs, const struct job *job,
     const char *reason;
 
     decision_make(&d, jobs->absent, store, &jobs->config->cache, &job->key,
-                  &w->ask);
+                  w->name, &w->ask);
     if (decision_answer(&d, store, &a)) {
         a.key = &job->key;
         waiter_answer(w, &a);
         return;
     }
 
-    if (d.transcoder != job->transcoder && !jobs->stopping &&
+    if (needs_another(job, w, &d) && !jobs->stopping &&
         job->config == jobs->config) {
         next = find_job(jobs, store, job->id);
         if (next == NULL) {
-            next = start_job(jobs, store, d.transcoder, &job->key, job->name,
+            next = start_job(jobs, store, d.transcoder, &job->key, w->name,
                              false, 0, &reason);
         }
         if (next != NULL) {

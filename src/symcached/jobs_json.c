@@ -137,6 +137,28 @@ static void add_files(cJSON *object, const struct store_config *store,
     }
 }
 
+/* Those that the miss is one of. */
+static void add_spellings(cJSON *item, const symcache_key_t *key,
+                          const struct absent_entry *entry)
+{
+    const char *p = entry->spellings.text;
+    char name[SYMCACHE_NAME_MAX + 1];
+    cJSON *array;
+    size_t n;
+
+    if (entry->reason != ABSENT_NOTFOUND) {
+        return;
+    }
+    array = cJSON_AddArrayToObject(item, "spellings");
+    cJSON_AddItemToArray(array, cJSON_CreateString(key->name));
+    while (*p != '\0') {
+        n = strcspn(p, "/");
+        snprintf(name, sizeof(name), "%.*s", (int)n, p);
+        cJSON_AddItemToArray(array, cJSON_CreateString(name));
+        p += n + (p[n] == '/');
+    }
+}
+
 /* Each version that can be made, and what is known against making it. */
 static void add_transcoders(cJSON *object, const struct jobs *jobs,
                             const struct store_config *store,
@@ -152,13 +174,14 @@ static void add_transcoders(cJSON *object, const struct jobs *jobs,
         version = &store->transcoders[i].version;
         item = cJSON_CreateObject();
         add_version(item, "version", version);
-        if (absent_find(jobs->absent, store, &jobs->config->cache, key,
+        if (absent_find(jobs->absent, store, &jobs->config->cache, key, NULL,
                         version, &entry)) {
             cJSON_AddStringToObject(item, "blocked",
                                     absent_reason_name(entry.reason));
             cJSON_AddStringToObject(item, "reason", entry.text);
             cJSON_AddNumberToObject(item, "since", (double)entry.since);
             cJSON_AddNumberToObject(item, "retry_in", entry.valid);
+            add_spellings(item, key, &entry);
         }
         cJSON_AddItemToArray(array, item);
     }

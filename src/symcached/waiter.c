@@ -3,6 +3,7 @@
  */
 
 #include <stdlib.h>
+#include <string.h>
 #include <event2/event.h>
 #include "job.h"
 #include "waiter.h"
@@ -50,10 +51,12 @@ static void on_deadline(evutil_socket_t fd, short events, void *arg)
 }
 
 struct waiter *waiter_new(struct job *job, const symcache_ask_t *ask,
-                          unsigned wait, jobs_answer_fn fn, void *arg)
+                          const char *name, unsigned wait, jobs_answer_fn fn,
+                          void *arg)
 {
     struct timeval tv = {.tv_sec = (time_t)wait};
-    struct waiter *w = calloc(1, sizeof(*w));
+    size_t len = strlen(name);
+    struct waiter *w = calloc(1, sizeof(*w) + len + 1);
 
     if (w == NULL) {
         return NULL;
@@ -66,6 +69,7 @@ struct waiter *waiter_new(struct job *job, const symcache_ask_t *ask,
 
     w->jobs = job->jobs;
     w->ask = *ask;
+    memcpy(w->name, name, len + 1);
     w->fn = fn;
     w->arg = arg;
     w->jobs->waiters++;

@@ -21,6 +21,7 @@ struct waiter {
     symcache_ask_t ask;
     jobs_answer_fn fn;
     void *arg;
+    char name[]; /* the key's, as it was asked for */
 };
 
 /* A client that asks again finds the job's end soon after it. */
@@ -28,7 +29,8 @@ struct waiter {
 
 /* Waits for the job, at most `wait` seconds.  NULL when out of memory. */
 struct waiter *waiter_new(struct job *job, const symcache_ask_t *ask,
-                          unsigned wait, jobs_answer_fn fn, void *arg);
+                          const char *name, unsigned wait, jobs_answer_fn fn,
+                          void *arg);
 
 void waiter_join(struct waiter *w, struct job *job);
 void waiter_part(struct waiter *w);

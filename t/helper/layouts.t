@@ -196,6 +196,59 @@ is_deeply [map { $t->read_response($_)->{status} } @both], [200, 200],
 is_deeply [map { $_->{path} } $slow->requests], ["/Slow.pdb/$id/Slow.pdb"],
     'are one job, which asks as the first client did';
 
+# --- a miss is one of the spellings that were looked for
+
+$c = web('sym', layout => 'symstore');
+$t->write_file("sym/NtDll.pdb/$id/NtDll.pdb", $crash);
+$c->absent('NTDLL.pdb', qr/^404$/, 'a spelling that the server has not');
+asked();
+$c->absent('ntdll.pdb', qr/^404$/, 'lower case was looked for with it');
+$c->absent('NTDLL.pdb', qr/^404$/, 'and the same one is known');
+is_deeply [asked()], [], 'without a request';
+$why = $t->helper_json("/v1/why/default/ntdll.pdb/$id");
+is_deeply $why->{transcoders}[0]{spellings}, ['ntdll.pdb', 'NTDLL.pdb'],
+    '"why" tells the spellings';
+$c->found('NtDll.pdb', 'another spelling is looked for');
+$c->found('NTDLL.pdb', 'what it found is for all');
+
+$c->absent($_, qr/^404$/, "miss of $_")
+    for qw(None.pdb NONE.pdb NoNe.pdb NonE.pdb);
+asked();
+$r = $c->ask('NOne.pdb');
+is $r->{status}, 503, 'a fifth spelling is not looked for';
+ok $r->{retry} > 3500, 'which is no absence: told to ask when it is';
+is_deeply [asked()], [], 'and costs no request';
+is $c->ask('NonE.pdb')->{status}, 404, 'the fourth one is absent';
+
+$c = web('sym', casing => 'lower');
+$c->ask('None.pdb');
+asked();
+$c->absent('NONE.pdb', qr/^404$/, 'where the configuration says the case');
+is_deeply [asked()], [], 'one spelling is all';
+
+# two wait for one job, each with a spelling of its own
+unlink $t->path('gate');
+$slow->stop;
+$slow = Test::ScriptedServer->new(log => $t->path('slow2.log'),
+    script => sub {
+        my ($s, $req) = @_;
+        $t->wait_until('gate', sub { -e $t->path('gate') });
+        $s->reply($req->{path} =~ m{^/SLOW\.PDB/} ? (200, {}, $crash)
+                                                  : (404, {}, ''));
+    });
+$c = fresh(type => 'http', url => $slow->url, internal => $yes);
+@both = map {
+    my $held = $t->open_http($t->helper_socket, 'GET',
+        "/v1/symcache/default/$_/$id?version=9.0.0&wait=60");
+    $t->wait_until('a job', sub { $slow->requests });
+    $held;
+} qw(Slow.pdb SLOW.PDB);
+$t->wait_until('two waiters',
+               sub { $t->metric('symcached_waiters') == 2 });
+$t->write_file('gate', '');
+is_deeply [map { $t->read_response($_)->{status} } @both], [404, 200],
+    'a job that missed one spelling is followed by one for the other';
+
 # --- other layouts
 
 $c = web('ssqp', layout => 'ssqp');

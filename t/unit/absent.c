@@ -36,20 +36,32 @@ static struct absent *absent;
 static symcache_key_t key;
 static struct absent_entry entry;
 
+static bool find_as(const char *name, const symcache_version_t *version)
+{
+    return absent_find(absent, &store, &cache, &key, name, version, &entry);
+}
+
 static bool find(const symcache_version_t *version)
 {
-    return absent_find(absent, &store, &cache, &key, version, &entry);
+    return find_as("a.pdb", version);
+}
+
+static void put_as(const char *name, const symcache_version_t *version,
+                   enum absent_reason reason, const char *text)
+{
+    char tmp[64];
+
+    snprintf(tmp, sizeof(tmp), "%s/tmp", root);
+    assert_int_equal(absent_write(absent, &store, &cache, &key, name, version,
+                                  reason, text, tmp),
+                     0);
+    assert_int_equal(access(tmp, F_OK), -1);
 }
 
 static void put(const symcache_version_t *version, enum absent_reason reason,
                 const char *text)
 {
-    char tmp[64];
-
-    snprintf(tmp, sizeof(tmp), "%s/tmp", root);
-    assert_int_equal(absent_write(&store, &key, version, reason, text, tmp),
-                     0);
-    assert_int_equal(access(tmp, F_OK), -1);
+    put_as("a.pdb", version, reason, text);
 }
 
 static void misses(void **state)
@@ -86,6 +98,62 @@ static void other_sources(void **state)
     assert_string_equal(entry.text, "x");
     store.places = 0;
     assert_false(find(&v9));
+}
+
+/* A server that tells cases apart may have it under another name. */
+static void other_spellings(void **state)
+{
+    struct source_config http = {.type = SOURCE_HTTP}, files = {0};
+    struct source_config *sources[] = {&files, &http};
+
+    files.type = SOURCE_FILESYSTEM;
+    store.sources = sources;
+    store.nsources = 2;
+
+    put_as("A.pdb", &v9, ABSENT_NOTFOUND, "first");
+    assert_true(find_as("a.pdb", &v9)); /* looked for, too */
+    assert_true(find_as("A.pdb", &v9));
+    assert_true(find_as(NULL, &v9));
+    assert_string_equal(entry.spellings.text, "A.pdb");
+    assert_false(find_as("A.PDB", &v9));
+    assert_false(find_as("A.pd", &v9));
+
+    /* one more leaves the entry its time */
+    now = T + 60;
+    put_as("A.PDB", &v9, ABSENT_NOTFOUND, "second");
+    assert_true(find_as("A.PDB", &v9));
+    assert_int_equal(entry.valid, 40);
+    assert_string_equal(entry.text, "second");
+    assert_true(find_as("A.pdb", &v9));
+
+    /* no more than four: then it cannot be told */
+    put_as("A.pdB", &v9, ABSENT_NOTFOUND, "x");
+    assert_false(find_as("A.Pdb", &v9));
+    put_as("A.pDb", &v9, ABSENT_NOTFOUND, "x");
+    assert_true(find_as("A.Pdb", &v9));
+    assert_int_equal(entry.reason, ABSENT_ERROR);
+    assert_int_equal(entry.valid, 40);
+    assert_true(find_as("A.pDb", &v9));
+    assert_int_equal(entry.reason, ABSENT_NOTFOUND);
+    now = T + 100;
+    assert_false(find_as("A.Pdb", &v9));
+
+    /* what is broken is broken in any spelling */
+    put_as("A.pdb", &v3, ABSENT_MALFORMED, "x");
+    assert_true(find_as("A.PDB", &v3));
+
+    /* where cases do not matter, or are known, there is one spelling */
+    put_as("A.pdb", &v9, ABSENT_NOTFOUND, "x");
+    http.casing = CASING_LOWER;
+    assert_true(find_as("A.PDB", &v9));
+    http.casing = CASING_DEFAULT;
+    http.layout = LAYOUT_SSQP;
+    assert_true(find_as("A.PDB", &v9));
+    http.layout = LAYOUT_SYMSTORE;
+    assert_false(find_as("A.PDB", &v9));
+    store.nsources = 1;
+    assert_true(find_as("A.PDB", &v9));
+    store.nsources = 0;
 }
 
 static void malformed(void **state)
@@ -199,8 +267,9 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(misses),   TEST(other_sources), TEST(malformed), TEST(restart),
-        TEST(failures), TEST(many_failures), TEST(drop),      TEST(forget),
+        TEST(misses),        TEST(other_sources), TEST(other_spellings),
+        TEST(malformed),     TEST(restart),       TEST(failures),
+        TEST(many_failures), TEST(drop),          TEST(forget),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
