@@ -1,0 +1,166 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Which source a job asks next.
+ */
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <sys/stat.h>
+#include <cmocka.h>
+#include "proto/symcache_path.h"
+#include "symcached/order.h"
+
+static char *command[] = {"x", "{pdb}", NULL};
+static struct transcoder_config made[] = {
+    {{3, 1, 0}, command}, {{9, 0, 0}, command}, {{9, 2, 0}, NULL}};
+static struct source_config sources[] = {
+    {.name = "pdb1", .type = SOURCE_FILESYSTEM},
+    {.name = "box3", .type = SOURCE_SYMCACHE, .version = {3, 1, 0}},
+    {.name = "box9", .type = SOURCE_SYMCACHE, .version = {9, 2, 0}},
+    {.name = "pdb2", .type = SOURCE_HTTP},
+};
+static struct source_config *all[] = {&sources[0], &sources[1], &sources[2],
+                                      &sources[3]};
+static char root[64];
+static struct store_config store = {.name = "s",
+                                    .root = root,
+                                    .transcoders = made,
+                                    .ntranscoders = 3,
+                                    .sources = all,
+                                    .nsources = 4};
+static symcache_key_t key;
+
+static const char *rest(struct order *order)
+{
+    static char text[128];
+    const struct source_config *source;
+
+    text[0] = '\0';
+    while ((source = order_next(order)) != NULL) {
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+                 text[0] != '\0' ? " " : "", source->name);
+    }
+    return text;
+}
+
+static const char *asked(struct order *order, int target)
+{
+    order_begin(order, &store, &key, &made[target]);
+    return rest(order);
+}
+
+/* A SymCache of that version on disk. */
+static void hold(const symcache_version_t *version, char path[1024])
+{
+    char relative[SYMCACHE_PATH_MAX + 1];
+    FILE *f;
+    char *p;
+
+    symcache_path_file(relative, &key, version, SYMCACHE_FILE_PLAIN);
+    snprintf(path, 1024, "%s/%s", root, relative);
+    for (p = path + strlen(root) + 1; (p = strchr(p, '/')) != NULL; p++) {
+        *p = '\0';
+        (void)mkdir(path, 0700);
+        *p = '/';
+    }
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fputs("x", f);
+    fclose(f);
+}
+
+static void asks_for_the_version_first(void **state)
+{
+    struct order order;
+
+    assert_string_equal(asked(&order, 0), "pdb1 box3 pdb2");
+    assert_false(order.kept);
+    assert_string_equal(asked(&order, 1), "pdb1 pdb2 box3");
+    assert_string_equal(asked(&order, 2), "box9 pdb1 box3 pdb2");
+    assert_ptr_equal(order.transcoder, &made[1]);
+    assert_null(order_next(&order));
+}
+
+static void leaves_pdbs_out(void **state)
+{
+    struct order order;
+
+    order_begin(&order, &store, &key, &made[0]);
+    assert_string_equal(order_next(&order)->name, "pdb1");
+    order.no_pdb = true;
+    assert_string_equal(rest(&order), "box3");
+
+    order_rewind(&order);
+    assert_string_equal(rest(&order), "pdb1 box3 pdb2");
+
+    made[0].command = made[1].command = NULL;
+    assert_string_equal(asked(&order, 2), "box9 box3");
+    assert_null(order.transcoder);
+    made[0].command = made[1].command = command;
+}
+
+static void betters_what_is_held(void **state)
+{
+    static const symcache_version_t v31 = {3, 1, 0}, v305 = {3, 0, 5};
+    struct order order;
+    char path[1024];
+
+    hold(&v31, path);
+    assert_string_equal(asked(&order, 2), "box9 pdb1 pdb2");
+    assert_true(order.has_held);
+    assert_true(order.kept);
+    unlink(path);
+
+    hold(&v305, path);
+    assert_string_equal(asked(&order, 2), "box9 pdb1 box3 pdb2");
+    assert_true(order.has_held);
+    assert_int_equal(symcache_version_cmp(&order.held, &v305), 0);
+    assert_false(order.kept);
+    unlink(path);
+
+    assert_string_equal(asked(&order, 2), "box9 pdb1 box3 pdb2");
+    assert_false(order.has_held);
+}
+
+static int make_root(void **state)
+{
+    static const char guid[] = "3249D99D0C4049318610F4E4FB0B69361";
+
+    snprintf(root, sizeof(root), "/tmp/sc.order.XXXXXX");
+    return mkdtemp(root) != NULL &&
+                   symcache_name_parse("a.pdb", 5, &key) == SYMCACHE_OK &&
+                   symcache_id_parse(guid, sizeof(guid) - 1, &key) ==
+                       SYMCACHE_OK
+               ? 0
+               : -1;
+}
+
+static int remove_root(void **state)
+{
+    char path[1024], relative[SYMCACHE_PATH_MAX + 1];
+
+    symcache_path_dir(relative, &key);
+    snprintf(path, sizeof(path), "%s/%s", root, relative);
+    while (strlen(path) >= strlen(root)) {
+        (void)rmdir(path);
+        *strrchr(path, '/') = '\0';
+    }
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(asks_for_the_version_first),
+        cmocka_unit_test(leaves_pdbs_out),
+        cmocka_unit_test(betters_what_is_held),
+    };
+
+    return cmocka_run_group_tests(tests, make_root, remove_root);
+}
