@@ -135,7 +135,7 @@ $(B)/fuzz/%: $(B)/fuzz/obj/fuzz/%.o $(FUZZOBJS)
 PROVE    = SYMCACHE_BUILD=$(abspath $(B)) SYMCACHE_SAN=$(SAN) \
            CMOCKA_MESSAGE_OUTPUT=TAP prove -j$(JOBS) -It/lib
 TESTS   ?= $(wildcard t/*.t t/module/*.t t/helper/*.t t/convert/*.t \
-           t/system/*.t)
+           t/ctl/*.t t/system/*.t)
 
 test:
 	tools/packages install build test

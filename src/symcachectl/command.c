@@ -1,18 +1,20 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+#include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
+#include "printable.h"
 
 int command_usage(const char *command, const char *what, const char *argument)
 {
-    fprintf(stderr,
-            "symcachectl %s: %s%s%s\n"
-            "try: symcachectl --help\n",
-            command, what, argument == NULL ? "" : ": ",
-            argument == NULL ? "" : argument);
+    fprintf(stderr, "symcachectl %s: %s%s", command, what,
+            argument == NULL ? "" : ": ");
+    printable_put(stderr, argument);
+    fputs("\ntry: symcachectl --help\n", stderr);
     return COMMAND_USAGE;
 }
 
@@ -35,6 +37,22 @@ const char *command_file(const char *command, int argc, char **argv)
 
 int command_fail(int code, const char *file, const char *reason)
 {
-    fprintf(stderr, "symcachectl: %s: %s\n", file, reason);
+    fputs("symcachectl: ", stderr);
+    printable_put(stderr, file);
+    fprintf(stderr, ": %s\n", reason);
+    return code;
+}
+
+void command_no_memory(void)
+{
+    fputs("symcachectl: out of memory\n", stderr);
+    exit(COMMAND_IO);
+}
+
+int command_finish(int code)
+{
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        return command_fail(COMMAND_IO, "standard output", strerror(errno));
+    }
     return code;
 }

@@ -1,17 +1,16 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl: looks into SymCache files of the open format ("SYMC", versions
- * 7 to 9), whoever wrote them.
- *
- * Exit codes: 0 done; 1 none of the addresses was found, or the file violates
- * the format (verify); 2 usage; 3 input or output failed; 4 the file is not a
- * SymCache, or not a whole one (lookup, dump).
+ * symcachectl: the operator's command.  It looks into SymCache files of the
+ * open format ("SYMC", versions 7 to 9), whoever wrote them, and asks a
+ * running symcached.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "command.h"
+#include "printable.h"
+#include "settings.h"
 #include "symcache/symfile_format.h"
 
 #define VERSION "0.1.0"
@@ -20,17 +19,24 @@ static const struct {
     const char *name;
     int (*run)(int argc, char **argv);
 } commands[] = {
-    {"lookup", lookup_command},
-    {"dump", dump_command},
-    {"verify", verify_command},
+    {"lookup", lookup_command}, {"dump", dump_command},
+    {"verify", verify_command}, {"why", why_command},
+    {"jobs", jobs_command},     {"sources", sources_command},
+    {"forget", forget_command},
 };
 
 static const char help[] =
     "usage: symcachectl lookup [--json] FILE [ADDRESS...]\n"
     "       symcachectl dump FILE\n"
     "       symcachectl verify FILE\n"
+    "       symcachectl why [OPTION...] PDB GUID [AGE]\n"
+    "       symcachectl forget [OPTION...] PDB [GUID [AGE]]\n"
+    "       symcachectl jobs|sources [OPTION...]\n"
     "       symcachectl -h | -V\n"
     "\n"
+    "Files in the open format (\"SYMC\", versions 7 to 9); FILE may be \"-\", "
+    "standard\n"
+    "input:\n"
     "lookup  prints the functions at each ADDRESS, innermost first, as\n"
     "        \"function at file:line\", with \"(inlined)\" behind all but "
     "the\n"
@@ -41,12 +47,24 @@ static const char help[] =
     "dump    prints the whole file as text that can be compared.\n"
     "verify  checks the whole file and names the first violation.\n"
     "\n"
-    "FILE is a SymCache (\"SYMC\", versions 7 to 9), \"-\" standard input.\n"
+    "A running symcached (\"PDB GUIDAGE\" and \"PDB/GUIDAGE\" will do, too):\n"
+    "why     tells what is cached of a module, what is known against it, and\n"
+    "        where symcached looked for it.\n"
+    "forget  drops what is remembered against one build of a PDB, or all.\n"
+    "jobs    prints what symcached does now.\n"
+    "sources prints where it looks, and how it fared there.\n"
+    "\n"
+    "Options: -c FILE is symcached's configuration, of which the socket is\n"
+    "taken (" SETTINGS_CONFIG "); --socket unix:/PATH or HOST:PORT names "
+    "it;\n"
+    "--store NAME (" SETTINGS_STORE "); --json prints JSON.\n"
+    "\n"
     "Names are printed as stored; control characters in them are escaped.\n"
     "\n"
-    "exit codes: 0 done; 1 no address was found, or the file violates the\n"
-    "format; 2 usage; 3 input or output failed; 4 not a SymCache, or (lookup\n"
-    "and dump) not a whole one\n";
+    "exit codes: 0 done; 1 no address was found, nothing is cached (why), or\n"
+    "the file violates the format; 2 usage; 3 input or output failed, or\n"
+    "symcached cannot be reached; 4 not a SymCache, or (lookup and dump) not\n"
+    "a whole one\n";
 
 static int run(int argc, char **argv)
 {
@@ -63,7 +81,9 @@ static int run(int argc, char **argv)
         }
         return commands[i].run(argc - 2, argv + 2);
     }
-    fprintf(stderr, "symcachectl: unknown command: %s\n%s", argv[1], help);
+    fputs("symcachectl: unknown command: ", stderr);
+    printable_put(stderr, argv[1]);
+    fprintf(stderr, "\n%s", help);
     return COMMAND_USAGE;
 }
 

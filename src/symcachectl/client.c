@@ -1,0 +1,297 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "command.h"
+#include "printable.h"
+#include "proto/symcache_header.h"
+
+#define CONNECT_SECONDS 5
+#define ANSWER_SECONDS 60
+
+struct client {
+    const char *address; /* as configured */
+    const char *path;    /* of a Unix socket, or NULL */
+};
+
+struct client *client_new(const struct settings *settings)
+{
+    struct client *client = calloc(1, sizeof(*client));
+
+    if (client == NULL || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+        command_no_memory();
+    }
+    client->address = settings_socket(settings);
+    if (client->address == NULL) {
+        free(client);
+        return NULL;
+    }
+    if (strncmp(client->address, "unix:", 5) == 0) {
+        client->path = client->address + 5;
+    } else if (client->address[0] == '/') {
+        client->path = client->address;
+    }
+    return client;
+}
+
+void client_free(struct client *client)
+{
+    free(client);
+    curl_global_cleanup();
+}
+
+const char *client_address(const struct client *client)
+{
+    return client->address;
+}
+
+/* Appends all but unreserved characters escaped. */
+static size_t escape(char *buf, size_t at, const char *text)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
+    int n;
+
+    for (; *text != '\0' && at + 4 < CLIENT_PATH_MAX; text++) {
+        if (strchr(plain, *text) != NULL) {
+            buf[at++] = *text;
+        } else {
+            n = snprintf(buf + at, 4, "%%%02X", (unsigned char)*text);
+            at += (size_t)n;
+        }
+    }
+    buf[at] = '\0';
+    return at;
+}
+
+void client_path(char buf[CLIENT_PATH_MAX], const char *page,
+                 const char *store, const char *name, const char *id)
+{
+    size_t at;
+
+    at = (size_t)snprintf(buf, 64, "/v1/%.32s/", page);
+    at = escape(buf, at, store);
+    buf[at++] = '/';
+    at = escape(buf, at, name);
+    if (id != NULL) {
+        snprintf(buf + at, CLIENT_PATH_MAX - at, "/%s", id);
+    }
+}
+
+/* The value of a header line without blanks around it, or NULL. */
+static const char *value_of(const char *line, size_t size, const char *name,
+                            size_t *value_size)
+{
+    size_t n = strlen(name);
+
+    if (size <= n || line[n] != ':' || strncasecmp(line, name, n) != 0) {
+        return NULL;
+    }
+    n++;
+    while (n < size && strchr(" \t\r\n", line[size - 1]) != NULL) {
+        size--;
+    }
+    while (n < size && (line[n] == ' ' || line[n] == '\t')) {
+        n++;
+    }
+    *value_size = size - n;
+    return line + n;
+}
+
+static size_t on_header(char *line, size_t unit, size_t n, void *arg)
+{
+    struct client_answer *a = arg;
+    const char *value;
+    size_t size;
+
+    value = value_of(line, n, "Retry-After", &size);
+    if (value != NULL && *value >= '0' && *value <= '9') {
+        a->retry_after = (unsigned)strtoul(value, NULL, 10);
+    }
+    value = value_of(line, n, SYMCACHE_HEADER_REASON, &size);
+    if (value != NULL) {
+        snprintf(a->reason, sizeof(a->reason), "%.*s", (int)size, value);
+    }
+    value = value_of(line, n, SYMCACHE_HEADER_VERSION, &size);
+    if (value != NULL) {
+        snprintf(a->version, sizeof(a->version), "%.*s", (int)size, value);
+    }
+    return n;
+}
+
+static size_t on_body(char *data, size_t unit, size_t n, void *arg)
+{
+    struct client_answer *a = arg;
+    char *body;
+
+    if (n > CLIENT_BODY_MAX - a->size) {
+        return 0;
+    }
+    body = realloc(a->body, a->size + n + 1);
+    if (body == NULL) {
+        return 0;
+    }
+    memcpy(body + a->size, data, n);
+    a->body = body;
+    a->size += n;
+    body[a->size] = '\0';
+    return n;
+}
+
+CURL *client_request(struct client *client, const char *method,
+                     const char *path, long seconds,
+                     struct client_answer *answer)
+{
+    char url[CLIENT_PATH_MAX + 300];
+    CURL *request = curl_easy_init();
+
+    if (request == NULL) {
+        command_no_memory();
+    }
+    memset(answer, 0, sizeof(*answer));
+    snprintf(url, sizeof(url), "http://%.255s%s",
+             client->path != NULL ? "localhost" : client->address, path);
+    curl_easy_setopt(request, CURLOPT_URL, url);
+    curl_easy_setopt(request, CURLOPT_UNIX_SOCKET_PATH, client->path);
+    curl_easy_setopt(request, CURLOPT_PROTOCOLS_STR, "http");
+    curl_easy_setopt(request, CURLOPT_PROXY, "");
+    curl_easy_setopt(request, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(request, CURLOPT_USERAGENT, "symcachectl");
+    curl_easy_setopt(request, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
+    curl_easy_setopt(request, CURLOPT_TIMEOUT, seconds);
+    curl_easy_setopt(request, CURLOPT_ERRORBUFFER, answer->error);
+    curl_easy_setopt(request, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(request, CURLOPT_HEADERDATA, answer);
+    curl_easy_setopt(request, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(request, CURLOPT_WRITEDATA, answer);
+    curl_easy_setopt(request, CURLOPT_PRIVATE, answer);
+    if (strcmp(method, "POST") == 0) {
+        curl_easy_setopt(request, CURLOPT_POST, 1L);
+        curl_easy_setopt(request, CURLOPT_POSTFIELDSIZE, 0L);
+    }
+    return request;
+}
+
+void client_finish(CURL *request, CURLcode code)
+{
+    struct client_answer *a;
+    char *private = NULL;
+
+    curl_easy_getinfo(request, CURLINFO_PRIVATE, &private);
+    a = (struct client_answer *)private;
+    a->status = 0;
+    if (code == CURLE_OK) {
+        curl_easy_getinfo(request, CURLINFO_RESPONSE_CODE, &a->status);
+    } else if (a->error[0] == '\0') {
+        snprintf(a->error, sizeof(a->error), "%s", curl_easy_strerror(code));
+    }
+    /* the handle holds a pointer to the buffer: first the handle goes */
+    curl_easy_cleanup(request);
+}
+
+void client_clear(struct client_answer *answer)
+{
+    free(answer->body);
+    answer->body = NULL;
+    answer->size = 0;
+}
+
+void client_error(const struct client_answer *answer, char *buf, size_t size)
+{
+    cJSON *object = NULL;
+
+    if (answer->body != NULL) {
+        object = cJSON_Parse(answer->body);
+    }
+    if (answer->status == 0) {
+        snprintf(buf, size, "%s", answer->error);
+    } else if (printable_field(object, "error")[0] != '\0') {
+        snprintf(buf, size, "%s: %s", printable_field(object, "error"),
+                 printable_field(object, "detail"));
+    } else {
+        snprintf(buf, size, "answered %ld", answer->status);
+    }
+    cJSON_Delete(object);
+}
+
+/* Says why there is no answer that can be used.  Returns an exit code. */
+static int complain(const struct client *client,
+                    const struct client_answer *answer)
+{
+    char error[1024];
+
+    client_error(answer, error, sizeof(error));
+    fputs("symcachectl: ", stderr);
+    printable_put(stderr, client->address);
+    fputs(": ", stderr);
+    printable_put(stderr, error);
+    if (answer->status == 0) {
+        fputs("\nis symcached running there? --socket or -c name another "
+              "place\n",
+              stderr);
+        return COMMAND_IO;
+    }
+    if (strncmp(error, "unknown-store", 13) == 0) {
+        fputs("\nsymcached has no store of this name: --store names another\n",
+              stderr);
+        return COMMAND_USAGE;
+    }
+    fputs("\n", stderr);
+    return answer->status == 400 ? COMMAND_USAGE : COMMAND_IO;
+}
+
+static cJSON *parse(const struct client_answer *answer)
+{
+    cJSON *object;
+
+    object = cJSON_Parse(answer->body != NULL ? answer->body : "");
+    if (!cJSON_IsObject(object)) {
+        cJSON_Delete(object);
+        return NULL;
+    }
+    return object;
+}
+
+int client_show(const struct settings *settings, const char *method,
+                const char *path, void (*print)(const cJSON *answer),
+                int (*judge)(const cJSON *answer))
+{
+    struct client_answer answer;
+    struct client *client;
+    cJSON *object;
+    CURL *request;
+    int code;
+
+    client = client_new(settings);
+    if (client == NULL) {
+        return COMMAND_IO;
+    }
+    request = client_request(client, method, path, ANSWER_SECONDS, &answer);
+    client_finish(request, curl_easy_perform(request));
+    object = answer.status == 200 ? parse(&answer) : NULL;
+    if (answer.status != 200) {
+        code = complain(client, &answer);
+    } else if (object == NULL) {
+        code = command_fail(COMMAND_IO, client->address,
+                            "the answer is no JSON object: is it symcached "
+                            "that listens there?");
+    } else {
+        if (settings->is_json) {
+            printable_json(stdout, object);
+        } else {
+            print(object);
+        }
+        code = judge != NULL ? judge(object) : COMMAND_OK;
+    }
+    cJSON_Delete(object);
+    client_clear(&answer);
+    client_free(client);
+    return command_finish(code);
+}

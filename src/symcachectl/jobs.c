@@ -1,0 +1,70 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * symcachectl jobs: what the helper does now.
+ */
+#include "client.h"
+#include "command.h"
+#include "printable.h"
+#include "table.h"
+
+static const char *const heads[] = {"STORE",  "PDB/ID",  "VERSION", "STATE",
+                                    "SOURCE", "SECONDS", "WAITERS", "UPGRADE"};
+static const char *const keys[] = {"store",  "key", "version", "state",
+                                   "source", "ms",  "waiters", "upgrade"};
+
+#define COLUMNS (sizeof(heads) / sizeof(heads[0]))
+#define SECONDS 5 /* which of them is told in milliseconds */
+
+static void print(const cJSON *answer)
+{
+    struct table table;
+    const cJSON *job, *jobs;
+    char seconds[32];
+    size_t i;
+    int n;
+
+    jobs = cJSON_GetObjectItemCaseSensitive(answer, "jobs");
+    n = cJSON_GetArraySize(jobs);
+    if (n > 0) {
+        table_init(&table, COLUMNS, heads);
+        cJSON_ArrayForEach(job, jobs)
+        {
+            for (i = 0; i < COLUMNS; i++) {
+                if (i == SECONDS) {
+                    snprintf(seconds, sizeof(seconds), "%.1f",
+                             printable_number(job, keys[i]) / 1000);
+                    table_text(&table, seconds);
+                } else {
+                    table_item(&table,
+                               cJSON_GetObjectItemCaseSensitive(job, keys[i]));
+                }
+            }
+        }
+        table_print(&table, stdout, "");
+    }
+    printf("%.0f jobs: %.0f queued, %.0f ask sources, %.0f transcode; %.0f "
+           "requests wait\n",
+           printable_number(answer, "total"),
+           printable_number(answer, "queued"),
+           printable_number(answer, "downloading"),
+           printable_number(answer, "transcoding"),
+           printable_number(answer, "waiters"));
+    if (printable_number(answer, "total") > n) {
+        printf("shown are the first %d\n", n);
+    }
+}
+
+int jobs_command(int argc, char **argv)
+{
+    struct settings settings = {0};
+    const struct option_spec specs[] = {CLIENT_OPTIONS(settings)};
+
+    argc = options_parse("jobs", specs, sizeof(specs) / sizeof(specs[0]), argc,
+                         argv);
+    if (argc != 0) {
+        return argc < 0 ? COMMAND_USAGE
+                        : command_usage("jobs", "no operands", argv[0]);
+    }
+    return client_show(&settings, "GET", "/v1/jobs", print, NULL);
+}

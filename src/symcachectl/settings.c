@@ -1,0 +1,136 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <cjson/cJSON.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "command.h"
+#include "printable.h"
+#include "settings.h"
+
+#define CONFIG_MAX (16 << 20)
+
+/* NULL with errno. */
+static char *read_text(const char *file)
+{
+    FILE *f = fopen(file, "re");
+    char *text = NULL;
+    size_t n = 0;
+    struct stat st;
+
+    if (f == NULL) {
+        return NULL;
+    }
+    if (fstat(fileno(f), &st) != 0) {
+        fclose(f);
+        return NULL;
+    }
+    if (st.st_size > CONFIG_MAX || !S_ISREG(st.st_mode)) {
+        errno = S_ISDIR(st.st_mode) ? EISDIR : EFBIG;
+    } else {
+        text = malloc((size_t)st.st_size + 1);
+    }
+    if (text != NULL) {
+        n = fread(text, 1, (size_t)st.st_size, f);
+        text[n] = '\0';
+    }
+    fclose(f);
+    return text;
+}
+
+/*
+ * The configuration; NULL where there is none, after a complaint if it was
+ * asked for.  All that is checked is checked by "symcached -t".
+ */
+static cJSON *read_config(const struct settings *s, int is_needed)
+{
+    const char *file = s->config != NULL ? s->config : SETTINGS_CONFIG;
+    char *text = read_text(file);
+    cJSON *config;
+
+    is_needed |= s->config != NULL;
+    if (text == NULL) {
+        if (is_needed) {
+            command_fail(COMMAND_IO, file, strerror(errno));
+        }
+        return NULL;
+    }
+    cJSON_Minify(text);
+    config = cJSON_Parse(text);
+    free(text);
+    if (config == NULL && is_needed) {
+        command_fail(COMMAND_IO, file,
+                     "no configuration: see what symcached -t says of it");
+    }
+    return config;
+}
+
+const char *settings_store(const struct settings *settings)
+{
+    return settings->store != NULL ? settings->store : SETTINGS_STORE;
+}
+
+static const char *copy(const char *text)
+{
+    text = strdup(text);
+    if (text == NULL) {
+        command_no_memory();
+    }
+    return text;
+}
+
+const char *settings_socket(const struct settings *settings)
+{
+    const char *listen;
+    cJSON *config;
+
+    if (settings->socket != NULL) {
+        return settings->socket;
+    }
+    config = read_config(settings, 0);
+    if (config == NULL) {
+        return settings->config == NULL ? SETTINGS_SOCKET : NULL;
+    }
+    listen = cJSON_GetStringValue(
+        cJSON_GetObjectItemCaseSensitive(config, "listen"));
+    listen = copy(listen != NULL ? listen : SETTINGS_SOCKET);
+    cJSON_Delete(config);
+    return listen;
+}
+
+const char *settings_root(const struct settings *settings)
+{
+    const char *root;
+    const cJSON *item;
+    char what[160];
+    cJSON *config;
+
+    if (settings->root != NULL) {
+        return settings->root;
+    }
+    config = read_config(settings, 1);
+    if (config == NULL) {
+        fprintf(stderr, "name a configuration by -c, or a folder by --root\n");
+        return NULL;
+    }
+    item = cJSON_GetObjectItemCaseSensitive(config, "stores");
+    item = cJSON_GetObjectItemCaseSensitive(item, settings_store(settings));
+    root =
+        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(item, "root"));
+    if (root == NULL) {
+        snprintf(what, sizeof(what), "has no store \"%.64s\" with a root",
+                 settings_store(settings));
+        command_fail(COMMAND_USAGE,
+                     settings->config != NULL ? settings->config
+                                              : SETTINGS_CONFIG,
+                     what);
+    } else {
+        root = copy(root);
+    }
+    cJSON_Delete(config);
+    return root;
+}

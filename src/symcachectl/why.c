@@ -1,0 +1,134 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * symcachectl why: what there is of a module, what is known against it, and
+ * where the helper looked for it.
+ */
+#include "client.h"
+#include "command.h"
+#include "printable.h"
+#include "table.h"
+
+static const cJSON *get(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+static void put_time(double seconds)
+{
+    char text[PRINTABLE_TIME_MAX];
+
+    printable_time(text, seconds);
+    fputs(text, stdout);
+}
+
+static void print_file(const cJSON *file)
+{
+    const cJSON *checked = get(file, "checked");
+
+    fputs("  cached: ", stdout);
+    printable_put_field(stdout, file, "path");
+    if (printable_field(file, "source")[0] != '\0') {
+        fputs(", from ", stdout);
+        printable_put_field(stdout, file, "source");
+    }
+    if (cJSON_IsTrue(get(file, "publics_only"))) {
+        fputs(", public symbols only", stdout);
+    }
+    if (cJSON_IsNumber(checked)) {
+        fputs(", better sources asked at ", stdout);
+        put_time(checked->valuedouble);
+    }
+    putchar('\n');
+}
+
+static void print_transcoder(const cJSON *transcoder)
+{
+    if (!cJSON_IsString(get(transcoder, "blocked"))) {
+        return;
+    }
+    fputs("  version ", stdout);
+    printable_put_field(stdout, transcoder, "version");
+    fputs(" is not made: ", stdout);
+    printable_put_field(stdout, transcoder, "blocked");
+    fputs(": ", stdout);
+    printable_put_field(stdout, transcoder, "reason");
+    fputs("; known since ", stdout);
+    put_time(printable_number(transcoder, "since"));
+    printf(", for another %.0f s\n", printable_number(transcoder, "retry_in"));
+}
+
+static void print_attempts(const cJSON *attempts)
+{
+    static const char *const heads[] = {"TIME", "SOURCE", "ANSWER", "PLACE",
+                                        "DETAIL"};
+    char text[PRINTABLE_TIME_MAX];
+    struct table table;
+    const cJSON *attempt;
+
+    if (cJSON_GetArraySize(attempts) == 0) {
+        return;
+    }
+    putchar('\n');
+    table_init(&table, 5, heads);
+    cJSON_ArrayForEach(attempt, attempts)
+    {
+        printable_time(text, printable_number(attempt, "time"));
+        table_text(&table, text);
+        table_text(&table, printable_field(attempt, "source"));
+        table_text(&table, printable_field(attempt, "outcome"));
+        table_text(&table, printable_field(attempt, "place"));
+        table_text(&table, printable_field(attempt, "detail"));
+    }
+    table_print(&table, stdout, "  ");
+}
+
+static void print(const cJSON *answer)
+{
+    const cJSON *item;
+
+    printable_put_field(stdout, answer, "pdb");
+    putchar(' ');
+    printable_put_field(stdout, answer, "id");
+    fputs(", store ", stdout);
+    printable_put_field(stdout, answer, "store");
+    putchar('\n');
+    cJSON_ArrayForEach(item, get(answer, "files"))
+    {
+        print_file(item);
+    }
+    if (cJSON_GetArraySize(get(answer, "files")) == 0) {
+        puts("  not cached");
+    }
+    cJSON_ArrayForEach(item, get(answer, "transcoders"))
+    {
+        print_transcoder(item);
+    }
+    fputs("  next: ", stdout);
+    printable_put_field(stdout, answer, "next");
+    putchar('\n');
+    print_attempts(get(answer, "attempts"));
+}
+
+static int judge(const cJSON *answer)
+{
+    return cJSON_GetArraySize(get(answer, "files")) > 0 ? COMMAND_OK
+                                                        : COMMAND_NOT_FOUND;
+}
+
+int why_command(int argc, char **argv)
+{
+    struct settings settings = {0};
+    const struct option_spec specs[] = {CLIENT_OPTIONS(settings)};
+    struct identity identity;
+    char path[CLIENT_PATH_MAX];
+
+    argc = options_parse("why", specs, sizeof(specs) / sizeof(specs[0]), argc,
+                         argv);
+    if (argc < 0 || identity_operands("why", argc, argv, &identity) != 0) {
+        return COMMAND_USAGE;
+    }
+    client_path(path, "why", settings_store(&settings), identity.name,
+                identity.id);
+    return client_show(&settings, "GET", path, print, judge);
+}

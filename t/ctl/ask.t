@@ -1,0 +1,177 @@
+#!/usr/bin/env perl
+
+# symcachectl why, forget, jobs, sources: a running helper told to people and
+# to programs; what is said when there is none, or one that lies.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::Ctl;
+use Test::More;
+use Test::ScriptedServer;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $ctl = Test::Ctl->new($t);
+my $id = $Test::Symcache::key{'crash.pdb'};
+my ($guid) = $id =~ /^(.{32})/;
+my @socket = $ctl->socket;
+
+$ctl->start_all(gated => 1);
+$t->write_file("sym/broken.pdb/$id/broken.pdb", 'no PDB');
+
+# --- a job that runs
+
+my $held = $t->open_http($t->helper_socket, 'GET',
+    "/v1/symcache/default/crash.pdb/$id?version=9.0.0&wait=60");
+$t->wait_until('the transcoder runs', sub { $t->runs });
+
+my $r = $ctl->run('jobs', @socket);
+$ctl->is($r, 0, qr{^STORE \s+ PDB/ID .*\n
+    default \s+ crash\.pdb/$id \s+ 9\.0\.0 \s+ transcoding \s+ \d+\.\d \s+ 1
+    \s+ no\n
+    1\ jobs:\ 0\ queued,\ 0\ ask\ sources,\ 1\ transcode;\ 1\ requests\ wait$}x,
+    undef, 'jobs');
+my ($object) = $ctl->json($ctl->run('jobs', '--json', @socket));
+is $object->{jobs}[0]{key}, "crash.pdb/$id", 'jobs --json';
+$r = $ctl->run('why', @socket, 'crash.pdb', $guid, 1);
+$ctl->is($r, 1, qr/^crash\.pdb $id, store default\n  not cached\n  next: a job runs: transcoding\n\n/,
+    undef, 'why: a job runs');
+
+$t->write_file('gate', '');
+is $t->read_response($held)->{status}, 200, 'the job ends';
+$r = $ctl->run('jobs', @socket);
+$ctl->is($r, 0, qr/^0 jobs: .*$/, undef, 'jobs: none');
+
+# --- why
+
+my $cached = qr{^crash\.pdb $id, store default
+  cached: crash\.pdb/$id/crash\.pdb-v9\.0\.0\.symcache.*
+  next: the next request is served from disk
+
+  TIME +SOURCE +ANSWER +PLACE +DETAIL *
+};
+my $dashed = join '-', $guid =~ /^(.{8})(.{4})(.{4})(.{4})(.{12})$/;
+for (['PDB GUID AGE', 'crash.pdb', $guid, '1'],
+     ['the default age', 'crash.pdb', $guid],
+     ['a GUID with dashes', 'crash.pdb', lc $dashed, '1'],
+     ['a GUID in braces', 'crash.pdb', "{$dashed}"],
+     ['GUIDAGE', 'crash.pdb', lc $id], ['PDB/GUIDAGE', "crash.pdb/$id"]) {
+    my ($what, @operands) = @$_;
+    $ctl->is($ctl->run('why', @socket, @operands), 0, $cached, undef,
+        "why: $what");
+}
+$r = $ctl->run('why', @socket, "crash.pdb/$id");
+like $r->{out}, qr{^  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d  upstream  found +\Q$ctl->{url}\E/crash\.pdb/$id/crash\.pdb }m,
+    'why: where it was found';
+($object) = $ctl->json($ctl->run('why', @socket, '--json', "crash.pdb/$id"));
+is $object->{files}[0]{version}, '9.0.0', 'why --json';
+($object) = $ctl->json($ctl->run('why', @socket, '--json', "Never.pdb/$id"));
+is $object->{pdb}, 'never.pdb', 'why --json: a PDB that nobody asked for';
+
+is $t->helper('GET', "/v1/symcache/default/never.pdb/$id?version=9.0.0&wait=60")
+    ->{status}, 404, 'a PDB that is nowhere';
+$r = $ctl->run('why', @socket, "never.pdb/$id");
+$ctl->is($r, 1, qr{not cached
+  version 9\.0\.0 is not made: notfound: .*; known since \d{4}-.*, for another \d+ s
+  next: the next request in \d+ s or later looks again
+.*upstream  not found  \Q$ctl->{url}\E/never\.pdb/}s, undef, 'why: nowhere');
+
+# --- forget
+
+$r = $ctl->run('forget', @socket, "never.pdb/$id");
+$ctl->is($r, 0, qr/^forgotten: 1 entries$/, undef, 'forget: one build');
+$r = $ctl->run('why', @socket, "never.pdb/$id");
+like $r->{out}, qr/next: the next request starts a job/, 'and it is';
+$t->helper('GET', "/v1/symcache/default/never.pdb/$id?version=9.0.0&wait=60");
+$r = $ctl->run('forget', @socket, '--json', 'never.pdb');
+$ctl->is($r, 0, qr/^\{"forgotten":1\}$/, undef, 'forget: all builds, as JSON');
+$r = $ctl->run('forget', @socket, 'never.pdb');
+$ctl->is($r, 0, qr/^forgotten: 0 entries$/, undef, 'forget: nothing');
+
+# --- sources
+
+$t->helper('GET', "/v1/symcache/default/broken.pdb/$id?version=9.0.0&wait=60");
+$r = $ctl->run('sources', @socket);
+$ctl->is($r, 0, qr{^SOURCE \s+ TYPE \s+ HEALTH \s+ FOUND .* PLACE\n
+    upstream \s+ http \s+ ok \s+ 1 \s+ \d+ \s+ 1 \s+ 0 \s+ \d.*
+    \Q$ctl->{url}\E.*\n
+    upstream:\ latest\ failure\ \d{4}-.*:\ not\ a\ PDB$}x, undef, 'sources');
+($object) = $ctl->json($ctl->run('sources', @socket, '--json'));
+is $object->{sources}[0]{name}, 'upstream', 'sources --json';
+
+# --- where the helper is
+
+$r = $ctl->run('jobs', '-c', $t->path('symcached.json'));
+is $r->{code}, 0, '-c: the socket of a configuration';
+$r = $ctl->run('jobs', '--socket=' . $t->helper_socket);
+is $r->{code}, 0, '--socket=PATH';
+$t->write_file('comments.json', "// socket\n{ /* here */ \"listen\": \"unix:"
+    . $t->helper_socket . '" }');
+$r = $ctl->run('jobs', '-c', $t->path('comments.json'));
+is $r->{code}, 0, '-c: comments';
+
+for ([3, qr/Couldn't connect|could not connect|connect.*symcached running there\?/is,
+      'no socket', 'jobs', '--socket', $t->path('none')],
+     [3, qr/none\.json: No such file/, 'no configuration',
+      'jobs', '-c', $t->path('none.json')],
+     [3, qr/gate: no configuration: see/, 'none that can be read',
+      'jobs', '-c', $t->path('gate')],
+     [2, qr/unknown-store.*--store/s, 'an unknown store',
+      'why', @socket, '--store', 'none', "crash.pdb/$id"],
+     [2, qr/unknown option: --frob/, 'an option', 'why', '--frob'],
+     [2, qr/no value: --socket/, 'an option without value',
+      'jobs', '--socket'],
+     [2, qr/no operands: x/, 'an operand', 'jobs', 'x'],
+     [2, qr/no operands: a\\x1b\[2J/, 'hostile', 'sources', "a\e[2J"],
+     [2, qr/which PDB\?/, 'no PDB', 'why'],
+     [2, qr/which PDB\?/, 'no PDB', 'forget'],
+     [2, qr/no GUID/, 'no GUID', 'why', 'crash.pdb'],
+     [2, qr/: 12$/m, 'no GUID either', 'why', 'crash.pdb', '12'],
+     [2, qr/age/i, 'no age', 'why', 'crash.pdb', $guid, '1x'],
+     [2, qr/name/, 'no name', 'why', 'a?b', $guid, '1'],
+     [2, qr/name/, 'no name', 'forget', '..']) {
+    my ($code, $err, $what, @args) = @$_;
+    $ctl->is($ctl->run(@args), $code, undef, $err, "refused: $what");
+}
+
+# --- a helper that lies
+
+my $evil = "a\e]0;x\a\x{c2}\x{9b}\xff\x{e2}\x{80}\x{ae}b";
+my $liar = Test::ScriptedServer->new(log => $t->path('liar.requests'),
+    script => sub {
+        my ($c, $req) = @_;
+        my $text = JSON::PP->new->encode({ name => '?', health => '?' });
+        $text =~ s/\?/a\\u001b]0;x\\u0007\x{c2}\x{9b}\xff\x{e2}\x{80}\x{ae}b/g;
+        return $c->reply(200, {}, "{\"sources\":[$text]}")
+            if $req->{path} eq '/v1/sources';
+        return $c->reply(200, {}, '<html>') if $req->{path} eq '/v1/jobs';
+        return $c->reply(500, {}, '{"error": "\u001b[2J", "detail": "x"}');
+    });
+my @liar = ('--socket', '127.0.0.1:' . $liar->port);
+$r = $ctl->run('sources', @liar);
+my $escaped = quotemeta 'a\x1b]0;x\x07\u009b\xff\u202eb';
+$ctl->is($r, 0, qr/^$escaped +$escaped/m, undef,
+    'hostile text is escaped; TCP');
+$r = $ctl->run('sources', '--json', @liar);
+unlike $r->{out}, qr/[\x00-\x09\x0b-\x1f\x7f\xff]|\xc2\x9b|\xe2\x80\xae/,
+    'in JSON, too';
+is +($ctl->json($r))[0]{sources}[0]{name},
+    "a\e]0;x\a\x{9b}\x{fffd}\x{202e}b", 'and it is the same';
+$ctl->is($ctl->run('jobs', @liar), 3, undef, qr/no JSON object/,
+    'an answer of somebody else');
+$ctl->is($ctl->run('why', @liar, "crash.pdb/$id"), 3, undef,
+    qr/: \\x1b\[2J: x$/, 'an error');
+$liar->stop;
+
+SKIP: {
+    skip 'no /dev/full', 1 unless -c '/dev/full';
+    my $command = join ' ', $t->program('symcachectl'), 'jobs', @socket;
+    is system("$command >/dev/full 2>/dev/null") >> 8, 3,
+        'output that cannot be written';
+}
+
+$t->finish;
+done_testing;
