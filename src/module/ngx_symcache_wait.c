@@ -286,8 +286,11 @@ ngx_symcache_wait_cmp(ngx_symcache_wait_t *a, ngx_symcache_wait_t *b)
         return rc;
     }
 
-    rc = ngx_memn2cmp((u_char *) k->name, (u_char *) l->name, k->name_len,
-                      l->name_len);
+    /* as the clients spell it: what is absent so may be there otherwise */
+
+    rc = ngx_memn2cmp((u_char *) a->ctx->asked.name,
+                      (u_char *) b->ctx->asked.name,
+                      k->name_len, l->name_len);
     if (rc) {
         return rc;
     }

@@ -58,8 +58,16 @@ struct ngx_symcache_entry_s {
     u_char                  n;
     u_char                  gzipped;     /* bits: versions with a sidecar */
     u_char                  used;        /* since it was put in front */
-    symcache_version_t      versions[NGX_SYMCACHE_VERSIONS];
-                                         /* [0] if not PRESENT: asked for */
+
+    union {
+        symcache_version_t      versions[NGX_SYMCACHE_VERSIONS];
+
+        struct {                         /* if not PRESENT */
+            symcache_version_t  version;
+            uint32_t            spelling;
+        } asked;
+    } u;
+
     uint16_t                retry_after;
     u_char                  name_len;
     ngx_queue_t             queue;
@@ -88,6 +96,7 @@ static ngx_int_t ngx_symcache_zone_init(ngx_shm_zone_t *shm_zone, void *data);
 static char *ngx_symcache_zone_declare(ngx_conf_t *cf, ngx_str_t *name,
     ngx_str_t *size);
 static uint32_t ngx_symcache_zone_hash(ngx_symcache_ctx_t *ctx);
+static uint32_t ngx_symcache_zone_spelling(ngx_symcache_ctx_t *ctx);
 static ngx_symcache_entry_t *ngx_symcache_zone_find(ngx_symcache_sh_t *sh,
     ngx_symcache_ctx_t *ctx, uint32_t hash);
 static ngx_symcache_entry_t *ngx_symcache_zone_add(
@@ -284,6 +293,16 @@ ngx_symcache_zone_hash(ngx_symcache_ctx_t *ctx)
 }
 
 
+/* of the name as the client has it: some sources tell cases apart */
+
+static uint32_t
+ngx_symcache_zone_spelling(ngx_symcache_ctx_t *ctx)
+{
+    return ngx_crc32_short((u_char *) ctx->asked.name,
+                           ctx->asked.key.name_len);
+}
+
+
 static ngx_symcache_entry_t *
 ngx_symcache_zone_find(ngx_symcache_sh_t *sh, ngx_symcache_ctx_t *ctx,
     uint32_t hash)
@@ -317,7 +336,7 @@ ngx_symcache_zone_find(ngx_symcache_sh_t *sh, ngx_symcache_ctx_t *ctx,
 ngx_symcache_key_e
 ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
 {
-    uint32_t                  hash;
+    uint32_t                  hash, spelling;
     ngx_symcache_key_e        what;
     ngx_symcache_entry_t     *e;
     ngx_symcache_zone_ctx_t  *zctx;
@@ -328,6 +347,7 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
 
     zctx = ctx->conf->zone->data;
     hash = ngx_symcache_zone_hash(ctx);
+    spelling = ngx_symcache_zone_spelling(ctx);
     what = NGX_SYMCACHE_KEY_UNKNOWN;
 
     ngx_shmtx_lock(&zctx->shpool->mutex);
@@ -339,15 +359,17 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
         what = e->what;
 
         if (what == NGX_SYMCACHE_KEY_PRESENT) {
-            ngx_memcpy(ctx->versions, e->versions, sizeof(e->versions));
+            ngx_memcpy(ctx->versions, e->u.versions, sizeof(e->u.versions));
             ctx->nversions = e->n;
             ctx->gzipped = e->gzipped;
 
-        } else if (symcache_version_cmp(&e->versions[0], &ctx->ask.version)
-                   != 0)
+        } else if (symcache_version_cmp(&e->u.asked.version, &ctx->ask.version)
+                   != 0
+                   || (what == NGX_SYMCACHE_KEY_ABSENT
+                       && e->u.asked.spelling != spelling))
         {
 
-            /* it is about another version */
+            /* about another version, or what may be there as it is spelled */
 
             what = NGX_SYMCACHE_KEY_UNKNOWN;
 
@@ -369,7 +391,7 @@ void
 ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
     time_t valid)
 {
-    uint32_t                  hash;
+    uint32_t                  hash, spelling;
     ngx_symcache_entry_t     *e;
     ngx_symcache_zone_ctx_t  *zctx;
 
@@ -385,6 +407,7 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
 
     zctx = ctx->conf->zone->data;
     hash = ngx_symcache_zone_hash(ctx);
+    spelling = ngx_symcache_zone_spelling(ctx);
 
     ngx_shmtx_lock(&zctx->shpool->mutex);
 
@@ -399,13 +422,14 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
         ngx_memory_barrier();
 
         e->until = (uint32_t) (ngx_time() + valid);
-        e->versions[0] = ctx->ask.version;
+        e->u.asked.version = ctx->ask.version;
+        e->u.asked.spelling = spelling;
         e->retry_after = ngx_min(ctx->reply.retry_after, 65535);
         e->n = 0;
         e->gzipped = 0;
 
         if (what == NGX_SYMCACHE_KEY_PRESENT) {
-            ngx_memcpy(e->versions, ctx->versions, sizeof(e->versions));
+            ngx_memcpy(e->u.versions, ctx->versions, sizeof(e->u.versions));
             e->n = ctx->nversions;
             e->gzipped = ctx->gzipped;
         }
@@ -624,38 +648,9 @@ static void
 ngx_symcache_zone_remember(ngx_symcache_zone_ctx_t *zctx,
     ngx_symcache_ctx_t *ctx)
 {
-    size_t                 i, len;
     ngx_symcache_recent_t  recent, *last;
 
-    /* cleared: a page shows what is behind a NUL to nobody */
-
-    ngx_memzero(&recent, sizeof(ngx_symcache_recent_t));
-
-    recent.time = ngx_time();
-    recent.status = ctx->status;
-    recent.version = ctx->ask.version;
-
-    symcache_id_print((char *) recent.id, &ctx->asked.key);
-
-    len = ngx_min(ctx->asked.key.name_len, NGX_SYMCACHE_RECENT_NAME);
-
-    /* not in the middle of a character */
-
-    while (len && len < ctx->asked.key.name_len
-           && (ctx->asked.key.name[len] & 0xc0) == 0x80)
-    {
-        len--;
-    }
-
-    ngx_memcpy(recent.name, ctx->asked.key.name, len);
-
-    len = ngx_min(ctx->reason.len, NGX_SYMCACHE_RECENT_REASON);
-
-    for (i = 0; i < len; i++) {
-        recent.reason[i] = (ctx->reason.data[i] >= ' '
-                            && ctx->reason.data[i] < 0x7f)
-                           ? ctx->reason.data[i] : '?';
-    }
+    ngx_symcache_recent_fill(&recent, ctx);
 
     ngx_shmtx_lock(&zctx->shpool->mutex);
 

@@ -112,6 +112,10 @@ void ngx_symcache_zone_report(ngx_shm_zone_t *shm_zone,
     ngx_symcache_report_t *report);
 
 
+/* ngx_symcache_recent.c */
+void ngx_symcache_recent_fill(ngx_symcache_recent_t *recent,
+    ngx_symcache_ctx_t *ctx);
+
 /* ngx_symcache_status.c: the directive */
 char *ngx_symcache_status(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
 

@@ -56,6 +56,10 @@ $t->get(uri('same', 'absent'));
 is scalar($s->requests), 1, 'the same root and store, the same key';
 $t->get(uri('var', 'absent') . '?root=' . $t->path('store'));
 is scalar($s->requests), 1, 'also when the root is a variable';
+$t->get(uri('s', 'Absent')) for 1 .. 5;
+is scalar($s->requests), 2, 'another spelling is asked for, once';
+$t->get(uri('s', 'absent')) for 1 .. 5;
+is scalar($s->requests), 3, 'an entry knows of one spelling';
 for my $where (qw(other store off)) {
     my $n = $s->requests;
     $t->get(uri($where, 'absent'));
