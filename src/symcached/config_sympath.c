@@ -97,11 +97,10 @@ int config_sympath_folders(struct config_reader *r, const cJSON *item,
 
     sympath->layout = LAYOUT_FLAT;
     for (i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
-        snprintf(name, sizeof(name), "%s/%s", folder, below[i]);
-        if (strlen(name) < CONFIG_PATH_MAX && is_folder(name)) {
-            snprintf(sympath->folders[sympath->n++], CONFIG_PATH_MAX, "%s",
-                     name);
-        }
+        char *next = sympath->folders[sympath->n];
+        int len = snprintf(next, CONFIG_PATH_MAX, "%s/%s", folder, below[i]);
+
+        sympath->n += len < CONFIG_PATH_MAX && is_folder(next);
     }
     return 0;
 }

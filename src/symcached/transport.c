@@ -177,7 +177,7 @@ void transport_clear(struct transport_config *transport)
         config_secret_free(transport->headers[i].value);
     }
     free(transport->headers);
-    free(transport->user);
+    config_secret_free(transport->user);
     free(transport->sigv4);
     free(transport->ca);
     free(transport->certificate);
