@@ -12,12 +12,17 @@
 #include <cjson/cJSON.h>
 #include <event2/event.h>
 #include "clean.h"
+#include "clock.h"
 #include "log.h"
 #include "metrics.h"
+#include "room.h"
 #include "sweep_main.h"
 
 /* The first pass: a helper that is restarted often cleans, too. */
 #define FIRST_SECONDS 60
+
+/* Between two passes that make room for somebody. */
+#define ROOM_SECONDS 60
 
 #define REPORT_MAX (1024 * 1024)
 
@@ -28,6 +33,10 @@ struct clean {
     struct child *child;
     enum sweep_scope scope; /* of the child */
     int report;             /* what it writes, or -1 */
+    bool wants_room;        /* somebody, since the last pass began */
+    dev_t device;           /* there, and so much */
+    uint64_t room;
+    uint64_t ended; /* clock_ms() of the last pass */
 };
 
 static void schedule(struct clean *clean, unsigned seconds)
@@ -35,6 +44,13 @@ static void schedule(struct clean *clean, unsigned seconds)
     struct timeval tv = {.tv_sec = (time_t)seconds};
 
     evtimer_add(clean->timer, &tv);
+}
+
+static unsigned room_seconds(const struct clean *clean)
+{
+    unsigned every = clean->config->cache.clean_every;
+
+    return every < ROOM_SECONDS ? every : ROOM_SECONDS;
 }
 
 /* the report ------------------------------------------------------------ */
@@ -143,6 +159,9 @@ static void on_swept(void *arg, struct child_result *result)
 
     clean->child = NULL;
     if (clean->scope == SWEEP_WORK) {
+        if (clean->wants_room) {
+            schedule(clean, 0);
+        }
         return;
     }
 
@@ -158,19 +177,28 @@ static void on_swept(void *arg, struct child_result *result)
         log_error(0, "clean: the pass ended with status %d: %s",
                   result->status, result->tail);
     }
-    schedule(clean, clean->config->cache.clean_every);
+    clean->ended = clock_ms();
+    schedule(clean, clean->wants_room ? room_seconds(clean)
+                                      : clean->config->cache.clean_every);
 }
 
 static void start_child(struct clean *clean, enum sweep_scope scope)
 {
+    uint64_t room = scope == SWEEP_ALL ? clean->room : 0;
+
+    if (scope == SWEEP_ALL) {
+        clean->wants_room = false;
+        clean->room = 0;
+    }
     if (clean->report != -1) {
         close(clean->report);
     }
     clean->report = memfd_create("sweep", MFD_CLOEXEC);
     clean->scope = scope;
     if (clean->report != -1) {
-        clean->child = sweep_start(clean->base, clean->config, scope,
-                                   clean->report, on_swept, clean);
+        clean->child =
+            sweep_start(clean->base, clean->config, scope, clean->device, room,
+                        clean->report, on_swept, clean);
     }
     if (clean->child == NULL) {
         metrics_add(METRIC_CLEAN_PASSES_FAILED, 1);
@@ -182,11 +210,34 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
 {
     struct clean *clean = arg;
 
-    if (clean->child == NULL) {
-        start_child(clean, SWEEP_ALL);
+    if (clean->child != NULL) {
+        schedule(clean, FIRST_SECONDS); /* old work is still being removed */
+        return;
     }
-    if (clean->child == NULL || clean->scope != SWEEP_ALL) {
+    start_child(clean, SWEEP_ALL);
+    if (clean->child == NULL) {
         schedule(clean, clean->config->cache.clean_every);
+    }
+}
+
+/* A download or a SymCache had no room: not to wait for the next pass. */
+static void on_room_wanted(void *arg, dev_t device, uint64_t bytes)
+{
+    struct clean *clean = arg;
+    unsigned ms = clock_since(clean->ended);
+
+    if (clean->room == 0 || device != clean->device || bytes > clean->room) {
+        clean->device = device;
+        clean->room = bytes;
+    }
+    if (clean->wants_room) {
+        return;
+    }
+    clean->wants_room = true;
+    if (clean->child == NULL) {
+        schedule(clean, clean->ended == 0 || ms >= ROOM_SECONDS * 1000
+                            ? 0
+                            : room_seconds(clean));
     }
 }
 
@@ -208,6 +259,7 @@ struct clean *clean_new(struct event_base *base, struct config *config)
     clean->base = base;
     clean->report = -1;
     clean->config = config_ref(config);
+    room_watch(on_room_wanted, clean);
     start_child(clean, SWEEP_WORK);
     schedule(clean, first < FIRST_SECONDS ? first : FIRST_SECONDS);
     return clean;
@@ -228,6 +280,7 @@ void clean_free(struct clean *clean)
     if (clean == NULL) {
         return;
     }
+    room_watch(NULL, NULL);
     if (clean->child != NULL) {
         child_cancel(clean->child);
     }

@@ -17,6 +17,7 @@
 #include "log.h"
 #include "publish.h"
 #include "quality.h"
+#include "room.h"
 #include "store.h"
 
 /* A source's wish for patience is obeyed up to here. */
@@ -513,6 +514,7 @@ static void judge_failure(struct job *job)
     } else if (!has_work(job)) {
         end_with_error(job, 0, "its folder vanished under the transcoder");
     } else if (!has_room(job->store->root, st.st_size)) {
+        room_want(store_device(job->store->root), (uint64_t)st.st_size);
         end_with_error(job, 0, "the disk of the store is full");
     } else if (job->forgotten) {
         unlink(pdb_path(job));
@@ -543,6 +545,9 @@ static void on_published(void *arg, long long size, int errnum)
         leave_sources(job);
     }
     if (size < 0) {
+        if (errnum == ENOSPC) {
+            room_want(store_device(job->store->root), 0);
+        }
         end_with_error(job, errnum, "the SymCache cannot be stored");
         return;
     }

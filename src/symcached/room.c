@@ -11,6 +11,24 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+static struct {
+    room_fn fn;
+    void *arg;
+} room_watcher;
+
+void room_watch(room_fn fn, void *arg)
+{
+    room_watcher.fn = fn;
+    room_watcher.arg = arg;
+}
+
+void room_want(dev_t device, uint64_t bytes)
+{
+    if (room_watcher.fn != NULL) {
+        room_watcher.fn(room_watcher.arg, device, bytes);
+    }
+}
+
 int room_reserve(int fd, uint64_t bytes, const struct cache_config *cache,
                  char *reason, size_t size)
 {
@@ -33,6 +51,7 @@ int room_reserve(int fd, uint64_t bytes, const struct cache_config *cache,
                  "no room: %" PRIu64 " bytes needed, %" PRIu64
                  " free, cache.min_free keeps %" PRIu64,
                  bytes, free_bytes, keep);
+        room_want(st.st_dev, bytes);
         return -1;
     }
 
@@ -41,6 +60,7 @@ int room_reserve(int fd, uint64_t bytes, const struct cache_config *cache,
         fallocate(fd, FALLOC_FL_KEEP_SIZE, st.st_size, (off_t)bytes) != 0 &&
         errno == ENOSPC) {
         snprintf(reason, size, "no room for %" PRIu64 " bytes", bytes);
+        room_want(st.st_dev, bytes);
         return -1;
     }
     return 0;

@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include "config.h"
 
 /*
@@ -18,5 +19,12 @@
  */
 int room_reserve(int fd, uint64_t bytes, const struct cache_config *cache,
                  char *reason, size_t size);
+
+/* Says that so many bytes more had no room beside cache.min_free. */
+void room_want(dev_t device, uint64_t bytes);
+
+/* Who is told of that; there is one in the process.  NULL = nobody. */
+typedef void (*room_fn)(void *arg, dev_t device, uint64_t bytes);
+void room_watch(room_fn fn, void *arg);
 
 #endif

@@ -240,6 +240,13 @@ bool store_has_transcoders(const char *root)
     return access(path, F_OK) == 0 || errno != ENOENT;
 }
 
+dev_t store_device(const char *root)
+{
+    struct stat st;
+
+    return stat(root, &st) == 0 ? st.st_dev : 0;
+}
+
 void store_download_path(char buf[PATH_MAX], const char *downloads,
                          const char *store, const symcache_key_t *key)
 {

@@ -12,6 +12,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <sys/types.h>
 #include "proto/symcache_key.h"
 #include "proto/symcache_path.h"
 #include "proto/symcache_version.h"
@@ -49,6 +50,9 @@ int store_write_transcoders(const char *root, const char *tmp,
                             const symcache_version_t *versions, size_t n);
 
 bool store_has_transcoders(const char *root);
+
+/* Of the file system; 0 if there is no root. */
+dev_t store_device(const char *root);
 
 /* Writes <downloads>/<store>/<pdb>/<GUIDAGE>/<pdb> into buf. */
 void store_download_path(char buf[PATH_MAX], const char *downloads,

@@ -569,6 +569,7 @@ static uint64_t bytes_free(const struct sweep *sweep,
                   ? (uint64_t)fs.f_blocks * fs.f_frsize / 100 *
                         rules->min_free_percent
                   : rules->min_free;
+    *wanted += tree->part->device == rules->room_device ? rules->room : 0;
 
     bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
     for (i = 0; i < sweep->ntrees; i++) {

@@ -22,8 +22,10 @@ struct sweep_rules {
     uint64_t max_size;         /* bytes of a store and its downloads, or 0 */
     uint64_t min_free;         /* bytes, if min_free_percent is 0 */
     unsigned min_free_percent; /* of the file system */
-    bool dry_run;              /* removes nothing, counts the same */
-    bool gentle;               /* works no more than half of the time */
+    uint64_t room;        /* to be free beside that, on this file system */
+    uint64_t room_device; /* st_dev */
+    bool dry_run;         /* removes nothing, counts the same */
+    bool gentle;          /* works no more than half of the time */
 };
 
 enum sweep_reason {

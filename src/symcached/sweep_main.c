@@ -29,8 +29,8 @@
 
 /* argv of the child: what it is, the rules, downloads, then name and root */
 enum { ARG_SCOPE = 2, ARG_RULES, ARG_DOWNLOADS, ARG_STORES };
-#define RULES_FORMAT "%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%u"
-#define RULES_SCAN "%u,%u,%u,%" SCNu64 ",%" SCNu64 ",%u"
+#define RULES_FORMAT "%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%u,%" PRIu64 ",%" PRIu64
+#define RULES_SCAN "%u,%u,%u,%" SCNu64 ",%" SCNu64 ",%u,%" SCNu64 ",%" SCNu64
 
 /* the trees ----------------------------------------------------------------
  */
@@ -172,8 +172,8 @@ static int write_report(const struct sweep *sweep, bool dry_run, unsigned ms,
  */
 
 struct child *sweep_start(struct event_base *base, const struct config *config,
-                          enum sweep_scope scope, int report,
-                          child_done_fn done, void *arg)
+                          enum sweep_scope scope, dev_t device, uint64_t room,
+                          int report, child_done_fn done, void *arg)
 {
     const char **argv =
         calloc(ARG_STORES + 2 * config->nstores + 1, sizeof(*argv));
@@ -185,7 +185,7 @@ struct child *sweep_start(struct event_base *base, const struct config *config,
                                     .own = true};
     struct sweep_rules r;
     struct child *child;
-    char rules[160];
+    char rules[200];
     size_t i, n = ARG_STORES;
 
     if (argv == NULL) {
@@ -194,7 +194,7 @@ struct child *sweep_start(struct event_base *base, const struct config *config,
     rules_of(&config->cache, &r);
     snprintf(rules, sizeof(rules), RULES_FORMAT, r.max_unused_for,
              r.downloads_max_unused_for, r.absent_for, r.max_size, r.min_free,
-             r.min_free_percent);
+             r.min_free_percent, room, (uint64_t)device);
 
     argv[0] = "symcached";
     argv[1] = "--sweep";
@@ -229,8 +229,8 @@ int sweep_main(int argc, char **argv)
     if (argc < ARG_STORES ||
         sscanf(argv[ARG_RULES], RULES_SCAN, &rules.max_unused_for,
                &rules.downloads_max_unused_for, &rules.absent_for,
-               &rules.max_size, &rules.min_free,
-               &rules.min_free_percent) != 6) {
+               &rules.max_size, &rules.min_free, &rules.min_free_percent,
+               &rules.room, &rules.room_device) != 8) {
         return say("--sweep is not for the command line: see --clean");
     }
     (void)setpriority(PRIO_PROCESS, 0, 10);

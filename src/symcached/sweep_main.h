@@ -17,13 +17,14 @@ enum sweep_scope {
 };
 
 /*
- * Starts "symcached --sweep" for a configuration, at low priority.  It writes
- * its report, a JSON object, to the descriptor `report`, which stays the
- * caller's, and exits with 0.  Returns NULL with errno.
+ * Starts "symcached --sweep" for a configuration, at low priority; so many
+ * bytes more than min_free shall be free on a device.  It writes its report, a
+ * JSON object, to the descriptor `report`, which stays the caller's, and exits
+ * with 0.  Returns NULL with errno.
  */
 struct child *sweep_start(struct event_base *base, const struct config *config,
-                          enum sweep_scope scope, int report,
-                          child_done_fn done, void *arg);
+                          enum sweep_scope scope, dev_t device, uint64_t room,
+                          int report, child_done_fn done, void *arg);
 
 /* The child: main() of "symcached --sweep ...". */
 int sweep_main(int argc, char **argv);

@@ -103,7 +103,8 @@ $t->wait_until('a pass', sub {
 cmp_ok percent_free(), '>=', 50, 'min_free holds';
 my @left = grep { -e } @old;
 is_deeply \@left, [@old[0 .. $#left]], 'those used last are left';
-cmp_ok scalar @left, '>', 5, 'and no more is removed than has to be';
+# room that the jobs above did not find is made, too
+cmp_ok scalar @left, '>=', 4, 'and no more is removed than has to be';
 ok -e $t->path("store/crash.pdb/$id/crash.pdb-v9.0.0.symcache"),
     'what was used just now stays';
 

@@ -1,0 +1,76 @@
+#!/usr/bin/env perl
+
+# A download that has no room beside min_free makes the cleaner make some.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::More;
+use Test::ScriptedServer;
+use Test::Symcache;
+
+# mounts of its own, which go with the process
+if (!$ENV{SYMCACHE_T_MOUNTS}) {
+    my @unshare = qw(unshare --mount --propagation private);
+    plan skip_all => 'needs root and unshare(1) for a small file system'
+        if $> != 0 || system("@unshare true 2>/dev/null") != 0;
+    $ENV{SYMCACHE_T_MOUNTS} = 1;
+    exec @unshare, $^X, "-I$FindBin::Bin/../lib", $0 or die "unshare: $!";
+}
+
+my $t = Test::Symcache->new;
+my $id = $Test::Symcache::key{'crash.pdb'};
+my $pdb = $t->read_file($t->data('pdb/crash.pdb'));
+
+mkdir $t->path('fs');
+plan skip_all => 'cannot mount a file system'
+    if system('mount', '-t', 'tmpfs', '-o', 'size=12m', 'tmpfs',
+        $t->path('fs')) != 0;
+
+my $server = Test::ScriptedServer->new(log => $t->path('requests'),
+    script => sub {
+        my ($c, $req) = @_;
+        return $c->reply(200, {}, $pdb) if $req->{uri} =~ m{/crash\.pdb$};
+        $c->reply(404, {}, '');
+    });
+my $config = $t->default_config($server->url, cache => {
+    min_free => '5m', clean_every => '1h', retry_errors_after => '1s' });
+$config->{downloads} = $t->path('fs/downloads');
+$config->{stores}{default}{root} = $t->path('fs/store');
+
+sub lookup {
+    return $t->helper('GET',
+        "/v1/symcache/default/crash.pdb/$id?version=9.0.0&wait=60");
+}
+
+# as much as may be used, but for a little
+my @old;
+for my $n (1 .. 13) {
+    my $file = $t->write_file(
+        "fs/store/old$n.pdb/$id/old$n.pdb-v9.0.0.symcache",
+        'x' x (512 * 1024));
+    utime 0, time - $n * 3600, $file;
+    push @old, $file;
+}
+
+$t->start_symcached($config);
+my $r = lookup();
+is $r->{status}, 503, 'no room';
+like $r->{body}, qr/no room: \d+ bytes needed/, 'which is said';
+$t->wait_until('a pass', sub {
+    $t->metric('symcached_cleaned_files_total{reason="min_free"}')
+});
+pass 'not an hour later';
+my @left = grep { -e } @old;
+is_deeply \@left, [@old[0 .. $#left]], 'what was used last is left';
+cmp_ok scalar @left, '>=', 8, 'and no more is removed than is needed';
+$t->wait_until('the same key', sub { lookup()->{status} == 200 });
+pass 'then it is received';
+
+is $t->stop_symcached, 0, 'stopped';
+$server->stop;
+system('umount', $t->path('fs')) == 0 or diag 'not unmounted';
+$t->finish;
+done_testing;
