@@ -21,7 +21,7 @@ bool quality_read(const char *file, struct quality *quality)
         return false;
     }
     text[n] = '\0';
-    if (sscanf(text, "%64s %15s %lld", quality->source, kind, &checked) != 3) {
+    if (sscanf(text, "%96s %15s %lld", quality->source, kind, &checked) != 3) {
         return false;
     }
     quality->publics_only = strcmp(kind, "publics") == 0;
@@ -32,7 +32,7 @@ bool quality_read(const char *file, struct quality *quality)
 void quality_write(const char *file, const struct quality *quality)
 {
     char text[TEXT_MAX + 1];
-    int n = snprintf(text, sizeof(text), "%.64s %s %lld", quality->source,
+    int n = snprintf(text, sizeof(text), "%.96s %s %lld", quality->source,
                      quality->publics_only ? "publics" : "full",
                      (long long)quality->checked);
 

@@ -13,7 +13,7 @@
 #include <time.h>
 #include "config.h"
 
-#define QUALITY_SOURCE_MAX 64
+#define QUALITY_SOURCE_MAX 96 /* with the number in a symbol path */
 
 struct quality {
     char source[QUALITY_SOURCE_MAX + 1];
