@@ -200,7 +200,7 @@ static int start(struct daemon *d, struct config *config)
     if (guard_start() != 0) {
         log_warn(errno, "no guard: transcoders may outlive a killed helper");
     }
-    d->base = event_base_new();
+    d->base = server_event_base();
     if (d->base == NULL || catch_signals(d) != 0) {
         goto failed;
     }

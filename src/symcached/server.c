@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/listener.h>
@@ -29,8 +30,9 @@
 /* How long answers may take to leave when we stop. */
 #define DRAIN_SECONDS 3
 
-/* Of connections that are taken on before the requests of these are read. */
-#define ACCEPT_BURST 64
+/* Of events; all others have 1, the middle of three. */
+#define REQUEST_PRIORITY 2
+#define REQUESTS_AT_ONCE 64
 
 /* No descriptor left: others must close first. */
 #define ACCEPT_PAUSE_MS 100
@@ -44,7 +46,6 @@ struct server {
     struct evhttp_bound_socket *bound;
     struct listener listener;
     struct event *resume; /* accepting, after a pause */
-    unsigned burst;       /* accepted since then */
     struct event *drain;
     unsigned open; /* requests that are not answered yet */
     time_t started;
@@ -417,25 +418,23 @@ static void on_accept_error(struct evconnlistener *listener, void *arg)
 }
 
 /*
- * A backlog of thousands is not taken on at once: a connection that is not
- * read yet costs more than one that is parked.  NULL: evhttp makes its own.
+ * Requests come after new connections: a backlog that is full while requests
+ * are read refuses nginx.  NULL: evhttp makes its own.
  */
 static struct bufferevent *on_accept(struct event_base *base, void *arg)
 {
-    struct server *s = arg;
+    struct bufferevent *bev = bufferevent_socket_new(base, -1, 0);
 
-    if (++s->burst == ACCEPT_BURST && s->bound != NULL) {
-        evconnlistener_disable(evhttp_bound_socket_get_listener(s->bound));
-        event_active(s->resume, EV_TIMEOUT, 0);
+    if (bev != NULL) {
+        bufferevent_priority_set(bev, REQUEST_PRIORITY);
     }
-    return NULL;
+    return bev;
 }
 
 static void on_resume(evutil_socket_t fd, short events, void *arg)
 {
     struct server *s = arg;
 
-    s->burst = 0;
     if (s->bound != NULL) {
         evconnlistener_enable(evhttp_bound_socket_get_listener(s->bound));
     }
@@ -447,6 +446,27 @@ static void on_drain_timeout(evutil_socket_t fd, short events, void *arg)
 
     s->open = 0;
     drained(s);
+}
+
+struct event_base *server_event_base(void)
+{
+    struct event_config *config = event_config_new();
+    struct event_base *base = NULL;
+
+    if (config != NULL &&
+        event_config_set_max_dispatch_interval(config, NULL, REQUESTS_AT_ONCE,
+                                               REQUEST_PRIORITY) == 0) {
+        base = event_base_new_with_config(config);
+    }
+    if (config != NULL) {
+        event_config_free(config);
+    }
+    if (base != NULL &&
+        event_base_priority_init(base, REQUEST_PRIORITY + 1) != 0) {
+        event_base_free(base);
+        base = NULL;
+    }
+    return base;
 }
 
 struct server *server_new(struct event_base *base, struct jobs *jobs,

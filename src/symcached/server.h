@@ -16,10 +16,16 @@ struct jobs;
 struct server;
 
 /*
+ * A loop in which reading requests comes after all else, so that thousands of
+ * them do not keep new connections waiting.  NULL when out of memory.
+ */
+struct event_base *server_event_base(void);
+
+/*
  * Listens on "unix:/path" or "address:port".  A socket file that nobody
  * accepts on is replaced; the new one is open to every user of the machine
  * (mode 0666), its folder is what restricts it.  NULL with a sentence in
- * error.
+ * error.  The base is one of server_event_base().
  */
 struct server *server_new(struct event_base *base, struct jobs *jobs,
                           const char *listen, char *error, size_t size);
