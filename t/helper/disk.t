@@ -7,17 +7,9 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use Test::Mount;
 use Test::More;
 use Test::Symcache;
-
-# mounts of its own, which go with the process
-if (!$ENV{SYMCACHE_T_MOUNTS}) {
-    my @unshare = qw(unshare --mount --propagation private);
-    plan skip_all => 'needs root and unshare(1) for a small file system'
-        if $> != 0 || system("@unshare true 2>/dev/null") != 0;
-    $ENV{SYMCACHE_T_MOUNTS} = 1;
-    exec @unshare, $^X, "-I$FindBin::Bin/../lib", $0 or die "unshare: $!";
-}
 
 my $t = Test::Symcache->new;
 my $id = $Test::Symcache::key{'crash.pdb'};
@@ -31,10 +23,7 @@ sub forget { $t->helper('POST', '/v1/forget/default/crash.pdb') }
 
 sub files { grep { !m{/\.} } glob $t->path('store/*/*/*') }
 
-mkdir $t->path('store');
-plan skip_all => 'cannot mount a file system'
-    if system('mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs',
-        $t->path('store')) != 0;
+Test::Mount::small($t->path('store'), '1m');
 
 my $config = $t->default_config('http://127.0.0.1:1');
 $config->{sources} = { upstream => { type => 'filesystem',
@@ -109,6 +98,6 @@ ok -e $t->path("store/crash.pdb/$id/crash.pdb-v9.0.0.symcache"),
     'what was used just now stays';
 
 is $t->stop_symcached, 0, 'stopped';
-system('umount', $t->path('store')) == 0 or diag 'not unmounted';
+Test::Mount::gone($t->path('store'));
 $t->finish;
 done_testing;

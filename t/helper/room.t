@@ -7,27 +7,16 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use Test::Mount;
 use Test::More;
 use Test::ScriptedServer;
 use Test::Symcache;
-
-# mounts of its own, which go with the process
-if (!$ENV{SYMCACHE_T_MOUNTS}) {
-    my @unshare = qw(unshare --mount --propagation private);
-    plan skip_all => 'needs root and unshare(1) for a small file system'
-        if $> != 0 || system("@unshare true 2>/dev/null") != 0;
-    $ENV{SYMCACHE_T_MOUNTS} = 1;
-    exec @unshare, $^X, "-I$FindBin::Bin/../lib", $0 or die "unshare: $!";
-}
 
 my $t = Test::Symcache->new;
 my $id = $Test::Symcache::key{'crash.pdb'};
 my $pdb = $t->read_file($t->data('pdb/crash.pdb'));
 
-mkdir $t->path('fs');
-plan skip_all => 'cannot mount a file system'
-    if system('mount', '-t', 'tmpfs', '-o', 'size=12m', 'tmpfs',
-        $t->path('fs')) != 0;
+Test::Mount::small($t->path('fs'), '12m');
 
 my $server = Test::ScriptedServer->new(log => $t->path('requests'),
     script => sub {
@@ -71,6 +60,6 @@ pass 'then it is received';
 
 is $t->stop_symcached, 0, 'stopped';
 $server->stop;
-system('umount', $t->path('fs')) == 0 or diag 'not unmounted';
+Test::Mount::gone($t->path('fs'));
 $t->finish;
 done_testing;
