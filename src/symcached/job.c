@@ -392,6 +392,7 @@ static void on_source_done(void *arg, enum source_outcome outcome)
     struct job *job = arg;
 
     job->lookup = NULL;
+    jobs_host_freed(job->jobs);
     if (outcome == SOURCE_FOUND) {
         job->from = job->source->name;
         on_found(job);

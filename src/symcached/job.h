@@ -62,6 +62,7 @@ struct job {
     bool better;    /* ... of this version: only for a better PDB */
 
     enum job_state state;
+    bool parked;                  /* in wait_host */
     enum job_outcome outcome;     /* JOB_ENDED */
     char *text;                   /* why, unless published; or NULL */
     symcache_version_t published; /* JOB_PUBLISHED */
@@ -158,6 +159,8 @@ struct jobs {
     LIST_HEAD(, job) buckets[JOBS_BUCKETS];
     LIST_HEAD(, job) all;
     TAILQ_HEAD(job_queue, job) wait_source;
+    struct job_queue wait_host; /* of these, who found its host busy */
+    bool host_freed;            /* since then */
     struct job_queue wait_transcoder;
     unsigned queued;
     unsigned downloading;
@@ -181,6 +184,8 @@ void jobs_want_sidecar(struct jobs *jobs, const struct store_config *store,
                        const symcache_version_t *version);
 /* Is one of limits.downloads free? */
 bool jobs_has_slot(const struct jobs *jobs);
+/* A lookup ended: jobs that wait for its host may ask. */
+void jobs_host_freed(struct jobs *jobs);
 /* A lookup before its turn began, or was ended or taken. */
 void jobs_ahead(struct jobs *jobs, int change);
 /* Called by the one setter of a job's state: slots and queues follow it. */

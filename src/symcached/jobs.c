@@ -161,7 +161,7 @@ int jobs_configure(struct jobs *jobs, struct config *config, char *error,
         config_unref(jobs->config);
         jobs->config = config_ref(config);
     }
-    event_active(jobs->pump, 0, 0); /* the limits may have grown */
+    jobs_host_freed(jobs); /* the limits may have grown */
     return 0;
 }
 
@@ -172,10 +172,37 @@ bool jobs_has_slot(const struct jobs *jobs)
     return jobs->downloading + jobs->aheads < jobs->config->limits.downloads;
 }
 
+void jobs_host_freed(struct jobs *jobs)
+{
+    jobs->host_freed = true;
+    event_active(jobs->pump, 0, 0);
+}
+
 void jobs_ahead(struct jobs *jobs, int change)
 {
     jobs->aheads += (unsigned)change;
-    event_active(jobs->pump, 0, 0);
+    jobs_host_freed(jobs);
+}
+
+/* Who waited for a host is looked at again, before those who came later. */
+static void unpark(struct jobs *jobs)
+{
+    struct job *job;
+
+    TAILQ_FOREACH(job, &jobs->wait_host, queue)
+    {
+        job->parked = false;
+    }
+    TAILQ_CONCAT(&jobs->wait_host, &jobs->wait_source, queue);
+    TAILQ_CONCAT(&jobs->wait_source, &jobs->wait_host, queue);
+    jobs->host_freed = false;
+}
+
+static void park(struct jobs *jobs, struct job *job)
+{
+    TAILQ_REMOVE(&jobs->wait_source, job, queue);
+    TAILQ_INSERT_TAIL(&jobs->wait_host, job, queue);
+    job->parked = true;
 }
 
 static void on_pump(evutil_socket_t fd, short events, void *arg)
@@ -184,11 +211,16 @@ static void on_pump(evutil_socket_t fd, short events, void *arg)
     const struct limits_config *limits = &jobs->config->limits;
     struct job *job, *next;
 
+    if (jobs->host_freed) {
+        unpark(jobs);
+    }
     for (job = TAILQ_FIRST(&jobs->wait_source);
          !jobs->stopping && jobs_has_slot(jobs) && job != NULL; job = next) {
         next = TAILQ_NEXT(job, queue);
         if (job_may_ask(job)) {
             job_ask_source(job);
+        } else {
+            park(jobs, job);
         }
     }
     while (!jobs->stopping && jobs->transcoding < limits->transcodes &&
@@ -205,7 +237,9 @@ void jobs_moved(struct job *job, enum job_state from, enum job_state to)
 
     switch (from) {
     case JOB_WAITS_SOURCE:
-        TAILQ_REMOVE(&jobs->wait_source, job, queue);
+        TAILQ_REMOVE(job->parked ? &jobs->wait_host : &jobs->wait_source, job,
+                     queue);
+        job->parked = false;
         jobs->queued--;
         break;
     case JOB_WAITS_TRANSCODER:
@@ -214,6 +248,7 @@ void jobs_moved(struct job *job, enum job_state from, enum job_state to)
         break;
     case JOB_IN_SOURCE:
         jobs->downloading--;
+        jobs->host_freed = true;
         break;
     case JOB_WAITS_UPSTREAM:
         jobs->queued--;
@@ -593,6 +628,7 @@ struct jobs *jobs_new(struct event_base *base, struct sources *sources,
     }
 
     TAILQ_INIT(&jobs->wait_source);
+    TAILQ_INIT(&jobs->wait_host);
     TAILQ_INIT(&jobs->wait_transcoder);
     jobs->base = base;
     jobs->sources = sources;

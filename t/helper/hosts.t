@@ -28,6 +28,9 @@ sub script {
     my ($c, $req) = @_;
     my ($name) = $req->{path} =~ m{^/\w+/([\w-]+)[.]pdb/}
         or return $c->reply(404, {}, '');
+    if ($req->{path} =~ m{^/gated/}) {
+        $t->wait_until('the gate opens', sub { !-e flag('gate') });
+    }
     return $c->reply(404, {}, '') if $name =~ /^no/;
     return $c->reply(429, { 'Retry-After' => 30 }, '') if $name =~ /^late/;
     return $c->reply(500, {}, '') if -e flag('broken') && $name !~ /other/;
@@ -67,7 +70,8 @@ sub host {
 # --- a pause
 
 my $c = case();
-my $r = $c->undecided('late-a.pdb', 'failed', qr/^429$/, 'a server that has enough');
+my $r = $c->undecided('late-a.pdb', 'failed', qr/^429$/,
+                      'a server that has enough');
 is $r->{retry}, 30, 'its number reaches the client';
 my $asked = () = $one->requests;
 for ('b', 'moved') {
@@ -169,6 +173,23 @@ is $t->read_response($_)->{status}, 200, 'found in the end' for @s;
 my @order = map { $_->{path} =~ m{/slow(\d)-} } $one->requests;
 is_deeply [sort @order], [1 .. 5], 'each asked for once';
 is_deeply [sort @order[0, 1]], [1, 2], 'first come, first served';
+
+# a host is free when its lookup has ended, though the job goes on elsewhere
+$t->stop_symcached;
+raise('gate');
+$c = Test::SourceCase->new($t, order => ['first', 'second'],
+    limits => { downloads_per_host => 1 }, sources => {
+        first => { type => 'http', url => $one->url . '/a',
+                   internal => $true },
+        second => { type => 'http', url => $two->url . '/gated',
+                    internal => $true } });
+@s = map { $t->open_http($t->helper_socket, 'GET',
+    "/v1/symcache/default/none$_.pdb/$id?version=9.0.0&wait=60") } 1 .. 3;
+$t->wait_until('all have left the first', sub {
+    count($one, qr{/none\d[.]pd_}) >= 3 && host('second')->{lookups} == 1 });
+$c->found('here.pdb', 'the first source is free for others');
+lower('gate');
+is $t->read_response($_)->{status}, 404, 'all come to their end' for @s;
 
 $t->finish;
 done_testing;
