@@ -274,22 +274,36 @@ ngx_symcache_zone_scope(ngx_str_t *root, ngx_str_t *store)
 }
 
 
-/* GUIDs are random, but for those of modules that have none */
+/*
+ * GUIDs are random, but for those of modules that have none: then both ends of
+ * the name tell keys apart.
+ */
 
 static uint32_t
 ngx_symcache_zone_hash(ngx_symcache_ctx_t *ctx)
 {
-    uint64_t         n[2];
+    uint64_t         n[4];
     symcache_key_t  *key;
 
     key = &ctx->asked.key;
 
     ngx_memcpy(n, key->guid, 16);
 
-    n[0] = (n[0] ^ n[1] ^ key->age) * 0x9e3779b97f4a7c15;
+    n[2] = 0;
+    n[3] = 0;
 
-    return (uint32_t) (n[0] >> 32)
-           ^ ngx_murmur_hash2((u_char *) key->name, key->name_len);
+    if (key->name_len >= 8) {
+        ngx_memcpy(&n[2], key->name, 8);
+        ngx_memcpy(&n[3], key->name + key->name_len - 8, 8);
+
+    } else {
+        ngx_memcpy(&n[2], key->name, key->name_len);
+    }
+
+    n[2] = (n[2] ^ (n[3] << 1) ^ key->age) * 0x9e3779b97f4a7c15;
+    n[0] = (n[0] ^ n[1] ^ (n[2] >> 32)) * 0x9e3779b97f4a7c15;
+
+    return (uint32_t) (n[0] >> 32);
 }
 
 
@@ -347,7 +361,7 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
 
     zctx = ctx->conf->zone->data;
     hash = ngx_symcache_zone_hash(ctx);
-    spelling = ngx_symcache_zone_spelling(ctx);
+    spelling = 0;
     what = NGX_SYMCACHE_KEY_UNKNOWN;
 
     ngx_shmtx_lock(&zctx->shpool->mutex);
@@ -364,24 +378,32 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
             ctx->gzipped = e->gzipped;
 
         } else if (symcache_version_cmp(&e->u.asked.version, &ctx->ask.version)
-                   != 0
-                   || (what == NGX_SYMCACHE_KEY_ABSENT
-                       && e->u.asked.spelling != spelling))
+                   != 0)
         {
-
-            /* about another version, or what may be there as it is spelled */
+            /* it is about another version */
 
             what = NGX_SYMCACHE_KEY_UNKNOWN;
 
         } else if (what == NGX_SYMCACHE_KEY_PENDING) {
             ctx->reply.code = NGX_SYMCACHE_REPLY_PENDING;
             ctx->reply.retry_after = e->retry_after;
+
+        } else {
+            spelling = e->u.asked.spelling;
         }
 
         e->used = 1;
     }
 
     ngx_shmtx_unlock(&zctx->shpool->mutex);
+
+    if (what == NGX_SYMCACHE_KEY_ABSENT
+        && spelling != ngx_symcache_zone_spelling(ctx))
+    {
+        /* it may be there as it is spelled now */
+
+        return NGX_SYMCACHE_KEY_UNKNOWN;
+    }
 
     return what;
 }
