@@ -1,7 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Unaligned little-endian loads.  The compiler makes one instruction of each.
+ * Unaligned little-endian loads.  The compiler makes one instruction of each
+ * number.
  */
 #ifndef PDB_LE_H
 #define PDB_LE_H
@@ -22,6 +23,18 @@ static inline uint32_t le32(const uint8_t *p)
 static inline uint64_t le64(const uint8_t *p)
 {
     return le32(p) | (uint64_t)le32(p + 4) << 32;
+}
+
+/* A GUID as it is stored, into the order in which it is written as text. */
+static inline void le_guid(uint8_t text[16], const uint8_t *p)
+{
+    static const uint8_t order[16] = {3, 2, 1,  0,  5,  4,  7,  6,
+                                      8, 9, 10, 11, 12, 13, 14, 15};
+    unsigned i;
+
+    for (i = 0; i < 16; i++) {
+        text[i] = p[order[i]];
+    }
 }
 
 #endif

@@ -16,17 +16,6 @@
 #define DBI_FLAGS 56
 #define DBI_STRIPPED 2
 
-static void guid_in_text_order(uint8_t text[16], const uint8_t *p)
-{
-    static const uint8_t order[16] = {3, 2, 1,  0,  5,  4,  7,  6,
-                                      8, 9, 10, 11, 12, 13, 14, 15};
-    unsigned i;
-
-    for (i = 0; i < 16; i++) {
-        text[i] = p[order[i]];
-    }
-}
-
 static int fail(char *error, size_t size, const char *text)
 {
     snprintf(error, size, "is damaged: %s", text);
@@ -47,7 +36,7 @@ static int read_streams(const struct msf *msf, struct pdb_identity *identity,
         return fail(error, size, "its info stream (stream 1) has no GUID");
     }
     id.info_age = le32(p + 8);
-    guid_in_text_order(id.guid, p + 12);
+    le_guid(id.guid, p + 12);
     id.age = 0;
     id.stripped = 0;
     if (msf_stream_size(msf, DBI_STREAM) != 0) {

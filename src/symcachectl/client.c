@@ -205,16 +205,19 @@ void client_clear(struct client_answer *answer)
 
 void client_error(const struct client_answer *answer, char *buf, size_t size)
 {
+    const char *error, *detail;
     cJSON *object = NULL;
 
     if (answer->body != NULL) {
         object = cJSON_Parse(answer->body);
     }
+    error = printable_field(object, "error");
+    detail = printable_field(object, "detail");
     if (answer->status == 0) {
         snprintf(buf, size, "%s", answer->error);
-    } else if (printable_field(object, "error")[0] != '\0') {
-        snprintf(buf, size, "%s: %s", printable_field(object, "error"),
-                 printable_field(object, "detail"));
+    } else if (error[0] != '\0') {
+        snprintf(buf, size, "%s%s%s", error, detail[0] != '\0' ? ": " : "",
+                 detail);
     } else {
         snprintf(buf, size, "answered %ld", answer->status);
     }

@@ -10,8 +10,9 @@ enum command_exit {
     COMMAND_OK = 0,
     COMMAND_NOT_FOUND = 1, /* something was not; verify: a violation */
     COMMAND_USAGE = 2,
-    COMMAND_IO = 3,     /* also: no answer from the helper */
-    COMMAND_FOREIGN = 4 /* not a SymCache, or not a whole one */
+    COMMAND_IO = 3,      /* also: no answer from the helper */
+    COMMAND_FOREIGN = 4, /* not a SymCache, or not a whole one */
+    COMMAND_INTERRUPTED = 130
 };
 
 /* Subcommands get the arguments behind their name and return an exit code.
@@ -19,6 +20,7 @@ enum command_exit {
 int lookup_command(int argc, char **argv);
 int dump_command(int argc, char **argv);
 int verify_command(int argc, char **argv);
+int warm_command(int argc, char **argv);
 int why_command(int argc, char **argv);
 int jobs_command(int argc, char **argv);
 int sources_command(int argc, char **argv);

@@ -20,15 +20,16 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"lookup", lookup_command}, {"dump", dump_command},
-    {"verify", verify_command}, {"why", why_command},
+    {"verify", verify_command}, {"warm", warm_command},
+    {"why", why_command},       {"forget", forget_command},
     {"jobs", jobs_command},     {"sources", sources_command},
-    {"forget", forget_command},
 };
 
 static const char help[] =
     "usage: symcachectl lookup [--json] FILE [ADDRESS...]\n"
     "       symcachectl dump FILE\n"
     "       symcachectl verify FILE\n"
+    "       symcachectl warm [OPTION...] [LIST|IMAGE|PDB|FOLDER...]\n"
     "       symcachectl why [OPTION...] PDB GUID [AGE]\n"
     "       symcachectl forget [OPTION...] PDB [GUID [AGE]]\n"
     "       symcachectl jobs|sources [OPTION...]\n"
@@ -48,6 +49,16 @@ static const char help[] =
     "verify  checks the whole file and names the first violation.\n"
     "\n"
     "A running symcached (\"PDB GUIDAGE\" and \"PDB/GUIDAGE\" will do, too):\n"
+    "warm    has all modules made that a LIST (\"-\" or none: standard "
+    "input) names,\n"
+    "        as \"pdb,guid,age\" lines or as xperf -a symcache -dbgid prints "
+    "them,\n"
+    "        or to which images and PDBs belong, in folders too; tells what "
+    "is\n"
+    "        missing, and why.  --version M.m.p is the newest that is made\n"
+    "        for; --concurrency N (16) asks for so many at once; --attempts "
+    "N\n"
+    "        (3) times, as far apart as symcached says.\n"
     "why     tells what is cached of a module, what is known against it, and\n"
     "        where symcached looked for it.\n"
     "forget  drops what is remembered against one build of a PDB, or all.\n"
@@ -61,10 +72,12 @@ static const char help[] =
     "\n"
     "Names are printed as stored; control characters in them are escaped.\n"
     "\n"
-    "exit codes: 0 done; 1 no address was found, nothing is cached (why), or\n"
-    "the file violates the format; 2 usage; 3 input or output failed, or\n"
+    "exit codes: 0 done; 1 no address was found, something is not cached "
+    "(warm,\n"
+    "why), or the file violates the format; 2 usage; 3 input or output "
+    "failed, or\n"
     "symcached cannot be reached; 4 not a SymCache, or (lookup and dump) not\n"
-    "a whole one\n";
+    "a whole one; 130 interrupted (warm)\n";
 
 static int run(int argc, char **argv)
 {

@@ -1,0 +1,28 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Which PDB belongs to a PE image: the CodeView record ("RSDS") that its
+ * debug directory refers to.
+ */
+#ifndef PE_IDENTITY_H
+#define PE_IDENTITY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct pe_identity {
+    uint8_t guid[16]; /* in text order */
+    uint32_t age;
+    const char *name; /* of the PDB, without its folder: inside the image */
+    size_t name_size; /* at least 1 */
+};
+
+/*
+ * Reads the identity from a whole image in memory or in a mapping.  Returns 0,
+ * or -1 with a sentence in error that says what there is instead.
+ */
+int pe_identity_read(const uint8_t *data, size_t size,
+                     struct pe_identity *identity, char *error,
+                     size_t error_size);
+
+#endif

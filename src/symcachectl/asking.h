@@ -1,0 +1,32 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Asks the helper for many modules at once, until each is known to be cached
+ * or missing, or cannot be told.
+ */
+#ifndef ASKING_H
+#define ASKING_H
+
+#include "client.h"
+#include "modules.h"
+
+struct asking {
+    struct client *client;
+    const char *store;
+    const char *version;
+    unsigned concurrency;
+    unsigned attempts; /* of a module that the helper cannot tell */
+    struct modules *modules;
+    void (*done)(void *arg, struct module *module); /* its outcome is known */
+    void (*progress)(void *arg, size_t running, size_t waiting);
+    void *arg;
+};
+
+/*
+ * Returns COMMAND_OK when every module has an outcome; COMMAND_INTERRUPTED
+ * after SIGINT or SIGTERM, or another exit code after having said what is
+ * wrong: then others were not asked.
+ */
+int asking_run(const struct asking *asking);
+
+#endif

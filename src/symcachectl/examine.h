@@ -1,0 +1,39 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What a file of unknown origin is.  It is parsed in a child process that has
+ * given everything up but the file.
+ */
+#ifndef EXAMINE_H
+#define EXAMINE_H
+
+#include <stdint.h>
+
+#include "proto/symcache_key.h"
+
+enum examine_kind {
+    EXAMINE_OTHER,
+    EXAMINE_IMAGE,   /* PE; name, guid and age are those of its PDB */
+    EXAMINE_PDB,     /* guid and age */
+    EXAMINE_SYMCACHE /* of the open format; guid and age */
+};
+
+struct examine_result {
+    enum examine_kind kind;
+    char error[200]; /* what is wrong with it, or "" */
+    uint8_t guid[16];
+    uint32_t age;
+    uint32_t name_size;
+    char name[SYMCACHE_NAME_MAX];
+};
+
+/* From its first bytes only. */
+enum examine_kind examine_sniff(int fd);
+
+/*
+ * Examines an open regular file; a SymCache must be sound.  Returns 0 where
+ * error is empty, and -1.
+ */
+int examine_file(int fd, struct examine_result *result);
+
+#endif

@@ -1,0 +1,241 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <string.h>
+
+#include "list.h"
+
+#define LITERAL(text) text, sizeof(text) - 1
+
+/* A piece of a line. */
+struct piece {
+    const char *p;
+    size_t size;
+};
+
+static void trim(struct piece *piece)
+{
+    while (piece->size > 0 && strchr(" \t\r", piece->p[0]) != NULL) {
+        piece->p++;
+        piece->size--;
+    }
+    while (piece->size > 0 &&
+           strchr(" \t\r", piece->p[piece->size - 1]) != NULL) {
+        piece->size--;
+    }
+}
+
+static void unquote(struct piece *piece)
+{
+    trim(piece);
+    if (piece->size > 1 && piece->p[0] == '"' &&
+        piece->p[piece->size - 1] == '"') {
+        piece->p++;
+        piece->size -= 2;
+    }
+}
+
+/* Takes everything up to the text off the line.  Returns 1 or 0. */
+static int take(struct piece *line, const char *text, size_t size,
+                struct piece *before)
+{
+    const char *found = memmem(line->p, line->size, text, size);
+
+    if (found == NULL) {
+        return 0;
+    }
+    before->p = line->p;
+    before->size = (size_t)(found - line->p);
+    line->size -= before->size + size;
+    line->p = found + size;
+    return 1;
+}
+
+/* The last field of the line, behind a comma. */
+static int take_last(struct piece *line, struct piece *field)
+{
+    const char *comma = memrchr(line->p, ',', line->size);
+
+    if (comma == NULL) {
+        return 0;
+    }
+    field->p = comma + 1;
+    field->size = line->size - (size_t)(field->p - line->p);
+    line->size = (size_t)(comma - line->p);
+    unquote(field);
+    return 1;
+}
+
+static void base_name(struct piece *path)
+{
+    size_t i;
+
+    for (i = path->size; i > 0; i--) {
+        if (path->p[i - 1] == '\\' || path->p[i - 1] == '/') {
+            path->p += i;
+            path->size -= i;
+            return;
+        }
+    }
+}
+
+static enum list_found read_module(struct identity *identity,
+                                   const struct piece *name,
+                                   const struct piece *guid,
+                                   const struct piece *age, const char **wrong)
+{
+    *wrong = identity_read(identity, name->p, name->size, guid->p, guid->size,
+                           age->p, age->size);
+    return *wrong == NULL ? LIST_MODULE : LIST_BAD;
+}
+
+/* What stands behind "PdbSig: {" */
+static enum list_found
+read_record(struct piece *line, struct identity *identity, const char **wrong)
+{
+    struct piece guid, age, name;
+
+    if (!take(line, LITERAL("}; Age: "), &guid) ||
+        !take(line, LITERAL("; Pdb: "), &age)) {
+        *wrong = "a CodeView record without age or PDB";
+        return LIST_BAD;
+    }
+    name = *line;
+    take(line, LITERAL("\""), &name);
+    trim(&name);
+    base_name(&name);
+    return read_module(identity, &name, &guid, &age, wrong);
+}
+
+/* Other lines that xperf prints: its heading, its progress ("[1/2] 50%"),
+ * and images that have no CodeView record. */
+static int is_of_xperf(const struct piece *line)
+{
+    struct piece rest = *line, before;
+
+    return (rest.size > 1 && rest.p[0] == '0' && rest.p[1] == 'x') ||
+           (rest.size > 1 && rest.p[0] == '[' && rest.p[1] >= '0' &&
+            rest.p[1] <= '9') ||
+           take(&rest, LITERAL("CodeView Record"), &before);
+}
+
+enum list_found list_line(const char *text, size_t size,
+                          struct identity *identity, const char **wrong)
+{
+    struct piece line = {text, size}, guid, age;
+
+    trim(&line);
+    *wrong = NULL;
+    if (line.size == 0 || line.p[0] == '#') {
+        return LIST_NOTHING;
+    }
+    if (take(&line, LITERAL("[RSDS] PdbSig: {"), &guid)) {
+        return read_record(&line, identity, wrong);
+    }
+    if (is_of_xperf(&line)) {
+        return LIST_NOTHING;
+    }
+    if (!take_last(&line, &age) || !take_last(&line, &guid)) {
+        *wrong = "not pdb,guid,age";
+        return LIST_BAD;
+    }
+    unquote(&line);
+    return read_module(identity, &line, &guid, &age, wrong);
+}
+
+void list_init(struct list *list, FILE *stream)
+{
+    int c;
+
+    list->stream = stream;
+    list->is_wide = 0;
+    list->line = 0;
+    list->size = 0;
+    c = getc(stream);
+    if (c == 0xFF) { /* FF FE: begins no text in UTF-8 */
+        list->is_wide = getc(stream) == 0xFE;
+    } else if (c != EOF) {
+        ungetc(c, stream);
+    }
+}
+
+/* A code unit of UTF-16, or EOF. */
+static int get_unit(FILE *stream)
+{
+    int low, high;
+
+    low = getc(stream);
+    high = getc(stream);
+    return high == EOF ? EOF : low | high << 8;
+}
+
+/* A character, or a byte of UTF-8 as it is; or EOF. */
+static int get_character(const struct list *list)
+{
+    int c, second;
+
+    if (!list->is_wide) {
+        return getc(list->stream);
+    }
+    c = get_unit(list->stream);
+    if (c < 0xD800 || c > 0xDBFF) {
+        return c;
+    }
+    second = get_unit(list->stream);
+    if (second < 0xDC00 || second > 0xDFFF) {
+        return 0xFFFD;
+    }
+    return 0x10000 + ((c - 0xD800) << 10) + (second - 0xDC00);
+}
+
+static void put(struct list *list, int c)
+{
+    /* one byte more than fits tells a line that is too long */
+    if (list->size < sizeof(list->text)) {
+        list->text[list->size++] = (char)c;
+    }
+}
+
+static void put_character(struct list *list, int c)
+{
+    if (!list->is_wide || c < 0x80) {
+        put(list, c);
+    } else if (c < 0x800) {
+        put(list, 0xC0 | c >> 6);
+        put(list, 0x80 | (c & 0x3F));
+    } else if (c < 0x10000) {
+        put(list, 0xE0 | c >> 12);
+        put(list, 0x80 | (c >> 6 & 0x3F));
+        put(list, 0x80 | (c & 0x3F));
+    } else {
+        put(list, 0xF0 | c >> 18);
+        put(list, 0x80 | (c >> 12 & 0x3F));
+        put(list, 0x80 | (c >> 6 & 0x3F));
+        put(list, 0x80 | (c & 0x3F));
+    }
+}
+
+enum list_found list_next(struct list *list, struct identity *identity,
+                          const char **wrong)
+{
+    int c;
+
+    list->size = 0;
+    list->line++;
+    while ((c = get_character(list)) != EOF && c != '\n') {
+        put_character(list, c);
+    }
+    if (c == EOF && list->size == 0) {
+        return LIST_END;
+    }
+    if (list->size == sizeof(list->text)) {
+        *wrong = "a line that is too long";
+        return LIST_BAD;
+    }
+    if (list->line == 1 && list->size >= 3 &&
+        memcmp(list->text, "\xEF\xBB\xBF", 3) == 0) {
+        list->size -= 3; /* the mark of UTF-8 */
+        memmove(list->text, list->text + 3, list->size);
+    }
+    return list_line(list->text, list->size, identity, wrong);
+}

@@ -1,0 +1,51 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The modules that "warm" asks for, each once, in the order in which they
+ * were named, and what became of them.
+ */
+#ifndef MODULES_H
+#define MODULES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "identity.h"
+
+enum module_outcome {
+    MODULE_NOT_ASKED = 0,
+    MODULE_CACHED,
+    MODULE_MISSING, /* the helper knows that there is none */
+    MODULE_FAILED,  /* it could not tell */
+    MODULE_OUTCOMES
+};
+
+struct module {
+    struct module *next; /* that waits */
+    uint64_t due;        /* clock, in ms, of one that waits */
+    enum module_outcome outcome;
+    unsigned tries;
+    char *detail; /* JSON of the places that were looked in, or NULL */
+    char *reason; /* or NULL */
+    char version[24];
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+    char name[]; /* as it was named */
+};
+
+struct modules {
+    struct module **items;
+    size_t count;
+    size_t room;
+    size_t repeated; /* named once more */
+    void *tree;
+};
+
+void modules_add(struct modules *modules, const struct identity *identity);
+
+size_t modules_count(const struct modules *modules,
+                     enum module_outcome outcome);
+
+/* "cached", "missing", "failed", "not asked": API */
+const char *modules_outcome(enum module_outcome outcome);
+
+#endif

@@ -1,0 +1,267 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * symcachectl warm: has every module of a list made before anybody asks, and
+ * tells which are missing, and why.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "asking.h"
+#include "bar.h"
+#include "command.h"
+#include "gather.h"
+#include "printable.h"
+#include "proto/symcache_version.h"
+
+#define CONCURRENCY 16
+#define CONCURRENCY_MAX 1000
+#define ATTEMPTS 3
+#define ATTEMPTS_MAX 1000
+
+/* Reads whatever the helper makes: the newest is made. */
+#define NEWEST "65535.65535.65535"
+
+#define PLACES_SHOWN 8 /* for each module */
+
+struct warm {
+    struct settings settings;
+    struct modules modules;
+    struct bar bar;
+    size_t counts[MODULE_OUTCOMES];
+};
+
+static int is_same(const cJSON *attempt, const cJSON *former, const char *key)
+{
+    return strcmp(printable_field(attempt, key),
+                  printable_field(former, key)) == 0;
+}
+
+/* Of the same answers in a row the first: the others are spellings. */
+static int is_repeated(const cJSON *attempt, const cJSON *former)
+{
+    return former != NULL && is_same(attempt, former, "source") &&
+           is_same(attempt, former, "outcome") &&
+           is_same(attempt, former, "detail");
+}
+
+static cJSON *parse_detail(const struct module *module)
+{
+    return module->detail != NULL ? cJSON_Parse(module->detail) : NULL;
+}
+
+static void print_places(const struct module *module)
+{
+    cJSON *why = parse_detail(module);
+    const cJSON *attempt, *attempts, *former = NULL;
+    unsigned n = 0;
+
+    attempts = cJSON_GetObjectItemCaseSensitive(why, "attempts");
+    cJSON_ArrayForEach(attempt, attempts)
+    {
+        if (is_repeated(attempt, former)) {
+            continue;
+        }
+        former = attempt;
+        if (++n > PLACES_SHOWN) {
+            puts("    ...");
+            break;
+        }
+        fputs("    ", stdout);
+        printable_put_field(stdout, attempt, "source");
+        fputs(": ", stdout);
+        printable_put_field(stdout, attempt, "place");
+        fputs(": ", stdout);
+        printable_put_field(stdout, attempt, "outcome");
+        fputs(" (", stdout);
+        printable_put_field(stdout, attempt, "detail");
+        puts(")");
+    }
+    if (n == 0) {
+        fputs("    ", stdout);
+        printable_put(stdout, module->reason);
+        putchar('\n');
+    }
+    cJSON_Delete(why);
+}
+
+static void print_modules(const struct warm *w, enum module_outcome outcome,
+                          const char *title)
+{
+    const struct module *module;
+    size_t i;
+
+    if (modules_count(&w->modules, outcome) == 0) {
+        return;
+    }
+    printf("\n%s:\n", title);
+    for (i = 0; i < w->modules.count; i++) {
+        module = w->modules.items[i];
+        if (module->outcome != outcome) {
+            continue;
+        }
+        fputs("  ", stdout);
+        printable_put(stdout, module->name);
+        printf(" %s\n", module->id);
+        if (outcome != MODULE_NOT_ASKED) {
+            print_places(module);
+        }
+    }
+}
+
+static void print_summary(const struct warm *w)
+{
+    printf("%zu modules: %zu cached, %zu missing, %zu failed",
+           w->modules.count, modules_count(&w->modules, MODULE_CACHED),
+           modules_count(&w->modules, MODULE_MISSING),
+           modules_count(&w->modules, MODULE_FAILED));
+    if (modules_count(&w->modules, MODULE_NOT_ASKED) > 0) {
+        printf(", %zu without an answer",
+               modules_count(&w->modules, MODULE_NOT_ASKED));
+    }
+    putchar('\n');
+    print_modules(w, MODULE_MISSING, "missing");
+    print_modules(w, MODULE_FAILED, "failed, may be there later");
+}
+
+static void print_json(const struct module *module)
+{
+    cJSON *object = cJSON_CreateObject(), *why;
+
+    cJSON_AddStringToObject(object, "pdb", module->name);
+    cJSON_AddStringToObject(object, "id", module->id);
+    cJSON_AddStringToObject(object, "outcome",
+                            modules_outcome(module->outcome));
+    if (module->outcome == MODULE_CACHED) {
+        cJSON_AddStringToObject(object, "version", module->version);
+    } else if (module->reason != NULL) {
+        cJSON_AddStringToObject(object, "reason", module->reason);
+    }
+    why = parse_detail(module);
+    if (why != NULL) {
+        cJSON_AddItemToObject(
+            object, "attempts",
+            cJSON_DetachItemFromObjectCaseSensitive(why, "attempts"));
+        cJSON_Delete(why);
+    }
+    printable_json(stdout, object);
+    cJSON_Delete(object);
+}
+
+static void print_json_summary(const struct warm *w, unsigned bad)
+{
+    cJSON *object = cJSON_CreateObject();
+    int i;
+
+    cJSON_AddNumberToObject(object, "modules", (double)w->modules.count);
+    for (i = MODULE_NOT_ASKED; i < MODULE_OUTCOMES; i++) {
+        cJSON_AddNumberToObject(
+            object, modules_outcome((enum module_outcome)i),
+            (double)modules_count(&w->modules, (enum module_outcome)i));
+    }
+    cJSON_AddNumberToObject(object, "repeated", (double)w->modules.repeated);
+    cJSON_AddNumberToObject(object, "left out", bad);
+    printable_json(stdout, object);
+    cJSON_Delete(object);
+}
+
+static void on_done(void *arg, struct module *module)
+{
+    struct warm *w = arg;
+
+    w->counts[module->outcome]++;
+    if (w->settings.is_json) {
+        bar_clear(&w->bar);
+        print_json(module);
+        fflush(stdout);
+    }
+}
+
+static void on_progress(void *arg, size_t running, size_t waiting)
+{
+    struct warm *w = arg;
+    char text[160];
+
+    snprintf(text, sizeof(text),
+             "%zu cached, %zu missing, %zu failed, %zu asked now, %zu later",
+             w->counts[MODULE_CACHED], w->counts[MODULE_MISSING],
+             w->counts[MODULE_FAILED], running, waiting);
+    bar_draw(&w->bar,
+             w->counts[MODULE_CACHED] + w->counts[MODULE_MISSING] +
+                 w->counts[MODULE_FAILED],
+             w->modules.count, text);
+}
+
+/* Asks for all that was gathered, and tells.  Returns an exit code. */
+static int ask(struct warm *w, const char *version, unsigned concurrency,
+               unsigned attempts, unsigned bad)
+{
+    struct asking asking = {.client = client_new(&w->settings),
+                            .store = settings_store(&w->settings),
+                            .version = version,
+                            .concurrency = concurrency,
+                            .attempts = attempts,
+                            .modules = &w->modules,
+                            .done = on_done,
+                            .progress = on_progress,
+                            .arg = w};
+    int code;
+
+    if (asking.client == NULL) {
+        return COMMAND_IO;
+    }
+    bar_init(&w->bar);
+    code = asking_run(&asking);
+    bar_clear(&w->bar);
+    if (w->settings.is_json) {
+        print_json_summary(w, bad);
+    } else {
+        print_summary(w);
+        if (bad > 0) {
+            printf("\n%u lines or files name no module\n", bad);
+        }
+    }
+    client_free(asking.client);
+    if (code == COMMAND_OK &&
+        (bad > 0 ||
+         modules_count(&w->modules, MODULE_CACHED) < w->modules.count)) {
+        code = COMMAND_NOT_FOUND;
+    }
+    return code;
+}
+
+int warm_command(int argc, char **argv)
+{
+    static struct warm w;
+    struct gather gather = {.modules = &w.modules};
+    const char *version = NEWEST, *concurrency = NULL, *attempts = NULL;
+    unsigned n = CONCURRENCY, tries = ATTEMPTS;
+    symcache_version_t parsed;
+    const struct option_spec specs[] = {CLIENT_OPTIONS(w.settings),
+                                        {"--version", NULL, &version},
+                                        {"--concurrency", NULL, &concurrency},
+                                        {"--attempts", NULL, &attempts}};
+    int i, code;
+
+    argc = options_parse("warm", specs, sizeof(specs) / sizeof(specs[0]), argc,
+                         argv);
+    if (argc < 0 ||
+        options_number("warm", "--concurrency", concurrency, 1,
+                       CONCURRENCY_MAX, &n) != COMMAND_OK ||
+        options_number("warm", "--attempts", attempts, 1, ATTEMPTS_MAX,
+                       &tries) != COMMAND_OK) {
+        return COMMAND_USAGE;
+    }
+    if (!symcache_version_parse(version, strlen(version), &parsed)) {
+        return command_usage("warm", "--version is one as 3.1.0", version);
+    }
+    code = argc == 0 ? gather_from(&gather, "-") : COMMAND_OK;
+    for (i = 0; i < argc && code == COMMAND_OK; i++) {
+        code = gather_from(&gather, argv[i]);
+    }
+    if (code == COMMAND_OK) {
+        code = ask(&w, version, n, tries, gather.bad);
+    }
+    return command_finish(code);
+}
