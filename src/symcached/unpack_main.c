@@ -278,7 +278,7 @@ static bool unpack_flat(struct unpack_job *job)
     } else {
         unpack_say(0, 'N', "none of %zu PDBs", flat->total);
     }
-    return letter == 'F' || (letter == 'N' && flat->more);
+    return unpack_found(letter) || (letter == 'N' && flat->more);
 }
 
 static void unpack_places(struct unpack_job *job)

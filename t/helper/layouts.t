@@ -339,6 +339,19 @@ is "$r->{status} @{ $r->{places}[0] }[1, 2]",
     '503 failed loop.pdb: Too many levels of symbolic links',
     'a file that cannot be looked at';
 
+# public symbols only are good enough, and nothing is written over them
+my $dbi = index $crash, "\xff\xff\xff\xff\x77\x09\x31\x01";
+my $publics = $crash;
+substr $publics, $dbi + 56, 1, chr(ord(substr $crash, $dbi + 56, 1) | 2);
+$t->write_file('publics/any.pdb', $publics);
+$t->write_file('publics/crash.pd_', Test::Cabinet::cabinet($wrong{pdb}));
+$c = dir('publics', layout => 'flat');
+$r = $c->found('crash.pdb', 'public symbols only, another build packed');
+ok $c->published($r) eq $publics, 'the PDB is the one with the identity';
+$t->write_file('publics/full.pdb', $crash);
+$r = $c->found('best.pdb', 'all symbols beside public ones');
+ok $c->published($r) eq $crash, 'are better';
+
 # more files than one child opens
 $t->write_file(sprintf('many/%03d.pdb', $_), $wrong{pdb}) for 1 .. 600;
 $t->write_file('many/zzz.pdb', $crash);
