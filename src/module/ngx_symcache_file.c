@@ -337,6 +337,15 @@ ngx_symcache_file_send(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
 
     rc = ngx_http_send_header(r);
 
+    if (rc == NGX_HTTP_RANGE_NOT_SATISFIABLE
+        && r->headers_out.content_encoding)
+    {
+        /* the text of this answer is not compressed */
+
+        r->headers_out.content_encoding->hash = 0;
+        r->headers_out.content_encoding = NULL;
+    }
+
     if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
         return rc;
     }
