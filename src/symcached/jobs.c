@@ -534,10 +534,35 @@ static bool needs_another(const struct job *job, const struct waiter *w,
            (job->outcome == JOB_NOTFOUND && strcmp(w->name, job->name) != 0);
 }
 
+/* Has the waiter wait for a job of its own.  Returns false if none can be. */
+static bool start_another(struct jobs *jobs, const struct job *job,
+                          struct waiter *w, const struct decision *d)
+{
+    const char *reason;
+    struct job *next;
+
+    if (jobs->stopping || job->config != jobs->config) {
+        return false;
+    }
+    next = find_job(jobs, job->store, job->id);
+    if (next == NULL) {
+        next = start_job(jobs, job->store, d->transcoder, &job->key, w->name,
+                         false, 0, &reason);
+    }
+    if (next == NULL) {
+        return false;
+    }
+    /* whoever waited here may be who waits there */
+    job_join_via(next, job->via != NULL ? job->via : "");
+    waiter_join(w, next);
+    return true;
+}
+
 /*
  * Every waiter is decided afresh by what is on disk now.  One that asked for
  * another version than the job made, or in another spelling than the job
- * looked for, may need a job of its own.
+ * looked for, may need a job of its own; where there is none, what this one
+ * found out is no answer to it.
  */
 static void answer_waiter(struct jobs *jobs, const struct job *job,
                           struct waiter *w)
@@ -545,8 +570,7 @@ static void answer_waiter(struct jobs *jobs, const struct job *job,
     const struct store_config *store = job->store;
     struct jobs_answer a;
     struct decision d;
-    struct job *next;
-    const char *reason;
+    bool another;
 
     decision_make(&d, jobs->absent, store, &jobs->config->cache, &job->key,
                   w->name, &w->ask);
@@ -556,22 +580,13 @@ static void answer_waiter(struct jobs *jobs, const struct job *job,
         return;
     }
 
-    if (needs_another(job, w, &d) && !jobs->stopping &&
-        job->config == jobs->config) {
-        next = find_job(jobs, store, job->id);
-        if (next == NULL) {
-            next = start_job(jobs, store, d.transcoder, &job->key, w->name,
-                             false, 0, &reason);
-        }
-        if (next != NULL) {
-            waiter_join(w, next);
-            return;
-        }
+    another = needs_another(job, w, &d);
+    if (another && start_another(jobs, job, w, &d)) {
+        return;
     }
 
     answer_outcome(job, &a);
-    if (d.transcoder != job->transcoder && job->outcome == JOB_MALFORMED) {
-        /* for one transcoder, which is not the one that this client needs */
+    if (another && a.kind == JOBS_ABSENT) {
         a.kind = JOBS_BUSY;
         a.reason = "error";
         a.seconds = BUSY_SECONDS;

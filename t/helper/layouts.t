@@ -69,11 +69,13 @@ sub asked {
 
 # A helper that has nothing and knows nothing.
 sub fresh {
+    my $limits = ref $_[-1] eq 'HASH' ? pop : {};
     my (%source) = @_;
     $t->stop_symcached;
     remove_tree($t->path('store'), $t->path('downloads'));
     asked();
-    return Test::SourceCase->new($t, sources => { up => \%source });
+    return Test::SourceCase->new($t, sources => { up => \%source },
+                                 limits => $limits);
 }
 
 sub web {
@@ -248,6 +250,24 @@ $t->wait_until('two waiters',
 $t->write_file('gate', '');
 is_deeply [map { $t->read_response($_)->{status} } @both], [404, 200],
     'a job that missed one spelling is followed by one for the other';
+
+# the same, with no room for the job that would have to follow
+unlink $t->path('gate');
+$c = fresh(type => 'http', url => $slow->url, internal => $yes,
+           { downloads => 1, queue => 1 });
+@both = map {
+    my $held = $t->open_http($t->helper_socket, 'GET',
+        "/v1/symcache/default/$_/$id?version=9.0.0&wait=60");
+    $t->wait_until('a job', sub { $t->metric('symcached_waiters') });
+    $held;
+} qw(Slow.pdb SLOW.PDB);
+$t->wait_until('two waiters',
+               sub { $t->metric('symcached_waiters') == 2 });
+is $t->helper('GET', "/v1/symcache/default/next.pdb/$id?version=9.0.0")
+    ->{status}, 202, 'another key waits: the queue is full';
+$t->write_file('gate', '');
+is_deeply [map { $t->read_response($_)->{status} } @both], [404, 503],
+    'a spelling that was not looked for is no absence';
 
 # --- other layouts
 
