@@ -365,8 +365,11 @@ ngx_symcache_decide(ngx_symcache_ctx_t *ctx)
     limit = NULL;
     known = ngx_symcache_zone_lookup(ctx);
 
+    /* "a job runs" is no answer to who may be asked by this very job */
+
     if (known == NGX_SYMCACHE_KEY_ABSENT
-        || (known == NGX_SYMCACHE_KEY_PENDING && ctx->retries))
+        || (known == NGX_SYMCACHE_KEY_PENDING && ctx->retries
+            && ctx->via.len == 0))
     {
         ngx_symcache_zone_count(ctx, NGX_SYMCACHE_COUNT_KNOWN);
         return known == NGX_SYMCACHE_KEY_ABSENT

@@ -153,6 +153,7 @@ ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx, const char **text)
     ngx_table_elt_t  *h, *exceeds;
 
     exceeds = NULL;
+    ngx_str_set(&ctx->via, "");
 
     part = &ctx->request->headers_in.headers.part;
     h = part->elts;

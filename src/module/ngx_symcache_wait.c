@@ -295,6 +295,14 @@ ngx_symcache_wait_cmp(ngx_symcache_wait_t *a, ngx_symcache_wait_t *b)
         return rc;
     }
 
+    /* and by the way they came: the helper has to see that it is a circle */
+
+    rc = ngx_memn2cmp(a->ctx->via.data, b->ctx->via.data,
+                      a->ctx->via.len, b->ctx->via.len);
+    if (rc) {
+        return rc;
+    }
+
     x = &a->ctx->ask;
     y = &b->ctx->ask;
 

@@ -44,7 +44,7 @@ sub next_tier {
         stores => { default => { root => $t{$name}->path('store'),
                                  sources => ['next'] } },
         sources => { next => { type => 'symcache', version => '9.0.0',
-            url => "http://127.0.0.1:$port{$_[1]}/poll",
+            url => "http://127.0.0.1:$port{$_[1]}/" . ($_[2] // 'poll'),
             internal => JSON::PP::true() } },
         # longer than the pause of whoever polls, so that it hears of it
         cache => { retry_errors_after => '3s' },
@@ -169,9 +169,11 @@ like Test::Symcache::header($r, 'Content-Type'), qr/version=9\.0\.0$/,
 # --- circles
 
 # The far one's only source is one that has it as its own.
+my $circles;
 sub circle {
-    my ($what, $tier, $next) = @_;
-    my $path = "v9.0.0/$tier-$next.pdb/3249D99D0C4049318610F4E4FB0B6936/1";
+    my ($what, $tier) = @_;
+    my $path = 'v9.0.0/circle' . ++$circles
+        . '.pdb/3249D99D0C4049318610F4E4FB0B6936/1';
     my $from = length $t{$tier}->access_log;
     my $r = $near->get("/hold/$path");
     is $r->{status}, 503, "$what: an error";
@@ -183,17 +185,25 @@ sub circle {
 }
 
 sub point {
-    my ($tier, $next) = @_;
+    my ($tier, @next) = @_;
     $t{$tier}->stop_symcached;
-    $t{$tier}->start_symcached(next_tier($tier, $next));
+    $t{$tier}->start_symcached(next_tier($tier, @next));
 }
 
 point('near', 'near');
-circle('a server that is its own source', 'near', 'near');
+circle('a server that is its own source', 'near');
+
+# the client waits for what is asked for: the helper must hear of it
+point('near', 'near', 'hold');
+circle('a server that is its own source, one location', 'near');
 
 point('near', 'middle');
 point('middle', 'near');
-circle('two that have each other', 'middle', 'near');
+circle('two that have each other', 'middle');
+
+point('near', 'middle', 'hold');
+point('middle', 'near', 'hold');
+circle('two that have each other, one location', 'middle');
 ok $near->metric('symcached_loops_refused_total')
     + $t{middle}->metric('symcached_loops_refused_total'), 'counted';
 
