@@ -13,8 +13,10 @@
 
 #include "body.h"
 #include "sandbox/sandbox.h"
+#include "symcache/symfile_format.h"
 #include "symcache/symfile_verify.h"
 
+#define INSPECT_RECEIVED "received"
 #define INSPECT_FD CHILD_FD
 #define INSPECT_SECONDS 60 /* of the processor */
 #define INSPECT_WAIT 300   /* on the wall clock, with the fsync() */
@@ -24,9 +26,11 @@
 static const char inspect_magic[4] = {'S', 'Y', 'M', 'C'};
 
 struct child *inspect_start(struct event_base *base, const char *file,
-                            bool received, child_done_fn done, void *arg)
+                            const symcache_key_t *key, bool received,
+                            child_done_fn done, void *arg)
 {
-    const char *argv[] = {"symcached", "--inspect",
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+    const char *argv[] = {"symcached", "--inspect", id,
                           received ? INSPECT_RECEIVED : NULL, NULL};
     static char *env[] = {NULL};
     int fd = open(file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), saved;
@@ -45,6 +49,7 @@ struct child *inspect_start(struct event_base *base, const char *file,
         return NULL;
     }
 
+    symcache_id_print(id, key);
     child = child_start(base, &options, done, arg);
     saved = errno;
     close(fd);
@@ -89,15 +94,56 @@ static bool inspect_is_other(const uint8_t *p, size_t len, const char **what)
     return true;
 }
 
-int inspect_main(bool received)
+/*
+ * By its GUID, as what counts as the age is not the same for all tools.  No
+ * GUID, or one of another kind, says nothing.
+ */
+static bool inspect_is_anothers(const uint8_t *p, const symcache_key_t *key)
+{
+    static const uint8_t none[sizeof(key->guid)];
+
+    return p[SYMFILE_AT_KIND] == 0 &&
+           memcmp(p + SYMFILE_AT_GUID, none, sizeof(none)) != 0 &&
+           memcmp(p + SYMFILE_AT_GUID, key->guid, sizeof(key->guid)) != 0;
+}
+
+static int inspect_symfile(const void *map, size_t size,
+                           const symcache_key_t *key)
+{
+    struct symfile_reader reader;
+    char error[512];
+
+    if (symfile_reader_open(&reader, map, size, error, sizeof(error)) !=
+        SYMFILE_OPENED) {
+        return inspect_say(1, error);
+    }
+    if (inspect_is_anothers(map, key)) {
+        return inspect_say(1, "made from a PDB with another GUID");
+    }
+
+    switch (symfile_verify(&reader, error, sizeof(error))) {
+    case SYMFILE_SOUND:
+        return 0;
+    case SYMFILE_VIOLATED:
+        return inspect_say(1, error);
+    default:
+        return inspect_say(2, "out of memory");
+    }
+}
+
+int inspect_main(int argc, char **argv)
 {
     struct sandbox_limits limits = {0, 0, INSPECT_SECONDS};
-    struct symfile_reader reader;
+    symcache_key_t key;
     struct stat st;
     const char *what;
     char error[512];
     void *map;
 
+    if (argc < 3 ||
+        symcache_id_parse(argv[2], strlen(argv[2]), &key) != SYMCACHE_OK) {
+        return inspect_say(2, "symcached: --inspect is for symcached itself");
+    }
     if (fstat(INSPECT_FD, &st) != 0 || st.st_size <= 0) {
         return inspect_say(2, "nothing to inspect");
     }
@@ -122,22 +168,10 @@ int inspect_main(bool received)
 
     if ((size_t)st.st_size < sizeof(inspect_magic) ||
         memcmp(map, inspect_magic, sizeof(inspect_magic)) != 0) {
-        if (received && inspect_is_other(map, (size_t)st.st_size, &what)) {
+        if (argc > 3 && inspect_is_other(map, (size_t)st.st_size, &what)) {
             return inspect_say(1, what);
         }
         return 0;
     }
-    if (symfile_reader_open(&reader, map, (size_t)st.st_size, error,
-                            sizeof(error)) != SYMFILE_OPENED) {
-        return inspect_say(1, error);
-    }
-
-    switch (symfile_verify(&reader, error, sizeof(error))) {
-    case SYMFILE_SOUND:
-        return 0;
-    case SYMFILE_VIOLATED:
-        return inspect_say(1, error);
-    default:
-        return inspect_say(2, "out of memory");
-    }
+    return inspect_symfile(map, (size_t)st.st_size, &key);
 }

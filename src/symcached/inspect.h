@@ -10,21 +10,21 @@
 #define SYMCACHED_INSPECT_H
 
 #include "child.h"
+#include "proto/symcache_key.h"
 
 struct event_base;
 
 /*
  * Starts "symcached --inspect" on a file that nobody changes any more.  It
  * exits with 0 when the file may be published, with 1 and a sentence on stderr
- * when it is no sound SymCache, and with 2 when it could not be looked at.
- * Returns NULL with errno.
+ * when it is no sound SymCache or another PDB's, and with 2 when it could not
+ * be looked at.  Returns NULL with errno.
  */
 struct child *inspect_start(struct event_base *base, const char *file,
-                            bool received, child_done_fn done, void *arg);
+                            const symcache_key_t *key, bool received,
+                            child_done_fn done, void *arg);
 
-#define INSPECT_RECEIVED "received"
-
-/* The child: main() of "symcached --inspect [received]". */
-int inspect_main(bool received);
+/* The child: main() of "symcached --inspect GUIDAGE [received]". */
+int inspect_main(int argc, char **argv);
 
 #endif

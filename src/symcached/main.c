@@ -262,7 +262,7 @@ int main(int argc, char **argv)
         return unpack_main(argc, argv);
     }
     if (argc > 1 && strcmp(argv[1], "--inspect") == 0) {
-        return inspect_main(argc > 2);
+        return inspect_main(argc, argv);
     }
     if (argc > 1 && strcmp(argv[1], "--gzip") == 0) {
         return sidecar_main();

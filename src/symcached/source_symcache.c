@@ -119,8 +119,9 @@ static void symcache_received(struct lookup *lookup,
                  "200 with a version that was not asked for: \"%.100s\"",
                  answer->type);
     } else {
-        lookup->inspect = inspect_start(lookup->sources->base, lookup->part,
-                                        true, symcache_on_inspected, lookup);
+        lookup->inspect =
+            inspect_start(lookup->sources->base, lookup->part, &lookup->key,
+                          true, symcache_on_inspected, lookup);
         if (lookup->inspect == NULL) {
             symcache_end(lookup, SOURCE_FAILED, strerror(errno));
         }

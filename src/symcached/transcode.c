@@ -256,9 +256,9 @@ static void transcode_on_exit(void *arg, struct child_result *child)
 
     result.error = transcode_find(transcode);
     if (result.error == NULL) {
-        transcode->child =
-            inspect_start(transcode->base, transcode->found.file, false,
-                          transcode_on_inspected, transcode);
+        transcode->child = inspect_start(
+            transcode->base, transcode->found.file, &transcode->key, false,
+            transcode_on_inspected, transcode);
         if (transcode->child != NULL) {
             return;
         }

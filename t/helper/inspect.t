@@ -1,8 +1,8 @@
 #!/usr/bin/perl
 
 # What a transcoder leaves is looked at before it is published: an unsound
-# SymCache of the open format never reaches the store, one of another format
-# is taken as it is.
+# SymCache of the open format never reaches the store, nor does that of another
+# PDB; one of another format is taken as it is.
 
 use strict;
 use warnings;
@@ -23,6 +23,10 @@ my %command = (
     truncated => 'truncate -s 4000 "$f"',
     ranges => 'printf "\377\377\377\377" | '
         . 'dd of="$f" bs=1 seek=60 conv=notrunc 2>/dev/null',
+    anothers => 'printf "\\001" | dd of="$f" bs=1 seek=8 conv=notrunc '
+        . '2>/dev/null',
+    nameless => 'dd if=/dev/zero of="$f" bs=1 seek=8 count=16 conv=notrunc '
+        . '2>/dev/null',
     version => 'printf "\143" | dd of="$f" bs=1 seek=4 conv=notrunc '
         . '2>/dev/null',
 );
@@ -45,7 +49,7 @@ for my $store (sort keys %command) {
     my $r = $t->helper('GET', "/v1/symcache/$store/$key"
                               . '?version=9.0.0&wait=60');
     my $file = $t->path("store.$store/$key/crash.pdb-v9.0.0.symcache");
-    if ($store eq 'sound' || $store eq 'foreign') {
+    if ($store =~ /^(?:sound|foreign|nameless)$/) {
         is $r->{status}, 200, "$store: published";
         ok -s $file, "$store: the file is there";
         next;

@@ -21,6 +21,19 @@ my $id = $guid . '1';
 my $type = 'application/vnd.ms-symcache';
 my $body = "\x01\x02symcache" x 100;
 
+# A SymCache of the open format, made from one of the fixtures.
+sub symfile {
+    my ($pdb) = @_;
+    my $root = $t->path("made.$pdb");
+    mkdir $root or die;
+    local $ENV{_NT_SYMCACHE_PATH} = $root;
+    system("$Test::Symcache::build/pdb2symcache", '-pdb',
+           $t->data("pdb/$pdb.pdb")) == 0 or die;
+    my ($file) = glob "$root/$pdb.pdb/*/*.symcache";
+    return $t->read_file($file =~ s/^\Q@{[ $t->dir ]}\E\///r);
+}
+my ($own, $others) = map { symfile($_) } qw(crash omap_stretched);
+
 # A name is a command: what the server does at the n-th request for it.
 my %answers = (
     'found.pdb' => sub { [200, { 'Content-Type' => "$type; version=3.1.0" },
@@ -49,6 +62,10 @@ my %answers = (
                                  Location => '/body' }, ''] },
     'gone.pdb' => sub { [302, { 'Content-Type' => "$type; version=3.1.0",
                                 Location => '/nothing' }, ''] },
+    'own.pdb' => sub { [200, { 'Content-Type' => "$type; version=3.1.0" },
+                        $own] },
+    'others.pdb' => sub { [200, { 'Content-Type' => "$type; version=3.1.0" },
+                           $others] },
     'absent.pdb' => sub { [404, {}, ''] },
     'page.pdb' => sub { [404, { 'Content-Type' => 'text/html' },
                          '<html>no</html>'] },
@@ -199,6 +216,8 @@ is $r->{status} . ' ' . version($r), '200 3.1.0',
     'a redirect names the version for a plain file server';
 like +(attempts('moved.pdb'))[-1], qr/^box found \(3\.1\.0\)/, 'and is logged';
 
+is ask('own.pdb')->{status}, 200, 'one of the open format, of this PDB';
+
 # --- again
 
 is ask('pending.pdb')->{status}, 200, 'asked until it is there';
@@ -234,6 +253,7 @@ for (['page.pdb', 'failed', '404 with a page'],
      ['json.pdb', 'unusable', 'text'],
      ['pdb.pdb', 'unusable', 'a PDB'],
      ['broken.pdb', 'unusable', 'no sound SymCache'],
+     ['others.pdb', 'unusable', 'made from a PDB with another GUID'],
      ['short.pdb', 'failed', 'truncated body'],
      ['notmodified.pdb', 'failed', '304, which was not asked for'],
      ['204.pdb', 'failed', '204'], ['400.pdb', 'failed', '400'],
