@@ -123,6 +123,7 @@ typedef enum {
 
 typedef enum {
     NGX_SYMCACHE_REPLY_ERROR = 0,      /* nothing that can be relied upon */
+    NGX_SYMCACHE_REPLY_LOST,           /* no connection, or closed silently */
     NGX_SYMCACHE_REPLY_TIMEOUT,        /* nothing in time */
     NGX_SYMCACHE_REPLY_READY,
     NGX_SYMCACHE_REPLY_PENDING,

@@ -369,6 +369,9 @@ ngx_symcache_helper_done(ngx_http_request_t *r, void *data, ngx_int_t rc)
     if (rc == NGX_HTTP_GATEWAY_TIME_OUT) {
         helper->reply.code = NGX_SYMCACHE_REPLY_TIMEOUT;
 
+    } else if (rc == NGX_HTTP_BAD_GATEWAY && !helper->heard) {
+        helper->reply.code = NGX_SYMCACHE_REPLY_LOST;
+
     } else if (rc != NGX_OK) {
         helper->reply.code = NGX_SYMCACHE_REPLY_ERROR;
     }

@@ -31,6 +31,7 @@ struct ngx_symcache_helper_s {
 
     unsigned                   active:1;
     unsigned                   background:1;
+    unsigned                   heard:1;     /* it sent something */
     unsigned                   header:1;    /* has been read */
     unsigned                   close:1;
     unsigned                   is_chunked:1;

@@ -42,6 +42,7 @@ ngx_symcache_reply_init(ngx_http_request_t *r)
     helper->rest = 0;
     helper->received = 0;
 
+    helper->heard = 0;
     helper->header = 0;
     helper->close = 0;
     helper->is_chunked = 0;
@@ -67,6 +68,8 @@ ngx_symcache_reply_status(ngx_http_request_t *r)
 
     u = r->upstream;
     helper = r->post_subrequest->data;
+
+    helper->heard = 1;
 
     rc = ngx_http_parse_status_line(r, &u->buffer, &helper->status);
 

@@ -26,6 +26,14 @@
 #define NGX_SYMCACHE_WAIT_PAUSE      1000
 #define NGX_SYMCACHE_WAIT_PAUSE_MAX  16000
 
+/*
+ * and before a helper that was not there is asked again: it restarts, or its
+ * queue of connections is full.  50, 100, ... 800: 1.6 seconds in all
+ */
+
+#define NGX_SYMCACHE_WAIT_LOST       50
+#define NGX_SYMCACHE_WAIT_LOST_MAX   5
+
 
 typedef enum {
     NGX_SYMCACHE_WAIT_IDLE = 0,
@@ -43,6 +51,7 @@ struct ngx_symcache_wait_s {
     ngx_event_t            event;      /* pause, end of the hold, wake-up */
     ngx_symcache_wait_e    state;
     ngx_uint_t             hold;
+    ngx_uint_t             lost;       /* questions in a row */
 };
 
 
@@ -353,7 +362,9 @@ ngx_symcache_wait_ask(ngx_symcache_wait_t *w)
         return NGX_ERROR;
     }
 
-    ngx_symcache_zone_count(w->ctx, NGX_SYMCACHE_COUNT_ASKED);
+    if (!w->lost) {
+        ngx_symcache_zone_count(w->ctx, NGX_SYMCACHE_COUNT_ASKED);
+    }
 
     r->write_event_handler = ngx_symcache_wait_replied;
 
@@ -408,13 +419,24 @@ ngx_symcache_wait_replied(ngx_http_request_t *r)
 
     w = ctx->wait;
 
-    if (ctx->reply.code <= NGX_SYMCACHE_REPLY_TIMEOUT) {
+    if (ctx->reply.code == NGX_SYMCACHE_REPLY_LOST) {
+        w->lost++;
+        ctx->asks--;
+
+    } else {
+        w->lost = 0;
+    }
+
+    /* those that are asked again are one question */
+
+    if (ctx->reply.code <= NGX_SYMCACHE_REPLY_TIMEOUT && w->lost <= 1) {
         ngx_symcache_zone_count(ctx, NGX_SYMCACHE_COUNT_FAILED);
     }
 
     if (w->hold
         && (ctx->reply.code == NGX_SYMCACHE_REPLY_PENDING
-            || ctx->reply.code == NGX_SYMCACHE_REPLY_TIMEOUT))
+            || ctx->reply.code == NGX_SYMCACHE_REPLY_TIMEOUT
+            || (w->lost && w->lost <= NGX_SYMCACHE_WAIT_LOST_MAX)))
     {
         if (ngx_symcache_wait_left(ctx) == 0) {
 
@@ -425,7 +447,7 @@ ngx_symcache_wait_replied(ngx_http_request_t *r)
             return;
         }
 
-        if (ctx->reply.code == NGX_SYMCACHE_REPLY_PENDING) {
+        if (ctx->reply.code != NGX_SYMCACHE_REPLY_TIMEOUT) {
 
             if (ngx_symcache_wait_pause(w) != NGX_OK) {
                 ngx_symcache_wait_leave(w);
@@ -453,9 +475,19 @@ ngx_symcache_wait_pause(ngx_symcache_wait_t *w)
         return NGX_ERROR;
     }
 
-    pause = NGX_SYMCACHE_WAIT_PAUSE << ngx_min(ctx->asks - 1, 4);
-    pause = ngx_max(pause, (ngx_msec_t) ctx->reply.retry_after * 1000);
-    pause = ngx_min(pause, NGX_SYMCACHE_WAIT_PAUSE_MAX);
+    if (w->lost) {
+
+        /* not all of them at the same moment */
+
+        pause = NGX_SYMCACHE_WAIT_LOST << (w->lost - 1);
+        pause += ngx_random() % NGX_SYMCACHE_WAIT_LOST;
+
+    } else {
+        pause = NGX_SYMCACHE_WAIT_PAUSE << ngx_min(ctx->asks - 1, 4);
+        pause = ngx_max(pause, (ngx_msec_t) ctx->reply.retry_after * 1000);
+        pause = ngx_min(pause, NGX_SYMCACHE_WAIT_PAUSE_MAX);
+    }
+
     pause = ngx_min(pause, (ngx_msec_t) ngx_symcache_wait_left(ctx));
 
     ngx_add_timer(&w->event, pause);

@@ -134,6 +134,22 @@ $t->helper_stops;
 is scalar(grep { $_->{status} == 503 && h($_, 'Retry-After') } @held), 10,
     'SIGKILL of the helper: ten 503 with Retry-After';
 
+# --- a helper that is back soon, or was never there: those who wait go on
+
+$s = gated(sub { });
+@held = map { $t->hold('3.1.0') } 1 .. 10;
+waiting(10);
+requests($s, 1);
+$t->helper_stops;
+push @held, $t->hold('3.1.0');
+$s = gated(make('3.1.0'));
+open_gate();
+@held = map { $t->read_response($_) } @held;
+is scalar(grep { $_->{status} == 200 } @held), 11,
+    'the helper restarts: nobody is sent away';
+requests($s, 1);
+unmake();
+
 # --- the client that asked first goes away: the next one asks
 
 $s = gated(make('3.1.0'));
