@@ -30,18 +30,21 @@ void bar_draw(struct bar *bar, size_t done, size_t all, const char *text)
     char hashes[WIDTH + 1];
     size_t i, filled;
 
-    if (!bar->is_shown ||
-        (bar->at != 0 && bar_clock() - bar->at < EVERY_MS && done < all)) {
+    if (!bar->is_shown || (bar->at != 0 && bar_clock() - bar->at < EVERY_MS &&
+                           (done < all || all == 0))) {
         return;
     }
     bar->at = bar_clock();
-    filled = all > 0 ? done * WIDTH / all : WIDTH;
+    if (all == 0) {
+        fprintf(stderr, "\r%s\033[K", text);
+        return;
+    }
+    filled = done * WIDTH / all;
     for (i = 0; i < WIDTH; i++) {
         hashes[i] = i < filled ? '#' : '.';
     }
     hashes[WIDTH] = '\0';
-    fprintf(stderr, "\r[%s] %3zu %% %s\033[K", hashes,
-            all > 0 ? done * 100 / all : 100, text);
+    fprintf(stderr, "\r[%s] %3zu %% %s\033[K", hashes, done * 100 / all, text);
 }
 
 void bar_clear(struct bar *bar)

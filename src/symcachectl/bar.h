@@ -19,7 +19,8 @@ uint64_t bar_clock(void);
 
 void bar_init(struct bar *bar);
 
-/* Draws at most ten times a second; text is of the program itself. */
+/* Draws at most ten times a second; text is of the program itself.  all 0:
+ * nobody knows, and there is only the text. */
 void bar_draw(struct bar *bar, size_t done, size_t all, const char *text);
 
 /* A line of text, of which the middle is somebody else's, in its place. */

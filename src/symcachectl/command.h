@@ -25,6 +25,9 @@ int why_command(int argc, char **argv);
 int jobs_command(int argc, char **argv);
 int sources_command(int argc, char **argv);
 int forget_command(int argc, char **argv);
+int ls_command(int argc, char **argv);
+int import_command(int argc, char **argv);
+int clean_command(int argc, char **argv);
 
 /* Says on standard error what is wrong with the arguments, and where help is.
  * Returns COMMAND_USAGE. */

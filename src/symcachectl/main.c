@@ -23,6 +23,8 @@ static const struct {
     {"verify", verify_command}, {"warm", warm_command},
     {"why", why_command},       {"forget", forget_command},
     {"jobs", jobs_command},     {"sources", sources_command},
+    {"ls", ls_command},         {"import", import_command},
+    {"clean", clean_command},
 };
 
 static const char help[] =
@@ -33,6 +35,9 @@ static const char help[] =
     "       symcachectl why [OPTION...] PDB GUID [AGE]\n"
     "       symcachectl forget [OPTION...] PDB [GUID [AGE]]\n"
     "       symcachectl jobs|sources [OPTION...]\n"
+    "       symcachectl ls [OPTION...] [PATTERN...]\n"
+    "       symcachectl import [OPTION...] FOLDER\n"
+    "       symcachectl clean [-c FILE] [--dry-run] [--json]\n"
     "       symcachectl -h | -V\n"
     "\n"
     "Files in the open format (\"SYMC\", versions 7 to 9); FILE may be \"-\", "
@@ -65,19 +70,34 @@ static const char help[] =
     "jobs    prints what symcached does now.\n"
     "sources prints where it looks, and how it fared there.\n"
     "\n"
-    "Options: -c FILE is symcached's configuration, of which the socket is\n"
-    "taken (" SETTINGS_CONFIG "); --socket unix:/PATH or HOST:PORT names "
-    "it;\n"
-    "--store NAME (" SETTINGS_STORE "); --json prints JSON.\n"
+    "A store on this machine:\n"
+    "ls      prints its files, sizes and last uses, and what is known to be\n"
+    "        absent; of PDBs that match a PATTERN, --present, --absent, "
+    "--unused-for\n"
+    "        12h.\n"
+    "import  copies a SymCache folder of Windows into it; replaces no good "
+    "file.\n"
+    "clean   removes what the rules no longer keep (see symcached(8)).\n"
+    "import and clean take --dry-run.\n"
+    "\n"
+    "Options: -c FILE is symcached's configuration, of which socket and root "
+    "are\n"
+    "taken (" SETTINGS_CONFIG "); --socket unix:/PATH or HOST:PORT, --root "
+    "FOLDER\n"
+    "name them; --store NAME (" SETTINGS_STORE "); --json prints JSON.\n"
     "\n"
     "Names are printed as stored; control characters in them are escaped.\n"
     "\n"
     "exit codes: 0 done; 1 no address was found, something is not cached "
     "(warm,\n"
-    "why), or the file violates the format; 2 usage; 3 input or output "
-    "failed, or\n"
-    "symcached cannot be reached; 4 not a SymCache, or (lookup and dump) not\n"
-    "a whole one; 130 interrupted (warm)\n";
+    "why), nothing is there (ls), a file was refused (import), the "
+    "configuration is\n"
+    "wrong (clean), or the file violates the format (verify); 2 usage; 3 "
+    "input "
+    "or\n"
+    "output failed, or symcached cannot be reached; 4 not a SymCache, or "
+    "(lookup and\n"
+    "dump) not a whole one; 130 interrupted (warm, import)\n";
 
 static int run(int argc, char **argv)
 {

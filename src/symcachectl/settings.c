@@ -102,7 +102,7 @@ const char *settings_socket(const struct settings *settings)
     return listen;
 }
 
-const char *settings_root(const struct settings *settings)
+const char *settings_root(const struct settings *settings, int *code)
 {
     const char *root;
     const cJSON *item;
@@ -114,7 +114,8 @@ const char *settings_root(const struct settings *settings)
     }
     config = read_config(settings, 1);
     if (config == NULL) {
-        fprintf(stderr, "name a configuration by -c, or a folder by --root\n");
+        fprintf(stderr, "-c names a configuration, --root a store's folder\n");
+        *code = COMMAND_IO;
         return NULL;
     }
     item = cJSON_GetObjectItemCaseSensitive(config, "stores");
@@ -124,10 +125,10 @@ const char *settings_root(const struct settings *settings)
     if (root == NULL) {
         snprintf(what, sizeof(what), "has no store \"%.64s\" with a root",
                  settings_store(settings));
-        command_fail(COMMAND_USAGE,
-                     settings->config != NULL ? settings->config
-                                              : SETTINGS_CONFIG,
-                     what);
+        *code = command_fail(COMMAND_USAGE,
+                             settings->config != NULL ? settings->config
+                                                      : SETTINGS_CONFIG,
+                             what);
     } else {
         root = copy(root);
     }

@@ -37,7 +37,8 @@ const char *settings_store(const struct settings *settings);
  */
 const char *settings_socket(const struct settings *settings);
 
-/* The root of the store; otherwise as settings_socket. */
-const char *settings_root(const struct settings *settings);
+/* The root of the store; otherwise as settings_socket, and sets the exit
+ * code. */
+const char *settings_root(const struct settings *settings, int *code);
 
 #endif

@@ -53,7 +53,8 @@ sub begin {
         open STDOUT, '>', $t->path("ctl.$n.out") or die;
         open STDERR, '>', $t->path("ctl.$n.err") or die;
         $ENV{$_} = $env{$_} for keys %env;
-        exec $t->program('symcachectl'), @args or POSIX::_exit(127);
+        exec @{ $self->{wrapper} // [] }, $t->program('symcachectl'), @args
+            or POSIX::_exit(127);
     }
     return { pid => $pid, n => $n };
 }

@@ -1,0 +1,220 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "place.h"
+
+#define COPY "file" /* in our folder */
+#define TRIES 10
+#define PIECE (256 << 10)
+
+#define FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+static int give(const struct place *p, int fd)
+{
+    return p->has_owner ? fchown(fd, p->uid, p->gid) : 0;
+}
+
+/* mkdir, where it is not there.  Returns its descriptor, or -1. */
+static int make_folder(const struct place *p, int at, const char *name)
+{
+    int fd, is_new;
+
+    is_new = mkdirat(at, name, 0755) == 0;
+    if (!is_new && errno != EEXIST) {
+        return -1;
+    }
+    fd = openat(at, name, FOLDER);
+    if (fd >= 0 && is_new && (fchmod(fd, 0755) != 0 || give(p, fd) != 0)) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+/* As symcached does: what has no lock is a dead process's, and is removed. */
+static int make_work(struct place *p)
+{
+    struct stat st;
+    int i, tmp;
+
+    tmp = make_folder(p, p->root, SYMCACHE_TMP_DIR);
+    if (tmp < 0) {
+        return -1;
+    }
+    close(tmp);
+    for (i = 0; i < TRIES; i++) {
+        snprintf(p->work_name, sizeof(p->work_name),
+                 SYMCACHE_TMP_DIR "/run-import-%d-%d", (int)getpid(), i);
+        p->work = make_folder(p, p->root, p->work_name);
+        if (p->work < 0) {
+            return -1;
+        }
+        if (flock(p->work, LOCK_EX | LOCK_NB) == 0 &&
+            fstatat(p->root, p->work_name, &st, 0) == 0) {
+            return 0;
+        }
+        close(p->work);
+    }
+    errno = EBUSY;
+    return -1;
+}
+
+int place_open(struct place *place, const char *root)
+{
+    struct stat st;
+
+    memset(place, 0, sizeof(*place));
+    place->root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (place->root < 0 || fstat(place->root, &st) != 0) {
+        return -1;
+    }
+    place->has_owner = geteuid() == 0;
+    place->uid = st.st_uid;
+    place->gid = st.st_gid;
+    return make_work(place);
+}
+
+static int write_all(int fd, const char *data, size_t size)
+{
+    ssize_t n;
+
+    while (size > 0) {
+        n = write(fd, data, size);
+        if (n < 0 && errno != EINTR) {
+            return -1;
+        }
+        data += n > 0 ? n : 0;
+        size -= n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+static int copy_bytes(int from, int to)
+{
+    static char piece[PIECE];
+    off_t at = 0;
+    ssize_t n;
+
+    for (;;) {
+        n = pread(from, piece, sizeof(piece), at);
+        if (n == 0) {
+            return 0;
+        }
+        if (n < 0 && errno != EINTR) {
+            return -1;
+        }
+        if (n > 0 && write_all(to, piece, (size_t)n) != 0) {
+            return -1;
+        }
+        at += n > 0 ? n : 0;
+    }
+}
+
+int place_copy(struct place *place, int from, int *copy)
+{
+    int saved;
+
+    unlinkat(place->work, COPY, 0);
+    *copy = openat(place->work, COPY,
+                   O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (*copy < 0) {
+        return -1;
+    }
+    if (copy_bytes(from, *copy) == 0 && fchmod(*copy, 0644) == 0 &&
+        give(place, *copy) == 0) {
+        return 0;
+    }
+    saved = errno;
+    close(*copy);
+    errno = saved;
+    return -1;
+}
+
+/* Some file systems cannot, and say so. */
+static int sync_fd(int fd)
+{
+    return fsync(fd) == 0 || errno == EINVAL ? 0 : -1;
+}
+
+static int publish_into(struct place *p, int folder, const symcache_key_t *key,
+                        const symcache_version_t *version)
+{
+    char name[SYMCACHE_PATH_MAX + 1];
+
+    /* compressed from the former file: never beside the new one */
+    symcache_path_name(name, key, version, SYMCACHE_FILE_GZIP);
+    (void)unlinkat(folder, name, 0);
+    symcache_path_name(name, key, version, SYMCACHE_FILE_PLAIN);
+    if (renameat(p->work, COPY, folder, name) != 0 || sync_fd(folder) != 0) {
+        return -1;
+    }
+    symcache_path_name(name, key, version, SYMCACHE_FILE_ABSENT);
+    (void)unlinkat(folder, name, 0);
+    return 0;
+}
+
+/* Folders may vanish at any time: a cleaner removes empty ones. */
+static int publish_once(struct place *p, const symcache_key_t *key,
+                        const symcache_version_t *version)
+{
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+    int pdb, folder, rc, saved;
+
+    symcache_id_print(id, key);
+    pdb = make_folder(p, p->root, key->name);
+    if (pdb < 0) {
+        return -1;
+    }
+    folder = make_folder(p, pdb, id);
+    rc = folder >= 0 ? publish_into(p, folder, key, version) : -1;
+    if (rc == 0) {
+        rc = sync_fd(pdb) == 0 && sync_fd(p->root) == 0 ? 0 : -1;
+    }
+    saved = errno;
+    if (folder >= 0) {
+        close(folder);
+    }
+    close(pdb);
+    errno = saved;
+    return rc;
+}
+
+int place_publish(struct place *place, int copy, const symcache_key_t *key,
+                  const symcache_version_t *version)
+{
+    int i;
+
+    if (sync_fd(copy) != 0) {
+        return -1;
+    }
+    for (i = 0; i < TRIES; i++) {
+        if (publish_once(place, key, version) == 0) {
+            return 0;
+        }
+        if (errno != ENOENT) {
+            return -1;
+        }
+    }
+    return -1;
+}
+
+void place_close(struct place *place)
+{
+    if (place->work > 0) {
+        unlinkat(place->work, COPY, 0);
+        unlinkat(place->root, place->work_name, AT_REMOVEDIR);
+        close(place->work);
+    }
+    if (place->root >= 0) {
+        close(place->root);
+    }
+}
