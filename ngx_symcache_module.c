@@ -781,11 +781,15 @@ ngx_symcache_merge_location(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
         return NGX_CONF_ERROR;
     }
 
-    if (conf->root && clcf->handler != ngx_symcache_handler) {
+    if ((conf->root && clcf->handler != ngx_symcache_handler)
+        || (conf->status && clcf->handler != ngx_symcache_status_handler))
+    {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "\"symcache\" and another directive that answers "
+                           "\"%s\" and another directive that answers "
                            "requests, such as \"proxy_pass\", in location "
-                           "\"%V\"", &clcf->name);
+                           "\"%V\"",
+                           conf->root ? "symcache" : "symcache_status",
+                           &clcf->name);
         return NGX_CONF_ERROR;
     }
 

@@ -130,6 +130,10 @@ ngx_symcache_directive_elsewhere(ngx_conf_t *cf, ngx_command_t *cmd,
         return "needs a URI that starts with \"/\"";
     }
 
+    if (value[1].len == 0) {
+        return "needs a URL";
+    }
+
     *field = ngx_palloc(cf->pool, sizeof(ngx_http_complex_value_t));
     if (*field == NULL) {
         return NGX_CONF_ERROR;

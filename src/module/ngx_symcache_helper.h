@@ -37,7 +37,6 @@ struct ngx_symcache_helper_s {
     unsigned                   is_chunked:1;
     unsigned                   has_version:1;
     unsigned                   has_reason:1;
-    unsigned                   has_retry_after:1;
 };
 
 

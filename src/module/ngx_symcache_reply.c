@@ -48,7 +48,6 @@ ngx_symcache_reply_init(ngx_http_request_t *r)
     helper->is_chunked = 0;
     helper->has_version = 0;
     helper->has_reason = 0;
-    helper->has_retry_after = 0;
 
     if (helper->page) {
         helper->page->len = 0;
@@ -226,7 +225,6 @@ ngx_symcache_reply_field(ngx_http_request_t *r, ngx_symcache_helper_t *helper)
 
         if (field_is("Retry-After")) {
             helper->reply.retry_after = (time_t) n;
-            helper->has_retry_after = 1;
 
         } else {
             helper->reply.valid = (time_t) n;

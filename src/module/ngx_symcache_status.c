@@ -28,7 +28,6 @@ typedef u_char *(*ngx_symcache_status_pt)(u_char *p, u_char *last,
     ngx_symcache_status_t *status);
 
 
-static ngx_int_t ngx_symcache_status_handler(ngx_http_request_t *r);
 static void ngx_symcache_status_replied(ngx_http_request_t *r);
 static ngx_int_t ngx_symcache_status_send(ngx_http_request_t *r,
     ngx_symcache_status_t *status);
@@ -101,7 +100,7 @@ ngx_symcache_status(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-static ngx_int_t
+ngx_int_t
 ngx_symcache_status_handler(ngx_http_request_t *r)
 {
     ngx_int_t                 rc;

@@ -155,12 +155,22 @@ ngx_symcache_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 static char *
 ngx_symcache_zone_declare(ngx_conf_t *cf, ngx_str_t *name, ngx_str_t *size)
 {
+    size_t                    i;
     ssize_t                   n;
     ngx_shm_zone_t           *shm_zone;
     ngx_symcache_zone_ctx_t  *zctx;
 
     if (name->len == 0) {
         return "needs a name";
+    }
+
+    /* it is shown in HTML, JSON and a label of Prometheus */
+
+    for (i = 0; i < name->len; i++) {
+        if (name->data[i] < ' ' || ngx_strchr("\"\\<>&", name->data[i])) {
+            return "needs a name without quotes, \"\\\", \"<\", \">\" and "
+                   "\"&\"";
+        }
     }
 
     n = ngx_parse_size(size);

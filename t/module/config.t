@@ -62,6 +62,11 @@ my @refused = (
     ["symcache_read_timeout x;", qr/invalid value/],
     ["symcache_buffer_size x;", qr/invalid value/],
     ["symcache_bind x;", qr/invalid address "x"/],
+    ["symcache_redirect '';", qr/"symcache_redirect" directive needs a URL/],
+    ["symcache_accel '';", qr/"symcache_accel".*needs a URI that starts with/],
+    ["symcache_accel http://x/;", qr/needs a URI that starts with "\/"/],
+    ["symcache_accel /a/; symcache_redirect /b/;",
+     qr/only one of "symcache_accel" and "symcache_redirect"/],
 );
 
 for (@refused) {

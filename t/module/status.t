@@ -268,6 +268,9 @@ for (
      qr/"symcache_status" needs "symcache_zone" in location "\/"/],
     ['location / { symcache_zone z; symcache_status; symcache_status; }',
      'symcache_zone z:64k;', qr/is duplicate/],
+    ['location / { symcache_zone z; symcache_status;
+                   proxy_pass http://127.0.0.1:1; }', 'symcache_zone z:1m;',
+     qr/"symcache_status" and another directive that answers requests/],
     ['location / { symcache /x; symcache_zone z; symcache_status; }',
      'symcache_zone z:64k;', qr/conflicts with another directive/],
     ['location / { symcache_zone z; symcache_status; symcache /x; }',

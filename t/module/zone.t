@@ -209,6 +209,8 @@ for (
     ['', 'symcache_zone x:1k;', qr/too small/],
     ['', 'symcache_zone x:y;', qr/invalid size/],
     ['', 'symcache_zone :1m;', qr/needs a name/],
+    ['', "symcache_zone 'a\"b:1m';", qr/needs a name without quotes/],
+    ['', "symcache_zone 'a<b:1m';", qr/needs a name without quotes/],
     ['', 'symcache_zone x:1m; symcache_zone x:1m;', qr/is duplicate/],
     ['', 'symcache_zone x:1m; limit_req_zone $uri zone=x:1m rate=1r/s;',
      qr/already declared for a different use|conflict|already bound/],
