@@ -114,7 +114,7 @@ ok $t->wait_until('the whole size is reserved while half of it has come',
 $t->stop_symcached;
 ok !defined reserved(), 'and given back';
 
-$c = case(cache => { min_free => '99%' });
+$c = case(cache => { min_free => '1000000g' });
 $c->undecided('room.pdb', 'failed', qr/no room: \d+ bytes needed/,
               'min_free would not be left');
 is count('room'), 1, 'no other attempt';

@@ -22,10 +22,7 @@ $ENV{PATH} .= ':/usr/sbin:/sbin';
 my @missing = grep { system("command -v $_ >$dir/which.out 2>&1") != 0 }
     qw(krb5kdc kdb5_util kadmin.local kinit apache2);
 push @missing, 'mod_auth_gssapi' unless -e "$modules/mod_auth_gssapi.so";
-if (@missing) {
-    $t->finish;
-    plan skip_all => "no @missing";
-}
+plan skip_all => "no @missing" if @missing;
 
 sub run {
     my ($command) = @_;
