@@ -1,0 +1,401 @@
+#!/usr/bin/perl
+
+# The table of what upstreams do wrong, its second part: hosts, directories,
+# pointers, object stores, SymCache servers and transcoders; see
+# misbehaviour_http.t.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use File::Path ();
+use IO::Socket::INET;
+use JSON::PP ();
+use POSIX ();
+use Socket qw(SOMAXCONN);
+use Test::Misbehaviour;
+use Test::More;
+use Test::Symcache;
+
+# for one row, which is not worth to skip the others
+my $mounts;
+BEGIN {
+    $mounts = $> == 0 && system('unshare --mount --propagation private true'
+                                . ' 2>/dev/null') == 0;
+    if ($mounts) {
+        require Test::Mount;
+        Test::Mount->import;
+    }
+}
+
+my $m = Test::Misbehaviour->new;
+my $t = $m->t;
+my $id = $Test::Misbehaviour::id;
+my $pdb = $m->pdb;
+my $other = $t->read_file($t->data('pdb/omap_stretched.pdb'));
+my $html = "<!DOCTYPE html>\n<html><body>Please sign in</body></html>\n";
+my $yes = JSON::PP::true();
+my $dir = $t->dir;
+my $dead = Test::Symcache::free_port();
+
+# --- TLS and proxies
+
+$m->section('TLS and proxies');
+
+my ($expired_port, $tls_port, $verify_port) =
+    map { Test::Symcache::free_port() } 1 .. 3;
+my $tls = system("openssl version >$dir/openssl.out 2>&1") == 0;
+my %no_tls = $tls ? () : (skip => 1);
+diag 'no openssl: rows about TLS are not run' if !$tls;
+
+# One that is valid for so many days, perhaps since long ago.
+sub certificate {
+    my ($name, $days) = @_;
+    for ("req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes "
+            . "-subj /CN=localhost -addext subjectAltName=DNS:localhost "
+            . "-keyout $dir/$name.key -out $dir/$name.csr",
+         "x509 -req -in $dir/$name.csr -signkey $dir/$name.key -days $days "
+            . "-copy_extensions copy -out $dir/$name.pem") {
+        system("openssl $_ >$dir/openssl.out 2>&1") == 0
+            or die $t->read_file('openssl.out');
+    }
+}
+if ($tls) {
+    certificate('good', 2);
+    certificate('expired', -1);
+}
+
+sub secure {
+    my ($kind, $class, $why, $url, %source) = @_;
+    $m->source($kind, $class, $why, { type => 'http', url => $url,
+        internal => $yes, %source }, %no_tls);
+}
+
+my %good = (tls => { ca => "$dir/good.pem" });
+secure('has a certificate nobody vouches for',
+       error => qr/^failed .*certificate/mi, "https://localhost:$tls_port");
+secure('has a certificate for another name', error => qr/^failed .*(?:name|cert)/mi,
+       "https://127.0.0.1:$tls_port", %good);
+secure('has a certificate that is over', error => qr/^failed .*expired/mi,
+       "https://localhost:$expired_port",
+       tls => { ca => "$dir/expired.pem" });
+secure('wants a certificate of the client', error => qr/^failed 400/m,
+       "https://localhost:$verify_port", %good);
+secure('speaks TLS where HTTP was expected', error => qr/^failed 400/m,
+       "http://localhost:$tls_port");
+secure('redirects from https to http',
+       error => qr/^failed redirect from https to http/m,
+       "https://localhost:$tls_port/down", %good);
+secure('has no such file, over https', miss => qr/^not found 404/m,
+       "https://localhost:$tls_port/empty", %good);
+$m->web('speaks HTTP where TLS was expected', error => qr/^failed ./m,
+        sub { $_[0]->reply(400, {}, '') },
+        source => { url => 'https://localhost:%%PORT%%' });
+my $silent = IO::Socket::INET->new(LocalAddr => '127.0.0.1',
+                                   Listen => SOMAXCONN) or die;
+secure('says nothing in the handshake', error => qr/^failed .*(?:time|connect)/mi,
+       'https://localhost:' . $silent->sockport);
+$m->{rows}[-1]{slow} = 1;
+
+sub proxied {
+    my ($kind, $class, $why, $script, %source) = @_;
+    $m->web($kind, $class, $why, $script, source => {
+        proxy => 'http://127.0.0.1:%%PORT%%', %source });
+}
+
+proxied('is behind a proxy that is not there', error => qr/^failed .*connect/mi,
+        sub {}, proxy => "http://127.0.0.1:$dead");
+proxied('is behind a proxy that wants a password', error => qr/^failed 407/m,
+        sub { $_[0]->reply(407, { 'Proxy-Authenticate' => 'Basic' }, $html) });
+proxied('is behind a proxy that fails', error => qr/^failed 502/m,
+        sub { $_[0]->reply(502, {}, $html) });
+proxied('is behind a proxy for https that is none', error => qr/^failed ./m,
+        sub { $_[0]->reply(404, {}, '') }, url => "https://symbols.test");
+proxied('is behind a proxy with a page of its own', error => qr/^unusable .*HTML/m,
+        sub { $_[0]->reply(200, {}, $html) });
+
+# --- breaker, order of sources
+
+$m->section('Hosts, and several sources');
+
+$m->answers('failed so often that it is left alone',
+            error => qr/^failed not asked: the host failed/m, 500, {}, '', before => 3);
+
+my %empty = (type => 'filesystem', path => $t->path('empty'));
+my %holds = (type => 'filesystem', path => $t->path('sym'));
+my %gone = (type => 'filesystem', path => $t->path('no-such-folder'));
+$m->answers('fails, and another source has no such file',
+            error => qr/^failed 500$/m, 500, {}, '', sources => [\%empty]);
+$m->answers('has no such file, and another source fails',
+            error => qr/^failed ./m, 404, {}, '', sources => [\%gone]);
+$m->answers('sends a page, and another source has no such file',
+            error => qr/^unusable .*HTML/m, 200, {}, $html,
+            sources => [\%empty]);
+$m->answers('sends a page, and another source has the PDB', file => qr//,
+            200, {}, $html, sources => [\%holds]);
+$m->answers('fails, and another source has the PDB', file => qr//, 503, {},
+            '', sources => [\%holds]);
+$m->answers('has no such file, nor has another source',
+            miss => qr/^not found no such file/m, 404, {}, '',
+            sources => [\%empty]);
+
+# --- file.ptr
+
+$m->section('`file.ptr`');
+
+# The server has a file.ptr and nothing else.
+sub pointer {
+    my ($kind, $class, $why, $text, %o) = @_;
+    $m->web($kind, $class, $why, sub {
+        my ($c, $req) = @_;
+        return $c->reply(404, {}, '') if $req->{path} !~ /file\.ptr$/;
+        $c->reply(200, {}, ref $text ? $text->($req) : $text);
+    }, %o);
+}
+
+pointer('is empty', error => qr/^unusable file\.ptr is empty/m, ' ');
+pointer('is a page of HTML', error => qr/^unusable file\.ptr is an HTML/m,
+        $html);
+pointer('is a PDB', error => qr/^unusable file\.ptr is a PDB/m,
+        substr $pdb, 0, 1000);
+pointer('has several lines', error => qr/^unusable file\.ptr has several/m,
+        "PATH:a\nPATH:b\n");
+pointer('is longer than 4 KiB', error => qr/^unusable ./m,
+        'PATH:' . 'x' x 5000);
+pointer('is longer than 100 KB', error => qr/^unusable ./m, 'x' x 100_000);
+pointer('says that there is none (`MSG:`)', miss => qr/^not found MSG: gone/m,
+        'MSG: gone');
+pointer('leads to a share without `map`',
+        miss => qr/^not found no mapping for the location/m,
+        'PATH:\\\\server\\share\\x.pdb');
+pointer('leads out of a mapped folder', miss => qr/^not found .*dot comp/m,
+        'PATH:\\\\server\\share\\..\\x.pdb',
+        source => { map => { '\\\\server\\share' => $t->path('sym') } });
+pointer('leads through a symbolic link out of a mapped folder',
+        error => qr/^failed a symbolic link leads out/m,
+        'PATH:\\\\server\\share\\out\\x.pdb',
+        source => { map => { '\\\\server\\share' => $t->path('odd') } });
+pointer('leads to a file of the machine', miss => qr/^not found ./m,
+        'PATH:/etc/passwd');
+pointer('leads out of the source', miss => qr/^not found ./m,
+        'PATH:..\\..\\x.pdb');
+pointer('leads to a missing file of a mapped share',
+        miss => qr/^not found no such file/m,
+        'PATH:\\\\server\\share\\x.pdb',
+        source => { map => { '\\\\server\\share' => $t->path('sym') } });
+pointer('leads to a share that is not mounted', error => qr/^failed ./m,
+        'PATH:\\\\server\\share\\x.pdb',
+        source => { map => { '\\\\server\\share' => $t->path('no-share') } });
+pointer('leads to the PDB of another build', error => qr/^unusable wrong GUID/m,
+        'PATH:\\\\server\\share\\other.pdb',
+        source => { map => { '\\\\server\\share' => $t->path('odd') } });
+pointer('leads to a URL where it is missing', miss => qr/^not found 404/m,
+        sub { "http://$_[0]{headers}{host}/nothing.pdb" });
+pointer('leads to a URL that refuses connections',
+        error => qr/^failed .*connect/mi, "http://127.0.0.1:$dead/x.pdb");
+$m->source('leads to a URL at a private address',
+           error => qr/^failed .*(?:reserved|private)/mi,
+           { type => 'filesystem', path => $t->path('pointers') },
+           before => 0);
+my $private = $m->{rows}[-1]{pdb};
+
+# --- directories
+
+$m->section('Directories');
+
+sub folder {
+    my ($kind, $class, $why, $make, %source) = @_;
+    my $row = $m->source($kind, $class, $why, { type => 'filesystem',
+        path => $t->path('odd'), %source });
+    my $place = $t->path("odd/$row->{pdb}/$id");
+    File::Path::make_path($place);
+    $make->("$place/$row->{pdb}", $row) if $make;
+    return $row;
+}
+
+folder('the directory is not there', error => qr/^failed ./m, undef,
+       path => $t->path('no-such-folder'));
+folder('it is a file', error => qr/^failed ./m, undef,
+       path => $t->write_file('a-file', ''));
+folder('there is no such file', miss => qr/^not found no such file/m, undef);
+folder('a directory where the PDB should be',
+       error => qr/^unusable not a regular file/m, sub { mkdir $_[0] });
+folder('a FIFO', error => qr/^unusable not a regular file/m,
+       sub { POSIX::mkfifo($_[0], 0644) });
+folder('a device', error => qr/^unusable not a regular file/m,
+       sub { symlink '/dev/zero', $_[0] });
+folder('a symbolic link to itself', error => qr/^failed .*symbolic links/m,
+       sub { symlink $_[0], $_[0] });
+folder('a symbolic link to nothing', miss => qr/^not found no such file/m,
+       sub { symlink '/no/such/file', $_[0] });
+folder('a file of no bytes', error => qr/^unusable .*empty/m,
+       sub { $t->write_file($_[0], '') });
+folder('a page', error => qr/^unusable .*HTML/m,
+       sub { $t->write_file($_[0], $html) });
+folder('the PDB of another build', error => qr/^unusable wrong GUID/m,
+       sub { $t->write_file($_[0], $other) });
+folder('a PDB that is not whole yet', error => qr/^unusable ./m,
+       sub { $t->write_file($_[0], substr $pdb, 0, 500_000) });
+folder('a file of more than `download_size`', error => qr/^unusable larger/m,
+       sub { $t->write_file($_[0], $pdb . "\0" x 4_000_000) });
+folder('a flat directory with the PDB of another build only',
+       miss => qr/^not found none of 1 PDB/m, undef, layout => 'flat',
+       path => $t->path('flat'));
+
+# --- object stores
+
+$m->section('Object stores');
+
+sub bucket {
+    my ($kind, $class, $why, $status, $code, %o) = @_;
+    my $xml = $code && "<?xml version=\"1.0\"?>\n<Error><Code>$code</Code>"
+        . '<Message>no</Message></Error>';
+    $m->answers($kind, $class, $why, $status, $o{headers} // {}, $xml // '',
+        seconds => $o{seconds}, source => { type => $o{type} // 's3',
+            bucket => 'b', region => 'r', endpoint => delete $o{endpoint}
+                // 'http://%%HOST%%.localhost:%%PORT%%',
+            path_style => $yes, access_key => 'k', secret_key => 's',
+            url => undef, %{ $o{source} // {} } });
+}
+
+bucket('s3: 404 NoSuchKey', miss => qr/^not found 404 NoSuchKey/m, 404,
+       'NoSuchKey');
+bucket('s3: 404 NoSuchBucket', error => qr/^failed 404 NoSuchBucket/m, 404,
+       'NoSuchBucket');
+bucket('s3: 403 AccessDenied', error => qr/^failed 403 AccessDenied/m, 403,
+       'AccessDenied');
+bucket('s3: 403 AccessDenied, and `denied_is_absent`',
+       miss => qr/^not found 403 AccessDenied/m, 403, 'AccessDenied',
+       source => { denied_is_absent => $yes });
+bucket("s3: 403 $_, and `denied_is_absent`", error => qr/^failed 403 $_/m,
+       403, $_, source => { denied_is_absent => $yes })
+    for qw(SignatureDoesNotMatch InvalidAccessKeyId RequestTimeTooSkewed);
+bucket('s3: 400 ExpiredToken', error => qr/^failed 400 ExpiredToken/m, 400,
+       'ExpiredToken');
+bucket('s3: 301 PermanentRedirect without a Location',
+       error => qr/^failed 301 Perm/m, 301, 'PermanentRedirect');
+bucket('s3: 503 SlowDown', error => qr/^failed 503 SlowDown/m, 503,
+       'SlowDown');
+bucket('s3: 503 SlowDown with Retry-After: 240',
+       error => qr/^failed 503 SlowDown/m, 503, 'SlowDown',
+       headers => { 'Retry-After' => 240 }, seconds => 240);
+bucket('s3: 500 InternalError', error => qr/^failed 500 Internal/m, 500,
+       'InternalError');
+bucket('s3: 200 with an error', error => qr/^unusable .*XML/m, 200,
+       'InternalError');
+my %token = (path_style => undef, region => undef, access_key => undef, secret_key => undef, token => 'old');
+bucket('gcs: 401', error => qr/^failed 401/m, 401, 'AuthenticationRequired',
+       type => 'gcs', source => \%token);
+bucket('gcs: 404 NoSuchKey', miss => qr/^not found 404/m, 404, 'NoSuchKey',
+       type => 'gcs', source => \%token);
+
+# --- SymCache servers
+
+$m->section('SymCache servers');
+
+my $type = 'application/vnd.ms-symcache';
+
+sub server {
+    my ($kind, $class, $why, $status, $headers, $body, %o) = @_;
+    $m->answers($kind, $class, $why, $status, $headers, $body, %o,
+                source => { type => 'symcache', version => '9.0.0' });
+}
+
+server('404', miss => qr/^not found 404/m, 404, {}, '');
+server('404 with a page: no SymCache server', error => qr/^failed 404 with/m,
+       404, { 'Content-Type' => 'text/html' }, $html);
+server('404 with Retry-After, for ever', error => qr/ask again/m, 404,
+       { 'Retry-After' => 1 }, '', slow => 1);
+server('404 with Retry-After, and a reason', error => qr/^failed 404, error/m,
+       404, { 'Retry-After' => 5, 'X-Symcache-Reason' => 'error' }, '');
+server('410', error => qr/^failed 410/m, 410, {}, '');
+server('200 without a version', error => qr/^unusable 200 with no version/m,
+       200, { 'Content-Type' => $type }, 'x');
+server('200 with a version that is none',
+       error => qr/^unusable 200 with a bad version/m, 200,
+       { 'Content-Type' => "$type; version=nine" }, 'x');
+server('200 with a newer version than was asked for',
+       error => qr/^unusable .*not asked for/m, 200,
+       { 'Content-Type' => "$type; version=10.0.0" }, 'x');
+server("200 with $_->[0]", error => qr/^unusable ./m, 200,
+       { 'Content-Type' => "$type; version=9.0.0" }, $_->[1])
+    for ['nothing', ''], ['a page', $html], ['the PDB', $pdb],
+        ['a damaged SymCache', "SYMC\x09\0\0\0" . "\xff" x 200];
+server('304, which was not asked for', error => qr/^failed 304/m, 304, {},
+       undef);
+server('401', error => qr/^failed 401/m, 401, {}, '');
+server('500', error => qr/^failed 500/m, 500, {}, '');
+
+# --- the PDB and the transcoder
+
+$m->section('The PDB has the right identity, and the transcoder');
+
+sub converts {
+    my ($kind, $class, $why, $shell, %o) = @_;
+    my $row = $m->answers($kind, $class, $why, 200, {}, $pdb, %o);
+    $t->write_file("faults/$row->{pdb}", $shell) if defined $shell;
+}
+
+converts('says that it is damaged', malformed => qr/exit code 8/,
+         'echo "stream 9: damaged" >&2; exit 8');
+converts('crashes', malformed => qr/signal 11/, 'kill -SEGV $$');
+converts('is killed', malformed => qr/signal 9/, 'kill -KILL $$');
+converts('does not end', malformed => qr/transcode_time/, 'exec sleep 1000',
+         slow => 1);
+converts('takes more memory than it may', malformed => qr/exit code/,
+         'exec perl -e \'my $x = "x" x 2_000_000_000\'');
+converts('makes nothing', malformed => qr/without a SymCache/, 'exit 0');
+converts('makes an empty file', malformed => qr/empty file/,
+         ': >"$_NT_SYMCACHE_PATH/$(basename "$1")-v9.0.0.symcache"; exit 0');
+converts('makes a file for another PDB', malformed => qr/without a SymCache/,
+         'echo x >"$_NT_SYMCACHE_PATH/x.pdb-v9.0.0.symcache"; exit 0');
+converts('makes two files', malformed => qr/more than one/,
+         'for v in 9.0.0 9.0.1; do echo x '
+         . '>"$_NT_SYMCACHE_PATH/$(basename "$1")-v$v.symcache"; done; exit 0');
+converts('makes a SymCache that is damaged', malformed => qr/unsound/,
+         'printf "SYMC\011\0\0\0\377\377\377\377" >'
+         . '"$_NT_SYMCACHE_PATH/$(basename "$1")-v9.0.0.symcache"; exit 0');
+converts('is not installed', error => qr/no-such-program/, undef,
+         store => 'tool');
+if ($mounts) {
+    Test::Mount::small($t->path('full'), '1m');
+} else {
+    diag 'no small file system: the row about a full disk is not run';
+}
+converts('finds the disk of the store full', error => qr/disk.* full/, undef,
+         store => 'full', $mounts ? () : (skip => 1));
+
+# --- what is on disk
+
+mkdir $t->path($_) for qw(empty sym flat);
+symlink '/etc', $t->path('odd/out');
+$t->write_file('odd/other.pdb', $other);
+$t->write_file('flat/other.pdb', $other);
+$t->write_file("sym/$_/$id/$_", $pdb) for map { $_->{pdb} }
+    grep { $_->{class} eq 'file' && $_->{sources} } $m->rows;
+$t->write_file("pointers/$private/$id/file.ptr",
+               "http://127.0.0.1:$dead/x.pdb");
+
+my $http = $tls ? <<"CONF" : '';
+    server { listen 127.0.0.1:$tls_port ssl; root %%DIR%%/empty;
+             ssl_certificate $dir/good.pem;
+             ssl_certificate_key $dir/good.key;
+             location /down { return 302 http://localhost:$dead/x; } }
+    server { listen 127.0.0.1:$expired_port ssl;
+             ssl_certificate $dir/expired.pem;
+             ssl_certificate_key $dir/expired.key; }
+    server { listen 127.0.0.1:$verify_port ssl;
+             ssl_certificate $dir/good.pem;
+             ssl_certificate_key $dir/good.key;
+             ssl_client_certificate $dir/good.pem;
+             ssl_verify_client on; }
+CONF
+$m->start(http => $http);
+$t->write_file('full/filler', 'x' x (1000 * 1024)) if $mounts;
+
+$m->run;
+$m->recover;
+$m->document('Other sources, and transcoders');
+$m->finish(sub { Test::Mount::gone($t->path('full')) if $mounts });
+done_testing;
