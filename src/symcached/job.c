@@ -238,10 +238,16 @@ static void leave_sources(struct job *job)
     metrics_add(METRIC_DOWNLOAD_MS, ms);
 }
 
+/* The sources and transcoders of now may know better than those of then. */
+static bool is_outdated(const struct job *job)
+{
+    return job->config != jobs_config(job->jobs);
+}
+
 /* No PDB of the key can be transcoded, and no server has its SymCache. */
 static void end_malformed(struct job *job)
 {
-    if (job->unsure_server) {
+    if (job->unsure_server || is_outdated(job)) {
         end(job, JOB_ERROR);
     } else {
         end(job, job->kept || job->order.kept ? JOB_UNCHANGED : JOB_MALFORMED);
@@ -273,8 +279,7 @@ static void sources_exhausted(struct job *job)
     job->exhausted = true;
     trail_print(job->trail, looked, sizeof(looked));
     say(job, "%s", looked[0] != '\0' ? looked : "no source is asked for it");
-    if (job->unsure || job->config != jobs_config(job->jobs)) {
-        /* the sources of now may have what those of then had not */
+    if (job->unsure || is_outdated(job)) {
         end(job, JOB_ERROR);
         return;
     }

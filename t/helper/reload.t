@@ -82,6 +82,30 @@ $default->{transcoders}[0]{version} = '9.1.0';
 reload($config, 'ok');
 is $t->read_file('store/.transcoders'), "9.1.0\n", 'another version is made';
 
+# a transcoder that fails, and is another one when it is done
+
+unlink $t->path('gate');
+my $good = $default->{transcoders}[0]{command};
+$default->{transcoders}[0]{command} = [@gated, 'false', '{pdb}'];
+reload($config, 'ok');
+$held = $t->open_http($t->helper_socket, 'GET',
+    "/v1/symcache/default/crash.pdb/$id?version=9.1.0&wait=60");
+$t->wait_until('a hit has started an upgrade', sub { $t->runs == 3 });
+Test::Symcache::remove_tree($t->path('store/crash.pdb'));
+is $t->read_response($held)->{status}, 200, 'a hit';
+$held = $t->open_http($t->helper_socket, 'GET',
+    "/v1/symcache/default/crash.pdb/$id?version=9.1.0&wait=60");
+$t->wait_until('a waiter', sub { $t->metric('symcached_waiters') == 1 });
+$default->{transcoders}[0]{command} = $good;
+reload($config, 'ok');
+$t->write_file('gate', '');
+is $t->read_response($held)->{status}, 503,
+    'what the former one could not read is not malformed';
+$t->wait_until('the new one reads it', sub {
+    $t->helper('POST', '/v1/forget/default/crash.pdb');
+    lookup('default', '9.1.0')->{status} == 200
+});
+
 # bad files
 
 $config->{lisen} = 'x';
