@@ -55,10 +55,23 @@ static bool tree_absent(int error)
     return error == ENOENT || error == ENOTDIR;
 }
 
+/*
+ * A symbolic link that leads nowhere is no absence: what it stands for may be
+ * on a share that is not mounted.
+ */
 static int tree_exists(const struct tree *tree)
 {
-    int fd = tree_openat(tree, tree->path, O_PATH);
+    int fd = tree_openat(tree, tree->path, O_PATH), error = errno;
 
+    if (fd < 0 && error == ENOENT) {
+        fd = tree_openat(tree, tree->path, O_PATH | O_NOFOLLOW);
+        if (fd >= 0) {
+            close(fd);
+            error = ENOLINK;
+        }
+        errno = error;
+        return -1;
+    }
     if (fd < 0) {
         return -1;
     }

@@ -229,6 +229,9 @@ static void unpack_say_unopened(size_t place, int error)
     case EXDEV:
         unpack_say(place, 'E', "a symbolic link leads out of the directory");
         break;
+    case ENOLINK:
+        unpack_say(place, 'E', "a symbolic link leads nowhere");
+        break;
     case EINVAL:
         unpack_say(place, 'U', "not a regular file");
         break;

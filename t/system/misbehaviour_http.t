@@ -313,6 +313,9 @@ to("$_ to a sign-in page", error => qr/^failed redirect to a login page/m, $_,
    '/signin?back=x') for 301, 302;
 to('302 to an OAuth server', error => qr/^failed redirect to a login page/m,
    302, '/oauth2/authorize');
+to('302 to another host that has the PDB', file => qr//, 302,
+   sub { "http://other.localhost:" . ($_[0]{headers}{host} =~ /(\d+)$/)[0]
+         . '/other.pdb' });
 to('302 to a page of HTML', error => qr/^unusable .*HTML/m, 302, '/page');
 to('302 to where it is missing', miss => qr/^not found 404/m, 302,
    '/missing');

@@ -11,6 +11,7 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use File::Path ();
 use IO::Socket::INET;
+use IO::Socket::UNIX;
 use JSON::PP ();
 use POSIX ();
 use Socket qw(SOMAXCONN);
@@ -110,8 +111,17 @@ proxied('is behind a proxy that wants a password', error => qr/^failed 407/m,
         sub { $_[0]->reply(407, { 'Proxy-Authenticate' => 'Basic' }, $html) });
 proxied('is behind a proxy that fails', error => qr/^failed 502/m,
         sub { $_[0]->reply(502, {}, $html) });
+proxied('is behind a proxy that never answers',
+        error => qr/^failed no answer in time/m,
+        sub { $_[0]->wait_for_peer(60); $_[0]->close });
+$m->{rows}[-1]{slow} = 1;
+proxied('is behind a proxy that refuses CONNECT', error => qr/^failed ./m,
+        sub { $_[0]->reply(403, {}, $html) }, url => 'https://%%HOST%%.test');
+proxied('is behind a proxy that ends the tunnel', error => qr/^failed ./m,
+        sub { $_[0]->send("HTTP/1.1 200 Connection established\r\n\r\n");
+              $_[0]->close }, url => 'https://%%HOST%%.test');
 proxied('is behind a proxy for https that is none', error => qr/^failed ./m,
-        sub { $_[0]->reply(404, {}, '') }, url => "https://symbols.test");
+        sub { $_[0]->reply(404, {}, '') }, url => 'https://%%HOST%%.test');
 proxied('is behind a proxy with a page of its own', error => qr/^unusable .*HTML/m,
         sub { $_[0]->reply(200, {}, $html) });
 
@@ -129,6 +139,9 @@ $m->answers('fails, and another source has no such file',
             error => qr/^failed 500$/m, 500, {}, '', sources => [\%empty]);
 $m->answers('has no such file, and another source fails',
             error => qr/^failed ./m, 404, {}, '', sources => [\%gone]);
+$m->answers('fails, and the name is not for the other source',
+            error => qr/^failed 500$/m, 500, {}, '',
+            sources => [{ %holds, only => '^nothing' }]);
 $m->answers('sends a page, and another source has no such file',
             error => qr/^unusable .*HTML/m, 200, {}, $html,
             sources => [\%empty]);
@@ -227,8 +240,27 @@ folder('a device', error => qr/^unusable not a regular file/m,
        sub { symlink '/dev/zero', $_[0] });
 folder('a symbolic link to itself', error => qr/^failed .*symbolic links/m,
        sub { symlink $_[0], $_[0] });
-folder('a symbolic link to nothing', miss => qr/^not found no such file/m,
+folder('a symbolic link to nothing', error => qr/^failed .*leads nowhere/m,
        sub { symlink '/no/such/file', $_[0] });
+folder('the folder of the PDB is a symbolic link to nothing',
+       error => qr/^failed .*leads nowhere/m, sub {
+    File::Path::remove_tree($t->path("odd/$_[1]{pdb}"));
+    symlink '/no/such/share', $t->path("odd/$_[1]{pdb}") });
+folder('a file where the folder of the PDB should be',
+       miss => qr/^not found no such file/m, sub {
+    File::Path::remove_tree($t->path("odd/$_[1]{pdb}"));
+    $t->write_file("odd/$_[1]{pdb}", '') });
+folder('a socket', error => qr/^(?:failed|unusable) ./m, sub {
+    # the name would be too long for one
+    my $name = $t->path("s$_[1]{n}");
+    IO::Socket::UNIX->new(Local => $name, Listen => 1) or die "$name: $!";
+    rename $name, $_[0] or die "$_[0]: $!" });
+folder('a chain of `file.ptr` without end', error => qr/^unusable too many/m,
+       sub { unlink $_[0];
+             $t->write_file($_[0] =~ s{[^/]+$}{file.ptr}r,
+                            "PATH:\\\\loop\\odd\\$_[1]{pdb}\\$id\\"
+                            . $_[1]{pdb}) },
+       map => { '\\\\loop\\odd' => $t->path('odd') });
 folder('a file of no bytes', error => qr/^unusable .*empty/m,
        sub { $t->write_file($_[0], '') });
 folder('a page', error => qr/^unusable .*HTML/m,
@@ -307,6 +339,11 @@ server('404 with a page: no SymCache server', error => qr/^failed 404 with/m,
        404, { 'Content-Type' => 'text/html' }, $html);
 server('404 with Retry-After, for ever', error => qr/ask again/m, 404,
        { 'Retry-After' => 1 }, '', slow => 1);
+server('503 with Retry-After, for ever', error => qr/ask again/m, 503,
+       { 'Retry-After' => 1 }, '', slow => 1);
+server('503', error => qr/^failed 503/m, 503, {}, '');
+server('302 to a sign-in page', error => qr/^failed redirect to a login/m,
+       302, { Location => '/signin' }, '');
 server('404 with Retry-After, and a reason', error => qr/^failed 404, error/m,
        404, { 'Retry-After' => 5, 'X-Symcache-Reason' => 'error' }, '');
 server('410', error => qr/^failed 410/m, 410, {}, '');

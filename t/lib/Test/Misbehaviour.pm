@@ -132,7 +132,9 @@ sub start_server {
         index2 => 1, log => $self->t->path('requests'), script => sub {
             my ($c, $req) = @_;
             my ($base) = ($req->{headers}{host} // '') =~ /^(row\d+)\./;
-            return $c->reply(404, {}, '') if !defined $base;
+            # another host, which has the PDB
+            return $c->reply($req->{path} eq '/other.pdb'
+                ? (200, {}, $self->pdb) : (404, {}, '')) if !defined $base;
             return $c->reply(is_place($req->{path}) ? (200, {}, $self->pdb)
                                                     : (404, {}, ''))
                 if -e $healed;
