@@ -9,7 +9,6 @@
 #define S_PUB32_ST 0x1009
 #define S_PUB32 0x110E
 #define FIXED 12 /* kind, flags, offset, section */
-#define MAX_RECORD (2 + 65535)
 
 #define AHEAD 8 /* symbols between reading and looking up */
 
@@ -147,10 +146,10 @@ int publics_read(const struct msf *msf, uint32_t stream,
         done = take_records(&publics, p, run, &is_end);
         if (done == 0 && !is_end && run < size - at) {
             /* one that goes over from piece to piece */
-            part = size - at < MAX_RECORD ? size - at : MAX_RECORD;
+            p = msf_view(msf, stream, at, 2, &buffer);
+            part = p == NULL ? 0 : 2 + (uint32_t)le16(p);
             p = msf_view(msf, stream, at, part, &buffer);
-            if (p != NULL && 2 + (uint32_t)le16(p) <= part) {
-                part = 2 + (uint32_t)le16(p);
+            if (p != NULL && part > 0) {
                 done = take_records(&publics, p, part, &is_end);
             }
         }
