@@ -6,6 +6,7 @@
  * C13 part of each module, the symbol records.  Never touched: 0, all hash
  * streams, section contributions, exception and frame data, injected sources.
  */
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -20,12 +21,15 @@
 #include "sources.h"
 #include "srcsrv.h"
 #include "symbols.h"
+#include "symcache/symfile_array.h"
 #include "symcache/symfile_format.h"
 
 /* Line records, types and so on, each counted as often as it is looked at:
  * real files stay below one for 20 bytes. */
 #define WORK_PER_BYTE 1
 #define WORK_BASE 1000000
+
+#define SMALL_FILE ((size_t)16 << 20)
 
 struct convert {
     struct msf msf;
@@ -221,6 +225,17 @@ static int write_all(struct convert *c, const struct symfile_sink *sink,
     return status == SYMFILE_OK ? 0 : failure_memory(failure);
 }
 
+/*
+ * For a small file mapping and unmapping pages is a tenth of the time: the
+ * heap, which then keeps all arrays, grows a few times and never shrinks.
+ */
+static void keep_memory(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 2 * SYMFILE_ARRAY_LARGE);
+    mallopt(M_TRIM_THRESHOLD, 64 * SYMFILE_ARRAY_LARGE);
+    mallopt(M_TOP_PAD, 4 * SYMFILE_ARRAY_LARGE);
+}
+
 int convert_buffer(const uint8_t *data, size_t size,
                    const struct symfile_sink *sink,
                    struct convert_result *result, struct failure *failure)
@@ -230,6 +245,9 @@ int convert_buffer(const uint8_t *data, size_t size,
     struct convert *c;
     enum msf_status status;
 
+    if (size <= SMALL_FILE) {
+        keep_memory();
+    }
     c = calloc(1, sizeof(*c));
     if (c == NULL) {
         return failure_memory(failure);

@@ -13,8 +13,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#define SYMFILE_ARRAY_SMALL 8192                /* bytes */
-#define SYMFILE_ARRAY_LARGE ((size_t)256 << 10) /* pages of its own */
+#define SYMFILE_ARRAY_SMALL 8192              /* bytes */
+#define SYMFILE_ARRAY_LARGE ((size_t)1 << 20) /* few files need more */
 
 /*
  * Makes room for count items of the given size in *data, which has room for
