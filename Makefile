@@ -117,6 +117,7 @@ FUZZSAN ?= address,undefined
 FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
              $(wildcard src/proto/*.c src/pdb/*.c src/symcache/*.c) \
              $(addprefix src/symcached/,symptr.c body.c cabinet.c sink.c) \
+             $(addprefix src/symcachectl/,list.c identity.c) \
              $(filter-out %/main.c %/output.c %/parser.c, \
                $(wildcard src/pdb2symcache/*.c)))
 

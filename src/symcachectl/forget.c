@@ -8,6 +8,7 @@
 
 #include "client.h"
 #include "command.h"
+#include "operands.h"
 #include "printable.h"
 
 /* All builds of one PDB, or one.  Returns 0, or -1 after a complaint. */
@@ -28,7 +29,7 @@ static int path_of(char *path, const struct settings *s, int count,
         client_path(path, "forget", settings_store(s), operands[0], NULL);
         return 0;
     }
-    if (identity_operands("forget", count, operands, &identity) != 0) {
+    if (operands_identity("forget", count, operands, &identity) != 0) {
         return -1;
     }
     client_path(path, "forget", settings_store(s), identity.name, identity.id);

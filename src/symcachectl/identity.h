@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Which module is meant: PDB name, GUID and age, as an operator writes them.
+ * Which module is meant: PDB name, GUID and age.
  */
 #ifndef IDENTITY_H
 #define IDENTITY_H
@@ -23,12 +23,5 @@ const char *identity_set(struct identity *identity, const char *name,
 const char *identity_read(struct identity *identity, const char *name,
                           size_t name_size, const char *guid, size_t guid_size,
                           const char *age, size_t age_size);
-
-/*
- * "PDB GUID [AGE]", "PDB GUIDAGE" or "PDB/GUIDAGE".  Returns 0, or -1 after
- * having said what is wrong.
- */
-int identity_operands(const char *command, int count, char **operands,
-                      struct identity *identity);
 
 #endif

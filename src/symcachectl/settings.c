@@ -85,7 +85,7 @@ static const char *copy(const char *text)
 
 const char *settings_socket(const struct settings *settings)
 {
-    const char *listen;
+    static const char *listen;
     cJSON *config;
 
     if (settings->socket != NULL) {
@@ -104,7 +104,7 @@ const char *settings_socket(const struct settings *settings)
 
 const char *settings_root(const struct settings *settings, int *code)
 {
-    const char *root;
+    static const char *root;
     const cJSON *item;
     char what[160];
     cJSON *config;

@@ -6,6 +6,7 @@
  */
 #include "client.h"
 #include "command.h"
+#include "operands.h"
 #include "printable.h"
 #include "table.h"
 
@@ -125,7 +126,7 @@ int why_command(int argc, char **argv)
 
     argc = options_parse("why", specs, sizeof(specs) / sizeof(specs[0]), argc,
                          argv);
-    if (argc < 0 || identity_operands("why", argc, argv, &identity) != 0) {
+    if (argc < 0 || operands_identity("why", argc, argv, &identity) != 0) {
         return COMMAND_USAGE;
     }
     client_path(path, "why", settings_store(&settings), identity.name,

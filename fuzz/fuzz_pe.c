@@ -1,0 +1,29 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Fuzz target: the identity in a PE image.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "pdb/pe_identity.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char error[200] = "";
+    struct pe_identity id;
+
+    if (pe_identity_read(data, size, &id, error, sizeof(error)) != 0) {
+        if (error[0] == '\0') {
+            abort(); /* refused without a reason */
+        }
+    } else if (id.name_size == 0 || id.name < (const char *)data ||
+               id.name + id.name_size >= (const char *)data + size ||
+               memchr(id.name, '/', id.name_size) != NULL ||
+               memchr(id.name, '\\', id.name_size) != NULL) {
+        abort();
+    }
+    return 0;
+}
