@@ -114,9 +114,10 @@ $t->wait_until('the transcoder runs', sub { $t->runs == 1 });
 my $four = hold('4.2.0');
 reload();
 $t->write_file('gate', '');
-is $t->read_response($nine)->{status}, 404, 'malformed, says one transcoder';
+is $t->read_response($nine)->{status}, 503,
+    'malformed, says one of before the reload, which is not final';
 is $t->read_response($four)->{status}, 503,
-    'who needs the other one is not told the same';
+    'nor for who needs the other one';
 fresh();
 
 # the store moves
@@ -132,7 +133,7 @@ is $r->{status}, 200, 'a job for the store of now';
 ok -e $t->path('moved/' . (Test::Symcache::header($r, 'X-Symcache-Path') // '')),
     'and the file is there';
 $t->write_file('gate', '');
-is $t->read_response($nine)->{status}, 404, 'the job of before ends its way';
+is $t->read_response($nine)->{status}, 503, 'the job of before ends its way';
 
 # a configuration that fails half way
 
