@@ -76,13 +76,7 @@ static const uint8_t  symcache_name_byte[256] = {
 };
 
 
-/*
- * The length of the UTF-8 character at p, which is none of ASCII, or 0 if it
- * is none: overlong forms, surrogates, values above U+10FFFF, and the C1
- * controls, which are control characters like those below U+0020.
- */
-
-static size_t
+size_t
 symcache_utf8_char(const unsigned char *p, const unsigned char *last)
 {
     size_t    i, n;

@@ -85,6 +85,13 @@ size_t symcache_id_print(char *buf, const symcache_key_t *key);
 symcache_status_e symcache_request_parse(const char *p, size_t len,
     symcache_request_t *req);
 
+/*
+ * The length of the UTF-8 character at p, which is none of ASCII, or 0 if it
+ * is none: overlong forms, surrogates, values above U+10FFFF, and the C1
+ * controls, which are control characters like those below U+0020.
+ */
+size_t symcache_utf8_char(const unsigned char *p, const unsigned char *last);
+
 /* A short English text for a log line. */
 const char *symcache_status_text(symcache_status_e status);
 

@@ -10,6 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "log.h"
+#include "utf8.h"
 
 #define LOG_LINE_MAX 8192
 
@@ -79,6 +80,7 @@ void log_write(enum log_level level, int errnum, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
+    utf8_mend(text);
     len = append_escaped(line, len, sizeof(line) - sizeof(reason), text);
 
     if (errnum != 0) {

@@ -8,6 +8,7 @@
 #include <sys/queue.h>
 #include <event2/keyvalq_struct.h>
 #include "reply.h"
+#include "utf8.h"
 
 static const struct {
     int status;
@@ -115,6 +116,7 @@ static void reply_object(struct evhttp_request *req, int status, cJSON *object)
         return;
     }
 
+    utf8_mend(text);
     evbuffer_add_printf(buf, "%s\n", text);
     free(text);
     reply_body(req, status, "application/json", buf);

@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include "status.h"
+#include "utf8.h"
 
 #define STATUS_LINES 40 /* of a kind */
 #define STATUS_TEXT 300
@@ -25,8 +26,8 @@ static const char *const miss_fields[] = {
 /* No tab, no line end, and no half character at the cut. */
 static void print_text(struct evbuffer *buf, const char *text)
 {
-    char out[STATUS_TEXT];
-    size_t i, len = strnlen(text, STATUS_TEXT);
+    char out[STATUS_TEXT + 1], *p;
+    size_t len = strnlen(text, STATUS_TEXT);
 
     if (len == STATUS_TEXT) {
         while (len > 0 && ((unsigned char)text[len - 1] & 0xc0) == 0x80) {
@@ -34,10 +35,11 @@ static void print_text(struct evbuffer *buf, const char *text)
         }
         len -= len > 0;
     }
-    for (i = 0; i < len; i++) {
-        out[i] =
-            (char)((unsigned char)text[i] < ' ' || text[i] == 0x7f ? ' '
-                                                                   : text[i]);
+    memcpy(out, text, len);
+    out[len] = '\0';
+    utf8_mend(out);
+    for (p = out; *p != '\0'; p++) {
+        *p = (unsigned char)*p < ' ' || *p == 0x7f ? ' ' : *p;
     }
     evbuffer_add(buf, out, len);
 }
