@@ -189,6 +189,11 @@ struct ngx_symcache_ctx_s {
 extern ngx_module_t  ngx_symcache_module;
 
 
+/* ngx_symcache_handler.c: of a location with "symcache" */
+
+ngx_int_t ngx_symcache_handler(ngx_http_request_t *r);
+
+
 /* ngx_symcache_directives.c */
 
 char *ngx_symcache_directive_pass(ngx_conf_t *cf, ngx_command_t *cmd,

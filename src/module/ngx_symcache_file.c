@@ -18,6 +18,10 @@
 static ngx_int_t ngx_symcache_file_path(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_file_read_dir(ngx_symcache_ctx_t *ctx,
     ngx_dir_t *dir, symcache_version_t *below);
+static void ngx_symcache_file_add(ngx_symcache_ctx_t *ctx,
+    symcache_version_t *version, symcache_version_t *below);
+static ngx_int_t ngx_symcache_file_header(ngx_symcache_ctx_t *ctx,
+    symcache_version_t *version, ngx_open_file_info_t *of);
 static ngx_int_t ngx_symcache_file_etag(ngx_symcache_ctx_t *ctx,
     ngx_open_file_info_t *of);
 static ngx_int_t ngx_symcache_file_encoding(ngx_http_request_t *r);
@@ -142,11 +146,10 @@ static ngx_int_t
 ngx_symcache_file_read_dir(ngx_symcache_ctx_t *ctx, ngx_dir_t *dir,
     symcache_version_t *below)
 {
-    int                  best;
     ngx_err_t            err;
     ngx_uint_t           i, n, ngz;
     symcache_file_e      file;
-    symcache_version_t   versions[2], gz[NGX_SYMCACHE_VERSIONS];
+    symcache_version_t   version, gz[NGX_SYMCACHE_VERSIONS];
 
     ngz = 0;
 
@@ -168,40 +171,16 @@ ngx_symcache_file_read_dir(ngx_symcache_ctx_t *ctx, ngx_dir_t *dir,
 
         if (!symcache_path_name_parse((char *) ngx_de_name(dir),
                                       ngx_de_namelen(dir), &ctx->asked.key,
-                                      &versions[1], &file)
-            || file == SYMCACHE_FILE_ABSENT)
+                                      &version, &file))
         {
             continue;
         }
 
-        if (file == SYMCACHE_FILE_GZIP) {
+        if (file == SYMCACHE_FILE_PLAIN) {
+            ngx_symcache_file_add(ctx, &version, below);
 
-            if (ngz < NGX_SYMCACHE_VERSIONS) {
-                gz[ngz++] = versions[1];
-            }
-
-            continue;
-        }
-
-        if (ctx->nversions < NGX_SYMCACHE_VERSIONS) {
-            ctx->versions[ctx->nversions] = versions[1];
-        }
-
-        ctx->nversions++;
-
-        if (below && symcache_version_cmp(&versions[1], below) >= 0) {
-            continue;
-        }
-
-        versions[0] = ctx->best;
-
-        best = symcache_version_best(&versions[!ctx->has_best],
-                                     1 + ctx->has_best, &ctx->ask.version,
-                                     &ctx->ask.min);
-
-        if (best == ctx->has_best) {
-            ctx->best = versions[1];
-            ctx->has_best = 1;
+        } else if (file == SYMCACHE_FILE_GZIP && ngz < NGX_SYMCACHE_VERSIONS) {
+            gz[ngz++] = version;
         }
     }
 
@@ -220,6 +199,39 @@ ngx_symcache_file_read_dir(ngx_symcache_ctx_t *ctx, ngx_dir_t *dir,
     }
 
     return NGX_OK;
+}
+
+
+/* one of those in the folder, which may be the best */
+
+static void
+ngx_symcache_file_add(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
+    symcache_version_t *below)
+{
+    int                  best;
+    symcache_version_t   versions[2];
+
+    if (ctx->nversions < NGX_SYMCACHE_VERSIONS) {
+        ctx->versions[ctx->nversions] = *version;
+    }
+
+    ctx->nversions++;
+
+    if (below && symcache_version_cmp(version, below) >= 0) {
+        return;
+    }
+
+    versions[0] = ctx->best;
+    versions[1] = *version;
+
+    best = symcache_version_best(&versions[!ctx->has_best],
+                                 1 + ctx->has_best, &ctx->ask.version,
+                                 &ctx->ask.min);
+
+    if (best == ctx->has_best) {
+        ctx->best = *version;
+        ctx->has_best = 1;
+    }
 }
 
 
@@ -307,22 +319,6 @@ ngx_symcache_file_send(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
 
     r = ctx->request;
 
-    r->root_tested = !r->error_page;
-    r->connection->log->action = "sending response to client";
-
-    r->headers_out.status = NGX_HTTP_OK;
-    r->headers_out.content_length_n = of->size;
-    r->headers_out.last_modified_time = of->mtime;
-
-    if (ngx_symcache_file_type(ctx, version) != NGX_OK
-        || ngx_symcache_file_etag(ctx, of) != NGX_OK
-        || (ctx->gzip && ngx_symcache_file_encoding(r) != NGX_OK))
-    {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-
-    r->allow_ranges = 1;
-
     /* we need to allocate all before the header would be sent */
 
     b = ngx_calloc_buf(r->pool);
@@ -335,16 +331,7 @@ ngx_symcache_file_send(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    rc = ngx_http_send_header(r);
-
-    if (rc == NGX_HTTP_RANGE_NOT_SATISFIABLE
-        && r->headers_out.content_encoding)
-    {
-        /* the text of this answer is not compressed */
-
-        r->headers_out.content_encoding->hash = 0;
-        r->headers_out.content_encoding = NULL;
-    }
+    rc = ngx_symcache_file_header(ctx, version, of);
 
     if (rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
         return rc;
@@ -366,6 +353,45 @@ ngx_symcache_file_send(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
     out.next = NULL;
 
     return ngx_http_output_filter(r, &out);
+}
+
+
+static ngx_int_t
+ngx_symcache_file_header(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
+    ngx_open_file_info_t *of)
+{
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
+
+    r = ctx->request;
+
+    r->root_tested = !r->error_page;
+    r->allow_ranges = 1;
+    r->connection->log->action = "sending response to client";
+
+    r->headers_out.status = NGX_HTTP_OK;
+    r->headers_out.content_length_n = of->size;
+    r->headers_out.last_modified_time = of->mtime;
+
+    if (ngx_symcache_file_type(ctx, version) != NGX_OK
+        || ngx_symcache_file_etag(ctx, of) != NGX_OK
+        || (ctx->gzip && ngx_symcache_file_encoding(r) != NGX_OK))
+    {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
+    rc = ngx_http_send_header(r);
+
+    if (rc == NGX_HTTP_RANGE_NOT_SATISFIABLE
+        && r->headers_out.content_encoding)
+    {
+        /* the text of this answer is not compressed */
+
+        r->headers_out.content_encoding->hash = 0;
+        r->headers_out.content_encoding = NULL;
+    }
+
+    return rc;
 }
 
 

@@ -10,7 +10,8 @@
 
 
 void
-ngx_symcache_recent_fill(ngx_symcache_recent_t *recent, ngx_symcache_ctx_t *ctx)
+ngx_symcache_recent_fill(ngx_symcache_recent_t *recent,
+    ngx_symcache_ctx_t *ctx)
 {
     size_t  i, len;
 
