@@ -30,14 +30,16 @@ my $port = $t->free_port;
 my $nginx = "127.0.0.1:$port";
 $t->start_symcached($t->default_config("http://127.0.0.1:$up_port"));
 
+my %env = $t->sanitizer_env(1);
+
 # USR2 is ignored by a master that is not a daemon
 my $conf = $t->nginx_config(
     $t->default_locations('symcache_zone z; symcache_valid 2s;') . <<'EOC',
     location /slow/ { symcache %%DIR%%/store; limit_rate 2m; }
 EOC
     daemon => 'on', workers => 2, listen => "listen 127.0.0.1:$port;",
-    http => 'symcache_zone z:1m;');
-my %env = $t->sanitizer_env(1);
+    http => 'symcache_zone z:1m;',
+    main => join '', map { "env $_;" } sort keys %env);
 my $env = join ' ', map { "$_='$env{$_}'" } sort keys %env;
 my $dir = $t->dir;
 mkdir "$dir/html";
