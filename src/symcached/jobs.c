@@ -27,19 +27,6 @@ const struct config *jobs_config(const struct jobs *jobs)
     return jobs->config;
 }
 
-struct workdir *jobs_workdir(struct jobs *jobs, const char *root)
-{
-    struct jobs_root *r;
-
-    SLIST_FOREACH(r, &jobs->roots, next)
-    {
-        if (strcmp(r->path, root) == 0) {
-            return r->workdir;
-        }
-    }
-    return NULL;
-}
-
 void jobs_want_sidecar(struct jobs *jobs, const struct store_config *store,
                        const symcache_key_t *key,
                        const symcache_version_t *version)
@@ -48,121 +35,6 @@ void jobs_want_sidecar(struct jobs *jobs, const struct store_config *store,
         sidecars_want(jobs->sidecars, store->root,
                       jobs_workdir(jobs, store->root), key, version);
     }
-}
-
-/* configuration --------------------------------------------------------- */
-
-static int open_root(struct jobs *jobs, const char *path, char *error,
-                     size_t size)
-{
-    struct jobs_root *r;
-
-    if (jobs_workdir(jobs, path) != NULL) {
-        return 0;
-    }
-
-    r = calloc(1, sizeof(*r));
-    if (r != NULL) {
-        r->path = strdup(path);
-        r->workdir = workdir_open(path);
-    }
-    if (r == NULL || r->path == NULL || r->workdir == NULL) {
-        snprintf(error, size, "\"%s\" cannot be used: %s", path,
-                 strerror(errno));
-        if (r != NULL) {
-            workdir_close(r->workdir);
-            free(r->path);
-            free(r);
-        }
-        return -1;
-    }
-    SLIST_INSERT_HEAD(&jobs->roots, r, next);
-    return 0;
-}
-
-static int write_transcoders(struct jobs *jobs,
-                             const struct store_config *store, char *error,
-                             size_t size)
-{
-    symcache_version_t *versions;
-    char tmp[WORKDIR_PATH_MAX];
-    size_t i;
-    int rc;
-
-    versions = calloc(store->ntranscoders + 1, sizeof(*versions));
-    if (versions == NULL) {
-        snprintf(error, size, "out of memory");
-        return -1;
-    }
-    for (i = 0; i < store->ntranscoders; i++) {
-        versions[i] = store->transcoders[i].version;
-    }
-
-    workdir_file(jobs_workdir(jobs, store->root), tmp);
-    rc = store_write_transcoders(store->root, tmp, versions,
-                                 store->ntranscoders);
-    if (rc != 0) {
-        snprintf(error, size, "\"%s\" cannot be written to: %s", store->root,
-                 strerror(errno));
-    }
-    free(versions);
-    return rc;
-}
-
-void jobs_keep_transcoders(struct jobs *jobs, const struct store_config *store)
-{
-    char error[256];
-    size_t i;
-
-    for (i = 0; i < jobs->config->nstores; i++) {
-        if (strcmp(jobs->config->stores[i].root, store->root) == 0 &&
-            !store_has_transcoders(store->root)) {
-            (void)write_transcoders(jobs, &jobs->config->stores[i], error,
-                                    sizeof(error));
-        }
-    }
-}
-
-/* What was written for a configuration that did not come about. */
-static void restore_transcoders(struct jobs *jobs)
-{
-    char error[256];
-    size_t i;
-
-    for (i = 0; i < jobs->config->nstores; i++) {
-        (void)write_transcoders(jobs, &jobs->config->stores[i], error,
-                                sizeof(error));
-    }
-}
-
-int jobs_configure(struct jobs *jobs, struct config *config, char *error,
-                   size_t size)
-{
-    size_t i;
-
-    if (open_root(jobs, config->downloads, error, size) != 0) {
-        return -1;
-    }
-    for (i = 0; i < config->nstores; i++) {
-        if (open_root(jobs, config->stores[i].root, error, size) != 0) {
-            return -1;
-        }
-    }
-    for (i = 0; i < config->nstores; i++) {
-        if (write_transcoders(jobs, &config->stores[i], error, size) != 0) {
-            if (jobs->config != config) {
-                restore_transcoders(jobs);
-            }
-            return -1;
-        }
-    }
-
-    if (jobs->config != config) {
-        config_unref(jobs->config);
-        jobs->config = config_ref(config);
-    }
-    jobs_host_freed(jobs); /* the limits may have grown */
-    return 0;
 }
 
 /* slots ----------------------------------------------------------------- */
@@ -288,8 +160,6 @@ void jobs_moved(struct job *job, enum job_state from, enum job_state to)
     event_active(jobs->pump, 0, 0);
 }
 
-/* waiters --------------------------------------------------------------- */
-
 /* decisions ------------------------------------------------------------- */
 
 /* Not one of a former configuration whose store is elsewhere. */
@@ -414,6 +284,61 @@ static void count_remembered(enum absent_reason reason)
     metrics_add(metrics[reason], 1);
 }
 
+/* What is on disk or remembered, and what a hit starts in the background. */
+static void answer_decided(struct jobs *jobs, const struct store_config *store,
+                           const struct decision *d, const symcache_key_t *key,
+                           const char *name, const char *via,
+                           struct jobs_answer *a)
+{
+    a->key = key;
+    if (a->kind == JOBS_HIT) {
+        store_touch(store->root, key, &a->version);
+        jobs_want_sidecar(jobs, store, key, &a->version);
+    }
+    if (d->what == SYMCACHE_ANSWER_STALE) {
+        a->stale = true;
+        if (start_upgrade(jobs, store, d->transcoder, key, name, via, 0)) {
+            metrics_add(METRIC_JOB_UPGRADE, 1);
+        }
+    } else if (d->what == SYMCACHE_ANSWER_HIT) {
+        ask_better(jobs, store, d, key, name, via);
+    }
+}
+
+/* The job of the key, new if there is none; NULL: a says why not. */
+static struct job *get_job(struct jobs *jobs, const struct store_config *store,
+                           const struct decision *d, const symcache_key_t *key,
+                           const char *name, const char *via,
+                           struct jobs_answer *a)
+{
+    char id[ID_MAX];
+    struct job *job;
+
+    a->kind = JOBS_BUSY;
+    if (via_loops(via)) {
+        metrics_add(METRIC_LOOP_REFUSED, 1);
+        a->reason = "loop";
+        a->text = "the request came through this helper already";
+        a->seconds = LOOP_SECONDS;
+        return NULL;
+    }
+
+    a->seconds = BUSY_SECONDS;
+    id_print(id, store->name, key);
+    job = find_job(jobs, store, id);
+    if (job == NULL) {
+        job = start_job(jobs, store, d->transcoder, key, name, false, 0,
+                        &a->reason);
+    }
+    if (job != NULL) {
+        /* all who wait for it, so that two that wait for each other see it */
+        job_join_via(job, via);
+        a->kind = JOBS_PENDING;
+        a->seconds = WAITER_PENDING_SECONDS;
+    }
+    return job;
+}
+
 struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
                         const symcache_key_t *key, const char *name,
                         const symcache_ask_t *ask, const char *via,
@@ -423,10 +348,9 @@ struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
                             .reason = "unstorable",
                             .text = "the name is too long for a file system",
                             .seconds = 86400};
+    struct waiter *w = NULL;
     struct decision d;
-    struct waiter *w;
     struct job *job;
-    char id[ID_MAX];
 
     if (!symcache_path_storable(key)) {
         fn(arg, &a);
@@ -439,53 +363,16 @@ struct waiter *jobs_ask(struct jobs *jobs, const struct store_config *store,
         count_remembered(d.entry.reason);
     }
     if (decision_answer(&d, store, &a)) {
-        a.key = key;
-        if (a.kind == JOBS_HIT) {
-            store_touch(store->root, key, &a.version);
-            jobs_want_sidecar(jobs, store, key, &a.version);
-        }
-        if (d.what == SYMCACHE_ANSWER_STALE) {
-            a.stale = true;
-            if (start_upgrade(jobs, store, d.transcoder, key, name, via, 0)) {
-                metrics_add(METRIC_JOB_UPGRADE, 1);
-            }
-        } else if (d.what == SYMCACHE_ANSWER_HIT) {
-            ask_better(jobs, store, &d, key, name, via);
-        }
+        answer_decided(jobs, store, &d, key, name, via, &a);
         fn(arg, &a);
         return NULL;
     }
 
-    if (via_loops(via)) {
-        metrics_add(METRIC_LOOP_REFUSED, 1);
-        a.kind = JOBS_BUSY;
-        a.reason = "loop";
-        a.text = "the request came through this helper already";
-        a.seconds = LOOP_SECONDS;
-        fn(arg, &a);
-        return NULL;
+    job = get_job(jobs, store, &d, key, name, via, &a);
+    if (job != NULL && wait > 0) {
+        w = waiter_new(job, ask, name, wait, fn, arg);
     }
-
-    a.kind = JOBS_PENDING;
-    a.seconds = WAITER_PENDING_SECONDS;
-    id_print(id, store->name, key);
-    job = find_job(jobs, store, id);
-    if (job == NULL) {
-        job = start_job(jobs, store, d.transcoder, key, name, false, 0,
-                        &a.reason);
-    }
-    if (job != NULL) {
-        /* all who wait for it, so that two that wait for each other see it */
-        job_join_via(job, via);
-    }
-
-    w = job != NULL && wait > 0 ? waiter_new(job, ask, name, wait, fn, arg)
-                                : NULL;
     if (w == NULL) {
-        if (job == NULL) {
-            a.kind = JOBS_BUSY;
-            a.seconds = BUSY_SECONDS;
-        }
         fn(arg, &a);
     }
     return w;
