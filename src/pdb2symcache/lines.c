@@ -151,8 +151,10 @@ static int read_file(struct lines *lines, uint32_t at, uint32_t *source)
 }
 
 /* As read_file(), keeping what was found where there is a place for it.  Many
- * modules have a table of files and no lines. */
-static int find_file(struct lines *lines, uint32_t at, uint32_t *source)
+ * modules have a table of files and no lines.  Seldom called: what calls it
+ * shall not make room for what it needs. */
+static __attribute__((noinline)) int find_file(struct lines *lines,
+                                               uint32_t at, uint32_t *source)
 {
     if (lines->known_files != lines->checksums_size) {
         memset(lines->files, 0,
@@ -168,8 +170,9 @@ static int find_file(struct lines *lines, uint32_t at, uint32_t *source)
     return 0;
 }
 
-int lines_add(struct lines *lines, const struct lines_record *record,
-              struct lines_list *list)
+static inline int add_record(struct lines *lines,
+                             const struct lines_record *record,
+                             struct lines_list *list)
 {
     uint32_t address, source;
     struct symfile_line *line;
@@ -199,6 +202,12 @@ int lines_add(struct lines *lines, const struct lines_record *record,
     return 0;
 }
 
+int lines_add(struct lines *lines, const struct lines_record *record,
+              struct lines_list *list)
+{
+    return add_record(lines, record, list);
+}
+
 static void set_end(struct lines_record *record, uint32_t end)
 {
     record->has_length = record->offset <= end;
@@ -221,7 +230,7 @@ static int read_block(struct lines *lines, const uint8_t *p, uint32_t count,
         offset = base + le32(p);
         if (*has_pending) {
             set_end(pending, offset);
-            if (lines_add(lines, pending, list) != 0) {
+            if (add_record(lines, pending, list) != 0) {
                 return -1;
             }
         }
@@ -244,6 +253,7 @@ static int read_section(struct lines *lines,
 
     p = section->data;
     base = le32(p);
+    memset(&pending, 0, sizeof(pending));
     pending.section = le16(p + 4);
     record = (le16(p + 6) & HAS_COLUMNS) != 0 ? 12 : 8;
     has_pending = 0;
@@ -262,7 +272,7 @@ static int read_section(struct lines *lines,
     }
     if (has_pending) {
         set_end(&pending, base + le32(p + 8));
-        return lines_add(lines, &pending, list);
+        return add_record(lines, &pending, list);
     }
     return 0;
 }

@@ -16,19 +16,14 @@
 #define SYMFILE_ARRAY_SMALL 8192              /* bytes */
 #define SYMFILE_ARRAY_LARGE ((size_t)1 << 20) /* few files need more */
 
-/*
- * Makes room for count items of the given size in *data, which has room for
- * *room items.  Returns 0, or -1 without memory; then nothing has changed.
- */
-static inline int symfile_array_need(void *data, size_t *room, size_t count,
-                                     size_t item)
+/* What symfile_array_need() does now and then: apart, as what calls it often
+ * shall not make room for this. */
+static __attribute__((noinline, cold, unused)) int
+symfile_array_grow(void **array, size_t *room, size_t count, size_t item)
 {
-    void *p, **array = data;
+    void *p;
     size_t n;
 
-    if (count <= *room) {
-        return 0;
-    }
     n = *room + *room / 2 + 16;
     n = n > count ? n : count;
     if (n > SYMFILE_ARRAY_SMALL / item && n < SYMFILE_ARRAY_LARGE / item) {
@@ -44,6 +39,16 @@ static inline int symfile_array_need(void *data, size_t *room, size_t count,
     *array = p;
     *room = n;
     return 0;
+}
+
+/*
+ * Makes room for count items of the given size in *data, which has room for
+ * *room items.  Returns 0, or -1 without memory; then nothing has changed.
+ */
+static inline int symfile_array_need(void *data, size_t *room, size_t count,
+                                     size_t item)
+{
+    return count <= *room ? 0 : symfile_array_grow(data, room, count, item);
 }
 
 #endif

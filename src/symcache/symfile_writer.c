@@ -89,13 +89,13 @@ static int insert_function(struct symfile_writer *w,
     return 0;
 }
 
-static int insert_file(struct symfile_writer *w, struct symfile_source *s)
+/* Once for each file, while its lines are many: no room is made for it where
+ * those are added. */
+static __attribute__((noinline)) int insert_file(struct symfile_writer *w,
+                                                 struct symfile_source *s)
 {
     uint32_t name, directory, comp, sname, sdirectory, revision;
 
-    if (s->file != SYMFILE_NONE) {
-        return 0;
-    }
     /* the order of insertion is the order of the strings in the file */
     if (insert_text(w, &s->name, &name) != 0 ||
         insert_text(w, &s->directory, &directory) != 0 ||
@@ -283,7 +283,7 @@ static int add_lines(struct symfile_writer *w, const struct symfile_tree *tree,
             location.inlined_into = w->callees[call].location;
         }
         source = &tree->sources[lines[i].source];
-        if (insert_file(w, source) != 0) {
+        if (source->file == SYMFILE_NONE && insert_file(w, source) != 0) {
             return -1;
         }
         location.file = source->file;
