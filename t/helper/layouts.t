@@ -269,6 +269,25 @@ $t->write_file('gate', '');
 is_deeply [map { $t->read_response($_)->{status} } @both], [404, 503],
     'a spelling that was not looked for is no absence';
 
+# the queue is full when the second job is to begin
+unlink $t->path('gate');
+$t->stop_symcached;
+remove_tree($t->path('store'), $t->path('downloads'));
+$c = Test::SourceCase->new($t, limits => { downloads => 1, queue => 1 },
+    sources => { up => { type => 'http', url => $slow->url,
+                         internal => $yes } });
+my $asked = $slow->requests;
+@both = map {
+    my $held = $t->open_http($t->helper_socket, 'GET',
+        "/v1/symcache/default/$_/$id?version=9.0.0&wait=60");
+    $t->wait_until('a job', sub { $slow->requests > $asked });
+    $held;
+} qw(Slow.pdb SLOW.PDB other.pdb);
+$t->wait_until('three waiters', sub { $t->metric('symcached_waiters') == 3 });
+$t->write_file('gate', '');
+is_deeply [map { $t->read_response($_)->{status} } @both], [404, 503, 404],
+    'no room for a job: a spelling that was not looked for is not absent';
+
 # --- other layouts
 
 $c = web('ssqp', layout => 'ssqp');
