@@ -184,15 +184,11 @@ static bool read_entry(const char *path, struct written *written)
     return parse_entry(text, written);
 }
 
-static bool outdated(enum metric why)
-{
-    metrics_add(why, 1);
-    return false;
-}
-
+/* Is it believed?  Otherwise *why says what to count. */
 static bool in_force(const struct absent *absent,
                      const struct store_config *store,
-                     const struct cache_config *cache, struct written *written)
+                     const struct cache_config *cache, struct written *written,
+                     enum metric *why)
 {
     struct absent_entry *entry = &written->entry;
     time_t now = time(NULL);
@@ -201,15 +197,18 @@ static bool in_force(const struct absent *absent,
                       : (time_t)cache->retry_malformed_after;
 
     if (entry->reason == ABSENT_MALFORMED && entry->since < absent->started) {
-        return outdated(METRIC_OUTDATED_RESTART);
+        *why = METRIC_OUTDATED_RESTART;
+        return false;
     }
     if (entry->reason == ABSENT_NOTFOUND && written->has_places &&
         written->places != store->places) {
-        return outdated(METRIC_OUTDATED_SOURCES);
+        *why = METRIC_OUTDATED_SOURCES;
+        return false;
     }
     /* one from the future was written by a clock that is set right now */
     if (entry->since > now || now - entry->since >= life) {
-        return outdated(METRIC_OUTDATED_TIME);
+        *why = METRIC_OUTDATED_TIME;
+        return false;
     }
     entry->valid = (unsigned)(entry->since + life - now);
     return true;
@@ -241,16 +240,19 @@ static bool find_error(struct absent *absent, const struct store_config *store,
     return true;
 }
 
-static bool
-find_written(struct absent *absent, const struct store_config *store,
-             const struct cache_config *cache, const symcache_key_t *key,
-             const symcache_version_t *version, struct absent_entry *entry)
+static bool find_written(struct absent *absent,
+                         const struct store_config *store,
+                         const struct cache_config *cache,
+                         const symcache_key_t *key,
+                         const symcache_version_t *version,
+                         struct absent_entry *entry, enum metric *why)
 {
     char path[PATH_MAX];
     struct written found;
 
     entry_path(path, store, key, version);
-    if (!read_entry(path, &found) || !in_force(absent, store, cache, &found)) {
+    if (!read_entry(path, &found) ||
+        !in_force(absent, store, cache, &found, why)) {
         return false;
     }
     *entry = found.entry;
@@ -271,7 +273,9 @@ bool absent_find(struct absent *absent, const struct store_config *store,
                  const char *name, const symcache_version_t *version,
                  struct absent_entry *entry)
 {
-    if (find_written(absent, store, cache, key, version, entry)) {
+    enum metric why = METRICS_N;
+
+    if (find_written(absent, store, cache, key, version, entry, &why)) {
         if (looked_for(store, entry, name)) {
             return true;
         }
@@ -282,6 +286,10 @@ bool absent_find(struct absent *absent, const struct store_config *store,
                      SPELLING_MAX);
             return true;
         }
+        why = METRIC_OUTDATED_SPELLING;
+    }
+    if (why != METRICS_N) {
+        metrics_add(why, 1);
     }
     return find_error(absent, store, key, version, entry);
 }
@@ -311,6 +319,7 @@ int absent_write(struct absent *absent, const struct store_config *store,
                  enum absent_reason reason, const char *text, const char *tmp)
 {
     struct absent_entry entry;
+    enum metric why;
     char path[PATH_MAX];
     FILE *f = fopen(tmp, "we");
     bool ok;
@@ -320,7 +329,7 @@ int absent_write(struct absent *absent, const struct store_config *store,
     }
 
     /* the other spellings were looked for when they were */
-    if (!find_written(absent, store, cache, key, version, &entry) ||
+    if (!find_written(absent, store, cache, key, version, &entry, &why) ||
         entry.reason != reason || reason != ABSENT_NOTFOUND) {
         memset(&entry, 0, sizeof(entry));
         entry.reason = reason;

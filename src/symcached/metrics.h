@@ -34,6 +34,7 @@
       "Negative entries that were found and not believed any more.")          \
     X(OUTDATED_RESTART, "symcached_outdated_total", "why=\"restart\"", "")    \
     X(OUTDATED_SOURCES, "symcached_outdated_total", "why=\"sources\"", "")    \
+    X(OUTDATED_SPELLING, "symcached_outdated_total", "why=\"spelling\"", "")  \
     X(TOUCHED, "symcached_touched_total", "",                                 \
       "Files whose use was noted in their mtime.")                            \
     X(LOOKUP_ABORTED, "symcached_lookups_aborted_total", "",                  \

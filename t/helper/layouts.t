@@ -211,6 +211,7 @@ $why = $t->helper_json("/v1/why/default/ntdll.pdb/$id");
 is_deeply $why->{transcoders}[0]{spellings}, ['ntdll.pdb', 'NTDLL.pdb'],
     '"why" tells the spellings';
 $c->found('NtDll.pdb', 'another spelling is looked for');
+is $t->metric('symcached_outdated_total{why="spelling"}'), 1, 'and counted';
 $c->found('NTDLL.pdb', 'what it found is for all');
 
 $c->absent($_, qr/^404$/, "miss of $_")
