@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #define VIA_ID 16 /* digits */
+#define VIA_STEP (VIA_ID + 2)
 #define VIA_SEPARATORS ", \t"
 
 const char *via_self(void)
@@ -55,7 +56,7 @@ bool via_loops(const char *list)
     const char *p = list, *id;
     size_t len;
 
-    if (strlen(list) + 2 + VIA_ID >= VIA_MAX) {
+    if (strlen(list) >= VIA_MAX) {
         return true;
     }
     while ((id = via_next(&p, &len)) != NULL) {
@@ -66,16 +67,41 @@ bool via_loops(const char *list)
     return via_has(list, via_self(), VIA_ID);
 }
 
+/* Takes the id at p out of a list that via_join() has made. */
+static void via_drop(char *list, char *p)
+{
+    if (p[VIA_ID] != '\0') {
+        memmove(p, p + VIA_STEP, strlen(p + VIA_STEP) + 1);
+    } else {
+        p[p > list ? VIA_ID - VIA_STEP : 0] = '\0';
+    }
+}
+
+static void via_add(char *to, const char *id)
+{
+    size_t used = strlen(to), at;
+
+    for (at = 0; at < used; at += VIA_STEP) {
+        if (memcmp(to + at, id, VIA_ID) == 0) {
+            via_drop(to, to + at);
+            break;
+        }
+    }
+    while ((used = strlen(to)) + VIA_STEP >= VIA_MAX) {
+        via_drop(to, to);
+    }
+    snprintf(to + used, VIA_MAX - used, "%s%.*s", used > 0 ? ", " : "", VIA_ID,
+             id);
+}
+
 void via_join(char *to, const char *more)
 {
     const char *id;
-    size_t len, used;
+    size_t len;
 
     while ((id = via_next(&more, &len)) != NULL) {
-        used = strlen(to);
-        if (!via_has(to, id, len) && used + 2 + len < VIA_MAX) {
-            snprintf(to + used, VIA_MAX - used, "%s%.*s", used > 0 ? ", " : "",
-                     (int)len, id);
+        if (len == VIA_ID) {
+            via_add(to, id);
         }
     }
 }

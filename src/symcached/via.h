@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* a list, with its NUL; what is longer came around a loop, or from a foe */
+/* a list, with its NUL; no helper sends a longer one */
 #define VIA_MAX 512
 
 /* The id of this process. */
@@ -21,8 +21,9 @@ const char *via_self(void);
 bool via_loops(const char *list);
 
 /*
- * Adds the ids of more that are not in to, which has VIA_MAX bytes.  What does
- * not fit is left out.
+ * Puts the ids of more at the end of to, which has VIA_MAX bytes.  The first
+ * make room: any client may name as many as it likes, and who is asked next
+ * shall not find the list full.  Around a loop the own id is among the last.
  */
 void via_join(char *to, const char *more);
 

@@ -357,6 +357,12 @@ ask('way.pdb', headers => ['X-Symcache-Via: 0123456789abcdef']);
 is +(asked('way.pdb'))[0]{headers}{'x-symcache-via'}, "0123456789abcdef, $via",
     'the way is told on';
 
+$r = join ', ', map { sprintf '%016x', $_ } 1 .. 28;
+ask('full.pdb', headers => ["X-Symcache-Via: $r"]);
+like +(asked('full.pdb'))[0]{headers}{'x-symcache-via'},
+    qr/^(?!0{15}1,).{400,491}, \Q$via\E$/,
+    'a client cannot fill the list for who is asked next';
+
 # --- sources
 
 ask('found.pdb', store => 'secret');

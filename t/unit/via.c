@@ -45,33 +45,53 @@ static void takes_nothing_else(void **state)
     assert_true(via_loops("00000000000000AA"));
     assert_true(via_loops(A "; " B));
     while (!via_loops(list)) {
-        assert_in_range(len, 0, VIA_MAX);
+        assert_in_range(len, 0, VIA_MAX - 1);
         len += (size_t)snprintf(list + len, sizeof(list) - len, "%s%016zx",
                                 len > 0 ? ", " : "", len);
     }
-    assert_in_range(len, VIA_MAX - 40, VIA_MAX);
+    assert_in_range(len, VIA_MAX, VIA_MAX + 18);
 }
 
 static void joins(void **state)
 {
-    char to[VIA_MAX] = "", before[VIA_MAX], more[32];
+    char to[VIA_MAX] = "", more[32];
     unsigned i;
 
     via_join(to, A);
     assert_string_equal(to, A);
     via_join(to, B ", " A);
-    assert_string_equal(to, A ", " B);
+    assert_string_equal(to, B ", " A);
     via_join(to, "");
     via_join(to, A "," B);
     assert_string_equal(to, A ", " B);
+    via_join(to, A);
+    assert_string_equal(to, B ", " A);
+    via_join(to, A);
+    assert_string_equal(to, B ", " A);
 
     for (i = 0; i < 100; i++) {
         snprintf(more, sizeof(more), "%016x", i);
-        snprintf(before, sizeof(before), "%s", to);
         via_join(to, more);
-        assert_in_range(strlen(to), strlen(before), VIA_MAX - 1);
+        assert_in_range(strlen(to), 16, VIA_MAX - 1);
+        assert_string_equal(to + strlen(to) - 16, more);
     }
-    assert_string_equal(to, before);
+    assert_null(strstr(to, A));
+    via_join(to, via_self());
+    assert_true(via_loops(to));
+    assert_in_range(strlen(to), VIA_MAX - 18, VIA_MAX - 1);
+}
+
+/* what a client can make of a list does not keep the next one from it */
+static void fits_the_next(void **state)
+{
+    char to[VIA_MAX] = "", more[32];
+    unsigned i;
+
+    for (i = 0; i < 100; i++) {
+        snprintf(more, sizeof(more), "%016x", i);
+        via_join(to, more);
+    }
+    assert_false(via_loops(to));
 }
 
 int main(void)
@@ -81,6 +101,7 @@ int main(void)
         cmocka_unit_test(sees_itself),
         cmocka_unit_test(takes_nothing_else),
         cmocka_unit_test(joins),
+        cmocka_unit_test(fits_the_next),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
