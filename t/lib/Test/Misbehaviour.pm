@@ -18,6 +18,7 @@ package Test::Misbehaviour;
 use strict;
 use warnings;
 
+use File::Find ();
 use JSON::PP ();
 use Test::More ();
 use Test::ScriptedServer;
@@ -295,6 +296,18 @@ sub run {
     }
     $self->finish_row($_) for @slow;
     $self->check($_) for @rows;
+    Test::More::is_deeply([$self->wrong_downloads], [],
+                          'no PDB is kept but right ones');
+}
+
+# Files below downloads that are not the right PDB.
+sub wrong_downloads {
+    my ($self) = @_;
+    my @wrong;
+    File::Find::find({ no_chdir => 1, wanted => sub {
+        push @wrong, $_ if -f && $self->t->read_file($_) ne $self->pdb;
+    } }, $self->t->path('downloads'));
+    return @wrong;
 }
 
 # --- what comes after
