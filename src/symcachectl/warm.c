@@ -152,8 +152,14 @@ static void print_json(const struct module *module)
 static void print_json_summary(const struct warm *w, unsigned bad)
 {
     cJSON *object = cJSON_CreateObject();
+    size_t n;
     int i;
 
+    for (n = 0; n < w->modules.count; n++) {
+        if (w->modules.items[n]->outcome == MODULE_NOT_ASKED) {
+            print_json(w->modules.items[n]);
+        }
+    }
     cJSON_AddNumberToObject(object, "modules", (double)w->modules.count);
     for (i = MODULE_NOT_ASKED; i < MODULE_OUTCOMES; i++) {
         cJSON_AddNumberToObject(

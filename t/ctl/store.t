@@ -155,13 +155,21 @@ ok scalar(my @left = glob $t->path('store/.tmp/run-*/*')), 'work is left';
 $t->write_file(sprintf('many/m.pdb/%032X1/m.pdb-v3.1.0.symcache', $_), 'many')
     for 1 .. 3000;
 make_path($t->path('few'));
+pipe my $from, my $to or die;
+$ctl->{out} = $to;
 my $run = $ctl->begin('', 'import', '--json', '--root', $t->path('few'),
     $t->path('many'));
-$t->wait_until('the first is there', sub { glob $t->path('few/m.pdb/*/*') });
+delete $ctl->{out};
+close $to;
+$t->wait_until('nobody reads what it prints', sub {
+    ioctl $from, 0x541B, my $n = pack 'i', 0;    # FIONREAD
+    return unpack('i', $n) > 60000;
+});
 kill 'INT', $run->{pid};
+my $printed = do { local $/; <$from> };
 $r = $ctl->end($run);
 is $r->{code}, 130, 'an interrupt';
-@lines = $ctl->json($r);
+@lines = $ctl->json({ out => $printed });
 is $lines[-1]{imported}, () = glob($t->path('few/m.pdb/*/*')),
     'ends with the sum';
 cmp_ok $lines[-1]{imported}, '<', 3000, 'of a part';

@@ -179,6 +179,10 @@ $ctl->is($r, 3, qr/^2 modules: 0 cached, 0 missing, 0 failed, 2 without an answe
 $r = $ctl->run_with($list, 'warm', '--socket', $t->path('nobody'));
 $ctl->is($r, 3, qr/3 without an answer/, qr/no answer from symcached: /,
     'nobody answers at all');
+@lines = $ctl->json($ctl->run_with($list, 'warm', '--json', '--socket',
+    $t->path('nobody')));
+is_deeply [map { $_->{outcome} // $_->{'not asked'} } @lines],
+    [('not asked') x 3, 3], '--json: not asked';
 $r = $ctl->run_with($list, 'warm', '--store=none', @socket);
 $ctl->is($r, 2, qr/3 without/, qr/unknown-store.*--store names another/,
     'no such store');

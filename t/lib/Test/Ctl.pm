@@ -51,6 +51,7 @@ sub begin {
     if (!$pid) {
         open STDIN, '<', $t->path("ctl.$n.in") or die;
         open STDOUT, '>', $t->path("ctl.$n.out") or die;
+        open STDOUT, '>&', $self->{out} or die if $self->{out};
         open STDERR, '>', $t->path("ctl.$n.err") or die;
         $ENV{$_} = $env{$_} for keys %env;
         exec @{ $self->{wrapper} // [] }, $t->program('symcachectl'), @args
