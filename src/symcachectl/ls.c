@@ -22,7 +22,7 @@
 #include "settings.h"
 
 #define VERSIONS_MAX 64 /* of a build; more are not shown */
-#define ABSENT_MAX 5000 /* of a negative entry, which has two lines */
+#define ABSENT_MAX 5000 /* of a negative entry, two lines of it */
 
 /* One version of a build: a file, a negative entry, or both. */
 struct version {

@@ -43,6 +43,24 @@ static void print_file(const cJSON *file)
     putchar('\n');
 }
 
+/* Where cases matter, a miss is one of these names; one is no news. */
+static void print_spellings(const cJSON *spellings)
+{
+    const char *before = "    looked for as ";
+    const cJSON *name;
+
+    if (cJSON_GetArraySize(spellings) < 2) {
+        return;
+    }
+    cJSON_ArrayForEach(name, spellings)
+    {
+        fputs(before, stdout);
+        printable_put(stdout, cJSON_GetStringValue(name));
+        before = ", ";
+    }
+    putchar('\n');
+}
+
 static void print_transcoder(const cJSON *transcoder)
 {
     if (!cJSON_IsString(get(transcoder, "blocked"))) {
@@ -57,6 +75,7 @@ static void print_transcoder(const cJSON *transcoder)
     fputs("; known since ", stdout);
     put_time(printable_number(transcoder, "since"));
     printf(", for another %.0f s\n", printable_number(transcoder, "retry_in"));
+    print_spellings(get(transcoder, "spellings"));
 }
 
 static void print_attempts(const cJSON *attempts)

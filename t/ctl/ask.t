@@ -79,6 +79,12 @@ $ctl->is($r, 1, qr{not cached
   next: the next request in \d+ s or later looks again
 .*upstream  not found  \Q$ctl->{url}\E/never\.pdb/}s, undef, 'why: nowhere');
 
+is $t->helper('GET', "/v1/symcache/default/NeVer.pdb/$id?version=9.0.0&wait=60")
+    ->{status}, 404, 'in another spelling, too';
+$r = $ctl->run('why', @socket, "never.pdb/$id");
+like $r->{out}, qr/^    looked for as never\.pdb, NeVer\.pdb$/m,
+    'why: the spellings of a miss';
+
 # --- forget
 
 $r = $ctl->run('forget', @socket, "never.pdb/$id");
