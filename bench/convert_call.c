@@ -4,11 +4,13 @@
  * bench/convert's other half: one conversion by a call, as the reference is
  * called, in a process that has been started already.
  *
- *   convert_call PDB OUT     prints seconds and CPU seconds of the call, from
- *                            opening PDB until OUT is written
+ *   convert_call PDB OUT [COUNT]     prints seconds and CPU seconds of each of
+ *                                    COUNT (1) calls, from opening PDB until
+ *                                    OUT is written and all is freed
  */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -82,19 +84,23 @@ static int convert(const char *pdb, const char *out)
 
 int main(int argc, char **argv)
 {
+    int i, count;
     double wall, cpu;
 
-    if (argc != 3) {
-        fprintf(stderr, "usage: convert_call PDB OUT\n");
+    if (argc != 3 && argc != 4) {
+        fprintf(stderr, "usage: convert_call PDB OUT [COUNT]\n");
         return 2;
     }
-    cpu = cpu_seconds();
-    wall = wall_seconds();
-    if (convert(argv[1], argv[2]) != 0) {
-        return 1;
+    count = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 1;
+    for (i = 0; i < count; i++) {
+        cpu = cpu_seconds();
+        wall = wall_seconds();
+        if (convert(argv[1], argv[2]) != 0) {
+            return 1;
+        }
+        wall = wall_seconds() - wall;
+        cpu = cpu_seconds() - cpu;
+        printf("%.9f %.9f\n", wall, cpu);
     }
-    wall = wall_seconds() - wall;
-    cpu = cpu_seconds() - cpu;
-    printf("%.9f %.9f\n", wall, cpu);
     return 0;
 }
