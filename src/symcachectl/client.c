@@ -160,7 +160,6 @@ CURL *client_request(struct client *client, const char *method,
              client->path != NULL ? "localhost" : client->address, path);
     curl_easy_setopt(request, CURLOPT_URL, url);
     curl_easy_setopt(request, CURLOPT_UNIX_SOCKET_PATH, client->path);
-    curl_easy_setopt(request, CURLOPT_PROTOCOLS_STR, "http");
     curl_easy_setopt(request, CURLOPT_PROXY, "");
     curl_easy_setopt(request, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(request, CURLOPT_USERAGENT, "symcachectl");
