@@ -456,6 +456,9 @@ static bool fetch_judge(struct fetch *fetch, CURLcode code,
     curl_easy_getinfo(fetch->easy, CURLINFO_REDIRECT_URL, &target);
     if (fetch->status / 100 != 3 || target == NULL) {
         verdict_status(verdict, fetch->status, fetch->answer.retry_after);
+        if (fetch->answer.again) {
+            verdict_again(verdict);
+        }
         return false;
     }
 

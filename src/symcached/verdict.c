@@ -52,6 +52,17 @@ void verdict_status(struct verdict *verdict, long status, unsigned retry_after)
     }
 }
 
+void verdict_again(struct verdict *verdict)
+{
+    size_t len = strlen(verdict->detail);
+
+    if (verdict->outcome == SOURCE_NOT_FOUND) {
+        verdict->outcome = SOURCE_FAILED;
+        snprintf(verdict->detail + len, sizeof(verdict->detail) - len,
+                 ", and to be asked again");
+    }
+}
+
 void verdict_error(struct verdict *verdict, CURLcode code, const char *text)
 {
     if (code == CURLE_PARTIAL_FILE) {

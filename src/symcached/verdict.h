@@ -29,6 +29,9 @@ void verdict_say(struct verdict *verdict, enum source_outcome outcome,
 void verdict_status(struct verdict *verdict, long status,
                     unsigned retry_after);
 
+/* The answer has Retry-After: what is not there may come. */
+void verdict_again(struct verdict *verdict);
+
 /* A request that libcurl did not bring to its end; text is libcurl's. */
 void verdict_error(struct verdict *verdict, CURLcode code, const char *text);
 

@@ -287,6 +287,8 @@ for (429, 503) {
 later('429 with Retry-After: 240 for another PDB', 429, 240, 240,
       before => 1);
 later('500 with Retry-After: 240', 500, 240, 60);
+later("404 with Retry-After: $_", 404, $_, 60) for 0, 240;
+later('410 with Retry-After: 240', 410, 240, 60);
 
 # --- redirects
 
