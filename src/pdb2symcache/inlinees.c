@@ -90,7 +90,9 @@ int inlinees_open(struct inlinees *inlinees, const struct lines *lines)
             at += 4 + 4 * extra;
         }
     }
-    symfile_sort(inlinees->keys, inlinees->keys + n, n);
+    if (n > 0) {
+        symfile_sort(inlinees->keys, inlinees->keys + n, n);
+    }
     inlinees->count = n;
     return 0;
 }
