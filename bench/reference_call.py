@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""bench/convert's other half: the reference, called as convert_call calls ours.
+"""bench/convert's other half: the reference, called as ours is.
 
 usage: reference_call.py PDB OUT [COUNT]
 
