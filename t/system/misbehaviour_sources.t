@@ -261,6 +261,15 @@ folder('a chain of `file.ptr` without end', error => qr/^unusable too many/m,
                             "PATH:\\\\loop\\odd\\$_[1]{pdb}\\$id\\"
                             . $_[1]{pdb}) },
        map => { '\\\\loop\\odd' => $t->path('odd') });
+diag 'as root: rows about what may not be read are not run' if $> == 0;
+for (folder('a file that may not be read',
+            error => qr/^failed Permission denied/m,
+            sub { $t->write_file($_[0], $pdb); chmod 0, $_[0] }),
+     folder('a folder that may not be searched',
+            error => qr/^failed Permission denied/m,
+            sub { chmod 0, $t->path("odd/$_[1]{pdb}") })) {
+    $_->{skip} = $> == 0;
+}
 folder('a file of no bytes', error => qr/^unusable .*empty/m,
        sub { $t->write_file($_[0], '') });
 folder('a page', error => qr/^unusable .*HTML/m,
@@ -436,5 +445,8 @@ $t->write_file('full/filler', 'x' x (1000 * 1024)) if $mounts;
 $m->run;
 $m->recover;
 $m->document('Other sources, and transcoders');
-$m->finish(sub { Test::Mount::gone($t->path('full')) if $mounts });
+$m->finish(sub {
+    Test::Mount::gone($t->path('full')) if $mounts;
+    chmod 0755, glob $t->path('odd/*');
+});
 done_testing;
