@@ -287,9 +287,12 @@ ngx_symcache_helper_start(ngx_symcache_helper_t *helper)
     ps->handler = ngx_symcache_helper_done;
     ps->data = helper;
 
+    /* a part of what is in the background itself never gets its turn */
+
     flags = NGX_HTTP_SUBREQUEST_CLONE
-            |(helper->background ? NGX_HTTP_SUBREQUEST_BACKGROUND
-                                 : NGX_HTTP_SUBREQUEST_WAITED);
+            |((helper->background || r->background)
+              ? NGX_HTTP_SUBREQUEST_BACKGROUND
+              : NGX_HTTP_SUBREQUEST_WAITED);
 
     if (ngx_http_subrequest(r, &r->uri, NULL, &sr, ps, flags) != NGX_OK) {
         return NGX_ERROR;
@@ -392,6 +395,14 @@ ngx_symcache_helper_done(ngx_http_request_t *r, void *data, ngx_int_t rc)
     } else if (helper->reply.code <= NGX_SYMCACHE_REPLY_TIMEOUT) {
         smcf = ngx_http_get_module_main_conf(r, ngx_symcache_module);
         smcf->tell_failed = ngx_time();
+    }
+
+    /* core wakes nobody at the end of what is in the background */
+
+    if (r->background && !helper->background
+        && ngx_http_post_request(r->parent, NULL) != NGX_OK)
+    {
+        return NGX_ERROR;
     }
 
     /* error_page of the location is not for the clone */

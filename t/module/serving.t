@@ -37,6 +37,10 @@ $t->start_nginx(<<'EON', http => <<'EOH');
     location /slow/ { symcache %%DIR%%/store; limit_rate 10m; }
     location /s/ { symcache %%DIR%%/store; symcache_pass unix:%%DIR%%/h.sock; }
     location /mirror/ { mirror /s/; symcache %%DIR%%/store; }
+    location /copied/ { mirror /copy; symcache %%DIR%%/store; }
+    location = /copy {
+        internal; rewrite ^ /s/v3.1.0/copy.pdb/0123456789ABCDEF0123456789ABCDEF/26 last;
+    }
     location /outer/ { ssi on; root %%DIR%%; default_type text/html; }
     location /auth/ { auth_request /check; symcache %%DIR%%/store; }
     location = /check { return 403; }
@@ -98,6 +102,20 @@ $t->write_file('outer/page.html', join '|', 'a',
           $t->uri('3.1.0', pdb => $_) } 'ssi.pdb', 'ssi2.pdb', 'ssi.pdb');
 my $r = $t->get('/outer/page.html');
 is $r->{body}, 'a|(included)|(made)|(included)', 'included, one after a hold';
+
+# a subrequest in the background, which nothing waits for, asks and ends:
+# the connection goes on after it
+
+my $asked = $t->helper_says(sub {
+    $t->put('3.1.0', 'copy', key => "copy.pdb/${Test::ModuleCase::guid}1A");
+    $_[0]->reply(200, { 'X-Symcache-Version' => '3.1.0' });
+});
+my $kept = Test::Symcache::connect_to($t->nginx_socket);
+for (1 .. 2) {
+    syswrite $kept, 'GET ' . uri('copied') . " HTTP/1.1\r\nHost: x\r\n\r\n";
+    ok $t->read_response($kept)->{body} eq $body, 'mirror: answered';
+}
+is scalar($asked->requests), 1, 'mirror: the helper was asked';
 
 # --- HTTP/2
 
