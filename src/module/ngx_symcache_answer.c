@@ -126,6 +126,13 @@ ngx_symcache_answer_accel(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
+    if (uri.data[0] != '/') {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "the value of \"symcache_accel\" is no URI: \"%V\"",
+                      &uri);
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
     /* the target keeps a type that is set */
 
     if (ngx_symcache_file_type(ctx, version) != NGX_OK) {

@@ -21,6 +21,7 @@ $t->start_nginx(<<'EON', http => <<'EOH');
         symcache_accel /files/;
     }
     location /bare/ { symcache %%DIR%%/store; symcache_accel /files; }
+    location /relative/ { symcache %%DIR%%/store; symcache_accel $arg_to; }
     location /var/ { symcache %%DIR%%/store; symcache_accel /$arg_to; }
     location /files/ {
         internal;
@@ -67,6 +68,9 @@ for my $where ('accel', 'bare') {
     is h($r, 'X-Sent-By'), 'files', "$where: sent by the other location";
 }
 is $t->get(uri('var') . '?to=files')->{body}, 'content', 'a variable';
+$t->allow_log(qr/the value of "symcache_accel" is no URI: "files/);
+is $t->get(uri('relative') . '?to=files/')->{status}, 500,
+    'a variable that is no URI: not looked for beside the root';
 is $t->get(uri('accel'), 'Range: bytes=0-2')->{body}, 'con', 'accel: range';
 my $r = $t->http($t->nginx_socket, 'HEAD', uri('accel'));
 is $r->{status}, 200, 'accel: HEAD';
