@@ -133,6 +133,32 @@ ok @directives > 10, 'found the directives';
 is_deeply [grep { $readme !~ /^#+ `?\Q$_\E`?$/m } @directives], [],
     'README has a heading for every directive';
 
+# what the table of commands says: where a directive may stand
+my %section = $readme =~ /^### (symcache\w*)\n(.*?)(?=^##|\z)/gms;
+my %commands = map { /ngx_string\("(symcache(?:_\w+)?)"\),\s*\n\s*(NGX_[\w|]+)/g }
+    map { $text{$_} } grep { /^ngx_/ } @c;
+my %context = (MAIN => 'http', SRV => 'server', LOC => 'location');
+@wrong = ();
+for my $name (sort keys %commands) {
+    my %row = ($section{$name} // '') =~ /^\| (Syntax|Default|Context) \| (.+) \|$/mg;
+    push @wrong, "$name: no $_" for grep { !$row{$_} } qw(Syntax Default Context);
+    push @wrong, "$name: Syntax of another"
+        if ($row{Syntax} // '') !~ /^`\Q$name\E\b/;
+    for my $flag (sort keys %context) {
+        my $has = ($row{Context} // '') =~ /`$context{$flag}`/;
+        push @wrong, "$name: Context: $context{$flag}"
+            if $has != ($commands{$name} =~ /NGX_HTTP_${flag}_CONF/);
+    }
+}
+is_deeply \@wrong, [], 'with Syntax, Default, and the Context of the source';
+
+my @fields = (
+    ($text{'src/module/ngx_symcache_page.c'} =~ /^    \{ "([a-z_]+)", "[^"]+", NGX_/mg),
+    ($text{'src/module/ngx_symcache_zone.h'} =~ /^    X\([A-Z_]+, ([a-z_]+),/mg));
+ok @fields > 40, 'found the fields of the status page';
+is_deeply [grep { $section{symcache_status} !~ /`\Q$_\E`/ } @fields], [],
+    'README has every field of the status page';
+
 my @variables = map { $text{$_} =~ /ngx_string\("(symcache_\w+)"\),\s*(?:NULL|ngx_http_symcache_set)/g }
     grep { /variables/ } @c;
 is_deeply [grep { $readme !~ /[\$]\Q$_\E\b/ } @variables], [],
