@@ -53,6 +53,10 @@ ngx_symcache_reply_init(ngx_http_request_t *r)
         helper->page->len = 0;
     }
 
+    if (!helper->background) {
+        ngx_str_null(&helper->ctx->reason);
+    }
+
     r->upstream->process_header = ngx_symcache_reply_status;
     r->state = 0;
 }

@@ -578,6 +578,13 @@ ngx_symcache_wait_share(ngx_symcache_wait_t *w)
 
         f = ngx_queue_data(q, ngx_symcache_wait_t, queue);
         f->ctx->reply = w->ctx->reply;
+
+        if (w->ctx->reason.len) {
+            f->ctx->reason.data = ngx_pstrdup(f->ctx->request->pool,
+                                              &w->ctx->reason);
+            f->ctx->reason.len = f->ctx->reason.data ? w->ctx->reason.len : 0;
+        }
+
         ngx_symcache_zone_count(f->ctx, NGX_SYMCACHE_COUNT_SHARED);
 
         ngx_symcache_wait_post(f, NGX_SYMCACHE_WAIT_WOKEN);

@@ -17,7 +17,8 @@ my $pdb = $Test::ModuleCase::pdb;
 sub h { Test::Symcache::header(@_) }
 
 $t->start_nginx($t->location('symcache_hold_timeout 30s;
-                              symcache_read_timeout 1s;')
+                              symcache_read_timeout 1s;
+                              symcache_zone z; symcache_valid 0;')
     . <<'EON', http => <<'EOH');
     location /short/ {
         symcache %%DIR%%/store;
@@ -31,7 +32,9 @@ $t->start_nginx($t->location('symcache_hold_timeout 30s;
         symcache_hold_timeout 0;
     }
     location = /state { stub_status; }
+    location = /page { symcache_zone z; symcache_status; }
 EON
+    symcache_zone z:64k;
     log_format held '$status $symcache_status $uri';
     access_log %%DIR%%/held.log held;
 EOH
@@ -124,6 +127,8 @@ open_gate();
 @held = map { $t->read_response($_) } @held;
 is scalar(grep { $_->{status} == 404 && !h($_, 'Retry-After') } @held), 10,
     'known absent after a hold: ten final 404';
+is scalar(() = $t->get('/page?format=json')->{body} =~ /"reason":"none"/g),
+    10, 'ten times with the reason of the one who asked';
 
 $s = gated(sub { });
 @held = map { $t->hold('3.1.0') } 1 .. 10;
