@@ -137,7 +137,7 @@ static ngx_command_t  ngx_symcache_commands[] = {
 
     { ngx_string("symcache_zone"),
       NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
-      ngx_symcache_zone,
+      ngx_symcache_directive_zone,
       NGX_HTTP_LOC_CONF_OFFSET,
       0,
       NULL },

@@ -204,6 +204,8 @@ char *ngx_symcache_directive_elsewhere(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_symcache_directive_gzip(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
+char *ngx_symcache_directive_zone(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
 char *ngx_symcache_directive_valid(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_symcache_directive_store(ngx_conf_t *cf, void *post, void *data);

@@ -7,7 +7,11 @@
  */
 
 
-#include "ngx_symcache.h"
+#include "ngx_symcache_zone.h"
+
+
+static char *ngx_symcache_directive_declare(ngx_conf_t *cf, ngx_str_t *name,
+    ngx_str_t *size);
 
 
 char *
@@ -190,6 +194,81 @@ ngx_symcache_directive_gzip(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     return "can only be \"off\": this nginx was built without its gzip module";
 
 #endif
+}
+
+
+/* declares with a size, uses without */
+
+char *
+ngx_symcache_directive_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_symcache_loc_conf_t *slcf = conf;
+
+    u_char     *p;
+    ngx_str_t  *value, name, size;
+
+    value = cf->args->elts;
+
+    p = (u_char *) ngx_strchr(value[1].data, ':');
+
+    if (p) {
+        name.data = value[1].data;
+        name.len = p - name.data;
+        size.data = p + 1;
+        size.len = value[1].data + value[1].len - size.data;
+
+        if (cf->cmd_type != NGX_HTTP_MAIN_CONF) {
+            return "takes a size in \"http\" only";
+        }
+
+        return ngx_symcache_directive_declare(cf, &name, &size);
+    }
+
+    if (slcf->zone != NGX_CONF_UNSET_PTR) {
+        return "is duplicate";
+    }
+
+    if (ngx_strcmp(value[1].data, "off") == 0) {
+        slcf->zone = NULL;
+        return NGX_CONF_OK;
+    }
+
+    slcf->zone = ngx_shared_memory_add(cf, &value[1], 0, &ngx_symcache_module);
+
+    return slcf->zone ? NGX_CONF_OK : NGX_CONF_ERROR;
+}
+
+
+static char *
+ngx_symcache_directive_declare(ngx_conf_t *cf, ngx_str_t *name, ngx_str_t *size)
+{
+    size_t   i;
+    ssize_t  n;
+
+    if (name->len == 0) {
+        return "needs a name";
+    }
+
+    /* it is shown in HTML, JSON and a label of Prometheus */
+
+    for (i = 0; i < name->len; i++) {
+        if (name->data[i] < ' ' || ngx_strchr("\"\\<>&", name->data[i])) {
+            return "needs a name without quotes, \"\\\", \"<\", \">\" and "
+                   "\"&\"";
+        }
+    }
+
+    n = ngx_parse_size(size);
+
+    if (n == NGX_ERROR) {
+        return "has an invalid size";
+    }
+
+    if (n < (ssize_t) (8 * ngx_pagesize)) {
+        return "is too small, a zone has at least eight memory pages";
+    }
+
+    return ngx_symcache_zone_declare(cf, name, n);
 }
 
 

@@ -18,6 +18,8 @@
 
 static ngx_int_t ngx_symcache_handler_root(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_handler_decide(ngx_symcache_ctx_t *ctx);
+static ngx_int_t ngx_symcache_handler_known(ngx_symcache_ctx_t *ctx,
+    ngx_symcache_key_e known);
 static ngx_int_t ngx_symcache_handler_best(ngx_symcache_ctx_t *ctx,
     ngx_symcache_key_e known, symcache_version_t *below);
 static ngx_int_t ngx_symcache_handler_serve(ngx_symcache_ctx_t *ctx,
@@ -126,16 +128,10 @@ ngx_symcache_handler_decide(ngx_symcache_ctx_t *ctx)
     limit = NULL;
     known = ngx_symcache_zone_lookup(ctx);
 
-    /* "a job runs" is no answer to who may be asked by this very job */
+    rc = ngx_symcache_handler_known(ctx, known);
 
-    if (known == NGX_SYMCACHE_KEY_ABSENT
-        || (known == NGX_SYMCACHE_KEY_PENDING && ctx->retries
-            && ctx->via.len == 0))
-    {
-        ngx_symcache_zone_count(ctx, NGX_SYMCACHE_COUNT_KNOWN);
-        return known == NGX_SYMCACHE_KEY_ABSENT
-               ? ngx_symcache_answer_absent(ctx)
-               : ngx_symcache_answer_later(ctx, NGX_SYMCACHE_PENDING);
+    if (rc != NGX_DECLINED) {
+        return rc;
     }
 
     ngx_symcache_made_best(ctx);
@@ -184,6 +180,30 @@ ngx_symcache_handler_decide(ngx_symcache_ctx_t *ctx)
      */
 
     return ngx_symcache_wait_start(ctx);
+}
+
+
+/* NGX_DECLINED: what the zone knows is not the answer yet */
+
+static ngx_int_t
+ngx_symcache_handler_known(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e known)
+{
+    if (known == NGX_SYMCACHE_KEY_ABSENT) {
+        ngx_symcache_zone_count(ctx, NGX_SYMCACHE_COUNT_KNOWN);
+        return ngx_symcache_answer_absent(ctx);
+    }
+
+    /* "a job runs" is no answer to who may be asked by this very job */
+
+    if (known == NGX_SYMCACHE_KEY_PENDING
+        && ctx->retries
+        && ctx->via.len == 0)
+    {
+        ngx_symcache_zone_count(ctx, NGX_SYMCACHE_COUNT_KNOWN);
+        return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_PENDING);
+    }
+
+    return NGX_DECLINED;
 }
 
 

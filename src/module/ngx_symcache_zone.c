@@ -93,8 +93,6 @@ typedef struct {
 
 
 static ngx_int_t ngx_symcache_zone_init(ngx_shm_zone_t *shm_zone, void *data);
-static char *ngx_symcache_zone_declare(ngx_conf_t *cf, ngx_str_t *name,
-    ngx_str_t *size);
 static uint32_t ngx_symcache_zone_hash(ngx_symcache_ctx_t *ctx);
 static uint32_t ngx_symcache_zone_spelling(ngx_symcache_ctx_t *ctx);
 static ngx_symcache_entry_t *ngx_symcache_zone_find(ngx_symcache_sh_t *sh,
@@ -113,77 +111,12 @@ static void ngx_symcache_zone_remember(ngx_symcache_zone_ctx_t *zctx,
 
 
 char *
-ngx_symcache_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+ngx_symcache_zone_declare(ngx_conf_t *cf, ngx_str_t *name, size_t size)
 {
-    ngx_symcache_loc_conf_t *slcf = conf;
-
-    u_char     *p;
-    ngx_str_t  *value, name, size;
-
-    value = cf->args->elts;
-
-    p = (u_char *) ngx_strchr(value[1].data, ':');
-
-    if (p) {
-        name.data = value[1].data;
-        name.len = p - name.data;
-        size.data = p + 1;
-        size.len = value[1].data + value[1].len - size.data;
-
-        if (cf->cmd_type != NGX_HTTP_MAIN_CONF) {
-            return "takes a size in \"http\" only";
-        }
-
-        return ngx_symcache_zone_declare(cf, &name, &size);
-    }
-
-    if (slcf->zone != NGX_CONF_UNSET_PTR) {
-        return "is duplicate";
-    }
-
-    if (ngx_strcmp(value[1].data, "off") == 0) {
-        slcf->zone = NULL;
-        return NGX_CONF_OK;
-    }
-
-    slcf->zone = ngx_shared_memory_add(cf, &value[1], 0, &ngx_symcache_module);
-
-    return slcf->zone ? NGX_CONF_OK : NGX_CONF_ERROR;
-}
-
-
-static char *
-ngx_symcache_zone_declare(ngx_conf_t *cf, ngx_str_t *name, ngx_str_t *size)
-{
-    size_t                    i;
-    ssize_t                   n;
     ngx_shm_zone_t           *shm_zone;
     ngx_symcache_zone_ctx_t  *zctx;
 
-    if (name->len == 0) {
-        return "needs a name";
-    }
-
-    /* it is shown in HTML, JSON and a label of Prometheus */
-
-    for (i = 0; i < name->len; i++) {
-        if (name->data[i] < ' ' || ngx_strchr("\"\\<>&", name->data[i])) {
-            return "needs a name without quotes, \"\\\", \"<\", \">\" and "
-                   "\"&\"";
-        }
-    }
-
-    n = ngx_parse_size(size);
-
-    if (n == NGX_ERROR) {
-        return "has an invalid size";
-    }
-
-    if (n < (ssize_t) (8 * ngx_pagesize)) {
-        return "is too small, a zone has at least eight memory pages";
-    }
-
-    shm_zone = ngx_shared_memory_add(cf, name, n, &ngx_symcache_module);
+    shm_zone = ngx_shared_memory_add(cf, name, size, &ngx_symcache_module);
     if (shm_zone == NULL) {
         return NGX_CONF_ERROR;
     }

@@ -84,8 +84,8 @@ typedef struct {
 } ngx_symcache_report_t;
 
 
-/* The directive: declares with a size, uses without. */
-char *ngx_symcache_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+/* A phrase for the directive if that is not possible. */
+char *ngx_symcache_zone_declare(ngx_conf_t *cf, ngx_str_t *name, size_t size);
 
 /* What the roots of different locations keep apart. */
 uint64_t ngx_symcache_zone_scope(ngx_str_t *root, ngx_str_t *store);
