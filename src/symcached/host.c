@@ -70,10 +70,15 @@ static bool is_any(const struct host *host)
     return true;
 }
 
+/* Few failures are forgotten, too: names that fail may be ever new as well. */
 static bool is_plain(const struct host *host)
 {
+    uint64_t now = clock_ms();
+
     return host->requests == 0 && host->lookups == 0 &&
-           host->breaker.failures == 0 && host->quiet_until <= clock_ms();
+           (host->breaker.state == BREAKER_CLOSED ||
+            breaker_left(&host->breaker, now) == 0) &&
+           host->quiet_until <= now;
 }
 
 void hosts_free(struct hosts *hosts)
