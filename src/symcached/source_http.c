@@ -148,6 +148,7 @@ static bool http_odd_name(const char *url)
 /*
  * Some servers answer 400 for names that they find odd.  Where nothing else
  * ever came, it is more likely about us: a client certificate that is missed.
+ * One that we have may have expired since.
  */
 static enum source_outcome http_judge(struct lookup *lookup,
                                       const struct fetch_result *result)
@@ -162,6 +163,7 @@ static enum source_outcome http_judge(struct lookup *lookup,
     memory->told |=
         result->outcome == SOURCE_FOUND || result->outcome == SOURCE_NOT_FOUND;
     return answer->status == 400 && memory->told &&
+                   lookup->source->transport.certificate == NULL &&
                    http_odd_name(lookup->place)
                ? SOURCE_NOT_FOUND
                : result->outcome;

@@ -75,6 +75,7 @@ $t->start_nginx('', load => 0, http => <<"CONF",
              location ^~ /awaycert.pdb/ {
                  return 302 https://localhost:$mutual/awaycert.pdb/x; } }
     server { listen 127.0.0.1:$mutual ssl; $ssl $file
+             location ^~ /cert-expired { return 400; }
              ssl_client_certificate %%DIR%%/ca.pem; ssl_verify_client on; }
     server { listen 127.0.0.1:$h2 ssl http2; $ssl $file }
     server { listen 127.0.0.1:$h2c http2; $file }
@@ -201,6 +202,8 @@ $c->undecided('badkey.pdb', 'failed', qr/./,
               'the wrong password of the key');
 $c->found('cert.pdb', 'client certificate');
 like seen($mutual, 'cert'), qr/dn=CN=Test client /, 'is the one configured';
+$c->undecided('cert-expired odd name.pdb', 'failed', qr/^400$/,
+              'a client certificate that is believed no more');
 $c->undecided($_, 'failed', qr/^400$/, "no client certificate: $_")
     for 'nocert odd name.pdb', 'nocert.pdb', 'nocert-odd name.pdb';
 
