@@ -10,7 +10,10 @@
 #include "command.h"
 #include "printable.h"
 
-/* Length of the character at p, or 0: no UTF-8 begins there. */
+/*
+ * Length of the character at p, or 0: no UTF-8 begins there.  Unlike
+ * symcache_utf8_char() it knows C1 controls, which are shown by number.
+ */
 static size_t character(const unsigned char *p, size_t size, uint32_t *c)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -56,7 +59,7 @@ char *printable(const char *text, size_t size)
         command_no_memory();
     }
     to = out;
-    for (i = 0; i<size; i += n> 0 ? n : 1) {
+    for (i = 0; i < size; i += n == 0 ? 1 : n) {
         n = character(p + i, size - i, &c);
         if (n == 0 || c < 0x20 || c == 0x7F) {
             to += snprintf(to, 5, "\\x%02x", p[i]);
@@ -123,7 +126,7 @@ void printable_json(FILE *stream, const cJSON *object)
         command_no_memory();
     }
     size = strlen(text);
-    for (i = 0; i<size; i += n> 0 ? n : 1) {
+    for (i = 0; i < size; i += n == 0 ? 1 : n) {
         n = character(p + i, size - i, &c);
         if (n == 0) {
             fputs("\\ufffd", stream);
