@@ -22,7 +22,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     size_t n, padded;
-    struct image image;
     static uint8_t
         symbols[sizeof(before) + sizeof(site) + sizeof(after) + ROOM + 8];
 
@@ -40,9 +39,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     n += padded;
     memcpy(symbols + n, after, sizeof(after));
     n += sizeof(after);
-    image_init(&image);
-    image.parts[IMAGE_SYMBOLS].data = symbols;
-    image.parts[IMAGE_SYMBOLS].size = (uint32_t)n;
-    image_convert(&image);
+    image_convert_part(IMAGE_SYMBOLS, symbols, n);
     return 0;
 }

@@ -486,3 +486,16 @@ void image_convert(const struct image *image)
         abort();
     }
 }
+
+void image_convert_part(enum image_part part, const uint8_t *data, size_t size)
+{
+    struct image image;
+
+    if (size > UINT16_MAX) {
+        return;
+    }
+    image_init(&image);
+    image.parts[part].data = data;
+    image.parts[part].size = (uint32_t)size;
+    image_convert(&image);
+}

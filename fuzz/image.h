@@ -56,4 +56,9 @@ const uint8_t *image_build(const struct image *image, size_t *size);
  * fails without a reason. */
 void image_convert(const struct image *image);
 
+/* The same with one part of a sound image replaced, if its size has room in
+ * 16 bits. */
+void image_convert_part(enum image_part part, const uint8_t *data,
+                        size_t size);
+
 #endif
