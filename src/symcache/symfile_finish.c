@@ -12,8 +12,8 @@
 #include "symfile_sort.h"
 #include "symfile_writer.h"
 
-#define BUFFER 65536
-#define CHUNK 1024 /* locations */
+#define BUFFER 32768
+#define DIRECT 8192 /* bytes that are written from where they are */
 #define NOTHING UINT64_MAX
 #define LOST SYMFILE_NONE
 #define WON 0 /* until it has its function */
@@ -44,7 +44,7 @@ struct stream {
     uint64_t written;
     size_t used;
     int failed;
-    uint8_t data[BUFFER];
+    struct symfile_location data[BUFFER / sizeof(struct symfile_location)];
 };
 
 static void stream_flush(struct stream *s)
@@ -63,7 +63,7 @@ static uint8_t *stream_room(struct stream *s, size_t size)
     if (s->used + size > BUFFER) {
         stream_flush(s);
     }
-    p = s->data + s->used;
+    p = (uint8_t *)s->data + s->used;
     s->used += size;
     s->written += size;
     return p;
@@ -82,7 +82,7 @@ static void stream_bytes(struct stream *s, const uint8_t *data, size_t size)
     if (size == 0) {
         return;
     }
-    if (size <= BUFFER) {
+    if (size < DIRECT) {
         memcpy(stream_room(s, size), data, size);
         return;
     }
@@ -104,6 +104,29 @@ static void stream_words(struct stream *s, const uint32_t *words, size_t n)
         symfile_store(stream_room(s, 4), words[i]);
     }
 #endif
+}
+
+/* The next n or fewer locations of a run, unpacked into the buffer; returns
+ * their number. */
+static size_t stream_run(struct stream *s, struct symfile_runs *runs, size_t n)
+{
+    size_t room;
+    struct symfile_location *to;
+
+    room = (BUFFER - s->used) / sizeof(*to);
+    if (room == 0) {
+        stream_flush(s);
+        room = BUFFER / sizeof(*to);
+    }
+    n = n < room ? n : room;
+    to = (struct symfile_location *)stream_room(s, n * sizeof(*to));
+    symfile_runs_locations(runs, to, n);
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+    for (room = 0; room < 4 * n; room++) {
+        symfile_store((uint8_t *)(&to->file + room), (&to->file)[room]);
+    }
+#endif
+    return n;
 }
 
 static int sort_symbols(const struct symfile_writer *w, struct finish *f)
@@ -308,16 +331,13 @@ static int write_locations(struct stream *s, struct symfile_writer *w,
     size_t n, left, range;
     struct merge m = {0, 0, 0};
     struct symfile_runs runs = {.ranges = &w->ranges};
-    struct symfile_location locations[CHUNK];
 
     range = 0;
     write_others(s, w, f, &m, &range);
     while ((rc = symfile_runs_next(&runs)) > 0) {
         for (left = runs.count; left > 0; left -= n) {
-            n = left < CHUNK ? left : CHUNK;
-            n = n < m.address - range ? n : (size_t)m.address - range;
-            symfile_runs_locations(&runs, locations, n);
-            stream_words(s, &locations[0].file, 4 * n);
+            n = (size_t)m.address - range;
+            n = stream_run(s, &runs, n < left ? n : left);
             range += n;
             if (range == m.address) {
                 write_others(s, w, f, &m, &range);
