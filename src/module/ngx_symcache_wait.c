@@ -62,6 +62,7 @@ static ngx_symcache_wait_t *ngx_symcache_wait_lookup(ngx_symcache_ctx_t *ctx,
 static ngx_int_t ngx_symcache_wait_cmp(ngx_symcache_wait_t *a,
     ngx_symcache_wait_t *b);
 static ngx_int_t ngx_symcache_wait_create(ngx_symcache_ctx_t *ctx);
+static uint32_t ngx_symcache_wait_hash(ngx_symcache_ctx_t *ctx);
 static void ngx_symcache_wait_lead(ngx_symcache_wait_t *w,
     ngx_symcache_wait_e state);
 static ngx_int_t ngx_symcache_wait_ask(ngx_symcache_wait_t *w);
@@ -100,6 +101,7 @@ ngx_symcache_wait_start(ngx_symcache_ctx_t *ctx)
     }
 
     w = ctx->wait;
+    w->node.key = ngx_symcache_wait_hash(ctx);
     w->hold = (!ctx->retries && ctx->conf->hold_timeout != 0);
 
     if (w->hold && ctx->deadline == 0) {
@@ -150,7 +152,6 @@ ngx_symcache_wait_start(ngx_symcache_ctx_t *ctx)
 static ngx_int_t
 ngx_symcache_wait_create(ngx_symcache_ctx_t *ctx)
 {
-    uint32_t              hash;
     ngx_http_cleanup_t   *cln;
     ngx_symcache_wait_t  *w;
 
@@ -171,13 +172,6 @@ ngx_symcache_wait_create(ngx_symcache_ctx_t *ctx)
     cln->handler = ngx_symcache_wait_cleanup;
     cln->data = w;
 
-    ngx_crc32_init(hash);
-    ngx_crc32_update(&hash, ctx->asked.key.guid, 16);
-    ngx_crc32_update(&hash, (u_char *) ctx->asked.key.name,
-                     ctx->asked.key.name_len);
-    ngx_crc32_final(hash);
-
-    w->node.key = hash;
     w->ctx = ctx;
 
     w->event.handler = ngx_symcache_wait_event;
@@ -187,6 +181,23 @@ ngx_symcache_wait_create(ngx_symcache_ctx_t *ctx)
     ctx->wait = w;
 
     return NGX_OK;
+}
+
+
+/* for each question anew: ngx_rbtree_delete() clears the key of the last */
+
+static uint32_t
+ngx_symcache_wait_hash(ngx_symcache_ctx_t *ctx)
+{
+    uint32_t  hash;
+
+    ngx_crc32_init(hash);
+    ngx_crc32_update(&hash, ctx->asked.key.guid, 16);
+    ngx_crc32_update(&hash, (u_char *) ctx->asked.key.name,
+                     ctx->asked.key.name_len);
+    ngx_crc32_final(hash);
+
+    return hash;
 }
 
 
@@ -578,6 +589,7 @@ ngx_symcache_wait_share(ngx_symcache_wait_t *w)
 
         f = ngx_queue_data(q, ngx_symcache_wait_t, queue);
         f->ctx->reply = w->ctx->reply;
+        f->ctx->asks++;
 
         if (w->ctx->reason.len) {
             f->ctx->reason.data = ngx_pstrdup(f->ctx->request->pool,

@@ -139,6 +139,19 @@ $t->helper_stops;
 is scalar(grep { $_->{status} == 503 && h($_, 'Retry-After') } @held), 10,
     'SIGKILL of the helper: ten 503 with Retry-After';
 
+# --- a root that is not the helper's: nobody finds what was made, and the
+# helper is not asked by each of them in turn
+
+$t->allow_log(qr/is not there though symcached has made it/);
+$s = gated(sub { $_[0]->reply(200, { 'X-Symcache-Version' => '3.1.0' }) });
+@held = map { $t->hold('3.1.0') } 1 .. 40;
+waiting(40);
+open_gate();
+@held = map { $t->read_response($_) } @held;
+is scalar(grep { $_->{status} == 503 && h($_, 'Retry-After') } @held), 40,
+    'made elsewhere: forty 503 with Retry-After';
+is scalar($s->requests), 3, 'the helper was asked three times for all of them';
+
 # --- a helper that is back soon, or was never there: those who wait go on
 
 $s = gated(sub { });
