@@ -26,6 +26,8 @@ static ngx_int_t ngx_symcache_handler_serve(ngx_symcache_ctx_t *ctx,
     ngx_symcache_status_e status);
 static ngx_int_t ngx_symcache_handler_replied(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_handler_ready(ngx_symcache_ctx_t *ctx);
+static void ngx_symcache_handler_remember(ngx_symcache_ctx_t *ctx,
+    ngx_symcache_key_e what, time_t valid);
 
 
 ngx_int_t
@@ -293,8 +295,8 @@ ngx_symcache_handler_replied(ngx_symcache_ctx_t *ctx)
         return ngx_symcache_handler_ready(ctx);
 
     case NGX_SYMCACHE_REPLY_PENDING:
-        ngx_symcache_zone_store(ctx, NGX_SYMCACHE_KEY_PENDING,
-                                ctx->conf->valid_pending);
+        ngx_symcache_handler_remember(ctx, NGX_SYMCACHE_KEY_PENDING,
+                                      ctx->conf->valid_pending);
         return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_PENDING);
 
     case NGX_SYMCACHE_REPLY_NOT_MODIFIED:
@@ -310,7 +312,7 @@ ngx_symcache_handler_replied(ngx_symcache_ctx_t *ctx)
             valid = ngx_min(valid, ctx->reply.valid);
         }
 
-        ngx_symcache_zone_store(ctx, NGX_SYMCACHE_KEY_ABSENT, valid);
+        ngx_symcache_handler_remember(ctx, NGX_SYMCACHE_KEY_ABSENT, valid);
         return ngx_symcache_answer_absent(ctx);
 
     default: /* BUSY, TIMEOUT, ERROR: no failure of ours is a final 404 */
@@ -366,4 +368,19 @@ ngx_symcache_handler_ready(ngx_symcache_ctx_t *ctx)
                   &ctx->path);
 
     return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_ERROR);
+}
+
+
+/*
+ * What is said to a client that has the file already, and wants a newer one,
+ * is no answer to one that has none.
+ */
+
+static void
+ngx_symcache_handler_remember(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
+    time_t valid)
+{
+    if (!ctx->has_best) {
+        ngx_symcache_zone_store(ctx, what, valid);
+    }
 }

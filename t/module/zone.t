@@ -138,6 +138,24 @@ is $t->get(uri('s', 'many'))->{body}, 3, 'three versions';
 $t->put('3.1.4', 4, key => $many);
 is $t->get(uri('s', 'many'))->{body}, 4, 'a fourth one is seen at once';
 
+# --- what is said to a client that wants a newer one is for nobody else
+
+$t->made('3.2.0');
+for ([202, { 'Retry-After' => 4 }, 4],
+     [404, { 'X-Symcache-Reason' => 'malformed' }]) {
+    my ($status, $headers, $after) = @$_;
+    my @it = (pdb => "upgrade$status.pdb");
+    $t->put('3.1.0', 'old',
+            key => "upgrade$status.pdb/${Test::ModuleCase::guid}1A");
+    $s = $t->helper_says(sub { $_[0]->reply($status, $headers) });
+    my $r = $t->get($t->uri('3.2.0', @it), 'If-Version-Exceeds: 3.1.0', @poll);
+    is $r->{status}, 404, "has the file, wants a newer one: $status";
+    is h($r, 'Retry-After'), $after, 'and when to come back';
+    is $t->get($t->uri('3.2.0', @it), @poll)->{body}, 'old',
+        'who has none gets the old file at once';
+}
+unlink $t->path('store/.transcoders');
+
 # --- different clients of the same key
 
 $t->put('3.1.0', 'three', key => "both.pdb/${Test::ModuleCase::guid}1A");
