@@ -2,6 +2,9 @@
 symcached and load in it, all of which is gone when the rig is left."""
 
 import collections
+import contextlib
+import ctypes
+import fcntl
 import json
 import os
 import re
@@ -10,6 +13,7 @@ import shutil
 import signal
 import socket
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -19,6 +23,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(HERE)
 BUILD = os.path.abspath(os.environ.get("SYMCACHE_BUILD", TOP + "/build"))
 NGINX = os.environ.get("SYMCACHE_NGINX", "/usr/sbin/nginx")
+CONGESTION = "/proc/sys/net/ipv4/tcp_congestion_control"
+
+# main= of an nginx that is to be measured
+PINNED = "worker_cpu_affinity auto;"
 
 # requests and bytes in a run of so many seconds, in which nginx used cpu
 # seconds; status: answers that are neither 2xx nor 3xx
@@ -34,6 +42,7 @@ class Rig:
         check = [TOP + "/tools/packages", "check", "bench"]
         if subprocess.call(check) != 0:
             sys.exit(1)
+        own_network()
         self.dir = tempfile.mkdtemp(prefix="symcache-bench.")
         os.chmod(self.dir, 0o755)
         self.running = []
@@ -176,16 +185,21 @@ class Rig:
         return answers, p.wait() == 0
 
     def wrk(self, nginx, path, connections, seconds, headers=(), args=()):
-        """One run of wrk: Load."""
-        command = ["wrk", "-t2", "-c%d" % connections, "-d%ds" % seconds,
+        """One run of wrk: Load.  It has the CPUs for itself that workers with
+        worker_cpu_affinity do not use, if there are any."""
+        workers = children(nginx.pid)
+        cpus = sorted(os.sched_getaffinity(0))
+        cpus = cpus[len(workers):] or cpus
+        # wrk itself counts in whole seconds
+        command = ["timeout", "-s", "INT", str(seconds), "wrk", "-d600s",
+                   "-t%d" % min(2, len(cpus)), "-c%d" % connections,
                    "-s", HERE + "/wrk.lua"]
         for h in headers:
             command += ["-H", h]
-        workers = children(nginx.pid)
         cpu = cpu_seconds(workers)
         out = subprocess.run([*command, nginx.url + path, "--",
-                              *map(str, args)],
-                             capture_output=True, text=True, check=True)
+                              *map(str, args)], capture_output=True, text=True,
+                             preexec_fn=lambda: os.sched_setaffinity(0, cpus))
         cpu = cpu_seconds(workers) - cpu
         found = re.search(r"^FIGURES (.*)$", out.stdout, re.M)
         if not found:
@@ -216,6 +230,17 @@ class Rig:
         base = total(next(iter(requests.values())), 1)
         return {name: (total(r, n + 1) - base) / n
                 for name, r in requests.items()}
+
+
+def own_network():
+    """Goes, as root, into a network of its own, which paces nothing: with BBR
+    the cost of an answer jumps by a tenth with bytes of its header."""
+    if ctypes.CDLL(None).unshare(0x40000000) != 0:     # CLONE_NEWNET
+        return
+    with socket.socket() as s:                         # SIOCSIFFLAGS, IFF_UP
+        fcntl.ioctl(s, 0x8914, struct.pack("16sH14x", b"lo", 1))
+    with contextlib.suppress(OSError), open(CONGESTION, "w") as f:
+        f.write("reno")
 
 
 def free_port():
@@ -255,16 +280,23 @@ def ask(port, text, times=1):
     return len(head) + 4 + length, head.decode("latin-1")
 
 
-def turns(n, *runs):
-    """Calls runs in turn, n times.  Each returns answers a second and answers
-    a CPU second.  Returns for each run the medians of the first, and of the
-    ratios of both to those of the first run."""
-    got = [[run() for run in runs] for _ in range(n)]
+def turns(n, base, *runs):
+    """Calls base, runs and base again, n times.  Each returns answers a second
+    and answers a CPU second.  Returns the median of the first of base, and
+    pairs of medians of both in relation to base: of base itself, the second to
+    the first in the turn, which shows what the others are worth, and of runs
+    to the mean of the two."""
+    for run in (base, *runs):
+        run()
+    got = [[run() for run in (base, *runs, base)] for _ in range(n)]
 
-    def median(i, k):
-        return statistics.median(g[i][k] / g[0][k] for g in got)
-    return [(statistics.median(g[i][0] for g in got), median(i, 0),
-             median(i, 1)) for i in range(len(runs))]
+    def median(i):
+        return [statistics.median(2 * g[i][k] / (g[0][k] + g[-1][k])
+                                  for g in got) for k in (0, 1)]
+    again = [statistics.median(g[-1][k] / g[0][k] for g in got)
+             for k in (0, 1)]
+    return (statistics.median(g[0][0] for g in got),
+            [again, *(median(i + 1) for i in range(len(runs)))])
 
 
 def cpu_seconds(pids):
@@ -302,9 +334,11 @@ def table(title, head, rows):
                             capture_output=True, text=True).stdout.strip()
     with open("/proc/cpuinfo") as f:
         cpu = re.search(r"^model name\s*: (.*)$", f.read(), re.M)
-    print("%s (commit %s; %s, %d cores; Linux %s; load average %.1f)\n" % (
-        title, commit or "unknown", cpu[1] if cpu else os.uname().machine,
-        os.cpu_count(), os.uname().release, os.getloadavg()[0]))
+    with open(CONGESTION) as f:
+        tcp = f.read().strip()
+    print("%s (commit %s; %s, %d cores; Linux %s, TCP %s; load average %.1f)\n"
+          % (title, commit or "unknown", cpu[1] if cpu else os.uname().machine,
+             os.cpu_count(), os.uname().release, tcp, os.getloadavg()[0]))
     rows = [[str(c) for c in r] for r in rows]
     width = [max(len(r[i]) for r in [head, *rows]) for i in range(len(head))]
     for r in [head, ["-" * w for w in width], *rows]:
