@@ -335,7 +335,11 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
             spelling = e->u.asked.spelling;
         }
 
-        e->used = 1;
+        /* not written in vain: other workers have the line, too */
+
+        if (!e->used) {
+            e->used = 1;
+        }
     }
 
     ngx_shmtx_unlock(&zctx->shpool->mutex);
