@@ -435,7 +435,8 @@ ngx_symcache_file_type(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
 static ngx_int_t
 ngx_symcache_file_etag(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
 {
-    u_char                    *p;
+    u_char                    *p, *last;
+    size_t                     len;
     ngx_str_t                  value;
     ngx_table_elt_t           *h;
     ngx_http_request_t        *r;
@@ -448,28 +449,35 @@ ngx_symcache_file_etag(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
         return NGX_OK;
     }
 
-    value.data = ngx_pnalloc(r->pool, ctx->served_len + 2 * 16
-                                      + sizeof("\"---gz\"") - 1);
-    if (value.data == NULL) {
+    len = ctx->served_len + 2 * 16 + sizeof("\"---gz\"") - 1;
+
+    p = ngx_pnalloc(r->pool, len);
+    if (p == NULL) {
         return NGX_ERROR;
     }
 
-    p = value.data;
+    /* from its end: so no number is written twice */
 
-    *p++ = '"';
-    p = ngx_cpymem(p, ctx->served_text, ctx->served_len);
-    *p++ = '-';
-    p = ngx_symcache_file_hex(p, of->size);
-    *p++ = '-';
-    p = ngx_symcache_file_hex(p, of->uniq);
+    p += len;
+    last = p;
+
+    *--p = '"';
 
     if (ctx->gzip) {
-        p = ngx_cpymem(p, "-gz", sizeof("-gz") - 1);
+        p -= sizeof("-gz") - 1;
+        ngx_memcpy(p, "-gz", sizeof("-gz") - 1);
     }
 
-    *p++ = '"';
+    p = ngx_symcache_file_hex(p, of->uniq);
+    *--p = '-';
+    p = ngx_symcache_file_hex(p, of->size);
+    *--p = '-';
+    p -= ctx->served_len;
+    ngx_memcpy(p, ctx->served_text, ctx->served_len);
+    *--p = '"';
 
-    value.len = p - value.data;
+    value.data = p;
+    value.len = last - p;
 
     h = ngx_symcache_answer_header(r, "ETag", sizeof("ETag") - 1, &value);
     if (h == NULL) {
@@ -502,23 +510,22 @@ ngx_symcache_file_encoding(ngx_http_request_t *r)
 }
 
 
-/* on the way of every hit, where ngx_sprintf() is a tenth of the module */
+/*
+ * Before p; returns the first digit.  On the way of every hit, where
+ * ngx_sprintf() is a tenth of the module.
+ */
 
 static u_char *
 ngx_symcache_file_hex(u_char *p, uint64_t n)
 {
-    u_char  *digit, digits[16];
-
     static u_char  hex[] = "0123456789abcdef";
 
-    digit = digits + 16;
-
     do {
-        *--digit = hex[n & 0xf];
+        *--p = hex[n & 0xf];
         n >>= 4;
     } while (n);
 
-    return ngx_cpymem(p, digit, digits + 16 - digit);
+    return p;
 }
 
 

@@ -324,7 +324,7 @@ symcache_id_print(char *buf, const symcache_key_t *key)
     p = buf;
 
     for (i = 0; i < 16; i++) {
-        memcpy(p, &symcache_hex_pairs[2 * key->guid[i]], 2);
+        memcpy(p, symcache_hex_pairs + 2 * (size_t) key->guid[i], 2);
         p += 2;
     }
 
