@@ -301,8 +301,6 @@ ngx_symcache_create_loc_conf(ngx_conf_t *cf)
      *     conf->upstream.next_upstream = 0;
      *     conf->upstream.bufs.num = 0;
      *     conf->upstream.temp_path = NULL;
-     *     conf->hold_upstream = { 0 };
-     *     conf->tell_upstream = { 0 };
      *     conf->root = NULL;
      *     conf->path = { 0, NULL };
      *     conf->prefix = 0;

@@ -69,9 +69,7 @@ typedef struct {
 
 
 typedef struct {
-    ngx_http_upstream_conf_t   upstream;          /* the helper answers now */
-    ngx_http_upstream_conf_t   hold_upstream;     /* the helper waits */
-    ngx_http_upstream_conf_t   tell_upstream;     /* nobody waits */
+    ngx_http_upstream_conf_t   upstream;
 
     ngx_http_complex_value_t  *root;
     ngx_str_t                  path;     /* of a root without variables */
@@ -142,6 +140,7 @@ typedef struct {
 
 
 typedef ngx_int_t (*ngx_symcache_reply_pt)(ngx_symcache_ctx_t *ctx);
+typedef void (*ngx_symcache_done_pt)(ngx_symcache_ctx_t *ctx);
 
 
 struct ngx_symcache_ctx_s {
@@ -310,20 +309,19 @@ ngx_symcache_made_t *ngx_symcache_made_create(ngx_pool_t *pool);
 void ngx_symcache_made_best(ngx_symcache_ctx_t *ctx);
 
 
-/* ngx_symcache_helper.c: the only file that knows r->upstream */
+/* ngx_symcache_helper.c */
 
-/* Upstream settings: inherited, defaults, and those of holds and tells. */
+/* Upstream settings: inherited, and defaults. */
 void ngx_symcache_helper_merge(ngx_symcache_loc_conf_t *prev,
     ngx_symcache_loc_conf_t *conf);
 
 /*
- * Asks the helper in a subrequest, which holds a reference of the request.
- * The reply is in ctx->reply when the write event handler of the request is
- * called.  wait: seconds that the helper may take; 0 for an answer at once.
+ * Asks the helper; done is called later, with its reply in ctx->reply, unless
+ * the request ends before that.  wait: seconds that the helper may take; 0 for
+ * an answer at once.
  */
-ngx_int_t ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t wait);
-
-ngx_uint_t ngx_symcache_helper_busy(ngx_symcache_ctx_t *ctx);
+ngx_int_t ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t wait,
+    ngx_symcache_done_pt done);
 
 /*
  * Tells the helper of a request that is served from the store, so that it
@@ -340,7 +338,8 @@ void ngx_symcache_helper_tell(ngx_symcache_ctx_t *ctx);
  * Asks for the helper's status page, for a second at most, as
  * ngx_symcache_helper_ask() does for a lookup.  READY: *page is its body.
  */
-ngx_int_t ngx_symcache_helper_page(ngx_symcache_ctx_t *ctx, ngx_str_t *page);
+ngx_int_t ngx_symcache_helper_page(ngx_symcache_ctx_t *ctx, ngx_str_t *page,
+    ngx_symcache_done_pt done);
 
 
 /* ngx_symcache_wait.c */
@@ -352,6 +351,12 @@ void ngx_symcache_wait_init(ngx_symcache_main_conf_t *smcf);
  * called, and the request finalized with what it returns.
  */
 ngx_int_t ngx_symcache_wait_start(ngx_symcache_ctx_t *ctx);
+
+/* Memory of a request that may be held, which is not zeroed. */
+void *ngx_symcache_wait_alloc(ngx_pool_t *pool, size_t size);
+
+/* Suspends a request: only its client, or an event of ours, wakes it. */
+ngx_int_t ngx_symcache_wait_park(ngx_http_request_t *r);
 
 
 /* ngx_symcache_variables.c */

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * One question to the helper over the upstream framework, in a clone of the
- * request, so that the request itself can send the file afterwards.
+ * The questions to the helper: a lookup that somebody waits for, the news of
+ * one that was served without it, and its status page.
  */
 
 
@@ -19,25 +19,22 @@
 
 #define NGX_SYMCACHE_HELPER_MARGIN   500
 
-/* for how long a status page waits, milliseconds */
+/* how long each step takes at most of what the client does not wait for */
 
-#define NGX_SYMCACHE_HELPER_PAGE     1000
+#define NGX_SYMCACHE_HELPER_QUICK    1000
 
 
-static ngx_int_t ngx_symcache_helper_start(ngx_symcache_helper_t *helper);
-static ngx_int_t ngx_symcache_helper_hold(ngx_symcache_helper_t *helper);
-static ngx_int_t ngx_symcache_helper_handler(ngx_http_request_t *r);
-static ngx_int_t ngx_symcache_helper_done(ngx_http_request_t *r, void *data,
-    ngx_int_t rc);
-static ngx_int_t ngx_symcache_helper_create_request(ngx_http_request_t *r);
+static ngx_symcache_helper_t *ngx_symcache_helper_create(
+    ngx_symcache_ctx_t *ctx);
+static size_t ngx_symcache_helper_size(ngx_symcache_ctx_t *ctx);
+static void ngx_symcache_helper_hurry(ngx_symcache_helper_t *helper);
+static void ngx_symcache_helper_start(ngx_symcache_helper_t *helper,
+    ngx_uint_t wait);
 static u_char *ngx_symcache_helper_print(ngx_symcache_ctx_t *ctx, u_char *p,
     ngx_uint_t wait);
-static ngx_int_t ngx_symcache_helper_reinit_request(ngx_http_request_t *r);
-static ngx_int_t ngx_symcache_helper_input_filter_init(void *data);
-static ngx_int_t ngx_symcache_helper_input_filter(void *data, ssize_t bytes);
-static void ngx_symcache_helper_abort_request(ngx_http_request_t *r);
-static void ngx_symcache_helper_finalize_request(ngx_http_request_t *r,
-    ngx_int_t rc);
+static void ngx_symcache_helper_event(ngx_event_t *ev);
+static void ngx_symcache_helper_told(ngx_symcache_helper_t *helper);
+static void ngx_symcache_helper_cleanup(void *data);
 
 
 void
@@ -80,148 +77,74 @@ ngx_symcache_helper_merge(ngx_symcache_loc_conf_t *prev,
 
     ngx_conf_merge_msec_value(conf->upstream.next_upstream_timeout,
                               prev->upstream.next_upstream_timeout, 0);
-
-    /*
-     * A hold is not cut by symcache_read_timeout; what is left of it is the
-     * limit, and the helper's answer at its very end shall still be heard.
-     */
-
-    conf->hold_upstream = conf->upstream;
-    conf->hold_upstream.read_timeout = conf->hold_timeout
-                                       + NGX_SYMCACHE_HELPER_MARGIN;
-
-    if (conf->hold_upstream.next_upstream_timeout == 0
-        || conf->hold_upstream.next_upstream_timeout > conf->hold_timeout)
-    {
-        conf->hold_upstream.next_upstream_timeout = conf->hold_timeout;
-    }
-
-    /*
-     * The client has its file, but the next request on its connection waits
-     * for the end of this one.
-     */
-
-    conf->tell_upstream = conf->upstream;
-    conf->tell_upstream.ignore_client_abort = 1;
-    conf->tell_upstream.next_upstream = NGX_CONF_BITMASK_SET
-                                           |NGX_HTTP_UPSTREAM_FT_OFF;
-
-    conf->tell_upstream.connect_timeout =
-                              ngx_min(conf->upstream.connect_timeout, 1000);
-    conf->tell_upstream.send_timeout =
-                              ngx_min(conf->upstream.send_timeout, 1000);
-    conf->tell_upstream.read_timeout =
-                              ngx_min(conf->upstream.read_timeout, 1000);
 }
 
 
 ngx_int_t
-ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t wait)
+ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t wait,
+    ngx_symcache_done_pt done)
 {
+    ngx_msec_int_t          left;
     ngx_symcache_helper_t  *helper;
 
     ngx_memzero(&ctx->reply, sizeof(ngx_symcache_reply_t));
 
-    helper = ctx->helper;
-
+    helper = ngx_symcache_helper_create(ctx);
     if (helper == NULL) {
-        helper = ngx_palloc(ctx->request->pool,
-                            sizeof(ngx_symcache_helper_t));
-        if (helper == NULL) {
-            return NGX_ERROR;
-        }
-
-        ctx->helper = helper;
+        return NGX_ERROR;
     }
 
-    ngx_memzero(helper, sizeof(ngx_symcache_helper_t));
+    helper->done = done;
 
-    helper->ctx = ctx;
-    helper->wait = wait;
-    helper->upstream = &ctx->conf->upstream;
+    if (wait) {
 
-    if (wait && ngx_symcache_helper_hold(helper) != NGX_OK) {
-        return NGX_ERROR;
+        /*
+         * A holder's patience is what is left of the hold, and not
+         * symcache_read_timeout; failover does not renew it, and the helper's
+         * answer at its very end shall still be heard.
+         */
+
+        left = (ngx_msec_int_t) (ctx->deadline - ngx_current_msec);
+        left = ngx_max(left, 1);
+
+        helper->read_timeout = left + NGX_SYMCACHE_HELPER_MARGIN;
+
+        if (helper->next_timeout == 0
+            || helper->next_timeout > (ngx_msec_t) left)
+        {
+            helper->next_timeout = left;
+        }
     }
 
     ctx->asks++;
 
-    return ngx_symcache_helper_start(helper);
+    ngx_symcache_helper_start(helper, wait);
+
+    return NGX_OK;
 }
 
 
 ngx_int_t
-ngx_symcache_helper_page(ngx_symcache_ctx_t *ctx, ngx_str_t *page)
+ngx_symcache_helper_page(ngx_symcache_ctx_t *ctx, ngx_str_t *page,
+    ngx_symcache_done_pt done)
 {
-    ngx_symcache_helper_t     *helper;
-    ngx_http_upstream_conf_t  *uc;
+    ngx_symcache_helper_t  *helper;
 
-    helper = ngx_pcalloc(ctx->request->pool, sizeof(ngx_symcache_helper_t));
-    uc = ngx_palloc(ctx->request->pool, sizeof(ngx_http_upstream_conf_t));
+    helper = ngx_symcache_helper_create(ctx);
     page->data = ngx_pnalloc(ctx->request->pool, NGX_SYMCACHE_PAGE);
 
-    if (helper == NULL || uc == NULL || page->data == NULL) {
+    if (helper == NULL || page->data == NULL) {
         return NGX_ERROR;
     }
 
-    /* the patience of a tell, but another helper may do */
+    ngx_symcache_helper_hurry(helper);
 
-    *uc = ctx->conf->tell_upstream;
-    uc->next_upstream = ctx->conf->upstream.next_upstream;
-    uc->next_upstream_timeout = NGX_SYMCACHE_HELPER_PAGE;
-
-    helper->ctx = ctx;
-    helper->upstream = uc;
+    helper->done = done;
+    helper->next_timeout = NGX_SYMCACHE_HELPER_QUICK;
     helper->page = page;
-    helper->deadline = ngx_current_msec + NGX_SYMCACHE_HELPER_PAGE;
+    helper->deadline = ngx_current_msec + NGX_SYMCACHE_HELPER_QUICK;
 
-    ctx->helper = helper;
-
-    return ngx_symcache_helper_start(helper);
-}
-
-
-ngx_uint_t
-ngx_symcache_helper_busy(ngx_symcache_ctx_t *ctx)
-{
-    return ctx->helper && ctx->helper->active;
-}
-
-
-/*
- * A holder's patience is what is left of the hold, and not
- * symcache_read_timeout, and failover to another helper does not renew it.
- */
-
-static ngx_int_t
-ngx_symcache_helper_hold(ngx_symcache_helper_t *helper)
-{
-    ngx_msec_int_t             left;
-    ngx_symcache_ctx_t        *ctx;
-    ngx_http_upstream_conf_t  *uc;
-
-    ctx = helper->ctx;
-
-    left = (ngx_msec_int_t) (ctx->deadline - ngx_current_msec);
-
-    if (left == (ngx_msec_int_t) ctx->conf->hold_timeout) {
-        helper->upstream = &ctx->conf->hold_upstream;
-        return NGX_OK;
-    }
-
-    if (left < 0) {
-        left = 0;
-    }
-
-    uc = ngx_palloc(ctx->request->pool, sizeof(ngx_http_upstream_conf_t));
-    if (uc == NULL) {
-        return NGX_ERROR;
-    }
-
-    *uc = ctx->conf->hold_upstream;
-    uc->read_timeout = left + NGX_SYMCACHE_HELPER_MARGIN;
-
-    helper->upstream = uc;
+    ngx_symcache_helper_start(helper, 0);
 
     return NGX_OK;
 }
@@ -254,184 +177,91 @@ ngx_symcache_helper_tell(ngx_symcache_ctx_t *ctx)
         return;
     }
 
-    helper = ngx_pcalloc(ctx->request->pool, sizeof(ngx_symcache_helper_t));
+    helper = ngx_symcache_helper_create(ctx);
     if (helper == NULL) {
         return;
     }
 
-    helper->ctx = ctx;
-    helper->background = 1;
-    helper->upstream = &ctx->conf->tell_upstream;
-
-    if (ngx_symcache_helper_start(helper) == NGX_OK) {
-        told->hash = hash;
-        told->time = ngx_time();
-    }
-}
-
-
-static ngx_int_t
-ngx_symcache_helper_start(ngx_symcache_helper_t *helper)
-{
-    ngx_uint_t                   flags;
-    ngx_http_request_t          *r, *sr;
-    ngx_http_post_subrequest_t  *ps;
-
-    r = helper->ctx->request;
-
-    ps = ngx_palloc(r->pool, sizeof(ngx_http_post_subrequest_t));
-    if (ps == NULL) {
-        return NGX_ERROR;
-    }
-
-    ps->handler = ngx_symcache_helper_done;
-    ps->data = helper;
-
-    /* a part of what is in the background itself never gets its turn */
-
-    flags = NGX_HTTP_SUBREQUEST_CLONE
-            |((helper->background || r->background)
-              ? NGX_HTTP_SUBREQUEST_BACKGROUND
-              : NGX_HTTP_SUBREQUEST_WAITED);
-
-    if (ngx_http_subrequest(r, &r->uri, NULL, &sr, ps, flags) != NGX_OK) {
-        return NGX_ERROR;
-    }
-
     /*
-     * The clone goes on in the content phase of this location, with a handler
-     * of its own and the context of the request: variables such as
-     * $symcache_key choose a peer of the upstream.
+     * The client has its file, but the next request on its connection waits
+     * for the end of this one.
      */
 
-    sr->content_handler = ngx_symcache_helper_handler;
-    sr->method = NGX_HTTP_GET;
-    sr->header_only = 1;
+    ngx_symcache_helper_hurry(helper);
 
-    ngx_http_set_ctx(sr, helper->ctx, ngx_symcache_module);
+    helper->next = 0;
+    ctx->request->main->count++;
 
-    helper->active = 1;
+    ngx_symcache_helper_start(helper, 0);
 
-    return NGX_OK;
+    told->hash = hash;
+    told->time = ngx_time();
 }
 
 
-static ngx_int_t
-ngx_symcache_helper_handler(ngx_http_request_t *r)
+/* one per request: its questions follow one another */
+
+static ngx_symcache_helper_t *
+ngx_symcache_helper_create(ngx_symcache_ctx_t *ctx)
 {
-    ngx_http_upstream_t    *u;
-    ngx_symcache_helper_t  *helper;
+    ngx_http_cleanup_t        *cln;
+    ngx_symcache_helper_t     *helper;
+    ngx_http_upstream_conf_t  *uc;
 
-    helper = r->post_subrequest->data;
+    helper = ctx->helper;
 
-    if (ngx_http_upstream_create(r) != NGX_OK) {
-        return NGX_HTTP_INTERNAL_SERVER_ERROR;
-    }
-
-    u = r->upstream;
-
-    ngx_str_set(&u->schema, "symcached://");
-    u->output.tag = (ngx_buf_tag_t) &ngx_symcache_module;
-
-    u->conf = helper->upstream;
-
-    u->create_request = ngx_symcache_helper_create_request;
-    u->reinit_request = ngx_symcache_helper_reinit_request;
-    u->process_header = ngx_symcache_reply_status;
-    u->abort_request = ngx_symcache_helper_abort_request;
-    u->finalize_request = ngx_symcache_helper_finalize_request;
-
-    u->input_filter_init = ngx_symcache_helper_input_filter_init;
-    u->input_filter = ngx_symcache_helper_input_filter;
-    u->input_filter_ctx = r;
-
-    r->main->count++;
-
-    ngx_http_upstream_init(r);
-
-    return NGX_DONE;
-}
-
-
-static ngx_int_t
-ngx_symcache_helper_done(ngx_http_request_t *r, void *data, ngx_int_t rc)
-{
-    ngx_symcache_helper_t *helper = data;
-
-    ngx_symcache_main_conf_t  *smcf;
-
-    helper->active = 0;
-
-    if (rc == NGX_ERROR
-        || rc == NGX_HTTP_REQUEST_TIME_OUT
-        || rc == NGX_HTTP_CLIENT_CLOSED_REQUEST)
-    {
-        return rc;
-    }
-
-    if (rc == NGX_HTTP_GATEWAY_TIME_OUT) {
-        helper->reply.code = NGX_SYMCACHE_REPLY_TIMEOUT;
-
-    } else if (rc == NGX_HTTP_BAD_GATEWAY && !helper->heard) {
-        helper->reply.code = NGX_SYMCACHE_REPLY_LOST;
-
-    } else if (rc != NGX_OK) {
-        helper->reply.code = NGX_SYMCACHE_REPLY_ERROR;
-    }
-
-    if (!helper->background) {
-        helper->ctx->reply = helper->reply;
-
-    } else if (helper->reply.code == NGX_SYMCACHE_REPLY_READY) {
-
-        if (symcache_version_cmp(&helper->reply.version, &helper->ctx->best)
-            != 0)
-        {
-            /* it has been made meanwhile */
-
-            ngx_symcache_zone_forget(helper->ctx);
+    if (helper == NULL) {
+        cln = ngx_http_cleanup_add(ctx->request, 0);
+        if (cln == NULL) {
+            return NULL;
         }
 
-    } else if (helper->reply.code <= NGX_SYMCACHE_REPLY_TIMEOUT) {
-        smcf = ngx_http_get_module_main_conf(r, ngx_symcache_module);
-        smcf->tell_failed = ngx_time();
+        helper = ngx_symcache_wait_alloc(ctx->request->pool,
+                                         ngx_symcache_helper_size(ctx));
+        if (helper == NULL) {
+            return NULL;
+        }
+
+        cln->handler = ngx_symcache_helper_cleanup;
+        cln->data = helper;
+
+        ctx->helper = helper;
     }
 
-    /* core wakes nobody at the end of what is in the background */
+    ngx_memzero(helper, sizeof(ngx_symcache_helper_t));
 
-    if (r->background && !helper->background
-        && ngx_http_post_request(r->parent, NULL) != NGX_OK)
-    {
-        return NGX_ERROR;
-    }
+    uc = &ctx->conf->upstream;
 
-    /* error_page of the location is not for the clone */
+    helper->ctx = ctx;
+    helper->connect_timeout = uc->connect_timeout;
+    helper->send_timeout = uc->send_timeout;
+    helper->read_timeout = uc->read_timeout;
+    helper->next_timeout = uc->next_upstream_timeout;
+    helper->next = uc->next_upstream;
 
-    return NGX_OK;
+    helper->event.handler = ngx_symcache_helper_event;
+    helper->event.data = helper;
+    helper->event.log = ctx->request->connection->log;
+
+    return helper;
 }
 
 
-static ngx_int_t
-ngx_symcache_helper_create_request(ngx_http_request_t *r)
-{
-    size_t                  len;
-    uintptr_t               escape;
-    ngx_buf_t              *b;
-    ngx_chain_t            *cl;
-    symcache_key_t         *key;
-    ngx_symcache_ctx_t     *ctx;
-    ngx_symcache_helper_t  *helper;
+/* with its text behind it */
 
-    helper = r->post_subrequest->data;
-    ctx = helper->ctx;
-    key = &ctx->asked.key;
+static size_t
+ngx_symcache_helper_size(ngx_symcache_ctx_t *ctx)
+{
+    size_t     len;
+    uintptr_t  escape;
 
     escape = 2 * ngx_escape_uri(NULL, (u_char *) ctx->asked.name,
-                                key->name_len, NGX_ESCAPE_URI_COMPONENT);
+                                ctx->asked.key.name_len,
+                                NGX_ESCAPE_URI_COMPONENT);
 
     len = sizeof("GET /v1/symcache///?version=&exceeds=&wait= HTTP/1.1" CRLF
                  "Host: " CRLF CRLF) - 1
-          + ctx->conf->store.len + key->name_len + escape
+          + ctx->conf->store.len + ctx->asked.key.name_len + escape
           + SYMCACHE_ID_TEXT_MAX + 2 * SYMCACHE_VERSION_TEXT_MAX
           + NGX_INT_T_LEN + ctx->conf->host.len;
 
@@ -439,43 +269,57 @@ ngx_symcache_helper_create_request(ngx_http_request_t *r)
         len += sizeof(SYMCACHE_HEADER_VIA ": " CRLF) - 1 + ctx->via.len;
     }
 
-    b = ngx_create_temp_buf(r->pool, len);
-    if (b == NULL) {
-        return NGX_ERROR;
-    }
+    return sizeof(ngx_symcache_helper_t) + len;
+}
 
-    cl = ngx_alloc_chain_link(r->pool);
-    if (cl == NULL) {
-        return NGX_ERROR;
-    }
 
-    cl->buf = b;
-    cl->next = NULL;
+static void
+ngx_symcache_helper_hurry(ngx_symcache_helper_t *helper)
+{
+    helper->connect_timeout = ngx_min(helper->connect_timeout,
+                                      NGX_SYMCACHE_HELPER_QUICK);
+    helper->send_timeout = ngx_min(helper->send_timeout,
+                                   NGX_SYMCACHE_HELPER_QUICK);
+    helper->read_timeout = ngx_min(helper->read_timeout,
+                                   NGX_SYMCACHE_HELPER_QUICK);
+}
 
-    r->upstream->request_bufs = cl;
+
+static void
+ngx_symcache_helper_start(ngx_symcache_helper_t *helper, ngx_uint_t wait)
+{
+    u_char              *p;
+    ngx_symcache_ctx_t  *ctx;
+
+    ctx = helper->ctx;
+
+    helper->text.data = (u_char *) (helper + 1);
+    p = helper->text.data;
 
     if (helper->page) {
-        b->last = ngx_cpymem(b->last, "GET /v1/status",
-                             sizeof("GET /v1/status") - 1);
+        p = ngx_cpymem(p, "GET /v1/status", sizeof("GET /v1/status") - 1);
     } else {
-        b->last = ngx_symcache_helper_print(ctx, b->last, helper->wait);
+        p = ngx_symcache_helper_print(ctx, p, wait);
     }
 
-    b->last = ngx_sprintf(b->last, " HTTP/1.1" CRLF "Host: %V" CRLF,
-                          &ctx->conf->host);
+    p = ngx_sprintf(p, " HTTP/1.1" CRLF "Host: %V" CRLF, &ctx->conf->host);
 
     if (ctx->via.len) {
-        b->last = ngx_sprintf(b->last, SYMCACHE_HEADER_VIA ": %V" CRLF,
-                              &ctx->via);
+        p = ngx_sprintf(p, SYMCACHE_HEADER_VIA ": %V" CRLF, &ctx->via);
     }
 
-    *b->last++ = CR; *b->last++ = LF;
+    *p++ = CR; *p++ = LF;
 
-    ngx_log_debug2(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
-                   "symcache helper request: \"%*s\"",
-                   (size_t) (b->last - b->pos), b->pos);
+    helper->text.len = p - helper->text.data;
 
-    return ngx_symcache_helper_reinit_request(r);
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, helper->event.log, 0,
+                   "symcache helper request: \"%V\"", &helper->text);
+
+    helper->active = 1;
+
+    /* not from here: its end may be at once, and that of the request, too */
+
+    ngx_post_event(&helper->event, &ngx_posted_events);
 }
 
 
@@ -513,44 +357,88 @@ ngx_symcache_helper_print(ngx_symcache_ctx_t *ctx, u_char *p, ngx_uint_t wait)
 }
 
 
-static ngx_int_t
-ngx_symcache_helper_reinit_request(ngx_http_request_t *r)
+static void
+ngx_symcache_helper_event(ngx_event_t *ev)
 {
-    ngx_symcache_reply_init(r);
+    ngx_connection_t       *c;
+    ngx_http_request_t     *r;
+    ngx_symcache_helper_t  *helper;
 
-    return NGX_OK;
+    helper = ev->data;
+    r = helper->ctx->request;
+    c = r->connection;
+
+    ngx_http_set_log_request(c->log, r);
+
+    ngx_symcache_peer_start(helper);
+
+    ngx_http_run_posted_requests(c);
 }
 
 
-static ngx_int_t
-ngx_symcache_helper_input_filter_init(void *data)
+void
+ngx_symcache_helper_end(ngx_symcache_helper_t *helper,
+    ngx_symcache_reply_e code)
 {
-    ngx_http_request_t *r = data;
+    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, helper->event.log, 0,
+                   "symcache helper end: %d", code);
 
-    r->upstream->length = 0;
+    ngx_symcache_peer_close(helper);
 
-    return NGX_OK;
-}
+    helper->active = 0;
+    helper->reply.code = code;
 
+    if (helper->done) {
+        helper->ctx->reply = helper->reply;
+        helper->done(helper->ctx);
+        return;
+    }
 
-static ngx_int_t
-ngx_symcache_helper_input_filter(void *data, ssize_t bytes)
-{
-    return NGX_OK;
+    ngx_symcache_helper_told(helper);
+
+    ngx_http_finalize_request(helper->ctx->request, NGX_DONE);
 }
 
 
 static void
-ngx_symcache_helper_abort_request(ngx_http_request_t *r)
+ngx_symcache_helper_told(ngx_symcache_helper_t *helper)
 {
-    ngx_log_debug0(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
-                   "symcache helper abort");
+    ngx_symcache_ctx_t        *ctx;
+    ngx_symcache_main_conf_t  *smcf;
+
+    ctx = helper->ctx;
+
+    if (helper->reply.code == NGX_SYMCACHE_REPLY_READY) {
+
+        if (symcache_version_cmp(&helper->reply.version, &ctx->best) != 0) {
+
+            /* it has been made meanwhile */
+
+            ngx_symcache_zone_forget(ctx);
+        }
+
+    } else if (helper->reply.code <= NGX_SYMCACHE_REPLY_TIMEOUT) {
+        smcf = ngx_http_get_module_main_conf(ctx->request,
+                                             ngx_symcache_module);
+        smcf->tell_failed = ngx_time();
+    }
 }
 
 
 static void
-ngx_symcache_helper_finalize_request(ngx_http_request_t *r, ngx_int_t rc)
+ngx_symcache_helper_cleanup(void *data)
 {
-    ngx_log_debug1(NGX_LOG_DEBUG_HTTP, r->connection->log, 0,
-                   "symcache helper finalize: %i", rc);
+    ngx_symcache_helper_t *helper = data;
+
+    if (!helper->active) {
+        return;
+    }
+
+    helper->active = 0;
+
+    if (helper->event.posted) {
+        ngx_delete_posted_event(&helper->event);
+    }
+
+    ngx_symcache_peer_close(helper);
 }

@@ -3,7 +3,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * One question to the helper, while it is under way: a lookup, or its status
- * page.  The clone of the request has it as the data of its post_subrequest.
+ * page.  ngx_symcache_helper.c says what is asked, ngx_symcache_peer.c whom,
+ * and ngx_symcache_reply.c reads what comes back.
  */
 
 
@@ -14,39 +15,79 @@
 #include "ngx_symcache.h"
 
 
+typedef ngx_int_t (*ngx_symcache_helper_read_pt)(
+    ngx_symcache_helper_t *helper);
+
+
 struct ngx_symcache_helper_s {
-    ngx_symcache_ctx_t        *ctx;
-    ngx_http_upstream_conf_t  *upstream;
-    ngx_uint_t                 wait;
-    ngx_symcache_reply_t       reply;
+    ngx_symcache_ctx_t          *ctx;
+    ngx_symcache_done_pt         done;        /* NULL: nobody waits */
+    ngx_event_t                  event;       /* posted: begins */
 
-    ngx_http_status_t          status;
-    ngx_http_chunked_t         chunked;
-    off_t                      length;      /* -1: not given */
-    off_t                      rest;        /* of the body or chunk */
-    off_t                      received;    /* of the body */
+    ngx_str_t                    text;        /* of the question */
+    size_t                       sent;        /* of it */
 
-    ngx_str_t                 *page;        /* its body; NULL: a lookup */
-    ngx_msec_t                 deadline;    /* of the page */
+    ngx_msec_t                   connect_timeout;
+    ngx_msec_t                   send_timeout;
+    ngx_msec_t                   read_timeout;
+    ngx_msec_t                   next_timeout;  /* 0: none */
+    ngx_uint_t                   next;        /* conditions for another one */
 
-    unsigned                   active:1;
-    unsigned                   background:1;
-    unsigned                   heard:1;     /* it sent something */
-    unsigned                   header:1;    /* has been read */
-    unsigned                   close:1;
-    unsigned                   is_chunked:1;
-    unsigned                   has_version:1;
-    unsigned                   has_reason:1;
+    ngx_http_upstream_t          upstream;    /* where balancers look */
+    ngx_http_request_t          *parser;      /* once something comes back */
+    ngx_symcache_helper_read_pt  read;
+
+    ngx_symcache_reply_t         reply;
+    ngx_http_status_t            status;
+    ngx_http_chunked_t           chunked;
+    off_t                        length;      /* -1: not given */
+    off_t                        rest;        /* of the body or chunk */
+    off_t                        received;    /* of the body */
+
+    ngx_str_t                   *page;        /* its body; NULL: a lookup */
+    ngx_msec_t                   deadline;    /* of the page */
+
+    unsigned                     active:1;
+    unsigned                     heard:1;     /* it sent something */
+    unsigned                     close:1;
+    unsigned                     is_chunked:1;
+    unsigned                     has_version:1;
+    unsigned                     has_reason:1;
 };
+
+
+/* ngx_symcache_helper.c */
+
+/*
+ * The question has ended: with a complete reply, or none for this reason.
+ * Nothing of the question, and maybe of its request, is there afterwards.
+ */
+void ngx_symcache_helper_end(ngx_symcache_helper_t *helper,
+    ngx_symcache_reply_e code);
+
+
+/* ngx_symcache_peer.c */
+
+/*
+ * Sends helper->text to a server of the upstream, and to others as next says.
+ * May call ngx_symcache_helper_end() at once.
+ */
+void ngx_symcache_peer_start(ngx_symcache_helper_t *helper);
+
+/* Gives the connection back, or closes it if there is no whole reply. */
+void ngx_symcache_peer_close(ngx_symcache_helper_t *helper);
 
 
 /* ngx_symcache_reply.c */
 
 /* Forgets what was read of a reply, before another server is asked. */
-void ngx_symcache_reply_init(ngx_http_request_t *r);
+void ngx_symcache_reply_init(ngx_symcache_helper_t *helper);
 
-/* process_header of the upstream framework, for the first bytes */
-ngx_int_t ngx_symcache_reply_status(ngx_http_request_t *r);
+/*
+ * Reads what has come into the buffer of the upstream.  NGX_AGAIN, NGX_OK: the
+ * reply is complete, NGX_HTTP_UPSTREAM_INVALID_HEADER: it is none; NGX_ERROR.
+ */
+ngx_int_t ngx_symcache_reply_read(ngx_symcache_helper_t *helper);
 
 
 #endif /* _NGX_SYMCACHE_HELPER_H_INCLUDED_ */

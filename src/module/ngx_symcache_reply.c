@@ -15,24 +15,23 @@
 #define NGX_SYMCACHE_REPLY_BODY  65536
 
 
-static ngx_int_t ngx_symcache_reply_header(ngx_http_request_t *r);
-static ngx_int_t ngx_symcache_reply_field(ngx_http_request_t *r,
-    ngx_symcache_helper_t *helper);
+static ngx_int_t ngx_symcache_reply_status(ngx_symcache_helper_t *helper);
+static ngx_int_t ngx_symcache_reply_header(ngx_symcache_helper_t *helper);
+static ngx_int_t ngx_symcache_reply_field(ngx_symcache_helper_t *helper);
 static ngx_uint_t ngx_symcache_reply_field_is(ngx_http_request_t *r,
     const char *name, size_t len);
-static ngx_int_t ngx_symcache_reply_header_done(ngx_http_request_t *r);
-static ngx_int_t ngx_symcache_reply_body(ngx_http_request_t *r);
+static ngx_int_t ngx_symcache_reply_header_done(
+    ngx_symcache_helper_t *helper);
+static ngx_int_t ngx_symcache_reply_body(ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_reply_skip(ngx_symcache_helper_t *helper,
     ngx_buf_t *b);
-static ngx_int_t ngx_symcache_reply_complete(ngx_http_request_t *r);
+static ngx_int_t ngx_symcache_reply_complete(ngx_symcache_helper_t *helper);
 
 
 void
-ngx_symcache_reply_init(ngx_http_request_t *r)
+ngx_symcache_reply_init(ngx_symcache_helper_t *helper)
 {
-    ngx_symcache_helper_t  *helper;
-
-    helper = r->post_subrequest->data;
+    ngx_buf_t  *b;
 
     ngx_memzero(&helper->reply, sizeof(ngx_symcache_reply_t));
     ngx_memzero(&helper->status, sizeof(ngx_http_status_t));
@@ -43,7 +42,6 @@ ngx_symcache_reply_init(ngx_http_request_t *r)
     helper->received = 0;
 
     helper->heard = 0;
-    helper->header = 0;
     helper->close = 0;
     helper->is_chunked = 0;
     helper->has_version = 0;
@@ -53,35 +51,45 @@ ngx_symcache_reply_init(ngx_http_request_t *r)
         helper->page->len = 0;
     }
 
-    if (!helper->background) {
+    if (helper->done) {
         ngx_str_null(&helper->ctx->reason);
     }
 
-    r->upstream->process_header = ngx_symcache_reply_status;
-    r->state = 0;
+    helper->read = ngx_symcache_reply_status;
+
+    if (helper->parser) {
+        helper->parser->state = 0;
+
+        b = &helper->upstream.buffer;
+        b->pos = b->start;
+        b->last = b->start;
+    }
 }
 
 
 ngx_int_t
-ngx_symcache_reply_status(ngx_http_request_t *r)
+ngx_symcache_reply_read(ngx_symcache_helper_t *helper)
 {
-    ngx_int_t               rc;
-    ngx_http_upstream_t    *u;
-    ngx_symcache_helper_t  *helper;
-
-    u = r->upstream;
-    helper = r->post_subrequest->data;
-
     helper->heard = 1;
 
-    rc = ngx_http_parse_status_line(r, &u->buffer, &helper->status);
+    return helper->read(helper);
+}
+
+
+static ngx_int_t
+ngx_symcache_reply_status(ngx_symcache_helper_t *helper)
+{
+    ngx_int_t  rc;
+
+    rc = ngx_http_parse_status_line(helper->parser, &helper->upstream.buffer,
+                                    &helper->status);
 
     if (rc == NGX_AGAIN) {
         return rc;
     }
 
     if (rc == NGX_ERROR) {
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+        ngx_log_error(NGX_LOG_ERR, helper->upstream.peer.log, 0,
                       "symcached sent no valid HTTP/1.1 header");
         return NGX_HTTP_UPSTREAM_INVALID_HEADER;
     }
@@ -90,32 +98,31 @@ ngx_symcache_reply_status(ngx_http_request_t *r)
         helper->close = 1;
     }
 
-    u->state->status = helper->status.code;
-    u->process_header = ngx_symcache_reply_header;
+    helper->read = ngx_symcache_reply_header;
 
-    return ngx_symcache_reply_header(r);
+    return ngx_symcache_reply_header(helper);
 }
 
 
 static ngx_int_t
-ngx_symcache_reply_header(ngx_http_request_t *r)
+ngx_symcache_reply_header(ngx_symcache_helper_t *helper)
 {
-    ngx_int_t               rc;
-    ngx_symcache_helper_t  *helper;
+    ngx_int_t            rc;
+    ngx_http_request_t  *r;
 
-    helper = r->post_subrequest->data;
+    r = helper->parser;
 
     for ( ;; ) {
 
-        rc = ngx_http_parse_header_line(r, &r->upstream->buffer, 1);
+        rc = ngx_http_parse_header_line(r, &helper->upstream.buffer, 1);
 
         if (rc == NGX_OK) {
 
-            if (ngx_symcache_reply_field(r, helper) == NGX_OK) {
+            if (ngx_symcache_reply_field(helper) == NGX_OK) {
                 continue;
             }
 
-            ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+            ngx_log_error(NGX_LOG_ERR, helper->upstream.peer.log, 0,
                           "symcached sent an invalid header line: \"%*s\"",
                           (size_t) (r->header_end - r->header_name_start),
                           r->header_name_start);
@@ -124,14 +131,14 @@ ngx_symcache_reply_header(ngx_http_request_t *r)
         }
 
         if (rc == NGX_HTTP_PARSE_HEADER_DONE) {
-            return ngx_symcache_reply_header_done(r);
+            return ngx_symcache_reply_header_done(helper);
         }
 
         if (rc == NGX_AGAIN) {
             return NGX_AGAIN;
         }
 
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+        ngx_log_error(NGX_LOG_ERR, helper->upstream.peer.log, 0,
                       "symcached sent an invalid header");
 
         return NGX_HTTP_UPSTREAM_INVALID_HEADER;
@@ -140,10 +147,13 @@ ngx_symcache_reply_header(ngx_http_request_t *r)
 
 
 static ngx_int_t
-ngx_symcache_reply_field(ngx_http_request_t *r, ngx_symcache_helper_t *helper)
+ngx_symcache_reply_field(ngx_symcache_helper_t *helper)
 {
-    off_t       n;
-    ngx_str_t   value;
+    off_t                n;
+    ngx_str_t            value;
+    ngx_http_request_t  *r;
+
+    r = helper->parser;
 
     value.data = r->header_start;
     value.len = r->header_end - r->header_start;
@@ -168,7 +178,7 @@ ngx_symcache_reply_field(ngx_http_request_t *r, ngx_symcache_helper_t *helper)
     if (field_is(SYMCACHE_HEADER_REASON)) {
         helper->has_reason = (value.len != 0);
 
-        if (!helper->background) {
+        if (helper->done) {
             helper->ctx->reason.data = ngx_pstrdup(r->pool, &value);
             if (helper->ctx->reason.data == NULL) {
                 return NGX_ERROR;
@@ -177,7 +187,7 @@ ngx_symcache_reply_field(ngx_http_request_t *r, ngx_symcache_helper_t *helper)
             helper->ctx->reason.len = value.len;
         }
 
-        ngx_log_error(NGX_LOG_INFO, r->connection->log, 0,
+        ngx_log_error(NGX_LOG_INFO, helper->upstream.peer.log, 0,
                       "symcached: %V", &value);
         return NGX_OK;
     }
@@ -253,12 +263,8 @@ ngx_symcache_reply_field_is(ngx_http_request_t *r, const char *name,
 /* the header is complete: one of five replies, or an error */
 
 static ngx_int_t
-ngx_symcache_reply_header_done(ngx_http_request_t *r)
+ngx_symcache_reply_header_done(ngx_symcache_helper_t *helper)
 {
-    ngx_symcache_helper_t  *helper;
-
-    helper = r->post_subrequest->data;
-
     if (helper->is_chunked && helper->length != -1) {
         goto invalid;
     }
@@ -321,7 +327,6 @@ ngx_symcache_reply_header_done(ngx_http_request_t *r)
         goto invalid;
     }
 
-    helper->header = 1;
     helper->rest = helper->length;
 
     if (!helper->is_chunked && helper->length == -1) {
@@ -330,16 +335,16 @@ ngx_symcache_reply_header_done(ngx_http_request_t *r)
 
         helper->close = 1;
 
-        return ngx_symcache_reply_complete(r);
+        return ngx_symcache_reply_complete(helper);
     }
 
-    r->upstream->process_header = ngx_symcache_reply_body;
+    helper->read = ngx_symcache_reply_body;
 
-    return ngx_symcache_reply_body(r);
+    return ngx_symcache_reply_body(helper);
 
 invalid:
 
-    ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+    ngx_log_error(NGX_LOG_ERR, helper->upstream.peer.log, 0,
                   "symcached sent an unexpected reply with status %ui",
                   helper->status.code);
 
@@ -347,28 +352,22 @@ invalid:
 }
 
 
-/*
- * Still a header as far as the upstream framework is concerned: a connection
- * that ends before the body does is an error then, and the next helper can be
- * asked.
- */
-
 static ngx_int_t
-ngx_symcache_reply_body(ngx_http_request_t *r)
+ngx_symcache_reply_body(ngx_symcache_helper_t *helper)
 {
-    ngx_int_t               rc;
-    ngx_buf_t              *b;
-    ngx_symcache_helper_t  *helper;
+    ngx_int_t            rc;
+    ngx_buf_t           *b;
+    ngx_http_request_t  *r;
 
-    b = &r->upstream->buffer;
-    helper = r->post_subrequest->data;
+    r = helper->parser;
+    b = &helper->upstream.buffer;
 
     helper->received += b->last - b->pos;
 
     if (helper->page
         && (ngx_msec_int_t) (helper->deadline - ngx_current_msec) < 0)
     {
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+        ngx_log_error(NGX_LOG_ERR, helper->upstream.peer.log, 0,
                       "symcached is too slow for a status page");
         return NGX_ERROR;
     }
@@ -391,7 +390,7 @@ ngx_symcache_reply_body(ngx_http_request_t *r)
     }
 
     if (rc == NGX_ERROR) {
-        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+        ngx_log_error(NGX_LOG_ERR, helper->upstream.peer.log, 0,
                       "symcached sent an invalid chunked reply");
         return NGX_HTTP_UPSTREAM_INVALID_HEADER;
     }
@@ -410,7 +409,7 @@ ngx_symcache_reply_body(ngx_http_request_t *r)
         helper->close = 1;
     }
 
-    return ngx_symcache_reply_complete(r);
+    return ngx_symcache_reply_complete(helper);
 }
 
 
@@ -440,26 +439,17 @@ ngx_symcache_reply_skip(ngx_symcache_helper_t *helper, ngx_buf_t *b)
 
 
 static ngx_int_t
-ngx_symcache_reply_complete(ngx_http_request_t *r)
+ngx_symcache_reply_complete(ngx_symcache_helper_t *helper)
 {
-    ngx_http_upstream_t    *u;
-    ngx_symcache_helper_t  *helper;
+    ngx_http_upstream_t  *u;
 
-    u = r->upstream;
-    helper = r->post_subrequest->data;
+    u = &helper->upstream;
 
     if (u->buffer.pos != u->buffer.last && !helper->close) {
-        ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
+        ngx_log_error(NGX_LOG_WARN, helper->upstream.peer.log, 0,
                       "symcached sent more data than its reply has");
         helper->close = 1;
     }
-
-    u->buffer.pos = u->buffer.last;
-
-    /* the framework compares it with next_upstream */
-
-    u->headers_in.status_n = helper->status.code;
-    u->headers_in.content_length_n = 0;
 
     u->keepalive = !helper->close;
 

@@ -28,7 +28,7 @@ typedef u_char *(*ngx_symcache_status_pt)(u_char *p, u_char *last,
     ngx_symcache_status_t *status);
 
 
-static void ngx_symcache_status_replied(ngx_http_request_t *r);
+static void ngx_symcache_status_replied(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_status_send(ngx_http_request_t *r,
     ngx_symcache_status_t *status);
 static ngx_symcache_status_pt ngx_symcache_status_format(
@@ -147,11 +147,14 @@ ngx_symcache_status_handler(ngx_http_request_t *r)
 
     ngx_http_set_ctx(r, &status->ctx, ngx_symcache_module);
 
-    if (ngx_symcache_helper_page(&status->ctx, &status->page.body) != NGX_OK) {
+    if (ngx_symcache_wait_park(r) != NGX_OK
+        || ngx_symcache_helper_page(&status->ctx, &status->page.body,
+                                    ngx_symcache_status_replied)
+           != NGX_OK)
+    {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    r->write_event_handler = ngx_symcache_status_replied;
     r->main->count++;
 
     return NGX_DONE;
@@ -159,18 +162,12 @@ ngx_symcache_status_handler(ngx_http_request_t *r)
 
 
 static void
-ngx_symcache_status_replied(ngx_http_request_t *r)
+ngx_symcache_status_replied(ngx_symcache_ctx_t *ctx)
 {
-    ngx_symcache_ctx_t     *ctx;
+    ngx_http_request_t     *r;
     ngx_symcache_status_t  *status;
 
-    ctx = ngx_http_get_module_ctx(r, ngx_symcache_module);
-
-    if (ngx_symcache_helper_busy(ctx)) {
-        return;
-    }
-
-    r->write_event_handler = ngx_http_request_empty_handler;
+    r = ctx->request;
 
     status = (ngx_symcache_status_t *)
                  ((u_char *) ctx - offsetof(ngx_symcache_status_t, ctx));

@@ -34,6 +34,10 @@
 #define NGX_SYMCACHE_WAIT_LOST       50
 #define NGX_SYMCACHE_WAIT_LOST_MAX   5
 
+/* bytes of a pool's block for what else is allocated until the answer */
+
+#define NGX_SYMCACHE_WAIT_REST       192
+
 
 typedef enum {
     NGX_SYMCACHE_WAIT_IDLE = 0,
@@ -66,10 +70,9 @@ static uint32_t ngx_symcache_wait_hash(ngx_symcache_ctx_t *ctx);
 static void ngx_symcache_wait_lead(ngx_symcache_wait_t *w,
     ngx_symcache_wait_e state);
 static ngx_int_t ngx_symcache_wait_ask(ngx_symcache_wait_t *w);
-static ngx_int_t ngx_symcache_wait_park(ngx_http_request_t *r);
 static ngx_msec_int_t ngx_symcache_wait_left(ngx_symcache_ctx_t *ctx);
-static void ngx_symcache_wait_replied(ngx_http_request_t *r);
-static ngx_int_t ngx_symcache_wait_pause(ngx_symcache_wait_t *w);
+static void ngx_symcache_wait_replied(ngx_symcache_ctx_t *ctx);
+static void ngx_symcache_wait_pause(ngx_symcache_wait_t *w);
 static void ngx_symcache_wait_event(ngx_event_t *ev);
 static void ngx_symcache_wait_share(ngx_symcache_wait_t *w);
 static void ngx_symcache_wait_leave(ngx_symcache_wait_t *w);
@@ -118,14 +121,13 @@ ngx_symcache_wait_start(ngx_symcache_ctx_t *ctx)
         return ctx->replied(ctx);
     }
 
+    if (ngx_symcache_wait_park(r) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
+    }
+
     leader = ngx_symcache_wait_lookup(ctx, w->hold);
 
     if (leader) {
-
-        if (ngx_symcache_wait_park(r) != NGX_OK) {
-            return NGX_HTTP_INTERNAL_SERVER_ERROR;
-        }
-
         ngx_queue_insert_tail(&leader->queue, &w->queue);
         w->state = NGX_SYMCACHE_WAIT_FOLLOWS;
 
@@ -159,10 +161,13 @@ ngx_symcache_wait_create(ngx_symcache_ctx_t *ctx)
         return NGX_OK;
     }
 
-    w = ngx_pcalloc(ctx->request->pool, sizeof(ngx_symcache_wait_t));
+    w = ngx_symcache_wait_alloc(ctx->request->pool,
+                                sizeof(ngx_symcache_wait_t));
     if (w == NULL) {
         return NGX_ERROR;
     }
+
+    ngx_memzero(w, sizeof(ngx_symcache_wait_t));
 
     cln = ngx_http_cleanup_add(ctx->request, 0);
     if (cln == NULL) {
@@ -198,6 +203,27 @@ ngx_symcache_wait_hash(ngx_symcache_ctx_t *ctx)
     ngx_crc32_final(hash);
 
     return hash;
+}
+
+
+/*
+ * What does not fit into the last block of the pool has memory of its own:
+ * another block costs 4 KB, ten thousand times.
+ */
+
+void *
+ngx_symcache_wait_alloc(ngx_pool_t *pool, size_t size)
+{
+    ngx_pool_t  *p;
+
+    for (p = pool->current; p; p = p->d.next) {
+
+        if ((size_t) (p->d.end - p->d.last) >= size + NGX_SYMCACHE_WAIT_REST) {
+            return ngx_palloc(pool, size);
+        }
+    }
+
+    return ngx_pmemalign(pool, size, NGX_POOL_ALIGNMENT);
 }
 
 
@@ -355,11 +381,9 @@ ngx_symcache_wait_lead(ngx_symcache_wait_t *w, ngx_symcache_wait_e state)
 static ngx_int_t
 ngx_symcache_wait_ask(ngx_symcache_wait_t *w)
 {
-    ngx_uint_t           wait;
-    ngx_msec_int_t       left;
-    ngx_http_request_t  *r;
+    ngx_uint_t      wait;
+    ngx_msec_int_t  left;
 
-    r = w->ctx->request;
     wait = 0;
 
     if (w->hold) {
@@ -369,7 +393,9 @@ ngx_symcache_wait_ask(ngx_symcache_wait_t *w)
         wait = ngx_min(wait, SYMCACHE_WAIT_MAX);
     }
 
-    if (ngx_symcache_helper_ask(w->ctx, wait) != NGX_OK) {
+    if (ngx_symcache_helper_ask(w->ctx, wait, ngx_symcache_wait_replied)
+        != NGX_OK)
+    {
         return NGX_ERROR;
     }
 
@@ -377,15 +403,11 @@ ngx_symcache_wait_ask(ngx_symcache_wait_t *w)
         ngx_symcache_zone_count(w->ctx, NGX_SYMCACHE_COUNT_ASKED);
     }
 
-    r->write_event_handler = ngx_symcache_wait_replied;
-
     return NGX_OK;
 }
 
 
-/* suspends the request: only its client, or our event, wakes it */
-
-static ngx_int_t
+ngx_int_t
 ngx_symcache_wait_park(ngx_http_request_t *r)
 {
     if (!r->discard_body) {
@@ -415,18 +437,9 @@ ngx_symcache_wait_left(ngx_symcache_ctx_t *ctx)
 
 
 static void
-ngx_symcache_wait_replied(ngx_http_request_t *r)
+ngx_symcache_wait_replied(ngx_symcache_ctx_t *ctx)
 {
-    ngx_symcache_ctx_t   *ctx;
     ngx_symcache_wait_t  *w;
-
-    ctx = ngx_http_get_module_ctx(r, ngx_symcache_module);
-
-    if (ngx_symcache_helper_busy(ctx)) {
-        return;
-    }
-
-    r->write_event_handler = ngx_http_request_empty_handler;
 
     w = ctx->wait;
 
@@ -459,12 +472,7 @@ ngx_symcache_wait_replied(ngx_http_request_t *r)
         }
 
         if (ctx->reply.code != NGX_SYMCACHE_REPLY_TIMEOUT) {
-
-            if (ngx_symcache_wait_pause(w) != NGX_OK) {
-                ngx_symcache_wait_leave(w);
-                ngx_http_finalize_request(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
-            }
-
+            ngx_symcache_wait_pause(w);
             return;
         }
     }
@@ -474,17 +482,13 @@ ngx_symcache_wait_replied(ngx_http_request_t *r)
 }
 
 
-static ngx_int_t
+static void
 ngx_symcache_wait_pause(ngx_symcache_wait_t *w)
 {
     ngx_msec_t           pause;
     ngx_symcache_ctx_t  *ctx;
 
     ctx = w->ctx;
-
-    if (ngx_symcache_wait_park(ctx->request) != NGX_OK) {
-        return NGX_ERROR;
-    }
 
     if (w->lost) {
 
@@ -502,8 +506,6 @@ ngx_symcache_wait_pause(ngx_symcache_wait_t *w)
     pause = ngx_min(pause, (ngx_msec_t) ngx_symcache_wait_left(ctx));
 
     ngx_add_timer(&w->event, pause);
-
-    return NGX_OK;
 }
 
 

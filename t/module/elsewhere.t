@@ -29,6 +29,12 @@ $t->start_nginx(<<'EON', http => <<'EOH');
         default_type text/wrong;
         add_header X-Sent-By files;
     }
+    location /told/ {
+        symcache %%DIR%%/store;
+        symcache_pass unix:%%DIR%%/h.sock;
+        symcache_accel /proxied/;
+    }
+    location /proxied/ { internal; proxy_pass http://unix:%%DIR%%/back.sock:; }
     location /redirect/ {
         symcache %%DIR%%/store;
         symcache_pass unix:%%DIR%%/h.sock;
@@ -116,6 +122,36 @@ for my $where (qw(accel redirect)) {
 }
 is $t->get(uri('accel'))->{body}, 'made', 'accel: the file made';
 logged(qr{^200 HELD 3\.1\.0 \Q$key\E$}m, 'accel: HELD');
+
+# --- a file that has not been used for long: the helper is told, and answers
+# in the middle of the header of the server that sends the file
+
+sub reached {
+    my ($file) = @_;
+    $t->wait_until($file, sub { -e $t->path($file) });
+}
+
+$t->helper_says(sub {
+    my ($c) = @_;
+    reached('half');
+    $c->reply(200, { 'X-Symcache-Version' => '3.1.0' });
+    $c->wait_for_peer;
+    $t->write_file('told', '');
+});
+my $back = Test::ScriptedServer->new(unix => $t->path('back.sock'),
+    script => sub {
+        my ($c) = @_;
+        $c->send("HTTP/1.1 200 OK\r\nContent-Le");
+        $t->write_file('half', '');
+        reached('told');
+        $c->send("ngth: 6\r\nX-Sent-By: back\r\n\r\nbehind");
+    });
+$t->put('3.1.0', 'old');
+utime 1, 1, glob $t->path("store/$key/*");
+$r = $t->get(uri('told'));
+is h($r, 'X-Sent-By'), 'back', 'told meanwhile: the header of the sender';
+is $r->{body}, 'behind', 'and its body';
+$back->stop;
 
 # --- nginx -t
 

@@ -184,5 +184,9 @@ like((($tcp->requests)[0])->{headers}{host}, qr/^127\.0\.0\.1:\d+$/,
      'Host of a TCP helper');
 
 $tcp->stop;
+$r = $t->get(uri('tcp'));
+is $r->{status}, 404, 'a port that refuses: it may restart';
+is h($r, 'Retry-After'), 1, 'with Retry-After';
+
 $t->finish;
 done_testing;

@@ -1,0 +1,543 @@
+
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The connection of a question to a server of its upstream, and to the next
+ * one when that fails.  Balancers, keepalive and failures of servers are
+ * those of ngx_http_upstream; it is not used as a whole, because it answers a
+ * request, so that each that is held would need a subrequest with another
+ * 3 KB and its own end.
+ */
+
+
+#include "ngx_symcache_helper.h"
+
+
+static ngx_int_t ngx_symcache_peer_local(ngx_symcache_helper_t *helper);
+static void ngx_symcache_peer_connect(ngx_symcache_helper_t *helper);
+static void ngx_symcache_peer_handler(ngx_event_t *ev);
+static void ngx_symcache_peer_send(ngx_symcache_helper_t *helper);
+static void ngx_symcache_peer_read(ngx_symcache_helper_t *helper);
+static ngx_int_t ngx_symcache_peer_buffer(ngx_symcache_helper_t *helper);
+static void ngx_symcache_peer_replied(ngx_symcache_helper_t *helper);
+static ngx_uint_t ngx_symcache_peer_over(ngx_symcache_helper_t *helper);
+static void ngx_symcache_peer_next(ngx_symcache_helper_t *helper,
+    ngx_uint_t why);
+static void ngx_symcache_peer_free(ngx_symcache_helper_t *helper,
+    ngx_uint_t state);
+static void ngx_symcache_peer_disconnect(ngx_symcache_helper_t *helper);
+
+
+void
+ngx_symcache_peer_start(ngx_symcache_helper_t *helper)
+{
+    ngx_int_t                      rc;
+    ngx_uint_t                     tries;
+    ngx_http_request_t            *r;
+    ngx_http_upstream_t           *u, *former;
+    ngx_http_upstream_srv_conf_t  *uscf;
+
+    r = helper->ctx->request;
+    u = &helper->upstream;
+
+    u->conf = &helper->ctx->conf->upstream;
+    uscf = u->conf->upstream;
+
+    ngx_str_set(&u->schema, "symcached://");
+    u->upstream = uscf;
+    u->peer.log = r->connection->log;
+    u->peer.log_error = NGX_ERROR_ERR;
+
+    /* of the request it is only while nobody else passes that on */
+
+    former = r->upstream;
+    r->upstream = u;
+
+    rc = uscf->peer.init(r, uscf);
+
+    if (former) {
+        r->upstream = former;
+    }
+
+    if (rc != NGX_OK || ngx_symcache_peer_local(helper) != NGX_OK) {
+        ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
+        return;
+    }
+
+    u->peer.start_time = ngx_current_msec;
+
+    tries = u->conf->next_upstream_tries;
+
+    if (tries && u->peer.tries > tries) {
+        u->peer.tries = tries;
+    }
+
+    ngx_symcache_peer_connect(helper);
+}
+
+
+/* symcache_bind */
+
+static ngx_int_t
+ngx_symcache_peer_local(ngx_symcache_helper_t *helper)
+{
+    ngx_int_t                   rc;
+    ngx_str_t                   value;
+    ngx_addr_t                 *addr;
+    ngx_http_request_t         *r;
+    ngx_http_upstream_t        *u;
+    ngx_http_upstream_local_t  *local;
+
+    r = helper->ctx->request;
+    u = &helper->upstream;
+    local = u->conf->local;
+
+    if (local == NULL) {
+        return NGX_OK;
+    }
+
+#if (NGX_HAVE_TRANSPARENT_PROXY)
+    u->peer.transparent = local->transparent;
+#endif
+
+    if (local->value == NULL) {
+        u->peer.local = local->addr;
+        return NGX_OK;
+    }
+
+    if (ngx_http_complex_value(r, local->value, &value) != NGX_OK) {
+        return NGX_ERROR;
+    }
+
+    if (value.len == 0) {
+        return NGX_OK;
+    }
+
+    addr = ngx_palloc(r->pool, sizeof(ngx_addr_t));
+    if (addr == NULL) {
+        return NGX_ERROR;
+    }
+
+    rc = ngx_parse_addr_port(r->pool, addr, value.data, value.len);
+
+    if (rc == NGX_OK) {
+        addr->name = value;
+        u->peer.local = addr;
+        return NGX_OK;
+    }
+
+    if (rc != NGX_ERROR) {
+        ngx_log_error(NGX_LOG_ERR, r->connection->log, 0,
+                      "invalid local address \"%V\"", &value);
+        return NGX_OK;
+    }
+
+    return NGX_ERROR;
+}
+
+
+static void
+ngx_symcache_peer_connect(ngx_symcache_helper_t *helper)
+{
+    ngx_int_t             rc;
+    ngx_log_t            *log;
+    ngx_connection_t     *c;
+    ngx_http_upstream_t  *u;
+
+    u = &helper->upstream;
+    log = helper->ctx->request->connection->log;
+
+    log->action = "connecting to upstream";
+
+    rc = ngx_event_connect_peer(&u->peer);
+
+    if (rc == NGX_ERROR) {
+        ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
+        return;
+    }
+
+    if (rc == NGX_BUSY) {
+        ngx_log_error(NGX_LOG_ERR, log, 0, "no live upstreams");
+        ngx_symcache_peer_next(helper, NGX_HTTP_UPSTREAM_FT_NOLIVE);
+        return;
+    }
+
+    if (rc == NGX_DECLINED) {
+        ngx_symcache_peer_next(helper, NGX_HTTP_UPSTREAM_FT_ERROR);
+        return;
+    }
+
+    /* rc == NGX_OK || rc == NGX_AGAIN || rc == NGX_DONE */
+
+    c = u->peer.connection;
+
+    c->requests++;
+    c->data = helper;
+    c->read->handler = ngx_symcache_peer_handler;
+    c->write->handler = ngx_symcache_peer_handler;
+
+    if (c->pool == NULL) {
+
+        /* of the connection and not of the request, if it is kept */
+
+        c->pool = ngx_create_pool(128, log);
+        if (c->pool == NULL) {
+            ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
+            return;
+        }
+    }
+
+    c->log = log;
+    c->pool->log = log;
+    c->read->log = log;
+    c->write->log = log;
+
+    ngx_symcache_reply_init(helper);
+
+    helper->sent = 0;
+    u->request_sent = 0;
+    u->request_body_sent = 0;
+
+    if (rc == NGX_AGAIN) {
+        ngx_add_timer(c->write, helper->connect_timeout);
+        return;
+    }
+
+    ngx_symcache_peer_send(helper);
+}
+
+
+static void
+ngx_symcache_peer_handler(ngx_event_t *ev)
+{
+    ngx_connection_t       *c;
+    ngx_http_request_t     *r;
+    ngx_symcache_helper_t  *helper;
+
+    c = ev->data;
+    helper = c->data;
+
+    r = helper->ctx->request;
+    c = r->connection;
+
+    ngx_http_set_log_request(c->log, r);
+
+    if (ev->timedout) {
+        ngx_symcache_peer_next(helper, NGX_HTTP_UPSTREAM_FT_TIMEOUT);
+
+    } else if (ev->write) {
+        ngx_symcache_peer_send(helper);
+
+    } else {
+        ngx_symcache_peer_read(helper);
+    }
+
+    ngx_http_run_posted_requests(c);
+}
+
+
+static void
+ngx_symcache_peer_send(ngx_symcache_helper_t *helper)
+{
+    ssize_t               n;
+    ngx_connection_t     *c;
+    ngx_http_upstream_t  *u;
+
+    u = &helper->upstream;
+    c = u->peer.connection;
+
+    if (helper->sent == helper->text.len) {
+        goto handle;
+    }
+
+    c->log->action = "sending request to upstream";
+
+    n = c->send(c, helper->text.data + helper->sent,
+                helper->text.len - helper->sent);
+
+    if (n == NGX_ERROR) {
+        ngx_symcache_peer_next(helper, NGX_HTTP_UPSTREAM_FT_ERROR);
+        return;
+    }
+
+    if (n > 0) {
+        helper->sent += n;
+        u->request_sent = 1;
+    }
+
+    if (helper->sent < helper->text.len) {
+        ngx_add_timer(c->write, helper->send_timeout);
+        goto handle;
+    }
+
+    if (c->write->timer_set) {
+        ngx_del_timer(c->write);
+    }
+
+    u->request_body_sent = 1;
+
+    c->log->action = "reading response header from upstream";
+
+    ngx_add_timer(c->read, helper->read_timeout);
+
+    if (c->read->ready) {
+        ngx_post_event(c->read, &ngx_posted_events);
+    }
+
+handle:
+
+    if (ngx_handle_write_event(c->write, 0) != NGX_OK) {
+        ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
+    }
+}
+
+
+static void
+ngx_symcache_peer_read(ngx_symcache_helper_t *helper)
+{
+    ssize_t            n;
+    ngx_int_t          rc;
+    ngx_buf_t         *b;
+    ngx_connection_t  *c;
+
+    b = &helper->upstream.buffer;
+    c = helper->upstream.peer.connection;
+
+    if (ngx_symcache_peer_buffer(helper) != NGX_OK) {
+        ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
+        return;
+    }
+
+    do {
+
+        if (b->last == b->end) {
+            ngx_log_error(NGX_LOG_ERR, c->log, 0,
+                          "upstream sent too big header");
+            rc = NGX_HTTP_UPSTREAM_INVALID_HEADER;
+            break;
+        }
+
+        n = c->recv(c, b->last, b->end - b->last);
+
+        if (n == NGX_AGAIN) {
+
+            if (ngx_handle_read_event(c->read, 0) != NGX_OK) {
+                ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
+            }
+
+            return;
+        }
+
+        if (n == 0) {
+            ngx_log_error(NGX_LOG_ERR, c->log, 0,
+                          "upstream prematurely closed connection");
+        }
+
+        if (n == NGX_ERROR || n == 0) {
+            ngx_symcache_peer_next(helper, NGX_HTTP_UPSTREAM_FT_ERROR);
+            return;
+        }
+
+        b->last += n;
+
+        rc = ngx_symcache_reply_read(helper);
+
+    } while (rc == NGX_AGAIN);
+
+    if (rc == NGX_HTTP_UPSTREAM_INVALID_HEADER) {
+        ngx_symcache_peer_next(helper, NGX_HTTP_UPSTREAM_FT_INVALID_HEADER);
+        return;
+    }
+
+    if (rc == NGX_ERROR) {
+        ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
+        return;
+    }
+
+    ngx_symcache_peer_replied(helper);
+}
+
+
+/*
+ * Nothing is read into before something comes.  nginx's parsers keep their
+ * state in a request: it is a copy, as the client's own may be under way.
+ */
+
+static ngx_int_t
+ngx_symcache_peer_buffer(ngx_symcache_helper_t *helper)
+{
+    u_char              *p;
+    size_t               size;
+    ngx_http_request_t  *r;
+
+    if (helper->parser) {
+        return NGX_OK;
+    }
+
+    r = helper->ctx->request;
+    size = helper->upstream.conf->buffer_size;
+
+    p = ngx_pmemalign(r->pool, sizeof(ngx_http_request_t) + size,
+                      NGX_POOL_ALIGNMENT);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    helper->parser = (ngx_http_request_t *) p;
+    helper->upstream.buffer.start = p + sizeof(ngx_http_request_t);
+    helper->upstream.buffer.end = p + sizeof(ngx_http_request_t) + size;
+
+    *helper->parser = *r;
+
+    ngx_symcache_reply_init(helper);
+
+    return NGX_OK;
+}
+
+
+/* believed, unless another one shall be asked after such a reply */
+
+static void
+ngx_symcache_peer_replied(ngx_symcache_helper_t *helper)
+{
+    ngx_uint_t            why;
+    ngx_http_upstream_t  *u;
+
+    u = &helper->upstream;
+
+    switch (helper->reply.code) {
+
+    case NGX_SYMCACHE_REPLY_ABSENT:
+        why = NGX_HTTP_UPSTREAM_FT_HTTP_404;
+        break;
+
+    case NGX_SYMCACHE_REPLY_BUSY:
+        why = NGX_HTTP_UPSTREAM_FT_HTTP_503;
+        break;
+
+    default:
+        why = 0;
+        break;
+    }
+
+    if (why
+        && (helper->next & why)
+        && u->peer.tries > 1
+        && !ngx_symcache_peer_over(helper))
+    {
+        ngx_symcache_peer_next(helper, why);
+        return;
+    }
+
+    ngx_symcache_helper_end(helper, helper->reply.code);
+}
+
+
+static ngx_uint_t
+ngx_symcache_peer_over(ngx_symcache_helper_t *helper)
+{
+    return helper->next_timeout
+           && ngx_current_msec - helper->upstream.peer.start_time
+              >= helper->next_timeout;
+}
+
+
+static void
+ngx_symcache_peer_next(ngx_symcache_helper_t *helper, ngx_uint_t why)
+{
+    ngx_symcache_reply_e  code;
+    ngx_http_upstream_t  *u;
+
+    u = &helper->upstream;
+
+    ngx_symcache_peer_free(helper, why == NGX_HTTP_UPSTREAM_FT_HTTP_404
+                                   ? NGX_PEER_NEXT : NGX_PEER_FAILED);
+
+    if (why == NGX_HTTP_UPSTREAM_FT_TIMEOUT) {
+        ngx_log_error(NGX_LOG_ERR, u->peer.log, NGX_ETIMEDOUT,
+                      "upstream timed out");
+    }
+
+    /* a kept connection may have been closed meanwhile */
+
+    if (u->peer.cached && why == NGX_HTTP_UPSTREAM_FT_ERROR) {
+        u->peer.tries++;
+    }
+
+    if (u->peer.tries == 0
+        || !(helper->next & why)
+        || ngx_symcache_peer_over(helper))
+    {
+        if (why == NGX_HTTP_UPSTREAM_FT_TIMEOUT) {
+            code = NGX_SYMCACHE_REPLY_TIMEOUT;
+
+        } else {
+            code = helper->heard ? NGX_SYMCACHE_REPLY_ERROR
+                                 : NGX_SYMCACHE_REPLY_LOST;
+        }
+
+        ngx_symcache_helper_end(helper, code);
+        return;
+    }
+
+    ngx_symcache_peer_disconnect(helper);
+    ngx_symcache_peer_connect(helper);
+}
+
+
+void
+ngx_symcache_peer_close(ngx_symcache_helper_t *helper)
+{
+    ngx_http_request_t   *r;
+    ngx_http_upstream_t  *u;
+
+    r = helper->ctx->request;
+    u = &helper->upstream;
+
+    ngx_symcache_peer_free(helper, 0);
+    ngx_symcache_peer_disconnect(helper);
+
+    if (r->upstream == u) {
+        r->upstream = NULL;
+    }
+
+    if (helper->parser) {
+        ngx_pfree(r->pool, helper->parser);
+        helper->parser = NULL;
+    }
+}
+
+
+static void
+ngx_symcache_peer_free(ngx_symcache_helper_t *helper, ngx_uint_t state)
+{
+    ngx_http_upstream_t  *u;
+
+    u = &helper->upstream;
+
+    if (u->peer.free && u->peer.sockaddr) {
+        u->peer.free(&u->peer, u->peer.data, state);
+        u->peer.sockaddr = NULL;
+    }
+}
+
+
+static void
+ngx_symcache_peer_disconnect(ngx_symcache_helper_t *helper)
+{
+    ngx_connection_t  *c;
+
+    c = helper->upstream.peer.connection;
+
+    if (c == NULL) {
+        return;
+    }
+
+    if (c->pool) {
+        ngx_destroy_pool(c->pool);
+    }
+
+    ngx_close_connection(c);
+
+    helper->upstream.peer.connection = NULL;
+}
