@@ -7,7 +7,7 @@
  */
 
 
-#include "ngx_symcache_zone.h"
+#include "ngx_symcache_memory.h"
 
 
 static char *ngx_symcache_directive_declare(ngx_conf_t *cf, ngx_str_t *name,
@@ -268,7 +268,7 @@ ngx_symcache_directive_declare(ngx_conf_t *cf, ngx_str_t *name, ngx_str_t *size)
         return "is too small, a zone has at least eight memory pages";
     }
 
-    return ngx_symcache_zone_declare(cf, name, n);
+    return ngx_symcache_memory_declare(cf, name, n);
 }
 
 

@@ -2,201 +2,34 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The memory of a zone:
- *
- *   +-----------+---------------------------------------------------------+
- *   | slab pool | sh: one ngx_symcache_sh_t                               |
- *   | of nginx  |   buckets ---> chains of entries, by hash of the key    |
- *   |           |   queue -----> the latest first, the last goes first    |
- *   |           |   counters     atomic, without the lock                 |
- *   |           |   recent[16]   a ring of requests that got no file      |
- *   |           +---------------------------------------------------------+
- *   |           | buckets: a pointer for each 256 bytes of the zone       |
- *   |           +---------------------------------------------------------+
- *   |           | entries, 80 bytes and the PDB name each: 128 for names  |
- *   |           | up to 48 bytes, 256 for the others                      |
- *   |           |   next | scope | guid age | until | hash | what, n, ... |
- *   |           |   versions | retry_after | queue | name...              |
- *   +-----------+---------------------------------------------------------+
- *
- * A hit touches a bucket and the two cache lines of its entry, however many
- * keys there are.  It does not move the entry in the queue but marks it, and
- * what is marked when it comes to be the last gets a second turn.  A chain is
- * never longer than NGX_SYMCACHE_ZONE_CHAIN: who asks for keys with the same
- * hash pushes out his own.
- *
- * The mutex of the slab pool guards buckets, queue, entries and ring.  It is
- * taken in this file only; nothing is logged, hashed or allocated from
- * another pool while it is held.  A worker that dies with the lock leaves an
- * entry that cannot be found, or that is not filled, at worst: the bucket is
- * written after the entry and "what" last, and an unknown entry is no answer.
- * The layout may not change at a reload, and does not: module code is only
- * loaded by a new master process.
+ * What the workers know of keys: looked up, stored, forgotten, and pushed out
+ * by newer keys.  Counters, and the last requests that got no file.
  */
 
 
-#include "ngx_symcache_zone.h"
+#include "ngx_symcache_memory.h"
 
 
-#define NGX_SYMCACHE_ZONE_EVICT   16
-#define NGX_SYMCACHE_ZONE_TURNS   64
-#define NGX_SYMCACHE_ZONE_CHAIN   16
-#define NGX_SYMCACHE_ZONE_BUCKET  256
+#define NGX_SYMCACHE_ZONE_EVICT  16
+#define NGX_SYMCACHE_ZONE_TURNS  64
+#define NGX_SYMCACHE_ZONE_CHAIN  16
 
 
-typedef struct ngx_symcache_entry_s  ngx_symcache_entry_t;
-
-
-struct ngx_symcache_entry_s {
-    ngx_symcache_entry_t   *next;        /* in the bucket */
-    uint64_t                scope;
-    u_char                  guid[16];
-    uint32_t                age;
-    uint32_t                until;       /* seconds */
-    uint32_t                hash;
-    u_char                  what;
-    u_char                  n;
-    u_char                  gzipped;     /* bits: versions with a sidecar */
-    u_char                  used;        /* since it was put in front */
-
-    union {
-        symcache_version_t      versions[NGX_SYMCACHE_VERSIONS];
-
-        struct {                         /* if not PRESENT */
-            symcache_version_t  version;
-            uint32_t            spelling;
-        } asked;
-    } u;
-
-    uint16_t                retry_after;
-    u_char                  name_len;
-    ngx_queue_t             queue;
-    u_char                  name[1];
-};
-
-
-typedef struct {
-    ngx_symcache_entry_t  **buckets;
-    ngx_uint_t              mask;        /* of buckets, a power of two */
-    ngx_queue_t             queue;
-    ngx_uint_t              keys;
-    ngx_atomic_t            counters[NGX_SYMCACHE_COUNTS];
-    ngx_uint_t              nrecent;
-    ngx_symcache_recent_t   recent[NGX_SYMCACHE_RECENT];
-} ngx_symcache_sh_t;
-
-
-typedef struct {
-    ngx_symcache_sh_t      *sh;
-    ngx_slab_pool_t        *shpool;
-} ngx_symcache_zone_ctx_t;
-
-
-static ngx_int_t ngx_symcache_zone_init(ngx_shm_zone_t *shm_zone, void *data);
 static uint32_t ngx_symcache_zone_hash(ngx_symcache_ctx_t *ctx);
 static uint32_t ngx_symcache_zone_spelling(ngx_symcache_ctx_t *ctx);
 static ngx_symcache_entry_t *ngx_symcache_zone_find(ngx_symcache_sh_t *sh,
     ngx_symcache_ctx_t *ctx, uint32_t hash);
 static ngx_symcache_entry_t *ngx_symcache_zone_add(
-    ngx_symcache_zone_ctx_t *zctx, ngx_symcache_ctx_t *ctx, uint32_t hash);
+    ngx_symcache_memory_t *memory, ngx_symcache_ctx_t *ctx, uint32_t hash);
 static ngx_symcache_entry_t *ngx_symcache_zone_alloc(
-    ngx_symcache_zone_ctx_t *zctx, size_t size);
+    ngx_symcache_memory_t *memory, size_t size);
 static ngx_symcache_entry_t *ngx_symcache_zone_last(ngx_symcache_sh_t *sh);
-static void ngx_symcache_zone_evict(ngx_symcache_zone_ctx_t *zctx,
+static void ngx_symcache_zone_evict(ngx_symcache_memory_t *memory,
     ngx_symcache_entry_t *e);
-static void ngx_symcache_zone_remove(ngx_symcache_zone_ctx_t *zctx,
+static void ngx_symcache_zone_remove(ngx_symcache_memory_t *memory,
     ngx_symcache_entry_t *e);
-static void ngx_symcache_zone_remember(ngx_symcache_zone_ctx_t *zctx,
+static void ngx_symcache_zone_remember(ngx_symcache_memory_t *memory,
     ngx_symcache_ctx_t *ctx);
-
-
-char *
-ngx_symcache_zone_declare(ngx_conf_t *cf, ngx_str_t *name, size_t size)
-{
-    ngx_shm_zone_t           *shm_zone;
-    ngx_symcache_zone_ctx_t  *zctx;
-
-    shm_zone = ngx_shared_memory_add(cf, name, size, &ngx_symcache_module);
-    if (shm_zone == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    if (shm_zone->data) {
-        return "is duplicate";
-    }
-
-    zctx = ngx_pcalloc(cf->pool, sizeof(ngx_symcache_zone_ctx_t));
-    if (zctx == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    shm_zone->init = ngx_symcache_zone_init;
-    shm_zone->data = zctx;
-
-    return NGX_CONF_OK;
-}
-
-
-static ngx_int_t
-ngx_symcache_zone_init(ngx_shm_zone_t *shm_zone, void *data)
-{
-    ngx_symcache_zone_ctx_t *old = data;
-
-    size_t                    len, n;
-    ngx_symcache_zone_ctx_t  *zctx;
-
-    zctx = shm_zone->data;
-
-    if (old) {
-        zctx->sh = old->sh;
-        zctx->shpool = old->shpool;
-        return NGX_OK;
-    }
-
-    zctx->shpool = (ngx_slab_pool_t *) shm_zone->shm.addr;
-
-    if (shm_zone->shm.exists) {
-        zctx->sh = zctx->shpool->data;
-        return NGX_OK;
-    }
-
-    zctx->sh = ngx_slab_calloc(zctx->shpool, sizeof(ngx_symcache_sh_t));
-    if (zctx->sh == NULL) {
-        return NGX_ERROR;
-    }
-
-    for (n = 1; n <= shm_zone->shm.size / NGX_SYMCACHE_ZONE_BUCKET / 2; n *= 2)
-    {
-        /* void */
-    }
-
-    zctx->sh->mask = n - 1;
-    zctx->sh->buckets = ngx_slab_calloc(zctx->shpool,
-                                        n * sizeof(ngx_symcache_entry_t *));
-    if (zctx->sh->buckets == NULL) {
-        return NGX_ERROR;
-    }
-
-    ngx_queue_init(&zctx->sh->queue);
-
-    zctx->shpool->data = zctx->sh;
-
-    len = sizeof(" in symcache_zone \"\"") + shm_zone->shm.name.len;
-
-    zctx->shpool->log_ctx = ngx_slab_alloc(zctx->shpool, len);
-    if (zctx->shpool->log_ctx == NULL) {
-        return NGX_ERROR;
-    }
-
-    ngx_sprintf(zctx->shpool->log_ctx, " in symcache_zone \"%V\"%Z",
-                &shm_zone->shm.name);
-
-    /* a full zone is normal: the key that was not used for longest goes */
-
-    zctx->shpool->log_nomem = 0;
-
-    return NGX_OK;
-}
 
 
 uint64_t
@@ -296,20 +129,20 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
     uint32_t                  hash, spelling;
     ngx_symcache_key_e        what;
     ngx_symcache_entry_t     *e;
-    ngx_symcache_zone_ctx_t  *zctx;
+    ngx_symcache_memory_t  *memory;
 
     if (ctx->conf->zone == NULL) {
         return NGX_SYMCACHE_KEY_UNKNOWN;
     }
 
-    zctx = ctx->conf->zone->data;
+    memory = ctx->conf->zone->data;
     hash = ngx_symcache_zone_hash(ctx);
     spelling = 0;
     what = NGX_SYMCACHE_KEY_UNKNOWN;
 
-    ngx_shmtx_lock(&zctx->shpool->mutex);
+    ngx_symcache_memory_lock(memory);
 
-    e = ngx_symcache_zone_find(zctx->sh, ctx, hash);
+    e = ngx_symcache_zone_find(memory->sh, ctx, hash);
 
     if (e && (int32_t) (e->until - (uint32_t) ngx_time()) > 0) {
 
@@ -342,7 +175,7 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
         }
     }
 
-    ngx_shmtx_unlock(&zctx->shpool->mutex);
+    ngx_symcache_memory_unlock(memory);
 
     if (what == NGX_SYMCACHE_KEY_ABSENT
         && spelling != ngx_symcache_zone_spelling(ctx))
@@ -362,7 +195,7 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
 {
     uint32_t                  hash, spelling;
     ngx_symcache_entry_t     *e;
-    ngx_symcache_zone_ctx_t  *zctx;
+    ngx_symcache_memory_t  *memory;
 
     if (ctx->conf->zone == NULL || valid == 0) {
         return;
@@ -374,22 +207,20 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
         return;
     }
 
-    zctx = ctx->conf->zone->data;
+    memory = ctx->conf->zone->data;
     hash = ngx_symcache_zone_hash(ctx);
     spelling = ngx_symcache_zone_spelling(ctx);
 
-    ngx_shmtx_lock(&zctx->shpool->mutex);
+    ngx_symcache_memory_change(memory);
 
-    e = ngx_symcache_zone_find(zctx->sh, ctx, hash);
+    e = ngx_symcache_zone_find(memory->sh, ctx, hash);
 
     if (e == NULL) {
-        e = ngx_symcache_zone_add(zctx, ctx, hash);
+        e = ngx_symcache_zone_add(memory, ctx, hash);
     }
 
     if (e) {
-        e->what = NGX_SYMCACHE_KEY_UNKNOWN;
-        ngx_memory_barrier();
-
+        e->what = what;
         e->until = (uint32_t) (ngx_time() + valid);
         e->u.asked.version = ctx->ask.version;
         e->u.asked.spelling = spelling;
@@ -402,19 +233,16 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
             e->n = ctx->nversions;
             e->gzipped = ctx->gzipped;
         }
-
-        ngx_memory_barrier();
-        e->what = what;
     }
 
-    ngx_shmtx_unlock(&zctx->shpool->mutex);
+    ngx_symcache_memory_changed(memory);
 }
 
 
 /* the lock is held */
 
 static ngx_symcache_entry_t *
-ngx_symcache_zone_add(ngx_symcache_zone_ctx_t *zctx, ngx_symcache_ctx_t *ctx,
+ngx_symcache_zone_add(ngx_symcache_memory_t *memory, ngx_symcache_ctx_t *ctx,
     uint32_t hash)
 {
     ngx_uint_t              i;
@@ -423,7 +251,7 @@ ngx_symcache_zone_add(ngx_symcache_zone_ctx_t *zctx, ngx_symcache_ctx_t *ctx,
 
     key = &ctx->asked.key;
 
-    e = ngx_symcache_zone_alloc(zctx, offsetof(ngx_symcache_entry_t, name)
+    e = ngx_symcache_zone_alloc(memory, offsetof(ngx_symcache_entry_t, name)
                                       + key->name_len);
     if (e == NULL) {
         return NULL;
@@ -439,14 +267,11 @@ ngx_symcache_zone_add(ngx_symcache_zone_ctx_t *zctx, ngx_symcache_ctx_t *ctx,
     e->name_len = (u_char) key->name_len;
     ngx_memcpy(e->name, key->name, key->name_len);
 
-    ngx_queue_insert_head(&zctx->sh->queue, &e->queue);
-    zctx->sh->keys++;
+    ngx_queue_insert_head(&memory->sh->queue, &e->queue);
+    memory->sh->keys++;
 
-    bucket = &zctx->sh->buckets[hash & zctx->sh->mask];
+    bucket = &memory->sh->buckets[hash & memory->sh->mask];
     e->next = *bucket;
-
-    ngx_memory_barrier();
-
     *bucket = e;
 
     for (i = 1; e->next && i < NGX_SYMCACHE_ZONE_CHAIN; i++) {
@@ -454,7 +279,7 @@ ngx_symcache_zone_add(ngx_symcache_zone_ctx_t *zctx, ngx_symcache_ctx_t *ctx,
     }
 
     if (e->next) {
-        ngx_symcache_zone_evict(zctx, e->next);
+        ngx_symcache_zone_evict(memory, e->next);
     }
 
     return *bucket;
@@ -464,26 +289,26 @@ ngx_symcache_zone_add(ngx_symcache_zone_ctx_t *zctx, ngx_symcache_ctx_t *ctx,
 /* the lock is held */
 
 static ngx_symcache_entry_t *
-ngx_symcache_zone_alloc(ngx_symcache_zone_ctx_t *zctx, size_t size)
+ngx_symcache_zone_alloc(ngx_symcache_memory_t *memory, size_t size)
 {
     ngx_uint_t             i;
     ngx_symcache_entry_t  *e, *last;
 
-    e = ngx_slab_alloc_locked(zctx->shpool, size);
+    e = ngx_slab_alloc_locked(memory->shpool, size);
 
     /* an entry of the same size is free then, or the page of several is */
 
     for (i = 0; e == NULL && i < NGX_SYMCACHE_ZONE_EVICT; i++) {
 
-        last = ngx_symcache_zone_last(zctx->sh);
+        last = ngx_symcache_zone_last(memory->sh);
 
         if (last == NULL) {
             break;
         }
 
-        ngx_symcache_zone_evict(zctx, last);
+        ngx_symcache_zone_evict(memory, last);
 
-        e = ngx_slab_alloc_locked(zctx->shpool, size);
+        e = ngx_slab_alloc_locked(memory->shpool, size);
     }
 
     return e;
@@ -520,26 +345,26 @@ ngx_symcache_zone_last(ngx_symcache_sh_t *sh)
 /* the lock is held */
 
 static void
-ngx_symcache_zone_evict(ngx_symcache_zone_ctx_t *zctx,
+ngx_symcache_zone_evict(ngx_symcache_memory_t *memory,
     ngx_symcache_entry_t *e)
 {
-    ngx_symcache_zone_remove(zctx, e);
+    ngx_symcache_zone_remove(memory, e);
 
     (void) ngx_atomic_fetch_add(
-                     &zctx->sh->counters[NGX_SYMCACHE_COUNT_EVICTED], 1);
+                     &memory->sh->counters[NGX_SYMCACHE_COUNT_EVICTED], 1);
 }
 
 
 /* the lock is held */
 
 static void
-ngx_symcache_zone_remove(ngx_symcache_zone_ctx_t *zctx,
+ngx_symcache_zone_remove(ngx_symcache_memory_t *memory,
     ngx_symcache_entry_t *e)
 {
     ngx_uint_t              i;
     ngx_symcache_entry_t  **p;
 
-    p = &zctx->sh->buckets[e->hash & zctx->sh->mask];
+    p = &memory->sh->buckets[e->hash & memory->sh->mask];
 
     for (i = 0; *p && *p != e && i <= NGX_SYMCACHE_ZONE_CHAIN; i++) {
         p = &(*p)->next;
@@ -550,8 +375,8 @@ ngx_symcache_zone_remove(ngx_symcache_zone_ctx_t *zctx,
     }
 
     ngx_queue_remove(&e->queue);
-    ngx_slab_free_locked(zctx->shpool, e);
-    zctx->sh->keys--;
+    ngx_slab_free_locked(memory->shpool, e);
+    memory->sh->keys--;
 }
 
 
@@ -560,35 +385,35 @@ ngx_symcache_zone_forget(ngx_symcache_ctx_t *ctx)
 {
     uint32_t                  hash;
     ngx_symcache_entry_t     *e;
-    ngx_symcache_zone_ctx_t  *zctx;
+    ngx_symcache_memory_t  *memory;
 
     if (ctx->conf->zone == NULL) {
         return;
     }
 
-    zctx = ctx->conf->zone->data;
+    memory = ctx->conf->zone->data;
     hash = ngx_symcache_zone_hash(ctx);
 
-    ngx_shmtx_lock(&zctx->shpool->mutex);
+    ngx_symcache_memory_change(memory);
 
-    e = ngx_symcache_zone_find(zctx->sh, ctx, hash);
+    e = ngx_symcache_zone_find(memory->sh, ctx, hash);
 
     if (e) {
-        ngx_symcache_zone_remove(zctx, e);
+        ngx_symcache_zone_remove(memory, e);
     }
 
-    ngx_shmtx_unlock(&zctx->shpool->mutex);
+    ngx_symcache_memory_changed(memory);
 }
 
 
 void
 ngx_symcache_zone_count(ngx_symcache_ctx_t *ctx, ngx_symcache_count_e counter)
 {
-    ngx_symcache_zone_ctx_t  *zctx;
+    ngx_symcache_memory_t  *memory;
 
     if (ctx->conf->zone) {
-        zctx = ctx->conf->zone->data;
-        (void) ngx_atomic_fetch_add(&zctx->sh->counters[counter], 1);
+        memory = ctx->conf->zone->data;
+        (void) ngx_atomic_fetch_add(&memory->sh->counters[counter], 1);
     }
 }
 
@@ -614,20 +439,20 @@ ngx_symcache_zone_done(ngx_symcache_ctx_t *ctx)
 
 
 static void
-ngx_symcache_zone_remember(ngx_symcache_zone_ctx_t *zctx,
+ngx_symcache_zone_remember(ngx_symcache_memory_t *memory,
     ngx_symcache_ctx_t *ctx)
 {
     ngx_symcache_recent_t  recent, *last;
 
     ngx_symcache_recent_fill(&recent, ctx);
 
-    ngx_shmtx_lock(&zctx->shpool->mutex);
+    ngx_symcache_memory_lock(memory);
 
-    last = &zctx->sh->recent[zctx->sh->nrecent % NGX_SYMCACHE_RECENT];
+    last = &memory->sh->recent[memory->sh->nrecent % NGX_SYMCACHE_RECENT];
     *last = recent;
-    zctx->sh->nrecent++;
+    memory->sh->nrecent++;
 
-    ngx_shmtx_unlock(&zctx->shpool->mutex);
+    ngx_symcache_memory_unlock(memory);
 }
 
 
@@ -637,10 +462,10 @@ ngx_symcache_zone_report(ngx_shm_zone_t *shm_zone,
 {
     ngx_uint_t                i, n;
     ngx_symcache_sh_t        *sh;
-    ngx_symcache_zone_ctx_t  *zctx;
+    ngx_symcache_memory_t  *memory;
 
-    zctx = shm_zone->data;
-    sh = zctx->sh;
+    memory = shm_zone->data;
+    sh = memory->sh;
 
     report->name = shm_zone->shm.name;
     report->size = shm_zone->shm.size;
@@ -649,10 +474,10 @@ ngx_symcache_zone_report(ngx_shm_zone_t *shm_zone,
         report->counters[i] = sh->counters[i];
     }
 
-    ngx_shmtx_lock(&zctx->shpool->mutex);
+    ngx_symcache_memory_lock(memory);
 
     report->keys = sh->keys;
-    report->free = zctx->shpool->pfree * ngx_pagesize;
+    report->free = memory->shpool->pfree * ngx_pagesize;
     n = sh->nrecent;
     report->nrecent = ngx_min(n, NGX_SYMCACHE_RECENT);
 
@@ -660,5 +485,5 @@ ngx_symcache_zone_report(ngx_shm_zone_t *shm_zone,
         report->recent[i] = sh->recent[(n - 1 - i) % NGX_SYMCACHE_RECENT];
     }
 
-    ngx_shmtx_unlock(&zctx->shpool->mutex);
+    ngx_symcache_memory_unlock(memory);
 }

@@ -84,9 +84,6 @@ typedef struct {
 } ngx_symcache_report_t;
 
 
-/* A phrase for the directive if that is not possible. */
-char *ngx_symcache_zone_declare(ngx_conf_t *cf, ngx_str_t *name, size_t size);
-
 /* What the roots of different locations keep apart. */
 uint64_t ngx_symcache_zone_scope(ngx_str_t *root, ngx_str_t *store);
 
