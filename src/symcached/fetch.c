@@ -12,24 +12,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 
 #include "address.h"
 #include "clock.h"
 #include "fetcher.h"
-#include "header_line.h"
 #include "host.h"
 #include "metrics.h"
 #include "origin.h"
-#include "proto/symcache_header.h"
 #include "receipt.h"
 #include "verdict.h"
 
 #define FETCH_REDIRECTS 5
 #define FETCH_STALL_BYTES 1024 /* a second */
 #define FETCH_BACKOFF_MS 100
-#define FETCH_RETRY_AFTER_MAX 600
 #define FETCH_ERROR_BODY 65536
 #define FETCH_RESERVED "address is reserved; the source is not \"internal\""
 
@@ -140,14 +136,9 @@ static void fetch_watch(struct fetch *fetch)
 static size_t fetch_on_header(char *line, size_t size, size_t n, void *arg)
 {
     struct fetch *fetch = arg;
-    struct fetch_answer *answer = &fetch->answer;
     size_t len = size * n;
 
-    header_line_value(line, len, "Content-Type", answer->type,
-                      sizeof(answer->type));
-    header_line_value(line, len, SYMCACHE_HEADER_REASON, answer->reason,
-                      sizeof(answer->reason));
-    answer->again |= len > 12 && strncasecmp(line, "Retry-After:", 12) == 0;
+    fetch_answer_line(&fetch->answer, line, len);
     resume_line(&fetch->receipt.resume, line, len);
 
     if (!fetch->answers) {
@@ -184,17 +175,6 @@ static bool fetch_body_begins(struct fetch *fetch)
     return receipt_begin(&fetch->receipt, url, length);
 }
 
-/* The start of the page of an error, as a text. */
-static void fetch_keep_body(struct fetch_answer *answer, const char *data,
-                            size_t len)
-{
-    size_t used = strlen(answer->body), room = sizeof(answer->body) - 1 - used;
-
-    len = strnlen(data, len < room ? len : room);
-    memcpy(answer->body + used, data, len);
-    answer->body[used + len] = '\0';
-}
-
 static size_t fetch_on_body(char *data, size_t size, size_t n, void *arg)
 {
     struct fetch *fetch = arg;
@@ -206,7 +186,7 @@ static size_t fetch_on_body(char *data, size_t size, size_t n, void *arg)
     fetch->received += len;
 
     if (fetch->status != 200 && !fetch_is_rest(fetch)) {
-        fetch_keep_body(&fetch->answer, data, len);
+        fetch_answer_body(&fetch->answer, data, len);
         /* nobody wants to read it, and it may be endless */
         return fetch->bytes > FETCH_ERROR_BODY ? 0 : len;
     }
@@ -295,12 +275,7 @@ static const char *fetch_hop(struct fetch *fetch, const char *url)
     const char *refused;
 
     fetch->status = 0;
-    fetch->answer.status = 0;
-    fetch->answer.retry_after = 0;
-    fetch->answer.again = false;
-    fetch->answer.type[0] = '\0';
-    fetch->answer.reason[0] = '\0';
-    fetch->answer.body[0] = '\0';
+    fetch_answer_clear(&fetch->answer);
     fetch->bytes = 0;
     fetch->answers = false;
     fetch->stop = FETCH_GOES_ON;
@@ -373,18 +348,6 @@ static const char *fetch_redirect(struct fetch *fetch, const char *target)
 
 /* the end of a hop -------------------------------------------------------- */
 
-static unsigned fetch_retry_after(struct fetch *fetch)
-{
-    curl_off_t seconds = 0;
-
-    curl_easy_getinfo(fetch->easy, CURLINFO_RETRY_AFTER, &seconds);
-    if (seconds <= 0) {
-        return 0;
-    }
-    return seconds > FETCH_RETRY_AFTER_MAX ? FETCH_RETRY_AFTER_MAX
-                                           : (unsigned)seconds;
-}
-
 /* A request that came to no answer, or not to its end. */
 static void fetch_judge_error(struct fetch *fetch, CURLcode code,
                               struct verdict *verdict)
@@ -437,9 +400,8 @@ static bool fetch_judge(struct fetch *fetch, CURLcode code,
     bool body;
     char *target = NULL;
 
-    curl_easy_getinfo(fetch->easy, CURLINFO_RESPONSE_CODE, &fetch->status);
-    fetch->answer.status = fetch->status;
-    fetch->answer.retry_after = fetch_retry_after(fetch);
+    fetch_answer_end(&fetch->answer, fetch->easy);
+    fetch->status = fetch->answer.status;
     fetch->answer.moved = fetch->redirects > 0;
 
     body = fetch->status == 200 || fetch_is_rest(fetch);
@@ -600,25 +562,9 @@ static void fetch_set_options(struct fetch *fetch)
 {
     CURL *easy = fetch->easy;
 
+    transport_prepare(easy);
     curl_easy_setopt(easy, CURLOPT_PRIVATE, &fetch->slot);
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-#if LIBCURL_VERSION_NUM >= 0x075700
-    /* a transfer that ends while a name is looked up does not wait for it */
-    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
-#endif
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, fetch->error);
-    /*
-     * Not a header of the list: these are signed, and what is between us and
-     * an object store changes this one.
-     */
-    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "identity");
-    curl_easy_setopt(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
-#if LIBCURL_VERSION_NUM >= 0x075500
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
-#else
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS,
-                     (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
-#endif
     curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE,
                      (curl_off_t)fetch->request.max);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, fetch_on_connect);
@@ -672,17 +618,4 @@ bool fetch_receives(const struct fetch *fetch)
 void fetch_cancel(struct fetch *fetch)
 {
     fetch_free(fetch);
-}
-
-void fetch_place(char *buf, size_t size, const char *url)
-{
-    const char *host = strstr(url, "://"), *at;
-    size_t len;
-
-    host = host == NULL ? url : host + 3;
-    at = memchr(host, '@', strcspn(host, "/?#"));
-    len = strcspn(at == NULL ? host : at + 1, "?#");
-
-    snprintf(buf, size, "%.*s%.*s", (int)(host - url), url, (int)len,
-             at == NULL ? host : at + 1);
 }

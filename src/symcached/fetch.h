@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "config.h"
+#include "fetch_answer.h"
 #include "outcome.h"
 
 struct event_base;
@@ -31,18 +32,6 @@ struct fetch_request {
     int fd;                      /* gets the body; empty, or to be emptied */
     uint64_t max;                /* bytes */
     unsigned seconds;            /* for everything, retries included */
-};
-
-/* header lines of the answer that some protocols need, or "" */
-struct fetch_answer {
-    long status;          /* of the last hop; 0 = none came */
-    unsigned retry_after; /* seconds, with any status; 0 = now, or not sent */
-    bool again;           /* Retry-After was sent, whatever its value */
-    bool moved;           /* redirected on the way */
-    char type[128];       /* Content-Type */
-    char moved_type[128]; /* the same of the last redirect on the way */
-    char reason[64];      /* X-Symcache-Reason */
-    char body[1024];      /* the start of that of an error */
 };
 
 struct fetch_result {
@@ -73,10 +62,5 @@ bool fetch_receives(const struct fetch *fetch);
 
 /* No callback comes afterwards. */
 void fetch_cancel(struct fetch *fetch);
-
-/*
- * Writes url without user info, query and fragment: what may stand in a log.
- */
-void fetch_place(char *buf, size_t size, const char *url);
 
 #endif

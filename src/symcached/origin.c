@@ -43,6 +43,25 @@ int origin_print(char *buf, size_t size, const char *url)
     return 0;
 }
 
+int origin_host(char *buf, size_t size, const char *url)
+{
+    char origin[ORIGIN_MAX], *host;
+    size_t len;
+
+    if (origin_print(origin, sizeof(origin), url) != 0) {
+        return -1;
+    }
+
+    host = strstr(origin, "://") + 3;
+    *strrchr(host, ':') = '\0';
+    len = strlen(host);
+    if (len >= size) {
+        return -1;
+    }
+    memcpy(buf, host, len + 1);
+    return 0;
+}
+
 bool origin_same(const char *a, const char *b)
 {
     char x[ORIGIN_MAX], y[ORIGIN_MAX];
@@ -75,15 +94,12 @@ bool origin_reserved(const char *url)
 {
     struct sockaddr_in in4 = {.sin_family = AF_INET};
     struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
-    char buf[ORIGIN_MAX], *host;
+    char host[ORIGIN_MAX];
     size_t len;
 
-    if (origin_print(buf, sizeof(buf), url) != 0) {
+    if (origin_host(host, sizeof(host), url) != 0) {
         return false;
     }
-
-    host = strstr(buf, "://") + 3;
-    *strrchr(host, ':') = '\0';
     len = strlen(host);
 
     if (host[0] == '[') {
@@ -99,4 +115,17 @@ bool origin_reserved(const char *url)
     len -= len > 0 && host[len - 1] == '.';
     return len >= 9 && strncmp(host + len - 9, "localhost", 9) == 0 &&
            (len == 9 || host[len - 10] == '.');
+}
+
+void origin_place(char *buf, size_t size, const char *url)
+{
+    const char *host = strstr(url, "://"), *at;
+    size_t len;
+
+    host = host == NULL ? url : host + 3;
+    at = memchr(host, '@', strcspn(host, "/?#"));
+    len = strcspn(at == NULL ? host : at + 1, "?#");
+
+    snprintf(buf, size, "%.*s%.*s", (int)(host - url), url, (int)len,
+             at == NULL ? host : at + 1);
 }

@@ -17,6 +17,9 @@
  */
 int origin_print(char *buf, size_t size, const char *url);
 
+/* Writes the host alone, without the port.  Returns 0, or -1 as above. */
+int origin_host(char *buf, size_t size, const char *url);
+
 /*
  * The same scheme, host and port?  Credentials for one are not for the other.
  */
@@ -33,5 +36,10 @@ char *origin_plain(const char *url);
  * of other names: those are known when they are resolved.
  */
 bool origin_reserved(const char *url);
+
+/*
+ * Writes url without user info, query and fragment: what may stand in a log.
+ */
+void origin_place(char *buf, size_t size, const char *url);
 
 #endif

@@ -15,6 +15,7 @@
 #include "host.h"
 #include "lookup.h"
 #include "metrics.h"
+#include "origin.h"
 
 struct sources *sources_new(struct event_base *base)
 {
@@ -207,8 +208,8 @@ static void lookup_on_begin(evutil_socket_t fd, short what, void *arg)
         return;
     }
     if (!config_source_serves(source, &lookup->key)) {
-        fetch_place(lookup->place, sizeof(lookup->place),
-                    source->url != NULL ? source->url : source->path);
+        origin_place(lookup->place, sizeof(lookup->place),
+                     source->url != NULL ? source->url : source->path);
         lookup_attempt_here(lookup, SOURCE_NOT_FOUND,
                             "excluded by \"only\" or \"except\"");
         lookup_end(lookup);

@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "lookup.h"
+#include "origin.h"
 
 static bool http_unreserved(unsigned char c)
 {
@@ -222,7 +223,7 @@ static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
     bool inside = source->transport.internal;
 
     if (url != NULL) {
-        fetch_place(lookup->place, sizeof(lookup->place), url);
+        origin_place(lookup->place, sizeof(lookup->place), url);
     }
     memset(&lookup->received, 0, sizeof(lookup->received));
 

@@ -19,6 +19,7 @@
 #include "inspect.h"
 #include "lookup.h"
 #include "metrics.h"
+#include "origin.h"
 #include "via.h"
 #include "proto/symcache_header.h"
 
@@ -250,8 +251,8 @@ void source_symcache_begin(struct lookup *lookup)
     struct fetch_request request = {0};
     char *url = symcache_url(lookup);
 
-    fetch_place(lookup->place, sizeof(lookup->place),
-                url != NULL ? url : source->url);
+    origin_place(lookup->place, sizeof(lookup->place),
+                 url != NULL ? url : source->url);
     if (url == NULL || lookup_open_part(lookup) != 0) {
         symcache_end(lookup, SOURCE_FAILED,
                      url == NULL ? "out of memory" : strerror(errno));

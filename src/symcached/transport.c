@@ -18,6 +18,27 @@
         rc = rc == CURLE_OK ? code_ : rc;                                     \
     } while (0)
 
+void transport_prepare(CURL *easy)
+{
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075700
+    /* a transfer that ends while a name is looked up does not wait for it */
+    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+#endif
+    /*
+     * Not a header of the list: these are signed, and what is between us and
+     * an object store changes this one.
+     */
+    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "identity");
+    curl_easy_setopt(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
+#if LIBCURL_VERSION_NUM >= 0x075500
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+    curl_easy_setopt(easy, CURLOPT_PROTOCOLS,
+                     (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
+}
+
 static CURLcode transport_set_auth(const struct transport_config *transport,
                                    CURL *easy, bool home)
 {

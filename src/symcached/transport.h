@@ -49,6 +49,9 @@ struct transport_config {
     bool internal; /* may connect to private and loopback addresses */
 };
 
+/* Sets what is the same for every request of ours. */
+void transport_prepare(CURL *easy);
+
 /*
  * Sets everything but the headers for the next request to url.  home: url is
  * of the source's own origin, and gets its credentials; otherwise those of an

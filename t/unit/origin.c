@@ -70,12 +70,35 @@ static void reserved(void **state)
     }
 }
 
+static void names_host(void **state)
+{
+    char buf[ORIGIN_MAX];
+
+    assert_int_equal(origin_host(buf, sizeof(buf), "https://A.Example:8/b"),
+                     0);
+    assert_string_equal(buf, "a.example");
+    assert_int_equal(origin_host(buf, sizeof(buf), "http://[::1]/"), 0);
+    assert_string_equal(buf, "[::1]");
+    assert_int_equal(origin_host(buf, 9, "https://a.example/"), -1);
+    assert_int_equal(origin_host(buf, sizeof(buf), "ftp://a.example/"), -1);
+}
+
+static void places(void **state)
+{
+    char buf[ORIGIN_MAX];
+
+    origin_place(buf, sizeof(buf), "https://u:p@a.example:8/b/c.pdb?sig=x#y");
+    assert_string_equal(buf, "https://a.example:8/b/c.pdb");
+    origin_place(buf, sizeof(buf), "/srv/symbols/@b");
+    assert_string_equal(buf, "/srv/symbols/@b");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(prints),
-        cmocka_unit_test(compares),
-        cmocka_unit_test(reserved),
+        cmocka_unit_test(prints),   cmocka_unit_test(compares),
+        cmocka_unit_test(reserved), cmocka_unit_test(names_host),
+        cmocka_unit_test(places),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
