@@ -34,7 +34,7 @@ HOT      =
 endif
 
 LIBS_symcached    = -levent -lcurl -lmspack -lz -lzstd -lcjson -lpcre2-8 \
-                    -lseccomp
+                    -lseccomp -lgssapi_krb5
 LIBS_pdb2symcache = -lseccomp
 LIBS_symcachectl  = -lcurl -lcjson -lseccomp
 

@@ -21,6 +21,7 @@
 #include "metrics.h"
 #include "origin.h"
 #include "receipt.h"
+#include "ticket.h"
 #include "verdict.h"
 
 #define FETCH_REDIRECTS 5
@@ -45,7 +46,8 @@ struct fetch {
     CURL *easy;
     struct curl_slist *headers;
     struct fetcher_slot slot;
-    struct event *timer; /* first byte of a hop; pause before a try */
+    struct ticket *ticket; /* that the hop's request waits for */
+    struct event *timer;   /* first byte of a hop; pause before a try */
     fetch_done_fn done;
     void *arg;
     uint64_t started;
@@ -83,6 +85,9 @@ static void fetch_leave_host(struct fetch *fetch, enum breaker_end end,
 static void fetch_free(struct fetch *fetch)
 {
     fetch_leave_host(fetch, BREAKER_NOTHING, "");
+    if (fetch->ticket != NULL) {
+        ticket_cancel(fetch->ticket);
+    }
     if (fetch->easy != NULL) {
         if (fetch->running) {
             fetcher_remove(fetch->fetcher, fetch->easy);
@@ -219,12 +224,18 @@ static curl_socket_t fetch_on_connect(void *arg, curlsocktype purpose,
 
 /* hops -------------------------------------------------------------------- */
 
+/* May the source's credentials be sent? */
+static bool fetch_is_home(const struct fetch *fetch)
+{
+    return fetch->request.credentials && !fetch->away;
+}
+
 /* Everything of the request that depends on where this hop goes. */
 static int fetch_address(struct fetch *fetch, const char *url)
 {
     const struct fetch_request *request = &fetch->request;
     const struct transport_config *transport = request->transport;
-    bool home = request->credentials && !fetch->away;
+    bool home = fetch_is_home(fetch);
     CURL *easy = fetch->easy;
     struct curl_slist *list;
 
@@ -266,12 +277,56 @@ static const char *fetch_enter_host(struct fetch *fetch, const char *url)
 }
 
 /* Returns NULL, or why not. */
-static const char *fetch_hop(struct fetch *fetch, const char *url)
+static const char *fetch_send(struct fetch *fetch)
 {
-    const struct transport_config *transport = fetch->request.transport;
     const struct limits_config *limits = &fetch->request.config->limits;
     CURL *easy = fetch->easy;
     unsigned left = fetch_left_ms(fetch);
+
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(left > 0 ? left : 1));
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)limits->connect_time);
+    fetch_arm(fetch, limits->first_byte_time * 1000);
+
+    if (fetcher_add(fetch->fetcher, easy) != 0) {
+        return "out of memory";
+    }
+    fetch->running = true;
+    return NULL;
+}
+
+static void fetch_on_ticket(void *arg, const struct ticket_result *result);
+
+/* Returns NULL, or why not. */
+static const char *fetch_wait_for_ticket(struct fetch *fetch, const char *url)
+{
+    unsigned limit = fetch->request.config->limits.connect_time * 1000;
+    unsigned left = fetch_left_ms(fetch);
+    char host[ORIGIN_MAX];
+
+    if (origin_host(host, sizeof(host), url) == 0) {
+        fetch->ticket =
+            ticket_start(fetcher_base(fetch->fetcher), host,
+                         left < limit ? left : limit, fetch_on_ticket, fetch);
+    }
+    return fetch->ticket != NULL ? NULL : "out of memory";
+}
+
+static int fetch_authorize(struct fetch *fetch, char *value)
+{
+    struct header_config header = {"Authorization", value};
+
+    fetch->headers = transport_headers(&header, 1, fetch->headers);
+    return fetch->headers != NULL &&
+                   curl_easy_setopt(fetch->easy, CURLOPT_HTTPHEADER,
+                                    fetch->headers) == CURLE_OK
+               ? 0
+               : -1;
+}
+
+/* Returns NULL, or why not. */
+static const char *fetch_hop(struct fetch *fetch, const char *url)
+{
+    const struct transport_config *transport = fetch->request.transport;
     const char *refused;
 
     fetch->status = 0;
@@ -293,16 +348,9 @@ static const char *fetch_hop(struct fetch *fetch, const char *url)
     if (fetch_address(fetch, url) != 0) {
         return "out of memory";
     }
-
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(left > 0 ? left : 1));
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)limits->connect_time);
-    fetch_arm(fetch, limits->first_byte_time * 1000);
-
-    if (fetcher_add(fetch->fetcher, easy) != 0) {
-        return "out of memory";
-    }
-    fetch->running = true;
-    return NULL;
+    return transport->auth == TRANSPORT_NEGOTIATE && fetch_is_home(fetch)
+               ? fetch_wait_for_ticket(fetch, url)
+               : fetch_send(fetch);
 }
 
 /* Returns NULL, or why not. */
@@ -532,6 +580,27 @@ static void fetch_on_silence(struct fetch *fetch)
     }
     fetcher_remove(fetch->fetcher, fetch->easy);
     fetch_on_hop_done(fetch, CURLE_OPERATION_TIMEDOUT);
+}
+
+static void fetch_on_ticket(void *arg, const struct ticket_result *result)
+{
+    struct fetch *fetch = arg;
+    struct verdict verdict;
+    const char *failed = result->detail;
+
+    fetch->ticket = NULL;
+    if (result->header != NULL) {
+        failed = fetch_authorize(fetch, result->header) == 0
+                     ? fetch_send(fetch)
+                     : "out of memory";
+    }
+    if (failed != NULL) {
+        /* a refusal is about us; in vain others need not wait, too */
+        verdict_say(&verdict, SOURCE_FAILED, false, failed);
+        verdict.fault = result->timed_out;
+        fetch_tell_host(fetch, &verdict);
+        fetch_finish(fetch, &verdict);
+    }
 }
 
 static void fetch_on_timer(evutil_socket_t fd, short what, void *arg)

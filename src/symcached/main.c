@@ -25,6 +25,7 @@
 #include "sidecar.h"
 #include "source.h"
 #include "sweep_main.h"
+#include "ticket.h"
 #include "unpack.h"
 
 #define DEFAULT_CONFIG "/etc/symcached.json"
@@ -266,6 +267,9 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && strcmp(argv[1], "--gzip") == 0) {
         return sidecar_main();
+    }
+    if (argc > 1 && strcmp(argv[1], "--ticket") == 0) {
+        return ticket_main(argc, argv);
     }
     if (argc > 1 && strcmp(argv[1], "--sweep") == 0) {
         return sweep_main(argc, argv);

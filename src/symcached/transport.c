@@ -51,6 +51,7 @@ static CURLcode transport_set_auth(const struct transport_config *transport,
 
     switch (auth) {
     case TRANSPORT_NO_AUTH:
+    case TRANSPORT_NEGOTIATE: /* a header: libcurl would wait for the KDC */
         break;
     case TRANSPORT_BASIC:
         kind = CURLAUTH_BASIC;
@@ -60,11 +61,6 @@ static CURLcode transport_set_auth(const struct transport_config *transport,
     case TRANSPORT_BEARER:
         kind = CURLAUTH_BEARER;
         token = transport->token;
-        break;
-    case TRANSPORT_NEGOTIATE:
-        /* no name: the principal of the ticket */
-        kind = CURLAUTH_NEGOTIATE;
-        user = password = "";
         break;
     case TRANSPORT_SIGV4:
         kind = CURLAUTH_AWS_SIGV4;

@@ -15,7 +15,7 @@ enum transport_auth {
     TRANSPORT_NO_AUTH,
     TRANSPORT_BASIC,
     TRANSPORT_BEARER,
-    TRANSPORT_NEGOTIATE, /* as the environment's KRB5CCNAME or keytab says */
+    TRANSPORT_NEGOTIATE, /* needs a header of its own, see ticket.h */
     TRANSPORT_SIGV4      /* of S3 and GCS; user and password are its keys */
 };
 

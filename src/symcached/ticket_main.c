@@ -1,0 +1,119 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The child's side of tickets.
+ */
+#include <gssapi/gssapi.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "child.h"
+#include "ticket.h"
+
+static gss_OID_desc ticket_spnego = {6, "\x2b\x06\x01\x05\x05\x02"};
+static gss_OID_desc ticket_krb5 = {9, "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02"};
+
+/* "Negotiate " and the token in base64.  Returns an exit code. */
+static int ticket_write(const gss_buffer_desc *token)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                 "abcdefghijklmnopqrstuvwxyz0123456789+/";
+    const unsigned char *p = token->value;
+    size_t left = token->length, n, i;
+    FILE *file = fdopen(CHILD_FD, "w");
+    unsigned bits;
+
+    if (file == NULL) {
+        return 2;
+    }
+
+    fputs("Negotiate ", file);
+    for (; left > 0; left -= n, p += n) {
+        n = left < 3 ? left : 3;
+        bits = (unsigned)p[0] << 16;
+        bits |= n > 1 ? (unsigned)p[1] << 8 : 0;
+        bits |= n > 2 ? p[2] : 0;
+        for (i = 0; i < 4; i++) {
+            fputc(i <= n ? digits[bits >> (18 - 6 * i) & 63] : '=', file);
+        }
+    }
+    return fclose(file) == 0 ? 0 : 2;
+}
+
+/* The mechanism's words, which name principals and caches, if it has any. */
+static void ticket_explain(OM_uint32 major, OM_uint32 minor)
+{
+    gss_buffer_desc text = GSS_C_EMPTY_BUFFER;
+    OM_uint32 ignored, more = 0;
+
+    if (minor != 0) {
+        gss_display_status(&ignored, minor, GSS_C_MECH_CODE, &ticket_krb5,
+                           &more, &text);
+    } else {
+        gss_display_status(&ignored, major, GSS_C_GSS_CODE, GSS_C_NO_OID,
+                           &more, &text);
+    }
+    fprintf(stderr, "%.*s\n", (int)text.length, (const char *)text.value);
+    gss_release_buffer(&ignored, &text);
+}
+
+/* Without Kerberos SPNEGO would only say that it has nothing to offer. */
+static OM_uint32 ticket_check_credentials(OM_uint32 *minor)
+{
+    gss_OID_set_desc mechanisms = {1, &ticket_krb5};
+    gss_cred_id_t credentials = GSS_C_NO_CREDENTIAL;
+    OM_uint32 major, ignored;
+
+    major =
+        gss_acquire_cred(minor, GSS_C_NO_NAME, GSS_C_INDEFINITE, &mechanisms,
+                         GSS_C_INITIATE, &credentials, NULL, NULL);
+    gss_release_cred(&ignored, &credentials);
+    return major;
+}
+
+/* The first token, which is all that Kerberos needs. */
+static OM_uint32 ticket_token(OM_uint32 *minor, gss_name_t name,
+                              gss_buffer_t token)
+{
+    gss_ctx_id_t context = GSS_C_NO_CONTEXT;
+    OM_uint32 major, ignored;
+
+    major = gss_init_sec_context(
+        minor, GSS_C_NO_CREDENTIAL, &context, name, &ticket_spnego, 0, 0,
+        GSS_C_NO_CHANNEL_BINDINGS, GSS_C_NO_BUFFER, NULL, token, NULL, NULL);
+    gss_delete_sec_context(&ignored, &context, GSS_C_NO_BUFFER);
+    return major;
+}
+
+int ticket_main(int argc, char **argv)
+{
+    gss_buffer_desc text, token = GSS_C_EMPTY_BUFFER;
+    gss_name_t name = GSS_C_NO_NAME;
+    OM_uint32 major, minor, ignored;
+    int rc = 1;
+
+    if (argc != 3 || strncmp(argv[2], "HTTP@", 5) != 0) {
+        fputs("symcached: --ticket is for symcached itself\n", stderr);
+        return 2;
+    }
+
+    text.value = argv[2];
+    text.length = strlen(argv[2]);
+    major = ticket_check_credentials(&minor);
+    if (!GSS_ERROR(major)) {
+        major =
+            gss_import_name(&minor, &text, GSS_C_NT_HOSTBASED_SERVICE, &name);
+    }
+    if (!GSS_ERROR(major)) {
+        major = ticket_token(&minor, name, &token);
+    }
+
+    if (GSS_ERROR(major)) {
+        ticket_explain(major, minor);
+    } else {
+        rc = ticket_write(&token);
+    }
+    gss_release_buffer(&ignored, &token);
+    gss_release_name(&ignored, &name);
+    return rc;
+}
