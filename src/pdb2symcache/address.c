@@ -110,27 +110,25 @@ int address_read(struct address_map *map, const struct msf *msf,
     return read_omap(map, msf, dbi, failure);
 }
 
-/* The last entry whose source is not above the address. */
+/* The last entry whose source is not above the address.  In a table out of
+ * order, the one that the reference's search comes to. */
 static int omap_find(const struct address_map *map, uint32_t source,
                      uint32_t *target)
 {
-    size_t low, high, mid;
+    size_t first, count, half;
     const uint8_t *p;
 
-    low = 0;
-    high = map->num_omap;
-    while (low < high) {
-        mid = low + (high - low) / 2;
-        if (le32(map->omap + OMAP_ENTRY * mid) <= source) {
-            low = mid + 1;
-        } else {
-            high = mid;
+    first = 0;
+    for (count = map->num_omap; count > 1; count -= half) {
+        half = count / 2;
+        if (le32(map->omap + OMAP_ENTRY * (first + half)) <= source) {
+            first += half;
         }
     }
-    if (low == 0) {
+    p = map->omap + OMAP_ENTRY * first;
+    if (count == 0 || le32(p) > source) {
         return 0;
     }
-    p = map->omap + OMAP_ENTRY * (low - 1);
     if (le32(p + 4) == 0) {
         return 0; /* removed from the image */
     }

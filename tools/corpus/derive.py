@@ -211,6 +211,17 @@ def omap(p):
     p.optional(ORIGINAL, p.add(sections))
 
 
+def omap_disorder(p):
+    """The same with tables out of order, and pieces that are told twice."""
+    omap(p)
+    for slot in (OMAP_TO, OMAP_FROM):
+        stream = p.get_optional(slot)
+        data = p.streams[stream]
+        table = [data[i:i + 8] for i in range(0, len(data), 8)]
+        table = scatter(table[:5] + table[3:9] + table[5:])
+        p.streams[stream] = b"".join(table)
+
+
 def publics_only(p):
     """What /PDBSTRIPPED leaves: no module streams."""
     for at, stream, _, _ in list(p.modules()):
@@ -483,6 +494,7 @@ VARIANTS = [
     ("no-sections-no-map", "clang19-x64-O2", no_sections_no_map),
     ("omap", "clang19-x64-O2", omap),
     ("omap-x86", "clang19-x86-O0", omap),
+    ("omap-disorder", "clang19-x64-O2", omap_disorder),
     ("publics-only", "clang19-x86-O2", publics_only),
     ("no-publics", "clang19-x64-O2", no_publics),
     ("no-lines", "clang19-x64-O2", no_lines),
