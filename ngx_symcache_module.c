@@ -44,6 +44,10 @@ static ngx_conf_post_t  ngx_symcache_retry_post = {
     ngx_symcache_directive_retry
 };
 
+static ngx_conf_post_t  ngx_symcache_buffer_post = {
+    ngx_symcache_directive_buffer
+};
+
 
 static ngx_conf_bitmask_t  ngx_symcache_next_upstream_masks[] = {
     { ngx_string("error"), NGX_HTTP_UPSTREAM_FT_ERROR },
@@ -182,7 +186,7 @@ static ngx_command_t  ngx_symcache_commands[] = {
       ngx_conf_set_size_slot,
       NGX_HTTP_LOC_CONF_OFFSET,
       offsetof(ngx_symcache_loc_conf_t, upstream.buffer_size),
-      NULL },
+      &ngx_symcache_buffer_post },
 
     { ngx_string("symcache_read_timeout"),
       NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
@@ -418,6 +422,14 @@ ngx_symcache_merge_location(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
     ngx_http_core_loc_conf_t  *clcf;
 
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    if (conf->zone && conf->zone->shm.size == 0) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"symcache_zone %V\" needs "
+                           "\"symcache_zone %V:size\" in \"http\"",
+                           &conf->zone->shm.name, &conf->zone->shm.name);
+        return NGX_CONF_ERROR;
+    }
 
     if (clcf->noname && conf->root == NULL && prev->root) {
 

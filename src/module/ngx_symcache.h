@@ -210,6 +210,7 @@ char *ngx_symcache_directive_valid(ngx_conf_t *cf, ngx_command_t *cmd,
 char *ngx_symcache_directive_store(ngx_conf_t *cf, void *post, void *data);
 char *ngx_symcache_directive_type(ngx_conf_t *cf, void *post, void *data);
 char *ngx_symcache_directive_hold(ngx_conf_t *cf, void *post, void *data);
+char *ngx_symcache_directive_buffer(ngx_conf_t *cf, void *post, void *data);
 char *ngx_symcache_directive_retry(ngx_conf_t *cf, void *post, void *data);
 
 

@@ -10,6 +10,9 @@
 #include "ngx_symcache_memory.h"
 
 
+#define NGX_SYMCACHE_BUFFER_MIN  512
+
+
 static char *ngx_symcache_directive_declare(ngx_conf_t *cf, ngx_str_t *name,
     ngx_str_t *size);
 
@@ -37,10 +40,14 @@ ngx_symcache_directive_pass(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return "takes no variables, use an upstream block with \"hash\"";
     }
 
-    if (value[1].len > 7
-        && ngx_strncasecmp(value[1].data, (u_char *) "http://", 7) == 0)
+    if (ngx_strncasecmp(value[1].data, (u_char *) "http://", 7) == 0
+        || ngx_strncasecmp(value[1].data, (u_char *) "https://", 8) == 0)
     {
         return "takes an address without \"http://\"";
+    }
+
+    if (value[1].data[0] == '/') {
+        return "needs \"unix:\" before the path of a socket";
     }
 
     ngx_memzero(&u, sizeof(ngx_url_t));
@@ -233,6 +240,10 @@ ngx_symcache_directive_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
         return NGX_CONF_OK;
     }
 
+    if (value[1].len == 0) {
+        return "needs a name";
+    }
+
     slcf->zone = ngx_shared_memory_add(cf, &value[1], 0, &ngx_symcache_module);
 
     return slcf->zone ? NGX_CONF_OK : NGX_CONF_ERROR;
@@ -247,6 +258,10 @@ ngx_symcache_directive_declare(ngx_conf_t *cf, ngx_str_t *name, ngx_str_t *size)
 
     if (name->len == 0) {
         return "needs a name";
+    }
+
+    if (name->len == 3 && ngx_strncmp(name->data, "off", 3) == 0) {
+        return "needs another name, \"off\" is to use none";
     }
 
     /* it is shown in HTML, JSON and a label of Prometheus */
@@ -341,8 +356,11 @@ ngx_symcache_directive_store(ngx_conf_t *cf, void *post, void *data)
 char *
 ngx_symcache_directive_type(ngx_conf_t *cf, void *post, void *data)
 {
-    size_t      i;
-    ngx_str_t  *type = data;
+    size_t       i;
+    ngx_str_t   *type = data;
+    ngx_uint_t   slashes;
+
+    slashes = 0;
 
     for (i = 0; i < type->len; i++) {
         if (type->data[i] <= ' ' || type->data[i] >= 0x7f
@@ -350,9 +368,15 @@ ngx_symcache_directive_type(ngx_conf_t *cf, void *post, void *data)
         {
             break;
         }
+
+        /* with something on both sides */
+
+        if (type->data[i] == '/') {
+            slashes += (i && i < type->len - 1) ? 1 : 2;
+        }
     }
 
-    if (i != type->len || ngx_strchr(type->data, '/') == NULL) {
+    if (i != type->len || slashes != 1) {
         return "needs a media type without parameters";
     }
 
@@ -367,6 +391,21 @@ ngx_symcache_directive_hold(ngx_conf_t *cf, void *post, void *data)
 
     if (*timeout > (ngx_msec_t) SYMCACHE_WAIT_MAX * 1000) {
         return "must not exceed one day";
+    }
+
+    return NGX_CONF_OK;
+}
+
+
+/* the header of a reply, with its reason, has to fit */
+
+char *
+ngx_symcache_directive_buffer(ngx_conf_t *cf, void *post, void *data)
+{
+    size_t  *size = data;
+
+    if (*size < NGX_SYMCACHE_BUFFER_MIN) {
+        return "must be at least 512";
     }
 
     return NGX_CONF_OK;

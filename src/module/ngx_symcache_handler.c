@@ -37,6 +37,13 @@ ngx_symcache_handler(ngx_http_request_t *r)
     const char          *text;
     ngx_symcache_ctx_t  *ctx;
 
+    if (!(r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD))) {
+
+        /* no "100 Continue" for a body that nobody takes */
+
+        r->expect_tested = 1;
+    }
+
     rc = ngx_http_discard_request_body(r);
 
     if (rc != NGX_OK) {

@@ -191,6 +191,19 @@ is $t->get("/s/v3.1.0/$pdb/$guid")->{body}, 'age one', 'age 1 is served';
 
 # --- methods
 
+{
+    my $c = $t->open_http($t->nginx_socket, 'PUT', $t->uri('3.1.0'),
+        'Content-Length: 300000', 'Expect: 100-continue');
+    is $t->read_response($c)->{status}, 405, 'PUT: told to go on with nothing';
+
+    $c = $t->open_http($t->nginx_socket, 'PUT', $t->uri('3.1.0'),
+        'Content-Length: 300000', 'Connection: keep-alive');
+    syswrite $c, 'x' x 300_000;
+    is $t->read_response($c)->{status}, 405, 'PUT with a body: 405';
+    syswrite $c, Test::Symcache::request_text('GET', $t->uri('3.1.0'));
+    is $t->read_response($c)->{status}, 200, 'and the next request is read';
+}
+
 for my $method (qw(POST PUT DELETE OPTIONS PATCH PROPFIND)) {
     my $r = $t->http($t->nginx_socket, $method, $t->uri('3.1.0'));
     is $r->{status}, 405, "$method: 405";

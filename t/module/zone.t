@@ -222,7 +222,12 @@ is scalar($s->requests), $n, 'known after the death of a worker';
 # --- nginx -t
 
 for (
-    ['symcache_zone x;', '', qr/zero size shared memory zone "x"/],
+    ['symcache_zone x;', '',
+     qr/"symcache_zone x" needs "symcache_zone x:size" in "http" in .*:\d+/],
+    ['location / { symcache_zone x; }', '', qr/"symcache_zone x" needs/],
+    ['', 'symcache_zone x;', qr/"symcache_zone x" needs/],
+    ["symcache_zone '';", '', qr/needs a name/],
+    ['', 'symcache_zone off:1m;', qr/needs another name/],
     ['symcache_zone x:1m;', '', qr/takes a size in "http" only/],
     ['', 'symcache_zone x:1k;', qr/too small/],
     ['', 'symcache_zone x:y;', qr/invalid size/],
