@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "remover.h"
+
 struct ahead {
     struct event *timer;
     const struct source_config *source; /* that is looked up, or NULL */
@@ -32,7 +34,7 @@ static void ahead_cancel(struct job *job)
         return;
     }
     source_cancel(ahead->lookup);
-    workdir_remove(ahead->work);
+    remover_add(ahead->work);
     free(ahead->work);
     ahead->source = NULL;
     jobs_ahead(job->jobs, -1);
@@ -68,7 +70,7 @@ static void ahead_begin(struct job *job, const struct source_config *source)
         source_lookup(job->jobs->sources, job->config, source, &job->key,
                       job->name, file, NULL, NULL, NULL);
     if (ahead->lookup == NULL) {
-        workdir_remove(ahead->work);
+        remover_add(ahead->work);
         free(ahead->work);
         return;
     }

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 #include <event2/event.h>
 #include "ahead.h"
@@ -88,16 +87,6 @@ void job_free(struct job *job)
     free(job);
 }
 
-/* Where the PDB is, or will be; until the next call. */
-static const char *pdb_path(const struct job *job)
-{
-    static char path[PATH_MAX];
-
-    store_download_path(path, job->config->downloads, job->store->name,
-                        &job->key);
-    return path;
-}
-
 void job_join_via(struct job *job, const char *via)
 {
     if (via[0] != '\0' && job->via == NULL) {
@@ -137,42 +126,14 @@ static void set_state(struct job *job, enum job_state state)
     jobs_moved(job, from, state);
 }
 
-char *job_make_work(struct workdir *workdir)
-{
-    char path[WORKDIR_PATH_MAX], *work;
-
-    if (workdir == NULL) {
-        errno = ENOENT;
-        return NULL;
-    }
-    if (workdir_make(workdir, path) != 0) {
-        return NULL;
-    }
-    work = strdup(path);
-    if (work == NULL) {
-        workdir_remove(path);
-        errno = ENOMEM;
-    }
-    return work;
-}
-
-static void remove_work(struct job *job)
-{
-    if (job->work != NULL) {
-        workdir_remove(job->work);
-        free(job->work);
-        job->work = NULL;
-    }
-}
-
 /* Last step of every job: the hub answers the waiters and frees it. */
 static void end(struct job *job, enum job_outcome outcome)
 {
     ahead_drop(job);
-    remove_work(job);
+    job_remove_work(job);
     if (outcome == JOB_MALFORMED) {
         /* what the sources have by then is looked at afresh */
-        unlink(pdb_path(job));
+        job_discard_pdb(job);
     }
     if (job->better && (outcome == JOB_NOTFOUND || outcome == JOB_MALFORMED)) {
         outcome = JOB_UNCHANGED; /* the file is as good as it was */
@@ -199,7 +160,7 @@ void job_begin(struct job *job, size_t better)
         job->better = true;
         job->order.end = better;
     } else if (job->transcoder->command != NULL &&
-               store_download_find(pdb_path(job))) {
+               store_download_find(job_pdb_path(job))) {
         metrics_add(METRIC_DOWNLOAD_REUSED, 1);
         job->from = "downloads";
         set_state(job, JOB_WAITS_TRANSCODER);
@@ -233,7 +194,7 @@ static void leave_sources(struct job *job)
     unsigned ms = clock_since(job->step);
 
     ahead_drop(job);
-    remove_work(job);
+    job_remove_work(job);
     job->download_ms += ms;
     metrics_add(METRIC_DOWNLOAD_MS, ms);
 }
@@ -317,7 +278,8 @@ static void on_found(struct job *job)
         return;
     }
 
-    if (store_rename(file, pdb_path(job)) != 0) {
+    job_discard_pdb(job);
+    if (store_rename(file, job_pdb_path(job)) != 0) {
         int errnum = errno;
 
         leave_sources(job);
@@ -471,7 +433,7 @@ void job_ask_source(struct job *job)
         return;
     }
 
-    remove_work(job);
+    job_remove_work(job);
     if (ahead_has(job)) {
         ahead_take(job, &source_callbacks);
     } else {
@@ -489,18 +451,6 @@ void job_ask_source(struct job *job)
 
 /* transcoder ------------------------------------------------------------ */
 
-/*
- * A SymCache is smaller than its PDB.  Where not even the PDB would have room,
- * a transcoder that failed says nothing about the PDB.
- */
-static bool has_room(const char *root, off_t size)
-{
-    struct statvfs fs;
-
-    return statvfs(root, &fs) != 0 ||
-           (uint64_t)fs.f_bavail * fs.f_frsize > (uint64_t)size;
-}
-
 /* Somebody took the store away, or emptied .tmp? */
 static bool has_work(const struct job *job)
 {
@@ -515,15 +465,15 @@ static void judge_failure(struct job *job)
 {
     struct stat st;
 
-    if (stat(pdb_path(job), &st) != 0) {
+    if (stat(job_pdb_path(job), &st) != 0) {
         end_with_error(job, 0, "the PDB vanished under the transcoder");
     } else if (!has_work(job)) {
         end_with_error(job, 0, "its folder vanished under the transcoder");
-    } else if (!has_room(job->store->root, st.st_size)) {
+    } else if (!job_has_room(job->store->root, st.st_size)) {
         room_want(store_device(job->store->root), (uint64_t)st.st_size);
         end_with_error(job, 0, "the disk of the store is full");
     } else if (job->forgotten) {
-        unlink(pdb_path(job));
+        job_discard_pdb(job);
         end_with_error(job, 0, "forgotten while the transcoder ran");
     } else {
         /* another PDB would be the same; a SymCache server may do better */
@@ -534,8 +484,8 @@ static void judge_failure(struct job *job)
             end_malformed(job);
             return;
         }
-        unlink(pdb_path(job));
-        remove_work(job);
+        job_discard_pdb(job);
+        job_remove_work(job);
         set_state(job, JOB_WAITS_SOURCE);
     }
 }
@@ -578,7 +528,7 @@ static void publish(struct job *job, const symcache_version_t *version,
                     const char *file)
 {
     if (job->state != JOB_IN_SOURCE) {
-        quality_copy(pdb_path(job), file);
+        quality_copy(job_pdb_path(job), file);
     }
     job->published = *version;
     job->publish = publish_start(job->jobs->base, job->store->root, &job->key,
@@ -619,7 +569,7 @@ void job_run_transcoder(struct job *job)
     struct workdir *workdir = jobs_workdir(job->jobs, job->store->root);
 
     /* A cleaner may have taken it while the job waited; ask once more. */
-    if (!store_download_find(pdb_path(job))) {
+    if (!store_download_find(job_pdb_path(job))) {
         if (job->downloaded) {
             end_with_error(job, 0, "the PDB vanished before it was used");
         } else {
@@ -629,6 +579,7 @@ void job_run_transcoder(struct job *job)
         return;
     }
 
+    job_wait_for_room(job);
     set_state(job, JOB_IN_TRANSCODER);
     job->work = job_make_work(workdir);
     if (job->work == NULL) {
@@ -638,7 +589,7 @@ void job_run_transcoder(struct job *job)
 
     job->transcode = transcode_start(
         job->jobs->base, &job->config->limits, job->order.transcoder,
-        &job->key, pdb_path(job), job->work, on_transcoded, job);
+        &job->key, job_pdb_path(job), job->work, on_transcoded, job);
     if (job->transcode == NULL) {
         end_with_error(job, ENOMEM, "the transcoder cannot be started");
     }

@@ -130,6 +130,22 @@ void job_run_transcoder(struct job *job);
 /* A new directory, or NULL with errno. */
 char *job_make_work(struct workdir *workdir);
 
+/* Both are gone at once; their blocks are freed beside the loop. */
+void job_remove_work(struct job *job);
+void job_discard_pdb(struct job *job);
+
+/* Where the PDB is, or will be; until the next call. */
+const char *job_pdb_path(const struct job *job);
+
+/*
+ * A SymCache is smaller than its PDB.  Where not even the PDB would have room,
+ * a transcoder that failed says nothing about the PDB.
+ */
+bool job_has_room(const char *root, off_t size);
+
+/* What is still being removed shall not make the transcoder fail. */
+void job_wait_for_room(const struct job *job);
+
 /* Ends whatever runs, with JOB_STOPPED. */
 void job_stop(struct job *job);
 

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,16 +18,32 @@
 #include <unistd.h>
 
 #include "flat.h"
+#include "remover.h"
 
 #define LOOKUP_POINTERS 3
 
 /* children that may look at one flat directory: twice what its files need */
 #define LOOKUP_TREE_RUNS (2 * FLAT_FILES / FLAT_BATCH)
 
-static int lookup_open(int *fd, const char *path)
+/* Makes way for the next: to truncate a large file would take long. */
+static void lookup_set_aside(struct lookup *lookup, int fd, const char *path)
+{
+    char aside[PATH_MAX];
+    struct stat st;
+
+    if (fstat(fd, &st) == 0 && st.st_size > 0) {
+        snprintf(aside, sizeof(aside), "%s.%u", path, ++lookup->aside);
+        if (rename(path, aside) == 0) {
+            remover_add(aside);
+        }
+    }
+    close(fd);
+}
+
+static int lookup_open(struct lookup *lookup, int *fd, const char *path)
 {
     if (*fd >= 0) {
-        close(*fd);
+        lookup_set_aside(lookup, *fd, path);
     }
 
     *fd =
@@ -36,7 +53,7 @@ static int lookup_open(int *fd, const char *path)
 
 int lookup_open_part(struct lookup *lookup)
 {
-    return lookup_open(&lookup->part_fd, lookup->part);
+    return lookup_open(lookup, &lookup->part_fd, lookup->part);
 }
 
 static void lookup_fail(struct lookup *lookup, const char *what)
@@ -106,7 +123,7 @@ static void lookup_unpack(struct lookup *lookup,
 {
     const struct limits_config *limits = &lookup->config->limits;
 
-    if (lookup_open(&lookup->out_fd, lookup->out) != 0) {
+    if (lookup_open(lookup, &lookup->out_fd, lookup->out) != 0) {
         lookup_fail(lookup, "open");
         return;
     }

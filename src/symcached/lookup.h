@@ -57,6 +57,7 @@ struct lookup {
     char *out;  /* what is unpacked */
     int part_fd;
     int out_fd;
+    unsigned aside; /* files that made way for the next of their name */
     enum source_outcome outcome; /* the most serious of the attempts */
     bool publics_only;           /* what was found */
     unsigned pointers;           /* followed so far */

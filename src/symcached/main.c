@@ -21,6 +21,7 @@
 #include "jobs.h"
 #include "log.h"
 #include "metrics.h"
+#include "remover.h"
 #include "server.h"
 #include "sidecar.h"
 #include "source.h"
@@ -238,6 +239,7 @@ static void finish(struct daemon *d)
 
     server_free(d->server);
     clean_free(d->clean);
+    (void)remover_settle(); /* jobs have ended; their work folders go */
     jobs_free(d->jobs);
     if (d->sources != NULL) {
         sources_free(d->sources);

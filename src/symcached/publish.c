@@ -5,14 +5,13 @@
 
 #include <errno.h>
 #include <event2/event.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "store.h"
+#include "thread.h"
 
 struct publish {
     pthread_t thread;
@@ -62,19 +61,6 @@ static void publish_on_ready(evutil_socket_t fd, short what, void *arg)
     publish_free(publish);
 }
 
-/* Signals are for the loop's thread. */
-static int publish_spawn(struct publish *publish)
-{
-    sigset_t all, former;
-    int rc;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &former);
-    rc = pthread_create(&publish->thread, NULL, publish_run, publish);
-    pthread_sigmask(SIG_SETMASK, &former, NULL);
-    return rc;
-}
-
 struct publish *publish_start(struct event_base *base, const char *root,
                               const symcache_key_t *key,
                               const symcache_version_t *version,
@@ -99,7 +85,7 @@ struct publish *publish_start(struct event_base *base, const char *root,
 
     if (publish->file != NULL && publish->ready != -1 &&
         publish->event != NULL && event_add(publish->event, NULL) == 0) {
-        rc = publish_spawn(publish);
+        rc = thread_start(&publish->thread, publish_run, publish);
     }
     if (rc != 0) {
         publish_free(publish);

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
+#include "remover.h"
+
 static struct {
     room_fn fn;
     void *arg;
@@ -29,8 +31,9 @@ void room_want(dev_t device, uint64_t bytes)
     }
 }
 
-int room_reserve(int fd, uint64_t bytes, const struct cache_config *cache,
-                 char *reason, size_t size)
+/* Returns 0, -1 if there is no room, or -2. */
+static int room_try(int fd, uint64_t bytes, const struct cache_config *cache,
+                    char *reason, size_t size, dev_t *device)
 {
     struct statvfs fs;
     struct stat st;
@@ -38,8 +41,9 @@ int room_reserve(int fd, uint64_t bytes, const struct cache_config *cache,
 
     if (fstatvfs(fd, &fs) != 0 || fstat(fd, &st) != 0) {
         snprintf(reason, size, "statvfs: %s", strerror(errno));
-        return -1;
+        return -2;
     }
+    *device = st.st_dev;
 
     free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
     keep = cache->min_free_percent == 0
@@ -51,7 +55,6 @@ int room_reserve(int fd, uint64_t bytes, const struct cache_config *cache,
                  "no room: %" PRIu64 " bytes needed, %" PRIu64
                  " free, cache.min_free keeps %" PRIu64,
                  bytes, free_bytes, keep);
-        room_want(st.st_dev, bytes);
         return -1;
     }
 
@@ -60,8 +63,22 @@ int room_reserve(int fd, uint64_t bytes, const struct cache_config *cache,
         fallocate(fd, FALLOC_FL_KEEP_SIZE, st.st_size, (off_t)bytes) != 0 &&
         errno == ENOSPC) {
         snprintf(reason, size, "no room for %" PRIu64 " bytes", bytes);
-        room_want(st.st_dev, bytes);
         return -1;
     }
     return 0;
+}
+
+int room_reserve(int fd, uint64_t bytes, const struct cache_config *cache,
+                 char *reason, size_t size)
+{
+    dev_t device = 0;
+    int rc = room_try(fd, bytes, cache, reason, size, &device);
+
+    if (rc == -1 && remover_settle()) {
+        rc = room_try(fd, bytes, cache, reason, size, &device);
+    }
+    if (rc == -1) {
+        room_want(device, bytes);
+    }
+    return rc == 0 ? 0 : -1;
 }

@@ -85,12 +85,6 @@ static void lookup_free(struct lookup *lookup)
     if (lookup->new_index >= 0) {
         close(lookup->new_index);
     }
-    if (lookup->part != NULL) {
-        unlink(lookup->part);
-    }
-    if (lookup->out != NULL) {
-        unlink(lookup->out);
-    }
 
     for (i = 0; i < lookup->ntree_places; i++) {
         free(lookup->tree_places[i]);
@@ -190,7 +184,7 @@ void lookup_end(struct lookup *lookup)
         layout_hit(&lookup->walk);
     }
 
-    /* first, so that no temporary file of ours is left when done is called */
+    /* first, so that nothing of ours is in use when done is called */
     lookup_free(lookup);
     done(arg, outcome);
 }

@@ -58,11 +58,11 @@ void sources_free(struct sources *sources); /* no lookup may be running */
 /*
  * Starts a lookup.  The PDB is left in `file` (an absolute path that does not
  * exist yet, in an existing directory on the file system where it will stay;
- * "<file>.part" is used while it is received).  name is the key's in the case
- * of whoever asked, for stores that tell cases apart; it is copied.  config
- * must live until done or cancel.  Without callbacks it is a lookup before
- * its turn: what it comes to is kept until source_adopt() or source_cancel().
- * Returns NULL when out of memory.
+ * other files there are what it works with, and go with the directory).  name
+ * is the key's in the case of whoever asked, for stores that tell cases apart;
+ * it is copied.  config must live until done or cancel.  Without callbacks it
+ * is a lookup before its turn: what it comes to is kept until source_adopt()
+ * or source_cancel(). Returns NULL when out of memory.
  *
  * For a SymCache server, symcache is needed, lives as long, and what is left
  * in `file` is a SymCache that has been inspected.
@@ -84,7 +84,7 @@ void source_adopt(struct lookup *lookup,
 /* Is a body coming, or being looked at? */
 bool source_receives(const struct lookup *lookup);
 
-/* No callback comes afterwards; what was received is removed. */
+/* No callback comes afterwards. */
 void source_cancel(struct lookup *lookup);
 
 /*

@@ -95,7 +95,9 @@ is metric('used'), 1, 'counted';
            sub { count(1, 'slowhas-has') });
 ok body($r) eq $crash, 'the first has it: what the first has';
 is metric('dropped'), 1, 'what the second had is dropped';
-ok !glob($t->path('downloads/.tmp/*/*')), 'and removed';
+$t->wait_until('it is removed',
+    sub { !(() = glob $t->path('downloads/.tmp/*/*')) });
+pass 'and removed';
 
 ($r) = ask('slowhas-slowhas', 'the second is asked meanwhile',
            sub { count(1, 'slowhas-slowhas') });

@@ -141,6 +141,8 @@ is $t->metric('symcached_downloads_reused_total'), 1, 'which is counted';
 Test::Symcache::remove_tree($t->path('store/crash.pdb'));
 is lookup($crash, '&wait=60')->{status}, 200, 'a folder that went is made anew';
 
+$t->wait_until('nobody else removes them',
+    sub { !map { glob $t->path("$_/.tmp/*/*") } qw(store downloads) });
 Test::Symcache::remove_tree($t->path('store/.tmp'));
 Test::Symcache::remove_tree($t->path('downloads'));
 Test::Symcache::remove_tree($t->path('store/basic32.pdb'));

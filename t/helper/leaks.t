@@ -63,7 +63,9 @@ $t->wait_until('no process is left', sub { !children() });
 pass 'many lookups leave no process';
 $t->wait_until('connections are gone', sub { fds() <= $before + 5 });
 pass 'and no descriptors';
-is_deeply [glob $t->path('downloads/.tmp/*/*')], [], 'and no files';
+$t->wait_until('files are gone',
+    sub { !(() = glob $t->path('downloads/.tmp/*/*')) });
+pass 'and no files';
 
 # A stop in the middle of a transfer; finish() looks for what is left.
 my $s = $t->open_http($t->helper_socket, 'GET',
