@@ -1,8 +1,9 @@
 #!/usr/bin/env perl
 
 # The reference itself, where it can be installed: that the digests of
-# manifest.tsv are those of its output, and that pdb2symcache writes the same
-# for PDBs with a random change, of which nobody has committed a digest.
+# manifest.tsv are those of its output, that symcachectl lookup finds in it
+# what the reference does, and that pdb2symcache writes the same for PDBs with
+# a random change, of which nobody has committed a digest.
 
 use strict;
 use warnings;
@@ -46,6 +47,35 @@ for my $i (grep { $_ % 8 == 0 } 0 .. $#inputs) {
     my $input = $inputs[$i];
     my $out = reference($corpus->pdb($input));
     is($out ? digest($out) : 'refused', $input->{digest}, $input->{path});
+}
+
+# what is found in them at starts, ends and middles of ranges and around them
+
+my $ctl = $corpus->build . '/symcachectl';
+
+for my $i (grep { $_ % 8 == 4 } 0 .. $#inputs) {
+    my $input = $inputs[$i];
+    my $cache = reference($corpus->pdb($input)) or next;
+    my @sample = `$python sample '$cache' 300`;
+    my ($addresses, $theirs, $depth) = ("$work/addresses", '', 0);
+
+    open my $f, '>', $addresses or die "$addresses: $!";
+    print $f @sample, "0\n", "ffffffff\n";
+    close $f;
+
+    for (`$python lookup '$cache' - <'$addresses'`) {
+        chomp;
+        my ($address, $frame, $function, $file, $line) = split /\t/;
+        $theirs =~ s/(?=\n\z)/ (inlined)/ if $frame > 0;
+        $theirs .= "$address\n" if $frame == 0;
+        $theirs .= $function eq '-' ? "    not found\n"
+            : "    $function at " . ($file eq '-' ? '?' : $file)
+                . ":$line\n";
+    }
+
+    my $ours = `'$ctl' lookup '$cache' <'$addresses'`;
+    ok($ours eq $theirs, "$input->{path}: lookups at " . @sample
+       . ' addresses') or diag("ours:\n$ours\ntheirs:\n$theirs");
 }
 
 # random changes: bytes of one block, chosen by a seed that is printed
