@@ -121,7 +121,7 @@ typedef enum {
 
 typedef enum {
     NGX_SYMCACHE_REPLY_ERROR = 0,      /* nothing that can be relied upon */
-    NGX_SYMCACHE_REPLY_LOST,           /* no connection, or closed silently */
+    NGX_SYMCACHE_REPLY_LOST,           /* no connection, or no word, or bye */
     NGX_SYMCACHE_REPLY_TIMEOUT,        /* nothing in time */
     NGX_SYMCACHE_REPLY_READY,
     NGX_SYMCACHE_REPLY_PENDING,

@@ -53,6 +53,7 @@ struct ngx_symcache_helper_s {
     unsigned                     is_chunked:1;
     unsigned                     has_version:1;
     unsigned                     has_reason:1;
+    unsigned                     stopping:1;
 };
 
 

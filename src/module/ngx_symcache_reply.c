@@ -46,6 +46,7 @@ ngx_symcache_reply_init(ngx_symcache_helper_t *helper)
     helper->is_chunked = 0;
     helper->has_version = 0;
     helper->has_reason = 0;
+    helper->stopping = 0;
 
     if (helper->page) {
         helper->page->len = 0;
@@ -177,6 +178,10 @@ ngx_symcache_reply_field(ngx_symcache_helper_t *helper)
 
     if (field_is(SYMCACHE_HEADER_REASON)) {
         helper->has_reason = (value.len != 0);
+        helper->stopping = (value.len == sizeof(SYMCACHE_REASON_STOPPING) - 1
+                            && ngx_strncmp(value.data,
+                                           SYMCACHE_REASON_STOPPING, value.len)
+                               == 0);
 
         if (helper->done) {
             helper->ctx->reason.data = ngx_pstrdup(r->pool, &value);
@@ -320,7 +325,11 @@ ngx_symcache_reply_header_done(ngx_symcache_helper_t *helper)
         break;
 
     case NGX_HTTP_SERVICE_UNAVAILABLE:
-        helper->reply.code = NGX_SYMCACHE_REPLY_BUSY;
+
+        /* the next one may be there already: as if this one had said nothing */
+
+        helper->reply.code = helper->stopping ? NGX_SYMCACHE_REPLY_LOST
+                                              : NGX_SYMCACHE_REPLY_BUSY;
         break;
 
     default:

@@ -26,6 +26,9 @@
 #define SYMCACHE_HEADER_REASON        "X-Symcache-Reason"
 #define SYMCACHE_HEADER_VALID         "X-Symcache-Valid"
 
+/* of a 503: another helper may be there in a moment */
+#define SYMCACHE_REASON_STOPPING      "stopping"
+
 /* the longest wait= that the helper's socket takes, seconds */
 #define SYMCACHE_WAIT_MAX             86400
 

@@ -137,6 +137,7 @@ static void reply(struct evhttp_request *req, const struct jobs_answer *a)
 
     case JOBS_BUSY:
         metrics_add(METRIC_LOOKUP_BUSY, 1);
+        reply_header(req, SYMCACHE_HEADER_REASON, a->reason);
         reply_number(req, "Retry-After", a->seconds);
         reply_error(req, 503, a->reason, a->text);
         break;

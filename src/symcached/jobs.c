@@ -12,6 +12,7 @@
 #include "id.h"
 #include "job.h"
 #include "log.h"
+#include "proto/symcache_header.h"
 #include "quality.h"
 #include "store.h"
 #include "waiter.h"
@@ -189,7 +190,7 @@ static struct job *start_job(struct jobs *jobs,
     struct job *job;
 
     if (jobs->stopping) {
-        *reason = "stopping";
+        *reason = SYMCACHE_REASON_STOPPING;
         return NULL;
     }
     if (jobs->queued >= limits->queue) {
@@ -407,7 +408,7 @@ static void answer_outcome(const struct job *job, struct jobs_answer *a)
         break;
     case JOB_STOPPED:
         a->kind = JOBS_BUSY;
-        a->reason = "stopping";
+        a->reason = SYMCACHE_REASON_STOPPING;
         a->seconds = BUSY_SECONDS;
         break;
     }

@@ -53,7 +53,7 @@ for my $signal ('TERM', 'INT') {
     for my $r (map { $t->read_response($_) } @held) {
         is $r->{status}, 503, "$signal: a held request is answered";
         ok header($r, 'Retry-After'), "$signal: to be asked again";
-        ok !header($r, 'X-Symcache-Reason'), "$signal: nothing is known";
+        is header($r, 'X-Symcache-Reason'), 'stopping', "$signal: and why";
     }
     $t->wait_until('no transcoder', sub { !grep { kill 0, $_ } @pids });
     ok !-e $t->helper_socket, "$signal: the socket is gone";

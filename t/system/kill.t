@@ -2,7 +2,8 @@
 
 # SIGKILL of symcached in the middle of a download and of a conversion: cached
 # files are still served, holders get 503 with Retry-After, after a restart
-# the same key succeeds, and no partial file was ever visible.
+# the same key succeeds, and no partial file was ever visible; who is held over a
+# quick restart gets the file.
 
 use strict;
 use warnings;
@@ -104,6 +105,22 @@ $t->start_symcached;
 is note_bytes($t->get("/hold/$crash"))->{status}, 200,
     'after a restart the same key succeeds';
 is note_bytes($t->get("/poll/$crash"))->{status}, 200, 'and stays';
+# --- a restart, by a signal or after a crash, sends nobody away who is held
+
+for my $signal (qw(TERM KILL)) {
+    unlink glob $t->path('store/crash.pdb/*/*.symcache');
+    unlink $t->path('gate');
+    $runs = $t->runs;
+    my @held = map { $t->open_http($t->nginx_socket, 'GET', "/hold/$crash") }
+        1 .. 10;
+    $t->wait_until('a conversion', sub { $t->runs > $runs });
+    $t->stop_symcached($signal);
+    $t->write_file('gate', '');
+    $t->start_symcached;
+    is scalar(grep { note_bytes($t->read_response($_))->{status} == 200 }
+              @held), 10, "restart by $signal: all who are held get the file";
+}
+
 is scalar(keys %sha), 1, 'every 200 had the same bytes';
 
 $t->finish;
