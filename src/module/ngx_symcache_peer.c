@@ -415,6 +415,10 @@ ngx_symcache_peer_replied(ngx_symcache_helper_t *helper)
         why = NGX_HTTP_UPSTREAM_FT_HTTP_503;
         break;
 
+    case NGX_SYMCACHE_REPLY_LOST:
+        why = NGX_HTTP_UPSTREAM_FT_ERROR;
+        break;
+
     default:
         why = 0;
         break;

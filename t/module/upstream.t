@@ -102,6 +102,8 @@ my @faults = (
         $_[0]->close }, 1, 1],
     ['garbage', sub { $_[0]->send("garbage\r\n") }, 1, 0],
     ['500', sub { $_[0]->reply(500, {}) }, 1, 0],
+    ['stops', sub { $_[0]->reply(503, { 'X-Symcache-Reason' => 'stopping',
+                                        'Retry-After' => 4 }) }, 1, 1],
     ['busy', sub { $_[0]->reply(503, { 'Retry-After' => 4 }) }, 1, 0],
 );
 
