@@ -26,6 +26,10 @@
 
 #define REPORT_MAX (1024 * 1024)
 
+/* gauges of each store; API */
+#define STORE_FILES "symcached_store_files"
+#define STORE_BYTES "symcached_store_bytes"
+
 struct clean {
     struct event_base *base;
     struct config *config; /* reference */
@@ -37,6 +41,7 @@ struct clean {
     dev_t device;           /* there, and so much */
     uint64_t room;
     uint64_t ended; /* clock_ms() of the last pass */
+    cJSON *last;    /* its report, or NULL */
 };
 
 static void schedule(struct clean *clean, unsigned seconds)
@@ -87,35 +92,50 @@ static void count_removed(const cJSON *removed, double *files, double *bytes)
     }
 }
 
-static void show_tree(const cJSON *tree)
+/* The downloads of a former store are cleaned as long as there are any. */
+static bool is_shown(const struct config *config, const char *store,
+                     const char *kind)
+{
+    return strcmp(kind, "downloads") == 0 ||
+           config_store(config, store, strlen(store)) != NULL;
+}
+
+static void show_tree(const struct config *config, const cJSON *tree)
 {
     const char *store =
         cJSON_GetStringValue(cJSON_GetObjectItem(tree, "store"));
     const char *kind = cJSON_GetStringValue(cJSON_GetObjectItem(tree, "kind"));
     char labels[128];
 
-    if (store == NULL || kind == NULL) {
+    if (store == NULL || kind == NULL || !is_shown(config, store, kind)) {
         return;
     }
     snprintf(labels, sizeof(labels), "store=\"%.64s\",kind=\"%.16s\"", store,
              kind);
-    metrics_show("symcached_store_files", labels,
+    metrics_show(STORE_FILES, labels,
                  "Files of a store, when it was cleaned last.",
                  number(tree, "files"));
-    metrics_show("symcached_store_bytes", labels, "Their bytes.",
-                 number(tree, "bytes"));
+    metrics_show(STORE_BYTES, labels, "Their bytes.", number(tree, "bytes"));
+}
+
+/* Of the last pass, and of now: what is gone is shown no more. */
+static void show_trees(const struct clean *clean)
+{
+    const cJSON *tree;
+
+    metrics_hide(STORE_FILES);
+    metrics_hide(STORE_BYTES);
+    cJSON_ArrayForEach(tree, cJSON_GetObjectItem(clean->last, "trees"))
+    {
+        show_tree(clean->config, tree);
+    }
 }
 
 static void take_report(const cJSON *report)
 {
     double files, bytes;
-    const cJSON *tree;
 
     count_removed(cJSON_GetObjectItem(report, "removed"), &files, &bytes);
-    cJSON_ArrayForEach(tree, cJSON_GetObjectItem(report, "trees"))
-    {
-        show_tree(tree);
-    }
     metrics_show("symcached_clean_milliseconds", "",
                  "How long the last pass of cleaning took.",
                  number(report, "ms"));
@@ -171,7 +191,9 @@ static void on_swept(void *arg, struct child_result *result)
     if (report != NULL) {
         metrics_add(METRIC_CLEAN_PASSES, 1);
         take_report(report);
-        cJSON_Delete(report);
+        cJSON_Delete(clean->last);
+        clean->last = report;
+        show_trees(clean);
     } else {
         metrics_add(METRIC_CLEAN_PASSES_FAILED, 1);
         log_error(0, "clean: the pass ended with status %d: %s",
@@ -270,6 +292,7 @@ void clean_configure(struct clean *clean, struct config *config)
     config_ref(config);
     config_unref(clean->config);
     clean->config = config;
+    show_trees(clean);
     if (clean->child == NULL) {
         schedule(clean, config->cache.clean_every);
     }
@@ -288,6 +311,7 @@ void clean_free(struct clean *clean)
         close(clean->report);
     }
     event_free(clean->timer);
+    cJSON_Delete(clean->last);
     config_unref(clean->config);
     free(clean);
 }

@@ -59,6 +59,20 @@ void metrics_show(const char *name, const char *labels, const char *help,
     }
 }
 
+void metrics_hide(const char *name)
+{
+    struct gauge **at = &gauges, *gauge;
+
+    while ((gauge = *at) != NULL) {
+        if (strcmp(gauge->name, name) == 0) {
+            *at = gauge->next;
+            free(gauge);
+        } else {
+            at = &gauge->next;
+        }
+    }
+}
+
 static void print_gauges(struct evbuffer *buf)
 {
     const struct gauge *g;

@@ -156,6 +156,9 @@ void metrics_add(enum metric metric, uint64_t n);
 void metrics_show(const char *name, const char *labels, const char *help,
                   double value);
 
+/* Shows no gauge of that name any more, until metrics_show(). */
+void metrics_hide(const char *name);
+
 /* Appends all counters, and the gauges of metrics_show(). */
 void metrics_print(struct evbuffer *buf);
 

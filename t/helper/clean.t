@@ -116,6 +116,29 @@ is $t->metric('symcached_store_files{store="default",kind="symcache"}'), 2,
 is $t->metric('symcached_store_bytes{store="default",kind="downloads"}'), 10,
     'and bytes';
 
+# a store that comes and goes
+
+sub reload {
+    my $ok = 'symcached_reloads_total{result="ok"}';
+    my $before = $t->metric($ok);
+    $t->write_helper_config($config);
+    kill 'HUP', $t->{helper};
+    $t->wait_until('a reload', sub { $t->metric($ok) > $before });
+}
+
+my $brief = 'symcached_store_files{store="brief",kind="symcache"}';
+$config->{stores}{brief} = { root => $t->path('brief') };
+reload();
+$t->wait_until('a pass shows it', sub { defined $t->metric($brief) });
+delete $config->{stores}{brief};
+$config->{cache}{clean_every} = '1h';
+reload();
+is $t->metric($brief), undef, 'a store that is gone is not shown';
+is $t->metric('symcached_store_files{store="default",kind="symcache"}'), 2,
+    'the others are, before the next pass';
+$config->{cache}{clean_every} = '1s';
+reload();
+
 # a hit keeps a file
 
 my ($hit) = map { used(@$_) }
