@@ -4,9 +4,8 @@
 #include <string.h>
 
 #include "leaf.h"
-#include "pdb/le.h"
-
-#define FIRST_NUL_NAME 0x1501 /* below, names have a length before them */
+#include "leaf_bytes.h"
+#include "member.h"
 
 #define PROP_FORWARD 0x0080
 #define PROP_UNIQUE_NAME 0x0200
@@ -16,19 +15,13 @@ enum {
     LF_MODIFIER = 0x1001, LF_POINTER = 0x1002, LF_ARRAY_ST = 0x1003,
     LF_CLASS_ST = 0x1004, LF_STRUCTURE_ST = 0x1005, LF_UNION_ST = 0x1006,
     LF_ENUM_ST = 0x1007, LF_PROCEDURE = 0x1008, LF_MFUNCTION = 0x1009,
-    LF_ARGLIST = 0x1201, LF_FIELDLIST = 0x1203, LF_BITFIELD = 0x1205,
-    LF_METHODLIST = 0x1206, LF_BCLASS = 0x1400, LF_VBCLASS = 0x1401,
-    LF_IVBCLASS = 0x1402, LF_VFUNCTAB = 0x1409, LF_ENUMERATE = 0x1502,
+    LF_ARGLIST = 0x1201, LF_ENUMERATE_ST = 0x0403, LF_ENUMERATE = 0x1502,
     LF_ARRAY = 0x1503, LF_CLASS = 0x1504, LF_STRUCTURE = 0x1505,
-    LF_UNION = 0x1506, LF_ENUM = 0x1507, LF_MEMBER = 0x150D,
-    LF_STMEMBER = 0x150E, LF_METHOD = 0x150F, LF_NESTTYPE = 0x1510,
-    LF_ONEMETHOD = 0x1511, LF_STRIDED_ARRAY = 0x1516, LF_INTERFACE = 0x1519,
-    LF_BINTERFACE = 0x151A, LF_FUNC_ID = 0x1601, LF_MFUNC_ID = 0x1602,
+    LF_UNION = 0x1506, LF_ENUM = 0x1507, LF_STRIDED_ARRAY = 0x1516,
+    LF_INTERFACE = 0x1519, LF_FUNC_ID = 0x1601, LF_MFUNC_ID = 0x1602,
     LF_BUILDINFO = 0x1603, LF_SUBSTR_LIST = 0x1604, LF_STRING_ID = 0x1605,
     LF_UDT_SRC_LINE = 0x1606, LF_UDT_MOD_SRC_LINE = 0x1607,
-    LF_STRUCTURE19 = 0x1609,
-    LF_CHAR = 0x8000, LF_USHORT = 0x8002, LF_ULONG = 0x8004,
-    LF_UQUADWORD = 0x800A
+    LF_STRUCTURE19 = 0x1609
 };
 
 static const struct {
@@ -79,80 +72,6 @@ static const struct {
     [0x33] = { 8, "bool64_t" },
 };
 /* clang-format on */
-
-/* What is left of a record. */
-struct bytes {
-    const uint8_t *p;
-    uint32_t left;
-    int is_short;
-};
-
-static inline uint32_t take(struct bytes *b, unsigned n)
-{
-    const uint8_t *p;
-
-    p = b->p;
-    if (b->left < n) {
-        b->is_short = 1;
-        b->left = 0;
-        return 0;
-    }
-    b->p += n;
-    b->left -= n;
-    return n == 4 ? le32(p) : n == 2 ? le16(p) : *p;
-}
-
-static uint64_t take_numeric(struct bytes *b)
-{
-    uint32_t kind;
-    uint64_t low;
-
-    kind = take(b, 2);
-    switch (kind) {
-    case LF_CHAR:
-        return take(b, 1);
-    case LF_USHORT:
-        return take(b, 2);
-    case LF_ULONG:
-        return take(b, 4);
-    case LF_UQUADWORD:
-        low = take(b, 4);
-        return low | (uint64_t)take(b, 4) << 32;
-    default:
-        if (kind >= LF_CHAR) {
-            b->is_short = 1;
-        }
-        return kind;
-    }
-}
-
-static void take_name(struct bytes *b, uint32_t kind, const char **name,
-                      uint32_t *size)
-{
-    const uint8_t *end;
-
-    *name = (const char *)b->p;
-    if (kind < FIRST_NUL_NAME) {
-        *size = take(b, 1);
-        *name = (const char *)b->p;
-        if (*size > b->left) {
-            b->is_short = 1;
-            *size = 0;
-        }
-        b->p += *size;
-        b->left -= *size;
-        return;
-    }
-    end = b->left == 0 ? NULL : memchr(b->p, 0, b->left);
-    if (end == NULL) {
-        b->is_short = 1;
-        *size = 0;
-        return;
-    }
-    *size = (uint32_t)(end - b->p);
-    b->left -= *size + 1;
-    b->p += *size + 1;
-}
 
 /* 0 and 0xFFFF both say that there is no type. */
 static uint32_t take_optional(struct bytes *b)
@@ -217,6 +136,18 @@ static void read_enum(struct bytes *b, uint32_t kind, struct leaf *leaf)
     leaf->type = take(b, 4);
     take(b, 4);
     take_names(b, kind, properties, leaf);
+}
+
+/* The name of a number, which as a type is as large as the number. */
+static void read_enumerate(struct bytes *b, uint32_t kind, struct leaf *leaf)
+{
+    struct member_number number;
+
+    leaf->kind = LEAF_ENUM;
+    take(b, 2);
+    number = member_take_number(b);
+    leaf->type = number.primitive;
+    take_name(b, kind, &leaf->name, &leaf->name_size);
 }
 
 static void read_array(struct bytes *b, uint32_t kind, struct leaf *leaf)
@@ -326,25 +257,15 @@ int leaf_read_type(const struct types_record *record, struct leaf *leaf)
         leaf->kind = LEAF_ARGUMENTS;
         read_list(&b, 4, leaf);
         break;
-    case LF_FIELDLIST:
-    case LF_BITFIELD:
-    case LF_METHODLIST:
-    case LF_BCLASS:
-    case LF_BINTERFACE:
-    case LF_VBCLASS:
-    case LF_IVBCLASS:
-    case LF_VFUNCTAB:
     case LF_ENUMERATE:
-    case LF_MEMBER:
-    case LF_STMEMBER:
-    case LF_METHOD:
-    case LF_NESTTYPE:
-    case LF_ONEMETHOD:
-        leaf->kind = LEAF_OTHER;
+    case LF_ENUMERATE_ST:
+        read_enumerate(&b, kind, leaf);
         break;
     default:
-        leaf->kind = LEAF_UNKNOWN;
+        leaf->kind = member_is(kind) ? LEAF_MEMBER : LEAF_UNKNOWN;
         leaf->number = kind;
+        leaf->list = record->data;
+        leaf->count = record->size;
         break;
     }
     return b.is_short ? -1 : 0;

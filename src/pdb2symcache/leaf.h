@@ -29,7 +29,8 @@ enum leaf_kind {
     LEAF_BUILD_INFO,    /* list */
     LEAF_SOURCE,        /* type is declared in file and line */
     LEAF_MODULE_SOURCE, /* the same in a module, by name */
-    LEAF_OTHER,         /* known, and never part of a name */
+    LEAF_MEMBER,        /* part of a class; list: the record's count bytes */
+    LEAF_OTHER,         /* never part of a name */
     LEAF_UNKNOWN        /* number is the kind in the record */
 };
 

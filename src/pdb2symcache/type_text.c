@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "member.h"
 #include "pdb/le.h"
 #include "type_text.h"
 
@@ -66,6 +67,23 @@ enum signature_status type_text_is_unknown(struct signature *s,
     return SIGNATURE_UNKNOWN;
 }
 
+static enum signature_status check_member(struct signature *s,
+                                          const struct leaf *leaf)
+{
+    uint32_t unknown;
+
+    s->work += leaf->count / BYTES_PER_WORK;
+    switch (member_write(NULL, leaf->list, leaf->count, &unknown)) {
+    case MEMBER_OK:
+        return SIGNATURE_OK;
+    case MEMBER_UNKNOWN:
+        s->number = unknown;
+        return SIGNATURE_UNKNOWN;
+    default:
+        return SIGNATURE_FAILED;
+    }
+}
+
 enum signature_status type_text_load(struct signature *s, uint32_t index,
                                      struct leaf *leaf)
 {
@@ -95,6 +113,9 @@ enum signature_status type_text_load(struct signature *s, uint32_t index,
     }
     if (leaf_read_type(&record, leaf) != 0) {
         return SIGNATURE_FAILED;
+    }
+    if (leaf->kind == LEAF_MEMBER) {
+        return check_member(s, leaf);
     }
     return leaf->kind == LEAF_UNKNOWN ? type_text_is_unknown(s, leaf)
                                       : SIGNATURE_OK;
@@ -552,6 +573,18 @@ put_modifier(struct signature *s, const struct leaf *modifier, unsigned depth)
     return put_type(s, &leaf, depth + 1);
 }
 
+/* What is no type: as the reference tells it. */
+static enum signature_status put_member(struct signature *s,
+                                        const struct leaf *leaf)
+{
+    uint32_t unknown;
+
+    put(s, "unhandled type /* ");
+    member_write(&s->text, leaf->list, leaf->count, &unknown);
+    put(s, " */");
+    return SIGNATURE_OK;
+}
+
 static enum signature_status put_form(struct signature *s,
                                       const struct leaf *leaf, unsigned depth)
 {
@@ -580,8 +613,7 @@ static enum signature_status put_form(struct signature *s,
     case LEAF_MODIFIER:
         return put_modifier(s, leaf, depth + 1);
     default:
-        put(s, "unhandled type");
-        return SIGNATURE_OK;
+        return put_member(s, leaf);
     }
 }
 

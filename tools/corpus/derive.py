@@ -358,6 +358,72 @@ def bad_types(p):
                         (0, 0x74, 0x00FFFFFF, 0x1000, 0x80000001)[i % 5])
 
 
+def member_types(p):
+    """Functions whose arguments are parts of classes, sound and damaged."""
+    name, short = b'a"\\\n\x01\xc2\x85\xe9\0', b"\3old"
+    index = struct.pack("<I", 0x1001)
+    attr, new = b"\3\0" + index, b"\x13\0" + index + b"\x20\0\0\0"
+    parts = [(0x1400, attr + b"\x10\0"), (0x151A, attr + b"\2\x80\0\x90"),
+             (0x1401, attr + index + b"\4\0\4\x80\1\2\3\4"),
+             (0x1402, attr + index + b"\4\0\5\0"), (0x1409, b"\0\0" + index),
+             (0x150D, attr + b"\x0a\x80" + b"\xff" * 8 + name),
+             (0x1405, attr + b"\0\x80\7" + short), (0x150E, attr + name),
+             (0x1406, attr + short), (0x150F, attr + name),
+             (0x1407, attr + short), (0x1510, attr + name),
+             (0x1408, attr + short), (0x1512, attr + name),
+             (0x140D, attr + short), (0x1511, attr + name),
+             (0x1511, new + name), (0x140B, new + short),
+             (0x0403, b"\3\0\0\x80\7" + short)]
+    numbers = [b"\5\0", b"\0\x80\xfe", b"\1\x80\xfe\xff", b"\2\x80\xfe\xff",
+               b"\3\x80\xfe\xff\xff\xff", b"\4\x80\xfe\xff\xff\xff",
+               b"\x09\x80" + b"\xfe" * 8, b"\x0a\x80" + b"\xfe" * 8]
+    parts += [(0x1502, b"\3\0" + n + name) for n in numbers]
+
+    def padded(kind, body):
+        n = -len(body) % 4
+        return (struct.pack("<H", kind) + body
+                + bytes(0xF0 | n - i for i in range(n)))
+
+    fields = b"".join(padded(*part) for part in parts)
+    sound = parts + [
+        (0x1203, fields[:-3]), (0x1203, fields + b"\4\x14" + index),
+        (0x1203, b""), (0x1205, index + b"\3\2"), (0x1206, b""),
+        (0x1206, b"\3\0\0\0" + index + b"\x13\0\0\0" + index * 2)]
+    damaged = [(0x1203, fields[:60] + b"\x02\x10" + index), (0x1400, b"\3\0"),
+               (0x1203, fields[:61]), (0x1206, index), (0x1502, b"\3\0\5\x80"),
+               (0x150D, attr + b"\4\0" + b"no end"), (0x1512, attr)]
+    s = p.streams[TPI]
+    end, size = struct.unpack_from("<2I", s, 12)
+    new = b""
+
+    def add(kind, body):
+        nonlocal new, end
+        new += struct.pack("<2H", len(body) + 2, kind) + body
+        end += 1
+        return end - 1
+
+    lists = []
+    for group in [[part] for part in damaged] + [sound]:
+        args = [add(kind, body) for kind, body in group]
+        # pointers to them, and const ones, too
+        args += [add(0x1002, struct.pack("<2I", a, 0x1000C)) for a in args]
+        args += [add(0x1001, struct.pack("<I2H", a, 1, 0))
+                 for a in args[:len(group)]]
+        lists.append(add(0x1201, struct.pack("<I%dI" % len(args), len(args),
+                                             *args)))
+    kinds = [add(0x1008, struct.pack("<I2BHI", 3, 0, 0, 1, n)) for n in lists]
+    p.streams[TPI] = (s[:12] + struct.pack("<2I", end, size + len(new))
+                      + s[20:] + new)
+    i = 0
+    for m in p.modules():
+        if m[1] == 0xFFFF:
+            continue
+        for at, kind, rec in records(p.streams[m[1]][:m[2]], 4):
+            if kind in (0x110F, 0x1110, 0x1147):
+                p.patch(m[1], at + 28, "I", kinds[i % len(kinds)])
+                i += 1
+
+
 def bad_utf8(p):
     """Names with bytes that are not UTF-8."""
     for m in p.modules():
@@ -505,6 +571,7 @@ VARIANTS = [
     ("same-address", "clang19-x64-O2", same_address),
     ("bad-section", "clang19-x64-O2", bad_section),
     ("bad-types", "clang19-x64-O2", bad_types),
+    ("member-types", "clang19-x64-O2", member_types),
     ("bad-utf8", "clang19-x64-O2", bad_utf8),
     ("srcsrv-perforce", "clang19-x64-O2", srcsrv("Perforce")),
     ("srcsrv-other", "clang19-x64-O2", srcsrv("git")),
