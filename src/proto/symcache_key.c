@@ -4,6 +4,7 @@
  */
 
 
+#include <stddef.h>
 #include <string.h>
 #include "symcache_key.h"
 #include "symcache_path.h"
@@ -409,6 +410,13 @@ symcache_request_parse(const char *p, size_t len, symcache_request_t *req)
     }
 
     return symcache_age_parse(seg[3], seg_len[3], &req->key.age);
+}
+
+
+void
+symcache_key_copy(symcache_key_t *to, const symcache_key_t *from)
+{
+    memcpy(to, from, offsetof(symcache_key_t, name) + from->name_len + 1);
 }
 
 

@@ -92,6 +92,9 @@ symcache_status_e symcache_request_parse(const char *p, size_t len,
  */
 size_t symcache_utf8_char(const unsigned char *p, const unsigned char *last);
 
+/* Also of a key that is allocated only as far as its name goes. */
+void symcache_key_copy(symcache_key_t *to, const symcache_key_t *from);
+
 /* A short English text for a log line. */
 const char *symcache_status_text(symcache_status_e status);
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +46,8 @@ struct job *job_new(struct jobs *jobs, struct config *config,
                     const struct transcoder_config *transcoder,
                     const symcache_key_t *key, const char *name)
 {
-    struct job *job = calloc(1, sizeof(*job));
+    size_t len = offsetof(struct job, key.name) + key->name_len + 1;
+    struct job *job = calloc(1, len + strlen(name) + 1);
     char id[ID_MAX];
 
     if (job == NULL) {
@@ -57,12 +59,11 @@ struct job *job_new(struct jobs *jobs, struct config *config,
     job->jobs = jobs;
     job->store = store;
     job->transcoder = transcoder;
-    job->key = *key;
-    job->name = strdup(name);
+    symcache_key_copy(&job->key, key);
+    job->name = (char *)job + len;
+    memcpy(job->name, name, strlen(name) + 1);
     job->trail = trail_new(id);
-    if (job->name == NULL || job->trail == NULL) {
-        free(job->name);
-        trail_free(job->trail);
+    if (job->trail == NULL) {
         free(job);
         return NULL;
     }
@@ -83,7 +84,6 @@ void job_free(struct job *job)
     trail_free(job->trail);
     free(job->text);
     free(job->via);
-    free(job->name);
     free(job);
 }
 

@@ -54,7 +54,6 @@ struct job {
     struct config *config; /* reference: what the job began with */
     const struct store_config *store;
     const struct transcoder_config *transcoder; /* whose version it makes */
-    symcache_key_t key;
     char *name;     /* the key's, as the first who asked spelled it */
     const char *id; /* of the trail */
     char *via;      /* whoever waits for it, see via.h; or NULL */
@@ -96,6 +95,8 @@ struct job {
     uint64_t step;  /* when the present step began */
     unsigned download_ms;
     unsigned transcode_ms;
+
+    symcache_key_t key; /* last: as long as its name, and job->name behind */
 };
 
 /* NULL when out of memory.  The job has no state and is in no list yet. */

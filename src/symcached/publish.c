@@ -76,7 +76,7 @@ struct publish *publish_start(struct event_base *base, const char *root,
     publish->done = done;
     publish->arg = arg;
     publish->root = root;
-    publish->key = *key;
+    symcache_key_copy(&publish->key, key);
     publish->version = *version;
     publish->file = strdup(file);
     publish->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);

@@ -358,7 +358,7 @@ void sidecars_want(struct sidecars *sidecars, const char *root,
     }
     sidecar->root = strdup(root);
     sidecar->workdir = workdir;
-    sidecar->key = *key;
+    symcache_key_copy(&sidecar->key, key);
     sidecar->version = *version;
     if (sidecar->root == NULL || !sidecar_needed(sidecar)) {
         sidecar_free(sidecar);

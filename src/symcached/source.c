@@ -246,7 +246,7 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->sources = sources;
     lookup->config = config;
     lookup->source = source;
-    lookup->key = *key;
+    symcache_key_copy(&lookup->key, key);
     snprintf(lookup->name, sizeof(lookup->name), "%s", name);
     lookup->symcache = symcache;
     if (callbacks != NULL) {

@@ -530,7 +530,7 @@ struct transcode *transcode_start(struct event_base *base,
 
     transcode->base = base;
     transcode->transcoder = transcoder;
-    transcode->key = *key;
+    symcache_key_copy(&transcode->key, key);
     transcode->seconds = limits->transcode_time;
     transcode->done = done;
     transcode->arg = arg;
