@@ -91,7 +91,7 @@ class Rig:
             self.running.remove(p)
         if p.poll() is None:
             for pid in [p.pid, *children(p.pid)]:
-                if paused(pid):
+                if state(pid) == "T":
                     os.kill(pid, signal.SIGCONT)
             p.send_signal(sign)
         try:
@@ -311,12 +311,13 @@ def cpu_seconds(pids):
 
 
 def private_memory(pids):
-    """Bytes that only these processes have."""
+    """Bytes that only these processes have, and have written: whether code is
+    theirs alone depends on what else runs."""
     total = 0
     for pid in pids:
         with open("/proc/%d/smaps_rollup" % pid) as f:
             for line in f:
-                if line.startswith("Private_"):
+                if line.startswith("Private_Dirty:"):
                     total += int(line.split()[1]) * 1024
     return total
 
@@ -326,9 +327,10 @@ def children(pid):
         return [int(x) for x in f.read().split()]
 
 
-def paused(pid):
+def state(pid):
+    """As in proc(5): R, S, T, ..."""
     with open("/proc/%d/stat" % pid) as f:
-        return f.read().rpartition(")")[2].split()[0] == "T"
+        return f.read().rpartition(")")[2].split()[0]
 
 
 def table(title, head, rows):
