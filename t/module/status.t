@@ -124,6 +124,26 @@ like $r->{body}, qr/^symcache_asked_total\{zone="z"\} 5$/m,
 is scalar(grep { !/^(?:# (?:HELP|TYPE) symcache_\w+ .+|symcache_\w+\{[^}]+\} \d+)$/ }
     split /\n/, $r->{body}), 0, 'Prometheus: every line';
 
+# the three formats say the same
+
+my $page_text = $t->get('/status')->{body};
+my $metrics = status('prometheus')->{body};
+$j = decode_json(status('json')->{body});
+for my $part (qw(requests counters)) {
+    for my $name (sort keys %{ $j->{$part} }) {
+        my ($metric) = $metrics =~ ($part eq 'requests'
+            ? qr/^symcache_requests_total\{zone="z",status="$name"\} (\d+)$/m
+            : qr/^symcache_${name}_total\{zone="z"\} (\d+)$/m);
+        my ($shown) = $page_text =~ /id="$name">(\d+)</;
+        is "$metric $shown", join(' ', ($j->{$part}{$name}) x 2),
+            "$name: JSON, Prometheus, page";
+    }
+}
+my %told;
+$told{$_}++ for $metrics =~ /^# (\w+ \w+) /mg;
+is_deeply [grep { $told{$_} != 1 } keys %told], [],
+    'Prometheus: HELP and TYPE once for each';
+
 # --- aborts
 
 $t->helper_says(sub { $_[0]->wait_for_peer });
