@@ -26,6 +26,7 @@ struct host {
     uint64_t quiet_until; /* milliseconds */
     unsigned requests;    /* that run */
     unsigned lookups;     /* that run */
+    bool own;             /* of a source: not only redirected to */
     char origin[];
 };
 
@@ -49,7 +50,9 @@ static void drop(struct host *host)
     free(host);
 }
 
-static void drop_all(struct hosts *hosts, bool (*which)(const struct host *))
+static void drop_all(struct hosts *hosts,
+                     bool (*which)(const struct host *, const struct config *),
+                     const struct config *config)
 {
     struct host *host, *next;
     unsigned i;
@@ -58,33 +61,56 @@ static void drop_all(struct hosts *hosts, bool (*which)(const struct host *))
         for (host = LIST_FIRST(&hosts->buckets[i]); host != NULL;
              host = next) {
             next = LIST_NEXT(host, bucket);
-            if (which(host)) {
+            if (which(host, config)) {
                 drop(host);
             }
         }
     }
 }
 
-static bool is_any(const struct host *host)
+static bool is_any(const struct host *host, const struct config *config)
 {
     return true;
 }
 
+static bool is_idle(const struct host *host)
+{
+    return host->requests == 0 && host->lookups == 0;
+}
+
 /* Few failures are forgotten, too: names that fail may be ever new as well. */
-static bool is_plain(const struct host *host)
+static bool is_plain(const struct host *host, const struct config *config)
 {
     uint64_t now = clock_ms();
 
-    return host->requests == 0 && host->lookups == 0 &&
+    return is_idle(host) &&
            (host->breaker.state == BREAKER_CLOSED ||
             breaker_left(&host->breaker, now) == 0) &&
            host->quiet_until <= now;
 }
 
+static bool is_former(const struct host *host, const struct config *config)
+{
+    size_t i;
+
+    for (i = 0; i < config->nsources; i++) {
+        if (config->sources[i].origin != NULL &&
+            strcmp(config->sources[i].origin, host->origin) == 0) {
+            return false;
+        }
+    }
+    return host->own ? is_idle(host) : is_plain(host, config);
+}
+
+void hosts_keep(struct hosts *hosts, const struct config *config)
+{
+    drop_all(hosts, is_former, config);
+}
+
 void hosts_free(struct hosts *hosts)
 {
     if (hosts != NULL) {
-        drop_all(hosts, is_any);
+        drop_all(hosts, is_any, NULL);
         free(hosts);
     }
 }
@@ -112,7 +138,7 @@ static struct host *get(struct hosts *hosts, const char *origin)
         return host;
     }
     if (hosts->n >= HOSTS_MAX) {
-        drop_all(hosts, is_plain);
+        drop_all(hosts, is_plain, NULL);
     }
 
     host = calloc(1, sizeof(*host) + len + 1);
@@ -227,6 +253,7 @@ struct host *host_enter(struct hosts *hosts, const char *origin)
 
     if (host != NULL) {
         host->lookups++;
+        host->own = true;
     }
     return host;
 }

@@ -35,6 +35,12 @@ struct host *host_begin(struct hosts *hosts, const char *origin,
 void host_end(struct host *host, const struct limits_config *limits,
               enum breaker_end end, bool probe, const char *detail);
 
+/*
+ * Forgets what no source of config leads to: the hosts of former sources, and
+ * of redirects those of which there is nothing to say.
+ */
+void hosts_keep(struct hosts *hosts, const struct config *config);
+
 /* 429 or 503 with Retry-After. */
 void host_wants_pause(struct host *host, unsigned seconds);
 

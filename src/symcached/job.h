@@ -184,6 +184,7 @@ struct jobs {
     unsigned aheads; /* lookups before their turn */
     unsigned transcoding;
     unsigned upgrades;
+    unsigned former; /* jobs of configurations before this one */
     unsigned waiters;
 };
 
@@ -199,6 +200,9 @@ void jobs_keep_transcoders(struct jobs *jobs,
 void jobs_want_sidecar(struct jobs *jobs, const struct store_config *store,
                        const symcache_key_t *key,
                        const symcache_version_t *version);
+/* Forgets what is known of sources that the configuration does not have. */
+void jobs_forget_former(struct jobs *jobs);
+
 /* Is one of limits.downloads free? */
 bool jobs_has_slot(const struct jobs *jobs);
 /* A lookup ended: jobs that wait for its host may ask. */

@@ -496,6 +496,9 @@ static void finish(struct job *job)
         answer_waiter(jobs, job, w);
     }
 
+    if (job->config != jobs->config && --jobs->former == 0) {
+        jobs_forget_former(jobs);
+    }
     trails_keep(jobs->trails, job->trail);
     job->trail = NULL;
     job_free(job);

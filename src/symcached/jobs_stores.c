@@ -109,6 +109,27 @@ static void restore_transcoders(struct jobs *jobs)
     }
 }
 
+void jobs_forget_former(struct jobs *jobs)
+{
+    sources_keep(jobs->sources, jobs->config);
+    tally_keep(jobs->tally, jobs->config);
+}
+
+/* All jobs that run are now those of a former configuration. */
+static void leave_former(struct jobs *jobs)
+{
+    const struct job *job;
+
+    jobs->former = 0;
+    LIST_FOREACH(job, &jobs->all, all)
+    {
+        jobs->former++;
+    }
+    if (jobs->former == 0) {
+        jobs_forget_former(jobs);
+    }
+}
+
 int jobs_configure(struct jobs *jobs, struct config *config, char *error,
                    size_t size)
 {
@@ -134,6 +155,7 @@ int jobs_configure(struct jobs *jobs, struct config *config, char *error,
     if (jobs->config != config) {
         config_unref(jobs->config);
         jobs->config = config_ref(config);
+        leave_former(jobs);
     }
     jobs_host_freed(jobs); /* the limits may have grown */
     return 0;

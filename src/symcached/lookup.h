@@ -20,7 +20,8 @@ struct held;
 
 #define LOOKUP_PLACE 4096
 
-/* what is known of a source from its answers; stays over a reload */
+/* what is known of a source from its answers; stays over a reload that has it
+ */
 struct source_memory {
     struct source_memory *next;
     struct layout_memory layout;

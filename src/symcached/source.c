@@ -39,16 +39,61 @@ struct sources *sources_new(struct event_base *base)
     return sources;
 }
 
+static const char *source_place(const struct source_config *source)
+{
+    return source->url != NULL ? source->url : source->path;
+}
+
+static void memory_drop(struct source_memory **at)
+{
+    struct source_memory *memory = *at;
+
+    *at = memory->next;
+    if (memory->index >= 0) {
+        close(memory->index);
+    }
+    free(memory);
+}
+
+/* By name and place: another server under the same name is unknown. */
+static bool memory_is_of(const struct source_memory *memory,
+                         const struct source_config *source)
+{
+    return strcmp(memory->name, source->name) == 0 &&
+           strcmp(memory->place, source_place(source)) == 0;
+}
+
+static bool memory_is_wanted(const struct source_memory *memory,
+                             const struct config *config)
+{
+    size_t i;
+
+    for (i = 0; i < config->nsources; i++) {
+        if (memory_is_of(memory, &config->sources[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void sources_keep(struct sources *sources, const struct config *config)
+{
+    struct source_memory **at = &sources->memories;
+
+    while (*at != NULL) {
+        if (memory_is_wanted(*at, config)) {
+            at = &(*at)->next;
+        } else {
+            memory_drop(at);
+        }
+    }
+    hosts_keep(sources->hosts, config);
+}
+
 void sources_free(struct sources *sources)
 {
-    struct source_memory *memory;
-
-    while ((memory = sources->memories) != NULL) {
-        sources->memories = memory->next;
-        if (memory->index >= 0) {
-            close(memory->index);
-        }
-        free(memory);
+    while (sources->memories != NULL) {
+        memory_drop(&sources->memories);
     }
     if (sources->outside != NULL) {
         fetcher_free(sources->outside);
@@ -97,18 +142,16 @@ static void lookup_free(struct lookup *lookup)
     free(lookup);
 }
 
-/* By name and place: another server under the same name is unknown. */
 struct source_memory *lookup_memory(struct lookup *lookup)
 {
     const struct source_config *source = lookup->source;
-    const char *place = source->url != NULL ? source->url : source->path;
+    const char *place = source_place(source);
     struct sources *sources = lookup->sources;
     struct source_memory *memory;
     size_t size = strlen(source->name) + strlen(place) + 2;
 
     for (memory = sources->memories; memory != NULL; memory = memory->next) {
-        if (strcmp(memory->name, source->name) == 0 &&
-            strcmp(memory->place, place) == 0) {
+        if (memory_is_of(memory, source)) {
             return memory;
         }
     }
@@ -203,7 +246,7 @@ static void lookup_on_begin(evutil_socket_t fd, short what, void *arg)
     }
     if (!config_source_serves(source, &lookup->key)) {
         origin_place(lookup->place, sizeof(lookup->place),
-                     source->url != NULL ? source->url : source->path);
+                     source_place(source));
         lookup_attempt_here(lookup, SOURCE_NOT_FOUND,
                             "excluded by \"only\" or \"except\"");
         lookup_end(lookup);

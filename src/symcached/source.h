@@ -56,6 +56,12 @@ struct sources *sources_new(struct event_base *base);
 void sources_free(struct sources *sources); /* no lookup may be running */
 
 /*
+ * Forgets what is known of sources, and of their hosts, that config does not
+ * have.  No lookup in one of these may be running.
+ */
+void sources_keep(struct sources *sources, const struct config *config);
+
+/*
  * Starts a lookup.  The PDB is left in `file` (an absolute path that does not
  * exist yet, in an existing directory on the file system where it will stay;
  * other files there are what it works with, and go with the directory).  name

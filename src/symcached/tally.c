@@ -63,6 +63,30 @@ static struct count *find(const struct tally *tally, const char *name)
     return NULL;
 }
 
+static bool is_wanted(const struct count *count, const struct config *config)
+{
+    size_t i;
+
+    for (i = 0; i < config->nsources; i++) {
+        if (strcmp(config->sources[i].name, count->name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void tally_keep(struct tally *tally, const struct config *config)
+{
+    size_t i, n = 0;
+
+    for (i = 0; i < tally->n; i++) {
+        if (is_wanted(&tally->counts[i], config)) {
+            tally->counts[n++] = tally->counts[i];
+        }
+    }
+    tally->n = n;
+}
+
 void tally_add(struct tally *tally, const struct source_attempt *attempt)
 {
     struct count *count = find(tally, attempt->source);

@@ -1,7 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What each source answered since the start, by its name: survives a reload.
+ * What each source answered since the start, by its name: survives a reload
+ * that has it.
  */
 #ifndef SYMCACHED_TALLY_H
 #define SYMCACHED_TALLY_H
@@ -17,6 +18,9 @@ void tally_free(struct tally *tally);
 
 /* Counts one attempt. */
 void tally_add(struct tally *tally, const struct source_attempt *attempt);
+
+/* Forgets the sources that config does not have. */
+void tally_keep(struct tally *tally, const struct config *config);
 
 /* For each source of the configuration, without any secret. */
 cJSON *tally_json(const struct tally *tally, const struct config *config);
