@@ -15,6 +15,7 @@ struct ahead {
     const struct source_config *source; /* that is looked up, or NULL */
     struct lookup *lookup;
     char *work; /* directory */
+    bool runs;  /* the lookup: has a slot, and keeps its host busy */
 };
 
 static void ahead_arm(struct job *job)
@@ -24,6 +25,22 @@ static void ahead_arm(struct job *job)
 
     evtimer_add(job->ahead->timer, &delay);
 }
+
+/* Its slot and its host are for others now; it waits for its turn. */
+static void ahead_leave_slot(struct job *job)
+{
+    if (job->ahead->runs) {
+        job->ahead->runs = false;
+        jobs_ahead(job->jobs, -1);
+    }
+}
+
+static void ahead_on_end(void *arg, enum source_outcome outcome)
+{
+    ahead_leave_slot(arg);
+}
+
+static const struct source_callbacks ahead_callbacks = {NULL, ahead_on_end};
 
 /* Ends the lookup that was begun, if any. */
 static void ahead_cancel(struct job *job)
@@ -37,7 +54,7 @@ static void ahead_cancel(struct job *job)
     remover_add(ahead->work);
     free(ahead->work);
     ahead->source = NULL;
-    jobs_ahead(job->jobs, -1);
+    ahead_leave_slot(job);
     metrics_add(METRIC_AHEAD_DROPPED, 1);
 }
 
@@ -68,13 +85,14 @@ static void ahead_begin(struct job *job, const struct source_config *source)
     snprintf(file, sizeof(file), "%s/%s", ahead->work, job->key.name);
     ahead->lookup =
         source_lookup(job->jobs->sources, job->config, source, &job->key,
-                      job->name, file, NULL, NULL, NULL);
+                      job->name, file, NULL, &ahead_callbacks, job);
     if (ahead->lookup == NULL) {
         remover_add(ahead->work);
         free(ahead->work);
         return;
     }
     ahead->source = source;
+    ahead->runs = true;
     jobs_ahead(job->jobs, 1);
 }
 
@@ -140,7 +158,7 @@ void ahead_take(struct job *job, const struct source_callbacks *callbacks)
     job->work = ahead->work;
     job->lookup = ahead->lookup;
     ahead->source = NULL;
-    jobs_ahead(job->jobs, -1);
+    ahead_leave_slot(job);
     metrics_add(METRIC_AHEAD_USED, 1);
     source_adopt(job->lookup, callbacks, job);
 }

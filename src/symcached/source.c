@@ -220,6 +220,7 @@ void lookup_end(struct lookup *lookup)
         lookup->ended = true;
         host_leave(lookup->host);
         lookup->host = NULL;
+        done(arg, outcome);
         return;
     }
 
@@ -292,10 +293,9 @@ source_lookup(struct sources *sources, const struct config *config,
     symcache_key_copy(&lookup->key, key);
     snprintf(lookup->name, sizeof(lookup->name), "%s", name);
     lookup->symcache = symcache;
-    if (callbacks != NULL) {
-        lookup->callbacks = *callbacks;
-        lookup->arg = arg;
-    } else {
+    lookup->callbacks = *callbacks;
+    lookup->arg = arg;
+    if (callbacks->attempt == NULL) {
         lookup->held = held_new();
     }
     lookup->part_fd = -1;
@@ -305,7 +305,7 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->file = strdup(file);
     lookup->begin = evtimer_new(sources->base, lookup_on_begin, lookup);
     if (lookup->file == NULL || lookup->begin == NULL ||
-        (callbacks == NULL && lookup->held == NULL) ||
+        (callbacks->attempt == NULL && lookup->held == NULL) ||
         asprintf(&lookup->part, "%s.part", file) < 0 ||
         asprintf(&lookup->out, "%s.out.part", file) < 0) {
         lookup_free(lookup);

@@ -66,9 +66,10 @@ void sources_keep(struct sources *sources, const struct config *config);
  * exist yet, in an existing directory on the file system where it will stay;
  * other files there are what it works with, and go with the directory).  name
  * is the key's in the case of whoever asked, for stores that tell cases apart;
- * it is copied.  config must live until done or cancel.  Without callbacks it
- * is a lookup before its turn: what it comes to is kept until source_adopt()
- * or source_cancel(). Returns NULL when out of memory.
+ * it is copied.  config must live until done or cancel.  Without an attempt
+ * callback it is a lookup before its turn: what it comes to is kept until
+ * source_adopt() or source_cancel(), and done says that it is at its end.
+ * Returns NULL when out of memory.
  *
  * For a SymCache server, symcache is needed, lives as long, and what is left
  * in `file` is a SymCache that has been inspected.
@@ -81,8 +82,8 @@ source_lookup(struct sources *sources, const struct config *config,
               const struct source_callbacks *callbacks, void *arg);
 
 /*
- * The turn of a lookup without callbacks has come: tells all attempts so far,
- * and goes on as if it had been begun with the callbacks.
+ * The turn of such a lookup has come: tells all attempts so far, and goes on
+ * as if it had been begun with these callbacks.
  */
 void source_adopt(struct lookup *lookup,
                   const struct source_callbacks *callbacks, void *arg);

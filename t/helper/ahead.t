@@ -29,6 +29,10 @@ my %do = (
     none => sub { $_[0]->reply(404, {}, '') },
     fails => sub { $_[0]->reply(403, {}, '') },
     slowhas => sub { wait_for_gate(); $_[0]->reply(200, {}, $_[1]) },
+    late => sub {
+        $t->wait_until('late', sub { -e $t->path('late') });
+        $_[0]->reply(404, {}, '');
+    },
     slownone => sub { wait_for_gate(); $_[0]->reply(404, {}, '') },
     drips => sub {
         my $text = $_[0]->reply_text(200, {}, $_[1]);
@@ -133,6 +137,30 @@ for (['never', look_ahead_after => '0s'], ['no slot', downloads => 1]) {
     is $during, 0, "$what: the second is not asked meanwhile";
     ok body($r) eq $srcsrv, "$what: but after the first";
 }
+
+# When a lookup before its turn ends, its host and its slot are for others.
+$t->stop_symcached;
+$c = Test::SourceCase->new($t,
+    limits => { downloads => 2, downloads_per_host => 1 },
+    sources => { map { ("up$_" => { type => 'http', url => $up[$_]->url,
+        ($_ ? () : (except => '^other')),
+        internal => JSON::PP::true() }) } 0, 1 });
+unlink $t->path($_) for qw(gate late);
+my @held = $t->open_http($t->helper_socket, 'GET',
+    "/v1/symcache/default/late-slowhas.pdb/$id?version=9.0.0&wait=60");
+$t->wait_until('the second is asked meanwhile',
+               sub { count(1, 'late-slowhas') });
+push @held, $t->open_http($t->helper_socket, 'GET',
+    "/v1/symcache/default/other-has.pdb/$id?version=9.0.0&wait=60");
+$t->wait_until('another job waits', sub {
+    $t->metric('symcached_jobs_queued') == 1 });
+$t->write_file('gate', '');
+is $t->read_response($held[1])->{status}, 200,
+    'who waits for the host of a lookup before its turn goes on at its end';
+is $t->metric('symcached_jobs_downloading'), 1, 'not at its turn';
+$t->write_file('late', '');
+ok body($t->read_response($held[0])) eq $srcsrv,
+    'and what it came to has its turn later';
 
 # stopped with both under way
 $c = case();
