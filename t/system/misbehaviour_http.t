@@ -20,11 +20,7 @@ use Test::More;
 use Test::Symcache;
 
 my $m = Test::Misbehaviour->new;
-my $t = $m->t;
-my $id = $Test::Misbehaviour::id;
-my $pdb = $m->pdb;
-my $other = $t->read_file($t->data('pdb/omap_stretched.pdb'));
-my $html = "<!DOCTYPE html>\n<html><body>Please sign in</body></html>\n";
+my ($t, $id, $pdb, $other, $html) = $m->given;
 my $yes = JSON::PP::true();
 
 sub head {

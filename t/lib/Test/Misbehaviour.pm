@@ -61,6 +61,15 @@ sub new {
     return $self;
 }
 
+# What rows are made of: $t, the key's id, its PDB, another's, a page.
+sub given {
+    my ($self) = @_;
+    my $t = $self->t;
+    return ($t, $id, $self->pdb,
+        $t->read_file($t->data('pdb/omap_stretched.pdb')),
+        "<!DOCTYPE html>\n<html><body>Please sign in</body></html>\n");
+}
+
 sub t { $_[0]{t} }
 sub pdb { $_[0]{pdb} }
 sub rows { @{ $_[0]{rows} } }
