@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,46 +145,58 @@ void trail_add(struct trail *trail, const struct source_attempt *attempt)
     trail->n++;
 }
 
+/* Behind the first len bytes of buf; what has no room is cut. */
+__attribute__((format(printf, 4, 5))) static void
+append(char *buf, size_t size, size_t *len, const char *format, ...)
+{
+    va_list args;
+    int n;
+
+    if (*len < size) {
+        va_start(args, format);
+        n = vsnprintf(buf + *len, size - *len, format, args);
+        va_end(args);
+        *len += n > 0 ? (size_t)n : 0;
+    }
+}
+
 void trail_print(const struct trail *trail, char *buf, size_t size)
 {
     const struct attempt *a;
     size_t len = 0;
-    unsigned i;
-    int n;
 
     buf[0] = '\0';
-    for (i = 0; i < trail->n && len < size; i++) {
-        a = &trail->attempts[i];
-        n = snprintf(buf + len, size - len, "%s%s: %s %s (%s)",
-                     i > 0 ? "; " : "", a->source, a->place,
-                     source_outcome_name(a->outcome), a->detail);
-        len += n > 0 ? (size_t)n : 0;
+    for (a = trail->attempts; a < trail->attempts + trail->n; a++) {
+        append(buf, size, &len, "%s%s: %s %s (%s)", len > 0 ? "; " : "",
+               a->source, a->place, source_outcome_name(a->outcome),
+               a->detail);
     }
-    if (trail->left_off > 0 && len < size) {
-        snprintf(buf + len, size - len, "; and %u more", trail->left_off);
+    if (trail->left_off > 0) {
+        append(buf, size, &len, "; and %u more", trail->left_off);
     }
+}
+
+/* Does another place of the source follow, with the same answer? */
+static bool is_repeated(const struct trail *trail, const struct attempt *a)
+{
+    const struct attempt *next = a + 1;
+
+    return next < trail->attempts + trail->n && next->outcome == a->outcome &&
+           strcmp(next->source, a->source) == 0 &&
+           strcmp(next->detail, a->detail) == 0;
 }
 
 void trail_print_brief(const struct trail *trail, char *buf, size_t size)
 {
-    const struct attempt *a, *next;
+    const struct attempt *a;
     size_t len = 0;
-    unsigned i;
-    int n;
 
     buf[0] = '\0';
-    for (i = 0; i < trail->n && len < size; i++) {
-        a = &trail->attempts[i];
-        next = a + 1;
-        if (i + 1 < trail->n && next->outcome == a->outcome &&
-            strcmp(next->source, a->source) == 0 &&
-            strcmp(next->detail, a->detail) == 0) {
-            continue;
+    for (a = trail->attempts; a < trail->attempts + trail->n; a++) {
+        if (!is_repeated(trail, a)) {
+            append(buf, size, &len, "%s%s: %s (%s)", len > 0 ? "; " : "",
+                   a->source, source_outcome_name(a->outcome), a->detail);
         }
-        n = snprintf(buf + len, size - len, "%s%s: %s (%s)",
-                     len > 0 ? "; " : "", a->source,
-                     source_outcome_name(a->outcome), a->detail);
-        len += n > 0 ? (size_t)n : 0;
     }
 }
 
