@@ -33,10 +33,10 @@ struct attempt {
 struct trail {
     LIST_ENTRY(trail) bucket;
     TAILQ_ENTRY(trail) age;
-    char *id;
     struct attempt *attempts; /* room for a multiple of ATTEMPTS_STEP */
     unsigned n;
     unsigned left_off;
+    char id[];
 };
 
 struct trails {
@@ -47,14 +47,11 @@ struct trails {
 
 struct trail *trail_new(const char *id)
 {
-    struct trail *trail = calloc(1, sizeof(*trail));
+    size_t size = strlen(id) + 1;
+    struct trail *trail = calloc(1, sizeof(*trail) + size);
 
     if (trail != NULL) {
-        trail->id = strdup(id);
-        if (trail->id == NULL) {
-            free(trail);
-            trail = NULL;
-        }
+        memcpy(trail->id, id, size);
     }
     return trail;
 }
@@ -77,7 +74,6 @@ void trail_free(struct trail *trail)
         attempt_clear(&trail->attempts[i]);
     }
     free(trail->attempts);
-    free(trail->id);
     free(trail);
 }
 
