@@ -22,6 +22,7 @@ static ngx_uint_t ngx_symcache_reply_field_is(ngx_http_request_t *r,
     const char *name, size_t len);
 static ngx_int_t ngx_symcache_reply_header_done(
     ngx_symcache_helper_t *helper);
+static ngx_int_t ngx_symcache_reply_code(ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_reply_body(ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_reply_skip(ngx_symcache_helper_t *helper,
     ngx_buf_t *b);
@@ -265,75 +266,17 @@ ngx_symcache_reply_field_is(ngx_http_request_t *r, const char *name,
 }
 
 
-/* the header is complete: one of five replies, or an error */
-
 static ngx_int_t
 ngx_symcache_reply_header_done(ngx_symcache_helper_t *helper)
 {
-    if (helper->is_chunked && helper->length != -1) {
-        goto invalid;
-    }
+    if ((helper->is_chunked && helper->length != -1)
+        || ngx_symcache_reply_code(helper) != NGX_OK)
+    {
+        ngx_log_error(NGX_LOG_ERR, helper->upstream.peer.log, 0,
+                      "symcached sent an unexpected reply with status %ui",
+                      helper->status.code);
 
-    switch (helper->status.code) {
-
-    case NGX_HTTP_OK:
-
-        if (helper->page) {
-
-            if (!helper->is_chunked && helper->length == -1) {
-                goto invalid;
-            }
-
-            helper->reply.code = NGX_SYMCACHE_REPLY_READY;
-            break;
-        }
-
-        if (!helper->has_version) {
-            goto invalid;
-        }
-
-        helper->reply.code = NGX_SYMCACHE_REPLY_READY;
-        break;
-
-    case NGX_HTTP_ACCEPTED:
-        helper->reply.code = NGX_SYMCACHE_REPLY_PENDING;
-        break;
-
-    case NGX_HTTP_NOT_MODIFIED:
-
-        if (!helper->ctx->ask.has_exceeds) {
-            goto invalid;
-        }
-
-        helper->reply.code = NGX_SYMCACHE_REPLY_NOT_MODIFIED;
-        helper->length = 0;
-        helper->is_chunked = 0;
-        break;
-
-    case NGX_HTTP_NOT_FOUND:
-
-        /*
-         * A final 404 is only believed with its reason: whatever else listens
-         * at this address answers 404 as well.
-         */
-
-        if (!helper->has_reason) {
-            goto invalid;
-        }
-
-        helper->reply.code = NGX_SYMCACHE_REPLY_ABSENT;
-        break;
-
-    case NGX_HTTP_SERVICE_UNAVAILABLE:
-
-        /* the next one may be there already: as if this one had said nothing */
-
-        helper->reply.code = helper->stopping ? NGX_SYMCACHE_REPLY_LOST
-                                              : NGX_SYMCACHE_REPLY_BUSY;
-        break;
-
-    default:
-        goto invalid;
+        return NGX_HTTP_UPSTREAM_INVALID_HEADER;
     }
 
     helper->rest = helper->length;
@@ -350,14 +293,69 @@ ngx_symcache_reply_header_done(ngx_symcache_helper_t *helper)
     helper->read = ngx_symcache_reply_body;
 
     return ngx_symcache_reply_body(helper);
+}
 
-invalid:
 
-    ngx_log_error(NGX_LOG_ERR, helper->upstream.peer.log, 0,
-                  "symcached sent an unexpected reply with status %ui",
-                  helper->status.code);
+/* by status and header: one of six replies, or NGX_ERROR */
 
-    return NGX_HTTP_UPSTREAM_INVALID_HEADER;
+static ngx_int_t
+ngx_symcache_reply_code(ngx_symcache_helper_t *helper)
+{
+    switch (helper->status.code) {
+
+    case NGX_HTTP_OK:
+
+        /* a page has a length, a lookup a version */
+
+        if (helper->page ? (!helper->is_chunked && helper->length == -1)
+                         : !helper->has_version)
+        {
+            return NGX_ERROR;
+        }
+
+        helper->reply.code = NGX_SYMCACHE_REPLY_READY;
+        return NGX_OK;
+
+    case NGX_HTTP_ACCEPTED:
+        helper->reply.code = NGX_SYMCACHE_REPLY_PENDING;
+        return NGX_OK;
+
+    case NGX_HTTP_NOT_MODIFIED:
+
+        if (!helper->ctx->ask.has_exceeds) {
+            return NGX_ERROR;
+        }
+
+        helper->reply.code = NGX_SYMCACHE_REPLY_NOT_MODIFIED;
+        helper->length = 0;
+        helper->is_chunked = 0;
+        return NGX_OK;
+
+    case NGX_HTTP_NOT_FOUND:
+
+        /*
+         * A final 404 is only believed with its reason: whatever else listens
+         * at this address answers 404 as well.
+         */
+
+        if (!helper->has_reason) {
+            return NGX_ERROR;
+        }
+
+        helper->reply.code = NGX_SYMCACHE_REPLY_ABSENT;
+        return NGX_OK;
+
+    case NGX_HTTP_SERVICE_UNAVAILABLE:
+
+        /* the next one may be there already: as if this one had said nothing */
+
+        helper->reply.code = helper->stopping ? NGX_SYMCACHE_REPLY_LOST
+                                              : NGX_SYMCACHE_REPLY_BUSY;
+        return NGX_OK;
+
+    default:
+        return NGX_ERROR;
+    }
 }
 
 
