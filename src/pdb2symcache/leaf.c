@@ -167,6 +167,8 @@ static void read_array(struct bytes *b, uint32_t kind, struct leaf *leaf)
         if (leaf->last_size > UINT32_MAX || b->left == 0) {
             b->is_short = 1;
         } else if (*b->p == 0) {
+            take(b, 1);
+            take_padding(b);
             break;
         }
     }

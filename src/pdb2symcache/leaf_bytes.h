@@ -104,4 +104,17 @@ static inline void take_name(struct bytes *b, uint32_t kind, const char **name,
     b->p += *size + 1;
 }
 
+/* Bytes from 0xF0 on; the low half says how many there are. */
+static inline void take_padding(struct bytes *b)
+{
+    uint32_t n;
+
+    while (b->left > 0 && *b->p >= 0xF0) {
+        n = take(b, 1) & 0x0F;
+        for (; n > 1; n--) {
+            take(b, 1);
+        }
+    }
+}
+
 #endif

@@ -233,18 +233,6 @@ static void put_form(struct text *text, struct bytes *b, uint32_t kind,
     }
 }
 
-static void skip_padding(struct bytes *b)
-{
-    uint32_t n;
-
-    while (b->left > 0 && *b->p >= 0xF0) {
-        n = take(b, 1) & 0x0F;
-        for (; n > 1; n--) {
-            take(b, 1);
-        }
-    }
-}
-
 static enum member_status put_fields(struct text *text, struct bytes *b,
                                      uint32_t *unknown)
 {
@@ -272,7 +260,7 @@ static enum member_status put_fields(struct text *text, struct bytes *b,
             put_form(text, b, kind, form);
             comma = ", ";
         }
-        skip_padding(b);
+        take_padding(b);
     }
     put_string(text, "], continuation: ");
     if (has_more) {

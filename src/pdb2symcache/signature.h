@@ -55,7 +55,8 @@ struct signature {
     struct text text;   /* the result of the last call */
     struct arena arena; /* for records that lie scattered */
     uint32_t number;    /* index that is missing, or kind that is unknown */
-    int is_local;       /* the result depends on the module */
+    int is_local;       /* the result is not to be used for another call: it
+                         * depends on the module, or nothing was found */
     uint64_t work;      /* types and texts written so far, in all */
 };
 

@@ -29,6 +29,10 @@ struct levels {
 
 static enum signature_status put_type(struct signature *s,
                                       const struct leaf *leaf, unsigned depth);
+static enum signature_status put_loaded(struct signature *s,
+                                        const struct leaf *leaf,
+                                        enum signature_status status,
+                                        unsigned depth);
 
 static inline void put(struct signature *s, const char *string)
 {
@@ -43,6 +47,9 @@ enum signature_status type_text_find(struct signature *s, struct types *types,
 
     status = types_find(types, index, &s->arena, record);
     s->work += status == TYPES_OK ? record->size / BYTES_PER_WORK : 0;
+    if (status == TYPES_MISSING || index > types->end) {
+        s->is_local = 1; /* the next time it may be found, or not */
+    }
     if (status == TYPES_MISSING) {
         s->number = index;
         return SIGNATURE_MISSING;
@@ -256,9 +263,9 @@ enum signature_status type_text_arguments(struct signature *s, uint32_t index,
         put_known_list(s, index);
         return SIGNATURE_OK;
     }
-    if (type_text_load(s, index, &leaf) != SIGNATURE_OK ||
-        leaf.kind != LEAF_ARGUMENTS) {
-        return type_text_index(s, index, depth);
+    status = type_text_load(s, index, &leaf);
+    if (status != SIGNATURE_OK || leaf.kind != LEAF_ARGUMENTS) {
+        return put_loaded(s, &leaf, status, depth);
     }
     begin = s->text.size;
     status = put_arguments(s, &leaf, 0, depth + 1);
@@ -633,13 +640,11 @@ static enum signature_status put_type(struct signature *s,
     return status;
 }
 
-enum signature_status type_text_index(struct signature *s, uint32_t index,
-                                      unsigned depth)
+static enum signature_status put_loaded(struct signature *s,
+                                        const struct leaf *leaf,
+                                        enum signature_status status,
+                                        unsigned depth)
 {
-    struct leaf leaf;
-    enum signature_status status;
-
-    status = type_text_load(s, index, &leaf);
     if (status == SIGNATURE_MISSING) {
         type_text_missing(s);
         return SIGNATURE_OK;
@@ -648,5 +653,15 @@ enum signature_status type_text_index(struct signature *s, uint32_t index,
         type_text_unknown(s);
         return SIGNATURE_OK;
     }
-    return status == SIGNATURE_OK ? put_type(s, &leaf, depth + 1) : status;
+    return status == SIGNATURE_OK ? put_type(s, leaf, depth + 1) : status;
+}
+
+enum signature_status type_text_index(struct signature *s, uint32_t index,
+                                      unsigned depth)
+{
+    struct leaf leaf;
+    enum signature_status status;
+
+    status = type_text_load(s, index, &leaf);
+    return put_loaded(s, &leaf, status, depth);
 }

@@ -258,7 +258,8 @@ static enum types_status hop(struct types *types, size_t number,
  * the stream with an iterator, remembers where every eighth record begins, and
  * goes on from there for a number behind one that it remembers: what is
  * damaged in between is in the way each time.  Else the iterator goes on; a
- * bad length costs that attempt, and the next one begins two bytes later.
+ * bad length costs that attempt, and the next one begins two bytes later.  Of
+ * what it does not iterate to, the header tells the end.
  */
 static enum types_status reach(struct types *types, size_t number,
                                uint32_t *place)
@@ -267,6 +268,9 @@ static enum types_status reach(struct types *types, size_t number,
     enum types_status status;
 
     if (number < types->known) {
+        if (number + types->first > types->end) {
+            return TYPES_MISSING;
+        }
         damage = find_damage(types, number / STEP * STEP);
         if (damage < types->num_damages &&
             types->damages[damage].number <= number) {
@@ -328,7 +332,7 @@ enum types_status types_find(struct types *types, uint32_t index,
     }
     number = index - types->first;
     if (number < types->num_places && number < types->known &&
-        types->num_damages == 0) {
+        types->num_damages == 0 && index <= types->end) {
         place = types->places[number];
     } else {
         status = reach(types, number, &place);

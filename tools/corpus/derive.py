@@ -479,6 +479,28 @@ def truncated_types(p):
                       + s[20:at])
 
 
+def ends_early(p):
+    """Headers that end before the last records, functions that refer to one
+    behind all, and an array with bytes behind its padding."""
+    id_scopes(p)
+    ids, s = p.streams[IPI], bytearray(p.streams[TPI])
+    first, end = struct.unpack_from("<2I", s, 8)
+    recs = list(records(s, 56))
+    p.patch(IPI, 12, "I", struct.unpack_from("<I", ids, 12)[0] - 9)
+    i = 0
+    for at, kind, rec in recs:
+        if kind == 0x1201 and len(rec) > 8:
+            i += 1
+            if i % 3 == 0:
+                struct.pack_into("<I", s, at + 8, end + i % 2)
+        elif kind == 0x1503 and i % 2:
+            s[at + len(rec) - 1] = 0xFF
+    for n, (at, kind, _) in enumerate(recs):
+        if kind == 0x1008 and n % 4 == 0:
+            struct.pack_into("<I", s, at + 12, end)
+    p.streams[TPI] = bytes(s)
+
+
 def no_ipi(p):
     p.streams[IPI] = None
 
@@ -577,6 +599,7 @@ VARIANTS = [
     ("srcsrv-other", "clang19-x64-O2", srcsrv("git")),
     ("twin-module", "modules", twin_module),
     ("truncated-types", "clang19-x64-O2", truncated_types),
+    ("ends-early", "clang19-x64-O2", ends_early),
     ("no-ipi", "clang19-x64-O2", no_ipi),
     ("id-scopes", "clang19-x64-O2", id_scopes),
     ("bad-lengths", "clang19-x64-O2", bad_lengths),
