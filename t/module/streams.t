@@ -19,10 +19,11 @@ my $t = Test::ModuleCase->new;
 my ($rc, $out) = $t->test_nginx('listen unix:%%DIR%%/h2.sock http2;');
 plan skip_all => 'nginx without HTTP/2' if $rc;
 
-$t->start_nginx($t->location('symcache_hold_timeout 60s;') . <<'EON');
+$t->start_nginx($t->location('symcache_hold_timeout 60s;') . <<'EON',
     listen unix:%%DIR%%/h2.sock http2;
     location = /state { stub_status; }
 EON
+    address => $t->path('h2.sock'));
 
 sub frame {
     my ($type, $flags, $stream, $payload) = @_;
