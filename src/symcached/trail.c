@@ -160,9 +160,11 @@ void trail_print(const struct trail *trail, char *buf, size_t size)
 {
     const struct attempt *a;
     size_t len = 0;
+    unsigned i;
 
     buf[0] = '\0';
-    for (a = trail->attempts; a < trail->attempts + trail->n; a++) {
+    for (i = 0; i < trail->n; i++) {
+        a = &trail->attempts[i];
         append(buf, size, &len, "%s%s: %s %s (%s)", len > 0 ? "; " : "",
                a->source, a->place, source_outcome_name(a->outcome),
                a->detail);
@@ -173,11 +175,11 @@ void trail_print(const struct trail *trail, char *buf, size_t size)
 }
 
 /* Does another place of the source follow, with the same answer? */
-static bool is_repeated(const struct trail *trail, const struct attempt *a)
+static bool is_repeated(const struct trail *trail, unsigned i)
 {
-    const struct attempt *next = a + 1;
+    const struct attempt *a = &trail->attempts[i], *next = a + 1;
 
-    return next < trail->attempts + trail->n && next->outcome == a->outcome &&
+    return i + 1 < trail->n && next->outcome == a->outcome &&
            strcmp(next->source, a->source) == 0 &&
            strcmp(next->detail, a->detail) == 0;
 }
@@ -186,10 +188,12 @@ void trail_print_brief(const struct trail *trail, char *buf, size_t size)
 {
     const struct attempt *a;
     size_t len = 0;
+    unsigned i;
 
     buf[0] = '\0';
-    for (a = trail->attempts; a < trail->attempts + trail->n; a++) {
-        if (!is_repeated(trail, a)) {
+    for (i = 0; i < trail->n; i++) {
+        a = &trail->attempts[i];
+        if (!is_repeated(trail, i)) {
             append(buf, size, &len, "%s%s: %s (%s)", len > 0 ? "; " : "",
                    a->source, source_outcome_name(a->outcome), a->detail);
         }
