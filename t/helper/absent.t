@@ -123,7 +123,7 @@ for my $pdb ('nope.pdb', 'gone.pdb') {
     is $r->{status}, 503, 'one source fails, others do not have it: no 404';
     ok header($r, 'Retry-After') <= 50 && header($r, 'Retry-After') > 40,
         'for retry_errors_after';
-    ok !reason($r), 'no reason';
+    is reason($r), 'error', 'which is the reason';
     ok !-e entry('down', $pdb), 'nothing on disk';
 }
 $jobs = jobs();
