@@ -233,6 +233,8 @@ static void put_form(struct text *text, struct bytes *b, uint32_t kind,
     }
 }
 
+/* The reference would also read classes, pointers and other types between
+ * members; here they are unknown. */
 static enum member_status put_fields(struct text *text, struct bytes *b,
                                      uint32_t *unknown)
 {
