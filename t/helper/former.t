@@ -61,6 +61,7 @@ sub reload {
 
 # What is known: indexes of flat directories, hosts, sources that were asked.
 sub known {
+    $t->helper('GET', '/healthz'); # what it was at is done then
     my @fds = map { readlink // () } glob "/proc/$t->{helper}/fd/*";
     return [scalar(grep { m{^/memfd:index\b} } @fds),
         (map { $t->metric("symcached_hosts{state=\"$_\"}") } qw(open closed)),
