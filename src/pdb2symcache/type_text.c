@@ -105,6 +105,10 @@ enum signature_status type_text_load(struct signature *s, uint32_t index,
     if (status != SIGNATURE_OK) {
         return status;
     }
+    if (index >= TYPES_FIRST && index < s->types.first) {
+        s->number = 0xFFFF;
+        return SIGNATURE_UNKNOWN;
+    }
     if (index < s->types.first) {
         memset(leaf, 0, sizeof(*leaf));
         leaf->kind = LEAF_PRIMITIVE;

@@ -501,6 +501,11 @@ def ends_early(p):
     p.streams[TPI] = bytes(s)
 
 
+def starts_late(p):
+    """Types begin at a higher number than those that are referred to."""
+    p.patch(TPI, 8, "I", 0x1008)
+
+
 def no_ipi(p):
     p.streams[IPI] = None
 
@@ -600,6 +605,7 @@ VARIANTS = [
     ("twin-module", "modules", twin_module),
     ("truncated-types", "clang19-x64-O2", truncated_types),
     ("ends-early", "clang19-x64-O2", ends_early),
+    ("starts-late", "clang19-x64-O2", starts_late),
     ("no-ipi", "clang19-x64-O2", no_ipi),
     ("id-scopes", "clang19-x64-O2", id_scopes),
     ("bad-lengths", "clang19-x64-O2", bad_lengths),
