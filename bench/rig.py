@@ -213,9 +213,10 @@ class Rig:
                 return load
         sys.exit("wrk: " + out.stdout + out.stderr)
 
-    def instructions(self, server, requests, main="", http="", n=500):
+    def instructions(self, server, requests, main="", http="", n=100):
         """Instructions that nginx needs for each of requests, a dict of name
-        to the bytes of a request, by callgrind."""
+        to the bytes of a request, by callgrind: medians of five runs, as
+        large answers are sent in more or fewer parts."""
         def total(request, times):
             out = self.path("callgrind.out")
             p = self.nginx(server, main=main + "master_process off;",
@@ -230,8 +231,11 @@ class Rig:
                 return int(re.search(r"^(?:summary|totals): (\d+)", f.read(),
                                      re.M)[1])
 
-        base = total(next(iter(requests.values())), 1)
-        return {name: (total(r, n + 1) - base) / n
+        def middle(request, times):
+            return statistics.median(total(request, times) for _ in range(5))
+
+        base = middle(next(iter(requests.values())), 1)
+        return {name: (middle(r, n + 1) - base) / n
                 for name, r in requests.items()}
 
 
