@@ -216,14 +216,7 @@ is jobs(), $jobs + 1, 'by a job';
 
 # other sources
 
-sub reload {
-    my $before = $t->metric('symcached_reloads_total{result="ok"}');
-    $t->write_helper_config($config);
-    kill 'HUP', $t->{helper};
-    $t->wait_until('reload', sub {
-        $t->metric('symcached_reloads_total{result="ok"}') > $before
-    });
-}
+sub reload { $t->reload_symcached($config) }
 
 how('cp "$1" "$_NT_SYMCACHE_PATH/$(basename "$1")-v9.0.0.symcache"');
 my $third = $t->path("sym3/nope.pdb/$id/nope.pdb");

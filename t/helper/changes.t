@@ -61,14 +61,7 @@ sub forget {
     $t->helper('POST', "/v1/forget/default/crash.pdb" . ($_[0] // ''));
 }
 
-sub reload {
-    my $before = $t->metric('symcached_reloads_total{result="ok"}');
-    $t->write_helper_config($config);
-    kill 'HUP', $t->{helper};
-    $t->wait_until('reload', sub {
-        $t->metric('symcached_reloads_total{result="ok"}') > $before
-    });
-}
+sub reload { $t->reload_symcached($config) }
 
 sub fresh {
     unlink map { $t->path($_) } qw(asked go gate runs);

@@ -118,13 +118,7 @@ is $t->metric('symcached_store_bytes{store="default",kind="downloads"}'), 10,
 
 # a store that comes and goes
 
-sub reload {
-    my $ok = 'symcached_reloads_total{result="ok"}';
-    my $before = $t->metric($ok);
-    $t->write_helper_config($config);
-    kill 'HUP', $t->{helper};
-    $t->wait_until('a reload', sub { $t->metric($ok) > $before });
-}
+sub reload { $t->reload_symcached($config) }
 
 my $brief = 'symcached_store_files{store="brief",kind="symcache"}';
 $config->{stores}{brief} = { root => $t->path('brief') };

@@ -51,13 +51,7 @@ sub begin {
 }
 sub lookup { $t->read_response(begin(@_))->{status} }
 
-sub reload {
-    my $ok = 'symcached_reloads_total{result="ok"}';
-    my $before = $t->metric($ok);
-    $t->write_helper_config($config);
-    kill 'HUP', $t->{helper};
-    $t->wait_until('a reload', sub { $t->metric($ok) > $before });
-}
+sub reload { $t->reload_symcached($config) }
 
 # What is known: indexes of flat directories, hosts, sources that were asked.
 sub known {

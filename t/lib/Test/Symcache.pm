@@ -217,6 +217,16 @@ sub stop_symcached {
     return $self->stop_pid($pid, $signal // 'TERM');
 }
 
+# Takes up the configuration and waits until that has been done.
+sub reload_symcached {
+    my ($self, $config) = @_;
+    my $ok = 'symcached_reloads_total{result="ok"}';
+    my $before = $self->metric($ok);
+    $self->write_helper_config($config);
+    kill 'HUP', $self->{helper};
+    $self->wait_until('a reload', sub { $self->metric($ok) > $before });
+}
+
 sub helper_log { $_[0]->read_file('symcached.log') // '' }
 
 # --- nginx
