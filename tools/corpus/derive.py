@@ -77,6 +77,16 @@ class Pdb:
             yield at, stream, sym, c13
             at = (n + 3) & ~3
 
+    def procedures(self):
+        """(stream, offset, record) of each, as they were when their module
+        was come to."""
+        for _, stream, size, _ in self.modules():
+            if stream == 0xFFFF:
+                continue
+            for at, kind, rec in records(self.streams[stream][:size], 4):
+                if kind in (0x110F, 0x1110, 0x1147):
+                    yield stream, at, rec
+
     def module_symbols(self, record, change):
         """change(symbols) -> symbols of one module."""
         at, stream, sym, _ = record
@@ -334,28 +344,16 @@ def same_address(p):
 
 def bad_section(p):
     """Functions in section 0 and beyond the last one."""
-    i = 0
-    for m in p.modules():
-        if m[1] == 0xFFFF:
-            continue
-        for at, kind, rec in records(p.streams[m[1]][:m[2]], 4):
-            if kind in (0x110F, 0x1110, 0x1147):
-                i += 1
-                if i % 3:
-                    p.patch(m[1], at + 36, "H", 0 if i % 3 == 1 else 99)
+    for i, (stream, at, _) in enumerate(p.procedures(), 1):
+        if i % 3:
+            p.patch(stream, at + 36, "H", 0 if i % 3 == 1 else 99)
 
 
 def bad_types(p):
     """Functions whose type does not exist or is no function type."""
-    i = 0
-    for m in p.modules():
-        if m[1] == 0xFFFF:
-            continue
-        for at, kind, rec in records(p.streams[m[1]][:m[2]], 4):
-            if kind in (0x110F, 0x1110, 0x1147):
-                i += 1
-                p.patch(m[1], at + 28, "I",
-                        (0, 0x74, 0x00FFFFFF, 0x1000, 0x80000001)[i % 5])
+    for i, (stream, at, _) in enumerate(p.procedures(), 1):
+        p.patch(stream, at + 28, "I",
+                (0, 0x74, 0x00FFFFFF, 0x1000, 0x80000001)[i % 5])
 
 
 def member_types(p):
@@ -414,24 +412,15 @@ def member_types(p):
     kinds = [add(0x1008, struct.pack("<I2BHI", 3, 0, 0, 1, n)) for n in lists]
     p.streams[TPI] = (s[:12] + struct.pack("<2I", end, size + len(new))
                       + s[20:] + new)
-    i = 0
-    for m in p.modules():
-        if m[1] == 0xFFFF:
-            continue
-        for at, kind, rec in records(p.streams[m[1]][:m[2]], 4):
-            if kind in (0x110F, 0x1110, 0x1147):
-                p.patch(m[1], at + 28, "I", kinds[i % len(kinds)])
-                i += 1
+    for i, (stream, at, _) in enumerate(p.procedures()):
+        p.patch(stream, at + 28, "I", kinds[i % len(kinds)])
 
 
 def bad_utf8(p):
     """Names with bytes that are not UTF-8."""
-    for m in p.modules():
-        if m[1] == 0xFFFF:
-            continue
-        for at, kind, rec in records(p.streams[m[1]][:m[2]], 4):
-            if kind in (0x110F, 0x1110, 0x1147) and len(rec) > 44:
-                p.patch(m[1], at + 40, "2B", 0xE9, 0xFF)
+    for stream, at, rec in p.procedures():
+        if len(rec) > 44:
+            p.patch(stream, at + 40, "2B", 0xE9, 0xFF)
 
 
 def srcsrv(vcs):
