@@ -13,9 +13,11 @@
 #define NGX_SYMCACHE_ZONE_EVICT  16
 #define NGX_SYMCACHE_ZONE_TURNS  64
 #define NGX_SYMCACHE_ZONE_CHAIN  16
+#define NGX_SYMCACHE_ZONE_MIX    0x9e3779b97f4a7c15
 
 
 static uint32_t ngx_symcache_zone_hash(ngx_symcache_ctx_t *ctx);
+static ngx_inline uint64_t ngx_symcache_zone_mix(uint64_t hash, uint64_t n);
 static uint32_t ngx_symcache_zone_spelling(ngx_symcache_ctx_t *ctx);
 static ngx_symcache_entry_t *ngx_symcache_zone_find(ngx_symcache_sh_t *sh,
     ngx_symcache_ctx_t *ctx, uint32_t hash);
@@ -51,35 +53,56 @@ ngx_symcache_zone_scope(ngx_str_t *root, ngx_str_t *store)
 
 
 /*
- * GUIDs are random, but for those of modules that have none: then both ends of
- * the name tell keys apart.
+ * GUIDs are random only as a rule: builds have some that count up, and modules
+ * without one all have zeros.  So each bit of the key counts for each of the
+ * hash, else a few long chains have all keys.
  */
 
 static uint32_t
 ngx_symcache_zone_hash(ngx_symcache_ctx_t *ctx)
 {
-    uint64_t         n[4];
+    size_t           i;
+    uint64_t         hash, n[2];
     symcache_key_t  *key;
 
     key = &ctx->asked.key;
 
     ngx_memcpy(n, key->guid, 16);
 
-    n[2] = 0;
-    n[3] = 0;
+    hash = ngx_symcache_zone_mix(0, n[0]);
+    hash = ngx_symcache_zone_mix(hash, n[1]);
+    hash = ngx_symcache_zone_mix(hash, (uint64_t) key->age << 32
+                                       | key->name_len);
 
-    if (key->name_len >= 8) {
-        ngx_memcpy(&n[2], key->name, 8);
-        ngx_memcpy(&n[3], key->name + key->name_len - 8, 8);
-
-    } else {
-        ngx_memcpy(&n[2], key->name, key->name_len);
+    for (i = 0; i + 8 < key->name_len; i += 8) {
+        ngx_memcpy(n, key->name + i, 8);
+        hash = ngx_symcache_zone_mix(hash, n[0]);
     }
 
-    n[2] = (n[2] ^ (n[3] << 1) ^ key->age) * 0x9e3779b97f4a7c15;
-    n[0] = (n[0] ^ n[1] ^ (n[2] >> 32)) * 0x9e3779b97f4a7c15;
+    /* the last 8 bytes, some of them for the second time */
 
-    return (uint32_t) (n[0] >> 32);
+    if (i) {
+        ngx_memcpy(n, key->name + key->name_len - 8, 8);
+
+    } else {
+        n[0] = 0;
+        ngx_memcpy(n, key->name, key->name_len);
+    }
+
+    hash = ngx_symcache_zone_mix(hash, n[0]);
+
+    return (uint32_t) (hash * NGX_SYMCACHE_ZONE_MIX >> 32);
+}
+
+
+/* with the fractional part of the golden ratio, as in Fibonacci hashing */
+
+static ngx_inline uint64_t
+ngx_symcache_zone_mix(uint64_t hash, uint64_t n)
+{
+    hash = (hash ^ n) * NGX_SYMCACHE_ZONE_MIX;
+
+    return hash ^ hash >> 32;
 }
 
 

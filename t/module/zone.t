@@ -32,9 +32,11 @@ $t->start_nginx(<<'EON', workers => 2, http => <<'EOH');
                        symcache_valid pending 5s; }
     location /never/ { symcache %%DIR%%/never; symcache_valid 0; }
     location /small/ { symcache %%DIR%%/store; symcache_zone small; }
+    location /spread/ { symcache %%DIR%%/store; symcache_zone spread; }
 EON
     symcache_zone main:1m;
     symcache_zone small:32k;
+    symcache_zone spread:1m;
 EOH
 
 sub uri { my ($where, $n) = @_;
@@ -169,7 +171,8 @@ for (1 .. 2) {
 
 # --- a full zone works as well as none
 
-$s = $t->helper_says(sub { $_[0]->reply(404, { 'X-Symcache-Reason' => 'x' }) });
+my $absent = sub { $_[0]->reply(404, { 'X-Symcache-Reason' => 'x' }) };
+$s = $t->helper_says($absent);
 my $wrong = 0;
 for my $i (1 .. 400) {
     my $r = $t->get(uri('small', 'f' . 'x' x ($i % 200) . $i));
@@ -193,9 +196,34 @@ is scalar($s->requests), $n + 1, 'what is not used goes';
 $t->get(uri('small', 'used'));
 is scalar($s->requests), $n + 1, 'what is used stays';
 
-# GUIDs whose halves differ in the same bits have the same hash
+# keys that count up are spread like others, wherever they differ
 
-sub twin { sprintf '/s/v3.1.0/twin.pdb/%016X%016X/1', $_[0], $_[0] ^ 0x5a5a }
+my %counted = (
+    'first bytes of the GUID' => sub { sprintf 'app.pdb/%08X%024X/1', $_, 0 },
+    'last bytes of the GUID'  => sub { sprintf 'app.pdb/%032X/1', $_ },
+    'age'                     => sub { sprintf 'app.pdb/%032X/%d', 0, $_ },
+    'name'                    => sub { sprintf 'm%d.pdb/%032X/1', $_, 0 },
+    'middle of a name'        => sub {
+        sprintf 'contoso.service.%06d.worker.pdb/%032X/1', $_, 0 },
+    'number of builds'        => sub {
+        sprintf 'm%d.pdb/%032X/1', $_ % 10, $_ },
+);
+for my $where (sort keys %counted) {
+    my @keys = map { '/spread/v3.1.0/' . $counted{$where}->() } 1 .. 300;
+    $s = $t->helper_says($absent);
+    $t->get($_) for @keys, @keys;
+    is scalar($s->requests), 300, "300 keys are kept: $where";
+}
+
+# GUIDs with the same hash: the second half makes up for the first
+
+sub twin {
+    my $n = shift;
+    no warnings 'portable';
+    my $first = do { use integer; $n * 0x9e3779b97f4a7c15 };
+    return '/spread/v3.1.0/twin.pdb/'
+        . uc(unpack 'H*', pack 'QQ', $n, $first ^ $first >> 32) . '/1';
+}
 $t->get(twin($_)) for 1 .. 40;
 $n = $s->requests;
 $t->get(twin(40));
