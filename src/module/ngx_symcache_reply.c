@@ -15,11 +15,33 @@
 #define NGX_SYMCACHE_REPLY_BODY  65536
 
 
+/* NGX_ERROR: a reply with such a value is none */
+
+typedef struct {
+    ngx_str_t   name;
+    ngx_int_t  (*read)(ngx_symcache_helper_t *helper, ngx_str_t *value);
+} ngx_symcache_reply_field_t;
+
+
 static ngx_int_t ngx_symcache_reply_status(ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_reply_header(ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_reply_field(ngx_symcache_helper_t *helper);
-static ngx_uint_t ngx_symcache_reply_field_is(ngx_http_request_t *r,
-    const char *name, size_t len);
+static ngx_int_t ngx_symcache_reply_version(ngx_symcache_helper_t *helper,
+    ngx_str_t *value);
+static ngx_int_t ngx_symcache_reply_reason(ngx_symcache_helper_t *helper,
+    ngx_str_t *value);
+static ngx_int_t ngx_symcache_reply_connection(ngx_symcache_helper_t *helper,
+    ngx_str_t *value);
+static ngx_int_t ngx_symcache_reply_encoding(ngx_symcache_helper_t *helper,
+    ngx_str_t *value);
+static ngx_int_t ngx_symcache_reply_length(ngx_symcache_helper_t *helper,
+    ngx_str_t *value);
+static ngx_int_t ngx_symcache_reply_retry_after(ngx_symcache_helper_t *helper,
+    ngx_str_t *value);
+static ngx_int_t ngx_symcache_reply_valid(ngx_symcache_helper_t *helper,
+    ngx_str_t *value);
+static ngx_int_t ngx_symcache_reply_seconds(ngx_str_t *value,
+    time_t *seconds);
 static ngx_int_t ngx_symcache_reply_header_done(
     ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_reply_code(ngx_symcache_helper_t *helper);
@@ -27,6 +49,18 @@ static ngx_int_t ngx_symcache_reply_body(ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_reply_skip(ngx_symcache_helper_t *helper,
     ngx_buf_t *b);
 static ngx_int_t ngx_symcache_reply_complete(ngx_symcache_helper_t *helper);
+
+
+static ngx_symcache_reply_field_t  ngx_symcache_reply_fields[] = {
+    { ngx_string(SYMCACHE_HEADER_VERSION), ngx_symcache_reply_version },
+    { ngx_string(SYMCACHE_HEADER_REASON), ngx_symcache_reply_reason },
+    { ngx_string(SYMCACHE_HEADER_VALID), ngx_symcache_reply_valid },
+    { ngx_string("Retry-After"), ngx_symcache_reply_retry_after },
+    { ngx_string("Connection"), ngx_symcache_reply_connection },
+    { ngx_string("Transfer-Encoding"), ngx_symcache_reply_encoding },
+    { ngx_string("Content-Length"), ngx_symcache_reply_length },
+    { ngx_null_string, NULL }
+};
 
 
 void
@@ -151,118 +185,148 @@ ngx_symcache_reply_header(ngx_symcache_helper_t *helper)
 static ngx_int_t
 ngx_symcache_reply_field(ngx_symcache_helper_t *helper)
 {
-    off_t                n;
-    ngx_str_t            value;
-    ngx_http_request_t  *r;
+    size_t                       len;
+    ngx_str_t                    value;
+    ngx_http_request_t          *r;
+    ngx_symcache_reply_field_t  *field;
 
     r = helper->parser;
 
     value.data = r->header_start;
     value.len = r->header_end - r->header_start;
 
-#define field_is(name)                                                        \
-    ngx_symcache_reply_field_is(r, name, sizeof(name) - 1)
+    len = r->header_name_end - r->header_name_start;
 
-    if (field_is(SYMCACHE_HEADER_VERSION)) {
+    for (field = ngx_symcache_reply_fields; field->name.len; field++) {
 
-        if (helper->has_version
-            || !symcache_version_parse((char *) value.data, value.len,
-                                       &helper->reply.version))
+        if (field->name.len == len
+            && ngx_strncasecmp(field->name.data, r->header_name_start, len)
+               == 0)
         {
-            return NGX_ERROR;
-        }
-
-        helper->has_version = 1;
-
-        return NGX_OK;
-    }
-
-    if (field_is(SYMCACHE_HEADER_REASON)) {
-        helper->has_reason = (value.len != 0);
-        helper->stopping = (value.len == sizeof(SYMCACHE_REASON_STOPPING) - 1
-                            && ngx_strncmp(value.data,
-                                           SYMCACHE_REASON_STOPPING, value.len)
-                               == 0);
-
-        if (helper->done) {
-            helper->ctx->reason.data = ngx_pstrdup(r->pool, &value);
-            if (helper->ctx->reason.data == NULL) {
-                return NGX_ERROR;
-            }
-
-            helper->ctx->reason.len = value.len;
-        }
-
-        ngx_log_error(NGX_LOG_INFO, helper->upstream.peer.log, 0,
-                      "symcached: %V", &value);
-        return NGX_OK;
-    }
-
-    if (field_is("Connection")) {
-
-        if (ngx_strlcasestrn(value.data, value.data + value.len,
-                             (u_char *) "close", 5 - 1)
-            != NULL)
-        {
-            helper->close = 1;
-        }
-
-        return NGX_OK;
-    }
-
-    if (field_is("Transfer-Encoding")) {
-
-        if (helper->is_chunked
-            || value.len != 7
-            || ngx_strncasecmp(value.data, (u_char *) "chunked", 7) != 0)
-        {
-            return NGX_ERROR;
-        }
-
-        helper->is_chunked = 1;
-
-        return NGX_OK;
-    }
-
-    if (field_is("Content-Length")) {
-        n = ngx_atoof(value.data, value.len);
-
-        if (n == NGX_ERROR || helper->length != -1) {
-            return NGX_ERROR;
-        }
-
-        helper->length = n;
-
-        return NGX_OK;
-    }
-
-    if (field_is("Retry-After") || field_is(SYMCACHE_HEADER_VALID)) {
-        n = ngx_atoof(value.data, value.len);
-
-        if (n == NGX_ERROR || n > SYMCACHE_WAIT_MAX) {
-            return NGX_ERROR;
-        }
-
-        if (field_is("Retry-After")) {
-            helper->reply.retry_after = (time_t) n;
-
-        } else {
-            helper->reply.valid = (time_t) n;
+            return field->read(helper, &value);
         }
     }
-
-#undef field_is
 
     return NGX_OK;
 }
 
 
-static ngx_uint_t
-ngx_symcache_reply_field_is(ngx_http_request_t *r, const char *name,
-    size_t len)
+static ngx_int_t
+ngx_symcache_reply_version(ngx_symcache_helper_t *helper, ngx_str_t *value)
 {
-    return (size_t) (r->header_name_end - r->header_name_start) == len
-           && ngx_strncasecmp(r->header_name_start, (u_char *) name, len) == 0;
+    if (helper->has_version
+        || !symcache_version_parse((char *) value->data, value->len,
+                                   &helper->reply.version))
+    {
+        return NGX_ERROR;
+    }
+
+    helper->has_version = 1;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_symcache_reply_reason(ngx_symcache_helper_t *helper, ngx_str_t *value)
+{
+    helper->has_reason = (value->len != 0);
+    helper->stopping = (value->len == sizeof(SYMCACHE_REASON_STOPPING) - 1
+                        && ngx_strncmp(value->data, SYMCACHE_REASON_STOPPING,
+                                       value->len)
+                           == 0);
+
+    if (helper->done) {
+        helper->ctx->reason.data = ngx_pstrdup(helper->parser->pool, value);
+        if (helper->ctx->reason.data == NULL) {
+            return NGX_ERROR;
+        }
+
+        helper->ctx->reason.len = value->len;
+    }
+
+    ngx_log_error(NGX_LOG_INFO, helper->upstream.peer.log, 0,
+                  "symcached: %V", value);
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_symcache_reply_connection(ngx_symcache_helper_t *helper, ngx_str_t *value)
+{
+    if (ngx_strlcasestrn(value->data, value->data + value->len,
+                         (u_char *) "close", 5 - 1)
+        != NULL)
+    {
+        helper->close = 1;
+    }
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_symcache_reply_encoding(ngx_symcache_helper_t *helper, ngx_str_t *value)
+{
+    if (helper->is_chunked
+        || value->len != 7
+        || ngx_strncasecmp(value->data, (u_char *) "chunked", 7) != 0)
+    {
+        return NGX_ERROR;
+    }
+
+    helper->is_chunked = 1;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_symcache_reply_length(ngx_symcache_helper_t *helper, ngx_str_t *value)
+{
+    off_t  n;
+
+    n = ngx_atoof(value->data, value->len);
+
+    if (n == NGX_ERROR || helper->length != -1) {
+        return NGX_ERROR;
+    }
+
+    helper->length = n;
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_symcache_reply_retry_after(ngx_symcache_helper_t *helper, ngx_str_t *value)
+{
+    return ngx_symcache_reply_seconds(value, &helper->reply.retry_after);
+}
+
+
+static ngx_int_t
+ngx_symcache_reply_valid(ngx_symcache_helper_t *helper, ngx_str_t *value)
+{
+    return ngx_symcache_reply_seconds(value, &helper->reply.valid);
+}
+
+
+static ngx_int_t
+ngx_symcache_reply_seconds(ngx_str_t *value, time_t *seconds)
+{
+    time_t  n;
+
+    n = ngx_atotm(value->data, value->len);
+
+    if (n == NGX_ERROR || n > SYMCACHE_WAIT_MAX) {
+        return NGX_ERROR;
+    }
+
+    *seconds = n;
+
+    return NGX_OK;
 }
 
 

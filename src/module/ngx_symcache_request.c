@@ -13,8 +13,8 @@
 static ngx_int_t ngx_symcache_request_path(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx,
     const char **text);
-static ngx_uint_t ngx_symcache_request_header_is(ngx_table_elt_t *h,
-    const char *name, size_t len);
+static ngx_int_t ngx_symcache_request_header(ngx_symcache_ctx_t *ctx,
+    ngx_table_elt_t *h, ngx_table_elt_t **exceeds);
 
 
 ngx_int_t
@@ -170,42 +170,11 @@ ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx, const char **text)
             i = 0;
         }
 
-        if (h[i].hash == 0) {
-            continue;
-        }
-
-        if (ngx_symcache_request_header_is(&h[i], SYMCACHE_HEADER_EXCEEDS,
-                                        sizeof(SYMCACHE_HEADER_EXCEEDS) - 1))
+        if (h[i].hash && ngx_symcache_request_header(ctx, &h[i], &exceeds)
+                         != NGX_OK)
         {
-            if (exceeds) {
-                *text = "If-Version-Exceeds is given more than once\n";
-                return NGX_HTTP_BAD_REQUEST;
-            }
-
-            exceeds = &h[i];
-            continue;
-        }
-
-        if (ngx_symcache_request_header_is(&h[i], SYMCACHE_HEADER_VIA,
-                                           sizeof(SYMCACHE_HEADER_VIA) - 1))
-        {
-            /* it is one of ours that asks, and sends one line */
-
-            ctx->via = h[i].value;
-            continue;
-        }
-
-        if (ngx_symcache_request_header_is(&h[i], SYMCACHE_HEADER_ALLOW_RETRY,
-                                     sizeof(SYMCACHE_HEADER_ALLOW_RETRY) - 1)
-            || ngx_symcache_request_header_is(&h[i],
-                                    SYMCACHE_HEADER_ACCEPT_RETRY,
-                                    sizeof(SYMCACHE_HEADER_ACCEPT_RETRY) - 1))
-        {
-            if (h[i].value.len == 4
-                && ngx_strncasecmp(h[i].value.data, (u_char *) "true", 4) == 0)
-            {
-                ctx->retries = 1;
-            }
+            *text = "If-Version-Exceeds is given more than once\n";
+            return NGX_HTTP_BAD_REQUEST;
         }
     }
 
@@ -222,10 +191,41 @@ ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx, const char **text)
 }
 
 
-static ngx_uint_t
-ngx_symcache_request_header_is(ngx_table_elt_t *h, const char *name,
-    size_t len)
+/* NGX_DECLINED: a second If-Version-Exceeds */
+
+static ngx_int_t
+ngx_symcache_request_header(ngx_symcache_ctx_t *ctx, ngx_table_elt_t *h,
+    ngx_table_elt_t **exceeds)
 {
-    return h->key.len == len
-           && ngx_strncasecmp(h->key.data, (u_char *) name, len) == 0;
+#define header_is(name)                                                       \
+    (h->key.len == sizeof(name) - 1                                           \
+     && ngx_strncasecmp(h->key.data, (u_char *) name, sizeof(name) - 1) == 0)
+
+    if (header_is(SYMCACHE_HEADER_EXCEEDS)) {
+
+        if (*exceeds) {
+            return NGX_DECLINED;
+        }
+
+        *exceeds = h;
+
+    } else if (header_is(SYMCACHE_HEADER_VIA)) {
+
+        /* it is one of ours that asks, and sends one line */
+
+        ctx->via = h->value;
+
+    } else if (header_is(SYMCACHE_HEADER_ALLOW_RETRY)
+               || header_is(SYMCACHE_HEADER_ACCEPT_RETRY))
+    {
+        if (h->value.len == 4
+            && ngx_strncasecmp(h->value.data, (u_char *) "true", 4) == 0)
+        {
+            ctx->retries = 1;
+        }
+    }
+
+#undef header_is
+
+    return NGX_OK;
 }
