@@ -5,6 +5,7 @@ import collections
 import contextlib
 import ctypes
 import fcntl
+import glob
 import json
 import os
 import re
@@ -213,30 +214,44 @@ class Rig:
                 return load
         sys.exit("wrk: " + out.stdout + out.stderr)
 
-    def instructions(self, server, requests, main="", http="", n=100):
-        """Instructions that nginx needs for each of requests, a dict of name
-        to the bytes of a request, by callgrind: medians of five runs, as
-        large answers are sent in more or fewer parts."""
-        def total(request, times):
-            out = self.path("callgrind.out")
-            p = self.nginx(server, main=main + "master_process off;",
-                           http=http, name="callgrind",
-                           under=("valgrind", "-q", "--tool=callgrind",
-                                  "--callgrind-out-file=" + out))
-            for r in requests.values():
-                ask(p.port, r, 2)
-            ask(p.port, request, times)
-            self.stop(p, signal.SIGQUIT)
-            with open(out) as f:
-                return int(re.search(r"^(?:summary|totals): (\d+)", f.read(),
-                                     re.M)[1])
+    # instructions
 
-        def middle(request, times):
-            return statistics.median(total(request, times) for _ in range(5))
+    def callgrind(self, server, main="", http=""):
+        """Starts nginx, to be looked at by counted()."""
+        return self.nginx(server, main=main + "master_process off;",
+                          http=http, name="callgrind",
+                          under=("valgrind", "-q", "--tool=callgrind",
+                                 "--instr-atstart=no",
+                                 "--callgrind-out-file="
+                                 + self.path("callgrind.out")))
 
-        base = middle(next(iter(requests.values())), 1)
-        return {name: (middle(r, n + 1) - base) / n
-                for name, r in requests.items()}
+    def counted(self, nginx, run):
+        """Instructions of callgrind()'s nginx while run() is called."""
+        def control(*option):
+            subprocess.run(["callgrind_control", *option, str(nginx.pid)],
+                           check=True, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
+
+        control("-i", "on")       # from the first time on
+        control("-z")
+        run()
+        control("-d")
+        dumps = glob.glob(self.path("callgrind.out*"))
+        with open(dumps[0]) as f:
+            found = re.search(r"^(?:summary|totals): (\d+)", f.read(), re.M)
+        for d in dumps:
+            os.unlink(d)
+        return int(found[1])
+
+    def instructions(self, nginx, request, n=100):
+        """Instructions that callgrind()'s nginx needs for a request, once it
+        knows the file: the median of five runs, as large answers are sent in
+        more or fewer parts."""
+        ask(nginx.port, *[request] * 2)
+        return statistics.median(
+            (self.counted(nginx, lambda: ask(nginx.port, *[request] * (n + 1)))
+             - self.counted(nginx, lambda: ask(nginx.port, request))) / n
+            for _ in range(5))
 
 
 def own_network():
@@ -266,11 +281,11 @@ def request(path, *headers):
     return "\r\n".join(lines).encode()
 
 
-def ask(port, text, times=1):
-    """Sends a request so often over one connection; returns the length and
-    the head of the last answer."""
+def ask(port, *requests):
+    """Sends requests one after the other over one connection; returns the
+    length and the head of the last answer."""
     with socket.create_connection(("127.0.0.1", port)) as s:
-        for _ in range(times):
+        for text in requests:
             s.sendall(text)
             got = b""
             while b"\r\n\r\n" not in got:
