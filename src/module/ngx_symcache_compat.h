@@ -35,4 +35,14 @@
 #endif
 
 
+/* servers of an upstream that are resolved again come and go */
+
+#if (NGX_HTTP_UPSTREAM_ZONE && defined NGX_HTTP_UPSTREAM_MODIFY)
+#define ngx_symcache_peers_change(uscf)                                       \
+    ((uscf)->shm_zone && ((uscf)->flags & NGX_HTTP_UPSTREAM_MODIFY))
+#else
+#define ngx_symcache_peers_change(uscf)  0
+#endif
+
+
 #endif /* _NGX_SYMCACHE_COMPAT_H_INCLUDED_ */

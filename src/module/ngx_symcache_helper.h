@@ -4,7 +4,8 @@
  *
  * One question to the helper, while it is under way: a lookup, or its status
  * page.  ngx_symcache_helper.c says what is asked, ngx_symcache_peer.c whom,
- * and ngx_symcache_reply.c reads what comes back.
+ * ngx_symcache_reply.c reads what comes back, and ngx_symcache_try.c keeps it
+ * for the access log.
  */
 
 
@@ -89,6 +90,25 @@ void ngx_symcache_reply_init(ngx_symcache_helper_t *helper);
  * reply is complete, NGX_HTTP_UPSTREAM_INVALID_HEADER: it is none; NGX_ERROR.
  */
 ngx_int_t ngx_symcache_reply_read(ngx_symcache_helper_t *helper);
+
+
+/* ngx_symcache_try.c */
+
+/* Before a server is chosen. */
+ngx_int_t ngx_symcache_try_start(ngx_symcache_helper_t *helper);
+
+/*
+ * Once it is chosen: its name in upstream.peer lives as long as the request
+ * from here on, also if the server is gone from its upstream before.
+ */
+ngx_int_t ngx_symcache_try_name(ngx_symcache_helper_t *helper);
+
+void ngx_symcache_try_connected(ngx_symcache_helper_t *helper);
+void ngx_symcache_try_received(ngx_symcache_helper_t *helper, size_t n);
+void ngx_symcache_try_header(ngx_symcache_helper_t *helper);
+
+/* Only the first end counts.  Its status, 0: it was given up before. */
+void ngx_symcache_try_end(ngx_symcache_helper_t *helper, ngx_uint_t status);
 
 
 #endif /* _NGX_SYMCACHE_HELPER_H_INCLUDED_ */

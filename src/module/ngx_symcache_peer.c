@@ -149,9 +149,14 @@ ngx_symcache_peer_connect(ngx_symcache_helper_t *helper)
 
     log->action = "connecting to upstream";
 
+    if (ngx_symcache_try_start(helper) != NGX_OK) {
+        ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
+        return;
+    }
+
     rc = ngx_event_connect_peer(&u->peer);
 
-    if (rc == NGX_ERROR) {
+    if (rc == NGX_ERROR || ngx_symcache_try_name(helper) != NGX_OK) {
         ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
         return;
     }
@@ -250,6 +255,8 @@ ngx_symcache_peer_send(ngx_symcache_helper_t *helper)
         goto handle;
     }
 
+    ngx_symcache_try_connected(helper);
+
     c->log->action = "sending request to upstream";
 
     n = c->send(c, helper->text.data + helper->sent,
@@ -340,6 +347,8 @@ ngx_symcache_peer_read(ngx_symcache_helper_t *helper)
 
         b->last += n;
 
+        ngx_symcache_try_received(helper, n);
+
         rc = ngx_symcache_reply_read(helper);
 
     } while (rc == NGX_AGAIN);
@@ -405,6 +414,8 @@ ngx_symcache_peer_replied(ngx_symcache_helper_t *helper)
 
     u = &helper->upstream;
 
+    ngx_symcache_try_end(helper, helper->status.code);
+
     switch (helper->reply.code) {
 
     case NGX_SYMCACHE_REPLY_ABSENT:
@@ -454,6 +465,10 @@ ngx_symcache_peer_next(ngx_symcache_helper_t *helper, ngx_uint_t why)
 
     u = &helper->upstream;
 
+    ngx_symcache_try_end(helper, why == NGX_HTTP_UPSTREAM_FT_TIMEOUT
+                                 ? NGX_HTTP_GATEWAY_TIME_OUT
+                                 : NGX_HTTP_BAD_GATEWAY);
+
     ngx_symcache_peer_free(helper, why == NGX_HTTP_UPSTREAM_FT_HTTP_404
                                    ? NGX_PEER_NEXT : NGX_PEER_FAILED);
 
@@ -498,6 +513,7 @@ ngx_symcache_peer_close(ngx_symcache_helper_t *helper)
     r = helper->ctx->request;
     u = &helper->upstream;
 
+    ngx_symcache_try_end(helper, 0);
     ngx_symcache_peer_free(helper, 0);
     ngx_symcache_peer_disconnect(helper);
 

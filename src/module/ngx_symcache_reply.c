@@ -343,6 +343,8 @@ ngx_symcache_reply_header_done(ngx_symcache_helper_t *helper)
         return NGX_HTTP_UPSTREAM_INVALID_HEADER;
     }
 
+    ngx_symcache_try_header(helper);
+
     helper->rest = helper->length;
 
     if (!helper->is_chunked && helper->length == -1) {

@@ -1,0 +1,155 @@
+
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Each server that is asked, in the list of the request where $upstream_addr,
+ * $upstream_status, $upstream_response_time and the like look for it; unless
+ * nobody waits for the answer.
+ */
+
+
+#include "ngx_symcache_helper.h"
+
+
+#define NGX_SYMCACHE_TRY_UNSET  (ngx_msec_t) -1
+
+
+ngx_int_t
+ngx_symcache_try_start(ngx_symcache_helper_t *helper)
+{
+    ngx_uint_t                  n;
+    ngx_http_request_t         *r;
+    ngx_symcache_ctx_t         *ctx;
+    ngx_http_upstream_t        *u;
+    ngx_http_upstream_state_t  *state;
+
+    if (helper->done == NULL) {
+        return NGX_OK;
+    }
+
+    ctx = helper->ctx;
+    r = ctx->request;
+    u = &helper->upstream;
+    n = 1;
+
+    if (r->upstream_states == NULL) {
+        r->upstream_states = ngx_array_create(r->pool, 1,
+                                            sizeof(ngx_http_upstream_state_t));
+        if (r->upstream_states == NULL) {
+            return NGX_ERROR;
+        }
+
+    } else if (!ctx->tried) {
+
+        /* those of another module: an empty one is between them and ours */
+
+        n = 2;
+    }
+
+    state = ngx_array_push_n(r->upstream_states, n);
+    if (state == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_memzero(state, n * sizeof(ngx_http_upstream_state_t));
+
+    ctx->tried = 1;
+
+    u->state = &state[n - 1];
+    u->start_time = ngx_current_msec;
+
+    u->state->response_time = NGX_SYMCACHE_TRY_UNSET;
+    u->state->connect_time = NGX_SYMCACHE_TRY_UNSET;
+    u->state->header_time = NGX_SYMCACHE_TRY_UNSET;
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_symcache_try_name(ngx_symcache_helper_t *helper)
+{
+    ngx_str_t            *name;
+    ngx_http_upstream_t  *u;
+
+    u = &helper->upstream;
+
+    if (ngx_symcache_peers_change(u->upstream)) {
+
+        name = ngx_palloc(helper->ctx->request->pool,
+                          sizeof(ngx_str_t) + u->peer.name->len);
+        if (name == NULL) {
+            return NGX_ERROR;
+        }
+
+        name->len = u->peer.name->len;
+        name->data = (u_char *) (name + 1);
+        ngx_memcpy(name->data, u->peer.name->data, name->len);
+
+        u->peer.name = name;
+    }
+
+    if (u->state) {
+        u->state->peer = u->peer.name;
+    }
+
+    return NGX_OK;
+}
+
+
+void
+ngx_symcache_try_connected(ngx_symcache_helper_t *helper)
+{
+    ngx_http_upstream_t  *u;
+
+    u = &helper->upstream;
+
+    if (u->state && u->state->connect_time == NGX_SYMCACHE_TRY_UNSET) {
+        u->state->connect_time = ngx_current_msec - u->start_time;
+    }
+}
+
+
+void
+ngx_symcache_try_received(ngx_symcache_helper_t *helper, size_t n)
+{
+    if (helper->upstream.state) {
+        helper->upstream.state->bytes_received += n;
+    }
+}
+
+
+void
+ngx_symcache_try_header(ngx_symcache_helper_t *helper)
+{
+    ngx_http_upstream_t  *u;
+
+    u = &helper->upstream;
+
+    if (u->state) {
+        u->state->header_time = ngx_current_msec - u->start_time;
+    }
+}
+
+
+void
+ngx_symcache_try_end(ngx_symcache_helper_t *helper, ngx_uint_t status)
+{
+    ngx_http_upstream_t        *u;
+    ngx_http_upstream_state_t  *state;
+
+    u = &helper->upstream;
+    state = u->state;
+
+    if (state == NULL || state->response_time != NGX_SYMCACHE_TRY_UNSET) {
+        return;
+    }
+
+    state->status = status;
+    state->response_time = ngx_current_msec - u->start_time;
+
+    if (state->connect_time != NGX_SYMCACHE_TRY_UNSET) {
+        state->bytes_sent = helper->sent;
+        state->response_length = helper->received;
+    }
+}
