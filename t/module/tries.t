@@ -34,6 +34,7 @@ EON
     http => <<'EOH');
     symcache_zone main:1m;
     upstream pair {
+        zone pair 64k;
         server unix:%%DIR%%/a.sock max_fails=0;
         server unix:%%DIR%%/b.sock backup max_fails=0;
     }
