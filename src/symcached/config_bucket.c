@@ -146,13 +146,17 @@ static bool add_header(struct transport_config *transport, const char *name,
     return header->name != NULL && header->value != NULL;
 }
 
-/* Signed are these headers, those of the configuration, date and host. */
+/*
+ * Signed are these headers, those of the configuration, date and host.  GCS
+ * takes the same signature with its HMAC keys ("simple migration from Amazon
+ * S3"); for its own one libcurl 8.23 encodes the path twice.
+ */
 static int sign(struct config_reader *r, const cJSON *item,
                 struct source_config *source)
 {
     struct transport_config *transport = &source->transport;
     struct bucket_config *bucket = &source->bucket;
-    bool s3 = source->type == SOURCE_S3, done;
+    bool done;
     struct header_config *headers;
 
     headers = realloc(transport->headers,
@@ -162,15 +166,12 @@ static int sign(struct config_reader *r, const cJSON *item,
     }
     transport->headers = headers;
 
-    done = add_header(transport,
-                      s3 ? "x-amz-content-sha256" : "x-goog-content-sha256",
-                      EMPTY_SHA256);
+    done = add_header(transport, "x-amz-content-sha256", EMPTY_SHA256);
     if (done && bucket->session_token != NULL) {
         done = add_header(transport, "x-amz-security-token",
                           bucket->session_token);
     }
-    if (asprintf(&transport->sigv4,
-                 s3 ? "aws:amz:%s:s3" : "goog:goog:%s:storage",
+    if (asprintf(&transport->sigv4, "aws:amz:%s:s3",
                  bucket->region != NULL ? bucket->region : "auto") < 0) {
         transport->sigv4 = NULL;
         done = false;

@@ -120,7 +120,7 @@ my $gcs = Test::ScriptedServer->new(log => $t->path('gcs'), script => sub {
     if ($auth =~ /^Bearer (.*)/) {
         return refuse($c, 401, 'AuthenticationRequired') if $1 ne $token;
     } else {
-        my $wrong = Test::SigV4::check($req, vendor => 'goog',
+        my $wrong = Test::SigV4::check($req,
             secrets => { $access => $secret }, region => 'auto');
         if ($wrong) {
             open my $fh, '>>', $t->path('wrong');

@@ -6,7 +6,7 @@ package Test::SigV4;
 # examples in t/helper/source_bucket.t.
 #
 #   my $wrong = Test::SigV4::check($req, secrets => { $id => $secret },
-#                                  vendor => 'aws', region => ..., now => ...);
+#                                  region => ..., now => ...);
 #   # undef, or the <Code> of the answer and why
 
 use strict;
@@ -16,14 +16,6 @@ use Digest::SHA qw(hmac_sha256 hmac_sha256_hex sha256_hex);
 use Time::Local qw(timegm);
 
 our $empty = sha256_hex('');
-
-my %vendors = (
-    aws => { algorithm => 'AWS4-HMAC-SHA256', prefix => 'AWS4',
-             header => 'x-amz', service => 's3', end => 'aws4_request' },
-    goog => { algorithm => 'GOOG4-HMAC-SHA256', prefix => 'GOOG4',
-              header => 'x-goog', service => 'storage',
-              end => 'goog4_request' },
-);
 
 # UriEncode() of the specification
 sub encode {
@@ -60,29 +52,29 @@ sub canonical_request {
 }
 
 sub signature {
-    my ($v, $secret, $date, $time, $region, $request) = @_;
-    my $scope = "$date/$region/$v->{service}/$v->{end}";
-    my $key = "$v->{prefix}$secret";
-    $key = hmac_sha256($_, $key) for $date, $region, $v->{service}, $v->{end};
-    return hmac_sha256_hex(join("\n", $v->{algorithm}, $time, $scope,
+    my ($secret, $date, $time, $region, $request) = @_;
+    my @scope = ($date, $region, 's3', 'aws4_request');
+    my $key = "AWS4$secret";
+    $key = hmac_sha256($_, $key) for @scope;
+    return hmac_sha256_hex(join("\n", 'AWS4-HMAC-SHA256', $time,
+                                join('/', @scope),
                                 sha256_hex($request)), $key);
 }
 
 sub check {
     my ($req, %o) = @_;
-    my $v = $vendors{ $o{vendor} // 'aws' };
     my $h = $req->{headers};
     my $auth = $h->{authorization} // return 'AccessDenied: no signature';
     my ($id, $date, $region, $service, $end, $signed, $given) = $auth =~
-        m{^\Q$v->{algorithm}\E\ Credential=([^/,]+)/(\d{8})/([^/]+)/([^/]+)/
+        m{^AWS4-HMAC-SHA256\ Credential=([^/,]+)/(\d{8})/([^/]+)/([^/]+)/
           ([^/,]+),\s*SignedHeaders=([^,]+),\s*Signature=([0-9a-f]{64})$}x
         or return "AuthorizationHeaderMalformed: $auth";
     my $secret = $o{secrets}{$id} // return "InvalidAccessKeyId: $id";
     return "AuthorizationHeaderMalformed: scope $region/$service/$end"
-        if $service ne $v->{service} || $end ne $v->{end}
+        if $service ne 's3' || $end ne 'aws4_request'
         || ($o{region} && $region ne $o{region});
 
-    my $time = $h->{"$v->{header}-date"} // return 'AccessDenied: no date';
+    my $time = $h->{'x-amz-date'} // return 'AccessDenied: no date';
     my @t = $time =~ /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/
         or return "AccessDenied: date $time";
     my $at = timegm($t[5], $t[4], $t[3], $t[2], $t[1] - 1, $t[0]);
@@ -93,22 +85,22 @@ sub check {
     return "SignatureDoesNotMatch: order of $signed"
         if "@signed" ne join ' ', sort @signed;
     my %signed = map { $_ => 1 } @signed;
-    for my $name ('host', grep { /^\Q$v->{header}\E-/ } keys %$h) {
+    for my $name ('host', grep { /^x-amz-/ } keys %$h) {
         return "AccessDenied: $name is not signed" unless $signed{$name};
     }
     defined $h->{$_} or return "SignatureDoesNotMatch: $_ is not there"
         for @signed;
     if ($o{token}) {
-        return 'InvalidToken: no' if ($h->{"$v->{header}-security-token"} // '')
+        return 'InvalidToken: no' if ($h->{'x-amz-security-token'} // '')
             ne $o{token};
     }
 
-    my $hash = $h->{"$v->{header}-content-sha256"}
+    my $hash = $h->{'x-amz-content-sha256'}
         // return 'MissingContentSHA256: no';
     return "XAmzContentSHA256Mismatch: $hash"
         if $hash ne $empty && $hash ne 'UNSIGNED-PAYLOAD' && !$o{payload};
     my $request = canonical_request($req, \@signed, $hash);
-    my $want = signature($v, $secret, $date, $time, $region, $request);
+    my $want = signature($secret, $date, $time, $region, $request);
     return "SignatureDoesNotMatch: $given, not $want of:\n$request"
         if $want ne $given;
     return;
