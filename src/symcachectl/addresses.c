@@ -80,7 +80,7 @@ static int fill(struct addresses *a)
 /* Takes a line off, without blanks around it.  Returns as addresses_next. */
 static int next_line(struct addresses *a)
 {
-    char *newline;
+    const char *newline;
 
     for (;;) {
         a->text = a->data + a->begin;
