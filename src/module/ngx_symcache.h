@@ -180,7 +180,7 @@ struct ngx_symcache_ctx_s {
     unsigned                   has_made:1;
     unsigned                   made_known:1;
     unsigned                   gzip:1;    /* the sidecar is sent */
-    unsigned                   tried:1;   /* ours are in upstream_states */
+    unsigned                   tries:6;   /* in upstream_states */
 
     symcache_request_t         asked;     /* last: no longer than its name */
 };

@@ -13,13 +13,18 @@
 
 #define NGX_SYMCACHE_TRY_UNSET  (ngx_msec_t) -1
 
+/* a hold of hours may ask many times: of more, the last one is kept */
+
+#define NGX_SYMCACHE_TRY_MAX    32
+
+
+static ngx_http_upstream_state_t *ngx_symcache_try_add(
+    ngx_symcache_ctx_t *ctx);
+
 
 ngx_int_t
 ngx_symcache_try_start(ngx_symcache_helper_t *helper)
 {
-    ngx_uint_t                  n;
-    ngx_http_request_t         *r;
-    ngx_symcache_ctx_t         *ctx;
     ngx_http_upstream_t        *u;
     ngx_http_upstream_state_t  *state;
 
@@ -27,42 +32,65 @@ ngx_symcache_try_start(ngx_symcache_helper_t *helper)
         return NGX_OK;
     }
 
-    ctx = helper->ctx;
-    r = ctx->request;
-    u = &helper->upstream;
-    n = 1;
-
-    if (r->upstream_states == NULL) {
-        r->upstream_states = ngx_array_create(r->pool, 1,
-                                            sizeof(ngx_http_upstream_state_t));
-        if (r->upstream_states == NULL) {
-            return NGX_ERROR;
-        }
-
-    } else if (!ctx->tried) {
-
-        /* those of another module: an empty one is between them and ours */
-
-        n = 2;
-    }
-
-    state = ngx_array_push_n(r->upstream_states, n);
+    state = ngx_symcache_try_add(helper->ctx);
     if (state == NULL) {
         return NGX_ERROR;
     }
 
-    ngx_memzero(state, n * sizeof(ngx_http_upstream_state_t));
+    ngx_memzero(state, sizeof(ngx_http_upstream_state_t));
 
-    ctx->tried = 1;
+    state->response_time = NGX_SYMCACHE_TRY_UNSET;
+    state->connect_time = NGX_SYMCACHE_TRY_UNSET;
+    state->header_time = NGX_SYMCACHE_TRY_UNSET;
 
-    u->state = &state[n - 1];
+    u = &helper->upstream;
+
+    u->state = state;
     u->start_time = ngx_current_msec;
 
-    u->state->response_time = NGX_SYMCACHE_TRY_UNSET;
-    u->state->connect_time = NGX_SYMCACHE_TRY_UNSET;
-    u->state->header_time = NGX_SYMCACHE_TRY_UNSET;
-
     return NGX_OK;
+}
+
+
+static ngx_http_upstream_state_t *
+ngx_symcache_try_add(ngx_symcache_ctx_t *ctx)
+{
+    ngx_array_t                *states;
+    ngx_http_request_t         *r;
+    ngx_http_upstream_state_t  *state;
+
+    r = ctx->request;
+    states = r->upstream_states;
+
+    if (states == NULL) {
+        states = ngx_array_create(r->pool, 1,
+                                  sizeof(ngx_http_upstream_state_t));
+        if (states == NULL) {
+            return NULL;
+        }
+
+        r->upstream_states = states;
+
+    } else if (!ctx->tries) {
+
+        /* those of another module: an empty one is between them and ours */
+
+        state = ngx_array_push(states);
+        if (state == NULL) {
+            return NULL;
+        }
+
+        ngx_memzero(state, sizeof(ngx_http_upstream_state_t));
+    }
+
+    if (ctx->tries == NGX_SYMCACHE_TRY_MAX) {
+        state = states->elts;
+        return &state[states->nelts - 1];
+    }
+
+    ctx->tries++;
+
+    return ngx_array_push(states);
 }
 
 

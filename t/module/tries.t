@@ -12,6 +12,9 @@ use Test::ModuleCase;
 my $t = Test::ModuleCase->new;
 my $key = Test::ModuleCase::key();
 
+# 40 helpers that are not there
+my $many = join "\n", map { "server unix:%%DIR%%/many$_.sock;" } 1 .. 40;
+
 $t->start_nginx($t->location('symcache_async_after 9.0.0;') . <<'EON',
     symcache_hold_timeout 5s;
     symcache_async_after 3.0.0;
@@ -21,6 +24,9 @@ $t->start_nginx($t->location('symcache_async_after 9.0.0;') . <<'EON',
     }
     location /one/ { symcache %%DIR%%/store; symcache_pass unix:%%DIR%%/a.sock; }
     location /dead/ { symcache %%DIR%%/store; symcache_pass dead; }
+    location /many/ {
+        symcache %%DIR%%/store; symcache_pass many;
+    }
     location /first/ {
         proxy_pass http://unix:%%DIR%%/a.sock;
         proxy_intercept_errors on;
@@ -31,7 +37,7 @@ $t->start_nginx($t->location('symcache_async_after 9.0.0;') . <<'EON',
         symcache_zone main; symcache_status; symcache_pass pair;
     }
 EON
-    http => <<'EOH');
+    http => "upstream many { $many }\n" . <<'EOH');
     symcache_zone main:1m;
     upstream pair {
         zone pair 64k;
@@ -119,6 +125,10 @@ like $f[5], qr/^0, \d\d/, 'and was sent nothing';
 
 is scalar(asked('dead')), "$at_a, $at_c 502, 502", 'all fail';
 is scalar(asked('dead')), 'dead 502', 'no live upstreams';
+
+@f = asked('many');
+is join(' ', $f[0] =~ /many(\d+)/g), join(' ', 1 .. 31, 40),
+    'of very many, the first ones and the last';
 
 # --- a helper that was lost in a hold is asked again
 
