@@ -15,6 +15,7 @@
 
 static ngx_int_t ngx_symcache_peer_local(ngx_symcache_helper_t *helper);
 static void ngx_symcache_peer_connect(ngx_symcache_helper_t *helper);
+static ngx_int_t ngx_symcache_peer_attach(ngx_symcache_helper_t *helper);
 static void ngx_symcache_peer_handler(ngx_event_t *ev);
 static void ngx_symcache_peer_send(ngx_symcache_helper_t *helper);
 static void ngx_symcache_peer_read(ngx_symcache_helper_t *helper);
@@ -141,7 +142,6 @@ ngx_symcache_peer_connect(ngx_symcache_helper_t *helper)
 {
     ngx_int_t             rc;
     ngx_log_t            *log;
-    ngx_connection_t     *c;
     ngx_http_upstream_t  *u;
 
     u = &helper->upstream;
@@ -174,7 +174,36 @@ ngx_symcache_peer_connect(ngx_symcache_helper_t *helper)
 
     /* rc == NGX_OK || rc == NGX_AGAIN || rc == NGX_DONE */
 
-    c = u->peer.connection;
+    if (ngx_symcache_peer_attach(helper) != NGX_OK) {
+        ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
+        return;
+    }
+
+    ngx_symcache_reply_init(helper);
+
+    helper->sent = 0;
+    u->request_sent = 0;
+    u->request_body_sent = 0;
+
+    if (rc == NGX_AGAIN) {
+        ngx_add_timer(u->peer.connection->write, helper->connect_timeout);
+        return;
+    }
+
+    ngx_symcache_peer_send(helper);
+}
+
+
+/* the connection, a new one or one that was kept, to this question */
+
+static ngx_int_t
+ngx_symcache_peer_attach(ngx_symcache_helper_t *helper)
+{
+    ngx_log_t         *log;
+    ngx_connection_t  *c;
+
+    c = helper->upstream.peer.connection;
+    log = helper->ctx->request->connection->log;
 
     c->requests++;
     c->data = helper;
@@ -187,8 +216,7 @@ ngx_symcache_peer_connect(ngx_symcache_helper_t *helper)
 
         c->pool = ngx_create_pool(128, log);
         if (c->pool == NULL) {
-            ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
-            return;
+            return NGX_ERROR;
         }
     }
 
@@ -197,18 +225,7 @@ ngx_symcache_peer_connect(ngx_symcache_helper_t *helper)
     c->read->log = log;
     c->write->log = log;
 
-    ngx_symcache_reply_init(helper);
-
-    helper->sent = 0;
-    u->request_sent = 0;
-    u->request_body_sent = 0;
-
-    if (rc == NGX_AGAIN) {
-        ngx_add_timer(c->write, helper->connect_timeout);
-        return;
-    }
-
-    ngx_symcache_peer_send(helper);
+    return NGX_OK;
 }
 
 
