@@ -30,7 +30,7 @@ struct ngx_symcache_helper_s {
 
     ngx_msec_t                   connect_timeout;
     ngx_msec_t                   send_timeout;
-    ngx_msec_t                   read_timeout;
+    ngx_msec_t                   read_timeout;  /* 0: none */
     ngx_msec_t                   next_timeout;  /* 0: none */
     ngx_uint_t                   next;        /* conditions for another one */
 
@@ -49,6 +49,7 @@ struct ngx_symcache_helper_s {
     ngx_msec_t                   deadline;    /* of the page */
 
     unsigned                     active:1;
+    unsigned                     hurried:1;   /* less time than configured */
     unsigned                     heard:1;     /* it sent something */
     unsigned                     close:1;
     unsigned                     is_chunked:1;

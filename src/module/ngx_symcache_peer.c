@@ -149,6 +149,15 @@ ngx_symcache_peer_connect(ngx_symcache_helper_t *helper)
 
     log->action = "connecting to upstream";
 
+    /* of the last server nothing is left, nor that its connection was good */
+
+    ngx_symcache_reply_init(helper);
+
+    helper->sent = 0;
+    u->request_sent = 0;
+    u->request_body_sent = 0;
+    u->keepalive = 0;
+
     if (ngx_symcache_try_start(helper) != NGX_OK) {
         ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
         return;
@@ -178,12 +187,6 @@ ngx_symcache_peer_connect(ngx_symcache_helper_t *helper)
         ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
         return;
     }
-
-    ngx_symcache_reply_init(helper);
-
-    helper->sent = 0;
-    u->request_sent = 0;
-    u->request_body_sent = 0;
 
     if (rc == NGX_AGAIN) {
         ngx_add_timer(u->peer.connection->write, helper->connect_timeout);
@@ -302,7 +305,9 @@ ngx_symcache_peer_send(ngx_symcache_helper_t *helper)
 
     c->log->action = "reading response header from upstream";
 
-    ngx_add_timer(c->read, helper->read_timeout);
+    if (helper->read_timeout) {
+        ngx_add_timer(c->read, helper->read_timeout);
+    }
 
     if (c->read->ready) {
         ngx_post_event(c->read, &ngx_posted_events);
@@ -477,6 +482,7 @@ ngx_symcache_peer_over(ngx_symcache_helper_t *helper)
 static void
 ngx_symcache_peer_next(ngx_symcache_helper_t *helper, ngx_uint_t why)
 {
+    ngx_uint_t            state;
     ngx_symcache_reply_e  code;
     ngx_http_upstream_t  *u;
 
@@ -486,8 +492,20 @@ ngx_symcache_peer_next(ngx_symcache_helper_t *helper, ngx_uint_t why)
                                  ? NGX_HTTP_GATEWAY_TIME_OUT
                                  : NGX_HTTP_BAD_GATEWAY);
 
-    ngx_symcache_peer_free(helper, why == NGX_HTTP_UPSTREAM_FT_HTTP_404
-                                   ? NGX_PEER_NEXT : NGX_PEER_FAILED);
+    if (why == NGX_HTTP_UPSTREAM_FT_HTTP_404) {
+        state = NGX_PEER_NEXT;
+
+    } else if (why == NGX_HTTP_UPSTREAM_FT_TIMEOUT && helper->hurried) {
+
+        /* it may be as quick as lookups need it */
+
+        state = 0;
+
+    } else {
+        state = NGX_PEER_FAILED;
+    }
+
+    ngx_symcache_peer_free(helper, state);
 
     if (why == NGX_HTTP_UPSTREAM_FT_TIMEOUT) {
         ngx_log_error(NGX_LOG_ERR, u->peer.log, NGX_ETIMEDOUT,
@@ -496,7 +514,10 @@ ngx_symcache_peer_next(ngx_symcache_helper_t *helper, ngx_uint_t why)
 
     /* a kept connection may have been closed meanwhile */
 
-    if (u->peer.cached && why == NGX_HTTP_UPSTREAM_FT_ERROR) {
+    if (u->peer.cached
+        && why == NGX_HTTP_UPSTREAM_FT_ERROR
+        && !helper->heard)
+    {
         u->peer.tries++;
     }
 

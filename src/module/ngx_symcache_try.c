@@ -176,8 +176,6 @@ ngx_symcache_try_end(ngx_symcache_helper_t *helper, ngx_uint_t status)
     state->status = status;
     state->response_time = ngx_current_msec - u->start_time;
 
-    if (state->connect_time != NGX_SYMCACHE_TRY_UNSET) {
-        state->bytes_sent = helper->sent;
-        state->response_length = helper->received;
-    }
+    state->bytes_sent = helper->sent;
+    state->response_length = helper->received;
 }
