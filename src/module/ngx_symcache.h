@@ -181,6 +181,7 @@ struct ngx_symcache_ctx_s {
     unsigned                   made_known:1;
     unsigned                   gzip:1;    /* the sidecar is sent */
     unsigned                   tries:6;   /* in upstream_states */
+    unsigned                   missed:2;  /* files that the helper has made */
 
     symcache_request_t         asked;     /* last: no longer than its name */
 };
@@ -320,10 +321,11 @@ void ngx_symcache_helper_merge(ngx_symcache_loc_conf_t *prev,
 /*
  * Asks the helper; done is called later, with its reply in ctx->reply, unless
  * the request ends before that.  wait: seconds that the helper may take; 0 for
- * an answer at once.
+ * an answer at once.  held: for how long it is listened to is the caller's
+ * matter, by ngx_symcache_helper_cancel().
  */
-ngx_int_t ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t wait,
-    ngx_symcache_done_pt done);
+ngx_int_t ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t held,
+    ngx_uint_t wait, ngx_symcache_done_pt done);
 
 /*
  * Tells the helper of a request that is served from the store, so that it
@@ -343,6 +345,9 @@ void ngx_symcache_helper_tell(ngx_symcache_ctx_t *ctx);
 ngx_int_t ngx_symcache_helper_page(ngx_symcache_ctx_t *ctx, ngx_str_t *page,
     ngx_symcache_done_pt done);
 
+/* The question of a request, if one is under way: done is not called. */
+void ngx_symcache_helper_cancel(ngx_symcache_helper_t *helper);
+
 
 /* ngx_symcache_wait.c */
 
@@ -354,11 +359,23 @@ void ngx_symcache_wait_init(ngx_symcache_main_conf_t *smcf);
  */
 ngx_int_t ngx_symcache_wait_start(ngx_symcache_ctx_t *ctx);
 
-/* Memory of a request that may be held, which is not zeroed. */
-void *ngx_symcache_wait_alloc(ngx_pool_t *pool, size_t size);
+/*
+ * No longer one of those who wait, but not finalized: if it asked, the next one
+ * does.
+ */
+void ngx_symcache_wait_leave(ngx_symcache_wait_t *wait);
 
-/* Suspends a request: only its client, or an event of ours, wakes it. */
-ngx_int_t ngx_symcache_wait_park(ngx_http_request_t *r);
+
+/* ngx_symcache_park.c */
+
+/*
+ * Suspends a request until an event of ours answers it.  A client that goes
+ * away ends its wait and its question, whatever becomes of the request.
+ */
+ngx_int_t ngx_symcache_park(ngx_http_request_t *r);
+
+/* Memory of a request that may be held, which is not zeroed. */
+void *ngx_symcache_park_alloc(ngx_pool_t *pool, size_t size);
 
 
 /* ngx_symcache_variables.c */

@@ -13,7 +13,7 @@
 
 /* of the helper by one request, while what it has made is not there */
 
-#define NGX_SYMCACHE_ASKS  3
+#define NGX_SYMCACHE_MISSED  2
 
 
 static ngx_int_t ngx_symcache_handler_root(ngx_symcache_ctx_t *ctx);
@@ -365,7 +365,8 @@ ngx_symcache_handler_ready(ngx_symcache_ctx_t *ctx)
         return rc;
     }
 
-    if (ctx->asks < NGX_SYMCACHE_ASKS) {
+    if (ctx->missed < NGX_SYMCACHE_MISSED) {
+        ctx->missed++;
         return ngx_symcache_handler_decide(ctx);
     }
 

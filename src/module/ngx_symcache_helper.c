@@ -15,10 +15,6 @@
 
 #define NGX_SYMCACHE_HELPER_TELL     10
 
-/* what a holder waits longer than the helper was told to, milliseconds */
-
-#define NGX_SYMCACHE_HELPER_MARGIN   500
-
 /* how long each step takes at most of what the client does not wait for */
 
 #define NGX_SYMCACHE_HELPER_QUICK    1000
@@ -81,10 +77,9 @@ ngx_symcache_helper_merge(ngx_symcache_loc_conf_t *prev,
 
 
 ngx_int_t
-ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t wait,
-    ngx_symcache_done_pt done)
+ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t held,
+    ngx_uint_t wait, ngx_symcache_done_pt done)
 {
-    ngx_msec_int_t          left;
     ngx_symcache_helper_t  *helper;
 
     ngx_memzero(&ctx->reply, sizeof(ngx_symcache_reply_t));
@@ -96,24 +91,8 @@ ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t wait,
 
     helper->done = done;
 
-    if (wait) {
-
-        /*
-         * A holder's patience is what is left of the hold, and not
-         * symcache_read_timeout; failover does not renew it, and the helper's
-         * answer at its very end shall still be heard.
-         */
-
-        left = (ngx_msec_int_t) (ctx->deadline - ngx_current_msec);
-        left = ngx_max(left, 1);
-
-        helper->read_timeout = left + NGX_SYMCACHE_HELPER_MARGIN;
-
-        if (helper->next_timeout == 0
-            || helper->next_timeout > (ngx_msec_t) left)
-        {
-            helper->next_timeout = left;
-        }
+    if (held) {
+        helper->read_timeout = 0;
     }
 
     ctx->asks++;
@@ -216,7 +195,7 @@ ngx_symcache_helper_create(ngx_symcache_ctx_t *ctx)
             return NULL;
         }
 
-        helper = ngx_symcache_wait_alloc(ctx->request->pool,
+        helper = ngx_symcache_park_alloc(ctx->request->pool,
                                          ngx_symcache_helper_size(ctx));
         if (helper == NULL) {
             return NULL;
@@ -282,6 +261,7 @@ ngx_symcache_helper_hurry(ngx_symcache_helper_t *helper)
                                    NGX_SYMCACHE_HELPER_QUICK);
     helper->read_timeout = ngx_min(helper->read_timeout,
                                    NGX_SYMCACHE_HELPER_QUICK);
+    helper->hurried = 1;
 }
 
 
@@ -428,8 +408,13 @@ ngx_symcache_helper_told(ngx_symcache_helper_t *helper)
 static void
 ngx_symcache_helper_cleanup(void *data)
 {
-    ngx_symcache_helper_t *helper = data;
+    ngx_symcache_helper_cancel(data);
+}
 
+
+void
+ngx_symcache_helper_cancel(ngx_symcache_helper_t *helper)
+{
     if (!helper->active) {
         return;
     }

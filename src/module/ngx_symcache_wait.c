@@ -34,9 +34,12 @@
 #define NGX_SYMCACHE_WAIT_LOST       50
 #define NGX_SYMCACHE_WAIT_LOST_MAX   5
 
-/* bytes of a pool's block for what else is allocated until the answer */
+/*
+ * what the helper's answer at the very end of a hold may take.  Whoever asks
+ * has no other limit, and a server that is cut off here has not failed.
+ */
 
-#define NGX_SYMCACHE_WAIT_REST       192
+#define NGX_SYMCACHE_WAIT_MARGIN     500
 
 
 typedef enum {
@@ -73,9 +76,9 @@ static ngx_int_t ngx_symcache_wait_ask(ngx_symcache_wait_t *w);
 static ngx_msec_int_t ngx_symcache_wait_left(ngx_symcache_ctx_t *ctx);
 static void ngx_symcache_wait_replied(ngx_symcache_ctx_t *ctx);
 static void ngx_symcache_wait_pause(ngx_symcache_wait_t *w);
+static void ngx_symcache_wait_timer(ngx_symcache_wait_t *w, ngx_msec_t timer);
 static void ngx_symcache_wait_event(ngx_event_t *ev);
 static void ngx_symcache_wait_share(ngx_symcache_wait_t *w);
-static void ngx_symcache_wait_leave(ngx_symcache_wait_t *w);
 static void ngx_symcache_wait_post(ngx_symcache_wait_t *w,
     ngx_symcache_wait_e state);
 static void ngx_symcache_wait_clear(ngx_symcache_wait_t *w);
@@ -121,7 +124,7 @@ ngx_symcache_wait_start(ngx_symcache_ctx_t *ctx)
         return ctx->replied(ctx);
     }
 
-    if (ngx_symcache_wait_park(r) != NGX_OK) {
+    if (ngx_symcache_park(r) != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
@@ -161,7 +164,7 @@ ngx_symcache_wait_create(ngx_symcache_ctx_t *ctx)
         return NGX_OK;
     }
 
-    w = ngx_symcache_wait_alloc(ctx->request->pool,
+    w = ngx_symcache_park_alloc(ctx->request->pool,
                                 sizeof(ngx_symcache_wait_t));
     if (w == NULL) {
         return NGX_ERROR;
@@ -203,27 +206,6 @@ ngx_symcache_wait_hash(ngx_symcache_ctx_t *ctx)
     ngx_crc32_final(hash);
 
     return hash;
-}
-
-
-/*
- * What does not fit into the last block of the pool has memory of its own:
- * another block costs 4 KB, ten thousand times.
- */
-
-void *
-ngx_symcache_wait_alloc(ngx_pool_t *pool, size_t size)
-{
-    ngx_pool_t  *p;
-
-    for (p = pool->current; p; p = p->d.next) {
-
-        if ((size_t) (p->d.end - p->d.last) >= size + NGX_SYMCACHE_WAIT_REST) {
-            return ngx_palloc(pool, size);
-        }
-    }
-
-    return ngx_pmemalign(pool, size, NGX_POOL_ALIGNMENT);
 }
 
 
@@ -389,11 +371,15 @@ ngx_symcache_wait_ask(ngx_symcache_wait_t *w)
     if (w->hold) {
         left = ngx_symcache_wait_left(w->ctx);
 
-        wait = ngx_max(left / 1000, 1);
-        wait = ngx_min(wait, SYMCACHE_WAIT_MAX);
+        /* in its last second for an answer at once */
+
+        wait = ngx_min(left / 1000, SYMCACHE_WAIT_MAX);
+
+        ngx_symcache_wait_timer(w, left + NGX_SYMCACHE_WAIT_MARGIN);
     }
 
-    if (ngx_symcache_helper_ask(w->ctx, wait, ngx_symcache_wait_replied)
+    if (ngx_symcache_helper_ask(w->ctx, w->hold, wait,
+                                ngx_symcache_wait_replied)
         != NGX_OK)
     {
         return NGX_ERROR;
@@ -404,24 +390,6 @@ ngx_symcache_wait_ask(ngx_symcache_wait_t *w)
     }
 
     return NGX_OK;
-}
-
-
-ngx_int_t
-ngx_symcache_wait_park(ngx_http_request_t *r)
-{
-    if (!r->discard_body) {
-        r->read_event_handler = ngx_http_test_reading;
-    }
-
-    r->write_event_handler = ngx_http_request_empty_handler;
-
-    if (r->connection->read->ready) {
-        ngx_post_event(r->connection->read, &ngx_posted_events);
-        return NGX_OK;
-    }
-
-    return ngx_handle_read_event(r->connection->read, 0);
 }
 
 
@@ -505,7 +473,20 @@ ngx_symcache_wait_pause(ngx_symcache_wait_t *w)
 
     pause = ngx_min(pause, (ngx_msec_t) ngx_symcache_wait_left(ctx));
 
-    ngx_add_timer(&w->event, pause);
+    ngx_symcache_wait_timer(w, pause);
+}
+
+
+/* ngx_add_timer() would keep one that is nearly the same */
+
+static void
+ngx_symcache_wait_timer(ngx_symcache_wait_t *w, ngx_msec_t timer)
+{
+    if (w->event.timer_set) {
+        ngx_del_timer(&w->event);
+    }
+
+    ngx_add_timer(&w->event, timer);
 }
 
 
@@ -551,9 +532,13 @@ ngx_symcache_wait_event(ngx_event_t *ev)
 
     case NGX_SYMCACHE_WAIT_FOLLOWS:
 
-        /* the end of the hold */
+        /* the end of the hold, also if the helper was told to take as long */
 
         ngx_symcache_wait_leave(w);
+
+        if (ctx->helper) {
+            ngx_symcache_helper_cancel(ctx->helper);
+        }
 
         ngx_memzero(&ctx->reply, sizeof(ngx_symcache_reply_t));
         ctx->reply.code = NGX_SYMCACHE_REPLY_PENDING;
@@ -606,7 +591,7 @@ ngx_symcache_wait_share(ngx_symcache_wait_t *w)
 }
 
 
-static void
+void
 ngx_symcache_wait_leave(ngx_symcache_wait_t *w)
 {
     ngx_queue_t               *q;
