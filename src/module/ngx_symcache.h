@@ -181,6 +181,8 @@ struct ngx_symcache_ctx_s {
     unsigned                   made_known:1;
     unsigned                   gzip:1;    /* the sidecar is sent */
     unsigned                   tries:6;   /* in upstream_states */
+    unsigned                   above:1;   /* exceeds is of the minimum */
+    unsigned                   newer:1;   /* the client sent exceeds, too */
     unsigned                   missed:2;  /* files that the helper has made */
 
     symcache_request_t         asked;     /* last: no longer than its name */

@@ -26,6 +26,7 @@ static ngx_int_t ngx_symcache_handler_serve(ngx_symcache_ctx_t *ctx,
     ngx_symcache_status_e status);
 static ngx_int_t ngx_symcache_handler_replied(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_handler_ready(ngx_symcache_ctx_t *ctx);
+static ngx_int_t ngx_symcache_handler_above(ngx_symcache_ctx_t *ctx);
 static void ngx_symcache_handler_remember(ngx_symcache_ctx_t *ctx,
     ngx_symcache_key_e what, time_t valid);
 
@@ -307,6 +308,11 @@ ngx_symcache_handler_replied(ngx_symcache_ctx_t *ctx)
         return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_PENDING);
 
     case NGX_SYMCACHE_REPLY_NOT_MODIFIED:
+
+        if (ctx->above && !ctx->newer) {
+            return ngx_symcache_answer_absent(ctx);
+        }
+
         return ngx_symcache_answer_not_modified(ctx);
 
     case NGX_SYMCACHE_REPLY_ABSENT:
@@ -341,6 +347,12 @@ ngx_symcache_handler_ready(ngx_symcache_ctx_t *ctx)
     version = ctx->reply.version;
 
     ngx_memzero(&ctx->reply, sizeof(ngx_symcache_reply_t));
+
+    if (!ctx->above
+        && symcache_version_cmp(&version, &ctx->ask.min) < 0)
+    {
+        return ngx_symcache_handler_above(ctx);
+    }
 
     if (!symcache_version_serves(&version, &ctx->ask.version, &ctx->ask.min)) {
         ngx_log_error(NGX_LOG_ERR, log, 0,
@@ -380,15 +392,42 @@ ngx_symcache_handler_ready(ngx_symcache_ctx_t *ctx)
 
 
 /*
+ * symcache_min_version is not known to the helper, who has an older file: it
+ * is asked for one above the last version that is too old.
+ */
+
+static ngx_int_t
+ngx_symcache_handler_above(ngx_symcache_ctx_t *ctx)
+{
+    symcache_version_t  *v;
+
+    ctx->above = 1;
+    ctx->newer = ctx->ask.has_exceeds;
+
+    ctx->ask.exceeds = ctx->ask.min;
+    ctx->ask.has_exceeds = 1;
+
+    v = &ctx->ask.exceeds;
+
+    if (v->patch-- == 0 && v->minor-- == 0) {
+        v->major--;
+    }
+
+    return ngx_symcache_handler_decide(ctx);
+}
+
+
+/*
  * What is said to a client that has the file already, and wants a newer one,
- * is no answer to one that has none.
+ * is no answer to one that has none; nor is that of a location that takes no
+ * old files one of the others.
  */
 
 static void
 ngx_symcache_handler_remember(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
     time_t valid)
 {
-    if (!ctx->has_best) {
+    if (!ctx->has_best && !ctx->above) {
         ngx_symcache_zone_store(ctx, what, valid);
     }
 }
