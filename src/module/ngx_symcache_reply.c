@@ -8,6 +8,7 @@
 
 
 #include "ngx_symcache_helper.h"
+#include "ngx_symcache_zone.h"
 
 
 /* a reply has a JSON text at most; what is longer is not read to its end */
@@ -88,7 +89,7 @@ ngx_symcache_reply_init(ngx_symcache_helper_t *helper)
     }
 
     if (helper->done) {
-        ngx_str_null(&helper->ctx->reason);
+        helper->ctx->reason.len = 0;
     }
 
     helper->read = ngx_symcache_reply_status;
@@ -230,6 +231,8 @@ ngx_symcache_reply_version(ngx_symcache_helper_t *helper, ngx_str_t *value)
 static ngx_int_t
 ngx_symcache_reply_reason(ngx_symcache_helper_t *helper, ngx_str_t *value)
 {
+    ngx_str_t  *reason;
+
     helper->has_reason = (value->len != 0);
     helper->stopping = (value->len == sizeof(SYMCACHE_REASON_STOPPING) - 1
                         && ngx_strncmp(value->data, SYMCACHE_REASON_STOPPING,
@@ -237,12 +240,21 @@ ngx_symcache_reply_reason(ngx_symcache_helper_t *helper, ngx_str_t *value)
                            == 0);
 
     if (helper->done) {
-        helper->ctx->reason.data = ngx_pstrdup(helper->parser->pool, value);
-        if (helper->ctx->reason.data == NULL) {
-            return NGX_ERROR;
+
+        /* as much as is shown, in the same place for each reply of a hold */
+
+        reason = &helper->ctx->reason;
+
+        if (reason->data == NULL) {
+            reason->data = ngx_pnalloc(helper->parser->pool,
+                                       NGX_SYMCACHE_RECENT_REASON);
+            if (reason->data == NULL) {
+                return NGX_ERROR;
+            }
         }
 
-        helper->ctx->reason.len = value->len;
+        reason->len = ngx_min(value->len, NGX_SYMCACHE_RECENT_REASON);
+        ngx_memcpy(reason->data, value->data, reason->len);
     }
 
     ngx_log_error(NGX_LOG_INFO, helper->upstream.peer.log, 0,
