@@ -116,6 +116,7 @@ static void on_failure(struct run *r, struct slot *slot, struct module *module,
                        const char *error)
 {
     struct client_answer *answer = &slot->answer;
+    char text[1024];
 
     if (answer->status == 503 && strncmp(error, "unknown-store", 13) == 0) {
         bar_line("symcachectl warm: ", error, "; --store names another store");
@@ -130,7 +131,9 @@ static void on_failure(struct run *r, struct slot *slot, struct module *module,
         return;
     }
     if (answer->status == 0) {
-        bar_line("symcachectl warm: no answer from symcached: ", error, "");
+        snprintf(text, sizeof(text), "%s: %s", client_address(r->a->client),
+                 error);
+        bar_line("symcachectl warm: no answer from symcached: ", text, "");
         r->code = COMMAND_IO;
         return;
     }

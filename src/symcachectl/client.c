@@ -182,12 +182,20 @@ void client_finish(CURL *request, CURLcode code)
 {
     struct client_answer *a;
     char *private = NULL;
+    long errnum = 0;
 
     curl_easy_getinfo(request, CURLINFO_PRIVATE, &private);
     a = (struct client_answer *)private;
     a->status = 0;
     if (code == CURLE_OK) {
         curl_easy_getinfo(request, CURLINFO_RESPONSE_CODE, &a->status);
+    } else if (code == CURLE_COULDNT_CONNECT &&
+               curl_easy_getinfo(request, CURLINFO_OS_ERRNO, &errnum) ==
+                   CURLE_OK &&
+               errnum != 0) {
+        /* libcurl's own words name the host of the URL, not the socket */
+        snprintf(a->error, sizeof(a->error), "cannot connect: %s",
+                 strerror((int)errnum));
     } else if (a->error[0] == '\0') {
         snprintf(a->error, sizeof(a->error), "%s", curl_easy_strerror(code));
     }

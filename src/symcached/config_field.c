@@ -232,6 +232,7 @@ int config_duration(struct config_reader *r, const cJSON *item,
 {
     const char *p = config_text(r, item);
     uint64_t n, unit, previous = UINT64_MAX, sum = 0;
+    bool too_long = false;
 
     if (p == NULL) {
         return -1;
@@ -248,12 +249,17 @@ int config_duration(struct config_reader *r, const cJSON *item,
         previous = unit;
         p++;
 
+        /* what follows may show that it is none: "500ms" */
         if (n > field->max / unit) {
-            return config_error(r, item, "is too long");
+            too_long = true;
+        } else {
+            sum += n * unit;
         }
-        sum += n * unit;
     }
 
+    if (too_long) {
+        return config_error(r, item, "is too long");
+    }
     if (sum < field->min || sum > field->max) {
         return config_error(r, item, "must be %" PRIu64 " to %" PRIu64 " s",
                             field->min, field->max);

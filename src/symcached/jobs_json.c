@@ -114,7 +114,9 @@ static void add_quality(cJSON *file, const struct store_config *store,
     if (quality_read(path, &quality)) {
         cJSON_AddStringToObject(file, "source", quality.source);
         cJSON_AddBoolToObject(file, "publics_only", quality.publics_only);
-        cJSON_AddNumberToObject(file, "checked", (double)quality.checked);
+        if (quality_better(&quality, store) > 0) {
+            cJSON_AddNumberToObject(file, "checked", (double)quality.checked);
+        }
     }
 }
 

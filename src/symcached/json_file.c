@@ -159,6 +159,26 @@ static size_t count_values(const cJSON *item)
     return n;
 }
 
+/* Where the parser stopped, and what stands there, if anything does. */
+static void syntax_error(const char *name, const char *text, const char *at,
+                         char *error, size_t size)
+{
+    unsigned line = line_of(text, at);
+
+    if (*skip_blanks(text) == '\0') {
+        snprintf(error, size, "%s: is empty", name);
+        return;
+    }
+    at += strspn(at, " \t");
+    if (*at == '\0' || *at == '\r' || *at == '\n') {
+        snprintf(error, size, "%s:%u: not valid JSON", name, line);
+        return;
+    }
+    snprintf(error, size, "%s:%u: not valid JSON near \"%.20s\"", name, line,
+             at);
+    error[strcspn(error, "\r\n")] = '\0';
+}
+
 int json_file_read(const char *name, struct json_file *json, char *error,
                    size_t size)
 {
@@ -179,9 +199,7 @@ int json_file_read(const char *name, struct json_file *json, char *error,
 
     file.root = cJSON_ParseWithOpts(start, &end, 1);
     if (file.root == NULL) {
-        snprintf(error, size, "%s:%u: not valid JSON near \"%.20s\"", name,
-                 line_of(file.text, end), end);
-        error[strcspn(error, "\r\n")] = '\0';
+        syntax_error(name, file.text, end, error, size);
         goto failed;
     }
 

@@ -48,7 +48,7 @@ $ctl->is($r, 0, qr/^0 jobs: .*$/, undef, 'jobs: none');
 # --- why
 
 my $cached = qr{^crash\.pdb $id, store default
-  cached: crash\.pdb/$id/crash\.pdb-v9\.0\.0\.symcache.*
+  cached: crash\.pdb/$id/crash\.pdb-v9\.0\.0\.symcache(?:, from upstream)?
   next: the next request is served from disk
 
   TIME +SOURCE +ANSWER +PLACE +DETAIL *
@@ -119,8 +119,8 @@ $t->write_file('comments.json', "// socket\n{ /* here */ \"listen\": \"unix:"
 $r = $ctl->run('jobs', '-c', $t->path('comments.json'));
 is $r->{code}, 0, '-c: comments';
 
-for ([3, qr/Couldn't connect|could not connect|connect.*symcached running there\?/is,
-      'no socket', 'jobs', '--socket', $t->path('none')],
+for ([3, qr/\Q${\$t->path('none')}\E: cannot connect: No such file.*\n.*running there\?/,
+      'no socket', 'jobs', '--socket', 'unix:' . $t->path('none')],
      [3, qr/none\.json: No such file/, 'no configuration',
       'jobs', '-c', $t->path('none.json')],
      [3, qr/gate: no configuration: see/, 'none that can be read',

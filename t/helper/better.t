@@ -102,6 +102,8 @@ my $f = why('later.pdb');
 is $f->{source}, 'second', 'it is known what a file was made from';
 ok !$f->{publics_only}, 'all symbols';
 ok why('publics.pdb')->{publics_only}, 'public symbols only';
+ok $f->{checked}, 'and when better sources were asked';
+ok !exists why('best.pdb')->{checked}, 'which the first source has none of';
 
 put('first', 'later.pdb', $full . 'x' x 4096); # to be told apart
 checked('later.pdb', 3500);
