@@ -11,6 +11,7 @@
 
 
 #define NGX_SYMCACHE_BUFFER_MIN  512
+#define NGX_SYMCACHE_STORE_MAX   64   /* CONFIG_NAME_MAX of the helper */
 
 
 static char *ngx_symcache_directive_declare(ngx_conf_t *cf, ngx_str_t *name,
@@ -301,7 +302,7 @@ ngx_symcache_directive_valid(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     valid = ngx_parse_time(&value[cf->args->nelts - 1], 1);
 
     if (valid == (time_t) NGX_ERROR || valid > SYMCACHE_WAIT_MAX) {
-        return "needs a time of at most one day";
+        return "needs a time in whole seconds of at most one day";
     }
 
     if (kind == NULL) {
@@ -326,7 +327,7 @@ ngx_symcache_directive_valid(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-/* goes into the path of requests to the helper as it is */
+/* goes into the path of requests to the helper as it is, by its rule */
 
 char *
 ngx_symcache_directive_store(ngx_conf_t *cf, void *post, void *data)
@@ -345,8 +346,16 @@ ngx_symcache_directive_store(ngx_conf_t *cf, void *post, void *data)
         }
     }
 
-    if (store->len == 0 || i != store->len || store->data[0] == '.') {
+    if (store->len == 0 || i != store->len) {
         return "needs a name of letters, digits, \"-\", \"_\" and \".\"";
+    }
+
+    if (store->data[0] == '.') {
+        return "needs a name that does not begin with a dot";
+    }
+
+    if (store->len > NGX_SYMCACHE_STORE_MAX) {
+        return "needs a name of at most 64 characters";
     }
 
     return NGX_CONF_OK;

@@ -42,7 +42,9 @@ my @refused = (
      qr/too long path in the unix domain socket/],
     ["symcache_store a/b;", qr/"symcache_store" directive needs a name/],
     ["symcache_store '';", qr/"symcache_store" directive needs a name/],
-    ["symcache_store ..;", qr/"symcache_store" directive needs a name/],
+    ["symcache_store ..;", qr/needs a name that does not begin with a dot/],
+    ["symcache_store .a;", qr/needs a name that does not begin with a dot/],
+    ["symcache_store " . 'a' x 65 . ";", qr/needs a name of at most 64 characters/],
     ["symcache_store a; symcache_store a;", qr/duplicate/],
     ["symcache_type text;", qr/needs a media type without parameters/],
     ["symcache_type /;", qr/needs a media type without parameters/],
@@ -99,6 +101,7 @@ my @accepted = (
      symcache_next_upstream_tries 2; symcache_next_upstream_timeout 3s;
      symcache_bind 127.0.0.1;',
     'symcache_next_upstream off; symcache_bind off;',
+    'symcache_store ' . 'a' x 64 . ';',
 );
 
 for my $conf (@accepted) {
@@ -106,7 +109,7 @@ for my $conf (@accepted) {
     is $rc, 0, "accepted: $conf" or diag $out;
 }
 
-my ($rc) = $t->test_nginx('', http => $accepted[-2]);
+my ($rc) = $t->test_nginx('', http => $accepted[-3]);
 is $rc, 0, 'the same in http';
 
 # --- inheritance: http, server, location, and below

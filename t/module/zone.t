@@ -268,6 +268,7 @@ for (
     ['symcache_zone a; symcache_zone b;',
      'symcache_zone a:1m; symcache_zone b:1m;', qr/is duplicate/],
     ['symcache_valid x;', '', qr/needs a time/],
+    ['symcache_valid 999ms;', '', qr/needs a time in whole seconds/],
     ['symcache_valid 2d;', '', qr/at most one day/],
     ['symcache_valid found 1s;', '', qr/takes "present", "absent" or/],
 ) {
