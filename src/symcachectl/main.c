@@ -90,14 +90,14 @@ static const char help[] =
     "\n"
     "exit codes: 0 done; 1 no address was found, something is not cached "
     "(warm,\n"
-    "why), nothing is there (ls), a file was refused (import), the "
-    "configuration is\n"
-    "wrong (clean), or the file violates the format (verify); 2 usage; 3 "
-    "input "
-    "or\n"
-    "output failed, or symcached cannot be reached; 4 not a SymCache, or "
-    "(lookup and\n"
-    "dump) not a whole one; 130 interrupted (warm, import)\n";
+    "why), a line or file names no module (warm), nothing is there (ls), a "
+    "file was\n"
+    "refused (import), the configuration is wrong (clean), or the file "
+    "violates the\n"
+    "format (verify); 2 usage; 3 input or output failed, or symcached cannot "
+    "be\n"
+    "reached; 4 not a SymCache, or (lookup and dump) not a whole one;\n"
+    "130 interrupted (warm, import)\n";
 
 static int run(int argc, char **argv)
 {
