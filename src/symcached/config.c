@@ -497,6 +497,17 @@ void config_unref(struct config *config)
     free(config);
 }
 
+const char *config_store_idle(const struct store_config *store)
+{
+    if (store->nsources == 0) {
+        return "no source";
+    }
+    if (store->ntranscoders == 0) { /* add_versions() has been here */
+        return "no transcoder, and no source of type \"symcache\"";
+    }
+    return NULL;
+}
+
 const struct store_config *config_store(const struct config *config,
                                         const char *name, size_t len)
 {

@@ -172,6 +172,12 @@ void config_unref(struct config *config);
 bool config_source_serves(const struct source_config *source,
                           const symcache_key_t *key);
 
+/*
+ * Why nothing can be made for a store, which then serves what is there; NULL
+ * if something can.
+ */
+const char *config_store_idle(const struct store_config *store);
+
 /* NULL if there is no such store. */
 const struct store_config *config_store(const struct config *config,
                                         const char *name, size_t len);

@@ -206,7 +206,7 @@ static void add_next(cJSON *object, const struct job *job,
     if (job != NULL) {
         snprintf(text, sizeof(text), "a job runs: %s",
                  job_state_name(job->state));
-    } else if (store->ntranscoders == 0 || store->nsources == 0) {
+    } else if (config_store_idle(store) != NULL) {
         snprintf(text, sizeof(text),
                  "nothing: the store has no transcoder or no source");
     } else if (blocked != NULL) {

@@ -101,6 +101,28 @@ static int read_options(int argc, char **argv, struct options *o)
     return -1;
 }
 
+#define IDLE_FORMAT "store \"%s\" can make nothing: it has %s"
+
+/* What is wrong in all likelihood, but may be meant. */
+static void warn_of_stores(const struct config *config, bool test)
+{
+    const char *reason;
+    size_t i;
+
+    for (i = 0; i < config->nstores; i++) {
+        reason = config_store_idle(&config->stores[i]);
+        if (reason == NULL) {
+            continue;
+        }
+        if (test) {
+            fprintf(stderr, "symcached: warning: " IDLE_FORMAT "\n",
+                    config->stores[i].name, reason);
+        } else {
+            log_warn(0, IDLE_FORMAT, config->stores[i].name, reason);
+        }
+    }
+}
+
 static void on_drained(void *arg)
 {
     struct daemon *d = arg;
@@ -140,6 +162,7 @@ static void reload(struct daemon *d)
         log_emerg(0, "%s; the old configuration stays", error);
     } else {
         clean_configure(d->clean, config);
+        warn_of_stores(config, false);
         metrics_add(METRIC_RELOADS, 1);
         log_info(0, "configuration \"%s\" reloaded", d->options.config);
     }
@@ -224,6 +247,7 @@ static int start(struct daemon *d, struct config *config)
     if (d->server == NULL) {
         goto failed;
     }
+    warn_of_stores(config, false);
     log_info(0, "symcached " SYMCACHED_VERSION " listens on %s",
              config->listen);
     return 0;
@@ -289,6 +313,7 @@ int main(int argc, char **argv)
         return EXIT_CONFIG;
     }
     if (d.options.test) {
+        warn_of_stores(config, true);
         fprintf(stderr, "symcached: configuration %s is good\n",
                 d.options.config);
         config_unref(config);

@@ -235,6 +235,26 @@ for (['{', qr/^symcached: FILE:1: not valid JSON/],
     like $out, $re, 'and its error';
 }
 
+# what may be meant
+
+my $source = '"sources": {"a": {"type": "filesystem", "path": "/p"}, '
+    . '"b": {"type": "symcache", "url": "http://h"}}';
+my $transcoder = '[{"version": "9.0.0", "command": ["x", "{pdb}"]}]';
+for (['no source', ''],
+     ['no source', ", \"transcoders\": $transcoder"],
+     ['no source', ", \"sources\": [], \"transcoders\": $transcoder"],
+     ['no transcoder, and no source of type "symcache"', ', "sources": ["a"]'],
+     [undef, ', "sources": ["a", "b"]'],
+     [undef, ", \"sources\": [\"a\"], \"transcoders\": $transcoder"]) {
+    my ($reason, $store) = @$_;
+    ($code, $out) =
+        check("{\"stores\": {\"s\": {\"root\": \"/s\"$store}}, $source}");
+    is $code, 0, 'no error: root' . $store;
+    is $out, (defined $reason ? 'symcached: warning: store "s" can make '
+        . "nothing: it has $reason\n" : '')
+        . "symcached: configuration FILE is good\n", 'a warning, or none';
+}
+
 # what is right
 
 $ENV{SYMCACHE_T_TOKEN} = 'x';
