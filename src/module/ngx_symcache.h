@@ -100,6 +100,7 @@ typedef struct {
     time_t                     valid_present;
     time_t                     valid_absent;
     time_t                     valid_pending;
+    ngx_uint_t                 valid_given;  /* kinds, at this level */
 } ngx_symcache_loc_conf_t;
 
 

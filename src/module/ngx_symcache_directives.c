@@ -13,6 +13,11 @@
 #define NGX_SYMCACHE_BUFFER_MIN  512
 #define NGX_SYMCACHE_STORE_MAX   64   /* CONFIG_NAME_MAX of the helper */
 
+#define NGX_SYMCACHE_VALID_ANY      1
+#define NGX_SYMCACHE_VALID_PRESENT  2
+#define NGX_SYMCACHE_VALID_ABSENT   4
+#define NGX_SYMCACHE_VALID_PENDING  8
+
 
 static char *ngx_symcache_directive_declare(ngx_conf_t *cf, ngx_str_t *name,
     ngx_str_t *size);
@@ -293,8 +298,9 @@ ngx_symcache_directive_valid(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 {
     ngx_symcache_loc_conf_t *slcf = conf;
 
-    time_t      valid;
-    ngx_str_t  *value, *kind;
+    time_t       valid;
+    ngx_str_t   *value, *kind;
+    ngx_uint_t   bit;
 
     value = cf->args->elts;
     kind = (cf->args->nelts == 3) ? &value[1] : NULL;
@@ -306,21 +312,41 @@ ngx_symcache_directive_valid(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     }
 
     if (kind == NULL) {
-        slcf->valid_present = valid;
-        slcf->valid_absent = valid;
-        slcf->valid_pending = valid;
+        bit = NGX_SYMCACHE_VALID_ANY;
 
     } else if (ngx_strcmp(kind->data, "present") == 0) {
-        slcf->valid_present = valid;
+        bit = NGX_SYMCACHE_VALID_PRESENT;
 
     } else if (ngx_strcmp(kind->data, "absent") == 0) {
-        slcf->valid_absent = valid;
+        bit = NGX_SYMCACHE_VALID_ABSENT;
 
     } else if (ngx_strcmp(kind->data, "pending") == 0) {
-        slcf->valid_pending = valid;
+        bit = NGX_SYMCACHE_VALID_PENDING;
 
     } else {
         return "takes \"present\", \"absent\" or \"pending\"";
+    }
+
+    if (slcf->valid_given & bit) {
+        return "is duplicate";
+    }
+
+    slcf->valid_given |= bit;
+
+    /* without a kind: those that are not given themselves */
+
+    bit = (kind == NULL) ? ~slcf->valid_given : bit;
+
+    if (bit & NGX_SYMCACHE_VALID_PRESENT) {
+        slcf->valid_present = valid;
+    }
+
+    if (bit & NGX_SYMCACHE_VALID_ABSENT) {
+        slcf->valid_absent = valid;
+    }
+
+    if (bit & NGX_SYMCACHE_VALID_PENDING) {
+        slcf->valid_pending = valid;
     }
 
     return NGX_CONF_OK;

@@ -28,8 +28,8 @@ $t->start_nginx(<<'EON', workers => 2, http => <<'EOH');
     location /store/ { symcache %%DIR%%/store; symcache_store second; }
     location /off/ { symcache %%DIR%%/store; symcache_zone off; }
     location /var/ { symcache $arg_root; }
-    location /short/ { symcache %%DIR%%/store; symcache_valid 1s;
-                       symcache_valid pending 5s; }
+    location /short/ { symcache %%DIR%%/store; symcache_valid pending 5s;
+                       symcache_valid 1s; }
     location /never/ { symcache %%DIR%%/never; symcache_valid 0; }
     location /small/ { symcache %%DIR%%/store; symcache_zone small; }
     location /spread/ { symcache %%DIR%%/store; symcache_zone spread; }
@@ -270,6 +270,9 @@ for (
     ['symcache_valid x;', '', qr/needs a time/],
     ['symcache_valid 999ms;', '', qr/needs a time in whole seconds/],
     ['symcache_valid 2d;', '', qr/at most one day/],
+    ['symcache_valid 1s; symcache_valid 1s;', '', qr/valid".*is duplicate/],
+    ['symcache_valid absent 1s; symcache_valid 2s; symcache_valid absent 1s;',
+     '', qr/"symcache_valid" directive is duplicate/],
     ['symcache_valid found 1s;', '', qr/takes "present", "absent" or/],
 ) {
     my ($server, $http, $re) = @$_;
