@@ -99,7 +99,9 @@ for (1 .. 5) {
     is $r->{status}, 404, 'pending: 404';
     is h($r, 'Retry-After'), 4, 'pending: the Retry-After of the helper';
 }
-is scalar($s->requests), 1, 'five polls, one question';
+sleep 2;
+$t->get(uri('short', 'pending'), @poll);
+is scalar($s->requests), 1, 'six polls, one question: 5s and not 1s';
 $s = $t->helper_says(sub {
     $t->put('3.1.0', 'made', key => "pending.pdb/${Test::ModuleCase::guid}1A");
     $_[0]->reply(200, { 'X-Symcache-Version' => '3.1.0' });
