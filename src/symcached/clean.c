@@ -34,6 +34,7 @@ struct clean {
     struct event_base *base;
     struct config *config; /* reference */
     struct event *timer;   /* the next pass */
+    uint64_t due;          /* clock_ms() of it, while the timer is set */
     struct child *child;
     enum sweep_scope scope; /* of the child */
     int report;             /* what it writes, or -1 */
@@ -48,7 +49,17 @@ static void schedule(struct clean *clean, unsigned seconds)
 {
     struct timeval tv = {.tv_sec = (time_t)seconds};
 
+    clean->due = clock_ms() + (uint64_t)seconds * 1000;
     evtimer_add(clean->timer, &tv);
+}
+
+/* A pass that comes sooner stays: who reloads often cleans all the same. */
+static void bring_nearer(struct clean *clean, unsigned seconds)
+{
+    if (evtimer_pending(clean->timer, NULL) &&
+        clean->due > clock_ms() + (uint64_t)seconds * 1000) {
+        schedule(clean, seconds);
+    }
 }
 
 static unsigned room_seconds(const struct clean *clean)
@@ -293,9 +304,8 @@ void clean_configure(struct clean *clean, struct config *config)
     config_unref(clean->config);
     clean->config = config;
     show_trees(clean);
-    if (clean->child == NULL) {
-        schedule(clean, config->cache.clean_every);
-    }
+    /* else a pass is under way, and sets the timer when it ends */
+    bring_nearer(clean, config->cache.clean_every);
 }
 
 void clean_free(struct clean *clean)

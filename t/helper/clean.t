@@ -133,6 +133,22 @@ is $t->metric('symcached_store_files{store="default",kind="symcache"}'), 2,
 $config->{cache}{clean_every} = '1s';
 reload();
 
+# reloads do not put a pass off: the next one comes though there is no second
+# between two of them
+
+$config->{cache}{clean_every} = '3s';
+reload();
+my $done = passes();
+my $reloads = 0;
+$t->wait_until('a pass among reloads', sub {
+    reload();
+    $reloads++;
+    passes() > $done + 1;
+});
+cmp_ok $reloads, '>', 1, 'a pass comes, however often it is reloaded';
+$config->{cache}{clean_every} = '1s';
+reload();
+
 # a hit keeps a file
 
 my ($hit) = map { used(@$_) }
