@@ -88,7 +88,7 @@ static void flat_fail(struct flat *flat, const char *name, int error)
 }
 
 /* Opens and maps a file; the mapping is made before the sandbox forbids it. */
-static void flat_add(struct flat *flat, int root, const char *name,
+static bool flat_add(struct flat *flat, int root, const char *name,
                      const struct flat_record *known)
 {
     struct flat_file *file = &flat->files[flat->nfiles];
@@ -104,7 +104,7 @@ static void flat_add(struct flat *flat, int root, const char *name,
         } else if (errno != ENOENT) {
             flat_fail(flat, name, errno);
         }
-        return;
+        return false;
     }
 
     map = mmap(NULL, st.st_size > 0 ? (size_t)st.st_size : 1, PROT_READ,
@@ -112,7 +112,7 @@ static void flat_add(struct flat *flat, int root, const char *name,
     if (map == MAP_FAILED) {
         flat_fail(flat, name, errno);
         close(file->fd);
-        return;
+        return false;
     }
 
     flat_describe(&file->record, &st);
@@ -121,12 +121,26 @@ static void flat_add(struct flat *flat, int root, const char *name,
     snprintf(file->name, sizeof(file->name), "%s", name);
     flat->mapped += (uint64_t)st.st_size;
     flat->nfiles++;
+    return true;
+}
+
+/* Several files may have one identity: then that of the asked name counts, and
+ * not the one that the directory happens to list first. */
+static void flat_put_first(struct flat *flat)
+{
+    struct flat_file *first = &flat->files[flat->nnamed++];
+    struct flat_file *last = &flat->files[flat->nfiles - 1];
+    struct flat_file file = *last;
+
+    *last = *first;
+    *first = file;
 }
 
 static void flat_entry(struct flat *flat, int root, const char *name,
                        const struct flat_index *index,
-                       const symcache_key_t *key)
+                       const symcache_key_t *key, const char *asked)
 {
+    bool named = strcasecmp(name, asked) == 0;
     const struct flat_record *known;
     struct flat_record record;
     size_t len = strlen(name);
@@ -159,14 +173,17 @@ static void flat_entry(struct flat *flat, int root, const char *name,
     if (known != NULL && !flat_is(known, key)) {
         return;
     }
-    if (flat->nfiles == FLAT_BATCH) {
+    if (flat->nfiles >= FLAT_BATCH + (size_t)(named && flat->nnamed == 0)) {
         flat->more = true;
         return;
     }
-    flat_add(flat, root, name, known);
+    if (flat_add(flat, root, name, known) && named) {
+        flat_put_first(flat);
+    }
 }
 
-struct flat *flat_open(int root, int index_fd, const symcache_key_t *key)
+struct flat *flat_open(int root, int index_fd, const symcache_key_t *key,
+                       const char *asked)
 {
     struct flat *flat = calloc(1, sizeof(*flat));
     struct flat_index index;
@@ -191,7 +208,7 @@ struct flat *flat_open(int root, int index_fd, const symcache_key_t *key)
         flat_fail(flat, ".", errno);
     } else {
         while ((errno = 0, entry = readdir(dir)) != NULL) {
-            flat_entry(flat, root, entry->d_name, &index, key);
+            flat_entry(flat, root, entry->d_name, &index, key, asked);
         }
         if (errno != 0) {
             flat_fail(flat, ".", errno);

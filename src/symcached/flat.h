@@ -17,7 +17,8 @@
 #include <stdint.h>
 #include "proto/symcache_key.h"
 
-#define FLAT_BATCH 256   /* files that are opened at a time */
+/* files that are opened at a time, and then the one of the asked name */
+#define FLAT_BATCH 256
 #define FLAT_FILES 20000 /* of a directory */
 
 /* one file of the directory, as it lies in the index */
@@ -44,8 +45,9 @@ struct flat_file {
 struct flat {
     struct flat_record *records; /* of files whose identity is known */
     size_t nrecords;
-    struct flat_file files[FLAT_BATCH];
+    struct flat_file files[FLAT_BATCH + 1]; /* the asked name comes first */
     size_t nfiles;
+    size_t nnamed;   /* of that name; the case may differ */
     uint64_t mapped; /* bytes */
     size_t total;    /* PDBs of the directory */
     bool more;       /* there are others, for the next process */
@@ -54,9 +56,11 @@ struct flat {
 
 /*
  * Lists the directory, by name *.pdb without case, and opens what is to be
- * looked at for the key.  Returns NULL when out of memory.
+ * looked at for the key, asked for by that name.  Returns NULL when out of
+ * memory.
  */
-struct flat *flat_open(int root, int index, const symcache_key_t *key);
+struct flat *flat_open(int root, int index, const symcache_key_t *key,
+                       const char *asked);
 
 /*
  * Reads the identity of a file and notes it.  Returns whether it is the key's.

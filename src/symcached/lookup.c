@@ -183,6 +183,7 @@ static int lookup_set_index(struct lookup *lookup,
         return -1;
     }
     request->flat = true;
+    request->places[0] = lookup->name; /* in place of "*.pdb" */
     request->new_index = lookup->new_index;
     request->index = memory->index >= 0 ? memory->index : lookup->new_index;
     return 0;

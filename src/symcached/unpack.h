@@ -34,7 +34,8 @@ struct unpack_request {
     const char *places[UNPACK_PLACES]; /* relative to root, first hit wins */
     size_t nplaces;
     bool flat;     /* root is a flat directory, see flat.h: the first place
-                      is not opened, and stands for its PDBs */
+                      is not opened, and stands for its PDBs; it is the
+                      asked name, whose file comes first */
     int index;     /* flat: what is known of them; is read */
     int new_index; /* flat: an empty file; is written */
     size_t ntiers; /* if not 0: so many places, the first, count only where

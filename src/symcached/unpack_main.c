@@ -251,29 +251,72 @@ static int unpack_empty_out(size_t place)
     return 0;
 }
 
-/* The first place stands for all PDBs of the directory.  Returns true if
- * nothing else is to be looked at. */
-static bool unpack_flat(struct unpack_job *job)
+/* One file of the directory to the output, which may have another one. */
+static char unpack_flat_file(struct unpack_job *job, size_t i, char *detail,
+                             size_t size)
+{
+    if (lseek(UNPACK_OUT_FD, 0, SEEK_SET) != 0 ||
+        ftruncate(UNPACK_OUT_FD, 0) != 0) {
+        snprintf(detail, size, "write: %s", strerror(errno));
+        return 'E';
+    }
+    if (lseek(job->flat->files[i].fd, 0, SEEK_SET) != 0) {
+        snprintf(detail, size, "read: %s", strerror(errno));
+        return 'E';
+    }
+    return unpack_body(job, job->flat->files[i].fd, detail, size);
+}
+
+/* All symbols are better than public ones, and what may become readable is
+ * better than what does not. */
+static bool unpack_better(char letter, char than)
+{
+    static const char order[] = "NWUEfF";
+
+    return strchr(order, letter) > strchr(order, than);
+}
+
+/*
+ * The best of the files, the first among equal ones: N, or what became of it,
+ * and its number.
+ */
+static char unpack_flat_best(struct unpack_job *job, size_t *best,
+                             char *detail, size_t size)
 {
     struct flat *flat = job->flat;
-    char detail[UNPACK_TEXT], letter = 'N';
-    const char *name = "";
-    size_t i;
+    char letter = 'N', other;
+    size_t i, last = 0;
 
     for (i = 0; i < flat->nfiles && letter != 'F'; i++) {
         if (!flat_look(flat, &flat->files[i], &job->key)) {
             continue;
         }
-        if (unpack_empty_out(0) != 0) {
-            return true;
+        last = i;
+        other = unpack_flat_file(job, i, detail, size);
+        if (unpack_better(other, letter)) {
+            letter = other;
+            *best = i;
         }
-        name = flat->files[i].name;
-        letter = unpack_body(job, flat->files[i].fd, detail, sizeof(detail));
     }
+    if (letter != 'N' && *best != last) {
+        letter = unpack_flat_file(job, *best, detail, size);
+    }
+    return letter;
+}
+
+/* The first place stands for all PDBs of the directory.  Returns true if
+ * nothing else is to be looked at. */
+static bool unpack_flat(struct unpack_job *job)
+{
+    struct flat *flat = job->flat;
+    char detail[UNPACK_TEXT], letter;
+    size_t best = 0;
+
+    letter = unpack_flat_best(job, &best, detail, sizeof(detail));
     flat_save(flat, UNPACK_NEW_INDEX_FD);
 
     if (letter != 'N') {
-        unpack_say(0, letter, "%s: %s", name, detail);
+        unpack_say(0, letter, "%s: %s", flat->files[best].name, detail);
     } else if (flat->more) {
         unpack_say(0, 'A', "%zu are known", flat->nrecords);
     } else if (flat->error[0] != '\0') {
@@ -327,7 +370,8 @@ static void unpack_tiers(struct unpack_job *job, int root, size_t ntiers)
     }
 }
 
-/* argv: "tree", "beneath" or "flat", number of tiers' places, root, places */
+/* argv: "tree", "beneath" or "flat", number of tiers' places, root, places;
+ * for "flat" the first of them is the asked name */
 static int unpack_open(struct unpack_job *job, int argc, char **argv)
 {
     bool beneath = strcmp(argv[0], "beneath") == 0;
@@ -346,7 +390,7 @@ static int unpack_open(struct unpack_job *job, int argc, char **argv)
     unpack_tiers(job, root, strtoul(argv[1], NULL, 10));
 
     if (strcmp(argv[0], "flat") == 0) {
-        job->flat = flat_open(root, UNPACK_INDEX_FD, &job->key);
+        job->flat = flat_open(root, UNPACK_INDEX_FD, &job->key, places[0]);
         if (job->flat == NULL) {
             unpack_say(0, 'E', "out of memory");
             return -1;

@@ -392,6 +392,26 @@ $t->write_file('publics/full.pdb', $crash);
 $r = $c->found('best.pdb', 'all symbols beside public ones');
 ok $c->published($r) eq $crash, 'are better';
 
+# of several with one identity the one of the asked name, whatever its case
+my %same = map { ("same$_.pdb" => "$crash$_") } 1 .. 4;
+$t->write_file("twins/$_", $same{$_}) for sort keys %same;
+my %public = map { ("public$_.pdb" => "$publics$_") } 1 .. 4;
+$t->write_file("twins/$_", $public{$_}) for sort keys %public;
+$c = dir('twins', layout => 'flat');
+for my $name (sort keys %same) {
+    $r = $c->found($name =~ s/same/Same/r, "directory: one of twins, $name");
+    ok $c->published($r) eq $same{$name}, 'the one of this name';
+}
+$r = $c->found('public3.pdb', 'one with public symbols only');
+like $c->published($r), qr/\A\Q$crash\E\d\z/,
+    'gives way to one with all symbols';
+unlink map { $t->path("twins/$_") } keys %same;
+$c = dir('twins', layout => 'flat');
+for my $name (sort keys %public) {
+    $r = $c->found($name, 'where all have public symbols only');
+    ok $c->published($r) eq $public{$name}, 'the name counts, too';
+}
+
 # more files than one child opens
 $t->write_file(sprintf('many/%03d.pdb', $_), $wrong{pdb}) for 1 .. 600;
 $t->write_file('many/zzz.pdb', $crash);

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <fcntl.h>
@@ -44,8 +45,10 @@ static void put(const char *name, const char *from)
     fclose(out);
 }
 
-/* One lookup.  Returns the files that were opened; *hits those that match. */
-static size_t look(const char *id, unsigned *hits)
+/* One lookup.  Returns the files that were opened; *hits those that match, of
+ * which the first one is told. */
+static size_t look_as(const char *asked, const char *id, unsigned *hits,
+                      char *first)
 {
     symcache_key_t key;
     struct flat *flat;
@@ -53,14 +56,16 @@ static size_t look(const char *id, unsigned *hits)
     int fd = memfd_create("index", MFD_CLOEXEC);
 
     assert_int_equal(symcache_id_parse(id, strlen(id), &key), SYMCACHE_OK);
-    flat = flat_open(root, index_fd, &key);
+    flat = flat_open(root, index_fd, &key, asked);
     assert_non_null(flat);
     assert_string_equal(flat->error, "");
 
     *hits = 0;
     n = flat->nfiles;
     for (i = 0; i < n; i++) {
-        *hits += flat_look(flat, &flat->files[i], &key);
+        if (flat_look(flat, &flat->files[i], &key) && (*hits)++ == 0) {
+            snprintf(first, 256, "%s", flat->files[i].name);
+        }
         munmap((void *)flat->files[i].map, flat->files[i].record.size);
         close(flat->files[i].fd);
     }
@@ -71,6 +76,13 @@ static size_t look(const char *id, unsigned *hits)
     free(flat->records);
     free(flat);
     return n;
+}
+
+static size_t look(const char *id, unsigned *hits)
+{
+    char first[256];
+
+    return look_as("none.pdb", id, hits, first);
 }
 
 static void test_files_are_read_once(void **state)
@@ -107,6 +119,44 @@ static void test_files_are_read_once(void **state)
     assert_int_equal(hits, 2);
 }
 
+static void names_count(size_t opened)
+{
+    static const char *const names[] = {"m300.pdb", "M000.PDB", "m299.pdb",
+                                        "m150.pdb"};
+    char first[256];
+    unsigned hits;
+    size_t i;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        assert_in_range(look_as(names[i], CRASH, &hits, first), opened,
+                        opened + 1);
+        assert_true(hits >= opened);
+        assert_int_equal(strcasecmp(first, names[i]), 0);
+    }
+}
+
+/* Also if it is not among those that a full process opens. */
+static void test_asked_name_comes_first(void **state)
+{
+    char name[16], path[64];
+    unsigned hits;
+    int i;
+
+    (void)state;
+    for (i = 0; i <= 300; i++) {
+        snprintf(name, sizeof(name), "m%03d.pdb", i);
+        put(name, "t/data/pdb/crash.pdb");
+    }
+    names_count(FLAT_BATCH);
+    (void)look(CRASH, &hits);
+    names_count(FLAT_BATCH);
+
+    for (i = 0; i <= 300; i++) {
+        snprintf(path, sizeof(path), "%s/m%03d.pdb", dir, i);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
 static int make_dir(void **state)
 {
     (void)state;
@@ -138,6 +188,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_files_are_read_once),
+        cmocka_unit_test(test_asked_name_comes_first),
     };
 
     return cmocka_run_group_tests(tests, make_dir, remove_dir);
