@@ -43,6 +43,8 @@ struct clean {
     uint64_t room;
     uint64_t ended; /* clock_ms() of the last pass */
     cJSON *last;    /* its report, or NULL */
+    clean_fn cleaned;
+    void *arg;
 };
 
 static void schedule(struct clean *clean, unsigned seconds)
@@ -213,6 +215,7 @@ static void on_swept(void *arg, struct child_result *result)
     clean->ended = clock_ms();
     schedule(clean, clean->wants_room ? room_seconds(clean)
                                       : clean->config->cache.clean_every);
+    clean->cleaned(clean->arg);
 }
 
 static void start_child(struct clean *clean, enum sweep_scope scope)
@@ -276,7 +279,8 @@ static void on_room_wanted(void *arg, dev_t device, uint64_t bytes)
 
 /* life ------------------------------------------------------------------ */
 
-struct clean *clean_new(struct event_base *base, struct config *config)
+struct clean *clean_new(struct event_base *base, struct config *config,
+                        clean_fn cleaned, void *arg)
 {
     struct clean *clean = calloc(1, sizeof(*clean));
     unsigned first = config->cache.clean_every;
@@ -290,6 +294,8 @@ struct clean *clean_new(struct event_base *base, struct config *config)
         return NULL;
     }
     clean->base = base;
+    clean->cleaned = cleaned;
+    clean->arg = arg;
     clean->report = -1;
     clean->config = config_ref(config);
     room_watch(on_room_wanted, clean);

@@ -13,8 +13,14 @@
 struct event_base;
 struct clean;
 
-/* Cleans every config->cache.clean_every.  NULL when out of memory. */
-struct clean *clean_new(struct event_base *base, struct config *config);
+typedef void (*clean_fn)(void *arg);
+
+/*
+ * Cleans every config->cache.clean_every; cleaned is called after each pass.
+ * NULL when out of memory.
+ */
+struct clean *clean_new(struct event_base *base, struct config *config,
+                        clean_fn cleaned, void *arg);
 
 /* From the next pass on; one that runs goes on with the old rules. */
 void clean_configure(struct clean *clean, struct config *config);

@@ -501,7 +501,7 @@ static void on_published(void *arg, long long size, int errnum)
         leave_sources(job);
     }
     if (size < 0) {
-        if (errnum == ENOSPC) {
+        if (room_is_out(errnum)) {
             room_want(store_device(job->store->root), 0);
         }
         end_with_error(job, errnum, "the SymCache cannot be stored");

@@ -192,7 +192,8 @@ struct jobs {
 
 struct workdir *jobs_workdir(struct jobs *jobs, const char *root);
 
-/* Writes <root>/.transcoders again, where somebody has taken the root away. */
+/* Writes <root>/.transcoders again, where somebody has taken the root away, or
+ * the disk was full. */
 void jobs_keep_transcoders(struct jobs *jobs,
                            const struct store_config *store);
 

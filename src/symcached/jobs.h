@@ -46,10 +46,14 @@ struct jobs *jobs_new(struct event_base *base, struct sources *sources,
 /*
  * Makes the roots of config ready (folders, stale work, .transcoders) and
  * uses it from now on.  Returns 0, or -1 with a sentence in error; the
- * former configuration is then kept.
+ * former configuration is then kept.  A full disk is no error: what could not
+ * be written there is left to jobs_keep_stores().
  */
 int jobs_configure(struct jobs *jobs, struct config *config, char *error,
                    size_t size);
+
+/* There may be room now: writes what is missing in the roots. */
+void jobs_keep_stores(struct jobs *jobs);
 
 /*
  * Asks for a key.  via is a list as in via.h, "" for a client's own request;

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <event2/event.h>
 #include "job.h"
+#include "log.h"
+#include "room.h"
 #include "store.h"
 
 struct workdir *jobs_workdir(struct jobs *jobs, const char *root)
@@ -54,12 +56,31 @@ static int open_root(struct jobs *jobs, const char *path, char *error,
     return 0;
 }
 
+/* On a full disk later, see jobs_keep_transcoders(): who does not start makes
+ * no room either. */
+static int put_transcoders(struct jobs *jobs, const struct store_config *store,
+                           const symcache_version_t *versions, size_t n)
+{
+    char tmp[WORKDIR_PATH_MAX];
+
+    if (workdir_file(jobs_workdir(jobs, store->root), tmp) == 0 &&
+        store_write_transcoders(store->root, tmp, versions, n) == 0) {
+        return 0;
+    }
+    if (!room_is_out(errno)) {
+        return -1;
+    }
+    log_warn(errno, "\"%s\" has no room for the list of versions",
+             store->root);
+    store_doubt_transcoders(store->root, versions, n);
+    return 0;
+}
+
 static int write_transcoders(struct jobs *jobs,
                              const struct store_config *store, char *error,
                              size_t size)
 {
     symcache_version_t *versions;
-    char tmp[WORKDIR_PATH_MAX];
     size_t i;
     int rc;
 
@@ -72,9 +93,7 @@ static int write_transcoders(struct jobs *jobs,
         versions[i] = store->transcoders[i].version;
     }
 
-    workdir_file(jobs_workdir(jobs, store->root), tmp);
-    rc = store_write_transcoders(store->root, tmp, versions,
-                                 store->ntranscoders);
+    rc = put_transcoders(jobs, store, versions, store->ntranscoders);
     if (rc != 0) {
         snprintf(error, size, "\"%s\" cannot be written to: %s", store->root,
                  strerror(errno));
@@ -94,6 +113,15 @@ void jobs_keep_transcoders(struct jobs *jobs, const struct store_config *store)
             (void)write_transcoders(jobs, &jobs->config->stores[i], error,
                                     sizeof(error));
         }
+    }
+}
+
+void jobs_keep_stores(struct jobs *jobs)
+{
+    size_t i;
+
+    for (i = 0; i < jobs->config->nstores; i++) {
+        jobs_keep_transcoders(jobs, &jobs->config->stores[i]);
     }
 }
 

@@ -217,6 +217,13 @@ static void raise_limits(void)
     umask(022);
 }
 
+static void on_cleaned(void *arg)
+{
+    struct daemon *d = arg;
+
+    jobs_keep_stores(d->jobs);
+}
+
 static int start(struct daemon *d, struct config *config)
 {
     char error[1024] = "out of memory";
@@ -238,7 +245,7 @@ static int start(struct daemon *d, struct config *config)
         jobs_configure(d->jobs, config, error, sizeof(error)) != 0) {
         goto failed;
     }
-    d->clean = clean_new(d->base, config);
+    d->clean = clean_new(d->base, config, on_cleaned, d);
     if (d->clean == NULL) {
         goto failed;
     }

@@ -18,6 +18,11 @@ static struct {
     void *arg;
 } room_watcher;
 
+bool room_is_out(int errnum)
+{
+    return errnum == ENOSPC || errnum == EDQUOT;
+}
+
 void room_watch(room_fn fn, void *arg)
 {
     room_watcher.fn = fn;
@@ -61,7 +66,7 @@ static int room_try(int fd, uint64_t bytes, const struct cache_config *cache,
     /* some file systems cannot; the body then takes its chance */
     if (bytes > 0 &&
         fallocate(fd, FALLOC_FL_KEEP_SIZE, st.st_size, (off_t)bytes) != 0 &&
-        errno == ENOSPC) {
+        room_is_out(errno)) {
         snprintf(reason, size, "no room for %" PRIu64 " bytes", bytes);
         return -1;
     }

@@ -6,6 +6,7 @@
 #ifndef SYMCACHED_ROOM_H
 #define SYMCACHED_ROOM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -19,6 +20,9 @@
  */
 int room_reserve(int fd, uint64_t bytes, const struct cache_config *cache,
                  char *reason, size_t size);
+
+/* Does this errno say that a disk, or a quota on it, is full? */
+bool room_is_out(int errnum);
 
 /* Says that so many bytes more had no room beside cache.min_free. */
 void room_want(dev_t device, uint64_t bytes);

@@ -232,6 +232,32 @@ int store_write_transcoders(const char *root, const char *tmp,
     return 0;
 }
 
+void store_doubt_transcoders(const char *root,
+                             const symcache_version_t *versions, size_t n)
+{
+    char path[PATH_MAX], line[64], text[SYMCACHE_VERSION_TEXT_MAX + 1];
+    bool same = true;
+    size_t i;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%.1024s/" SYMCACHE_TRANSCODERS_FILE, root);
+    f = fopen(path, "re");
+    if (f == NULL) {
+        return;
+    }
+    for (i = 0; i < n && same; i++) {
+        symcache_version_print(text, &versions[i]);
+        same = fgets(line, sizeof(line), f) != NULL &&
+               strncmp(line, text, strlen(text)) == 0 &&
+               strcmp(line + strlen(text), "\n") == 0;
+    }
+    same = same && fgets(line, sizeof(line), f) == NULL && !ferror(f);
+    fclose(f);
+    if (!same) {
+        (void)unlink(path);
+    }
+}
+
 bool store_has_transcoders(const char *root)
 {
     char path[PATH_MAX];

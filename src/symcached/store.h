@@ -45,6 +45,13 @@ long long store_publish(const char *root, const symcache_key_t *key,
 void store_touch(const char *root, const symcache_key_t *key,
                  const symcache_version_t *version);
 
+/*
+ * Where .transcoders cannot be written: removes one that names other versions,
+ * as nginx had better know nothing.
+ */
+void store_doubt_transcoders(const char *root,
+                             const symcache_version_t *versions, size_t n);
+
 /* Writes <root>/.transcoders by rename; tmp names an unused file. */
 int store_write_transcoders(const char *root, const char *tmp,
                             const symcache_version_t *versions, size_t n);

@@ -10,8 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "clock.h"
+#include "log.h"
+#include "room.h"
 #include "workdir.h"
 #include "proto/symcache_path.h"
 
@@ -153,6 +157,9 @@ static int make_own(struct workdir *w, const char *tmp)
 {
     int tries;
 
+    if (workdir_make_path(tmp) != 0) {
+        return -1;
+    }
     for (tries = 0; tries < 10; tries++) {
         snprintf(w->path, sizeof(w->path), "%.1100s/" RUN_PREFIX "XXXXXX",
                  tmp);
@@ -173,22 +180,37 @@ static int make_own(struct workdir *w, const char *tmp)
     return -1;
 }
 
+/* For workdir_file() to make, when there is room; other helpers may share the
+ * root. */
+static void name_own(struct workdir *w, const char *tmp)
+{
+    unsigned long long number;
+
+    if (getrandom(&number, sizeof(number), 0) != sizeof(number)) {
+        number = clock_ms();
+    }
+    snprintf(w->path, sizeof(w->path), "%.1100s/" RUN_PREFIX "%llx", tmp,
+             number);
+    w->lock = -1;
+}
+
 struct workdir *workdir_open(const char *root)
 {
     char tmp[WORKDIR_PATH_MAX];
     struct workdir *w;
 
     snprintf(tmp, sizeof(tmp), "%.1024s/" SYMCACHE_TMP_DIR, root);
-    if (workdir_make_path(tmp) != 0) {
-        return NULL;
-    }
     w = calloc(1, sizeof(*w));
     if (w == NULL) {
         return NULL;
     }
     if (make_own(w, tmp) != 0) {
-        free(w);
-        return NULL;
+        if (!room_is_out(errno)) {
+            free(w);
+            return NULL;
+        }
+        log_warn(errno, "\"%s\" has no room for a work folder", root);
+        name_own(w, tmp);
     }
     return w;
 }
@@ -205,27 +227,32 @@ void workdir_close(struct workdir *workdir)
     free(workdir);
 }
 
-void workdir_file(struct workdir *workdir, char *buf)
+int workdir_file(struct workdir *workdir, char *buf)
 {
     int n = snprintf(buf, WORKDIR_PATH_MAX, "%.*s/%llu", WORKDIR_PATH_MAX - 32,
                      workdir->path, ++workdir->made);
 
     if (n < 0 || n >= WORKDIR_PATH_MAX) {
         buf[0] = '\0';
+        errno = ENAMETOOLONG;
+        return -1;
     }
 
     /* somebody may have removed ours; the lock is then on what was */
-    if (access(workdir->path, F_OK) != 0 &&
-        workdir_make_path(workdir->path) == 0) {
-        if (workdir->lock != -1) {
-            close(workdir->lock);
-        }
-        workdir->lock = lock_directory(workdir->path);
+    if (access(workdir->path, F_OK) == 0) {
+        return 0;
     }
+    if (workdir_make_path(workdir->path) != 0) {
+        return -1;
+    }
+    if (workdir->lock != -1) {
+        close(workdir->lock);
+    }
+    workdir->lock = lock_directory(workdir->path);
+    return 0;
 }
 
 int workdir_make(struct workdir *workdir, char *buf)
 {
-    workdir_file(workdir, buf);
-    return mkdir(buf, 0755);
+    return workdir_file(workdir, buf) == 0 ? mkdir(buf, 0755) : -1;
 }

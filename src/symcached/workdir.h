@@ -17,7 +17,8 @@ struct workdir;
 
 /*
  * Makes root and its .tmp where they are missing and takes an own directory.
- * NULL with errno.
+ * On a full disk that is put off until it is needed: the one who opens it is
+ * also the one who makes room.  NULL with errno.
  */
 struct workdir *workdir_open(const char *root);
 
@@ -33,8 +34,11 @@ void workdir_close(struct workdir *workdir);
  */
 int workdir_make(struct workdir *workdir, char *buf);
 
-/* Writes the path of a file that does not exist yet. */
-void workdir_file(struct workdir *workdir, char *buf);
+/*
+ * Writes the path of a file that does not exist yet.  Returns 0, or -1 with
+ * errno if there is no directory for it.
+ */
+int workdir_file(struct workdir *workdir, char *buf);
 
 /* mkdir -p; 0, or -1 with errno. */
 int workdir_make_path(const char *path);
