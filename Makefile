@@ -184,4 +184,5 @@ clean:
 .PHONY: all check-packages unit test test-asan test-versions demo fuzz install clean
 .SECONDARY:
 
--include $(OBJS:.o=.d) $(wildcard $(B)/obj/t/unit/*.d $(B)/obj/bench/*.d) $(FUZZOBJS:.o=.d)
+-include $(OBJS:.o=.d) $(FUZZOBJS:.o=.d)
+-include $(wildcard $(B)/obj/t/unit/*.d $(B)/obj/bench/*.d $(B)/fuzz/obj/fuzz/*.d)
