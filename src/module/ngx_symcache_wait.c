@@ -371,11 +371,13 @@ ngx_symcache_wait_ask(ngx_symcache_wait_t *w)
     if (w->hold) {
         left = ngx_symcache_wait_left(w->ctx);
 
-        /* in its last second for an answer at once */
+        wait = ngx_max(left / 1000, 1);
+        wait = ngx_min(wait, SYMCACHE_WAIT_MAX);
 
-        wait = ngx_min(left / 1000, SYMCACHE_WAIT_MAX);
+        /* in the last second it may answer too late, as it was told to */
 
-        ngx_symcache_wait_timer(w, left + NGX_SYMCACHE_WAIT_MARGIN);
+        ngx_symcache_wait_timer(w, left < 1000
+                                   ? left : left + NGX_SYMCACHE_WAIT_MARGIN);
     }
 
     if (ngx_symcache_helper_ask(w->ctx, w->hold, wait,

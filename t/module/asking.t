@@ -9,6 +9,7 @@ use lib "$Bin/../lib";
 use IO::Socket::INET;
 use Test::More;
 use Test::ModuleCase;
+use Time::HiRes qw(time);
 
 my $t = Test::ModuleCase->new;
 
@@ -50,6 +51,9 @@ $t->start_nginx(<<"EON", http => <<"EOH");
     }
     location /short/ {
         symcache %%DIR%%/store; symcache_pass live; symcache_hold_timeout 1s;
+    }
+    location /brief/ {
+        symcache %%DIR%%/store; symcache_pass a; symcache_hold_timeout 900ms;
     }
     location /status { symcache_zone z; symcache_status; symcache_pass live; }
 EON
@@ -136,13 +140,26 @@ is answer($t->get(uri('second'))), '503 later',
     'a second helper has what is left of a hold';
 is scalar($s->requests), 1, 'and was asked';
 
+$t->helper_says(sub {
+    my ($c, $req) = @_;
+    return $c->reply(202, {}) if !$req->{query}{wait};
+    $c->wait_for_peer(0.2) and return;
+    $t->put('3.1.0', 'in time');
+    $c->reply(200, { 'X-Symcache-Version' => '3.1.0' });
+}, unix => $a);
+is $t->get(uri('brief'))->{body}, 'in time',
+    'a file that is made in the last second of a hold';
+unlink glob $t->path('store/*/*/*');
+
 # --- who obeys has not failed
 
 $t->helper_says(\&obeys, unix => $_) for $a, $b;
 my @held;
 for my $pdb (qw(x.pdb y.pdb)) {
     push @held, open_get('short', $pdb);
-    select undef, undef, undef, 0.15;  # one hold ends before the other
+    my $begun = time;
+    $t->wait_until('one hold ends before the other',
+                   sub { time - $begun > 0.15 });
     push @held, open_get('short', $pdb);
 }
 is answer($t->read_response($_)), '503 later', 'the end of a hold' for @held;
