@@ -348,8 +348,9 @@ ngx_symcache_handler_ready(ngx_symcache_ctx_t *ctx)
 
     ngx_memzero(&ctx->reply, sizeof(ngx_symcache_reply_t));
 
-    if (!ctx->above
-        && symcache_version_cmp(&version, &ctx->ask.min) < 0)
+    if (symcache_version_cmp(&version, &ctx->ask.min) < 0
+        && (!ctx->ask.has_exceeds
+            || symcache_version_cmp(&version, &ctx->ask.exceeds) > 0))
     {
         return ngx_symcache_handler_above(ctx);
     }
