@@ -11,7 +11,6 @@
 
 
 #define NGX_SYMCACHE_BUFFER_MIN  512
-#define NGX_SYMCACHE_STORE_MAX   64   /* CONFIG_NAME_MAX of the helper */
 
 #define NGX_SYMCACHE_VALID_ANY      1
 #define NGX_SYMCACHE_VALID_PRESENT  2
@@ -380,7 +379,7 @@ ngx_symcache_directive_store(ngx_conf_t *cf, void *post, void *data)
         return "needs a name that does not begin with a dot";
     }
 
-    if (store->len > NGX_SYMCACHE_STORE_MAX) {
+    if (store->len > SYMCACHE_STORE_MAX) {
         return "needs a name of at most 64 characters";
     }
 

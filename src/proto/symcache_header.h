@@ -32,6 +32,9 @@
 /* the longest wait= that the helper's socket takes, seconds */
 #define SYMCACHE_WAIT_MAX             86400
 
+/* bytes of the name of a store, a part of the paths there */
+#define SYMCACHE_STORE_MAX            64
+
 #define SYMCACHE_DEFAULT_TYPE         "application/vnd.ms-symcache"
 
 

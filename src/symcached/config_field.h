@@ -10,9 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "json_file.h"
+#include "proto/symcache_header.h"
 
 #define CONFIG_PATH_MAX 1024
-#define CONFIG_NAME_MAX 64
+#define CONFIG_NAME_MAX SYMCACHE_STORE_MAX
 
 struct config;
 

@@ -193,6 +193,7 @@ static void add_next(cJSON *object, const struct job *job,
                      const struct store_config *store)
 {
     const cJSON *transcoders = cJSON_GetObjectItem(object, "transcoders");
+    const char *idle = config_store_idle(store);
     const cJSON *item, *blocked = NULL;
     char text[128];
 
@@ -206,9 +207,8 @@ static void add_next(cJSON *object, const struct job *job,
     if (job != NULL) {
         snprintf(text, sizeof(text), "a job runs: %s",
                  job_state_name(job->state));
-    } else if (config_store_idle(store) != NULL) {
-        snprintf(text, sizeof(text),
-                 "nothing: the store has no transcoder or no source");
+    } else if (idle != NULL) {
+        snprintf(text, sizeof(text), "nothing: the store has %s", idle);
     } else if (blocked != NULL) {
         snprintf(text, sizeof(text),
                  "the next request in %.0f s or later looks again",

@@ -241,11 +241,12 @@ static void unpack_say_unopened(size_t place, int error)
     }
 }
 
-static int unpack_empty_out(size_t place)
+/* Returns 0, or -1 with a detail. */
+static int unpack_empty_out(char *detail, size_t size)
 {
     if (lseek(UNPACK_OUT_FD, 0, SEEK_SET) != 0 ||
         ftruncate(UNPACK_OUT_FD, 0) != 0) {
-        unpack_say(place, 'E', "write: %s", strerror(errno));
+        snprintf(detail, size, "write: %s", strerror(errno));
         return -1;
     }
     return 0;
@@ -255,9 +256,7 @@ static int unpack_empty_out(size_t place)
 static char unpack_flat_file(struct unpack_job *job, size_t i, char *detail,
                              size_t size)
 {
-    if (lseek(UNPACK_OUT_FD, 0, SEEK_SET) != 0 ||
-        ftruncate(UNPACK_OUT_FD, 0) != 0) {
-        snprintf(detail, size, "write: %s", strerror(errno));
+    if (unpack_empty_out(detail, size) != 0) {
         return 'E';
     }
     if (lseek(job->flat->files[i].fd, 0, SEEK_SET) != 0) {
@@ -341,7 +340,8 @@ static void unpack_places(struct unpack_job *job)
             unpack_say_unopened(i, job->errors[i]);
             continue;
         }
-        if (unpack_empty_out(i) != 0) {
+        if (unpack_empty_out(detail, sizeof(detail)) != 0) {
+            unpack_say(i, 'E', "%s", detail);
             return;
         }
 
