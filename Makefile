@@ -5,10 +5,15 @@
 #   make test       install what is missing, build, run every test
 #   make test-asan  the same under AddressSanitizer and UBSan
 #   make test-versions  t/module on several versions of nginx
-#   make install    DESTDIR and prefix are honoured
+#   make soak       a random campaign of SOAK_SECONDS (120); soak-asan
+#   make install    DESTDIR and PREFIX are honoured, by uninstall too
 #   make fuzz       fuzz targets in build/fuzz (needs clang)
+#
+# With PACKAGES=no nothing is installed: what is missing for the build stops
+# it, and tests that need what is missing are skipped.
 
 B       ?= build
+PACKAGES ?= yes
 CC      ?= cc
 PREFIX  ?= /usr/local
 MODDIR  ?= /usr/lib/nginx/modules
@@ -33,49 +38,68 @@ HARDEN   =
 HOT      =
 endif
 
-LIBS_symcached    = -levent -lcurl -lmspack -lz -lzstd -lcjson -lpcre2-8 \
+LIBS_symcached    = -levent -lcurl -lcrypto -lmspack -lz -lzstd -lcjson -lpcre2-8 \
                     -lseccomp -lgssapi_krb5
 LIBS_pdb2symcache = -lseccomp
-LIBS_symcachectl  = -lcurl -lcjson -lseccomp
+LIBS_symcachectl  = -lcurl -lcrypto -lcjson -lseccomp
 
 PROGRAMS = symcached pdb2symcache symcachectl
 
-# Parts, each one archive; a program is its own part and what it may use.
-PARTS    = proto pdb symcache sandbox symcached pdb2symcache symcachectl
-USES_symcached    = sandbox symcache pdb proto
-USES_pdb2symcache = sandbox symcache pdb proto
-USES_symcachectl  = sandbox symcache pdb proto
+# Each folder of src/ is one archive.  A program is the folder with its main
+# and those that it may use; t/style.t checks who may include whom.
+PARTS    = symcached symcachectl converter http child metrics config \
+           debuginfo symcache sandbox base proto
+ROOM_symcached    = symcached
+ROOM_pdb2symcache = converter
+ROOM_symcachectl  = symcachectl
+USES_symcached    = http child metrics config debuginfo symcache sandbox \
+                    base proto
+USES_pdb2symcache = debuginfo symcache sandbox base proto
+USES_symcachectl  = debuginfo symcache sandbox base proto
 
-all: check-packages $(PROGRAMS:%=$(B)/%) $(B)/ngx_symcache_module.so
+ifeq ($(filter yes no,$(PACKAGES)),)
+$(error PACKAGES is yes or no, and not "$(PACKAGES)")
+endif
+MADEPAGES = $(B)/man/symcached.json.5 $(B)/man/ngx_symcache_module.7
+PREPARE  = tools/packages $(if $(filter no,$(PACKAGES)),check,install)
+
+all: check-packages $(PROGRAMS:%=$(B)/%) $(B)/canary.pdb \
+     $(B)/ngx_symcache_module.so $(MADEPAGES)
 
 check-packages:
 	@tools/packages check build
 
 # objects and archives ------------------------------------------------------
+#
+# Nothing is compiled before the packages are known to be there, or make -j
+# would bury what is said of them under a compiler's errors.
 
-SRCS     = $(wildcard src/*/*.c)
+SRCS     = $(wildcard src/*/*.c src/*/*/*.c)
 CSRCS    = $(filter-out src/module/%,$(SRCS))
 OBJS     = $(CSRCS:%.c=$(B)/obj/%.o)
 
-$(foreach p,pdb symcache pdb2symcache,$(B)/obj/src/$(p)/%.o): OPT = $(HOT)
+HOTOBJS  = $(filter $(foreach p,base debuginfo symcache converter,\
+             $(B)/obj/src/$(p)/%),$(OBJS))
+$(HOTOBJS): OPT = $(HOT)
 $(B)/pdb2symcache: private OPT = $(HOT)
 
-$(B)/obj/%.o: %.c
+$(B)/obj/%.o: %.c | check-packages
 	@mkdir -p $(@D)
 	$(CC) $(CSTD) $(CPPFLAGS) $(CFLAGS) $(OPT) $(HARDEN) $(SANFLAGS) $(WARN) \
 	    -MMD -MP -c -o $@ $<
 
+# members may have the name of one in another folder: added, not replaced
 define part
 $(B)/lib$(1).a: $$(patsubst %.c,$(B)/obj/%.o,$$(filter-out \
-                src/$(1)/main.c,$$(wildcard src/$(1)/*.c)))
+                src/$(1)/main.c,$$(filter src/$(1)/%,$$(CSRCS))))
 	@rm -f $$@
-	@ar rcs $$@ $$^
+	@ar qcs $$@ $$^
 endef
 
 $(foreach p,$(PARTS),$(eval $(call part,$(p))))
 
 define program
-$(B)/$(1): $(B)/obj/src/$(1)/main.o $(B)/lib$(1).a \
+$(B)/$(1): $(B)/obj/src/$(ROOM_$(1))/main.o $(B)/lib$(ROOM_$(1)).a \
            $(USES_$(1):%=$(B)/lib%.a)
 	$(CC) $$(CFLAGS) $$(OPT) $$(SANFLAGS) -pie $$(LDHARDEN) $$(LDFLAGS) -o $$@ $$^ \
 	    $$(LIBS_$(1)) -lpthread
@@ -83,10 +107,26 @@ endef
 
 $(foreach p,$(PROGRAMS),$(eval $(call program,$(p))))
 
+# manual pages that are made from documents
+
+$(B)/man/symcached.json.5: docs/configuration.md tools/manual
+	@mkdir -p $(@D)
+	tools/manual symcached.json 5 "configuration of symcached" <$< >$@
+
+$(B)/man/ngx_symcache_module.7: docs/directives.md tools/manual
+	@mkdir -p $(@D)
+	tools/manual ngx_symcache_module 7 \
+	    "nginx module that serves SymCache files" <$< >$@
+
+# a good PDB, on which symcached tries transcoders that fail
+$(B)/canary.pdb: src/symcached/canary.pdb
+	@mkdir -p $(@D)
+	cp $< $@
+
 # bench/convert's half of ours: a call of the converter, nothing else
 $(B)/convert_call: private OPT = $(HOT)
-$(B)/convert_call: $(B)/obj/bench/convert_call.o $(B)/libpdb2symcache.a \
-                   $(B)/libsymcache.a $(B)/libpdb.a
+$(B)/convert_call: $(B)/obj/bench/convert_call.o $(B)/libdebuginfo.a \
+                   $(B)/libsymcache.a $(B)/libbase.a
 	$(CC) $(CFLAGS) $(OPT) $(SANFLAGS) -pie $(LDHARDEN) $(LDFLAGS) -o \
 	    $@ $^
 
@@ -95,7 +135,7 @@ $(B)/convert_call: $(B)/obj/bench/convert_call.o $(B)/libpdb2symcache.a \
 MODULE_SRCS = config ngx_symcache_module.c $(wildcard src/module/*.[ch]) \
               $(wildcard src/proto/*.[ch])
 
-$(B)/ngx_symcache_module.so: $(MODULE_SRCS) tools/build-module
+$(B)/ngx_symcache_module.so: $(MODULE_SRCS) tools/build-module | check-packages
 	+SAN=$(SAN) tools/build-module $(abspath $(B))
 
 # unit tests -------------------------------------------------------------------
@@ -105,7 +145,7 @@ UNITLIBS = $(PARTS:%=$(B)/lib%.a)
 
 $(B)/unit/%: $(B)/obj/t/unit/%.o $(UNITLIBS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANFLAGS) -pie -o $@ $< \
+	$(CC) $(CFLAGS) -fno-lto $(SANFLAGS) -pie -o $@ $< \
 	    -Wl,--start-group $(UNITLIBS) -Wl,--end-group \
 	    -lcmocka $(LIBS_symcached) -lpthread
 
@@ -115,15 +155,17 @@ FUZZ     = $(patsubst fuzz/%.c,$(B)/fuzz/%,$(wildcard fuzz/fuzz_*.c))
 FUZZCC  ?= clang
 FUZZSAN ?= address,undefined
 FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
-             $(wildcard src/proto/*.c src/pdb/*.c src/symcache/*.c) \
-             $(addprefix src/symcached/,symptr.c body.c cabinet.c sink.c) \
-             $(addprefix src/symcachectl/,list.c identity.c) \
-             $(filter-out %/main.c %/output.c %/parser.c, \
-               $(wildcard src/pdb2symcache/*.c)))
+             $(wildcard src/proto/*.c src/symcache/*.c src/debuginfo/*.c \
+               src/debuginfo/*/*.c) \
+             $(addprefix src/base/,arena.c sort.c utf8.c) \
+             src/config/location.c \
+             $(addprefix src/symcached/,source/file_ptr.c unpack/body.c \
+               unpack/cabinet.c space/sink.c) \
+             $(addprefix src/symcachectl/,list.c identity.c))
 
 fuzz: $(FUZZ)
 
-$(B)/fuzz/obj/%.o: %.c
+$(B)/fuzz/obj/%.o: %.c | check-packages
 	@mkdir -p $(@D)
 	$(FUZZCC) $(CSTD) $(CPPFLAGS) -O2 -g -fsanitize=fuzzer-no-link,$(FUZZSAN) \
 	    -fno-sanitize-recover=undefined -MMD -MP -c -o $@ $<
@@ -134,12 +176,13 @@ $(B)/fuzz/%: $(B)/fuzz/obj/fuzz/%.o $(FUZZOBJS)
 # tests ------------------------------------------------------------------------
 
 PROVE    = SYMCACHE_BUILD=$(abspath $(B)) SYMCACHE_SAN=$(SAN) \
+           SYMCACHE_PACKAGES=$(PACKAGES) \
            CMOCKA_MESSAGE_OUTPUT=TAP prove -j$(JOBS) -It/lib
 TESTS   ?= $(wildcard t/*.t t/module/*.t t/helper/*.t t/convert/*.t \
-           t/ctl/*.t t/system/*.t)
+           t/ctl/*.t t/system/*.t t/soak/*.t)
 
 test:
-	tools/packages install build test
+	$(PREPARE) build test
 	$(MAKE) -j$(JOBS) all unit
 	$(PROVE) $(TESTS) $(UNIT)
 
@@ -151,38 +194,77 @@ test-asan:
 # t/module on nginx 1.18, the distribution's, and newer ones, each built from
 # its source package with the module linked in; a compiler warning fails
 test-versions: all
-	tools/packages install build test versions
+	$(PREPARE) build test versions
 	SYMCACHE_BUILD=$(abspath $(B)) tools/test-versions $(abspath $(B))/versions
 
+# see t/soak/campaign.t for what may be given
+SOAK_SECONDS ?= 120
+
+soak: all
+	SYMCACHE_BUILD=$(abspath $(B)) SYMCACHE_SAN=$(SAN) \
+	    SOAK_SECONDS=$(SOAK_SECONDS) perl -It/lib t/soak/campaign.t
+
+soak-asan:
+	$(MAKE) B=$(B)/asan SAN=1 soak
+
 demo:
-	tools/packages install build demo
+	$(PREPARE) build demo
 	$(MAKE) -j$(JOBS) all
 	SYMCACHE_BUILD=$(abspath $(B)) tools/demo
 
 # ------------------------------------------------------------------------------
 
+# Everything but the module's folder is below PREFIX.  Documents keep the
+# folders that they have here, so that links between them lead somewhere.
+
+AT       = $(DESTDIR)$(PREFIX)
+DOCDIR   = $(AT)/share/doc/ngx_symcache
+PAGES    = $(wildcard man/*.[0-9]) $(MADEPAGES)
+DOCS     = README.md CHANGELOG.md LICENSE $(wildcard docs/*.* \
+           docs/internals/*.* conf-examples/*)
+
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/sbin \
-	    $(DESTDIR)$(MODDIR) $(DESTDIR)$(PREFIX)/share/doc/ngx_symcache \
-	    $(DESTDIR)$(PREFIX)/share/man/man1 \
-	    $(DESTDIR)$(PREFIX)/share/man/man8
-	install -m 755 $(B)/pdb2symcache $(B)/symcachectl \
-	    $(DESTDIR)$(PREFIX)/bin
-	install -m 755 $(B)/symcached $(DESTDIR)$(PREFIX)/sbin
+	install -d $(AT)/bin $(AT)/sbin $(AT)/share/ngx_symcache \
+	    $(DESTDIR)$(MODDIR)
+	install -m 755 $(B)/pdb2symcache $(B)/symcachectl $(AT)/bin
+	install -m 755 $(B)/symcached $(AT)/sbin
 	install -m 644 $(B)/ngx_symcache_module.so \
 	    $(DESTDIR)$(MODDIR)/.ngx_symcache_module.so.new
 	mv -f $(DESTDIR)$(MODDIR)/.ngx_symcache_module.so.new \
 	    $(DESTDIR)$(MODDIR)/ngx_symcache_module.so
-	install -m 644 man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
-	install -m 644 man/*.8 $(DESTDIR)$(PREFIX)/share/man/man8
-	install -m 644 README.md LICENSE $(wildcard conf-examples/*) \
-	    $(DESTDIR)$(PREFIX)/share/doc/ngx_symcache
+	install -m 644 $(B)/canary.pdb $(AT)/share/ngx_symcache
+	for page in $(PAGES); do \
+	    install -D -m 644 $$page \
+	        $(AT)/share/man/man$${page##*.}/$${page##*/} || exit 1; \
+	done
+	for doc in $(DOCS); do \
+	    install -D -m 644 $$doc $(DOCDIR)/$$doc || exit 1; \
+	done
+
+# Everything that install wrote, and the folders of our own.  Folders that
+# others use, too, go from a DESTDIR only, if they are empty.
+OURS     = $(AT)/share/ngx_symcache $(DOCDIR)
+SHARED   = $(addprefix .$(PREFIX)/,bin sbin share/doc $(sort $(foreach p, \
+           $(PAGES),share/man/man$(lastword $(subst ., ,$(p)))))) .$(MODDIR)
+
+uninstall:
+	rm -f $(AT)/bin/pdb2symcache $(AT)/bin/symcachectl $(AT)/sbin/symcached \
+	    $(DESTDIR)$(MODDIR)/ngx_symcache_module.so \
+	    $(AT)/share/ngx_symcache/canary.pdb $(DOCS:%=$(DOCDIR)/%)
+	for page in $(PAGES); do \
+	    rm -f $(AT)/share/man/man$${page##*.}/$${page##*/}; \
+	done
+	[ ! -d $(DOCDIR) ] || find $(OURS) -depth -type d -empty -delete
+	[ -z "$(DESTDIR)" ] || for folder in $(SHARED); do \
+	    (cd $(DESTDIR) && rmdir -p $$folder) 2>/dev/null || true; \
+	done
 
 clean:
 	rm -rf $(B)
 
-.PHONY: all check-packages unit test test-asan test-versions demo fuzz install clean
+.PHONY: all check-packages unit test test-asan test-versions soak soak-asan demo fuzz install uninstall clean
 .SECONDARY:
+.DELETE_ON_ERROR:
 
 -include $(OBJS:.o=.d) $(FUZZOBJS:.o=.d)
 -include $(wildcard $(B)/obj/t/unit/*.d $(B)/obj/bench/*.d $(B)/fuzz/obj/fuzz/*.d)

@@ -20,6 +20,8 @@ static char *ngx_symcache_merge_loc_conf(ngx_conf_t *cf, void *parent,
     void *child);
 static ngx_int_t ngx_symcache_merge_type(ngx_conf_t *cf,
     ngx_symcache_loc_conf_t *conf);
+static char *ngx_symcache_merge_conflict(ngx_conf_t *cf,
+    ngx_symcache_loc_conf_t *prev, ngx_symcache_loc_conf_t *conf);
 static char *ngx_symcache_merge_location(ngx_conf_t *cf,
     ngx_symcache_loc_conf_t *prev, ngx_symcache_loc_conf_t *conf);
 
@@ -311,6 +313,7 @@ ngx_symcache_create_loc_conf(ngx_conf_t *cf)
      *     conf->tail = 0;
      *     conf->pass_off = 0;
      *     conf->status = 0;
+     *     conf->aliased = NULL;
      *     conf->scope = 0;
      *     conf->accel = NULL;
      *     conf->redirect = NULL;
@@ -387,6 +390,10 @@ ngx_symcache_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
         return NGX_CONF_ERROR;
     }
 
+    if (ngx_symcache_merge_conflict(cf, prev, conf) != NGX_CONF_OK) {
+        return NGX_CONF_ERROR;
+    }
+
     return ngx_symcache_merge_location(cf, prev, conf);
 }
 
@@ -411,6 +418,48 @@ ngx_symcache_merge_type(ngx_conf_t *cf, ngx_symcache_loc_conf_t *conf)
     ngx_memcpy(p, "; version=", sizeof("; version=") - 1);
 
     return NGX_OK;
+}
+
+
+/*
+ * Directives of a location that would be ignored, or would answer instead.
+ * An alias is inherited, and does no harm then.
+ */
+
+static char *
+ngx_symcache_merge_conflict(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
+    ngx_symcache_loc_conf_t *conf)
+{
+    ngx_http_core_loc_conf_t  *clcf;
+    ngx_symcache_try_files_t  *tlcf;
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+    tlcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_try_files_module);
+
+    if (clcf->alias) {
+        conf->aliased = clcf->root.data;
+    }
+
+    if (conf->root == NULL) {
+        return NGX_CONF_OK;
+    }
+
+    if (conf->aliased && conf->aliased != prev->aliased) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"alias\" has no effect beside \"symcache\", "
+                           "which names the folder itself, in location "
+                           "\"%V\"", &clcf->name);
+        return NGX_CONF_ERROR;
+    }
+
+    if (tlcf->try_files) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"try_files\" answers before \"symcache\" in "
+                           "location \"%V\"", &clcf->name);
+        return NGX_CONF_ERROR;
+    }
+
+    return NGX_CONF_OK;
 }
 
 

@@ -18,7 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "pdb2symcache/convert.h"
+#include "debuginfo/pdb/convert.h"
+#include "symcache/writer.h"
 
 static double wall_seconds(void)
 {
@@ -55,7 +56,7 @@ static int convert(const char *pdb, const char *out)
     int rc, in_fd, out_fd;
     struct stat st;
     void *data;
-    struct convert_result result;
+    struct debuginfo_result result;
     struct failure failure = {FAILURE_NONE, ""};
     struct symfile_sink sink;
 
@@ -72,7 +73,7 @@ static int convert(const char *pdb, const char *out)
     }
     sink.write = write_all;
     sink.context = &out_fd;
-    rc = convert_buffer(data, (size_t)st.st_size, &sink, &result, &failure);
+    rc = pdb_format.convert(data, (size_t)st.st_size, &sink, &result, &failure);
     if (rc != 0) {
         fprintf(stderr, "%s: %s\n", pdb, failure.text);
     }

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symcached/body.h"
+#include "symcached/unpack/body.h"
 
 #define LIMIT 65536
 
@@ -18,11 +18,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_unpack(enum body_kind kind, int in, int out)
 {
+    struct sink sink = {.fd = out, .max = LIMIT};
     char error[256] = "";
     enum body_status status;
     struct stat st;
 
-    status = body_unpack(kind, in, out, LIMIT, error, sizeof(error));
+    status = body_unpack(kind, in, &sink, error, sizeof(error));
     if (status == BODY_SYSTEM || (status == BODY_BAD && error[0] == '\0') ||
         fstat(out, &st) != 0 || st.st_size > LIMIT) {
         abort();

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symcached/symptr.h"
+#include "config/config.h"
+#include "symcached/source/file_ptr.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -35,20 +36,20 @@ static void check_rel(const char *rel)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char text[SYMPTR_TEXT], rel[SYMPTR_TEXT];
+    char text[FILE_PTR_TEXT], rel[FILE_PTR_TEXT];
     const char *root = NULL;
-    enum symptr_kind kind;
+    enum file_ptr_kind kind;
     size_t i;
 
-    kind = symptr_parse(data, size, text);
+    kind = file_ptr_parse(data, size, text);
     for (i = 0; text[i] != '\0'; i++) {
         if ((unsigned char)text[i] < ' ') {
             abort();
         }
     }
 
-    if (kind == SYMPTR_PATH &&
-        symptr_map(table, 2, "/base", text, &root, rel) == NULL) {
+    if (kind == FILE_PTR_PATH &&
+        config_map_location(table, 2, "/base", text, &root, rel) == NULL) {
         if (root == NULL) {
             abort();
         }

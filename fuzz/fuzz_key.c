@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proto/symcache_key.h"
-#include "proto/symcache_path.h"
+#include "proto/key.h"
+#include "proto/path.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -26,18 +26,37 @@ static void check_key(const symcache_key_t *key,
         strcmp(key->name, "..") == 0 || strcmp(key->name, ".") == 0) {
         abort();
     }
-    n = symcache_id_print(text, key);
-    if (n > SYMCACHE_ID_TEXT_MAX ||
-        symcache_id_parse(text, n, &again) != SYMCACHE_OK ||
-        memcmp(again.guid, key->guid, 16) != 0 || again.age != key->age) {
-        abort();
-    }
     n = symcache_path_file(text, key, version, SYMCACHE_FILE_GZIP);
     if (n > SYMCACHE_PATH_MAX ||
         !symcache_path_file_parse(text, n, &again, &other, &file) ||
-        file != SYMCACHE_FILE_GZIP || strcmp(again.name, key->name) != 0 ||
+        file != SYMCACHE_FILE_GZIP || !symcache_key_equal(&again, key) ||
         symcache_version_cmp(&other, version) != 0) {
         abort();
+    }
+}
+
+/* The same of an id, of every type and with every kind. */
+static void check_id(const char *p, size_t size)
+{
+    static const symcache_version_t version = {3, 1, 0};
+    char text[SYMCACHE_ID_TEXT_MAX + 1];
+    symcache_key_t key, again;
+    size_t n;
+
+    symcache_name_parse("_", 1, &key);
+    if (symcache_id_parse(p, size, &key) != SYMCACHE_OK) {
+        return;
+    }
+    again = key;
+    n = symcache_id_print(text, &key);
+    if (n > SYMCACHE_ID_TEXT_MAX ||
+        symcache_id_parse(text, n, &again) != SYMCACHE_OK ||
+        !symcache_key_equal(&again, &key)) {
+        abort();
+    }
+    for (int kind = 0; kind < SYMCACHE_KINDS; kind++) {
+        key.kind = (uint8_t)kind;
+        check_key(&key, &version);
     }
 }
 
@@ -55,6 +74,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     symcache_name_parse(p, size, &key);
     symcache_guid_parse(p, size, guid);
     symcache_age_parse(p, size, &age);
-    symcache_id_parse(p, size, &key);
+    check_id(p, size);
     return 0;
 }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pdb/msf.h"
+#include "debuginfo/pdb/msf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,8 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pdb/pdb_identity.h"
-#include "pdb2symcache/convert.h"
+#include "debuginfo/pdb/identity.h"
+#include "debuginfo/pdb/convert.h"
+#include "symcache/writer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -24,13 +25,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char error[200];
     struct failure failure;
     struct pdb_identity identity;
-    struct convert_result result;
+    struct debuginfo_result result;
     struct symfile_sink sink = {count_output, &written};
 
     written = 0;
     memset(&failure, 0, sizeof(failure));
     rc = pdb_identity_read(data, size, &identity, error, sizeof(error));
-    converted = convert_buffer(data, size, &sink, &result, &failure);
+    converted = pdb_format.convert(data, size, &sink, &result, &failure);
     if (converted == 0 && rc == 0 &&
         (result.age != identity.age ||
          memcmp(result.guid, identity.guid, 16) != 0)) {

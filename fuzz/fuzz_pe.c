@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pdb/pe_identity.h"
+#include "debuginfo/pe/pe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pdb2symcache/convert.h"
-#include "symcache/symfile_verify.h"
+#include "debuginfo/pdb/convert.h"
+#include "symcache/writer.h"
+#include "symcache/verify.h"
 
 #define BLOCK 512
 #define ROOM (8u << 20)
@@ -474,13 +475,13 @@ void image_convert(const struct image *image)
     uint32_t written;
     const uint8_t *data;
     struct failure failure;
-    struct convert_result result;
+    struct debuginfo_result result;
     struct symfile_sink sink = {write_output, &written};
 
     written = 0;
     memset(&failure, 0, sizeof(failure));
     data = image_build(image, &size);
-    if (convert_buffer(data, size, &sink, &result, &failure) == 0) {
+    if (pdb_format.convert(data, size, &sink, &result, &failure) == 0) {
         check_output(written);
     } else if (failure.text[0] == '\0' || failure.code == FAILURE_NONE) {
         abort();

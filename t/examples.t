@@ -1,7 +1,7 @@
 #!/usr/bin/perl
 
 # Every example that a reader may copy is one that its program accepts:
-# conf-examples/, and the configurations in README.md.
+# conf-examples/, and the configurations in README.md and docs/.
 
 use strict;
 use warnings;
@@ -43,6 +43,9 @@ sub nginx_ok {
 
 sub symcached_ok {
     my ($name, $text) = @_;
+    local @ENV{qw(AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY)} = qw(id key);
+    $text =~ s{"\@/[^"]*"}{"\@$dir/secret"}g;
+    $t->write_file('secret', "secret\n");
     my $file = $t->write_file('example.json', $text);
     my $out = qx($Test::Symcache::build/symcached -t -c $file 2>&1);
     is $? >> 8, 0, "symcached accepts $name" or diag $out;
@@ -61,23 +64,37 @@ for my $file (glob "$top/conf-examples/*.conf") {
 symcached_ok(basename($_), $t->read_file($_))
     for glob "$top/conf-examples/*.json";
 
-my $readme = $t->read_file("$top/README.md");
-my @json = grep { /"stores"/ } $readme =~ /```jsonc\n(.*?)```/gs;
-ok @json > 0, 'README has a configuration of symcached';
-symcached_ok('the one in README.md', $_) for @json;
-
-for my $text ($readme =~ /```nginx\n(.*?)```/gs) {
-    my ($first) = $text =~ /(\S.*)/;
-    $text = "http {\n$text\n}\n" if $text !~ /^http \{/m
-        && $text =~ /^(?:upstream|log_format|symcache_zone)/m
-        && $text !~ /^location/m;
-    $text = "http {\nserver {\nlisten 80;\n$text\n}\n}\n"
-        unless $text =~ /^http \{/m;
-    $text =~ s/^http \{/events { }\nhttp {/m;
-    $text = "load_module modules/ngx_symcache_module.so;\n$text"
-        unless $text =~ /load_module/;
-    nginx_ok("README.md: $first", $text);
+my @documents = ("$top/README.md", glob "$top/docs/*.md");
+my %found;
+for my $file (@documents) {
+    my $document = $t->read_file($file);
+    my $name = $file =~ s{^\Q$top/}{}r;
+    for my $json ($document =~ /```jsonc\n(.*?)```/gs) {
+        my ($first) = $json =~ /(\S.*)/;
+        my $store = '"S": {"root": "/srv/store"';
+        $found{"json $name"} = 1 if $json =~ /"stores"/;
+        $json = qq({"stores": {$store, "transcoders": [$json]}}})
+            if $json =~ /^\{ "version"/;
+        $json = qq({"stores": {$store}}, "sources": {$json}})
+            if $json =~ /^"/;
+        symcached_ok("$name: $first", $json);
+    }
+    for my $text ($document =~ /```nginx\n(.*?)```/gs) {
+        my ($first) = $text =~ /(\S.*)/;
+        $found{"nginx $name"} = 1;
+        $text = "http {\n$text\n}\n" if $text !~ /^http \{/m
+            && $text =~ /^(?:upstream|log_format|symcache_zone)/m
+            && $text !~ /^location/m;
+        $text = "http {\nserver {\nlisten 80;\n$text\n}\n}\n"
+            unless $text =~ /^http \{/m;
+        $text =~ s/^http \{/events { }\nhttp {/m;
+        $text = "load_module modules/ngx_symcache_module.so;\n$text"
+            unless $text =~ /load_module/;
+        nginx_ok("$name: $first", $text);
+    }
 }
+ok $found{'json README.md'} && $found{'nginx README.md'},
+    'README has the two smallest configurations';
 
 $t->finish;
 done_testing;

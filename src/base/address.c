@@ -52,8 +52,8 @@ static const struct network6 mapped = {
 static const struct network6 translated = {{0x00, 0x64, 0xff, 0x9b}, 96};
 static const struct network6 six_to_four = {{0x20, 0x02}, 16};
 
-static bool address_within(const uint8_t *address, const uint8_t *prefix,
-                           unsigned bits)
+static bool within(const uint8_t *address, const uint8_t *prefix,
+                   unsigned bits)
 {
     unsigned whole = bits / 8, rest = bits % 8;
 
@@ -69,7 +69,7 @@ static bool address_reserved4(const uint8_t *address)
     size_t i;
 
     for (i = 0; i < sizeof(reserved4) / sizeof(reserved4[0]); i++) {
-        if (address_within(address, reserved4[i].prefix, reserved4[i].bits)) {
+        if (within(address, reserved4[i].prefix, reserved4[i].bits)) {
             return true;
         }
     }
@@ -81,16 +81,16 @@ static bool address_reserved6(const uint8_t *address)
 {
     size_t i;
 
-    if (address_within(address, mapped.prefix, mapped.bits) ||
-        address_within(address, translated.prefix, translated.bits)) {
+    if (within(address, mapped.prefix, mapped.bits) ||
+        within(address, translated.prefix, translated.bits)) {
         return address_reserved4(address + 12);
     }
-    if (address_within(address, six_to_four.prefix, six_to_four.bits)) {
+    if (within(address, six_to_four.prefix, six_to_four.bits)) {
         return address_reserved4(address + 2);
     }
 
     for (i = 0; i < sizeof(reserved6) / sizeof(reserved6[0]); i++) {
-        if (address_within(address, reserved6[i].prefix, reserved6[i].bits)) {
+        if (within(address, reserved6[i].prefix, reserved6[i].bits)) {
             return true;
         }
     }

@@ -3,8 +3,8 @@
  *
  * Addresses that a server on the Internet must not make us connect to.
  */
-#ifndef SYMCACHED_ADDRESS_H
-#define SYMCACHED_ADDRESS_H
+#ifndef BASE_ADDRESS_H
+#define BASE_ADDRESS_H
 
 #include <stdbool.h>
 

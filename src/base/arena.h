@@ -3,8 +3,8 @@
  *
  * Memory whose pieces stay where they are until all are given up at once.
  */
-#ifndef ARENA_H
-#define ARENA_H
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
 
 #include <stddef.h>
 

@@ -6,8 +6,8 @@
  * being small are made large at once, as what is not touched costs nothing
  * and a page that is touched for the first time costs a microsecond.
  */
-#ifndef SYMFILE_ARRAY_H
-#define SYMFILE_ARRAY_H
+#ifndef BASE_ARRAY_H
+#define BASE_ARRAY_H
 
 #include <stddef.h>
 #include <stdint.h>

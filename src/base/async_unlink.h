@@ -7,15 +7,24 @@
  *
  * One for the process.
  */
-#ifndef SYMCACHED_REMOVER_H
-#define SYMCACHED_REMOVER_H
+#ifndef BASE_ASYNC_UNLINK_H
+#define BASE_ASYNC_UNLINK_H
 
 #include <stdbool.h>
 
-/* rm -rf of a path below a work directory, soon; it is not used again. */
-void remover_add(const char *path);
+/* How often to ask, who waits for async_unlink_works() to end. */
+#define REMOVER_MS 100
 
-/* Waits until all that was added is gone.  Returns false if nothing was. */
-bool remover_settle(void);
+/* rm -rf of a path below a work directory, soon; it is not used again. */
+void async_unlink_add(const char *path);
+
+/*
+ * Will there soon be more room, because something is being removed?  A disk
+ * that has taken long over it already is not expected to come to an end.
+ */
+bool async_unlink_works(void);
+
+/* Waits, when the loop has ended, until all that was added is gone. */
+void async_unlink_settle(void);
 
 #endif

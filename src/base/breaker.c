@@ -25,8 +25,8 @@ static void breaker_open(struct breaker *breaker, uint64_t until)
     breaker->until = until;
 }
 
-static bool breaker_fault(struct breaker *breaker,
-                          const struct breaker_limits *limits, uint64_t now)
+static bool fault(struct breaker *breaker, const struct breaker_limits *limits,
+                  uint64_t now)
 {
     uint64_t pause = (uint64_t)limits->pause * 1000;
 
@@ -60,7 +60,7 @@ bool breaker_end(struct breaker *breaker, const struct breaker_limits *limits,
         breaker->failures = 0;
         return !closed;
     case BREAKER_FAULT:
-        return breaker_fault(breaker, limits, now);
+        return fault(breaker, limits, now);
     default:
         if (probe && breaker->state == BREAKER_HALF_OPEN) {
             /* the next request decides */

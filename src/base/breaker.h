@@ -5,8 +5,8 @@
  * row within a window it is not asked for a pause, then by one request, whose
  * end decides.  Time comes from outside.
  */
-#ifndef SYMCACHED_BREAKER_H
-#define SYMCACHED_BREAKER_H
+#ifndef BASE_BREAKER_H
+#define BASE_BREAKER_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  *
  * Time for intervals: never set back, not the time of day.
  */
-#ifndef SYMCACHED_CLOCK_H
-#define SYMCACHED_CLOCK_H
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
 
 #include <stdint.h>
 

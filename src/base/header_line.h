@@ -3,8 +3,8 @@
  *
  * A header line of an answer as libcurl hands it over.
  */
-#ifndef SYMCACHED_HEADER_LINE_H
-#define SYMCACHED_HEADER_LINE_H
+#ifndef BASE_HEADER_LINE_H
+#define BASE_HEADER_LINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,10 +7,10 @@
 
 void id_print(char id[ID_MAX], const char *store, const symcache_key_t *key)
 {
-    char relative[SYMCACHE_PATH_MAX + 1];
+    char text[SYMCACHE_KEY_TEXT_MAX + 1];
 
-    symcache_path_dir(relative, key);
-    snprintf(id, ID_MAX, "%.64s/%s", store, relative);
+    symcache_key_print(text, key);
+    snprintf(id, ID_MAX, "%.64s/%s", store, text);
 }
 
 /* FNV-1a */

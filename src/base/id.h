@@ -4,10 +4,10 @@
  * The name of one key in one store, for tables and log lines:
  * <store>/<pdb>/<GUIDAGE>.
  */
-#ifndef SYMCACHED_ID_H
-#define SYMCACHED_ID_H
+#ifndef BASE_ID_H
+#define BASE_ID_H
 
-#include "proto/symcache_path.h"
+#include "proto/path.h"
 
 #define ID_MAX (64 + 1 + SYMCACHE_PATH_MAX + 1)
 

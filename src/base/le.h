@@ -4,8 +4,8 @@
  * Unaligned little-endian loads.  The compiler makes one instruction of each
  * number.
  */
-#ifndef PDB_LE_H
-#define PDB_LE_H
+#ifndef BASE_LE_H
+#define BASE_LE_H
 
 #include <stdint.h>
 

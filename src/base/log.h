@@ -5,9 +5,11 @@
  * Levels by who must act, as in nginx: emerg configuration, crit the operating
  * system refused, error this request failed, warn degraded but served, info
  * normal work.
+ *
+ * A pipe that nobody reads, or a disk that hangs, stops nobody who writes.
  */
-#ifndef SYMCACHED_LOG_H
-#define SYMCACHED_LOG_H
+#ifndef BASE_LOG_H
+#define BASE_LOG_H
 
 enum log_level {
     LOG_LEVEL_EMERG,
@@ -20,8 +22,18 @@ enum log_level {
 
 void log_set_level(enum log_level level);
 
-/* file NULL = stderr.  Returns 0, or -1 with errno and the old file kept. */
+/* file NULL = stderr.  Returns 0, or -1 with errno. */
 int log_open(const char *file);
+
+/*
+ * From now on a thread writes.  Who has a line waits for that, but not long;
+ * while the log does not take any, lines are kept for later, or lost and
+ * counted.  Returns 0, or -1 with errno.
+ */
+int log_start(void);
+
+/* The thread opens the file again, and keeps the old one if it cannot. */
+void log_reopen(void);
 
 /*
  * Writes one line with time, level and process id.  Control characters of

@@ -13,6 +13,8 @@
 
 #include "address.h"
 
+#define ORIGIN_FILE "file://"
+
 int origin_print(char *buf, size_t size, const char *url)
 {
     CURLU *parts = curl_url();
@@ -41,6 +43,20 @@ int origin_print(char *buf, size_t size, const char *url)
         *buf = (char)tolower((unsigned char)*buf);
     }
     return 0;
+}
+
+char *origin_directory(const char *path)
+{
+    char *origin;
+
+    return asprintf(&origin, ORIGIN_FILE "%s", path) < 0 ? NULL : origin;
+}
+
+const char *origin_path(const char *origin)
+{
+    size_t len = strlen(ORIGIN_FILE);
+
+    return strncmp(origin, ORIGIN_FILE, len) == 0 ? origin + len : NULL;
 }
 
 int origin_host(char *buf, size_t size, const char *url)

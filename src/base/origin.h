@@ -1,10 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What a URL says about the server: its scheme, host and port.
+ * What a URL says about the server: its scheme, host and port.  A directory
+ * has an origin, too: "file://" and its path.
  */
-#ifndef SYMCACHED_ORIGIN_H
-#define SYMCACHED_ORIGIN_H
+#ifndef BASE_ORIGIN_H
+#define BASE_ORIGIN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,6 +17,12 @@
  * Returns 0, or -1 if url is no http or https URL or too long.
  */
 int origin_print(char *buf, size_t size, const char *url);
+
+/* The origin of a directory, to be freed; NULL when out of memory. */
+char *origin_directory(const char *path);
+
+/* The path of a directory's origin; NULL for that of a server. */
+const char *origin_path(const char *origin);
 
 /* Writes the host alone, without the port.  Returns 0, or -1 as above. */
 int origin_host(char *buf, size_t size, const char *url);

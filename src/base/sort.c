@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "symfile_sort.h"
+#include "sort.h"
 
 #define FEW 16
 #define SOME 64

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#ifndef SYMFILE_SORT_H
-#define SYMFILE_SORT_H
+#ifndef BASE_SORT_H
+#define BASE_SORT_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,16 +3,21 @@
  */
 #include "thread.h"
 
+#include <pthread.h>
 #include <signal.h>
 
-int thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
+int thread_start(void *(*run)(void *), void *arg)
 {
     sigset_t all, former;
+    pthread_t thread;
     int rc;
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &former);
-    rc = pthread_create(thread, NULL, run, arg);
+    rc = pthread_create(&thread, NULL, run, arg);
     pthread_sigmask(SIG_SETMASK, &former, NULL);
+    if (rc == 0) {
+        pthread_detach(thread);
+    }
     return rc;
 }

@@ -4,7 +4,7 @@
 #include "utf8.h"
 
 #include <string.h>
-#include "proto/symcache_key.h"
+#include "proto/key.h"
 
 void utf8_mend(char *text)
 {

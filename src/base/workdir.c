@@ -14,10 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "clock.h"
+#include "disk_full.h"
 #include "log.h"
-#include "room.h"
 #include "workdir.h"
-#include "proto/symcache_path.h"
+#include "proto/path.h"
 
 #define RUN_PREFIX "run-"
 
@@ -205,7 +205,7 @@ struct workdir *workdir_open(const char *root)
         return NULL;
     }
     if (make_own(w, tmp) != 0) {
-        if (!room_is_out(errno)) {
+        if (!disk_is_full(errno)) {
             free(w);
             return NULL;
         }

@@ -5,8 +5,8 @@
  * that works in the root, held by a lock.  What a process left that was
  * killed has no lock any more, and is removed by the next that looks.
  */
-#ifndef SYMCACHED_WORKDIR_H
-#define SYMCACHED_WORKDIR_H
+#ifndef BASE_WORKDIR_H
+#define BASE_WORKDIR_H
 
 #include <stddef.h>
 

@@ -11,17 +11,20 @@
 #include <event2/event.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/queue.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "guard.h"
+#include "base/clock.h"
+#include "reaper.h"
+#include "base/log.h"
 
 #ifndef SYS_close_range
 #define SYS_close_range 436
@@ -30,19 +33,31 @@
 #define SYS_pidfd_open 434
 #endif
 
-#define CHILD_CLOSE_ON_EXEC (1u << 2) /* CLOSE_RANGE_CLOEXEC */
 #define CHILD_FDS_MAX 8
 #define CHILD_SCRATCH_FD 64 /* above every number a process is given */
 
+/* From SIGKILL to the conclusion that it does not help: large processes take
+   their time to give their memory back. */
+#define CHILD_KILL_SECONDS 3
+
 struct child {
+    LIST_ENTRY(child) entry; /* of those that nobody waits for any more */
     pid_t pid;
     int pidfd;
     int err;
+    int failed; /* why there was no exec() is read here */
     struct event *exit_event;
     struct event *err_event;
     struct event *timer;
     child_done_fn done;
     void *arg;
+    void (*gone)(void *arg);
+    void *gone_arg;
+    unsigned seconds;
+    bool silent; /* was to write something by now, and has not */
+    bool killed;
+    bool stuck; /* killed in vain */
+    bool left;  /* nobody waits for it any more */
     bool timed_out;
     uint64_t started;
     size_t tail_len;
@@ -55,10 +70,13 @@ struct child_plan {
     pid_t parent;
     int null;
     int err;
-    int failed; /* errno goes here if exec() does not come about; or -1 */
+    int failed;
 };
 
-static int child_move_fd(int *fd)
+/* killed, and not yet gone */
+static LIST_HEAD(, child) children_left = LIST_HEAD_INITIALIZER(children_left);
+
+static int move_fd(int *fd)
 {
     int moved = fcntl(*fd, F_DUPFD_CLOEXEC, CHILD_SCRATCH_FD);
 
@@ -70,24 +88,23 @@ static int child_move_fd(int *fd)
     return 0;
 }
 
-static int child_place_fds(struct child_plan *plan)
+static int place_fds(struct child_plan *plan)
 {
     int fds[CHILD_FDS_MAX];
     size_t i, n = plan->options->nfds;
 
     /* first out of the way of the numbers that are given out */
-    if ((plan->failed >= 0 && child_move_fd(&plan->failed) != 0) ||
-        child_move_fd(&plan->err) != 0) {
+    if (move_fd(&plan->failed) != 0 || move_fd(&plan->err) != 0) {
         return -1;
     }
     for (i = 0; i < n; i++) {
         fds[i] = plan->options->fds[i];
-        if (child_move_fd(&fds[i]) != 0) {
+        if (move_fd(&fds[i]) != 0) {
             return -1;
         }
     }
 
-    if (dup2(plan->null, 0) < 0 || dup2(plan->null, 1) < 0 ||
+    if (dup2(plan->null, 0) < 0 || dup2(plan->err, 1) < 0 ||
         dup2(plan->err, 2) < 0) {
         return -1;
     }
@@ -97,25 +114,33 @@ static int child_place_fds(struct child_plan *plan)
         }
     }
 
-    /* for what a library opened without O_CLOEXEC; old kernels lack it */
-    syscall(SYS_close_range, CHILD_FD + (unsigned)n, UINT_MAX,
-            CHILD_CLOSE_ON_EXEC);
+    /*
+     * All others go now: a directory or program that hangs would keep clients'
+     * connections open.  Old kernels cannot; there they go with exec().
+     */
+    if (dup3(plan->failed, CHILD_FD + (int)n, O_CLOEXEC) < 0) {
+        return -1;
+    }
+    plan->failed = CHILD_FD + (int)n;
+    syscall(SYS_close_range, CHILD_FD + (unsigned)n + 1, UINT_MAX, 0);
     return 0;
 }
 
-static int child_set_limits(const struct child_options *options)
+static int set_limits(const struct child_options *options)
 {
     struct rlimit core = {0, 0};
     struct rlimit memory = {options->memory, options->memory};
+    struct rlimit file = {options->file, options->file};
 
-    if (setrlimit(RLIMIT_CORE, &core) != 0) {
+    if (setrlimit(RLIMIT_CORE, &core) != 0 ||
+        (options->file != 0 && setrlimit(RLIMIT_FSIZE, &file) != 0)) {
         return -1;
     }
 
     return options->memory == 0 ? 0 : setrlimit(RLIMIT_AS, &memory);
 }
 
-static void child_default_signals(void)
+static void default_signals(void)
 {
     sigset_t none;
     int sig;
@@ -129,11 +154,11 @@ static void child_default_signals(void)
 }
 
 /* In the new process: only calls that are safe after fork(). */
-static int child_prepare(struct child_plan *plan)
+static int prepare(struct child_plan *plan)
 {
     const struct child_options *options = plan->options;
 
-    child_default_signals();
+    default_signals();
 
     if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
@@ -143,19 +168,19 @@ static int child_prepare(struct child_plan *plan)
         _exit(127); /* the helper died before PDEATHSIG was set */
     }
 
-    if (child_place_fds(plan) != 0 ||
+    if (place_fds(plan) != 0 ||
         chdir(options->cwd != NULL ? options->cwd : "/") != 0) {
         return -1;
     }
 
-    return child_set_limits(options);
+    return set_limits(options);
 }
 
-static void child_exec(struct child_plan *plan)
+static void exec(struct child_plan *plan)
 {
     int error;
 
-    if (child_prepare(plan) == 0) {
+    if (prepare(plan) == 0) {
         execve(plan->options->program, plan->options->argv,
                plan->options->env);
     }
@@ -167,60 +192,57 @@ static void child_exec(struct child_plan *plan)
     _exit(127);
 }
 
-/* Returns the pid, or -1 with errno. */
+/*
+ * Returns the pid, or -1 with errno.  No signal comes before the new process
+ * has dropped our handlers: they would write to the pipe that it shares with
+ * us, and we would take the signal for one of our own.
+ */
 static pid_t child_fork(struct child_plan *plan)
 {
-    pid_t pid = fork();
+    sigset_t all, before;
+    pid_t pid;
+    int saved;
 
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid = fork();
     if (pid == 0) {
-        child_exec(plan);
+        exec(plan);
     }
+    saved = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = saved;
     if (pid > 0) {
         /* here too: the group is there to be killed from now on */
         (void)setpgid(pid, pid);
-        guard_add(pid);
+        reaper_add(pid);
     }
     return pid;
 }
 
-/*
- * Returns the pid, or -1 with errno.  That exec() is through is waited for,
- * which on a loaded machine takes tens of milliseconds.
- */
-static pid_t child_fork_and_wait(struct child_plan *plan)
+/* From the first byte on it has all of its time. */
+static void hear(struct child *child)
 {
-    int failed[2], error = 0;
-    ssize_t n;
-    pid_t pid;
+    uint64_t limit = (uint64_t)child->seconds * 1000;
+    unsigned spent = clock_since(child->started), left;
+    struct timeval rest;
 
-    if (pipe2(failed, O_CLOEXEC) != 0) {
-        return -1;
+    if (!child->silent || child->killed) {
+        return;
     }
-
-    plan->failed = failed[1];
-    pid = child_fork(plan);
-    error = errno;
-    close(failed[1]);
-
-    if (pid > 0) {
-        do {
-            n = read(failed[0], &error, sizeof(error));
-        } while (n < 0 && errno == EINTR);
-
-        if (n != 0) {
-            guard_drop(pid);
-            waitpid(pid, NULL, 0);
-            pid = -1;
-        }
+    child->silent = false;
+    if (child->seconds == 0) {
+        event_del(child->timer);
+        return;
     }
-
-    close(failed[0]);
-    errno = error;
-    return pid;
+    left = spent < limit ? (unsigned)(limit - spent) : 0;
+    rest.tv_sec = left / 1000;
+    rest.tv_usec = left % 1000 * 1000;
+    evtimer_add(child->timer, &rest);
 }
 
 /* Returns false when there is nothing to read now. */
-static bool child_read_tail(struct child *child)
+static bool read_tail(struct child *child)
 {
     char buf[CHILD_TAIL];
     size_t keep;
@@ -233,6 +255,7 @@ static bool child_read_tail(struct child *child)
         }
         return false;
     }
+    hear(child);
 
     keep = CHILD_TAIL - (size_t)n;
     if (child->tail_len > keep) {
@@ -247,6 +270,12 @@ static bool child_read_tail(struct child *child)
 
 static void child_free(struct child *child)
 {
+    if (child->gone != NULL) {
+        child->gone(child->gone_arg);
+    }
+    if (child->left) {
+        LIST_REMOVE(child, entry);
+    }
     if (child->exit_event != NULL) {
         event_free(child->exit_event);
     }
@@ -262,70 +291,140 @@ static void child_free(struct child *child)
     if (child->err >= 0) {
         close(child->err);
     }
+    if (child->failed >= 0) {
+        close(child->failed);
+    }
     free(child);
 }
 
-/* Kills what is left of the group, then reaps its leader. */
-static int child_reap(struct child *child)
+/* Kills what is left of the group, then reaps its leader, if that is dead. */
+static bool reap(struct child *child, int *status)
 {
-    int status = 0;
+    siginfo_t info = {0};
 
     kill(-child->pid, SIGKILL);
-    guard_drop(child->pid); /* before the number is free */
-    while (waitpid(child->pid, &status, 0) < 0 && errno == EINTR) {
+    if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) !=
+            0 ||
+        info.si_pid == 0) {
+        return false;
+    }
+    reaper_drop(child->pid); /* before the number is free */
+    return waitpid(child->pid, status, WNOHANG) > 0;
+}
+
+void child_kill(struct child *child)
+{
+    struct timeval limit = {CHILD_KILL_SECONDS, 0};
+
+    kill(-child->pid, SIGKILL);
+    child->killed = true;
+    if (child->timer != NULL) {
+        evtimer_add(child->timer, &limit);
+    }
+}
+
+/* What remains to be done is to reap it. */
+static void leave(struct child *child)
+{
+    child->left = true;
+    LIST_INSERT_HEAD(&children_left, child, entry);
+    if (child->err_event != NULL) {
+        event_del(child->err_event);
+    }
+}
+
+/* Tells how it ended; the handle is still there. */
+static void tell(struct child *child, int status)
+{
+    struct child_result result = {0};
+    child_done_fn done = child->done;
+    int reads = 0;
+
+    /* bounded: someone who left the group may hold the other end */
+    while (reads++ < 256 && read_tail(child)) {
         continue;
     }
+    child->tail[child->tail_len] = '\0';
 
-    return status;
+    if (read(child->failed, &result.error, sizeof(int)) != sizeof(int)) {
+        result.error = 0;
+    }
+    result.status = status;
+    result.timed_out = child->timed_out;
+    result.silent = child->timed_out && child->silent;
+    result.ms = clock_since(child->started);
+    result.tail = child->tail;
+    result.tail_len = child->tail_len;
+    done(child->arg, &result);
+}
+
+/* Returns false if it has not ended. */
+static bool child_end(struct child *child)
+{
+    int status;
+
+    if (!reap(child, &status)) {
+        return false;
+    }
+    event_del(child->exit_event);
+    event_del(child->err_event);
+    event_del(child->timer);
+    if (!child->left) {
+        tell(child, status);
+    }
+    child_free(child);
+    return true;
 }
 
 static void child_on_exit(evutil_socket_t fd, short what, void *arg)
 {
+    (void)fd;
+    (void)what;
+
+    if (!child_end(arg)) {
+        child_kill(arg); /* a tracer has it first: looks again later */
+    }
+}
+
+static void on_words(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    read_tail(arg);
+}
+
+static void on_timeout(evutil_socket_t fd, short what, void *arg)
+{
     struct child *child = arg;
-    struct child_result result;
-    int reads = 0;
 
     (void)fd;
     (void)what;
 
-    result.status = child_reap(child);
-    /* bounded: someone who left the group may hold the other end */
-    while (reads++ < 256 && child_read_tail(child)) {
-        continue;
+    if (!child->killed) {
+        child->timed_out = true;
+        child_kill(child);
+        return;
+    }
+    if (child_end(child)) {
+        return;
     }
 
-    child->tail[child->tail_len] = '\0';
-    result.timed_out = child->timed_out;
-    result.ms = clock_since(child->started);
-    result.tail = child->tail;
-    result.tail_len = child->tail_len;
-
-    event_del(child->exit_event);
-    event_del(child->err_event);
-    child->done(child->arg, &result);
-    child_free(child);
+    event_add(child->exit_event, NULL);
+    if (!child->stuck) {
+        child->stuck = true;
+        log_crit(0, "process %ld was killed and does not end; left to itself",
+                 (long)child->pid);
+    }
+    if (!child->left) {
+        leave(child);
+        tell(child, SIGKILL);
+    }
 }
 
-static void child_on_stderr(evutil_socket_t fd, short what, void *arg)
+static int watch(struct child *child, struct event_base *base,
+                 const struct child_options *options)
 {
-    (void)fd;
-    (void)what;
-    child_read_tail(arg);
-}
-
-static void child_on_timeout(evutil_socket_t fd, short what, void *arg)
-{
-    struct child *child = arg;
-
-    (void)fd;
-    (void)what;
-    child->timed_out = true;
-    kill(-child->pid, SIGKILL);
-}
-
-static int child_watch(struct child *child, struct event_base *base,
-                       unsigned seconds)
-{
+    unsigned seconds = options->first != 0 ? options->first : options->seconds;
     struct timeval limit = {seconds, 0};
 
     child->pidfd = (int)syscall(SYS_pidfd_open, child->pid, 0);
@@ -335,9 +434,9 @@ static int child_watch(struct child *child, struct event_base *base,
 
     child->exit_event =
         event_new(base, child->pidfd, EV_READ, child_on_exit, child);
-    child->err_event = event_new(base, child->err, EV_READ | EV_PERSIST,
-                                 child_on_stderr, child);
-    child->timer = evtimer_new(base, child_on_timeout, child);
+    child->err_event =
+        event_new(base, child->err, EV_READ | EV_PERSIST, on_words, child);
+    child->timer = evtimer_new(base, on_timeout, child);
     if (child->exit_event == NULL || child->err_event == NULL ||
         child->timer == NULL || event_add(child->exit_event, NULL) != 0 ||
         event_add(child->err_event, NULL) != 0 ||
@@ -349,32 +448,60 @@ static int child_watch(struct child *child, struct event_base *base,
     return 0;
 }
 
-static int child_spawn(struct child *child,
-                       const struct child_options *options)
+/* The pipes to it; the ends that are its own go into the plan. */
+static int child_open(struct child *child, struct child_plan *plan)
+{
+    int err[2], failed[2];
+
+    if (pipe2(err, O_CLOEXEC) != 0) {
+        return -1;
+    }
+    child->err = err[0];
+    plan->err = err[1];
+    if (pipe2(failed, O_CLOEXEC) != 0) {
+        return -1;
+    }
+    child->failed = failed[0];
+    plan->failed = failed[1];
+    fcntl(child->err, F_SETFL, O_NONBLOCK);
+    fcntl(child->failed, F_SETFL, O_NONBLOCK);
+
+    plan->null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    return plan->null < 0 ? -1 : 0;
+}
+
+static int spawn(struct child *child, const struct child_options *options)
 {
     struct child_plan plan = {options, getpid(), -1, -1, -1};
-    int err[2], null, saved;
+    int saved;
 
-    null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null < 0) {
-        return -1;
-    }
-    if (pipe2(err, O_CLOEXEC) != 0) {
-        close(null);
-        return -1;
-    }
-
-    child->err = err[0];
-    fcntl(child->err, F_SETFL, O_NONBLOCK);
-    plan.null = null;
-    plan.err = err[1];
-    child->pid = options->own ? child_fork(&plan) : child_fork_and_wait(&plan);
-
+    child->pid = child_open(child, &plan) == 0 ? child_fork(&plan) : -1;
     saved = errno;
-    close(err[1]);
-    close(null);
+    if (plan.null >= 0) {
+        close(plan.null);
+    }
+    if (plan.err >= 0) {
+        close(plan.err);
+    }
+    if (plan.failed >= 0) {
+        close(plan.failed);
+    }
     errno = saved;
     return child->pid < 0 ? -1 : 0;
+}
+
+/* Those without an event that would tell of their end. */
+static void reap_unwatched(void)
+{
+    struct child *child, *next;
+    int status;
+
+    for (child = LIST_FIRST(&children_left); child != NULL; child = next) {
+        next = LIST_NEXT(child, entry);
+        if (child->pidfd < 0 && reap(child, &status)) {
+            child_free(child);
+        }
+    }
 }
 
 struct child *child_start(struct event_base *base,
@@ -384,6 +511,7 @@ struct child *child_start(struct event_base *base,
     struct child *child;
     int saved;
 
+    reap_unwatched();
     if (options->nfds > CHILD_FDS_MAX) {
         errno = EINVAL;
         return NULL;
@@ -396,29 +524,53 @@ struct child *child_start(struct event_base *base,
 
     child->pidfd = -1;
     child->err = -1;
+    child->failed = -1;
     child->done = done;
     child->arg = arg;
     child->started = clock_ms();
+    child->seconds = options->seconds;
+    child->silent = options->first != 0;
 
-    if (child_spawn(child, options) != 0) {
+    if (spawn(child, options) != 0) {
         saved = errno;
         child_free(child);
         errno = saved;
         return NULL;
     }
 
-    if (child_watch(child, base, options->seconds) != 0) {
+    if (watch(child, base, options) != 0) {
         saved = errno;
         child_cancel(child);
         errno = saved;
         return NULL;
     }
 
+    child->gone = options->gone;
+    child->gone_arg = options->gone_arg;
     return child;
 }
 
 void child_cancel(struct child *child)
 {
-    child_reap(child);
-    child_free(child);
+    child_kill(child);
+    leave(child);
+}
+
+void child_settle(unsigned ms)
+{
+    uint64_t began = clock_ms();
+    struct pollfd ended = {.events = POLLIN};
+    struct child *child;
+    unsigned spent;
+    int status;
+
+    while ((child = LIST_FIRST(&children_left)) != NULL) {
+        spent = clock_since(began);
+        ended.fd = child->pidfd;
+        if (spent < ms && child->pidfd >= 0) {
+            (void)poll(&ended, 1, (int)(ms - spent));
+        }
+        (void)reap(child, &status);
+        child_free(child);
+    }
 }

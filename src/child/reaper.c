@@ -4,7 +4,7 @@
  * The two are joined by a pipe.  It carries the groups that begin, and with a
  * minus sign those that end; its end is the end of the helper.
  */
-#include "guard.h"
+#include "reaper.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,17 +19,17 @@
 #define SYS_close_range 436
 #endif
 
-#define GUARD_GROUPS 4096 /* more run unguarded */
-#define GUARD_FD 3
+#define REAPER_GROUPS 4096 /* more run unguarded */
+#define REAPER_FD 3
 
-static int guard_pipe = -1;
+static int reaper_pipe = -1;
 
-static void guard_note(pid_t groups[GUARD_GROUPS], pid_t pid)
+static void reaper_note(pid_t groups[REAPER_GROUPS], pid_t pid)
 {
     pid_t wanted = pid > 0 ? 0 : -pid;
     size_t i;
 
-    for (i = 0; i < GUARD_GROUPS; i++) {
+    for (i = 0; i < REAPER_GROUPS; i++) {
         if (groups[i] == wanted) {
             groups[i] = pid > 0 ? pid : 0;
             return;
@@ -39,7 +39,7 @@ static void guard_note(pid_t groups[GUARD_GROUPS], pid_t pid)
 
 /* Nothing but the pipe stays open, and no signal to the helper's group ends
    it: Ctrl-C and service managers send them to all. */
-static void guard_detach(int from)
+static void reaper_detach(int from)
 {
     int null = open("/dev/null", O_RDWR);
     int sig;
@@ -49,29 +49,29 @@ static void guard_detach(int from)
         signal(sig, SIG_IGN);
     }
     prctl(PR_SET_NAME, "symcached-guard");
-    dup2(from, GUARD_FD);
+    dup2(from, REAPER_FD);
     dup2(null, 0);
     dup2(null, 1);
     dup2(null, 2);
-    syscall(SYS_close_range, GUARD_FD + 1, UINT_MAX, 0);
+    syscall(SYS_close_range, REAPER_FD + 1, UINT_MAX, 0);
 }
 
-static void guard_run(int from)
+static void reaper_run(int from)
 {
-    static pid_t groups[GUARD_GROUPS];
+    static pid_t groups[REAPER_GROUPS];
     pid_t pid;
     ssize_t n;
     size_t i;
 
-    guard_detach(from);
+    reaper_detach(from);
     do {
-        n = read(GUARD_FD, &pid, sizeof(pid));
+        n = read(REAPER_FD, &pid, sizeof(pid));
         if (n == sizeof(pid)) {
-            guard_note(groups, pid);
+            reaper_note(groups, pid);
         }
     } while (n > 0 || (n < 0 && errno == EINTR));
 
-    for (i = 0; i < GUARD_GROUPS; i++) {
+    for (i = 0; i < REAPER_GROUPS; i++) {
         if (groups[i] > 1) {
             kill(-groups[i], SIGKILL);
         }
@@ -79,7 +79,7 @@ static void guard_run(int from)
     _exit(0);
 }
 
-int guard_start(void)
+int reaper_start(void)
 {
     int ends[2];
     pid_t pid;
@@ -94,7 +94,7 @@ int guard_start(void)
     if (pid == 0) {
         close(ends[1]);
         if (fork() == 0) {
-            guard_run(ends[0]);
+            reaper_run(ends[0]);
         }
         _exit(0);
     }
@@ -105,24 +105,24 @@ int guard_start(void)
         return -1;
     }
     waitpid(pid, NULL, 0);
-    guard_pipe = ends[1];
+    reaper_pipe = ends[1];
     return 0;
 }
 
-static void guard_tell(pid_t pid)
+static void reaper_tell(pid_t pid)
 {
     /* without a guard there is nothing to be done about it here */
-    if (guard_pipe != -1 && write(guard_pipe, &pid, sizeof(pid)) < 0) {
+    if (reaper_pipe != -1 && write(reaper_pipe, &pid, sizeof(pid)) < 0) {
         return;
     }
 }
 
-void guard_add(pid_t group)
+void reaper_add(pid_t group)
 {
-    guard_tell(group);
+    reaper_tell(group);
 }
 
-void guard_drop(pid_t group)
+void reaper_drop(pid_t group)
 {
-    guard_tell(-group);
+    reaper_tell(-group);
 }

@@ -5,16 +5,16 @@
  * however that came about, it kills the process groups that the helper had
  * started.
  */
-#ifndef SYMCACHED_GUARD_H
-#define SYMCACHED_GUARD_H
+#ifndef CHILD_REAPER_H
+#define CHILD_REAPER_H
 
 #include <sys/types.h>
 
 /* Starts it, early: it inherits what is open.  Returns 0, or -1 with errno. */
-int guard_start(void);
+int reaper_start(void);
 
 /* A group to kill when the helper is gone, and one that ended before. */
-void guard_add(pid_t group);
-void guard_drop(pid_t group);
+void reaper_add(pid_t group);
+void reaper_drop(pid_t group);
 
 #endif

@@ -1,14 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "config_bucket.h"
+#include "bucket.h"
 
 #include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "config_secret.h"
-#include "lookup.h"
+#include "secret.h"
+#include "base/percent.h"
 
 #define BUCKET_MAX 222 /* a GCS name with dots */
 #define REGION_MAX 64
@@ -87,7 +87,7 @@ static char *escape_prefix(const char *prefix)
     text = strndup(prefix, len);
     escaped = malloc(3 * len + 1);
     if (text != NULL && escaped != NULL) {
-        source_http_escape(escaped, text);
+        percent_encode_path(escaped, text);
     } else {
         free(escaped);
         escaped = NULL;

@@ -5,11 +5,11 @@
  * what they come to: a base URL and a way to sign requests, so that the rest
  * is a symbol server like others.
  */
-#ifndef SYMCACHED_CONFIG_BUCKET_H
-#define SYMCACHED_CONFIG_BUCKET_H
+#ifndef CONFIG_BUCKET_H
+#define CONFIG_BUCKET_H
 
 #include "config.h"
-#include "config_field.h"
+#include "field.h"
 
 /*
  * Fills url and transport of the source from its bucket; item is the source.

@@ -9,9 +9,10 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include "config.h"
-#include "config_field.h"
-#include "config_places.h"
-#include "config_source.h"
+#include "field.h"
+#include "source_fingerprint.h"
+#include "source.h"
+#include "transcoder.h"
 
 #define DEFAULT_LISTEN "unix:/run/symcached/symcached.sock"
 #define DEFAULT_DOWNLOADS "/var/cache/symcached/downloads"
@@ -34,6 +35,7 @@ static const struct limits_config default_limits = {
     .stall_time = 30,
     .attempts = 3,
     .downloads_per_host = 4,
+    .slow_downloads_per_host = 4,
     .breaker_failures = 20,
     .breaker_window = 60,
     .breaker_pause = 60,
@@ -58,7 +60,7 @@ static int read_listen(struct config_reader *r, const cJSON *item,
 {
     struct sockaddr_storage address;
     int len = sizeof(address);
-    const char *text = config_text(r, item);
+    const char *text = config_text(r, item, "\"" DEFAULT_LISTEN "\"");
 
     if (text == NULL) {
         return -1;
@@ -86,7 +88,7 @@ static int read_min_free(struct config_reader *r, const cJSON *item,
                          const struct config_field *field, void *at)
 {
     struct cache_config *cache = at;
-    const char *text = config_text(r, item);
+    const char *text = config_text(r, item, "\"5%\" or \"200g\"");
     unsigned percent;
     char *end;
 
@@ -126,6 +128,7 @@ static const struct config_field limits_fields[] = {
     LIMIT(stall_time, duration, 1, 60 * 60),
     LIMIT(attempts, count, 1, 10),
     LIMIT(downloads_per_host, count, 1, 1000),
+    LIMIT(slow_downloads_per_host, count, 0, 1000),
     LIMIT(breaker_failures, count, 0, 1000000),
     LIMIT(breaker_window, duration, 1, DAY),
     LIMIT(breaker_pause, duration, 1, DAY),
@@ -163,77 +166,6 @@ static int read_cache(struct config_reader *r, const cJSON *item,
     return config_object(r, item, cache_fields, COUNT(cache_fields), at);
 }
 
-static int read_command(struct config_reader *r, const cJSON *item,
-                        const struct config_field *field, void *at)
-{
-    char ***command = at;
-    const cJSON *arg;
-    size_t n = 0;
-    bool pdb = false;
-
-    if (!cJSON_IsArray(item) || item->child == NULL) {
-        return config_error(r, item, "must be an array of strings");
-    }
-
-    *command = calloc((size_t)cJSON_GetArraySize(item) + 1, sizeof(char *));
-    if (*command == NULL) {
-        return config_error(r, item, "out of memory");
-    }
-
-    for (arg = item->child; arg != NULL; arg = arg->next, n++) {
-        if (config_string(r, arg, field, &(*command)[n]) != 0) {
-            return -1;
-        }
-        pdb = pdb || strstr(arg->valuestring, "{pdb}") != NULL;
-    }
-    if (!pdb) {
-        return config_error(r, item, "has no {pdb}");
-    }
-    return 0;
-}
-
-static const struct config_field transcoder_fields[] = {
-    {"version", config_version, offsetof(struct transcoder_config, version), 0,
-     0, true},
-    {"command", read_command, offsetof(struct transcoder_config, command), 0,
-     0, true},
-};
-
-static int read_transcoders(struct config_reader *r, const cJSON *item,
-                            const struct config_field *field, void *at)
-{
-    struct store_config *store = at;
-    struct transcoder_config *t;
-    const cJSON *child;
-    size_t i;
-
-    if (!cJSON_IsArray(item)) {
-        return config_error(r, item, "must be an array of objects");
-    }
-
-    store->transcoders = calloc((size_t)cJSON_GetArraySize(item) + 1,
-                                sizeof(store->transcoders[0]));
-    if (store->transcoders == NULL) {
-        return config_error(r, item, "out of memory");
-    }
-
-    for (child = item->child; child != NULL; child = child->next) {
-        t = &store->transcoders[store->ntranscoders++];
-        if (config_object(r, child, transcoder_fields,
-                          COUNT(transcoder_fields), t) != 0) {
-            return -1;
-        }
-        for (i = 0; i + 1 < store->ntranscoders; i++) {
-            if (store->transcoders[i].version.major == t->version.major) {
-                return config_error(r, child,
-                                    "a second transcoder for major version %u",
-                                    (unsigned)t->version.major);
-            }
-        }
-    }
-    return 0;
-}
-
 /* What the SymCache servers among the sources make counts as made here. */
 static int add_versions(struct config_reader *r, const cJSON *item,
                         struct store_config *store)
@@ -259,8 +191,8 @@ static int add_versions(struct config_reader *r, const cJSON *item,
             }
         }
         if (j == store->ntranscoders) {
+            memset(&t[j], 0, sizeof(t[j]));
             t[j].version = store->sources[i]->version;
-            t[j].command = NULL;
             store->ntranscoders++;
         }
     }
@@ -300,7 +232,9 @@ static int read_store_sources(struct config_reader *r, const cJSON *item,
     const char *name;
 
     if (!cJSON_IsArray(item)) {
-        return config_error(r, item, "must be an array of source names");
+        return config_error(r, item,
+                            "must be an array of source names such as "
+                            "[\"msdl\"]");
     }
 
     store->sources =
@@ -310,18 +244,18 @@ static int read_store_sources(struct config_reader *r, const cJSON *item,
     }
 
     for (child = item->child; child != NULL; child = child->next) {
-        name = config_text(r, child);
+        name = config_text(r, child, "\"msdl\"");
         if (name == NULL || add_sources(r, child, store, name) != 0) {
             return -1;
         }
     }
-    store->places = config_places_store(store);
+    store->places = source_fingerprint_store(store);
     return 0;
 }
 
 static const struct config_field store_fields[] = {
     {"root", config_path, offsetof(struct store_config, root), 0, 0, true},
-    {"transcoders", read_transcoders, 0, 0, 0, false},
+    {"transcoders", config_transcoders, 0, 0, 0, false},
     {"sources", read_store_sources, 0, 0, 0, false},
     {"gzip", config_bool, offsetof(struct store_config, gzip), 0, 0, false},
 };
@@ -454,20 +388,16 @@ failed:
 
 struct config *config_ref(struct config *config)
 {
-    config->refs++;
+    atomic_fetch_add(&config->refs, 1);
     return config;
 }
 
 static void free_store(struct store_config *store)
 {
     size_t i;
-    char **arg;
 
     for (i = 0; i < store->ntranscoders; i++) {
-        for (arg = store->transcoders[i].command; arg && *arg; arg++) {
-            free(*arg);
-        }
-        free(store->transcoders[i].command);
+        config_transcoder_clear(&store->transcoders[i]);
     }
     free(store->transcoders);
     free(store->sources);
@@ -479,7 +409,7 @@ void config_unref(struct config *config)
 {
     size_t i;
 
-    if (config == NULL || --config->refs > 0) {
+    if (config == NULL || atomic_fetch_sub(&config->refs, 1) > 1) {
         return;
     }
 

@@ -6,15 +6,17 @@
  * A reload makes a second struct config; jobs that run keep the one they
  * started with by a reference.
  */
-#ifndef SYMCACHED_CONFIG_H
-#define SYMCACHED_CONFIG_H
+#ifndef CONFIG_H
+#define CONFIG_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "proto/symcache_key.h"
-#include "proto/symcache_version.h"
-#include "transport.h"
+#include "proto/key.h"
+#include "proto/version.h"
+#include "secret.h"
+#include "warnings.h"
 
 enum source_type {
     SOURCE_FILESYSTEM,
@@ -73,6 +75,44 @@ struct bucket_config {
     bool denied_is_absent; /* 403 AccessDenied: there is no such object */
 };
 
+enum transport_auth {
+    TRANSPORT_NO_AUTH,
+    TRANSPORT_BASIC,
+    TRANSPORT_BEARER,
+    TRANSPORT_NEGOTIATE, /* needs a header of its own, see spnego.h */
+    TRANSPORT_SIGV4      /* of S3 and GCS; user and password are its keys */
+};
+
+enum transport_http {
+    TRANSPORT_HTTP_ANY, /* 2 where an https server offers it */
+    TRANSPORT_HTTP_1_1,
+    TRANSPORT_HTTP_2 /* on http without asking first */
+};
+
+struct header_config {
+    char *name;
+    char *value; /* secret */
+};
+
+/* All texts may be NULL. */
+struct transport_config {
+    struct header_config *headers;
+    size_t nheaders;
+    enum transport_auth auth;
+    char *user;     /* basic */
+    char *password; /* basic; secret */
+    char *token;    /* bearer; secret */
+    char *sigv4;    /* provider, region and service, as libcurl wants them */
+    char *ca;       /* files */
+    char *certificate;
+    char *key;
+    char *key_password; /* secret */
+    char *proxy;        /* URL; secret, as it may have a password */
+    char *user_agent;
+    enum transport_http http;
+    bool internal; /* may connect to private and loopback addresses */
+};
+
 struct source_config {
     char *name;
     char *group; /* name in the file, if that stands for several; or NULL */
@@ -83,7 +123,7 @@ struct source_config {
     size_t nforms;                        /* 0 = all */
     char *path;                           /* filesystem: absolute directory */
     char *url;    /* http, symcache: base URL, no trailing slash */
-    char *origin; /* of the host whose lookups are limited, or NULL */
+    char *origin; /* whose lookups are limited: of url or path, see origin.h */
     symcache_version_t version;    /* symcache: what is asked for */
     struct patterns_config only;   /* none = every name */
     struct patterns_config except; /* wins over only */
@@ -91,7 +131,13 @@ struct source_config {
     struct transport_config transport;
     struct map_config *map; /* Windows locations in file.ptr */
     size_t nmap;
-    uint64_t places; /* config_places_source() */
+    uint64_t places; /* source_fingerprint_source() */
+};
+
+/* A variable of a transcoder's environment. */
+struct env_config {
+    char *name;
+    char *value; /* may be a secret */
 };
 
 /* What makes SymCache files of a version for a store. */
@@ -99,6 +145,9 @@ struct transcoder_config {
     symcache_version_t version;
     char **command; /* argv with {pdb} and {out}, NULL-terminated; NULL: only
                        a "symcache" source of the store has this version */
+    struct env_config *env;
+    size_t nenv;
+    bool fixed_input; /* the name of a PDB is never handed over */
 };
 
 struct store_config {
@@ -109,8 +158,8 @@ struct store_config {
     size_t ntranscoders;
     struct source_config **sources; /* order = quality order; not owned */
     size_t nsources;
-    bool gzip;       /* has sidecars */
-    uint64_t places; /* config_places_store() */
+    bool gzip;       /* has gzip files */
+    uint64_t places; /* source_fingerprint_store() */
 };
 
 struct limits_config {
@@ -124,6 +173,7 @@ struct limits_config {
     unsigned stall_time;      /* seconds below 1 KiB/s */
     unsigned attempts;        /* of one file */
     unsigned downloads_per_host;
+    unsigned slow_downloads_per_host; /* in addition */
     unsigned breaker_failures; /* in a row; 0 = off */
     unsigned breaker_window;   /* seconds */
     unsigned breaker_pause;    /* seconds */
@@ -145,7 +195,7 @@ struct cache_config {
 };
 
 struct config {
-    unsigned refs;
+    atomic_uint refs;
     char *file;
     char *listen; /* "unix:/path" or "address:port" */
     char *downloads;
@@ -171,6 +221,22 @@ void config_unref(struct config *config);
 /* false if "only" or "except" keep the source from being asked for a name. */
 bool config_source_serves(const struct source_config *source,
                           const symcache_key_t *key);
+
+/*
+ * Maps a location by the longest prefix of the table, without case, "/" and
+ * "\" equal, at component boundaries.  A relative location goes below `base`,
+ * unless that is NULL.  Sets *root to the local directory and rel to the rest
+ * with "/" between its components, none of which is empty, "." or "..".
+ * Returns NULL, or why there is no such place.
+ */
+const char *config_map_location(const struct map_config *map, size_t nmap,
+                                const char *base, const char *location,
+                                const char **root, char *rel);
+
+const char *config_form_name(enum layout_form form);
+
+/* Has a layout places of that form? */
+bool config_layout_has_form(enum source_layout layout, enum layout_form form);
 
 /*
  * Why nothing can be made for a store, which then serves what is there; NULL

@@ -9,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include "config_field.h"
-#include "proto/symcache_version.h"
+#include "field.h"
+#include "base/duration.h"
+#include "proto/version.h"
 
 int config_error(struct config_reader *r, const cJSON *item,
                  const char *format, ...)
@@ -73,12 +74,15 @@ int config_object(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-const char *config_text(struct config_reader *r, const cJSON *item)
+const char *config_text(struct config_reader *r, const cJSON *item,
+                        const char *example)
 {
     const unsigned char *p;
 
     if (!cJSON_IsString(item)) {
-        config_error(r, item, "must be a string");
+        config_error(r, item, "must be a string%s%s",
+                     example != NULL ? " such as " : "",
+                     example != NULL ? example : "");
         return NULL;
     }
     if (item->valuestring[0] == '\0') {
@@ -116,7 +120,7 @@ int config_name(struct config_reader *r, const cJSON *item, const char *name)
 int config_string(struct config_reader *r, const cJSON *item,
                   const struct config_field *field, void *at)
 {
-    const char *text = config_text(r, item);
+    const char *text = config_text(r, item, NULL);
     char *copy;
 
     if (text == NULL) {
@@ -135,7 +139,7 @@ int config_string(struct config_reader *r, const cJSON *item,
 int config_path(struct config_reader *r, const cJSON *item,
                 const struct config_field *field, void *at)
 {
-    const char *text = config_text(r, item);
+    const char *text = config_text(r, item, "\"/srv/symbols\"");
     char *path;
     size_t len;
 
@@ -183,7 +187,9 @@ int config_count(struct config_reader *r, const cJSON *item,
     double n;
 
     if (!cJSON_IsNumber(item)) {
-        return config_error(r, item, "must be a number");
+        return config_error(r, item,
+                            "must be a number from %" PRIu64 " to %" PRIu64,
+                            field->min, field->max);
     }
 
     n = item->valuedouble;
@@ -209,69 +215,35 @@ static const char *read_digits(const char *p, uint64_t *n)
     return p > start ? p : NULL;
 }
 
-static uint64_t unit_seconds(char unit)
-{
-    switch (unit) {
-    case 's':
-        return 1;
-    case 'm':
-        return 60;
-    case 'h':
-        return 60 * 60;
-    case 'd':
-        return 24 * 60 * 60;
-    case 'w':
-        return 7 * 24 * 60 * 60;
-    default:
-        return 0;
-    }
-}
-
 int config_duration(struct config_reader *r, const cJSON *item,
                     const struct config_field *field, void *at)
 {
-    const char *p = config_text(r, item);
-    uint64_t n, unit, previous = UINT64_MAX, sum = 0;
-    bool too_long = false;
+    const char *text = config_text(r, item, "\"1h30m\"");
+    uint64_t seconds;
 
-    if (p == NULL) {
+    if (text == NULL) {
         return -1;
     }
-
-    while (*p != '\0') {
-        p = read_digits(p, &n);
-        unit = p != NULL ? unit_seconds(*p) : 0;
-        if (unit == 0 || unit >= previous) {
-            return config_error(r, item,
-                                "is no duration such as \"30s\", \"1h30m\", "
-                                "\"7d\"");
-        }
-        previous = unit;
-        p++;
-
-        /* what follows may show that it is none: "500ms" */
-        if (n > field->max / unit) {
-            too_long = true;
-        } else {
-            sum += n * unit;
-        }
+    if (!duration_parse(text, &seconds)) {
+        return config_error(r, item,
+                            "is no duration such as \"30s\", \"1h30m\", "
+                            "\"7d\"");
     }
-
-    if (too_long) {
+    if (seconds > field->max) {
         return config_error(r, item, "is too long");
     }
-    if (sum < field->min || sum > field->max) {
+    if (seconds < field->min) {
         return config_error(r, item, "must be %" PRIu64 " to %" PRIu64 " s",
                             field->min, field->max);
     }
-    *(unsigned *)at = (unsigned)sum;
+    *(unsigned *)at = (unsigned)seconds;
     return 0;
 }
 
 int config_size(struct config_reader *r, const cJSON *item,
                 const struct config_field *field, void *at)
 {
-    const char *text = config_text(r, item), *p;
+    const char *text = config_text(r, item, "\"200g\""), *p;
     unsigned shift = 0;
     uint64_t n = 0;
 
@@ -306,7 +278,7 @@ int config_version(struct config_reader *r, const cJSON *item,
                    const struct config_field *field, void *at)
 {
     symcache_version_t *version = at;
-    const char *text = config_text(r, item);
+    const char *text = config_text(r, item, "\"3.1.0\"");
 
     if (text == NULL) {
         return -1;

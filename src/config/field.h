@@ -4,13 +4,13 @@
  * One value of the configuration, by its type: reading, limits, and the error
  * that names the place.  Objects are read by a table of their keys.
  */
-#ifndef SYMCACHED_CONFIG_FIELD_H
-#define SYMCACHED_CONFIG_FIELD_H
+#ifndef CONFIG_FIELD_H
+#define CONFIG_FIELD_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include "json_file.h"
-#include "proto/symcache_header.h"
+#include "proto/header.h"
 
 #define CONFIG_PATH_MAX 1024
 #define CONFIG_NAME_MAX SYMCACHE_STORE_MAX
@@ -48,8 +48,12 @@ int config_error(struct config_reader *r, const cJSON *item,
 int config_object(struct config_reader *r, const cJSON *item,
                   const struct config_field *fields, size_t n, void *at);
 
-/* The text of a string item, or NULL with error set. */
-const char *config_text(struct config_reader *r, const cJSON *item);
+/*
+ * The text of a string item, or NULL with error set.  example: what such a
+ * string looks like, as it stands in the file; NULL: anything.
+ */
+const char *config_text(struct config_reader *r, const cJSON *item,
+                        const char *example);
 
 /* The names that appear in URLs and paths: letters, digits and "._-". */
 int config_name(struct config_reader *r, const cJSON *item, const char *name);

@@ -4,8 +4,8 @@
  * A JSON file with comments, and where in the file each value stands, so that
  * an error can name its line and its path.
  */
-#ifndef SYMCACHED_JSON_FILE_H
-#define SYMCACHED_JSON_FILE_H
+#ifndef CONFIG_JSON_FILE_H
+#define CONFIG_JSON_FILE_H
 
 #include <stddef.h>
 #include <cjson/cJSON.h>

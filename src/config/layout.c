@@ -3,7 +3,6 @@
  */
 
 #include <string.h>
-#include "config_layout.h"
 #include "layout.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
@@ -17,13 +16,10 @@ struct choice {
 static int choose(struct config_reader *r, const cJSON *item,
                   const struct choice *choices, size_t n, const char *names)
 {
-    const char *text = config_text(r, item);
+    const char *text = cJSON_GetStringValue(item);
     size_t i;
 
-    if (text == NULL) {
-        return -1;
-    }
-    for (i = 0; i < n; i++) {
+    for (i = 0; i < n && text != NULL; i++) {
         if (strcmp(text, choices[i].name) == 0) {
             return choices[i].value;
         }
@@ -111,17 +107,37 @@ int config_forms(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
+const char *config_form_name(enum layout_form form)
+{
+    static const char *const names[] = {"plain", "packed", "pointer",
+                                        "index2"};
+
+    return names[form];
+}
+
+bool config_layout_has_form(enum source_layout layout, enum layout_form form)
+{
+    switch (layout) {
+    case LAYOUT_UNIFIED:
+        return form == FORM_PLAIN;
+    case LAYOUT_FLAT:
+        return form != FORM_POINTER;
+    default:
+        return true;
+    }
+}
+
 int config_layout_check(struct config_reader *r, const cJSON *item,
                         const struct source_config *source)
 {
     size_t i;
 
     for (i = 0; i < source->nforms; i++) {
-        if (!layout_has_form(source->layout, source->forms[i])) {
+        if (!config_layout_has_form(source->layout, source->forms[i])) {
             return config_error(
                 r, cJSON_GetObjectItemCaseSensitive(item, "forms"),
                 "the layout has no form \"%s\"",
-                layout_form_name(source->forms[i]));
+                config_form_name(source->forms[i]));
         }
     }
     return 0;

@@ -3,11 +3,11 @@
  *
  * "layout", "casing" and "forms" of a source.
  */
-#ifndef SYMCACHED_CONFIG_LAYOUT_H
-#define SYMCACHED_CONFIG_LAYOUT_H
+#ifndef CONFIG_LAYOUT_H
+#define CONFIG_LAYOUT_H
 
 #include "config.h"
-#include "config_field.h"
+#include "field.h"
 
 /* Each into a struct source_config at `at`. */
 int config_layout(struct config_reader *r, const cJSON *item,

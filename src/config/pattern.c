@@ -6,7 +6,7 @@
 
 #include <pcre2.h>
 #include <stdlib.h>
-#include "config_pattern.h"
+#include "pattern.h"
 
 /* A pattern that needs more steps over 255 bytes is a mistake. */
 #define PATTERN_MATCH_LIMIT 100000

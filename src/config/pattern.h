@@ -3,11 +3,11 @@
  *
  * Patterns over PDB names: "only" and "except" of a source.
  */
-#ifndef SYMCACHED_CONFIG_PATTERN_H
-#define SYMCACHED_CONFIG_PATTERN_H
+#ifndef CONFIG_PATTERN_H
+#define CONFIG_PATTERN_H
 
 #include "config.h"
-#include "config_field.h"
+#include "field.h"
 
 /* One PCRE2 pattern or a list of them, into a struct patterns_config. */
 int config_patterns(struct config_reader *r, const cJSON *item,

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "config_secret.h"
+#include "secret.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -133,7 +133,8 @@ int config_secret(struct config_reader *r, const cJSON *item,
                   const struct config_field *field, void *at)
 {
     char buf[CONFIG_SECRET_MAX + 1], **secret = at;
-    const char *text = config_text(r, item);
+    const char *text =
+        config_text(r, item, "\"$TOKEN\" or \"@/etc/symcached/token\"");
     int rc;
 
     if (text == NULL) {

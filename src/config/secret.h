@@ -4,10 +4,10 @@
  * Texts of the configuration that may be secrets: passwords, tokens, header
  * values.  They come from the file itself, the environment or another file.
  */
-#ifndef SYMCACHED_CONFIG_SECRET_H
-#define SYMCACHED_CONFIG_SECRET_H
+#ifndef CONFIG_SECRET_H
+#define CONFIG_SECRET_H
 
-#include "config_field.h"
+#include "field.h"
 
 #define CONFIG_SECRET_MAX 8191
 

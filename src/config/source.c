@@ -6,15 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "config_bucket.h"
-#include "config_layout.h"
-#include "config_pattern.h"
-#include "config_places.h"
-#include "config_secret.h"
-#include "config_source.h"
-#include "config_sympath.h"
-#include "config_transport.h"
-#include "origin.h"
+#include "bucket.h"
+#include "layout.h"
+#include "pattern.h"
+#include "source_fingerprint.h"
+#include "secret.h"
+#include "source.h"
+#include "sympath_folders.h"
+#include "transport.h"
+#include "base/origin.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -34,7 +34,7 @@ static int read_type(struct config_reader *r, const cJSON *item,
                      const struct config_field *field, void *at)
 {
     enum source_type *type = at;
-    const char *text = config_text(r, item);
+    const char *text = config_text(r, item, "\"http\"");
     size_t i;
 
     if (text == NULL) {
@@ -54,7 +54,8 @@ static int read_type(struct config_reader *r, const cJSON *item,
 static int read_url(struct config_reader *r, const cJSON *item,
                     const struct config_field *field, void *at)
 {
-    const char *text = config_text(r, item), *host;
+    const char *text = config_text(r, item, "\"https://h.example.com/s\""),
+               *host;
     char *url;
     size_t len;
 
@@ -255,13 +256,15 @@ static int set_origin(struct config_reader *r, const cJSON *item,
 {
     char origin[ORIGIN_MAX];
 
-    if (source->url == NULL) {
-        return 0;
-    }
-    if (origin_print(origin, sizeof(origin), source->url) != 0) {
+    if (source->path != NULL) {
+        source->origin = origin_directory(source->path);
+    } else if (source->url == NULL) {
+        return 0; /* a symbol path: its places have some */
+    } else if (origin_print(origin, sizeof(origin), source->url) != 0) {
         return config_error(r, item, "\"url\" is no URL");
+    } else {
+        source->origin = strdup(origin);
     }
-    source->origin = strdup(origin);
     return source->origin != NULL ? 0 : config_error(r, item, "out of memory");
 }
 
@@ -303,7 +306,7 @@ static struct source_config *add_source(struct config_reader *r,
         set_origin(r, item, source) != 0) {
         return NULL;
     }
-    source->places = config_places_source(item);
+    source->places = source_fingerprint_source(item);
     return source;
 }
 
@@ -339,10 +342,13 @@ static int add_folders(struct config_reader *r, const cJSON *item,
             return -1;
         }
         source->type = SOURCE_FILESYSTEM;
-        source->layout = sympath->layout;
+        source->layout = sympath->layouts[i];
         source->path = strdup(sympath->folders[i]);
         if (source->path == NULL) {
             return config_error(r, item, "out of memory");
+        }
+        if (set_origin(r, item, source) != 0) {
+            return -1;
         }
     }
     return 0;
@@ -441,7 +447,7 @@ void config_source_clear(struct source_config *source)
         free(source->map[i].from);
         free(source->map[i].to);
     }
-    transport_clear(&source->transport);
+    config_transport_clear(&source->transport);
     config_bucket_clear(&source->bucket);
     config_patterns_clear(&source->only);
     config_patterns_clear(&source->except);

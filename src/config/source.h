@@ -3,11 +3,11 @@
  *
  * The "sources" object of the configuration.
  */
-#ifndef SYMCACHED_CONFIG_SOURCE_H
-#define SYMCACHED_CONFIG_SOURCE_H
+#ifndef CONFIG_SOURCE_H
+#define CONFIG_SOURCE_H
 
 #include "config.h"
-#include "config_field.h"
+#include "field.h"
 
 /* Fills config->sources of the reader's config; a config_read_fn. */
 int config_sources(struct config_reader *r, const cJSON *item,

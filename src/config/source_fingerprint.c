@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "config_places.h"
+#include "source_fingerprint.h"
 
 /* FNV-1a: no secret is in it, and nobody gains from two that are alike. */
 #define BASIS 0xcbf29ce484222325u
@@ -25,7 +25,7 @@ static uint64_t mix(uint64_t hash, const void *data, size_t len)
     return hash;
 }
 
-uint64_t config_places_source(const cJSON *source)
+uint64_t source_fingerprint_source(const cJSON *source)
 {
     cJSON *copy = cJSON_Duplicate(source, true);
     uint64_t hash = BASIS;
@@ -44,7 +44,7 @@ uint64_t config_places_source(const cJSON *source)
     return hash;
 }
 
-uint64_t config_places_store(const struct store_config *store)
+uint64_t source_fingerprint_store(const struct store_config *store)
 {
     const struct source_config *source;
     uint64_t hash = BASIS;

@@ -20,12 +20,11 @@ struct sympath_text {
     size_t len;
 };
 
-static int sympath_fail(struct sympath *path, const struct sympath_text *at,
-                        const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+static int fail(struct sympath *path, const struct sympath_text *at,
+                const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-static int sympath_fail(struct sympath *path, const struct sympath_text *at,
-                        const char *format, ...)
+static int fail(struct sympath *path, const struct sympath_text *at,
+                const char *format, ...)
 {
     va_list args;
     size_t len = at->len < 80 ? at->len : 80;
@@ -47,7 +46,7 @@ static int sympath_fail(struct sympath *path, const struct sympath_text *at,
     return -1;
 }
 
-static void sympath_trim(struct sympath_text *text)
+static void trim(struct sympath_text *text)
 {
     while (text->len > 0 && strchr(SYMPATH_BLANKS, text->p[0]) != NULL) {
         text->p++;
@@ -77,7 +76,7 @@ static bool sympath_cut(struct sympath_text *rest, char sign,
     } else {
         rest->p = NULL;
     }
-    sympath_trim(piece);
+    trim(piece);
     return true;
 }
 
@@ -87,7 +86,7 @@ static bool sympath_is(const struct sympath_text *text, const char *word)
            strncasecmp(text->p, word, text->len) == 0;
 }
 
-static bool sympath_starts(const char *text, const char *word)
+static bool starts(const char *text, const char *word)
 {
     return strncasecmp(text, word, strlen(word)) == 0;
 }
@@ -96,15 +95,15 @@ static bool sympath_starts(const char *text, const char *word)
  */
 
 /* "%20" in a URL is no variable. */
-static bool sympath_is_escape(const char *out, const char *p, size_t left)
+static bool is_escape(const char *out, const char *p, size_t left)
 {
     return strstr(out, "://") != NULL && left >= 3 &&
            isxdigit((unsigned char)p[1]) && isxdigit((unsigned char)p[2]);
 }
 
 /* Copies the text into out, of SYMPATH_TEXT bytes, variables replaced. */
-static int sympath_expand(struct sympath *path, const struct sympath_text *in,
-                          char *out)
+static int expand(struct sympath *path, const struct sympath_text *in,
+                  char *out)
 {
     const char *p = in->p, *end = p + in->len, *close, *value;
     char name[128];
@@ -114,21 +113,21 @@ static int sympath_expand(struct sympath *path, const struct sympath_text *in,
     while (p < end) {
         value = p;
         n = 1;
-        close = *p == '%' && !sympath_is_escape(out, p, (size_t)(end - p))
+        close = *p == '%' && !is_escape(out, p, (size_t)(end - p))
                     ? memchr(p + 1, '%', (size_t)(end - p - 1))
                     : NULL;
         if (close != NULL && close > p + 1) {
             snprintf(name, sizeof(name), "%.*s", (int)(close - p - 1), p + 1);
             value = getenv(name);
             if (value == NULL) {
-                return sympath_fail(
-                    path, in, "%%%s%% is not set in the environment", name);
+                return fail(path, in, "%%%s%% is not set in the environment",
+                            name);
             }
             n = strlen(value);
             p = close;
         }
         if (n >= SYMPATH_TEXT - len) {
-            return sympath_fail(path, in, "is too long");
+            return fail(path, in, "is too long");
         }
         memcpy(out + len, value, n);
         len += n;
@@ -138,7 +137,7 @@ static int sympath_expand(struct sympath *path, const struct sympath_text *in,
 
     for (n = 0; n < len; n++) {
         if ((unsigned char)out[n] < ' ' || out[n] == 0x7f) {
-            return sympath_fail(path, in, "has a control character");
+            return fail(path, in, "has a control character");
         }
     }
     while (len > 1 && (out[len - 1] == '/' || out[len - 1] == '\\')) {
@@ -147,36 +146,33 @@ static int sympath_expand(struct sympath *path, const struct sympath_text *in,
     return 0;
 }
 
-static int sympath_check_url(struct sympath *path,
-                             const struct sympath_text *at, const char *url)
+static int check_url(struct sympath *path, const struct sympath_text *at,
+                     const char *url)
 {
     const char *host = strstr(url, "://");
 
-    if (host == NULL || (!sympath_starts(url, "http://") &&
-                         !sympath_starts(url, "https://"))) {
-        return sympath_fail(path, at, "only http and https can be asked");
+    if (host == NULL ||
+        (!starts(url, "http://") && !starts(url, "https://"))) {
+        return fail(path, at, "only http and https can be asked");
     }
     host += 3;
     if (strcspn(host, "/:?#\\") == 0 && host[0] != '[') {
-        return sympath_fail(path, at, "has no host");
+        return fail(path, at, "has no host");
     }
     if (memchr(host, '@', strcspn(host, "/?#")) != NULL) {
-        return sympath_fail(path, at,
-                            "has a user name: make it a source of its own");
+        return fail(path, at, "has a user name: make it a source of its own");
     }
     if (strpbrk(url, "?#") != NULL) {
-        return sympath_fail(path, at,
-                            "has a query: make it a source of its own");
+        return fail(path, at, "has a query: make it a source of its own");
     }
     if (strpbrk(url, " \\\"") != NULL) {
-        return sympath_fail(path, at, "has a blank, a quote or a \\");
+        return fail(path, at, "has a blank, a quote or a \\");
     }
     return 0;
 }
 
-static int sympath_check_folder(struct sympath *path,
-                                const struct sympath_text *at,
-                                const char *folder)
+static int check_folder(struct sympath *path, const struct sympath_text *at,
+                        const char *folder)
 {
     bool drive = isalpha((unsigned char)folder[0]) && folder[1] == ':' &&
                  (folder[2] == '\\' || folder[2] == '/' || folder[2] == '\0');
@@ -184,36 +180,35 @@ static int sympath_check_folder(struct sympath *path,
                (folder[0] == '/' && folder[1] == '/');
 
     if (!drive && !unc && folder[0] != '/') {
-        return sympath_fail(path, at,
-                            "is neither a share, nor a drive, nor an absolute "
-                            "path, nor a URL");
+        return fail(path, at,
+                    "is neither a share, nor a drive, nor an absolute "
+                    "path, nor a URL");
     }
     if (strpbrk(folder, "\"<>|?*") != NULL &&
         strncmp(folder, "\\\\?\\", 4) != 0) {
-        return sympath_fail(path, at, "has a sign that no folder has");
+        return fail(path, at, "has a sign that no folder has");
     }
     return 0;
 }
 
-static int sympath_add(struct sympath *path, const struct sympath_text *at,
-                       enum sympath_kind kind, bool cache)
+static int add(struct sympath *path, const struct sympath_text *at,
+               enum sympath_kind kind, bool cache)
 {
     struct sympath_place *place = &path->places[path->n];
     size_t i;
 
     if (path->n == SYMPATH_PLACES) {
-        return sympath_fail(path, at, "more than %d places", SYMPATH_PLACES);
+        return fail(path, at, "more than %d places", SYMPATH_PLACES);
     }
-    if (sympath_expand(path, at, place->text) != 0) {
+    if (expand(path, at, place->text) != 0) {
         return -1;
     }
-    if (strstr(place->text, "://") != NULL ||
-        sympath_starts(place->text, "http:") ||
-        sympath_starts(place->text, "https:")) {
+    if (strstr(place->text, "://") != NULL || starts(place->text, "http:") ||
+        starts(place->text, "https:")) {
         kind = SYMPATH_URL;
     }
-    if ((kind == SYMPATH_URL ? sympath_check_url : sympath_check_folder)(
-            path, at, place->text) != 0) {
+    if ((kind == SYMPATH_URL ? check_url : check_folder)(path, at,
+                                                         place->text) != 0) {
         return -1;
     }
 
@@ -245,13 +240,12 @@ static int sympath_chain(struct sympath *path, struct sympath_text rest)
             last = n;
         }
         if (++n == SYMPATH_CHAIN && rest.p != NULL) {
-            return sympath_fail(path, &at, "a chain of more than %d stores",
-                                SYMPATH_CHAIN);
+            return fail(path, &at, "a chain of more than %d stores",
+                        SYMPATH_CHAIN);
         }
     }
     if (last == SYMPATH_CHAIN) {
-        return sympath_fail(path, &at,
-                            "a debugger's own folder is all that is named");
+        return fail(path, &at, "a debugger's own folder is all that is named");
     }
 
     for (i = 0; i < n; i++) {
@@ -259,9 +253,8 @@ static int sympath_chain(struct sympath *path, struct sympath_text rest)
             continue; /* that folder is another machine's */
         }
         /* nobody can write to a URL, so one before another is asked, too */
-        url = stores[i].len > 5 && sympath_starts(stores[i].p, "http");
-        if (sympath_add(path, &stores[i], SYMPATH_STORE, i < last && !url) !=
-            0) {
+        url = stores[i].len > 5 && starts(stores[i].p, "http");
+        if (add(path, &stores[i], SYMPATH_STORE, i < last && !url) != 0) {
             return -1;
         }
     }
@@ -276,9 +269,9 @@ static int sympath_element(struct sympath *path, struct sympath_text element)
     if (rest.p == NULL) {
         if (sympath_is(&word, "srv") || sympath_is(&word, "symsrv") ||
             sympath_is(&word, "cache")) {
-            return sympath_fail(path, &element, "has no * behind it");
+            return fail(path, &element, "has no * behind it");
         }
-        return sympath_add(path, &element, SYMPATH_FOLDER, false);
+        return add(path, &element, SYMPATH_FOLDER, false);
     }
 
     if (sympath_is(&word, "srv")) {
@@ -287,40 +280,38 @@ static int sympath_element(struct sympath *path, struct sympath_text element)
     if (sympath_is(&word, "symsrv")) {
         sympath_cut(&rest, '*', &dll);
         if (!sympath_is(&dll, "symsrv.dll")) {
-            return sympath_fail(path, &element,
-                                "only symsrv.dll can be stood in for");
+            return fail(path, &element, "only symsrv.dll can be stood in for");
         }
         if (rest.p == NULL) {
-            return sympath_fail(path, &element, "names no store");
+            return fail(path, &element, "names no store");
         }
         return sympath_chain(path, rest);
     }
     if (sympath_is(&word, "cache")) {
         if (memchr(rest.p, '*', rest.len) != NULL) {
-            return sympath_fail(path, &element, "cache* takes one folder");
+            return fail(path, &element, "cache* takes one folder");
         }
-        sympath_trim(&rest);
-        return rest.len == 0 ? 0
-                             : sympath_add(path, &rest, SYMPATH_STORE, true);
+        trim(&rest);
+        return rest.len == 0 ? 0 : add(path, &rest, SYMPATH_STORE, true);
     }
-    return sympath_fail(path, &element,
-                        "begins with neither srv*, symsrv* nor cache*");
+    return fail(path, &element,
+                "begins with neither srv*, symsrv* nor cache*");
 }
 
 /* What people copy along: the debugger's command, the shell's, quotes. */
-static void sympath_strip(struct sympath_text *text)
+static void strip(struct sympath_text *text)
 {
     static const char *const words[] = {".sympath+", ".sympath", "set ",
                                         "_NT_SYMBOL_PATH="};
     size_t i, n;
 
-    sympath_trim(text);
+    trim(text);
     for (i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         n = strlen(words[i]);
         if (text->len >= n && strncasecmp(text->p, words[i], n) == 0) {
             text->p += n;
             text->len -= n;
-            sympath_trim(text);
+            trim(text);
         }
     }
     if (text->len >= 2 && text->p[0] == '"' && text->p[text->len - 1] == '"') {
@@ -335,10 +326,10 @@ int sympath_parse(struct sympath *path, const char *text)
 
     memset(path, 0, sizeof(*path));
     if (rest.len > SYMPATH_MAX) {
-        return sympath_fail(path, &rest, "is too long");
+        return fail(path, &rest, "is too long");
     }
 
-    sympath_strip(&rest);
+    strip(&rest);
     element = rest;
     while (sympath_cut(&rest, ';', &element)) {
         if (element.len > 0 && sympath_element(path, element) != 0) {
@@ -347,5 +338,5 @@ int sympath_parse(struct sympath *path, const char *text)
     }
 
     element = (struct sympath_text){text, strlen(text)};
-    return path->n > 0 ? 0 : sympath_fail(path, &element, "names no place");
+    return path->n > 0 ? 0 : fail(path, &element, "names no place");
 }

@@ -11,8 +11,8 @@
  *
  * Knows nothing of files and configurations.
  */
-#ifndef SYMCACHED_SYMPATH_H
-#define SYMCACHED_SYMPATH_H
+#ifndef CONFIG_SYMPATH_H
+#define CONFIG_SYMPATH_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,18 +1,21 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "config_sympath.h"
+#include "sympath_folders.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "symptr.h"
+#include "base/probe.h"
+
+#define SYMPATH_EXAMPLE "\"srv*https://h.example.com/symbols\""
 
 int config_sympath_value(struct config_reader *r, const cJSON *item,
                          const struct config_field *field, void *at)
 {
-    return config_text(r, item) != NULL ? 0 : -1;
+    return config_text(r, item, SYMPATH_EXAMPLE) != NULL ? 0 : -1;
 }
 
 int config_sympath_read(struct config_reader *r, const cJSON *item,
@@ -24,7 +27,7 @@ int config_sympath_read(struct config_reader *r, const cJSON *item,
     if (value == NULL) {
         return config_error(r, item, "\"value\" is missing");
     }
-    text = config_text(r, value);
+    text = config_text(r, value, SYMPATH_EXAMPLE);
     if (text == NULL) {
         return -1;
     }
@@ -34,18 +37,25 @@ int config_sympath_read(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-static bool is_folder(const char *path)
-{
-    struct stat st;
+/* Of a share that does not answer, or that may not be read, it is not known:
+ * only what is not there is left out for good. */
+enum presence { PRESENT, MISSING, UNKNOWN };
 
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+static enum presence look_for(const char *path, bool folder)
+{
+    mode_t mode;
+
+    if (probe(path, F_OK, &mode) != 0) {
+        return errno == ENOENT || errno == ENOTDIR ? MISSING : UNKNOWN;
+    }
+    return !folder || S_ISDIR(mode) ? PRESENT : MISSING;
 }
 
 /* NULL, or why there is no such folder; also of "\\srv\share" itself. */
 static const char *find_folder(const struct source_config *source,
                                const char *text, char *folder)
 {
-    char location[SYMPATH_TEXT + 2], rel[SYMPTR_TEXT];
+    char location[SYMPATH_TEXT + 2], rel[SYMPATH_TEXT + 2];
     const char *root, *refused;
     size_t len;
 
@@ -56,8 +66,8 @@ static const char *find_folder(const struct source_config *source,
 
     /* a map is of files: one in the folder, whose name is cut off again */
     snprintf(location, sizeof(location), "%s\\x", text);
-    refused =
-        symptr_map(source->map, source->nmap, NULL, location, &root, rel);
+    refused = config_map_location(source->map, source->nmap, NULL, location,
+                                  &root, rel);
     if (refused != NULL) {
         return refused;
     }
@@ -69,38 +79,80 @@ static const char *find_folder(const struct source_config *source,
                : "is too long";
 }
 
+static void add_folder(struct config_sympath *sympath, const char *folder,
+                       const char *below, enum source_layout layout)
+{
+    int len = snprintf(sympath->folders[sympath->n], CONFIG_PATH_MAX, "%s%s",
+                       folder, below);
+
+    if (len < CONFIG_PATH_MAX) {
+        sympath->layouts[sympath->n++] = layout;
+    }
+}
+
+/* One of PDBs, unless it has pingme.txt.  Returns false and sets errno if that
+ * cannot be told. */
+static bool add_plain(struct config_sympath *sympath, const char *folder)
+{
+    static const char *const below[] = {"/pdb", "/symbols/pdb"};
+    char path[CONFIG_PATH_MAX + 16];
+    bool missing;
+    size_t i;
+
+    snprintf(path, sizeof(path), "%s/pingme.txt", folder);
+    switch (look_for(path, false)) {
+    case PRESENT:
+        add_folder(sympath, folder, "", LAYOUT_SYMSTORE);
+        return true;
+    case UNKNOWN:
+        return false;
+    case MISSING:
+        break;
+    }
+
+    /* when it is there, it may be anything */
+    missing = look_for(folder, true) == MISSING;
+    add_folder(sympath, folder, "", LAYOUT_FLAT);
+    for (i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
+        snprintf(path, sizeof(path), "%s%s", folder, below[i]);
+        if (missing || look_for(path, true) != MISSING) {
+            add_folder(sympath, folder, below[i], LAYOUT_FLAT);
+        }
+    }
+    if (missing) {
+        add_folder(sympath, folder, "", LAYOUT_SYMSTORE);
+    }
+    return true;
+}
+
 int config_sympath_folders(struct config_reader *r, const cJSON *item,
                            const struct source_config *source,
                            const struct sympath_place *place,
                            struct config_sympath *sympath)
 {
-    static const char *const below[] = {"pdb", "symbols/pdb"};
-    char *folder = sympath->folders[0], name[CONFIG_PATH_MAX + 16];
+    const cJSON *value = cJSON_GetObjectItemCaseSensitive(item, "value");
+    char folder[CONFIG_PATH_MAX];
     const char *refused = find_folder(source, place->text, folder);
-    size_t i;
 
     sympath->n = 0;
-    if (place->cache && (refused != NULL || !is_folder(folder))) {
+    if (place->cache &&
+        (refused != NULL || look_for(folder, true) == MISSING)) {
         return 0;
     }
     if (refused != NULL) {
-        return config_error(r, cJSON_GetObjectItemCaseSensitive(item, "value"),
-                            "\"%.200s\": %s in \"map\"", place->text, refused);
+        return config_error(r, value, "\"%.200s\": %s in \"map\"", place->text,
+                            refused);
     }
 
-    sympath->n = 1;
-    sympath->layout = LAYOUT_SYMSTORE;
-    snprintf(name, sizeof(name), "%s/pingme.txt", folder);
-    if (place->kind == SYMPATH_STORE || access(name, F_OK) == 0) {
-        return 0;
-    }
-
-    sympath->layout = LAYOUT_FLAT;
-    for (i = 0; i < sizeof(below) / sizeof(below[0]); i++) {
-        char *next = sympath->folders[sympath->n];
-        int len = snprintf(next, CONFIG_PATH_MAX, "%s/%s", folder, below[i]);
-
-        sympath->n += len < CONFIG_PATH_MAX && is_folder(next);
+    if (place->kind == SYMPATH_STORE) {
+        add_folder(sympath, folder, "", LAYOUT_SYMSTORE);
+    } else if (!add_plain(sympath, folder)) {
+        return config_error(r, value,
+                            "\"%.200s\" %s: is it a store, or a folder of "
+                            "PDBs?",
+                            folder,
+                            errno == ETIMEDOUT ? "does not answer"
+                                               : "cannot be looked at");
     }
     return 0;
 }

@@ -3,20 +3,20 @@
  *
  * Where the places of a _NT_SYMBOL_PATH are on this machine.
  */
-#ifndef SYMCACHED_CONFIG_SYMPATH_H
-#define SYMCACHED_CONFIG_SYMPATH_H
+#ifndef CONFIG_SYMPATH_FOLDERS_H
+#define CONFIG_SYMPATH_FOLDERS_H
 
 #include "config.h"
-#include "config_field.h"
+#include "field.h"
 #include "sympath.h"
 
 /* a folder, and two below it that a debugger looks into as well */
-#define CONFIG_SYMPATH_FOLDERS 3
+#define CONFIG_SYMPATH_FOLDERS 4
 
 struct config_sympath {
     struct sympath path;
-    enum source_layout layout; /* these of the latest place */
-    size_t n;
+    size_t n; /* folders of the latest place */
+    enum source_layout layouts[CONFIG_SYMPATH_FOLDERS];
     char folders[CONFIG_SYMPATH_FOLDERS][CONFIG_PATH_MAX];
 };
 
@@ -30,8 +30,9 @@ int config_sympath_read(struct config_reader *r, const cJSON *item,
 
 /*
  * Fills the folders of a place that is no URL, by the map of the source.
- * None: it is a debugger's cache that this machine has not.  Returns 0, or -1
- * with error set.
+ * None: it is a debugger's cache that this machine has not.  Of a folder that
+ * is missing, on a share that is down perhaps, all that it may come to:
+ * lookups fail on what it has not.  Returns 0, or -1 with error set.
  */
 int config_sympath_folders(struct config_reader *r, const cJSON *item,
                            const struct source_config *source,

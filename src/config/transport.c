@@ -1,16 +1,17 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "config_transport.h"
+#include "transport.h"
 
 #include <ctype.h>
+#include <curl/curl.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-#include "config_secret.h"
+#include "secret.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -76,7 +77,7 @@ static int read_auth_type(struct config_reader *r, const cJSON *item,
                                         [TRANSPORT_BEARER] = "bearer",
                                         [TRANSPORT_NEGOTIATE] = "negotiate"};
     struct transport_config *transport = at;
-    const char *text = config_text(r, item);
+    const char *text = config_text(r, item, "\"basic\"");
     size_t i;
 
     if (text == NULL) {
@@ -171,7 +172,8 @@ int config_proxy(struct config_reader *r, const cJSON *item,
     CURLU *url;
     bool good;
 
-    if (config_secret(r, item, field, &transport->proxy) != 0) {
+    if (config_text(r, item, "\"http://proxy.example.com:3128\"") == NULL ||
+        config_secret(r, item, field, &transport->proxy) != 0) {
         return -1;
     }
 
@@ -193,7 +195,7 @@ int config_http_version(struct config_reader *r, const cJSON *item,
                         const struct config_field *field, void *at)
 {
     struct transport_config *transport = at;
-    const char *text = config_text(r, item);
+    const char *text = config_text(r, item, "\"1.1\"");
 
     if (text == NULL) {
         return -1;
@@ -221,4 +223,25 @@ int config_transport_check(struct config_reader *r, const cJSON *item,
         }
     }
     return 0;
+}
+
+void config_transport_clear(struct transport_config *transport)
+{
+    size_t i;
+
+    for (i = 0; i < transport->nheaders; i++) {
+        free(transport->headers[i].name);
+        config_secret_free(transport->headers[i].value);
+    }
+    free(transport->headers);
+    config_secret_free(transport->user);
+    free(transport->sigv4);
+    free(transport->ca);
+    free(transport->certificate);
+    free(transport->key);
+    free(transport->user_agent);
+    config_secret_free(transport->password);
+    config_secret_free(transport->token);
+    config_secret_free(transport->key_password);
+    config_secret_free(transport->proxy);
 }

@@ -4,11 +4,11 @@
  * The keys of a source that say how it is talked to.  All are config_read_fn
  * for a struct transport_config.
  */
-#ifndef SYMCACHED_CONFIG_TRANSPORT_H
-#define SYMCACHED_CONFIG_TRANSPORT_H
+#ifndef CONFIG_TRANSPORT_H
+#define CONFIG_TRANSPORT_H
 
-#include "config_field.h"
-#include "transport.h"
+#include "config.h"
+#include "field.h"
 
 int config_headers(struct config_reader *r, const cJSON *item,
                    const struct config_field *field, void *at);
@@ -24,5 +24,8 @@ int config_http_version(struct config_reader *r, const cJSON *item,
 /* What no key alone can tell; item is the source. */
 int config_transport_check(struct config_reader *r, const cJSON *item,
                            const struct transport_config *transport);
+
+/* Frees what the struct points to, secrets wiped. */
+void config_transport_clear(struct transport_config *transport);
 
 #endif

@@ -16,8 +16,8 @@
 
 #include "output.h"
 #include "parser.h"
-#include "proto/symcache_key.h"
-#include "proto/symcache_path.h"
+#include "proto/key.h"
+#include "proto/path.h"
 
 #define VERSION "9.0.0"
 
@@ -35,7 +35,7 @@ static const char help[] =
     "  5 PDB 2.0, 6 compressed container (MSFZ), 7 no symbols (a compiler's "
     "or type\n"
     "  server's PDB), 8 damaged, 9 over a limit of memory, time or size,\n"
-    "  10 no sandbox, 11 truncated\n";
+    "  10 no sandbox, 11 truncated, 75 killed from outside\n";
 
 struct options {
     const char *pdb;
@@ -108,7 +108,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 }
 
 /* The name under the root that WPA and the helper look for. */
-static int make_path(const struct options *o, const struct convert_result *r,
+static int make_path(const struct options *o, const struct debuginfo_result *r,
                      char *path, size_t size, struct failure *failure)
 {
     int n;
@@ -138,7 +138,7 @@ static int convert(const struct options *o, struct output *output,
 {
     char made[PATH_MAX];
     const char *path;
-    struct convert_result result;
+    struct debuginfo_result result;
 
     if (output_open(output, o->output, o->root, failure) != 0) {
         return -1;
@@ -147,11 +147,8 @@ static int convert(const struct options *o, struct output *output,
     if (parser_run(job, &stop, &result, failure) != 0) {
         return -1;
     }
-    if (result.is_fastlink) {
-        fprintf(stderr,
-                "pdb2symcache: %s: note: a partial PDB (/DEBUG:FASTLINK): "
-                "lines and private symbols are in the object files\n",
-                o->pdb);
+    if (result.note[0] != '\0') {
+        fprintf(stderr, "pdb2symcache: %s: note: %s\n", o->pdb, result.note);
     }
     path = o->output;
     if (path == NULL) {

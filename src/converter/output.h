@@ -4,12 +4,12 @@
  * The output file: written under a temporary name, and given its own name
  * when it is complete and on disk.  A reader sees a whole file or none.
  */
-#ifndef OUTPUT_H
-#define OUTPUT_H
+#ifndef CONVERTER_OUTPUT_H
+#define CONVERTER_OUTPUT_H
 
 #include <limits.h>
 
-#include "failure.h"
+#include "debuginfo/failure.h"
 
 struct output {
     int fd;

@@ -1,23 +1,33 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+#include "parser.h"
+
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "parser.h"
+#include "input.h"
 #include "sandbox/sandbox.h"
+#include "symcache/symcache.h"
 
 #define MIB ((uint64_t)1 << 20)
 
 struct input {
     const uint8_t *data;
     size_t size;
+};
+
+struct output {
+    int fd;
+    bool is_bounded; /* the size of files was, before we came */
 };
 
 static char shrank[4400]; /* what the handler below says */
@@ -73,13 +83,19 @@ static int map_input(const struct parser_job *job, struct input *input,
 }
 
 /* Ten times what real files need. */
-static int enter_sandbox(size_t size, struct failure *failure)
+static uint64_t output_limit(const struct input *input)
 {
+    return 64 * MIB + 2 * (uint64_t)input->size;
+}
+
+static int enter_sandbox(const struct input *input, struct failure *failure)
+{
+    size_t size = input->size;
     char error[200];
     struct sandbox_limits limits;
 
     limits.memory = 512 * MIB + 4 * (uint64_t)size;
-    limits.file_size = 64 * MIB + 2 * (uint64_t)size;
+    limits.file_size = output_limit(input);
     limits.cpu_seconds = 20 + (unsigned)(size / MIB);
     if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
         return failure_set(failure, FAILURE_SANDBOX,
@@ -90,15 +106,27 @@ static int enter_sandbox(size_t size, struct failure *failure)
     return 0;
 }
 
+static bool is_bounded_below(uint64_t size)
+{
+    struct rlimit now;
+
+    return getrlimit(RLIMIT_FSIZE, &now) == 0 &&
+           now.rlim_cur != RLIM_INFINITY && now.rlim_cur < size;
+}
+
 static int write_all(void *context, const void *data, size_t size)
 {
+    const struct output *output = context;
     ssize_t n;
     const char *p;
 
     for (p = data; size > 0; p += n, size -= (size_t)n) {
-        n = write(*(const int *)context, p, size);
+        n = write(output->fd, p, size);
         if (n < 0 && errno == EINTR) {
             n = 0;
+        }
+        if (n < 0 && errno == EFBIG && output->is_bounded) {
+            errno = EDQUOT; /* it says nothing about the input */
         }
         if (n < 0) {
             return -1;
@@ -111,26 +139,28 @@ static int write_all(void *context, const void *data, size_t size)
  */
 static enum failure_code parse(const struct parser_job *job, int pipe_fd)
 {
-    int fd;
+    struct output output = {job->output_fd, false}, pipe = {pipe_fd, false};
     struct input input = {NULL, 0};
     struct failure failure = {FAILURE_NONE, ""};
-    struct convert_result result;
+    struct debuginfo_result result;
     struct symfile_sink sink;
+    bool failed;
 
-    fd = job->output_fd;
     sink.write = write_all;
-    sink.context = &fd;
+    sink.context = &output;
     memset(&result, 0, sizeof(result));
     catch_sigbus(job->input);
-    if (map_input(job, &input, &failure) != 0 ||
-        (job->has_sandbox && enter_sandbox(input.size, &failure) != 0) ||
-        convert_buffer(input.data, input.size, &sink, &result, &failure) !=
+    failed = map_input(job, &input, &failure) != 0;
+    output.is_bounded = is_bounded_below(output_limit(&input));
+    if (failed || (job->has_sandbox && enter_sandbox(&input, &failure) != 0) ||
+        input_format(input.data, input.size)
+                ->convert(input.data, input.size, &sink, &result, &failure) !=
             0) {
         dprintf(STDERR_FILENO, "pdb2symcache: %s: %s\n", job->input,
                 failure.text);
         return failure.code;
     }
-    return write_all(&pipe_fd, &result, sizeof(result)) == 0 ? FAILURE_NONE
+    return write_all(&pipe, &result, sizeof(result)) == 0 ? FAILURE_NONE
                                                              : FAILURE_IO;
 }
 
@@ -143,11 +173,21 @@ static int child_failed(int status, struct failure *failure)
         return -1;
     }
     signo = WTERMSIG(status);
-    if (signo == SIGXCPU || signo == SIGKILL) {
+    switch (signo) {
+    case SIGXCPU:
         return failure_set(failure, FAILURE_LIMIT,
-                           "takes more time or memory than a file of its "
-                           "size may (%s)",
+                           "takes more time than a file of its size may (%s)",
                            strsignal(signo));
+    case SIGKILL: /* by the kernel, most likely, which ran out of memory */
+    case SIGTERM:
+    case SIGHUP:
+    case SIGINT:
+        return failure_set(failure, FAILURE_KILLED,
+                           "was not parsed to its end: somebody killed the "
+                           "parser (%s)",
+                           strsignal(signo));
+    default:
+        break;
     }
     return failure_set(failure, FAILURE_DAMAGED, "crashed the parser (%s)",
                        strsignal(signo));
@@ -168,7 +208,7 @@ static int wait_child(pid_t pid, const volatile sig_atomic_t *stop,
 }
 
 int parser_run(const struct parser_job *job, const volatile sig_atomic_t *stop,
-               struct convert_result *result, struct failure *failure)
+               struct debuginfo_result *result, struct failure *failure)
 {
     int fds[2], status;
     pid_t pid, parent;

@@ -4,13 +4,12 @@
  * The process that parses: a child that maps the input, gives up what it does
  * not need, converts and ends.  Its parent never looks into the file.
  */
-#ifndef PARSER_H
-#define PARSER_H
+#ifndef CONVERTER_PARSER_H
+#define CONVERTER_PARSER_H
 
 #include <signal.h>
 
-#include "convert.h"
-#include "failure.h"
+#include "debuginfo/format.h"
 
 struct parser_job {
     const char *input; /* path, for messages */
@@ -25,6 +24,6 @@ struct parser_job {
  * When *stop becomes true (a signal), the child is killed.
  */
 int parser_run(const struct parser_job *job, const volatile sig_atomic_t *stop,
-               struct convert_result *result, struct failure *failure);
+               struct debuginfo_result *result, struct failure *failure);
 
 #endif

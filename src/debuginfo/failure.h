@@ -4,8 +4,8 @@
  * Why a conversion failed: one of the exit codes of pdb2symcache, and a
  * sentence that goes on after the name of the file.
  */
-#ifndef FAILURE_H
-#define FAILURE_H
+#ifndef DEBUGINFO_FAILURE_H
+#define DEBUGINFO_FAILURE_H
 
 #include <stdint.h>
 
@@ -21,7 +21,8 @@ enum failure_code {
     FAILURE_DAMAGED = 8,    /* inconsistent, unknown records */
     FAILURE_LIMIT = 9,      /* memory, work or output beyond the limit */
     FAILURE_SANDBOX = 10,   /* no sandbox, so nothing was parsed */
-    FAILURE_TRUNCATED = 11  /* fewer bytes than its header says */
+    FAILURE_TRUNCATED = 11, /* fewer bytes than its header says */
+    FAILURE_KILLED = 75     /* ended by somebody else: EX_TEMPFAIL */
 };
 
 struct failure {

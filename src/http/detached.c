@@ -7,10 +7,10 @@
 #include <unistd.h>
 #include <event2/bufferevent.h>
 #include <event2/event_struct.h>
-#include "log.h"
-#include "parked.h"
+#include "base/log.h"
+#include "detached.h"
 
-struct parked {
+struct detached {
     struct event readable;
     void (*gone)(void *arg);
     void *arg;
@@ -18,9 +18,9 @@ struct parked {
 
 static void on_readable(evutil_socket_t fd, short events, void *arg)
 {
-    struct parked *parked = arg;
+    struct detached *detached = arg;
 
-    parked->gone(parked->arg);
+    detached->gone(detached->arg);
 }
 
 /*
@@ -47,53 +47,55 @@ static int take_socket(struct bufferevent *bev)
     return own;
 }
 
-struct parked *parked_new(struct event_base *base, struct evhttp_request *req,
-                          void (*gone)(void *arg), void *arg)
+struct detached *detached_new(struct event_base *base,
+                              struct evhttp_request *req,
+                              void (*gone)(void *arg), void *arg)
 {
     struct evhttp_connection *connection = evhttp_request_get_connection(req);
     struct bufferevent *bev = evhttp_connection_get_bufferevent(connection);
-    struct parked *parked;
+    struct detached *detached;
     int fd;
 
     if (evbuffer_get_length(bufferevent_get_input(bev)) > 0) {
         return NULL; /* the next request */
     }
-    parked = malloc(sizeof(*parked));
-    if (parked == NULL) {
+    detached = malloc(sizeof(*detached));
+    if (detached == NULL) {
         return NULL;
     }
     fd = take_socket(bev);
     if (fd == -1) {
-        free(parked);
+        free(detached);
         return NULL;
     }
 
     evhttp_connection_set_closecb(connection, NULL, NULL);
     evhttp_connection_free(connection);
 
-    parked->gone = gone;
-    parked->arg = arg;
-    event_assign(&parked->readable, base, fd, EV_READ, on_readable, parked);
-    event_add(&parked->readable, NULL);
-    return parked;
+    detached->gone = gone;
+    detached->arg = arg;
+    event_assign(&detached->readable, base, fd, EV_READ, on_readable,
+                 detached);
+    event_add(&detached->readable, NULL);
+    return detached;
 }
 
-void parked_answer(struct parked *parked, struct evbuffer *answer)
+void detached_answer(struct detached *detached, struct evbuffer *answer)
 {
-    int fd = event_get_fd(&parked->readable);
+    int fd = event_get_fd(&detached->readable);
 
     /* nothing was sent on it before, so there is room for the whole */
     if (evbuffer_write(answer, fd) == -1 || evbuffer_get_length(answer) > 0) {
         log_info(EVUTIL_SOCKET_ERROR(), "an answer cannot be sent");
     }
-    parked_free(parked);
+    detached_free(detached);
 }
 
-void parked_free(struct parked *parked)
+void detached_free(struct detached *detached)
 {
-    int fd = event_get_fd(&parked->readable);
+    int fd = event_get_fd(&detached->readable);
 
-    event_del(&parked->readable);
+    event_del(&detached->readable);
     close(fd);
-    free(parked);
+    free(detached);
 }

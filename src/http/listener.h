@@ -3,8 +3,8 @@
  *
  * The listening socket, and its file while it is ours.
  */
-#ifndef SYMCACHED_LISTENER_H
-#define SYMCACHED_LISTENER_H
+#ifndef HTTP_LISTENER_H
+#define HTTP_LISTENER_H
 
 #include <stddef.h>
 #include <sys/types.h>

@@ -8,7 +8,7 @@
 #include <sys/queue.h>
 #include <event2/keyvalq_struct.h>
 #include "reply.h"
-#include "utf8.h"
+#include "base/utf8.h"
 
 static const struct {
     int status;

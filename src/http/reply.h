@@ -4,8 +4,8 @@
  * Answers on the helper's socket.  Each function ends the request.  One that
  * has no connection has the whole answer in its output buffer then.
  */
-#ifndef SYMCACHED_REPLY_H
-#define SYMCACHED_REPLY_H
+#ifndef HTTP_REPLY_H
+#define HTTP_REPLY_H
 
 #include <cjson/cJSON.h>
 #include <event2/buffer.h>

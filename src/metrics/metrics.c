@@ -19,6 +19,15 @@ static const struct {
 #undef METRICS_ROW
 };
 
+/* What counters were called in the release before; the next has it no more. */
+static const struct {
+    enum metric metric;
+    const char *name;
+} former[] = {
+    {METRIC_DOWNLOAD_MS, "symcached_download_milliseconds_total"},
+    {METRIC_TRANSCODE_MS, "symcached_transcode_milliseconds_total"},
+};
+
 void metrics_add(enum metric metric, uint64_t n)
 {
     values[metric] += n;
@@ -73,6 +82,27 @@ void metrics_hide(const char *name)
     }
 }
 
+/* Whole numbers without a dot, however big. */
+static void print_value(struct evbuffer *buf, double value)
+{
+    evbuffer_add_printf(
+        buf, value == (double)(int64_t)value ? " %.0f\n" : " %.3f\n", value);
+}
+
+static void print_former(struct evbuffer *buf)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof(former) / sizeof(former[0]); i++) {
+        evbuffer_add_printf(buf,
+                            "# HELP %s Former name of %s.\n"
+                            "# TYPE %s counter\n%s %" PRIu64 "\n",
+                            former[i].name, counters[former[i].metric].name,
+                            former[i].name, former[i].name,
+                            values[former[i].metric]);
+    }
+}
+
 static void print_gauges(struct evbuffer *buf)
 {
     const struct gauge *g;
@@ -84,9 +114,10 @@ static void print_gauges(struct evbuffer *buf)
             evbuffer_add_printf(buf, "# HELP %s %s\n# TYPE %s gauge\n", last,
                                 g->help, last);
         }
-        evbuffer_add_printf(buf, "%s%s%s%s %.0f\n", last,
+        evbuffer_add_printf(buf, "%s%s%s%s", last,
                             g->labels[0] != '\0' ? "{" : "", g->labels,
-                            g->labels[0] != '\0' ? "}" : "", g->value);
+                            g->labels[0] != '\0' ? "}" : "");
+        print_value(buf, g->value);
     }
 }
 
@@ -102,10 +133,14 @@ void metrics_print(struct evbuffer *buf)
                                 counters[i].help, last);
         }
         labels = counters[i].labels;
-        evbuffer_add_printf(buf, "%s%s%s%s %" PRIu64 "\n", last,
+        evbuffer_add_printf(buf, "%s%s%s%s", last,
                             labels[0] != '\0' ? "{" : "", labels,
-                            labels[0] != '\0' ? "}" : "", values[i]);
+                            labels[0] != '\0' ? "}" : "");
+        print_value(buf, strstr(last, "_seconds") != NULL
+                             ? (double)values[i] / 1000
+                             : (double)values[i]);
     }
+    print_former(buf);
     print_gauges(buf);
 }
 

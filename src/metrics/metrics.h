@@ -3,15 +3,15 @@
  *
  * Counters of the process and their Prometheus text.  Names are API.
  */
-#ifndef SYMCACHED_METRICS_H
-#define SYMCACHED_METRICS_H
+#ifndef METRICS_H
+#define METRICS_H
 
 #include <stdint.h>
 #include <event2/buffer.h>
 
 /*
  * X(id, name, labels, help): counters of one name stand together, and the
- * help of the first is printed.
+ * help of the first is printed.  A counter of seconds counts milliseconds.
  */
 #define METRICS_COUNTERS(X)                                                   \
     X(LOOKUP_HIT, "symcached_lookups_total", "answer=\"hit\"",                \
@@ -22,13 +22,12 @@
     X(LOOKUP_ABSENT, "symcached_lookups_total", "answer=\"absent\"", "")      \
     X(LOOKUP_PENDING, "symcached_lookups_total", "answer=\"pending\"", "")    \
     X(LOOKUP_BUSY, "symcached_lookups_total", "answer=\"busy\"", "")          \
-    X(REMEMBERED_NOTFOUND, "symcached_remembered_total",                      \
-      "reason=\"notfound\"",                                                  \
+    X(NEGCACHE_NOTFOUND, "symcached_remembered_total", "reason=\"notfound\"", \
       "Lookups that what is remembered of the key kept from a job.")          \
-    X(REMEMBERED_MALFORMED, "symcached_remembered_total",                     \
+    X(NEGCACHE_MALFORMED, "symcached_remembered_total",                       \
       "reason=\"malformed\"", "")                                             \
-    X(REMEMBERED_ERROR, "symcached_remembered_total", "reason=\"error\"", "") \
-    X(REMEMBERED_UNCHANGED, "symcached_remembered_total",                     \
+    X(NEGCACHE_ERROR, "symcached_remembered_total", "reason=\"error\"", "")   \
+    X(NEGCACHE_UNCHANGED, "symcached_remembered_total",                       \
       "reason=\"unchanged\"", "")                                             \
     X(OUTDATED_TIME, "symcached_outdated_total", "why=\"time\"",              \
       "Negative entries that were found and not believed any more.")          \
@@ -74,9 +73,10 @@
       "Requests to sources repeated after a passing failure.")                \
     X(FETCH_NO_ROOM, "symcached_fetch_no_room_total", "",                     \
       "Downloads refused because cache.min_free would not be left.")          \
-    X(AHEAD_USED, "symcached_lookahead_total", "result=\"used\"",             \
+    X(PREFETCH_USED, "symcached_lookahead_total", "result=\"used\"",          \
       "Sources looked up before their turn, as the one before was silent.")   \
-    X(AHEAD_DROPPED, "symcached_lookahead_total", "result=\"dropped\"", "")   \
+    X(PREFETCH_DROPPED, "symcached_lookahead_total", "result=\"dropped\"",    \
+      "")                                                                     \
     X(FETCH_PAUSED, "symcached_fetches_refused_total", "reason=\"pause\"",    \
       "Requests not made: the host wants a pause, or fails.")                 \
     X(FETCH_BROKEN, "symcached_fetches_refused_total", "reason=\"breaker\"",  \
@@ -89,7 +89,10 @@
     X(RESUME_DONE, "symcached_resumes_total", "result=\"whole\"",             \
       "Downloads that broke off and were continued where they had ended.")    \
     X(RESUME_REFUSED, "symcached_resumes_total", "result=\"restarted\"", "")  \
-    X(DOWNLOAD_MS, "symcached_download_milliseconds_total", "",               \
+    X(DIGEST_MATCH, "symcached_digests_total", "result=\"match\"",            \
+      "Downloads whose server sent a SHA-256.")                               \
+    X(DIGEST_DIFFER, "symcached_digests_total", "result=\"differ\"", "")      \
+    X(DOWNLOAD_MS, "symcached_download_seconds_total", "",                    \
       "Time that jobs spent in sources.")                                     \
     X(DOWNLOAD_REUSED, "symcached_downloads_reused_total", "",                \
       "Jobs that found their PDB among the downloads.")                       \
@@ -105,8 +108,17 @@
       "Lookups refused because they had come through this helper.")           \
     X(TRANSCODE_RUNS, "symcached_transcodes_total", "",                       \
       "Transcoder processes that ended.")                                     \
-    X(TRANSCODE_MS, "symcached_transcode_milliseconds_total", "",             \
+    X(TRANSCODE_MS, "symcached_transcode_seconds_total", "",                  \
       "Time that transcoders ran.")                                           \
+    X(TRANSCODE_REFUSED, "symcached_transcodes_refused_total", "",            \
+      "Runs not made: the transcoder is left alone.")                         \
+    X(TRANSCODER_PAUSED, "symcached_transcoder_pauses_total", "",             \
+      "Times that a transcoder was left alone for a while.")                  \
+    X(CANARY_GOOD, "symcached_canaries_total", "result=\"good\"",             \
+      "Transcoders tried on a good PDB, as they failed on others.")           \
+    X(CANARY_BAD, "symcached_canaries_total", "result=\"bad\"", "")           \
+    X(TAKEN_BACK, "symcached_malformed_taken_back_total", "",                 \
+      "Malformed entries dropped: the transcoder was at fault.")              \
     X(PUBLISHED_BYTES, "symcached_published_bytes_total", "",                 \
       "Bytes of SymCache files published.")                                   \
     X(GZIP_MADE, "symcached_gzip_made_total", "", "Sidecars (.gz) made.")     \

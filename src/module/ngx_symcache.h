@@ -15,11 +15,12 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 
-#include "proto/symcache_answer.h"
-#include "proto/symcache_header.h"
-#include "proto/symcache_key.h"
-#include "proto/symcache_path.h"
-#include "proto/symcache_version.h"
+#include "proto/answer.h"
+#include "proto/digest.h"
+#include "proto/header.h"
+#include "proto/key.h"
+#include "proto/path.h"
+#include "proto/version.h"
 
 #include "ngx_symcache_compat.h"
 
@@ -77,6 +78,7 @@ typedef struct {
     ngx_flag_t                 tail;     /* key is at the end of the URI */
     ngx_flag_t                 pass_off;
     ngx_flag_t                 status;   /* page of the zone */
+    u_char                    *aliased;  /* the alias in force here, or NULL */
 
     ngx_str_t                  host;     /* of requests to the helper */
     ngx_str_t                  store;
@@ -181,6 +183,7 @@ struct ngx_symcache_ctx_s {
     unsigned                   has_made:1;
     unsigned                   made_known:1;
     unsigned                   gzip:1;    /* the sidecar is sent */
+    unsigned                   digest:1;  /* the client wants it */
     unsigned                   tries:6;   /* in upstream_states */
     unsigned                   above:1;   /* exceeds is of the minimum */
     unsigned                   newer:1;   /* the client sent exceeds, too */
@@ -305,6 +308,16 @@ void ngx_symcache_folder_keep(ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi);
  * the client want that and there is one.  NGX_OK or NGX_ERROR.
  */
 ngx_int_t ngx_symcache_gzip(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of);
+
+
+/* ngx_symcache_digest.c */
+
+/*
+ * Adds Repr-Digest to the answer with the file that is open as *of, if its
+ * digest is known.  *h is the header, or NULL.  NGX_OK or NGX_ERROR.
+ */
+ngx_int_t ngx_symcache_digest(ngx_symcache_ctx_t *ctx,
+    ngx_open_file_info_t *of, ngx_table_elt_t **h);
 
 
 /* ngx_symcache_made.c */

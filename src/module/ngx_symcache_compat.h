@@ -45,4 +45,13 @@
 #endif
 
 
+/* of ngx_http_try_files_module.c, since 1.13.4; no header declares it */
+
+extern ngx_module_t  ngx_http_try_files_module;
+
+typedef struct {
+    void  *try_files;
+} ngx_symcache_try_files_t;
+
+
 #endif /* _NGX_SYMCACHE_COMPAT_H_INCLUDED_ */

@@ -361,9 +361,11 @@ ngx_symcache_file_header(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
     ngx_open_file_info_t *of)
 {
     ngx_int_t            rc;
+    ngx_table_elt_t     *digest;
     ngx_http_request_t  *r;
 
     r = ctx->request;
+    digest = NULL;
 
     r->root_tested = !r->error_page;
     r->allow_ranges = 1;
@@ -375,20 +377,26 @@ ngx_symcache_file_header(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
 
     if (ngx_symcache_file_type(ctx, version) != NGX_OK
         || ngx_symcache_file_etag(ctx, of) != NGX_OK
-        || (ctx->gzip && ngx_symcache_file_encoding(r) != NGX_OK))
+        || (ctx->gzip && ngx_symcache_file_encoding(r) != NGX_OK)
+        || (ctx->digest && ngx_symcache_digest(ctx, of, &digest) != NGX_OK))
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
     rc = ngx_http_send_header(r);
 
-    if (rc == NGX_HTTP_RANGE_NOT_SATISFIABLE
-        && r->headers_out.content_encoding)
-    {
-        /* the text of this answer is not compressed */
+    if (rc == NGX_HTTP_RANGE_NOT_SATISFIABLE) {
 
-        r->headers_out.content_encoding->hash = 0;
-        r->headers_out.content_encoding = NULL;
+        /* the text of this answer is not compressed, nor is it the file */
+
+        if (r->headers_out.content_encoding) {
+            r->headers_out.content_encoding->hash = 0;
+            r->headers_out.content_encoding = NULL;
+        }
+
+        if (digest) {
+            digest->hash = 0;
+        }
     }
 
     return rc;

@@ -56,6 +56,7 @@ struct ngx_symcache_helper_s {
     unsigned                     has_version:1;
     unsigned                     has_reason:1;
     unsigned                     stopping:1;
+    unsigned                     unknown:1;  /* it has no such store */
 };
 
 

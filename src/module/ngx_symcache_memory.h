@@ -49,7 +49,7 @@ struct ngx_symcache_entry_s {
     uint64_t                scope;
     u_char                  guid[16];
     uint32_t                age;
-    uint32_t                until;       /* seconds */
+    uint32_t                until;       /* ngx_symcache_zone_now() */
     uint32_t                hash;
     u_char                  what;
     u_char                  n;

@@ -29,6 +29,8 @@ static ngx_int_t ngx_symcache_reply_header(ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_reply_field(ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_reply_version(ngx_symcache_helper_t *helper,
     ngx_str_t *value);
+static ngx_uint_t ngx_symcache_reply_is(ngx_str_t *value,
+    const char *reason);
 static ngx_int_t ngx_symcache_reply_reason(ngx_symcache_helper_t *helper,
     ngx_str_t *value);
 static ngx_int_t ngx_symcache_reply_connection(ngx_symcache_helper_t *helper,
@@ -46,6 +48,7 @@ static ngx_int_t ngx_symcache_reply_seconds(ngx_str_t *value,
 static ngx_int_t ngx_symcache_reply_header_done(
     ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_reply_code(ngx_symcache_helper_t *helper);
+static void ngx_symcache_reply_unknown(ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_reply_body(ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_reply_skip(ngx_symcache_helper_t *helper,
     ngx_buf_t *b);
@@ -83,6 +86,7 @@ ngx_symcache_reply_init(ngx_symcache_helper_t *helper)
     helper->has_version = 0;
     helper->has_reason = 0;
     helper->stopping = 0;
+    helper->unknown = 0;
 
     if (helper->page) {
         helper->page->len = 0;
@@ -228,16 +232,22 @@ ngx_symcache_reply_version(ngx_symcache_helper_t *helper, ngx_str_t *value)
 }
 
 
+static ngx_uint_t
+ngx_symcache_reply_is(ngx_str_t *value, const char *reason)
+{
+    return value->len == ngx_strlen(reason)
+           && ngx_strncmp(value->data, reason, value->len) == 0;
+}
+
+
 static ngx_int_t
 ngx_symcache_reply_reason(ngx_symcache_helper_t *helper, ngx_str_t *value)
 {
     ngx_str_t  *reason;
 
     helper->has_reason = (value->len != 0);
-    helper->stopping = (value->len == sizeof(SYMCACHE_REASON_STOPPING) - 1
-                        && ngx_strncmp(value->data, SYMCACHE_REASON_STOPPING,
-                                       value->len)
-                           == 0);
+    helper->stopping = ngx_symcache_reply_is(value, SYMCACHE_REASON_STOPPING);
+    helper->unknown = ngx_symcache_reply_is(value, SYMCACHE_REASON_STORE);
 
     if (helper->done) {
 
@@ -425,6 +435,10 @@ ngx_symcache_reply_code(ngx_symcache_helper_t *helper)
 
     case NGX_HTTP_SERVICE_UNAVAILABLE:
 
+        if (helper->unknown) {
+            ngx_symcache_reply_unknown(helper);
+        }
+
         /* the next one may be there already: as if this one had said nothing */
 
         helper->reply.code = helper->stopping ? NGX_SYMCACHE_REPLY_LOST
@@ -434,6 +448,28 @@ ngx_symcache_reply_code(ngx_symcache_helper_t *helper)
     default:
         return NGX_ERROR;
     }
+}
+
+
+/* nothing but a change of a configuration ends this */
+
+static void
+ngx_symcache_reply_unknown(ngx_symcache_helper_t *helper)
+{
+    char                 id[SYMCACHE_ID_TEXT_MAX + 1];
+    symcache_key_t      *key;
+    ngx_symcache_ctx_t  *ctx;
+
+    ctx = helper->ctx;
+    key = &ctx->asked.key;
+
+    symcache_id_print(id, key);
+
+    ngx_log_error(NGX_LOG_ERR, helper->upstream.peer.log, 0,
+                  "\"%*s/%s\" is not looked for, and clients are told to ask "
+                  "again: symcached has no store \"%V\" of "
+                  "\"symcache_store\"", (size_t) key->name_len, key->name, id,
+                  &ctx->conf->store);
 }
 
 

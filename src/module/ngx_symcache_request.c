@@ -215,6 +215,11 @@ ngx_symcache_request_header(ngx_symcache_ctx_t *ctx, ngx_table_elt_t *h,
 
         ctx->via = h->value;
 
+    } else if (header_is(SYMCACHE_HEADER_WANT_DIGEST)) {
+
+        ctx->digest = symcache_digest_wanted((char *) h->value.data,
+                                             h->value.len);
+
     } else if (header_is(SYMCACHE_HEADER_ALLOW_RETRY)
                || header_is(SYMCACHE_HEADER_ACCEPT_RETRY))
     {

@@ -16,6 +16,7 @@
 #define NGX_SYMCACHE_ZONE_MIX    0x9e3779b97f4a7c15
 
 
+static ngx_inline uint32_t ngx_symcache_zone_now(void);
 static uint32_t ngx_symcache_zone_hash(ngx_symcache_ctx_t *ctx);
 static ngx_inline uint64_t ngx_symcache_zone_mix(uint64_t hash, uint64_t n);
 static uint32_t ngx_symcache_zone_spelling(ngx_symcache_ctx_t *ctx);
@@ -116,6 +117,19 @@ ngx_symcache_zone_spelling(ngx_symcache_ctx_t *ctx)
 }
 
 
+/*
+ * Seconds of the clock that all workers share and nobody sets.  Where it wraps
+ * early, what is left of an entry is more than symcache_valid can be, and that
+ * entry is over.
+ */
+
+static ngx_inline uint32_t
+ngx_symcache_zone_now(void)
+{
+    return (uint32_t) (ngx_current_msec / 1000);
+}
+
+
 static ngx_symcache_entry_t *
 ngx_symcache_zone_find(ngx_symcache_sh_t *sh, ngx_symcache_ctx_t *ctx,
     uint32_t hash)
@@ -167,7 +181,7 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
 
     e = ngx_symcache_zone_find(memory->sh, ctx, hash);
 
-    if (e && (int32_t) (e->until - (uint32_t) ngx_time()) > 0) {
+    if (e && e->until - ngx_symcache_zone_now() - 1 < SYMCACHE_WAIT_MAX) {
 
         what = e->what;
 
@@ -244,7 +258,7 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
 
     if (e) {
         e->what = what;
-        e->until = (uint32_t) (ngx_time() + valid);
+        e->until = ngx_symcache_zone_now() + (uint32_t) valid;
         e->u.asked.version = ctx->ask.version;
         e->u.asked.spelling = spelling;
         e->retry_after = ngx_min(ctx->reply.retry_after, 65535);

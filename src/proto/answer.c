@@ -4,7 +4,7 @@
  */
 
 
-#include "symcache_answer.h"
+#include "answer.h"
 
 
 int

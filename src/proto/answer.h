@@ -15,7 +15,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "symcache_version.h"
+#include "version.h"
 
 
 typedef struct {

@@ -29,6 +29,9 @@
 /* of a 503: another helper may be there in a moment */
 #define SYMCACHE_REASON_STOPPING      "stopping"
 
+/* of a 503: symcache_store names none of the helper's */
+#define SYMCACHE_REASON_STORE         "unknown-store"
+
 /* the longest wait= that the helper's socket takes, seconds */
 #define SYMCACHE_WAIT_MAX             86400
 

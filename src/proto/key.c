@@ -6,8 +6,8 @@
 
 #include <stddef.h>
 #include <string.h>
-#include "symcache_key.h"
-#include "symcache_path.h"
+#include "key.h"
+#include "path.h"
 
 
 #define XX  0xf000
@@ -37,6 +37,26 @@ static const uint16_t  symcache_hex[256] = {
 };
 
 #undef XX
+
+
+#define SYMCACHE_BUILD_PREFIX      "buildid-"
+#define SYMCACHE_BUILD_PREFIX_LEN  8
+
+static const char  symcache_hex_upper[] = "0123456789ABCDEF";
+static const char  symcache_hex_lower[] = "0123456789abcdef";
+
+
+/* in the order of symcache_kind_e */
+
+static const char  *symcache_kinds[SYMCACHE_KINDS] = {
+    "symcache",
+    "ppdbcache",
+    "cficache",
+    "sym",
+    "debuginfo",
+    "executable",
+    "sourcebundle"
+};
 
 
 /* each byte as two digits */
@@ -122,6 +142,54 @@ symcache_utf8_char(const unsigned char *p, const unsigned char *last)
 }
 
 
+int
+symcache_kind_parse(const char *p, size_t len, symcache_kind_e *kind)
+{
+    int  i;
+
+    for (i = 0; i < SYMCACHE_KINDS; i++) {
+
+        if (strlen(symcache_kinds[i]) == len
+            && memcmp(symcache_kinds[i], p, len) == 0)
+        {
+            *kind = (symcache_kind_e) i;
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+
+const char *
+symcache_kind_text(symcache_kind_e kind)
+{
+    return symcache_kinds[kind];
+}
+
+
+int
+symcache_kind_supported(symcache_kind_e kind)
+{
+    return kind == SYMCACHE_KIND_SYMCACHE;
+}
+
+
+int
+symcache_id_supported(symcache_id_e type)
+{
+    return type == SYMCACHE_ID_DEBUG;
+}
+
+
+int
+symcache_key_supported(const symcache_key_t *key)
+{
+    return symcache_kind_supported((symcache_kind_e) key->kind)
+           && symcache_id_supported((symcache_id_e) key->id_type);
+}
+
+
 static int
 symcache_name_reserved(const char *name)
 {
@@ -167,6 +235,8 @@ symcache_name_parse(const char *p, size_t len, symcache_key_t *key)
 
     key->name[len] = '\0';
     key->name_len = (uint32_t) len;
+    key->kind = SYMCACHE_KIND_SYMCACHE;
+    key->id_type = SYMCACHE_ID_DEBUG;
 
     if (key->name[0] == '.' && symcache_name_reserved(key->name)) {
         return SYMCACHE_BAD_NAME;
@@ -278,70 +348,247 @@ symcache_age_parse(const char *p, size_t len, uint32_t *age)
 }
 
 
-symcache_status_e
-symcache_id_parse(const char *p, size_t len, symcache_key_t *key)
+/* 1..8 digits without zeros in front */
+
+static int
+symcache_hex_number(const char *p, size_t len, uint32_t *number)
 {
     size_t    i;
     uint16_t  d;
-    uint32_t  age;
+    uint32_t  n;
 
-    if (len < 33 || len > SYMCACHE_ID_TEXT_MAX) {
-        return SYMCACHE_BAD_ID;
+    if (len == 0 || len > 8 || (p[0] == '0' && len > 1)) {
+        return 0;
     }
 
-    age = 0;
+    n = 0;
 
-    for (i = 32; i < len; i++) {
+    for (i = 0; i < len; i++) {
         d = symcache_hex[(uint8_t) p[i]];
 
         if (d > 15) {
-            return SYMCACHE_BAD_AGE;
+            return 0;
         }
 
-        age = age << 4 | d;
+        n = n << 4 | d;
     }
 
-    /* ages are written without padding; another spelling is another path */
+    *number = n;
 
-    if (p[32] == '0' && len > 33) {
+    return 1;
+}
+
+
+static char *
+symcache_hex_number_print(char *p, uint32_t number, const char *digits)
+{
+    int  shift;
+
+    shift = 0;
+
+    while (shift < 28 && (number >> shift) > 0xf) {
+        shift += 4;
+    }
+
+    for ( /* void */ ; shift >= 0; shift -= 4) {
+        *p++ = digits[(number >> shift) & 0xf];
+    }
+
+    return p;
+}
+
+
+symcache_status_e
+symcache_debug_id_parse(const char *p, size_t len, symcache_key_t *key)
+{
+    if (len < 33 || len > 40) {
+        return SYMCACHE_BAD_ID;
+    }
+
+    if (!symcache_hex_number(p + 32, len - 32, &key->age)) {
         return SYMCACHE_BAD_AGE;
     }
 
-    key->age = age;
+    key->id_type = SYMCACHE_ID_DEBUG;
 
     return symcache_guid_plain(p, key->guid);
 }
 
 
-size_t
-symcache_id_print(char *buf, const symcache_key_t *key)
+static symcache_status_e
+symcache_pe_id_parse(const char *p, size_t len, symcache_key_t *key)
 {
-    int    shift;
-    char  *p;
-    size_t i;
+    uint8_t   b[4];
+    uint32_t  size;
 
-    static const char  hex[] = "0123456789ABCDEF";
+    if (len < 9
+        || symcache_hex_bytes(p, 4, b) > 0xff
+        || !symcache_hex_number(p + 8, len - 8, &size))
+    {
+        return SYMCACHE_BAD_ID;
+    }
 
-    p = buf;
+    key->id_type = SYMCACHE_ID_PE;
+    key->timestamp = (uint32_t) b[0] << 24 | (uint32_t) b[1] << 16
+                     | (uint32_t) b[2] << 8 | b[3];
+    key->image_size = size;
+
+    return SYMCACHE_OK;
+}
+
+
+static symcache_status_e
+symcache_build_id_parse(const char *p, size_t len, symcache_key_t *key)
+{
+    if (len == 0 || len > 2 * SYMCACHE_BUILD_ID_MAX || len % 2
+        || symcache_hex_bytes(p, len / 2, key->build) > 0xff)
+    {
+        return SYMCACHE_BAD_ID;
+    }
+
+    key->id_type = SYMCACHE_ID_BUILD;
+    key->build_len = (uint8_t) (len / 2);
+
+    return SYMCACHE_OK;
+}
+
+
+symcache_status_e
+symcache_id_parse(const char *p, size_t len, symcache_key_t *key)
+{
+    if (len > SYMCACHE_BUILD_PREFIX_LEN
+        && memcmp(p, SYMCACHE_BUILD_PREFIX, SYMCACHE_BUILD_PREFIX_LEN) == 0)
+    {
+        return symcache_build_id_parse(p + SYMCACHE_BUILD_PREFIX_LEN,
+                                       len - SYMCACHE_BUILD_PREFIX_LEN, key);
+    }
+
+    return len > 16 ? symcache_debug_id_parse(p, len, key)
+                    : symcache_pe_id_parse(p, len, key);
+}
+
+
+static char *
+symcache_pe_id_print(char *p, const symcache_key_t *key)
+{
+    int  shift;
+
+    for (shift = 28; shift >= 0; shift -= 4) {
+        *p++ = symcache_hex_upper[(key->timestamp >> shift) & 0xf];
+    }
+
+    return symcache_hex_number_print(p, key->image_size, symcache_hex_lower);
+}
+
+
+static char *
+symcache_build_id_print(char *p, const symcache_key_t *key)
+{
+    size_t  i;
+
+    memcpy(p, SYMCACHE_BUILD_PREFIX, SYMCACHE_BUILD_PREFIX_LEN);
+    p += SYMCACHE_BUILD_PREFIX_LEN;
+
+    for (i = 0; i < key->build_len; i++) {
+        *p++ = symcache_hex_lower[key->build[i] >> 4];
+        *p++ = symcache_hex_lower[key->build[i] & 0xf];
+    }
+
+    return p;
+}
+
+
+static char *
+symcache_debug_id_print(char *p, const symcache_key_t *key)
+{
+    size_t  i;
 
     for (i = 0; i < 16; i++) {
         memcpy(p, symcache_hex_pairs + 2 * (size_t) key->guid[i], 2);
         p += 2;
     }
 
-    shift = 0;
+    return symcache_hex_number_print(p, key->age, symcache_hex_upper);
+}
 
-    while (shift < 28 && (key->age >> shift) > 0xf) {
-        shift += 4;
-    }
 
-    for ( /* void */ ; shift >= 0; shift -= 4) {
-        *p++ = hex[(key->age >> shift) & 0xf];
+size_t
+symcache_id_print(char *buf, const symcache_key_t *key)
+{
+    char  *p;
+
+    switch (key->id_type) {
+
+    case SYMCACHE_ID_PE:
+        p = symcache_pe_id_print(buf, key);
+        break;
+
+    case SYMCACHE_ID_BUILD:
+        p = symcache_build_id_print(buf, key);
+        break;
+
+    default: /* SYMCACHE_ID_DEBUG */
+        p = symcache_debug_id_print(buf, key);
     }
 
     *p = '\0';
 
     return (size_t) (p - buf);
+}
+
+
+size_t
+symcache_key_print(char *buf, const symcache_key_t *key)
+{
+    char    *p;
+    size_t   n;
+
+    p = buf;
+
+    if (key->kind != SYMCACHE_KIND_SYMCACHE) {
+        n = strlen(symcache_kinds[key->kind]);
+        memcpy(p, symcache_kinds[key->kind], n);
+        p += n;
+        *p++ = ':';
+    }
+
+    memcpy(p, key->name, key->name_len);
+    p += key->name_len;
+    *p++ = '/';
+
+    return (size_t) (p - buf) + symcache_id_print(p, key);
+}
+
+
+int
+symcache_key_same_module(const symcache_key_t *a, const symcache_key_t *b)
+{
+    if (a->id_type != b->id_type
+        || a->name_len != b->name_len
+        || memcmp(a->name, b->name, a->name_len) != 0)
+    {
+        return 0;
+    }
+
+    switch (a->id_type) {
+
+    case SYMCACHE_ID_PE:
+        return a->timestamp == b->timestamp && a->image_size == b->image_size;
+
+    case SYMCACHE_ID_BUILD:
+        return a->build_len == b->build_len
+               && memcmp(a->build, b->build, a->build_len) == 0;
+
+    default: /* SYMCACHE_ID_DEBUG */
+        return a->age == b->age && memcmp(a->guid, b->guid, 16) == 0;
+    }
+}
+
+
+int
+symcache_key_equal(const symcache_key_t *a, const symcache_key_t *b)
+{
+    return a->kind == b->kind && symcache_key_same_module(a, b);
 }
 
 

@@ -5,18 +5,42 @@
 
 
 #include <string.h>
-#include "symcache_path.h"
+#include "path.h"
 
 
-#define SYMCACHE_SUFFIXES  3
+#define SYMCACHE_FILES  3
+
+/* of a name, by file systems */
+#define SYMCACHE_PATH_NAME_MAX  255
 
 
-/* in the order of symcache_file_e */
+typedef struct {
+    const char  *text;
+    size_t       len;
+} symcache_path_end_t;
 
-static const char  *symcache_path_suffix[SYMCACHE_SUFFIXES] = {
-    ".symcache",
-    ".symcache.gz",
-    ".absent"
+
+#define SYMCACHE_END(text)   { text, sizeof(text) - 1 }
+#define SYMCACHE_ENDS(kind)                                                   \
+    { SYMCACHE_END("." kind), SYMCACHE_END("." kind ".gz"),                   \
+      SYMCACHE_END("." kind ".absent") }
+
+/*
+ * What comes behind the version, in the orders of symcache_kind_e and
+ * symcache_file_e.
+ */
+
+static const symcache_path_end_t
+    symcache_path_ends[SYMCACHE_KINDS][SYMCACHE_FILES] =
+{
+    { SYMCACHE_END(".symcache"), SYMCACHE_END(".symcache.gz"),
+      SYMCACHE_END(".absent") },
+    SYMCACHE_ENDS("ppdbcache"),
+    SYMCACHE_ENDS("cficache"),
+    SYMCACHE_ENDS("sym"),
+    SYMCACHE_ENDS("debuginfo"),
+    SYMCACHE_ENDS("executable"),
+    SYMCACHE_ENDS("sourcebundle")
 };
 
 
@@ -46,14 +70,16 @@ size_t
 symcache_path_name(char *buf, const symcache_key_t *key,
     const symcache_version_t *version, symcache_file_e file)
 {
-    char  *p;
+    char                       *p;
+    const symcache_path_end_t  *end;
+
+    end = &symcache_path_ends[key->kind][file];
 
     p = symcache_path_copy(buf, key->name, key->name_len);
     *p++ = '-';
     *p++ = 'v';
     p += symcache_version_print(p, version);
-    p = symcache_path_copy(p, symcache_path_suffix[file],
-                           strlen(symcache_path_suffix[file]) + 1);
+    p = symcache_path_copy(p, end->text, end->len + 1);
 
     return (size_t) (p - buf) - 1;
 }
@@ -75,18 +101,50 @@ symcache_path_file(char *buf, const symcache_key_t *key,
 int
 symcache_path_storable(const symcache_key_t *key)
 {
-    return key->name_len <= SYMCACHE_STORED_NAME_MAX;
+    int     i;
+    size_t  len;
+
+    /* nearly all are, whatever the kind; a hit asks twice */
+
+    if (key->name_len <= SYMCACHE_PATH_NAME_MAX - SYMCACHE_PATH_END_MAX) {
+        return 1;
+    }
+
+    len = key->name_len + 2 + SYMCACHE_VERSION_TEXT_MAX;
+
+    for (i = 0; i < SYMCACHE_FILES; i++) {
+        if (len + symcache_path_ends[key->kind][i].len
+            > SYMCACHE_PATH_NAME_MAX)
+        {
+            return 0;
+        }
+    }
+
+    return 1;
 }
 
 
 int
-symcache_path_name_parse(const char *p, size_t len, const symcache_key_t *key,
-    symcache_version_t *version, symcache_file_e *file)
+symcache_path_id_parse(const char *p, size_t len, symcache_key_t *key)
 {
-    int                 i;
-    char                text[SYMCACHE_VERSION_TEXT_MAX + 1];
-    size_t              n;
-    symcache_version_t  v;
+    char  text[SYMCACHE_ID_TEXT_MAX + 1];
+
+    return symcache_id_parse(p, len, key) == SYMCACHE_OK
+           && symcache_id_print(text, key) == len
+           && memcmp(text, p, len) == 0
+           && symcache_id_supported((symcache_id_e) key->id_type);
+}
+
+
+static int
+symcache_path_read(const char *p, size_t len, const symcache_key_t *key,
+    symcache_kind_e kind, symcache_version_t *version, symcache_file_e *file)
+{
+    int                         i;
+    char                        text[SYMCACHE_VERSION_TEXT_MAX + 1];
+    size_t                      n;
+    symcache_version_t          v;
+    const symcache_path_end_t  *end;
 
     if (len < key->name_len + 2
         || memcmp(p, key->name, key->name_len) != 0
@@ -98,14 +156,16 @@ symcache_path_name_parse(const char *p, size_t len, const symcache_key_t *key,
     p += key->name_len + 2;
     len -= key->name_len + 2;
 
-    for (i = 0; i < SYMCACHE_SUFFIXES; i++) {
-        n = strlen(symcache_path_suffix[i]);
+    for (i = 0; i < SYMCACHE_FILES; i++) {
+        end = &symcache_path_ends[kind][i];
 
-        if (len <= n || memcmp(p + len - n, symcache_path_suffix[i], n) != 0) {
+        if (len <= end->len
+            || memcmp(p + len - end->len, end->text, end->len) != 0)
+        {
             continue;
         }
 
-        n = len - n;
+        n = len - end->len;
 
         if (!symcache_version_parse(p, n, &v)) {
             return 0;
@@ -121,6 +181,35 @@ symcache_path_name_parse(const char *p, size_t len, const symcache_key_t *key,
         *file = (symcache_file_e) i;
 
         return 1;
+    }
+
+    return 0;
+}
+
+
+int
+symcache_path_name_parse(const char *p, size_t len, const symcache_key_t *key,
+    symcache_version_t *version, symcache_file_e *file)
+{
+    return symcache_path_read(p, len, key, (symcache_kind_e) key->kind,
+                              version, file);
+}
+
+
+int
+symcache_path_entry_parse(const char *p, size_t len, symcache_key_t *key,
+    symcache_version_t *version, symcache_file_e *file)
+{
+    int  kind;
+
+    for (kind = 0; kind < SYMCACHE_KINDS; kind++) {
+
+        if (symcache_path_read(p, len, key, (symcache_kind_e) kind, version,
+                               file))
+        {
+            key->kind = (uint8_t) kind;
+            return 1;
+        }
     }
 
     return 0;
@@ -161,6 +250,6 @@ symcache_path_file_parse(const char *p, size_t len, symcache_key_t *key,
         return 0;
     }
 
-    return symcache_path_name_parse(second + 1, len - n - 1, key, version,
-                                    file);
+    return symcache_path_entry_parse(second + 1, len - n - 1, key, version,
+                                     file);
 }

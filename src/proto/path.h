@@ -4,11 +4,14 @@
  *
  * The layout of a store on disk, and its inverse:
  *
- *   <pdb>/<GUIDAGE>/<pdb>-v<M.m.p>.symcache       a SymCache file
- *   <pdb>/<GUIDAGE>/<pdb>-v<M.m.p>.symcache.gz    the same, gzipped
- *   <pdb>/<GUIDAGE>/<pdb>-v<M.m.p>.absent         a negative cache entry
+ *   <name>/<id>/<name>-v<M.m.p>.<kind>            a file of the cache
+ *   <name>/<id>/<name>-v<M.m.p>.<kind>.gz         the same, gzipped
+ *   <name>/<id>/<name>-v<M.m.p>.<kind>.absent     a negative cache entry
  *   .tmp/                                         work of the helper
  *   .transcoders                                  versions the helper makes
+ *
+ * The negative entry of a SymCache is <name>-v<M.m.p>.absent: it was there
+ * before there were kinds.  All kinds of one name and id share a folder.
  *
  * Paths here are relative to the root of the store, without a leading slash.
  * Pure functions on (pointer, length): no I/O, no allocation, no globals.
@@ -21,8 +24,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include "symcache_key.h"
-#include "symcache_version.h"
+#include "key.h"
+#include "version.h"
 
 
 #define SYMCACHE_TMP_DIR           ".tmp"
@@ -34,14 +37,14 @@
  */
 #define SYMCACHE_TRANSCODERS_FILE  ".transcoders"
 
-/* <pdb>/<GUIDAGE>/<pdb>-v65535.65535.65535.symcache.gz, without a NUL */
-#define SYMCACHE_PATH_MAX          (255 + 1 + 40 + 1 + 255 + 31)
+/* "-v65535.65535.65535.", a kind, and ".absent" */
+#define SYMCACHE_PATH_END_MAX      (2 + SYMCACHE_VERSION_TEXT_MAX + 1         \
+                                    + SYMCACHE_KIND_TEXT_MAX + 7)
 
-/*
- * File systems end a name at 255 bytes.  A longer PDB name is a valid key, and
- * cannot be stored: it is answered as known absent.
- */
-#define SYMCACHE_STORED_NAME_MAX   (255 - 31)
+/* of the longest path, without a NUL */
+#define SYMCACHE_PATH_MAX          (2 * SYMCACHE_NAME_MAX + 2                 \
+                                    + SYMCACHE_ID_TEXT_MAX                    \
+                                    + SYMCACHE_PATH_END_MAX)
 
 
 typedef enum {
@@ -61,16 +64,36 @@ size_t symcache_path_name(char *buf, const symcache_key_t *key,
 size_t symcache_path_file(char *buf, const symcache_key_t *key,
     const symcache_version_t *version, symcache_file_e file);
 
-/* 1 if every file of this key has a name that file systems take. */
+/*
+ * 1 if every file of this key has a name that file systems take: they end one
+ * at 255 bytes.  A key with a longer name is valid, and cannot be stored: it is
+ * answered as known absent.
+ */
 int symcache_path_storable(const symcache_key_t *key);
 
 /*
- * Reads the name of a directory entry of the key's folder.  Returns 1, or 0 if
- * the entry is none of the key's files; then the outputs are untouched.
+ * Reads the name of a folder below the folder of a name.  Returns 1 and sets
+ * the id in *key, or 0: this is not how a store writes an id that files are
+ * stored for; then the id is undefined.  The kind does not matter: a folder
+ * has files of all kinds.
+ */
+int symcache_path_id_parse(const char *p, size_t len, symcache_key_t *key);
+
+/*
+ * Reads the name of a directory entry of the key's folder, exactly as it is
+ * written.  Returns 1, or 0 if the entry is none of the key's files; then the
+ * outputs are untouched.
  */
 int symcache_path_name_parse(const char *p, size_t len,
     const symcache_key_t *key, symcache_version_t *version,
     symcache_file_e *file);
+
+/*
+ * The same for a file of any kind that has the key's name: sets the kind in
+ * *key.
+ */
+int symcache_path_entry_parse(const char *p, size_t len, symcache_key_t *key,
+    symcache_version_t *version, symcache_file_e *file);
 
 /*
  * The inverse of symcache_path_file(): exact, in the store's own case.

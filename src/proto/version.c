@@ -4,7 +4,7 @@
  */
 
 
-#include "symcache_version.h"
+#include "version.h"
 
 
 static const char *

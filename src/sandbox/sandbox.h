@@ -4,8 +4,10 @@
  * What a process that parses untrusted files gives up before it begins:
  * no_new_privs, rlimits, Landlock (where the kernel has it) and a seccomp
  * allow-list.  Afterwards it can read, write and seek in the descriptors that
- * it has open, map anonymous memory, read clocks and exit; it can open no
- * file, make no socket and start no process or thread.
+ * it has open, ask how full their file systems are, map anonymous memory, read
+ * clocks and exit; it can open no file nor learn whether there is one, make no
+ * socket and start no process or thread.  fstat() may fail, depending on the C
+ * library: a size is what lseek() to the end returns.
  */
 #ifndef SANDBOX_H
 #define SANDBOX_H

@@ -3,7 +3,7 @@
  */
 #include <stddef.h>
 
-#include "symfile_enum.h"
+#include "enum.h"
 
 static const struct {
     uint32_t number;

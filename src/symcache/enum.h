@@ -4,8 +4,8 @@
  * Numbers that a SymCache stores for architectures and languages, and the
  * names that the "symbolic" library gives them.
  */
-#ifndef SYMFILE_ENUM_H
-#define SYMFILE_ENUM_H
+#ifndef SYMCACHE_ENUM_H
+#define SYMCACHE_ENUM_H
 
 #include <stdint.h>
 

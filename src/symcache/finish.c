@@ -6,11 +6,11 @@
  */
 #include <string.h>
 
-#include "symfile_array.h"
-#include "symfile_format.h"
-#include "symfile_runs.h"
-#include "symfile_sort.h"
-#include "symfile_writer.h"
+#include "base/array.h"
+#include "format.h"
+#include "runs.h"
+#include "base/sort.h"
+#include "writer.h"
 
 #define BUFFER 32768
 #define DIRECT 8192 /* bytes that are written from where they are */

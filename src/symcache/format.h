@@ -4,8 +4,8 @@
  * The layout of a SymCache.  All numbers are little-endian, all parts begin at
  * multiples of 8.
  */
-#ifndef SYMFILE_FORMAT_H
-#define SYMFILE_FORMAT_H
+#ifndef SYMCACHE_FORMAT_H
+#define SYMCACHE_FORMAT_H
 
 #include <stdint.h>
 
@@ -20,7 +20,7 @@
 #define SYMFILE_AT_GUID 8
 #define SYMFILE_AT_AGE 24
 #define SYMFILE_AT_PADDING 28 /* 11 zeros */
-#define SYMFILE_AT_KIND 39 /* 0 = GUID and age */
+#define SYMFILE_AT_KIND 39    /* 0 = GUID and age */
 #define SYMFILE_AT_ARCH 40
 #define SYMFILE_AT_FILES 44
 #define SYMFILE_AT_FUNCTIONS 48
@@ -28,7 +28,7 @@
 #define SYMFILE_AT_RANGES 56
 #define SYMFILE_AT_STRINGS 60
 #define SYMFILE_AT_VARIABLES 64 /* 16 bits; newer files, not read here */
-#define SYMFILE_AT_RESERVED 66 /* 14 zeros */
+#define SYMFILE_AT_RESERVED 66  /* 14 zeros */
 
 #define SYMFILE_FILE_SIZE 24    /* version 9 */
 #define SYMFILE_FILE_SIZE_V8 12 /* versions 7 and 8 */

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "symfile_pack.h"
+#include "pack.h"
 
 #define FAR 0xFF /* an address, in 4 bytes */
 

@@ -11,13 +11,13 @@
  *               function, caller (0, 1, 2 or 4 bytes), and the differences to
  *               those before, their sign in bit 0
  */
-#ifndef SYMFILE_PACK_H
-#define SYMFILE_PACK_H
+#ifndef SYMCACHE_PACK_H
+#define SYMCACHE_PACK_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symfile_format.h"
+#include "format.h"
 
 struct symfile_location {
     uint32_t file; /* or SYMFILE_NONE */

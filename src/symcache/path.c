@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "symfile_path.h"
+#include "path.h"
 
 static int is_separator(char c)
 {

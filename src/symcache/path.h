@@ -5,12 +5,12 @@
  * SymCache stores, for Windows and Unix paths alike whatever this machine is.
  * The result is what the "symbolic" library gives.
  */
-#ifndef SYMFILE_PATH_H
-#define SYMFILE_PATH_H
+#ifndef SYMCACHE_PATH_H
+#define SYMCACHE_PATH_H
 
 #include <stddef.h>
 
-#include "symfile_string.h"
+#include "string.h"
 
 /* How many bytes the path of these parts can have at most. */
 size_t symfile_path_room(const struct symfile_string *comp_dir,

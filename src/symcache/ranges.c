@@ -3,9 +3,9 @@
  */
 #include <string.h>
 
-#include "symfile_array.h"
-#include "symfile_ranges.h"
-#include "symfile_sort.h"
+#include "base/array.h"
+#include "ranges.h"
+#include "base/sort.h"
 
 void symfile_ranges_free(struct symfile_ranges *r)
 {

@@ -12,13 +12,13 @@
  * gaps are a plain list of addresses, and at the end blocks are ordered by
  * their first address; only blocks that overlap are decided together.
  */
-#ifndef SYMFILE_RANGES_H
-#define SYMFILE_RANGES_H
+#ifndef SYMCACHE_RANGES_H
+#define SYMCACHE_RANGES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symfile_pack.h"
+#include "pack.h"
 
 struct symfile_block {
     uint32_t first; /* address */

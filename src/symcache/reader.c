@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symfile_format.h"
-#include "symfile_reader.h"
+#include "format.h"
+#include "reader.h"
 
 static enum symfile_open_status check_magic(const uint8_t *data, size_t size,
                                             char *error, size_t error_size)

@@ -4,16 +4,16 @@
  * Reads a SymCache of version 7, 8 or 9 where it lies: nothing is copied,
  * allocated or changed, and nothing outside of (data, size) is touched
  * whatever the file says.  What an index or a string offset cannot reach is
- * absent, as for the "symbolic" library; symfile_verify.h finds such faults.
+ * absent, as for the "symbolic" library; verify.h finds such faults.
  */
-#ifndef SYMFILE_READER_H
-#define SYMFILE_READER_H
+#ifndef SYMCACHE_READER_H
+#define SYMCACHE_READER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symfile_ranges.h"
-#include "symfile_string.h"
+#include "ranges.h"
+#include "string.h"
 
 struct symfile_reader {
     const uint8_t *data;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symfile_runs.h"
-#include "symfile_sort.h"
+#include "runs.h"
+#include "base/sort.h"
 
 /* Entries of blocks that overlap, in the order in which they were put. */
 struct symfile_cluster {

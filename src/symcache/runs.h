@@ -4,13 +4,13 @@
  * Goes through sealed ranges by address, run by run: a block, or blocks that
  * overlap, decided together.
  */
-#ifndef SYMFILE_RUNS_H
-#define SYMFILE_RUNS_H
+#ifndef SYMCACHE_RUNS_H
+#define SYMCACHE_RUNS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symfile_ranges.h"
+#include "ranges.h"
 
 struct symfile_runs {
     struct symfile_ranges *ranges; /* sealed */

@@ -3,9 +3,9 @@
  */
 #include <string.h>
 
-#include "symfile_array.h"
-#include "symfile_format.h"
-#include "symfile_set.h"
+#include "base/array.h"
+#include "format.h"
+#include "set.h"
 
 #define NEAR 1024 /* slots: one page */
 #define CROWDED 8

@@ -4,8 +4,8 @@
  * An ordered set of records of a few 32-bit words: each distinct record once,
  * in order of first insertion, found again by its words.
  */
-#ifndef SYMFILE_SET_H
-#define SYMFILE_SET_H
+#ifndef SYMCACHE_SET_H
+#define SYMCACHE_SET_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
-#include "symfile_format.h"
-#include "symfile_string.h"
+#include "format.h"
+#include "string.h"
 
 #define HIGH_BITS 0x8080808080808080u
 

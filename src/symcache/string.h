@@ -3,8 +3,8 @@
  *
  * One string of a string section: a length and that many bytes of UTF-8.
  */
-#ifndef SYMFILE_STRING_H
-#define SYMFILE_STRING_H
+#ifndef SYMCACHE_STRING_H
+#define SYMCACHE_STRING_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
-#include "symfile_array.h"
-#include "symfile_strings.h"
+#include "base/array.h"
+#include "strings.h"
 
 #define MAX_SECTION 0xFFFFFF00u
 #define MAX_SLOTS ((size_t)1 << 31)

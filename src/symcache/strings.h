@@ -5,8 +5,8 @@
  * first insertion, LEB128 length before its bytes.  The section itself is the
  * only copy; an index of offsets finds a string again.
  */
-#ifndef SYMFILE_STRINGS_H
-#define SYMFILE_STRINGS_H
+#ifndef SYMCACHE_STRINGS_H
+#define SYMCACHE_STRINGS_H
 
 #include <stddef.h>
 #include <stdint.h>

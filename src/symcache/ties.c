@@ -4,7 +4,7 @@
  * A quicksort whose steps all matter: which element becomes the pivot, and
  * where partitioning leaves the others.  Short pieces are sorted stably.
  */
-#include "symfile_ties.h"
+#include "ties.h"
 
 #define ALWAYS_INSERTION 20
 #define SMALL 32

@@ -6,8 +6,8 @@
  * the standard library that the pinned reference is built with does (Rust
  * 1.96, sort_unstable).
  */
-#ifndef SYMFILE_TIES_H
-#define SYMFILE_TIES_H
+#ifndef SYMCACHE_TIES_H
+#define SYMCACHE_TIES_H
 
 #include <stddef.h>
 #include <stdint.h>

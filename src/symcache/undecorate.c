@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "symfile_undecorate.h"
+#include "undecorate.h"
 
 /* Decimal, 32 bits, an optional plus before it. */
 static int is_number(const char *p, size_t size)

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#ifndef SYMFILE_UNDECORATE_H
-#define SYMFILE_UNDECORATE_H
+#ifndef SYMCACHE_UNDECORATE_H
+#define SYMCACHE_UNDECORATE_H
 
 #include <stddef.h>
 

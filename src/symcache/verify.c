@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symfile_format.h"
-#include "symfile_verify.h"
+#include "format.h"
+#include "verify.h"
 
 /* What is known about the chain of callers of a location. */
 enum color {

@@ -4,10 +4,10 @@
  * Whether a SymCache is what the format says, beyond what reading it needs:
  * the check of a file before it is published.
  */
-#ifndef SYMFILE_VERIFY_H
-#define SYMFILE_VERIFY_H
+#ifndef SYMCACHE_VERIFY_H
+#define SYMCACHE_VERIFY_H
 
-#include "symfile_reader.h"
+#include "reader.h"
 
 enum symfile_verify_status {
     SYMFILE_SOUND = 0,

@@ -3,11 +3,11 @@
  */
 #include <string.h>
 
-#include "symfile_array.h"
-#include "symfile_sort.h"
-#include "symfile_ties.h"
-#include "symfile_undecorate.h"
-#include "symfile_writer.h"
+#include "base/array.h"
+#include "base/sort.h"
+#include "ties.h"
+#include "undecorate.h"
+#include "writer.h"
 
 /* A stack frame for each; compilers inline some tens deep. */
 #define MAX_DEPTH 2000
@@ -427,11 +427,12 @@ enum symfile_status symfile_writer_function(struct symfile_writer *w,
 void symfile_writer_expect(const struct symfile_writer *w,
                            struct symfile_name *name)
 {
-    size_t size;
+    size_t size = name->size;
 
-    size = name->size;
-    symfile_undecorate(&name->data, &size);
-    name->size = (uint32_t)size;
+    if (w->undecorates) {
+        symfile_undecorate(&name->data, &size);
+        name->size = (uint32_t)size;
+    }
     symfile_strings_expect(&w->strings, name);
 }
 

@@ -5,15 +5,16 @@
  * symbols, in the order in which they are delivered: first all functions, then
  * all symbols.  Same input, same bytes as the "symbolic" library writes.
  */
-#ifndef SYMFILE_WRITER_H
-#define SYMFILE_WRITER_H
+#ifndef SYMCACHE_WRITER_H
+#define SYMCACHE_WRITER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symfile_ranges.h"
-#include "symfile_set.h"
-#include "symfile_strings.h"
+#include "ranges.h"
+#include "set.h"
+#include "strings.h"
 
 #define SYMFILE_NO_SIZE UINT64_MAX
 
@@ -82,6 +83,7 @@ enum symfile_status {
 };
 
 struct symfile_writer {
+    bool undecorates; /* names have the decorations of Windows linkers */
     struct symfile_strings strings;
     struct symfile_set files;
     struct symfile_set functions;
@@ -113,6 +115,7 @@ struct symfile_sink {
     void *context;
 };
 
+/* A writer that takes names as they are, until undecorates is set. */
 void symfile_writer_init(struct symfile_writer *writer);
 void symfile_writer_free(struct symfile_writer *writer);
 
@@ -122,8 +125,8 @@ enum symfile_status symfile_writer_function(struct symfile_writer *writer,
                                             const struct symfile_tree *tree,
                                             uint32_t root);
 
-/* A name that will come soon, as the linker wrote it: cleans and hashes it, so
- * that what looking it up needs is then at hand. */
+/* A name that will come soon: hashes it, so that what looking it up needs is
+ * then at hand, after its decoration is gone where the writer undecorates. */
 void symfile_writer_expect(const struct symfile_writer *writer,
                            struct symfile_name *name);
 

@@ -4,8 +4,8 @@
  * Addresses: hexadecimal, with or without 0x, at most 64 bits; from text or
  * from lines of a descriptor.
  */
-#ifndef ADDRESSES_H
-#define ADDRESSES_H
+#ifndef SYMCACHECTL_ADDRESSES_H
+#define SYMCACHECTL_ADDRESSES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  *
  * A progress bar on standard error, where that is a terminal.
  */
-#ifndef BAR_H
-#define BAR_H
+#ifndef SYMCACHECTL_BAR_H
+#define SYMCACHECTL_BAR_H
 
 #include <stddef.h>
 #include <stdint.h>

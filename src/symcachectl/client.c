@@ -11,10 +11,9 @@
 #include "client.h"
 #include "command.h"
 #include "printable.h"
-#include "proto/symcache_header.h"
+#include "proto/header.h"
 
 #define CONNECT_SECONDS 5
-#define ANSWER_SECONDS 60
 
 struct client {
     const char *address; /* as configured */
@@ -78,11 +77,22 @@ void client_path(char buf[CLIENT_PATH_MAX], const char *page,
 
     at = (size_t)snprintf(buf, 64, "/v1/%.32s/", page);
     at = escape(buf, at, store);
-    buf[at++] = '/';
-    at = escape(buf, at, name);
+    if (name != NULL) {
+        buf[at++] = '/';
+        at = escape(buf, at, name);
+    }
     if (id != NULL) {
         snprintf(buf + at, CLIENT_PATH_MAX - at, "/%s", id);
     }
+}
+
+void client_query(char buf[CLIENT_PATH_MAX], const char *name,
+                  const char *value)
+{
+    size_t at = strlen(buf);
+
+    at += (size_t)snprintf(buf + at, CLIENT_PATH_MAX - at, "?%.32s=", name);
+    escape(buf, at, value);
 }
 
 /* The value of a header line without blanks around it, or NULL. */
@@ -270,7 +280,8 @@ static cJSON *parse(const struct client_answer *answer)
 }
 
 int client_show(const struct settings *settings, const char *method,
-                const char *path, void (*print)(const cJSON *answer),
+                const char *path, long seconds,
+                void (*print)(const cJSON *answer),
                 int (*judge)(const cJSON *answer))
 {
     struct client_answer answer;
@@ -283,7 +294,7 @@ int client_show(const struct settings *settings, const char *method,
     if (client == NULL) {
         return COMMAND_IO;
     }
-    request = client_request(client, method, path, ANSWER_SECONDS, &answer);
+    request = client_request(client, method, path, seconds, &answer);
     client_finish(request, curl_easy_perform(request));
     object = answer.status == 200 ? parse(&answer) : NULL;
     if (answer.status != 200) {

@@ -3,8 +3,8 @@
  *
  * Requests to the helper's socket, HTTP/1.1.
  */
-#ifndef CLIENT_H
-#define CLIENT_H
+#ifndef SYMCACHECTL_CLIENT_H
+#define SYMCACHECTL_CLIENT_H
 
 #include <cjson/cJSON.h>
 #include <curl/curl.h>
@@ -45,9 +45,17 @@ void client_free(struct client *client);
 /* Where the helper is, for messages. */
 const char *client_address(const struct client *client);
 
-/* Path of a page about a module; id may be NULL. */
+/* Until an answer must be there, of most pages. */
+#define CLIENT_SECONDS 60
+
+/* Path of a page about a module, of all builds without id, or of a store
+ * without name. */
 void client_path(char buf[CLIENT_PATH_MAX], const char *page,
                  const char *store, const char *name, const char *id);
+
+/* Appends a query to a path. */
+void client_query(char buf[CLIENT_PATH_MAX], const char *name,
+                  const char *value);
 
 /*
  * A request that is not made yet, for a multi handle; its answer is filled
@@ -70,7 +78,8 @@ void client_error(const struct client_answer *answer, char *buf, size_t size);
  * after having said what is wrong.
  */
 int client_show(const struct settings *settings, const char *method,
-                const char *path, void (*print)(const cJSON *answer),
+                const char *path, long seconds,
+                void (*print)(const cJSON *answer),
                 int (*judge)(const cJSON *answer));
 
 #endif

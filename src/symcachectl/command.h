@@ -3,8 +3,8 @@
  *
  * What all subcommands agree on: exit codes, and who says what went wrong.
  */
-#ifndef COMMAND_H
-#define COMMAND_H
+#ifndef SYMCACHECTL_COMMAND_H
+#define SYMCACHECTL_COMMAND_H
 
 enum command_exit {
     COMMAND_OK = 0,

@@ -11,8 +11,7 @@
 #include "command.h"
 #include "frames.h"
 #include "input.h"
-#include "symcache/symfile_enum.h"
-#include "symcache/symfile_format.h"
+#include "symcache/symcache.h"
 
 /* Frames of one range: chains of a hostile file, each as long as the file
  * allows, would make the square of it. */

@@ -10,11 +10,10 @@
 #include <unistd.h>
 
 #include "examine.h"
-#include "pdb/pdb_identity.h"
-#include "pdb/pe_identity.h"
+#include "debuginfo/pdb/pdb.h"
+#include "debuginfo/pe/pe.h"
 #include "sandbox/sandbox.h"
-#include "symcache/symfile_format.h"
-#include "symcache/symfile_verify.h"
+#include "symcache/symcache.h"
 
 #define EXAMINE_SECONDS 60          /* of the processor */
 #define EXAMINE_MEMORY (1ull << 30) /* beside the file */
@@ -40,8 +39,7 @@ enum examine_kind examine_sniff(int fd)
 
 /* in the child ----------------------------------------------------------- */
 
-static void examine_image(const uint8_t *data, size_t size,
-                          struct examine_result *r)
+static void image(const uint8_t *data, size_t size, struct examine_result *r)
 {
     struct pe_identity id;
 
@@ -103,7 +101,7 @@ static void examine(int fd, size_t size, struct examine_result *r)
     }
     switch (r->kind) {
     case EXAMINE_IMAGE:
-        examine_image(data, size, r);
+        image(data, size, r);
         break;
     case EXAMINE_PDB:
         examine_pdb(data, size, r);

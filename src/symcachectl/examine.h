@@ -4,12 +4,12 @@
  * What a file of unknown origin is.  It is parsed in a child process that has
  * given everything up but the file.
  */
-#ifndef EXAMINE_H
-#define EXAMINE_H
+#ifndef SYMCACHECTL_EXAMINE_H
+#define SYMCACHECTL_EXAMINE_H
 
 #include <stdint.h>
 
-#include "proto/symcache_key.h"
+#include "proto/key.h"
 
 enum examine_kind {
     EXAMINE_OTHER,

@@ -2,14 +2,45 @@
  * Copyright (C) the ngx_symcache authors
  *
  * symcachectl forget: what is remembered against a PDB, of all its builds or
- * of one.  For a build pipeline that has just published it.
+ * of one, for a build pipeline that has just published it.  Or all that is
+ * malformed since a time, for who has mended a transcoder.
  */
+#include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "client.h"
 #include "command.h"
 #include "operands.h"
 #include "printable.h"
+
+/* symcached walks a store for an hour at most. */
+#define WALK_SECONDS 3660
+
+/* "2026-11-21 07:50[:12]" is a local time, as "why" prints it; what is none
+ * goes to the helper as it is. */
+static void since(char *path, const char *text)
+{
+    static const char *const formats[] = {"%Y-%m-%d %H:%M:%S",
+                                          "%Y-%m-%d %H:%M"};
+    char seconds[32];
+    struct tm tm;
+    size_t i;
+
+    for (i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
+        const char *end;
+
+        memset(&tm, 0, sizeof(tm));
+        tm.tm_isdst = -1;
+        end = strptime(text, formats[i], &tm);
+        if (end != NULL && *end == '\0') {
+            snprintf(seconds, sizeof(seconds), "%lld", (long long)mktime(&tm));
+            text = seconds;
+            break;
+        }
+    }
+    client_query(path, "malformed_since", text);
+}
 
 /* All builds of one PDB, or one.  Returns 0, or -1 after a complaint. */
 static int path_of(char *path, const struct settings *s, int count,
@@ -44,13 +75,25 @@ static void print(const cJSON *answer)
 int forget_command(int argc, char **argv)
 {
     struct settings settings = {0};
-    const struct option_spec specs[] = {CLIENT_OPTIONS(settings)};
+    const char *malformed_since = NULL;
+    const struct option_spec specs[] = {
+        CLIENT_OPTIONS(settings),
+        {"--malformed-since", NULL, &malformed_since}};
     char path[CLIENT_PATH_MAX];
 
     argc = options_parse("forget", specs, sizeof(specs) / sizeof(specs[0]),
                          argc, argv);
+    if (argc > 0 && malformed_since != NULL) {
+        return command_usage("forget", "no operands with --malformed-since",
+                             argv[0]);
+    }
+    if (argc == 0 && malformed_since != NULL) {
+        client_path(path, "forget", settings_store(&settings), NULL, NULL);
+        since(path, malformed_since);
+        return client_show(&settings, "POST", path, WALK_SECONDS, print, NULL);
+    }
     if (argc < 0 || path_of(path, &settings, argc, argv) != 0) {
         return COMMAND_USAGE;
     }
-    return client_show(&settings, "POST", path, print, NULL);
+    return client_show(&settings, "POST", path, CLIENT_SECONDS, print, NULL);
 }

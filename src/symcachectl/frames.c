@@ -4,8 +4,7 @@
 #include <stdlib.h>
 
 #include "frames.h"
-#include "symcache/symfile_enum.h"
-#include "symcache/symfile_path.h"
+#include "symcache/symcache.h"
 
 static const struct symfile_string unknown = {"?", 1};
 

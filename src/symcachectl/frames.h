@@ -3,11 +3,11 @@
  *
  * Frames of one address as text or JSON.
  */
-#ifndef FRAMES_H
-#define FRAMES_H
+#ifndef SYMCACHECTL_FRAMES_H
+#define SYMCACHECTL_FRAMES_H
 
 #include "output.h"
-#include "symcache/symfile_reader.h"
+#include "symcache/symcache.h"
 
 /* Holds the path of the last file: neighbours in a list of addresses tend to
  * share it.  All zero at first. */

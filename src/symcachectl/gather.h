@@ -4,8 +4,8 @@
  * The modules that are meant by operands: lists (see list.h), images and
  * PDBs, folders of images and PDBs.
  */
-#ifndef GATHER_H
-#define GATHER_H
+#ifndef SYMCACHECTL_GATHER_H
+#define SYMCACHECTL_GATHER_H
 
 #include "modules.h"
 

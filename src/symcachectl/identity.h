@@ -3,10 +3,10 @@
  *
  * Which module is meant: PDB name, GUID and age.
  */
-#ifndef IDENTITY_H
-#define IDENTITY_H
+#ifndef SYMCACHECTL_IDENTITY_H
+#define SYMCACHECTL_IDENTITY_H
 
-#include "proto/symcache_key.h"
+#include "proto/key.h"
 
 struct identity {
     symcache_key_t key;

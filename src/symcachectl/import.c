@@ -18,7 +18,7 @@
 #include "bar.h"
 #include "command.h"
 #include "examine.h"
-#include "place.h"
+#include "store_writer.h"
 #include "printable.h"
 #include "settings.h"
 
@@ -108,7 +108,7 @@ static const char *read_path(const FTSENT *entry, struct target *target)
         SYMCACHE_OK) {
         return "not in the folder of a PDB";
     }
-    if (symcache_id_parse(id->fts_name, id->fts_namelen, &target->key) !=
+    if (symcache_debug_id_parse(id->fts_name, id->fts_namelen, &target->key) !=
         SYMCACHE_OK) {
         return "not in a folder of GUID and age";
     }
@@ -221,15 +221,15 @@ static void take(struct import *im, const char *path, int fd,
              wrong);
         return;
     }
-    if (place_copy(&im->place, fd, &copy) != 0) {
+    if (store_writer_copy(&im->place, fd, &copy) != 0) {
         give_up(im, target);
         return;
     }
     wrong = judge(copy, target);
     if (wrong != NULL) {
         tell(im, IMPORT_REFUSED, path, target, wrong);
-    } else if (place_publish(&im->place, copy, &target->key,
-                             &target->version) != 0) {
+    } else if (store_writer_publish(&im->place, copy, &target->key,
+                                    &target->version) != 0) {
         give_up(im, target);
     } else {
         tell(im, outcome, path, target, NULL);
@@ -376,12 +376,12 @@ int import_command(int argc, char **argv)
         return command_usage("import", "no folder", argv[0]);
     }
     im.root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (!im.is_dry && place_open(&im.place, root) != 0) {
+    if (!im.is_dry && store_writer_open(&im.place, root) != 0) {
         return command_fail(COMMAND_IO, root, strerror(errno));
     }
     code = walk(&im, argv[0]);
     if (!im.is_dry) {
-        place_close(&im.place);
+        store_writer_close(&im.place);
     }
     return command_finish(code);
 }

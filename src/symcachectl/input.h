@@ -9,10 +9,10 @@
  * ends with COMMAND_IO instead of dying of SIGBUS.  What is no regular file
  * ("-" is standard input) is read into memory.
  */
-#ifndef INPUT_H
-#define INPUT_H
+#ifndef SYMCACHECTL_INPUT_H
+#define SYMCACHECTL_INPUT_H
 
-#include "symcache/symfile_reader.h"
+#include "symcache/symcache.h"
 
 /* Of what cannot be mapped */
 #define INPUT_MAX_READ (1ull << 30)

@@ -66,5 +66,6 @@ int jobs_command(int argc, char **argv)
         return argc < 0 ? COMMAND_USAGE
                         : command_usage("jobs", "no operands", argv[0]);
     }
-    return client_show(&settings, "GET", "/v1/jobs", print, NULL);
+    return client_show(&settings, "GET", "/v1/jobs", CLIENT_SECONDS, print,
+                       NULL);
 }

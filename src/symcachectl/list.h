@@ -9,8 +9,8 @@
  *
  * UTF-8, or UTF-16 as PowerShell redirects it.
  */
-#ifndef LIST_H
-#define LIST_H
+#ifndef SYMCACHECTL_LIST_H
+#define SYMCACHECTL_LIST_H
 
 #include <stdio.h>
 

@@ -18,7 +18,7 @@
 
 #include "command.h"
 #include "printable.h"
-#include "proto/symcache_path.h"
+#include "proto/path.h"
 #include "settings.h"
 
 #define VERSIONS_MAX 64 /* of a build; more are not shown */
@@ -260,7 +260,6 @@ static int is_wanted(const struct ls *ls, const char *name)
 
 static void list_pdb(struct ls *ls, int at, const char *name)
 {
-    char id[SYMCACHE_ID_TEXT_MAX + 1];
     struct dirent *entry;
     symcache_key_t key;
     DIR *dir;
@@ -274,13 +273,9 @@ static void list_pdb(struct ls *ls, int at, const char *name)
         return;
     }
     while ((entry = readdir(dir)) != NULL) {
-        if (symcache_id_parse(entry->d_name, strlen(entry->d_name), &key) !=
-            SYMCACHE_OK) {
-            continue;
-        }
-        symcache_id_print(id, &key);
-        if (strcmp(id, entry->d_name) == 0) {
-            list_build(ls, dirfd(dir), &key, id, name);
+        if (symcache_path_id_parse(entry->d_name, strlen(entry->d_name),
+                                   &key)) {
+            list_build(ls, dirfd(dir), &key, entry->d_name, name);
         }
     }
     closedir(dir);

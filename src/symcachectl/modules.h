@@ -4,8 +4,8 @@
  * The modules that "warm" asks for, each once, in the order in which they
  * were named, and what became of them.
  */
-#ifndef MODULES_H
-#define MODULES_H
+#ifndef SYMCACHECTL_MODULES_H
+#define SYMCACHECTL_MODULES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -9,10 +9,7 @@
 /* GUIDAGE in one piece: longer than a GUID alone can be without dashes. */
 static int is_id(const char *text, symcache_key_t *key)
 {
-    size_t size = strlen(text);
-
-    return size > 32 && size <= SYMCACHE_ID_TEXT_MAX &&
-           symcache_id_parse(text, size, key) == SYMCACHE_OK;
+    return symcache_debug_id_parse(text, strlen(text), key) == SYMCACHE_OK;
 }
 
 int operands_identity(const char *command, int count, char **operands,

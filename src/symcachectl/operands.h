@@ -3,8 +3,8 @@
  *
  * A module as an operator names it on the command line.
  */
-#ifndef OPERANDS_H
-#define OPERANDS_H
+#ifndef SYMCACHECTL_OPERANDS_H
+#define SYMCACHECTL_OPERANDS_H
 
 #include "identity.h"
 

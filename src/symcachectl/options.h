@@ -4,8 +4,8 @@
  * Options of a subcommand, anywhere among its operands: "--flag",
  * "--name VALUE" or "--name=VALUE", "-c VALUE"; what follows "--" is operands.
  */
-#ifndef OPTIONS_H
-#define OPTIONS_H
+#ifndef SYMCACHECTL_OPTIONS_H
+#define SYMCACHECTL_OPTIONS_H
 
 #include <stddef.h>
 

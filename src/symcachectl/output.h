@@ -5,13 +5,13 @@
  * they are: control characters are escaped, so that a hostile name can
  * neither forge a line nor steer a terminal.
  */
-#ifndef OUTPUT_H
-#define OUTPUT_H
+#ifndef SYMCACHECTL_OUTPUT_H
+#define SYMCACHECTL_OUTPUT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symcache/symfile_string.h"
+#include "symcache/symcache.h"
 
 struct output {
     int fd;

@@ -4,8 +4,8 @@
  * Text of others (answers of the helper, file names) made fit for a terminal:
  * what steers one, turns the direction of writing or is no UTF-8 is escaped.
  */
-#ifndef PRINTABLE_H
-#define PRINTABLE_H
+#ifndef SYMCACHECTL_PRINTABLE_H
+#define SYMCACHECTL_PRINTABLE_H
 
 #include <cjson/cJSON.h>
 #include <stddef.h>

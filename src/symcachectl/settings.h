@@ -4,8 +4,8 @@
  * Which helper, which store: from options, or from the helper's own
  * configuration.
  */
-#ifndef SETTINGS_H
-#define SETTINGS_H
+#ifndef SYMCACHECTL_SETTINGS_H
+#define SYMCACHECTL_SETTINGS_H
 
 #include "options.h"
 

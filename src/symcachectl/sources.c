@@ -79,5 +79,6 @@ int sources_command(int argc, char **argv)
         return argc < 0 ? COMMAND_USAGE
                         : command_usage("sources", "no operands", argv[0]);
     }
-    return client_show(&settings, "GET", "/v1/sources", print, NULL);
+    return client_show(&settings, "GET", "/v1/sources", CLIENT_SECONDS, print,
+                       NULL);
 }

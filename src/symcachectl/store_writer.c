@@ -10,7 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "place.h"
+#include "base/digest.h"
+#include "store_writer.h"
 
 #define COPY "file" /* in our folder */
 #define TRIES 10
@@ -68,7 +69,7 @@ static int make_work(struct place *p)
     return -1;
 }
 
-int place_open(struct place *place, const char *root)
+int store_writer_open(struct place *place, const char *root)
 {
     struct stat st;
 
@@ -98,7 +99,7 @@ static int write_all(int fd, const char *data, size_t size)
     return 0;
 }
 
-static int copy_bytes(int from, int to)
+static int copy_bytes(int from, int to, struct digest *digest)
 {
     static char piece[PIECE];
     off_t at = 0;
@@ -115,12 +116,16 @@ static int copy_bytes(int from, int to)
         if (n > 0 && write_all(to, piece, (size_t)n) != 0) {
             return -1;
         }
-        at += n > 0 ? n : 0;
+        if (n > 0) {
+            digest_add(digest, piece, (size_t)n);
+            at += n;
+        }
     }
 }
 
-int place_copy(struct place *place, int from, int *copy)
+int store_writer_copy(struct place *place, int from, int *copy)
 {
+    struct digest *digest;
     int saved;
 
     unlinkat(place->work, COPY, 0);
@@ -129,11 +134,14 @@ int place_copy(struct place *place, int from, int *copy)
     if (*copy < 0) {
         return -1;
     }
-    if (copy_bytes(from, *copy) == 0 && fchmod(*copy, 0644) == 0 &&
+    digest = digest_new();
+    if (copy_bytes(from, *copy, digest) == 0 && fchmod(*copy, 0644) == 0 &&
         give(place, *copy) == 0) {
+        digest_note(*copy, digest);
         return 0;
     }
     saved = errno;
+    digest_free(digest);
     close(*copy);
     errno = saved;
     return -1;
@@ -188,8 +196,9 @@ static int publish_once(struct place *p, const symcache_key_t *key,
     return rc;
 }
 
-int place_publish(struct place *place, int copy, const symcache_key_t *key,
-                  const symcache_version_t *version)
+int store_writer_publish(struct place *place, int copy,
+                         const symcache_key_t *key,
+                         const symcache_version_t *version)
 {
     int i;
 
@@ -198,6 +207,7 @@ int place_publish(struct place *place, int copy, const symcache_key_t *key,
     }
     for (i = 0; i < TRIES; i++) {
         if (publish_once(place, key, version) == 0) {
+            digest_seal(copy);
             return 0;
         }
         if (errno != ENOENT) {
@@ -207,7 +217,7 @@ int place_publish(struct place *place, int copy, const symcache_key_t *key,
     return -1;
 }
 
-void place_close(struct place *place)
+void store_writer_close(struct place *place)
 {
     if (place->work > 0) {
         unlinkat(place->work, COPY, 0);

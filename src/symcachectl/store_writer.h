@@ -4,13 +4,13 @@
  * New files in a store: written below its .tmp, and given their name when
  * they are whole and on the disk.
  */
-#ifndef PLACE_H
-#define PLACE_H
+#ifndef SYMCACHECTL_STORE_WRITER_H
+#define SYMCACHECTL_STORE_WRITER_H
 
 #include <limits.h>
 #include <sys/types.h>
 
-#include "proto/symcache_path.h"
+#include "proto/path.h"
 
 struct place {
     int root;
@@ -22,18 +22,19 @@ struct place {
 };
 
 /* The root must be there.  Each returns 0, or -1 with errno. */
-int place_open(struct place *place, const char *root);
+int store_writer_open(struct place *place, const char *root);
 
 /* Copies an open file from its beginning into a new one, which is open for
  * reading at *copy. */
-int place_copy(struct place *place, int from, int *copy);
+int store_writer_copy(struct place *place, int from, int *copy);
 
 /* Gives the copy its name: fsync, rename, fsync of the folders.  What a former
  * file of that name had beside it goes. */
-int place_publish(struct place *place, int copy, const symcache_key_t *key,
-                  const symcache_version_t *version);
+int store_writer_publish(struct place *place, int copy,
+                         const symcache_key_t *key,
+                         const symcache_version_t *version);
 
 /* Removes what was not published. */
-void place_close(struct place *place);
+void store_writer_close(struct place *place);
 
 #endif

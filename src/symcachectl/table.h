@@ -3,8 +3,8 @@
  *
  * Rows of text whose columns are as wide as their widest cell.
  */
-#ifndef TABLE_H
-#define TABLE_H
+#ifndef SYMCACHECTL_TABLE_H
+#define SYMCACHECTL_TABLE_H
 
 #include <cjson/cJSON.h>
 #include <stddef.h>

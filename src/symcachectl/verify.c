@@ -8,7 +8,7 @@
 #include "command.h"
 #include "input.h"
 #include "output.h"
-#include "symcache/symfile_verify.h"
+#include "symcache/symcache.h"
 
 static void print_count(struct output *output, const char *before,
                         uint32_t count, const char *what)

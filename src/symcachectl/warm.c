@@ -8,12 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "asking.h"
+#include "warm_run.h"
 #include "bar.h"
 #include "command.h"
 #include "gather.h"
 #include "printable.h"
-#include "proto/symcache_version.h"
+#include "proto/version.h"
 
 #define CONCURRENCY 16
 #define CONCURRENCY_MAX 1000
@@ -25,10 +25,17 @@
 
 #define PLACES_SHOWN 8 /* for each module */
 
+/* Where no bar moves, lines tell that it is alive, more and more seldom. */
+#define LINE_MS 2000
+#define LINE_MAX_MS 60000
+
 struct warm {
     struct settings settings;
     struct modules modules;
     struct bar bar;
+    uint64_t line_due; /* the next line where there is no bar */
+    uint64_t line_ms;  /* the pause before it */
+    int is_late;       /* it has been told why */
     size_t counts[MODULE_OUTCOMES];
 };
 
@@ -51,6 +58,20 @@ static cJSON *parse_detail(const struct module *module)
     return module->detail != NULL ? cJSON_Parse(module->detail) : NULL;
 }
 
+/* Where nothing was found the places say it all: there is no other reason. */
+static int has_found(const cJSON *attempts)
+{
+    const cJSON *attempt;
+
+    cJSON_ArrayForEach(attempt, attempts)
+    {
+        if (strcmp(printable_field(attempt, "outcome"), "found") == 0) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 static void print_places(const struct module *module)
 {
     cJSON *why = parse_detail(module);
@@ -58,6 +79,11 @@ static void print_places(const struct module *module)
     unsigned n = 0;
 
     attempts = cJSON_GetObjectItemCaseSensitive(why, "attempts");
+    if (cJSON_GetArraySize(attempts) == 0 || has_found(attempts)) {
+        fputs("    ", stdout);
+        printable_put(stdout, module->reason);
+        putchar('\n');
+    }
     cJSON_ArrayForEach(attempt, attempts)
     {
         if (is_repeated(attempt, former)) {
@@ -77,11 +103,6 @@ static void print_places(const struct module *module)
         fputs(" (", stdout);
         printable_put_field(stdout, attempt, "detail");
         puts(")");
-    }
-    if (n == 0) {
-        fputs("    ", stdout);
-        printable_put(stdout, module->reason);
-        putchar('\n');
     }
     cJSON_Delete(why);
 }
@@ -184,19 +205,49 @@ static void on_done(void *arg, struct module *module)
     }
 }
 
+/* The first one tells what the others will wait for, too. */
+static void on_later(void *arg, const struct module *module, unsigned seconds)
+{
+    struct warm *w = arg;
+    char text[1400], after[64];
+
+    if (w->bar.is_shown || w->is_late) {
+        return;
+    }
+    w->is_late = 1;
+    snprintf(text, sizeof(text), "%s %s: %s", module->name, module->id,
+             module->reason);
+    snprintf(after, sizeof(after), "; asked again in %u s", seconds);
+    bar_line("symcachectl warm: ", text, after);
+}
+
+static void print_line(struct warm *w, size_t done, const char *text)
+{
+    if (bar_clock() < w->line_due) {
+        return;
+    }
+    fprintf(stderr, "symcachectl warm: %zu of %zu known: %s\n", done,
+            w->modules.count, text);
+    w->line_ms = w->line_ms * 2 < LINE_MAX_MS ? w->line_ms * 2 : LINE_MAX_MS;
+    w->line_due = bar_clock() + w->line_ms;
+}
+
 static void on_progress(void *arg, size_t running, size_t waiting)
 {
     struct warm *w = arg;
+    size_t done = w->counts[MODULE_CACHED] + w->counts[MODULE_MISSING] +
+                  w->counts[MODULE_FAILED];
     char text[160];
 
     snprintf(text, sizeof(text),
              "%zu cached, %zu missing, %zu failed, %zu asked now, %zu later",
              w->counts[MODULE_CACHED], w->counts[MODULE_MISSING],
              w->counts[MODULE_FAILED], running, waiting);
-    bar_draw(&w->bar,
-             w->counts[MODULE_CACHED] + w->counts[MODULE_MISSING] +
-                 w->counts[MODULE_FAILED],
-             w->modules.count, text);
+    if (w->bar.is_shown) {
+        bar_draw(&w->bar, done, w->modules.count, text);
+    } else {
+        print_line(w, done, text);
+    }
 }
 
 /* Asks for all that was gathered, and tells.  Returns an exit code. */
@@ -210,6 +261,7 @@ static int ask(struct warm *w, const char *version, unsigned concurrency,
                             .attempts = attempts,
                             .modules = &w->modules,
                             .done = on_done,
+                            .later = on_later,
                             .progress = on_progress,
                             .arg = w};
     int code;
@@ -218,7 +270,9 @@ static int ask(struct warm *w, const char *version, unsigned concurrency,
         return COMMAND_IO;
     }
     bar_init(&w->bar);
-    code = asking_run(&asking);
+    w->line_ms = LINE_MS;
+    w->line_due = bar_clock() + LINE_MS;
+    code = warm_run_run(&asking);
     bar_clear(&w->bar);
     if (w->settings.is_json) {
         print_json_summary(w, bad);

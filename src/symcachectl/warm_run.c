@@ -8,7 +8,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "asking.h"
+#include "warm_run.h"
 #include "bar.h"
 #include "command.h"
 #include "printable.h"
@@ -68,13 +68,16 @@ static void start(struct run *r, struct slot *slot, struct module *module,
     r->running++;
 }
 
-static void wait_for(struct run *r, struct module *module, unsigned seconds)
+/* Returns the seconds. */
+static unsigned wait_for(struct run *r, struct module *module,
+                         unsigned seconds)
 {
-    seconds = seconds < PAUSE_MAX ? seconds : PAUSE_MAX;
-    module->due = bar_clock() + (seconds > 0 ? seconds : 1) * 1000;
+    seconds = seconds > PAUSE_MAX ? PAUSE_MAX : seconds > 0 ? seconds : 1;
+    module->due = bar_clock() + seconds * 1000;
     module->next = r->waits;
     r->waits = module;
     r->waiting++;
+    return seconds;
 }
 
 /* One that has waited long enough, or one that was never asked, or NULL. */
@@ -127,7 +130,9 @@ static void on_failure(struct run *r, struct slot *slot, struct module *module,
         module->tries = r->a->attempts; /* it would say the same again */
     }
     if (++module->tries < r->a->attempts) {
-        wait_for(r, module, answer->status != 0 ? answer->retry_after : 1);
+        r->a->later(r->a->arg, module,
+                    wait_for(r, module,
+                             answer->status != 0 ? answer->retry_after : 1));
         return;
     }
     if (answer->status == 0) {
@@ -260,7 +265,7 @@ static void give_up(struct run *r)
 }
 
 /* From here on these signals are read; a second one does what it always does,
- * once asking_run() is over. */
+ * once warm_run_run() is over. */
 static int catch_signals(sigset_t *former)
 {
     sigset_t set;
@@ -282,7 +287,7 @@ static void release_signals(int fd, const sigset_t *former)
     sigprocmask(SIG_SETMASK, former, NULL);
 }
 
-int asking_run(const struct asking *asking)
+int warm_run_run(const struct asking *asking)
 {
     struct run r = {.a = asking};
     sigset_t former;

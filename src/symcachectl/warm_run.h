@@ -4,8 +4,8 @@
  * Asks the helper for many modules at once, until each is known to be cached
  * or missing, or cannot be told.
  */
-#ifndef ASKING_H
-#define ASKING_H
+#ifndef SYMCACHECTL_WARM_RUN_H
+#define SYMCACHECTL_WARM_RUN_H
 
 #include "client.h"
 #include "modules.h"
@@ -18,6 +18,9 @@ struct asking {
     unsigned attempts; /* of a module that the helper cannot tell */
     struct modules *modules;
     void (*done)(void *arg, struct module *module); /* its outcome is known */
+    /* it has a reason, and is asked again after so many seconds */
+    void (*later)(void *arg, const struct module *module, unsigned seconds);
+    /* at least five times a second */
     void (*progress)(void *arg, size_t running, size_t waiting);
     void *arg;
 };
@@ -27,6 +30,6 @@ struct asking {
  * after SIGINT or SIGTERM, or another exit code after having said what is
  * wrong: then others were not asked.
  */
-int asking_run(const struct asking *asking);
+int warm_run_run(const struct asking *asking);
 
 #endif

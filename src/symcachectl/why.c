@@ -63,6 +63,14 @@ static void print_spellings(const cJSON *spellings)
 
 static void print_transcoder(const cJSON *transcoder)
 {
+    if (cJSON_IsNumber(get(transcoder, "not_run_for"))) {
+        fputs("  the transcoder of version ", stdout);
+        printable_put_field(stdout, transcoder, "version");
+        printf(" is left alone for another %.0f s, it failed: ",
+               printable_number(transcoder, "not_run_for"));
+        printable_put_field(stdout, transcoder, "failure");
+        putchar('\n');
+    }
     if (!cJSON_IsString(get(transcoder, "blocked"))) {
         return;
     }
@@ -150,5 +158,5 @@ int why_command(int argc, char **argv)
     }
     client_path(path, "why", settings_store(&settings), identity.name,
                 identity.id);
-    return client_show(&settings, "GET", path, print, judge);
+    return client_show(&settings, "GET", path, CLIENT_SECONDS, print, judge);
 }

@@ -14,22 +14,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <event2/event.h>
-#include "clean.h"
-#include "config.h"
-#include "guard.h"
-#include "inspect.h"
-#include "jobs.h"
-#include "log.h"
-#include "metrics.h"
-#include "remover.h"
-#include "server.h"
-#include "sidecar.h"
-#include "source.h"
-#include "sweep_main.h"
-#include "ticket.h"
-#include "unpack.h"
+#include "child/child.h"
+#include "symcached/store/store.h"
+#include "config/config.h"
+#include "symcached/negcache/negcache.h"
+#include "symcached/transcode/transcode.h"
+#include "symcached/job/job.h"
+#include "base/log.h"
+#include "metrics/metrics.h"
+#include "reload.h"
+#include "base/async_unlink.h"
+#include "symcached/server/server.h"
+#include "signals.h"
+#include "symcached/source/source.h"
+#include "base/task.h"
+#include "symcached/fetch/fetch.h"
+#include "symcached/unpack/unpack.h"
 
 #define DEFAULT_CONFIG "/etc/symcached.json"
+
+/* What is killed at the end, and does not end, is waited for so long. */
+#define KILL_MS 1000
 
 /* exit codes; they are API */
 enum { EXIT_CONFIG = 1, EXIT_USAGE = 2, EXIT_START = 3 };
@@ -44,10 +49,11 @@ struct daemon {
     struct options options;
     struct event_base *base;
     struct sources *sources;
-    struct jobs *jobs;
-    struct clean *clean;
+    struct scheduler *scheduler;
+    struct evict *evict;
     struct server *server;
-    struct event *signals[4];
+    struct reload *reload; /* under way, or NULL */
+    bool reload_again;
     bool stopping;
 };
 
@@ -101,25 +107,27 @@ static int read_options(int argc, char **argv, struct options *o)
     return -1;
 }
 
-#define IDLE_FORMAT "store \"%s\" can make nothing: it has %s"
-
-/* What is wrong in all likelihood, but may be meant. */
-static void warn_of_stores(const struct config *config, bool test)
+static void print_doubt(const char *text)
 {
-    const char *reason;
-    size_t i;
+    fprintf(stderr, "symcached: warning: %s\n", text);
+}
 
-    for (i = 0; i < config->nstores; i++) {
-        reason = config_store_idle(&config->stores[i]);
-        if (reason == NULL) {
-            continue;
-        }
-        if (test) {
-            fprintf(stderr, "symcached: warning: " IDLE_FORMAT "\n",
-                    config->stores[i].name, reason);
-        } else {
-            log_warn(0, IDLE_FORMAT, config->stores[i].name, reason);
-        }
+static void log_doubt(const char *text)
+{
+    log_warn(0, "%s", text);
+}
+
+/* -t */
+static void print_test(const struct config *config)
+{
+    unsigned n = doubts(config, true, print_doubt);
+
+    fprintf(stderr, "symcached: configuration %s ", config->file);
+    if (n == 0) {
+        fputs("is good\n", stderr);
+    } else {
+        fprintf(stderr, "has no error, and %u warning%s\n", n,
+                n == 1 ? "" : "s");
     }
 }
 
@@ -137,39 +145,72 @@ static void stop(struct daemon *d, int signo)
     }
     d->stopping = true;
     log_info(0, "signal %d received, stopping", signo);
-    jobs_stop(d->jobs);
+    if (d->reload != NULL) {
+        reload_cancel(d->reload);
+    }
+    scheduler_stop(d->scheduler);
     server_stop(d->server, on_drained, d);
 }
 
-/* A bad file keeps the old configuration; the listener stays. */
-static void reload(struct daemon *d)
+static void keep_old(const char *error)
 {
-    const struct config *old = jobs_config(d->jobs);
-    struct config *config;
-    char error[1024];
+    metrics_add(METRIC_RELOADS_FAILED, 1);
+    log_emerg(0, "%s; the old configuration stays", error);
+}
 
-    if (config_read(d->options.config, &config, error, sizeof(error)) != 0) {
-        metrics_add(METRIC_RELOADS_FAILED, 1);
-        log_emerg(0, "%s; the old configuration stays", error);
-        return;
-    }
+/* The listener stays. */
+static void configure(struct daemon *d, struct config *config)
+{
+    const struct config *old = scheduler_config(d->scheduler);
+    char error[1024];
 
     if (strcmp(old->listen, config->listen) != 0) {
         log_warn(0, "\"listen\" takes effect at the next start");
     }
-    if (jobs_configure(d->jobs, config, error, sizeof(error)) != 0) {
-        metrics_add(METRIC_RELOADS_FAILED, 1);
-        log_emerg(0, "%s; the old configuration stays", error);
-    } else {
-        clean_configure(d->clean, config);
-        warn_of_stores(config, false);
-        metrics_add(METRIC_RELOADS, 1);
-        log_info(0, "configuration \"%s\" reloaded", d->options.config);
+    if (scheduler_configure(d->scheduler, config, error, sizeof(error)) != 0) {
+        keep_old(error);
+        return;
     }
-    config_unref(config);
+    evict_configure(d->evict, config);
+    doubts_look(d->base, config, log_doubt);
+    metrics_add(METRIC_RELOADS, 1);
+    log_info(0, "configuration \"%s\" reloaded", d->options.config);
 }
 
-static void on_signal(evutil_socket_t signo, short events, void *arg)
+static void reload(struct daemon *d);
+
+static void on_read(void *arg, struct config *config, const char *error)
+{
+    struct daemon *d = arg;
+    bool again = d->reload_again;
+
+    d->reload = NULL;
+    d->reload_again = false;
+    if (config == NULL) {
+        keep_old(error);
+    } else {
+        configure(d, config);
+        config_unref(config);
+    }
+    if (again) {
+        reload(d);
+    }
+}
+
+/* A signal while the file is being read may be about a later one. */
+static void reload(struct daemon *d)
+{
+    if (d->reload != NULL) {
+        d->reload_again = true;
+        return;
+    }
+    d->reload = reload_start(d->base, d->options.config, on_read, d);
+    if (d->reload == NULL) {
+        keep_old(strerror(errno));
+    }
+}
+
+static void on_signal(void *arg, int signo)
 {
     struct daemon *d = arg;
 
@@ -180,29 +221,12 @@ static void on_signal(evutil_socket_t signo, short events, void *arg)
         }
         break;
     case SIGUSR1:
-        if (log_open(d->options.log) != 0) {
-            log_crit(errno, "cannot reopen \"%s\"", d->options.log);
-        }
+        log_reopen();
         break;
     default:
-        stop(d, (int)signo);
+        stop(d, signo);
         break;
     }
-}
-
-static int catch_signals(struct daemon *d)
-{
-    static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGUSR1};
-    size_t i;
-
-    signal(SIGPIPE, SIG_IGN);
-    for (i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-        d->signals[i] = evsignal_new(d->base, numbers[i], on_signal, d);
-        if (d->signals[i] == NULL || event_add(d->signals[i], NULL) != 0) {
-            return -1;
-        }
-    }
-    return 0;
 }
 
 /* Two descriptors for each held client and then some for the jobs. */
@@ -221,40 +245,44 @@ static void on_cleaned(void *arg)
 {
     struct daemon *d = arg;
 
-    jobs_keep_stores(d->jobs);
+    scheduler_keep_stores(d->scheduler);
 }
 
 static int start(struct daemon *d, struct config *config)
 {
     char error[1024] = "out of memory";
 
+    signal(SIGPIPE, SIG_IGN);
     raise_limits();
-    if (guard_start() != 0) {
+    if (reaper_start() != 0) {
         log_warn(errno, "no guard: transcoders may outlive a killed helper");
     }
+    if (log_start() != 0) {
+        log_warn(errno, "a log that cannot be written will stop the helper");
+    }
     d->base = server_event_base();
-    if (d->base == NULL || catch_signals(d) != 0) {
+    if (d->base == NULL || signals_start(d->base, on_signal, d) != 0) {
         goto failed;
     }
     d->sources = sources_new(d->base);
     if (d->sources == NULL) {
         goto failed;
     }
-    d->jobs = jobs_new(d->base, d->sources, config);
-    if (d->jobs == NULL ||
-        jobs_configure(d->jobs, config, error, sizeof(error)) != 0) {
+    d->scheduler = scheduler_new(d->base, d->sources, config);
+    if (d->scheduler == NULL ||
+        scheduler_configure(d->scheduler, config, error, sizeof(error)) != 0) {
         goto failed;
     }
-    d->clean = clean_new(d->base, config, on_cleaned, d);
-    if (d->clean == NULL) {
+    d->evict = evict_new(d->base, config, on_cleaned, d);
+    if (d->evict == NULL) {
         goto failed;
     }
-    d->server =
-        server_new(d->base, d->jobs, config->listen, error, sizeof(error));
+    d->server = server_new(d->base, d->scheduler, config->listen, error,
+                           sizeof(error));
     if (d->server == NULL) {
         goto failed;
     }
-    warn_of_stores(config, false);
+    doubts_look(d->base, config, log_doubt);
     log_info(0, "symcached " SYMCACHED_VERSION " listens on %s",
              config->listen);
     return 0;
@@ -266,20 +294,16 @@ failed:
 
 static void finish(struct daemon *d)
 {
-    size_t i;
-
     server_free(d->server);
-    clean_free(d->clean);
-    (void)remover_settle(); /* jobs have ended; their work folders go */
-    jobs_free(d->jobs);
+    evict_free(d->evict);
+    child_settle(KILL_MS);
+    async_unlink_settle(); /* jobs have ended; their work folders go */
+    scheduler_free(d->scheduler);
     if (d->sources != NULL) {
         sources_free(d->sources);
     }
-    for (i = 0; i < sizeof(d->signals) / sizeof(d->signals[0]); i++) {
-        if (d->signals[i] != NULL) {
-            event_free(d->signals[i]);
-        }
-    }
+    task_cancel_all();
+    signals_stop();
     if (d->base != NULL) {
         event_base_free(d->base);
     }
@@ -296,19 +320,22 @@ int main(int argc, char **argv)
         return unpack_main(argc, argv);
     }
     if (argc > 1 && strcmp(argv[1], "--inspect") == 0) {
-        return inspect_main(argc, argv);
+        return validate_main(argc, argv);
     }
     if (argc > 1 && strcmp(argv[1], "--gzip") == 0) {
-        return sidecar_main();
+        return gzip_file_main(argc, argv);
     }
     if (argc > 1 && strcmp(argv[1], "--ticket") == 0) {
-        return ticket_main(argc, argv);
+        return spnego_main(argc, argv);
     }
     if (argc > 1 && strcmp(argv[1], "--sweep") == 0) {
-        return sweep_main(argc, argv);
+        return evict_pass_main(argc, argv);
+    }
+    if (argc > 1 && strcmp(argv[1], "--forget") == 0) {
+        return forget_main(argc, argv);
     }
     if (argc > 1 && strcmp(argv[1], "--clean") == 0) {
-        return sweep_command(argc, argv, DEFAULT_CONFIG);
+        return evict_pass_command(argc, argv, DEFAULT_CONFIG);
     }
 
     rc = read_options(argc, argv, &d.options);
@@ -320,9 +347,7 @@ int main(int argc, char **argv)
         return EXIT_CONFIG;
     }
     if (d.options.test) {
-        warn_of_stores(config, true);
-        fprintf(stderr, "symcached: configuration %s is good\n",
-                d.options.config);
+        print_test(config);
         config_unref(config);
         return 0;
     }

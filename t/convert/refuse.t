@@ -9,6 +9,7 @@ use warnings;
 
 use FindBin qw($Bin);
 use lib "$Bin/lib";
+use POSIX qw(WNOHANG);
 use Test::More;
 use Time::HiRes qw(time usleep);
 
@@ -218,6 +219,64 @@ like($err, qr/nowhere\.pdb.*No such file/, 'no such file: reason');
 ($code, $err) = $corpus->convert($work);
 is($code, 2, 'a directory');
 isnt($err, '', 'a directory: reason');
+
+# an output that is not to be written: no room, or a limit of its size
+
+for my $case (['a full disk', 'exec "$@" -o - >/dev/full', 2,
+               'No space left on device'],
+              ['a limit of size', 'ulimit -f 8 && exec "$@"', 2,
+               'Disk quota exceeded'])
+{
+    my ($name, $shell, $want, $reason) = @$case;
+    mkdir "$work/full";
+    local $ENV{_NT_SYMCACHE_PATH} = "$work/full";
+    my $said = `sh -c '$shell' sh @{[$corpus->build]}/pdb2symcache -pdb $pdb7 2>&1`;
+    is($? >> 8, $want, "$name: exit code");
+    like($said, qr/output cannot be written: $reason/, "$name: reason");
+}
+
+# the parser is killed by somebody else, as the kernel does without memory
+
+my $slow = $corpus->unpacked("$data/pdb/basic32.pd_");
+
+sub killed_parser {
+    my ($signal) = @_;
+    my $pid = fork() // die "fork: $!";
+
+    if ($pid == 0) {
+        open STDERR, '>', "$work/killed.err";
+        exec $corpus->build . '/pdb2symcache', '-pdb', $slow,
+            '-o', "$work/killed.symcache";
+        exit 127;
+    }
+    my $end = time + 60;
+    while (waitpid($pid, WNOHANG) == 0) {
+        if (time > $end) {
+            kill 'KILL', $pid;
+            die "the converter does not end\n";
+        }
+        open my $f, '<', "/proc/$pid/task/$pid/children" or next;
+        my ($child) = split ' ', <$f> // '';
+        # before it is the parser it has our signals' handlers
+        next unless $child && kill 0, $child;
+        kill $signal, $child;
+    }
+    return $? >> 8;
+}
+
+for my $signal (qw(KILL TERM HUP INT SEGV)) {
+    my $want = $signal eq 'SEGV' ? 8 : 75;
+    my $got = 0;
+    # now and then it is through before the signal comes
+    for (1 .. 20) {
+        $got = killed_parser($signal);
+        last if $got != 0;
+    }
+    is($got, $want, "SIG$signal to the parser: exit code");
+    like(slurp("$work/killed.err"), qr/parser \(/, "SIG$signal: reason");
+    ok(!-e "$work/killed.symcache", "SIG$signal: nothing written");
+    unlink "$work/killed.symcache";
+}
 
 # the input shrinks while it is read
 

@@ -136,6 +136,7 @@ SKIP: {
 #include <signal.h>
 #include <stdio.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -151,11 +152,16 @@ static void tell(const char *what, long rc)
 ssize_t write(int fd, const void *data, size_t size)
 {
     static int tried;
+    struct stat st;
+    char link[16];
     char *argv[] = {"true", NULL};
 
     if (!tried++) {
         tell("open", open("/etc/passwd", O_RDONLY));
         tell("create", open("captured", O_CREAT | O_WRONLY, 0600));
+        tell("stat", stat("/etc/shadow", &st));
+        tell("look", fstatat(AT_FDCWD, "/etc/shadow", &st, AT_EMPTY_PATH));
+        tell("link", readlink("/proc/self/exe", link, sizeof(link)));
         tell("inet", socket(AF_INET, SOCK_STREAM, 0));
         tell("unix", socket(AF_UNIX, SOCK_STREAM, 0));
         tell("exec", execv("/bin/true", argv));
@@ -171,8 +177,8 @@ C
     my $program = $corpus->build . '/pdb2symcache';
     my $said = `LD_PRELOAD='$library' '$program' -pdb '$pdb' -o - 2>&1 >/dev/null`;
     is($said, join('', map { "captured: $_: refused\n" }
-                   qw(open create inet unix exec kill)),
-       'no file, no socket, no program, no signal');
+                   qw(open create stat look link inet unix exec kill)),
+       'no file, no look at one, no socket, no program, no signal');
     is($?, 0, 'and it goes on');
 }
 

@@ -7,6 +7,7 @@ use strict;
 use warnings;
 
 use FindBin;
+use POSIX ();
 use lib "$FindBin::Bin/../lib";
 use Test::Ctl;
 use Test::More;
@@ -97,6 +98,24 @@ $ctl->is($r, 0, qr/^\{"forgotten":1\}$/, undef, 'forget: all builds, as JSON');
 $r = $ctl->run('forget', @socket, 'never.pdb');
 $ctl->is($r, 0, qr/^forgotten: 0 entries$/, undef, 'forget: nothing');
 
+sub malformed {
+    my ($name, $ago) = @_;
+    $t->write_file("store/$name.pdb/$id/$name.pdb-v9.0.0.absent",
+                   sprintf "malformed %d 0123456789abcdef\nwhy\n", time - $ago);
+}
+
+malformed("old$_", $_) for 100, 4000, 8000, 90000;
+$ctl->is($ctl->run('forget', @socket, '--malformed-since', '2h'), 0,
+         qr/^forgotten: 2 entries$/, undef, 'forget: since a duration');
+my $local = POSIX::strftime('%Y-%m-%d %H:%M:%S', localtime time - 8100);
+$ctl->is($ctl->run('forget', @socket, "--malformed-since=$local", '--json'), 0,
+         qr/^\{"forgotten":1\}$/, undef, 'forget: since a local time, as JSON');
+$local = POSIX::strftime('%Y-%m-%d %H:%M', localtime time - 90100);
+$ctl->is($ctl->run('forget', @socket, '--malformed-since', $local), 0,
+         qr/^forgotten: 1 entries$/, undef, 'forget: since a minute');
+$ctl->is($ctl->run('forget', @socket, '--malformed-since', time - 9), 0,
+         qr/^forgotten: 0 entries$/, undef, 'forget: since Unix seconds');
+
 # --- sources
 
 $t->helper('GET', "/v1/symcache/default/broken.pdb/$id?version=9.0.0&wait=60");
@@ -134,6 +153,11 @@ for ([3, qr/\Q${\$t->path('none')}\E: cannot connect: No such file.*\n.*running 
      [2, qr/no operands: a\\x1b\[2J/, 'hostile', 'sources', "a\e[2J"],
      [2, qr/which PDB\?/, 'no PDB', 'why'],
      [2, qr/which PDB\?/, 'no PDB', 'forget'],
+     [2, qr/no operands with --malformed-since: crash\.pdb/, 'both',
+      'forget', '--malformed-since', '2h', 'crash.pdb'],
+     (map { [2, qr/bad-query: malformed_since= must be/, "no time: $_",
+             'forget', @socket, '--malformed-since', $_] }
+          'x', '2', '2h ago', '2026-13-01 00:00', '9999-01-01 00:00', '&a=b'),
      [2, qr/no GUID/, 'no GUID', 'why', 'crash.pdb'],
      [2, qr/: 12$/m, 'no GUID either', 'why', 'crash.pdb', '12'],
      [2, qr/age/i, 'no age', 'why', 'crash.pdb', $guid, '1x'],
@@ -142,6 +166,22 @@ for ([3, qr/\Q${\$t->path('none')}\E: cannot connect: No such file.*\n.*running 
     my ($code, $err, $what, @args) = @$_;
     $ctl->is($ctl->run(@args), $code, undef, $err, "refused: $what");
 }
+
+# --- a transcoder that is left alone
+
+my $config = $t->default_config($ctl->{url});
+$config->{stores}{default}{transcoders}[0]{command} =
+    ['/bin/sh', '-c', 'echo "no license" >&2; exit 75', '{pdb}'];
+$t->reload_symcached($config);
+for my $name (map { "e$_.pdb" } 1 .. 3) {
+    $t->write_file("sym/$name/$id/$name",
+                   $t->read_file($t->data('pdb/crash.pdb')));
+    is $t->helper('GET', "/v1/symcache/default/$name/$id?version=9.0.0&wait=60")
+        ->{status}, 503, "$name: not the file's fault";
+}
+$ctl->is($ctl->run('why', @socket, "e4.pdb/$id"), 1,
+    qr{^  the transcoder of version 9\.0\.0 is left alone for another \d+ s, it failed: exit code 75, not the file's fault: no license(?:\\x0a)?$}m,
+    undef, 'why: a transcoder that is left alone');
 
 # --- a helper that lies
 

@@ -47,7 +47,8 @@ missing:
 failed, may be there later:
   fails\.pdb ${guid}A
     upstream: \Q$ctl->{url}\E/fails\.pdb/.*: failed \(.*500.*\)
-\z}, undef, 'a list');
+\z}, qr/\Asymcachectl warm: fails\.pdb ${guid}A: error: .*500.*; asked again in 1 s\n\z/,
+    'a list');
 is $t->runs, 1, 'is made';
 $r = $ctl->run_with("crash.pdb,$guid,1", 'warm', '--json', @socket);
 my @lines = $ctl->json($r);
@@ -156,6 +157,9 @@ my $fake = Test::ScriptedServer->new(log => $t->path('fake.requests'),
             if $name eq 'busy' && mkdir "$state/busy";
         return $c->reply(503, { 'Retry-After' => 1 },
             '{"error":"busy","detail":"very"}') if $name eq 'always';
+        return $c->reply(503, { 'Retry-After' => 3 },
+            '{"error":"error","detail":"no disk"}')
+            if $name eq 'late' && mkdir "$state/late";
         return $c->reply(400, {}, '{"error":"bad-key"}') if $name eq 'odd';
         return $c->close if $name eq 'gone' && mkdir "$state/gone";
         return $c->close if $name eq 'dead';
@@ -168,10 +172,17 @@ sub asked { scalar grep { $_->{path} =~ m{/symcache/default/$_[0]\.pdb/} }
 my $names = join '', map { "$_.pdb,$guid,1\n" } qw(job busy always odd gone);
 $r = $ctl->run_with($names, 'warm', '--attempts=2', @fake);
 $ctl->is($r, 1, qr/^5\ modules:\ 3\ cached,\ 0\ missing,\ 2\ failed\n
-    .*always\.pdb\ $id\n\ +busy:\ very\n.*odd\.pdb\ $id\n\ +bad-key\n/xs, undef,
-    'later means later');
+    .*always\.pdb\ $id\n\ +busy:\ very\n.*odd\.pdb\ $id\n\ +bad-key\n/xs,
+    qr/\Asymcachectl warm: \w+\.pdb $id: .*; asked again in 1 s\n\z/,
+    'later means later, which is told once');
 is_deeply [map { asked($_) } qw(job busy always odd gone)], [2, 2, 2, 1, 2],
     'as often as told';
+$r = $ctl->run_with("late.pdb,$guid,1\nx.pdb,$guid,1\n", 'warm', @fake);
+$ctl->is($r, 0, qr/^2 modules: 2 cached/,
+    qr/\Asymcachectl warm: late\.pdb $id: error: no disk; asked again in 3 s\n\z/,
+    'what is waited for');
+like $r->{progress}, qr/\Asymcachectl\ warm:\ \d\ of\ 2\ known:\ \d\ cached,
+    \ 0\ missing,\ 0\ failed,\ \d\ asked\ now,\ \d\ later\n/x, 'and how far it is';
 $r = $ctl->run_with("dead.pdb,$guid,1\nx.pdb,$guid,1\n", 'warm',
     '--concurrency=1', '--attempts=1', @fake);
 $ctl->is($r, 3, qr/^2 modules: 0 cached, 0 missing, 0 failed, 2 without an answer$/,
@@ -204,6 +215,21 @@ for my $signal (qw(INT TERM)) {
     truncate $t->path('fake.requests'), 0;
 }
 $fake->stop;
+
+# --- a transcoder that is not there
+
+$t->stop_symcached;
+my $config = $t->default_config($ctl->{url});
+$config->{stores}{default}{transcoders}[0]{command} = ['nowhere', '{pdb}'];
+$config->{downloads} = $t->path('other');
+$config->{stores}{default}{root} = $t->path('none');
+$t->start_symcached($config);
+$r = $ctl->run_with("crash.pdb,$guid,1\n", 'warm', '--attempts=1', @socket);
+$ctl->is($r, 1, qr{^failed, may be there later:
+  crash\.pdb $id
+    error: no transcoder: "nowhere" is neither in PATH nor beside symcached
+    upstream: \Q$ctl->{url}\E/crash\.pdb/.*: found \(1019904 bytes\)
+\z}m, undef, 'no transcoder');
 
 # --- usage
 

@@ -200,6 +200,26 @@ $t->wait_until('the upgrade', sub {
 });
 pass 'is upgraded in the background';
 
+# a file that may be there, and whose folder cannot be read
+
+my $folder = $t->path('store/up.pdb');
+Test::Symcache::remove_tree($t->path('sym2/up.pdb'));
+Test::Symcache::remove_tree($t->path('downloads/default/up.pdb'));
+rename $folder, "$folder.away" or die;
+symlink 'up.pdb', $folder or die;
+$jobs = jobs();
+$r = lookup('up.pdb');
+is "$r->{status} " . reason($r), '503 error', 'a folder that cannot be read';
+like JSON::PP::decode_json($r->{body})->{detail}, qr/symbolic links/, 'why';
+ok header($r, 'Retry-After') <= 5, 'to be asked again soon';
+is jobs(), $jobs, 'it is not looked for elsewhere';
+like $t->helper_log,
+    qr{\[error\] .*lookup default/up\.pdb\S+: answered 503, .*be seen: Too many},
+    'and the log says so';
+unlink $folder or die;
+rename "$folder.away", $folder or die;
+is lookup('up.pdb')->{status}, 200, 'until it can be';
+
 # restart
 
 $t->stop_symcached;

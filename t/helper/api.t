@@ -89,7 +89,12 @@ $r = lookup("nostore/crash.pdb/$id?version=9.0.0");
 is_deeply refusal($r), [503, 'unknown-store'],
     'an unknown store is no final 404';
 ok header($r, 'Retry-After'), 'and may be asked again';
-ok !header($r, 'X-Symcache-Reason'), 'for no reason of the key';
+is header($r, 'X-Symcache-Reason'), 'unknown-store', 'for this reason';
+lookup("nostore/crash.pdb/$id?version=9.0.0") for 1 .. 3;
+my @told = $t->helper_log =~ /\[warn\] \d+: (lookup store=.*)/g;
+is_deeply \@told, ["lookup store=nostore key=crash.pdb/$id: the configuration "
+        . 'has no such store, answered 503 (1 lookups in unknown stores since '
+        . 'this was last said)'], 'the log says so, and not for each';
 
 for (['', 'no version'], ['?version=9', 'no version in it'],
      ['?version=9.0.0&version=9.0.0', 'repeated'],
@@ -116,6 +121,33 @@ for ('/', '/v1', '/v1/', '/v2/jobs', '/v1/jobs/x', '/v1/nothing',
 }
 is_deeply refusal(page('/metrics?x=1')), [400, 'bad-query'],
     'pages without a query refuse one';
+
+# one form for all kinds, of which only SymCaches are made
+
+for my $kind (qw(ppdbcache cficache sym debuginfo executable sourcebundle)) {
+    $r = page("/v1/$kind/$crash?version=9.0.0");
+    is_deeply refusal($r), [404, 'unknown-kind'], "no lookup of a $kind";
+    like $r->{body}, qr/"$kind"/, 'which is named';
+    is_deeply refusal(page("/v1/why/$crash?kind=$kind")),
+        [404, 'unknown-kind'], "nor why";
+}
+is_deeply refusal(page("/v1/pdb/$crash?version=9.0.0")), [404, 'not-found'],
+    'what is no kind at all is no page';
+is page("/v1/why/$crash?kind=symcache")->{body} =~ s/"time":\d+//r,
+    page("/v1/why/$crash")->{body} =~ s/"time":\d+//r,
+    'why is about a SymCache unless told otherwise';
+for ('kind=', 'kind=pdb', 'kind=symcache&kind=symcache', 'x=1') {
+    is_deeply refusal(page("/v1/why/$crash?$_")), [400, 'bad-query'],
+        "why: $_";
+}
+for ('crash.pdb/5AB380779000', 'crash.pdb/buildid-93ac61ec5a8eb139',
+     '_/buildid-93ac61ec5a8eb1396f9fbd350e3169a558528a40') {
+    is_deeply refusal(lookup("default/$_?version=9.0.0")), [400, 'bad-key'],
+        "SymCaches are not looked up by $_";
+    is_deeply refusal(page("/v1/why/default/$_")), [400, 'bad-key'], 'why';
+    is_deeply refusal($t->helper('POST', "/v1/forget/default/$_")),
+        [400, 'bad-key'], 'forget';
+}
 
 for my $method (qw(POST PUT DELETE OPTIONS PATCH)) {
     $r = $t->helper($method, "/v1/symcache/$crash?version=9.0.0",
@@ -156,7 +188,7 @@ my (%type, %seen, @wrong);
 for (split /\n/, $m->{body}) {
     if (/^# HELP (symcached_[a-z_]+) \S.*$/) { push @wrong, $_ if $seen{$1}++ }
     elsif (/^# TYPE (\S+) (counter|gauge)$/) { $type{$1} = $2 }
-    elsif (/^(symcached_\w+)(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? \d+$/) {
+    elsif (/^(symcached_\w+)(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? \d+(?:\.\d+)?$/) {
         push @wrong, $_ unless $type{$1};
         push @wrong, $_ if $seen{$_}++;
     } else { push @wrong, $_ }

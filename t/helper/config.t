@@ -27,8 +27,8 @@ sub check {
 # One store and one source, with a piece of text in the place of a marker.
 sub text {
     my (%o) = @_;
-    my %p = (top => '', store => '', source => '', limits => '', cache => '',
-        transcoder => '"version": "9.0.0", "command": ["x", "{pdb}"]',
+    my %p = (top => '"listen": "unix:' . $t->path('s') . '",', store => '', source => '', limits => '', cache => '',
+        transcoder => '"version": "9.0.0", "command": ["sh", "{pdb}"]',
         root => '"root": "/s",', sources => '["local"]',
         type => '"type": "http", "url": "http://h/s"', %o);
     return <<"JSON";
@@ -84,6 +84,19 @@ my @bad = (
         transcoder => '"version": "9.0.0", "command": ["x"]'],
     [9, 'stores.default.transcoders[0].command[1]', 'must be a string',
         transcoder => '"version": "9.0.0", "command": ["x", 1]'],
+    (map { [9, "stores.default.transcoders[0].$_->[0]", $_->[1], transcoder =>
+                '"version": "9.0.0", "command": ["x", "{pdb}"],' . $_->[2]] }
+        ['env', 'must be an object of strings', '"env": ["A=b"]'],
+        ['env.A', 'must be a string', '"env": {"A": 1}'],
+        ['env.A', 'repeated key', '"env": {"A": "1", "A": "2"}'],
+        ['env.1A', 'is no name of a variable', '"env": {"1A": "x"}'],
+        ['env.A=B', 'is no name of a variable', '"env": {"A=B": "x"}'],
+        ['env._NT_SYMBOL_PATH', 'is set by symcached for each run',
+            '"env": {"_NT_SYMBOL_PATH": "x"}'],
+        ['env.A', '$SYMCACHE_T_UNSET is not set',
+            '"env": {"A": "$SYMCACHE_T_UNSET"}'],
+        ['input_name', 'must be "original" or "fixed"',
+            '"input_name": "in.pdb"']),
     [9, 'stores.default.transcoders[1]',
         'a second transcoder for major version 9',
         transcoder => '"version": "9.0.0", "command": ["x", "{pdb}"] },'
@@ -179,7 +192,7 @@ my @bad = (
     [18, 'limits.downloads', 'must be 1 to 1000', limits => '"downloads": 0'],
     [18, 'limits.downloads', 'must be 1 to 1000',
         limits => '"downloads": 1.5'],
-    [18, 'limits.downloads', 'must be a number', limits => '"downloads": "2"'],
+    [18, 'limits.downloads', 'must be a number from 1 to 1000', limits => '"downloads": "2"'],
     [14, 'sources.local', '"url" is no URL',
         type => '"type": "http", "url": "http://h:99999"'],
     [18, 'limits.breaker_pause', 'must be 1 to 86400 s',
@@ -195,8 +208,37 @@ my @bad = (
         limits => '"connect_time": "500ms"'],
     [18, 'limits.download_time', 'is no duration',
         limits => '"download_time": "5"'],
-    [18, 'limits.download_time', 'must be a string',
+    [18, 'limits.download_time', 'must be a string such as "1h30m"',
         limits => '"download_time": 5'],
+    [18, 'limits.download_size', 'must be a string such as "200g"',
+        limits => '"download_size": 15000000000'],
+    [19, 'cache.min_free', 'must be a string such as "5%" or "200g"',
+        cache => '"min_free": 5'],
+    [3, 'listen', 'must be a string such as "unix:/run/symcached/symcached.so',
+        top => '"listen": 8127,'],
+    [3, 'downloads', 'must be a string such as "/srv/symbols"',
+        top => '"downloads": null,'],
+    [9, 'stores.default.transcoders[0].version', 'must be a string such as "3',
+        transcoder => '"version": 9, "command": ["sh", "{pdb}"]'],
+    [9, 'stores.default.transcoders[0].command', 'must be an array of strings '
+        . 'such as ["pdb2symcache", "-pdb", "{pdb}"]',
+        transcoder => '"version": "9.0.0", "command": "pdb2symcache"'],
+    [11, 'stores.default.sources', 'must be an array of source names such as [',
+        sources => '"local"'],
+    [15, 'sources.local.layout', 'must be "symstore", ',
+        source => '"layout": true,'],
+    [15, 'sources.local.proxy', 'must be a string such as "http://proxy',
+        source => '"proxy": 8080,'],
+    [15, 'sources.local.headers.A', 'must be a string such as "$TOKEN" or "@/',
+        source => '"headers": {"A": 1},'],
+    [15, 'sources.local.http_version', 'must be a string such as "1.1"',
+        source => '"http_version": 1.1,'],
+    [16, 'sources.local.type', 'must be a string such as "http"',
+        type => '"type": 1'],
+    [16, 'sources.local.url', 'must be a string such as "https://',
+        type => '"type": "http", "url": ["http://h"]'],
+    [16, 'sources.local.value', 'must be a string such as "srv*https://',
+        type => '"type": "sympath", "value": {}'],
     [18, 'limits.download_size', 'is no size',
         limits => '"download_size": "15gb"'],
     [19, 'cache.retry_misses_after', 'is no duration',
@@ -237,9 +279,9 @@ for (['{', qr/^symcached: FILE:1: not valid JSON/],
 
 # what may be meant
 
-my $source = '"sources": {"a": {"type": "filesystem", "path": "/p"}, '
+my $source = '"sources": {"a": {"type": "filesystem", "path": "/"}, '
     . '"b": {"type": "symcache", "url": "http://h"}}';
-my $transcoder = '[{"version": "9.0.0", "command": ["x", "{pdb}"]}]';
+my $transcoder = '[{"version": "9.0.0", "command": ["sh", "{pdb}"]}]';
 for (['no source', ''],
      ['no source', ", \"transcoders\": $transcoder"],
      ['no source', ", \"sources\": [], \"transcoders\": $transcoder"],
@@ -248,12 +290,81 @@ for (['no source', ''],
      [undef, ", \"sources\": [\"a\"], \"transcoders\": $transcoder"]) {
     my ($reason, $store) = @$_;
     ($code, $out) =
-        check("{\"stores\": {\"s\": {\"root\": \"/s\"$store}}, $source}");
+        check('{"listen": "127.0.0.1:1", "stores": '
+            . "{\"s\": {\"root\": \"/s\"$store}}, $source}");
     is $code, 0, 'no error: root' . $store;
     is $out, (defined $reason ? 'symcached: warning: store "s" can make '
-        . "nothing: it has $reason\n" : '')
-        . "symcached: configuration FILE is good\n", 'a warning, or none';
+        . "nothing: it has $reason\n"
+        . "symcached: configuration FILE has no error, and 1 warning\n"
+        : "symcached: configuration FILE is good\n"), 'a warning, or none';
 }
+
+my $dir = $t->dir;
+$t->write_file('bin/mode', '');
+my $refused = 'a private or loopback address is not asked without "internal": '
+    . 'true; lookups there fail';
+for (['stores.default.transcoders[0].command[0]', 'no transcoder: "nowhere-1" is '
+        . 'neither in PATH nor beside symcached; version 9.0.0 is not made',
+        transcoder => '"version": "9.0.0", "command": ["nowhere-1", "{pdb}"]'],
+     ['stores.default.transcoders[1].command[0]', "no transcoder: \"$dir/none\": No "
+        . 'such file or directory; version 3.1.0 is not made',
+        transcoder => '"version": "9.0.0", "command": ["sh", "{pdb}"] }, '
+        . "{ \"version\": \"3.1.0\", \"command\": [\"$dir/none\", \"{pdb}\"]"],
+     ['stores.default.transcoders[0].command[0]', "no transcoder: \"$dir/bin/mode\""
+        . ': Permission denied; version 9.0.0 is not made', transcoder =>
+        "\"version\": \"9.0.0\", \"command\": [\"$dir/bin/mode\", \"{pdb}\"]"],
+     ['stores.default.transcoders[0].command[0]', "no transcoder: \"$dir/bin\": "
+        . 'Permission denied; version 9.0.0 is not made', transcoder =>
+        "\"version\": \"9.0.0\", \"command\": [\"$dir/bin\", \"{pdb}\"]"],
+     ['listen', "\"$dir/none/\": No such file or directory; symcached does not "
+        . 'make the folder of its socket, and does not start without it',
+        top => "\"listen\": \"unix:$dir/none/s.sock\","],
+     ['sources.local.path', "\"$dir/none\": No such file or directory; lookups "
+        . 'there fail', type => "\"type\": \"filesystem\", \"path\": "
+        . "\"$dir/none\""],
+     ['sources.local.path', "\"$dir/bin/mode\": Not a directory; lookups there "
+        . 'fail', type => "\"type\": \"filesystem\", \"path\": "
+        . "\"$dir/bin/mode\""],
+     ['sources.local.value', "\"$dir/none\": No such file or directory; lookups "
+        . 'there fail', type => "\"type\": \"sympath\", \"value\": "
+        . "\"srv*$dir/none\""],
+     ['sources.local.value', $refused,
+        type => '"type": "sympath", "value": "http://127.0.0.1/s"'],
+     ['sources.local.endpoint', $refused, type => '"type": "s3", "bucket": "b",'
+        . '"region": "r", "endpoint": "http://10.1.2.3:9000", '
+        . '"path_style": true'],
+     map { ['sources.local.url', $refused,
+            type => "\"type\": \"http\", \"url\": \"$_\""] }
+         qw(http://127.0.0.1:8080/s https://localhost http://sym.localhost/
+            http://[::1]/s http://192.168.1.9/s)) {
+    my ($key, $reason, @text) = @$_;
+    ($code, $out) = check(text(@text));
+    is $code, 0, "no error: $text[1]";
+    is $out, "symcached: warning: $key: $reason\n"
+        . "symcached: configuration FILE has no error, and 1 warning\n",
+        'but a warning';
+}
+($code, $out) = check(text(type => '"type": "sympath", "value": '
+    . "\"$dir/none\""));
+is join(' ', $out =~ m{"\Q$dir\E/(\S+)": No such file}g),
+    'none none/pdb none/symbols/pdb none',
+    'a plain folder of a path that is not there: what it may come to';
+($code, $out) = check(text(source => '"internal": true,',
+    type => '"type": "http", "url": "http://127.0.0.1:8080/s"'));
+is $out, "symcached: configuration FILE is good\n", 'internal, and said so';
+
+$t->start_symcached({ stores => { default => { root => $t->path('store'),
+    transcoders => [{ version => '9.0.0', command => ['nowhere', '{pdb}'] }],
+    sources => ['a'] } }, sources => { a => { type => 'http',
+        url => 'http://127.0.0.1/s' } } });
+for my $doubt ('stores.default.transcoders[0].command[0]: no transcoder: '
+        . '"nowhere" is', "sources.a.url: $refused") {
+    $t->wait_until("a warning: $doubt", sub {
+        $t->helper_log =~ /\[warn\] \d+: \Q$doubt\E/;
+    });
+    pass "the log warns of it: $doubt";
+}
+$t->stop_symcached;
 
 # what is right
 

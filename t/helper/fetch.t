@@ -94,16 +94,51 @@ my %script = (
         POSIX::strftime('%a, %d %b %Y %H:%M:%S GMT', gmtime(time + 90)) },
         '') },
     'century' => sub { $_[0]->reply(429, { 'Retry-After' => 1 << 40 }, '') },
+    # what an earlier answer said is not what the last one says
+    'hopafter' => sub { $_[0]->reply($_[1]{path} =~ /x$/
+        ? (429, {}, '') : (302, { 'Retry-After' => 77,
+                                  Location => '/hopafter.pdb/x' }, '')) },
+    'tryafter' => sub { $_[0]->reply(first_try('after')
+        ? (500, { 'Retry-After' => 77 }, '') : (429, {}, '')) },
+    'hint' => sub { $_[0]->send("HTTP/1.1 103 Early Hints\r\n"
+                                . "Retry-After: 77\r\n\r\n");
+                    $_[0]->reply(404, {}, '') },
+    'fat404' => sub { $_[0]->reply(404, {}, 'no such file ' x 1000) },
+    'fat404after' => sub {
+        return $_[0]->reply(404, {}, '') if $_[1]{path} !~ /ptr$/;
+        $_[0]->send("HTTP/1.1 404 Not Found\r\nContent-Length: 13000\r\n"
+                    . "Retry-After: 77\r\n\r\n" . 'no such file ' x 1000) },
     'nowhere' => sub { $_[0]->reply(302, {}, '') },
     'empty' => sub { $_[0]->reply(200, {}, '') },
     'html' => sub { $_[0]->reply(200, {}, '<!doctype html>') },
 );
+
+# An answer that does not come to its end, though all that there is of it is
+# in order.
+sub broken {
+    my ($c, $how, $status) = @_;
+    my $line = "HTTP/1.1 $status Scripted\r\n";
+    my $moved = $status =~ /^3/ ? "Location: /status404.pdb/x\r\n" : '';
+    $c->send({
+        brokenline => "HTTP/1.1 $status",
+        brokenhead => "$line$moved",
+        brokenend => "$line${moved}Content-Length: 0\r\n",
+        brokenbody => "$line${moved}Content-Length: 100\r\n\r\nSorry",
+        brokenchunk => "$line${moved}Transfer-Encoding: chunked\r\n\r\n"
+            . "ff\r\nSorry",
+        brokenreset => "$line${moved}Content-Length: 100\r\n\r\nSorry",
+    }->{$how});
+    return $c->close if $how ne 'brokenreset';
+    sleep 0.05;     # or what was sent may be lost on the way
+    $c->reset;
+}
 
 my $up = Test::ScriptedServer->new(log => $t->path('up.log'), script => sub {
     my ($c, $req) = @_;
     my ($name) = $req->{path} =~ m{^/([^/]+)\.pdb/};
     $name =~ s/%20/ /;
     return $c->reply($1, {}, '') if $name =~ /^status(\d+)$/;
+    return broken($c, $1, $2) if $name =~ /^(broken\D+)(\d+)$/;
     $script{$name}->($c, $req);
 });
 
@@ -116,7 +151,9 @@ sub count {
 my $c = Test::SourceCase->new($t, sources => { up => {
     type => 'http', url => $up->url, layout => 'symstore',
     internal => JSON::PP::true(),
-} }, limits => { download_time => '20s', download_size => '4m' });
+} }, limits => { download_time => '20s', download_size => '4m',
+               breaker_failures => 0, downloads_per_host => 100,
+               downloads => 100 });
 
 my $r;
 for (qw(once500 oncereset oncecut)) {
@@ -138,7 +175,7 @@ $c->undecided('odd hop.pdb', 'failed', qr/^400$/,
 $c->absent('endless404.pdb', qr/^404$/, 'a 404 whose body never ends');
 
 for (400, 401, 403, 405, 203, 206, 501) {
-    $c->undecided("status$_.pdb", 'failed', qr/^$_$/,
+    $c->undecided("status$_.pdb", 'failed', qr/^$_\b/,
                   "$_ is no answer");
     is count("status$_"), 1, "$_ is not tried again";
 }
@@ -146,6 +183,29 @@ for (408, 503, 429) {
     $c->undecided("status$_.pdb", 'failed', qr/^$_$/,
                   "$_ is no answer");
     is count("status$_"), 3, "$_ is tried three times";
+}
+
+my %broken = map { my $status = $_; map { ("broken$_$status" => $status) }
+    qw(line head end body chunk reset) } qw(404 410 204 304 302 401 403 500 503);
+delete @broken{ grep { /(?:body|chunk|reset)[23]04/ } keys %broken };   # none
+my %held = map { $_ => $t->open_http($t->helper_socket, 'GET',
+    "/v1/symcache/default/$_.pdb/$id?version=9.0.0&wait=60") } keys %broken;
+for (sort keys %broken) {
+    is $t->read_response($held{$_})->{status}, 503, "$_: no answer";
+    my $why = $t->helper_json("/v1/why/default/$_.pdb/$id");
+    my ($last) = reverse @{ $why->{attempts} };
+    like "$last->{outcome} ($last->{detail})",
+        /line/ ? qr/^failed \(./ : qr/^failed \($broken{$_}, ./, "$_: why";
+}
+is count('brokenhead404'), 3, 'and is tried three times';
+$c->absent($_->[0] . '.pdb', qr/^404$/, $_->[1])
+    for ['hint', '404 behind a hint with a Retry-After'],
+        ['fat404', 'a 404 with a long page'];
+$c->undecided('fat404after.pdb', 'failed', qr/^404, and to be asked again/,
+              'but not where a Retry-After follows its length');
+for (qw(hopafter tryafter)) {
+    $r = $c->undecided("$_.pdb", 'failed', qr/^429$/, "$_: the last answer");
+    is $r->{retry}, 1, "$_: and not what the one before it asked for";
 }
 
 $c->undecided('cut.pdb', 'failed', qr/truncated/, 'a truncated body');

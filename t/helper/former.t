@@ -53,7 +53,8 @@ sub lookup { $t->read_response(begin(@_))->{status} }
 
 sub reload { $t->reload_symcached($config) }
 
-# What is known: indexes of flat directories, hosts, sources that were asked.
+# What is known: indexes of flat directories, hosts and directories, sources
+# that were asked.
 sub known {
     $t->helper('GET', '/healthz'); # what it was at is done then
     my @fds = map { readlink // () } glob "/proc/$t->{helper}/fd/*";
@@ -68,7 +69,7 @@ is lookup('flat'), 200, 'from a flat directory';
 is lookup('good'), 200, 'from a server';
 is lookup('bad'), 503, 'a server that fails';
 my $all = known();
-is_deeply [@$all[0 .. 2]], [1, 1, 1], 'what is known of them';
+is_deeply [@$all[0 .. 2]], [1, 1, 2], 'what is known of them';
 reload();
 is_deeply known(), $all, 'stays over a reload';
 

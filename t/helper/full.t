@@ -48,7 +48,7 @@ sub cache { $config->{cache} = { retry_errors_after => '1s', @_ } }
 
 # no block is left
 
-Test::Mount::small($fs, '2m');
+Test::Mount::small($fs, '5m');
 mkdir "$fs/store";
 fill(1, 64 * 1024);
 cache(min_free => '1m', clean_every => '1s');

@@ -156,7 +156,8 @@ $c->found('on-a.pdb', 'breaker_failures 0: it never opens');
 # --- lookups at a time
 
 raise('gate');
-$c = case(downloads => 4, downloads_per_host => 2, breaker_failures => 0);
+$c = case(downloads => 4, downloads_per_host => 2,
+          slow_downloads_per_host => 0, breaker_failures => 0);
 my @s = map {
     $t->open_http($t->helper_socket, 'GET',
         "/v1/symcache/default/slow$_.pdb/$id?version=9.0.0&wait=60")
@@ -173,6 +174,32 @@ is $t->read_response($_)->{status}, 200, 'found in the end' for @s;
 my @order = map { $_->{path} =~ m{/slow(\d)-} } $one->requests;
 is_deeply [sort @order], [1 .. 5], 'each asked for once';
 is_deeply [sort @order[0, 1]], [1, 2], 'first come, first served';
+
+# who is quick does not wait for a few that are slow: two lookups that have
+# taken long leave their places to others, and no more than two
+raise('gate');
+$c = case(downloads_per_host => 2, slow_downloads_per_host => 2,
+          breaker_failures => 0);
+sub begin {
+    return map { $t->open_http($t->helper_socket, 'GET',
+        "/v1/symcache/default/$_.pdb/$id?version=9.0.0&wait=60") } @_;
+}
+@s = begin(qw(slow11-a slow12-b slow13-a));
+is $t->read_response($_)->{status}, 200, 'found while three others are slow'
+    for begin(map { "quick$_-a" } 1 .. 6);
+# two places become free at once, and who is seen first there is chance
+my @first = map { $_->{path} =~ m{/(slow1\d|quick1)-} } $one->requests;
+is_deeply [(sort @first[0, 1]), sort @first[2, 3]],
+    [qw(slow11 slow12 quick1 slow13)], 'though they had come before';
+push @s, begin('slow14-a', 'quick7-b');
+$t->wait_until('a fourth is slow', sub { host('a')->{lookups} == 4 });
+$t->wait_until('for some time', sub {
+    grep { $_->{key} =~ /^slow14/ && $_->{ms} > 3000 }
+        @{ $t->helper_json('/v1/jobs')->{jobs} } });
+is host('a')->{lookups}, 4, 'but the host never gets more than the sum';
+is count($one, qr{/quick7}), 0, 'and who comes then has to wait';
+lower('gate');
+is $t->read_response($_)->{status}, 200, 'found in the end' for @s;
 
 # a host is free when its lookup has ended, though the job goes on elsewhere
 $t->stop_symcached;

@@ -39,7 +39,6 @@ $t->write_file('flat/Crash.Pdb', $crash);
 $t->write_file('flat/packed.pd_', Test::Cabinet::cabinet($crash));
 $t->write_file('flat/wrong.pdb',
                $t->read_file($t->data('pdb/omap_stretched.pdb')));
-$t->write_file("fails/crash.pdb/$id/crash.pdb", $crash);
 $t->write_file("gz/gz.pdb/$id/gz.pdb.gz", Compress::Zlib::memGzip($crash));
 
 $t->start_nginx('', load => 0, http => <<"CONF",
@@ -50,9 +49,6 @@ $t->start_nginx('', load => 0, http => <<"CONF",
         root %%DIR%%;
         location /gz/ { gzip_static always; }
         location /soft/ { return 200 '<html>sign in</html>'; }
-        location /fails/ { location ~ index2 { return 500; } }
-        location /moves/ { location ~ index2 { return 302 /login; } }
-        location /hidden/ { location ~ index2 { return 403; } }
     }
 CONF
     address => "127.0.0.1:$port");
@@ -116,7 +112,7 @@ cmp_ok $places{plain}, '>', $places{packed}, 'more plain forms than packed';
 $c->ask("never$_.pdb") for 1 .. 16;
 asked();
 $c->absent('once.pdb', qr/^404$/, 'after many misses');
-is scalar(() = asked()), 6, 'one costs six requests as ever';
+is scalar(() = asked()), 7, 'one costs seven requests as ever';
 $t->write_file("sym/late.pdb/\L$id\E/file.ptr", "MSG: see the archive\n");
 $r = $c->ask('late.pdb');
 like join("\n", map { $_->[2] } @{ $r->{places} }), qr/see the archive/,
@@ -129,40 +125,20 @@ $r = $c->found('Crash.Pdb', 'a store of two tiers is found out');
 is((asked())[-2], '/tiers/index2.txt', 'by index2.txt');
 like join("\n", map { "@$_" } @{ $r->{places} }), qr/two tiers/,
     'which "why" tells';
-$c->found('packed.pdb', 'and remembered');
+$c->found('packed.pdb', 'and its hit remembered');
 is_deeply [asked()], ["/tiers/pa/packed.pdb/$id/packed.pdb",
                       "/tiers/pa/packed.pdb/$id/packed.pd_"],
     'for the next lookup';
+$c->absent('never.pdb', qr/^404$/, 'a miss in it');
+is scalar(() = asked()), 7, 'is one of two tiers';
 
 $c = web('tiers', layout => 'two_tier');
 $c->found('Crash.Pdb', 'two tiers by configuration');
 is_deeply [asked()], ["/tiers/Cr/Crash.Pdb/$id/Crash.Pdb"], 'at once';
 
-$c = web('hidden', layout => 'symstore');
-$c->absent('never.pdb', qr/^403$/, 'an index2.txt that is forbidden is none');
-$c = web('fails', layout => 'symstore');
-$c->undecided('never.pdb', 'failed', qr/^500$/,
-              'a server that cannot tell about index2.txt');
-$c->found('crash.pdb', 'which has had a hit since');
-$c->absent('never2.pdb', qr/^500$/, 'is taken for what it was');
-asked();
-$c->absent('never3.pdb', qr/^404$/, 'for a minute');
-ok !grep({ /index2/ } asked()), 'without asking again';
-$c = web('moves', layout => 'symstore');
-$c->absent('never.pdb', qr/login/, 'a sign-in page is no index2.txt');
 $c = web('soft', layout => 'symstore');
 $c->undecided('never.pdb', 'unusable', qr/HTML/, 'a page for everything');
-ok !grep({ /index2/ } asked()), 'is not asked for index2.txt';
-
-my $soft = Test::ScriptedServer->new(index2 => 1, log => $t->path('soft.log'),
-    script => sub {
-        my ($s, $req) = @_;
-        return $s->reply(200, {}, '<html>') if $req->{path} =~ /index2/;
-        $s->reply(404, {}, '');
-    });
-$c = fresh(type => 'http', url => $soft->url, internal => $yes);
-$c->absent('never.pdb', qr/^200$/, 'an index2.txt that is HTML is none');
-is scalar(() = $soft->requests), 7, 'no second tier is asked for';
+is scalar(() = asked()), 7, 'is not asked for twice as much';
 
 # --- what was learned of one server is not believed of another
 
@@ -338,8 +314,41 @@ $c->found('crash.pdb', 'directory: two tiers by index2.txt');
 $r = $c->absent('never.pdb', qr/no such file/, 'directory: a miss');
 is scalar @{ $r->{places} }, 3, 'only two tiers are looked in';
 like $r->{places}[0][0], qr{/tiers/ne/never\.pdb/}, 'as "why" tells';
-unlink $t->path('tiers/index2.txt') or die;
+rename $t->path('tiers/index2.txt'), $t->path('tiers/Index2.TXT') or die;
+$c = dir('tiers', layout => 'symstore');
+$c->found('crash.pdb', 'directory: two tiers by Index2.TXT');
+unlink $t->path('tiers/Index2.TXT') or die;
 $c->absent('crash2.pdb', qr/no such file/, 'directory: without index2.txt');
+# anything but "there is none" leaves it open: both numbers of tiers are
+# looked at, and what is in neither of them is no absence
+$t->write_file("tiers/one.pdb/$id/one.pdb", $crash);
+mkdir $t->path('locked') or die;
+$t->write_file('locked/index2.txt', '');
+chmod 0, $t->path('locked') or die;
+for (['index2.txt', qr/symbolic links/, 'a loop'],
+     ['nowhere', qr/leads nowhere/, 'a link that leads nowhere'],
+     ['../locked/index2.txt', qr/Permission denied/, 'one we may not see'])
+{
+    my ($to, $why, $what) = @$_;
+    if ($> == 0 && $to =~ /locked/) {
+        diag 'as root: a folder that may not be searched is not tried';
+        next;
+    }
+    symlink $to, $t->path('tiers/index2.txt') or die;
+    $c = dir('tiers', layout => 'symstore');
+    $c->found('one.pdb', "index2.txt is $what: one tier is looked in");
+    $c->found('crash.pdb', 'and two are');
+    $r = $c->ask('never.pdb');
+    is $r->{status}, 503, 'a miss is no absence';
+    my @failed = grep { $_->[1] eq 'failed' } @{ $r->{places} };
+    is scalar @failed, 1, 'for one reason';
+    like $failed[0][0], qr{/tiers/index2\.txt$}, 'which "why" shows';
+    like $failed[0][2], $why, 'and explains';
+    is scalar @{ $r->{places} }, 7, 'beside all that is not there';
+    unlink $t->path('tiers/index2.txt') or die;
+}
+chmod 0700, $t->path('locked') or die;
+
 $c = dir('tiers', layout => 'two_tier');
 $c->found('crash.pdb', 'directory: two tiers by configuration');
 $c = dir('ssqp', layout => 'ssqp');
@@ -373,11 +382,29 @@ is $r->{status}, 404, 'a file that is gone';
 $t->write_file('flat/rubbish.pdb', 'rubbish');
 $r = $c->ask('seventh.pdb');
 is "$r->{status} $r->{places}[0][2]", '404 none of 3 PDBs', 'rubbish beside';
+$t->write_file('flat/half.pdb', substr $crash, 0, 9000);
+for my $when ('being copied', 'known as such') {
+    $r = $c->ask('HALF.pdb', $other);
+    is "$r->{status} $r->{places}[0][1]", '503 unusable',
+        "the asked name, $when: cannot be told";
+    like $r->{places}[0][2], qr/^half\.pdb: is truncated/, 'and why';
+    $t->wait_until('one more second', sub { time > 3 + (stat
+        $t->path('flat/half.pdb'))[10] });
+}
+is $c->ask('seventh.pdb', $other)->{status}, 404,
+    'another name has nothing to do with it';
+unlink $t->path('flat/half.pdb') or die;
 symlink $t->path('flat/loop.pdb'), $t->path('flat/loop.pdb') or die;
 $r = $c->ask('eighth.pdb');
 is "$r->{status} @{ $r->{places}[0] }[1, 2]",
     '503 failed loop.pdb: Too many levels of symbolic links',
     'a file that cannot be looked at';
+unlink $t->path('flat/loop.pdb') or die;
+symlink '/nowhere/crash.pdb', $t->path('flat/link.pdb') or die;
+$r = $c->ask('ninth.pdb');
+is "$r->{status} @{ $r->{places}[0] }[1, 2]",
+    '503 failed link.pdb: a symbolic link leads nowhere',
+    'a file on a share that is not there';
 
 # public symbols only are good enough, and nothing is written over them
 my $dbi = index $crash, "\xff\xff\xff\xff\x77\x09\x31\x01";

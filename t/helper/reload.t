@@ -7,6 +7,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use POSIX ();
 use Test::More;
 use Test::Symcache;
 
@@ -126,6 +127,24 @@ $second{root} = $root;
 
 reload('', 'failed');
 is lookup('second', '4.2.0')->{status}, 200, 'an empty file changes nothing';
+
+# a file that does not come to its end
+
+rename $t->path('symcached.json'), $t->path('whole.json');
+POSIX::mkfifo($t->path('symcached.json'), 0600) or die;
+my $good_ones = $t->metric('symcached_reloads_total{result="ok"}');
+kill 'HUP', $t->{helper};
+open my $fifo, '>', $t->path('symcached.json'); # now it is read
+is $t->helper('GET', '/healthz')->{status}, 200,
+    'while it is read all goes on';
+print $fifo JSON::PP->new->encode({ %$config,
+    listen => 'unix:' . $t->helper_socket,
+    downloads => $t->path('downloads') });
+close $fifo;
+$t->wait_until('the reload', sub {
+    $t->metric('symcached_reloads_total{result="ok"}') > $good_ones });
+pass 'then it takes effect';
+unlink $t->path('symcached.json');
 
 # the listener
 

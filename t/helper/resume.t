@@ -118,6 +118,42 @@ my %script = (
                   sub { $_[0]->reply(206, { 'Content-Range' => sprintf
                       'bytes %u-%u/%u', $half, $size - 1, $size }, '') },
                   \&whole],
+    longrest => [sub { cut($_[0], $half, garbage => 1, %strong) },
+                 sub { rest($_[0], $_[1], 0, 'Content-Length' => $size + 1);
+                       $_[0]->send('x' x $size); $_[0]->close }, \&whole],
+    multipart => [sub { cut($_[0], $half, garbage => 1, %strong) },
+                  sub { rest($_[0], $_[1], 0, 'Content-Range' => undef,
+                             'Content-Type' => 'multipart/byteranges') },
+                  \&whole],
+
+    # a part of the rest, framed as all of it
+    shortrest => [sub { cut($_[0], $quarter, %strong) },
+                  sub { $_[0]->reply(206, { 'Content-Range' => sprintf
+                      'bytes %u-%u/%u', $quarter, $size - 1, $size },
+                      substr $crash, $quarter, $half - $quarter) },
+                  sub { rest($_[0], $_[1], 0) }],
+
+    # what the first answer said is not true of the second
+    thennone => [sub { cut($_[0], $half, garbage => 1, %strong) },
+                 sub { cut($_[0], $quarter, garbage => 1) }, \&whole],
+    thenother => [sub { cut($_[0], $half, garbage => 1, %strong) },
+                  sub { cut($_[0], $quarter, %strong, ETag => '"v2"') },
+                  sub { ($_[1]{headers}{'if-range'} // '') eq '"v2"'
+                      ? rest($_[0], $_[1], 0) : $_[0]->reply(500) }],
+    thenchunks => [sub { cut($_[0], $half, garbage => 1, %strong) }, sub {
+        $_[0]->send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    . sprintf("%x\r\n", $size) . "$crash\r\n0\r\n\r\n") }],
+
+    # what came before is no part of the last answer
+    empty => [sub { cut($_[0], $half, %strong) },
+              sub { $_[0]->reply(200, {}, '') }],
+    emptychunks => [sub { cut($_[0], $half, %strong) }, sub {
+        $_[0]->send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                    . "0\r\n\r\n") }],
+    gone => [sub { cut($_[0], $half, %strong) },
+             sub { $_[0]->reply(404, {}, '') }],
+    page => [sub { cut($_[0], $half, %strong) },
+             sub { $_[0]->reply(200, {}, '<html>later</html>') }],
 );
 
 # How often a name was asked for, this time included.
@@ -189,7 +225,20 @@ case($_->[0], "begins again: $_->[1]", '-', $rest, '-')
     for ['gone416', '416'], ['otherstart', 'another start'],
         ['othertotal', 'another size'], ['norange', 'no Content-Range'],
         ['otheretag', 'another ETag'], ['restcoded', 'a Content-Encoding'],
-        ['emptyrest', '206 without a body'];
+        ['emptyrest', '206 without a body'],
+        ['longrest', 'more than the rest'], ['multipart', 'several parts'];
+case('thennone', 'begins again: another answer without ETag', '-', $rest, '-');
+case('thenother', 'goes on with another version', '-', $rest,
+     "bytes=$quarter-");
+case('thenchunks', 'begins again: without a length', '-', $rest);
+case('shortrest', 'goes on with the rest of the rest', '-',
+     "bytes=$quarter-", $rest);
+
+$c->undecided("$_.pdb", 'unusable', qr/^200, empty body/,
+              "half of a body, and then nothing ($_)") for qw(empty emptychunks);
+$c->absent('gone.pdb', qr/^404$/, 'half of a body, and then there is none');
+$c->undecided('page.pdb', 'unusable', qr/HTML/,
+              'half of a body, and then a page');
 
 case('moved', 'goes on behind a redirect', '-', '-');
 is ranges('/blob/x'), "- $rest", 'where it leads to';
@@ -198,9 +247,9 @@ is join(' ', map { $_->{query}{sig} } grep { $_->{path} eq '/blob/x' }
 case('elsewhere', 'begins again: a redirect to elsewhere', '-', '-');
 is ranges('/blob2/x'), '-', 'which is asked for all';
 
-is $t->metric('symcached_resumes_total{result="whole"}'), 6,
+is $t->metric('symcached_resumes_total{result="whole"}'), 8,
     'resumes are counted';
-is $t->metric('symcached_resumes_total{result="restarted"}'), 7,
+is $t->metric('symcached_resumes_total{result="restarted"}'), 9,
     'and those that servers did not take';
 cmp_ok $t->metric('symcached_fetch_retries_total'), '>', 20, 'and retries';
 
@@ -208,7 +257,7 @@ cmp_ok $t->metric('symcached_fetch_retries_total'), '>', 20, 'and retries';
 
 my $port = Test::Symcache::free_port();
 $t->write_file("sym/real.pdb/$id/real.pdb", $crash);
-$t->start_nginx('', load => 0, listen => '', http =>
+$t->start_nginx('', load => 0, http =>
     "server { listen 127.0.0.1:$port; root %%DIR%%/sym; }",
     address => "127.0.0.1:$port");
 my $broken = Test::ScriptedServer->new(log => $t->path('broken.log'),

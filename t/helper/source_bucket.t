@@ -80,6 +80,8 @@ sub object {
     if ($name =~ /^frozen/)   { return refuse($c, 403, 'InvalidObjectState') }
     if ($name =~ /^slow/)     { return refuse($c, 503, 'SlowDown',
                                               'Retry-After' => 9) }
+    if ($name =~ /^later/)    { return refuse($c, 404, 'NoSuchKey',
+                                              'Retry-After' => 9) }
     if ($name =~ /^internal/) { return refuse($c, 500, 'InternalError') }
     if ($name =~ /^region/)   { return refuse($c, 301, 'PermanentRedirect') }
     if ($name =~ /^moved/)    { return $c->reply(307, { Location =>
@@ -182,6 +184,7 @@ $c->found("odd ~#+%&()'\x{c3}\x{a9}.pdb", 'a name of odd characters');
 $c->absent('none.pdb', qr/^404/, 'no such object');
 for (['denied.pdb', qr/^403 AccessDenied/], ['frozen.pdb', qr/^403 Invalid/],
      ['region.pdb', qr/^301 PermanentRedirect/],
+     ['later.pdb', qr/^404, and to be asked again NoSuchKey/],
      ['internal.pdb', qr/^500 InternalError/]) {
     $c->undecided($_->[0], 'failed', $_->[1], "$_->[0]: no final answer");
 }

@@ -62,6 +62,35 @@ $s->stop;
 is $c->ask('none.pdb', '9' x 32 . '1')->{status}, 503,
     'one that fails: no final answer';
 
+# --- folders that cannot be seen when the configuration is read
+
+$t->stop_symcached;
+Test::Symcache::remove_tree($t->path($_)) for qw(store downloads);
+symlink 'loop', $t->path('loop') or die;
+$c = Test::SourceCase->new($t, order => ['path'], sources => { path => {
+    type => 'sympath', value => 'cache*C:\\loop;cache*C:\\none;C:\\later',
+    map => \%map } });
+
+sub places {
+    return [map { $_->{place} =~ s{^\Q$dir\E/}{}r }
+            @{ $t->helper_json('/v1/sources')->{sources} }];
+}
+
+is_deeply places(), [qw(loop later later/pdb later/symbols/pdb later)],
+    'a cache that cannot be seen stays, and all that a folder may come to';
+is $c->ask('store.pdb')->{status}, 503, 'nothing is final while it is away';
+$t->write_file('later/pingme.txt', '');
+$t->write_file("later/store.pdb/$id/store.pdb", $pdb);
+unlink $t->path('loop') or die;
+$t->write_file("loop/cached.pdb/$id/cached.pdb", $pdb);
+$t->wait_until('a store that is back', sub {
+    $c->ask('store.pdb')->{status} == 200 });
+$c->found('cached.pdb', 'as is the cache');
+is $c->ask('none.pdb')->{status}, 503, 'what it may have been has failed';
+kill HUP => $t->{helper} or die;
+$t->wait_until('a reload', sub { $c->ask('none.pdb')->{status} == 404 });
+is_deeply places(), [qw(loop later)], 'until that has seen what it is';
+
 # --- the configuration
 
 sub check {
@@ -97,6 +126,11 @@ for ([{}, '"value" is missing'],
 }
 my ($code, $out) = check(value => 'srv*c:\\x*https://a');
 is $code, 0, 'a cache that is not here is left out' or diag $out;
+symlink 'ring', $t->path('ring') or die;
+($code, $out) = check(value => 'C:\\ring', map => \%map);
+is $code, 1, 'a folder that cannot be looked at';
+like $out, qr{/ring" cannot be looked at: is it a store, or a folder of PDBs},
+    'and may be either';
 ($code, $out) = check(value => '\\\\srv\\sym', map => \%map);
 is $code, 0, 'a mapped folder itself' or diag $out;
 

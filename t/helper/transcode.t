@@ -24,15 +24,16 @@ my $script = $t->write_file('transcoder', <<'SH');
 #!/bin/sh
 set -e
 pdb=$1 out=$2 notes=$3
-name=$(basename "$pdb")
-result=$out/$name-v9.0.0.symcache
+file=$(basename "$pdb")
+name=${file%.pdb}
+result=$out/$file-v9.0.0.symcache
 
-case ${name%.pdb} in
+case $name in
 plain)     cp "$pdb" "$result" ;;
 deep)      mkdir -p "$out/a/b/c"
-           cp "$pdb" "$out/a/b/c/$name-v9.0.0.symcache" ;;
+           cp "$pdb" "$out/a/b/c/$file-v9.0.0.symcache" ;;
 case)      cp "$pdb" "$out/CASE.PDB-V9.0.0.SymCache" ;;
-version)   cp "$pdb" "$out/$name-v9.1.7.symcache" ;;
+version)   cp "$pdb" "$out/$file-v9.1.7.symcache" ;;
 others)    cp "$pdb" "$result"; echo x >"$out/log.txt"
            echo x >"$out/other.pdb-v9.0.0.symcache" ;;
 chatty)    cp "$pdb" "$result"; yes | head -c 3000000 >&2
@@ -47,16 +48,17 @@ contract)  { env | cut -d= -f1 | sort | tr '\n' ' '; echo
            cp "$pdb" "$result" ;;
 none)      : ;;
 empty)     : >"$result" ;;
-two)       cp "$pdb" "$result"; cp "$pdb" "$out/$name-v9.0.1.symcache" ;;
+two)       cp "$pdb" "$result"; cp "$pdb" "$out/$file-v9.0.1.symcache" ;;
 link)      ln -s "$pdb" "$result" ;;
-linkdir)   mkdir "$notes.d"; cp "$pdb" "$notes.d/$name-v9.0.0.symcache"
+linkdir)   mkdir "$notes.d"; cp "$pdb" "$notes.d/$file-v9.0.0.symcache"
            ln -s "$notes.d" "$out/d" ;;
 wrongname) cp "$pdb" "$out/x.pdb-v9.0.0.symcache" ;;
+stdout)    echo "cannot read: why"; exit 3 ;;
 exit3)     cp "$pdb" "$result"; echo "cannot read: why" >&2; exit 3 ;;
-abort)     kill -ABRT $$ ;;
-term)      kill -TERM $$ ;;
-slow)      sleep 1000 & echo $! >"$notes"; wait ;;
-leaves)    sleep 1000 >/dev/null 2>&1 & echo $! >"$notes"
+sig*)      kill -"${name#sig}" $$ ;;
+code*)     echo "no Wine here" >&2; exit "${name#code}" ;;
+slow)      sleep 1000 & echo $! >"$notes.pid"; wait ;;
+leaves)    sleep 1000 >/dev/null 2>&1 & echo $! >"$notes.pid"
            cp "$pdb" "$result" ;;
 greedy)    perl -e 'my $x = "x" x 3_000_000_000' ;;
 tail)      i=0; while [ $i -lt 3000 ]; do echo "line $i" >&2; i=$((i+1)); done
@@ -65,7 +67,13 @@ esac
 SH
 chmod 0755, $script;
 
-my @names = $t->read_file('transcoder') =~ /^(\w+)\) /mg;
+# signals of somebody else and codes that are no word about the file, and those
+# that are one
+my @not_its = ((map { "sig$_" } qw(HUP INT KILL TERM)),
+               map { "code$_" } qw(75 126 127 129 130 137 143 255));
+my @its = ((map { "sig$_" } qw(ABRT BUS FPE ILL SEGV SYS XCPU XFSZ)),
+           map { "code$_" } qw(1 2 10 134 139));
+my @names = (@not_its, @its, $t->read_file('transcoder') =~ /^(\w+)\) /mg);
 $t->write_file("sym/$_.pdb/$id/$_.pdb", $crash) for @names;
 my %sources = (local => { type => 'filesystem', path => "$dir/sym",
                           layout => 'symstore' });
@@ -74,7 +82,8 @@ $ENV{SECRET_TOKEN} = 'secret';
 $ENV{LANG} = 'C.UTF-8';
 my $c = Test::SourceCase->new($t, sources => \%sources,
     command => [$script, '{pdb}', '{out}', "$dir/notes"],
-    limits => { transcode_time => '2s', transcode_memory => '2g' });
+    limits => { transcode_time => '2s', transcode_memory => '2g' },
+    cache => { retry_errors_after => '50s' });
 
 my $r = $c->found('plain.pdb', 'one file in {out}');
 ok $c->published($r) eq $crash, 'is published as it is';
@@ -92,8 +101,9 @@ $c->found('contract.pdb', 'a transcoder that looks around');
 my ($env, $cwd, $files, $symbols, $same, $fds, $stdin, $privs, $core, $mem) =
     split /\n/, $t->read_file('notes');
 my @env = grep { !/^(?:PWD|OLDPWD|SHLVL|_)$/ } split ' ', $env;
-is_deeply \@env, [qw(HOME LANG PATH _NT_SYMBOL_PATH _NT_SYMCACHE_PATH)],
-    'an environment of five variables';
+is_deeply \@env,
+    [qw(HOME LANG LC_ALL PATH _NT_SYMBOL_PATH _NT_SYMCACHE_PATH)],
+    'an environment of six variables';
 like $cwd, qr{^\Q$dir\E/store/\.tmp/}, 'a working directory below .tmp';
 is $files, 0, 'that is empty';
 is $symbols, 0, 'an empty _NT_SYMBOL_PATH';
@@ -124,7 +134,13 @@ malformed('link', qr/without a SymCache file/, 'a symbolic link as result');
 malformed('linkdir', qr/without a SymCache file/, 'a result behind a link');
 malformed('wrongname', qr/without a SymCache file/, 'another name');
 malformed('exit3', qr/exit code 3.*cannot read: why/s, 'an exit code');
-malformed('abort', qr/signal 6/, 'a crash');
+malformed('stdout', qr/exit code 3.*cannot read: why/s,
+          'what it wrote to stdout');
+for (@its) {
+    my ($kind, $word) = /^(sig|code)(\w+)/;
+    malformed($_, $kind eq 'sig' ? qr/ended by signal \d/
+                                 : qr/exit code $word: no Wine here/, $_);
+}
 my $tail = malformed('tail', qr/line 2999/, 'the end of stderr is kept');
 unlike $tail->{body}, qr/line 100\\n/, 'and not its beginning';
 SKIP: {
@@ -143,22 +159,66 @@ sub gone {
 my $start = time;
 malformed('slow', qr/transcode_time/, 'too much time');
 cmp_ok time - $start, '<', $Test::Symcache::san ? 30 : 8, 'ends it';
-my ($pid) = $t->read_file('notes') =~ /(\d+)/;
+my ($pid) = $t->read_file('notes.pid') =~ /(\d+)/;
 $t->wait_until('the background process is gone', sub { gone($pid) });
 pass 'with its whole process group';
 $c->found('leaves.pdb', 'a process left in the background');
-($pid) = $t->read_file('notes') =~ /(\d+)/;
+($pid) = $t->read_file('notes.pid') =~ /(\d+)/;
 $t->wait_until('what it left is gone', sub { gone($pid) });
 pass 'is killed';
 
-# failures that are ours
-$r = $c->ask('term.pdb');
-is $r->{status}, 503, 'a transcoder that was told to stop: no final answer';
+# failures that are this machine's, and run once for all who ask meanwhile
+sub not_its {
+    my ($case, $name, $detail, $what) = @_;
+    my $runs = $t->metric('symcached_transcodes_total');
+    for (1 .. 2) {
+        my $a = $case->ask("$name.pdb");
+        is $a->{status}, 503, "$what: no final answer" or diag explain $a;
+        ok $a->{retry}, "$what: to be asked again";
+        like $a->{body}, $detail, "$what: reason";
+    }
+    is $t->metric('symcached_transcodes_total'), $runs + 1, "$what: one run";
+    my $why = $t->helper_json("/v1/why/default/$name.pdb/$id");
+    is $why->{transcoders}[0]{blocked}, 'error', "$what: why";
+    like $why->{transcoders}[0]{reason}, $detail, "$what: why, the reason";
+    is_deeply [glob "$dir/store/\L$name\E.pdb/*/*.absent"], [],
+        "$what: nothing on disk";
+    ok -e "$dir/downloads/default/\L$name\E.pdb/$id/\L$name\E.pdb",
+        "$what: the PDB is kept";
+    like $t->helper('POST', "/v1/forget/default/$name.pdb/$id")->{body},
+        qr/"forgotten":\s*1\b/, "$what: forget";
+}
+
+for (@not_its) {
+    my ($kind, $word) = /^(sig|code)(\w+)/;
+    not_its($c, $_, $kind eq 'sig'
+        ? qr/ended by signal \d+ \([^)]+\), which symcached did not send/
+        : qr/exit code $word, not the file's fault: no Wine here/, $_);
+    # some in a row are another matter: canary.t
+    remove_tree("$dir/store/plain.pdb");
+    $c->found('plain.pdb', 'others are converted');
+}
 
 $t->wait_until('no work directory is left',
     sub { !(() = glob "$dir/store/.tmp/*/*") });
 pass 'no work directory is left';
 $t->stop_symcached;
+
+# our converter's own words of its machine, through another program, too
+for my $word (2, 10) {
+    my $ours = $t->write_file('bin/pdb2symcache',
+                              "#!/bin/sh\necho 'no Wine here' >&2; exit $word\n");
+    chmod 0755, $ours;
+    for my $command (['pdb2symcache', '{pdb}'], ["/usr/bin/env", $ours, "{pdb}"]) {
+        remove_tree("$dir/store");
+        my $m = Test::SourceCase->new($t, sources => \%sources,
+            command => $command, env => { PATH => "$dir/bin:/usr/bin:/bin" },
+            cache => { retry_errors_after => '50s' });
+        not_its($m, 'plain', qr/exit code $word, not the file's fault: no Wine/,
+                "@$command[0]: $word");
+        $t->stop_symcached;
+    }
+}
 
 remove_tree("$dir/store");
 for (['no-such-program', qr/no-such-program/],

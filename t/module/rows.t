@@ -1,5 +1,6 @@
 # Every situation in which a request may find the server, for every kind of
-# client, header spelling and method: the table "HTTP behaviour" of README.
+# client, header spelling and method: the table of answers in
+# docs/protocol.md.
 
 use strict;
 use warnings;

@@ -35,7 +35,8 @@ sub start_example {
         'modules/ngx_symcache_module.so' =>
             "$Test::Symcache::build/ngx_symcache_module.so", %put);
     $text =~ s/\Q$_\E/$put{$_}/g for keys %put;
-    $text =~ s/^http \{/http { $temp/m;
+    $text =~ s/^http \{/http { $temp access_log $dir\/access.log;/m;
+    Test::Symcache::check_nginx_config($text);
     my $user = $> == 0 ? 'user root;' : '';
     make_path($t->path('html'));
     my $file = $t->write_file('nginx.conf', "$user daemon off; "

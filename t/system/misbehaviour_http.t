@@ -202,6 +202,10 @@ $m->web('breaks off, and goes on with another file than it began with',
     return cut_with_etag($_[0]) if $_[2] == 1;
     # If-Range does not hold: the whole of the other version
     $_[0]->reply(200, { ETag => '"two"' }, $pdb) });
+$m->web('breaks off, and then has nothing',
+        error => qr/^unusable 200, empty body/m, sub {
+    return cut_with_etag($_[0]) if $_[2] % 2;
+    $_[0]->reply(200, { ETag => $etag }, '') });
 $m->web('breaks off each time, and gives no ranges',
         error => qr/^failed truncated body/m, sub { cut_with_etag($_[0]) });
 $m->web('breaks off, and the rest has another ETag', file => qr//, sub {
@@ -224,7 +228,7 @@ $m->web('breaks off, and the rest begins elsewhere', file => qr//, sub {
 
 $m->section('Statuses, for whatever is asked');
 
-$m->answers("$_ with the PDB as its body", error => qr/^failed $_$/m, $_, {},
+$m->answers("$_ with the PDB as its body", error => qr/^failed $_\b/m, $_, {},
             $pdb) for 201, 202, 203, 206, 299;
 $m->answers('204', miss => qr/^not found 204$/m, 204, {}, undef);
 $m->answers($_, error => qr/^failed $_$/m, $_, {}, '')
@@ -234,14 +238,27 @@ $m->answers('404 with a page of HTML', miss => qr/^not found 404$/m, 404,
             { 'Content-Type' => 'text/html' }, $html);
 $m->answers('404 with the PDB as its body', miss => qr/^not found 404$/m, 404,
             {}, $pdb);
+for (['the header', 'Content-'], ['the page', "Content-Length: 99\r\n\r\nNo"],
+     ['the page in chunks', "Transfer-Encoding: chunked\r\n\r\n99\r\nNo"]) {
+    my ($what, $text) = @$_;
+    $m->web("404, and $what breaks off", error => qr/^failed 404, ./m,
+            sub { $_[0]->send("HTTP/1.1 404 No\r\n$text"); $_[0]->close });
+}
+$m->web('304, and the header breaks off', error => qr/^failed 304, trunc/m,
+        sub { $_[0]->send("HTTP/1.1 304 Same\r\nDate"); $_[0]->close });
 $m->answers('410', miss => qr/^not found 410$/m, 410, {}, '');
 $m->answers('400', error => qr/^failed 400$/m, 400, {}, '');
-$m->answers('400 for a name with odd characters', error => qr/^failed 400$/m,
-            400, {}, '', name => ' #1');
+$m->answers('400 for a name with odd characters',
+            error => qr/^failed 400, no plain answer$/m, 400, {}, '',
+            name => ' #1');
 $m->web('400 for a name with odd characters, where others were found',
-        miss => qr/^not found 400$/m, sub {
+        error => qr/^failed 400, no plain answer$/m, sub {
     $_[0]->reply($_[1]{path} =~ /before/ ? (200, {}, $pdb) : (400, {}, ''));
 }, name => ' #1', before => 1);
+$m->web('400 for a name with odd characters, and 404 for `index2.txt`',
+        miss => qr/^not found 400$/m, sub {
+    $_[0]->reply($_[1]{path} =~ /index2/ ? 404 : 400, {}, '');
+}, name => ' #1');
 $m->answers('401 with Basic', error => qr/^failed 401$/m, 401,
             { 'WWW-Authenticate' => 'Basic realm="x"' }, '');
 $m->answers('401 with Negotiate', error => qr/^failed 401$/m, 401,
@@ -315,6 +332,11 @@ to('302 to another host that has the PDB', file => qr//, 302,
    sub { "http://other.localhost:" . ($_[0]{headers}{host} =~ /(\d+)$/)[0]
          . '/other.pdb' });
 to('302 to a page of HTML', error => qr/^unusable .*HTML/m, 302, '/page');
+$m->web('302 to where it is missing, and the header breaks off',
+        error => qr/^failed 302, truncated header/m, sub {
+    return $_[0]->reply(404, {}, '') if $_[1]{path} eq '/missing';
+    $_[0]->send("HTTP/1.1 302 Found\r\nLocation: /missing\r\n");
+    $_[0]->close });
 to('302 to where it is missing', miss => qr/^not found 404/m, 302,
    '/missing');
 to('302 to where the server fails', error => qr/^failed 503/m, 302, '/down');
@@ -429,6 +451,9 @@ $m->answers('the PDB in gzip, as a Content-Encoding that nobody wanted',
             file => qr//, 200, { 'Content-Encoding' => 'gzip' }, $gzip);
 $m->answers('the PDB, plain, said to be gzip', file => qr//, 200,
             { 'Content-Encoding' => 'gzip' }, $pdb);
+$m->answers('the PDB, and the SHA-256 of something else',
+            error => qr/^failed damaged on the way/m, 200,
+            { 'Repr-Digest' => 'sha-256=:' . 'A' x 43 . '=:' }, $pdb);
 $m->answers('the PDB, said to be HTML', file => qr//, 200,
             { 'Content-Type' => 'text/html' }, $pdb);
 
@@ -445,11 +470,15 @@ sub index2 {
     });
 }
 
-index2('500', error => qr/^failed 500/m, 500, {}, '');
-index2('reset', error => qr/^failed ./m, sub { $_[0]->reset });
-index2('a page', miss => qr/^not found 404/m, 200, {}, $html);
-index2('403', miss => qr/^not found 404/m, 403, {}, '');
-index2('a redirect to a sign-in page', miss => qr/^not found 404/m, 302,
+index2('500', miss => qr/^failed 500, no plain answer/m, 500, {}, '');
+index2('reset', miss => qr/^failed .*, no plain answer/m,
+       sub { $_[0]->reset });
+index2('a page', miss => qr/^failed 200, no plain answer/m, 200, {}, $html);
+index2('JSON', miss => qr/^failed 200, no plain answer/m, 200, {},
+       '{"error":"try later"}');
+index2('403', miss => qr/^failed 403, no plain answer/m, 403, {}, '');
+index2('a redirect to a sign-in page',
+       miss => qr/^failed .*, no plain answer/m, 302,
        { Location => '/signin' }, '');
 
 # ---

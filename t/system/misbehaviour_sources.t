@@ -42,9 +42,6 @@ $m->section('TLS and proxies');
 
 my ($expired_port, $tls_port, $verify_port) =
     map { Test::Symcache::free_port() } 1 .. 3;
-my $tls = system("openssl version >$dir/openssl.out 2>&1") == 0;
-my %no_tls = $tls ? () : (skip => 1);
-diag 'no openssl: rows about TLS are not run' if !$tls;
 
 # "openssl x509" makes none that has ended, or not with each version.
 sub certificate {
@@ -72,16 +69,14 @@ END
             or die $t->read_file('openssl.out');
     }
 }
-if ($tls) {
-    certificate('good', '-days 2');
-    certificate('expired', '-startdate 20200101000000Z',
-                '-enddate 20200102000000Z');
-}
+certificate('good', '-days 2');
+certificate('expired', '-startdate 20200101000000Z',
+            '-enddate 20200102000000Z');
 
 sub secure {
     my ($kind, $class, $why, $url, %source) = @_;
     $m->source($kind, $class, $why, { type => 'http', url => $url,
-        internal => $yes, %source }, %no_tls);
+        internal => $yes, %source });
 }
 
 my %good = (tls => { ca => "$dir/good.pem" });
@@ -164,6 +159,17 @@ $m->answers('has no such file, nor has another source',
             miss => qr/^not found no such file/m, 404, {}, '',
             sources => [\%empty]);
 
+my $hole = $pdb;
+substr $hole, 100_000, 200_000, "\0" x 200_000;
+$m->answers('has a PDB with a hole, and another source a good one',
+            file => qr//, 200, {}, $hole, sources => [\%holds]);
+$m->answers('has a PDB with a hole, and another source fails',
+            error => qr/^unusable .*exit code 8/m, 200, {}, $hole,
+            sources => [\%gone]);
+$m->answers('has a PDB with a hole, and another source none',
+            malformed => qr/^unusable .*exit code 8/m, 200, {}, $hole,
+            sources => [\%empty]);
+
 # --- file.ptr
 
 $m->section('`file.ptr`');
@@ -185,6 +191,8 @@ pointer('is a PDB', error => qr/^unusable file\.ptr is a PDB/m,
         substr $pdb, 0, 1000);
 pointer('has several lines', error => qr/^unusable file\.ptr has several/m,
         "PATH:a\nPATH:b\n");
+pointer('is JSON', error => qr/^unusable file\.ptr names no location/m,
+        '{"error":"try later"}');
 pointer('is longer than 4 KiB', error => qr/^unusable ./m,
         'PATH:' . 'x' x 5000);
 pointer('is longer than 100 KB', error => qr/^unusable ./m, 'x' x 100_000);
@@ -281,6 +289,11 @@ for (folder('a file that may not be read',
             sub { chmod 0, $t->path("odd/$_[1]{pdb}") })) {
     $_->{skip} = $> == 0;
 }
+my $loop = $t->path('loop');
+mkdir $loop;
+symlink 'index2.txt', "$loop/index2.txt";
+folder('an `index2.txt` that cannot be seen', error => qr/^failed .*links/m,
+       undef, path => $loop);
 folder('a file of no bytes', error => qr/^unusable .*empty/m,
        sub { $t->write_file($_[0], '') });
 folder('a page', error => qr/^unusable .*HTML/m,
@@ -379,6 +392,49 @@ server("200 with $_->[0]", error => qr/^unusable ./m, 200,
        { 'Content-Type' => "$type; version=9.0.0" }, $_->[1])
     for ['nothing', ''], ['a page', $html], ['the PDB', $pdb],
         ['a damaged SymCache', "SYMC\x09\0\0\0" . "\xff" x 200];
+my %nine = ('Content-Type' => "$type; version=9.0.0");
+my $opaque = "no format that is known\0" x 5000;
+
+# The same, byte by byte; each element is what comes on one connection.
+sub raw_server {
+    my ($kind, $class, $why, @bytes) = @_;
+    $m->web($kind, $class, $why, sub {
+        my ($c, undef, $n) = @_;
+        $c->send($bytes[($n - 1) % @bytes]);
+        $c->close;
+    }, source => { type => 'symcache', version => '9.0.0' });
+}
+my $ok = "HTTP/1.1 200 OK\r\nContent-Type: $nine{'Content-Type'}\r\n";
+raw_server('200 that breaks off, and then 200 with nothing',
+           error => qr/^unusable 200, empty body/m,
+           "${ok}ETag: \"1\"\r\nAccept-Ranges: bytes\r\nContent-Length: "
+           . length($opaque) . "\r\n\r\n" . substr($opaque, 0, 9000),
+           "${ok}Content-Length: 0\r\n\r\n");
+raw_server('200 without a length', error => qr/^unusable 200 without a len/m,
+           "$ok\r\n$opaque");
+raw_server('200 of HTTP/1.0 without a length',
+           error => qr/^unusable 200 without a length/m,
+           ($ok =~ s{1\.1}{1.0}r) . "\r\n$opaque");
+raw_server('200 in chunks, the last of which is missing',
+           error => qr/^failed ./m,
+           "${ok}Transfer-Encoding: chunked\r\n\r\n"
+           . sprintf("%x\r\n%s\r\n", length $opaque, $opaque));
+raw_server('404, and the header breaks off',
+           error => qr/^failed 404, truncated header/m,
+           "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n");
+server('200 with a Content-Encoding',
+       error => qr/^unusable 200 with Content-Encoding/m, 200,
+       { %nine, 'Content-Encoding' => 'br' }, $opaque);
+server('200 with a part', error => qr/^unusable 200 with a part/m, 200,
+       { %nine, 'Content-Range' => 'bytes 0-9/10' }, $opaque);
+server('200 with the type of a page',
+       error => qr/^unusable 200 with a page/m, 200,
+       { 'Content-Type' => 'text/html; version=9.0.0' }, $opaque);
+server('200 whose SHA-256 is another one',
+       error => qr/^failed damaged on the way/m, 200,
+       { %nine, 'Repr-Digest' => 'sha-256=:' . 'A' x 43 . '=:' }, $opaque);
+server('206, which was not asked for', error => qr/^failed 206, which/m, 206,
+       { %nine, 'Content-Range' => 'bytes 0-9/10' }, $opaque);
 server('304, which was not asked for', error => qr/^failed 304/m, 304, {},
        undef);
 server('401', error => qr/^failed 401/m, 401, {}, '');
@@ -397,7 +453,10 @@ sub converts {
 converts('says that it is damaged', malformed => qr/exit code 8/,
          'echo "stream 9: damaged" >&2; exit 8');
 converts('crashes', malformed => qr/signal 11/, 'kill -SEGV $$');
-converts('is killed', malformed => qr/signal 9/, 'kill -KILL $$');
+converts('is killed by somebody else', error => qr/signal 9 .* not send/,
+         'kill -KILL $$');
+converts("says that it is not the file's fault", error => qr/exit code 75/,
+         'exit 75');
 converts('does not end', malformed => qr/transcode_time/, 'exec sleep 1000',
          slow => 1);
 converts('takes more memory than it may', malformed => qr/exit code/,
@@ -436,7 +495,7 @@ $t->write_file("sym/$_/$id/$_", $pdb) for map { $_->{pdb} }
 $t->write_file("pointers/$private/$id/file.ptr",
                "http://127.0.0.1:$dead/x.pdb");
 
-my $http = $tls ? <<"CONF" : '';
+my $http = <<"CONF";
     server { listen 127.0.0.1:$tls_port ssl; root %%DIR%%/empty;
              ssl_certificate $dir/good.pem;
              ssl_certificate_key $dir/good.key;

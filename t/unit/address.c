@@ -14,7 +14,7 @@
 #include <sys/un.h>
 #include <cmocka.h>
 
-#include "symcached/address.h"
+#include "base/address.h"
 
 static bool reserved(const char *text)
 {

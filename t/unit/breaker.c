@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "symcached/breaker.h"
+#include "base/breaker.h"
 
 static const struct breaker_limits limits = {3, 60, 10};
 

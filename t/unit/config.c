@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Defaults are those of the README; values arrive in the structs.
+ * Defaults are those of docs/configuration.md; values arrive in the structs.
  */
 
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "symcached/config.h"
+#include "config/config.h"
 
 static char file[] = "/tmp/symcache-config.XXXXXX";
 

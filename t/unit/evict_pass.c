@@ -13,12 +13,14 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "symcached/ages.h"
-#include "symcached/sweep.h"
-#include "symcached/workdir.h"
+#include "symcached/store/age_histogram.h"
+#include "symcached/store/evict_pass.h"
+#include "symcached/store/lived.h"
+#include "base/workdir.h"
 
 #define ID "0123456789ABCDEF0123456789ABCDEF1"
 #define HOUR 3600
@@ -26,8 +28,8 @@
 #define BLOCK 4096 /* of the file system: what a small file takes */
 
 static char dir[] = "/tmp/symcache-sweep.XXXXXX";
-static struct sweep_rules rules;
-static struct sweep_count removed[SWEEP_REASONS];
+static struct evict_pass_rules rules;
+static struct evict_pass_count removed[EVICT_REASONS];
 static uint64_t failed;
 static void (*meanwhile)(void); /* before a file loses its name */
 
@@ -97,29 +99,30 @@ static bool there(const char *file)
     return access(file, F_OK) == 0;
 }
 
-static void sweep(void)
+static void evict_pass(void)
 {
-    struct sweep *s = sweep_new(&rules);
-    const struct sweep_tree *trees;
+    struct evict_pass *s = evict_pass_new(&rules);
+    const struct evict_tree *trees;
     size_t i, n;
     int r;
 
     assert_non_null(s);
-    assert_int_equal(sweep_add(s, "s", path("store"), path("downloads")), 0);
-    sweep_run(s, NULL, NULL);
+    assert_int_equal(evict_pass_add(s, "s", path("store"), path("downloads")),
+                     0);
+    evict_pass_run(s, NULL, NULL);
 
     memset(removed, 0, sizeof(removed));
     failed = 0;
-    trees = sweep_trees(s, &n);
+    trees = evict_trees(s, &n);
     assert_int_equal(n, 2);
     for (i = 0; i < n; i++) {
         failed += trees[i].failed;
-        for (r = 0; r < SWEEP_REASONS; r++) {
+        for (r = 0; r < EVICT_REASONS; r++) {
             removed[r].files += trees[i].removed[r].files;
             removed[r].bytes += trees[i].removed[r].bytes;
         }
     }
-    sweep_free(s);
+    evict_pass_free(s);
 }
 
 static uint64_t all_removed(void)
@@ -127,7 +130,7 @@ static uint64_t all_removed(void)
     uint64_t n = 0;
     int r;
 
-    for (r = 0; r < SWEEP_REASONS; r++) {
+    for (r = 0; r < EVICT_REASONS; r++) {
         n += removed[r].files;
     }
     return n;
@@ -146,17 +149,17 @@ static void by_age(void **state)
     put(download("new.pdb"), 1, DAY - 60);
 
     rules.dry_run = true;
-    sweep();
-    assert_int_equal(removed[SWEEP_UNUSED].files, 2);
-    assert_int_equal(removed[SWEEP_UNUSED].bytes, 2 * BLOCK);
-    assert_int_equal(removed[SWEEP_EXPIRED].files, 1);
+    evict_pass();
+    assert_int_equal(removed[EVICT_UNUSED].files, 2);
+    assert_int_equal(removed[EVICT_UNUSED].bytes, 2 * BLOCK);
+    assert_int_equal(removed[EVICT_EXPIRED].files, 1);
     assert_true(there(symcache("old.pdb", "9.0.0.symcache")));
     assert_true(there(download("old.pdb")));
 
     rules.dry_run = false;
-    sweep();
-    assert_int_equal(removed[SWEEP_UNUSED].files, 2);
-    assert_int_equal(removed[SWEEP_EXPIRED].files, 1);
+    evict_pass();
+    assert_int_equal(removed[EVICT_UNUSED].files, 2);
+    assert_int_equal(removed[EVICT_EXPIRED].files, 1);
     assert_int_equal(failed, 0);
     assert_false(there(path("store/old.pdb")));
     assert_false(there(path("downloads/s/old.pdb")));
@@ -175,9 +178,9 @@ static void together(void **state)
     put(symcache("a.pdb", "7.0.0.symcache.gz"), 1, HOUR);
     put(symcache("a.pdb", "6.0.0.symcache"), 1, HOUR);
     put(symcache("a.pdb", "6.0.0.symcache.gz"), 1, 2 * HOUR);
-    sweep();
-    assert_int_equal(removed[SWEEP_UNUSED].files, 4);
-    assert_int_equal(removed[SWEEP_UNUSED].bytes, 4 * BLOCK);
+    evict_pass();
+    assert_int_equal(removed[EVICT_UNUSED].files, 4);
+    assert_int_equal(removed[EVICT_UNUSED].bytes, 4 * BLOCK);
     assert_true(there(symcache("a.pdb", "9.0.0.symcache")));
     assert_true(there(symcache("a.pdb", "9.0.0.symcache.gz")));
     assert_true(there(symcache("a.pdb", "6.0.0.symcache")));
@@ -193,14 +196,14 @@ static void downloads_first(void **state)
     put(download("b.pdb"), 2, 2 * HOUR);
 
     rules.max_size = 4 * BLOCK;
-    sweep();
-    assert_int_equal(removed[SWEEP_MAX_SIZE].files, 1);
+    evict_pass();
+    assert_int_equal(removed[EVICT_MAX_SIZE].files, 1);
     assert_false(there(download("b.pdb")));
     assert_true(there(download("a.pdb")));
 
     rules.max_size = BLOCK;
-    sweep();
-    assert_int_equal(removed[SWEEP_MAX_SIZE].files, 2);
+    evict_pass();
+    assert_int_equal(removed[EVICT_MAX_SIZE].files, 2);
     assert_false(there(download("a.pdb")));
     assert_false(there(symcache("a.pdb", "9.0.0.symcache")));
 }
@@ -216,26 +219,34 @@ static void least_recently_used(void **state)
         put(symcache(pdb, "9.0.0.symcache"), 1, (order[i] + 1) * HOUR);
     }
     rules.max_size = 4 * BLOCK;
-    sweep();
-    assert_int_equal(removed[SWEEP_MAX_SIZE].files, 6);
+    evict_pass();
+    assert_int_equal(removed[EVICT_MAX_SIZE].files, 6);
     for (i = 0; i < 10; i++) {
         snprintf(pdb, sizeof(pdb), "%u.pdb", i);
         assert_int_equal(there(symcache(pdb, "9.0.0.symcache")), i < 4);
     }
 
     rules.max_size = 0; /* no limit */
-    sweep();
+    evict_pass();
     assert_int_equal(all_removed(), 0);
 }
 
-/* What was used just now may be waited for by a job. */
+/*
+ * What was used just now may be waited for by a job.  The use of a SymCache
+ * is noted once an hour.
+ */
 static void fresh(void **state)
 {
     put(symcache("a.pdb", "9.0.0.symcache"), 4, 60);
-    put(download("a.pdb"), 4, 60);
+    put(symcache("b.pdb", "9.0.0.symcache"), 4, HOUR + 540);
+    put(symcache("c.pdb", "9.0.0.symcache"), 4, HOUR + 660);
+    put(download("a.pdb"), 4, 540);
+    put(download("b.pdb"), 4, 660);
     rules.max_size = 1;
-    sweep();
-    assert_int_equal(all_removed(), 0);
+    evict_pass();
+    assert_int_equal(all_removed(), 2);
+    assert_false(there(symcache("c.pdb", "9.0.0.symcache")));
+    assert_false(there(download("b.pdb")));
 }
 
 static void min_free(void **state)
@@ -244,11 +255,11 @@ static void min_free(void **state)
     put(download("a.pdb"), 1, HOUR);
     rules.min_free = UINT64_MAX / 2;
     rules.dry_run = true;
-    sweep();
-    assert_int_equal(removed[SWEEP_MIN_FREE].files, 2);
+    evict_pass();
+    assert_int_equal(removed[EVICT_MIN_FREE].files, 2);
     rules.dry_run = false;
-    sweep();
-    assert_int_equal(removed[SWEEP_MIN_FREE].files, 2);
+    evict_pass();
+    assert_int_equal(removed[EVICT_MIN_FREE].files, 2);
 }
 
 /* others at work ------------------------------------------------------------
@@ -278,14 +289,14 @@ static void keeps_what_is_new(void **state)
 
     put(symcache("a.pdb", "9.0.0.symcache"), 1, 9 * DAY);
     meanwhile = publish_again;
-    sweep();
+    evict_pass();
     assert_int_equal(all_removed(), 0);
     assert_int_equal(stat(symcache("a.pdb", "9.0.0.symcache"), &st), 0);
     assert_int_equal(st.st_size, 3 * BLOCK);
 
     put(symcache("a.pdb", "9.0.0.symcache"), 1, 9 * DAY);
     meanwhile = use;
-    sweep();
+    evict_pass();
     assert_int_equal(all_removed(), 0);
     assert_true(there(symcache("a.pdb", "9.0.0.symcache")));
     assert_int_equal(failed, 0);
@@ -296,10 +307,10 @@ static void survives_the_root(void **state)
     put(symcache("a.pdb", "9.0.0.symcache"), 1, 9 * DAY);
     put(symcache("b.pdb", "9.0.0.symcache"), 1, 9 * DAY);
     meanwhile = take_away;
-    sweep();
+    evict_pass();
     assert_int_equal(failed, 0);
     assert_false(there(path("store")));
-    sweep();
+    evict_pass();
     assert_int_equal(failed, 0);
 }
 
@@ -309,7 +320,7 @@ static void left_behind(void **state)
     const char *gone = path("store/a.pdb/" ID "/.removed-1-1");
 
     put(gone, 1, 9 * DAY); /* its ctime is of now */
-    sweep();
+    evict_pass();
     assert_true(there(gone));
 }
 
@@ -319,29 +330,31 @@ static void left_behind(void **state)
 /* Against the sum over all files, each of which is older than an hour. */
 static void marks_enough(void **state)
 {
-    struct ages *ages = malloc(sizeof(*ages));
+    struct age_histogram *age_histogram = malloc(sizeof(*age_histogram));
     uint64_t sizes[1000], all = 0, gone, wanted;
     long age[1000], oldest_kept, youngest_gone;
     unsigned i, round;
 
     srand(1);
     for (round = 1; round <= 20; round++) {
-        ages_init(ages, 7 * DAY);
+        age_histogram_init(age_histogram, 7 * DAY);
         for (all = i = 0; i < 1000; i++) {
             age[i] = rand() % (7 * DAY);
             sizes[i] = (uint64_t)(rand() % 1000000) + 1;
             all += sizes[i];
-            ages_add(ages, age[i], sizes[i]);
+            age_histogram_add(age_histogram, age[i], sizes[i]);
         }
 
         wanted = all / 20 * round;
-        assert_int_equal(ages_mark(&ages, 1, wanted / 2), wanted / 2);
-        assert_int_equal(ages_mark(&ages, 1, wanted - wanted / 2),
-                         wanted - wanted / 2);
+        assert_int_equal(age_histogram_mark(&age_histogram, 1, wanted / 2),
+                         wanted / 2);
+        assert_int_equal(
+            age_histogram_mark(&age_histogram, 1, wanted - wanted / 2),
+            wanted - wanted / 2);
         oldest_kept = 0;
         youngest_gone = 100 * DAY;
         for (gone = i = 0; i < 1000; i++) {
-            if (ages_marked(ages, age[i], sizes[i])) {
+            if (age_histogram_marked(age_histogram, age[i], sizes[i])) {
                 gone += sizes[i];
                 youngest_gone =
                     age[i] < youngest_gone ? age[i] : youngest_gone;
@@ -351,9 +364,35 @@ static void marks_enough(void **state)
         }
         assert_true(gone >= wanted && gone < wanted + 1000000);
         /* but for one step, the older ones went */
-        assert_true(oldest_kept <= youngest_gone + (long)ages->width);
+        assert_true(oldest_kept <= youngest_gone + (long)age_histogram->width);
     }
-    free(ages);
+    free(age_histogram);
+}
+
+/* Its downloads are cleaned, and nothing of it is left to write to. */
+static void former_store(void **state)
+{
+    struct evict_pass *s;
+    int status;
+    pid_t pid;
+
+    if (geteuid() != 0) {
+        print_message("# only root can have a root folder of its own\n");
+        skip();
+    }
+    pid = fork();
+    if (pid == 0) {
+        rules.run.id = 1;
+        s = evict_pass_new(&rules);
+        if (chroot(dir) != 0 || chdir("/") != 0 || s == NULL ||
+            evict_pass_add(s, "former", "", "/downloads") != 0) {
+            _exit(2);
+        }
+        evict_pass_run(s, NULL, NULL);
+        _exit(access("/" LIVED_FILE, F_OK) == 0);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
 }
 
 static int begin(void **state)
@@ -388,6 +427,7 @@ int main(void)
         TEST(survives_the_root),
         TEST(left_behind),
         TEST(marks_enough),
+        TEST(former_store),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

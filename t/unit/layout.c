@@ -11,9 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "symcached/layout.h"
-
-#define MINUTE (60 * 1000ull)
+#include "symcached/source/layout.h"
 
 #define CRASH "3249D99D0C4049318610F4E4FB0B69361"
 #define CRASH_LOWER "3249d99d0c4049318610f4e4fb0b69361"
@@ -151,7 +149,7 @@ static void test_places_of_a_miss(void **state)
         struct layout_memory memory = {0};
 
         key_of(&key, c->name, c->id);
-        layout_begin(&walk, &c->source, &key, c->name, &memory, 0);
+        layout_begin(&walk, &c->source, &key, c->name, &memory);
         for (i = 0; c->paths[i] != NULL; i++) {
             assert_true(layout_next(&walk, &place));
             assert_string_equal(place.path, c->paths[i]);
@@ -163,9 +161,12 @@ static void test_places_of_a_miss(void **state)
     }
 }
 
+/* what the source says about index2.txt */
+enum index_answer { PRESENT, ABSENT, UNSURE };
+
 /* Walks to a path, which is a hit, or to the end.  Returns the questions. */
 static unsigned ask(struct layout_memory *memory, const char *name,
-                    const char *hit, bool index, uint64_t now, char *trace)
+                    const char *hit, enum index_answer index, char *trace)
 {
     struct layout_place place;
     struct layout_walk walk;
@@ -173,30 +174,108 @@ static unsigned ask(struct layout_memory *memory, const char *name,
     unsigned n = 0;
 
     key_of(&key, name, CRASH);
-    layout_begin(&walk, &symstore, &key, name, memory, now);
+    layout_begin(&walk, &symstore, &key, name, memory);
     while (layout_next(&walk, &place)) {
         n++;
         if (trace != NULL) {
             memcpy(trace, place.path, strlen(place.path) + 1);
         }
-        if (place.form == FORM_INDEX) {
-            layout_index(&walk, index);
+        if (place.form == FORM_INDEX && index != UNSURE) {
+            layout_index(&walk, index == PRESENT);
         } else if (hit != NULL && strcmp(place.path, hit) == 0) {
-            layout_hit(&walk);
+            layout_hit(&walk, memory);
             return n;
         }
     }
     return n;
 }
 
-static void test_index2_is_asked_for_once_a_minute(void **state)
+/* six places in each number of tiers: three forms, two spellings */
+struct tier_case {
+    bool two_tier; /* the last hit was there */
+    enum index_answer index;
+    unsigned one, two; /* places asked with so many tiers */
+    bool two_first;
+};
+
+/* An absence is both numbers of tiers, or one and a plain answer to that. */
+static const struct tier_case tier_cases[] = {
+    {false, ABSENT, 6, 0, false}, {false, PRESENT, 6, 6, false},
+    {false, UNSURE, 6, 6, false}, {true, PRESENT, 0, 6, true},
+    {true, ABSENT, 6, 6, true},   {true, UNSURE, 6, 6, true},
+};
+
+static void test_tiers_of_a_miss(void **state)
 {
-    struct layout_memory memory = {0};
+    const struct tier_case *c = tier_cases;
+    size_t n = sizeof(tier_cases) / sizeof(tier_cases[0]);
+    unsigned asked, one, two, index, seen_two_first;
+    struct layout_place place;
+    struct layout_walk walk;
+    symcache_key_t key;
 
     (void)state;
-    assert_int_equal(ask(&memory, "a.pdb", NULL, false, 1, NULL), 7);
-    assert_int_equal(ask(&memory, "b.pdb", NULL, false, MINUTE, NULL), 6);
-    assert_int_equal(ask(&memory, "c.pdb", NULL, false, MINUTE + 1, NULL), 7);
+    key_of(&key, "crash.pdb", CRASH);
+    for (; n > 0; n--, c++) {
+        const struct layout_memory memory = {.two_tier = c->two_tier,
+                                             .had_any = true};
+
+        asked = one = two = index = seen_two_first = 0;
+        layout_begin(&walk, &symstore, &key, "crash.pdb", &memory);
+        while (layout_next(&walk, &place)) {
+            if (place.form == FORM_INDEX) {
+                index++;
+                if (c->index != UNSURE) {
+                    layout_index(&walk, c->index == PRESENT);
+                }
+                continue;
+            }
+            if (strncmp(place.path, "cr/", 3) == 0) {
+                seen_two_first |= asked == 0;
+                two++;
+            } else {
+                one++;
+            }
+            asked++;
+        }
+        assert_int_equal(one, c->one);
+        assert_int_equal(two, c->two);
+        assert_int_equal(seen_two_first, c->two_first);
+        assert_int_equal(index, 1);
+        assert_false(layout_next(&walk, &place));
+    }
+}
+
+static void test_index2_is_asked_for_on_demand(void **state)
+{
+    static const struct layout_memory memory;
+    struct layout_place place;
+    struct layout_walk walk;
+    symcache_key_t key;
+    unsigned n;
+
+    (void)state;
+    key_of(&key, "crash.pdb", CRASH);
+    layout_begin(&walk, &unified, &key, "crash.pdb", &memory);
+    layout_want_index(&walk);
+    for (n = 0; layout_next(&walk, &place); n++) {
+        assert_int_equal(place.form, n == 0 ? FORM_PLAIN : FORM_INDEX);
+        if (place.form == FORM_INDEX) {
+            assert_string_equal(place.path, "index2.txt");
+            layout_index(&walk, true);
+        }
+    }
+    assert_int_equal(n, 2);
+
+    /* where it is asked for anyway, once */
+    layout_begin(&walk, &symstore, &key, "crash.pdb", &memory);
+    layout_want_index(&walk);
+    for (n = 0; layout_next(&walk, &place); n++) {
+        if (place.form == FORM_INDEX) {
+            layout_index(&walk, false);
+        }
+    }
+    assert_int_equal(n, 7);
 }
 
 static void test_two_tiers_are_found_and_lost_again(void **state)
@@ -206,14 +285,60 @@ static void test_two_tiers_are_found_and_lost_again(void **state)
     const char *plain = "crash.pdb/" CRASH "/crash.pdb";
 
     (void)state;
-    assert_int_equal(ask(&memory, "crash.pdb", deep, true, 1, NULL), 8);
-    assert_int_equal(ask(&memory, "crash.pdb", deep, true, 2, NULL), 1);
-    assert_int_equal(ask(&memory, "crash.pdb", NULL, true, 3, NULL), 6);
-    /* converted back, and the minute is over */
-    assert_int_equal(ask(&memory, "crash.pdb", plain, false, MINUTE + 1, NULL),
-                     8);
-    assert_int_equal(ask(&memory, "crash.pdb", plain, false, MINUTE + 2, NULL),
-                     1);
+    assert_int_equal(ask(&memory, "crash.pdb", deep, PRESENT, NULL), 8);
+    assert_int_equal(ask(&memory, "crash.pdb", deep, PRESENT, NULL), 1);
+    assert_int_equal(ask(&memory, "crash.pdb", NULL, PRESENT, NULL), 7);
+    /* converted back */
+    assert_int_equal(ask(&memory, "crash.pdb", plain, ABSENT, NULL), 8);
+    assert_int_equal(ask(&memory, "crash.pdb", plain, ABSENT, NULL), 1);
+}
+
+/* Whatever one walk heard, the next one finds what is there. */
+static void test_no_answer_hides_a_file(void **state)
+{
+    static const char *const hits[] = {
+        "crash.pdb/" CRASH "/crash.pdb",
+        "crash.pdb/" CRASH_LOWER "/file.ptr",
+        "cr/crash.pdb/" CRASH "/crash.pd_",
+        "cr/crash.pdb/" CRASH_LOWER "/crash.pdb",
+    };
+    enum index_answer lie, answer;
+    char trace[LAYOUT_PATH_MAX + 1];
+    size_t before, i;
+
+    (void)state;
+    for (before = 0; before < 4; before++) {
+        for (i = 0; i < 4; i++) {
+            for (lie = PRESENT; lie <= UNSURE; lie++) {
+                struct layout_memory memory = {0};
+
+                /* the truth, or no plain answer; the second tier needs it */
+                answer = i < 2 ? ABSENT : PRESENT;
+                ask(&memory, "crash.pdb", hits[before],
+                    before < 2 ? ABSENT : PRESENT, NULL);
+                ask(&memory, "never.pdb", NULL, lie, NULL);
+                ask(&memory, "crash.pdb", hits[i], answer, trace);
+                assert_string_equal(trace, hits[i]);
+                ask(&memory, "crash.pdb", hits[i], UNSURE, trace);
+                assert_string_equal(trace, hits[i]);
+            }
+        }
+    }
+}
+
+static void test_a_miss_changes_no_memory(void **state)
+{
+    struct layout_memory memory = {0}, before;
+    enum index_answer index;
+
+    (void)state;
+    ask(&memory, "crash.pdb", "cr/crash.pdb/" CRASH_LOWER "/file.ptr", PRESENT,
+        NULL);
+    before = memory;
+    for (index = PRESENT; index <= UNSURE; index++) {
+        ask(&memory, "never.pdb", NULL, index, NULL);
+        assert_memory_equal(&memory, &before, sizeof(memory));
+    }
 }
 
 static void test_a_hit_costs_nothing_more(void **state)
@@ -222,7 +347,7 @@ static void test_a_hit_costs_nothing_more(void **state)
 
     (void)state;
     assert_int_equal(ask(&memory, "crash.pdb", "crash.pdb/" CRASH "/crash.pdb",
-                         false, 1, NULL),
+                         ABSENT, NULL),
                      1);
 }
 
@@ -232,10 +357,10 @@ static void test_what_worked_last_comes_first(void **state)
     char trace[LAYOUT_PATH_MAX + 1] = "";
 
     (void)state;
-    ask(&memory, "crash.pdb", "crash.pdb/" CRASH_LOWER "/file.ptr", false, 1,
+    ask(&memory, "crash.pdb", "crash.pdb/" CRASH_LOWER "/file.ptr", ABSENT,
         NULL);
     assert_int_equal(ask(&memory, "b.pdb", "b.pdb/" CRASH_LOWER "/file.ptr",
-                         false, 1, trace),
+                         ABSENT, trace),
                      1);
     assert_string_equal(trace, "b.pdb/" CRASH_LOWER "/file.ptr");
 }
@@ -249,18 +374,17 @@ static void test_a_miss_asks_for_everything_always(void **state)
 
     (void)state;
     for (i = 0; i < 100; i++) {
-        assert_int_equal(ask(&memory, "never.pdb", NULL, false, 1, NULL),
-                         i == 0 ? 7 : 6);
+        assert_int_equal(ask(&memory, "never.pdb", NULL, ABSENT, NULL), 7);
     }
     for (i = 0; i < 100; i++) {
-        ask(&memory, "crash.pdb", "crash.pdb/" CRASH "/crash.pdb", false, 1,
+        ask(&memory, "crash.pdb", "crash.pdb/" CRASH "/crash.pdb", ABSENT,
             NULL);
-        assert_int_equal(ask(&memory, "never.pdb", NULL, false, 1, NULL), 6);
-        assert_int_equal(ask(&memory, "Never.pdb", NULL, false, 1, NULL), 9);
+        assert_int_equal(ask(&memory, "never.pdb", NULL, ABSENT, NULL), 7);
+        assert_int_equal(ask(&memory, "Never.pdb", NULL, ABSENT, NULL), 10);
     }
     /* the first thing ever in that form and spelling */
     assert_int_equal(ask(&memory, "late.pdb",
-                         "late.pdb/" CRASH_LOWER "/file.ptr", false, 1, NULL),
+                         "late.pdb/" CRASH_LOWER "/file.ptr", ABSENT, NULL),
                      6);
 }
 
@@ -268,29 +392,30 @@ static void test_places_without_regard_to_case(void **state)
 {
     static const char *const expected[] = {
         "Crash.pdb/" CRASH "/Crash.pdb",    "Crash.pdb/" CRASH "/Crash.pd_",
-        "Crash.pdb/" CRASH "/file.ptr",     "Cr/Crash.pdb/" CRASH "/Crash.pdb",
-        "Cr/Crash.pdb/" CRASH "/Crash.pd_", "Cr/Crash.pdb/" CRASH "/file.ptr",
+        "Crash.pdb/" CRASH "/file.ptr",     "index2.txt",
+        "Cr/Crash.pdb/" CRASH "/Crash.pdb", "Cr/Crash.pdb/" CRASH "/Crash.pd_",
+        "Cr/Crash.pdb/" CRASH "/file.ptr",
     };
     struct layout_place places[LAYOUT_PLACES];
     symcache_key_t key;
-    size_t i, ntiers;
+    size_t i, index;
 
     (void)state;
     key_of(&key, "Crash.pdb", CRASH);
     assert_int_equal(
-        layout_places(places, &symstore, &key, "Crash.pdb", &ntiers), 6);
-    assert_int_equal(ntiers, 3);
-    for (i = 0; i < 6; i++) {
+        layout_places(places, &symstore, &key, "Crash.pdb", &index), 7);
+    assert_int_equal(index, 3);
+    for (i = 0; i < 7; i++) {
         assert_string_equal(places[i].path, expected[i]);
     }
 
     assert_int_equal(
-        layout_places(places, &two_tier, &key, "Crash.pdb", &ntiers), 3);
-    assert_int_equal(ntiers, 0);
-    assert_string_equal(places[0].path, expected[3]);
+        layout_places(places, &two_tier, &key, "Crash.pdb", &index), 3);
+    assert_int_equal(index, 0);
+    assert_string_equal(places[0].path, expected[4]);
 
     assert_int_equal(
-        layout_places(places, &unified, &key, "Crash.pdb", &ntiers), 1);
+        layout_places(places, &unified, &key, "Crash.pdb", &index), 1);
     assert_string_equal(places[0].path,
                         "32/49d99d0c4049318610f4e4fb0b69361/debuginfo");
 }
@@ -319,7 +444,7 @@ static void test_longest_path_fits(void **state)
     memcpy(name, "\xf0\x9f\x98\x80\xf0\x9f\x98\x80", 8);
     name[SYMCACHE_NAME_MAX] = '\0';
     key_of(&key, name, "3249D99D0C4049318610F4E4FB0B6936FFFFFFFF");
-    layout_begin(&walk, &two_tier, &key, name, &memory, 0);
+    layout_begin(&walk, &two_tier, &key, name, &memory);
     assert_true(layout_next(&walk, &place));
     assert_int_equal(strlen(place.path), 8 + 1 + 255 + 1 + 40 + 1 + 255);
 }
@@ -328,8 +453,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places_of_a_miss),
-        cmocka_unit_test(test_index2_is_asked_for_once_a_minute),
+        cmocka_unit_test(test_tiers_of_a_miss),
+        cmocka_unit_test(test_index2_is_asked_for_on_demand),
         cmocka_unit_test(test_two_tiers_are_found_and_lost_again),
+        cmocka_unit_test(test_no_answer_hides_a_file),
+        cmocka_unit_test(test_a_miss_changes_no_memory),
         cmocka_unit_test(test_a_hit_costs_nothing_more),
         cmocka_unit_test(test_what_worked_last_comes_first),
         cmocka_unit_test(test_a_miss_asks_for_everything_always),

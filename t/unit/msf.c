@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "pdb/msf.h"
+#include "debuginfo/pdb/msf.h"
 
 #define BS 512
 #define BLOCKS 12

@@ -12,8 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "symcached/absent.h"
-#include "symcached/workdir.h"
+#include "symcached/negcache/negcache.h"
+#include "base/workdir.h"
 
 #define T 1800000000
 
@@ -32,13 +32,14 @@ static struct store_config store = {.name = "s", .root = root};
 static const struct cache_config cache = {.retry_misses_after = 100,
                                           .retry_malformed_after = 1000};
 static const symcache_version_t v9 = {9, 0, 0}, v3 = {3, 1, 0};
-static struct absent *absent;
+static struct negcache *negcache;
 static symcache_key_t key;
-static struct absent_entry entry;
+static struct negcache_entry entry;
 
 static bool find_as(const char *name, const symcache_version_t *version)
 {
-    return absent_find(absent, &store, &cache, &key, name, version, &entry);
+    return negcache_find(negcache, &store, &cache, &key, name, version,
+                         &entry);
 }
 
 static bool find(const symcache_version_t *version)
@@ -47,18 +48,18 @@ static bool find(const symcache_version_t *version)
 }
 
 static void put_as(const char *name, const symcache_version_t *version,
-                   enum absent_reason reason, const char *text)
+                   enum negcache_reason reason, const char *text)
 {
     char tmp[64];
 
     snprintf(tmp, sizeof(tmp), "%s/tmp", root);
-    assert_int_equal(absent_write(absent, &store, &cache, &key, name, version,
-                                  reason, text, tmp),
+    assert_int_equal(negcache_write(negcache, &store, &cache, &key, name,
+                                    version, reason, text, tmp),
                      0);
     assert_int_equal(access(tmp, F_OK), -1);
 }
 
-static void put(const symcache_version_t *version, enum absent_reason reason,
+static void put(const symcache_version_t *version, enum negcache_reason reason,
                 const char *text)
 {
     put_as("a.pdb", version, reason, text);
@@ -67,9 +68,9 @@ static void put(const symcache_version_t *version, enum absent_reason reason,
 static void misses(void **state)
 {
     assert_false(find(&v9));
-    put(&v9, ABSENT_NOTFOUND, "two\nlines");
+    put(&v9, NEGCACHE_NOTFOUND, "two\nlines");
     assert_true(find(&v9));
-    assert_int_equal(entry.reason, ABSENT_NOTFOUND);
+    assert_int_equal(entry.reason, NEGCACHE_NOTFOUND);
     assert_int_equal(entry.since, T);
     assert_int_equal(entry.valid, 100);
     assert_string_equal(entry.text, "two lines");
@@ -84,16 +85,16 @@ static void misses(void **state)
     assert_false(find(&v9));
 }
 
-/* Other sources may have it; what is broken is broken everywhere. */
+/* Other sources may have it, or a good copy of it. */
 static void other_sources(void **state)
 {
-    put(&v9, ABSENT_NOTFOUND, "x");
-    put(&v3, ABSENT_MALFORMED, "x");
+    put(&v9, NEGCACHE_NOTFOUND, "x");
+    put(&v3, NEGCACHE_MALFORMED, "x");
     store.places = UINT64_MAX;
     assert_false(find(&v9));
-    assert_true(find(&v3));
+    assert_false(find(&v3));
 
-    put(&v9, ABSENT_NOTFOUND, "x");
+    put(&v9, NEGCACHE_NOTFOUND, "x");
     assert_true(find(&v9));
     assert_string_equal(entry.text, "x");
     store.places = 0;
@@ -110,7 +111,7 @@ static void other_spellings(void **state)
     store.sources = sources;
     store.nsources = 2;
 
-    put_as("A.pdb", &v9, ABSENT_NOTFOUND, "first");
+    put_as("A.pdb", &v9, NEGCACHE_NOTFOUND, "first");
     assert_true(find_as("a.pdb", &v9)); /* looked for, too */
     assert_true(find_as("A.pdb", &v9));
     assert_true(find_as(NULL, &v9));
@@ -120,30 +121,30 @@ static void other_spellings(void **state)
 
     /* one more leaves the entry its time */
     now = T + 60;
-    put_as("A.PDB", &v9, ABSENT_NOTFOUND, "second");
+    put_as("A.PDB", &v9, NEGCACHE_NOTFOUND, "second");
     assert_true(find_as("A.PDB", &v9));
     assert_int_equal(entry.valid, 40);
     assert_string_equal(entry.text, "second");
     assert_true(find_as("A.pdb", &v9));
 
     /* no more than four: then it cannot be told */
-    put_as("A.pdB", &v9, ABSENT_NOTFOUND, "x");
+    put_as("A.pdB", &v9, NEGCACHE_NOTFOUND, "x");
     assert_false(find_as("A.Pdb", &v9));
-    put_as("A.pDb", &v9, ABSENT_NOTFOUND, "x");
+    put_as("A.pDb", &v9, NEGCACHE_NOTFOUND, "x");
     assert_true(find_as("A.Pdb", &v9));
-    assert_int_equal(entry.reason, ABSENT_ERROR);
+    assert_int_equal(entry.reason, NEGCACHE_ERROR);
     assert_int_equal(entry.valid, 40);
     assert_true(find_as("A.pDb", &v9));
-    assert_int_equal(entry.reason, ABSENT_NOTFOUND);
+    assert_int_equal(entry.reason, NEGCACHE_NOTFOUND);
     now = T + 100;
     assert_false(find_as("A.Pdb", &v9));
 
     /* what is broken is broken in any spelling */
-    put_as("A.pdb", &v3, ABSENT_MALFORMED, "x");
+    put_as("A.pdb", &v3, NEGCACHE_MALFORMED, "x");
     assert_true(find_as("A.PDB", &v3));
 
     /* where cases do not matter, or are known, there is one spelling */
-    put_as("A.pdb", &v9, ABSENT_NOTFOUND, "x");
+    put_as("A.pdb", &v9, NEGCACHE_NOTFOUND, "x");
     http.casing = CASING_LOWER;
     assert_true(find_as("A.PDB", &v9));
     http.casing = CASING_DEFAULT;
@@ -158,7 +159,7 @@ static void other_spellings(void **state)
 
 static void malformed(void **state)
 {
-    put(&v9, ABSENT_MALFORMED, "exit code 3");
+    put(&v9, NEGCACHE_MALFORMED, "exit code 3");
     now = T + 999;
     assert_true(find(&v9));
     assert_int_equal(entry.valid, 1);
@@ -169,33 +170,33 @@ static void malformed(void **state)
 /* A restart tries malformed ones again, and remembers misses. */
 static void restart(void **state)
 {
-    put(&v9, ABSENT_MALFORMED, "x");
-    put(&v3, ABSENT_NOTFOUND, "x");
+    put(&v9, NEGCACHE_MALFORMED, "x");
+    put(&v3, NEGCACHE_NOTFOUND, "x");
     now = T + 10;
-    absent_free(absent);
-    absent = absent_new(now);
+    negcache_free(negcache);
+    negcache = negcache_new(now);
     assert_false(find(&v9));
     assert_true(find(&v3));
 }
 
 static void failures(void **state)
 {
-    absent_note_error(absent, &store, &key, &v9, "timeout", 60);
-    assert_int_equal(absent_errors(absent), 1);
+    negcache_note_error(negcache, &store, &key, &v9, "timeout", 60);
+    assert_int_equal(negcache_errors(negcache), 1);
     assert_true(find(&v9));
-    assert_int_equal(entry.reason, ABSENT_ERROR);
+    assert_int_equal(entry.reason, NEGCACHE_ERROR);
     assert_int_equal(entry.valid, 60);
     assert_string_equal(entry.text, "timeout");
     assert_false(find(&v3));
 
-    absent_note_error(absent, &store, &key, &v9, "500", 10);
-    assert_int_equal(absent_errors(absent), 1);
+    negcache_note_error(negcache, &store, &key, &v9, "500", 10);
+    assert_int_equal(negcache_errors(negcache), 1);
     now = T + 9;
     assert_true(find(&v9));
     assert_string_equal(entry.text, "500");
     now = T + 10;
     assert_false(find(&v9));
-    assert_int_equal(absent_errors(absent), 0);
+    assert_int_equal(negcache_errors(negcache), 0);
 }
 
 /* Memory has a bound: the oldest goes. */
@@ -206,9 +207,9 @@ static void many_failures(void **state)
 
     for (i = 0; i < 10001; i++) {
         key.age = i;
-        absent_note_error(absent, &store, &key, &v9, "x", 60);
+        negcache_note_error(negcache, &store, &key, &v9, "x", 60);
     }
-    assert_int_equal(absent_errors(absent), 10000);
+    assert_int_equal(negcache_errors(negcache), 10000);
     assert_true(find(&v9));
     key.age = 0;
     assert_false(find(&v9));
@@ -217,9 +218,9 @@ static void many_failures(void **state)
 
 static void drop(void **state)
 {
-    put(&v9, ABSENT_NOTFOUND, "x");
-    absent_note_error(absent, &store, &key, &v9, "x", 60);
-    absent_drop(absent, &store, &key, &v9);
+    put(&v9, NEGCACHE_NOTFOUND, "x");
+    negcache_note_error(negcache, &store, &key, &v9, "x", 60);
+    negcache_drop(negcache, &store, &key, &v9);
     assert_false(find(&v9));
 }
 
@@ -227,20 +228,20 @@ static void forget(void **state)
 {
     symcache_key_t first = key;
 
-    put(&v9, ABSENT_NOTFOUND, "x");
-    put(&v3, ABSENT_MALFORMED, "x");
-    absent_note_error(absent, &store, &key, &v9, "x", 60);
+    put(&v9, NEGCACHE_NOTFOUND, "x");
+    put(&v3, NEGCACHE_MALFORMED, "x");
+    negcache_note_error(negcache, &store, &key, &v9, "x", 60);
     key.age = 7;
-    put(&v9, ABSENT_NOTFOUND, "x");
-    absent_note_error(absent, &store, &key, &v3, "x", 60);
+    put(&v9, NEGCACHE_NOTFOUND, "x");
+    negcache_note_error(negcache, &store, &key, &v3, "x", 60);
 
-    assert_int_equal(absent_forget(absent, &store, &key, true), 2);
+    assert_int_equal(negcache_forget(negcache, &store, &key, true), 2);
     assert_false(find(&v9));
     key = first;
     assert_true(find(&v9));
-    assert_int_equal(absent_forget(absent, &store, &key, false), 3);
+    assert_int_equal(negcache_forget(negcache, &store, &key, false), 3);
     assert_false(find(&v9));
-    assert_int_equal(absent_forget(absent, &store, &key, false), 0);
+    assert_int_equal(negcache_forget(negcache, &store, &key, false), 0);
 }
 
 static int begin(void **state)
@@ -249,15 +250,15 @@ static int begin(void **state)
 
     memcpy(root + strlen(root) - 6, "XXXXXX", 6);
     now = T;
-    absent = absent_new(now);
-    return mkdtemp(root) == NULL || absent == NULL ||
+    negcache = negcache_new(now);
+    return mkdtemp(root) == NULL || negcache == NULL ||
            symcache_name_parse("a.pdb", 5, &key) != SYMCACHE_OK ||
            symcache_id_parse(id, strlen(id), &key) != SYMCACHE_OK;
 }
 
 static int end(void **state)
 {
-    absent_free(absent);
+    negcache_free(negcache);
     workdir_remove(root);
     return access(root, F_OK) == 0;
 }

@@ -13,12 +13,14 @@
 #include <unistd.h>
 #include <sys/stat.h>
 #include <cmocka.h>
-#include "proto/symcache_path.h"
-#include "symcached/order.h"
+#include "proto/path.h"
+#include "symcached/job/order.h"
 
 static char *command[] = {"x", "{pdb}", NULL};
 static struct transcoder_config made[] = {
-    {{3, 1, 0}, command}, {{9, 0, 0}, command}, {{9, 2, 0}, NULL}};
+    {.version = {3, 1, 0}, .command = command},
+    {.version = {9, 0, 0}, .command = command},
+    {.version = {9, 2, 0}}};
 static struct source_config sources[] = {
     {.name = "pdb1", .type = SOURCE_FILESYSTEM},
     {.name = "box3", .type = SOURCE_SYMCACHE, .version = {3, 1, 0}},
@@ -80,7 +82,7 @@ static void asks_for_the_version_first(void **state)
     struct order order;
 
     assert_string_equal(asked(&order, 0), "pdb1 box3 pdb2");
-    assert_false(order.kept);
+    assert_false(order.not_newer);
     assert_string_equal(asked(&order, 1), "pdb1 pdb2 box3");
     assert_string_equal(asked(&order, 2), "box9 pdb1 box3 pdb2");
     assert_ptr_equal(order.transcoder, &made[1]);
@@ -93,9 +95,7 @@ static void leaves_pdbs_out(void **state)
 
     order_begin(&order, &store, &key, &made[0]);
     assert_string_equal(order_next(&order)->name, "pdb1");
-    order.no_pdb = true;
-    assert_string_equal(rest(&order), "box3");
-
+    assert_string_equal(rest(&order), "box3 pdb2");
     order_rewind(&order);
     assert_string_equal(rest(&order), "pdb1 box3 pdb2");
 
@@ -113,19 +113,19 @@ static void betters_what_is_held(void **state)
 
     hold(&v31, path);
     assert_string_equal(asked(&order, 2), "box9 pdb1 pdb2");
-    assert_true(order.has_held);
-    assert_true(order.kept);
+    assert_true(order.has_on_disk);
+    assert_true(order.not_newer);
     unlink(path);
 
     hold(&v305, path);
     assert_string_equal(asked(&order, 2), "box9 pdb1 box3 pdb2");
-    assert_true(order.has_held);
-    assert_int_equal(symcache_version_cmp(&order.held, &v305), 0);
-    assert_false(order.kept);
+    assert_true(order.has_on_disk);
+    assert_int_equal(symcache_version_cmp(&order.on_disk, &v305), 0);
+    assert_false(order.not_newer);
     unlink(path);
 
     assert_string_equal(asked(&order, 2), "box9 pdb1 box3 pdb2");
-    assert_false(order.has_held);
+    assert_false(order.has_on_disk);
 }
 
 static int make_root(void **state)

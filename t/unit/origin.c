@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "symcached/origin.h"
+#include "base/origin.h"
 
 static void assert_origin(const char *url, const char *origin)
 {

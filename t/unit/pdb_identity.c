@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "pdb/pdb_identity.h"
+#include "debuginfo/pdb/identity.h"
 
 static uint8_t *load(const char *name, size_t *size)
 {

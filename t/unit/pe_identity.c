@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "pdb/pe_identity.h"
+#include "debuginfo/pe/pe.h"
 
 /* of basic32.dll */
 #define FILE_MAX (1 << 20)

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * src/proto/symcache_answer: the situations of the contract, section 2.
+ * src/proto/answer: the situations of the contract, section 2.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <cmocka.h>
-#include "proto/symcache_answer.h"
+#include "proto/answer.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * src/proto/symcache_key: the request grammar of the contract, section 2, and
+ * src/proto/key: the request grammar of the contract, section 2, and
  * the traps that the published sample server fell into.
  */
 #include <setjmp.h>
@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <cmocka.h>
-#include "proto/symcache_key.h"
+#include "proto/key.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 #define GUID "3249D99D0C4049318610F4E4FB0B6936"
@@ -176,6 +176,150 @@ static void ids(void **state)
     }
 }
 
+/* Every type of id: as it is read, and the one form in which it is written. */
+static void types_of_ids(void **state)
+{
+#define B20 "93ac61ec5a8eb1396f9fbd350e3169a558528a40"
+#define B16 "0123456789abcdef0123456789abcdef"
+#define B64 B16 B16 B16 B16
+    static const struct {
+        const char *text;
+        symcache_status_e rc;
+        symcache_id_e type;
+        const char *printed;
+    } rows[] = {
+        {GUID "1", SYMCACHE_OK, SYMCACHE_ID_DEBUG, GUID "1"},
+        {"3249d99d0c4049318610f4e4fb0b6936ffffffff", SYMCACHE_OK,
+         SYMCACHE_ID_DEBUG, GUID "FFFFFFFF"},
+        /* as symbol servers have them */
+        {"5AB380779000", SYMCACHE_OK, SYMCACHE_ID_PE, "5AB380779000"},
+        {"5ab380779000", SYMCACHE_OK, SYMCACHE_ID_PE, "5AB380779000"},
+        {"542D574EC2000", SYMCACHE_OK, SYMCACHE_ID_PE, "542D574Ec2000"},
+        {"00000000FFFFFFFF", SYMCACHE_OK, SYMCACHE_ID_PE,
+         "00000000ffffffff"},
+        {"000000010", SYMCACHE_OK, SYMCACHE_ID_PE, "000000010"},
+        {"5AB3807709000", SYMCACHE_BAD_ID, 0, 0},
+        {"5AB38077", SYMCACHE_BAD_ID, 0, 0},
+        {"5AB38077100000000", SYMCACHE_BAD_ID, 0, 0},
+        {"5AB3807x9000", SYMCACHE_BAD_ID, 0, 0},
+        {"5AB380779g", SYMCACHE_BAD_ID, 0, 0},
+        /* 40 digits without the prefix are a debug id, by whatever means */
+        {"buildid-" B20, SYMCACHE_OK, SYMCACHE_ID_BUILD, "buildid-" B20},
+        {"buildid-93AC61EC5A8EB1396F9FBD350E3169A558528A40", SYMCACHE_OK,
+         SYMCACHE_ID_BUILD, "buildid-" B20},
+        {B20, SYMCACHE_OK, SYMCACHE_ID_DEBUG,
+         "93AC61EC5A8EB1396F9FBD350E3169A558528A40"},
+        {"buildid-01", SYMCACHE_OK, SYMCACHE_ID_BUILD, "buildid-01"},
+        {"buildid-" B64, SYMCACHE_OK, SYMCACHE_ID_BUILD, "buildid-" B64},
+        {"buildid-" B64 "00", SYMCACHE_BAD_ID, 0, 0},
+        {"buildid-012", SYMCACHE_BAD_ID, 0, 0},
+        {"buildid-0g", SYMCACHE_BAD_ID, 0, 0},
+        {"buildid-", SYMCACHE_BAD_ID, 0, 0},
+        {"BUILDID-01", SYMCACHE_BAD_ID, 0, 0},
+        {"", SYMCACHE_BAD_ID, 0, 0},
+    };
+
+    for (size_t i = 0; i < N(rows); i++) {
+        char text[SYMCACHE_ID_TEXT_MAX + 1];
+        symcache_key_t key, again;
+        size_t len = strlen(rows[i].text);
+
+        symcache_name_parse("a", 1, &key);
+        symcache_name_parse("a", 1, &again);
+        assert_int_equal(symcache_id_parse(rows[i].text, len, &key),
+                         rows[i].rc);
+        if (rows[i].rc != SYMCACHE_OK) {
+            continue;
+        }
+        assert_int_equal(key.id_type, rows[i].type);
+        assert_int_equal(symcache_debug_id_parse(rows[i].text, len, &again) ==
+                             SYMCACHE_OK,
+                         rows[i].type == SYMCACHE_ID_DEBUG);
+        assert_int_equal(symcache_id_print(text, &key),
+                         strlen(rows[i].printed));
+        assert_string_equal(text, rows[i].printed);
+        assert_int_equal(symcache_id_parse(text, strlen(text), &again),
+                         SYMCACHE_OK);
+        assert_true(symcache_key_equal(&key, &again));
+    }
+}
+
+static void texts_of_kinds(void **state)
+{
+    static const char *texts[] = {"symcache", "ppdbcache",  "cficache",
+                                  "sym",      "debuginfo",  "executable",
+                                  "sourcebundle"};
+    symcache_kind_e kind;
+
+    assert_int_equal(N(texts), SYMCACHE_KINDS);
+    for (int k = 0; k < SYMCACHE_KINDS; k++) {
+        assert_string_equal(symcache_kind_text((symcache_kind_e)k), texts[k]);
+        assert_true(strlen(texts[k]) <= SYMCACHE_KIND_TEXT_MAX);
+        assert_true(symcache_kind_parse(texts[k], strlen(texts[k]), &kind));
+        assert_int_equal(kind, k);
+        assert_false(
+            symcache_kind_parse(texts[k], strlen(texts[k]) - 1, &kind));
+    }
+    assert_false(symcache_kind_parse("", 0, &kind));
+    assert_false(symcache_kind_parse("SYMCACHE", 8, &kind));
+    assert_false(symcache_kind_parse("absent", 6, &kind));
+}
+
+/* The text of a whole key, and what makes two of them one. */
+static void texts_of_keys(void **state)
+{
+    static const struct {
+        symcache_kind_e kind;
+        const char *name;
+        const char *id;
+        const char *text;
+        int supported;
+    } rows[] = {
+        {SYMCACHE_KIND_SYMCACHE, "Crash.pdb", GUID "1", "crash.pdb/" GUID "1",
+         1},
+        {SYMCACHE_KIND_SYMCACHE, "crash.pdb", GUID "2", "crash.pdb/" GUID "2",
+         1},
+        {SYMCACHE_KIND_SYMCACHE, "other.pdb", GUID "1", "other.pdb/" GUID "1",
+         1},
+        {SYMCACHE_KIND_PPDBCACHE, "crash.pdb", GUID "1",
+         "ppdbcache:crash.pdb/" GUID "1", 0},
+        {SYMCACHE_KIND_SYMCACHE, "_", "buildid-" B20, "_/buildid-" B20, 0},
+        {SYMCACHE_KIND_SYMCACHE, "_", "buildid-" B20 "00",
+         "_/buildid-" B20 "00", 0},
+        {SYMCACHE_KIND_EXECUTABLE, "a.exe", "5AB380779000",
+         "executable:a.exe/5AB380779000", 0},
+        {SYMCACHE_KIND_EXECUTABLE, "a.exe", "5AB380779001",
+         "executable:a.exe/5AB380779001", 0},
+    };
+    symcache_key_t keys[N(rows)];
+
+    for (size_t i = 0; i < N(rows); i++) {
+        char text[SYMCACHE_KEY_TEXT_MAX + 1];
+        symcache_key_t key;
+
+        memset(&key, (int)i, sizeof(key));
+        assert_int_equal(symcache_name_parse(rows[i].name,
+                                             strlen(rows[i].name), &key),
+                         SYMCACHE_OK);
+        assert_int_equal(
+            symcache_id_parse(rows[i].id, strlen(rows[i].id), &key),
+            SYMCACHE_OK);
+        key.kind = (uint8_t)rows[i].kind;
+        assert_int_equal(symcache_key_print(text, &key),
+                         strlen(rows[i].text));
+        assert_string_equal(text, rows[i].text);
+        assert_int_equal(symcache_key_supported(&key), rows[i].supported);
+
+        memset(&keys[i], 0xaa, sizeof(keys[i]));
+        symcache_key_copy(&keys[i], &key);
+        for (size_t j = 0; j <= i; j++) {
+            assert_int_equal(symcache_key_equal(&keys[j], &key), i == j);
+        }
+    }
+    assert_true(symcache_key_same_module(&keys[0], &keys[3]));
+    assert_false(symcache_key_same_module(&keys[0], &keys[1]));
+}
+
 static void every_status_has_a_text(void **state)
 {
     for (int s = SYMCACHE_OK; s <= SYMCACHE_BAD_AGE; s++) {
@@ -190,6 +334,9 @@ int main(void)
         cmocka_unit_test(requests),
         cmocka_unit_test(name_length),
         cmocka_unit_test(ids),
+        cmocka_unit_test(types_of_ids),
+        cmocka_unit_test(texts_of_kinds),
+        cmocka_unit_test(texts_of_keys),
         cmocka_unit_test(every_status_has_a_text),
     };
 

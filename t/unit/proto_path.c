@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * src/proto/symcache_path: the layout on disk and its inverse.
+ * src/proto/path: the layout on disk and its inverse.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "proto/symcache_path.h"
+#include "proto/path.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 #define DIR_ "chrome.dll.pdb/90E6CD6C673057E64C4C44205044422E1"
@@ -43,6 +43,122 @@ static void prints(void **state)
     assert_string_equal(buf, DIR_ "/chrome.dll.pdb-v3.1.0.absent");
     symcache_path_name(buf, &key, &v, SYMCACHE_FILE_PLAIN);
     assert_string_equal(buf, "chrome.dll.pdb-v3.1.0.symcache");
+}
+
+#define G_ "90E6CD6C673057E64C4C44205044422E"
+#define BUILD_ "buildid-93ac61ec5a8eb1396f9fbd350e3169a558528a40"
+
+/* One form for all kinds and ids; a SymCache's negative entry has no kind. */
+static void kinds(void **state)
+{
+    static const struct {
+        const char *path;
+        symcache_kind_e kind;
+        symcache_id_e id_type;
+        symcache_file_e file;
+    } rows[] = {
+        {"app.pdb/" G_ "1/app.pdb-v3.1.0.symcache", SYMCACHE_KIND_SYMCACHE,
+         SYMCACHE_ID_DEBUG, SYMCACHE_FILE_PLAIN},
+        {"app.pdb/" G_ "FFFFFFFF/app.pdb-v1.0.0.ppdbcache",
+         SYMCACHE_KIND_PPDBCACHE, SYMCACHE_ID_DEBUG, SYMCACHE_FILE_PLAIN},
+        {"app.pdb/" G_ "FFFFFFFF/app.pdb-v1.0.0.ppdbcache.gz",
+         SYMCACHE_KIND_PPDBCACHE, SYMCACHE_ID_DEBUG, SYMCACHE_FILE_GZIP},
+        {"app.pdb/" G_ "FFFFFFFF/app.pdb-v1.0.0.ppdbcache.absent",
+         SYMCACHE_KIND_PPDBCACHE, SYMCACHE_ID_DEBUG, SYMCACHE_FILE_ABSENT},
+        {"app.pdb/" G_ "1/app.pdb-v2.0.0.absent", SYMCACHE_KIND_SYMCACHE,
+         SYMCACHE_ID_DEBUG, SYMCACHE_FILE_ABSENT},
+        {"libc.so.6/" BUILD_ "/libc.so.6-v2.0.0.cficache",
+         SYMCACHE_KIND_CFICACHE, SYMCACHE_ID_BUILD, SYMCACHE_FILE_PLAIN},
+        {"xul/" G_ "0/xul-v1.0.0.sym", SYMCACHE_KIND_SYM, SYMCACHE_ID_DEBUG,
+         SYMCACHE_FILE_PLAIN},
+        {"_/" BUILD_ "/_-v1.0.0.debuginfo", SYMCACHE_KIND_DEBUGINFO,
+         SYMCACHE_ID_BUILD, SYMCACHE_FILE_PLAIN},
+        {"app.exe/5AB380779000/app.exe-v1.0.0.executable",
+         SYMCACHE_KIND_EXECUTABLE, SYMCACHE_ID_PE, SYMCACHE_FILE_PLAIN},
+        {"_/" BUILD_ "/_-v1.0.0.sourcebundle.absent",
+         SYMCACHE_KIND_SOURCEBUNDLE, SYMCACHE_ID_BUILD, SYMCACHE_FILE_ABSENT},
+    };
+    static const char *bad[] = {
+        "app.pdb/" G_ "1/app.pdb-v3.1.0.symcache.absent",
+        "app.pdb/" G_ "1/app.pdb-v3.1.0.absent.gz",
+        "app.pdb/" G_ "1/app.pdb-v3.1.0.PpdbCache",
+        "app.pdb/" G_ "1/app.pdb-v3.1.0.ppdbcache.",
+        "app.pdb/" G_ "1/app.pdb-v3.1.0.ppdbcache.gz.absent",
+        "app.pdb/" G_ "1/app.pdb-v3.1.0.pdb",
+        "app.pdb/" G_ "1/app.pdb-v3.1.0.",
+        "app.pdb/" G_ "1/app.pdb-v3.1.0..gz",
+        "app.exe/5ab380779000/app.exe-v1.0.0.executable",
+        "_/93ac61ec5a8eb1396f9fbd350e3169a558528a40/_-v1.0.0.debuginfo",
+        "_/buildid-93AC61/_-v1.0.0.debuginfo",
+        "/" BUILD_ "/-v1.0.0.debuginfo",
+    };
+    char buf[SYMCACHE_PATH_MAX + 1];
+    symcache_version_t v;
+    symcache_file_e file;
+    symcache_key_t key;
+
+    for (size_t i = 0; i < N(rows); i++) {
+        assert_true(symcache_path_file_parse(
+            rows[i].path, strlen(rows[i].path), &key, &v, &file));
+        assert_int_equal(key.kind, rows[i].kind);
+        assert_int_equal(key.id_type, rows[i].id_type);
+        assert_int_equal(file, rows[i].file);
+        assert_int_equal(symcache_path_file(buf, &key, &v, file),
+                         strlen(rows[i].path));
+        assert_string_equal(buf, rows[i].path);
+    }
+    for (size_t i = 0; i < N(bad); i++) {
+        assert_false(symcache_path_file_parse(bad[i], strlen(bad[i]), &key,
+                                              &v, &file));
+    }
+}
+
+/* Kinds share a folder, and never see each other's files in it. */
+static void each_kind_has_its_files(void **state)
+{
+    static const char name[] = "chrome.dll.pdb-v1.0.0.ppdbcache.absent";
+    symcache_version_t v = {9, 9, 9};
+    symcache_file_e file = SYMCACHE_FILE_PLAIN;
+    symcache_key_t key;
+
+    make_key(&key);
+    assert_false(
+        symcache_path_name_parse(name, strlen(name), &key, &v, &file));
+    assert_int_equal(v.major, 9);
+    assert_int_equal(file, SYMCACHE_FILE_PLAIN);
+
+    assert_true(
+        symcache_path_entry_parse(name, strlen(name), &key, &v, &file));
+    assert_int_equal(key.kind, SYMCACHE_KIND_PPDBCACHE);
+    assert_int_equal(v.major, 1);
+    assert_int_equal(file, SYMCACHE_FILE_ABSENT);
+    assert_true(
+        symcache_path_name_parse(name, strlen(name), &key, &v, &file));
+    assert_false(symcache_path_name_parse("chrome.dll.pdb-v1.0.0.symcache", 30,
+                                          &key, &v, &file));
+}
+
+/* Whoever walks a store goes into no folder that nothing here made. */
+static void folders(void **state)
+{
+    static const struct {
+        const char *name;
+        int ok;
+    } rows[] = {
+        {G_ "1", 1},          {G_ "FFFFFFFF", 1}, {G_ "a", 0},
+        {G_ "01", 0},         {G_, 0},            {"5AB380779000", 0},
+        {BUILD_, 0},          {"x", 0},           {"", 0},
+        {"90e6cd6c673057e64c4c44205044422e1", 0},
+    };
+    symcache_key_t key;
+
+    make_key(&key);
+    key.kind = SYMCACHE_KIND_SYM; /* of a file in the folder before */
+    for (size_t i = 0; i < N(rows); i++) {
+        assert_int_equal(symcache_path_id_parse(rows[i].name,
+                                                strlen(rows[i].name), &key),
+                         rows[i].ok);
+    }
 }
 
 static void entries(void **state)
@@ -133,24 +249,42 @@ static void inverse(void **state)
     }
 }
 
-/* NAME_MAX is 255: the longest name still has room for version and suffix. */
+/* NAME_MAX is 255: the longest name still has room for version and kind. */
 static void storable(void **state)
 {
     char name[256], buf[SYMCACHE_PATH_MAX + 1];
     symcache_key_t key;
     const symcache_version_t v = {65535, 65535, 65535};
+    static const struct {
+        symcache_kind_e kind;
+        size_t max;
+        symcache_file_e longest;
+    } kinds[] = {
+        {SYMCACHE_KIND_SYMCACHE, 224, SYMCACHE_FILE_GZIP},
+        {SYMCACHE_KIND_SYM, 225, SYMCACHE_FILE_ABSENT},
+        {SYMCACHE_KIND_PPDBCACHE, 219, SYMCACHE_FILE_ABSENT},
+        {SYMCACHE_KIND_SOURCEBUNDLE, 216, SYMCACHE_FILE_ABSENT},
+    };
 
     make_key(&key);
     memset(name, 'n', sizeof(name));
-    symcache_name_parse(name, SYMCACHE_STORED_NAME_MAX, &key);
-    assert_true(symcache_path_storable(&key));
-    assert_int_equal(symcache_path_name(buf, &key, &v, SYMCACHE_FILE_GZIP),
-                     255);
-    symcache_name_parse(name, SYMCACHE_STORED_NAME_MAX + 1, &key);
-    assert_false(symcache_path_storable(&key));
+    for (size_t i = 0; i < N(kinds); i++) {
+        symcache_name_parse(name, kinds[i].max, &key);
+        key.kind = (uint8_t)kinds[i].kind;
+        assert_true(symcache_path_storable(&key));
+        assert_int_equal(symcache_path_name(buf, &key, &v, kinds[i].longest),
+                         255);
+        symcache_name_parse(name, kinds[i].max + 1, &key);
+        key.kind = (uint8_t)kinds[i].kind;
+        assert_false(symcache_path_storable(&key));
+    }
+
     symcache_name_parse(name, 255, &key);
-    key.age = 0xffffffff;
-    assert_int_equal(symcache_path_file(buf, &key, &v, SYMCACHE_FILE_GZIP),
+    key.kind = SYMCACHE_KIND_SOURCEBUNDLE;
+    key.id_type = SYMCACHE_ID_BUILD;
+    key.build_len = SYMCACHE_BUILD_ID_MAX;
+    memset(key.build, 0xff, sizeof(key.build));
+    assert_int_equal(symcache_path_file(buf, &key, &v, SYMCACHE_FILE_ABSENT),
                      SYMCACHE_PATH_MAX);
 }
 
@@ -158,6 +292,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints),
+        cmocka_unit_test(kinds),
+        cmocka_unit_test(each_kind_has_its_files),
+        cmocka_unit_test(folders),
         cmocka_unit_test(entries),
         cmocka_unit_test(inverse),
         cmocka_unit_test(storable),

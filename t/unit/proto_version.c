@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * src/proto/symcache_version: tables from the contract, section 2.
+ * src/proto/version: tables from the contract, section 2.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "proto/symcache_version.h"
+#include "proto/version.h"
 
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 

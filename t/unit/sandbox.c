@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -40,7 +41,8 @@ static int group_setup(void **state)
         return -1;
     }
 
-    return fputs("sandbox\n", input) < 0 || fflush(input) != 0 ? -1 : 0;
+    /* past the streams, whose buffers are still to be had */
+    return write(fileno(input), "sandbox\n", 8) == 8 ? 0 : -1;
 }
 
 static int group_teardown(void **state)
@@ -173,11 +175,80 @@ static int probe_code(void)
     return refused(mprotect(p, 4096, PROT_READ | PROT_EXEC)) ? 0 : 4;
 }
 
+/* Calls that tell something of a file by its name, as the kernel has them. */
+static int answered_looks(const char *path)
+{
+    static char buf[4096];
+    long how[3] = {O_PATH, 0, 0}, empty = AT_EMPTY_PATH;
+    int here = AT_FDCWD, file = fileno(input), answers = 0;
+
+#define LOOK(...) answers += !refused(syscall(__VA_ARGS__))
+#ifdef SYS_stat
+    LOOK(SYS_stat, path, buf);
+    LOOK(SYS_lstat, path, buf);
+    LOOK(SYS_access, path, F_OK);
+#ifndef __SANITIZE_ADDRESS__ /* whose reports name the program */
+    LOOK(SYS_readlink, path, buf, sizeof(buf));
+#endif
+#endif
+    LOOK(SYS_newfstatat, here, path, buf, 0);
+    LOOK(SYS_newfstatat, here, path, buf, empty);
+    LOOK(SYS_newfstatat, file, path, buf, empty);
+    LOOK(SYS_statx, here, path, 0, 0xfff, buf);
+    LOOK(SYS_statx, here, path, empty, 0xfff, buf);
+    LOOK(SYS_statx, file, path, empty, 0xfff, buf);
+    LOOK(SYS_faccessat, here, path, F_OK);
+    LOOK(439 /* faccessat2 */, here, path, F_OK, 0);
+    LOOK(SYS_readlinkat, here, path, buf, sizeof(buf));
+    LOOK(SYS_openat, here, path, O_PATH);
+    LOOK(437 /* openat2 */, here, path, how, sizeof(how));
+    LOOK(SYS_statfs, path, buf);
+    LOOK(SYS_getxattr, path, "user.x", buf, sizeof(buf));
+    LOOK(SYS_listxattr, path, buf, sizeof(buf));
+    LOOK(SYS_name_to_handle_at, here, path, buf, buf + 64, 0);
+    LOOK(SYS_inotify_add_watch, file, path, 1);
+    LOOK(SYS_chdir, path);
+    LOOK(SYS_truncate, path, 0);
+    LOOK(SYS_utimensat, here, path, NULL, 0);
+#undef LOOK
+    return answers;
+}
+
+/* They end alike, whether there is such a file or not. */
+static int probe_looks(void)
+{
+    return answered_looks("/etc/shadow") + answered_looks("/etc/nonexistent") +
+           answered_looks("");
+}
+
+/* A C library's streams want the size of a block, and go on without it. */
+static int probe_streams(void)
+{
+    char line[16];
+
+    if (lseek(fileno(input), 0, SEEK_SET) != 0) {
+        return 4;
+    }
+    if (fgets(line, sizeof(line), input) == NULL ||
+        strcmp(line, "sandbox\n") != 0) {
+        return 1;
+    }
+    if (fputs("1234\n", output) < 0 || fflush(output) != 0) {
+        return 2;
+    }
+    if (fseek(output, -3, SEEK_END) != 0 ||
+        fgets(line, sizeof(line), output) == NULL ||
+        strcmp(line, "34\n") != 0) {
+        return 3;
+    }
+    return 0;
+}
+
 /* What a parser lives on. */
 static int probe_work(void)
 {
     struct timespec now;
-    struct stat st;
+    struct statvfs fs;
     char buf[16];
     char *p;
 
@@ -185,7 +256,7 @@ static int probe_work(void)
         memcmp(buf, "sandbox\n", 8) != 0) {
         return 1;
     }
-    if (fstat(fileno(input), &st) != 0 || st.st_size != 8) {
+    if (lseek(fileno(input), 0, SEEK_END) != 8) {
         return 2;
     }
     p = malloc(64 * MIB);
@@ -202,7 +273,10 @@ static int probe_work(void)
         ftruncate(fileno(output), 4) != 0 || fsync(fileno(output)) != 0) {
         return 5;
     }
-    return clock_gettime(CLOCK_MONOTONIC, &now) == 0 ? 0 : 6;
+    if (fstatvfs(fileno(output), &fs) != 0) {
+        return 6;
+    }
+    return clock_gettime(CLOCK_MONOTONIC, &now) == 0 ? 0 : 7;
 }
 
 static int probe_file_size(void)
@@ -240,6 +314,18 @@ static void test_no_file_can_be_opened(void **state)
 {
     (void)state;
     assert_ok(probe_open);
+}
+
+static void test_no_path_tells_anything(void **state)
+{
+    (void)state;
+    assert_ok(probe_looks);
+}
+
+static void test_streams_work(void **state)
+{
+    (void)state;
+    assert_ok(probe_streams);
 }
 
 static void test_no_socket_can_be_made(void **state)
@@ -314,6 +400,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_no_file_can_be_opened),
+        cmocka_unit_test(test_no_path_tells_anything),
+        cmocka_unit_test(test_streams_work),
         cmocka_unit_test(test_no_socket_can_be_made),
         cmocka_unit_test(test_no_process_can_be_started),
         cmocka_unit_test(test_no_name_can_be_changed),

@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "symcached/store.h"
-#include "symcached/workdir.h"
+#include "symcached/store/store.h"
+#include "base/workdir.h"
 
 #define ID "0123456789ABCDEF0123456789ABCDEF1"
 
@@ -114,6 +114,31 @@ static void versions(void **state)
     assert_int_equal(found[0].major, 3);
     workdir_remove(in_root("a.pdb"));
     assert_int_equal(store_versions(root, &key, found), 0);
+}
+
+/* Only what is not there is not there. */
+static void unseen_versions(void **state)
+{
+    symcache_version_t found[STORE_VERSIONS_MAX];
+
+    write_file("a.pdb", "no folder");
+    assert_int_equal(store_versions(root, &key, found), 0);
+    assert_int_equal(unlink(in_root("a.pdb")), 0);
+
+    assert_int_equal(symlink("a.pdb", in_root("a.pdb")), 0);
+    assert_int_equal(store_versions(root, &key, found), -1);
+    assert_int_equal(errno, ELOOP);
+    assert_int_equal(unlink(in_root("a.pdb")), 0);
+
+    assert_int_equal(workdir_make_path(in_root("a.pdb/" ID)), 0);
+    assert_int_equal(symlink("a.pdb-v4.0.0.symcache",
+                             in_root("a.pdb/" ID "/a.pdb-v4.0.0.symcache")),
+                     0);
+    assert_int_equal(store_versions(root, &key, found), -1);
+    assert_int_equal(errno, ELOOP);
+    write_file("a.pdb/" ID "/a.pdb-v3.0.0.symcache", "x");
+    assert_int_equal(store_versions(root, &key, found), 1);
+    workdir_remove(in_root("a.pdb"));
 }
 
 static time_t touched(time_t age)
@@ -220,8 +245,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(publish),     cmocka_unit_test(publish_refuses),
-        cmocka_unit_test(versions),    cmocka_unit_test(touch),
-        cmocka_unit_test(transcoders), cmocka_unit_test(work),
+        cmocka_unit_test(versions),    cmocka_unit_test(unseen_versions),
+        cmocka_unit_test(touch),       cmocka_unit_test(transcoders),
+        cmocka_unit_test(work),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -17,10 +17,11 @@
 #include <sys/stat.h>
 #include <cmocka.h>
 
-#include "pdb/le.h"
-#include "pdb/msf.h"
-#include "pdb2symcache/convert.h"
-#include "pdb2symcache/dbi.h"
+#include "base/le.h"
+#include "debuginfo/pdb/msf.h"
+#include "debuginfo/pdb/convert.h"
+#include "symcache/writer.h"
+#include "debuginfo/pdb/dbi.h"
 
 #define PAGE 4096
 
@@ -166,7 +167,7 @@ static int discard(void *context, const void *data, size_t size)
 static void convert(void)
 {
     int rc;
-    struct convert_result result;
+    struct debuginfo_result result;
     struct symfile_sink sink = {discard, NULL};
     struct failure failure = {FAILURE_NONE, ""};
     struct sigaction action, before;
@@ -176,7 +177,7 @@ static void convert(void)
     action.sa_flags = SA_SIGINFO;
     sigaction(SIGSEGV, &action, &before);
     mprotect(file, file_size, PROT_NONE);
-    rc = convert_buffer(file, file_size, &sink, &result, &failure);
+    rc = pdb_format.convert(file, file_size, &sink, &result, &failure);
     mprotect(file, file_size, PROT_READ);
     sigaction(SIGSEGV, &before, NULL);
     if (rc != 0) {

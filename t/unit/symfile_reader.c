@@ -14,10 +14,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "symcache/symfile_enum.h"
-#include "symcache/symfile_format.h"
-#include "symcache/symfile_path.h"
-#include "symcache/symfile_reader.h"
+#include "symcache/enum.h"
+#include "symcache/format.h"
+#include "symcache/path.h"
+#include "symcache/reader.h"
 #include "symfile_example.h"
 
 static char error[256];

@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include "symcache/symfile_format.h"
-#include "symcache/symfile_undecorate.h"
-#include "symcache/symfile_writer.h"
+#include "symcache/format.h"
+#include "symcache/undecorate.h"
+#include "symcache/writer.h"
 
 /* clang-format off */
 static const uint8_t example[] = {
@@ -159,6 +159,7 @@ static void test_example(void **state)
     tree.lines = lines;
     tree.sources = sources;
     symfile_writer_init(&w);
+    w.undecorates = true;
     assert_int_equal(symfile_writer_function(&w, &tree, 0), SYMFILE_OK);
     assert_int_equal(add_symbol(&w, 0x1000, "_main"), SYMFILE_OK);
     assert_int_equal(add_symbol(&w, 0x1040, "_tail@4"), SYMFILE_OK);
@@ -181,6 +182,7 @@ static void test_empty(void **state)
 
     (void)state;
     symfile_writer_init(&w);
+    w.undecorates = true;
     finish(&w, &out);
     assert_int_equal(out.size, SYMFILE_HEADER);
     assert_int_equal(word(&out, SYMFILE_AT_RANGES), 0);
@@ -195,6 +197,7 @@ static void test_symbols_only(void **state)
 
     (void)state;
     symfile_writer_init(&w);
+    w.undecorates = true;
     assert_int_equal(add_symbol(&w, 0x30, "?b@@YAXXZ"), 0);
     assert_int_equal(add_symbol(&w, 0x10, "_a"), 0);
     assert_int_equal(add_symbol(&w, 0x30, "c"), 0);
@@ -230,6 +233,7 @@ static void test_folded(void **state)
     tree.lines = lines;
     tree.sources = sources;
     symfile_writer_init(&w);
+    w.undecorates = true;
     assert_int_equal(symfile_writer_function(&w, &tree, 0), SYMFILE_OK);
     assert_int_equal(symfile_writer_function(&w, &tree, 1), SYMFILE_OK);
     assert_int_equal(symfile_writer_function(&w, &tree, 2), SYMFILE_OK);

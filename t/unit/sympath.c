@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "symcached/sympath.h"
+#include "config/sympath.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "address.h"
-#include "pdb/le.h"
+#include "base/le.h"
 
 #define SECTION_HEADER 40
 #define SECTION_CODE 0x00000020u

@@ -5,15 +5,15 @@
  * section headers, and the OMAP table of images that were rearranged after
  * linking.
  */
-#ifndef ADDRESS_H
-#define ADDRESS_H
+#ifndef DEBUGINFO_PDB_ADDRESS_H
+#define DEBUGINFO_PDB_ADDRESS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "dbi.h"
-#include "failure.h"
-#include "pdb/msf.h"
+#include "debuginfo/failure.h"
+#include "msf.h"
 
 struct address_section {
     uint32_t address;

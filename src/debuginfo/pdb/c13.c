@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include "c13.h"
-#include "pdb/le.h"
+#include "base/le.h"
 
 #define FIRST_KIND 0xF1
 #define LAST_KIND 0xFD

@@ -3,8 +3,8 @@
  *
  * The C13 part of a module stream: a row of subsections.
  */
-#ifndef C13_H
-#define C13_H
+#ifndef DEBUGINFO_PDB_C13_H
+#define DEBUGINFO_PDB_C13_H
 
 #include <stdint.h>
 

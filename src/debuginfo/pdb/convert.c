@@ -6,7 +6,9 @@
  * C13 part of each module, the symbol records.  Never touched: 0, all hash
  * streams, section contributions, exception and frame data, injected sources.
  */
+#include <errno.h>
 #include <malloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,15 +16,15 @@
 #include "address.h"
 #include "dbi.h"
 #include "lines.h"
-#include "names.h"
-#include "pdb/msf.h"
+#include "info_stream.h"
+#include "msf.h"
 #include "publics.h"
-#include "signature.h"
-#include "sources.h"
+#include "function_name.h"
+#include "source_files.h"
 #include "srcsrv.h"
 #include "symbols.h"
-#include "symcache/symfile_array.h"
-#include "symcache/symfile_format.h"
+#include "base/array.h"
+#include "symcache/symcache.h"
 
 /* Line records, types and so on, each counted as often as it is looked at:
  * real files stay below one for 20 bytes. */
@@ -33,13 +35,13 @@
 
 struct convert {
     struct msf msf;
-    struct names names;
+    struct info_stream info;
     struct dbi dbi;
     struct address_map addresses;
     struct srcsrv srcsrv;
-    struct sources sources;
+    struct source_files sources;
     struct lines lines;
-    struct signature signature;
+    struct function_names names;
     struct symbols symbols;
     struct symfile_writer writer;
     struct msf_buffer module;
@@ -85,9 +87,9 @@ static void find_machine(uint32_t machine, uint32_t *arch,
 static int prepare(struct convert *c, struct failure *failure)
 {
     uint32_t arch;
-    struct signature *s;
+    struct function_names *s;
 
-    if (names_read(&c->names, &c->msf, failure) != 0 ||
+    if (info_stream_read(&c->info, &c->msf, failure) != 0 ||
         dbi_read(&c->dbi, &c->msf, failure) != 0 ||
         address_read(&c->addresses, &c->msf, &c->dbi, failure) != 0) {
         return -1;
@@ -96,25 +98,25 @@ static int prepare(struct convert *c, struct failure *failure)
         return failure_at(failure, c->dbi.symbol_stream, 0,
                           "no stream of symbol records");
     }
-    s = &c->signature;
+    s = &c->names;
     if (types_open(&s->types, &c->msf, TPI_STREAM, failure) != 0 ||
         types_open(&s->ids, &c->msf, IPI_STREAM, failure) != 0) {
         return -1;
     }
-    if (srcsrv_read(&c->srcsrv, &c->msf, &c->names) != 0) {
+    if (srcsrv_read(&c->srcsrv, &c->msf, &c->info) != 0) {
         return failure_memory(failure);
     }
     s->crossref.msf = &c->msf;
     s->crossref.dbi = &c->dbi;
-    s->crossref.names = &c->names;
+    s->crossref.info = &c->info;
     s->forward.types = &s->types;
     find_machine(c->dbi.machine, &arch, &s->pointer_size);
-    c->sources.names = &c->names;
+    c->sources.info = &c->info;
     c->sources.srcsrv = &c->srcsrv;
     c->lines.addresses = &c->addresses;
     c->lines.sources = &c->sources;
     c->symbols.addresses = &c->addresses;
-    c->symbols.signature = s;
+    c->symbols.names = s;
     c->symbols.lines = &c->lines;
     c->symbols.writer = &c->writer;
     c->symbols.work_limit = WORK_BASE + WORK_PER_BYTE * (uint64_t)c->msf.size;
@@ -127,7 +129,7 @@ static int prepare_id_functions(struct convert *c, struct failure *failure)
     size_t n;
     const struct types *ids;
 
-    ids = &c->signature.ids;
+    ids = &c->names.ids;
     n = ids->end - ids->first;
     n = n < ids->size / 4 ? n : ids->size / 4;
     c->symbols.id_functions = calloc(n + 1, sizeof(*c->symbols.id_functions));
@@ -197,30 +199,37 @@ static int read_all(struct convert *c, struct failure *failure)
 static void free_readers(struct convert *c)
 {
     symbols_free(&c->symbols);
-    signature_free(&c->signature);
+    function_name_free(&c->names);
     lines_free(&c->lines);
-    sources_free(&c->sources);
+    source_files_free(&c->sources);
     srcsrv_free(&c->srcsrv);
     address_free(&c->addresses);
     msf_buffer_free(&c->module);
 }
 
 static int write_all(struct convert *c, const struct symfile_sink *sink,
-                     struct convert_result *result, struct failure *failure)
+                     struct debuginfo_result *result, struct failure *failure)
 {
     unsigned pointer_size;
     struct symfile_identity identity;
     enum symfile_status status;
+    enum failure_code code;
 
-    memcpy(identity.guid, c->names.guid, sizeof(identity.guid));
-    identity.age = c->dbi.age != 0 ? c->dbi.age : c->names.age;
+    memcpy(identity.guid, c->info.guid, sizeof(identity.guid));
+    identity.age = c->dbi.age != 0 ? c->dbi.age : c->info.age;
     find_machine(c->dbi.machine, &identity.arch, &pointer_size);
     memcpy(result->guid, identity.guid, sizeof(result->guid));
     result->age = identity.age;
-    result->is_fastlink = c->names.is_fastlink;
+    if (c->info.is_fastlink) {
+        snprintf(result->note, sizeof(result->note),
+                 "a partial PDB (/DEBUG:FASTLINK): lines and private symbols "
+                 "are in the object files");
+    }
     status = symfile_writer_finish(&c->writer, &identity, sink);
     if (status == SYMFILE_NO_WRITE) {
-        return failure_set(failure, FAILURE_IO, "output cannot be written");
+        code = errno == EFBIG ? FAILURE_LIMIT : FAILURE_IO;
+        return failure_set(failure, code, "output cannot be written: %s",
+                           strerror(errno));
     }
     return status == SYMFILE_OK ? 0 : failure_memory(failure);
 }
@@ -236,9 +245,9 @@ static void keep_memory(void)
     mallopt(M_TOP_PAD, 4 * SYMFILE_ARRAY_LARGE);
 }
 
-int convert_buffer(const uint8_t *data, size_t size,
+static int convert(const uint8_t *data, size_t size,
                    const struct symfile_sink *sink,
-                   struct convert_result *result, struct failure *failure)
+                   struct debuginfo_result *result, struct failure *failure)
 {
     int rc;
     char text[256];
@@ -252,7 +261,9 @@ int convert_buffer(const uint8_t *data, size_t size,
     if (c == NULL) {
         return failure_memory(failure);
     }
+    memset(result, 0, sizeof(*result));
     symfile_writer_init(&c->writer);
+    c->writer.undecorates = true;
     status = msf_open(&c->msf, data, size, text, sizeof(text));
     if (status != MSF_OK) {
         rc = open_failed(status, text, failure);
@@ -265,8 +276,14 @@ int convert_buffer(const uint8_t *data, size_t size,
     }
     symfile_writer_free(&c->writer);
     dbi_free(&c->dbi);
-    names_free(&c->names);
+    info_stream_free(&c->info);
     msf_close(&c->msf);
     free(c);
     return rc;
 }
+
+const struct debuginfo_format pdb_format = {
+    .name = "PDB",
+    .sniff = msf_sniff,
+    .convert = convert,
+};

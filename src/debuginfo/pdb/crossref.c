@@ -8,7 +8,7 @@
 
 #include "c13.h"
 #include "crossref.h"
-#include "pdb/le.h"
+#include "base/le.h"
 
 #define NO_MODULE UINT32_MAX /* in the list of imports */
 #define UNKNOWN_MODULE (UINT32_MAX - 1)
@@ -130,7 +130,8 @@ static uint32_t find_module(struct crossref *c, uint32_t name)
     uint32_t size, slot;
     const char *text;
 
-    if (names_text(c->names, name, &text, &size) != 0 || size > MAX_NAME) {
+    if (info_stream_text(c->info, name, &text, &size) != 0 ||
+        size > MAX_NAME) {
         return NO_MODULE;
     }
     c->work += size / NAME_PER_WORK;
@@ -245,8 +246,7 @@ int crossref_resolve(struct crossref *c, uint32_t reference, uint32_t *index)
     uint32_t local, module;
 
     c->work++;
-    if (!c->names->has_table ||
-        (c->by_name == NULL && index_modules(c) != 0) ||
+    if (!c->info->has_table || (c->by_name == NULL && index_modules(c) != 0) ||
         find_import(c, reference, &module, &local) != 0) {
         return -1;
     }

@@ -4,14 +4,14 @@
  * Type and id indices of link-time generated code that are not indices but
  * references: import of this module -> name of another module -> its export.
  */
-#ifndef CROSSREF_H
-#define CROSSREF_H
+#ifndef DEBUGINFO_PDB_CROSSREF_H
+#define DEBUGINFO_PDB_CROSSREF_H
 
 #include <stdint.h>
 
 #include "dbi.h"
-#include "names.h"
-#include "pdb/msf.h"
+#include "info_stream.h"
+#include "msf.h"
 
 #define CROSSREF_BIT 0x80000000u
 
@@ -32,7 +32,7 @@ struct crossref_import {
 struct crossref {
     const struct msf *msf;
     const struct dbi *dbi;
-    const struct names *names;
+    const struct info_stream *info;
     struct crossref_imports imports;
     struct crossref_import *list; /* of imports, once one was asked for */
     uint32_t count;

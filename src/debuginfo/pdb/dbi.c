@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "dbi.h"
-#include "pdb/le.h"
+#include "base/le.h"
 
 #define HEADER 64
 #define MODULE_FIXED 64

@@ -4,13 +4,13 @@
  * The DBI stream: age, machine, the list of modules, and the numbers of other
  * streams.
  */
-#ifndef DBI_H
-#define DBI_H
+#ifndef DEBUGINFO_PDB_DBI_H
+#define DEBUGINFO_PDB_DBI_H
 
 #include <stdint.h>
 
-#include "failure.h"
-#include "pdb/msf.h"
+#include "debuginfo/failure.h"
+#include "msf.h"
 
 #define DBI_STREAM 3
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "forward.h"
-#include "symcache/symfile_array.h"
+#include "base/array.h"
 
 struct forward_size {
     const char *name; /* NULL = free */

@@ -4,13 +4,13 @@
  * Sizes of classes that are only declared where they are used: the full
  * definition of the same unique name stands later in the type stream.
  */
-#ifndef FORWARD_H
-#define FORWARD_H
+#ifndef DEBUGINFO_PDB_FORWARD_H
+#define DEBUGINFO_PDB_FORWARD_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "arena.h"
+#include "base/arena.h"
 #include "leaf.h"
 #include "types.h"
 

@@ -3,14 +3,14 @@
  */
 #include <string.h>
 
-#include "pdb/le.h"
-#include "signature.h"
+#include "base/le.h"
+#include "function_name.h"
 #include "type_text.h"
 
 #define MAX_DEPTH 128
 #define TEXT_PER_WORK 16 /* bytes that cost as much as a type */
 
-void signature_free(struct signature *s)
+void function_name_free(struct function_names *s)
 {
     types_free(&s->types);
     types_free(&s->ids);
@@ -21,7 +21,8 @@ void signature_free(struct signature *s)
     memset(s, 0, sizeof(*s));
 }
 
-int signature_resolve(struct signature *s, uint32_t id, uint32_t *index)
+int function_name_resolve(struct function_names *s, uint32_t id,
+                          uint32_t *index)
 {
     if ((id & CROSSREF_BIT) == 0) {
         *index = id;
@@ -30,12 +31,12 @@ int signature_resolve(struct signature *s, uint32_t id, uint32_t *index)
     return crossref_resolve(&s->crossref, id, index);
 }
 
-static inline void put(struct signature *s, const char *string)
+static inline void put(struct function_names *s, const char *string)
 {
     text_add_string(&s->text, string);
 }
 
-static void put_name(struct signature *s, const char *name, uint32_t size)
+static void put_name(struct function_names *s, const char *name, uint32_t size)
 {
     if (size == 0) {
         put(s, "<name omitted>");
@@ -44,36 +45,36 @@ static void put_name(struct signature *s, const char *name, uint32_t size)
     }
 }
 
-static enum signature_status load_id(struct signature *s, uint32_t index,
-                                     struct leaf *leaf)
+static enum function_name_status load_id(struct function_names *s,
+                                         uint32_t index, struct leaf *leaf)
 {
-    enum signature_status status;
+    enum function_name_status status;
     struct types_record record;
 
     s->work++;
     status = type_text_resolve(s, &index);
-    if (status != SIGNATURE_OK) {
+    if (status != FUNCTION_NAME_OK) {
         return status;
     }
     if (index < s->ids.first) {
         s->number = 0xFFFF;
-        return SIGNATURE_UNKNOWN;
+        return FUNCTION_NAME_UNKNOWN;
     }
     status = type_text_find(s, &s->ids, index, &record);
-    if (status != SIGNATURE_OK) {
+    if (status != FUNCTION_NAME_OK) {
         return status;
     }
     if (leaf_read_id(&record, leaf) != 0) {
-        return SIGNATURE_FAILED;
+        return FUNCTION_NAME_FAILED;
     }
     return leaf->kind == LEAF_UNKNOWN ? type_text_is_unknown(s, leaf)
-                                      : SIGNATURE_OK;
+                                      : FUNCTION_NAME_OK;
 }
 
-static enum signature_status put_procedure_arguments(struct signature *s,
-                                                     const struct leaf *leaf)
+static enum function_name_status
+put_procedure_arguments(struct function_names *s, const struct leaf *leaf)
 {
-    enum signature_status status;
+    enum function_name_status status;
 
     put(s, "(");
     status = type_text_arguments(s, leaf->arguments, 0);
@@ -81,33 +82,35 @@ static enum signature_status put_procedure_arguments(struct signature *s,
     return status;
 }
 
-static enum signature_status begin(struct signature *s)
+static enum function_name_status begin(struct function_names *s)
 {
     s->text.size = 0;
     s->text.is_cut = 0;
     s->is_local = 0;
     arena_reset(&s->arena);
-    return SIGNATURE_OK;
+    return FUNCTION_NAME_OK;
 }
 
-static enum signature_status end(struct signature *s,
-                                 enum signature_status status)
+static enum function_name_status end(struct function_names *s,
+                                     enum function_name_status status)
 {
     s->work += s->text.size / TEXT_PER_WORK;
-    return s->text.is_cut ? SIGNATURE_FAILED : status;
+    return s->text.is_cut ? FUNCTION_NAME_FAILED : status;
 }
 
-enum signature_status signature_function(struct signature *s, const char *name,
-                                         uint32_t name_size, uint32_t type)
+enum function_name_status function_name_function(struct function_names *s,
+                                                 const char *name,
+                                                 uint32_t name_size,
+                                                 uint32_t type)
 {
     struct leaf leaf;
-    enum signature_status status;
+    enum function_name_status status;
 
     status = begin(s);
     leaf.kind = LEAF_OTHER;
     if (type != 0) {
         status = type_text_load(s, type, &leaf);
-        if (status != SIGNATURE_OK) {
+        if (status != FUNCTION_NAME_OK) {
             return status;
         }
     }
@@ -150,12 +153,12 @@ static int is_anonymous(const char *name, uint32_t size)
     return 1;
 }
 
-static enum signature_status put_string_list(struct signature *s,
-                                             const struct leaf *list)
+static enum function_name_status put_string_list(struct function_names *s,
+                                                 const struct leaf *list)
 {
     uint32_t i, index;
     const uint8_t *p;
-    enum signature_status status;
+    enum function_name_status status;
 
     put(s, "\"");
     for (i = 0; i < list->count; i++) {
@@ -165,16 +168,16 @@ static enum signature_status put_string_list(struct signature *s,
         p = list->list + 4 * (size_t)i;
         index = le32(p);
         status = type_text_index(s, index, 0);
-        if (status != SIGNATURE_OK) {
+        if (status != FUNCTION_NAME_OK) {
             return status;
         }
     }
     put(s, "\"");
-    return SIGNATURE_OK;
+    return FUNCTION_NAME_OK;
 }
 
 /* What is no scope: the reference shows the record as its authors debug it. */
-static void put_no_scope(struct signature *s, const struct leaf *leaf)
+static void put_no_scope(struct function_names *s, const struct leaf *leaf)
 {
     uint32_t i;
 
@@ -202,29 +205,30 @@ static void put_no_scope(struct signature *s, const struct leaf *leaf)
     text_add_number(&s->text, ", line: %llu })>::", leaf->line);
 }
 
-static enum signature_status put_id(struct signature *s, uint32_t id,
-                                    unsigned depth);
+static enum function_name_status put_id(struct function_names *s, uint32_t id,
+                                        unsigned depth);
 
-static enum signature_status
-put_function_id(struct signature *s, const struct leaf *id, unsigned depth)
+static enum function_name_status put_function_id(struct function_names *s,
+                                                 const struct leaf *id,
+                                                 unsigned depth)
 {
     struct leaf type;
-    enum signature_status status;
+    enum function_name_status status;
 
     status = type_text_load(s, id->type, &type);
-    if (status != SIGNATURE_OK) {
+    if (status != FUNCTION_NAME_OK) {
         return status;
     }
     if (type.kind !=
         (id->kind == LEAF_FUNCTION_ID ? LEAF_PROCEDURE : LEAF_METHOD)) {
-        return SIGNATURE_FAILED;
+        return FUNCTION_NAME_FAILED;
     }
     if (id->kind == LEAF_METHOD_ID) {
         status = type_text_index(s, id->owner, 0);
     } else if (id->owner != 0) {
         status = put_id(s, id->owner, depth + 1);
     }
-    if (status != SIGNATURE_OK) {
+    if (status != FUNCTION_NAME_OK) {
         return status;
     }
     if (id->kind == LEAF_METHOD_ID || id->owner != 0) {
@@ -235,25 +239,25 @@ put_function_id(struct signature *s, const struct leaf *id, unsigned depth)
                                       : put_procedure_arguments(s, &type);
 }
 
-static enum signature_status put_id(struct signature *s, uint32_t id,
-                                    unsigned depth)
+static enum function_name_status put_id(struct function_names *s, uint32_t id,
+                                        unsigned depth)
 {
     struct leaf leaf;
-    enum signature_status status;
+    enum function_name_status status;
 
     if (depth > MAX_DEPTH || s->text.is_cut) {
-        return SIGNATURE_FAILED;
+        return FUNCTION_NAME_FAILED;
     }
     status = load_id(s, id, &leaf);
-    if (status == SIGNATURE_MISSING) {
+    if (status == FUNCTION_NAME_MISSING) {
         type_text_missing(s);
-        return SIGNATURE_OK;
+        return FUNCTION_NAME_OK;
     }
-    if (status == SIGNATURE_UNKNOWN) {
+    if (status == FUNCTION_NAME_UNKNOWN) {
         type_text_unknown(s);
-        return SIGNATURE_OK;
+        return FUNCTION_NAME_OK;
     }
-    if (status != SIGNATURE_OK) {
+    if (status != FUNCTION_NAME_OK) {
         return status;
     }
     switch (leaf.kind) {
@@ -266,16 +270,17 @@ static enum signature_status put_id(struct signature *s, uint32_t id,
         } else {
             text_add(&s->text, leaf.name, leaf.name_size);
         }
-        return SIGNATURE_OK;
+        return FUNCTION_NAME_OK;
     case LEAF_STRING_LIST:
         return put_string_list(s, &leaf);
     default:
         put_no_scope(s, &leaf);
-        return SIGNATURE_OK;
+        return FUNCTION_NAME_OK;
     }
 }
 
-enum signature_status signature_id(struct signature *s, uint32_t id)
+enum function_name_status function_name_id(struct function_names *s,
+                                           uint32_t id)
 {
     begin(s);
     return end(s, put_id(s, id, 0));

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "le.h"
+#include "base/le.h"
 #include "msf.h"
-#include "pdb_identity.h"
+#include "identity.h"
 
 #define INFO_STREAM 1
 #define DBI_STREAM 3

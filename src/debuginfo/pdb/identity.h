@@ -6,8 +6,8 @@
  * is raised by tools that rewrite the PDB afterwards, and counts only where
  * there is no DBI stream or its age is 0.
  */
-#ifndef PDB_IDENTITY_H
-#define PDB_IDENTITY_H
+#ifndef DEBUGINFO_PDB_IDENTITY_H
+#define DEBUGINFO_PDB_IDENTITY_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,17 +4,17 @@
  * The info stream: identity, streams that have names, features; and the
  * string table /names, which has paths of source files and names of modules.
  */
-#ifndef NAMES_H
-#define NAMES_H
+#ifndef DEBUGINFO_PDB_INFO_STREAM_H
+#define DEBUGINFO_PDB_INFO_STREAM_H
 
 #include <stdint.h>
 
-#include "failure.h"
-#include "pdb/msf.h"
+#include "debuginfo/failure.h"
+#include "msf.h"
 
 #define INFO_STREAM 1
 
-struct names {
+struct info_stream {
     uint8_t guid[16]; /* in text order */
     uint32_t age;
     uint32_t srcsrv_stream; /* or MSF_NO_STREAM */
@@ -26,13 +26,14 @@ struct names {
     struct msf_buffer table_buffer;
 };
 
-/* Returns 0, or -1 with failure set.  names_free() is due in either case. */
-int names_read(struct names *names, const struct msf *msf,
-               struct failure *failure);
-void names_free(struct names *names);
+/* Returns 0, or -1 with failure set.  info_stream_free() is due in either
+ * case. */
+int info_stream_read(struct info_stream *info, const struct msf *msf,
+                     struct failure *failure);
+void info_stream_free(struct info_stream *info);
 
 /* The text at an offset of /names.  Returns 0, or -1 if there is none. */
-int names_text(const struct names *names, uint32_t offset, const char **text,
-               uint32_t *size);
+int info_stream_text(const struct info_stream *info, uint32_t offset,
+                     const char **text, uint32_t *size);
 
 #endif

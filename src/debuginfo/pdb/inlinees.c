@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "inlinees.h"
-#include "pdb/le.h"
-#include "symcache/symfile_array.h"
-#include "symcache/symfile_sort.h"
+#include "base/le.h"
+#include "base/array.h"
+#include "base/sort.h"
 
 #define ENTRY 12
 #define WITH_EXTRA_FILES 1

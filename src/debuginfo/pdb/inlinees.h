@@ -4,8 +4,8 @@
  * Inlined calls of one module: the table of what is inlined, and the lines
  * that the annotations of one call describe.
  */
-#ifndef INLINEES_H
-#define INLINEES_H
+#ifndef DEBUGINFO_PDB_INLINEES_H
+#define DEBUGINFO_PDB_INLINEES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  *
  * Type and id records, taken apart as far as names need it.
  */
-#ifndef LEAF_H
-#define LEAF_H
+#ifndef DEBUGINFO_PDB_LEAF_H
+#define DEBUGINFO_PDB_LEAF_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,13 +3,13 @@
  *
  * What is left of a type record, and taking values from it.
  */
-#ifndef LEAF_BYTES_H
-#define LEAF_BYTES_H
+#ifndef DEBUGINFO_PDB_LEAF_BYTES_H
+#define DEBUGINFO_PDB_LEAF_BYTES_H
 
 #include <stdint.h>
 #include <string.h>
 
-#include "pdb/le.h"
+#include "base/le.h"
 
 #define FIRST_NUL_NAME 0x1501 /* below, names have a length before them */
 

@@ -6,10 +6,10 @@
 
 #include "c13.h"
 #include "lines.h"
-#include "pdb/le.h"
-#include "symcache/symfile_array.h"
-#include "symcache/symfile_sort.h"
-#include "symcache/symfile_ties.h"
+#include "base/le.h"
+#include "base/array.h"
+#include "base/sort.h"
+#include "symcache/symcache.h"
 
 #define SECTION_HEADER 12
 #define BLOCK_HEADER 12
@@ -147,7 +147,7 @@ static int read_file(struct lines *lines, uint32_t at, uint32_t *source)
     if ((-(at + 6 + size) & 3) > left - size) {
         return -1; /* no room for the padding */
     }
-    return sources_find(lines->sources, le32(p), source);
+    return source_files_find(lines->sources, le32(p), source);
 }
 
 /* As read_file(), keeping what was found where there is a place for it.  Many

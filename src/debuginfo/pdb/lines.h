@@ -4,17 +4,17 @@
  * Line records of one module: those of procedures, and the cleaning up that
  * they share with those of inlined calls.
  */
-#ifndef LINES_H
-#define LINES_H
+#ifndef DEBUGINFO_PDB_LINES_H
+#define DEBUGINFO_PDB_LINES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "address.h"
 #include "crossref.h"
-#include "failure.h"
-#include "sources.h"
-#include "symcache/symfile_writer.h"
+#include "debuginfo/failure.h"
+#include "source_files.h"
+#include "symcache/symcache.h"
 
 /* Where lines of a tree of functions are collected. */
 struct lines_list {
@@ -28,7 +28,7 @@ struct lines_list {
 /* The C13 part of one module. */
 struct lines {
     const struct address_map *addresses;
-    struct sources *sources;
+    struct source_files *sources;
     struct lines_section *sections; /* of lines, by section and offset */
     size_t num_sections;
     size_t next_section; /* behind the one that was used last */

@@ -5,8 +5,8 @@
  * themselves, bit fields.  No sound type of a function refers to one, but the
  * reference writes those of damaged ones as its parser has read them.
  */
-#ifndef MEMBER_H
-#define MEMBER_H
+#ifndef DEBUGINFO_PDB_MEMBER_H
+#define DEBUGINFO_PDB_MEMBER_H
 
 #include <stddef.h>
 #include <stdint.h>

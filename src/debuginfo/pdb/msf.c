@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "le.h"
+#include "base/le.h"
 #include "msf.h"
 
 #define SUPERBLOCK_SIZE 56
@@ -37,6 +37,12 @@ static const struct {
     { MSF_NOT_PDB, 4, "SYMC", "is a SymCache, not a PDB" },
 };
 /* clang-format on */
+
+bool msf_sniff(const uint8_t *data, size_t size)
+{
+    return size >= magics[0].len &&
+           memcmp(data, magics[0].magic, magics[0].len) == 0;
+}
 
 static int is_text(const uint8_t *data, size_t size)
 {
@@ -300,7 +306,7 @@ const uint8_t *msf_run(const struct msf *msf, uint32_t stream, uint32_t offset,
 }
 
 /* Grows the buffer to at least size bytes.  Returns 0 or -1. */
-static int msf_buffer_need(struct msf_buffer *buffer, size_t size)
+static int buffer_need(struct msf_buffer *buffer, size_t size)
 {
     size_t grown;
     uint8_t *data;
@@ -361,7 +367,7 @@ const uint8_t *msf_view(const struct msf *msf, uint32_t stream,
     if (p == NULL || run >= len) {
         return p;
     }
-    if (msf_buffer_need(buffer, len) != 0 ||
+    if (buffer_need(buffer, len) != 0 ||
         msf_copy(msf, stream, offset, len, buffer->data) != 0) {
         return NULL;
     }

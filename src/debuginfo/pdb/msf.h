@@ -5,13 +5,14 @@
  * anywhere in the file.  Works on the whole file in memory or in a mapping;
  * copies only what is asked for and does not lie in one piece.
  */
-#ifndef MSF_H
-#define MSF_H
+#ifndef DEBUGINFO_PDB_MSF_H
+#define DEBUGINFO_PDB_MSF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "le.h"
+#include "base/le.h"
 
 #define MSF_NO_STREAM 0xFFFFu
 #define MSF_NIL_SIZE 0xFFFFFFFFu
@@ -52,6 +53,9 @@ struct msf_buffer {
     uint8_t *data;
     size_t size;
 };
+
+/* Does a file that begins like this have the container of a PDB 7.0? */
+bool msf_sniff(const uint8_t *data, size_t size);
 
 /*
  * Checks superblock, directory and stream table.  On success the caller ends

@@ -3,7 +3,7 @@
  */
 #include <string.h>
 
-#include "pdb/le.h"
+#include "base/le.h"
 #include "publics.h"
 
 #define S_PUB32_ST 0x1009

@@ -3,15 +3,15 @@
  *
  * Public symbols of code, from the stream of symbol records.
  */
-#ifndef PUBLICS_H
-#define PUBLICS_H
+#ifndef DEBUGINFO_PDB_PUBLICS_H
+#define DEBUGINFO_PDB_PUBLICS_H
 
 #include <stdint.h>
 
 #include "address.h"
-#include "failure.h"
-#include "pdb/msf.h"
-#include "symcache/symfile_writer.h"
+#include "debuginfo/failure.h"
+#include "msf.h"
+#include "symcache/symcache.h"
 
 /* Hands them to the writer in the order of the stream.  A damaged record ends
  * the list.  Returns 0, or -1 with failure set. */

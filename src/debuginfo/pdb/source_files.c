@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sources.h"
-#include "symcache/symfile_array.h"
-#include "symcache/symfile_path.h"
+#include "source_files.h"
+#include "base/array.h"
+#include "symcache/symcache.h"
 
 #define FIRST_SLOTS 256
 #define OVERLAP 4 /* as often may a byte of /names belong to a path */
@@ -16,7 +16,7 @@ struct sources_offset {
     uint32_t index; /* + 1; 0 = free */
 };
 
-void sources_free(struct sources *s)
+void source_files_free(struct source_files *s)
 {
     free(s->list);
     free(s->by_path);
@@ -71,7 +71,7 @@ static int same_text(const struct symfile_text *a,
     return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
 }
 
-static uint32_t *path_slot(const struct sources *s,
+static uint32_t *path_slot(const struct source_files *s,
                            const struct symfile_source *source)
 {
     size_t i;
@@ -92,7 +92,7 @@ static uint32_t *path_slot(const struct sources *s,
     return &s->by_path[i];
 }
 
-static int grow_paths(struct sources *s)
+static int grow_paths(struct source_files *s)
 {
     size_t i;
     uint32_t *slots;
@@ -110,7 +110,7 @@ static int grow_paths(struct sources *s)
     return 0;
 }
 
-static struct sources_offset *offset_slot(const struct sources *s,
+static struct sources_offset *offset_slot(const struct source_files *s,
                                           uint32_t offset)
 {
     size_t i;
@@ -124,7 +124,7 @@ static struct sources_offset *offset_slot(const struct sources *s,
     return &s->by_offset[i];
 }
 
-static int grow_offsets(struct sources *s)
+static int grow_offsets(struct source_files *s)
 {
     size_t i, n;
     struct sources_offset *old;
@@ -148,7 +148,7 @@ static int grow_offsets(struct sources *s)
 }
 
 /* The stream is asked for the path in its cleaned form. */
-static int find_srcsrv(const struct sources *s,
+static int find_srcsrv(const struct source_files *s,
                        const struct symfile_source *source,
                        struct srcsrv_info *info)
 {
@@ -171,7 +171,8 @@ static int find_srcsrv(const struct sources *s,
     return found;
 }
 
-static void add_srcsrv(const struct sources *s, struct symfile_source *source)
+static void add_srcsrv(const struct source_files *s,
+                       struct symfile_source *source)
 {
     struct srcsrv_info info;
 
@@ -187,7 +188,7 @@ static void add_srcsrv(const struct sources *s, struct symfile_source *source)
     source->srcsrv_revision.size = info.revision_size;
 }
 
-static int intern(struct sources *s, const char *path, uint32_t size,
+static int intern(struct source_files *s, const char *path, uint32_t size,
                   uint32_t *index)
 {
     uint32_t *slot;
@@ -213,7 +214,7 @@ static int intern(struct sources *s, const char *path, uint32_t size,
     return 0;
 }
 
-int sources_find(struct sources *s, uint32_t offset, uint32_t *index)
+int source_files_find(struct source_files *s, uint32_t offset, uint32_t *index)
 {
     uint32_t size;
     const char *path;
@@ -226,9 +227,9 @@ int sources_find(struct sources *s, uint32_t offset, uint32_t *index)
     if (slot->index == 0) {
         path = "";
         size = 0;
-        if (s->names->has_table &&
-            (s->bytes > OVERLAP * (uint64_t)s->names->table_size ||
-             names_text(s->names, offset, &path, &size) != 0)) {
+        if (s->info->has_table &&
+            (s->bytes > OVERLAP * (uint64_t)s->info->table_size ||
+             info_stream_text(s->info, offset, &path, &size) != 0)) {
             return -1;
         }
         s->bytes += size;

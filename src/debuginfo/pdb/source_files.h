@@ -3,18 +3,18 @@
  *
  * Source files of the whole PDB, each once, by directory and name.
  */
-#ifndef SOURCES_H
-#define SOURCES_H
+#ifndef DEBUGINFO_PDB_SOURCE_FILES_H
+#define DEBUGINFO_PDB_SOURCE_FILES_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "names.h"
+#include "info_stream.h"
 #include "srcsrv.h"
-#include "symcache/symfile_writer.h"
+#include "symcache/symcache.h"
 
-struct sources {
-    const struct names *names;
+struct source_files {
+    const struct info_stream *info;
     const struct srcsrv *srcsrv;
     struct symfile_source *list;
     size_t count;
@@ -28,11 +28,12 @@ struct sources {
 };
 
 /* Starts from all zero but for names and srcsrv. */
-void sources_free(struct sources *sources);
+void source_files_free(struct source_files *sources);
 
 /* The source file whose path stands at an offset of /names.  Returns 0 and its
  * index, or -1 if there is no such text, no memory, or when paths overlap so
  * that they have more bytes than there are. */
-int sources_find(struct sources *sources, uint32_t offset, uint32_t *index);
+int source_files_find(struct source_files *sources, uint32_t offset,
+                      uint32_t *index);
 
 #endif

@@ -11,8 +11,8 @@
 #include <strings.h>
 
 #include "srcsrv.h"
-#include "symcache/symfile_array.h"
-#include "symcache/symfile_strings.h"
+#include "base/array.h"
+#include "symcache/symcache.h"
 
 struct srcsrv_entry {
     const char *line; /* begins with the path */
@@ -164,18 +164,18 @@ static int read_files(struct srcsrv *s, struct lines *l)
 }
 
 int srcsrv_read(struct srcsrv *s, const struct msf *msf,
-                const struct names *names)
+                const struct info_stream *info)
 {
     uint32_t size;
     struct lines l = {NULL, NULL, NULL, 0};
 
     memset(s, 0, sizeof(*s));
-    size = msf_stream_size(msf, names->srcsrv_stream);
+    size = msf_stream_size(msf, info->srcsrv_stream);
     if (size == 0) {
         return 0;
     }
     l.p =
-        (const char *)msf_view(msf, names->srcsrv_stream, 0, size, &s->buffer);
+        (const char *)msf_view(msf, info->srcsrv_stream, 0, size, &s->buffer);
     if (l.p == NULL ||
         symfile_utf8_valid((const uint8_t *)l.p, size) != size) {
         return 0;

@@ -4,14 +4,14 @@
  * The source server stream: where version control has a source file.  Only
  * Perforce's form is of use here.
  */
-#ifndef SRCSRV_H
-#define SRCSRV_H
+#ifndef DEBUGINFO_PDB_SRCSRV_H
+#define DEBUGINFO_PDB_SRCSRV_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "names.h"
-#include "pdb/msf.h"
+#include "info_stream.h"
+#include "msf.h"
 
 struct srcsrv {
     struct msf_buffer buffer;
@@ -29,7 +29,7 @@ struct srcsrv_info {
 /* Reads what is usable; a stream that is not is as if absent.  Returns 0, or
  * -1 without memory.  srcsrv_free() is due in either case. */
 int srcsrv_read(struct srcsrv *srcsrv, const struct msf *msf,
-                const struct names *names);
+                const struct info_stream *info);
 void srcsrv_free(struct srcsrv *srcsrv);
 
 /* Returns 1 and the place of a source file, or 0. */

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pdb/le.h"
+#include "base/le.h"
 #include "symbols.h"
-#include "symcache/symfile_array.h"
+#include "base/array.h"
 
-#define SIGNATURE_C13 4
+#define FUNCTION_NAME_C13 4
 #define NAME_FAILED UINT32_MAX /* in id_functions */
 #define FIRST_NUL_NAME 0x1100  /* below, names have a length before them */
 
@@ -72,7 +72,7 @@ void symbols_free(struct symbols *s)
 {
     inlinees_free(&s->inlinees);
     lines_list_free(&s->list);
-    arena_free(&s->names);
+    arena_free(&s->info);
     free(s->id_functions);
     free(s->nodes);
     free(s->open);
@@ -211,7 +211,7 @@ static int close_functions(struct symbols *s, long depth,
     s->num_nodes = 0;
     s->list.count = 0;
     s->last_memo = NULL;
-    arena_reset(&s->names);
+    arena_reset(&s->info);
     return 0;
 }
 
@@ -243,8 +243,8 @@ static int keep_text(struct symbols *s, struct symfile_name *to)
     char *p;
     const struct text *text;
 
-    text = &s->signature->text;
-    p = arena_take(&s->names, text->size + 1);
+    text = &s->names->text;
+    p = arena_take(&s->info, text->size + 1);
     if (p == NULL) {
         return -1;
     }
@@ -309,8 +309,8 @@ static int add_procedure(struct symbols *s, const struct procedure *procedure,
     f.size = length;
     f.name.data = procedure->name;
     f.name.size = procedure->name_size;
-    if (signature_function(s->signature, procedure->name, procedure->name_size,
-                           procedure->type) == SIGNATURE_OK &&
+    if (function_name_function(s->names, procedure->name, procedure->name_size,
+                               procedure->type) == FUNCTION_NAME_OK &&
         keep_text(s, &f.name) != 0) {
         return failure_memory(failure);
     }
@@ -348,11 +348,11 @@ static int name_inlinee(struct symbols *s, uint32_t id,
     uint32_t index, number, *memo;
 
     memo = NULL;
-    if (signature_resolve(s->signature, id, &index) != 0) {
+    if (function_name_resolve(s->names, id, &index) != 0) {
         return -1;
     }
-    number = index - s->signature->ids.first;
-    if (s->signature->ids.first != 0 && number < s->num_id_functions) {
+    number = index - s->names->ids.first;
+    if (s->names->ids.first != 0 && number < s->num_id_functions) {
         memo = &s->id_functions[number];
         if (*memo == NAME_FAILED) {
             return -1;
@@ -367,16 +367,16 @@ static int name_inlinee(struct symbols *s, uint32_t id,
         f->name = s->last_name;
         return 0;
     }
-    if (signature_id(s->signature, index) != SIGNATURE_OK) {
+    if (function_name_id(s->names, index) != FUNCTION_NAME_OK) {
         /* past damage, the same may be found when asked for again */
-        if (memo != NULL && !s->signature->is_local &&
-            s->signature->ids.num_damages == 0 &&
-            s->signature->types.num_damages == 0) {
+        if (memo != NULL && !s->names->is_local &&
+            s->names->ids.num_damages == 0 &&
+            s->names->types.num_damages == 0) {
             *memo = NAME_FAILED;
         }
         return -1;
     }
-    f->memo = s->signature->is_local ? NULL : memo;
+    f->memo = s->names->is_local ? NULL : memo;
     if (keep_text(s, &f->name) != 0) {
         return -1;
     }
@@ -519,8 +519,7 @@ static int walk_records(struct symbols *s, const uint8_t *data, uint32_t size,
         if (walk_record(s, &w, &r, failure) != 0) {
             return -1;
         }
-        if (s->lines->count + s->signature->work +
-                s->signature->crossref.work >
+        if (s->lines->count + s->names->work + s->names->crossref.work >
             s->work_limit) {
             return too_big(failure);
         }
@@ -535,15 +534,15 @@ int symbols_read(struct symbols *s, const uint8_t *data, uint32_t size,
 
     s->num_nodes = s->num_open = s->num_bases = s->list.count = 0;
     s->last_memo = NULL;
-    arena_reset(&s->names);
-    if (size > 0 && (size < 4 || le32(data) != SIGNATURE_C13)) {
+    arena_reset(&s->info);
+    if (size > 0 && (size < 4 || le32(data) != FUNCTION_NAME_C13)) {
         return failure_at(failure, s->stream, 0,
                           "symbols of an unknown format");
     }
     if (inlinees_open(&s->inlinees, s->lines) != 0) {
         return failure_at(failure, s->stream, 0, "table of inlinees");
     }
-    crossref_module(&s->signature->crossref, &s->lines->imports);
+    crossref_module(&s->names->crossref, &s->lines->imports);
     rc = walk_records(s, data, size, failure);
     return rc != 0 ? rc : close_functions(s, 0, failure);
 }

@@ -4,24 +4,24 @@
  * The symbol records of one module: procedures, separated code and inlined
  * calls, from the nesting of scopes to trees of functions.
  */
-#ifndef SYMBOLS_H
-#define SYMBOLS_H
+#ifndef DEBUGINFO_PDB_SYMBOLS_H
+#define DEBUGINFO_PDB_SYMBOLS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "address.h"
-#include "arena.h"
-#include "failure.h"
+#include "base/arena.h"
+#include "debuginfo/failure.h"
 #include "inlinees.h"
 #include "lines.h"
-#include "signature.h"
-#include "symcache/symfile_writer.h"
+#include "function_name.h"
+#include "symcache/symcache.h"
 
 /* What one conversion reads with; work space is kept from module to module. */
 struct symbols {
     const struct address_map *addresses;
-    struct signature *signature;
+    struct function_names *names;
     struct lines *lines;
     struct symfile_writer *writer;
     uint64_t work_limit;
@@ -31,7 +31,7 @@ struct symbols {
     struct symfile_name last_name; /* has not reached the writer */
     struct inlinees inlinees;
     struct lines_list list;
-    struct arena names;
+    struct arena info;
     struct symfile_function *nodes; /* trees that are not complete yet */
     size_t num_nodes;
     size_t node_room;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symcache/symfile_array.h"
+#include "base/array.h"
 #include "text.h"
 
 void text_grow(struct text *text, const char *data, size_t size)

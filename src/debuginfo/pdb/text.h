@@ -4,8 +4,8 @@
  * A growing text.  What does not fit into memory or the limit is left out and
  * remembered.
  */
-#ifndef TEXT_H
-#define TEXT_H
+#ifndef DEBUGINFO_PDB_TEXT_H
+#define DEBUGINFO_PDB_TEXT_H
 
 #include <stddef.h>
 #include <string.h>

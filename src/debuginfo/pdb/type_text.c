@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "member.h"
-#include "pdb/le.h"
+#include "base/le.h"
 #include "type_text.h"
 
 #define MAX_DEPTH 128
@@ -27,21 +27,21 @@ struct levels {
     unsigned count;
 };
 
-static enum signature_status put_type(struct signature *s,
-                                      const struct leaf *leaf, unsigned depth);
-static enum signature_status put_loaded(struct signature *s,
-                                        const struct leaf *leaf,
-                                        enum signature_status status,
-                                        unsigned depth);
+static enum function_name_status
+put_type(struct function_names *s, const struct leaf *leaf, unsigned depth);
+static enum function_name_status put_loaded(struct function_names *s,
+                                            const struct leaf *leaf,
+                                            enum function_name_status status,
+                                            unsigned depth);
 
-static inline void put(struct signature *s, const char *string)
+static inline void put(struct function_names *s, const char *string)
 {
     text_add_string(&s->text, string);
 }
 
-enum signature_status type_text_find(struct signature *s, struct types *types,
-                                     uint32_t index,
-                                     struct types_record *record)
+enum function_name_status type_text_find(struct function_names *s,
+                                         struct types *types, uint32_t index,
+                                         struct types_record *record)
 {
     enum types_status status;
 
@@ -52,49 +52,50 @@ enum signature_status type_text_find(struct signature *s, struct types *types,
     }
     if (status == TYPES_MISSING) {
         s->number = index;
-        return SIGNATURE_MISSING;
+        return FUNCTION_NAME_MISSING;
     }
-    return status == TYPES_OK ? SIGNATURE_OK : SIGNATURE_FAILED;
+    return status == TYPES_OK ? FUNCTION_NAME_OK : FUNCTION_NAME_FAILED;
 }
 
-enum signature_status type_text_resolve(struct signature *s, uint32_t *index)
+enum function_name_status type_text_resolve(struct function_names *s,
+                                            uint32_t *index)
 {
     if ((*index & CROSSREF_BIT) == 0) {
-        return SIGNATURE_OK;
+        return FUNCTION_NAME_OK;
     }
     s->is_local = 1;
-    return signature_resolve(s, *index, index) == 0 ? SIGNATURE_OK
-                                                    : SIGNATURE_FAILED;
+    return function_name_resolve(s, *index, index) == 0 ? FUNCTION_NAME_OK
+                                                        : FUNCTION_NAME_FAILED;
 }
 
-enum signature_status type_text_is_unknown(struct signature *s,
-                                           const struct leaf *leaf)
+enum function_name_status type_text_is_unknown(struct function_names *s,
+                                               const struct leaf *leaf)
 {
     s->number = leaf->number;
-    return SIGNATURE_UNKNOWN;
+    return FUNCTION_NAME_UNKNOWN;
 }
 
-static enum signature_status check_member(struct signature *s,
-                                          const struct leaf *leaf)
+static enum function_name_status check_member(struct function_names *s,
+                                              const struct leaf *leaf)
 {
     uint32_t unknown;
 
     s->work += leaf->count / BYTES_PER_WORK;
     switch (member_write(NULL, leaf->list, leaf->count, &unknown)) {
     case MEMBER_OK:
-        return SIGNATURE_OK;
+        return FUNCTION_NAME_OK;
     case MEMBER_UNKNOWN:
         s->number = unknown;
-        return SIGNATURE_UNKNOWN;
+        return FUNCTION_NAME_UNKNOWN;
     default:
-        return SIGNATURE_FAILED;
+        return FUNCTION_NAME_FAILED;
     }
 }
 
-enum signature_status type_text_load(struct signature *s, uint32_t index,
-                                     struct leaf *leaf)
+enum function_name_status type_text_load(struct function_names *s,
+                                         uint32_t index, struct leaf *leaf)
 {
-    enum signature_status status;
+    enum function_name_status status;
     struct types_record record;
     const char *name;
     unsigned size;
@@ -102,12 +103,12 @@ enum signature_status type_text_load(struct signature *s, uint32_t index,
 
     s->work++;
     status = type_text_resolve(s, &index);
-    if (status != SIGNATURE_OK) {
+    if (status != FUNCTION_NAME_OK) {
         return status;
     }
     if (index >= TYPES_FIRST && index < s->types.first) {
         s->number = 0xFFFF;
-        return SIGNATURE_UNKNOWN;
+        return FUNCTION_NAME_UNKNOWN;
     }
     if (index < s->types.first) {
         memset(leaf, 0, sizeof(*leaf));
@@ -115,29 +116,29 @@ enum signature_status type_text_load(struct signature *s, uint32_t index,
         leaf->number = index;
         s->number = index;
         return leaf_primitive(index, &name, &size, &is_pointer)
-                   ? SIGNATURE_OK
-                   : SIGNATURE_MISSING;
+                   ? FUNCTION_NAME_OK
+                   : FUNCTION_NAME_MISSING;
     }
     status = type_text_find(s, &s->types, index, &record);
-    if (status != SIGNATURE_OK) {
+    if (status != FUNCTION_NAME_OK) {
         return status;
     }
     if (leaf_read_type(&record, leaf) != 0) {
-        return SIGNATURE_FAILED;
+        return FUNCTION_NAME_FAILED;
     }
     if (leaf->kind == LEAF_MEMBER) {
         return check_member(s, leaf);
     }
     return leaf->kind == LEAF_UNKNOWN ? type_text_is_unknown(s, leaf)
-                                      : SIGNATURE_OK;
+                                      : FUNCTION_NAME_OK;
 }
 
-void type_text_missing(struct signature *s)
+void type_text_missing(struct function_names *s)
 {
     text_add_number(&s->text, "<missing type 0x%llx>", s->number);
 }
 
-void type_text_unknown(struct signature *s)
+void type_text_unknown(struct function_names *s)
 {
     text_add_number(&s->text, "<unimplemented type kind 0x%llx>", s->number);
 }
@@ -145,21 +146,22 @@ void type_text_unknown(struct signature *s)
 /* sizes, for the dimensions of arrays --------------------------------------
  */
 
-static uint64_t size_of(struct signature *s, uint32_t index,
+static uint64_t size_of(struct function_names *s, uint32_t index,
                         const struct leaf *leaf, unsigned depth);
 
-static uint64_t size_of_index(struct signature *s, uint32_t index,
+static uint64_t size_of_index(struct function_names *s, uint32_t index,
                               unsigned depth)
 {
     struct leaf leaf;
 
-    if (depth > MAX_DEPTH || type_text_load(s, index, &leaf) != SIGNATURE_OK) {
+    if (depth > MAX_DEPTH ||
+        type_text_load(s, index, &leaf) != FUNCTION_NAME_OK) {
         return 0;
     }
     return size_of(s, index, &leaf, depth + 1);
 }
 
-static uint64_t size_of(struct signature *s, uint32_t index,
+static uint64_t size_of(struct function_names *s, uint32_t index,
                         const struct leaf *leaf, unsigned depth)
 {
     int is_pointer;
@@ -196,13 +198,13 @@ static uint64_t size_of(struct signature *s, uint32_t index,
 /* arguments ------------------------------------------------------------------
  */
 
-static enum signature_status put_arguments(struct signature *s,
-                                           const struct leaf *list,
-                                           int comma_first, unsigned depth)
+static enum function_name_status put_arguments(struct function_names *s,
+                                               const struct leaf *list,
+                                               int comma_first, unsigned depth)
 {
     uint32_t i, index;
     const uint8_t *p;
-    enum signature_status status;
+    enum function_name_status status;
 
     for (i = 0; i < list->count; i++) {
         if (i > 0 || comma_first) {
@@ -211,33 +213,34 @@ static enum signature_status put_arguments(struct signature *s,
         p = list->list + 4 * (size_t)i;
         index = le32(p);
         status = type_text_index(s, index, depth + 1);
-        if (status != SIGNATURE_OK) {
+        if (status != FUNCTION_NAME_OK) {
             return status;
         }
     }
-    return SIGNATURE_OK;
+    return FUNCTION_NAME_OK;
 }
 
-static struct signature_list *list_slot(struct signature *s, uint32_t index)
+static struct function_name_list *list_slot(struct function_names *s,
+                                            uint32_t index)
 {
-    return &s->lists[index % SIGNATURE_LISTS];
+    return &s->lists[index % FUNCTION_NAME_LISTS];
 }
 
-static int is_known_list(struct signature *s, uint32_t index)
+static int is_known_list(struct function_names *s, uint32_t index)
 {
     return index >= TYPES_FIRST && list_slot(s, index)->index == index;
 }
 
 /* Keeps the argument list that was written from begin on. */
-static void keep_list(struct signature *s, uint32_t index, size_t begin,
+static void keep_list(struct function_names *s, uint32_t index, size_t begin,
                       unsigned depth)
 {
     size_t size;
-    struct signature_list *list;
+    struct function_name_list *list;
 
     size = s->text.size - begin;
     if (index < TYPES_FIRST || s->is_local || s->text.is_cut || depth > 2 ||
-        size > SIGNATURE_LIST_MAX) {
+        size > FUNCTION_NAME_LIST_MAX) {
         return;
     }
     list = list_slot(s, index);
@@ -248,55 +251,55 @@ static void keep_list(struct signature *s, uint32_t index, size_t begin,
     }
 }
 
-static void put_known_list(struct signature *s, uint32_t index)
+static void put_known_list(struct function_names *s, uint32_t index)
 {
-    const struct signature_list *list;
+    const struct function_name_list *list;
 
     list = list_slot(s, index);
     text_add(&s->text, list->text, list->size);
 }
 
-enum signature_status type_text_arguments(struct signature *s, uint32_t index,
-                                          unsigned depth)
+enum function_name_status type_text_arguments(struct function_names *s,
+                                              uint32_t index, unsigned depth)
 {
     size_t begin;
     struct leaf leaf;
-    enum signature_status status;
+    enum function_name_status status;
 
     if (is_known_list(s, index)) {
         put_known_list(s, index);
-        return SIGNATURE_OK;
+        return FUNCTION_NAME_OK;
     }
     status = type_text_load(s, index, &leaf);
-    if (status != SIGNATURE_OK || leaf.kind != LEAF_ARGUMENTS) {
+    if (status != FUNCTION_NAME_OK || leaf.kind != LEAF_ARGUMENTS) {
         return put_loaded(s, &leaf, status, depth);
     }
     begin = s->text.size;
     status = put_arguments(s, &leaf, 0, depth + 1);
-    if (status == SIGNATURE_OK) {
+    if (status == FUNCTION_NAME_OK) {
         keep_list(s, index, begin, depth);
     }
     return status;
 }
 
-static enum signature_status look_at_this(struct signature *s,
-                                          const struct leaf *method,
-                                          int *is_this, int *is_const)
+static enum function_name_status look_at_this(struct function_names *s,
+                                              const struct leaf *method,
+                                              int *is_this, int *is_const)
 {
-    enum signature_status status;
+    enum function_name_status status;
     struct leaf pointer, target;
 
     *is_this = *is_const = 0;
     status = type_text_load(s, method->this_type, &pointer);
-    if (status != SIGNATURE_OK || pointer.kind != LEAF_POINTER) {
+    if (status != FUNCTION_NAME_OK || pointer.kind != LEAF_POINTER) {
         return status;
     }
     if (pointer.type == method->owner) {
         *is_this = 1;
-        return SIGNATURE_OK;
+        return FUNCTION_NAME_OK;
     }
     status = type_text_load(s, pointer.type, &target);
-    if (status == SIGNATURE_OK && target.kind == LEAF_MODIFIER &&
+    if (status == FUNCTION_NAME_OK && target.kind == LEAF_MODIFIER &&
         target.type == method->owner) {
         *is_this = 1;
         *is_const = target.is_const;
@@ -306,21 +309,21 @@ static enum signature_status look_at_this(struct signature *s,
 
 /* Whether this is the pointer to the method's class that it should be, and to
  * a const one. */
-static enum signature_status check_this(struct signature *s,
-                                        const struct leaf *method,
-                                        int *is_this, int *is_const)
+static enum function_name_status check_this(struct function_names *s,
+                                            const struct leaf *method,
+                                            int *is_this, int *is_const)
 {
-    enum signature_status status;
-    struct signature_this *known;
+    enum function_name_status status;
+    struct function_name_this *known;
 
-    known = &s->thises[method->this_type % SIGNATURE_THISES];
+    known = &s->thises[method->this_type % FUNCTION_NAME_THISES];
     if (known->index == method->this_type && known->owner == method->owner) {
         *is_this = known->is_this;
         *is_const = known->is_const;
-        return SIGNATURE_OK;
+        return FUNCTION_NAME_OK;
     }
     status = look_at_this(s, method, is_this, is_const);
-    if (status == SIGNATURE_OK && !s->is_local) {
+    if (status == FUNCTION_NAME_OK && !s->is_local) {
         known->index = method->this_type;
         known->owner = method->owner;
         known->is_this = (uint8_t)*is_this;
@@ -329,30 +332,30 @@ static enum signature_status check_this(struct signature *s,
     return status;
 }
 
-enum signature_status type_text_method(struct signature *s,
-                                       const struct leaf *method,
-                                       int with_const, unsigned depth)
+enum function_name_status type_text_method(struct function_names *s,
+                                           const struct leaf *method,
+                                           int with_const, unsigned depth)
 {
     int is_this, is_const, is_known;
     size_t begin;
     struct leaf list;
-    enum signature_status status;
+    enum function_name_status status;
 
     is_known = is_known_list(s, method->arguments);
     if (!is_known) {
         status = type_text_load(s, method->arguments, &list);
-        if (status != SIGNATURE_OK) {
+        if (status != FUNCTION_NAME_OK) {
             return status;
         }
         if (list.kind != LEAF_ARGUMENTS) {
-            return SIGNATURE_FAILED;
+            return FUNCTION_NAME_FAILED;
         }
     }
     is_this = 1;
     is_const = 0;
     if (method->this_type != 0) {
         status = check_this(s, method, &is_this, &is_const);
-        if (status != SIGNATURE_OK) {
+        if (status != FUNCTION_NAME_OK) {
             return status;
         }
     }
@@ -360,7 +363,7 @@ enum signature_status type_text_method(struct signature *s,
     if (!is_this) {
         /* compilers of Rust hide the first argument here */
         status = type_text_index(s, method->this_type, depth + 1);
-        if (status != SIGNATURE_OK) {
+        if (status != FUNCTION_NAME_OK) {
             return status;
         }
     }
@@ -368,12 +371,12 @@ enum signature_status type_text_method(struct signature *s,
         put_known_list(s, method->arguments);
     } else {
         if (is_known &&
-            type_text_load(s, method->arguments, &list) != SIGNATURE_OK) {
-            return SIGNATURE_FAILED;
+            type_text_load(s, method->arguments, &list) != FUNCTION_NAME_OK) {
+            return FUNCTION_NAME_FAILED;
         }
         begin = s->text.size;
         status = put_arguments(s, &list, !is_this, depth + 1);
-        if (status != SIGNATURE_OK) {
+        if (status != FUNCTION_NAME_OK) {
             return status;
         }
         if (is_this) {
@@ -381,13 +384,13 @@ enum signature_status type_text_method(struct signature *s,
         }
     }
     put(s, is_const && with_const ? ") const" : ")");
-    return SIGNATURE_OK;
+    return FUNCTION_NAME_OK;
 }
 
 /* pointers -------------------------------------------------------------------
  */
 
-static void put_levels(struct signature *s, const struct levels *levels,
+static void put_levels(struct function_names *s, const struct levels *levels,
                        int space_first)
 {
     unsigned i;
@@ -406,27 +409,28 @@ static void put_levels(struct signature *s, const struct levels *levels,
     }
 }
 
-static enum signature_status
-put_return(struct signature *s, const struct leaf *function, unsigned depth)
+static enum function_name_status put_return(struct function_names *s,
+                                            const struct leaf *function,
+                                            unsigned depth)
 {
-    enum signature_status status;
+    enum function_name_status status;
 
     /* a constructor has none, and procedures may have none */
     if ((function->attributes & 0x0200) != 0 ||
         (function->kind == LEAF_PROCEDURE && function->type == 0)) {
-        return SIGNATURE_OK;
+        return FUNCTION_NAME_OK;
     }
     status = type_text_index(s, function->type, depth + 1);
     put(s, " ");
     return status;
 }
 
-static enum signature_status put_target(struct signature *s,
-                                        const struct levels *levels,
-                                        const struct leaf *leaf,
-                                        unsigned depth)
+static enum function_name_status put_target(struct function_names *s,
+                                            const struct levels *levels,
+                                            const struct leaf *leaf,
+                                            unsigned depth)
 {
-    enum signature_status status;
+    enum function_name_status status;
 
     if (leaf->kind != LEAF_METHOD && leaf->kind != LEAF_PROCEDURE) {
         status = put_type(s, leaf, depth + 1);
@@ -434,13 +438,13 @@ static enum signature_status put_target(struct signature *s,
         return status;
     }
     status = put_return(s, leaf, depth);
-    if (status != SIGNATURE_OK) {
+    if (status != FUNCTION_NAME_OK) {
         return status;
     }
     put(s, "(");
     if (leaf->kind == LEAF_METHOD) {
         status = type_text_index(s, leaf->owner, depth + 1);
-        if (status != SIGNATURE_OK) {
+        if (status != FUNCTION_NAME_OK) {
             return status;
         }
     }
@@ -471,33 +475,33 @@ static int push_level(struct levels *levels, const struct leaf *pointer,
     return 0;
 }
 
-static enum signature_status put_pointer(struct signature *s,
-                                         const struct leaf *pointer,
-                                         int is_const, unsigned depth)
+static enum function_name_status put_pointer(struct function_names *s,
+                                             const struct leaf *pointer,
+                                             int is_const, unsigned depth)
 {
-    enum signature_status status;
+    enum function_name_status status;
     struct leaf leaf;
     struct levels levels;
 
     levels.count = 0;
     leaf = *pointer;
     if (push_level(&levels, &leaf, is_const) != 0) {
-        return SIGNATURE_FAILED;
+        return FUNCTION_NAME_FAILED;
     }
     for (;;) {
         status = type_text_load(s, leaf.type, &leaf);
-        if (status == SIGNATURE_OK && leaf.kind == LEAF_MODIFIER) {
+        if (status == FUNCTION_NAME_OK && leaf.kind == LEAF_MODIFIER) {
             levels.level[levels.count - 1].is_pointee_const = leaf.is_const;
             status = type_text_load(s, leaf.type, &leaf);
         }
-        if (status != SIGNATURE_OK) {
+        if (status != FUNCTION_NAME_OK) {
             return status;
         }
         if (leaf.kind != LEAF_POINTER) {
             return put_target(s, &levels, &leaf, depth);
         }
         if (push_level(&levels, &leaf, 0) != 0) {
-            return SIGNATURE_FAILED;
+            return FUNCTION_NAME_FAILED;
         }
     }
 }
@@ -505,31 +509,31 @@ static enum signature_status put_pointer(struct signature *s,
 /* other types ----------------------------------------------------------------
  */
 
-static enum signature_status
-put_array(struct signature *s, const struct leaf *array, unsigned depth)
+static enum function_name_status
+put_array(struct function_names *s, const struct leaf *array, unsigned depth)
 {
     unsigned i, count;
     uint32_t index;
     uint64_t size, sizes[MAX_POINTERS];
     struct leaf leaf;
-    enum signature_status status;
+    enum function_name_status status;
 
     leaf = *array;
     index = 0;
     for (count = 0; leaf.kind == LEAF_ARRAY; count++) {
         if (count == MAX_POINTERS) {
-            return SIGNATURE_FAILED;
+            return FUNCTION_NAME_FAILED;
         }
         sizes[count] = leaf.size;
         index = leaf.type;
         status = type_text_load(s, index, &leaf);
-        if (status != SIGNATURE_OK) {
+        if (status != FUNCTION_NAME_OK) {
             return status;
         }
     }
     size = size_of(s, index, &leaf, depth);
     status = put_type(s, &leaf, depth + 1);
-    if (status != SIGNATURE_OK) {
+    if (status != FUNCTION_NAME_OK) {
         return status;
     }
     for (i = 0; i < count; i++) {
@@ -541,10 +545,10 @@ put_array(struct signature *s, const struct leaf *array, unsigned depth)
             text_add_number(&s->text, "[%llu]", sizes[i] / below);
         }
     }
-    return SIGNATURE_OK;
+    return FUNCTION_NAME_OK;
 }
 
-static void put_primitive(struct signature *s, const struct leaf *leaf,
+static void put_primitive(struct function_names *s, const struct leaf *leaf,
                           int is_const)
 {
     int is_pointer;
@@ -561,14 +565,15 @@ static void put_primitive(struct signature *s, const struct leaf *leaf,
     }
 }
 
-static enum signature_status
-put_modifier(struct signature *s, const struct leaf *modifier, unsigned depth)
+static enum function_name_status put_modifier(struct function_names *s,
+                                              const struct leaf *modifier,
+                                              unsigned depth)
 {
     struct leaf leaf;
-    enum signature_status status;
+    enum function_name_status status;
 
     status = type_text_load(s, modifier->type, &leaf);
-    if (status != SIGNATURE_OK) {
+    if (status != FUNCTION_NAME_OK) {
         return status;
     }
     if (leaf.kind == LEAF_POINTER) {
@@ -576,7 +581,7 @@ put_modifier(struct signature *s, const struct leaf *modifier, unsigned depth)
     }
     if (leaf.kind == LEAF_PRIMITIVE) {
         put_primitive(s, &leaf, modifier->is_const);
-        return SIGNATURE_OK;
+        return FUNCTION_NAME_OK;
     }
     if (modifier->is_const) {
         put(s, "const ");
@@ -585,29 +590,29 @@ put_modifier(struct signature *s, const struct leaf *modifier, unsigned depth)
 }
 
 /* What is no type: as the reference tells it. */
-static enum signature_status put_member(struct signature *s,
-                                        const struct leaf *leaf)
+static enum function_name_status put_member(struct function_names *s,
+                                            const struct leaf *leaf)
 {
     uint32_t unknown;
 
     put(s, "unhandled type /* ");
     member_write(&s->text, leaf->list, leaf->count, &unknown);
     put(s, " */");
-    return SIGNATURE_OK;
+    return FUNCTION_NAME_OK;
 }
 
-static enum signature_status put_form(struct signature *s,
-                                      const struct leaf *leaf, unsigned depth)
+static enum function_name_status
+put_form(struct function_names *s, const struct leaf *leaf, unsigned depth)
 {
     switch (leaf->kind) {
     case LEAF_PRIMITIVE:
         put_primitive(s, leaf, 0);
-        return SIGNATURE_OK;
+        return FUNCTION_NAME_OK;
     case LEAF_CLASS:
     case LEAF_UNION:
     case LEAF_ENUM:
         text_add(&s->text, leaf->name, leaf->name_size);
-        return SIGNATURE_OK;
+        return FUNCTION_NAME_OK;
     case LEAF_METHOD:
         put(s, "()");
         return type_text_method(s, leaf, 0, depth + 1);
@@ -628,43 +633,43 @@ static enum signature_status put_form(struct signature *s,
     }
 }
 
-static enum signature_status put_type(struct signature *s,
-                                      const struct leaf *leaf, unsigned depth)
+static enum function_name_status
+put_type(struct function_names *s, const struct leaf *leaf, unsigned depth)
 {
-    enum signature_status status;
+    enum function_name_status status;
 
     if (depth > MAX_DEPTH || s->text.is_cut) {
-        return SIGNATURE_FAILED;
+        return FUNCTION_NAME_FAILED;
     }
     status = put_form(s, leaf, depth);
-    if (status == SIGNATURE_MISSING) {
+    if (status == FUNCTION_NAME_MISSING) {
         type_text_missing(s);
-        return SIGNATURE_OK;
+        return FUNCTION_NAME_OK;
     }
     return status;
 }
 
-static enum signature_status put_loaded(struct signature *s,
-                                        const struct leaf *leaf,
-                                        enum signature_status status,
-                                        unsigned depth)
+static enum function_name_status put_loaded(struct function_names *s,
+                                            const struct leaf *leaf,
+                                            enum function_name_status status,
+                                            unsigned depth)
 {
-    if (status == SIGNATURE_MISSING) {
+    if (status == FUNCTION_NAME_MISSING) {
         type_text_missing(s);
-        return SIGNATURE_OK;
+        return FUNCTION_NAME_OK;
     }
-    if (status == SIGNATURE_UNKNOWN) {
+    if (status == FUNCTION_NAME_UNKNOWN) {
         type_text_unknown(s);
-        return SIGNATURE_OK;
+        return FUNCTION_NAME_OK;
     }
-    return status == SIGNATURE_OK ? put_type(s, leaf, depth + 1) : status;
+    return status == FUNCTION_NAME_OK ? put_type(s, leaf, depth + 1) : status;
 }
 
-enum signature_status type_text_index(struct signature *s, uint32_t index,
-                                      unsigned depth)
+enum function_name_status type_text_index(struct function_names *s,
+                                          uint32_t index, unsigned depth)
 {
     struct leaf leaf;
-    enum signature_status status;
+    enum function_name_status status;
 
     status = type_text_load(s, index, &leaf);
     return put_loaded(s, &leaf, status, depth);

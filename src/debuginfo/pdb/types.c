@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pdb/le.h"
-#include "symcache/symfile_array.h"
+#include "base/le.h"
+#include "base/array.h"
 #include "types.h"
 
 #define HEADER 56

@@ -5,14 +5,14 @@
  * index.  Places of records are learned by one walk, only as far as indices
  * are asked for.
  */
-#ifndef TYPES_H
-#define TYPES_H
+#ifndef DEBUGINFO_PDB_TYPES_H
+#define DEBUGINFO_PDB_TYPES_H
 
 #include <stdint.h>
 
-#include "arena.h"
-#include "failure.h"
-#include "pdb/msf.h"
+#include "base/arena.h"
+#include "debuginfo/failure.h"
+#include "msf.h"
 
 #define TPI_STREAM 2
 #define IPI_STREAM 4

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "le.h"
-#include "pe_identity.h"
+#include "base/le.h"
+#include "pe.h"
 
 #define DOS_NEW_HEADER 0x3C
 #define COFF_SECTIONS 2

@@ -4,8 +4,8 @@
  * Which PDB belongs to a PE image: the CodeView record ("RSDS") that its
  * debug directory refers to.
  */
-#ifndef PE_IDENTITY_H
-#define PE_IDENTITY_H
+#ifndef DEBUGINFO_PE_H
+#define DEBUGINFO_PE_H
 
 #include <stddef.h>
 #include <stdint.h>

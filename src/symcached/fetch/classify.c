@@ -1,14 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "verdict.h"
+#include "classify.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-void verdict_say(struct verdict *verdict, enum source_outcome outcome,
-                 bool transient, const char *detail)
+void classify_say(struct verdict *verdict, enum source_outcome outcome,
+                  bool transient, const char *detail)
 {
     memset(verdict, 0, sizeof(*verdict));
     verdict->outcome = outcome;
@@ -16,12 +16,14 @@ void verdict_say(struct verdict *verdict, enum source_outcome outcome,
     snprintf(verdict->detail, sizeof(verdict->detail), "%s", detail);
 }
 
-void verdict_status(struct verdict *verdict, long status, unsigned retry_after)
+void classify_status(struct verdict *verdict, long status,
+                     unsigned retry_after)
 {
-    char text[32];
+    char text[64];
 
-    snprintf(text, sizeof(text), "%ld", status);
-    verdict_say(verdict, SOURCE_FAILED, false, text);
+    snprintf(text, sizeof(text), "%ld%s", status,
+             status == 206 ? ", which was not asked for" : "");
+    classify_say(verdict, SOURCE_FAILED, false, text);
 
     switch (status) {
     case 204:
@@ -52,7 +54,7 @@ void verdict_status(struct verdict *verdict, long status, unsigned retry_after)
     }
 }
 
-void verdict_again(struct verdict *verdict)
+void classify_again(struct verdict *verdict)
 {
     size_t len = strlen(verdict->detail);
 
@@ -63,15 +65,22 @@ void verdict_again(struct verdict *verdict)
     }
 }
 
-void verdict_error(struct verdict *verdict, CURLcode code, const char *text)
+void classify_error(struct verdict *verdict, CURLcode code, const char *text,
+                    long status)
 {
-    if (code == CURLE_PARTIAL_FILE) {
+    if (code == CURLE_OK) {
+        text = "truncated header";
+    } else if (code == CURLE_PARTIAL_FILE) {
         text = "truncated body";
     } else if (text[0] == '\0') {
         text = curl_easy_strerror(code);
     }
 
-    verdict_say(verdict, SOURCE_FAILED, true, text);
+    classify_say(verdict, SOURCE_FAILED, true, text);
+    if (status != 0 && status != 200) {
+        snprintf(verdict->detail, sizeof(verdict->detail), "%ld, %s", status,
+                 text);
+    }
 
     switch (code) {
     case CURLE_UNSUPPORTED_PROTOCOL:
@@ -93,7 +102,7 @@ void verdict_error(struct verdict *verdict, CURLcode code, const char *text)
 }
 
 /* Words that lead to a sign-in page, unless the PDB itself is called so. */
-static bool verdict_leads_to_login(const char *from, const char *to)
+static bool classify_leads_to_login(const char *from, const char *to)
 {
     static const char *const words[] = {"signin", "sign-in", "sign_in",
                                         "login",  "logon",   "oauth2/",
@@ -110,7 +119,7 @@ static bool verdict_leads_to_login(const char *from, const char *to)
     return false;
 }
 
-const char *verdict_redirect(const char *from, const char *to, bool secure)
+const char *classify_redirect(const char *from, const char *to, bool secure)
 {
     bool https = strncmp(to, "https:", 6) == 0;
 
@@ -120,7 +129,7 @@ const char *verdict_redirect(const char *from, const char *to, bool secure)
     if (!https && strncmp(to, "http:", 5) != 0) {
         return "redirect to another protocol refused";
     }
-    if (verdict_leads_to_login(from, to)) {
+    if (classify_leads_to_login(from, to)) {
         return "redirect to a login page";
     }
     return NULL;

@@ -4,8 +4,8 @@
  * What the end of a request means: for the lookup, for another try, and for
  * what is thought of the host.
  */
-#ifndef SYMCACHED_VERDICT_H
-#define SYMCACHED_VERDICT_H
+#ifndef SYMCACHED_FETCH_CLASSIFY_H
+#define SYMCACHED_FETCH_CLASSIFY_H
 
 #include <curl/curl.h>
 #include <stdbool.h>
@@ -19,26 +19,31 @@ struct verdict {
     char detail[CURL_ERROR_SIZE + 64];
 };
 
-void verdict_say(struct verdict *verdict, enum source_outcome outcome,
-                 bool transient, const char *detail);
+void classify_say(struct verdict *verdict, enum source_outcome outcome,
+                  bool transient, const char *detail);
 
 /*
  * A whole answer with a status other than 200; retry_after is what it asks
  * for, or 0.
  */
-void verdict_status(struct verdict *verdict, long status,
-                    unsigned retry_after);
+void classify_status(struct verdict *verdict, long status,
+                     unsigned retry_after);
 
 /* The answer has Retry-After: what is not there may come. */
-void verdict_again(struct verdict *verdict);
+void classify_again(struct verdict *verdict);
 
-/* A request that libcurl did not bring to its end; text is libcurl's. */
-void verdict_error(struct verdict *verdict, CURLcode code, const char *text);
+/*
+ * A request that did not come to its end; text is libcurl's.  CURLE_OK: it
+ * takes the lines of a header that broke off for all.  status: of the answer,
+ * as far as that came, or 0.
+ */
+void classify_error(struct verdict *verdict, CURLcode code, const char *text,
+                    long status);
 
 /*
  * Why a redirect from one URL to another is not followed, or NULL.  secure:
  * an earlier hop was https.
  */
-const char *verdict_redirect(const char *from, const char *to, bool secure);
+const char *classify_redirect(const char *from, const char *to, bool secure);
 
 #endif

@@ -14,15 +14,17 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "address.h"
-#include "clock.h"
-#include "fetcher.h"
+#include "base/address.h"
+#include "base/clock.h"
+#include "multi.h"
 #include "host.h"
-#include "metrics.h"
-#include "origin.h"
-#include "receipt.h"
-#include "ticket.h"
-#include "verdict.h"
+#include "metrics/metrics.h"
+#include "base/origin.h"
+#include "body_file.h"
+#include "base/async_unlink.h"
+#include "spnego.h"
+#include "transport.h"
+#include "classify.h"
 
 #define FETCH_REDIRECTS 5
 #define FETCH_STALL_BYTES 1024 /* a second */
@@ -30,13 +32,34 @@
 #define FETCH_ERROR_BODY 65536
 #define FETCH_RESERVED "address is reserved; the source is not \"internal\""
 
+/*
+ * What a fetch waits for.  set_step() is the only place that changes it; what
+ * cannot begin leads from each step to finish().
+ *
+ *   fetch_start() --> FETCH_PAUSES <----------- another try
+ *                          | try()                   |
+ *         +---------- FETCH_DECIDES -----------------+--> finish()
+ *         | Negotiate      | ^
+ *   FETCH_WAITS_SPNEGO     | +--- on_hop_done() ---------+
+ *         +---------> FETCH_WAITS_ANSWER ----------------+
+ *         on_spnego()      | on_header()                 |
+ *                     FETCH_RECEIVES --------------------+
+ */
+enum fetch_step {
+    FETCH_PAUSES,       /* for the time until the next try */
+    FETCH_DECIDES,      /* for nothing: what follows is being decided */
+    FETCH_WAITS_SPNEGO, /* for the process that asks Kerberos */
+    FETCH_WAITS_ANSWER, /* for the first byte; libcurl has the request */
+    FETCH_RECEIVES      /* for the end of the answer; libcurl has it */
+};
+
 /* why we ended a request ourselves */
 enum fetch_stop {
     FETCH_GOES_ON,
-    FETCH_STOP_RESERVED,  /* the address */
-    FETCH_STOP_BODY,      /* see its receipt */
-    FETCH_STOP_NO_ANSWER, /* within limits.first_byte_time */
-    FETCH_STOP_STALL      /* for limits.stall_time */
+    FETCH_STOP_RESERVED, /* the address */
+    FETCH_STOP_BODY,     /* body_file.problem says why */
+    FETCH_STOP_PAGE,     /* of an error: nobody wants to read more of it */
+    FETCH_STOP_SILENCE   /* nothing came in time, or too little */
 };
 
 struct fetch {
@@ -46,34 +69,38 @@ struct fetch {
     CURL *easy;
     struct curl_slist *headers;
     struct fetcher_slot slot;
-    struct ticket *ticket; /* that the hop's request waits for */
-    struct event *timer;   /* first byte of a hop; pause before a try */
+    struct spnego *spnego; /* that the hop's request waits for */
+    struct event *timer;   /* of the step */
     fetch_done_fn done;
     void *arg;
     uint64_t started;
     uint64_t received; /* of all bodies */
-    uint64_t bytes;    /* of the hop's body */
-    uint64_t watched;  /* of them, when the speed was last looked at */
+    uint64_t watched;  /* of the hop's, when its speed was last looked at */
     unsigned tries;
     unsigned redirects;
     long status; /* of the hop, 0 = none yet */
-    bool running;
-    bool answers; /* the first byte has come */
-    bool away;    /* redirected to another origin */
-    bool secure;  /* has been on https */
+    enum fetch_step step;
+    bool away;   /* redirected to another origin */
+    bool secure; /* has been on https */
     enum fetch_stop stop;
     struct host *host; /* that the hop asks */
     bool probe;        /* whether the host works */
     unsigned wait;     /* seconds until the host may be asked */
-    struct receipt receipt;
+    struct body_file body_file;
     struct fetch_answer answer;
     char reason[256]; /* for stop */
     char error[CURL_ERROR_SIZE];
 };
 
+/* Does libcurl work on it? */
+static bool is_running(const struct fetch *fetch)
+{
+    return fetch->step >= FETCH_WAITS_ANSWER;
+}
+
 /* The hop's request ended; detail is for the log. */
-static void fetch_leave_host(struct fetch *fetch, enum breaker_end end,
-                             const char *detail)
+static void leave_host(struct fetch *fetch, enum breaker_end end,
+                       const char *detail)
 {
     if (fetch->host != NULL) {
         host_end(fetch->host, &fetch->request.config->limits, end,
@@ -84,12 +111,12 @@ static void fetch_leave_host(struct fetch *fetch, enum breaker_end end,
 
 static void fetch_free(struct fetch *fetch)
 {
-    fetch_leave_host(fetch, BREAKER_NOTHING, "");
-    if (fetch->ticket != NULL) {
-        ticket_cancel(fetch->ticket);
+    leave_host(fetch, BREAKER_NOTHING, "");
+    if (fetch->spnego != NULL) {
+        spnego_cancel(fetch->spnego);
     }
     if (fetch->easy != NULL) {
-        if (fetch->running) {
+        if (is_running(fetch)) {
             fetcher_remove(fetch->fetcher, fetch->easy);
         }
         curl_easy_cleanup(fetch->easy);
@@ -98,12 +125,12 @@ static void fetch_free(struct fetch *fetch)
         event_free(fetch->timer);
     }
     curl_slist_free_all(fetch->headers);
-    resume_drop(&fetch->receipt.resume);
+    body_file_free(&fetch->body_file);
     free(fetch->url);
     free(fetch);
 }
 
-static void fetch_finish(struct fetch *fetch, const struct verdict *verdict)
+static void finish(struct fetch *fetch, const struct verdict *verdict)
 {
     struct fetch_result result = {
         verdict->outcome,     verdict->detail,
@@ -114,7 +141,7 @@ static void fetch_finish(struct fetch *fetch, const struct verdict *verdict)
     fetch_free(fetch);
 }
 
-static unsigned fetch_left_ms(const struct fetch *fetch)
+static unsigned left_ms(const struct fetch *fetch)
 {
     uint64_t limit = (uint64_t)fetch->request.seconds * 1000;
     uint64_t used = clock_since(fetch->started);
@@ -122,99 +149,94 @@ static unsigned fetch_left_ms(const struct fetch *fetch)
     return used < limit ? (unsigned)(limit - used) : 0;
 }
 
-static void fetch_arm(struct fetch *fetch, unsigned ms)
+/* ms is the time of a step that has one, until on_timer() is called. */
+static void set_step(struct fetch *fetch, enum fetch_step step, unsigned ms)
 {
     struct timeval delay = {ms / 1000, ms % 1000 * 1000};
 
-    evtimer_add(fetch->timer, &delay);
+    fetch->step = step;
+    if (step == FETCH_DECIDES || step == FETCH_WAITS_SPNEGO) {
+        evtimer_del(fetch->timer);
+    } else {
+        evtimer_add(fetch->timer, &delay);
+    }
 }
 
 /* From the first byte on it is about speed. */
-static void fetch_watch(struct fetch *fetch)
+static void watch(struct fetch *fetch)
 {
-    fetch->watched = fetch->bytes;
-    fetch_arm(fetch, fetch->request.config->limits.stall_time * 1000);
+    fetch->watched = fetch->answer.bytes;
+    set_step(fetch, FETCH_RECEIVES,
+             fetch->request.config->limits.stall_time * 1000);
 }
 
 /* libcurl's callbacks ----------------------------------------------------- */
 
-static size_t fetch_on_header(char *line, size_t size, size_t n, void *arg)
+static size_t on_header(char *line, size_t size, size_t n, void *arg)
 {
     struct fetch *fetch = arg;
     size_t len = size * n;
 
     fetch_answer_line(&fetch->answer, line, len);
-    resume_line(&fetch->receipt.resume, line, len);
-
-    if (!fetch->answers) {
-        fetch->answers = true;
-        fetch_watch(fetch);
+    if (fetch->step == FETCH_WAITS_ANSWER) {
+        watch(fetch);
     }
     return len;
 }
 
-static void fetch_stops(struct fetch *fetch, enum fetch_stop stop,
-                        const char *reason)
+static void stops(struct fetch *fetch, enum fetch_stop stop,
+                  const char *reason)
 {
     fetch->stop = stop;
     snprintf(fetch->reason, sizeof(fetch->reason), "%s", reason);
 }
 
-static bool fetch_is_rest(const struct fetch *fetch)
+static bool is_rest(const struct fetch *fetch)
 {
-    return fetch->status == 206 && fetch->receipt.resume.asked;
+    return fetch->status == 206 && fetch->body_file.resume.asked;
 }
 
-/* The first bytes of a body.  Returns false if no more is wanted. */
-static bool fetch_body_begins(struct fetch *fetch)
+/* Is what comes the file, or a part of it, and not the page of an error? */
+static bool is_body(const struct fetch *fetch)
 {
-    curl_off_t length = -1;
-    char *url = NULL;
-
-    if (fetch_is_rest(fetch)) {
-        return receipt_continue(&fetch->receipt);
-    }
-    curl_easy_getinfo(fetch->easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T,
-                      &length);
-    curl_easy_getinfo(fetch->easy, CURLINFO_EFFECTIVE_URL, &url);
-    return receipt_begin(&fetch->receipt, url, length);
+    return fetch->status == 200 || is_rest(fetch);
 }
 
-static size_t fetch_on_body(char *data, size_t size, size_t n, void *arg)
+static size_t on_body(char *data, size_t size, size_t n, void *arg)
 {
     struct fetch *fetch = arg;
-    bool begins = fetch->bytes == 0;
     size_t len = size * n;
 
     curl_easy_getinfo(fetch->easy, CURLINFO_RESPONSE_CODE, &fetch->status);
-    fetch->bytes += len;
+    fetch->answer.bytes += len;
     fetch->received += len;
 
-    if (fetch->status != 200 && !fetch_is_rest(fetch)) {
+    if (!is_body(fetch)) {
         fetch_answer_body(&fetch->answer, data, len);
-        /* nobody wants to read it, and it may be endless */
-        return fetch->bytes > FETCH_ERROR_BODY ? 0 : len;
+        if (fetch->answer.bytes > FETCH_ERROR_BODY) {
+            fetch->stop = FETCH_STOP_PAGE;
+            return 0;
+        }
+        return len;
     }
-    if ((begins && !fetch_body_begins(fetch)) ||
-        !receipt_write(&fetch->receipt, data, len)) {
+    if (!body_file_receive(&fetch->body_file, &fetch->answer, fetch->easy,
+                           is_rest(fetch), data, len)) {
         fetch->stop = FETCH_STOP_BODY;
         return 0;
     }
     return len;
 }
 
-static curl_socket_t fetch_on_connect(void *arg, curlsocktype purpose,
-                                      struct curl_sockaddr *address)
+static curl_socket_t on_connect(void *arg, curlsocktype purpose,
+                                struct curl_sockaddr *address)
 {
     struct fetch *fetch = arg;
     const struct transport_config *transport = fetch->request.transport;
 
-    (void)purpose;
-
     /* a proxy's own address is in the configuration */
     if (!transport->internal && transport->proxy == NULL &&
         address_reserved(&address->addr)) {
-        fetch_stops(fetch, FETCH_STOP_RESERVED, FETCH_RESERVED);
+        stops(fetch, FETCH_STOP_RESERVED, FETCH_RESERVED);
         return CURL_SOCKET_BAD;
     }
 
@@ -225,7 +247,7 @@ static curl_socket_t fetch_on_connect(void *arg, curlsocktype purpose,
 /* hops -------------------------------------------------------------------- */
 
 /* May the source's credentials be sent? */
-static bool fetch_is_home(const struct fetch *fetch)
+static bool is_home(const struct fetch *fetch)
 {
     return fetch->request.credentials && !fetch->away;
 }
@@ -235,7 +257,7 @@ static int fetch_address(struct fetch *fetch, const char *url)
 {
     const struct fetch_request *request = &fetch->request;
     const struct transport_config *transport = request->transport;
-    bool home = fetch_is_home(fetch);
+    bool home = is_home(fetch);
     CURL *easy = fetch->easy;
     struct curl_slist *list;
 
@@ -248,7 +270,7 @@ static int fetch_address(struct fetch *fetch, const char *url)
         list =
             transport_headers(transport->headers, transport->nheaders, list);
     }
-    list = resume_headers(&fetch->receipt.resume, url, list);
+    list = resume_headers(&fetch->body_file.resume, url, list);
     curl_slist_free_all(fetch->headers);
     fetch->headers = list;
 
@@ -256,13 +278,14 @@ static int fetch_address(struct fetch *fetch, const char *url)
                    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list) ==
                        CURLE_OK &&
                    curl_easy_setopt(easy, CURLOPT_URL, url) == CURLE_OK &&
-                   transport_apply(transport, easy, url, home) == CURLE_OK
+                   transport_apply(transport, easy, url, home,
+                                   fetch->tries > 1) == CURLE_OK
                ? 0
                : -1;
 }
 
 /* Returns NULL, or why not. */
-static const char *fetch_enter_host(struct fetch *fetch, const char *url)
+static const char *enter_host(struct fetch *fetch, const char *url)
 {
     char origin[ORIGIN_MAX];
 
@@ -281,37 +304,39 @@ static const char *fetch_send(struct fetch *fetch)
 {
     const struct limits_config *limits = &fetch->request.config->limits;
     CURL *easy = fetch->easy;
-    unsigned left = fetch_left_ms(fetch);
+    unsigned left = left_ms(fetch);
 
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(left > 0 ? left : 1));
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)limits->connect_time);
-    fetch_arm(fetch, limits->first_byte_time * 1000);
-
     if (fetcher_add(fetch->fetcher, easy) != 0) {
         return "out of memory";
     }
-    fetch->running = true;
+    set_step(fetch, FETCH_WAITS_ANSWER, limits->first_byte_time * 1000);
     return NULL;
 }
 
-static void fetch_on_ticket(void *arg, const struct ticket_result *result);
+static void on_spnego(void *arg, const struct spnego_result *result);
 
 /* Returns NULL, or why not. */
-static const char *fetch_wait_for_ticket(struct fetch *fetch, const char *url)
+static const char *wait_for_spnego(struct fetch *fetch, const char *url)
 {
     unsigned limit = fetch->request.config->limits.connect_time * 1000;
-    unsigned left = fetch_left_ms(fetch);
+    unsigned left = left_ms(fetch);
     char host[ORIGIN_MAX];
 
     if (origin_host(host, sizeof(host), url) == 0) {
-        fetch->ticket =
-            ticket_start(fetcher_base(fetch->fetcher), host,
-                         left < limit ? left : limit, fetch_on_ticket, fetch);
+        fetch->spnego =
+            spnego_start(fetcher_base(fetch->fetcher), host,
+                         left < limit ? left : limit, on_spnego, fetch);
     }
-    return fetch->ticket != NULL ? NULL : "out of memory";
+    if (fetch->spnego == NULL) {
+        return "out of memory";
+    }
+    set_step(fetch, FETCH_WAITS_SPNEGO, 0);
+    return NULL;
 }
 
-static int fetch_authorize(struct fetch *fetch, char *value)
+static int authorize(struct fetch *fetch, char *value)
 {
     struct header_config header = {"Authorization", value};
 
@@ -324,38 +349,37 @@ static int fetch_authorize(struct fetch *fetch, char *value)
 }
 
 /* Returns NULL, or why not. */
-static const char *fetch_hop(struct fetch *fetch, const char *url)
+static const char *hop(struct fetch *fetch, const char *url)
 {
     const struct transport_config *transport = fetch->request.transport;
     const char *refused;
 
     fetch->status = 0;
     fetch_answer_clear(&fetch->answer);
-    fetch->bytes = 0;
-    fetch->answers = false;
     fetch->stop = FETCH_GOES_ON;
-    fetch->receipt.problem = RECEIPT_GOOD;
+    fetch->body_file.problem = BODY_FILE_GOOD;
     fetch->error[0] = '\0';
 
     if (transport->proxy != NULL && !transport->internal &&
         origin_reserved(url)) {
         return FETCH_RESERVED;
     }
-    refused = fetch_enter_host(fetch, url);
+    refused = enter_host(fetch, url);
     if (refused != NULL) {
         return refused;
     }
     if (fetch_address(fetch, url) != 0) {
         return "out of memory";
     }
-    return transport->auth == TRANSPORT_NEGOTIATE && fetch_is_home(fetch)
-               ? fetch_wait_for_ticket(fetch, url)
+    return transport->auth == TRANSPORT_NEGOTIATE && is_home(fetch)
+               ? wait_for_spnego(fetch, url)
                : fetch_send(fetch);
 }
 
 /* Returns NULL, or why not. */
-static const char *fetch_try(struct fetch *fetch)
+static const char *try(struct fetch *fetch)
 {
+    set_step(fetch, FETCH_DECIDES, 0);
     fetch->tries++;
     fetch->redirects = 0;
     fetch->answer.moved_type[0] = '\0';
@@ -363,10 +387,10 @@ static const char *fetch_try(struct fetch *fetch)
     fetch->secure = strncmp(fetch->url, "https:", 6) == 0;
 
     /* without a validator nothing of the former try can be used */
-    if (fetch->receipt.resume.validator[0] == '\0') {
-        fetch->receipt.resume.have = 0;
+    if (fetch->body_file.resume.validator[0] == '\0') {
+        fetch->body_file.resume.have = 0;
     }
-    return fetch_hop(fetch, fetch->url);
+    return hop(fetch, fetch->url);
 }
 
 /* Goes on at target.  Returns NULL, or why not. */
@@ -375,7 +399,7 @@ static const char *fetch_redirect(struct fetch *fetch, const char *target)
     const char *refused;
     char *url;
 
-    refused = verdict_redirect(fetch->url, target, fetch->secure);
+    refused = classify_redirect(fetch->url, target, fetch->secure);
     if (refused != NULL) {
         return refused;
     }
@@ -389,7 +413,7 @@ static const char *fetch_redirect(struct fetch *fetch, const char *target)
     }
     fetch->secure |= strncmp(target, "https:", 6) == 0;
     fetch->away |= !origin_same(fetch->url, target);
-    refused = fetch_hop(fetch, url);
+    refused = hop(fetch, url);
     free(url);
     return refused;
 }
@@ -397,87 +421,75 @@ static const char *fetch_redirect(struct fetch *fetch, const char *target)
 /* the end of a hop -------------------------------------------------------- */
 
 /* A request that came to no answer, or not to its end. */
-static void fetch_judge_error(struct fetch *fetch, CURLcode code,
-                              struct verdict *verdict)
+static void judge_error(struct fetch *fetch, CURLcode code,
+                        struct verdict *verdict)
 {
     switch (fetch->stop) {
     case FETCH_GOES_ON:
-        verdict_error(verdict, code, fetch->error);
-        if (code == CURLE_FILESIZE_EXCEEDED) {
-            fetch->receipt.problem = RECEIPT_TOO_LARGE;
-            receipt_judge(&fetch->receipt, verdict);
-        } else if (code == CURLE_OPERATION_TIMEDOUT &&
-                   fetch_left_ms(fetch) == 0) {
-            verdict_say(verdict, SOURCE_FAILED, false,
-                        "took longer than download_time");
+    case FETCH_STOP_PAGE:
+        classify_error(verdict, code, fetch->error, fetch->status);
+        if (code == CURLE_OPERATION_TIMEDOUT && left_ms(fetch) == 0) {
+            classify_say(verdict, SOURCE_FAILED, false,
+                         "took longer than download_time");
             verdict->fault = fetch->status == 0;
         }
         break;
     case FETCH_STOP_BODY:
-        receipt_judge(&fetch->receipt, verdict);
+        body_file_judge(&fetch->body_file, verdict);
         break;
-    case FETCH_STOP_NO_ANSWER:
-    case FETCH_STOP_STALL:
-        verdict_error(verdict, CURLE_OPERATION_TIMEDOUT, fetch->reason);
+    case FETCH_STOP_SILENCE:
+        classify_error(verdict, CURLE_OPERATION_TIMEDOUT, fetch->reason, 0);
         break;
     case FETCH_STOP_RESERVED:
-        verdict_say(verdict, SOURCE_FAILED, false, fetch->reason);
+        classify_say(verdict, SOURCE_FAILED, false, fetch->reason);
         break;
     }
 }
 
-/* A whole body, with 200 or in parts. */
-static void fetch_judge_body(struct fetch *fetch, struct verdict *verdict)
+/* Did an answer come to its end, or so far that we ended it? */
+static bool fetch_ended(const struct fetch *fetch, CURLcode code)
 {
-    if (fetch_is_rest(fetch) &&
-        fetch->receipt.resume.have != fetch->receipt.resume.total) {
-        /* nothing came at all, or it would have been looked at */
-        verdict_say(verdict, SOURCE_FAILED, true, "206, empty body");
-    } else if (fetch->receipt.resume.have == 0) {
-        verdict_say(verdict, SOURCE_UNUSABLE, false, "200, empty body");
-    } else {
-        verdict_say(verdict, SOURCE_FOUND, false, "200");
-    }
+    return fetch->status >= 200 && fetch->answer.whole &&
+           (code == CURLE_OK || fetch->stop == FETCH_STOP_PAGE);
 }
 
 /* Returns true if another hop has begun. */
-static bool fetch_judge(struct fetch *fetch, CURLcode code,
-                        struct verdict *verdict)
+static bool judge(struct fetch *fetch, CURLcode code, struct verdict *verdict)
 {
     const char *refused;
-    bool body;
     char *target = NULL;
 
     fetch_answer_end(&fetch->answer, fetch->easy);
     fetch->status = fetch->answer.status;
     fetch->answer.moved = fetch->redirects > 0;
 
-    body = fetch->status == 200 || fetch_is_rest(fetch);
-    if (fetch->status == 0 || fetch->stop == FETCH_STOP_NO_ANSWER ||
-        fetch->stop == FETCH_STOP_STALL || (body && code != CURLE_OK)) {
-        fetch_judge_error(fetch, code, verdict);
+    if (!fetch_ended(fetch, code)) {
+        judge_error(fetch, code, verdict);
+        /* nor is what it said believed: something was to follow */
+        fetch_answer_clear(&fetch->answer);
         return false;
     }
-    if (body) {
-        fetch_judge_body(fetch, verdict);
+    if (is_body(fetch)) {
+        body_file_finish(&fetch->body_file, &fetch->answer, is_rest(fetch),
+                         verdict);
         return false;
     }
 
     curl_easy_getinfo(fetch->easy, CURLINFO_REDIRECT_URL, &target);
     if (fetch->status / 100 != 3 || target == NULL) {
-        verdict_status(verdict, fetch->status, fetch->answer.retry_after);
+        classify_status(verdict, fetch->status, fetch->answer.retry_after);
         if (fetch->answer.again) {
-            verdict_again(verdict);
+            classify_again(verdict);
         }
         return false;
     }
 
     snprintf(fetch->answer.moved_type, sizeof(fetch->answer.moved_type), "%s",
              fetch->answer.type);
-    fetch_leave_host(fetch, BREAKER_GOOD, "");
+    leave_host(fetch, BREAKER_GOOD, "");
     refused = fetch_redirect(fetch, target);
     if (refused != NULL) {
-        verdict_say(verdict, SOURCE_FAILED, false, refused);
+        classify_say(verdict, SOURCE_FAILED, false, refused);
         verdict->retry_after = fetch->wait;
     }
     return refused == NULL;
@@ -487,27 +499,27 @@ static bool fetch_judge(struct fetch *fetch, CURLcode code,
  * The server did not give the rest of a body that broke off: not a failure of
  * its own, and all is asked for afresh.
  */
-static bool fetch_restarts(struct fetch *fetch, struct verdict *verdict)
+static bool restarts(struct fetch *fetch, struct verdict *verdict)
 {
-    if (!fetch->receipt.resume.asked ||
-        (fetch->status != 416 && fetch->receipt.problem != RECEIPT_RANGE &&
-         !(fetch->status == 206 && fetch->bytes == 0))) {
+    if (!fetch->body_file.resume.asked ||
+        (fetch->status != 416 &&
+         fetch->body_file.problem != BODY_FILE_RANGE)) {
         return false;
     }
 
-    resume_drop(&fetch->receipt.resume);
-    fetch->receipt.resume.asked = false;
+    resume_drop(&fetch->body_file.resume);
+    fetch->body_file.resume.asked = false;
     fetch->tries--;
     verdict->transient = true;
     return true;
 }
 
 /* Tells the host's breaker what its answer means. */
-static void fetch_tell_host(struct fetch *fetch, const struct verdict *verdict)
+static void tell_host(struct fetch *fetch, const struct verdict *verdict)
 {
     enum breaker_end end = BREAKER_NOTHING;
 
-    if (fetch->request.busy_file && fetch->status == 503) {
+    if (fetch->request.busy_file && fetch->answer.status == 503) {
         end = BREAKER_GOOD;
     } else if (verdict->fault) {
         end = BREAKER_FAULT;
@@ -516,7 +528,7 @@ static void fetch_tell_host(struct fetch *fetch, const struct verdict *verdict)
     } else if (fetch->status != 0) {
         end = BREAKER_GOOD;
     }
-    fetch_leave_host(fetch, end, verdict->detail);
+    leave_host(fetch, end, verdict->detail);
 }
 
 static unsigned fetch_pause(const struct fetch *fetch)
@@ -527,120 +539,118 @@ static unsigned fetch_pause(const struct fetch *fetch)
     return pause + more % pause;
 }
 
-static void fetch_on_hop_done(void *arg, CURLcode code)
+static void on_hop_done(void *arg, CURLcode code)
 {
     struct fetch *fetch = arg;
     struct verdict verdict = {0};
     unsigned pause;
 
-    fetch->running = false;
-    evtimer_del(fetch->timer);
+    set_step(fetch, FETCH_DECIDES, 0);
 
-    if (fetch_judge(fetch, code, &verdict)) {
+    if (judge(fetch, code, &verdict)) {
         return;
     }
-    fetch_tell_host(fetch, &verdict);
+    tell_host(fetch, &verdict);
 
-    if (fetch_restarts(fetch, &verdict)) {
+    if (restarts(fetch, &verdict)) {
         metrics_add(METRIC_RESUME_REFUSED, 1);
     }
+    fetch->tries -= body_file_awaits_room(&fetch->body_file);
     pause = fetch_pause(fetch);
     if (verdict.transient &&
         fetch->tries < fetch->request.config->limits.attempts &&
-        fetch_left_ms(fetch) > pause) {
+        left_ms(fetch) > pause) {
         metrics_add(METRIC_FETCH_RETRY, 1);
-        fetch_arm(fetch, pause);
+        set_step(fetch, FETCH_PAUSES, pause);
         return;
     }
-    if (verdict.outcome == SOURCE_FOUND && fetch_is_rest(fetch)) {
+    if (verdict.outcome == SOURCE_FOUND && is_rest(fetch)) {
         metrics_add(METRIC_RESUME_DONE, 1);
     }
 
-    fetch_finish(fetch, &verdict);
+    finish(fetch, &verdict);
 }
 
 /* The time for the first byte, or for some bytes more, is over. */
-static void fetch_on_silence(struct fetch *fetch)
+static void on_silence(struct fetch *fetch)
 {
     const struct limits_config *limits = &fetch->request.config->limits;
     uint64_t least = (uint64_t)limits->stall_time * FETCH_STALL_BYTES;
-    char text[64];
+    char text[64] = "no answer in time";
 
-    if (fetch->answers && fetch->bytes - fetch->watched >= least) {
-        fetch_watch(fetch);
-        return;
-    }
-
-    if (fetch->answers) {
+    if (fetch->step == FETCH_RECEIVES) {
+        if (fetch->answer.bytes - fetch->watched >= least) {
+            watch(fetch);
+            return;
+        }
         snprintf(text, sizeof(text), "stalled: less than 1 KiB/s for %u s",
                  limits->stall_time);
-        fetch_stops(fetch, FETCH_STOP_STALL, text);
-    } else {
-        fetch_stops(fetch, FETCH_STOP_NO_ANSWER, "no answer in time");
     }
+    stops(fetch, FETCH_STOP_SILENCE, text);
+    /* with HTTP/2, one that is silent would be kept for others */
+    curl_easy_setopt(fetch->easy, CURLOPT_FORBID_REUSE, 1L);
     fetcher_remove(fetch->fetcher, fetch->easy);
-    fetch_on_hop_done(fetch, CURLE_OPERATION_TIMEDOUT);
+    on_hop_done(fetch, CURLE_OPERATION_TIMEDOUT);
 }
 
-static void fetch_on_ticket(void *arg, const struct ticket_result *result)
+static void on_spnego(void *arg, const struct spnego_result *result)
 {
     struct fetch *fetch = arg;
     struct verdict verdict;
     const char *failed = result->detail;
 
-    fetch->ticket = NULL;
+    fetch->spnego = NULL;
+    set_step(fetch, FETCH_DECIDES, 0);
     if (result->header != NULL) {
-        failed = fetch_authorize(fetch, result->header) == 0
-                     ? fetch_send(fetch)
-                     : "out of memory";
+        failed = authorize(fetch, result->header) == 0 ? fetch_send(fetch)
+                                                       : "out of memory";
     }
     if (failed != NULL) {
-        /* a refusal is about us; in vain others need not wait, too */
-        verdict_say(&verdict, SOURCE_FAILED, false, failed);
+        /* a refusal is about us; only silence tells others not to wait */
+        classify_say(&verdict, SOURCE_FAILED, false, failed);
         verdict.fault = result->timed_out;
-        fetch_tell_host(fetch, &verdict);
-        fetch_finish(fetch, &verdict);
+        tell_host(fetch, &verdict);
+        finish(fetch, &verdict);
     }
 }
 
-static void fetch_on_timer(evutil_socket_t fd, short what, void *arg)
+static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
     struct fetch *fetch = arg;
     struct verdict verdict;
     const char *failed;
 
-    (void)fd;
-    (void)what;
-
-    if (fetch->running) {
-        fetch_on_silence(fetch);
+    if (is_running(fetch)) {
+        on_silence(fetch);
+        return;
+    }
+    if (body_file_awaits_room(&fetch->body_file) && left_ms(fetch) > 0) {
+        set_step(fetch, FETCH_PAUSES, REMOVER_MS);
         return;
     }
 
-    failed = fetch_try(fetch);
+    failed = try(fetch);
     if (failed != NULL) {
-        verdict_say(&verdict, SOURCE_FAILED, false, failed);
+        classify_say(&verdict, SOURCE_FAILED, false, failed);
         verdict.retry_after = fetch->wait;
-        fetch_finish(fetch, &verdict);
+        finish(fetch, &verdict);
     }
 }
 
 /* start ------------------------------------------------------------------- */
 
-static void fetch_set_options(struct fetch *fetch)
+static void set_options(struct fetch *fetch)
 {
     CURL *easy = fetch->easy;
 
     transport_prepare(easy);
     curl_easy_setopt(easy, CURLOPT_PRIVATE, &fetch->slot);
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, fetch->error);
-    curl_easy_setopt(easy, CURLOPT_MAXFILESIZE_LARGE,
-                     (curl_off_t)fetch->request.max);
-    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, fetch_on_connect);
+    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, on_connect);
     curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, fetch);
-    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, fetch_on_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
     curl_easy_setopt(easy, CURLOPT_HEADERDATA, fetch);
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, fetch_on_body);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, fetch);
 }
 
@@ -656,16 +666,16 @@ struct fetch *fetch_start(struct fetcher *fetcher,
 
     fetch->fetcher = fetcher;
     fetch->request = *request;
-    fetch->receipt.fd = request->fd;
-    fetch->receipt.max = request->max;
-    fetch->receipt.cache = &request->config->cache;
+    fetch->body_file.fd = request->fd;
+    fetch->body_file.max = request->max;
+    fetch->body_file.cache = &request->config->cache;
     fetch->done = done;
     fetch->arg = arg;
-    fetch->slot.done = fetch_on_hop_done;
+    fetch->slot.done = on_hop_done;
     fetch->slot.arg = fetch;
     fetch->started = clock_ms();
     fetch->easy = curl_easy_init();
-    fetch->timer = evtimer_new(fetcher_base(fetcher), fetch_on_timer, fetch);
+    fetch->timer = evtimer_new(fetcher_base(fetcher), on_timer, fetch);
 
     fetch->url = origin_plain(request->url);
     if (fetch->easy == NULL || fetch->timer == NULL || fetch->url == NULL) {
@@ -673,15 +683,15 @@ struct fetch *fetch_start(struct fetcher *fetcher,
         return NULL;
     }
 
-    fetch_set_options(fetch);
-    fetch_arm(fetch, 0);
+    set_options(fetch);
+    set_step(fetch, FETCH_PAUSES, 0);
     return fetch;
 }
 
 bool fetch_receives(const struct fetch *fetch)
 {
-    return fetch->running && fetch->bytes > 0 &&
-           (fetch->status == 200 || fetch_is_rest(fetch));
+    return fetch->step == FETCH_RECEIVES && fetch->answer.bytes > 0 &&
+           is_body(fetch);
 }
 
 void fetch_cancel(struct fetch *fetch)

@@ -12,9 +12,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "config.h"
-#include "fetch_answer.h"
+#include "config/config.h"
+#include "answer.h"
 #include "outcome.h"
+#include "host.h"
+#include "spnego.h"
 
 struct event_base;
 struct hosts;   /* what is known of each, see host.h */

@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <event2/event.h>
 #include <sys/queue.h>
 
-#include "clock.h"
-#include "id.h"
-#include "log.h"
-#include "metrics.h"
+#include "base/clock.h"
+#include "base/id.h"
+#include "base/log.h"
+#include "metrics/metrics.h"
+#include "base/origin.h"
 
 #define HOSTS_BUCKETS 256
 
@@ -19,28 +21,105 @@
  */
 #define HOSTS_MAX 1000
 
+/* A lookup's process that is there for so long after it was killed is stuck.
+ */
+#define STUCK_MS 5000
+
+/* A lookup that has taken so long is slow. */
+#define SLOW_MS 2000
+
 struct host {
     LIST_ENTRY(host) bucket;
     struct hosts *hosts;
     struct breaker breaker;
     uint64_t quiet_until; /* milliseconds */
     unsigned requests;    /* that run */
-    unsigned lookups;     /* that run */
-    bool own;             /* of a source: not only redirected to */
+    LIST_HEAD(, visit) visits;
+    bool own; /* of a source: not only redirected to */
     char origin[];
+};
+
+struct visit {
+    LIST_ENTRY(visit) entry;
+    struct host *host;
+    uint64_t since;     /* milliseconds */
+    bool looks;         /* the lookup is there */
+    unsigned processes; /* of it, that are there */
+    uint64_t left;      /* milliseconds: since when only these are; or 0 */
 };
 
 struct hosts {
     LIST_HEAD(, host) buckets[HOSTS_BUCKETS];
     unsigned n;
+    struct event *timer; /* a lookup is slow, or its process stuck, by then */
+    void (*freed)(void *arg);
+    void *arg;
 };
 
 /* API: values of "state" */
 static const char *const state_names[] = {"closed", "open", "half_open"};
 
-struct hosts *hosts_new(void)
+/* When a visit that goes on begins to count for something else; or 0. */
+static uint64_t turns(const struct visit *visit, uint64_t now)
 {
-    return calloc(1, sizeof(struct hosts));
+    if (now < visit->since + SLOW_MS) {
+        return visit->since + SLOW_MS;
+    }
+    return visit->left != 0 && now < visit->left + STUCK_MS
+               ? visit->left + STUCK_MS
+               : 0;
+}
+
+static void set_timer(struct hosts *hosts)
+{
+    uint64_t now = clock_ms(), turn, first = 0;
+    const struct visit *visit;
+    const struct host *host;
+    struct timeval delay;
+    unsigned i;
+
+    for (i = 0; i < HOSTS_BUCKETS; i++) {
+        LIST_FOREACH(host, &hosts->buckets[i], bucket)
+        {
+            LIST_FOREACH(visit, &host->visits, entry)
+            {
+                turn = turns(visit, now);
+                first = turn != 0 && (first == 0 || turn < first) ? turn
+                                                                  : first;
+            }
+        }
+    }
+    if (first != 0) {
+        delay.tv_sec = (time_t)((first - now) / 1000);
+        delay.tv_usec = (suseconds_t)((first - now) % 1000 * 1000);
+        evtimer_add(hosts->timer, &delay);
+    }
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+    struct hosts *hosts = arg;
+
+    hosts->freed(hosts->arg);
+    set_timer(hosts);
+}
+
+struct hosts *hosts_new(struct event_base *base, void (*freed)(void *arg),
+                        void *arg)
+{
+    struct hosts *hosts = calloc(1, sizeof(*hosts));
+
+    if (hosts == NULL) {
+        return NULL;
+    }
+    hosts->freed = freed;
+    hosts->arg = arg;
+    hosts->timer = evtimer_new(base, on_timer, hosts);
+    if (hosts->timer == NULL) {
+        free(hosts);
+        return NULL;
+    }
+    return hosts;
 }
 
 static void drop(struct host *host)
@@ -75,7 +154,7 @@ static bool is_any(const struct host *host, const struct config *config)
 
 static bool is_idle(const struct host *host)
 {
-    return host->requests == 0 && host->lookups == 0;
+    return host->requests == 0 && LIST_EMPTY(&host->visits);
 }
 
 /* Few failures are forgotten, too: names that fail may be ever new as well. */
@@ -111,6 +190,7 @@ void hosts_free(struct hosts *hosts)
 {
     if (hosts != NULL) {
         drop_all(hosts, is_any, NULL);
+        event_free(hosts->timer);
         free(hosts);
     }
 }
@@ -144,6 +224,7 @@ static struct host *get(struct hosts *hosts, const char *origin)
     host = calloc(1, sizeof(*host) + len + 1);
     if (host != NULL) {
         memcpy(host->origin, origin, len + 1);
+        LIST_INIT(&host->visits);
         host->hosts = hosts;
         hosts->n++;
         LIST_INSERT_HEAD(&hosts->buckets[id_hash(origin) % HOSTS_BUCKETS],
@@ -162,12 +243,80 @@ static unsigned quiet_seconds(const struct host *host, uint64_t now)
     return host->quiet_until > now ? round_up(host->quiet_until - now) : 0;
 }
 
+/* Of its visits those that nobody can end. */
+static unsigned stuck(const struct host *host, uint64_t now)
+{
+    const struct visit *visit;
+    unsigned n = 0;
+
+    LIST_FOREACH(visit, &host->visits, entry)
+    {
+        n += !visit->looks && now - visit->left >= STUCK_MS;
+    }
+    return n;
+}
+
+/* Those that have taken so long. */
+static unsigned visits(const struct host *host, uint64_t now, unsigned ms)
+{
+    const struct visit *visit;
+    unsigned n = 0;
+
+    LIST_FOREACH(visit, &host->visits, entry)
+    {
+        n += now - visit->since >= ms;
+    }
+    return n;
+}
+
+/* As many silent lookups as a directory gets at a time say enough of it. */
+static unsigned failures_of(const struct host *host,
+                            const struct limits_config *limits)
+{
+    return origin_path(host->origin) != NULL &&
+                   limits->downloads_per_host < limits->breaker_failures
+               ? limits->downloads_per_host
+               : limits->breaker_failures;
+}
+
+/* Returns false with the reason if it is not to be asked now. */
+static bool may_ask(struct host *host, const struct limits_config *limits,
+                    char *reason, unsigned *seconds)
+{
+    uint64_t now = clock_ms();
+    unsigned n = stuck(host, now);
+
+    *seconds = quiet_seconds(host, now);
+    if (*seconds > 0) {
+        metrics_add(METRIC_FETCH_PAUSED, 1);
+        snprintf(reason, HOST_REASON, "not asked: the server wants a pause");
+        return false;
+    }
+    if (n >= limits->downloads_per_host) {
+        metrics_add(METRIC_FETCH_BROKEN, 1);
+        *seconds = limits->breaker_pause;
+        snprintf(reason, HOST_REASON,
+                 "not asked: it hangs, and %u processes in it with it", n);
+        return false;
+    }
+    if (limits->breaker_failures > 0 && !breaker_allows(&host->breaker, now)) {
+        metrics_add(METRIC_FETCH_BROKEN, 1);
+        *seconds = round_up(breaker_left(&host->breaker, now));
+        *seconds += *seconds == 0;
+        snprintf(reason, HOST_REASON,
+                 "not asked: the %s failed %u times in a row",
+                 origin_path(host->origin) != NULL ? "directory" : "host",
+                 host->breaker.failures);
+        return false;
+    }
+    return true;
+}
+
 struct host *host_begin(struct hosts *hosts, const char *origin,
                         const struct limits_config *limits, bool *probe,
                         char *reason, unsigned *seconds)
 {
     struct host *host = get(hosts, origin);
-    uint64_t now = clock_ms();
 
     *seconds = 0;
     *probe = false;
@@ -175,21 +324,7 @@ struct host *host_begin(struct hosts *hosts, const char *origin,
         snprintf(reason, HOST_REASON, "out of memory");
         return NULL;
     }
-
-    *seconds = quiet_seconds(host, now);
-    if (*seconds > 0) {
-        metrics_add(METRIC_FETCH_PAUSED, 1);
-        snprintf(reason, HOST_REASON, "not asked: the server wants a pause");
-        return NULL;
-    }
-
-    if (limits->breaker_failures > 0 && !breaker_allows(&host->breaker, now)) {
-        metrics_add(METRIC_FETCH_BROKEN, 1);
-        *seconds = round_up(breaker_left(&host->breaker, now));
-        *seconds += *seconds == 0;
-        snprintf(reason, HOST_REASON,
-                 "not asked: the host failed %u times in a row",
-                 host->breaker.failures);
+    if (!may_ask(host, limits, reason, seconds)) {
         return NULL;
     }
 
@@ -227,7 +362,7 @@ static void log_change(const struct host *host,
 void host_end(struct host *host, const struct limits_config *limits,
               enum breaker_end end, bool probe, const char *detail)
 {
-    struct breaker_limits l = {limits->breaker_failures,
+    struct breaker_limits l = {failures_of(host, limits),
                                limits->breaker_window, limits->breaker_pause};
 
     host->requests--;
@@ -247,21 +382,62 @@ void host_wants_pause(struct host *host, unsigned seconds)
     }
 }
 
-struct host *host_enter(struct hosts *hosts, const char *origin)
+struct visit *host_enter(struct hosts *hosts, const char *origin, bool own)
 {
     struct host *host = get(hosts, origin);
+    struct visit *visit = calloc(1, sizeof(*visit));
 
-    if (host != NULL) {
-        host->lookups++;
-        host->own = true;
+    if (host == NULL || visit == NULL) {
+        free(visit);
+        return NULL;
     }
-    return host;
+    host->own |= own;
+    visit->host = host;
+    visit->looks = true;
+    visit->since = clock_ms();
+    LIST_INSERT_HEAD(&host->visits, visit, entry);
+    if (!evtimer_pending(hosts->timer, NULL)) {
+        set_timer(hosts);
+    }
+    return visit;
 }
 
-void host_leave(struct host *host)
+/* Ends it, if nobody is there any more. */
+static void visit_end(struct visit *visit)
 {
-    if (host != NULL) {
-        host->lookups--;
+    struct hosts *hosts = visit->host->hosts;
+
+    if (visit->looks) {
+        return;
+    }
+    if (visit->processes > 0) {
+        visit->left = visit->left != 0 ? visit->left : clock_ms();
+        set_timer(hosts);
+        return;
+    }
+    LIST_REMOVE(visit, entry);
+    free(visit);
+    hosts->freed(hosts->arg);
+}
+
+void visit_share(struct visit *visit)
+{
+    visit->processes++;
+}
+
+void visit_gone(void *arg)
+{
+    struct visit *visit = arg;
+
+    visit->processes--;
+    visit_end(visit);
+}
+
+void host_leave(struct visit *visit)
+{
+    if (visit != NULL) {
+        visit->looks = false;
+        visit_end(visit);
     }
 }
 
@@ -269,8 +445,17 @@ bool host_busy(const struct hosts *hosts, const char *origin,
                const struct limits_config *limits)
 {
     const struct host *host = find(hosts, origin);
+    unsigned limit = limits->downloads_per_host, slow;
+    uint64_t now = clock_ms();
 
-    return host != NULL && host->lookups >= limits->downloads_per_host;
+    if (host == NULL || stuck(host, now) >= limit) {
+        return false;
+    }
+    slow = visits(host, now, SLOW_MS);
+    if (slow > limits->slow_downloads_per_host) {
+        slow = limits->slow_downloads_per_host;
+    }
+    return visits(host, now, 0) - slow >= limit;
 }
 
 cJSON *host_json(const struct hosts *hosts, const char *origin)
@@ -279,14 +464,18 @@ cJSON *host_json(const struct hosts *hosts, const char *origin)
     const struct host *host = find(hosts, origin);
     cJSON *object = cJSON_CreateObject();
     uint64_t now = clock_ms();
-    unsigned left;
+    unsigned left, n;
 
     host = host != NULL ? host : &none;
     cJSON_AddStringToObject(object, "origin", origin);
     cJSON_AddStringToObject(object, "breaker",
                             state_names[host->breaker.state]);
     cJSON_AddNumberToObject(object, "failures", host->breaker.failures);
-    cJSON_AddNumberToObject(object, "lookups", host->lookups);
+    cJSON_AddNumberToObject(object, "lookups", visits(host, now, 0));
+    n = stuck(host, now);
+    if (n > 0) {
+        cJSON_AddNumberToObject(object, "stuck", n);
+    }
 
     left = quiet_seconds(host, now);
     if (left == 0) {

@@ -4,8 +4,8 @@
  * libcurl's multi handle driven by libevent: sockets, one timer, and a call
  * for each transfer that ended.
  */
-#ifndef SYMCACHED_FETCHER_H
-#define SYMCACHED_FETCHER_H
+#ifndef SYMCACHED_FETCH_MULTI_H
+#define SYMCACHED_FETCH_MULTI_H
 
 #include <curl/curl.h>
 

@@ -4,8 +4,8 @@
  * What looking in one place came to.  The job rules live on the difference
  * between "there is none" and "could not tell".
  */
-#ifndef SYMCACHED_OUTCOME_H
-#define SYMCACHED_OUTCOME_H
+#ifndef SYMCACHED_FETCH_OUTCOME_H
+#define SYMCACHED_FETCH_OUTCOME_H
 
 enum source_outcome {
     SOURCE_FOUND,

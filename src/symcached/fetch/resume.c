@@ -10,33 +10,11 @@
 #include <strings.h>
 #include <time.h>
 
-#include "header_line.h"
-
 /*
  * RFC 9110, 8.8.2.2: a time is a strong validator if the answer is that much
  * younger; a file may change twice in a second.
  */
 #define RESUME_STRONG_SECONDS 60
-
-void resume_line(struct resume *resume, const char *line, size_t len)
-{
-    struct resume_head *head = &resume->head;
-
-    if (len > 5 && strncasecmp(line, "HTTP/", 5) == 0) {
-        memset(head, 0, sizeof(*head));
-        return;
-    }
-    header_line_value(line, len, "ETag", head->etag, sizeof(head->etag));
-    header_line_value(line, len, "Last-Modified", head->modified,
-                      sizeof(head->modified));
-    header_line_value(line, len, "Date", head->date, sizeof(head->date));
-    header_line_value(line, len, "Accept-Ranges", head->accept,
-                      sizeof(head->accept));
-    header_line_value(line, len, "Content-Range", head->range,
-                      sizeof(head->range));
-    header_line_value(line, len, "Content-Encoding", head->coding,
-                      sizeof(head->coding));
-}
 
 /* The URL without what a signature changes from one redirect to the next. */
 static char *resume_place(const char *url)
@@ -44,39 +22,34 @@ static char *resume_place(const char *url)
     return strndup(url, strcspn(url, "?#"));
 }
 
-static bool resume_coded(const struct resume_head *head)
-{
-    return head->coding[0] != '\0' &&
-           strcasecmp(head->coding, "identity") != 0;
-}
-
 /* Returns the strong validator of an answer, or NULL. */
-static const char *resume_validator(const struct resume_head *head)
+static const char *resume_validator(const struct fetch_answer *answer)
 {
-    size_t len = strlen(head->etag);
+    size_t len = strlen(answer->etag);
     time_t date, modified;
 
-    if (len >= 2 && len < sizeof(head->etag) - 1 && head->etag[0] == '"' &&
-        head->etag[len - 1] == '"') {
-        return head->etag;
+    if (len >= 2 && len < sizeof(answer->etag) - 1 && answer->etag[0] == '"' &&
+        answer->etag[len - 1] == '"') {
+        return answer->etag;
     }
 
-    date = curl_getdate(head->date, NULL);
-    modified = curl_getdate(head->modified, NULL);
-    if (head->etag[0] == '\0' && date != -1 && modified != -1 &&
+    date = curl_getdate(answer->date, NULL);
+    modified = curl_getdate(answer->modified, NULL);
+    if (answer->etag[0] == '\0' && date != -1 && modified != -1 &&
         date - modified >= RESUME_STRONG_SECONDS) {
-        return head->modified;
+        return answer->modified;
     }
     return NULL;
 }
 
-void resume_begin(struct resume *resume, const char *url, int64_t length)
+void resume_begin(struct resume *resume, const struct fetch_answer *answer,
+                  const char *url, int64_t length)
 {
-    const char *validator = resume_validator(&resume->head);
+    const char *validator = resume_validator(answer);
 
     resume_drop(resume);
-    if (validator == NULL || length <= 0 || resume_coded(&resume->head) ||
-        strcasecmp(resume->head.accept, "bytes") != 0) {
+    if (validator == NULL || length <= 0 || fetch_answer_coded(answer) ||
+        strcasecmp(answer->ranges, "bytes") != 0) {
         return;
     }
 
@@ -84,6 +57,7 @@ void resume_begin(struct resume *resume, const char *url, int64_t length)
     if (resume->place != NULL) {
         snprintf(resume->validator, sizeof(resume->validator), "%s",
                  validator);
+        memcpy(resume->type, answer->type, sizeof(resume->type));
         resume->total = (uint64_t)length;
     }
 }
@@ -92,11 +66,12 @@ struct curl_slist *resume_headers(struct resume *resume, const char *url,
                                   struct curl_slist *list)
 {
     struct curl_slist *more;
-    char line[RESUME_VALUE + 16], *place;
+    char line[FETCH_ANSWER_VALUE + 16], *place;
     bool same;
 
     resume->asked = false;
-    if (resume->have == 0 || resume->place == NULL || list == NULL) {
+    if (resume->have == 0 || resume->have >= resume->total ||
+        resume->place == NULL || list == NULL) {
         return list;
     }
 
@@ -120,25 +95,32 @@ struct curl_slist *resume_headers(struct resume *resume, const char *url,
     return more;
 }
 
-bool resume_fits(const struct resume *resume)
+bool resume_fits(const struct resume *resume,
+                 const struct fetch_answer *answer)
 {
-    const struct resume_head *head = &resume->head;
-    char wanted[sizeof(head->range)];
+    char wanted[sizeof(answer->range)];
     const char *validator;
 
-    if (resume_coded(head)) {
+    if (fetch_answer_coded(answer)) {
         return false;
     }
 
     snprintf(wanted, sizeof(wanted), "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64,
              resume->have, resume->total - 1, resume->total);
-    if (strcasecmp(head->range, wanted) != 0) {
+    if (strcasecmp(answer->range, wanted) != 0) {
         return false;
     }
 
     /* a server need not repeat it, but must not give another */
-    validator = resume->validator[0] == '"' ? head->etag : head->modified;
+    validator = resume->validator[0] == '"' ? answer->etag : answer->modified;
     return validator[0] == '\0' || strcmp(validator, resume->validator) == 0;
+}
+
+void resume_finish(const struct resume *resume, struct fetch_answer *answer)
+{
+    answer->range[0] = '\0';
+    answer->framed = true;
+    memcpy(answer->type, resume->type, sizeof(answer->type));
 }
 
 void resume_drop(struct resume *resume)

@@ -4,7 +4,7 @@
  * The helper's side of tickets: a queue for each host, and at its head the
  * one whose child process runs.
  */
-#include "ticket.h"
+#include "spnego.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -16,80 +16,80 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "child.h"
-#include "config_secret.h"
+#include "child/child.h"
+#include "config/config.h"
 
-#define TICKET_HEADER 65536 /* tokens of Windows have up to 48000 bytes */
-#define TICKET_DETAIL 512
+#define SPNEGO_HEADER 65536 /* tokens of Windows have up to 48000 bytes */
+#define SPNEGO_DETAIL 512
 
-struct ticket {
-    TAILQ_ENTRY(ticket) entry;
+struct spnego {
+    TAILQ_ENTRY(spnego) entry;
     struct event_base *base;
     struct event *timer;
     struct child *child; /* NULL: another one runs for the host */
     int fd;              /* that it writes the header to */
     unsigned ms;
-    ticket_done_fn done;
+    spnego_done_fn done;
     void *arg;
     char failed[128]; /* why it could not run */
     char name[];      /* HTTP@host */
 };
 
-static TAILQ_HEAD(, ticket) tickets = TAILQ_HEAD_INITIALIZER(tickets);
+static TAILQ_HEAD(, spnego) spnegos = TAILQ_HEAD_INITIALIZER(spnegos);
 
-static void ticket_run_first(const char *name);
+static void spnego_run_first(const char *name);
 
-static void ticket_free(struct ticket *ticket)
+static void spnego_free(struct spnego *spnego)
 {
-    TAILQ_REMOVE(&tickets, ticket, entry);
-    if (ticket->child != NULL) {
-        child_cancel(ticket->child);
+    TAILQ_REMOVE(&spnegos, spnego, entry);
+    if (spnego->child != NULL) {
+        child_cancel(spnego->child);
     }
-    ticket_run_first(ticket->name);
-    if (ticket->fd >= 0) {
-        close(ticket->fd);
+    spnego_run_first(spnego->name);
+    if (spnego->fd >= 0) {
+        close(spnego->fd);
     }
-    event_free(ticket->timer);
-    free(ticket);
+    event_free(spnego->timer);
+    free(spnego);
 }
 
-static void ticket_end(struct ticket *ticket, char *header, const char *detail,
+static void spnego_end(struct spnego *spnego, char *header, const char *detail,
                        bool timed_out)
 {
-    ticket_done_fn done = ticket->done;
-    struct ticket_result result = {header, NULL, timed_out};
-    char text[TICKET_DETAIL];
-    void *arg = ticket->arg;
+    spnego_done_fn done = spnego->done;
+    struct spnego_result result = {header, NULL, timed_out};
+    char text[SPNEGO_DETAIL];
+    void *arg = spnego->arg;
 
     if (header == NULL) {
         snprintf(text, sizeof(text), "no Kerberos ticket for %s: %s",
-                 ticket->name, detail);
+                 spnego->name, detail);
         result.detail = text;
     }
-    ticket_free(ticket);
+    spnego_free(spnego);
     done(arg, &result);
     config_secret_free(header);
 }
 
 /* Returns what the child wrote, or NULL. */
-static char *ticket_header(const struct ticket *ticket)
+static char *spnego_header(const struct spnego *spnego)
 {
-    char *header = calloc(1, TICKET_HEADER + 1);
+    char *header = calloc(1, SPNEGO_HEADER + 1);
 
-    if (header != NULL && pread(ticket->fd, header, TICKET_HEADER, 0) <= 0) {
+    if (header != NULL && pread(spnego->fd, header, SPNEGO_HEADER, 0) <= 0) {
         free(header);
         header = NULL;
     }
     return header;
 }
 
-static void ticket_on_exit(void *arg, struct child_result *child)
+static void spnego_on_exit(void *arg, struct child_result *child)
 {
-    struct ticket *ticket = arg;
+    struct spnego *spnego = arg;
     char how[64], *header = NULL;
     const char *detail = child->tail;
 
-    ticket->child = NULL;
+    spnego->child = NULL;
     child->tail[strcspn(child->tail, "\n")] = '\0';
 
     if (WIFSIGNALED(child->status)) {
@@ -101,105 +101,104 @@ static void ticket_on_exit(void *arg, struct child_result *child)
                  WEXITSTATUS(child->status));
         detail = detail[0] != '\0' ? detail : how;
     } else {
-        header = ticket_header(ticket);
+        header = spnego_header(spnego);
         detail = "out of memory";
     }
-    ticket_end(ticket, header, detail, false);
+    spnego_end(spnego, header, detail, false);
 }
 
-static void ticket_on_timer(evutil_socket_t fd, short what, void *arg)
+static void spnego_on_timer(evutil_socket_t fd, short what, void *arg)
 {
-    struct ticket *ticket = arg;
+    struct spnego *spnego = arg;
     char text[64];
 
     (void)fd;
     (void)what;
 
-    if (ticket->failed[0] != '\0') {
-        ticket_end(ticket, NULL, ticket->failed, false);
+    if (spnego->failed[0] != '\0') {
+        spnego_end(spnego, NULL, spnego->failed, false);
         return;
     }
     snprintf(text, sizeof(text), "none within %u s, is the KDC down?",
-             (ticket->ms + 999) / 1000);
-    ticket_end(ticket, NULL, text, true);
+             (spnego->ms + 999) / 1000);
+    spnego_end(spnego, NULL, text, true);
 }
 
-static void ticket_arm(struct ticket *ticket, unsigned ms)
+static void spnego_arm(struct spnego *spnego, unsigned ms)
 {
     struct timeval delay = {ms / 1000, ms % 1000 * 1000};
 
-    evtimer_add(ticket->timer, &delay);
+    evtimer_add(spnego->timer, &delay);
 }
 
-static void ticket_run(struct ticket *ticket)
+static void spnego_run(struct spnego *spnego)
 {
-    char *argv[] = {"symcached", "--ticket", ticket->name, NULL};
+    char *argv[] = {"symcached", "--ticket", spnego->name, NULL};
     struct child_options options = {
         .program = "/proc/self/exe",
         .argv = argv,
         .env = environ,
         .cwd = ".", /* a cache or a keytab may be named as seen from here */
-        .fds = &ticket->fd,
+        .fds = &spnego->fd,
         .nfds = 1,
-        .own = true,
     };
 
-    ticket->fd = memfd_create("ticket", MFD_CLOEXEC);
-    if (ticket->fd >= 0) {
-        ticket->child =
-            child_start(ticket->base, &options, ticket_on_exit, ticket);
+    spnego->fd = memfd_create("ticket", MFD_CLOEXEC);
+    if (spnego->fd >= 0) {
+        spnego->child =
+            child_start(spnego->base, &options, spnego_on_exit, spnego);
     }
-    if (ticket->child == NULL) {
-        snprintf(ticket->failed, sizeof(ticket->failed), "no process: %s",
+    if (spnego->child == NULL) {
+        snprintf(spnego->failed, sizeof(spnego->failed), "no process: %s",
                  strerror(errno));
-        ticket_arm(ticket, 0);
+        spnego_arm(spnego, 0);
     }
 }
 
-static void ticket_run_first(const char *name)
+static void spnego_run_first(const char *name)
 {
-    struct ticket *ticket;
+    struct spnego *spnego;
 
-    TAILQ_FOREACH(ticket, &tickets, entry)
+    TAILQ_FOREACH(spnego, &spnegos, entry)
     {
-        if (strcmp(ticket->name, name) == 0) {
+        if (strcmp(spnego->name, name) == 0) {
             break;
         }
     }
-    if (ticket != NULL && ticket->child == NULL && ticket->failed[0] == '\0') {
-        ticket_run(ticket);
+    if (spnego != NULL && spnego->child == NULL && spnego->failed[0] == '\0') {
+        spnego_run(spnego);
     }
 }
 
-struct ticket *ticket_start(struct event_base *base, const char *host,
-                            unsigned ms, ticket_done_fn done, void *arg)
+struct spnego *spnego_start(struct event_base *base, const char *host,
+                            unsigned ms, spnego_done_fn done, void *arg)
 {
     size_t size = strlen(host) + sizeof("HTTP@");
-    struct ticket *ticket = calloc(1, sizeof(*ticket) + size);
+    struct spnego *spnego = calloc(1, sizeof(*spnego) + size);
 
-    if (ticket == NULL) {
+    if (spnego == NULL) {
         return NULL;
     }
 
-    snprintf(ticket->name, size, "HTTP@%s", host);
-    ticket->base = base;
-    ticket->fd = -1;
-    ticket->ms = ms;
-    ticket->done = done;
-    ticket->arg = arg;
-    ticket->timer = evtimer_new(base, ticket_on_timer, ticket);
-    if (ticket->timer == NULL) {
-        free(ticket);
+    snprintf(spnego->name, size, "HTTP@%s", host);
+    spnego->base = base;
+    spnego->fd = -1;
+    spnego->ms = ms;
+    spnego->done = done;
+    spnego->arg = arg;
+    spnego->timer = evtimer_new(base, spnego_on_timer, spnego);
+    if (spnego->timer == NULL) {
+        free(spnego);
         return NULL;
     }
 
-    ticket_arm(ticket, ms);
-    TAILQ_INSERT_TAIL(&tickets, ticket, entry);
-    ticket_run_first(ticket->name);
-    return ticket;
+    spnego_arm(spnego, ms);
+    TAILQ_INSERT_TAIL(&spnegos, spnego, entry);
+    spnego_run_first(spnego->name);
+    return spnego;
 }
 
-void ticket_cancel(struct ticket *ticket)
+void spnego_cancel(struct spnego *spnego)
 {
-    ticket_free(ticket);
+    spnego_free(spnego);
 }

@@ -5,22 +5,22 @@
  * the KDC, for DNS and for the locks of credential caches: it runs in a child
  * process, never in the helper.
  */
-#ifndef SYMCACHED_TICKET_H
-#define SYMCACHED_TICKET_H
+#ifndef SYMCACHED_FETCH_SPNEGO_H
+#define SYMCACHED_FETCH_SPNEGO_H
 
 #include <stdbool.h>
 
 struct event_base;
-struct ticket;
+struct spnego;
 
-struct ticket_result {
+struct spnego_result {
     char *header;       /* value of Authorization, of one request; secret */
     const char *detail; /* one line, if there is no header */
     bool timed_out;
 };
 
 /* The ticket is gone when this is called. */
-typedef void (*ticket_done_fn)(void *arg, const struct ticket_result *result);
+typedef void (*spnego_done_fn)(void *arg, const struct spnego_result *result);
 
 /*
  * Asks for what HTTP@host wants to see, as the principal of the environment.
@@ -29,13 +29,13 @@ typedef void (*ticket_done_fn)(void *arg, const struct ticket_result *result);
  * and done is called once, never from inside this function.  Returns NULL when
  * out of memory.
  */
-struct ticket *ticket_start(struct event_base *base, const char *host,
-                            unsigned ms, ticket_done_fn done, void *arg);
+struct spnego *spnego_start(struct event_base *base, const char *host,
+                            unsigned ms, spnego_done_fn done, void *arg);
 
 /* No callback comes afterwards. */
-void ticket_cancel(struct ticket *ticket);
+void spnego_cancel(struct spnego *spnego);
 
 /* The child: main() of "symcached --ticket HTTP@host". */
-int ticket_main(int argc, char **argv);
+int spnego_main(int argc, char **argv);
 
 #endif

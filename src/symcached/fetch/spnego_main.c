@@ -7,14 +7,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "child.h"
-#include "ticket.h"
+#include "child/child.h"
+#include "spnego.h"
 
-static gss_OID_desc ticket_spnego = {6, "\x2b\x06\x01\x05\x05\x02"};
-static gss_OID_desc ticket_krb5 = {9, "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02"};
+static gss_OID_desc spnego_spnego = {6, "\x2b\x06\x01\x05\x05\x02"};
+static gss_OID_desc spnego_krb5 = {9, "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02"};
 
 /* "Negotiate " and the token in base64.  Returns an exit code. */
-static int ticket_write(const gss_buffer_desc *token)
+static int spnego_write(const gss_buffer_desc *token)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                  "abcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -41,13 +41,13 @@ static int ticket_write(const gss_buffer_desc *token)
 }
 
 /* The mechanism's words, which name principals and caches, if it has any. */
-static void ticket_explain(OM_uint32 major, OM_uint32 minor)
+static void spnego_explain(OM_uint32 major, OM_uint32 minor)
 {
     gss_buffer_desc text = GSS_C_EMPTY_BUFFER;
     OM_uint32 ignored, more = 0;
 
     if (minor != 0) {
-        gss_display_status(&ignored, minor, GSS_C_MECH_CODE, &ticket_krb5,
+        gss_display_status(&ignored, minor, GSS_C_MECH_CODE, &spnego_krb5,
                            &more, &text);
     } else {
         gss_display_status(&ignored, major, GSS_C_GSS_CODE, GSS_C_NO_OID,
@@ -58,9 +58,9 @@ static void ticket_explain(OM_uint32 major, OM_uint32 minor)
 }
 
 /* Without Kerberos SPNEGO would only say that it has nothing to offer. */
-static OM_uint32 ticket_check_credentials(OM_uint32 *minor)
+static OM_uint32 spnego_check_credentials(OM_uint32 *minor)
 {
-    gss_OID_set_desc mechanisms = {1, &ticket_krb5};
+    gss_OID_set_desc mechanisms = {1, &spnego_krb5};
     gss_cred_id_t credentials = GSS_C_NO_CREDENTIAL;
     OM_uint32 major, ignored;
 
@@ -72,20 +72,20 @@ static OM_uint32 ticket_check_credentials(OM_uint32 *minor)
 }
 
 /* The first token, which is all that Kerberos needs. */
-static OM_uint32 ticket_token(OM_uint32 *minor, gss_name_t name,
+static OM_uint32 spnego_token(OM_uint32 *minor, gss_name_t name,
                               gss_buffer_t token)
 {
     gss_ctx_id_t context = GSS_C_NO_CONTEXT;
     OM_uint32 major, ignored;
 
     major = gss_init_sec_context(
-        minor, GSS_C_NO_CREDENTIAL, &context, name, &ticket_spnego, 0, 0,
+        minor, GSS_C_NO_CREDENTIAL, &context, name, &spnego_spnego, 0, 0,
         GSS_C_NO_CHANNEL_BINDINGS, GSS_C_NO_BUFFER, NULL, token, NULL, NULL);
     gss_delete_sec_context(&ignored, &context, GSS_C_NO_BUFFER);
     return major;
 }
 
-int ticket_main(int argc, char **argv)
+int spnego_main(int argc, char **argv)
 {
     gss_buffer_desc text, token = GSS_C_EMPTY_BUFFER;
     gss_name_t name = GSS_C_NO_NAME;
@@ -99,19 +99,19 @@ int ticket_main(int argc, char **argv)
 
     text.value = argv[2];
     text.length = strlen(argv[2]);
-    major = ticket_check_credentials(&minor);
+    major = spnego_check_credentials(&minor);
     if (!GSS_ERROR(major)) {
         major =
             gss_import_name(&minor, &text, GSS_C_NT_HOSTBASED_SERVICE, &name);
     }
     if (!GSS_ERROR(major)) {
-        major = ticket_token(&minor, name, &token);
+        major = spnego_token(&minor, name, &token);
     }
 
     if (GSS_ERROR(major)) {
-        ticket_explain(major, minor);
+        spnego_explain(major, minor);
     } else {
-        rc = ticket_write(&token);
+        rc = spnego_write(&token);
     }
     gss_release_buffer(&ignored, &token);
     gss_release_name(&ignored, &name);

@@ -7,9 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "config_secret.h"
+#include "config/config.h"
 
 #define TRANSPORT_AGENT "Microsoft-Symbol-Server/10.0.0.0 (symcached)"
+
+/* libcurl before this cannot use a connection of HTTP/2 without TLS twice. */
+#define TRANSPORT_H2C_KEPT 0x080000
 
 /* Sets *rc to the first failure of several options. */
 #define TRANSPORT_SET(rc, easy, option, value)                                \
@@ -39,11 +42,10 @@ void transport_prepare(CURL *easy)
 #endif
 }
 
-static CURLcode transport_set_auth(const struct transport_config *transport,
-                                   CURL *easy, bool home)
+static CURLcode set_auth(const struct transport_config *transport, CURL *easy,
+                         bool home)
 {
     enum transport_auth auth = home ? transport->auth : TRANSPORT_NO_AUTH;
-    bool negotiate = auth == TRANSPORT_NEGOTIATE;
     const char *user = NULL, *password = NULL, *token = NULL;
     const char *sigv4 = NULL;
     unsigned long kind = CURLAUTH_NONE;
@@ -76,17 +78,23 @@ static CURLcode transport_set_auth(const struct transport_config *transport,
     TRANSPORT_SET(rc, easy, CURLOPT_PASSWORD, password);
     TRANSPORT_SET(rc, easy, CURLOPT_XOAUTH2_BEARER, token);
 
-    /*
-     * Some servers authenticate the connection and not the request: nobody
-     * else may use it afterwards.
-     */
-    TRANSPORT_SET(rc, easy, CURLOPT_FRESH_CONNECT, (long)negotiate);
-    TRANSPORT_SET(rc, easy, CURLOPT_FORBID_REUSE, (long)negotiate);
     return rc;
 }
 
-static CURLcode transport_set_tls(const struct transport_config *transport,
-                                  CURL *easy, bool home)
+/* Is the connection for this request and no other? */
+static bool connects(const struct transport_config *transport, long version,
+                     bool home)
+{
+    if (version == CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE &&
+        curl_version_info(CURLVERSION_NOW)->version_num < TRANSPORT_H2C_KEPT) {
+        return true;
+    }
+    /* some servers authenticate the connection and not the request */
+    return home && transport->auth == TRANSPORT_NEGOTIATE;
+}
+
+static CURLcode set_tls(const struct transport_config *transport, CURL *easy,
+                        bool home)
 {
     const curl_version_info_data *built = curl_version_info(CURLVERSION_NOW);
     const char *file = getenv("SSL_CERT_FILE"); /* as OpenSSL and curl do */
@@ -130,15 +138,18 @@ static long transport_version(enum transport_http http, const char *url)
 }
 
 CURLcode transport_apply(const struct transport_config *transport, CURL *easy,
-                         const char *url, bool home)
+                         const char *url, bool home, bool again)
 {
     const char *agent = transport->user_agent, *proxy = transport->proxy;
+    long version = transport_version(transport->http, url);
+    bool own = connects(transport, version, home);
     CURLcode rc = CURLE_OK;
 
     TRANSPORT_SET(rc, easy, CURLOPT_USERAGENT,
                   agent != NULL ? agent : TRANSPORT_AGENT);
-    TRANSPORT_SET(rc, easy, CURLOPT_HTTP_VERSION,
-                  transport_version(transport->http, url));
+    TRANSPORT_SET(rc, easy, CURLOPT_HTTP_VERSION, version);
+    TRANSPORT_SET(rc, easy, CURLOPT_FRESH_CONNECT, (long)(own || again));
+    TRANSPORT_SET(rc, easy, CURLOPT_FORBID_REUSE, (long)own);
 
     /* "" keeps libcurl from the environment's proxies */
     TRANSPORT_SET(rc, easy, CURLOPT_PROXY, proxy != NULL ? proxy : "");
@@ -146,10 +157,10 @@ CURLcode transport_apply(const struct transport_config *transport, CURL *easy,
     TRANSPORT_SET(rc, easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 
     if (rc == CURLE_OK) {
-        rc = transport_set_tls(transport, easy, home);
+        rc = set_tls(transport, easy, home);
     }
     if (rc == CURLE_OK) {
-        rc = transport_set_auth(transport, easy, home);
+        rc = set_auth(transport, easy, home);
     }
     return rc;
 }
@@ -183,25 +194,4 @@ struct curl_slist *transport_headers(const struct header_config *headers,
         list = transport_header(&headers[i], list);
     }
     return list;
-}
-
-void transport_clear(struct transport_config *transport)
-{
-    size_t i;
-
-    for (i = 0; i < transport->nheaders; i++) {
-        free(transport->headers[i].name);
-        config_secret_free(transport->headers[i].value);
-    }
-    free(transport->headers);
-    config_secret_free(transport->user);
-    free(transport->sigv4);
-    free(transport->ca);
-    free(transport->certificate);
-    free(transport->key);
-    free(transport->user_agent);
-    config_secret_free(transport->password);
-    config_secret_free(transport->token);
-    config_secret_free(transport->key_password);
-    config_secret_free(transport->proxy);
 }

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <sys/queue.h>
 #include <time.h>
-#include "id.h"
-#include "layout.h"
-#include "trail.h"
+#include "base/id.h"
+#include "symcached/source/source.h"
+#include "attempt_log.h"
 
-#define TRAILS_MAX 1000 /* about 10 MB when all are full */
-#define TRAILS_BUCKETS 1024
-#define ATTEMPTS_MAX 32
+#define LOGS_MAX 1000 /* about 20 MB when all are full */
+#define LOGS_BUCKETS 1024
+#define ATTEMPTS_MAX 64
 #define ATTEMPTS_STEP 4
 #define PLACE_MAX 512
 #define DETAIL_MAX 256
@@ -30,56 +30,56 @@ struct attempt {
     unsigned retry_after;
 };
 
-struct trail {
-    LIST_ENTRY(trail) bucket;
-    TAILQ_ENTRY(trail) age;
+struct attempt_log {
+    LIST_ENTRY(attempt_log) bucket;
+    TAILQ_ENTRY(attempt_log) age;
     struct attempt *attempts; /* room for a multiple of ATTEMPTS_STEP */
     unsigned n;
     unsigned left_off;
     char id[];
 };
 
-struct trails {
+struct attempt_logs {
     unsigned n;
-    LIST_HEAD(, trail) buckets[TRAILS_BUCKETS];
-    TAILQ_HEAD(, trail) ages; /* oldest first */
+    LIST_HEAD(, attempt_log) buckets[LOGS_BUCKETS];
+    TAILQ_HEAD(, attempt_log) by_age; /* oldest first */
 };
 
-struct trail *trail_new(const char *id)
+struct attempt_log *attempt_log_new(const char *id)
 {
     size_t size = strlen(id) + 1;
-    struct trail *trail = calloc(1, sizeof(*trail) + size);
+    struct attempt_log *attempt_log = calloc(1, sizeof(*attempt_log) + size);
 
-    if (trail != NULL) {
-        memcpy(trail->id, id, size);
+    if (attempt_log != NULL) {
+        memcpy(attempt_log->id, id, size);
     }
-    return trail;
+    return attempt_log;
 }
 
-static void attempt_clear(struct attempt *a)
+static void clear(struct attempt *a)
 {
     free(a->source);
     free(a->place);
     free(a->detail);
 }
 
-void trail_free(struct trail *trail)
+void attempt_log_free(struct attempt_log *attempt_log)
 {
     unsigned i;
 
-    if (trail == NULL) {
+    if (attempt_log == NULL) {
         return;
     }
-    for (i = 0; i < trail->n; i++) {
-        attempt_clear(&trail->attempts[i]);
+    for (i = 0; i < attempt_log->n; i++) {
+        clear(&attempt_log->attempts[i]);
     }
-    free(trail->attempts);
-    free(trail);
+    free(attempt_log->attempts);
+    free(attempt_log);
 }
 
-const char *trail_id(const struct trail *trail)
+const char *attempt_log_id(const struct attempt_log *attempt_log)
 {
-    return trail->id;
+    return attempt_log->id;
 }
 
 static char *copy(const char *text, size_t max)
@@ -87,43 +87,45 @@ static char *copy(const char *text, size_t max)
     return strndup(text != NULL ? text : "", max);
 }
 
-/* Most trails are of one or two attempts, and many of none yet. */
-static bool make_room(struct trail *trail)
+/* Most logs are of one or two attempts, and many of none yet. */
+static bool make_room(struct attempt_log *attempt_log)
 {
     struct attempt *attempts;
 
-    if (trail->n == ATTEMPTS_MAX) {
+    if (attempt_log->n == ATTEMPTS_MAX) {
         return false;
     }
-    if (trail->n % ATTEMPTS_STEP == 0) {
-        attempts = reallocarray(trail->attempts, trail->n + ATTEMPTS_STEP,
-                                sizeof(*attempts));
+    if (attempt_log->n % ATTEMPTS_STEP == 0) {
+        attempts =
+            reallocarray(attempt_log->attempts, attempt_log->n + ATTEMPTS_STEP,
+                         sizeof(*attempts));
         if (attempts == NULL) {
             return false;
         }
-        trail->attempts = attempts;
+        attempt_log->attempts = attempts;
     }
     return true;
 }
 
-void trail_add(struct trail *trail, const struct source_attempt *attempt)
+void attempt_log_add(struct attempt_log *attempt_log,
+                     const struct source_attempt *attempt)
 {
     struct attempt *a;
 
     /* of a source that is asked again and again, the latest answer counts */
-    a = trail->n > 0 ? &trail->attempts[trail->n - 1] : NULL;
+    a = attempt_log->n > 0 ? &attempt_log->attempts[attempt_log->n - 1] : NULL;
     if (a != NULL && a->outcome == SOURCE_PENDING &&
         strcmp(a->source, attempt->source) == 0) {
-        attempt_clear(a);
-        trail->n--;
+        clear(a);
+        attempt_log->n--;
     }
 
-    if (!make_room(trail)) {
-        trail->left_off++;
+    if (!make_room(attempt_log)) {
+        attempt_log->left_off++;
         return;
     }
 
-    a = &trail->attempts[trail->n];
+    a = &attempt_log->attempts[attempt_log->n];
     a->source = copy(attempt->source, DETAIL_MAX);
     a->place = copy(attempt->place, PLACE_MAX);
     a->detail = copy(attempt->detail, DETAIL_MAX);
@@ -134,11 +136,35 @@ void trail_add(struct trail *trail, const struct source_attempt *attempt)
     a->retry_after = attempt->retry_after;
 
     if (a->source == NULL || a->place == NULL || a->detail == NULL) {
-        attempt_clear(a);
-        trail->left_off++;
+        clear(a);
+        attempt_log->left_off++;
         return;
     }
-    trail->n++;
+    attempt_log->n++;
+}
+
+void attempt_log_spoil(struct attempt_log *attempt_log, const char *source,
+                       const char *place, const char *why)
+{
+    struct source_attempt attempt = {.source = source,
+                                     .place = place,
+                                     .outcome = SOURCE_UNUSABLE,
+                                     .detail = why};
+    struct attempt *a =
+        attempt_log->n > 0 ? &attempt_log->attempts[attempt_log->n - 1] : NULL;
+    char *detail;
+
+    if (a == NULL || a->outcome != SOURCE_FOUND) {
+        attempt_log_add(attempt_log, &attempt);
+        return;
+    }
+
+    a->outcome = SOURCE_UNUSABLE;
+    detail = copy(why, DETAIL_MAX);
+    if (detail != NULL) {
+        free(a->detail);
+        a->detail = detail;
+    }
 }
 
 /* Behind the first len bytes of buf; what has no room is cut. */
@@ -156,63 +182,65 @@ append(char *buf, size_t size, size_t *len, const char *format, ...)
     }
 }
 
-void trail_print(const struct trail *trail, char *buf, size_t size)
+void attempt_log_print(const struct attempt_log *attempt_log, char *buf,
+                       size_t size)
 {
     const struct attempt *a;
     size_t len = 0;
     unsigned i;
 
     buf[0] = '\0';
-    for (i = 0; i < trail->n; i++) {
-        a = &trail->attempts[i];
+    for (i = 0; i < attempt_log->n; i++) {
+        a = &attempt_log->attempts[i];
         append(buf, size, &len, "%s%s: %s %s (%s)", len > 0 ? "; " : "",
                a->source, a->place, source_outcome_name(a->outcome),
                a->detail);
     }
-    if (trail->left_off > 0) {
-        append(buf, size, &len, "; and %u more", trail->left_off);
+    if (attempt_log->left_off > 0) {
+        append(buf, size, &len, "; and %u more", attempt_log->left_off);
     }
 }
 
 /* Does another place of the source follow, with the same answer? */
-static bool is_repeated(const struct trail *trail, unsigned i)
+static bool is_repeated(const struct attempt_log *attempt_log, unsigned i)
 {
-    const struct attempt *a = &trail->attempts[i], *next = a + 1;
+    const struct attempt *a = &attempt_log->attempts[i], *next = a + 1;
 
-    return i + 1 < trail->n && next->outcome == a->outcome &&
+    return i + 1 < attempt_log->n && next->outcome == a->outcome &&
            strcmp(next->source, a->source) == 0 &&
            strcmp(next->detail, a->detail) == 0;
 }
 
-void trail_print_brief(const struct trail *trail, char *buf, size_t size)
+void attempt_log_print_brief(const struct attempt_log *attempt_log, char *buf,
+                             size_t size)
 {
     const struct attempt *a;
     size_t len = 0;
     unsigned i;
 
     buf[0] = '\0';
-    for (i = 0; i < trail->n; i++) {
-        a = &trail->attempts[i];
-        if (!is_repeated(trail, i)) {
+    for (i = 0; i < attempt_log->n; i++) {
+        a = &attempt_log->attempts[i];
+        if (!is_repeated(attempt_log, i)) {
             append(buf, size, &len, "%s%s: %s (%s)", len > 0 ? "; " : "",
                    a->source, source_outcome_name(a->outcome), a->detail);
         }
     }
 }
 
-cJSON *trail_json(const struct trail *trail)
+cJSON *attempt_log_json(const struct attempt_log *attempt_log)
 {
     cJSON *array = cJSON_CreateArray(), *object;
     const struct attempt *a;
     unsigned i;
 
-    for (i = 0; array != NULL && i < trail->n; i++) {
-        a = &trail->attempts[i];
+    for (i = 0; array != NULL && i < attempt_log->n; i++) {
+        a = &attempt_log->attempts[i];
         object = cJSON_CreateObject();
         cJSON_AddStringToObject(object, "source", a->source);
         cJSON_AddStringToObject(object, "place", a->place);
         cJSON_AddStringToObject(object, "form",
-                                layout_form_name(layout_form(a->place)));
+                                config_form_name(layout_form(a->place)));
         cJSON_AddStringToObject(object, "outcome",
                                 source_outcome_name(a->outcome));
         cJSON_AddStringToObject(object, "detail", a->detail);
@@ -227,68 +255,74 @@ cJSON *trail_json(const struct trail *trail)
     return array;
 }
 
-struct trails *trails_new(void)
+struct attempt_logs *attempt_logs_new(void)
 {
-    struct trails *trails = calloc(1, sizeof(*trails));
+    struct attempt_logs *attempt_logs = calloc(1, sizeof(*attempt_logs));
 
-    if (trails != NULL) {
-        TAILQ_INIT(&trails->ages);
+    if (attempt_logs != NULL) {
+        TAILQ_INIT(&attempt_logs->by_age);
     }
-    return trails;
+    return attempt_logs;
 }
 
-static void drop(struct trails *trails, struct trail *trail)
+static void drop(struct attempt_logs *attempt_logs,
+                 struct attempt_log *attempt_log)
 {
-    LIST_REMOVE(trail, bucket);
-    TAILQ_REMOVE(&trails->ages, trail, age);
-    trails->n--;
-    trail_free(trail);
+    LIST_REMOVE(attempt_log, bucket);
+    TAILQ_REMOVE(&attempt_logs->by_age, attempt_log, age);
+    attempt_logs->n--;
+    attempt_log_free(attempt_log);
 }
 
-void trails_free(struct trails *trails)
+void attempt_logs_free(struct attempt_logs *attempt_logs)
 {
-    struct trail *trail;
+    struct attempt_log *attempt_log;
 
-    if (trails == NULL) {
+    if (attempt_logs == NULL) {
         return;
     }
-    while ((trail = TAILQ_FIRST(&trails->ages)) != NULL) {
-        drop(trails, trail);
+    while ((attempt_log = TAILQ_FIRST(&attempt_logs->by_age)) != NULL) {
+        drop(attempt_logs, attempt_log);
     }
-    free(trails);
+    free(attempt_logs);
 }
 
-static struct trail *find(const struct trails *trails, const char *id)
+static struct attempt_log *find(const struct attempt_logs *attempt_logs,
+                                const char *id)
 {
-    struct trail *trail;
+    struct attempt_log *attempt_log;
 
-    LIST_FOREACH(trail, &trails->buckets[id_hash(id) % TRAILS_BUCKETS], bucket)
+    LIST_FOREACH(attempt_log,
+                 &attempt_logs->buckets[id_hash(id) % LOGS_BUCKETS], bucket)
     {
-        if (strcmp(trail->id, id) == 0) {
-            return trail;
+        if (strcmp(attempt_log->id, id) == 0) {
+            return attempt_log;
         }
     }
     return NULL;
 }
 
-void trails_keep(struct trails *trails, struct trail *trail)
+void attempt_logs_keep(struct attempt_logs *attempt_logs,
+                       struct attempt_log *attempt_log)
 {
-    struct trail *former = find(trails, trail->id);
+    struct attempt_log *former = find(attempt_logs, attempt_log->id);
 
     if (former != NULL) {
-        drop(trails, former);
+        drop(attempt_logs, former);
     }
-    if (trails->n == TRAILS_MAX) {
-        drop(trails, TAILQ_FIRST(&trails->ages));
+    if (attempt_logs->n == LOGS_MAX) {
+        drop(attempt_logs, TAILQ_FIRST(&attempt_logs->by_age));
     }
 
-    LIST_INSERT_HEAD(&trails->buckets[id_hash(trail->id) % TRAILS_BUCKETS],
-                     trail, bucket);
-    TAILQ_INSERT_TAIL(&trails->ages, trail, age);
-    trails->n++;
+    LIST_INSERT_HEAD(
+        &attempt_logs->buckets[id_hash(attempt_log->id) % LOGS_BUCKETS],
+        attempt_log, bucket);
+    TAILQ_INSERT_TAIL(&attempt_logs->by_age, attempt_log, age);
+    attempt_logs->n++;
 }
 
-const struct trail *trails_find(const struct trails *trails, const char *id)
+const struct attempt_log *
+attempt_logs_find(const struct attempt_logs *attempt_logs, const char *id)
 {
-    return find(trails, id);
+    return find(attempt_logs, id);
 }

@@ -2,9 +2,11 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include "decision.h"
-#include "store.h"
+#include "symcached/store/store.h"
 
 /* What depends on the configuration alone may change at its next reload. */
 #define CONFIG_SECONDS 60
@@ -27,18 +29,26 @@ find_transcoder(const struct store_config *store, const symcache_ask_t *ask)
     return best;
 }
 
-void decision_make(struct decision *d, struct absent *absent,
+void decision_make(struct decision *d, struct negcache *negcache,
                    const struct store_config *store,
                    const struct cache_config *cache, const symcache_key_t *key,
                    const char *name, const symcache_ask_t *ask)
 {
     symcache_version_t versions[STORE_VERSIONS_MAX], *best = NULL;
     const symcache_version_t *made;
-    int i;
+    int i, n = store_versions(store->root, key, versions);
 
-    i = symcache_version_best(versions,
-                              store_versions(store->root, key, versions),
-                              &ask->version, &ask->min);
+    d->unseen = n < 0 ? errno : 0;
+    if (d->unseen != 0) {
+        d->what = SYMCACHE_ANSWER_MAKE;
+        d->transcoder = NULL;
+        d->negative = false;
+        snprintf(d->entry.text, sizeof(d->entry.text),
+                 "what the store has of it cannot be seen: %s",
+                 strerror(d->unseen));
+        return;
+    }
+    i = symcache_version_best(versions, n, &ask->version, &ask->min);
     if (i >= 0) {
         best = &versions[i];
         d->best = versions[i];
@@ -47,43 +57,47 @@ void decision_make(struct decision *d, struct absent *absent,
     d->transcoder = find_transcoder(store, ask);
     made = d->transcoder != NULL ? &d->transcoder->version : NULL;
     d->what = symcache_answer(ask, best, made);
-    d->blocked = false;
+    d->negative = false;
 
     if ((d->what == SYMCACHE_ANSWER_MAKE ||
          d->what == SYMCACHE_ANSWER_STALE) &&
-        absent_find(absent, store, cache, key, name, made, &d->entry) &&
-        (best != NULL || d->entry.reason != ABSENT_UNCHANGED)) {
+        negcache_find(negcache, store, cache, key, name, made, &d->entry) &&
+        (best != NULL || d->entry.reason != NEGCACHE_UNCHANGED)) {
         /* then what is on disk is the newest there is */
-        d->blocked = true;
+        d->negative = true;
         d->what = symcache_answer(ask, best, NULL);
     }
 }
 
 bool decision_answer(const struct decision *d,
-                     const struct store_config *store, struct jobs_answer *a)
+                     const struct store_config *store,
+                     struct scheduler_answer *a)
 {
     memset(a, 0, sizeof(*a));
+    if (d->unseen != 0) {
+        return false;
+    }
     switch (d->what) {
     case SYMCACHE_ANSWER_HIT:
     case SYMCACHE_ANSWER_STALE:
-        a->kind = JOBS_HIT;
+        a->kind = SCHEDULER_HIT;
         a->version = d->best;
         return true;
 
     case SYMCACHE_ANSWER_NOT_MODIFIED:
-        a->kind = JOBS_NOT_MODIFIED;
+        a->kind = SCHEDULER_NOT_MODIFIED;
         return true;
 
     case SYMCACHE_ANSWER_NONE:
-        if (d->blocked) {
-            a->kind =
-                d->entry.reason >= ABSENT_ERROR ? JOBS_BUSY : JOBS_ABSENT;
-            a->reason = absent_reason_name(d->entry.reason);
+        if (d->negative) {
+            a->kind = d->entry.reason >= NEGCACHE_ERROR ? SCHEDULER_BUSY
+                                                        : SCHEDULER_ABSENT;
+            a->reason = negcache_reason_name(d->entry.reason);
             a->text = d->entry.text;
             a->seconds = d->entry.valid;
             return true;
         }
-        a->kind = JOBS_ABSENT;
+        a->kind = SCHEDULER_ABSENT;
         a->reason = "no-transcoder";
         a->text = "no transcoder of this store makes a version that this "
                   "client reads";
@@ -95,7 +109,7 @@ bool decision_answer(const struct decision *d,
     }
 
     if (store->nsources == 0) {
-        a->kind = JOBS_ABSENT;
+        a->kind = SCHEDULER_ABSENT;
         a->reason = "no-source";
         a->text = "this store has no sources";
         a->seconds = CONFIG_SECONDS;

@@ -5,22 +5,24 @@
  * and what the store's transcoders make.  Decides with symcache_answer(), as
  * the module does.
  */
-#ifndef SYMCACHED_DECISION_H
-#define SYMCACHED_DECISION_H
+#ifndef SYMCACHED_JOB_DECISION_H
+#define SYMCACHED_JOB_DECISION_H
 
-#include "absent.h"
-#include "jobs.h"
+#include "symcached/negcache/negcache.h"
+#include "job.h"
 
 struct decision {
     symcache_answer_e what;
-    symcache_version_t best; /* HIT, STALE */
+    symcache_version_t best; /* of HIT and STALE: what is on disk */
     const struct transcoder_config *transcoder;
-    bool blocked; /* the transcoder's version is known not to be had now */
-    struct absent_entry entry; /* if blocked */
+    bool negative; /* the transcoder's version is known not to be had now */
+    struct negcache_entry entry; /* of negative; its text also of unseen */
+    int unseen; /* errno, if it cannot be seen what is on disk: then only a job
+                   that runs already can tell; or 0 */
 };
 
 /* name is the key's as it was asked for. */
-void decision_make(struct decision *d, struct absent *absent,
+void decision_make(struct decision *d, struct negcache *negcache,
                    const struct store_config *store,
                    const struct cache_config *cache, const symcache_key_t *key,
                    const char *name, const symcache_ask_t *ask);
@@ -30,6 +32,7 @@ void decision_make(struct decision *d, struct absent *absent,
  * false if only a job can tell.
  */
 bool decision_answer(const struct decision *d,
-                     const struct store_config *store, struct jobs_answer *a);
+                     const struct store_config *store,
+                     struct scheduler_answer *a);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <time.h>
 #include "misses.h"
-#include "proto/symcache_path.h"
+#include "proto/path.h"
 
 #define MISSES_KEPT 20
 #define MISSES_TEXT 512

@@ -4,11 +4,11 @@
  * The latest jobs that ended without a file, and why: for people who look at
  * a page.  What is answered from a negative entry is no new miss.
  */
-#ifndef SYMCACHED_MISSES_H
-#define SYMCACHED_MISSES_H
+#ifndef SYMCACHED_JOB_MISSES_H
+#define SYMCACHED_JOB_MISSES_H
 
 #include <cjson/cJSON.h>
-#include "proto/symcache_version.h"
+#include "proto/version.h"
 
 struct misses;
 

@@ -3,13 +3,12 @@
  */
 #include "order.h"
 
-#include "store.h"
+#include "symcached/store/store.h"
 
 #define ORDER_PASSES 2
 
 /* What makes a file of version a also serves who asks for version b. */
-static bool order_serves(const symcache_version_t *a,
-                         const symcache_version_t *b)
+static bool serves(const symcache_version_t *a, const symcache_version_t *b)
 {
     static const symcache_version_t any;
 
@@ -18,15 +17,15 @@ static bool order_serves(const symcache_version_t *a,
 
 /* The transcoder of PDBs for a version: the newest that serves the same. */
 static const struct transcoder_config *
-order_transcoder(const struct store_config *store,
-                 const symcache_version_t *target)
+best_transcoder(const struct store_config *store,
+                const symcache_version_t *target)
 {
     const struct transcoder_config *t, *best = NULL;
     size_t i;
 
     for (i = 0; i < store->ntranscoders; i++) {
         t = &store->transcoders[i];
-        if (t->command != NULL && order_serves(&t->version, target) &&
+        if (t->command != NULL && serves(&t->version, target) &&
             symcache_version_cmp(&t->version, target) <= 0 &&
             (best == NULL ||
              symcache_version_cmp(&t->version, &best->version) > 0)) {
@@ -40,17 +39,15 @@ void order_rewind(struct order *order)
 {
     static const symcache_version_t any;
     symcache_version_t versions[STORE_VERSIONS_MAX];
-    int i;
+    int i, n;
 
-    i = symcache_version_best(
-        versions, store_versions(order->store->root, order->key, versions),
-        order->target, &any);
-    order->has_held = i >= 0;
+    n = store_versions(order->store->root, order->key, versions);
+    i = symcache_version_best(versions, n > 0 ? n : 0, order->target, &any);
+    order->has_on_disk = i >= 0;
     if (i >= 0) {
-        order->held = versions[i];
+        order->on_disk = versions[i];
     }
-    order->no_pdb = false;
-    order->kept = false;
+    order->not_newer = false;
     order->pass = 0;
     order->next = 0;
 }
@@ -62,30 +59,27 @@ void order_begin(struct order *order, const struct store_config *store,
     order->store = store;
     order->key = key;
     order->target = &target->version;
-    order->transcoder = order_transcoder(store, &target->version);
+    order->transcoder = best_transcoder(store, &target->version);
     order->end = store->nsources;
     order_rewind(order);
 }
 
 /* The version that a source leads to, or NULL. */
-static const symcache_version_t *
-order_offer(const struct order *order, const struct source_config *source)
+static const symcache_version_t *offered(const struct order *order,
+                                         const struct source_config *source)
 {
     if (source->type == SOURCE_SYMCACHE) {
         return &source->version;
     }
-    return order->transcoder != NULL && !order->no_pdb
-               ? &order->transcoder->version
-               : NULL;
+    return order->transcoder != NULL ? &order->transcoder->version : NULL;
 }
 
-static bool order_takes(struct order *order,
-                        const struct source_config *source)
+static bool takes(struct order *order, const struct source_config *source)
 {
-    const symcache_version_t *offer = order_offer(order, source);
+    const symcache_version_t *offer = offered(order, source);
     int cmp;
 
-    if (offer == NULL || !order_serves(offer, order->target)) {
+    if (offer == NULL || !serves(offer, order->target)) {
         return false;
     }
 
@@ -96,9 +90,9 @@ static bool order_takes(struct order *order,
     if (!config_source_serves(source, order->key)) {
         return false;
     }
-    if (cmp < 0 && order->has_held &&
-        symcache_version_cmp(offer, &order->held) <= 0) {
-        order->kept = true;
+    if (cmp < 0 && order->has_on_disk &&
+        symcache_version_cmp(offer, &order->on_disk) <= 0) {
+        order->not_newer = true;
         return false;
     }
     return true;
@@ -111,7 +105,7 @@ const struct source_config *order_next(struct order *order)
     for (; order->pass < ORDER_PASSES; order->pass++) {
         while (order->next < order->end) {
             source = order->store->sources[order->next++];
-            if (order_takes(order, source)) {
+            if (takes(order, source)) {
                 return source;
             }
         }

@@ -8,24 +8,23 @@
  *
  * Knows nothing of lookups.
  */
-#ifndef SYMCACHED_ORDER_H
-#define SYMCACHED_ORDER_H
+#ifndef SYMCACHED_JOB_ORDER_H
+#define SYMCACHED_JOB_ORDER_H
 
 #include <stdbool.h>
-#include "config.h"
+#include "config/config.h"
 
 struct order {
     const struct store_config *store;
     const symcache_key_t *key;
     const symcache_version_t *target;
     const struct transcoder_config *transcoder; /* of PDBs, or NULL */
-    bool has_held;
-    symcache_version_t held; /* the best on disk that serves the same */
-    bool no_pdb;             /* PDBs are not wanted any more */
-    bool kept;               /* some could not better what is held */
+    symcache_version_t on_disk; /* the best on disk that serves the same */
+    bool has_on_disk;
+    bool not_newer; /* some could not better what is on disk */
+    unsigned next;
+    unsigned end; /* only the first so many sources are asked */
     unsigned pass;
-    size_t next;
-    size_t end; /* only the first so many sources are asked */
 };
 
 /* All of them must live as long as the order. */

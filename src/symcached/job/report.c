@@ -1,35 +1,41 @@
 /*
  * Copyright (C) the ngx_symcache authors
+ *
+ * What the pages of the socket show of jobs: all that run, and all that is
+ * known of one key.
  */
 
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
-#include "id.h"
-#include "job.h"
-#include "quality.h"
-#include "store.h"
+#include "base/id.h"
+#include "scheduler.h"
+#include "symcached/store/store.h"
 
 /* A page that a person reads; the number of all is given besides. */
-#define JOBS_SHOWN 1000
+#define SCHEDULER_SHOWN 1000
 
-void jobs_gauges(const struct jobs *jobs, struct jobs_gauges *gauges)
+void scheduler_gauges(const struct scheduler *scheduler,
+                      struct scheduler_gauges *gauges)
 {
-    gauges->queued = jobs->queued;
-    gauges->downloading = jobs->downloading;
-    gauges->transcoding = jobs->transcoding;
-    gauges->waiters = jobs->waiters;
-    gauges->failures = absent_errors(jobs->absent);
+    gauges->queued = scheduler->queued;
+    gauges->downloading = scheduler->downloading;
+    gauges->transcoding = scheduler->transcoding;
+    gauges->waiters = scheduler->waiters;
+    gauges->failures = negcache_errors(scheduler->negcache);
 }
 
-cJSON *jobs_sources(const struct jobs *jobs)
+cJSON *scheduler_sources(const struct scheduler *scheduler)
 {
-    cJSON *array = tally_json(jobs->tally, jobs->config), *item, *host;
+    cJSON *array =
+              source_stats_json(scheduler->source_stats, scheduler->config),
+          *item, *host;
     size_t i = 0;
 
     cJSON_ArrayForEach(item, array)
     {
-        host = source_host(jobs->sources, &jobs->config->sources[i++]);
+        host =
+            source_host(scheduler->sources, &scheduler->config->sources[i++]);
         if (host != NULL) {
             cJSON_AddItemToObject(item, "host", host);
             if (cJSON_HasObjectItem(host, "not_asked_for")) {
@@ -41,10 +47,11 @@ cJSON *jobs_sources(const struct jobs *jobs)
     return array;
 }
 
-void jobs_print_sources(const struct jobs *jobs, struct evbuffer *buf)
+void scheduler_print_sources(const struct scheduler *scheduler,
+                             struct evbuffer *buf)
 {
-    tally_print(jobs->tally, buf);
-    sources_print(jobs->sources, buf);
+    source_stats_print(scheduler->source_stats, buf);
+    sources_print(scheduler->sources, buf);
 }
 
 static void add_version(cJSON *object, const char *name,
@@ -62,8 +69,8 @@ static cJSON *job_json(const struct job *job)
 
     cJSON_AddStringToObject(object, "store", job->store->name);
     cJSON_AddStringToObject(object, "key",
-                            job->id + strlen(job->store->name) + 1);
-    add_version(object, "version", &job->transcoder->version);
+                            job_id(job) + strlen(job->store->name) + 1);
+    add_version(object, "version", &job->targets[0].transcoder->version);
     cJSON_AddStringToObject(object, "state", job_state_name(job->state));
     if ((job->state == JOB_IN_SOURCE || job->state == JOB_WAITS_UPSTREAM) &&
         job->source != NULL) {
@@ -71,51 +78,52 @@ static cJSON *job_json(const struct job *job)
     }
     cJSON_AddNumberToObject(object, "ms", clock_since(job->began));
     cJSON_AddNumberToObject(object, "waiters", job->nwaiters);
-    cJSON_AddBoolToObject(object, "upgrade", job->upgrade);
+    cJSON_AddBoolToObject(object, "upgrade", job->purpose != JOB_FOR_LOOKUP);
     return object;
 }
 
-cJSON *jobs_json(const struct jobs *jobs)
+cJSON *scheduler_json(const struct scheduler *scheduler)
 {
     cJSON *object = cJSON_CreateObject();
     cJSON *array = cJSON_AddArrayToObject(object, "jobs");
     const struct job *job;
     unsigned n = 0;
 
-    LIST_FOREACH(job, &jobs->all, all)
+    LIST_FOREACH(job, &scheduler->all, all)
     {
-        if (n++ < JOBS_SHOWN) {
+        if (n++ < SCHEDULER_SHOWN) {
             cJSON_AddItemToArray(array, job_json(job));
         }
     }
 
     cJSON_AddNumberToObject(object, "total", n);
-    cJSON_AddNumberToObject(object, "queued", jobs->queued);
-    cJSON_AddNumberToObject(object, "downloading", jobs->downloading);
-    cJSON_AddNumberToObject(object, "transcoding", jobs->transcoding);
-    cJSON_AddNumberToObject(object, "waiters", jobs->waiters);
+    cJSON_AddNumberToObject(object, "queued", scheduler->queued);
+    cJSON_AddNumberToObject(object, "downloading", scheduler->downloading);
+    cJSON_AddNumberToObject(object, "transcoding", scheduler->transcoding);
+    cJSON_AddNumberToObject(object, "waiters", scheduler->waiters);
     return object;
 }
 
-cJSON *jobs_misses(const struct jobs *jobs)
+cJSON *scheduler_misses(const struct scheduler *scheduler)
 {
-    return misses_json(jobs->misses);
+    return misses_json(scheduler->misses);
 }
 
 /* What it was made from, and when better sources were asked. */
-static void add_quality(cJSON *file, const struct store_config *store,
-                        const symcache_key_t *key,
-                        const symcache_version_t *version)
+static void add_provenance(cJSON *file, const struct store_config *store,
+                           const symcache_key_t *key,
+                           const symcache_version_t *version)
 {
-    struct quality quality;
+    struct provenance provenance;
     char path[PATH_MAX];
 
     store_path(path, store->root, key, version, SYMCACHE_FILE_PLAIN);
-    if (quality_read(path, &quality)) {
-        cJSON_AddStringToObject(file, "source", quality.source);
-        cJSON_AddBoolToObject(file, "publics_only", quality.publics_only);
-        if (quality_better(&quality, store) > 0) {
-            cJSON_AddNumberToObject(file, "checked", (double)quality.checked);
+    if (provenance_read(path, &provenance)) {
+        cJSON_AddStringToObject(file, "source", provenance.source);
+        cJSON_AddBoolToObject(file, "publics_only", provenance.publics_only);
+        if (provenance_better(&provenance, store) > 0) {
+            cJSON_AddNumberToObject(file, "checked",
+                                    (double)provenance.checked);
         }
     }
 }
@@ -134,21 +142,21 @@ static void add_files(cJSON *object, const struct store_config *store,
         add_version(file, "version", &versions[i]);
         symcache_path_file(path, key, &versions[i], SYMCACHE_FILE_PLAIN);
         cJSON_AddStringToObject(file, "path", path);
-        add_quality(file, store, key, &versions[i]);
+        add_provenance(file, store, key, &versions[i]);
         cJSON_AddItemToArray(array, file);
     }
 }
 
-/* Those that the miss is one of. */
+/* The names that the miss was noted for, which differ in their case. */
 static void add_spellings(cJSON *item, const symcache_key_t *key,
-                          const struct absent_entry *entry)
+                          const struct negcache_entry *entry)
 {
     const char *p = entry->spellings.text;
     char name[SYMCACHE_NAME_MAX + 1];
     cJSON *array;
     size_t n;
 
-    if (entry->reason != ABSENT_NOTFOUND) {
+    if (entry->reason != NEGCACHE_NOTFOUND) {
         return;
     }
     array = cJSON_AddArrayToObject(item, "spellings");
@@ -162,13 +170,14 @@ static void add_spellings(cJSON *item, const symcache_key_t *key,
 }
 
 /* Each version that can be made, and what is known against making it. */
-static void add_transcoders(cJSON *object, const struct jobs *jobs,
+static void add_transcoders(cJSON *object, const struct scheduler *scheduler,
                             const struct store_config *store,
                             const symcache_key_t *key)
 {
     cJSON *array = cJSON_AddArrayToObject(object, "transcoders");
     const symcache_version_t *version;
-    struct absent_entry entry;
+    const struct trust *trust;
+    struct negcache_entry entry;
     cJSON *item;
     size_t i;
 
@@ -176,14 +185,20 @@ static void add_transcoders(cJSON *object, const struct jobs *jobs,
         version = &store->transcoders[i].version;
         item = cJSON_CreateObject();
         add_version(item, "version", version);
-        if (absent_find(jobs->absent, store, &jobs->config->cache, key, NULL,
-                        version, &entry)) {
+        if (negcache_find(scheduler->negcache, store,
+                          &scheduler->config->cache, key, NULL, version,
+                          &entry)) {
             cJSON_AddStringToObject(item, "blocked",
-                                    absent_reason_name(entry.reason));
+                                    negcache_reason_name(entry.reason));
             cJSON_AddStringToObject(item, "reason", entry.text);
             cJSON_AddNumberToObject(item, "since", (double)entry.since);
             cJSON_AddNumberToObject(item, "retry_in", entry.valid);
             add_spellings(item, key, &entry);
+        }
+        trust = trusts_find(scheduler->trusts, &store->transcoders[i]);
+        if (trust != NULL && trust_left(trust) > 0) {
+            cJSON_AddNumberToObject(item, "not_run_for", trust_left(trust));
+            cJSON_AddStringToObject(item, "failure", trust->failure);
         }
         cJSON_AddItemToArray(array, item);
     }
@@ -194,13 +209,13 @@ static void add_next(cJSON *object, const struct job *job,
 {
     const cJSON *transcoders = cJSON_GetObjectItem(object, "transcoders");
     const char *idle = config_store_idle(store);
-    const cJSON *item, *blocked = NULL;
+    const cJSON *item, *negative = NULL;
     char text[128];
 
     cJSON_ArrayForEach(item, transcoders)
     {
         if (cJSON_HasObjectItem(item, "blocked")) {
-            blocked = cJSON_GetObjectItem(item, "retry_in");
+            negative = cJSON_GetObjectItem(item, "retry_in");
         }
     }
 
@@ -209,10 +224,10 @@ static void add_next(cJSON *object, const struct job *job,
                  job_state_name(job->state));
     } else if (idle != NULL) {
         snprintf(text, sizeof(text), "nothing: the store has %s", idle);
-    } else if (blocked != NULL) {
+    } else if (negative != NULL) {
         snprintf(text, sizeof(text),
                  "the next request in %.0f s or later looks again",
-                 blocked->valuedouble);
+                 negative->valuedouble);
     } else if (cJSON_GetArraySize(cJSON_GetObjectItem(object, "files")) > 0) {
         snprintf(text, sizeof(text), "the next request is served from disk");
     } else {
@@ -221,19 +236,21 @@ static void add_next(cJSON *object, const struct job *job,
     cJSON_AddStringToObject(object, "next", text);
 }
 
-cJSON *jobs_why(const struct jobs *jobs, const struct store_config *store,
-                const symcache_key_t *key)
+cJSON *scheduler_why(const struct scheduler *scheduler,
+                     const struct store_config *store,
+                     const symcache_key_t *key)
 {
     cJSON *object = cJSON_CreateObject(), *list = NULL;
     const struct job *job, *running = NULL;
-    const struct trail *trail;
+    const struct attempt_log *attempt_log;
     char id[ID_MAX], text[SYMCACHE_ID_TEXT_MAX + 1];
 
     id_print(id, store->name, key);
     symcache_id_print(text, key);
-    LIST_FOREACH(job, &jobs->buckets[id_hash(id) % JOBS_BUCKETS], bucket)
+    LIST_FOREACH(job, &scheduler->buckets[id_hash(id) % SCHEDULER_BUCKETS],
+                 bucket)
     {
-        if (strcmp(job->id, id) == 0) {
+        if (strcmp(job_id(job), id) == 0) {
             running = job;
         }
     }
@@ -243,14 +260,16 @@ cJSON *jobs_why(const struct jobs *jobs, const struct store_config *store,
     cJSON_AddStringToObject(object, "id", text);
     cJSON_AddNumberToObject(object, "time", (double)time(NULL));
     add_files(object, store, key);
-    add_transcoders(object, jobs, store, key);
+    add_transcoders(object, scheduler, store, key);
     if (running != NULL) {
         cJSON_AddItemToObject(object, "job", job_json(running));
     }
 
-    trail = running != NULL ? running->trail : trails_find(jobs->trails, id);
-    if (trail != NULL) {
-        list = trail_json(trail);
+    attempt_log = running != NULL
+                      ? running->attempt_log
+                      : attempt_logs_find(scheduler->attempt_logs, id);
+    if (attempt_log != NULL) {
+        list = attempt_log_json(attempt_log);
     }
     cJSON_AddItemToObject(object, "attempts",
                           list != NULL ? list : cJSON_CreateArray());

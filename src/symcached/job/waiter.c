@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <event2/event.h>
-#include "job.h"
+#include "scheduler.h"
 #include "waiter.h"
 
 void waiter_join(struct waiter *w, struct job *job)
@@ -24,19 +24,19 @@ void waiter_part(struct waiter *w)
     }
 }
 
-void waiter_answer(struct waiter *w, const struct jobs_answer *answer)
+void waiter_answer(struct waiter *w, const struct scheduler_answer *answer)
 {
-    jobs_answer_fn fn = w->fn;
+    scheduler_answer_fn fn = w->fn;
     void *arg = w->arg;
 
-    jobs_leave(w);
+    scheduler_leave(w);
     fn(arg, answer);
 }
 
-void jobs_leave(struct waiter *w)
+void scheduler_leave(struct waiter *w)
 {
     waiter_part(w);
-    w->jobs->waiters--;
+    w->scheduler->waiters--;
     evtimer_del(&w->deadline);
     free(w);
 }
@@ -44,15 +44,15 @@ void jobs_leave(struct waiter *w)
 static void on_deadline(evutil_socket_t fd, short events, void *arg)
 {
     struct waiter *w = arg;
-    struct jobs_answer pending = {.kind = JOBS_PENDING,
-                                  .seconds = WAITER_PENDING_SECONDS};
+    struct scheduler_answer pending = {.kind = SCHEDULER_PENDING,
+                                       .seconds = WAITER_PENDING_SECONDS};
 
     waiter_answer(w, &pending);
 }
 
 struct waiter *waiter_new(struct job *job, const symcache_ask_t *ask,
-                          const char *name, unsigned wait, jobs_answer_fn fn,
-                          void *arg)
+                          const char *name, unsigned wait,
+                          scheduler_answer_fn fn, void *arg)
 {
     struct timeval tv = {.tv_sec = (time_t)wait};
     size_t len = strlen(name);
@@ -61,18 +61,18 @@ struct waiter *waiter_new(struct job *job, const symcache_ask_t *ask,
     if (w == NULL) {
         return NULL;
     }
-    evtimer_assign(&w->deadline, job->jobs->base, on_deadline, w);
+    evtimer_assign(&w->deadline, job->scheduler->base, on_deadline, w);
     if (evtimer_add(&w->deadline, &tv) != 0) {
         free(w);
         return NULL;
     }
 
-    w->jobs = job->jobs;
+    w->scheduler = job->scheduler;
     w->ask = *ask;
     memcpy(w->name, name, len + 1);
     w->fn = fn;
     w->arg = arg;
-    w->jobs->waiters++;
+    w->scheduler->waiters++;
     waiter_join(w, job);
     return w;
 }

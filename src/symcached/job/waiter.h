@@ -1,25 +1,25 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * One lookup that is held until its job ends or its time is over.  There may
- * be many thousands; jobs.c owns them.
+ * One lookup that waits until its job ends or its time is over.  There may be
+ * many thousands.  Each belongs to the job whose list it is in.
  */
-#ifndef SYMCACHED_WAITER_H
-#define SYMCACHED_WAITER_H
+#ifndef SYMCACHED_JOB_WAITER_H
+#define SYMCACHED_JOB_WAITER_H
 
 #include <sys/queue.h>
 #include <event2/event_struct.h>
-#include "jobs.h"
+#include "job.h"
 
 struct job;
 
 struct waiter {
     LIST_ENTRY(waiter) entry; /* job->waiters */
-    struct jobs *jobs;
+    struct scheduler *scheduler;
     struct job *job;
     struct event deadline;
     symcache_ask_t ask;
-    jobs_answer_fn fn;
+    scheduler_answer_fn fn;
     void *arg;
     char name[]; /* the key's, as it was asked for */
 };
@@ -29,13 +29,14 @@ struct waiter {
 
 /* Waits for the job, at most `wait` seconds.  NULL when out of memory. */
 struct waiter *waiter_new(struct job *job, const symcache_ask_t *ask,
-                          const char *name, unsigned wait, jobs_answer_fn fn,
-                          void *arg);
+                          const char *name, unsigned wait,
+                          scheduler_answer_fn fn, void *arg);
 
+/* Into a job's list, and out of it. */
 void waiter_join(struct waiter *w, struct job *job);
 void waiter_part(struct waiter *w);
 
-/* Frees the waiter and tells its owner. */
-void waiter_answer(struct waiter *w, const struct jobs_answer *answer);
+/* Frees the waiter, and then calls its function with the answer. */
+void waiter_answer(struct waiter *w, const struct scheduler_answer *answer);
 
 #endif

@@ -1,20 +1,20 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "spelling.h"
+#include "name_variants.h"
 
 #include <stdio.h>
 #include <string.h>
 
 /* Is the case of names a matter of the other side? */
-static bool spelling_matters(const struct source_config *source)
+static bool name_variants_matters(const struct source_config *source)
 {
     return source->type != SOURCE_FILESYSTEM &&
            source->casing == CASING_DEFAULT && source->layout != LAYOUT_SSQP &&
            source->layout != LAYOUT_UNIFIED;
 }
 
-bool spelling_counts(const struct store_config *store, const char *name)
+bool name_variants_counts(const struct store_config *store, const char *name)
 {
     size_t i;
 
@@ -22,14 +22,14 @@ bool spelling_counts(const struct store_config *store, const char *name)
         return false;
     }
     for (i = 0; i < store->nsources; i++) {
-        if (spelling_matters(store->sources[i])) {
+        if (name_variants_matters(store->sources[i])) {
             return true;
         }
     }
     return false;
 }
 
-static size_t spelling_count(const struct spellings *list)
+static size_t name_variants_count(const struct spellings *list)
 {
     size_t n = list->text[0] != '\0';
     const char *p = list->text;
@@ -41,7 +41,7 @@ static size_t spelling_count(const struct spellings *list)
     return n;
 }
 
-bool spelling_listed(const struct spellings *list, const char *name)
+bool name_variants_listed(const struct spellings *list, const char *name)
 {
     const char *p = list->text;
     size_t len = strlen(name), n;
@@ -56,16 +56,16 @@ bool spelling_listed(const struct spellings *list, const char *name)
     return false;
 }
 
-bool spelling_full(const struct spellings *list)
+bool name_variants_full(const struct spellings *list)
 {
-    return spelling_count(list) >= SPELLING_MAX;
+    return name_variants_count(list) >= NAME_VARIANTS_MAX;
 }
 
-void spelling_add(struct spellings *list, const char *name)
+void name_variants_add(struct spellings *list, const char *name)
 {
     size_t len = strlen(list->text);
 
-    if (!spelling_listed(list, name) && !spelling_full(list)) {
+    if (!name_variants_listed(list, name) && !name_variants_full(list)) {
         snprintf(list->text + len, sizeof(list->text) - len, "%s%.*s",
                  len > 0 ? "/" : "", SYMCACHE_NAME_MAX, name);
     }

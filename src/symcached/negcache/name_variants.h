@@ -6,26 +6,27 @@
  * may be there in another.  All are looked for in lower case, too, which
  * therefore is in no list.
  */
-#ifndef SYMCACHED_SPELLING_H
-#define SYMCACHED_SPELLING_H
+#ifndef SYMCACHED_NEGCACHE_NAME_VARIANTS_H
+#define SYMCACHED_NEGCACHE_NAME_VARIANTS_H
 
 #include <stdbool.h>
-#include "config.h"
+#include "config/config.h"
 
-#define SPELLING_MAX 4 /* in a list: what one key may cost until its time */
+#define NAME_VARIANTS_MAX                                                     \
+    4 /* in a list: what one key may cost until its time */
 
 /* Names parted by "/", which no name has; "" is the empty list. */
 struct spellings {
-    char text[SPELLING_MAX * (SYMCACHE_NAME_MAX + 1) + 1];
+    char text[NAME_VARIANTS_MAX * (SYMCACHE_NAME_MAX + 1) + 1];
 };
 
 /* Can this spelling be found where the one in lower case is not? */
-bool spelling_counts(const struct store_config *store, const char *name);
+bool name_variants_counts(const struct store_config *store, const char *name);
 
-bool spelling_listed(const struct spellings *list, const char *name);
-bool spelling_full(const struct spellings *list);
+bool name_variants_listed(const struct spellings *list, const char *name);
+bool name_variants_full(const struct spellings *list);
 
 /* Adds a name, if it is not in the list and there is room. */
-void spelling_add(struct spellings *list, const char *name);
+void name_variants_add(struct spellings *list, const char *name);
 
 #endif

@@ -11,11 +11,11 @@
 #include <string.h>
 #include <sys/queue.h>
 #include <unistd.h>
-#include "absent.h"
-#include "id.h"
-#include "metrics.h"
-#include "store.h"
-#include "proto/symcache_path.h"
+#include "negcache.h"
+#include "base/id.h"
+#include "metrics/metrics.h"
+#include "symcached/store/store.h"
+#include "proto/path.h"
 
 /* The oldest failure makes room for a new one. */
 #define ERRORS_MAX 10000
@@ -26,58 +26,58 @@ struct failure {
     TAILQ_ENTRY(failure) age;
     char *id; /* <store>/<pdb>/<GUIDAGE>/<pdb>-v<M.m.p>.absent */
     char *text;
-    enum absent_reason reason;
+    enum negcache_reason reason;
     time_t since;
     time_t until;
 };
 
-struct absent {
+struct negcache {
     time_t started;
     unsigned nerrors;
     LIST_HEAD(, failure) buckets[ERRORS_BUCKETS];
-    TAILQ_HEAD(failures, failure) ages; /* oldest first */
+    TAILQ_HEAD(failures, failure) age_histogram; /* oldest first */
 };
 
 static const char *const reason_names[] = {"notfound", "malformed", "error",
                                            "unchanged"};
 
-const char *absent_reason_name(enum absent_reason reason)
+const char *negcache_reason_name(enum negcache_reason reason)
 {
     return reason_names[reason];
 }
 
-struct absent *absent_new(time_t started)
+struct negcache *negcache_new(time_t started)
 {
-    struct absent *absent = calloc(1, sizeof(*absent));
+    struct negcache *negcache = calloc(1, sizeof(*negcache));
 
-    if (absent != NULL) {
-        absent->started = started;
-        TAILQ_INIT(&absent->ages);
+    if (negcache != NULL) {
+        negcache->started = started;
+        TAILQ_INIT(&negcache->age_histogram);
     }
-    return absent;
+    return negcache;
 }
 
-static void failure_free(struct absent *absent, struct failure *f)
+static void failure_free(struct negcache *negcache, struct failure *f)
 {
     LIST_REMOVE(f, bucket);
-    TAILQ_REMOVE(&absent->ages, f, age);
-    absent->nerrors--;
+    TAILQ_REMOVE(&negcache->age_histogram, f, age);
+    negcache->nerrors--;
     free(f->text);
     free(f->id);
     free(f);
 }
 
-void absent_free(struct absent *absent)
+void negcache_free(struct negcache *negcache)
 {
     struct failure *f;
 
-    if (absent == NULL) {
+    if (negcache == NULL) {
         return;
     }
-    while ((f = TAILQ_FIRST(&absent->ages)) != NULL) {
-        failure_free(absent, f);
+    while ((f = TAILQ_FIRST(&negcache->age_histogram)) != NULL) {
+        failure_free(negcache, f);
     }
-    free(absent);
+    free(negcache);
 }
 
 static void print_id(char id[ID_MAX], const struct store_config *store,
@@ -90,11 +90,11 @@ static void print_id(char id[ID_MAX], const struct store_config *store,
     snprintf(id, ID_MAX, "%.64s/%s", store->name, relative);
 }
 
-static struct failure *failure_find(struct absent *absent, const char *id)
+static struct failure *failure_find(struct negcache *negcache, const char *id)
 {
     struct failure *f;
 
-    LIST_FOREACH(f, &absent->buckets[id_hash(id) % ERRORS_BUCKETS], bucket)
+    LIST_FOREACH(f, &negcache->buckets[id_hash(id) % ERRORS_BUCKETS], bucket)
     {
         if (strcmp(f->id, id) == 0) {
             return f;
@@ -115,7 +115,7 @@ static void entry_path(char buf[PATH_MAX], const struct store_config *store,
 
 /* As it is read from the file. */
 struct written {
-    struct absent_entry entry;
+    struct negcache_entry entry;
     bool has_places;
     uint64_t places;
 };
@@ -127,18 +127,18 @@ struct written {
  */
 static bool parse_entry(char *text, struct written *written)
 {
-    struct absent_entry *entry = &written->entry;
+    struct negcache_entry *entry = &written->entry;
     char *p, *end;
     size_t n;
     unsigned i;
 
-    for (i = ABSENT_NOTFOUND; i < ABSENT_ERROR; i++) {
+    for (i = NEGCACHE_NOTFOUND; i < NEGCACHE_ERROR; i++) {
         n = strlen(reason_names[i]);
         if (strncmp(text, reason_names[i], n) == 0 && text[n] == ' ') {
             break;
         }
     }
-    if (i == ABSENT_ERROR) {
+    if (i == NEGCACHE_ERROR) {
         return false;
     }
 
@@ -156,7 +156,7 @@ static bool parse_entry(char *text, struct written *written)
         return false;
     }
 
-    entry->reason = (enum absent_reason)i;
+    entry->reason = (enum negcache_reason)i;
     p = end + 1;
     n = strcspn(p, "\n");
     snprintf(entry->text, sizeof(entry->text), "%.*s", (int)n, p);
@@ -166,11 +166,11 @@ static bool parse_entry(char *text, struct written *written)
     return true;
 }
 
-static bool read_entry(const char *path, struct written *written)
+static bool read_entry_at(int dir, const char *name, struct written *written)
 {
-    char text[ABSENT_TEXT_MAX + sizeof(struct spellings) + 128];
+    char text[NEGCACHE_TEXT_MAX + sizeof(struct spellings) + 128];
     ssize_t n;
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
     if (fd == -1) {
         return false;
@@ -184,24 +184,41 @@ static bool read_entry(const char *path, struct written *written)
     return parse_entry(text, written);
 }
 
+static bool read_entry(const char *path, struct written *written)
+{
+    return read_entry_at(AT_FDCWD, path, written);
+}
+
+bool negcache_read(int dir, const char *name, struct negcache_entry *entry)
+{
+    struct written found;
+
+    if (!read_entry_at(dir, name, &found)) {
+        return false;
+    }
+    *entry = found.entry;
+    return true;
+}
+
 /* Is it believed?  Otherwise *why says what to count. */
-static bool in_force(const struct absent *absent,
+static bool in_force(const struct negcache *negcache,
                      const struct store_config *store,
                      const struct cache_config *cache, struct written *written,
                      enum metric *why)
 {
-    struct absent_entry *entry = &written->entry;
+    struct negcache_entry *entry = &written->entry;
     time_t now = time(NULL);
-    time_t life = entry->reason == ABSENT_NOTFOUND
+    time_t life = entry->reason == NEGCACHE_NOTFOUND
                       ? (time_t)cache->retry_misses_after
                       : (time_t)cache->retry_malformed_after;
 
-    if (entry->reason == ABSENT_MALFORMED && entry->since < absent->started) {
+    if (entry->reason == NEGCACHE_MALFORMED &&
+        entry->since < negcache->started) {
         *why = METRIC_OUTDATED_RESTART;
         return false;
     }
-    if (entry->reason == ABSENT_NOTFOUND && written->has_places &&
-        written->places != store->places) {
+    /* where there are others now, one may have it, or a good copy of it */
+    if (written->has_places && written->places != store->places) {
         *why = METRIC_OUTDATED_SOURCES;
         return false;
     }
@@ -214,22 +231,23 @@ static bool in_force(const struct absent *absent,
     return true;
 }
 
-static bool find_error(struct absent *absent, const struct store_config *store,
+static bool find_error(struct negcache *negcache,
+                       const struct store_config *store,
                        const symcache_key_t *key,
                        const symcache_version_t *version,
-                       struct absent_entry *entry)
+                       struct negcache_entry *entry)
 {
     char id[ID_MAX];
     struct failure *f;
     time_t now = time(NULL);
 
     print_id(id, store, key, version);
-    f = failure_find(absent, id);
+    f = failure_find(negcache, id);
     if (f == NULL) {
         return false;
     }
     if (now >= f->until || now < f->since) {
-        failure_free(absent, f);
+        failure_free(negcache, f);
         return false;
     }
 
@@ -240,19 +258,19 @@ static bool find_error(struct absent *absent, const struct store_config *store,
     return true;
 }
 
-static bool find_written(struct absent *absent,
+static bool find_written(struct negcache *negcache,
                          const struct store_config *store,
                          const struct cache_config *cache,
                          const symcache_key_t *key,
                          const symcache_version_t *version,
-                         struct absent_entry *entry, enum metric *why)
+                         struct negcache_entry *entry, enum metric *why)
 {
     char path[PATH_MAX];
     struct written found;
 
     entry_path(path, store, key, version);
     if (!read_entry(path, &found) ||
-        !in_force(absent, store, cache, &found, why)) {
+        !in_force(negcache, store, cache, &found, why)) {
         return false;
     }
     *entry = found.entry;
@@ -261,29 +279,29 @@ static bool find_written(struct absent *absent,
 
 /* Is the miss of that entry one of this spelling, too? */
 static bool looked_for(const struct store_config *store,
-                       const struct absent_entry *entry, const char *name)
+                       const struct negcache_entry *entry, const char *name)
 {
-    return entry->reason != ABSENT_NOTFOUND || name == NULL ||
-           !spelling_counts(store, name) ||
-           spelling_listed(&entry->spellings, name);
+    return entry->reason != NEGCACHE_NOTFOUND || name == NULL ||
+           !name_variants_counts(store, name) ||
+           name_variants_listed(&entry->spellings, name);
 }
 
-bool absent_find(struct absent *absent, const struct store_config *store,
-                 const struct cache_config *cache, const symcache_key_t *key,
-                 const char *name, const symcache_version_t *version,
-                 struct absent_entry *entry)
+bool negcache_find(struct negcache *negcache, const struct store_config *store,
+                   const struct cache_config *cache, const symcache_key_t *key,
+                   const char *name, const symcache_version_t *version,
+                   struct negcache_entry *entry)
 {
     enum metric why = METRICS_N;
 
-    if (find_written(absent, store, cache, key, version, entry, &why)) {
+    if (find_written(negcache, store, cache, key, version, entry, &why)) {
         if (looked_for(store, entry, name)) {
             return true;
         }
-        if (spelling_full(&entry->spellings)) {
-            entry->reason = ABSENT_ERROR;
+        if (name_variants_full(&entry->spellings)) {
+            entry->reason = NEGCACHE_ERROR;
             snprintf(entry->text, sizeof(entry->text),
                      "not looked for in this spelling, but in %d others",
-                     SPELLING_MAX);
+                     NAME_VARIANTS_MAX);
             return true;
         }
         why = METRIC_OUTDATED_SPELLING;
@@ -291,14 +309,14 @@ bool absent_find(struct absent *absent, const struct store_config *store,
     if (why != METRICS_N) {
         metrics_add(why, 1);
     }
-    return find_error(absent, store, key, version, entry);
+    return find_error(negcache, store, key, version, entry);
 }
 
 /* The first line, the text without control characters, the spellings. */
 static bool print_entry(FILE *f, const struct store_config *store,
-                        const struct absent_entry *entry)
+                        const struct negcache_entry *entry)
 {
-    char line[ABSENT_TEXT_MAX], *p;
+    char line[NEGCACHE_TEXT_MAX], *p;
 
     snprintf(line, sizeof(line), "%s", entry->text);
     for (p = line; *p != '\0'; p++) {
@@ -313,12 +331,13 @@ static bool print_entry(FILE *f, const struct store_config *store,
             fprintf(f, "%s\n", entry->spellings.text) > 0);
 }
 
-int absent_write(struct absent *absent, const struct store_config *store,
-                 const struct cache_config *cache, const symcache_key_t *key,
-                 const char *name, const symcache_version_t *version,
-                 enum absent_reason reason, const char *text, const char *tmp)
+int negcache_write(struct negcache *negcache, const struct store_config *store,
+                   const struct cache_config *cache, const symcache_key_t *key,
+                   const char *name, const symcache_version_t *version,
+                   enum negcache_reason reason, const char *text,
+                   const char *tmp)
 {
-    struct absent_entry entry;
+    struct negcache_entry entry;
     enum metric why;
     char path[PATH_MAX];
     FILE *f = fopen(tmp, "we");
@@ -329,15 +348,15 @@ int absent_write(struct absent *absent, const struct store_config *store,
     }
 
     /* the other spellings were looked for when they were */
-    if (!find_written(absent, store, cache, key, version, &entry, &why) ||
-        entry.reason != reason || reason != ABSENT_NOTFOUND) {
+    if (!find_written(negcache, store, cache, key, version, &entry, &why) ||
+        entry.reason != reason || reason != NEGCACHE_NOTFOUND) {
         memset(&entry, 0, sizeof(entry));
         entry.reason = reason;
         entry.since = time(NULL);
     }
     snprintf(entry.text, sizeof(entry.text), "%s", text);
-    if (reason == ABSENT_NOTFOUND && spelling_counts(store, name)) {
-        spelling_add(&entry.spellings, name);
+    if (reason == NEGCACHE_NOTFOUND && name_variants_counts(store, name)) {
+        name_variants_add(&entry.spellings, name);
     }
 
     ok = print_entry(f, store, &entry);
@@ -353,20 +372,21 @@ int absent_write(struct absent *absent, const struct store_config *store,
     return 0;
 }
 
-static void note(struct absent *absent, const struct store_config *store,
+static void note(struct negcache *negcache, const struct store_config *store,
                  const symcache_key_t *key, const symcache_version_t *version,
-                 enum absent_reason reason, const char *text, unsigned seconds)
+                 enum negcache_reason reason, const char *text,
+                 unsigned seconds)
 {
     char id[ID_MAX];
     struct failure *f;
 
     print_id(id, store, key, version);
-    f = failure_find(absent, id);
+    f = failure_find(negcache, id);
     if (f != NULL) {
-        failure_free(absent, f);
+        failure_free(negcache, f);
     }
-    while (absent->nerrors >= ERRORS_MAX) {
-        failure_free(absent, TAILQ_FIRST(&absent->ages));
+    while (negcache->nerrors >= ERRORS_MAX) {
+        failure_free(negcache, TAILQ_FIRST(&negcache->age_histogram));
     }
 
     f = calloc(1, sizeof(*f));
@@ -374,7 +394,7 @@ static void note(struct absent *absent, const struct store_config *store,
         return;
     }
     f->id = strdup(id);
-    f->text = strndup(text, ABSENT_TEXT_MAX - 1);
+    f->text = strndup(text, NEGCACHE_TEXT_MAX - 1);
     if (f->id == NULL || f->text == NULL) {
         free(f->id);
         free(f->text);
@@ -385,31 +405,33 @@ static void note(struct absent *absent, const struct store_config *store,
     f->reason = reason;
     f->since = time(NULL);
     f->until = f->since + (time_t)seconds;
-    LIST_INSERT_HEAD(&absent->buckets[id_hash(id) % ERRORS_BUCKETS], f,
+    LIST_INSERT_HEAD(&negcache->buckets[id_hash(id) % ERRORS_BUCKETS], f,
                      bucket);
-    TAILQ_INSERT_TAIL(&absent->ages, f, age);
-    absent->nerrors++;
+    TAILQ_INSERT_TAIL(&negcache->age_histogram, f, age);
+    negcache->nerrors++;
 }
 
-void absent_note_error(struct absent *absent, const struct store_config *store,
-                       const symcache_key_t *key,
-                       const symcache_version_t *version, const char *text,
-                       unsigned seconds)
+void negcache_note_error(struct negcache *negcache,
+                         const struct store_config *store,
+                         const symcache_key_t *key,
+                         const symcache_version_t *version, const char *text,
+                         unsigned seconds)
 {
-    note(absent, store, key, version, ABSENT_ERROR, text, seconds);
+    note(negcache, store, key, version, NEGCACHE_ERROR, text, seconds);
 }
 
-void absent_note_unchanged(struct absent *absent,
-                           const struct store_config *store,
-                           const symcache_key_t *key,
-                           const symcache_version_t *version, const char *text,
-                           unsigned seconds)
+void negcache_note_unchanged(struct negcache *negcache,
+                             const struct store_config *store,
+                             const symcache_key_t *key,
+                             const symcache_version_t *version,
+                             const char *text, unsigned seconds)
 {
-    note(absent, store, key, version, ABSENT_UNCHANGED, text, seconds);
+    note(negcache, store, key, version, NEGCACHE_UNCHANGED, text, seconds);
 }
 
-void absent_drop(struct absent *absent, const struct store_config *store,
-                 const symcache_key_t *key, const symcache_version_t *version)
+void negcache_drop(struct negcache *negcache, const struct store_config *store,
+                   const symcache_key_t *key,
+                   const symcache_version_t *version)
 {
     char path[PATH_MAX], id[ID_MAX];
     struct failure *f;
@@ -418,34 +440,47 @@ void absent_drop(struct absent *absent, const struct store_config *store,
     unlink(path);
 
     print_id(id, store, key, version);
-    f = failure_find(absent, id);
+    f = failure_find(negcache, id);
     if (f != NULL) {
-        failure_free(absent, f);
+        failure_free(negcache, f);
     }
 }
 
-static unsigned forget_errors(struct absent *absent, const char *prefix)
+bool negcache_take_back(const struct store_config *store,
+                        const symcache_key_t *key,
+                        const symcache_version_t *version)
+{
+    char path[PATH_MAX];
+    struct written found;
+
+    entry_path(path, store, key, version);
+    return read_entry(path, &found) &&
+           found.entry.reason == NEGCACHE_MALFORMED && unlink(path) == 0;
+}
+
+static unsigned forget_errors(struct negcache *negcache, const char *prefix)
 {
     struct failure *f, *next;
     size_t len = strlen(prefix);
     unsigned n = 0;
 
-    for (f = TAILQ_FIRST(&absent->ages); f != NULL; f = next) {
+    for (f = TAILQ_FIRST(&negcache->age_histogram); f != NULL; f = next) {
         next = TAILQ_NEXT(f, age);
         if (strncmp(f->id, prefix, len) == 0) {
-            failure_free(absent, f);
+            failure_free(negcache, f);
             n++;
         }
     }
     return n;
 }
 
+/* of any kind */
 static unsigned forget_files(const struct store_config *store,
-                             const symcache_key_t *key)
+                             symcache_key_t *key)
 {
     char path[PATH_MAX], relative[SYMCACHE_PATH_MAX + 1];
     symcache_version_t version;
-    symcache_file_e kind;
+    symcache_file_e file;
     struct dirent *entry;
     unsigned n = 0;
     DIR *dir;
@@ -458,9 +493,9 @@ static unsigned forget_files(const struct store_config *store,
     }
 
     while ((entry = readdir(dir)) != NULL) {
-        if (symcache_path_name_parse(entry->d_name, strlen(entry->d_name), key,
-                                     &version, &kind) &&
-            kind == SYMCACHE_FILE_ABSENT &&
+        if (symcache_path_entry_parse(entry->d_name, strlen(entry->d_name),
+                                      key, &version, &file) &&
+            symcache_key_supported(key) && file == SYMCACHE_FILE_ABSENT &&
             unlinkat(dirfd(dir), entry->d_name, 0) == 0) {
             n++;
         }
@@ -469,24 +504,24 @@ static unsigned forget_files(const struct store_config *store,
     return n;
 }
 
-unsigned absent_forget(struct absent *absent, const struct store_config *store,
-                       const symcache_key_t *key, bool has_id)
+unsigned negcache_forget(struct negcache *negcache,
+                         const struct store_config *store,
+                         const symcache_key_t *key, bool has_id)
 {
-    char path[PATH_MAX], prefix[ID_MAX + 1];
+    char path[PATH_MAX], folder[SYMCACHE_PATH_MAX + 1], prefix[ID_MAX + 1];
     symcache_key_t each = *key;
     struct dirent *entry;
     unsigned n;
     DIR *dir;
 
     if (has_id) {
-        id_print(prefix, store->name, key);
-        n = (unsigned)strlen(prefix);
-        memcpy(prefix + n, "/", 2);
-        return forget_errors(absent, prefix) + forget_files(store, key);
+        symcache_path_dir(folder, key);
+        snprintf(prefix, sizeof(prefix), "%.64s/%s/", store->name, folder);
+        return forget_errors(negcache, prefix) + forget_files(store, &each);
     }
 
     snprintf(prefix, sizeof(prefix), "%.64s/%s/", store->name, key->name);
-    n = forget_errors(absent, prefix);
+    n = forget_errors(negcache, prefix);
 
     snprintf(path, sizeof(path), "%.1024s/%s", store->root, key->name);
     dir = opendir(path);
@@ -494,8 +529,8 @@ unsigned absent_forget(struct absent *absent, const struct store_config *store,
         return n;
     }
     while ((entry = readdir(dir)) != NULL) {
-        if (symcache_id_parse(entry->d_name, strlen(entry->d_name), &each) ==
-            SYMCACHE_OK) {
+        if (symcache_path_id_parse(entry->d_name, strlen(entry->d_name),
+                                   &each)) {
             n += forget_files(store, &each);
         }
     }
@@ -503,7 +538,7 @@ unsigned absent_forget(struct absent *absent, const struct store_config *store,
     return n;
 }
 
-unsigned absent_errors(const struct absent *absent)
+unsigned negcache_errors(const struct negcache *negcache)
 {
-    return absent->nerrors;
+    return negcache->nerrors;
 }

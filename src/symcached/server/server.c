@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,17 +12,19 @@
 #include <event2/event.h>
 #include <event2/http.h>
 #include <event2/listener.h>
-#include "hold.h"
-#include "jobs.h"
-#include "listener.h"
-#include "log.h"
-#include "metrics.h"
-#include "reply.h"
+#include "proto/header.h"
+#include "base/clock.h"
+#include "symcached/negcache/negcache.h"
+#include "waiting_lookup.h"
+#include "symcached/job/job.h"
+#include "http/http.h"
+#include "base/log.h"
+#include "metrics/metrics.h"
 #include "server.h"
 #include "status.h"
+#include "target.h"
 
-/* Requests have no body and a path of at most three escaped names. */
-#define HEADERS_MAX 16384
+/* Requests have no body. */
 #define BODY_MAX 4096
 
 /* nginx closes idle connections after 60 s itself */
@@ -37,105 +40,76 @@
 /* No descriptor left: others must close first. */
 #define ACCEPT_PAUSE_MS 100
 
-#define SEGMENTS_MAX 5
+/* At most one line of the log in so much time tells of unknown stores. */
+#define UNKNOWN_PAUSE_MS 60000
 
 struct server {
     struct event_base *base;
-    struct jobs *jobs;
+    struct scheduler *scheduler;
     struct evhttp *http;
     struct evhttp_bound_socket *bound;
     struct listener listener;
     struct event *resume; /* accepting, after a pause */
     struct event *drain;
     unsigned open; /* requests that are not answered yet */
+    struct forget *forget;
+    struct evhttp_request *forgetting; /* that waits for it */
+    char forgets[65];                  /* its store */
+    uint64_t unknown_said; /* when the log told of an unknown store, or 0 */
+    unsigned unknown;      /* lookups in such stores since then */
     time_t started;
     void (*done)(void *arg);
     void *arg;
 };
 
-/* A decoded request path: /v1/<word>/<store>/<pdb>/<GUIDAGE>. */
-struct target {
-    char *segments[SEGMENTS_MAX];
-    size_t lengths[SEGMENTS_MAX];
-    unsigned n;
-    const struct store_config *store;
-    symcache_key_t key;
-};
-
-static void target_clear(struct target *t)
-{
-    while (t->n > 0) {
-        free(t->segments[--t->n]);
-    }
-}
-
-static bool target_split(struct target *t, const char *path)
-{
-    char part[HEADERS_MAX];
-    size_t len;
-
-    memset(t, 0, sizeof(*t));
-    while (*path == '/') {
-        path++;
-        len = strcspn(path, "/");
-        if (*path == '\0' && t->n > 0) {
-            return true; /* a trailing slash */
-        }
-        if (t->n == SEGMENTS_MAX || len >= sizeof(part)) {
-            return false;
-        }
-        memcpy(part, path, len);
-        part[len] = '\0';
-        t->segments[t->n] = evhttp_uridecode(part, 0, &t->lengths[t->n]);
-        if (t->segments[t->n] == NULL) {
-            return false;
-        }
-        t->n++;
-        path += len;
-    }
-    return *path == '\0';
-}
-
-static void refuse(struct evhttp_request *req, int status, const char *error,
-                   const char *detail)
-{
-    metrics_add(METRIC_REQUEST_REFUSED, 1);
-    reply_error(req, status, error, detail);
-}
-
 /*
- * Segments 2.. of the path: store, pdb, id.  Returns false when it has
- * answered.
+ * A fault of the configuration, here or in nginx: nothing is known of the key,
+ * and whoever asks will ask again and again, so the log tells, now and then.
  */
-static bool target_key(struct server *s, struct target *t, bool need_id,
-                       struct evhttp_request *req)
+static void unknown_store(struct server *s, const struct target *t,
+                          struct evhttp_request *req)
 {
-    symcache_status_e status;
+    char id[SYMCACHE_ID_TEXT_MAX + 1] = "";
+    uint64_t now = clock_ms();
 
-    if (t->n != 5 && (need_id || t->n != 4)) {
-        refuse(req, 404, "not-found", "the path is /v1/.../store/pdb/id");
-        return false;
+    s->unknown++;
+    if (s->unknown_said == 0 || now - s->unknown_said >= UNKNOWN_PAUSE_MS) {
+        if (t->n == 5) {
+            symcache_id_print(id, &t->key);
+        }
+        log_warn(0,
+                 "lookup store=%.*s key=%s/%s: the configuration has no such "
+                 "store, answered 503 (%u lookups in unknown stores since "
+                 "this was last said)",
+                 SYMCACHE_STORE_MAX, t->segments[2], t->key.name, id,
+                 s->unknown);
+        s->unknown_said = now;
+        s->unknown = 0;
     }
 
-    status = symcache_name_parse(t->segments[3], t->lengths[3], &t->key);
-    if (status == SYMCACHE_OK && t->n == 5) {
-        status = symcache_id_parse(t->segments[4], t->lengths[4], &t->key);
-    }
-    if (status != SYMCACHE_OK) {
-        refuse(req, 400, "bad-key", symcache_status_text(status));
-        return false;
-    }
+    metrics_add(METRIC_REQUEST_REFUSED, 1);
+    reply_header(req, SYMCACHE_HEADER_REASON, SYMCACHE_REASON_STORE);
+    reply_number(req, "Retry-After", 60);
+    reply_error(req, 503, SYMCACHE_REASON_STORE, t->segments[2]);
+}
 
-    t->store =
-        config_store(jobs_config(s->jobs), t->segments[2], t->lengths[2]);
+/* Segment 2 of the path.  Returns false when it has answered. */
+static bool target_store(struct server *s, struct target *t,
+                         struct evhttp_request *req)
+{
+    t->store = config_store(scheduler_config(s->scheduler), t->segments[2],
+                            t->lengths[2]);
     if (t->store == NULL) {
-        /* a fault of the configuration here or in nginx: nothing is known */
-        metrics_add(METRIC_REQUEST_REFUSED, 1);
-        reply_number(req, "Retry-After", 60);
-        reply_error(req, 503, "unknown-store", t->segments[2]);
-        return false;
+        unknown_store(s, t, req);
     }
-    return true;
+    return t->store != NULL;
+}
+
+/* Key and store.  Returns false when it has answered. */
+static bool find_key(struct server *s, struct target *t, symcache_kind_e kind,
+                     bool need_id, struct evhttp_request *req)
+{
+    return target_key(t, kind, need_id, req) && target_store(s, t, req);
 }
 
 /* pages ----------------------------------------------------------------- */
@@ -143,57 +117,130 @@ static bool target_key(struct server *s, struct target *t, bool need_id,
 typedef void (*page_fn)(struct server *s, struct target *t, const char *query,
                         struct evhttp_request *req);
 
-static void on_hold_ended(void *arg);
+static void on_detached_ended(void *arg);
 
 static void page_lookup(struct server *s, struct target *t, const char *query,
                         struct evhttp_request *req)
 {
-    struct hold_query q;
+    struct waiting_lookup_query q;
+    symcache_kind_e kind;
     const char *wrong;
 
-    if (!target_key(s, t, true, req)) {
+    if (!symcache_kind_parse(t->segments[1], t->lengths[1], &kind) ||
+        !find_key(s, t, kind, true, req)) {
         return;
     }
-    wrong = hold_parse(query, &q);
+    wrong = waiting_lookup_parse(query, &q);
     if (wrong != NULL) {
-        refuse(req, 400, "bad-query", wrong);
+        target_refuse(req, 400, "bad-query", wrong);
         return;
     }
-    hold_start(s->base, s->jobs, t->store, &t->key, t->segments[3], &q, req,
-               on_hold_ended, s);
+    waiting_lookup_start(s->base, s->scheduler, t->store, &t->key,
+                         t->segments[3], &q, req, on_detached_ended, s);
 }
 
 static void page_why(struct server *s, struct target *t, const char *query,
                      struct evhttp_request *req)
 {
-    if (target_key(s, t, true, req)) {
-        reply_json(req, jobs_why(s->jobs, t->store, &t->key));
+    symcache_kind_e kind;
+
+    if (!target_query_kind(query, &kind)) {
+        target_refuse(req, 400, "bad-query",
+                      "only kind=KIND, of a kind that is known");
+        return;
     }
+    if (find_key(s, t, kind, true, req)) {
+        reply_json(req, scheduler_why(s->scheduler, t->store, &t->key));
+    }
+}
+
+static void reply_forgotten(struct evhttp_request *req, unsigned long n)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    metrics_add(METRIC_FORGOTTEN, n);
+    cJSON_AddNumberToObject(object, "forgotten", (double)n);
+    reply_json(req, object);
+}
+
+static void on_forgotten(void *arg, unsigned long n, const char *error)
+{
+    struct server *s = arg;
+    struct evhttp_request *req = s->forgetting;
+
+    s->forget = NULL;
+    s->forgetting = NULL;
+    if (error == NULL) {
+        log_info(0, "forget store=%s entries=%lu", s->forgets, n);
+        reply_forgotten(req, n);
+        return;
+    }
+    log_error(0, "forget store=%s entries=%lu, %s", s->forgets, n, error);
+    metrics_add(METRIC_FORGOTTEN, n);
+    reply_error(req, 500, "not-all-forgotten", error);
+}
+
+/*
+ * All that is malformed in a store.  A client that goes away meanwhile is
+ * answered like one that waits: evhttp does not read from its connection now.
+ */
+static void forget_malformed(struct server *s, struct target *t,
+                             const char *query, struct evhttp_request *req)
+{
+    const char *wrong;
+    time_t since;
+
+    if (!target_store(s, t, req)) {
+        return;
+    }
+    wrong = forget_parse(query, &since);
+    if (wrong != NULL) {
+        target_refuse(req, 400, "bad-query", wrong);
+        return;
+    }
+    if (s->forget != NULL) {
+        reply_number(req, "Retry-After", 1);
+        reply_error(req, 503, "busy", "a store is walked already");
+        return;
+    }
+    s->forget = forget_start(s->base, t->store->root, since, on_forgotten, s);
+    if (s->forget == NULL) {
+        reply_error(req, 500, "no-process", strerror(errno));
+        return;
+    }
+    s->forgetting = req;
+    snprintf(s->forgets, sizeof(s->forgets), "%s", t->store->name);
+    scheduler_forget_transcoders(s->scheduler, t->store);
+    log_info(0, "forget store=%s malformed_since=%lld", s->forgets,
+             (long long)since);
 }
 
 static void page_forget(struct server *s, struct target *t, const char *query,
                         struct evhttp_request *req)
 {
-    cJSON *object;
     unsigned n;
 
-    if (!target_key(s, t, false, req)) {
+    if (t->n == 3) {
+        forget_malformed(s, t, query, req);
         return;
     }
-    n = jobs_forget(s->jobs, t->store, &t->key, t->n == 5);
-    metrics_add(METRIC_FORGOTTEN, n);
+    if (query != NULL && query[0] != '\0') {
+        target_refuse(req, 400, "bad-query", "this page takes no query");
+        return;
+    }
+    if (!find_key(s, t, SYMCACHE_KIND_SYMCACHE, false, req)) {
+        return;
+    }
+    n = scheduler_forget(s->scheduler, t->store, &t->key, t->n == 5);
     log_info(0, "forget store=%s pdb=%s entries=%u", t->store->name,
              t->key.name, n);
-
-    object = cJSON_CreateObject();
-    cJSON_AddNumberToObject(object, "forgotten", n);
-    reply_json(req, object);
+    reply_forgotten(req, n);
 }
 
 static void page_jobs(struct server *s, struct target *t, const char *query,
                       struct evhttp_request *req)
 {
-    reply_json(req, jobs_json(s->jobs));
+    reply_json(req, scheduler_json(s->scheduler));
 }
 
 static void page_sources(struct server *s, struct target *t, const char *query,
@@ -201,7 +248,7 @@ static void page_sources(struct server *s, struct target *t, const char *query,
 {
     cJSON *object = cJSON_CreateObject();
 
-    cJSON_AddItemToObject(object, "sources", jobs_sources(s->jobs));
+    cJSON_AddItemToObject(object, "sources", scheduler_sources(s->scheduler));
     reply_json(req, object);
 }
 
@@ -210,7 +257,7 @@ static void page_misses(struct server *s, struct target *t, const char *query,
 {
     cJSON *object = cJSON_CreateObject();
 
-    cJSON_AddItemToObject(object, "misses", jobs_misses(s->jobs));
+    cJSON_AddItemToObject(object, "misses", scheduler_misses(s->scheduler));
     reply_json(req, object);
 }
 
@@ -218,16 +265,17 @@ static void page_status(struct server *s, struct target *t, const char *query,
                         struct evhttp_request *req)
 {
     struct evbuffer *buf = evbuffer_new();
-    cJSON *jobs = jobs_json(s->jobs), *misses = jobs_misses(s->jobs);
-    cJSON *sources = jobs_sources(s->jobs);
+    cJSON *scheduler = scheduler_json(s->scheduler),
+          *misses = scheduler_misses(s->scheduler);
+    cJSON *sources = scheduler_sources(s->scheduler);
 
     if (buf == NULL) {
         reply_empty(req, 503);
     } else {
-        status_print(buf, jobs, sources, misses);
+        status_print(buf, scheduler, sources, misses);
         reply_text(req, buf);
     }
-    cJSON_Delete(jobs);
+    cJSON_Delete(scheduler);
     cJSON_Delete(sources);
     cJSON_Delete(misses);
 }
@@ -236,16 +284,16 @@ static void page_metrics(struct server *s, struct target *t, const char *query,
                          struct evhttp_request *req)
 {
     struct evbuffer *buf = evbuffer_new();
-    struct jobs_gauges g;
+    struct scheduler_gauges g;
 
     if (buf == NULL) {
         reply_empty(req, 503);
         return;
     }
 
-    jobs_gauges(s->jobs, &g);
+    scheduler_gauges(s->scheduler, &g);
     metrics_print(buf);
-    jobs_print_sources(s->jobs, buf);
+    scheduler_print_sources(s->scheduler, buf);
     metrics_print_gauge(buf, "symcached_jobs_queued",
                         "Jobs that wait for a slot.", g.queued);
     metrics_print_gauge(buf, "symcached_jobs_downloading",
@@ -289,9 +337,9 @@ static const struct page {
     bool has_key;
     page_fn fn;
 } pages[] = {
-    {2, "symcache", false, true, true, page_lookup},
-    {2, "why", false, false, true, page_why},
-    {2, "forget", true, false, true, page_forget},
+    {2, "lookup", false, true, true, page_lookup}, /* under each kind */
+    {2, "why", false, true, true, page_why},
+    {2, "forget", true, true, true, page_forget},
     {2, "jobs", false, false, false, page_jobs},
     {2, "sources", false, false, false, page_sources},
     {2, "misses", false, false, false, page_misses},
@@ -300,6 +348,16 @@ static const struct page {
     {1, "healthz", false, false, false, page_healthz},
     {1, "version", false, false, false, page_version},
 };
+
+/* Is this segment the name of the page?  Kinds are the names of lookups. */
+static bool page_is_called(const struct page *page, const char *segment,
+                           size_t len)
+{
+    symcache_kind_e kind;
+
+    return page->fn == page_lookup ? symcache_kind_parse(segment, len, &kind)
+                                   : strcmp(segment, page->name) == 0;
+}
 
 static const struct page *find_page(const struct target *t)
 {
@@ -312,7 +370,8 @@ static const struct page *find_page(const struct target *t)
             (page->prefix == 2 && strcmp(t->segments[0], "v1") != 0)) {
             continue;
         }
-        if (strcmp(t->segments[page->prefix - 1], page->name) == 0) {
+        if (page_is_called(page, t->segments[page->prefix - 1],
+                           t->lengths[page->prefix - 1])) {
             return page;
         }
     }
@@ -328,11 +387,12 @@ static void run_page(struct server *s, const struct page *page,
     if (page->post ? method != EVHTTP_REQ_POST
                    : method != EVHTTP_REQ_GET && method != EVHTTP_REQ_HEAD) {
         reply_header(req, "Allow", page->post ? "POST" : "GET, HEAD");
-        refuse(req, 405, "method-not-allowed", page->name);
+        target_refuse(req, 405, "method-not-allowed",
+                      t->segments[page->prefix - 1]);
         return;
     }
     if (!page->has_query && query != NULL && query[0] != '\0') {
-        refuse(req, 400, "bad-query", "this page takes no query");
+        target_refuse(req, 400, "bad-query", "this page takes no query");
         return;
     }
     page->fn(s, t, query, req);
@@ -361,7 +421,7 @@ static void on_sent(struct evhttp_request *req, void *arg)
     drained(s);
 }
 
-static void on_hold_ended(void *arg)
+static void on_detached_ended(void *arg)
 {
     struct server *s = arg;
 
@@ -397,7 +457,7 @@ static void on_request(struct evhttp_request *req, void *arg)
         page = find_page(&t);
     }
     if (page == NULL) {
-        refuse(req, 404, "not-found", "no such page");
+        target_refuse(req, 404, "not-found", "no such page");
     } else {
         run_page(s, page, &t, evhttp_uri_get_query(uri), req);
     }
@@ -469,7 +529,7 @@ struct event_base *server_event_base(void)
     return base;
 }
 
-struct server *server_new(struct event_base *base, struct jobs *jobs,
+struct server *server_new(struct event_base *base, struct scheduler *scheduler,
                           const char *listen, char *error, size_t size)
 {
     struct server *s = calloc(1, sizeof(*s));
@@ -480,7 +540,7 @@ struct server *server_new(struct event_base *base, struct jobs *jobs,
     }
 
     s->base = base;
-    s->jobs = jobs;
+    s->scheduler = scheduler;
     s->started = time(NULL);
     s->listener.fd = -1;
     s->http = evhttp_new(base);
@@ -493,7 +553,7 @@ struct server *server_new(struct event_base *base, struct jobs *jobs,
     }
 
     evhttp_set_allowed_methods(s->http, 0xffff); /* pages refuse by 405 */
-    evhttp_set_max_headers_size(s->http, HEADERS_MAX);
+    evhttp_set_max_headers_size(s->http, TARGET_HEADERS_MAX);
     evhttp_set_max_body_size(s->http, BODY_MAX);
     evhttp_set_timeout(s->http, IDLE_SECONDS);
     evhttp_set_gencb(s->http, on_request, s);
@@ -521,6 +581,13 @@ void server_stop(struct server *server, void (*done)(void *arg), void *arg)
 
     server->done = done;
     server->arg = arg;
+    if (server->forget != NULL) {
+        forget_cancel(server->forget);
+        server->forget = NULL;
+        reply_number(server->forgetting, "Retry-After", 1);
+        reply_error(server->forgetting, 503, SYMCACHE_REASON_STOPPING,
+                    "not all of it: the helper stops");
+    }
     listener_unlink(&server->listener);
     if (server->bound != NULL) {
         evhttp_del_accept_socket(server->http, server->bound);

@@ -1,8 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * HTTP on the helper's socket: listens, reads requests, asks the hub, holds
- * and answers.  Knows nothing of sources and transcoders.
+ * HTTP on the helper's socket: listens, reads requests, asks the scheduler of
+ * jobs, and answers, also those who wait.  Knows nothing of sources and
+ * transcoders.
  */
 #ifndef SYMCACHED_SERVER_H
 #define SYMCACHED_SERVER_H
@@ -12,7 +13,7 @@
 #define SYMCACHED_VERSION "0.1.0"
 
 struct event_base;
-struct jobs;
+struct scheduler;
 struct server;
 
 /*
@@ -27,13 +28,13 @@ struct event_base *server_event_base(void);
  * (mode 0666), its folder is what restricts it.  NULL with a sentence in
  * error.  The base is one of server_event_base().
  */
-struct server *server_new(struct event_base *base, struct jobs *jobs,
+struct server *server_new(struct event_base *base, struct scheduler *scheduler,
                           const char *listen, char *error, size_t size);
 
 /*
- * Accepts nothing more and removes the socket file; comes after jobs_stop(),
- * which answers what is held.  done is called once, perhaps from inside: when
- * all answers are sent, or after a few seconds.
+ * Accepts nothing more and removes the socket file; comes after
+ * scheduler_stop(), which answers all who wait.  done is called once, perhaps
+ * from inside: when all answers are sent, or after a few seconds.
  */
 void server_stop(struct server *server, void (*done)(void *arg), void *arg);
 

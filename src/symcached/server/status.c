@@ -4,7 +4,7 @@
 
 #include <string.h>
 #include "status.h"
-#include "utf8.h"
+#include "base/utf8.h"
 
 #define STATUS_LINES 40 /* of a kind */
 #define STATUS_TEXT 300
@@ -82,12 +82,12 @@ static void print_lines(struct evbuffer *buf, const char *word,
     }
 }
 
-void status_print(struct evbuffer *buf, const cJSON *jobs,
+void status_print(struct evbuffer *buf, const cJSON *scheduler,
                   const cJSON *sources, const cJSON *misses)
 {
-    print_line(buf, "helper", helper_fields, jobs);
+    print_line(buf, "helper", helper_fields, scheduler);
     print_lines(buf, "job", job_fields,
-                cJSON_GetObjectItemCaseSensitive(jobs, "jobs"));
+                cJSON_GetObjectItemCaseSensitive(scheduler, "jobs"));
     print_lines(buf, "source", source_fields, sources);
     print_lines(buf, "miss", miss_fields, misses);
 }

@@ -10,8 +10,8 @@
  *           bytes failed_at failure
  *   miss    time store key version outcome reason
  */
-#ifndef SYMCACHED_STATUS_H
-#define SYMCACHED_STATUS_H
+#ifndef SYMCACHED_SERVER_STATUS_H
+#define SYMCACHED_SERVER_STATUS_H
 
 #include <cjson/cJSON.h>
 #include <event2/buffer.h>
@@ -20,7 +20,7 @@
  * The objects of the three pages; a field that one lacks is empty.  At most
  * 60 KB: of many jobs and sources the first, of long texts their begin.
  */
-void status_print(struct evbuffer *buf, const cJSON *jobs,
+void status_print(struct evbuffer *buf, const cJSON *scheduler,
                   const cJSON *sources, const cJSON *misses);
 
 #endif

@@ -7,19 +7,23 @@
 #include <sys/queue.h>
 #include <event2/bufferevent.h>
 #include <event2/keyvalq_struct.h>
-#include "hold.h"
-#include "metrics.h"
-#include "parked.h"
-#include "reply.h"
-#include "proto/symcache_header.h"
-#include "proto/symcache_path.h"
+#include "waiting_lookup.h"
+#include "metrics/metrics.h"
+#include "http/http.h"
+#include "proto/header.h"
+#include "proto/path.h"
 
-struct hold {
-    struct evhttp_request *req; /* NULL: parked */
-    struct parked *parked;
-    struct waiter *waiter; /* NULL while jobs_ask() runs */
-    struct event *closed;  /* not parked */
-    hold_ended_fn ended;
+/*
+ * While it waits, its connection is either still one of evhttp, with an event
+ * beside it that tells of a close, or detached.  One of these ends it:
+ * on_answer(), or on_gone() when the client does not wait that long.
+ */
+struct waiting_lookup {
+    struct evhttp_request *req; /* NULL: detached */
+    struct detached *detached;  /* or NULL */
+    struct event *closed;       /* NULL: detached, or does not wait yet */
+    struct waiter *waiter;      /* NULL while scheduler_ask() runs */
+    waiting_lookup_ended_fn ended;
     void *arg;
 };
 
@@ -40,7 +44,7 @@ static bool parse_seconds(const char *text, unsigned *seconds)
 }
 
 static const char *parse_pairs(const struct evkeyvalq *pairs,
-                               struct hold_query *q)
+                               struct waiting_lookup_query *q)
 {
     const char *version = NULL, *exceeds = NULL, *wait = NULL, **to;
     const struct evkeyval *pair;
@@ -76,7 +80,8 @@ static const char *parse_pairs(const struct evkeyvalq *pairs,
     return NULL;
 }
 
-const char *hold_parse(const char *query, struct hold_query *q)
+const char *waiting_lookup_parse(const char *query,
+                                 struct waiting_lookup_query *q)
 {
     struct evkeyvalq pairs;
     const char *reason;
@@ -90,15 +95,16 @@ const char *hold_parse(const char *query, struct hold_query *q)
     return reason;
 }
 
-static void hold_free(struct hold *h)
+static void waiting_lookup_free(struct waiting_lookup *lookup)
 {
-    if (h->closed != NULL) {
-        event_free(h->closed);
+    if (lookup->closed != NULL) {
+        event_free(lookup->closed);
     }
-    free(h);
+    free(lookup);
 }
 
-static void reply_hit(struct evhttp_request *req, const struct jobs_answer *a)
+static void reply_hit(struct evhttp_request *req,
+                      const struct scheduler_answer *a)
 {
     char path[SYMCACHE_PATH_MAX + 1], text[SYMCACHE_VERSION_TEXT_MAX + 1];
 
@@ -109,33 +115,33 @@ static void reply_hit(struct evhttp_request *req, const struct jobs_answer *a)
     reply_empty(req, 200);
 }
 
-static void reply(struct evhttp_request *req, const struct jobs_answer *a)
+static void reply(struct evhttp_request *req, const struct scheduler_answer *a)
 {
     switch (a->kind) {
-    case JOBS_HIT:
+    case SCHEDULER_HIT:
         metrics_add(a->stale ? METRIC_LOOKUP_STALE : METRIC_LOOKUP_HIT, 1);
         reply_hit(req, a);
         break;
 
-    case JOBS_NOT_MODIFIED:
+    case SCHEDULER_NOT_MODIFIED:
         metrics_add(METRIC_LOOKUP_NOT_MODIFIED, 1);
         reply_empty(req, 304);
         break;
 
-    case JOBS_ABSENT:
+    case SCHEDULER_ABSENT:
         metrics_add(METRIC_LOOKUP_ABSENT, 1);
         reply_header(req, SYMCACHE_HEADER_REASON, a->reason);
         reply_number(req, SYMCACHE_HEADER_VALID, a->seconds);
         reply_error(req, 404, a->reason, a->text);
         break;
 
-    case JOBS_PENDING:
+    case SCHEDULER_PENDING:
         metrics_add(METRIC_LOOKUP_PENDING, 1);
         reply_number(req, "Retry-After", a->seconds);
         reply_empty(req, 202);
         break;
 
-    case JOBS_BUSY:
+    case SCHEDULER_BUSY:
         metrics_add(METRIC_LOOKUP_BUSY, 1);
         reply_header(req, SYMCACHE_HEADER_REASON, a->reason);
         reply_number(req, "Retry-After", a->seconds);
@@ -144,43 +150,46 @@ static void reply(struct evhttp_request *req, const struct jobs_answer *a)
     }
 }
 
-static void on_answer(void *arg, const struct jobs_answer *a)
+/* At once from inside scheduler_ask(), or later. */
+static void on_answer(void *arg, const struct scheduler_answer *a)
 {
-    struct hold *h = arg;
+    struct waiting_lookup *lookup = arg;
     struct evhttp_request *req;
 
-    if (h->req != NULL) {
-        reply(h->req, a);
-        hold_free(h);
+    if (lookup->req != NULL) {
+        reply(lookup->req, a);
+        waiting_lookup_free(lookup);
         return;
     }
 
     req = evhttp_request_new(NULL, NULL);
     if (req != NULL) {
         reply(req, a);
-        parked_answer(h->parked, evhttp_request_get_output_buffer(req));
+        detached_answer(lookup->detached,
+                        evhttp_request_get_output_buffer(req));
         evhttp_request_free(req);
     } else {
-        parked_free(h->parked); /* out of memory: the client asks again */
+        detached_free(
+            lookup->detached); /* out of memory: the client asks again */
     }
-    h->ended(h->arg);
-    hold_free(h);
+    lookup->ended(lookup->arg);
+    waiting_lookup_free(lookup);
 }
 
 /* The client went away: one waiter less, the job goes on. */
 static void on_gone(void *arg)
 {
-    struct hold *h = arg;
+    struct waiting_lookup *lookup = arg;
 
     metrics_add(METRIC_LOOKUP_ABORTED, 1);
-    jobs_leave(h->waiter);
-    if (h->req != NULL) {
-        evhttp_connection_free(evhttp_request_get_connection(h->req));
+    scheduler_leave(lookup->waiter);
+    if (lookup->req != NULL) {
+        evhttp_connection_free(evhttp_request_get_connection(lookup->req));
     } else {
-        parked_free(h->parked);
-        h->ended(h->arg);
+        detached_free(lookup->detached);
+        lookup->ended(lookup->arg);
     }
-    hold_free(h);
+    waiting_lookup_free(lookup);
 }
 
 static void on_closed(evutil_socket_t fd, short events, void *arg)
@@ -189,56 +198,60 @@ static void on_closed(evutil_socket_t fd, short events, void *arg)
 }
 
 /*
- * While a request is held evhttp does not read from its connection, so it
- * does not see a close; reading in its place would make it fail on pipelined
- * bytes.  An event beside it tells of both.  No client of ours sends bytes
- * behind a held request, so these end it like a close.  (EV_CLOSED would tell
- * of a close alone, but not of a reset, and the loop would spin.)
+ * While a request waits for its answer, evhttp does not read from its
+ * connection and so does not see a close.  To read in its place would make it
+ * fail on pipelined bytes.  An event beside it tells of both.  No client of
+ * ours sends bytes behind a request that waits, so these end it like a close.
+ * (EV_CLOSED would tell of a close alone, but not of a reset, and then the
+ * loop would spin.)
  */
-static void watch_close(struct event_base *base, struct hold *h)
+static void watch_close(struct event_base *base, struct waiting_lookup *lookup)
 {
     struct bufferevent *bev = evhttp_connection_get_bufferevent(
-        evhttp_request_get_connection(h->req));
+        evhttp_request_get_connection(lookup->req));
 
-    h->closed = event_new(base, bufferevent_getfd(bev), EV_READ, on_closed, h);
-    if (h->closed != NULL) {
-        event_add(h->closed, NULL);
+    lookup->closed =
+        event_new(base, bufferevent_getfd(bev), EV_READ, on_closed, lookup);
+    if (lookup->closed != NULL) {
+        event_add(lookup->closed, NULL);
     }
 }
 
-void hold_start(struct event_base *base, struct jobs *jobs,
-                const struct store_config *store, const symcache_key_t *key,
-                const char *name, const struct hold_query *q,
-                struct evhttp_request *req, hold_ended_fn ended, void *arg)
+void waiting_lookup_start(struct event_base *base, struct scheduler *scheduler,
+                          const struct store_config *store,
+                          const symcache_key_t *key, const char *name,
+                          const struct waiting_lookup_query *q,
+                          struct evhttp_request *req,
+                          waiting_lookup_ended_fn ended, void *arg)
 {
-    struct hold *h = calloc(1, sizeof(*h));
+    struct waiting_lookup *lookup = calloc(1, sizeof(*lookup));
     struct waiter *waiter;
     const char *via;
 
-    if (h == NULL) {
+    if (lookup == NULL) {
         reply_number(req, "Retry-After", 1);
         reply_empty(req, 503);
         return;
     }
 
-    h->req = req;
-    h->ended = ended;
-    h->arg = arg;
+    lookup->req = req;
+    lookup->ended = ended;
+    lookup->arg = arg;
     via = evhttp_find_header(evhttp_request_get_input_headers(req),
                              SYMCACHE_HEADER_VIA);
-    waiter = jobs_ask(jobs, store, key, name, &q->ask, via != NULL ? via : "",
-                      q->wait, on_answer, h);
+    waiter = scheduler_ask(scheduler, store, key, name, &q->ask,
+                           via != NULL ? via : "", q->wait, on_answer, lookup);
     if (waiter == NULL) {
         return;
     }
 
-    h->waiter = waiter;
+    lookup->waiter = waiter;
     if (evhttp_request_get_command(req) == EVHTTP_REQ_GET) {
-        h->parked = parked_new(base, req, on_gone, h);
+        lookup->detached = detached_new(base, req, on_gone, lookup);
     }
-    if (h->parked != NULL) {
-        h->req = NULL;
+    if (lookup->detached != NULL) {
+        lookup->req = NULL;
     } else {
-        watch_close(base, h);
+        watch_close(base, lookup);
     }
 }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lookup.h"
+#include "steps.h"
 
 #define BUCKET_CODE 64
 
@@ -48,7 +48,7 @@ enum source_outcome source_bucket_judge(const struct source_config *source,
     case 404:
         /* a bucket that is not there is a fault of the configuration */
         return strcmp(code, "NoSuchBucket") == 0 ? SOURCE_FAILED
-                                                 : SOURCE_NOT_FOUND;
+                                                 : result->outcome;
     case 403:
         /* what is missing, to who may not list; and what is forbidden */
         return strcmp(code, "AccessDenied") == 0 &&

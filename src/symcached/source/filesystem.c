@@ -3,7 +3,7 @@
  *
  * A directory in one of the layouts, whose names are compared without case.
  */
-#include "lookup.h"
+#include "steps.h"
 
 void source_filesystem_begin(struct lookup *lookup)
 {
@@ -14,7 +14,7 @@ void source_filesystem_begin(struct lookup *lookup)
     size_t i, n;
 
     n = layout_places(places, source, &lookup->key, lookup->name,
-                      &tree.ntiers);
+                      &tree.index2);
     if (tree.flat) {
         /* whatever their names */
         tree.places[tree.nplaces++] = "*.pdb";

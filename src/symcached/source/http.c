@@ -9,32 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "lookup.h"
-#include "origin.h"
-
-static bool http_unreserved(unsigned char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (c >= '0' && c <= '9') || (c != '\0' && strchr("-._~", c) != NULL);
-}
-
-void source_http_escape(char *p, const char *path)
-{
-    static const char hex[] = "0123456789ABCDEF";
-
-    for (; *path != '\0'; path++) {
-        if (*path == '/' || http_unreserved((unsigned char)*path)) {
-            *p++ = *path;
-        } else {
-            *p++ = '%';
-            *p++ = hex[(unsigned char)*path >> 4];
-            *p++ = hex[(unsigned char)*path & 15];
-        }
-    }
-
-    *p = '\0';
-}
+#include "steps.h"
+#include "base/origin.h"
+#include "base/percent.h"
 
 /* <url>/<path>, or NULL; a source's url has no query */
 static char *http_url(const struct source_config *source, const char *path)
@@ -49,17 +26,25 @@ static char *http_url(const struct source_config *source, const char *path)
     memcpy(url, source->url, len);
     p = url + len;
     *p++ = '/';
-    source_http_escape(p, path);
+    percent_encode_path(p, path);
     return url;
 }
 
 static void http_next(struct lookup *lookup);
 
-static void http_received_pointer(struct lookup *lookup)
+static void received_pointer(struct lookup *lookup,
+                             const struct fetch_answer *answer)
 {
-    uint8_t text[SYMPTR_MAX];
+    uint8_t text[FILE_PTR_MAX];
     ssize_t n = pread(lookup->part_fd, text, sizeof(text), 0);
 
+    if (!answer->framed) {
+        /* the start of a location leads elsewhere */
+        lookup_attempt_here(lookup, SOURCE_UNUSABLE,
+                            "file.ptr without a length, and may be cut");
+        http_next(lookup);
+        return;
+    }
     if (n < 0) {
         lookup_attempt_here(lookup, SOURCE_FAILED, strerror(errno));
         lookup_end(lookup);
@@ -69,69 +54,88 @@ static void http_received_pointer(struct lookup *lookup)
     lookup_pointer(lookup, text, (size_t)n);
 }
 
-/* Says what index2.txt came to; present unless that is no answer to it. */
-static bool http_read_index(struct lookup *lookup,
-                            const struct fetch_result *result)
+/* Is what lies in part, if anything, text and no page? */
+static bool is_text(const struct lookup *lookup, const char *type)
 {
-    char head[1];
+    char text[FILE_PTR_MAX];
+    ssize_t n = pread(lookup->part_fd, text, sizeof(text), 0), i;
 
-    /* its content means nothing, and it is mostly empty */
-    if (result->outcome == SOURCE_UNUSABLE) {
-        return result->bytes == 0;
-    }
-
-    /* the page of a server that has no 404 */
-    return result->outcome == SOURCE_FOUND &&
-           (pread(lookup->part_fd, head, 1, 0) != 1 || head[0] != '<');
-}
-
-/* Did the server say something about index2.txt?  Where it does not let us
- * see it, or sends us elsewhere, there is none for us. */
-static bool http_index_answered(const struct fetch_result *result)
-{
-    long status = result->answer->status;
-
-    if (result->outcome != SOURCE_FAILED) {
-        return true;
-    }
-    return status / 100 == 3 ||
-           (status / 100 == 4 && status != 408 && status != 429);
-}
-
-static void http_on_index(struct lookup *lookup,
-                          const struct fetch_result *result)
-{
-    bool answered = http_index_answered(result);
-    bool present = http_read_index(lookup, result);
-
-    if (!answered) {
-        /* a store with a hit is what it was then, as far as can be known */
-        if (!lookup->memory->layout.had_any) {
-            lookup_attempt_here(lookup, SOURCE_FAILED, result->detail);
-            lookup_end(lookup);
-            return;
+    for (i = 0; i < n; i++) {
+        if (memchr("\t\r\n", text[i], 3) == NULL &&
+            ((unsigned char)text[i] < ' ' || memchr("<{[", text[i], 3))) {
+            return false;
         }
-        present = lookup->walk.two_tier;
+    }
+    return n >= 0 && strcasestr(type, "html") == NULL &&
+           strcasestr(type, "xml") == NULL && strcasestr(type, "json") == NULL;
+}
+
+/*
+ * Did the server say plainly whether it has index2.txt?  Its content means
+ * nothing, and it is mostly empty; a page, an answer from elsewhere, or one
+ * that may have been cut is not about the file.
+ */
+static bool index_is_plain(const struct lookup *lookup,
+                           const struct fetch_answer *answer,
+                           enum source_outcome outcome)
+{
+    if (answer->moved || outcome == SOURCE_FAILED) {
+        return false;
+    }
+    return answer->status == 404 || answer->status == 410 ||
+           (answer->status == 200 && answer->framed &&
+            answer->length <= FILE_PTR_MAX && answer->bytes <= FILE_PTR_MAX &&
+            is_text(lookup, answer->type));
+}
+
+/*
+ * What leaves it open is no failure by itself: both numbers of tiers are asked
+ * then.
+ */
+static void index_unsure(struct lookup *lookup, const char *detail)
+{
+    enum source_outcome before = lookup->outcome;
+    char text[512];
+
+    snprintf(text, sizeof(text), "%.400s, no plain answer", detail);
+    lookup_attempt_here(lookup, SOURCE_FAILED, text);
+    if (before != SOURCE_NOT_FOUND || lookup->doubted) {
+        /* nor is a server of garbage asked for twice as much of it */
+        lookup_end(lookup);
+        return;
+    }
+    lookup->outcome = before;
+    http_next(lookup);
+}
+
+static void on_index(struct lookup *lookup, const struct fetch_answer *answer,
+                     enum source_outcome outcome, const char *detail)
+{
+    bool present = answer->status == 200;
+
+    lookup->plain = index_is_plain(lookup, answer, outcome);
+    if (!lookup->plain) {
+        index_unsure(lookup, detail);
+        return;
     }
 
     lookup_attempt_here(lookup, SOURCE_NOT_FOUND,
-                        answered && present
-                            ? "it is there: a store of two tiers"
-                            : result->detail);
+                        present ? "it is there: a store of two tiers"
+                                : detail);
     layout_index(&lookup->walk, present);
     http_next(lookup);
 }
 
-static void http_fetch_packed(struct lookup *lookup);
+static void fetch_packed(struct lookup *lookup);
 
-static bool http_is_bucket(const struct lookup *lookup)
+static bool is_bucket(const struct lookup *lookup)
 {
     return !lookup->pointed && (lookup->source->type == SOURCE_S3 ||
                                 lookup->source->type == SOURCE_GCS);
 }
 
 /* Is a byte escaped in <name>/<GUIDAGE>/<form>, the last three parts? */
-static bool http_odd_name(const char *url)
+static bool odd_name(const char *url)
 {
     const char *p = url + strlen(url);
     int slashes = 0;
@@ -147,60 +151,58 @@ static bool http_odd_name(const char *url)
 }
 
 /*
- * Some servers answer 400 for names that they find odd.  Where nothing else
- * ever came, it is more likely about us: a client certificate that is missed.
- * One that we have may have expired since.
+ * Some servers answer 400 for names that they find odd.  As often it is about
+ * us: then the same server, asked at the same time, has no plain answer about
+ * index2.txt either.  A client certificate may be one that only some of our
+ * connections have shown while it was valid.
  */
-static enum source_outcome http_judge(struct lookup *lookup,
-                                      const struct fetch_result *result)
+static enum source_outcome judge(struct lookup *lookup,
+                                 const struct fetch_result *result)
 {
-    struct source_memory *memory = lookup->memory;
     const struct fetch_answer *answer = result->answer;
 
-    if (memory == NULL || lookup->pointed || answer->moved) {
+    if (answer->status != 400 || answer->moved || lookup->pointed ||
+        lookup->form == FORM_INDEX || !odd_name(lookup->place) ||
+        lookup->source->transport.certificate != NULL ||
+        (lookup->walk.probed && !lookup->plain)) {
         return result->outcome;
     }
 
-    memory->told |=
-        result->outcome == SOURCE_FOUND || result->outcome == SOURCE_NOT_FOUND;
-    return answer->status == 400 && memory->told &&
-                   lookup->source->transport.certificate == NULL &&
-                   http_odd_name(lookup->place)
-               ? SOURCE_NOT_FOUND
-               : result->outcome;
+    lookup->doubted = true;
+    layout_want_index(&lookup->walk);
+    return SOURCE_NOT_FOUND;
 }
 
-static void http_on_fetched(void *arg, const struct fetch_result *result)
+static void on_fetched(void *arg, const struct fetch_result *result)
 {
     struct lookup *lookup = arg;
     enum source_outcome outcome;
     char detail[512];
 
-    lookup->fetch = NULL;
+    lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
     lookup->received = *result;
     lookup->received.detail = NULL;
     lookup->received.answer = NULL;
 
-    if (lookup->form == FORM_INDEX && !lookup->pointed) {
-        http_on_index(lookup, result);
-        return;
-    }
-
-    if (http_is_bucket(lookup)) {
+    if (is_bucket(lookup)) {
         outcome = source_bucket_judge(lookup->source, result, detail,
                                       sizeof(detail));
     } else {
-        outcome = http_judge(lookup, result);
+        outcome = judge(lookup, result);
         snprintf(detail, sizeof(detail), "%s", result->detail);
     }
 
+    if (lookup->form == FORM_INDEX && !lookup->pointed) {
+        on_index(lookup, result->answer, outcome, detail);
+        return;
+    }
     if (outcome != SOURCE_FOUND) {
         lookup_attempt_here(lookup, outcome, detail);
         /* a host that could not tell is not asked for more */
         if (outcome == SOURCE_FAILED) {
             lookup_end(lookup);
         } else if (lookup->pointed && lookup->pointed_packed != NULL) {
-            http_fetch_packed(lookup);
+            fetch_packed(lookup);
         } else {
             lookup->resume(lookup);
         }
@@ -208,7 +210,7 @@ static void http_on_fetched(void *arg, const struct fetch_result *result)
     }
 
     if (lookup->form == FORM_POINTER && !lookup->pointed) {
-        http_received_pointer(lookup);
+        received_pointer(lookup, result->answer);
     } else {
         lookup_check_part(lookup);
     }
@@ -221,6 +223,7 @@ static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
     const struct source_config *source = lookup->source;
     struct fetch_request request = {0};
     bool inside = source->transport.internal;
+    struct fetch *fetch = NULL;
 
     if (url != NULL) {
         origin_place(lookup->place, sizeof(lookup->place), url);
@@ -243,15 +246,17 @@ static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
     request.seconds = lookup->config->limits.download_time;
 
     if (url != NULL) {
-        lookup->fetch = fetch_start(inside ? lookup->sources->inside
-                                           : lookup->sources->outside,
-                                    &request, http_on_fetched, lookup);
+        fetch = fetch_start(inside ? lookup->sources->inside
+                                   : lookup->sources->outside,
+                            &request, on_fetched, lookup);
         free(url);
     }
-    if (lookup->fetch == NULL) {
+    if (fetch == NULL) {
         lookup_attempt_here(lookup, SOURCE_FAILED, "out of memory or bad URL");
         lookup_end(lookup);
+        return;
     }
+    lookup_set_step(lookup, LOOKUP_FETCHES, fetch);
 }
 
 static void http_next(struct lookup *lookup)
@@ -259,9 +264,7 @@ static void http_next(struct lookup *lookup)
     struct layout_place place;
 
     lookup->pointed = false;
-    /* a server of garbage has no index2.txt to be believed */
-    if (!layout_next(&lookup->walk, &place) ||
-        (place.form == FORM_INDEX && lookup->outcome != SOURCE_NOT_FOUND)) {
+    if (!layout_next(&lookup->walk, &place)) {
         lookup_end(lookup);
         return;
     }
@@ -269,7 +272,7 @@ static void http_next(struct lookup *lookup)
     lookup->form = place.form;
     http_fetch(lookup, http_url(lookup->source, place.path),
                place.form == FORM_POINTER || place.form == FORM_INDEX
-                   ? SYMPTR_MAX
+                   ? FILE_PTR_MAX
                    : lookup->config->limits.download_size,
                true);
 }
@@ -286,11 +289,11 @@ void source_http_begin(struct lookup *lookup)
     }
 
     layout_begin(&lookup->walk, lookup->source, &lookup->key, lookup->name,
-                 &lookup->memory->layout, clock_ms());
+                 &lookup->memory->layout);
     http_next(lookup);
 }
 
-static void http_fetch_packed(struct lookup *lookup)
+static void fetch_packed(struct lookup *lookup)
 {
     char *url = lookup->pointed_packed;
 

@@ -7,12 +7,6 @@
 #include <string.h>
 #include <strings.h>
 
-/*
- * For how long an answer about index2.txt is believed: a burst of misses asks
- * once, and a store that gets its second tier is not missed for much longer.
- */
-#define LAYOUT_TWO_TIER_MS (60 * 1000)
-
 #define LAYOUT_GUID 32 /* digits, before those of the age */
 
 /* Spellings of name and key: each is tried where it differs from the others.
@@ -24,7 +18,7 @@ enum {
 };
 
 /* ASCII, as everywhere in keys. */
-static void layout_lower(char *p, size_t len)
+static void lower(char *p, size_t len)
 {
     for (; len > 0; p++, len--) {
         *p = *p >= 'A' && *p <= 'Z' ? (char)(*p | 0x20) : *p;
@@ -64,14 +58,6 @@ enum layout_form layout_form(const char *place)
     return len > 0 && name[len - 1] == '_' ? FORM_PACKED : FORM_PLAIN;
 }
 
-const char *layout_form_name(enum layout_form form)
-{
-    static const char *const names[] = {"plain", "packed", "pointer",
-                                        "index2"};
-
-    return names[form];
-}
-
 /* Bytes of the first two characters, or of one if a dot is next. */
 static size_t layout_tier(const char *name)
 {
@@ -86,43 +72,31 @@ static size_t layout_tier(const char *name)
     return len;
 }
 
-bool layout_has_form(enum source_layout layout, enum layout_form form)
-{
-    switch (layout) {
-    case LAYOUT_UNIFIED:
-        return form == FORM_PLAIN;
-    case LAYOUT_FLAT:
-        return form != FORM_POINTER;
-    default:
-        return true;
-    }
-}
-
 /* All in lower case but the age of portable PDBs; the last spelling is for
  * servers that write every age in upper case. */
-static void layout_spell_ssqp(unsigned spelling, char *name, char *id)
+static void spell_ssqp(unsigned variant, char *name, char *id)
 {
-    bool upper = spelling == SPELLING_MIXED ||
-                 (spelling == SPELLING_GIVEN &&
+    bool upper = variant == SPELLING_MIXED ||
+                 (variant == SPELLING_GIVEN &&
                   strcmp(id + LAYOUT_GUID, "FFFFFFFF") == 0);
 
-    layout_lower(name, strlen(name));
-    layout_lower(id, upper ? LAYOUT_GUID : strlen(id));
+    lower(name, strlen(name));
+    lower(id, upper ? LAYOUT_GUID : strlen(id));
 }
 
-static void layout_spell(enum source_layout layout, unsigned spelling,
-                         char *name, char *id)
+static void spell(enum source_layout layout, unsigned variant, char *name,
+                  char *id)
 {
     if (layout == LAYOUT_SSQP) {
-        layout_spell_ssqp(spelling, name, id);
+        spell_ssqp(variant, name, id);
         return;
     }
 
-    if (spelling != SPELLING_GIVEN) {
-        layout_lower(name, strlen(name));
+    if (variant != SPELLING_GIVEN) {
+        lower(name, strlen(name));
     }
-    if (spelling == SPELLING_LOWER || layout == LAYOUT_UNIFIED) {
-        layout_lower(id, strlen(id));
+    if (variant == SPELLING_LOWER || layout == LAYOUT_UNIFIED) {
+        lower(id, strlen(id));
     }
 }
 
@@ -153,7 +127,7 @@ static void layout_path(char *path, enum source_layout layout, bool two_tier,
     }
 }
 
-static void layout_print(const struct layout_walk *walk, unsigned spelling,
+static void layout_print(const struct layout_walk *walk, unsigned variant,
                          unsigned form, char *path)
 {
     char name[SYMCACHE_NAME_MAX + 1], id[SYMCACHE_ID_TEXT_MAX + 1];
@@ -163,13 +137,13 @@ static void layout_print(const struct layout_walk *walk, unsigned spelling,
     } else {
         snprintf(name, sizeof(name), "%s", walk->name);
         symcache_id_print(id, walk->key);
-        layout_spell(walk->source->layout, spelling, name, id);
+        spell(walk->source->layout, variant, name, id);
         layout_path(path, walk->source->layout, walk->two_tier, name, id,
                     form);
     }
 
     if (walk->source->casing == CASING_LOWER) {
-        layout_lower(path, strlen(path));
+        lower(path, strlen(path));
     } else if (walk->source->casing == CASING_UPPER) {
         layout_upper(path, strlen(path));
     }
@@ -179,14 +153,13 @@ static void layout_print(const struct layout_walk *walk, unsigned spelling,
  */
 
 /* The form that worked last, then the others in the order of the source. */
-static void layout_order(struct layout_walk *walk)
+static void order(struct layout_walk *walk, const struct layout_memory *memory)
 {
     static const enum layout_form all[] = {FORM_PLAIN, FORM_PACKED,
                                            FORM_POINTER};
     const struct source_config *source = walk->source;
     const enum layout_form *forms = source->nforms > 0 ? source->forms : all;
     size_t i, n = source->nforms > 0 ? source->nforms : LAYOUT_FORMS;
-    const struct layout_memory *memory = walk->memory;
     bool first;
     int pass;
 
@@ -194,7 +167,7 @@ static void layout_order(struct layout_walk *walk)
         for (i = 0; i < n; i++) {
             first = memory->had_any && forms[i] == memory->form;
             if (first == (pass == 0) &&
-                layout_has_form(source->layout, forms[i])) {
+                config_layout_has_form(source->layout, forms[i])) {
                 walk->forms[walk->nforms++] = forms[i];
             }
         }
@@ -203,36 +176,34 @@ static void layout_order(struct layout_walk *walk)
 
 void layout_begin(struct layout_walk *walk, const struct source_config *source,
                   const symcache_key_t *key, const char *name,
-                  struct layout_memory *memory, uint64_t now)
+                  const struct layout_memory *memory)
 {
     memset(walk, 0, sizeof(*walk));
     walk->source = source;
     walk->key = key;
     walk->name = name;
-    walk->memory = memory;
-    walk->now = now;
-    walk->first_spelling = memory->spelling;
+    walk->first_variant = memory->variant;
+    walk->tier_sure = source->layout != LAYOUT_SYMSTORE;
     walk->two_tier = source->layout == LAYOUT_TWO_TIER ||
                      (source->layout == LAYOUT_SYMSTORE && memory->two_tier);
-    layout_order(walk);
+    order(walk, memory);
 }
 
 /* The nth of a number of things, if `first` comes first. */
-static unsigned layout_nth(unsigned n, unsigned first)
+static unsigned nth(unsigned n, unsigned first)
 {
     return n == 0 ? first : n <= first ? n - 1 : n;
 }
 
 /* Has this form been given in a spelling that comes to the same path? */
-static bool layout_given(const struct layout_walk *walk, unsigned rank,
-                         const char *path)
+static bool given(const struct layout_walk *walk, unsigned rank,
+                  const char *path)
 {
     char earlier[LAYOUT_PATH_MAX + 1];
     unsigned i;
 
     for (i = 0; i < rank; i++) {
-        layout_print(walk, layout_nth(i, walk->first_spelling), walk->form,
-                     earlier);
+        layout_print(walk, nth(i, walk->first_variant), walk->form, earlier);
         if (strcmp(earlier, path) == 0) {
             return true;
         }
@@ -240,19 +211,18 @@ static bool layout_given(const struct layout_walk *walk, unsigned rank,
     return false;
 }
 
-static bool layout_next_file(struct layout_walk *walk,
-                             struct layout_place *place)
+static bool next_file(struct layout_walk *walk, struct layout_place *place)
 {
     unsigned rank;
 
-    while (walk->step < LAYOUT_SPELLINGS * walk->nforms) {
+    while (walk->step < LAYOUT_VARIANTS * walk->nforms) {
         rank = walk->step / walk->nforms;
-        walk->spelling = layout_nth(rank, walk->first_spelling);
+        walk->variant = nth(rank, walk->first_variant);
         walk->form = walk->forms[walk->step % walk->nforms];
         walk->step++;
 
-        layout_print(walk, walk->spelling, walk->form, place->path);
-        if (!layout_given(walk, rank, place->path)) {
+        layout_print(walk, walk->variant, walk->form, place->path);
+        if (!given(walk, rank, place->path)) {
             place->form = walk->form;
             return true;
         }
@@ -262,50 +232,58 @@ static bool layout_next_file(struct layout_walk *walk,
 
 bool layout_next(struct layout_walk *walk, struct layout_place *place)
 {
-    if (layout_next_file(walk, place)) {
+    if (next_file(walk, place)) {
         return true;
     }
 
-    if (walk->source->layout == LAYOUT_SYMSTORE && !walk->probed &&
-        walk->memory->two_tier_until <= walk->now) {
+    if (!walk->probed && (!walk->tier_sure || walk->wants_index)) {
         walk->probed = true;
         place->form = FORM_INDEX;
         layout_print(walk, 0, FORM_INDEX, place->path);
         return true;
     }
-    return false;
+    if (walk->tier_sure) {
+        return false;
+    }
+
+    walk->tier_sure = true; /* when that has been asked, too */
+    walk->two_tier = !walk->two_tier;
+    walk->step = 0;
+    return next_file(walk, place);
+}
+
+void layout_want_index(struct layout_walk *walk)
+{
+    walk->wants_index = true;
 }
 
 void layout_index(struct layout_walk *walk, bool present)
 {
-    walk->memory->two_tier = present;
-    walk->memory->two_tier_until = walk->now + LAYOUT_TWO_TIER_MS;
-
-    if (walk->two_tier != present) {
-        walk->two_tier = present;
-        walk->step = 0;
+    if (walk->source->layout == LAYOUT_SYMSTORE) {
+        walk->tier_sure = walk->two_tier == present;
     }
 }
 
-void layout_hit(struct layout_walk *walk)
+void layout_hit(const struct layout_walk *walk, struct layout_memory *memory)
 {
-    walk->memory->spelling = walk->spelling;
-    walk->memory->form = walk->form;
-    walk->memory->had_any = true;
+    memory->variant = walk->variant;
+    memory->form = walk->form;
+    memory->two_tier = walk->two_tier;
+    memory->had_any = true;
 }
 
 size_t layout_places(struct layout_place places[LAYOUT_PLACES],
                      const struct source_config *source,
                      const symcache_key_t *key, const char *name,
-                     size_t *ntiers)
+                     size_t *index)
 {
-    struct layout_memory memory = {0};
+    static const struct layout_memory memory;
     struct layout_walk walk;
     unsigned tiers = source->layout == LAYOUT_SYMSTORE ? 2 : 1, tier, i;
     size_t n = 0;
 
-    *ntiers = 0;
-    layout_begin(&walk, source, key, name, &memory, 0);
+    *index = 0;
+    layout_begin(&walk, source, key, name, &memory);
 
     for (tier = 0; tier < tiers; tier++) {
         for (i = 0; i < walk.nforms; i++) {
@@ -314,7 +292,9 @@ size_t layout_places(struct layout_place places[LAYOUT_PLACES],
                          places[n++].path);
         }
         if (tiers == 2 && tier == 0) {
-            *ntiers = n;
+            *index = n;
+            places[n].form = FORM_INDEX;
+            layout_print(&walk, 0, FORM_INDEX, places[n++].path);
             walk.two_tier = true;
         }
     }

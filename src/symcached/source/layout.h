@@ -6,22 +6,22 @@
  * to know which these are.  Knows nothing of transports: the caller asks for
  * each place and tells what it learned.
  */
-#ifndef SYMCACHED_LAYOUT_H
-#define SYMCACHED_LAYOUT_H
+#ifndef SYMCACHED_SOURCE_LAYOUT_H
+#define SYMCACHED_SOURCE_LAYOUT_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
-#include "config.h"
+#include "config/config.h"
 
 /* two characters, the name twice, the key, separators, without a NUL */
 #define LAYOUT_PATH_MAX                                                       \
     (8 + 1 + 2 * (SYMCACHE_NAME_MAX + 1) + SYMCACHE_ID_TEXT_MAX + 1)
 
-#define LAYOUT_SPELLINGS 3
+#define LAYOUT_VARIANTS 3
 
-/* Without regard to case no key has more places: two tiers, three forms. */
-#define LAYOUT_PLACES (2 * LAYOUT_FORMS)
+/* Without regard to case no key has more places: two tiers, three forms, and
+ * what tells the tiers apart. */
+#define LAYOUT_PLACES (2 * LAYOUT_FORMS + 1)
 
 struct layout_place {
     enum layout_form form;
@@ -29,69 +29,70 @@ struct layout_place {
 };
 
 /*
- * What a source's answers have taught; all zero at first.  It orders what is
- * asked; what is not asked at all is up to the configuration, so that a miss
- * is one.
+ * Where the last PDB of a source was; all zero at first.  A walk reads it when
+ * it begins, and only a hit writes it: it orders what is asked, and no answer
+ * to another walk, a lie perhaps, can keep anything from being asked.
  */
 struct layout_memory {
-    unsigned spelling; /* that worked last */
-    unsigned form;     /* that worked last */
+    unsigned variant;
+    unsigned form;
+    bool two_tier;
     bool had_any;
-    bool two_tier;           /* what index2.txt said */
-    uint64_t two_tier_until; /* and how long that is believed, clock_ms() */
 };
 
 struct layout_walk {
     const struct source_config *source;
     const symcache_key_t *key;
     const char *name;
-    struct layout_memory *memory;
-    uint64_t now;
     enum layout_form forms[LAYOUT_FORMS]; /* in order */
     unsigned nforms;
-    unsigned first_spelling;
+    unsigned first_variant;
     unsigned step;
-    unsigned spelling; /* of the place given last */
+    unsigned variant; /* of the place given last */
     enum layout_form form;
-    bool two_tier;
-    bool probed;
+    bool two_tier;  /* the places given now */
+    bool probed;    /* index2.txt was given */
+    bool tier_sure; /* the other number of tiers is not to be asked */
+    bool wants_index;
 };
-
-/* Has a layout places of that form? */
-bool layout_has_form(enum source_layout layout, enum layout_form form);
 
 /*
  * Begins a walk by the layout, the casing and the forms of a source.  name is
- * the key's in the case of whoever asked; source, key, name and memory live as
- * long as the walk; now is clock_ms().
+ * the key's in the case of whoever asked; source, key and name live as long as
+ * the walk.
  */
 void layout_begin(struct layout_walk *walk, const struct source_config *source,
                   const symcache_key_t *key, const char *name,
-                  struct layout_memory *memory, uint64_t now);
+                  const struct layout_memory *memory);
 
 /* Gives the next place to ask; false: there is none left. */
 bool layout_next(struct layout_walk *walk, struct layout_place *place);
 
-/* After FORM_INDEX, if the source could tell whether the file is there. */
+/* The walk shall not end without FORM_INDEX, whatever the layout. */
+void layout_want_index(struct layout_walk *walk);
+
+/*
+ * After FORM_INDEX, if the source said plainly whether the file is there.
+ * Without it both numbers of tiers are asked.
+ */
 void layout_index(struct layout_walk *walk, bool present);
 
 /* The PDB was at the place given last, or where its file.ptr led. */
-void layout_hit(struct layout_walk *walk);
+void layout_hit(const struct layout_walk *walk, struct layout_memory *memory);
 
 /*
  * All places for a base that is compared without case, spelled as the names
- * of that layout are.  *ntiers gets the number of those, the first, that count
- * only without index2.txt; the others then count only with it.  It is 0 if
- * index2.txt does not matter.
+ * of that layout are.  *index gets the number of index2.txt: where that is
+ * there, the places behind it count, and where it is not, those before it.  It
+ * is 0 if index2.txt does not matter.
  */
 size_t layout_places(struct layout_place places[LAYOUT_PLACES],
                      const struct source_config *source,
                      const symcache_key_t *key, const char *name,
-                     size_t *ntiers);
+                     size_t *index);
 
 /* What lies at a place, by the last component of its path or URL. */
 enum layout_form layout_form(const char *place);
-const char *layout_form_name(enum layout_form form);
 
 /* The path with its last character, which may have several bytes, as "_". */
 void layout_pack(char *path);

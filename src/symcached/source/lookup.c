@@ -3,7 +3,7 @@
  *
  * Lookups: their life, and sources' memory.
  */
-#include "source.h"
+#include "lookup.h"
 
 #include <event2/event.h>
 #include <stdio.h>
@@ -11,11 +11,28 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "held.h"
-#include "host.h"
-#include "lookup.h"
-#include "metrics.h"
-#include "origin.h"
+#include "attempt_queue.h"
+#include "child/child.h"
+#include "symcached/fetch/fetch.h"
+#include "steps.h"
+#include "metrics/metrics.h"
+#include "base/origin.h"
+
+static void sources_on_freed(void *arg)
+{
+    struct sources *sources = arg;
+
+    if (sources->freed != NULL) {
+        sources->freed(sources->freed_arg);
+    }
+}
+
+void sources_watch(struct sources *sources, void (*freed)(void *arg),
+                   void *arg)
+{
+    sources->freed = freed;
+    sources->freed_arg = arg;
+}
 
 struct sources *sources_new(struct event_base *base)
 {
@@ -26,7 +43,7 @@ struct sources *sources_new(struct event_base *base)
     }
 
     sources->base = base;
-    sources->hosts = hosts_new();
+    sources->hosts = hosts_new(base, sources_on_freed, sources);
     if (sources->hosts != NULL) {
         sources->outside = fetcher_new(base, sources->hosts);
         sources->inside = fetcher_new(base, sources->hosts);
@@ -105,22 +122,43 @@ void sources_free(struct sources *sources)
     free(sources);
 }
 
+void lookup_set_step(struct lookup *lookup, enum lookup_step step, void *task)
+{
+    lookup->step = step;
+    lookup->task = task;
+}
+
+static void cancel_task(struct lookup *lookup)
+{
+    switch (lookup->step) {
+    case LOOKUP_FETCHES:
+        fetch_cancel(lookup->task);
+        break;
+    case LOOKUP_SEARCHES:
+    case LOOKUP_CHECKS:
+        unpack_cancel(lookup->task);
+        break;
+    case LOOKUP_VALIDATES:
+        child_cancel(lookup->task);
+        break;
+    case LOOKUP_BEGINS:
+    case LOOKUP_DECIDES:
+    case LOOKUP_ENDED:
+        break;
+    }
+}
+
 static void lookup_free(struct lookup *lookup)
 {
     size_t i;
 
-    if (lookup->fetch != NULL) {
-        fetch_cancel(lookup->fetch);
-    }
-    if (lookup->unpack != NULL) {
-        unpack_cancel(lookup->unpack);
-    }
-    source_symcache_free(lookup);
+    cancel_task(lookup);
     if (lookup->begin != NULL) {
         event_free(lookup->begin);
     }
-    held_free(lookup->held);
-    host_leave(lookup->host);
+    attempt_queue_free(lookup->attempt_queue);
+    lookup_leave_tree(lookup, BREAKER_NOTHING, "");
+    host_leave(lookup->visit);
     if (lookup->part_fd >= 0) {
         close(lookup->part_fd);
     }
@@ -168,7 +206,7 @@ struct source_memory *lookup_memory(struct lookup *lookup)
     return memory;
 }
 
-static unsigned lookup_gravity(enum source_outcome outcome)
+static unsigned gravity(enum source_outcome outcome)
 {
     static const unsigned gravities[] = {
         [SOURCE_NOT_FOUND] = 0, [SOURCE_UNUSABLE] = 1, [SOURCE_FAILED] = 2,
@@ -181,12 +219,12 @@ static unsigned lookup_gravity(enum source_outcome outcome)
 static void lookup_attempt(struct lookup *lookup,
                            const struct source_attempt *attempt)
 {
-    if (lookup_gravity(attempt->outcome) > lookup_gravity(lookup->outcome)) {
+    if (gravity(attempt->outcome) > gravity(lookup->outcome)) {
         lookup->outcome = attempt->outcome;
     }
 
-    if (lookup->held != NULL) {
-        held_add(lookup->held, attempt);
+    if (lookup->attempt_queue != NULL) {
+        attempt_queue_add(lookup->attempt_queue, attempt);
     } else {
         lookup->callbacks.attempt(lookup->arg, attempt);
     }
@@ -216,16 +254,17 @@ void lookup_end(struct lookup *lookup)
     enum source_outcome outcome = lookup->outcome;
     void *arg = lookup->arg;
 
-    if (lookup->held != NULL) {
-        lookup->ended = true;
-        host_leave(lookup->host);
-        lookup->host = NULL;
+    if (lookup->attempt_queue != NULL) {
+        lookup_set_step(lookup, LOOKUP_ENDED, NULL);
+        lookup_leave_tree(lookup, BREAKER_NOTHING, "");
+        host_leave(lookup->visit);
+        lookup->visit = NULL;
         done(arg, outcome);
         return;
     }
 
-    if (outcome == SOURCE_FOUND && lookup->walk.memory != NULL) {
-        layout_hit(&lookup->walk);
+    if (outcome == SOURCE_FOUND && lookup->memory != NULL) {
+        layout_hit(&lookup->walk, &lookup->memory->layout);
     }
 
     /* first, so that nothing of ours is in use when done is called */
@@ -233,7 +272,7 @@ void lookup_end(struct lookup *lookup)
     done(arg, outcome);
 }
 
-static void lookup_on_begin(evutil_socket_t fd, short what, void *arg)
+static void on_begin(evutil_socket_t fd, short what, void *arg)
 {
     struct lookup *lookup = arg;
     const struct source_config *source = lookup->source;
@@ -241,10 +280,11 @@ static void lookup_on_begin(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     (void)what;
 
-    if (lookup->ended) {
+    if (lookup->step == LOOKUP_ENDED) {
         lookup_end(lookup);
         return;
     }
+    lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
     if (!config_source_serves(source, &lookup->key)) {
         origin_place(lookup->place, sizeof(lookup->place),
                      source_place(source));
@@ -296,16 +336,16 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->callbacks = *callbacks;
     lookup->arg = arg;
     if (callbacks->attempt == NULL) {
-        lookup->held = held_new();
+        lookup->attempt_queue = attempt_queue_new();
     }
     lookup->part_fd = -1;
     lookup->out_fd = -1;
     lookup->new_index = -1;
     lookup->outcome = SOURCE_NOT_FOUND;
     lookup->file = strdup(file);
-    lookup->begin = evtimer_new(sources->base, lookup_on_begin, lookup);
+    lookup->begin = evtimer_new(sources->base, on_begin, lookup);
     if (lookup->file == NULL || lookup->begin == NULL ||
-        (callbacks->attempt == NULL && lookup->held == NULL) ||
+        (callbacks->attempt == NULL && lookup->attempt_queue == NULL) ||
         asprintf(&lookup->part, "%s.part", file) < 0 ||
         asprintf(&lookup->out, "%s.out.part", file) < 0) {
         lookup_free(lookup);
@@ -313,7 +353,7 @@ source_lookup(struct sources *sources, const struct config *config,
     }
 
     if (source->origin != NULL) {
-        lookup->host = host_enter(sources->hosts, source->origin);
+        lookup->visit = host_enter(sources->hosts, source->origin, true);
     }
     evtimer_add(lookup->begin, &now);
     return lookup;
@@ -324,23 +364,28 @@ void source_adopt(struct lookup *lookup,
 {
     struct timeval now = {0, 0};
 
-    held_tell(lookup->held, callbacks, arg);
-    held_free(lookup->held);
-    lookup->held = NULL;
+    attempt_queue_tell(lookup->attempt_queue, callbacks, arg);
+    attempt_queue_free(lookup->attempt_queue);
+    lookup->attempt_queue = NULL;
     lookup->callbacks = *callbacks;
     lookup->arg = arg;
-    if (lookup->ended) {
+    if (lookup->step == LOOKUP_ENDED) {
         evtimer_add(lookup->begin, &now);
     }
 }
 
 bool source_receives(const struct lookup *lookup)
 {
-    if (lookup->fetch != NULL) {
-        return fetch_receives(lookup->fetch);
+    switch (lookup->step) {
+    case LOOKUP_FETCHES:
+        return fetch_receives(lookup->task);
+    case LOOKUP_SEARCHES:
+    case LOOKUP_CHECKS:
+        /* the child of a directory may be waiting for the directory */
+        return lookup->source->url != NULL;
+    default:
+        return false;
     }
-    /* what a directory's child process does may be waiting */
-    return lookup->unpack != NULL && lookup->source->url != NULL;
 }
 
 void source_cancel(struct lookup *lookup)

@@ -8,16 +8,16 @@
  *
  * Knows nothing of jobs, stores, transcoders or waiters.
  */
-#ifndef SYMCACHED_SOURCE_H
-#define SYMCACHED_SOURCE_H
+#ifndef SYMCACHED_SOURCE_LOOKUP_H
+#define SYMCACHED_SOURCE_LOOKUP_H
 
 #include <cjson/cJSON.h>
 #include <event2/buffer.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include "config.h"
-#include "outcome.h"
-#include "proto/symcache_key.h"
+#include "config/config.h"
+#include "symcached/fetch/fetch.h"
+#include "proto/key.h"
 
 struct event_base;
 
@@ -39,7 +39,7 @@ struct source_symcache {
     symcache_version_t exceeds; /* of the file that there is already */
     const char *via;            /* ids, see via.h; read at the start only */
     symcache_version_t version; /* after FOUND: of the file */
-    bool kept; /* after NOT_FOUND: it has nothing that exceeds it */
+    bool not_newer; /* after NOT_FOUND: it has nothing that exceeds it */
 };
 
 struct source_callbacks {
@@ -53,6 +53,11 @@ struct sources; /* curl multi, per-source memory; one for the process */
 struct lookup;
 
 struct sources *sources_new(struct event_base *base);
+
+/* Tells whenever a source that was busy may be so no more. */
+void sources_watch(struct sources *sources, void (*freed)(void *arg),
+                   void *arg);
+
 void sources_free(struct sources *sources); /* no lookup may be running */
 
 /*
@@ -95,13 +100,13 @@ bool source_receives(const struct lookup *lookup);
 void source_cancel(struct lookup *lookup);
 
 /*
- * Has the source's host as many lookups as it may have?  A lookup would be
- * one more.
+ * Has the source's host, or directory, as many lookups as it may have?  A
+ * lookup would be one more.
  */
 bool source_busy(const struct sources *sources, const struct config *config,
                  const struct source_config *source);
 
-/* What is known of the source's host, as an object; NULL if it has none. */
+/* What is known of the source's host or directory, as an object; or NULL. */
 cJSON *source_host(const struct sources *sources,
                    const struct source_config *source);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "tally.h"
+#include "source_stats.h"
 
 #define OUTCOMES (SOURCE_PENDING + 1)
 #define NAME_MAX_LEN 64
@@ -33,31 +33,32 @@ struct count {
     char failure[256];
 };
 
-struct tally {
+struct source_stats {
     struct count *counts;
     size_t n;
 };
 
-struct tally *tally_new(void)
+struct source_stats *source_stats_new(void)
 {
-    return calloc(1, sizeof(struct tally));
+    return calloc(1, sizeof(struct source_stats));
 }
 
-void tally_free(struct tally *tally)
+void source_stats_free(struct source_stats *source_stats)
 {
-    if (tally != NULL) {
-        free(tally->counts);
-        free(tally);
+    if (source_stats != NULL) {
+        free(source_stats->counts);
+        free(source_stats);
     }
 }
 
-static struct count *find(const struct tally *tally, const char *name)
+static struct count *find(const struct source_stats *source_stats,
+                          const char *name)
 {
     size_t i;
 
-    for (i = 0; i < tally->n; i++) {
-        if (strcmp(tally->counts[i].name, name) == 0) {
-            return &tally->counts[i];
+    for (i = 0; i < source_stats->n; i++) {
+        if (strcmp(source_stats->counts[i].name, name) == 0) {
+            return &source_stats->counts[i];
         }
     }
     return NULL;
@@ -75,29 +76,32 @@ static bool is_wanted(const struct count *count, const struct config *config)
     return false;
 }
 
-void tally_keep(struct tally *tally, const struct config *config)
+void source_stats_keep(struct source_stats *source_stats,
+                       const struct config *config)
 {
     size_t i, n = 0;
 
-    for (i = 0; i < tally->n; i++) {
-        if (is_wanted(&tally->counts[i], config)) {
-            tally->counts[n++] = tally->counts[i];
+    for (i = 0; i < source_stats->n; i++) {
+        if (is_wanted(&source_stats->counts[i], config)) {
+            source_stats->counts[n++] = source_stats->counts[i];
         }
     }
-    tally->n = n;
+    source_stats->n = n;
 }
 
-void tally_add(struct tally *tally, const struct source_attempt *attempt)
+void source_stats_add(struct source_stats *source_stats,
+                      const struct source_attempt *attempt)
 {
-    struct count *count = find(tally, attempt->source);
+    struct count *count = find(source_stats, attempt->source);
 
     if (count == NULL) {
-        count = realloc(tally->counts, (tally->n + 1) * sizeof(*count));
+        count = realloc(source_stats->counts,
+                        (source_stats->n + 1) * sizeof(*count));
         if (count == NULL) {
             return;
         }
-        tally->counts = count;
-        count += tally->n++;
+        source_stats->counts = count;
+        count += source_stats->n++;
         memset(count, 0, sizeof(*count));
         snprintf(count->name, sizeof(count->name), "%s", attempt->source);
     }
@@ -129,7 +133,8 @@ static void add_patterns(cJSON *object, const char *key,
     }
 }
 
-cJSON *tally_json(const struct tally *tally, const struct config *config)
+cJSON *source_stats_json(const struct source_stats *source_stats,
+                         const struct config *config)
 {
     cJSON *array = cJSON_CreateArray(), *object;
     const struct source_config *source;
@@ -140,7 +145,7 @@ cJSON *tally_json(const struct tally *tally, const struct config *config)
 
     for (i = 0; i < config->nsources; i++) {
         source = &config->sources[i];
-        count = find(tally, source->name);
+        count = find(source_stats, source->name);
         if (count == NULL) {
             count = &none;
         }
@@ -171,7 +176,8 @@ cJSON *tally_json(const struct tally *tally, const struct config *config)
     return array;
 }
 
-void tally_print(const struct tally *tally, struct evbuffer *buf)
+void source_stats_print(const struct source_stats *source_stats,
+                        struct evbuffer *buf)
 {
     size_t i;
     int outcome;
@@ -180,14 +186,14 @@ void tally_print(const struct tally *tally, struct evbuffer *buf)
                              "looked in, by source and answer.\n"
                              "# TYPE symcached_source_attempts_total "
                              "counter\n");
-    for (i = 0; i < tally->n; i++) {
+    for (i = 0; i < source_stats->n; i++) {
         for (outcome = 0; outcome < OUTCOMES; outcome++) {
             evbuffer_add_printf(
                 buf,
                 "symcached_source_attempts_total{source=\"%s\","
                 "outcome=\"%s\"} %" PRIu64 "\n",
-                tally->counts[i].name, outcome_keys[outcome],
-                tally->counts[i].attempts[outcome]);
+                source_stats->counts[i].name, outcome_keys[outcome],
+                source_stats->counts[i].attempts[outcome]);
         }
     }
 }

@@ -4,7 +4,7 @@
  * What happens to a body, a directory or a file.ptr, whichever type of source
  * it came from.
  */
-#include "lookup.h"
+#include "steps.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,8 +17,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "flat.h"
-#include "remover.h"
+#include "symcached/unpack/unpack.h"
+#include "metrics/metrics.h"
+#include "base/origin.h"
+#include "base/async_unlink.h"
+#include "symcached/space/space.h"
 
 #define LOOKUP_POINTERS 3
 
@@ -34,7 +37,7 @@ static void lookup_set_aside(struct lookup *lookup, int fd, const char *path)
     if (fstat(fd, &st) == 0 && st.st_size > 0) {
         snprintf(aside, sizeof(aside), "%s.%u", path, ++lookup->aside);
         if (rename(path, aside) == 0) {
-            remover_add(aside);
+            async_unlink_add(aside);
         }
     }
     close(fd);
@@ -93,14 +96,23 @@ static enum source_outcome lookup_outcome(const struct lookup *lookup,
                : attempt->outcome;
 }
 
+static void lookup_had_no_room(const struct lookup *lookup, uint64_t wanted)
+{
+    if (wanted > 0) {
+        metrics_add(METRIC_FETCH_NO_ROOM, 1);
+        disk_space_want_for(lookup->out_fd, wanted);
+    }
+}
+
 static void lookup_on_checked(void *arg, const struct unpack_result *result)
 {
     const struct unpack_attempt *attempt;
     struct lookup *lookup = arg;
 
-    lookup->unpack = NULL;
+    lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
     lookup->publics_only = result->publics_only;
     lookup->received.ms += result->ms;
+    lookup_had_no_room(lookup, result->wanted);
     attempt = &result->attempts[result->nattempts - 1];
 
     switch (result->found) {
@@ -118,10 +130,12 @@ static void lookup_on_checked(void *arg, const struct unpack_result *result)
     }
 }
 
-static void lookup_unpack(struct lookup *lookup,
+/* For a step that has such a child. */
+static void lookup_unpack(struct lookup *lookup, enum lookup_step step,
                           struct unpack_request *request, unpack_done_fn done)
 {
     const struct limits_config *limits = &lookup->config->limits;
+    struct unpack *unpack;
 
     if (lookup_open(lookup, &lookup->out_fd, lookup->out) != 0) {
         lookup_fail(lookup, "open");
@@ -132,12 +146,17 @@ static void lookup_unpack(struct lookup *lookup,
     request->max = limits->download_size;
     request->seconds = limits->download_time;
     request->out = lookup->out_fd;
+    request->keep = disk_space_kept(lookup->out_fd, &lookup->config->cache);
 
-    lookup->unpack =
-        unpack_start(lookup->sources->base, request, done, lookup);
-    if (lookup->unpack == NULL) {
+    unpack = unpack_start(lookup->sources->base, request, done, lookup);
+    if (unpack == NULL) {
         lookup_fail(lookup, "unpacking");
+        return;
     }
+    if (request->gone != NULL) {
+        visit_share(request->gone_arg);
+    }
+    lookup_set_step(lookup, step, unpack);
 }
 
 void lookup_check_part(struct lookup *lookup)
@@ -145,7 +164,7 @@ void lookup_check_part(struct lookup *lookup)
     struct unpack_request request = {0};
 
     request.in = lookup->part_fd;
-    lookup_unpack(lookup, &request, lookup_on_checked);
+    lookup_unpack(lookup, LOOKUP_CHECKS, &request, lookup_on_checked);
 }
 
 /* directories ---------------------------------------------------------------
@@ -159,7 +178,7 @@ static void lookup_set_tree_place(struct lookup *lookup, size_t place)
 
 static void lookup_read_pointer(struct lookup *lookup)
 {
-    uint8_t text[SYMPTR_MAX];
+    uint8_t text[FILE_PTR_MAX];
     ssize_t n = pread(lookup->out_fd, text, sizeof(text), 0);
 
     if (n < 0) {
@@ -203,15 +222,70 @@ static void lookup_keep_index(struct lookup *lookup)
     lookup->new_index = -1;
 }
 
+void lookup_leave_tree(struct lookup *lookup, enum breaker_end end,
+                       const char *detail)
+{
+    if (lookup->tree_host != NULL) {
+        host_end(lookup->tree_host, &lookup->config->limits, end,
+                 lookup->tree_probe, detail);
+        lookup->tree_host = NULL;
+    }
+    host_leave(lookup->tree_visit);
+    lookup->tree_visit = NULL;
+}
+
+/*
+ * The directory counts as hosts do, and one that a file.ptr leads to for
+ * itself.  Returns false when it has ended the lookup.
+ */
+static bool lookup_enter_tree(struct lookup *lookup,
+                              struct unpack_request *request)
+{
+    const struct limits_config *limits = &lookup->config->limits;
+    const struct source_config *source = lookup->source;
+    struct hosts *hosts = lookup->sources->hosts;
+    char *origin = origin_directory(lookup->tree_root);
+    char reason[HOST_REASON] = "out of memory";
+    struct visit *visit = lookup->visit;
+
+    if (origin != NULL) {
+        lookup->tree_host =
+            host_begin(hosts, origin, limits, &lookup->tree_probe, reason,
+                       &lookup->received.retry_after);
+    }
+    if (lookup->tree_host != NULL && strcmp(origin, source->origin) != 0) {
+        lookup->tree_visit = host_enter(hosts, origin, false);
+        visit = lookup->tree_visit;
+    }
+    free(origin);
+    if (lookup->tree_host == NULL) {
+        lookup_attempt_here(lookup, SOURCE_FAILED, reason);
+        lookup_end(lookup);
+        return false;
+    }
+
+    request->first = limits->first_byte_time < limits->download_time
+                         ? limits->first_byte_time
+                         : limits->download_time;
+    if (visit != NULL) {
+        request->gone = visit_gone;
+        request->gone_arg = visit;
+    }
+    return true;
+}
+
 static void lookup_run_tree(struct lookup *lookup)
 {
     struct unpack_request request = {0};
     size_t i;
 
+    if (!lookup_enter_tree(lookup, &request)) {
+        return;
+    }
     request.in = -1;
     request.root = lookup->tree_root;
     request.beneath = lookup->tree_beneath;
-    request.ntiers = lookup->tree_tiers;
+    request.index2 = lookup->tree_index2;
     request.nplaces = lookup->ntree_places;
     for (i = 0; i < request.nplaces; i++) {
         request.places[i] = lookup->tree_places[i];
@@ -221,7 +295,7 @@ static void lookup_run_tree(struct lookup *lookup)
         lookup_fail(lookup, "index");
         return;
     }
-    lookup_unpack(lookup, &request, lookup_on_tree);
+    lookup_unpack(lookup, LOOKUP_SEARCHES, &request, lookup_on_tree);
 }
 
 /* The directory has more files than one child looks at. */
@@ -243,8 +317,11 @@ static void lookup_on_tree(void *arg, const struct unpack_result *result)
     bool failed = false;
     size_t i, n = result->nattempts;
 
-    lookup->unpack = NULL;
+    lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
     lookup->publics_only = result->publics_only;
+    lookup_had_no_room(lookup, result->wanted);
+    lookup_leave_tree(lookup, result->silent ? BREAKER_FAULT : BREAKER_GOOD,
+                      n > 0 ? result->attempts[n - 1].detail : "");
     lookup_keep_index(lookup);
     if (result->again) {
         lookup_on_part_of_tree(lookup);
@@ -318,7 +395,7 @@ void lookup_tree(struct lookup *lookup, const struct lookup_tree *tree)
 {
     memset(&lookup->received, 0, sizeof(lookup->received));
     lookup->tree_beneath = tree->beneath;
-    lookup->tree_tiers = tree->ntiers;
+    lookup->tree_index2 = tree->index2;
     lookup->tree_flat = tree->flat;
     lookup->tree_runs = 0;
 
@@ -339,9 +416,9 @@ void lookup_tree(struct lookup *lookup, const struct lookup_tree *tree)
 /* What a file.ptr names, its packed form, and file.ptr beside it if that is
  * a place in a store. */
 static void lookup_follow_rel(struct lookup *lookup, const char *root,
-                              char rel[SYMPTR_TEXT])
+                              char rel[FILE_PTR_TEXT])
 {
-    char packed[SYMPTR_TEXT], pointer[SYMPTR_TEXT + sizeof("file.ptr")];
+    char packed[FILE_PTR_TEXT], pointer[FILE_PTR_TEXT + sizeof("file.ptr")];
     struct lookup_tree tree = {.root = root,
                                .places = {rel, packed, pointer},
                                .nplaces = 2,
@@ -363,12 +440,12 @@ static void lookup_follow_rel(struct lookup *lookup, const char *root,
 static void lookup_follow_path(struct lookup *lookup, const char *text)
 {
     const struct source_config *source = lookup->source;
-    char rel[SYMPTR_TEXT], detail[SYMPTR_TEXT + 64];
+    char rel[FILE_PTR_TEXT], detail[FILE_PTR_TEXT + 64];
     const char *root, *refused;
 
-    refused = symptr_map(source->map, source->nmap,
-                         source->path != NULL ? source->path : source->url,
-                         text, &root, rel);
+    refused = config_map_location(
+        source->map, source->nmap,
+        source->path != NULL ? source->path : source->url, text, &root, rel);
     if (refused != NULL) {
         snprintf(detail, sizeof(detail), "%s: \"%.300s\"", refused, text);
         lookup_attempt_here(lookup, SOURCE_NOT_FOUND, detail);
@@ -385,8 +462,8 @@ static void lookup_follow_path(struct lookup *lookup, const char *text)
 
 void lookup_pointer(struct lookup *lookup, const uint8_t *data, size_t len)
 {
-    char text[SYMPTR_TEXT], detail[320];
-    enum symptr_kind kind = symptr_parse(data, len, text);
+    char text[FILE_PTR_TEXT], detail[320];
+    enum file_ptr_kind kind = file_ptr_parse(data, len, text);
 
     if (++lookup->pointers > LOOKUP_POINTERS) {
         lookup_attempt_here(lookup, SOURCE_UNUSABLE,
@@ -396,17 +473,17 @@ void lookup_pointer(struct lookup *lookup, const uint8_t *data, size_t len)
     }
 
     switch (kind) {
-    case SYMPTR_PATH:
+    case FILE_PTR_PATH:
         lookup_follow_path(lookup, text);
         return;
-    case SYMPTR_URL:
+    case FILE_PTR_URL:
         source_http_pointed(lookup, text);
         return;
-    case SYMPTR_MESSAGE:
+    case FILE_PTR_MESSAGE:
         snprintf(detail, sizeof(detail), "MSG: %.300s", text);
         lookup_attempt_here(lookup, SOURCE_NOT_FOUND, detail);
         break;
-    case SYMPTR_BAD:
+    case FILE_PTR_BAD:
         lookup_attempt_here(lookup, SOURCE_UNUSABLE, text);
         break;
     }

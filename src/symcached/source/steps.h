@@ -4,19 +4,19 @@
  * The steps that lookups of every source type are made of.  Each step ends in
  * a callback of the loop; when it found nothing, lookup->resume goes on.
  */
-#ifndef SYMCACHED_LOOKUP_H
-#define SYMCACHED_LOOKUP_H
+#ifndef SYMCACHED_SOURCE_STEPS_H
+#define SYMCACHED_SOURCE_STEPS_H
 
 #include <stdbool.h>
-#include "fetch.h"
+#include "symcached/fetch/fetch.h"
 #include "layout.h"
-#include "source.h"
-#include "symptr.h"
-#include "unpack.h"
+#include "lookup.h"
+#include "file_ptr.h"
+#include "symcached/unpack/unpack.h"
 #include "via.h"
 
 struct event;
-struct held;
+struct attempt_queue;
 
 #define LOOKUP_PLACE 4096
 
@@ -25,7 +25,6 @@ struct held;
 struct source_memory {
     struct source_memory *next;
     struct layout_memory layout;
-    bool told;   /* of a file: that it is there, or that it is not */
     int index;   /* of a flat directory, see flat.h; or -1 */
     char *place; /* url or path, behind the name */
     char name[];
@@ -37,6 +36,32 @@ struct sources {
     struct fetcher *outside; /* two, because a connection that is open */
     struct fetcher *inside;  /* passes the check of addresses */
     struct source_memory *memories;
+    void (*freed)(void *arg);
+    void *freed_arg;
+};
+
+/*
+ * What a lookup waits for.  lookup_set_step() is the only place that changes
+ * it; each step that has a task of its own ends with that task's callback.
+ *
+ *   source_lookup() --> LOOKUP_BEGINS
+ *                            | the loop calls the type's begin function
+ *                            v
+ *                      LOOKUP_DECIDES ----> lookup_end()
+ *                        |  ^                  |       |
+ *     the next place     v  | nothing there    |       v before its turn
+ *     LOOKUP_FETCHES, _SEARCHES, _CHECKS,      |   LOOKUP_ENDED
+ *     _VALIDATES                               v       | source_adopt()
+ *                                    callbacks.done  <-+
+ */
+enum lookup_step {
+    LOOKUP_BEGINS,    /* for the loop */
+    LOOKUP_DECIDES,   /* for nothing: what follows is being decided */
+    LOOKUP_FETCHES,   /* for an HTTP answer; task is a struct fetch */
+    LOOKUP_SEARCHES,  /* for a child in a directory; a struct unpack */
+    LOOKUP_CHECKS,    /* for a child that looks at a body; a struct unpack */
+    LOOKUP_VALIDATES, /* for a child that reads a SymCache; a struct child */
+    LOOKUP_ENDED      /* for its turn, see source_adopt() */
 };
 
 struct lookup {
@@ -48,11 +73,11 @@ struct lookup {
     struct source_callbacks callbacks;
     void *arg;
     struct event *begin;
-    struct held *held; /* what is not told yet: before its turn */
-    bool ended;        /* before its turn */
-    struct host *host; /* that it counts for */
-    struct fetch *fetch;
-    struct unpack *unpack;
+    struct attempt_queue
+        *attempt_queue;  /* what is not told yet: before its turn */
+    struct visit *visit; /* of the source's host or directory */
+    enum lookup_step step;
+    void *task; /* of the step, or NULL */
     char *file;
     char *part; /* what is received */
     char *out;  /* what is unpacked */
@@ -64,18 +89,19 @@ struct lookup {
     unsigned pointers;           /* followed so far */
     void (*resume)(struct lookup *lookup);
 
-    /* source_http.c */
+    /* http.c */
     struct source_memory *memory;
     struct layout_walk walk;
     enum layout_form form; /* of the place that is being asked for */
+    bool doubted;          /* 400 was taken for an absence; see http_judge() */
+    bool plain;            /* the answer about index2.txt */
     bool pointed;          /* at a URL by a file.ptr */
     bool pointed_below;    /* the URL is one of the source itself */
     char *pointed_packed;  /* the URL of its packed form, to be asked next */
 
-    /* source_symcache.c */
+    /* symcache.c */
     struct source_symcache *symcache;
-    struct child *inspect;
-    struct header_config extra[4];
+    struct header_config extra[5];
     size_t nextra;
     char via[VIA_MAX];
     char exceeds[SYMCACHE_VERSION_TEXT_MAX + 1];
@@ -86,10 +112,13 @@ struct lookup {
     char *tree_root;
     char *tree_places[UNPACK_PLACES];
     size_t ntree_places;
-    size_t tree_tiers;
+    size_t tree_index2;
     bool tree_beneath;
     bool tree_flat;
     unsigned tree_runs;
+    struct host *tree_host;   /* the directory, while it is looked into */
+    struct visit *tree_visit; /* of it, if it is not the source's */
+    bool tree_probe;
     int new_index; /* of a flat directory, being written; or -1 */
 };
 
@@ -98,10 +127,13 @@ struct lookup_tree {
     const char *root;
     const char *places[UNPACK_PLACES];
     size_t nplaces;
-    size_t ntiers;
+    size_t index2;
     bool beneath;
     bool flat;
 };
+
+/* task: what runs from now on in this step, see there; or NULL. */
+void lookup_set_step(struct lookup *lookup, enum lookup_step step, void *task);
 
 /* What is known of the lookup's source; NULL when out of memory. */
 struct source_memory *lookup_memory(struct lookup *lookup);
@@ -119,6 +151,10 @@ int lookup_open_part(struct lookup *lookup);
 
 /* Unpacks and checks what is in part. */
 void lookup_check_part(struct lookup *lookup);
+
+/* The directory is not looked into any more; detail is for the log. */
+void lookup_leave_tree(struct lookup *lookup, enum breaker_end end,
+                       const char *detail);
 
 /* Looks for places below a directory; all are copied. */
 void lookup_tree(struct lookup *lookup, const struct lookup_tree *tree);
@@ -138,12 +174,6 @@ void source_symcache_begin(struct lookup *lookup);
 enum source_outcome source_bucket_judge(const struct source_config *source,
                                         const struct fetch_result *result,
                                         char *detail, size_t size);
-
-/* Ends what runs. */
-void source_symcache_free(struct lookup *lookup);
-
-/* Percent-encodes every byte outside the unreserved set, but for "/". */
-void source_http_escape(char *p, const char *path);
 
 /* A URL that a file.ptr names, or a path below the source's own. */
 void source_http_pointed(struct lookup *lookup, const char *url);

@@ -16,25 +16,19 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "inspect.h"
-#include "lookup.h"
-#include "metrics.h"
-#include "origin.h"
+#include "symcached/transcode/transcode.h"
+#include "steps.h"
+#include "metrics/metrics.h"
+#include "base/origin.h"
+#include "base/percent.h"
 #include "via.h"
-#include "proto/symcache_header.h"
+#include "proto/header.h"
 
 /* v65535.65535.65535/<name>/<guid>/<age> */
 #define SYMCACHE_REL_MAX (3 * SYMCACHE_NAME_MAX + 80)
 
 /* nginx refuses what is older by default */
 static const symcache_version_t symcache_oldest = {3, 0, 1};
-
-void source_symcache_free(struct lookup *lookup)
-{
-    if (lookup->inspect != NULL) {
-        child_cancel(lookup->inspect);
-    }
-}
 
 static void symcache_end(struct lookup *lookup, enum source_outcome outcome,
                          const char *detail)
@@ -46,12 +40,12 @@ static void symcache_end(struct lookup *lookup, enum source_outcome outcome,
 /* the body ----------------------------------------------------------------
  */
 
-static void symcache_on_inspected(void *arg, struct child_result *child)
+static void on_inspected(void *arg, struct child_result *child)
 {
     struct lookup *lookup = arg;
     char detail[256];
 
-    lookup->inspect = NULL;
+    lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
     lookup->received.ms += child->ms;
     child->tail[strcspn(child->tail, "\n")] = '\0';
 
@@ -73,7 +67,7 @@ static void symcache_on_inspected(void *arg, struct child_result *child)
 }
 
 /* "<type>; version=M.m.p", whose type says nothing; 1, 0 = none, -1 = bad */
-static int symcache_type_version(const char *type, symcache_version_t *version)
+static int type_version(const char *type, symcache_version_t *version)
 {
     const char *p = type, *value;
     size_t len;
@@ -98,45 +92,121 @@ static int symcache_type_version(const char *type, symcache_version_t *version)
     return found;
 }
 
-static void symcache_received(struct lookup *lookup,
-                              const struct fetch_answer *answer)
+/* A type that no SymCache has, whatever parameters it came with. */
+static bool type_is_page(const char *type)
+{
+    static const char *const pages[] = {
+        "text/html",         "multipart/",      "application/json",
+        "application/xhtml", "application/xml", "text/xml"};
+    size_t i;
+
+    for (i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+        if (strncasecmp(type, pages[i], strlen(pages[i])) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * Only the open format can be verified by its content.  Of the others it is
+ * the answer that has to say that this is the file, and all of it.  Returns
+ * false, with the reason in detail, if it does not.
+ */
+static bool is_file(const struct fetch_answer *answer, char *detail,
+                    size_t size)
+{
+    if (type_is_page(answer->type)) {
+        snprintf(detail, size, "200 with a page: \"%.100s\"", answer->type);
+    } else if (fetch_answer_coded(answer)) {
+        snprintf(detail, size,
+                 "200 with Content-Encoding, which was not asked for: \"%s\"",
+                 answer->coding);
+    } else if (answer->range[0] != '\0') {
+        snprintf(detail, size, "200 with a part: Content-Range \"%s\"",
+                 answer->range);
+    } else if (!answer->framed && !answer->verified) {
+        snprintf(detail, size,
+                 "200 without a length, so that nobody knows its end");
+    } else {
+        return true;
+    }
+    return false;
+}
+
+/* Returns false, with the reason in detail, if the version is not for us. */
+static bool read_version(struct lookup *lookup,
+                         const struct fetch_answer *answer, char *detail,
+                         size_t size)
 {
     symcache_version_t *version = &lookup->symcache->version;
-    char detail[192];
-    int found;
+    int found = type_version(answer->type, version);
 
-    found = symcache_type_version(answer->type, version);
     if (found == 0) {
         /* a redirect names it too, and a plain file server behind it none */
-        found = symcache_type_version(answer->moved_type, version);
+        found = type_version(answer->moved_type, version);
     }
 
     if (found <= 0) {
-        snprintf(detail, sizeof(detail), "200 with %s version: \"%.100s\"",
+        snprintf(detail, size, "200 with %s version: \"%.100s\"",
                  found == 0 ? "no" : "a bad", answer->type);
-    } else if (version->major > lookup->source->version.major ||
-               symcache_version_cmp(version, &symcache_oldest) < 0) {
-        snprintf(detail, sizeof(detail),
+        return false;
+    }
+    if (version->major > lookup->source->version.major ||
+        symcache_version_cmp(version, &symcache_oldest) < 0) {
+        snprintf(detail, size,
                  "200 with a version that was not asked for: \"%.100s\"",
                  answer->type);
-    } else {
-        lookup->inspect =
-            inspect_start(lookup->sources->base, lookup->part, &lookup->key,
-                          true, symcache_on_inspected, lookup);
-        if (lookup->inspect == NULL) {
-            symcache_end(lookup, SOURCE_FAILED, strerror(errno));
-        }
+        return false;
+    }
+    return true;
+}
+
+/* What is here already does not come again: the server does not know that it
+ * was not to answer with this. */
+static bool is_newer(const struct source_symcache *ask)
+{
+    return !ask->has_exceeds ||
+           symcache_version_cmp(&ask->version, &ask->exceeds) > 0;
+}
+
+static void keep(struct lookup *lookup, const char *detail)
+{
+    metrics_add(METRIC_SYMCACHE_NOT_MODIFIED, 1);
+    lookup->symcache->not_newer = true;
+    symcache_end(lookup, SOURCE_NOT_FOUND, detail);
+}
+
+static void symcache_received(struct lookup *lookup,
+                              const struct fetch_answer *answer)
+{
+    struct child *child;
+    char detail[192];
+
+    if (!is_file(answer, detail, sizeof(detail)) ||
+        !read_version(lookup, answer, detail, sizeof(detail))) {
+        symcache_end(lookup, SOURCE_UNUSABLE, detail);
         return;
     }
-    symcache_end(lookup, SOURCE_UNUSABLE, detail);
+    if (!is_newer(lookup->symcache)) {
+        keep(lookup, "200 with nothing newer");
+        return;
+    }
+
+    child = validate_start(lookup->sources->base, lookup->part, &lookup->key,
+                           true, on_inspected, lookup);
+    if (child == NULL) {
+        symcache_end(lookup, SOURCE_FAILED, strerror(errno));
+        return;
+    }
+    lookup_set_step(lookup, LOOKUP_VALIDATES, child);
 }
 
 /* the answer --------------------------------------------------------------
  */
 
 /* 404 or 503 with Retry-After: it works on it, or could not tell. */
-static void symcache_later(struct lookup *lookup,
-                           const struct fetch_answer *answer)
+static void later(struct lookup *lookup, const struct fetch_answer *answer)
 {
     char detail[128];
 
@@ -163,18 +233,16 @@ static void symcache_not_modified(struct lookup *lookup)
         return;
     }
 
-    metrics_add(METRIC_SYMCACHE_NOT_MODIFIED, 1);
-    lookup->symcache->kept = true;
-    symcache_end(lookup, SOURCE_NOT_FOUND, "304, nothing newer");
+    keep(lookup, "304, nothing newer");
 }
 
-static void symcache_on_fetched(void *arg, const struct fetch_result *result)
+static void on_fetched(void *arg, const struct fetch_result *result)
 {
     const struct fetch_answer *answer = result->answer;
     struct lookup *lookup = arg;
     char detail[160];
 
-    lookup->fetch = NULL;
+    lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
     lookup->received = *result;
     lookup->received.detail = NULL;
     lookup->received.answer = NULL;
@@ -183,7 +251,7 @@ static void symcache_on_fetched(void *arg, const struct fetch_result *result)
         symcache_received(lookup, answer);
     } else if (answer->again &&
                (answer->status == 404 || answer->status == 503)) {
-        symcache_later(lookup, answer);
+        later(lookup, answer);
     } else if (answer->status == 304) {
         symcache_not_modified(lookup);
     } else if (result->outcome != SOURCE_NOT_FOUND) {
@@ -192,7 +260,7 @@ static void symcache_on_fetched(void *arg, const struct fetch_result *result)
         snprintf(detail, sizeof(detail), "%ld%s", answer->status,
                  answer->moved ? " behind a redirect" : "");
         symcache_end(lookup, SOURCE_FAILED, detail);
-    } else if (result->bytes > 0) {
+    } else if (answer->bytes > 0) {
         snprintf(detail, sizeof(detail),
                  "404 with a page (%.60s): no SymCache server?", answer->type);
         symcache_end(lookup, SOURCE_FAILED, detail);
@@ -213,7 +281,7 @@ static char *symcache_url(const struct lookup *lookup)
     size_t i;
 
     symcache_version_print(version, &lookup->source->version);
-    source_http_escape(name, lookup->name);
+    percent_encode_path(name, lookup->name);
     for (i = 0; i < sizeof(key->guid); i++) {
         snprintf(guid + 2 * i, 3, "%02X", key->guid[i]);
     }
@@ -223,7 +291,7 @@ static char *symcache_url(const struct lookup *lookup)
                : url;
 }
 
-static void symcache_headers(struct lookup *lookup)
+static void headers(struct lookup *lookup)
 {
     const struct source_symcache *ask = lookup->symcache;
     struct header_config *header = lookup->extra;
@@ -237,6 +305,9 @@ static void symcache_headers(struct lookup *lookup)
     via_join(lookup->via, via_self());
     *header++ = (struct header_config){SYMCACHE_HEADER_VIA, lookup->via};
 
+    *header++ = (struct header_config){SYMCACHE_HEADER_WANT_DIGEST,
+                                       SYMCACHE_DIGEST_WANT};
+
     if (ask->has_exceeds) {
         symcache_version_print(lookup->exceeds, &ask->exceeds);
         *header++ =
@@ -249,6 +320,7 @@ void source_symcache_begin(struct lookup *lookup)
 {
     const struct source_config *source = lookup->source;
     struct fetch_request request = {0};
+    struct fetch *fetch;
     char *url = symcache_url(lookup);
 
     origin_place(lookup->place, sizeof(lookup->place),
@@ -260,7 +332,7 @@ void source_symcache_begin(struct lookup *lookup)
         return;
     }
 
-    symcache_headers(lookup);
+    headers(lookup);
     request.url = url;
     request.transport = &source->transport;
     request.credentials = true;
@@ -272,12 +344,13 @@ void source_symcache_begin(struct lookup *lookup)
     request.max = lookup->config->limits.download_size;
     request.seconds = lookup->config->limits.download_time;
 
-    lookup->fetch =
-        fetch_start(source->transport.internal ? lookup->sources->inside
-                                               : lookup->sources->outside,
-                    &request, symcache_on_fetched, lookup);
+    fetch = fetch_start(source->transport.internal ? lookup->sources->inside
+                                                   : lookup->sources->outside,
+                        &request, on_fetched, lookup);
     free(url);
-    if (lookup->fetch == NULL) {
+    if (fetch == NULL) {
         symcache_end(lookup, SOURCE_FAILED, "out of memory or bad URL");
+        return;
     }
+    lookup_set_step(lookup, LOOKUP_FETCHES, fetch);
 }

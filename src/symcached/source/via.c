@@ -29,7 +29,7 @@ const char *via_self(void)
 }
 
 /* The next id of the list at *p; NULL at its end. */
-static const char *via_next(const char **p, size_t *len)
+static const char *next(const char **p, size_t *len)
 {
     const char *id = *p + strspn(*p, VIA_SEPARATORS);
 
@@ -38,12 +38,12 @@ static const char *via_next(const char **p, size_t *len)
     return *len > 0 ? id : NULL;
 }
 
-static bool via_has(const char *list, const char *id, size_t len)
+static bool has(const char *list, const char *id, size_t len)
 {
     const char *other;
     size_t n;
 
-    while ((other = via_next(&list, &n)) != NULL) {
+    while ((other = next(&list, &n)) != NULL) {
         if (n == len && memcmp(other, id, len) == 0) {
             return true;
         }
@@ -59,16 +59,16 @@ bool via_loops(const char *list)
     if (strlen(list) >= VIA_MAX) {
         return true;
     }
-    while ((id = via_next(&p, &len)) != NULL) {
+    while ((id = next(&p, &len)) != NULL) {
         if (len != VIA_ID || strspn(id, "0123456789abcdef") < VIA_ID) {
             return true;
         }
     }
-    return via_has(list, via_self(), VIA_ID);
+    return has(list, via_self(), VIA_ID);
 }
 
 /* Takes the id at p out of a list that via_join() has made. */
-static void via_drop(char *list, char *p)
+static void drop(char *list, char *p)
 {
     if (p[VIA_ID] != '\0') {
         memmove(p, p + VIA_STEP, strlen(p + VIA_STEP) + 1);
@@ -77,18 +77,18 @@ static void via_drop(char *list, char *p)
     }
 }
 
-static void via_add(char *to, const char *id)
+static void add(char *to, const char *id)
 {
     size_t used = strlen(to), at;
 
     for (at = 0; at < used; at += VIA_STEP) {
         if (memcmp(to + at, id, VIA_ID) == 0) {
-            via_drop(to, to + at);
+            drop(to, to + at);
             break;
         }
     }
     while ((used = strlen(to)) + VIA_STEP >= VIA_MAX) {
-        via_drop(to, to);
+        drop(to, to);
     }
     snprintf(to + used, VIA_MAX - used, "%s%.*s", used > 0 ? ", " : "", VIA_ID,
              id);
@@ -99,9 +99,9 @@ void via_join(char *to, const char *more)
     const char *id;
     size_t len;
 
-    while ((id = via_next(&more, &len)) != NULL) {
+    while ((id = next(&more, &len)) != NULL) {
         if (len == VIA_ID) {
-            via_add(to, id);
+            add(to, id);
         }
     }
 }

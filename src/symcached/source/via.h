@@ -5,8 +5,8 @@
  * "id, id, ...".  Each helper has an id of its own, made at its start; one
  * that sees its id again is asked, in the end, by itself.
  */
-#ifndef SYMCACHED_VIA_H
-#define SYMCACHED_VIA_H
+#ifndef SYMCACHED_SOURCE_VIA_H
+#define SYMCACHED_SOURCE_VIA_H
 
 #include <stdbool.h>
 #include <stddef.h>

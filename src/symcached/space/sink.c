@@ -7,7 +7,31 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
+
+#define SINK_LOOK (1024 * 1024) /* bytes between two looks at what is free */
+
+static int look(struct sink *sink, size_t len)
+{
+    struct statvfs fs;
+    uint64_t left;
+
+    if (sink->keep == 0 || len <= sink->room) {
+        return 0;
+    }
+    if (fstatvfs(sink->fd, &fs) != 0) {
+        return errno;
+    }
+
+    left = (uint64_t)fs.f_bavail * fs.f_frsize;
+    left = left > sink->keep ? left - sink->keep : 0;
+    if (left < len) {
+        return ENOSPC;
+    }
+    sink->room = left < SINK_LOOK || len > SINK_LOOK ? left : SINK_LOOK;
+    return 0;
+}
 
 int sink_write(struct sink *sink, const void *data, size_t len)
 {
@@ -19,6 +43,10 @@ int sink_write(struct sink *sink, const void *data, size_t len)
     }
     if (len > sink->max - sink->written) {
         sink->error = EFBIG;
+        return -1;
+    }
+    sink->error = look(sink, len);
+    if (sink->error != 0) {
         return -1;
     }
 
@@ -34,9 +62,15 @@ int sink_write(struct sink *sink, const void *data, size_t len)
         p += n;
         len -= (size_t)n;
         sink->written += (uint64_t)n;
+        sink->room -= sink->keep > 0 ? (uint64_t)n : 0;
     }
 
     return 0;
+}
+
+bool sink_is_full(const struct sink *sink)
+{
+    return sink->error == ENOSPC || sink->error == EDQUOT;
 }
 
 void sink_reason(const struct sink *sink, char *text, size_t size)
@@ -44,6 +78,10 @@ void sink_reason(const struct sink *sink, char *text, size_t size)
     if (sink->error == EFBIG) {
         snprintf(text, size, "larger than download_size (%" PRIu64 " bytes)",
                  sink->max);
+    } else if (sink_is_full(sink) && sink->keep > 0) {
+        snprintf(text, size, "no room: would leave less than cache.min_free");
+    } else if (sink_is_full(sink)) {
+        snprintf(text, size, "no room: %s", strerror(sink->error));
     } else {
         snprintf(text, size, "write: %s", strerror(sink->error));
     }

@@ -5,26 +5,26 @@
  * every now and then, and its report becomes metrics.  Right after the start
  * one removes what killed processes left.
  */
-#ifndef SYMCACHED_CLEAN_H
-#define SYMCACHED_CLEAN_H
+#ifndef SYMCACHED_STORE_EVICT_H
+#define SYMCACHED_STORE_EVICT_H
 
-#include "config.h"
+#include "config/config.h"
 
 struct event_base;
-struct clean;
+struct evict;
 
-typedef void (*clean_fn)(void *arg);
+typedef void (*evict_fn)(void *arg);
 
 /*
  * Cleans every config->cache.clean_every; cleaned is called after each pass.
  * NULL when out of memory.
  */
-struct clean *clean_new(struct event_base *base, struct config *config,
-                        clean_fn cleaned, void *arg);
+struct evict *evict_new(struct event_base *base, struct config *config,
+                        evict_fn cleaned, void *arg);
 
 /* From the next pass on; one that runs goes on with the old rules. */
-void clean_configure(struct clean *clean, struct config *config);
+void evict_configure(struct evict *evict, struct config *config);
 
-void clean_free(struct clean *clean);
+void evict_free(struct evict *evict);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "sweep_main.h"
+#include "evict_main.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -16,9 +16,12 @@
 #include <unistd.h>
 #include <cjson/cJSON.h>
 
-#include "clock.h"
-#include "sweep.h"
-#include "workdir.h"
+#include "base/clock.h"
+#include "evict_pass.h"
+#include "base/workdir.h"
+
+/* A pass takes seconds; one that hangs keeps the next from beginning. */
+#define EVICT_SECONDS (24 * 60 * 60)
 
 #define REPORT_FD CHILD_FD
 #define BAR 30 /* columns */
@@ -29,14 +32,18 @@
 
 /* argv of the child: what it is, the rules, downloads, then name and root */
 enum { ARG_SCOPE = 2, ARG_RULES, ARG_DOWNLOADS, ARG_STORES };
-#define RULES_FORMAT "%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%u,%" PRIu64 ",%" PRIu64
-#define RULES_SCAN "%u,%u,%u,%" SCNu64 ",%" SCNu64 ",%u,%" SCNu64 ",%" SCNu64
+#define RULES_FORMAT                                                          \
+    "%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%u,%u,%" PRIu64 ",%" PRIu64             \
+    ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+#define RULES_SCAN                                                            \
+    "%u,%u,%u,%" SCNu64 ",%" SCNu64 ",%u,%u,%" SCNu64 ",%" SCNu64             \
+    ",%" SCNu64 ",%" SCNu64 ",%" SCNu64
 
 /* the trees ----------------------------------------------------------------
  */
 
 static void rules_of(const struct cache_config *cache,
-                     struct sweep_rules *rules)
+                     struct evict_pass_rules *rules)
 {
     memset(rules, 0, sizeof(*rules));
     rules->max_unused_for = cache->max_unused_for;
@@ -50,12 +57,12 @@ static void rules_of(const struct cache_config *cache,
     rules->min_free_percent = cache->min_free_percent;
 }
 
-static bool has_store(const struct sweep *sweep, const char *name)
+static bool has_store(const struct evict_pass *evict_pass, const char *name)
 {
-    const struct sweep_tree *trees;
+    const struct evict_tree *trees;
     size_t i, n;
 
-    trees = sweep_trees(sweep, &n);
+    trees = evict_trees(evict_pass, &n);
     for (i = 0; i < n; i++) {
         if (strcmp(trees[i].store, name) == 0) {
             return true;
@@ -65,15 +72,16 @@ static bool has_store(const struct sweep *sweep, const char *name)
 }
 
 /* Downloads of stores that the configuration has no more. */
-static int add_former_stores(struct sweep *sweep, const char *downloads)
+static int add_former_stores(struct evict_pass *evict_pass,
+                             const char *downloads)
 {
     DIR *dir = opendir(downloads);
     struct dirent *entry;
     int rc = 0;
 
     while (rc == 0 && dir != NULL && (entry = readdir(dir)) != NULL) {
-        if (entry->d_name[0] != '.' && !has_store(sweep, entry->d_name)) {
-            rc = sweep_add(sweep, entry->d_name, "", downloads);
+        if (entry->d_name[0] != '.' && !has_store(evict_pass, entry->d_name)) {
+            rc = evict_pass_add(evict_pass, entry->d_name, "", downloads);
         }
     }
     if (dir != NULL) {
@@ -85,21 +93,22 @@ static int add_former_stores(struct sweep *sweep, const char *downloads)
 /* the report ---------------------------------------------------------------
  */
 
-static cJSON *removed_json(const struct sweep_count removed[SWEEP_REASONS])
+static cJSON *
+removed_json(const struct evict_pass_count removed[EVICT_REASONS])
 {
     cJSON *object = cJSON_CreateObject(), *item;
     int i;
 
-    for (i = 0; i < SWEEP_REASONS; i++) {
+    for (i = 0; i < EVICT_REASONS; i++) {
         item = cJSON_AddObjectToObject(
-            object, sweep_reason_name((enum sweep_reason)i));
+            object, evict_pass_reason_name((enum evict_pass_reason)i));
         cJSON_AddNumberToObject(item, "files", (double)removed[i].files);
         cJSON_AddNumberToObject(item, "bytes", (double)removed[i].bytes);
     }
     return object;
 }
 
-static cJSON *tree_json(const struct sweep_tree *tree)
+static cJSON *tree_json(const struct evict_tree *tree)
 {
     cJSON *object = cJSON_CreateObject();
 
@@ -111,22 +120,40 @@ static cJSON *tree_json(const struct sweep_tree *tree)
     cJSON_AddNumberToObject(object, "bytes", (double)tree->kept.bytes);
     cJSON_AddItemToObject(object, "removed", removed_json(tree->removed));
     cJSON_AddNumberToObject(object, "failed", (double)tree->failed);
+    cJSON_AddNumberToObject(object, "future", (double)tree->future);
+    cJSON_AddNumberToObject(object, "ahead", (double)tree->ahead);
+    cJSON_AddNumberToObject(object, "doubted", (double)tree->doubted);
     return object;
 }
 
-static void sum(const struct sweep *sweep,
-                struct sweep_count removed[SWEEP_REASONS], uint64_t *failed)
+static cJSON *disk_space_json(const struct evict_pass_room *room)
 {
-    const struct sweep_tree *trees;
+    cJSON *object = cJSON_CreateObject();
+    char device[32];
+
+    snprintf(device, sizeof(device), "%" PRIu64, (uint64_t)room->device);
+    cJSON_AddStringToObject(object, "device", device);
+    cJSON_AddStringToObject(object, "path", room->path);
+    cJSON_AddNumberToObject(object, "claim", (double)room->share[WISH_CLAIM]);
+    cJSON_AddNumberToObject(object, "body", (double)room->share[WISH_BODY]);
+    cJSON_AddBoolToObject(object, "refused", room->refused);
+    return object;
+}
+
+static void sum(const struct evict_pass *evict_pass,
+                struct evict_pass_count removed[EVICT_REASONS],
+                uint64_t *failed)
+{
+    const struct evict_tree *trees;
     size_t i, n;
     int r;
 
-    memset(removed, 0, SWEEP_REASONS * sizeof(removed[0]));
+    memset(removed, 0, EVICT_REASONS * sizeof(removed[0]));
     *failed = 0;
-    trees = sweep_trees(sweep, &n);
+    trees = evict_trees(evict_pass, &n);
     for (i = 0; i < n; i++) {
         *failed += trees[i].failed;
-        for (r = 0; r < SWEEP_REASONS; r++) {
+        for (r = 0; r < EVICT_REASONS; r++) {
             removed[r].files += trees[i].removed[r].files;
             removed[r].bytes += trees[i].removed[r].bytes;
         }
@@ -134,27 +161,33 @@ static void sum(const struct sweep *sweep,
 }
 
 /* Returns 0, or -1 with errno. */
-static int write_report(const struct sweep *sweep, bool dry_run, unsigned ms,
-                        FILE *f)
+static int write_report(const struct evict_pass *evict_pass, bool dry_run,
+                        unsigned ms, FILE *f)
 {
-    struct sweep_count removed[SWEEP_REASONS];
-    const struct sweep_tree *trees;
+    struct evict_pass_count removed[EVICT_REASONS];
+    const struct evict_tree *trees;
+    const struct evict_pass_room *rooms;
     cJSON *object = cJSON_CreateObject(), *array;
     uint64_t failed;
     char *text;
     size_t i, n;
 
-    sum(sweep, removed, &failed);
+    sum(evict_pass, removed, &failed);
     cJSON_AddBoolToObject(object, "dry_run", dry_run);
     cJSON_AddNumberToObject(object, "ms", ms);
     cJSON_AddNumberToObject(object, "failed", (double)failed);
     cJSON_AddItemToObject(object, "removed", removed_json(removed));
     array = cJSON_AddArrayToObject(object, "trees");
-    trees = sweep_trees(sweep, &n);
+    trees = evict_trees(evict_pass, &n);
     for (i = 0; i < n; i++) {
         if (trees[i].path[0] != '\0') {
             cJSON_AddItemToArray(array, tree_json(&trees[i]));
         }
+    }
+    array = cJSON_AddArrayToObject(object, "rooms");
+    rooms = evict_pass_rooms(evict_pass, &n);
+    for (i = 0; i < n; i++) {
+        cJSON_AddItemToArray(array, disk_space_json(&rooms[i]));
     }
 
     text = cJSON_PrintUnformatted(object);
@@ -171,19 +204,24 @@ static int write_report(const struct sweep *sweep, bool dry_run, unsigned ms,
 /* the child ----------------------------------------------------------------
  */
 
-struct child *sweep_start(struct event_base *base, const struct config *config,
-                          enum sweep_scope scope, dev_t device, uint64_t room,
-                          int report, child_done_fn done, void *arg)
+struct child *evict_pass_start(struct event_base *base,
+                               const struct config *config,
+                               enum evict_pass_scope scope,
+                               const struct wish *wish,
+                               const struct evict_life *life, int report,
+                               child_done_fn done, void *arg)
 {
     const char **argv =
         calloc(ARG_STORES + 2 * config->nstores + 1, sizeof(*argv));
     static char *env[] = {NULL};
-    struct child_options options = {.program = "/proc/self/exe",
-                                    .env = env,
-                                    .fds = &report,
-                                    .nfds = 1,
-                                    .own = true};
-    struct sweep_rules r;
+    struct child_options options = {
+        .program = "/proc/self/exe",
+        .env = env,
+        .fds = &report,
+        .nfds = 1,
+        .seconds = EVICT_SECONDS,
+    };
+    struct evict_pass_rules r;
     struct child *child;
     char rules[200];
     size_t i, n = ARG_STORES;
@@ -194,11 +232,14 @@ struct child *sweep_start(struct event_base *base, const struct config *config,
     rules_of(&config->cache, &r);
     snprintf(rules, sizeof(rules), RULES_FORMAT, r.max_unused_for,
              r.downloads_max_unused_for, r.absent_for, r.max_size, r.min_free,
-             r.min_free_percent, room, (uint64_t)device);
+             r.min_free_percent, (unsigned)wish->kind, wish->bytes,
+             (uint64_t)wish->device, life->run,
+             (uint64_t)clock_since(life->began) / 1000,
+             (uint64_t)clock_since(life->noted) / 1000);
 
     argv[0] = "symcached";
     argv[1] = "--sweep";
-    argv[ARG_SCOPE] = scope == SWEEP_ALL ? "all" : "work";
+    argv[ARG_SCOPE] = scope == EVICT_ALL ? "all" : "work";
     argv[ARG_RULES] = rules;
     argv[ARG_DOWNLOADS] = config->downloads;
     for (i = 0; i < config->nstores; i++) {
@@ -218,19 +259,34 @@ static int say(const char *what)
     return 1;
 }
 
-int sweep_main(int argc, char **argv)
+static bool parse_rules(const char *text, struct evict_pass_rules *rules)
 {
-    struct sweep_rules rules = {.gentle = true};
+    uint64_t device;
+    unsigned kind;
+
+    memset(rules, 0, sizeof(*rules));
+    rules->gentle = true;
+    if (sscanf(text, RULES_SCAN, &rules->max_unused_for,
+               &rules->downloads_max_unused_for, &rules->absent_for,
+               &rules->max_size, &rules->min_free, &rules->min_free_percent,
+               &kind, &rules->wish.bytes, &device, &rules->run.id,
+               &rules->run.ran, &rules->run.since) != 12) {
+        return false;
+    }
+    rules->wish.kind = kind == WISH_CLAIM ? WISH_CLAIM : WISH_BODY;
+    rules->wish.device = (dev_t)device;
+    return true;
+}
+
+int evict_pass_main(int argc, char **argv)
+{
+    struct evict_pass_rules rules;
     uint64_t began = clock_ms();
-    struct sweep *sweep;
+    struct evict_pass *evict_pass;
     FILE *report;
     int i;
 
-    if (argc < ARG_STORES ||
-        sscanf(argv[ARG_RULES], RULES_SCAN, &rules.max_unused_for,
-               &rules.downloads_max_unused_for, &rules.absent_for,
-               &rules.max_size, &rules.min_free, &rules.min_free_percent,
-               &rules.room, &rules.room_device) != 8) {
+    if (argc < ARG_STORES || !parse_rules(argv[ARG_RULES], &rules)) {
         return say("--sweep is not for the command line: see --clean");
     }
     (void)setpriority(PRIO_PROCESS, 0, 10);
@@ -244,23 +300,25 @@ int sweep_main(int argc, char **argv)
         return 0;
     }
 
-    sweep = sweep_new(&rules);
-    for (i = ARG_STORES; sweep != NULL && i + 1 < argc; i += 2) {
-        if (sweep_add(sweep, argv[i], argv[i + 1], argv[ARG_DOWNLOADS]) != 0) {
+    evict_pass = evict_pass_new(&rules);
+    for (i = ARG_STORES; evict_pass != NULL && i + 1 < argc; i += 2) {
+        if (evict_pass_add(evict_pass, argv[i], argv[i + 1],
+                           argv[ARG_DOWNLOADS]) != 0) {
             return say("out of memory");
         }
     }
-    if (sweep == NULL || add_former_stores(sweep, argv[ARG_DOWNLOADS]) != 0) {
+    if (evict_pass == NULL ||
+        add_former_stores(evict_pass, argv[ARG_DOWNLOADS]) != 0) {
         return say("out of memory");
     }
 
-    sweep_run(sweep, NULL, NULL);
+    evict_pass_run(evict_pass, NULL, NULL);
     report = fdopen(REPORT_FD, "w");
     if (report == NULL ||
-        write_report(sweep, false, clock_since(began), report) != 0) {
+        write_report(evict_pass, false, clock_since(began), report) != 0) {
         return say(strerror(errno));
     }
-    sweep_free(sweep);
+    evict_pass_free(evict_pass);
     return 0;
 }
 
@@ -268,11 +326,11 @@ int sweep_main(int argc, char **argv)
  */
 
 struct bar {
-    const struct sweep_tree *tree;
+    const struct evict_tree *tree;
     uint64_t at; /* clock_ms() of the last time */
 };
 
-static void on_progress(void *arg, const struct sweep_tree *tree,
+static void on_progress(void *arg, const struct evict_tree *tree,
                         uint64_t done, uint64_t all)
 {
     struct bar *bar = arg;
@@ -294,7 +352,7 @@ static void on_progress(void *arg, const struct sweep_tree *tree,
             all > 0 ? (unsigned)(done * 100 / all) : 100, tree->kept.files);
 }
 
-static void print_count(FILE *f, const struct sweep_count *count)
+static void print_count(FILE *f, const struct evict_pass_count *count)
 {
     static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
     double bytes = (double)count->bytes;
@@ -308,18 +366,18 @@ static void print_count(FILE *f, const struct sweep_count *count)
             units[unit]);
 }
 
-static void print_summary(const struct sweep *sweep, bool dry_run)
+static void print_summary(const struct evict_pass *evict_pass, bool dry_run)
 {
-    static const char *const words[SWEEP_REASONS] = {
+    static const char *const words[EVICT_REASONS] = {
         "not used for long", "negative entries that are over", "over max_size",
         "for min_free"};
-    struct sweep_count removed[SWEEP_REASONS];
-    const struct sweep_tree *trees;
+    struct evict_pass_count removed[EVICT_REASONS];
+    const struct evict_tree *trees;
     uint64_t failed;
     size_t i, n;
     int r;
 
-    trees = sweep_trees(sweep, &n);
+    trees = evict_trees(evict_pass, &n);
     for (i = 0; i < n; i++) {
         if (trees[i].path[0] != '\0') {
             printf("%s: ", trees[i].path);
@@ -327,8 +385,8 @@ static void print_summary(const struct sweep *sweep, bool dry_run)
             putchar('\n');
         }
     }
-    sum(sweep, removed, &failed);
-    for (r = 0; r < SWEEP_REASONS; r++) {
+    sum(evict_pass, removed, &failed);
+    for (r = 0; r < EVICT_REASONS; r++) {
         printf("%s (%s): ", dry_run ? "would remove" : "removed", words[r]);
         print_count(stdout, &removed[r]);
         putchar('\n');
@@ -347,10 +405,10 @@ static const char usage[] =
 
 static int run(const struct config *config, bool dry_run, bool json)
 {
-    struct sweep_rules rules;
-    struct sweep *sweep;
+    struct evict_pass_rules rules;
+    struct evict_pass *evict_pass;
     uint64_t began = clock_ms(), failed;
-    struct sweep_count removed[SWEEP_REASONS];
+    struct evict_pass_count removed[EVICT_REASONS];
     struct bar bar = {0};
     bool terminal = isatty(STDERR_FILENO);
     size_t i;
@@ -358,39 +416,39 @@ static int run(const struct config *config, bool dry_run, bool json)
 
     rules_of(&config->cache, &rules);
     rules.dry_run = dry_run;
-    sweep = sweep_new(&rules);
+    evict_pass = evict_pass_new(&rules);
     if (!dry_run) {
         workdir_remove_stale(config->downloads);
     }
-    for (i = 0; i < config->nstores && sweep != NULL && rc == 0; i++) {
+    for (i = 0; i < config->nstores && evict_pass != NULL && rc == 0; i++) {
         if (!dry_run) {
             workdir_remove_stale(config->stores[i].root);
         }
-        rc = sweep_add(sweep, config->stores[i].name, config->stores[i].root,
-                       config->downloads);
+        rc = evict_pass_add(evict_pass, config->stores[i].name,
+                            config->stores[i].root, config->downloads);
     }
-    if (sweep == NULL || rc != 0 ||
-        add_former_stores(sweep, config->downloads) != 0) {
-        sweep_free(sweep);
+    if (evict_pass == NULL || rc != 0 ||
+        add_former_stores(evict_pass, config->downloads) != 0) {
+        evict_pass_free(evict_pass);
         fprintf(stderr, "symcached: out of memory\n");
         return 3;
     }
 
-    sweep_run(sweep, terminal ? on_progress : NULL, &bar);
+    evict_pass_run(evict_pass, terminal ? on_progress : NULL, &bar);
     if (terminal) {
         fputs("\r\033[K", stderr);
     }
     if (json) {
-        write_report(sweep, dry_run, clock_since(began), stdout);
+        write_report(evict_pass, dry_run, clock_since(began), stdout);
     } else {
-        print_summary(sweep, dry_run);
+        print_summary(evict_pass, dry_run);
     }
-    sum(sweep, removed, &failed);
-    sweep_free(sweep);
+    sum(evict_pass, removed, &failed);
+    evict_pass_free(evict_pass);
     return failed > 0 ? 3 : 0;
 }
 
-int sweep_command(int argc, char **argv, const char *default_config)
+int evict_pass_command(int argc, char **argv, const char *default_config)
 {
     static const struct option options[] = {
         {"clean", no_argument, NULL, 'C'},

@@ -13,16 +13,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
-#include "ages.h"
-#include "clock.h"
-#include "sweep.h"
-#include "proto/symcache_path.h"
+#include "base/clock.h"
+#include "evict_for_space.h"
+#include "lived.h"
+#include "store.h"
+#include "evict_pass.h"
+#include "proto/path.h"
 
 /* Used just now, perhaps by a job that waits: goes by age only. */
 #define FRESH 600
+
+/* Of a file that was used just now the last use that was noted may be older.
+ * Downloads are used by the helper alone, which notes each use. */
+#define FRESH_STORE (STORE_TOUCH_EVERY + FRESH)
 
 #define UNITS 64 /* of one folder that are looked at together */
 #define FILES 3  /* of one unit: by enum symcache_file_e */
@@ -32,49 +37,45 @@
 /* A file between its name and its end, see remove_file(). */
 #define GONE_PREFIX ".removed-"
 
-struct sweep_part {
-    struct ages ages;
-    dev_t device;
-    bool there;
-    uint64_t disk; /* allocated by what is kept */
-    uint64_t freed;
-    uint64_t quota[SWEEP_REASONS]; /* marked bytes, for the second walk */
-};
-
-/* What goes together: a SymCache file with its .gz, or a negative entry. */
+/* What goes together: a file of one kind with its .gz, or a negative entry. */
 struct unit {
     symcache_version_t version;
-    bool absent;
+    symcache_kind_e kind;
+    bool negcache;
     time_t used;
     uint64_t size;
     uint64_t disk;
     struct stat files[FILES]; /* st_nlink 0 = there is none */
 };
 
-struct sweep {
-    struct sweep_rules rules;
-    struct sweep_tree *trees; /* downloads, store, downloads, store, ... */
+struct evict_pass {
+    struct evict_pass_rules rules;
+    struct evict_tree *trees; /* downloads, store, downloads, store, ... */
     size_t ntrees;
-    struct sweep_tree **chosen; /* room for all of them, see mark() */
-    struct ages **ages;
+    char *downloads; /* root of all of these */
+    struct eviction eviction;
     time_t began;
-    bool second; /* walk */
-    sweep_progress_fn progress;
+    bool second;     /* walk */
+    bool is_looking; /* only for the newest use before the helper began */
+    time_t newest;
+    time_t helper_began;
+    evict_pass_progress_fn progress;
     void *arg;
     unsigned long long serial; /* names of files that go */
     unsigned long long gone;   /* files and folders */
     unsigned entries;          /* since the last pause */
     uint64_t worked;           /* clock_ms() of the last pause */
 
-    struct sweep_tree *tree; /* the walk's */
+    struct evict_tree *tree;   /* the walk's */
+    const struct lived *lived; /* and its time */
     struct unit units[UNITS];
     unsigned nunits;
 };
 
-static const char *const reason_names[SWEEP_REASONS] = {
+static const char *const reason_names[EVICT_REASONS] = {
     "unused", "expired", "max_size", "min_free"};
 
-const char *sweep_reason_name(enum sweep_reason reason)
+const char *evict_pass_reason_name(enum evict_pass_reason reason)
 {
     return reason_names[reason];
 }
@@ -92,15 +93,15 @@ static bool same_file(const struct stat *a, const struct stat *b)
  * it, or used, since it was looked at gets its name back.  Returns 0 when it
  * is gone, whoever did it; 1 when it stays; -1 with errno.
  */
-static int remove_file(struct sweep *sweep, int dir, const char *name,
-                       const struct stat *seen)
+static int remove_file(struct evict_pass *evict_pass, int dir,
+                       const char *name, const struct stat *seen)
 {
     char gone[NAME_MAX + 1];
     struct stat st;
     bool stays;
 
     snprintf(gone, sizeof(gone), GONE_PREFIX "%ld-%llu", (long)getpid(),
-             ++sweep->serial);
+             ++evict_pass->serial);
     if (renameat(dir, name, dir, gone) != 0) {
         return errno == ENOENT ? 0 : -1;
     }
@@ -113,7 +114,7 @@ static int remove_file(struct sweep *sweep, int dir, const char *name,
     return unlinkat(dir, gone, 0) == 0 || errno == ENOENT ? stays : -1;
 }
 
-static void count(struct sweep_count *to, const struct unit *unit,
+static void count(struct evict_pass_count *to, const struct unit *unit,
                   unsigned files)
 {
     to->files += files;
@@ -137,27 +138,55 @@ static unsigned unit_files(const struct unit *unit)
     return n;
 }
 
-/* Returns false if the unit stays. */
-static bool remove_unit(struct sweep *sweep, int dir, const struct unit *unit,
-                        const symcache_key_t *key, enum sweep_reason reason)
+static void unit_name(const struct evict_tree *tree, const struct unit *unit,
+                      const symcache_key_t *key, symcache_file_e kind,
+                      char name[SYMCACHE_PATH_MAX + 1])
 {
-    /* the sidecar first: it never stays alone */
+    if (tree->downloads) {
+        snprintf(name, SYMCACHE_PATH_MAX + 1, "%s", key->name);
+    } else {
+        symcache_path_name(name, key, &unit->version, kind);
+    }
+}
+
+/* A use in the future, by a clock that was set back since, would keep the file
+ * until then: it is one of now. */
+static void use_now(struct evict_pass *evict_pass, int dir,
+                    const struct unit *unit, const symcache_key_t *key)
+{
+    /* the gzip file last: it never looks older */
+    static const symcache_file_e order[FILES] = {
+        SYMCACHE_FILE_PLAIN, SYMCACHE_FILE_ABSENT, SYMCACHE_FILE_GZIP};
+    char name[SYMCACHE_PATH_MAX + 1];
+    int i;
+
+    for (i = 0; i < FILES && !evict_pass->rules.dry_run; i++) {
+        if (unit->files[order[i]].st_nlink > 0) {
+            unit_name(evict_pass->tree, unit, key, order[i], name);
+            (void)utimensat(dir, name, NULL, AT_SYMLINK_NOFOLLOW);
+        }
+    }
+    evict_pass->tree->future += unit_files(unit);
+}
+
+/* Returns false if the unit stays. */
+static bool remove_unit(struct evict_pass *evict_pass, int dir,
+                        const struct unit *unit, const symcache_key_t *key,
+                        enum evict_pass_reason reason)
+{
+    /* the gzip file first: it never stays alone */
     static const symcache_file_e order[FILES] = {
         SYMCACHE_FILE_GZIP, SYMCACHE_FILE_PLAIN, SYMCACHE_FILE_ABSENT};
     char name[SYMCACHE_PATH_MAX + 1];
-    struct sweep_tree *tree = sweep->tree;
+    struct evict_tree *tree = evict_pass->tree;
     int i, rc = 0;
 
-    for (i = 0; i < FILES && rc == 0 && !sweep->rules.dry_run; i++) {
+    for (i = 0; i < FILES && rc == 0 && !evict_pass->rules.dry_run; i++) {
         if (unit->files[order[i]].st_nlink == 0) {
             continue;
         }
-        if (tree->downloads) {
-            snprintf(name, sizeof(name), "%s", key->name);
-        } else {
-            symcache_path_name(name, key, &unit->version, order[i]);
-        }
-        rc = remove_file(sweep, dir, name, &unit->files[order[i]]);
+        unit_name(tree, unit, key, order[i], name);
+        rc = remove_file(evict_pass, dir, name, &unit->files[order[i]]);
     }
     if (rc != 0) {
         tree->failed += rc < 0;
@@ -166,64 +195,78 @@ static bool remove_unit(struct sweep *sweep, int dir, const struct unit *unit,
 
     count(&tree->removed[reason], unit, unit_files(unit));
     tree->part->freed += unit->disk;
-    sweep->gone++;
+    evict_pass->gone++;
     return true;
 }
 
 /* units ----------------------------------------------------------------- */
 
-static bool too_old(const struct sweep *sweep, const struct unit *unit,
-                    enum sweep_reason *reason)
+static bool too_old(const struct evict_pass *evict_pass,
+                    const struct unit *unit, long long age,
+                    enum evict_pass_reason *reason)
 {
-    const struct sweep_rules *rules = &sweep->rules;
-    unsigned life = unit->absent             ? rules->absent_for
-                    : sweep->tree->downloads ? rules->downloads_max_unused_for
-                                             : rules->max_unused_for;
+    const struct evict_pass_rules *rules = &evict_pass->rules;
+    unsigned life = unit->negcache ? rules->absent_for
+                    : evict_pass->tree->downloads
+                        ? rules->downloads_max_unused_for
+                        : rules->max_unused_for;
 
-    *reason = unit->absent ? SWEEP_EXPIRED : SWEEP_UNUSED;
-    return sweep->began - unit->used > (time_t)life;
+    *reason = unit->negcache ? EVICT_EXPIRED : EVICT_UNUSED;
+    return age > (long long)life;
+}
+
+static bool is_fresh(const struct evict_tree *tree, long long age)
+{
+    return age < (tree->downloads ? FRESH : FRESH_STORE);
 }
 
 /* Has it to go for its room?  The size of a store is the first reason. */
-static bool in_the_way(struct sweep_part *part, time_t age,
-                       const struct unit *unit, enum sweep_reason *reason)
+static bool in_the_way(const struct evict_tree *tree, long long age,
+                       const struct unit *unit, enum evict_pass_reason *reason)
 {
+    struct evict_pass_part *part = tree->part;
     uint64_t *quota;
 
-    if (age < FRESH || !ages_marked(&part->ages, age, unit->disk)) {
+    if (is_fresh(tree, age) ||
+        !age_histogram_marked(&part->age_histogram, age, unit->disk)) {
         return false;
     }
     *reason =
-        part->quota[SWEEP_MAX_SIZE] > 0 ? SWEEP_MAX_SIZE : SWEEP_MIN_FREE;
+        part->quota[EVICT_MAX_SIZE] > 0 ? EVICT_MAX_SIZE : EVICT_MIN_FREE;
     quota = &part->quota[*reason];
     *quota -= unit->disk < *quota ? unit->disk : *quota;
     return true;
 }
 
-static void judge_unit(struct sweep *sweep, int dir, const struct unit *unit,
-                       const symcache_key_t *key)
+static void judge_unit(struct evict_pass *evict_pass, int dir,
+                       const struct unit *unit, const symcache_key_t *key)
 {
-    struct sweep_tree *tree = sweep->tree;
-    struct sweep_part *part = tree->part;
-    time_t age = sweep->began - unit->used;
-    enum sweep_reason reason;
+    struct evict_tree *tree = evict_pass->tree;
+    struct evict_pass_part *part = tree->part;
+    long long age =
+        lived_age(evict_pass->lived, unit->used, evict_pass->began);
+    enum evict_pass_reason reason;
 
-    if (too_old(sweep, unit, &reason)) {
+    if (age < -LIVED_DRIFT && !evict_pass->second) {
+        use_now(evict_pass, dir, unit, key);
+    }
+    if (too_old(evict_pass, unit, age, &reason)) {
         /* the second walk of a dry run sees it once more */
-        if (sweep->second || remove_unit(sweep, dir, unit, key, reason)) {
+        if (evict_pass->second ||
+            remove_unit(evict_pass, dir, unit, key, reason)) {
             return;
         }
     }
-    if (!sweep->second) {
+    if (!evict_pass->second) {
         count(&tree->kept, unit, unit_files(unit));
         part->disk += unit->disk;
-        if (age >= FRESH) {
-            ages_add(&part->ages, age, unit->disk);
+        if (!is_fresh(tree, age)) {
+            age_histogram_add(&part->age_histogram, age, unit->disk);
         }
         return;
     }
-    if (in_the_way(part, age, unit, &reason) &&
-        remove_unit(sweep, dir, unit, key, reason)) {
+    if (in_the_way(tree, age, unit, &reason) &&
+        remove_unit(evict_pass, dir, unit, key, reason)) {
         tree->kept.files -= unit_files(unit);
         tree->kept.bytes -= unit->size;
     }
@@ -239,80 +282,86 @@ static bool useless_gzip(const struct unit *unit)
            (plain->st_nlink == 0 || gzip->st_mtime < plain->st_mtime);
 }
 
-static void judge_gzip(struct sweep *sweep, int dir, struct unit *unit,
-                       const symcache_key_t *key)
+static void judge_gzip(struct evict_pass *evict_pass, int dir,
+                       struct unit *unit, const symcache_key_t *key)
 {
-    struct unit alone = {.version = unit->version};
+    struct unit alone = {.kind = unit->kind, .version = unit->version};
 
     alone.files[SYMCACHE_FILE_GZIP] = unit->files[SYMCACHE_FILE_GZIP];
     add_sizes(&alone, &alone.files[SYMCACHE_FILE_GZIP]);
     unit->files[SYMCACHE_FILE_GZIP].st_nlink = 0;
     unit->size -= alone.size;
     unit->disk -= alone.disk;
-    if (!sweep->second) {
-        remove_unit(sweep, dir, &alone, key, SWEEP_UNUSED);
+    if (!evict_pass->second) {
+        remove_unit(evict_pass, dir, &alone, key, EVICT_UNUSED);
     }
 }
 
-static void judge_units(struct sweep *sweep, int dir,
-                        const symcache_key_t *key)
+static void judge_units(struct evict_pass *evict_pass, int dir,
+                        symcache_key_t *key)
 {
     struct unit *unit;
     unsigned i;
 
-    for (i = 0; i < sweep->nunits; i++) {
-        unit = &sweep->units[i];
+    for (i = 0; i < evict_pass->nunits; i++) {
+        unit = &evict_pass->units[i];
+        key->kind = (uint8_t)unit->kind;
         if (useless_gzip(unit)) {
-            judge_gzip(sweep, dir, unit, key);
+            judge_gzip(evict_pass, dir, unit, key);
         }
         if (unit_files(unit) > 0) {
-            judge_unit(sweep, dir, unit, key);
+            judge_unit(evict_pass, dir, unit, key);
         }
     }
-    sweep->nunits = 0;
+    evict_pass->nunits = 0;
 }
 
-static struct unit *find_unit(struct sweep *sweep,
-                              const symcache_version_t *version, bool absent)
+static struct unit *find_unit(struct evict_pass *evict_pass,
+                              symcache_kind_e kind,
+                              const symcache_version_t *version, bool negcache)
 {
     struct unit *unit;
     unsigned i;
 
-    for (i = 0; i < sweep->nunits; i++) {
-        unit = &sweep->units[i];
-        if (unit->absent == absent &&
+    for (i = 0; i < evict_pass->nunits; i++) {
+        unit = &evict_pass->units[i];
+        if (unit->kind == kind && unit->negcache == negcache &&
             symcache_version_cmp(&unit->version, version) == 0) {
             return unit;
         }
     }
-    unit = &sweep->units[sweep->nunits++];
+    unit = &evict_pass->units[evict_pass->nunits++];
     memset(unit, 0, sizeof(*unit));
+    unit->kind = kind;
     unit->version = *version;
-    unit->absent = absent;
+    unit->negcache = negcache;
     return unit;
 }
 
 /* One file of a key's folder: joins its unit, if it is one of ours. */
-static void visit_file(struct sweep *sweep, int dir, const char *name,
-                       const symcache_key_t *key)
+static void visit_file(struct evict_pass *evict_pass, int dir,
+                       const char *name, symcache_key_t *key)
 {
     symcache_version_t version = {0, 0, 0};
-    symcache_file_e kind = SYMCACHE_FILE_PLAIN;
+    symcache_file_e file = SYMCACHE_FILE_PLAIN;
+    symcache_kind_e kind;
     struct stat st;
     struct unit *unit;
 
     if (strncmp(name, GONE_PREFIX, strlen(GONE_PREFIX)) == 0) {
-        if (!sweep->rules.dry_run && !sweep->second &&
+        if (!evict_pass->rules.dry_run && !evict_pass->second &&
+            !evict_pass->is_looking &&
             fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            sweep->began - st.st_ctime > FRESH) {
+            evict_pass->began - st.st_ctime > FRESH) {
             (void)unlinkat(dir, name, 0); /* somebody was killed meanwhile */
         }
         return;
     }
-    if (sweep->tree->downloads
+    if (evict_pass->tree->downloads
             ? strcmp(name, key->name) != 0
-            : !symcache_path_name_parse(name, strlen(name), key, &version,
-                                        &kind)) {
+            : !symcache_path_entry_parse(name, strlen(name), key, &version,
+                                         &file) ||
+                  !symcache_key_supported(key)) {
         return;
     }
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
@@ -320,13 +369,23 @@ static void visit_file(struct sweep *sweep, int dir, const char *name,
         return;
     }
 
-    if (sweep->nunits == UNITS) {
-        judge_units(sweep, dir, key);
+    if (evict_pass->is_looking) {
+        if (file == SYMCACHE_FILE_PLAIN && st.st_mtime > evict_pass->newest &&
+            st.st_mtime < evict_pass->helper_began) {
+            evict_pass->newest = st.st_mtime;
+        }
+        return;
     }
-    unit = find_unit(sweep, &version, kind == SYMCACHE_FILE_ABSENT);
-    unit->files[kind] = st;
+
+    kind = (symcache_kind_e)key->kind;
+    if (evict_pass->nunits == UNITS) {
+        judge_units(evict_pass, dir, key);
+    }
+    unit = find_unit(evict_pass, kind, &version,
+                     file == SYMCACHE_FILE_ABSENT);
+    unit->files[file] = st;
     add_sizes(unit, &st);
-    if (kind != SYMCACHE_FILE_GZIP) {
+    if (file != SYMCACHE_FILE_GZIP) {
         unit->used = st.st_mtime;
     }
 }
@@ -334,14 +393,14 @@ static void visit_file(struct sweep *sweep, int dir, const char *name,
 /* the walk -------------------------------------------------------------- */
 
 /* As long a pause as there was work. */
-static void pause_now(struct sweep *sweep)
+static void pause_now(struct evict_pass *evict_pass)
 {
-    unsigned ms = clock_since(sweep->worked);
+    unsigned ms = clock_since(evict_pass->worked);
     struct timespec pause = {ms / 1000, (long)(ms % 1000) * 1000000};
 
     nanosleep(&pause, NULL);
-    sweep->worked = clock_ms();
-    sweep->entries = 0;
+    evict_pass->worked = clock_ms();
+    evict_pass->entries = 0;
 }
 
 static DIR *open_folder(int dir, const char *name)
@@ -357,26 +416,29 @@ static DIR *open_folder(int dir, const char *name)
 }
 
 /* If it may be empty: had no entries, or lost some since `gone` was noted. */
-static void remove_folder(struct sweep *sweep, int dir, const char *name,
-                          bool had_entries, unsigned long long gone)
+static void remove_folder(struct evict_pass *evict_pass, int dir,
+                          const char *name, bool had_entries,
+                          unsigned long long gone)
 {
     /* fails where something is left in it, which is right; a writer that
        loses its new folder makes it again */
-    if (!sweep->rules.dry_run && (!had_entries || sweep->gone > gone) &&
+    if (!evict_pass->rules.dry_run &&
+        (!had_entries || evict_pass->gone > gone) &&
         unlinkat(dir, name, AT_REMOVEDIR) == 0) {
-        sweep->gone++;
+        evict_pass->gone++;
     }
 }
 
-static const char *next_name(struct sweep *sweep, DIR *folder)
+static const char *next_name(struct evict_pass *evict_pass, DIR *folder)
 {
     struct dirent *entry;
 
     while ((entry = readdir(folder)) != NULL) {
         if (strcmp(entry->d_name, ".") != 0 &&
             strcmp(entry->d_name, "..") != 0) {
-            if (sweep->rules.gentle && ++sweep->entries == GENTLE_ENTRIES) {
-                pause_now(sweep);
+            if (evict_pass->rules.gentle &&
+                ++evict_pass->entries == GENTLE_ENTRIES) {
+                pause_now(evict_pass);
             }
             return entry->d_name;
         }
@@ -385,30 +447,18 @@ static const char *next_name(struct sweep *sweep, DIR *folder)
 }
 
 /* The folder of one key.  Returns false if it has no entries. */
-static bool walk_key(struct sweep *sweep, DIR *folder,
-                     const symcache_key_t *key)
+static bool walk_key(struct evict_pass *evict_pass, DIR *folder,
+                     symcache_key_t *key)
 {
     bool entries = false;
     const char *name;
 
-    while ((name = next_name(sweep, folder)) != NULL) {
+    while ((name = next_name(evict_pass, folder)) != NULL) {
         entries = true;
-        visit_file(sweep, dirfd(folder), name, key);
+        visit_file(evict_pass, dirfd(folder), name, key);
     }
-    judge_units(sweep, dirfd(folder), key);
+    judge_units(evict_pass, dirfd(folder), key);
     return entries;
-}
-
-/* Is this the way in which the helper writes the id? */
-static bool parse_id(const char *name, symcache_key_t *key)
-{
-    char text[SYMCACHE_ID_TEXT_MAX + 1];
-
-    if (symcache_id_parse(name, strlen(name), key) != SYMCACHE_OK) {
-        return false;
-    }
-    symcache_id_print(text, key);
-    return strcmp(text, name) == 0;
 }
 
 static bool parse_name(const char *name, symcache_key_t *key)
@@ -419,23 +469,24 @@ static bool parse_name(const char *name, symcache_key_t *key)
 }
 
 /* The folder of one PDB name.  Returns false if it has no entries. */
-static bool walk_name(struct sweep *sweep, DIR *folder, symcache_key_t *key)
+static bool walk_name(struct evict_pass *evict_pass, DIR *folder,
+                      symcache_key_t *key)
 {
     bool entries = false, below_has;
     unsigned long long gone;
     const char *name;
     DIR *below;
 
-    while ((name = next_name(sweep, folder)) != NULL) {
+    while ((name = next_name(evict_pass, folder)) != NULL) {
         entries = true;
-        if (!parse_id(name, key) ||
+        if (!symcache_path_id_parse(name, strlen(name), key) ||
             (below = open_folder(dirfd(folder), name)) == NULL) {
             continue;
         }
-        gone = sweep->gone;
-        below_has = walk_key(sweep, below, key);
+        gone = evict_pass->gone;
+        below_has = walk_key(evict_pass, below, key);
         closedir(below);
-        remove_folder(sweep, dirfd(folder), name, below_has, gone);
+        remove_folder(evict_pass, dirfd(folder), name, below_has, gone);
     }
     return entries;
 }
@@ -451,7 +502,7 @@ static uint64_t count_names(DIR *root)
     return n > 2 ? n - 2 : 0;
 }
 
-static void walk_tree(struct sweep *sweep, struct sweep_tree *tree)
+static void walk_tree(struct evict_pass *evict_pass, struct evict_tree *tree)
 {
     DIR *below, *root = open_folder(AT_FDCWD, tree->path);
     uint64_t done = 0, all = 0;
@@ -470,169 +521,96 @@ static void walk_tree(struct sweep *sweep, struct sweep_tree *tree)
         tree->part->there = true;
     }
 
-    sweep->tree = tree;
-    if (sweep->progress != NULL) {
+    evict_pass->tree = tree;
+    evict_pass->lived =
+        &evict_pass->trees[(size_t)(tree - evict_pass->trees) | 1]
+             .part->lived;
+    if (evict_pass->progress != NULL) {
         all = count_names(root);
     }
-    while ((name = next_name(sweep, root)) != NULL) {
-        if (sweep->progress != NULL) {
-            sweep->progress(sweep->arg, tree, done++, all);
+    while ((name = next_name(evict_pass, root)) != NULL) {
+        if (evict_pass->progress != NULL) {
+            evict_pass->progress(evict_pass->arg, tree, done++, all);
         }
         if (!parse_name(name, &key) || /* ".tmp" too */
             (below = open_folder(dirfd(root), name)) == NULL) {
             continue;
         }
-        gone = sweep->gone;
-        entries = walk_name(sweep, below, &key);
+        gone = evict_pass->gone;
+        entries = walk_name(evict_pass, below, &key);
         closedir(below);
-        remove_folder(sweep, dirfd(root), name, entries, gone);
+        remove_folder(evict_pass, dirfd(root), name, entries, gone);
     }
     closedir(root);
-    if (sweep->progress != NULL) {
-        sweep->progress(sweep->arg, tree, all, all);
+    if (evict_pass->progress != NULL) {
+        evict_pass->progress(evict_pass->arg, tree, all, all);
     }
 }
 
-/* room ------------------------------------------------------------------ */
+/* the clock ------------------------------------------------------------- */
 
-/*
- * Marks the least recently used of some trees: of one store, or of all those
- * on a device.  Returns how many bytes there were.
- */
-static uint64_t mark(struct sweep *sweep, const char *store,
-                     const dev_t *device, bool downloads, uint64_t wanted,
-                     enum sweep_reason reason)
+/* Before the helper began; 0 = there is no SymCache of that time. */
+static time_t newest_use(struct evict_pass *evict_pass,
+                         struct evict_tree *tree)
 {
-    struct sweep_tree *tree;
-    uint64_t marked;
-    size_t i, n = 0;
-
-    for (i = 0; i < sweep->ntrees; i++) {
-        tree = &sweep->trees[i];
-        if (tree->downloads == downloads && tree->part->there &&
-            (store == NULL || strcmp(tree->store, store) == 0) &&
-            (device == NULL || tree->part->device == *device)) {
-            tree->part->quota[reason] -= tree->part->ages.marked;
-            sweep->chosen[n++] = tree;
-            sweep->ages[n - 1] = &tree->part->ages;
-        }
-    }
-    marked = ages_mark(sweep->ages, n, wanted);
-    for (i = 0; i < n; i++) {
-        tree = sweep->chosen[i];
-        tree->part->quota[reason] += tree->part->ages.marked;
-    }
-    return marked;
+    evict_pass->newest = 0;
+    evict_pass->is_looking = true;
+    walk_tree(evict_pass, tree);
+    evict_pass->is_looking = false;
+    return evict_pass->newest;
 }
 
-/* Downloads first: what was made of them is worth more. */
-static void mark_both(struct sweep *sweep, const char *store,
-                      const dev_t *device, uint64_t wanted,
-                      enum sweep_reason reason)
+/* Finds out how much of the clock's time a store has lived, and notes it. */
+static void set_clock(struct evict_pass *evict_pass, struct evict_tree *tree)
 {
-    uint64_t marked = mark(sweep, store, device, true, wanted, reason);
+    const struct evict_pass_rules *rules = &evict_pass->rules;
+    struct lived *lived = &tree->part->lived;
+    time_t all = (time_t)rules->max_unused_for +
+                 rules->downloads_max_unused_for + rules->absent_for;
 
-    if (marked < wanted) {
-        mark(sweep, store, device, false, wanted - marked, reason);
+    if (!lived_read(lived, tree->path) && lived_may_doubt(tree->path)) {
+        tree->doubted = lived_doubt(lived, newest_use(evict_pass, tree),
+                                    evict_pass->helper_began,
+                                    rules->max_unused_for);
     }
-}
-
-static void keep_size(struct sweep *sweep)
-{
-    uint64_t used, max = sweep->rules.max_size;
-    const struct sweep_tree *trees = sweep->trees;
-    size_t i;
-
-    for (i = 0; max > 0 && i + 1 < sweep->ntrees; i += 2) {
-        used = trees[i].part->disk + trees[i + 1].part->disk;
-        if (used > max) {
-            mark_both(sweep, trees[i].store, NULL, used - max, SWEEP_MAX_SIZE);
-        }
-    }
-}
-
-/* What is free on the file system of a tree, when what is marked is gone. */
-static uint64_t bytes_free(const struct sweep *sweep,
-                           const struct sweep_tree *tree, uint64_t *wanted)
-{
-    const struct sweep_rules *rules = &sweep->rules;
-    const struct sweep_part *part;
-    struct statvfs fs;
-    uint64_t bytes;
-    size_t i;
-
-    *wanted = 0;
-    if (statvfs(tree->path, &fs) != 0) {
-        return 0;
-    }
-    *wanted = rules->min_free_percent > 0
-                  ? (uint64_t)fs.f_blocks * fs.f_frsize / 100 *
-                        rules->min_free_percent
-                  : rules->min_free;
-    *wanted += tree->part->device == rules->room_device ? rules->room : 0;
-
-    bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
-    for (i = 0; i < sweep->ntrees; i++) {
-        part = sweep->trees[i].part;
-        if (part->there && part->device == tree->part->device) {
-            bytes += part->ages.marked;
-            bytes += rules->dry_run ? part->freed : 0;
-        }
-    }
-    return bytes;
-}
-
-static void keep_free(struct sweep *sweep)
-{
-    const struct sweep_tree *tree;
-    uint64_t there, wanted;
-    size_t i;
-
-    for (i = 0; i < sweep->ntrees; i++) {
-        tree = &sweep->trees[i];
-        if (tree->part->there) {
-            there = bytes_free(sweep, tree, &wanted);
-            if (there < wanted) {
-                mark_both(sweep, NULL, &tree->part->device, wanted - there,
-                          SWEEP_MIN_FREE);
-            }
-        }
-    }
+    tree->ahead =
+        lived_pass(lived, evict_pass->began, &rules->run, all);
+    (void)lived_write(lived, tree->path);
 }
 
 /* life ------------------------------------------------------------------ */
 
-struct sweep *sweep_new(const struct sweep_rules *rules)
+struct evict_pass *evict_pass_new(const struct evict_pass_rules *rules)
 {
-    struct sweep *sweep = calloc(1, sizeof(*sweep));
+    struct evict_pass *evict_pass = calloc(1, sizeof(*evict_pass));
 
-    if (sweep != NULL) {
-        sweep->rules = *rules;
+    if (evict_pass != NULL) {
+        evict_pass->rules = *rules;
     }
-    return sweep;
+    return evict_pass;
 }
 
-void sweep_free(struct sweep *sweep)
+void evict_pass_free(struct evict_pass *evict_pass)
 {
     size_t i;
 
-    for (i = 0; sweep != NULL && i < sweep->ntrees; i++) {
-        free(sweep->trees[i].store);
-        free(sweep->trees[i].path);
-        free(sweep->trees[i].part);
+    for (i = 0; evict_pass != NULL && i < evict_pass->ntrees; i++) {
+        free(evict_pass->trees[i].store);
+        free(evict_pass->trees[i].path);
+        free(evict_pass->trees[i].part);
     }
-    if (sweep != NULL) {
-        free(sweep->trees);
-        free(sweep->chosen);
-        free(sweep->ages);
-        free(sweep);
+    if (evict_pass != NULL) {
+        eviction_drop(&evict_pass->eviction);
+        free(evict_pass->trees);
+        free(evict_pass->downloads);
+        free(evict_pass);
     }
 }
 
-static int add_tree(struct sweep *sweep, const char *store, char *path,
-                    bool downloads)
+static int add_tree(struct evict_pass *evict_pass, const char *store,
+                    char *path, bool downloads)
 {
-    struct sweep_tree *tree = &sweep->trees[sweep->ntrees++];
+    struct evict_tree *tree = &evict_pass->trees[evict_pass->ntrees++];
 
     memset(tree, 0, sizeof(*tree));
     tree->store = strdup(store);
@@ -642,59 +620,81 @@ static int add_tree(struct sweep *sweep, const char *store, char *path,
     if (tree->store == NULL || path == NULL || tree->part == NULL) {
         return -1;
     }
-    ages_init(&tree->part->ages, downloads
-                                     ? sweep->rules.downloads_max_unused_for
-                                     : sweep->rules.max_unused_for);
+    age_histogram_init(&tree->part->age_histogram,
+                       downloads ? evict_pass->rules.downloads_max_unused_for
+                                 : evict_pass->rules.max_unused_for);
     return 0;
 }
 
-int sweep_add(struct sweep *sweep, const char *store, const char *root,
-              const char *downloads)
+int evict_pass_add(struct evict_pass *evict_pass, const char *store,
+                   const char *root, const char *downloads)
 {
-    size_t n = sweep->ntrees + 2;
-    void *trees = reallocarray(sweep->trees, n, sizeof(sweep->trees[0]));
-    void *chosen = reallocarray(sweep->chosen, n, sizeof(sweep->chosen[0]));
-    void *ages = reallocarray(sweep->ages, n, sizeof(sweep->ages[0]));
+    size_t n = evict_pass->ntrees + 2;
+    void *trees =
+        reallocarray(evict_pass->trees, n, sizeof(evict_pass->trees[0]));
     char *path;
 
-    sweep->trees = trees != NULL ? trees : sweep->trees;
-    sweep->chosen = chosen != NULL ? chosen : sweep->chosen;
-    sweep->ages = ages != NULL ? ages : sweep->ages;
-    if (trees == NULL || chosen == NULL || ages == NULL ||
+    evict_pass->trees = trees != NULL ? trees : evict_pass->trees;
+    if (evict_pass->downloads == NULL) {
+        evict_pass->downloads = strdup(downloads);
+    }
+    if (trees == NULL || evict_pass->downloads == NULL ||
+        eviction_fit(&evict_pass->eviction, n) != 0 ||
         asprintf(&path, "%s/%s", downloads, store) < 0 ||
-        add_tree(sweep, store, path, true) != 0 ||
-        add_tree(sweep, store, strdup(root), false) != 0) {
+        add_tree(evict_pass, store, path, true) != 0 ||
+        add_tree(evict_pass, store, strdup(root), false) != 0) {
         return -1;
     }
     return 0;
 }
 
-void sweep_run(struct sweep *sweep, sweep_progress_fn progress, void *arg)
+void evict_pass_run(struct evict_pass *evict_pass,
+                    evict_pass_progress_fn progress, void *arg)
 {
-    const struct sweep_tree *tree;
+    const struct evict_tree *tree;
     size_t i;
 
-    sweep->began = time(NULL);
-    sweep->worked = clock_ms();
-    sweep->progress = progress;
-    sweep->arg = arg;
-    for (i = 0; i < sweep->ntrees; i++) {
-        walk_tree(sweep, &sweep->trees[i]);
+    evict_pass->began = time(NULL);
+    evict_pass->worked = clock_ms();
+    evict_pass->progress = progress;
+    evict_pass->arg = arg;
+    evict_pass->helper_began =
+        evict_pass->began - (time_t)evict_pass->rules.run.ran;
+    for (i = 1; i < evict_pass->ntrees && evict_pass->rules.run.id != 0;
+         i += 2) {
+        /* a former store has downloads only, and no root to note it in */
+        if (evict_pass->trees[i].path[0] != '\0') {
+            set_clock(evict_pass, &evict_pass->trees[i]);
+        }
+    }
+    for (i = 0; i < evict_pass->ntrees; i++) {
+        walk_tree(evict_pass, &evict_pass->trees[i]);
     }
 
-    keep_size(sweep);
-    keep_free(sweep);
-    sweep->second = true;
-    for (i = 0; i < sweep->ntrees; i++) {
-        tree = &sweep->trees[i];
-        if (tree->part->ages.marked > 0) {
-            walk_tree(sweep, &sweep->trees[i]);
+    evict_pass->eviction.rules = &evict_pass->rules;
+    evict_pass->eviction.downloads = evict_pass->downloads;
+    evict_pass->eviction.trees = evict_pass->trees;
+    evict_pass->eviction.ntrees = evict_pass->ntrees;
+    eviction_mark(&evict_pass->eviction);
+    evict_pass->second = true;
+    for (i = 0; i < evict_pass->ntrees; i++) {
+        tree = &evict_pass->trees[i];
+        if (tree->part->age_histogram.marked > 0) {
+            walk_tree(evict_pass, &evict_pass->trees[i]);
         }
     }
 }
 
-const struct sweep_tree *sweep_trees(const struct sweep *sweep, size_t *n)
+const struct evict_tree *evict_trees(const struct evict_pass *evict_pass,
+                                     size_t *n)
 {
-    *n = sweep->ntrees;
-    return sweep->trees;
+    *n = evict_pass->ntrees;
+    return evict_pass->trees;
+}
+
+const struct evict_pass_room *
+evict_pass_rooms(const struct evict_pass *evict_pass, size_t *n)
+{
+    *n = evict_pass->eviction.nrooms;
+    return evict_pass->eviction.rooms;
 }

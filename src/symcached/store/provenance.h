@@ -6,42 +6,42 @@
  * attribute, so that it comes and goes with the file; where the file system
  * has none, nothing is known and nothing is bettered.
  */
-#ifndef SYMCACHED_QUALITY_H
-#define SYMCACHED_QUALITY_H
+#ifndef SYMCACHED_STORE_PROVENANCE_H
+#define SYMCACHED_STORE_PROVENANCE_H
 
 #include <stdbool.h>
 #include <time.h>
-#include "config.h"
+#include "config/config.h"
 
-#define QUALITY_SOURCE_MAX 96 /* with the number in a symbol path */
+#define PROVENANCE_SOURCE_MAX 96 /* with the number in a symbol path */
 
-struct quality {
-    char source[QUALITY_SOURCE_MAX + 1];
+struct provenance {
+    char source[PROVENANCE_SOURCE_MAX + 1];
     bool publics_only;
     time_t checked; /* when better sources were asked last */
 };
 
 /* Returns false if nothing is known of the file. */
-bool quality_read(const char *file, struct quality *quality);
+bool provenance_read(const char *file, struct provenance *provenance);
 
-void quality_write(const char *file, const struct quality *quality);
+void provenance_write(const char *file, const struct provenance *provenance);
 
 /* A file that has just been made of what a source had. */
-void quality_note(const char *file, const char *source, bool publics_only);
+void provenance_note(const char *file, const char *source, bool publics_only);
 
 /* A file that is made of another one now, of which all is known, or nothing.
  */
-void quality_copy(const char *from, const char *to);
+void provenance_copy(const char *from, const char *to);
 
 /*
  * Does the file stay, having all symbols, where this source has public symbols
  * only?  Then neither this source nor worse ones are better any more: to ask
  * it again would mean to receive the same again.
  */
-bool quality_keeps(const char *file, const char *source, bool publics_only);
+bool provenance_keeps(const char *file, const char *source, bool publics_only);
 
 /* The sources of the store that are better: so many, the first ones. */
-size_t quality_better(const struct quality *quality,
-                      const struct store_config *store);
+size_t provenance_better(const struct provenance *provenance,
+                         const struct store_config *store);
 
 #endif

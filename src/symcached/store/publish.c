@@ -4,22 +4,19 @@
 #include "publish.h"
 
 #include <errno.h>
-#include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include "store.h"
-#include "thread.h"
+#include "base/task.h"
+
+#define PUBLISH_SECONDS 300
 
 struct publish {
-    pthread_t thread;
-    int ready; /* readable when the thread is about to end */
-    struct event *event;
+    struct task *task;
     publish_done_fn done;
     void *arg;
-    const char *root;
+    char *root;
     symcache_key_t key;
     symcache_version_t version;
     char *file;
@@ -27,39 +24,37 @@ struct publish {
     int errnum;
 };
 
-static void *publish_run(void *arg)
+static void publish_run(void *arg)
 {
     struct publish *publish = arg;
 
     publish->size = store_publish(publish->root, &publish->key,
                                   &publish->version, publish->file);
     publish->errnum = publish->size < 0 ? errno : 0;
-    while (eventfd_write(publish->ready, 1) != 0 && errno == EINTR) {
-        continue;
-    }
-    return NULL;
 }
 
-static void publish_free(struct publish *publish)
+static void publish_done(void *arg, bool late)
 {
-    if (publish->event != NULL) {
-        event_free(publish->event);
+    struct publish *publish = arg;
+
+    if (late) {
+        publish->done(publish->arg, -1, ETIMEDOUT);
+    } else {
+        publish->done(publish->arg, publish->size, publish->errnum);
     }
-    if (publish->ready != -1) {
-        close(publish->ready);
-    }
+}
+
+static void publish_drop(void *arg)
+{
+    struct publish *publish = arg;
+
+    free(publish->root);
     free(publish->file);
     free(publish);
 }
 
-static void publish_on_ready(evutil_socket_t fd, short what, void *arg)
-{
-    struct publish *publish = arg;
-
-    pthread_join(publish->thread, NULL);
-    publish->done(publish->arg, publish->size, publish->errnum);
-    publish_free(publish);
-}
+static const struct task_calls publish_calls = {publish_run, publish_done,
+                                                publish_drop};
 
 struct publish *publish_start(struct event_base *base, const char *root,
                               const symcache_key_t *key,
@@ -68,35 +63,32 @@ struct publish *publish_start(struct event_base *base, const char *root,
                               void *arg)
 {
     struct publish *publish = calloc(1, sizeof(*publish));
-    int rc = ENOMEM;
+    struct task *task;
 
     if (publish == NULL) {
         return NULL;
     }
     publish->done = done;
     publish->arg = arg;
-    publish->root = root;
+    publish->root = strdup(root);
     symcache_key_copy(&publish->key, key);
     publish->version = *version;
     publish->file = strdup(file);
-    publish->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    publish->event =
-        event_new(base, publish->ready, EV_READ, publish_on_ready, publish);
-
-    if (publish->file != NULL && publish->ready != -1 &&
-        publish->event != NULL && event_add(publish->event, NULL) == 0) {
-        rc = thread_start(&publish->thread, publish_run, publish);
-    }
-    if (rc != 0) {
-        publish_free(publish);
-        errno = rc;
+    if (publish->root == NULL || publish->file == NULL) {
+        publish_drop(publish);
+        errno = ENOMEM;
         return NULL;
     }
+
+    task = task_start(base, PUBLISH_SECONDS, &publish_calls, publish);
+    if (task == NULL) {
+        return NULL; /* dropped */
+    }
+    publish->task = task;
     return publish;
 }
 
 void publish_cancel(struct publish *publish)
 {
-    pthread_join(publish->thread, NULL);
-    publish_free(publish);
+    task_cancel(publish->task);
 }

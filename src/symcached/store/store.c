@@ -10,12 +10,11 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include "metrics.h"
+#include "base/digest.h"
+#include "metrics/metrics.h"
 #include "store.h"
-#include "workdir.h"
-#include "proto/symcache_path.h"
-
-#define TOUCH_EVERY (60 * 60)
+#include "base/workdir.h"
+#include "proto/path.h"
 
 /* A cleaner may remove a folder between mkdir and rename, but not for ever. */
 #define RENAME_TRIES 5
@@ -39,6 +38,11 @@ void store_path(char buf[PATH_MAX], const char *root,
     snprintf(buf, PATH_MAX, "%.1024s/%s", root, relative);
 }
 
+static bool is_absence(int error)
+{
+    return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG;
+}
+
 int store_versions(const char *root, const symcache_key_t *key,
                    symcache_version_t versions[STORE_VERSIONS_MAX])
 {
@@ -47,27 +51,31 @@ int store_versions(const char *root, const symcache_key_t *key,
     struct dirent *entry;
     struct stat st;
     DIR *dir;
-    int n = 0;
+    int n = 0, error = 0;
 
     key_dir(path, root, key);
     dir = opendir(path);
     if (dir == NULL) {
-        return 0;
+        return is_absence(errno) ? 0 : -1;
     }
 
-    while (n < STORE_VERSIONS_MAX && (entry = readdir(dir)) != NULL) {
+    while (n < STORE_VERSIONS_MAX &&
+           (errno = 0, entry = readdir(dir)) != NULL) {
         if (!symcache_path_name_parse(entry->d_name, strlen(entry->d_name),
                                       key, &versions[n], &kind) ||
             kind != SYMCACHE_FILE_PLAIN) {
             continue;
         }
-        if (fstatat(dirfd(dir), entry->d_name, &st, 0) == 0 &&
-            S_ISREG(st.st_mode) && st.st_size > 0) {
+        if (fstatat(dirfd(dir), entry->d_name, &st, 0) != 0) {
+            error = is_absence(errno) ? error : errno;
+        } else if (S_ISREG(st.st_mode) && st.st_size > 0) {
             n++;
         }
     }
+    error = errno != 0 ? errno : error;
     closedir(dir);
-    return n;
+    errno = error;
+    return n > 0 || error == 0 ? n : -1;
 }
 
 /* Cuts the last part of a path off, in place. */
@@ -158,6 +166,7 @@ long long store_publish(const char *root, const symcache_key_t *key,
     if (store_rename(file, path) != 0) {
         return -1;
     }
+    digest_seal_path(path);
 
     /* the entry, and the folders that may be new */
     parent(path);
@@ -176,7 +185,7 @@ static bool touch_due(const struct stat *st)
 {
     time_t now = time(NULL);
 
-    return st->st_mtime > now || now - st->st_mtime >= TOUCH_EVERY;
+    return st->st_mtime > now || now - st->st_mtime >= STORE_TOUCH_EVERY;
 }
 
 void store_touch(const char *root, const symcache_key_t *key,
@@ -185,6 +194,7 @@ void store_touch(const char *root, const symcache_key_t *key,
     char path[PATH_MAX], gzip[PATH_MAX];
     struct timespec times[2];
     struct stat st, st_gzip;
+    bool sealed;
 
     store_path(path, root, key, version, SYMCACHE_FILE_PLAIN);
     if (stat(path, &st) != 0 || !touch_due(&st) ||
@@ -193,13 +203,17 @@ void store_touch(const char *root, const symcache_key_t *key,
     }
     times[1] = times[0];
 
-    /* first the sidecar, if it is good: it shall never look older */
+    /* first the gzip file, if it is good: it shall never look older */
     store_path(gzip, root, key, version, SYMCACHE_FILE_GZIP);
     if (stat(gzip, &st_gzip) == 0 && st_gzip.st_mtime >= st.st_mtime) {
         (void)utimensat(AT_FDCWD, gzip, times, 0);
     }
+    sealed = digest_unseal_path(path);
     if (utimensat(AT_FDCWD, path, times, 0) == 0) {
         metrics_add(METRIC_TOUCHED, 1);
+    }
+    if (sealed) {
+        digest_seal_path(path);
     }
 }
 
@@ -266,13 +280,6 @@ bool store_has_transcoders(const char *root)
     return access(path, F_OK) == 0 || errno != ENOENT;
 }
 
-dev_t store_device(const char *root)
-{
-    struct stat st;
-
-    return stat(root, &st) == 0 ? st.st_dev : 0;
-}
-
 void store_download_path(char buf[PATH_MAX], const char *downloads,
                          const char *store, const symcache_key_t *key)
 {
@@ -290,8 +297,6 @@ bool store_download_find(const char *path)
     if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) {
         return false;
     }
-    if (touch_due(&st)) {
-        (void)utimensat(AT_FDCWD, path, NULL, 0);
-    }
+    (void)utimensat(AT_FDCWD, path, NULL, 0);
     return true;
 }

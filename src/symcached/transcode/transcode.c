@@ -6,6 +6,7 @@
  *   work/run/       the process's working directory, empty
  *   work/out/       {out} and _NT_SYMCACHE_PATH
  *   work/symbols/   _NT_SYMBOL_PATH, empty: nothing is to be downloaded there
+ *   work/in/in.pdb  {pdb}, if it is not to be seen under its own name
  */
 #include "transcode.h"
 
@@ -20,17 +21,21 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <sysexits.h>
 #include <unistd.h>
 
-#include "child.h"
-#include "inspect.h"
-#include "proto/symcache_path.h"
+#include "child/child.h"
+#include "command.h"
+#include "symcached/space/space.h"
+#include "validate.h"
+#include "pdb_name.h"
+#include "proto/path.h"
 
 /* bounds of the search for the result */
 #define TRANSCODE_DEPTH 8
 #define TRANSCODE_ENTRIES 10000
 
-#define TRANSCODE_PATH "/usr/local/bin:/usr/bin:/bin"
+#define TRANSCODE_INPUT "in.pdb"
 
 /* what the walk through {out} has seen */
 struct transcode_found {
@@ -44,10 +49,16 @@ struct transcode_found {
 
 struct transcode {
     const struct transcoder_config *transcoder;
-    symcache_key_t key;
+    symcache_key_t key; /* with the name that the transcoder sees */
     struct event_base *base;
     struct child *child;  /* the transcoder, then the inspection */
     struct event *failed; /* tells of a run that could not be started */
+    struct gauge *gauge;  /* while the transcoder runs */
+    bool full;            /* it said that there is no room */
+    bool tight;           /* nor was there for the PDB, when it began */
+    const struct cache_config *cache;
+    uint64_t room; /* bytes, when it began */
+    struct command command;
     unsigned seconds;
     transcode_done_fn done;
     void *arg;
@@ -64,6 +75,8 @@ static void transcode_free(struct transcode *transcode)
     if (transcode->failed != NULL) {
         event_free(transcode->failed);
     }
+    gauge_stop(transcode->gauge);
+    command_clear(&transcode->command);
     free(transcode->pdb);
     free(transcode->work);
     free(transcode->out);
@@ -93,8 +106,8 @@ static bool transcode_name(const char *name, const symcache_key_t *key,
            file == SYMCACHE_FILE_PLAIN;
 }
 
-static void transcode_take(struct transcode_found *found, const char *dir,
-                           const char *name, off_t size)
+static void take(struct transcode_found *found, const char *dir,
+                 const char *name, off_t size)
 {
     symcache_version_t version;
 
@@ -112,8 +125,8 @@ static void transcode_take(struct transcode_found *found, const char *dir,
 }
 
 /* Follows no symbolic link.  Takes fd over. */
-static void transcode_walk(struct transcode_found *found, int fd,
-                           const char *path, unsigned depth)
+static void walk(struct transcode_found *found, int fd, const char *path,
+                 unsigned depth)
 {
     char below[PATH_MAX];
     struct dirent *entry;
@@ -137,14 +150,14 @@ static void transcode_walk(struct transcode_found *found, int fd,
             continue;
         }
         if (S_ISREG(st.st_mode)) {
-            transcode_take(found, path, entry->d_name, st.st_size);
+            take(found, path, entry->d_name, st.st_size);
         } else if (S_ISDIR(st.st_mode) && depth > 0 &&
                    snprintf(below, sizeof(below), "%s/%s", path,
                             entry->d_name) < (int)sizeof(below)) {
             int sub = openat(fd, entry->d_name,
                              O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
             if (sub >= 0) {
-                transcode_walk(found, sub, below, depth - 1);
+                walk(found, sub, below, depth - 1);
             }
         }
     }
@@ -153,7 +166,7 @@ static void transcode_walk(struct transcode_found *found, int fd,
 }
 
 /* Returns NULL, or what is wrong with the result. */
-static const char *transcode_find(struct transcode *transcode)
+static const char *find(struct transcode *transcode)
 {
     struct transcode_found *found = &transcode->found;
     int fd;
@@ -163,7 +176,7 @@ static const char *transcode_find(struct transcode *transcode)
 
     fd = open(transcode->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd >= 0) {
-        transcode_walk(found, fd, transcode->out, TRANSCODE_DEPTH);
+        walk(found, fd, transcode->out, TRANSCODE_DEPTH);
     }
 
     if (found->entries >= TRANSCODE_ENTRIES) {
@@ -178,15 +191,77 @@ static const char *transcode_find(struct transcode *transcode)
     return found->empty ? "the transcoder left an empty file" : NULL;
 }
 
-/* Says how the process ended, if not well.  Returns true if it did. */
-static bool transcode_judge(struct transcode *transcode,
-                            const struct child_result *child,
-                            struct transcode_result *result)
+/* Who sends one of these ends a process for reasons of his own: a service
+ * manager, a shell that is closed, the kernel that has no memory left. */
+static bool is_from_outside(int sig)
 {
-    int sig;
+    return sig == SIGKILL || sig == SIGTERM || sig == SIGHUP || sig == SIGINT;
+}
+
+/* Is our converter run, if perhaps by another program? */
+static bool is_ours(char *const *command)
+{
+    const char *name;
+    size_t i;
+
+    for (i = 0; command[i] != NULL; i++) {
+        name = strrchr(command[i], '/');
+        if (strcmp(name != NULL ? name + 1 : command[i], "pdb2symcache") ==
+            0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * Exit codes that say nothing about the file: EX_TEMPFAIL; what shells say of
+ * a program that they cannot run, and of one that was ended from outside; ssh
+ * of its connection; our converter of input and output, and of a sandbox that
+ * cannot be had.
+ */
+static bool is_code_of_machine(const struct transcode *transcode, int code)
+{
+    switch (code) {
+    case EX_TEMPFAIL:
+    case 126:
+    case 127:
+    case 255:
+        return true;
+    case 2:
+    case 10:
+        return is_ours(transcode->transcoder->command);
+    default:
+        return code > 128 && is_from_outside(code - 128);
+    }
+}
+
+/*
+ * Told so by the gauge, or has a file taken all that there was?  A program may
+ * as well have met the limit and said so in its own words.
+ */
+static bool was_full(const struct transcode *transcode, int status)
+{
+    return transcode->full || transcode->tight ||
+           (WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ &&
+            disk_space_left(transcode->work, transcode->cache) <
+                transcode->room / 2);
+}
+
+/* Says how the process ended, if not well.  Returns true if it did. */
+static bool judge(struct transcode *transcode,
+                  const struct child_result *child,
+                  struct transcode_result *result)
+{
+    int sig, code;
 
     result->error = transcode->error;
 
+    if (child->status != 0 && was_full(transcode, child->status)) {
+        result->system = result->full = true;
+        result->error = ROOM_NONE;
+        return false;
+    }
     if (child->timed_out) {
         snprintf(transcode->error, sizeof(transcode->error),
                  "took longer than transcode_time (%u s)", transcode->seconds);
@@ -194,37 +269,40 @@ static bool transcode_judge(struct transcode *transcode,
     }
     if (WIFSIGNALED(child->status)) {
         sig = WTERMSIG(child->status);
-        /* a service manager that stops us tells the transcoder as well */
-        result->stopped = sig == SIGTERM || sig == SIGINT || sig == SIGHUP;
+        result->system = is_from_outside(sig);
         snprintf(transcode->error, sizeof(transcode->error),
-                 "ended by signal %d (%s)", sig, strsignal(sig));
+                 "ended by signal %d (%s)%s", sig, strsignal(sig),
+                 result->system ? ", which symcached did not send" : "");
         return false;
     }
-    if (WEXITSTATUS(child->status) != 0) {
-        snprintf(transcode->error, sizeof(transcode->error), "exit code %d",
-                 WEXITSTATUS(child->status));
+
+    code = WEXITSTATUS(child->status);
+    if (code != 0) {
+        result->system = is_code_of_machine(transcode, code);
+        snprintf(transcode->error, sizeof(transcode->error), "exit code %d%s",
+                 code, result->system ? ", not the file's fault" : "");
         return false;
     }
 
     return true;
 }
 
-static void transcode_finish(struct transcode *transcode,
-                             struct transcode_result *result)
+static void finish(struct transcode *transcode,
+                   struct transcode_result *result)
 {
     transcode->done(transcode->arg, result);
     transcode_free(transcode);
 }
 
 /* A file that is not sound is the transcoder's failure on this PDB. */
-static void transcode_on_inspected(void *arg, struct child_result *child)
+static void on_inspected(void *arg, struct child_result *child)
 {
     struct transcode *transcode = arg;
     struct transcode_result result = {0};
 
     transcode->child = NULL;
     result.ms = transcode->ms + child->ms;
-    result.stderr_tail = child->tail;
+    result.tail = child->tail;
 
     if (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 0) {
         result.ok = true;
@@ -237,7 +315,7 @@ static void transcode_on_inspected(void *arg, struct child_result *child)
         result.error = "the SymCache could not be inspected";
     }
 
-    transcode_finish(transcode, &result);
+    finish(transcode, &result);
 }
 
 static void transcode_on_exit(void *arg, struct child_result *child)
@@ -246,19 +324,30 @@ static void transcode_on_exit(void *arg, struct child_result *child)
     struct transcode_result result = {0};
 
     transcode->child = NULL;
+    gauge_stop(transcode->gauge);
+    transcode->gauge = NULL;
     transcode->ms = result.ms = child->ms;
-    result.stderr_tail = child->tail;
+    result.tail = child->tail;
 
-    if (!transcode_judge(transcode, child, &result)) {
-        transcode_finish(transcode, &result);
+    if (child->error != 0) {
+        result.system = true;
+        result.error = transcode->error;
+        snprintf(transcode->error, sizeof(transcode->error),
+                 "no transcoder: \"%.150s\": %s", transcode->command.program,
+                 strerror(child->error));
+        finish(transcode, &result);
+        return;
+    }
+    if (!judge(transcode, child, &result)) {
+        finish(transcode, &result);
         return;
     }
 
-    result.error = transcode_find(transcode);
+    result.error = find(transcode);
     if (result.error == NULL) {
-        transcode->child = inspect_start(
-            transcode->base, transcode->found.file, &transcode->key, false,
-            transcode_on_inspected, transcode);
+        transcode->child =
+            validate_start(transcode->base, transcode->found.file,
+                           &transcode->key, false, on_inspected, transcode);
         if (transcode->child != NULL) {
             return;
         }
@@ -268,238 +357,150 @@ static void transcode_on_exit(void *arg, struct child_result *child)
         result.error = transcode->error;
     }
 
-    transcode_finish(transcode, &result);
+    finish(transcode, &result);
 }
 
 /* the start ----------------------------------------------------------------
  */
 
-/* Replaces {pdb} and {out} in one argument.  NULL = out of memory. */
-static char *transcode_argument(const struct transcode *transcode,
-                                const char *argument)
+/* Makes a folder of the work directory and writes its path. */
+static int transcode_mkdir(const struct transcode *transcode, const char *name,
+                           char path[PATH_MAX])
 {
-    size_t size = 1, longest, n = 0;
-    const char *p, *value;
-    char *result;
-
-    longest = strlen(transcode->pdb) > strlen(transcode->out)
-                  ? strlen(transcode->pdb)
-                  : strlen(transcode->out);
-    for (p = argument; *p != '\0'; p++) {
-        size += *p == '{' ? longest + 1 : 1;
-    }
-
-    result = malloc(size);
-    if (result == NULL) {
-        return NULL;
-    }
-
-    for (p = argument; *p != '\0';) {
-        value = strncmp(p, "{pdb}", 5) == 0   ? transcode->pdb
-                : strncmp(p, "{out}", 5) == 0 ? transcode->out
-                                              : NULL;
-        if (value == NULL) {
-            result[n++] = *p++;
-        } else {
-            memcpy(result + n, value, strlen(value));
-            n += strlen(value);
-            p += 5;
-        }
-    }
-
-    result[n] = '\0';
-    return result;
-}
-
-static bool transcode_runs(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-           access(path, X_OK) == 0;
-}
-
-/* Beside symcached itself, for a build tree and for /opt. */
-static bool transcode_beside(const char *name, char path[PATH_MAX])
-{
-    ssize_t n = readlink("/proc/self/exe", path, PATH_MAX - 1);
-    char *slash;
-    size_t room;
-
-    if (n <= 0) {
-        return false;
-    }
-
-    path[n] = '\0';
-    slash = strrchr(path, '/');
-    room = PATH_MAX - (size_t)(slash + 1 - path);
-    return snprintf(slash + 1, room, "%s", name) < (int)room &&
-           transcode_runs(path);
-}
-
-/* A command without a slash is looked for in PATH, then beside symcached. */
-static int transcode_program(const char *name, char path[PATH_MAX])
-{
-    const char *dirs = getenv("PATH"), *end;
-
-    if (strchr(name, '/') != NULL) {
-        return snprintf(path, PATH_MAX, "%s", name) < PATH_MAX ? 0 : -1;
-    }
-
-    for (dirs = dirs == NULL ? TRANSCODE_PATH : dirs; *dirs != '\0';
-         dirs = *end == '\0' ? end : end + 1) {
-        end = strchrnul(dirs, ':');
-        if (end > dirs &&
-            snprintf(path, PATH_MAX, "%.*s/%s", (int)(end - dirs), dirs,
-                     name) < PATH_MAX &&
-            transcode_runs(path)) {
-            return 0;
-        }
-    }
-
-    return transcode_beside(name, path) ? 0 : -1;
-}
-
-static void transcode_free_list(char **list)
-{
-    size_t i;
-
-    for (i = 0; list != NULL && list[i] != NULL; i++) {
-        free(list[i]);
-    }
-    free(list);
-}
-
-static char **transcode_argv(const struct transcode *transcode)
-{
-    char **command = transcode->transcoder->command, **argv;
-    size_t n, i;
-
-    for (n = 0; command[n] != NULL; n++) {
-        continue;
-    }
-
-    argv = calloc(n + 1, sizeof(*argv));
-    for (i = 0; argv != NULL && i < n; i++) {
-        argv[i] = transcode_argument(transcode, command[i]);
-        if (argv[i] == NULL) {
-            transcode_free_list(argv);
-            argv = NULL;
-        }
-    }
-
-    return argv;
-}
-
-static int transcode_setenv(char **slot, const char *name, const char *value,
-                            const char *tail)
-{
-    if (value == NULL) {
-        return 0;
-    }
-    if (asprintf(slot, "%s=%s%s", name, value, tail) < 0) {
-        *slot = NULL;
+    if (snprintf(path, PATH_MAX, "%s/%s", transcode->work, name) >= PATH_MAX) {
+        errno = ENAMETOOLONG;
         return -1;
     }
-    return 1;
+    return mkdir(path, 0700);
 }
 
-/* Nothing else of our environment, which holds the tokens of sources. */
-static char **transcode_env(const struct transcode *transcode)
+/*
+ * Names are chosen by clients.  A path with one that means something to a
+ * shell, to Windows or to another encoding never leaves us: {pdb} is then the
+ * same file under a name of ours, in a folder of ours.
+ */
+static int rename_input(struct transcode *transcode)
 {
-    static const char *const kept[] = {"HOME", "LANG"};
-    const char *path = getenv("PATH");
-    char **env = calloc(6, sizeof(*env));
-    int n = 0, rc;
-    size_t i;
+    char folder[PATH_MAX], *pdb;
 
-    if (env == NULL) {
-        return NULL;
+    if (transcode_mkdir(transcode, "in", folder) != 0) {
+        return -1;
     }
-
-    rc = transcode_setenv(&env[n++], "PATH",
-                          path == NULL ? TRANSCODE_PATH : path, "");
-    if (rc > 0) {
-        rc = transcode_setenv(&env[n++], "_NT_SYMCACHE_PATH", transcode->out,
-                              "");
+    if (asprintf(&pdb, "%s/" TRANSCODE_INPUT, folder) < 0) {
+        errno = ENOMEM;
+        return -1;
     }
-    if (rc > 0) {
-        rc = transcode_setenv(&env[n++], "_NT_SYMBOL_PATH", transcode->work,
-                              "/symbols");
-    }
-    for (i = 0; rc >= 0 && i < sizeof(kept) / sizeof(kept[0]); i++) {
-        rc = transcode_setenv(&env[n], kept[i], getenv(kept[i]), "");
-        n += rc > 0;
+    if (link(transcode->pdb, pdb) != 0 && symlink(transcode->pdb, pdb) != 0) {
+        free(pdb);
+        return -1;
     }
 
-    if (rc < 0) {
-        transcode_free_list(env);
-        return NULL;
-    }
-    return env;
+    free(transcode->pdb);
+    transcode->pdb = pdb;
+    symcache_name_parse(TRANSCODE_INPUT, strlen(TRANSCODE_INPUT),
+                        &transcode->key);
+    return 0;
 }
 
-static int transcode_mkdirs(const struct transcode *transcode, char *cwd,
-                            size_t size)
+/* What is in the work directory when the process begins. */
+static int lay_out(struct transcode *transcode, char symbols[PATH_MAX],
+                   char cwd[PATH_MAX])
 {
-    static const char *const names[] = {"out", "symbols", "run"};
-    size_t i;
+    char out[PATH_MAX];
 
-    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (snprintf(cwd, size, "%s/%s", transcode->work, names[i]) >=
-            (int)size) {
-            errno = ENAMETOOLONG;
-            return -1;
-        }
-        if (mkdir(cwd, 0700) != 0) {
-            return -1;
-        }
+    if (transcode_mkdir(transcode, "out", out) != 0 ||
+        transcode_mkdir(transcode, "symbols", symbols) != 0 ||
+        transcode_mkdir(transcode, "run", cwd) != 0) {
+        return -1;
     }
-
-    return 0; /* cwd is the last one */
+    return transcode->transcoder->fixed_input ||
+                   !pdb_name_is_plain(transcode->key.name)
+               ? rename_input(transcode)
+               : 0;
 }
 
-static int transcode_spawn(struct transcode *transcode,
-                           struct event_base *base,
-                           const struct limits_config *limits)
+static void on_low(void *arg)
 {
-    const char *name = transcode->transcoder->command[0];
-    char **argv = transcode_argv(transcode);
-    char **env = transcode_env(transcode);
-    struct child_options options = {0};
-    char program[PATH_MAX], cwd[PATH_MAX];
+    struct transcode *transcode = arg;
 
-    if (argv == NULL || env == NULL) {
+    if (transcode->child != NULL) {
+        transcode->full = true;
+        child_kill(transcode->child);
+    }
+}
+
+/*
+ * What it writes is bounded by what there is when it begins, one file at
+ * least; for several files, and several transcoders at a time, there is a
+ * gauge.  Returns 0, or -1.
+ */
+static int limit(struct transcode *transcode, struct child_options *options)
+{
+    uint64_t left = disk_space_left(transcode->work, transcode->cache);
+    struct stat st;
+
+    if (left == 0) {
+        transcode->full = true;
+        snprintf(transcode->error, sizeof(transcode->error), ROOM_NONE);
+        return -1;
+    }
+    options->file = left < INT64_MAX ? left : 0;
+    transcode->room = left;
+    transcode->tight =
+        stat(transcode->pdb, &st) == 0 && left < (uint64_t)st.st_size;
+    transcode->gauge = gauge_start(transcode->base, transcode->work,
+                                   transcode->cache, on_low, transcode);
+    if (transcode->gauge == NULL) {
         snprintf(transcode->error, sizeof(transcode->error), "out of memory");
-    } else if (transcode_program(argv[0], program) != 0) {
-        snprintf(transcode->error, sizeof(transcode->error),
-                 "\"%s\" not found in PATH", name);
-    } else if (transcode_mkdirs(transcode, cwd, sizeof(cwd)) != 0) {
+        return -1;
+    }
+    return 0;
+}
+
+static int spawn(struct transcode *transcode,
+                 const struct limits_config *limits)
+{
+    char symbols[PATH_MAX], cwd[PATH_MAX];
+    struct child_options options = {0};
+    struct command *command = &transcode->command;
+    struct command_paths paths;
+
+    if (lay_out(transcode, symbols, cwd) != 0) {
         snprintf(transcode->error, sizeof(transcode->error), "work: %s",
                  strerror(errno));
-    } else {
-        options.program = program;
-        options.argv = argv;
-        options.env = env;
+        return -1;
+    }
+
+    if (limit(transcode, &options) != 0) {
+        return -1;
+    }
+
+    paths.pdb = transcode->pdb;
+    paths.out = transcode->out;
+    paths.symbols = symbols;
+    if (command_fill(command, transcode->transcoder, &paths, transcode->error,
+                     sizeof(transcode->error)) == 0) {
+        options.program = command->program;
+        options.argv = command->argv;
+        options.env = command->env;
         options.cwd = cwd;
         options.seconds = limits->transcode_time;
 #ifndef __SANITIZE_ADDRESS__ /* its shadow would not fit */
         options.memory = limits->transcode_memory;
 #endif
-        transcode->child =
-            child_start(base, &options, transcode_on_exit, transcode);
+        transcode->child = child_start(transcode->base, &options,
+                                       transcode_on_exit, transcode);
         if (transcode->child == NULL) {
             snprintf(transcode->error, sizeof(transcode->error),
-                     "\"%.150s\": %s", program, strerror(errno));
+                     "no transcoder: \"%.150s\": %s", command->program,
+                     strerror(errno));
         }
     }
 
-    transcode_free_list(argv);
-    transcode_free_list(env);
     return transcode->child != NULL ? 0 : -1;
 }
 
-static void transcode_on_failed(evutil_socket_t fd, short what, void *arg)
+static void on_failed(evutil_socket_t fd, short what, void *arg)
 {
     struct transcode *transcode = arg;
     struct transcode_result result = {0};
@@ -508,14 +509,15 @@ static void transcode_on_failed(evutil_socket_t fd, short what, void *arg)
     (void)what;
 
     result.system = true;
+    result.full = transcode->full;
     result.error = transcode->error;
-    result.stderr_tail = "";
+    result.tail = "";
     transcode->done(transcode->arg, &result);
     transcode_free(transcode);
 }
 
 struct transcode *transcode_start(struct event_base *base,
-                                  const struct limits_config *limits,
+                                  const struct config *config,
                                   const struct transcoder_config *transcoder,
                                   const symcache_key_t *key, const char *pdb,
                                   const char *work, transcode_done_fn done,
@@ -530,13 +532,14 @@ struct transcode *transcode_start(struct event_base *base,
 
     transcode->base = base;
     transcode->transcoder = transcoder;
+    transcode->cache = &config->cache;
     symcache_key_copy(&transcode->key, key);
-    transcode->seconds = limits->transcode_time;
+    transcode->seconds = config->limits.transcode_time;
     transcode->done = done;
     transcode->arg = arg;
     transcode->pdb = strdup(pdb);
     transcode->work = strdup(work);
-    transcode->failed = evtimer_new(base, transcode_on_failed, transcode);
+    transcode->failed = evtimer_new(base, on_failed, transcode);
     if (transcode->pdb == NULL || transcode->work == NULL ||
         transcode->failed == NULL ||
         asprintf(&transcode->out, "%s/out", work) < 0) {
@@ -544,7 +547,7 @@ struct transcode *transcode_start(struct event_base *base,
         return NULL;
     }
 
-    if (transcode_spawn(transcode, base, limits) != 0) {
+    if (spawn(transcode, &config->limits) != 0) {
         evtimer_add(transcode->failed, &now);
     }
     return transcode;
@@ -561,7 +564,7 @@ void transcode_cancel(struct transcode *transcode)
 void transcode_describe(const struct transcode_result *result, char *buf,
                         size_t size)
 {
-    const char *tail = result->stderr_tail != NULL ? result->stderr_tail : "";
+    const char *tail = result->tail != NULL ? result->tail : "";
     size_t len = strlen(tail), max = size / 2;
 
     while (len > 0 && (unsigned char)tail[len - 1] <= ' ') {

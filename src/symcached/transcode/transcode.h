@@ -2,29 +2,31 @@
  * Copyright (C) the ngx_symcache authors
  *
  * One run of a transcoder by its contract: own work directory, own process
- * group, limits on time and memory, stderr kept, exactly one
- * <out>/.../<pdbName>-v<M.m.p>.symcache as the result.
+ * group, limits on time and memory, its words kept, exactly one
+ * <out>/.../<name of {pdb}>-v<M.m.p>.symcache as the result.  That name is
+ * the key's, or one of ours if the key's is more than a name to some program.
  *
  * Knows nothing of jobs, sources or HTTP.
  */
 #ifndef SYMCACHED_TRANSCODE_H
 #define SYMCACHED_TRANSCODE_H
 
-#include "config.h"
-#include "proto/symcache_key.h"
+#include "config/config.h"
+#include "proto/key.h"
+#include "trust.h"
+#include "validate.h"
 
 struct event_base;
 
 struct transcode_result {
     bool ok;
-    bool stopped; /* killed because we stop, or cancelled: not the file's
-                     fault */
-    bool system;  /* could not be started, disk full, ...: not the file's
-                     fault either */
+    bool system; /* could not be started, was killed by somebody else, says
+                    itself that it is not the file's fault, ... */
+    bool full;   /* system, as there was no room beside cache.min_free */
     symcache_version_t version; /* read from the name, if ok */
     const char *file;           /* the result, inside the work directory */
     const char *error;          /* one line: exit code, signal, limit, ... */
-    const char *stderr_tail;    /* the last 4 KiB */
+    const char *tail;           /* the last 4 KiB of what it wrote */
     unsigned ms;
 };
 
@@ -41,7 +43,7 @@ struct transcode;
  * Returns NULL when out of memory.
  */
 struct transcode *transcode_start(struct event_base *base,
-                                  const struct limits_config *limits,
+                                  const struct config *config,
                                   const struct transcoder_config *transcoder,
                                   const symcache_key_t *key, const char *pdb,
                                   const char *work, transcode_done_fn done,
@@ -51,7 +53,7 @@ struct transcode *transcode_start(struct event_base *base,
 void transcode_describe(const struct transcode_result *result, char *buf,
                         size_t size);
 
-/* Kills the process group and waits for it; no callback comes afterwards. */
+/* Kills the process group; no callback comes afterwards. */
 void transcode_cancel(struct transcode *transcode);
 
 #endif

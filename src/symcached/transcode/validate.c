@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "inspect.h"
+#include "validate.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,27 +11,27 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "body.h"
+#include "symcached/unpack/unpack.h"
+#include "base/digest.h"
 #include "sandbox/sandbox.h"
-#include "symcache/symfile_format.h"
-#include "symcache/symfile_verify.h"
+#include "symcache/symcache.h"
 
-#define INSPECT_RECEIVED "received"
-#define INSPECT_FD CHILD_FD
-#define INSPECT_SECONDS 60 /* of the processor */
-#define INSPECT_WAIT 300   /* on the wall clock, with the fsync() */
-#define INSPECT_HEAD 512
-#define INSPECT_MEMORY (256ull * 1024 * 1024) /* beside the mapping */
+#define VALIDATE_RECEIVED "received"
+#define VALIDATE_FD CHILD_FD
+#define VALIDATE_SECONDS 60 /* of the processor */
+#define VALIDATE_WAIT 300   /* on the wall clock, with the fsync() */
+#define VALIDATE_HEAD 512
+#define VALIDATE_MEMORY (256ull * 1024 * 1024) /* beside the mapping */
 
-static const char inspect_magic[4] = {'S', 'Y', 'M', 'C'};
+static const char validate_magic[4] = {'S', 'Y', 'M', 'C'};
 
-struct child *inspect_start(struct event_base *base, const char *file,
-                            const symcache_key_t *key, bool received,
-                            child_done_fn done, void *arg)
+struct child *validate_start(struct event_base *base, const char *file,
+                             const symcache_key_t *key, bool received,
+                             child_done_fn done, void *arg)
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1];
     const char *argv[] = {"symcached", "--inspect", id,
-                          received ? INSPECT_RECEIVED : NULL, NULL};
+                          received ? VALIDATE_RECEIVED : NULL, NULL};
     static char *env[] = {NULL};
     int fd = open(file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), saved;
     struct child_options options = {
@@ -40,8 +40,7 @@ struct child *inspect_start(struct event_base *base, const char *file,
         .env = env,
         .fds = &fd,
         .nfds = 1,
-        .seconds = INSPECT_WAIT,
-        .own = true,
+        .seconds = VALIDATE_WAIT,
     };
     struct child *child;
 
@@ -57,7 +56,7 @@ struct child *inspect_start(struct event_base *base, const char *file,
     return child;
 }
 
-static int inspect_say(int code, const char *what)
+static int validate_say(int code, const char *what)
 {
     fprintf(stderr, "%s\n", what);
     return code;
@@ -67,9 +66,9 @@ static int inspect_say(int code, const char *what)
  * What servers send in the place of a file, by mistake.  Not told: what it is,
  * if it is none of this.
  */
-static bool inspect_is_other(const uint8_t *p, size_t len, const char **what)
+static bool validate_is_other(const uint8_t *p, size_t len, const char **what)
 {
-    size_t i, n = len < INSPECT_HEAD ? len : INSPECT_HEAD;
+    size_t i, n = len < VALIDATE_HEAD ? len : VALIDATE_HEAD;
 
     switch (body_sniff(p, len, what)) {
     case BODY_PDB:
@@ -98,7 +97,7 @@ static bool inspect_is_other(const uint8_t *p, size_t len, const char **what)
  * By its GUID, as what counts as the age is not the same for all tools.  No
  * GUID, or one of another kind, says nothing.
  */
-static bool inspect_is_anothers(const uint8_t *p, const symcache_key_t *key)
+static bool validate_is_anothers(const uint8_t *p, const symcache_key_t *key)
 {
     static const uint8_t none[sizeof(key->guid)];
 
@@ -107,71 +106,91 @@ static bool inspect_is_anothers(const uint8_t *p, const symcache_key_t *key)
            memcmp(p + SYMFILE_AT_GUID, key->guid, sizeof(key->guid)) != 0;
 }
 
-static int inspect_symfile(const void *map, size_t size,
-                           const symcache_key_t *key)
+/*
+ * Readers do not mind what follows the strings, where newer files have a part
+ * more and say so.  In a file without that it came from elsewhere.
+ */
+static bool validate_is_longer(const struct symfile_reader *reader)
+{
+    return reader->size > reader->strings + reader->string_bytes &&
+           reader->data[SYMFILE_AT_VARIABLES] == 0;
+}
+
+static int validate_symfile(const void *map, size_t size,
+                            const symcache_key_t *key, bool received)
 {
     struct symfile_reader reader;
     char error[512];
 
     if (symfile_reader_open(&reader, map, size, error, sizeof(error)) !=
         SYMFILE_OPENED) {
-        return inspect_say(1, error);
+        return validate_say(1, error);
     }
-    if (inspect_is_anothers(map, key)) {
-        return inspect_say(1, "made from a PDB with another GUID");
+    if (validate_is_anothers(map, key)) {
+        return validate_say(1, "made from a PDB with another GUID");
+    }
+    if (received && validate_is_longer(&reader)) {
+        return validate_say(1, "something else follows the SymCache");
     }
 
     switch (symfile_verify(&reader, error, sizeof(error))) {
     case SYMFILE_SOUND:
         return 0;
     case SYMFILE_VIOLATED:
-        return inspect_say(1, error);
+        return validate_say(1, error);
     default:
-        return inspect_say(2, "out of memory");
+        return validate_say(2, "out of memory");
     }
 }
 
-int inspect_main(int argc, char **argv)
+int validate_main(int argc, char **argv)
 {
-    struct sandbox_limits limits = {0, 0, INSPECT_SECONDS};
+    struct sandbox_limits limits = {0, 0, VALIDATE_SECONDS};
     symcache_key_t key;
+    struct digest *digest;
     struct stat st;
     const char *what;
     char error[512];
     void *map;
 
     if (argc < 3 ||
-        symcache_id_parse(argv[2], strlen(argv[2]), &key) != SYMCACHE_OK) {
-        return inspect_say(2, "symcached: --inspect is for symcached itself");
+        symcache_debug_id_parse(argv[2], strlen(argv[2]), &key) !=
+            SYMCACHE_OK) {
+        return validate_say(2, "symcached: --inspect is for symcached itself");
     }
-    if (fstat(INSPECT_FD, &st) != 0 || st.st_size <= 0) {
-        return inspect_say(2, "nothing to inspect");
+    if (fstat(VALIDATE_FD, &st) != 0 || st.st_size <= 0) {
+        return validate_say(2, "nothing to inspect");
     }
     map =
-        mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, INSPECT_FD, 0);
+        mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, VALIDATE_FD, 0);
     if (map == MAP_FAILED) {
-        return inspect_say(2, strerror(errno));
+        return validate_say(2, strerror(errno));
     }
 
     /*
      * Here, so that the helper's own fsync() does not hold its loop up; and
      * who is told of a failure is the only one who is.
      */
-    if (fsync(INSPECT_FD) != 0 && errno != EINVAL) {
-        return inspect_say(2, strerror(errno));
+    if (fsync(VALIDATE_FD) != 0 && errno != EINVAL) {
+        return validate_say(2, strerror(errno));
     }
 
-    limits.memory = (uint64_t)st.st_size + INSPECT_MEMORY;
+    /* to be read in any case: no other look at the whole file is cheaper */
+    digest = digest_new();
+    digest_add(digest, map, (size_t)st.st_size);
+    digest_note(VALIDATE_FD, digest);
+
+    limits.memory = (uint64_t)st.st_size + VALIDATE_MEMORY;
     if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
-        return inspect_say(2, error);
+        return validate_say(2, error);
     }
 
-    if ((size_t)st.st_size < sizeof(inspect_magic) ||
-        memcmp(map, inspect_magic, sizeof(inspect_magic)) != 0) {
-        if (argc > 3 && inspect_is_other(map, (size_t)st.st_size, &what)) {
-            return inspect_say(1, what);
+    if ((size_t)st.st_size < sizeof(validate_magic) ||
+        memcmp(map, validate_magic, sizeof(validate_magic)) != 0) {
+        if (argc > 3 && validate_is_other(map, (size_t)st.st_size, &what)) {
+            return validate_say(1, what);
         }
         return 0;
     }
-    return inspect_symfile(map, (size_t)st.st_size, &key);
+    return validate_symfile(map, (size_t)st.st_size, &key, argc > 3);
 }

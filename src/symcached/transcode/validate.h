@@ -6,11 +6,11 @@
  * format is public; a file in another one is not judged, unless it was
  * received and is plainly something else: a page, a text, a PDB.
  */
-#ifndef SYMCACHED_INSPECT_H
-#define SYMCACHED_INSPECT_H
+#ifndef SYMCACHED_TRANSCODE_VALIDATE_H
+#define SYMCACHED_TRANSCODE_VALIDATE_H
 
-#include "child.h"
-#include "proto/symcache_key.h"
+#include "child/child.h"
+#include "proto/key.h"
 
 struct event_base;
 
@@ -20,11 +20,11 @@ struct event_base;
  * when it is no sound SymCache or another PDB's, and with 2 when it could not
  * be looked at.  Returns NULL with errno.
  */
-struct child *inspect_start(struct event_base *base, const char *file,
-                            const symcache_key_t *key, bool received,
-                            child_done_fn done, void *arg);
+struct child *validate_start(struct event_base *base, const char *file,
+                             const symcache_key_t *key, bool received,
+                             child_done_fn done, void *arg);
 
 /* The child: main() of "symcached --inspect GUIDAGE [received]". */
-int inspect_main(int argc, char **argv);
+int validate_main(int argc, char **argv);
 
 #endif

@@ -15,7 +15,6 @@
 #include <zstd.h>
 
 #include "cabinet.h"
-#include "sink.h"
 
 #define BODY_CHUNK 65536
 
@@ -56,7 +55,7 @@ static const struct body_magic body_magics[] = {
     MAGIC("KWAJ", BODY_OTHER, "a KWAJ file"),
 };
 
-static bool body_starts(const uint8_t *p, size_t len, const char *word)
+static bool starts(const uint8_t *p, size_t len, const char *word)
 {
     size_t n = strlen(word);
 
@@ -74,17 +73,16 @@ static const char *body_text(const uint8_t *p, size_t len)
         len--;
     }
 
-    if (body_starts(p, len, "<!doctype html") ||
-        body_starts(p, len, "<html") || body_starts(p, len, "<head") ||
-        body_starts(p, len, "<!--")) {
+    if (starts(p, len, "<!doctype html") || starts(p, len, "<html") ||
+        starts(p, len, "<head") || starts(p, len, "<!--")) {
         return "an HTML page";
     }
 
-    if (body_starts(p, len, "path:") || body_starts(p, len, "msg:")) {
+    if (starts(p, len, "path:") || starts(p, len, "msg:")) {
         return "the text of a file.ptr";
     }
 
-    return body_starts(p, len, "<?xml") ? "an XML document" : NULL;
+    return starts(p, len, "<?xml") ? "an XML document" : NULL;
 }
 
 enum body_kind body_sniff(const uint8_t *head, size_t len, const char **what)
@@ -107,12 +105,12 @@ enum body_kind body_sniff(const uint8_t *head, size_t len, const char **what)
     return BODY_OTHER;
 }
 
-static enum body_status body_fail(enum body_status status, char *error,
-                                  size_t size, const char *format, ...)
+static enum body_status fail(enum body_status status, char *error, size_t size,
+                             const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
-static enum body_status body_fail(enum body_status status, char *error,
-                                  size_t size, const char *format, ...)
+static enum body_status fail(enum body_status status, char *error, size_t size,
+                             const char *format, ...)
 {
     va_list args;
 
@@ -122,13 +120,13 @@ static enum body_status body_fail(enum body_status status, char *error,
     return status;
 }
 
-static enum body_status body_read_failed(char *error, size_t size)
+static enum body_status read_failed(char *error, size_t size)
 {
-    return body_fail(BODY_SYSTEM, error, size, "read: %s", strerror(errno));
+    return fail(BODY_SYSTEM, error, size, "read: %s", strerror(errno));
 }
 
-static enum body_status body_sink_failed(const struct sink *sink, char *error,
-                                         size_t size)
+static enum body_status sink_failed(const struct sink *sink, char *error,
+                                    size_t size)
 {
     sink_reason(sink, error, size);
     return sink->error == EFBIG ? BODY_BAD : BODY_SYSTEM;
@@ -145,31 +143,29 @@ static ssize_t body_read(int fd, void *buf)
     return n;
 }
 
-enum body_status body_copy(int in, int out, uint64_t max, char *error,
-                           size_t size)
+enum body_status body_copy(int in, struct sink *sink, char *error, size_t size)
 {
-    struct sink sink = {out, max, 0, 0};
     uint8_t *buf = malloc(BODY_CHUNK);
     enum body_status status = BODY_OK;
     ssize_t n;
 
     if (buf == NULL) {
-        return body_fail(BODY_SYSTEM, error, size, "out of memory");
+        return fail(BODY_SYSTEM, error, size, "out of memory");
     }
 
     while ((n = body_read(in, buf)) > 0) {
-        if (sink_write(&sink, buf, (size_t)n) != 0) {
-            status = body_sink_failed(&sink, error, size);
+        if (sink_write(sink, buf, (size_t)n) != 0) {
+            status = sink_failed(sink, error, size);
             break;
         }
     }
 
     free(buf);
-    return n < 0 ? body_read_failed(error, size) : status;
+    return n < 0 ? read_failed(error, size) : status;
 }
 
 /* One call of inflate(); moves what came out to the sink. */
-static int body_inflate_step(z_stream *z, struct sink *sink, uint8_t *out)
+static int inflate_step(z_stream *z, struct sink *sink, uint8_t *out)
 {
     int rc;
 
@@ -188,8 +184,8 @@ static int body_inflate_step(z_stream *z, struct sink *sink, uint8_t *out)
  * Returns Z_STREAM_END when the input ended well, Z_BUF_ERROR when in the
  * middle.
  */
-static int body_inflate_loop(z_stream *z, int in, struct sink *sink,
-                             bool members, uint8_t *inbuf, uint8_t *outbuf)
+static int inflate_loop(z_stream *z, int in, struct sink *sink, bool members,
+                        uint8_t *inbuf, uint8_t *outbuf)
 {
     int rc = Z_OK;
     ssize_t n;
@@ -212,7 +208,7 @@ static int body_inflate_loop(z_stream *z, int in, struct sink *sink,
         }
 
         do {
-            rc = body_inflate_step(z, sink, outbuf);
+            rc = inflate_step(z, sink, outbuf);
         } while (rc == Z_OK && z->avail_out == 0);
 
         if (rc != Z_OK && rc != Z_BUF_ERROR && rc != Z_STREAM_END) {
@@ -230,7 +226,7 @@ static enum body_status body_inflate(bool members, int in, struct sink *sink,
 
     if (buf != NULL &&
         (rc = inflateInit2(&z, members ? 15 + 16 : 15)) == Z_OK) {
-        rc = body_inflate_loop(&z, in, sink, members, buf, buf + BODY_CHUNK);
+        rc = inflate_loop(&z, in, sink, members, buf, buf + BODY_CHUNK);
         inflateEnd(&z);
     }
     free(buf);
@@ -239,24 +235,23 @@ static enum body_status body_inflate(bool members, int in, struct sink *sink,
     case Z_STREAM_END:
         return BODY_OK;
     case Z_ERRNO:
-        return body_sink_failed(sink, error, size);
+        return sink_failed(sink, error, size);
     case Z_STREAM_ERROR:
-        return body_read_failed(error, size);
+        return read_failed(error, size);
     case Z_MEM_ERROR:
-        return body_fail(BODY_SYSTEM, error, size, "out of memory");
+        return fail(BODY_SYSTEM, error, size, "out of memory");
     case Z_BUF_ERROR:
-        return body_fail(BODY_BAD, error, size, "truncated %s",
-                         members ? "gzip data" : "zlib data");
+        return fail(BODY_BAD, error, size, "truncated %s",
+                    members ? "gzip data" : "zlib data");
     default:
-        return body_fail(BODY_BAD, error, size, "damaged %s",
-                         members ? "gzip data" : "zlib data");
+        return fail(BODY_BAD, error, size, "damaged %s",
+                    members ? "gzip data" : "zlib data");
     }
 }
 
-static enum body_status body_zstd_loop(ZSTD_DStream *stream, int in,
-                                       struct sink *sink, uint8_t *inbuf,
-                                       uint8_t *outbuf, char *error,
-                                       size_t size)
+static enum body_status zstd_loop(ZSTD_DStream *stream, int in,
+                                  struct sink *sink, uint8_t *inbuf,
+                                  uint8_t *outbuf, char *error, size_t size)
 {
     ZSTD_inBuffer input;
     ZSTD_outBuffer output;
@@ -270,21 +265,20 @@ static enum body_status body_zstd_loop(ZSTD_DStream *stream, int in,
             output = (ZSTD_outBuffer){outbuf, BODY_CHUNK, 0};
             left = ZSTD_decompressStream(stream, &output, &input);
             if (ZSTD_isError(left)) {
-                return body_fail(BODY_BAD, error, size,
-                                 "damaged zstd data: %s",
-                                 ZSTD_getErrorName(left));
+                return fail(BODY_BAD, error, size, "damaged zstd data: %s",
+                            ZSTD_getErrorName(left));
             }
             if (sink_write(sink, outbuf, output.pos) != 0) {
-                return body_sink_failed(sink, error, size);
+                return sink_failed(sink, error, size);
             }
         } while (input.pos < input.size || output.pos == output.size);
     }
 
     if (n < 0) {
-        return body_read_failed(error, size);
+        return read_failed(error, size);
     }
     if (left != 0) {
-        return body_fail(BODY_BAD, error, size, "truncated zstd data");
+        return fail(BODY_BAD, error, size, "truncated zstd data");
     }
     return BODY_OK;
 }
@@ -297,10 +291,10 @@ static enum body_status body_zstd(int in, struct sink *sink, char *error,
     enum body_status status;
 
     if (stream == NULL || buf == NULL) {
-        status = body_fail(BODY_SYSTEM, error, size, "out of memory");
+        status = fail(BODY_SYSTEM, error, size, "out of memory");
     } else {
-        status = body_zstd_loop(stream, in, sink, buf, buf + BODY_CHUNK, error,
-                                size);
+        status =
+            zstd_loop(stream, in, sink, buf, buf + BODY_CHUNK, error, size);
     }
 
     free(buf);
@@ -308,29 +302,28 @@ static enum body_status body_zstd(int in, struct sink *sink, char *error,
     return status;
 }
 
-enum body_status body_unpack(enum body_kind kind, int in, int out,
-                             uint64_t max, char *error, size_t size)
+enum body_status body_unpack(enum body_kind kind, int in, struct sink *sink,
+                             char *error, size_t size)
 {
-    struct sink sink = {out, max, 0, 0};
-
     /* who received the body left the offset at its end */
     if (lseek(in, 0, SEEK_SET) != 0) {
-        return body_read_failed(error, size);
+        return read_failed(error, size);
     }
 
     switch (kind) {
     case BODY_CABINET:
-        if (cabinet_unpack(in, &sink, error, size) == 0) {
+        if (cabinet_unpack(in, sink, error, size) == 0) {
             return BODY_OK;
         }
-        return sink.error != 0 && sink.error != EFBIG ? BODY_SYSTEM : BODY_BAD;
+        return sink->error != 0 && sink->error != EFBIG ? BODY_SYSTEM
+                                                        : BODY_BAD;
     case BODY_GZIP:
-        return body_inflate(true, in, &sink, error, size);
+        return body_inflate(true, in, sink, error, size);
     case BODY_ZLIB:
-        return body_inflate(false, in, &sink, error, size);
+        return body_inflate(false, in, sink, error, size);
     case BODY_ZSTD:
-        return body_zstd(in, &sink, error, size);
+        return body_zstd(in, sink, error, size);
     default:
-        return body_fail(BODY_BAD, error, size, "nothing to unpack");
+        return fail(BODY_BAD, error, size, "nothing to unpack");
     }
 }

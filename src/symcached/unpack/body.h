@@ -5,11 +5,12 @@
  * and unpacked by one level from one descriptor to another.  Runs inside the
  * sandbox: opens nothing.
  */
-#ifndef SYMCACHED_BODY_H
-#define SYMCACHED_BODY_H
+#ifndef SYMCACHED_UNPACK_BODY_H
+#define SYMCACHED_UNPACK_BODY_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include "symcached/space/space.h"
 
 /* enough for body_sniff() */
 #define BODY_HEAD 64
@@ -36,14 +37,13 @@ enum body_status {
 enum body_kind body_sniff(const uint8_t *head, size_t len, const char **what);
 
 /*
- * Unpacks a body of a packed kind from `in` (from its start) to `out`, and at
- * most max bytes.  On a failure error holds a sentence.
+ * Unpacks a body of a packed kind from `in` (from its start) to the sink.  On
+ * a failure error holds a sentence.
  */
-enum body_status body_unpack(enum body_kind kind, int in, int out,
-                             uint64_t max, char *error, size_t size);
+enum body_status body_unpack(enum body_kind kind, int in, struct sink *sink,
+                             char *error, size_t size);
 
-/* Copies at most max bytes; more is BODY_BAD. */
-enum body_status body_copy(int in, int out, uint64_t max, char *error,
+enum body_status body_copy(int in, struct sink *sink, char *error,
                            size_t size);
 
 #endif

@@ -95,7 +95,7 @@ static int cabinet_write(struct mspack_file *handle, void *buf, int len)
     return len;
 }
 
-static int cabinet_seek(struct mspack_file *handle, off_t offset, int mode)
+static int seek(struct mspack_file *handle, off_t offset, int mode)
 {
     struct cabinet_file *file = (struct cabinet_file *)handle;
     off_t base = 0;
@@ -116,42 +116,42 @@ static int cabinet_seek(struct mspack_file *handle, off_t offset, int mode)
     return 0;
 }
 
-static off_t cabinet_tell(struct mspack_file *handle)
+static off_t tell(struct mspack_file *handle)
 {
     struct cabinet_file *file = (struct cabinet_file *)handle;
 
     return file->sink != NULL ? (off_t)file->sink->written : file->offset;
 }
 
-static void cabinet_message(struct mspack_file *file, const char *format, ...)
+static void message(struct mspack_file *file, const char *format, ...)
 {
     (void)file;
     (void)format;
 }
 
-static void *cabinet_alloc(struct mspack_system *self, size_t bytes)
+static void *alloc(struct mspack_system *self, size_t bytes)
 {
     (void)self;
     return malloc(bytes);
 }
 
-static void cabinet_release(void *p)
+static void release(void *p)
 {
     free(p);
 }
 
-static void cabinet_copy(void *from, void *to, size_t bytes)
+static void copy(void *from, void *to, size_t bytes)
 {
     memcpy(to, from, bytes);
 }
 
-static unsigned cabinet_u16(const uint8_t *p)
+static unsigned u16(const uint8_t *p)
 {
     return p[0] | (unsigned)p[1] << 8;
 }
 
 /* Refuses by the header alone what would make libmspack work or allocate. */
-static int cabinet_check_header(int in, char *error, size_t size)
+static int check_header(int in, char *error, size_t size)
 {
     uint8_t header[CABINET_HEADER];
 
@@ -159,12 +159,12 @@ static int cabinet_check_header(int in, char *error, size_t size)
         snprintf(error, size, "truncated cabinet");
         return -1;
     }
-    if (cabinet_u16(header + 26) != 1 || cabinet_u16(header + 28) != 1) {
+    if (u16(header + 26) != 1 || u16(header + 28) != 1) {
         snprintf(error, size, "cabinet with %u folders and %u files",
-                 cabinet_u16(header + 26), cabinet_u16(header + 28));
+                 u16(header + 26), u16(header + 28));
         return -1;
     }
-    if ((cabinet_u16(header + 30) & CABINET_SPANS) != 0) {
+    if ((u16(header + 30) & CABINET_SPANS) != 0) {
         snprintf(error, size, "cabinet that spans several files");
         return -1;
     }
@@ -172,7 +172,7 @@ static int cabinet_check_header(int in, char *error, size_t size)
     return 0;
 }
 
-static const char *cabinet_reason(int code)
+static const char *reason(int code)
 {
     switch (code) {
     case MSPACK_ERR_READ:
@@ -191,13 +191,12 @@ static const char *cabinet_reason(int code)
     }
 }
 
-static int cabinet_fail(int code, const struct sink *sink, char *error,
-                        size_t size)
+static int fail(int code, const struct sink *sink, char *error, size_t size)
 {
     if (sink->error != 0) {
         sink_reason(sink, error, size);
     } else {
-        snprintf(error, size, "cabinet: %s", cabinet_reason(code));
+        snprintf(error, size, "cabinet: %s", reason(code));
     }
     return -1;
 }
@@ -210,17 +209,17 @@ static int cabinet_extract(struct mscab_decompressor *mscab,
 
     if (file == NULL || file->next != NULL || file->folder == NULL ||
         cab->prevname != NULL || cab->nextname != NULL) {
-        return cabinet_fail(MSPACK_ERR_DATAFORMAT, sink, error, size);
+        return fail(MSPACK_ERR_DATAFORMAT, sink, error, size);
     }
     if (file->length > sink->max) {
         sink->error = EFBIG;
-        return cabinet_fail(MSPACK_ERR_OK, sink, error, size);
+        return fail(MSPACK_ERR_OK, sink, error, size);
     }
     if (mscab->extract(mscab, file, "out") != MSPACK_ERR_OK) {
-        return cabinet_fail(mscab->last_error(mscab), sink, error, size);
+        return fail(mscab->last_error(mscab), sink, error, size);
     }
     if (sink->written != file->length) {
-        return cabinet_fail(MSPACK_ERR_READ, sink, error, size);
+        return fail(MSPACK_ERR_READ, sink, error, size);
     }
 
     return 0;
@@ -229,28 +228,27 @@ static int cabinet_extract(struct mscab_decompressor *mscab,
 int cabinet_unpack(int in, struct sink *sink, char *error, size_t size)
 {
     struct cabinet cabinet = {{cabinet_open, cabinet_close, cabinet_read,
-                               cabinet_write, cabinet_seek, cabinet_tell,
-                               cabinet_message, cabinet_alloc, cabinet_release,
-                               cabinet_copy, NULL},
+                               cabinet_write, seek, tell, message, alloc,
+                               release, copy, NULL},
                               in,
                               sink};
     struct mscab_decompressor *mscab;
     struct mscabd_cabinet *cab;
     int rc;
 
-    if (cabinet_check_header(in, error, size) != 0) {
+    if (check_header(in, error, size) != 0) {
         return -1;
     }
 
     mscab = mspack_create_cab_decompressor(&cabinet.system);
     if (mscab == NULL) {
         sink->error = ENOMEM;
-        return cabinet_fail(MSPACK_ERR_NOMEMORY, sink, error, size);
+        return fail(MSPACK_ERR_NOMEMORY, sink, error, size);
     }
 
     cab = mscab->open(mscab, "in");
     if (cab == NULL) {
-        rc = cabinet_fail(mscab->last_error(mscab), sink, error, size);
+        rc = fail(mscab->last_error(mscab), sink, error, size);
     } else {
         rc = cabinet_extract(mscab, cab, sink, error, size);
         mscab->close(mscab, cab);

@@ -4,11 +4,11 @@
  * A cabinet as a symbol server keeps it: one folder, one file, complete in
  * itself.  Everything else is refused before libmspack sees it.
  */
-#ifndef SYMCACHED_CABINET_H
-#define SYMCACHED_CABINET_H
+#ifndef SYMCACHED_UNPACK_CABINET_H
+#define SYMCACHED_UNPACK_CABINET_H
 
 #include <stddef.h>
-#include "sink.h"
+#include "symcached/space/space.h"
 
 /*
  * Unpacks the only member of the cabinet in descriptor `in`, whose name does

@@ -1,13 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "tree.h"
+#include "casefold_open.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -19,12 +20,12 @@
 #define SYS_openat2 437
 #endif
 
-#define TREE_NO_MAGICLINKS 0x02u
-#define TREE_BENEATH 0x08u
+#define CASEFOLD_NO_MAGICLINKS 0x02u
+#define CASEFOLD_BENEATH 0x08u
 
-#define TREE_DEPTH 64 /* components of a path */
+#define CASEFOLD_DEPTH 64 /* components of a path */
 
-struct tree_how {
+struct casefold_how {
     uint64_t flags;
     uint64_t mode;
     uint64_t resolve;
@@ -37,20 +38,21 @@ struct tree {
     char path[PATH_MAX];
 };
 
-static int tree_openat(const struct tree *tree, const char *path, int flags)
+static int casefold_openat(const struct tree *tree, const char *path,
+                           int flags)
 {
-    struct tree_how how = {0};
+    struct casefold_how how = {0};
 
     if (!tree->beneath) {
         return openat(tree->root, path, flags | O_CLOEXEC);
     }
 
     how.flags = (uint64_t)(flags | O_CLOEXEC);
-    how.resolve = TREE_BENEATH | TREE_NO_MAGICLINKS;
+    how.resolve = CASEFOLD_BENEATH | CASEFOLD_NO_MAGICLINKS;
     return (int)syscall(SYS_openat2, tree->root, path, &how, sizeof(how));
 }
 
-static bool tree_absent(int error)
+bool casefold_absent(int error)
 {
     return error == ENOENT || error == ENOTDIR;
 }
@@ -59,12 +61,12 @@ static bool tree_absent(int error)
  * A symbolic link that leads nowhere is no absence: what it stands for may be
  * on a share that is not mounted.
  */
-static int tree_exists(const struct tree *tree)
+static int casefold_exists(const struct tree *tree)
 {
-    int fd = tree_openat(tree, tree->path, O_PATH), error = errno;
+    int fd = casefold_openat(tree, tree->path, O_PATH), error = errno;
 
     if (fd < 0 && error == ENOENT) {
-        fd = tree_openat(tree, tree->path, O_PATH | O_NOFOLLOW);
+        fd = casefold_openat(tree, tree->path, O_PATH | O_NOFOLLOW);
         if (fd >= 0) {
             close(fd);
             error = ENOLINK;
@@ -80,10 +82,10 @@ static int tree_exists(const struct tree *tree)
     return 0;
 }
 
-static int tree_find(struct tree *tree, const char *rest, unsigned depth);
+static int casefold_find(struct tree *tree, const char *rest, unsigned depth);
 
 /* Opens the directory of the path so far, whose last component is at `at`. */
-static DIR *tree_opendir(struct tree *tree, size_t at)
+static DIR *casefold_opendir(struct tree *tree, size_t at)
 {
     DIR *dir;
     int fd;
@@ -91,7 +93,8 @@ static DIR *tree_opendir(struct tree *tree, size_t at)
     if (at > 0) {
         tree->path[at - 1] = '\0';
     }
-    fd = tree_openat(tree, at > 0 ? tree->path : ".", O_RDONLY | O_DIRECTORY);
+    fd = casefold_openat(tree, at > 0 ? tree->path : ".",
+                         O_RDONLY | O_DIRECTORY);
     if (at > 0) {
         tree->path[at - 1] = '/';
     }
@@ -106,13 +109,16 @@ static DIR *tree_opendir(struct tree *tree, size_t at)
     return dir;
 }
 
-/* Goes on with every other spelling of the last component, name. */
-static int tree_respell(struct tree *tree, size_t at, const char *name,
-                        size_t len, const char *rest, unsigned depth)
+/*
+ * Goes on with every other spelling of the last component, name.  One that
+ * cannot be read does not hide another, and is told of if there is none.
+ */
+static int casefold_respell(struct tree *tree, size_t at, const char *name,
+                            size_t len, const char *rest, unsigned depth)
 {
     struct dirent *entry;
     int rc = -1, error = ENOENT;
-    DIR *dir = tree_opendir(tree, at);
+    DIR *dir = casefold_opendir(tree, at);
 
     if (dir == NULL) {
         return -1;
@@ -128,12 +134,9 @@ static int tree_respell(struct tree *tree, size_t at, const char *name,
         tree->len = at + len;
         memcpy(tree->path + at, entry->d_name, len);
         tree->path[tree->len] = '\0';
-        rc = tree_find(tree, rest, depth);
-        error = rc == 0 ? 0 : errno;
+        rc = casefold_find(tree, rest, depth);
+        error = casefold_absent(error) ? errno : error;
         errno = 0;
-        if (!tree_absent(error)) {
-            break;
-        }
     }
 
     error = errno != 0 ? errno : error;
@@ -143,12 +146,13 @@ static int tree_respell(struct tree *tree, size_t at, const char *name,
 }
 
 /* Completes the path with rest, "" or "/component/component...". */
-static int tree_find(struct tree *tree, const char *rest, unsigned depth)
+static int casefold_find(struct tree *tree, const char *rest, unsigned depth)
 {
     size_t at = tree->len, len;
+    int error;
 
     if (*rest == '\0') {
-        return tree_exists(tree);
+        return casefold_exists(tree);
     }
 
     rest += *rest == '/';
@@ -165,29 +169,31 @@ static int tree_find(struct tree *tree, const char *rest, unsigned depth)
     memcpy(tree->path + at, rest, len);
     tree->path[tree->len] = '\0';
 
-    if (tree_exists(tree) == 0 &&
-        tree_find(tree, rest + len, depth - 1) == 0) {
+    if (casefold_exists(tree) == 0 &&
+        casefold_find(tree, rest + len, depth - 1) == 0) {
         return 0;
     }
-    if (!tree_absent(errno)) {
-        return -1;
-    }
 
-    return tree_respell(tree, at, rest, len, rest + len, depth - 1);
+    error = errno;
+    if (casefold_respell(tree, at, rest, len, rest + len, depth - 1) == 0) {
+        return 0;
+    }
+    errno = casefold_absent(error) ? errno : error;
+    return -1;
 }
 
-int tree_open(int root, const char *path, bool beneath)
+int casefold_open(int root, const char *path, bool beneath)
 {
     struct tree tree = {root, beneath, 0, ""};
     struct stat st;
     int fd;
 
-    if (tree_find(&tree, path, TREE_DEPTH) != 0) {
+    if (casefold_find(&tree, path, CASEFOLD_DEPTH) != 0) {
         return -1;
     }
 
     /* O_NONBLOCK: not to wait for the writer of a FIFO */
-    fd = tree_openat(&tree, tree.path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    fd = casefold_openat(&tree, tree.path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
         close(fd);
         errno = EINVAL;
@@ -195,4 +201,15 @@ int tree_open(int root, const char *path, bool beneath)
     }
 
     return fd;
+}
+
+int tree_has(int root, const char *name, bool any_case)
+{
+    struct tree tree = {root, false, 0, ""};
+
+    if (any_case) {
+        return casefold_find(&tree, name, 1);
+    }
+    snprintf(tree.path, sizeof(tree.path), "%s", name);
+    return casefold_exists(&tree);
 }

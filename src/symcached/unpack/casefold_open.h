@@ -5,8 +5,8 @@
  * the exact ones lead nowhere.  May block on a network mount: for processes
  * that have nothing else to do.
  */
-#ifndef SYMCACHED_TREE_H
-#define SYMCACHED_TREE_H
+#ifndef SYMCACHED_UNPACK_CASEFOLD_OPEN_H
+#define SYMCACHED_UNPACK_CASEFOLD_OPEN_H
 
 #include <stdbool.h>
 
@@ -14,8 +14,17 @@
  * Opens a regular file for reading; path is relative to root and has neither
  * empty nor dot components.  beneath: no symbolic link may lead out of root.
  * Returns a descriptor, or -1 with errno (EXDEV: it would have left root;
- * EINVAL: not a regular file).
+ * EINVAL: not a regular file; ENOLINK: a symbolic link that leads nowhere).
  */
-int tree_open(int root, const char *path, bool beneath);
+int casefold_open(int root, const char *path, bool beneath);
+
+/*
+ * Is there a file of that name, in just this spelling, or any_case?  That has
+ * to read all of root.  Returns 0, or -1 with errno.
+ */
+int tree_has(int root, const char *name, bool any_case);
+
+/* Does an error of these say that there is none?  No other one does. */
+bool casefold_absent(int error);
 
 #endif

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "pdb/pdb_identity.h"
+#include "debuginfo/pdb/pdb.h"
 
 #define FLAT_SETTLED 2 /* seconds */
 
@@ -25,7 +25,7 @@ struct flat_index {
     size_t n;
 };
 
-static int flat_compare(const void *a, const void *b)
+static int compare(const void *a, const void *b)
 {
     const struct flat_record *x = a, *y = b;
 
@@ -36,7 +36,7 @@ static int flat_compare(const void *a, const void *b)
 }
 
 /* An index that cannot be read is one that knows nothing. */
-static int flat_load(struct flat_index *index, int fd)
+static int load(struct flat_index *index, int fd)
 {
     size_t size = FLAT_FILES * sizeof(index->records[0]);
     ssize_t n;
@@ -47,11 +47,11 @@ static int flat_load(struct flat_index *index, int fd)
     }
     n = pread(fd, index->records, size, 0);
     index->n = n > 0 ? (size_t)n / sizeof(index->records[0]) : 0;
-    qsort(index->records, index->n, sizeof(index->records[0]), flat_compare);
+    qsort(index->records, index->n, sizeof(index->records[0]), compare);
     return 0;
 }
 
-static void flat_describe(struct flat_record *record, const struct stat *st)
+static void describe(struct flat_record *record, const struct stat *st)
 {
     memset(record, 0, sizeof(*record));
     record->dev = st->st_dev;
@@ -61,11 +61,11 @@ static void flat_describe(struct flat_record *record, const struct stat *st)
     record->nanoseconds = st->st_ctim.tv_nsec;
 }
 
-static const struct flat_record *flat_find(const struct flat_index *index,
-                                           const struct flat_record *file)
+static const struct flat_record *find(const struct flat_index *index,
+                                      const struct flat_record *file)
 {
     const struct flat_record *known =
-        bsearch(file, index->records, index->n, sizeof(*file), flat_compare);
+        bsearch(file, index->records, index->n, sizeof(*file), compare);
 
     return known != NULL && known->size == file->size &&
                    known->seconds == file->seconds &&
@@ -74,22 +74,21 @@ static const struct flat_record *flat_find(const struct flat_index *index,
                : NULL;
 }
 
-static bool flat_is(const struct flat_record *record,
-                    const symcache_key_t *key)
+static bool is(const struct flat_record *record, const symcache_key_t *key)
 {
     return record->sound != 0 && record->age == key->age &&
            memcmp(record->guid, key->guid, sizeof(key->guid)) == 0;
 }
 
-static void flat_fail(struct flat *flat, const char *name, int error)
+static void fail(struct flat *flat, const char *name, int error)
 {
     snprintf(flat->error, sizeof(flat->error), "%s: %s", name,
              strerror(error));
 }
 
 /* Opens and maps a file; the mapping is made before the sandbox forbids it. */
-static bool flat_add(struct flat *flat, int root, const char *name,
-                     const struct flat_record *known)
+static bool add(struct flat *flat, int root, const char *name,
+                const struct flat_record *known)
 {
     struct flat_file *file = &flat->files[flat->nfiles];
     struct stat st;
@@ -102,7 +101,7 @@ static bool flat_add(struct flat *flat, int root, const char *name,
         if (errno == EMFILE && flat->nfiles > 0) {
             flat->more = true;
         } else if (errno != ENOENT) {
-            flat_fail(flat, name, errno);
+            fail(flat, name, errno);
         }
         return false;
     }
@@ -110,12 +109,12 @@ static bool flat_add(struct flat *flat, int root, const char *name,
     map = mmap(NULL, st.st_size > 0 ? (size_t)st.st_size : 1, PROT_READ,
                MAP_SHARED | MAP_NORESERVE, file->fd, 0);
     if (map == MAP_FAILED) {
-        flat_fail(flat, name, errno);
+        fail(flat, name, errno);
         close(file->fd);
         return false;
     }
 
-    flat_describe(&file->record, &st);
+    describe(&file->record, &st);
     file->known = known != NULL;
     file->map = map;
     snprintf(file->name, sizeof(file->name), "%s", name);
@@ -126,7 +125,7 @@ static bool flat_add(struct flat *flat, int root, const char *name,
 
 /* Several files may have one identity: then that of the asked name counts, and
  * not the one that the directory happens to list first. */
-static void flat_put_first(struct flat *flat)
+static void put_first(struct flat *flat)
 {
     struct flat_file *first = &flat->files[flat->nnamed++];
     struct flat_file *last = &flat->files[flat->nfiles - 1];
@@ -150,8 +149,12 @@ static void flat_entry(struct flat *flat, int root, const char *name,
         return;
     }
     if (fstatat(root, name, &st, 0) != 0) {
+        /* it may have vanished, but not with its name */
         if (errno != ENOENT) {
-            flat_fail(flat, name, errno);
+            fail(flat, name, errno);
+        } else if (fstatat(root, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+            snprintf(flat->error, sizeof(flat->error),
+                     "%s: a symbolic link leads nowhere", name);
         }
         return;
     }
@@ -165,20 +168,23 @@ static void flat_entry(struct flat *flat, int root, const char *name,
     }
     flat->total++;
 
-    flat_describe(&record, &st);
-    known = flat_find(index, &record);
+    describe(&record, &st);
+    known = find(index, &record);
+    if (known != NULL && named && known->sound == 0) {
+        known = NULL; /* it is to be told what is wrong with it */
+    }
     if (known != NULL) {
         flat->records[flat->nrecords++] = *known;
     }
-    if (known != NULL && !flat_is(known, key)) {
+    if (known != NULL && !is(known, key)) {
         return;
     }
     if (flat->nfiles >= FLAT_BATCH + (size_t)(named && flat->nnamed == 0)) {
         flat->more = true;
         return;
     }
-    if (flat_add(flat, root, name, known) && named) {
-        flat_put_first(flat);
+    if (add(flat, root, name, known) && named) {
+        put_first(flat);
     }
 }
 
@@ -191,7 +197,7 @@ struct flat *flat_open(int root, int index_fd, const symcache_key_t *key,
     DIR *dir;
     int fd;
 
-    if (flat == NULL || flat_load(&index, index_fd) != 0) {
+    if (flat == NULL || load(&index, index_fd) != 0) {
         free(flat);
         return NULL;
     }
@@ -205,13 +211,13 @@ struct flat *flat_open(int root, int index_fd, const symcache_key_t *key,
     fd = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     dir = fd >= 0 ? fdopendir(fd) : NULL;
     if (dir == NULL) {
-        flat_fail(flat, ".", errno);
+        fail(flat, ".", errno);
     } else {
         while ((errno = 0, entry = readdir(dir)) != NULL) {
             flat_entry(flat, root, entry->d_name, &index, key, asked);
         }
         if (errno != 0) {
-            flat_fail(flat, ".", errno);
+            fail(flat, ".", errno);
         }
         closedir(dir);
     }
@@ -235,6 +241,10 @@ bool flat_look(struct flat *flat, struct flat_file *file,
         file->record.sound = 1;
         file->record.age = identity.age;
         memcpy(file->record.guid, identity.guid, sizeof(identity.guid));
+    } else if (file < flat->files + flat->nnamed) {
+        /* perhaps it is that PDB, and only half of it is copied */
+        snprintf(flat->damaged, sizeof(flat->damaged), "%s: %s", file->name,
+                 error);
     }
     /* one that has just changed may still be being written */
     if (flat->nrecords < FLAT_FILES &&
@@ -242,7 +252,7 @@ bool flat_look(struct flat *flat, struct flat_file *file,
          file->record.seconds + FLAT_SETTLED < time(NULL))) {
         flat->records[flat->nrecords++] = file->record;
     }
-    return flat_is(&file->record, key);
+    return is(&file->record, key);
 }
 
 void flat_save(const struct flat *flat, int index)

@@ -9,13 +9,13 @@
  * For the child of unpacking: flat_open() before it locks itself in, the rest
  * afterwards.
  */
-#ifndef SYMCACHED_FLAT_H
-#define SYMCACHED_FLAT_H
+#ifndef SYMCACHED_UNPACK_FLAT_H
+#define SYMCACHED_UNPACK_FLAT_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "proto/symcache_key.h"
+#include "proto/key.h"
 
 /* files that are opened at a time, and then the one of the asked name */
 #define FLAT_BATCH 256
@@ -47,11 +47,12 @@ struct flat {
     size_t nrecords;
     struct flat_file files[FLAT_BATCH + 1]; /* the asked name comes first */
     size_t nfiles;
-    size_t nnamed;   /* of that name; the case may differ */
-    uint64_t mapped; /* bytes */
-    size_t total;    /* PDBs of the directory */
-    bool more;       /* there are others, for the next process */
-    char error[320]; /* what could not be looked at, or "" */
+    size_t nnamed;     /* of that name; the case may differ */
+    uint64_t mapped;   /* bytes */
+    size_t total;      /* PDBs of the directory */
+    bool more;         /* there are others, for the next process */
+    char error[320];   /* what could not be looked at, or "" */
+    char damaged[480]; /* the asked name, and what is wrong with it, or "" */
 };
 
 /*

@@ -12,13 +12,14 @@
 #include <string.h>
 #include <sys/wait.h>
 
-#include "child.h"
+#include "child/child.h"
 
 struct unpack {
     struct child *child;
     unpack_done_fn done;
     void *arg;
     size_t nplaces;
+    unsigned first; /* seconds */
     char how[64];
 };
 
@@ -60,8 +61,8 @@ static enum unpack_found unpack_letter(char letter,
 }
 
 /* Reads the child's lines; they are bounded by CHILD_TAIL. */
-static void unpack_read_lines(struct unpack_result *result, char *text,
-                              size_t nplaces)
+static void read_lines(struct unpack_result *result, char *text,
+                       size_t nplaces)
 {
     struct unpack_attempt *attempt;
     char *line, *next;
@@ -85,6 +86,13 @@ static void unpack_read_lines(struct unpack_result *result, char *text,
             result->again = true;
             continue;
         }
+        if (line[3] == 'R') {
+            result->wanted = strtoull(line + 5, NULL, 10);
+            continue;
+        }
+        if (line[3] == 'O') {
+            continue;
+        }
 
         attempt = &result->attempts[result->nattempts++];
         attempt->other = line[3] == 'W';
@@ -96,8 +104,8 @@ static void unpack_read_lines(struct unpack_result *result, char *text,
 }
 
 /* A child that did not end by itself: damage that only a crash tells of. */
-static void unpack_died(struct unpack *unpack, struct unpack_result *result,
-                        const struct child_result *child)
+static void died(struct unpack *unpack, struct unpack_result *result,
+                 const struct child_result *child)
 {
     struct unpack_attempt *attempt;
 
@@ -112,7 +120,12 @@ static void unpack_died(struct unpack *unpack, struct unpack_result *result,
     attempt->detail = unpack->how;
     result->nattempts++;
 
-    if (child->timed_out) {
+    result->silent = child->silent;
+    if (child->silent) {
+        attempt->outcome = SOURCE_FAILED;
+        snprintf(unpack->how, sizeof(unpack->how), "no answer within %u s",
+                 unpack->first);
+    } else if (child->timed_out) {
         attempt->outcome = SOURCE_FAILED;
         snprintf(unpack->how, sizeof(unpack->how),
                  "reading took longer than download_time");
@@ -137,12 +150,12 @@ static void unpack_on_exit(void *arg, struct child_result *child)
     struct unpack_result result = {0};
 
     result.ms = child->ms;
-    unpack_read_lines(&result, child->tail, unpack->nplaces);
+    read_lines(&result, child->tail, unpack->nplaces);
 
     if (child->timed_out || !WIFEXITED(child->status) ||
         WEXITSTATUS(child->status) != 0 ||
         (result.nattempts == 0 && !result.again)) {
-        unpack_died(unpack, &result, child);
+        died(unpack, &result, child);
     }
 
     unpack->done(unpack->arg, &result);
@@ -153,7 +166,7 @@ struct unpack *unpack_start(struct event_base *base,
                             const struct unpack_request *request,
                             unpack_done_fn done, void *arg)
 {
-    char id[SYMCACHE_ID_TEXT_MAX + 1], max[24], ntiers[24];
+    char id[SYMCACHE_ID_TEXT_MAX + 1], max[48], index2[24];
     const char *argv[7 + UNPACK_PLACES + 1] = {"symcached", "--unpack", id,
                                                max};
     char *env[] = {NULL};
@@ -163,8 +176,9 @@ struct unpack *unpack_start(struct event_base *base,
     size_t i, n = 4;
 
     symcache_id_print(id, request->key);
-    snprintf(max, sizeof(max), "%" PRIu64, request->max);
-    snprintf(ntiers, sizeof(ntiers), "%zu", request->ntiers);
+    snprintf(max, sizeof(max), "%" PRIu64 ":%" PRIu64, request->max,
+             request->keep);
+    snprintf(index2, sizeof(index2), "%zu", request->index2);
 
     options.nfds = 2;
     if (request->in < 0) {
@@ -177,7 +191,7 @@ struct unpack *unpack_start(struct event_base *base,
         argv[n++] = request->flat      ? "flat"
                     : request->beneath ? "beneath"
                                        : "tree";
-        argv[n++] = ntiers;
+        argv[n++] = index2;
         argv[n++] = request->root;
         for (i = 0; i < request->nplaces; i++) {
             argv[n++] = request->places[i];
@@ -191,13 +205,16 @@ struct unpack *unpack_start(struct event_base *base,
     unpack->done = done;
     unpack->arg = arg;
     unpack->nplaces = request->in < 0 ? request->nplaces : 1;
+    unpack->first = request->first;
 
     options.program = "/proc/self/exe";
     options.argv = (char *const *)argv;
     options.env = env;
     options.fds = fds;
     options.seconds = request->seconds;
-    options.own = true;
+    options.first = request->first;
+    options.gone = request->gone;
+    options.gone_arg = request->gone_arg;
 
     unpack->child = child_start(base, &options, unpack_on_exit, unpack);
     if (unpack->child == NULL) {

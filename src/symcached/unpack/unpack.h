@@ -7,7 +7,8 @@
  *
  * The child says one line a place on stderr, "@<place> <letter> <text>", where
  * the letter is that of an enum source_outcome, or K, P, W or A; f and k are a
- * PDB that has public symbols only.
+ * PDB that has public symbols only.  A line with R before it says how many
+ * bytes had no room, and one with O first of all that a directory answers.
  */
 #ifndef SYMCACHED_UNPACK_H
 #define SYMCACHED_UNPACK_H
@@ -15,18 +16,24 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "outcome.h"
-#include "proto/symcache_key.h"
+#include "symcached/fetch/fetch.h"
+#include "proto/key.h"
+#include "body.h"
+#include "flat.h"
 
 struct event_base;
 struct unpack;
 
-#define UNPACK_PLACES 6
+#define UNPACK_PLACES 7
 
 struct unpack_request {
     const symcache_key_t *key;
     uint64_t max;     /* bytes */
+    uint64_t keep;    /* bytes that stay free where `out` is */
     unsigned seconds; /* on the wall clock */
+    unsigned first;   /* of them, until a directory must have answered */
+    void (*gone)(void *arg); /* as in child.h */
+    void *gone_arg;
     int out;          /* an empty file, open for reading and writing */
     int in;           /* a body that was received, or -1: look in places */
     const char *root; /* absolute directory */
@@ -38,8 +45,9 @@ struct unpack_request {
                       asked name, whose file comes first */
     int index;     /* flat: what is known of them; is read */
     int new_index; /* flat: an empty file; is written */
-    size_t ntiers; /* if not 0: so many places, the first, count only where
-                      root has no index2.txt, the others only where it has */
+    size_t index2; /* if not 0: this place is index2.txt; those before it count
+                      only where it is not, those behind it only where it is,
+                      and where neither can be told, all, and it has failed */
 };
 
 enum unpack_found {
@@ -61,8 +69,10 @@ struct unpack_result {
     bool publics_only;       /* what was found has public symbols only */
     struct unpack_attempt attempts[UNPACK_PLACES];
     size_t nattempts;
-    bool again; /* flat: not all is known yet; start once more, with
-                   new_index as the index */
+    uint64_t wanted; /* bytes that had no room, at a guess; or 0 */
+    bool silent;     /* the directory did not answer in time */
+    bool again;      /* flat: not all is known yet; start once more, with
+                        new_index as the index */
     unsigned ms;
 };
 

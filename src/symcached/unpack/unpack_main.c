@@ -6,6 +6,7 @@
  */
 #include "unpack.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,15 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "body.h"
-#include "child.h"
+#include "child/child.h"
 #include "flat.h"
-#include "pdb/pdb_identity.h"
+#include "debuginfo/pdb/pdb.h"
 #include "sandbox/sandbox.h"
-#include "tree.h"
+#include "casefold_open.h"
 
 #define UNPACK_OUT_FD CHILD_FD
 #define UNPACK_IN_FD (CHILD_FD + 1)
@@ -32,10 +32,12 @@
 #define UNPACK_MAP_MAX (1ull << 45)
 #define UNPACK_POINTER_MAX 4096
 #define UNPACK_TEXT 512
+#define UNPACK_RATIO 6 /* of a PDB to its packed form, at a guess */
 
 struct unpack_job {
     symcache_key_t key; /* its identity only */
     uint64_t max;
+    uint64_t keep;
     const uint8_t *in;  /* mapping of a received body, which may be the PDB */
     const uint8_t *out; /* mapping of the output, if a body is packed */
     bool received;      /* a body that may stay where it is */
@@ -47,10 +49,10 @@ struct unpack_job {
     bool pointer[UNPACK_PLACES];
 };
 
-static void unpack_say(size_t place, char letter, const char *format, ...)
+static void say(size_t place, char letter, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void unpack_say(size_t place, char letter, const char *format, ...)
+static void say(size_t place, char letter, const char *format, ...)
 {
     char text[UNPACK_TEXT], *p;
     va_list args;
@@ -67,7 +69,7 @@ static void unpack_say(size_t place, char letter, const char *format, ...)
     fprintf(stderr, "@%zu %c %s\n", place, letter, text);
 }
 
-static void unpack_guid_print(char *buf, const uint8_t guid[16])
+static void guid_print(char *buf, const uint8_t guid[16])
 {
     int i;
 
@@ -77,8 +79,8 @@ static void unpack_guid_print(char *buf, const uint8_t guid[16])
 }
 
 /* Returns the letter for the answer; detail says what is wrong. */
-static char unpack_check(const struct unpack_job *job, const uint8_t *map,
-                         uint64_t size, char *detail, size_t detail_size)
+static char check(const struct unpack_job *job, const uint8_t *map,
+                  uint64_t size, char *detail, size_t detail_size)
 {
     struct pdb_identity got;
     char want_text[33], got_text[33];
@@ -88,8 +90,8 @@ static char unpack_check(const struct unpack_job *job, const uint8_t *map,
     }
 
     if (memcmp(got.guid, job->key.guid, sizeof(got.guid)) != 0) {
-        unpack_guid_print(want_text, job->key.guid);
-        unpack_guid_print(got_text, got.guid);
+        guid_print(want_text, job->key.guid);
+        guid_print(got_text, got.guid);
         snprintf(detail, detail_size, "wrong GUID: wanted %s, got %s",
                  want_text, got_text);
         return 'W';
@@ -111,24 +113,24 @@ static bool unpack_found(char letter)
     return letter == 'F' || letter == 'f';
 }
 
-static char unpack_finish(const struct unpack_job *job, int fd, char *detail,
-                          size_t size)
+static char finish(const struct unpack_job *job, int fd, char *detail,
+                   size_t size)
 {
-    struct stat st;
+    off_t end = lseek(fd, 0, SEEK_END);
     char letter;
 
-    if (fstat(fd, &st) != 0) {
-        snprintf(detail, size, "fstat: %s", strerror(errno));
+    if (end < 0) {
+        snprintf(detail, size, "lseek: %s", strerror(errno));
         return 'E';
     }
-    if ((uint64_t)st.st_size > job->max) {
+    if ((uint64_t)end > job->max) {
         snprintf(detail, size, "larger than download_size (%" PRIu64 " bytes)",
                  job->max);
         return 'U';
     }
 
-    letter = unpack_check(job, fd == UNPACK_OUT_FD ? job->out : job->in,
-                          (uint64_t)st.st_size, detail, size);
+    letter = check(job, fd == UNPACK_OUT_FD ? job->out : job->in,
+                   (uint64_t)end, detail, size);
     if (unpack_found(letter) && fdatasync(fd) != 0 && errno != EINVAL) {
         snprintf(detail, size, "fdatasync: %s", strerror(errno));
         return 'E';
@@ -136,8 +138,23 @@ static char unpack_finish(const struct unpack_job *job, int fd, char *detail,
     return letter;
 }
 
-static char unpack_status_letter(enum body_status status)
+/*
+ * The letter of a failure.  Where there was no room: a PDB has its size, and
+ * one that is packed may be larger than what there was.
+ */
+static char failed(enum body_status status, const struct sink *sink, int fd,
+                   bool packed)
 {
+    uint64_t wanted;
+    off_t end;
+
+    if (sink_is_full(sink) && (end = lseek(fd, 0, SEEK_END)) > 0) {
+        wanted = (uint64_t)end * (packed ? UNPACK_RATIO : 1);
+        if (packed && wanted < 2 * sink->written) {
+            wanted = 2 * sink->written;
+        }
+        say(0, 'R', "%" PRIu64, wanted);
+    }
     return status == BODY_SYSTEM ? 'E' : 'U';
 }
 
@@ -145,13 +162,15 @@ static char unpack_status_letter(enum body_status status)
 static char unpack_packed(const struct unpack_job *job, enum body_kind kind,
                           int fd, const char *what, char *detail, size_t size)
 {
+    struct sink sink = {
+        .fd = UNPACK_OUT_FD, .max = job->max, .keep = job->keep};
     enum body_status status;
     uint8_t head[BODY_HEAD];
     ssize_t n;
 
-    status = body_unpack(kind, fd, UNPACK_OUT_FD, job->max, detail, size);
+    status = body_unpack(kind, fd, &sink, detail, size);
     if (status != BODY_OK) {
-        return unpack_status_letter(status);
+        return failed(status, &sink, fd, true);
     }
 
     n = pread(UNPACK_OUT_FD, head, sizeof(head), 0);
@@ -164,12 +183,14 @@ static char unpack_packed(const struct unpack_job *job, enum body_kind kind,
         return 'U';
     }
 
-    return unpack_finish(job, UNPACK_OUT_FD, detail, size);
+    return finish(job, UNPACK_OUT_FD, detail, size);
 }
 
 static char unpack_body(struct unpack_job *job, int fd, char *detail,
                         size_t size)
 {
+    struct sink sink = {
+        .fd = UNPACK_OUT_FD, .max = job->max, .keep = job->keep};
     enum body_status status;
     uint8_t head[BODY_HEAD];
     const char *what;
@@ -193,15 +214,15 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
         return unpack_packed(job, kind, fd, what, detail, size);
     }
     if (job->received) {
-        letter = unpack_finish(job, fd, detail, size);
+        letter = finish(job, fd, detail, size);
         return letter == 'F' ? 'K' : letter == 'f' ? 'k' : letter;
     }
 
-    status = body_copy(fd, UNPACK_OUT_FD, job->max, detail, size);
+    status = body_copy(fd, &sink, detail, size);
     if (status != BODY_OK) {
-        return unpack_status_letter(status);
+        return failed(status, &sink, fd, false);
     }
-    return unpack_finish(job, UNPACK_OUT_FD, detail, size);
+    return finish(job, UNPACK_OUT_FD, detail, size);
 }
 
 static char unpack_pointer(int fd, char *detail, size_t size)
@@ -218,31 +239,31 @@ static char unpack_pointer(int fd, char *detail, size_t size)
     return 'P';
 }
 
-static void unpack_say_unopened(size_t place, int error)
+static void say_unopened(size_t place, int error)
 {
     switch (error) {
     case ENOENT:
     case ENOTDIR:
     case ENAMETOOLONG:
-        unpack_say(place, 'N', "no such file");
+        say(place, 'N', "no such file");
         break;
     case EXDEV:
-        unpack_say(place, 'E', "a symbolic link leads out of the directory");
+        say(place, 'E', "a symbolic link leads out of the directory");
         break;
     case ENOLINK:
-        unpack_say(place, 'E', "a symbolic link leads nowhere");
+        say(place, 'E', "a symbolic link leads nowhere");
         break;
     case EINVAL:
-        unpack_say(place, 'U', "not a regular file");
+        say(place, 'U', "not a regular file");
         break;
     default:
-        unpack_say(place, 'E', "%s", strerror(error));
+        say(place, 'E', "%s", strerror(error));
         break;
     }
 }
 
 /* Returns 0, or -1 with a detail. */
-static int unpack_empty_out(char *detail, size_t size)
+static int empty_out(char *detail, size_t size)
 {
     if (lseek(UNPACK_OUT_FD, 0, SEEK_SET) != 0 ||
         ftruncate(UNPACK_OUT_FD, 0) != 0) {
@@ -256,7 +277,7 @@ static int unpack_empty_out(char *detail, size_t size)
 static char unpack_flat_file(struct unpack_job *job, size_t i, char *detail,
                              size_t size)
 {
-    if (unpack_empty_out(detail, size) != 0) {
+    if (empty_out(detail, size) != 0) {
         return 'E';
     }
     if (lseek(job->flat->files[i].fd, 0, SEEK_SET) != 0) {
@@ -268,7 +289,7 @@ static char unpack_flat_file(struct unpack_job *job, size_t i, char *detail,
 
 /* All symbols are better than public ones, and what may become readable is
  * better than what does not. */
-static bool unpack_better(char letter, char than)
+static bool better(char letter, char than)
 {
     static const char order[] = "NWUEfF";
 
@@ -279,8 +300,8 @@ static bool unpack_better(char letter, char than)
  * The best of the files, the first among equal ones: N, or what became of it,
  * and its number.
  */
-static char unpack_flat_best(struct unpack_job *job, size_t *best,
-                             char *detail, size_t size)
+static char flat_best(struct unpack_job *job, size_t *best, char *detail,
+                      size_t size)
 {
     struct flat *flat = job->flat;
     char letter = 'N', other;
@@ -292,7 +313,7 @@ static char unpack_flat_best(struct unpack_job *job, size_t *best,
         }
         last = i;
         other = unpack_flat_file(job, i, detail, size);
-        if (unpack_better(other, letter)) {
+        if (better(other, letter)) {
             letter = other;
             *best = i;
         }
@@ -311,17 +332,19 @@ static bool unpack_flat(struct unpack_job *job)
     char detail[UNPACK_TEXT], letter;
     size_t best = 0;
 
-    letter = unpack_flat_best(job, &best, detail, sizeof(detail));
+    letter = flat_best(job, &best, detail, sizeof(detail));
     flat_save(flat, UNPACK_NEW_INDEX_FD);
 
     if (letter != 'N') {
-        unpack_say(0, letter, "%s: %s", flat->files[best].name, detail);
+        say(0, letter, "%s: %s", flat->files[best].name, detail);
     } else if (flat->more) {
-        unpack_say(0, 'A', "%zu are known", flat->nrecords);
+        say(0, 'A', "%zu are known", flat->nrecords);
     } else if (flat->error[0] != '\0') {
-        unpack_say(0, 'E', "%s", flat->error);
+        say(0, 'E', "%s", flat->error);
+    } else if (flat->damaged[0] != '\0') {
+        say(0, 'U', "%s", flat->damaged);
     } else {
-        unpack_say(0, 'N', "none of %zu PDBs", flat->total);
+        say(0, 'N', "none of %zu PDBs", flat->total);
     }
     return unpack_found(letter) || (letter == 'N' && flat->more);
 }
@@ -337,18 +360,18 @@ static void unpack_places(struct unpack_job *job)
 
     for (; i < job->n; i++) {
         if (job->fds[i] < 0) {
-            unpack_say_unopened(i, job->errors[i]);
+            say_unopened(i, job->errors[i]);
             continue;
         }
-        if (unpack_empty_out(detail, sizeof(detail)) != 0) {
-            unpack_say(i, 'E', "%s", detail);
+        if (empty_out(detail, sizeof(detail)) != 0) {
+            say(i, 'E', "%s", detail);
             return;
         }
 
         letter = job->pointer[i]
                      ? unpack_pointer(job->fds[i], detail, sizeof(detail))
                      : unpack_body(job, job->fds[i], detail, sizeof(detail));
-        unpack_say(i, letter, "%s", detail);
+        say(i, letter, "%s", detail);
 
         if (strchr("FfKkP", letter) != NULL) {
             return;
@@ -357,54 +380,99 @@ static void unpack_places(struct unpack_job *job)
 }
 
 /* Narrows the places down to those of the store's number of tiers. */
-static void unpack_tiers(struct unpack_job *job, int root, size_t ntiers)
+static void tiers(struct unpack_job *job, int root, size_t index2,
+                  const char *const *places, bool any_case)
 {
-    if (ntiers == 0 || ntiers >= job->n) {
+    if (index2 == 0 || index2 >= job->n) {
         return;
     }
 
-    if (faccessat(root, "index2.txt", F_OK, AT_EACCESS) == 0) {
-        job->first = ntiers;
+    if (tree_has(root, places[index2], any_case) == 0) {
+        job->first = index2 + 1;
+    } else if (casefold_absent(errno)) {
+        job->n = index2;
     } else {
-        job->n = ntiers;
+        job->fds[index2] = -1;
+        job->errors[index2] = errno;
     }
 }
 
-/* argv: "tree", "beneath" or "flat", number of tiers' places, root, places;
- * for "flat" the first of them is the asked name */
+/* A large directory takes longer to be read than it may be silent. */
+static void await(int root)
+{
+    int fd = openat(root, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+
+    if (dir != NULL) {
+        (void)readdir(dir);
+        closedir(dir);
+        say(0, 'O', "the directory answers");
+    }
+}
+
+/* Opens the places that count.  Returns false if none of them is there. */
+static bool open_places(struct unpack_job *job, int root, size_t index2,
+                        const char *const *places, bool beneath)
+{
+    bool there = job->flat != NULL;
+    const char *name;
+    size_t i;
+
+    for (i = job->first + (job->flat != NULL); i < job->n; i++) {
+        if (index2 != 0 && i == index2) {
+            there = true;
+            continue;
+        }
+        name = strrchr(places[i], '/');
+        job->pointer[i] = name != NULL && !strcmp(name, "/file.ptr");
+        job->fds[i] = casefold_open(root, places[i], beneath);
+        job->errors[i] = errno;
+        there |= job->fds[i] >= 0 || !casefold_absent(errno);
+    }
+    return there;
+}
+
+/* argv: "tree", "beneath" or "flat", number of index2.txt, root, places; for
+ * "flat" the first of them is the asked name */
 static int unpack_open(struct unpack_job *job, int argc, char **argv)
 {
     bool beneath = strcmp(argv[0], "beneath") == 0;
-    const char *name, **places = (const char **)argv + 3;
-    size_t i;
+    const char **places = (const char **)argv + 3;
+    size_t index2 = strtoul(argv[1], NULL, 10), n;
     int root;
 
     root = open(argv[2], O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root < 0) {
         /* a mount that is missing is no proof of absence */
-        unpack_say(0, 'E', "%s: %s", argv[2], strerror(errno));
+        say(0, 'E', "%s: %s", argv[2], strerror(errno));
         return -1;
     }
 
-    job->n = argc - 3 < UNPACK_PLACES ? (size_t)argc - 3 : UNPACK_PLACES;
-    unpack_tiers(job, root, strtoul(argv[1], NULL, 10));
+    n = argc - 3 < UNPACK_PLACES ? (size_t)argc - 3 : UNPACK_PLACES;
+    job->n = n;
+    tiers(job, root, index2, places, false);
 
     if (strcmp(argv[0], "flat") == 0) {
+        await(root);
         job->flat = flat_open(root, UNPACK_INDEX_FD, &job->key, places[0]);
         if (job->flat == NULL) {
-            unpack_say(0, 'E', "out of memory");
+            say(0, 'E', "out of memory");
             return -1;
         }
     }
 
-    for (i = job->first + (job->flat != NULL); i < job->n; i++) {
-        name = strrchr(places[i], '/');
-        job->pointer[i] = name != NULL && !strcmp(name, "/file.ptr");
-        job->fds[i] = tree_open(root, places[i], beneath);
-        job->errors[i] = errno;
+    if (!open_places(job, root, index2, places, beneath) && job->n < n) {
+        /* not there in one tier; index2.txt may have another case, too, which
+           costs as much to see as that a place is not there */
+        job->n = n;
+        tiers(job, root, index2, places, true);
+        if (job->n == n) {
+            (void)open_places(job, root, index2, places, beneath);
+        }
     }
 
     close(root);
+    say(0, 'O', "all is open");
     return 0;
 }
 
@@ -436,7 +504,7 @@ static int unpack_map(struct unpack_job *job)
     return 0;
 }
 
-static int unpack_lock(const struct unpack_job *job)
+static int lock(const struct unpack_job *job)
 {
     struct sandbox_limits limits = {2 * job->max + UNPACK_MEMORY, job->max, 0};
     uint64_t index = FLAT_FILES * sizeof(struct flat_record);
@@ -451,7 +519,7 @@ static int unpack_lock(const struct unpack_job *job)
     }
 
     if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
-        unpack_say(0, 'E', "%s", error);
+        say(0, 'E', "%s", error);
         return -1;
     }
     return 0;
@@ -460,14 +528,19 @@ static int unpack_lock(const struct unpack_job *job)
 int unpack_main(int argc, char **argv)
 {
     struct unpack_job job = {0};
+    char *end;
 
     if (argc < 4 || (argc > 4 && argc < 8) ||
-        symcache_id_parse(argv[2], strlen(argv[2]), &job.key) != SYMCACHE_OK) {
+        symcache_debug_id_parse(argv[2], strlen(argv[2]), &job.key) !=
+            SYMCACHE_OK) {
         fprintf(stderr, "symcached: --unpack is for symcached itself\n");
         return 2;
     }
 
-    job.max = strtoull(argv[3], NULL, 10);
+    job.max = strtoull(argv[3], &end, 10);
+    if (*end == ':') {
+        job.keep = strtoull(end + 1, NULL, 10);
+    }
     if (job.max == 0 || job.max > UNPACK_MAP_MAX) {
         job.max = UNPACK_MAP_MAX;
     }
@@ -480,10 +553,10 @@ int unpack_main(int argc, char **argv)
     }
 
     if (unpack_map(&job) != 0) {
-        unpack_say(0, 'E', "mmap: %s", strerror(errno));
+        say(0, 'E', "mmap: %s", strerror(errno));
         return 0;
     }
-    if (unpack_lock(&job) == 0) {
+    if (lock(&job) == 0) {
         unpack_places(&job);
     }
     return 0;

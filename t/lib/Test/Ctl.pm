@@ -7,7 +7,7 @@ package Test::Ctl;
 #   my $ctl = Test::Ctl->new($t);
 #   $ctl->start_all;                     # crash.pdb is there, plain
 #   my $r = $ctl->run('why', 'crash.pdb', $guid, 1);
-#   # { code, out, err }
+#   # { code, out, err, progress }
 
 use strict;
 use warnings;
@@ -69,6 +69,11 @@ sub end {
     for my $what (qw(out err)) {
         $r{$what} = $self->{t}->read_file("ctl.$run->{n}.$what");
     }
+
+    # what a slow run tells of itself, on a busy machine any
+    my @progress = $r{err} =~ /^(\S+ warm: \d+ of \d+ known: .*\n)/mg;
+    $r{err} =~ s/\Q$_\E// for @progress;
+    $r{progress} = join '', @progress;
     return \%r;
 }
 

@@ -24,10 +24,12 @@ sub new {
         stores => { default => {
             root => $t->path('store'),
             transcoders => [{ version => '9.0.0', command =>
-                $o{command} // ['/bin/sh', '-c', $copy, '{pdb}', '{out}'] }],
+                $o{command} // ['/bin/sh', '-c', $copy, '{pdb}', '{out}'],
+                %{ $o{transcoder} // {} } }],
             sources => $o{order} // [sort keys %{ $o{sources} }],
         } },
         sources => $o{sources},
+        ($o{downloads} ? (downloads => $o{downloads}) : ()),
         limits => $o{limits} // {},
         cache => { retry_errors_after => '1s', %{ $o{cache} // {} } },
     }, env => $o{env} // {});
@@ -56,8 +58,11 @@ sub ask {
     };
 }
 
-# What the job made of the last place.
-sub last_place { $_[0]{places}[-1] // ['', '', ''] }
+# What the job made of the last place; index2.txt has no PDB.
+sub last_place {
+    return (grep { $_->[0] !~ m{/index2\.txt$} } @{ $_[0]{places} })[-1]
+        // ['', '', ''];
+}
 
 sub found {
     my ($self, $name, $what, $key) = @_;

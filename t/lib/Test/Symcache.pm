@@ -187,7 +187,11 @@ sub write_helper_config {
         my $dir = $self->dir;
         $config =~ s/%%DIR%%/$dir/g;
     }
-    return $self->write_file('symcached.json', $config);
+    # whole at once: the helper may be about to read it
+    my $file = $self->path('symcached.json');
+    rename $self->write_file('symcached.json.new', $config), $file
+        or die "$file: $!";
+    return $file;
 }
 
 sub start_symcached {
@@ -233,8 +237,24 @@ sub helper_log { $_[0]->read_file('symcached.log') // '' }
 
 sub nginx_socket { $_[0]->path('n.sock') }
 
+# The tests run beside whatever else the machine serves, as any user: each
+# server says where it listens, on a Unix socket or on a port that was free a
+# moment ago, and no log is the machine's own.
+sub check_nginx_config {
+    my ($text) = @_;
+    die "no access_log\n" unless $text =~ /\baccess_log\b/;
+    my (undef, @servers) = split /\bserver\s*\{/, $text;
+    for (@servers) {
+        my @listen = /\blisten\s+([^;]+);/g;
+        die "a server without listen\n" unless @listen;
+        for (grep { !/^(?:unix:|127\.0\.0\.1:\d)/ } @listen) {
+            die "listen $_: not a Unix socket, nor a port of 127.0.0.1\n";
+        }
+    }
+}
+
 # $server: what stands in server {}; %o: http, main, events (more text),
-# listen, workers, load (0 = without the module), module (path), daemon.
+# listen, workers, load (0 = without the module), module (path), daemon, env.
 # %%DIR%% becomes the temporary directory.
 sub nginx_config {
     my ($self, $server, %o) = @_;
@@ -278,6 +298,7 @@ http {
 }
 CONF
     $text =~ s/%%DIR%%/$dir/g;
+    check_nginx_config($text);
     return $self->write_file($o{conf} // 'nginx.conf', $text);
 }
 
@@ -296,8 +317,8 @@ sub start_nginx {
     my ($self, $server, %o) = @_;
     make_path($self->path('html'));
     my $file = $self->nginx_config($server, %o);
-    $self->{nginx} = $self->spawn('nginx.out', { $self->sanitizer_env(1) },
-        $nginx, '-p', $self->dir, '-c', $file);
+    $self->{nginx} = $self->spawn('nginx.out',
+        { $self->sanitizer_env(1), %{ $o{env} // {} } }, $nginx, '-p', $self->dir, '-c', $file);
     my $address = $o{address} // $self->nginx_socket;
     $self->wait_until('nginx accepts', sub {
         if (!alive($self->{nginx})) {

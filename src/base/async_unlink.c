@@ -1,0 +1,108 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "async_unlink.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+
+#include "clock.h"
+#include "thread.h"
+#include "workdir.h"
+
+/* For one path. */
+#define REMOVER_PATIENCE_MS 60000
+
+struct removal {
+    STAILQ_ENTRY(removal) next;
+    char path[];
+};
+
+/* The thread removes the first of the queue, and waits when there is none. */
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t more;
+    pthread_cond_t idle;
+    STAILQ_HEAD(, removal) queue;
+    bool started;
+    uint64_t began; /* clock_ms() when the first one's turn came */
+} async_unlink = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+                  .more = PTHREAD_COND_INITIALIZER,
+                  .idle = PTHREAD_COND_INITIALIZER,
+                  .queue = STAILQ_HEAD_INITIALIZER(async_unlink.queue)};
+
+static void *async_unlink_run(void *arg)
+{
+    struct removal *removal;
+
+    pthread_mutex_lock(&async_unlink.mutex);
+    for (;;) {
+        while ((removal = STAILQ_FIRST(&async_unlink.queue)) == NULL) {
+            pthread_cond_signal(&async_unlink.idle);
+            pthread_cond_wait(&async_unlink.more, &async_unlink.mutex);
+        }
+        async_unlink.began = clock_ms();
+        pthread_mutex_unlock(&async_unlink.mutex);
+        workdir_remove(removal->path);
+        pthread_mutex_lock(&async_unlink.mutex);
+        STAILQ_REMOVE_HEAD(&async_unlink.queue, next);
+        free(removal);
+    }
+    return NULL;
+}
+
+/* With the mutex held. */
+static bool async_unlink_runs(void)
+{
+    if (!async_unlink.started) {
+        async_unlink.started = thread_start(async_unlink_run, NULL) == 0;
+    }
+    return async_unlink.started;
+}
+
+void async_unlink_add(const char *path)
+{
+    size_t size = strlen(path) + 1;
+    struct removal *removal = malloc(sizeof(*removal) + size);
+    bool taken = false;
+
+    if (removal != NULL) {
+        memcpy(removal->path, path, size);
+        pthread_mutex_lock(&async_unlink.mutex);
+        taken = async_unlink_runs();
+        if (taken) {
+            if (STAILQ_EMPTY(&async_unlink.queue)) {
+                async_unlink.began = clock_ms();
+            }
+            STAILQ_INSERT_TAIL(&async_unlink.queue, removal, next);
+            pthread_cond_signal(&async_unlink.more);
+        }
+        pthread_mutex_unlock(&async_unlink.mutex);
+    }
+    if (!taken) {
+        free(removal);
+        workdir_remove(path);
+    }
+}
+
+bool async_unlink_works(void)
+{
+    bool works;
+
+    pthread_mutex_lock(&async_unlink.mutex);
+    works = !STAILQ_EMPTY(&async_unlink.queue) &&
+            clock_since(async_unlink.began) < REMOVER_PATIENCE_MS;
+    pthread_mutex_unlock(&async_unlink.mutex);
+    return works;
+}
+
+void async_unlink_settle(void)
+{
+    pthread_mutex_lock(&async_unlink.mutex);
+    while (!STAILQ_EMPTY(&async_unlink.queue)) {
+        pthread_cond_wait(&async_unlink.idle, &async_unlink.mutex);
+    }
+    pthread_mutex_unlock(&async_unlink.mutex);
+}

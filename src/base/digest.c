@@ -1,0 +1,156 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "digest.h"
+
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#define SUM 32 /* bytes */
+
+struct digest {
+    EVP_MD_CTX *context;
+};
+
+struct digest *digest_new(void)
+{
+    struct digest *digest = calloc(1, sizeof(*digest));
+
+    if (digest == NULL) {
+        return NULL;
+    }
+    digest->context = EVP_MD_CTX_new();
+    if (digest->context == NULL ||
+        EVP_DigestInit_ex(digest->context, EVP_sha256(), NULL) != 1) {
+        digest_free(digest);
+        return NULL;
+    }
+    return digest;
+}
+
+void digest_free(struct digest *digest)
+{
+    if (digest != NULL) {
+        EVP_MD_CTX_free(digest->context);
+        free(digest);
+    }
+}
+
+/* Does not fail, once it has begun. */
+void digest_add(struct digest *digest, const void *data, size_t len)
+{
+    if (digest != NULL) {
+        (void)EVP_DigestUpdate(digest->context, data, len);
+    }
+}
+
+void digest_text(struct digest *digest, char text[SYMCACHE_DIGEST_TEXT + 1])
+{
+    static const char start[] = "sha-256=:";
+    const size_t n = sizeof(start) - 1;
+    unsigned char sum[EVP_MAX_MD_SIZE] = {0};
+
+    (void)EVP_DigestFinal_ex(digest->context, sum, NULL);
+    memcpy(text, start, n);
+    EVP_EncodeBlock((unsigned char *)text + n, sum, SUM);
+    memcpy(text + SYMCACHE_DIGEST_TEXT - 1, ":", 2);
+}
+
+/* with a file ---------------------------------------------------------------
+ */
+
+/* those of a digest that is not sealed */
+static const symcache_digest_times_t no_times;
+
+void digest_note(int fd, struct digest *digest)
+{
+    symcache_digest_t value = {0};
+
+    /* whoever made the file may have left one of its own */
+    (void)fremovexattr(fd, SYMCACHE_DIGEST_ATTRIBUTE);
+    if (digest != NULL) {
+        digest_text(digest, value.text);
+        (void)fsetxattr(fd, SYMCACHE_DIGEST_ATTRIBUTE, &value, sizeof(value),
+                        0);
+        digest_free(digest);
+    }
+}
+
+static void write_value(int fd, symcache_digest_t *value,
+                        const symcache_digest_times_t *times)
+{
+    value->times = *times;
+    (void)fsetxattr(fd, SYMCACHE_DIGEST_ATTRIBUTE, value, sizeof(*value),
+                    XATTR_REPLACE);
+}
+
+/* Returns false if the file has none. */
+static bool read_value(int fd, symcache_digest_t *value,
+                       symcache_digest_times_t *times)
+{
+    struct stat st;
+
+    if (fgetxattr(fd, SYMCACHE_DIGEST_ATTRIBUTE, value, sizeof(*value)) !=
+            sizeof(*value) ||
+        fstat(fd, &st) != 0) {
+        return false;
+    }
+    *times = (symcache_digest_times_t){st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
+                                       st.st_ctim.tv_sec, st.st_ctim.tv_nsec};
+    return true;
+}
+
+void digest_seal(int fd)
+{
+    symcache_digest_t value;
+    symcache_digest_times_t now;
+
+    if (read_value(fd, &value, &now) &&
+        memcmp(&value.times, &no_times, sizeof(now)) == 0) {
+        write_value(fd, &value, &now);
+    }
+}
+
+static bool unseal(int fd)
+{
+    symcache_digest_t value;
+    symcache_digest_times_t now;
+
+    if (!read_value(fd, &value, &now) ||
+        !symcache_digest_holds(&value, sizeof(value), &now)) {
+        return false;
+    }
+    write_value(fd, &value, &no_times);
+    return true;
+}
+
+static int open_file(const char *path)
+{
+    return open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+}
+
+void digest_seal_path(const char *path)
+{
+    int fd = open_file(path);
+
+    if (fd >= 0) {
+        digest_seal(fd);
+        close(fd);
+    }
+}
+
+bool digest_unseal_path(const char *path)
+{
+    int fd = open_file(path);
+    bool was_sealed = fd >= 0 && unseal(fd);
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return was_sealed;
+}

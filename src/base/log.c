@@ -1,0 +1,264 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <time.h>
+#include <unistd.h>
+#include "log.h"
+#include "thread.h"
+#include "utf8.h"
+
+#define LOG_LINE_MAX 8192
+
+/* How long a line is waited for, before the log counts as stuck. */
+#define LOG_PATIENCE_MS 100
+#define LOG_KEPT 1000 /* lines; more are lost */
+
+static enum log_level log_limit = LOG_LEVEL_INFO;
+static int log_fd = STDERR_FILENO;
+static const char *log_file; /* or NULL */
+
+struct log_line {
+    STAILQ_ENTRY(log_line) next;
+    size_t len; /* 0: the file is to be opened again */
+    char text[];
+};
+
+/* What the thread has to write. */
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t more;
+    pthread_cond_t written;
+    STAILQ_HEAD(, log_line) lines;
+    uint64_t begun; /* lines that came, and that are written */
+    uint64_t done;
+    unsigned lost;
+    bool started;
+    bool stuck; /* nobody waits for it */
+} log_queue = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+               .more = PTHREAD_COND_INITIALIZER,
+               .lines = STAILQ_HEAD_INITIALIZER(log_queue.lines)};
+
+void log_set_level(enum log_level level)
+{
+    log_limit = level;
+}
+
+int log_open(const char *file)
+{
+    int fd = STDERR_FILENO;
+
+    if (file != NULL) {
+        fd = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0644);
+        if (fd == -1) {
+            return -1;
+        }
+    }
+
+    if (log_fd != STDERR_FILENO) {
+        close(log_fd);
+    }
+    log_fd = fd;
+    log_file = file;
+    return 0;
+}
+
+/* lines --------------------------------------------------------------------
+ */
+
+/* Copies text; a control character becomes \xNN.  Returns the new length. */
+static size_t append_escaped(char *line, size_t len, size_t size,
+                             const char *text)
+{
+    const unsigned char *p = (const unsigned char *)text;
+
+    for (; *p != '\0' && len + 5 < size; p++) {
+        if (*p >= ' ' && *p != 0x7f) {
+            line[len++] = (char)*p;
+        } else {
+            len += (size_t)snprintf(line + len, size - len, "\\x%02X", *p);
+        }
+    }
+    return len;
+}
+
+static size_t print_line(char line[LOG_LINE_MAX], enum log_level level,
+                         int errnum, const char *format, va_list args)
+{
+    static const char *const names[] = {"emerg", "crit", "error",
+                                        "warn",  "info", "debug"};
+    char text[LOG_LINE_MAX], reason[256];
+    time_t now = time(NULL);
+    struct tm tm;
+    size_t len;
+
+    localtime_r(&now, &tm);
+    len = strftime(line, LOG_LINE_MAX, "%Y/%m/%d %H:%M:%S", &tm);
+    len += (size_t)snprintf(line + len, LOG_LINE_MAX - len,
+                            " [%s] %ld: ", names[level], (long)getpid());
+
+    vsnprintf(text, sizeof(text), format, args);
+    utf8_mend(text);
+    len = append_escaped(line, len, LOG_LINE_MAX - sizeof(reason), text);
+
+    if (errnum != 0) {
+        snprintf(reason, sizeof(reason), " (%d: %s)", errnum,
+                 strerror(errnum));
+        len = append_escaped(line, len, LOG_LINE_MAX, reason);
+    }
+    line[len++] = '\n';
+    return len;
+}
+
+/* A log that cannot be written must not stop the work. */
+static void put(const char *text, size_t len)
+{
+    if (write(log_fd, text, len) == -1) {
+        return;
+    }
+}
+
+__attribute__((format(printf, 3, 4))) static void
+put_line(enum log_level level, int errnum, const char *format, ...)
+{
+    char line[LOG_LINE_MAX];
+    va_list args;
+    size_t len;
+
+    va_start(args, format);
+    len = print_line(line, level, errnum, format, args);
+    va_end(args);
+    put(line, len);
+}
+
+/* the thread ---------------------------------------------------------------
+ */
+
+static void write_one(const struct log_line *line, unsigned lost)
+{
+    if (line->len > 0) {
+        put(line->text, line->len);
+    } else if (log_open(log_file) != 0) {
+        put_line(LOG_LEVEL_CRIT, errno, "cannot reopen \"%s\"", log_file);
+    }
+    if (lost > 0) {
+        put_line(LOG_LEVEL_CRIT, 0,
+                 "%u lines that came when the log took none are lost", lost);
+    }
+}
+
+static void *run(void *arg)
+{
+    struct log_line *line;
+    unsigned lost;
+
+    pthread_mutex_lock(&log_queue.mutex);
+    for (;;) {
+        while ((line = STAILQ_FIRST(&log_queue.lines)) == NULL) {
+            log_queue.stuck = false;
+            pthread_cond_wait(&log_queue.more, &log_queue.mutex);
+        }
+        STAILQ_REMOVE_HEAD(&log_queue.lines, next);
+        lost = STAILQ_EMPTY(&log_queue.lines) ? log_queue.lost : 0;
+        log_queue.lost -= lost;
+        pthread_mutex_unlock(&log_queue.mutex);
+
+        write_one(line, lost);
+        free(line);
+
+        pthread_mutex_lock(&log_queue.mutex);
+        log_queue.done++;
+        pthread_cond_broadcast(&log_queue.written);
+    }
+    return NULL;
+}
+
+int log_start(void)
+{
+    pthread_condattr_t attr;
+    int rc;
+
+    /* the other clock is set now and then */
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&log_queue.written, &attr);
+    pthread_condattr_destroy(&attr);
+
+    rc = thread_start(run, NULL);
+    log_queue.started = rc == 0;
+    errno = rc;
+    return rc == 0 ? 0 : -1;
+}
+
+/* With the mutex held. */
+static void wait_for(uint64_t number)
+{
+    struct timespec end;
+
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += LOG_PATIENCE_MS * 1000000L;
+    end.tv_sec += end.tv_nsec / 1000000000L;
+    end.tv_nsec %= 1000000000L;
+    while (log_queue.done < number && !log_queue.stuck) {
+        log_queue.stuck =
+            pthread_cond_timedwait(&log_queue.written, &log_queue.mutex,
+                                   &end) == ETIMEDOUT;
+    }
+}
+
+static void queue_line(const char *text, size_t len)
+{
+    struct log_line *line = malloc(sizeof(*line) + len);
+    uint64_t number;
+
+    pthread_mutex_lock(&log_queue.mutex);
+    if (line == NULL || log_queue.begun - log_queue.done >= LOG_KEPT) {
+        log_queue.lost++;
+        free(line);
+    } else {
+        line->len = len;
+        memcpy(line->text, text, len);
+        STAILQ_INSERT_TAIL(&log_queue.lines, line, next);
+        number = ++log_queue.begun;
+        pthread_cond_signal(&log_queue.more);
+        wait_for(number);
+    }
+    pthread_mutex_unlock(&log_queue.mutex);
+}
+
+void log_reopen(void)
+{
+    queue_line("", 0);
+}
+
+void log_write(enum log_level level, int errnum, const char *format, ...)
+{
+    char line[LOG_LINE_MAX];
+    int saved = errno;
+    va_list args;
+    size_t len;
+
+    if (level > log_limit) {
+        return;
+    }
+
+    va_start(args, format);
+    len = print_line(line, level, errnum, format, args);
+    va_end(args);
+    if (log_queue.started) {
+        queue_line(line, len);
+    } else {
+        put(line, len);
+    }
+    errno = saved;
+}

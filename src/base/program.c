@@ -1,0 +1,56 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "program.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "installed_file.h"
+
+static bool runs(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+           access(path, X_OK) == 0;
+}
+
+static bool program_beside(const char *name, char path[PATH_MAX])
+{
+    return beside_path(path, name) && runs(path);
+}
+
+static bool in_path(const char *name, char path[PATH_MAX])
+{
+    const char *dirs = getenv("PATH"), *end;
+
+    for (dirs = dirs == NULL ? PROGRAM_PATH : dirs; *dirs != '\0';
+         dirs = *end == '\0' ? end : end + 1) {
+        end = strchrnul(dirs, ':');
+        if (end > dirs &&
+            snprintf(path, PATH_MAX, "%.*s/%s", (int)(end - dirs), dirs,
+                     name) < PATH_MAX &&
+            runs(path)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int program_find(const char *name, char path[PATH_MAX], char *error,
+                 size_t size)
+{
+    if (in_path(name, path) || program_beside(name, path)) {
+        return 0;
+    }
+    snprintf(error, size,
+             "no transcoder: \"%.150s\" is neither in PATH nor beside "
+             "symcached",
+             name);
+    return -1;
+}

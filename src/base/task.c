@@ -1,0 +1,106 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Thread and loop hold the task together; whoever lets go last frees it.
+ */
+#include "task.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/queue.h>
+#include <unistd.h>
+
+#include "thread.h"
+
+struct task {
+    LIST_ENTRY(task) entry; /* of those that the loop holds */
+    atomic_uint holders;
+    int ready; /* readable when run has returned */
+    struct event *event;
+    const struct task_calls *calls;
+    void *arg;
+};
+
+static LIST_HEAD(, task) tasks = LIST_HEAD_INITIALIZER(tasks);
+
+static void let_go(struct task *task)
+{
+    if (atomic_fetch_sub(&task->holders, 1) == 1) {
+        task->calls->drop(task->arg);
+        if (task->ready != -1) {
+            close(task->ready);
+        }
+        free(task);
+    }
+}
+
+static void *task_run(void *arg)
+{
+    struct task *task = arg;
+
+    task->calls->run(task->arg);
+    while (eventfd_write(task->ready, 1) != 0 && errno == EINTR) {
+        continue;
+    }
+    let_go(task);
+    return NULL;
+}
+
+static void on_ready(evutil_socket_t fd, short what, void *arg)
+{
+    struct task *task = arg;
+
+    task->calls->done(task->arg, (what & EV_READ) == 0);
+    task_cancel(task);
+}
+
+struct task *task_start(struct event_base *base, unsigned seconds,
+                        const struct task_calls *calls, void *arg)
+{
+    struct timeval limit = {.tv_sec = (time_t)seconds};
+    struct task *task = calloc(1, sizeof(*task));
+    int rc = ENOMEM;
+
+    if (task == NULL) {
+        calls->drop(arg);
+        errno = rc;
+        return NULL;
+    }
+    LIST_INSERT_HEAD(&tasks, task, entry);
+    atomic_init(&task->holders, 2);
+    task->calls = calls;
+    task->arg = arg;
+    task->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    task->event = event_new(base, task->ready, EV_READ, on_ready, task);
+
+    if (task->ready != -1 && task->event != NULL &&
+        event_add(task->event, seconds != 0 ? &limit : NULL) == 0) {
+        rc = thread_start(task_run, task);
+    }
+    if (rc != 0) {
+        atomic_store(&task->holders, 1);
+        task_cancel(task);
+        errno = rc;
+        return NULL;
+    }
+    return task;
+}
+
+void task_cancel(struct task *task)
+{
+    LIST_REMOVE(task, entry);
+    if (task->event != NULL) {
+        event_free(task->event);
+    }
+    let_go(task);
+}
+
+void task_cancel_all(void)
+{
+    while (!LIST_EMPTY(&tasks)) {
+        task_cancel(LIST_FIRST(&tasks));
+    }
+}

@@ -1,0 +1,153 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * "map" of a source: where the locations that Windows programs write, shares
+ * and drives, are on this machine.
+ */
+#include "config.h"
+
+#include <string.h>
+
+static char fold(char c)
+{
+    if (c == '\\') {
+        return '/';
+    }
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* The location without the "\\?\" forms: \\?\UNC\h\s -> \h\s, \\?\X: -> X: */
+static const char *plain_form(const char *location, bool *unc)
+{
+    size_t i;
+
+    static const char longs[] = "//?/unc/";
+
+    for (i = 0; longs[i] != '\0' && fold(location[i]) == longs[i]; i++) {
+        continue;
+    }
+
+    *unc = false;
+    if (longs[i] == '\0') {
+        *unc = true;
+        return location + i;
+    }
+    if (i >= 4) {
+        return location + 4;
+    }
+    if (i >= 2) {
+        *unc = true;
+        return location + 2;
+    }
+    return location;
+}
+
+static bool on_drive(const char *location)
+{
+    char c = fold(location[0]);
+
+    return c >= 'a' && c <= 'z' && location[1] == ':';
+}
+
+/* Length of the part of location that prefix covers, or 0. */
+static size_t covers(const char *prefix, const char *location)
+{
+    size_t len = strlen(prefix), i;
+
+    while (len > 0 && fold(prefix[len - 1]) == '/') {
+        len--;
+    }
+    if (len == 0) {
+        return 0;
+    }
+
+    for (i = 0; i < len; i++) {
+        if (fold(prefix[i]) != fold(location[i])) {
+            return 0;
+        }
+    }
+
+    return fold(location[len]) == '/' ? len : 0;
+}
+
+/* Splits and checks; writes the components with "/" between them. */
+static const char *split(const char *p, char *rel)
+{
+    size_t len, n = 0;
+
+    for (;;) {
+        for (len = 0; p[len] != '\0' && fold(p[len]) != '/'; len++) {
+            if (p[len] == ':') {
+                return "a component of the location has a colon";
+            }
+        }
+
+        if (len == 0) {
+            return "the location has an empty component";
+        }
+        if (p[0] == '.' && (len == 1 || (len == 2 && p[1] == '.'))) {
+            return "the location has a dot component";
+        }
+
+        memcpy(rel + n, p, len);
+        n += len;
+        if (p[len] == '\0') {
+            break;
+        }
+        rel[n++] = '/';
+        p += len + 1;
+    }
+
+    rel[n] = '\0';
+    return NULL;
+}
+
+static const char *map_relative(const char *base, const char *location,
+                                const char **root, char *rel)
+{
+    if (base == NULL) {
+        return "the location is relative";
+    }
+
+    while (location[0] == '.' && fold(location[1]) == '/') {
+        location += 2;
+    }
+
+    *root = base;
+    return split(location, rel);
+}
+
+const char *config_map_location(const struct map_config *map, size_t nmap,
+                                const char *base, const char *location,
+                                const char **root, char *rel)
+{
+    const struct map_config *best = NULL;
+    const char *plain, *from;
+    size_t i, len, best_len = 0;
+    bool unc, from_unc;
+
+    plain = plain_form(location, &unc);
+
+    if (!unc && !on_drive(plain)) {
+        if (fold(plain[0]) == '/' || plain != location) {
+            return "the location is neither a share nor on a drive";
+        }
+        return map_relative(base, plain, root, rel);
+    }
+
+    for (i = 0; i < nmap; i++) {
+        from = plain_form(map[i].from, &from_unc);
+        len = from_unc == unc ? covers(from, plain) : 0;
+        if (len > best_len) {
+            best = &map[i];
+            best_len = len;
+        }
+    }
+
+    if (best == NULL) {
+        return "no mapping for the location";
+    }
+
+    *root = best->to;
+    return split(plain + best_len + 1, rel);
+}

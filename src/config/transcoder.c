@@ -1,0 +1,179 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "transcoder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "secret.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+#define DIGITS "0123456789"
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
+
+static int read_command(struct config_reader *r, const cJSON *item,
+                        const struct config_field *field, void *at)
+{
+    char ***command = at;
+    const cJSON *arg;
+    size_t n = 0;
+    bool pdb = false;
+
+    if (!cJSON_IsArray(item) || item->child == NULL) {
+        return config_error(r, item,
+                            "must be an array of strings such as "
+                            "[\"pdb2symcache\", \"-pdb\", \"{pdb}\"]");
+    }
+
+    *command = calloc((size_t)cJSON_GetArraySize(item) + 1, sizeof(char *));
+    if (*command == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+
+    for (arg = item->child; arg != NULL; arg = arg->next, n++) {
+        if (config_string(r, arg, field, &(*command)[n]) != 0) {
+            return -1;
+        }
+        pdb = pdb || strstr(arg->valuestring, "{pdb}") != NULL;
+    }
+    if (!pdb) {
+        return config_error(r, item, "has no {pdb}");
+    }
+    return 0;
+}
+
+static int read_variable(struct config_reader *r, const cJSON *item,
+                         struct env_config *env)
+{
+    const char *name = item->string;
+
+    if (strspn(name, LETTERS) == 0 ||
+        name[strspn(name, LETTERS DIGITS)] != '\0') {
+        return config_error(r, item,
+                            "is no name of a variable: letters, digits and "
+                            "\"_\", not first a digit");
+    }
+    if (strcmp(name, "_NT_SYMCACHE_PATH") == 0 ||
+        strcmp(name, "_NT_SYMBOL_PATH") == 0) {
+        return config_error(r, item, "is set by symcached for each run");
+    }
+
+    env->name = strdup(name);
+    if (env->name == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+    return config_secret(r, item, NULL, &env->value);
+}
+
+static int read_env(struct config_reader *r, const cJSON *item,
+                    const struct config_field *field, void *at)
+{
+    struct transcoder_config *transcoder = at;
+    const cJSON *child, *other;
+
+    if (!cJSON_IsObject(item)) {
+        return config_error(r, item, "must be an object of strings");
+    }
+
+    transcoder->env = calloc((size_t)cJSON_GetArraySize(item) + 1,
+                             sizeof(transcoder->env[0]));
+    if (transcoder->env == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+
+    for (child = item->child; child != NULL; child = child->next) {
+        for (other = item->child; other != child; other = other->next) {
+            if (strcmp(other->string, child->string) == 0) {
+                return config_error(r, child, "repeated key");
+            }
+        }
+        if (read_variable(r, child, &transcoder->env[transcoder->nenv++]) !=
+            0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int read_input_name(struct config_reader *r, const cJSON *item,
+                           const struct config_field *field, void *at)
+{
+    const char *text = config_text(r, item, "\"fixed\"");
+
+    if (text == NULL) {
+        return -1;
+    }
+    *(bool *)at = strcmp(text, "fixed") == 0;
+    return *(bool *)at || strcmp(text, "original") == 0
+               ? 0
+               : config_error(r, item, "must be \"original\" or \"fixed\"");
+}
+
+#define FIELD(name, read, at, required)                                       \
+    {                                                                         \
+        name, read, at, 0, 0, required                                        \
+    }
+
+static const struct config_field transcoder_fields[] = {
+    FIELD("version", config_version,
+          offsetof(struct transcoder_config, version), true),
+    FIELD("command", read_command, offsetof(struct transcoder_config, command),
+          true),
+    FIELD("env", read_env, 0, false),
+    FIELD("input_name", read_input_name,
+          offsetof(struct transcoder_config, fixed_input), false),
+};
+
+int config_transcoders(struct config_reader *r, const cJSON *item,
+                       const struct config_field *field, void *at)
+{
+    struct store_config *store = at;
+    struct transcoder_config *t;
+    const cJSON *child;
+    size_t i;
+
+    if (!cJSON_IsArray(item)) {
+        return config_error(r, item, "must be an array of objects");
+    }
+
+    store->transcoders = calloc((size_t)cJSON_GetArraySize(item) + 1,
+                                sizeof(store->transcoders[0]));
+    if (store->transcoders == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+
+    for (child = item->child; child != NULL; child = child->next) {
+        t = &store->transcoders[store->ntranscoders++];
+        if (config_object(r, child, transcoder_fields,
+                          COUNT(transcoder_fields), t) != 0) {
+            return -1;
+        }
+        for (i = 0; i + 1 < store->ntranscoders; i++) {
+            if (store->transcoders[i].version.major == t->version.major) {
+                return config_error(r, child,
+                                    "a second transcoder for major version %u",
+                                    (unsigned)t->version.major);
+            }
+        }
+    }
+    return 0;
+}
+
+void config_transcoder_clear(struct transcoder_config *transcoder)
+{
+    char **arg;
+    size_t i;
+
+    for (arg = transcoder->command; arg != NULL && *arg != NULL; arg++) {
+        free(*arg);
+    }
+    free(transcoder->command);
+
+    for (i = 0; i < transcoder->nenv; i++) {
+        free(transcoder->env[i].name);
+        config_secret_free(transcoder->env[i].value);
+    }
+    free(transcoder->env);
+}

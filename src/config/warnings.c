@@ -1,0 +1,200 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "warnings.h"
+#include "config.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/origin.h"
+#include "base/probe.h"
+#include "base/program.h"
+#include "base/task.h"
+
+struct teller {
+    doubts_tell_fn tell;
+    unsigned n;
+};
+
+static void doubt(struct teller *t, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static void doubt(struct teller *t, const char *format, ...)
+{
+    char text[PATH_MAX];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    t->tell(text);
+    t->n++;
+}
+
+/* Returns 0, or -1 with one line in error. */
+static int look_for_program(const char *name, char *error, size_t size)
+{
+    char path[PATH_MAX];
+    mode_t mode;
+    int rc;
+
+    if (strchr(name, '/') == NULL) {
+        return program_find(name, path, error, size);
+    }
+
+    rc = probe(name, X_OK, &mode);
+    if (mode != 0 && !S_ISREG(mode)) {
+        rc = -1;
+        errno = EACCES; /* as execve() says */
+    }
+    if (rc != 0) {
+        snprintf(error, size, "no transcoder: \"%.150s\": %s", name,
+                 strerror(errno));
+    }
+    return rc;
+}
+
+static void doubt_store(struct teller *t, const struct store_config *store)
+{
+    const char *reason = config_store_idle(store), *name;
+    char error[256], version[SYMCACHE_VERSION_TEXT_MAX + 1];
+    size_t i;
+
+    if (reason != NULL) {
+        doubt(t, "store \"%s\" can make nothing: it has %s", store->name,
+              reason);
+    }
+    for (i = 0; i < store->ntranscoders; i++) {
+        if (store->transcoders[i].command == NULL) {
+            continue;
+        }
+        name = store->transcoders[i].command[0];
+        if (strchr(name, '{') == NULL &&
+            look_for_program(name, error, sizeof(error)) != 0) {
+            symcache_version_print(version, &store->transcoders[i].version);
+            doubt(t,
+                  "stores.%s.transcoders[%zu].command[0]: %s; version %s is "
+                  "not made",
+                  store->name, i, error, version);
+        }
+    }
+}
+
+static int look(const char *path)
+{
+    mode_t mode;
+    int rc = probe(path, X_OK, &mode);
+
+    if (mode != 0 && !S_ISDIR(mode)) {
+        rc = -1;
+        errno = ENOTDIR;
+    }
+    return rc;
+}
+
+static void doubt_listen(struct teller *t, const char *listen)
+{
+    char folder[PATH_MAX];
+
+    if (strncmp(listen, "unix:", 5) != 0) {
+        return;
+    }
+    snprintf(folder, sizeof(folder), "%s", listen + 5);
+    *(strrchr(folder, '/') + 1) = '\0';
+    if (look(folder) != 0) {
+        doubt(t,
+              "listen: \"%s\": %s; symcached does not make the folder of its "
+              "socket, and does not start without it",
+              folder, strerror(errno));
+    }
+}
+
+/* The key that a place is written at, of those that a source has. */
+static const char *doubt_key(const struct source_config *source,
+                             const char *key)
+{
+    return source->group != NULL             ? "value"
+           : source->bucket.endpoint != NULL ? "endpoint"
+                                             : key;
+}
+
+static void doubt_source(struct teller *t, const struct source_config *source,
+                         bool thorough)
+{
+    const char *name = source->group != NULL ? source->group : source->name;
+
+    if (thorough && source->path != NULL && look(source->path) != 0) {
+        doubt(t, "sources.%s.%s: \"%s\": %s; lookups there fail", name,
+              doubt_key(source, "path"), source->path, strerror(errno));
+    }
+    if (source->url != NULL && !source->transport.internal &&
+        origin_reserved(source->url)) {
+        doubt(t,
+              "sources.%s.%s: a private or loopback address is not asked "
+              "without \"internal\": true; lookups there fail",
+              name, doubt_key(source, "url"));
+    }
+}
+
+unsigned doubts(const struct config *config, bool thorough,
+                doubts_tell_fn tell)
+{
+    struct teller t = {.tell = tell};
+    size_t i;
+
+    if (thorough) {
+        doubt_listen(&t, config->listen);
+    }
+    for (i = 0; i < config->nstores; i++) {
+        doubt_store(&t, &config->stores[i]);
+    }
+    for (i = 0; i < config->nsources; i++) {
+        doubt_source(&t, &config->sources[i], thorough);
+    }
+    return t.n;
+}
+
+struct looking {
+    struct config *config; /* reference */
+    doubts_tell_fn tell;
+};
+
+static void looking_run(void *arg)
+{
+    struct looking *looking = arg;
+
+    (void)doubts(looking->config, false, looking->tell);
+}
+
+static void looking_done(void *arg, bool late)
+{
+}
+
+static void looking_drop(void *arg)
+{
+    struct looking *looking = arg;
+
+    config_unref(looking->config);
+    free(looking);
+}
+
+static const struct task_calls looking_calls = {looking_run, looking_done,
+                                                looking_drop};
+
+void doubts_look(struct event_base *base, struct config *config,
+                 doubts_tell_fn tell)
+{
+    struct looking *looking = malloc(sizeof(*looking));
+
+    if (looking != NULL) {
+        looking->config = config_ref(config);
+        looking->tell = tell;
+        (void)task_start(base, 0, &looking_calls, looking);
+    }
+}

@@ -1,0 +1,41 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What each debug format can do for others: one struct a format, defined in
+ * its folder.  The converter has the table of them (converter/input.c).
+ */
+#ifndef DEBUGINFO_FORMAT_H
+#define DEBUGINFO_FORMAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "failure.h"
+
+struct symfile_sink;
+
+/* What a conversion tells beside its output. */
+struct debuginfo_result {
+    uint8_t guid[16]; /* in text order */
+    uint32_t age;
+    char note[160]; /* a sentence for whoever runs it, or "" */
+};
+
+struct debuginfo_format {
+    const char *name; /* for people: "PDB" */
+
+    /* Do the first bytes say that a file is of this format? */
+    bool (*sniff)(const uint8_t *data, size_t size);
+
+    /*
+     * Reads data[0..size) and writes the SymCache to the sink.  Returns 0 and
+     * the result, or -1 with failure set; then the output is worthless.  Uses
+     * no globals and no files.
+     */
+    int (*convert)(const uint8_t *data, size_t size,
+                   const struct symfile_sink *sink,
+                   struct debuginfo_result *result, struct failure *failure);
+};
+
+#endif

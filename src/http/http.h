@@ -1,0 +1,14 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What daemons say over HTTP: the listening socket, answers, and connections
+ * whose answer takes long.
+ */
+#ifndef HTTP_H
+#define HTTP_H
+
+#include "detached.h"
+#include "listener.h"
+#include "reply.h"
+
+#endif

@@ -1,0 +1,211 @@
+
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What a file of the cache is made for: a kind of artefact, a name and an id.
+ * All that clients, disks and the helper's socket write of it is read and
+ * printed here.
+ * Pure functions on (pointer, length): no I/O, no allocation, no globals.
+ *
+ * Text of an id, which is also the name of its folder:
+ *
+ *   debug id    <GUID, 32 upper hex><age, 1..8 upper hex>, as symbol servers
+ *               have it; a portable PDB has the age FFFFFFFF
+ *   PE code id  <time stamp, 8 upper hex><size of image, 1..8 lower hex>, as
+ *               symbol servers have it
+ *   build id    buildid-<2..128 lower hex>
+ *
+ * The first two are told apart by their lengths, 33..40 and 9..16 digits.  A
+ * build id may have any length: the usual 20 bytes are 40 digits, as many as a
+ * debug id with a large age has.  Therefore it has a prefix, in which there are
+ * letters that no hex digit is.  The prefix does not say "elf-", because the
+ * UUIDs of Mach-O and the build ids of WebAssembly are of this type, too.
+ *
+ * A build id needs no name.  Where there is none, "_" stands for it in the key
+ * as in every text, as in the paths "_.debug/..." of symbol servers, so that no
+ * part of a path is ever empty.
+ */
+
+
+#ifndef _SYMCACHE_KEY_H_INCLUDED_
+#define _SYMCACHE_KEY_H_INCLUDED_
+
+
+#include <stddef.h>
+#include <stdint.h>
+#include "version.h"
+
+
+#define SYMCACHE_NAME_MAX       255
+
+/* the name of a key that has none */
+#define SYMCACHE_NAME_NONE      "_"
+
+#define SYMCACHE_BUILD_ID_MAX   64    /* bytes */
+
+/* of the longest text of an id, "buildid-<128 hex digits>", without a NUL */
+#define SYMCACHE_ID_TEXT_MAX    (8 + 2 * SYMCACHE_BUILD_ID_MAX)
+
+/* of the longest text of a kind, without a NUL */
+#define SYMCACHE_KIND_TEXT_MAX  12
+
+/* "<kind>:<name>/<id>", without a NUL */
+#define SYMCACHE_KEY_TEXT_MAX   (SYMCACHE_KIND_TEXT_MAX + 1                   \
+                                 + SYMCACHE_NAME_MAX + 1                      \
+                                 + SYMCACHE_ID_TEXT_MAX)
+
+
+typedef enum {
+    SYMCACHE_OK = 0,
+    SYMCACHE_BAD_PATH,           /* number of path segments */
+    SYMCACHE_BAD_VERSION,
+    SYMCACHE_BAD_NAME,
+    SYMCACHE_BAD_ID,
+    SYMCACHE_BAD_AGE
+} symcache_status_e;
+
+
+/*
+ * Kinds of artefacts.  The text of a kind is the end of its files' names and a
+ * part of the helper's paths, where it must differ from the names of pages.
+ */
+
+typedef enum {
+    SYMCACHE_KIND_SYMCACHE = 0,  /* "symcache" */
+    SYMCACHE_KIND_PPDBCACHE,     /* "ppdbcache": of a portable PDB */
+    SYMCACHE_KIND_CFICACHE,      /* "cficache": unwind information */
+    SYMCACHE_KIND_SYM,           /* "sym": the text of Breakpad */
+    SYMCACHE_KIND_DEBUGINFO,     /* "debuginfo": an original file: a PDB, an
+                                    ELF debug file, a dSYM */
+    SYMCACHE_KIND_EXECUTABLE,    /* "executable": an original file */
+    SYMCACHE_KIND_SOURCEBUNDLE,  /* "sourcebundle" */
+    SYMCACHE_KINDS
+} symcache_kind_e;
+
+
+typedef enum {
+    SYMCACHE_ID_DEBUG = 0,
+    SYMCACHE_ID_PE,
+    SYMCACHE_ID_BUILD
+} symcache_id_e;
+
+
+typedef struct {
+    uint32_t            name_len;
+    uint8_t             kind;         /* symcache_kind_e */
+    uint8_t             id_type;      /* symcache_id_e */
+    uint8_t             build_len;    /* 1..64 */
+
+    union {
+        struct {                      /* SYMCACHE_ID_DEBUG */
+            uint8_t     guid[16];     /* in text order, not in PDB file order */
+            uint32_t    age;
+        };
+
+        struct {                      /* SYMCACHE_ID_PE */
+            uint32_t    timestamp;
+            uint32_t    image_size;
+        };
+
+        uint8_t         build[SYMCACHE_BUILD_ID_MAX];  /* SYMCACHE_ID_BUILD */
+    };
+
+    char                name[SYMCACHE_NAME_MAX + 1];  /* lower case, NUL-
+                                                         terminated */
+} symcache_key_t;
+
+
+/* What a client asked for: v<major>.<minor>.<patch>/<name>/<id>[/<age>]. */
+typedef struct {
+    symcache_version_t   version;
+    const char          *name;   /* the key's in the client's own case: a part
+                                    of the path, key.name_len bytes */
+    symcache_key_t       key;    /* last: allocated as far as it is needed */
+} symcache_request_t;
+
+
+/* Returns 1 and sets *kind, or 0: no kind has this text. */
+int symcache_kind_parse(const char *p, size_t len, symcache_kind_e *kind);
+
+/* The text of a kind. */
+const char *symcache_kind_text(symcache_kind_e kind);
+
+/*
+ * 1 if files of this kind, with this type of id, or for this key are made and
+ * stored.  The other ones are only defined so far: the helper refuses them.
+ */
+int symcache_kind_supported(symcache_kind_e kind);
+int symcache_id_supported(symcache_id_e type);
+int symcache_key_supported(const symcache_key_t *key);
+
+/*
+ * Begins a key: checks a name (percent-decoded UTF-8, 1..255 bytes) and copies
+ * it in lower case (ASCII letters only: what lies beyond is compared as it is).
+ * Names that the store keeps for itself are refused too.  The kind is SymCache
+ * and the id, which is left alone, a debug id until others are set.  On an
+ * error the name in *key is undefined.
+ */
+symcache_status_e symcache_name_parse(const char *p, size_t len,
+    symcache_key_t *key);
+
+/* 32 hex digits, or 8-4-4-4-12, or the latter in {} or (). */
+symcache_status_e symcache_guid_parse(const char *p, size_t len,
+    uint8_t guid[16]);
+
+/* Decimal 0..4294967295. */
+symcache_status_e symcache_age_parse(const char *p, size_t len, uint32_t *age);
+
+/*
+ * Reads the text of an id, in any case, and sets its type.  Numbers have no
+ * zeros in front: another spelling would be another path.
+ */
+symcache_status_e symcache_id_parse(const char *p, size_t len,
+    symcache_key_t *key);
+
+/* The same for those who know of debug ids only. */
+symcache_status_e symcache_debug_id_parse(const char *p, size_t len,
+    symcache_key_t *key);
+
+/*
+ * Writes the text of the id and a NUL into buf, which has room for
+ * SYMCACHE_ID_TEXT_MAX + 1 bytes.  Returns the length without the NUL.
+ */
+size_t symcache_id_print(char *buf, const symcache_key_t *key);
+
+/*
+ * Writes "<name>/<id>" for a SymCache, "<kind>:<name>/<id>" for the other
+ * kinds, and a NUL into buf, which has room for SYMCACHE_KEY_TEXT_MAX + 1
+ * bytes.  No name has a colon.  Returns the length without the NUL.
+ */
+size_t symcache_key_print(char *buf, const symcache_key_t *key);
+
+/* 1 if both have the same name and id, whatever their kinds. */
+int symcache_key_same_module(const symcache_key_t *a,
+    const symcache_key_t *b);
+
+/* 1 if both are the same, by kind, name and id. */
+int symcache_key_equal(const symcache_key_t *a, const symcache_key_t *b);
+
+/*
+ * Reads a decoded request path behind the location, with or without the
+ * leading slash and with or without a trailing one.  On an error *req is
+ * undefined.
+ */
+symcache_status_e symcache_request_parse(const char *p, size_t len,
+    symcache_request_t *req);
+
+/*
+ * The length of the UTF-8 character at p, which is none of ASCII, or 0 if it
+ * is none: overlong forms, surrogates, values above U+10FFFF, and the C1
+ * controls, which are control characters like those below U+0020.
+ */
+size_t symcache_utf8_char(const unsigned char *p, const unsigned char *last);
+
+/* Also of a key that is allocated only as far as its name goes. */
+void symcache_key_copy(symcache_key_t *to, const symcache_key_t *from);
+
+/* A short English text for a log line. */
+const char *symcache_status_text(symcache_status_e status);
+
+
+#endif /* _SYMCACHE_KEY_H_INCLUDED_ */

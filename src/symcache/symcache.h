@@ -1,0 +1,19 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The SYMC file format, for those who write it and those who read it.
+ */
+#ifndef SYMCACHE_H
+#define SYMCACHE_H
+
+#include "enum.h"
+#include "format.h"
+#include "path.h"
+#include "reader.h"
+#include "string.h"
+#include "strings.h"
+#include "ties.h"
+#include "verify.h"
+#include "writer.h"
+
+#endif

@@ -1,0 +1,245 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "body_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/disk_full.h"
+#include "base/digest.h"
+#include "metrics/metrics.h"
+#include "base/async_unlink.h"
+#include "symcached/space/space.h"
+
+#define BODY_FILE_ROOM_STEP (4 * 1024 * 1024) /* between two looks */
+
+static bool body_file_fail(struct body_file *body_file,
+                           enum body_file_problem problem, const char *reason)
+{
+    body_file->problem = problem;
+    snprintf(body_file->reason, sizeof(body_file->reason), "%s", reason);
+    return false;
+}
+
+static bool body_file_reserve(struct body_file *body_file, uint64_t bytes)
+{
+    char reason[sizeof(body_file->reason)];
+
+    body_file->looked = body_file->resume.have;
+    if (disk_space_reserve(body_file->fd, bytes, body_file->cache, reason,
+                           sizeof(reason)) != 0) {
+        metrics_add(METRIC_FETCH_NO_ROOM, 1);
+        return body_file_fail(body_file, BODY_FILE_NO_ROOM, reason);
+    }
+    return true;
+}
+
+static bool body_file_rewind(struct body_file *body_file)
+{
+    return ftruncate(body_file->fd, 0) == 0 &&
+           lseek(body_file->fd, 0, SEEK_SET) == 0;
+}
+
+/* Notes the digests that the answer has, if any. */
+static bool body_file_expect(struct body_file *body_file,
+                             const struct fetch_answer *answer)
+{
+    memcpy(body_file->expected, answer->digest, sizeof(body_file->expected));
+    memcpy(body_file->expected_content, answer->content_digest,
+           sizeof(body_file->expected_content));
+
+    digest_free(body_file->digest);
+    body_file->digest = NULL;
+    if (answer->digest[0] != '\0' || answer->content_digest[0] != '\0') {
+        body_file->digest = digest_new();
+        return body_file->digest != NULL;
+    }
+    return true;
+}
+
+/* A whole body begins. */
+static bool begin(struct body_file *body_file,
+                  const struct fetch_answer *answer, CURL *easy)
+{
+    curl_off_t length = -1; /* not known */
+    char *url = NULL;
+
+    curl_easy_getinfo(easy, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+    curl_easy_getinfo(easy, CURLINFO_EFFECTIVE_URL, &url);
+    if (length > 0 && (uint64_t)length > body_file->max) {
+        return body_file_fail(body_file, BODY_FILE_TOO_LARGE, "");
+    }
+    if (!body_file_rewind(body_file)) {
+        return body_file_fail(body_file, BODY_FILE_FAILED, strerror(errno));
+    }
+    body_file->rest = false;
+    resume_begin(&body_file->resume, answer, url, length);
+    if (!body_file_expect(body_file, answer)) {
+        return body_file_fail(body_file, BODY_FILE_FAILED, "out of memory");
+    }
+    return body_file_reserve(body_file, length > 0 ? (uint64_t)length : 0);
+}
+
+/* A part with 206 begins. */
+static bool go_on(struct body_file *body_file,
+                  const struct fetch_answer *answer)
+{
+    body_file->rest = true;
+    if (!resume_fits(&body_file->resume, answer)) {
+        return body_file_fail(body_file, BODY_FILE_RANGE,
+                              "not the range that was asked for");
+    }
+    if (answer->digest[0] != '\0' && body_file->digest != NULL &&
+        strcmp(answer->digest, body_file->expected) != 0) {
+        return body_file_fail(body_file, BODY_FILE_RANGE,
+                              "the rest of a file with another SHA-256");
+    }
+    return true;
+}
+
+static bool body_file_write_failed(struct body_file *body_file, int errnum)
+{
+    char reason[sizeof(body_file->reason)];
+
+    if (!disk_is_full(errnum)) {
+        return body_file_fail(body_file, BODY_FILE_FAILED, strerror(errnum));
+    }
+    metrics_add(METRIC_FETCH_NO_ROOM, 1);
+    disk_space_want_for(body_file->fd, 2 * body_file->resume.have);
+    snprintf(reason, sizeof(reason), "no room: %s", strerror(errnum));
+    return body_file_fail(body_file, BODY_FILE_NO_ROOM, reason);
+}
+
+static bool write_all(struct body_file *body_file, const void *data,
+                      size_t len)
+{
+    struct resume *resume = &body_file->resume;
+    const char *p = data;
+    ssize_t written;
+
+    if (len > body_file->max - resume->have) {
+        return body_file_fail(body_file, BODY_FILE_TOO_LARGE, "");
+    }
+    if (body_file->rest && len > resume->total - resume->have) {
+        return body_file_fail(body_file, BODY_FILE_RANGE,
+                              "more than the range that was asked for");
+    }
+    if (resume->have - body_file->looked >= BODY_FILE_ROOM_STEP &&
+        !body_file_reserve(body_file, 0)) {
+        return false;
+    }
+
+    digest_add(body_file->digest, data, len);
+    while (len > 0) {
+        written = write(body_file->fd, p, len);
+        if (written < 0) {
+            if (errno == EINTR) {
+                continue;
+            }
+            return body_file_write_failed(body_file, errno);
+        }
+        p += written;
+        len -= (size_t)written;
+        resume->have += (uint64_t)written;
+    }
+    return true;
+}
+
+bool body_file_receive(struct body_file *body_file,
+                       const struct fetch_answer *answer, CURL *easy,
+                       bool rest, const void *data, size_t len)
+{
+    if (answer->bytes == len &&
+        !(rest ? go_on(body_file, answer) : begin(body_file, answer, easy))) {
+        return false;
+    }
+    return write_all(body_file, data, len);
+}
+
+bool body_file_awaits_room(const struct body_file *body_file)
+{
+    return body_file->problem == BODY_FILE_NO_ROOM && async_unlink_works();
+}
+
+void body_file_judge(const struct body_file *body_file,
+                     struct verdict *verdict)
+{
+    if (body_file->problem == BODY_FILE_TOO_LARGE) {
+        classify_say(verdict, SOURCE_UNUSABLE, false, "");
+        snprintf(verdict->detail, sizeof(verdict->detail),
+                 "larger than %" PRIu64 " bytes", body_file->max);
+    } else {
+        classify_say(verdict, SOURCE_FAILED,
+                     body_file->problem == BODY_FILE_RANGE ||
+                         body_file_awaits_room(body_file),
+                     body_file->reason);
+    }
+}
+
+/* Has what came the digests that it should have?  Says it of the answer. */
+static bool body_file_is_sound(struct body_file *body_file,
+                               struct fetch_answer *answer)
+{
+    char text[SYMCACHE_DIGEST_TEXT + 1];
+
+    if (body_file->digest == NULL) {
+        return true;
+    }
+    digest_text(body_file->digest, text);
+    answer->verified = (body_file->expected[0] == '\0' ||
+                        strcmp(body_file->expected, text) == 0) &&
+                       (body_file->expected_content[0] == '\0' ||
+                        strcmp(body_file->expected_content, text) == 0);
+    metrics_add(answer->verified ? METRIC_DIGEST_MATCH : METRIC_DIGEST_DIFFER,
+                1);
+    return answer->verified;
+}
+
+static void body_file_finish_empty(struct body_file *body_file, bool rest,
+                                   struct verdict *verdict)
+{
+    if (rest) {
+        body_file->problem = BODY_FILE_RANGE;
+        classify_say(verdict, SOURCE_FAILED, true, "206, empty body");
+        return;
+    }
+    resume_drop(&body_file->resume);
+    (void)body_file_rewind(body_file);
+    classify_say(verdict, SOURCE_UNUSABLE, false, "200, empty body");
+}
+
+void body_file_finish(struct body_file *body_file, struct fetch_answer *answer,
+                      bool rest, struct verdict *verdict)
+{
+    struct resume *resume = &body_file->resume;
+
+    if (answer->bytes == 0) {
+        body_file_finish_empty(body_file, rest, verdict);
+        return;
+    }
+    if (rest && resume->have != resume->total) {
+        classify_say(verdict, SOURCE_FAILED, true, "206, less than the rest");
+        return;
+    }
+    if (!body_file_is_sound(body_file, answer)) {
+        resume_drop(resume);
+        classify_say(verdict, SOURCE_FAILED, true,
+                     "damaged on the way: its SHA-256 is another one");
+        verdict->fault = true;
+        return;
+    }
+    if (rest) {
+        resume_finish(resume, answer);
+    }
+    classify_say(verdict, SOURCE_FOUND, false, "200");
+}
+
+void body_file_free(struct body_file *body_file)
+{
+    resume_drop(&body_file->resume);
+    digest_free(body_file->digest);
+}

@@ -1,0 +1,200 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What a lookup is answered: from what is on disk or known to be absent, by
+ * decision.h, or else by the job of its key.
+ */
+
+#include <string.h>
+#include <time.h>
+#include "base/id.h"
+#include "base/log.h"
+#include "decision.h"
+#include "scheduler.h"
+#include "waiter.h"
+
+/* Jobs that nobody waits for; more are left to a later hit. */
+#define BACKGROUND_MAX 20
+
+#define LOOP_SECONDS 60 /* until somebody changes a configuration */
+
+/* A job that nobody waits for.  Returns false if it cannot be now. */
+static bool start_background(struct scheduler *scheduler,
+                             const struct store_config *store,
+                             const struct transcoder_config *transcoder,
+                             const symcache_key_t *key, const char *name,
+                             const char *via, enum job_purpose purpose,
+                             size_t better)
+{
+    struct job *job;
+    const char *reason;
+    char id[ID_MAX];
+
+    id_print(id, store->name, key);
+    if (store->nsources == 0 || scheduler_find(scheduler, store, id) != NULL ||
+        via_loops(via)) {
+        return false;
+    }
+    if (scheduler->background >= BACKGROUND_MAX) {
+        metrics_add(METRIC_UPGRADE_SKIPPED, 1);
+        return false;
+    }
+    job = scheduler_start(scheduler, store, transcoder, key, name, purpose,
+                          better, &reason);
+    if (job != NULL) {
+        job_join_via(job, via);
+    }
+    return job != NULL;
+}
+
+/*
+ * The file that serves this hit was made from a worse source than there are:
+ * these are asked again, at most as often as for what nobody has.
+ */
+static void ask_better(struct scheduler *scheduler,
+                       const struct store_config *store,
+                       const struct decision *d, const symcache_key_t *key,
+                       const char *name, const char *via)
+{
+    const struct cache_config *cache = &scheduler->config->cache;
+    struct provenance provenance;
+    time_t now = time(NULL);
+    char path[PATH_MAX];
+    size_t better;
+
+    if (d->transcoder == NULL ||
+        symcache_version_cmp(&d->transcoder->version, &d->best) != 0) {
+        return;
+    }
+    store_path(path, store->root, key, &d->best, SYMCACHE_FILE_PLAIN);
+    if (!provenance_read(path, &provenance) ||
+        (provenance.checked <= now &&
+         now - provenance.checked < (time_t)cache->retry_misses_after)) {
+        return;
+    }
+    better = provenance_better(&provenance, store);
+    if (better > 0 && start_background(scheduler, store, d->transcoder, key,
+                                       name, via, JOB_FOR_BETTER, better)) {
+        metrics_add(METRIC_BETTER_ASKED, 1);
+        provenance.checked = now;
+        provenance_write(path, &provenance);
+    }
+}
+
+static void count_negative(enum negcache_reason reason)
+{
+    static const enum metric metrics[] = {
+        [NEGCACHE_NOTFOUND] = METRIC_NEGCACHE_NOTFOUND,
+        [NEGCACHE_MALFORMED] = METRIC_NEGCACHE_MALFORMED,
+        [NEGCACHE_ERROR] = METRIC_NEGCACHE_ERROR,
+        [NEGCACHE_UNCHANGED] = METRIC_NEGCACHE_UNCHANGED,
+    };
+
+    metrics_add(metrics[reason], 1);
+}
+
+/* What is on disk or remembered, and what a hit starts in the background. */
+static void answer_decided(struct scheduler *scheduler,
+                           const struct store_config *store,
+                           const struct decision *d, const symcache_key_t *key,
+                           const char *name, const char *via,
+                           struct scheduler_answer *a)
+{
+    a->key = key;
+    if (a->kind == SCHEDULER_HIT) {
+        store_touch(store->root, key, &a->version);
+        scheduler_want_gzip(scheduler, store, key, &a->version);
+    }
+    if (d->what == SYMCACHE_ANSWER_STALE) {
+        a->stale = true;
+        if (start_background(scheduler, store, d->transcoder, key, name, via,
+                             JOB_FOR_NEWER, 0)) {
+            metrics_add(METRIC_JOB_UPGRADE, 1);
+        }
+    } else if (d->what == SYMCACHE_ANSWER_HIT) {
+        ask_better(scheduler, store, d, key, name, via);
+    }
+}
+
+/* The job of the key, new if there is none; NULL: a says why not. */
+static struct job *get_job(struct scheduler *scheduler,
+                           const struct store_config *store,
+                           const struct decision *d, const symcache_key_t *key,
+                           const char *name, const char *via,
+                           struct scheduler_answer *a)
+{
+    char id[ID_MAX];
+    struct job *job;
+
+    a->kind = SCHEDULER_BUSY;
+    if (via_loops(via)) {
+        metrics_add(METRIC_LOOP_REFUSED, 1);
+        a->reason = "loop";
+        a->text = "the request came through this helper already";
+        a->seconds = LOOP_SECONDS;
+        return NULL;
+    }
+
+    a->seconds = SCHEDULER_BUSY_SECONDS;
+    id_print(id, store->name, key);
+    job = scheduler_find(scheduler, store, id);
+    if (job == NULL && d->unseen != 0) {
+        /* what may be there is neither made again nor called absent */
+        log_error(0, "lookup %s: answered 503, %s", id, d->entry.text);
+        a->reason = "error";
+        a->text = d->entry.text;
+        return NULL;
+    }
+    if (job == NULL) {
+        job = scheduler_start(scheduler, store, d->transcoder, key, name,
+                              JOB_FOR_LOOKUP, 0, &a->reason);
+    }
+    if (job != NULL) {
+        /* all who wait for it, so that two that wait for each other see it */
+        job_join_via(job, via);
+        a->kind = SCHEDULER_PENDING;
+        a->seconds = WAITER_PENDING_SECONDS;
+    }
+    return job;
+}
+
+struct waiter *scheduler_ask(struct scheduler *scheduler,
+                             const struct store_config *store,
+                             const symcache_key_t *key, const char *name,
+                             const symcache_ask_t *ask, const char *via,
+                             unsigned wait, scheduler_answer_fn fn, void *arg)
+{
+    struct scheduler_answer a = {.kind = SCHEDULER_ABSENT,
+                                 .reason = "unstorable",
+                                 .text =
+                                     "the name is too long for a file system",
+                                 .seconds = 86400};
+    struct waiter *w = NULL;
+    struct decision d;
+    struct job *job;
+
+    if (!symcache_path_storable(key)) {
+        fn(arg, &a);
+        return NULL;
+    }
+
+    decision_make(&d, scheduler->negcache, store, &scheduler->config->cache,
+                  key, name, ask);
+    if (d.negative) {
+        count_negative(d.entry.reason);
+    }
+    if (decision_answer(&d, store, &a)) {
+        answer_decided(scheduler, store, &d, key, name, via, &a);
+        fn(arg, &a);
+        return NULL;
+    }
+
+    job = get_job(scheduler, store, &d, key, name, via, &a);
+    if (job != NULL && wait > 0) {
+        w = waiter_new(job, ask, name, wait, fn, arg);
+    }
+    if (w == NULL) {
+        fn(arg, &a);
+    }
+    return w;
+}

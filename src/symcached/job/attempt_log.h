@@ -1,0 +1,55 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Where a job looked and what each place answered: for its log line, for its
+ * negative entry and for "why".  The logs of the latest jobs are kept, as
+ * many as memory is set aside for.
+ */
+#ifndef SYMCACHED_JOB_ATTEMPT_LOG_H
+#define SYMCACHED_JOB_ATTEMPT_LOG_H
+
+#include <cjson/cJSON.h>
+#include "symcached/source/source.h"
+
+struct attempt_log;
+struct attempt_logs;
+
+/* id as id_print() writes it; NULL when out of memory. */
+struct attempt_log *attempt_log_new(const char *id);
+void attempt_log_free(struct attempt_log *attempt_log);
+const char *attempt_log_id(const struct attempt_log *attempt_log);
+
+/* Copies one attempt; beyond a number only their count. */
+void attempt_log_add(struct attempt_log *attempt_log,
+                     const struct source_attempt *attempt);
+
+/*
+ * What the latest attempt found turned out to be unusable.  If it was not an
+ * attempt that found it, it is added as one of that source and place.
+ */
+void attempt_log_spoil(struct attempt_log *attempt_log, const char *source,
+                       const char *place, const char *why);
+
+/* "local: not found (no such file); msdl: failed (timeout)" */
+void attempt_log_print(const struct attempt_log *attempt_log, char *buf,
+                       size_t size);
+
+/* Without places, and of the same answers in a row the last. */
+void attempt_log_print_brief(const struct attempt_log *attempt_log, char *buf,
+                             size_t size);
+
+/* An array of objects; NULL when out of memory. */
+cJSON *attempt_log_json(const struct attempt_log *attempt_log);
+
+struct attempt_logs *attempt_logs_new(void);
+void attempt_logs_free(struct attempt_logs *attempt_logs);
+
+/* Takes the log over; the former one of the same id is dropped. */
+void attempt_logs_keep(struct attempt_logs *attempt_logs,
+                       struct attempt_log *attempt_log);
+
+/* NULL if no job of this id is remembered. */
+const struct attempt_log *
+attempt_logs_find(const struct attempt_logs *attempt_logs, const char *id);
+
+#endif

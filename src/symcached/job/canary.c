@@ -1,0 +1,257 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Is a failure of the transcoder the PDB's, or its own?  Tells trust.h of each
+ * run of a job's transcoder, and where a failure is doubted has it convert the
+ * canary, a PDB that is known to be good: the one that it has converted last,
+ * if that still lies among the downloads, or the small one that comes with
+ * symcached.  That run has the slot of the run that failed.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/installed_file.h"
+#include "scheduler.h"
+#include "base/log.h"
+#include "symcached/store/store.h"
+
+#define CANARY_FILE "canary.pdb"
+#define CANARY_ID "402B1916A8335C454C4C44205044422E1"
+
+/* In a build tree, and as "make install" has it. */
+static const char *const canary_places[] = {
+    CANARY_FILE, "../share/ngx_symcache/" CANARY_FILE};
+
+struct canary {
+    bool is_own; /* that comes with symcached */
+    symcache_key_t key;
+    char path[PATH_MAX];
+};
+
+/* NULL: transcoders of a former configuration are not judged any more. */
+static struct trust *trust_of(const struct job *job)
+{
+    if (job->config != scheduler_config(job->scheduler)) {
+        return NULL;
+    }
+    return trusts_get(job->scheduler->trusts, job->store,
+                      job->order.transcoder);
+}
+
+static bool take_probe(struct job *job)
+{
+    bool is_probe = job->run.is_probe;
+
+    job->run.is_probe = false;
+    return is_probe;
+}
+
+/* running it ------------------------------------------------------------ */
+
+bool job_may_transcode(const struct job *job)
+{
+    const struct trust *trust = trust_of(job);
+
+    return trust == NULL || !trust_is_tried(trust);
+}
+
+bool job_begins_run(struct job *job, char *error, size_t size)
+{
+    struct trust *trust = trust_of(job);
+
+    if (trust == NULL) {
+        return true;
+    }
+    job->run.pause = trust_left(trust);
+    if (job->run.pause > 0) {
+        metrics_add(METRIC_TRANSCODE_REFUSED, 1);
+        snprintf(error, size, "the transcoder is left alone, it failed: %s",
+                 trust->failure);
+        return false;
+    }
+    job->run.is_probe = trust_begins(trust);
+    return true;
+}
+
+void job_leaves_run(struct job *job)
+{
+    struct trust *trust = trust_of(job);
+
+    if (take_probe(job) && trust != NULL) {
+        trust_ends(trust, true);
+    }
+    free(job->run.canary);
+    job->run.canary = NULL;
+}
+
+void job_run_converted(struct job *job)
+{
+    struct trust *trust = trust_of(job);
+
+    if (trust != NULL) {
+        trust_converted(trust, &job->key, job_pdb_path(job), take_probe(job));
+    }
+}
+
+void job_run_failed(struct job *job, const char *why)
+{
+    struct trust *trust = trust_of(job);
+
+    if (trust != NULL) {
+        trust_failed(trust, &job->key, why,
+                     job->config->cache.retry_errors_after, take_probe(job));
+    }
+}
+
+bool job_was_lied_to(const struct job *job)
+{
+    const struct trust *trust = trust_of(job);
+
+    return (job->findings & FINDING_MALFORMED) && trust != NULL &&
+           trust->lies != job->run.lies;
+}
+
+/* the canary ------------------------------------------------------------ */
+
+/* Returns false if there is none. */
+static bool choose(const struct job *job, const struct trust *trust,
+                   struct canary *canary)
+{
+    size_t i;
+
+    store_download_path(canary->path, job->config->downloads, job->store->name,
+                        &trust->good.key);
+    if (trust_has_good(trust, canary->path)) {
+        symcache_key_copy(&canary->key, &trust->good.key);
+        return true;
+    }
+
+    canary->is_own = true;
+    (void)symcache_name_parse(CANARY_FILE, strlen(CANARY_FILE), &canary->key);
+    (void)symcache_debug_id_parse(CANARY_ID, strlen(CANARY_ID), &canary->key);
+    for (i = 0; i < sizeof(canary_places) / sizeof(canary_places[0]); i++) {
+        if (beside_path(canary->path, canary_places[i]) &&
+            access(canary->path, R_OK) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What it called malformed in this row is not known.  Returns how many. */
+static unsigned take_back(const struct job *job, const struct trust *trust)
+{
+    unsigned n = 0;
+    size_t i;
+
+    for (i = 0; i < trust->nrow; i++) {
+        n += negcache_take_back(job->store, &trust->row[i].key,
+                                &trust->row[i].version);
+    }
+    return n;
+}
+
+static void believe(struct job *job, const struct trust *trust)
+{
+    if (!(job->findings & FINDING_MALFORMED)) {
+        job->run.lies = trust != NULL ? trust->lies : 0;
+    }
+    job_judged(job, NULL);
+}
+
+static void on_canary(void *arg, const struct transcode_result *result)
+{
+    struct job *job = arg;
+    struct trust *trust = trust_of(job);
+    struct canary *canary = job->run.canary;
+    char why[TRUST_TEXT], text[NEGCACHE_TEXT_MAX];
+
+    job->run.transcode = NULL;
+    job->run.canary = NULL;
+    metrics_add(METRIC_TRANSCODE_RUNS, 1);
+    metrics_add(METRIC_TRANSCODE_MS, result->ms);
+
+    transcode_describe(result, why, sizeof(why));
+    if (trust == NULL) {
+        believe(job, trust); /* a job of that time calls nothing malformed */
+    } else if (result->ok) {
+        trust_canary_lives(trust, canary->path, take_probe(job));
+        believe(job, trust);
+    } else if (job_lacks_room(job, result->full) || result->full) {
+        job_judged(job, "no room to try the transcoder on a good PDB");
+    } else if (!job_has_work(job)) {
+        job_judged(job, "its folder vanished while the transcoder was tried "
+                        "on a good PDB");
+    } else if (!canary->is_own && !trust_has_good(trust, canary->path)) {
+        job_judged(job, "the PDB that the transcoder was to be tried on "
+                        "vanished");
+    } else {
+        trust_canary_dies(trust, canary->path, why, take_back(job, trust),
+                          job->config->cache.retry_errors_after,
+                          take_probe(job));
+        snprintf(text, sizeof(text),
+                 "the transcoder fails on a good PDB, too (%s): %s", why,
+                 job_text(job));
+        job_judged(job, text);
+    }
+    free(canary);
+}
+
+/* Returns -1 with errno if it cannot be run. */
+static int run_canary(struct job *job)
+{
+    const struct canary *canary = job->run.canary;
+
+    job_remove_work(job);
+    job->work =
+        job_make_work(scheduler_workdir(job->scheduler, job->store->root));
+    if (job->work == NULL) {
+        return -1;
+    }
+    log_debug(0, "job %s: the transcoder is tried on \"%s\"", job_id(job),
+              canary->path);
+    errno = ENOMEM;
+    job->run.transcode = transcode_start(
+        job->scheduler->base, job->config, job->order.transcoder, &canary->key,
+        canary->path, job->work, on_canary, job);
+    return job->run.transcode != NULL ? 0 : -1;
+}
+
+void job_judge(struct job *job)
+{
+    struct trust *trust = trust_of(job);
+    char error[PATH_MAX + 128];
+
+    if (trust == NULL || !trust_needs_canary(trust, &job->key)) {
+        if (trust != NULL) {
+            trust_believes(trust, &job->key,
+                           &job->targets[0].transcoder->version,
+                           take_probe(job));
+        }
+        believe(job, trust);
+        return;
+    }
+
+    job->run.canary = calloc(1, sizeof(*job->run.canary));
+    if (job->run.canary == NULL) {
+        job_judged(job, "out of memory");
+        return;
+    }
+    if (!choose(job, trust, job->run.canary)) {
+        snprintf(error, sizeof(error),
+                 "failed on different PDBs in a row, and there is no \"%s\" "
+                 "to see whether it works",
+                 job->run.canary->path);
+        job_judged(job, error);
+        return;
+    }
+    if (run_canary(job) != 0) {
+        snprintf(error, sizeof(error),
+                 "the transcoder cannot be tried on a good PDB: %s",
+                 strerror(errno));
+        job_judged(job, error);
+    }
+}

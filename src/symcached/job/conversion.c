@@ -1,0 +1,216 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * How a job runs its transcoder on the original, and publishes what came of
+ * it, or what a SymCache server had.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/async_unlink.h"
+#include "base/disk_full.h"
+#include "base/log.h"
+#include "scheduler.h"
+#include "symcached/space/space.h"
+
+bool job_lacks_room(const struct job *job, bool full)
+{
+    const char *root = job->store->root;
+    struct stat st;
+
+    if (stat(job_pdb_path(job), &st) != 0 ||
+        (!full &&
+         disk_space_left(root, &job->config->cache) >= (uint64_t)st.st_size)) {
+        return false;
+    }
+    disk_space_want_in(root, (uint64_t)st.st_size);
+    return true;
+}
+
+bool job_awaits_room(const struct job *job)
+{
+    struct stat st;
+
+    return async_unlink_works() && stat(job_pdb_path(job), &st) == 0 &&
+           disk_space_left(job->store->root, &job->config->cache) <
+               (uint64_t)st.st_size;
+}
+
+bool job_has_work(const struct job *job)
+{
+    char out[WORKDIR_PATH_MAX + sizeof("/out")];
+
+    snprintf(out, sizeof(out), "%s/out", job->work);
+    return access(out, F_OK) == 0;
+}
+
+static void end_forgotten(struct job *job)
+{
+    job_discard_pdb(job);
+    job_fail(job, 0, "forgotten while the transcoder ran");
+}
+
+/* Of this copy: another source may have a good one, or the SymCache. */
+static void malformed(struct job *job)
+{
+    job->findings |= FINDING_MALFORMED;
+    attempt_log_spoil(job->attempt_log, job->original.from, job_pdb_path(job),
+                      job_text(job));
+    job_discard_pdb(job);
+    job->source = order_next(&job->order);
+    if (job->source == NULL) {
+        job_end(job, FINDING_EXHAUSTED);
+        return;
+    }
+
+    log_warn(0, "job %s: the PDB of \"%s\" is malformed, \"%s\" is asked: %s",
+             job_id(job), job->original.from, job->source->name,
+             job_text(job));
+    job_remove_work(job);
+    job_set_state(job, JOB_WAITS_SOURCE);
+}
+
+/* Of the PDB, or of something around it? */
+static void judge_failure(struct job *job)
+{
+    struct stat st;
+
+    if (stat(job_pdb_path(job), &st) != 0) {
+        job_fail(job, 0, "the PDB vanished under the transcoder");
+    } else if (!job_has_work(job)) {
+        job_fail(job, 0, "its folder vanished under the transcoder");
+    } else if (job->findings & FINDING_FORGOTTEN) {
+        end_forgotten(job);
+    } else {
+        job_judge(job);
+    }
+}
+
+void job_judged(struct job *job, const char *doubt)
+{
+    if (doubt != NULL) {
+        job_fail(job, 0, doubt);
+    } else if (job->findings & FINDING_FORGOTTEN) {
+        end_forgotten(job);
+    } else {
+        malformed(job);
+    }
+}
+
+static void on_published(void *arg, long long size, int errnum)
+{
+    char made[SYMCACHE_VERSION_TEXT_MAX + 1];
+    struct job *job = arg;
+    struct job_target *target = &job->targets[0];
+    bool received = job->state == JOB_IN_SOURCE;
+
+    job->publish = NULL;
+    if (received) {
+        job_leave_sources(job);
+    }
+    if (size < 0) {
+        if (disk_is_full(errnum)) {
+            disk_space_want_in(job->store->root, 0);
+        }
+        job_fail(job, errnum, "the SymCache cannot be stored");
+        return;
+    }
+
+    target->size = size;
+    metrics_add(METRIC_PUBLISHED_BYTES, (uint64_t)target->size);
+    if (symcache_version_cmp(&target->published,
+                             &target->transcoder->version) != 0) {
+        symcache_version_print(made, &target->published);
+        job_say(job,
+                "%s made version %s, which is not the one that "
+                "the configuration names",
+                received ? job->original.from : "the transcoder", made);
+        log_warn(0, "job %s: %s", job_id(job), job_text(job));
+    }
+    scheduler_keep_transcoders(job->scheduler, job->store);
+    scheduler_want_gzip(job->scheduler, job->store, &job->key,
+                        &target->published);
+    job_end(job, FINDING_PUBLISHED);
+}
+
+void job_publish(struct job *job, const symcache_version_t *version,
+                 const char *file)
+{
+    if (job->state != JOB_IN_SOURCE) {
+        provenance_copy(job_pdb_path(job), file);
+    }
+    job->targets[0].published = *version;
+    job->publish = publish_start(job->scheduler->base, job->store->root,
+                                 &job->key, version, file, on_published, job);
+    if (job->publish == NULL) {
+        on_published(job, -1, errno);
+    }
+}
+
+static void on_transcoded(void *arg, const struct transcode_result *result)
+{
+    struct job *job = arg;
+    char text[NEGCACHE_TEXT_MAX];
+
+    job->run.transcode = NULL;
+    job->transcode_ms += result->ms;
+    metrics_add(METRIC_TRANSCODE_RUNS, 1);
+    metrics_add(METRIC_TRANSCODE_MS, result->ms);
+
+    if (result->ok) {
+        job_run_converted(job);
+        job_publish(job, &result->version, result->file);
+        return;
+    }
+
+    transcode_describe(result, text, sizeof(text));
+    job_say(job, "%s", text);
+    if (job_has_work(job) && job_lacks_room(job, result->full)) {
+        job_say(job, "the disk of the store is full: %s", text);
+        job_end(job, FINDING_FAILED);
+    } else if (result->system) {
+        job_run_failed(job, text);
+        job_end(job, FINDING_FAILED);
+    } else {
+        judge_failure(job);
+    }
+}
+
+void job_run_transcoder(struct job *job)
+{
+    struct workdir *workdir =
+        scheduler_workdir(job->scheduler, job->store->root);
+    char error[NEGCACHE_TEXT_MAX];
+
+    /* A cleaner may have taken it while the job waited; ask once more. */
+    if (!store_download_find(job_pdb_path(job))) {
+        if (job->original.from == ORIGINAL_DOWNLOADS) {
+            job->original.from = NULL;
+            job_set_state(job, JOB_WAITS_SOURCE);
+        } else {
+            job_fail(job, 0, "the PDB vanished before it was used");
+        }
+        return;
+    }
+
+    if (!job_begins_run(job, error, sizeof(error))) {
+        job_fail(job, 0, error);
+        return;
+    }
+    job_set_state(job, JOB_IN_TRANSCODER);
+    job->work = job_make_work(workdir);
+    if (job->work == NULL) {
+        job_fail(job, errno, "no work directory");
+        return;
+    }
+
+    job->run.transcode = transcode_start(
+        job->scheduler->base, job->config, job->order.transcoder, &job->key,
+        job_pdb_path(job), job->work, on_transcoded, job);
+    if (job->run.transcode == NULL) {
+        job_fail(job, ENOMEM, "the transcoder cannot be started");
+    }
+}

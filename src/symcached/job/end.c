@@ -1,0 +1,414 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What happens when a job ends.  Whatever the reason, it is job_end(), at the
+ * end of this file, and in this order:
+ *
+ *   what still runs for it is ended, and its work directory removed;
+ *   its findings become its outcome, by findings_outcome();
+ *   that is written down: for later requests among what is known to be
+ *     absent, for people in the log, the counters and the list of misses;
+ *   its slot goes to another job, and nobody finds this one any more;
+ *   each of its waiters is answered by what is on disk and known now, and if
+ *     that is no answer to what it asked, by the outcome, or by another job;
+ *   its attempts are kept for "why", and it is freed.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <event2/event.h>
+#include "base/log.h"
+#include "decision.h"
+#include "prefetch.h"
+#include "proto/header.h"
+#include "scheduler.h"
+#include "waiter.h"
+
+static const char *const outcome_names[] = {
+    [JOB_PUBLISHED] = "published", [JOB_NOTFOUND] = "notfound",
+    [JOB_MALFORMED] = "malformed", [JOB_ERROR] = "error",
+    [JOB_UNCHANGED] = "unchanged", [JOB_STOPPED] = "stopped",
+};
+
+static const enum metric outcome_metrics[] = {
+    [JOB_PUBLISHED] = METRIC_JOB_PUBLISHED,
+    [JOB_NOTFOUND] = METRIC_JOB_NOTFOUND,
+    [JOB_MALFORMED] = METRIC_JOB_MALFORMED,
+    [JOB_ERROR] = METRIC_JOB_ERROR,
+    [JOB_UNCHANGED] = METRIC_JOB_UNCHANGED,
+    [JOB_STOPPED] = METRIC_JOB_STOPPED,
+};
+
+/* its outcome ------------------------------------------------------------ */
+
+/* All that is known at the end, also of what happened beside the job. */
+static unsigned all_findings(const struct job *job)
+{
+    unsigned findings = job->findings;
+
+    if (job->order.not_newer) {
+        findings |= FINDING_NOT_NEWER;
+    }
+    if (job->config != job->scheduler->config) {
+        findings |= FINDING_OUTDATED;
+    }
+    if (job_was_lied_to(job)) {
+        findings |= FINDING_DOUBTED;
+    }
+    return findings;
+}
+
+/*
+ * Is it told by the places where the job looked?  Where a PDB was malformed,
+ * the transcoder's own words tell more, as long as these are believed.
+ */
+static bool is_told_by_places(const struct job *job, enum job_outcome outcome)
+{
+    return (job->findings & FINDING_EXHAUSTED) &&
+           (!(job->findings & FINDING_MALFORMED) || outcome == JOB_ERROR);
+}
+
+static void say_places(struct job *job)
+{
+    char looked[NEGCACHE_TEXT_MAX];
+
+    attempt_log_print(job->attempt_log, looked, sizeof(looked));
+    job_say(job, "%s",
+            looked[0] != '\0' ? looked : "no source is asked for it");
+}
+
+/* its records ------------------------------------------------------------ */
+
+static void log_end(const struct job *job, enum job_outcome outcome)
+{
+    char version[SYMCACHE_VERSION_TEXT_MAX + 1], note[4096] = "";
+    const struct job_target *target = &job->targets[0];
+    enum log_level level =
+        outcome == JOB_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO;
+
+    symcache_version_print(version, outcome == JOB_PUBLISHED
+                                        ? &target->published
+                                        : &target->transcoder->version);
+
+    if (is_told_by_places(job, outcome)) {
+        char looked[3072]; /* more than the text has room for */
+
+        attempt_log_print(job->attempt_log, looked, sizeof(looked));
+        snprintf(note, sizeof(note), ", looked in %s",
+                 looked[0] != '\0' ? looked : "no source: none takes it");
+    } else if (outcome != JOB_PUBLISHED) {
+        snprintf(note, sizeof(note), ", %s", job_text(job));
+    }
+
+    log_write(level, 0,
+              "job store=%s key=%s outcome=%s version=%s source=%s bytes=%llu "
+              "symcache_bytes=%lld download_ms=%u transcode_ms=%u total_ms=%u "
+              "waiters=%u%s",
+              job->store->name, job_id(job) + strlen(job->store->name) + 1,
+              outcome_names[outcome], version,
+              job->original.from != NULL ? job->original.from : "-",
+              (unsigned long long)job->original.bytes, target->size,
+              job->download_ms, job->transcode_ms, clock_since(job->began),
+              job->nwaiters, note);
+}
+
+/* Returns false if it cannot be kept on disk. */
+static bool write_negative(struct job *job, const struct job_target *target,
+                           enum negcache_reason reason)
+{
+    struct workdir *workdir =
+        scheduler_workdir(job->scheduler, job->store->root);
+    char tmp[WORKDIR_PATH_MAX];
+
+    errno = ENOENT;
+    if (workdir != NULL) {
+        workdir_file(workdir, tmp);
+        if (negcache_write(job->scheduler->negcache, job->store,
+                           &job->config->cache, &job->key, job->name,
+                           &target->transcoder->version, reason, job_text(job),
+                           tmp) == 0) {
+            return true;
+        }
+    }
+    log_crit(errno, "job %s: negative entry not written", job_id(job));
+    return false;
+}
+
+/* Is what was published what this client's next request will be served? */
+static bool is_as_wanted(const struct job_target *target)
+{
+    const symcache_version_t *version = &target->transcoder->version;
+
+    return target->published.major == version->major &&
+           symcache_version_cmp(&target->published, version) >= 0;
+}
+
+/* Keeps for later requests what this job found out about a target. */
+static void remember(struct job *job, const struct job_target *target,
+                     enum job_outcome outcome)
+{
+    struct negcache *negcache = job->scheduler->negcache;
+    const struct cache_config *cache = &job->config->cache;
+    const symcache_version_t *version = &target->transcoder->version;
+    unsigned seconds = cache->retry_errors_after;
+
+    switch (outcome) {
+    case JOB_PUBLISHED:
+        negcache_drop(negcache, job->store, &job->key, version);
+        if (is_as_wanted(target)) {
+            return;
+        }
+        /* not what was asked for: made once, not at each request */
+        seconds = cache->retry_misses_after;
+        if (target->published.major > version->major) {
+            break;
+        }
+        /* fall through */
+
+    case JOB_UNCHANGED:
+        negcache_note_unchanged(negcache, job->store, &job->key, version,
+                                job_text(job), cache->retry_misses_after);
+        return;
+
+    case JOB_NOTFOUND:
+    case JOB_MALFORMED:
+        if (write_negative(job, target,
+                           outcome == JOB_NOTFOUND ? NEGCACHE_NOTFOUND
+                                                   : NEGCACHE_MALFORMED)) {
+            return;
+        }
+        break;
+
+    case JOB_ERROR:
+        if (job->run.pause > 0) {
+            seconds = job->run.pause;
+        }
+        if (job->retry_after > seconds) {
+            seconds = job->retry_after;
+        }
+        break;
+
+    case JOB_STOPPED:
+        return;
+    }
+
+    negcache_note_error(negcache, job->store, &job->key, version,
+                        job_text(job), seconds);
+}
+
+/* For people who look at the list of misses. */
+static void note_miss(struct job *job, enum job_outcome outcome)
+{
+    char looked[NEGCACHE_TEXT_MAX] = "";
+
+    if (outcome == JOB_PUBLISHED || outcome == JOB_STOPPED) {
+        return;
+    }
+    if (is_told_by_places(job, outcome)) {
+        attempt_log_print_brief(job->attempt_log, looked, sizeof(looked));
+    }
+    misses_add(job->scheduler->misses, job->store->name,
+               job_id(job) + strlen(job->store->name) + 1,
+               &job->targets[0].transcoder->version, outcome_names[outcome],
+               looked[0] != '\0' ? looked : job_text(job));
+}
+
+static void record(struct job *job, enum job_outcome outcome)
+{
+    size_t i;
+
+    metrics_add(outcome_metrics[outcome], 1);
+    if (job->purpose == JOB_FOR_BETTER) {
+        /* what is on disk stays valid, whatever this one found out */
+        metrics_add(METRIC_BETTER_FOUND, outcome == JOB_PUBLISHED);
+    } else {
+        for (i = 0; i < JOB_TARGETS; i++) {
+            remember(job, &job->targets[i], outcome);
+        }
+        note_miss(job, outcome);
+    }
+    log_end(job, outcome);
+}
+
+/* its waiters ------------------------------------------------------------ */
+
+/* For a waiter that wanted what the job could not make. */
+static void answer_outcome(const struct job *job, enum job_outcome outcome,
+                           struct scheduler_answer *a)
+{
+    const struct cache_config *cache = &job->config->cache;
+
+    memset(a, 0, sizeof(*a));
+    a->text = job_text(job);
+    switch (outcome) {
+    case JOB_NOTFOUND:
+        a->kind = SCHEDULER_ABSENT;
+        a->reason = "notfound";
+        a->seconds = cache->retry_misses_after;
+        break;
+    case JOB_MALFORMED:
+        a->kind = SCHEDULER_ABSENT;
+        a->reason = "malformed";
+        a->seconds = cache->retry_malformed_after;
+        break;
+    case JOB_PUBLISHED: /* and gone again */
+    case JOB_UNCHANGED:
+    case JOB_ERROR:
+        a->kind = SCHEDULER_BUSY;
+        a->reason = "error";
+        a->seconds = cache->retry_errors_after;
+        break;
+    case JOB_STOPPED:
+        a->kind = SCHEDULER_BUSY;
+        a->reason = SYMCACHE_REASON_STOPPING;
+        a->seconds = SCHEDULER_BUSY_SECONDS;
+        break;
+    }
+}
+
+static bool is_target(const struct job *job,
+                      const struct transcoder_config *transcoder)
+{
+    size_t i;
+
+    for (i = 0; i < JOB_TARGETS; i++) {
+        if (job->targets[i].transcoder == transcoder) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of a waiter that was not answered by what the job has found out. */
+static bool needs_another(const struct job *job, enum job_outcome outcome,
+                          const struct waiter *w, const struct decision *d)
+{
+    return !is_target(job, d->transcoder) ||
+           (outcome == JOB_NOTFOUND && strcmp(w->name, job->name) != 0);
+}
+
+/* Has the waiter wait for a job of its own.  Returns false if none can be. */
+static bool start_another(const struct job *job, struct waiter *w,
+                          const struct decision *d)
+{
+    struct scheduler *scheduler = job->scheduler;
+    const char *reason;
+    struct job *next;
+
+    if (scheduler->stopping || job->config != scheduler->config) {
+        return false;
+    }
+    next = scheduler_find(scheduler, job->store, job_id(job));
+    if (next == NULL) {
+        next = scheduler_start(scheduler, job->store, d->transcoder, &job->key,
+                               w->name, JOB_FOR_LOOKUP, 0, &reason);
+    }
+    if (next == NULL) {
+        return false;
+    }
+    /* whoever waited here may be who waits there */
+    job_join_via(next, job->via != NULL ? job->via : "");
+    waiter_join(w, next);
+    return true;
+}
+
+/*
+ * Every waiter is decided afresh by what is on disk now.  One that asked for
+ * another version than the job made, or in another spelling than the job
+ * looked for, may need a job of its own; where there is none, what this one
+ * found out is no answer to it.
+ */
+static void answer_waiter(const struct job *job, enum job_outcome outcome,
+                          struct waiter *w)
+{
+    struct scheduler *scheduler = job->scheduler;
+    struct scheduler_answer a;
+    struct decision d;
+    bool another;
+
+    decision_make(&d, scheduler->negcache, job->store,
+                  &scheduler->config->cache, &job->key, w->name, &w->ask);
+    if (decision_answer(&d, job->store, &a)) {
+        a.key = &job->key;
+        waiter_answer(w, &a);
+        return;
+    }
+
+    another = d.unseen != 0 || needs_another(job, outcome, w, &d);
+    if (another && d.unseen == 0 && start_another(job, w, &d)) {
+        return;
+    }
+
+    answer_outcome(job, outcome, &a);
+    if (another && a.kind == SCHEDULER_ABSENT) {
+        a.kind = SCHEDULER_BUSY;
+        a.reason = "error";
+        a.seconds = SCHEDULER_BUSY_SECONDS;
+    }
+    waiter_answer(w, &a);
+}
+
+/* the end ---------------------------------------------------------------- */
+
+/* What runs when a stop comes; otherwise it has ended before the job does. */
+static void cancel(struct job *job)
+{
+    if (job->lookup != NULL) {
+        source_cancel(job->lookup);
+        job->lookup = NULL;
+    }
+    if (job->run.transcode != NULL) {
+        transcode_cancel(job->run.transcode);
+        job->run.transcode = NULL;
+    }
+    if (job->publish != NULL) {
+        publish_cancel(job->publish);
+        job->publish = NULL;
+    }
+    if (job->again != NULL) {
+        evtimer_del(job->again);
+    }
+}
+
+void job_end(struct job *job, unsigned found)
+{
+    struct scheduler *scheduler = job->scheduler;
+    enum job_outcome outcome;
+    struct waiter *w;
+
+    job->findings |= found;
+    outcome = findings_outcome(all_findings(job), job->purpose);
+
+    cancel(job);
+    prefetch_drop(job);
+    job_leaves_run(job);
+    job_remove_work(job);
+
+    if (is_told_by_places(job, outcome)) {
+        say_places(job);
+    }
+    record(job, outcome);
+
+    job_set_state(job, JOB_ENDED);
+    scheduler_unlist(job);
+    while ((w = LIST_FIRST(&job->waiters)) != NULL) {
+        waiter_part(w);
+        answer_waiter(job, outcome, w);
+    }
+
+    scheduler_leave_config(job);
+    attempt_logs_keep(scheduler->attempt_logs, job->attempt_log);
+    job->attempt_log = NULL;
+    job_free(job);
+}
+
+void job_fail(struct job *job, int errnum, const char *what)
+{
+    if (errnum != 0) {
+        job_say(job, "%s: %s", what, strerror(errnum));
+    } else {
+        job_say(job, "%s", what);
+    }
+    job_end(job, FINDING_FAILED);
+}

@@ -1,0 +1,32 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "findings.h"
+
+/* Sources or transcoders may tell something else when they are asked again. */
+#define FINDINGS_OPEN                                                         \
+    (FINDING_FAILED | FINDING_UNSURE | FINDING_OUTDATED | FINDING_DOUBTED |   \
+     FINDING_FORGOTTEN)
+
+enum job_outcome findings_outcome(unsigned findings, enum job_purpose purpose)
+{
+    if (findings & FINDING_STOPPED) {
+        return JOB_STOPPED;
+    }
+    if (findings & FINDING_PUBLISHED) {
+        return JOB_PUBLISHED;
+    }
+    if (findings & FINDING_FAILED) {
+        return JOB_ERROR;
+    }
+    if (findings & FINDING_NOT_BETTER) {
+        return JOB_UNCHANGED;
+    }
+    if ((findings & FINDINGS_OPEN) || !(findings & FINDING_EXHAUSTED)) {
+        return JOB_ERROR;
+    }
+    if ((findings & FINDING_NOT_NEWER) || purpose == JOB_FOR_BETTER) {
+        return JOB_UNCHANGED;
+    }
+    return findings & FINDING_MALFORMED ? JOB_MALFORMED : JOB_NOTFOUND;
+}

@@ -1,0 +1,57 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What a job has found out, and what that comes to.  A job gathers findings
+ * on its way and never an outcome; findings_outcome() is the only place where
+ * they become one, and t/unit/findings.c has its table.
+ *
+ * Knows nothing else of jobs.
+ */
+#ifndef SYMCACHED_JOB_FINDINGS_H
+#define SYMCACHED_JOB_FINDINGS_H
+
+/* One bit each; a set of them is an unsigned. */
+enum finding {
+    /* from its sources */
+    FINDING_EXHAUSTED = 1 << 0,  /* all of them were asked */
+    FINDING_UNSURE = 1 << 1,     /* one could not tell, or sent garbage */
+    FINDING_NOT_NEWER = 1 << 2,  /* one has nothing newer than what we have */
+    FINDING_NOT_BETTER = 1 << 3, /* nor has one a PDB with more in it */
+
+    /* from its transcoder */
+    FINDING_MALFORMED = 1 << 4, /* it failed on what a source had */
+    FINDING_DOUBTED = 1 << 5,   /* ... and is not believed any more */
+
+    /* from what happened meanwhile */
+    FINDING_OUTDATED = 1 << 6,  /* there is another configuration now */
+    FINDING_FORGOTTEN = 1 << 7, /* an operator says: it may be true no more */
+
+    /* its end */
+    FINDING_PUBLISHED = 1 << 8, /* the SymCache is on disk */
+    FINDING_FAILED = 1 << 9,    /* something that says nothing of the key */
+    FINDING_STOPPED = 1 << 10   /* the helper stops */
+};
+
+/* What a job is for. */
+enum job_purpose {
+    JOB_FOR_LOOKUP, /* somebody asks for what is not there */
+    JOB_FOR_NEWER,  /* an older version is being served meanwhile */
+    JOB_FOR_BETTER  /* this version, too, but from a PDB with less in it */
+};
+
+enum job_outcome {
+    JOB_PUBLISHED,
+    JOB_NOTFOUND,  /* every source said so: negative entry */
+    JOB_MALFORMED, /* the transcoder failed on it: negative entry */
+    JOB_ERROR,     /* could not be told: remembered for a short time */
+    JOB_UNCHANGED, /* nothing newer, or better, than what is on disk */
+    JOB_STOPPED    /* says nothing about the key */
+};
+
+/*
+ * Absence is claimed, and so remembered for long, only when nothing that was
+ * found out speaks against it.
+ */
+enum job_outcome findings_outcome(unsigned findings, enum job_purpose purpose);
+
+#endif

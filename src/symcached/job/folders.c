@@ -1,0 +1,256 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What is kept in the folders of the configuration: a work folder in each,
+ * with what a job has there until it ends, and in a store's root the list of
+ * versions that can be made.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <event2/event.h>
+#include "scheduler.h"
+#include "base/async_unlink.h"
+#include "base/disk_full.h"
+#include "base/log.h"
+#include "symcached/space/space.h"
+#include "symcached/store/store.h"
+
+struct workdir *scheduler_workdir(struct scheduler *scheduler,
+                                  const char *root)
+{
+    struct scheduler_root *r;
+
+    SLIST_FOREACH(r, &scheduler->roots, next)
+    {
+        if (strcmp(r->path, root) == 0) {
+            return r->workdir;
+        }
+    }
+    return NULL;
+}
+
+/* of one job ------------------------------------------------------------- */
+
+const char *job_pdb_path(const struct job *job)
+{
+    static char path[PATH_MAX];
+
+    store_download_path(path, job->config->downloads, job->store->name,
+                        &job->key);
+    return path;
+}
+
+char *job_make_work(struct workdir *workdir)
+{
+    char path[WORKDIR_PATH_MAX], *work;
+
+    if (workdir == NULL) {
+        errno = ENOENT;
+        return NULL;
+    }
+    if (workdir_make(workdir, path) != 0) {
+        return NULL;
+    }
+    work = strdup(path);
+    if (work == NULL) {
+        workdir_remove(path);
+        errno = ENOMEM;
+    }
+    return work;
+}
+
+void job_remove_work(struct job *job)
+{
+    if (job->work != NULL) {
+        async_unlink_add(job->work);
+        free(job->work);
+        job->work = NULL;
+    }
+}
+
+void job_discard_pdb(struct job *job)
+{
+    struct workdir *workdir =
+        scheduler_workdir(job->scheduler, job->config->downloads);
+    char aside[WORKDIR_PATH_MAX];
+
+    if (workdir != NULL) {
+        workdir_file(workdir, aside);
+        if (rename(job_pdb_path(job), aside) == 0) {
+            async_unlink_add(aside);
+            return;
+        }
+    }
+    (void)unlink(job_pdb_path(job));
+}
+
+/* the list of versions --------------------------------------------------- */
+
+static int open_root(struct scheduler *scheduler, const char *path,
+                     char *error, size_t size)
+{
+    struct scheduler_root *r;
+
+    if (scheduler_workdir(scheduler, path) != NULL) {
+        return 0;
+    }
+
+    r = calloc(1, sizeof(*r));
+    if (r != NULL) {
+        r->path = strdup(path);
+        r->workdir = workdir_open(path);
+    }
+    if (r == NULL || r->path == NULL || r->workdir == NULL) {
+        snprintf(error, size, "\"%s\" cannot be used: %s", path,
+                 strerror(errno));
+        if (r != NULL) {
+            workdir_close(r->workdir);
+            free(r->path);
+            free(r);
+        }
+        return -1;
+    }
+    SLIST_INSERT_HEAD(&scheduler->roots, r, next);
+    return 0;
+}
+
+/* On a full disk later, see scheduler_keep_transcoders(): who does not start
+ * makes no room either. */
+static int put_transcoders(struct scheduler *scheduler,
+                           const struct store_config *store,
+                           const symcache_version_t *versions, size_t n)
+{
+    char tmp[WORKDIR_PATH_MAX];
+
+    if (workdir_file(scheduler_workdir(scheduler, store->root), tmp) == 0 &&
+        store_write_transcoders(store->root, tmp, versions, n) == 0) {
+        return 0;
+    }
+    if (!disk_is_full(errno)) {
+        return -1;
+    }
+    log_warn(errno, "\"%s\" has no room for the list of versions",
+             store->root);
+    store_doubt_transcoders(store->root, versions, n);
+    return 0;
+}
+
+static int write_transcoders(struct scheduler *scheduler,
+                             const struct store_config *store, char *error,
+                             size_t size)
+{
+    symcache_version_t *versions;
+    size_t i;
+    int rc;
+
+    versions = calloc(store->ntranscoders + 1, sizeof(*versions));
+    if (versions == NULL) {
+        snprintf(error, size, "out of memory");
+        return -1;
+    }
+    for (i = 0; i < store->ntranscoders; i++) {
+        versions[i] = store->transcoders[i].version;
+    }
+
+    rc = put_transcoders(scheduler, store, versions, store->ntranscoders);
+    if (rc != 0) {
+        snprintf(error, size, "\"%s\" cannot be written to: %s", store->root,
+                 strerror(errno));
+    }
+    free(versions);
+    return rc;
+}
+
+void scheduler_keep_transcoders(struct scheduler *scheduler,
+                                const struct store_config *store)
+{
+    char error[256];
+    size_t i;
+
+    for (i = 0; i < scheduler->config->nstores; i++) {
+        if (strcmp(scheduler->config->stores[i].root, store->root) == 0 &&
+            !store_has_transcoders(store->root)) {
+            (void)write_transcoders(scheduler, &scheduler->config->stores[i],
+                                    error, sizeof(error));
+        }
+    }
+}
+
+void scheduler_keep_stores(struct scheduler *scheduler)
+{
+    size_t i;
+
+    for (i = 0; i < scheduler->config->nstores; i++) {
+        scheduler_keep_transcoders(scheduler, &scheduler->config->stores[i]);
+    }
+}
+
+/* What was written for a configuration that did not come about. */
+static void restore_transcoders(struct scheduler *scheduler)
+{
+    char error[256];
+    size_t i;
+
+    for (i = 0; i < scheduler->config->nstores; i++) {
+        (void)write_transcoders(scheduler, &scheduler->config->stores[i],
+                                error, sizeof(error));
+    }
+}
+
+void scheduler_forget_former(struct scheduler *scheduler)
+{
+    sources_keep(scheduler->sources, scheduler->config);
+    source_stats_keep(scheduler->source_stats, scheduler->config);
+}
+
+/* All jobs that run are now those of a former configuration. */
+static void leave_former(struct scheduler *scheduler)
+{
+    const struct job *job;
+
+    scheduler->former = 0;
+    LIST_FOREACH(job, &scheduler->all, all)
+    {
+        scheduler->former++;
+    }
+    if (scheduler->former == 0) {
+        scheduler_forget_former(scheduler);
+    }
+}
+
+int scheduler_configure(struct scheduler *scheduler, struct config *config,
+                        char *error, size_t size)
+{
+    size_t i;
+
+    if (open_root(scheduler, config->downloads, error, size) != 0) {
+        return -1;
+    }
+    for (i = 0; i < config->nstores; i++) {
+        if (open_root(scheduler, config->stores[i].root, error, size) != 0) {
+            return -1;
+        }
+    }
+    for (i = 0; i < config->nstores; i++) {
+        if (write_transcoders(scheduler, &config->stores[i], error, size) !=
+            0) {
+            if (scheduler->config != config) {
+                restore_transcoders(scheduler);
+            }
+            return -1;
+        }
+    }
+
+    if (scheduler->config != config) {
+        config_unref(scheduler->config);
+        scheduler->config = config_ref(config);
+        trusts_reset(scheduler->trusts, NULL);
+        leave_former(scheduler);
+    }
+    scheduler_host_freed(scheduler); /* the limits may have grown */
+    return 0;
+}

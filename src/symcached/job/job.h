@@ -1,0 +1,125 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Jobs, as seen from other rooms.  A lookup is answered from what is on disk
+ * and what is known to be absent; where neither is an answer, one job for each
+ * key of a store makes the file, however many ask for it.
+ *
+ * Knows nothing of HTTP.  The files behind this door are listed in state.h.
+ */
+#ifndef SYMCACHED_JOB_H
+#define SYMCACHED_JOB_H
+
+#include <cjson/cJSON.h>
+#include "config/config.h"
+#include "symcached/source/source.h"
+#include "proto/answer.h"
+
+enum scheduler_answer_kind {
+    SCHEDULER_HIT,          /* version is on disk */
+    SCHEDULER_NOT_MODIFIED, /* nothing newer than the client has */
+    SCHEDULER_ABSENT,  /* known for certain; reason, seconds it is valid */
+    SCHEDULER_PENDING, /* a job runs; ask again in seconds */
+    SCHEDULER_BUSY     /* cannot be told now; ask again in seconds */
+};
+
+struct scheduler_answer {
+    enum scheduler_answer_kind kind;
+    symcache_version_t version;
+    const symcache_key_t *key; /* SCHEDULER_HIT */
+    bool stale;         /* SCHEDULER_HIT, and a newer version can be made */
+    const char *reason; /* one word */
+    const char *text;   /* a sentence, or NULL */
+    unsigned seconds;
+};
+
+typedef void (*scheduler_answer_fn)(void *arg,
+                                    const struct scheduler_answer *answer);
+
+struct scheduler;
+struct waiter;
+
+/* Takes a reference of config.  NULL when out of memory. */
+struct scheduler *scheduler_new(struct event_base *base,
+                                struct sources *sources,
+                                struct config *config);
+
+/*
+ * Makes the roots of config ready (folders, stale work, .transcoders) and
+ * uses it from now on.  Returns 0, or -1 with a sentence in error; the
+ * former configuration is then kept.  A full disk is no error: what could not
+ * be written there is left to scheduler_keep_stores().
+ */
+int scheduler_configure(struct scheduler *scheduler, struct config *config,
+                        char *error, size_t size);
+
+/* There may be room now: writes what is missing in the roots. */
+void scheduler_keep_stores(struct scheduler *scheduler);
+
+/*
+ * Asks for a key; name is its name as it was spelled.  via is a list as in
+ * via.h, "" for a client's own request; one that has come through us is
+ * answered from disk only.  Either fn is called at once and NULL is returned;
+ * or fn is called later, after at most wait seconds, and the waiter is valid
+ * until then.
+ */
+struct waiter *scheduler_ask(struct scheduler *scheduler,
+                             const struct store_config *store,
+                             const symcache_key_t *key, const char *name,
+                             const symcache_ask_t *ask, const char *via,
+                             unsigned wait, scheduler_answer_fn fn, void *arg);
+
+/* The client went away: fn is not called any more; the job goes on. */
+void scheduler_leave(struct waiter *waiter);
+
+/*
+ * Ends all jobs: transcoders are killed, temporary files removed, waiters
+ * answered.  Nothing new starts afterwards.
+ */
+void scheduler_stop(struct scheduler *scheduler);
+
+void scheduler_free(struct scheduler *scheduler); /* after scheduler_stop() */
+
+/* The configuration that is in use. */
+const struct config *scheduler_config(const struct scheduler *scheduler);
+
+/*
+ * What the pages of the socket show.  The objects are new and the caller's;
+ * NULL when out of memory.
+ */
+cJSON *scheduler_json(const struct scheduler *scheduler);
+cJSON *scheduler_sources(const struct scheduler *scheduler);
+void scheduler_print_sources(const struct scheduler *scheduler,
+                             struct evbuffer *buf);
+cJSON *scheduler_misses(const struct scheduler *scheduler);
+cJSON *scheduler_why(const struct scheduler *scheduler,
+                     const struct store_config *store,
+                     const symcache_key_t *key);
+
+/*
+ * Forgets what is known to be absent under a name, or with has_id of one key,
+ * and has jobs that run look anew.  Returns how many entries that were.
+ */
+unsigned scheduler_forget(struct scheduler *scheduler,
+                          const struct store_config *store,
+                          const symcache_key_t *key, bool has_id);
+
+/*
+ * The transcoders of a store are mended: their former failures count no more,
+ * and what they say in jobs that run now is not believed.
+ */
+void scheduler_forget_transcoders(struct scheduler *scheduler,
+                                  const struct store_config *store);
+
+struct scheduler_gauges {
+    unsigned queued;
+    unsigned downloading;
+    unsigned transcoding;
+    unsigned waiters;
+    unsigned failures; /* remembered in memory */
+};
+
+void scheduler_gauges(const struct scheduler *scheduler,
+                      struct scheduler_gauges *gauges);
+
+#endif

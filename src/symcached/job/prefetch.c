@@ -1,0 +1,177 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "prefetch.h"
+
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/async_unlink.h"
+#include "scheduler.h"
+
+struct prefetch {
+    struct event *timer;
+    const struct source_config *source; /* that is looked up, or NULL */
+    struct lookup *lookup;
+    char *work; /* directory */
+    bool runs;  /* the lookup: has a slot, and keeps its host busy */
+};
+
+static void arm(struct job *job)
+{
+    unsigned seconds = job->config->limits.look_ahead_after;
+    struct timeval delay = {.tv_sec = seconds};
+
+    evtimer_add(job->prefetch->timer, &delay);
+}
+
+/* Its slot and its host are for others now; it waits for its turn. */
+static void leave_slot(struct job *job)
+{
+    if (job->prefetch->runs) {
+        job->prefetch->runs = false;
+        scheduler_prefetches(job->scheduler, -1);
+    }
+}
+
+static void on_end(void *arg, enum source_outcome outcome)
+{
+    leave_slot(arg);
+}
+
+static const struct source_callbacks end_only = {NULL, on_end};
+
+/* Ends the lookup that was begun, if any. */
+static void cancel(struct job *job)
+{
+    struct prefetch *prefetch = job->prefetch;
+
+    if (prefetch->source == NULL) {
+        return;
+    }
+    source_cancel(prefetch->lookup);
+    async_unlink_add(prefetch->work);
+    free(prefetch->work);
+    prefetch->source = NULL;
+    leave_slot(job);
+    metrics_add(METRIC_PREFETCH_DROPPED, 1);
+}
+
+/* The source whose turn is next, if it may be asked before; or NULL. */
+static const struct source_config *next_source(const struct job *job)
+{
+    struct order order = job->order; /* a look, which moves nothing */
+    const struct source_config *source = order_next(&order);
+
+    return source == NULL || source->type == SOURCE_SYMCACHE ||
+                   source_busy(job->scheduler->sources, job->config, source) ||
+                   !scheduler_has_slot(job->scheduler)
+               ? NULL
+               : source;
+}
+
+static void begin(struct job *job, const struct source_config *source)
+{
+    struct workdir *workdir =
+        scheduler_workdir(job->scheduler, job->config->downloads);
+    struct prefetch *prefetch = job->prefetch;
+    char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
+
+    prefetch->work = job_make_work(workdir);
+    if (prefetch->work == NULL) {
+        return;
+    }
+
+    snprintf(file, sizeof(file), "%s/%s", prefetch->work, job->key.name);
+    prefetch->lookup =
+        source_lookup(job->scheduler->sources, job->config, source, &job->key,
+                      job->name, file, NULL, &end_only, job);
+    if (prefetch->lookup == NULL) {
+        async_unlink_add(prefetch->work);
+        free(prefetch->work);
+        return;
+    }
+    prefetch->source = source;
+    prefetch->runs = true;
+    scheduler_prefetches(job->scheduler, 1);
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+    struct job *job = arg;
+    const struct source_config *next;
+
+    if (source_receives(job->lookup)) {
+        /* it is likely to be had here: two transfers would be one too many */
+        cancel(job);
+    } else if (job->prefetch->source == NULL) {
+        next = next_source(job);
+        if (next != NULL) {
+            begin(job, next);
+        }
+    }
+    arm(job);
+}
+
+static struct prefetch *new_prefetch(struct job *job)
+{
+    struct prefetch *prefetch = calloc(1, sizeof(*prefetch));
+
+    if (prefetch != NULL) {
+        prefetch->timer = evtimer_new(job->scheduler->base, on_timer, job);
+        if (prefetch->timer == NULL) {
+            free(prefetch);
+            prefetch = NULL;
+        }
+    }
+    return prefetch;
+}
+
+void prefetch_watch(struct job *job)
+{
+    if (job->prefetch != NULL) {
+        evtimer_del(job->prefetch->timer);
+    }
+    if (job->config->limits.look_ahead_after == 0 ||
+        job->source->type == SOURCE_SYMCACHE || job->store->nsources < 2) {
+        return;
+    }
+
+    if (job->prefetch == NULL) {
+        job->prefetch = new_prefetch(job);
+    }
+    if (job->prefetch != NULL) {
+        arm(job);
+    }
+}
+
+bool prefetch_has(const struct job *job)
+{
+    return job->prefetch != NULL && job->source != NULL &&
+           job->prefetch->source == job->source;
+}
+
+void prefetch_take(struct job *job, const struct source_callbacks *callbacks)
+{
+    struct prefetch *prefetch = job->prefetch;
+
+    job->work = prefetch->work;
+    job->lookup = prefetch->lookup;
+    prefetch->source = NULL;
+    leave_slot(job);
+    metrics_add(METRIC_PREFETCH_USED, 1);
+    source_adopt(job->lookup, callbacks, job);
+}
+
+void prefetch_drop(struct job *job)
+{
+    if (job->prefetch == NULL) {
+        return;
+    }
+    cancel(job);
+    event_free(job->prefetch->timer);
+    free(job->prefetch);
+    job->prefetch = NULL;
+}

@@ -1,0 +1,29 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * While a job's source is silent, the next source is asked as well.  What that
+ * one has counts only when its turn comes, since sources are configured in the
+ * order of their quality.  Only one source is asked before its turn, and never
+ * a SymCache server or a host that is busy.
+ */
+#ifndef SYMCACHED_JOB_PREFETCH_H
+#define SYMCACHED_JOB_PREFETCH_H
+
+#include <stdbool.h>
+#include "state.h"
+
+struct prefetch;
+
+/* The job's lookup begins: if it takes long, the next source is asked. */
+void prefetch_watch(struct job *job);
+
+/* Was the job's source, whose turn it is now, asked before its turn? */
+bool prefetch_has(const struct job *job);
+
+/* Gives the job that lookup, with its work directory. */
+void prefetch_take(struct job *job, const struct source_callbacks *callbacks);
+
+/* Ends the lookup before its turn, if there is one, and begins no more. */
+void prefetch_drop(struct job *job);
+
+#endif

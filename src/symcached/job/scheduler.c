@@ -1,0 +1,348 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Which job has a slot and which waits for one; the table of all jobs.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <event2/event.h>
+#include "base/async_unlink.h"
+#include "base/id.h"
+#include "proto/header.h"
+#include "scheduler.h"
+
+const struct config *scheduler_config(const struct scheduler *scheduler)
+{
+    return scheduler->config;
+}
+
+void scheduler_want_gzip(struct scheduler *scheduler,
+                         const struct store_config *store,
+                         const symcache_key_t *key,
+                         const symcache_version_t *version)
+{
+    if (store->gzip) {
+        gzip_files_want(
+            scheduler->gzip_files, store->root, &scheduler->config->cache,
+            scheduler_workdir(scheduler, store->root), key, version);
+    }
+}
+
+/* slots ----------------------------------------------------------------- */
+
+bool scheduler_has_slot(const struct scheduler *scheduler)
+{
+    return scheduler->downloading + scheduler->prefetching <
+           scheduler->config->limits.downloads;
+}
+
+void scheduler_host_freed(void *arg)
+{
+    struct scheduler *scheduler = arg;
+
+    scheduler->host_freed = true;
+    event_active(scheduler->pump, 0, 0);
+}
+
+void scheduler_prefetches(struct scheduler *scheduler, int change)
+{
+    scheduler->prefetching += (unsigned)change;
+    scheduler_host_freed(scheduler);
+}
+
+/* Who waited for a host is looked at again, before those who came later. */
+static void look_at_hosts(struct scheduler *scheduler)
+{
+    struct job *job;
+
+    while ((job = TAILQ_LAST(&scheduler->wait_host, job_queue)) != NULL) {
+        job_set_state(job, JOB_WAITS_SOURCE);
+    }
+    scheduler->host_freed = false;
+}
+
+static void on_pump(evutil_socket_t fd, short events, void *arg)
+{
+    struct scheduler *scheduler = arg;
+    static const struct timeval soon = {.tv_usec = REMOVER_MS * 1000};
+    const struct limits_config *limits = &scheduler->config->limits;
+    struct job *job, *next;
+
+    if (scheduler->host_freed) {
+        look_at_hosts(scheduler);
+    }
+    for (job = TAILQ_FIRST(&scheduler->wait_source);
+         !scheduler->stopping && scheduler_has_slot(scheduler) && job != NULL;
+         job = next) {
+        next = TAILQ_NEXT(job, queue);
+        if (job_may_ask(job)) {
+            job_ask_source(job);
+        } else {
+            job_set_state(job, JOB_WAITS_HOST);
+        }
+    }
+    for (job = TAILQ_FIRST(&scheduler->wait_transcoder);
+         !scheduler->stopping && scheduler->transcoding < limits->transcodes &&
+         job != NULL;
+         job = next) {
+        next = TAILQ_NEXT(job, queue);
+        if (job_awaits_room(job)) {
+            event_add(scheduler->pump, &soon);
+        } else if (job_may_transcode(job)) {
+            job_run_transcoder(job);
+        }
+    }
+}
+
+/* Takes the job from its queue, or its slot from it. */
+static void leave(struct scheduler *scheduler, struct job *job,
+                  enum job_state state)
+{
+    switch (state) {
+    case JOB_WAITS_SOURCE:
+        TAILQ_REMOVE(&scheduler->wait_source, job, queue);
+        scheduler->queued--;
+        break;
+    case JOB_WAITS_HOST:
+        TAILQ_REMOVE(&scheduler->wait_host, job, queue);
+        scheduler->queued--;
+        break;
+    case JOB_WAITS_UPSTREAM:
+        scheduler->queued--;
+        break;
+    case JOB_WAITS_TRANSCODER:
+        TAILQ_REMOVE(&scheduler->wait_transcoder, job, queue);
+        scheduler->queued--;
+        break;
+    case JOB_IN_SOURCE:
+        scheduler->downloading--;
+        scheduler->host_freed = true;
+        break;
+    case JOB_IN_TRANSCODER:
+        scheduler->transcoding--;
+        break;
+    case JOB_NEW:
+    case JOB_ENDED:
+        break;
+    }
+}
+
+void scheduler_moved(struct job *job, enum job_state from, enum job_state to)
+{
+    struct scheduler *scheduler = job->scheduler;
+
+    leave(scheduler, job, from);
+    switch (to) {
+    case JOB_WAITS_SOURCE:
+        if (from == JOB_WAITS_HOST) {
+            TAILQ_INSERT_HEAD(&scheduler->wait_source, job, queue);
+        } else {
+            TAILQ_INSERT_TAIL(&scheduler->wait_source, job, queue);
+        }
+        scheduler->queued++;
+        break;
+    case JOB_WAITS_HOST:
+        TAILQ_INSERT_TAIL(&scheduler->wait_host, job, queue);
+        scheduler->queued++;
+        return; /* it has given nothing back, and wants nothing */
+    case JOB_WAITS_UPSTREAM:
+        scheduler->queued++;
+        break;
+    case JOB_WAITS_TRANSCODER:
+        TAILQ_INSERT_TAIL(&scheduler->wait_transcoder, job, queue);
+        scheduler->queued++;
+        break;
+    case JOB_IN_SOURCE:
+        scheduler->downloading++;
+        break;
+    case JOB_IN_TRANSCODER:
+        scheduler->transcoding++;
+        break;
+    case JOB_NEW:
+    case JOB_ENDED:
+        break;
+    }
+    event_active(scheduler->pump, 0, 0);
+}
+
+/* all jobs -------------------------------------------------------------- */
+
+struct job *scheduler_find(const struct scheduler *scheduler,
+                           const struct store_config *store, const char *id)
+{
+    struct job *job;
+
+    LIST_FOREACH(job, &scheduler->buckets[id_hash(id) % SCHEDULER_BUCKETS],
+                 bucket)
+    {
+        if (strcmp(job_id(job), id) == 0 &&
+            strcmp(job->store->root, store->root) == 0) {
+            return job;
+        }
+    }
+    return NULL;
+}
+
+struct job *scheduler_start(struct scheduler *scheduler,
+                            const struct store_config *store,
+                            const struct transcoder_config *transcoder,
+                            const symcache_key_t *key, const char *name,
+                            enum job_purpose purpose, size_t better,
+                            const char **reason)
+{
+    const struct limits_config *limits = &scheduler->config->limits;
+    struct job *job;
+
+    if (scheduler->stopping) {
+        *reason = SYMCACHE_REASON_STOPPING;
+        return NULL;
+    }
+    if (scheduler->queued >= limits->queue) {
+        metrics_add(METRIC_JOB_REFUSED, 1);
+        *reason = "queue-full";
+        return NULL;
+    }
+
+    job = job_new(scheduler, scheduler->config, store, transcoder, key, name);
+    if (job == NULL) {
+        *reason = "out-of-memory";
+        return NULL;
+    }
+
+    job->purpose = purpose;
+    scheduler->background += purpose != JOB_FOR_LOOKUP;
+    LIST_INSERT_HEAD(
+        &scheduler->buckets[id_hash(job_id(job)) % SCHEDULER_BUCKETS], job,
+        bucket);
+    LIST_INSERT_HEAD(&scheduler->all, job, all);
+    job_begin(job, better);
+    return job;
+}
+
+void scheduler_unlist(struct job *job)
+{
+    LIST_REMOVE(job, bucket);
+    LIST_REMOVE(job, all);
+    job->scheduler->background -= job->purpose != JOB_FOR_LOOKUP;
+}
+
+void scheduler_leave_config(struct job *job)
+{
+    struct scheduler *scheduler = job->scheduler;
+
+    if (job->config != scheduler->config && --scheduler->former == 0) {
+        scheduler_forget_former(scheduler);
+    }
+}
+
+unsigned scheduler_forget(struct scheduler *scheduler,
+                          const struct store_config *store,
+                          const symcache_key_t *key, bool has_id)
+{
+    struct job *job;
+
+    LIST_FOREACH(job, &scheduler->all, all)
+    {
+        if (strcmp(job->store->name, store->name) == 0 &&
+            (has_id ? symcache_key_same_module(&job->key, key)
+                    : strcmp(job->key.name, key->name) == 0)) {
+            job->findings |= FINDING_FORGOTTEN;
+        }
+    }
+    return negcache_forget(scheduler->negcache, store, key, has_id);
+}
+
+void scheduler_forget_transcoders(struct scheduler *scheduler,
+                                  const struct store_config *store)
+{
+    struct job *job;
+
+    trusts_reset(scheduler->trusts, store);
+    LIST_FOREACH(job, &scheduler->all, all)
+    {
+        if (strcmp(job->store->name, store->name) == 0 &&
+            (job->state == JOB_IN_TRANSCODER ||
+             (job->findings & FINDING_MALFORMED))) {
+            job->findings |= FINDING_FORGOTTEN;
+        }
+    }
+}
+
+/* life ------------------------------------------------------------------ */
+
+struct scheduler *scheduler_new(struct event_base *base,
+                                struct sources *sources, struct config *config)
+{
+    struct scheduler *scheduler = calloc(1, sizeof(*scheduler));
+
+    if (scheduler == NULL) {
+        return NULL;
+    }
+
+    TAILQ_INIT(&scheduler->wait_source);
+    TAILQ_INIT(&scheduler->wait_host);
+    TAILQ_INIT(&scheduler->wait_transcoder);
+    scheduler->base = base;
+    scheduler->sources = sources;
+    scheduler->config = config_ref(config);
+    scheduler->pump = event_new(base, -1, 0, on_pump, scheduler);
+    sources_watch(sources, scheduler_host_freed, scheduler);
+    scheduler->negcache = negcache_new(time(NULL));
+    scheduler->attempt_logs = attempt_logs_new();
+    scheduler->source_stats = source_stats_new();
+    scheduler->gzip_files = gzip_files_new(base);
+    scheduler->misses = misses_new();
+    scheduler->trusts = trusts_new();
+
+    if (scheduler->pump == NULL || scheduler->negcache == NULL ||
+        scheduler->attempt_logs == NULL || scheduler->source_stats == NULL ||
+        scheduler->gzip_files == NULL || scheduler->misses == NULL ||
+        scheduler->trusts == NULL) {
+        scheduler_free(scheduler);
+        return NULL;
+    }
+    return scheduler;
+}
+
+void scheduler_stop(struct scheduler *scheduler)
+{
+    struct job *job;
+
+    scheduler->stopping = true;
+    while ((job = LIST_FIRST(&scheduler->all)) != NULL) {
+        job_say(job, "the helper stops");
+        job_end(job, FINDING_STOPPED);
+    }
+    gzip_files_stop(scheduler->gzip_files);
+}
+
+void scheduler_free(struct scheduler *scheduler)
+{
+    struct scheduler_root *r;
+
+    if (scheduler == NULL) {
+        return;
+    }
+    sources_watch(scheduler->sources, NULL, NULL);
+    gzip_files_free(scheduler->gzip_files);
+    while ((r = SLIST_FIRST(&scheduler->roots)) != NULL) {
+        SLIST_REMOVE_HEAD(&scheduler->roots, next);
+        workdir_close(r->workdir);
+        free(r->path);
+        free(r);
+    }
+    if (scheduler->pump != NULL) {
+        event_free(scheduler->pump);
+    }
+    trusts_free(scheduler->trusts);
+    misses_free(scheduler->misses);
+    source_stats_free(scheduler->source_stats);
+    attempt_logs_free(scheduler->attempt_logs);
+    negcache_free(scheduler->negcache);
+    config_unref(scheduler->config);
+    free(scheduler);
+}

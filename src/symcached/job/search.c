@@ -1,0 +1,261 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * How a job asks its sources: one after another, in the order of order.h,
+ * until one has what it looks for.
+ */
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <event2/event.h>
+#include "prefetch.h"
+#include "scheduler.h"
+
+/* A source's wish for patience is obeyed up to here. */
+#define RETRY_AFTER_MAX 3600
+
+/* Seconds between two questions to a SymCache server that works on it. */
+#define AGAIN_MAX 60
+
+static void on_attempt(void *arg, const struct source_attempt *attempt)
+{
+    struct job *job = arg;
+
+    attempt_log_add(job->attempt_log, attempt);
+    source_stats_add(job->scheduler->source_stats, attempt);
+    metrics_add(METRIC_DOWNLOAD_BYTES, attempt->bytes);
+    job->original.bytes += attempt->bytes;
+    job->original.publics_only = attempt->publics_only;
+    if (attempt->outcome == SOURCE_PENDING) {
+        job->again_after = attempt->retry_after;
+    } else if (attempt->retry_after > job->retry_after) {
+        job->retry_after = attempt->retry_after < RETRY_AFTER_MAX
+                               ? attempt->retry_after
+                               : RETRY_AFTER_MAX;
+    }
+}
+
+void job_leave_sources(struct job *job)
+{
+    unsigned ms = clock_since(job->step);
+
+    prefetch_drop(job);
+    job_remove_work(job);
+    job->download_ms += ms;
+    metrics_add(METRIC_DOWNLOAD_MS, ms);
+}
+
+static void sources_exhausted(struct job *job)
+{
+    if (job->findings & FINDING_FORGOTTEN) {
+        /* published meanwhile, says who forgets: once more from the first */
+        job->findings = 0;
+        order_rewind(&job->order);
+        job_ask_source(job);
+        return;
+    }
+
+    job_leave_sources(job);
+    job_end(job, FINDING_EXHAUSTED);
+}
+
+/* Is what is on disk from a PDB with more in it? */
+static bool is_worse(const struct job *job)
+{
+    char path[PATH_MAX];
+
+    if (job->purpose != JOB_FOR_BETTER) {
+        return false;
+    }
+    store_path(path, job->store->root, &job->key,
+               &job->targets[0].transcoder->version, SYMCACHE_FILE_PLAIN);
+    return provenance_keeps(path, job->original.from,
+                            job->original.publics_only);
+}
+
+static void on_found(struct job *job)
+{
+    char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
+
+    snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
+    if (is_worse(job)) {
+        job_leave_sources(job);
+        job_say(job, "the PDB has public symbols only");
+        job_end(job, FINDING_NOT_BETTER);
+        return;
+    }
+
+    provenance_note(file, job->original.from, job->original.publics_only);
+    if (job->source->type == SOURCE_SYMCACHE) {
+        job_publish(job, &job->symcache.version, file);
+        return;
+    }
+
+    job_discard_pdb(job);
+    if (store_rename(file, job_pdb_path(job)) != 0) {
+        int errnum = errno;
+
+        job_leave_sources(job);
+        job_fail(job, errnum, "the PDB cannot be stored");
+        return;
+    }
+    job_leave_sources(job);
+    job_set_state(job, JOB_WAITS_TRANSCODER);
+}
+
+/* The server's time is up: for a download and a conversion of its own. */
+static bool waited_enough(const struct job *job)
+{
+    const struct limits_config *limits = &job->config->limits;
+    uint64_t seconds =
+        (uint64_t)limits->download_time + limits->transcode_time;
+
+    return clock_since(job->pending) >= seconds * 1000;
+}
+
+static void on_again(evutil_socket_t fd, short events, void *arg);
+
+/* Leaves the slot to others until it is time to ask the same source again. */
+static void wait_for_upstream(struct job *job)
+{
+    struct timeval delay = {.tv_sec = job->again_after};
+
+    if (delay.tv_sec < 1) {
+        delay.tv_sec = 1;
+    } else if (delay.tv_sec > AGAIN_MAX) {
+        delay.tv_sec = AGAIN_MAX;
+    }
+    job_leave_sources(job);
+    if (job->again == NULL) {
+        job->again = evtimer_new(job->scheduler->base, on_again, job);
+    }
+    if (job->again == NULL) {
+        job_fail(job, ENOMEM, "the source cannot be asked again");
+        return;
+    }
+    evtimer_add(job->again, &delay);
+    job_set_state(job, JOB_WAITS_UPSTREAM);
+}
+
+static void on_again(evutil_socket_t fd, short events, void *arg)
+{
+    job_set_state(arg, JOB_WAITS_SOURCE);
+}
+
+/* Returns false if it is to be asked again, and the job waits for that. */
+static bool is_done(struct job *job, enum source_outcome outcome)
+{
+    if (outcome == SOURCE_PENDING) {
+        if (job->pending == 0) {
+            job->pending = clock_ms();
+        }
+        if (!waited_enough(job)) {
+            wait_for_upstream(job);
+            return false;
+        }
+        metrics_add(METRIC_SYMCACHE_GAVE_UP, 1);
+    }
+
+    if (outcome != SOURCE_NOT_FOUND) {
+        /* garbage of theirs is no proof of absence, either */
+        job->findings |= FINDING_UNSURE;
+    } else if (job->symcache.not_newer) {
+        job->findings |= FINDING_NOT_NEWER;
+    }
+    return true;
+}
+
+static void on_source_done(void *arg, enum source_outcome outcome)
+{
+    struct job *job = arg;
+
+    job->lookup = NULL;
+    if (outcome == SOURCE_FOUND) {
+        job->original.from = job->source->name;
+        on_found(job);
+    } else if (is_done(job, outcome)) {
+        job->pending = 0;
+        job->source = NULL;
+        job_ask_source(job);
+    }
+}
+
+static const struct source_callbacks source_callbacks = {on_attempt,
+                                                         on_source_done};
+
+/* NULL: the lookup could not begin; errno is set. */
+static struct lookup *begin_lookup(struct job *job)
+{
+    const struct source_config *source = job->source;
+    const struct order *order = &job->order;
+    struct source_symcache *symcache = &job->symcache;
+    struct workdir *workdir;
+    char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
+
+    memset(symcache, 0, sizeof(*symcache));
+    symcache->via = job->via != NULL ? job->via : "";
+    symcache->has_exceeds =
+        order->has_on_disk &&
+        symcache_version_cmp(&order->on_disk, &source->version) < 0;
+    symcache->exceeds = order->on_disk;
+
+    /* on the file system where the file will stay */
+    workdir = scheduler_workdir(job->scheduler, source->type == SOURCE_SYMCACHE
+                                                    ? job->store->root
+                                                    : job->config->downloads);
+    job->work = job_make_work(workdir);
+    if (job->work == NULL) {
+        return NULL;
+    }
+
+    errno = ENOMEM;
+    snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
+    return source_lookup(job->scheduler->sources, job->config, source,
+                         &job->key, job->name, file, symcache,
+                         &source_callbacks, job);
+}
+
+bool job_may_ask(struct job *job)
+{
+    if (job->source == NULL) {
+        job->source = order_next(&job->order);
+    }
+    return job->source == NULL || prefetch_has(job) ||
+           !source_busy(job->scheduler->sources, job->config, job->source);
+}
+
+void job_ask_source(struct job *job)
+{
+    if (!job_may_ask(job)) {
+        /* others may use the slot meanwhile */
+        job_leave_sources(job);
+        job_set_state(job, JOB_WAITS_SOURCE);
+        return;
+    }
+
+    if (job->state != JOB_IN_SOURCE) {
+        job->step = clock_ms();
+        job_set_state(job, JOB_IN_SOURCE);
+    }
+
+    if (job->source == NULL) {
+        sources_exhausted(job);
+        return;
+    }
+
+    job_remove_work(job);
+    if (prefetch_has(job)) {
+        prefetch_take(job, &source_callbacks);
+    } else {
+        job->lookup = begin_lookup(job);
+    }
+    if (job->lookup == NULL) {
+        int errnum = errno;
+
+        job_leave_sources(job);
+        job_fail(job, errnum, "the lookup cannot begin");
+        return;
+    }
+    prefetch_watch(job);
+}

@@ -1,0 +1,137 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <event2/event.h>
+#include "base/id.h"
+#include "base/log.h"
+#include "scheduler.h"
+
+const char ORIGINAL_DOWNLOADS[] = "downloads";
+
+/* The status page has these words; a busy host is a detail there. */
+static const char *const state_names[] = {
+    [JOB_NEW] = "new",
+    [JOB_WAITS_SOURCE] = "waits for a download slot",
+    [JOB_WAITS_HOST] = "waits for a download slot",
+    [JOB_IN_SOURCE] = "in source",
+    [JOB_WAITS_UPSTREAM] = "waits for a SymCache server",
+    [JOB_WAITS_TRANSCODER] = "waits for a transcoder slot",
+    [JOB_IN_TRANSCODER] = "transcoding",
+    [JOB_ENDED] = "ended",
+};
+
+const char *job_state_name(enum job_state state)
+{
+    return state_names[state];
+}
+
+struct job *job_new(struct scheduler *scheduler, struct config *config,
+                    const struct store_config *store,
+                    const struct transcoder_config *transcoder,
+                    const symcache_key_t *key, const char *name)
+{
+    size_t len = offsetof(struct job, key.name) + key->name_len + 1;
+    bool other_case = strcmp(name, key->name) != 0;
+    struct job *job = calloc(1, len + (other_case ? strlen(name) + 1 : 0));
+    char id[ID_MAX];
+
+    if (job == NULL) {
+        return NULL;
+    }
+
+    id_print(id, store->name, key);
+    LIST_INIT(&job->waiters);
+    job->scheduler = scheduler;
+    job->store = store;
+    job->targets[0].transcoder = transcoder;
+    symcache_key_copy(&job->key, key);
+    job->name = job->key.name;
+    if (other_case) {
+        job->name = (char *)job + len;
+        memcpy((char *)job + len, name, strlen(name) + 1);
+    }
+    job->attempt_log = attempt_log_new(id);
+    if (job->attempt_log == NULL) {
+        free(job);
+        return NULL;
+    }
+
+    job->config = config_ref(config);
+    job->began = job->step = clock_ms();
+    order_begin(&job->order, store, &job->key, transcoder);
+    return job;
+}
+
+void job_free(struct job *job)
+{
+    config_unref(job->config);
+    if (job->again != NULL) {
+        event_free(job->again);
+    }
+    attempt_log_free(job->attempt_log);
+    free(job->text);
+    free(job->via);
+    free(job);
+}
+
+void job_join_via(struct job *job, const char *via)
+{
+    if (via[0] != '\0' && job->via == NULL) {
+        job->via = calloc(1, VIA_MAX);
+    }
+    if (job->via != NULL) {
+        via_join(job->via, via);
+    }
+}
+
+const char *job_text(const struct job *job)
+{
+    return job->text != NULL ? job->text : "";
+}
+
+/* Thousands of jobs may wait, and few have something to say. */
+void job_say(struct job *job, const char *format, ...)
+{
+    char text[NEGCACHE_TEXT_MAX];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    free(job->text);
+    job->text = strdup(text);
+}
+
+void job_set_state(struct job *job, enum job_state state)
+{
+    enum job_state from = job->state;
+
+    /* whenever a host is free, all that wait for any host are looked at */
+    if (from != JOB_WAITS_HOST && state != JOB_WAITS_HOST) {
+        log_debug(0, "job %s: %s -> %s", job_id(job), state_names[from],
+                  state_names[state]);
+    }
+    job->state = state;
+    scheduler_moved(job, from, state);
+}
+
+void job_begin(struct job *job, size_t better)
+{
+    metrics_add(METRIC_JOB_STARTED, 1);
+    if (job->purpose == JOB_FOR_BETTER) {
+        job->order.end = better;
+    } else if (job->targets[0].transcoder->command != NULL &&
+               store_download_find(job_pdb_path(job))) {
+        metrics_add(METRIC_DOWNLOAD_REUSED, 1);
+        job->original.from = ORIGINAL_DOWNLOADS;
+        job_set_state(job, JOB_WAITS_TRANSCODER);
+        return;
+    }
+    job_set_state(job, JOB_WAITS_SOURCE);
+}

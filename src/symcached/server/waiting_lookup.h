@@ -1,0 +1,42 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * One lookup request on the socket: its query is read, the scheduler asked,
+ * and the client answered at once, or when a job has ended or the time that
+ * the client waits is over.
+ */
+#ifndef SYMCACHED_SERVER_WAITING_LOOKUP_H
+#define SYMCACHED_SERVER_WAITING_LOOKUP_H
+
+#include <event2/event.h>
+#include <event2/http.h>
+#include "symcached/job/job.h"
+
+struct waiting_lookup_query {
+    symcache_ask_t ask;
+    unsigned wait; /* seconds, 0 = does not wait */
+};
+
+/*
+ * Reads version=, exceeds= and wait=.  Returns NULL, or what is wrong with
+ * them.
+ */
+const char *waiting_lookup_parse(const char *query,
+                                 struct waiting_lookup_query *q);
+
+typedef void (*waiting_lookup_ended_fn)(void *arg);
+
+/*
+ * Answers now or later.  A client that closes its connection meanwhile, or
+ * sends more on it, is dropped; the job goes on.  A request that waits may
+ * leave evhttp, see detached.h: then evhttp calls none of its callbacks for
+ * it any more, and ended is called when it is over.
+ */
+void waiting_lookup_start(struct event_base *base, struct scheduler *scheduler,
+                          const struct store_config *store,
+                          const symcache_key_t *key, const char *name,
+                          const struct waiting_lookup_query *q,
+                          struct evhttp_request *req,
+                          waiting_lookup_ended_fn ended, void *arg);
+
+#endif

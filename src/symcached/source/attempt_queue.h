@@ -1,0 +1,25 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What a lookup that was begun before its turn would have told, until it is
+ * wanted.
+ */
+#ifndef SYMCACHED_SOURCE_ATTEMPT_QUEUE_H
+#define SYMCACHED_SOURCE_ATTEMPT_QUEUE_H
+
+#include "lookup.h"
+
+struct attempt_queue;
+
+struct attempt_queue *attempt_queue_new(void); /* NULL when out of memory */
+void attempt_queue_free(struct attempt_queue *attempt_queue);
+
+/* Copies one attempt; without memory it is left out. */
+void attempt_queue_add(struct attempt_queue *attempt_queue,
+                       const struct source_attempt *attempt);
+
+/* Tells all of them in their order. */
+void attempt_queue_tell(const struct attempt_queue *attempt_queue,
+                        const struct source_callbacks *to, void *arg);
+
+#endif

@@ -1,0 +1,197 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "file_ptr.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+/* text ----------------------------------------------------------------------
+ */
+
+static size_t file_ptr_put_utf8(char *out, uint32_t c)
+{
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = (char)(0xc0 | c >> 6);
+        out[1] = (char)(0x80 | (c & 0x3f));
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = (char)(0xe0 | c >> 12);
+        out[1] = (char)(0x80 | (c >> 6 & 0x3f));
+        out[2] = (char)(0x80 | (c & 0x3f));
+        return 3;
+    }
+
+    out[0] = (char)(0xf0 | c >> 18);
+    out[1] = (char)(0x80 | (c >> 12 & 0x3f));
+    out[2] = (char)(0x80 | (c >> 6 & 0x3f));
+    out[3] = (char)(0x80 | (c & 0x3f));
+    return 4;
+}
+
+static uint32_t file_ptr_unit(const uint8_t *p, bool big)
+{
+    return big ? (uint32_t)p[0] << 8 | p[1] : (uint32_t)p[1] << 8 | p[0];
+}
+
+static size_t file_ptr_from_utf16(const uint8_t *p, size_t len, bool big,
+                                  char *out)
+{
+    size_t i, n = 0;
+    uint32_t c, low;
+
+    for (i = 0; i + 1 < len; i += 2) {
+        c = file_ptr_unit(p + i, big);
+        if (c >= 0xd800 && c < 0xe000) {
+            low = i + 3 < len ? file_ptr_unit(p + i + 2, big) : 0;
+            if (c < 0xdc00 && low >= 0xdc00 && low < 0xe000) {
+                c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+                i += 2;
+            } else {
+                c = 0xfffd;
+            }
+        }
+        n += file_ptr_put_utf8(out + n, c);
+    }
+
+    return n;
+}
+
+/* Decodes to UTF-8 (or whatever the ANSI bytes are). */
+static size_t file_ptr_decode(const uint8_t *data, size_t len, char *out)
+{
+    if (len >= 2 && data[0] == 0xff && data[1] == 0xfe) {
+        return file_ptr_from_utf16(data + 2, len - 2, false, out);
+    }
+    if (len >= 2 && data[0] == 0xfe && data[1] == 0xff) {
+        return file_ptr_from_utf16(data + 2, len - 2, true, out);
+    }
+    if (len >= 3 && memcmp(data, "\xef\xbb\xbf", 3) == 0) {
+        data += 3;
+        len -= 3;
+    }
+
+    memcpy(out, data, len);
+    return len;
+}
+
+static bool file_ptr_blank(char c)
+{
+    return (unsigned char)c <= ' ';
+}
+
+/* Leaves the text without blanks and NULs around it, NUL-terminated. */
+static void file_ptr_trim(char *text, size_t len)
+{
+    size_t start = 0;
+
+    while (len > 0 && file_ptr_blank(text[len - 1])) {
+        len--;
+    }
+    while (start < len && file_ptr_blank(text[start])) {
+        start++;
+    }
+
+    memmove(text, text + start, len - start);
+    text[len - start] = '\0';
+}
+
+/* Cuts a prefix off and what blanks follow it. */
+static bool file_ptr_cut(char *text, const char *prefix)
+{
+    size_t n = strlen(prefix);
+
+    if (strncasecmp(text, prefix, n) != 0) {
+        return false;
+    }
+
+    file_ptr_trim(text, strlen(text));
+    memmove(text, text + n, strlen(text + n) + 1);
+    file_ptr_trim(text, strlen(text));
+    return true;
+}
+
+static enum file_ptr_kind file_ptr_bad(char *text, const char *why)
+{
+    snprintf(text, FILE_PTR_TEXT, "%s", why);
+    return FILE_PTR_BAD;
+}
+
+/* Without "PATH:" only this is one; any other text is what a server says in
+ * place of the file. */
+static bool file_ptr_is_location(const char *text)
+{
+    static const char *const starts[] = {"\\\\", "//", ".\\", "./"};
+    size_t i;
+
+    for (i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
+        if (strncmp(text, starts[i], 2) == 0) {
+            return true;
+        }
+    }
+    return isalpha((unsigned char)text[0]) && text[1] == ':' &&
+           (text[2] == '\\' || text[2] == '/');
+}
+
+static const char file_ptr_pdb[] = "Microsoft C/C++ ";
+
+enum file_ptr_kind file_ptr_parse(const uint8_t *data, size_t len,
+                                  char text[FILE_PTR_TEXT])
+{
+    size_t n, i;
+    bool named;
+
+    if (len > FILE_PTR_MAX) {
+        return file_ptr_bad(text, "file.ptr is too long");
+    }
+
+    if (len >= sizeof(file_ptr_pdb) - 1 &&
+        memcmp(data, file_ptr_pdb, sizeof(file_ptr_pdb) - 1) == 0) {
+        return file_ptr_bad(text, "file.ptr is a PDB");
+    }
+
+    n = file_ptr_decode(data, len, text);
+    file_ptr_trim(text, n);
+    n = strlen(text);
+
+    if (n == 0) {
+        return file_ptr_bad(text, "file.ptr is empty");
+    }
+    if (text[0] == '<') {
+        return file_ptr_bad(text, "file.ptr is an HTML page");
+    }
+
+    if (file_ptr_cut(text, "MSG:")) {
+        for (i = 0; text[i] != '\0'; i++) {
+            text[i] = (unsigned char)text[i] < ' ' ? ' ' : text[i];
+        }
+        return FILE_PTR_MESSAGE;
+    }
+
+    named = file_ptr_cut(text, "PATH:");
+
+    for (i = 0; text[i] != '\0'; i++) {
+        if ((unsigned char)text[i] < ' ' || text[i] == 0x7f) {
+            return file_ptr_bad(text, "file.ptr has several lines");
+        }
+    }
+    if (i == 0) {
+        return file_ptr_bad(text, "file.ptr is empty");
+    }
+
+    if (strncasecmp(text, "http://", 7) == 0 ||
+        strncasecmp(text, "https://", 8) == 0) {
+        return FILE_PTR_URL;
+    }
+    return named || file_ptr_is_location(text)
+               ? FILE_PTR_PATH
+               : file_ptr_bad(text, "file.ptr names no location");
+}

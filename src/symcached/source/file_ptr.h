@@ -1,0 +1,31 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * file.ptr: a text beside, or instead of, a file of a symbol store, that says
+ * where the file is.  A Windows location becomes a local one by
+ * config_map_location() only: what a server writes never names a local file.
+ */
+#ifndef SYMCACHED_SOURCE_FILE_PTR_H
+#define SYMCACHED_SOURCE_FILE_PTR_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* how much of a file.ptr counts */
+#define FILE_PTR_MAX 4096
+
+/* UTF-16 text grows by half */
+#define FILE_PTR_TEXT (FILE_PTR_MAX / 2 * 3 + 1)
+
+enum file_ptr_kind {
+    FILE_PTR_PATH,    /* text is a Windows location or a relative one */
+    FILE_PTR_URL,     /* text is an http or https URL */
+    FILE_PTR_MESSAGE, /* the server explains that it has none */
+    FILE_PTR_BAD      /* text says why it is no file.ptr */
+};
+
+/* Reads a file.ptr; text is always set, without control characters. */
+enum file_ptr_kind file_ptr_parse(const uint8_t *data, size_t len,
+                                  char text[FILE_PTR_TEXT]);
+
+#endif

@@ -1,0 +1,152 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "space.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "base/disk_full.h"
+#include "base/async_unlink.h"
+
+/* The least that is wished for where a size is not known. */
+#define ROOM_LEAST (64 * 1024 * 1024)
+#define ROOM_LEAST_SHARE 64 /* of the file system, if that is less */
+
+static struct {
+    disk_space_fn fn;
+    void *arg;
+} disk_space_watcher;
+
+void disk_space_watch(disk_space_fn fn, void *arg)
+{
+    disk_space_watcher.fn = fn;
+    disk_space_watcher.arg = arg;
+}
+
+static void disk_space_want(dev_t device, uint64_t bytes,
+                            enum wish_kind kind)
+{
+    struct wish wish = {kind, device, bytes};
+
+    if (disk_space_watcher.fn != NULL) {
+        disk_space_watcher.fn(disk_space_watcher.arg, &wish);
+    }
+}
+
+static uint64_t disk_space_kept_of(const struct statvfs *fs,
+                                   const struct cache_config *cache)
+{
+    return cache->min_free_percent == 0
+               ? cache->min_free
+               : (uint64_t)fs->f_blocks / 100 * cache->min_free_percent *
+                     fs->f_frsize;
+}
+
+uint64_t disk_space_kept(int fd, const struct cache_config *cache)
+{
+    struct statvfs fs;
+
+    return fstatvfs(fd, &fs) == 0 ? disk_space_kept_of(&fs, cache) : 0;
+}
+
+uint64_t disk_space_left(const char *path, const struct cache_config *cache)
+{
+    struct statvfs fs;
+    uint64_t bytes, keep;
+
+    if (statvfs(path, &fs) != 0) {
+        return UINT64_MAX;
+    }
+    bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+    keep = disk_space_kept_of(&fs, cache);
+    return bytes > keep ? bytes - keep : 0;
+}
+
+/* Where next to nothing is free, next to nothing has come: what is received
+ * or unpacked would never get on. */
+static uint64_t disk_space_least(const struct statvfs *fs)
+{
+    uint64_t share = (uint64_t)fs->f_blocks * fs->f_frsize / ROOM_LEAST_SHARE;
+
+    return share < ROOM_LEAST ? share : ROOM_LEAST;
+}
+
+void disk_space_want_for(int fd, uint64_t bytes)
+{
+    struct statvfs fs;
+    struct stat st;
+
+    if (fstatvfs(fd, &fs) == 0 && fstat(fd, &st) == 0) {
+        disk_space_want(st.st_dev,
+                        bytes > disk_space_least(&fs) ? bytes
+                                                      : disk_space_least(&fs),
+                        WISH_BODY);
+    }
+}
+
+void disk_space_want_in(const char *path, uint64_t bytes)
+{
+    int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd != -1) {
+        disk_space_want_for(fd, bytes);
+        close(fd);
+    }
+}
+
+/* Returns 0, -1 if there is no room, or -2. */
+static int disk_space_try(int fd, uint64_t bytes,
+                          const struct cache_config *cache, char *reason,
+                          size_t size, struct stat *st)
+{
+    struct statvfs fs;
+    uint64_t free_bytes, keep;
+
+    if (fstatvfs(fd, &fs) != 0 || fstat(fd, st) != 0) {
+        snprintf(reason, size, "statvfs: %s", strerror(errno));
+        return -2;
+    }
+
+    free_bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+    keep = disk_space_kept_of(&fs, cache);
+    if (free_bytes < keep || free_bytes - keep < bytes) {
+        snprintf(reason, size,
+                 "no room: %" PRIu64 " bytes needed, %" PRIu64
+                 " free, cache.min_free keeps %" PRIu64,
+                 bytes, free_bytes, keep);
+        return -1;
+    }
+
+    /* some file systems cannot; the body then takes its chance */
+    if (bytes > 0 &&
+        fallocate(fd, FALLOC_FL_KEEP_SIZE, st->st_size, (off_t)bytes) != 0 &&
+        disk_is_full(errno)) {
+        snprintf(reason, size, "no room for %" PRIu64 " bytes", bytes);
+        return -1;
+    }
+    return 0;
+}
+
+int disk_space_reserve(int fd, uint64_t bytes,
+                       const struct cache_config *cache, char *reason,
+                       size_t size)
+{
+    struct stat st;
+    int rc = disk_space_try(fd, bytes, cache, reason, size, &st);
+
+    if (rc == -1 && !async_unlink_works()) {
+        if (bytes > 0) {
+            disk_space_want(st.st_dev, bytes, WISH_CLAIM);
+        } else {
+            disk_space_want_for(fd, 2 * (uint64_t)st.st_size);
+        }
+    }
+    return rc == 0 ? 0 : -1;
+}

@@ -1,0 +1,93 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "wish.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "proto/path.h"
+
+#define WISH_SPARE 16 /* of the half, what is made room for in addition */
+#define WISH_DEPTH 12 /* of a folder that a transcoder fills */
+
+uint64_t wish_share(const struct wish_room *room, enum wish_kind kind)
+{
+    uint64_t all =
+        room->free + room->removable + room->claimed + room->arrived;
+
+    return kind == WISH_CLAIM ? all / 4 : all / 2;
+}
+
+uint64_t wish_most(const struct wish_room *room, enum wish_kind kind)
+{
+    uint64_t share = wish_share(room, kind);
+    uint64_t here = room->free + room->removable, taken, most;
+
+    taken = room->claimed + (kind == WISH_CLAIM ? 0 : room->arrived);
+    most = share > taken ? share - taken : 0;
+    return most < here ? most : here;
+}
+
+uint64_t wish_grant(const struct wish_room *room, enum wish_kind kind,
+                    uint64_t bytes)
+{
+    uint64_t most = wish_most(room, kind);
+    uint64_t more = bytes + wish_share(room, WISH_BODY) / WISH_SPARE;
+
+    if (bytes > most) {
+        return 0;
+    }
+    return more < most ? more : most;
+}
+
+/* What is reserved beyond the end of a file is allocated as well. */
+static void add(struct wish_room *room, const struct stat *st)
+{
+    uint64_t disk = (uint64_t)st->st_blocks * 512;
+    uint64_t size = (uint64_t)st->st_size;
+
+    room->arrived += size < disk ? size : disk;
+    room->claimed += size < disk ? disk - size : 0;
+}
+
+static void walk(int dir, const char *name, unsigned depth,
+                 struct wish_room *room)
+{
+    int fd =
+        openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *folder = fd != -1 ? fdopendir(fd) : NULL;
+    struct dirent *entry;
+    struct stat st;
+
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 ||
+            strcmp(entry->d_name, "..") == 0 ||
+            fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
+            continue;
+        }
+        if (S_ISREG(st.st_mode)) {
+            add(room, &st);
+        } else if (S_ISDIR(st.st_mode) && depth > 0) {
+            walk(fd, entry->d_name, depth - 1, room);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    } else if (fd != -1) {
+        close(fd);
+    }
+}
+
+void wish_look(const char *root, struct wish_room *room)
+{
+    char tmp[PATH_MAX];
+
+    snprintf(tmp, sizeof(tmp), "%.1024s/" SYMCACHE_TMP_DIR, root);
+    walk(AT_FDCWD, tmp, WISH_DEPTH, room);
+}

@@ -1,0 +1,461 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cjson/cJSON.h>
+#include <event2/event.h>
+#include "evict.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "metrics/metrics.h"
+#include "symcached/space/space.h"
+#include "evict_main.h"
+
+/* The first pass: a helper that is restarted often cleans, too. */
+#define FIRST_SECONDS 60
+
+/* Between two passes that make room for somebody. */
+#define ROOM_SECONDS 60
+
+#define REPORT_MAX (1024 * 1024)
+
+/* gauges of each store; API */
+#define STORE_FILES "symcached_store_files"
+#define STORE_BYTES "symcached_store_bytes"
+
+struct evict {
+    struct event_base *base;
+    struct config *config; /* reference */
+    struct event *timer;   /* the next pass */
+    uint64_t due;          /* clock_ms() of it, while the timer is set */
+    struct child *child;
+    enum evict_pass_scope scope; /* of the child */
+    struct evict_life life;
+    uint64_t started; /* clock_ms() of the child */
+    int report;                  /* what it writes, or -1 */
+    bool wants_room;             /* somebody, since the last pass began */
+    struct wish wish;            /* the largest of these */
+    struct wish asked;           /* of the child */
+    struct wish refused;         /* by the last pass; bytes 0 = none */
+    bool said;                   /* that one is refused, since then */
+    uint64_t ended;              /* clock_ms() of the last pass */
+    cJSON *last;                 /* its report, or NULL */
+    evict_fn cleaned;
+    void *arg;
+};
+
+static void schedule(struct evict *evict, unsigned seconds)
+{
+    struct timeval tv = {.tv_sec = (time_t)seconds};
+
+    evict->due = clock_ms() + (uint64_t)seconds * 1000;
+    evtimer_add(evict->timer, &tv);
+}
+
+/* A pass that comes sooner stays: who reloads often cleans all the same. */
+static void bring_nearer(struct evict *evict, unsigned seconds)
+{
+    if (evtimer_pending(evict->timer, NULL) &&
+        evict->due > clock_ms() + (uint64_t)seconds * 1000) {
+        schedule(evict, seconds);
+    }
+}
+
+static unsigned disk_space_seconds(const struct evict *evict)
+{
+    unsigned every = evict->config->cache.clean_every;
+
+    return every < ROOM_SECONDS ? every : ROOM_SECONDS;
+}
+
+/* the report ------------------------------------------------------------ */
+
+static double number(const cJSON *object, const char *name)
+{
+    const cJSON *item = cJSON_GetObjectItem(object, name);
+
+    return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
+static void count_removed(const cJSON *removed, double *files, double *bytes)
+{
+    static const struct {
+        const char *reason;
+        enum metric files;
+        enum metric bytes;
+    } metrics[] = {
+        {"unused", METRIC_CLEANED_UNUSED, METRIC_CLEANED_UNUSED_BYTES},
+        {"expired", METRIC_CLEANED_EXPIRED, METRIC_CLEANED_EXPIRED_BYTES},
+        {"max_size", METRIC_CLEANED_SIZE, METRIC_CLEANED_SIZE_BYTES},
+        {"min_free", METRIC_CLEANED_FREE, METRIC_CLEANED_FREE_BYTES},
+    };
+    const cJSON *item;
+    size_t i;
+
+    *files = *bytes = 0;
+    for (i = 0; i < sizeof(metrics) / sizeof(metrics[0]); i++) {
+        item = cJSON_GetObjectItem(removed, metrics[i].reason);
+        *files += number(item, "files");
+        *bytes += number(item, "bytes");
+        metrics_add(metrics[i].files, (uint64_t)number(item, "files"));
+        metrics_add(metrics[i].bytes, (uint64_t)number(item, "bytes"));
+    }
+}
+
+/* The downloads of a former store are cleaned as long as there are any. */
+static bool is_shown(const struct config *config, const char *store,
+                     const char *kind)
+{
+    return strcmp(kind, "downloads") == 0 ||
+           config_store(config, store, strlen(store)) != NULL;
+}
+
+static void show_tree(const struct config *config, const cJSON *tree)
+{
+    const char *store =
+        cJSON_GetStringValue(cJSON_GetObjectItem(tree, "store"));
+    const char *kind = cJSON_GetStringValue(cJSON_GetObjectItem(tree, "kind"));
+    char labels[128];
+
+    if (store == NULL || kind == NULL || !is_shown(config, store, kind)) {
+        return;
+    }
+    snprintf(labels, sizeof(labels), "store=\"%.64s\",kind=\"%.16s\"", store,
+             kind);
+    metrics_show(STORE_FILES, labels,
+                 "Files of a store, when it was cleaned last.",
+                 number(tree, "files"));
+    metrics_show(STORE_BYTES, labels, "Their bytes.", number(tree, "bytes"));
+}
+
+/* Of the last pass, and of now: what is gone is shown no more. */
+static void show_trees(const struct evict *evict)
+{
+    const cJSON *tree;
+
+    metrics_hide(STORE_FILES);
+    metrics_hide(STORE_BYTES);
+    cJSON_ArrayForEach(tree, cJSON_GetObjectItem(evict->last, "trees"))
+    {
+        show_tree(evict->config, tree);
+    }
+}
+
+/* What a clock said that cannot be true, or that nobody was there to note. */
+static void say_clock(const cJSON *tree)
+{
+    const char *store =
+        cJSON_GetStringValue(cJSON_GetObjectItem(tree, "store"));
+    double ahead = number(tree, "ahead"), doubted = number(tree, "doubted");
+    double future = number(tree, "future");
+
+    if (ahead > 0) {
+        log_warn(0,
+                 "clean: store \"%s\": since it was cleaned last the clock "
+                 "went on by %.0f s more than symcached ran: that time counts "
+                 "for no file",
+                 store, ahead);
+    } else if (ahead < 0) {
+        log_warn(0, "clean: store \"%s\": the clock went back by %.0f s",
+                 store, -ahead);
+    }
+    if (doubted > 0) {
+        log_warn(0,
+                 "clean: store \"%s\": by the clock no file was used for "
+                 "%.0f s, and nothing says that symcached ran meanwhile: that "
+                 "time counts for no file",
+                 store, doubted);
+    }
+    if (future > 0) {
+        log_warn(0,
+                 "clean: store \"%s\": by the clock %.0f files were used in "
+                 "the future: that counts as now",
+                 store, future);
+    }
+}
+
+static void take_report(const cJSON *report)
+{
+    const cJSON *tree;
+    double files, bytes;
+
+    cJSON_ArrayForEach(tree, cJSON_GetObjectItem(report, "trees"))
+    {
+        say_clock(tree);
+    }
+
+    count_removed(cJSON_GetObjectItem(report, "removed"), &files, &bytes);
+    metrics_show("symcached_clean_seconds", "",
+                 "How long the last pass of cleaning took.",
+                 number(report, "ms") / 1000);
+    metrics_show("symcached_clean_milliseconds", "",
+                 "Former name of symcached_clean_seconds.",
+                 number(report, "ms"));
+    metrics_show("symcached_clean_failed", "",
+                 "Files that the last pass could not remove, and folders that "
+                 "it could not read.",
+                 number(report, "failed"));
+
+    if (number(report, "failed") > 0) {
+        log_warn(0, "clean: %.0f files or folders cannot be removed or read",
+                 number(report, "failed"));
+    }
+    if (files > 0) {
+        log_info(0, "clean files=%.0f bytes=%.0f ms=%.0f", files, bytes,
+                 number(report, "ms"));
+    }
+}
+
+/* NULL: there is none. */
+static cJSON *read_report(int fd)
+{
+    char *text = malloc(REPORT_MAX);
+    cJSON *report = NULL;
+    ssize_t n;
+
+    n = text != NULL ? pread(fd, text, REPORT_MAX, 0) : -1;
+    if (n > 0) {
+        report = cJSON_ParseWithLength(text, (size_t)n);
+    }
+    free(text);
+    return report;
+}
+
+/* wishes ---------------------------------------------------------------- */
+
+/* What the last pass said of the wish's file system, or NULL. */
+static const cJSON *disk_space_of(const struct evict *evict,
+                                  const struct wish *wish)
+{
+    const cJSON *room, *name;
+    char device[32];
+
+    snprintf(device, sizeof(device), "%" PRIu64, (uint64_t)wish->device);
+    cJSON_ArrayForEach(room, cJSON_GetObjectItem(evict->last, "rooms"))
+    {
+        name = cJSON_GetObjectItem(room, "device");
+        if (cJSON_IsString(name) && strcmp(name->valuestring, device) == 0) {
+            return room;
+        }
+    }
+    return NULL;
+}
+
+static double share_of(const cJSON *room, const struct wish *wish)
+{
+    return number(room, wish->kind == WISH_CLAIM ? "claim" : "body");
+}
+
+/* One line after each pass, however many there are. */
+static void say_refused(struct evict *evict, const cJSON *room,
+                        const struct wish *wish)
+{
+    bool claim = wish->kind == WISH_CLAIM;
+
+    if (!evict->said) {
+        log_warn(0,
+                 "clean: nothing is removed for a file of %" PRIu64
+                 " bytes%s: on the file system of \"%s\" %.0f may be had, "
+                 "%s of what is free, removable and under way there",
+                 wish->bytes, claim ? " that is announced" : "",
+                 cJSON_GetStringValue(cJSON_GetObjectItem(room, "path")),
+                 share_of(room, wish), claim ? "a quarter" : "half");
+    }
+    evict->said = true;
+}
+
+/* Would a pass refuse it, as far as is known? */
+static bool is_refused(struct evict *evict, const struct wish *wish)
+{
+    const cJSON *room = disk_space_of(evict, wish);
+    const struct wish *before = &evict->refused;
+
+    if (room == NULL ||
+        ((double)wish->bytes <= share_of(room, wish) &&
+         (before->bytes == 0 || before->device != wish->device ||
+          before->kind != wish->kind || wish->bytes < before->bytes))) {
+        return false;
+    }
+    say_refused(evict, room, wish);
+    return true;
+}
+
+/* A wish that others were in the way of is not made again before the next
+ * pass: smaller ones have their turn. */
+static void judge_asked(struct evict *evict)
+{
+    const cJSON *room = disk_space_of(evict, &evict->asked);
+
+    evict->said = false;
+    memset(&evict->refused, 0, sizeof(evict->refused));
+    if (cJSON_IsTrue(cJSON_GetObjectItem(room, "refused"))) {
+        evict->refused = evict->asked;
+        say_refused(evict, room, &evict->asked);
+    }
+}
+
+/* the child ------------------------------------------------------------- */
+
+static void on_swept(void *arg, struct child_result *result)
+{
+    struct evict *evict = arg;
+    bool ok = WIFEXITED(result->status) && WEXITSTATUS(result->status) == 0;
+    cJSON *report = NULL;
+
+    evict->child = NULL;
+    if (evict->scope == EVICT_WORK) {
+        if (evict->wants_room) {
+            schedule(evict, 0);
+        }
+        return;
+    }
+
+    if (ok) {
+        report = read_report(evict->report);
+    }
+    if (report != NULL) {
+        metrics_add(METRIC_CLEAN_PASSES, 1);
+        evict->life.noted = evict->started;
+        take_report(report);
+        cJSON_Delete(evict->last);
+        evict->last = report;
+        show_trees(evict);
+        judge_asked(evict);
+    } else {
+        metrics_add(METRIC_CLEAN_PASSES_FAILED, 1);
+        log_error(0, "clean: the pass ended with status %d: %s",
+                  result->status, result->tail);
+    }
+    evict->ended = clock_ms();
+    schedule(evict, evict->wants_room ? disk_space_seconds(evict)
+                                      : evict->config->cache.clean_every);
+    evict->cleaned(evict->arg);
+}
+
+static void start_child(struct evict *evict, enum evict_pass_scope scope)
+{
+    if (scope == EVICT_ALL) {
+        evict->wants_room = false;
+        evict->asked = evict->wish;
+        memset(&evict->wish, 0, sizeof(evict->wish));
+    }
+    if (evict->report != -1) {
+        close(evict->report);
+    }
+    evict->report = memfd_create("sweep", MFD_CLOEXEC);
+    evict->scope = scope;
+    evict->started = clock_ms();
+    if (evict->report != -1) {
+        evict->child =
+            evict_pass_start(evict->base, evict->config, scope, &evict->asked,
+                             &evict->life, evict->report, on_swept, evict);
+    }
+    if (evict->child == NULL) {
+        metrics_add(METRIC_CLEAN_PASSES_FAILED, 1);
+        log_crit(errno, "clean: no process");
+    }
+}
+
+static void on_timer(evutil_socket_t fd, short events, void *arg)
+{
+    struct evict *evict = arg;
+
+    if (evict->child != NULL) {
+        schedule(evict, FIRST_SECONDS); /* old work is still being removed */
+        return;
+    }
+    start_child(evict, EVICT_ALL);
+    if (evict->child == NULL) {
+        schedule(evict, evict->config->cache.clean_every);
+    }
+}
+
+/* A download or a SymCache had no room: not to wait for the next pass. */
+static void on_room_wanted(void *arg, const struct wish *wish)
+{
+    struct evict *evict = arg;
+    unsigned ms = clock_since(evict->ended);
+
+    if (is_refused(evict, wish)) {
+        return;
+    }
+    if (evict->wish.bytes == 0 || (wish->device == evict->wish.device &&
+                                   wish->bytes > evict->wish.bytes)) {
+        evict->wish = *wish;
+    }
+    if (evict->wants_room) {
+        return;
+    }
+    evict->wants_room = true;
+    if (evict->child == NULL) {
+        schedule(evict, evict->ended == 0 || ms >= ROOM_SECONDS * 1000
+                            ? 0
+                            : disk_space_seconds(evict));
+    }
+}
+
+/* life ------------------------------------------------------------------ */
+
+struct evict *evict_new(struct event_base *base, struct config *config,
+                        evict_fn cleaned, void *arg)
+{
+    struct evict *evict = calloc(1, sizeof(*evict));
+    unsigned first = config->cache.clean_every;
+
+    if (evict == NULL) {
+        return NULL;
+    }
+    evict->timer = evtimer_new(base, on_timer, evict);
+    if (evict->timer == NULL) {
+        free(evict);
+        return NULL;
+    }
+    evutil_secure_rng_get_bytes(&evict->life.run, sizeof(evict->life.run));
+    evict->life.run |= 1; /* not 0 */
+    evict->life.began = evict->life.noted = clock_ms();
+    evict->base = base;
+    evict->cleaned = cleaned;
+    evict->arg = arg;
+    evict->report = -1;
+    evict->config = config_ref(config);
+    disk_space_watch(on_room_wanted, evict);
+    start_child(evict, EVICT_WORK);
+    schedule(evict, first < FIRST_SECONDS ? first : FIRST_SECONDS);
+    return evict;
+}
+
+void evict_configure(struct evict *evict, struct config *config)
+{
+    config_ref(config);
+    config_unref(evict->config);
+    evict->config = config;
+    show_trees(evict);
+    /* else a pass is under way, and sets the timer when it ends */
+    bring_nearer(evict, config->cache.clean_every);
+}
+
+void evict_free(struct evict *evict)
+{
+    if (evict == NULL) {
+        return;
+    }
+    disk_space_watch(NULL, NULL);
+    if (evict->child != NULL) {
+        child_cancel(evict->child);
+    }
+    if (evict->report != -1) {
+        close(evict->report);
+    }
+    event_free(evict->timer);
+    cJSON_Delete(evict->last);
+    config_unref(evict->config);
+    free(evict);
+}

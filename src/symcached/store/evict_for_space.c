@@ -1,0 +1,222 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "evict_for_space.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+/* Chooses the trees of one store, or of all those on a device. */
+static size_t choose(struct eviction *eviction, const char *store,
+                     const dev_t *device, bool downloads)
+{
+    struct evict_tree *tree;
+    size_t i, n = 0;
+
+    for (i = 0; i < eviction->ntrees; i++) {
+        tree = &eviction->trees[i];
+        if (tree->downloads == downloads && tree->part->there &&
+            (store == NULL || strcmp(tree->store, store) == 0) &&
+            (device == NULL || tree->part->device == *device)) {
+            eviction->chosen[n] = tree;
+            eviction->age_histogram[n++] = &tree->part->age_histogram;
+        }
+    }
+    return n;
+}
+
+/* Marks the least recently used of the chosen.  Returns how many bytes. */
+static uint64_t mark(struct eviction *eviction, size_t n, uint64_t wanted,
+                     enum evict_pass_reason reason)
+{
+    struct evict_pass_part *part;
+    uint64_t marked;
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        part = eviction->chosen[i]->part;
+        part->quota[reason] -= part->age_histogram.marked;
+    }
+    marked = age_histogram_mark(eviction->age_histogram, n, wanted);
+    for (i = 0; i < n; i++) {
+        part = eviction->chosen[i]->part;
+        part->quota[reason] += part->age_histogram.marked;
+    }
+    return marked;
+}
+
+/* Downloads first: what was made of them is worth more. */
+static void mark_both(struct eviction *eviction, const char *store,
+                      const dev_t *device, uint64_t wanted,
+                      enum evict_pass_reason reason)
+{
+    size_t n = choose(eviction, store, device, true);
+    uint64_t marked = mark(eviction, n, wanted, reason);
+
+    if (marked < wanted) {
+        n = choose(eviction, store, device, false);
+        mark(eviction, n, wanted - marked, reason);
+    }
+}
+
+static void keep_size(struct eviction *eviction)
+{
+    uint64_t used, max = eviction->rules->max_size;
+    const struct evict_tree *trees = eviction->trees;
+    size_t i;
+
+    for (i = 0; max > 0 && i + 1 < eviction->ntrees; i += 2) {
+        used = trees[i].part->disk + trees[i + 1].part->disk;
+        if (used > max) {
+            mark_both(eviction, trees[i].store, NULL, used - max,
+                      EVICT_MAX_SIZE);
+        }
+    }
+}
+
+/* What is free on the file system of a tree, when what is marked is gone. */
+static uint64_t bytes_free(const struct eviction *eviction,
+                           const struct evict_tree *tree, uint64_t *wanted)
+{
+    const struct evict_pass_rules *rules = eviction->rules;
+    const struct evict_pass_part *part;
+    struct statvfs fs;
+    uint64_t bytes;
+    size_t i;
+
+    *wanted = 0;
+    if (statvfs(tree->path, &fs) != 0) {
+        return 0;
+    }
+    *wanted = rules->min_free_percent > 0
+                  ? (uint64_t)fs.f_blocks * fs.f_frsize / 100 *
+                        rules->min_free_percent
+                  : rules->min_free;
+
+    bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+    for (i = 0; i < eviction->ntrees; i++) {
+        part = eviction->trees[i].part;
+        if (part->there && part->device == tree->part->device) {
+            bytes += part->age_histogram.marked;
+            bytes += rules->dry_run ? part->freed : 0;
+        }
+    }
+    return bytes;
+}
+
+/* All that is under way on a device, in the work folders of all roots. */
+static void look_under_way(const struct eviction *eviction, dev_t device,
+                           struct wish_room *room)
+{
+    const struct evict_tree *tree;
+    struct stat st;
+    size_t i;
+
+    if (stat(eviction->downloads, &st) == 0 && st.st_dev == device) {
+        wish_look(eviction->downloads, room);
+    }
+    for (i = 0; i < eviction->ntrees; i++) {
+        tree = &eviction->trees[i];
+        if (!tree->downloads && tree->part->there &&
+            tree->part->device == device) {
+            wish_look(tree->path, room);
+        }
+    }
+}
+
+/* After cache.min_free: what a wish can have on the device of a tree. */
+static void grant(struct eviction *eviction, const struct evict_tree *tree,
+                  uint64_t bytes)
+{
+    struct evict_pass_room *room = &eviction->rooms[eviction->nrooms++];
+    const struct wish *wish = &eviction->rules->wish;
+    struct wish_room there = {.free = bytes};
+    dev_t device = tree->part->device;
+    uint64_t target;
+    size_t i, n;
+    int d;
+
+    for (d = 0; d < 2; d++) {
+        n = choose(eviction, NULL, &device, d == 0);
+        for (i = 0; i < n; i++) {
+            there.removable += age_histogram_left(eviction->age_histogram[i]);
+        }
+    }
+    look_under_way(eviction, device, &there);
+
+    memset(room, 0, sizeof(*room));
+    room->device = device;
+    room->path = tree->path;
+    room->share[WISH_CLAIM] = wish_share(&there, WISH_CLAIM);
+    room->share[WISH_BODY] = wish_share(&there, WISH_BODY);
+    if (wish->device == device && wish->bytes > bytes) {
+        target = wish_grant(&there, wish->kind, wish->bytes);
+        room->refused = target == 0;
+        mark_both(eviction, NULL, &device,
+                  target > bytes ? target - bytes : 0, EVICT_MIN_FREE);
+    }
+}
+
+static bool has_room(const struct eviction *eviction, dev_t device)
+{
+    size_t i;
+
+    for (i = 0; i < eviction->nrooms; i++) {
+        if (eviction->rooms[i].device == device) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void keep_free(struct eviction *eviction)
+{
+    const struct evict_tree *tree;
+    uint64_t there, wanted;
+    size_t i;
+
+    for (i = 0; i < eviction->ntrees; i++) {
+        tree = &eviction->trees[i];
+        if (!tree->part->there || has_room(eviction, tree->part->device)) {
+            continue;
+        }
+        there = bytes_free(eviction, tree, &wanted);
+        if (there < wanted) {
+            mark_both(eviction, NULL, &tree->part->device, wanted - there,
+                      EVICT_MIN_FREE);
+            there = bytes_free(eviction, tree, &wanted);
+        }
+        grant(eviction, tree, there > wanted ? there - wanted : 0);
+    }
+}
+
+void eviction_mark(struct eviction *eviction)
+{
+    eviction->nrooms = 0;
+    keep_size(eviction);
+    keep_free(eviction);
+}
+
+int eviction_fit(struct eviction *eviction, size_t n)
+{
+    void *rooms = reallocarray(eviction->rooms, n, sizeof(eviction->rooms[0]));
+    void *chosen =
+        reallocarray(eviction->chosen, n, sizeof(eviction->chosen[0]));
+    void *age_histogram = reallocarray(eviction->age_histogram, n,
+                                       sizeof(eviction->age_histogram[0]));
+
+    eviction->rooms = rooms != NULL ? rooms : eviction->rooms;
+    eviction->chosen = chosen != NULL ? chosen : eviction->chosen;
+    eviction->age_histogram =
+        age_histogram != NULL ? age_histogram : eviction->age_histogram;
+    return rooms != NULL && chosen != NULL && age_histogram != NULL ? 0 : -1;
+}
+
+void eviction_drop(struct eviction *eviction)
+{
+    free(eviction->rooms);
+    free(eviction->chosen);
+    free(eviction->age_histogram);
+}

@@ -1,0 +1,48 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The processes that run a sweep: the helper's child, and the command.
+ */
+#ifndef SYMCACHED_STORE_EVICT_MAIN_H
+#define SYMCACHED_STORE_EVICT_MAIN_H
+
+#include <sys/types.h>
+#include "child/child.h"
+#include "config/config.h"
+#include "symcached/space/space.h"
+
+struct event_base;
+
+enum evict_pass_scope {
+    EVICT_WORK, /* only what killed processes left in .tmp */
+    EVICT_ALL
+};
+
+/* Of the helper. */
+struct evict_life {
+    uint64_t run;   /* a number of its own, not 0 */
+    uint64_t began; /* clock_ms() */
+    uint64_t noted; /* the same, of its last pass; or when it began */
+};
+
+/*
+ * Starts "symcached --sweep" for a configuration, at low priority; a wish of
+ * 0 bytes is none.  It writes its report, a JSON object, to the descriptor
+ * `report`, which stays the caller's, and exits with 0.  Returns NULL with
+ * errno.
+ */
+struct child *evict_pass_start(struct event_base *base,
+                               const struct config *config,
+                               enum evict_pass_scope scope,
+                               const struct wish *wish,
+                               const struct evict_life *life, int report,
+                               child_done_fn done, void *arg);
+
+/* The child: main() of "symcached --sweep ...". */
+int evict_pass_main(int argc, char **argv);
+
+/* The command: main() of "symcached --clean [--dry-run] [--json] [-c FILE]".
+ */
+int evict_pass_command(int argc, char **argv, const char *default_config);
+
+#endif

@@ -1,0 +1,443 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "gzip_file.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "child/child.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "metrics/metrics.h"
+#include "symcached/space/space.h"
+#include "sandbox/sandbox.h"
+#include "store.h"
+#include "base/workdir.h"
+
+#define GZIP_WAITING 1000 /* more come back with their next use */
+#define GZIP_FILE_SECONDS 600
+#define GZIP_FILE_MEMORY (64ull * 1024 * 1024)
+#define GZIP_FILE_BUFFER 65536
+#define GZIP_FILE_FULL 3              /* exit code: there is no room */
+#define GZIP_FILE_FULL_MS (60 * 1000) /* in which no other is made then */
+
+#define GZIP_FILE_IN CHILD_FD
+#define GZIP_FILE_OUT (CHILD_FD + 1)
+
+struct gzip_file {
+    TAILQ_ENTRY(gzip_file) next;
+    char *root;
+    struct cache_config cache; /* its min_free */
+    struct workdir *workdir;
+    symcache_key_t key;
+    symcache_version_t version;
+    struct stat plain; /* the file that is being compressed */
+    char tmp[WORKDIR_PATH_MAX];
+};
+
+struct gzip_files {
+    struct event_base *base;
+    struct event *pump;
+    TAILQ_HEAD(, gzip_file) waiting;
+    unsigned nwaiting;
+    struct gzip_file *running;
+    struct child *child;
+    bool full; /* there was no room */
+    uint64_t full_since;
+    bool stopping;
+};
+
+static void gzip_file_free(struct gzip_file *gzip_file)
+{
+    if (gzip_file->tmp[0] != '\0') {
+        (void)unlink(gzip_file->tmp); /* gone after a rename */
+    }
+    free(gzip_file->root);
+    free(gzip_file);
+}
+
+/* the child ---------------------------------------------------------------
+ */
+
+/* Compresses what is in the buffer; at the end of the input all the rest. */
+static int gzip_file_deflate(z_stream *z, struct sink *sink, bool end)
+{
+    static unsigned char out[GZIP_FILE_BUFFER];
+    int rc;
+
+    do {
+        z->next_out = out;
+        z->avail_out = sizeof(out);
+        rc = deflate(z, end ? Z_FINISH : Z_NO_FLUSH);
+        if (rc == Z_STREAM_ERROR ||
+            sink_write(sink, out, sizeof(out) - z->avail_out) != 0) {
+            return -1;
+        }
+    } while (z->avail_out == 0);
+
+    return 0;
+}
+
+static int gzip_file_compress(struct sink *sink)
+{
+    static unsigned char in[GZIP_FILE_BUFFER];
+    z_stream z = {0};
+    ssize_t n;
+
+    /* 16: a gzip header, which has no name and no time: bytes that depend on
+       the file alone */
+    if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 9,
+                     Z_DEFAULT_STRATEGY) != Z_OK) {
+        errno = ENOMEM;
+        return -1;
+    }
+
+    do {
+        n = read(GZIP_FILE_IN, in, sizeof(in));
+        if (n < 0) {
+            if (errno == EINTR) {
+                n = 1;
+                continue;
+            }
+            return -1;
+        }
+        z.next_in = in;
+        z.avail_in = (uInt)n;
+        if (gzip_file_deflate(&z, sink, n == 0) != 0) {
+            return -1;
+        }
+    } while (n > 0);
+
+    (void)deflateEnd(&z);
+    return fsync(GZIP_FILE_OUT);
+}
+
+int gzip_file_main(int argc, char **argv)
+{
+    struct sandbox_limits limits = {GZIP_FILE_MEMORY, 0, GZIP_FILE_SECONDS};
+    struct sink sink = {.fd = GZIP_FILE_OUT, .max = UINT64_MAX};
+    char error[512];
+
+    if (argc > 2) {
+        sink.keep = strtoull(argv[2], NULL, 10);
+    }
+
+    /* jobs that somebody waits for come first */
+    (void)setpriority(PRIO_PROCESS, 0, 10);
+
+    if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
+        fprintf(stderr, "%s\n", error);
+        return 2;
+    }
+    if (gzip_file_compress(&sink) != 0) {
+        snprintf(error, sizeof(error), "%s", strerror(errno));
+        if (sink.error != 0) {
+            sink_reason(&sink, error, sizeof(error));
+        }
+        fprintf(stderr, "%s\n", error);
+        return sink_is_full(&sink) ? GZIP_FILE_FULL : 1;
+    }
+    return 0;
+}
+
+/* the parent --------------------------------------------------------------
+ */
+
+static void gzip_file_path(const struct gzip_file *gzip_file,
+                           symcache_file_e kind, char path[PATH_MAX])
+{
+    store_path(path, gzip_file->root, &gzip_file->key, &gzip_file->version,
+               kind);
+}
+
+/* Is there a file, and no gzip file that may be believed? */
+static bool gzip_file_needed(struct gzip_file *gzip_file)
+{
+    char path[PATH_MAX];
+    struct stat gzip;
+
+    gzip_file_path(gzip_file, SYMCACHE_FILE_PLAIN, path);
+    if (lstat(path, &gzip_file->plain) != 0 ||
+        !S_ISREG(gzip_file->plain.st_mode) || gzip_file->plain.st_size == 0) {
+        return false;
+    }
+
+    gzip_file_path(gzip_file, SYMCACHE_FILE_GZIP, path);
+    return lstat(path, &gzip) != 0 || !S_ISREG(gzip.st_mode) ||
+           gzip.st_mtime < gzip_file->plain.st_mtime;
+}
+
+/* Gives it its name, if the file is still the one that was compressed. */
+static int gzip_file_publish(const struct gzip_file *gzip_file)
+{
+    char path[PATH_MAX];
+    struct timespec times[2];
+    struct stat now;
+
+    gzip_file_path(gzip_file, SYMCACHE_FILE_PLAIN, path);
+    if (stat(path, &now) != 0 || now.st_ino != gzip_file->plain.st_ino ||
+        now.st_dev != gzip_file->plain.st_dev ||
+        now.st_size != gzip_file->plain.st_size) {
+        errno = ESTALE;
+        return -1;
+    }
+
+    times[0] = times[1] = now.st_mtim;
+    if (stat(gzip_file->tmp, &now) != 0 ||
+        utimensat(AT_FDCWD, gzip_file->tmp, times, 0) != 0) {
+        return -1;
+    }
+
+    gzip_file_path(gzip_file, SYMCACHE_FILE_GZIP, path);
+    if (rename(gzip_file->tmp, path) != 0) {
+        return -1;
+    }
+    metrics_add(METRIC_GZIP_MADE, 1);
+    metrics_add(METRIC_GZIP_BYTES, (uint64_t)now.st_size);
+    return 0;
+}
+
+static void gzip_file_log(const struct gzip_file *gzip_file, int errnum,
+                          const char *what)
+{
+    char path[PATH_MAX];
+
+    metrics_add(METRIC_GZIP_FAILED, 1);
+    gzip_file_path(gzip_file, SYMCACHE_FILE_GZIP, path);
+    log_warn(errnum, "\"%s\" was not made: %s; the file itself is served",
+             path, what);
+}
+
+static void gzip_file_on_exit(void *arg, struct child_result *result)
+{
+    struct gzip_files *gzip_files = arg;
+    struct gzip_file *gzip_file = gzip_files->running;
+
+    gzip_files->running = NULL;
+    gzip_files->child = NULL;
+
+    if (result->timed_out || !WIFEXITED(result->status) ||
+        WEXITSTATUS(result->status) != 0) {
+        result->tail[strcspn(result->tail, "\n")] = '\0';
+        gzip_files->full = WIFEXITED(result->status) &&
+                           WEXITSTATUS(result->status) == GZIP_FILE_FULL;
+        gzip_files->full_since = clock_ms();
+        gzip_file_log(gzip_file, 0,
+                      result->timed_out            ? "it took too long"
+                      : !WIFEXITED(result->status) ? "its process was killed"
+                                                   : result->tail);
+    } else if (gzip_file_publish(gzip_file) != 0) {
+        if (errno == ESTALE) {
+            log_debug(0, "the file of a gzip file has changed meanwhile");
+        } else {
+            gzip_file_log(gzip_file, errno, "rename");
+        }
+    }
+
+    gzip_file_free(gzip_file);
+    event_active(gzip_files->pump, 0, 0);
+}
+
+static struct child *gzip_file_spawn(struct gzip_files *gzip_files,
+                                     const struct gzip_file *gzip_file, int in,
+                                     int out)
+{
+    char keep[24];
+    const char *argv[] = {"symcached", "--gzip", keep, NULL};
+    static char *env[] = {NULL};
+    int fds[2] = {in, out};
+    struct child_options options = {
+        .program = "/proc/self/exe",
+        .argv = (char *const *)argv,
+        .env = env,
+        .fds = fds,
+        .nfds = 2,
+        .seconds = GZIP_FILE_SECONDS,
+    };
+
+    snprintf(keep, sizeof(keep), "%" PRIu64,
+             disk_space_kept(out, &gzip_file->cache));
+    return child_start(gzip_files->base, &options, gzip_file_on_exit,
+                       gzip_files);
+}
+
+static int gzip_file_start(struct gzip_files *gzip_files,
+                           struct gzip_file *gzip_file)
+{
+    char path[PATH_MAX];
+    int in, out = -1, saved;
+
+    gzip_file_path(gzip_file, SYMCACHE_FILE_PLAIN, path);
+    in = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (in != -1 && fstat(in, &gzip_file->plain) == 0) {
+        workdir_file(gzip_file->workdir, gzip_file->tmp);
+        out = open(gzip_file->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC,
+                   0644);
+    }
+    if (out != -1) {
+        gzip_files->child = gzip_file_spawn(gzip_files, gzip_file, in, out);
+    }
+
+    saved = errno;
+    if (in != -1) {
+        close(in);
+    }
+    if (out != -1) {
+        close(out);
+    }
+    errno = saved;
+    return gzip_files->child != NULL ? 0 : -1;
+}
+
+/* Files are worth more than their copies. */
+static bool gzip_files_pause(struct gzip_files *gzip_files)
+{
+    if (gzip_files->full &&
+        clock_since(gzip_files->full_since) >= GZIP_FILE_FULL_MS) {
+        gzip_files->full = false;
+    }
+    return gzip_files->full;
+}
+
+static void gzip_files_on_pump(evutil_socket_t fd, short events, void *arg)
+{
+    struct gzip_files *gzip_files = arg;
+    struct gzip_file *gzip_file;
+
+    while (gzip_files->running == NULL &&
+           (gzip_file = TAILQ_FIRST(&gzip_files->waiting)) != NULL) {
+        TAILQ_REMOVE(&gzip_files->waiting, gzip_file, next);
+        gzip_files->nwaiting--;
+
+        if (gzip_files_pause(gzip_files)) {
+            metrics_add(METRIC_GZIP_SKIPPED, 1);
+            gzip_file_free(gzip_file);
+        } else if (!gzip_file_needed(gzip_file)) {
+            gzip_file_free(gzip_file);
+        } else if (gzip_file_start(gzip_files, gzip_file) != 0) {
+            gzip_file_log(gzip_file, errno, "it cannot be started");
+            gzip_file_free(gzip_file);
+        } else {
+            gzip_files->running = gzip_file;
+        }
+    }
+}
+
+static bool gzip_file_is(const struct gzip_file *gzip_file, const char *root,
+                         const symcache_key_t *key,
+                         const symcache_version_t *version)
+{
+    return symcache_version_cmp(&gzip_file->version, version) == 0 &&
+           symcache_key_equal(&gzip_file->key, key) &&
+           strcmp(gzip_file->root, root) == 0;
+}
+
+static bool gzip_files_has(const struct gzip_files *gzip_files,
+                           const char *root, const symcache_key_t *key,
+                           const symcache_version_t *version)
+{
+    const struct gzip_file *gzip_file;
+
+    TAILQ_FOREACH(gzip_file, &gzip_files->waiting, next)
+    {
+        if (gzip_file_is(gzip_file, root, key, version)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void gzip_files_want(struct gzip_files *gzip_files, const char *root,
+                     const struct cache_config *cache, struct workdir *workdir,
+                     const symcache_key_t *key,
+                     const symcache_version_t *version)
+{
+    struct gzip_file *gzip_file;
+
+    if (gzip_files->stopping || workdir == NULL ||
+        gzip_files_has(gzip_files, root, key, version)) {
+        return;
+    }
+    if (gzip_files->nwaiting >= GZIP_WAITING ||
+        gzip_files_pause(gzip_files)) {
+        metrics_add(METRIC_GZIP_SKIPPED, 1);
+        return;
+    }
+
+    gzip_file = calloc(1, sizeof(*gzip_file));
+    if (gzip_file == NULL) {
+        return;
+    }
+    gzip_file->root = strdup(root);
+    gzip_file->cache = *cache;
+    gzip_file->workdir = workdir;
+    symcache_key_copy(&gzip_file->key, key);
+    gzip_file->version = *version;
+    if (gzip_file->root == NULL || !gzip_file_needed(gzip_file)) {
+        gzip_file_free(gzip_file);
+        return;
+    }
+
+    TAILQ_INSERT_TAIL(&gzip_files->waiting, gzip_file, next);
+    gzip_files->nwaiting++;
+    event_active(gzip_files->pump, 0, 0);
+}
+
+/* life ---------------------------------------------------------------------
+ */
+
+struct gzip_files *gzip_files_new(struct event_base *base)
+{
+    struct gzip_files *gzip_files = calloc(1, sizeof(*gzip_files));
+
+    if (gzip_files == NULL) {
+        return NULL;
+    }
+    TAILQ_INIT(&gzip_files->waiting);
+    gzip_files->base = base;
+    gzip_files->pump = event_new(base, -1, 0, gzip_files_on_pump, gzip_files);
+    if (gzip_files->pump == NULL) {
+        free(gzip_files);
+        return NULL;
+    }
+    return gzip_files;
+}
+
+void gzip_files_stop(struct gzip_files *gzip_files)
+{
+    struct gzip_file *gzip_file;
+
+    gzip_files->stopping = true;
+    while ((gzip_file = TAILQ_FIRST(&gzip_files->waiting)) != NULL) {
+        TAILQ_REMOVE(&gzip_files->waiting, gzip_file, next);
+        gzip_file_free(gzip_file);
+    }
+    if (gzip_files->running != NULL) {
+        child_cancel(gzip_files->child);
+        gzip_file_free(gzip_files->running);
+        gzip_files->running = NULL;
+    }
+}
+
+void gzip_files_free(struct gzip_files *gzip_files)
+{
+    if (gzip_files == NULL) {
+        return;
+    }
+    gzip_files_stop(gzip_files);
+    event_free(gzip_files->pump);
+    free(gzip_files);
+}

@@ -1,0 +1,90 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/xattr.h>
+#include "base/digest.h"
+#include "provenance.h"
+
+/* "<source> full|publics <seconds>" */
+#define ATTRIBUTE "user.symcached.source"
+#define TEXT_MAX (PROVENANCE_SOURCE_MAX + 64)
+
+bool provenance_read(const char *file, struct provenance *provenance)
+{
+    char text[TEXT_MAX + 1], kind[16];
+    ssize_t n = lgetxattr(file, ATTRIBUTE, text, TEXT_MAX);
+    long long checked;
+
+    if (n <= 0) {
+        return false;
+    }
+    text[n] = '\0';
+    if (sscanf(text, "%96s %15s %lld", provenance->source, kind, &checked) !=
+        3) {
+        return false;
+    }
+    provenance->publics_only = strcmp(kind, "publics") == 0;
+    provenance->checked = (time_t)checked;
+    return true;
+}
+
+void provenance_write(const char *file, const struct provenance *provenance)
+{
+    char text[TEXT_MAX + 1];
+    int n = snprintf(text, sizeof(text), "%.96s %s %lld", provenance->source,
+                     provenance->publics_only ? "publics" : "full",
+                     (long long)provenance->checked);
+
+    bool sealed = digest_unseal_path(file);
+
+    (void)lsetxattr(file, ATTRIBUTE, text, (size_t)n, 0);
+    if (sealed) {
+        digest_seal_path(file);
+    }
+}
+
+void provenance_note(const char *file, const char *source, bool publics_only)
+{
+    struct provenance provenance = {.publics_only = publics_only,
+                                    .checked = time(NULL)};
+
+    snprintf(provenance.source, sizeof(provenance.source), "%s", source);
+    provenance_write(file, &provenance);
+}
+
+void provenance_copy(const char *from, const char *to)
+{
+    struct provenance provenance;
+
+    if (provenance_read(from, &provenance)) {
+        provenance_note(to, provenance.source, provenance.publics_only);
+    }
+}
+
+bool provenance_keeps(const char *file, const char *source, bool publics_only)
+{
+    struct provenance provenance;
+
+    if (!publics_only || !provenance_read(file, &provenance) ||
+        provenance.publics_only) {
+        return false;
+    }
+    provenance_note(file, source, false);
+    return true;
+}
+
+size_t provenance_better(const struct provenance *provenance,
+                         const struct store_config *store)
+{
+    size_t i;
+
+    for (i = 0; i < store->nsources; i++) {
+        if (strcmp(store->sources[i]->name, provenance->source) == 0) {
+            break;
+        }
+    }
+    return i;
+}

@@ -1,0 +1,183 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "command.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/program.h"
+
+/* arguments ----------------------------------------------------------------
+ */
+
+/* Replaces {pdb} and {out} in one argument.  NULL = out of memory. */
+static char *command_argument(const struct command_paths *paths,
+                              const char *argument)
+{
+    size_t size = 1, longest, n = 0;
+    const char *p, *value;
+    char *result;
+
+    longest = strlen(paths->pdb) > strlen(paths->out) ? strlen(paths->pdb)
+                                                      : strlen(paths->out);
+    for (p = argument; *p != '\0'; p++) {
+        size += *p == '{' ? longest + 1 : 1;
+    }
+
+    result = malloc(size);
+    if (result == NULL) {
+        return NULL;
+    }
+
+    for (p = argument; *p != '\0';) {
+        value = strncmp(p, "{pdb}", 5) == 0   ? paths->pdb
+                : strncmp(p, "{out}", 5) == 0 ? paths->out
+                                              : NULL;
+        if (value == NULL) {
+            result[n++] = *p++;
+        } else {
+            memcpy(result + n, value, strlen(value));
+            n += strlen(value);
+            p += 5;
+        }
+    }
+
+    result[n] = '\0';
+    return result;
+}
+
+static int fill_argv(struct command *command, char *const *arguments,
+                     const struct command_paths *paths)
+{
+    size_t n, i;
+
+    for (n = 0; arguments[n] != NULL; n++) {
+        continue;
+    }
+
+    command->argv = calloc(n + 1, sizeof(*command->argv));
+    for (i = 0; command->argv != NULL && i < n; i++) {
+        command->argv[i] = command_argument(paths, arguments[i]);
+        if (command->argv[i] == NULL) {
+            return -1;
+        }
+    }
+
+    return command->argv != NULL ? 0 : -1;
+}
+
+/* environment --------------------------------------------------------------
+ */
+
+/* The place of a variable in a list that has room for one more. */
+static char **command_variable(char **env, const char *name, size_t len)
+{
+    while (*env != NULL &&
+           (strncmp(*env, name, len) != 0 || (*env)[len] != '=')) {
+        env++;
+    }
+    return env;
+}
+
+/* No value: no variable. */
+static int set(char **env, const char *name, const char *value)
+{
+    char *variable, **place;
+
+    if (value == NULL) {
+        return 0;
+    }
+    if (asprintf(&variable, "%s=%s", name, value) < 0) {
+        return -1;
+    }
+
+    place = command_variable(env, name, strlen(name));
+    free(*place);
+    *place = variable;
+    return 0;
+}
+
+/*
+ * Nothing else of our environment, which holds the tokens of sources.  In
+ * another locale a program may read a name's bytes as other characters, a
+ * slash among them.
+ */
+static int fill_env(struct command *command,
+                    const struct transcoder_config *transcoder,
+                    const struct command_paths *paths)
+{
+    const char *path = getenv("PATH");
+    const char *base[][2] = {
+        {"PATH", path != NULL ? path : PROGRAM_PATH},
+        {"HOME", getenv("HOME")},
+        {"LANG", getenv("LANG")},
+        {"LC_ALL", "C.UTF-8"},
+        {"_NT_SYMCACHE_PATH", paths->out},
+        {"_NT_SYMBOL_PATH", paths->symbols},
+    };
+    size_t i, n = sizeof(base) / sizeof(base[0]);
+
+    command->env = calloc(n + transcoder->nenv + 1, sizeof(*command->env));
+    if (command->env == NULL) {
+        return -1;
+    }
+
+    for (i = 0; i < n; i++) {
+        if (set(command->env, base[i][0], base[i][1]) != 0) {
+            return -1;
+        }
+    }
+    for (i = 0; i < transcoder->nenv; i++) {
+        if (set(command->env, transcoder->env[i].name,
+                transcoder->env[i].value) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* life ---------------------------------------------------------------------
+ */
+
+int command_fill(struct command *command,
+                 const struct transcoder_config *transcoder,
+                 const struct command_paths *paths, char *error, size_t size)
+{
+    if (fill_argv(command, transcoder->command, paths) != 0 ||
+        fill_env(command, transcoder, paths) != 0) {
+        snprintf(error, size, "out of memory");
+        return -1;
+    }
+    if (strchr(command->argv[0], '/') == NULL) {
+        return program_find(command->argv[0], command->program, error, size);
+    }
+
+    /* whether it is there is for its process to find out: its disk may hang */
+    if (snprintf(command->program, PATH_MAX, "%s", command->argv[0]) >=
+        PATH_MAX) {
+        snprintf(error, size, "no transcoder: \"%.150s\": %s",
+                 command->argv[0], strerror(ENAMETOOLONG));
+        return -1;
+    }
+    return 0;
+}
+
+static void free_list(char **list)
+{
+    size_t i;
+
+    for (i = 0; list != NULL && list[i] != NULL; i++) {
+        free(list[i]);
+    }
+    free(list);
+}
+
+void command_clear(struct command *command)
+{
+    free_list(command->argv);
+    free_list(command->env);
+}

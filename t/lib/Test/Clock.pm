@@ -1,0 +1,52 @@
+package Test::Clock;
+
+# A time of day that steps, for programs that are started with it; clocks for
+# intervals do not.
+#
+#   my $clock = Test::Clock->new($t) or plan skip_all => Test::Clock::why();
+#   $t->start_nginx($conf, env => $clock->env);
+#   $clock->set(3600);    # an hour ahead, from now on
+
+use strict;
+use warnings;
+
+use Test::Symcache;
+
+my $why = '';
+sub why { $why }
+
+# undef: there is no compiler.
+sub new {
+    my ($class, $t) = @_;
+    my $self = bless { file => $t->path('clock'),
+                       library => $t->path('clock_step.so') }, $class;
+    my $source = "$Test::Symcache::top/t/bin/clock_step.c";
+    my $out = qx(cc -std=c11 -D_GNU_SOURCE -O2 -shared -fPIC \\
+                 -o $self->{library} $source -ldl 2>&1);
+    if ($? != 0) {
+        ($why) = split /\n/, "no compiler: $out";
+        return;
+    }
+    $t->write_file($self->{file}, pack 'q<', 0);
+    return $self;
+}
+
+# Seconds from the real time.
+sub set {
+    my ($self, $seconds) = @_;
+    # in place: it is mapped
+    open my $fh, '+<', $self->{file} or die "$self->{file}: $!";
+    syswrite $fh, pack 'q<', $seconds;
+}
+
+# A sanitizer's library wants to be the first.
+sub env {
+    my ($self) = @_;
+    my @first = $Test::Symcache::san ? map {
+        my $lib = qx(gcc -print-file-name=lib$_.so); chomp $lib; $lib
+    } qw(asan ubsan) : ();
+    return { CLOCK_STEP => $self->{file},
+             LD_PRELOAD => join ' ', @first, $self->{library} };
+}
+
+1;

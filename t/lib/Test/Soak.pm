@@ -1,0 +1,339 @@
+package Test::Soak;
+
+# A campaign against real nginx, module and symcached: clients ask for keys
+# that exist and that do not, while upstream answers as it likes (Upstream),
+# processes are killed, files go, the disk fills and the clock steps (Chaos).
+# Each answer is judged (Client, Judge), and when the faults cease everything
+# has to be as before.  All choices come from one seed.
+#
+#   my $soak = Test::Soak->new(seed => 1, keys => 80, disk => $dir);
+#   $soak->round(seconds => 5, without => ['kill', 'term']);
+#   $soak->end;
+#   print $soak->table;
+#   # $soak->violations
+
+use strict;
+use warnings;
+
+use parent 'Test::Soak::World';
+
+use File::Path qw(remove_tree);
+use List::Util qw(sum0);
+use POSIX ();
+use Test::Soak::Chaos;
+use Test::Soak::Client;
+use Test::Soak::Judge;
+use Test::Symcache;
+use Time::HiRes qw(sleep time);
+
+# %o: seed, keys, disk (a small file system, or undef)
+sub new {
+    my ($class, %o) = @_;
+    my $self = bless { %o, rounds => 0, violations => [], status => {},
+                       answers => 0, done => {}, children => [] }, $class;
+    $self->set_up(%o);
+    $self->{judge} = Test::Soak::Judge->new(
+        host => \%Test::Soak::Upstream::host);
+    # how long this machine needs without any fault
+    $self->recover;
+    $self->{usual} = delete $self->{recovery};
+    return $self;
+}
+
+sub violations { @{ $_[0]{violations} } }
+
+sub violation {
+    my ($self, $what, @evidence) = @_;
+    push @{ $self->{violations} }, join "\n    ",
+        sprintf('%.3f %s', time, $what), @evidence;
+}
+
+# --- a round
+
+# %o: seconds, seed, without (actions left out), clients
+sub round {
+    my ($self, %o) = @_;
+    my $n = ++$self->{rounds};
+    my $seed = $o{seed} // "$self->{seed}$n";
+    unlink $self->path('stop');
+    my $before = $self->settled('before');
+    $self->set_calm(0);
+
+    my $chaos = Test::Soak::Chaos->new(world => $self, seed => $seed,
+                                       without => $o{without});
+    my @files = map { $self->path("answers.$n.$_") }
+        1 .. $o{clients} // 24;
+    my $client = 0;
+    my @clients = map { Test::Soak::Client->start(world => $self,
+        seed => $seed + 1000 * ++$client, file => $_) } @files;
+    $chaos->run($o{seconds});
+    $self->{done}{$_} += $chaos->count->{$_} for keys %{ $chaos->count };
+    push @{ $self->{workers} }, map { $_->{worker} // () } $chaos->events;
+
+    $self->set_calm(1);
+    $self->{t}->write_file('stop', '');
+    $self->check_kept($chaos, time, @files);
+    $self->recover;
+    waitpid $_, 0 for @clients;
+    $self->judge($chaos, $_) for @files;
+    $self->compare($before, $self->settled('after'));
+}
+
+sub read_answers {
+    my ($file) = @_;
+    open my $fh, '<', $file or return;
+    return map {
+        chomp;
+        my %ask;
+        @ask{@Test::Soak::Client::fields} = split;
+        \%ask
+    } <$fh>;
+}
+
+sub judge {
+    my ($self, $chaos, $file) = @_;
+    $self->{judge}->read_notes($self->{upstream}->journal);
+    for my $ask (read_answers($file)) {
+        $self->{answers}++;
+        $self->{status}{ status_name($ask) }++;
+        my $what = $self->wrong($chaos, $ask) or next;
+        $self->violation("$what: " . join(' ',
+            @$ask{@Test::Soak::Client::fields}),
+            $self->{judge}->evidence($ask, @{ $self->sources($ask->{store}) }),
+            $self->helper_lines($ask));
+    }
+}
+
+sub status_name {
+    my ($ask) = @_;
+    return 'no answer' if !$ask->{status};
+    return $ask->{status} . ($ask->{flags} eq '-' ? ''
+        : $ask->{flags} eq 'again' ? ', ask again' : ', cut');
+}
+
+# The rule that an answer breaks, or nothing.
+sub wrong {
+    my ($self, $chaos, $ask) = @_;
+    return $ask->{trouble} if $ask->{trouble} ne '-';
+    if (!$ask->{status} || $ask->{flags} eq 'cut') {
+        return if $self->cut_off($chaos, $ask);
+        return 'no whole answer';
+    }
+    return if $ask->{status} != 404 || $ask->{flags} eq 'again';
+    my @silent = $self->{judge}->unexcused($ask,
+        @{ $self->sources($ask->{store}) });
+    return @silent ? "final 404, and @silent did not say so" : ();
+}
+
+# Whether a worker was killed meanwhile; one that is to end in peace, which
+# may take it a while, closes a connection over which nobody has asked yet.
+sub cut_off {
+    my ($self, $chaos, $ask) = @_;
+    for my $event ($chaos->events) {
+        next if $event->{at} > $ask->{ended} + 1;
+        return 1 if $event->{what} =~ /^worker/
+            && $event->{at} > $ask->{began} - 1;
+        return 1 if $event->{what} eq 'nginx HUP' && $ask->{how} eq 'kept'
+            && $event->{at} > $ask->{began} - 15;
+    }
+    return 0;
+}
+
+# What the helper's log says of a key.
+sub helper_lines {
+    my ($self, $ask) = @_;
+    my @lines = map { substr $_, 0, 300 } grep { /\Q$ask->{id}\E/i }
+        split /\n/, $self->tier($ask->{store})->helper_log;
+    return @lines > 6 ? @lines[-6 .. -1] : @lines;
+}
+
+# Files that were served, and that nobody but symcached can have removed.
+sub check_kept {
+    my ($self, $chaos, $ceased, @files) = @_;
+    my %served;
+    for my $ask (map { read_answers($_) } @files) {
+        next if $ask->{status} != 200 || $ask->{ended} > $ceased;
+        my $key = $self->holds(@$ask{qw(store name id)}) or next;
+        my $place = "$ask->{store}/$key->{lower}/$key->{id}";
+        $served{$place} = $ask->{began}
+            if $ask->{began} > ($served{$place} // 0);
+    }
+    my @events = grep { $_->{store} || $_->{what} eq 'clock step' }
+        $chaos->events;
+    for my $place (sort keys %served) {
+        my ($store, $lower, $id) = split m{/}, $place;
+        my @there = glob $self->root($place) . '/*.symcache';
+        next if @there || grep {
+            $_->{what} eq 'clock step'
+                || $_->{store} eq $store && ($_->{lower} // $lower) eq $lower
+                    && ($_->{id} // $id) eq $id
+                    && ($_->{what} eq 'aged'
+                        || ($_->{until} // $_->{at}) > $served{$place})
+        } @events;
+        $self->violation("$place is gone, which was served "
+            . sprintf('%.1f s', $ceased - $served{$place}) . ' before');
+    }
+}
+
+# --- when the faults have ceased
+
+# Each key is asked for until it is served; clients share the keys.
+sub recover {
+    my ($self) = @_;
+    my @targets = $self->targets;
+    my $n = 16;
+    my @files = map { $self->path("recovery.$self->{rounds}.$_") } 1 .. $n;
+    my @pids = map {
+        my $i = $_;
+        my $pid = fork() // die "fork: $!";
+        if ($pid == 0) {
+            $self->recover_some($files[$i],
+                map { $targets[$_] } grep { $_ % $n == $i } 0 .. $#targets);
+            POSIX::_exit(0);
+        }
+        $pid
+    } 0 .. $n - 1;
+    waitpid $_, 0 for @pids;
+    my %asks;
+    for my $ask (map { read_answers($_) } @files) {
+        $self->{answers}++;
+        $self->{status}{ status_name($ask) }++;
+        push @{ $asks{"$ask->{store} $ask->{id}"} }, $ask;
+        $self->violation("recovery: $ask->{trouble}: $ask->{store} $ask->{id}")
+            if $ask->{trouble} ne '-' && $ask->{status};
+    }
+    $self->check_recovery($_, @{ $asks{"$_->{store} $_->{id}"} // [] })
+        for @targets;
+}
+
+sub check_recovery {
+    my ($self, $target, @asks) = @_;
+    my $took = @asks ? $asks[-1]{ended} - $asks[0]{began} : 0;
+    my $last = @asks ? status_name($asks[-1]) : 'not asked for';
+    $self->{recovery} = $took if $took > ($self->{recovery} // 0);
+    $self->violation(sprintf('%s %s/%s was not served in %.1f s after the '
+        . 'faults: %s', @$target{qw(store name id)}, $took, $last),
+        $self->helper_lines($target))
+        if $last ne '200' || $took > $self->limit;
+}
+
+# Not counted is what it took before there were faults, nor that others are at
+# work on the machine, who leave less of it than a campaign by itself does.
+sub limit {
+    my ($self) = @_;
+    return $Test::Symcache::patience if !defined $self->{usual};
+    my ($load) = split ' ', $self->{t}->read_file('/proc/loadavg');
+    my $cores = () = $self->{t}->read_file('/proc/stat') =~ /^cpu\d/mg;
+    my $crowd = $load / (4 * $cores);
+    return ($self->{limit} + $self->{usual}) * ($crowd > 1 ? $crowd : 1);
+}
+
+sub recover_some {
+    my ($self, $file, @targets) = @_;
+    open my $notes, '>>', $file or die "$file: $!";
+    my $client = bless { world => $self, notes => $notes },
+        'Test::Soak::Client';
+    srand 1;
+    for my $target (@targets) {
+        my $end = time + $self->limit + 5;
+        while (time < $end) {
+            last if $client->ask('hold', $target)->{status} == 200;
+            sleep 0.1;
+        }
+    }
+}
+
+# Megabytes that a helper may have taken and not given back.
+our $growth = 32;
+
+# What both helpers have now, and had before; one that was started anew
+# meanwhile is not compared.
+sub compare {
+    my ($self, $before, $after) = @_;
+    for my $tier (grep { $before->[$_]{pid} == $after->[$_]{pid} } 0, 1) {
+        my ($was, $is) = ($before->[$tier], $after->[$tier]);
+        for my $what (sort keys %{ $is->{descriptors} }) {
+            my ($n, $m) = map { $_->{descriptors}{$what} // 0 } $was, $is;
+            # connections to upstreams are kept for a while
+            $self->violation("descriptors: $m of $what, before $n")
+                if $m > $n + ($what eq 'socket' ? 40 : 0);
+        }
+        my $grown = $is->{memory} - $was->{memory};
+        $self->{grown} = $grown if $grown > ($self->{grown} // 0);
+        $self->violation(sprintf 'memory: %.1f MB, before %.1f MB',
+                         $is->{memory}, $was->{memory})
+            if $grown > $growth && !$Test::Symcache::san;
+    }
+}
+
+# --- the end
+
+# Stops everything; what is left behind then is a violation, too.
+sub end {
+    my ($self) = @_;
+    $self->{upstream}->stop;
+    for my $t (reverse $self->tiers) {
+        my $status = $t->stop_nginx;
+        $self->violation("nginx: wait status $status") if $status;
+        $self->stop_helper('TERM', $t);
+        $self->allow_logs($t);
+        $t->check_logs;
+        $t->check_left_files;
+        $self->violation($_) for splice @{ $t->{problems} // [] };
+    }
+    $self->{net}->stop if $self->{net};
+    $self->{t}->stop_pid($_, 'TERM') for @{ $self->{children} };
+    $self->violation("left behind: $_")
+        for map { glob $self->root($_) . '/.tmp/*' } $self->stores;
+    $self->{kinds} = $self->{judge}{kinds};
+}
+
+# What was our doing.
+sub allow_logs {
+    my ($self, $t) = @_;
+    $t->allow_log(qr/not valid JSON; the old configuration stays/);
+    # of workers that were killed, and by those that were to end in peace
+    # before that
+    $t->allow_log(qr/exited on signal (?:9|15)\b/);
+    $t->allow_log(qr/shared memory zone .* was locked by/);
+    $t->allow_log(qr/ $_#$_: (?:\*\d+ open socket|aborting)/)
+        for @{ $self->{workers} };
+}
+
+# Takes away what there is of it, but what a violation may be looked for in.
+sub clear {
+    my ($self) = @_;
+    my $keep = $ENV{SYMCACHE_KEEP} || $self->{keep} && $self->violations;
+    remove_tree($self->disk);
+    for my $t ($self->tiers) {
+        print STDERR '# kept: ', $t->dir, "\n" if $keep;
+        remove_tree($t->dir) if !$keep;
+        $t->{finished} = 1;
+    }
+}
+
+sub table {
+    my ($self) = @_;
+    my %status = %{ $self->{status} };
+    my %done = %{ $self->{done} };
+    return join '', map { "$_\n" }
+        sprintf('seed %s: %d rounds, %d keys in %d stores', $self->{seed},
+                $self->{rounds}, scalar $self->{corpus}->keys,
+                scalar(() = $self->stores)),
+        sprintf('answers checked: %d', $self->{answers}),
+        (map { sprintf '  %-16s %d', $_, $status{$_} } sort keys %status),
+        sprintf('violations: %d', scalar $self->violations),
+        sprintf('longest recovery: %.2f s, before all faults: %.2f s',
+                @$self{qw(recovery usual)}),
+        sprintf('most memory that a helper kept: %.1f MB',
+                $self->{grown} // 0),
+        'done to it:',
+        (map { sprintf '  %-16s %d', $_, $done{$_} } sort keys %done),
+        sprintf('kinds of answers of upstreams: %d, in all %d',
+                scalar keys %{ $self->{kinds} },
+                sum0(values %{ $self->{kinds} })),
+        map { "not done: $_: $self->{not_done}{$_}" }
+            sort keys %{ $self->{not_done} // {} };
+}
+
+1;

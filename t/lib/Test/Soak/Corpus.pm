@@ -1,0 +1,169 @@
+package Test::Soak::Corpus;
+
+# The keys of a campaign: real PDBs under GUIDs and ages of their own, made
+# from a few of t/data, each with the SymCache that the converter makes of it.
+# Some stand for SymCaches that nobody can look into, and have no PDB.
+#
+#   my $corpus = Test::Soak::Corpus->new($t, seed => 1, keys => 80);
+#   my $key = $corpus->find('soak1.pdb', $id);
+#   # { name, lower, guid, age, id, home, form, expected, sha }
+#   $corpus->pdb($key);
+
+use strict;
+use warnings;
+
+use Compress::Zlib ();
+use Digest::SHA qw(sha256 sha256_hex);
+use Test::Cabinet;
+
+# Where a key is: the sources that have it, by the store that it is asked
+# from.  Test::Soak has the stores.
+our @homes = (
+    { store => 'web', at => 'web' },
+    { store => 'tiers', at => 'tiers' },
+    { store => 'behind', at => 'honest' },
+    { store => 'ahead', at => 'web' },
+    { store => 'dirs', at => 'share' },
+    { store => 'dirs', at => 'drop' },
+    { store => 'dirs', at => 'web' },
+    { store => 'far', at => 'far' },
+    { store => 'opaque', at => 'opaque' },
+    { store => 'mixed', at => 'far' },
+    { store => 'mixed', at => 'web' },
+    { store => 'hung', at => 'net' },
+);
+
+my @templates = (qw(llvm/ClassLayoutTest llvm/every-function derived/omap
+                    generated/clang14-x64-O2 generated/lto
+                    generated/modules), '');
+
+sub new {
+    my ($class, $t, %o) = @_;
+    my $self = bless { t => $t, seed => $o{seed}, keys => [], by => {} },
+        $class;
+    $self->{templates} = [map { $self->template($_) } @templates];
+    for my $i (0 .. $o{keys} - 1) {
+        my $key = $self->make_key($i);
+        push @{ $self->{keys} }, $key;
+        $self->{by}{"$key->{lower}/$key->{id}"} = $key;
+    }
+    $self->convert($_) for $self->keys;
+    return $self;
+}
+
+sub keys { @{ $_[0]{keys} } }
+sub find { $_[0]{by}{ lc($_[1]) . '/' . uc $_[2] } }
+
+# A number below $n that depends on the words only.
+sub pick {
+    my ($self, $n, @words) = @_;
+    return unpack('N', sha256(join ' ', $self->{seed}, @words)) % $n;
+}
+
+sub template {
+    my ($self, $name) = @_;
+    my $t = $self->{t};
+    my $pdb = $name ? qx(zstd -qdc @{[$t->data("convert/$name.pdb.zst")]})
+                    : $t->read_file($t->data('pdb/crash.pdb'));
+    my (@guid, @age);
+    # the info stream: version, signature, age, GUID
+    push @guid, pos($pdb) - 16 while $pdb =~ /\x94\x2e\x31\x01.{24}/gs;
+    # the DBI stream: -1, version, age
+    push @age, pos($pdb) - 4
+        while $pdb =~ /\xff{4}\x77\x09\x31\x01.{4}/gs;
+    die "$name: no PDB as expected" if !@guid || !@age;
+    return { pdb => $pdb, guid => \@guid, age => \@age };
+}
+
+sub make_key {
+    my ($self, $i) = @_;
+    my $home = $homes[$i % @homes];
+    my $guid = uc substr sha256_hex("$self->{seed} key $i"), 0, 32;
+    my $age = 1 + $self->pick(12, 'age', $i);
+    my $form = $self->pick(10, 'form', $i);
+    my %key = (
+        i => $i, name => ($i % 3 ? "soak$i.pdb" : "Soak$i.PDB"),
+        guid => $guid, age => $age, id => sprintf('%s%X', $guid, $age),
+        home => $home->{at}, store => $home->{store},
+        template => $self->pick(scalar @templates, 'template', $i),
+        form => $home->{at} !~ /^(?:web|tiers|honest)$/ || $form < 6 ? 'plain'
+            : $form < 8 ? 'packed' : 'pointer',
+        # whether upstream ever says that it is not there, or sends a PDB that
+        # cannot be converted: where not, there is no excuse for a final 404
+        doubted => !$self->pick(4, 'doubted', $i),
+    );
+    $key{lower} = lc $key{name};
+    return \%key;
+}
+
+sub convert {
+    my ($self, $key) = @_;
+    my $t = $self->{t};
+    if ($key->{home} eq 'opaque') {
+        my $n = 500 + $self->pick(2500, 'size', $key->{i});
+        $key->{expected} = 'OPAQUE' . join '',
+            map { sha256("$key->{id} $_") } 1 .. $n;
+    } else {
+        my $file = $t->write_file($key->{name}, $self->pdb($key));
+        my $out = $t->path('made.symcache');
+        system($t->program('pdb2symcache'), '-pdb', $file, '-o', $out) == 0
+            or die "pdb2symcache: $key->{name}";
+        $key->{expected} = $t->read_file($out);
+        unlink $file, $out;
+    }
+    $key->{sha} = sha256_hex($key->{expected});
+}
+
+# --- bodies
+
+# The bytes of a GUID as a PDB has them.
+sub guid_bytes { pack 'V v v a8', unpack 'N n n a8', pack 'H*', $_[0] }
+
+sub pdb {
+    my ($self, $key) = @_;
+    my $template = $self->{templates}[$key->{template}];
+    my $pdb = $template->{pdb};
+    my $guid = guid_bytes($key->{guid});
+    substr $pdb, $_, 16, $guid for @{ $template->{guid} };
+    substr $pdb, $_, 4, pack 'V', $key->{age} for @{ $template->{age} };
+    return $pdb;
+}
+
+# Has the identity, and the converter refuses it: the size of the first part
+# of the DBI stream is beyond all bounds.
+sub damaged {
+    my ($self, $key) = @_;
+    my $pdb = $self->pdb($key);
+    substr $pdb, $_ + 16, 4, pack 'V', 0x7fffff00
+        for @{ $self->{templates}[$key->{template}]{age} };
+    return $pdb;
+}
+
+# The next key that has a PDB.
+sub other {
+    my ($self, $key) = @_;
+    my $i = $key->{i};
+    my $other;
+    do {
+        $other = $self->{keys}[++$i % @{ $self->{keys} }];
+    } while $other->{home} eq 'opaque';
+    return $other;
+}
+
+sub packed {
+    my ($self, $key) = @_;
+    my $pdb = $self->pdb($key);
+    my $how = $key->{i} % 3;
+    return $how == 0 ? Compress::Zlib::memGzip($pdb)
+        : $how == 1 ? Compress::Zlib::compress($pdb)
+        : Test::Cabinet::cabinet($pdb);
+}
+
+# What a source sends for the key where it has it, without file.ptr.
+sub body {
+    my ($self, $key) = @_;
+    return $key->{home} =~ /^(?:far|opaque)$/ ? $key->{expected}
+        : $key->{form} eq 'packed' ? $self->packed($key) : $self->pdb($key);
+}
+
+1;

@@ -1,0 +1,327 @@
+package Test::Soak::World;
+
+# What there is in a campaign: corpus, upstream, nginx and symcached with
+# their stores and directories, the same once more in front of them (a second
+# tier), a disk and a clock; how they are started, and what they hold.
+
+use strict;
+use warnings;
+
+use File::Path qw(make_path);
+use JSON::PP ();
+use Test::Clock;
+use Test::Fuse;
+use Test::Soak::Corpus;
+use Test::Soak::Upstream;
+use Test::Symcache;
+use Time::HiRes qw(time);
+
+my $yes = JSON::PP::true();
+
+# Each store is a way of putting sources behind each other.
+our %stores = (
+    web => ['web'], tiers => ['tiers'], behind => ['liar', 'honest'],
+    ahead => ['web', 'liar'], dirs => ['share', 'drop', 'web'],
+    hung => ['net', 'honest'], far => ['far'], opaque => ['opaque'],
+    mixed => ['far', 'web'],
+);
+# those that make nothing themselves
+my %no_transcoder = (far => 1, opaque => 1);
+
+our %limits = (
+    download_size => '16m', download_time => '6s', connect_time => '2s',
+    first_byte_time => '2s', stall_time => '2s', attempts => 2,
+    downloads => 24, transcodes => 2, downloads_per_host => 8,
+    breaker_window => '5s', breaker_pause => '1s', look_ahead_after => '0s',
+    transcode_time => '20s',
+);
+# what is known is believed for so short that faults follow each other
+our %cache = (
+    retry_misses_after => '2s', retry_malformed_after => '2s',
+    retry_errors_after => '1s', clean_every => '1s',
+    downloads_max_unused_for => '5s', max_size => '1m',
+);
+
+# %o: seed, keys, disk (a small file system, or undef)
+sub set_up {
+    my ($self, %o) = @_;
+    my $t = $self->{t} = Test::Symcache->new;
+    $self->{near} = Test::Symcache->new;
+    $self->{port} = Test::Symcache::free_port();
+    $self->{disk_dir} = $o{disk} ? "$o{disk}/$$-$o{seed}" : $t->path('disk');
+    make_path($self->{disk_dir}, $t->path('upstream'));
+    $self->{corpus} = Test::Soak::Corpus->new($t, seed => $o{seed},
+                                              keys => $o{keys});
+    $self->{upstream} = Test::Soak::Upstream->new($t, seed => $o{seed},
+        corpus => $self->{corpus}, dir => $t->path('upstream'));
+    $self->fill_directories;
+    $self->{not_done}{'a disk that fills'} = $o{no_disk} if !$o{disk};
+    $self->{clock} = Test::Clock->new($t);
+    $self->{not_done}{'steps of the clock'} = Test::Clock::why()
+        if !$self->{clock};
+    $self->set_calm(1);
+    $self->write_config;
+    $t->write_file('clean.json', $t->read_file('symcached.json'));
+    $self->start_helper;
+    $self->start_nginx;
+    $self->start_near;
+}
+
+sub t { $_[0]{t} }
+sub path { $_[0]{t}->path($_[1]) }
+sub corpus { $_[0]{corpus} }
+sub disk { $_[0]{disk_dir} }
+sub small_disk { $_[0]{disk} }
+sub root { $_[1] eq 'near' ? $_[0]{near}->path('store')
+                           : $_[0]->disk . "/$_[1]" }
+sub clock { $_[0]{clock} }
+sub net { $_[0]{net} }
+sub child { push @{ $_[0]{children} }, $_[1] }
+
+# That of a store.
+sub tier { $_[1] eq 'near' ? $_[0]{near} : $_[0]{t} }
+sub tiers { @{ $_[0] }{qw(t near)} }
+
+# All that is there to be had, as clients ask for it.
+sub targets {
+    my ($self) = @_;
+    return map {
+        my $key = $_;
+        map { { store => $_, %$key{qw(name id)}, key => $key } }
+            $key->{store}, $key->{store} eq 'web' ? 'near' : ();
+    } $self->{corpus}->keys;
+}
+
+# Who has to have said that a key is absent: the near tier asks for a store.
+sub sources { $stores{ $_[1] eq 'near' ? 'web' : $_[1] } }
+sub stores { sort(keys %stores), 'near' }
+
+# The key, if one of the store's sources has that build.
+sub holds {
+    my ($self, $store, $name, $id) = @_;
+    my $key = $self->{corpus}->find($name, $id) or return undef;
+    return (grep { $_ eq $key->{home} } @{ $self->sources($store) })
+        ? $key : undef;
+}
+
+# --- what runs
+
+sub write_config {
+    my ($self, %more) = @_;
+    my %http = map { $_ => { type => 'http', internal => $yes,
+        url => "http://$_.localhost:" . $self->{upstream}->port . '/sym' } }
+        qw(web tiers honest liar);
+    my %symcache = map { $_ => { type => 'symcache', internal => $yes,
+        version => $Test::Soak::Upstream::host{$_}{symcache},
+        url => "http://$_.localhost:" . $self->{upstream}->port } }
+        qw(far opaque);
+    my $converter = { version => '9.0.0', command =>
+        [$self->t->program('pdb2symcache'), '-pdb', '{pdb}'] };
+    $self->t->write_helper_config({
+        downloads => $self->disk . '/downloads',
+        stores => { map { $_ => {
+            root => $self->root($_), sources => $stores{$_},
+            $no_transcoder{$_} ? () : (transcoders => [$converter]),
+            $_ eq 'web' ? (gzip => $yes) : (),
+        } } keys %stores },
+        sources => { %http, %symcache,
+            share => { type => 'filesystem', path => $self->path('share') },
+            net => { type => 'filesystem', path => $self->path('net') },
+            drop => { type => 'filesystem', path => $self->path('drop'),
+                      layout => 'flat' } },
+        limits => { %limits, %more },
+        cache => { %cache, min_free => $self->{disk} ? '2m' : '1' },
+    });
+}
+
+sub start_helper {
+    my ($self, $t) = @_;
+    ($t // $self->{t})->start_symcached(undef, env => $self->clock_env);
+}
+
+# All have one clock.
+sub clock_env { $_[0]{clock} ? $_[0]{clock}->env : {} }
+
+sub stop_helper {
+    my ($self, $signal, $t) = @_;
+    my $status = ($t // $self->{t})->stop_symcached($signal);
+    $self->violation("symcached: wait status $status on $signal") if $status;
+}
+
+# Nothing of ours ends by itself.
+sub check_alive {
+    my ($self) = @_;
+    for my $t ($self->tiers) {
+        die "nginx ended\n" if !Test::Symcache::alive($t->{nginx});
+        next if !$t->{helper} || Test::Symcache::alive($t->{helper});
+        $self->violation("symcached ended by itself: wait status $?",
+                         last_lines($t->helper_log));
+        delete $t->{helper};
+        $self->start_helper($t);
+    }
+    $self->{children} = [grep { Test::Symcache::alive($_) }
+                         @{ $self->{children} }];
+}
+
+sub last_lines {
+    my @lines = split /\n/, $_[0];
+    return @lines > 10 ? @lines[-10 .. -1] : @lines;
+}
+
+# Half of the stores are behind a zone, and half behind kept connections.
+sub start_nginx {
+    my ($self) = @_;
+    my $t = $self->{t};
+    my $i = 0;
+    my $locations = join '', map {
+        my $more = ($i & 1 ? 'symcache_zone z;' : '')
+            . ($i & 2 ? 'symcache_pass kept;'
+                      : 'symcache_pass unix:%%DIR%%/h.sock;');
+        my $store = $_;
+        $i++;
+        map { "location /$_->[0]/$store/ {
+                symcache @{[$self->root($store)]}; symcache_store $store;
+                symcache_async_after $_->[1]; $more }\n" }
+            ['poll', '3.0.1'], ['hold', '65535.65535.65535'];
+    } sort keys %stores;
+    my $listen = 'listen unix:' . $t->nginx_socket
+        . "; listen 127.0.0.1:$self->{port};";
+    $t->start_nginx($locations, workers => 3, env => $self->clock_env,
+                    listen => $listen, http => "
+        symcache_zone z:1m;
+        symcache_valid present 2s;
+        symcache_valid absent 2s;
+        symcache_hold_timeout 10s;
+        symcache_gzip on;
+        upstream kept { server unix:%%DIR%%/h.sock; keepalive 4; }
+    ");
+}
+
+# The second tier: it asks nginx of the first for what that has of "web".
+sub start_near {
+    my ($self) = @_;
+    my $t = $self->{near};
+    $t->write_helper_config({
+        stores => { near => { root => $t->path('store'),
+                              sources => ['tier'] } },
+        sources => { tier => { type => 'symcache', version => '9.0.0',
+            internal => $yes,
+            url => "http://127.0.0.1:$self->{port}/poll/web" } },
+        limits => \%limits,
+        # while the first tier remembers a failure, it is to be heard of
+        cache => { %cache, retry_errors_after => '2s', min_free => '1' },
+    });
+    $self->start_helper($t);
+    $t->start_nginx(join('', map { "location /$_->[0]/near/ {
+            symcache %%DIR%%/store; symcache_store near;
+            symcache_pass unix:%%DIR%%/h.sock; symcache_zone z;
+            symcache_async_after $_->[1]; }\n" }
+        ['poll', '3.0.1'], ['hold', '65535.65535.65535']),
+        workers => 2, env => $self->clock_env, http => '
+        symcache_zone z:1m;
+        symcache_valid present 2s;
+        symcache_valid absent 2s;
+        symcache_hold_timeout 10s;
+    ');
+}
+
+# --- upstream
+
+sub set_calm {
+    my ($self, $calm) = @_;
+    my $file = $self->path('upstream/calm');
+    $calm ? $self->{t}->write_file($file, '') : unlink $file;
+}
+
+# What a directory holds of a key from now on.
+sub say_of {
+    my ($self, $source, $key, $verdict, $kind) = @_;
+    open my $fh, '>>', $self->{upstream}->journal or die "journal: $!";
+    syswrite $fh, sprintf "%.4f %s %s %s %s\n", time, $source,
+        "$key->{lower}/$key->{id}", $verdict, $kind;
+}
+
+# One of them may be able to hang.
+sub fill_directories {
+    my ($self) = @_;
+    my %net;
+    for my $key ($self->{corpus}->keys) {
+        next if $key->{home} !~ /^(?:share|drop|net)$/;
+        $self->say_of($key->{home}, $key, 'file', 'given');
+        my $pdb = $self->{corpus}->pdb($key);
+        $net{ place($key) } = $pdb if $key->{home} eq 'net';
+        $self->put($key->{home}, $key, $pdb) if $key->{home} ne 'net';
+    }
+    my $why = 'needs root';
+    $self->{net} = Test::Fuse->new($self->path('net'), \%net,
+        hang => $self->path('hang'), why => \$why) if $> == 0 && $self->{disk};
+    return if $self->{net};
+    $self->{not_done}{'a directory that hangs'} = $why;
+    $self->{t}->write_file("net/$_", $net{$_}) for keys %net;
+}
+
+sub place { "$_[0]{name}/$_[0]{id}/$_[0]{name}" }
+
+sub put {
+    my ($self, $source, $key, $pdb) = @_;
+    my $dir = $self->path($source);
+    $dir = "$dir.away" if -d "$dir.away";
+    my $file = $source eq 'drop' ? "$dir/$key->{name}"
+        : "$dir/" . place($key);
+    return unlink $file if !defined $pdb;
+    my $new = $self->{t}->write_file("$file.new", $pdb);
+    rename $new, $file or die "$file: $!";
+}
+
+# What the helpers have when nothing is under way.
+sub settled {
+    my ($self, $when) = @_;
+    return [map { $self->settled_tier($when, $_) } $self->tiers];
+}
+
+sub settled_tier {
+    my ($self, $when, $t) = @_;
+    my $pid = $t->{helper};
+    eval {
+        $t->wait_until('no job is left', sub {
+            !$t->helper_json('/v1/jobs')->{total} });
+        $t->wait_until('no child of the helper is left', sub {
+            !Test::Soak::Chaos::descendants($pid) });
+        $t->wait_until('work folders are empty', sub {
+            !$self->work_left });
+        1;
+    } or do {
+        chomp(my $why = $@);
+        $self->violation("$when: $why", $self->work_left,
+            map { qx(ps -o pid,stat,etime,args -p $_) =~ /\n(.*)/ }
+            Test::Soak::Chaos::descendants($pid));
+    };
+    return { pid => $pid, memory => memory($pid),
+             descriptors => descriptors($pid) };
+}
+
+sub work_left {
+    my ($self) = @_;
+    return map { glob $self->root($_) . '/.tmp/*/*' } $self->stores;
+}
+
+# How many there are of each kind.
+sub descriptors {
+    my ($pid) = @_;
+    my %count;
+    for my $fd (glob "/proc/$pid/fd/*") {
+        my $to = readlink $fd // next;
+        $to =~ s/:\[\d+\]$//;
+        $count{$to}++;
+    }
+    return \%count;
+}
+
+sub memory {
+    my ($pid) = @_;
+    open my $fh, '<', "/proc/$pid/smaps_rollup" or return 0;
+    local $/;
+    return <$fh> =~ /^Private_Dirty:\s+(\d+) kB/m ? $1 / 1024 : 0;
+}
+
+1;

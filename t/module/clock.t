@@ -1,0 +1,48 @@
+#!/usr/bin/env perl
+
+# What the zone knows is believed for as long as symcache_valid says, whatever
+# the time of day does meanwhile.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::Clock;
+use Test::ModuleCase;
+use Test::More;
+
+my $t = Test::ModuleCase->new;
+my $clock = Test::Clock->new($t) or plan skip_all => Test::Clock::why();
+$t->start_nginx(<<'EON', http => 'symcache_zone z:1m;', env => $clock->env);
+    symcache_zone z;
+    symcache_pass unix:%%DIR%%/h.sock;
+    location /brief/ { symcache %%DIR%%/store; symcache_valid 1s; }
+    location /long/ { symcache %%DIR%%/other; symcache_valid 1h; }
+EON
+my $s = $t->helper_says(sub {
+    $_[0]->reply(404, { 'X-Symcache-Reason' => 'notfound',
+                        'X-Symcache-Valid' => 3600 });
+});
+
+sub asked_again {
+    my ($where) = @_;
+    my $n = $s->requests;
+    $t->get($t->uri('3.1.0', location => $where));
+    return $s->requests > $n;
+}
+
+for my $hours (1, -1, 24 * 8, -24 * 8) {
+    $clock->set(3600 * $hours);
+    $t->wait_until("asked, $hours h off", sub { asked_again('/brief') });
+    $clock->set(0);
+    ok eval { $t->wait_until('', sub { asked_again('/brief') }, 10) },
+        "an absence is over in time, though the clock was set by $hours h";
+}
+
+asked_again('/long');
+$clock->set(600);
+ok !asked_again('/long'), 'and not before, though it was set';
+
+$t->finish;
+done_testing;

@@ -1,0 +1,130 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What a wish for room is granted, and what is under way.
+ */
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "symcached/space/wish.h"
+#include "base/workdir.h"
+
+#define MIB (1024 * 1024ull)
+
+static void granted(void **state)
+{
+    static const struct {
+        struct wish_room room; /* free, removable, claimed, arrived; MiB */
+        uint64_t claim, body;  /* the most */
+    } cases[] = {
+        {{0, 0, 0, 0}, 0, 0},
+        {{0, 400, 0, 0}, 100, 200},
+        {{400, 0, 0, 0}, 100, 200},
+        {{100, 300, 0, 0}, 100, 200},
+        /* a claim made room for, then lies there: nothing more */
+        {{100, 300, 100, 0}, 25, 150},
+        {{0, 300, 100, 0}, 0, 100},
+        {{0, 300, 300, 0}, 0, 0},
+        /* what has come leaves the claims their quarter */
+        {{0, 300, 0, 100}, 100, 100},
+        {{0, 200, 0, 200}, 100, 0},
+        /* never more than can be had */
+        {{0, 10, 0, 100}, 10, 0},
+        {{5, 40, 0, 400}, 45, 0},
+    };
+    struct wish_room room;
+    size_t i;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        room = cases[i].room;
+        room.free *= MIB;
+        room.removable *= MIB;
+        room.claimed *= MIB;
+        room.arrived *= MIB;
+        assert_int_equal(wish_most(&room, WISH_CLAIM), cases[i].claim * MIB);
+        assert_int_equal(wish_most(&room, WISH_BODY), cases[i].body * MIB);
+    }
+}
+
+/* A little more than is wished for, but never more than may be. */
+static void with_something_to_spare(void **state)
+{
+    struct wish_room room = {10 * MIB, 310 * MIB, 0, 0};
+
+    assert_int_equal(wish_grant(&room, WISH_CLAIM, 20 * MIB), 30 * MIB);
+    assert_int_equal(wish_grant(&room, WISH_CLAIM, 75 * MIB), 80 * MIB);
+    assert_int_equal(wish_grant(&room, WISH_CLAIM, 80 * MIB), 80 * MIB);
+    assert_int_equal(wish_grant(&room, WISH_CLAIM, 80 * MIB + 1), 0);
+    assert_int_equal(wish_grant(&room, WISH_BODY, 80 * MIB + 1),
+                     90 * MIB + 1);
+}
+
+/* Wishes without end, each of which is reserved and never used. */
+static void repeated(void **state)
+{
+    struct wish_room room = {0, 400 * MIB, 0, 0};
+    uint64_t most;
+    unsigned i;
+
+    for (i = 0; i < 1000; i++) {
+        most = wish_most(&room, WISH_CLAIM);
+        room.removable -= most;
+        room.claimed += most;
+    }
+    assert_int_equal(room.claimed, 100 * MIB);
+    for (i = 0; i < 1000; i++) {
+        most = wish_most(&room, WISH_BODY);
+        room.removable -= most;
+        room.arrived += most;
+    }
+    assert_int_equal(room.removable, 200 * MIB);
+}
+
+static void under_way(void **state)
+{
+    char dir[] = "/tmp/symcache-wish.XXXXXX", path[256];
+    struct wish_room room = {0};
+    static char bytes[MIB];
+    int fd;
+
+    assert_non_null(mkdtemp(dir));
+    wish_look(dir, &room);
+    assert_int_equal(room.claimed + room.arrived, 0);
+
+    snprintf(path, sizeof(path), "%s/.tmp/run-abc/7/out", dir);
+    assert_int_equal(workdir_make_path(path), 0);
+    snprintf(path + strlen(path), 16, "/a.pdb");
+    fd = open(path, O_WRONLY | O_CREAT, 0644);
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
+    wish_look(dir, &room);
+    assert_int_equal(room.arrived, MIB);
+
+    if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 3 * MIB) == 0) {
+        memset(&room, 0, sizeof(room));
+        wish_look(dir, &room);
+        assert_int_equal(room.arrived, MIB);
+        assert_int_equal(room.claimed, 2 * MIB);
+    }
+    close(fd);
+    workdir_remove(dir);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(granted),
+        cmocka_unit_test(with_something_to_spare),
+        cmocka_unit_test(repeated),
+        cmocka_unit_test(under_way),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
