@@ -11,6 +11,8 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -21,25 +23,36 @@
 #endif
 
 #define PROBE_FD 3
+#define PROBE_START_SECONDS 30 /* for a process to begin, on a busy machine */
+#define PROBE_TRIES 3          /* processes that were ended from outside */
 
 struct probe_answer {
-    int error; /* errno, or 0 */
+    int error; /* errno, or 0; EINPROGRESS: it begins to look */
     mode_t mode;
 };
 
 /* In the process: only calls that are safe after fork(). */
+static bool tell(int fd, const struct probe_answer *answer)
+{
+    return write(fd, answer, sizeof(*answer)) == sizeof(*answer);
+}
+
 static void look(const char *path, int how, int to)
 {
-    struct probe_answer answer = {0};
+    struct probe_answer answer = {.error = EINPROGRESS};
     struct stat st;
     sigset_t none;
 
-    /* it holds nothing of ours open, and ends by itself if it can */
+    if (!tell(to, &answer)) {
+        _exit(1);
+    }
+    /* it holds nothing of ours open, and ends by itself if it can, when it
+       has been given up */
     dup2(to, PROBE_FD);
     syscall(SYS_close_range, PROBE_FD + 1, UINT_MAX, 0);
     sigemptyset(&none);
     sigprocmask(SIG_SETMASK, &none, NULL);
-    alarm(PROBE_SECONDS);
+    alarm(2 * PROBE_SECONDS);
 
     if (stat(path, &st) == 0) {
         answer.mode = st.st_mode;
@@ -47,14 +60,14 @@ static void look(const char *path, int how, int to)
     } else {
         answer.error = errno;
     }
-    _exit(write(PROBE_FD, &answer, sizeof(answer)) != sizeof(answer));
+    _exit(!tell(PROBE_FD, &answer));
 }
 
-int probe(const char *path, int how, mode_t *mode)
+/* Begins to look.  Returns the end of a pipe, or -1 with errno. */
+static int begin(const char *path, int how)
 {
-    struct pollfd end = {.events = POLLIN};
-    struct probe_answer answer = {0};
-    int ends[2], rc;
+    struct probe_answer none = {0};
+    int ends[2];
     pid_t pid;
 
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -62,24 +75,62 @@ int probe(const char *path, int how, mode_t *mode)
     }
     pid = fork();
     if (pid == 0) {
-        if (fork() == 0) {
+        pid = fork();
+        if (pid == 0) {
             look(path, how, ends[1]);
         }
-        _exit(0);
+        none.error = errno;
+        _exit(pid < 0 && !tell(ends[1], &none));
     }
+    none.error = errno;
     close(ends[1]);
     if (pid > 0) {
         waitpid(pid, NULL, 0);
-    }
-
-    end.fd = ends[0];
-    while ((rc = poll(&end, 1, PROBE_SECONDS * 1000)) < 0 && errno == EINTR) {
-        continue;
-    }
-    if (rc <= 0 || read(ends[0], &answer, sizeof(answer)) != sizeof(answer)) {
-        answer.error = pid < 0 ? EAGAIN : ETIMEDOUT;
+        return ends[0];
     }
     close(ends[0]);
+    errno = none.error;
+    return -1;
+}
+
+/* ECHILD: nobody is there any more who could answer. */
+static void hear(int fd, int seconds, struct probe_answer *answer)
+{
+    struct pollfd end = {.fd = fd, .events = POLLIN};
+    int rc;
+
+    while ((rc = poll(&end, 1, seconds * 1000)) < 0 && errno == EINTR) {
+        continue;
+    }
+    if (rc <= 0) {
+        answer->error = ETIMEDOUT;
+    } else if (read(fd, answer, sizeof(*answer)) != sizeof(*answer)) {
+        answer->error = ECHILD;
+    }
+}
+
+int probe(const char *path, int how, mode_t *mode)
+{
+    struct probe_answer answer;
+    unsigned tries = 0;
+    int fd;
+
+    do {
+        memset(&answer, 0, sizeof(answer));
+        fd = begin(path, how);
+        if (fd < 0) {
+            answer.error = errno;
+            break;
+        }
+        hear(fd, PROBE_START_SECONDS, &answer);
+        if (answer.error == EINPROGRESS) {
+            hear(fd, PROBE_SECONDS, &answer);
+        } else if (answer.error == ETIMEDOUT) {
+            answer.error = EAGAIN; /* not the path's fault */
+        }
+        close(fd);
+    } while (answer.error == ECHILD && ++tries < PROBE_TRIES);
+
     *mode = answer.mode;
     errno = answer.error;
     return errno == 0 ? 0 : -1;

@@ -9,13 +9,13 @@
 
 #include <sys/types.h>
 
-/* An answer comes within so many seconds. */
+/* A path answers within so many seconds of the process that looks. */
 #define PROBE_SECONDS 3
 
 /*
  * As stat() and then access(), with how as there; *mode is what st_mode would
- * be, or 0.  Returns 0, or -1 with errno, which is ETIMEDOUT if there was no
- * answer.
+ * be, or 0.  Returns 0, or -1 with errno: ETIMEDOUT only if the path did not
+ * answer, ECHILD if somebody else ended each process that looked.
  */
 int probe(const char *path, int how, mode_t *mode);
 
