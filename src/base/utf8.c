@@ -3,20 +3,120 @@
  */
 #include "utf8.h"
 
+#include <stdbool.h>
 #include <string.h>
-#include "proto/key.h"
+
+#define REPLACEMENT 0xFFFD
+#define HIGH_BITS 0x8080808080808080u /* of bytes that are not ASCII */
+
+int utf8_decode(const void *text, size_t size, uint32_t *c)
+{
+    const unsigned char *p = text;
+    unsigned char lead = p[0], low = 0x80, high = 0xBF;
+    uint32_t value;
+    int i, n;
+
+    if (lead < 0x80) {
+        *c = lead;
+        return 1;
+    }
+    *c = REPLACEMENT;
+    if (lead < 0xC2 || lead > 0xF4) {
+        return -1;
+    }
+    /* the second byte has tighter bounds behind four of the lead bytes */
+    switch (lead) {
+    case 0xE0:
+        low = 0xA0;
+        break;
+    case 0xED:
+        high = 0x9F;
+        break;
+    case 0xF0:
+        low = 0x90;
+        break;
+    case 0xF4:
+        high = 0x8F;
+        break;
+    }
+    n = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    value = lead & (0x7Fu >> n);
+    for (i = 1; i < n; i++) {
+        if ((size_t)i >= size || p[i] < low || p[i] > high) {
+            return -i;
+        }
+        value = value << 6 | (p[i] & 0x3F);
+        low = 0x80;
+        high = 0xBF;
+    }
+    *c = value;
+    return n;
+}
+
+size_t utf8_encode(char out[4], uint32_t c)
+{
+    if ((c >= 0xD800 && c <= 0xDFFF) || c > 0x10FFFF) {
+        c = REPLACEMENT;
+    }
+    if (c < 0x80) {
+        out[0] = (char)c;
+        return 1;
+    }
+    if (c < 0x800) {
+        out[0] = (char)(0xC0 | c >> 6);
+        out[1] = (char)(0x80 | (c & 0x3F));
+        return 2;
+    }
+    if (c < 0x10000) {
+        out[0] = (char)(0xE0 | c >> 12);
+        out[1] = (char)(0x80 | (c >> 6 & 0x3F));
+        out[2] = (char)(0x80 | (c & 0x3F));
+        return 3;
+    }
+    out[0] = (char)(0xF0 | c >> 18);
+    out[1] = (char)(0x80 | (c >> 12 & 0x3F));
+    out[2] = (char)(0x80 | (c >> 6 & 0x3F));
+    out[3] = (char)(0x80 | (c & 0x3F));
+    return 4;
+}
+
+size_t utf8_valid(const void *text, size_t size)
+{
+    const unsigned char *p = text;
+    uint64_t eight;
+    uint32_t c;
+    size_t i = 0;
+    int n;
+
+    while (i < size) {
+        /* most text is ASCII: eight bytes of it at a time */
+        if (size - i >= sizeof(eight)) {
+            memcpy(&eight, p + i, sizeof(eight));
+            if ((eight & HIGH_BITS) == 0) {
+                i += sizeof(eight);
+                continue;
+            }
+        }
+        n = utf8_decode(p + i, size - i, &c);
+        if (n < 0) {
+            break;
+        }
+        i += (size_t)n;
+    }
+    return i;
+}
 
 void utf8_mend(char *text)
 {
-    unsigned char *p = (unsigned char *)text, *end = p + strlen(text);
-    size_t n;
+    char *p = text, *end = text + strlen(text);
+    uint32_t c;
+    int n;
 
-    while (p < end) {
-        n = *p < 0x80 ? 1 : symcache_utf8_char(p, end);
-        if (n == 0) {
+    for (; p < end; p += n) {
+        n = utf8_decode(p, (size_t)(end - p), &c);
+        if (n < 0 || (c >= 0x80 && c < 0xA0)) {
             *p = '?';
             n = 1;
         }
-        p += n;
     }
 }

@@ -1,14 +1,38 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Texts that came from elsewhere (a file.ptr, the stderr of a transcoder, a
- * name that was cut) go into JSON, which is UTF-8, and into the log, which
- * journals show only if it is.
+ * UTF-8: the one decoder and encoder of everything but src/proto, which has
+ * no library below it and only asks whether a name is well-formed.
  */
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
-/* Each byte that is of no character, or of a C1 control, becomes "?". */
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Decodes the character at text, of which size (at least 1) bytes are left.
+ * Returns the number of its bytes, 1 to 4, and the code point in *c.  Where
+ * the bytes are not well-formed (Unicode 15, table 3-7: no overlong forms, no
+ * surrogates, nothing beyond U+10FFFF), returns minus the number of bytes that
+ * one U+FFFD stands for (the "maximal subpart" of section 3.9, at least one
+ * byte); then *c is U+FFFD.
+ */
+int utf8_decode(const void *text, size_t size, uint32_t *c);
+
+/* Writes one character and returns the number of its bytes.  What is no
+ * character, such as a surrogate, is written as U+FFFD. */
+size_t utf8_encode(char out[4], uint32_t c);
+
+/* The length in bytes of the longest prefix that is well-formed. */
+size_t utf8_valid(const void *text, size_t size);
+
+/*
+ * Makes a text fit for JSON and for the log: each byte that belongs to no
+ * character, or to a C1 control, becomes "?".  Texts that came from elsewhere
+ * (a file.ptr, the stderr of a transcoder, a name that was cut off) need it,
+ * because JSON is UTF-8 and journals hide lines that are not.
+ */
 void utf8_mend(char *text);
 
 #endif

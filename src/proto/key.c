@@ -97,32 +97,25 @@ static const uint8_t  symcache_name_byte[256] = {
 };
 
 
-size_t
+/*
+ * The length of the UTF-8 character at p, which is none of ASCII, or 0 if it
+ * is none: overlong forms, surrogates, values above U+10FFFF, and the C1
+ * controls, which are control characters like those below U+0020.  It is
+ * apart from utf8_decode() of src/base because src/proto stands below all
+ * other folders: nginx is built with this folder alone.
+ */
+
+static size_t
 symcache_utf8_char(const unsigned char *p, const unsigned char *last)
 {
     size_t    i, n;
     uint32_t  c, min;
 
-    if (*p >= 0xc2 && *p <= 0xdf) {
-        n = 2;
-        min = 0xa0;
-        c = *p & 0x1f;
+    n = *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
+    min = n == 2 ? 0xa0 : n == 3 ? 0x800 : 0x10000;
+    c = *p & (0x7f >> n);
 
-    } else if (*p >= 0xe0 && *p <= 0xef) {
-        n = 3;
-        min = 0x800;
-        c = *p & 0x0f;
-
-    } else if (*p >= 0xf0 && *p <= 0xf4) {
-        n = 4;
-        min = 0x10000;
-        c = *p & 0x07;
-
-    } else {
-        return 0;
-    }
-
-    if ((size_t) (last - p) < n) {
+    if (*p < 0xc2 || *p > 0xf4 || (size_t) (last - p) < n) {
         return 0;
     }
 

@@ -194,13 +194,6 @@ int symcache_key_equal(const symcache_key_t *a, const symcache_key_t *b);
 symcache_status_e symcache_request_parse(const char *p, size_t len,
     symcache_request_t *req);
 
-/*
- * The length of the UTF-8 character at p, which is none of ASCII, or 0 if it
- * is none: overlong forms, surrogates, values above U+10FFFF, and the C1
- * controls, which are control characters like those below U+0020.
- */
-size_t symcache_utf8_char(const unsigned char *p, const unsigned char *last);
-
 /* Also of a key that is allocated only as far as its name goes. */
 void symcache_key_copy(symcache_key_t *to, const symcache_key_t *from);
 

@@ -3,58 +3,9 @@
  */
 #include <string.h>
 
+#include "base/utf8.h"
 #include "format.h"
 #include "string.h"
-
-#define HIGH_BITS 0x8080808080808080u
-
-/* Length of the UTF-8 sequence at text, whose first byte is not ASCII; 0 when
- * it is broken. */
-static size_t sequence(const uint8_t *text, size_t size)
-{
-    size_t i, len;
-    uint8_t c, low, high;
-
-    c = text[0];
-    low = c == 0xE0 ? 0xA0 : c == 0xF0 ? 0x90 : 0x80;
-    high = c == 0xED ? 0x9F : c == 0xF4 ? 0x8F : 0xBF;
-    len = c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
-    if (len == 0 || len > size || text[1] < low || text[1] > high) {
-        return 0;
-    }
-    for (i = 2; i < len; i++) {
-        if ((text[i] & 0xC0) != 0x80) {
-            return 0;
-        }
-    }
-    return len;
-}
-
-int symfile_string_is_utf8(const uint8_t *text, size_t size)
-{
-    size_t i, len;
-    uint64_t eight;
-
-    for (i = 0; i < size;) {
-        if (size - i >= sizeof(eight)) {
-            memcpy(&eight, text + i, sizeof(eight));
-            if ((eight & HIGH_BITS) == 0) {
-                i += sizeof(eight);
-                continue;
-            }
-        }
-        if (text[i] < 0x80) {
-            i++;
-            continue;
-        }
-        len = sequence(text + i, size - i);
-        if (len == 0) {
-            return 0;
-        }
-        i += len;
-    }
-    return 1;
-}
 
 /* Unsigned LEB128 of at most 64 bits; longer forms of a number are one too.
  * Returns how many bytes it has, or 0. */
@@ -106,7 +57,7 @@ const char *symfile_string_read(const uint8_t *section, size_t size,
     if (length > size - used) {
         return "is longer than the string section";
     }
-    if (!symfile_string_is_utf8(section + used, (size_t)length)) {
+    if (utf8_valid(section + used, (size_t)length) != length) {
         return "is not UTF-8";
     }
     string->data = (const char *)section + used;

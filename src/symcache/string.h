@@ -24,8 +24,4 @@ const char *symfile_string_read(const uint8_t *section, size_t size,
                                 size_t offset, uint32_t version,
                                 struct symfile_string *string);
 
-/* 1 when the bytes are UTF-8: no overlong forms, no surrogates, nothing
- * beyond U+10FFFF. */
-int symfile_string_is_utf8(const uint8_t *text, size_t size);
-
 #endif

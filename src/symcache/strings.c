@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/utf8.h"
 #include "strings.h"
 
 #define MAX_SECTION 0xFFFFFF00u
@@ -34,83 +35,11 @@ void symfile_strings_free(struct symfile_strings *strings)
     memset(strings, 0, sizeof(*strings));
 }
 
-/* Continuation bytes that a lead byte asks for, and the bounds of the first
- * of them; -1 when it is no lead byte. */
-static int lead(uint8_t c, uint8_t *low, uint8_t *high)
-{
-    *low = 0x80;
-    *high = 0xBF;
-    if (c >= 0xC2 && c <= 0xDF) {
-        return 1;
-    }
-    if (c >= 0xE0 && c <= 0xEF) {
-        *low = c == 0xE0 ? 0xA0 : 0x80;
-        *high = c == 0xED ? 0x9F : 0xBF;
-        return 2;
-    }
-    if (c >= 0xF0 && c <= 0xF4) {
-        *low = c == 0xF0 ? 0x90 : 0x80;
-        *high = c == 0xF4 ? 0x8F : 0xBF;
-        return 3;
-    }
-    return -1;
-}
-
-/* Bytes of the sequence at text, or minus the bytes of its maximal valid part
- * (at least one) when it is broken. */
-static int sequence(const uint8_t *text, size_t len)
-{
-    int i, n;
-    uint8_t low, high;
-
-    if (text[0] < 0x80) {
-        return 1;
-    }
-    n = lead(text[0], &low, &high);
-    if (n < 0) {
-        return -1;
-    }
-    for (i = 1; i <= n; i++) {
-        if ((size_t)i >= len || text[i] < low || text[i] > high) {
-            return -i;
-        }
-        low = 0x80;
-        high = 0xBF;
-    }
-    return n + 1;
-}
-
-size_t symfile_utf8_valid(const uint8_t *text, size_t len)
-{
-    int n;
-    size_t i;
-    uint64_t w;
-
-    i = 0;
-    while (i < len) {
-        while (len - i >= 8) {
-            memcpy(&w, text + i, 8);
-            if ((w & HIGH_BITS) != 0) {
-                break;
-            }
-            i += 8;
-        }
-        if (i == len) {
-            break;
-        }
-        n = sequence(text + i, len - i);
-        if (n < 0) {
-            break;
-        }
-        i += (size_t)n;
-    }
-    return i;
-}
-
 static int repair(struct symfile_strings *s, const uint8_t *text, size_t len,
                   size_t *out_len)
 {
     int n;
+    uint32_t c;
     size_t i, out;
 
     if (len > SIZE_MAX / 4 ||
@@ -119,7 +48,7 @@ static int repair(struct symfile_strings *s, const uint8_t *text, size_t len,
     }
     out = 0;
     for (i = 0; i < len;) {
-        n = sequence(text + i, len - i);
+        n = utf8_decode(text + i, len - i, &c);
         if (n > 0) {
             memcpy(s->lossy + out, text + i, (size_t)n);
             out += (size_t)n;
@@ -299,7 +228,7 @@ static int insert_hashed(struct symfile_strings *s, const uint8_t *text,
                          size_t len, uint32_t hash, int is_ascii,
                          uint32_t *offset)
 {
-    if (!is_ascii && symfile_utf8_valid(text, len) != len) {
+    if (!is_ascii && utf8_valid(text, len) != len) {
         if (repair(s, text, len, &len) != 0) {
             return -1;
         }

@@ -56,7 +56,4 @@ int symfile_strings_insert_name(struct symfile_strings *strings,
 /* Gives up what only inserting needs. */
 void symfile_strings_forget(struct symfile_strings *strings);
 
-/* Length of the longest valid UTF-8 prefix. */
-size_t symfile_utf8_valid(const uint8_t *text, size_t len);
-
 #endif

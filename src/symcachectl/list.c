@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "base/utf8.h"
 #include "list.h"
 
 #define LITERAL(text) text, sizeof(text) - 1
@@ -198,20 +199,16 @@ static void put(struct list *list, int c)
 
 static void put_character(struct list *list, int c)
 {
-    if (!list->is_wide || c < 0x80) {
+    char text[4];
+    size_t i, n;
+
+    if (!list->is_wide) {
         put(list, c);
-    } else if (c < 0x800) {
-        put(list, 0xC0 | c >> 6);
-        put(list, 0x80 | (c & 0x3F));
-    } else if (c < 0x10000) {
-        put(list, 0xE0 | c >> 12);
-        put(list, 0x80 | (c >> 6 & 0x3F));
-        put(list, 0x80 | (c & 0x3F));
-    } else {
-        put(list, 0xF0 | c >> 18);
-        put(list, 0x80 | (c >> 12 & 0x3F));
-        put(list, 0x80 | (c >> 6 & 0x3F));
-        put(list, 0x80 | (c & 0x3F));
+        return;
+    }
+    n = utf8_encode(text, (uint32_t)c);
+    for (i = 0; i < n; i++) {
+        put(list, text[i]);
     }
 }
 

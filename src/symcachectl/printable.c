@@ -7,37 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/utf8.h"
 #include "command.h"
 #include "printable.h"
-
-/*
- * Length of the character at p, or 0: no UTF-8 begins there.  Unlike
- * symcache_utf8_char() it knows C1 controls, which are shown by number.
- */
-static size_t character(const unsigned char *p, size_t size, uint32_t *c)
-{
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t i, n;
-
-    if (p[0] < 0x80) {
-        *c = p[0];
-        return 1;
-    }
-    n = p[0] >= 0xF0 ? 4 : p[0] >= 0xE0 ? 3 : 2;
-    if (p[0] < 0xC2 || p[0] > 0xF4 || n > size) {
-        return 0;
-    }
-    *c = p[0] & (0x7Fu >> n);
-    for (i = 1; i < n; i++) {
-        if ((p[i] & 0xC0) != 0x80) {
-            return 0;
-        }
-        *c = *c << 6 | (p[i] & 0x3F);
-    }
-    return *c >= least[n] && *c <= 0x10FFFF && (*c < 0xD800 || *c > 0xDFFF)
-               ? n
-               : 0;
-}
 
 /* C1, marks and overrides of direction, ends of lines and paragraphs */
 static int is_steering(uint32_t c)
@@ -51,22 +23,23 @@ char *printable(const char *text, size_t size)
 {
     const unsigned char *p = (const unsigned char *)text;
     char *out, *to;
-    size_t i, n;
+    size_t i;
     uint32_t c;
+    int n;
 
     out = size < SIZE_MAX / 8 ? malloc(4 * size + 8) : NULL;
     if (out == NULL) {
         command_no_memory();
     }
     to = out;
-    for (i = 0; i < size; i += n == 0 ? 1 : n) {
-        n = character(p + i, size - i, &c);
-        if (n == 0 || c < 0x20 || c == 0x7F) {
+    for (i = 0; i < size; i += n < 0 ? 1 : (size_t)n) {
+        n = utf8_decode(p + i, size - i, &c);
+        if (n < 0 || c < 0x20 || c == 0x7F) {
             to += snprintf(to, 5, "\\x%02x", p[i]);
         } else if (is_steering(c)) {
             to += snprintf(to, 7, "\\u%04x", (unsigned)c);
         } else {
-            memcpy(to, p + i, n);
+            memcpy(to, p + i, (size_t)n);
             to += n;
         }
     }
@@ -119,21 +92,22 @@ void printable_json(FILE *stream, const cJSON *object)
 {
     char *text = cJSON_PrintUnformatted(object);
     const unsigned char *p = (const unsigned char *)text;
-    size_t i, n, size;
+    size_t i, size;
     uint32_t c;
+    int n;
 
     if (text == NULL) {
         command_no_memory();
     }
     size = strlen(text);
-    for (i = 0; i < size; i += n == 0 ? 1 : n) {
-        n = character(p + i, size - i, &c);
-        if (n == 0) {
+    for (i = 0; i < size; i += n < 0 ? 1 : (size_t)n) {
+        n = utf8_decode(p + i, size - i, &c);
+        if (n < 0) {
             fputs("\\ufffd", stream);
         } else if (c == 0x7F || is_steering(c)) {
             fprintf(stream, "\\u%04x", (unsigned)c);
         } else {
-            fwrite(p + i, 1, n, stream);
+            fwrite(p + i, 1, (size_t)n, stream);
         }
     }
     fputc('\n', stream);

@@ -12,6 +12,7 @@
 
 #include "srcsrv.h"
 #include "base/array.h"
+#include "base/utf8.h"
 #include "symcache/symcache.h"
 
 struct srcsrv_entry {
@@ -176,8 +177,7 @@ int srcsrv_read(struct srcsrv *s, const struct msf *msf,
     }
     l.p =
         (const char *)msf_view(msf, info->srcsrv_stream, 0, size, &s->buffer);
-    if (l.p == NULL ||
-        symfile_utf8_valid((const uint8_t *)l.p, size) != size) {
+    if (l.p == NULL || utf8_valid(l.p, size) != size) {
         return 0;
     }
     l.end = l.p + size;

@@ -9,33 +9,10 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/utf8.h"
+
 /* text ----------------------------------------------------------------------
  */
-
-static size_t file_ptr_put_utf8(char *out, uint32_t c)
-{
-    if (c < 0x80) {
-        out[0] = (char)c;
-        return 1;
-    }
-    if (c < 0x800) {
-        out[0] = (char)(0xc0 | c >> 6);
-        out[1] = (char)(0x80 | (c & 0x3f));
-        return 2;
-    }
-    if (c < 0x10000) {
-        out[0] = (char)(0xe0 | c >> 12);
-        out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-        out[2] = (char)(0x80 | (c & 0x3f));
-        return 3;
-    }
-
-    out[0] = (char)(0xf0 | c >> 18);
-    out[1] = (char)(0x80 | (c >> 12 & 0x3f));
-    out[2] = (char)(0x80 | (c >> 6 & 0x3f));
-    out[3] = (char)(0x80 | (c & 0x3f));
-    return 4;
-}
 
 static uint32_t file_ptr_unit(const uint8_t *p, bool big)
 {
@@ -55,11 +32,10 @@ static size_t file_ptr_from_utf16(const uint8_t *p, size_t len, bool big,
             if (c < 0xdc00 && low >= 0xdc00 && low < 0xe000) {
                 c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
                 i += 2;
-            } else {
-                c = 0xfffd;
             }
         }
-        n += file_ptr_put_utf8(out + n, c);
+        /* half of a pair is written as U+FFFD */
+        n += utf8_encode(out + n, c);
     }
 
     return n;
