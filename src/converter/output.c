@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/durable.h"
 #include "output.h"
 
 static int io_failure(struct failure *failure, const char *what,
@@ -87,44 +88,20 @@ int output_make_directories(const char *path, struct failure *failure)
     return 0;
 }
 
-/* The rename is only safe when the folder is on disk, too. */
-static int sync_directory(const char *path)
-{
-    int fd, rc;
-    char *slash, copy[PATH_MAX];
-
-    snprintf(copy, sizeof(copy), "%s", path);
-    slash = strrchr(copy, '/');
-    if (slash == NULL) {
-        memcpy(copy, ".", 2);
-    } else {
-        slash[slash == copy ? 1 : 0] = '\0';
-    }
-    fd = open(copy, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) {
-        return -1;
-    }
-    rc = fsync(fd);
-    /* file systems that cannot sync a folder say so */
-    rc = rc != 0 && errno == EINVAL ? 0 : rc;
-    close(fd);
-    return rc;
-}
-
 int output_publish(struct output *output, const char *path,
                    struct failure *failure)
 {
     if (output->is_stdout) {
         return 0;
     }
-    if (fsync(output->fd) != 0) {
+    if (durable_sync(output->fd) != 0) {
         return io_failure(failure, "cannot write", output->temporary);
     }
     if (rename(output->temporary, path) != 0) {
         return io_failure(failure, "cannot rename to", path);
     }
     output->temporary[0] = '\0';
-    if (sync_directory(path) != 0) {
+    if (durable_sync_folders(path, 1) != 0) {
         return io_failure(failure, "cannot sync the folder of", path);
     }
     return 0;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/digest.h"
+#include "base/durable.h"
 #include "store_writer.h"
 
 #define COPY "file" /* in our folder */
@@ -147,12 +148,6 @@ int store_writer_copy(struct place *place, int from, int *copy)
     return -1;
 }
 
-/* Some file systems cannot, and say so. */
-static int sync_fd(int fd)
-{
-    return fsync(fd) == 0 || errno == EINVAL ? 0 : -1;
-}
-
 static int publish_into(struct place *p, int folder, const symcache_key_t *key,
                         const symcache_version_t *version)
 {
@@ -162,7 +157,8 @@ static int publish_into(struct place *p, int folder, const symcache_key_t *key,
     symcache_path_name(name, key, version, SYMCACHE_FILE_GZIP);
     (void)unlinkat(folder, name, 0);
     symcache_path_name(name, key, version, SYMCACHE_FILE_PLAIN);
-    if (renameat(p->work, COPY, folder, name) != 0 || sync_fd(folder) != 0) {
+    if (renameat(p->work, COPY, folder, name) != 0 ||
+        durable_sync(folder) != 0) {
         return -1;
     }
     symcache_path_name(name, key, version, SYMCACHE_FILE_ABSENT);
@@ -185,7 +181,7 @@ static int publish_once(struct place *p, const symcache_key_t *key,
     folder = make_folder(p, pdb, id);
     rc = folder >= 0 ? publish_into(p, folder, key, version) : -1;
     if (rc == 0) {
-        rc = sync_fd(pdb) == 0 && sync_fd(p->root) == 0 ? 0 : -1;
+        rc = durable_sync(pdb) == 0 && durable_sync(p->root) == 0 ? 0 : -1;
     }
     saved = errno;
     if (folder >= 0) {
@@ -202,7 +198,7 @@ int store_writer_publish(struct place *place, int copy,
 {
     int i;
 
-    if (sync_fd(copy) != 0) {
+    if (durable_sync(copy) != 0) {
         return -1;
     }
     for (i = 0; i < TRIES; i++) {

@@ -20,6 +20,7 @@
 
 #include "child/child.h"
 #include "base/clock.h"
+#include "base/durable.h"
 #include "base/log.h"
 #include "metrics/metrics.h"
 #include "symcached/space/space.h"
@@ -122,7 +123,7 @@ static int gzip_file_compress(struct sink *sink)
     } while (n > 0);
 
     (void)deflateEnd(&z);
-    return fsync(GZIP_FILE_OUT);
+    return durable_sync(GZIP_FILE_OUT);
 }
 
 int gzip_file_main(int argc, char **argv)

@@ -3,13 +3,13 @@
  */
 #include "lived.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
+
+#include "base/durable.h"
 
 #define LIVED_FILES 16 /* that can still be made; less is none */
 
@@ -178,8 +178,6 @@ int lived_write(const struct lived *lived, const char *root)
     char path[PATH_MAX], tmp[PATH_MAX];
     size_t i;
     FILE *f;
-    int saved;
-    bool ok;
 
     path_of(path, root, "");
     path_of(tmp, root, ".new");
@@ -193,13 +191,5 @@ int lived_write(const struct lived *lived, const char *root)
         fprintf(f, "%lld %lld\n", (long long)lived->gaps[i].from,
                 (long long)lived->gaps[i].to);
     }
-    ok = fflush(f) == 0 && !ferror(f) && fsync(fileno(f)) == 0;
-    ok = fclose(f) == 0 && ok;
-    if (!ok || rename(tmp, path) != 0) {
-        saved = errno;
-        (void)unlink(tmp);
-        errno = saved;
-        return -1;
-    }
-    return 0;
+    return durable_close(f, tmp, path);
 }

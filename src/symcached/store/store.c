@@ -11,6 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "base/digest.h"
+#include "base/durable.h"
 #include "metrics/metrics.h"
 #include "store.h"
 #include "base/workdir.h"
@@ -78,36 +79,12 @@ int store_versions(const char *root, const symcache_key_t *key,
     return n > 0 || error == 0 ? n : -1;
 }
 
-/* Cuts the last part of a path off, in place. */
-static void parent(char *path)
-{
-    char *slash = strrchr(path, '/');
-
-    if (slash != NULL) {
-        *slash = '\0';
-    }
-}
-
-static int sync_directory(const char *path)
-{
-    int rc, fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-
-    if (fd == -1) {
-        return errno == ENOENT ? 0 : -1;
-    }
-    rc = fsync(fd);
-    close(fd);
-    /* some file systems cannot, and say so */
-    return rc == 0 || errno == EINVAL ? 0 : -1;
-}
-
 int store_rename(const char *from, const char *to)
 {
     char dir[PATH_MAX];
     int tries;
 
-    snprintf(dir, sizeof(dir), "%s", to);
-    parent(dir);
+    snprintf(dir, sizeof(dir), "%.*s", (int)(strrchr(to, '/') - to), to);
 
     for (tries = 0; tries < RENAME_TRIES; tries++) {
         if (rename(from, to) == 0) {
@@ -137,7 +114,7 @@ static long long sync_file(const char *file)
         errno = EINVAL;
         goto out;
     }
-    if (fchmod(fd, 0644) == 0 && fsync(fd) == 0) {
+    if (fchmod(fd, 0644) == 0 && durable_sync(fd) == 0) {
         size = st.st_size;
     }
 
@@ -168,16 +145,8 @@ long long store_publish(const char *root, const symcache_key_t *key,
     }
     digest_seal_path(path);
 
-    /* the entry, and the folders that may be new */
-    parent(path);
-    if (sync_directory(path) != 0) {
-        return -1;
-    }
-    parent(path);
-    if (sync_directory(path) != 0 || sync_directory(root) != 0) {
-        return -1;
-    }
-    return size;
+    /* the folders of the name and of the id may be new in theirs */
+    return durable_sync_folders(path, 3) == 0 ? size : -1;
 }
 
 /* mtime = last use, with the precision of an hour */
@@ -223,7 +192,6 @@ int store_write_transcoders(const char *root, const char *tmp,
     char path[PATH_MAX], text[SYMCACHE_VERSION_TEXT_MAX + 1];
     FILE *f = fopen(tmp, "we");
     size_t i;
-    bool ok;
 
     if (f == NULL) {
         return -1;
@@ -232,18 +200,8 @@ int store_write_transcoders(const char *root, const char *tmp,
         symcache_version_print(text, &versions[i]);
         fprintf(f, "%s\n", text);
     }
-
-    ok = fflush(f) == 0 && fsync(fileno(f)) == 0;
-    ok = fclose(f) == 0 && ok;
     snprintf(path, sizeof(path), "%.1024s/" SYMCACHE_TRANSCODERS_FILE, root);
-    if (!ok || rename(tmp, path) != 0) {
-        int saved = errno;
-
-        unlink(tmp);
-        errno = saved;
-        return -1;
-    }
-    return 0;
+    return durable_close(f, tmp, path);
 }
 
 void store_doubt_transcoders(const char *root,

@@ -13,6 +13,7 @@
 
 #include "symcached/unpack/unpack.h"
 #include "base/digest.h"
+#include "base/durable.h"
 #include "sandbox/sandbox.h"
 #include "symcache/symcache.h"
 
@@ -171,7 +172,7 @@ int validate_main(int argc, char **argv)
      * Here, so that the helper's own fsync() does not hold its loop up; and
      * who is told of a failure is the only one who is.
      */
-    if (fsync(VALIDATE_FD) != 0 && errno != EINVAL) {
+    if (durable_sync(VALIDATE_FD) != 0) {
         return validate_say(2, strerror(errno));
     }
 
