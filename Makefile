@@ -48,14 +48,14 @@ PROGRAMS = symcached pdb2symcache symcachectl
 # Each folder of src/ is one archive.  A program is the folder with its main
 # and those that it may use; t/style.t checks who may include whom.
 PARTS    = symcached symcachectl converter http child metrics config \
-           debuginfo symcache sandbox base proto
+           symbolication json debuginfo symcache sandbox base proto
 ROOM_symcached    = symcached
 ROOM_pdb2symcache = converter
 ROOM_symcachectl  = symcachectl
 USES_symcached    = http child metrics config debuginfo symcache sandbox \
                     base proto
 USES_pdb2symcache = debuginfo symcache sandbox base proto
-USES_symcachectl  = debuginfo symcache sandbox base proto
+USES_symcachectl  = symbolication debuginfo symcache sandbox base proto
 
 ifeq ($(filter yes no,$(PACKAGES)),)
 $(error PACKAGES is yes or no, and not "$(PACKAGES)")
@@ -78,7 +78,8 @@ SRCS     = $(wildcard src/*/*.c src/*/*/*.c)
 CSRCS    = $(filter-out src/module/%,$(SRCS))
 OBJS     = $(CSRCS:%.c=$(B)/obj/%.o)
 
-HOTOBJS  = $(filter $(foreach p,base debuginfo symcache converter,\
+HOTOBJS  = $(filter $(foreach p,base debuginfo symcache \
+             symbolication json converter,\
              $(B)/obj/src/$(p)/%),$(OBJS))
 $(HOTOBJS): OPT = $(HOT)
 $(B)/pdb2symcache: private OPT = $(HOT)
@@ -156,7 +157,7 @@ FUZZCC  ?= clang
 FUZZSAN ?= address,undefined
 FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
              $(wildcard src/proto/*.c src/symcache/*.c src/debuginfo/*.c \
-               src/debuginfo/*/*.c) \
+               src/debuginfo/*/*.c src/json/*.c src/symbolication/*.c) \
              $(addprefix src/base/,arena.c sort.c utf8.c) \
              src/config/location.c \
              $(addprefix src/symcached/,source/file_ptr.c unpack/body.c \

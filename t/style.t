@@ -48,12 +48,15 @@ my %may = (    # room => rooms that it may include from
     http => 'base',
     config => 'base proto',
     symcache => 'base',
+    json => 'base',
+    symbolication => 'base symcache',
     debuginfo => '',
     'debuginfo/pdb' => 'base debuginfo symcache',
     'debuginfo/pe' => 'base debuginfo',
     converter => 'base proto sandbox debuginfo debuginfo/pdb symcache',
     module => 'proto',
-    symcachectl => 'base proto sandbox debuginfo/pdb debuginfo/pe symcache',
+    symcachectl => 'base proto sandbox debuginfo/pdb debuginfo/pe symcache'
+        . ' symbolication',
 );
 
 # symcached: who stands above whom; all may use what both daemons share

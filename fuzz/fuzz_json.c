@@ -1,0 +1,98 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Fuzz target: JSON of strangers.  What was read can be walked, and what is
+ * written of it is read again as the same.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "json/json.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void write_value(struct json_writer *w, const struct json *json,
+                        uint32_t at)
+{
+    uint32_t i;
+    const struct json_value *v = &json->values[at];
+    static const char *const words[] = {"null", "false", "true"};
+
+    switch (v->type) {
+    case JSON_NUMBER:
+        json_write_raw(w, json_text(json, at), v->size);
+        break;
+    case JSON_STRING:
+        json_write_string(w, json_text(json, at), v->size);
+        break;
+    case JSON_ARRAY:
+        json_write_open(w, '[');
+        for (i = at + 1; i < v->end; i = json->values[i].end) {
+            write_value(w, json, i);
+        }
+        json_write_close(w, ']');
+        break;
+    case JSON_OBJECT:
+        json_write_open(w, '{');
+        for (i = at + 1; i < v->end; i = json->values[i + 1].end) {
+            json_write_name(w, json_text(json, i), json->values[i].size);
+            write_value(w, json, i + 1);
+        }
+        json_write_close(w, '}');
+        break;
+    default:
+        json_write_raw(w, words[v->type], strlen(words[v->type]));
+    }
+}
+
+static void check_again(const struct json *json, struct json_writer *w)
+{
+    struct json again = {0};
+    struct json_error error;
+    uint32_t i;
+
+    if (json_read(&again, w->data, w->size, SIZE_MAX, &error) != w->size ||
+        again.count != json->count) {
+        abort();
+    }
+    for (i = 0; i < json->count; i++) {
+        if (again.values[i].type != json->values[i].type ||
+            again.values[i].end != json->values[i].end ||
+            again.values[i].size != json->values[i].size ||
+            (json->values[i].type == JSON_STRING &&
+             memcmp(json_text(json, i), json_text(&again, i),
+                    json->values[i].size) != 0)) {
+            abort();
+        }
+    }
+    json_free(&again);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct json json = {0};
+    struct json_error error;
+    struct json_writer w = {0};
+    uint64_t number;
+    char *text;
+
+    text = malloc(size > 0 ? size : 1);
+    if (text == NULL) {
+        return 0;
+    }
+    memcpy(text, data, size);
+    if (json_read(&json, text, size, 100000, &error) == 0) {
+        if (error.reason == NULL || error.at > size) {
+            abort(); /* refused without a reason or a place */
+        }
+    } else {
+        json_integer(&json, 0, &number);
+        w.is_python = size % 2 == 1;
+        write_value(&w, &json, 0);
+        check_again(&json, &w);
+    }
+    free(w.data);
+    json_free(&json);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,406 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "plain.h"
+
+/* What can be open at a place: an index for each level. */
+struct reader {
+    struct json *json;
+    char *p;
+    char *end;
+    char *begin;
+    char *line_begin;
+    unsigned line;
+    size_t most;
+    const char *reason;
+    unsigned depth;
+    uint32_t open[JSON_DEPTH_MAX];
+};
+
+static bool fail(struct reader *r, const char *reason)
+{
+    r->reason = reason;
+    return false;
+}
+
+static void skip_blanks(struct reader *r)
+{
+    for (; r->p < r->end; r->p++) {
+        if (*r->p == '\n') {
+            r->line++;
+            r->line_begin = r->p + 1;
+        } else if (*r->p != ' ' && *r->p != '\t' && *r->p != '\r') {
+            return;
+        }
+    }
+}
+
+static int peek(const struct reader *r)
+{
+    return r->p < r->end ? (unsigned char)*r->p : -1;
+}
+
+static struct json_value *add(struct reader *r, enum json_type type,
+                              const char *at, size_t size)
+{
+    size_t room;
+    struct json *json;
+    struct json_value *value;
+
+    json = r->json;
+    if (json->count == json->room) {
+        if (json->count >= r->most) {
+            fail(r, "too many values");
+            return NULL;
+        }
+        room = json->room == 0 ? 256 : 2 * json->room;
+        room = room < r->most ? room : r->most;
+        value = realloc(json->values, room * sizeof(*value));
+        if (value == NULL) {
+            fail(r, "out of memory");
+            return NULL;
+        }
+        json->values = value;
+        json->room = room;
+    }
+    value = &json->values[json->count++];
+    value->at = (uint32_t)(at - r->begin);
+    value->size = (uint32_t)size;
+    value->end = (uint32_t)json->count;
+    value->type = type;
+    return value;
+}
+
+/* The four digits at p, or -1. */
+static int hex4(const char *p, const char *end)
+{
+    int i, n;
+
+    if (end - p < 4) {
+        return -1;
+    }
+    for (i = n = 0; i < 4; i++) {
+        n <<= 4;
+        if (p[i] >= '0' && p[i] <= '9') {
+            n |= p[i] - '0';
+        } else if ((p[i] | 0x20) >= 'a' && (p[i] | 0x20) <= 'f') {
+            n |= (p[i] | 0x20) - 'a' + 10;
+        } else {
+            return -1;
+        }
+    }
+    return n;
+}
+
+/* The escape at r->p, which is a backslash; NULL when it is none. */
+static char *escape(struct reader *r, char *out)
+{
+    int c, low;
+    const char *found;
+    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+
+    if (r->end - r->p >= 2 && r->p[1] != '\0' &&
+        (found = strchr(from, r->p[1])) != NULL) {
+        *out++ = to[found - from];
+        r->p += 2;
+        return out;
+    }
+    c = r->end - r->p >= 2 && r->p[1] == 'u' ? hex4(r->p + 2, r->end) : -1;
+    if (c < 0) {
+        fail(r, "not an escape");
+        return NULL;
+    }
+    if (c >= 0xD800 && c < 0xE000) {
+        low = c < 0xDC00 && r->end - r->p >= 12 && r->p[6] == '\\' &&
+                      r->p[7] == 'u'
+                  ? hex4(r->p + 8, r->end)
+                  : -1;
+        if (low < 0xDC00 || low >= 0xE000) {
+            fail(r, "a surrogate without its other half");
+            return NULL;
+        }
+        c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
+        r->p += 6;
+    }
+    r->p += 6;
+    return out + utf8_encode(out, (uint32_t)c);
+}
+
+/* The length of the character at r->p; 0: there is none. */
+static size_t character(struct reader *r)
+{
+    int n;
+    uint32_t c;
+
+    n = utf8_decode(r->p, (size_t)(r->end - r->p), &c);
+    if (n < 0) {
+        fail(r, "not UTF-8");
+    } else if (c < 0x20) {
+        n = -1;
+        fail(r, "a control character in a string");
+    }
+    return n < 0 ? 0 : (size_t)n;
+}
+
+static bool string(struct reader *r)
+{
+    size_t n;
+    char *begin, *out;
+
+    begin = ++r->p;
+    while (r->end - r->p >= 8 && json_is_plain((const unsigned char *)r->p)) {
+        r->p += 8;
+    }
+    for (out = r->p; r->p < r->end && *r->p != '"';) {
+        if (*r->p == '\\') {
+            out = escape(r, out);
+            if (out == NULL) {
+                return false;
+            }
+            continue;
+        }
+        n = character(r);
+        if (n == 0) {
+            return false;
+        }
+        memmove(out, r->p, n);
+        out += n;
+        r->p += n;
+    }
+    if (r->p == r->end) {
+        return fail(r, "a string is not closed");
+    }
+    r->p++;
+    return add(r, JSON_STRING, begin, (size_t)(out - begin)) != NULL;
+}
+
+static bool is_digit(const struct reader *r)
+{
+    return r->p < r->end && *r->p >= '0' && *r->p <= '9';
+}
+
+static bool digits(struct reader *r)
+{
+    if (!is_digit(r)) {
+        return fail(r, "a digit is missing");
+    }
+    while (is_digit(r)) {
+        r->p++;
+    }
+    return true;
+}
+
+static bool number(struct reader *r)
+{
+    const char *begin;
+
+    begin = r->p;
+    r->p += *r->p == '-';
+    if (peek(r) == '0') {
+        r->p++;
+        if (is_digit(r)) {
+            return fail(r, "a number begins with a zero");
+        }
+    } else if (!digits(r)) {
+        return false;
+    }
+    if (peek(r) == '.') {
+        r->p++;
+        if (!digits(r)) {
+            return false;
+        }
+    }
+    if (peek(r) == 'e' || peek(r) == 'E') {
+        r->p++;
+        r->p += peek(r) == '+' || peek(r) == '-';
+        if (!digits(r)) {
+            return false;
+        }
+    }
+    return add(r, JSON_NUMBER, begin, (size_t)(r->p - begin)) != NULL;
+}
+
+static bool word(struct reader *r, const char *text, enum json_type type)
+{
+    size_t n;
+
+    n = strlen(text);
+    if ((size_t)(r->end - r->p) < n || memcmp(r->p, text, n) != 0) {
+        return fail(r, "not a value");
+    }
+    r->p += n;
+    return add(r, type, r->p - n, 0) != NULL;
+}
+
+static bool opened(struct reader *r, enum json_type type)
+{
+    if (r->depth == JSON_DEPTH_MAX) {
+        return fail(r, "too deep");
+    }
+    r->open[r->depth++] = (uint32_t)r->json->count;
+    return add(r, type, r->p++, 0) != NULL;
+}
+
+/* The value at r->p; of an array or object only its beginning. */
+static bool value(struct reader *r)
+{
+    switch (peek(r)) {
+    case '"':
+        return string(r);
+    case '{':
+        return opened(r, JSON_OBJECT);
+    case '[':
+        return opened(r, JSON_ARRAY);
+    case 't':
+        return word(r, "true", JSON_TRUE);
+    case 'f':
+        return word(r, "false", JSON_FALSE);
+    case 'n':
+        return word(r, "null", JSON_NULL);
+    case '-':
+        return number(r);
+    case -1:
+        return fail(r, "the text ends early");
+    default:
+        return is_digit(r) ? number(r) : fail(r, "not a value");
+    }
+}
+
+/* The name of a member, and the colon behind it. */
+static bool member(struct reader *r)
+{
+    if (peek(r) != '"') {
+        return fail(r, "the name of a member is missing");
+    }
+    if (!string(r)) {
+        return false;
+    }
+    skip_blanks(r);
+    if (peek(r) != ':') {
+        return fail(r, "\":\" is missing");
+    }
+    r->p++;
+    skip_blanks(r);
+    return true;
+}
+
+/* What is behind a value or an opening bracket, up to the next value, or to
+ * the end of everything, where the depth is 0. */
+static bool proceed(struct reader *r, bool is_first)
+{
+    bool is_object;
+    struct json_value *open;
+
+    while (r->depth > 0) {
+        skip_blanks(r);
+        open = &r->json->values[r->open[r->depth - 1]];
+        is_object = open->type == JSON_OBJECT;
+        if (peek(r) == (is_object ? '}' : ']')) {
+            r->p++;
+            r->depth--;
+            open->end = (uint32_t)r->json->count;
+            is_first = false;
+            continue;
+        }
+        if (!is_first) {
+            if (peek(r) != ',') {
+                return fail(r, is_object ? "\",\" or \"}\" is missing"
+                                         : "\",\" or \"]\" is missing");
+            }
+            r->p++;
+            skip_blanks(r);
+        }
+        open->size++;
+        return !is_object || member(r);
+    }
+    return true;
+}
+
+static bool read_all(struct reader *r)
+{
+    unsigned depth;
+
+    skip_blanks(r);
+    do {
+        depth = r->depth;
+        if (!value(r) || !proceed(r, r->depth > depth)) {
+            return false;
+        }
+    } while (r->depth > 0);
+    skip_blanks(r);
+    return true;
+}
+
+size_t json_read(struct json *json, char *text, size_t size, size_t most,
+                 struct json_error *error)
+{
+    struct reader r;
+
+    json->text = r.begin = r.p = r.line_begin = text;
+    json->count = 0;
+    r.json = json;
+    r.end = text + size;
+    r.line = 1;
+    r.most = most < UINT32_MAX ? most : UINT32_MAX;
+    r.depth = 0;
+    r.reason = "too large";
+    if (size < UINT32_MAX && read_all(&r)) {
+        return (size_t)(r.p - text);
+    }
+    error->reason = r.reason;
+    error->at = (size_t)(r.p - text);
+    error->line = r.line;
+    error->column = (size_t)(r.p - r.line_begin) + 1;
+    return 0;
+}
+
+void json_free(struct json *json)
+{
+    free(json->values);
+    memset(json, 0, sizeof(*json));
+}
+
+bool json_is(const struct json *json, uint32_t value, const char *text)
+{
+    const struct json_value *v;
+
+    v = &json->values[value];
+    return v->type == JSON_STRING && v->size == strlen(text) &&
+           memcmp(json->text + v->at, text, v->size) == 0;
+}
+
+enum json_integer json_integer(const struct json *json, uint32_t value,
+                               uint64_t *number)
+{
+    size_t i;
+    uint64_t n;
+    bool is_negative;
+    const char *p;
+    const struct json_value *v;
+
+    v = &json->values[value];
+    p = json->text + v->at;
+    if (v->type != JSON_NUMBER) {
+        return JSON_INTEGER_NONE;
+    }
+    is_negative = p[0] == '-';
+    for (i = is_negative, n = 0; i < v->size; i++) {
+        if (p[i] < '0' || p[i] > '9') {
+            return JSON_INTEGER_NONE;
+        }
+    }
+    for (i = is_negative; i < v->size; i++) {
+        if (__builtin_mul_overflow(n, (uint64_t)10, &n) ||
+            __builtin_add_overflow(n, (uint64_t)(p[i] - '0'), &n)) {
+            return JSON_INTEGER_BEYOND;
+        }
+    }
+    *number = n;
+    return is_negative ? JSON_INTEGER_NEGATIVE : JSON_INTEGER_POSITIVE;
+}

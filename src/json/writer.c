@@ -1,0 +1,220 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "writer.h"
+
+#include <string.h>
+
+#include "base/array.h"
+#include "base/utf8.h"
+#include "plain.h"
+
+/* Room for size more bytes; NULL without memory. */
+static char *need(struct json_writer *w, size_t size)
+{
+    if (w->has_failed ||
+        symfile_array_need(&w->data, &w->room, w->size + size, 1) != 0) {
+        w->has_failed = true;
+        return NULL;
+    }
+    return w->data + w->size;
+}
+
+static void put(struct json_writer *w, const char *data, size_t size)
+{
+    char *p;
+
+    p = need(w, size);
+    if (p != NULL) {
+        memcpy(p, data, size);
+        w->size += size;
+    }
+}
+
+/* What stands before a value or a name. */
+static void separate(struct json_writer *w)
+{
+    if (w->has_member) {
+        put(w, ", ", w->is_python ? 2 : 1);
+    }
+    w->has_member = true;
+}
+
+void json_write_reset(struct json_writer *w)
+{
+    w->size = 0;
+    w->has_member = w->has_failed = false;
+}
+
+void json_write_open(struct json_writer *w, char bracket)
+{
+    separate(w);
+    put(w, &bracket, 1);
+    w->has_member = false;
+}
+
+void json_write_close(struct json_writer *w, char bracket)
+{
+    put(w, &bracket, 1);
+    w->has_member = true;
+}
+
+void json_write_key(struct json_writer *w, const char *name)
+{
+    size_t n;
+    char *p;
+
+    separate(w);
+    n = strlen(name);
+    p = need(w, n + 4);
+    if (p != NULL) {
+        *p++ = '"';
+        memcpy(p, name, n);
+        memcpy(p + n, "\": ", 3);
+        w->size += n + (w->is_python ? 4 : 3);
+    }
+    w->has_member = false;
+}
+
+static const char digits[] = "0123456789abcdef";
+
+static char *put_u16(char *out, unsigned c)
+{
+    memcpy(out, "\\u", 2);
+    out[2] = digits[c >> 12 & 15];
+    out[3] = digits[c >> 8 & 15];
+    out[4] = digits[c >> 4 & 15];
+    out[5] = digits[c & 15];
+    return out + 6;
+}
+
+/* One of ASCII that cannot stand as it is, in at most six bytes. */
+static char *put_escape(char *out, unsigned char c)
+{
+    const char *found;
+    static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+
+    found = c != '\0' ? strchr(from, c) : NULL;
+    if (found == NULL) {
+        return put_u16(out, c);
+    }
+    *out++ = '\\';
+    *out++ = to[found - from];
+    return out;
+}
+
+/* The character at *p, which is not ASCII, in at most twelve bytes. */
+static char *put_beyond(char *out, bool is_python, const unsigned char **p,
+                        const unsigned char *end)
+{
+    int n;
+    uint32_t c;
+
+    n = utf8_decode(*p, (size_t)(end - *p), &c);
+    *p += n < 0 ? -n : n;
+    if (!is_python) {
+        return out + utf8_encode(out, c);
+    }
+    if (c < 0x10000) {
+        return put_u16(out, c);
+    }
+    out = put_u16(out, 0xD800 + ((c - 0x10000) >> 10));
+    return put_u16(out, 0xDC00 + (c & 0x3FF));
+}
+
+/* Most strings are plain, and are copied in one piece. */
+void json_write_string(struct json_writer *w, const char *data, size_t size)
+{
+    char *out;
+    const unsigned char *p, *end, *run;
+
+    separate(w);
+    p = (const unsigned char *)data;
+    end = p + size;
+    if (size > (SIZE_MAX - w->size) / 8) {
+        w->has_failed = true;
+        return;
+    }
+    /* a byte becomes six at most, a character of two bytes six, of four
+     * twelve */
+    out = need(w, 6 * size + 2);
+    if (out == NULL) {
+        return;
+    }
+    *out++ = '"';
+    while (p < end) {
+        for (run = p; end - p >= 8 && json_is_plain(p); p += 8) {
+        }
+        while (p < end && *p >= 0x20 && *p < 0x7F && *p != '"' &&
+               *p != '\\') {
+            p++;
+        }
+        memcpy(out, run, (size_t)(p - run));
+        out += p - run;
+        if (p == end) {
+            break;
+        }
+        if (*p == 0x7F && !w->is_python) {
+            *out++ = (char)*p++;
+        } else if (*p < 0x80) {
+            out = put_escape(out, *p++);
+        } else {
+            out = put_beyond(out, w->is_python, &p, end);
+        }
+    }
+    *out++ = '"';
+    w->size = (size_t)(out - w->data);
+}
+
+void json_write_name(struct json_writer *w, const char *data, size_t size)
+{
+    json_write_string(w, data, size);
+    put(w, ": ", w->is_python ? 2 : 1);
+    w->has_member = false;
+}
+
+void json_write_text(struct json_writer *w, const char *text)
+{
+    json_write_string(w, text, strlen(text));
+}
+
+void json_write_number(struct json_writer *w, uint64_t number)
+{
+    char text[20];
+    size_t at;
+
+    at = sizeof(text);
+    do {
+        text[--at] = digits[number % 10];
+        number /= 10;
+    } while (number > 0);
+    json_write_raw(w, text + at, sizeof(text) - at);
+}
+
+void json_write_hex(struct json_writer *w, uint64_t number)
+{
+    char text[20];
+    size_t at;
+
+    at = sizeof(text);
+    text[--at] = '"';
+    do {
+        text[--at] = digits[number & 15];
+        number >>= 4;
+    } while (number > 0);
+    text[--at] = 'x';
+    text[--at] = '0';
+    text[--at] = '"';
+    json_write_raw(w, text + at, sizeof(text) - at);
+}
+
+void json_write_raw(struct json_writer *w, const char *data, size_t size)
+{
+    separate(w);
+    put(w, data, size);
+}
+
+void json_write_bool(struct json_writer *w, bool value)
+{
+    json_write_raw(w, value ? "true" : "false", value ? 4 : 5);
+}

@@ -1,0 +1,48 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Writes JSON into a buffer that grows.  Commas come by themselves; that
+ * brackets match and members have names is up to the caller.  Whoever runs out
+ * of memory sees it at the end, in has_failed; nothing is written from then
+ * on.
+ */
+#ifndef JSON_WRITER_H
+#define JSON_WRITER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct json_writer {
+    char *data; /* NULL at first; free() it */
+    size_t size;
+    size_t room;
+    bool is_python;  /* as Python's json.dumps() writes: blanks behind commas
+                      * and colons, all but ASCII as \uXXXX */
+    bool has_member; /* the next value has one before it */
+    bool has_failed;
+};
+
+/* Begins anew in the same buffer. */
+void json_write_reset(struct json_writer *w);
+
+void json_write_open(struct json_writer *w, char bracket);
+void json_write_close(struct json_writer *w, char bracket);
+
+/* The name of a member; the first is one that needs no escapes. */
+void json_write_key(struct json_writer *w, const char *name);
+void json_write_name(struct json_writer *w, const char *data, size_t size);
+
+/* A string; what is not UTF-8 in it becomes U+FFFD. */
+void json_write_string(struct json_writer *w, const char *data, size_t size);
+void json_write_text(struct json_writer *w, const char *text);
+
+/* A number; the same as a string, "0x" and lower-case digits. */
+void json_write_number(struct json_writer *w, uint64_t number);
+void json_write_hex(struct json_writer *w, uint64_t number);
+
+/* A value that is JSON already, such as true or a number as it was read. */
+void json_write_raw(struct json_writer *w, const char *data, size_t size);
+void json_write_bool(struct json_writer *w, bool value);
+
+#endif

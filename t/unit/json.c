@@ -1,0 +1,295 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * JSON of requests and answers: what RFC 8259 takes and refuses, numbers
+ * beyond what a double holds, and texts as Python's json.dumps() and Rust's
+ * serde_json write them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "json/json.h"
+
+static struct json json;
+static struct json_error error;
+static char *text;
+
+/* Reads a copy of exactly the size, so that a sanitizer sees every byte too
+ * far. */
+static size_t read_bytes(const char *data, size_t size, size_t most)
+{
+    free(text);
+    text = malloc(size > 0 ? size : 1);
+    assert_non_null(text);
+    memcpy(text, data, size);
+    return json_read(&json, text, size, most, &error);
+}
+
+static size_t read_text(const char *data)
+{
+    return read_bytes(data, strlen(data), 1000);
+}
+
+static void accepted(void **state)
+{
+    size_t i;
+    static const char *const texts[] = {
+        "null", "true", "false", "0", "-0", "1.5e+10", "1E400", "-0.1",
+        "123456789012345678901234567890", "\"\"", "[]", "{}", "[[]]",
+        " \t\r\n[ 1 , 2 ]\n", "{\"a\":{},\"a\":[]}", "{\"\":0}",
+        "\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\xC2\x80\x7F\"",
+        "[1,{\"a\":[2,{\"b\":[]}]},3]"};
+
+    (void)state;
+    for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        if (read_text(texts[i]) != strlen(texts[i])) {
+            fail_msg("%s: %s", texts[i], error.reason);
+        }
+        assert_int_equal(json.values[0].end, json.count);
+    }
+}
+
+static void refused(void **state)
+{
+    size_t i;
+    static const struct {
+        const char *text;
+        const char *reason;
+        size_t at;
+    } rows[] = {
+        {"", "the text ends early", 0},
+        {"  ", "the text ends early", 2},
+        {"[", "the text ends early", 1},
+        {"[1", "\",\" or \"]\" is missing", 2},
+        {"[1 2]", "\",\" or \"]\" is missing", 3},
+        {"[1,]", "not a value", 3},
+        {"[,1]", "not a value", 1},
+        {"]", "not a value", 0},
+        {"[1}", "\",\" or \"]\" is missing", 2},
+        {"{", "the name of a member is missing", 1},
+        {"{1:2}", "the name of a member is missing", 1},
+        {"{\"a\":1,}", "the name of a member is missing", 7},
+        {"{\"a\" 1}", "\":\" is missing", 5},
+        {"{\"a\":}", "not a value", 5},
+        {"{\"a\":1 \"b\":2}", "\",\" or \"}\" is missing", 7},
+        {"tru", "not a value", 0},
+        {"nul", "not a value", 0},
+        {"NaN", "not a value", 0},
+        {"Infinity", "not a value", 0},
+        {"+1", "not a value", 0},
+        {"01", "a number begins with a zero", 1},
+        {"-", "a digit is missing", 1},
+        {"1.", "a digit is missing", 2},
+        {".5", "not a value", 0},
+        {"1e", "a digit is missing", 2},
+        {"1e+", "a digit is missing", 3},
+        {"'a'", "not a value", 0},
+        {"\"a", "a string is not closed", 2},
+        {"\"a\tb\"", "a control character in a string", 2},
+        {"\"12345678\n\"", "a control character in a string", 9},
+        {"\"\\x\"", "not an escape", 1},
+        {"\"\\", "not an escape", 1},
+        {"\"\\u12", "not an escape", 1},
+        {"\"\\u12g4\"", "not an escape", 1},
+        {"\"\\ud800\"", "a surrogate without its other half", 1},
+        {"\"\\ud800\\u0041\"", "a surrogate without its other half", 1},
+        {"\"\\udc00\"", "a surrogate without its other half", 1},
+        {"\"\\ud83d\\ude\"", "a surrogate without its other half", 1},
+        {"\"\xFF\"", "not UTF-8", 1},
+        {"\"\xC0\x80\"", "not UTF-8", 1},
+        {"\"\xED\xA0\x80\"", "not UTF-8", 1},
+        {"\"\xF4\x90\x80\x80\"", "not UTF-8", 1},
+        {"\"a\xC3\"", "not UTF-8", 2},
+        {"\xEF\xBB\xBF{}", "not a value", 0},
+    };
+
+    (void)state;
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (read_text(rows[i].text) != 0) {
+            fail_msg("%s: accepted", rows[i].text);
+        }
+        if (strcmp(error.reason, rows[i].reason) != 0 ||
+            error.at != rows[i].at) {
+            fail_msg("%s: %s at %zu", rows[i].text, error.reason, error.at);
+        }
+    }
+    assert_int_equal(read_bytes("[\"a\0b\"]", 7, 10), 0);
+    assert_string_equal(error.reason, "a control character in a string");
+    assert_int_equal(read_bytes("\0", 1, 10), 0);
+}
+
+static void places(void **state)
+{
+    (void)state;
+    assert_int_equal(read_text("{\n \"a\\n\": 1,\r\n  x}"), 0);
+    assert_int_equal(error.line, 3);
+    assert_int_equal(error.column, 3);
+    assert_int_equal(read_text("[1] x"), 4);
+    assert_int_equal(read_text("1 2"), 2);
+}
+
+static void strings(void **state)
+{
+    (void)state;
+    read_text("[\"a\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\u20AC\\ud83d\\ude00z\","
+              "\"\\u0000\",{\"m\":\"v\"}]");
+    assert_int_equal(json.values[0].size, 3);
+    assert_true(
+        json_is(&json, 1,
+                "a\"\\/\b\f\n\r\t\xC3\xA9\xE2\x82\xAC"
+                "\xF0\x9F\x98\x80z"));
+    assert_int_equal(json.values[2].size, 1);
+    assert_int_equal(json_text(&json, 2)[0], '\0');
+    assert_false(json_is(&json, 2, ""));
+    assert_int_equal(json.values[3].type, JSON_OBJECT);
+    assert_int_equal(json.values[3].size, 1);
+    assert_true(json_is(&json, 4, "m"));
+    assert_true(json_is(&json, 5, "v"));
+    assert_false(json_is(&json, 3, "m"));
+    assert_int_equal(json.count, 6);
+}
+
+static void integers(void **state)
+{
+    size_t i;
+    uint64_t n;
+    static const struct {
+        const char *text;
+        enum json_integer kind;
+        uint64_t value;
+    } rows[] = {
+        {"0", JSON_INTEGER_POSITIVE, 0},
+        {"-0", JSON_INTEGER_NEGATIVE, 0},
+        {"-1", JSON_INTEGER_NEGATIVE, 1},
+        {"9007199254740993", JSON_INTEGER_POSITIVE, 9007199254740993},
+        {"18446744073709551615", JSON_INTEGER_POSITIVE, UINT64_MAX},
+        {"18446744073709551616", JSON_INTEGER_BEYOND, 0},
+        {"-18446744073709551616", JSON_INTEGER_BEYOND, 0},
+        {"99999999999999999999999999", JSON_INTEGER_BEYOND, 0},
+        {"1.0", JSON_INTEGER_NONE, 0},
+        {"1e3", JSON_INTEGER_NONE, 0},
+        {"\"1\"", JSON_INTEGER_NONE, 0},
+        {"true", JSON_INTEGER_NONE, 0},
+    };
+
+    (void)state;
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(read_text(rows[i].text), strlen(rows[i].text));
+        n = 0;
+        assert_int_equal(json_integer(&json, 0, &n), rows[i].kind);
+        assert_true(n == rows[i].value);
+    }
+}
+
+static void limits(void **state)
+{
+    char deep[2 * (JSON_DEPTH_MAX + 1)];
+
+    (void)state;
+    memset(deep, '[', JSON_DEPTH_MAX + 1);
+    memset(deep + JSON_DEPTH_MAX + 1, ']', JSON_DEPTH_MAX + 1);
+    assert_int_equal(read_bytes(deep, sizeof(deep), 1000), 0);
+    assert_string_equal(error.reason, "too deep");
+    assert_int_equal(error.at, JSON_DEPTH_MAX);
+    assert_int_equal(read_bytes(deep + 1, sizeof(deep) - 2, 1000),
+                     sizeof(deep) - 2);
+    assert_int_equal(read_bytes("[0,0,0]", 7, 4), 7);
+    json_free(&json);
+    assert_int_equal(read_bytes("[0,0,0]", 7, 3), 0);
+    assert_string_equal(error.reason, "too many values");
+}
+
+/* A list of one string, as both write it. */
+static void written(const char *data, size_t size, const char *compact,
+                    const char *python)
+{
+    struct json_writer w = {0};
+
+    json_write_open(&w, '[');
+    json_write_string(&w, data, size);
+    json_write_close(&w, ']');
+    assert_int_equal(w.size, strlen(compact));
+    assert_memory_equal(w.data, compact, w.size);
+    json_write_reset(&w);
+    w.is_python = true;
+    json_write_open(&w, '[');
+    json_write_string(&w, data, size);
+    json_write_close(&w, ']');
+    assert_int_equal(w.size, strlen(python));
+    assert_memory_equal(w.data, python, w.size);
+    free(w.data);
+}
+
+static void writing(void **state)
+{
+    (void)state;
+    written("", 0, "[\"\"]", "[\"\"]");
+    written("C:\\a \"b\"/c", 10, "[\"C:\\\\a \\\"b\\\"/c\"]",
+            "[\"C:\\\\a \\\"b\\\"/c\"]");
+    written("\0\1\b\t\n\v\f\r\x1F\x7F", 10,
+            "[\"\\u0000\\u0001\\b\\t\\n\\u000b\\f\\r\\u001f\x7F\"]",
+            "[\"\\u0000\\u0001\\b\\t\\n\\u000b\\f\\r\\u001f\\u007f\"]");
+    written("aaaaaaaaa\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", 18,
+            "[\"aaaaaaaaa\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\"]",
+            "[\"aaaaaaaaa\\u00e9\\u20ac\\ud83d\\ude00\"]");
+    written("a\xFF\xC3", 3, "[\"a\xEF\xBF\xBD\xEF\xBF\xBD\"]",
+            "[\"a\\ufffd\\ufffd\"]");
+}
+
+static void separators(void **state)
+{
+    int i;
+    struct json_writer w = {0};
+    static const char *const expected[] = {
+        "{\"a\":[1,\"0x0\",true],\"b\":{},\"c\":\"0xffffffffffffffff\","
+        "\"d\":18446744073709551615}",
+        "{\"a\": [1, \"0x0\", true], \"b\": {}, "
+        "\"c\": \"0xffffffffffffffff\", \"d\": 18446744073709551615}"};
+
+    (void)state;
+    for (i = 0; i < 2; i++) {
+        json_write_reset(&w);
+        w.is_python = i == 1;
+        json_write_open(&w, '{');
+        json_write_key(&w, "a");
+        json_write_open(&w, '[');
+        json_write_raw(&w, "1", 1);
+        json_write_hex(&w, 0);
+        json_write_bool(&w, true);
+        json_write_close(&w, ']');
+        json_write_key(&w, "b");
+        json_write_open(&w, '{');
+        json_write_close(&w, '}');
+        json_write_key(&w, "c");
+        json_write_hex(&w, UINT64_MAX);
+        json_write_key(&w, "d");
+        json_write_number(&w, UINT64_MAX);
+        json_write_close(&w, '}');
+        assert_false(w.has_failed);
+        assert_int_equal(w.size, strlen(expected[i]));
+        assert_memory_equal(w.data, expected[i], w.size);
+    }
+    free(w.data);
+}
+
+int main(void)
+{
+    int rc;
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(accepted),   cmocka_unit_test(refused),
+        cmocka_unit_test(places),     cmocka_unit_test(strings),
+        cmocka_unit_test(integers),   cmocka_unit_test(limits),
+        cmocka_unit_test(writing),    cmocka_unit_test(separators),
+    };
+
+    rc = cmocka_run_group_tests(tests, NULL, NULL);
+    json_free(&json);
+    free(text);
+    return rc;
+}
