@@ -20,7 +20,7 @@
 struct dump {
     struct symfile_reader reader;
     struct output output;
-    struct frames_path path;
+    struct source_path path;
 };
 
 static void print_number(struct dump *d, const char *what, uint32_t number)
@@ -124,7 +124,7 @@ static int print_files(struct dump *d)
 
     output_text(&d->output, "\nfiles\n");
     for (i = 0; i < d->reader.num_files; i++) {
-        path = frames_path(&d->reader, i, &d->path);
+        path = source_path(&d->path, &d->reader, i);
         if (path == NULL) {
             return -1;
         }

@@ -1,40 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include <stdlib.h>
-
 #include "frames.h"
-#include "symcache/symcache.h"
 
 static const struct symfile_string unknown = {"?", 1};
-
-const struct symfile_string *frames_path(const struct symfile_reader *reader,
-                                         uint32_t file,
-                                         struct frames_path *path)
-{
-    char *data;
-    size_t room;
-    struct symfile_file_parts parts;
-
-    if (path->file == file + 1 && path->file != 0) {
-        return &path->path;
-    }
-    symfile_reader_file(reader, file, &parts);
-    room = symfile_path_room(&parts.comp_dir, &parts.directory, &parts.name);
-    if (room > path->room) {
-        data = realloc(path->data, 2 * room);
-        if (data == NULL) {
-            return NULL;
-        }
-        path->data = data;
-        path->room = 2 * room;
-    }
-    path->path.data = path->data;
-    path->path.size = symfile_path_join(&parts.comp_dir, &parts.directory,
-                                        &parts.name, path->data);
-    path->file = file + 1;
-    return &path->path;
-}
 
 static const struct symfile_string *name_of(const struct symfile_frame *frame)
 {
@@ -43,7 +12,7 @@ static const struct symfile_string *name_of(const struct symfile_frame *frame)
 }
 
 int frames_print(struct output *output, struct symfile_frames *frames,
-                 struct frames_path *path, const char *indent, uint32_t max)
+                 struct source_path *path, const char *indent, uint32_t max)
 {
     uint32_t n;
     struct symfile_frame frame;
@@ -57,7 +26,7 @@ int frames_print(struct output *output, struct symfile_frames *frames,
             output_text(output, "... and its callers\n");
             break;
         }
-        file = frames_path(frames->reader, frame.location.file, path);
+        file = source_path(path, frames->reader, frame.location.file);
         if (file == NULL) {
             return -1;
         }
@@ -72,7 +41,7 @@ int frames_print(struct output *output, struct symfile_frames *frames,
 }
 
 int frames_print_json(struct output *output, struct symfile_frames *frames,
-                      struct frames_path *path)
+                      struct source_path *path)
 {
     int is_first;
     struct symfile_frame frame;
@@ -80,7 +49,7 @@ int frames_print_json(struct output *output, struct symfile_frames *frames,
 
     output_text(output, "[");
     for (is_first = 1; symfile_reader_next(frames, &frame); is_first = 0) {
-        file = frames_path(frames->reader, frame.location.file, path);
+        file = source_path(path, frames->reader, frame.location.file);
         if (file == NULL) {
             return -1;
         }

@@ -20,7 +20,7 @@ struct lookup {
     struct symfile_reader reader;
     struct output output;
     struct addresses addresses;
-    struct frames_path path;
+    struct source_path path;
     int is_json;
     int has_missed;
     int has_found;

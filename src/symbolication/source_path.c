@@ -1,0 +1,53 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "source_path.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+const struct symfile_string *source_path(struct source_path *path,
+                                         const struct symfile_reader *reader,
+                                         uint32_t file)
+{
+    size_t room;
+    struct symfile_file_parts parts;
+
+    if (path->reader == reader && path->file == file) {
+        return &path->path;
+    }
+    symfile_reader_file(reader, file, &parts);
+    room = symfile_path_room(&parts.comp_dir, &parts.directory, &parts.name);
+    if (symfile_array_need(&path->data, &path->room, room, 1) != 0) {
+        return NULL;
+    }
+    path->path.data = path->data;
+    path->path.size = symfile_path_join(&parts.comp_dir, &parts.directory,
+                                        &parts.name, path->data);
+    path->reader = reader;
+    path->file = file;
+    return &path->path;
+}
+
+void source_path_free(struct source_path *path)
+{
+    free(path->data);
+    memset(path, 0, sizeof(*path));
+}
+
+struct symfile_string source_path_name(const struct symfile_string *path)
+{
+    size_t at;
+    struct symfile_string name;
+
+    for (at = path->size; at > 0; at--) {
+        if (path->data[at - 1] == '/' || path->data[at - 1] == '\\') {
+            break;
+        }
+    }
+    name.data = path->data + at;
+    name.size = path->size - at;
+    return name;
+}

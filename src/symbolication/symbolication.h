@@ -1,0 +1,13 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What turns addresses into names, whatever protocol asks: pure functions
+ * over SymCaches in memory, without I/O.
+ */
+#ifndef SYMBOLICATION_H
+#define SYMBOLICATION_H
+
+#include "chain.h"
+#include "source_path.h"
+
+#endif
