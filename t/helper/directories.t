@@ -23,7 +23,9 @@ my $id = $Test::SourceCase::id;
 my $true = JSON::PP::true();
 
 my $fuse = Test::Fuse->new($t->path('net'),
-    { 'far.pdb' => $crash, map { ("$_.pdb/$id/$_.pdb" => $crash) }
+    { 'far.pdb' => $crash,
+      'flat/a.pdb' => $t->read_file($t->data('pdb/omap_stretched.pdb')),
+      map { ("$_.pdb/$id/$_.pdb" => $crash) }
         map { my $n = $_; map { "$n$_" } 1 .. 9 } 'both', 'net', 'one' },
     hang => $t->path('hang'));
 my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
@@ -60,11 +62,12 @@ sub source {
     my $json = $t->helper_json('/v1/sources');
     return (grep { $_->{name} eq $name } @{ $json->{sources} })[0];
 }
-# Processes of the helper that look into the directory.
+# Processes of the helper that look into a directory.
 sub looking {
+    my ($folder) = (@_, 'net');
     my $pid = $t->{helper};
     return grep {
-        ($t->read_file("/proc/$_/cmdline") // '') =~ m{\0\Q$dir\E/net\0}
+        ($t->read_file("/proc/$_/cmdline") // '') =~ m{\0\Q$dir/$folder\E\0}
     } split ' ', $t->read_file("/proc/$pid/task/$pid/children");
 }
 
@@ -105,6 +108,40 @@ $t->wait_until('the pause is over',
 $c->found('pointed2.pdb', 'one lookup shows that it works again');
 is host('net')->{breaker}, 'closed', 'the breaker is closed';
 is source('net')->{health}, 'failing', 'nobody has asked the source itself';
+
+# --- who was killed meanwhile says nothing of it
+
+$c = case(first_byte_time => '2s', breaker_pause => '1h');
+$fuse->pause;
+is_deeply [status(begin('net91'))], [503], 'a directory is silent';
+is host('net')->{failures}, 1, 'which counts';
+@held = begin('net92');
+$t->wait_until('a process looks', sub { looking() });
+kill 'KILL', looking();
+is_deeply [status(@held)], [503], 'a process is killed from outside';
+is host('net')->{failures}, 1, 'which is no sign that the directory works';
+is_deeply [status(begin('net93'))], [503], 'it is silent once more';
+is host('net')->{breaker}, 'open', 'in a row';
+$fuse->resume;
+
+# --- nor does it forget what was known of a flat one
+
+$t->stop_symcached;
+$c = Test::SourceCase->new($t, sources => {
+    flat => { type => 'filesystem', path => "$dir/net/flat",
+              layout => 'flat' } });
+$c->absent('flat1.pdb', qr{^no such file}, 'a flat directory is read');
+my $opened = $fuse->opened;
+$c->absent('flat2.pdb', qr{^no such file}, 'and asked for another');
+is $fuse->opened, $opened, 'its files are not read again';
+$fuse->pause;
+@held = begin('flat3');
+$t->wait_until('a process looks', sub { looking('net/flat') });
+kill 'KILL', looking('net/flat');
+is_deeply [status(@held)], [503], 'a process is killed from outside';
+$fuse->resume;
+$c->absent('flat4.pdb', qr{^no such file}, 'the next one');
+is $fuse->opened, $opened, 'does not read them again, either';
 
 # --- and one whose processes cannot
 

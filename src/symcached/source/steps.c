@@ -208,11 +208,18 @@ static int lookup_set_index(struct lookup *lookup,
     return 0;
 }
 
+/* Unless the child has died before it wrote any of it. */
 static void lookup_keep_index(struct lookup *lookup)
 {
     struct source_memory *memory = lookup_memory(lookup);
+    struct stat st;
 
     if (lookup->new_index < 0) {
+        return;
+    }
+    if (fstat(lookup->new_index, &st) != 0 || st.st_size == 0) {
+        close(lookup->new_index);
+        lookup->new_index = -1;
         return;
     }
     if (memory->index >= 0) {
@@ -310,6 +317,16 @@ static void lookup_on_part_of_tree(struct lookup *lookup)
     lookup_run_tree(lookup);
 }
 
+/* What the end of a process tells of the directory: one that was killed or
+ * ran out of time has seen neither that it works nor that it does not. */
+static enum breaker_end tree_end(const struct unpack_result *result)
+{
+    if (result->silent) {
+        return BREAKER_FAULT;
+    }
+    return result->died ? BREAKER_NOTHING : BREAKER_GOOD;
+}
+
 static void lookup_on_tree(void *arg, const struct unpack_result *result)
 {
     const struct unpack_attempt *attempt;
@@ -320,7 +337,7 @@ static void lookup_on_tree(void *arg, const struct unpack_result *result)
     lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
     lookup->publics_only = result->publics_only;
     lookup_had_no_room(lookup, result->wanted);
-    lookup_leave_tree(lookup, result->silent ? BREAKER_FAULT : BREAKER_GOOD,
+    lookup_leave_tree(lookup, tree_end(result),
                       n > 0 ? result->attempts[n - 1].detail : "");
     lookup_keep_index(lookup);
     if (result->again) {

@@ -120,6 +120,7 @@ static void died(struct unpack *unpack, struct unpack_result *result,
     attempt->detail = unpack->how;
     result->nattempts++;
 
+    result->died = true;
     result->silent = child->silent;
     if (child->silent) {
         attempt->outcome = SOURCE_FAILED;

@@ -71,6 +71,7 @@ struct unpack_result {
     size_t nattempts;
     uint64_t wanted; /* bytes that had no room, at a guess; or 0 */
     bool silent;     /* the directory did not answer in time */
+    bool died;       /* the process did not end by itself */
     bool again;      /* flat: not all is known yet; start once more, with
                         new_index as the index */
     unsigned ms;

@@ -11,11 +11,12 @@ package Test::Fuse;
 #                              hang => $t->path('net.hang'));
 #   $fuse->hang; ...; $fuse->waiting; $fuse->release;
 #   $fuse->pause; ...; $fuse->resume; $fuse->stop;
+#   $fuse->opened;                   # how often files were opened so far
 
 use strict;
 use warnings;
 
-use Fcntl qw(F_SETFD O_APPEND O_WRONLY);
+use Fcntl qw(F_SETFD O_APPEND O_CREAT O_WRONLY);
 use POSIX qw(ENOENT ENOSYS);
 use Test::More ();
 use Time::HiRes qw(sleep);
@@ -24,7 +25,7 @@ use Time::HiRes qw(sleep);
 sub new {
     my ($class, $dir, $files, %o) = @_;
     my $self = bless { dir => $dir, flag => $o{hang}, owner => $$,
-                       why => $o{why} }, $class;
+                       why => $o{why}, log => "$o{hang}.opened" }, $class;
     mkdir $dir;
     open my $fuse, '+<', '/dev/fuse' or return $self->none("/dev/fuse: $!");
     my $options = 'fd=' . fileno($fuse)
@@ -82,6 +83,8 @@ sub waiting {
     return grep { -e "/proc/$_" } sort keys %pids;
 }
 
+sub opened { -s $_[0]{log} // 0 }
+
 sub release { unlink $_[0]{flag} }
 
 # No question is even read: who asks waits, too, but can be killed.
@@ -137,7 +140,13 @@ my %answers = (
                 1, 1 },
     1 => \&lookup,
     3 => sub { pack('QLL', TTL, 0, 0) . attributes(@_[0, 1]) },
-    14 => sub { pack 'QLL', 0, 0, 0 },     # open
+    14 => sub {                            # open
+        my ($self) = @_;
+        sysopen my $fh, $self->{log}, O_WRONLY | O_APPEND | O_CREAT
+            or die "$self->{log}: $!";
+        syswrite $fh, '.';
+        return pack 'QLL', 0, 0, 0;
+    },
     27 => sub { pack 'QLL', 0, 0, 0 },     # opendir
     15 => sub {                            # read
         my ($self, $node, $body) = @_;
