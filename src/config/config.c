@@ -114,7 +114,7 @@ static int read_min_free(struct config_reader *r, const cJSON *item,
 #define LIMIT(name, type, min, max)                                           \
     {                                                                         \
 #name, config_##type, offsetof(struct limits_config, name), min, max, \
-            false                                                             \
+            0                                                                 \
     }
 
 static const struct config_field limits_fields[] = {
@@ -140,7 +140,7 @@ static const struct config_field limits_fields[] = {
 #define CACHE(name, type, min, max)                                           \
     {                                                                         \
 #name, config_##type, offsetof(struct cache_config, name), min, max,  \
-            false                                                             \
+            0                                                                 \
     }
 
 static const struct config_field cache_fields[] = {
@@ -151,7 +151,7 @@ static const struct config_field cache_fields[] = {
     CACHE(downloads_max_unused_for, duration, 1, 100 * YEAR),
     CACHE(clean_every, duration, 1, YEAR),
     CACHE(max_size, size, 0, 1024 * TIB),
-    {"min_free", read_min_free, 0, 0, 1024 * TIB, false},
+    {"min_free", read_min_free, 0, 0, 1024 * TIB, 0},
 };
 
 static int read_limits(struct config_reader *r, const cJSON *item,
@@ -254,10 +254,11 @@ static int read_store_sources(struct config_reader *r, const cJSON *item,
 }
 
 static const struct config_field store_fields[] = {
-    {"root", config_path, offsetof(struct store_config, root), 0, 0, true},
-    {"transcoders", config_transcoders, 0, 0, 0, false},
-    {"sources", read_store_sources, 0, 0, 0, false},
-    {"gzip", config_bool, offsetof(struct store_config, gzip), 0, 0, false},
+    {"root", config_path, offsetof(struct store_config, root), 0, 0,
+     CONFIG_REQUIRED},
+    {"transcoders", config_transcoders, 0, 0, 0, 0},
+    {"sources", read_store_sources, 0, 0, 0, 0},
+    {"gzip", config_bool, offsetof(struct store_config, gzip), 0, 0, 0},
 };
 
 /* Neither may lie in the other: each is cleaned by its own rules. */
@@ -330,13 +331,12 @@ static int read_later(struct config_reader *r, const cJSON *item,
 
 /* Stores name sources and lie beside "downloads", wherever these stand. */
 static const struct config_field top_fields[] = {
-    {"listen", read_listen, offsetof(struct config, listen), 0, 0, false},
-    {"downloads", config_path, offsetof(struct config, downloads), 0, 0,
-     false},
-    {"stores", read_later, 0, 0, 0, true},
-    {"sources", config_sources, 0, 0, 0, false},
-    {"limits", read_limits, offsetof(struct config, limits), 0, 0, false},
-    {"cache", read_cache, offsetof(struct config, cache), 0, 0, false},
+    {"listen", read_listen, offsetof(struct config, listen), 0, 0, 0},
+    {"downloads", config_path, offsetof(struct config, downloads), 0, 0, 0},
+    {"stores", read_later, 0, 0, 0, CONFIG_REQUIRED},
+    {"sources", config_sources, 0, 0, 0, 0},
+    {"limits", read_limits, offsetof(struct config, limits), 0, 0, 0},
+    {"cache", read_cache, offsetof(struct config, cache), 0, 0, 0},
 };
 
 int config_read(const char *file, struct config **config, char *error,

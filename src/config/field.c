@@ -10,7 +10,9 @@
 #include <string.h>
 #include <strings.h>
 #include "field.h"
+#include "secret.h"
 #include "base/duration.h"
+#include "base/percent.h"
 #include "proto/version.h"
 
 int config_error(struct config_reader *r, const cJSON *item,
@@ -27,10 +29,24 @@ int config_error(struct config_reader *r, const cJSON *item,
     return -1;
 }
 
-static int read_key(struct config_reader *r, const cJSON *object,
-                    const cJSON *item, const struct config_field *fields,
-                    size_t n, void *at)
+const struct config_field *config_field_find(const struct config_field *fields,
+                                        size_t n, const char *key)
 {
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        if (strcmp(fields[i].key, key) == 0) {
+            return &fields[i];
+        }
+    }
+    return NULL;
+}
+
+static int read_key(struct config_reader *r, const cJSON *object,
+                    const cJSON *item, const struct config_part *parts,
+                    size_t n)
+{
+    const struct config_field *field;
     const cJSON *other;
     size_t i;
 
@@ -41,16 +57,31 @@ static int read_key(struct config_reader *r, const cJSON *object,
     }
 
     for (i = 0; i < n; i++) {
-        if (strcmp(fields[i].key, item->string) == 0) {
-            return fields[i].read(r, item, &fields[i],
-                                  (char *)at + fields[i].offset);
+        field = config_field_find(parts[i].fields, parts[i].n, item->string);
+        if (field != NULL) {
+            return field->read(r, item, field,
+                               (char *)parts[i].at + field->offset);
         }
     }
     return config_error(r, item, "unknown key");
 }
 
-int config_object(struct config_reader *r, const cJSON *item,
-                  const struct config_field *fields, size_t n, void *at)
+static int check_required(struct config_reader *r, const cJSON *item,
+                          const struct config_part *part)
+{
+    const struct config_field *field = part->fields;
+
+    for (; field < part->fields + part->n; field++) {
+        if ((field->flags & CONFIG_REQUIRED) != 0 &&
+            cJSON_GetObjectItemCaseSensitive(item, field->key) == NULL) {
+            return config_error(r, item, "\"%s\" is missing", field->key);
+        }
+    }
+    return 0;
+}
+
+int config_parts(struct config_reader *r, const cJSON *item,
+                 const struct config_part *parts, size_t n)
 {
     const cJSON *child;
     size_t i;
@@ -60,18 +91,25 @@ int config_object(struct config_reader *r, const cJSON *item,
     }
 
     for (child = item->child; child != NULL; child = child->next) {
-        if (read_key(r, item, child, fields, n, at) != 0) {
+        if (read_key(r, item, child, parts, n) != 0) {
             return -1;
         }
     }
 
     for (i = 0; i < n; i++) {
-        if (fields[i].required &&
-            cJSON_GetObjectItemCaseSensitive(item, fields[i].key) == NULL) {
-            return config_error(r, item, "\"%s\" is missing", fields[i].key);
+        if (check_required(r, item, &parts[i]) != 0) {
+            return -1;
         }
     }
     return 0;
+}
+
+int config_object(struct config_reader *r, const cJSON *item,
+                  const struct config_field *fields, size_t n, void *at)
+{
+    struct config_part part = {fields, n, at};
+
+    return config_parts(r, item, &part, 1);
 }
 
 const char *config_text(struct config_reader *r, const cJSON *item,
@@ -160,6 +198,48 @@ int config_path(struct config_reader *r, const cJSON *item,
     path = *(char **)at;
     for (len = strlen(path); len > 1 && path[len - 1] == '/'; len--) {
         path[len - 1] = '\0';
+    }
+    return 0;
+}
+
+int config_url(struct config_reader *r, const cJSON *item,
+               const struct config_field *field, void *at)
+{
+    const char *text = config_text(r, item, "\"https://h.example.com/s\""),
+               *host;
+    char *url;
+    size_t len;
+
+    if (text == NULL) {
+        return -1;
+    }
+
+    if (strncmp(text, "http://", 7) == 0) {
+        host = text + 7;
+    } else if (strncmp(text, "https://", 8) == 0) {
+        host = text + 8;
+    } else {
+        return config_error(r, item, "must begin with http:// or https://");
+    }
+
+    if (strcspn(host, "/:?#") == 0 && host[0] != '[') {
+        return config_error(r, item, "has no host");
+    }
+    if (memchr(host, '@', strcspn(host, "/")) != NULL) {
+        return config_error(r, item,
+                            "has a user name: give credentials in \"auth\"");
+    }
+    if (strpbrk(text, "?# \\") != NULL) {
+        return config_error(r, item,
+                            "has a query, a fragment, a blank or a \\");
+    }
+    if (config_string(r, item, field, at) != 0) {
+        return -1;
+    }
+
+    url = *(char **)at;
+    for (len = strlen(url); url[len - 1] == '/'; len--) {
+        url[len - 1] = '\0';
     }
     return 0;
 }
@@ -290,4 +370,57 @@ int config_version(struct config_reader *r, const cJSON *item,
                             "the first from 1 on)");
     }
     return 0;
+}
+
+int config_url_path(struct config_reader *r, const cJSON *item,
+                    const struct config_field *field, void *at)
+{
+    const char *text = config_text(r, item, "\"windows/symbols\"");
+    char *plain, *encoded;
+    size_t len;
+
+    if (text == NULL) {
+        return -1;
+    }
+
+    text += strspn(text, "/");
+    len = strlen(text);
+    while (len > 0 && text[len - 1] == '/') {
+        len--;
+    }
+
+    plain = strndup(text, len);
+    encoded = malloc(3 * len + 2);
+    if (plain == NULL || encoded == NULL) {
+        free(plain);
+        free(encoded);
+        return config_error(r, item, "out of memory");
+    }
+    encoded[0] = '\0';
+    if (len > 0) {
+        encoded[0] = '/';
+        percent_encode_path(encoded + 1, plain);
+    }
+    free(plain);
+    free(*(char **)at);
+    *(char **)at = encoded;
+    return 0;
+}
+
+static bool is_text(config_read_fn read)
+{
+    return read == config_string || read == config_path ||
+           read == config_url || read == config_url_path ||
+           read == config_secret;
+}
+
+void config_clear(const struct config_field *fields, size_t n, void *at)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        if (is_text(fields[i].read)) {
+            config_secret_free(*(char **)((char *)at + fields[i].offset));
+        }
+    }
 }

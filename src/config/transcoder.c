@@ -111,19 +111,19 @@ static int read_input_name(struct config_reader *r, const cJSON *item,
                : config_error(r, item, "must be \"original\" or \"fixed\"");
 }
 
-#define FIELD(name, read, at, required)                                       \
+#define FIELD(name, read, at, flags)                                          \
     {                                                                         \
-        name, read, at, 0, 0, required                                        \
+        name, read, at, 0, 0, flags                                           \
     }
 
 static const struct config_field transcoder_fields[] = {
     FIELD("version", config_version,
-          offsetof(struct transcoder_config, version), true),
+          offsetof(struct transcoder_config, version), CONFIG_REQUIRED),
     FIELD("command", read_command, offsetof(struct transcoder_config, command),
-          true),
-    FIELD("env", read_env, 0, false),
+          CONFIG_REQUIRED),
+    FIELD("env", read_env, 0, CONFIG_SECRET),
     FIELD("input_name", read_input_name,
-          offsetof(struct transcoder_config, fixed_input), false),
+          offsetof(struct transcoder_config, fixed_input), 0),
 };
 
 int config_transcoders(struct config_reader *r, const cJSON *item,

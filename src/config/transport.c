@@ -15,9 +15,9 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-#define FIELD(name, read)                                                     \
+#define FIELD(name, read, flags)                                              \
     {                                                                         \
-#name, read, offsetof(struct transport_config, name), 0, 0, false     \
+#name, read, offsetof(struct transport_config, name), 0, 0, flags     \
     }
 
 static int read_header(struct config_reader *r, const cJSON *item,
@@ -97,10 +97,10 @@ int config_auth(struct config_reader *r, const cJSON *item,
                 const struct config_field *field, void *at)
 {
     static const struct config_field fields[] = {
-        {"type", read_auth_type, 0, 0, 0, true},
-        FIELD(user, config_string),
-        FIELD(password, config_secret),
-        FIELD(token, config_secret),
+        {"type", read_auth_type, 0, 0, 0, CONFIG_REQUIRED},
+        FIELD(user, config_string, 0),
+        FIELD(password, config_secret, CONFIG_SECRET),
+        FIELD(token, config_secret, CONFIG_SECRET),
     };
     struct transport_config *transport = at;
     bool basic, bearer;
@@ -148,10 +148,10 @@ int config_tls(struct config_reader *r, const cJSON *item,
                const struct config_field *field, void *at)
 {
     static const struct config_field fields[] = {
-        FIELD(ca, read_file),
-        FIELD(certificate, read_file),
-        FIELD(key, read_file),
-        FIELD(key_password, config_secret),
+        FIELD(ca, read_file, 0),
+        FIELD(certificate, read_file, 0),
+        FIELD(key, read_file, 0),
+        FIELD(key_password, config_secret, CONFIG_SECRET),
     };
     struct transport_config *transport = at;
 
