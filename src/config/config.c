@@ -181,7 +181,7 @@ static int add_versions(struct config_reader *r, const cJSON *item,
     store->transcoders = t;
 
     for (i = 0; i < store->nsources; i++) {
-        if (store->sources[i]->type != SOURCE_SYMCACHE) {
+        if (!store->sources[i]->type->has_symcaches) {
             continue;
         }
         for (j = 0; j < store->ntranscoders; j++) {
@@ -339,11 +339,12 @@ static const struct config_field top_fields[] = {
     {"cache", read_cache, offsetof(struct config, cache), 0, 0, 0},
 };
 
-int config_read(const char *file, struct config **config, char *error,
-                size_t size)
+int config_read(const char *file, const struct source_type *const *types,
+                struct config **config, char *error, size_t size)
 {
     struct json_file json;
-    struct config_reader r = {.json = &json, .error = error, .size = size};
+    struct config_reader r = {
+        .json = &json, .types = types, .error = error, .size = size};
     struct config *c;
 
     if (json_file_read(file, &json, error, size) != 0) {

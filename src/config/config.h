@@ -16,16 +16,9 @@
 #include "proto/key.h"
 #include "proto/version.h"
 #include "secret.h"
+#include "source_type.h"
 #include "warnings.h"
 
-enum source_type {
-    SOURCE_FILESYSTEM,
-    SOURCE_HTTP,
-    SOURCE_SYMCACHE,
-    SOURCE_S3,
-    SOURCE_GCS,
-    SOURCE_SYMPATH /* only while the file is read: becomes the others */
-};
 enum source_layout {
     LAYOUT_SYMSTORE, /* or two-tier, if index2.txt is found */
     LAYOUT_TWO_TIER,
@@ -59,20 +52,6 @@ struct pattern_config {
 struct patterns_config {
     struct pattern_config *list;
     size_t n;
-};
-
-/* s3, gcs; all texts may be NULL but for the name */
-struct bucket_config {
-    char *name;
-    char *region;
-    char *endpoint; /* URL, no trailing slash */
-    char *prefix;
-    char *access_key; /* these are secrets until they are in transport */
-    char *secret_key;
-    char *session_token;
-    char *token;
-    bool path_style;
-    bool denied_is_absent; /* 403 AccessDenied: there is no such object */
 };
 
 enum transport_auth {
@@ -116,18 +95,18 @@ struct transport_config {
 struct source_config {
     char *name;
     char *group; /* name in the file, if that stands for several; or NULL */
-    enum source_type type;
+    const struct source_type *type;
+    void *settings; /* of the type's own keys */
     enum source_layout layout;
     enum source_casing casing;
     enum layout_form forms[LAYOUT_FORMS]; /* in the order to ask for them */
     size_t nforms;                        /* 0 = all */
     char *path;                           /* filesystem: absolute directory */
-    char *url;    /* http, symcache: base URL, no trailing slash */
+    char *url;    /* base URL, no trailing slash; NULL: filesystem */
     char *origin; /* whose lookups are limited: of url or path, see origin.h */
     symcache_version_t version;    /* symcache: what is asked for */
     struct patterns_config only;   /* none = every name */
     struct patterns_config except; /* wins over only */
-    struct bucket_config bucket;
     struct transport_config transport;
     struct map_config *map; /* Windows locations in file.ptr */
     size_t nmap;
@@ -208,12 +187,13 @@ struct config {
 };
 
 /*
- * Reads and checks a configuration file.  On success *config has one
+ * Reads and checks a configuration file.  types are those that a source may
+ * have, and NULL behind them.  On success *config has one
  * reference and 0 is returned.  Otherwise -1, *config is untouched and error
  * holds "file:line: path.to.key: reason" (truncated to size, with a NUL).
  */
-int config_read(const char *file, struct config **config, char *error,
-                size_t size);
+int config_read(const char *file, const struct source_type *const *types,
+                struct config **config, char *error, size_t size);
 
 struct config *config_ref(struct config *config);
 void config_unref(struct config *config);

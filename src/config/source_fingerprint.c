@@ -10,11 +10,6 @@
 #define BASIS 0xcbf29ce484222325u
 #define PRIME 0x100000001b3u
 
-/* Not where a source looks, and perhaps secret. */
-static const char *const left_out[] = {
-    "headers",    "auth",       "tls",           "proxy", "user_agent",
-    "access_key", "secret_key", "session_token", "token", "http_version"};
-
 static uint64_t mix(uint64_t hash, const void *data, size_t len)
 {
     const unsigned char *p = data;
@@ -25,15 +20,21 @@ static uint64_t mix(uint64_t hash, const void *data, size_t len)
     return hash;
 }
 
-uint64_t source_fingerprint_source(const cJSON *source)
+uint64_t source_fingerprint_source(const cJSON *source,
+                                   const struct source_type *type)
 {
-    cJSON *copy = cJSON_Duplicate(source, true);
+    cJSON *copy = cJSON_Duplicate(source, true), *child, *next;
+    const struct config_field *field;
     uint64_t hash = BASIS;
     char *text;
-    size_t i;
 
-    for (i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++) {
-        cJSON_DeleteItemFromObjectCaseSensitive(copy, left_out[i]);
+    for (child = copy != NULL ? copy->child : NULL; child != NULL;
+         child = next) {
+        next = child->next;
+        field = source_type_key(type, child->string);
+        if ((field->flags & (CONFIG_SECRET | CONFIG_ACCESS)) != 0) {
+            cJSON_Delete(cJSON_DetachItemViaPointer(copy, child));
+        }
     }
     text = cJSON_PrintUnformatted(copy);
     if (text != NULL) {

@@ -13,7 +13,8 @@
 #include "config.h"
 
 /* Of one source, as the file describes it; nothing secret is in it. */
-uint64_t source_fingerprint_source(const cJSON *source);
+uint64_t source_fingerprint_source(const cJSON *source,
+                                   const struct source_type *type);
 
 /* Of a store, from those of its sources. */
 uint64_t source_fingerprint_store(const struct store_config *store);

@@ -115,30 +115,23 @@ static void doubt_listen(struct teller *t, const char *listen)
     }
 }
 
-/* The key that a place is written at, of those that a source has. */
-static const char *doubt_key(const struct source_config *source,
-                             const char *key)
-{
-    return source->group != NULL             ? "value"
-           : source->bucket.endpoint != NULL ? "endpoint"
-                                             : key;
-}
-
 static void doubt_source(struct teller *t, const struct source_config *source,
                          bool thorough)
 {
-    const char *name = source->group != NULL ? source->group : source->name;
+    bool part = source->group != NULL;
+    const char *name = part ? source->group : source->name;
+    const char *key = part ? source_sympath.place : source->type->place;
 
     if (thorough && source->path != NULL && look(source->path) != 0) {
         doubt(t, "sources.%s.%s: \"%s\": %s; lookups there fail", name,
-              doubt_key(source, "path"), source->path, strerror(errno));
+              key, source->path, strerror(errno));
     }
     if (source->url != NULL && !source->transport.internal &&
         origin_reserved(source->url)) {
         doubt(t,
               "sources.%s.%s: a private or loopback address is not asked "
               "without \"internal\": true; lookups there fail",
-              name, doubt_key(source, "url"));
+              name, key);
     }
 }
 

@@ -335,14 +335,15 @@ int main(int argc, char **argv)
         return forget_main(argc, argv);
     }
     if (argc > 1 && strcmp(argv[1], "--clean") == 0) {
-        return evict_pass_command(argc, argv, DEFAULT_CONFIG);
+        return evict_pass_command(argc, argv, source_types, DEFAULT_CONFIG);
     }
 
     rc = read_options(argc, argv, &d.options);
     if (rc != -1) {
         return rc;
     }
-    if (config_read(d.options.config, &config, error, sizeof(error)) != 0) {
+    if (config_read(d.options.config, source_types, &config, error,
+                    sizeof(error)) != 0) {
         fprintf(stderr, "symcached: %s\n", error);
         return EXIT_CONFIG;
     }

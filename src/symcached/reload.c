@@ -11,6 +11,7 @@
 
 #include "base/probe.h"
 #include "base/task.h"
+#include "symcached/source/source.h"
 
 /* Many shares that hang are looked for one after the other. */
 #define RELOAD_SECONDS 60
@@ -52,8 +53,8 @@ static void reload_run(void *arg)
     struct reload *reload = arg;
     const char *silent;
 
-    if (config_read(reload->file, &reload->config, reload->error,
-                    sizeof(reload->error)) != 0) {
+    if (config_read(reload->file, source_types, &reload->config,
+                    reload->error, sizeof(reload->error)) != 0) {
         reload->config = NULL;
         return;
     }

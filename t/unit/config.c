@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "config/config.h"
+#include "symcached/source/source.h"
 
 static char file[] = "/tmp/symcache-config.XXXXXX";
 
@@ -24,7 +25,7 @@ static struct config *read_text(const char *text)
     assert_non_null(f);
     fputs(text, f);
     fclose(f);
-    if (config_read(file, &config, error, sizeof(error)) != 0) {
+    if (config_read(file, source_types, &config, error, sizeof(error)) != 0) {
         fail_msg("%s", error);
     }
     return config;
@@ -110,7 +111,7 @@ static void values(void **state)
 
     source = store->sources[0];
     assert_string_equal(source->name, "b");
-    assert_int_equal(source->type, SOURCE_HTTP);
+    assert_string_equal(source->type->name, "http");
     assert_string_equal(source->url, "https://h:1/s");
     assert_string_equal(source->transport.headers[0].name, "A");
     assert_string_equal(source->transport.headers[0].value, "Bearer secret$");
@@ -173,6 +174,60 @@ static void patterns(void **state)
     assert_true(serves("\"except\":\"^(a+)+$\"", endless));
 }
 
+/* keys: what stands in the source */
+static uint64_t fingerprint(const char *keys)
+{
+    char text[1024];
+    struct config *c;
+    uint64_t places;
+
+    snprintf(text, sizeof(text),
+             "{\"stores\":{\"a\":{\"root\":\"/a\"}},\"sources\":"
+             "{\"s\":{%s}}}",
+             keys);
+    c = read_text(text);
+    places = c->sources[0].places;
+    config_unref(c);
+    return places;
+}
+
+/*
+ * What is remembered of a source outlives another password: FNV-1a, by another
+ * program, of {"type":"s3","bucket":"b","region":"r","internal":true}.
+ */
+#define PLACES 0x14e607dce8cba576u
+
+static void fingerprints(void **state)
+{
+    const struct source_type *const *type;
+    size_t i;
+
+    for (type = source_types; *type != NULL; type++) {
+        for (i = 0; i < (*type)->nkeys; i++) {
+            assert_int_equal((*type)->keys[i].read == config_secret,
+                             ((*type)->keys[i].flags & CONFIG_SECRET) != 0);
+        }
+    }
+
+    assert_true(fingerprint("\"type\":\"s3\",\"bucket\":\"b\","
+                            "\"region\":\"r\",\"internal\":true") ==
+                PLACES);
+    assert_true(
+        fingerprint("\"access_key\":\"a\",\"headers\":{\"x\":\"y\"},"
+                    "\"type\":\"s3\",\"user_agent\":\"u\","
+                    "\"bucket\":\"b\",\"http_version\":\"2\","
+                    "\"secret_key\":\"k\",\"region\":\"r\","
+                    "\"session_token\":\"t\",\"internal\":true,"
+                    "\"tls\":{},\"proxy\":\"http://u:p@h:1\"") == PLACES);
+    assert_false(fingerprint("\"type\":\"s3\",\"bucket\":\"b\","
+                             "\"region\":\"r\",\"internal\":false") ==
+                 PLACES);
+    assert_true(
+        fingerprint("\"type\":\"http\",\"url\":\"http://h\",\"auth\":"
+                    "{\"type\":\"bearer\",\"token\":\"t\"}") ==
+        fingerprint("\"type\":\"http\",\"url\":\"http://h\""));
+}
+
 /* Errors never run over their buffer, and an error leaves no config. */
 static void errors(void **state)
 {
@@ -184,7 +239,7 @@ static void errors(void **state)
     fputs("{\"stores\": {\"a\": {\"root\": \"relative\"}}}", f);
     fclose(f);
     memset(error, 'x', sizeof(error));
-    assert_int_equal(config_read(file, &config, error, 16), -1);
+    assert_int_equal(config_read(file, source_types, &config, error, 16), -1);
     assert_ptr_equal(config, &file);
     assert_int_equal(strlen(error), 15);
     assert_int_equal(error[16], 'x');
@@ -273,6 +328,7 @@ int main(void)
         cmocka_unit_test(defaults), cmocka_unit_test(values),
         cmocka_unit_test(secrets),  cmocka_unit_test(transport),
         cmocka_unit_test(patterns), cmocka_unit_test(errors),
+        cmocka_unit_test(fingerprints),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -104,10 +104,12 @@ static void other_sources(void **state)
 /* A server that tells cases apart may have it under another name. */
 static void other_spellings(void **state)
 {
-    struct source_config http = {.type = SOURCE_HTTP}, files = {0};
+    static const struct source_type server = {.any_case = false},
+                                    directory = {.any_case = true};
+    struct source_config http = {.type = &server};
+    struct source_config files = {.type = &directory};
     struct source_config *sources[] = {&files, &http};
 
-    files.type = SOURCE_FILESYSTEM;
     store.sources = sources;
     store.nsources = 2;
 

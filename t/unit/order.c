@@ -21,11 +21,13 @@ static struct transcoder_config made[] = {
     {.version = {3, 1, 0}, .command = command},
     {.version = {9, 0, 0}, .command = command},
     {.version = {9, 2, 0}}};
+static const struct source_type originals = {.has_symcaches = false},
+                                symcaches = {.has_symcaches = true};
 static struct source_config sources[] = {
-    {.name = "pdb1", .type = SOURCE_FILESYSTEM},
-    {.name = "box3", .type = SOURCE_SYMCACHE, .version = {3, 1, 0}},
-    {.name = "box9", .type = SOURCE_SYMCACHE, .version = {9, 2, 0}},
-    {.name = "pdb2", .type = SOURCE_HTTP},
+    {.name = "pdb1", .type = &originals},
+    {.name = "box3", .type = &symcaches, .version = {3, 1, 0}},
+    {.name = "box9", .type = &symcaches, .version = {9, 2, 0}},
+    {.name = "pdb2", .type = &originals},
 };
 static struct source_config *all[] = {&sources[0], &sources[1], &sources[2],
                                       &sources[3]};

@@ -68,7 +68,7 @@ void order_begin(struct order *order, const struct store_config *store,
 static const symcache_version_t *offered(const struct order *order,
                                          const struct source_config *source)
 {
-    if (source->type == SOURCE_SYMCACHE) {
+    if (source->type->has_symcaches) {
         return &source->version;
     }
     return order->transcoder != NULL ? &order->transcoder->version : NULL;

@@ -65,7 +65,7 @@ static const struct source_config *next_source(const struct job *job)
     struct order order = job->order; /* a look, which moves nothing */
     const struct source_config *source = order_next(&order);
 
-    return source == NULL || source->type == SOURCE_SYMCACHE ||
+    return source == NULL || source->type->has_symcaches ||
                    source_busy(job->scheduler->sources, job->config, source) ||
                    !scheduler_has_slot(job->scheduler)
                ? NULL
@@ -135,7 +135,7 @@ void prefetch_watch(struct job *job)
         evtimer_del(job->prefetch->timer);
     }
     if (job->config->limits.look_ahead_after == 0 ||
-        job->source->type == SOURCE_SYMCACHE || job->store->nsources < 2) {
+        job->source->type->has_symcaches || job->store->nsources < 2) {
         return;
     }
 

@@ -87,7 +87,7 @@ static void on_found(struct job *job)
     }
 
     provenance_note(file, job->original.from, job->original.publics_only);
-    if (job->source->type == SOURCE_SYMCACHE) {
+    if (job->source->type->has_symcaches) {
         job_publish(job, &job->symcache.version, file);
         return;
     }
@@ -201,7 +201,7 @@ static struct lookup *begin_lookup(struct job *job)
     symcache->exceeds = order->on_disk;
 
     /* on the file system where the file will stay */
-    workdir = scheduler_workdir(job->scheduler, source->type == SOURCE_SYMCACHE
+    workdir = scheduler_workdir(job->scheduler, source->type->has_symcaches
                                                     ? job->store->root
                                                     : job->config->downloads);
     job->work = job_make_work(workdir);

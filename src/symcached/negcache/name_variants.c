@@ -9,9 +9,8 @@
 /* Is the case of names a matter of the other side? */
 static bool name_variants_matters(const struct source_config *source)
 {
-    return source->type != SOURCE_FILESYSTEM &&
-           source->casing == CASING_DEFAULT && source->layout != LAYOUT_SSQP &&
-           source->layout != LAYOUT_UNIFIED;
+    return !source->type->any_case && source->casing == CASING_DEFAULT &&
+           source->layout != LAYOUT_SSQP && source->layout != LAYOUT_UNIFIED;
 }
 
 bool name_variants_counts(const struct store_config *store, const char *name)

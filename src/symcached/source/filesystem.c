@@ -5,7 +5,7 @@
  */
 #include "steps.h"
 
-void source_filesystem_begin(struct lookup *lookup)
+static void begin(struct lookup *lookup)
 {
     const struct source_config *source = lookup->source;
     struct layout_place places[LAYOUT_PLACES];
@@ -28,3 +28,11 @@ void source_filesystem_begin(struct lookup *lookup)
     lookup->resume = lookup_end;
     lookup_tree(lookup, &tree);
 }
+
+const struct source_type source_filesystem = {
+    .name = "filesystem",
+    .shared = SOURCE_KEYS_PATH | SOURCE_KEYS_LAYOUT | SOURCE_KEYS_MAP,
+    .place = "path",
+    .any_case = true,
+    .begin = begin,
+};

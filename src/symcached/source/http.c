@@ -13,6 +13,16 @@
 #include "base/origin.h"
 #include "base/percent.h"
 
+/* the lookup's state */
+struct http {
+    source_judge_fn judge;
+    struct source_memory *memory;
+    struct layout_walk walk;
+    enum layout_form form; /* of the place that is being asked for */
+    bool doubted;          /* 400 was taken for an absence; see judge() */
+    bool plain;            /* the answer about index2.txt */
+};
+
 /* <url>/<path>, or NULL; a source's url has no query */
 static char *http_url(const struct source_config *source, const char *path)
 {
@@ -95,11 +105,12 @@ static bool index_is_plain(const struct lookup *lookup,
 static void index_unsure(struct lookup *lookup, const char *detail)
 {
     enum source_outcome before = lookup->outcome;
+    const struct http *http = lookup->state;
     char text[512];
 
     snprintf(text, sizeof(text), "%.400s, no plain answer", detail);
     lookup_attempt_here(lookup, SOURCE_FAILED, text);
-    if (before != SOURCE_NOT_FOUND || lookup->doubted) {
+    if (before != SOURCE_NOT_FOUND || http->doubted) {
         /* nor is a server of garbage asked for twice as much of it */
         lookup_end(lookup);
         return;
@@ -112,9 +123,10 @@ static void on_index(struct lookup *lookup, const struct fetch_answer *answer,
                      enum source_outcome outcome, const char *detail)
 {
     bool present = answer->status == 200;
+    struct http *http = lookup->state;
 
-    lookup->plain = index_is_plain(lookup, answer, outcome);
-    if (!lookup->plain) {
+    http->plain = index_is_plain(lookup, answer, outcome);
+    if (!http->plain) {
         index_unsure(lookup, detail);
         return;
     }
@@ -122,16 +134,26 @@ static void on_index(struct lookup *lookup, const struct fetch_answer *answer,
     lookup_attempt_here(lookup, SOURCE_NOT_FOUND,
                         present ? "it is there: a store of two tiers"
                                 : detail);
-    layout_index(&lookup->walk, present);
+    layout_index(&http->walk, present);
     http_next(lookup);
 }
 
 static void fetch_packed(struct lookup *lookup);
 
-static bool is_bucket(const struct lookup *lookup)
+void source_http_code(char code[HTTP_CODE], const struct fetch_answer *answer)
 {
-    return !lookup->pointed && (lookup->source->type == SOURCE_S3 ||
-                                lookup->source->type == SOURCE_GCS);
+    const char *p = strstr(answer->body, "<Code>");
+    size_t len;
+
+    code[0] = '\0';
+    if (p == NULL) {
+        return;
+    }
+    p += strlen("<Code>");
+    len = strspn(p, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+    if (len > 0 && len < HTTP_CODE && p[len] == '<') {
+        snprintf(code, HTTP_CODE, "%.*s", (int)len, p);
+    }
 }
 
 /* Is a byte escaped in <name>/<GUIDAGE>/<form>, the last three parts? */
@@ -157,26 +179,29 @@ static bool odd_name(const char *url)
  * connections have shown while it was valid.
  */
 static enum source_outcome judge(struct lookup *lookup,
-                                 const struct fetch_result *result)
+                                 const struct fetch_result *result,
+                                 char *detail, size_t size)
 {
     const struct fetch_answer *answer = result->answer;
+    struct http *http = lookup->state;
 
-    if (answer->status != 400 || answer->moved || lookup->pointed ||
-        lookup->form == FORM_INDEX || !odd_name(lookup->place) ||
+    if (answer->status != 400 || answer->moved || http->form == FORM_INDEX ||
+        !odd_name(lookup->place) ||
         lookup->source->transport.certificate != NULL ||
-        (lookup->walk.probed && !lookup->plain)) {
+        (http->walk.probed && !http->plain)) {
         return result->outcome;
     }
 
-    lookup->doubted = true;
-    layout_want_index(&lookup->walk);
+    http->doubted = true;
+    layout_want_index(&http->walk);
     return SOURCE_NOT_FOUND;
 }
 
 static void on_fetched(void *arg, const struct fetch_result *result)
 {
     struct lookup *lookup = arg;
-    enum source_outcome outcome;
+    struct http *http = lookup->pointed ? NULL : lookup->state;
+    enum source_outcome outcome = result->outcome;
     char detail[512];
 
     lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
@@ -184,15 +209,12 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     lookup->received.detail = NULL;
     lookup->received.answer = NULL;
 
-    if (is_bucket(lookup)) {
-        outcome = source_bucket_judge(lookup->source, result, detail,
-                                      sizeof(detail));
-    } else {
-        outcome = judge(lookup, result);
-        snprintf(detail, sizeof(detail), "%s", result->detail);
+    snprintf(detail, sizeof(detail), "%s", result->detail);
+    if (http != NULL) {
+        outcome = http->judge(lookup, result, detail, sizeof(detail));
     }
 
-    if (lookup->form == FORM_INDEX && !lookup->pointed) {
+    if (http != NULL && http->form == FORM_INDEX) {
         on_index(lookup, result->answer, outcome, detail);
         return;
     }
@@ -209,7 +231,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
         return;
     }
 
-    if (lookup->form == FORM_POINTER && !lookup->pointed) {
+    if (http != NULL && http->form == FORM_POINTER) {
         received_pointer(lookup, result->answer);
     } else {
         lookup_check_part(lookup);
@@ -261,15 +283,16 @@ static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
 
 static void http_next(struct lookup *lookup)
 {
+    struct http *http = lookup->state;
     struct layout_place place;
 
     lookup->pointed = false;
-    if (!layout_next(&lookup->walk, &place)) {
+    if (!layout_next(&http->walk, &place)) {
         lookup_end(lookup);
         return;
     }
 
-    lookup->form = place.form;
+    http->form = place.form;
     http_fetch(lookup, http_url(lookup->source, place.path),
                place.form == FORM_POINTER || place.form == FORM_INDEX
                    ? FILE_PTR_MAX
@@ -277,19 +300,32 @@ static void http_next(struct lookup *lookup)
                true);
 }
 
-void source_http_begin(struct lookup *lookup)
+static void http_found(struct lookup *lookup)
 {
-    lookup->memory = lookup_memory(lookup);
-    lookup->resume = http_next;
+    struct http *http = lookup->state;
 
-    if (lookup->memory == NULL) {
+    layout_hit(&http->walk, &http->memory->layout);
+}
+
+void source_http_walk(struct lookup *lookup, source_judge_fn judge_answer)
+{
+    struct http *http = lookup_state(lookup, sizeof(*http));
+
+    if (http == NULL) {
+        return;
+    }
+    http->judge = judge_answer;
+    http->memory = lookup_memory(lookup);
+    if (http->memory == NULL) {
         lookup_attempt_here(lookup, SOURCE_FAILED, "out of memory");
         lookup_end(lookup);
         return;
     }
 
-    layout_begin(&lookup->walk, lookup->source, &lookup->key, lookup->name,
-                 &lookup->memory->layout);
+    lookup->resume = http_next;
+    lookup->found = http_found;
+    layout_begin(&http->walk, lookup->source, &lookup->key, lookup->name,
+                 &http->memory->layout);
     http_next(lookup);
 }
 
@@ -339,3 +375,16 @@ void source_http_pointed_below(struct lookup *lookup, const char *path)
 {
     http_pointed(lookup, http_url(lookup->source, path), true);
 }
+
+static void begin(struct lookup *lookup)
+{
+    source_http_walk(lookup, judge);
+}
+
+const struct source_type source_http = {
+    .name = "http",
+    .shared = SOURCE_KEYS_URL | SOURCE_KEYS_LAYOUT | SOURCE_KEYS_MAP |
+              SOURCE_KEYS_HTTP | SOURCE_KEYS_HEADERS,
+    .place = "url",
+    .begin = begin,
+};

@@ -173,6 +173,7 @@ static void lookup_free(struct lookup *lookup)
         free(lookup->tree_places[i]);
     }
     free(lookup->pointed_packed);
+    free(lookup->state);
     free(lookup->tree_root);
     free(lookup->file);
     free(lookup->part);
@@ -204,6 +205,17 @@ struct source_memory *lookup_memory(struct lookup *lookup)
         sources->memories = memory;
     }
     return memory;
+}
+
+void *lookup_state(struct lookup *lookup, size_t size)
+{
+    lookup->state = calloc(1, size);
+    if (lookup->state == NULL) {
+        lookup_attempt_here(lookup, SOURCE_FAILED, "out of memory");
+        lookup_end(lookup);
+        return NULL;
+    }
+    return lookup->state;
 }
 
 static unsigned gravity(enum source_outcome outcome)
@@ -263,8 +275,8 @@ void lookup_end(struct lookup *lookup)
         return;
     }
 
-    if (outcome == SOURCE_FOUND && lookup->memory != NULL) {
-        layout_hit(&lookup->walk, &lookup->memory->layout);
+    if (outcome == SOURCE_FOUND && lookup->found != NULL) {
+        lookup->found(lookup);
     }
 
     /* first, so that nothing of ours is in use when done is called */
@@ -294,23 +306,7 @@ static void on_begin(evutil_socket_t fd, short what, void *arg)
         return;
     }
 
-    switch (source->type) {
-    case SOURCE_FILESYSTEM:
-        source_filesystem_begin(lookup);
-        break;
-    case SOURCE_HTTP:
-    case SOURCE_S3:
-    case SOURCE_GCS:
-        source_http_begin(lookup);
-        break;
-    case SOURCE_SYMPATH: /* became others when the file was read */
-        lookup_attempt_here(lookup, SOURCE_FAILED, "not expanded");
-        lookup_end(lookup);
-        break;
-    case SOURCE_SYMCACHE:
-        source_symcache_begin(lookup);
-        break;
-    }
+    source->type->begin(lookup);
 }
 
 struct lookup *

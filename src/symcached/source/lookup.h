@@ -49,6 +49,9 @@ struct source_callbacks {
     void (*done)(void *arg, enum source_outcome outcome);
 };
 
+/* The types that a source may have, for config_read(). */
+extern const struct source_type *const source_types[];
+
 struct sources; /* curl multi, per-source memory; one for the process */
 struct lookup;
 

@@ -16,14 +16,6 @@
 static const char *const outcome_keys[OUTCOMES] = {
     "found", "not_found", "unusable", "failed", "pending"};
 
-static const char *const type_names[] = {
-    [SOURCE_FILESYSTEM] = "filesystem",
-    [SOURCE_HTTP] = "http",
-    [SOURCE_SYMCACHE] = "symcache",
-    [SOURCE_S3] = "s3",
-    [SOURCE_GCS] = "gcs",
-};
-
 struct count {
     char name[NAME_MAX_LEN + 1];
     uint64_t attempts[OUTCOMES];
@@ -152,7 +144,7 @@ cJSON *source_stats_json(const struct source_stats *source_stats,
 
         object = cJSON_CreateObject();
         cJSON_AddStringToObject(object, "name", source->name);
-        cJSON_AddStringToObject(object, "type", type_names[source->type]);
+        cJSON_AddStringToObject(object, "type", source->type->name);
         cJSON_AddStringToObject(
             object, "place", source->url != NULL ? source->url : source->path);
         add_patterns(object, "only", &source->only);

@@ -86,25 +86,18 @@ struct lookup {
     unsigned aside; /* files that made way for the next of their name */
     enum source_outcome outcome; /* the most serious of the attempts */
     bool publics_only;           /* what was found */
-    unsigned pointers;           /* followed so far */
-    void (*resume)(struct lookup *lookup);
+    struct source_symcache *symcache; /* for a SymCache server, or NULL */
 
-    /* http.c */
-    struct source_memory *memory;
-    struct layout_walk walk;
-    enum layout_form form; /* of the place that is being asked for */
-    bool doubted;          /* 400 was taken for an absence; see http_judge() */
-    bool plain;            /* the answer about index2.txt */
-    bool pointed;          /* at a URL by a file.ptr */
-    bool pointed_below;    /* the URL is one of the source itself */
-    char *pointed_packed;  /* the URL of its packed form, to be asked next */
+    /* what the source's type set when it began */
+    void *state;                           /* its own; freed with the lookup */
+    void (*resume)(struct lookup *lookup); /* nothing was found here */
+    void (*found)(struct lookup *lookup);  /* the turn has come; or NULL */
 
-    /* symcache.c */
-    struct source_symcache *symcache;
-    struct header_config extra[5];
-    size_t nextra;
-    char via[VIA_MAX];
-    char exceeds[SYMCACHE_VERSION_TEXT_MAX + 1];
+    /* file.ptr */
+    unsigned pointers;    /* followed so far */
+    bool pointed;         /* at a URL */
+    bool pointed_below;   /* the URL is one of the source itself */
+    char *pointed_packed; /* the URL of its packed form, to be asked next */
 
     /* the place or places of this step */
     struct fetch_result received;
@@ -162,18 +155,23 @@ void lookup_tree(struct lookup *lookup, const struct lookup_tree *tree);
 /* Follows the file.ptr that lies at lookup->place. */
 void lookup_pointer(struct lookup *lookup, const uint8_t *data, size_t len);
 
-/* The first steps of each type. */
-void source_filesystem_begin(struct lookup *lookup);
-void source_http_begin(struct lookup *lookup);
-void source_symcache_begin(struct lookup *lookup);
+/* Zeroed memory of a lookup's own; NULL when it ended for want of it. */
+void *lookup_state(struct lookup *lookup, size_t size);
 
 /*
- * The outcome of an answer of an object store, which has its reasons in the
- * body; detail gets a line about it.
+ * What an answer of the source itself comes to; detail has fetch's words, and
+ * room for others.
  */
-enum source_outcome source_bucket_judge(const struct source_config *source,
-                                        const struct fetch_result *result,
-                                        char *detail, size_t size);
+typedef enum source_outcome (*source_judge_fn)(
+    struct lookup *lookup, const struct fetch_result *result, char *detail,
+    size_t size);
+
+/* Asks below the source's url for one place of its layout after another. */
+void source_http_walk(struct lookup *lookup, source_judge_fn judge);
+
+/* The <Code> of an object store's error; "" if there is none. */
+#define HTTP_CODE 64
+void source_http_code(char code[HTTP_CODE], const struct fetch_answer *answer);
 
 /* A URL that a file.ptr names, or a path below the source's own. */
 void source_http_pointed(struct lookup *lookup, const char *url);

@@ -30,6 +30,14 @@
 /* nginx refuses what is older by default */
 static const symcache_version_t symcache_oldest = {3, 0, 1};
 
+/* the lookup's state: what the headers of its request say */
+struct question {
+    struct header_config headers[5];
+    size_t nheaders;
+    char via[VIA_MAX];
+    char exceeds[SYMCACHE_VERSION_TEXT_MAX + 1];
+};
+
 static void symcache_end(struct lookup *lookup, enum source_outcome outcome,
                          const char *detail)
 {
@@ -291,38 +299,42 @@ static char *symcache_url(const struct lookup *lookup)
                : url;
 }
 
-static void headers(struct lookup *lookup)
+static void write_headers(struct question *question,
+                          const struct source_symcache *ask)
 {
-    const struct source_symcache *ask = lookup->symcache;
-    struct header_config *header = lookup->extra;
+    struct header_config *header = question->headers;
 
     /* the published text has the first name, the published sample the other */
     *header++ = (struct header_config){SYMCACHE_HEADER_ALLOW_RETRY, "true"};
     *header++ = (struct header_config){SYMCACHE_HEADER_ACCEPT_RETRY, "true"};
 
-    lookup->via[0] = '\0';
-    via_join(lookup->via, ask->via);
-    via_join(lookup->via, via_self());
-    *header++ = (struct header_config){SYMCACHE_HEADER_VIA, lookup->via};
+    via_join(question->via, ask->via);
+    via_join(question->via, via_self());
+    *header++ = (struct header_config){SYMCACHE_HEADER_VIA, question->via};
 
     *header++ = (struct header_config){SYMCACHE_HEADER_WANT_DIGEST,
                                        SYMCACHE_DIGEST_WANT};
 
     if (ask->has_exceeds) {
-        symcache_version_print(lookup->exceeds, &ask->exceeds);
+        symcache_version_print(question->exceeds, &ask->exceeds);
         *header++ =
-            (struct header_config){SYMCACHE_HEADER_EXCEEDS, lookup->exceeds};
+            (struct header_config){SYMCACHE_HEADER_EXCEEDS, question->exceeds};
     }
-    lookup->nextra = (size_t)(header - lookup->extra);
+    question->nheaders = (size_t)(header - question->headers);
 }
 
-void source_symcache_begin(struct lookup *lookup)
+static void begin(struct lookup *lookup)
 {
     const struct source_config *source = lookup->source;
+    struct question *question = lookup_state(lookup, sizeof(*question));
     struct fetch_request request = {0};
     struct fetch *fetch;
-    char *url = symcache_url(lookup);
+    char *url;
 
+    if (question == NULL) {
+        return;
+    }
+    url = symcache_url(lookup);
     origin_place(lookup->place, sizeof(lookup->place),
                  url != NULL ? url : source->url);
     if (url == NULL || lookup_open_part(lookup) != 0) {
@@ -332,12 +344,12 @@ void source_symcache_begin(struct lookup *lookup)
         return;
     }
 
-    headers(lookup);
+    write_headers(question, lookup->symcache);
     request.url = url;
     request.transport = &source->transport;
     request.credentials = true;
-    request.extra = lookup->extra;
-    request.nextra = lookup->nextra;
+    request.extra = question->headers;
+    request.nextra = question->nheaders;
     request.busy_file = true;
     request.config = lookup->config;
     request.fd = lookup->part_fd;
@@ -354,3 +366,27 @@ void source_symcache_begin(struct lookup *lookup)
     }
     lookup_set_step(lookup, LOOKUP_FETCHES, fetch);
 }
+
+static int check(struct config_reader *r, const cJSON *item,
+                 struct source_config *source)
+{
+    static const symcache_version_t current = {3, 1, 0};
+    const cJSON *version = cJSON_GetObjectItemCaseSensitive(item, "version");
+
+    if (version == NULL) {
+        source->version = current;
+    } else if (symcache_version_cmp(&source->version, &symcache_oldest) < 0) {
+        return config_error(r, version, "is below 3.0.1");
+    }
+    return 0;
+}
+
+const struct source_type source_symcache = {
+    .name = "symcache",
+    .shared = SOURCE_KEYS_URL | SOURCE_KEYS_VERSION | SOURCE_KEYS_HTTP |
+              SOURCE_KEYS_HEADERS,
+    .place = "url",
+    .has_symcaches = true,
+    .check = check,
+    .begin = begin,
+};

@@ -448,7 +448,9 @@ static int run(const struct config *config, bool dry_run, bool json)
     return failed > 0 ? 3 : 0;
 }
 
-int evict_pass_command(int argc, char **argv, const char *default_config)
+int evict_pass_command(int argc, char **argv,
+                       const struct source_type *const *types,
+                       const char *default_config)
 {
     static const struct option options[] = {
         {"clean", no_argument, NULL, 'C'},
@@ -483,7 +485,7 @@ int evict_pass_command(int argc, char **argv, const char *default_config)
         fputs(usage, stderr);
         return 2;
     }
-    if (config_read(file, &config, error, sizeof(error)) != 0) {
+    if (config_read(file, types, &config, error, sizeof(error)) != 0) {
         fprintf(stderr, "symcached: %s\n", error);
         return 1;
     }

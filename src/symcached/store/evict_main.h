@@ -43,6 +43,8 @@ int evict_pass_main(int argc, char **argv);
 
 /* The command: main() of "symcached --clean [--dry-run] [--json] [-c FILE]".
  */
-int evict_pass_command(int argc, char **argv, const char *default_config);
+int evict_pass_command(int argc, char **argv,
+                       const struct source_type *const *types,
+                       const char *default_config);
 
 #endif

@@ -1,0 +1,19 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The types that a source may have, in the order in which they are named; each
+ * stands at the end of its file.
+ */
+#include "lookup.h"
+
+extern const struct source_type source_filesystem, source_http, source_s3,
+    source_gcs, source_symcache;
+
+const struct source_type *const source_types[] = {
+    &source_filesystem,
+    &source_http,
+    &source_s3,
+    &source_gcs,
+    &source_symcache,
+    NULL,
+};
