@@ -15,15 +15,14 @@
 
 #define NGX_SYMCACHE_HELPER_TELL     10
 
-/* how long each step takes at most of what the client does not wait for */
+/* how long what must be brief may take, milliseconds */
 
-#define NGX_SYMCACHE_HELPER_QUICK    1000
+#define NGX_SYMCACHE_HELPER_BRIEF    1000
 
 
 static ngx_symcache_helper_t *ngx_symcache_helper_create(
     ngx_symcache_ctx_t *ctx);
 static size_t ngx_symcache_helper_size(ngx_symcache_ctx_t *ctx);
-static void ngx_symcache_helper_hurry(ngx_symcache_helper_t *helper);
 static void ngx_symcache_helper_start(ngx_symcache_helper_t *helper,
     ngx_uint_t wait);
 static u_char *ngx_symcache_helper_print(ngx_symcache_ctx_t *ctx, u_char *p,
@@ -90,10 +89,7 @@ ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t held,
     }
 
     helper->done = done;
-
-    if (held) {
-        helper->read_timeout = 0;
-    }
+    helper->held = held;
 
     ctx->asks++;
 
@@ -116,13 +112,10 @@ ngx_symcache_helper_page(ngx_symcache_ctx_t *ctx, ngx_str_t *page,
         return NGX_ERROR;
     }
 
-    ngx_symcache_helper_hurry(helper);
-
     helper->done = done;
-    helper->next_timeout = NGX_SYMCACHE_HELPER_QUICK;
     helper->page = page;
-    helper->deadline = ngx_current_msec + NGX_SYMCACHE_HELPER_QUICK;
 
+    ngx_add_timer(&helper->event, NGX_SYMCACHE_HELPER_BRIEF);
     ngx_symcache_helper_start(helper, 0);
 
     return NGX_OK;
@@ -166,11 +159,9 @@ ngx_symcache_helper_tell(ngx_symcache_ctx_t *ctx)
      * for the end of this one.
      */
 
-    ngx_symcache_helper_hurry(helper);
-
-    helper->next = 0;
     ctx->request->main->count++;
 
+    ngx_add_timer(&helper->event, NGX_SYMCACHE_HELPER_BRIEF);
     ngx_symcache_helper_start(helper, 0);
 
     told->hash = hash;
@@ -183,9 +174,8 @@ ngx_symcache_helper_tell(ngx_symcache_ctx_t *ctx)
 static ngx_symcache_helper_t *
 ngx_symcache_helper_create(ngx_symcache_ctx_t *ctx)
 {
-    ngx_http_cleanup_t        *cln;
-    ngx_symcache_helper_t     *helper;
-    ngx_http_upstream_conf_t  *uc;
+    ngx_http_cleanup_t     *cln;
+    ngx_symcache_helper_t  *helper;
 
     helper = ctx->helper;
 
@@ -209,14 +199,7 @@ ngx_symcache_helper_create(ngx_symcache_ctx_t *ctx)
 
     ngx_memzero(helper, sizeof(ngx_symcache_helper_t));
 
-    uc = &ctx->conf->upstream;
-
     helper->ctx = ctx;
-    helper->connect_timeout = uc->connect_timeout;
-    helper->send_timeout = uc->send_timeout;
-    helper->read_timeout = uc->read_timeout;
-    helper->next_timeout = uc->next_upstream_timeout;
-    helper->next = uc->next_upstream;
 
     helper->event.handler = ngx_symcache_helper_event;
     helper->event.data = helper;
@@ -249,19 +232,6 @@ ngx_symcache_helper_size(ngx_symcache_ctx_t *ctx)
     }
 
     return sizeof(ngx_symcache_helper_t) + len;
-}
-
-
-static void
-ngx_symcache_helper_hurry(ngx_symcache_helper_t *helper)
-{
-    helper->connect_timeout = ngx_min(helper->connect_timeout,
-                                      NGX_SYMCACHE_HELPER_QUICK);
-    helper->send_timeout = ngx_min(helper->send_timeout,
-                                   NGX_SYMCACHE_HELPER_QUICK);
-    helper->read_timeout = ngx_min(helper->read_timeout,
-                                   NGX_SYMCACHE_HELPER_QUICK);
-    helper->hurried = 1;
 }
 
 
@@ -350,7 +320,18 @@ ngx_symcache_helper_event(ngx_event_t *ev)
 
     ngx_http_set_log_request(c->log, r);
 
-    ngx_symcache_peer_start(helper);
+    if (!ev->timedout) {
+        ngx_symcache_peer_start(helper);
+
+    } else {
+        ngx_log_error(NGX_LOG_ERR, c->log, NGX_ETIMEDOUT,
+                      "upstream timed out");
+
+        /* that it is not quick enough here is no failure of the server */
+
+        ngx_symcache_try_end(helper, NGX_HTTP_GATEWAY_TIME_OUT);
+        ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_TIMEOUT);
+    }
 
     ngx_http_run_posted_requests(c);
 }
@@ -363,9 +344,8 @@ ngx_symcache_helper_end(ngx_symcache_helper_t *helper,
     ngx_log_debug1(NGX_LOG_DEBUG_HTTP, helper->event.log, 0,
                    "symcache helper end: %d", code);
 
-    ngx_symcache_peer_close(helper);
+    ngx_symcache_helper_cancel(helper);
 
-    helper->active = 0;
     helper->reply.code = code;
 
     if (helper->done) {
@@ -423,6 +403,10 @@ ngx_symcache_helper_cancel(ngx_symcache_helper_t *helper)
 
     if (helper->event.posted) {
         ngx_delete_posted_event(&helper->event);
+    }
+
+    if (helper->event.timer_set) {
+        ngx_del_timer(&helper->event);
     }
 
     ngx_symcache_peer_close(helper);

@@ -23,16 +23,10 @@ typedef ngx_int_t (*ngx_symcache_helper_read_pt)(
 struct ngx_symcache_helper_s {
     ngx_symcache_ctx_t          *ctx;
     ngx_symcache_done_pt         done;        /* NULL: nobody waits */
-    ngx_event_t                  event;       /* posted: begins */
+    ngx_event_t                  event;       /* begin; end, if it is brief */
 
     ngx_str_t                    text;        /* of the question */
     size_t                       sent;        /* of it */
-
-    ngx_msec_t                   connect_timeout;
-    ngx_msec_t                   send_timeout;
-    ngx_msec_t                   read_timeout;  /* 0: none */
-    ngx_msec_t                   next_timeout;  /* 0: none */
-    ngx_uint_t                   next;        /* conditions for another one */
 
     ngx_http_upstream_t          upstream;    /* where balancers look */
     ngx_http_request_t          *parser;      /* once something comes back */
@@ -46,10 +40,9 @@ struct ngx_symcache_helper_s {
     off_t                        received;    /* of the body */
 
     ngx_str_t                   *page;        /* its body; NULL: a lookup */
-    ngx_msec_t                   deadline;    /* of the page */
 
     unsigned                     active:1;
-    unsigned                     hurried:1;   /* less time than configured */
+    unsigned                     held:1;      /* no read_timeout */
     unsigned                     heard:1;     /* it sent something */
     unsigned                     close:1;
     unsigned                     is_chunked:1;

@@ -256,7 +256,7 @@ ngx_symcache_reply_reason(ngx_symcache_helper_t *helper, ngx_str_t *value)
         reason = &helper->ctx->reason;
 
         if (reason->data == NULL) {
-            reason->data = ngx_pnalloc(helper->parser->pool,
+            reason->data = ngx_pnalloc(helper->ctx->request->pool,
                                        NGX_SYMCACHE_RECENT_REASON);
             if (reason->data == NULL) {
                 return NGX_ERROR;
@@ -484,14 +484,6 @@ ngx_symcache_reply_body(ngx_symcache_helper_t *helper)
     b = &helper->upstream.buffer;
 
     helper->received += b->last - b->pos;
-
-    if (helper->page
-        && (ngx_msec_int_t) (helper->deadline - ngx_current_msec) < 0)
-    {
-        ngx_log_error(NGX_LOG_ERR, helper->upstream.peer.log, 0,
-                      "symcached is too slow for a status page");
-        return NGX_ERROR;
-    }
 
     if (!helper->is_chunked) {
         rc = ngx_symcache_reply_skip(helper, b);

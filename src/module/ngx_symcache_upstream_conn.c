@@ -21,7 +21,8 @@ static void ngx_symcache_peer_send(ngx_symcache_helper_t *helper);
 static void ngx_symcache_peer_read(ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_peer_buffer(ngx_symcache_helper_t *helper);
 static void ngx_symcache_peer_replied(ngx_symcache_helper_t *helper);
-static ngx_uint_t ngx_symcache_peer_over(ngx_symcache_helper_t *helper);
+static ngx_uint_t ngx_symcache_peer_retries(ngx_symcache_helper_t *helper,
+    ngx_uint_t why);
 static void ngx_symcache_peer_next(ngx_symcache_helper_t *helper,
     ngx_uint_t why);
 static void ngx_symcache_peer_free(ngx_symcache_helper_t *helper,
@@ -189,7 +190,7 @@ ngx_symcache_peer_connect(ngx_symcache_helper_t *helper)
     }
 
     if (rc == NGX_AGAIN) {
-        ngx_add_timer(u->peer.connection->write, helper->connect_timeout);
+        ngx_add_timer(u->peer.connection->write, u->conf->connect_timeout);
         return;
     }
 
@@ -293,7 +294,7 @@ ngx_symcache_peer_send(ngx_symcache_helper_t *helper)
     }
 
     if (helper->sent < helper->text.len) {
-        ngx_add_timer(c->write, helper->send_timeout);
+        ngx_add_timer(c->write, u->conf->send_timeout);
         goto handle;
     }
 
@@ -305,8 +306,8 @@ ngx_symcache_peer_send(ngx_symcache_helper_t *helper)
 
     c->log->action = "reading response header from upstream";
 
-    if (helper->read_timeout) {
-        ngx_add_timer(c->read, helper->read_timeout);
+    if (!helper->held) {
+        ngx_add_timer(c->read, u->conf->read_timeout);
     }
 
     if (c->read->ready) {
@@ -457,11 +458,7 @@ ngx_symcache_peer_replied(ngx_symcache_helper_t *helper)
         break;
     }
 
-    if (why
-        && (helper->next & why)
-        && u->peer.tries > 1
-        && !ngx_symcache_peer_over(helper))
-    {
+    if (u->peer.tries > 1 && ngx_symcache_peer_retries(helper, why)) {
         ngx_symcache_peer_next(helper, why);
         return;
     }
@@ -470,19 +467,30 @@ ngx_symcache_peer_replied(ngx_symcache_helper_t *helper)
 }
 
 
+/*
+ * Whether the configuration has another server asked for this reason.  What
+ * nobody waits for is told to one server only.
+ */
+
 static ngx_uint_t
-ngx_symcache_peer_over(ngx_symcache_helper_t *helper)
+ngx_symcache_peer_retries(ngx_symcache_helper_t *helper, ngx_uint_t why)
 {
-    return helper->next_timeout
-           && ngx_current_msec - helper->upstream.peer.start_time
-              >= helper->next_timeout;
+    ngx_msec_t            timeout;
+    ngx_http_upstream_t  *u;
+
+    u = &helper->upstream;
+    timeout = u->conf->next_upstream_timeout;
+
+    return helper->done != NULL
+           && (u->conf->next_upstream & why)
+           && (timeout == 0
+               || ngx_current_msec - u->peer.start_time < timeout);
 }
 
 
 static void
 ngx_symcache_peer_next(ngx_symcache_helper_t *helper, ngx_uint_t why)
 {
-    ngx_uint_t            state;
     ngx_symcache_reply_e  code;
     ngx_http_upstream_t  *u;
 
@@ -492,20 +500,8 @@ ngx_symcache_peer_next(ngx_symcache_helper_t *helper, ngx_uint_t why)
                                  ? NGX_HTTP_GATEWAY_TIME_OUT
                                  : NGX_HTTP_BAD_GATEWAY);
 
-    if (why == NGX_HTTP_UPSTREAM_FT_HTTP_404) {
-        state = NGX_PEER_NEXT;
-
-    } else if (why == NGX_HTTP_UPSTREAM_FT_TIMEOUT && helper->hurried) {
-
-        /* it may be as quick as lookups need it */
-
-        state = 0;
-
-    } else {
-        state = NGX_PEER_FAILED;
-    }
-
-    ngx_symcache_peer_free(helper, state);
+    ngx_symcache_peer_free(helper, why == NGX_HTTP_UPSTREAM_FT_HTTP_404
+                                   ? NGX_PEER_NEXT : NGX_PEER_FAILED);
 
     if (why == NGX_HTTP_UPSTREAM_FT_TIMEOUT) {
         ngx_log_error(NGX_LOG_ERR, u->peer.log, NGX_ETIMEDOUT,
@@ -521,10 +517,8 @@ ngx_symcache_peer_next(ngx_symcache_helper_t *helper, ngx_uint_t why)
         u->peer.tries++;
     }
 
-    if (u->peer.tries == 0
-        || !(helper->next & why)
-        || ngx_symcache_peer_over(helper))
-    {
+    if (u->peer.tries == 0 || !ngx_symcache_peer_retries(helper, why)) {
+
         if (why == NGX_HTTP_UPSTREAM_FT_TIMEOUT) {
             code = NGX_SYMCACHE_REPLY_TIMEOUT;
 

@@ -177,6 +177,23 @@ like $t->error_log, qr/upstream timed out/, 'the status page does not wait';
 is answer($t->get(uri('short', 'known.pdb'))), '404 final',
     'but its helpers have not failed';
 
+# --- nobody is told something for long
+
+$t->put('3.1.0', 'x');
+utime time - 4000, time - 4000, glob $t->path('store/*/*/*');
+$t->helper_says(sub {
+    my ($c) = @_;
+    $c->send("HTTP/1.1 200 OK\r\n");
+    for (1 .. 100) {
+        return $t->write_file('left', '') if $c->wait_for_peer(0.1);
+        $c->send("X-More: to come\r\n");
+    }
+}, unix => $a);
+is $t->get(uri('s'))->{body}, 'x', 'a file not used for long';
+ok $t->wait_until('the connection ends', sub { -e $t->path('left') }),
+    'a helper that answers in small pieces is left';
+unlink glob $t->path('store/*/*/*');
+
 # --- clients that go away in a hold
 
 my $gone = sub {
