@@ -391,8 +391,9 @@ ngx_symcache_peer_read(ngx_symcache_helper_t *helper)
 
 
 /*
- * Nothing is read into before something comes.  nginx's parsers keep their
- * state in a request: it is a copy, as the client's own may be under way.
+ * There is no buffer before something comes.  nginx's parsers keep their state
+ * in a request: this one is for nothing else, as the parser of the client's
+ * request may be under way (its body, a pipelined request).
  */
 
 static ngx_int_t
@@ -419,7 +420,8 @@ ngx_symcache_peer_buffer(ngx_symcache_helper_t *helper)
     helper->upstream.buffer.start = p + sizeof(ngx_http_request_t);
     helper->upstream.buffer.end = p + sizeof(ngx_http_request_t) + size;
 
-    *helper->parser = *r;
+    ngx_memzero(p, sizeof(ngx_http_request_t));
+    helper->parser->connection = r->connection;
 
     ngx_symcache_reply_init(helper);
 
