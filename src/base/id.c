@@ -12,14 +12,3 @@ void id_print(char id[ID_MAX], const char *store, const symcache_key_t *key)
     symcache_key_print(text, key);
     snprintf(id, ID_MAX, "%.64s/%s", store, text);
 }
-
-/* FNV-1a */
-unsigned id_hash(const char *id)
-{
-    unsigned h = 2166136261u;
-
-    for (; *id != '\0'; id++) {
-        h = (h ^ (unsigned char)*id) * 16777619u;
-    }
-    return h;
-}

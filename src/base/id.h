@@ -13,7 +13,4 @@
 
 void id_print(char id[ID_MAX], const char *store, const symcache_key_t *key);
 
-/* For tables of bounded size: who chooses keys can slow them, no more. */
-unsigned id_hash(const char *id);
-
 #endif

@@ -32,62 +32,62 @@ void crossref_free(struct crossref *c)
     }
     free(c->exports);
     free(c->list);
-    free(c->by_name);
+    table_free(&c->by_name);
     memset(c, 0, sizeof(*c));
 }
 
-static size_t hash_name(const struct crossref *c, const char *name,
-                        uint32_t size)
+static uint64_t hash_name(const struct crossref *c, const char *name,
+                          uint32_t size)
 {
-    uint32_t i;
+    char lower[64];
+    uint32_t i, n;
     uint64_t h;
 
-    h = size ^ (uint64_t)(uintptr_t)c * 0x9E3779B97F4A7C15u;
-    for (i = 0; i < size; i++) {
-        h = (h ^ (uint64_t)tolower((unsigned char)name[i])) * 0x100000001B3u;
+    h = (uintptr_t)c;
+    for (; size > 0; size -= n, name += n) {
+        n = size < sizeof(lower) ? size : (uint32_t)sizeof(lower);
+        for (i = 0; i < n; i++) {
+            lower[i] = (char)tolower((unsigned char)name[i]);
+        }
+        h = table_hash(h, lower, n);
     }
-    return (size_t)(h ^ h >> 32);
+    return h;
 }
 
-static int same_name(const struct dbi_module *module, const char *name,
-                     uint32_t size)
+/* The number of a module + 1, or 0. */
+static uint32_t find_name(const struct crossref *c, const char *name,
+                          uint32_t size, uint64_t hash)
 {
-    return module->name_size == size &&
-           strncasecmp(module->name, name, size) == 0;
-}
+    size_t found, at = 0;
+    const struct dbi_module *module;
 
-/* The slot of a name: taken by a module of that name, or free. */
-static uint32_t *find_slot(const struct crossref *c, const char *name,
-                           uint32_t size)
-{
-    size_t i;
-
-    i = hash_name(c, name, size) & (c->num_slots - 1);
-    while (c->by_name[i] != 0 &&
-           !same_name(&c->dbi->modules[c->by_name[i] - 1], name, size)) {
-        i = (i + 1) & (c->num_slots - 1);
+    while ((found = table_next(&c->by_name, hash, &at)) != 0) {
+        module = &c->dbi->modules[found - 1];
+        if (module->name_size == size &&
+            strncasecmp(module->name, name, size) == 0) {
+            break;
+        }
     }
-    return &c->by_name[i];
+    return (uint32_t)found;
 }
 
 static int index_modules(struct crossref *c)
 {
-    size_t i, n;
+    size_t i;
+    uint64_t hash;
+    const struct dbi_module *module;
 
-    for (n = 16; n < 2 * c->dbi->num_modules; n *= 2) {
-    }
-    c->by_name = calloc(n, sizeof(*c->by_name));
-    c->exports = calloc(c->dbi->num_modules + 1, sizeof(*c->exports));
-    if (c->by_name == NULL || c->exports == NULL) {
-        return -1;
-    }
-    c->num_slots = n;
     /* of modules with the same name the last one counts */
-    for (i = 0; i < c->dbi->num_modules; i++) {
-        *find_slot(c, c->dbi->modules[i].name, c->dbi->modules[i].name_size) =
-            (uint32_t)i + 1;
+    for (i = c->dbi->num_modules; i > 0; i--) {
+        module = &c->dbi->modules[i - 1];
+        hash = hash_name(c, module->name, module->name_size);
+        if (find_name(c, module->name, module->name_size, hash) == 0 &&
+            table_add(&c->by_name, hash, i) != 0) {
+            return -1;
+        }
     }
-    return 0;
+    c->exports = calloc(c->dbi->num_modules + 1, sizeof(*c->exports));
+    return c->exports != NULL ? 0 : -1;
 }
 
 void crossref_module(struct crossref *c,
@@ -127,7 +127,7 @@ static int list_imports(struct crossref *c)
 
 static uint32_t find_module(struct crossref *c, uint32_t name)
 {
-    uint32_t size, slot;
+    uint32_t size, found;
     const char *text;
 
     if (info_stream_text(c->info, name, &text, &size) != 0 ||
@@ -135,8 +135,8 @@ static uint32_t find_module(struct crossref *c, uint32_t name)
         return NO_MODULE;
     }
     c->work += size / NAME_PER_WORK;
-    slot = *find_slot(c, text, size);
-    return slot == 0 ? NO_MODULE : slot - 1;
+    found = find_name(c, text, size, hash_name(c, text, size));
+    return found == 0 ? NO_MODULE : found - 1;
 }
 
 /* What a reference of this module means: a module and its local index. */
@@ -246,7 +246,7 @@ int crossref_resolve(struct crossref *c, uint32_t reference, uint32_t *index)
     uint32_t local, module;
 
     c->work++;
-    if (!c->info->has_table || (c->by_name == NULL && index_modules(c) != 0) ||
+    if (!c->info->has_table || (c->exports == NULL && index_modules(c) != 0) ||
         find_import(c, reference, &module, &local) != 0) {
         return -1;
     }

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "base/table.h"
 #include "dbi.h"
 #include "info_stream.h"
 #include "msf.h"
@@ -37,8 +38,7 @@ struct crossref {
     struct crossref_import *list; /* of imports, once one was asked for */
     uint32_t count;
     int is_listed;
-    uint32_t *by_name; /* hash of lower-cased module names: index + 1 */
-    size_t num_slots;
+    struct table by_name; /* of modules, without case: index + 1 */
     struct crossref_exports *exports; /* one a module, read when needed */
     uint64_t export_bytes;            /* read for them, in all */
     uint64_t work;                    /* references followed, in all */

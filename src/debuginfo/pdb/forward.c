@@ -8,7 +8,7 @@
 #include "base/array.h"
 
 struct forward_size {
-    const char *name; /* NULL = free */
+    const char *name;
     uint32_t name_size;
     uint64_t size;
 };
@@ -21,53 +21,49 @@ struct forward_span {
 
 void forward_free(struct forward *f)
 {
-    free(f->slots);
+    table_free(&f->by_name);
+    free(f->sizes);
     free(f->spans);
     arena_free(&f->arena);
     memset(f, 0, sizeof(*f));
 }
 
-static struct forward_size *find_slot(const struct forward *f,
-                                      const char *name, uint32_t size)
+static uint64_t hash_of(const struct forward *f, const char *name,
+                        uint32_t size)
 {
-    size_t i;
-    uint32_t k;
-    uint64_t h;
-
-    h = size ^ (uint64_t)(uintptr_t)f * 0x9E3779B97F4A7C15u;
-    for (k = 0; k < size; k++) {
-        h = (h ^ (uint8_t)name[k]) * 0x100000001B3u;
-    }
-    i = (size_t)(h ^ h >> 32) & (f->num_slots - 1);
-    while (f->slots[i].name != NULL &&
-           (f->slots[i].name_size != size ||
-            memcmp(f->slots[i].name, name, size) != 0)) {
-        i = (i + 1) & (f->num_slots - 1);
-    }
-    return &f->slots[i];
+    return table_hash((uintptr_t)f, name, size);
 }
 
-static int grow(struct forward *f)
+/* What was learned of a name, or NULL. */
+static struct forward_size *find(const struct forward *f, const char *name,
+                                 uint32_t size, uint64_t hash)
 {
-    size_t i, n;
-    struct forward_size *old;
+    struct forward_size *found;
+    size_t i, at = 0;
 
-    old = f->slots;
-    n = f->num_slots;
-    f->num_slots = n == 0 ? 256 : 2 * n;
-    f->slots = calloc(f->num_slots, sizeof(*f->slots));
-    if (f->slots == NULL) {
-        f->slots = old;
-        f->num_slots = n;
-        return -1;
-    }
-    for (i = 0; i < n; i++) {
-        if (old[i].name != NULL) {
-            *find_slot(f, old[i].name, old[i].name_size) = old[i];
+    while ((i = table_next(&f->by_name, hash, &at)) != 0) {
+        found = &f->sizes[i - 1];
+        if (found->name_size == size && memcmp(found->name, name, size) == 0) {
+            return found;
         }
     }
-    free(old);
-    return 0;
+    return NULL;
+}
+
+static struct forward_size *add(struct forward *f, const char *name,
+                                uint32_t size, uint64_t hash)
+{
+    struct forward_size *added;
+
+    if (symfile_array_need(&f->sizes, &f->room, f->count + 1,
+                           sizeof(*f->sizes)) != 0 ||
+        table_add(&f->by_name, hash, f->count + 1) != 0) {
+        return NULL;
+    }
+    added = &f->sizes[f->count++];
+    added->name = name;
+    added->name_size = size;
+    return added;
 }
 
 static void key_of(const struct leaf *leaf, const char **name, uint32_t *size)
@@ -84,8 +80,9 @@ static void key_of(const struct leaf *leaf, const char **name, uint32_t *size)
 static int learn(struct forward *f, uint32_t index, struct leaf *leaf)
 {
     uint32_t size;
+    uint64_t hash;
     const char *name;
-    struct forward_size *slot;
+    struct forward_size *known;
     struct types_record record;
 
     if (types_find(f->types, index, &f->arena, &record) != TYPES_OK) {
@@ -96,15 +93,16 @@ static int learn(struct forward *f, uint32_t index, struct leaf *leaf)
         leaf->kind = LEAF_OTHER;
         return 0;
     }
-    if (f->count >= f->num_slots / 2 && grow(f) != 0) {
+    key_of(leaf, &name, &size);
+    hash = hash_of(f, name, size);
+    known = find(f, name, size, hash);
+    if (known == NULL) {
+        known = add(f, name, size, hash);
+    }
+    if (known == NULL) {
         return -1;
     }
-    key_of(leaf, &name, &size);
-    slot = find_slot(f, name, size);
-    f->count += slot->name == NULL;
-    slot->name = name;
-    slot->name_size = size;
-    slot->size = leaf->size;
+    known->size = leaf->size;
     return 0;
 }
 
@@ -144,15 +142,12 @@ int forward_find(struct forward *f, uint32_t index, const struct leaf *leaf,
     uint32_t at, name_size, found_size;
     const char *name, *found;
     struct leaf other;
-    struct forward_size *slot;
+    const struct forward_size *known;
 
     key_of(leaf, &name, &name_size);
-    if (f->num_slots == 0 && grow(f) != 0) {
-        return 0;
-    }
-    slot = find_slot(f, name, name_size);
-    if (slot->name != NULL) {
-        *size = slot->size;
+    known = find(f, name, name_size, hash_of(f, name, name_size));
+    if (known != NULL) {
+        *size = known->size;
         return 1;
     }
     i = 0;

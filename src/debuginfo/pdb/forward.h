@@ -11,15 +11,17 @@
 #include <stdint.h>
 
 #include "base/arena.h"
+#include "base/table.h"
 #include "leaf.h"
 #include "types.h"
 
 struct forward {
     struct types *types;
     struct arena arena; /* for records that lie scattered */
-    struct forward_size *slots;
-    size_t num_slots;
+    struct forward_size *sizes; /* that were learned */
     size_t count;
+    size_t room;
+    struct table by_name; /* of sizes: index + 1 */
     struct forward_span *spans; /* of indices that were walked */
     size_t num_spans;
     size_t span_room;

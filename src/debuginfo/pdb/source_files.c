@@ -8,19 +8,13 @@
 #include "base/array.h"
 #include "symcache/symcache.h"
 
-#define FIRST_SLOTS 256
 #define OVERLAP 4 /* as often may a byte of /names belong to a path */
-
-struct sources_offset {
-    uint32_t offset;
-    uint32_t index; /* + 1; 0 = free */
-};
 
 void source_files_free(struct source_files *s)
 {
     free(s->list);
-    free(s->by_path);
-    free(s->by_offset);
+    table_free(&s->by_path);
+    table_free(&s->by_offset);
     memset(s, 0, sizeof(*s));
 }
 
@@ -47,104 +41,37 @@ static void split_path(const char *path, uint32_t size,
     name->size = end - i;
 }
 
-static uint64_t hash_text(uint64_t h, const struct symfile_text *text)
-{
-    uint32_t left;
-    uint64_t eight;
-    const char *p;
-
-    p = text->data;
-    for (left = text->size; left >= 8; left -= 8, p += 8) {
-        memcpy(&eight, p, 8);
-        h = (h ^ eight) * 0x9E3779B97F4A7C15u;
-        h ^= h >> 32;
-    }
-    eight = (uint64_t)text->size << 56;
-    memcpy(&eight, p, left);
-    h = (h ^ eight) * 0x9E3779B97F4A7C15u;
-    return h ^ h >> 29;
-}
-
 static int same_text(const struct symfile_text *a,
                      const struct symfile_text *b)
 {
     return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
 }
 
-static uint32_t *path_slot(const struct source_files *s,
-                           const struct symfile_source *source)
+static uint64_t hash_of(const struct source_files *s,
+                        const struct symfile_source *source)
 {
-    size_t i;
     uint64_t h;
+
+    h = table_hash((uintptr_t)s, source->directory.data,
+                   source->directory.size);
+    return table_hash(h, source->name.data, source->name.size);
+}
+
+/* The index of a path + 1, or 0. */
+static size_t find_path(const struct source_files *s,
+                        const struct symfile_source *source, uint64_t hash)
+{
+    size_t found, at = 0;
     const struct symfile_source *other;
 
-    h = hash_text((uint64_t)(uintptr_t)s, &source->directory);
-    h = hash_text(h, &source->name);
-    i = (size_t)(h ^ h >> 32) & (s->num_paths - 1);
-    while (s->by_path[i] != 0) {
-        other = &s->list[s->by_path[i] - 1];
+    while ((found = table_next(&s->by_path, hash, &at)) != 0) {
+        other = &s->list[found - 1];
         if (same_text(&other->name, &source->name) &&
             same_text(&other->directory, &source->directory)) {
             break;
         }
-        i = (i + 1) & (s->num_paths - 1);
     }
-    return &s->by_path[i];
-}
-
-static int grow_paths(struct source_files *s)
-{
-    size_t i;
-    uint32_t *slots;
-
-    s->num_paths = s->num_paths == 0 ? FIRST_SLOTS : 2 * s->num_paths;
-    slots = calloc(s->num_paths, sizeof(*slots));
-    free(s->by_path);
-    s->by_path = slots;
-    if (slots == NULL) {
-        return -1;
-    }
-    for (i = 0; i < s->count; i++) {
-        *path_slot(s, &s->list[i]) = (uint32_t)i + 1;
-    }
-    return 0;
-}
-
-static struct sources_offset *offset_slot(const struct source_files *s,
-                                          uint32_t offset)
-{
-    size_t i;
-    uint64_t h;
-
-    h = (offset ^ (uint64_t)(uintptr_t)s) * 0x9E3779B97F4A7C15u;
-    i = (size_t)(h >> 32) & (s->num_offsets - 1);
-    while (s->by_offset[i].index != 0 && s->by_offset[i].offset != offset) {
-        i = (i + 1) & (s->num_offsets - 1);
-    }
-    return &s->by_offset[i];
-}
-
-static int grow_offsets(struct source_files *s)
-{
-    size_t i, n;
-    struct sources_offset *old;
-
-    old = s->by_offset;
-    n = s->num_offsets;
-    s->num_offsets = n == 0 ? FIRST_SLOTS : 2 * n;
-    s->by_offset = calloc(s->num_offsets, sizeof(*s->by_offset));
-    if (s->by_offset == NULL) {
-        s->by_offset = old;
-        s->num_offsets = n;
-        return -1;
-    }
-    for (i = 0; i < n; i++) {
-        if (old[i].index != 0) {
-            *offset_slot(s, old[i].offset) = old[i];
-        }
-    }
-    free(old);
-    return 0;
+    return found;
 }
 
 /* The stream is asked for the path in its cleaned form. */
@@ -191,26 +118,26 @@ static void add_srcsrv(const struct source_files *s,
 static int intern(struct source_files *s, const char *path, uint32_t size,
                   uint32_t *index)
 {
-    uint32_t *slot;
+    size_t found;
+    uint64_t hash;
     struct symfile_source source;
 
     memset(&source, 0, sizeof(source));
     split_path(path, size, &source.directory, &source.name);
     source.file = SYMFILE_NONE;
-    if (s->count >= s->num_paths / 2 && grow_paths(s) != 0) {
-        return -1;
-    }
-    slot = path_slot(s, &source);
-    if (*slot == 0) {
+    hash = hash_of(s, &source);
+    found = find_path(s, &source, hash);
+    if (found == 0) {
         if (symfile_array_need(&s->list, &s->room, s->count + 1,
-                               sizeof(*s->list)) != 0) {
+                               sizeof(*s->list)) != 0 ||
+            table_add(&s->by_path, hash, s->count + 1) != 0) {
             return -1;
         }
         add_srcsrv(s, &source);
         s->list[s->count++] = source;
-        *slot = (uint32_t)s->count;
+        found = s->count;
     }
-    *index = *slot - 1;
+    *index = (uint32_t)(found - 1);
     return 0;
 }
 
@@ -218,28 +145,24 @@ int source_files_find(struct source_files *s, uint32_t offset, uint32_t *index)
 {
     uint32_t size;
     const char *path;
-    struct sources_offset *slot;
+    size_t found, at = 0;
+    uint64_t hash;
 
-    if (s->count_offsets >= s->num_offsets / 2 && grow_offsets(s) != 0) {
+    hash = table_hash_number(&s->by_offset, offset);
+    found = table_next(&s->by_offset, hash, &at);
+    if (found != 0) {
+        *index = (uint32_t)(found - 1);
+        return 0;
+    }
+    path = "";
+    size = 0;
+    if (s->info->has_table &&
+        (s->bytes > OVERLAP * (uint64_t)s->info->table_size ||
+         info_stream_text(s->info, offset, &path, &size) != 0)) {
         return -1;
     }
-    slot = offset_slot(s, offset);
-    if (slot->index == 0) {
-        path = "";
-        size = 0;
-        if (s->info->has_table &&
-            (s->bytes > OVERLAP * (uint64_t)s->info->table_size ||
-             info_stream_text(s->info, offset, &path, &size) != 0)) {
-            return -1;
-        }
-        s->bytes += size;
-        if (intern(s, path, size, index) != 0) {
-            return -1;
-        }
-        slot->offset = offset;
-        slot->index = *index + 1;
-        s->count_offsets++;
-    }
-    *index = slot->index - 1;
-    return 0;
+    s->bytes += size;
+    return intern(s, path, size, index) != 0
+               ? -1
+               : table_add(&s->by_offset, hash, (uintptr_t)*index + 1);
 }

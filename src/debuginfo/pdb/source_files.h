@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/table.h"
 #include "info_stream.h"
 #include "srcsrv.h"
 #include "symcache/symcache.h"
@@ -19,11 +20,8 @@ struct source_files {
     struct symfile_source *list;
     size_t count;
     size_t room;
-    uint32_t *by_path; /* hash: index + 1 */
-    size_t num_paths;
-    struct sources_offset *by_offset; /* hash of offsets in /names */
-    size_t num_offsets;
-    size_t count_offsets;
+    struct table by_path;   /* index + 1 */
+    struct table by_offset; /* in /names: index + 1 */
     uint64_t bytes; /* of all paths found */
 };
 

@@ -10,12 +10,10 @@
 #include <sys/queue.h>
 
 #include "base/clock.h"
-#include "base/id.h"
 #include "base/log.h"
 #include "metrics/metrics.h"
 #include "base/origin.h"
-
-#define HOSTS_BUCKETS 256
+#include "base/table.h"
 
 /* Redirects may lead to ever new names; who says nothing of note is dropped.
  */
@@ -29,7 +27,7 @@
 #define SLOW_MS 2000
 
 struct host {
-    LIST_ENTRY(host) bucket;
+    LIST_ENTRY(host) all;
     struct hosts *hosts;
     struct breaker breaker;
     uint64_t quiet_until; /* milliseconds */
@@ -49,7 +47,8 @@ struct visit {
 };
 
 struct hosts {
-    LIST_HEAD(, host) buckets[HOSTS_BUCKETS];
+    LIST_HEAD(, host) all;
+    struct table by_origin;
     unsigned n;
     struct event *timer; /* a lookup is slow, or its process stuck, by then */
     void (*freed)(void *arg);
@@ -76,17 +75,13 @@ static void set_timer(struct hosts *hosts)
     const struct visit *visit;
     const struct host *host;
     struct timeval delay;
-    unsigned i;
 
-    for (i = 0; i < HOSTS_BUCKETS; i++) {
-        LIST_FOREACH(host, &hosts->buckets[i], bucket)
+    LIST_FOREACH(host, &hosts->all, all)
+    {
+        LIST_FOREACH(visit, &host->visits, entry)
         {
-            LIST_FOREACH(visit, &host->visits, entry)
-            {
-                turn = turns(visit, now);
-                first = turn != 0 && (first == 0 || turn < first) ? turn
-                                                                  : first;
-            }
+            turn = turns(visit, now);
+            first = turn != 0 && (first == 0 || turn < first) ? turn : first;
         }
     }
     if (first != 0) {
@@ -124,8 +119,11 @@ struct hosts *hosts_new(struct event_base *base, void (*freed)(void *arg),
 
 static void drop(struct host *host)
 {
-    host->hosts->n--;
-    LIST_REMOVE(host, bucket);
+    struct table *by_origin = &host->hosts->by_origin;
+
+    table_remove(by_origin, table_hash_text(by_origin, host->origin),
+                 (uintptr_t)host);
+    LIST_REMOVE(host, all);
     free(host);
 }
 
@@ -134,15 +132,11 @@ static void drop_all(struct hosts *hosts,
                      const struct config *config)
 {
     struct host *host, *next;
-    unsigned i;
 
-    for (i = 0; i < HOSTS_BUCKETS; i++) {
-        for (host = LIST_FIRST(&hosts->buckets[i]); host != NULL;
-             host = next) {
-            next = LIST_NEXT(host, bucket);
-            if (which(host, config)) {
-                drop(host);
-            }
+    for (host = LIST_FIRST(&hosts->all); host != NULL; host = next) {
+        next = LIST_NEXT(host, all);
+        if (which(host, config)) {
+            drop(host);
         }
     }
 }
@@ -190,6 +184,7 @@ void hosts_free(struct hosts *hosts)
 {
     if (hosts != NULL) {
         drop_all(hosts, is_any, NULL);
+        table_free(&hosts->by_origin);
         event_free(hosts->timer);
         free(hosts);
     }
@@ -197,39 +192,41 @@ void hosts_free(struct hosts *hosts)
 
 static struct host *find(const struct hosts *hosts, const char *origin)
 {
+    const struct table *by_origin = &hosts->by_origin;
+    uint64_t hash = table_hash_text(by_origin, origin);
     struct host *host;
+    size_t at = 0;
 
-    LIST_FOREACH(host, &hosts->buckets[id_hash(origin) % HOSTS_BUCKETS],
-                 bucket)
-    {
-        if (strcmp(host->origin, origin) == 0) {
-            return host;
-        }
+    while ((host = (struct host *)table_next(by_origin, hash, &at)) != NULL &&
+           strcmp(host->origin, origin) != 0) {
     }
-    return NULL;
+    return host;
 }
 
 static struct host *get(struct hosts *hosts, const char *origin)
 {
     struct host *host = find(hosts, origin);
+    struct table *by_origin = &hosts->by_origin;
     size_t len = strlen(origin);
 
     if (host != NULL) {
         return host;
     }
-    if (hosts->n >= HOSTS_MAX) {
+    if (by_origin->count >= HOSTS_MAX) {
         drop_all(hosts, is_plain, NULL);
     }
 
     host = calloc(1, sizeof(*host) + len + 1);
-    if (host != NULL) {
-        memcpy(host->origin, origin, len + 1);
-        LIST_INIT(&host->visits);
-        host->hosts = hosts;
-        hosts->n++;
-        LIST_INSERT_HEAD(&hosts->buckets[id_hash(origin) % HOSTS_BUCKETS],
-                         host, bucket);
+    if (host == NULL ||
+        table_add(by_origin, table_hash_text(by_origin, origin),
+                  (uintptr_t)host) != 0) {
+        free(host);
+        return NULL;
     }
+    memcpy(host->origin, origin, len + 1);
+    LIST_INIT(&host->visits);
+    host->hosts = hosts;
+    LIST_INSERT_HEAD(&hosts->all, host, all);
     return host;
 }
 
@@ -492,11 +489,9 @@ void hosts_print(const struct hosts *hosts, struct evbuffer *buf)
     unsigned counts[BREAKER_HALF_OPEN + 1] = {0}, i;
     const struct host *host;
 
-    for (i = 0; i < HOSTS_BUCKETS; i++) {
-        LIST_FOREACH(host, &hosts->buckets[i], bucket)
-        {
-            counts[host->breaker.state]++;
-        }
+    LIST_FOREACH(host, &hosts->all, all)
+    {
+        counts[host->breaker.state]++;
     }
 
     evbuffer_add_printf(buf, "# HELP symcached_hosts Hosts that were asked, "

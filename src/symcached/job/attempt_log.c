@@ -8,12 +8,11 @@
 #include <string.h>
 #include <sys/queue.h>
 #include <time.h>
-#include "base/id.h"
+#include "base/table.h"
 #include "symcached/source/source.h"
 #include "attempt_log.h"
 
 #define LOGS_MAX 1000 /* about 20 MB when all are full */
-#define LOGS_BUCKETS 1024
 #define ATTEMPTS_MAX 64
 #define ATTEMPTS_STEP 4
 #define PLACE_MAX 512
@@ -31,7 +30,6 @@ struct attempt {
 };
 
 struct attempt_log {
-    LIST_ENTRY(attempt_log) bucket;
     TAILQ_ENTRY(attempt_log) age;
     struct attempt *attempts; /* room for a multiple of ATTEMPTS_STEP */
     unsigned n;
@@ -41,7 +39,7 @@ struct attempt_log {
 
 struct attempt_logs {
     unsigned n;
-    LIST_HEAD(, attempt_log) buckets[LOGS_BUCKETS];
+    struct table by_id;
     TAILQ_HEAD(, attempt_log) by_age; /* oldest first */
 };
 
@@ -265,10 +263,17 @@ struct attempt_logs *attempt_logs_new(void)
     return attempt_logs;
 }
 
+static uint64_t hash_of(const struct attempt_logs *attempt_logs,
+                        const char *id)
+{
+    return table_hash_text(&attempt_logs->by_id, id);
+}
+
 static void drop(struct attempt_logs *attempt_logs,
                  struct attempt_log *attempt_log)
 {
-    LIST_REMOVE(attempt_log, bucket);
+    table_remove(&attempt_logs->by_id, hash_of(attempt_logs, attempt_log->id),
+                 (uintptr_t)attempt_log);
     TAILQ_REMOVE(&attempt_logs->by_age, attempt_log, age);
     attempt_logs->n--;
     attempt_log_free(attempt_log);
@@ -284,22 +289,22 @@ void attempt_logs_free(struct attempt_logs *attempt_logs)
     while ((attempt_log = TAILQ_FIRST(&attempt_logs->by_age)) != NULL) {
         drop(attempt_logs, attempt_log);
     }
+    table_free(&attempt_logs->by_id);
     free(attempt_logs);
 }
 
 static struct attempt_log *find(const struct attempt_logs *attempt_logs,
                                 const char *id)
 {
-    struct attempt_log *attempt_log;
+    uint64_t hash = hash_of(attempt_logs, id);
+    struct attempt_log *found;
+    size_t at = 0;
 
-    LIST_FOREACH(attempt_log,
-                 &attempt_logs->buckets[id_hash(id) % LOGS_BUCKETS], bucket)
-    {
-        if (strcmp(attempt_log->id, id) == 0) {
-            return attempt_log;
-        }
+    while ((found = (struct attempt_log *)table_next(&attempt_logs->by_id,
+                                                     hash, &at)) != NULL &&
+           strcmp(found->id, id) != 0) {
     }
-    return NULL;
+    return found;
 }
 
 void attempt_logs_keep(struct attempt_logs *attempt_logs,
@@ -314,9 +319,11 @@ void attempt_logs_keep(struct attempt_logs *attempt_logs,
         drop(attempt_logs, TAILQ_FIRST(&attempt_logs->by_age));
     }
 
-    LIST_INSERT_HEAD(
-        &attempt_logs->buckets[id_hash(attempt_log->id) % LOGS_BUCKETS],
-        attempt_log, bucket);
+    if (table_add(&attempt_logs->by_id, hash_of(attempt_logs, attempt_log->id),
+                  (uintptr_t)attempt_log) != 0) {
+        attempt_log_free(attempt_log);
+        return;
+    }
     TAILQ_INSERT_TAIL(&attempt_logs->by_age, attempt_log, age);
     attempt_logs->n++;
 }

@@ -241,19 +241,13 @@ cJSON *scheduler_why(const struct scheduler *scheduler,
                      const symcache_key_t *key)
 {
     cJSON *object = cJSON_CreateObject(), *list = NULL;
-    const struct job *job, *running = NULL;
+    const struct job *running;
     const struct attempt_log *attempt_log;
     char id[ID_MAX], text[SYMCACHE_ID_TEXT_MAX + 1];
 
     id_print(id, store->name, key);
     symcache_id_print(text, key);
-    LIST_FOREACH(job, &scheduler->buckets[id_hash(id) % SCHEDULER_BUCKETS],
-                 bucket)
-    {
-        if (strcmp(job_id(job), id) == 0) {
-            running = job;
-        }
-    }
+    running = scheduler_find(scheduler, store, id);
 
     cJSON_AddStringToObject(object, "store", store->name);
     cJSON_AddStringToObject(object, "pdb", key->name);

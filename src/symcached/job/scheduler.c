@@ -11,7 +11,6 @@
 #include <time.h>
 #include <event2/event.h>
 #include "base/async_unlink.h"
-#include "base/id.h"
 #include "proto/header.h"
 #include "scheduler.h"
 
@@ -174,17 +173,26 @@ void scheduler_moved(struct job *job, enum job_state from, enum job_state to)
 struct job *scheduler_find(const struct scheduler *scheduler,
                            const struct store_config *store, const char *id)
 {
+    uint64_t hash = table_hash_text(&scheduler->by_id, id);
     struct job *job;
+    size_t at = 0;
 
-    LIST_FOREACH(job, &scheduler->buckets[id_hash(id) % SCHEDULER_BUCKETS],
-                 bucket)
-    {
+    while ((job = (struct job *)table_next(&scheduler->by_id, hash, &at)) !=
+           NULL) {
         if (strcmp(job_id(job), id) == 0 &&
             strcmp(job->store->root, store->root) == 0) {
-            return job;
+            break;
         }
     }
-    return NULL;
+    return job;
+}
+
+static int add_by_id(struct job *job)
+{
+    struct table *by_id = &job->scheduler->by_id;
+
+    return table_add(by_id, table_hash_text(by_id, job_id(job)),
+                     (uintptr_t)job);
 }
 
 struct job *scheduler_start(struct scheduler *scheduler,
@@ -208,6 +216,10 @@ struct job *scheduler_start(struct scheduler *scheduler,
     }
 
     job = job_new(scheduler, scheduler->config, store, transcoder, key, name);
+    if (job != NULL && add_by_id(job) != 0) {
+        job_free(job);
+        job = NULL;
+    }
     if (job == NULL) {
         *reason = "out-of-memory";
         return NULL;
@@ -215,9 +227,6 @@ struct job *scheduler_start(struct scheduler *scheduler,
 
     job->purpose = purpose;
     scheduler->background += purpose != JOB_FOR_LOOKUP;
-    LIST_INSERT_HEAD(
-        &scheduler->buckets[id_hash(job_id(job)) % SCHEDULER_BUCKETS], job,
-        bucket);
     LIST_INSERT_HEAD(&scheduler->all, job, all);
     job_begin(job, better);
     return job;
@@ -225,7 +234,9 @@ struct job *scheduler_start(struct scheduler *scheduler,
 
 void scheduler_unlist(struct job *job)
 {
-    LIST_REMOVE(job, bucket);
+    struct table *by_id = &job->scheduler->by_id;
+
+    table_remove(by_id, table_hash_text(by_id, job_id(job)), (uintptr_t)job);
     LIST_REMOVE(job, all);
     job->scheduler->background -= job->purpose != JOB_FOR_LOOKUP;
 }
@@ -344,5 +355,6 @@ void scheduler_free(struct scheduler *scheduler)
     attempt_logs_free(scheduler->attempt_logs);
     negcache_free(scheduler->negcache);
     config_unref(scheduler->config);
+    table_free(&scheduler->by_id);
     free(scheduler);
 }

@@ -7,10 +7,9 @@
 #ifndef SYMCACHED_JOB_SCHEDULER_H
 #define SYMCACHED_JOB_SCHEDULER_H
 
+#include "base/table.h"
 #include "misses.h"
 #include "state.h"
-
-#define SCHEDULER_BUCKETS 16384
 
 /* A client that is answered "busy" may ask again after so many seconds. */
 #define SCHEDULER_BUSY_SECONDS 5
@@ -35,7 +34,7 @@ struct scheduler {
     SLIST_HEAD(, scheduler_root) roots; /* all that were ever configured */
     bool stopping;
 
-    LIST_HEAD(, job) buckets[SCHEDULER_BUCKETS];
+    struct table by_id;
     LIST_HEAD(, job) all;
     TAILQ_HEAD(job_queue, job) wait_source; /* JOB_WAITS_SOURCE */
     struct job_queue wait_host;             /* JOB_WAITS_HOST */

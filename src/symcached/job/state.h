@@ -104,7 +104,6 @@ struct run {
 
 /* There may be ten thousand, mostly waiting: no space is left between. */
 struct job {
-    LIST_ENTRY(job) bucket; /* the scheduler's table */
     LIST_ENTRY(job) all;
     TAILQ_ENTRY(job) queue; /* while it waits for a slot */
     LIST_HEAD(, waiter) waiters;

@@ -13,16 +13,15 @@
 #include <unistd.h>
 #include "negcache.h"
 #include "base/id.h"
+#include "base/table.h"
 #include "metrics/metrics.h"
 #include "symcached/store/store.h"
 #include "proto/path.h"
 
 /* The oldest failure makes room for a new one. */
 #define ERRORS_MAX 10000
-#define ERRORS_BUCKETS 4096
 
 struct failure {
-    LIST_ENTRY(failure) bucket;
     TAILQ_ENTRY(failure) age;
     char *id; /* <store>/<pdb>/<GUIDAGE>/<pdb>-v<M.m.p>.absent */
     char *text;
@@ -33,8 +32,7 @@ struct failure {
 
 struct negcache {
     time_t started;
-    unsigned nerrors;
-    LIST_HEAD(, failure) buckets[ERRORS_BUCKETS];
+    struct table by_id;
     TAILQ_HEAD(failures, failure) age_histogram; /* oldest first */
 };
 
@@ -59,9 +57,9 @@ struct negcache *negcache_new(time_t started)
 
 static void failure_free(struct negcache *negcache, struct failure *f)
 {
-    LIST_REMOVE(f, bucket);
+    table_remove(&negcache->by_id, table_hash_text(&negcache->by_id, f->id),
+                 (uintptr_t)f);
     TAILQ_REMOVE(&negcache->age_histogram, f, age);
-    negcache->nerrors--;
     free(f->text);
     free(f->id);
     free(f);
@@ -77,6 +75,7 @@ void negcache_free(struct negcache *negcache)
     while ((f = TAILQ_FIRST(&negcache->age_histogram)) != NULL) {
         failure_free(negcache, f);
     }
+    table_free(&negcache->by_id);
     free(negcache);
 }
 
@@ -92,15 +91,15 @@ static void print_id(char id[ID_MAX], const struct store_config *store,
 
 static struct failure *failure_find(struct negcache *negcache, const char *id)
 {
+    uint64_t hash = table_hash_text(&negcache->by_id, id);
     struct failure *f;
+    size_t at = 0;
 
-    LIST_FOREACH(f, &negcache->buckets[id_hash(id) % ERRORS_BUCKETS], bucket)
-    {
-        if (strcmp(f->id, id) == 0) {
-            return f;
-        }
+    while ((f = (struct failure *)table_next(&negcache->by_id, hash, &at)) !=
+               NULL &&
+           strcmp(f->id, id) != 0) {
     }
-    return NULL;
+    return f;
 }
 
 static void entry_path(char buf[PATH_MAX], const struct store_config *store,
@@ -385,7 +384,7 @@ static void note(struct negcache *negcache, const struct store_config *store,
     if (f != NULL) {
         failure_free(negcache, f);
     }
-    while (negcache->nerrors >= ERRORS_MAX) {
+    while (negcache->by_id.count >= ERRORS_MAX) {
         failure_free(negcache, TAILQ_FIRST(&negcache->age_histogram));
     }
 
@@ -395,7 +394,9 @@ static void note(struct negcache *negcache, const struct store_config *store,
     }
     f->id = strdup(id);
     f->text = strndup(text, NEGCACHE_TEXT_MAX - 1);
-    if (f->id == NULL || f->text == NULL) {
+    if (f->id == NULL || f->text == NULL ||
+        table_add(&negcache->by_id, table_hash_text(&negcache->by_id, id),
+                  (uintptr_t)f) != 0) {
         free(f->id);
         free(f->text);
         free(f);
@@ -405,10 +406,7 @@ static void note(struct negcache *negcache, const struct store_config *store,
     f->reason = reason;
     f->since = time(NULL);
     f->until = f->since + (time_t)seconds;
-    LIST_INSERT_HEAD(&negcache->buckets[id_hash(id) % ERRORS_BUCKETS], f,
-                     bucket);
     TAILQ_INSERT_TAIL(&negcache->age_histogram, f, age);
-    negcache->nerrors++;
 }
 
 void negcache_note_error(struct negcache *negcache,
@@ -540,5 +538,5 @@ unsigned negcache_forget(struct negcache *negcache,
 
 unsigned negcache_errors(const struct negcache *negcache)
 {
-    return negcache->nerrors;
+    return (unsigned)negcache->by_id.count;
 }

@@ -1,0 +1,119 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Linear probing.  Nothing marks what was removed: what follows it moves up.
+ */
+#include "table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_SLOTS 256
+#define MULTIPLIER 0x9E3779B97F4A7C15u /* odd, with no pattern in its bits */
+
+void table_free(struct table *table)
+{
+    free(table->slots);
+    memset(table, 0, sizeof(*table));
+}
+
+/* Both halves of the product, so that each bit has a say in each other. */
+static uint64_t mix(uint64_t a)
+{
+    unsigned __int128 product = (unsigned __int128)a * MULTIPLIER;
+
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+uint64_t table_hash(uint64_t seed, const void *data, size_t size)
+{
+    const unsigned char *p = data;
+    uint64_t h = mix(seed ^ size), eight;
+
+    for (; size >= sizeof(eight); size -= sizeof(eight), p += sizeof(eight)) {
+        memcpy(&eight, p, sizeof(eight));
+        h = mix(h ^ eight);
+    }
+    if (size > 0) {
+        eight = 0;
+        memcpy(&eight, p, size);
+        h = mix(h ^ eight);
+    }
+    return h;
+}
+
+uint64_t table_hash_text(const struct table *table, const char *text)
+{
+    return table_hash((uintptr_t)table, text, strlen(text));
+}
+
+uint64_t table_hash_number(const struct table *table, uint64_t number)
+{
+    uint64_t h = (number ^ (uintptr_t)table) * MULTIPLIER;
+
+    return h ^ h >> 32;
+}
+
+static void put(struct table *table, uint64_t hash, uintptr_t value)
+{
+    size_t i = hash & (table->num_slots - 1);
+
+    while (table->slots[i].value != 0) {
+        i = (i + 1) & (table->num_slots - 1);
+    }
+    table->slots[i] = (struct table_slot){hash, value};
+}
+
+static int grow(struct table *table)
+{
+    struct table_slot *former = table->slots;
+    size_t i, n = table->num_slots;
+
+    table->slots = calloc(n == 0 ? FIRST_SLOTS : 2 * n, sizeof(*former));
+    if (table->slots == NULL) {
+        table->slots = former;
+        return -1;
+    }
+    table->num_slots = n == 0 ? FIRST_SLOTS : 2 * n;
+    for (i = 0; i < n; i++) {
+        if (former[i].value != 0) {
+            put(table, former[i].hash, former[i].value);
+        }
+    }
+    free(former);
+    return 0;
+}
+
+int table_add(struct table *table, uint64_t hash, uintptr_t value)
+{
+    if (table->count >= table->num_slots / 2 && grow(table) != 0) {
+        return -1;
+    }
+    put(table, hash, value);
+    table->count++;
+    return 0;
+}
+
+void table_remove(struct table *table, uint64_t hash, uintptr_t value)
+{
+    size_t mask = table->num_slots - 1, i, next, at = 0;
+    struct table_slot *slots = table->slots;
+    uintptr_t found;
+
+    while ((found = table_next(table, hash, &at)) != value) {
+        if (found == 0) {
+            return;
+        }
+    }
+    i = (hash + at - 1) & mask;
+    for (next = (i + 1) & mask; slots[next].value != 0;
+         next = (next + 1) & mask) {
+        /* it moves up to the gap, unless that lies before its first place */
+        if (((next - slots[next].hash) & mask) >= ((next - i) & mask)) {
+            slots[i] = slots[next];
+            i = next;
+        }
+    }
+    slots[i].value = 0;
+    table->count--;
+}
