@@ -274,13 +274,13 @@ ngx_symcache_create_main_conf(ngx_conf_t *cf)
         return NULL;
     }
 
-    smcf->made = ngx_symcache_made_create(cf->pool);
-    if (smcf->made == NULL) {
+    smcf->transcoders = ngx_symcache_transcoders_create(cf->pool);
+    if (smcf->transcoders == NULL) {
         return NULL;
     }
 
-    smcf->folders = ngx_symcache_folders_create(cf->pool);
-    if (smcf->folders == NULL) {
+    smcf->dircache = ngx_symcache_dircache_create(cf->pool);
+    if (smcf->dircache == NULL) {
         return NULL;
     }
 

@@ -25,18 +25,18 @@
 #include "ngx_symcache_compat.h"
 
 
-typedef struct ngx_symcache_ctx_s     ngx_symcache_ctx_t;
-typedef struct ngx_symcache_wait_s    ngx_symcache_wait_t;
-typedef struct ngx_symcache_helper_s  ngx_symcache_helper_t;
-typedef struct ngx_symcache_made_s    ngx_symcache_made_t;
-typedef struct ngx_symcache_folders_s ngx_symcache_folders_t;
+typedef struct ngx_symcache_ctx_s          ngx_symcache_ctx_t;
+typedef struct ngx_symcache_wait_s         ngx_symcache_wait_t;
+typedef struct ngx_symcache_helper_s       ngx_symcache_helper_t;
+typedef struct ngx_symcache_dircache_s     ngx_symcache_dircache_t;
+typedef struct ngx_symcache_transcoders_s  ngx_symcache_transcoders_t;
 
 
 /* for so long a file counts as in use after its last one, seconds */
 
 #define NGX_SYMCACHE_TOUCH  3600
 
-#define NGX_SYMCACHE_TOLD   64
+#define NGX_SYMCACHE_NOTIFIED  64
 
 /* on disk, of one key, that are remembered */
 
@@ -50,7 +50,7 @@ typedef struct ngx_symcache_folders_s ngx_symcache_folders_t;
 typedef struct {
     uint32_t                   hash;
     time_t                     time;
-} ngx_symcache_told_t;
+} ngx_symcache_notified_t;
 
 
 /* one per cycle; workers change their own copy of it */
@@ -59,13 +59,13 @@ typedef struct {
     ngx_rbtree_t               waits;         /* of ngx_symcache_wait_t */
     ngx_rbtree_node_t          waits_sentinel;
 
-    ngx_symcache_made_t       *made;
-    ngx_symcache_folders_t    *folders;
+    ngx_symcache_transcoders_t *transcoders;
+    ngx_symcache_dircache_t    *dircache;
 
-    /* what the helper has been told by this worker, by hash of the key */
+    /* of which keys this worker has notified the helper, by hash of the key */
 
-    ngx_symcache_told_t        told[NGX_SYMCACHE_TOLD];
-    time_t                     tell_failed;
+    ngx_symcache_notified_t    notified[NGX_SYMCACHE_NOTIFIED];
+    time_t                     notify_failed;
 } ngx_symcache_main_conf_t;
 
 
@@ -181,10 +181,10 @@ struct ngx_symcache_ctx_s {
     unsigned                   retries:1; /* the client takes Retry-After */
     unsigned                   has_best:1;
     unsigned                   has_made:1;
-    unsigned                   made_known:1;
+    unsigned                   transcoders_known:1;
     unsigned                   gzip:1;    /* the sidecar is sent */
     unsigned                   digest:1;  /* the client wants it */
-    unsigned                   tries:6;   /* in upstream_states */
+    unsigned                   nstates:6; /* in upstream_states */
     unsigned                   above:1;   /* exceeds is of the minimum */
     unsigned                   newer:1;   /* the client sent exceeds, too */
     unsigned                   missed:2;  /* files that the helper has made */
@@ -286,19 +286,19 @@ ngx_int_t ngx_symcache_file_send(ngx_symcache_ctx_t *ctx,
 void ngx_symcache_file_choose(ngx_symcache_ctx_t *ctx);
 
 
-/* ngx_symcache_folder.c */
+/* ngx_symcache_dircache.c */
 
-ngx_symcache_folders_t *ngx_symcache_folders_create(ngx_pool_t *pool);
+ngx_symcache_dircache_t *ngx_symcache_dircache_create(ngx_pool_t *pool);
 
 /*
  * fi is what stat() has just said of a folder.  NGX_OK: it has not changed
  * since it was kept, and versions, nversions and gzipped are those in it.
  */
-ngx_int_t ngx_symcache_folder_recall(ngx_symcache_ctx_t *ctx,
+ngx_int_t ngx_symcache_dircache_recall(ngx_symcache_ctx_t *ctx,
     ngx_file_info_t *fi);
 
 /* Of a folder that was read after fi. */
-void ngx_symcache_folder_keep(ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi);
+void ngx_symcache_dircache_keep(ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi);
 
 
 /* ngx_symcache_gzip.c */
@@ -320,12 +320,12 @@ ngx_int_t ngx_symcache_digest(ngx_symcache_ctx_t *ctx,
     ngx_open_file_info_t *of, ngx_table_elt_t **h);
 
 
-/* ngx_symcache_made.c */
+/* ngx_symcache_transcoders.c */
 
-ngx_symcache_made_t *ngx_symcache_made_create(ngx_pool_t *pool);
+ngx_symcache_transcoders_t *ngx_symcache_transcoders_create(ngx_pool_t *pool);
 
-/* what the helper makes for this client: made, has_made and made_known */
-void ngx_symcache_made_best(ngx_symcache_ctx_t *ctx);
+/* what the helper makes for this client: made, has_made, transcoders_known */
+void ngx_symcache_transcoders_best(ngx_symcache_ctx_t *ctx);
 
 
 /* ngx_symcache_helper.c */
@@ -347,7 +347,7 @@ ngx_int_t ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t held,
  * Tells the helper of a request that is served from the store, so that it
  * makes a newer version, or knows that the file is in use.  Nobody waits.
  */
-void ngx_symcache_helper_tell(ngx_symcache_ctx_t *ctx);
+void ngx_symcache_helper_notify(ngx_symcache_ctx_t *ctx);
 
 
 /* bytes of a page that are kept */
@@ -382,16 +382,16 @@ ngx_int_t ngx_symcache_wait_start(ngx_symcache_ctx_t *ctx);
 void ngx_symcache_wait_leave(ngx_symcache_wait_t *wait);
 
 
-/* ngx_symcache_park.c */
+/* ngx_symcache_suspend.c */
 
 /*
  * Suspends a request until an event of ours answers it.  A client that goes
  * away ends its wait and its question, whatever becomes of the request.
  */
-ngx_int_t ngx_symcache_park(ngx_http_request_t *r);
+ngx_int_t ngx_symcache_suspend(ngx_http_request_t *r);
 
 /* Memory of a request that may be held, which is not zeroed. */
-void *ngx_symcache_park_alloc(ngx_pool_t *pool, size_t size);
+void *ngx_symcache_suspend_alloc(ngx_pool_t *pool, size_t size);
 
 
 /* ngx_symcache_variables.c */

@@ -12,15 +12,15 @@
 #include "ngx_symcache.h"
 
 
-#define NGX_SYMCACHE_FOLDER_SETS  2048
-#define NGX_SYMCACHE_FOLDER_WAYS  4
+#define NGX_SYMCACHE_DIRCACHE_SETS  2048
+#define NGX_SYMCACHE_DIRCACHE_WAYS  4
 
 /*
  * ctime is taken in seconds: what changes within the second in which the
  * folder was read must not look the same afterwards.
  */
 
-#define NGX_SYMCACHE_FOLDER_REST  2
+#define NGX_SYMCACHE_DIRCACHE_REST  2
 
 
 typedef struct {
@@ -30,47 +30,47 @@ typedef struct {
     symcache_version_t    versions[NGX_SYMCACHE_VERSIONS];
     uint16_t              n;            /* 0: unused */
     uint16_t              gzipped;
-} ngx_symcache_folder_t;
+} ngx_symcache_dircache_entry_t;
 
 
-struct ngx_symcache_folders_s {
+struct ngx_symcache_dircache_s {
     ngx_uint_t             next;        /* way that is given up */
-    ngx_symcache_folder_t  sets[NGX_SYMCACHE_FOLDER_SETS]
-                               [NGX_SYMCACHE_FOLDER_WAYS];
+    ngx_symcache_dircache_entry_t  sets[NGX_SYMCACHE_DIRCACHE_SETS]
+                               [NGX_SYMCACHE_DIRCACHE_WAYS];
 };
 
 
-static ngx_symcache_folder_t *ngx_symcache_folder_set(ngx_symcache_ctx_t *ctx,
-    ngx_file_info_t *fi);
-static ngx_uint_t ngx_symcache_folder_is(ngx_symcache_folder_t *folder,
-    ngx_file_info_t *fi);
+static ngx_symcache_dircache_entry_t *ngx_symcache_dircache_set(
+    ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi);
+static ngx_uint_t ngx_symcache_dircache_is(
+    ngx_symcache_dircache_entry_t *entry, ngx_file_info_t *fi);
 
 
-ngx_symcache_folders_t *
-ngx_symcache_folders_create(ngx_pool_t *pool)
+ngx_symcache_dircache_t *
+ngx_symcache_dircache_create(ngx_pool_t *pool)
 {
-    return ngx_pcalloc(pool, sizeof(ngx_symcache_folders_t));
+    return ngx_pcalloc(pool, sizeof(ngx_symcache_dircache_t));
 }
 
 
 ngx_int_t
-ngx_symcache_folder_recall(ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi)
+ngx_symcache_dircache_recall(ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi)
 {
-    ngx_uint_t              i;
-    ngx_symcache_folder_t  *folder;
+    ngx_uint_t                      i;
+    ngx_symcache_dircache_entry_t  *entry;
 
-    folder = ngx_symcache_folder_set(ctx, fi);
+    entry = ngx_symcache_dircache_set(ctx, fi);
 
-    for (i = 0; i < NGX_SYMCACHE_FOLDER_WAYS; i++, folder++) {
+    for (i = 0; i < NGX_SYMCACHE_DIRCACHE_WAYS; i++, entry++) {
 
-        if (folder->n
-            && ngx_symcache_folder_is(folder, fi)
-            && folder->ctime == fi->st_ctime)
+        if (entry->n
+            && ngx_symcache_dircache_is(entry, fi)
+            && entry->ctime == fi->st_ctime)
         {
-            ngx_memcpy(ctx->versions, folder->versions,
-                       sizeof(folder->versions));
-            ctx->nversions = folder->n;
-            ctx->gzipped = folder->gzipped;
+            ngx_memcpy(ctx->versions, entry->versions,
+                       sizeof(entry->versions));
+            ctx->nversions = entry->n;
+            ctx->gzipped = entry->gzipped;
 
             return NGX_OK;
         }
@@ -81,47 +81,47 @@ ngx_symcache_folder_recall(ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi)
 
 
 void
-ngx_symcache_folder_keep(ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi)
+ngx_symcache_dircache_keep(ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi)
 {
-    ngx_uint_t                 i;
-    ngx_symcache_folder_t     *set, *folder;
-    ngx_symcache_main_conf_t  *smcf;
+    ngx_uint_t                      i;
+    ngx_symcache_dircache_entry_t  *set, *entry;
+    ngx_symcache_main_conf_t       *smcf;
 
     if (ctx->nversions == 0
         || ctx->nversions > NGX_SYMCACHE_VERSIONS
-        || ngx_time() - fi->st_ctime < NGX_SYMCACHE_FOLDER_REST)
+        || ngx_time() - fi->st_ctime < NGX_SYMCACHE_DIRCACHE_REST)
     {
         return;
     }
 
     smcf = ngx_http_get_module_main_conf(ctx->request, ngx_symcache_module);
 
-    set = ngx_symcache_folder_set(ctx, fi);
-    folder = NULL;
+    set = ngx_symcache_dircache_set(ctx, fi);
+    entry = NULL;
 
-    for (i = 0; i < NGX_SYMCACHE_FOLDER_WAYS; i++) {
+    for (i = 0; i < NGX_SYMCACHE_DIRCACHE_WAYS; i++) {
 
-        if (set[i].n == 0 || ngx_symcache_folder_is(&set[i], fi)) {
-            folder = &set[i];
+        if (set[i].n == 0 || ngx_symcache_dircache_is(&set[i], fi)) {
+            entry = &set[i];
             break;
         }
     }
 
-    if (folder == NULL) {
-        folder = &set[smcf->folders->next++ % NGX_SYMCACHE_FOLDER_WAYS];
+    if (entry == NULL) {
+        entry = &set[smcf->dircache->next++ % NGX_SYMCACHE_DIRCACHE_WAYS];
     }
 
-    folder->uniq = ngx_file_uniq(fi);
-    folder->dev = fi->st_dev;
-    folder->ctime = fi->st_ctime;
-    ngx_memcpy(folder->versions, ctx->versions, sizeof(folder->versions));
-    folder->n = ctx->nversions;
-    folder->gzipped = ctx->gzipped;
+    entry->uniq = ngx_file_uniq(fi);
+    entry->dev = fi->st_dev;
+    entry->ctime = fi->st_ctime;
+    ngx_memcpy(entry->versions, ctx->versions, sizeof(entry->versions));
+    entry->n = ctx->nversions;
+    entry->gzipped = ctx->gzipped;
 }
 
 
-static ngx_symcache_folder_t *
-ngx_symcache_folder_set(ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi)
+static ngx_symcache_dircache_entry_t *
+ngx_symcache_dircache_set(ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi)
 {
     uint32_t                   hash;
     ngx_symcache_main_conf_t  *smcf;
@@ -130,13 +130,14 @@ ngx_symcache_folder_set(ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi)
 
     hash = (uint32_t) ngx_file_uniq(fi) * 0x9e3779b1;
 
-    return smcf->folders->sets[(hash >> 16) % NGX_SYMCACHE_FOLDER_SETS];
+    return smcf->dircache->sets[(hash >> 16) % NGX_SYMCACHE_DIRCACHE_SETS];
 }
 
 
 static ngx_uint_t
-ngx_symcache_folder_is(ngx_symcache_folder_t *folder, ngx_file_info_t *fi)
+ngx_symcache_dircache_is(ngx_symcache_dircache_entry_t *entry,
+    ngx_file_info_t *fi)
 {
-    return folder->uniq == ngx_file_uniq(fi)
-           && folder->dev == (uint64_t) fi->st_dev;
+    return entry->uniq == ngx_file_uniq(fi)
+           && entry->dev == (uint64_t) fi->st_dev;
 }

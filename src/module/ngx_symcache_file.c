@@ -66,7 +66,7 @@ ngx_symcache_file_best(ngx_symcache_ctx_t *ctx, symcache_version_t *below)
         return NGX_ERROR;
     }
 
-    if (below == NULL && ngx_symcache_folder_recall(ctx, &fi) == NGX_OK) {
+    if (below == NULL && ngx_symcache_dircache_recall(ctx, &fi) == NGX_OK) {
         ngx_symcache_file_choose(ctx);
         return NGX_OK;
     }
@@ -90,7 +90,7 @@ ngx_symcache_file_best(ngx_symcache_ctx_t *ctx, symcache_version_t *below)
     }
 
     if (rc == NGX_OK) {
-        ngx_symcache_folder_keep(ctx, &fi);
+        ngx_symcache_dircache_keep(ctx, &fi);
     }
 
     return rc;

@@ -144,7 +144,7 @@ ngx_symcache_handler_decide(ngx_symcache_ctx_t *ctx)
         return rc;
     }
 
-    ngx_symcache_made_best(ctx);
+    ngx_symcache_transcoders_best(ctx);
 
     for ( ;; ) {
 
@@ -176,7 +176,7 @@ ngx_symcache_handler_decide(ngx_symcache_ctx_t *ctx)
         limit = &below;
     }
 
-    if (answer == SYMCACHE_ANSWER_NOT_MODIFIED && ctx->made_known) {
+    if (answer == SYMCACHE_ANSWER_NOT_MODIFIED && ctx->transcoders_known) {
         return ngx_symcache_answer_not_modified(ctx);
     }
 
@@ -272,7 +272,7 @@ ngx_symcache_handler_serve(ngx_symcache_ctx_t *ctx,
         || (status == NGX_SYMCACHE_HIT
             && ngx_time() - of.mtime >= NGX_SYMCACHE_TOUCH))
     {
-        ngx_symcache_helper_tell(ctx);
+        ngx_symcache_helper_notify(ctx);
     }
 
     if (ctx->conf->accel) {

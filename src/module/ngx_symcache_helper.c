@@ -13,11 +13,11 @@
 
 /* for how long the same key, or a helper that fails, is not told, seconds */
 
-#define NGX_SYMCACHE_HELPER_TELL     10
+#define NGX_SYMCACHE_HELPER_NOTIFY  10
 
 /* how long what must be brief may take, milliseconds */
 
-#define NGX_SYMCACHE_HELPER_BRIEF    1000
+#define NGX_SYMCACHE_HELPER_BRIEF   1000
 
 
 static ngx_symcache_helper_t *ngx_symcache_helper_create(
@@ -28,7 +28,7 @@ static void ngx_symcache_helper_start(ngx_symcache_helper_t *helper,
 static u_char *ngx_symcache_helper_print(ngx_symcache_ctx_t *ctx, u_char *p,
     ngx_uint_t wait);
 static void ngx_symcache_helper_event(ngx_event_t *ev);
-static void ngx_symcache_helper_told(ngx_symcache_helper_t *helper);
+static void ngx_symcache_helper_notified(ngx_symcache_helper_t *helper);
 static void ngx_symcache_helper_cleanup(void *data);
 
 
@@ -123,10 +123,10 @@ ngx_symcache_helper_page(ngx_symcache_ctx_t *ctx, ngx_str_t *page,
 
 
 void
-ngx_symcache_helper_tell(ngx_symcache_ctx_t *ctx)
+ngx_symcache_helper_notify(ngx_symcache_ctx_t *ctx)
 {
     uint32_t                   hash;
-    ngx_symcache_told_t       *told;
+    ngx_symcache_notified_t   *notified;
     ngx_symcache_helper_t     *helper;
     ngx_symcache_main_conf_t  *smcf;
 
@@ -140,11 +140,11 @@ ngx_symcache_helper_tell(ngx_symcache_ctx_t *ctx)
                            ctx->asked.key.name_len);
     ngx_crc32_update(&hash, ctx->asked.key.guid, 16);
 
-    told = &smcf->told[hash % NGX_SYMCACHE_TOLD];
+    notified = &smcf->notified[hash % NGX_SYMCACHE_NOTIFIED];
 
-    if (ngx_time() - smcf->tell_failed < NGX_SYMCACHE_HELPER_TELL
-        || (told->hash == hash
-            && ngx_time() - told->time < NGX_SYMCACHE_HELPER_TELL))
+    if (ngx_time() - smcf->notify_failed < NGX_SYMCACHE_HELPER_NOTIFY
+        || (notified->hash == hash
+            && ngx_time() - notified->time < NGX_SYMCACHE_HELPER_NOTIFY))
     {
         return;
     }
@@ -164,8 +164,8 @@ ngx_symcache_helper_tell(ngx_symcache_ctx_t *ctx)
     ngx_add_timer(&helper->event, NGX_SYMCACHE_HELPER_BRIEF);
     ngx_symcache_helper_start(helper, 0);
 
-    told->hash = hash;
-    told->time = ngx_time();
+    notified->hash = hash;
+    notified->time = ngx_time();
 }
 
 
@@ -185,8 +185,8 @@ ngx_symcache_helper_create(ngx_symcache_ctx_t *ctx)
             return NULL;
         }
 
-        helper = ngx_symcache_park_alloc(ctx->request->pool,
-                                         ngx_symcache_helper_size(ctx));
+        helper = ngx_symcache_suspend_alloc(ctx->request->pool,
+                                            ngx_symcache_helper_size(ctx));
         if (helper == NULL) {
             return NULL;
         }
@@ -321,7 +321,7 @@ ngx_symcache_helper_event(ngx_event_t *ev)
     ngx_http_set_log_request(c->log, r);
 
     if (!ev->timedout) {
-        ngx_symcache_peer_start(helper);
+        ngx_symcache_upstream_conn_start(helper);
 
     } else {
         ngx_log_error(NGX_LOG_ERR, c->log, NGX_ETIMEDOUT,
@@ -329,7 +329,7 @@ ngx_symcache_helper_event(ngx_event_t *ev)
 
         /* that it is not quick enough here is no failure of the server */
 
-        ngx_symcache_try_end(helper, NGX_HTTP_GATEWAY_TIME_OUT);
+        ngx_symcache_upstream_state_end(helper, NGX_HTTP_GATEWAY_TIME_OUT);
         ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_TIMEOUT);
     }
 
@@ -354,14 +354,14 @@ ngx_symcache_helper_end(ngx_symcache_helper_t *helper,
         return;
     }
 
-    ngx_symcache_helper_told(helper);
+    ngx_symcache_helper_notified(helper);
 
     ngx_http_finalize_request(helper->ctx->request, NGX_DONE);
 }
 
 
 static void
-ngx_symcache_helper_told(ngx_symcache_helper_t *helper)
+ngx_symcache_helper_notified(ngx_symcache_helper_t *helper)
 {
     ngx_symcache_ctx_t        *ctx;
     ngx_symcache_main_conf_t  *smcf;
@@ -380,7 +380,7 @@ ngx_symcache_helper_told(ngx_symcache_helper_t *helper)
     } else if (helper->reply.code <= NGX_SYMCACHE_REPLY_TIMEOUT) {
         smcf = ngx_http_get_module_main_conf(ctx->request,
                                              ngx_symcache_module);
-        smcf->tell_failed = ngx_time();
+        smcf->notify_failed = ngx_time();
     }
 }
 
@@ -409,5 +409,5 @@ ngx_symcache_helper_cancel(ngx_symcache_helper_t *helper)
         ngx_del_timer(&helper->event);
     }
 
-    ngx_symcache_peer_close(helper);
+    ngx_symcache_upstream_conn_close(helper);
 }

@@ -3,9 +3,10 @@
  * Copyright (C) the ngx_symcache authors
  *
  * One question to the helper, while it is under way: a lookup, or its status
- * page.  ngx_symcache_helper.c says what is asked, ngx_symcache_peer.c whom,
- * ngx_symcache_reply.c reads what comes back, and ngx_symcache_try.c keeps it
- * for the access log.
+ * page.  ngx_symcache_helper.c builds the question and receives its end,
+ * ngx_symcache_upstream_conn.c sends it to a server of the upstream,
+ * ngx_symcache_reply.c parses what comes back, and
+ * ngx_symcache_upstream_state.c records each server for the access log.
  */
 
 
@@ -63,16 +64,16 @@ void ngx_symcache_helper_end(ngx_symcache_helper_t *helper,
     ngx_symcache_reply_e code);
 
 
-/* ngx_symcache_peer.c */
+/* ngx_symcache_upstream_conn.c */
 
 /*
  * Sends helper->text to a server of the upstream, and to others as next says.
  * May call ngx_symcache_helper_end() at once.
  */
-void ngx_symcache_peer_start(ngx_symcache_helper_t *helper);
+void ngx_symcache_upstream_conn_start(ngx_symcache_helper_t *helper);
 
 /* Gives the connection back, or closes it if there is no whole reply. */
-void ngx_symcache_peer_close(ngx_symcache_helper_t *helper);
+void ngx_symcache_upstream_conn_close(ngx_symcache_helper_t *helper);
 
 
 /* ngx_symcache_reply.c */
@@ -87,23 +88,25 @@ void ngx_symcache_reply_init(ngx_symcache_helper_t *helper);
 ngx_int_t ngx_symcache_reply_read(ngx_symcache_helper_t *helper);
 
 
-/* ngx_symcache_try.c */
+/* ngx_symcache_upstream_state.c */
 
 /* Before a server is chosen. */
-ngx_int_t ngx_symcache_try_start(ngx_symcache_helper_t *helper);
+ngx_int_t ngx_symcache_upstream_state_start(ngx_symcache_helper_t *helper);
 
 /*
  * Once it is chosen: its name in upstream.peer lives as long as the request
  * from here on, also if the server is gone from its upstream before.
  */
-ngx_int_t ngx_symcache_try_name(ngx_symcache_helper_t *helper);
+ngx_int_t ngx_symcache_upstream_state_name(ngx_symcache_helper_t *helper);
 
-void ngx_symcache_try_connected(ngx_symcache_helper_t *helper);
-void ngx_symcache_try_received(ngx_symcache_helper_t *helper, size_t n);
-void ngx_symcache_try_header(ngx_symcache_helper_t *helper);
+void ngx_symcache_upstream_state_connected(ngx_symcache_helper_t *helper);
+void ngx_symcache_upstream_state_received(ngx_symcache_helper_t *helper,
+    size_t n);
+void ngx_symcache_upstream_state_header(ngx_symcache_helper_t *helper);
 
 /* Only the first end counts.  Its status, 0: it was given up before. */
-void ngx_symcache_try_end(ngx_symcache_helper_t *helper, ngx_uint_t status);
+void ngx_symcache_upstream_state_end(ngx_symcache_helper_t *helper,
+    ngx_uint_t status);
 
 
 #endif /* _NGX_SYMCACHE_HELPER_H_INCLUDED_ */

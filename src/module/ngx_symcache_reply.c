@@ -365,7 +365,7 @@ ngx_symcache_reply_header_done(ngx_symcache_helper_t *helper)
         return NGX_HTTP_UPSTREAM_INVALID_HEADER;
     }
 
-    ngx_symcache_try_header(helper);
+    ngx_symcache_upstream_state_header(helper);
 
     helper->rest = helper->length;
 

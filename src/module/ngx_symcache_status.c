@@ -147,7 +147,7 @@ ngx_symcache_status_handler(ngx_http_request_t *r)
 
     ngx_http_set_ctx(r, &status->ctx, ngx_symcache_module);
 
-    if (ngx_symcache_park(r) != NGX_OK
+    if (ngx_symcache_suspend(r) != NGX_OK
         || ngx_symcache_helper_page(&status->ctx, &status->page.body,
                                     ngx_symcache_status_replied)
            != NGX_OK)

@@ -11,18 +11,18 @@
 
 /* bytes of a pool's block for what else is allocated until the answer */
 
-#define NGX_SYMCACHE_PARK_REST       192
+#define NGX_SYMCACHE_SUSPEND_REST  192
 
 
-static void ngx_symcache_park_reading(ngx_http_request_t *r);
-static void ngx_symcache_park_abandon(ngx_symcache_ctx_t *ctx);
+static void ngx_symcache_suspend_reading(ngx_http_request_t *r);
+static void ngx_symcache_suspend_abandon(ngx_symcache_ctx_t *ctx);
 
 
 ngx_int_t
-ngx_symcache_park(ngx_http_request_t *r)
+ngx_symcache_suspend(ngx_http_request_t *r)
 {
     if (!r->discard_body) {
-        r->read_event_handler = ngx_symcache_park_reading;
+        r->read_event_handler = ngx_symcache_suspend_reading;
     }
 
     r->write_event_handler = ngx_http_request_empty_handler;
@@ -43,7 +43,7 @@ ngx_symcache_park(ngx_http_request_t *r)
  */
 
 static void
-ngx_symcache_park_reading(ngx_http_request_t *r)
+ngx_symcache_suspend_reading(ngx_http_request_t *r)
 {
     ngx_symcache_ctx_t  *ctx;
 
@@ -54,7 +54,7 @@ ngx_symcache_park_reading(ngx_http_request_t *r)
     ngx_http_test_reading(r);
 
     if (ctx && ctx != ngx_http_get_module_ctx(r, ngx_symcache_module)) {
-        ngx_symcache_park_abandon(ctx);
+        ngx_symcache_suspend_abandon(ctx);
     }
 
     if (r->main->count > 1) {
@@ -67,7 +67,7 @@ ngx_symcache_park_reading(ngx_http_request_t *r)
 
 
 static void
-ngx_symcache_park_abandon(ngx_symcache_ctx_t *ctx)
+ngx_symcache_suspend_abandon(ngx_symcache_ctx_t *ctx)
 {
     if (ctx->wait) {
         ngx_symcache_wait_leave(ctx->wait);
@@ -85,13 +85,15 @@ ngx_symcache_park_abandon(ngx_symcache_ctx_t *ctx)
  */
 
 void *
-ngx_symcache_park_alloc(ngx_pool_t *pool, size_t size)
+ngx_symcache_suspend_alloc(ngx_pool_t *pool, size_t size)
 {
     ngx_pool_t  *p;
 
     for (p = pool->current; p; p = p->d.next) {
 
-        if ((size_t) (p->d.end - p->d.last) >= size + NGX_SYMCACHE_PARK_REST) {
+        if ((size_t) (p->d.end - p->d.last)
+            >= size + NGX_SYMCACHE_SUSPEND_REST)
+        {
             return ngx_palloc(pool, size);
         }
     }

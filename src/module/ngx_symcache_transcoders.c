@@ -10,9 +10,9 @@
 #include "ngx_symcache.h"
 
 
-#define NGX_SYMCACHE_MADE_ROOTS     16
-#define NGX_SYMCACHE_MADE_VERSIONS  64
-#define NGX_SYMCACHE_MADE_FILE      4096
+#define NGX_SYMCACHE_TRANSCODERS_ROOTS     16
+#define NGX_SYMCACHE_TRANSCODERS_VERSIONS  64
+#define NGX_SYMCACHE_TRANSCODERS_FILE      4096
 
 
 typedef struct {
@@ -24,38 +24,38 @@ typedef struct {
     ngx_file_uniq_t     uniq;
     ngx_uint_t          known;
     int                 n;
-    symcache_version_t  versions[NGX_SYMCACHE_MADE_VERSIONS];
-} ngx_symcache_made_root_t;
+    symcache_version_t  versions[NGX_SYMCACHE_TRANSCODERS_VERSIONS];
+} ngx_symcache_transcoders_root_t;
 
 
-struct ngx_symcache_made_s {
-    ngx_symcache_made_root_t  roots[NGX_SYMCACHE_MADE_ROOTS];
+struct ngx_symcache_transcoders_s {
+    ngx_symcache_transcoders_root_t  roots[NGX_SYMCACHE_TRANSCODERS_ROOTS];
 };
 
 
-static ngx_symcache_made_root_t *ngx_symcache_made_root(
-    ngx_symcache_made_t *made, ngx_str_t *root);
-static void ngx_symcache_made_check(ngx_symcache_made_root_t *mr,
-    ngx_log_t *log);
-static void ngx_symcache_made_read(ngx_symcache_made_root_t *mr, u_char *name,
-    ngx_log_t *log);
-static void ngx_symcache_made_parse(ngx_symcache_made_root_t *mr, u_char *p,
-    u_char *last);
+static ngx_symcache_transcoders_root_t *ngx_symcache_transcoders_root(
+    ngx_symcache_transcoders_t *transcoders, ngx_str_t *root);
+static void ngx_symcache_transcoders_check(
+    ngx_symcache_transcoders_root_t *tr, ngx_log_t *log);
+static void ngx_symcache_transcoders_read(
+    ngx_symcache_transcoders_root_t *tr, u_char *name, ngx_log_t *log);
+static void ngx_symcache_transcoders_parse(
+    ngx_symcache_transcoders_root_t *tr, u_char *p, u_char *last);
 
 
-ngx_symcache_made_t *
-ngx_symcache_made_create(ngx_pool_t *pool)
+ngx_symcache_transcoders_t *
+ngx_symcache_transcoders_create(ngx_pool_t *pool)
 {
-    return ngx_pcalloc(pool, sizeof(ngx_symcache_made_t));
+    return ngx_pcalloc(pool, sizeof(ngx_symcache_transcoders_t));
 }
 
 
 void
-ngx_symcache_made_best(ngx_symcache_ctx_t *ctx)
+ngx_symcache_transcoders_best(ngx_symcache_ctx_t *ctx)
 {
-    int                        best;
-    ngx_symcache_made_root_t  *mr;
-    ngx_symcache_main_conf_t  *smcf;
+    int                               best;
+    ngx_symcache_transcoders_root_t  *tr;
+    ngx_symcache_main_conf_t         *smcf;
 
     ctx->has_made = 0;
 
@@ -63,11 +63,11 @@ ngx_symcache_made_best(ngx_symcache_ctx_t *ctx)
 
         /* nobody to ask, so nothing is made */
 
-        ctx->made_known = 1;
+        ctx->transcoders_known = 1;
         return;
     }
 
-    ctx->made_known = 0;
+    ctx->transcoders_known = 0;
 
     if (ctx->root.len >= NGX_MAX_PATH - sizeof(SYMCACHE_TRANSCODERS_FILE)) {
         return;
@@ -75,48 +75,49 @@ ngx_symcache_made_best(ngx_symcache_ctx_t *ctx)
 
     smcf = ngx_http_get_module_main_conf(ctx->request, ngx_symcache_module);
 
-    mr = ngx_symcache_made_root(smcf->made, &ctx->root);
+    tr = ngx_symcache_transcoders_root(smcf->transcoders, &ctx->root);
 
-    if (mr->checked != ngx_time()) {
-        mr->checked = ngx_time();
-        ngx_symcache_made_check(mr, ctx->request->connection->log);
+    if (tr->checked != ngx_time()) {
+        tr->checked = ngx_time();
+        ngx_symcache_transcoders_check(tr, ctx->request->connection->log);
     }
 
-    if (!mr->known) {
+    if (!tr->known) {
         return;
     }
 
-    ctx->made_known = 1;
+    ctx->transcoders_known = 1;
 
-    best = symcache_version_best(mr->versions, mr->n, &ctx->ask.version,
+    best = symcache_version_best(tr->versions, tr->n, &ctx->ask.version,
                                  &ctx->ask.min);
     if (best != -1) {
-        ctx->made = mr->versions[best];
+        ctx->made = tr->versions[best];
         ctx->has_made = 1;
     }
 }
 
 
-static ngx_symcache_made_root_t *
-ngx_symcache_made_root(ngx_symcache_made_t *made, ngx_str_t *root)
+static ngx_symcache_transcoders_root_t *
+ngx_symcache_transcoders_root(ngx_symcache_transcoders_t *transcoders,
+    ngx_str_t *root)
 {
-    ngx_uint_t                 i;
-    ngx_symcache_made_root_t  *mr, *oldest;
+    ngx_uint_t                        i;
+    ngx_symcache_transcoders_root_t  *tr, *oldest;
 
-    oldest = &made->roots[0];
+    oldest = &transcoders->roots[0];
 
-    for (i = 0; i < NGX_SYMCACHE_MADE_ROOTS; i++) {
-        mr = &made->roots[i];
+    for (i = 0; i < NGX_SYMCACHE_TRANSCODERS_ROOTS; i++) {
+        tr = &transcoders->roots[i];
 
-        if (mr->len == root->len
-            && mr->checked
-            && ngx_memcmp(mr->root, root->data, root->len) == 0)
+        if (tr->len == root->len
+            && tr->checked
+            && ngx_memcmp(tr->root, root->data, root->len) == 0)
         {
-            return mr;
+            return tr;
         }
 
-        if (mr->checked < oldest->checked) {
-            oldest = mr;
+        if (tr->checked < oldest->checked) {
+            oldest = tr;
         }
     }
 
@@ -133,12 +134,13 @@ ngx_symcache_made_root(ngx_symcache_made_t *made, ngx_str_t *root)
 
 
 static void
-ngx_symcache_made_check(ngx_symcache_made_root_t *mr, ngx_log_t *log)
+ngx_symcache_transcoders_check(ngx_symcache_transcoders_root_t *tr,
+    ngx_log_t *log)
 {
-    u_char           *p, name[NGX_MAX_PATH + 1];
-    ngx_file_info_t   fi;
+    u_char          *p, name[NGX_MAX_PATH + 1];
+    ngx_file_info_t  fi;
 
-    p = ngx_cpymem(name, mr->root, mr->len);
+    p = ngx_cpymem(name, tr->root, tr->len);
     *p++ = '/';
     ngx_memcpy(p, SYMCACHE_TRANSCODERS_FILE,
                sizeof(SYMCACHE_TRANSCODERS_FILE));
@@ -150,34 +152,34 @@ ngx_symcache_made_check(ngx_symcache_made_root_t *mr, ngx_log_t *log)
                           ngx_file_info_n " \"%s\" failed", name);
         }
 
-        mr->known = 0;
+        tr->known = 0;
         return;
     }
 
-    if (mr->known
-        && mr->mtime == ngx_file_mtime(&fi)
-        && mr->size == ngx_file_size(&fi)
-        && mr->uniq == ngx_file_uniq(&fi))
+    if (tr->known
+        && tr->mtime == ngx_file_mtime(&fi)
+        && tr->size == ngx_file_size(&fi)
+        && tr->uniq == ngx_file_uniq(&fi))
     {
         return;
     }
 
-    mr->known = 0;
-    mr->mtime = ngx_file_mtime(&fi);
-    mr->size = ngx_file_size(&fi);
-    mr->uniq = ngx_file_uniq(&fi);
+    tr->known = 0;
+    tr->mtime = ngx_file_mtime(&fi);
+    tr->size = ngx_file_size(&fi);
+    tr->uniq = ngx_file_uniq(&fi);
 
-    ngx_symcache_made_read(mr, name, log);
+    ngx_symcache_transcoders_read(tr, name, log);
 }
 
 
 static void
-ngx_symcache_made_read(ngx_symcache_made_root_t *mr, u_char *name,
-    ngx_log_t *log)
+ngx_symcache_transcoders_read(ngx_symcache_transcoders_root_t *tr,
+    u_char *name, ngx_log_t *log)
 {
-    u_char     buf[NGX_SYMCACHE_MADE_FILE];
-    ssize_t    n;
-    ngx_fd_t   fd;
+    u_char    buf[NGX_SYMCACHE_TRANSCODERS_FILE];
+    ssize_t   n;
+    ngx_fd_t  fd;
 
     /* a FIFO in this place would block the worker */
 
@@ -190,15 +192,15 @@ ngx_symcache_made_read(ngx_symcache_made_root_t *mr, u_char *name,
         return;
     }
 
-    n = ngx_read_fd(fd, buf, NGX_SYMCACHE_MADE_FILE);
+    n = ngx_read_fd(fd, buf, NGX_SYMCACHE_TRANSCODERS_FILE);
 
     if (n == -1) {
         ngx_log_error(NGX_LOG_CRIT, log, ngx_errno,
                       ngx_read_fd_n " \"%s\" failed", name);
 
     } else {
-        mr->known = 1;
-        ngx_symcache_made_parse(mr, buf, buf + n);
+        tr->known = 1;
+        ngx_symcache_transcoders_parse(tr, buf, buf + n);
     }
 
     if (ngx_close_file(fd) == NGX_FILE_ERROR) {
@@ -209,13 +211,14 @@ ngx_symcache_made_read(ngx_symcache_made_root_t *mr, u_char *name,
 
 
 static void
-ngx_symcache_made_parse(ngx_symcache_made_root_t *mr, u_char *p, u_char *last)
+ngx_symcache_transcoders_parse(ngx_symcache_transcoders_root_t *tr, u_char *p,
+    u_char *last)
 {
     u_char  *end;
 
-    mr->n = 0;
+    tr->n = 0;
 
-    while (p < last && mr->n < NGX_SYMCACHE_MADE_VERSIONS) {
+    while (p < last && tr->n < NGX_SYMCACHE_TRANSCODERS_VERSIONS) {
 
         end = ngx_strlchr(p, last, LF);
         if (end == NULL) {
@@ -225,9 +228,9 @@ ngx_symcache_made_parse(ngx_symcache_made_root_t *mr, u_char *p, u_char *last)
         /* a line that is no version is none that can be made */
 
         if (symcache_version_parse((char *) p, end - p,
-                                   &mr->versions[mr->n]))
+                                   &tr->versions[tr->n]))
         {
-            mr->n++;
+            tr->n++;
         }
 
         p = end + 1;

@@ -13,25 +13,29 @@
 #include "ngx_symcache_helper.h"
 
 
-static ngx_int_t ngx_symcache_peer_local(ngx_symcache_helper_t *helper);
-static void ngx_symcache_peer_connect(ngx_symcache_helper_t *helper);
-static ngx_int_t ngx_symcache_peer_attach(ngx_symcache_helper_t *helper);
-static void ngx_symcache_peer_handler(ngx_event_t *ev);
-static void ngx_symcache_peer_send(ngx_symcache_helper_t *helper);
-static void ngx_symcache_peer_read(ngx_symcache_helper_t *helper);
-static ngx_int_t ngx_symcache_peer_buffer(ngx_symcache_helper_t *helper);
-static void ngx_symcache_peer_replied(ngx_symcache_helper_t *helper);
-static ngx_uint_t ngx_symcache_peer_retries(ngx_symcache_helper_t *helper,
+static ngx_int_t ngx_symcache_upstream_conn_local(
+    ngx_symcache_helper_t *helper);
+static void ngx_symcache_upstream_conn_connect(ngx_symcache_helper_t *helper);
+static ngx_int_t ngx_symcache_upstream_conn_attach(
+    ngx_symcache_helper_t *helper);
+static void ngx_symcache_upstream_conn_handler(ngx_event_t *ev);
+static void ngx_symcache_upstream_conn_send(ngx_symcache_helper_t *helper);
+static void ngx_symcache_upstream_conn_read(ngx_symcache_helper_t *helper);
+static ngx_int_t ngx_symcache_upstream_conn_buffer(
+    ngx_symcache_helper_t *helper);
+static void ngx_symcache_upstream_conn_replied(ngx_symcache_helper_t *helper);
+static ngx_uint_t ngx_symcache_upstream_conn_retries(
+    ngx_symcache_helper_t *helper, ngx_uint_t why);
+static void ngx_symcache_upstream_conn_next(ngx_symcache_helper_t *helper,
     ngx_uint_t why);
-static void ngx_symcache_peer_next(ngx_symcache_helper_t *helper,
-    ngx_uint_t why);
-static void ngx_symcache_peer_free(ngx_symcache_helper_t *helper,
+static void ngx_symcache_upstream_conn_free(ngx_symcache_helper_t *helper,
     ngx_uint_t state);
-static void ngx_symcache_peer_disconnect(ngx_symcache_helper_t *helper);
+static void ngx_symcache_upstream_conn_disconnect(
+    ngx_symcache_helper_t *helper);
 
 
 void
-ngx_symcache_peer_start(ngx_symcache_helper_t *helper)
+ngx_symcache_upstream_conn_start(ngx_symcache_helper_t *helper)
 {
     ngx_int_t                      rc;
     ngx_uint_t                     tries;
@@ -61,7 +65,7 @@ ngx_symcache_peer_start(ngx_symcache_helper_t *helper)
         r->upstream = former;
     }
 
-    if (rc != NGX_OK || ngx_symcache_peer_local(helper) != NGX_OK) {
+    if (rc != NGX_OK || ngx_symcache_upstream_conn_local(helper) != NGX_OK) {
         ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
         return;
     }
@@ -74,14 +78,14 @@ ngx_symcache_peer_start(ngx_symcache_helper_t *helper)
         u->peer.tries = tries;
     }
 
-    ngx_symcache_peer_connect(helper);
+    ngx_symcache_upstream_conn_connect(helper);
 }
 
 
 /* symcache_bind */
 
 static ngx_int_t
-ngx_symcache_peer_local(ngx_symcache_helper_t *helper)
+ngx_symcache_upstream_conn_local(ngx_symcache_helper_t *helper)
 {
     ngx_int_t                   rc;
     ngx_str_t                   value;
@@ -139,7 +143,7 @@ ngx_symcache_peer_local(ngx_symcache_helper_t *helper)
 
 
 static void
-ngx_symcache_peer_connect(ngx_symcache_helper_t *helper)
+ngx_symcache_upstream_conn_connect(ngx_symcache_helper_t *helper)
 {
     ngx_int_t             rc;
     ngx_log_t            *log;
@@ -159,32 +163,34 @@ ngx_symcache_peer_connect(ngx_symcache_helper_t *helper)
     u->request_body_sent = 0;
     u->keepalive = 0;
 
-    if (ngx_symcache_try_start(helper) != NGX_OK) {
+    if (ngx_symcache_upstream_state_start(helper) != NGX_OK) {
         ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
         return;
     }
 
     rc = ngx_event_connect_peer(&u->peer);
 
-    if (rc == NGX_ERROR || ngx_symcache_try_name(helper) != NGX_OK) {
+    if (rc == NGX_ERROR
+        || ngx_symcache_upstream_state_name(helper) != NGX_OK)
+    {
         ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
         return;
     }
 
     if (rc == NGX_BUSY) {
         ngx_log_error(NGX_LOG_ERR, log, 0, "no live upstreams");
-        ngx_symcache_peer_next(helper, NGX_HTTP_UPSTREAM_FT_NOLIVE);
+        ngx_symcache_upstream_conn_next(helper, NGX_HTTP_UPSTREAM_FT_NOLIVE);
         return;
     }
 
     if (rc == NGX_DECLINED) {
-        ngx_symcache_peer_next(helper, NGX_HTTP_UPSTREAM_FT_ERROR);
+        ngx_symcache_upstream_conn_next(helper, NGX_HTTP_UPSTREAM_FT_ERROR);
         return;
     }
 
     /* rc == NGX_OK || rc == NGX_AGAIN || rc == NGX_DONE */
 
-    if (ngx_symcache_peer_attach(helper) != NGX_OK) {
+    if (ngx_symcache_upstream_conn_attach(helper) != NGX_OK) {
         ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
         return;
     }
@@ -194,14 +200,14 @@ ngx_symcache_peer_connect(ngx_symcache_helper_t *helper)
         return;
     }
 
-    ngx_symcache_peer_send(helper);
+    ngx_symcache_upstream_conn_send(helper);
 }
 
 
 /* the connection, a new one or one that was kept, to this question */
 
 static ngx_int_t
-ngx_symcache_peer_attach(ngx_symcache_helper_t *helper)
+ngx_symcache_upstream_conn_attach(ngx_symcache_helper_t *helper)
 {
     ngx_log_t         *log;
     ngx_connection_t  *c;
@@ -211,8 +217,8 @@ ngx_symcache_peer_attach(ngx_symcache_helper_t *helper)
 
     c->requests++;
     c->data = helper;
-    c->read->handler = ngx_symcache_peer_handler;
-    c->write->handler = ngx_symcache_peer_handler;
+    c->read->handler = ngx_symcache_upstream_conn_handler;
+    c->write->handler = ngx_symcache_upstream_conn_handler;
 
     if (c->pool == NULL) {
 
@@ -234,7 +240,7 @@ ngx_symcache_peer_attach(ngx_symcache_helper_t *helper)
 
 
 static void
-ngx_symcache_peer_handler(ngx_event_t *ev)
+ngx_symcache_upstream_conn_handler(ngx_event_t *ev)
 {
     ngx_connection_t       *c;
     ngx_http_request_t     *r;
@@ -249,13 +255,13 @@ ngx_symcache_peer_handler(ngx_event_t *ev)
     ngx_http_set_log_request(c->log, r);
 
     if (ev->timedout) {
-        ngx_symcache_peer_next(helper, NGX_HTTP_UPSTREAM_FT_TIMEOUT);
+        ngx_symcache_upstream_conn_next(helper, NGX_HTTP_UPSTREAM_FT_TIMEOUT);
 
     } else if (ev->write) {
-        ngx_symcache_peer_send(helper);
+        ngx_symcache_upstream_conn_send(helper);
 
     } else {
-        ngx_symcache_peer_read(helper);
+        ngx_symcache_upstream_conn_read(helper);
     }
 
     ngx_http_run_posted_requests(c);
@@ -263,7 +269,7 @@ ngx_symcache_peer_handler(ngx_event_t *ev)
 
 
 static void
-ngx_symcache_peer_send(ngx_symcache_helper_t *helper)
+ngx_symcache_upstream_conn_send(ngx_symcache_helper_t *helper)
 {
     ssize_t               n;
     ngx_connection_t     *c;
@@ -276,7 +282,7 @@ ngx_symcache_peer_send(ngx_symcache_helper_t *helper)
         goto handle;
     }
 
-    ngx_symcache_try_connected(helper);
+    ngx_symcache_upstream_state_connected(helper);
 
     c->log->action = "sending request to upstream";
 
@@ -284,7 +290,7 @@ ngx_symcache_peer_send(ngx_symcache_helper_t *helper)
                 helper->text.len - helper->sent);
 
     if (n == NGX_ERROR) {
-        ngx_symcache_peer_next(helper, NGX_HTTP_UPSTREAM_FT_ERROR);
+        ngx_symcache_upstream_conn_next(helper, NGX_HTTP_UPSTREAM_FT_ERROR);
         return;
     }
 
@@ -323,7 +329,7 @@ handle:
 
 
 static void
-ngx_symcache_peer_read(ngx_symcache_helper_t *helper)
+ngx_symcache_upstream_conn_read(ngx_symcache_helper_t *helper)
 {
     ssize_t            n;
     ngx_int_t          rc;
@@ -333,7 +339,7 @@ ngx_symcache_peer_read(ngx_symcache_helper_t *helper)
     b = &helper->upstream.buffer;
     c = helper->upstream.peer.connection;
 
-    if (ngx_symcache_peer_buffer(helper) != NGX_OK) {
+    if (ngx_symcache_upstream_conn_buffer(helper) != NGX_OK) {
         ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
         return;
     }
@@ -364,20 +370,22 @@ ngx_symcache_peer_read(ngx_symcache_helper_t *helper)
         }
 
         if (n == NGX_ERROR || n == 0) {
-            ngx_symcache_peer_next(helper, NGX_HTTP_UPSTREAM_FT_ERROR);
+            ngx_symcache_upstream_conn_next(helper,
+                                            NGX_HTTP_UPSTREAM_FT_ERROR);
             return;
         }
 
         b->last += n;
 
-        ngx_symcache_try_received(helper, n);
+        ngx_symcache_upstream_state_received(helper, n);
 
         rc = ngx_symcache_reply_read(helper);
 
     } while (rc == NGX_AGAIN);
 
     if (rc == NGX_HTTP_UPSTREAM_INVALID_HEADER) {
-        ngx_symcache_peer_next(helper, NGX_HTTP_UPSTREAM_FT_INVALID_HEADER);
+        ngx_symcache_upstream_conn_next(helper,
+                                        NGX_HTTP_UPSTREAM_FT_INVALID_HEADER);
         return;
     }
 
@@ -386,7 +394,7 @@ ngx_symcache_peer_read(ngx_symcache_helper_t *helper)
         return;
     }
 
-    ngx_symcache_peer_replied(helper);
+    ngx_symcache_upstream_conn_replied(helper);
 }
 
 
@@ -397,7 +405,7 @@ ngx_symcache_peer_read(ngx_symcache_helper_t *helper)
  */
 
 static ngx_int_t
-ngx_symcache_peer_buffer(ngx_symcache_helper_t *helper)
+ngx_symcache_upstream_conn_buffer(ngx_symcache_helper_t *helper)
 {
     u_char              *p;
     size_t               size;
@@ -432,14 +440,14 @@ ngx_symcache_peer_buffer(ngx_symcache_helper_t *helper)
 /* believed, unless another one shall be asked after such a reply */
 
 static void
-ngx_symcache_peer_replied(ngx_symcache_helper_t *helper)
+ngx_symcache_upstream_conn_replied(ngx_symcache_helper_t *helper)
 {
     ngx_uint_t            why;
     ngx_http_upstream_t  *u;
 
     u = &helper->upstream;
 
-    ngx_symcache_try_end(helper, helper->status.code);
+    ngx_symcache_upstream_state_end(helper, helper->status.code);
 
     switch (helper->reply.code) {
 
@@ -460,8 +468,8 @@ ngx_symcache_peer_replied(ngx_symcache_helper_t *helper)
         break;
     }
 
-    if (u->peer.tries > 1 && ngx_symcache_peer_retries(helper, why)) {
-        ngx_symcache_peer_next(helper, why);
+    if (u->peer.tries > 1 && ngx_symcache_upstream_conn_retries(helper, why)) {
+        ngx_symcache_upstream_conn_next(helper, why);
         return;
     }
 
@@ -475,7 +483,8 @@ ngx_symcache_peer_replied(ngx_symcache_helper_t *helper)
  */
 
 static ngx_uint_t
-ngx_symcache_peer_retries(ngx_symcache_helper_t *helper, ngx_uint_t why)
+ngx_symcache_upstream_conn_retries(ngx_symcache_helper_t *helper,
+    ngx_uint_t why)
 {
     ngx_msec_t            timeout;
     ngx_http_upstream_t  *u;
@@ -491,19 +500,21 @@ ngx_symcache_peer_retries(ngx_symcache_helper_t *helper, ngx_uint_t why)
 
 
 static void
-ngx_symcache_peer_next(ngx_symcache_helper_t *helper, ngx_uint_t why)
+ngx_symcache_upstream_conn_next(ngx_symcache_helper_t *helper, ngx_uint_t why)
 {
     ngx_symcache_reply_e  code;
     ngx_http_upstream_t  *u;
 
     u = &helper->upstream;
 
-    ngx_symcache_try_end(helper, why == NGX_HTTP_UPSTREAM_FT_TIMEOUT
-                                 ? NGX_HTTP_GATEWAY_TIME_OUT
-                                 : NGX_HTTP_BAD_GATEWAY);
+    ngx_symcache_upstream_state_end(helper,
+                                    why == NGX_HTTP_UPSTREAM_FT_TIMEOUT
+                                    ? NGX_HTTP_GATEWAY_TIME_OUT
+                                    : NGX_HTTP_BAD_GATEWAY);
 
-    ngx_symcache_peer_free(helper, why == NGX_HTTP_UPSTREAM_FT_HTTP_404
-                                   ? NGX_PEER_NEXT : NGX_PEER_FAILED);
+    ngx_symcache_upstream_conn_free(helper,
+                                    why == NGX_HTTP_UPSTREAM_FT_HTTP_404
+                                    ? NGX_PEER_NEXT : NGX_PEER_FAILED);
 
     if (why == NGX_HTTP_UPSTREAM_FT_TIMEOUT) {
         ngx_log_error(NGX_LOG_ERR, u->peer.log, NGX_ETIMEDOUT,
@@ -519,8 +530,9 @@ ngx_symcache_peer_next(ngx_symcache_helper_t *helper, ngx_uint_t why)
         u->peer.tries++;
     }
 
-    if (u->peer.tries == 0 || !ngx_symcache_peer_retries(helper, why)) {
-
+    if (u->peer.tries == 0
+        || !ngx_symcache_upstream_conn_retries(helper, why))
+    {
         if (why == NGX_HTTP_UPSTREAM_FT_TIMEOUT) {
             code = NGX_SYMCACHE_REPLY_TIMEOUT;
 
@@ -533,13 +545,13 @@ ngx_symcache_peer_next(ngx_symcache_helper_t *helper, ngx_uint_t why)
         return;
     }
 
-    ngx_symcache_peer_disconnect(helper);
-    ngx_symcache_peer_connect(helper);
+    ngx_symcache_upstream_conn_disconnect(helper);
+    ngx_symcache_upstream_conn_connect(helper);
 }
 
 
 void
-ngx_symcache_peer_close(ngx_symcache_helper_t *helper)
+ngx_symcache_upstream_conn_close(ngx_symcache_helper_t *helper)
 {
     ngx_http_request_t   *r;
     ngx_http_upstream_t  *u;
@@ -547,9 +559,9 @@ ngx_symcache_peer_close(ngx_symcache_helper_t *helper)
     r = helper->ctx->request;
     u = &helper->upstream;
 
-    ngx_symcache_try_end(helper, 0);
-    ngx_symcache_peer_free(helper, 0);
-    ngx_symcache_peer_disconnect(helper);
+    ngx_symcache_upstream_state_end(helper, 0);
+    ngx_symcache_upstream_conn_free(helper, 0);
+    ngx_symcache_upstream_conn_disconnect(helper);
 
     if (r->upstream == u) {
         r->upstream = NULL;
@@ -563,7 +575,8 @@ ngx_symcache_peer_close(ngx_symcache_helper_t *helper)
 
 
 static void
-ngx_symcache_peer_free(ngx_symcache_helper_t *helper, ngx_uint_t state)
+ngx_symcache_upstream_conn_free(ngx_symcache_helper_t *helper,
+    ngx_uint_t state)
 {
     ngx_http_upstream_t  *u;
 
@@ -577,7 +590,7 @@ ngx_symcache_peer_free(ngx_symcache_helper_t *helper, ngx_uint_t state)
 
 
 static void
-ngx_symcache_peer_disconnect(ngx_symcache_helper_t *helper)
+ngx_symcache_upstream_conn_disconnect(ngx_symcache_helper_t *helper)
 {
     ngx_connection_t  *c;
 

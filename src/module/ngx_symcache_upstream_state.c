@@ -11,19 +11,19 @@
 #include "ngx_symcache_helper.h"
 
 
-#define NGX_SYMCACHE_TRY_UNSET  (ngx_msec_t) -1
+#define NGX_SYMCACHE_UPSTREAM_STATE_UNSET  (ngx_msec_t) -1
 
 /* a hold of hours may ask many times: of more, the last one is kept */
 
-#define NGX_SYMCACHE_TRY_MAX    32
+#define NGX_SYMCACHE_UPSTREAM_STATE_MAX    32
 
 
-static ngx_http_upstream_state_t *ngx_symcache_try_add(
+static ngx_http_upstream_state_t *ngx_symcache_upstream_state_add(
     ngx_symcache_ctx_t *ctx);
 
 
 ngx_int_t
-ngx_symcache_try_start(ngx_symcache_helper_t *helper)
+ngx_symcache_upstream_state_start(ngx_symcache_helper_t *helper)
 {
     ngx_http_upstream_t        *u;
     ngx_http_upstream_state_t  *state;
@@ -32,16 +32,16 @@ ngx_symcache_try_start(ngx_symcache_helper_t *helper)
         return NGX_OK;
     }
 
-    state = ngx_symcache_try_add(helper->ctx);
+    state = ngx_symcache_upstream_state_add(helper->ctx);
     if (state == NULL) {
         return NGX_ERROR;
     }
 
     ngx_memzero(state, sizeof(ngx_http_upstream_state_t));
 
-    state->response_time = NGX_SYMCACHE_TRY_UNSET;
-    state->connect_time = NGX_SYMCACHE_TRY_UNSET;
-    state->header_time = NGX_SYMCACHE_TRY_UNSET;
+    state->response_time = NGX_SYMCACHE_UPSTREAM_STATE_UNSET;
+    state->connect_time = NGX_SYMCACHE_UPSTREAM_STATE_UNSET;
+    state->header_time = NGX_SYMCACHE_UPSTREAM_STATE_UNSET;
 
     u = &helper->upstream;
 
@@ -53,7 +53,7 @@ ngx_symcache_try_start(ngx_symcache_helper_t *helper)
 
 
 static ngx_http_upstream_state_t *
-ngx_symcache_try_add(ngx_symcache_ctx_t *ctx)
+ngx_symcache_upstream_state_add(ngx_symcache_ctx_t *ctx)
 {
     ngx_array_t                *states;
     ngx_http_request_t         *r;
@@ -71,7 +71,7 @@ ngx_symcache_try_add(ngx_symcache_ctx_t *ctx)
 
         r->upstream_states = states;
 
-    } else if (!ctx->tries) {
+    } else if (!ctx->nstates) {
 
         /* those of another module: an empty one is between them and ours */
 
@@ -83,19 +83,19 @@ ngx_symcache_try_add(ngx_symcache_ctx_t *ctx)
         ngx_memzero(state, sizeof(ngx_http_upstream_state_t));
     }
 
-    if (ctx->tries == NGX_SYMCACHE_TRY_MAX) {
+    if (ctx->nstates == NGX_SYMCACHE_UPSTREAM_STATE_MAX) {
         state = states->elts;
         return &state[states->nelts - 1];
     }
 
-    ctx->tries++;
+    ctx->nstates++;
 
     return ngx_array_push(states);
 }
 
 
 ngx_int_t
-ngx_symcache_try_name(ngx_symcache_helper_t *helper)
+ngx_symcache_upstream_state_name(ngx_symcache_helper_t *helper)
 {
     ngx_str_t            *name;
     ngx_http_upstream_t  *u;
@@ -126,20 +126,22 @@ ngx_symcache_try_name(ngx_symcache_helper_t *helper)
 
 
 void
-ngx_symcache_try_connected(ngx_symcache_helper_t *helper)
+ngx_symcache_upstream_state_connected(ngx_symcache_helper_t *helper)
 {
     ngx_http_upstream_t  *u;
 
     u = &helper->upstream;
 
-    if (u->state && u->state->connect_time == NGX_SYMCACHE_TRY_UNSET) {
+    if (u->state
+        && u->state->connect_time == NGX_SYMCACHE_UPSTREAM_STATE_UNSET)
+    {
         u->state->connect_time = ngx_current_msec - u->start_time;
     }
 }
 
 
 void
-ngx_symcache_try_received(ngx_symcache_helper_t *helper, size_t n)
+ngx_symcache_upstream_state_received(ngx_symcache_helper_t *helper, size_t n)
 {
     if (helper->upstream.state) {
         helper->upstream.state->bytes_received += n;
@@ -148,7 +150,7 @@ ngx_symcache_try_received(ngx_symcache_helper_t *helper, size_t n)
 
 
 void
-ngx_symcache_try_header(ngx_symcache_helper_t *helper)
+ngx_symcache_upstream_state_header(ngx_symcache_helper_t *helper)
 {
     ngx_http_upstream_t  *u;
 
@@ -161,7 +163,8 @@ ngx_symcache_try_header(ngx_symcache_helper_t *helper)
 
 
 void
-ngx_symcache_try_end(ngx_symcache_helper_t *helper, ngx_uint_t status)
+ngx_symcache_upstream_state_end(ngx_symcache_helper_t *helper,
+    ngx_uint_t status)
 {
     ngx_http_upstream_t        *u;
     ngx_http_upstream_state_t  *state;
@@ -169,7 +172,9 @@ ngx_symcache_try_end(ngx_symcache_helper_t *helper, ngx_uint_t status)
     u = &helper->upstream;
     state = u->state;
 
-    if (state == NULL || state->response_time != NGX_SYMCACHE_TRY_UNSET) {
+    if (state == NULL
+        || state->response_time != NGX_SYMCACHE_UPSTREAM_STATE_UNSET)
+    {
         return;
     }
 

@@ -124,7 +124,7 @@ ngx_symcache_wait_start(ngx_symcache_ctx_t *ctx)
         return ctx->replied(ctx);
     }
 
-    if (ngx_symcache_park(r) != NGX_OK) {
+    if (ngx_symcache_suspend(r) != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
@@ -164,8 +164,8 @@ ngx_symcache_wait_create(ngx_symcache_ctx_t *ctx)
         return NGX_OK;
     }
 
-    w = ngx_symcache_park_alloc(ctx->request->pool,
-                                sizeof(ngx_symcache_wait_t));
+    w = ngx_symcache_suspend_alloc(ctx->request->pool,
+                                   sizeof(ngx_symcache_wait_t));
     if (w == NULL) {
         return NGX_ERROR;
     }
