@@ -33,6 +33,8 @@ sub script {
     }
     return $c->reply(404, {}, '') if $name =~ /^no/;
     return $c->reply(429, { 'Retry-After' => 30 }, '') if $name =~ /^late/;
+    return $c->reply(200, { 'Repr-Digest' => 'sha-256=:' . 'A' x 43 . '=:' },
+                     $crash) if $name =~ /^other-sum/;
     return $c->reply(500, {}, '') if -e flag('broken') && $name !~ /other/;
     if ($name =~ /^slow/) {
         $t->wait_until('the gate opens', sub { !-e flag('gate') });
@@ -77,12 +79,12 @@ my $asked = () = $one->requests;
 for ('b', 'moved') {
     $r = $c->undecided("x-$_.pdb", 'failed', qr/wants a pause/,
                        "the same host by way of \"$_\"");
-    cmp_ok $r->{retry}, '>', 25, 'has to wait as well';
+    cmp_ok $r->{retry}, '>', 10, 'has to wait as well';
 }
 is scalar(() = $one->requests), $asked, 'and is not asked';
 $c->found('x-other.pdb', 'another port is another host');
 is host('b')->{origin}, $one->url, 'the sources name their host';
-cmp_ok host('b')->{not_asked_for}, '>', 25, 'and for how long it is quiet';
+cmp_ok host('b')->{not_asked_for}, '>', 10, 'and for how long it is quiet';
 ok !exists host('other')->{not_asked_for}, 'the other one is not';
 is $t->metric('symcached_fetches_refused_total{reason="pause"}'), 2,
     'counted';
@@ -91,10 +93,14 @@ like $t->helper_log, qr/host \Q${\ $one->url}\E: wants a pause of 30 s/,
 
 # --- the circuit breaker
 
-$c = case(breaker_failures => 4, breaker_pause => '2s', attempts => 2);
+$c = case(breaker_failures => 4, breaker_pause => '6s', attempts => 2);
 $c->absent("no$_-a.pdb", qr/^404$/, "miss $_") for 1 .. 3;
 is host('a')->{breaker}, 'closed', 'what is not there is no failure';
 is host('a')->{failures}, 0, 'and not counted';
+
+$c->undecided('other-sum-a.pdb', 'failed', qr/^damaged on the way/,
+              'a file with another SHA-256');
+is host('a')->{failures}, 0, 'is no failure of the host, which has sent it';
 
 raise('broken');
 $c->undecided('one-a.pdb', 'failed', qr/^500$/, 'failures 1 and 2');

@@ -229,7 +229,6 @@ void body_file_finish(struct body_file *body_file, struct fetch_answer *answer,
         resume_drop(resume);
         classify_say(verdict, SOURCE_FAILED, true,
                      "damaged on the way: its SHA-256 is another one");
-        verdict->fault = true;
         return;
     }
     if (rest) {
