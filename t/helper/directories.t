@@ -26,7 +26,8 @@ my $fuse = Test::Fuse->new($t->path('net'),
     { 'far.pdb' => $crash,
       'flat/a.pdb' => $t->read_file($t->data('pdb/omap_stretched.pdb')),
       map { ("$_.pdb/$id/$_.pdb" => $crash) }
-        map { my $n = $_; map { "$n$_" } 1 .. 9 } 'both', 'net', 'one' },
+        map { my $n = $_; map { "$n$_" } 1 .. 9 }
+        'both', 'net', 'netlist', 'one' },
     hang => $t->path('hang'));
 my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
     my ($c, $req) = @_;
@@ -142,6 +143,21 @@ is_deeply [status(@held)], [503], 'a process is killed from outside';
 $fuse->resume;
 $c->absent('flat4.pdb', qr{^no such file}, 'the next one');
 is $fuse->opened, $opened, 'does not read them again, either';
+
+# --- nor is one silent whose listing takes long
+
+$c = case(first_byte_time => '1s');
+$fuse->hang('list');
+@held = begin('NETLIST1');
+$t->wait_until('its files are listed, to see one in another case',
+               sub { $fuse->waiting });
+my ($lists) = $fuse->waiting;
+$t->wait_until('for longer than until the first byte',
+    sub { qx(ps -o etimes= -p $lists) > 2 || !looking() });
+is_deeply [looking()], [$lists], 'it is still listed';
+$fuse->release;
+is_deeply [status(@held)], [200], 'and found';
+is host('net')->{failures}, 0, 'which is no failure';
 
 # --- and one whose processes cannot
 

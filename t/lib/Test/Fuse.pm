@@ -10,6 +10,7 @@ package Test::Fuse;
 #   my $fuse = Test::Fuse->new($t->path('net'), \%files,
 #                              hang => $t->path('net.hang'));
 #   $fuse->hang; ...; $fuse->waiting; $fuse->release;
+#   $fuse->hang('list'); ...         # only who lists a directory waits
 #   $fuse->pause; ...; $fuse->resume; $fuse->stop;
 #   $fuse->opened;                   # how often files were opened so far
 
@@ -71,8 +72,11 @@ sub none {
 }
 
 sub hang {
-    my ($self) = @_;
-    open my $fh, '>', $self->{flag} or die "$self->{flag}: $!";
+    my ($self, $list) = @_;
+    unlink "$self->{flag}.list";
+    for my $file ($list ? "$self->{flag}.list" : (), $self->{flag}) {
+        open my $fh, '>', $file or die "$file: $!";
+    }
 }
 
 # The processes that wait for an answer.
@@ -124,7 +128,8 @@ sub serve {
         next unless $n;
         my ($opcode) = unpack 'x4 L', $request;
         # the kernel's first words, and those that want no answer
-        if (-e $self->{flag} && $opcode != 26) {
+        if (-e $self->{flag} && $opcode != 26
+            && ($opcode == 28 || !-e "$self->{flag}.list")) {
             push @waiting, $request;
             sysopen my $fh, $self->{flag}, O_WRONLY | O_APPEND or next;
             syswrite $fh, unpack('x32 L', $request) . "\n";
