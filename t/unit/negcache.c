@@ -4,6 +4,7 @@
  * Lifetimes of negative entries.  The clock is moved: time() is the test's.
  */
 
+#include <errno.h>
 #include <stdarg.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -30,7 +31,8 @@ time_t time(time_t *t)
 static char root[] = "/tmp/symcache-absent.XXXXXX";
 static struct store_config store = {.name = "s", .root = root};
 static const struct cache_config cache = {.retry_misses_after = 100,
-                                          .retry_malformed_after = 1000};
+                                          .retry_malformed_after = 1000,
+                                          .retry_errors_after = 60};
 static const symcache_version_t v9 = {9, 0, 0}, v3 = {3, 1, 0};
 static struct negcache *negcache;
 static symcache_key_t key;
@@ -53,8 +55,8 @@ static void put_as(const char *name, const symcache_version_t *version,
     char tmp[64];
 
     snprintf(tmp, sizeof(tmp), "%s/tmp", root);
-    assert_int_equal(negcache_write(negcache, &store, &cache, &key, name,
-                                    version, reason, text, tmp),
+    assert_int_equal(negcache_add(negcache, &store, &cache, &key, name,
+                                  version, reason, text, 0, tmp),
                      0);
     assert_int_equal(access(tmp, F_OK), -1);
 }
@@ -63,6 +65,15 @@ static void put(const symcache_version_t *version, enum negcache_reason reason,
                 const char *text)
 {
     put_as("a.pdb", version, reason, text);
+}
+
+static void fail_for(const symcache_version_t *version, const char *text,
+                     unsigned seconds)
+{
+    assert_int_equal(negcache_add(negcache, &store, &cache, &key, "a.pdb",
+                                  version, NEGCACHE_ERROR, text, seconds,
+                                  NULL),
+                     0);
 }
 
 static void misses(void **state)
@@ -183,7 +194,7 @@ static void restart(void **state)
 
 static void failures(void **state)
 {
-    negcache_note_error(negcache, &store, &key, &v9, "timeout", 60);
+    fail_for(&v9, "timeout", 60);
     assert_int_equal(negcache_errors(negcache), 1);
     assert_true(find(&v9));
     assert_int_equal(entry.reason, NEGCACHE_ERROR);
@@ -191,7 +202,7 @@ static void failures(void **state)
     assert_string_equal(entry.text, "timeout");
     assert_false(find(&v3));
 
-    negcache_note_error(negcache, &store, &key, &v9, "500", 10);
+    fail_for(&v9, "500", 10);
     assert_int_equal(negcache_errors(negcache), 1);
     now = T + 9;
     assert_true(find(&v9));
@@ -209,7 +220,7 @@ static void many_failures(void **state)
 
     for (i = 0; i < 10001; i++) {
         key.age = i;
-        negcache_note_error(negcache, &store, &key, &v9, "x", 60);
+        fail_for(&v9, "x", 60);
     }
     assert_int_equal(negcache_errors(negcache), 10000);
     assert_true(find(&v9));
@@ -221,7 +232,7 @@ static void many_failures(void **state)
 static void drop(void **state)
 {
     put(&v9, NEGCACHE_NOTFOUND, "x");
-    negcache_note_error(negcache, &store, &key, &v9, "x", 60);
+    fail_for(&v9, "x", 60);
     negcache_drop(negcache, &store, &key, &v9);
     assert_false(find(&v9));
 }
@@ -232,10 +243,10 @@ static void forget(void **state)
 
     put(&v9, NEGCACHE_NOTFOUND, "x");
     put(&v3, NEGCACHE_MALFORMED, "x");
-    negcache_note_error(negcache, &store, &key, &v9, "x", 60);
+    fail_for(&v9, "x", 60);
     key.age = 7;
     put(&v9, NEGCACHE_NOTFOUND, "x");
-    negcache_note_error(negcache, &store, &key, &v3, "x", 60);
+    fail_for(&v3, "x", 60);
 
     assert_int_equal(negcache_forget(negcache, &store, &key, true), 2);
     assert_false(find(&v9));
@@ -244,6 +255,86 @@ static void forget(void **state)
     assert_int_equal(negcache_forget(negcache, &store, &key, false), 3);
     assert_false(find(&v9));
     assert_int_equal(negcache_forget(negcache, &store, &key, false), 0);
+}
+
+/* How docs/operations.md says it. */
+static void print_row(char row[256], const struct negcache_rule *rule)
+{
+    static const struct {
+        size_t life;
+        const char *key;
+    } lives[] = {
+        {offsetof(struct cache_config, retry_misses_after), "misses"},
+        {offsetof(struct cache_config, retry_malformed_after), "malformed"},
+        {offsetof(struct cache_config, retry_errors_after), "errors"},
+    };
+    size_t i = 0;
+
+    while (lives[i].life != rule->life) {
+        assert_true(++i < sizeof(lives) / sizeof(lives[0]));
+    }
+    snprintf(row, 256, "| `%s` | %s%s%s%s | `cache.retry_%s_after` | %s |\n",
+             rule->name, rule->on_disk ? "on disk" : "in memory",
+             rule->by_name ? ", for the spellings that were looked for" : "",
+             rule->by_run ? ", until a restart" : "",
+             rule->needs_file ? ", as long as the file on disk is there" : "",
+             lives[i].key,
+             rule->is_final     ? "404, final"
+             : rule->needs_file ? "the file on disk"
+                                : "404 or 503 with `Retry-After`");
+}
+
+/* People read the same table as the code: no row more, and none less. */
+static void as_documented(void **state)
+{
+    char line[4096], row[256];
+    FILE *f = fopen("docs/operations.md", "r");
+    unsigned i;
+
+    if (f == NULL) {
+        fail_msg("no docs/operations.md: run this from the top of the tree");
+    }
+    while (fgets(line, sizeof(line), f) != NULL &&
+           strncmp(line, "| reason | kept ", 16) != 0) {
+    }
+    assert_non_null(fgets(line, sizeof(line), f));
+    for (i = 0; i < NEGCACHE_REASONS; i++) {
+        print_row(row, &negcache_rules[i]);
+        assert_non_null(fgets(line, sizeof(line), f));
+        assert_string_equal(line, row);
+    }
+    assert_non_null(fgets(line, sizeof(line), f));
+    assert_string_equal(line, "\n");
+    fclose(f);
+}
+
+/* Each reason is kept where its rule says, and for as long. */
+static void as_ruled(void **state)
+{
+    unsigned i;
+
+    for (i = 0; i < NEGCACHE_REASONS; i++) {
+        put(&v9, (enum negcache_reason)i, "x");
+        assert_true(find(&v9));
+        assert_int_equal(entry.reason, i);
+        assert_int_equal(entry.valid, negcache_life(i, &cache));
+        negcache_free(negcache);
+        negcache = negcache_new(now);
+        assert_int_equal(find(&v9), negcache_rules[i].on_disk);
+        negcache_drop(negcache, &store, &key, &v9);
+    }
+}
+
+/* What cannot be written is a failure, and for a short time only. */
+static void unwritable(void **state)
+{
+    assert_int_equal(negcache_add(negcache, &store, &cache, &key, "a.pdb", &v9,
+                                  NEGCACHE_NOTFOUND, "x", 0, "/dev/full/tmp"),
+                     -1);
+    assert_int_equal(errno, ENOTDIR);
+    assert_true(find(&v9));
+    assert_int_equal(entry.reason, NEGCACHE_ERROR);
+    assert_int_equal(entry.valid, 60);
 }
 
 static int begin(void **state)
@@ -273,6 +364,7 @@ int main(void)
         TEST(misses),        TEST(other_sources), TEST(other_spellings),
         TEST(malformed),     TEST(restart),       TEST(failures),
         TEST(many_failures), TEST(drop),          TEST(forget),
+        TEST(as_documented), TEST(as_ruled),      TEST(unwritable),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -81,18 +81,6 @@ static void ask_better(struct scheduler *scheduler,
     }
 }
 
-static void count_negative(enum negcache_reason reason)
-{
-    static const enum metric metrics[] = {
-        [NEGCACHE_NOTFOUND] = METRIC_NEGCACHE_NOTFOUND,
-        [NEGCACHE_MALFORMED] = METRIC_NEGCACHE_MALFORMED,
-        [NEGCACHE_ERROR] = METRIC_NEGCACHE_ERROR,
-        [NEGCACHE_UNCHANGED] = METRIC_NEGCACHE_UNCHANGED,
-    };
-
-    metrics_add(metrics[reason], 1);
-}
-
 /* What is on disk or remembered, and what a hit starts in the background. */
 static void answer_decided(struct scheduler *scheduler,
                            const struct store_config *store,
@@ -181,7 +169,7 @@ struct waiter *scheduler_ask(struct scheduler *scheduler,
     decision_make(&d, scheduler->negcache, store, &scheduler->config->cache,
                   key, name, ask);
     if (d.negative) {
-        count_negative(d.entry.reason);
+        metrics_add(negcache_rules[d.entry.reason].metric, 1);
     }
     if (decision_answer(&d, store, &a)) {
         answer_decided(scheduler, store, &d, key, name, via, &a);

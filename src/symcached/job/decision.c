@@ -62,7 +62,7 @@ void decision_make(struct decision *d, struct negcache *negcache,
     if ((d->what == SYMCACHE_ANSWER_MAKE ||
          d->what == SYMCACHE_ANSWER_STALE) &&
         negcache_find(negcache, store, cache, key, name, made, &d->entry) &&
-        (best != NULL || d->entry.reason != NEGCACHE_UNCHANGED)) {
+        (best != NULL || !negcache_rules[d->entry.reason].needs_file)) {
         /* then what is on disk is the newest there is */
         d->negative = true;
         d->what = symcache_answer(ask, best, NULL);
@@ -73,6 +73,8 @@ bool decision_answer(const struct decision *d,
                      const struct store_config *store,
                      struct scheduler_answer *a)
 {
+    const struct negcache_rule *rule;
+
     memset(a, 0, sizeof(*a));
     if (d->unseen != 0) {
         return false;
@@ -90,9 +92,9 @@ bool decision_answer(const struct decision *d,
 
     case SYMCACHE_ANSWER_NONE:
         if (d->negative) {
-            a->kind = d->entry.reason >= NEGCACHE_ERROR ? SCHEDULER_BUSY
-                                                        : SCHEDULER_ABSENT;
-            a->reason = negcache_reason_name(d->entry.reason);
+            rule = &negcache_rules[d->entry.reason];
+            a->kind = rule->is_final ? SCHEDULER_ABSENT : SCHEDULER_BUSY;
+            a->reason = rule->name;
             a->text = d->entry.text;
             a->seconds = d->entry.valid;
             return true;

@@ -113,26 +113,40 @@ static void log_end(const struct job *job, enum job_outcome outcome)
               job->nwaiters, note);
 }
 
-/* Returns false if it cannot be kept on disk. */
-static bool write_negative(struct job *job, const struct job_target *target,
-                           enum negcache_reason reason)
+/* What is remembered of an outcome, if anything is. */
+static enum negcache_reason reason_of(enum job_outcome outcome)
 {
-    struct workdir *workdir =
-        scheduler_workdir(job->scheduler, job->store->root);
-    char tmp[WORKDIR_PATH_MAX];
+    switch (outcome) {
+    case JOB_NOTFOUND:
+        return NEGCACHE_NOTFOUND;
+    case JOB_MALFORMED:
+        return NEGCACHE_MALFORMED;
+    case JOB_UNCHANGED:
+        return NEGCACHE_UNCHANGED;
+    default:
+        return NEGCACHE_ERROR;
+    }
+}
 
-    errno = ENOENT;
-    if (workdir != NULL) {
-        workdir_file(workdir, tmp);
-        if (negcache_write(job->scheduler->negcache, job->store,
-                           &job->config->cache, &job->key, job->name,
-                           &target->transcoder->version, reason, job_text(job),
-                           tmp) == 0) {
-            return true;
+/* seconds as in negcache_add() */
+static void add_negative(struct job *job, const struct job_target *target,
+                         enum negcache_reason reason, unsigned seconds)
+{
+    struct workdir *workdir;
+    char path[WORKDIR_PATH_MAX], *tmp = NULL;
+
+    if (negcache_rules[reason].on_disk) {
+        workdir = scheduler_workdir(job->scheduler, job->store->root);
+        errno = ENOENT;
+        if (workdir != NULL && workdir_file(workdir, path) == 0) {
+            tmp = path;
         }
     }
-    log_crit(errno, "job %s: negative entry not written", job_id(job));
-    return false;
+    if (negcache_add(job->scheduler->negcache, job->store, &job->config->cache,
+                     &job->key, job->name, &target->transcoder->version,
+                     reason, job_text(job), seconds, tmp) != 0) {
+        log_crit(errno, "job %s: negative entry not written", job_id(job));
+    }
 }
 
 /* Is what was published what this client's next request will be served? */
@@ -148,53 +162,33 @@ static bool is_as_wanted(const struct job_target *target)
 static void remember(struct job *job, const struct job_target *target,
                      enum job_outcome outcome)
 {
-    struct negcache *negcache = job->scheduler->negcache;
     const struct cache_config *cache = &job->config->cache;
     const symcache_version_t *version = &target->transcoder->version;
-    unsigned seconds = cache->retry_errors_after;
+    enum negcache_reason reason = reason_of(outcome);
+    unsigned seconds = 0;
 
-    switch (outcome) {
-    case JOB_PUBLISHED:
-        negcache_drop(negcache, job->store, &job->key, version);
+    if (outcome == JOB_STOPPED) {
+        return;
+    }
+    if (outcome == JOB_PUBLISHED) {
+        negcache_drop(job->scheduler->negcache, job->store, &job->key,
+                      version);
         if (is_as_wanted(target)) {
             return;
         }
         /* not what was asked for: made once, not at each request */
         seconds = cache->retry_misses_after;
-        if (target->published.major > version->major) {
-            break;
+        if (target->published.major <= version->major) {
+            reason = NEGCACHE_UNCHANGED;
         }
-        /* fall through */
-
-    case JOB_UNCHANGED:
-        negcache_note_unchanged(negcache, job->store, &job->key, version,
-                                job_text(job), cache->retry_misses_after);
-        return;
-
-    case JOB_NOTFOUND:
-    case JOB_MALFORMED:
-        if (write_negative(job, target,
-                           outcome == JOB_NOTFOUND ? NEGCACHE_NOTFOUND
-                                                   : NEGCACHE_MALFORMED)) {
-            return;
-        }
-        break;
-
-    case JOB_ERROR:
-        if (job->run.pause > 0) {
-            seconds = job->run.pause;
-        }
+    } else if (outcome == JOB_ERROR) {
+        seconds = job->run.pause > 0 ? job->run.pause
+                                     : cache->retry_errors_after;
         if (job->retry_after > seconds) {
             seconds = job->retry_after;
         }
-        break;
-
-    case JOB_STOPPED:
-        return;
     }
-
-    negcache_note_error(negcache, job->store, &job->key, version,
-                        job_text(job), seconds);
+    add_negative(job, target, reason, seconds);
 }
 
 /* For people who look at the list of misses. */
@@ -237,34 +231,24 @@ static void record(struct job *job, enum job_outcome outcome)
 static void answer_outcome(const struct job *job, enum job_outcome outcome,
                            struct scheduler_answer *a)
 {
-    const struct cache_config *cache = &job->config->cache;
+    enum negcache_reason reason = reason_of(outcome);
 
     memset(a, 0, sizeof(*a));
     a->text = job_text(job);
-    switch (outcome) {
-    case JOB_NOTFOUND:
-        a->kind = SCHEDULER_ABSENT;
-        a->reason = "notfound";
-        a->seconds = cache->retry_misses_after;
-        break;
-    case JOB_MALFORMED:
-        a->kind = SCHEDULER_ABSENT;
-        a->reason = "malformed";
-        a->seconds = cache->retry_malformed_after;
-        break;
-    case JOB_PUBLISHED: /* and gone again */
-    case JOB_UNCHANGED:
-    case JOB_ERROR:
-        a->kind = SCHEDULER_BUSY;
-        a->reason = "error";
-        a->seconds = cache->retry_errors_after;
-        break;
-    case JOB_STOPPED:
+    if (outcome == JOB_STOPPED) {
         a->kind = SCHEDULER_BUSY;
         a->reason = SYMCACHE_REASON_STOPPING;
         a->seconds = SCHEDULER_BUSY_SECONDS;
-        break;
+        return;
     }
+    if (negcache_rules[reason].needs_file) {
+        /* the file has vanished: who waits was to be answered by it */
+        reason = NEGCACHE_ERROR;
+    }
+    a->kind = negcache_rules[reason].is_final ? SCHEDULER_ABSENT
+                                              : SCHEDULER_BUSY;
+    a->reason = negcache_rules[reason].name;
+    a->seconds = negcache_life(reason, &job->config->cache);
 }
 
 static bool is_target(const struct job *job,

@@ -156,7 +156,7 @@ static void add_spellings(cJSON *item, const symcache_key_t *key,
     cJSON *array;
     size_t n;
 
-    if (entry->reason != NEGCACHE_NOTFOUND) {
+    if (!negcache_rules[entry->reason].by_name) {
         return;
     }
     array = cJSON_AddArrayToObject(item, "spellings");
@@ -189,7 +189,7 @@ static void add_transcoders(cJSON *object, const struct scheduler *scheduler,
                           &scheduler->config->cache, key, NULL, version,
                           &entry)) {
             cJSON_AddStringToObject(item, "blocked",
-                                    negcache_reason_name(entry.reason));
+                                    negcache_rules[entry.reason].name);
             cJSON_AddStringToObject(item, "reason", entry.text);
             cJSON_AddNumberToObject(item, "since", (double)entry.since);
             cJSON_AddNumberToObject(item, "retry_in", entry.valid);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +15,6 @@
 #include "negcache.h"
 #include "base/id.h"
 #include "base/table.h"
-#include "metrics/metrics.h"
 #include "symcached/store/store.h"
 #include "proto/path.h"
 
@@ -33,15 +33,48 @@ struct failure {
 struct negcache {
     time_t started;
     struct table by_id;
-    TAILQ_HEAD(failures, failure) age_histogram; /* oldest first */
+    TAILQ_HEAD(failures, failure) by_age; /* oldest first */
 };
 
-static const char *const reason_names[] = {"notfound", "malformed", "error",
-                                           "unchanged"};
+const struct negcache_rule negcache_rules[NEGCACHE_REASONS] = {
+    [NEGCACHE_NOTFOUND] =
+        {
+            .name = "notfound",
+            .on_disk = true,
+            .by_name = true,
+            .is_final = true,
+            .life = offsetof(struct cache_config, retry_misses_after),
+            .metric = METRIC_NEGCACHE_NOTFOUND,
+        },
+    [NEGCACHE_MALFORMED] =
+        {
+            .name = "malformed",
+            .on_disk = true,
+            .by_run = true,
+            .is_final = true,
+            .life = offsetof(struct cache_config, retry_malformed_after),
+            .metric = METRIC_NEGCACHE_MALFORMED,
+        },
+    [NEGCACHE_ERROR] =
+        {
+            .name = "error",
+            .life = offsetof(struct cache_config, retry_errors_after),
+            .metric = METRIC_NEGCACHE_ERROR,
+        },
+    [NEGCACHE_UNCHANGED] =
+        {
+            .name = "unchanged",
+            .needs_file = true,
+            .life = offsetof(struct cache_config, retry_misses_after),
+            .metric = METRIC_NEGCACHE_UNCHANGED,
+        },
+};
 
-const char *negcache_reason_name(enum negcache_reason reason)
+unsigned negcache_life(enum negcache_reason reason,
+                       const struct cache_config *cache)
 {
-    return reason_names[reason];
+    return *(const unsigned *)((const char *)cache +
+                               negcache_rules[reason].life);
 }
 
 struct negcache *negcache_new(time_t started)
@@ -50,7 +83,7 @@ struct negcache *negcache_new(time_t started)
 
     if (negcache != NULL) {
         negcache->started = started;
-        TAILQ_INIT(&negcache->age_histogram);
+        TAILQ_INIT(&negcache->by_age);
     }
     return negcache;
 }
@@ -59,7 +92,7 @@ static void failure_free(struct negcache *negcache, struct failure *f)
 {
     table_remove(&negcache->by_id, table_hash_text(&negcache->by_id, f->id),
                  (uintptr_t)f);
-    TAILQ_REMOVE(&negcache->age_histogram, f, age);
+    TAILQ_REMOVE(&negcache->by_age, f, age);
     free(f->text);
     free(f->id);
     free(f);
@@ -72,7 +105,7 @@ void negcache_free(struct negcache *negcache)
     if (negcache == NULL) {
         return;
     }
-    while ((f = TAILQ_FIRST(&negcache->age_histogram)) != NULL) {
+    while ((f = TAILQ_FIRST(&negcache->by_age)) != NULL) {
         failure_free(negcache, f);
     }
     table_free(&negcache->by_id);
@@ -128,16 +161,17 @@ static bool parse_entry(char *text, struct written *written)
 {
     struct negcache_entry *entry = &written->entry;
     char *p, *end;
-    size_t n;
+    size_t n = 0;
     unsigned i;
 
-    for (i = NEGCACHE_NOTFOUND; i < NEGCACHE_ERROR; i++) {
-        n = strlen(reason_names[i]);
-        if (strncmp(text, reason_names[i], n) == 0 && text[n] == ' ') {
+    for (i = 0; i < NEGCACHE_REASONS; i++) {
+        n = strlen(negcache_rules[i].name);
+        if (negcache_rules[i].on_disk &&
+            strncmp(text, negcache_rules[i].name, n) == 0 && text[n] == ' ') {
             break;
         }
     }
-    if (i == NEGCACHE_ERROR) {
+    if (i == NEGCACHE_REASONS) {
         return false;
     }
 
@@ -206,12 +240,9 @@ static bool in_force(const struct negcache *negcache,
                      enum metric *why)
 {
     struct negcache_entry *entry = &written->entry;
-    time_t now = time(NULL);
-    time_t life = entry->reason == NEGCACHE_NOTFOUND
-                      ? (time_t)cache->retry_misses_after
-                      : (time_t)cache->retry_malformed_after;
+    time_t now = time(NULL), life = negcache_life(entry->reason, cache);
 
-    if (entry->reason == NEGCACHE_MALFORMED &&
+    if (negcache_rules[entry->reason].by_run &&
         entry->since < negcache->started) {
         *why = METRIC_OUTDATED_RESTART;
         return false;
@@ -276,11 +307,11 @@ static bool find_written(struct negcache *negcache,
     return true;
 }
 
-/* Is the miss of that entry one of this spelling, too? */
+/* Does the entry hold for this name, too? */
 static bool looked_for(const struct store_config *store,
                        const struct negcache_entry *entry, const char *name)
 {
-    return entry->reason != NEGCACHE_NOTFOUND || name == NULL ||
+    return !negcache_rules[entry->reason].by_name || name == NULL ||
            !name_variants_counts(store, name) ||
            name_variants_listed(&entry->spellings, name);
 }
@@ -324,40 +355,44 @@ static bool print_entry(FILE *f, const struct store_config *store,
         }
     }
     return fprintf(f, "%s %lld %016" PRIx64 "\n%s\n",
-                   reason_names[entry->reason], (long long)entry->since,
+                   negcache_rules[entry->reason].name, (long long)entry->since,
                    store->places, line) > 0 &&
            (entry->spellings.text[0] == '\0' ||
             fprintf(f, "%s\n", entry->spellings.text) > 0);
 }
 
-int negcache_write(struct negcache *negcache, const struct store_config *store,
-                   const struct cache_config *cache, const symcache_key_t *key,
-                   const char *name, const symcache_version_t *version,
-                   enum negcache_reason reason, const char *text,
-                   const char *tmp)
+static int write_entry(struct negcache *negcache,
+                       const struct store_config *store,
+                       const struct cache_config *cache,
+                       const symcache_key_t *key, const char *name,
+                       const symcache_version_t *version,
+                       enum negcache_reason reason, const char *text,
+                       const char *tmp)
 {
     struct negcache_entry entry;
+    bool by_name = negcache_rules[reason].by_name, ok;
     enum metric why;
     char path[PATH_MAX];
     FILE *f = fopen(tmp, "we");
-    bool ok;
 
     if (f == NULL) {
         return -1;
     }
 
-    /* the other spellings were looked for when they were */
+    /* one more name does not make the others' misses younger */
     if (!find_written(negcache, store, cache, key, version, &entry, &why) ||
-        entry.reason != reason || reason != NEGCACHE_NOTFOUND) {
+        entry.reason != reason || !by_name) {
         memset(&entry, 0, sizeof(entry));
         entry.reason = reason;
         entry.since = time(NULL);
     }
     snprintf(entry.text, sizeof(entry.text), "%s", text);
-    if (reason == NEGCACHE_NOTFOUND && name_variants_counts(store, name)) {
+    if (by_name && name_variants_counts(store, name)) {
         name_variants_add(&entry.spellings, name);
     }
 
+    /* no fsync(), for which the event loop would wait: an entry that a crash
+       has cut off is none, see parse_entry() */
     ok = print_entry(f, store, &entry);
     ok = fclose(f) == 0 && ok;
     entry_path(path, store, key, version);
@@ -385,7 +420,7 @@ static void note(struct negcache *negcache, const struct store_config *store,
         failure_free(negcache, f);
     }
     while (negcache->by_id.count >= ERRORS_MAX) {
-        failure_free(negcache, TAILQ_FIRST(&negcache->age_histogram));
+        failure_free(negcache, TAILQ_FIRST(&negcache->by_age));
     }
 
     f = calloc(1, sizeof(*f));
@@ -406,25 +441,32 @@ static void note(struct negcache *negcache, const struct store_config *store,
     f->reason = reason;
     f->since = time(NULL);
     f->until = f->since + (time_t)seconds;
-    TAILQ_INSERT_TAIL(&negcache->age_histogram, f, age);
+    TAILQ_INSERT_TAIL(&negcache->by_age, f, age);
 }
 
-void negcache_note_error(struct negcache *negcache,
-                         const struct store_config *store,
-                         const symcache_key_t *key,
-                         const symcache_version_t *version, const char *text,
-                         unsigned seconds)
+int negcache_add(struct negcache *negcache, const struct store_config *store,
+                 const struct cache_config *cache, const symcache_key_t *key,
+                 const char *name, const symcache_version_t *version,
+                 enum negcache_reason reason, const char *text,
+                 unsigned seconds, const char *tmp)
 {
-    note(negcache, store, key, version, NEGCACHE_ERROR, text, seconds);
-}
+    int saved;
 
-void negcache_note_unchanged(struct negcache *negcache,
-                             const struct store_config *store,
-                             const symcache_key_t *key,
-                             const symcache_version_t *version,
-                             const char *text, unsigned seconds)
-{
-    note(negcache, store, key, version, NEGCACHE_UNCHANGED, text, seconds);
+    if (!negcache_rules[reason].on_disk) {
+        note(negcache, store, key, version, reason, text,
+             seconds > 0 ? seconds : negcache_life(reason, cache));
+        return 0;
+    }
+    errno = ENOENT;
+    if (tmp != NULL && write_entry(negcache, store, cache, key, name, version,
+                                   reason, text, tmp) == 0) {
+        return 0;
+    }
+    saved = errno;
+    note(negcache, store, key, version, NEGCACHE_ERROR, text,
+         negcache_life(NEGCACHE_ERROR, cache));
+    errno = saved;
+    return -1;
 }
 
 void negcache_drop(struct negcache *negcache, const struct store_config *store,
@@ -462,7 +504,7 @@ static unsigned forget_errors(struct negcache *negcache, const char *prefix)
     size_t len = strlen(prefix);
     unsigned n = 0;
 
-    for (f = TAILQ_FIRST(&negcache->age_histogram); f != NULL; f = next) {
+    for (f = TAILQ_FIRST(&negcache->by_age); f != NULL; f = next) {
         next = TAILQ_NEXT(f, age);
         if (strncmp(f->id, prefix, len) == 0) {
             failure_free(negcache, f);

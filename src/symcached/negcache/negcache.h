@@ -21,6 +21,7 @@
 #include <stdbool.h>
 #include <time.h>
 #include "config/config.h"
+#include "metrics/metrics.h"
 #include "name_variants.h"
 #include "proto/key.h"
 #include "forget.h"
@@ -30,10 +31,32 @@
 enum negcache_reason {
     NEGCACHE_NOTFOUND,  /* every source said that it has no such file */
     NEGCACHE_MALFORMED, /* the transcoder failed on the PDB */
-    NEGCACHE_ERROR,     /* could not be told; memory only */
-    NEGCACHE_UNCHANGED  /* nothing newer than what is on disk; memory only,
-                         and only as long as that is on disk */
+    NEGCACHE_ERROR,     /* could not be told */
+    NEGCACHE_UNCHANGED, /* nothing newer than what is on disk */
+    NEGCACHE_REASONS
 };
+
+/*
+ * What a reason means.  This is the only place where negative caching is
+ * decided; docs/operations.md ("Which failure is remembered") has the same
+ * table for people, and t/unit/negcache.c compares them.
+ */
+struct negcache_rule {
+    const char *name; /* API: in the file, in answers and in metrics */
+    bool on_disk;     /* or in memory, where a restart forgets it */
+    bool by_name;     /* holds for the name variants that were looked for */
+    bool by_run;      /* a restart of the helper tries once more */
+    bool needs_file;  /* holds as long as an older version is on disk */
+    bool is_final;    /* the client is told 404, or else to ask again */
+    size_t life;      /* offset in struct cache_config: for so many seconds */
+    enum metric metric; /* counts the lookups that it answers */
+};
+
+extern const struct negcache_rule negcache_rules[NEGCACHE_REASONS];
+
+/* Seconds for which an entry holds, as configured. */
+unsigned negcache_life(enum negcache_reason reason,
+                       const struct cache_config *cache);
 
 struct negcache_entry {
     enum negcache_reason reason;
@@ -49,8 +72,6 @@ struct negcache;
 struct negcache *negcache_new(time_t started);
 void negcache_free(struct negcache *negcache);
 
-const char *negcache_reason_name(enum negcache_reason reason);
-
 /*
  * Returns true and fills entry if there is one for this version in force.
  * name is the key's as it was asked for, or NULL for any spelling: a miss is
@@ -64,29 +85,19 @@ bool negcache_find(struct negcache *negcache, const struct store_config *store,
                    struct negcache_entry *entry);
 
 /*
- * Writes a notfound or malformed entry; name is that which was looked for,
- * tmp an unused file on the store's file system.  A miss in one more spelling
- * leaves the entry its time.  Returns 0, or -1 with errno.
+ * Keeps an entry where the rule of its reason says.  name is that which was
+ * looked for.  seconds is how long it holds, or 0 for the rule's time.  tmp is
+ * an unused file on the store's file system, or NULL if there is none.
+ *
+ * A miss under one more name leaves the entry its time.  An entry that belongs
+ * on disk and cannot be written is kept as NEGCACHE_ERROR, and -1 is returned
+ * with errno; otherwise 0.
  */
-int negcache_write(struct negcache *negcache, const struct store_config *store,
-                   const struct cache_config *cache, const symcache_key_t *key,
-                   const char *name, const symcache_version_t *version,
-                   enum negcache_reason reason, const char *text,
-                   const char *tmp);
-
-/* Remembers a failure in memory for some seconds. */
-void negcache_note_error(struct negcache *negcache,
-                         const struct store_config *store,
-                         const symcache_key_t *key,
-                         const symcache_version_t *version, const char *text,
-                         unsigned seconds);
-
-/* The same for NEGCACHE_UNCHANGED. */
-void negcache_note_unchanged(struct negcache *negcache,
-                             const struct store_config *store,
-                             const symcache_key_t *key,
-                             const symcache_version_t *version,
-                             const char *text, unsigned seconds);
+int negcache_add(struct negcache *negcache, const struct store_config *store,
+                 const struct cache_config *cache, const symcache_key_t *key,
+                 const char *name, const symcache_version_t *version,
+                 enum negcache_reason reason, const char *text,
+                 unsigned seconds, const char *tmp);
 
 /*
  * Reads a negative entry of a folder, whether it is in force or not; not
