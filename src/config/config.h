@@ -59,8 +59,22 @@ enum transport_auth {
     TRANSPORT_BASIC,
     TRANSPORT_BEARER,
     TRANSPORT_NEGOTIATE, /* needs a header of its own, see spnego.h */
-    TRANSPORT_SIGV4      /* of S3 and GCS; user and password are its keys */
+    TRANSPORT_SIGV4,     /* of S3 and GCS; user and password are its keys */
+    TRANSPORT_SIGN       /* by the sign function of the source's type */
 };
+
+struct curl_slist;
+
+/*
+ * Signs a GET of url with those headers, "Name: value", and nothing else, as
+ * it is about to be sent.  Returns the headers, more of them perhaps, or NULL
+ * when out of memory, and they are freed.  A URL to ask instead, to be freed,
+ * is left in *instead.
+ */
+typedef struct curl_slist *(*transport_sign_fn)(const void *settings,
+                                                const char *url,
+                                                struct curl_slist *headers,
+                                                char **instead);
 
 enum transport_http {
     TRANSPORT_HTTP_ANY, /* 2 where an https server offers it */
@@ -81,6 +95,8 @@ struct transport_config {
     char *user;     /* basic */
     char *password; /* basic; secret */
     char *token;    /* bearer; secret */
+    transport_sign_fn sign;
+    const void *sign_settings; /* of the source's type; owned by the source */
     char *sigv4;    /* provider, region and service, as libcurl wants them */
     char *ca;       /* files */
     char *certificate;

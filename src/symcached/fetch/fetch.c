@@ -258,7 +258,6 @@ static int fetch_address(struct fetch *fetch, const char *url)
     const struct fetch_request *request = &fetch->request;
     const struct transport_config *transport = request->transport;
     bool home = is_home(fetch);
-    CURL *easy = fetch->easy;
     struct curl_slist *list;
 
     list = curl_slist_append(NULL, "Accept: */*");
@@ -275,10 +274,8 @@ static int fetch_address(struct fetch *fetch, const char *url)
     fetch->headers = list;
 
     return list != NULL &&
-                   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, list) ==
-                       CURLE_OK &&
-                   curl_easy_setopt(easy, CURLOPT_URL, url) == CURLE_OK &&
-                   transport_apply(transport, easy, url, home,
+                   transport_apply(transport, fetch->easy, url,
+                                   &fetch->headers, home,
                                    fetch->tries > 1) == CURLE_OK
                ? 0
                : -1;

@@ -53,6 +53,7 @@ static CURLcode set_auth(const struct transport_config *transport, CURL *easy,
 
     switch (auth) {
     case TRANSPORT_NO_AUTH:
+    case TRANSPORT_SIGN: /* see set_request() */
     case TRANSPORT_NEGOTIATE: /* a header: libcurl would wait for the KDC */
         break;
     case TRANSPORT_BASIC:
@@ -137,8 +138,29 @@ static long transport_version(enum transport_http http, const char *url)
     }
 }
 
+static CURLcode set_request(const struct transport_config *transport,
+                            CURL *easy, const char *url,
+                            struct curl_slist **headers, bool home)
+{
+    CURLcode rc = CURLE_OK;
+    char *instead = NULL;
+
+    if (home && transport->auth == TRANSPORT_SIGN) {
+        *headers = transport->sign(transport->sign_settings, url, *headers,
+                                   &instead);
+        if (*headers == NULL) {
+            return CURLE_OUT_OF_MEMORY;
+        }
+    }
+    TRANSPORT_SET(rc, easy, CURLOPT_HTTPHEADER, *headers);
+    TRANSPORT_SET(rc, easy, CURLOPT_URL, instead != NULL ? instead : url);
+    config_secret_free(instead);
+    return rc;
+}
+
 CURLcode transport_apply(const struct transport_config *transport, CURL *easy,
-                         const char *url, bool home, bool again)
+                         const char *url, struct curl_slist **headers,
+                         bool home, bool again)
 {
     const char *agent = transport->user_agent, *proxy = transport->proxy;
     long version = transport_version(transport->http, url);
@@ -161,6 +183,9 @@ CURLcode transport_apply(const struct transport_config *transport, CURL *easy,
     }
     if (rc == CURLE_OK) {
         rc = set_auth(transport, easy, home);
+    }
+    if (rc == CURLE_OK) {
+        rc = set_request(transport, easy, url, headers, home);
     }
     return rc;
 }

@@ -16,14 +16,16 @@
 void transport_prepare(CURL *easy);
 
 /*
- * Sets everything but the headers for the next request to url.  home: url is
- * of the source's own origin, and gets its credentials; otherwise those of an
- * earlier request are taken from the handle.  again: an earlier request
- * failed, and its connection may be what is wrong, or others from that time.
- * The texts must live as long as the handle.
+ * Sets everything for the next request to url, with those headers and what a
+ * signature adds to them.  home: url is of the source's own origin, and gets
+ * its credentials; otherwise those of an earlier request are taken from the
+ * handle.  again: an earlier request failed, and its connection may be what is
+ * wrong, or others from that time.  The texts of the transport and the headers
+ * must live as long as the handle; these are NULL when out of memory.
  */
 CURLcode transport_apply(const struct transport_config *transport, CURL *easy,
-                         const char *url, bool home, bool again);
+                         const char *url, struct curl_slist **headers,
+                         bool home, bool again);
 
 /*
  * Appends n headers to list.  Returns the new list, or NULL when out of
