@@ -7,13 +7,14 @@
 #include "lookup.h"
 
 extern const struct source_type source_filesystem, source_http, source_s3,
-    source_gcs, source_symcache;
+    source_gcs, source_azure, source_symcache;
 
 const struct source_type *const source_types[] = {
     &source_filesystem,
     &source_http,
     &source_s3,
     &source_gcs,
+    &source_azure,
     &source_symcache,
     NULL,
 };

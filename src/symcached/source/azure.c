@@ -1,0 +1,391 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Containers of Azure's blob storage.  Requests have a shared access signature
+ * in their query, or are signed with the account's key here, as "Authorize
+ * with Shared Key" of the storage services' REST reference says it.
+ */
+#include "steps.h"
+
+#include <ctype.h>
+#include <curl/curl.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+/* From 2015-02-21 on, no length is signed where there is no body. */
+#define VERSION "2019-07-07"
+
+#define ACCOUNT_MIN 3
+#define ACCOUNT_MAX 24
+#define CONTAINER_MIN 3
+#define CONTAINER_MAX 63
+#define KEY_TEXT_MAX 1024
+#define ACCOUNT_LETTERS "abcdefghijklmnopqrstuvwxyz0123456789"
+
+/* The settings; all texts may be NULL but for the first two. */
+struct azure {
+    char *account;
+    char *container;
+    char *endpoint; /* URL, no trailing slash */
+    char *prefix;   /* encoded, with a slash before it, or empty */
+    char *account_key;
+    char *sas_token; /* without the question mark */
+};
+
+#define KEY(key, read, member, flags)                                         \
+    {                                                                         \
+        key, read, offsetof(struct azure, member), 0, 0, flags                \
+    }
+
+static const struct config_field keys[] = {
+    KEY("account", config_string, account, CONFIG_REQUIRED),
+    KEY("container", config_string, container, CONFIG_REQUIRED),
+    KEY("endpoint", config_url, endpoint, 0),
+    KEY("prefix", config_url_path, prefix, 0),
+    KEY("account_key", config_secret, account_key, CONFIG_SECRET),
+    KEY("sas_token", config_secret, sas_token, CONFIG_SECRET),
+};
+
+/* the signature ----------------------------------------------------------- */
+
+static size_t name_length(const char *line)
+{
+    return strcspn(line, ":;"); /* "Name;" has no value */
+}
+
+static const char *value_of(const char *line)
+{
+    line += name_length(line) + 1;
+    return line + strspn(line, " \t");
+}
+
+static const char *find(const struct curl_slist *headers, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (; headers != NULL; headers = headers->next) {
+        if (name_length(headers->data) == len &&
+            strncasecmp(headers->data, name, len) == 0) {
+            return value_of(headers->data);
+        }
+    }
+    return NULL;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+    size_t nx = name_length(x), ny = name_length(y);
+    int cmp = strncasecmp(x, y, nx < ny ? nx : ny);
+
+    return cmp != 0 ? cmp : (nx > ny) - (nx < ny);
+}
+
+/* CanonicalizedHeaders.  Returns 0, or -1 when out of memory. */
+static int put_headers(FILE *out, const struct curl_slist *headers)
+{
+    const struct curl_slist *header;
+    const char **lines;
+    size_t n = 0, i, j;
+
+    for (header = headers; header != NULL; header = header->next) {
+        n++;
+    }
+    lines = calloc(n + 1, sizeof(*lines));
+    if (lines == NULL) {
+        return -1;
+    }
+
+    for (n = 0; headers != NULL; headers = headers->next) {
+        if (strncasecmp(headers->data, "x-ms-", 5) == 0) {
+            lines[n++] = headers->data;
+        }
+    }
+    qsort(lines, n, sizeof(*lines), by_name);
+    for (i = 0; i < n; i++) {
+        for (j = 0; j < name_length(lines[i]); j++) {
+            fputc(tolower((unsigned char)lines[i][j]), out);
+        }
+        fprintf(out, ":%s\n", value_of(lines[i]));
+    }
+    free(lines);
+    return 0;
+}
+
+/* The text that is signed, to be freed; NULL when out of memory. */
+static char *string_to_sign(const struct azure *azure, const char *url,
+                            const struct curl_slist *headers)
+{
+    /* the empty one is Date, which x-ms-date takes the place of */
+    static const char *const standard[] = {
+        "Content-Encoding",    "Content-Language",
+        "Content-Length",      "Content-MD5",
+        "Content-Type",        "",
+        "If-Modified-Since",   "If-Match",
+        "If-None-Match",       "If-Unmodified-Since",
+        "Range",
+    };
+    const char *path = strchr(strstr(url, "://") + 3, '/'), *value;
+    char *text = NULL;
+    size_t len, i;
+    FILE *out = open_memstream(&text, &len);
+    int rc;
+
+    if (out == NULL) {
+        return NULL;
+    }
+
+    fputs("GET\n", out);
+    for (i = 0; i < sizeof(standard) / sizeof(standard[0]); i++) {
+        value = find(headers, standard[i]);
+        fprintf(out, "%s\n", value != NULL ? value : "");
+    }
+    rc = put_headers(out, headers);
+    fprintf(out, "/%s%s", azure->account, path != NULL ? path : "/");
+    if (fclose(out) != 0 || rc != 0) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+/* Decodes the key.  Returns its length, or -1. */
+static int decode_key(unsigned char *key, const char *text)
+{
+    size_t len = strlen(text);
+    int n = -1;
+
+    if (len > 0 && len <= KEY_TEXT_MAX) {
+        n = EVP_DecodeBlock(key, (const unsigned char *)text, (int)len);
+    }
+    /* what is padded is counted, too */
+    return n < 0 ? -1 : n - (text[len - 1] == '=') - (text[len - 2] == '=');
+}
+
+/* Takes line over; NULL: out of memory. */
+static struct curl_slist *append(struct curl_slist *headers, char *line)
+{
+    struct curl_slist *more = NULL;
+
+    if (headers != NULL && line != NULL) {
+        more = curl_slist_append(headers, line);
+    }
+    if (more == NULL) {
+        curl_slist_free_all(headers);
+    }
+    free(line);
+    return more;
+}
+
+static char *authorization(const struct azure *azure, const char *url,
+                           const struct curl_slist *headers)
+{
+    unsigned char key[KEY_TEXT_MAX], mac[EVP_MAX_MD_SIZE];
+    unsigned char base64[EVP_MAX_MD_SIZE * 2];
+    char *text = string_to_sign(azure, url, headers), *line = NULL;
+    unsigned n = 0;
+
+    if (text != NULL &&
+        HMAC(EVP_sha256(), key, decode_key(key, azure->account_key),
+             (const unsigned char *)text, strlen(text), mac, &n) != NULL) {
+        EVP_EncodeBlock(base64, mac, (int)n);
+        if (asprintf(&line, "Authorization: SharedKey %s:%s", azure->account,
+                     base64) < 0) {
+            line = NULL;
+        }
+    }
+    explicit_bzero(key, sizeof(key));
+    free(text);
+    return line;
+}
+
+static struct curl_slist *sign_key(const void *settings, const char *url,
+                                   struct curl_slist *headers, char **instead)
+{
+    const struct azure *azure = settings;
+    time_t now = time(NULL);
+    char date[64];
+    struct tm tm;
+
+    if (strchr(url, '?') != NULL) {
+        return headers; /* a redirect, and nothing that was asked for */
+    }
+
+    strftime(date, sizeof(date), "x-ms-date: %a, %d %b %Y %H:%M:%S GMT",
+             gmtime_r(&now, &tm));
+    headers = append(headers, strdup(date));
+    if (headers != NULL && find(headers, "x-ms-version") == NULL) {
+        headers = append(headers, strdup("x-ms-version: " VERSION));
+    }
+    return headers != NULL
+               ? append(headers, authorization(azure, url, headers))
+               : NULL;
+}
+
+static struct curl_slist *sign_sas(const void *settings, const char *url,
+                                   struct curl_slist *headers, char **instead)
+{
+    const struct azure *azure = settings;
+
+    if (asprintf(instead, "%s%c%s", url, strchr(url, '?') != NULL ? '&' : '?',
+                 azure->sas_token) < 0) {
+        *instead = NULL;
+        curl_slist_free_all(headers);
+        return NULL;
+    }
+    return headers;
+}
+
+/* the configuration ------------------------------------------------------- */
+
+static bool is_account(const char *name)
+{
+    size_t n = strspn(name, ACCOUNT_LETTERS);
+
+    return n >= ACCOUNT_MIN && n <= ACCOUNT_MAX && name[n] == '\0';
+}
+
+/* Single hyphens in between, and perhaps "$" first, as in "$web". */
+static bool is_container(const char *name)
+{
+    size_t len = strlen(name), n;
+    const char *p = name + (name[0] == '$');
+
+    for (;;) {
+        n = strspn(p, ACCOUNT_LETTERS);
+        p += n;
+        if (n == 0 || *p != '-') {
+            break;
+        }
+        p++;
+    }
+    return n > 0 && *p == '\0' && len >= CONTAINER_MIN && len <= CONTAINER_MAX;
+}
+
+static bool is_sas(const char *token)
+{
+    const char *p;
+
+    for (p = token; *p != '\0'; p++) {
+        if (!isgraph((unsigned char)*p) || *p == '#') {
+            return false;
+        }
+    }
+    return strncmp(token, "sig=", 4) == 0 || strstr(token, "&sig=") != NULL;
+}
+
+static int check_secrets(struct config_reader *r, const cJSON *item,
+                         struct source_config *source)
+{
+    struct transport_config *transport = &source->transport;
+    struct azure *azure = source->settings;
+    unsigned char key[KEY_TEXT_MAX];
+    int n;
+
+    if (azure->account_key != NULL && azure->sas_token != NULL) {
+        return config_error(r, item, "has \"account_key\" and \"sas_token\"");
+    }
+
+    if (azure->account_key != NULL) {
+        n = decode_key(key, azure->account_key);
+        explicit_bzero(key, sizeof(key));
+        if (n <= 0) {
+            return config_error(r, item, "\"account_key\" is no base64");
+        }
+        transport->sign = sign_key;
+    }
+    if (azure->sas_token != NULL) {
+        if (azure->sas_token[0] == '?') { /* as the portal shows it */
+            memmove(azure->sas_token, azure->sas_token + 1,
+                    strlen(azure->sas_token));
+        }
+        if (!is_sas(azure->sas_token)) {
+            return config_error(r, item,
+                                "\"sas_token\" is no query with \"sig=\"");
+        }
+        transport->sign = sign_sas;
+    }
+    if (transport->sign != NULL) {
+        transport->auth = TRANSPORT_SIGN;
+        transport->sign_settings = azure;
+    }
+    return 0;
+}
+
+static int check(struct config_reader *r, const cJSON *item,
+                 struct source_config *source)
+{
+    const struct azure *azure = source->settings;
+    const char *prefix = azure->prefix != NULL ? azure->prefix : "";
+    int rc;
+
+    if (!is_account(azure->account)) {
+        return config_error(r, item, "\"account\" is no name of an account");
+    }
+    if (!is_container(azure->container)) {
+        return config_error(r, item,
+                            "\"container\" is no name of a container");
+    }
+
+    rc = azure->endpoint != NULL
+             ? asprintf(&source->url, "%s/%s%s", azure->endpoint,
+                        azure->container, prefix)
+             : asprintf(&source->url,
+                        "https://%s.blob.core.windows.net/%s%s",
+                        azure->account, azure->container, prefix);
+    if (rc < 0) {
+        source->url = NULL;
+        return config_error(r, item, "out of memory");
+    }
+    return check_secrets(r, item, source);
+}
+
+/* the answer -------------------------------------------------------------- */
+
+/*
+ * Only BlobNotFound is an absence.  ContainerNotFound is a fault of the
+ * configuration, and ResourceNotFound is what somebody hears who may not know
+ * whether the container is there.
+ */
+static enum source_outcome judge(struct lookup *lookup,
+                                 const struct fetch_result *result,
+                                 char *detail, size_t size)
+{
+    const struct fetch_answer *answer = result->answer;
+    char code[HTTP_CODE];
+
+    if (answer->status < 300) {
+        return result->outcome == SOURCE_NOT_FOUND ? SOURCE_FAILED
+                                                   : result->outcome;
+    }
+
+    source_http_code(code, answer);
+    snprintf(detail, size, "%s%s%s", result->detail,
+             code[0] != '\0' ? " " : "", code);
+    return result->outcome == SOURCE_NOT_FOUND &&
+                   (answer->status != 404 || strcmp(code, "BlobNotFound") != 0)
+               ? SOURCE_FAILED
+               : result->outcome;
+}
+
+static void begin(struct lookup *lookup)
+{
+    source_http_walk(lookup, judge);
+}
+
+const struct source_type source_azure = {
+    .name = "azure",
+    .shared = SOURCE_KEYS_LAYOUT | SOURCE_KEYS_MAP | SOURCE_KEYS_HTTP |
+              SOURCE_KEYS_HEADERS,
+    .keys = keys,
+    .nkeys = sizeof(keys) / sizeof(keys[0]),
+    .settings_size = sizeof(struct azure),
+    .place = "endpoint",
+    .check = check,
+    .begin = begin,
+};
