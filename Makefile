@@ -3,7 +3,8 @@
 #   make            all four products in build/
 #   make demo       install what is missing, build, show the main job working
 #   make test       install what is missing, build, run every test
-#   make test-asan  the same under AddressSanitizer and UBSan
+#   make test-full  make test, and t/full: what takes long to install or run
+#   make test-asan  make test under AddressSanitizer and UBSan
 #   make test-versions  t/module on several versions of nginx
 #   make soak       a random campaign of SOAK_SECONDS (120); soak-asan
 #   make install    DESTDIR and PREFIX are honoured, by uninstall too
@@ -200,6 +201,11 @@ test:
 
 unit: $(UNIT)
 
+# what takes more than half a minute to install or to run; each test says what
+# it needs and skips without it
+test-full:
+	$(MAKE) test TESTS="$(TESTS) $(wildcard t/full/*.t)"
+
 test-asan:
 	$(MAKE) B=$(B)/asan SAN=1 test
 
@@ -274,7 +280,7 @@ uninstall:
 clean:
 	rm -rf $(B)
 
-.PHONY: all check-packages unit test test-asan test-versions soak soak-asan demo fuzz install uninstall clean
+.PHONY: all check-packages unit test test-full test-asan test-versions soak soak-asan demo fuzz install uninstall clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 
