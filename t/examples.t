@@ -43,9 +43,10 @@ sub nginx_ok {
 
 sub symcached_ok {
     my ($name, $text) = @_;
-    local @ENV{qw(AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY)} = qw(id key);
+    local @ENV{qw(AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
+                  AZURE_STORAGE_SAS_TOKEN)} = qw(id key sig=token);
     $text =~ s{"\@/[^"]*"}{"\@$dir/secret"}g;
-    $t->write_file('secret', "secret\n");
+    $t->write_file('secret', "c2VjcmV0\n"); # base64, as a key of Azure is
     my $file = $t->write_file('example.json', $text);
     my $out = qx($Test::Symcache::build/symcached -t -c $file 2>&1);
     is $? >> 8, 0, "symcached accepts $name" or diag $out;
