@@ -15,8 +15,6 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
-#define GROUPS 9
-
 static int read_type(struct config_reader *r, const cJSON *item,
                      const struct config_field *field, void *at)
 {
@@ -109,7 +107,7 @@ static const struct {
     unsigned group; /* 0: of every type */
     const struct config_field *keys;
     size_t n;
-} groups[GROUPS] = {
+} groups[] = {
     {0, all_keys, COUNT(all_keys)},
     {SOURCE_KEYS_PATH, path_keys, COUNT(path_keys)},
     {SOURCE_KEYS_URL, url_keys, COUNT(url_keys)},
@@ -127,14 +125,14 @@ const struct source_type source_sympath = {
     .place = "value",
 };
 
-/* What a type reads, and into what; at most GROUPS + 1 parts. */
+/* What a type reads, and into what; one part more than groups at most. */
 static size_t type_parts(const struct source_type *type,
                          struct source_config *source,
                          struct config_part *parts)
 {
     size_t i, n = 0;
 
-    for (i = 0; i < GROUPS; i++) {
+    for (i = 0; i < COUNT(groups); i++) {
         if ((type->shared & groups[i].group) == groups[i].group) {
             parts[n++] =
                 (struct config_part){groups[i].keys, groups[i].n, source};
@@ -160,7 +158,7 @@ source_type_find(const struct source_type *const *types, const char *name)
 const struct config_field *source_type_key(const struct source_type *type,
                                            const char *key)
 {
-    struct config_part parts[GROUPS + 1];
+    struct config_part parts[COUNT(groups) + 1];
     const struct config_field *field = NULL;
     size_t i, n = type_parts(type, NULL, parts);
 
@@ -238,7 +236,7 @@ const struct source_type *source_type_read(struct config_reader *r,
 int source_type_fill(struct config_reader *r, const cJSON *item,
                      struct source_config *source)
 {
-    struct config_part parts[GROUPS + 1];
+    struct config_part parts[COUNT(groups) + 1];
     size_t n = type_parts(source->type, source, parts);
 
     return config_parts(r, item, parts, n);

@@ -91,7 +91,7 @@ struct lookup {
     /* what the source's type set when it began */
     void *state;                           /* its own; freed with the lookup */
     void (*resume)(struct lookup *lookup); /* nothing was found here */
-    void (*found)(struct lookup *lookup);  /* the turn has come; or NULL */
+    void (*found)(struct lookup *lookup);  /* learns from it; or NULL */
 
     /* file.ptr */
     unsigned pointers;    /* followed so far */
