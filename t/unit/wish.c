@@ -116,6 +116,41 @@ static void under_way(void **state)
     workdir_remove(dir);
 }
 
+static void wait(struct wishes *wishes, dev_t device, uint64_t bytes)
+{
+    struct wish wish = {WISH_BODY, device, bytes};
+
+    wishes_add(wishes, &wish);
+}
+
+/* A wish on one file system is not in the way of one on another. */
+static void of_several_devices(void **state)
+{
+    struct wishes wishes = {0};
+    struct wish wish;
+    dev_t device;
+
+    assert_int_equal(wishes_take(&wishes).bytes, 0);
+    wait(&wishes, 1, 10);
+    wait(&wishes, 2, 1);
+    wait(&wishes, 1, 20);
+    wait(&wishes, 1, 15);
+    wish = wishes_take(&wishes);
+    assert_int_equal(wish.device, 1);
+    assert_int_equal(wish.bytes, 20);
+    wish = wishes_take(&wishes);
+    assert_int_equal(wish.device, 2);
+    assert_int_equal(wish.bytes, 1);
+    assert_int_equal(wishes.n, 0);
+
+    for (device = 1; device <= WISHES + 1; device++) {
+        wait(&wishes, device, 1);
+    }
+    assert_int_equal(wishes.n, WISHES);
+    wait(&wishes, WISHES, 2);
+    assert_int_equal(wishes.wishes[WISHES - 1].bytes, 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -123,6 +158,7 @@ int main(void)
         cmocka_unit_test(with_something_to_spare),
         cmocka_unit_test(repeated),
         cmocka_unit_test(under_way),
+        cmocka_unit_test(of_several_devices),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -16,6 +16,35 @@
 #define WISH_SPARE 16 /* of the half, what is made room for in addition */
 #define WISH_DEPTH 12 /* of a folder that a transcoder fills */
 
+void wishes_add(struct wishes *wishes, const struct wish *wish)
+{
+    size_t i = 0;
+
+    while (i < wishes->n && wishes->wishes[i].device != wish->device) {
+        i++;
+    }
+    if (i == WISHES) {
+        return;
+    }
+    if (i == wishes->n || wish->bytes > wishes->wishes[i].bytes) {
+        wishes->wishes[i] = *wish;
+    }
+    wishes->n += i == wishes->n;
+}
+
+struct wish wishes_take(struct wishes *wishes)
+{
+    struct wish first = {0};
+
+    if (wishes->n > 0) {
+        first = wishes->wishes[0];
+        wishes->n--;
+        memmove(wishes->wishes, wishes->wishes + 1,
+                wishes->n * sizeof(wishes->wishes[0]));
+    }
+    return first;
+}
+
 uint64_t wish_share(const struct wish_room *room, enum wish_kind kind)
 {
     uint64_t all =

@@ -13,6 +13,7 @@
 #ifndef SYMCACHED_SPACE_WISH_H
 #define SYMCACHED_SPACE_WISH_H
 
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -35,6 +36,21 @@ struct wish_room {
     uint64_t claimed;   /* is reserved, and has not come yet */
     uint64_t arrived;   /* of what is under way */
 };
+
+/* The file systems on which wishes wait at a time. */
+#define WISHES 8
+
+/* Those that wait: the largest of each file system, the oldest first. */
+struct wishes {
+    struct wish wishes[WISHES];
+    size_t n;
+};
+
+/* One for which there is no place is made again by who asks again. */
+void wishes_add(struct wishes *wishes, const struct wish *wish);
+
+/* The first one; of 0 bytes if there is none. */
+struct wish wishes_take(struct wishes *wishes);
 
 /* The most that all of a kind may take together. */
 uint64_t wish_share(const struct wish_room *room, enum wish_kind kind);

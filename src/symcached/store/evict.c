@@ -25,6 +25,9 @@
 /* Between two passes that make room for somebody. */
 #define ROOM_SECONDS 60
 
+/* What a pass said of wishes is believed for so long. */
+#define REFUSED_SECONDS 600
+
 #define REPORT_MAX (1024 * 1024)
 
 /* gauges of each store; API */
@@ -41,8 +44,7 @@ struct evict {
     struct evict_life life;
     uint64_t started; /* clock_ms() of the child */
     int report;                  /* what it writes, or -1 */
-    bool wants_room;             /* somebody, since the last pass began */
-    struct wish wish;            /* the largest of these */
+    struct wishes wishes;        /* since the last pass began */
     struct wish asked;           /* of the child */
     struct wish refused;         /* by the last pass; bytes 0 = none */
     bool said;                   /* that one is refused, since then */
@@ -74,6 +76,12 @@ static unsigned disk_space_seconds(const struct evict *evict)
     unsigned every = evict->config->cache.clean_every;
 
     return every < ROOM_SECONDS ? every : ROOM_SECONDS;
+}
+
+static void schedule_next(struct evict *evict)
+{
+    schedule(evict, evict->wishes.n > 0 ? disk_space_seconds(evict)
+                                        : evict->config->cache.clean_every);
 }
 
 /* the report ------------------------------------------------------------ */
@@ -279,6 +287,7 @@ static bool is_refused(struct evict *evict, const struct wish *wish)
     const struct wish *before = &evict->refused;
 
     if (room == NULL ||
+        clock_since(evict->ended) >= REFUSED_SECONDS * 1000 ||
         ((double)wish->bytes <= share_of(room, wish) &&
          (before->bytes == 0 || before->device != wish->device ||
           before->kind != wish->kind || wish->bytes < before->bytes))) {
@@ -312,7 +321,7 @@ static void on_swept(void *arg, struct child_result *result)
 
     evict->child = NULL;
     if (evict->scope == EVICT_WORK) {
-        if (evict->wants_room) {
+        if (evict->wishes.n > 0) {
             schedule(evict, 0);
         }
         return;
@@ -335,17 +344,14 @@ static void on_swept(void *arg, struct child_result *result)
                   result->status, result->tail);
     }
     evict->ended = clock_ms();
-    schedule(evict, evict->wants_room ? disk_space_seconds(evict)
-                                      : evict->config->cache.clean_every);
+    schedule_next(evict);
     evict->cleaned(evict->arg);
 }
 
 static void start_child(struct evict *evict, enum evict_pass_scope scope)
 {
     if (scope == EVICT_ALL) {
-        evict->wants_room = false;
-        evict->asked = evict->wish;
-        memset(&evict->wish, 0, sizeof(evict->wish));
+        evict->asked = wishes_take(&evict->wishes);
     }
     if (evict->report != -1) {
         close(evict->report);
@@ -374,7 +380,7 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
     }
     start_child(evict, EVICT_ALL);
     if (evict->child == NULL) {
-        schedule(evict, evict->config->cache.clean_every);
+        schedule_next(evict);
     }
 }
 
@@ -383,19 +389,14 @@ static void on_room_wanted(void *arg, const struct wish *wish)
 {
     struct evict *evict = arg;
     unsigned ms = clock_since(evict->ended);
+    bool first;
 
     if (is_refused(evict, wish)) {
         return;
     }
-    if (evict->wish.bytes == 0 || (wish->device == evict->wish.device &&
-                                   wish->bytes > evict->wish.bytes)) {
-        evict->wish = *wish;
-    }
-    if (evict->wants_room) {
-        return;
-    }
-    evict->wants_room = true;
-    if (evict->child == NULL) {
+    first = evict->wishes.n == 0;
+    wishes_add(&evict->wishes, wish);
+    if (first && evict->child == NULL) {
         schedule(evict, evict->ended == 0 || ms >= ROOM_SECONDS * 1000
                             ? 0
                             : disk_space_seconds(evict));
