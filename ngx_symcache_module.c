@@ -2,7 +2,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The front door: directives, defaults, hooks.
+ * The module as nginx sees it: directives, their defaults and checks, hooks.
  */
 
 
@@ -398,7 +398,7 @@ ngx_symcache_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
 }
 
 
-/* Content-Type up to the version, which is behind it in each answer */
+/* Content-Type up to the version, which each answer appends */
 
 static ngx_int_t
 ngx_symcache_merge_type(ngx_conf_t *cf, ngx_symcache_loc_conf_t *conf)
@@ -422,8 +422,8 @@ ngx_symcache_merge_type(ngx_conf_t *cf, ngx_symcache_loc_conf_t *conf)
 
 
 /*
- * Directives of a location that would be ignored, or would answer instead.
- * An alias is inherited, and does no harm then.
+ * Refuses directives of the same location that would be ignored, or that would
+ * answer instead.  An alias that is inherited from an outer level does no harm.
  */
 
 static char *
@@ -482,7 +482,7 @@ ngx_symcache_merge_location(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
 
     if (clcf->noname && conf->root == NULL && prev->root) {
 
-        /* "if" and "limit_except" blocks stay a SymCache location */
+        /* an "if" or "limit_except" block is part of its SymCache location */
 
         conf->root = prev->root;
         conf->path = prev->path;
@@ -587,7 +587,7 @@ ngx_symcache(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-/* where in the URI the key is */
+/* finds where in the URI the key is: behind the prefix, or at the end */
 
 static char *
 ngx_symcache_location(ngx_http_core_loc_conf_t *clcf,

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What the files of the module share: configuration, the context of a
- * request, and one group of prototypes per file.
+ * What the files of the module share: the configuration, the context of a
+ * request, and the functions of each file.
  */
 
 
@@ -32,13 +32,13 @@ typedef struct ngx_symcache_dircache_s     ngx_symcache_dircache_t;
 typedef struct ngx_symcache_transcoders_s  ngx_symcache_transcoders_t;
 
 
-/* for so long a file counts as in use after its last one, seconds */
+/* after its last use the helper counts a file as in use for so many seconds */
 
 #define NGX_SYMCACHE_TOUCH  3600
 
 #define NGX_SYMCACHE_NOTIFIED  64
 
-/* on disk, of one key, that are remembered */
+/* versions on disk that are remembered of a key; nearly all have one or two */
 
 #define NGX_SYMCACHE_VERSIONS  2
 
@@ -53,7 +53,7 @@ typedef struct {
 } ngx_symcache_notified_t;
 
 
-/* one per cycle; workers change their own copy of it */
+/* There is one per cycle, and each worker changes its own copy of it. */
 
 typedef struct {
     ngx_rbtree_t               waits;         /* of ngx_symcache_wait_t */
@@ -62,7 +62,7 @@ typedef struct {
     ngx_symcache_transcoders_t *transcoders;
     ngx_symcache_dircache_t    *dircache;
 
-    /* of which keys this worker has notified the helper, by hash of the key */
+    /* the last notifications of this worker, by hash of the key */
 
     ngx_symcache_notified_t    notified[NGX_SYMCACHE_NOTIFIED];
     time_t                     notify_failed;
@@ -73,17 +73,17 @@ typedef struct {
     ngx_http_upstream_conf_t   upstream;
 
     ngx_http_complex_value_t  *root;
-    ngx_str_t                  path;     /* of a root without variables */
-    size_t                     prefix;   /* bytes of a prefix location */
-    ngx_flag_t                 tail;     /* key is at the end of the URI */
+    ngx_str_t                  path;     /* "symcache" without variables */
+    size_t                     prefix;   /* length of a prefix location */
+    ngx_flag_t                 tail;     /* the key ends the URI */
     ngx_flag_t                 pass_off;
-    ngx_flag_t                 status;   /* page of the zone */
+    ngx_flag_t                 status;   /* symcache_status is given */
     u_char                    *aliased;  /* the alias in force here, or NULL */
 
-    ngx_str_t                  host;     /* of requests to the helper */
+    ngx_str_t                  host;     /* the Host of requests */
     ngx_str_t                  store;
     ngx_str_t                  type;
-    ngx_str_t                  type_start;  /* up to the version */
+    ngx_str_t                  type_start;  /* type and "; version=" */
 
     ngx_msec_t                 hold_timeout;
     time_t                     retry_after;
@@ -93,16 +93,16 @@ typedef struct {
 
     ngx_http_complex_value_t  *accel;
     ngx_http_complex_value_t  *redirect;
-    ngx_flag_t                 elsewhere;   /* one of them is given, or off */
+    ngx_flag_t                 elsewhere;   /* either is given, or off */
 
     ngx_uint_t                 gzip;        /* NGX_SYMCACHE_GZIP_* */
 
     ngx_shm_zone_t            *zone;
-    uint64_t                   scope;    /* of path and store */
+    uint64_t                   scope;    /* hash of path and store */
     time_t                     valid_present;
     time_t                     valid_absent;
     time_t                     valid_pending;
-    ngx_uint_t                 valid_given;  /* kinds, at this level */
+    ngx_uint_t                 valid_given;  /* which kinds, at this level */
 } ngx_symcache_loc_conf_t;
 
 
@@ -120,12 +120,12 @@ typedef enum {
 } ngx_symcache_status_e;
 
 
-/* what the helper said */
+/* what the answer of the helper means */
 
 typedef enum {
-    NGX_SYMCACHE_REPLY_ERROR = 0,      /* nothing that can be relied upon */
-    NGX_SYMCACHE_REPLY_LOST,           /* no connection, or no word, or bye */
-    NGX_SYMCACHE_REPLY_TIMEOUT,        /* nothing in time */
+    NGX_SYMCACHE_REPLY_ERROR = 0,      /* an answer that cannot be used */
+    NGX_SYMCACHE_REPLY_LOST,           /* no connection, no byte, or it stops */
+    NGX_SYMCACHE_REPLY_TIMEOUT,        /* no answer in time */
     NGX_SYMCACHE_REPLY_READY,
     NGX_SYMCACHE_REPLY_PENDING,
     NGX_SYMCACHE_REPLY_NOT_MODIFIED,
@@ -136,9 +136,9 @@ typedef enum {
 
 typedef struct {
     ngx_symcache_reply_e       code;
-    symcache_version_t         version;       /* READY */
-    time_t                     retry_after;   /* PENDING, BUSY; or 0 */
-    time_t                     valid;         /* ABSENT; or 0 */
+    symcache_version_t         version;       /* if READY */
+    time_t                     retry_after;   /* if PENDING or BUSY; or 0 */
+    time_t                     valid;         /* if ABSENT, seconds; or 0 */
 } ngx_symcache_reply_t;
 
 
@@ -152,16 +152,16 @@ struct ngx_symcache_ctx_s {
 
     symcache_ask_t             ask;
 
-    ngx_str_t                  root;      /* no slash at the end, no NUL */
-    ngx_str_t                  path;      /* of a file, with a NUL behind */
+    ngx_str_t                  root;      /* no slash at its end, no NUL */
+    ngx_str_t                  path;      /* of the file, and a NUL */
 
-    ngx_str_t                  reason;    /* the helper's, of a failure */
-    ngx_str_t                  via;       /* the way of the request, or "" */
+    ngx_str_t                  reason;    /* why the helper has no file */
+    ngx_str_t                  via;       /* the helpers on its way, or "" */
 
-    uint64_t                   scope;     /* of the key in the zone */
+    uint64_t                   scope;     /* part of the key in the zone */
     symcache_version_t         versions[NGX_SYMCACHE_VERSIONS];
-    ngx_uint_t                 nversions; /* on disk, may be more */
-    ngx_uint_t                 gzipped;   /* bits: versions with a sidecar */
+    ngx_uint_t                 nversions; /* on disk; may be more */
+    ngx_uint_t                 gzipped;   /* bits: versions with a gzip file */
 
     symcache_version_t         best;      /* valid if has_best */
     symcache_version_t         made;      /* valid if has_made */
@@ -170,33 +170,35 @@ struct ngx_symcache_ctx_s {
 
     ngx_symcache_status_e      status;
 
-    ngx_msec_t                 deadline;  /* of the hold */
+    ngx_msec_t                 deadline;  /* when the hold ends */
     ngx_symcache_reply_t       reply;
     ngx_symcache_reply_pt      replied;
     ngx_symcache_helper_t     *helper;
     ngx_symcache_wait_t       *wait;
-    ngx_uint_t                 asks;      /* of the helper */
+    ngx_uint_t                 asks;      /* questions to the helper */
 
     unsigned                   parsed:1;  /* asked is valid */
     unsigned                   retries:1; /* the client takes Retry-After */
     unsigned                   has_best:1;
     unsigned                   has_made:1;
     unsigned                   transcoders_known:1;
-    unsigned                   gzip:1;    /* the sidecar is sent */
-    unsigned                   digest:1;  /* the client wants it */
-    unsigned                   nstates:6; /* in upstream_states */
-    unsigned                   above:1;   /* exceeds is of the minimum */
-    unsigned                   newer:1;   /* the client sent exceeds, too */
-    unsigned                   missed:2;  /* files that the helper has made */
+    unsigned                   gzip:1;    /* the gzip file is sent */
+    unsigned                   digest:1;  /* the client wants one */
+    unsigned                   nstates:6; /* ours in upstream_states */
+    unsigned                   above:1;   /* exceeds stands for ask.min */
+    unsigned                   newer:1;   /* and the client sent one, too */
+    unsigned                   missed:2;  /* reported files, not found */
 
-    symcache_request_t         asked;     /* last: no longer than its name */
+    symcache_request_t         asked;     /* last: memory ends with its name */
 };
 
 
 extern ngx_module_t  ngx_symcache_module;
 
 
-/* ngx_symcache_handler.c: of a location with "symcache" */
+/* ngx_symcache_handler.c */
+
+/* The content handler of a location with "symcache". */
 
 ngx_int_t ngx_symcache_handler(ngx_http_request_t *r);
 
@@ -224,26 +226,32 @@ char *ngx_symcache_directive_retry(ngx_conf_t *cf, void *post, void *data);
 
 /* ngx_symcache_request.c */
 
-/* NGX_OK, or the status and the text of the answer to a bad request */
+/*
+ * Reads the URI and the headers into ctx.  NGX_OK, or the status of the answer
+ * to a bad request, with its text or NULL.
+ */
 ngx_int_t ngx_symcache_request_read(ngx_symcache_ctx_t *ctx,
     const char **text);
 
-/* NGX_OK and *req, or NGX_DECLINED if the URI does not end with a key */
+/* NGX_OK and *req, or NGX_DECLINED if the URI does not end with a key. */
 ngx_int_t ngx_symcache_request_tail(ngx_str_t *uri, symcache_request_t *req);
 
 
-/* ngx_symcache_answer.c: each sends the whole answer of the request */
+/*
+ * ngx_symcache_answer.c: each function sends the whole answer and returns what
+ * the request is finalized with.
+ */
 
 ngx_int_t ngx_symcache_answer_bad(ngx_symcache_ctx_t *ctx, ngx_uint_t status,
     const char *text);
 ngx_int_t ngx_symcache_answer_absent(ngx_symcache_ctx_t *ctx);
 ngx_int_t ngx_symcache_answer_not_modified(ngx_symcache_ctx_t *ctx);
 
-/* 404 or 503 with Retry-After, whichever the client takes */
+/* "Ask again": Retry-After with 404, or with 503 if the client takes no 404. */
 ngx_int_t ngx_symcache_answer_later(ngx_symcache_ctx_t *ctx,
     ngx_symcache_status_e status);
 
-/* The file is sent by another location, or by another server. */
+/* Has the file sent by another location, or by another server. */
 ngx_int_t ngx_symcache_answer_accel(ngx_symcache_ctx_t *ctx,
     symcache_version_t *version);
 ngx_int_t ngx_symcache_answer_redirect(ngx_symcache_ctx_t *ctx,
@@ -256,25 +264,26 @@ ngx_table_elt_t *ngx_symcache_answer_header(ngx_http_request_t *r,
 /* ngx_symcache_file.c */
 
 /*
- * The highest version on disk that serves this client and is below *below, if
- * that is not NULL: sets best and has_best, and versions, nversions and gzipped
- * of all that there are.  NGX_OK or NGX_ERROR.
+ * Finds the highest version on disk that serves this client, and that is below
+ * *below unless that is NULL.  Sets best and has_best; and versions, nversions
+ * and gzipped by all that are on disk.  NGX_OK or NGX_ERROR.
  */
 ngx_int_t ngx_symcache_file_best(ngx_symcache_ctx_t *ctx,
     symcache_version_t *below);
 
 /*
- * NGX_OK, NGX_DECLINED if there is no such file, or NGX_ERROR.  What the
- * helper has just made is looked for past open_file_cache.
+ * Opens the file of a version: NGX_OK, NGX_DECLINED if there is none, or
+ * NGX_ERROR.  With fresh, open_file_cache is not believed, which may remember
+ * that the file was missing before the helper made it.
  */
 ngx_int_t ngx_symcache_file_open(ngx_symcache_ctx_t *ctx,
     symcache_version_t *version, ngx_open_file_info_t *of, ngx_uint_t fresh);
 
-/* The same for ctx->path. */
+/* The same for the file ctx->path. */
 ngx_int_t ngx_symcache_file_open_path(ngx_symcache_ctx_t *ctx,
     ngx_open_file_info_t *of, ngx_uint_t fresh);
 
-/* Content-Type, with the version; also notes that this version is served. */
+/* Sets Content-Type with the version, and served_text for the variables. */
 ngx_int_t ngx_symcache_file_type(ngx_symcache_ctx_t *ctx,
     symcache_version_t *version);
 
@@ -282,7 +291,7 @@ ngx_int_t ngx_symcache_file_send(ngx_symcache_ctx_t *ctx,
     symcache_version_t *version, ngx_open_file_info_t *of);
 
 
-/* Sets best and has_best by versions and nversions. */
+/* Sets best and has_best by versions and nversions, without the disk. */
 void ngx_symcache_file_choose(ngx_symcache_ctx_t *ctx);
 
 
@@ -291,21 +300,22 @@ void ngx_symcache_file_choose(ngx_symcache_ctx_t *ctx);
 ngx_symcache_dircache_t *ngx_symcache_dircache_create(ngx_pool_t *pool);
 
 /*
- * fi is what stat() has just said of a folder.  NGX_OK: it has not changed
- * since it was kept, and versions, nversions and gzipped are those in it.
+ * Looks up a folder that stat() has just described in fi.  NGX_OK: it has not
+ * changed since it was kept, and versions, nversions and gzipped are set;
+ * otherwise NGX_DECLINED.
  */
 ngx_int_t ngx_symcache_dircache_recall(ngx_symcache_ctx_t *ctx,
     ngx_file_info_t *fi);
 
-/* Of a folder that was read after fi. */
+/* Keeps versions, nversions and gzipped of a folder that was read after fi. */
 void ngx_symcache_dircache_keep(ngx_symcache_ctx_t *ctx, ngx_file_info_t *fi);
 
 
 /* ngx_symcache_gzip.c */
 
 /*
- * With the file open as *of: replaces it by its sidecar, if symcache_gzip and
- * the client want that and there is one.  NGX_OK or NGX_ERROR.
+ * Replaces the file that is open as *of by its gzip file, if there is one, and
+ * symcache_gzip and the client allow it.  NGX_OK or NGX_ERROR.
  */
 ngx_int_t ngx_symcache_gzip(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of);
 
@@ -313,8 +323,8 @@ ngx_int_t ngx_symcache_gzip(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of);
 /* ngx_symcache_digest.c */
 
 /*
- * Adds Repr-Digest to the answer with the file that is open as *of, if its
- * digest is known.  *h is the header, or NULL.  NGX_OK or NGX_ERROR.
+ * Adds Repr-Digest for the file that is open as *of, if its digest is known.
+ * *h is the header, and stays as it is without one.  NGX_OK or NGX_ERROR.
  */
 ngx_int_t ngx_symcache_digest(ngx_symcache_ctx_t *ctx,
     ngx_open_file_info_t *of, ngx_table_elt_t **h);
@@ -324,28 +334,33 @@ ngx_int_t ngx_symcache_digest(ngx_symcache_ctx_t *ctx,
 
 ngx_symcache_transcoders_t *ngx_symcache_transcoders_create(ngx_pool_t *pool);
 
-/* what the helper makes for this client: made, has_made, transcoders_known */
+/*
+ * Finds the best version that the helper can make for this client: sets made
+ * and has_made, and transcoders_known if what the helper makes is known at all.
+ */
 void ngx_symcache_transcoders_best(ngx_symcache_ctx_t *ctx);
 
 
 /* ngx_symcache_helper.c */
 
-/* Upstream settings: inherited, and defaults. */
+/* Merges the upstream's part of the configuration. */
 void ngx_symcache_helper_merge(ngx_symcache_loc_conf_t *prev,
     ngx_symcache_loc_conf_t *conf);
 
 /*
- * Asks the helper; done is called later, with its reply in ctx->reply, unless
- * the request ends before that.  wait: seconds that the helper may take; 0 for
- * an answer at once.  held: for how long it is listened to is the caller's
- * matter, by ngx_symcache_helper_cancel().
+ * Asks the helper, which may wait for a running job for so many seconds.  done
+ * is called later, with the reply in ctx->reply, unless the request ends before
+ * that.  If held, symcache_read_timeout is no limit: the caller sets its own,
+ * and ends the question with ngx_symcache_helper_cancel().  NGX_OK or
+ * NGX_ERROR.
  */
 ngx_int_t ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t held,
     ngx_uint_t wait, ngx_symcache_done_pt done);
 
 /*
- * Tells the helper of a request that is served from the store, so that it
- * makes a newer version, or knows that the file is in use.  Nobody waits.
+ * Notifies the helper of a request that is served from the store, so that it
+ * makes a newer version, or knows that the file is in use.  Nobody waits for
+ * the answer.
  */
 void ngx_symcache_helper_notify(ngx_symcache_ctx_t *ctx);
 
@@ -361,7 +376,7 @@ void ngx_symcache_helper_notify(ngx_symcache_ctx_t *ctx);
 ngx_int_t ngx_symcache_helper_page(ngx_symcache_ctx_t *ctx, ngx_str_t *page,
     ngx_symcache_done_pt done);
 
-/* The question of a request, if one is under way: done is not called. */
+/* Ends the question, if one is under way, without a call of done. */
 void ngx_symcache_helper_cancel(ngx_symcache_helper_t *helper);
 
 
@@ -370,14 +385,14 @@ void ngx_symcache_helper_cancel(ngx_symcache_helper_t *helper);
 void ngx_symcache_wait_init(ngx_symcache_main_conf_t *smcf);
 
 /*
- * Suspends the request until the helper has answered; then ctx->replied is
- * called, and the request finalized with what it returns.
+ * Suspends the request until the helper has answered or the hold is over.  Then
+ * ctx->replied is called, and the request finalized with what it returns.
  */
 ngx_int_t ngx_symcache_wait_start(ngx_symcache_ctx_t *ctx);
 
 /*
- * No longer one of those who wait, but not finalized: if it asked, the next one
- * does.
+ * Ends the wait without finalizing the request.  If this was the leader, its
+ * first follower asks from now on.
  */
 void ngx_symcache_wait_leave(ngx_symcache_wait_t *wait);
 
@@ -385,12 +400,12 @@ void ngx_symcache_wait_leave(ngx_symcache_wait_t *wait);
 /* ngx_symcache_suspend.c */
 
 /*
- * Suspends a request until an event of ours answers it.  A client that goes
- * away ends its wait and its question, whatever becomes of the request.
+ * Suspends a request until an event of ours answers it.  If its client goes
+ * away, its wait and its question end, whatever becomes of the request.
  */
 ngx_int_t ngx_symcache_suspend(ngx_http_request_t *r);
 
-/* Memory of a request that may be held, which is not zeroed. */
+/* Allocates memory, not zeroed, of a request that may be held for long. */
 void *ngx_symcache_suspend_alloc(ngx_pool_t *pool, size_t size);
 
 
@@ -398,10 +413,10 @@ void *ngx_symcache_suspend_alloc(ngx_pool_t *pool, size_t size);
 
 ngx_int_t ngx_symcache_variables_add(ngx_conf_t *cf);
 
-/* NULL unless this request, or what was redirected to it, is one of ours */
+/* The context, also after an internal redirect, or NULL if there is none. */
 ngx_symcache_ctx_t *ngx_symcache_variables_ctx(ngx_http_request_t *r);
 
-/* Makes the context known to variables after an internal redirect, too. */
+/* Keeps the context for ngx_symcache_variables_ctx(). */
 ngx_int_t ngx_symcache_variables_keep(ngx_symcache_ctx_t *ctx);
 
 

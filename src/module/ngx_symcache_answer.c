@@ -2,9 +2,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Answers of the SymCache protocol without a file.  They are sent by the
- * handler itself and not returned as a code, so that error_page cannot make
- * something else of them.
+ * Answers of the SymCache protocol without a file.  The handler sends them
+ * itself.  If it returned a code, error_page could replace them.
  */
 
 
@@ -90,7 +89,7 @@ ngx_symcache_answer_later(ngx_symcache_ctx_t *ctx,
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    /* a helper that asks need not wait for what nobody works on */
+    /* tells a helper that asks here not to wait, as no job runs */
 
     if (status == NGX_SYMCACHE_ERROR) {
         ngx_str_set(&value, "error");
@@ -133,7 +132,7 @@ ngx_symcache_answer_accel(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    /* the target keeps a type that is set */
+    /* the target location keeps a type that is set */
 
     if (ngx_symcache_file_type(ctx, version) != NGX_OK) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -159,7 +158,7 @@ ngx_symcache_answer_redirect(ngx_symcache_ctx_t *ctx,
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
-    /* not in the slot of known headers: core would make it absolute there */
+    /* not headers_out.location, which nginx would make absolute */
 
     h = ngx_symcache_answer_header(r, "Location", sizeof("Location") - 1,
                                    &url);
@@ -172,7 +171,7 @@ ngx_symcache_answer_redirect(ngx_symcache_ctx_t *ctx,
 }
 
 
-/* the value of the directive, and the path of the file in the store */
+/* Joins the value of the directive and the path of the file in the store. */
 
 static ngx_int_t
 ngx_symcache_answer_path(ngx_symcache_ctx_t *ctx,
@@ -258,8 +257,8 @@ ngx_symcache_answer_send(ngx_symcache_ctx_t *ctx, ngx_uint_t status,
     len = text ? ngx_strlen(text) : 0;
 
     /*
-     * Not in the slot of known headers: "expires" would replace it there, and
-     * a cache in between would keep an answer that says "ask again".
+     * Not headers_out.cache_control, which "expires" would replace: then a
+     * cache in between could keep an answer that says "ask again".
      */
 
     ngx_str_set(&value, "no-store");

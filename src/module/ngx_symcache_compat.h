@@ -2,7 +2,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Every nginx_version conditional of the module, one macro per difference.
+ * All differences between versions of nginx that matter here, one macro each.
  */
 
 
@@ -15,7 +15,7 @@
 #include <ngx_http.h>
 
 
-/* header elements form lists of the same name, an unset link is followed */
+/* From 1.23.0, headers of the same name are a list, whose link must be set. */
 
 #if (nginx_version >= 1023000)
 #define ngx_symcache_header_init(h)   (h)->hash = 1; (h)->next = NULL
@@ -24,7 +24,7 @@
 #endif
 
 
-/* trailers of a chunked body can be kept; nobody here reads them */
+/* From 1.27.2, trailers of a chunked body can be kept, which is not wanted. */
 
 #if (nginx_version >= 1027002)
 #define ngx_symcache_parse_chunked(r, b, chunked)                             \
@@ -35,7 +35,7 @@
 #endif
 
 
-/* servers of an upstream that are resolved again come and go */
+/* From 1.27.3, servers in shared memory may be resolved again, and vanish. */
 
 #if (NGX_HTTP_UPSTREAM_ZONE && defined NGX_HTTP_UPSTREAM_MODIFY)
 #define ngx_symcache_peers_change(uscf)                                       \
@@ -45,7 +45,7 @@
 #endif
 
 
-/* of ngx_http_try_files_module.c, since 1.13.4; no header declares it */
+/* Since 1.13.4 in ngx_http_try_files_module.c; no header declares it. */
 
 extern ngx_module_t  ngx_http_try_files_module;
 

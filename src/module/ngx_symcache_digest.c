@@ -2,7 +2,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * SHA-256 of a file, which the helper has left with it, for clients that ask.
+ * Repr-Digest for clients that want it.  The helper has computed the SHA-256 of
+ * the file and keeps it in an extended attribute.
  */
 
 
@@ -36,7 +37,7 @@ ngx_symcache_digest(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of,
         return NGX_ERROR;
     }
 
-    /* of the file that is open: its name may be another one's by now */
+    /* by descriptor, as the name may belong to another file by now */
 
     n = fgetxattr(of->fd, SYMCACHE_DIGEST_ATTRIBUTE, digest,
                   sizeof(symcache_digest_t));
@@ -66,8 +67,8 @@ ngx_symcache_digest(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of,
 
 
 /*
- * The digest is that of the file, and a filter of nginx may yet compress what
- * is sent: that would be another one.
+ * Whether a filter of nginx may still compress the answer.  The digest is that
+ * of the file, and would be wrong then.
  */
 
 static ngx_uint_t

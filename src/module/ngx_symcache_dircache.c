@@ -2,10 +2,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What a worker remembers of the folders of keys that it has read, where no
- * zone does: the versions in them.  A folder is the same as long as its inode
- * and its ctime are, so a look at it takes one system call and not five, and
- * nothing is believed that is not true any more.
+ * A cache of each worker for locations without a zone: the versions that were
+ * found in the folders of keys.  A folder is unchanged if its inode and ctime
+ * are, so one stat() replaces reading it, and no entry is ever out of date.
  */
 
 
@@ -16,8 +15,8 @@
 #define NGX_SYMCACHE_DIRCACHE_WAYS  4
 
 /*
- * ctime is taken in seconds: what changes within the second in which the
- * folder was read must not look the same afterwards.
+ * ctime is compared in seconds.  A folder that was changed in the last seconds
+ * is not kept, because another change within the same second would not show.
  */
 
 #define NGX_SYMCACHE_DIRCACHE_REST  2
@@ -28,13 +27,13 @@ typedef struct {
     uint64_t              dev;
     time_t                ctime;
     symcache_version_t    versions[NGX_SYMCACHE_VERSIONS];
-    uint16_t              n;            /* 0: unused */
+    uint16_t              n;            /* 0: the entry is unused */
     uint16_t              gzipped;
 } ngx_symcache_dircache_entry_t;
 
 
 struct ngx_symcache_dircache_s {
-    ngx_uint_t             next;        /* way that is given up */
+    ngx_uint_t             next;        /* the way to evict */
     ngx_symcache_dircache_entry_t  sets[NGX_SYMCACHE_DIRCACHE_SETS]
                                [NGX_SYMCACHE_DIRCACHE_WAYS];
 };

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Values of directives: setters and checks that no stock slot has, each with a
- * phrase that core completes with the directive's name, file and line.
+ * Setters and checks of directives that nginx has none for.  Each returns a
+ * phrase, which nginx completes with the name of the directive, file and line.
  */
 
 
@@ -108,7 +108,7 @@ ngx_symcache_directive_version(ngx_conf_t *cf, ngx_command_t *cmd,
 }
 
 
-/* symcache_accel and symcache_redirect */
+/* symcache_accel and symcache_redirect, of which one can be in force */
 
 char *
 ngx_symcache_directive_elsewhere(ngx_conf_t *cf, ngx_command_t *cmd,
@@ -209,7 +209,7 @@ ngx_symcache_directive_gzip(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-/* declares with a size, uses without */
+/* symcache_zone: with a size it declares a zone, without it uses one */
 
 char *
 ngx_symcache_directive_zone(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
@@ -269,7 +269,7 @@ ngx_symcache_directive_declare(ngx_conf_t *cf, ngx_str_t *name, ngx_str_t *size)
         return "needs another name, \"off\" is to use none";
     }
 
-    /* it is shown in HTML, JSON and a label of Prometheus */
+    /* the name is shown in HTML, in JSON and in a label of Prometheus */
 
     for (i = 0; i < name->len; i++) {
         if (name->data[i] < ' ' || ngx_strchr("\"\\<>&", name->data[i])) {
@@ -332,7 +332,7 @@ ngx_symcache_directive_valid(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 
     slcf->valid_given |= bit;
 
-    /* without a kind: those that are not given themselves */
+    /* without a kind, it is for the kinds that are not given themselves */
 
     bit = (kind == NULL) ? ~slcf->valid_given : bit;
 
@@ -352,7 +352,7 @@ ngx_symcache_directive_valid(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
 }
 
 
-/* goes into the path of requests to the helper as it is, by its rule */
+/* The store is a segment of the path of requests, which is not escaped. */
 
 char *
 ngx_symcache_directive_store(ngx_conf_t *cf, void *post, void *data)
@@ -403,7 +403,7 @@ ngx_symcache_directive_type(ngx_conf_t *cf, void *post, void *data)
             break;
         }
 
-        /* with something on both sides */
+        /* there must be one slash, with something on both sides */
 
         if (type->data[i] == '/') {
             slashes += (i && i < type->len - 1) ? 1 : 2;
@@ -431,7 +431,7 @@ ngx_symcache_directive_hold(ngx_conf_t *cf, void *post, void *data)
 }
 
 
-/* the header of a reply, with its reason, has to fit */
+/* The header of a reply with its reason must fit into the buffer. */
 
 char *
 ngx_symcache_directive_buffer(ngx_conf_t *cf, void *post, void *data)

@@ -2,15 +2,15 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Files of the store: find the best version, open it, send it.  Any file may
- * vanish at any time, which is a miss and no error.
+ * Files of the store: the best version is found, opened and sent.  The helper
+ * may remove a file at any time, so a missing one is a miss and no error.
  */
 
 
 #include "ngx_symcache.h"
 
 
-/* the folder of a key has a file or two; more is not ours to read through */
+/* the folder of a key has a few files; more must not block the worker */
 
 #define NGX_SYMCACHE_DIR_ENTRIES  4096
 
@@ -123,7 +123,7 @@ ngx_symcache_file_path(ngx_symcache_ctx_t *ctx)
         return NGX_OK;
     }
 
-    /* what symcache_path_file() may write behind the root, and a NUL */
+    /* room for what symcache_path_file() writes behind the root, and a NUL */
 
     len = ctx->root.len + 1 + SYMCACHE_PATH_MAX
           - 2 * (SYMCACHE_NAME_MAX - ctx->asked.key.name_len) + 1;
@@ -202,7 +202,7 @@ ngx_symcache_file_read_dir(ngx_symcache_ctx_t *ctx, ngx_dir_t *dir,
 }
 
 
-/* one of those in the folder, which may be the best */
+/* Adds a version of the folder, and chooses it if it is the best so far. */
 
 static void
 ngx_symcache_file_add(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
@@ -296,7 +296,7 @@ ngx_symcache_file_open_path(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of,
         return NGX_ERROR;
     }
 
-    /* the store has no empty files: what is empty was cut by something else */
+    /* the helper publishes no empty file, so something else has cut this one */
 
     if (!of->is_file || of->size == 0) {
         ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
@@ -319,7 +319,7 @@ ngx_symcache_file_send(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
 
     r = ctx->request;
 
-    /* we need to allocate all before the header would be sent */
+    /* everything is allocated before the header is sent */
 
     b = ngx_calloc_buf(r->pool);
     if (b == NULL) {
@@ -387,7 +387,7 @@ ngx_symcache_file_header(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
 
     if (rc == NGX_HTTP_RANGE_NOT_SATISFIABLE) {
 
-        /* the text of this answer is not compressed, nor is it the file */
+        /* 416 has a text of nginx's, and these headers describe the file */
 
         if (r->headers_out.content_encoding) {
             r->headers_out.content_encoding->hash = 0;
@@ -427,8 +427,8 @@ ngx_symcache_file_type(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
     r->headers_out.content_type.len = p - r->headers_out.content_type.data;
 
     /*
-     * Lists of types are compared with the part before the parameter, and a
-     * charset is only added where the two lengths are equal.
+     * gzip_types and the like compare the part before the parameter.  As the
+     * lengths differ, no charset is added.
      */
 
     r->headers_out.content_type_len = ctx->conf->type.len;
@@ -438,7 +438,10 @@ ngx_symcache_file_type(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
 }
 
 
-/* mtime is the last use and changes, the rest stays as long as the file */
+/*
+ * The ETag has version, size and inode.  It cannot have the mtime, which is the
+ * last use and changes while the file stays the same.
+ */
 
 static ngx_int_t
 ngx_symcache_file_etag(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
@@ -464,7 +467,7 @@ ngx_symcache_file_etag(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
         return NGX_ERROR;
     }
 
-    /* from its end: so no number is written twice */
+    /* written from its end, as numbers are */
 
     p += len;
     last = p;
@@ -519,8 +522,8 @@ ngx_symcache_file_encoding(ngx_http_request_t *r)
 
 
 /*
- * Before p; returns the first digit.  On the way of every hit, where
- * ngx_sprintf() is a tenth of the module.
+ * Writes n in front of p and returns its first digit.  With ngx_sprintf()
+ * instead, a hit would need a tenth more of the module's instructions.
  */
 
 static u_char *

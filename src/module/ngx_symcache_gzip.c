@@ -2,8 +2,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcache_gzip: whether the file itself is sent or the sidecar, <file>.gz,
- * that the helper keeps beside it.
+ * symcache_gzip: whether the file itself is sent, or its gzip file <file>.gz,
+ * which the helper keeps beside it.
  */
 
 
@@ -36,7 +36,7 @@ ngx_symcache_gzip(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
         return NGX_ERROR;
     }
 
-    /* a page does not take parts that are compressed */
+    /* a subrequest is a part of a page, which cannot be compressed alone */
 
     if (r != r->main || !ngx_symcache_gzip_expected(ctx, &i)) {
         return NGX_OK;
@@ -54,7 +54,7 @@ ngx_symcache_gzip(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
 
     if (i < NGX_SYMCACHE_VERSIONS) {
 
-        /* the zone shall not send the next request here in vain */
+        /* so that the next request does not look for it in vain */
 
         ctx->gzipped &= ~(1 << i);
 
@@ -67,8 +67,9 @@ ngx_symcache_gzip(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
 
 
 /*
- * By what the folder or the zone has; more versions than these remember are
- * looked for.  What has just been made has no sidecar yet.
+ * Whether the best version has a gzip file, as far as the folder or the zone
+ * knows; *i is its bit in gzipped.  If there are more versions than these
+ * remember, it has to be looked for.  A file that was just made has none yet.
  */
 
 static ngx_uint_t
@@ -90,7 +91,7 @@ ngx_symcache_gzip_expected(ngx_symcache_ctx_t *ctx, ngx_uint_t *i)
 }
 
 
-/* otherwise there is none that belongs to the file, which stays open as is */
+/* NGX_OK: *of is the gzip file.  Otherwise *of and ctx->path are unchanged. */
 
 static ngx_int_t
 ngx_symcache_gzip_open(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
@@ -100,7 +101,7 @@ ngx_symcache_gzip_open(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
     ngx_uint_t             fresh;
     ngx_open_file_info_t   gz;
 
-    /* ".gz" and a NUL have room behind every path */
+    /* ngx_symcache_file_path() has left room for ".gz" and a NUL */
 
     len = ctx->path.len;
     ngx_memcpy(ctx->path.data + len, ".gz", sizeof(".gz"));
@@ -120,7 +121,7 @@ ngx_symcache_gzip_open(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
             return NGX_OK;
         }
 
-        /* a use moves both times; open_file_cache may know the former one */
+        /* a use sets both times; open_file_cache may still have the old one */
 
         rc = NGX_DECLINED;
     }
@@ -133,8 +134,8 @@ ngx_symcache_gzip_open(ngx_symcache_ctx_t *ctx, ngx_open_file_info_t *of)
 
 
 /*
- * Not left to "gzip_vary", which is off by default: a cache that gave the
- * sidecar to a client which cannot read it would be our fault.
+ * Vary is sent even without "gzip_vary", which is off by default: otherwise a
+ * cache could send the gzip file to a client that cannot read it.
  */
 
 static ngx_int_t

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The handler of a SymCache location, which decides what a request gets.  It
- * reads no file and no socket itself.
+ * The handler of a SymCache location.  It decides what a request gets, and
+ * leaves files and sockets to others.
  */
 
 
@@ -11,7 +11,7 @@
 #include "ngx_symcache_zone.h"
 
 
-/* of the helper by one request, while what it has made is not there */
+/* how often the helper is asked again if the file it reports is not there */
 
 #define NGX_SYMCACHE_MISSED  2
 
@@ -40,7 +40,7 @@ ngx_symcache_handler(ngx_http_request_t *r)
 
     if (!(r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD))) {
 
-        /* no "100 Continue" for a body that nobody takes */
+        /* a body is not read, so it must not be asked for by "100 Continue" */
 
         r->expect_tested = 1;
     }
@@ -51,7 +51,10 @@ ngx_symcache_handler(ngx_http_request_t *r)
         return rc;
     }
 
-    /* thousands may be held, and names are far shorter than they may be */
+    /*
+     * Thousands of requests may be held, and nearly all names are far shorter
+     * than the longest one: the context ends with the name.
+     */
 
     ctx = ngx_pcalloc(r->pool, offsetof(ngx_symcache_ctx_t, asked.key.name)
                                + ngx_min(r->uri.len, SYMCACHE_NAME_MAX) + 1);
@@ -167,7 +170,7 @@ ngx_symcache_handler_decide(ngx_symcache_ctx_t *ctx)
             return rc;
         }
 
-        /* it has vanished since: as if it had never been there */
+        /* the file has been removed since: go on as if it had never existed */
 
         ngx_symcache_zone_forget(ctx);
         known = NGX_SYMCACHE_KEY_UNKNOWN;
@@ -185,15 +188,15 @@ ngx_symcache_handler_decide(ngx_symcache_ctx_t *ctx)
     }
 
     /*
-     * Also where nothing here makes a version for this client: only the
-     * helper's word makes a 404 final.
+     * Even if no transcoder makes a version for this client the helper is
+     * asked, because a 404 is only final when the helper says so.
      */
 
     return ngx_symcache_wait_start(ctx);
 }
 
 
-/* NGX_DECLINED: what the zone knows is not the answer yet */
+/* Answers by what the zone knows, or NGX_DECLINED if that is no answer. */
 
 static ngx_int_t
 ngx_symcache_handler_known(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e known)
@@ -203,7 +206,10 @@ ngx_symcache_handler_known(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e known)
         return ngx_symcache_answer_absent(ctx);
     }
 
-    /* "a job runs" is no answer to who may be asked by this very job */
+    /*
+     * Where helpers ask each other in a circle, the running job may wait for
+     * this very request.  Only the helper sees the circle.
+     */
 
     if (known == NGX_SYMCACHE_KEY_PENDING
         && ctx->retries
@@ -217,7 +223,7 @@ ngx_symcache_handler_known(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e known)
 }
 
 
-/* the best version of those that the zone knows, or on disk */
+/* Finds the best version among those that the zone knows, or on disk. */
 
 static ngx_int_t
 ngx_symcache_handler_best(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e known,
@@ -243,7 +249,7 @@ ngx_symcache_handler_best(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e known,
 }
 
 
-/* NGX_DECLINED: there is no such file */
+/* Sends the file of ctx->best, or NGX_DECLINED if it does not exist. */
 
 static ngx_int_t
 ngx_symcache_handler_serve(ngx_symcache_ctx_t *ctx,
@@ -266,7 +272,7 @@ ngx_symcache_handler_serve(ngx_symcache_ctx_t *ctx,
 
     ctx->status = status;
 
-    /* the helper removes what nobody uses: mtime is the last use it knows */
+    /* the helper evicts by the last use, which it keeps as the file's mtime */
 
     if (status == NGX_SYMCACHE_STALE
         || (status == NGX_SYMCACHE_HIT
@@ -317,7 +323,7 @@ ngx_symcache_handler_replied(ngx_symcache_ctx_t *ctx)
 
     case NGX_SYMCACHE_REPLY_ABSENT:
 
-        /* not for longer than the helper knows it itself */
+        /* the helper may look for it again after this time */
 
         valid = ctx->conf->valid_absent;
 
@@ -328,13 +334,16 @@ ngx_symcache_handler_replied(ngx_symcache_ctx_t *ctx)
         ngx_symcache_handler_remember(ctx, NGX_SYMCACHE_KEY_ABSENT, valid);
         return ngx_symcache_answer_absent(ctx);
 
-    default: /* BUSY, TIMEOUT, ERROR: no failure of ours is a final 404 */
+    default: /* BUSY, TIMEOUT, ERROR: a failure never makes a 404 final */
         return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_ERROR);
     }
 }
 
 
-/* the helper has a version: its path is computed here and not taken over */
+/*
+ * The helper has this version.  Its path is computed here: a helper cannot
+ * make the worker send a file from elsewhere.
+ */
 
 static ngx_int_t
 ngx_symcache_handler_ready(ngx_symcache_ctx_t *ctx)
@@ -393,8 +402,8 @@ ngx_symcache_handler_ready(ngx_symcache_ctx_t *ctx)
 
 
 /*
- * symcache_min_version is not known to the helper, who has an older file: it
- * is asked for one above the last version that is too old.
+ * The helper does not know symcache_min_version, and has offered an older
+ * file.  Now it is asked for one above the last version that is too old.
  */
 
 static ngx_int_t
@@ -419,9 +428,9 @@ ngx_symcache_handler_above(ngx_symcache_ctx_t *ctx)
 
 
 /*
- * What is said to a client that has the file already, and wants a newer one,
- * is no answer to one that has none; nor is that of a location that takes no
- * old files one of the others.
+ * Stores the answer in the zone if it is one for every client.  "Absent" or
+ * "pending" for a client that has the file already only means a newer one, and
+ * in a location that takes no old files it says nothing about the others.
  */
 
 static void

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The questions to the helper: a lookup that somebody waits for, the news of
- * one that was served without it, and its status page.
+ * The questions to the helper: a lookup that a client waits for, a notification
+ * of a request that was served without the helper, and its status page.
  */
 
 
@@ -11,11 +11,14 @@
 #include "ngx_symcache_zone.h"
 
 
-/* for how long the same key, or a helper that fails, is not told, seconds */
+/*
+ * seconds in which the helper is not notified again of the same key, or after a
+ * failure of any
+ */
 
 #define NGX_SYMCACHE_HELPER_NOTIFY  10
 
-/* how long what must be brief may take, milliseconds */
+/* milliseconds that a notification and a status page may take */
 
 #define NGX_SYMCACHE_HELPER_BRIEF   1000
 
@@ -155,8 +158,8 @@ ngx_symcache_helper_notify(ngx_symcache_ctx_t *ctx)
     }
 
     /*
-     * The client has its file, but the next request on its connection waits
-     * for the end of this one.
+     * The client gets its file at once.  But the request ends only with the
+     * notification, and the next one on the connection waits for that.
      */
 
     ctx->request->main->count++;
@@ -169,7 +172,7 @@ ngx_symcache_helper_notify(ngx_symcache_ctx_t *ctx)
 }
 
 
-/* one per request: its questions follow one another */
+/* There is one per request, as its questions follow one another. */
 
 static ngx_symcache_helper_t *
 ngx_symcache_helper_create(ngx_symcache_ctx_t *ctx)
@@ -209,7 +212,7 @@ ngx_symcache_helper_create(ngx_symcache_ctx_t *ctx)
 }
 
 
-/* with its text behind it */
+/* The text of the question stands behind the structure. */
 
 static size_t
 ngx_symcache_helper_size(ngx_symcache_ctx_t *ctx)
@@ -267,7 +270,7 @@ ngx_symcache_helper_start(ngx_symcache_helper_t *helper, ngx_uint_t wait)
 
     helper->active = 1;
 
-    /* not from here: its end may be at once, and that of the request, too */
+    /* it begins in an event, as it may end the request at once */
 
     ngx_post_event(&helper->event, &ngx_posted_events);
 }
@@ -284,7 +287,7 @@ ngx_symcache_helper_print(ngx_symcache_ctx_t *ctx, u_char *p, ngx_uint_t wait)
 
     p = ngx_sprintf(p, "GET /v1/symcache/%V/", &ctx->conf->store);
 
-    /* in the client's case, which some upstream stores tell apart */
+    /* in the client's spelling, as some sources tell cases apart */
 
     p = (u_char *) ngx_escape_uri(p, (u_char *) ctx->asked.name, key->name_len,
                                   NGX_ESCAPE_URI_COMPONENT);
@@ -327,7 +330,7 @@ ngx_symcache_helper_event(ngx_event_t *ev)
         ngx_log_error(NGX_LOG_ERR, c->log, NGX_ETIMEDOUT,
                       "upstream timed out");
 
-        /* that it is not quick enough here is no failure of the server */
+        /* the server is not marked as failed: lookups may take longer */
 
         ngx_symcache_upstream_state_end(helper, NGX_HTTP_GATEWAY_TIME_OUT);
         ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_TIMEOUT);
@@ -372,7 +375,7 @@ ngx_symcache_helper_notified(ngx_symcache_helper_t *helper)
 
         if (symcache_version_cmp(&helper->reply.version, &ctx->best) != 0) {
 
-            /* it has been made meanwhile */
+            /* the helper has made another version meanwhile */
 
             ngx_symcache_zone_forget(ctx);
         }

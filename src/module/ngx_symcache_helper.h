@@ -24,13 +24,13 @@ typedef ngx_int_t (*ngx_symcache_helper_read_pt)(
 struct ngx_symcache_helper_s {
     ngx_symcache_ctx_t          *ctx;
     ngx_symcache_done_pt         done;        /* NULL: nobody waits */
-    ngx_event_t                  event;       /* begin; end, if it is brief */
+    ngx_event_t                  event;       /* begins it; ends a brief one */
 
-    ngx_str_t                    text;        /* of the question */
-    size_t                       sent;        /* of it */
+    ngx_str_t                    text;        /* of the request */
+    size_t                       sent;        /* bytes of the text */
 
-    ngx_http_upstream_t          upstream;    /* where balancers look */
-    ngx_http_request_t          *parser;      /* once something comes back */
+    ngx_http_upstream_t          upstream;    /* as balancers expect it */
+    ngx_http_request_t          *parser;      /* NULL before the reply comes */
     ngx_symcache_helper_read_pt  read;
 
     ngx_symcache_reply_t         reply;
@@ -44,21 +44,21 @@ struct ngx_symcache_helper_s {
 
     unsigned                     active:1;
     unsigned                     held:1;      /* no read_timeout */
-    unsigned                     heard:1;     /* it sent something */
+    unsigned                     heard:1;     /* a byte of the reply has come */
     unsigned                     close:1;
     unsigned                     is_chunked:1;
     unsigned                     has_version:1;
     unsigned                     has_reason:1;
     unsigned                     stopping:1;
-    unsigned                     unknown:1;  /* it has no such store */
+    unsigned                     unknown:1;  /* the helper has no such store */
 };
 
 
 /* ngx_symcache_helper.c */
 
 /*
- * The question has ended: with a complete reply, or none for this reason.
- * Nothing of the question, and maybe of its request, is there afterwards.
+ * Ends the question, with a complete reply or for another reason.  Afterwards
+ * the question is gone, and perhaps its request, too.
  */
 void ngx_symcache_helper_end(ngx_symcache_helper_t *helper,
     ngx_symcache_reply_e code);
@@ -67,35 +67,37 @@ void ngx_symcache_helper_end(ngx_symcache_helper_t *helper,
 /* ngx_symcache_upstream_conn.c */
 
 /*
- * Sends helper->text to a server of the upstream, and to others as next says.
- * May call ngx_symcache_helper_end() at once.
+ * Sends helper->text to a server of the upstream, and to others as
+ * symcache_next_upstream says.  May call ngx_symcache_helper_end() at once.
  */
 void ngx_symcache_upstream_conn_start(ngx_symcache_helper_t *helper);
 
-/* Gives the connection back, or closes it if there is no whole reply. */
+/* Gives the connection back, or closes it unless a whole reply has come. */
 void ngx_symcache_upstream_conn_close(ngx_symcache_helper_t *helper);
 
 
 /* ngx_symcache_reply.c */
 
-/* Forgets what was read of a reply, before another server is asked. */
+/* Forgets the reply of the last server before another one is asked. */
 void ngx_symcache_reply_init(ngx_symcache_helper_t *helper);
 
 /*
- * Reads what has come into the buffer of the upstream.  NGX_AGAIN, NGX_OK: the
- * reply is complete, NGX_HTTP_UPSTREAM_INVALID_HEADER: it is none; NGX_ERROR.
+ * Parses what has come into upstream.buffer.  NGX_OK: the reply is complete;
+ * NGX_AGAIN: more is to come; NGX_HTTP_UPSTREAM_INVALID_HEADER: the reply is
+ * invalid; or NGX_ERROR.
  */
 ngx_int_t ngx_symcache_reply_read(ngx_symcache_helper_t *helper);
 
 
 /* ngx_symcache_upstream_state.c */
 
-/* Before a server is chosen. */
+/* Adds a state, before a server is chosen.  NGX_OK or NGX_ERROR. */
 ngx_int_t ngx_symcache_upstream_state_start(ngx_symcache_helper_t *helper);
 
 /*
- * Once it is chosen: its name in upstream.peer lives as long as the request
- * from here on, also if the server is gone from its upstream before.
+ * Notes the name of the server that was chosen.  If the servers of the upstream
+ * can change, the name is copied, as it must live as long as the request.
+ * NGX_OK or NGX_ERROR.
  */
 ngx_int_t ngx_symcache_upstream_state_name(ngx_symcache_helper_t *helper);
 
@@ -104,7 +106,10 @@ void ngx_symcache_upstream_state_received(ngx_symcache_helper_t *helper,
     size_t n);
 void ngx_symcache_upstream_state_header(ngx_symcache_helper_t *helper);
 
-/* Only the first end counts.  Its status, 0: it was given up before. */
+/*
+ * Ends the state with a status, or 0 if the question was cancelled.  Only the
+ * first call counts.
+ */
 void ngx_symcache_upstream_state_end(ngx_symcache_helper_t *helper,
     ngx_uint_t status);
 

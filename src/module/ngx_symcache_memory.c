@@ -2,14 +2,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The memory of a zone is declared, laid out, and emptied.
+ * The memory of a zone: it is declared, laid out in the slab pool, and emptied.
  */
 
 
 #include "ngx_symcache_memory.h"
 
 
-/* a pointer for so many bytes of the zone */
+/* there is one bucket for so many bytes of the zone */
 
 #define NGX_SYMCACHE_MEMORY_BUCKET  256
 
@@ -79,7 +79,10 @@ ngx_symcache_memory_init(ngx_shm_zone_t *shm_zone, void *data)
 }
 
 
-/* in an empty pool: the same things get the same places each time */
+/*
+ * In an empty pool.  The allocations and their order are always the same, so
+ * that what has fitted once fits again.
+ */
 
 static ngx_int_t
 ngx_symcache_memory_lay_out(ngx_symcache_memory_t *memory)
@@ -126,7 +129,7 @@ ngx_symcache_memory_lay_out(ngx_symcache_memory_t *memory)
 
     ngx_sprintf(shpool->log_ctx, " in symcache_zone \"%V\"%Z", memory->name);
 
-    /* a full zone is normal: the key that was not used for longest goes */
+    /* a full zone is normal: a key that was not used for long is evicted */
 
     shpool->log_nomem = 0;
 
@@ -147,7 +150,7 @@ ngx_symcache_memory_empty(ngx_symcache_memory_t *memory)
 
     ngx_slab_init(memory->shpool);
 
-    /* it had room in this pool before */
+    /* it cannot fail, as it had room in this pool before */
 
     (void) ngx_symcache_memory_lay_out(memory);
 

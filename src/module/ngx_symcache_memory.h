@@ -7,7 +7,7 @@
  *   +-----------+---------------------------------------------------------+
  *   | slab pool | sh: one ngx_symcache_sh_t                               |
  *   | of nginx  |   buckets ---> chains of entries, by hash of the key    |
- *   |           |   queue -----> the latest first, the last goes first    |
+ *   |           |   queue -----> the latest first; evicted from its end   |
  *   |           |   counters     atomic, without the lock                 |
  *   |           |   recent[16]   a ring of requests that got no file      |
  *   |           +---------------------------------------------------------+
@@ -20,17 +20,18 @@
  *   +-----------+---------------------------------------------------------+
  *
  * A hit touches a bucket and the two cache lines of its entry, however many
- * keys there are.  It does not move the entry in the queue but marks it, and
- * what is marked when it comes to be the last gets a second turn.  A chain is
- * never longer than NGX_SYMCACHE_ZONE_CHAIN: who asks for keys with the same
- * hash pushes out his own.
+ * keys there are.  It does not move the entry in the queue but marks it as
+ * used.  An entry that is marked when it reaches the end of the queue gets a
+ * second turn instead of being evicted.  A chain is never longer than
+ * NGX_SYMCACHE_ZONE_CHAIN, so that a client that asks for keys with the same
+ * hash evicts only keys of that hash, and slows nobody down.
  *
- * The mutex of the slab pool guards buckets, queue, entries and ring; nothing
- * is logged, hashed or allocated from another pool while it is held.  Who
- * changes something says so first: where a worker has died in the middle, the
- * next one finds that and empties the zone, the slab pool included, and keeps
- * the counters.  The layout may not change at a reload, and does not: module
- * code is only loaded by a new master process.
+ * The mutex of the slab pool guards buckets, queue, entries and ring.  While it
+ * is held nothing is logged, hashed or allocated from another pool.  Before a
+ * worker changes anything it sets "changing".  If it dies in the middle, the
+ * next worker finds that set and empties the zone, the slab pool included; the
+ * counters are kept.  A reload cannot change the layout, because only a new
+ * master process loads new code of the module.
  */
 
 
@@ -53,8 +54,8 @@ struct ngx_symcache_entry_s {
     uint32_t                hash;
     u_char                  what;
     u_char                  n;
-    u_char                  gzipped;     /* bits: versions with a sidecar */
-    u_char                  used;        /* since it was put in front */
+    u_char                  gzipped;     /* bits: versions with a gzip file */
+    u_char                  used;        /* since it was moved to the front */
 
     union {
         symcache_version_t      versions[NGX_SYMCACHE_VERSIONS];
@@ -74,10 +75,10 @@ struct ngx_symcache_entry_s {
 
 typedef struct {
     ngx_symcache_entry_t  **buckets;
-    ngx_uint_t              mask;        /* of buckets, a power of two */
+    ngx_uint_t              mask;        /* number of buckets - 1 */
     ngx_queue_t             queue;
     ngx_uint_t              keys;
-    ngx_uint_t              changing;    /* the above, entries, the pool */
+    ngx_uint_t              changing;    /* above, entries or pool */
     ngx_atomic_t            counters[NGX_SYMCACHE_COUNTS];
     ngx_uint_t              nrecent;
     ngx_symcache_recent_t   recent[NGX_SYMCACHE_RECENT];
@@ -91,11 +92,11 @@ typedef struct {
 } ngx_symcache_memory_t;
 
 
-/* A phrase for the directive if that is not possible. */
+/* NGX_CONF_OK, NGX_CONF_ERROR, or the end of a message on the directive. */
 char *ngx_symcache_memory_declare(ngx_conf_t *cf, ngx_str_t *name,
     size_t size);
 
-/* All keys are forgotten.  The lock is held. */
+/* Forgets all keys.  The caller holds the lock. */
 void ngx_symcache_memory_empty(ngx_symcache_memory_t *memory);
 
 
@@ -117,7 +118,7 @@ ngx_symcache_memory_unlock(ngx_symcache_memory_t *memory)
 }
 
 
-/* the same for who changes something of what "changing" is about */
+/* Locks and unlocks for a change, which "changing" announces. */
 
 static ngx_inline void
 ngx_symcache_memory_change(ngx_symcache_memory_t *memory)

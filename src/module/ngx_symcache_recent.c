@@ -2,7 +2,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What the status page shows of a request that got no file.
+ * The record of a request that got no file, for the status page.
  */
 
 
@@ -15,7 +15,7 @@ ngx_symcache_recent_fill(ngx_symcache_recent_t *recent,
 {
     size_t  i, len;
 
-    /* cleared: a page shows what is behind a NUL to nobody */
+    /* cleared, as it is copied to shared memory as a whole */
 
     ngx_memzero(recent, sizeof(ngx_symcache_recent_t));
 
@@ -27,7 +27,7 @@ ngx_symcache_recent_fill(ngx_symcache_recent_t *recent,
 
     len = ngx_min(ctx->asked.key.name_len, NGX_SYMCACHE_RECENT_NAME);
 
-    /* not in the middle of a character */
+    /* a name that is cut must not end in the middle of a character */
 
     while (len && len < ctx->asked.key.name_len
            && (ctx->asked.key.name[len] & 0xc0) == 0x80)

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The reply of the helper, in pieces of any size.  The whole of it is read
- * before it counts: a reply that is cut short is no reply.
+ * Parses the reply of the helper, which comes in pieces of any size.  Only a
+ * whole reply counts, so the body is read, too.
  */
 
 
@@ -16,7 +16,7 @@
 #define NGX_SYMCACHE_REPLY_BODY  65536
 
 
-/* NGX_ERROR: a reply with such a value is none */
+/* read() returns NGX_OK, or NGX_ERROR if the value makes the reply invalid */
 
 typedef struct {
     ngx_str_t   name;
@@ -251,7 +251,7 @@ ngx_symcache_reply_reason(ngx_symcache_helper_t *helper, ngx_str_t *value)
 
     if (helper->done) {
 
-        /* as much as is shown, in the same place for each reply of a hold */
+        /* as much as is shown; all replies of a hold use the same memory */
 
         reason = &helper->ctx->reason;
 
@@ -371,7 +371,7 @@ ngx_symcache_reply_header_done(ngx_symcache_helper_t *helper)
 
     if (!helper->is_chunked && helper->length == -1) {
 
-        /* the body ends with the connection, and nobody reads it */
+        /* the body ends with the connection: it is not read, nor that kept */
 
         helper->close = 1;
 
@@ -384,7 +384,7 @@ ngx_symcache_reply_header_done(ngx_symcache_helper_t *helper)
 }
 
 
-/* by status and header: one of six replies, or NGX_ERROR */
+/* Sets the code of the reply by status and header, or returns NGX_ERROR. */
 
 static ngx_int_t
 ngx_symcache_reply_code(ngx_symcache_helper_t *helper)
@@ -422,8 +422,8 @@ ngx_symcache_reply_code(ngx_symcache_helper_t *helper)
     case NGX_HTTP_NOT_FOUND:
 
         /*
-         * A final 404 is only believed with its reason: whatever else listens
-         * at this address answers 404 as well.
+         * A final 404 is only believed with its reason.  Any other server that
+         * listens at this address by mistake answers 404, too.
          */
 
         if (!helper->has_reason) {
@@ -439,7 +439,10 @@ ngx_symcache_reply_code(ngx_symcache_helper_t *helper)
             ngx_symcache_reply_unknown(helper);
         }
 
-        /* the next one may be there already: as if this one had said nothing */
+        /*
+         * It stops, and its successor may be there already: the question is
+         * asked again, as if there had been no answer.
+         */
 
         helper->reply.code = helper->stopping ? NGX_SYMCACHE_REPLY_LOST
                                               : NGX_SYMCACHE_REPLY_BUSY;
@@ -451,7 +454,7 @@ ngx_symcache_reply_code(ngx_symcache_helper_t *helper)
 }
 
 
-/* nothing but a change of a configuration ends this */
+/* This is logged, as only a change of a configuration can end it. */
 
 static void
 ngx_symcache_reply_unknown(ngx_symcache_helper_t *helper)
@@ -510,7 +513,7 @@ ngx_symcache_reply_body(ngx_symcache_helper_t *helper)
 
     if (rc == NGX_AGAIN && helper->received <= NGX_SYMCACHE_REPLY_BODY) {
 
-        /* nothing points into the buffer any more */
+        /* the header has been read, so the buffer is used again */
 
         b->pos = b->start;
         b->last = b->start;
@@ -526,7 +529,10 @@ ngx_symcache_reply_body(ngx_symcache_helper_t *helper)
 }
 
 
-/* NGX_OK: the body or this chunk has ended.  A page keeps what it reads. */
+/*
+ * Skips the body, or keeps it if it is a page.  NGX_OK at the end of the body
+ * or of a chunk, NGX_AGAIN before that.
+ */
 
 static ngx_int_t
 ngx_symcache_reply_skip(ngx_symcache_helper_t *helper, ngx_buf_t *b)

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * From the request line and the headers to a key, the version that the client
- * reads, the version that it has, and whether it comes back by itself.
+ * Reads from the URI and the headers: the key, the version that the client can
+ * read, the version that it has already, and whether it takes Retry-After.
  */
 
 
@@ -83,7 +83,7 @@ ngx_symcache_request_path(ngx_symcache_ctx_t *ctx)
     p = r->uri.data + slcf->prefix;
     len = r->uri.len - slcf->prefix;
 
-    /* "location /symcache" matches "/symcachev3.1.0/..." as well */
+    /* "location /symcache" also matches "/symcachev3.1.0/..." */
 
     if (slcf->prefix && p[-1] != '/' && (len == 0 || *p != '/')) {
         rc = SYMCACHE_BAD_PATH;
@@ -118,8 +118,8 @@ ngx_symcache_request_tail(ngx_str_t *uri, symcache_request_t *req)
     }
 
     /*
-     * Three segments without an age, or four with it.  No path is both, as
-     * no GUID is an age.
+     * The key has three segments, or four with an age of its own.  No path
+     * can be read in both ways, because no GUID is an age.
      */
 
     for (n = 0; n < 4 && p > uri->data; /* void */ ) {
@@ -191,7 +191,7 @@ ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx, const char **text)
 }
 
 
-/* NGX_DECLINED: a second If-Version-Exceeds */
+/* NGX_OK, or NGX_DECLINED for a second If-Version-Exceeds. */
 
 static ngx_int_t
 ngx_symcache_request_header(ngx_symcache_ctx_t *ctx, ngx_table_elt_t *h,
@@ -211,7 +211,7 @@ ngx_symcache_request_header(ngx_symcache_ctx_t *ctx, ngx_table_elt_t *h,
 
     } else if (header_is(SYMCACHE_HEADER_VIA)) {
 
-        /* it is one of ours that asks, and sends one line */
+        /* only a helper sends it, and always as one line */
 
         ctx->via = h->value;
 

@@ -2,14 +2,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A suspended request: only its client, or an event of ours, wakes it.
+ * Suspended requests.  Only the client or an event of the module wakes one.
  */
 
 
 #include "ngx_symcache.h"
 
 
-/* bytes of a pool's block for what else is allocated until the answer */
+/* bytes of a pool's block that are left for what the answer allocates */
 
 #define NGX_SYMCACHE_SUSPEND_REST  192
 
@@ -37,9 +37,9 @@ ngx_symcache_suspend(ngx_http_request_t *r)
 
 
 /*
- * A client that goes away is not the end of its request if there is a
- * post_action: then no cleanup is called, but what waits for the former
- * location must not answer in the new one.
+ * If the client goes away, nginx ends the request and calls the cleanups.  But
+ * with a post_action the request goes on in another location, and no cleanup is
+ * called.  Wait and question belong to the location before and are ended here.
  */
 
 static void
@@ -80,8 +80,8 @@ ngx_symcache_suspend_abandon(ngx_symcache_ctx_t *ctx)
 
 
 /*
- * What does not fit into the last block of the pool has memory of its own:
- * another block costs 4 KB, ten thousand times.
+ * Memory that does not fit into a block of the pool is allocated alone, because
+ * another block would take 4 KB, and thousands of requests may be held.
  */
 
 void *

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Which versions the helper makes for a store: <root>/.transcoders, a small
- * file of the helper's own, looked at once a second per root and worker.
+ * Which versions the helper makes for a store.  It writes them to a small file,
+ * <root>/.transcoders, which each worker looks at once a second for each root.
  */
 
 
@@ -61,7 +61,7 @@ ngx_symcache_transcoders_best(ngx_symcache_ctx_t *ctx)
 
     if (ctx->conf->upstream.upstream == NULL) {
 
-        /* nobody to ask, so nothing is made */
+        /* without a helper nothing is made, and that is known */
 
         ctx->transcoders_known = 1;
         return;
@@ -181,7 +181,7 @@ ngx_symcache_transcoders_read(ngx_symcache_transcoders_root_t *tr,
     ssize_t   n;
     ngx_fd_t  fd;
 
-    /* a FIFO in this place would block the worker */
+    /* nonblocking, as a FIFO in this place would block the worker */
 
     fd = ngx_open_file(name, NGX_FILE_RDONLY|NGX_FILE_NONBLOCK,
                        NGX_FILE_OPEN, 0);
@@ -225,7 +225,7 @@ ngx_symcache_transcoders_parse(ngx_symcache_transcoders_root_t *tr, u_char *p,
             end = last;
         }
 
-        /* a line that is no version is none that can be made */
+        /* a line that is no version is left out */
 
         if (symcache_version_parse((char *) p, end - p,
                                    &tr->versions[tr->n]))

@@ -3,10 +3,9 @@
  * Copyright (C) the ngx_symcache authors
  *
  * The connection of a question to a server of its upstream, and to the next
- * one when that fails.  Balancers, keepalive and failures of servers are
- * those of ngx_http_upstream; it is not used as a whole, because it answers a
- * request, so that each that is held would need a subrequest with another
- * 3 KB and its own end.
+ * server if that fails.  Balancers, keepalive and the marking of failed servers
+ * are those of ngx_http_upstream.  It is not used as a whole, because each
+ * question would need a subrequest of 4 KB: see docs/internals/upstream.md.
  */
 
 
@@ -54,7 +53,10 @@ ngx_symcache_upstream_conn_start(ngx_symcache_helper_t *helper)
     u->peer.log = r->connection->log;
     u->peer.log_error = NGX_ERROR_ERR;
 
-    /* of the request it is only while nobody else passes that on */
+    /*
+     * Balancers expect the upstream in the request.  If there is one already,
+     * of another module, ours is in its place for this call only.
+     */
 
     former = r->upstream;
     r->upstream = u;
@@ -82,7 +84,7 @@ ngx_symcache_upstream_conn_start(ngx_symcache_helper_t *helper)
 }
 
 
-/* symcache_bind */
+/* Sets the local address by symcache_bind. */
 
 static ngx_int_t
 ngx_symcache_upstream_conn_local(ngx_symcache_helper_t *helper)
@@ -154,7 +156,10 @@ ngx_symcache_upstream_conn_connect(ngx_symcache_helper_t *helper)
 
     log->action = "connecting to upstream";
 
-    /* of the last server nothing is left, nor that its connection was good */
+    /*
+     * Forget the last server.  If u->keepalive stayed set, the next connection
+     * could be kept before its answer has come.
+     */
 
     ngx_symcache_reply_init(helper);
 
@@ -204,7 +209,7 @@ ngx_symcache_upstream_conn_connect(ngx_symcache_helper_t *helper)
 }
 
 
-/* the connection, a new one or one that was kept, to this question */
+/* Attaches the connection, a new one or one that was kept, to the question. */
 
 static ngx_int_t
 ngx_symcache_upstream_conn_attach(ngx_symcache_helper_t *helper)
@@ -222,7 +227,7 @@ ngx_symcache_upstream_conn_attach(ngx_symcache_helper_t *helper)
 
     if (c->pool == NULL) {
 
-        /* of the connection and not of the request, if it is kept */
+        /* not the pool of the request, which a kept connection outlives */
 
         c->pool = ngx_create_pool(128, log);
         if (c->pool == NULL) {
@@ -399,9 +404,9 @@ ngx_symcache_upstream_conn_read(ngx_symcache_helper_t *helper)
 
 
 /*
- * There is no buffer before something comes.  nginx's parsers keep their state
- * in a request: this one is for nothing else, as the parser of the client's
- * request may be under way (its body, a pipelined request).
+ * Allocates the buffer when the first bytes come, so that held requests have
+ * none.  nginx's parsers keep their state in a request, but not in the client's
+ * here: that is in use if its body is still being read.
  */
 
 static ngx_int_t
@@ -437,7 +442,7 @@ ngx_symcache_upstream_conn_buffer(ngx_symcache_helper_t *helper)
 }
 
 
-/* believed, unless another one shall be asked after such a reply */
+/* A whole reply has come: the end, unless another server is to be asked. */
 
 static void
 ngx_symcache_upstream_conn_replied(ngx_symcache_helper_t *helper)
@@ -521,7 +526,7 @@ ngx_symcache_upstream_conn_next(ngx_symcache_helper_t *helper, ngx_uint_t why)
                       "upstream timed out");
     }
 
-    /* a kept connection may have been closed meanwhile */
+    /* the server may just have closed a kept connection: this try is free */
 
     if (u->peer.cached
         && why == NGX_HTTP_UPSTREAM_FT_ERROR

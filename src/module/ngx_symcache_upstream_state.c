@@ -2,9 +2,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Each server that is asked, in the list of the request where $upstream_addr,
- * $upstream_status, $upstream_response_time and the like look for it; unless
- * nobody waits for the answer.
+ * The states of the upstream, one for each server that was asked, from which
+ * $upstream_addr, $upstream_status, $upstream_response_time and the like are
+ * made.  There are none for notifications, which have no part in the answer.
  */
 
 
@@ -13,7 +13,7 @@
 
 #define NGX_SYMCACHE_UPSTREAM_STATE_UNSET  (ngx_msec_t) -1
 
-/* a hold of hours may ask many times: of more, the last one is kept */
+/* a long hold may ask many times: the last state is replaced from then on */
 
 #define NGX_SYMCACHE_UPSTREAM_STATE_MAX    32
 
@@ -73,7 +73,7 @@ ngx_symcache_upstream_state_add(ngx_symcache_ctx_t *ctx)
 
     } else if (!ctx->nstates) {
 
-        /* those of another module: an empty one is between them and ours */
+        /* an empty state separates those of another module from ours */
 
         state = ngx_array_push(states);
         if (state == NULL) {

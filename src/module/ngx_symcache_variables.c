@@ -2,8 +2,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * $symcache_*.  The key is also found in the URI of a location that has no
- * "symcache", so that a front end can choose a server by it.
+ * The variables $symcache_*.  The key is also found in the URI of a location
+ * without "symcache", so that a front end can choose a server by it.
  */
 
 
@@ -107,7 +107,10 @@ ngx_symcache_variables_keep(ngx_symcache_ctx_t *ctx)
 }
 
 
-/* the end of the request, and where its context is found until then */
+/*
+ * Counts the request at its end.  Until then, the address of this function is
+ * how ngx_symcache_variables_ctx() finds the context.
+ */
 
 static void
 ngx_symcache_variables_cleanup(void *data)

@@ -2,9 +2,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Requests that wait for the helper.  In a worker, all who wait for the same
- * answer share one question: the first one leads and asks, the others follow
- * and are suspended without a connection to the helper.
+ * Requests that wait for the helper.  All requests of a worker that wait for
+ * the same answer share one question: the first one leads and asks, the others
+ * follow and are suspended without a connection to the helper.
  *
  *     idle --> leads ----------------------------> idle, answered
  *       |        |  ^ pause, after "still running"
@@ -21,22 +21,27 @@
 #include "ngx_symcache_zone.h"
 
 
-/* milliseconds between questions that the helper answers too early */
+/*
+ * milliseconds before the helper is asked again if it has said "still running"
+ * before the time to wait was over: 1, 2, ... 16 seconds
+ */
 
 #define NGX_SYMCACHE_WAIT_PAUSE      1000
 #define NGX_SYMCACHE_WAIT_PAUSE_MAX  16000
 
 /*
- * and before a helper that was not there is asked again: it restarts, or its
- * queue of connections is full.  50, 100, ... 800: 1.6 seconds in all
+ * milliseconds before a helper that could not be reached is asked again: it may
+ * be restarting, or its queue of connections may be full.  50, 100, ... 800,
+ * which is 1.6 seconds in all
  */
 
 #define NGX_SYMCACHE_WAIT_LOST       50
 #define NGX_SYMCACHE_WAIT_LOST_MAX   5
 
 /*
- * what the helper's answer at the very end of a hold may take.  Whoever asks
- * has no other limit, and a server that is cut off here has not failed.
+ * milliseconds beyond the end of a hold for the helper's answer to arrive.  A
+ * held question has no other limit, and a server that has not answered by then
+ * is not marked as failed.
  */
 
 #define NGX_SYMCACHE_WAIT_MARGIN     500
@@ -44,21 +49,21 @@
 
 typedef enum {
     NGX_SYMCACHE_WAIT_IDLE = 0,
-    NGX_SYMCACHE_WAIT_LEADS,       /* in the tree */
-    NGX_SYMCACHE_WAIT_PROMOTED,    /* in the tree, event posted */
-    NGX_SYMCACHE_WAIT_FOLLOWS,     /* in the queue of the leader */
-    NGX_SYMCACHE_WAIT_WOKEN        /* event posted */
+    NGX_SYMCACHE_WAIT_LEADS,       /* it is in the tree */
+    NGX_SYMCACHE_WAIT_PROMOTED,    /* the same, and its event is posted */
+    NGX_SYMCACHE_WAIT_FOLLOWS,     /* it is in its leader's queue */
+    NGX_SYMCACHE_WAIT_WOKEN        /* its event is posted */
 } ngx_symcache_wait_e;
 
 
 struct ngx_symcache_wait_s {
     ngx_rbtree_node_t      node;
-    ngx_queue_t            queue;      /* leader: of its followers */
+    ngx_queue_t            queue;      /* leader: its followers */
     ngx_symcache_ctx_t    *ctx;
     ngx_event_t            event;      /* pause, end of the hold, wake-up */
     ngx_symcache_wait_e    state;
     ngx_uint_t             hold;
-    ngx_uint_t             lost;       /* questions in a row */
+    ngx_uint_t             lost;       /* questions, in a row */
 };
 
 
@@ -116,7 +121,7 @@ ngx_symcache_wait_start(ngx_symcache_ctx_t *ctx)
 
     if (!w->hold && ngx_symcache_wait_lookup(ctx, 1) != NULL) {
 
-        /* somebody here is told as soon as this job has ended */
+        /* the job runs: a held request waits for its end */
 
         ngx_memzero(&ctx->reply, sizeof(ngx_symcache_reply_t));
         ctx->reply.code = NGX_SYMCACHE_REPLY_PENDING;
@@ -192,7 +197,7 @@ ngx_symcache_wait_create(ngx_symcache_ctx_t *ctx)
 }
 
 
-/* for each question anew: ngx_rbtree_delete() clears the key of the last */
+/* Computed for each question, because ngx_rbtree_delete() clears the key. */
 
 static uint32_t
 ngx_symcache_wait_hash(ngx_symcache_ctx_t *ctx)
@@ -285,7 +290,7 @@ ngx_symcache_wait_lookup(ngx_symcache_ctx_t *ctx, ngx_uint_t hold)
 }
 
 
-/* equal: the helper would give both the same answer */
+/* 0: the helper would give both the same answer. */
 
 static ngx_int_t
 ngx_symcache_wait_cmp(ngx_symcache_wait_t *a, ngx_symcache_wait_t *b)
@@ -314,7 +319,7 @@ ngx_symcache_wait_cmp(ngx_symcache_wait_t *a, ngx_symcache_wait_t *b)
         return rc;
     }
 
-    /* as the clients spell it: what is absent so may be there otherwise */
+    /* by spelling: some sources have a file under one and not the other */
 
     rc = ngx_memn2cmp((u_char *) a->ctx->asked.name,
                       (u_char *) b->ctx->asked.name,
@@ -323,7 +328,7 @@ ngx_symcache_wait_cmp(ngx_symcache_wait_t *a, ngx_symcache_wait_t *b)
         return rc;
     }
 
-    /* and by the way they came: the helper has to see that it is a circle */
+    /* by the helpers on the way, so that the helper can see a circle */
 
     rc = ngx_memn2cmp(a->ctx->via.data, b->ctx->via.data,
                       a->ctx->via.len, b->ctx->via.len);
@@ -374,7 +379,10 @@ ngx_symcache_wait_ask(ngx_symcache_wait_t *w)
         wait = ngx_max(left / 1000, 1);
         wait = ngx_min(wait, SYMCACHE_WAIT_MAX);
 
-        /* in the last second it may answer too late, as it was told to */
+        /*
+         * The helper cannot be told to wait for less than a second.  In the
+         * last one, its answer may come too late and is not waited for.
+         */
 
         ngx_symcache_wait_timer(w, left < 1000
                                    ? left : left + NGX_SYMCACHE_WAIT_MARGIN);
@@ -421,7 +429,7 @@ ngx_symcache_wait_replied(ngx_symcache_ctx_t *ctx)
         w->lost = 0;
     }
 
-    /* those that are asked again are one question */
+    /* a question that is asked again after a loss counts once */
 
     if (ctx->reply.code <= NGX_SYMCACHE_REPLY_TIMEOUT && w->lost <= 1) {
         ngx_symcache_zone_count(ctx, NGX_SYMCACHE_COUNT_FAILED);
@@ -434,7 +442,7 @@ ngx_symcache_wait_replied(ngx_symcache_ctx_t *ctx)
     {
         if (ngx_symcache_wait_left(ctx) == 0) {
 
-            /* this hold is over, those of the others may be not */
+            /* the holds of followers may end later */
 
             ngx_symcache_wait_leave(w);
             ngx_symcache_wait_finish(ctx);
@@ -462,7 +470,7 @@ ngx_symcache_wait_pause(ngx_symcache_wait_t *w)
 
     if (w->lost) {
 
-        /* not all of them at the same moment */
+        /* at random, so that not all ask at the same moment */
 
         pause = NGX_SYMCACHE_WAIT_LOST << (w->lost - 1);
         pause += ngx_random() % NGX_SYMCACHE_WAIT_LOST;
@@ -479,7 +487,7 @@ ngx_symcache_wait_pause(ngx_symcache_wait_t *w)
 }
 
 
-/* ngx_add_timer() would keep one that is nearly the same */
+/* Deletes the timer first, as ngx_add_timer() keeps one that is similar. */
 
 static void
 ngx_symcache_wait_timer(ngx_symcache_wait_t *w, ngx_msec_t timer)
@@ -534,7 +542,7 @@ ngx_symcache_wait_event(ngx_event_t *ev)
 
     case NGX_SYMCACHE_WAIT_FOLLOWS:
 
-        /* the end of the hold, also if the helper was told to take as long */
+        /* the hold is over, even if the helper has been told to wait longer */
 
         ngx_symcache_wait_leave(w);
 
@@ -558,7 +566,7 @@ ngx_symcache_wait_event(ngx_event_t *ev)
 }
 
 
-/* the leader's reply is an answer for everybody */
+/* Hands the leader's reply to all of its followers. */
 
 static void
 ngx_symcache_wait_share(ngx_symcache_wait_t *w)
@@ -640,7 +648,10 @@ ngx_symcache_wait_leave(ngx_symcache_wait_t *w)
 }
 
 
-/* not called from here: the stack may be that of another request */
+/*
+ * The event is posted and not called: the caller may be in the middle of
+ * another request.
+ */
 
 static void
 ngx_symcache_wait_post(ngx_symcache_wait_t *w, ngx_symcache_wait_e state)

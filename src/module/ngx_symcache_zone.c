@@ -2,8 +2,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What the workers know of keys: looked up, stored, forgotten, and pushed out
- * by newer keys.  Counters, and the last requests that got no file.
+ * What the workers know of keys: it is looked up, stored, forgotten, and
+ * evicted for newer keys.  Counters, and the last requests that got no file.
  */
 
 
@@ -54,9 +54,9 @@ ngx_symcache_zone_scope(ngx_str_t *root, ngx_str_t *store)
 
 
 /*
- * GUIDs are random only as a rule: builds have some that count up, and modules
- * without one all have zeros.  So each bit of the key counts for each of the
- * hash, else a few long chains have all keys.
+ * GUIDs are random only as a rule: some builds count them up, and modules that
+ * have none all have zeros.  So each bit of the key must change each bit of the
+ * hash; otherwise all keys would be in a few long chains.
  */
 
 static uint32_t
@@ -80,7 +80,7 @@ ngx_symcache_zone_hash(ngx_symcache_ctx_t *ctx)
         hash = ngx_symcache_zone_mix(hash, n[0]);
     }
 
-    /* the last 8 bytes, some of them for the second time */
+    /* the last 8 bytes, some of which may have been mixed in already */
 
     if (i) {
         ngx_memcpy(n, key->name + key->name_len - 8, 8);
@@ -96,7 +96,7 @@ ngx_symcache_zone_hash(ngx_symcache_ctx_t *ctx)
 }
 
 
-/* with the fractional part of the golden ratio, as in Fibonacci hashing */
+/* The factor is the golden ratio's fraction, as in Fibonacci hashing. */
 
 static ngx_inline uint64_t
 ngx_symcache_zone_mix(uint64_t hash, uint64_t n)
@@ -107,7 +107,10 @@ ngx_symcache_zone_mix(uint64_t hash, uint64_t n)
 }
 
 
-/* of the name as the client has it: some sources tell cases apart */
+/*
+ * A hash of the name in the client's case.  Some sources tell cases apart: a
+ * file that is absent under one spelling may be there under another.
+ */
 
 static uint32_t
 ngx_symcache_zone_spelling(ngx_symcache_ctx_t *ctx)
@@ -118,9 +121,9 @@ ngx_symcache_zone_spelling(ngx_symcache_ctx_t *ctx)
 
 
 /*
- * Seconds of the clock that all workers share and nobody sets.  Where it wraps
- * early, what is left of an entry is more than symcache_valid can be, and that
- * entry is over.
+ * Seconds of the monotonic clock, which all workers share.  On 32-bit systems
+ * it wraps early.  Then the rest of an entry's time is longer than
+ * symcache_valid can be, and the entry counts as expired.
  */
 
 static ngx_inline uint32_t
@@ -193,7 +196,7 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
         } else if (symcache_version_cmp(&e->u.asked.version, &ctx->ask.version)
                    != 0)
         {
-            /* it is about another version */
+            /* the entry is about another version */
 
             what = NGX_SYMCACHE_KEY_UNKNOWN;
 
@@ -205,7 +208,7 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
             spelling = e->u.asked.spelling;
         }
 
-        /* not written in vain: other workers have the line, too */
+        /* a write would take the cache line away from the other workers */
 
         if (!e->used) {
             e->used = 1;
@@ -217,7 +220,7 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
     if (what == NGX_SYMCACHE_KEY_ABSENT
         && spelling != ngx_symcache_zone_spelling(ctx))
     {
-        /* it may be there as it is spelled now */
+        /* under this spelling it may be there */
 
         return NGX_SYMCACHE_KEY_UNKNOWN;
     }
@@ -333,7 +336,7 @@ ngx_symcache_zone_alloc(ngx_symcache_memory_t *memory, size_t size)
 
     e = ngx_slab_alloc_locked(memory->shpool, size);
 
-    /* an entry of the same size is free then, or the page of several is */
+    /* each eviction frees an entry of this size, or a part of a page */
 
     for (i = 0; e == NULL && i < NGX_SYMCACHE_ZONE_EVICT; i++) {
 
@@ -352,7 +355,7 @@ ngx_symcache_zone_alloc(ngx_symcache_memory_t *memory, size_t size)
 }
 
 
-/* the lock is held; the next to go, or NULL */
+/* the next entry to evict, or NULL; the lock is held */
 
 static ngx_symcache_entry_t *
 ngx_symcache_zone_last(ngx_symcache_sh_t *sh)
@@ -462,7 +465,7 @@ ngx_symcache_zone_done(ngx_symcache_ctx_t *ctx)
         return;
     }
 
-    /* the statuses are the first counters, none of them is an abort */
+    /* the statuses are the first counters; NONE counts aborted requests */
 
     ngx_symcache_zone_count(ctx, (ngx_symcache_count_e) ctx->status);
 

@@ -2,8 +2,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Shared memory: what the workers know of keys, for as long as symcache_valid
- * says, counters, and the last requests that failed.
+ * Shared memory of the workers: what is known of keys, for as long as
+ * symcache_valid says, counters, and the last requests that got no file.
  */
 
 
@@ -15,9 +15,9 @@
 
 
 /*
- * One list for the indices, the JSON and Prometheus names and the texts: a
- * counter without a name cannot be.  The first ones are in the order of
- * ngx_symcache_status_e.
+ * The counters with their names in JSON and Prometheus and their texts.  It is
+ * one list so that no counter can be without a name.  The first ones are in the
+ * order of ngx_symcache_status_e.
  */
 
 #define NGX_SYMCACHE_COUNTERS(X)                                              \
@@ -61,7 +61,7 @@ typedef enum {
 #define NGX_SYMCACHE_RECENT_REASON  96
 
 
-/* a request that got no file, for the status page */
+/* a request that got no file, as the status page shows it */
 
 typedef struct {
     time_t                  time;
@@ -84,16 +84,17 @@ typedef struct {
 } ngx_symcache_report_t;
 
 
-/* What the roots of different locations keep apart. */
+/* A hash that tells the keys of one store from those of another. */
 uint64_t ngx_symcache_zone_scope(ngx_str_t *root, ngx_str_t *store);
 
 /*
- * PRESENT sets versions and nversions of the context, PENDING its reply.
- * All functions do nothing for a location without a zone.
+ * What the zone knows of the key.  PRESENT also sets versions and nversions of
+ * the context, PENDING its reply.  None of these functions does anything in a
+ * location without a zone.
  */
 ngx_symcache_key_e ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx);
 
-/* PRESENT takes the context's versions, the others the version asked for. */
+/* Stores the context's versions if PRESENT, else the version asked for. */
 void ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
     time_t valid);
 

@@ -1,4 +1,4 @@
-# symcache_gzip: sidecars of the store for clients that accept gzip, for all
+# symcache_gzip: gzip files of the store for clients that accept gzip, for all
 # with gunzip, with ranges, conditionals and HEAD; fallbacks; what the zone
 # knows of them.
 
@@ -17,7 +17,7 @@ my @gzip = ('Accept-Encoding: deflate, gzip');
 
 sub h { Test::Symcache::header(@_) }
 
-# The file and its sidecar, whose time is $later seconds after the file's.
+# The file and its gzip file, whose time is $later seconds after the file's.
 sub put_both {
     my ($version, $body, $later, %o) = @_;
     my $file = $t->put($version, $body, %o);
@@ -103,7 +103,7 @@ my $plain_etag = h($r, 'ETag');
 
 $r = $t->get(uri('on'), @gzip);
 is $r->{status}, 200, 'on: 200';
-ok $r->{body} eq $gz, 'on: the sidecar';
+ok $r->{body} eq $gz, 'on: the gzip file';
 is h($r, 'Content-Encoding'), 'gzip', 'on: Content-Encoding';
 is h($r, 'Content-Length'), length $gz, 'on: Content-Length';
 is h($r, 'Content-Type'), 'application/vnd.ms-symcache; version=3.1.0',
@@ -129,12 +129,12 @@ for (['gzip;q=0', $body], ['gzip;q=0.5', $gz], ['identity', $body],
 
 $r = $t->head(uri('on'), @gzip);
 is $r->{status}, 200, 'HEAD';
-is h($r, 'Content-Length'), length $gz, 'HEAD: length of the sidecar';
+is h($r, 'Content-Length'), length $gz, 'HEAD: length of the gzip file';
 is h($r, 'Content-Encoding'), 'gzip', 'HEAD: encoding';
 is $r->{body}, '', 'HEAD: no body';
 
 $r = $t->get(uri('vary'), @gzip);
-ok $r->{body} eq $gz, 'gzip_vary on: the sidecar';
+ok $r->{body} eq $gz, 'gzip_vary on: the gzip file';
 is vary($r), 'Accept-Encoding', 'gzip_vary on: Vary once';
 
 # --- as gzip_static: gzip_proxied, gzip_disable, gzip_http_version
@@ -158,7 +158,7 @@ ok http10(uri('http10'))->{body} eq $gz, 'gzip_http_version: 1.0';
 
 $r = $t->get(uri('on'), @gzip, 'Range: bytes=10-99');
 is $r->{status}, 206, 'range: 206';
-ok $r->{body} eq substr($gz, 10, 90), 'range: of the sidecar';
+ok $r->{body} eq substr($gz, 10, 90), 'range: of the gzip file';
 is h($r, 'Content-Encoding'), 'gzip', 'range: encoding';
 is h($r, 'Content-Range'), 'bytes 10-99/' . length $gz, 'range: of its size';
 $r = $t->get(uri('on'), @gzip, 'Range: bytes=9999999-');
@@ -170,9 +170,9 @@ is $t->get(uri('on'), @gzip, 'Range: bytes=0-0', "If-Range: $etag")
     ->{status}, 206, 'If-Range: 206';
 $r = $t->get(uri('on'), @gzip, 'Range: bytes=0-0', "If-Range: $plain_etag");
 is $r->{status}, 200, 'If-Range with the ETag of the file: 200';
-ok $r->{body} eq $gz, 'and the whole sidecar';
+ok $r->{body} eq $gz, 'and the whole gzip file';
 $r = $t->get(uri('on'), 'Range: bytes=0-0', "If-Range: $etag");
-is $r->{status}, 200, 'If-Range with the ETag of the sidecar, for the file';
+is $r->{status}, 200, 'If-Range with the ETag of the gzip file, for the file';
 is $t->get(uri('on'), @gzip, "If-None-Match: $etag")->{status}, 304,
     'If-None-Match: 304';
 is vary($t->get(uri('on'), @gzip, "If-None-Match: $etag")),
@@ -180,7 +180,7 @@ is vary($t->get(uri('on'), @gzip, "If-None-Match: $etag")),
 is $t->get(uri('on'), @gzip, "If-None-Match: $plain_etag")->{status}, 200,
     'If-None-Match with the ETag of the file: 200';
 is $t->get(uri('on'), "If-None-Match: $etag")->{status}, 200,
-    'If-None-Match with the ETag of the sidecar, for the file: 200';
+    'If-None-Match with the ETag of the gzip file, for the file: 200';
 is $t->get(uri('on'), @gzip, "If-Match: $plain_etag")->{status}, 412,
     'If-Match: 412';
 is $t->get(uri('on'), @gzip, "If-Modified-Since: $modified")->{status}, 304,
@@ -190,12 +190,12 @@ is $t->get(uri('on'), @gzip, "If-Modified-Since: $modified")->{status}, 304,
 
 for my $accept ([], \@gzip) {
     $r = $t->get(uri('always'), @$accept);
-    ok $r->{body} eq $gz, "always: @$accept: the sidecar";
+    ok $r->{body} eq $gz, "always: @$accept: the gzip file";
     is h($r, 'Content-Encoding'), 'gzip', 'always: encoding';
 }
 
 $r = $t->get(uri('gunzip'), @gzip);
-ok $r->{body} eq $gz, 'always, gunzip: the sidecar for who accepts it';
+ok $r->{body} eq $gz, 'always, gunzip: the gzip file for who accepts it';
 is vary($r), 'Accept-Encoding', 'always, gunzip: Vary once';
 $r = $t->get(uri('gunzip'));
 is $r->{status}, 200, 'always, gunzip: 200 for others';
@@ -221,17 +221,17 @@ my %k = map { $_ => "$_.pdb/${Test::ModuleCase::guid}1A" }
     qw(none older newer broken many);
 sub named { uri($_[0], pdb => "$_[1].pdb") }
 
-$t->put('3.1.0', 'no sidecar', key => $k{none});
+$t->put('3.1.0', 'no gzip file', key => $k{none});
 for my $where (qw(on always gunzip zone cached)) {
     $r = $t->get(named($where, 'none'), @gzip);
-    is $r->{body}, 'no sidecar', "$where: none: the file";
+    is $r->{body}, 'no gzip file', "$where: none: the file";
     is h($r, 'Content-Encoding'), undef, "$where: none: no encoding";
 }
 
 my ($old) = put_both('3.1.0', 'new', -1, key => $k{older});
 for my $where (qw(on always zone cached)) {
     is $t->get(named($where, 'older'), @gzip)->{body}, 'new',
-        "$where: an older sidecar is not sent";
+        "$where: an older gzip file is not sent";
 }
 my (undef, $newer) = put_both('3.1.0', 'new', 5, key => $k{newer});
 ok $t->get(named('on', 'newer'), @gzip)->{body} eq $newer,
@@ -245,7 +245,7 @@ $t->write_file("$broken.gz", '');
 is $t->get(named('on', 'broken'), @gzip)->{body}, 'whole', 'empty: the file';
 unlink $broken or die;
 is $t->get(named('on', 'broken'), @gzip)->{status}, 404,
-    'a sidecar without its file is not sent';
+    'a gzip file without its file is not sent';
 
 $t->put("3.1.$_", "v$_", key => $k{many}) for 0, 2, 3, 4;
 my (undef, $best) = put_both('3.1.5', 'v5', 0, key => $k{many});
@@ -264,7 +264,7 @@ is $t->get('/ssi/page.html', @gzip)->{body}, 'a(part)b', 'subrequest';
 
 # --- the zone knows, until its time is over
 
-ok $t->get(uri('zone'), @gzip)->{body} eq $gz, 'zone: the sidecar';
+ok $t->get(uri('zone'), @gzip)->{body} eq $gz, 'zone: the gzip file';
 ok $t->get(uri('zone'), @gzip)->{body} eq $gz, 'zone: again, from memory';
 ok $t->get(uri('zone'))->{body} eq $body, 'zone: the file';
 unlink "$file.gz" or die;
@@ -295,7 +295,7 @@ $t->helper_says(sub {
     $_[0]->reply(200, { 'X-Symcache-Version' => '3.1.0' });
 });
 $r = $t->get(named('helper', 'made'), @gzip);
-is $r->{body}, 'made', 'after a hold: the file, its sidecar is not there yet';
+is $r->{body}, 'made', 'after a hold: the file, its gzip file is not there yet';
 is vary($r), 'Accept-Encoding', 'after a hold: Vary';
 
 # --- inheritance, and what nginx -t refuses
