@@ -50,10 +50,12 @@ my %may = (    # room => rooms that it may include from
     symcache => 'base',
     json => 'base',
     symbolication => 'base symcache',
-    debuginfo => '',
+    debuginfo => 'base symcache',
+    'debuginfo/breakpad' => 'base debuginfo symcache',
     'debuginfo/pdb' => 'base debuginfo symcache',
     'debuginfo/pe' => 'base debuginfo',
-    converter => 'base proto sandbox debuginfo debuginfo/pdb symcache',
+    converter => 'base proto sandbox debuginfo debuginfo/breakpad debuginfo/pdb'
+        . ' symcache',
     module => 'proto',
     symcachectl => 'base proto sandbox debuginfo/pdb debuginfo/pe symcache'
         . ' symbolication',

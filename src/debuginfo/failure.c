@@ -1,10 +1,12 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+#include "failure.h"
+
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-
-#include "failure.h"
+#include <string.h>
 
 int failure_set(struct failure *failure, enum failure_code code,
                 const char *format, ...)
@@ -32,4 +34,27 @@ int failure_memory(struct failure *failure)
 {
     return failure_set(failure, FAILURE_LIMIT,
                        "needs more memory than there is");
+}
+
+int failure_work(struct failure *failure)
+{
+    return failure_set(failure, FAILURE_LIMIT,
+                       "needs more work than a file of its size may");
+}
+
+int failure_writer(struct failure *failure, enum symfile_status status)
+{
+    switch (status) {
+    case SYMFILE_OK:
+        return 0;
+    case SYMFILE_TOO_DEEP:
+        return failure_set(failure, FAILURE_LIMIT,
+                           "has functions that are inlined too deep");
+    case SYMFILE_NO_WRITE:
+        return failure_set(failure,
+                           errno == EFBIG ? FAILURE_LIMIT : FAILURE_IO,
+                           "output cannot be written: %s", strerror(errno));
+    default:
+        return failure_memory(failure);
+    }
 }

@@ -9,6 +9,8 @@
 
 #include <stdint.h>
 
+#include "symcache/symcache.h"
+
 enum failure_code {
     FAILURE_NONE = 0,
     FAILURE_USAGE = 1,
@@ -39,5 +41,12 @@ int failure_at(struct failure *failure, uint32_t stream, uint64_t offset,
                const char *what);
 
 int failure_memory(struct failure *failure);
+
+/* More records, or more of what follows from them, than its size explains. */
+int failure_work(struct failure *failure);
+
+/* What the writer of the SymCache said; errno is that of its sink.  0 if that
+ * is SYMFILE_OK. */
+int failure_writer(struct failure *failure, enum symfile_status status);
 
 #endif

@@ -78,7 +78,7 @@ static int insert_function(struct symfile_writer *w,
         return -1;
     }
     record[1] = SYMFILE_NONE;
-    record[2] = f->is_inline ? SYMFILE_NONE : f->address;
+    record[2] = f->is_inline ? SYMFILE_NONE : (uint32_t)f->address;
     record[3] = 0; /* language */
     if (symfile_set_insert(&w->functions, record, index) != 0) {
         return -1;
@@ -117,10 +117,8 @@ static void line_bounds(const struct symfile_line *line, uint32_t *start,
     uint64_t size;
 
     size = line->size == SYMFILE_NO_SIZE ? 1 : line->size;
-    *start = line->address;
-    *end = size > UINT32_MAX - line->address
-               ? UINT32_MAX
-               : (uint32_t)(line->address + size);
+    *start = line->address > UINT32_MAX ? UINT32_MAX : (uint32_t)line->address;
+    *end = size > UINT32_MAX - *start ? UINT32_MAX : *start + (uint32_t)size;
 }
 
 /* Sorts the ranges on the stack from first on by start. */
@@ -270,7 +268,8 @@ static int add_lines(struct symfile_writer *w, const struct symfile_tree *tree,
         return 0;
     }
     lines = tree->lines + f->first_line;
-    call = find_call(w, calls, lines[0].address);
+    line_bounds(&lines[0], &start, &end);
+    call = find_call(w, calls, start);
     location.function = function;
     location.inlined_into = SYMFILE_NONE;
     for (i = 0; i < f->num_lines;) {
@@ -291,7 +290,9 @@ static int add_lines(struct symfile_writer *w, const struct symfile_tree *tree,
         if (add_line(w, start, end, &location, &inl, last_inl, &cur) != 0) {
             return -1;
         }
-        for (i++; i < f->num_lines && lines[i].address < cur; i++) {
+        i++;
+        while (i < f->num_lines && (uint32_t)lines[i].address < cur) {
+            i++;
         }
     }
     return 0;
@@ -314,7 +315,8 @@ static int end_function(struct symfile_writer *w,
 {
     uint32_t end;
 
-    end = (uint32_t)(f->address + f->size);
+    end = f->size > UINT64_MAX - f->address ? UINT32_MAX
+                                            : (uint32_t)(f->address + f->size);
     if (!w->has_end || end > w->last_end) {
         w->has_end = 1;
         w->last_end = end;
@@ -332,7 +334,7 @@ static int add_function(struct symfile_writer *w,
     uint32_t index, child;
     struct calls callees;
 
-    if (f->size == 0) {
+    if (f->size == 0 || f->address > UINT32_MAX) {
         return SYMFILE_OK;
     }
     if (depth > MAX_DEPTH) {
@@ -346,7 +348,8 @@ static int add_function(struct symfile_writer *w,
     }
     w->num_inlined = inlined;
     callees.last = w->num_callees;
-    if (!f->is_inline && put_function_only(w, f->address, index) != 0) {
+    if (!f->is_inline &&
+        put_function_only(w, (uint32_t)f->address, index) != 0) {
         return SYMFILE_NO_MEMORY;
     }
     if (callees.last > callees.first) {
@@ -369,7 +372,7 @@ static int sort_children(const struct symfile_tree *tree, uint32_t root)
     size_t i, n;
     uint32_t child, *link;
     uint64_t *keys;
-    uint32_t before;
+    uint64_t before;
     int sorted;
 
     n = 0;
@@ -392,7 +395,7 @@ static int sort_children(const struct symfile_tree *tree, uint32_t root)
     i = 0;
     for (child = tree->nodes[root].first_child; child != SYMFILE_NONE;
          child = tree->nodes[child].next) {
-        keys[i++] = (uint64_t)tree->nodes[child].address << 32 | child;
+        keys[i++] = tree->nodes[child].address << 32 | child;
     }
     symfile_sort(keys, keys + n, n);
     link = &tree->nodes[root].first_child;

@@ -33,8 +33,10 @@ struct symfile_source {
     uint32_t file; /* its index in the SymCache, or SYMFILE_NONE */
 };
 
+/* Addresses beyond 32 bits are in no SymCache; what a line or a function there
+ * still does to the file is the writer's affair. */
 struct symfile_line {
-    uint32_t address;
+    uint64_t address;
     uint32_t line;
     uint32_t source; /* index of the source file */
     uint64_t size;   /* or SYMFILE_NO_SIZE */
@@ -42,8 +44,7 @@ struct symfile_line {
 
 /* A function, or an inlined instance of one; links are indices of nodes. */
 struct symfile_function {
-    uint32_t address;
-    uint32_t is_inline;
+    uint64_t address;
     uint64_t size;
     struct symfile_name name;
     uint32_t *memo;      /* inlined: NULL, or where its index + 1 is kept */
@@ -52,6 +53,7 @@ struct symfile_function {
     uint32_t first_child;
     uint32_t last_child;
     uint32_t next; /* sibling */
+    uint32_t is_inline;
 };
 
 struct symfile_tree {

@@ -6,7 +6,6 @@
  * C13 part of each module, the symbol records.  Never touched: 0, all hash
  * streams, section contributions, exception and frame data, injected sources.
  */
-#include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -212,8 +211,6 @@ static int write_all(struct convert *c, const struct symfile_sink *sink,
 {
     unsigned pointer_size;
     struct symfile_identity identity;
-    enum symfile_status status;
-    enum failure_code code;
 
     memcpy(identity.guid, c->info.guid, sizeof(identity.guid));
     identity.age = c->dbi.age != 0 ? c->dbi.age : c->info.age;
@@ -225,13 +222,8 @@ static int write_all(struct convert *c, const struct symfile_sink *sink,
                  "a partial PDB (/DEBUG:FASTLINK): lines and private symbols "
                  "are in the object files");
     }
-    status = symfile_writer_finish(&c->writer, &identity, sink);
-    if (status == SYMFILE_NO_WRITE) {
-        code = errno == EFBIG ? FAILURE_LIMIT : FAILURE_IO;
-        return failure_set(failure, code, "output cannot be written: %s",
-                           strerror(errno));
-    }
-    return status == SYMFILE_OK ? 0 : failure_memory(failure);
+    return failure_writer(failure,
+                          symfile_writer_finish(&c->writer, &identity, sink));
 }
 
 /*

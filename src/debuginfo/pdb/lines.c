@@ -333,7 +333,7 @@ static int sort_lines(struct lines_list *list, size_t first)
     copy = (struct symfile_line *)(keys + 2 * n);
     memcpy(copy, lines, n * sizeof(*lines));
     for (i = 0; i < n; i++) {
-        keys[i] = (uint64_t)lines[i].address << 32 | i;
+        keys[i] = lines[i].address << 32 | i;
     }
     symfile_sort(keys, keys + n, n);
     for (i = 0; i < n; i++) {
@@ -382,7 +382,7 @@ int lines_tidy(struct lines_list *list, size_t first)
     return 0;
 }
 
-void lines_clip(struct lines_list *list, size_t first, uint32_t start,
+void lines_clip(struct lines_list *list, size_t first, uint64_t start,
                 uint64_t size)
 {
     size_t i, out;

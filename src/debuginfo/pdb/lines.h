@@ -73,7 +73,7 @@ int lines_add(struct lines *lines, const struct lines_record *record,
 int lines_tidy(struct lines_list *list, size_t first);
 
 /* Drops lines from first on that lie outside of [start, start + size). */
-void lines_clip(struct lines_list *list, size_t first, uint32_t start,
+void lines_clip(struct lines_list *list, size_t first, uint64_t start,
                 uint64_t size);
 
 void lines_list_free(struct lines_list *list);

@@ -6,6 +6,7 @@
 
 #include "source_files.h"
 #include "base/array.h"
+#include "debuginfo/source_path.h"
 #include "symcache/symcache.h"
 
 #define OVERLAP 4 /* as often may a byte of /names belong to a path */
@@ -16,29 +17,6 @@ void source_files_free(struct source_files *s)
     table_free(&s->by_path);
     table_free(&s->by_offset);
     memset(s, 0, sizeof(*s));
-}
-
-static int is_separator(char c)
-{
-    return c == '/' || c == '\\';
-}
-
-/* Directory and name; separators at the end belong to neither. */
-static void split_path(const char *path, uint32_t size,
-                       struct symfile_text *directory,
-                       struct symfile_text *name)
-{
-    uint32_t i, end;
-
-    for (end = size; end > 0 && is_separator(path[end - 1]); end--) {
-    }
-    end = end == 0 ? size : end;
-    for (i = end; i > 0 && !is_separator(path[i - 1]); i--) {
-    }
-    directory->data = path;
-    directory->size = i == 0 ? 0 : i == 1 ? 1 : i - 1;
-    name->data = path + i;
-    name->size = end - i;
 }
 
 static int same_text(const struct symfile_text *a,
@@ -106,8 +84,8 @@ static void add_srcsrv(const struct source_files *s,
     if (s->srcsrv->count == 0 || !find_srcsrv(s, source, &info)) {
         return;
     }
-    split_path(info.path, info.path_size, &source->srcsrv_directory,
-               &source->srcsrv_name);
+    source_path_split(info.path, info.path_size, &source->srcsrv_directory,
+                      &source->srcsrv_name);
     if (source->srcsrv_directory.size == 0) {
         source->srcsrv_directory.data = NULL;
     }
@@ -123,7 +101,7 @@ static int intern(struct source_files *s, const char *path, uint32_t size,
     struct symfile_source source;
 
     memset(&source, 0, sizeof(source));
-    split_path(path, size, &source.directory, &source.name);
+    source_path_split(path, size, &source.directory, &source.name);
     source.file = SYMFILE_NONE;
     hash = hash_of(s, &source);
     found = find_path(s, &source, hash);

@@ -136,21 +136,6 @@ static unsigned deeds_of(uint32_t kind)
     return kind < NUM_KINDS ? deeds[kind] : 0;
 }
 
-static int too_big(struct failure *failure)
-{
-    return failure_set(failure, FAILURE_LIMIT,
-                       "needs more work than a file of its size may");
-}
-
-static int writer_failed(enum symfile_status status, struct failure *failure)
-{
-    if (status == SYMFILE_TOO_DEEP) {
-        return failure_set(failure, FAILURE_LIMIT,
-                           "has functions that are inlined too deep");
-    }
-    return failure_memory(failure);
-}
-
 /* trees ----------------------------------------------------------------------
  */
 
@@ -169,14 +154,13 @@ static void add_child(struct symbols *s, uint32_t parent, uint32_t child)
 
 static int deliver(struct symbols *s, uint32_t node, struct failure *failure)
 {
-    enum symfile_status status;
     struct symfile_tree tree;
 
     tree.nodes = s->nodes;
     tree.lines = s->list.data;
     tree.sources = s->lines->sources->list;
-    status = symfile_writer_function(s->writer, &tree, node);
-    return status == SYMFILE_OK ? 0 : writer_failed(status, failure);
+    return failure_writer(failure,
+                          symfile_writer_function(s->writer, &tree, node));
 }
 
 /*
@@ -300,12 +284,14 @@ static int add_procedure(struct symbols *s, const struct procedure *procedure,
                          long depth, struct failure *failure)
 {
     size_t first;
+    uint32_t address;
     struct symfile_function f;
 
     memset(&f, 0, sizeof(f));
-    if (!address_find(s->addresses, section, offset, &f.address)) {
+    if (!address_find(s->addresses, section, offset, &address)) {
         return 0;
     }
+    f.address = address;
     f.size = length;
     f.name.data = procedure->name;
     f.name.size = procedure->name_size;
@@ -521,7 +507,7 @@ static int walk_records(struct symbols *s, const uint8_t *data, uint32_t size,
         }
         if (s->lines->count + s->names->work + s->names->crossref.work >
             s->work_limit) {
-            return too_big(failure);
+            return failure_work(failure);
         }
     }
     return 0;
