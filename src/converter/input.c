@@ -3,11 +3,13 @@
  */
 #include "input.h"
 
+#include "debuginfo/breakpad/breakpad.h"
 #include "debuginfo/pdb/pdb.h"
 
 /* A new format is its folder in debuginfo/ and a line here. */
 static const struct debuginfo_format *const formats[] = {
     &pdb_format,
+    &breakpad_format,
 };
 
 const struct debuginfo_format *input_format(const uint8_t *data, size_t size)

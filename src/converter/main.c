@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * pdb2symcache: a PDB in, an open SymCache ("SYMC", version 9) out.  A plain
- * command that keeps the transcoder contract of the helper.
+ * pdb2symcache: a PDB or Breakpad text in, an open SymCache ("SYMC", version
+ * 9) out.  A plain command that keeps the transcoder contract of the helper.
  *
  * The exit codes are those of enum failure_code; --help tells them.
  */

@@ -1,9 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include <stddef.h>
-
 #include "enum.h"
+
+#include <stddef.h>
+#include <string.h>
 
 static const struct {
     uint32_t number;
@@ -60,6 +61,19 @@ uint32_t symfile_arch_number(uint32_t stored)
 const char *symfile_arch_name(uint32_t stored)
 {
     return archs[find_arch(stored)].name;
+}
+
+bool symfile_arch_find(const char *name, uint32_t *number)
+{
+    size_t i;
+
+    for (i = 0; i < COUNT(archs); i++) {
+        if (strcmp(archs[i].name, name) == 0) {
+            *number = archs[i].number;
+            return true;
+        }
+    }
+    return false;
 }
 
 const char *symfile_language_name(uint32_t stored)

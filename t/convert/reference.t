@@ -3,7 +3,8 @@
 # The reference itself, where it can be installed: that the digests of
 # manifest.tsv are those of its output, that symcachectl lookup finds in it
 # what the reference does, and that pdb2symcache writes the same for PDBs with
-# a random change, of which nobody has committed a digest.
+# a random change and for random Breakpad files, of which nobody has committed
+# a digest.
 
 use strict;
 use warnings;
@@ -78,6 +79,35 @@ for my $i (grep { $_ % 8 == 4 } 0 .. $#inputs) {
        . ' addresses') or diag("ours:\n$ours\ntheirs:\n$theirs");
 }
 
+# Do both make the same of a file?  $name is what is said of it otherwise.
+
+my (%count, @wrong);
+
+
+sub compare {
+    my ($file, $name) = @_;
+    my $theirs = reference($file);
+    my ($code, $err, $ours) = $corpus->convert($file);
+
+    if ($theirs && $ours) {
+        $count{same}++, return if digest($theirs) eq digest($ours);
+        push @wrong, "$name: output differs";
+
+    } elsif ($theirs) {
+        # stricter than the reference: allowed, if there is a reason
+        $count{'only ours refuses'}++;
+        push @wrong, "$name: exit $code without a reason"
+            if $code == 0 || $code >= 128 || $err eq '';
+
+    } elsif ($ours) {
+        $count{'only theirs refuses'}++;
+
+    } else {
+        $count{'both refuse'}++;
+    }
+}
+
+
 # random changes: bytes of one block, chosen by a seed that is printed
 
 my $seed = $ENV{SYMCACHE_SEED} // 1;
@@ -86,8 +116,6 @@ srand $seed;
 
 my @victims = map { "$root/t/data/convert/generated/$_.pdb.zst" }
     qw(clang14-x86-O0 clang19-x64-O2 clang19-arm64-O2 lto folded);
-my (%count, @wrong);
-
 for my $n (1 .. 60) {
     my $victim = $corpus->unpacked($victims[$n % @victims]);
     open my $f, '<:raw', $victim or die "$victim: $!";
@@ -102,29 +130,29 @@ for my $n (1 .. 60) {
     print $f $bytes;
     close $f;
 
-    my $theirs = reference($pdb);
-    my ($code, $err, $ours) = $corpus->convert($pdb);
-
-    if ($theirs && $ours) {
-        $count{same}++, next if digest($theirs) eq digest($ours);
-        push @wrong, "change $n at $at of $victim: output differs";
-
-    } elsif ($theirs) {
-        # stricter than the reference: allowed, if there is a reason
-        $count{'only ours refuses'}++;
-        push @wrong, "change $n at $at: exit $code without a reason"
-            if $code == 0 || $code >= 128 || $err eq '';
-
-    } elsif ($ours) {
-        $count{'only theirs refuses'}++;
-
-    } else {
-        $count{'both refuse'}++;
-    }
+    compare($pdb, "change $n at $at of $victim");
 }
 
 is_deeply(\@wrong, [], 'changed PDBs are converted alike');
 note(join ', ', map { "$_: $count{$_}" } sort keys %count);
 cmp_ok($count{same} // 0, '>', 20, 'most changes are converted by both');
+
+# Breakpad records at random: overlapping, nested, out of order.  Here nobody
+# is stricter.
+
+%count = ();
+
+for my $n (1 .. 60) {
+    my $sym = "$work/random.sym";
+    system("$root/tools/corpus/breakpad.py", 'random', "$seed$n", $sym) == 0
+        or die 'breakpad.py';
+    compare($sym, "random $n");
+}
+
+is_deeply(\@wrong, [], 'random Breakpad files are converted alike');
+note(join ', ', map { "$_: $count{$_}" } sort keys %count);
+cmp_ok($count{same} // 0, '>', 40, 'most of them are converted by both');
+ok(!$count{"only $_ refuses"}, "none is refused by $_ alone")
+    for 'ours', 'theirs';
 
 done_testing;

@@ -1,6 +1,6 @@
 #!/usr/bin/env perl
 
-# What is not a PDB 7.0, or is a damaged one: each has its exit code and a
+# What is not a PDB 7.0 or Breakpad text, or is damaged: each has its exit code and a
 # sentence that names the file, nothing is written, and an output that
 # was there before stays as it is.
 
@@ -161,6 +161,34 @@ for my $block (0 .. length($good) / $bs - 1) {
 }
 
 is($crashes, 0, 'no crash and no leftovers, whichever block is junk');
+
+# Breakpad: the line and what is bad there; of a PDB 2.0, which has no key;
+# children that belong to each of their parents again and again
+
+my $module = 'MODULE Linux x86_64 000102030405060708090A0B0C0D0E0F';
+my @sym = (
+    ['bad FUNC record', "${module}0 a.so\nFUNC 10 x 0 f\n", 8,
+     'line 2: bad FUNC record \(size\)'],
+    ['bad line record', "${module}0 a.so\nFUNC 10 9 0 f\n10 9 1\n", 8,
+     'line 3: bad line record \(number of the file\)'],
+    ['a name that is not UTF-8', "${module}0 a.so\nFUNC 10 9 0 \xff\n", 8,
+     'line 2: bad FUNC record \(not UTF-8\)'],
+    ['unknown architecture', $module =~ s/x86_64/z80/r . "0 a.so\n", 8,
+     'line 1: the architecture is unknown'],
+    ['the id of a PDB 2.0', "MODULE windows x86 3C4A2B1F5 a.pdb\n", 8,
+     'line 1: the debug id is that of a PDB 2.0'],
+    ['inlined ranges without end', "${module}0 a.so\nFUNC 0 ffffffff 0 f\n"
+     . 'INLINE 0 1 0 0' . join('', map { sprintf ' %x 10', $_ * 16 }
+                               0 .. 19999) . "\n"
+     . 'INLINE 1 1 0 0' . ' 0 fffffff' x 20000 . "\n", 9, 'more work'],
+    ['inlined too deep', "${module}0 a.so\nFUNC 0 ffff 0 f\n"
+     . join('', map { "INLINE $_ 1 0 0 0 ffff\n" } 0 .. 2999)
+     . "0 ffff 1 0\n", 9, 'too deep'],
+);
+
+for my $case (@sym) {
+    refused(@$case);
+}
 
 # fastlink: symbols are in the object files, publics are here
 

@@ -34,9 +34,27 @@ def subsections(data):
         at += 8 + (n + 3 & ~3)
 
 
+def sym_kinds(data):
+    """Of a Breakpad file: its system, architecture and kinds of records."""
+    words = data.split(b"\n")[0].split()
+    out = ["breakpad"] + [w.decode().lower() for w in words[1:3]]
+    lines = data.split(b"\n")
+    for start in ("FUNC", "FUNC m", "INLINE", "PUBLIC", "STACK CFI",
+                  "STACK WIN"):
+        if any(line.startswith(start.encode() + b" ") for line in lines):
+            out.append("sym-" + start.lower().replace(" ", "-"))
+    if b"\r\n" in data:
+        out.append("sym-crlf")
+    if any(b > 127 for b in data):
+        out.append("sym-utf8")
+    return out
+
+
 def kinds(path):
     with open(path, "rb") as f:
         data = f.read()
+    if data.startswith(b"MODULE "):
+        return sym_kinds(data)
     if data[:32] != msf.MAGIC:
         return ["not-a-pdb"]
     try:
@@ -146,7 +164,8 @@ def inputs(root, cache):
     for top in ("t/data/pdb", "t/data/convert"):
         for folder, _, names in sorted(os.walk(os.path.join(root, top))):
             for n in sorted(names):
-                if (n.endswith((".pdb", ".pdb.zst", ".pd_"))
+                if (n.endswith((".pdb", ".pdb.zst", ".pd_", ".sym",
+                                ".sym.zst"))
                         and not folder.endswith("hostile")):
                     path = os.path.join(folder, n)
                     yield "tree", os.path.relpath(path, root), path
@@ -168,7 +187,7 @@ def main(argv):
         sys.exit(__doc__)
     print("# Inputs of t/convert/identity.t, made by tools/corpus/manifest.py"
           " with symbolic %s." % reference.version())
-    print("# origin\tpath\tsha256 of the PDB\tkinds"
+    print("# origin\tpath\tsha256 of the input\tkinds"
           "\tbytes of the reference's output\tsha256 of it")
     with tempfile.TemporaryDirectory() as work:
         for origin, name, path in inputs(argv[1], argv[2]):

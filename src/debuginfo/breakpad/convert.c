@@ -1,0 +1,437 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Records that are read: MODULE, FILE, INLINE_ORIGIN, FUNC with its INLINE and
+ * line records, PUBLIC.  STACK records end it: what comes behind them is for
+ * unwinding.  What is skipped when it is bad, and what makes the whole file
+ * unusable, is what the "symbolic" library decides.
+ */
+#include "convert.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/table.h"
+#include "base/utf8.h"
+#include "debuginfo/function_builder.h"
+#include "debuginfo/source_path.h"
+#include "identity.h"
+#include "symcache/symcache.h"
+#include "text.h"
+
+#define UNKNOWN "<unknown>"
+
+/* Ranges of inlined code, each as often as it is looked at: real files stay
+ * below one for 10 bytes. */
+#define WORK_BASE 1000000
+
+struct convert {
+    struct lines lines;
+    bool is_in_function;
+    bool files_are_over; /* they are in one block at the top */
+    struct table files; /* by number: index of a source */
+    struct symfile_source *sources;
+    size_t num_sources;
+    size_t source_room;
+    struct table origins; /* by number: index of a name */
+    struct inlinee_name *names;
+    size_t num_names;
+    size_t name_room;
+    const char **publics; /* where the lines are; read when all else is */
+    size_t num_publics;
+    size_t public_room;
+    struct function_builder builder;
+    struct symfile_writer writer;
+    struct failure *failure;
+};
+
+static int wrong(struct convert *c, const char *record, const char *what)
+{
+    return failure_set(c->failure, FAILURE_DAMAGED,
+                       "is damaged: line %llu: bad %s record (%s)",
+                       (unsigned long long)c->lines.number, record, what);
+}
+
+static int no_memory(struct convert *c)
+{
+    return failure_memory(c->failure);
+}
+
+/* What a record says must be UTF-8 from its first to its last byte.  Returns
+ * false if it is not. */
+static bool begin(struct fields *f, struct span *line, size_t skip)
+{
+    if (utf8_valid(line->data, line->size) != line->size) {
+        return false;
+    }
+    span_trim(line);
+    fields_begin(f, line, skip);
+    return true;
+}
+
+/* "m": there are other names for the same code. */
+static void take_multiple(struct fields *f)
+{
+    if (f->at < f->end && *f->at == 'm' && fields_word(f).size != 1) {
+        f->wrong = "flag";
+    }
+}
+
+/* What a number of a FILE or INLINE_ORIGIN record stands for; 0: nothing. */
+static uint32_t lookup(const struct table *table, uint64_t number)
+{
+    size_t at = 0;
+
+    return (uint32_t)table_next(table, table_hash_number(table, number), &at);
+}
+
+/* The last record of a number counts from then on. */
+static int define(struct convert *c, struct table *table, uint64_t number,
+                  size_t index)
+{
+    uint64_t hash = table_hash_number(table, number);
+    uint32_t old = lookup(table, number);
+
+    if (old != 0) {
+        table_remove(table, hash, old);
+    }
+    return table_add(table, hash, index) == 0 ? 0 : no_memory(c);
+}
+
+static struct symfile_name name_of(const struct fields *f)
+{
+    struct span rest = fields_rest(f);
+    struct symfile_name name = {rest.data, (uint32_t)rest.size, 0, 0};
+
+    if (rest.size == 0) {
+        name.data = UNKNOWN;
+        name.size = sizeof(UNKNOWN) - 1;
+    }
+    return name;
+}
+
+/* files and origins ----------------------------------------------------------
+ */
+
+static int add_source(struct convert *c, const struct span *path)
+{
+    struct symfile_source *s;
+
+    if (c->num_sources >= SYMFILE_NONE ||
+        symfile_array_need(&c->sources, &c->source_room, c->num_sources + 1,
+                           sizeof(*c->sources)) != 0) {
+        return no_memory(c);
+    }
+    s = &c->sources[c->num_sources++];
+    memset(s, 0, sizeof(*s));
+    source_path_split(path->data, (uint32_t)path->size, &s->directory,
+                      &s->name);
+    s->file = SYMFILE_NONE;
+    return 0;
+}
+
+/* A bad one is skipped. */
+static int take_file(struct convert *c, struct span *line)
+{
+    uint64_t number;
+    struct fields f;
+    struct span path;
+
+    if (!begin(&f, line, sizeof("FILE") - 1)) {
+        return 0;
+    }
+    number = fields_decimal(&f, "number");
+    if (f.wrong != NULL) {
+        return 0;
+    }
+    path = fields_rest(&f);
+    return define(c, &c->files, number, c->num_sources) != 0
+               ? -1
+               : add_source(c, &path);
+}
+
+static int add_name(struct convert *c, const struct span *span)
+{
+    struct inlinee_name *name;
+
+    if (c->num_names >= SYMFILE_NONE ||
+        symfile_array_need(&c->names, &c->name_room, c->num_names + 1,
+                           sizeof(*c->names)) != 0) {
+        return no_memory(c);
+    }
+    name = &c->names[c->num_names++];
+    memset(name, 0, sizeof(*name));
+    name->name.data = span->data;
+    name->name.size = (uint32_t)span->size;
+    return 0;
+}
+
+/* A number may get another name; what was inlined before keeps its own. */
+static int take_origin(struct convert *c, struct span *line)
+{
+    uint64_t number;
+    struct fields f;
+    struct span name;
+
+    if (!begin(&f, line, sizeof("INLINE_ORIGIN") - 1)) {
+        return wrong(c, "INLINE_ORIGIN", "not UTF-8");
+    }
+    number = fields_decimal(&f, "number");
+    name = fields_rest(&f);
+    if (f.wrong != NULL || name.size == 0) {
+        return wrong(c, "INLINE_ORIGIN", f.wrong != NULL ? f.wrong : "name");
+    }
+    return define(c, &c->origins, number, c->num_names) != 0
+               ? -1
+               : add_name(c, &name);
+}
+
+/* functions ------------------------------------------------------------------
+ */
+
+static int end_function(struct convert *c)
+{
+    if (!c->is_in_function) {
+        return 0;
+    }
+    c->is_in_function = false;
+    return function_builder_end(&c->builder, &c->writer, c->names, c->sources,
+                                c->failure);
+}
+
+static int take_function(struct convert *c, struct span *line)
+{
+    uint64_t address, size;
+    struct fields f;
+    struct symfile_name name;
+
+    if (!begin(&f, line, sizeof("FUNC") - 1)) {
+        return wrong(c, "FUNC", "not UTF-8");
+    }
+    take_multiple(&f);
+    address = fields_hex(&f, "address");
+    size = fields_hex(&f, "size");
+    (void)fields_hex(&f, "size of parameters");
+    if (f.wrong != NULL) {
+        return wrong(c, "FUNC", f.wrong);
+    }
+    name = name_of(&f);
+    function_builder_begin(&c->builder, address, size, &name);
+    c->is_in_function = true;
+    return 0;
+}
+
+static int take_inline(struct convert *c, struct span *line)
+{
+    struct fields f;
+    struct inlinee inlinee;
+
+    span_trim(line);
+    fields_begin(&f, line, sizeof("INLINE") - 1);
+    inlinee.depth = (uint32_t)fields_decimal(&f, "depth");
+    inlinee.line = (uint32_t)fields_decimal(&f, "line of the call");
+    inlinee.source =
+        lookup(&c->files, fields_decimal(&f, "file of the call"));
+    inlinee.name =
+        lookup(&c->origins, fields_decimal(&f, "number of its origin"));
+    do {
+        inlinee.address = fields_hex(&f, "address");
+        inlinee.size = fields_hex(&f, "size");
+        if (f.wrong != NULL) {
+            return wrong(c, "INLINE", f.wrong);
+        }
+        if (function_builder_inlinee(&c->builder, &inlinee) != 0) {
+            return no_memory(c);
+        }
+    } while (!fields_are_done(&f));
+    return 0;
+}
+
+static int take_line(struct convert *c, struct span *span)
+{
+    bool is_negative;
+    uint64_t number, file;
+    struct fields f;
+    struct symfile_line line;
+
+    if (span->size == 0) {
+        return 0;
+    }
+    span_trim(span);
+    fields_begin(&f, span, 0);
+    line.address = fields_hex(&f, "address");
+    line.size = fields_hex(&f, "size");
+    is_negative = fields_mark(&f, '-');
+    number = fields_decimal(&f, "number of the line");
+    file = fields_decimal(&f, "number of the file");
+    if (f.wrong != NULL || !fields_are_done(&f)) {
+        return wrong(c, "line", f.wrong != NULL ? f.wrong : "end");
+    }
+    if (line.size == 0) {
+        return 0;
+    }
+    if (line.size == SYMFILE_NO_SIZE) {
+        line.size--; /* it ends beyond everything all the same */
+    }
+    line.source = lookup(&c->files, file);
+    line.line = is_negative ? 0 : (uint32_t)number;
+    return function_builder_line(&c->builder, &line) == 0 ? 0 : no_memory(c);
+}
+
+/* publics --------------------------------------------------------------------
+ */
+
+static int note_public(struct convert *c, const struct span *line)
+{
+    if (symfile_array_need(&c->publics, &c->public_room, c->num_publics + 1,
+                           sizeof(*c->publics)) != 0) {
+        return no_memory(c);
+    }
+    c->publics[c->num_publics++] = line->data;
+    return 0;
+}
+
+/* They come behind all functions; a bad one is skipped. */
+static int take_publics(struct convert *c)
+{
+    size_t i;
+    uint64_t address;
+    struct span line;
+    struct fields f;
+    struct symfile_name name;
+    enum symfile_status status;
+
+    for (i = 0; i < c->num_publics; i++) {
+        c->lines.at = c->publics[i];
+        if (!lines_next(&c->lines, &line) ||
+            !begin(&f, &line, sizeof("PUBLIC") - 1)) {
+            continue;
+        }
+        take_multiple(&f);
+        address = fields_hex(&f, "address");
+        (void)fields_hex(&f, "size of parameters");
+        if (f.wrong != NULL) {
+            continue;
+        }
+        name = name_of(&f);
+        status = symfile_writer_symbol(&c->writer, (uint32_t)address, &name);
+        if (status != SYMFILE_OK) {
+            return failure_writer(c->failure, status);
+        }
+    }
+    return 0;
+}
+
+/* the file -------------------------------------------------------------------
+ */
+
+/* A record outside of functions.  Unknown ones are skipped. */
+static int take_outside(struct convert *c, struct span *line)
+{
+    if (span_begins(line, "FILE ")) {
+        return c->files_are_over ? 0 : take_file(c, line);
+    }
+    c->files_are_over |=
+        !span_begins(line, "INFO ") && !span_begins(line, "MODULE ");
+    return span_begins(line, "INLINE_ORIGIN ") ? take_origin(c, line) : 0;
+}
+
+static int take_inside(struct convert *c, struct span *line)
+{
+    if (span_begins(line, "INLINE ")) {
+        return take_inline(c, line);
+    }
+    return span_begins(line, "INLINE_ORIGIN ") ? take_origin(c, line)
+                                               : take_line(c, line);
+}
+
+static int take_records(struct convert *c)
+{
+    int rc = 0;
+    struct span line;
+
+    while (rc == 0 && lines_next(&c->lines, &line)) {
+        if (span_begins(&line, "STACK ")) {
+            break;
+        }
+        if (span_begins(&line, "FUNC ")) {
+            c->files_are_over = true;
+            rc = end_function(c) != 0 ? -1 : take_function(c, &line);
+        } else if (span_begins(&line, "PUBLIC ")) {
+            c->files_are_over = true;
+            rc = end_function(c) != 0 ? -1 : note_public(c, &line);
+        } else if (c->is_in_function) {
+            rc = take_inside(c, &line);
+        } else {
+            rc = take_outside(c, &line);
+        }
+    }
+    return rc != 0 ? -1 : end_function(c);
+}
+
+static int read_all(struct convert *c, const uint8_t *data, size_t size)
+{
+    static const struct span none = {"", 0};
+
+    c->lines.at = (const char *)data;
+    c->lines.end = c->lines.at + size;
+    c->builder.work = WORK_BASE + (uint64_t)size;
+    /* what is not known by its number has no name */
+    if (add_source(c, &none) != 0 || add_name(c, &none) != 0) {
+        return -1;
+    }
+    return take_records(c) != 0 ? -1 : take_publics(c);
+}
+
+/* What only reading needs; before the writer sorts. */
+static void free_readers(struct convert *c)
+{
+    table_free(&c->files);
+    table_free(&c->origins);
+    function_builder_free(&c->builder);
+    free(c->sources);
+    free(c->names);
+    free(c->publics);
+}
+
+static int convert(const uint8_t *data, size_t size,
+                   const struct symfile_sink *sink,
+                   struct debuginfo_result *result, struct failure *failure)
+{
+    int rc;
+    char text[256];
+    struct convert *c;
+    struct breakpad_identity module;
+    struct symfile_identity identity;
+
+    memset(result, 0, sizeof(*result));
+    if (breakpad_identity_read(data, size, &module, text, sizeof(text)) != 0) {
+        return failure_set(failure, FAILURE_DAMAGED, "%s", text);
+    }
+    c = calloc(1, sizeof(*c));
+    if (c == NULL) {
+        return failure_memory(failure);
+    }
+    c->failure = failure;
+    symfile_writer_init(&c->writer);
+    rc = read_all(c, data, size);
+    free_readers(c);
+    if (rc == 0) {
+        memcpy(identity.guid, module.guid, sizeof(identity.guid));
+        memcpy(result->guid, module.guid, sizeof(result->guid));
+        identity.age = result->age = module.age;
+        identity.arch = module.arch;
+        rc = failure_writer(
+            failure, symfile_writer_finish(&c->writer, &identity, sink));
+    }
+    symfile_writer_free(&c->writer);
+    free(c);
+    return rc;
+}
+
+const struct debuginfo_format breakpad_format = {
+    .name = "Breakpad",
+    .sniff = breakpad_sniff,
+    .convert = convert,
+};

@@ -1,0 +1,36 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The first line of a Breakpad file:
+ *
+ *   MODULE <operating system> <architecture> <debug id> <debug file>
+ *
+ * which says of which module it is.
+ */
+#ifndef DEBUGINFO_BREAKPAD_IDENTITY_H
+#define DEBUGINFO_BREAKPAD_IDENTITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct breakpad_identity {
+    uint8_t guid[16]; /* in text order */
+    uint32_t age;
+    uint32_t arch;    /* number of SymCaches */
+    const char *name; /* the debug file, within the file; not ended by NUL */
+    size_t name_size; /* may be 0 */
+};
+
+/* Does a file begin as Breakpad's text does? */
+bool breakpad_sniff(const uint8_t *data, size_t size);
+
+/*
+ * Reads the identity of a file, of which the first 320 bytes are looked at.
+ * Returns 0, or -1 with a sentence in error that says what is wrong.
+ */
+int breakpad_identity_read(const uint8_t *data, size_t size,
+                           struct breakpad_identity *identity, char *error,
+                           size_t error_size);
+
+#endif

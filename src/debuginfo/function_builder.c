@@ -1,0 +1,417 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "function_builder.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+/* inlined ranges, put into each other ---------------------------------------
+ */
+
+static bool is_before(const struct inlinee *a, const struct inlinee *b)
+{
+    return a->address < b->address ||
+           (a->address == b->address && a->depth < b->depth);
+}
+
+static int append(struct inlinees *to, const struct inlinee *item)
+{
+    if (symfile_array_need(&to->list, &to->room, to->count + 1,
+                           sizeof(*to->list)) != 0) {
+        return -1;
+    }
+    to->list[to->count++] = *item;
+    return 0;
+}
+
+/* Moves an item of the heap up to its place. */
+static void sift_up(struct inlinee *heap, size_t at)
+{
+    size_t parent;
+    struct inlinee item = heap[at];
+
+    for (; at > 0; at = parent) {
+        parent = (at - 1) / 2;
+        if (!is_before(&item, &heap[parent])) {
+            break;
+        }
+        heap[at] = heap[parent];
+    }
+    heap[at] = item;
+}
+
+static int push(struct inlinees *heap, const struct inlinee *item)
+{
+    if (append(heap, item) != 0) {
+        return -1;
+    }
+    sift_up(heap->list, heap->count - 1);
+    return 0;
+}
+
+/*
+ * Takes the least.  In which order equal ones come out is seen in the output:
+ * the last item goes down to the bottom, always to the lesser child and of
+ * equal ones to the right, and from there up to its place, as in the binary
+ * heap of Rust's standard library.
+ */
+static struct inlinee pop(struct inlinees *heap)
+{
+    size_t at = 0, child = 1, n = --heap->count;
+    struct inlinee *list = heap->list, least = list[0], last = list[n];
+
+    if (n == 0) {
+        return least;
+    }
+    for (; child + 1 < n; child = 2 * at + 1) {
+        child += !is_before(&list[child], &list[child + 1]);
+        list[at] = list[child];
+        at = child;
+    }
+    if (child + 1 == n) {
+        list[at] = list[child];
+        at = child;
+    }
+    list[at] = last;
+    sift_up(list, at);
+    return least;
+}
+
+/* The part from an address on goes back, to be looked at when it is its turn.
+ */
+static int push_rest(struct inlinees *heap, const struct inlinee *item,
+                     uint64_t address)
+{
+    struct inlinee rest = *item;
+
+    rest.address = address;
+    rest.size = item->address + item->size - address;
+    return push(heap, &rest);
+}
+
+/*
+ * Puts a range below those that are open: what of it no parent has or a
+ * sibling before it covers is dropped, what goes on behind its parent may
+ * belong to the next one.
+ */
+static int nest(struct function_builder *b, struct inlinee *item)
+{
+    uint64_t end = item->address + item->size, parent_end;
+    struct open_function *open = b->open;
+
+    if (end < item->address || b->num_open < item->depth) {
+        return 0;
+    }
+    if (item->depth < b->num_open) {
+        if (end <= open[item->depth].end) {
+            return 0;
+        }
+        if (item->address < open[item->depth].end) {
+            return push_rest(&b->heap, item, open[item->depth].end);
+        }
+        b->num_open = item->depth;
+    }
+    if (item->depth > 0) {
+        parent_end = open[item->depth - 1].end;
+        if (item->address >= parent_end) {
+            return 0;
+        }
+        if (end > parent_end) {
+            if (push_rest(&b->heap, item, parent_end) != 0) {
+                return -1;
+            }
+            end = parent_end;
+            item->size = end - item->address;
+        }
+    }
+    if (append(&b->nested, item) != 0 ||
+        symfile_array_need(&b->open, &b->open_room, b->num_open + 1,
+                           sizeof(*b->open)) != 0) {
+        return -1;
+    }
+    b->open[b->num_open++].end = end;
+    return 0;
+}
+
+static int nest_all(struct function_builder *b, struct failure *failure)
+{
+    struct inlinee item;
+
+    b->num_open = 0;
+    while (b->heap.count > 0) {
+        if (b->work-- == 0) {
+            b->work = 0;
+            return failure_work(failure);
+        }
+        item = pop(&b->heap);
+        if (nest(b, &item) != 0) {
+            return failure_memory(failure);
+        }
+    }
+    return 0;
+}
+
+/* lines, cut where inlined code begins and ends ------------------------------
+ */
+
+static int add_piece(struct line_pieces *to, const struct symfile_line *line,
+                     uint32_t owner)
+{
+    if (to->count >= SYMFILE_NONE ||
+        symfile_array_need(&to->list, &to->room, to->count + 1,
+                           sizeof(*to->list)) != 0) {
+        return -1;
+    }
+    to->list[to->count].line = *line;
+    to->list[to->count++].owner = owner;
+    return 0;
+}
+
+static int compare_lines(const void *left, const void *right)
+{
+    const struct line_piece *a = left, *b = right;
+
+    if (a->line.address != b->line.address) {
+        return a->line.address < b->line.address ? -1 : 1;
+    }
+    return a->owner < b->owner ? -1 : a->owner > b->owner;
+}
+
+/* By address; those at the same one stay in their order. */
+static void sort_lines(struct line_pieces *lines)
+{
+    size_t i;
+    struct line_piece *list = lines->list;
+
+    for (i = 1; i < lines->count; i++) {
+        if (list[i].line.address < list[i - 1].line.address) {
+            qsort(list, lines->count, sizeof(*list), compare_lines);
+            return;
+        }
+    }
+}
+
+static uint64_t end_of(uint64_t address, uint64_t size)
+{
+    return size > UINT64_MAX - address ? UINT64_MAX : address + size;
+}
+
+static int open_node(struct function_builder *b,
+                     const struct symfile_function *f)
+{
+    if (b->num_nodes >= SYMFILE_NONE ||
+        symfile_array_need(&b->nodes, &b->node_room, b->num_nodes + 1,
+                           sizeof(*b->nodes)) != 0 ||
+        symfile_array_need(&b->open, &b->open_room, b->num_open + 1,
+                           sizeof(*b->open)) != 0) {
+        return -1;
+    }
+    b->nodes[b->num_nodes] = *f;
+    b->open[b->num_open].end = end_of(f->address, f->size);
+    b->open[b->num_open++].node = (uint32_t)b->num_nodes++;
+    return 0;
+}
+
+/* A function is its parent's child when it is closed. */
+static void close_node(struct function_builder *b)
+{
+    uint32_t child = b->open[--b->num_open].node;
+    struct symfile_function *parent =
+        &b->nodes[b->open[b->num_open - 1].node];
+
+    if (parent->first_child == SYMFILE_NONE) {
+        parent->first_child = child;
+    } else {
+        b->nodes[parent->last_child].next = child;
+    }
+    parent->last_child = child;
+}
+
+/* Closes what has ended at an address, and what is deeper than that. */
+static void close_nodes(struct function_builder *b, uint64_t address,
+                        uint32_t depth)
+{
+    while (b->num_open > 1 && b->open[b->num_open - 1].end <= address) {
+        close_node(b);
+    }
+    while (b->num_open > 1 && b->num_open - 1 > depth) {
+        close_node(b);
+    }
+}
+
+/* The code of a call is a line of the caller, where the call stands. */
+static int open_inlinee(struct function_builder *b, const struct inlinee *item,
+                        struct inlinee_name *names)
+{
+    struct symfile_function f = {.address = item->address,
+                                 .size = item->size,
+                                 .name = names[item->name].name,
+                                 .memo = &names[item->name].memo,
+                                 .first_child = SYMFILE_NONE,
+                                 .last_child = SYMFILE_NONE,
+                                 .next = SYMFILE_NONE,
+                                 .is_inline = 1};
+    struct symfile_line call = {item->address, item->line, item->source,
+                                item->size};
+
+    return add_piece(&b->pieces, &call, b->open[b->num_open - 1].node) != 0 ||
+                   open_node(b, &f) != 0
+               ? -1
+               : 0;
+}
+
+/*
+ * The piece of a line up to the end of the innermost function that is open, or
+ * to the next inlined one.  Returns 1 if there is a rest, which the line then
+ * is, 0 if not, -1 without memory.
+ */
+static int cut_line(struct function_builder *b, struct symfile_line *line,
+                    const struct inlinee *next)
+{
+    const struct open_function *open = &b->open[b->num_open - 1];
+    struct symfile_line piece = *line;
+    uint64_t end, cut = open->end;
+
+    if (line->size == SYMFILE_NO_SIZE) {
+        return add_piece(&b->pieces, &piece, open->node);
+    }
+    if (next != NULL && next->address < cut) {
+        cut = next->address;
+    }
+    end = end_of(line->address, line->size);
+    if (cut < end) {
+        piece.size = cut - line->address;
+        line->address = cut;
+        line->size = end - cut;
+    }
+    return add_piece(&b->pieces, &piece, open->node) != 0 ? -1 : cut < end;
+}
+
+/* Walks over inlined ranges and lines together, by address. */
+static int build(struct function_builder *b, struct inlinee_name *names)
+{
+    int rc;
+    size_t i = 0, l = 0;
+    uint64_t end = b->root.address + b->root.size; /* may wrap, to no lines */
+    const struct inlinee *next;
+    struct symfile_line *line;
+
+    b->num_open = b->num_nodes = 0;
+    rc = open_node(b, &b->root);
+    while (rc >= 0 && (i < b->nested.count || l < b->lines.count)) {
+        next = i < b->nested.count ? &b->nested.list[i] : NULL;
+        line = l < b->lines.count ? &b->lines.list[l].line : NULL;
+        if (next != NULL && (line == NULL || next->address <= line->address)) {
+            close_nodes(b, next->address, next->depth);
+            if (next->address >= end) {
+                break;
+            }
+            rc = open_inlinee(b, next, names);
+            i++;
+        } else {
+            close_nodes(b, line->address, UINT32_MAX);
+            if (line->address >= end) {
+                break;
+            }
+            rc = cut_line(b, line, next);
+            l += rc == 0;
+        }
+    }
+    close_nodes(b, 0, 0);
+    return rc < 0 ? -1 : 0;
+}
+
+/* Brings the pieces together that are one node's, in their order. */
+static int sort_pieces(struct function_builder *b)
+{
+    size_t i;
+    uint32_t n = 0;
+    struct symfile_function *node;
+
+    if (symfile_array_need(&b->sorted, &b->sorted_room, b->pieces.count,
+                           sizeof(*b->sorted)) != 0) {
+        return -1;
+    }
+    for (i = 0; i < b->pieces.count; i++) {
+        b->nodes[b->pieces.list[i].owner].num_lines++;
+    }
+    for (i = 0; i < b->num_nodes; i++) {
+        b->nodes[i].first_line = n;
+        n += b->nodes[i].num_lines;
+        b->nodes[i].num_lines = 0;
+    }
+    for (i = 0; i < b->pieces.count; i++) {
+        node = &b->nodes[b->pieces.list[i].owner];
+        b->sorted[node->first_line + node->num_lines++] =
+            b->pieces.list[i].line;
+    }
+    return 0;
+}
+
+/* the builder ----------------------------------------------------------------
+ */
+
+void function_builder_begin(struct function_builder *b, uint64_t address,
+                            uint64_t size, const struct symfile_name *name)
+{
+    memset(&b->root, 0, sizeof(b->root));
+    b->root.address = address;
+    b->root.size = size;
+    b->root.name = *name;
+    b->root.first_child = b->root.last_child = b->root.next = SYMFILE_NONE;
+    b->heap.count = b->nested.count = 0;
+    b->lines.count = b->pieces.count = 0;
+}
+
+int function_builder_inlinee(struct function_builder *b,
+                             const struct inlinee *inlinee)
+{
+    return inlinee->address < b->root.address ? 0 : push(&b->heap, inlinee);
+}
+
+int function_builder_line(struct function_builder *b,
+                          const struct symfile_line *line)
+{
+    return line->address < b->root.address
+               ? 0
+               : add_piece(&b->lines, line, (uint32_t)b->lines.count);
+}
+
+int function_builder_end(struct function_builder *b,
+                         struct symfile_writer *writer,
+                         struct inlinee_name *names,
+                         struct symfile_source *sources,
+                         struct failure *failure)
+{
+    struct symfile_tree tree;
+
+    if (b->root.size == 0 || b->root.address > UINT32_MAX) {
+        return 0; /* nothing of it is written */
+    }
+    if (nest_all(b, failure) != 0) {
+        return -1;
+    }
+    sort_lines(&b->lines);
+    if (build(b, names) != 0 || sort_pieces(b) != 0) {
+        return failure_memory(failure);
+    }
+    tree.nodes = b->nodes;
+    tree.lines = b->sorted;
+    tree.sources = sources;
+    return failure_writer(failure, symfile_writer_function(writer, &tree, 0));
+}
+
+void function_builder_free(struct function_builder *b)
+{
+    free(b->heap.list);
+    free(b->nested.list);
+    free(b->lines.list);
+    free(b->pieces.list);
+    free(b->open);
+    free(b->nodes);
+    free(b->sorted);
+    memset(b, 0, sizeof(*b));
+}
