@@ -12,19 +12,30 @@ static bool unreserved(unsigned char c)
            (c >= '0' && c <= '9') || (c != '\0' && strchr("-._~", c) != NULL);
 }
 
-void percent_encode_path(char *p, const char *path)
+static char *encode(char *p, const char *text, char kept)
 {
     static const char hex[] = "0123456789ABCDEF";
 
-    for (; *path != '\0'; path++) {
-        if (*path == '/' || unreserved((unsigned char)*path)) {
-            *p++ = *path;
+    for (; *text != '\0'; text++) {
+        if (*text == kept || unreserved((unsigned char)*text)) {
+            *p++ = *text;
         } else {
             *p++ = '%';
-            *p++ = hex[(unsigned char)*path >> 4];
-            *p++ = hex[(unsigned char)*path & 15];
+            *p++ = hex[(unsigned char)*text >> 4];
+            *p++ = hex[(unsigned char)*text & 15];
         }
     }
 
     *p = '\0';
+    return p;
+}
+
+char *percent_encode(char *p, const char *text)
+{
+    return encode(p, text, '\0');
+}
+
+void percent_encode_path(char *p, const char *path)
+{
+    (void)encode(p, path, '/');
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "base/percent.h"
 #include "command.h"
 #include "printable.h"
 #include "proto/header.h"
@@ -51,23 +52,16 @@ const char *client_address(const struct client *client)
     return client->address;
 }
 
-/* Appends all but unreserved characters escaped. */
-static size_t escape(char *buf, size_t at, const char *text)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
-    int n;
+/* A longer name is no key: what is left of it is refused, too. */
+#define CLIENT_TEXT_MAX 300
 
-    for (; *text != '\0' && at + 4 < CLIENT_PATH_MAX; text++) {
-        if (strchr(plain, *text) != NULL) {
-            buf[at++] = *text;
-        } else {
-            n = snprintf(buf + at, 4, "%%%02X", (unsigned char)*text);
-            at += (size_t)n;
-        }
-    }
-    buf[at] = '\0';
-    return at;
+/* Returns the end of buf. */
+static size_t append(char *buf, size_t at, const char *text)
+{
+    char part[CLIENT_TEXT_MAX];
+
+    snprintf(part, sizeof(part), "%s", text);
+    return (size_t)(percent_encode(buf + at, part) - buf);
 }
 
 void client_path(char buf[CLIENT_PATH_MAX], const char *page,
@@ -76,10 +70,10 @@ void client_path(char buf[CLIENT_PATH_MAX], const char *page,
     size_t at;
 
     at = (size_t)snprintf(buf, 64, "/v1/%.32s/", page);
-    at = escape(buf, at, store);
+    at = append(buf, at, store);
     if (name != NULL) {
         buf[at++] = '/';
-        at = escape(buf, at, name);
+        at = append(buf, at, name);
     }
     if (id != NULL) {
         snprintf(buf + at, CLIENT_PATH_MAX - at, "/%s", id);
@@ -92,7 +86,7 @@ void client_query(char buf[CLIENT_PATH_MAX], const char *name,
     size_t at = strlen(buf);
 
     at += (size_t)snprintf(buf + at, CLIENT_PATH_MAX - at, "?%.32s=", name);
-    escape(buf, at, value);
+    append(buf, at, value);
 }
 
 /* The value of a header line without blanks around it, or NULL. */

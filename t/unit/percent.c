@@ -23,6 +23,9 @@ static void each_byte(void **state)
         percent_encode_path(encoded, text);
         expected = curl_easy_escape(NULL, text, 1);
         assert_string_equal(encoded, c == '/' ? "/" : expected);
+        assert_ptr_equal(percent_encode(encoded, text),
+                         encoded + strlen(expected));
+        assert_string_equal(encoded, expected);
         curl_free(expected);
     }
 }
