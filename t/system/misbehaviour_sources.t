@@ -354,6 +354,19 @@ bucket('gcs: 401', error => qr/^failed 401/m, 401, 'AuthenticationRequired',
        type => 'gcs', source => \%token);
 bucket('gcs: 404 NoSuchKey', miss => qr/^not found 404/m, 404, 'NoSuchKey',
        type => 'gcs', source => \%token);
+my %azure = ((map { $_ => undef } qw(bucket region path_style access_key
+                                     secret_key)),
+             account => 'abc', container => 'def', account_key => 'a2V5');
+bucket('azure: 404 BlobNotFound', miss => qr/^not found 404 BlobNotFound/m,
+       404, 'BlobNotFound', type => 'azure', source => \%azure);
+bucket("azure: $_->[0] $_->[1]", error => qr/^failed $_->[0] $_->[1]/m, @$_,
+       type => 'azure', source => \%azure)
+    for [404, 'ContainerNotFound'], [404, 'ResourceNotFound'],
+        [403, 'AuthenticationFailed'],
+        [403, 'AuthorizationPermissionMismatch'], [409, 'BlobArchived'],
+        [400, 'InvalidUri'];
+bucket('azure: 404 of something else', error => qr/^failed 404$/m, 404,
+       undef, type => 'azure', source => \%azure);
 
 # --- SymCache servers
 
