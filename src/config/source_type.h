@@ -55,7 +55,7 @@ extern const struct source_type source_sympath;
 const struct source_type *
 source_type_find(const struct source_type *const *types, const char *name);
 
-/* Finds a key of a type, shared or its own; NULL if it has none of the name. */
+/* A key of a type, shared or its own; NULL if it has none of that name. */
 const struct config_field *source_type_key(const struct source_type *type,
                                            const char *key);
 

@@ -165,16 +165,16 @@ static void lookup_free(struct lookup *lookup)
     if (lookup->out_fd >= 0) {
         close(lookup->out_fd);
     }
-    if (lookup->new_index >= 0) {
-        close(lookup->new_index);
+    if (lookup->tree.new_index >= 0) {
+        close(lookup->tree.new_index);
     }
 
-    for (i = 0; i < lookup->ntree_places; i++) {
-        free(lookup->tree_places[i]);
+    for (i = 0; i < lookup->tree.nplaces; i++) {
+        free(lookup->tree.places[i]);
     }
     free(lookup->pointed_packed);
     free(lookup->state);
-    free(lookup->tree_root);
+    free(lookup->tree.root);
     free(lookup->file);
     free(lookup->part);
     free(lookup->out);
@@ -336,7 +336,7 @@ source_lookup(struct sources *sources, const struct config *config,
     }
     lookup->part_fd = -1;
     lookup->out_fd = -1;
-    lookup->new_index = -1;
+    lookup->tree.new_index = -1;
     lookup->outcome = SOURCE_NOT_FOUND;
     lookup->file = strdup(file);
     lookup->begin = evtimer_new(sources->base, on_begin, lookup);

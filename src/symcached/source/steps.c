@@ -172,8 +172,8 @@ void lookup_check_part(struct lookup *lookup)
 
 static void lookup_set_tree_place(struct lookup *lookup, size_t place)
 {
-    snprintf(lookup->place, sizeof(lookup->place), "%s/%s", lookup->tree_root,
-             lookup->tree_places[place]);
+    snprintf(lookup->place, sizeof(lookup->place), "%s/%s", lookup->tree.root,
+             lookup->tree.places[place]);
 }
 
 static void lookup_read_pointer(struct lookup *lookup)
@@ -197,14 +197,15 @@ static int lookup_set_index(struct lookup *lookup,
 {
     struct source_memory *memory = lookup_memory(lookup);
 
-    lookup->new_index = memfd_create("index", MFD_CLOEXEC);
-    if (memory == NULL || lookup->new_index < 0) {
+    lookup->tree.new_index = memfd_create("index", MFD_CLOEXEC);
+    if (memory == NULL || lookup->tree.new_index < 0) {
         return -1;
     }
     request->flat = true;
     request->places[0] = lookup->name; /* in place of "*.pdb" */
-    request->new_index = lookup->new_index;
-    request->index = memory->index >= 0 ? memory->index : lookup->new_index;
+    request->new_index = lookup->tree.new_index;
+    request->index =
+        memory->index >= 0 ? memory->index : lookup->tree.new_index;
     return 0;
 }
 
@@ -214,31 +215,31 @@ static void lookup_keep_index(struct lookup *lookup)
     struct source_memory *memory = lookup_memory(lookup);
     struct stat st;
 
-    if (lookup->new_index < 0) {
+    if (lookup->tree.new_index < 0) {
         return;
     }
-    if (fstat(lookup->new_index, &st) != 0 || st.st_size == 0) {
-        close(lookup->new_index);
-        lookup->new_index = -1;
+    if (fstat(lookup->tree.new_index, &st) != 0 || st.st_size == 0) {
+        close(lookup->tree.new_index);
+        lookup->tree.new_index = -1;
         return;
     }
     if (memory->index >= 0) {
         close(memory->index);
     }
-    memory->index = lookup->new_index;
-    lookup->new_index = -1;
+    memory->index = lookup->tree.new_index;
+    lookup->tree.new_index = -1;
 }
 
 void lookup_leave_tree(struct lookup *lookup, enum breaker_end end,
                        const char *detail)
 {
-    if (lookup->tree_host != NULL) {
-        host_end(lookup->tree_host, &lookup->config->limits, end,
-                 lookup->tree_probe, detail);
-        lookup->tree_host = NULL;
+    if (lookup->tree.host != NULL) {
+        host_end(lookup->tree.host, &lookup->config->limits, end,
+                 lookup->tree.probe, detail);
+        lookup->tree.host = NULL;
     }
-    host_leave(lookup->tree_visit);
-    lookup->tree_visit = NULL;
+    host_leave(lookup->tree.visit);
+    lookup->tree.visit = NULL;
 }
 
 /*
@@ -251,21 +252,21 @@ static bool lookup_enter_tree(struct lookup *lookup,
     const struct limits_config *limits = &lookup->config->limits;
     const struct source_config *source = lookup->source;
     struct hosts *hosts = lookup->sources->hosts;
-    char *origin = origin_directory(lookup->tree_root);
+    char *origin = origin_directory(lookup->tree.root);
     char reason[HOST_REASON] = "out of memory";
     struct visit *visit = lookup->visit;
 
     if (origin != NULL) {
-        lookup->tree_host =
-            host_begin(hosts, origin, limits, &lookup->tree_probe, reason,
+        lookup->tree.host =
+            host_begin(hosts, origin, limits, &lookup->tree.probe, reason,
                        &lookup->received.retry_after);
     }
-    if (lookup->tree_host != NULL && strcmp(origin, source->origin) != 0) {
-        lookup->tree_visit = host_enter(hosts, origin, false);
-        visit = lookup->tree_visit;
+    if (lookup->tree.host != NULL && strcmp(origin, source->origin) != 0) {
+        lookup->tree.visit = host_enter(hosts, origin, false);
+        visit = lookup->tree.visit;
     }
     free(origin);
-    if (lookup->tree_host == NULL) {
+    if (lookup->tree.host == NULL) {
         lookup_attempt_here(lookup, SOURCE_FAILED, reason);
         lookup_end(lookup);
         return false;
@@ -290,15 +291,15 @@ static void lookup_run_tree(struct lookup *lookup)
         return;
     }
     request.in = -1;
-    request.root = lookup->tree_root;
-    request.beneath = lookup->tree_beneath;
-    request.index2 = lookup->tree_index2;
-    request.nplaces = lookup->ntree_places;
+    request.root = lookup->tree.root;
+    request.beneath = lookup->tree.beneath;
+    request.index2 = lookup->tree.index2;
+    request.nplaces = lookup->tree.nplaces;
     for (i = 0; i < request.nplaces; i++) {
-        request.places[i] = lookup->tree_places[i];
+        request.places[i] = lookup->tree.places[i];
     }
 
-    if (lookup->tree_flat && lookup_set_index(lookup, &request) != 0) {
+    if (lookup->tree.flat && lookup_set_index(lookup, &request) != 0) {
         lookup_fail(lookup, "index");
         return;
     }
@@ -308,7 +309,7 @@ static void lookup_run_tree(struct lookup *lookup)
 /* The directory has more files than one child looks at. */
 static void lookup_on_part_of_tree(struct lookup *lookup)
 {
-    if (++lookup->tree_runs > LOOKUP_TREE_RUNS) {
+    if (++lookup->tree.runs > LOOKUP_TREE_RUNS) {
         lookup_attempt_here(lookup, SOURCE_FAILED,
                             "the directory changes too fast");
         lookup_end(lookup);
@@ -394,27 +395,27 @@ static int lookup_set_tree(struct lookup *lookup, const char *root,
     bool whole = new_root != NULL;
     size_t i;
 
-    for (i = 0; i < lookup->ntree_places; i++) {
-        free(lookup->tree_places[i]);
+    for (i = 0; i < lookup->tree.nplaces; i++) {
+        free(lookup->tree.places[i]);
     }
-    free(lookup->tree_root);
-    lookup->tree_root = new_root;
+    free(lookup->tree.root);
+    lookup->tree.root = new_root;
 
     for (i = 0; i < nplaces; i++) {
-        lookup->tree_places[i] = strdup(places[i]);
-        whole &= lookup->tree_places[i] != NULL;
+        lookup->tree.places[i] = strdup(places[i]);
+        whole &= lookup->tree.places[i] != NULL;
     }
-    lookup->ntree_places = nplaces;
+    lookup->tree.nplaces = nplaces;
     return whole ? 0 : -1;
 }
 
 void lookup_tree(struct lookup *lookup, const struct lookup_tree *tree)
 {
     memset(&lookup->received, 0, sizeof(lookup->received));
-    lookup->tree_beneath = tree->beneath;
-    lookup->tree_index2 = tree->index2;
-    lookup->tree_flat = tree->flat;
-    lookup->tree_runs = 0;
+    lookup->tree.beneath = tree->beneath;
+    lookup->tree.index2 = tree->index2;
+    lookup->tree.flat = tree->flat;
+    lookup->tree.runs = 0;
 
     if (lookup_set_tree(lookup, tree->root, tree->places, tree->nplaces) !=
         0) {

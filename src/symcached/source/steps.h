@@ -99,20 +99,24 @@ struct lookup {
     bool pointed_below;   /* the URL is one of the source itself */
     char *pointed_packed; /* the URL of its packed form, to be asked next */
 
-    /* the place or places of this step */
+    /* the place of this step, and what came from it */
     struct fetch_result received;
     char place[LOOKUP_PLACE];
-    char *tree_root;
-    char *tree_places[UNPACK_PLACES];
-    size_t ntree_places;
-    size_t tree_index2;
-    bool tree_beneath;
-    bool tree_flat;
-    unsigned tree_runs;
-    struct host *tree_host;   /* the directory, while it is looked into */
-    struct visit *tree_visit; /* of it, if it is not the source's */
-    bool tree_probe;
-    int new_index; /* of a flat directory, being written; or -1 */
+
+    /* the directory that is searched, a source's own or a file.ptr's */
+    struct {
+        char *root; /* these as in struct lookup_tree */
+        char *places[UNPACK_PLACES];
+        size_t nplaces;
+        size_t index2;
+        bool beneath;
+        bool flat;
+        unsigned runs;       /* children so far */
+        struct host *host;   /* the directory, while it is looked into */
+        struct visit *visit; /* of it, if it is not the source's */
+        bool probe;
+        int new_index; /* of a flat directory, being written; or -1 */
+    } tree;
 };
 
 /* what lookup_tree() takes; the members mean what they do in unpack.h */
