@@ -16,6 +16,8 @@
 
 
 static ngx_int_t ngx_symcache_file_path(ngx_symcache_ctx_t *ctx);
+static ngx_int_t ngx_symcache_file_scan(ngx_symcache_ctx_t *ctx,
+    ngx_str_t *name, symcache_version_t *below);
 static ngx_int_t ngx_symcache_file_read_dir(ngx_symcache_ctx_t *ctx,
     ngx_dir_t *dir, symcache_version_t *below);
 static void ngx_symcache_file_add(ngx_symcache_ctx_t *ctx,
@@ -33,9 +35,7 @@ ngx_int_t
 ngx_symcache_file_best(ngx_symcache_ctx_t *ctx, symcache_version_t *below)
 {
     u_char           *p;
-    ngx_int_t         rc;
     ngx_str_t         name;
-    ngx_dir_t         dir;
     ngx_file_info_t   fi;
 
     ctx->has_best = 0;
@@ -71,29 +71,13 @@ ngx_symcache_file_best(ngx_symcache_ctx_t *ctx, symcache_version_t *below)
         return NGX_OK;
     }
 
-    if (ngx_open_dir(&name, &dir) == NGX_ERROR) {
-
-        if (ngx_symcache_file_missing(ngx_errno)) {
-            return NGX_OK;
-        }
-
-        ngx_log_error(NGX_LOG_CRIT, ctx->request->connection->log, ngx_errno,
-                      ngx_open_dir_n " \"%V\" failed", &name);
+    if (ngx_symcache_file_scan(ctx, &name, below) != NGX_OK) {
         return NGX_ERROR;
     }
 
-    rc = ngx_symcache_file_read_dir(ctx, &dir, below);
+    ngx_symcache_dircache_keep(ctx, &fi);
 
-    if (ngx_close_dir(&dir) == NGX_ERROR) {
-        ngx_log_error(NGX_LOG_ALERT, ctx->request->connection->log, ngx_errno,
-                      ngx_close_dir_n " \"%V\" failed", &name);
-    }
-
-    if (rc == NGX_OK) {
-        ngx_symcache_dircache_keep(ctx, &fi);
-    }
-
-    return rc;
+    return NGX_OK;
 }
 
 
@@ -139,6 +123,37 @@ ngx_symcache_file_path(ngx_symcache_ctx_t *ctx)
     *p = '/';
 
     return NGX_OK;
+}
+
+
+/* Reads a folder, which has no versions if it does not exist. */
+
+static ngx_int_t
+ngx_symcache_file_scan(ngx_symcache_ctx_t *ctx, ngx_str_t *name,
+    symcache_version_t *below)
+{
+    ngx_int_t  rc;
+    ngx_dir_t  dir;
+
+    if (ngx_open_dir(name, &dir) == NGX_ERROR) {
+
+        if (ngx_symcache_file_missing(ngx_errno)) {
+            return NGX_OK;
+        }
+
+        ngx_log_error(NGX_LOG_CRIT, ctx->request->connection->log, ngx_errno,
+                      ngx_open_dir_n " \"%V\" failed", name);
+        return NGX_ERROR;
+    }
+
+    rc = ngx_symcache_file_read_dir(ctx, &dir, below);
+
+    if (ngx_close_dir(&dir) == NGX_ERROR) {
+        ngx_log_error(NGX_LOG_ALERT, ctx->request->connection->log, ngx_errno,
+                      ngx_close_dir_n " \"%V\" failed", name);
+    }
+
+    return rc;
 }
 
 

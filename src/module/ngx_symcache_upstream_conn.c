@@ -20,6 +20,8 @@ static ngx_int_t ngx_symcache_upstream_conn_attach(
 static void ngx_symcache_upstream_conn_handler(ngx_event_t *ev);
 static void ngx_symcache_upstream_conn_send(ngx_symcache_helper_t *helper);
 static void ngx_symcache_upstream_conn_read(ngx_symcache_helper_t *helper);
+static ngx_int_t ngx_symcache_upstream_conn_recv(
+    ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_upstream_conn_buffer(
     ngx_symcache_helper_t *helper);
 static void ngx_symcache_upstream_conn_replied(ngx_symcache_helper_t *helper);
@@ -336,13 +338,7 @@ handle:
 static void
 ngx_symcache_upstream_conn_read(ngx_symcache_helper_t *helper)
 {
-    ssize_t            n;
-    ngx_int_t          rc;
-    ngx_buf_t         *b;
-    ngx_connection_t  *c;
-
-    b = &helper->upstream.buffer;
-    c = helper->upstream.peer.connection;
+    ngx_int_t  rc;
 
     if (ngx_symcache_upstream_conn_buffer(helper) != NGX_OK) {
         ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
@@ -350,56 +346,82 @@ ngx_symcache_upstream_conn_read(ngx_symcache_helper_t *helper)
     }
 
     do {
+        rc = ngx_symcache_upstream_conn_recv(helper);
 
-        if (b->last == b->end) {
-            ngx_log_error(NGX_LOG_ERR, c->log, 0,
-                          "upstream sent too big header");
-            rc = NGX_HTTP_UPSTREAM_INVALID_HEADER;
-            break;
-        }
-
-        n = c->recv(c, b->last, b->end - b->last);
-
-        if (n == NGX_AGAIN) {
-
-            if (ngx_handle_read_event(c->read, 0) != NGX_OK) {
-                ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
-            }
-
+        if (rc == NGX_AGAIN) {
             return;
         }
 
-        if (n == 0) {
-            ngx_log_error(NGX_LOG_ERR, c->log, 0,
-                          "upstream prematurely closed connection");
+        if (rc == NGX_OK) {
+            rc = ngx_symcache_reply_read(helper);
         }
-
-        if (n == NGX_ERROR || n == 0) {
-            ngx_symcache_upstream_conn_next(helper,
-                                            NGX_HTTP_UPSTREAM_FT_ERROR);
-            return;
-        }
-
-        b->last += n;
-
-        ngx_symcache_upstream_state_received(helper, n);
-
-        rc = ngx_symcache_reply_read(helper);
 
     } while (rc == NGX_AGAIN);
 
-    if (rc == NGX_HTTP_UPSTREAM_INVALID_HEADER) {
+    switch (rc) {
+
+    case NGX_OK:
+        ngx_symcache_upstream_conn_replied(helper);
+        break;
+
+    case NGX_DECLINED:
+        ngx_symcache_upstream_conn_next(helper, NGX_HTTP_UPSTREAM_FT_ERROR);
+        break;
+
+    case NGX_HTTP_UPSTREAM_INVALID_HEADER:
         ngx_symcache_upstream_conn_next(helper,
                                         NGX_HTTP_UPSTREAM_FT_INVALID_HEADER);
-        return;
-    }
+        break;
 
-    if (rc == NGX_ERROR) {
+    default: /* NGX_ERROR */
         ngx_symcache_helper_end(helper, NGX_SYMCACHE_REPLY_ERROR);
-        return;
+        break;
+    }
+}
+
+
+/*
+ * Receives a part of the reply into the buffer.  NGX_OK: something has come;
+ * NGX_AGAIN: nothing yet; NGX_DECLINED: the connection has failed;
+ * NGX_HTTP_UPSTREAM_INVALID_HEADER: the header does not fit; or NGX_ERROR.
+ */
+
+static ngx_int_t
+ngx_symcache_upstream_conn_recv(ngx_symcache_helper_t *helper)
+{
+    ssize_t            n;
+    ngx_buf_t         *b;
+    ngx_connection_t  *c;
+
+    b = &helper->upstream.buffer;
+    c = helper->upstream.peer.connection;
+
+    if (b->last == b->end) {
+        ngx_log_error(NGX_LOG_ERR, c->log, 0, "upstream sent too big header");
+        return NGX_HTTP_UPSTREAM_INVALID_HEADER;
     }
 
-    ngx_symcache_upstream_conn_replied(helper);
+    n = c->recv(c, b->last, b->end - b->last);
+
+    if (n == NGX_AGAIN) {
+        return ngx_handle_read_event(c->read, 0) == NGX_OK ? NGX_AGAIN
+                                                           : NGX_ERROR;
+    }
+
+    if (n == 0) {
+        ngx_log_error(NGX_LOG_ERR, c->log, 0,
+                      "upstream prematurely closed connection");
+    }
+
+    if (n == NGX_ERROR || n == 0) {
+        return NGX_DECLINED;
+    }
+
+    b->last += n;
+
+    ngx_symcache_upstream_state_received(helper, n);
+
+    return NGX_OK;
 }
 
 
