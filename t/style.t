@@ -63,7 +63,7 @@ my %may = (    # room => rooms that it may include from
 
 # symcached: who stands above whom; all may use what both daemons share
 my $shared = 'base proto config http metrics child sandbox symcache'
-    . ' debuginfo/pdb debuginfo/pe';
+    . ' debuginfo/breakpad debuginfo/pdb debuginfo/pe';
 my %above = (
     server => 'job negcache',
     job => 'source negcache transcode store space',

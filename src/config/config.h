@@ -24,16 +24,21 @@ enum source_layout {
     LAYOUT_TWO_TIER,
     LAYOUT_SSQP,
     LAYOUT_UNIFIED,
-    LAYOUT_FLAT
+    LAYOUT_FLAT,
+    LAYOUT_BREAKPAD
 };
+/* What SymCaches are made of: the debug file of a build in one of these. */
+enum original_format { FORMAT_PDB, FORMAT_BREAKPAD };
+#define FORMATS 2
+
 /* what may lie at a place of a layout */
 enum layout_form {
-    FORM_PLAIN,   /* foo.pdb, whatever packs its body */
-    FORM_PACKED,  /* foo.pd_ */
+    FORM_PLAIN,   /* foo.pdb or foo.sym, whatever packs its body */
+    FORM_PACKED,  /* foo.pd_ or foo.sym.gz */
     FORM_POINTER, /* file.ptr */
     FORM_INDEX    /* index2.txt, whose presence means two tiers */
 };
-#define LAYOUT_FORMS 3 /* of a PDB */
+#define LAYOUT_FORMS 3 /* of an original */
 
 enum source_casing { CASING_DEFAULT, CASING_LOWER, CASING_UPPER };
 
@@ -138,6 +143,8 @@ struct env_config {
 /* What makes SymCache files of a version for a store. */
 struct transcoder_config {
     symcache_version_t version;
+    unsigned inputs; /* a bit 1 << FORMAT_... for each that it takes */
+    symcache_kind_e makes;
     char **command; /* argv with {pdb} and {out}, NULL-terminated; NULL: only
                        a "symcache" source of the store has this version */
     struct env_config *env;
@@ -148,8 +155,8 @@ struct transcoder_config {
 struct store_config {
     char *name;
     char *root;
-    struct transcoder_config *transcoders; /* at most one command per major
-                                              version */
+    struct transcoder_config *transcoders; /* at most one command per input,
+                                              kind and major version */
     size_t ntranscoders;
     struct source_config **sources; /* order = quality order; not owned */
     size_t nsources;
@@ -230,6 +237,12 @@ const char *config_map_location(const struct map_config *map, size_t nmap,
                                 const char **root, char *rel);
 
 const char *config_form_name(enum layout_form form);
+
+/* A format by its name in "inputs". */
+const char *config_format_name(enum original_format format);
+
+/* What lies at the places of a layout. */
+enum original_format config_layout_format(enum source_layout layout);
 
 /* Has a layout places of that form? */
 bool config_layout_has_form(enum source_layout layout, enum layout_form form);

@@ -33,12 +33,12 @@ int config_layout(struct config_reader *r, const cJSON *item,
     static const struct choice choices[] = {
         {"symstore", LAYOUT_SYMSTORE}, {"two_tier", LAYOUT_TWO_TIER},
         {"ssqp", LAYOUT_SSQP},         {"unified", LAYOUT_UNIFIED},
-        {"flat", LAYOUT_FLAT},
+        {"flat", LAYOUT_FLAT},         {"breakpad", LAYOUT_BREAKPAD},
     };
     struct source_config *source = at;
     int value = choose(r, item, choices, COUNT(choices),
-                       "\"symstore\", \"two_tier\", \"ssqp\", \"unified\" or "
-                       "\"flat\"");
+                       "\"symstore\", \"two_tier\", \"ssqp\", "
+                       "\"unified\", \"flat\" or \"breakpad\"");
 
     if (value < 0) {
         return -1;
@@ -115,12 +115,26 @@ const char *config_form_name(enum layout_form form)
     return names[form];
 }
 
+const char *config_format_name(enum original_format format)
+{
+    static const char *const names[FORMATS] = {[FORMAT_PDB] = "pdb",
+                                               [FORMAT_BREAKPAD] = "breakpad"};
+
+    return names[format];
+}
+
+enum original_format config_layout_format(enum source_layout layout)
+{
+    return layout == LAYOUT_BREAKPAD ? FORMAT_BREAKPAD : FORMAT_PDB;
+}
+
 bool config_layout_has_form(enum source_layout layout, enum layout_form form)
 {
     switch (layout) {
     case LAYOUT_UNIFIED:
         return form == FORM_PLAIN;
     case LAYOUT_FLAT:
+    case LAYOUT_BREAKPAD:
         return form != FORM_POINTER;
     default:
         return true;

@@ -111,6 +111,59 @@ static int read_input_name(struct config_reader *r, const cJSON *item,
                : config_error(r, item, "must be \"original\" or \"fixed\"");
 }
 
+static int read_input(struct config_reader *r, const cJSON *item,
+                      unsigned *inputs)
+{
+    const char *text = config_text(r, item, "\"pdb\"");
+    unsigned i;
+
+    for (i = 0; text != NULL && i < FORMATS; i++) {
+        if (strcmp(text, config_format_name(i)) == 0) {
+            if (*inputs & 1u << i) {
+                return config_error(r, item, "named twice");
+            }
+            *inputs |= 1u << i;
+            return 0;
+        }
+    }
+    return text == NULL
+               ? -1
+               : config_error(r, item, "must be \"pdb\" or \"breakpad\"");
+}
+
+static int read_inputs(struct config_reader *r, const cJSON *item,
+                       const struct config_field *field, void *at)
+{
+    unsigned *inputs = at;
+    const cJSON *child;
+
+    if (!cJSON_IsArray(item) || item->child == NULL) {
+        return config_error(r, item, "must be a list of formats");
+    }
+    *inputs = 0;
+    for (child = item->child; child != NULL; child = child->next) {
+        if (read_input(r, child, inputs) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int read_makes(struct config_reader *r, const cJSON *item,
+                      const struct config_field *field, void *at)
+{
+    const char *text = config_text(r, item, "\"symcache\"");
+    symcache_kind_e *kind = at;
+
+    if (text == NULL) {
+        return -1;
+    }
+    return symcache_kind_parse(text, strlen(text), kind) &&
+                   symcache_kind_supported(*kind)
+               ? 0
+               : config_error(r, item, "must be \"symcache\"");
+}
+
 #define FIELD(name, read, at, flags)                                          \
     {                                                                         \
         name, read, at, 0, 0, flags                                           \
@@ -124,7 +177,34 @@ static const struct config_field transcoder_fields[] = {
     FIELD("env", read_env, 0, CONFIG_SECRET),
     FIELD("input_name", read_input_name,
           offsetof(struct transcoder_config, fixed_input), 0),
+    FIELD("inputs", read_inputs, offsetof(struct transcoder_config, inputs),
+          0),
+    FIELD("makes", read_makes, offsetof(struct transcoder_config, makes), 0),
 };
+
+/* Of two that make the same of the same, which one would be run? */
+static int check_unique(struct config_reader *r, const cJSON *item,
+                        const struct store_config *store,
+                        const struct transcoder_config *t)
+{
+    const struct transcoder_config *other;
+    unsigned i;
+
+    for (other = store->transcoders; other < t; other++) {
+        for (i = 0; i < FORMATS; i++) {
+            if (other->version.major == t->version.major &&
+                other->makes == t->makes &&
+                (other->inputs & t->inputs & 1u << i)) {
+                return config_error(
+                    r, item,
+                    "a second transcoder for major version %u and input "
+                    "\"%s\"",
+                    (unsigned)t->version.major, config_format_name(i));
+            }
+        }
+    }
+    return 0;
+}
 
 int config_transcoders(struct config_reader *r, const cJSON *item,
                        const struct config_field *field, void *at)
@@ -132,7 +212,6 @@ int config_transcoders(struct config_reader *r, const cJSON *item,
     struct store_config *store = at;
     struct transcoder_config *t;
     const cJSON *child;
-    size_t i;
 
     if (!cJSON_IsArray(item)) {
         return config_error(r, item, "must be an array of objects");
@@ -146,16 +225,12 @@ int config_transcoders(struct config_reader *r, const cJSON *item,
 
     for (child = item->child; child != NULL; child = child->next) {
         t = &store->transcoders[store->ntranscoders++];
+        t->inputs = 1u << FORMAT_PDB;
+        t->makes = SYMCACHE_KIND_SYMCACHE;
         if (config_object(r, child, transcoder_fields,
-                          COUNT(transcoder_fields), t) != 0) {
+                          COUNT(transcoder_fields), t) != 0 ||
+            check_unique(r, child, store, t) != 0) {
             return -1;
-        }
-        for (i = 0; i + 1 < store->ntranscoders; i++) {
-            if (store->transcoders[i].version.major == t->version.major) {
-                return config_error(r, child,
-                                    "a second transcoder for major version %u",
-                                    (unsigned)t->version.major);
-            }
         }
     }
     return 0;

@@ -96,11 +96,20 @@ my @bad = (
         ['env.A', '$SYMCACHE_T_UNSET is not set',
             '"env": {"A": "$SYMCACHE_T_UNSET"}'],
         ['input_name', 'must be "original" or "fixed"',
-            '"input_name": "in.pdb"']),
+            '"input_name": "in.pdb"'],
+        ['inputs', 'must be a list of formats', '"inputs": []'],
+        ['inputs[0]', 'must be "pdb" or "breakpad"', '"inputs": ["elf"]'],
+        ['inputs[1]', 'named twice', '"inputs": ["pdb", "pdb"]'],
+        ['makes', 'must be "symcache"', '"makes": "sym"']),
     [9, 'stores.default.transcoders[1]',
-        'a second transcoder for major version 9',
+        'a second transcoder for major version 9 and input "pdb"',
         transcoder => '"version": "9.0.0", "command": ["x", "{pdb}"] },'
             . '{ "version": "9.1.0", "command": ["x", "{pdb}"]'],
+    [9, 'stores.default.transcoders[1]',
+        'a second transcoder for major version 9 and input "breakpad"',
+        transcoder => '"version": "9.0.0", "command": ["x", "{pdb}"],'
+            . '"inputs": ["breakpad"] }, { "version": "9.0.0", "command": '
+            . '["x", "{pdb}"], "inputs": ["pdb", "breakpad"]'],
     [11, 'stores.default.sources[0]', 'no source "remote"',
         sources => '["remote"]'],
     [11, 'stores.default.sources[1]', 'named twice',

@@ -18,8 +18,8 @@
 
 static char *command[] = {"x", "{pdb}", NULL};
 static struct transcoder_config made[] = {
-    {.version = {3, 1, 0}, .command = command},
-    {.version = {9, 0, 0}, .command = command},
+    {.version = {3, 1, 0}, .inputs = 1, .command = command},
+    {.version = {9, 0, 0}, .inputs = 1, .command = command},
     {.version = {9, 2, 0}}};
 static const struct source_type originals = {.has_symcaches = false},
                                 symcaches = {.has_symcaches = true};
@@ -87,7 +87,7 @@ static void asks_for_the_version_first(void **state)
     assert_false(order.not_newer);
     assert_string_equal(asked(&order, 1), "pdb1 pdb2 box3");
     assert_string_equal(asked(&order, 2), "box9 pdb1 box3 pdb2");
-    assert_ptr_equal(order.transcoder, &made[1]);
+    assert_ptr_equal(order.transcoders[FORMAT_PDB], &made[1]);
     assert_null(order_next(&order));
 }
 
@@ -103,8 +103,28 @@ static void leaves_pdbs_out(void **state)
 
     made[0].command = made[1].command = NULL;
     assert_string_equal(asked(&order, 2), "box9 box3");
-    assert_null(order.transcoder);
+    assert_null(order.transcoders[FORMAT_PDB]);
     made[0].command = made[1].command = command;
+}
+
+static void leaves_out_what_no_transcoder_takes(void **state)
+{
+    struct order order;
+
+    sources[0].layout = LAYOUT_BREAKPAD;
+    assert_string_equal(asked(&order, 1), "pdb2 box3");
+    assert_true(order_has_way(&store, &made[1].version));
+    made[1].inputs |= 1u << FORMAT_BREAKPAD;
+    assert_string_equal(asked(&order, 1), "pdb1 pdb2 box3");
+    assert_ptr_equal(order.transcoders[FORMAT_BREAKPAD], &made[1]);
+
+    store.nsources = 1;
+    assert_true(order_has_way(&store, &made[1].version));
+    assert_false(order_has_way(&store, &(symcache_version_t){4, 0, 0}));
+    made[1].inputs = 1u << FORMAT_PDB;
+    assert_false(order_has_way(&store, &made[1].version));
+    store.nsources = 4;
+    sources[0].layout = LAYOUT_SYMSTORE;
 }
 
 static void betters_what_is_held(void **state)
@@ -161,6 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(asks_for_the_version_first),
         cmocka_unit_test(leaves_pdbs_out),
+        cmocka_unit_test(leaves_out_what_no_transcoder_takes),
         cmocka_unit_test(betters_what_is_held),
     };
 

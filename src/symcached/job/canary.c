@@ -38,7 +38,7 @@ static struct trust *trust_of(const struct job *job)
         return NULL;
     }
     return trusts_get(job->scheduler->trusts, job->store,
-                      job->order.transcoder);
+                      job_transcoder(job));
 }
 
 static bool take_probe(struct job *job)
@@ -215,7 +215,7 @@ static int run_canary(struct job *job)
               canary->path);
     errno = ENOMEM;
     job->run.transcode = transcode_start(
-        job->scheduler->base, job->config, job->order.transcoder, &canary->key,
+        job->scheduler->base, job->config, job_transcoder(job), &canary->key,
         canary->path, job->work, on_canary, job);
     return job->run.transcode != NULL ? 0 : -1;
 }

@@ -208,7 +208,7 @@ void job_run_transcoder(struct job *job)
     }
 
     job->run.transcode = transcode_start(
-        job->scheduler->base, job->config, job->order.transcoder, &job->key,
+        job->scheduler->base, job->config, job_transcoder(job), &job->key,
         job_pdb_path(job), job->work, on_transcoded, job);
     if (job->run.transcode == NULL) {
         job_fail(job, ENOMEM, "the transcoder cannot be started");

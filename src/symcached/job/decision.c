@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "decision.h"
+#include "order.h"
 #include "symcached/store/store.h"
 
 /* What depends on the configuration alone may change at its next reload. */
@@ -114,6 +115,14 @@ bool decision_answer(const struct decision *d,
         a->kind = SCHEDULER_ABSENT;
         a->reason = "no-source";
         a->text = "this store has no sources";
+        a->seconds = CONFIG_SECONDS;
+        return true;
+    }
+    if (d->transcoder != NULL &&
+        !order_has_way(store, &d->transcoder->version)) {
+        a->kind = SCHEDULER_ABSENT;
+        a->reason = "no-transcoder";
+        a->text = "no transcoder of this store takes what its sources have";
         a->seconds = CONFIG_SECONDS;
         return true;
     }

@@ -7,6 +7,7 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include "base/async_unlink.h"
 #include "base/disk_full.h"
 #include "base/log.h"
+#include "debuginfo/breakpad/breakpad.h"
 #include "symcached/space/space.h"
 #include "symcached/store/store.h"
 
@@ -42,6 +44,33 @@ const char *job_pdb_path(const struct job *job)
     store_download_path(path, job->config->downloads, job->store->name,
                         &job->key);
     return path;
+}
+
+/* By its first bytes; nothing else of it is read here. */
+static enum original_format format_of(const char *path)
+{
+    uint8_t head[16];
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, head, sizeof(head)) : -1;
+
+    if (fd >= 0) {
+        close(fd);
+    }
+    return n > 0 && breakpad_sniff(head, (size_t)n) ? FORMAT_BREAKPAD
+                                                    : FORMAT_PDB;
+}
+
+bool job_take_download(struct job *job)
+{
+    if (!store_download_find(job_pdb_path(job))) {
+        return false;
+    }
+    job->original.format = format_of(job_pdb_path(job));
+    if (job_transcoder(job) == NULL) {
+        return false;
+    }
+    job->original.from = ORIGINAL_DOWNLOADS;
+    return true;
 }
 
 char *job_make_work(struct workdir *workdir)

@@ -15,17 +15,19 @@ static bool serves(const symcache_version_t *a, const symcache_version_t *b)
     return symcache_version_serves(a, b, &any);
 }
 
-/* The transcoder of PDBs for a version: the newest that serves the same. */
+/* The transcoder of a format for a version: the newest that serves the same.
+ */
 static const struct transcoder_config *
 best_transcoder(const struct store_config *store,
-                const symcache_version_t *target)
+                const symcache_version_t *target, enum original_format format)
 {
     const struct transcoder_config *t, *best = NULL;
     size_t i;
 
     for (i = 0; i < store->ntranscoders; i++) {
         t = &store->transcoders[i];
-        if (t->command != NULL && serves(&t->version, target) &&
+        if (t->command != NULL && (t->inputs & 1u << format) &&
+            serves(&t->version, target) &&
             symcache_version_cmp(&t->version, target) <= 0 &&
             (best == NULL ||
              symcache_version_cmp(&t->version, &best->version) > 0)) {
@@ -56,10 +58,14 @@ void order_begin(struct order *order, const struct store_config *store,
                  const symcache_key_t *key,
                  const struct transcoder_config *target)
 {
+    unsigned i;
+
     order->store = store;
     order->key = key;
     order->target = &target->version;
-    order->transcoder = best_transcoder(store, &target->version);
+    for (i = 0; i < FORMATS; i++) {
+        order->transcoders[i] = best_transcoder(store, &target->version, i);
+    }
     order->end = store->nsources;
     order_rewind(order);
 }
@@ -68,10 +74,32 @@ void order_begin(struct order *order, const struct store_config *store,
 static const symcache_version_t *offered(const struct order *order,
                                          const struct source_config *source)
 {
+    const struct transcoder_config *t;
+
     if (source->type->has_symcaches) {
         return &source->version;
     }
-    return order->transcoder != NULL ? &order->transcoder->version : NULL;
+    t = order->transcoders[config_layout_format(source->layout)];
+    return t != NULL ? &t->version : NULL;
+}
+
+bool order_has_way(const struct store_config *store,
+                   const symcache_version_t *target)
+{
+    const struct source_config *source;
+    size_t i;
+
+    for (i = 0; i < store->nsources; i++) {
+        source = store->sources[i];
+        if (source->type->has_symcaches
+                ? serves(&source->version, target)
+                : best_transcoder(store, target,
+                                  config_layout_format(source->layout)) !=
+                      NULL) {
+            return true;
+        }
+    }
+    return false;
 }
 
 static bool takes(struct order *order, const struct source_config *source)

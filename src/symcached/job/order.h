@@ -3,8 +3,8 @@
  *
  * Which source of a store a job asks next.  Sources are asked in the order of
  * the store, once for the version that the job is to make and then for lower
- * ones: a SymCache server gives the version of its configuration, and a PDB
- * gives what the store's transcoder makes of it.
+ * ones: a SymCache server gives the version of its configuration, and an
+ * original gives what the store's transcoder of its format makes of it.
  *
  * Knows nothing of lookups.
  */
@@ -18,7 +18,9 @@ struct order {
     const struct store_config *store;
     const symcache_key_t *key;
     const symcache_version_t *target;
-    const struct transcoder_config *transcoder; /* of PDBs, or NULL */
+    const struct transcoder_config *transcoders[FORMATS]; /* of originals of
+                                                             each format, or
+                                                             NULL */
     symcache_version_t on_disk; /* the best on disk that serves the same */
     bool has_on_disk;
     bool not_newer; /* some could not better what is on disk */
@@ -34,6 +36,13 @@ void order_begin(struct order *order, const struct store_config *store,
 
 /* NULL when all were given. */
 const struct source_config *order_next(struct order *order);
+
+/*
+ * Is there a source that can lead to a version: a SymCache server, or one of
+ * originals that a transcoder takes?
+ */
+bool order_has_way(const struct store_config *store,
+                   const symcache_version_t *target);
 
 /* Begins anew: what is on disk is looked at again. */
 void order_rewind(struct order *order);

@@ -173,6 +173,7 @@ static void on_source_done(void *arg, enum source_outcome outcome)
     job->lookup = NULL;
     if (outcome == SOURCE_FOUND) {
         job->original.from = job->source->name;
+        job->original.format = config_layout_format(job->source->layout);
         on_found(job);
     } else if (is_done(job, outcome)) {
         job->pending = 0;

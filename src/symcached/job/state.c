@@ -127,9 +127,8 @@ void job_begin(struct job *job, size_t better)
     if (job->purpose == JOB_FOR_BETTER) {
         job->order.end = better;
     } else if (job->targets[0].transcoder->command != NULL &&
-               store_download_find(job_pdb_path(job))) {
+               job_take_download(job)) {
         metrics_add(METRIC_DOWNLOAD_REUSED, 1);
-        job->original.from = ORIGINAL_DOWNLOADS;
         job_set_state(job, JOB_WAITS_TRANSCODER);
         return;
     }

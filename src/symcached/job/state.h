@@ -72,6 +72,7 @@ enum job_state {
 /* The file that a source had, of which every target is made. */
 struct original {
     const char *from;  /* name of the source, or ORIGINAL_DOWNLOADS; or NULL */
+    enum original_format format;
     bool publics_only; /* it has public symbols only */
     uint64_t bytes;    /* received from all sources */
 };
@@ -260,5 +261,16 @@ void job_discard_pdb(struct job *job);
 
 /* Where the PDB is, or will be; until the next call. */
 const char *job_pdb_path(const struct job *job);
+
+/* Takes the original that lies among the downloads, if there is one, and a
+ * transcoder for it.  Returns whether it did. */
+bool job_take_download(struct job *job);
+
+/* What is run on its original; NULL: no transcoder takes that. */
+static inline const struct transcoder_config *
+job_transcoder(const struct job *job)
+{
+    return job->order.transcoders[job->original.format];
+}
 
 #endif
