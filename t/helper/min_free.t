@@ -74,7 +74,7 @@ for (['a copy', $large, 0], ['gzip data', $bomb, 0]) {
         my %env = $t->sanitizer_env(0);
         $ENV{$_} = $env{$_} for keys %env;
         exec($t->program('symcached'), '--unpack', $id,
-             1024 * $mib . ':' . 30 * $mib, @place) or POSIX::_exit(127);
+             1024 * $mib . ':' . 30 * $mib, 'pdb', 'crash.pdb', @place) or POSIX::_exit(127);
     }
     waitpid $pid, 0;
     is $?, 0, "$name: an answer";

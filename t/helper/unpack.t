@@ -38,7 +38,8 @@ sub unpack_body {
         my %env = $t->sanitizer_env(0);
         $ENV{$_} = $env{$_} for keys %env;
         exec($t->program('symcached'), '--unpack', $o{id} // $id,
-             $o{max} // 64 * $mib) or POSIX::_exit(127);
+             $o{max} // 64 * $mib, $o{format} // 'pdb',
+             $o{name} // 'crash.pdb') or POSIX::_exit(127);
     }
     waitpid $pid, 0;
     my $text = $t->read_file($err);

@@ -56,6 +56,20 @@ static const struct walk_case walk_cases[] = {
      CRASH,
      {"CR/CRASH.PDB/" CRASH "/CRASH.PDB", "CR/CRASH.PDB/" CRASH "/CRASH.PD_",
       "CR/CRASH.PDB/" CRASH "/FILE.PTR"}},
+    /* .sym in place of .pdb, behind other names; ages as Breakpad has them */
+    {{.layout = LAYOUT_BREAKPAD},
+     "Crash.Pdb",
+     "3249D99D0C4049318610F4E4FB0B6936A",
+     {"Crash.Pdb/3249D99D0C4049318610F4E4FB0B6936a/Crash.sym",
+      "Crash.Pdb/3249D99D0C4049318610F4E4FB0B6936a/Crash.sym.gz",
+      "crash.pdb/3249D99D0C4049318610F4E4FB0B6936a/crash.sym",
+      "crash.pdb/3249D99D0C4049318610F4E4FB0B6936a/crash.sym.gz",
+      "Crash.Pdb/3249D99D0C4049318610F4E4FB0B6936A/Crash.sym",
+      "Crash.Pdb/3249D99D0C4049318610F4E4FB0B6936A/Crash.sym.gz"}},
+    {{.layout = LAYOUT_BREAKPAD, .forms = {FORM_PLAIN}, .nforms = 1},
+     "libc.so.6",
+     "3249D99D0C4049318610F4E4FB0B69360",
+     {"libc.so.6/3249D99D0C4049318610F4E4FB0B69360/libc.so.6.sym"}},
     /* a key of digits has one case */
     {{.layout = LAYOUT_TWO_TIER},
      "nt.pdb",
@@ -428,6 +442,8 @@ static void test_forms_of_places(void **state)
     assert_int_equal(layout_form("/s/a.pdb/K/FILE.PTR"), FORM_POINTER);
     assert_int_equal(layout_form("http://h/index2.txt"), FORM_INDEX);
     assert_int_equal(layout_form("32/49d9/debuginfo"), FORM_PLAIN);
+    assert_int_equal(layout_form("a.so/K/a.so.sym"), FORM_PLAIN);
+    assert_int_equal(layout_form("a.so/K/a.so.sym.gz"), FORM_PACKED);
     assert_int_equal(layout_form(""), FORM_PLAIN);
 }
 

@@ -55,7 +55,10 @@ enum layout_form layout_form(const char *place)
     if (strcasecmp(name, "index2.txt") == 0) {
         return FORM_INDEX;
     }
-    return len > 0 && name[len - 1] == '_' ? FORM_PACKED : FORM_PLAIN;
+    return (len > 0 && name[len - 1] == '_') ||
+                   (len > 3 && strcasecmp(name + len - 3, ".gz") == 0)
+               ? FORM_PACKED
+               : FORM_PLAIN;
 }
 
 /* Bytes of the first two characters, or of one if a dot is next. */
@@ -84,9 +87,25 @@ static void spell_ssqp(unsigned variant, char *name, char *id)
     lower(id, upper ? LAYOUT_GUID : strlen(id));
 }
 
+/* Breakpad and its heirs print a GUID in upper and an age in lower case, older
+ * ones all in upper case; the name is what they found in the module. */
+static void spell_breakpad(unsigned variant, char *name, char *id)
+{
+    if (variant == SPELLING_LOWER) {
+        lower(name, strlen(name));
+    }
+    if (variant != SPELLING_MIXED && strlen(id) > LAYOUT_GUID) {
+        lower(id + LAYOUT_GUID, strlen(id + LAYOUT_GUID));
+    }
+}
+
 static void spell(enum source_layout layout, unsigned variant, char *name,
                   char *id)
 {
+    if (layout == LAYOUT_BREAKPAD) {
+        spell_breakpad(variant, name, id);
+        return;
+    }
     if (layout == LAYOUT_SSQP) {
         spell_ssqp(variant, name, id);
         return;
@@ -100,6 +119,19 @@ static void spell(enum source_layout layout, unsigned variant, char *name,
     }
 }
 
+/* crash.sym of crash.pdb, libc.so.6.sym of libc.so.6 */
+static void breakpad_path(char *path, const char *name, const char *id,
+                          unsigned form)
+{
+    int stem = (int)strlen(name);
+
+    if (stem > 4 && strcasecmp(name + stem - 4, ".pdb") == 0) {
+        stem -= 4;
+    }
+    snprintf(path, LAYOUT_PATH_MAX + 1, "%s/%s/%.*s.sym%s", name, id, stem,
+             name, form == FORM_PACKED ? ".gz" : "");
+}
+
 /* The path in the layout's own case; the first two characters for a tier. */
 static void layout_path(char *path, enum source_layout layout, bool two_tier,
                         const char *name, const char *id, unsigned form)
@@ -107,7 +139,7 @@ static void layout_path(char *path, enum source_layout layout, bool two_tier,
     char file[SYMCACHE_NAME_MAX + 1];
 
     snprintf(file, sizeof(file), "%s", name);
-    if (form == FORM_PACKED) {
+    if (form == FORM_PACKED && layout != LAYOUT_BREAKPAD) {
         layout_pack(file);
     }
 
@@ -117,6 +149,9 @@ static void layout_path(char *path, enum source_layout layout, bool two_tier,
         break;
     case LAYOUT_FLAT:
         snprintf(path, LAYOUT_PATH_MAX + 1, "%s", file);
+        break;
+    case LAYOUT_BREAKPAD:
+        breakpad_path(path, name, id, form);
         break;
     default:
         snprintf(path, LAYOUT_PATH_MAX + 1, "%.*s%s%s/%s/%s",

@@ -13,7 +13,8 @@
 #include <stddef.h>
 #include "config/config.h"
 
-/* two characters, the name twice, the key, separators, without a NUL */
+/* two characters, the name twice, the key, separators, without a NUL, or
+ * ".sym.gz" in place of the characters */
 #define LAYOUT_PATH_MAX                                                       \
     (8 + 1 + 2 * (SYMCACHE_NAME_MAX + 1) + SYMCACHE_ID_TEXT_MAX + 1)
 

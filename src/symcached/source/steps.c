@@ -143,6 +143,7 @@ static void lookup_unpack(struct lookup *lookup, enum lookup_step step,
     }
 
     request->key = &lookup->key;
+    request->format = config_layout_format(lookup->source->layout);
     request->max = limits->download_size;
     request->seconds = limits->download_time;
     request->out = lookup->out_fd;

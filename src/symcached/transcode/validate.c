@@ -73,6 +73,7 @@ static bool validate_is_other(const uint8_t *p, size_t len, const char **what)
 
     switch (body_sniff(p, len, what)) {
     case BODY_PDB:
+    case BODY_BREAKPAD:
     case BODY_CABINET:
     case BODY_GZIP:
     case BODY_ZSTD:

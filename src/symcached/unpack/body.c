@@ -37,6 +37,7 @@ static const struct body_magic body_magics[] = {
     MAGIC("Microsoft C/C++ program database 2.00\r\n\x1a"
           "JG\0\0",
           BODY_OTHER, "a PDB 2.0"),
+    MAGIC("MODULE ", BODY_BREAKPAD, "Breakpad text"),
     MAGIC("Microsoft MSFZ Container", BODY_OTHER, "an MSFZ container"),
     MAGIC("MSCF\0\0\0\0", BODY_CABINET, "a cabinet"),
     MAGIC("\x1f\x8b", BODY_GZIP, "gzip data"),

@@ -17,11 +17,12 @@
 
 enum body_kind {
     BODY_PDB,
+    BODY_BREAKPAD,
     BODY_CABINET,
     BODY_GZIP,
     BODY_ZLIB,
     BODY_ZSTD,
-    BODY_OTHER /* nothing that can become a PDB */
+    BODY_OTHER /* nothing that can become an original */
 };
 
 enum body_status {

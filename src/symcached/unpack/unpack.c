@@ -168,18 +168,21 @@ struct unpack *unpack_start(struct event_base *base,
                             unpack_done_fn done, void *arg)
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1], max[48], index2[24];
-    const char *argv[7 + UNPACK_PLACES + 1] = {"symcached", "--unpack", id,
-                                               max};
+    const char *argv[9 + UNPACK_PLACES + 1] = {
+        "symcached", "--unpack",
+        id,          max,
+        NULL,        request->key->name};
     char *env[] = {NULL};
     int fds[3] = {request->out, request->in};
     struct child_options options = {0};
     struct unpack *unpack;
-    size_t i, n = 4;
+    size_t i, n = 6;
 
     symcache_id_print(id, request->key);
     snprintf(max, sizeof(max), "%" PRIu64 ":%" PRIu64, request->max,
              request->keep);
     snprintf(index2, sizeof(index2), "%zu", request->index2);
+    argv[4] = config_format_name(request->format);
 
     options.nfds = 2;
     if (request->in < 0) {

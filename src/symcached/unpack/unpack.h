@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Makes a plain PDB of the wanted identity out of what a source has, in a
+ * Makes a plain original of the wanted identity out of what a source has, in a
  * sandboxed child process: the parser of a damaged file can take nothing down
  * but itself, and a file system that hangs stops nobody else.
  *
@@ -28,6 +28,7 @@ struct unpack;
 
 struct unpack_request {
     const symcache_key_t *key;
+    enum original_format format; /* what is looked for */
     uint64_t max;     /* bytes */
     uint64_t keep;    /* bytes that stay free where `out` is */
     unsigned seconds; /* on the wall clock */

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -21,6 +22,8 @@
 #include "body.h"
 #include "child/child.h"
 #include "flat.h"
+#include "config/config.h"
+#include "debuginfo/breakpad/breakpad.h"
 #include "debuginfo/pdb/pdb.h"
 #include "sandbox/sandbox.h"
 #include "casefold_open.h"
@@ -36,7 +39,8 @@
 #define UNPACK_RATIO 6 /* of a PDB to its packed form, at a guess */
 
 struct unpack_job {
-    symcache_key_t key; /* its identity only */
+    symcache_key_t key;
+    enum original_format format;
     uint64_t max;
     uint64_t keep;
     const uint8_t *in;  /* mapping of a received body, which may be the PDB */
@@ -79,34 +83,82 @@ static void guid_print(char *buf, const uint8_t guid[16])
     }
 }
 
+/* Is it the key's?  If not, detail says what it is instead. */
+static bool is_wanted(const struct unpack_job *job, const uint8_t guid[16],
+                      uint32_t age, char *detail, size_t detail_size)
+{
+    char want_text[33], got_text[33];
+
+    if (memcmp(guid, job->key.guid, sizeof(job->key.guid)) != 0) {
+        guid_print(want_text, job->key.guid);
+        guid_print(got_text, guid);
+        snprintf(detail, detail_size, "wrong GUID: wanted %s, got %s",
+                 want_text, got_text);
+        return false;
+    }
+    if (age != job->key.age) {
+        snprintf(detail, detail_size,
+                 "wrong age: wanted %" PRIu32 ", got %" PRIu32, job->key.age,
+                 age);
+        return false;
+    }
+    return true;
+}
+
 /* Returns the letter for the answer; detail says what is wrong. */
-static char check(const struct unpack_job *job, const uint8_t *map,
-                  uint64_t size, char *detail, size_t detail_size)
+static char check_pdb(const struct unpack_job *job, const uint8_t *map,
+                      uint64_t size, char *detail, size_t detail_size)
 {
     struct pdb_identity got;
-    char want_text[33], got_text[33];
 
     if (pdb_identity_read(map, (size_t)size, &got, detail, detail_size) != 0) {
         return 'U';
     }
-
-    if (memcmp(got.guid, job->key.guid, sizeof(got.guid)) != 0) {
-        guid_print(want_text, job->key.guid);
-        guid_print(got_text, got.guid);
-        snprintf(detail, detail_size, "wrong GUID: wanted %s, got %s",
-                 want_text, got_text);
-        return 'W';
-    }
-    if (got.age != job->key.age) {
-        snprintf(detail, detail_size,
-                 "wrong age: wanted %" PRIu32 ", got %" PRIu32, job->key.age,
-                 got.age);
+    if (!is_wanted(job, got.guid, got.age, detail, detail_size)) {
         return 'W';
     }
 
     snprintf(detail, detail_size, "%" PRIu64 " bytes%s", size,
              got.stripped ? ", public symbols only" : "");
     return got.stripped ? 'f' : 'F';
+}
+
+/* A file without a name says nothing against being the one. */
+static char check_breakpad(const struct unpack_job *job, const uint8_t *map,
+                           uint64_t size, char *detail, size_t detail_size)
+{
+    struct breakpad_identity got;
+
+    if (breakpad_identity_read(map, (size_t)size, &got, detail, detail_size) !=
+        0) {
+        return 'U';
+    }
+    if (!is_wanted(job, got.guid, got.age, detail, detail_size)) {
+        return 'W';
+    }
+    if (got.name_size > 0 &&
+        (got.name_size != job->key.name_len ||
+         strncasecmp(got.name, job->key.name, got.name_size) != 0)) {
+        snprintf(detail, detail_size, "wrong name: wanted %s, got %.*s",
+                 job->key.name, (int)got.name_size, got.name);
+        return 'W';
+    }
+
+    snprintf(detail, detail_size, "%" PRIu64 " bytes", size);
+    return 'F';
+}
+
+static char check(const struct unpack_job *job, const uint8_t *map,
+                  uint64_t size, char *detail, size_t detail_size)
+{
+    return job->format == FORMAT_BREAKPAD
+               ? check_breakpad(job, map, size, detail, detail_size)
+               : check_pdb(job, map, size, detail, detail_size);
+}
+
+static bool is_original(const struct unpack_job *job, enum body_kind kind)
+{
+    return kind == (job->format == FORMAT_BREAKPAD ? BODY_BREAKPAD : BODY_PDB);
 }
 
 static bool unpack_found(char letter)
@@ -159,7 +211,7 @@ static char failed(enum body_status status, const struct sink *sink, int fd,
     return status == BODY_SYSTEM ? 'E' : 'U';
 }
 
-/* The packed body in fd to the output; the output must be a PDB then. */
+/* The packed body in fd to the output; the output must be an original then. */
 static char unpack_packed(const struct unpack_job *job, enum body_kind kind,
                           int fd, const char *what, char *detail, size_t size)
 {
@@ -179,7 +231,7 @@ static char unpack_packed(const struct unpack_job *job, enum body_kind kind,
         snprintf(detail, size, "read: %s", strerror(errno));
         return 'E';
     }
-    if (body_sniff(head, (size_t)n, &what) != BODY_PDB) {
+    if (!is_original(job, body_sniff(head, (size_t)n, &what))) {
         snprintf(detail, size, "%s inside the packed body", what);
         return 'U';
     }
@@ -207,11 +259,13 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
 
     kind = body_sniff(head, (size_t)n, &what);
 
-    if (kind == BODY_OTHER) {
+    if (kind == BODY_OTHER ||
+        (!is_original(job, kind) &&
+         (kind == BODY_PDB || kind == BODY_BREAKPAD))) {
         snprintf(detail, size, "%s", what);
         return 'U';
     }
-    if (kind != BODY_PDB) {
+    if (!is_original(job, kind)) {
         return unpack_packed(job, kind, fd, what, detail, size);
     }
     if (job->received) {
@@ -529,7 +583,9 @@ int unpack_main(int argc, char **argv)
     struct unpack_job job = {0};
     char *end;
 
-    if (argc < 4 || (argc > 4 && argc < 8) ||
+    if (argc < 6 || (argc > 6 && argc < 10) ||
+        symcache_name_parse(argv[5], strlen(argv[5]), &job.key) !=
+            SYMCACHE_OK ||
         symcache_debug_id_parse(argv[2], strlen(argv[2]), &job.key) !=
             SYMCACHE_OK) {
         fprintf(stderr, "symcached: --unpack is for symcached itself\n");
@@ -544,10 +600,15 @@ int unpack_main(int argc, char **argv)
         job.max = UNPACK_MAP_MAX;
     }
 
-    if (argc == 4) {
+    job.format =
+        strcmp(argv[4], config_format_name(FORMAT_BREAKPAD)) == 0
+            ? FORMAT_BREAKPAD
+            : FORMAT_PDB;
+
+    if (argc == 6) {
         job.received = true;
         job.fds[job.n++] = UNPACK_IN_FD;
-    } else if (unpack_open(&job, argc - 4, argv + 4) != 0) {
+    } else if (unpack_open(&job, argc - 6, argv + 6) != 0) {
         return 0;
     }
 

@@ -1,0 +1,194 @@
+#!/usr/bin/perl
+
+# Modules that are no PDB, end to end: .sym files on a real nginx and in a
+# directory, symcached, nginx with the module.  What is served has the digest
+# of the reference's output (t/convert/manifest.tsv).
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Compress::Zlib ();
+use JSON::PP ();
+use Test::More;
+use Test::Symcache;
+
+plan skip_all => 'no zstd' if system('zstd --version >/dev/null 2>&1') != 0;
+
+my $up = Test::Symcache->new;
+my $t = Test::Symcache->new;
+
+my %digest = map { (split /\t/)[1, 5] }
+    grep { m{/breakpad/} } split /\n/,
+    $t->read_file($t->data('../convert/manifest.tsv'));
+
+# The text of a fixture, and the digest of what is made of it.
+sub sym {
+    my ($name) = @_;
+    my $file = $t->data("convert/breakpad/$name.sym.zst");
+    return scalar qx(zstd -qdc '$file');
+}
+
+sub digest_of { $digest{"t/data/convert/breakpad/$_[0].sym.zst"} }
+
+my $gcc = sym('elf-g++');
+my $clang = sym('elf-clang++');
+my $crash = sym('msvc-crash');
+my ($so) = $gcc =~ /^MODULE \S+ \S+ (\S+) libshapes\.so$/m or die;
+my ($clang_so) = $clang =~ /^MODULE \S+ \S+ (\S+) /m or die;
+my $pdb = $Test::Symcache::key{'crash.pdb'};
+
+sub path_of {
+    my ($name, $id, $version) = @_;
+    my ($guid, $age) = $id =~ /^(.{32})(.+)$/ or die;
+    return sprintf 'v%s/%s/%s/%u', $version // '9.0.0', $name, $guid, hex $age;
+}
+
+# upstream: plain, as .gz, with Content-Encoding, of another module
+
+my $web = 'html/sym';
+$up->write_file("$web/libshapes.so/$so/libshapes.so.sym", $gcc);
+$up->write_file("$web/crash.pdb/$pdb/crash.sym.gz",
+                Compress::Zlib::memGzip($crash));
+$up->write_file("html/encoded/libshapes.so/$clang_so/libshapes.so.sym",
+                Compress::Zlib::memGzip($clang));
+$up->write_file("$web/other.so/$so/other.so.sym", $gcc);
+$up->write_file("$web/stale.so/$pdb/stale.so.sym", $gcc);
+$up->write_file("$web/image.pdb/$pdb/image.sym",
+                $up->read_file($up->data('pdb/crash.pdb')));
+$up->write_file("$web/broken.so/$so/broken.so.sym",
+                "MODULE Linux x86_64 $so broken.so\nFUNC x 1 0 f\n");
+
+my $port = $up->free_port;
+$up->start_nginx('location /encoded/ { add_header Content-Encoding gzip; }',
+                 load => 0, listen => "listen 127.0.0.1:$port;",
+                 address => "127.0.0.1:$port");
+
+# here: the same name and id as upstream's PDB, in another case
+
+$t->write_file("local/LIBSHAPES.SO/\L$clang_so\E/libshapes.so.sym.GZ",
+               Compress::Zlib::memGzip($clang));
+
+my $config = $t->default_config('');
+my ($transcoder) = @{ $config->{stores}{default}{transcoders} };
+$transcoder->{inputs} = ['pdb', 'breakpad'];
+$config->{cache}{retry_errors_after} = '1s';
+for my $name ('sym', 'encoded') {
+    $config->{sources}{$name} = {
+        type => 'http', url => "http://127.0.0.1:$port/$name",
+        layout => 'breakpad', internal => JSON::PP::true(),
+    };
+}
+$config->{sources}{local} = { type => 'filesystem', layout => 'breakpad',
+                              path => $t->path('local') };
+delete $config->{sources}{upstream};
+$config->{stores}{default}{sources} = ['sym', 'encoded'];
+$config->{stores}{here} = { %{ $config->{stores}{default} },
+    root => $t->path('here'), sources => ['local'] };
+$config->{stores}{pdbs} = {
+    root => $t->path('pdbs'), sources => ['sym'],
+    transcoders => [{ version => '9.0.0',
+                      command => $transcoder->{command} }],
+};
+$t->start_symcached($config);
+$t->start_nginx($t->default_locations);
+
+sub served {
+    my ($name, $id, $fixture, $what) = @_;
+    my $r = $t->get('/hold/' . path_of($name, $id));
+    is $r->{status}, 200, $what or diag(explain($r->{headers}));
+    is $t->sha256($r->{body}), digest_of($fixture), "$what: as the reference's";
+}
+
+served('libshapes.so', $so, 'elf-g++', 'an ELF module');
+like $up->access_log, qr{^200 \d+ "GET /sym/libshapes.so/$so/libshapes.so.sym }m,
+    'was asked for at its place';
+served('crash.pdb', $pdb, 'msvc-crash', 'a PE module, packed as .gz');
+like $up->access_log, qr{^404 \d+ "GET /sym/crash.pdb/$pdb/crash.sym }m,
+    'its plain form was asked for first';
+served('libshapes.so', $clang_so, 'elf-clang++', 'one with Content-Encoding');
+ok -f $t->path("store/libshapes.so/$so/libshapes.so-v9.0.0.symcache"),
+    'files are where those of PDBs are';
+
+# the same lookups, and what tells of them
+
+my $why = $t->helper_json("/v1/why/default/libshapes.so/$clang_so");
+is_deeply [map { "$_->{source} $_->{outcome}" } @{ $why->{attempts} }],
+    ['sym not found', 'sym not found', 'encoded found'], '"why"';
+is_deeply [sort map { $_->{form} } @{ $why->{attempts} }[0, 1]],
+    ['packed', 'plain'], 'with the forms of the places';
+
+# once downloaded, it is not fetched again
+
+unlink $t->path("store/libshapes.so/$so/libshapes.so-v9.0.0.symcache") or die;
+my $asked = $up->access_log;
+my $r = $t->helper('GET', "/v1/symcache/default/libshapes.so/$so"
+                   . '?version=9.0.0&wait=60');
+is $r->{status}, 200, 'made again of the file among the downloads';
+is $up->access_log, $asked, 'and no source is asked';
+is $t->metric('symcached_downloads_reused_total'), 1, 'which is counted';
+
+# absent, forgotten, and there; then by the operator's command
+
+my $late = "default/libshapes.so/${pdb}";
+my $ask = sub {
+    $t->helper('GET', "/v1/symcache/$late?version=9.0.0&wait=60")->{status};
+};
+is $ask->(), 404, 'no such module';
+$up->write_file("$web/libshapes.so/$pdb/libshapes.so.sym",
+                $gcc =~ s/$so/$pdb/r);
+is $ask->(), 404, 'which is remembered';
+is $t->helper('POST', "/v1/forget/$late")->{status}, 200, 'until forgotten';
+is $ask->(), 200, 'then it is there';
+
+my ($guid, $age) = $clang_so =~ /^(.{32})(.+)$/;
+my $ctl = $t->program('symcachectl') . ' %s --socket ' . $t->helper_socket;
+my $list = $t->write_file('list', "libshapes.so,$guid,$age\n");
+my $said = sprintf $ctl, 'warm';
+like scalar qx($said $list 2>&1), qr/^1 modules: 1 cached/,
+    'symcachectl warm';
+$said = sprintf $ctl, 'why';
+like scalar qx($said libshapes.so $guid $age 2>&1), qr/encoded/,
+    'symcachectl why';
+
+# a directory, where case does not count
+
+$r = $t->helper('GET', "/v1/symcache/here/libshapes.so/$clang_so"
+                . '?version=9.0.0&wait=60');
+is $r->{status}, 200, 'from a directory';
+is $t->sha256($t->read_file($t->path("here/libshapes.so/$clang_so/"
+                                     . 'libshapes.so-v9.0.0.symcache'))),
+    digest_of('elf-clang++'), 'as the reference\'s';
+
+# files that are not what was asked for
+
+for (['other.so', $so, qr/^wrong name: wanted other\.so, got libshapes\.so$/],
+     ['stale.so', $pdb, qr/^wrong GUID: wanted \w+, got \w+$/],
+     ['image.pdb', $pdb, qr/^a PDB$/])
+{
+    my ($name, $id, $detail) = @$_;
+    my $path = "default/$name/$id";
+    $r = $t->helper('GET', "/v1/symcache/$path?version=9.0.0&wait=60");
+    is $r->{status}, 503, "$name: not absent, and not malformed";
+    $why = $t->helper_json("/v1/why/$path");
+    my ($attempt) = grep { $_->{outcome} eq 'unusable' } @{ $why->{attempts} };
+    like $attempt->{detail}, $detail, "$name: reason";
+}
+
+$r = $t->helper('GET', "/v1/symcache/default/broken.so/$so"
+                . '?version=9.0.0&wait=60');
+is Test::Symcache::header($r, 'X-Symcache-Reason'), 'malformed',
+    'a damaged file is malformed';
+like $r->{body}, qr/bad FUNC record \(address\)/, 'with the reason';
+
+# what no transcoder takes
+
+$r = $t->helper('GET', "/v1/symcache/pdbs/libshapes.so/$so"
+                . '?version=9.0.0&wait=60');
+is $r->{status}, 404, 'without a transcoder for it: a final 404';
+is Test::Symcache::header($r, 'X-Symcache-Reason'), 'no-transcoder',
+    'which says so';
+is $up->access_log =~ /pdbs/, '', 'and nothing was asked';
+
+done_testing;
