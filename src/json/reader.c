@@ -138,6 +138,9 @@ static size_t character(struct reader *r)
     int n;
     uint32_t c;
 
+    if (*r->p >= 0x20 && *r->p < 0x7F) {
+        return 1;
+    }
     n = utf8_decode(r->p, (size_t)(r->end - r->p), &c);
     if (n < 0) {
         fail(r, "not UTF-8");

@@ -7,7 +7,9 @@
 #ifndef SYMBOLICATION_H
 #define SYMBOLICATION_H
 
+#include "call_site.h"
 #include "chain.h"
+#include "images.h"
 #include "source_path.h"
 
 #endif

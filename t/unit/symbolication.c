@@ -2,7 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Chains of functions and their sizes, in a SymCache whose content is told in
- * symfile_example.h.  Names and lines of real files: t/convert/lookup.t.
+ * symfile_example.h.  Names and lines of real files: t/convert/lookup.t.  Who
+ * owns an address and where it is looked up: as Symbolicator answered.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,11 +92,96 @@ static void paths(void **state)
     source_path_free(&path);
 }
 
+static void owners(void **state)
+{
+    size_t i;
+    const struct image *found;
+    struct image images[] = {
+        {0x5000, 0, 0},      /* up to the next one */
+        {0x1000, 0x800, 1},  /* with a gap behind it */
+        {0x2000, 0x9000, 2}, /* into the next ones */
+        {0x7000, 0x100, 3},  /* never found: the next begins there, too */
+        {0x7000, 0x10, 4},
+        {0x9000, 0, 5}, /* open-ended */
+    };
+    static const struct {
+        uint64_t address;
+        int index; /* -1: nobody's */
+    } rows[] = {
+        {0, -1},          {0xFFF, -1},      {0x1000, 1},  {0x17FF, 1},
+        {0x1800, 1}, /* one past the end */
+        {0x1801, -1},     {0x2000, 2},      {0x4FFF, 2},  {0x5000, 0},
+        {0x6FFF, 0},      {0x7000, 4},      {0x7010, 4},
+        {0x7011, -1}, /* the overlapped one is not looked at again */
+        {0x8FFF, -1},     {0x9000, 5},      {UINT64_MAX, 5},
+    };
+
+    (void)state;
+    images_sort(images, sizeof(images) / sizeof(images[0]));
+    assert_int_equal(images[2].index, 0);
+    assert_int_equal(images[2].size, 0x2000);
+    assert_int_equal(images[5].size, 0);
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        found = images_find(images, sizeof(images) / sizeof(images[0]),
+                            rows[i].address);
+        assert_int_equal(found == NULL ? -1 : (int)found->index,
+                         rows[i].index);
+    }
+    images_sort(NULL, 0);
+    assert_null(images_find(NULL, 0, 0));
+}
+
+static void call_sites(void **state)
+{
+    size_t i;
+    static const struct {
+        uint32_t arch;
+        struct call_site site;
+        uint64_t address;
+    } rows[] = {
+        {201, {.address = 0x100}, 0x100},
+        {201, {.address = 0x100, .index = 1}, 0xFF},
+        {201, {.address = 0x100, .wish = CALL_SITE_ADJUST}, 0xFF},
+        {201, {.address = 0x100, .index = 1, .wish = CALL_SITE_KEEP}, 0x100},
+        {201, {.address = 0x100, .has_wishes = true}, 0xFF},
+        {201, {.address = 0x100, .signal = 11}, 0x100},
+        {201, {.address = 0x100, .signal = 11, .has_ip = true, .ip = 0x100},
+         0x100},
+        {201, {.address = 0x100, .signal = 11, .has_ip = true, .ip = 0x101},
+         0xFF},
+        {201, {.address = 0x100, .signal = 10, .has_ip = true}, 0xFF},
+        {201, {.address = 0x100, .signal = 4, .has_ip = true}, 0xFF},
+        {201, {.address = 0x100, .signal = 6, .has_ip = true}, 0x100},
+        {201, {.address = 0, .index = 1}, 0},
+        {401, {.address = 0x103}, 0x100},
+        {401, {.address = 0x103, .index = 1}, 0xFC},
+        {403, {.address = 0x104, .index = 1}, 0x100},
+        {301, {.address = 0x103, .index = 1}, 0x100},
+        {501, {.address = 0x107, .index = 1}, 0x100},
+        {701, {.address = 0x10B, .index = 1}, 0x100},
+        {0, {.address = 0x101, .index = 1}, 0x100},
+        {77777, {.address = 0x101, .index = 1}, 0x100},
+    };
+
+    (void)state;
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_int_equal(call_site_address(&rows[i].site, rows[i].arch),
+                         rows[i].address);
+    }
+    assert_string_equal(call_site_ip_register(101), "eip");
+    assert_string_equal(call_site_ip_register(201), "rip");
+    assert_string_equal(call_site_ip_register(301), "pc");
+    assert_string_equal(call_site_ip_register(401), "pc");
+    assert_null(call_site_ip_register(0));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(chains),
         cmocka_unit_test(paths),
+        cmocka_unit_test(owners),
+        cmocka_unit_test(call_sites),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
