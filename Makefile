@@ -158,7 +158,8 @@ FUZZCC  ?= clang
 FUZZSAN ?= address,undefined
 FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
              $(wildcard src/proto/*.c src/symcache/*.c src/debuginfo/*.c \
-               src/debuginfo/*/*.c src/json/*.c src/symbolication/*.c) \
+               src/debuginfo/*/*.c src/json/*.c src/symbolication/*.c \
+               src/symbolication/*/*.c) \
              $(addprefix src/base/,arena.c sort.c table.c utf8.c) \
              src/config/location.c \
              $(addprefix src/symcached/,source/file_ptr.c unpack/body.c \

@@ -145,8 +145,7 @@ void json_write_string(struct json_writer *w, const char *data, size_t size)
     while (p < end) {
         for (run = p; end - p >= 8 && json_is_plain(p); p += 8) {
         }
-        while (p < end && *p >= 0x20 && *p < 0x7F && *p != '"' &&
-               *p != '\\') {
+        while (p < end && *p >= 0x20 && *p < 0x7F && *p != '"' && *p != '\\') {
             p++;
         }
         memcpy(out, run, (size_t)(p - run));

@@ -11,16 +11,16 @@ static const struct {
     uint8_t back;
     const char *ip;
 } families[] = {
-    {1, 1, NULL},   /* unknown */
-    {1, 1, "eip"},  /* x86 */
-    {1, 1, "rip"},  /* x86_64 */
-    {2, 2, "pc"},   /* arm */
-    {4, 4, "pc"},   /* arm64 */
-    {4, 4, NULL},   /* ppc */
-    {4, 4, NULL},   /* ppc64 */
-    {4, 8, NULL},   /* mips */
-    {4, 8, NULL},   /* mips64 */
-    {4, 4, "pc"},   /* arm64_32 */
+    {1, 1, NULL},  /* unknown */
+    {1, 1, "eip"}, /* x86 */
+    {1, 1, "rip"}, /* x86_64 */
+    {2, 2, "pc"},  /* arm */
+    {4, 4, "pc"},  /* arm64 */
+    {4, 4, NULL},  /* ppc */
+    {4, 4, NULL},  /* ppc64 */
+    {4, 8, NULL},  /* mips */
+    {4, 8, NULL},  /* mips64 */
+    {4, 4, "pc"},  /* arm64_32 */
 };
 
 static size_t family(uint32_t arch)

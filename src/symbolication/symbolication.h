@@ -9,6 +9,7 @@
 
 #include "call_site.h"
 #include "chain.h"
+#include "symbolication/demangle/demangle.h"
 #include "images.h"
 #include "source_path.h"
 

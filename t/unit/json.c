@@ -40,9 +40,22 @@ static void accepted(void **state)
 {
     size_t i;
     static const char *const texts[] = {
-        "null", "true", "false", "0", "-0", "1.5e+10", "1E400", "-0.1",
-        "123456789012345678901234567890", "\"\"", "[]", "{}", "[[]]",
-        " \t\r\n[ 1 , 2 ]\n", "{\"a\":{},\"a\":[]}", "{\"\":0}",
+        "null",
+        "true",
+        "false",
+        "0",
+        "-0",
+        "1.5e+10",
+        "1E400",
+        "-0.1",
+        "123456789012345678901234567890",
+        "\"\"",
+        "[]",
+        "{}",
+        "[[]]",
+        " \t\r\n[ 1 , 2 ]\n",
+        "{\"a\":{},\"a\":[]}",
+        "{\"\":0}",
         "\"\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\xC2\x80\x7F\"",
         "[1,{\"a\":[2,{\"b\":[]}]},3]"};
 
@@ -140,10 +153,9 @@ static void strings(void **state)
     read_text("[\"a\\\"\\\\\\/\\b\\f\\n\\r\\t\\u00e9\\u20AC\\ud83d\\ude00z\","
               "\"\\u0000\",{\"m\":\"v\"}]");
     assert_int_equal(json.values[0].size, 3);
-    assert_true(
-        json_is(&json, 1,
-                "a\"\\/\b\f\n\r\t\xC3\xA9\xE2\x82\xAC"
-                "\xF0\x9F\x98\x80z"));
+    assert_true(json_is(&json, 1,
+                        "a\"\\/\b\f\n\r\t\xC3\xA9\xE2\x82\xAC"
+                        "\xF0\x9F\x98\x80z"));
     assert_int_equal(json.values[2].size, 1);
     assert_int_equal(json_text(&json, 2)[0], '\0');
     assert_false(json_is(&json, 2, ""));
@@ -282,10 +294,10 @@ int main(void)
 {
     int rc;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(accepted),   cmocka_unit_test(refused),
-        cmocka_unit_test(places),     cmocka_unit_test(strings),
-        cmocka_unit_test(integers),   cmocka_unit_test(limits),
-        cmocka_unit_test(writing),    cmocka_unit_test(separators),
+        cmocka_unit_test(accepted), cmocka_unit_test(refused),
+        cmocka_unit_test(places),   cmocka_unit_test(strings),
+        cmocka_unit_test(integers), cmocka_unit_test(limits),
+        cmocka_unit_test(writing),  cmocka_unit_test(separators),
     };
 
     rc = cmocka_run_group_tests(tests, NULL, NULL);

@@ -101,19 +101,19 @@ static void owners(void **state)
         {0x1000, 0x800, 1},  /* with a gap behind it */
         {0x2000, 0x9000, 2}, /* into the next ones */
         {0x7000, 0x100, 3},  /* never found: the next begins there, too */
-        {0x7000, 0x10, 4},
-        {0x9000, 0, 5}, /* open-ended */
+        {0x7000, 0x10, 4},   {0x9000, 0, 5}, /* open-ended */
     };
     static const struct {
         uint64_t address;
         int index; /* -1: nobody's */
     } rows[] = {
-        {0, -1},          {0xFFF, -1},      {0x1000, 1},  {0x17FF, 1},
-        {0x1800, 1}, /* one past the end */
-        {0x1801, -1},     {0x2000, 2},      {0x4FFF, 2},  {0x5000, 0},
-        {0x6FFF, 0},      {0x7000, 4},      {0x7010, 4},
-        {0x7011, -1}, /* the overlapped one is not looked at again */
-        {0x8FFF, -1},     {0x9000, 5},      {UINT64_MAX, 5},
+        {0, -1},      {0xFFF, -1},  {0x1000, 1},
+        {0x17FF, 1},  {0x1800, 1}, /* one past the end */
+        {0x1801, -1}, {0x2000, 2},  {0x4FFF, 2},
+        {0x5000, 0},  {0x6FFF, 0},  {0x7000, 4},
+        {0x7010, 4},  {0x7011, -1}, /* the overlapped one is not looked at
+                                       again */
+        {0x8FFF, -1}, {0x9000, 5},  {UINT64_MAX, 5},
     };
 
     (void)state;
@@ -145,9 +145,11 @@ static void call_sites(void **state)
         {201, {.address = 0x100, .index = 1, .wish = CALL_SITE_KEEP}, 0x100},
         {201, {.address = 0x100, .has_wishes = true}, 0xFF},
         {201, {.address = 0x100, .signal = 11}, 0x100},
-        {201, {.address = 0x100, .signal = 11, .has_ip = true, .ip = 0x100},
+        {201,
+         {.address = 0x100, .signal = 11, .has_ip = true, .ip = 0x100},
          0x100},
-        {201, {.address = 0x100, .signal = 11, .has_ip = true, .ip = 0x101},
+        {201,
+         {.address = 0x100, .signal = 11, .has_ip = true, .ip = 0x101},
          0xFF},
         {201, {.address = 0x100, .signal = 10, .has_ip = true}, 0xFF},
         {201, {.address = 0x100, .signal = 4, .has_ip = true}, 0xFF},

@@ -1,0 +1,25 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Fuzz target: a decorated name.  What is readable lies in the room or is the
+ * name itself.
+ */
+#include <stdlib.h>
+
+#include "symbolication/symbolication.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static char room[DEMANGLE_ROOM];
+    struct symfile_string name, readable;
+
+    name.data = (const char *)data;
+    name.size = size;
+    if (!demangle(&name, room, &readable) &&
+        (readable.data != name.data || readable.size != size)) {
+        abort();
+    }
+    return 0;
+}

@@ -1,0 +1,33 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Names of C++ functions and data as Microsoft's compilers decorate them, in
+ * readable form: "?f@C@@QAEHPBD@Z" is "C::f(char const*)".
+ */
+#ifndef SYMBOLICATION_DEMANGLE_H
+#define SYMBOLICATION_DEMANGLE_H
+
+#include <stdbool.h>
+
+#include "symcache/symcache.h"
+
+/* What one name may take; it bounds the time, too. */
+#define DEMANGLE_ROOM 32768
+
+/*
+ * Writes the readable form of a name into room, which has DEMANGLE_ROOM bytes,
+ * and sets readable to a part of it.  Returns false for a name that is not
+ * decorated, not understood, or too deep or long; readable is the name then.
+ *
+ * The form is Symbolicator's: parameters, "(void)" where there are none,
+ * qualifiers of the object; no return types but those of function pointers,
+ * no types of data, and no words for access, storage, calling conventions or
+ * the kind of a class.  Where a type that is not told ends behind the name, as
+ * pointers to functions do, its end is told, as there.  Sources: of the
+ * grammar what compilers emit and public descriptions of it, of the form what
+ * the "symbolic" library answers.
+ */
+bool demangle(const struct symfile_string *name, char *room,
+              struct symfile_string *readable);
+
+#endif

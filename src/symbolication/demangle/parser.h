@@ -1,0 +1,111 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The parser of decorated names, by what it reads: text.c characters and
+ * pieces of text, name.c names and templates, type.c types and parameters,
+ * demangle.c whole symbols.  Where something is not understood, the parser
+ * goes to the end and has_failed is set; nobody needs to look before that.
+ */
+#ifndef SYMBOLICATION_DEMANGLE_PARSER_H
+#define SYMBOLICATION_DEMANGLE_PARSER_H
+
+#include "demangle.h"
+
+#define DEMANGLE_BACKREFS 10
+#define DEMANGLE_DEPTH_MAX 64
+
+struct text {
+    const char *data;
+    size_t size;
+};
+
+#define TEXT(literal) ((struct text){literal, sizeof(literal) - 1})
+
+/* A type is written around a name: "int (*" NAME ")[3]". */
+struct type {
+    struct text before;
+    struct text after;
+    bool needs_brackets; /* around "*": functions and arrays */
+};
+
+/* What digits refer to; an argument list of a template has its own. */
+struct backrefs {
+    struct text names[DEMANGLE_BACKREFS];
+    struct type types[DEMANGLE_BACKREFS];
+    size_t nnames;
+    size_t ntypes;
+};
+
+struct demangler {
+    const char *p;
+    const char *end;
+    char *room; /* of DEMANGLE_ROOM bytes */
+    size_t used;
+    unsigned depth;
+    bool has_failed;
+    struct backrefs refs;
+};
+
+/* Names that get a part from elsewhere. */
+enum special { SPECIAL_NONE, SPECIAL_CTOR, SPECIAL_DTOR, SPECIAL_CONVERSION };
+
+struct name {
+    struct text last;
+    struct text scope; /* "A::B", or empty */
+    enum special special;
+};
+
+void demangle_fail(struct demangler *d);
+
+/* One level deeper; the caller takes it back.  False: too deep. */
+bool demangle_enter(struct demangler *d);
+
+struct text text_join(struct demangler *d, struct text a, struct text b);
+struct text text_join3(struct demangler *d, struct text a, struct text b,
+                       struct text c);
+bool text_starts_with(struct text text, struct text begin);
+bool text_ends_with(struct text text, struct text end);
+
+/* The next character and the one behind it; -1 at the end. */
+int peek(const struct demangler *d);
+int peek_second(const struct demangler *d);
+
+/* Passes over these characters if they come next. */
+bool take(struct demangler *d, const char *what);
+
+/* A number, as decimal digits. */
+struct text parse_number(struct demangler *d);
+
+/* One part of a name, and all parts up to "@", the outermost first. */
+struct text parse_part(struct demangler *d);
+struct text parse_scope(struct demangler *d);
+struct name parse_name(struct demangler *d);
+struct text full_name(struct demangler *d, const struct name *name);
+
+struct type type_plain(struct text text);
+struct text type_whole(struct demangler *d, struct type type);
+struct type parse_type(struct demangler *d);
+struct type parse_class(struct demangler *d);
+
+/* " const" and the like. */
+struct text parse_cv(struct demangler *d);
+
+/* Words of pointers that are not told: 64 bits, unaligned, restrict. */
+void skip_modifiers(struct demangler *d);
+
+/* Digits may refer to a type that had size characters. */
+void remember_type(struct demangler *d, struct type type, size_t size);
+
+/* Parameters up to "@" or "Z", with their brackets, and what may be thrown. */
+struct text parse_parameters(struct demangler *d);
+void skip_throw(struct demangler *d);
+
+/* A symbol behind its "?". */
+struct text parse_symbol(struct demangler *d);
+
+static inline bool is_digit(int c)
+{
+    return c >= '0' && c <= '9';
+}
+
+#endif

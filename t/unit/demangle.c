@@ -1,0 +1,161 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Readable names of decorated ones: t/data/demangle/msvc.tsv tells where they
+ * are from; and names that nobody decorated.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "symbolication/symbolication.h"
+
+static char room[DEMANGLE_ROOM];
+
+/* From memory of exactly the size, so that a sanitizer sees every byte too
+ * far. */
+static bool readable_of(const char *name, size_t size,
+                        struct symfile_string *readable)
+{
+    bool is_good;
+    char *copy;
+    struct symfile_string string;
+
+    copy = malloc(size > 0 ? size : 1);
+    assert_non_null(copy);
+    memcpy(copy, name, size);
+    string.data = copy;
+    string.size = size;
+    is_good = demangle(&string, room, readable);
+    if (readable->data >= copy && readable->data <= copy + size) {
+        readable->data = name + (readable->data - copy);
+    }
+    free(copy);
+    return is_good;
+}
+
+static void reference(void **state)
+{
+    FILE *f;
+    char *tab;
+    unsigned count;
+    static char line[8192];
+    struct symfile_string readable;
+
+    (void)state;
+    count = 0;
+    f = fopen("t/data/demangle/msvc.tsv", "re");
+    assert_non_null(f);
+    while (fgets(line, sizeof(line), f) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        tab = strchr(line, '\t');
+        if (line[0] == '#' || tab == NULL) {
+            continue;
+        }
+        *tab = '\0';
+        readable_of(line, strlen(line), &readable);
+        if (readable.size != strlen(tab + 1) ||
+            memcmp(readable.data, tab + 1, readable.size) != 0) {
+            fail_msg("%s\n    %.*s\n    %s", line, (int)readable.size,
+                     readable.data, tab + 1);
+        }
+        count++;
+    }
+    fclose(f);
+    assert_true(count > 100);
+}
+
+/* What is not understood stays as it is. */
+static void refused(void **state)
+{
+    size_t i, n;
+    struct symfile_string readable;
+    static const char *const names[] = {
+        "",
+        "?",
+        "??",
+        "main",
+        "_start",
+        "_ZN1a1bEv",
+        "main()",
+        "??@0123456789abcdef0123456789abcdef@",
+        "??_E?$basic_istream@DU?$char_traits@D@std@@@std@@"
+        "$4PPPPPPPM@A@EAAPEAXI@Z",
+        "??_C@_02BAABKJLB@?9?9@",
+        "?f@@YAX1@Z",
+        "?f@9@@YAXXZ",
+        "?f@@YAXXZ@",
+        "?f@@YAXPAU?$@@@Z",
+        "?f@@Y",
+        "?x@@3"};
+
+    (void)state;
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        n = strlen(names[i]);
+        if (readable_of(names[i], n, &readable)) {
+            fail_msg("%s: %.*s", names[i], (int)readable.size, readable.data);
+        }
+        assert_int_equal(readable.size, n);
+        assert_memory_equal(readable.data, names[i], n);
+    }
+}
+
+/* Every beginning of a name: no byte behind it is touched. */
+static void cut(void **state)
+{
+    size_t n;
+    struct symfile_string readable;
+    static const char name[] =
+        "??$_Insert@AAU?$pair@$$CBKPAX@std@@V?$a@P6AXH@Z@1@@?$_Hash@V1@$0BA@"
+        "@std@@QAE?AU?$pair@V?$_L@V?$_V@U?$_S@U12@@std@@@std@@@std@@_N@1@"
+        "PAY01H0@Z";
+
+    (void)state;
+    for (n = 0; n <= sizeof(name) - 1; n++) {
+        readable_of(name, n, &readable);
+    }
+}
+
+/* Names that would become long or deep end early. */
+static void limits(void **state)
+{
+    size_t n;
+    static char name[100000];
+    struct symfile_string readable;
+
+    (void)state;
+    n = (size_t)snprintf(name, sizeof(name), "?f@@YAX");
+    memset(name + n, 'P', 50000);
+    for (; n < 50000; n++) {
+        name[n] = n % 2 ? 'P' : 'A';
+    }
+    assert_false(readable_of(name, n, &readable));
+
+    /* each argument is twice the one before it */
+    n = (size_t)snprintf(name, sizeof(name),
+                         "?f@@YAXP6AXPAH0@ZP6AX00@ZP6AX11"
+                         "@ZP6AX22@ZP6AX33@ZP6AX44@ZP6AX55"
+                         "@ZP6AX66@ZP6AX77@ZP6AX88@Z");
+    while (n < 90000) {
+        n += (size_t)snprintf(name + n, sizeof(name) - n, "P6AX9999999@Z");
+    }
+    n += (size_t)snprintf(name + n, sizeof(name) - n, "@Z");
+    assert_false(readable_of(name, n, &readable));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(reference),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(cut),
+        cmocka_unit_test(limits),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
