@@ -37,10 +37,12 @@ sub campaign {
                                no_disk => $why, limit => $limit,
                                keep => $long);
     for my $n (1 .. $rounds) {
-        # who is never killed is looked at for what it holds
-        $soak->round(seconds => $seconds / $rounds,
-                     without => ($n + $seed) % 2 ? [qw(kill term near_kill)]
-                                             : []);
+        # who is never killed is looked at for what it holds, and as long as
+        # the clock is right for what it removes
+        $soak->round(seconds => $seconds / $rounds, without => [
+            ($n + $seed) % 2 ? qw(kill term near_kill) : (),
+            2 * $n <= $rounds ? 'clock' : (),
+        ]);
     }
     $soak->end;
     is scalar($soak->violations), 0, "seed $seed: no violation";

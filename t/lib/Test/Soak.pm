@@ -23,6 +23,7 @@ use POSIX ();
 use Test::Soak::Chaos;
 use Test::Soak::Client;
 use Test::Soak::Judge;
+use Test::Soak::Watch;
 use Test::Symcache;
 use Time::HiRes qw(sleep time);
 
@@ -66,13 +67,17 @@ sub round {
     my $client = 0;
     my @clients = map { Test::Soak::Client->start(world => $self,
         seed => $seed + 1000 * ++$client, file => $_) } @files;
+    my $watch = Test::Soak::Watch->start(world => $self,
+        file => $self->path("vanished.$n"));
     $chaos->run($o{seconds});
+    push @{ $self->{events} }, $chaos->events;
     $self->{done}{$_} += $chaos->count->{$_} for keys %{ $chaos->count };
     push @{ $self->{workers} }, map { $_->{worker} // () } $chaos->events;
 
     $self->set_calm(1);
     $self->{t}->write_file('stop', '');
-    $self->check_kept($chaos, time, @files);
+    waitpid $watch, 0;
+    $self->check_kept($self->path("vanished.$n"));
     $self->recover;
     waitpid $_, 0 for @clients;
     $self->judge($chaos, $_) for @files;
@@ -147,31 +152,24 @@ sub helper_lines {
     return @lines > 6 ? @lines[-6 .. -1] : @lines;
 }
 
-# Files that were served, and that nobody but symcached can have removed.
+# Files that vanished, and that nobody but symcached can have removed: all are
+# younger than what it evicts, unless the clock or somebody made them older.
 sub check_kept {
-    my ($self, $chaos, $ceased, @files) = @_;
-    my %served;
-    for my $ask (map { read_answers($_) } @files) {
-        next if $ask->{status} != 200 || $ask->{ended} > $ceased;
-        my $key = $self->holds(@$ask{qw(store name id)}) or next;
-        my $place = "$ask->{store}/$key->{lower}/$key->{id}";
-        $served{$place} = $ask->{began}
-            if $ask->{began} > ($served{$place} // 0);
-    }
-    my @events = grep { $_->{store} || $_->{what} eq 'clock step' }
-        $chaos->events;
-    for my $place (sort keys %served) {
-        my ($store, $lower, $id) = split m{/}, $place;
-        my @there = glob $self->root($place) . '/*.symcache';
-        next if @there || grep {
-            $_->{what} eq 'clock step'
-                || $_->{store} eq $store && ($_->{lower} // $lower) eq $lower
+    my ($self, $file) = @_;
+    open my $notes, '<', $file or die "$file: $!";
+    while (my $line = <$notes>) {
+        my ($seen, $gone, $store, $lower, $id) = split ' ', $line;
+        $self->{vanished}++;
+        next if grep {
+            $_->{at} <= $gone && ($_->{what} eq 'clock step'
+                || ($_->{store} // '') eq $store
+                    && ($_->{lower} // $lower) eq $lower
                     && ($_->{id} // $id) eq $id
                     && ($_->{what} eq 'aged'
-                        || ($_->{until} // $_->{at}) > $served{$place})
-        } @events;
-        $self->violation("$place is gone, which was served "
-            . sprintf('%.1f s', $ceased - $served{$place}) . ' before');
+                        || ($_->{until} // $_->{at}) >= $seen))
+        } @{ $self->{events} };
+        $self->violation(sprintf '%s/%s/%s is gone at %.3f, which was there '
+            . '%.2f s before', $store, $lower, $id, $gone, $gone - $seen);
     }
 }
 
@@ -327,6 +325,7 @@ sub table {
                 @$self{qw(recovery usual)}),
         sprintf('most memory that a helper kept: %.1f MB',
                 $self->{grown} // 0),
+        sprintf('SymCaches that vanished: %d', $self->{vanished} // 0),
         'done to it:',
         (map { sprintf '  %-16s %d', $_, $done{$_} } sort keys %done),
         sprintf('kinds of answers of upstreams: %d, in all %d',

@@ -39,7 +39,7 @@ our %limits = (
 our %cache = (
     retry_misses_after => '2s', retry_malformed_after => '2s',
     retry_errors_after => '1s', clean_every => '1s',
-    downloads_max_unused_for => '5s', max_size => '1m',
+    downloads_max_unused_for => '5s', max_size => '64k',
 );
 
 # %o: seed, keys, disk (a small file system, or undef)
