@@ -95,7 +95,7 @@ for (['default', \&stops], ['absent', \&absent]) {
     my $s = $t->helper_says(sub {
         my ($c, $req) = @_;
         return $c->reply(202, {}) if $req->{path} !~ /first/;
-        $t->wait_until('the second question', sub { -e $t->path('second') }, 5);
+        $t->wait_until('the second question', sub { -e $t->path('second') });
         absent($c);
     }, unix => $b);
     my $first = open_get($location, 'first.pdb');
@@ -103,7 +103,7 @@ for (['default', \&stops], ['absent', \&absent]) {
     close $first;
     $t->get('/nowhere');
     my $second = open_get($location, 'second.pdb');
-    ok $t->wait_until('asked', sub { $s->requests == 2 }, 5),
+    ok $t->wait_until('asked', sub { $s->requests == 2 }),
         "$location: another connection after a client has gone";
     $t->write_file('second', '');
     close $second;
@@ -209,7 +209,7 @@ ok $t->wait_until('the question ends', sub { -e $t->path('gone') }),
 unlink $t->path('gone');
 
 my $log = $t->helper_says(sub {
-    $t->wait_until('the question ends', sub { -e $t->path('gone') }, 5);
+    $t->wait_until('the question ends', sub { -e $t->path('gone') });
     $_[0]->reply(200, {}, 'logged');
 }, unix => $t->path('log.sock'));
 $s = $t->helper_says($gone, unix => $a);
