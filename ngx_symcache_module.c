@@ -11,6 +11,7 @@
 #include <ngx_http.h>
 #include "module/ngx_symcache.h"
 #include "module/ngx_symcache_zone.h"
+#include "module/status/ngx_symcache_status.h"
 
 
 static ngx_int_t ngx_symcache_preconfiguration(ngx_conf_t *cf);

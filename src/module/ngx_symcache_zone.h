@@ -114,9 +114,5 @@ void ngx_symcache_zone_report(ngx_shm_zone_t *shm_zone,
 void ngx_symcache_recent_fill(ngx_symcache_recent_t *recent,
     ngx_symcache_ctx_t *ctx);
 
-/* ngx_symcache_status.c: the directive, and the handler that it sets */
-char *ngx_symcache_status(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
-ngx_int_t ngx_symcache_status_handler(ngx_http_request_t *r);
-
 
 #endif /* _NGX_SYMCACHE_ZONE_H_INCLUDED_ */

@@ -11,7 +11,7 @@
 #define _NGX_SYMCACHE_STATUS_H_INCLUDED_
 
 
-#include "ngx_symcache_zone.h"
+#include "module/ngx_symcache_zone.h"
 
 
 typedef enum {
@@ -27,7 +27,9 @@ typedef struct {
 } ngx_symcache_page_t;
 
 
-/* ngx_symcache_status.c */
+/* ngx_symcache_status.c: the directive, and the handler that it sets */
+char *ngx_symcache_status(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
+ngx_int_t ngx_symcache_status_handler(ngx_http_request_t *r);
 
 /*
  * Appends text of others, escaped for HTML or JSON; nothing if it does not
