@@ -134,8 +134,8 @@ $(B)/convert_call: $(B)/obj/bench/convert_call.o $(B)/libdebuginfo.a \
 
 # the module, built against the distribution's nginx ---------------------------
 
-MODULE_SRCS = config ngx_symcache_module.c \
-              $(wildcard src/module/*.[ch] src/module/*/*.[ch] src/proto/*.[ch])
+MODULE_SRCS = config config.make ngx_symcache_module.c tools/embed-page \
+              $(wildcard src/module/*.[ch] src/module/*/*.* src/proto/*.[ch])
 
 $(B)/ngx_symcache_module.so: $(MODULE_SRCS) tools/build-module | check-packages
 	+SAN=$(SAN) tools/build-module $(abspath $(B))
