@@ -103,12 +103,25 @@ is_deeply [map { my $f = $_; map { "$f: \$$_" } grep { !$variable{$_} }
 
 # --- fields of the status page
 
-my @fields = (
-    in_code(qr/^    \{ "([a-z_]+)", "[^"]+", NGX_/m, qr/module.*page/),
-    in_code(qr/^    X\([A-Z_]+, ([a-z_]+),/m, qr/module.*zone/));
+my $page = slurp('src/module/status/page.html');
+my @fields = $page =~ /data-(?:field|job|count)="([a-z_]+)"/g;
 ok @fields > 40, 'found the fields of the status page';
 is_deeply [grep { $section{symcache_status} !~ /`\Q$_\E`/ } @fields], [],
     'symcache_status has every field of the status page';
+
+# what the helper sends, and what the page shows of it
+my ($lists) = grep { m{server/status\.c$} } keys %code;
+same([map { /"([a-z_]+)"/g } $code{$lists} =~ /_fields = (\{.*?\};)/gs],
+     [keys %{ { map { $_ => 1 }
+        $page =~ /data-(?:field|job)="(?!pdb|status)([a-z_]+)"/g } }],
+     'fields of the helper, on the page');
+
+# counters, and their meaning
+my %meaning = in_code(qr/^    X\([A-Z_]+, ([a-z_]+), "([^"]+)"\)/m,
+                      qr/module.*zone/);
+is_deeply { $page =~ m{<tr><th\ scope="row">([a-z_]+)</th>\s*<td>([^<]+)</td>
+                       \s*<td\ data-count="\1"}gx },
+    \%meaning, 'counters on the page, and what they mean';
 
 # --- metrics of the module
 
@@ -291,7 +304,8 @@ for my $file (grep { /internals/ } sort keys %doc) {
 }
 is_deeply \@wrong, [], 'functions and files that the internals name';
 
-my @rooms = map { s{^src/}{}r } grep { -d } glob 'src/* src/symcached/*';
+my @rooms = map { s{^src/}{}r } grep { -d }
+    glob 'src/* src/module/* src/symcached/*';
 my ($table) = $doc{'docs/internals/architecture.md'} =~
     /^## Rooms\n(.*?)^## /ms;
 same([grep { $_ ne 'symcached' } @rooms],

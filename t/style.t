@@ -159,6 +159,10 @@ for my $file (@c) {
     push @wrong, "$file: $n lines"
         if $n > ($file =~ m{^src/(?!module/)} ? 700 : 1000);
 }
+for my $file (glob 'src/module/status/page.*') {
+    push @wrong, map { "$file: $_" }
+        grep { length > 80 || /\t|\s$/ } split /\n/, slurp($file);
+}
 is_deeply \@wrong, [], 'no line over 80 columns, no file too long';
 
 @wrong = ();

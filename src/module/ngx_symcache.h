@@ -365,13 +365,14 @@ ngx_int_t ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t held,
 void ngx_symcache_helper_notify(ngx_symcache_ctx_t *ctx);
 
 
-/* bytes of a page that are kept */
+/* a longer page is no valid one, bytes */
 
-#define NGX_SYMCACHE_PAGE  65536
+#define NGX_SYMCACHE_PAGE  262144
 
 /*
  * Asks for the helper's status page, for a second at most, as
- * ngx_symcache_helper_ask() does for a lookup.  READY: *page is its body.
+ * ngx_symcache_helper_ask() does for a lookup.  READY: *page is its body, whole
+ * and said to be JSON.
  */
 ngx_int_t ngx_symcache_helper_page(ngx_symcache_ctx_t *ctx, ngx_str_t *page,
     ngx_symcache_done_pt done);

@@ -109,9 +109,7 @@ ngx_symcache_helper_page(ngx_symcache_ctx_t *ctx, ngx_str_t *page,
     ngx_symcache_helper_t  *helper;
 
     helper = ngx_symcache_helper_create(ctx);
-    page->data = ngx_pnalloc(ctx->request->pool, NGX_SYMCACHE_PAGE);
-
-    if (helper == NULL || page->data == NULL) {
+    if (helper == NULL) {
         return NGX_ERROR;
     }
 

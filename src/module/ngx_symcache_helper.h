@@ -47,6 +47,7 @@ struct ngx_symcache_helper_s {
     unsigned                     heard:1;     /* a byte of the reply has come */
     unsigned                     close:1;
     unsigned                     is_chunked:1;
+    unsigned                     is_json:1;
     unsigned                     has_version:1;
     unsigned                     has_reason:1;
     unsigned                     stopping:1;

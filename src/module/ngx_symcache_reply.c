@@ -11,7 +11,10 @@
 #include "ngx_symcache_zone.h"
 
 
-/* a reply has a JSON text at most; what is longer is not read to its end */
+/*
+ * A reply to a lookup has a short JSON text at most; what is longer is not read
+ * to its end.
+ */
 
 #define NGX_SYMCACHE_REPLY_BODY  65536
 
@@ -39,6 +42,8 @@ static ngx_int_t ngx_symcache_reply_encoding(ngx_symcache_helper_t *helper,
     ngx_str_t *value);
 static ngx_int_t ngx_symcache_reply_length(ngx_symcache_helper_t *helper,
     ngx_str_t *value);
+static ngx_int_t ngx_symcache_reply_type(ngx_symcache_helper_t *helper,
+    ngx_str_t *value);
 static ngx_int_t ngx_symcache_reply_retry_after(ngx_symcache_helper_t *helper,
     ngx_str_t *value);
 static ngx_int_t ngx_symcache_reply_valid(ngx_symcache_helper_t *helper,
@@ -48,6 +53,7 @@ static ngx_int_t ngx_symcache_reply_seconds(ngx_str_t *value,
 static ngx_int_t ngx_symcache_reply_header_done(
     ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_reply_code(ngx_symcache_helper_t *helper);
+static ngx_int_t ngx_symcache_reply_page(ngx_symcache_helper_t *helper);
 static void ngx_symcache_reply_unknown(ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_reply_body(ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_reply_skip(ngx_symcache_helper_t *helper,
@@ -63,6 +69,7 @@ static ngx_symcache_reply_field_t  ngx_symcache_reply_fields[] = {
     { ngx_string("Connection"), ngx_symcache_reply_connection },
     { ngx_string("Transfer-Encoding"), ngx_symcache_reply_encoding },
     { ngx_string("Content-Length"), ngx_symcache_reply_length },
+    { ngx_string("Content-Type"), ngx_symcache_reply_type },
     { ngx_null_string, NULL }
 };
 
@@ -83,6 +90,7 @@ ngx_symcache_reply_init(ngx_symcache_helper_t *helper)
     helper->heard = 0;
     helper->close = 0;
     helper->is_chunked = 0;
+    helper->is_json = 0;
     helper->has_version = 0;
     helper->has_reason = 0;
     helper->stopping = 0;
@@ -322,6 +330,23 @@ ngx_symcache_reply_length(ngx_symcache_helper_t *helper, ngx_str_t *value)
 
 
 static ngx_int_t
+ngx_symcache_reply_type(ngx_symcache_helper_t *helper, ngx_str_t *value)
+{
+    size_t  len;
+
+    len = sizeof("application/json") - 1;
+
+    helper->is_json = value->len >= len
+                      && ngx_strncasecmp(value->data,
+                                         (u_char *) "application/json", len)
+                         == 0
+                      && (value->len == len || value->data[len] == ';');
+
+    return NGX_OK;
+}
+
+
+static ngx_int_t
 ngx_symcache_reply_retry_after(ngx_symcache_helper_t *helper, ngx_str_t *value)
 {
     return ngx_symcache_reply_seconds(value, &helper->reply.retry_after);
@@ -355,9 +380,19 @@ ngx_symcache_reply_seconds(ngx_str_t *value, time_t *seconds)
 static ngx_int_t
 ngx_symcache_reply_header_done(ngx_symcache_helper_t *helper)
 {
-    if ((helper->is_chunked && helper->length != -1)
-        || ngx_symcache_reply_code(helper) != NGX_OK)
-    {
+    ngx_int_t  rc;
+
+    if (helper->is_chunked && helper->length != -1) {
+        rc = NGX_ERROR;
+
+    } else if (helper->page) {
+        rc = ngx_symcache_reply_page(helper);
+
+    } else {
+        rc = ngx_symcache_reply_code(helper);
+    }
+
+    if (rc != NGX_OK) {
         ngx_log_error(NGX_LOG_ERR, helper->upstream.peer.log, 0,
                       "symcached sent an unexpected reply with status %ui",
                       helper->status.code);
@@ -393,11 +428,7 @@ ngx_symcache_reply_code(ngx_symcache_helper_t *helper)
 
     case NGX_HTTP_OK:
 
-        /* a page has a length, a lookup a version */
-
-        if (helper->page ? (!helper->is_chunked && helper->length == -1)
-                         : !helper->has_version)
-        {
+        if (!helper->has_version) {
             return NGX_ERROR;
         }
 
@@ -451,6 +482,34 @@ ngx_symcache_reply_code(ngx_symcache_helper_t *helper)
     default:
         return NGX_ERROR;
     }
+}
+
+
+/*
+ * The status page is passed on unread.  It is JSON if this says so, and whole
+ * if all of its length comes.
+ */
+
+static ngx_int_t
+ngx_symcache_reply_page(ngx_symcache_helper_t *helper)
+{
+    if (helper->status.code != NGX_HTTP_OK
+        || !helper->is_json
+        || helper->length <= 0
+        || helper->length > NGX_SYMCACHE_PAGE)
+    {
+        return NGX_ERROR;
+    }
+
+    helper->page->data = ngx_pnalloc(helper->ctx->request->pool,
+                                     helper->length);
+    if (helper->page->data == NULL) {
+        return NGX_ERROR;
+    }
+
+    helper->reply.code = NGX_SYMCACHE_REPLY_READY;
+
+    return NGX_OK;
 }
 
 
@@ -511,7 +570,9 @@ ngx_symcache_reply_body(ngx_symcache_helper_t *helper)
         return NGX_HTTP_UPSTREAM_INVALID_HEADER;
     }
 
-    if (rc == NGX_AGAIN && helper->received <= NGX_SYMCACHE_REPLY_BODY) {
+    if (rc == NGX_AGAIN
+        && (helper->page || helper->received <= NGX_SYMCACHE_REPLY_BODY))
+    {
 
         /* the header has been read, so the buffer is used again */
 
@@ -530,24 +591,22 @@ ngx_symcache_reply_body(ngx_symcache_helper_t *helper)
 
 
 /*
- * Skips the body, or keeps it if it is a page.  NGX_OK at the end of the body
- * or of a chunk, NGX_AGAIN before that.
+ * Skips the body, or keeps it if it is a page, which has room for all of its
+ * length.  NGX_OK at the end of the body or of a chunk, NGX_AGAIN before that.
  */
 
 static ngx_int_t
 ngx_symcache_reply_skip(ngx_symcache_helper_t *helper, ngx_buf_t *b)
 {
     off_t       n;
-    size_t      len;
     ngx_str_t  *page;
 
     n = ngx_min(helper->rest, (off_t) (b->last - b->pos));
     page = helper->page;
 
     if (page) {
-        len = ngx_min((size_t) n, NGX_SYMCACHE_PAGE - page->len);
-        ngx_memcpy(page->data + page->len, b->pos, len);
-        page->len += len;
+        ngx_memcpy(page->data + page->len, b->pos, n);
+        page->len += n;
     }
 
     b->pos += n;

@@ -1,13 +1,14 @@
 #!/usr/bin/env perl
 
 # /v1/misses and /v1/status: the latest jobs without a file and why, the
-# health of sources, and the lines for the module's status page.
+# health of sources, and the object for the module's status page.
 
 use strict;
 use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use JSON::PP ();
 use Test::More;
 use Test::Symcache;
 use Test::ScriptedServer;
@@ -32,12 +33,23 @@ sub ask {
         "/v1/symcache/default/$name/$guid?version=9.0.0&wait=60");
 }
 
-sub status { $t->helper('GET', '/v1/status')->{body} }
-sub lines { map { [split /\t/, $_, -1] } grep { /^$_[0]\t/ } split /\n/, status() }
+sub status { $t->helper_json('/v1/status') }
 
 is_deeply $t->helper_json('/v1/misses'), { misses => [] }, 'no miss yet';
-is((lines('source'))[0][3], 'not asked yet', 'health: not asked yet');
-is_deeply [lines('helper')], [[qw(helper 0 0 0 0 0)]], 'nothing runs';
+is_deeply status(), {
+    state => 'answered',
+    jobs => { map { $_ => 0 }
+        qw(total queued downloading transcoding waiters) },
+    running => [], misses => [],
+    sources => [{ name => 'upstream', type => 'http',
+        health => 'not asked yet', failure => '', map { $_ => 0 }
+            qw(not_asked_for found not_found unusable failed bytes failed_at)
+    }],
+}, 'a status with nothing in it';
+my $r = $t->helper('GET', '/v1/status');
+is Test::Symcache::header($r, 'Content-Type'), 'application/json', 'JSON';
+is Test::Symcache::header($r, 'Content-Length'), length $r->{body},
+    'and its length, without which the module does not take it';
 
 is ask('a&lt;b.pdb')->{status}, 404, 'a miss';
 my $m = $t->helper_json('/v1/misses')->{misses};
@@ -48,7 +60,8 @@ is $m->[0]{version}, '9.0.0', 'version';
 is $m->[0]{store}, 'default', 'store';
 like $m->[0]{reason}, qr/^upstream: not found \([^;]*404[^;]*$/, 'and reason';
 cmp_ok abs(time - $m->[0]{time}), '<', 60, 'and time';
-is((lines('source'))[0][3], 'ok', 'health: ok');
+is status()->{sources}[0]{health}, 'ok', 'health: ok';
+is_deeply status()->{misses}, $m, 'the status has it, too';
 
 ask('a&lt;b.pdb');
 is scalar(@{ $t->helper_json('/v1/misses')->{misses} }), 1,
@@ -59,22 +72,22 @@ is $t->helper_json('/v1/misses')->{misses}[0]{outcome}, 'error',
     'is the newest';
 is $t->helper_json('/v1/sources')->{sources}[0]{health}, 'failing',
     'health: failing';
-my ($line) = lines('miss');
-is scalar(@$line), 7, 'a line of text has its fields';
-is_deeply [@$line[2 .. 5]], ['default', "error.pdb/$guid", '9.0.0', 'error'],
-    'in their order';
-is scalar(@{ (lines('source'))[0] }), 12, 'of a source, too';
+is_deeply status()->{misses}, $t->helper_json('/v1/misses')->{misses},
+    'misses, as there';
+my ($source) = @{ status()->{sources} };
+like $source->{failure}, qr/500/, 'the failure of a source';
+cmp_ok abs(time - $source->{failed_at}), '<', 60, 'and its time';
 
 ask("m$_.pdb") for 1 .. 25;
 $m = $t->helper_json('/v1/misses')->{misses};
 is scalar(@$m), 20, 'the latest twenty';
 is $m->[0]{key}, "m25.pdb/$guid", 'newest first';
-is scalar(() = lines('miss')), 20, 'as lines';
+is scalar(@{ status()->{misses} }), 20, 'in the status, too';
 
 my $long = '%C3%A9' x 100;
 ask("$long.pdb");
-like status(), qr/^miss\t[^\n]*\n/m, 'a long name';
-ok utf8::decode(my $copy = status()), 'the text is UTF-8';
+is status()->{misses}[0]{key}, "\x{e9}" x 100 . ".pdb/$guid",
+    'a long name';
 
 is $t->helper('GET', '/v1/status?x=1')->{status}, 400, 'no query';
 is $t->helper('POST', '/v1/misses')->{status}, 405, 'no POST';
@@ -94,27 +107,34 @@ $t->wait_until('reload', sub {
 ask('pause.pdb');
 is $t->helper_json('/v1/sources')->{sources}[0]{health}, 'left alone',
     'health: left alone';
-cmp_ok((lines('source'))[0][4], '>', 200, 'and for how long');
+cmp_ok status()->{sources}[0]{not_asked_for}, '>', 200, 'and for how long';
 
 # --- what runs
 
 $t->stop_symcached;
 $t->start_symcached({
     %{ $t->default_config($s->{url}, gated => 1) },
-    sources => { upstream => { type => 'filesystem',
-        path => $t->symbol_store('symbols') } },
+    sources => { map { $_ => { type => 'filesystem',
+        path => $t->symbol_store('symbols') } } 'upstream', 1 .. 59 },
 });
 my $key = $Test::Symcache::key{'crash.pdb'};
+is scalar(@{ $t->helper_json('/v1/sources')->{sources} }), 60, 'many sources';
+is scalar(@{ status()->{sources} }), 40, 'of which the status has the first';
 $t->helper('GET', "/v1/symcache/default/crash.pdb/$key?version=9.0.0");
 $t->wait_until('it is transcoded', sub {
-    my ($l) = lines('job');
-    return $l && $l->[4] eq 'transcoding';
+    my ($job) = @{ status()->{running} };
+    return $job && $job->{state} eq 'transcoding';
 });
-is_deeply [@{ (lines('job'))[0] }[1 .. 3]],
-    ['default', "crash.pdb/$key", '9.0.0'], 'a job that runs';
-is_deeply [lines('helper')], [[qw(helper 1 0 0 1 0)]], 'is counted';
+my $status = status();
+my ($job) = @{ $status->{running} };
+ok delete $job->{ms} >= 0, 'the milliseconds of a job';
+is_deeply $job, { store => 'default', key => "crash.pdb/$key",
+    version => '9.0.0', state => 'transcoding', source => '', waiters => 0,
+    upgrade => JSON::PP::false() }, 'a job that runs';
+is_deeply $status->{jobs}, { total => 1, queued => 0, downloading => 0,
+    transcoding => 1, waiters => 0 }, 'is counted';
 $t->write_file('gate', '');
-$t->wait_until('its end', sub { !lines('job') });
+$t->wait_until('its end', sub { !@{ status()->{running} } });
 
 $s->stop;
 $t->finish;

@@ -180,7 +180,9 @@ is scalar(logged()), "$at_h -", 'given up';
 
 # --- the status page
 
-$t->helper_says(sub { $_[0]->reply(200, {}, '{}') }, unix => $a);
+$t->helper_says(sub {
+    $_[0]->reply(200, { 'Content-Type' => 'application/json' }, '{}') },
+    unix => $a);
 $t->get('/status?format=json');
 is scalar(logged()), "$at_a 200", 'status page';
 

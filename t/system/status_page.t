@@ -1,68 +1,40 @@
 #!/usr/bin/env perl
 
-# The status page as a browser has it: a headless Chromium reads its numbers
-# while a load runs, and they are those of the JSON form and of the load.
+# The status page as a browser has it: its numbers, tables and curves while a
+# load runs, and what its policy keeps from it.
 #
-# SCREENSHOT=file keeps a picture of the page.
+# SCREENSHOT=folder keeps pictures of the page.
 
 use strict;
 use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use File::Path qw(make_path remove_tree);
+use File::Copy ();
 use JSON::PP;
 use POSIX ();
+use Test::Browser;
 use Test::More;
 use Test::ScriptedServer;
 use Test::Symcache;
-use Time::HiRes qw(sleep time);
+use Time::HiRes qw(sleep);
 
-my ($chromium) = grep { -x } map { "$_/chromium" } split /:/, $ENV{PATH};
-plan skip_all => 'no chromium here' unless $chromium;
+plan skip_all => 'no chromium here' unless Test::Browser::program();
 plan skip_all => 'chromium loads no library of a sanitizer'
     if $Test::Symcache::san;
 
 my $t = Test::Symcache->new;
 my $port = Test::Symcache::free_port();
 my $page = "http://127.0.0.1:$port/status";
-my $profile = $t->path('profile');
-make_path($profile);
-
-# Runs Chromium to its end, in a group of its own; returns what it prints.
-sub chromium {
-    my (@args) = @_;
-    my $out = $t->path('chromium.out');
-    my $pid = fork() // die "fork: $!";
-    if ($pid == 0) {
-        POSIX::setpgid(0, 0);
-        open STDIN,  '<', '/dev/null';
-        open STDOUT, '>', $out;
-        open STDERR, '>', $t->path('chromium.err');
-        $ENV{HOME} = $profile;
-        exec $chromium, qw(--headless --no-sandbox --disable-gpu
-            --disable-quic --no-first-run --disable-background-networking
-            --disable-component-update --disable-sync --disable-dev-shm-usage
-            --hide-scrollbars), "--user-data-dir=$profile", @args
-            or POSIX::_exit(127);
-    }
-    my $end = time + $Test::Symcache::patience;
-    sleep 0.05 while waitpid($pid, POSIX::WNOHANG()) == 0 && time < $end;
-    my $status = time < $end ? $? : -1;
-    kill 'KILL', -$pid;
-    waitpid $pid, 0;
-    is $status, 0, 'chromium has ended well'
-        or diag $t->read_file('chromium.err');
-    return $t->read_file($out);
-}
-
-sub numbers {
-    my ($dom) = @_;
-    my %n;
-    $n{$1} = $2 while $dom =~ m{<td[^>]* id="(\w+)"[^>]*>(\d+)<}g;
-    $n{"jobs.$1"} = $2 while $dom =~ m{data-key="(\w+)">(\d+)<}g;
-    ($n{ratio}) = $dom =~ m{id="ratio">([\d.]+)};
-    return \%n;
+# Of two colours, "rgb(1, 2, 3)" (WCAG 2.2: contrast ratio)
+sub contrast {
+    my ($dark, $light) = sort { $a <=> $b } map {
+        my @c = map { $_ / 255 } /(\d+)/g;
+        @c = map { $_ <= 0.04045 ? $_ / 12.92
+                                 : (($_ + 0.055) / 1.055) ** 2.4 } @c;
+        0.2126 * $c[0] + 0.7152 * $c[1] + 0.0722 * $c[2];
+    } @_;
+    return ($light + 0.05) / ($dark + 0.05);
 }
 
 sub status { decode_json($t->get('/status?format=json')->{body}) }
@@ -81,6 +53,10 @@ $t->start_nginx($t->default_locations('symcache_zone z;') . <<'EON',
     location = /status {
         symcache_status; symcache_zone z; symcache_pass unix:%%DIR%%/h.sock;
     }
+    location = /alone { symcache_status; symcache_zone z; }
+    location = /silent {
+        symcache_status; symcache_zone z; symcache_pass unix:%%DIR%%/none.sock;
+    }
 EON
     workers => 2, http => 'symcache_zone z:256k;',
     listen => "listen unix:%%DIR%%/n.sock; listen 127.0.0.1:$port;");
@@ -93,10 +69,12 @@ $t->write_file('gate', '');
 is $t->get('/hold/' . $t->request_path('crash.pdb'))->{status}, 200, 'made';
 unlink $t->path('gate');
 is $t->get($running, @poll)->{status}, 404, 'a job that runs on';
-$t->get("/poll/v9.0.0/a%26'b.pdb/" . ('A' x 32) . '/1', @poll);
+my $hostile = "a&'`;b.pdb"; # \ / : * ? " < > | are in no name
 $t->wait_until('a failure', sub {
-    my $h = status()->{helper};
-    return @{ $h->{misses} } && $h->{jobs}{transcoding} == 1;
+    $t->get("/poll/v9.0.0/a%26'%60;b.pdb/" . ('A' x 32) . '/1', @poll);
+    my $status = status();
+    return @{ $status->{recent} } && @{ $status->{helper}{misses} }
+        && $status->{helper}{jobs}{transcoding} == 1;
 });
 
 # --- while a load runs
@@ -113,49 +91,187 @@ if ($load == 0) {
 }
 $t->wait_until('hits', sub { status()->{requests}{hit} > 10 });
 
+my $browser = Test::Browser->start($t->path('profile'));
+
+# What the page shows where an expression is true.
+sub wait_for {
+    my ($what, $expression) = @_;
+    $t->wait_until($what, sub { $browser->value($expression) });
+}
+sub visit {
+    my ($path) = @_;
+    $browser->visit("http://127.0.0.1:$port$path");
+    wait_for("$path is shown", "document.readyState === 'complete'"
+        . " && document.getElementById('live')?.hidden === false");
+}
+sub counts {
+    my %n = @{ $browser->value("[...document.querySelectorAll('[data-count]')]"
+        . '.flatMap(e => [e.dataset.count, e.textContent])') };
+    return \%n;
+}
+sub rows {
+    my ($table) = @_;
+    return @{ $browser->value("[...document.querySelectorAll('#$table tbody "
+        . "tr')].map(tr => [...tr.cells].map(td => td.textContent))") };
+}
+sub curve {
+    my ($series) = @_;
+    return $browser->value("[...document.querySelectorAll('figure')].map(f =>"
+        . " f.querySelectorAll('path')[[...f.querySelectorAll('[data-series]')]"
+        . ".findIndex(li => li.dataset.series === '$series')])"
+        . ".find(path => path).getAttribute('d')");
+}
+
 my $before = status();
-my $dom = chromium('--dump-dom', $page);
+visit('/status');
+my $n = counts();
 my $after = status();
-my $n = numbers($dom);
 cmp_ok $n->{hit}, '>=', $before->{requests}{hit}, 'hits: not before';
 cmp_ok $n->{hit}, '<=', $after->{requests}{hit}, 'hits: not after';
 cmp_ok $after->{requests}{hit}, '>', $before->{requests}{hit}, 'a load runs';
-is $n->{"jobs.$_"}, $after->{helper}{jobs}{$_}, "jobs: $_"
-    for qw(total queued downloading transcoding);
+is_deeply [sort keys %$n],
+    [sort map { keys %{ $after->{$_} } } qw(requests counters)],
+    'a number for each counter';
+is(($browser->texts("[data-job=$_]"))[0], $after->{helper}{jobs}{$_},
+   "jobs: $_") for qw(total queued downloading transcoding waiters);
 is $after->{helper}{jobs}{transcoding}, 1, 'one of them is that job';
-like $dom, qr{<td>default</td><td class="k">basic32\.pdb/\w+</td>.*transcoding}s,
+
+my ($job) = rows('running');
+like join('|', @$job), qr{^default\|basic32\.pdb/\w+\|9\.0\.0\|transcoding\|\|\d+\.\d\|0\|no$},
     'it is on the page';
-like $dom, qr{<td>upstream</td><td>http</td><td><strong>failing},
-    'the source that fails';
-like $dom, qr{<td>local</td><td>filesystem</td><td>ok</td>},
-    'and the one that does not';
-like $dom, qr{<td class="k">a&amp;'b\.pdb/A+1</td>}, 'a miss, its name as text';
-like $dom, qr{<td>error</td><td class="t">local: not found .*; upstream: failed .*500},
+is_deeply [map { join '|', @$_[0 .. 2] } rows('sources')],
+    ['local|filesystem|ok', 'upstream|http|failing'], 'sources';
+like join('|', @{ (rows('sources'))[1] }), qr{\|\d+ s ago\|[^|]*500},
+    'with the failure';
+is_deeply [$browser->texts('#sources .warn')], ['failing'],
+    'which stands out';
+my ($miss) = rows('misses');
+is $miss->[2], $hostile . '/' . 'A' x 32 . '1', 'a miss, its name as text';
+like $miss->[5], qr{^local: not found .*; upstream: failed .*500},
     'with its reason';
+like join('|', @{ (rows('recent'))[0] }),
+    qr{^\d+ s ago\|error\|\Q$hostile\E/A+1\|9\.0\.0\|}, 'and as a request';
+
+# --- curves grow while the page is there
+
+wait_for('two points', 'points.length >= 2');
+for my $series (qw(sent pending absent error ratio queued downloading
+                   transcoding waiters found not_found unusable failed)) {
+    like curve($series), qr/^M[\d.]+ [\d.]+h0/, "a curve: $series";
+}
+wait_for('requests are seen', 'points.at(-1).values.sent > 0');
+like curve('transcoding'), qr/^(?:M\S+ 0\.0h0|L\S+ 0\.0)+$/,
+    'one job all the time, at the top of its scale';
+my ($ratio) = $browser->texts('[data-series=ratio] b');
+cmp_ok $ratio, '>', 0, 'a hit ratio';
 
 $t->write_file('enough', '');
 waitpid $load, 0;
 my $sent = $t->read_file('load');
-
-# --- after it
-
 $t->wait_until('all are counted', sub {
     status()->{requests}{hit} == $sent });
-$n = numbers(chromium('--dump-dom', "$page?refresh=off"));
-my $json = status();
-is $n->{hit}, $sent, 'hits: as many as were made';
-is_deeply { map { $_ => $n->{$_} } keys %{ $json->{requests} } },
-    $json->{requests}, 'every number is that of the JSON form';
-is $n->{ratio}, sprintf('%.1f', int(1000 * $sent / ($sent + 1)) / 10),
-    'hit ratio';
+wait_for('it follows by itself',
+    "document.querySelector('[data-count=hit]').textContent === '$sent'");
+is_deeply { map { $_ => counts()->{$_} } keys %{ status()->{requests} } },
+    status()->{requests}, 'every number is that of the JSON form';
+is(($browser->texts('#ratio'))[0],
+   sprintf('%.1f %%', int(1000 * $sent / ($sent + 1)) / 10), 'hit ratio');
+is_deeply [$browser->complaints], [], 'nothing in the console';
 
-my $picture = $ENV{SCREENSHOT} // $t->path('page.png');
-chromium("--screenshot=$picture", '--window-size=1200,1900',
-         "$page?refresh=off");
-like $t->read_file($picture), qr/^\x89PNG/, 'a picture';
+for my $scheme (qw(light dark)) {
+    $browser->call('Emulation.setEmulatedMedia', features =>
+        [{ name => 'prefers-color-scheme', value => $scheme }]);
+    my $picture = $browser->picture;
+    like $picture, qr/^\x89PNG/, "a picture: $scheme";
+    my ($text, $back) = map { $browser->value(
+        "getComputedStyle(document.body).$_") } 'color', 'backgroundColor';
+    cmp_ok contrast($text, $back), '>=', 7, "readable: $scheme";
+    $t->write_file("$scheme.png", $picture);
+    File::Copy::copy($t->path("$scheme.png"), "$ENV{SCREENSHOT}/$scheme.png")
+        if $ENV{SCREENSHOT};
+}
 
-remove_tree($profile);
-ok !-e $profile, 'nothing of the browser is left';
+# --- it asks while somebody looks
+
+# How often it has asked since.
+sub asked {
+    my ($since) = @_;
+    return $browser->value("performance.getEntriesByType('resource').length")
+        - ($since // 0);
+}
+# A time of the page's in which it would have asked.
+sub let_time_pass {
+    $browser->value('new Promise(done => setTimeout(done, INTERVAL + 1000))');
+}
+
+$browser->value("document.getElementById('pause').focus()");
+$browser->call('Input.dispatchKeyEvent', type => $_, key => ' ',
+    code => 'Space', text => ' ', windowsVirtualKeyCode => 32)
+    for qw(keyDown keyUp);
+is $browser->value("document.getElementById('pause').ariaPressed"), 'true',
+    'a key presses the button';
+wait_for('nothing is under way', '!asking');
+my $so_far = asked();
+let_time_pass();
+is asked($so_far), 0, 'it asks no more';
+$browser->value("document.getElementById('pause').click()");
+wait_for('it asks again', "!asking && performance"
+    . ".getEntriesByType('resource').length > $so_far");
+
+# what a browser does with a tab that is not in front
+my $turn = "Object.defineProperty(document, 'hidden', {value: %s,"
+    . " configurable: true});"
+    . " document.dispatchEvent(new Event('visibilitychange'))";
+$browser->value(sprintf $turn, 'true');
+wait_for('nothing is under way', '!asking');
+$so_far = asked();
+let_time_pass();
+is asked($so_far), 0, 'a hidden page does not ask';
+$browser->value(sprintf $turn, 'false');
+wait_for('it asks when it is back',
+    "performance.getEntriesByType('resource').length > $so_far");
+
+visit('/status?refresh=off');
+wait_for('nothing is under way', '!asking');
+is_deeply counts()->{hit}, $sent, 'without refreshing, it has asked once';
+let_time_pass();
+is asked(), 1, 'and does not again';
+
+# --- without a helper, and without nginx
+
+visit('/alone');
+is $browser->value("[...document.querySelectorAll('[data-state]')]"
+    . ".filter(e => !e.hidden).map(e => e.dataset.state).join(' ')"), 'none',
+    'no helper here';
+visit('/silent');
+like join(' ', $browser->texts('[data-state=silent]:not([hidden])')),
+    qr{The helper does not answer:\s+no connection}, 'a helper that is silent';
+is_deeply [rows('recent')]->[0][1], 'error', 'what nginx knows is there';
+is_deeply [$browser->complaints], [], 'nothing in the console';
+
+# --- the policy of the page holds: what it forbids is refused, and told
+
+$browser->value('document.body.appendChild(Object.assign('
+    . "document.createElement('script'), {textContent: 'window.ran = 1'}))");
+$browser->value("document.body.insertAdjacentHTML('beforeend',"
+    . " '<img src=x onerror=\"window.ran = 1\">')");
+$t->wait_until('both are told', sub {
+    $browser->value('1');
+    return 2 <= grep { /Content Security Policy/ } $browser->complaints });
+is $browser->value('typeof window.ran'), 'undefined', 'nothing else runs';
+
+# --- without JavaScript
+
+$browser->visit($page, no_script => 1);
+wait_for('it is there', "document.readyState === 'complete'"
+    . ' && document.links.length === 2');
+like $browser->value('document.body.innerText'),
+    qr{needs JavaScript.*JSON.*Prometheus}s, 'it says where the numbers are';
+is_deeply [map { $browser->value("document.links[$_].href") } 0, 1],
+    ["$page?format=json", "$page?format=prometheus"], 'with links';
+
+is $browser->stop, 0, 'the browser has ended well';
+ok !-e $t->path('profile'), 'nothing of it is left';
 
 $t->write_file('gate', '');
 $t->wait_until('the job ends', sub { status()->{helper}{jobs}{total} == 0 });

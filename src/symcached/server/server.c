@@ -264,18 +264,12 @@ static void page_misses(struct server *s, struct target *t, const char *query,
 static void page_status(struct server *s, struct target *t, const char *query,
                         struct evhttp_request *req)
 {
-    struct evbuffer *buf = evbuffer_new();
-    cJSON *scheduler = scheduler_json(s->scheduler),
-          *misses = scheduler_misses(s->scheduler);
+    cJSON *jobs = scheduler_json(s->scheduler);
     cJSON *sources = scheduler_sources(s->scheduler);
+    cJSON *misses = scheduler_misses(s->scheduler);
 
-    if (buf == NULL) {
-        reply_empty(req, 503);
-    } else {
-        status_print(buf, scheduler, sources, misses);
-        reply_text(req, buf);
-    }
-    cJSON_Delete(scheduler);
+    reply_json(req, status_json(jobs, sources, misses));
+    cJSON_Delete(jobs);
     cJSON_Delete(sources);
     cJSON_Delete(misses);
 }

@@ -1,93 +1,89 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-
-#include <string.h>
 #include "status.h"
-#include "base/utf8.h"
 
-#define STATUS_LINES 40 /* of a kind */
-#define STATUS_TEXT 300
+#define STATUS_ITEMS 40 /* of a kind */
 
-static const char *const helper_fields[] = {
-    "total", "queued", "downloading", "transcoding", "waiters", NULL};
+/* Names of fields, in both lists up to a null. */
+struct fields {
+    const char *texts[6];
+    const char *values[8]; /* numbers and booleans */
+};
 
-static const char *const job_fields[] = {"store",   "key",     "version",
-                                         "state",   "source",  "ms",
-                                         "waiters", "upgrade", NULL};
+static const struct fields jobs_fields = {
+    {NULL},
+    {"total", "queued", "downloading", "transcoding", "waiters", NULL}};
 
-static const char *const source_fields[] = {
-    "name",     "type",   "health", "not_asked_for", "found",   "not_found",
-    "unusable", "failed", "bytes",  "failed_at",     "failure", NULL};
+static const struct fields running_fields = {
+    {"store", "key", "version", "state", "source", NULL},
+    {"ms", "waiters", "upgrade", NULL}};
 
-static const char *const miss_fields[] = {
-    "time", "store", "key", "version", "outcome", "reason", NULL};
+static const struct fields sources_fields = {
+    {"name", "type", "health", "failure", NULL},
+    {"not_asked_for", "found", "not_found", "unusable", "failed", "bytes",
+     "failed_at", NULL}};
 
-/* No tab, no line end, and no half character at the cut. */
-static void print_text(struct evbuffer *buf, const char *text)
+static const struct fields misses_fields = {
+    {"store", "key", "version", "outcome", "reason", NULL}, {"time", NULL}};
+
+/*
+ * The fields of an object, whether it has them or not: who reads the page need
+ * not know which ones are left out when there is nothing to tell.
+ */
+static cJSON *pick(const cJSON *from, const struct fields *fields)
 {
-    char out[STATUS_TEXT + 1], *p;
-    size_t len = strnlen(text, STATUS_TEXT);
+    const cJSON *host = cJSON_GetObjectItemCaseSensitive(from, "host");
+    cJSON *to = cJSON_CreateObject();
+    const char *const *name, *text;
+    const cJSON *value;
 
-    if (len == STATUS_TEXT) {
-        while (len > 0 && ((unsigned char)text[len - 1] & 0xc0) == 0x80) {
-            len--;
+    for (name = fields->texts; *name != NULL; name++) {
+        text = cJSON_GetStringValue(
+            cJSON_GetObjectItemCaseSensitive(from, *name));
+        cJSON_AddStringToObject(to, *name, text != NULL ? text : "");
+    }
+    for (name = fields->values; *name != NULL; name++) {
+        value = cJSON_GetObjectItemCaseSensitive(from, *name);
+        if (value == NULL) {
+            value = cJSON_GetObjectItemCaseSensitive(host, *name);
         }
-        len -= len > 0;
+        if (cJSON_IsBool(value)) {
+            cJSON_AddBoolToObject(to, *name, cJSON_IsTrue(value));
+        } else {
+            cJSON_AddNumberToObject(to, *name,
+                                    value != NULL ? value->valuedouble : 0);
+        }
     }
-    memcpy(out, text, len);
-    out[len] = '\0';
-    utf8_mend(out);
-    for (p = out; *p != '\0'; p++) {
-        *p = (unsigned char)*p < ' ' || *p == 0x7f ? ' ' : *p;
-    }
-    evbuffer_add(buf, out, len);
+    return to;
 }
 
-static void print_line(struct evbuffer *buf, const char *word,
-                       const char *const *fields, const cJSON *object)
+static void add_items(cJSON *to, const char *name, const cJSON *items,
+                      const struct fields *fields)
 {
-    const cJSON *host = cJSON_GetObjectItemCaseSensitive(object, "host");
+    cJSON *array = cJSON_AddArrayToObject(to, name);
     const cJSON *item;
-
-    evbuffer_add_printf(buf, "%s", word);
-    for (; *fields != NULL; fields++) {
-        evbuffer_add(buf, "\t", 1);
-        item = cJSON_GetObjectItemCaseSensitive(object, *fields);
-        if (item == NULL) {
-            item = cJSON_GetObjectItemCaseSensitive(host, *fields);
-        }
-        if (cJSON_IsString(item)) {
-            print_text(buf, item->valuestring);
-        } else if (cJSON_IsNumber(item)) {
-            evbuffer_add_printf(buf, "%.0f", item->valuedouble);
-        } else if (cJSON_IsBool(item)) {
-            evbuffer_add(buf, cJSON_IsTrue(item) ? "1" : "0", 1);
-        }
-    }
-    evbuffer_add(buf, "\n", 1);
-}
-
-static void print_lines(struct evbuffer *buf, const char *word,
-                        const char *const *fields, const cJSON *array)
-{
-    const cJSON *object;
     unsigned n = 0;
 
-    cJSON_ArrayForEach(object, array)
+    cJSON_ArrayForEach(item, items)
     {
-        if (n++ < STATUS_LINES) {
-            print_line(buf, word, fields, object);
+        if (n++ < STATUS_ITEMS) {
+            cJSON_AddItemToArray(array, pick(item, fields));
         }
     }
 }
 
-void status_print(struct evbuffer *buf, const cJSON *scheduler,
-                  const cJSON *sources, const cJSON *misses)
+cJSON *status_json(const cJSON *jobs, const cJSON *sources,
+                   const cJSON *misses)
 {
-    print_line(buf, "helper", helper_fields, scheduler);
-    print_lines(buf, "job", job_fields,
-                cJSON_GetObjectItemCaseSensitive(scheduler, "jobs"));
-    print_lines(buf, "source", source_fields, sources);
-    print_lines(buf, "miss", miss_fields, misses);
+    cJSON *object = cJSON_CreateObject();
+
+    /* The module has other states, for a helper that does not answer. */
+    cJSON_AddStringToObject(object, "state", "answered");
+    cJSON_AddItemToObject(object, "jobs", pick(jobs, &jobs_fields));
+    add_items(object, "running",
+              cJSON_GetObjectItemCaseSensitive(jobs, "jobs"), &running_fields);
+    add_items(object, "sources", sources, &sources_fields);
+    add_items(object, "misses", misses, &misses_fields);
+    return object;
 }

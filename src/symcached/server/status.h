@@ -1,26 +1,25 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What /v1/jobs, /v1/sources and /v1/misses tell, in lines for the module's
- * status page, which has no JSON reader: a word, then fields behind tabs.
- *
- *   helper  total queued downloading transcoding waiters
- *   job     store key version state source ms waiters upgrade
- *   source  name type health not_asked_for found not_found unusable failed
- *           bytes failed_at failure
- *   miss    time store key version outcome reason
+ * What /v1/jobs, /v1/sources and /v1/misses tell, in one object that nginx's
+ * module passes on to browsers as it is.
  */
 #ifndef SYMCACHED_SERVER_STATUS_H
 #define SYMCACHED_SERVER_STATUS_H
 
 #include <cjson/cJSON.h>
-#include <event2/buffer.h>
 
 /*
- * The objects of the three pages; a field that one lacks is empty.  At most
- * 60 KB: of many jobs and sources the first, of long texts their begin.
+ * Of the objects of the three pages:
+ *
+ *   {"state": "answered", "jobs": {...}, "running": [...], "sources": [...],
+ *    "misses": [...]}
+ *
+ * Each item has all of its fields.  At most 40 items of a kind are taken, with
+ * fields of bounded length only, so that the page stays below the 256 KB that
+ * the module takes.  The caller frees the object; NULL without memory.
  */
-void status_print(struct evbuffer *buf, const cJSON *scheduler,
-                  const cJSON *sources, const cJSON *misses);
+cJSON *status_json(const cJSON *jobs, const cJSON *sources,
+                   const cJSON *misses);
 
 #endif
