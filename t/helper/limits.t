@@ -66,7 +66,8 @@ sub timed {
     $c->undecided("$name.pdb", 'failed', $re, $what);
     my $took = time - $start;
     cmp_ok $took, '>=', $least, "$what: not earlier than the limit";
-    cmp_ok $took, '<', $most + ($Test::Symcache::san ? 20 : 8),
+    # the reason says that; a busy machine takes its time
+    cmp_ok $took, '<', $most + $Test::Symcache::patience,
         "$what: ended by the limit";
 }
 
