@@ -13,7 +13,7 @@
 #include "workdir.h"
 
 /* For one path. */
-#define REMOVER_PATIENCE_MS 60000
+#define ASYNC_UNLINK_PATIENCE_MS 60000
 
 struct removal {
     STAILQ_ENTRY(removal) next;
@@ -93,7 +93,7 @@ bool async_unlink_works(void)
 
     pthread_mutex_lock(&async_unlink.mutex);
     works = !STAILQ_EMPTY(&async_unlink.queue) &&
-            clock_since(async_unlink.began) < REMOVER_PATIENCE_MS;
+            clock_since(async_unlink.began) < ASYNC_UNLINK_PATIENCE_MS;
     pthread_mutex_unlock(&async_unlink.mutex);
     return works;
 }

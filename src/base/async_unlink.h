@@ -13,7 +13,7 @@
 #include <stdbool.h>
 
 /* How often to ask, who waits for async_unlink_works() to end. */
-#define REMOVER_MS 100
+#define ASYNC_UNLINK_MS 100
 
 /* rm -rf of a path below a work directory, soon; it is not used again. */
 void async_unlink_add(const char *path);

@@ -249,7 +249,7 @@ static int read_store_sources(struct config_reader *r, const cJSON *item,
             return -1;
         }
     }
-    store->places = source_fingerprint_store(store);
+    store->fingerprint = source_fingerprint_store(store);
     return 0;
 }
 

@@ -131,7 +131,7 @@ struct source_config {
     struct transport_config transport;
     struct map_config *map; /* Windows locations in file.ptr */
     size_t nmap;
-    uint64_t places; /* source_fingerprint_source() */
+    uint64_t fingerprint; /* source_fingerprint_source() */
 };
 
 /* A variable of a transcoder's environment. */
@@ -161,7 +161,7 @@ struct store_config {
     struct source_config **sources; /* order = quality order; not owned */
     size_t nsources;
     bool gzip;       /* has gzip files */
-    uint64_t places; /* source_fingerprint_store() */
+    uint64_t fingerprint; /* source_fingerprint_store() */
 };
 
 struct limits_config {

@@ -71,7 +71,7 @@ static struct source_config *add_source(struct config_reader *r,
         set_origin(r, item, source) != 0) {
         return NULL;
     }
-    source->places = source_fingerprint_source(item, type);
+    source->fingerprint = source_fingerprint_source(item, type);
     return source;
 }
 

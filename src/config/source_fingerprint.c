@@ -54,7 +54,7 @@ uint64_t source_fingerprint_store(const struct store_config *store)
     for (i = 0; i < store->nsources; i++) {
         source = store->sources[i];
         hash = mix(hash, source->name, strlen(source->name) + 1);
-        hash = mix(hash, &source->places, sizeof(source->places));
+        hash = mix(hash, &source->fingerprint, sizeof(source->fingerprint));
     }
     return hash;
 }

@@ -71,7 +71,7 @@
       "Bytes received from sources.")                                         \
     X(FETCH_RETRY, "symcached_fetch_retries_total", "",                       \
       "Requests to sources repeated after a passing failure.")                \
-    X(FETCH_NO_ROOM, "symcached_fetch_no_room_total", "",                     \
+    X(FETCH_NO_SPACE, "symcached_fetch_no_room_total", "",                    \
       "Downloads refused because cache.min_free would not be left.")          \
     X(PREFETCH_USED, "symcached_lookahead_total", "result=\"used\"",          \
       "Sources looked up before their turn, as the one before was silent.")   \
@@ -121,12 +121,12 @@
       "Malformed entries dropped: the transcoder was at fault.")              \
     X(PUBLISHED_BYTES, "symcached_published_bytes_total", "",                 \
       "Bytes of SymCache files published.")                                   \
-    X(GZIP_MADE, "symcached_gzip_made_total", "", "Sidecars (.gz) made.")     \
+    X(GZIP_MADE, "symcached_gzip_made_total", "", "Gzip files (.gz) made.")   \
     X(GZIP_BYTES, "symcached_gzip_bytes_total", "", "Their bytes.")           \
     X(GZIP_FAILED, "symcached_gzip_failed_total", "",                         \
-      "Sidecars that could not be made.")                                     \
+      "Gzip files that could not be made.")                                   \
     X(GZIP_SKIPPED, "symcached_gzip_skipped_total", "",                       \
-      "Sidecars left for the next use because too many waited.")              \
+      "Gzip files left for the next use because too many waited.")            \
     X(FORGOTTEN, "symcached_forgotten_total", "",                             \
       "Negative entries dropped on request.")                                 \
     X(CLEANED_UNUSED, "symcached_cleaned_files_total", "reason=\"unused\"",   \

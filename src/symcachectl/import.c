@@ -41,7 +41,7 @@ static const char *const outcomes[] = {"imported", "replaced", "kept",
 struct import {
     struct settings settings;
     int is_dry;
-    struct place place; /* unless it is dry */
+    struct store_writer writer; /* unless it is dry */
     int root;
     struct bar bar;
     size_t counts[IMPORT_OUTCOMES];
@@ -221,14 +221,14 @@ static void take(struct import *im, const char *path, int fd,
              wrong);
         return;
     }
-    if (store_writer_copy(&im->place, fd, &copy) != 0) {
+    if (store_writer_copy(&im->writer, fd, &copy) != 0) {
         give_up(im, target);
         return;
     }
     wrong = judge(copy, target);
     if (wrong != NULL) {
         tell(im, IMPORT_REFUSED, path, target, wrong);
-    } else if (store_writer_publish(&im->place, copy, &target->key,
+    } else if (store_writer_publish(&im->writer, copy, &target->key,
                                     &target->version) != 0) {
         give_up(im, target);
     } else {
@@ -376,12 +376,12 @@ int import_command(int argc, char **argv)
         return command_usage("import", "no folder", argv[0]);
     }
     im.root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (!im.is_dry && store_writer_open(&im.place, root) != 0) {
+    if (!im.is_dry && store_writer_open(&im.writer, root) != 0) {
         return command_fail(COMMAND_IO, root, strerror(errno));
     }
     code = walk(&im, argv[0]);
     if (!im.is_dry) {
-        store_writer_close(&im.place);
+        store_writer_close(&im.writer);
     }
     return command_finish(code);
 }

@@ -20,13 +20,14 @@
 
 #define FOLDER (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
-static int give(const struct place *p, int fd)
+static int give(const struct store_writer *writer, int fd)
 {
-    return p->has_owner ? fchown(fd, p->uid, p->gid) : 0;
+    return writer->has_owner ? fchown(fd, writer->uid, writer->gid) : 0;
 }
 
 /* mkdir, where it is not there.  Returns its descriptor, or -1. */
-static int make_folder(const struct place *p, int at, const char *name)
+static int make_folder(const struct store_writer *writer, int at,
+                       const char *name)
 {
     int fd, is_new;
 
@@ -35,7 +36,8 @@ static int make_folder(const struct place *p, int at, const char *name)
         return -1;
     }
     fd = openat(at, name, FOLDER);
-    if (fd >= 0 && is_new && (fchmod(fd, 0755) != 0 || give(p, fd) != 0)) {
+    if (fd >= 0 && is_new &&
+        (fchmod(fd, 0755) != 0 || give(writer, fd) != 0)) {
         close(fd);
         return -1;
     }
@@ -43,46 +45,46 @@ static int make_folder(const struct place *p, int at, const char *name)
 }
 
 /* As symcached does: what has no lock is a dead process's, and is removed. */
-static int make_work(struct place *p)
+static int make_work(struct store_writer *writer)
 {
     struct stat st;
     int i, tmp;
 
-    tmp = make_folder(p, p->root, SYMCACHE_TMP_DIR);
+    tmp = make_folder(writer, writer->root, SYMCACHE_TMP_DIR);
     if (tmp < 0) {
         return -1;
     }
     close(tmp);
     for (i = 0; i < TRIES; i++) {
-        snprintf(p->work_name, sizeof(p->work_name),
+        snprintf(writer->work_name, sizeof(writer->work_name),
                  SYMCACHE_TMP_DIR "/run-import-%d-%d", (int)getpid(), i);
-        p->work = make_folder(p, p->root, p->work_name);
-        if (p->work < 0) {
+        writer->work = make_folder(writer, writer->root, writer->work_name);
+        if (writer->work < 0) {
             return -1;
         }
-        if (flock(p->work, LOCK_EX | LOCK_NB) == 0 &&
-            fstatat(p->root, p->work_name, &st, 0) == 0) {
+        if (flock(writer->work, LOCK_EX | LOCK_NB) == 0 &&
+            fstatat(writer->root, writer->work_name, &st, 0) == 0) {
             return 0;
         }
-        close(p->work);
+        close(writer->work);
     }
     errno = EBUSY;
     return -1;
 }
 
-int store_writer_open(struct place *place, const char *root)
+int store_writer_open(struct store_writer *writer, const char *root)
 {
     struct stat st;
 
-    memset(place, 0, sizeof(*place));
-    place->root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (place->root < 0 || fstat(place->root, &st) != 0) {
+    memset(writer, 0, sizeof(*writer));
+    writer->root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (writer->root < 0 || fstat(writer->root, &st) != 0) {
         return -1;
     }
-    place->has_owner = geteuid() == 0;
-    place->uid = st.st_uid;
-    place->gid = st.st_gid;
-    return make_work(place);
+    writer->has_owner = geteuid() == 0;
+    writer->uid = st.st_uid;
+    writer->gid = st.st_gid;
+    return make_work(writer);
 }
 
 static int write_all(int fd, const char *data, size_t size)
@@ -124,20 +126,20 @@ static int copy_bytes(int from, int to, struct digest *digest)
     }
 }
 
-int store_writer_copy(struct place *place, int from, int *copy)
+int store_writer_copy(struct store_writer *writer, int from, int *copy)
 {
     struct digest *digest;
     int saved;
 
-    unlinkat(place->work, COPY, 0);
-    *copy = openat(place->work, COPY,
+    unlinkat(writer->work, COPY, 0);
+    *copy = openat(writer->work, COPY,
                    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (*copy < 0) {
         return -1;
     }
     digest = digest_new();
     if (copy_bytes(from, *copy, digest) == 0 && fchmod(*copy, 0644) == 0 &&
-        give(place, *copy) == 0) {
+        give(writer, *copy) == 0) {
         digest_note(*copy, digest);
         return 0;
     }
@@ -148,7 +150,8 @@ int store_writer_copy(struct place *place, int from, int *copy)
     return -1;
 }
 
-static int publish_into(struct place *p, int folder, const symcache_key_t *key,
+static int publish_into(struct store_writer *writer, int folder,
+                        const symcache_key_t *key,
                         const symcache_version_t *version)
 {
     char name[SYMCACHE_PATH_MAX + 1];
@@ -157,7 +160,7 @@ static int publish_into(struct place *p, int folder, const symcache_key_t *key,
     symcache_path_name(name, key, version, SYMCACHE_FILE_GZIP);
     (void)unlinkat(folder, name, 0);
     symcache_path_name(name, key, version, SYMCACHE_FILE_PLAIN);
-    if (renameat(p->work, COPY, folder, name) != 0 ||
+    if (renameat(writer->work, COPY, folder, name) != 0 ||
         durable_sync(folder) != 0) {
         return -1;
     }
@@ -167,21 +170,22 @@ static int publish_into(struct place *p, int folder, const symcache_key_t *key,
 }
 
 /* Folders may vanish at any time: a cleaner removes empty ones. */
-static int publish_once(struct place *p, const symcache_key_t *key,
+static int publish_once(struct store_writer *writer, const symcache_key_t *key,
                         const symcache_version_t *version)
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1];
     int pdb, folder, rc, saved;
 
     symcache_id_print(id, key);
-    pdb = make_folder(p, p->root, key->name);
+    pdb = make_folder(writer, writer->root, key->name);
     if (pdb < 0) {
         return -1;
     }
-    folder = make_folder(p, pdb, id);
-    rc = folder >= 0 ? publish_into(p, folder, key, version) : -1;
+    folder = make_folder(writer, pdb, id);
+    rc = folder >= 0 ? publish_into(writer, folder, key, version) : -1;
     if (rc == 0) {
-        rc = durable_sync(pdb) == 0 && durable_sync(p->root) == 0 ? 0 : -1;
+        rc =
+            durable_sync(pdb) == 0 && durable_sync(writer->root) == 0 ? 0 : -1;
     }
     saved = errno;
     if (folder >= 0) {
@@ -192,7 +196,7 @@ static int publish_once(struct place *p, const symcache_key_t *key,
     return rc;
 }
 
-int store_writer_publish(struct place *place, int copy,
+int store_writer_publish(struct store_writer *writer, int copy,
                          const symcache_key_t *key,
                          const symcache_version_t *version)
 {
@@ -202,7 +206,7 @@ int store_writer_publish(struct place *place, int copy,
         return -1;
     }
     for (i = 0; i < TRIES; i++) {
-        if (publish_once(place, key, version) == 0) {
+        if (publish_once(writer, key, version) == 0) {
             digest_seal(copy);
             return 0;
         }
@@ -213,14 +217,14 @@ int store_writer_publish(struct place *place, int copy,
     return -1;
 }
 
-void store_writer_close(struct place *place)
+void store_writer_close(struct store_writer *writer)
 {
-    if (place->work > 0) {
-        unlinkat(place->work, COPY, 0);
-        unlinkat(place->root, place->work_name, AT_REMOVEDIR);
-        close(place->work);
+    if (writer->work > 0) {
+        unlinkat(writer->work, COPY, 0);
+        unlinkat(writer->root, writer->work_name, AT_REMOVEDIR);
+        close(writer->work);
     }
-    if (place->root >= 0) {
-        close(place->root);
+    if (writer->root >= 0) {
+        close(writer->root);
     }
 }

@@ -254,7 +254,7 @@ static void on_progress(void *arg, size_t running, size_t waiting)
 static int ask(struct warm *w, const char *version, unsigned concurrency,
                unsigned attempts, unsigned bad)
 {
-    struct asking asking = {.client = client_new(&w->settings),
+    struct warm_run warm = {.client = client_new(&w->settings),
                             .store = settings_store(&w->settings),
                             .version = version,
                             .concurrency = concurrency,
@@ -266,13 +266,13 @@ static int ask(struct warm *w, const char *version, unsigned concurrency,
                             .arg = w};
     int code;
 
-    if (asking.client == NULL) {
+    if (warm.client == NULL) {
         return COMMAND_IO;
     }
     bar_init(&w->bar);
     w->line_ms = LINE_MS;
     w->line_due = bar_clock() + LINE_MS;
-    code = warm_run_run(&asking);
+    code = warm_run_run(&warm);
     bar_clear(&w->bar);
     if (w->settings.is_json) {
         print_json_summary(w, bad);
@@ -282,7 +282,7 @@ static int ask(struct warm *w, const char *version, unsigned concurrency,
             printf("\n%u lines or files name no module\n", bad);
         }
     }
-    client_free(asking.client);
+    client_free(warm.client);
     if (code == COMMAND_OK &&
         (bad > 0 ||
          modules_count(&w->modules, MODULE_CACHED) < w->modules.count)) {

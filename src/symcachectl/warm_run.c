@@ -32,7 +32,7 @@ struct slot {
 };
 
 struct run {
-    const struct asking *a;
+    const struct warm_run *a;
     CURLM *multi;
     struct slot *slots;
     size_t next; /* of the modules, the first that was never asked */
@@ -46,7 +46,7 @@ struct run {
 static void start(struct run *r, struct slot *slot, struct module *module,
                   int is_why)
 {
-    const struct asking *a = r->a;
+    const struct warm_run *a = r->a;
     char path[CLIENT_PATH_MAX];
     size_t n;
 
@@ -287,13 +287,13 @@ static void release_signals(int fd, const sigset_t *former)
     sigprocmask(SIG_SETMASK, former, NULL);
 }
 
-int warm_run_run(const struct asking *asking)
+int warm_run_run(const struct warm_run *warm)
 {
-    struct run r = {.a = asking};
+    struct run r = {.a = warm};
     sigset_t former;
 
     r.multi = curl_multi_init();
-    r.slots = calloc(asking->concurrency, sizeof(*r.slots));
+    r.slots = calloc(warm->concurrency, sizeof(*r.slots));
     r.signals = catch_signals(&former);
     if (r.multi == NULL || r.slots == NULL || r.signals < 0) {
         command_no_memory();
@@ -304,7 +304,7 @@ int warm_run_run(const struct asking *asking)
         if (r.code == COMMAND_OK) {
             fill(&r);
         }
-        asking->progress(asking->arg, r.running, r.waiting);
+        warm->progress(warm->arg, r.running, r.waiting);
     }
     give_up(&r);
     release_signals(r.signals, &former);

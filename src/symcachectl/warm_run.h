@@ -10,7 +10,7 @@
 #include "client.h"
 #include "modules.h"
 
-struct asking {
+struct warm_run {
     struct client *client;
     const char *store;
     const char *version;
@@ -30,6 +30,6 @@ struct asking {
  * after SIGINT or SIGTERM, or another exit code after having said what is
  * wrong: then others were not asked.
  */
-int warm_run_run(const struct asking *asking);
+int warm_run_run(const struct warm_run *warm);
 
 #endif

@@ -44,15 +44,15 @@ static void print_file(const cJSON *file)
 }
 
 /* Where cases matter, a miss is one of these names; one is no news. */
-static void print_spellings(const cJSON *spellings)
+static void print_variants(const cJSON *variants)
 {
     const char *before = "    looked for as ";
     const cJSON *name;
 
-    if (cJSON_GetArraySize(spellings) < 2) {
+    if (cJSON_GetArraySize(variants) < 2) {
         return;
     }
-    cJSON_ArrayForEach(name, spellings)
+    cJSON_ArrayForEach(name, variants)
     {
         fputs(before, stdout);
         printable_put(stdout, cJSON_GetStringValue(name));
@@ -83,7 +83,7 @@ static void print_transcoder(const cJSON *transcoder)
     fputs("; known since ", stdout);
     put_time(printable_number(transcoder, "since"));
     printf(", for another %.0f s\n", printable_number(transcoder, "retry_in"));
-    print_spellings(get(transcoder, "spellings"));
+    print_variants(get(transcoder, "spellings"));
 }
 
 static void print_attempts(const cJSON *attempts)

@@ -319,16 +319,16 @@ int main(int argc, char **argv)
     if (argc > 1 && strcmp(argv[1], "--unpack") == 0) {
         return unpack_main(argc, argv);
     }
-    if (argc > 1 && strcmp(argv[1], "--inspect") == 0) {
+    if (argc > 1 && strcmp(argv[1], "--validate") == 0) {
         return validate_main(argc, argv);
     }
     if (argc > 1 && strcmp(argv[1], "--gzip") == 0) {
         return gzip_file_main(argc, argv);
     }
-    if (argc > 1 && strcmp(argv[1], "--ticket") == 0) {
+    if (argc > 1 && strcmp(argv[1], "--spnego") == 0) {
         return spnego_main(argc, argv);
     }
-    if (argc > 1 && strcmp(argv[1], "--sweep") == 0) {
+    if (argc > 1 && strcmp(argv[1], "--evict") == 0) {
         return evict_pass_main(argc, argv);
     }
     if (argc > 1 && strcmp(argv[1], "--forget") == 0) {

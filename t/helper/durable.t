@@ -146,7 +146,7 @@ SKIP: {
     my $out = $t->path('inspect.out');
     my $status = do {
         local @ENV{keys %env} = values %env;
-        system("$Test::Symcache::build/symcached --inspect $id "
+        system("$Test::Symcache::build/symcached --validate $id "
             . "3<'$env{SHIM}' 2>'$out'") >> 8;
     };
     is $status, 2, 'a file that is not synced is not judged';

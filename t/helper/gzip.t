@@ -50,14 +50,14 @@ sub reload {
 
 sub wait_made {
     my ($n) = @_;
-    $t->wait_until("$n sidecars", sub { made() == $n });
+    $t->wait_until("$n copies", sub { made() == $n });
 }
 
 $t->start_symcached(\%config);
 
 is $t->helper('GET', "$lookup&wait=60")->{status}, 200, 'published';
 is $t->helper('GET', $lookup)->{status}, 200, 'used';
-ok !-e "$file.gz", 'by default there is no sidecar';
+ok !-e "$file.gz", 'by default there is no copy';
 
 # --- at the next use
 
@@ -79,10 +79,10 @@ my $then = time - 7200;
 utime $then, $then, $file, "$file.gz" or die;
 $t->helper('GET', $lookup);
 cmp_ok mtime($file), '>', $then, 'a use sets the time of the file';
-is mtime("$file.gz"), mtime($file), 'and that of the sidecar';
+is mtime("$file.gz"), mtime($file), 'and that of the copy';
 is made(), 1, 'it stays the same';
 
-# --- a sidecar of another file
+# --- a copy of another file
 
 $t->write_file($file, 'replaced by an administrator');
 utime $then, $then, "$file.gz" or die;
@@ -100,18 +100,18 @@ unlink $file or die;
 $t->wait_until('the cleaner has removed it', sub { !-e "$file.gz" });
 pass 'one without a file is removed';
 
-# --- published anew: the former sidecar is gone before the file comes
+# --- published anew: the former copy is gone before the file comes
 
 $t->write_file("$file.gz", 'of a former file');
 is $t->helper('GET', "$lookup&wait=60")->{status}, 200, 'published again';
 wait_made(4);
-is inflated($file), $t->read_file($file), 'has a sidecar of its own';
+is inflated($file), $t->read_file($file), 'has a copy of its own';
 
 # --- with its file
 
 utime 1, 1, $file or die;
 $t->wait_until('the file is removed', sub { !-e $file });
-ok !-e "$file.gz", 'its sidecar has gone before it';
+ok !-e "$file.gz", 'its copy has gone before it';
 
 # --- failure, without a cleaner that takes empty folders away
 
@@ -161,7 +161,7 @@ is $t->metric('symcached_gzip_skipped_total'), 2, 'a thousand wait at most';
 kill 'KILL', $pid;
 $t->wait_until('failure', sub {
     $t->metric('symcached_gzip_failed_total') == $failed + 1 });
-ok !-e "$file.gz", 'a killed process leaves no sidecar';
+ok !-e "$file.gz", 'a killed process leaves no copy';
 like $t->helper_log, qr/\.gz" was not made: its process was killed/,
     'and a line in the log';
 unlink $file or die;

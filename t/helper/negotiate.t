@@ -215,7 +215,7 @@ sub fresh {
 sub waiting {
     my $pid = $t->{helper};
     my @children = split ' ', $t->read_file("/proc/$pid/task/$pid/children");
-    return grep { ($t->read_file("/proc/$_/cmdline") // '') =~ /--ticket/ }
+    return grep { ($t->read_file("/proc/$_/cmdline") // '') =~ /--spnego/ }
         @children;
 }
 

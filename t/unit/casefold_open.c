@@ -149,10 +149,10 @@ static void test_only_what_is_not_there_is_absent(void **state)
 static void test_any_spelling(void **state)
 {
     (void)state;
-    assert_int_equal(tree_has(root, "DIR", true), 0);
-    assert_int_equal(tree_has(root, "Link", true), -1);
+    assert_int_equal(casefold_has(root, "DIR", true), 0);
+    assert_int_equal(casefold_has(root, "Link", true), -1);
     assert_int_equal(errno, EACCES);
-    assert_int_equal(tree_has(root, "none", true), -1);
+    assert_int_equal(casefold_has(root, "none", true), -1);
     assert_int_equal(errno, ENOENT);
 }
 
@@ -170,7 +170,7 @@ static void test_one_spelling(void **state)
     (void)state;
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         errno = 0;
-        rc = tree_has(root, cases[i].path, false);
+        rc = casefold_has(root, cases[i].path, false);
         if (rc != (cases[i].error == 0 ? 0 : -1) || errno != cases[i].error) {
             fail_msg("%s: %d, %s", cases[i].path, rc, strerror(errno));
         }

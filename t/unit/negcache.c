@@ -101,14 +101,14 @@ static void other_sources(void **state)
 {
     put(&v9, NEGCACHE_NOTFOUND, "x");
     put(&v3, NEGCACHE_MALFORMED, "x");
-    store.places = UINT64_MAX;
+    store.fingerprint = UINT64_MAX;
     assert_false(find(&v9));
     assert_false(find(&v3));
 
     put(&v9, NEGCACHE_NOTFOUND, "x");
     assert_true(find(&v9));
     assert_string_equal(entry.text, "x");
-    store.places = 0;
+    store.fingerprint = 0;
     assert_false(find(&v9));
 }
 
@@ -128,7 +128,7 @@ static void other_spellings(void **state)
     assert_true(find_as("a.pdb", &v9)); /* looked for, too */
     assert_true(find_as("A.pdb", &v9));
     assert_true(find_as(NULL, &v9));
-    assert_string_equal(entry.spellings.text, "A.pdb");
+    assert_string_equal(entry.variants.text, "A.pdb");
     assert_false(find_as("A.PDB", &v9));
     assert_false(find_as("A.pd", &v9));
 

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What a wish for room is granted, and what is under way.
+ * What a wish for space is granted, and what is under way.
  */
 
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 static void granted(void **state)
 {
     static const struct {
-        struct wish_room room; /* free, removable, claimed, arrived; MiB */
+        struct wish_space space; /* free, removable, claimed, arrived; MiB */
         uint64_t claim, body;  /* the most */
     } cases[] = {
         {{0, 0, 0, 0}, 0, 0},
@@ -38,64 +38,64 @@ static void granted(void **state)
         {{0, 10, 0, 100}, 10, 0},
         {{5, 40, 0, 400}, 45, 0},
     };
-    struct wish_room room;
+    struct wish_space space;
     size_t i;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        room = cases[i].room;
-        room.free *= MIB;
-        room.removable *= MIB;
-        room.claimed *= MIB;
-        room.arrived *= MIB;
-        assert_int_equal(wish_most(&room, WISH_CLAIM), cases[i].claim * MIB);
-        assert_int_equal(wish_most(&room, WISH_BODY), cases[i].body * MIB);
+        space = cases[i].space;
+        space.free *= MIB;
+        space.removable *= MIB;
+        space.claimed *= MIB;
+        space.arrived *= MIB;
+        assert_int_equal(wish_most(&space, WISH_CLAIM), cases[i].claim * MIB);
+        assert_int_equal(wish_most(&space, WISH_BODY), cases[i].body * MIB);
     }
 }
 
 /* A little more than is wished for, but never more than may be. */
 static void with_something_to_spare(void **state)
 {
-    struct wish_room room = {10 * MIB, 310 * MIB, 0, 0};
+    struct wish_space space = {10 * MIB, 310 * MIB, 0, 0};
 
-    assert_int_equal(wish_grant(&room, WISH_CLAIM, 20 * MIB), 30 * MIB);
-    assert_int_equal(wish_grant(&room, WISH_CLAIM, 75 * MIB), 80 * MIB);
-    assert_int_equal(wish_grant(&room, WISH_CLAIM, 80 * MIB), 80 * MIB);
-    assert_int_equal(wish_grant(&room, WISH_CLAIM, 80 * MIB + 1), 0);
-    assert_int_equal(wish_grant(&room, WISH_BODY, 80 * MIB + 1),
+    assert_int_equal(wish_grant(&space, WISH_CLAIM, 20 * MIB), 30 * MIB);
+    assert_int_equal(wish_grant(&space, WISH_CLAIM, 75 * MIB), 80 * MIB);
+    assert_int_equal(wish_grant(&space, WISH_CLAIM, 80 * MIB), 80 * MIB);
+    assert_int_equal(wish_grant(&space, WISH_CLAIM, 80 * MIB + 1), 0);
+    assert_int_equal(wish_grant(&space, WISH_BODY, 80 * MIB + 1),
                      90 * MIB + 1);
 }
 
 /* Wishes without end, each of which is reserved and never used. */
 static void repeated(void **state)
 {
-    struct wish_room room = {0, 400 * MIB, 0, 0};
+    struct wish_space space = {0, 400 * MIB, 0, 0};
     uint64_t most;
     unsigned i;
 
     for (i = 0; i < 1000; i++) {
-        most = wish_most(&room, WISH_CLAIM);
-        room.removable -= most;
-        room.claimed += most;
+        most = wish_most(&space, WISH_CLAIM);
+        space.removable -= most;
+        space.claimed += most;
     }
-    assert_int_equal(room.claimed, 100 * MIB);
+    assert_int_equal(space.claimed, 100 * MIB);
     for (i = 0; i < 1000; i++) {
-        most = wish_most(&room, WISH_BODY);
-        room.removable -= most;
-        room.arrived += most;
+        most = wish_most(&space, WISH_BODY);
+        space.removable -= most;
+        space.arrived += most;
     }
-    assert_int_equal(room.removable, 200 * MIB);
+    assert_int_equal(space.removable, 200 * MIB);
 }
 
 static void under_way(void **state)
 {
     char dir[] = "/tmp/symcache-wish.XXXXXX", path[256];
-    struct wish_room room = {0};
+    struct wish_space space = {0};
     static char bytes[MIB];
     int fd;
 
     assert_non_null(mkdtemp(dir));
-    wish_look(dir, &room);
-    assert_int_equal(room.claimed + room.arrived, 0);
+    wish_look(dir, &space);
+    assert_int_equal(space.claimed + space.arrived, 0);
 
     snprintf(path, sizeof(path), "%s/.tmp/run-abc/7/out", dir);
     assert_int_equal(workdir_make_path(path), 0);
@@ -103,14 +103,14 @@ static void under_way(void **state)
     fd = open(path, O_WRONLY | O_CREAT, 0644);
     assert_true(fd >= 0);
     assert_int_equal(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
-    wish_look(dir, &room);
-    assert_int_equal(room.arrived, MIB);
+    wish_look(dir, &space);
+    assert_int_equal(space.arrived, MIB);
 
     if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 3 * MIB) == 0) {
-        memset(&room, 0, sizeof(room));
-        wish_look(dir, &room);
-        assert_int_equal(room.arrived, MIB);
-        assert_int_equal(room.claimed, 2 * MIB);
+        memset(&space, 0, sizeof(space));
+        wish_look(dir, &space);
+        assert_int_equal(space.arrived, MIB);
+        assert_int_equal(space.claimed, 2 * MIB);
     }
     close(fd);
     workdir_remove(dir);

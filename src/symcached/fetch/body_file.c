@@ -15,7 +15,7 @@
 #include "base/async_unlink.h"
 #include "symcached/space/space.h"
 
-#define BODY_FILE_ROOM_STEP (4 * 1024 * 1024) /* between two looks */
+#define BODY_FILE_SPACE_STEP (4 * 1024 * 1024) /* between two looks */
 
 static bool body_file_fail(struct body_file *body_file,
                            enum body_file_problem problem, const char *reason)
@@ -32,8 +32,8 @@ static bool body_file_reserve(struct body_file *body_file, uint64_t bytes)
     body_file->looked = body_file->resume.have;
     if (disk_space_reserve(body_file->fd, bytes, body_file->cache, reason,
                            sizeof(reason)) != 0) {
-        metrics_add(METRIC_FETCH_NO_ROOM, 1);
-        return body_file_fail(body_file, BODY_FILE_NO_ROOM, reason);
+        metrics_add(METRIC_FETCH_NO_SPACE, 1);
+        return body_file_fail(body_file, BODY_FILE_NO_SPACE, reason);
     }
     return true;
 }
@@ -108,10 +108,10 @@ static bool body_file_write_failed(struct body_file *body_file, int errnum)
     if (!disk_is_full(errnum)) {
         return body_file_fail(body_file, BODY_FILE_FAILED, strerror(errnum));
     }
-    metrics_add(METRIC_FETCH_NO_ROOM, 1);
+    metrics_add(METRIC_FETCH_NO_SPACE, 1);
     disk_space_want_for(body_file->fd, 2 * body_file->resume.have);
     snprintf(reason, sizeof(reason), "no room: %s", strerror(errnum));
-    return body_file_fail(body_file, BODY_FILE_NO_ROOM, reason);
+    return body_file_fail(body_file, BODY_FILE_NO_SPACE, reason);
 }
 
 static bool write_all(struct body_file *body_file, const void *data,
@@ -128,7 +128,7 @@ static bool write_all(struct body_file *body_file, const void *data,
         return body_file_fail(body_file, BODY_FILE_RANGE,
                               "more than the range that was asked for");
     }
-    if (resume->have - body_file->looked >= BODY_FILE_ROOM_STEP &&
+    if (resume->have - body_file->looked >= BODY_FILE_SPACE_STEP &&
         !body_file_reserve(body_file, 0)) {
         return false;
     }
@@ -160,22 +160,22 @@ bool body_file_receive(struct body_file *body_file,
     return write_all(body_file, data, len);
 }
 
-bool body_file_awaits_room(const struct body_file *body_file)
+bool body_file_awaits_space(const struct body_file *body_file)
 {
-    return body_file->problem == BODY_FILE_NO_ROOM && async_unlink_works();
+    return body_file->problem == BODY_FILE_NO_SPACE && async_unlink_works();
 }
 
 void body_file_judge(const struct body_file *body_file,
-                     struct verdict *verdict)
+                     struct classification *class)
 {
     if (body_file->problem == BODY_FILE_TOO_LARGE) {
-        classify_say(verdict, SOURCE_UNUSABLE, false, "");
-        snprintf(verdict->detail, sizeof(verdict->detail),
+        classify_say(class, SOURCE_UNUSABLE, false, "");
+        snprintf(class->detail, sizeof(class->detail),
                  "larger than %" PRIu64 " bytes", body_file->max);
     } else {
-        classify_say(verdict, SOURCE_FAILED,
+        classify_say(class, SOURCE_FAILED,
                      body_file->problem == BODY_FILE_RANGE ||
-                         body_file_awaits_room(body_file),
+                         body_file_awaits_space(body_file),
                      body_file->reason);
     }
 }
@@ -200,41 +200,41 @@ static bool body_file_is_sound(struct body_file *body_file,
 }
 
 static void body_file_finish_empty(struct body_file *body_file, bool rest,
-                                   struct verdict *verdict)
+                                   struct classification *class)
 {
     if (rest) {
         body_file->problem = BODY_FILE_RANGE;
-        classify_say(verdict, SOURCE_FAILED, true, "206, empty body");
+        classify_say(class, SOURCE_FAILED, true, "206, empty body");
         return;
     }
     resume_drop(&body_file->resume);
     (void)body_file_rewind(body_file);
-    classify_say(verdict, SOURCE_UNUSABLE, false, "200, empty body");
+    classify_say(class, SOURCE_UNUSABLE, false, "200, empty body");
 }
 
 void body_file_finish(struct body_file *body_file, struct fetch_answer *answer,
-                      bool rest, struct verdict *verdict)
+                      bool rest, struct classification *class)
 {
     struct resume *resume = &body_file->resume;
 
     if (answer->bytes == 0) {
-        body_file_finish_empty(body_file, rest, verdict);
+        body_file_finish_empty(body_file, rest, class);
         return;
     }
     if (rest && resume->have != resume->total) {
-        classify_say(verdict, SOURCE_FAILED, true, "206, less than the rest");
+        classify_say(class, SOURCE_FAILED, true, "206, less than the rest");
         return;
     }
     if (!body_file_is_sound(body_file, answer)) {
         resume_drop(resume);
-        classify_say(verdict, SOURCE_FAILED, true,
+        classify_say(class, SOURCE_FAILED, true,
                      "damaged on the way: its SHA-256 is another one");
         return;
     }
     if (rest) {
         resume_finish(resume, answer);
     }
-    classify_say(verdict, SOURCE_FOUND, false, "200");
+    classify_say(class, SOURCE_FOUND, false, "200");
 }
 
 void body_file_free(struct body_file *body_file)

@@ -14,7 +14,7 @@
 enum body_file_problem {
     BODY_FILE_GOOD,
     BODY_FILE_TOO_LARGE,
-    BODY_FILE_NO_ROOM,
+    BODY_FILE_NO_SPACE,
     BODY_FILE_FAILED, /* to be written */
     BODY_FILE_RANGE   /* is not the one that was asked for */
 };
@@ -43,18 +43,18 @@ bool body_file_receive(struct body_file *body_file,
                        bool rest, const void *data, size_t len);
 
 /* There was no room, but something is being removed. */
-bool body_file_awaits_room(const struct body_file *body_file);
+bool body_file_awaits_space(const struct body_file *body_file);
 
 /* What the problem means. */
 void body_file_judge(const struct body_file *body_file,
-                     struct verdict *verdict);
+                     struct classification *class);
 
 /*
  * A body came to its end; rest: that of a 206 which was asked for.  What came
  * before this answer counts only where it is continued.
  */
 void body_file_finish(struct body_file *body_file, struct fetch_answer *answer,
-                      bool rest, struct verdict *verdict);
+                      bool rest, struct classification *class);
 
 void body_file_free(struct body_file *body_file);
 

@@ -7,66 +7,66 @@
 #include <string.h>
 #include <strings.h>
 
-void classify_say(struct verdict *verdict, enum source_outcome outcome,
+void classify_say(struct classification *class, enum source_outcome outcome,
                   bool transient, const char *detail)
 {
-    memset(verdict, 0, sizeof(*verdict));
-    verdict->outcome = outcome;
-    verdict->transient = transient;
-    snprintf(verdict->detail, sizeof(verdict->detail), "%s", detail);
+    memset(class, 0, sizeof(*class));
+    class->outcome = outcome;
+    class->transient = transient;
+    snprintf(class->detail, sizeof(class->detail), "%s", detail);
 }
 
-void classify_status(struct verdict *verdict, long status,
+void classify_status(struct classification *class, long status,
                      unsigned retry_after)
 {
     char text[64];
 
     snprintf(text, sizeof(text), "%ld%s", status,
              status == 206 ? ", which was not asked for" : "");
-    classify_say(verdict, SOURCE_FAILED, false, text);
+    classify_say(class, SOURCE_FAILED, false, text);
 
     switch (status) {
     case 204:
     case 404:
     case 410:
-        verdict->outcome = SOURCE_NOT_FOUND;
+        class->outcome = SOURCE_NOT_FOUND;
         break;
     case 408:
-        verdict->transient = true;
+        class->transient = true;
         break;
     case 429:
-        verdict->retry_after = retry_after;
-        verdict->transient = retry_after == 0;
+        class->retry_after = retry_after;
+        class->transient = retry_after == 0;
         break;
     case 503:
         /* with a time it is a wish, without one a failure */
-        verdict->retry_after = retry_after;
-        verdict->transient = verdict->fault = retry_after == 0;
+        class->retry_after = retry_after;
+        class->transient = class->fault = retry_after == 0;
         break;
     case 500:
     case 502:
     case 504:
-        verdict->transient = verdict->fault = true;
+        class->transient = class->fault = true;
         break;
     default:
-        verdict->fault = status >= 500 && status != 501;
+        class->fault = status >= 500 && status != 501;
         break;
     }
 }
 
-void classify_again(struct verdict *verdict)
+void classify_again(struct classification *class)
 {
-    size_t len = strlen(verdict->detail);
+    size_t len = strlen(class->detail);
 
-    if (verdict->outcome == SOURCE_NOT_FOUND) {
-        verdict->outcome = SOURCE_FAILED;
-        snprintf(verdict->detail + len, sizeof(verdict->detail) - len,
+    if (class->outcome == SOURCE_NOT_FOUND) {
+        class->outcome = SOURCE_FAILED;
+        snprintf(class->detail + len, sizeof(class->detail) - len,
                  ", and to be asked again");
     }
 }
 
-void classify_error(struct verdict *verdict, CURLcode code, const char *text,
-                    long status)
+void classify_error(struct classification *class, CURLcode code,
+                    const char *text, long status)
 {
     if (code == CURLE_OK) {
         text = "truncated header";
@@ -76,9 +76,9 @@ void classify_error(struct verdict *verdict, CURLcode code, const char *text,
         text = curl_easy_strerror(code);
     }
 
-    classify_say(verdict, SOURCE_FAILED, true, text);
+    classify_say(class, SOURCE_FAILED, true, text);
     if (status != 0 && status != 200) {
-        snprintf(verdict->detail, sizeof(verdict->detail), "%ld, %s", status,
+        snprintf(class->detail, sizeof(class->detail), "%ld, %s", status,
                  text);
     }
 
@@ -89,14 +89,14 @@ void classify_error(struct verdict *verdict, CURLcode code, const char *text,
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_CACERT_BADFILE:
         /* our own */
-        verdict->transient = false;
+        class->transient = false;
         break;
     case CURLE_PEER_FAILED_VERIFICATION:
-        verdict->transient = false;
-        verdict->fault = true;
+        class->transient = false;
+        class->fault = true;
         break;
     default:
-        verdict->fault = true;
+        class->fault = true;
         break;
     }
 }

@@ -130,12 +130,12 @@ static void fetch_free(struct fetch *fetch)
     free(fetch);
 }
 
-static void finish(struct fetch *fetch, const struct verdict *verdict)
+static void finish(struct fetch *fetch, const struct classification *class)
 {
     struct fetch_result result = {
-        verdict->outcome,     verdict->detail,
-        fetch->received,      clock_since(fetch->started),
-        verdict->retry_after, &fetch->answer};
+        class->outcome,     class->detail,
+        fetch->received,    clock_since(fetch->started),
+        class->retry_after, &fetch->answer};
 
     fetch->done(fetch->arg, &result);
     fetch_free(fetch);
@@ -419,26 +419,26 @@ static const char *fetch_redirect(struct fetch *fetch, const char *target)
 
 /* A request that came to no answer, or not to its end. */
 static void judge_error(struct fetch *fetch, CURLcode code,
-                        struct verdict *verdict)
+                        struct classification *class)
 {
     switch (fetch->stop) {
     case FETCH_GOES_ON:
     case FETCH_STOP_PAGE:
-        classify_error(verdict, code, fetch->error, fetch->status);
+        classify_error(class, code, fetch->error, fetch->status);
         if (code == CURLE_OPERATION_TIMEDOUT && left_ms(fetch) == 0) {
-            classify_say(verdict, SOURCE_FAILED, false,
+            classify_say(class, SOURCE_FAILED, false,
                          "took longer than download_time");
-            verdict->fault = fetch->status == 0;
+            class->fault = fetch->status == 0;
         }
         break;
     case FETCH_STOP_BODY:
-        body_file_judge(&fetch->body_file, verdict);
+        body_file_judge(&fetch->body_file, class);
         break;
     case FETCH_STOP_SILENCE:
-        classify_error(verdict, CURLE_OPERATION_TIMEDOUT, fetch->reason, 0);
+        classify_error(class, CURLE_OPERATION_TIMEDOUT, fetch->reason, 0);
         break;
     case FETCH_STOP_RESERVED:
-        classify_say(verdict, SOURCE_FAILED, false, fetch->reason);
+        classify_say(class, SOURCE_FAILED, false, fetch->reason);
         break;
     }
 }
@@ -451,7 +451,8 @@ static bool fetch_ended(const struct fetch *fetch, CURLcode code)
 }
 
 /* Returns true if another hop has begun. */
-static bool judge(struct fetch *fetch, CURLcode code, struct verdict *verdict)
+static bool judge(struct fetch *fetch, CURLcode code,
+                  struct classification *class)
 {
     const char *refused;
     char *target = NULL;
@@ -461,22 +462,22 @@ static bool judge(struct fetch *fetch, CURLcode code, struct verdict *verdict)
     fetch->answer.moved = fetch->redirects > 0;
 
     if (!fetch_ended(fetch, code)) {
-        judge_error(fetch, code, verdict);
+        judge_error(fetch, code, class);
         /* nor is what it said believed: something was to follow */
         fetch_answer_clear(&fetch->answer);
         return false;
     }
     if (is_body(fetch)) {
         body_file_finish(&fetch->body_file, &fetch->answer, is_rest(fetch),
-                         verdict);
+                         class);
         return false;
     }
 
     curl_easy_getinfo(fetch->easy, CURLINFO_REDIRECT_URL, &target);
     if (fetch->status / 100 != 3 || target == NULL) {
-        classify_status(verdict, fetch->status, fetch->answer.retry_after);
+        classify_status(class, fetch->status, fetch->answer.retry_after);
         if (fetch->answer.again) {
-            classify_again(verdict);
+            classify_again(class);
         }
         return false;
     }
@@ -486,8 +487,8 @@ static bool judge(struct fetch *fetch, CURLcode code, struct verdict *verdict)
     leave_host(fetch, BREAKER_GOOD, "");
     refused = fetch_redirect(fetch, target);
     if (refused != NULL) {
-        classify_say(verdict, SOURCE_FAILED, false, refused);
-        verdict->retry_after = fetch->wait;
+        classify_say(class, SOURCE_FAILED, false, refused);
+        class->retry_after = fetch->wait;
     }
     return refused == NULL;
 }
@@ -496,7 +497,7 @@ static bool judge(struct fetch *fetch, CURLcode code, struct verdict *verdict)
  * The server did not give the rest of a body that broke off: not a failure of
  * its own, and all is asked for afresh.
  */
-static bool restarts(struct fetch *fetch, struct verdict *verdict)
+static bool restarts(struct fetch *fetch, struct classification *class)
 {
     if (!fetch->body_file.resume.asked ||
         (fetch->status != 416 &&
@@ -507,25 +508,25 @@ static bool restarts(struct fetch *fetch, struct verdict *verdict)
     resume_drop(&fetch->body_file.resume);
     fetch->body_file.resume.asked = false;
     fetch->tries--;
-    verdict->transient = true;
+    class->transient = true;
     return true;
 }
 
 /* Tells the host's breaker what its answer means. */
-static void tell_host(struct fetch *fetch, const struct verdict *verdict)
+static void tell_host(struct fetch *fetch, const struct classification *class)
 {
     enum breaker_end end = BREAKER_NOTHING;
 
     if (fetch->request.busy_file && fetch->answer.status == 503) {
         end = BREAKER_GOOD;
-    } else if (verdict->fault) {
+    } else if (class->fault) {
         end = BREAKER_FAULT;
-    } else if (fetch->host != NULL && verdict->retry_after > 0) {
-        host_wants_pause(fetch->host, verdict->retry_after);
+    } else if (fetch->host != NULL && class->retry_after > 0) {
+        host_wants_pause(fetch->host, class->retry_after);
     } else if (fetch->status != 0) {
         end = BREAKER_GOOD;
     }
-    leave_host(fetch, end, verdict->detail);
+    leave_host(fetch, end, class->detail);
 }
 
 static unsigned fetch_pause(const struct fetch *fetch)
@@ -539,33 +540,33 @@ static unsigned fetch_pause(const struct fetch *fetch)
 static void on_hop_done(void *arg, CURLcode code)
 {
     struct fetch *fetch = arg;
-    struct verdict verdict = {0};
+    struct classification class = {0};
     unsigned pause;
 
     set_step(fetch, FETCH_DECIDES, 0);
 
-    if (judge(fetch, code, &verdict)) {
+    if (judge(fetch, code, &class)) {
         return;
     }
-    tell_host(fetch, &verdict);
+    tell_host(fetch, &class);
 
-    if (restarts(fetch, &verdict)) {
+    if (restarts(fetch, &class)) {
         metrics_add(METRIC_RESUME_REFUSED, 1);
     }
-    fetch->tries -= body_file_awaits_room(&fetch->body_file);
+    fetch->tries -= body_file_awaits_space(&fetch->body_file);
     pause = fetch_pause(fetch);
-    if (verdict.transient &&
+    if (class.transient &&
         fetch->tries < fetch->request.config->limits.attempts &&
         left_ms(fetch) > pause) {
         metrics_add(METRIC_FETCH_RETRY, 1);
         set_step(fetch, FETCH_PAUSES, pause);
         return;
     }
-    if (verdict.outcome == SOURCE_FOUND && is_rest(fetch)) {
+    if (class.outcome == SOURCE_FOUND && is_rest(fetch)) {
         metrics_add(METRIC_RESUME_DONE, 1);
     }
 
-    finish(fetch, &verdict);
+    finish(fetch, &class);
 }
 
 /* The time for the first byte, or for some bytes more, is over. */
@@ -593,7 +594,7 @@ static void on_silence(struct fetch *fetch)
 static void on_spnego(void *arg, const struct spnego_result *result)
 {
     struct fetch *fetch = arg;
-    struct verdict verdict;
+    struct classification class;
     const char *failed = result->detail;
 
     fetch->spnego = NULL;
@@ -604,33 +605,33 @@ static void on_spnego(void *arg, const struct spnego_result *result)
     }
     if (failed != NULL) {
         /* a refusal is about us; only silence tells others not to wait */
-        classify_say(&verdict, SOURCE_FAILED, false, failed);
-        verdict.fault = result->timed_out;
-        tell_host(fetch, &verdict);
-        finish(fetch, &verdict);
+        classify_say(&class, SOURCE_FAILED, false, failed);
+        class.fault = result->timed_out;
+        tell_host(fetch, &class);
+        finish(fetch, &class);
     }
 }
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
     struct fetch *fetch = arg;
-    struct verdict verdict;
+    struct classification class;
     const char *failed;
 
     if (is_running(fetch)) {
         on_silence(fetch);
         return;
     }
-    if (body_file_awaits_room(&fetch->body_file) && left_ms(fetch) > 0) {
-        set_step(fetch, FETCH_PAUSES, REMOVER_MS);
+    if (body_file_awaits_space(&fetch->body_file) && left_ms(fetch) > 0) {
+        set_step(fetch, FETCH_PAUSES, ASYNC_UNLINK_MS);
         return;
     }
 
     failed = try(fetch);
     if (failed != NULL) {
-        classify_say(&verdict, SOURCE_FAILED, false, failed);
-        verdict.retry_after = fetch->wait;
-        finish(fetch, &verdict);
+        classify_say(&class, SOURCE_FAILED, false, failed);
+        class.retry_after = fetch->wait;
+        finish(fetch, &class);
     }
 }
 

@@ -133,7 +133,7 @@ static void spnego_arm(struct spnego *spnego, unsigned ms)
 
 static void spnego_run(struct spnego *spnego)
 {
-    char *argv[] = {"symcached", "--ticket", spnego->name, NULL};
+    char *argv[] = {"symcached", "--spnego", spnego->name, NULL};
     struct child_options options = {
         .program = "/proc/self/exe",
         .argv = argv,

@@ -35,7 +35,7 @@ struct spnego *spnego_start(struct event_base *base, const char *host,
 /* No callback comes afterwards. */
 void spnego_cancel(struct spnego *spnego);
 
-/* The child: main() of "symcached --ticket HTTP@host". */
+/* The child: main() of "symcached --spnego HTTP@host". */
 int spnego_main(int argc, char **argv);
 
 #endif

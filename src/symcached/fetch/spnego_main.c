@@ -93,7 +93,7 @@ int spnego_main(int argc, char **argv)
     int rc = 1;
 
     if (argc != 3 || strncmp(argv[2], "HTTP@", 5) != 0) {
-        fputs("symcached: --ticket is for symcached itself\n", stderr);
+        fputs("symcached: --spnego is for symcached itself\n", stderr);
         return 2;
     }
 

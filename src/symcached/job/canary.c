@@ -180,7 +180,7 @@ static void on_canary(void *arg, const struct transcode_result *result)
     } else if (result->ok) {
         trust_canary_lives(trust, canary->path, take_probe(job));
         believe(job, trust);
-    } else if (job_lacks_room(job, result->full) || result->full) {
+    } else if (job_lacks_space(job, result->full) || result->full) {
         job_judged(job, "no room to try the transcoder on a good PDB");
     } else if (!job_has_work(job)) {
         job_judged(job, "its folder vanished while the transcoder was tried "

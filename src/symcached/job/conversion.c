@@ -16,7 +16,7 @@
 #include "scheduler.h"
 #include "symcached/space/space.h"
 
-bool job_lacks_room(const struct job *job, bool full)
+bool job_lacks_space(const struct job *job, bool full)
 {
     const char *root = job->store->root;
     struct stat st;
@@ -30,7 +30,7 @@ bool job_lacks_room(const struct job *job, bool full)
     return true;
 }
 
-bool job_awaits_room(const struct job *job)
+bool job_awaits_space(const struct job *job)
 {
     struct stat st;
 
@@ -168,7 +168,7 @@ static void on_transcoded(void *arg, const struct transcode_result *result)
 
     transcode_describe(result, text, sizeof(text));
     job_say(job, "%s", text);
-    if (job_has_work(job) && job_lacks_room(job, result->full)) {
+    if (job_has_work(job) && job_lacks_space(job, result->full)) {
         job_say(job, "the disk of the store is full: %s", text);
         job_end(job, FINDING_FAILED);
     } else if (result->system) {

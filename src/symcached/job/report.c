@@ -148,10 +148,10 @@ static void add_files(cJSON *object, const struct store_config *store,
 }
 
 /* The names that the miss was noted for, which differ in their case. */
-static void add_spellings(cJSON *item, const symcache_key_t *key,
-                          const struct negcache_entry *entry)
+static void add_variants(cJSON *item, const symcache_key_t *key,
+                         const struct negcache_entry *entry)
 {
-    const char *p = entry->spellings.text;
+    const char *p = entry->variants.text;
     char name[SYMCACHE_NAME_MAX + 1];
     cJSON *array;
     size_t n;
@@ -193,7 +193,7 @@ static void add_transcoders(cJSON *object, const struct scheduler *scheduler,
             cJSON_AddStringToObject(item, "reason", entry.text);
             cJSON_AddNumberToObject(item, "since", (double)entry.since);
             cJSON_AddNumberToObject(item, "retry_in", entry.valid);
-            add_spellings(item, key, &entry);
+            add_variants(item, key, &entry);
         }
         trust = trusts_find(scheduler->trusts, &store->transcoders[i]);
         if (trust != NULL && trust_left(trust) > 0) {

@@ -67,7 +67,7 @@ static void look_at_hosts(struct scheduler *scheduler)
 static void on_pump(evutil_socket_t fd, short events, void *arg)
 {
     struct scheduler *scheduler = arg;
-    static const struct timeval soon = {.tv_usec = REMOVER_MS * 1000};
+    static const struct timeval soon = {.tv_usec = ASYNC_UNLINK_MS * 1000};
     const struct limits_config *limits = &scheduler->config->limits;
     struct job *job, *next;
 
@@ -89,7 +89,7 @@ static void on_pump(evutil_socket_t fd, short events, void *arg)
          job != NULL;
          job = next) {
         next = TAILQ_NEXT(job, queue);
-        if (job_awaits_room(job)) {
+        if (job_awaits_space(job)) {
             event_add(scheduler->pump, &soon);
         } else if (job_may_transcode(job)) {
             job_run_transcoder(job);

@@ -205,7 +205,7 @@ void job_leave_sources(struct job *job);
 /* conversion.c ---------------------------------------------------------- */
 
 /* What is still being removed shall not make the transcoder fail. */
-bool job_awaits_room(const struct job *job);
+bool job_awaits_space(const struct job *job);
 
 /* With a transcoder slot. */
 void job_run_transcoder(struct job *job);
@@ -225,7 +225,7 @@ bool job_has_work(const struct job *job);
  * beside cache.min_free, or the transcoder was ended for that (full), its
  * failure says nothing about the PDB, nor about itself: room is asked for.
  */
-bool job_lacks_room(const struct job *job, bool full);
+bool job_lacks_space(const struct job *job, bool full);
 
 /* canary.c -------------------------------------------------------------- */
 

@@ -28,7 +28,7 @@ bool name_variants_counts(const struct store_config *store, const char *name)
     return false;
 }
 
-static size_t name_variants_count(const struct spellings *list)
+static size_t name_variants_count(const struct name_variants *list)
 {
     size_t n = list->text[0] != '\0';
     const char *p = list->text;
@@ -40,7 +40,7 @@ static size_t name_variants_count(const struct spellings *list)
     return n;
 }
 
-bool name_variants_listed(const struct spellings *list, const char *name)
+bool name_variants_listed(const struct name_variants *list, const char *name)
 {
     const char *p = list->text;
     size_t len = strlen(name), n;
@@ -55,12 +55,12 @@ bool name_variants_listed(const struct spellings *list, const char *name)
     return false;
 }
 
-bool name_variants_full(const struct spellings *list)
+bool name_variants_full(const struct name_variants *list)
 {
     return name_variants_count(list) >= NAME_VARIANTS_MAX;
 }
 
-void name_variants_add(struct spellings *list, const char *name)
+void name_variants_add(struct name_variants *list, const char *name)
 {
     size_t len = strlen(list->text);
 

@@ -16,17 +16,17 @@
     4 /* in a list: what one key may cost until its time */
 
 /* Names parted by "/", which no name has; "" is the empty list. */
-struct spellings {
+struct name_variants {
     char text[NAME_VARIANTS_MAX * (SYMCACHE_NAME_MAX + 1) + 1];
 };
 
 /* Can this spelling be found where the one in lower case is not? */
 bool name_variants_counts(const struct store_config *store, const char *name);
 
-bool name_variants_listed(const struct spellings *list, const char *name);
-bool name_variants_full(const struct spellings *list);
+bool name_variants_listed(const struct name_variants *list, const char *name);
+bool name_variants_full(const struct name_variants *list);
 
 /* Adds a name, if it is not in the list and there is room. */
-void name_variants_add(struct spellings *list, const char *name);
+void name_variants_add(struct name_variants *list, const char *name);
 
 #endif

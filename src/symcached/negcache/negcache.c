@@ -148,14 +148,14 @@ static void entry_path(char buf[PATH_MAX], const struct store_config *store,
 /* As it is read from the file. */
 struct written {
     struct negcache_entry entry;
-    bool has_places;
-    uint64_t places;
+    bool has_fingerprint;
+    uint64_t fingerprint;
 };
 
 /*
- * Reads "<reason> <seconds>[ <places>]\n<text>\n[<spellings>\n]" up to the
- * first NUL.  What is anything else (cut off by a crash, written by hand) is
- * no entry.
+ * Reads "<reason> <seconds>[ <fingerprint>]\n<text>\n[<name variants>\n]" up
+ * to the first NUL.  What is anything else (cut off by a crash, written by
+ * hand) is no entry.
  */
 static bool parse_entry(char *text, struct written *written)
 {
@@ -181,9 +181,9 @@ static bool parse_entry(char *text, struct written *written)
     }
     errno = 0;
     entry->since = (time_t)strtoll(p, &end, 10);
-    written->has_places = errno == 0 && *end == ' ';
-    if (written->has_places) {
-        written->places = strtoull(end + 1, &end, 16);
+    written->has_fingerprint = errno == 0 && *end == ' ';
+    if (written->has_fingerprint) {
+        written->fingerprint = strtoull(end + 1, &end, 16);
     }
     if (errno != 0 || *end != '\n') {
         return false;
@@ -194,14 +194,14 @@ static bool parse_entry(char *text, struct written *written)
     n = strcspn(p, "\n");
     snprintf(entry->text, sizeof(entry->text), "%.*s", (int)n, p);
     p += n + (p[n] == '\n');
-    snprintf(entry->spellings.text, sizeof(entry->spellings.text), "%.*s",
+    snprintf(entry->variants.text, sizeof(entry->variants.text), "%.*s",
              (int)strcspn(p, "\n"), p);
     return true;
 }
 
 static bool read_entry_at(int dir, const char *name, struct written *written)
 {
-    char text[NEGCACHE_TEXT_MAX + sizeof(struct spellings) + 128];
+    char text[NEGCACHE_TEXT_MAX + sizeof(struct name_variants) + 128];
     ssize_t n;
     int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
@@ -248,7 +248,8 @@ static bool in_force(const struct negcache *negcache,
         return false;
     }
     /* where there are others now, one may have it, or a good copy of it */
-    if (written->has_places && written->places != store->places) {
+    if (written->has_fingerprint &&
+        written->fingerprint != store->fingerprint) {
         *why = METRIC_OUTDATED_SOURCES;
         return false;
     }
@@ -313,7 +314,7 @@ static bool looked_for(const struct store_config *store,
 {
     return !negcache_rules[entry->reason].by_name || name == NULL ||
            !name_variants_counts(store, name) ||
-           name_variants_listed(&entry->spellings, name);
+           name_variants_listed(&entry->variants, name);
 }
 
 bool negcache_find(struct negcache *negcache, const struct store_config *store,
@@ -327,7 +328,7 @@ bool negcache_find(struct negcache *negcache, const struct store_config *store,
         if (looked_for(store, entry, name)) {
             return true;
         }
-        if (name_variants_full(&entry->spellings)) {
+        if (name_variants_full(&entry->variants)) {
             entry->reason = NEGCACHE_ERROR;
             snprintf(entry->text, sizeof(entry->text),
                      "not looked for in this spelling, but in %d others",
@@ -342,7 +343,7 @@ bool negcache_find(struct negcache *negcache, const struct store_config *store,
     return find_error(negcache, store, key, version, entry);
 }
 
-/* The first line, the text without control characters, the spellings. */
+/* The first line, the text without control characters, the name variants. */
 static bool print_entry(FILE *f, const struct store_config *store,
                         const struct negcache_entry *entry)
 {
@@ -356,9 +357,9 @@ static bool print_entry(FILE *f, const struct store_config *store,
     }
     return fprintf(f, "%s %lld %016" PRIx64 "\n%s\n",
                    negcache_rules[entry->reason].name, (long long)entry->since,
-                   store->places, line) > 0 &&
-           (entry->spellings.text[0] == '\0' ||
-            fprintf(f, "%s\n", entry->spellings.text) > 0);
+                   store->fingerprint, line) > 0 &&
+           (entry->variants.text[0] == '\0' ||
+            fprintf(f, "%s\n", entry->variants.text) > 0);
 }
 
 static int write_entry(struct negcache *negcache,
@@ -388,7 +389,7 @@ static int write_entry(struct negcache *negcache,
     }
     snprintf(entry.text, sizeof(entry.text), "%s", text);
     if (by_name && name_variants_counts(store, name)) {
-        name_variants_add(&entry.spellings, name);
+        name_variants_add(&entry.variants, name);
     }
 
     /* no fsync(), for which the event loop would wait: an entry that a crash

@@ -63,7 +63,7 @@ struct negcache_entry {
     time_t since;
     unsigned valid; /* seconds left, at least 1 */
     char text[NEGCACHE_TEXT_MAX];
-    struct spellings spellings; /* of NEGCACHE_NOTFOUND */
+    struct name_variants variants; /* of NEGCACHE_NOTFOUND */
 };
 
 struct negcache;

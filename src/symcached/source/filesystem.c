@@ -9,24 +9,23 @@ static void begin(struct lookup *lookup)
 {
     const struct source_config *source = lookup->source;
     struct layout_place places[LAYOUT_PLACES];
-    struct lookup_tree tree = {.root = source->path,
-                               .flat = source->layout == LAYOUT_FLAT};
+    struct lookup_dir dir = {.root = source->path,
+                             .flat = source->layout == LAYOUT_FLAT};
     size_t i, n;
 
-    n = layout_places(places, source, &lookup->key, lookup->name,
-                      &tree.index2);
-    if (tree.flat) {
+    n = layout_places(places, source, &lookup->key, lookup->name, &dir.index2);
+    if (dir.flat) {
         /* whatever their names */
-        tree.places[tree.nplaces++] = "*.pdb";
+        dir.places[dir.nplaces++] = "*.pdb";
     }
     for (i = 0; i < n; i++) {
-        if (!tree.flat || places[i].form != FORM_PLAIN) {
-            tree.places[tree.nplaces++] = places[i].path;
+        if (!dir.flat || places[i].form != FORM_PLAIN) {
+            dir.places[dir.nplaces++] = places[i].path;
         }
     }
 
     lookup->resume = lookup_end;
-    lookup_tree(lookup, &tree);
+    lookup_dir(lookup, &dir);
 }
 
 const struct source_type source_filesystem = {

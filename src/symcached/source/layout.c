@@ -12,9 +12,9 @@
 /* Spellings of name and key: each is tried where it differs from the others.
  * The first is that of symstore.exe, the second that of .NET and SSQP. */
 enum {
-    SPELLING_GIVEN, /* name as asked for, key in upper case */
-    SPELLING_LOWER, /* name and key in lower case */
-    SPELLING_MIXED  /* name in lower case, key in upper case */
+    VARIANT_GIVEN, /* name as asked for, key in upper case */
+    VARIANT_LOWER, /* name and key in lower case */
+    VARIANT_MIXED  /* name in lower case, key in upper case */
 };
 
 /* ASCII, as everywhere in keys. */
@@ -79,8 +79,8 @@ static size_t layout_tier(const char *name)
  * servers that write every age in upper case. */
 static void spell_ssqp(unsigned variant, char *name, char *id)
 {
-    bool upper = variant == SPELLING_MIXED ||
-                 (variant == SPELLING_GIVEN &&
+    bool upper = variant == VARIANT_MIXED ||
+                 (variant == VARIANT_GIVEN &&
                   strcmp(id + LAYOUT_GUID, "FFFFFFFF") == 0);
 
     lower(name, strlen(name));
@@ -111,10 +111,10 @@ static void spell(enum source_layout layout, unsigned variant, char *name,
         return;
     }
 
-    if (variant != SPELLING_GIVEN) {
+    if (variant != VARIANT_GIVEN) {
         lower(name, strlen(name));
     }
-    if (variant == SPELLING_LOWER || layout == LAYOUT_UNIFIED) {
+    if (variant == VARIANT_LOWER || layout == LAYOUT_UNIFIED) {
         lower(id, strlen(id));
     }
 }
@@ -323,7 +323,7 @@ size_t layout_places(struct layout_place places[LAYOUT_PLACES],
     for (tier = 0; tier < tiers; tier++) {
         for (i = 0; i < walk.nforms; i++) {
             places[n].form = walk.forms[i];
-            layout_print(&walk, SPELLING_GIVEN, walk.forms[i],
+            layout_print(&walk, VARIANT_GIVEN, walk.forms[i],
                          places[n++].path);
         }
         if (tiers == 2 && tier == 0) {

@@ -157,7 +157,7 @@ static void lookup_free(struct lookup *lookup)
         event_free(lookup->begin);
     }
     attempt_queue_free(lookup->attempt_queue);
-    lookup_leave_tree(lookup, BREAKER_NOTHING, "");
+    lookup_leave_dir(lookup, BREAKER_NOTHING, "");
     host_leave(lookup->visit);
     if (lookup->part_fd >= 0) {
         close(lookup->part_fd);
@@ -165,16 +165,16 @@ static void lookup_free(struct lookup *lookup)
     if (lookup->out_fd >= 0) {
         close(lookup->out_fd);
     }
-    if (lookup->tree.new_index >= 0) {
-        close(lookup->tree.new_index);
+    if (lookup->dir.new_index >= 0) {
+        close(lookup->dir.new_index);
     }
 
-    for (i = 0; i < lookup->tree.nplaces; i++) {
-        free(lookup->tree.places[i]);
+    for (i = 0; i < lookup->dir.nplaces; i++) {
+        free(lookup->dir.places[i]);
     }
     free(lookup->pointed_packed);
     free(lookup->state);
-    free(lookup->tree.root);
+    free(lookup->dir.root);
     free(lookup->file);
     free(lookup->part);
     free(lookup->out);
@@ -268,7 +268,7 @@ void lookup_end(struct lookup *lookup)
 
     if (lookup->attempt_queue != NULL) {
         lookup_set_step(lookup, LOOKUP_ENDED, NULL);
-        lookup_leave_tree(lookup, BREAKER_NOTHING, "");
+        lookup_leave_dir(lookup, BREAKER_NOTHING, "");
         host_leave(lookup->visit);
         lookup->visit = NULL;
         done(arg, outcome);
@@ -336,7 +336,7 @@ source_lookup(struct sources *sources, const struct config *config,
     }
     lookup->part_fd = -1;
     lookup->out_fd = -1;
-    lookup->tree.new_index = -1;
+    lookup->dir.new_index = -1;
     lookup->outcome = SOURCE_NOT_FOUND;
     lookup->file = strdup(file);
     lookup->begin = evtimer_new(sources->base, on_begin, lookup);

@@ -80,7 +80,7 @@ void sources_keep(struct sources *sources, const struct config *config);
  * Returns NULL when out of memory.
  *
  * For a SymCache server, symcache is needed, lives as long, and what is left
- * in `file` is a SymCache that has been inspected.
+ * in `file` is a SymCache that has been validated.
  */
 struct lookup *
 source_lookup(struct sources *sources, const struct config *config,

@@ -26,7 +26,7 @@
 #define LOOKUP_POINTERS 3
 
 /* children that may look at one flat directory: twice what its files need */
-#define LOOKUP_TREE_RUNS (2 * FLAT_FILES / FLAT_BATCH)
+#define LOOKUP_DIR_RUNS (2 * FLAT_FILES / FLAT_BATCH)
 
 /* Makes way for the next: to truncate a large file would take long. */
 static void lookup_set_aside(struct lookup *lookup, int fd, const char *path)
@@ -96,10 +96,10 @@ static enum source_outcome lookup_outcome(const struct lookup *lookup,
                : attempt->outcome;
 }
 
-static void lookup_had_no_room(const struct lookup *lookup, uint64_t wanted)
+static void lookup_had_no_space(const struct lookup *lookup, uint64_t wanted)
 {
     if (wanted > 0) {
-        metrics_add(METRIC_FETCH_NO_ROOM, 1);
+        metrics_add(METRIC_FETCH_NO_SPACE, 1);
         disk_space_want_for(lookup->out_fd, wanted);
     }
 }
@@ -112,7 +112,7 @@ static void lookup_on_checked(void *arg, const struct unpack_result *result)
     lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
     lookup->publics_only = result->publics_only;
     lookup->received.ms += result->ms;
-    lookup_had_no_room(lookup, result->wanted);
+    lookup_had_no_space(lookup, result->wanted);
     attempt = &result->attempts[result->nattempts - 1];
 
     switch (result->found) {
@@ -171,10 +171,10 @@ void lookup_check_part(struct lookup *lookup)
 /* directories ---------------------------------------------------------------
  */
 
-static void lookup_set_tree_place(struct lookup *lookup, size_t place)
+static void lookup_set_dir_place(struct lookup *lookup, size_t place)
 {
-    snprintf(lookup->place, sizeof(lookup->place), "%s/%s", lookup->tree.root,
-             lookup->tree.places[place]);
+    snprintf(lookup->place, sizeof(lookup->place), "%s/%s", lookup->dir.root,
+             lookup->dir.places[place]);
 }
 
 static void lookup_read_pointer(struct lookup *lookup)
@@ -189,7 +189,7 @@ static void lookup_read_pointer(struct lookup *lookup)
     lookup_pointer(lookup, text, (size_t)n);
 }
 
-static void lookup_on_tree(void *arg, const struct unpack_result *result);
+static void lookup_on_dir(void *arg, const struct unpack_result *result);
 
 /* A new index takes the place of the old one when the child has written it:
  * other lookups may be reading that. */
@@ -198,15 +198,15 @@ static int lookup_set_index(struct lookup *lookup,
 {
     struct source_memory *memory = lookup_memory(lookup);
 
-    lookup->tree.new_index = memfd_create("index", MFD_CLOEXEC);
-    if (memory == NULL || lookup->tree.new_index < 0) {
+    lookup->dir.new_index = memfd_create("index", MFD_CLOEXEC);
+    if (memory == NULL || lookup->dir.new_index < 0) {
         return -1;
     }
     request->flat = true;
     request->places[0] = lookup->name; /* in place of "*.pdb" */
-    request->new_index = lookup->tree.new_index;
+    request->new_index = lookup->dir.new_index;
     request->index =
-        memory->index >= 0 ? memory->index : lookup->tree.new_index;
+        memory->index >= 0 ? memory->index : lookup->dir.new_index;
     return 0;
 }
 
@@ -216,58 +216,58 @@ static void lookup_keep_index(struct lookup *lookup)
     struct source_memory *memory = lookup_memory(lookup);
     struct stat st;
 
-    if (lookup->tree.new_index < 0) {
+    if (lookup->dir.new_index < 0) {
         return;
     }
-    if (fstat(lookup->tree.new_index, &st) != 0 || st.st_size == 0) {
-        close(lookup->tree.new_index);
-        lookup->tree.new_index = -1;
+    if (fstat(lookup->dir.new_index, &st) != 0 || st.st_size == 0) {
+        close(lookup->dir.new_index);
+        lookup->dir.new_index = -1;
         return;
     }
     if (memory->index >= 0) {
         close(memory->index);
     }
-    memory->index = lookup->tree.new_index;
-    lookup->tree.new_index = -1;
+    memory->index = lookup->dir.new_index;
+    lookup->dir.new_index = -1;
 }
 
-void lookup_leave_tree(struct lookup *lookup, enum breaker_end end,
-                       const char *detail)
+void lookup_leave_dir(struct lookup *lookup, enum breaker_end end,
+                      const char *detail)
 {
-    if (lookup->tree.host != NULL) {
-        host_end(lookup->tree.host, &lookup->config->limits, end,
-                 lookup->tree.probe, detail);
-        lookup->tree.host = NULL;
+    if (lookup->dir.host != NULL) {
+        host_end(lookup->dir.host, &lookup->config->limits, end,
+                 lookup->dir.probe, detail);
+        lookup->dir.host = NULL;
     }
-    host_leave(lookup->tree.visit);
-    lookup->tree.visit = NULL;
+    host_leave(lookup->dir.visit);
+    lookup->dir.visit = NULL;
 }
 
 /*
  * The directory counts as hosts do, and one that a file.ptr leads to for
  * itself.  Returns false when it has ended the lookup.
  */
-static bool lookup_enter_tree(struct lookup *lookup,
-                              struct unpack_request *request)
+static bool lookup_enter_dir(struct lookup *lookup,
+                             struct unpack_request *request)
 {
     const struct limits_config *limits = &lookup->config->limits;
     const struct source_config *source = lookup->source;
     struct hosts *hosts = lookup->sources->hosts;
-    char *origin = origin_directory(lookup->tree.root);
+    char *origin = origin_directory(lookup->dir.root);
     char reason[HOST_REASON] = "out of memory";
     struct visit *visit = lookup->visit;
 
     if (origin != NULL) {
-        lookup->tree.host =
-            host_begin(hosts, origin, limits, &lookup->tree.probe, reason,
+        lookup->dir.host =
+            host_begin(hosts, origin, limits, &lookup->dir.probe, reason,
                        &lookup->received.retry_after);
     }
-    if (lookup->tree.host != NULL && strcmp(origin, source->origin) != 0) {
-        lookup->tree.visit = host_enter(hosts, origin, false);
-        visit = lookup->tree.visit;
+    if (lookup->dir.host != NULL && strcmp(origin, source->origin) != 0) {
+        lookup->dir.visit = host_enter(hosts, origin, false);
+        visit = lookup->dir.visit;
     }
     free(origin);
-    if (lookup->tree.host == NULL) {
+    if (lookup->dir.host == NULL) {
         lookup_attempt_here(lookup, SOURCE_FAILED, reason);
         lookup_end(lookup);
         return false;
@@ -283,45 +283,45 @@ static bool lookup_enter_tree(struct lookup *lookup,
     return true;
 }
 
-static void lookup_run_tree(struct lookup *lookup)
+static void lookup_run_dir(struct lookup *lookup)
 {
     struct unpack_request request = {0};
     size_t i;
 
-    if (!lookup_enter_tree(lookup, &request)) {
+    if (!lookup_enter_dir(lookup, &request)) {
         return;
     }
     request.in = -1;
-    request.root = lookup->tree.root;
-    request.beneath = lookup->tree.beneath;
-    request.index2 = lookup->tree.index2;
-    request.nplaces = lookup->tree.nplaces;
+    request.root = lookup->dir.root;
+    request.beneath = lookup->dir.beneath;
+    request.index2 = lookup->dir.index2;
+    request.nplaces = lookup->dir.nplaces;
     for (i = 0; i < request.nplaces; i++) {
-        request.places[i] = lookup->tree.places[i];
+        request.places[i] = lookup->dir.places[i];
     }
 
-    if (lookup->tree.flat && lookup_set_index(lookup, &request) != 0) {
+    if (lookup->dir.flat && lookup_set_index(lookup, &request) != 0) {
         lookup_fail(lookup, "index");
         return;
     }
-    lookup_unpack(lookup, LOOKUP_SEARCHES, &request, lookup_on_tree);
+    lookup_unpack(lookup, LOOKUP_SEARCHES, &request, lookup_on_dir);
 }
 
 /* The directory has more files than one child looks at. */
-static void lookup_on_part_of_tree(struct lookup *lookup)
+static void lookup_on_part_of_dir(struct lookup *lookup)
 {
-    if (++lookup->tree.runs > LOOKUP_TREE_RUNS) {
+    if (++lookup->dir.runs > LOOKUP_DIR_RUNS) {
         lookup_attempt_here(lookup, SOURCE_FAILED,
                             "the directory changes too fast");
         lookup_end(lookup);
         return;
     }
-    lookup_run_tree(lookup);
+    lookup_run_dir(lookup);
 }
 
 /* What the end of a process tells of the directory: one that was killed or
  * ran out of time has seen neither that it works nor that it does not. */
-static enum breaker_end tree_end(const struct unpack_result *result)
+static enum breaker_end dir_end(const struct unpack_result *result)
 {
     if (result->silent) {
         return BREAKER_FAULT;
@@ -329,7 +329,7 @@ static enum breaker_end tree_end(const struct unpack_result *result)
     return result->died ? BREAKER_NOTHING : BREAKER_GOOD;
 }
 
-static void lookup_on_tree(void *arg, const struct unpack_result *result)
+static void lookup_on_dir(void *arg, const struct unpack_result *result)
 {
     const struct unpack_attempt *attempt;
     struct lookup *lookup = arg;
@@ -338,12 +338,12 @@ static void lookup_on_tree(void *arg, const struct unpack_result *result)
 
     lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
     lookup->publics_only = result->publics_only;
-    lookup_had_no_room(lookup, result->wanted);
-    lookup_leave_tree(lookup, tree_end(result),
-                      n > 0 ? result->attempts[n - 1].detail : "");
+    lookup_had_no_space(lookup, result->wanted);
+    lookup_leave_dir(lookup, dir_end(result),
+                     n > 0 ? result->attempts[n - 1].detail : "");
     lookup_keep_index(lookup);
     if (result->again) {
-        lookup_on_part_of_tree(lookup);
+        lookup_on_part_of_dir(lookup);
         return;
     }
 
@@ -351,7 +351,7 @@ static void lookup_on_tree(void *arg, const struct unpack_result *result)
     for (i = 0; i < n - (result->found != UNPACK_NONE); i++) {
         attempt = &result->attempts[i];
         failed |= attempt->outcome == SOURCE_FAILED;
-        lookup_set_tree_place(lookup, attempt->place);
+        lookup_set_dir_place(lookup, attempt->place);
         lookup->received.ms = i + 1 == n ? result->ms : 0;
         lookup_attempt_here(lookup, lookup_outcome(lookup, attempt),
                             attempt->detail);
@@ -359,7 +359,7 @@ static void lookup_on_tree(void *arg, const struct unpack_result *result)
 
     lookup->received.ms = result->ms;
     attempt = &result->attempts[n - 1];
-    lookup_set_tree_place(lookup, attempt->place);
+    lookup_set_dir_place(lookup, attempt->place);
 
     if (result->found == UNPACK_OUT) {
         lookup_publish(lookup, lookup->out, attempt->detail);
@@ -389,44 +389,43 @@ static bool lookup_in_store(const struct lookup *lookup, const char *rel)
 }
 
 /* Returns 0 or -1. */
-static int lookup_set_tree(struct lookup *lookup, const char *root,
-                           const char *const *places, size_t nplaces)
+static int lookup_set_dir(struct lookup *lookup, const char *root,
+                          const char *const *places, size_t nplaces)
 {
     char *new_root = strdup(root);
     bool whole = new_root != NULL;
     size_t i;
 
-    for (i = 0; i < lookup->tree.nplaces; i++) {
-        free(lookup->tree.places[i]);
+    for (i = 0; i < lookup->dir.nplaces; i++) {
+        free(lookup->dir.places[i]);
     }
-    free(lookup->tree.root);
-    lookup->tree.root = new_root;
+    free(lookup->dir.root);
+    lookup->dir.root = new_root;
 
     for (i = 0; i < nplaces; i++) {
-        lookup->tree.places[i] = strdup(places[i]);
-        whole &= lookup->tree.places[i] != NULL;
+        lookup->dir.places[i] = strdup(places[i]);
+        whole &= lookup->dir.places[i] != NULL;
     }
-    lookup->tree.nplaces = nplaces;
+    lookup->dir.nplaces = nplaces;
     return whole ? 0 : -1;
 }
 
-void lookup_tree(struct lookup *lookup, const struct lookup_tree *tree)
+void lookup_dir(struct lookup *lookup, const struct lookup_dir *dir)
 {
     memset(&lookup->received, 0, sizeof(lookup->received));
-    lookup->tree.beneath = tree->beneath;
-    lookup->tree.index2 = tree->index2;
-    lookup->tree.flat = tree->flat;
-    lookup->tree.runs = 0;
+    lookup->dir.beneath = dir->beneath;
+    lookup->dir.index2 = dir->index2;
+    lookup->dir.flat = dir->flat;
+    lookup->dir.runs = 0;
 
-    if (lookup_set_tree(lookup, tree->root, tree->places, tree->nplaces) !=
-        0) {
-        snprintf(lookup->place, sizeof(lookup->place), "%s", tree->root);
+    if (lookup_set_dir(lookup, dir->root, dir->places, dir->nplaces) != 0) {
+        snprintf(lookup->place, sizeof(lookup->place), "%s", dir->root);
         lookup_attempt_here(lookup, SOURCE_FAILED, "out of memory");
         lookup_end(lookup);
         return;
     }
-    lookup_set_tree_place(lookup, 0);
-    lookup_run_tree(lookup);
+    lookup_set_dir_place(lookup, 0);
+    lookup_run_dir(lookup);
 }
 
 /* file.ptr ------------------------------------------------------------------
@@ -438,10 +437,10 @@ static void lookup_follow_rel(struct lookup *lookup, const char *root,
                               char rel[FILE_PTR_TEXT])
 {
     char packed[FILE_PTR_TEXT], pointer[FILE_PTR_TEXT + sizeof("file.ptr")];
-    struct lookup_tree tree = {.root = root,
-                               .places = {rel, packed, pointer},
-                               .nplaces = 2,
-                               .beneath = true};
+    struct lookup_dir dir = {.root = root,
+                             .places = {rel, packed, pointer},
+                             .nplaces = 2,
+                             .beneath = true};
     const char *slash = strrchr(rel, '/');
 
     snprintf(packed, sizeof(packed), "%s", rel);
@@ -450,10 +449,10 @@ static void lookup_follow_rel(struct lookup *lookup, const char *root,
     if (slash != NULL && lookup_in_store(lookup, rel)) {
         snprintf(pointer, sizeof(pointer), "%.*s/file.ptr", (int)(slash - rel),
                  rel);
-        tree.nplaces = 3;
+        dir.nplaces = 3;
     }
 
-    lookup_tree(lookup, &tree);
+    lookup_dir(lookup, &dir);
 }
 
 static void lookup_follow_path(struct lookup *lookup, const char *text)

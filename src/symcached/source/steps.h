@@ -105,7 +105,7 @@ struct lookup {
 
     /* the directory that is searched, a source's own or a file.ptr's */
     struct {
-        char *root; /* these as in struct lookup_tree */
+        char *root; /* these as in struct lookup_dir */
         char *places[UNPACK_PLACES];
         size_t nplaces;
         size_t index2;
@@ -116,11 +116,11 @@ struct lookup {
         struct visit *visit; /* of it, if it is not the source's */
         bool probe;
         int new_index; /* of a flat directory, being written; or -1 */
-    } tree;
+    } dir;
 };
 
-/* what lookup_tree() takes; the members mean what they do in unpack.h */
-struct lookup_tree {
+/* what lookup_dir() takes; the members mean what they do in unpack.h */
+struct lookup_dir {
     const char *root;
     const char *places[UNPACK_PLACES];
     size_t nplaces;
@@ -150,11 +150,11 @@ int lookup_open_part(struct lookup *lookup);
 void lookup_check_part(struct lookup *lookup);
 
 /* The directory is not looked into any more; detail is for the log. */
-void lookup_leave_tree(struct lookup *lookup, enum breaker_end end,
-                       const char *detail);
+void lookup_leave_dir(struct lookup *lookup, enum breaker_end end,
+                      const char *detail);
 
 /* Looks for places below a directory; all are copied. */
-void lookup_tree(struct lookup *lookup, const struct lookup_tree *tree);
+void lookup_dir(struct lookup *lookup, const struct lookup_dir *dir);
 
 /* Follows the file.ptr that lies at lookup->place. */
 void lookup_pointer(struct lookup *lookup, const uint8_t *data, size_t len);

@@ -48,7 +48,7 @@ static void symcache_end(struct lookup *lookup, enum source_outcome outcome,
 /* the body ----------------------------------------------------------------
  */
 
-static void on_inspected(void *arg, struct child_result *child)
+static void on_validated(void *arg, struct child_result *child)
 {
     struct lookup *lookup = arg;
     char detail[256];
@@ -58,7 +58,7 @@ static void on_inspected(void *arg, struct child_result *child)
     child->tail[strcspn(child->tail, "\n")] = '\0';
 
     if (!WIFEXITED(child->status) || WEXITSTATUS(child->status) > 1) {
-        snprintf(detail, sizeof(detail), "could not be inspected: %.180s",
+        snprintf(detail, sizeof(detail), "could not be checked: %.180s",
                  child->tail);
         symcache_end(lookup, SOURCE_FAILED, detail);
     } else if (WEXITSTATUS(child->status) == 1) {
@@ -202,7 +202,7 @@ static void symcache_received(struct lookup *lookup,
     }
 
     child = validate_start(lookup->sources->base, lookup->part, &lookup->key,
-                           true, on_inspected, lookup);
+                           true, on_validated, lookup);
     if (child == NULL) {
         symcache_end(lookup, SOURCE_FAILED, strerror(errno));
         return;

@@ -17,7 +17,7 @@ static int look(struct sink *sink, size_t len)
     struct statvfs fs;
     uint64_t left;
 
-    if (sink->keep == 0 || len <= sink->room) {
+    if (sink->keep == 0 || len <= sink->space) {
         return 0;
     }
     if (fstatvfs(sink->fd, &fs) != 0) {
@@ -29,7 +29,7 @@ static int look(struct sink *sink, size_t len)
     if (left < len) {
         return ENOSPC;
     }
-    sink->room = left < SINK_LOOK || len > SINK_LOOK ? left : SINK_LOOK;
+    sink->space = left < SINK_LOOK || len > SINK_LOOK ? left : SINK_LOOK;
     return 0;
 }
 
@@ -62,7 +62,7 @@ int sink_write(struct sink *sink, const void *data, size_t len)
         p += n;
         len -= (size_t)n;
         sink->written += (uint64_t)n;
-        sink->room -= sink->keep > 0 ? (uint64_t)n : 0;
+        sink->space -= sink->keep > 0 ? (uint64_t)n : 0;
     }
 
     return 0;

@@ -18,7 +18,7 @@ struct sink {
     uint64_t max;
     uint64_t keep; /* bytes that stay free on the file system */
     uint64_t written;
-    uint64_t room; /* of what was free, until it is looked at again */
+    uint64_t space; /* of what was free, until it is looked at again */
     int error;     /* errno of the first failure; EFBIG = over max */
 };
 

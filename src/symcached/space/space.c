@@ -16,8 +16,8 @@
 #include "base/async_unlink.h"
 
 /* The least that is wished for where a size is not known. */
-#define ROOM_LEAST (64 * 1024 * 1024)
-#define ROOM_LEAST_SHARE 64 /* of the file system, if that is less */
+#define DISK_SPACE_LEAST (64 * 1024 * 1024)
+#define DISK_SPACE_LEAST_SHARE 64 /* of the file system, if that is less */
 
 static struct {
     disk_space_fn fn;
@@ -73,9 +73,10 @@ uint64_t disk_space_left(const char *path, const struct cache_config *cache)
  * or unpacked would never get on. */
 static uint64_t disk_space_least(const struct statvfs *fs)
 {
-    uint64_t share = (uint64_t)fs->f_blocks * fs->f_frsize / ROOM_LEAST_SHARE;
+    uint64_t share =
+        (uint64_t)fs->f_blocks * fs->f_frsize / DISK_SPACE_LEAST_SHARE;
 
-    return share < ROOM_LEAST ? share : ROOM_LEAST;
+    return share < DISK_SPACE_LEAST ? share : DISK_SPACE_LEAST;
 }
 
 void disk_space_want_for(int fd, uint64_t bytes)

@@ -32,7 +32,7 @@ uint64_t disk_space_kept(int fd, const struct cache_config *cache);
 /* Bytes that may be used in a folder; UINT64_MAX if that cannot be told. */
 uint64_t disk_space_left(const char *path, const struct cache_config *cache);
 
-#define ROOM_NONE "no room: would leave less than cache.min_free"
+#define DISK_SPACE_NONE "no room: would leave less than cache.min_free"
 
 /* The file had no room for bytes more, at a guess: a wish for these. */
 void disk_space_want_for(int fd, uint64_t bytes);

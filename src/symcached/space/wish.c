@@ -45,29 +45,29 @@ struct wish wishes_take(struct wishes *wishes)
     return first;
 }
 
-uint64_t wish_share(const struct wish_room *room, enum wish_kind kind)
+uint64_t wish_share(const struct wish_space *space, enum wish_kind kind)
 {
     uint64_t all =
-        room->free + room->removable + room->claimed + room->arrived;
+        space->free + space->removable + space->claimed + space->arrived;
 
     return kind == WISH_CLAIM ? all / 4 : all / 2;
 }
 
-uint64_t wish_most(const struct wish_room *room, enum wish_kind kind)
+uint64_t wish_most(const struct wish_space *space, enum wish_kind kind)
 {
-    uint64_t share = wish_share(room, kind);
-    uint64_t here = room->free + room->removable, taken, most;
+    uint64_t share = wish_share(space, kind);
+    uint64_t here = space->free + space->removable, taken, most;
 
-    taken = room->claimed + (kind == WISH_CLAIM ? 0 : room->arrived);
+    taken = space->claimed + (kind == WISH_CLAIM ? 0 : space->arrived);
     most = share > taken ? share - taken : 0;
     return most < here ? most : here;
 }
 
-uint64_t wish_grant(const struct wish_room *room, enum wish_kind kind,
+uint64_t wish_grant(const struct wish_space *space, enum wish_kind kind,
                     uint64_t bytes)
 {
-    uint64_t most = wish_most(room, kind);
-    uint64_t more = bytes + wish_share(room, WISH_BODY) / WISH_SPARE;
+    uint64_t most = wish_most(space, kind);
+    uint64_t more = bytes + wish_share(space, WISH_BODY) / WISH_SPARE;
 
     if (bytes > most) {
         return 0;
@@ -76,17 +76,17 @@ uint64_t wish_grant(const struct wish_room *room, enum wish_kind kind,
 }
 
 /* What is reserved beyond the end of a file is allocated as well. */
-static void add(struct wish_room *room, const struct stat *st)
+static void add(struct wish_space *space, const struct stat *st)
 {
     uint64_t disk = (uint64_t)st->st_blocks * 512;
     uint64_t size = (uint64_t)st->st_size;
 
-    room->arrived += size < disk ? size : disk;
-    room->claimed += size < disk ? disk - size : 0;
+    space->arrived += size < disk ? size : disk;
+    space->claimed += size < disk ? disk - size : 0;
 }
 
 static void walk(int dir, const char *name, unsigned depth,
-                 struct wish_room *room)
+                 struct wish_space *space)
 {
     int fd =
         openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -101,9 +101,9 @@ static void walk(int dir, const char *name, unsigned depth,
             continue;
         }
         if (S_ISREG(st.st_mode)) {
-            add(room, &st);
+            add(space, &st);
         } else if (S_ISDIR(st.st_mode) && depth > 0) {
-            walk(fd, entry->d_name, depth - 1, room);
+            walk(fd, entry->d_name, depth - 1, space);
         }
     }
     if (folder != NULL) {
@@ -113,10 +113,10 @@ static void walk(int dir, const char *name, unsigned depth,
     }
 }
 
-void wish_look(const char *root, struct wish_room *room)
+void wish_look(const char *root, struct wish_space *space)
 {
     char tmp[PATH_MAX];
 
     snprintf(tmp, sizeof(tmp), "%.1024s/" SYMCACHE_TMP_DIR, root);
-    walk(AT_FDCWD, tmp, WISH_DEPTH, room);
+    walk(AT_FDCWD, tmp, WISH_DEPTH, space);
 }

@@ -30,7 +30,7 @@ struct wish {
 };
 
 /* What there is on a file system, in bytes. */
-struct wish_room {
+struct wish_space {
     uint64_t free;      /* beside cache.min_free */
     uint64_t removable; /* beside what goes for that */
     uint64_t claimed;   /* is reserved, and has not come yet */
@@ -53,19 +53,19 @@ void wishes_add(struct wishes *wishes, const struct wish *wish);
 struct wish wishes_take(struct wishes *wishes);
 
 /* The most that all of a kind may take together. */
-uint64_t wish_share(const struct wish_room *room, enum wish_kind kind);
+uint64_t wish_share(const struct wish_space *space, enum wish_kind kind);
 
 /* The most that is granted now; for more nothing is removed at all. */
-uint64_t wish_most(const struct wish_room *room, enum wish_kind kind);
+uint64_t wish_most(const struct wish_space *space, enum wish_kind kind);
 
 /*
- * What has to be free so that a wish has room, what is made of it as well, and
- * some of the next ones; 0 if it is refused.
+ * What has to be free so that a wish has room, what is made of it as well,
+ * and some of the next ones; 0 if it is refused.
  */
-uint64_t wish_grant(const struct wish_room *room, enum wish_kind kind,
+uint64_t wish_grant(const struct wish_space *space, enum wish_kind kind,
                     uint64_t bytes);
 
 /* Adds what is under way in a root's work folders. */
-void wish_look(const char *root, struct wish_room *room);
+void wish_look(const char *root, struct wish_space *space);
 
 #endif

@@ -23,7 +23,7 @@
 #define FIRST_SECONDS 60
 
 /* Between two passes that make room for somebody. */
-#define ROOM_SECONDS 60
+#define EVICT_SPACE_SECONDS 60
 
 /* What a pass said of wishes is believed for so long. */
 #define REFUSED_SECONDS 600
@@ -75,7 +75,7 @@ static unsigned disk_space_seconds(const struct evict *evict)
 {
     unsigned every = evict->config->cache.clean_every;
 
-    return every < ROOM_SECONDS ? every : ROOM_SECONDS;
+    return every < EVICT_SPACE_SECONDS ? every : EVICT_SPACE_SECONDS;
 }
 
 static void schedule_next(struct evict *evict)
@@ -243,27 +243,27 @@ static cJSON *read_report(int fd)
 static const cJSON *disk_space_of(const struct evict *evict,
                                   const struct wish *wish)
 {
-    const cJSON *room, *name;
+    const cJSON *space, *name;
     char device[32];
 
     snprintf(device, sizeof(device), "%" PRIu64, (uint64_t)wish->device);
-    cJSON_ArrayForEach(room, cJSON_GetObjectItem(evict->last, "rooms"))
+    cJSON_ArrayForEach(space, cJSON_GetObjectItem(evict->last, "rooms"))
     {
-        name = cJSON_GetObjectItem(room, "device");
+        name = cJSON_GetObjectItem(space, "device");
         if (cJSON_IsString(name) && strcmp(name->valuestring, device) == 0) {
-            return room;
+            return space;
         }
     }
     return NULL;
 }
 
-static double share_of(const cJSON *room, const struct wish *wish)
+static double share_of(const cJSON *space, const struct wish *wish)
 {
-    return number(room, wish->kind == WISH_CLAIM ? "claim" : "body");
+    return number(space, wish->kind == WISH_CLAIM ? "claim" : "body");
 }
 
 /* One line after each pass, however many there are. */
-static void say_refused(struct evict *evict, const cJSON *room,
+static void say_refused(struct evict *evict, const cJSON *space,
                         const struct wish *wish)
 {
     bool claim = wish->kind == WISH_CLAIM;
@@ -274,8 +274,8 @@ static void say_refused(struct evict *evict, const cJSON *room,
                  " bytes%s: on the file system of \"%s\" %.0f may be had, "
                  "%s of what is free, removable and under way there",
                  wish->bytes, claim ? " that is announced" : "",
-                 cJSON_GetStringValue(cJSON_GetObjectItem(room, "path")),
-                 share_of(room, wish), claim ? "a quarter" : "half");
+                 cJSON_GetStringValue(cJSON_GetObjectItem(space, "path")),
+                 share_of(space, wish), claim ? "a quarter" : "half");
     }
     evict->said = true;
 }
@@ -283,17 +283,16 @@ static void say_refused(struct evict *evict, const cJSON *room,
 /* Would a pass refuse it, as far as is known? */
 static bool is_refused(struct evict *evict, const struct wish *wish)
 {
-    const cJSON *room = disk_space_of(evict, wish);
+    const cJSON *space = disk_space_of(evict, wish);
     const struct wish *before = &evict->refused;
 
-    if (room == NULL ||
-        clock_since(evict->ended) >= REFUSED_SECONDS * 1000 ||
-        ((double)wish->bytes <= share_of(room, wish) &&
+    if (space == NULL || clock_since(evict->ended) >= REFUSED_SECONDS * 1000 ||
+        ((double)wish->bytes <= share_of(space, wish) &&
          (before->bytes == 0 || before->device != wish->device ||
           before->kind != wish->kind || wish->bytes < before->bytes))) {
         return false;
     }
-    say_refused(evict, room, wish);
+    say_refused(evict, space, wish);
     return true;
 }
 
@@ -301,13 +300,13 @@ static bool is_refused(struct evict *evict, const struct wish *wish)
  * pass: smaller ones have their turn. */
 static void judge_asked(struct evict *evict)
 {
-    const cJSON *room = disk_space_of(evict, &evict->asked);
+    const cJSON *space = disk_space_of(evict, &evict->asked);
 
     evict->said = false;
     memset(&evict->refused, 0, sizeof(evict->refused));
-    if (cJSON_IsTrue(cJSON_GetObjectItem(room, "refused"))) {
+    if (cJSON_IsTrue(cJSON_GetObjectItem(space, "refused"))) {
         evict->refused = evict->asked;
-        say_refused(evict, room, &evict->asked);
+        say_refused(evict, space, &evict->asked);
     }
 }
 
@@ -356,7 +355,7 @@ static void start_child(struct evict *evict, enum evict_pass_scope scope)
     if (evict->report != -1) {
         close(evict->report);
     }
-    evict->report = memfd_create("sweep", MFD_CLOEXEC);
+    evict->report = memfd_create("evict", MFD_CLOEXEC);
     evict->scope = scope;
     evict->started = clock_ms();
     if (evict->report != -1) {
@@ -385,7 +384,7 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
 }
 
 /* A download or a SymCache had no room: not to wait for the next pass. */
-static void on_room_wanted(void *arg, const struct wish *wish)
+static void on_space_wanted(void *arg, const struct wish *wish)
 {
     struct evict *evict = arg;
     unsigned ms = clock_since(evict->ended);
@@ -397,7 +396,7 @@ static void on_room_wanted(void *arg, const struct wish *wish)
     first = evict->wishes.n == 0;
     wishes_add(&evict->wishes, wish);
     if (first && evict->child == NULL) {
-        schedule(evict, evict->ended == 0 || ms >= ROOM_SECONDS * 1000
+        schedule(evict, evict->ended == 0 || ms >= EVICT_SPACE_SECONDS * 1000
                             ? 0
                             : disk_space_seconds(evict));
     }
@@ -427,7 +426,7 @@ struct evict *evict_new(struct event_base *base, struct config *config,
     evict->arg = arg;
     evict->report = -1;
     evict->config = config_ref(config);
-    disk_space_watch(on_room_wanted, evict);
+    disk_space_watch(on_space_wanted, evict);
     start_child(evict, EVICT_WORK);
     schedule(evict, first < FIRST_SECONDS ? first : FIRST_SECONDS);
     return evict;

@@ -108,20 +108,20 @@ static uint64_t bytes_free(const struct eviction *eviction,
 
 /* All that is under way on a device, in the work folders of all roots. */
 static void look_under_way(const struct eviction *eviction, dev_t device,
-                           struct wish_room *room)
+                           struct wish_space *space)
 {
     const struct evict_tree *tree;
     struct stat st;
     size_t i;
 
     if (stat(eviction->downloads, &st) == 0 && st.st_dev == device) {
-        wish_look(eviction->downloads, room);
+        wish_look(eviction->downloads, space);
     }
     for (i = 0; i < eviction->ntrees; i++) {
         tree = &eviction->trees[i];
         if (!tree->downloads && tree->part->there &&
             tree->part->device == device) {
-            wish_look(tree->path, room);
+            wish_look(tree->path, space);
         }
     }
 }
@@ -130,9 +130,9 @@ static void look_under_way(const struct eviction *eviction, dev_t device,
 static void grant(struct eviction *eviction, const struct evict_tree *tree,
                   uint64_t bytes)
 {
-    struct evict_pass_room *room = &eviction->rooms[eviction->nrooms++];
+    struct evict_pass_space *space = &eviction->spaces[eviction->nspaces++];
     const struct wish *wish = &eviction->rules->wish;
-    struct wish_room there = {.free = bytes};
+    struct wish_space there = {.free = bytes};
     dev_t device = tree->part->device;
     uint64_t target;
     size_t i, n;
@@ -146,25 +146,25 @@ static void grant(struct eviction *eviction, const struct evict_tree *tree,
     }
     look_under_way(eviction, device, &there);
 
-    memset(room, 0, sizeof(*room));
-    room->device = device;
-    room->path = tree->path;
-    room->share[WISH_CLAIM] = wish_share(&there, WISH_CLAIM);
-    room->share[WISH_BODY] = wish_share(&there, WISH_BODY);
+    memset(space, 0, sizeof(*space));
+    space->device = device;
+    space->path = tree->path;
+    space->share[WISH_CLAIM] = wish_share(&there, WISH_CLAIM);
+    space->share[WISH_BODY] = wish_share(&there, WISH_BODY);
     if (wish->device == device && wish->bytes > bytes) {
         target = wish_grant(&there, wish->kind, wish->bytes);
-        room->refused = target == 0;
+        space->refused = target == 0;
         mark_both(eviction, NULL, &device,
                   target > bytes ? target - bytes : 0, EVICT_MIN_FREE);
     }
 }
 
-static bool has_room(const struct eviction *eviction, dev_t device)
+static bool has_space(const struct eviction *eviction, dev_t device)
 {
     size_t i;
 
-    for (i = 0; i < eviction->nrooms; i++) {
-        if (eviction->rooms[i].device == device) {
+    for (i = 0; i < eviction->nspaces; i++) {
+        if (eviction->spaces[i].device == device) {
             return true;
         }
     }
@@ -179,7 +179,7 @@ static void keep_free(struct eviction *eviction)
 
     for (i = 0; i < eviction->ntrees; i++) {
         tree = &eviction->trees[i];
-        if (!tree->part->there || has_room(eviction, tree->part->device)) {
+        if (!tree->part->there || has_space(eviction, tree->part->device)) {
             continue;
         }
         there = bytes_free(eviction, tree, &wanted);
@@ -194,29 +194,30 @@ static void keep_free(struct eviction *eviction)
 
 void eviction_mark(struct eviction *eviction)
 {
-    eviction->nrooms = 0;
+    eviction->nspaces = 0;
     keep_size(eviction);
     keep_free(eviction);
 }
 
 int eviction_fit(struct eviction *eviction, size_t n)
 {
-    void *rooms = reallocarray(eviction->rooms, n, sizeof(eviction->rooms[0]));
+    void *spaces =
+        reallocarray(eviction->spaces, n, sizeof(eviction->spaces[0]));
     void *chosen =
         reallocarray(eviction->chosen, n, sizeof(eviction->chosen[0]));
     void *age_histogram = reallocarray(eviction->age_histogram, n,
                                        sizeof(eviction->age_histogram[0]));
 
-    eviction->rooms = rooms != NULL ? rooms : eviction->rooms;
+    eviction->spaces = spaces != NULL ? spaces : eviction->spaces;
     eviction->chosen = chosen != NULL ? chosen : eviction->chosen;
     eviction->age_histogram =
         age_histogram != NULL ? age_histogram : eviction->age_histogram;
-    return rooms != NULL && chosen != NULL && age_histogram != NULL ? 0 : -1;
+    return spaces != NULL && chosen != NULL && age_histogram != NULL ? 0 : -1;
 }
 
 void eviction_drop(struct eviction *eviction)
 {
-    free(eviction->rooms);
+    free(eviction->spaces);
     free(eviction->chosen);
     free(eviction->age_histogram);
 }

@@ -28,8 +28,8 @@ struct eviction {
     const char *downloads;    /* root of all downloads */
     struct evict_tree *trees; /* downloads, store, downloads, store, ... */
     size_t ntrees;
-    struct evict_pass_room *rooms; /* result: one for each file system */
-    size_t nrooms;
+    struct evict_pass_space *spaces; /* result: one for each file system */
+    size_t nspaces;
     struct evict_tree **chosen; /* room for all of them, and their ages */
     struct age_histogram **age_histogram;
 };

@@ -126,17 +126,17 @@ static cJSON *tree_json(const struct evict_tree *tree)
     return object;
 }
 
-static cJSON *disk_space_json(const struct evict_pass_room *room)
+static cJSON *disk_space_json(const struct evict_pass_space *space)
 {
     cJSON *object = cJSON_CreateObject();
     char device[32];
 
-    snprintf(device, sizeof(device), "%" PRIu64, (uint64_t)room->device);
+    snprintf(device, sizeof(device), "%" PRIu64, (uint64_t)space->device);
     cJSON_AddStringToObject(object, "device", device);
-    cJSON_AddStringToObject(object, "path", room->path);
-    cJSON_AddNumberToObject(object, "claim", (double)room->share[WISH_CLAIM]);
-    cJSON_AddNumberToObject(object, "body", (double)room->share[WISH_BODY]);
-    cJSON_AddBoolToObject(object, "refused", room->refused);
+    cJSON_AddStringToObject(object, "path", space->path);
+    cJSON_AddNumberToObject(object, "claim", (double)space->share[WISH_CLAIM]);
+    cJSON_AddNumberToObject(object, "body", (double)space->share[WISH_BODY]);
+    cJSON_AddBoolToObject(object, "refused", space->refused);
     return object;
 }
 
@@ -166,7 +166,7 @@ static int write_report(const struct evict_pass *evict_pass, bool dry_run,
 {
     struct evict_pass_count removed[EVICT_REASONS];
     const struct evict_tree *trees;
-    const struct evict_pass_room *rooms;
+    const struct evict_pass_space *spaces;
     cJSON *object = cJSON_CreateObject(), *array;
     uint64_t failed;
     char *text;
@@ -185,9 +185,9 @@ static int write_report(const struct evict_pass *evict_pass, bool dry_run,
         }
     }
     array = cJSON_AddArrayToObject(object, "rooms");
-    rooms = evict_pass_rooms(evict_pass, &n);
+    spaces = evict_pass_spaces(evict_pass, &n);
     for (i = 0; i < n; i++) {
-        cJSON_AddItemToArray(array, disk_space_json(&rooms[i]));
+        cJSON_AddItemToArray(array, disk_space_json(&spaces[i]));
     }
 
     text = cJSON_PrintUnformatted(object);
@@ -238,7 +238,7 @@ struct child *evict_pass_start(struct event_base *base,
              (uint64_t)clock_since(life->noted) / 1000);
 
     argv[0] = "symcached";
-    argv[1] = "--sweep";
+    argv[1] = "--evict";
     argv[ARG_SCOPE] = scope == EVICT_ALL ? "all" : "work";
     argv[ARG_RULES] = rules;
     argv[ARG_DOWNLOADS] = config->downloads;
@@ -287,7 +287,7 @@ int evict_pass_main(int argc, char **argv)
     int i;
 
     if (argc < ARG_STORES || !parse_rules(argv[ARG_RULES], &rules)) {
-        return say("--sweep is not for the command line: see --clean");
+        return say("--evict is not for the command line: see --clean");
     }
     (void)setpriority(PRIO_PROCESS, 0, 10);
     (void)syscall(SYS_ioprio_set, IOPRIO_PROCESS, 0, IOPRIO_IDLE);

@@ -26,7 +26,7 @@ struct evict_life {
 };
 
 /*
- * Starts "symcached --sweep" for a configuration, at low priority; a wish of
+ * Starts "symcached --evict" for a configuration, at low priority; a wish of
  * 0 bytes is none.  It writes its report, a JSON object, to the descriptor
  * `report`, which stays the caller's, and exits with 0.  Returns NULL with
  * errno.
@@ -38,7 +38,7 @@ struct child *evict_pass_start(struct event_base *base,
                                const struct evict_life *life, int report,
                                child_done_fn done, void *arg);
 
-/* The child: main() of "symcached --sweep ...". */
+/* The child: main() of "symcached --evict ...". */
 int evict_pass_main(int argc, char **argv);
 
 /* The command: main() of "symcached --clean [--dry-run] [--json] [-c FILE]".

@@ -692,9 +692,9 @@ const struct evict_tree *evict_trees(const struct evict_pass *evict_pass,
     return evict_pass->trees;
 }
 
-const struct evict_pass_room *
-evict_pass_rooms(const struct evict_pass *evict_pass, size_t *n)
+const struct evict_pass_space *
+evict_pass_spaces(const struct evict_pass *evict_pass, size_t *n)
 {
-    *n = evict_pass->eviction.nrooms;
-    return evict_pass->eviction.rooms;
+    *n = evict_pass->eviction.nspaces;
+    return evict_pass->eviction.spaces;
 }

@@ -57,7 +57,7 @@ struct evict_tree {
 };
 
 /* What wishes may have on a file system. */
-struct evict_pass_room {
+struct evict_pass_space {
     dev_t device;
     const char *path; /* of a tree there */
     uint64_t share[WISH_KINDS];
@@ -88,8 +88,8 @@ const struct evict_tree *evict_trees(const struct evict_pass *evict_pass,
                                      size_t *n);
 
 /* One for each file system with trees; of the last pass. */
-const struct evict_pass_room *
-evict_pass_rooms(const struct evict_pass *evict_pass, size_t *n);
+const struct evict_pass_space *
+evict_pass_spaces(const struct evict_pass *evict_pass, size_t *n);
 
 /* "unused", "expired", "max_size", "min_free": API */
 const char *evict_pass_reason_name(enum evict_pass_reason reason);

@@ -51,13 +51,13 @@ struct transcode {
     const struct transcoder_config *transcoder;
     symcache_key_t key; /* with the name that the transcoder sees */
     struct event_base *base;
-    struct child *child;  /* the transcoder, then the inspection */
+    struct child *child;  /* the transcoder, then the check of its output */
     struct event *failed; /* tells of a run that could not be started */
     struct gauge *gauge;  /* while the transcoder runs */
     bool full;            /* it said that there is no room */
     bool tight;           /* nor was there for the PDB, when it began */
     const struct cache_config *cache;
-    uint64_t room; /* bytes, when it began */
+    uint64_t space; /* bytes left when it began */
     struct command command;
     unsigned seconds;
     transcode_done_fn done;
@@ -245,7 +245,7 @@ static bool was_full(const struct transcode *transcode, int status)
     return transcode->full || transcode->tight ||
            (WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ &&
             disk_space_left(transcode->work, transcode->cache) <
-                transcode->room / 2);
+                transcode->space / 2);
 }
 
 /* Says how the process ended, if not well.  Returns true if it did. */
@@ -259,7 +259,7 @@ static bool judge(struct transcode *transcode,
 
     if (child->status != 0 && was_full(transcode, child->status)) {
         result->system = result->full = true;
-        result->error = ROOM_NONE;
+        result->error = DISK_SPACE_NONE;
         return false;
     }
     if (child->timed_out) {
@@ -295,7 +295,7 @@ static void finish(struct transcode *transcode,
 }
 
 /* A file that is not sound is the transcoder's failure on this PDB. */
-static void on_inspected(void *arg, struct child_result *child)
+static void on_validated(void *arg, struct child_result *child)
 {
     struct transcode *transcode = arg;
     struct transcode_result result = {0};
@@ -312,7 +312,7 @@ static void on_inspected(void *arg, struct child_result *child)
         result.error = "the transcoder left an unsound SymCache";
     } else {
         result.system = true;
-        result.error = "the SymCache could not be inspected";
+        result.error = "the SymCache could not be checked";
     }
 
     finish(transcode, &result);
@@ -347,12 +347,12 @@ static void transcode_on_exit(void *arg, struct child_result *child)
     if (result.error == NULL) {
         transcode->child =
             validate_start(transcode->base, transcode->found.file,
-                           &transcode->key, false, on_inspected, transcode);
+                           &transcode->key, false, on_validated, transcode);
         if (transcode->child != NULL) {
             return;
         }
         result.system = true;
-        snprintf(transcode->error, sizeof(transcode->error), "inspect: %s",
+        snprintf(transcode->error, sizeof(transcode->error), "check: %s",
                  strerror(errno));
         result.error = transcode->error;
     }
@@ -441,11 +441,11 @@ static int limit(struct transcode *transcode, struct child_options *options)
 
     if (left == 0) {
         transcode->full = true;
-        snprintf(transcode->error, sizeof(transcode->error), ROOM_NONE);
+        snprintf(transcode->error, sizeof(transcode->error), DISK_SPACE_NONE);
         return -1;
     }
     options->file = left < INT64_MAX ? left : 0;
-    transcode->room = left;
+    transcode->space = left;
     transcode->tight =
         stat(transcode->pdb, &st) == 0 && left < (uint64_t)st.st_size;
     transcode->gauge = gauge_start(transcode->base, transcode->work,

@@ -31,7 +31,7 @@ struct child *validate_start(struct event_base *base, const char *file,
                              child_done_fn done, void *arg)
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1];
-    const char *argv[] = {"symcached", "--inspect", id,
+    const char *argv[] = {"symcached", "--validate", id,
                           received ? VALIDATE_RECEIVED : NULL, NULL};
     static char *env[] = {NULL};
     int fd = open(file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), saved;
@@ -158,10 +158,11 @@ int validate_main(int argc, char **argv)
     if (argc < 3 ||
         symcache_debug_id_parse(argv[2], strlen(argv[2]), &key) !=
             SYMCACHE_OK) {
-        return validate_say(2, "symcached: --inspect is for symcached itself");
+        return validate_say(2,
+                            "symcached: --validate is for symcached itself");
     }
     if (fstat(VALIDATE_FD, &st) != 0 || st.st_size <= 0) {
-        return validate_say(2, "nothing to inspect");
+        return validate_say(2, "nothing to check");
     }
     map =
         mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, VALIDATE_FD, 0);

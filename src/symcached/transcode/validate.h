@@ -15,7 +15,7 @@
 struct event_base;
 
 /*
- * Starts "symcached --inspect" on a file that nobody changes any more.  It
+ * Starts "symcached --validate" on a file that nobody changes any more.  It
  * exits with 0 when the file may be published, with 1 and a sentence on stderr
  * when it is no sound SymCache or another PDB's, and with 2 when it could not
  * be looked at.  Returns NULL with errno.
@@ -24,7 +24,7 @@ struct child *validate_start(struct event_base *base, const char *file,
                              const symcache_key_t *key, bool received,
                              child_done_fn done, void *arg);
 
-/* The child: main() of "symcached --inspect GUIDAGE [received]". */
+/* The child: main() of "symcached --validate GUIDAGE [received]". */
 int validate_main(int argc, char **argv);
 
 #endif

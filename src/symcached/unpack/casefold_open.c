@@ -31,25 +31,25 @@ struct casefold_how {
     uint64_t resolve;
 };
 
-struct tree {
+struct walk {
     int root;
     bool beneath;
     size_t len;
     char path[PATH_MAX];
 };
 
-static int casefold_openat(const struct tree *tree, const char *path,
+static int casefold_openat(const struct walk *walk, const char *path,
                            int flags)
 {
     struct casefold_how how = {0};
 
-    if (!tree->beneath) {
-        return openat(tree->root, path, flags | O_CLOEXEC);
+    if (!walk->beneath) {
+        return openat(walk->root, path, flags | O_CLOEXEC);
     }
 
     how.flags = (uint64_t)(flags | O_CLOEXEC);
     how.resolve = CASEFOLD_BENEATH | CASEFOLD_NO_MAGICLINKS;
-    return (int)syscall(SYS_openat2, tree->root, path, &how, sizeof(how));
+    return (int)syscall(SYS_openat2, walk->root, path, &how, sizeof(how));
 }
 
 bool casefold_absent(int error)
@@ -61,12 +61,12 @@ bool casefold_absent(int error)
  * A symbolic link that leads nowhere is no absence: what it stands for may be
  * on a share that is not mounted.
  */
-static int casefold_exists(const struct tree *tree)
+static int casefold_exists(const struct walk *walk)
 {
-    int fd = casefold_openat(tree, tree->path, O_PATH), error = errno;
+    int fd = casefold_openat(walk, walk->path, O_PATH), error = errno;
 
     if (fd < 0 && error == ENOENT) {
-        fd = casefold_openat(tree, tree->path, O_PATH | O_NOFOLLOW);
+        fd = casefold_openat(walk, walk->path, O_PATH | O_NOFOLLOW);
         if (fd >= 0) {
             close(fd);
             error = ENOLINK;
@@ -82,21 +82,21 @@ static int casefold_exists(const struct tree *tree)
     return 0;
 }
 
-static int casefold_find(struct tree *tree, const char *rest, unsigned depth);
+static int casefold_find(struct walk *walk, const char *rest, unsigned depth);
 
 /* Opens the directory of the path so far, whose last component is at `at`. */
-static DIR *casefold_opendir(struct tree *tree, size_t at)
+static DIR *casefold_opendir(struct walk *walk, size_t at)
 {
     DIR *dir;
     int fd;
 
     if (at > 0) {
-        tree->path[at - 1] = '\0';
+        walk->path[at - 1] = '\0';
     }
-    fd = casefold_openat(tree, at > 0 ? tree->path : ".",
+    fd = casefold_openat(walk, at > 0 ? walk->path : ".",
                          O_RDONLY | O_DIRECTORY);
     if (at > 0) {
-        tree->path[at - 1] = '/';
+        walk->path[at - 1] = '/';
     }
     if (fd < 0) {
         return NULL;
@@ -113,12 +113,12 @@ static DIR *casefold_opendir(struct tree *tree, size_t at)
  * Goes on with every other spelling of the last component, name.  One that
  * cannot be read does not hide another, and is told of if there is none.
  */
-static int casefold_respell(struct tree *tree, size_t at, const char *name,
+static int casefold_respell(struct walk *walk, size_t at, const char *name,
                             size_t len, const char *rest, unsigned depth)
 {
     struct dirent *entry;
     int rc = -1, error = ENOENT;
-    DIR *dir = casefold_opendir(tree, at);
+    DIR *dir = casefold_opendir(walk, at);
 
     if (dir == NULL) {
         return -1;
@@ -131,10 +131,10 @@ static int casefold_respell(struct tree *tree, size_t at, const char *name,
             continue;
         }
 
-        tree->len = at + len;
-        memcpy(tree->path + at, entry->d_name, len);
-        tree->path[tree->len] = '\0';
-        rc = casefold_find(tree, rest, depth);
+        walk->len = at + len;
+        memcpy(walk->path + at, entry->d_name, len);
+        walk->path[walk->len] = '\0';
+        rc = casefold_find(walk, rest, depth);
         error = casefold_absent(error) ? errno : error;
         errno = 0;
     }
@@ -146,36 +146,36 @@ static int casefold_respell(struct tree *tree, size_t at, const char *name,
 }
 
 /* Completes the path with rest, "" or "/component/component...". */
-static int casefold_find(struct tree *tree, const char *rest, unsigned depth)
+static int casefold_find(struct walk *walk, const char *rest, unsigned depth)
 {
-    size_t at = tree->len, len;
+    size_t at = walk->len, len;
     int error;
 
     if (*rest == '\0') {
-        return casefold_exists(tree);
+        return casefold_exists(walk);
     }
 
     rest += *rest == '/';
     len = strcspn(rest, "/");
-    if (depth == 0 || at + len + 2 > sizeof(tree->path)) {
+    if (depth == 0 || at + len + 2 > sizeof(walk->path)) {
         errno = ENAMETOOLONG;
         return -1;
     }
 
     if (at > 0) {
-        tree->path[at++] = '/';
+        walk->path[at++] = '/';
     }
-    tree->len = at + len;
-    memcpy(tree->path + at, rest, len);
-    tree->path[tree->len] = '\0';
+    walk->len = at + len;
+    memcpy(walk->path + at, rest, len);
+    walk->path[walk->len] = '\0';
 
-    if (casefold_exists(tree) == 0 &&
-        casefold_find(tree, rest + len, depth - 1) == 0) {
+    if (casefold_exists(walk) == 0 &&
+        casefold_find(walk, rest + len, depth - 1) == 0) {
         return 0;
     }
 
     error = errno;
-    if (casefold_respell(tree, at, rest, len, rest + len, depth - 1) == 0) {
+    if (casefold_respell(walk, at, rest, len, rest + len, depth - 1) == 0) {
         return 0;
     }
     errno = casefold_absent(error) ? errno : error;
@@ -184,16 +184,16 @@ static int casefold_find(struct tree *tree, const char *rest, unsigned depth)
 
 int casefold_open(int root, const char *path, bool beneath)
 {
-    struct tree tree = {root, beneath, 0, ""};
+    struct walk walk = {root, beneath, 0, ""};
     struct stat st;
     int fd;
 
-    if (casefold_find(&tree, path, CASEFOLD_DEPTH) != 0) {
+    if (casefold_find(&walk, path, CASEFOLD_DEPTH) != 0) {
         return -1;
     }
 
     /* O_NONBLOCK: not to wait for the writer of a FIFO */
-    fd = casefold_openat(&tree, tree.path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    fd = casefold_openat(&walk, walk.path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
         close(fd);
         errno = EINVAL;
@@ -203,13 +203,13 @@ int casefold_open(int root, const char *path, bool beneath)
     return fd;
 }
 
-int tree_has(int root, const char *name, bool any_case)
+int casefold_has(int root, const char *name, bool any_case)
 {
-    struct tree tree = {root, false, 0, ""};
+    struct walk walk = {root, false, 0, ""};
 
     if (any_case) {
-        return casefold_find(&tree, name, 1);
+        return casefold_find(&walk, name, 1);
     }
-    snprintf(tree.path, sizeof(tree.path), "%s", name);
-    return casefold_exists(&tree);
+    snprintf(walk.path, sizeof(walk.path), "%s", name);
+    return casefold_exists(&walk);
 }

@@ -22,7 +22,7 @@ int casefold_open(int root, const char *path, bool beneath);
  * Is there a file of that name, in just this spelling, or any_case?  That has
  * to read all of root.  Returns 0, or -1 with errno.
  */
-int tree_has(int root, const char *name, bool any_case);
+int casefold_has(int root, const char *name, bool any_case);
 
 /* Does an error of these say that there is none?  No other one does. */
 bool casefold_absent(int error);

@@ -442,7 +442,7 @@ static void tiers(struct unpack_job *job, int root, size_t index2,
         return;
     }
 
-    if (tree_has(root, places[index2], any_case) == 0) {
+    if (casefold_has(root, places[index2], any_case) == 0) {
         job->first = index2 + 1;
     } else if (casefold_absent(errno)) {
         job->n = index2;
