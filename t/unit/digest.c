@@ -173,7 +173,7 @@ static int64_t sealed(void)
     return digest.times.ctime * 1000000000 + digest.times.ctime_nsec;
 }
 
-static void survives_a_note_of_quality(void **state)
+static void survives_provenance(void **state)
 {
     int64_t before;
 
@@ -256,7 +256,7 @@ int main(void)
         cmocka_unit_test(sealed_when_published),
         cmocka_unit_test(not_sealed_before),
         cmocka_unit_test(survives_a_touch_of_ours),
-        cmocka_unit_test(survives_a_note_of_quality),
+        cmocka_unit_test(survives_provenance),
         cmocka_unit_test(ends_with_an_edit),
         cmocka_unit_test(is_not_taken_from_a_transcoder),
     };

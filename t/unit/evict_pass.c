@@ -27,7 +27,7 @@
 #define DAY (24 * HOUR)
 #define BLOCK 4096 /* of the file system: what a small file takes */
 
-static char dir[] = "/tmp/symcache-sweep.XXXXXX";
+static char dir[] = "/tmp/symcache-evict.XXXXXX";
 static struct evict_pass_rules rules;
 static struct evict_pass_count removed[EVICT_REASONS];
 static uint64_t failed;

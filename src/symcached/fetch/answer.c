@@ -83,9 +83,9 @@ bool fetch_answer_coded(const struct fetch_answer *answer)
 void fetch_answer_body(struct fetch_answer *answer, const char *data,
                        size_t len)
 {
-    size_t used = strlen(answer->body), room = sizeof(answer->body) - 1 - used;
+    size_t used = strlen(answer->body), left = sizeof(answer->body) - 1 - used;
 
-    len = strnlen(data, len < room ? len : room);
+    len = strnlen(data, len < left ? len : left);
     memcpy(answer->body + used, data, len);
     answer->body[used + len] = '\0';
 }

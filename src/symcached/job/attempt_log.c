@@ -86,7 +86,7 @@ static char *copy(const char *text, size_t max)
 }
 
 /* Most logs are of one or two attempts, and many of none yet. */
-static bool make_room(struct attempt_log *attempt_log)
+static bool grow(struct attempt_log *attempt_log)
 {
     struct attempt *attempts;
 
@@ -118,7 +118,7 @@ void attempt_log_add(struct attempt_log *attempt_log,
         attempt_log->n--;
     }
 
-    if (!make_room(attempt_log)) {
+    if (!grow(attempt_log)) {
         attempt_log->left_off++;
         return;
     }

@@ -91,10 +91,10 @@ static void spell_ssqp(unsigned variant, char *name, char *id)
  * ones all in upper case; the name is what they found in the module. */
 static void spell_breakpad(unsigned variant, char *name, char *id)
 {
-    if (variant == SPELLING_LOWER) {
+    if (variant == VARIANT_LOWER) {
         lower(name, strlen(name));
     }
-    if (variant != SPELLING_MIXED && strlen(id) > LAYOUT_GUID) {
+    if (variant != VARIANT_MIXED && strlen(id) > LAYOUT_GUID) {
         lower(id + LAYOUT_GUID, strlen(id + LAYOUT_GUID));
     }
 }

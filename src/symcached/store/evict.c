@@ -312,7 +312,7 @@ static void judge_asked(struct evict *evict)
 
 /* the child ------------------------------------------------------------- */
 
-static void on_swept(void *arg, struct child_result *result)
+static void on_passed(void *arg, struct child_result *result)
 {
     struct evict *evict = arg;
     bool ok = WIFEXITED(result->status) && WEXITSTATUS(result->status) == 0;
@@ -361,7 +361,7 @@ static void start_child(struct evict *evict, enum evict_pass_scope scope)
     if (evict->report != -1) {
         evict->child =
             evict_pass_start(evict->base, evict->config, scope, &evict->asked,
-                             &evict->life, evict->report, on_swept, evict);
+                             &evict->life, evict->report, on_passed, evict);
     }
     if (evict->child == NULL) {
         metrics_add(METRIC_CLEAN_PASSES_FAILED, 1);

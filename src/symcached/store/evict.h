@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * When what is no longer kept is removed: a child process sweeps the trees
+ * When what is no longer kept is removed: a child process walks the trees
  * every now and then, and its report becomes metrics.  Right after the start
  * one removes what killed processes left.
  */

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What has to go for room after the first walk of a sweep: the least recently
+ * What has to go for room after the first walk of a pass: the least recently
  * used of a store that is over its size, and of a file system where too
  * little is free.
  */

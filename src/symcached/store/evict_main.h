@@ -1,7 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The processes that run a sweep: the helper's child, and the command.
+ * The processes that run a pass of cleaning: the helper's child and symcached
+ * --clean.
  */
 #ifndef SYMCACHED_STORE_EVICT_MAIN_H
 #define SYMCACHED_STORE_EVICT_MAIN_H
