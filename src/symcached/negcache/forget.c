@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The helper's side of it, and the walk.
+ * Starting the child process, and what the child process does.
  */
 #include "forget.h"
 
@@ -23,7 +23,7 @@
 #include "base/duration.h"
 #include "proto/path.h"
 
-#define FORGET_SECONDS 3600 /* that the walk may take */
+#define FORGET_SECONDS 3600 /* limit for the walk */
 
 struct forget {
     struct child *child;
@@ -31,7 +31,7 @@ struct forget {
     void *arg;
 };
 
-/* Returns false if it is no time, or one that is still to come. */
+/* Returns false for text that is no time, and for a time in the future. */
 static bool parse_time(const char *text, time_t *since)
 {
     time_t now = time(NULL);
@@ -42,7 +42,8 @@ static bool parse_time(const char *text, time_t *since)
         *since = seconds < (uint64_t)now ? now - (time_t)seconds : 0;
         return true;
     }
-    /* of few digits it is hours or days, whose unit was left out */
+    /* A number of few digits was meant as hours or days, with the unit
+     * forgotten. */
     if (text[0] < '0' || text[0] > '9' || strlen(text) < 10 ||
         strlen(text) > 15) {
         return false;
@@ -125,7 +126,7 @@ void forget_cancel(struct forget *forget)
 struct walk {
     time_t since;
     unsigned long n;
-    int errnum; /* of a folder that cannot be read, or an entry that stays */
+    int errnum; /* of the last folder or entry that could not be handled */
 };
 
 static void look(struct walk *walk, int dir, const char *name,
@@ -148,7 +149,7 @@ static void look(struct walk *walk, int dir, const char *name,
     }
 }
 
-/* Folders of names, below them of ids, below them files. */
+/* The levels are: folders of names, folders of ids, files. */
 static void descend(struct walk *walk, int at, const char *path,
                     symcache_key_t *key, int depth)
 {
@@ -194,7 +195,7 @@ int forget_main(int argc, char **argv)
     (void)setpriority(PRIO_PROCESS, 0, 10);
     walk.since = (time_t)strtoll(argv[3], NULL, 10);
 
-    /* the root itself may be a link */
+    /* Unlike the folders below it, the root may be a symbolic link. */
     root = open(argv[2], O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root != -1) {
         descend(&walk, root, ".", &key, 0);

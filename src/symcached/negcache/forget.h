@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Drops all malformed entries of a store that were written since a time: a
- * transcoder was broken then, and is mended.  A child process walks the store,
- * which may have a million folders.
+ * Drops all malformed entries of a store that were written after a certain
+ * time, for an operator whose transcoder was broken then and works again.  A
+ * store may have a million folders, so a child process walks through it.
  */
 #ifndef SYMCACHED_NEGCACHE_FORGET_H
 #define SYMCACHED_NEGCACHE_FORGET_H
@@ -14,20 +14,23 @@
 struct event_base;
 struct forget;
 
-/* error: a sentence if not all were looked at, or NULL. */
+/* error is a sentence if some entries could not be looked at, or NULL. */
 typedef void (*forget_done_fn)(void *arg, unsigned long n, const char *error);
 
 /*
- * "malformed_since=TIME", a whole query: Unix seconds, or how long ago, as
- * "90m".  Returns NULL, or what is wrong with it.
+ * Parses the query "malformed_since=TIME", where TIME is Unix seconds or a
+ * duration before now, such as "90m".  Returns NULL, or a sentence that says
+ * what is wrong.
  */
 const char *forget_parse(const char *query, time_t *since);
 
-/* done is called once, never from inside.  NULL with errno. */
+/*
+ * Calls done once, but never from inside.  Returns NULL with errno on failure.
+ */
 struct forget *forget_start(struct event_base *base, const char *root,
                             time_t since, forget_done_fn done, void *arg);
 
-/* Kills the process; no callback comes afterwards. */
+/* Kills the child process; done is not called any more. */
 void forget_cancel(struct forget *forget);
 
 /* The child: main() of "symcached --forget ROOT SINCE". */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Is the case of names a matter of the other side? */
+/* Does the source decide whether it tells upper and lower case apart? */
 static bool name_variants_matters(const struct source_config *source)
 {
     return !source->type->any_case && source->casing == CASING_DEFAULT &&

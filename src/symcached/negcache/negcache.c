@@ -18,7 +18,7 @@
 #include "symcached/store/store.h"
 #include "proto/path.h"
 
-/* The oldest failure makes room for a new one. */
+/* When there are more, the oldest failure is dropped. */
 #define ERRORS_MAX 10000
 
 struct failure {
@@ -145,7 +145,7 @@ static void entry_path(char buf[PATH_MAX], const struct store_config *store,
     snprintf(buf, PATH_MAX, "%.1024s/%s", store->root, relative);
 }
 
-/* As it is read from the file. */
+/* An entry as the file has it. */
 struct written {
     struct negcache_entry entry;
     bool has_fingerprint;
@@ -154,8 +154,8 @@ struct written {
 
 /*
  * Reads "<reason> <seconds>[ <fingerprint>]\n<text>\n[<name variants>\n]" up
- * to the first NUL.  What is anything else (cut off by a crash, written by
- * hand) is no entry.
+ * to the first NUL.  Anything else is not an entry: the file was cut off by a
+ * crash, or written by hand.
  */
 static bool parse_entry(char *text, struct written *written)
 {
@@ -233,7 +233,7 @@ bool negcache_read(int dir, const char *name, struct negcache_entry *entry)
     return true;
 }
 
-/* Is it believed?  Otherwise *why says what to count. */
+/* Is the entry still believed?  If not, *why is the metric to count. */
 static bool in_force(const struct negcache *negcache,
                      const struct store_config *store,
                      const struct cache_config *cache, struct written *written,
@@ -247,13 +247,13 @@ static bool in_force(const struct negcache *negcache,
         *why = METRIC_OUTDATED_RESTART;
         return false;
     }
-    /* where there are others now, one may have it, or a good copy of it */
+    /* A source that was added since may have the file, or an intact one. */
     if (written->has_fingerprint &&
         written->fingerprint != store->fingerprint) {
         *why = METRIC_OUTDATED_SOURCES;
         return false;
     }
-    /* one from the future was written by a clock that is set right now */
+    /* An entry from the future was written while the clock was wrong. */
     if (entry->since > now || now - entry->since >= life) {
         *why = METRIC_OUTDATED_TIME;
         return false;
@@ -343,7 +343,10 @@ bool negcache_find(struct negcache *negcache, const struct store_config *store,
     return find_error(negcache, store, key, version, entry);
 }
 
-/* The first line, the text without control characters, the name variants. */
+/*
+ * Writes the first line, the text without control characters, and the name
+ * variants.
+ */
 static bool print_entry(FILE *f, const struct store_config *store,
                         const struct negcache_entry *entry)
 {
@@ -380,7 +383,7 @@ static int write_entry(struct negcache *negcache,
         return -1;
     }
 
-    /* one more name does not make the others' misses younger */
+    /* A miss under one more name keeps the time of the earlier misses. */
     if (!find_written(negcache, store, cache, key, version, &entry, &why) ||
         entry.reason != reason || !by_name) {
         memset(&entry, 0, sizeof(entry));
@@ -392,8 +395,8 @@ static int write_entry(struct negcache *negcache,
         name_variants_add(&entry.variants, name);
     }
 
-    /* no fsync(), for which the event loop would wait: an entry that a crash
-       has cut off is none, see parse_entry() */
+    /* Without fsync(), because the event loop would wait for it.
+     * parse_entry() ignores an entry that a crash has cut off. */
     ok = print_entry(f, store, &entry);
     ok = fclose(f) == 0 && ok;
     entry_path(path, store, key, version);
@@ -515,7 +518,7 @@ static unsigned forget_errors(struct negcache *negcache, const char *prefix)
     return n;
 }
 
-/* of any kind */
+/* Drops the entries of every kind in the folder of a key. */
 static unsigned forget_files(const struct store_config *store,
                              symcache_key_t *key)
 {

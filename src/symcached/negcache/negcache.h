@@ -1,19 +1,18 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Negative cache entries.  What a source or a transcoder said for certain lies
- * beside the SymCache files as <pdb>-v<M.m.p>.absent and survives a restart:
+ * Negative cache entries: what is known to be absent or unusable, and why.
+ * The rule of each reason says where its entries are kept.  On disk, an entry
+ * is a file beside the SymCache files, <pdb>-v<M.m.p>.absent:
  *
  *   notfound 1795235000 0123456789abcdef\n
  *   local: no such file; msdl: 404\n
  *   Ntdll.pdb/NTDLL.pdb\n
  *
- * The third word stands for the sources that were asked: an entry is believed
- * until its time, or until the store looks elsewhere, too.  The last line, if
- * there is one, has the spellings that were looked for, see name_variants.h.
- *
- * What could not be told (an upstream fails, the disk is full) is kept in
- * memory and for a short time only; it never makes a final answer.
+ * The third word is the fingerprint of the sources that were asked.  An entry
+ * is believed until its time is over, or until the store has other sources.
+ * The last line, which is optional, lists the spellings that were looked for
+ * (name_variants.h).
  */
 #ifndef SYMCACHED_NEGCACHE_H
 #define SYMCACHED_NEGCACHE_H
@@ -68,16 +67,16 @@ struct negcache_entry {
 
 struct negcache;
 
-/* started: malformed entries from before are tried once more. */
+/* started is when the helper was started, see negcache_rule.by_run. */
 struct negcache *negcache_new(time_t started);
 void negcache_free(struct negcache *negcache);
 
 /*
- * Returns true and fills entry if there is one for this version in force.
- * name is the key's as it was asked for, or NULL for any spelling: a miss is
- * one of the spellings that were looked for.  One more is not, when there are
- * NAME_VARIANTS_MAX of them: then it cannot be told, NEGCACHE_ERROR, until the
- * entry's time is over.
+ * Looks for an entry of this version that is still believed.  Returns true and
+ * fills entry if there is one.  name is the name as the client spelled it, or
+ * NULL for any spelling.  A miss holds only for the spellings that were looked
+ * for.  Once there are NAME_VARIANTS_MAX of them, a further spelling is not
+ * looked for; the result for it is NEGCACHE_ERROR until the entry expires.
  */
 bool negcache_find(struct negcache *negcache, const struct store_config *store,
                    const struct cache_config *cache, const symcache_key_t *key,
@@ -85,13 +84,14 @@ bool negcache_find(struct negcache *negcache, const struct store_config *store,
                    struct negcache_entry *entry);
 
 /*
- * Keeps an entry where the rule of its reason says.  name is that which was
- * looked for.  seconds is how long it holds, or 0 for the rule's time.  tmp is
- * an unused file on the store's file system, or NULL if there is none.
+ * Keeps an entry where the rule of its reason says.  name is the name that was
+ * looked for.  seconds is how long the entry holds, or 0 for the time of the
+ * rule.  tmp is the path of an unused file on the store's file system, or NULL
+ * if there is none.
  *
- * A miss under one more name leaves the entry its time.  An entry that belongs
- * on disk and cannot be written is kept as NEGCACHE_ERROR, and -1 is returned
- * with errno; otherwise 0.
+ * A miss under one more name does not extend the time of the entry.  An entry
+ * that belongs on disk and cannot be written is kept as NEGCACHE_ERROR
+ * instead; then -1 is returned with errno, and otherwise 0.
  */
 int negcache_add(struct negcache *negcache, const struct store_config *store,
                  const struct cache_config *cache, const symcache_key_t *key,
@@ -100,25 +100,28 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
                  unsigned seconds, const char *tmp);
 
 /*
- * Reads a negative entry of a folder, whether it is in force or not; not
- * filled is what depends on that.  Returns false if it is none.
+ * Reads a negative entry from a folder, whether it is still believed or not;
+ * entry->valid is not filled.  Returns false if the file is not an entry.
  */
 bool negcache_read(int dir, const char *name, struct negcache_entry *entry);
 
-/* Drops the entry of one version, after a success. */
+/* Drops the entry of one version, because the file exists now. */
 void negcache_drop(struct negcache *negcache, const struct store_config *store,
                    const symcache_key_t *key,
                    const symcache_version_t *version);
 
 /*
- * Drops what is on disk if it is a malformed entry, which was not to be
- * believed.  Returns true if there was one.
+ * Removes the entry from disk if it is a malformed entry, which turned out to
+ * be the transcoder's fault.  Returns true if there was one.
  */
 bool negcache_take_back(const struct store_config *store,
                         const symcache_key_t *key,
                         const symcache_version_t *version);
 
-/* Drops all entries of the PDB name, or of one key if has_id; their number. */
+/*
+ * Drops all entries of a PDB name, or only those of one key if has_id.
+ * Returns how many there were.
+ */
 unsigned negcache_forget(struct negcache *negcache,
                          const struct store_config *store,
                          const symcache_key_t *key, bool has_id);

@@ -11,7 +11,7 @@
 #include "space.h"
 
 #define GAUGE_MS 250
-#define GAUGE_PAUSE_MS 3000 /* until the next one is told */
+#define GAUGE_PAUSE_MS 3000 /* pause before another gauge is told */
 
 struct gauge {
     struct event *timer;
@@ -21,7 +21,7 @@ struct gauge {
     char path[];
 };
 
-static uint64_t gauge_told; /* clock_ms() when any was told, or 0 */
+static uint64_t gauge_told; /* clock_ms() when a gauge was told last, or 0 */
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)
 {

@@ -1,10 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Looks at what is free while a program works that does not look itself, and
- * tells when less than cache.min_free is left.  Of several at work on one
- * machine one is told, and the next some seconds later: when the first one
- * has ended there may be room again.
+ * Watches the free space of a file system on behalf of a program that does not
+ * watch it itself, such as a transcoder, and tells when less than
+ * cache.min_free is left.  When several such programs run on one machine, only
+ * one of them is told, and the next one some seconds later: once the first has
+ * ended, there may be room again.
  */
 #ifndef SYMCACHED_SPACE_GAUGE_H
 #define SYMCACHED_SPACE_GAUGE_H
@@ -17,8 +18,8 @@ struct gauge;
 typedef void (*gauge_fn)(void *arg);
 
 /*
- * Looks at the file system of path, which is copied, time and again, and calls
- * low once, never from inside this function.  NULL when out of memory.
+ * Checks the file system of path, which is copied, at intervals.  Calls low
+ * once, but never from inside this function.  Returns NULL when out of memory.
  */
 struct gauge *gauge_start(struct event_base *base, const char *path,
                           const struct cache_config *cache, gauge_fn low,

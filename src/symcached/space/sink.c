@@ -10,7 +10,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#define SINK_LOOK (1024 * 1024) /* bytes between two looks at what is free */
+#define SINK_LOOK (1024 * 1024) /* bytes between two checks of free space */
 
 static int look(struct sink *sink, size_t len)
 {

@@ -15,7 +15,7 @@
 #include "base/disk_full.h"
 #include "base/async_unlink.h"
 
-/* The least that is wished for where a size is not known. */
+/* The smallest wish for a file whose size is not known. */
 #define DISK_SPACE_LEAST (64 * 1024 * 1024)
 #define DISK_SPACE_LEAST_SHARE 64 /* of the file system, if that is less */
 
@@ -69,8 +69,10 @@ uint64_t disk_space_left(const char *path, const struct cache_config *cache)
     return bytes > keep ? bytes - keep : 0;
 }
 
-/* Where next to nothing is free, next to nothing has come: what is received
- * or unpacked would never get on. */
+/*
+ * Where almost nothing is free, almost nothing can have arrived.  A wish for
+ * twice as much as that would never let a file make progress.
+ */
 static uint64_t disk_space_least(const struct statvfs *fs)
 {
     uint64_t share =
@@ -102,7 +104,7 @@ void disk_space_want_in(const char *path, uint64_t bytes)
     }
 }
 
-/* Returns 0, -1 if there is no room, or -2. */
+/* Returns 0; -1 if there is no room; -2 if the file system cannot reserve. */
 static int disk_space_try(int fd, uint64_t bytes,
                           const struct cache_config *cache, char *reason,
                           size_t size, struct stat *st)
@@ -125,7 +127,8 @@ static int disk_space_try(int fd, uint64_t bytes,
         return -1;
     }
 
-    /* some file systems cannot; the body then takes its chance */
+    /* Some file systems cannot reserve.  The body is then received anyway,
+     * and fails later if there is no room. */
     if (bytes > 0 &&
         fallocate(fd, FALLOC_FL_KEEP_SIZE, st->st_size, (off_t)bytes) != 0 &&
         disk_is_full(errno)) {

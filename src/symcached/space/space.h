@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Room on a file system for what is about to be received.
+ * Space on a file system for files that are about to be received.
  */
 #ifndef SYMCACHED_SPACE_H
 #define SYMCACHED_SPACE_H
@@ -16,31 +16,38 @@
 #include "sink.h"
 
 /*
- * Reserves bytes beyond what the file has, which were announced, so that a
- * body that was begun can end; 0 only looks, and where there is too little
- * wishes for twice as much as has come.  What is not used is given back when
- * the file is cut or removed.  Returns 0; or -1 with the reason if less than
- * cache.min_free would be left, or the file system is full.
+ * Reserves space behind the end of a file for as many bytes as were announced,
+ * so that a body that has begun to arrive can also end.  With 0 bytes it only
+ * checks; where there is too little space, it wishes for twice as much as has
+ * arrived.  What is not used is returned when the file is truncated or
+ * removed.  Returns 0; or -1 with the reason in text if less than
+ * cache.min_free would be left, or if the file system is full.
  */
 int disk_space_reserve(int fd, uint64_t bytes,
                        const struct cache_config *cache, char *reason,
                        size_t size);
 
-/* What cache.min_free is where the file is, in bytes. */
+/* The bytes that cache.min_free stands for on the file system of fd. */
 uint64_t disk_space_kept(int fd, const struct cache_config *cache);
 
-/* Bytes that may be used in a folder; UINT64_MAX if that cannot be told. */
+/* Bytes that may be used in a folder; UINT64_MAX if that is not known. */
 uint64_t disk_space_left(const char *path, const struct cache_config *cache);
 
 #define DISK_SPACE_NONE "no room: would leave less than cache.min_free"
 
-/* The file had no room for bytes more, at a guess: a wish for these. */
+/*
+ * There was no room to extend the file by about so many bytes: wishes for
+ * them.
+ */
 void disk_space_want_for(int fd, uint64_t bytes);
 
-/* The same of what is made in a folder. */
+/* The same for a folder in which something is being made. */
 void disk_space_want_in(const char *path, uint64_t bytes);
 
-/* Who is told of wishes; there is one in the process.  NULL = nobody. */
+/*
+ * Registers the one listener of the process that is told of wishes; NULL for
+ * none.
+ */
 typedef void (*disk_space_fn)(void *arg, const struct wish *wish);
 void disk_space_watch(disk_space_fn fn, void *arg);
 

@@ -13,8 +13,9 @@
 
 #include "proto/path.h"
 
-#define WISH_SPARE 16 /* of the half, what is made room for in addition */
-#define WISH_DEPTH 12 /* of a folder that a transcoder fills */
+#define WISH_SPARE 16 /* of that half is freed in addition */
+#define WISH_DEPTH                                                            \
+    12 /* levels of folders below a work folder that are counted */
 
 void wishes_add(struct wishes *wishes, const struct wish *wish)
 {
@@ -75,7 +76,7 @@ uint64_t wish_grant(const struct wish_space *space, enum wish_kind kind,
     return more < most ? more : most;
 }
 
-/* What is reserved beyond the end of a file is allocated as well. */
+/* st_blocks also counts what is reserved behind the end of the file. */
 static void add(struct wish_space *space, const struct stat *st)
 {
     uint64_t disk = (uint64_t)st->st_blocks * 512;
