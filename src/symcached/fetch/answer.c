@@ -9,7 +9,7 @@
 #include "base/header_line.h"
 #include "proto/header.h"
 
-#define FETCH_ANSWER_RETRY_AFTER 600 /* at most */
+#define FETCH_ANSWER_RETRY_AFTER 600 /* seconds at most */
 
 void fetch_answer_clear(struct fetch_answer *answer)
 {
@@ -19,7 +19,7 @@ void fetch_answer_clear(struct fetch_answer *answer)
     *answer = clean;
 }
 
-/* A line may name digests of other kinds, too. */
+/* A line may contain digests of other algorithms as well. */
 static void fetch_answer_digest(const char *line, size_t len, const char *name,
                                 char text[SYMCACHE_DIGEST_TEXT + 1])
 {
@@ -51,7 +51,7 @@ void fetch_answer_line(struct fetch_answer *answer, const char *line,
     size_t i;
 
     if (answer->bytes == 0 && len > 5 && strncasecmp(line, "HTTP/", 5) == 0) {
-        /* behind a 100 or a 103 comes another one */
+        /* After a 100 or 103, the header of the real answer follows. */
         fetch_answer_clear(answer);
         return;
     }
@@ -79,7 +79,7 @@ bool fetch_answer_coded(const struct fetch_answer *answer)
            strcasecmp(answer->coding, "identity") != 0;
 }
 
-/* Its start, as a text. */
+/* The beginning of the body, as a text. */
 void fetch_answer_body(struct fetch_answer *answer, const char *data,
                        size_t len)
 {
@@ -91,8 +91,8 @@ void fetch_answer_body(struct fetch_answer *answer, const char *data,
 }
 
 /*
- * Of HTTP/1.0, chunks cannot be: whoever passed it on took them for the body.
- * In HTTP/2 and later, each answer has an end.
+ * HTTP/1.0 has no chunks: a proxy that spoke it has passed the chunk sizes on
+ * as part of the body.  In HTTP/2 and later, the end of each answer is marked.
  */
 static bool fetch_answer_framed(const struct fetch_answer *answer, CURL *easy)
 {

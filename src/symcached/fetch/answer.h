@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What of an answer is more than its body: the status, and header lines and
- * pages of errors that some protocols need.
+ * What is kept of an answer besides its body: the status, some header lines,
+ * and the beginning of error pages, which some protocols need.
  */
 #ifndef SYMCACHED_FETCH_ANSWER_H
 #define SYMCACHED_FETCH_ANSWER_H
@@ -16,18 +16,18 @@
 #define FETCH_ANSWER_VALUE 256
 #define FETCH_ANSWER_TYPE 128
 
-/* texts are "" if there was none */
+/* A text is "" if the answer did not have it. */
 struct fetch_answer {
-    long status;          /* of the last hop; 0 = none came to its end */
+    long status;          /* of the last hop; 0 = no answer was complete */
     unsigned retry_after; /* seconds, with any status; 0 = now, or not sent */
     uint64_t bytes;       /* of its body */
-    bool whole;           /* its header came to its end */
-    bool again;           /* Retry-After was sent, whatever its value */
-    bool moved;           /* redirected on the way */
-    bool framed;          /* the end of its body can be told from a break */
+    bool whole;           /* the header was complete */
+    bool again;           /* Retry-After was sent, with any value */
+    bool moved;           /* there was a redirect on the way */
+    bool framed; /* a body that was cut off can be told from a complete one */
     int64_t length;       /* Content-Length; -1 = none */
     char type[FETCH_ANSWER_TYPE];       /* Content-Type */
-    char moved_type[FETCH_ANSWER_TYPE]; /* that of the last redirect */
+    char moved_type[FETCH_ANSWER_TYPE]; /* of the last redirect */
     char coding[32];                    /* Content-Encoding */
     char range[64];                     /* Content-Range */
     char ranges[32];                    /* Accept-Ranges */
@@ -35,32 +35,32 @@ struct fetch_answer {
     char modified[64]; /* Last-Modified */
     char date[64];
     char transfer[64]; /* Transfer-Encoding */
-    /* SHA-256 of the file, and of this answer's body, as texts */
+    /* SHA-256 of the file, and of the body of this answer, as texts. */
     char digest[SYMCACHE_DIGEST_TEXT + 1];
     char content_digest[SYMCACHE_DIGEST_TEXT + 1];
     bool verified;   /* the body has that digest */
     char reason[64]; /* X-Symcache-Reason */
-    char body[1024]; /* the start of that of an error */
+    char body[1024]; /* the beginning of the body of an error */
 };
 
-/* Forgets the last hop's, but for moved and moved_type. */
+/* Forgets what the last hop has left, except for moved and moved_type. */
 void fetch_answer_clear(struct fetch_answer *answer);
 
 /*
- * A line that libcurl takes for one of the header, not terminated.  What is
- * said in a trailer is not listened to.
+ * Takes a line that libcurl calls a header line; it is not terminated.  Lines
+ * of a trailer are ignored.
  */
 void fetch_answer_line(struct fetch_answer *answer, const char *line,
                        size_t len);
 
-/* A part of the body of an error. */
+/* Takes a part of the body of an error. */
 void fetch_answer_body(struct fetch_answer *answer, const char *data,
                        size_t len);
 
-/* Is the body another than the file's, by a Content-Encoding? */
+/* Does a Content-Encoding make the body different from the file? */
 bool fetch_answer_coded(const struct fetch_answer *answer);
 
-/* The hop ended: what libcurl made of its header. */
+/* The hop has ended: takes over what libcurl knows of its header. */
 void fetch_answer_end(struct fetch_answer *answer, CURL *easy);
 
 #endif

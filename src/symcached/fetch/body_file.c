@@ -15,7 +15,7 @@
 #include "base/async_unlink.h"
 #include "symcached/space/space.h"
 
-#define BODY_FILE_SPACE_STEP (4 * 1024 * 1024) /* between two looks */
+#define BODY_FILE_SPACE_STEP (4 * 1024 * 1024) /* between two checks */
 
 static bool body_file_fail(struct body_file *body_file,
                            enum body_file_problem problem, const char *reason)
@@ -44,7 +44,7 @@ static bool body_file_rewind(struct body_file *body_file)
            lseek(body_file->fd, 0, SEEK_SET) == 0;
 }
 
-/* Notes the digests that the answer has, if any. */
+/* Takes over the digests that the answer announces, if any. */
 static bool body_file_expect(struct body_file *body_file,
                              const struct fetch_answer *answer)
 {
@@ -61,7 +61,7 @@ static bool body_file_expect(struct body_file *body_file,
     return true;
 }
 
-/* A whole body begins. */
+/* A complete body begins. */
 static bool begin(struct body_file *body_file,
                   const struct fetch_answer *answer, CURL *easy)
 {
@@ -84,7 +84,7 @@ static bool begin(struct body_file *body_file,
     return body_file_reserve(body_file, length > 0 ? (uint64_t)length : 0);
 }
 
-/* A part with 206 begins. */
+/* The rest of a body begins, with status 206. */
 static bool go_on(struct body_file *body_file,
                   const struct fetch_answer *answer)
 {
@@ -180,7 +180,10 @@ void body_file_judge(const struct body_file *body_file,
     }
 }
 
-/* Has what came the digests that it should have?  Says it of the answer. */
+/*
+ * Does the content have the announced digests?  Notes the result in the
+ * answer.
+ */
 static bool body_file_is_sound(struct body_file *body_file,
                                struct fetch_answer *answer)
 {

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A body on its way into a file: bounded, with room for it, and so kept that
- * a transfer that breaks can go on.
+ * Receives a body into a file, within limits of size and disk space, and keeps
+ * it in such a way that an interrupted transfer can be resumed.
  */
 #ifndef SYMCACHED_FETCH_BODY_FILE_H
 #define SYMCACHED_FETCH_BODY_FILE_H
@@ -15,8 +15,8 @@ enum body_file_problem {
     BODY_FILE_GOOD,
     BODY_FILE_TOO_LARGE,
     BODY_FILE_NO_SPACE,
-    BODY_FILE_FAILED, /* to be written */
-    BODY_FILE_RANGE   /* is not the one that was asked for */
+    BODY_FILE_FAILED, /* the file cannot be written */
+    BODY_FILE_RANGE   /* not the range that was asked for */
 };
 
 struct body_file {
@@ -24,34 +24,34 @@ struct body_file {
     uint64_t max; /* bytes */
     const struct cache_config *cache;
     struct resume resume;
-    bool rest;             /* of a body that broke off is what comes */
-    struct digest *digest; /* of what is in the file; NULL = not asked for */
+    bool rest;             /* the rest of an interrupted body is arriving */
+    struct digest *digest; /* of the file's content; NULL = none is expected */
     char expected[SYMCACHE_DIGEST_TEXT + 1];         /* of the file, or "" */
     char expected_content[SYMCACHE_DIGEST_TEXT + 1]; /* by Content-Digest */
-    uint64_t looked; /* bytes at which the room was last looked at */
+    uint64_t looked; /* size of the file when disk space was last checked */
     enum body_file_problem problem;
     char reason[256];
 };
 
 /*
- * The next len bytes of a body came, which are counted in the answer that
- * easy receives; rest: of a 206 that was asked for.  Returns false if no more
- * is wanted; problem says why.
+ * Takes the next len bytes of a body; easy is the handle that receives the
+ * answer.  rest is true for a 206 that was asked for.  Returns false if the
+ * transfer is to be ended; problem says why.
  */
 bool body_file_receive(struct body_file *body_file,
                        const struct fetch_answer *answer, CURL *easy,
                        bool rest, const void *data, size_t len);
 
-/* There was no room, but something is being removed. */
+/* Is disk space missing that is being freed at present? */
 bool body_file_awaits_space(const struct body_file *body_file);
 
-/* What the problem means. */
+/* Classifies the problem. */
 void body_file_judge(const struct body_file *body_file,
                      struct classification *class);
 
 /*
- * A body came to its end; rest: that of a 206 which was asked for.  What came
- * before this answer counts only where it is continued.
+ * The body is complete.  rest is true for a 206 that was asked for: only then
+ * do the bytes of earlier answers belong to the file.
  */
 void body_file_finish(struct body_file *body_file, struct fetch_answer *answer,
                       bool rest, struct classification *class);

@@ -39,7 +39,7 @@ void classify_status(struct classification *class, long status,
         class->transient = retry_after == 0;
         break;
     case 503:
-        /* with a time it is a wish, without one a failure */
+        /* With a time it is a request to wait; without one it is a failure. */
         class->retry_after = retry_after;
         class->transient = class->fault = retry_after == 0;
         break;
@@ -88,7 +88,7 @@ void classify_error(struct classification *class, CURLcode code,
     case CURLE_OUT_OF_MEMORY:
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_CACERT_BADFILE:
-        /* our own */
+        /* a limit of ours */
         class->transient = false;
         break;
     case CURLE_PEER_FAILED_VERIFICATION:
@@ -101,7 +101,10 @@ void classify_error(struct classification *class, CURLcode code,
     }
 }
 
-/* Words that lead to a sign-in page, unless the PDB itself is called so. */
+/*
+ * Does the target have words of a sign-in page in it?  They do not count if
+ * the name of the PDB contains them.
+ */
 static bool classify_leads_to_login(const char *from, const char *to)
 {
     static const char *const words[] = {"signin", "sign-in", "sign_in",

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What the end of a request means: for the lookup, for another try, and for
- * what is thought of the host.
+ * Decides what the end of a request means: for the lookup, for another try,
+ * and for the host's circuit breaker.
  */
 #ifndef SYMCACHED_FETCH_CLASSIFY_H
 #define SYMCACHED_FETCH_CLASSIFY_H
@@ -13,9 +13,9 @@
 
 struct classification {
     enum source_outcome outcome;
-    bool transient;       /* another try may do better */
-    bool fault;           /* the host did not do its work */
-    unsigned retry_after; /* seconds that it asked for, or 0 */
+    bool transient;       /* another try may succeed */
+    bool fault;           /* counts as a failure of the host */
+    unsigned retry_after; /* seconds that the server asked for, or 0 */
     char detail[CURL_ERROR_SIZE + 64];
 };
 
@@ -23,26 +23,26 @@ void classify_say(struct classification *class, enum source_outcome outcome,
                   bool transient, const char *detail);
 
 /*
- * A whole answer with a status other than 200; retry_after is what it asks
- * for, or 0.
+ * A complete answer with a status other than 200.  retry_after is the number
+ * of seconds that it asks for, or 0.
  */
 void classify_status(struct classification *class, long status,
                      unsigned retry_after);
 
-/* The answer has Retry-After: what is not there may come. */
+/* The answer has a Retry-After: what is absent now may exist later. */
 void classify_again(struct classification *class);
 
 /*
- * A request that did not come to its end; text is libcurl's.  CURLE_OK: it
- * takes the lines of a header that broke off for all.  status: of the answer,
- * as far as that came, or 0.
+ * A request that was not completed; text is libcurl's message.  With CURLE_OK,
+ * libcurl has accepted a header that was cut off as if it were complete.
+ * status is that of the answer, or 0 if none arrived.
  */
 void classify_error(struct classification *class, CURLcode code,
                     const char *text, long status);
 
 /*
- * Why a redirect from one URL to another is not followed, or NULL.  secure:
- * an earlier hop was https.
+ * Returns why a redirect between two URLs must not be followed, or NULL.
+ * secure: an earlier hop used https.
  */
 const char *classify_redirect(const char *from, const char *to, bool secure);
 

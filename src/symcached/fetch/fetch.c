@@ -1,10 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A fetch is up to limits.attempts tries, each from the original URL; a try is
- * up to FETCH_REDIRECTS + 1 hops.  Redirects are followed here and not by
- * libcurl, which would carry own headers such as X-Api-Key to other hosts and
- * would let http, https, http pass.
+ * A fetch makes up to limits.attempts tries, each of which begins with the
+ * original URL and has up to FETCH_REDIRECTS + 1 hops.  Redirects are followed
+ * here and not by libcurl, which would send headers such as X-Api-Key to other
+ * hosts, and would allow a way back from https to http.
  */
 #include "fetch.h"
 
@@ -33,8 +33,8 @@
 #define FETCH_RESERVED "address is reserved; the source is not \"internal\""
 
 /*
- * What a fetch waits for.  set_step() is the only place that changes it; what
- * cannot begin leads from each step to finish().
+ * What a fetch waits for.  Only set_step() changes it.  When something cannot
+ * be started, every step leads to finish().
  *
  *   fetch_start() --> FETCH_PAUSES <----------- another try
  *                          | try()                   |
@@ -53,13 +53,13 @@ enum fetch_step {
     FETCH_RECEIVES      /* for the end of the answer; libcurl has it */
 };
 
-/* why we ended a request ourselves */
+/* why we have ended a request ourselves */
 enum fetch_stop {
     FETCH_GOES_ON,
-    FETCH_STOP_RESERVED, /* the address */
+    FETCH_STOP_RESERVED, /* the address is a reserved one */
     FETCH_STOP_BODY,     /* body_file.problem says why */
-    FETCH_STOP_PAGE,     /* of an error: nobody wants to read more of it */
-    FETCH_STOP_SILENCE   /* nothing came in time, or too little */
+    FETCH_STOP_PAGE,     /* we have read enough of an error page */
+    FETCH_STOP_SILENCE   /* nothing arrived in time, or too little */
 };
 
 struct fetch {
@@ -69,22 +69,22 @@ struct fetch {
     CURL *easy;
     struct curl_slist *headers;
     struct fetcher_slot slot;
-    struct spnego *spnego; /* that the hop's request waits for */
+    struct spnego *spnego; /* asks Kerberos for this hop, or NULL */
     struct event *timer;   /* of the step */
     fetch_done_fn done;
     void *arg;
     uint64_t started;
-    uint64_t received; /* of all bodies */
-    uint64_t watched;  /* of the hop's, when its speed was last looked at */
+    uint64_t received; /* bytes of all bodies */
+    uint64_t watched;  /* bytes of this hop when its speed was last measured */
     unsigned tries;
     unsigned redirects;
     long status; /* of the hop, 0 = none yet */
     enum fetch_step step;
-    bool away;   /* redirected to another origin */
-    bool secure; /* has been on https */
+    bool away;   /* was redirected to another origin */
+    bool secure; /* has used https */
     enum fetch_stop stop;
-    struct host *host; /* that the hop asks */
-    bool probe;        /* whether the host works */
+    struct host *host; /* that this hop asks, or NULL */
+    bool probe;        /* this request decides whether the host works again */
     unsigned wait;     /* seconds until the host may be asked */
     struct body_file body_file;
     struct fetch_answer answer;
@@ -92,13 +92,13 @@ struct fetch {
     char error[CURL_ERROR_SIZE];
 };
 
-/* Does libcurl work on it? */
+/* Is libcurl working on it? */
 static bool is_running(const struct fetch *fetch)
 {
     return fetch->step >= FETCH_WAITS_ANSWER;
 }
 
-/* The hop's request ended; detail is for the log. */
+/* The request of this hop has ended; detail is for the log. */
 static void leave_host(struct fetch *fetch, enum breaker_end end,
                        const char *detail)
 {
@@ -149,7 +149,7 @@ static unsigned left_ms(const struct fetch *fetch)
     return used < limit ? (unsigned)(limit - used) : 0;
 }
 
-/* ms is the time of a step that has one, until on_timer() is called. */
+/* ms is the time limit of the step; at its end on_timer() is called. */
 static void set_step(struct fetch *fetch, enum fetch_step step, unsigned ms)
 {
     struct timeval delay = {ms / 1000, ms % 1000 * 1000};
@@ -162,7 +162,7 @@ static void set_step(struct fetch *fetch, enum fetch_step step, unsigned ms)
     }
 }
 
-/* From the first byte on it is about speed. */
+/* From the first byte on, the limit is one of speed. */
 static void watch(struct fetch *fetch)
 {
     fetch->watched = fetch->answer.bytes;
@@ -196,7 +196,7 @@ static bool is_rest(const struct fetch *fetch)
     return fetch->status == 206 && fetch->body_file.resume.asked;
 }
 
-/* Is what comes the file, or a part of it, and not the page of an error? */
+/* Is the body the file or a part of it, and not an error page? */
 static bool is_body(const struct fetch *fetch)
 {
     return fetch->status == 200 || is_rest(fetch);
@@ -246,13 +246,13 @@ static curl_socket_t on_connect(void *arg, curlsocktype purpose,
 
 /* hops -------------------------------------------------------------------- */
 
-/* May the source's credentials be sent? */
+/* Does the request go to the source's own origin, and get its credentials? */
 static bool is_home(const struct fetch *fetch)
 {
     return fetch->request.credentials && !fetch->away;
 }
 
-/* Everything of the request that depends on where this hop goes. */
+/* Sets everything in the request that depends on the URL of this hop. */
 static int fetch_address(struct fetch *fetch, const char *url)
 {
     const struct fetch_request *request = &fetch->request;
@@ -281,7 +281,7 @@ static int fetch_address(struct fetch *fetch, const char *url)
                : -1;
 }
 
-/* Returns NULL, or why not. */
+/* Returns NULL, or why the host is not asked. */
 static const char *enter_host(struct fetch *fetch, const char *url)
 {
     char origin[ORIGIN_MAX];
@@ -296,7 +296,7 @@ static const char *enter_host(struct fetch *fetch, const char *url)
     return fetch->host != NULL ? NULL : fetch->reason;
 }
 
-/* Returns NULL, or why not. */
+/* Returns NULL, or why the request cannot be sent. */
 static const char *fetch_send(struct fetch *fetch)
 {
     const struct limits_config *limits = &fetch->request.config->limits;
@@ -314,7 +314,7 @@ static const char *fetch_send(struct fetch *fetch)
 
 static void on_spnego(void *arg, const struct spnego_result *result);
 
-/* Returns NULL, or why not. */
+/* Returns NULL, or why the token cannot be asked for. */
 static const char *wait_for_spnego(struct fetch *fetch, const char *url)
 {
     unsigned limit = fetch->request.config->limits.connect_time * 1000;
@@ -345,7 +345,7 @@ static int authorize(struct fetch *fetch, char *value)
                : -1;
 }
 
-/* Returns NULL, or why not. */
+/* Begins a hop.  Returns NULL, or why not. */
 static const char *hop(struct fetch *fetch, const char *url)
 {
     const struct transport_config *transport = fetch->request.transport;
@@ -373,7 +373,7 @@ static const char *hop(struct fetch *fetch, const char *url)
                : fetch_send(fetch);
 }
 
-/* Returns NULL, or why not. */
+/* Begins a try.  Returns NULL, or why not. */
 static const char *try(struct fetch *fetch)
 {
     set_step(fetch, FETCH_DECIDES, 0);
@@ -383,14 +383,14 @@ static const char *try(struct fetch *fetch)
     fetch->away = false;
     fetch->secure = strncmp(fetch->url, "https:", 6) == 0;
 
-    /* without a validator nothing of the former try can be used */
+    /* Without a validator, the bytes of the former try are of no use. */
     if (fetch->body_file.resume.validator[0] == '\0') {
         fetch->body_file.resume.have = 0;
     }
     return hop(fetch, fetch->url);
 }
 
-/* Goes on at target.  Returns NULL, or why not. */
+/* Follows a redirect to target.  Returns NULL, or why not. */
 static const char *fetch_redirect(struct fetch *fetch, const char *target)
 {
     const char *refused;
@@ -417,7 +417,7 @@ static const char *fetch_redirect(struct fetch *fetch, const char *target)
 
 /* the end of a hop -------------------------------------------------------- */
 
-/* A request that came to no answer, or not to its end. */
+/* Classifies a request without an answer, or with an incomplete one. */
 static void judge_error(struct fetch *fetch, CURLcode code,
                         struct classification *class)
 {
@@ -443,14 +443,14 @@ static void judge_error(struct fetch *fetch, CURLcode code,
     }
 }
 
-/* Did an answer come to its end, or so far that we ended it? */
+/* Is the answer complete, or complete enough for us to have ended it? */
 static bool fetch_ended(const struct fetch *fetch, CURLcode code)
 {
     return fetch->status >= 200 && fetch->answer.whole &&
            (code == CURLE_OK || fetch->stop == FETCH_STOP_PAGE);
 }
 
-/* Returns true if another hop has begun. */
+/* Classifies the end of a hop.  Returns true if another hop has begun. */
 static bool judge(struct fetch *fetch, CURLcode code,
                   struct classification *class)
 {
@@ -463,7 +463,8 @@ static bool judge(struct fetch *fetch, CURLcode code,
 
     if (!fetch_ended(fetch, code)) {
         judge_error(fetch, code, class);
-        /* nor is what it said believed: something was to follow */
+        /* More of the answer was to follow, so its header is not believed
+         * either. */
         fetch_answer_clear(&fetch->answer);
         return false;
     }
@@ -494,8 +495,8 @@ static bool judge(struct fetch *fetch, CURLcode code,
 }
 
 /*
- * The server did not give the rest of a body that broke off: not a failure of
- * its own, and all is asked for afresh.
+ * The server did not send the rest of an interrupted body.  That is not a
+ * failure of its own: the whole body is asked for again.
  */
 static bool restarts(struct fetch *fetch, struct classification *class)
 {
@@ -569,7 +570,7 @@ static void on_hop_done(void *arg, CURLcode code)
     finish(fetch, &class);
 }
 
-/* The time for the first byte, or for some bytes more, is over. */
+/* The time limit for the first byte, or for some more bytes, is over. */
 static void on_silence(struct fetch *fetch)
 {
     const struct limits_config *limits = &fetch->request.config->limits;
@@ -585,7 +586,8 @@ static void on_silence(struct fetch *fetch)
                  limits->stall_time);
     }
     stops(fetch, FETCH_STOP_SILENCE, text);
-    /* with HTTP/2, one that is silent would be kept for others */
+    /* A silent connection of HTTP/2 would be kept and used for other
+     * requests. */
     curl_easy_setopt(fetch->easy, CURLOPT_FORBID_REUSE, 1L);
     fetcher_remove(fetch->fetcher, fetch->easy);
     on_hop_done(fetch, CURLE_OPERATION_TIMEDOUT);
@@ -604,7 +606,7 @@ static void on_spnego(void *arg, const struct spnego_result *result)
                                                        : "out of memory";
     }
     if (failed != NULL) {
-        /* a refusal is about us; only silence tells others not to wait */
+        /* a refusal concerns us only; others shall not wait for silence */
         classify_say(&class, SOURCE_FAILED, false, failed);
         class.fault = result->timed_out;
         tell_host(fetch, &class);

@@ -1,10 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * One HTTP object into one file: libcurl multi on the event loop, with limits,
- * retries and redirects that keep credentials, and nothing else, at home.
+ * Fetches one HTTP object into one file: with libcurl's multi interface on the
+ * event loop, with limits and retries, and with redirects that send
+ * credentials to the source's own origin only.
  *
- * Knows nothing of layouts, keys or PDBs.
+ * This knows nothing of layouts, keys or PDBs.
  */
 #ifndef SYMCACHED_FETCH_H
 #define SYMCACHED_FETCH_H
@@ -19,30 +20,31 @@
 #include "spnego.h"
 
 struct event_base;
-struct hosts;   /* what is known of each, see host.h */
-struct fetcher; /* connections; one for the process */
+struct hosts;   /* What is known of each host, see host.h. */
+struct fetcher; /* The connections; there is one fetcher in the process. */
 struct fetch;
 
 struct fetch_request {
     const char *url;
     const struct transport_config *transport;
-    bool credentials; /* may be sent to the url's own origin */
-    const struct header_config *extra; /* of this request, same origin */
+    bool credentials; /* may be sent to the origin of url */
+    const struct header_config
+        *extra; /* headers of this request, for the same origin only */
     size_t nextra;
-    bool busy_file;              /* 503 is about the file, not the host */
+    bool busy_file;              /* a 503 concerns the file and not the host */
     const struct config *config; /* limits, cache.min_free */
-    int fd;                      /* gets the body; empty, or to be emptied */
+    int fd;                      /* receives the body; it is emptied first */
     uint64_t max;                /* bytes */
-    unsigned seconds;            /* for everything, retries included */
+    unsigned seconds; /* time limit for everything, including retries */
 };
 
 struct fetch_result {
-    enum source_outcome outcome; /* FOUND: a whole body with 200 came */
+    enum source_outcome outcome; /* FOUND: a complete body with 200 */
     const char *detail;          /* one line, without secrets */
-    uint64_t bytes;              /* received, all tries */
+    uint64_t bytes;              /* received in all tries together */
     unsigned ms;
-    unsigned retry_after;              /* seconds the server asked for, or 0 */
-    const struct fetch_answer *answer; /* during the callback only */
+    unsigned retry_after;              /* that the server asked for, or 0 */
+    const struct fetch_answer *answer; /* valid during the callback only */
 };
 
 typedef void (*fetch_done_fn)(void *arg, const struct fetch_result *result);
@@ -51,18 +53,18 @@ struct fetcher *fetcher_new(struct event_base *base, struct hosts *hosts);
 void fetcher_free(struct fetcher *fetcher); /* no fetch may be running */
 
 /*
- * The transport and config must live until the end.  done is called once,
- * never from inside this function, and the fetch is gone afterwards.  Returns
- * NULL when out of memory.
+ * transport and config must live until the end.  done is called once, but
+ * never from inside this function; the fetch does not exist any more then.
+ * Returns NULL when out of memory.
  */
 struct fetch *fetch_start(struct fetcher *fetcher,
                           const struct fetch_request *request,
                           fetch_done_fn done, void *arg);
 
-/* Is a body with 200 coming? */
+/* Is a body with status 200 arriving? */
 bool fetch_receives(const struct fetch *fetch);
 
-/* No callback comes afterwards. */
+/* Ends the fetch; done is not called any more. */
 void fetch_cancel(struct fetch *fetch);
 
 #endif

@@ -15,12 +15,13 @@
 #include "base/origin.h"
 #include "base/table.h"
 
-/* Redirects may lead to ever new names; who says nothing of note is dropped.
+/*
+ * Redirects may lead to ever new names, so hosts of which nothing special is
+ * known are dropped when there are more than this.
  */
 #define HOSTS_MAX 1000
 
-/* A lookup's process that is there for so long after it was killed is stuck.
- */
+/* A process that still exists so long after it was killed is stuck. */
 #define STUCK_MS 5000
 
 /* A lookup that has taken so long is slow. */
@@ -31,9 +32,9 @@ struct host {
     struct hosts *hosts;
     struct breaker breaker;
     uint64_t quiet_until; /* milliseconds */
-    unsigned requests;    /* that run */
+    unsigned requests;    /* that are under way */
     LIST_HEAD(, visit) visits;
-    bool own; /* of a source: not only redirected to */
+    bool own; /* belongs to a source, and not only to a redirect */
     char origin[];
 };
 
@@ -41,16 +42,18 @@ struct visit {
     LIST_ENTRY(visit) entry;
     struct host *host;
     uint64_t since;     /* milliseconds */
-    bool looks;         /* the lookup is there */
-    unsigned processes; /* of it, that are there */
-    uint64_t left;      /* milliseconds: since when only these are; or 0 */
+    bool looks;         /* the lookup has not left */
+    unsigned processes; /* of the lookup, that still exist */
+    uint64_t left; /* milliseconds: when the lookup left and only processes
+                      stayed; or 0 */
 };
 
 struct hosts {
     LIST_HEAD(, host) all;
     struct table by_origin;
     unsigned n;
-    struct event *timer; /* a lookup is slow, or its process stuck, by then */
+    struct event *timer; /* for the time when a lookup becomes slow, or a
+                            process stuck */
     void (*freed)(void *arg);
     void *arg;
 };
@@ -58,7 +61,7 @@ struct hosts {
 /* API: values of "state" */
 static const char *const state_names[] = {"closed", "open", "half_open"};
 
-/* When a visit that goes on begins to count for something else; or 0. */
+/* The time at which a visit becomes slow or stuck; 0 if it never will. */
 static uint64_t turns(const struct visit *visit, uint64_t now)
 {
     if (now < visit->since + SLOW_MS) {
@@ -151,7 +154,10 @@ static bool is_idle(const struct host *host)
     return host->requests == 0 && LIST_EMPTY(&host->visits);
 }
 
-/* Few failures are forgotten, too: names that fail may be ever new as well. */
+/*
+ * Hosts with some failures are dropped as well, because ever new names may
+ * also fail.
+ */
 static bool is_plain(const struct host *host, const struct config *config)
 {
     uint64_t now = clock_ms();
@@ -240,7 +246,7 @@ static unsigned quiet_seconds(const struct host *host, uint64_t now)
     return host->quiet_until > now ? round_up(host->quiet_until - now) : 0;
 }
 
-/* Of its visits those that nobody can end. */
+/* The number of visits that cannot be ended. */
 static unsigned stuck(const struct host *host, uint64_t now)
 {
     const struct visit *visit;
@@ -253,7 +259,7 @@ static unsigned stuck(const struct host *host, uint64_t now)
     return n;
 }
 
-/* Those that have taken so long. */
+/* The number of visits that have taken at least ms milliseconds. */
 static unsigned visits(const struct host *host, uint64_t now, unsigned ms)
 {
     const struct visit *visit;
@@ -266,7 +272,10 @@ static unsigned visits(const struct host *host, uint64_t now, unsigned ms)
     return n;
 }
 
-/* As many silent lookups as a directory gets at a time say enough of it. */
+/*
+ * The number of failures for which a directory is left alone: it gets so many
+ * lookups at a time, and when all of them are silent, that is enough.
+ */
 static unsigned failures_of(const struct host *host,
                             const struct limits_config *limits)
 {
@@ -276,7 +285,7 @@ static unsigned failures_of(const struct host *host,
                : limits->breaker_failures;
 }
 
-/* Returns false with the reason if it is not to be asked now. */
+/* Returns false with the reason if the host is not to be asked now. */
 static bool may_ask(struct host *host, const struct limits_config *limits,
                     char *reason, unsigned *seconds)
 {
@@ -399,7 +408,7 @@ struct visit *host_enter(struct hosts *hosts, const char *origin, bool own)
     return visit;
 }
 
-/* Ends it, if nobody is there any more. */
+/* Ends the visit if neither the lookup nor a process of it is left. */
 static void visit_end(struct visit *visit)
 {
     struct hosts *hosts = visit->host->hosts;

@@ -1,13 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What is known of a host, whichever sources and redirects lead to it: for
- * how long it wants to be left alone, whether it fails, and how many lookups
- * it is busy with.  Hosts are told apart by scheme, name and port.
+ * What is known of a host, whichever sources and redirects lead to it: whether
+ * it asked to be left alone for a while, whether it fails, and how many
+ * lookups are using it.  Hosts are told apart by scheme, name and port.
  *
- * A directory is one as well, with the path that the configuration gives: a
- * share may be as slow as a server, or hang.  A process that looks into one
- * that hangs cannot always be ended, and counts until it is gone.
+ * A directory counts as a host, too, under the path in the configuration,
+ * because a network share can be as slow as a server, or hang.  A process that
+ * looks into a directory that hangs cannot always be killed; it counts until
+ * it is gone.
  */
 #ifndef SYMCACHED_FETCH_HOST_H
 #define SYMCACHED_FETCH_HOST_H
@@ -25,58 +26,61 @@ struct hosts;
 struct host;
 struct visit;
 
-/* freed is called when a host may be free for one lookup more. */
+/* freed is called when a host may have room for another lookup. */
 struct hosts *hosts_new(struct event_base *base, void (*freed)(void *arg),
                         void *arg);
 void hosts_free(struct hosts *hosts); /* no request may be running */
 
 /*
- * May a request be made?  Returns the host, to be given to host_end(), with
- * *probe set if much depends on it; or NULL with the reason and the seconds
- * until it may be asked.
+ * Asks whether a request may be made.  Returns the host, which is then given
+ * to host_end(); *probe is set if this request decides whether the host works
+ * again.  Returns NULL with the reason, and the seconds until the host may be
+ * asked, if not.
  */
 struct host *host_begin(struct hosts *hosts, const char *origin,
                         const struct limits_config *limits, bool *probe,
                         char *reason, unsigned *seconds);
 
-/* A request ended; detail is for the log. */
+/* The request has ended; detail is for the log. */
 void host_end(struct host *host, const struct limits_config *limits,
               enum breaker_end end, bool probe, const char *detail);
 
 /*
- * Forgets what no source of config leads to: the hosts of former sources, and
- * of redirects those of which there is nothing to say.
+ * Forgets the hosts to which no source of config leads: those of former
+ * sources, and those of redirects of which nothing special is known.
  */
 void hosts_keep(struct hosts *hosts, const struct config *config);
 
-/* 429 or 503 with Retry-After. */
+/* The host answered 429 or 503 with Retry-After. */
 void host_wants_pause(struct host *host, unsigned seconds);
 
 /*
- * Begins a visit, of a lookup that the host is busy with; own: of one of its
- * own sources.  NULL when out of memory.
+ * A lookup begins to use the host; own is true if it belongs to one of the
+ * host's own sources.  Returns NULL when out of memory.
  */
 struct visit *host_enter(struct hosts *hosts, const char *origin, bool own);
 
 /*
- * A process of the lookup begins, and is gone, which may be long after the
- * lookup has left: the visit ends when all have.
+ * visit_share(): a process of the lookup has begun.  visit_gone(): it is
+ * gone, which may be long after the lookup has left.  The visit ends when
+ * neither is left.
  */
 void visit_share(struct visit *visit);
 void visit_gone(void *visit);
 
-/* The lookup leaves; NULL is allowed. */
+/* The lookup leaves; visit may be NULL. */
 void host_leave(struct visit *visit);
 
 /*
- * Has it as many lookups as it may have?  Some that are slow do not count: who
- * is quick shall not wait for them.  Nor is it busy when nothing but processes
- * that do not end keep it so: then host_begin() tells of it.
+ * Does the host have as many lookups as it may have?  Slow lookups do not
+ * count up to a number, so that quick ones need not wait for them.  A host is
+ * not busy either when only stuck processes use it: host_begin() then gives
+ * the reason.
  */
 bool host_busy(const struct hosts *hosts, const char *origin,
                const struct limits_config *limits);
 
-/* What is known of one host, as an object. */
+/* Returns what is known of one host as an object. */
 cJSON *host_json(const struct hosts *hosts, const char *origin);
 
 /* Appends symcached_hosts{state=}. */

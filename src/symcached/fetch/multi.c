@@ -15,7 +15,10 @@ struct fetcher {
     struct event *timer;
 };
 
-/* Tells the owners; they may add and remove transfers meanwhile. */
+/*
+ * Calls the owners of finished transfers, who may add and remove transfers in
+ * turn.
+ */
 static void fetcher_collect(struct fetcher *fetcher)
 {
     struct fetcher_slot *slot;
@@ -29,7 +32,7 @@ static void fetcher_collect(struct fetcher *fetcher)
             continue;
         }
 
-        /* the message dies with the handle's removal */
+        /* The message is freed when the handle is removed. */
         easy = message->easy_handle;
         code = message->data.result;
         slot = NULL;

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * libcurl's multi handle driven by libevent: sockets, one timer, and a call
- * for each transfer that ended.
+ * Drives libcurl's multi handle with libevent: its sockets, its timer, and a
+ * callback for each transfer that has ended.
  */
 #ifndef SYMCACHED_FETCH_MULTI_H
 #define SYMCACHED_FETCH_MULTI_H
@@ -13,7 +13,7 @@ struct event_base;
 struct fetcher;
 struct hosts;
 
-/* A transfer ended; it has been taken out of the multi handle. */
+/* The transfer has ended, and was removed from the multi handle. */
 typedef void (*fetcher_done_fn)(void *arg, CURLcode code);
 
 /* What CURLOPT_PRIVATE of each easy handle points to. */
@@ -25,7 +25,10 @@ struct fetcher_slot {
 struct event_base *fetcher_base(const struct fetcher *fetcher);
 struct hosts *fetcher_hosts(const struct fetcher *fetcher);
 
-/* The transfer begins from the loop, never inside.  Returns 0 or -1. */
+/*
+ * The transfer is started by the event loop, never from inside.  Returns 0 or
+ * -1.
+ */
 int fetcher_add(struct fetcher *fetcher, CURL *easy);
 void fetcher_remove(struct fetcher *fetcher, CURL *easy);
 

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What looking in one place came to.  The job rules live on the difference
- * between "there is none" and "could not tell".
+ * The result of looking in one place.  The decisions of a job depend on the
+ * difference between "there is none" and "it could not be told".
  */
 #ifndef SYMCACHED_FETCH_OUTCOME_H
 #define SYMCACHED_FETCH_OUTCOME_H
@@ -10,11 +10,11 @@
 enum source_outcome {
     SOURCE_FOUND,
     SOURCE_NOT_FOUND, /* the source knows that it has no such file */
-    SOURCE_UNUSABLE,  /* a body came that is not this PDB: wrong identity,
-                         HTML, damaged, too large; says nothing about what
-                         the source will have later */
+    SOURCE_UNUSABLE,  /* a body arrived that is not this PDB: wrong identity,
+                         HTML, damaged, too large; says nothing about what the
+                         source will have later */
     SOURCE_FAILED,    /* the source could not tell: timeout, 5xx, 401, ... */
-    SOURCE_PENDING    /* the source works on it: to be asked again */
+    SOURCE_PENDING /* the source is working on it and is to be asked again */
 };
 
 const char *source_outcome_name(enum source_outcome outcome);

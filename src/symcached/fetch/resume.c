@@ -11,12 +11,12 @@
 #include <time.h>
 
 /*
- * RFC 9110, 8.8.2.2: a time is a strong validator if the answer is that much
- * younger; a file may change twice in a second.
+ * RFC 9110, 8.8.2.2: Last-Modified is a strong validator only if the answer is
+ * that much younger, because a file may change twice within a second.
  */
 #define RESUME_STRONG_SECONDS 60
 
-/* The URL without what a signature changes from one redirect to the next. */
+/* The URL without the parts that a signature changes in each redirect. */
 static char *resume_place(const char *url)
 {
     return strndup(url, strcspn(url, "?#"));
@@ -111,7 +111,8 @@ bool resume_fits(const struct resume *resume,
         return false;
     }
 
-    /* a server need not repeat it, but must not give another */
+    /* The server need not repeat the validator, but it must not send
+     * another. */
     validator = resume->validator[0] == '"' ? answer->etag : answer->modified;
     return validator[0] == '\0' || strcmp(validator, resume->validator) == 0;
 }

@@ -1,10 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Going on with a transfer that broke: whether the bytes at hand are worth
- * keeping, how the rest is asked for, and whether what comes is that rest.
- * A body of two versions would be a wrong PDB with the right identity, so
- * that in doubt all is fetched again.
+ * Resumes an interrupted transfer: decides whether the bytes that have arrived
+ * are worth keeping, asks for the rest, and checks that what arrives is that
+ * rest.  A body put together from two versions would be a wrong PDB with the
+ * right identity, so in doubt the whole body is fetched again.
  */
 #ifndef SYMCACHED_FETCH_RESUME_H
 #define SYMCACHED_FETCH_RESUME_H
@@ -16,20 +16,20 @@
 
 struct resume {
     char validator[FETCH_ANSWER_VALUE]; /* for If-Range; "" = none */
-    char type[FETCH_ANSWER_TYPE];       /* of the answer that began */
-    char *place;    /* URL without query that it is true for */
+    char type[FETCH_ANSWER_TYPE];       /* of the answer that began the body */
+    char *place;    /* URL without query, for which validator holds */
     uint64_t total; /* bytes of the whole body */
-    uint64_t have;  /* bytes of it in the file */
-    bool asked;     /* the request at hand has a Range */
+    uint64_t have;  /* bytes of it that are in the file */
+    bool asked;     /* the current request has a Range */
 };
 
-/* The whole body of an answer begins, of length bytes (-1 = not known). */
+/* A complete body begins, of length bytes; -1 if that is not known. */
 void resume_begin(struct resume *resume, const struct fetch_answer *answer,
                   const char *url, int64_t length);
 
 /*
- * Appends Range and If-Range to list if the rest can be asked for at url.
- * Returns the new list, or NULL when out of memory; list is freed then.
+ * Appends Range and If-Range to list, if the rest can be asked for at url.
+ * Returns the new list; or NULL when out of memory, with list freed.
  */
 struct curl_slist *resume_headers(struct resume *resume, const char *url,
                                   struct curl_slist *list);
@@ -39,12 +39,12 @@ bool resume_fits(const struct resume *resume,
                  const struct fetch_answer *answer);
 
 /*
- * The rest came, and the body is whole: makes of the answer the one that
- * began it, as a 206 need not say again what that said.
+ * The rest has arrived.  Gives the answer what a 206 need not repeat: the
+ * header values of the answer that began the body.
  */
 void resume_finish(const struct resume *resume, struct fetch_answer *answer);
 
-/* Nothing is kept for the next try. */
+/* Forgets everything: the next try begins with the first byte. */
 void resume_drop(struct resume *resume);
 
 #endif

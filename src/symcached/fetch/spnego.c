@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The helper's side of tickets: a queue for each host, and at its head the
- * one whose child process runs.
+ * The helper's side of Kerberos tokens: a queue for each host, at whose head a
+ * child process is running.
  */
 #include "spnego.h"
 
@@ -26,12 +26,13 @@ struct spnego {
     TAILQ_ENTRY(spnego) entry;
     struct event_base *base;
     struct event *timer;
-    struct child *child; /* NULL: another one runs for the host */
-    int fd;              /* that it writes the header to */
+    struct child
+        *child; /* NULL while another one of this host has the child process */
+    int fd;     /* to which the child process writes the header */
     unsigned ms;
     spnego_done_fn done;
     void *arg;
-    char failed[128]; /* why it could not run */
+    char failed[128]; /* why the child process could not be started */
     char name[];      /* HTTP@host */
 };
 
@@ -71,7 +72,7 @@ static void spnego_end(struct spnego *spnego, char *header, const char *detail,
     config_secret_free(header);
 }
 
-/* Returns what the child wrote, or NULL. */
+/* Returns what the child process wrote, or NULL. */
 static char *spnego_header(const struct spnego *spnego)
 {
     char *header = calloc(1, SPNEGO_HEADER + 1);
@@ -138,7 +139,8 @@ static void spnego_run(struct spnego *spnego)
         .program = "/proc/self/exe",
         .argv = argv,
         .env = environ,
-        .cwd = ".", /* a cache or a keytab may be named as seen from here */
+        .cwd = ".", /* The environment may name a cache or a keytab by a
+                       relative path. */
         .fds = &spnego->fd,
         .nfds = 1,
     };

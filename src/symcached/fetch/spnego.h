@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What tells a server by Kerberos who we are (RFC 4559).  GSS-API waits for
- * the KDC, for DNS and for the locks of credential caches: it runs in a child
- * process, never in the helper.
+ * Makes the header that tells a server by Kerberos who we are (RFC 4559).
+ * GSS-API waits for the KDC, for DNS and for locks of credential caches, so it
+ * runs in a child process and never in the helper.
  */
 #ifndef SYMCACHED_FETCH_SPNEGO_H
 #define SYMCACHED_FETCH_SPNEGO_H
@@ -14,25 +14,25 @@ struct event_base;
 struct spnego;
 
 struct spnego_result {
-    char *header;       /* value of Authorization, of one request; secret */
-    const char *detail; /* one line, if there is no header */
+    char *header;       /* value of Authorization for one request; a secret */
+    const char *detail; /* one line of reason if there is no header */
     bool timed_out;
 };
 
-/* The ticket is gone when this is called. */
+/* The struct spnego does not exist any more when this is called. */
 typedef void (*spnego_done_fn)(void *arg, const struct spnego_result *result);
 
 /*
- * Asks for what HTTP@host wants to see, as the principal of the environment.
- * For each host one is asked for at a time: what the KDC said to the first one
- * is in the credential cache for the next.  ms is the time for everything,
- * and done is called once, never from inside this function.  Returns NULL when
- * out of memory.
+ * Asks for a token for HTTP@host, as the principal of the environment.  For
+ * each host, one child process runs at a time: the answer of the KDC to the
+ * first is in the credential cache for those that follow.  ms is the time
+ * limit for everything.  done is called once, but never from inside this
+ * function.  Returns NULL when out of memory.
  */
 struct spnego *spnego_start(struct event_base *base, const char *host,
                             unsigned ms, spnego_done_fn done, void *arg);
 
-/* No callback comes afterwards. */
+/* done is not called any more. */
 void spnego_cancel(struct spnego *spnego);
 
 /* The child: main() of "symcached --spnego HTTP@host". */

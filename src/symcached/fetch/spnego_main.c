@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The child's side of tickets.
+ * The child process's side of Kerberos tokens.
  */
 #include <gssapi/gssapi.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 static gss_OID_desc spnego_spnego = {6, "\x2b\x06\x01\x05\x05\x02"};
 static gss_OID_desc spnego_krb5 = {9, "\x2a\x86\x48\x86\xf7\x12\x01\x02\x02"};
 
-/* "Negotiate " and the token in base64.  Returns an exit code. */
+/* Writes "Negotiate " and the token in base64.  Returns an exit code. */
 static int spnego_write(const gss_buffer_desc *token)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -40,7 +40,10 @@ static int spnego_write(const gss_buffer_desc *token)
     return fclose(file) == 0 ? 0 : 2;
 }
 
-/* The mechanism's words, which name principals and caches, if it has any. */
+/*
+ * Prints the mechanism's own message, if it has one: it names principals and
+ * caches.
+ */
 static void spnego_explain(OM_uint32 major, OM_uint32 minor)
 {
     gss_buffer_desc text = GSS_C_EMPTY_BUFFER;
@@ -57,7 +60,7 @@ static void spnego_explain(OM_uint32 major, OM_uint32 minor)
     gss_release_buffer(&ignored, &text);
 }
 
-/* Without Kerberos SPNEGO would only say that it has nothing to offer. */
+/* Without this check SPNEGO would only report that it has nothing to offer. */
 static OM_uint32 spnego_check_credentials(OM_uint32 *minor)
 {
     gss_OID_set_desc mechanisms = {1, &spnego_krb5};
@@ -71,7 +74,7 @@ static OM_uint32 spnego_check_credentials(OM_uint32 *minor)
     return major;
 }
 
-/* The first token, which is all that Kerberos needs. */
+/* Makes the first token, which is the only one that Kerberos needs. */
 static OM_uint32 spnego_token(OM_uint32 *minor, gss_name_t name,
                               gss_buffer_t token)
 {

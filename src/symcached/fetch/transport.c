@@ -11,7 +11,10 @@
 
 #define TRANSPORT_AGENT "Microsoft-Symbol-Server/10.0.0.0 (symcached)"
 
-/* libcurl before this cannot use a connection of HTTP/2 without TLS twice. */
+/*
+ * Older versions of libcurl cannot use a connection of HTTP/2 without TLS a
+ * second time.
+ */
 #define TRANSPORT_H2C_KEPT 0x080000
 
 /* Sets *rc to the first failure of several options. */
@@ -25,12 +28,13 @@ void transport_prepare(CURL *easy)
 {
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
 #if LIBCURL_VERSION_NUM >= 0x075700
-    /* a transfer that ends while a name is looked up does not wait for it */
+    /* A transfer that is ended during a name lookup does not wait for that
+     * lookup. */
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 #endif
     /*
-     * Not a header of the list: these are signed, and what is between us and
-     * an object store changes this one.
+     * This is not in the list of headers, because those are signed, and
+     * proxies in front of an object store change this one.
      */
     curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "identity");
     curl_easy_setopt(easy, CURLOPT_HTTP_CONTENT_DECODING, 0L);
@@ -54,7 +58,8 @@ static CURLcode set_auth(const struct transport_config *transport, CURL *easy,
     switch (auth) {
     case TRANSPORT_NO_AUTH:
     case TRANSPORT_SIGN: /* see set_request() */
-    case TRANSPORT_NEGOTIATE: /* a header: libcurl would wait for the KDC */
+    case TRANSPORT_NEGOTIATE: /* is a header of ours, because libcurl would
+                                 wait for the KDC */
         break;
     case TRANSPORT_BASIC:
         kind = CURLAUTH_BASIC;
@@ -82,7 +87,7 @@ static CURLcode set_auth(const struct transport_config *transport, CURL *easy,
     return rc;
 }
 
-/* Is the connection for this request and no other? */
+/* Does the connection serve this request only? */
 static bool connects(const struct transport_config *transport, long version,
                      bool home)
 {
@@ -90,7 +95,7 @@ static bool connects(const struct transport_config *transport, long version,
         curl_version_info(CURLVERSION_NOW)->version_num < TRANSPORT_H2C_KEPT) {
         return true;
     }
-    /* some servers authenticate the connection and not the request */
+    /* Some servers authenticate the connection and not the request. */
     return home && transport->auth == TRANSPORT_NEGOTIATE;
 }
 
@@ -107,7 +112,7 @@ static CURLcode set_tls(const struct transport_config *transport, CURL *easy,
         directory = built->capath;
     }
     if (transport->ca != NULL) {
-        /* elsewhere the whole world's authorities are good as well */
+        /* Other origins may have certificates of the public authorities. */
         file = transport->ca;
         directory = home ? NULL : directory;
     }
@@ -173,7 +178,7 @@ CURLcode transport_apply(const struct transport_config *transport, CURL *easy,
     TRANSPORT_SET(rc, easy, CURLOPT_FRESH_CONNECT, (long)(own || again));
     TRANSPORT_SET(rc, easy, CURLOPT_FORBID_REUSE, (long)own);
 
-    /* "" keeps libcurl from the environment's proxies */
+    /* With "", libcurl ignores the proxies of the environment. */
     TRANSPORT_SET(rc, easy, CURLOPT_PROXY, proxy != NULL ? proxy : "");
     TRANSPORT_SET(rc, easy, CURLOPT_NOPROXY, "");
     TRANSPORT_SET(rc, easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
@@ -198,7 +203,7 @@ static struct curl_slist *transport_header(const struct header_config *header,
     char *line = malloc(size);
 
     if (line != NULL) {
-        /* libcurl takes "Name;" for a header without a value */
+        /* To libcurl, "Name;" is a header without a value. */
         snprintf(line, size, header->value[0] == '\0' ? "%s;" : "%s: %s",
                  header->name, header->value);
         more = curl_slist_append(list, line);
