@@ -40,7 +40,7 @@ void age_histogram_add(struct age_histogram *age_histogram, long long age,
     age_histogram->bytes[step_of(age_histogram, age)] += bytes;
 }
 
-/* Marks bytes of the oldest step that is not marked whole. */
+/* Marks bytes of the oldest step that is not yet marked as a whole. */
 static void mark(struct age_histogram *age_histogram, unsigned step,
                  uint64_t bytes)
 {

@@ -19,18 +19,19 @@
 #include "symcached/space/space.h"
 #include "evict_main.h"
 
-/* The first pass: a helper that is restarted often cleans, too. */
+/* Seconds until the first pass, so that a helper that is restarted often
+ * cleans as well. */
 #define FIRST_SECONDS 60
 
-/* Between two passes that make room for somebody. */
+/* Seconds between two passes that make room for wishes. */
 #define EVICT_SPACE_SECONDS 60
 
-/* What a pass said of wishes is believed for so long. */
+/* Seconds for which the last pass's refusal of a wish is believed. */
 #define REFUSED_SECONDS 600
 
 #define REPORT_MAX (1024 * 1024)
 
-/* gauges of each store; API */
+/* Gauges of each store; the names are API. */
 #define STORE_FILES "symcached_store_files"
 #define STORE_BYTES "symcached_store_bytes"
 
@@ -40,14 +41,14 @@ struct evict {
     struct event *timer;   /* the next pass */
     uint64_t due;          /* clock_ms() of it, while the timer is set */
     struct child *child;
-    enum evict_pass_scope scope; /* of the child */
+    enum evict_pass_scope scope; /* of the child process */
     struct evict_life life;
     uint64_t started; /* clock_ms() of the child */
-    int report;                  /* what it writes, or -1 */
-    struct wishes wishes;        /* since the last pass began */
-    struct wish asked;           /* of the child */
-    struct wish refused;         /* by the last pass; bytes 0 = none */
-    bool said;                   /* that one is refused, since then */
+    int report;       /* descriptor that the child process writes to, or -1 */
+    struct wishes wishes;        /* those made since the last pass began */
+    struct wish asked;           /* the one that the child process was given */
+    struct wish refused;         /* by the last pass; 0 bytes = none */
+    bool said;                   /* a refusal was logged since then */
     uint64_t ended;              /* clock_ms() of the last pass */
     cJSON *last;                 /* its report, or NULL */
     evict_fn cleaned;
@@ -62,7 +63,7 @@ static void schedule(struct evict *evict, unsigned seconds)
     evtimer_add(evict->timer, &tv);
 }
 
-/* A pass that comes sooner stays: who reloads often cleans all the same. */
+/* Never delays a pass: otherwise frequent reloads would prevent cleaning. */
 static void bring_nearer(struct evict *evict, unsigned seconds)
 {
     if (evtimer_pending(evict->timer, NULL) &&
@@ -118,7 +119,8 @@ static void count_removed(const cJSON *removed, double *files, double *bytes)
     }
 }
 
-/* The downloads of a former store are cleaned as long as there are any. */
+/* The downloads of a store that was removed are cleaned as long as there
+ * are any. */
 static bool is_shown(const struct config *config, const char *store,
                      const char *kind)
 {
@@ -144,7 +146,8 @@ static void show_tree(const struct config *config, const cJSON *tree)
     metrics_show(STORE_BYTES, labels, "Their bytes.", number(tree, "bytes"));
 }
 
-/* Of the last pass, and of now: what is gone is shown no more. */
+/* Shows what the last pass found and what exists now, and nothing of stores
+ * that are gone. */
 static void show_trees(const struct evict *evict)
 {
     const cJSON *tree;
@@ -157,7 +160,7 @@ static void show_trees(const struct evict *evict)
     }
 }
 
-/* What a clock said that cannot be true, or that nobody was there to note. */
+/* Logs jumps of the clock, and times in which no helper was running. */
 static void say_clock(const cJSON *tree)
 {
     const char *store =
@@ -222,7 +225,7 @@ static void take_report(const cJSON *report)
     }
 }
 
-/* NULL: there is none. */
+/* Returns NULL if there is no report. */
 static cJSON *read_report(int fd)
 {
     char *text = malloc(REPORT_MAX);
@@ -239,7 +242,7 @@ static cJSON *read_report(int fd)
 
 /* wishes ---------------------------------------------------------------- */
 
-/* What the last pass said of the wish's file system, or NULL. */
+/* What the last pass reported of the file system of the wish, or NULL. */
 static const cJSON *disk_space_of(const struct evict *evict,
                                   const struct wish *wish)
 {
@@ -262,7 +265,7 @@ static double share_of(const cJSON *space, const struct wish *wish)
     return number(space, wish->kind == WISH_CLAIM ? "claim" : "body");
 }
 
-/* One line after each pass, however many there are. */
+/* Logs one line after each pass, however many wishes are refused. */
 static void say_refused(struct evict *evict, const cJSON *space,
                         const struct wish *wish)
 {
@@ -280,7 +283,7 @@ static void say_refused(struct evict *evict, const cJSON *space,
     evict->said = true;
 }
 
-/* Would a pass refuse it, as far as is known? */
+/* Would a pass refuse the wish, as far as is known? */
 static bool is_refused(struct evict *evict, const struct wish *wish)
 {
     const cJSON *space = disk_space_of(evict, wish);
@@ -296,8 +299,8 @@ static bool is_refused(struct evict *evict, const struct wish *wish)
     return true;
 }
 
-/* A wish that others were in the way of is not made again before the next
- * pass: smaller ones have their turn. */
+/* A wish for which other files are in the way is not made again before the
+ * next pass, so that smaller wishes are tried first. */
 static void judge_asked(struct evict *evict)
 {
     const cJSON *space = disk_space_of(evict, &evict->asked);
@@ -374,7 +377,8 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
     struct evict *evict = arg;
 
     if (evict->child != NULL) {
-        schedule(evict, FIRST_SECONDS); /* old work is still being removed */
+        schedule(evict, FIRST_SECONDS); /* an earlier pass's remains are still
+                                           being removed */
         return;
     }
     start_child(evict, EVICT_ALL);
@@ -383,7 +387,8 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
     }
 }
 
-/* A download or a SymCache had no room: not to wait for the next pass. */
+/* A download or a SymCache had no room.  It does not wait for the next
+ * regular pass. */
 static void on_space_wanted(void *arg, const struct wish *wish)
 {
     struct evict *evict = arg;
@@ -419,7 +424,7 @@ struct evict *evict_new(struct event_base *base, struct config *config,
         return NULL;
     }
     evutil_secure_rng_get_bytes(&evict->life.run, sizeof(evict->life.run));
-    evict->life.run |= 1; /* not 0 */
+    evict->life.run |= 1; /* 0 means that there is no helper */
     evict->life.began = evict->life.noted = clock_ms();
     evict->base = base;
     evict->cleaned = cleaned;
@@ -438,7 +443,7 @@ void evict_configure(struct evict *evict, struct config *config)
     config_unref(evict->config);
     evict->config = config;
     show_trees(evict);
-    /* else a pass is under way, and sets the timer when it ends */
+    /* Otherwise a pass is running, and sets the timer when it ends. */
     bring_nearer(evict, config->cache.clean_every);
 }
 

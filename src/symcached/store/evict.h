@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * When what is no longer kept is removed: a child process walks the trees
- * every now and then, and its report becomes metrics.  Right after the start
- * one removes what killed processes left.
+ * Starts passes of cleaning at intervals, each in a child process whose report
+ * becomes metrics.  The first one, right after the start, only removes what
+ * killed processes have left.
  */
 #ifndef SYMCACHED_STORE_EVICT_H
 #define SYMCACHED_STORE_EVICT_H
@@ -16,13 +16,14 @@ struct evict;
 typedef void (*evict_fn)(void *arg);
 
 /*
- * Cleans every config->cache.clean_every; cleaned is called after each pass.
- * NULL when out of memory.
+ * Cleans every config->cache.clean_every seconds; cleaned is called after each
+ * pass.  Returns NULL when out of memory.
  */
 struct evict *evict_new(struct event_base *base, struct config *config,
                         evict_fn cleaned, void *arg);
 
-/* From the next pass on; one that runs goes on with the old rules. */
+/* The new rules apply from the next pass on; a running pass keeps the old
+ * ones. */
 void evict_configure(struct evict *evict, struct config *config);
 
 void evict_free(struct evict *evict);

@@ -27,7 +27,8 @@ static size_t choose(struct eviction *eviction, const char *store,
     return n;
 }
 
-/* Marks the least recently used of the chosen.  Returns how many bytes. */
+/* Marks the least recently used bytes of the chosen trees.  Returns how
+ * many. */
 static uint64_t mark(struct eviction *eviction, size_t n, uint64_t wanted,
                      enum evict_pass_reason reason)
 {
@@ -47,7 +48,7 @@ static uint64_t mark(struct eviction *eviction, size_t n, uint64_t wanted,
     return marked;
 }
 
-/* Downloads first: what was made of them is worth more. */
+/* Marks downloads first, because what was made of them is worth more. */
 static void mark_both(struct eviction *eviction, const char *store,
                       const dev_t *device, uint64_t wanted,
                       enum evict_pass_reason reason)
@@ -76,7 +77,8 @@ static void keep_size(struct eviction *eviction)
     }
 }
 
-/* What is free on the file system of a tree, when what is marked is gone. */
+/* The bytes that will be free on the file system of a tree once everything
+ * marked is removed. */
 static uint64_t bytes_free(const struct eviction *eviction,
                            const struct evict_tree *tree, uint64_t *wanted)
 {
@@ -106,7 +108,8 @@ static uint64_t bytes_free(const struct eviction *eviction,
     return bytes;
 }
 
-/* All that is under way on a device, in the work folders of all roots. */
+/* Adds everything that is under way on a device, in the work folders of all
+ * roots. */
 static void look_under_way(const struct eviction *eviction, dev_t device,
                            struct wish_space *space)
 {
@@ -126,7 +129,7 @@ static void look_under_way(const struct eviction *eviction, dev_t device,
     }
 }
 
-/* After cache.min_free: what a wish can have on the device of a tree. */
+/* Decides what a wish gets on the device of a tree beyond cache.min_free. */
 static void grant(struct eviction *eviction, const struct evict_tree *tree,
                   uint64_t bytes)
 {

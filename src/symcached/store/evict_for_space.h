@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What has to go for room after the first walk of a pass: the least recently
- * used of a store that is over its size, and of a file system where too
- * little is free.
+ * Decides what must be removed for space after the first walk of a pass: the
+ * least recently used files of a store that is larger than allowed, and of a
+ * file system on which too little is free.
  */
 #ifndef SYMCACHED_STORE_EVICT_FOR_SPACE_H
 #define SYMCACHED_STORE_EVICT_FOR_SPACE_H
@@ -12,15 +12,17 @@
 #include "evict_pass.h"
 #include "lived.h"
 
-/* What the first walk found out about a tree. */
+/* What the first walk has found in a tree. */
 struct evict_pass_part {
-    struct age_histogram age_histogram; /* of what may go; marks what has to */
-    struct lived lived; /* of a store, and of its downloads */
+    struct age_histogram age_histogram; /* of files that may be removed; marks
+                                           those that must be */
+    struct lived lived; /* the same for a store and its downloads */
     dev_t device;
     bool there;
-    uint64_t disk; /* allocated by what is kept */
+    uint64_t disk; /* allocated by files that are kept */
     uint64_t freed;
-    uint64_t quota[EVICT_REASONS]; /* marked bytes, for the second walk */
+    uint64_t quota[EVICT_REASONS]; /* marked bytes that the second walk still
+                                      has to remove */
 };
 
 struct eviction {
@@ -30,11 +32,11 @@ struct eviction {
     size_t ntrees;
     struct evict_pass_space *spaces; /* result: one for each file system */
     size_t nspaces;
-    struct evict_tree **chosen; /* room for all of them, and their ages */
+    struct evict_tree **chosen; /* room for all trees, and their histograms */
     struct age_histogram **age_histogram;
 };
 
-/* Makes room for so many trees.  Returns 0, -1: no memory. */
+/* Makes room for so many trees.  Returns 0, or -1 without memory. */
 int eviction_fit(struct eviction *eviction, size_t ntrees);
 void eviction_drop(struct eviction *eviction);
 

@@ -20,7 +20,7 @@
 #include "evict_pass.h"
 #include "base/workdir.h"
 
-/* A pass takes seconds; one that hangs keeps the next from beginning. */
+/* A pass takes seconds.  While one hangs, the next does not begin. */
 #define EVICT_SECONDS (24 * 60 * 60)
 
 #define REPORT_FD CHILD_FD
@@ -30,7 +30,8 @@
 #define IOPRIO_PROCESS 1
 #define IOPRIO_IDLE (3 << 13)
 
-/* argv of the child: what it is, the rules, downloads, then name and root */
+/* The arguments of the child process: what it is, the scope, the rules, the
+ * root of downloads, and then name and root of each store. */
 enum { ARG_SCOPE = 2, ARG_RULES, ARG_DOWNLOADS, ARG_STORES };
 #define RULES_FORMAT                                                          \
     "%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%u,%u,%" PRIu64 ",%" PRIu64             \
@@ -71,7 +72,8 @@ static bool has_store(const struct evict_pass *evict_pass, const char *name)
     return false;
 }
 
-/* Downloads of stores that the configuration has no more. */
+/* Adds the downloads of stores that the configuration does not have any
+ * more. */
 static int add_former_stores(struct evict_pass *evict_pass,
                              const char *downloads)
 {
@@ -327,7 +329,7 @@ int evict_pass_main(int argc, char **argv)
 
 struct bar {
     const struct evict_tree *tree;
-    uint64_t at; /* clock_ms() of the last time */
+    uint64_t at; /* clock_ms() of the last update */
 };
 
 static void on_progress(void *arg, const struct evict_tree *tree,

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The processes that run a pass of cleaning: the helper's child and symcached
- * --clean.
+ * The processes that run a pass of cleaning: the child process of the helper,
+ * and the command symcached --clean.
  */
 #ifndef SYMCACHED_STORE_EVICT_MAIN_H
 #define SYMCACHED_STORE_EVICT_MAIN_H
@@ -19,18 +19,18 @@ enum evict_pass_scope {
     EVICT_ALL
 };
 
-/* Of the helper. */
+/* What a pass needs to know of the helper. */
 struct evict_life {
-    uint64_t run;   /* a number of its own, not 0 */
+    uint64_t run;   /* a number that identifies it, not 0 */
     uint64_t began; /* clock_ms() */
-    uint64_t noted; /* the same, of its last pass; or when it began */
+    uint64_t noted; /* clock_ms() of its last pass, or of its start */
 };
 
 /*
- * Starts "symcached --evict" for a configuration, at low priority; a wish of
- * 0 bytes is none.  It writes its report, a JSON object, to the descriptor
- * `report`, which stays the caller's, and exits with 0.  Returns NULL with
- * errno.
+ * Starts "symcached --evict" for a configuration, at low priority.  A wish of
+ * 0 bytes is no wish.  The child process writes its report, a JSON object, to
+ * the descriptor `report`, which the caller keeps, and exits with 0.  Returns
+ * NULL with errno on failure.
  */
 struct child *evict_pass_start(struct event_base *base,
                                const struct config *config,

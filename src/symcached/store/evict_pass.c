@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The first walk removes by age and notes how old the rest is; the second one
- * removes what has to go for the room that it takes.
+ * The first walk removes what is too old and collects the ages of the rest.
+ * The second walk removes what must go to make room.
  */
 
 #include <dirent.h>
@@ -22,22 +22,22 @@
 #include "evict_pass.h"
 #include "proto/path.h"
 
-/* Used just now, perhaps by a job that waits: goes by age only. */
+/* Used so few seconds ago, perhaps by a waiting job: not removed for space. */
 #define FRESH 600
 
-/* Of a file that was used just now the last use that was noted may be older.
- * Downloads are used by the helper alone, which notes each use. */
+/* The last use of a SymCache may be later than was noted.  Downloads are
+ * used by the helper alone, which notes each use. */
 #define FRESH_STORE (STORE_TOUCH_EVERY + FRESH)
 
-#define UNITS 64 /* of one folder that are looked at together */
-#define FILES 3  /* of one unit: by enum symcache_file_e */
+#define UNITS 64 /* of one folder that are handled together */
+#define FILES 3  /* of one unit, indexed by enum symcache_file_e */
 
 #define GENTLE_ENTRIES 500
 
-/* A file between its name and its end, see remove_file(). */
+/* The name of a file while it is being removed, see remove_file(). */
 #define GONE_PREFIX ".removed-"
 
-/* What goes together: a file of one kind with its .gz, or a negative entry. */
+/* Files that go together: one kind with its .gz, or a negative entry. */
 struct unit {
     symcache_version_t version;
     symcache_kind_e kind;
@@ -45,29 +45,29 @@ struct unit {
     time_t used;
     uint64_t size;
     uint64_t disk;
-    struct stat files[FILES]; /* st_nlink 0 = there is none */
+    struct stat files[FILES]; /* st_nlink is 0 if there is no such file */
 };
 
 struct evict_pass {
     struct evict_pass_rules rules;
     struct evict_tree *trees; /* downloads, store, downloads, store, ... */
     size_t ntrees;
-    char *downloads; /* root of all of these */
+    char *downloads; /* root of all downloads */
     struct eviction eviction;
     time_t began;
-    bool second;     /* walk */
+    bool second;     /* in the second walk */
     bool is_looking; /* only for the newest use before the helper began */
     time_t newest;
     time_t helper_began;
     evict_pass_progress_fn progress;
     void *arg;
-    unsigned long long serial; /* names of files that go */
-    unsigned long long gone;   /* files and folders */
+    unsigned long long serial; /* for the names of files being removed */
+    unsigned long long gone;   /* files and folders that were removed */
     unsigned entries;          /* since the last pause */
     uint64_t worked;           /* clock_ms() of the last pause */
 
-    struct evict_tree *tree;   /* the walk's */
-    const struct lived *lived; /* and its time */
+    struct evict_tree *tree;   /* in which the walk is */
+    const struct lived *lived; /* how long its files have lived */
     struct unit units[UNITS];
     unsigned nunits;
 };
@@ -89,9 +89,9 @@ static bool same_file(const struct stat *a, const struct stat *b)
 }
 
 /*
- * Removes the file that was seen, and no other: one that was published over
- * it, or used, since it was looked at gets its name back.  Returns 0 when it
- * is gone, whoever did it; 1 when it stays; -1 with errno.
+ * Removes the file that was seen, and no other: one that was published in its
+ * place, or used in the meantime, gets its name back.  Returns 0 when the file
+ * is gone, whoever removed it; 1 when it stays; -1 with errno.
  */
 static int remove_file(struct evict_pass *evict_pass, int dir,
                        const char *name, const struct stat *seen)
@@ -109,7 +109,7 @@ static int remove_file(struct evict_pass *evict_pass, int dir,
             !same_file(&st, seen);
     if (stays && linkat(dir, gone, dir, name, 0) != 0 && errno != EEXIST &&
         renameat(dir, gone, dir, name) == 0) {
-        return 1; /* no links here */
+        return 1; /* without hard links on this file system */
     }
     return unlinkat(dir, gone, 0) == 0 || errno == ENOENT ? stays : -1;
 }
@@ -149,12 +149,12 @@ static void unit_name(const struct evict_tree *tree, const struct unit *unit,
     }
 }
 
-/* A use in the future, by a clock that was set back since, would keep the file
- * until then: it is one of now. */
+/* A last use in the future was noted while the clock was wrong.  It is
+ * replaced by the present time, or the file would stay until then. */
 static void use_now(struct evict_pass *evict_pass, int dir,
                     const struct unit *unit, const symcache_key_t *key)
 {
-    /* the gzip file last: it never looks older */
+    /* The gzip file last, so that it never looks older than its file. */
     static const symcache_file_e order[FILES] = {
         SYMCACHE_FILE_PLAIN, SYMCACHE_FILE_ABSENT, SYMCACHE_FILE_GZIP};
     char name[SYMCACHE_PATH_MAX + 1];
@@ -174,7 +174,7 @@ static bool remove_unit(struct evict_pass *evict_pass, int dir,
                         const struct unit *unit, const symcache_key_t *key,
                         enum evict_pass_reason reason)
 {
-    /* the gzip file first: it never stays alone */
+    /* The gzip file first, so that it never stays alone. */
     static const symcache_file_e order[FILES] = {
         SYMCACHE_FILE_GZIP, SYMCACHE_FILE_PLAIN, SYMCACHE_FILE_ABSENT};
     char name[SYMCACHE_PATH_MAX + 1];
@@ -220,7 +220,7 @@ static bool is_fresh(const struct evict_tree *tree, long long age)
     return age < (tree->downloads ? FRESH : FRESH_STORE);
 }
 
-/* Has it to go for its room?  The size of a store is the first reason. */
+/* Must it go to make space?  The size of its store is checked first. */
 static bool in_the_way(const struct evict_tree *tree, long long age,
                        const struct unit *unit, enum evict_pass_reason *reason)
 {
@@ -251,7 +251,7 @@ static void judge_unit(struct evict_pass *evict_pass, int dir,
         use_now(evict_pass, dir, unit, key);
     }
     if (too_old(evict_pass, unit, age, &reason)) {
-        /* the second walk of a dry run sees it once more */
+        /* The second walk of a dry run sees the same unit again. */
         if (evict_pass->second ||
             remove_unit(evict_pass, dir, unit, key, reason)) {
             return;
@@ -272,7 +272,7 @@ static void judge_unit(struct evict_pass *evict_pass, int dir,
     }
 }
 
-/* Of a file that has gone, or was replaced: serves nobody. */
+/* Is it the gzip file of a file that is gone or was replaced? */
 static bool useless_gzip(const struct unit *unit)
 {
     const struct stat *gzip = &unit->files[SYMCACHE_FILE_GZIP];
@@ -338,7 +338,7 @@ static struct unit *find_unit(struct evict_pass *evict_pass,
     return unit;
 }
 
-/* One file of a key's folder: joins its unit, if it is one of ours. */
+/* Adds a file in the folder of a key to its unit, if it is one of ours. */
 static void visit_file(struct evict_pass *evict_pass, int dir,
                        const char *name, symcache_key_t *key)
 {
@@ -353,7 +353,7 @@ static void visit_file(struct evict_pass *evict_pass, int dir,
             !evict_pass->is_looking &&
             fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
             evict_pass->began - st.st_ctime > FRESH) {
-            (void)unlinkat(dir, name, 0); /* somebody was killed meanwhile */
+            (void)unlinkat(dir, name, 0); /* of a process that was killed */
         }
         return;
     }
@@ -392,7 +392,7 @@ static void visit_file(struct evict_pass *evict_pass, int dir,
 
 /* the walk -------------------------------------------------------------- */
 
-/* As long a pause as there was work. */
+/* Pauses for as long as was worked. */
 static void pause_now(struct evict_pass *evict_pass)
 {
     unsigned ms = clock_since(evict_pass->worked);
@@ -415,13 +415,13 @@ static DIR *open_folder(int dir, const char *name)
     return folder;
 }
 
-/* If it may be empty: had no entries, or lost some since `gone` was noted. */
+/* Removes a folder that had no entries, or lost some since `gone`. */
 static void remove_folder(struct evict_pass *evict_pass, int dir,
                           const char *name, bool had_entries,
                           unsigned long long gone)
 {
-    /* fails where something is left in it, which is right; a writer that
-       loses its new folder makes it again */
+    /* This fails where something is left, as it should.  A writer whose new
+     * folder is removed makes it again. */
     if (!evict_pass->rules.dry_run &&
         (!had_entries || evict_pass->gone > gone) &&
         unlinkat(dir, name, AT_REMOVEDIR) == 0) {
@@ -446,7 +446,7 @@ static const char *next_name(struct evict_pass *evict_pass, DIR *folder)
     return NULL;
 }
 
-/* The folder of one key.  Returns false if it has no entries. */
+/* Walks the folder of a key.  Returns false if it has no entries. */
 static bool walk_key(struct evict_pass *evict_pass, DIR *folder,
                      symcache_key_t *key)
 {
@@ -468,7 +468,7 @@ static bool parse_name(const char *name, symcache_key_t *key)
            strcmp(key->name, name) == 0;
 }
 
-/* The folder of one PDB name.  Returns false if it has no entries. */
+/* Walks the folder of a PDB name.  Returns false if it has no entries. */
 static bool walk_name(struct evict_pass *evict_pass, DIR *folder,
                       symcache_key_t *key)
 {
@@ -532,7 +532,7 @@ static void walk_tree(struct evict_pass *evict_pass, struct evict_tree *tree)
         if (evict_pass->progress != NULL) {
             evict_pass->progress(evict_pass->arg, tree, done++, all);
         }
-        if (!parse_name(name, &key) || /* ".tmp" too */
+        if (!parse_name(name, &key) || /* this refuses ".tmp", too */
             (below = open_folder(dirfd(root), name)) == NULL) {
             continue;
         }
@@ -549,7 +549,7 @@ static void walk_tree(struct evict_pass *evict_pass, struct evict_tree *tree)
 
 /* the clock ------------------------------------------------------------- */
 
-/* Before the helper began; 0 = there is no SymCache of that time. */
+/* The newest use of a SymCache before the helper began, or 0. */
 static time_t newest_use(struct evict_pass *evict_pass,
                          struct evict_tree *tree)
 {
@@ -560,7 +560,7 @@ static time_t newest_use(struct evict_pass *evict_pass,
     return evict_pass->newest;
 }
 
-/* Finds out how much of the clock's time a store has lived, and notes it. */
+/* Finds out how much of the clock's time counts, and notes it. */
 static void set_clock(struct evict_pass *evict_pass, struct evict_tree *tree)
 {
     const struct evict_pass_rules *rules = &evict_pass->rules;

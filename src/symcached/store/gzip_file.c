@@ -28,12 +28,12 @@
 #include "store.h"
 #include "base/workdir.h"
 
-#define GZIP_WAITING 1000 /* more come back with their next use */
+#define GZIP_WAITING 1000 /* the others are asked for again */
 #define GZIP_FILE_SECONDS 600
 #define GZIP_FILE_MEMORY (64ull * 1024 * 1024)
 #define GZIP_FILE_BUFFER 65536
 #define GZIP_FILE_FULL 3              /* exit code: there is no room */
-#define GZIP_FILE_FULL_MS (60 * 1000) /* in which no other is made then */
+#define GZIP_FILE_FULL_MS (60 * 1000) /* pause after there was no room */
 
 #define GZIP_FILE_IN CHILD_FD
 #define GZIP_FILE_OUT (CHILD_FD + 1)
@@ -41,11 +41,11 @@
 struct gzip_file {
     TAILQ_ENTRY(gzip_file) next;
     char *root;
-    struct cache_config cache; /* its min_free */
+    struct cache_config cache; /* for its min_free */
     struct workdir *workdir;
     symcache_key_t key;
     symcache_version_t version;
-    struct stat plain; /* the file that is being compressed */
+    struct stat plain; /* the file that is being compressed, as it was then */
     char tmp[WORKDIR_PATH_MAX];
 };
 
@@ -56,7 +56,7 @@ struct gzip_files {
     unsigned nwaiting;
     struct gzip_file *running;
     struct child *child;
-    bool full; /* there was no room */
+    bool full; /* there was no room for the last one */
     uint64_t full_since;
     bool stopping;
 };
@@ -64,7 +64,8 @@ struct gzip_files {
 static void gzip_file_free(struct gzip_file *gzip_file)
 {
     if (gzip_file->tmp[0] != '\0') {
-        (void)unlink(gzip_file->tmp); /* gone after a rename */
+        (void)unlink(
+            gzip_file->tmp); /* fails after the rename, as it should */
     }
     free(gzip_file->root);
     free(gzip_file);
@@ -73,7 +74,7 @@ static void gzip_file_free(struct gzip_file *gzip_file)
 /* the child ---------------------------------------------------------------
  */
 
-/* Compresses what is in the buffer; at the end of the input all the rest. */
+/* Compresses what is in the buffer; at the end of the input, also the rest. */
 static int gzip_file_deflate(z_stream *z, struct sink *sink, bool end)
 {
     static unsigned char out[GZIP_FILE_BUFFER];
@@ -98,8 +99,8 @@ static int gzip_file_compress(struct sink *sink)
     z_stream z = {0};
     ssize_t n;
 
-    /* 16: a gzip header, which has no name and no time: bytes that depend on
-       the file alone */
+    /* 16 asks for a gzip header, which has neither a name nor a time, so
+     * that the output depends on the file alone. */
     if (deflateInit2(&z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + 16, 9,
                      Z_DEFAULT_STRATEGY) != Z_OK) {
         errno = ENOMEM;
@@ -136,7 +137,7 @@ int gzip_file_main(int argc, char **argv)
         sink.keep = strtoull(argv[2], NULL, 10);
     }
 
-    /* jobs that somebody waits for come first */
+    /* Jobs for which somebody waits come first. */
     (void)setpriority(PRIO_PROCESS, 0, 10);
 
     if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
@@ -164,7 +165,7 @@ static void gzip_file_path(const struct gzip_file *gzip_file,
                kind);
 }
 
-/* Is there a file, and no gzip file that may be believed? */
+/* Does the file exist without a gzip file that belongs to it? */
 static bool gzip_file_needed(struct gzip_file *gzip_file)
 {
     char path[PATH_MAX];
@@ -181,7 +182,8 @@ static bool gzip_file_needed(struct gzip_file *gzip_file)
            gzip.st_mtime < gzip_file->plain.st_mtime;
 }
 
-/* Gives it its name, if the file is still the one that was compressed. */
+/* Publishes the gzip file, if the file is still the one that was
+ * compressed. */
 static int gzip_file_publish(const struct gzip_file *gzip_file)
 {
     char path[PATH_MAX];
@@ -303,7 +305,8 @@ static int gzip_file_start(struct gzip_files *gzip_files,
     return gzip_files->child != NULL ? 0 : -1;
 }
 
-/* Files are worth more than their copies. */
+/* Is there so little space that files need it more than their gzip files
+ * do? */
 static bool gzip_files_pause(struct gzip_files *gzip_files)
 {
     if (gzip_files->full &&

@@ -11,7 +11,7 @@
 
 #include "base/durable.h"
 
-#define LIVED_FILES 16 /* that can still be made; less is none */
+#define LIVED_FILES 16 /* the least number that can still be created */
 
 /* gaps ------------------------------------------------------------------ */
 
@@ -27,7 +27,8 @@ static void add(struct lived *lived, time_t from, time_t to)
     struct lived_gap *gaps = lived->gaps;
 
     if (lived->ngaps == LIVED_GAPS) {
-        /* as long as both: what was used between them looks younger */
+        /* The gap is as long as both.  What was used between them looks
+         * younger. */
         gaps[1].from -= gaps[0].to - gaps[0].from;
         drop_first(lived);
     }
@@ -39,7 +40,7 @@ static void add(struct lived *lived, time_t from, time_t to)
     }
 }
 
-/* The clock went back: nothing ends later than now. */
+/* The clock was set back: no gap may end later than now. */
 static void cut(struct lived *lived, time_t now)
 {
     struct lived_gap *last;
@@ -56,7 +57,7 @@ static void cut(struct lived *lived, time_t now)
     }
 }
 
-/* The time since the note, as far as is known. */
+/* The time since the last pass, as far as is known. */
 static long long passed_since(const struct lived *lived, time_t now,
                               const struct lived_run *run)
 {
@@ -65,7 +66,7 @@ static long long passed_since(const struct lived *lived, time_t now,
     if (run->id == lived->run && lived->ran <= run->ran) {
         return (long long)(run->ran - lived->ran);
     }
-    /* another one's: later than our last one, if there was any */
+    /* That pass was another helper's, and later than the last one of ours. */
     most = (long long)run->since;
     return by_clock < 0 ? 0 : by_clock < most ? by_clock : most;
 }
@@ -87,7 +88,7 @@ long long lived_pass(struct lived *lived, time_t now,
         ahead = 0;
     }
 
-    /* no file can be older than these */
+    /* No file can be older than these gaps. */
     while (lived->ngaps > 0 &&
            lived_age(lived, lived->gaps[0].to, now) > life) {
         drop_first(lived);

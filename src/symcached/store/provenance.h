@@ -1,10 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * How good the PDB is that a file was made from: which source it came from,
- * and whether it has public symbols only.  Beside the file as an extended
- * attribute, so that it comes and goes with the file; where the file system
- * has none, nothing is known and nothing is bettered.
+ * The quality of the PDB that a file was made from: the source that it came
+ * from, and whether it has public symbols only.  This is kept in an extended
+ * attribute of the file, so that it comes and goes with the file.  Where the
+ * file system has no such attributes, nothing is known, and no better PDB is
+ * looked for.
  */
 #ifndef SYMCACHED_STORE_PROVENANCE_H
 #define SYMCACHED_STORE_PROVENANCE_H
@@ -13,12 +14,12 @@
 #include <time.h>
 #include "config/config.h"
 
-#define PROVENANCE_SOURCE_MAX 96 /* with the number in a symbol path */
+#define PROVENANCE_SOURCE_MAX 96 /* including the number in a symbol path */
 
 struct provenance {
     char source[PROVENANCE_SOURCE_MAX + 1];
     bool publics_only;
-    time_t checked; /* when better sources were asked last */
+    time_t checked; /* when better sources were last asked */
 };
 
 /* Returns false if nothing is known of the file. */
@@ -26,21 +27,21 @@ bool provenance_read(const char *file, struct provenance *provenance);
 
 void provenance_write(const char *file, const struct provenance *provenance);
 
-/* A file that has just been made of what a source had. */
+/* Notes where the PDB of a new file came from. */
 void provenance_note(const char *file, const char *source, bool publics_only);
 
-/* A file that is made of another one now, of which all is known, or nothing.
- */
+/* The file `to` is made from the file `from`: copies what is known, if
+ * anything is. */
 void provenance_copy(const char *from, const char *to);
 
 /*
- * Does the file stay, having all symbols, where this source has public symbols
- * only?  Then neither this source nor worse ones are better any more: to ask
- * it again would mean to receive the same again.
+ * Does the file stay because it has all symbols, while this source has public
+ * symbols only?  Then this source and those behind it are not better than the
+ * file, which is noted: otherwise the same PDB would be fetched again.
  */
 bool provenance_keeps(const char *file, const char *source, bool publics_only);
 
-/* The sources of the store that are better: so many, the first ones. */
+/* The number of sources, from the first one on, that are better. */
 size_t provenance_better(const struct provenance *provenance,
                          const struct store_config *store);
 

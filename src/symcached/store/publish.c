@@ -20,7 +20,7 @@ struct publish {
     symcache_key_t key;
     symcache_version_t version;
     char *file;
-    long long size; /* the result, and of an error its reason */
+    long long size; /* the result, and the reason of an error */
     int errnum;
 };
 
@@ -82,7 +82,7 @@ struct publish *publish_start(struct event_base *base, const char *root,
 
     task = task_start(base, PUBLISH_SECONDS, &publish_calls, publish);
     if (task == NULL) {
-        return NULL; /* dropped */
+        return NULL; /* publish_drop() was called */
     }
     publish->task = task;
     return publish;

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * store_publish() in a thread of its own: a disk takes its time to say that a
- * file is there for good, and the event loop does not wait for it.
+ * store_publish() in a thread of its own, because a disk takes its time to
+ * confirm that a file is durable, and the event loop must not wait for that.
  */
 #ifndef SYMCACHED_STORE_PUBLISH_H
 #define SYMCACHED_STORE_PUBLISH_H
@@ -13,13 +13,13 @@
 struct event_base;
 struct publish;
 
-/* size as from store_publish(), or -1 and errnum. */
+/* size is the result of store_publish(), or -1 with errnum. */
 typedef void (*publish_done_fn)(void *arg, long long size, int errnum);
 
 /*
- * done is called once, never from inside this function; the handle is gone
- * then.  A disk that does not answer for minutes is an error.  Returns NULL
- * with errno.
+ * done is called once, but never from inside this function; the handle does
+ * not exist any more then.  A disk that does not answer for minutes is an
+ * error.  Returns NULL with errno on failure.
  */
 struct publish *publish_start(struct event_base *base, const char *root,
                               const symcache_key_t *key,
@@ -27,7 +27,7 @@ struct publish *publish_start(struct event_base *base, const char *root,
                               const char *file, publish_done_fn done,
                               void *arg);
 
-/* No callback comes afterwards; the disk may still do it. */
+/* done is not called any more; the file may still be published. */
 void publish_cancel(struct publish *publish);
 
 #endif

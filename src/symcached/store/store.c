@@ -17,7 +17,8 @@
 #include "base/workdir.h"
 #include "proto/path.h"
 
-/* A cleaner may remove a folder between mkdir and rename, but not for ever. */
+/* A cleaner may remove a folder between mkdir() and rename(), but not again
+ * and again. */
 #define RENAME_TRIES 5
 
 static void key_dir(char buf[PATH_MAX], const char *root,
@@ -97,7 +98,7 @@ int store_rename(const char *from, const char *to)
     return -1;
 }
 
-/* The size of a result, once it is on the disk for good. */
+/* The size of a result, once its content is durable. */
 static long long sync_file(const char *file)
 {
     struct stat st;
@@ -135,7 +136,8 @@ long long store_publish(const char *root, const symcache_key_t *key,
         return -1;
     }
 
-    /* compressed from the former file: never beside the new one */
+    /* It was compressed from the former file, and must never lie beside the
+     * new one. */
     store_path(path, root, key, version, SYMCACHE_FILE_GZIP);
     (void)unlink(path);
 
@@ -145,11 +147,11 @@ long long store_publish(const char *root, const symcache_key_t *key,
     }
     digest_seal_path(path);
 
-    /* the folders of the name and of the id may be new in theirs */
+    /* The folders of the name and of the id may be new as well. */
     return durable_sync_folders(path, 3) == 0 ? size : -1;
 }
 
-/* mtime = last use, with the precision of an hour */
+/* The mtime is the last use, with a precision of an hour. */
 static bool touch_due(const struct stat *st)
 {
     time_t now = time(NULL);
@@ -172,7 +174,7 @@ void store_touch(const char *root, const symcache_key_t *key,
     }
     times[1] = times[0];
 
-    /* first the gzip file, if it is good: it shall never look older */
+    /* First the gzip file, if it is valid, so that it never looks older. */
     store_path(gzip, root, key, version, SYMCACHE_FILE_GZIP);
     if (stat(gzip, &st_gzip) == 0 && st_gzip.st_mtime >= st.st_mtime) {
         (void)utimensat(AT_FDCWD, gzip, times, 0);
