@@ -165,7 +165,7 @@ enum body_status body_copy(int in, struct sink *sink, char *error, size_t size)
     return n < 0 ? read_failed(error, size) : status;
 }
 
-/* One call of inflate(); moves what came out to the sink. */
+/* Calls inflate() once, and writes what it returns to the sink. */
 static int inflate_step(z_stream *z, struct sink *sink, uint8_t *out)
 {
     int rc;
@@ -181,9 +181,9 @@ static int inflate_step(z_stream *z, struct sink *sink, uint8_t *out)
 }
 
 /*
- * gzip data may have several members; zlib data ends with its stream.
- * Returns Z_STREAM_END when the input ended well, Z_BUF_ERROR when in the
- * middle.
+ * Data in the gzip format may have several members; data in the zlib format
+ * ends with its stream.  Returns Z_STREAM_END when the input ended as it
+ * should, and Z_BUF_ERROR when it ended too early.
  */
 static int inflate_loop(z_stream *z, int in, struct sink *sink, bool members,
                         uint8_t *inbuf, uint8_t *outbuf)
@@ -306,7 +306,7 @@ static enum body_status body_zstd(int in, struct sink *sink, char *error,
 enum body_status body_unpack(enum body_kind kind, int in, struct sink *sink,
                              char *error, size_t size)
 {
-    /* who received the body left the offset at its end */
+    /* After the body was received, the offset is at its end. */
     if (lseek(in, 0, SEEK_SET) != 0) {
         return read_failed(error, size);
     }

@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What an upstream sent: told by its first bytes, never by its name or type,
- * and unpacked by one level from one descriptor to another.  Runs inside the
- * sandbox: opens nothing.
+ * Detects what an upstream has sent by its first bytes, never by its name or
+ * type, and unpacks one level of packing from one descriptor to another.  This
+ * runs inside the sandbox and opens nothing.
  */
 #ifndef SYMCACHED_UNPACK_BODY_H
 #define SYMCACHED_UNPACK_BODY_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include "symcached/space/space.h"
 
-/* enough for body_sniff() */
+/* Bytes that body_sniff() needs. */
 #define BODY_HEAD 64
 
 enum body_kind {
@@ -27,19 +27,19 @@ enum body_kind {
 
 enum body_status {
     BODY_OK,
-    BODY_BAD,   /* the body's fault: damaged, too large */
+    BODY_BAD,   /* the fault of the body: damaged, too large */
     BODY_SYSTEM /* ours: disk full, read error, out of memory */
 };
 
 /*
- * head: the first BODY_HEAD bytes, or all if there are fewer.  *what is set
- * to an English name of the kind ("an HTML page").
+ * Looks at the first BODY_HEAD bytes, or at all if there are fewer.  *what is
+ * set to an English name of the kind, such as "an HTML page".
  */
 enum body_kind body_sniff(const uint8_t *head, size_t len, const char **what);
 
 /*
- * Unpacks a body of a packed kind from `in` (from its start) to the sink.  On
- * a failure error holds a sentence.
+ * Unpacks a body of a packed kind from `in`, beginning with its first byte, to
+ * the sink.  On failure, error contains a sentence.
  */
 enum body_status body_unpack(enum body_kind kind, int in, struct sink *sink,
                              char *error, size_t size);

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * libmspack asks for files by name; it gets the two descriptors that are
- * open, whatever it asks for.
+ * libmspack asks for files by their names.  It gets the two descriptors that
+ * are open, whatever it asks for.
  */
 #include "cabinet.h"
 
@@ -16,15 +16,15 @@
 #include <unistd.h>
 
 #define CABINET_HEADER 36
-#define CABINET_SPANS 0x0003u /* previous or next cabinet */
+#define CABINET_SPANS 0x0003u /* has a previous or next cabinet */
 
 struct cabinet {
-    struct mspack_system system; /* first: libmspack hands it back */
+    struct mspack_system system; /* first: libmspack passes it back */
     int in;
     struct sink *sink;
 };
 
-/* an open file of libmspack's; sink NULL = the input */
+/* A file that libmspack has opened.  sink is NULL for the input. */
 struct cabinet_file {
     int in;
     off_t offset;
@@ -150,7 +150,8 @@ static unsigned u16(const uint8_t *p)
     return p[0] | (unsigned)p[1] << 8;
 }
 
-/* Refuses by the header alone what would make libmspack work or allocate. */
+/* Refuses what would cost libmspack much time or memory, by the header
+ * alone. */
 static int check_header(int in, char *error, size_t size)
 {
     uint8_t header[CABINET_HEADER];

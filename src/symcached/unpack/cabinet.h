@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A cabinet as a symbol server keeps it: one folder, one file, complete in
- * itself.  Everything else is refused before libmspack sees it.
+ * Unpacks a cabinet as symbol servers store it: one folder, one file, complete
+ * in itself.  Any other cabinet is refused before libmspack sees it.
  */
 #ifndef SYMCACHED_UNPACK_CABINET_H
 #define SYMCACHED_UNPACK_CABINET_H
@@ -11,9 +11,9 @@
 #include "symcached/space/space.h"
 
 /*
- * Unpacks the only member of the cabinet in descriptor `in`, whose name does
- * not count.  Returns 0, or -1 with a sentence in error; sink->error is set
- * if the fault was not the cabinet's.
+ * Unpacks the only member of the cabinet in descriptor `in`, whatever its name
+ * is.  Returns 0; or -1 with a sentence in error.  sink->error is set if the
+ * cabinet is not at fault.
  */
 int cabinet_unpack(int in, struct sink *sink, char *error, size_t size);
 

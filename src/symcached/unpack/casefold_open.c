@@ -15,7 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's interface, for headers that lack it. */
+/* The kernel's interface, for C libraries whose headers lack it. */
 #ifndef SYS_openat2
 #define SYS_openat2 437
 #endif
@@ -58,8 +58,8 @@ bool casefold_absent(int error)
 }
 
 /*
- * A symbolic link that leads nowhere is no absence: what it stands for may be
- * on a share that is not mounted.
+ * A symbolic link without a target does not prove that the file is absent: the
+ * target may be on a share that is not mounted.
  */
 static int casefold_exists(const struct walk *walk)
 {
@@ -84,7 +84,8 @@ static int casefold_exists(const struct walk *walk)
 
 static int casefold_find(struct walk *walk, const char *rest, unsigned depth);
 
-/* Opens the directory of the path so far, whose last component is at `at`. */
+/* Opens the directory of the path so far; its last component begins at
+ * `at`. */
 static DIR *casefold_opendir(struct walk *walk, size_t at)
 {
     DIR *dir;
@@ -110,8 +111,8 @@ static DIR *casefold_opendir(struct walk *walk, size_t at)
 }
 
 /*
- * Goes on with every other spelling of the last component, name.  One that
- * cannot be read does not hide another, and is told of if there is none.
+ * Tries every other spelling of the last component, name.  A spelling that
+ * cannot be read does not hide another one; it is reported if no other exists.
  */
 static int casefold_respell(struct walk *walk, size_t at, const char *name,
                             size_t len, const char *rest, unsigned depth)
@@ -192,7 +193,8 @@ int casefold_open(int root, const char *path, bool beneath)
         return -1;
     }
 
-    /* O_NONBLOCK: not to wait for the writer of a FIFO */
+    /* With O_NONBLOCK, open() does not wait for somebody to write to a
+     * FIFO. */
     fd = casefold_openat(&walk, walk.path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
         close(fd);

@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Files of a store that was made on Windows: names match without case where
- * the exact ones lead nowhere.  May block on a network mount: for processes
- * that have nothing else to do.
+ * Opens files of a store that was made on Windows: where the exact name does
+ * not exist, names match without case.  This may block on a network mount, so
+ * it is for processes that have nothing else to do.
  */
 #ifndef SYMCACHED_UNPACK_CASEFOLD_OPEN_H
 #define SYMCACHED_UNPACK_CASEFOLD_OPEN_H
@@ -11,20 +11,22 @@
 #include <stdbool.h>
 
 /*
- * Opens a regular file for reading; path is relative to root and has neither
- * empty nor dot components.  beneath: no symbolic link may lead out of root.
- * Returns a descriptor, or -1 with errno (EXDEV: it would have left root;
- * EINVAL: not a regular file; ENOLINK: a symbolic link that leads nowhere).
+ * Opens a regular file for reading.  path is relative to root, without empty
+ * components and without dots.  beneath: symbolic links must not lead out of
+ * root.  Returns a descriptor; or -1 with errno (EXDEV: a link leads out of
+ * root; EINVAL: not a regular file; ENOLINK: a symbolic link without a
+ * target).
  */
 int casefold_open(int root, const char *path, bool beneath);
 
 /*
- * Is there a file of that name, in just this spelling, or any_case?  That has
- * to read all of root.  Returns 0, or -1 with errno.
+ * Is there a file with that name in root, in exactly this spelling, or in any
+ * case?  For any_case, the whole of root is read.  Returns 0, or -1 with
+ * errno.
  */
 int casefold_has(int root, const char *name, bool any_case);
 
-/* Does an error of these say that there is none?  No other one does. */
+/* Does this errno mean that there is no such file?  Others prove nothing. */
 bool casefold_absent(int error);
 
 #endif

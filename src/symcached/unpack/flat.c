@@ -17,9 +17,9 @@
 
 #include "debuginfo/pdb/pdb.h"
 
-#define FLAT_SETTLED 2 /* seconds */
+#define FLAT_SETTLED 2 /* seconds until a file is believed to be complete */
 
-/* what is known from earlier lookups, in order */
+/* What earlier lookups have found out, in order. */
 struct flat_index {
     struct flat_record *records;
     size_t n;
@@ -35,7 +35,7 @@ static int compare(const void *a, const void *b)
     return x->ino == y->ino ? 0 : x->ino < y->ino ? -1 : 1;
 }
 
-/* An index that cannot be read is one that knows nothing. */
+/* An index that cannot be read is treated as an empty one. */
 static int load(struct flat_index *index, int fd)
 {
     size_t size = FLAT_FILES * sizeof(index->records[0]);
@@ -86,7 +86,8 @@ static void fail(struct flat *flat, const char *name, int error)
              strerror(error));
 }
 
-/* Opens and maps a file; the mapping is made before the sandbox forbids it. */
+/* Opens and maps a file.  After the sandbox is entered, neither is
+ * possible. */
 static bool add(struct flat *flat, int root, const char *name,
                 const struct flat_record *known)
 {
@@ -97,7 +98,7 @@ static bool add(struct flat *flat, int root, const char *name,
     file->fd =
         openat(root, name, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (file->fd < 0 || fstat(file->fd, &st) != 0) {
-        /* a file may vanish at any time */
+        /* A file may vanish at any time. */
         if (errno == EMFILE && flat->nfiles > 0) {
             flat->more = true;
         } else if (errno != ENOENT) {
@@ -123,8 +124,8 @@ static bool add(struct flat *flat, int root, const char *name,
     return true;
 }
 
-/* Several files may have one identity: then that of the asked name counts, and
- * not the one that the directory happens to list first. */
+/* When several files have the identity, the one with the requested name is
+ * taken, and not the one that the directory happens to list first. */
 static void put_first(struct flat *flat)
 {
     struct flat_file *first = &flat->files[flat->nnamed++];
@@ -149,7 +150,7 @@ static void flat_entry(struct flat *flat, int root, const char *name,
         return;
     }
     if (fstatat(root, name, &st, 0) != 0) {
-        /* it may have vanished, but not with its name */
+        /* It may have vanished, but then its name vanishes, too. */
         if (errno != ENOENT) {
             fail(flat, name, errno);
         } else if (fstatat(root, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -171,7 +172,7 @@ static void flat_entry(struct flat *flat, int root, const char *name,
     describe(&record, &st);
     known = find(index, &record);
     if (known != NULL && named && known->sound == 0) {
-        known = NULL; /* it is to be told what is wrong with it */
+        known = NULL; /* What is wrong with it is to be reported. */
     }
     if (known != NULL) {
         flat->records[flat->nrecords++] = *known;
@@ -242,11 +243,11 @@ bool flat_look(struct flat *flat, struct flat_file *file,
         file->record.age = identity.age;
         memcpy(file->record.guid, identity.guid, sizeof(identity.guid));
     } else if (file < flat->files + flat->nnamed) {
-        /* perhaps it is that PDB, and only half of it is copied */
+        /* This may be the requested PDB while it is being copied. */
         snprintf(flat->damaged, sizeof(flat->damaged), "%s: %s", file->name,
                  error);
     }
-    /* one that has just changed may still be being written */
+    /* A file that has just changed may still be written to. */
     if (flat->nrecords < FLAT_FILES &&
         (file->record.sound != 0 ||
          file->record.seconds + FLAT_SETTLED < time(NULL))) {

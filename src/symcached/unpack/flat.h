@@ -1,13 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A directory of PDBs under any name: which of them has an identity.  What was
- * read of a file is kept in an index, by the file's number, size and time of
- * change, so that a lookup reads new and changed files only; so many at a time
- * as one process may have open.
+ * Finds a PDB by its identity in a directory of PDBs with any names.  What was
+ * read from a file is kept in an index, by the file's inode number, size and
+ * time of change, so that a lookup reads only files that are new or changed;
+ * at most as many at a time as one process may have open.
  *
- * For the child of unpacking: flat_open() before it locks itself in, the rest
- * afterwards.
+ * This is for the child process that unpacks: flat_open() is called before it
+ * enters the sandbox, and the rest inside.
  */
 #ifndef SYMCACHED_UNPACK_FLAT_H
 #define SYMCACHED_UNPACK_FLAT_H
@@ -17,11 +17,11 @@
 #include <stdint.h>
 #include "proto/key.h"
 
-/* files that are opened at a time, and then the one of the asked name */
+/* Files that are opened at a time, and one more for the requested name. */
 #define FLAT_BATCH 256
-#define FLAT_FILES 20000 /* of a directory */
+#define FLAT_FILES 20000 /* in a directory */
 
-/* one file of the directory, as it lies in the index */
+/* A file of the directory, as the index stores it. */
 struct flat_record {
     uint64_t dev;
     uint64_t ino;
@@ -30,46 +30,47 @@ struct flat_record {
     int64_t nanoseconds;
     uint8_t guid[16];
     uint32_t age;
-    uint32_t sound; /* 0: no PDB, or a damaged one */
+    uint32_t sound; /* 0: not a PDB, or a damaged one */
 };
 
-/* a file that must be looked at */
+/* A file that must be looked at. */
 struct flat_file {
     struct flat_record record;
     const uint8_t *map;
     int fd;
-    bool known; /* its record is from the index: it has the identity */
+    bool known; /* the index says that it has the identity */
     char name[256];
 };
 
 struct flat {
     struct flat_record *records; /* of files whose identity is known */
     size_t nrecords;
-    struct flat_file files[FLAT_BATCH + 1]; /* the asked name comes first */
+    struct flat_file files[FLAT_BATCH + 1]; /* the requested name first */
     size_t nfiles;
-    size_t nnamed;     /* of that name; the case may differ */
+    size_t nnamed;     /* with the requested name in any case */
     uint64_t mapped;   /* bytes */
-    size_t total;      /* PDBs of the directory */
-    bool more;         /* there are others, for the next process */
+    size_t total;      /* number of PDBs in the directory */
+    bool more;         /* others remain for the next process */
     char error[320];   /* what could not be looked at, or "" */
-    char damaged[480]; /* the asked name, and what is wrong with it, or "" */
+    char damaged[480]; /* what is wrong with the requested name, or "" */
 };
 
 /*
- * Lists the directory, by name *.pdb without case, and opens what is to be
- * looked at for the key, asked for by that name.  Returns NULL when out of
- * memory.
+ * Lists the files *.pdb of the directory, without case, and opens those that
+ * must be looked at for the key, whose requested name is given.  Returns NULL
+ * when out of memory.
  */
 struct flat *flat_open(int root, int index, const symcache_key_t *key,
                        const char *asked);
 
 /*
- * Reads the identity of a file and notes it.  Returns whether it is the key's.
+ * Reads the identity of a file, and records it.  Returns whether it is that of
+ * the key.
  */
 bool flat_look(struct flat *flat, struct flat_file *file,
                const symcache_key_t *key);
 
-/* Writes what is known to an empty file; what fails is read again later. */
+/* Writes the index to an empty file.  If this fails, files are read again. */
 void flat_save(const struct flat *flat, int index);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The parent's side of unpacking.
+ * The helper's side of unpacking.
  */
 #include "unpack.h"
 
@@ -60,7 +60,7 @@ static enum unpack_found unpack_letter(char letter,
     return UNPACK_NONE;
 }
 
-/* Reads the child's lines; they are bounded by CHILD_TAIL. */
+/* Reads the lines of the child process; CHILD_TAIL limits their length. */
 static void read_lines(struct unpack_result *result, char *text,
                        size_t nplaces)
 {
@@ -70,7 +70,7 @@ static void read_lines(struct unpack_result *result, char *text,
     for (line = text; line != NULL; line = next) {
         next = strchr(line, '\n');
         if (next == NULL) {
-            break; /* not finished: the child died */
+            break; /* incomplete: the child process died */
         }
         *next++ = '\0';
 
@@ -103,7 +103,7 @@ static void read_lines(struct unpack_result *result, char *text,
     }
 }
 
-/* A child that did not end by itself: damage that only a crash tells of. */
+/* The child process died.  Some damage is only noticed by a crash. */
 static void died(struct unpack *unpack, struct unpack_result *result,
                  const struct child_result *child)
 {

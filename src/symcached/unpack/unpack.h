@@ -5,10 +5,11 @@
  * sandboxed child process: the parser of a damaged file can take nothing down
  * but itself, and a file system that hangs stops nobody else.
  *
- * The child says one line a place on stderr, "@<place> <letter> <text>", where
- * the letter is that of an enum source_outcome, or K, P, W or A; f and k are a
- * PDB that has public symbols only.  A line with R before it says how many
- * bytes had no room, and one with O first of all that a directory answers.
+ * For each place, the child process writes a line "@<place> <letter> <text>"
+ * to stderr.  The letter is that of an enum source_outcome, or K, P, W or A; f
+ * and k stand for a PDB that has public symbols only.  A line with R before it
+ * tells how many bytes had no room.  A line with O comes first, as soon as a
+ * directory answers.
  */
 #ifndef SYMCACHED_UNPACK_H
 #define SYMCACHED_UNPACK_H
@@ -30,22 +31,23 @@ struct unpack_request {
     const symcache_key_t *key;
     enum original_format format; /* what is looked for */
     uint64_t max;     /* bytes */
-    uint64_t keep;    /* bytes that stay free where `out` is */
-    unsigned seconds; /* on the wall clock */
-    unsigned first;   /* of them, until a directory must have answered */
+    uint64_t keep;    /* bytes that stay free on the file system of `out` */
+    unsigned seconds; /* time limit */
+    unsigned first;   /* seconds within which a directory must answer */
     void (*gone)(void *arg); /* as in child.h */
     void *gone_arg;
     int out;          /* an empty file, open for reading and writing */
-    int in;           /* a body that was received, or -1: look in places */
+    int in;           /* a received body; or -1: look in places */
     const char *root; /* absolute directory */
-    bool beneath;     /* no symbolic link may lead out of root */
-    const char *places[UNPACK_PLACES]; /* relative to root, first hit wins */
+    bool beneath;     /* symbolic links must not lead out of root */
+    const char *places[UNPACK_PLACES]; /* relative to root; the first that
+                                          exists counts */
     size_t nplaces;
     bool flat;     /* root is a flat directory, see flat.h: the first place
                       is not opened, and stands for its PDBs; it is the
                       asked name, whose file comes first */
-    int index;     /* flat: what is known of them; is read */
-    int new_index; /* flat: an empty file; is written */
+    int index;     /* flat: the index so far, which is read */
+    int new_index; /* flat: an empty file for the new index */
     size_t index2; /* if not 0: this place is index2.txt; those before it count
                       only where it is not, those behind it only where it is,
                       and where neither can be told, all, and it has failed */
@@ -54,14 +56,14 @@ struct unpack_request {
 enum unpack_found {
     UNPACK_NONE,
     UNPACK_OUT,    /* the PDB is in `out` */
-    UNPACK_IN,     /* `in` is the PDB as it is */
-    UNPACK_POINTER /* the start of a file.ptr is in `out` */
+    UNPACK_IN,     /* `in` is already the PDB */
+    UNPACK_POINTER /* the beginning of a file.ptr is in `out` */
 };
 
 struct unpack_attempt {
-    size_t place; /* 0 for a received body */
+    size_t place; /* index in places; 0 for a received body */
     enum source_outcome outcome;
-    bool other; /* a sound PDB, of another identity */
+    bool other; /* an intact PDB, but of another identity */
     const char *detail;
 };
 
@@ -70,9 +72,9 @@ struct unpack_result {
     bool publics_only;       /* what was found has public symbols only */
     struct unpack_attempt attempts[UNPACK_PLACES];
     size_t nattempts;
-    uint64_t wanted; /* bytes that had no room, at a guess; or 0 */
+    uint64_t wanted; /* a guess of the bytes that had no room, or 0 */
     bool silent;     /* the directory did not answer in time */
-    bool died;       /* the process did not end by itself */
+    bool died;       /* the process was killed or crashed */
     bool again;      /* flat: not all is known yet; start once more, with
                         new_index as the index */
     unsigned ms;
@@ -81,17 +83,18 @@ struct unpack_result {
 typedef void (*unpack_done_fn)(void *arg, const struct unpack_result *result);
 
 /*
- * done is called once, never from inside this function.  The descriptors stay
- * the caller's and may be closed at once.  Returns NULL with errno.
+ * done is called once, but never from inside this function.  The caller keeps
+ * the descriptors and may close them at once.  Returns NULL with errno on
+ * failure.
  */
 struct unpack *unpack_start(struct event_base *base,
                             const struct unpack_request *request,
                             unpack_done_fn done, void *arg);
 
-/* Kills the process; no callback comes afterwards. */
+/* Kills the child process; done is not called any more. */
 void unpack_cancel(struct unpack *unpack);
 
-/* The child: main() of "symcached --unpack ...". */
+/* The child process: main() of "symcached --unpack ...". */
 int unpack_main(int argc, char **argv);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The child's side of unpacking: opens what there is to open, locks itself
- * in, and only then looks at the first byte.
+ * The child process that unpacks.  It opens everything first, then enters the
+ * sandbox, and only then looks at the first byte.
  */
 #include "unpack.h"
 
@@ -36,21 +36,21 @@
 #define UNPACK_MAP_MAX (1ull << 45)
 #define UNPACK_POINTER_MAX 4096
 #define UNPACK_TEXT 512
-#define UNPACK_RATIO 6 /* of a PDB to its packed form, at a guess */
+#define UNPACK_RATIO 6 /* a guess of how much larger a PDB is than packed */
 
 struct unpack_job {
     symcache_key_t key;
     enum original_format format;
     uint64_t max;
     uint64_t keep;
-    const uint8_t *in;  /* mapping of a received body, which may be the PDB */
-    const uint8_t *out; /* mapping of the output, if a body is packed */
-    bool received;      /* a body that may stay where it is */
-    struct flat *flat;  /* in place of the first place, or NULL */
-    size_t first;       /* of the n places that count */
+    const uint8_t *in;  /* a received body, mapped; it may be the PDB */
+    const uint8_t *out; /* the output, mapped, if a body is packed */
+    bool received;      /* a body was received, and may stay where it is */
+    struct flat *flat;  /* replaces the first place; or NULL */
+    size_t first;       /* index of the first of n places that count */
     size_t n;
     int fds[UNPACK_PLACES];
-    int errors[UNPACK_PLACES]; /* why there is no descriptor */
+    int errors[UNPACK_PLACES]; /* errno where there is no descriptor */
     bool pointer[UNPACK_PLACES];
 };
 
@@ -192,8 +192,8 @@ static char finish(const struct unpack_job *job, int fd, char *detail,
 }
 
 /*
- * The letter of a failure.  Where there was no room: a PDB has its size, and
- * one that is packed may be larger than what there was.
+ * Returns the letter of a failure, and reports how many bytes had no room: the
+ * size of a plain PDB is known, that of a packed one is guessed.
  */
 static char failed(enum body_status status, const struct sink *sink, int fd,
                    bool packed)
@@ -317,7 +317,7 @@ static void say_unopened(size_t place, int error)
     }
 }
 
-/* Returns 0, or -1 with a detail. */
+/* Returns 0, or -1 with detail. */
 static int empty_out(char *detail, size_t size)
 {
     if (lseek(UNPACK_OUT_FD, 0, SEEK_SET) != 0 ||
@@ -328,7 +328,7 @@ static int empty_out(char *detail, size_t size)
     return 0;
 }
 
-/* One file of the directory to the output, which may have another one. */
+/* Copies a file of the directory to the output, which may contain another. */
 static char unpack_flat_file(struct unpack_job *job, size_t i, char *detail,
                              size_t size)
 {
@@ -342,8 +342,8 @@ static char unpack_flat_file(struct unpack_job *job, size_t i, char *detail,
     return unpack_body(job, job->flat->files[i].fd, detail, size);
 }
 
-/* All symbols are better than public ones, and what may become readable is
- * better than what does not. */
+/* All symbols are better than public ones.  A file that may become readable
+ * is better than one that will not. */
 static bool better(char letter, char than)
 {
     static const char order[] = "NWUEfF";
@@ -352,8 +352,8 @@ static bool better(char letter, char than)
 }
 
 /*
- * The best of the files, the first among equal ones: N, or what became of it,
- * and its number.
+ * Copies the best of the files, and the first among equal ones.  Returns N or
+ * the result, and the file's index.
  */
 static char flat_best(struct unpack_job *job, size_t *best, char *detail,
                       size_t size)
@@ -379,8 +379,8 @@ static char flat_best(struct unpack_job *job, size_t *best, char *detail,
     return letter;
 }
 
-/* The first place stands for all PDBs of the directory.  Returns true if
- * nothing else is to be looked at. */
+/* The first place stands for all PDBs of the directory.  Returns true if no
+ * other place is to be looked at. */
 static bool unpack_flat(struct unpack_job *job)
 {
     struct flat *flat = job->flat;
@@ -434,7 +434,7 @@ static void unpack_places(struct unpack_job *job)
     }
 }
 
-/* Narrows the places down to those of the store's number of tiers. */
+/* Leaves only the places for the number of tiers that the store has. */
 static void tiers(struct unpack_job *job, int root, size_t index2,
                   const char *const *places, bool any_case)
 {
@@ -452,8 +452,8 @@ static void tiers(struct unpack_job *job, int root, size_t index2,
     }
 }
 
-/* One question, whatever the answer is: to list a large directory takes longer
- * than it may be silent. */
+/* Asks the directory something, whatever the answer is.  Listing a large
+ * directory may take longer than it is allowed to be silent. */
 static void await(int root, const char *place)
 {
     char name[NAME_MAX + 1];
@@ -464,7 +464,7 @@ static void await(int root, const char *place)
     say(0, 'O', "the directory answers");
 }
 
-/* Opens the places that count.  Returns false if none of them is there. */
+/* Opens the places that count.  Returns false if none of them exists. */
 static bool open_places(struct unpack_job *job, int root, size_t index2,
                         const char *const *places, bool beneath)
 {
@@ -486,8 +486,8 @@ static bool open_places(struct unpack_job *job, int root, size_t index2,
     return there;
 }
 
-/* argv: "tree", "beneath" or "flat", number of index2.txt, root, places; for
- * "flat" the first of them is the asked name */
+/* argv is "tree", "beneath" or "flat", the index of index2.txt, root, and
+ * the places.  For "flat", the first place is the requested name. */
 static int unpack_open(struct unpack_job *job, int argc, char **argv)
 {
     bool beneath = strcmp(argv[0], "beneath") == 0;
@@ -497,7 +497,8 @@ static int unpack_open(struct unpack_job *job, int argc, char **argv)
 
     root = open(argv[2], O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root < 0) {
-        /* a mount that is missing is no proof of absence */
+        /* A directory that is not mounted does not prove that the file is
+         * absent. */
         say(0, 'E', "%s: %s", argv[2], strerror(errno));
         return -1;
     }
@@ -516,8 +517,9 @@ static int unpack_open(struct unpack_job *job, int argc, char **argv)
     }
 
     if (!open_places(job, root, index2, places, beneath) && job->n < n) {
-        /* not there in one tier; index2.txt may have another case, too, which
-           costs as much to see as that a place is not there */
+        /* It does not exist in one tier.  index2.txt may be spelled in
+         * another case, too, and finding out costs as much as the other
+         * place. */
         job->n = n;
         tiers(job, root, index2, places, true);
         if (job->n == n) {
@@ -530,8 +532,9 @@ static int unpack_open(struct unpack_job *job, int argc, char **argv)
 }
 
 /*
- * Maps what may have to be checked, before the sandbox forbids it.  The output
- * is still empty; what is written later shows through the mapping.
+ * Maps everything that may have to be checked, because the sandbox forbids it
+ * later.  The output is still empty; what is written to it appears in the
+ * mapping.
  */
 static int unpack_map(struct unpack_job *job)
 {
