@@ -216,7 +216,7 @@ static void wait_for(uint64_t number)
     }
 }
 
-static void queue_line(const char *text, size_t len)
+static void queue_line(const char *text, size_t len, bool wait)
 {
     struct log_line *line = malloc(sizeof(*line) + len);
     uint64_t number;
@@ -231,14 +231,16 @@ static void queue_line(const char *text, size_t len)
         STAILQ_INSERT_TAIL(&log_queue.lines, line, next);
         number = ++log_queue.begun;
         pthread_cond_signal(&log_queue.more);
-        wait_for(number);
+        if (wait) {
+            wait_for(number);
+        }
     }
     pthread_mutex_unlock(&log_queue.mutex);
 }
 
 void log_reopen(void)
 {
-    queue_line("", 0);
+    queue_line("", 0, true);
 }
 
 void log_write(enum log_level level, int errnum, const char *format, ...)
@@ -256,9 +258,39 @@ void log_write(enum log_level level, int errnum, const char *format, ...)
     len = print_line(line, level, errnum, format, args);
     va_end(args);
     if (log_queue.started) {
-        queue_line(line, len);
+        queue_line(line, len, true);
     } else {
         put(line, len);
     }
     errno = saved;
+}
+
+size_t log_print(char *buf, size_t size, enum log_level level,
+                 const char *format, ...)
+{
+    char line[LOG_LINE_MAX];
+    va_list args;
+    size_t len;
+
+    if (level > log_limit) {
+        return 0;
+    }
+    va_start(args, format);
+    len = print_line(line, level, 0, format, args);
+    va_end(args);
+    if (len > size) {
+        len = size;
+        line[len - 1] = '\n';
+    }
+    memcpy(buf, line, len);
+    return len;
+}
+
+void log_lines(const char *lines, size_t len)
+{
+    if (log_queue.started) {
+        queue_line(lines, len, false);
+    } else {
+        put(lines, len);
+    }
 }

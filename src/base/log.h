@@ -43,6 +43,16 @@ void log_reopen(void);
 void log_write(enum log_level level, int errnum, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/*
+ * Writes such a line into buf, cut to size; returns its length, 0 below the
+ * level.  log_lines() hands lines over that were written so: to the thread,
+ * without waiting for it; what it does not take in time is lost and counted.
+ */
+size_t log_print(char *buf, size_t size, enum log_level level,
+                 const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void log_lines(const char *lines, size_t len);
+
 #define log_emerg(...) log_write(LOG_LEVEL_EMERG, __VA_ARGS__)
 #define log_crit(...) log_write(LOG_LEVEL_CRIT, __VA_ARGS__)
 #define log_error(...) log_write(LOG_LEVEL_ERROR, __VA_ARGS__)

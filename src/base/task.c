@@ -24,7 +24,8 @@ struct task {
     void *arg;
 };
 
-static LIST_HEAD(, task) tasks = LIST_HEAD_INITIALIZER(tasks);
+/* of the loop of this thread */
+static _Thread_local LIST_HEAD(, task) tasks = LIST_HEAD_INITIALIZER(tasks);
 
 static void let_go(struct task *task)
 {

@@ -34,7 +34,7 @@ struct task *task_start(struct event_base *base, unsigned seconds,
 /* done is not called any more; run goes on, for nobody. */
 void task_cancel(struct task *task);
 
-/* Those that nobody else cancels, when the loop has ended. */
+/* Those that nobody else cancels, when the loop of this thread has ended. */
 void task_cancel_all(void);
 
 #endif

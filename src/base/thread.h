@@ -7,8 +7,8 @@
 #define BASE_THREAD_H
 
 /*
- * Nobody waits for its end, and no signal is delivered to it.  Returns 0, or
- * an errno.
+ * Nobody waits for its end, and no signal is delivered to it but SIGBUS, of a
+ * mapped file that was cut short.  Returns 0, or an errno.
  */
 int thread_start(void *(*run)(void *), void *arg);
 

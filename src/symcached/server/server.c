@@ -19,6 +19,7 @@
 #include "symcached/job/job.h"
 #include "http/http.h"
 #include "base/log.h"
+#include "base/release.h"
 #include "metrics/metrics.h"
 #include "server.h"
 #include "status.h"

@@ -10,8 +10,6 @@
 
 #include <stddef.h>
 
-#define SYMCACHED_VERSION "0.1.0"
-
 struct event_base;
 struct scheduler;
 struct server;

@@ -1,14 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Signals to the helper, told of in the loop.  They arrive in a thread of
+ * Signals to a daemon, told of in the loop.  They arrive in a thread of
  * their own, which also sees to it that a stop comes to an end: a loop that
  * waits for a disk hears of nothing.
  *
  * One for the process.
  */
-#ifndef SYMCACHED_SIGNALS_H
-#define SYMCACHED_SIGNALS_H
+#ifndef BASE_SIGNALS_H
+#define BASE_SIGNALS_H
 
 struct event_base;
 

@@ -15,9 +15,9 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "base/log.h"
-#include "base/thread.h"
+#include "clock.h"
+#include "log.h"
+#include "thread.h"
 
 /* Answers leave within three; the rest is for what is to be removed. */
 #define STOP_SECONDS 10

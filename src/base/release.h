@@ -1,0 +1,11 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The version of the daemons, which they tell with -V and on /version.
+ */
+#ifndef BASE_RELEASE_H
+#define BASE_RELEASE_H
+
+#define SYMCACHED_VERSION "0.1.0"
+
+#endif
