@@ -5,13 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <event2/util.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include "config.h"
 #include "field.h"
 #include "source_fingerprint.h"
 #include "source.h"
+#include "symbolication.h"
 #include "transcoder.h"
 
 #define DEFAULT_LISTEN "unix:/run/symcached/symcached.sock"
@@ -54,34 +52,6 @@ static const struct cache_config default_cache = {
     .max_size = 200 * GIB,
     .min_free_percent = 5,
 };
-
-static int read_listen(struct config_reader *r, const cJSON *item,
-                       const struct config_field *field, void *at)
-{
-    struct sockaddr_storage address;
-    int len = sizeof(address);
-    const char *text = config_text(r, item, "\"" DEFAULT_LISTEN "\"");
-
-    if (text == NULL) {
-        return -1;
-    }
-
-    if (strncmp(text, "unix:", 5) == 0) {
-        if (text[5] != '/') {
-            return config_error(r, item, "must be unix:/absolute/path");
-        }
-        if (strlen(text + 5) >=
-            sizeof(((struct sockaddr_un *)NULL)->sun_path)) {
-            return config_error(r, item,
-                                "is longer than a socket path can be (107)");
-        }
-    } else if (evutil_parse_sockaddr_port(text, (struct sockaddr *)&address,
-                                          &len) != 0 ||
-               strrchr(text, ':') == NULL) {
-        return config_error(r, item, "must be unix:/path or address:port");
-    }
-    return config_string(r, item, field, at);
-}
 
 /* "5%" or a size */
 static int read_min_free(struct config_reader *r, const cJSON *item,
@@ -231,6 +201,9 @@ static int read_store_sources(struct config_reader *r, const cJSON *item,
     const cJSON *child;
     const char *name;
 
+    if (r->types == NULL) {
+        return 0;
+    }
     if (!cJSON_IsArray(item)) {
         return config_error(r, item,
                             "must be an array of source names such as "
@@ -331,13 +304,24 @@ static int read_later(struct config_reader *r, const cJSON *item,
 
 /* Stores name sources and lie beside "downloads", wherever these stand. */
 static const struct config_field top_fields[] = {
-    {"listen", read_listen, offsetof(struct config, listen), 0, 0, 0},
+    {"listen", config_listen, offsetof(struct config, listen), 0, 0, 0},
     {"downloads", config_path, offsetof(struct config, downloads), 0, 0, 0},
     {"stores", read_later, 0, 0, 0, CONFIG_REQUIRED},
     {"sources", config_sources, 0, 0, 0, 0},
     {"limits", read_limits, offsetof(struct config, limits), 0, 0, 0},
     {"cache", read_cache, offsetof(struct config, cache), 0, 0, 0},
+    {"symbolication", read_later, 0, 0, 0, 0},
 };
+
+/* The sections that name what stands in other ones. */
+static int read_last(struct config_reader *r, const cJSON *root)
+{
+    return read_stores(r, cJSON_GetObjectItemCaseSensitive(root, "stores"),
+                       NULL, r->config) == 0
+               ? config_symbolication(r, cJSON_GetObjectItemCaseSensitive(
+                                             root, "symbolication"))
+               : -1;
+}
 
 int config_read(const char *file, const struct source_type *const *types,
                 struct config **config, char *error, size_t size)
@@ -372,8 +356,7 @@ int config_read(const char *file, const struct source_type *const *types,
     }
 
     if (config_object(&r, json.root, top_fields, COUNT(top_fields), c) != 0 ||
-        read_stores(&r, cJSON_GetObjectItemCaseSensitive(json.root, "stores"),
-                    NULL, c) != 0) {
+        read_last(&r, json.root) != 0) {
         goto failed;
     }
 
@@ -420,6 +403,7 @@ void config_unref(struct config *config)
     for (i = 0; i < config->nsources; i++) {
         config_source_clear(&config->sources[i]);
     }
+    config_symbolication_clear(&config->symbolication);
     free(config->stores);
     free(config->sources);
     free(config->downloads);

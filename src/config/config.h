@@ -196,6 +196,38 @@ struct cache_config {
     unsigned min_free_percent; /* of the file system */
 };
 
+/* What Mozilla's protocol says of a module that an upstream failed for. */
+enum mozilla_on_failure {
+    MOZILLA_ON_FAILURE_FALSE, /* no symbols, as for one that nobody has */
+    MOZILLA_ON_FAILURE_503    /* the whole request is to be sent again */
+};
+
+struct mozilla_config {
+    bool enabled;
+    bool lenient; /* a bad name of a module fails that module only */
+    enum mozilla_on_failure on_failure;
+    unsigned wait; /* seconds that an answer waits for conversions */
+};
+
+struct symbolication_limits_config {
+    uint64_t body_size;   /* bytes of a request */
+    uint64_t answer_size; /* bytes of an answer */
+    unsigned frames;      /* of a request */
+    unsigned modules;     /* of a request */
+    unsigned files;       /* mapped at a time */
+    uint64_t files_size;  /* their bytes */
+};
+
+/* symbolicated's own section */
+struct symbolication_config {
+    char *listen;
+    unsigned threads;                   /* 0 = one for each processor */
+    const struct store_config **stores; /* order = who is asked first */
+    size_t nstores;
+    struct symbolication_limits_config limits;
+    struct mozilla_config mozilla;
+};
+
 struct config {
     atomic_uint refs;
     char *file;
@@ -207,11 +239,14 @@ struct config {
     size_t nsources;
     struct limits_config limits;
     struct cache_config cache;
+    struct symbolication_config symbolication;
 };
 
 /*
  * Reads and checks a configuration file.  types are those that a source may
- * have, and NULL behind them.  On success *config has one
+ * have, and NULL behind them; or NULL for a program that asks no source: then
+ * sources and transcoders are passed over, and with them all secrets, which
+ * are neither needed nor looked for.  On success *config has one
  * reference and 0 is returned.  Otherwise -1, *config is untouched and error
  * holds "file:line: path.to.key: reason" (truncated to size, with a NUL).
  */

@@ -9,11 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <event2/util.h>
 #include "field.h"
 #include "secret.h"
 #include "base/duration.h"
 #include "base/percent.h"
 #include "proto/version.h"
+
+#define EXAMPLE_LISTEN "\"unix:/run/symcached/symcached.sock\""
 
 int config_error(struct config_reader *r, const cJSON *item,
                  const char *format, ...)
@@ -242,6 +247,34 @@ int config_url(struct config_reader *r, const cJSON *item,
         url[len - 1] = '\0';
     }
     return 0;
+}
+
+int config_listen(struct config_reader *r, const cJSON *item,
+                  const struct config_field *field, void *at)
+{
+    struct sockaddr_storage address;
+    int len = sizeof(address);
+    const char *text = config_text(r, item, EXAMPLE_LISTEN);
+
+    if (text == NULL) {
+        return -1;
+    }
+
+    if (strncmp(text, "unix:", 5) == 0) {
+        if (text[5] != '/') {
+            return config_error(r, item, "must be unix:/absolute/path");
+        }
+        if (strlen(text + 5) >=
+            sizeof(((struct sockaddr_un *)NULL)->sun_path)) {
+            return config_error(r, item,
+                                "is longer than a socket path can be (107)");
+        }
+    } else if (evutil_parse_sockaddr_port(text, (struct sockaddr *)&address,
+                                          &len) != 0 ||
+               strrchr(text, ':') == NULL) {
+        return config_error(r, item, "must be unix:/path or address:port");
+    }
+    return config_string(r, item, field, at);
 }
 
 int config_bool(struct config_reader *r, const cJSON *item,

@@ -20,7 +20,8 @@ struct source_type;
 
 struct config_reader {
     const struct json_file *json;
-    const struct source_type *const *types; /* ends with NULL */
+    const struct source_type *const *types; /* ends with NULL; or NULL: what
+                                               has secrets is passed over */
     struct config *config; /* being filled */
     char *error;
     size_t size;
@@ -92,6 +93,9 @@ int config_url_path(struct config_reader *r, const cJSON *item,
                     const struct config_field *field, void *at);
 int config_path(struct config_reader *r, const cJSON *item,
                 const struct config_field *field, void *at); /* char * */
+/* "unix:/path" or "address:port", as listener_open() takes it; char * */
+int config_listen(struct config_reader *r, const cJSON *item,
+                  const struct config_field *field, void *at);
 int config_bool(struct config_reader *r, const cJSON *item,
                 const struct config_field *field, void *at);
 int config_count(struct config_reader *r, const cJSON *item,

@@ -182,6 +182,9 @@ int config_sources(struct config_reader *r, const cJSON *item,
     const struct source_type *type;
     const cJSON *child;
 
+    if (r->types == NULL) {
+        return 0;
+    }
     if (!cJSON_IsObject(item)) {
         return config_error(r, item, "must be an object of sources");
     }

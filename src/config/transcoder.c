@@ -213,6 +213,9 @@ int config_transcoders(struct config_reader *r, const cJSON *item,
     struct transcoder_config *t;
     const cJSON *child;
 
+    if (r->types == NULL) {
+        return 0;
+    }
     if (!cJSON_IsArray(item)) {
         return config_error(r, item, "must be an array of objects");
     }

@@ -1,0 +1,164 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "symbolication.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_LISTEN "unix:/run/symcached/symbolicated.sock"
+
+#define MIB (1024ULL * 1024)
+#define GIB (1024 * MIB)
+#define TIB (1024 * GIB)
+#define DAY (24u * 60 * 60)
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+static const struct symbolication_limits_config default_symbolication_limits = {
+    .body_size = 55 * MIB,
+    .answer_size = 512 * MIB,
+    .frames = 100000,
+    .modules = 2000,
+    .files = 2000,
+    .files_size = 8 * GIB,
+};
+
+static const struct mozilla_config default_mozilla = {
+    .enabled = true,
+    .on_failure = MOZILLA_ON_FAILURE_FALSE,
+    .wait = 30,
+};
+
+#define LIMIT(name, type, min, max)                                           \
+    {                                                                         \
+#name, config_##type,                                                 \
+            offsetof(struct symbolication_limits_config, name), min, max,     \
+            0                                                                 \
+    }
+
+static const struct config_field limits_fields[] = {
+    LIMIT(body_size, size, 1024, 2 * GIB),
+    LIMIT(answer_size, size, 1024, 1024 * TIB),
+    LIMIT(frames, count, 1, 10000000),
+    LIMIT(modules, count, 1, 1000000),
+    LIMIT(files, count, 1, 60000),
+    LIMIT(files_size, size, MIB, 1024 * TIB),
+};
+
+static int read_limits(struct config_reader *r, const cJSON *item,
+                       const struct config_field *field, void *at)
+{
+    return config_object(r, item, limits_fields, COUNT(limits_fields), at);
+}
+
+static int read_on_failure(struct config_reader *r, const cJSON *item,
+                           const struct config_field *field, void *at)
+{
+    enum mozilla_on_failure *on_failure = at;
+    const char *text = config_text(r, item, "\"false\"");
+
+    if (text == NULL) {
+        return -1;
+    }
+    if (strcmp(text, "false") == 0) {
+        *on_failure = MOZILLA_ON_FAILURE_FALSE;
+    } else if (strcmp(text, "503") == 0) {
+        *on_failure = MOZILLA_ON_FAILURE_503;
+    } else {
+        return config_error(r, item, "must be \"false\" or \"503\"");
+    }
+    return 0;
+}
+
+#define MOZILLA(name, read, min, max)                                         \
+    {                                                                         \
+#name, read, offsetof(struct mozilla_config, name), min, max, 0       \
+    }
+
+static const struct config_field mozilla_fields[] = {
+    MOZILLA(enabled, config_bool, 0, 0),
+    MOZILLA(lenient, config_bool, 0, 0),
+    MOZILLA(on_failure, read_on_failure, 0, 0),
+    MOZILLA(wait, config_duration, 0, DAY),
+};
+
+static int read_mozilla(struct config_reader *r, const cJSON *item,
+                        const struct config_field *field, void *at)
+{
+    return config_object(r, item, mozilla_fields, COUNT(mozilla_fields), at);
+}
+
+static int read_stores(struct config_reader *r, const cJSON *item,
+                       const struct config_field *field, void *at)
+{
+    struct symbolication_config *s = at;
+    const struct store_config *store;
+    const cJSON *child;
+    const char *name;
+    size_t i;
+
+    if (!cJSON_IsArray(item) || item->child == NULL) {
+        return config_error(r, item,
+                            "must be an array of store names such as "
+                            "[\"default\"]");
+    }
+    s->nstores = 0;
+    for (child = item->child; child != NULL; child = child->next) {
+        name = config_text(r, child, "\"default\"");
+        if (name == NULL) {
+            return -1;
+        }
+        store = config_store(r->config, name, strlen(name));
+        if (store == NULL) {
+            return config_error(r, child, "no store \"%s\"", name);
+        }
+        for (i = 0; i < s->nstores; i++) {
+            if (s->stores[i] == store) {
+                return config_error(r, child, "named twice");
+            }
+        }
+        s->stores[s->nstores++] = store;
+    }
+    return 0;
+}
+
+#define FIELD(name, read, min, max)                                           \
+    {                                                                         \
+#name, read, offsetof(struct symbolication_config, name), min, max,   \
+            0                                                                 \
+    }
+
+static const struct config_field fields[] = {
+    FIELD(listen, config_listen, 0, 0),
+    FIELD(threads, config_count, 0, 1024),
+    {"stores", read_stores, 0, 0, 0, 0},
+    FIELD(limits, read_limits, 0, 0),
+    FIELD(mozilla, read_mozilla, 0, 0),
+};
+
+int config_symbolication(struct config_reader *r, const cJSON *item)
+{
+    struct config *config = r->config;
+    struct symbolication_config *s = &config->symbolication;
+
+    s->limits = default_symbolication_limits;
+    s->mozilla = default_mozilla;
+    s->listen = strdup(DEFAULT_LISTEN);
+    s->stores = calloc(config->nstores, sizeof(s->stores[0]));
+    if (s->listen == NULL || s->stores == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+    while (s->nstores < config->nstores) {
+        s->stores[s->nstores] = &config->stores[s->nstores];
+        s->nstores++;
+    }
+    return item == NULL ? 0
+                        : config_object(r, item, fields, COUNT(fields), s);
+}
+
+void config_symbolication_clear(struct symbolication_config *symbolication)
+{
+    free(symbolication->listen);
+    free(symbolication->stores);
+}

@@ -1,0 +1,22 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The section "symbolication".
+ */
+#ifndef CONFIG_SYMBOLICATION_H
+#define CONFIG_SYMBOLICATION_H
+
+#include "config.h"
+#include "field.h"
+
+/*
+ * Reads the section into the configuration whose stores are known; item NULL:
+ * the file has none, and all is as by default.  Returns 0, or -1 with error
+ * set.
+ */
+int config_symbolication(struct config_reader *r, const cJSON *item);
+
+/* Frees what the struct points to. */
+void config_symbolication_clear(struct symbolication_config *symbolication);
+
+#endif
