@@ -241,6 +241,32 @@ static bool word(struct reader *r, const char *text, enum json_type type)
     return add(r, type, r->p - n, 0) != NULL;
 }
 
+/* The size of a number of Python that is none of JSON's, or 0. */
+static size_t nan_size(const struct reader *r)
+{
+    static const char *const texts[] = {"NaN", "Infinity", "-Infinity"};
+    size_t i, n;
+
+    for (i = 0; r->json->takes_nan && i < 3; i++) {
+        n = strlen(texts[i]);
+        if ((size_t)(r->end - r->p) >= n && memcmp(r->p, texts[i], n) == 0) {
+            return n;
+        }
+    }
+    return 0;
+}
+
+static bool nan_or_number(struct reader *r)
+{
+    size_t n = nan_size(r);
+
+    if (n == 0) {
+        return number(r);
+    }
+    r->p += n;
+    return add(r, JSON_NUMBER, r->p - n, n) != NULL;
+}
+
 static bool opened(struct reader *r, enum json_type type)
 {
     if (r->depth == JSON_DEPTH_MAX) {
@@ -267,11 +293,12 @@ static bool value(struct reader *r)
     case 'n':
         return word(r, "null", JSON_NULL);
     case '-':
-        return number(r);
+        return nan_or_number(r);
     case -1:
         return fail(r, "the text ends early");
     default:
-        return is_digit(r) ? number(r) : fail(r, "not a value");
+        return is_digit(r) || nan_size(r) > 0 ? nan_or_number(r)
+                                              : fail(r, "not a value");
     }
 }
 

@@ -43,6 +43,7 @@ struct json {
     struct json_value *values; /* values[0] is the outermost */
     size_t count;
     size_t room;
+    bool takes_nan; /* NaN, Infinity and -Infinity are numbers, as to Python */
 };
 
 struct json_error {
