@@ -15,7 +15,6 @@
 #include "sandbox.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,41 +22,13 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANDBOX_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define SANDBOX_ASAN 1
-#endif
+#include "landlock.h"
 
 #ifdef SANDBOX_ASAN
 #include <sanitizer/lsan_interface.h>
 #endif
-
-/* The kernel's interface, here because headers of Debian 12 end at ABI 2. */
-#ifndef SYS_landlock_create_ruleset
-#define SYS_landlock_create_ruleset 444
-#define SYS_landlock_restrict_self 446
-#endif
-
-#define LANDLOCK_ASK_ABI (1u << 0)
-#define LANDLOCK_FS_ABI1 ((1ull << 13) - 1)
-#define LANDLOCK_FS_REFER (1ull << 13)     /* ABI 2 */
-#define LANDLOCK_FS_TRUNCATE (1ull << 14)  /* ABI 3 */
-#define LANDLOCK_NET_TCP 3ull              /* ABI 4: bind, connect */
-#define LANDLOCK_FS_IOCTL_DEV (1ull << 15) /* ABI 5 */
-#define LANDLOCK_SCOPE_ALL 3ull            /* ABI 6: sockets, signals */
-
-struct landlock_attr {
-    uint64_t fs;
-    uint64_t net;
-    uint64_t scoped;
-};
 
 static int sandbox_error(char *error, size_t size, const char *what, int num)
 {
@@ -113,50 +84,6 @@ static int rlimits(const struct sandbox_limits *limits)
     }
 
     return 0;
-}
-
-/* Handles every right that this kernel knows, and has no rule that grants. */
-static int sandbox_landlock(void)
-{
-    struct landlock_attr attr = {LANDLOCK_FS_ABI1, 0, 0};
-    size_t size = sizeof(attr.fs);
-    long abi;
-    int fd, rc, saved;
-
-    abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_ASK_ABI);
-    if (abi < 1) {
-        return 0;
-    }
-
-    if (abi >= 2) {
-        attr.fs |= LANDLOCK_FS_REFER;
-    }
-    if (abi >= 3) {
-        attr.fs |= LANDLOCK_FS_TRUNCATE;
-    }
-    if (abi >= 4) {
-        attr.net = LANDLOCK_NET_TCP;
-        size += sizeof(attr.net);
-    }
-    if (abi >= 5) {
-        attr.fs |= LANDLOCK_FS_IOCTL_DEV;
-    }
-    if (abi >= 6) {
-        attr.scoped = LANDLOCK_SCOPE_ALL;
-        size += sizeof(attr.scoped);
-    }
-
-    fd = (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
-    if (fd < 0) {
-        return -1;
-    }
-
-    rc = (int)syscall(SYS_landlock_restrict_self, fd, 0);
-    saved = errno;
-    close(fd);
-    errno = saved;
-
-    return rc;
 }
 
 static const int sandbox_calls[] = {
@@ -275,7 +202,7 @@ int sandbox_enter(const struct sandbox_limits *limits, char *error,
         return sandbox_error(error, size, "sandbox: no_new_privs", errno);
     }
 
-    if (sandbox_landlock() != 0) {
+    if (landlock_restrict(NULL, 0, 0) != 0) {
         return sandbox_error(error, size, "sandbox: landlock", errno);
     }
 

@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "serve.h"
+
 struct sandbox_limits {
     uint64_t memory;      /* RLIMIT_AS, bytes; 0 = leave */
     uint64_t file_size;   /* RLIMIT_FSIZE, bytes; 0 = leave */

@@ -1,0 +1,42 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Landlock: what a process may still do with files and the network, whatever
+ * its user may.
+ */
+#ifndef SANDBOX_LANDLOCK_H
+#define SANDBOX_LANDLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANDBOX_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define SANDBOX_ASAN 1
+#endif
+
+/* Rights to files, as the kernel numbers them. */
+#define LANDLOCK_WRITE_FILE (1ull << 1)
+#define LANDLOCK_READ_FILE (1ull << 2)
+#define LANDLOCK_READ_DIR (1ull << 3)
+#define LANDLOCK_REMOVE_FILE (1ull << 5)
+#define LANDLOCK_MAKE_REG (1ull << 8)
+
+struct landlock_grant {
+    int fd; /* a folder: rights to what is in it, and below */
+    uint64_t rights;
+};
+
+/*
+ * Takes every right that this kernel knows from the process, for ever, but
+ * for n grants, and, if port is not 0, connecting to that TCP port.  Returns
+ * 0, also where the kernel has no Landlock, or -1 with errno.
+ */
+int landlock_restrict(const struct landlock_grant *grants, size_t n,
+                      unsigned port);
+
+#endif
