@@ -20,6 +20,9 @@ static const struct {
     {400, "Bad Request"},
     {404, "Not Found"},
     {405, "Method Not Allowed"},
+    {413, "Payload Too Large"},
+    {415, "Unsupported Media Type"},
+    {422, "Unprocessable Entity"},
     {500, "Internal Server Error"},
     {503, "Service Unavailable"},
 };
@@ -92,12 +95,20 @@ void reply_empty(struct evhttp_request *req, int status)
     send_reply(req, status, NULL);
 }
 
+void reply_send(struct evhttp_request *req, int status, const char *type,
+                struct evbuffer *body)
+{
+    if (type != NULL) {
+        reply_header(req, "Content-Type", type);
+    }
+    send_reply(req, status, body);
+}
+
 static void reply_body(struct evhttp_request *req, int status,
                        const char *type, struct evbuffer *buf)
 {
-    reply_header(req, "Content-Type", type);
     reply_header(req, "Cache-Control", "no-store");
-    send_reply(req, status, buf);
+    reply_send(req, status, type, buf);
     evbuffer_free(buf);
 }
 

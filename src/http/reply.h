@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Answers on the helper's socket.  Each function ends the request.  One that
+ * Answers on a daemon's socket.  Each function ends the request.  One that
  * has no connection has the whole answer in its output buffer then.
  */
 #ifndef HTTP_REPLY_H
@@ -13,6 +13,13 @@
 
 /* An empty body; the headers are those that the caller added. */
 void reply_empty(struct evhttp_request *req, int status);
+
+/*
+ * A body of any type; no headers but those that the caller added.  type and
+ * body may be NULL; the body stays the caller's.
+ */
+void reply_send(struct evhttp_request *req, int status, const char *type,
+                struct evbuffer *body);
 
 /* {"error": "...", "detail": "..."} */
 void reply_error(struct evhttp_request *req, int status, const char *error,
