@@ -1,6 +1,6 @@
 # ngx_symcache: nginx module, helper daemon, converter, operator's command.
 #
-#   make            all four products in build/
+#   make            all products in build/
 #   make demo       install what is missing, build, show the main job working
 #   make test       install what is missing, build, run every test
 #   make test-full  make test, and t/full: what takes long to install or run
@@ -41,20 +41,23 @@ endif
 
 LIBS_symcached    = -levent -lcurl -lcrypto -lmspack -lz -lzstd -lcjson -lpcre2-8 \
                     -lseccomp -lgssapi_krb5
+LIBS_symbolicated = -levent -lcurl -lcjson -lpcre2-8 -lcrypto -lseccomp
 LIBS_pdb2symcache = -lseccomp
 LIBS_symcachectl  = -lcurl -lcrypto -lcjson -lseccomp
 
-PROGRAMS = symcached pdb2symcache symcachectl
+PROGRAMS = symcached symbolicated pdb2symcache symcachectl
 
 # Each folder of src/ is one archive.  A program is the folder with its main
 # and those that it may use; t/style.t checks who may include whom.
-PARTS    = symcached symcachectl converter http child metrics config \
+PARTS    = symcached symbolicated symcachectl converter http child metrics config \
            symbolication json debuginfo symcache sandbox base proto
 ROOM_symcached    = symcached
+ROOM_symbolicated = symbolicated
 ROOM_pdb2symcache = converter
 ROOM_symcachectl  = symcachectl
 USES_symcached    = http child metrics config debuginfo symcache sandbox \
                     base proto
+USES_symbolicated = http config symbolication json symcache sandbox base proto
 USES_pdb2symcache = debuginfo symcache sandbox base proto
 USES_symcachectl  = symbolication debuginfo symcache sandbox base proto
 
@@ -182,7 +185,7 @@ PROVE    = SYMCACHE_BUILD=$(abspath $(B)) SYMCACHE_SAN=$(SAN) \
            SYMCACHE_PACKAGES=$(PACKAGES) \
            CMOCKA_MESSAGE_OUTPUT=TAP prove -j$(JOBS) -It/lib
 TESTS   ?= $(wildcard t/*.t t/module/*.t t/helper/*.t t/convert/*.t \
-           t/ctl/*.t t/system/*.t t/soak/*.t)
+           t/ctl/*.t t/symbolicated/*.t t/system/*.t t/soak/*.t)
 
 # Up to three files that failed are run once more, one after the other: what
 # passes then needed more of the machine than the others left it.  That is a
@@ -246,7 +249,7 @@ install: all
 	install -d $(AT)/bin $(AT)/sbin $(AT)/share/ngx_symcache \
 	    $(DESTDIR)$(MODDIR)
 	install -m 755 $(B)/pdb2symcache $(B)/symcachectl $(AT)/bin
-	install -m 755 $(B)/symcached $(AT)/sbin
+	install -m 755 $(B)/symcached $(B)/symbolicated $(AT)/sbin
 	install -m 644 $(B)/ngx_symcache_module.so \
 	    $(DESTDIR)$(MODDIR)/.ngx_symcache_module.so.new
 	mv -f $(DESTDIR)$(MODDIR)/.ngx_symcache_module.so.new \
@@ -268,6 +271,7 @@ SHARED   = $(addprefix .$(PREFIX)/,bin sbin share/doc $(sort $(foreach p, \
 
 uninstall:
 	rm -f $(AT)/bin/pdb2symcache $(AT)/bin/symcachectl $(AT)/sbin/symcached \
+	    $(AT)/sbin/symbolicated \
 	    $(DESTDIR)$(MODDIR)/ngx_symcache_module.so \
 	    $(AT)/share/ngx_symcache/canary.pdb $(DOCS:%=$(DOCDIR)/%)
 	for page in $(PAGES); do \

@@ -153,9 +153,15 @@ while ($counters =~ /X\(\w+,\s*"(\w+)",\s*"(\w+)=\\"(\w+)\\"/g) {
 }
 is_deeply \@wrong, [], 'every label of a counter, and its values';
 
+my $symbolication = $doc{'docs/symbolication.md'};
+same([in_code(qr/"(symbolicated_[a-z_]+)["{ ]/, qr{src/symbolicated/})],
+     [map { my ($first) = /^\| (.*?) \|/; $first =~ /`(symbolicated_\w+)/g }
+      grep { /^\| `symbolicated_/ } split /\n/, $symbolication],
+     'metrics of symbolicated');
+
 # --- configuration keys: one row each
 
-my @keys = grep { /^\| `(?:listen|downloads|(?:stores|sources|limits|cache)\b)/ }
+my @keys = grep { /^\| `(?:listen|downloads|(?:stores|sources|limits|cache|symbolication)\b)/ }
     split /\n/, $configuration;
 my (%key, @paths);
 for my $row (@keys) {
@@ -231,13 +237,15 @@ sub value {
     return $sum;
 }
 
-my %number = (GIB => 1024 ** 3, TIB => 1024 ** 4, DAY => 86400);
+my %number = (MIB => 1024 ** 2, GIB => 1024 ** 3, TIB => 1024 ** 4, DAY => 86400);
 my %default;
 for my $part (in_code(
         qr/(struct \w+_config default_\w+ = \{\n.*?\n\};)/s, qr/config/)) {
-    my ($section) = $part =~ /default_(\w+)/;
+    my ($section) = map { s/^symbolication_/symbolication./r }
+        $part =~ /default_(\w+)/;
     while ($part =~ /\.(\w+) = ([\w *]+),/g) {
         my ($name, $value) = ($1, 1);
+        next if $2 =~ /^(?:true|MOZILLA)/;
         $value *= $number{$_} // $_ for split / \* /, $2;
         $default{"$section.$name"} = $value;
     }
@@ -246,12 +254,12 @@ delete $default{'cache.min_free_percent'};
 @wrong = map { "$_: $key{$_}{default}" }
     grep { my ($text) = $key{$_}{default} =~ /^`?(.*?)`?$/;
            ($default{$_} // -1) != (value($text, $key{$_}{type}) // -2) }
-    grep { /^(?:limits|cache)\./ && $_ ne 'cache.min_free' } @paths;
+    grep { /^(?:symbolication\.)?(?:limits|cache)\./ && $_ ne 'cache.min_free' } @paths;
 is_deeply \@wrong, [], 'the defaults are those of the code';
 
 @wrong = ();
 my $ranges = 0;
-for my $path (grep { /^(?:limits|cache)\./ } @paths) {
+for my $path (grep { /^(?:symbolication\.)?(?:limits|cache)\./ } @paths) {
     my ($low, $high) = $key{$path}{range} =~ /^`?("?\w+"?)`? to `?("?\w+"?)`?$/
         or next;
     $ranges++;
@@ -278,6 +286,8 @@ my %exits = (
                                 qr{src/symcachectl/})],
     'symcached.8' => [0, in_code(qr/\bEXIT_\w+ = (\d+)/,
                                  qr{src/symcached/main})],
+    'symbolicated.8' => [0, in_code(qr/\bEXIT_\w+ = (\d+)/,
+                                    qr{src/symbolicated/main})],
 );
 for my $page (sort keys %exits) {
     my ($told) = slurp("man/$page") =~ /^\.Sh EXIT STATUS\n(.*?)^\.Sh /ms;
@@ -292,6 +302,11 @@ my %word = map { $_ => 1 } @words;
 same([keys %word], [map { /`(\w+)`/g } $log =~ /^\| (`.*?`) \| `/mg],
      'words of the log');
 
+same([in_code(qr/(?<![\w%?&])([a-z_]+)=%[.lsuzd]/,
+              qr{src/symbolicated/(?!api|stats)\w*})],
+     [map { /`(\w+)`/g } ($symbolication =~ /^## Log\n(.*?)^## /ms)[0]
+      =~ /^\| (`.*?`) \|/mg], 'words of the log of symbolicated');
+
 # --- what the internals say of the code is there
 
 my %function = map { $_ => 1 } in_code(qr/^(?:\w[\w *]*?[ *])?(\w+)\(/m);
@@ -305,7 +320,7 @@ for my $file (grep { /internals/ } sort keys %doc) {
 is_deeply \@wrong, [], 'functions and files that the internals name';
 
 my @rooms = map { s{^src/}{}r } grep { -d }
-    glob 'src/* src/module/* src/symcached/*';
+    glob 'src/* src/module/* src/symcached/* src/symbolicated/*';
 my ($table) = $doc{'docs/internals/architecture.md'} =~
     /^## Rooms\n(.*?)^## /ms;
 same([grep { $_ ne 'symcached' } @rooms],
@@ -372,7 +387,7 @@ is $?, 0, 'make install' or diag $said;
 is_deeply \@wrong, [], 'links of installed documents lead somewhere';
 my @pages = map { m{([^/]+)$} } glob "$dir/root/opt/share/man/man[1578]/*";
 is_deeply [sort @pages], [qw(ngx_symcache_module.7 pdb2symcache.1
-    symcachectl.1 symcached.8 symcached.json.5)], 'manual pages';
+    symbolicated.8 symcachectl.1 symcached.8 symcached.json.5)], 'manual pages';
 mkdir "$dir/root/opt/lib";
 $said = `$make uninstall 2>&1`;
 is $?, 0, 'make uninstall' or diag $said;

@@ -181,6 +181,10 @@ sub write_helper_config {
             listen => 'unix:' . $self->helper_socket,
             downloads => $self->path('downloads'),
             %$config,
+            symbolication => {
+                listen => 'unix:' . $self->symbolicated_socket,
+                %{ $config->{symbolication} // {} },
+            },
         );
         $config = JSON::PP->new->canonical->pretty->encode(\%c);
     } else {
@@ -232,6 +236,58 @@ sub reload_symcached {
 }
 
 sub helper_log { $_[0]->read_file('symcached.log') // '' }
+
+# --- symbolicated
+
+sub symbolicated_socket { $_[0]->path('s.sock') }
+
+# $config as for symcached, whose file it shares; undef: the file there is.
+sub start_symbolicated {
+    my ($self, $config, %o) = @_;
+    my $file = defined $config ? $self->write_helper_config($config)
+                               : $self->path('symcached.json');
+    $self->{symbolicated} = $self->spawn('symbolicated.log',
+        { $self->sanitizer_env(0), %{ $o{env} // {} } },
+        "$build/symbolicated", '-c', $file, @{ $o{args} // [] });
+    my $address = $o{address} // $self->symbolicated_socket;
+    $self->wait_until('symbolicated accepts', sub {
+        if (!alive($self->{symbolicated})) {
+            delete $self->{symbolicated};
+            die 'symbolicated ended: ' . $self->symbolicated_log;
+        }
+        return connects($address);
+    });
+    return $self->{symbolicated};
+}
+
+# Returns the wait status.
+sub stop_symbolicated {
+    my ($self, $signal) = @_;
+    my $pid = delete $self->{symbolicated} or return;
+    return $self->stop_pid($pid, $signal // 'TERM');
+}
+
+sub symbolicated_log { $_[0]->read_file('symbolicated.log') // '' }
+
+# The value of one of its Prometheus samples, or undef.
+sub symbolicated_metric {
+    my ($self, $name) = @_;
+    my $r = $self->http($self->symbolicated_socket, 'GET', '/metrics')
+        or return;
+    return $r->{body} =~ /^\Q$name\E (\S+)$/m ? $1 : undef;
+}
+
+# Puts the SymCaches of PDBs into a store, as the built-in converter makes
+# them.
+sub fill_store {
+    my ($self, $store, @pdbs) = @_;
+    local $ENV{_NT_SYMCACHE_PATH} = $self->path($store);
+    make_path($self->path($store));
+    for my $pdb (@pdbs) {
+        system("$build/pdb2symcache", '-pdb', $pdb) == 0
+            or die "pdb2symcache $pdb: $?";
+    }
+}
 
 # --- nginx
 
@@ -376,6 +432,18 @@ sub http {
     my ($self, $address, $method, $uri, @headers) = @_;
     my $s = $self->open_http($address, $method, $uri, @headers) or return;
     return $self->read_response($s, $method);
+}
+
+# The same with a body.
+sub post {
+    my ($self, $address, $uri, $body, @headers) = @_;
+    my $s = connect_to($address) or return;
+    binmode $s;
+    local $SIG{PIPE} = 'IGNORE';
+    print $s request_text('POST', $uri, @headers,
+                          'Content-Length: ' . length $body), $body;
+    $s->flush;
+    return $self->read_response($s, 'POST');
 }
 
 # Sends only; the socket is for read_response().
@@ -554,7 +622,7 @@ sub left_children {
 sub check_logs {
     my ($self) = @_;
     my $re = qr/\[(?:alert|emerg)\]|exited on signal|open socket #|Sanitizer|runtime error:|\bpanic\b/;
-    for my $log (qw(error.log nginx.out symcached.log)) {
+    for my $log (qw(error.log nginx.out symcached.log symbolicated.log)) {
         for my $line (split /\n/, $self->read_file($log) // '') {
             next unless $line =~ $re;
             next if grep { $line =~ $_ } @{ $self->{allow} };
@@ -575,7 +643,8 @@ sub check_left_files {
     } }, $self->dir);
     # nginx before 1.20 leaves its own sockets behind on QUIT
     my $leaves = qx($nginx -v 2>&1) =~ m{nginx/1\.1\d\.};
-    for my $s ($leaves ? () : $self->nginx_socket, $self->helper_socket) {
+    for my $s ($leaves ? () : $self->nginx_socket, $self->helper_socket,
+               $self->symbolicated_socket) {
         $self->problem("left socket: $s") if -S $s;
     }
 }
@@ -585,6 +654,10 @@ sub finish {
     if ($self->{nginx}) {
         my $st = $self->stop_nginx;
         $self->problem("nginx: wait status $st") if $st;
+    }
+    if ($self->{symbolicated}) {
+        my $st = $self->stop_symbolicated;
+        $self->problem("symbolicated: wait status $st") if $st;
     }
     if ($self->{helper}) {
         my $st = $self->stop_symcached;
@@ -603,7 +676,7 @@ sub DESTROY {
     my ($self) = @_;
     return unless $self->{owner} == $$;
     local ($?, $!, $@);
-    for my $pid (grep { $_ } @$self{qw(nginx helper)}) {
+    for my $pid (grep { $_ } @$self{qw(nginx helper symbolicated)}) {
         kill 'TERM', $pid;
         sleep 0.2 if alive($pid);
         kill 'KILL', $pid if alive($pid);

@@ -1,0 +1,56 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "api.h"
+
+#include <string.h>
+#include "protocols.h"
+
+const char *api_protocol_name(enum api_protocol protocol)
+{
+    static const char *const names[API_PROTOCOLS] = {
+        [API_SERVICE] = "service",
+        [API_MOZILLA_V4] = "mozilla-v4",
+        [API_MOZILLA_V5] = "mozilla-v5",
+        [API_SYMBOLICATOR] = "symbolicator",
+    };
+
+    return names[protocol];
+}
+
+void api_reply_header(struct api_reply *reply, const char *name,
+                      const char *value)
+{
+    if (reply->nheaders < API_HEADERS_MAX) {
+        reply->headers[reply->nheaders].name = name;
+        reply->headers[reply->nheaders++].value = value;
+    }
+}
+
+struct api_call *api_begin(const struct api_request *request,
+                           struct api_reply *reply)
+{
+    static const struct {
+        const char *path;
+        enum api_protocol protocol;
+    } paths[] = {
+        {"/symbolicate/v4", API_MOZILLA_V4},
+        {"/symbolicate/v5", API_MOZILLA_V5},
+    };
+    size_t i;
+
+    reply->protocol = API_SERVICE;
+    for (i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        if (strcmp(request->path, paths[i].path) == 0 &&
+            request->config->mozilla.enabled) {
+            reply->protocol = paths[i].protocol;
+            return mozilla_begin(request, reply);
+        }
+    }
+    if (request->config->mozilla.enabled) {
+        mozilla_page(request, reply);
+    } else {
+        reply->status = 404;
+    }
+    return NULL;
+}

@@ -1,0 +1,109 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Protocols of symbolicated.  A protocol reads a request into a call, which
+ * says which modules it needs; somebody else gets them, however long it takes;
+ * then the call writes its answer.  Nothing here waits, opens or listens.
+ */
+#ifndef SYMBOLICATED_API_H
+#define SYMBOLICATED_API_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "config/config.h"
+#include "json/json.h"
+#include "proto/key.h"
+#include "symcache/symcache.h"
+
+#define API_HEADERS_MAX 8
+
+enum api_protocol {
+    API_SERVICE, /* pages of the service, unknown paths */
+    API_MOZILLA_V4,
+    API_MOZILLA_V5,
+    API_SYMBOLICATOR,
+    API_PROTOCOLS
+};
+
+enum api_method { API_GET, API_HEAD, API_POST, API_OPTIONS, API_OTHER };
+
+struct api_request {
+    enum api_method method;
+    const char *path;  /* as sent, without the query */
+    const char *query; /* or NULL */
+    char *body; /* size bytes, no NUL; a parser may change them; they live as
+                   long as the call */
+    size_t size;
+    /* The first header of that name, or NULL. */
+    const char *(*header)(const struct api_request *request, const char *name);
+    const struct symbolication_config *config; /* lives as long as the call */
+    struct json *json; /* for json_read(); somebody else's after api_begin() */
+};
+
+struct api_header {
+    const char *name;
+    const char *value;
+};
+
+struct api_reply {
+    enum api_protocol protocol;
+    int status;
+    const char *type; /* Content-Type, or NULL */
+    struct api_header headers[API_HEADERS_MAX];
+    unsigned nheaders;
+    struct json_writer *body; /* empty at first */
+};
+
+enum api_module_state {
+    API_MODULE_UNKNOWN,   /* not looked for yet */
+    API_MODULE_FOUND,     /* reader is set */
+    API_MODULE_MISSING,   /* nobody has it, or its key is none */
+    API_MODULE_MALFORMED, /* there is a file, and nothing can be read in it */
+    API_MODULE_FAILED,    /* an upstream, or something here, failed */
+    API_MODULE_LATE       /* not there within the time that the call has */
+    /* later ones count when stores differ */
+};
+
+/* A module that an answer needs. */
+struct api_module {
+    symcache_key_t key;
+    const char *name; /* the key's, as the client wrote it */
+    size_t name_size;
+    enum api_module_state state;
+    const struct symfile_reader *reader; /* verified; until the call's end */
+    uint64_t size; /* FOUND: bytes of the file */
+    bool missed;   /* it was not on disk */
+    bool asked;    /* symcached was asked for it */
+    unsigned usec; /* from the begin of the search to this state */
+};
+
+/* A request under way; a protocol's own struct begins with it. */
+struct api_call {
+    struct api_module *modules; /* unknown ones are looked for */
+    size_t nmodules;
+    size_t nframes;
+    uint64_t wait; /* milliseconds until those that are missing are late */
+    /*
+     * Writes the answer from what has become of the modules.  Is called again,
+     * with an empty reply, if a file was cut short meanwhile.
+     */
+    void (*finish)(struct api_call *call, struct api_reply *reply);
+    void (*free)(struct api_call *call);
+};
+
+/*
+ * Begins the call of a request.  NULL: the reply is complete already (a page
+ * of the service, an error).
+ */
+struct api_call *api_begin(const struct api_request *request,
+                           struct api_reply *reply);
+
+/* The protocol's name in the log and the metrics. */
+const char *api_protocol_name(enum api_protocol protocol);
+
+/* Adds a header, whose texts must live until the reply is sent. */
+void api_reply_header(struct api_reply *reply, const char *name,
+                      const char *value);
+
+#endif

@@ -1,0 +1,372 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "mozilla.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* answers ------------------------------------------------------------------ */
+
+static const struct api_module *module_of(const struct mozilla_call *call,
+                                          const struct mozilla_frame *frame)
+{
+    const struct mozilla_group *group;
+
+    if (frame->entry == MOZILLA_NONE) {
+        return NULL;
+    }
+    group = &call->groups[call->entries[frame->entry].group];
+    return group->module != MOZILLA_NONE
+               ? &call->base.modules[group->module]
+               : NULL;
+}
+
+/* The chain of a frame, until the next one of this thread. */
+static const struct chain *chain_of(const struct mozilla_call *call,
+                                    const struct mozilla_frame *frame)
+{
+    static _Thread_local struct chain chain;
+    const struct api_module *module = module_of(call, frame);
+
+    chain.count = 0;
+    if (module != NULL && module->state == API_MODULE_FOUND &&
+        !frame->minus_one) {
+        chain_find(module->reader, frame->offset, &chain);
+    }
+    return &chain;
+}
+
+static void write_offset(struct json_writer *w,
+                         const struct mozilla_frame *frame)
+{
+    if (frame->minus_one) {
+        json_write_text(w, "-0x1");
+    } else {
+        json_write_hex(w, frame->offset);
+    }
+}
+
+/* function, file and line of one level of a chain */
+static void write_place(struct mozilla_call *call, struct json_writer *w,
+                        const struct chain *chain,
+                        const struct symfile_frame *level)
+{
+    const struct symfile_string *path =
+        source_path(&call->path, chain->reader, level->location.file);
+
+    if (path == NULL) {
+        w->has_failed = true;
+    } else if (path->size > 0) {
+        json_write_key(w, "file");
+        json_write_string(w, path->data, path->size);
+        if (level->location.line != 0) {
+            json_write_key(w, "line");
+            json_write_number(w, level->location.line);
+        }
+    }
+}
+
+static void write_function(struct json_writer *w,
+                           const struct symfile_frame *level)
+{
+    json_write_key(w, "function");
+    json_write_string(w, level->function.name.data, level->function.name.size);
+}
+
+static void write_inlines(struct mozilla_call *call, struct json_writer *w,
+                          const struct chain *chain)
+{
+    size_t i;
+
+    json_write_key(w, "inlines");
+    json_write_open(w, '[');
+    for (i = 0; i + 1 < chain->count; i++) {
+        json_write_open(w, '{');
+        write_function(w, &chain->frames[i]);
+        write_place(call, w, chain, &chain->frames[i]);
+        json_write_close(w, '}');
+    }
+    json_write_close(w, ']');
+}
+
+static void write_chain(struct mozilla_call *call, struct json_writer *w,
+                        const struct mozilla_frame *frame,
+                        const struct chain *chain)
+{
+    const struct symfile_frame *outer = &chain->frames[chain->count - 1];
+    uint32_t entry = chain_entry(chain), size;
+
+    write_function(w, outer);
+    json_write_key(w, "function_offset");
+    json_write_hex(w, entry <= frame->offset ? frame->offset - entry : 0);
+    if (call->sizes) {
+        size = chain_function_size(chain);
+        if (size != 0) {
+            json_write_key(w, "function_size");
+            json_write_hex(w, size);
+        }
+    }
+    write_place(call, w, chain, outer);
+    if (chain->count > 1) {
+        write_inlines(call, w, chain);
+    }
+}
+
+/* The name that is shown for the module of a frame. */
+static struct symfile_string name_of(const struct mozilla_call *call,
+                                     const struct mozilla_frame *frame)
+{
+    static const char unknown[] = "<unknown>";
+    const struct mozilla_entry *e;
+
+    if (frame->entry == MOZILLA_NONE ||
+        call->entries[frame->entry].name_size == 0) {
+        return (struct symfile_string){unknown, sizeof(unknown) - 1};
+    }
+    e = &call->entries[frame->entry];
+    return (struct symfile_string){e->name, e->name_size};
+}
+
+static void write_frame(struct mozilla_call *call, struct json_writer *w,
+                        const struct mozilla_frame *frame, uint32_t index)
+{
+    const struct chain *chain = chain_of(call, frame);
+    struct symfile_string name = name_of(call, frame);
+
+    json_write_open(w, '{');
+    json_write_key(w, "frame");
+    json_write_number(w, index);
+    json_write_key(w, "module");
+    json_write_string(w, name.data, name.size);
+    json_write_key(w, "module_offset");
+    write_offset(w, frame);
+    if (chain->count > 0) {
+        write_chain(call, w, frame, chain);
+    }
+    json_write_close(w, '}');
+}
+
+/* Puts n texts together in call->text.  NULL without memory. */
+static const char *join(struct mozilla_call *call,
+                        const struct symfile_string *parts, size_t count,
+                        size_t *size)
+{
+    size_t i, n = 0;
+    char *text;
+
+    for (i = 0, *size = 0; i < count; i++) {
+        *size += parts[i].size;
+    }
+    if (*size > call->room) {
+        text = realloc(call->text, 2 * *size);
+        if (text == NULL) {
+            return NULL;
+        }
+        call->text = text;
+        call->room = 2 * *size;
+    }
+    for (i = 0; i < count; i++) {
+        if (parts[i].size > 0) {
+            memcpy(call->text + n, parts[i].data, parts[i].size);
+            n += parts[i].size;
+        }
+    }
+    return call->text;
+}
+
+void mozilla_write_name(struct mozilla_call *call, struct json_writer *w,
+                        const struct mozilla_entry *entry)
+{
+    const struct symfile_string parts[3] = {
+        {entry->name, entry->name_size}, {"/", 1}, {entry->id, entry->id_size}};
+    size_t size;
+    const char *text = join(call, parts, 3, &size);
+
+    if (text == NULL) {
+        w->has_failed = true;
+    } else {
+        json_write_name(w, text, size);
+    }
+}
+
+/* "FUNCTION (in MODULE)", the form of v4. */
+static void write_text(struct mozilla_call *call, struct json_writer *w,
+                       const struct mozilla_frame *frame)
+{
+    const struct chain *chain = chain_of(call, frame);
+    struct symfile_string name = name_of(call, frame);
+    struct symfile_string parts[4] = {{NULL, 0}, {" (in ", 5}, name, {")", 1}};
+    char offset[32];
+    const char *text;
+    size_t size;
+
+    if (chain->count > 0) {
+        parts[0] = chain->frames[chain->count - 1].function.name;
+    } else {
+        snprintf(offset, sizeof(offset),
+                 frame->minus_one ? "-0x1" : "0x%llx",
+                 (unsigned long long)frame->offset);
+        parts[0] = (struct symfile_string){offset, strlen(offset)};
+    }
+    text = join(call, parts, 4, &size);
+    if (text == NULL) {
+        w->has_failed = true;
+    } else {
+        json_write_string(w, text, size);
+    }
+}
+
+/* Returns false if the answer becomes too long. */
+static bool write_stacks(struct mozilla_call *call, struct json_writer *w,
+                         const struct mozilla_job *job)
+{
+    const struct mozilla_stack *stack;
+    uint32_t s, f;
+
+    json_write_open(w, '[');
+    for (s = 0; s < job->stacks; s++) {
+        stack = &call->stacks[job->stack + s];
+        json_write_open(w, '[');
+        for (f = 0; f < stack->n; f++) {
+            if (call->protocol == API_MOZILLA_V4) {
+                write_text(call, w, &call->frames[stack->frame + f]);
+            } else {
+                write_frame(call, w, &call->frames[stack->frame + f], f);
+            }
+            if (w->size > call->config->limits.answer_size) {
+                return false;
+            }
+        }
+        json_write_close(w, ']');
+    }
+    json_write_close(w, ']');
+    return true;
+}
+
+/* true, false or null: found, not found, not looked for. */
+static void write_found(const struct mozilla_call *call, struct json_writer *w,
+                        const struct mozilla_entry *e)
+{
+    uint32_t module = call->groups[e->group].module;
+
+    if (module == MOZILLA_NONE) {
+        json_write_raw(w, "null", 4);
+    } else {
+        json_write_bool(w, call->base.modules[module].state ==
+                               API_MODULE_FOUND);
+    }
+}
+
+static void write_found_modules(struct mozilla_call *call,
+                                struct json_writer *w,
+                                const struct mozilla_job *job)
+{
+    uint32_t i, number = (uint32_t)(job - call->jobs) + 1;
+    const struct mozilla_entry *e;
+    struct mozilla_group *group;
+
+    json_write_open(w, '{');
+    for (i = 0; i < job->entries; i++) {
+        e = &call->entries[job->entry + i];
+        group = &call->groups[e->group];
+        if (group->told != number) {
+            group->told = number;
+            group->jobs++;
+            mozilla_write_name(call, w, e);
+            write_found(call, w, e);
+        }
+    }
+    json_write_close(w, '}');
+}
+
+static bool write_v5(struct mozilla_call *call, struct json_writer *w)
+{
+    uint32_t j;
+
+    json_write_open(w, '{');
+    json_write_key(w, "results");
+    json_write_open(w, '[');
+    for (j = 0; j < call->njobs; j++) {
+        json_write_open(w, '{');
+        json_write_key(w, "stacks");
+        if (!write_stacks(call, w, &call->jobs[j])) {
+            return false;
+        }
+        json_write_key(w, "found_modules");
+        write_found_modules(call, w, &call->jobs[j]);
+        json_write_close(w, '}');
+    }
+    json_write_close(w, ']');
+    if (call->debug) {
+        mozilla_write_debug(call, w);
+    }
+    json_write_close(w, '}');
+    return true;
+}
+
+static bool write_v4(struct mozilla_call *call, struct json_writer *w)
+{
+    uint32_t i;
+
+    json_write_open(w, '{');
+    json_write_key(w, "symbolicatedStacks");
+    if (!write_stacks(call, w, &call->jobs[0])) {
+        return false;
+    }
+    json_write_key(w, "knownModules");
+    json_write_open(w, '[');
+    for (i = 0; i < call->nentries; i++) {
+        write_found(call, w, &call->entries[i]);
+    }
+    json_write_close(w, ']');
+    json_write_close(w, '}');
+    return true;
+}
+
+static bool has_failed(const struct mozilla_call *call)
+{
+    enum api_module_state state;
+    size_t i;
+
+    for (i = 0; i < call->base.nmodules; i++) {
+        state = call->base.modules[i].state;
+        if (state == API_MODULE_FAILED || state == API_MODULE_LATE) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void mozilla_finish(struct api_call *base, struct api_reply *reply)
+{
+    struct mozilla_call *call = (struct mozilla_call *)base;
+    const struct symbolication_config *config = call->config;
+    struct json_writer *w = reply->body;
+    uint32_t i;
+
+    mozilla_service(call->request, "POST", reply);
+    if (config->mozilla.on_failure == MOZILLA_ON_FAILURE_503 &&
+        has_failed(call)) {
+        api_reply_header(reply, "Retry-After", "5");
+        mozilla_error(call->request, reply, 503,
+                      "symbols could not be fetched, please try again");
+        return;
+    }
+    for (i = 0; i < call->ngroups; i++) {
+        call->groups[i].told = call->groups[i].jobs = 0;
+    }
+    reply->status = 200;
+    reply->type = "application/json";
+    w->is_python = true;
+    if (!(call->protocol == API_MOZILLA_V4 ? write_v4(call, w)
+                                           : write_v5(call, w))) {
+        json_write_reset(w);
+        mozilla_error(call->request, reply, 400,
+                      "please ask for less: the answer has more than %llu "
+                      "bytes",
+                      (unsigned long long)config->limits.answer_size);
+    }
+    call->path.reader = NULL; /* the next answer may be of other files */
+}

@@ -1,0 +1,32 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The protocols, one begin function each: what api_begin() says of it, for
+ * paths that are the protocol's.
+ */
+#ifndef SYMBOLICATED_API_PROTOCOLS_H
+#define SYMBOLICATED_API_PROTOCOLS_H
+
+#include "api.h"
+
+/* POST /symbolicate/v4 and v5 of Mozilla's Eliot. */
+struct api_call *mozilla_begin(const struct api_request *request,
+                               struct api_reply *reply);
+
+/*
+ * Answers what is the same for all pages of Mozilla's service: CORS, OPTIONS,
+ * and a method that is not method ("POST" or "GET").  Returns true when it
+ * has answered.
+ */
+bool mozilla_service(const struct api_request *request, const char *method,
+                     struct api_reply *reply);
+
+/* The service's own pages; the path begins with two underscores. */
+void mozilla_page(const struct api_request *request, struct api_reply *reply);
+
+/* {"title": "..."}, or as XML, or nothing, as the client accepts it. */
+void mozilla_error(const struct api_request *request, struct api_reply *reply,
+                   int status, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
+#endif

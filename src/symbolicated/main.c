@@ -1,0 +1,340 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * symbolicated: turns addresses into names, from the SymCaches of the stores
+ * that symcached fills.  This file: options, signals, start and stop.
+ */
+
+#include <errno.h>
+#include <event2/event.h>
+#include <netinet/in.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+#include "base/log.h"
+#include "base/release.h"
+#include "base/signals.h"
+#include "http/http.h"
+#include "sandbox/sandbox.h"
+#include "worker.h"
+
+#define DEFAULT_CONFIG "/etc/symcached.json"
+
+/* exit codes; they are API */
+enum { EXIT_CONFIG = 1, EXIT_USAGE = 2, EXIT_START = 3 };
+
+struct options {
+    const char *config;
+    const char *log;
+    bool test;
+};
+
+struct daemon {
+    struct options options;
+    struct event_base *base;
+    struct settings *settings;
+    struct listener listener;
+    struct workers workers;
+    bool stopping;
+};
+
+static const char usage[] =
+    "usage: symbolicated [-c FILE] [-l LOGFILE] [-t] [-v] [-V] [-h]\n"
+    "  -c FILE     configuration (default: " DEFAULT_CONFIG ")\n"
+    "  -l LOGFILE  log to a file instead of stderr\n"
+    "  -t          check the configuration and exit\n"
+    "  -v          log more\n"
+    "  -V          print the version and exit\n"
+    "  -h          print this and exit\n"
+    "signals: TERM, INT stop; HUP reloads; USR1 reopens the log\n"
+    "exit: 0 done, 1 configuration, 2 usage, 3 cannot start\n";
+
+/* Returns -1 to go on, or an exit code. */
+static int read_options(int argc, char **argv, struct options *o)
+{
+    int c;
+
+    o->config = DEFAULT_CONFIG;
+    while ((c = getopt(argc, argv, "c:l:tvVh")) != -1) {
+        switch (c) {
+        case 'c':
+            o->config = optarg;
+            break;
+        case 'l':
+            o->log = optarg;
+            break;
+        case 't':
+            o->test = true;
+            break;
+        case 'v':
+            log_set_level(LOG_LEVEL_DEBUG);
+            break;
+        case 'V':
+            puts("symbolicated " SYMCACHED_VERSION);
+            return 0;
+        case 'h':
+            fputs(usage, stdout);
+            return 0;
+        default:
+            fputs(usage, stderr);
+            return EXIT_USAGE;
+        }
+    }
+    if (optind < argc) {
+        fputs(usage, stderr);
+        return EXIT_USAGE;
+    }
+    return -1;
+}
+
+static void stop(struct daemon *d, int signo)
+{
+    if (!d->stopping) {
+        d->stopping = true;
+        log_info(0, "signal %d received, stopping", signo);
+        event_base_loopbreak(d->base);
+    }
+}
+
+static void set_limits(struct daemon *d)
+{
+    const struct symbolication_limits_config *limits =
+        &d->settings->symbolication->limits;
+
+    mapped_limit(d->workers.mapped, limits->files, limits->files_size);
+}
+
+/* Returns NULL, or why the old configuration stays. */
+static const char *reload(struct daemon *d, char *error, size_t size)
+{
+    struct settings *settings;
+    struct config *config;
+    unsigned i;
+
+    if (config_read(d->options.config, NULL, &config, error, size) !=
+        0) {
+        return error;
+    }
+    settings = settings_new(config, true, error, size);
+    config_unref(config);
+    if (settings == NULL) {
+        return error;
+    }
+    if (strcmp(settings->symbolication->listen,
+               d->settings->symbolication->listen) != 0) {
+        log_warn(0, "\"symbolication.listen\" takes effect at the next start");
+    }
+    settings_unref(d->settings);
+    d->settings = settings;
+    set_limits(d);
+    for (i = 0; i < d->workers.n; i++) {
+        worker_configure(d->workers.list[i], settings);
+    }
+    return NULL;
+}
+
+static void on_signal(void *arg, int signo)
+{
+    struct daemon *d = arg;
+    char buf[1024];
+    const char *error;
+
+    switch (signo) {
+    case SIGHUP:
+        error = reload(d, buf, sizeof(buf));
+        if (error != NULL) {
+            log_emerg(0, "%s; the old configuration stays", error);
+        } else {
+            log_info(0, "configuration \"%s\" reloaded", d->options.config);
+        }
+        break;
+    case SIGUSR1:
+        log_reopen();
+        break;
+    default:
+        stop(d, signo);
+        break;
+    }
+}
+
+/* Connections, and a file for each module. */
+static void raise_limits(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static unsigned count_threads(const struct settings *settings)
+{
+    cpu_set_t set;
+    int n;
+
+    if (settings->symbolication->threads > 0) {
+        return settings->symbolication->threads;
+    }
+    n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
+    return n > 0 ? (unsigned)n : 1;
+}
+
+/* The port of symcached, or 0: its socket is a file. */
+static unsigned helper_port(const struct settings *settings)
+{
+    const struct sockaddr_storage *address = &settings->helper.address;
+
+    switch (address->ss_family) {
+    case AF_INET:
+        return ntohs(((const struct sockaddr_in *)address)->sin_port);
+    case AF_INET6:
+        return ntohs(((const struct sockaddr_in6 *)address)->sin6_port);
+    default:
+        return 0;
+    }
+}
+
+static int lock(struct daemon *d, char *error, size_t size)
+{
+    struct sandbox_serving allowed = {
+        .config = d->options.config,
+        .log = d->options.log,
+        .socket = d->listener.path,
+        .port = helper_port(d->settings),
+    };
+
+    allowed.nroots = settings_roots(&allowed.roots);
+    return sandbox_serve(&allowed, error, size);
+}
+
+static int start_workers(struct daemon *d, char *error, size_t size)
+{
+    unsigned i, n = count_threads(d->settings);
+    int rc = 0;
+
+    d->workers.list = calloc(n, sizeof(d->workers.list[0]));
+    if (d->workers.list == NULL) {
+        return -1;
+    }
+    d->workers.n = n;
+    for (i = 0; i < n; i++) {
+        d->workers.list[i] = worker_new(&d->workers, d->settings);
+        if (d->workers.list[i] == NULL) {
+            snprintf(error, size, "out of memory or descriptors");
+            return -1;
+        }
+    }
+    for (i = 0; i < n && rc == 0; i++) {
+        rc = worker_start(d->workers.list[i]);
+    }
+    if (rc != 0) {
+        snprintf(error, size, "cannot start a thread: %s", strerror(rc));
+    }
+    return rc == 0 ? 0 : -1;
+}
+
+static int start(struct daemon *d, struct config *config)
+{
+    char error[1024] = "out of memory";
+
+    signal(SIGPIPE, SIG_IGN);
+    raise_limits();
+    d->settings = settings_new(config, false, error, sizeof(error));
+    if (d->settings == NULL ||
+        listener_open(&d->listener, d->settings->symbolication->listen, error,
+                      sizeof(error)) != 0) {
+        goto failed;
+    }
+    d->workers.listener = d->listener.fd;
+    d->workers.mapped = mapped_new();
+    d->base = event_base_new();
+    if (d->workers.mapped == NULL || d->base == NULL ||
+        lock(d, error, sizeof(error)) != 0) {
+        goto failed;
+    }
+    if (sigbus_start() != 0 || signals_start(d->base, on_signal, d) != 0) {
+        snprintf(error, sizeof(error), "%s", strerror(errno));
+        goto failed;
+    }
+    if (log_start() != 0) {
+        log_warn(errno, "a log that cannot be written will stop the daemon");
+    }
+    set_limits(d);
+    if (start_workers(d, error, sizeof(error)) != 0) {
+        goto failed;
+    }
+    log_info(0,
+             "symbolicated " SYMCACHED_VERSION " listens on %s, threads: %u",
+             d->settings->symbolication->listen, d->workers.n);
+    return 0;
+
+failed:
+    log_emerg(0, "%s", error);
+    return -1;
+}
+
+static void finish(struct daemon *d)
+{
+    unsigned i;
+
+    listener_unlink(&d->listener);
+    for (i = 0; i < d->workers.n && d->workers.list[i] != NULL; i++) {
+        worker_stop(d->workers.list[i]);
+    }
+    for (i = 0; i < d->workers.n; i++) {
+        worker_free(d->workers.list[i]);
+    }
+    free(d->workers.list);
+    mapped_free(d->workers.mapped);
+    settings_unref(d->settings);
+    signals_stop();
+    if (d->base != NULL) {
+        event_base_free(d->base);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct daemon d = {.listener = {.fd = -1}};
+    struct config *config;
+    char error[1024];
+    int rc;
+
+    rc = read_options(argc, argv, &d.options);
+    if (rc != -1) {
+        return rc;
+    }
+    if (config_read(d.options.config, NULL, &config, error,
+                                    sizeof(error)) != 0) {
+        fprintf(stderr, "symbolicated: %s\n", error);
+        return EXIT_CONFIG;
+    }
+    if (d.options.test) {
+        fprintf(stderr, "symbolicated: configuration %s is good\n",
+                config->file);
+        config_unref(config);
+        return 0;
+    }
+    if (log_open(d.options.log) != 0) {
+        fprintf(stderr, "symbolicated: cannot open %s: %s\n", d.options.log,
+                strerror(errno));
+        config_unref(config);
+        return EXIT_START;
+    }
+
+    rc = start(&d, config);
+    config_unref(config);
+    if (rc == 0) {
+        event_base_dispatch(d.base);
+    }
+    finish(&d);
+    if (rc == 0) {
+        log_info(0, "stopped");
+    }
+    return rc == 0 ? 0 : EXIT_START;
+}

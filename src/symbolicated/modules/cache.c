@@ -1,0 +1,234 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/table.h"
+#include "modules.h"
+#include "proto/path.h"
+
+/* Clients choose these keys; when there are so many, all are forgotten. */
+#define EMPTY_MAX 10000
+
+struct entry {
+    int root;
+    struct folder_state folder; /* inode 0: there is none */
+    struct module *module;      /* or NULL: nothing for us in the folder */
+    uint64_t absent_until;      /* milliseconds */
+    unsigned reason;
+    symcache_key_t key; /* last: allocated as far as its name goes */
+};
+
+struct module_cache {
+    struct mapped *mapped;
+    unsigned generation; /* of mapped, when it was last trimmed */
+    size_t empty;        /* entries without a module */
+    struct table entries;
+};
+
+struct module_cache *module_cache_new(struct mapped *mapped)
+{
+    struct module_cache *cache = calloc(1, sizeof(*cache));
+
+    if (cache != NULL) {
+        cache->mapped = mapped;
+    }
+    return cache;
+}
+
+static uint64_t hash_of(const struct module_cache *cache,
+                        const symcache_key_t *key)
+{
+    uint64_t hash = table_hash((uintptr_t)cache, key->guid, 20);
+
+    return table_hash(hash, key->name, key->name_len);
+}
+
+static void drop(struct module_cache *cache, uint64_t hash,
+                 struct entry *entry)
+{
+    table_remove(&cache->entries, hash, (uintptr_t)entry);
+    cache->empty -= entry->module == NULL;
+    module_unref(entry->module);
+    free(entry);
+}
+
+/* Drops entries without a module, with one that was evicted, or all. */
+static void drop_some(struct module_cache *cache, bool empty, bool all)
+{
+    struct table_slot *slot;
+    struct entry *entry;
+    size_t i = 0;
+
+    while (i < cache->entries.num_slots) {
+        slot = &cache->entries.slots[i];
+        entry = (struct entry *)slot->value;
+        if (entry != NULL &&
+            (all || (entry->module == NULL
+                         ? empty
+                         : atomic_load(&entry->module->evicted)))) {
+            drop(cache, slot->hash, entry); /* others move up */
+        } else {
+            i++;
+        }
+    }
+}
+
+void module_cache_free(struct module_cache *cache)
+{
+    if (cache != NULL) {
+        drop_some(cache, true, true);
+        table_free(&cache->entries);
+    }
+    free(cache);
+}
+
+static struct entry *find(const struct module_cache *cache, uint64_t hash,
+                          int root, const symcache_key_t *key)
+{
+    struct entry *entry;
+    size_t at = 0;
+
+    while ((entry = (struct entry *)table_next(&cache->entries, hash, &at)) !=
+           NULL) {
+        if (entry->root == root && symcache_key_equal(&entry->key, key)) {
+            break;
+        }
+    }
+    return entry;
+}
+
+/* NULL without memory: it is looked for again next time. */
+static struct entry *add(struct module_cache *cache, uint64_t hash, int root,
+                         const symcache_key_t *key, struct module *module)
+{
+    struct entry *entry;
+
+    if (module == NULL && cache->empty >= EMPTY_MAX) {
+        drop_some(cache, true, false);
+    }
+    entry = calloc(1, offsetof(struct entry, key.name) + key->name_len + 1);
+    if (entry == NULL) {
+        return NULL;
+    }
+    if (table_add(&cache->entries, hash, (uintptr_t)entry) != 0) {
+        free(entry);
+        return NULL;
+    }
+    entry->root = root;
+    entry->module = module != NULL ? module_ref(module) : NULL;
+    cache->empty += module == NULL;
+    symcache_key_copy(&entry->key, key);
+    return entry;
+}
+
+static bool is_same_folder(const struct folder_state *folder,
+                           const struct stat *st)
+{
+    return folder->settled && folder->inode == st->st_ino &&
+           folder->device == st->st_dev &&
+           folder->changed.tv_sec == st->st_mtim.tv_sec &&
+           folder->changed.tv_nsec == st->st_mtim.tv_nsec;
+}
+
+static enum module_find find_empty(const struct entry *entry, uint64_t now,
+                                   unsigned *reason)
+{
+    if (entry == NULL || now >= entry->absent_until) {
+        return MODULE_FIND_NONE;
+    }
+    *reason = entry->reason;
+    return MODULE_FIND_ABSENT;
+}
+
+/* The folder is there, and as it was. */
+static enum module_find find_here(struct module_cache *cache, uint64_t hash,
+                                  struct entry *entry, uint64_t now,
+                                  struct module **module)
+{
+    if (!module_is_current(entry->module)) {
+        mapped_remove(cache->mapped, entry->module);
+        drop(cache, hash, entry);
+        return MODULE_FIND_LOOK;
+    }
+    if (atomic_load_explicit(&entry->module->used, memory_order_relaxed) !=
+        now) {
+        atomic_store_explicit(&entry->module->used, now,
+                              memory_order_relaxed);
+    }
+    *module = module_ref(entry->module);
+    return MODULE_FIND_HERE;
+}
+
+enum module_find module_cache_find(struct module_cache *cache, int root,
+                                   const symcache_key_t *key, uint64_t now,
+                                   struct module **module, unsigned *reason)
+{
+    uint64_t hash = hash_of(cache, key);
+    struct entry *entry = find(cache, hash, root, key);
+    char path[SYMCACHE_PATH_MAX + 1];
+    struct stat st;
+
+    symcache_path_dir(path, key);
+    if (fstatat(root, path, &st, 0) != 0) {
+        if (errno != ENOENT && errno != ENOTDIR) {
+            return MODULE_FIND_LOOK;
+        }
+        if (entry != NULL && entry->folder.inode != 0) {
+            drop(cache, hash, entry);
+            entry = NULL;
+        }
+        return find_empty(entry, now, reason);
+    }
+    if (entry == NULL || !is_same_folder(&entry->folder, &st)) {
+        return MODULE_FIND_LOOK;
+    }
+    return entry->module != NULL
+               ? find_here(cache, hash, entry, now, module)
+               : find_empty(entry, now, reason);
+}
+
+void module_cache_add(struct module_cache *cache, int root,
+                      const symcache_key_t *key,
+                      const struct module_sight *sight)
+{
+    uint64_t hash = hash_of(cache, key);
+    struct entry *entry = find(cache, hash, root, key);
+
+    if (entry != NULL) {
+        drop(cache, hash, entry);
+    }
+    if (sight->error == 0 && sight->folder.inode != 0) {
+        entry = add(cache, hash, root, key, sight->module);
+        if (entry != NULL) {
+            entry->folder = sight->folder;
+        }
+    }
+}
+
+void module_cache_absent(struct module_cache *cache, int root,
+                         const symcache_key_t *key, uint64_t until,
+                         unsigned reason)
+{
+    uint64_t hash = hash_of(cache, key);
+    struct entry *entry = find(cache, hash, root, key);
+
+    if (entry == NULL) {
+        entry = add(cache, hash, root, key, NULL);
+    }
+    if (entry != NULL) {
+        entry->absent_until = until;
+        entry->reason = reason;
+    }
+}
+
+void module_cache_trim(struct module_cache *cache)
+{
+    unsigned generation = mapped_generation(cache->mapped);
+
+    if (generation != cache->generation) {
+        cache->generation = generation;
+        drop_some(cache, false, false);
+    }
+}

@@ -1,0 +1,45 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The modules that are mapped, at most so many files and bytes: the least
+ * recently used one goes first.  What is in use stays mapped until its last
+ * user is through.  For all threads.
+ */
+#ifndef SYMBOLICATED_MODULES_MAPPED_H
+#define SYMBOLICATED_MODULES_MAPPED_H
+
+#include "module.h"
+
+struct mapped;
+
+struct mapped_sizes {
+    size_t files;
+    uint64_t bytes;
+    uint64_t opened; /* since the start */
+    uint64_t evicted;
+};
+
+struct mapped *mapped_new(void); /* NULL without memory */
+void mapped_free(struct mapped *mapped);
+
+/* Evicts what is too much. */
+void mapped_limit(struct mapped *mapped, size_t files, uint64_t bytes);
+
+/* The module of an open file if it is mapped, with a reference; or NULL. */
+struct module *mapped_find(struct mapped *mapped, const struct stat *st);
+
+/*
+ * Adds a module and takes the reference over.  Returns the module to use,
+ * with a reference: another one, if somebody was faster.
+ */
+struct module *mapped_add(struct mapped *mapped, struct module *module);
+
+/* Its file is not what it was. */
+void mapped_remove(struct mapped *mapped, struct module *module);
+
+/* Changes with each module that goes. */
+unsigned mapped_generation(struct mapped *mapped);
+
+void mapped_sizes(struct mapped *mapped, struct mapped_sizes *sizes);
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * From a key to the newest SymCache of it in a store, opened.  Each thread
+ * remembers what it found and in which state the folder was, so that a key
+ * that is known costs two questions to the kernel and no lock.
+ *
+ * What is published, replaced or removed is seen at the next question, as the
+ * folder has changed or the file has no name any more.  A folder that changed
+ * a moment ago may change again within one tick of the clock of the file
+ * system, so it is read again until it has settled.
+ */
+#ifndef SYMBOLICATED_MODULES_H
+#define SYMBOLICATED_MODULES_H
+
+#include <time.h>
+#include "proto/key.h"
+#include "sigbus.h"
+#include "module.h"
+#include "mapped.h"
+
+/* The folder of a key as it was when it was read. */
+struct folder_state {
+    dev_t device;
+    ino_t inode;
+    struct timespec changed;
+    bool settled;
+};
+
+/* What the folder of a key has. */
+struct module_sight {
+    struct module *module; /* with a reference, or NULL: nothing for us */
+    int error;             /* errno: it could not be looked at; or 0 */
+    struct folder_state folder;
+};
+
+/*
+ * Looks into the store whose folder is open as root, and opens what there is.
+ * Takes its time; for any thread.
+ */
+void module_look(struct mapped *mapped, int root, const symcache_key_t *key,
+                 struct module_sight *sight);
+
+/* What one thread remembers. */
+struct module_cache;
+
+struct module_cache *module_cache_new(struct mapped *mapped);
+void module_cache_free(struct module_cache *cache);
+
+enum module_find {
+    MODULE_FIND_NONE,   /* the store has nothing of the key */
+    MODULE_FIND_ABSENT, /* the same, and module_cache_absent() said so */
+    MODULE_FIND_HERE,   /* *module has a reference */
+    MODULE_FIND_LOOK    /* module_look() tells */
+};
+
+/* now: of clock_ms().  *reason: as it was given, of what is absent. */
+enum module_find module_cache_find(struct module_cache *cache, int root,
+                                   const symcache_key_t *key, uint64_t now,
+                                   struct module **module, unsigned *reason);
+
+/* Remembers what was seen; the reference stays the caller's. */
+void module_cache_add(struct module_cache *cache, int root,
+                      const symcache_key_t *key,
+                      const struct module_sight *sight);
+
+/*
+ * Nobody has it, until a time; or until the folder changes, or comes, as
+ * happens when something is published or forgotten.
+ */
+void module_cache_absent(struct module_cache *cache, int root,
+                         const symcache_key_t *key, uint64_t until,
+                         unsigned reason);
+
+/* Forgets modules that were evicted: now and then, so that they can go. */
+void module_cache_trim(struct module_cache *cache);
+
+#endif

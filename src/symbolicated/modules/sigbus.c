@@ -1,0 +1,85 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The handler takes no lock: a slot is filled before its base is set, and its
+ * base is taken away before the mapping goes.
+ */
+#include "sigbus.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+struct slot {
+    atomic_uintptr_t base; /* 0: free */
+    size_t size;
+    atomic_bool *broken;
+};
+
+static struct slot slots[SIGBUS_MAX];
+static atomic_uint used; /* slots that were ever filled */
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+
+static struct slot *find(uintptr_t address)
+{
+    unsigned i, n = atomic_load(&used);
+    uintptr_t base;
+
+    for (i = 0; i < n; i++) {
+        base = atomic_load(&slots[i].base);
+        if (base != 0 && address >= base && address - base < slots[i].size) {
+            return &slots[i];
+        }
+    }
+    return NULL;
+}
+
+static void on_sigbus(int signo, siginfo_t *info, void *context)
+{
+    struct slot *slot = find((uintptr_t)info->si_addr);
+
+    if (slot == NULL ||
+        mmap((void *)atomic_load(&slot->base), slot->size, PROT_READ,
+             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) {
+        signal(SIGBUS, SIG_DFL); /* a fault of our own: happens again */
+        return;
+    }
+    atomic_store(slot->broken, true);
+}
+
+int sigbus_start(void)
+{
+    struct sigaction action = {.sa_sigaction = on_sigbus,
+                               .sa_flags = SA_SIGINFO};
+
+    return sigaction(SIGBUS, &action, NULL);
+}
+
+int sigbus_add(void *base, size_t size, atomic_bool *broken)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    unsigned i;
+
+    pthread_mutex_lock(&mutex);
+    for (i = 0; i < SIGBUS_MAX && atomic_load(&slots[i].base) != 0; i++) {
+    }
+    if (i < SIGBUS_MAX) {
+        slots[i].size = (size + page - 1) / page * page;
+        slots[i].broken = broken;
+        atomic_store(&slots[i].base, (uintptr_t)base);
+        if (i >= atomic_load(&used)) {
+            atomic_store(&used, i + 1);
+        }
+    }
+    pthread_mutex_unlock(&mutex);
+    return i < SIGBUS_MAX ? (int)i : -1;
+}
+
+void sigbus_remove(int number)
+{
+    atomic_store(&slots[number].base, 0);
+}

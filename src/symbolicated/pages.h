@@ -1,0 +1,16 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Pages of the daemon itself, as symcached has them: /metrics, /healthz and
+ * /version.
+ */
+#ifndef SYMBOLICATED_PAGES_H
+#define SYMBOLICATED_PAGES_H
+
+#include <event2/http.h>
+#include "worker.h"
+
+/* Answers a request for a page; false: there is no such page. */
+bool page_reply(const struct workers *workers, struct evhttp_request *req);
+
+#endif

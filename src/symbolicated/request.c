@@ -1,0 +1,337 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "request.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "base/log.h"
+#include "http/http.h"
+
+/* An answer that is larger is not kept for the next one. */
+#define WRITER_KEPT (1024 * 1024)
+
+/* A search has this long beyond the call's own time: for slow disks. */
+#define GRACE_MS 5000
+
+#define BROKEN_TRIES 3
+
+#define LINE_MAX_BYTES 256
+#define FLUSH_MS 100
+
+struct request {
+    struct request_context *context;
+    struct evhttp_request *req;
+    struct settings *settings;
+    struct api_request api;
+    struct api_reply reply;
+    struct api_call *call;
+    struct search *search;
+    struct event *timer; /* NULL: it does not wait */
+    unsigned tries;
+    uint64_t started; /* microseconds */
+    uint64_t parsed;
+    uint64_t searched;
+};
+
+static uint64_t now_usec(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+/* the log -------------------------------------------------------------------
+ */
+
+static void flush(struct request_context *context)
+{
+    if (context->lines_size > 0) {
+        log_lines(context->lines, context->lines_size);
+        context->lines_size = 0;
+    }
+}
+
+static void on_flush(evutil_socket_t fd, short what, void *arg)
+{
+    flush(arg);
+}
+
+static void add_line(struct request *r, const size_t counts[], uint64_t usec)
+{
+    static const struct timeval soon = {.tv_usec = FLUSH_MS * 1000};
+    struct request_context *context = r->context;
+
+    if (sizeof(context->lines) - context->lines_size < LINE_MAX_BYTES) {
+        flush(context);
+    }
+    if (context->lines_size == 0) {
+        event_add(context->flush, &soon);
+    }
+    context->lines_size += log_print(
+        context->lines + context->lines_size, LINE_MAX_BYTES, LOG_LEVEL_INFO,
+        "request protocol=%s status=%d frames=%zu modules=%zu missing=%zu "
+        "failed=%zu us=%llu",
+        api_protocol_name(r->reply.protocol), r->reply.status,
+        r->call != NULL ? r->call->nframes : 0,
+        r->call != NULL ? r->call->nmodules : 0,
+        counts[API_MODULE_MISSING] + counts[API_MODULE_MALFORMED],
+        counts[API_MODULE_FAILED] + counts[API_MODULE_LATE],
+        (unsigned long long)usec);
+}
+
+static void count(struct request *r)
+{
+    struct stats *stats = &r->context->stats;
+    size_t counts[API_MODULE_LATE + 1] = {0}, i;
+    uint64_t now = now_usec();
+
+    for (i = 0; r->call != NULL && i < r->call->nmodules; i++) {
+        counts[r->call->modules[i].state]++;
+        stats_add(&stats->asked, r->call->modules[i].asked);
+    }
+    for (i = 0; r->call != NULL && i <= API_MODULE_LATE; i++) {
+        stats_add(&stats->modules[i], counts[i]);
+    }
+    if (r->call != NULL) {
+        stats_add(&stats->frames, r->call->nframes);
+        stats_add(&stats->search_usec, r->searched - r->parsed);
+        stats_add(&stats->answer_usec, now - r->searched);
+    }
+    stats_add(&stats->parse_usec, r->parsed - r->started);
+    stats_request(stats, r->reply.protocol, r->reply.status, now - r->started);
+    add_line(r, counts, now - r->started);
+}
+
+/* the answer ----------------------------------------------------------------
+ */
+
+static void free_request(struct request *r)
+{
+    if (r->timer != NULL) {
+        event_free(r->timer);
+    }
+    search_free(r->search);
+    if (r->call != NULL) {
+        r->call->free(r->call);
+    }
+    settings_unref(r->settings);
+    free(r);
+}
+
+static void reset_reply(struct request *r)
+{
+    enum api_protocol protocol = r->reply.protocol;
+    struct json_writer *writer = &r->context->writer;
+
+    memset(&r->reply, 0, sizeof(r->reply));
+    r->reply.protocol = protocol;
+    r->reply.body = writer;
+    json_write_reset(writer);
+    writer->is_python = false;
+}
+
+static void send_reply(struct request *r)
+{
+    struct json_writer *writer = r->reply.body;
+    struct evbuffer *buf = evbuffer_new();
+    unsigned i;
+
+    if (writer->has_failed || buf == NULL ||
+        evbuffer_add(buf, writer->data, writer->size) != 0) {
+        r->reply.status = 503;
+        r->reply.type = NULL;
+        r->reply.nheaders = 0;
+        api_reply_header(&r->reply, "Retry-After", "1");
+        if (buf != NULL) {
+            evbuffer_drain(buf, evbuffer_get_length(buf));
+        }
+    }
+    if (r->api.method == API_HEAD && buf != NULL) {
+        /* evhttp would send the body */
+        reply_number(r->req, "Content-Length",
+                     (unsigned)evbuffer_get_length(buf));
+        evbuffer_drain(buf, evbuffer_get_length(buf));
+    }
+    for (i = 0; i < r->reply.nheaders; i++) {
+        reply_header(r->req, r->reply.headers[i].name,
+                     r->reply.headers[i].value);
+    }
+    count(r);
+    reply_send(r->req, r->reply.status, r->reply.type, buf);
+    if (buf != NULL) {
+        evbuffer_free(buf);
+    }
+    if (writer->room > WRITER_KEPT) {
+        free(writer->data);
+        memset(writer, 0, sizeof(*writer));
+    }
+    free_request(r);
+}
+
+/* There is no memory. */
+static void give_up(struct request *r)
+{
+    reset_reply(r);
+    r->reply.body->has_failed = true;
+    send_reply(r);
+}
+
+static void search(struct request *r);
+
+/*
+ * All modules are known.  A file that is cut short while it is read gives
+ * nonsense; then the answer is written again, without it.
+ */
+static void finish(struct request *r)
+{
+    r->searched = now_usec();
+    reset_reply(r);
+    r->call->finish(r->call, &r->reply);
+    if (r->search != NULL && search_is_broken(r->search) &&
+        ++r->tries < BROKEN_TRIES) {
+        stats_add(&r->context->stats.cut, 1);
+        search(r);
+    } else {
+        send_reply(r);
+    }
+}
+
+static void on_searched(void *arg)
+{
+    finish(arg);
+}
+
+static void on_late(evutil_socket_t fd, short what, void *arg)
+{
+    struct request *r = arg;
+
+    search_stop(r->search);
+    finish(r);
+}
+
+static void search(struct request *r)
+{
+    uint64_t ms = r->call->wait + GRACE_MS;
+    struct timeval limit = {(time_t)(ms / 1000),
+                            (suseconds_t)(ms % 1000 * 1000)};
+
+    if (r->search == NULL) {
+        r->search = search_new(&r->context->searcher, r->settings, r->call,
+                               on_searched, r);
+    }
+    if (r->search == NULL) {
+        give_up(r);
+        return;
+    }
+    if (search_run(r->search)) {
+        finish(r);
+        return;
+    }
+    if (r->timer == NULL) {
+        r->timer = evtimer_new(r->context->searcher.base, on_late, r);
+    }
+    if (r->timer == NULL || event_add(r->timer, &limit) != 0) {
+        give_up(r);
+    }
+}
+
+/* the request ---------------------------------------------------------------
+ */
+
+static const char *find_header(const struct api_request *api, const char *name)
+{
+    const struct request *r =
+        (const struct request *)((const char *)api -
+                                 offsetof(struct request, api));
+
+    return evhttp_find_header(evhttp_request_get_input_headers(r->req), name);
+}
+
+static enum api_method method_of(struct evhttp_request *req)
+{
+    switch (evhttp_request_get_command(req)) {
+    case EVHTTP_REQ_GET:
+        return API_GET;
+    case EVHTTP_REQ_HEAD:
+        return API_HEAD;
+    case EVHTTP_REQ_POST:
+        return API_POST;
+    case EVHTTP_REQ_OPTIONS:
+        return API_OPTIONS;
+    default:
+        return API_OTHER;
+    }
+}
+
+static void describe(struct request *r)
+{
+    const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(r->req);
+    struct evbuffer *body = evhttp_request_get_input_buffer(r->req);
+    const char *path = uri != NULL ? evhttp_uri_get_path(uri) : NULL;
+
+    r->api.method = method_of(r->req);
+    r->api.path = path != NULL ? path : "";
+    r->api.query = uri != NULL ? evhttp_uri_get_query(uri) : NULL;
+    r->api.size = evbuffer_get_length(body);
+    r->api.body =
+        r->api.size > 0 ? (char *)evbuffer_pullup(body, -1) : NULL;
+    r->api.header = find_header;
+    r->api.config = r->settings->symbolication;
+    r->api.json = &r->context->json;
+    r->api.json->takes_nan = false;
+}
+
+void request_start(struct request_context *context, struct evhttp_request *req)
+{
+    struct request *r = calloc(1, sizeof(*r));
+
+    if (r == NULL) {
+        reply_send(req, 503, NULL, NULL);
+        return;
+    }
+    r->context = context;
+    r->req = req;
+    r->settings = settings_ref(context->settings);
+    r->started = now_usec();
+    module_cache_trim(context->searcher.cache);
+    describe(r);
+    reset_reply(r);
+    r->call = api_begin(&r->api, &r->reply);
+    r->parsed = now_usec();
+    if (r->call == NULL) {
+        send_reply(r);
+    } else if (r->call->nmodules == 0) {
+        finish(r);
+    } else {
+        search(r);
+    }
+}
+
+int request_context_init(struct request_context *context,
+                         struct event_base *base, struct mapped *mapped,
+                         struct settings *settings)
+{
+    memset(context, 0, sizeof(*context));
+    context->searcher.base = base;
+    context->searcher.mapped = mapped;
+    context->searcher.cache = module_cache_new(mapped);
+    context->settings = settings_ref(settings);
+    context->flush = evtimer_new(base, on_flush, context);
+    return context->searcher.cache != NULL && context->flush != NULL ? 0 : -1;
+}
+
+void request_context_clear(struct request_context *context)
+{
+    flush(context);
+    if (context->flush != NULL) {
+        event_free(context->flush);
+    }
+    module_cache_free(context->searcher.cache);
+    settings_unref(context->settings);
+    json_free(&context->json);
+    free(context->writer.data);
+}

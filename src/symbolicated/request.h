@@ -1,0 +1,37 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * One HTTP request: read by its protocol, searched for, answered, logged.
+ */
+#ifndef SYMBOLICATED_REQUEST_H
+#define SYMBOLICATED_REQUEST_H
+
+#include <event2/http.h>
+#include "search.h"
+#include "stats.h"
+
+#define REQUEST_LINES_MAX 16384
+
+/* What the requests of a worker share. */
+struct request_context {
+    struct searcher searcher;
+    struct settings *settings; /* for the next request */
+    struct json json;
+    struct json_writer writer;
+    struct stats stats;
+    struct event *flush; /* writes the lines */
+    char lines[REQUEST_LINES_MAX]; /* of the log */
+    size_t lines_size;
+};
+
+/* Returns 0, or -1 without memory. */
+int request_context_init(struct request_context *context,
+                         struct event_base *base, struct mapped *mapped,
+                         struct settings *settings);
+void request_context_clear(struct request_context *context);
+
+/* Takes a request of evhttp and answers it, now or later. */
+void request_start(struct request_context *context,
+                   struct evhttp_request *req);
+
+#endif

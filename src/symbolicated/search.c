@@ -1,0 +1,463 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "search.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "base/clock.h"
+#include "base/task.h"
+
+/*
+ * That symcached knows of no file is believed for so long, if it says so;
+ * what makes it believe otherwise changes the folder, or its configuration.
+ */
+#define ABSENT_SECONDS 10
+
+/* A symcached that is not there is asked again after this time. */
+#define NOBODY_MS 1000
+
+/*
+ * One module on its way:
+ *
+ *   SEEK_DISK, store after store, each of which may need a look
+ *      |-> found
+ *      v
+ *   SEEK_ASK, symcached about store after store
+ *      |-> what it has published is looked at, and found
+ *      v
+ *   missing, malformed, failed, late
+ */
+enum seek_step { SEEK_DISK, SEEK_ASK, SEEK_ENDED };
+
+struct seek {
+    struct search *search;
+    struct api_module *wanted;
+    enum seek_step step;
+    size_t store;
+    enum api_module_state worst; /* of the stores that do not have it */
+    bool to_look;
+    bool unsure; /* symcached is to be asked */
+    struct ask *ask;
+    struct module *module;
+};
+
+struct search {
+    struct searcher *searcher;
+    struct settings *settings;
+    struct api_call *call;
+    void (*done)(void *arg);
+    void *arg;
+    uint64_t started; /* microseconds */
+    size_t open;      /* seeks that have not ended */
+    size_t to_look;
+    struct looks *looks; /* the newest */
+    struct seek seeks[];
+};
+
+/* Files that a thread looks at.  The search may be gone when it is through. */
+struct looks {
+    struct looks *next;
+    struct search *search;
+    struct task *task;
+    struct mapped *mapped;
+    size_t n;
+    struct look {
+        struct seek *seek;
+        int root;
+        symcache_key_t key;
+        struct module_sight sight;
+    } items[];
+};
+
+static void seek_go_on(struct seek *seek);
+
+static uint64_t now_usec(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
+}
+
+static void seek_end(struct seek *seek, enum api_module_state state)
+{
+    seek->step = SEEK_ENDED;
+    seek->wanted->state = state;
+    seek->wanted->usec = (unsigned)(now_usec() - seek->search->started);
+    seek->search->open--;
+}
+
+/* Takes the reference over. */
+static void seek_found(struct seek *seek, struct module *module)
+{
+    seek->module = module;
+    if (module->sound) {
+        seek->wanted->reader = &module->reader;
+        seek->wanted->size = module->size;
+    }
+    seek_end(seek, module->sound ? API_MODULE_FOUND : API_MODULE_MALFORMED);
+}
+
+/* The store at which the seek is does not have it. */
+static void seek_next(struct seek *seek, enum api_module_state state)
+{
+    if (state > seek->worst) {
+        seek->worst = state;
+    }
+    seek->store++;
+    seek_go_on(seek);
+}
+
+/* looks -------------------------------------------------------------------- */
+
+static void looks_run(void *arg)
+{
+    struct looks *looks = arg;
+    size_t i;
+
+    for (i = 0; i < looks->n; i++) {
+        module_look(looks->mapped, looks->items[i].root, &looks->items[i].key,
+                    &looks->items[i].sight);
+    }
+}
+
+static void looks_drop(void *arg)
+{
+    struct looks *looks = arg;
+    size_t i;
+
+    for (i = 0; i < looks->n; i++) {
+        module_unref(looks->items[i].sight.module);
+    }
+    free(looks);
+}
+
+static void seek_seen(struct seek *seek, const struct look *look)
+{
+    module_cache_add(seek->search->searcher->cache, look->root, &look->key,
+                     &look->sight);
+    if (look->sight.module != NULL) {
+        seek_found(seek, module_ref(look->sight.module));
+    } else if (look->sight.error != 0 || seek->step == SEEK_ASK) {
+        seek_next(seek, API_MODULE_FAILED); /* published, and gone again */
+    } else {
+        seek->unsure = true;
+        seek_next(seek, API_MODULE_MISSING);
+    }
+}
+
+static void search_go_on(struct search *search);
+
+static void looks_done(void *arg, bool late)
+{
+    struct looks *looks = arg, **at;
+    struct search *search = looks->search;
+    size_t i;
+
+    for (at = &search->looks; *at != looks; at = &(*at)->next) {
+    }
+    *at = looks->next;
+    for (i = 0; i < looks->n; i++) {
+        seek_seen(looks->items[i].seek, &looks->items[i]);
+    }
+    search_go_on(search);
+}
+
+static const struct task_calls looks_calls = {looks_run, looks_done,
+                                              looks_drop};
+
+static void looks_fill(struct looks *looks)
+{
+    struct search *search = looks->search;
+    struct look *look;
+    struct seek *seek;
+    size_t i;
+
+    for (i = 0; i < search->call->nmodules; i++) {
+        seek = &search->seeks[i];
+        if (seek->to_look) {
+            seek->to_look = false;
+            look = &looks->items[looks->n++];
+            look->seek = seek;
+            look->root = search->settings->roots[seek->store];
+            symcache_key_copy(&look->key, &seek->wanted->key);
+        }
+    }
+}
+
+/* One thread for all that is to be looked at now.  Returns 0, or -1. */
+static int looks_start(struct search *search)
+{
+    struct looks *looks = calloc(
+        1, sizeof(*looks) + search->to_look * sizeof(looks->items[0]));
+
+    if (looks == NULL) {
+        return -1;
+    }
+    looks->search = search;
+    looks->mapped = search->searcher->mapped;
+    looks_fill(looks);
+    search->to_look = 0;
+    looks->task = task_start(search->searcher->base, 0, &looks_calls, looks);
+    if (looks->task == NULL) {
+        return -1; /* dropped */
+    }
+    looks->next = search->looks;
+    search->looks = looks;
+    return 0;
+}
+
+/* questions ---------------------------------------------------------------- */
+
+/* symcached is sure: for some time it is not asked again. */
+static void seek_absent(struct seek *seek, enum api_module_state state,
+                        unsigned valid)
+{
+    struct search *search = seek->search;
+
+    valid = valid < ABSENT_SECONDS ? valid : ABSENT_SECONDS;
+    if (valid > 0) {
+        module_cache_absent(search->searcher->cache,
+                            search->settings->roots[seek->store],
+                            &seek->wanted->key, clock_ms() + valid * 1000,
+                            state);
+    }
+    seek_next(seek, state);
+}
+
+static void on_answer(void *arg, enum ask_answer answer, unsigned valid)
+{
+    struct seek *seek = arg;
+    struct search *search = seek->search;
+
+    seek->ask = NULL;
+    switch (answer) {
+    case ASK_FOUND:
+        seek->to_look = true;
+        search->to_look++;
+        break;
+    case ASK_NOBODY: /* and who runs without symcached has what there is */
+        search->searcher->nobody_until = clock_ms() + NOBODY_MS;
+        seek_end(seek, seek->worst);
+        break;
+    case ASK_ABSENT:
+        seek_absent(seek, API_MODULE_MISSING, valid);
+        break;
+    case ASK_MALFORMED:
+        seek_absent(seek, API_MODULE_MALFORMED, valid);
+        break;
+    case ASK_PENDING:
+        seek_next(seek, API_MODULE_LATE);
+        break;
+    case ASK_FAILED:
+        seek_next(seek, API_MODULE_FAILED);
+        break;
+    }
+    search_go_on(search);
+}
+
+/* Seconds that are left to symcached, rounded up. */
+static unsigned seconds_left(const struct search *search)
+{
+    uint64_t spent = (now_usec() - search->started) / 1000;
+    uint64_t wait = search->call->wait;
+
+    return spent < wait ? (unsigned)((wait - spent + 999) / 1000) : 0;
+}
+
+static void seek_ask(struct seek *seek)
+{
+    const struct settings *settings = seek->search->settings;
+    struct api_module *wanted = seek->wanted;
+
+    wanted->asked = true;
+    seek->ask = ask_start(seek->search->searcher->base, &settings->helper,
+                          settings->symbolication->stores[seek->store]->name,
+                          &wanted->key, wanted->name, wanted->name_size,
+                          seconds_left(seek->search), on_answer, seek);
+    if (seek->ask == NULL) {
+        seek_end(seek, API_MODULE_FAILED);
+    }
+}
+
+/* Returns whether the seek has ended, or waits for a look. */
+static bool seek_on_disk(struct seek *seek, bool *absent)
+{
+    struct search *search = seek->search;
+    struct module *module;
+    unsigned reason;
+
+    *absent = false;
+    switch (module_cache_find(search->searcher->cache,
+                              search->settings->roots[seek->store],
+                              &seek->wanted->key, search->started / 1000,
+                              &module, &reason)) {
+    case MODULE_FIND_HERE:
+        seek_found(seek, module);
+        return true;
+    case MODULE_FIND_LOOK:
+        seek->to_look = true;
+        search->to_look++;
+        return true;
+    case MODULE_FIND_ABSENT:
+        *absent = true;
+        if (reason > seek->worst) {
+            seek->worst = (enum api_module_state)reason;
+        }
+        break;
+    case MODULE_FIND_NONE:
+        break;
+    }
+    return false;
+}
+
+/* From the store at which it is now. */
+static void seek_go_on(struct seek *seek)
+{
+    struct search *search = seek->search;
+    size_t n = search->settings->symbolication->nstores;
+    bool absent;
+
+    for (; seek->step == SEEK_DISK && seek->store < n; seek->store++) {
+        if (seek_on_disk(seek, &absent)) {
+            return;
+        }
+        if (!absent) {
+            seek->unsure = true;
+        }
+    }
+    if (seek->step == SEEK_DISK) {
+        seek->step = SEEK_ASK;
+        seek->wanted->missed = true;
+        seek->store = seek->unsure ? 0 : n;
+        if (search->started / 1000 < search->searcher->nobody_until) {
+            seek->store = n;
+        }
+    }
+    if (seek->store < n) {
+        seek_ask(seek);
+    } else {
+        seek_end(seek, seek->worst);
+    }
+}
+
+/* Behind each step of a seek: looks are started, or the search has ended. */
+static void search_go_on(struct search *search)
+{
+    if (search->to_look > 0 && looks_start(search) != 0) {
+        search_stop(search);
+    }
+    if (search->open == 0) {
+        search->done(search->arg);
+    }
+}
+
+struct search *search_new(struct searcher *searcher, struct settings *settings,
+                          struct api_call *call, void (*done)(void *arg),
+                          void *arg)
+{
+    struct search *search = calloc(
+        1, sizeof(*search) + call->nmodules * sizeof(search->seeks[0]));
+    size_t i;
+
+    if (search == NULL) {
+        return NULL;
+    }
+    search->searcher = searcher;
+    search->settings = settings_ref(settings);
+    search->call = call;
+    search->done = done;
+    search->arg = arg;
+    search->started = now_usec();
+    for (i = 0; i < call->nmodules; i++) {
+        search->seeks[i].search = search;
+        search->seeks[i].wanted = &call->modules[i];
+        search->seeks[i].step = SEEK_ENDED;
+    }
+    return search;
+}
+
+bool search_run(struct search *search)
+{
+    struct seek *seek;
+    size_t i;
+
+    for (i = 0; i < search->call->nmodules; i++) {
+        seek = &search->seeks[i];
+        if (seek->wanted->state == API_MODULE_UNKNOWN) {
+            seek->step = SEEK_DISK;
+            seek->store = 0;
+            seek->worst = API_MODULE_MISSING;
+            seek->unsure = false;
+            search->open++;
+            seek_go_on(seek);
+        }
+    }
+    if (search->to_look > 0 && looks_start(search) != 0) {
+        search_stop(search);
+    }
+    return search->open == 0;
+}
+
+void search_stop(struct search *search)
+{
+    struct looks *looks;
+    struct seek *seek;
+    size_t i;
+
+    while ((looks = search->looks) != NULL) {
+        search->looks = looks->next;
+        task_cancel(looks->task);
+    }
+    search->to_look = 0;
+    for (i = 0; i < search->call->nmodules; i++) {
+        seek = &search->seeks[i];
+        seek->to_look = false;
+        if (seek->ask != NULL) {
+            ask_cancel(seek->ask);
+            seek->ask = NULL;
+        }
+        if (seek->step != SEEK_ENDED) {
+            seek_end(seek, API_MODULE_LATE);
+        }
+    }
+}
+
+bool search_is_broken(struct search *search)
+{
+    struct seek *seek;
+    bool broken = false;
+    size_t i;
+
+    for (i = 0; i < search->call->nmodules; i++) {
+        seek = &search->seeks[i];
+        if (seek->module != NULL &&
+            atomic_load_explicit(&seek->module->broken,
+                                 memory_order_relaxed) &&
+            seek->wanted->state == API_MODULE_FOUND) {
+            module_unref(seek->module);
+            seek->module = NULL;
+            seek->wanted->reader = NULL;
+            seek->wanted->state = API_MODULE_UNKNOWN;
+            broken = true;
+        }
+    }
+    return broken;
+}
+
+void search_free(struct search *search)
+{
+    size_t i;
+
+    if (search == NULL) {
+        return;
+    }
+    search_stop(search);
+    for (i = 0; i < search->call->nmodules; i++) {
+        module_unref(search->seeks[i].module);
+    }
+    settings_unref(search->settings);
+    free(search);
+}

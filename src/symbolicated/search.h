@@ -1,0 +1,51 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The search for the modules of one call: in what this thread remembers, on
+ * the disks, and at symcached for those that are on none; all at once.
+ */
+#ifndef SYMBOLICATED_SEARCH_H
+#define SYMBOLICATED_SEARCH_H
+
+#include "symbolicated/api/api.h"
+#include "symbolicated/modules/modules.h"
+#include "settings.h"
+
+struct event_base;
+
+struct search;
+
+/* Who searches: one in each thread. */
+struct searcher {
+    struct event_base *base;
+    struct mapped *mapped;
+    struct module_cache *cache;
+    uint64_t nobody_until; /* milliseconds: symcached was not there */
+};
+
+/*
+ * For the modules of a call, which has some, and which it keeps until
+ * search_free().  NULL without memory.
+ */
+struct search *search_new(struct searcher *searcher, struct settings *settings,
+                          struct api_call *call, void (*done)(void *arg),
+                          void *arg);
+
+/*
+ * Searches for the modules that are unknown.  Returns true if all are known
+ * now.  Otherwise done is called when they are.
+ */
+bool search_run(struct search *search);
+
+/* The time is over: what is still unknown is late, and done is not called. */
+void search_stop(struct search *search);
+
+/*
+ * Makes modules unknown again whose file was cut short since they were found.
+ * Returns whether there are some.
+ */
+bool search_is_broken(struct search *search);
+
+void search_free(struct search *search); /* NULL is allowed */
+
+#endif

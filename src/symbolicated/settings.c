@@ -1,0 +1,96 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "settings.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOTS_MAX 1024
+
+/* Used by the main thread only. */
+static struct {
+    char *paths[ROOTS_MAX];
+    int fds[ROOTS_MAX];
+    size_t n;
+} open_roots;
+
+static int root_of(const struct store_config *store, bool locked, char *error,
+                   size_t size)
+{
+    size_t i, n = open_roots.n;
+
+    for (i = 0; i < n; i++) {
+        if (strcmp(open_roots.paths[i], store->root) == 0) {
+            return open_roots.fds[i];
+        }
+    }
+    if (locked) {
+        snprintf(error, size,
+                 "the folder of store \"%s\" was not open at the start: this "
+                 "needs a restart",
+                 store->name);
+        return -1;
+    }
+    errno = EMFILE;
+    if (n < ROOTS_MAX) {
+        open_roots.paths[n] = strdup(store->root);
+        open_roots.fds[n] = open(store->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (open_roots.paths[n] != NULL && open_roots.fds[n] != -1) {
+            return open_roots.fds[open_roots.n++];
+        }
+    }
+    snprintf(error, size, "cannot open \"%s\" of store \"%s\": %s",
+             store->root, store->name, strerror(errno));
+    return -1;
+}
+
+struct settings *settings_new(struct config *config, bool locked, char *error,
+                              size_t size)
+{
+    const struct symbolication_config *s = &config->symbolication;
+    struct settings *settings;
+    size_t i;
+
+    settings =
+        calloc(1, sizeof(*settings) + s->nstores * sizeof(settings->roots[0]));
+    if (settings == NULL) {
+        snprintf(error, size, "out of memory");
+        return NULL;
+    }
+    atomic_init(&settings->refs, 1);
+    settings->config = config_ref(config);
+    settings->symbolication = s;
+    ask_address(&settings->helper, config->listen);
+    for (i = 0; i < s->nstores; i++) {
+        settings->roots[i] = root_of(s->stores[i], locked, error, size);
+        if (settings->roots[i] == -1) {
+            settings_unref(settings);
+            return NULL;
+        }
+    }
+    return settings;
+}
+
+struct settings *settings_ref(struct settings *settings)
+{
+    atomic_fetch_add(&settings->refs, 1);
+    return settings;
+}
+
+void settings_unref(struct settings *settings)
+{
+    if (settings != NULL && atomic_fetch_sub(&settings->refs, 1) == 1) {
+        config_unref(settings->config);
+        free(settings);
+    }
+}
+
+size_t settings_roots(const int **roots)
+{
+    *roots = open_roots.fds;
+    return open_roots.n;
+}

@@ -1,0 +1,36 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The configuration with what is open for it.  Nobody changes one; a reload
+ * makes another, and requests keep the one they began with.
+ */
+#ifndef SYMBOLICATED_SETTINGS_H
+#define SYMBOLICATED_SETTINGS_H
+
+#include <stdatomic.h>
+#include "ask.h"
+#include "config/config.h"
+
+struct settings {
+    atomic_uint refs;
+    struct config *config;
+    const struct symbolication_config *symbolication; /* of config */
+    struct ask_address helper;
+    int roots[]; /* of the stores of symbolication, in that order */
+};
+
+/*
+ * Opens the folders of stores that are not open yet, unless the process has
+ * locked itself in; they stay open for ever.  Takes a reference to config.
+ * NULL with a sentence in error.
+ */
+struct settings *settings_new(struct config *config, bool locked, char *error,
+                              size_t size);
+
+struct settings *settings_ref(struct settings *settings);
+void settings_unref(struct settings *settings); /* NULL is allowed */
+
+/* The folders that are open; returns their number. */
+size_t settings_roots(const int **roots);
+
+#endif

@@ -1,0 +1,191 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "stats.h"
+
+#include <inttypes.h>
+#include "symbolicated/modules/modules.h"
+
+/* Microseconds.  One frame takes a few, a thousand a millisecond or two, and
+ * conversions seconds. */
+static const unsigned bounds[STATS_BUCKETS - 1] = {
+    50,     100,    250,     1000,    2500,    10000,
+    50000,  250000, 1000000, 5000000, 30000000,
+};
+
+static const char *const states[API_MODULE_LATE + 1] = {
+    [API_MODULE_UNKNOWN] = NULL,
+    [API_MODULE_FOUND] = "found",
+    [API_MODULE_MISSING] = "missing",
+    [API_MODULE_MALFORMED] = "malformed",
+    [API_MODULE_FAILED] = "failed",
+    [API_MODULE_LATE] = "late",
+};
+
+void stats_request(struct stats *stats, enum api_protocol protocol, int status,
+                   uint64_t usec)
+{
+    unsigned i, hundreds = (unsigned)status / 100;
+
+    stats_add(&stats->requests[protocol][hundreds < 6 ? hundreds : 0], 1);
+    for (i = 0; i < STATS_BUCKETS - 1 && usec > bounds[i]; i++) {
+    }
+    stats_add(&stats->buckets[protocol][i], 1);
+    stats_add(&stats->usec[protocol], usec);
+}
+
+struct printer {
+    struct evbuffer *buf;
+    const struct stats *const *stats;
+    unsigned n;
+};
+
+/* The sum of a counter, by its place in the struct. */
+static uint64_t sum(const struct printer *p, size_t offset)
+{
+    uint64_t total = 0;
+    unsigned i;
+
+    for (i = 0; i < p->n; i++) {
+        total += atomic_load_explicit(
+            (const stats_count *)((const char *)p->stats[i] + offset),
+            memory_order_relaxed);
+    }
+    return total;
+}
+
+static void print_help(const struct printer *p, const char *name,
+                       const char *type, const char *help)
+{
+    evbuffer_add_printf(p->buf, "# HELP %s %s\n# TYPE %s %s\n", name, help,
+                        name, type);
+}
+
+static void print_requests(const struct printer *p)
+{
+    unsigned i, j;
+
+    print_help(p, "symbolicated_requests_total", "counter",
+               "Requests by protocol and status.");
+    for (i = 0; i < API_PROTOCOLS; i++) {
+        for (j = 2; j < 6; j++) {
+            evbuffer_add_printf(
+                p->buf,
+                "symbolicated_requests_total{protocol=\"%s\",status=\"%uxx\"} "
+                "%" PRIu64 "\n",
+                api_protocol_name((enum api_protocol)i), j,
+                sum(p, offsetof(struct stats, requests[i][j])));
+        }
+    }
+}
+
+static void print_histogram(const struct printer *p, enum api_protocol i)
+{
+    const char *name = api_protocol_name(i);
+    uint64_t total = 0;
+    unsigned j;
+
+    for (j = 0; j < STATS_BUCKETS; j++) {
+        total += sum(p, offsetof(struct stats, buckets[i][j]));
+        evbuffer_add_printf(
+            p->buf,
+            "symbolicated_request_seconds_bucket{protocol=\"%s\",le=\"", name);
+        if (j < STATS_BUCKETS - 1) {
+            evbuffer_add_printf(p->buf, "%g", bounds[j] / 1e6);
+        } else {
+            evbuffer_add_printf(p->buf, "+Inf");
+        }
+        evbuffer_add_printf(p->buf, "\"} %" PRIu64 "\n", total);
+    }
+    evbuffer_add_printf(
+        p->buf,
+        "symbolicated_request_seconds_sum{protocol=\"%s\"} %.6f\n"
+        "symbolicated_request_seconds_count{protocol=\"%s\"} %" PRIu64 "\n",
+        name, (double)sum(p, offsetof(struct stats, usec[i])) / 1e6, name,
+        total);
+}
+
+static void print_histograms(const struct printer *p)
+{
+    unsigned i;
+
+    print_help(p, "symbolicated_request_seconds", "histogram",
+               "Time from a request to its answer.");
+    for (i = 0; i < API_PROTOCOLS; i++) {
+        print_histogram(p, (enum api_protocol)i);
+    }
+}
+
+static void print_modules(const struct printer *p)
+{
+    unsigned i;
+
+    print_help(p, "symbolicated_modules_total", "counter",
+               "Modules of requests by what became of them.");
+    for (i = 0; i <= API_MODULE_LATE; i++) {
+        if (states[i] != NULL) {
+            evbuffer_add_printf(
+                p->buf,
+                "symbolicated_modules_total{outcome=\"%s\"} %" PRIu64 "\n",
+                states[i], sum(p, offsetof(struct stats, modules[i])));
+        }
+    }
+}
+
+static void print_number(const struct printer *p, const char *name,
+                         const char *type, const char *help, uint64_t value)
+{
+    print_help(p, name, type, help);
+    evbuffer_add_printf(p->buf, "%s %" PRIu64 "\n", name, value);
+}
+
+static void print_times(const struct printer *p)
+{
+    static const struct {
+        const char *part;
+        size_t offset;
+    } parts[] = {
+        {"parse", offsetof(struct stats, parse_usec)},
+        {"search", offsetof(struct stats, search_usec)},
+        {"answer", offsetof(struct stats, answer_usec)},
+    };
+    size_t i;
+
+    print_help(p, "symbolicated_seconds_total", "counter",
+               "Time by part of the work: reading JSON, getting modules, "
+               "looking addresses up and writing JSON.");
+    for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+        evbuffer_add_printf(
+            p->buf, "symbolicated_seconds_total{part=\"%s\"} %.6f\n",
+            parts[i].part, (double)sum(p, parts[i].offset) / 1e6);
+    }
+}
+
+void stats_print(struct evbuffer *buf, const struct stats *const *stats,
+                 unsigned n, const struct mapped_sizes *sizes)
+{
+    struct printer p = {buf, stats, n};
+
+    print_requests(&p);
+    print_histograms(&p);
+    print_number(&p, "symbolicated_frames_total", "counter",
+                 "Frames of requests.",
+                 sum(&p, offsetof(struct stats, frames)));
+    print_modules(&p);
+    print_number(&p, "symbolicated_asked_total", "counter",
+                 "Modules that symcached was asked for.",
+                 sum(&p, offsetof(struct stats, asked)));
+    print_number(&p, "symbolicated_cut_total", "counter",
+                 "Answers written again, as a file was cut short.",
+                 sum(&p, offsetof(struct stats, cut)));
+    print_times(&p);
+    print_number(&p, "symbolicated_files_mapped", "gauge",
+                 "SymCache files that are mapped.", sizes->files);
+    print_number(&p, "symbolicated_bytes_mapped", "gauge", "Their bytes.",
+                 sizes->bytes);
+    print_number(&p, "symbolicated_files_opened_total", "counter",
+                 "SymCache files that were mapped and verified.",
+                 sizes->opened);
+    print_number(&p, "symbolicated_files_evicted_total", "counter",
+                 "SymCache files that made room for others.", sizes->evicted);
+}

@@ -1,0 +1,49 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What one worker counts: it alone writes, everybody may read.  And the
+ * Prometheus text of the sums over all of them.
+ */
+#ifndef SYMBOLICATED_STATS_H
+#define SYMBOLICATED_STATS_H
+
+#include <event2/buffer.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include "symbolicated/api/api.h"
+
+#define STATS_BUCKETS 12 /* of the histogram; the last has no bound */
+
+typedef atomic_uint_least64_t stats_count;
+
+struct stats {
+    stats_count requests[API_PROTOCOLS][6]; /* by hundreds of the status */
+    stats_count buckets[API_PROTOCOLS][STATS_BUCKETS];
+    stats_count usec[API_PROTOCOLS];
+    stats_count frames;
+    stats_count modules[API_MODULE_LATE + 1];
+    stats_count asked; /* questions to symcached */
+    stats_count cut;   /* files that were cut short while they were read */
+    stats_count parse_usec;
+    stats_count search_usec;
+    stats_count answer_usec;
+};
+
+static inline void stats_add(stats_count *count, uint64_t n)
+{
+    atomic_store_explicit(
+        count, atomic_load_explicit(count, memory_order_relaxed) + n,
+        memory_order_relaxed);
+}
+
+/* One request that was answered. */
+void stats_request(struct stats *stats, enum api_protocol protocol, int status,
+                   uint64_t usec);
+
+struct mapped_sizes;
+
+/* Appends the sums of n workers' counters, and what is mapped. */
+void stats_print(struct evbuffer *buf, const struct stats *const *stats,
+                 unsigned n, const struct mapped_sizes *sizes);
+
+#endif

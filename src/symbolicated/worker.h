@@ -1,0 +1,42 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A thread with an event loop, which answers requests from their first byte to
+ * the last.  Workers share the listening socket and the modules.
+ */
+#ifndef SYMBOLICATED_WORKER_H
+#define SYMBOLICATED_WORKER_H
+
+#include "symbolicated/modules/modules.h"
+#include "settings.h"
+#include "stats.h"
+
+struct worker;
+
+/* All workers of the process, and what they share. */
+struct workers {
+    struct worker **list;
+    unsigned n;
+    int listener;
+    struct mapped *mapped;
+};
+
+/* NULL without memory or descriptors. */
+struct worker *worker_new(struct workers *workers, struct settings *settings);
+
+/* Its thread begins; all are in the list.  Returns 0, or an errno. */
+int worker_start(struct worker *worker);
+
+/* From the next request on.  For the main thread, as all below. */
+void worker_configure(struct worker *worker, struct settings *settings);
+
+/* Accepts nothing more, answers what it has, and ends, within seconds. */
+void worker_stop(struct worker *worker);
+
+/* Waits for its end.  NULL is allowed. */
+void worker_free(struct worker *worker);
+
+/* What it has counted, for any thread. */
+const struct stats *worker_stats(const struct worker *worker);
+
+#endif

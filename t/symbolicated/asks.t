@@ -1,0 +1,120 @@
+#!/usr/bin/env perl
+
+# What is not on disk is asked of symcached: made while the request waits,
+# known to be absent, late, or failed.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::More;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $json = JSON::PP->new->canonical;
+my $key = $Test::Symcache::key{'crash.pdb'};
+my $gone = '00112233445566778899AABBCCDDEEFF1';
+my $main = 'main(int, char**)';
+my $asked = 'symbolicated_asked_total';
+
+sub send_stack {
+    my (@modules) = @_;
+    return $t->post($t->symbolicated_socket, '/symbolicate/v5', $json->encode({
+        memoryMap => [map { [split m{/}] } @modules],
+        stacks => [[map { [$_, 0x2913] } 0 .. $#modules]] }));
+}
+
+# found_modules, true and false as 1 and 0
+sub found {
+    my $r = send_stack(@_);
+    return "status $r->{status}" if $r->{status} != 200;
+    my $found = $json->decode($r->{body})->{results}[0]{found_modules};
+    return { map { $_ => $found->{$_} ? 1 : 0 } keys %$found };
+}
+
+my ($crash, $absent) = ("crash.pdb/$key", "gone.pdb/$gone");
+$t->symbol_store('sym');
+my @gated = ("$FindBin::Bin/../bin/gated", $t->path('gate'), $t->path('runs'));
+my $config = {
+    stores => { empty => { root => $t->path('empty') },
+        default => { root => $t->path('store'), sources => ['local'],
+        transcoders => [{ version => '9.0.0', command => [@gated,
+            $t->program('pdb2symcache'), '-pdb', '{pdb}'] }] } },
+    sources => { local => { type => 'filesystem', path => $t->path('sym') } },
+    symbolication => { stores => ['empty', 'default'] },
+};
+$t->write_file('gate', '');
+$t->start_symcached($config);
+$t->start_symbolicated;
+
+my $r = send_stack($crash, $absent);
+is $r->{status}, 200, 'a module that is made, and one that nobody has';
+my $result = $json->decode($r->{body})->{results}[0];
+is $result->{stacks}[0][0]{function}, $main, 'the first has names';
+is_deeply found($crash, $absent), { $crash => 1, $absent => 0 },
+    'both are known';
+
+# symcached is believed for a time, but what it forgets is asked again
+
+$t->wait_until('absence is believed', sub {
+    my $before = $t->symbolicated_metric($asked);
+    found($absent);
+    return $t->symbolicated_metric($asked) == $before;
+});
+my $before = $t->symbolicated_metric($asked);
+is $t->helper('POST', "/v1/forget/default/gone.pdb/$gone",
+    'Content-Length: 0')->{status}, 200, 'it is forgotten';
+is_deeply found($absent), { $absent => 0 }, 'still nobody has it';
+cmp_ok $t->symbolicated_metric($asked), '>', $before,
+    'but symcached was asked again';
+
+# one that is slow holds up no other request
+
+Test::Symcache::remove_tree($t->path('store/crash.pdb'));
+unlink $t->path('gate');
+my $pid = fork() // die "fork: $!";
+if ($pid == 0) {
+    my $found = found($crash);
+    POSIX::_exit(ref $found && $found->{$crash} ? 0 : 1);
+}
+$t->wait_until('the transcoder runs', sub { $t->runs == 2 });
+is_deeply found($absent), { $absent => 0 }, 'another request is answered';
+$t->write_file('gate', '');
+waitpid $pid, 0;
+is $?, 0, 'and the slow one when its module was made';
+
+# no longer than "wait", and what is said then
+
+for my $case ([{ wait => '1s' }, { $crash => 0 }, 'false'],
+              [{ wait => '1s', on_failure => '503' }, 'status 503', '503']) {
+    my ($mozilla, $expected, $name) = @$case;
+    $config->{symbolication}{mozilla} = $mozilla;
+    Test::Symcache::remove_tree($t->path('store/crash.pdb'));
+    unlink $t->path('gate');
+    $t->stop_symbolicated;
+    $t->start_symbolicated($config);
+    is_deeply found($crash), $expected, "late: $name";
+    $t->write_file('gate', '');
+    $t->wait_until('it is made for the next', sub {
+        ref(my $found = found($crash)) or return;
+        return $found->{$crash};
+    });
+}
+like $t->symbolicated_log, qr/modules=1 missing=0 failed=1/,
+    'the log counts it';
+
+# one bad name fails the request, or that module
+
+$r = send_stack($crash, '[vdso]/AB');
+is $r->{body}, '{"title": "job 0 has invalid modules: module index 1 has an '
+    . 'invalid debug_filename"}', 'a name that is none';
+$config->{symbolication}{mozilla} = { lenient => JSON::PP::true };
+$t->stop_symbolicated;
+$t->start_symbolicated($config);
+is_deeply found($crash, '[vdso]/AB', 'x.pdb/A-B'),
+    { $crash => 1, '[vdso]/AB' => 0, 'x.pdb/A-B' => 0 },
+    'lenient: the rest is answered';
+
+$t->finish;
+done_testing;
