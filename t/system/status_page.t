@@ -54,6 +54,9 @@ $t->start_nginx($t->default_locations('symcache_zone z;') . <<'EON',
         symcache_status; symcache_zone z; symcache_pass unix:%%DIR%%/h.sock;
     }
     location = /alone { symcache_status; symcache_zone z; }
+    location = /markup {
+        symcache_status; symcache_zone z; symcache_pass unix:%%DIR%%/m.sock;
+    }
     location = /silent {
         symcache_status; symcache_zone z; symcache_pass unix:%%DIR%%/none.sock;
     }
@@ -104,6 +107,12 @@ sub visit {
     wait_for("$path is shown", "document.readyState === 'complete'"
         . " && document.getElementById('live')?.hidden === false");
 }
+# A helper has a second to answer in, and at the next poll another one.
+sub visit_with_helper {
+    visit(@_);
+    wait_for('its helper has answered',
+        "!document.querySelector('div[data-state=answered]').hidden");
+}
 sub counts {
     my %n = @{ $browser->value("[...document.querySelectorAll('[data-count]')]"
         . '.flatMap(e => [e.dataset.count, e.textContent])') };
@@ -123,7 +132,7 @@ sub curve {
 }
 
 my $before = status();
-visit('/status');
+visit_with_helper('/status');
 my $n = counts();
 my $after = status();
 cmp_ok $n->{hit}, '>=', $before->{requests}{hit}, 'hits: not before';
@@ -248,6 +257,26 @@ like join(' ', $browser->texts('[data-state=silent]:not([hidden])')),
     qr{The helper does not answer:\s+no connection}, 'a helper that is silent';
 is_deeply [rows('recent')]->[0][1], 'error', 'what nginx knows is there';
 is_deeply [$browser->complaints], [], 'nothing in the console';
+
+# --- texts of others are texts, whatever is in them
+
+my $markup = q{</td></script><img src=x onerror="window.ran = 1"><b id=live>};
+my $liar = Test::ScriptedServer->new(unix => $t->path('m.sock'),
+    script => sub {
+    $_[0]->reply(200, { 'Content-Type' => 'application/json' }, encode_json({
+        state => 'answered', jobs => { total => $markup },
+        running => [{ map { $_ => $markup } qw(store key version state) }],
+        sources => [{ map { $_ => $markup } qw(name health failure found) }],
+        misses => [{ map { $_ => $markup } qw(store key reason time) }] }));
+});
+visit_with_helper('/markup');
+is scalar(grep { $_ eq $markup } map { @$_ } map { rows($_) }
+    qw(running sources misses)), 11, 'markup is shown';
+is_deeply [$browser->texts('[data-job=total]')], [$markup], 'everywhere';
+is $browser->value("document.querySelectorAll('img, td b').length"), 0,
+    'and is none';
+is_deeply [$browser->complaints], [], 'so there is nothing to forbid';
+$liar->stop;
 
 # --- the policy of the page holds: what it forbids is refused, and told
 
