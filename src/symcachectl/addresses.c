@@ -53,8 +53,8 @@ int addresses_is_ready(const struct addresses *a)
            memchr(a->data + a->begin, '\n', a->end - a->begin) != NULL;
 }
 
-/* Returns 0, or -1 when nothing more can come: a full buffer without a line
- * end is no address. */
+/* Returns 0; or -1 when nothing more can arrive.  A full buffer without a
+ * line end is not an address. */
 static int fill(struct addresses *a)
 {
     ssize_t n;
@@ -77,7 +77,8 @@ static int fill(struct addresses *a)
     return 0;
 }
 
-/* Takes a line off, without blanks around it.  Returns as addresses_next. */
+/* Removes a line and the blanks around it.  Returns the same as
+ * addresses_next(). */
 static int next_line(struct addresses *a)
 {
     const char *newline;

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Addresses: hexadecimal, with or without 0x, at most 64 bits; from text or
- * from lines of a descriptor.
+ * Addresses: hexadecimal numbers of at most 64 bits, with or without 0x, from
+ * a text or from the lines of a descriptor.
  */
 #ifndef SYMCACHECTL_ADDRESSES_H
 #define SYMCACHECTL_ADDRESSES_H
@@ -15,25 +15,25 @@ struct addresses {
     int is_end;
     int error; /* errno of a failed read */
     uint64_t line;
-    size_t begin; /* of what is not used yet */
+    size_t begin; /* offset of what is not used yet */
     size_t end;
     const char *text; /* the last line, not ended by NUL */
     size_t size;
     char data[65536];
 };
 
-/* Returns 0, or -1 when the text is no address. */
+/* Returns 0, or -1 if the text is not an address. */
 int addresses_parse(const char *text, size_t size, uint64_t *address);
 
 void addresses_init(struct addresses *addresses, int fd);
 
-/* 0: the next call has to wait for the descriptor. */
+/* Returns 0 if the next call has to wait for the descriptor. */
 int addresses_is_ready(const struct addresses *addresses);
 
 /*
- * The address of the next line that is not blank.  Returns 1, or 0 at the
- * end, or -1 at what is no address (text, size and line tell it) or when
- * reading failed (error does).
+ * Reads the address in the next line that is not blank.  Returns 1; or 0 at
+ * the end; or -1 if the line is not an address (see text, size and line) or if
+ * reading failed (see error).
  */
 int addresses_next(struct addresses *addresses, uint64_t *address);
 

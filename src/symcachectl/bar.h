@@ -11,22 +11,23 @@
 
 struct bar {
     int is_shown; /* on a terminal */
-    uint64_t at;  /* when it was drawn last, ms */
+    uint64_t at;  /* when it was last drawn, in milliseconds */
 };
 
-/* Milliseconds of a clock that only goes forward. */
+/* Milliseconds of a monotonic clock. */
 uint64_t bar_clock(void);
 
 void bar_init(struct bar *bar);
 
-/* Draws at most ten times a second; text is of the program itself.  all 0:
- * nobody knows, and there is only the text. */
+/* Draws the bar, at most ten times a second.  text must be the program's
+ * own.  With all = 0 the total is unknown, and only the text is drawn. */
 void bar_draw(struct bar *bar, size_t done, size_t all, const char *text);
 
-/* A line of text, of which the middle is somebody else's, in its place. */
+/* Prints a line in place of the bar.  The part in the middle may come from
+ * others and is made printable. */
 void bar_line(const char *before, const char *text, const char *after);
 
-/* Makes room for other text. */
+/* Removes the bar, so that other text can be printed. */
 void bar_clear(struct bar *bar);
 
 #endif

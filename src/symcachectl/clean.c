@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl clean: symcached knows the rules and the trees, and cleans
- * itself; this finds it and hands over.
+ * symcachectl clean: finds the program symcached and runs its --clean, because
+ * symcached knows the rules and the folders.
  */
 #include <errno.h>
 #include <limits.h>
@@ -15,7 +15,7 @@
 
 #define ARGS_MAX 8
 
-/* Where "make" and "make install" put it, as seen from here. */
+/* Where "make" and "make install" put it, relative to this program. */
 static const char *const places[] = {"symcached", "../sbin/symcached"};
 
 static void try_beside(char *const argv[])

@@ -52,10 +52,11 @@ const char *client_address(const struct client *client)
     return client->address;
 }
 
-/* A longer name is no key: what is left of it is refused, too. */
+/* A longer name cannot belong to a key, and neither can what is cut off
+ * from it, so the helper refuses it. */
 #define CLIENT_TEXT_MAX 300
 
-/* Returns the end of buf. */
+/* Returns the new end of buf. */
 static size_t append(char *buf, size_t at, const char *text)
 {
     char part[CLIENT_TEXT_MAX];
@@ -89,7 +90,7 @@ void client_query(char buf[CLIENT_PATH_MAX], const char *name,
     append(buf, at, value);
 }
 
-/* The value of a header line without blanks around it, or NULL. */
+/* Returns the value of a header line without blanks around it, or NULL. */
 static const char *value_of(const char *line, size_t size, const char *name,
                             size_t *value_size)
 {
@@ -197,13 +198,13 @@ void client_finish(CURL *request, CURLcode code)
                curl_easy_getinfo(request, CURLINFO_OS_ERRNO, &errnum) ==
                    CURLE_OK &&
                errnum != 0) {
-        /* libcurl's own words name the host of the URL, not the socket */
+        /* libcurl's message names the host of the URL and not the socket. */
         snprintf(a->error, sizeof(a->error), "cannot connect: %s",
                  strerror((int)errnum));
     } else if (a->error[0] == '\0') {
         snprintf(a->error, sizeof(a->error), "%s", curl_easy_strerror(code));
     }
-    /* the handle holds a pointer to the buffer: first the handle goes */
+    /* The handle has a pointer to the buffer, so it is freed first. */
     curl_easy_cleanup(request);
 }
 
@@ -235,7 +236,7 @@ void client_error(const struct client_answer *answer, char *buf, size_t size)
     cJSON_Delete(object);
 }
 
-/* Says why there is no answer that can be used.  Returns an exit code. */
+/* Prints why there is no usable answer.  Returns an exit code. */
 static int complain(const struct client *client,
                     const struct client_answer *answer)
 {

@@ -1,22 +1,22 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What all subcommands agree on: exit codes, and who says what went wrong.
+ * What all subcommands have in common: exit codes and messages about errors.
  */
 #ifndef SYMCACHECTL_COMMAND_H
 #define SYMCACHECTL_COMMAND_H
 
 enum command_exit {
     COMMAND_OK = 0,
-    COMMAND_NOT_FOUND = 1, /* something was not; verify: a violation */
+    COMMAND_NOT_FOUND = 1, /* something does not exist; verify: a violation */
     COMMAND_USAGE = 2,
     COMMAND_IO = 3,      /* also: no answer from the helper */
-    COMMAND_FOREIGN = 4, /* not a SymCache, or not a whole one */
+    COMMAND_FOREIGN = 4, /* not a SymCache, or an incomplete one */
     COMMAND_INTERRUPTED = 130
 };
 
-/* Subcommands get the arguments behind their name and return an exit code.
- * They have said what went wrong on standard error. */
+/* A subcommand gets the arguments that follow its name, and returns an exit
+ * code.  It has printed its errors to standard error. */
 int lookup_command(int argc, char **argv);
 int dump_command(int argc, char **argv);
 int verify_command(int argc, char **argv);
@@ -29,21 +29,22 @@ int ls_command(int argc, char **argv);
 int import_command(int argc, char **argv);
 int clean_command(int argc, char **argv);
 
-/* Says on standard error what is wrong with the arguments, and where help is.
- * Returns COMMAND_USAGE. */
+/* Prints what is wrong with the arguments, and where to find help.  Returns
+ * COMMAND_USAGE. */
 int command_usage(const char *command, const char *what, const char *argument);
 
-/* The only argument of a command that takes a FILE; NULL after a complaint. */
+/* Returns the only argument of a command that takes a FILE; or NULL after
+ * printing what is wrong. */
 const char *command_file(const char *command, int argc, char **argv);
 
-/* Says "FILE: reason" on standard error.  Returns code. */
+/* Prints "FILE: reason" to standard error.  Returns code. */
 int command_fail(int code, const char *file, const char *reason);
 
 /* Ends the process with COMMAND_IO. */
 _Noreturn void command_no_memory(void);
 
-/* Flushes standard output.  Returns code, or COMMAND_IO after having said why
- * that failed. */
+/* Flushes standard output.  Returns code; or COMMAND_IO after printing why
+ * it could not be written. */
 int command_finish(int code);
 
 #endif

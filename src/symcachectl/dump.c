@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl dump: a whole SymCache as text that can be compared.  Records
- * are told by what they say, not by their number: one more file changes
- * one line, not all that follow.
+ * symcachectl dump: prints a whole SymCache as text, for comparisons.  Records
+ * are identified by their content and not by their number, so that one more
+ * source file changes one line and not all that follow.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -13,8 +13,8 @@
 #include "input.h"
 #include "symcache/symcache.h"
 
-/* Frames of one range: chains of a hostile file, each as long as the file
- * allows, would make the square of it. */
+/* The most frames that are printed for one range.  A hostile file could
+ * have as many chains as bytes, each as long as the file. */
 #define MAX_FRAMES 2048
 
 struct dump {

@@ -15,8 +15,8 @@
 #include "sandbox/sandbox.h"
 #include "symcache/symcache.h"
 
-#define EXAMINE_SECONDS 60          /* of the processor */
-#define EXAMINE_MEMORY (1ull << 30) /* beside the file */
+#define EXAMINE_SECONDS 60          /* of CPU time */
+#define EXAMINE_MEMORY (1ull << 30) /* in addition to the file */
 
 static const char msf_magic[] = "Microsoft C/C++ MSF 7.00";
 
@@ -116,7 +116,7 @@ static void examine(int fd, size_t size, struct examine_result *r)
 
 /* in the parent ---------------------------------------------------------- */
 
-/* All of what the child says; 0 or -1. */
+/* Reads all that the child process writes.  Returns 0 or -1. */
 static int hear(int fd, struct examine_result *result)
 {
     size_t done;
@@ -131,7 +131,8 @@ static int hear(int fd, struct examine_result *result)
     return 0;
 }
 
-/* Nothing of a hostile child's answer is believed beyond its bounds. */
+/* Checks all bounds, because a hostile file may have taken over the child
+ * process. */
 static int is_sane(struct examine_result *result, enum examine_kind kind)
 {
     result->error[sizeof(result->error) - 1] = '\0';

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What a file of unknown origin is.  It is parsed in a child process that has
- * given everything up but the file.
+ * Finds out what a file of unknown origin is.  It is parsed in a child process
+ * that has no access to anything but the file.
  */
 #ifndef SYMCACHECTL_EXAMINE_H
 #define SYMCACHECTL_EXAMINE_H
@@ -27,12 +27,12 @@ struct examine_result {
     char name[SYMCACHE_NAME_MAX];
 };
 
-/* From its first bytes only. */
+/* Decides by the first bytes only. */
 enum examine_kind examine_sniff(int fd);
 
 /*
- * Examines an open regular file; a SymCache must be sound.  Returns 0 where
- * error is empty, and -1.
+ * Examines an open regular file.  A SymCache must pass all checks.  Returns 0
+ * if error is empty, and -1 otherwise.
  */
 int examine_file(int fd, struct examine_result *result);
 

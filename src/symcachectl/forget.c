@@ -1,9 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl forget: what is remembered against a PDB, of all its builds or
- * of one, for a build pipeline that has just published it.  Or all that is
- * malformed since a time, for who has mended a transcoder.
+ * symcachectl forget: drops negative entries.  Either those of a PDB, of one
+ * build or of all, for a build pipeline that has just published it; or all
+ * malformed entries since a certain time, for an operator who has repaired a
+ * transcoder.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,11 +15,11 @@
 #include "operands.h"
 #include "printable.h"
 
-/* symcached walks a store for an hour at most. */
+/* symcached allows a walk through a store an hour. */
 #define WALK_SECONDS 3660
 
-/* "2026-11-21 07:50[:12]" is a local time, as "why" prints it; what is none
- * goes to the helper as it is. */
+/* Appends a time.  "2026-11-21 07:50[:12]" is local time, as "why" prints
+ * it.  Any other text is passed on for the helper to judge. */
 static void since(char *path, const char *text)
 {
     static const char *const formats[] = {"%Y-%m-%d %H:%M:%S",
@@ -42,7 +43,8 @@ static void since(char *path, const char *text)
     client_query(path, "malformed_since", text);
 }
 
-/* All builds of one PDB, or one.  Returns 0, or -1 after a complaint. */
+/* Prints the path for all builds of a PDB or for one of them.  Returns 0,
+ * or -1 after printing what is wrong. */
 static int path_of(char *path, const struct settings *s, int count,
                    char **operands)
 {

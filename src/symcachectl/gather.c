@@ -16,8 +16,8 @@
 #include "list.h"
 #include "printable.h"
 
-#define COMPLAINTS_MAX 20 /* the others are counted */
-#define SHOWN 60          /* of a line that is no module */
+#define COMPLAINTS_MAX 20 /* further ones are only counted */
+#define SHOWN 60          /* bytes of a line that is not a module */
 
 static void complain(struct gather *g, const char *file, unsigned line,
                      const char *reason, const char *text, size_t size)
@@ -68,7 +68,7 @@ static const char *base_name(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
-/* An image or a PDB. */
+/* Adds the module of an image or a PDB. */
 static void from_binary(struct gather *g, const char *path, int fd)
 {
     struct examine_result result;
@@ -98,7 +98,8 @@ static int is_binary(int fd)
     return kind == EXAMINE_IMAGE || kind == EXAMINE_PDB;
 }
 
-/* Files that are neither image nor PDB are none of ours. */
+/* Adds the modules of a folder; files that are neither image nor PDB are
+ * ignored. */
 static int from_folder(struct gather *g, const char *folder)
 {
     char *paths[2] = {(char *)folder, NULL};

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The modules that are meant by operands: lists (see list.h), images and
- * PDBs, folders of images and PDBs.
+ * Collects the modules that operands name: lists (see list.h), images and
+ * PDBs, and folders of images and PDBs.
  */
 #ifndef SYMCACHECTL_GATHER_H
 #define SYMCACHECTL_GATHER_H
@@ -11,12 +11,12 @@
 
 struct gather {
     struct modules *modules;
-    unsigned bad; /* lines and files that name no module; said so */
+    unsigned bad; /* lines and files that name no module, which was printed */
 };
 
 /*
- * One operand; "-" is a list from standard input.  Returns COMMAND_OK, or
- * COMMAND_IO after having said what could not be read.
+ * Takes one operand; "-" is a list on standard input.  Returns COMMAND_OK; or
+ * COMMAND_IO after printing what could not be read.
  */
 int gather_from(struct gather *gather, const char *operand);
 

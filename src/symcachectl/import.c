@@ -1,9 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl import: a SymCache folder, as WPA keeps one on Windows, into a
- * store.  Microsoft's own files are opaque and taken as they are; files in the
- * open format must be sound, and of the build whose folder they are in.
+ * symcachectl import: copies a SymCache folder, as WPA has one on Windows,
+ * into a store.  Microsoft's own files are opaque and are copied as they are.
+ * Files in the open format must be intact, and belong to the build whose
+ * folder they are in.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,10 +28,10 @@
 
 enum import_outcome {
     IMPORT_NEW,
-    IMPORT_REPLACED, /* what was there was no good */
-    IMPORT_KEPT,     /* what was there is good */
-    IMPORT_SKIPPED,  /* no SymCache path */
-    IMPORT_REFUSED,  /* a SymCache path, and no SymCache */
+    IMPORT_REPLACED, /* the store had a bad file */
+    IMPORT_KEPT,     /* the store has a good file */
+    IMPORT_SKIPPED,  /* not the path of a SymCache */
+    IMPORT_REFUSED,  /* the path of a SymCache, but not its content */
     IMPORT_FAILED,   /* could not be read */
     IMPORT_OUTCOMES
 };
@@ -41,18 +42,18 @@ static const char *const outcomes[] = {"imported", "replaced", "kept",
 struct import {
     struct settings settings;
     int is_dry;
-    struct store_writer writer; /* unless it is dry */
+    struct store_writer writer; /* not with --dry-run */
     int root;
     struct bar bar;
     size_t counts[IMPORT_OUTCOMES];
-    int code; /* other than COMMAND_OK: stop */
+    int code; /* the import stops when this is not COMMAND_OK */
 };
 
-/* What one path names. */
+/* What a path in the SymCache folder stands for. */
 struct target {
     symcache_key_t key;
     symcache_version_t version;
-    char path[SYMCACHE_PATH_MAX + 1]; /* in the store */
+    char path[SYMCACHE_PATH_MAX + 1]; /* relative to the store */
 };
 
 static volatile sig_atomic_t is_interrupted;
@@ -93,7 +94,7 @@ static void tell(struct import *im, enum import_outcome outcome,
     }
 }
 
-/* NULL, or why the path is not one of a SymCache folder. */
+/* Returns NULL, or why the path does not belong to a SymCache folder. */
 static const char *read_path(const FTSENT *entry, struct target *target)
 {
     const FTSENT *id = entry->fts_parent, *pdb = id->fts_parent;
@@ -133,7 +134,7 @@ static const char *read_path(const FTSENT *entry, struct target *target)
     return NULL;
 }
 
-/* What is in a file that nobody here can read. */
+/* Checks a file whose format is not public. */
 static const char *judge_opaque(int fd)
 {
     static char head[HEAD];
@@ -151,8 +152,8 @@ static const char *judge_opaque(int fd)
     return n > 0 ? "has only zeroes: it was not written whole" : "is empty";
 }
 
-/* NULL if the open file may be served for the target, or what is wrong; lives
- * until the next call. */
+/* Returns NULL if the open file may be served for the target, or what is
+ * wrong with it, in a text that is valid until the next call. */
 static const char *judge(int fd, const struct target *target)
 {
     static struct examine_result result;
@@ -197,7 +198,7 @@ static enum there look(const struct import *im, const struct target *target)
     return there;
 }
 
-/* The store itself fails: nothing more can be done. */
+/* The store itself has failed, so the import ends. */
 static void give_up(struct import *im, const struct target *target)
 {
     int num = errno;
@@ -208,7 +209,7 @@ static void give_up(struct import *im, const struct target *target)
                     "stays\n");
 }
 
-/* The copy is judged, not the original: that may change meanwhile. */
+/* Judges the copy and not the original, which may change in the meantime. */
 static void take(struct import *im, const char *path, int fd,
                  const struct target *target, enum import_outcome outcome)
 {

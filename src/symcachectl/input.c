@@ -22,7 +22,7 @@ struct bytes {
     size_t size;
 };
 
-/* Only what a signal handler may do. */
+/* This may only call what a signal handler may call. */
 static void on_sigbus(int signo)
 {
     ssize_t n;

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl jobs: what the helper does now.
+ * symcachectl jobs: what the helper is doing at present.
  */
 #include "client.h"
 #include "command.h"
@@ -14,7 +14,7 @@ static const char *const keys[] = {"store",  "key", "version", "state",
                                    "source", "ms",  "waiters", "upgrade"};
 
 #define COLUMNS (sizeof(heads) / sizeof(heads[0]))
-#define SECONDS 5 /* which of them is told in milliseconds */
+#define SECONDS 5 /* the column that the helper gives in milliseconds */
 
 static void print(const cJSON *answer)
 {

@@ -36,7 +36,8 @@ static void unquote(struct piece *piece)
     }
 }
 
-/* Takes everything up to the text off the line.  Returns 1 or 0. */
+/* Removes everything up to the end of the text from the line.  Returns 1 or
+ * 0. */
 static int take(struct piece *line, const char *text, size_t size,
                 struct piece *before)
 {
@@ -52,7 +53,7 @@ static int take(struct piece *line, const char *text, size_t size,
     return 1;
 }
 
-/* The last field of the line, behind a comma. */
+/* Removes the last field of the line, which is preceded by a comma. */
 static int take_last(struct piece *line, struct piece *field)
 {
     const char *comma = memrchr(line->p, ',', line->size);
@@ -90,7 +91,7 @@ static enum list_found read_module(struct identity *identity,
     return *wrong == NULL ? LIST_MODULE : LIST_BAD;
 }
 
-/* What stands behind "PdbSig: {" */
+/* Reads what follows "PdbSig: {". */
 static enum list_found
 read_record(struct piece *line, struct identity *identity, const char **wrong)
 {
@@ -109,7 +110,7 @@ read_record(struct piece *line, struct identity *identity, const char **wrong)
 }
 
 /* Other lines that xperf prints: its heading, its progress ("[1/2] 50%"),
- * and images that have no CodeView record. */
+ * and images without a CodeView record. */
 static int is_of_xperf(const struct piece *line)
 {
     struct piece rest = *line, before;
@@ -160,7 +161,7 @@ void list_init(struct list *list, FILE *stream)
     }
 }
 
-/* A code unit of UTF-16, or EOF. */
+/* Returns a code unit of UTF-16, or EOF. */
 static int get_unit(FILE *stream)
 {
     int low, high;
@@ -170,7 +171,7 @@ static int get_unit(FILE *stream)
     return high == EOF ? EOF : low | high << 8;
 }
 
-/* A character, or a byte of UTF-8 as it is; or EOF. */
+/* Returns a character of UTF-16, a byte of UTF-8, or EOF. */
 static int get_character(const struct list *list)
 {
     int c, second;
@@ -191,7 +192,7 @@ static int get_character(const struct list *list)
 
 static void put(struct list *list, int c)
 {
-    /* one byte more than fits tells a line that is too long */
+    /* One byte more than fits, so that a line that is too long is noticed. */
     if (list->size < sizeof(list->text)) {
         list->text[list->size++] = (char)c;
     }
@@ -231,7 +232,7 @@ enum list_found list_next(struct list *list, struct identity *identity,
     }
     if (list->line == 1 && list->size >= 3 &&
         memcmp(list->text, "\xEF\xBB\xBF", 3) == 0) {
-        list->size -= 3; /* the mark of UTF-8 */
+        list->size -= 3; /* the byte order mark of UTF-8 */
         memmove(list->text, list->text + 3, list->size);
     }
     return list_line(list->text, list->size, identity, wrong);

@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl lookup: what is at addresses.  Nothing is allocated for an
- * address, and output leaves in large pieces, but never later than input is
- * waited for: two programs can converse.
+ * symcachectl lookup: what is at certain addresses.  No memory is allocated
+ * for an address.  Output is written in large pieces, but always before
+ * waiting for input, so that another program can ask and read in turn.
  */
 #include <stdio.h>
 #include <string.h>
@@ -14,7 +14,7 @@
 #include "frames.h"
 #include "input.h"
 
-#define SHOWN 40 /* of a line that is no address */
+#define SHOWN 40 /* bytes of a line that is not an address */
 
 struct lookup {
     struct symfile_reader reader;
@@ -95,7 +95,7 @@ static int from_stdin(struct lookup *l, const char *file)
             output_flush(&l->output);
         }
         if (l->output.error != 0) {
-            return COMMAND_OK; /* output_finish() says it */
+            return COMMAND_OK; /* output_finish() reports the error */
         }
         rc = addresses_next(&l->addresses, &address);
         if (rc == 0) {

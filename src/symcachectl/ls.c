@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl ls: what a store on this machine holds.  Nothing is kept of
- * one build when the next is looked at, so a million take no more memory.
+ * symcachectl ls: what a store on this machine contains.  Only one build is
+ * kept in memory at a time, so a million of them need no more than one.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -39,7 +39,7 @@ struct ls {
     int npatterns;
     int only_present;
     int only_absent;
-    time_t used_before; /* 0: whenever */
+    time_t used_before; /* 0: all files */
     uint64_t files;
     uint64_t bytes;
     uint64_t absent;
@@ -48,7 +48,8 @@ struct ls {
     int nversions;
 };
 
-/* NULL where it is gone or no folder; other failures are told. */
+/* Returns NULL if the folder has vanished or is not a folder; reports other
+ * errors. */
 static DIR *open_folder(struct ls *ls, int at, const char *name,
                         const char *told)
 {
@@ -119,7 +120,7 @@ static int compare(const void *a, const void *b)
     return symcache_version_cmp(&left->version, &right->version);
 }
 
-/* "<reason> <since>...\n<text>\n"; returns the text. */
+/* Reads "<reason> <since>...\n<text>\n".  Returns the text. */
 static const char *read_absent(int at, const char *name, char *buf,
                                size_t size, double *since)
 {
@@ -319,7 +320,7 @@ static int list_store(struct ls *ls, const char *root)
     return ls->files + ls->absent > 0 ? COMMAND_OK : COMMAND_NOT_FOUND;
 }
 
-/* "90s", "30m", "12h", "7d".  Returns 0 or -1. */
+/* Reads "90s", "30m", "12h" or "7d".  Returns 0 or -1. */
 static int read_duration(const char *text, time_t *seconds)
 {
     static const struct {

@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl: the operator's command.  It looks into SymCache files of the
- * open format ("SYMC", versions 7 to 9), whoever wrote them, and asks a
- * running symcached.
+ * symcachectl: the operator's command.  It reads SymCache files of the open
+ * format ("SYMC", versions 7 to 9), whoever wrote them, and asks a running
+ * symcached.
  */
 #include <stdio.h>
 #include <string.h>

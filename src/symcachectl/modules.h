@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The modules that "warm" asks for, each once, in the order in which they
- * were named, and what became of them.
+ * The modules that "warm" asks for, each once and in the order in which they
+ * were named, and the outcome of each.
  */
 #ifndef SYMCACHECTL_MODULES_H
 #define SYMCACHECTL_MODULES_H
@@ -15,17 +15,17 @@
 enum module_outcome {
     MODULE_NOT_ASKED = 0,
     MODULE_CACHED,
-    MODULE_MISSING, /* the helper knows that there is none */
-    MODULE_FAILED,  /* it could not tell */
+    MODULE_MISSING, /* the helper knows that it does not exist */
+    MODULE_FAILED,  /* the helper could not tell */
     MODULE_OUTCOMES
 };
 
 struct module {
-    struct module *next; /* that waits */
-    uint64_t due;        /* clock, in ms, of one that waits */
+    struct module *next; /* in the list of those that wait */
+    uint64_t due;        /* when a waiting one is asked for again, in ms */
     enum module_outcome outcome;
     unsigned tries;
-    char *detail; /* JSON of the places that were looked in, or NULL */
+    char *detail; /* JSON of the places where it was looked for, or NULL */
     char *reason; /* or NULL */
     char version[24];
     char id[SYMCACHE_ID_TEXT_MAX + 1];
@@ -36,7 +36,7 @@ struct modules {
     struct module **items;
     size_t count;
     size_t room;
-    size_t repeated; /* named once more */
+    size_t repeated; /* number of those that were named again */
     void *tree;
 };
 

@@ -6,7 +6,7 @@
 #include "command.h"
 #include "operands.h"
 
-/* GUIDAGE in one piece: longer than a GUID alone can be without dashes. */
+/* A GUIDAGE in one word is longer than a GUID without dashes. */
 static int is_id(const char *text, symcache_key_t *key)
 {
     return symcache_debug_id_parse(text, strlen(text), key) == SYMCACHE_OK;

@@ -27,7 +27,7 @@ static const struct option_spec *find(const struct option_spec *specs,
     return NULL;
 }
 
-/* Takes the option at argv[*i], and its value.  Returns 0 or -1. */
+/* Takes the option argv[*i] with its value.  Returns 0 or -1. */
 static int take(const char *command, const struct option_spec *spec, int argc,
                 char **argv, int *i)
 {

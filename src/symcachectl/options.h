@@ -1,8 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Options of a subcommand, anywhere among its operands: "--flag",
- * "--name VALUE" or "--name=VALUE", "-c VALUE"; what follows "--" is operands.
+ * Parses the options of a subcommand, which may stand anywhere among its
+ * operands: "--flag", "--name VALUE" or "--name=VALUE", "-c VALUE".
+ * Everything after "--" is an operand.
  */
 #ifndef SYMCACHECTL_OPTIONS_H
 #define SYMCACHECTL_OPTIONS_H
@@ -17,13 +18,13 @@ struct option_spec {
 
 /*
  * Moves the operands to the front of argv.  Returns their number, or -1 after
- * having said what is wrong.
+ * printing what is wrong.
  */
 int options_parse(const char *command, const struct option_spec *specs,
                   size_t count, int argc, char **argv);
 
-/* A decimal number from min to max.  Returns 0, or COMMAND_USAGE after having
- * said what is wrong; a NULL text leaves *number. */
+/* Parses a decimal number from min to max.  If text is NULL, *number stays.
+ * Returns 0, or COMMAND_USAGE after printing what is wrong. */
 int options_number(const char *command, const char *name, const char *text,
                    unsigned min, unsigned max, unsigned *number);
 

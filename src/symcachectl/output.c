@@ -10,7 +10,7 @@
 
 #define EIGHT(byte) (0x0101010101010101u * (byte))
 
-/* What a byte of UTF-8 may need. */
+/* How a byte of UTF-8 is treated. */
 enum {
     PLAIN = 0,
     CONTROL, /* C0 or DEL: escaped everywhere */
@@ -83,8 +83,8 @@ static void put_escape(struct output *o, const char *prefix, unsigned c)
     put(o, &hex_digits[c & 15], 1);
 }
 
-/* Escapes what begins at p, if anything does.  Returns how many bytes it
- * was. */
+/* Escapes the character at p, if it needs that.  Returns its length in
+ * bytes. */
 static size_t escape(struct output *o, const unsigned char *p, size_t size,
                      int is_json)
 {
@@ -103,8 +103,9 @@ static size_t escape(struct output *o, const unsigned char *p, size_t size,
     return 1;
 }
 
-/* Whether eight bytes are ASCII that needs no escape, all at once: with high
- * bits clear, a carry or borrow begins only at a byte that is looked for. */
+/* Are eight bytes ASCII without anything to escape?  All are tested at
+ * once: as long as the high bits are clear, a carry or borrow can only
+ * begin at a byte that is looked for. */
 static int are_plain(const unsigned char *p, int is_json)
 {
     uint64_t x, found;

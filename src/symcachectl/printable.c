@@ -11,7 +11,8 @@
 #include "command.h"
 #include "printable.h"
 
-/* C1, marks and overrides of direction, ends of lines and paragraphs */
+/* C1 controls, marks and overrides of direction, ends of lines and
+ * paragraphs. */
 static int is_steering(uint32_t c)
 {
     return (c >= 0x80 && c < 0xA0) || c == 0x61C || c == 0x200E ||

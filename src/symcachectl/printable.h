@@ -1,8 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Text of others (answers of the helper, file names) made fit for a terminal:
- * what steers one, turns the direction of writing or is no UTF-8 is escaped.
+ * Makes text of others (answers of the helper, file names) safe for a
+ * terminal.  What is not UTF-8 is escaped, and so are characters that control
+ * the terminal or turn the direction of writing.
  */
 #ifndef SYMCACHECTL_PRINTABLE_H
 #define SYMCACHECTL_PRINTABLE_H
@@ -12,24 +13,25 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* \x1b for a byte, \u202e for a character.  The caller frees it. */
+/* Escapes as \x1b for a byte and \u202e for a character.  The caller frees
+ * the result. */
 char *printable(const char *text, size_t size);
 
-/* The same onto a stream; NULL is "". */
+/* Prints the same to a stream; NULL is "". */
 void printable_put(FILE *stream, const char *text);
 
-/* Text of an object's field, not yet printable; "" where there is none. */
+/* The text of an object's field, not escaped; "" if there is none. */
 const char *printable_field(const cJSON *object, const char *key);
 void printable_put_field(FILE *stream, const cJSON *object, const char *key);
 
-/* A number; 0 where there is none. */
+/* The number in an object's field; 0 if there is none. */
 double printable_number(const cJSON *object, const char *key);
 
-/* Characters, which a terminal shows in as many columns (but for wide ones).
- */
+/* The number of characters.  Except for wide ones, a terminal shows them in
+ * as many columns. */
 size_t printable_width(const char *text);
 
-/* An object on one line; what is no UTF-8 becomes U+FFFD. */
+/* Prints an object in one line; what is not UTF-8 becomes U+FFFD. */
 void printable_json(FILE *stream, const cJSON *object);
 
 /* "12.3 MiB" */

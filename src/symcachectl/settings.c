@@ -14,7 +14,7 @@
 
 #define CONFIG_MAX (16 << 20)
 
-/* NULL with errno. */
+/* Returns NULL with errno on failure. */
 static char *read_text(const char *file)
 {
     FILE *f = fopen(file, "re");
@@ -43,8 +43,8 @@ static char *read_text(const char *file)
 }
 
 /*
- * The configuration; NULL where there is none, after a complaint if it was
- * asked for.  All that is checked is checked by "symcached -t".
+ * Reads the configuration.  Returns NULL if there is none, after a message if
+ * it is needed.  Only "symcached -t" checks it completely.
  */
 static cJSON *read_config(const struct settings *s, int is_needed)
 {

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Which helper, which store: from options, or from the helper's own
- * configuration.
+ * Which helper and which store are meant, by the options or by the helper's
+ * own configuration.
  */
 #ifndef SYMCACHECTL_SETTINGS_H
 #define SYMCACHECTL_SETTINGS_H
@@ -14,31 +14,32 @@
 #define SETTINGS_STORE "default"
 
 struct settings {
-    const char *config; /* NULL: SETTINGS_CONFIG, if it can be read */
+    const char *config; /* NULL: SETTINGS_CONFIG, if it is readable */
     const char *socket;
     const char *store;
     const char *root; /* of a store on this machine */
     int is_json;
 };
 
-/* In a list of options */
+/* For a list of options. */
 #define SETTINGS_OPTIONS(s)                                                   \
     {"-c", NULL, &(s).config}, {"--store", NULL, &(s).store},                 \
     {                                                                         \
         "--json", &(s).is_json, NULL                                          \
     }
 
-/* The store's name. */
+/* The name of the store. */
 const char *settings_store(const struct settings *settings);
 
 /*
- * Where the helper listens: "unix:/path" or "host:port".  Returns a text that
- * lives until the process ends, or NULL after having said why there is none.
+ * The address at which the helper listens: "unix:/path" or "host:port".
+ * Returns a text that is valid until the process ends, or NULL after printing
+ * why there is none.
  */
 const char *settings_socket(const struct settings *settings);
 
-/* The root of the store; otherwise as settings_socket, and sets the exit
- * code. */
+/* The root of the store.  Returns the same as settings_socket(), and sets
+ * the exit code. */
 const char *settings_root(const struct settings *settings, int *code);
 
 #endif

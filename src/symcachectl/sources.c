@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl sources: where the helper looks, and how it fared there.
+ * symcachectl sources: where the helper looks, and with what success.
  */
 #include "client.h"
 #include "command.h"
@@ -18,7 +18,7 @@ static const char *const keys[] = {"name",   "type",      "health",
 #define COLUMNS (sizeof(heads) / sizeof(heads[0]))
 #define BYTES 7
 
-/* What is wrong with a source, behind the table. */
+/* Prints what is wrong with a source, below the table. */
 static void print_trouble(const cJSON *source)
 {
     const cJSON *host = cJSON_GetObjectItemCaseSensitive(source, "host");

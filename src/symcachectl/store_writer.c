@@ -14,7 +14,7 @@
 #include "base/durable.h"
 #include "store_writer.h"
 
-#define COPY "file" /* in our folder */
+#define COPY "file" /* name in the work folder */
 #define TRIES 10
 #define PIECE (256 << 10)
 
@@ -25,7 +25,7 @@ static int give(const struct store_writer *writer, int fd)
     return writer->has_owner ? fchown(fd, writer->uid, writer->gid) : 0;
 }
 
-/* mkdir, where it is not there.  Returns its descriptor, or -1. */
+/* Makes a folder unless it exists.  Returns its descriptor, or -1. */
 static int make_folder(const struct store_writer *writer, int at,
                        const char *name)
 {
@@ -44,7 +44,8 @@ static int make_folder(const struct store_writer *writer, int at,
     return fd;
 }
 
-/* As symcached does: what has no lock is a dead process's, and is removed. */
+/* Makes a work folder as symcached does.  A folder without a lock belongs
+ * to a process that has died, and symcached removes it. */
 static int make_work(struct store_writer *writer)
 {
     struct stat st;
@@ -156,7 +157,8 @@ static int publish_into(struct store_writer *writer, int folder,
 {
     char name[SYMCACHE_PATH_MAX + 1];
 
-    /* compressed from the former file: never beside the new one */
+    /* It was compressed from the former file, and must never lie beside the
+     * new one. */
     symcache_path_name(name, key, version, SYMCACHE_FILE_GZIP);
     (void)unlinkat(folder, name, 0);
     symcache_path_name(name, key, version, SYMCACHE_FILE_PLAIN);
@@ -169,7 +171,7 @@ static int publish_into(struct store_writer *writer, int folder,
     return 0;
 }
 
-/* Folders may vanish at any time: a cleaner removes empty ones. */
+/* Folders may vanish at any time, because a cleaner removes empty ones. */
 static int publish_once(struct store_writer *writer, const symcache_key_t *key,
                         const symcache_version_t *version)
 {

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Rows of text whose columns are as wide as their widest cell.
+ * A table of text, whose columns are as wide as their widest cells.
  */
 #ifndef SYMCACHECTL_TABLE_H
 #define SYMCACHECTL_TABLE_H
@@ -14,20 +14,20 @@ struct table {
     size_t columns;
     size_t count;
     size_t room;
-    char **cells; /* printable, row by row */
+    char **cells; /* row by row, escaped */
 };
 
-/* Heads may be NULL. */
+/* heads may be NULL. */
 void table_init(struct table *table, size_t columns, const char *const *heads);
 
-/* The next cell; "" for NULL. */
+/* Adds the next cell; NULL is "". */
 void table_text(struct table *table, const char *text);
 void table_number(struct table *table, double number);
 
-/* A text, number or boolean; "" for what is none. */
+/* Adds a text, a number or a boolean; anything else is "". */
 void table_item(struct table *table, const cJSON *item);
 
-/* Prints all rows behind the indent, and ends the table. */
+/* Prints all rows, each behind the indent, and frees the table. */
 void table_print(struct table *table, FILE *stream, const char *indent);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl verify: whether a file is a sound SymCache.
+ * symcachectl verify: checks whether a file is an intact SymCache.
  */
 #include <unistd.h>
 

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl warm: has every module of a list made before anybody asks, and
- * tells which are missing, and why.
+ * symcachectl warm: has the helper make every module of a list before anybody
+ * asks for it, and tells which are missing, and why.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,12 +20,13 @@
 #define ATTEMPTS 3
 #define ATTEMPTS_MAX 1000
 
-/* Reads whatever the helper makes: the newest is made. */
+/* Any version is accepted, so the helper makes the newest. */
 #define NEWEST "65535.65535.65535"
 
 #define PLACES_SHOWN 8 /* for each module */
 
-/* Where no bar moves, lines tell that it is alive, more and more seldom. */
+/* Without a bar, lines show that the program is alive, at growing
+ * intervals. */
 #define LINE_MS 2000
 #define LINE_MAX_MS 60000
 
@@ -33,9 +34,9 @@ struct warm {
     struct settings settings;
     struct modules modules;
     struct bar bar;
-    uint64_t line_due; /* the next line where there is no bar */
-    uint64_t line_ms;  /* the pause before it */
-    int is_late;       /* it has been told why */
+    uint64_t line_due; /* when the next line is due, without a bar */
+    uint64_t line_ms;  /* the interval before it */
+    int is_late;       /* the reason of a delay was printed */
     size_t counts[MODULE_OUTCOMES];
 };
 
@@ -45,7 +46,8 @@ static int is_same(const cJSON *attempt, const cJSON *former, const char *key)
                   printable_field(former, key)) == 0;
 }
 
-/* Of the same answers in a row the first: the others are spellings. */
+/* Of several equal answers in a row, only the first is printed: the others
+ * are for other spellings of the name. */
 static int is_repeated(const cJSON *attempt, const cJSON *former)
 {
     return former != NULL && is_same(attempt, former, "source") &&
@@ -58,7 +60,7 @@ static cJSON *parse_detail(const struct module *module)
     return module->detail != NULL ? cJSON_Parse(module->detail) : NULL;
 }
 
-/* Where nothing was found the places say it all: there is no other reason. */
+/* If nothing was found, the places are the whole reason. */
 static int has_found(const cJSON *attempts)
 {
     const cJSON *attempt;
@@ -205,7 +207,8 @@ static void on_done(void *arg, struct module *module)
     }
 }
 
-/* The first one tells what the others will wait for, too. */
+/* The first module that is delayed tells what the others will wait for,
+ * too. */
 static void on_later(void *arg, const struct module *module, unsigned seconds)
 {
     struct warm *w = arg;
@@ -250,7 +253,7 @@ static void on_progress(void *arg, size_t running, size_t waiting)
     }
 }
 
-/* Asks for all that was gathered, and tells.  Returns an exit code. */
+/* Asks for all collected modules, and reports.  Returns an exit code. */
 static int ask(struct warm *w, const char *version, unsigned concurrency,
                unsigned attempts, unsigned bad)
 {

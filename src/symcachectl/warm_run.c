@@ -13,19 +13,20 @@
 #include "command.h"
 #include "printable.h"
 
-/* A held request is asked again after that long; it costs nothing. */
+/* A request is held for so long and then repeated; holding it costs
+ * nothing. */
 #define HOLD_SECONDS 300
 #define HOLD_SLACK 30
 #define WHY_SECONDS 60
 
-/* Of what a server wants to be left alone for */
+/* The longest pause that a server may ask for. */
 #define PAUSE_MAX 600
 
-#define POLL_MS 200 /* while a bar is to move, or pauses end */
+#define POLL_MS 200 /* while the bar moves, or pauses end */
 
-/* One request on its way. */
+/* A request that is under way. */
 struct slot {
-    struct module *module; /* NULL: free */
+    struct module *module; /* NULL: this slot is free */
     CURL *request;
     int is_why;
     struct client_answer answer;
@@ -35,7 +36,7 @@ struct run {
     const struct warm_run *a;
     CURLM *multi;
     struct slot *slots;
-    size_t next; /* of the modules, the first that was never asked */
+    size_t next; /* the first of the modules that was never asked for */
     size_t running;
     size_t waiting;
     struct module *waits;
@@ -68,7 +69,7 @@ static void start(struct run *r, struct slot *slot, struct module *module,
     r->running++;
 }
 
-/* Returns the seconds. */
+/* Returns the seconds until the module is asked for again. */
 static unsigned wait_for(struct run *r, struct module *module,
                          unsigned seconds)
 {
@@ -80,7 +81,8 @@ static unsigned wait_for(struct run *r, struct module *module,
     return seconds;
 }
 
-/* One that has waited long enough, or one that was never asked, or NULL. */
+/* Returns a module whose pause is over, or one that was never asked for, or
+ * NULL. */
 static struct module *choose(struct run *r)
 {
     struct module **at, *module;
@@ -114,7 +116,8 @@ static void keep_reason(struct module *module, const char *reason)
     }
 }
 
-/* The helper could not tell: later, or it has been asked often enough. */
+/* The helper could not tell.  The module is asked for again later, unless
+ * it was asked for often enough. */
 static void on_failure(struct run *r, struct slot *slot, struct module *module,
                        const char *error)
 {
@@ -127,7 +130,7 @@ static void on_failure(struct run *r, struct slot *slot, struct module *module,
         return;
     }
     if (answer->status != 503 && answer->status != 0) {
-        module->tries = r->a->attempts; /* it would say the same again */
+        module->tries = r->a->attempts; /* the answer would be the same */
     }
     if (++module->tries < r->a->attempts) {
         r->a->later(r->a->arg, module,
@@ -163,7 +166,7 @@ static void on_lookup(struct run *r, struct slot *slot, struct module *module)
         client_clear(answer);
         module->outcome = MODULE_MISSING;
         if (strcmp(answer->reason, "notfound") == 0) {
-            start(r, slot, module, 1); /* where was it looked for? */
+            start(r, slot, module, 1); /* to learn where it was looked for */
         } else {
             finish(r, module, MODULE_MISSING);
         }
@@ -244,7 +247,7 @@ static void wait_and_hear(struct run *r)
     }
 }
 
-/* What is on its way is given up: the helper's jobs go on. */
+/* Abandons the requests that are under way; the helper's jobs continue. */
 static void give_up(struct run *r)
 {
     struct slot *slot;
@@ -264,8 +267,8 @@ static void give_up(struct run *r)
     }
 }
 
-/* From here on these signals are read; a second one does what it always does,
- * once warm_run_run() is over. */
+/* From now on, these signals are read from a descriptor.  A second one has
+ * its usual effect after warm_run_run() has returned. */
 static int catch_signals(sigset_t *former)
 {
     sigset_t set;

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl why: what there is of a module, what is known against it, and
- * where the helper looked for it.
+ * symcachectl why: which files of a module exist, what is remembered against
+ * it, and where the helper has looked for it.
  */
 #include "client.h"
 #include "command.h"
@@ -43,7 +43,7 @@ static void print_file(const cJSON *file)
     putchar('\n');
 }
 
-/* Where cases matter, a miss is one of these names; one is no news. */
+/* Prints the names for which a miss holds, if there are several. */
 static void print_variants(const cJSON *variants)
 {
     const char *before = "    looked for as ";
