@@ -38,8 +38,9 @@ symcache_answer(const symcache_ask_t *ask, const symcache_version_t *best,
         }
 
         /*
-         * The client has a file that nothing here can better, so nothing is
-         * made for it, even though nothing is cached.
+         * The client already has a file that nothing here can replace by a
+         * newer one.  Therefore nothing is made for it, even though nothing is
+         * cached.
          */
 
         if (ask->has_exceeds && symcache_version_cmp(made, &ask->exceeds) <= 0)

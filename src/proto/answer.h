@@ -2,9 +2,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Which answer a request gets from what is on disk and from what can be made.
- * The module and the helper decide with the same function, so they cannot
+ * Decides how a request is answered, from what is on disk and from what can be
+ * made.  The module and the helper use the same function, so they cannot
  * disagree.
+ *
  * Pure functions on (pointer, length): no I/O, no allocation, no globals.
  */
 
@@ -32,15 +33,17 @@ typedef enum {
     SYMCACHE_ANSWER_NOT_MODIFIED,
     SYMCACHE_ANSWER_MAKE,        /* nothing on disk will do, but a newer
                                     version can be made */
-    SYMCACHE_ANSWER_NONE         /* nothing on disk, and nothing here makes a
-                                    version that this client reads */
+    SYMCACHE_ANSWER_NONE         /* nothing on disk will do, and nothing
+                                    here makes a version that this client
+                                    reads */
 } symcache_answer_e;
 
 
 /*
- * One If-Version-Exceeds header line.  Returns 1 and sets exceeds, or 0 when
- * the answer is 400: not a version, major 0, or not below the version asked
- * for.  A second header line is the caller's to refuse.
+ * Reads the value of an If-Version-Exceeds header line.  Returns 1 and sets
+ * exceeds; or 0 if the answer must be 400: the value is not a version, its
+ * major number is 0, or it is not below the version that is asked for.  The
+ * caller refuses a second header line.
  */
 int symcache_answer_exceeds(const char *p, size_t len, symcache_ask_t *ask);
 

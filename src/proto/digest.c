@@ -12,13 +12,13 @@
 #define SYMCACHE_DIGEST_KEY     "sha-256"
 #define SYMCACHE_DIGEST_START   "sha-256=:"
 
-/* of SHA-256 in base64, without the one "=" behind */
+/* SHA-256 in base64, without the final "=". */
 #define SYMCACHE_DIGEST_BASE64  43
 
-#define SYMCACHE_SECOND         1000000000  /* nsec */
+#define SYMCACHE_SECOND         1000000000  /* in nanoseconds */
 
 
-/* "<key>=<value>;<parameters>", a member of an RFC 8941 dictionary */
+/* "<key>=<value>;<parameters>": a member of an RFC 8941 dictionary. */
 
 typedef struct {
     const char  *key;
@@ -53,7 +53,7 @@ symcache_digest_wanted(const char *value, size_t len)
             continue;
         }
 
-        /* the last of its name counts; 0 is "not this one" */
+        /* the last member of this name counts; 0 means "not this one" */
 
         weight = 0;
 
@@ -92,7 +92,7 @@ symcache_digest_read(const char *value, size_t len,
         v = member.value;
         n = member.value_len;
 
-        /* the "=" that fills base64 up is not always sent */
+        /* Not everybody sends the "=" at the end of base64. */
 
         if (!symcache_member_is(&member)
             || n < SYMCACHE_DIGEST_BASE64 + 2
@@ -149,7 +149,7 @@ symcache_digest_holds(const symcache_digest_t *digest, size_t len,
         return 0;
     }
 
-    /* to write the attribute is a change of the inode, too, but a quick one */
+    /* Writing the attribute changes ctime, too, but soon after. */
 
     late = (times->ctime - kept->ctime) * SYMCACHE_SECOND
            + times->ctime_nsec - kept->ctime_nsec;
@@ -158,7 +158,7 @@ symcache_digest_holds(const symcache_digest_t *digest, size_t len,
 }
 
 
-/* a comma, but not one in a string */
+/* Finds the next comma that is not in a string. */
 
 static const char *
 symcache_member_end(const char *p, const char *last)

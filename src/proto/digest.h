@@ -2,9 +2,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * SHA-256 of a file as HTTP has it (RFC 9530): asked for with Want-Repr-Digest,
- * told in Repr-Digest and Content-Digest, and how it is kept with a file of
- * the store.
+ * The SHA-256 digest of a file in HTTP (RFC 9530), which is asked for with
+ * Want-Repr-Digest and sent in Repr-Digest and Content-Digest; and the form in
+ * which it is kept with a file of the store.
  */
 
 
@@ -22,14 +22,14 @@
 
 #define SYMCACHE_DIGEST_WANT            "sha-256=10"
 
-/* the extended attribute of a file in the store */
+/* The extended attribute of a file in the store. */
 #define SYMCACHE_DIGEST_ATTRIBUTE       "user.symcached.sha256"
 
 /* "sha-256=:<44 characters of base64>:" */
 #define SYMCACHE_DIGEST_TEXT            54
 
 
-/* when a file was changed, or its inode; as stat() tells */
+/* When a file and its inode were changed, as stat() tells. */
 
 typedef struct {
     int64_t   mtime;
@@ -40,13 +40,13 @@ typedef struct {
 
 
 /*
- * The value of the attribute.  It is believed as long as the file has not been
- * touched: by whatever changes its content, mtime cannot be the same, unless
- * someone sets it back; and ctime cannot be set.
+ * The value of the attribute.  It is believed as long as the file was not
+ * changed since.  Whatever changes its content changes mtime, unless somebody
+ * sets that back; and nobody can set ctime.
  */
 
 typedef struct {
-    char                     text[SYMCACHE_DIGEST_TEXT + 2];  /* NULs behind */
+    char                     text[SYMCACHE_DIGEST_TEXT + 2];  /* and NULs */
     symcache_digest_times_t  times;
 } symcache_digest_t;
 
@@ -62,7 +62,7 @@ int symcache_digest_read(const char *value, size_t len,
     char text[SYMCACHE_DIGEST_TEXT + 1]);
 
 /*
- * Is what was read from the attribute, len bytes, the digest of a file with
+ * Is the attribute, of which len bytes were read, the digest of a file with
  * these times?
  */
 int symcache_digest_holds(const symcache_digest_t *digest, size_t len,

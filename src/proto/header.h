@@ -2,8 +2,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Names on the wire: headers of the SymCache protocol, and of the helper's
- * socket.
+ * Names that are sent over HTTP: the headers of the SymCache protocol, and
+ * those of the helper's socket.
  */
 
 
@@ -11,31 +11,31 @@
 #define _SYMCACHE_HEADER_H_INCLUDED_
 
 
-/* from a SymCache client */
+/* Sent by a SymCache client. */
 #define SYMCACHE_HEADER_EXCEEDS       "If-Version-Exceeds"
-/* the published text has the first name, the published sample the second */
+/* The first name is of the published text, the second of the sample. */
 #define SYMCACHE_HEADER_ALLOW_RETRY   "Allow-Retry-After"
 #define SYMCACHE_HEADER_ACCEPT_RETRY  "Accept-Retry-After"
 
-/* the ids of the helpers that a request has gone through, by ", " */
+/* The ids of the helpers that passed the request on, with ", " between. */
 #define SYMCACHE_HEADER_VIA           "X-Symcache-Via"
 
-/* from the helper */
+/* Sent by the helper. */
 #define SYMCACHE_HEADER_VERSION       "X-Symcache-Version"
 #define SYMCACHE_HEADER_PATH          "X-Symcache-Path"
 #define SYMCACHE_HEADER_REASON        "X-Symcache-Reason"
 #define SYMCACHE_HEADER_VALID         "X-Symcache-Valid"
 
-/* of a 503: another helper may be there in a moment */
+/* The reason of a 503: another helper may be running in a moment. */
 #define SYMCACHE_REASON_STOPPING      "stopping"
 
-/* of a 503: symcache_store names none of the helper's */
+/* The reason of a 503: the helper has no store of that symcache_store. */
 #define SYMCACHE_REASON_STORE         "unknown-store"
 
-/* the longest wait= that the helper's socket takes, seconds */
+/* The longest wait= in seconds that the helper accepts. */
 #define SYMCACHE_WAIT_MAX             86400
 
-/* bytes of the name of a store, a part of the paths there */
+/* The longest name of a store in bytes; it is a part of paths. */
 #define SYMCACHE_STORE_MAX            64
 
 #define SYMCACHE_DEFAULT_TYPE         "application/vnd.ms-symcache"

@@ -13,8 +13,8 @@
 #define XX  0xf000
 
 /*
- * Values of hexadecimal digits; those of other characters stay above a byte
- * when two are joined.  A hit parses and prints one GUID.
+ * Values of hexadecimal digits.  Those of other characters are so large that
+ * two digits joined exceed a byte.  A hit parses and prints one GUID.
  */
 
 static const uint16_t  symcache_hex[256] = {
@@ -46,7 +46,7 @@ static const char  symcache_hex_upper[] = "0123456789ABCDEF";
 static const char  symcache_hex_lower[] = "0123456789abcdef";
 
 
-/* in the order of symcache_kind_e */
+/* In the order of symcache_kind_e. */
 
 static const char  *symcache_kinds[SYMCACHE_KINDS] = {
     "symcache",
@@ -59,7 +59,7 @@ static const char  *symcache_kinds[SYMCACHE_KINDS] = {
 };
 
 
-/* each byte as two digits */
+/* The two digits of each byte. */
 
 static const char  symcache_hex_pairs[] =
     "000102030405060708090A0B0C0D0E0F101112131415161718191A1B1C1D1E1F"
@@ -73,8 +73,9 @@ static const char  symcache_hex_pairs[] =
 
 
 /*
- * Bytes of a name as they are stored, or 1: the start of a longer character,
- * 0: a control, or what Windows or a path would read.
+ * The bytes of a name as they are stored.  1 is the first byte of a longer
+ * character; 0 is a control character, or has a meaning in a path or to
+ * Windows.
  */
 
 static const uint8_t  symcache_name_byte[256] = {
@@ -239,7 +240,7 @@ symcache_name_parse(const char *p, size_t len, symcache_key_t *key)
 }
 
 
-/* n bytes from 2n digits; above 0xff if one of them is none */
+/* Reads n bytes from 2n digits; above 0xff if one of them is not a digit. */
 
 static uint32_t
 symcache_hex_bytes(const char *p, size_t n, uint8_t *to)
@@ -341,7 +342,7 @@ symcache_age_parse(const char *p, size_t len, uint32_t *age)
 }
 
 
-/* 1..8 digits without zeros in front */
+/* Reads 1 to 8 digits without leading zeros. */
 
 static int
 symcache_hex_number(const char *p, size_t len, uint32_t *number)

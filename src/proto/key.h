@@ -38,18 +38,18 @@
 
 #define SYMCACHE_NAME_MAX       255
 
-/* the name of a key that has none */
+/* The name of a key that has none. */
 #define SYMCACHE_NAME_NONE      "_"
 
 #define SYMCACHE_BUILD_ID_MAX   64    /* bytes */
 
-/* of the longest text of an id, "buildid-<128 hex digits>", without a NUL */
+/* The longest text of an id, "buildid-<128 hex digits>", without a NUL. */
 #define SYMCACHE_ID_TEXT_MAX    (8 + 2 * SYMCACHE_BUILD_ID_MAX)
 
-/* of the longest text of a kind, without a NUL */
+/* The longest text of a kind, without a NUL. */
 #define SYMCACHE_KIND_TEXT_MAX  12
 
-/* "<kind>:<name>/<id>", without a NUL */
+/* "<kind>:<name>/<id>", without a NUL. */
 #define SYMCACHE_KEY_TEXT_MAX   (SYMCACHE_KIND_TEXT_MAX + 1                   \
                                  + SYMCACHE_NAME_MAX + 1                      \
                                  + SYMCACHE_ID_TEXT_MAX)
@@ -66,7 +66,7 @@ typedef enum {
 
 
 /*
- * Kinds of artefacts.  The text of a kind is the end of its files' names and a
+ * Kinds of artefacts.  The text of a kind is the suffix of its files, and a
  * part of the helper's paths, where it must differ from the names of pages.
  */
 
@@ -120,19 +120,20 @@ typedef struct {
     symcache_version_t   version;
     const char          *name;   /* the key's in the client's own case: a part
                                     of the path, key.name_len bytes */
-    symcache_key_t       key;    /* last: allocated as far as it is needed */
+    symcache_key_t       key;    /* last: may be allocated in part */
 } symcache_request_t;
 
 
-/* Returns 1 and sets *kind, or 0: no kind has this text. */
+/* Returns 1 and sets *kind, or 0 if no kind has this text. */
 int symcache_kind_parse(const char *p, size_t len, symcache_kind_e *kind);
 
 /* The text of a kind. */
 const char *symcache_kind_text(symcache_kind_e kind);
 
 /*
- * 1 if files of this kind, with this type of id, or for this key are made and
- * stored.  The other ones are only defined so far: the helper refuses them.
+ * Returns 1 if files of this kind, with this type of id, or for this key are
+ * made and stored.  The other ones are only defined so far, and the helper
+ * refuses them.
  */
 int symcache_kind_supported(symcache_kind_e kind);
 int symcache_id_supported(symcache_id_e type);
@@ -140,29 +141,29 @@ int symcache_key_supported(const symcache_key_t *key);
 
 /*
  * Begins a key: checks a name (percent-decoded UTF-8, 1..255 bytes) and copies
- * it in lower case (ASCII letters only: what lies beyond is compared as it is).
- * Names that the store keeps for itself are refused too.  The kind is SymCache
- * and the id, which is left alone, a debug id until others are set.  On an
- * error the name in *key is undefined.
+ * it in lower case, which changes ASCII letters only.  Names that the store
+ * uses itself are refused, too.  The kind is set to SymCache, and the type of
+ * the id to debug id; the id is left as it is.  On an error the name in *key
+ * is undefined.
  */
 symcache_status_e symcache_name_parse(const char *p, size_t len,
     symcache_key_t *key);
 
-/* 32 hex digits, or 8-4-4-4-12, or the latter in {} or (). */
+/* Reads 32 hex digits, or the form 8-4-4-4-12, which may be in {} or (). */
 symcache_status_e symcache_guid_parse(const char *p, size_t len,
     uint8_t guid[16]);
 
-/* Decimal 0..4294967295. */
+/* Reads a decimal number 0..4294967295. */
 symcache_status_e symcache_age_parse(const char *p, size_t len, uint32_t *age);
 
 /*
- * Reads the text of an id, in any case, and sets its type.  Numbers have no
- * zeros in front: another spelling would be another path.
+ * Reads the text of an id, in upper or lower case, and sets its type.  Numbers
+ * with leading zeros are refused, because they would be another path.
  */
 symcache_status_e symcache_id_parse(const char *p, size_t len,
     symcache_key_t *key);
 
-/* The same for those who know of debug ids only. */
+/* The same for debug ids only. */
 symcache_status_e symcache_debug_id_parse(const char *p, size_t len,
     symcache_key_t *key);
 
@@ -179,22 +180,21 @@ size_t symcache_id_print(char *buf, const symcache_key_t *key);
  */
 size_t symcache_key_print(char *buf, const symcache_key_t *key);
 
-/* 1 if both have the same name and id, whatever their kinds. */
+/* Returns 1 if both have the same name and id, whatever their kinds are. */
 int symcache_key_same_module(const symcache_key_t *a,
     const symcache_key_t *b);
 
-/* 1 if both are the same, by kind, name and id. */
+/* Returns 1 if both have the same kind, name and id. */
 int symcache_key_equal(const symcache_key_t *a, const symcache_key_t *b);
 
 /*
- * Reads a decoded request path behind the location, with or without the
- * leading slash and with or without a trailing one.  On an error *req is
- * undefined.
+ * Reads a decoded request path that follows the location, with or without a
+ * slash at the beginning and at the end.  On an error *req is undefined.
  */
 symcache_status_e symcache_request_parse(const char *p, size_t len,
     symcache_request_t *req);
 
-/* Also of a key that is allocated only as far as its name goes. */
+/* Copies a key, of which only as much as its name needs may be allocated. */
 void symcache_key_copy(symcache_key_t *to, const symcache_key_t *from);
 
 /* A short English text for a log line. */

@@ -10,7 +10,7 @@
 
 #define SYMCACHE_FILES  3
 
-/* of a name, by file systems */
+/* The longest name that file systems take. */
 #define SYMCACHE_PATH_NAME_MAX  255
 
 
@@ -26,7 +26,7 @@ typedef struct {
       SYMCACHE_END("." kind ".absent") }
 
 /*
- * What comes behind the version, in the orders of symcache_kind_e and
+ * The end of a name, after the version, in the orders of symcache_kind_e and
  * symcache_file_e.
  */
 
@@ -104,7 +104,7 @@ symcache_path_storable(const symcache_key_t *key)
     int     i;
     size_t  len;
 
-    /* nearly all are, whatever the kind; a hit asks twice */
+    /* Nearly all keys are short enough for any kind, and a hit asks twice. */
 
     if (key->name_len <= SYMCACHE_PATH_NAME_MAX - SYMCACHE_PATH_END_MAX) {
         return 1;

@@ -31,9 +31,10 @@
 #define SYMCACHE_TMP_DIR           ".tmp"
 
 /*
- * One "M.m.p" a line, written by the helper at start and at reload by rename:
- * what its transcoders make for this store.  The module reads it to know that
- * an older file on disk can be bettered, or that nothing newer can be had.
+ * One "M.m.p" in each line: the versions that the helper's transcoders make
+ * for this store.  The helper writes the file by rename when it starts and
+ * when it reloads.  The module reads it to know whether a newer version than
+ * the one on disk can be made.
  */
 #define SYMCACHE_TRANSCODERS_FILE  ".transcoders"
 
@@ -41,7 +42,7 @@
 #define SYMCACHE_PATH_END_MAX      (2 + SYMCACHE_VERSION_TEXT_MAX + 1         \
                                     + SYMCACHE_KIND_TEXT_MAX + 7)
 
-/* of the longest path, without a NUL */
+/* The longest path, without a NUL. */
 #define SYMCACHE_PATH_MAX          (2 * SYMCACHE_NAME_MAX + 2                 \
                                     + SYMCACHE_ID_TEXT_MAX                    \
                                     + SYMCACHE_PATH_END_MAX)
@@ -65,24 +66,24 @@ size_t symcache_path_file(char *buf, const symcache_key_t *key,
     const symcache_version_t *version, symcache_file_e file);
 
 /*
- * 1 if every file of this key has a name that file systems take: they end one
- * at 255 bytes.  A key with a longer name is valid, and cannot be stored: it is
- * answered as known absent.
+ * Returns 1 if every file of this key has a name that file systems take: 255
+ * bytes at most.  A key with a longer name is valid but cannot be stored, so
+ * it is answered as known absent.
  */
 int symcache_path_storable(const symcache_key_t *key);
 
 /*
- * Reads the name of a folder below the folder of a name.  Returns 1 and sets
- * the id in *key, or 0: this is not how a store writes an id that files are
- * stored for; then the id is undefined.  The kind does not matter: a folder
- * has files of all kinds.
+ * Reads the name of a folder that lies in the folder of a name.  Returns 1 and
+ * sets the id in *key; or 0 if a store does not write an id like this, or has
+ * no files for such an id; then the id is undefined.  The kind does not
+ * matter, because a folder has files of all kinds.
  */
 int symcache_path_id_parse(const char *p, size_t len, symcache_key_t *key);
 
 /*
- * Reads the name of a directory entry of the key's folder, exactly as it is
- * written.  Returns 1, or 0 if the entry is none of the key's files; then the
- * outputs are untouched.
+ * Reads the name of an entry in the folder of a key, exactly as it is written.
+ * Returns 1; or 0 if the entry is not a file of this key, and then the outputs
+ * are unchanged.
  */
 int symcache_path_name_parse(const char *p, size_t len,
     const symcache_key_t *key, symcache_version_t *version,

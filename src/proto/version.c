@@ -19,7 +19,7 @@ symcache_version_number(const char *p, const char *last, uint16_t *number)
     while (p < last && *p >= '0' && *p <= '9') {
         n = n * 10 + (uint32_t) (*p - '0');
 
-        /* leading zeros are harmless, but not without end */
+        /* Some leading zeros are harmless, but their number is limited. */
         if (n > 65535 || p - start >= 5) {
             return NULL;
         }

@@ -27,8 +27,8 @@ typedef struct {
 
 
 /*
- * Reads exactly "M.m.p" (no prefix, no blanks, nothing behind it).
- * Returns 1, or 0 and leaves *v untouched.
+ * Reads exactly "M.m.p", without a prefix, blanks or anything after it.
+ * Returns 1; or 0, and leaves *v unchanged.
  */
 int symcache_version_parse(const char *p, size_t len, symcache_version_t *v);
 

@@ -1,13 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Modules from a text, one a line: "pdb,guid,age", or what xperf prints of a
- * trace (xperf -i FILE -a symcache -dbgid, with -imageid or without), of which
- * the column CodeView Record counts:
+ * Reads modules from a text, one in each line: "pdb,guid,age", or what xperf
+ * prints of a trace (xperf -i FILE -a symcache -dbgid, with or without
+ * -imageid).  Of the latter, the column CodeView Record is used:
  *
  *   "[RSDS] PdbSig: {7b2a9028-...}; Age: 753; Pdb: u:\build\client.pdb"
  *
- * UTF-8, or UTF-16 as PowerShell redirects it.
+ * The text is in UTF-8, or in UTF-16 as PowerShell writes redirected output.
  */
 #ifndef SYMCACHECTL_LIST_H
 #define SYMCACHECTL_LIST_H
