@@ -5,17 +5,91 @@
 
 #define RANGES_MAX 4096 /* of a function whose size is told */
 
+static void collect(struct symfile_frames *frames, struct chain *chain)
+{
+    chain->reader = frames->reader;
+    chain->count = 0;
+    while (chain->count < CHAIN_MAX &&
+           symfile_reader_next(frames, &chain->frames[chain->count])) {
+        chain->count++;
+    }
+}
+
 void chain_find(const struct symfile_reader *reader, uint64_t address,
                 struct chain *chain)
 {
     struct symfile_frames frames;
 
-    chain->reader = reader;
-    chain->count = 0;
     symfile_reader_lookup(reader, address, &frames);
-    while (chain->count < CHAIN_MAX &&
-           symfile_reader_next(&frames, &chain->frames[chain->count])) {
-        chain->count++;
+    collect(&frames, chain);
+}
+
+void chain_at(const struct symfile_reader *reader, uint32_t location,
+              struct chain *chain)
+{
+    struct symfile_frames frames;
+
+    symfile_reader_frames(reader, location, &frames);
+    collect(&frames, chain);
+}
+
+static const uint8_t *record(const struct symfile_reader *r, size_t begin,
+                             uint32_t index, uint32_t count, size_t size)
+{
+    return r->data + begin + (index < count ? index * size : 0);
+}
+
+static const uint8_t *location_of(const struct symfile_lookup *place)
+{
+    const struct symfile_reader *r;
+
+    r = place->reader;
+    return record(r, r->locations, place->location, r->num_locations,
+                  SYMFILE_LOCATION_SIZE);
+}
+
+static const uint8_t *function_of(const struct symfile_lookup *place)
+{
+    const struct symfile_reader *r;
+
+    r = place->reader;
+    return record(r, r->functions, symfile_load(location_of(place) + 8),
+                  r->num_functions, SYMFILE_FUNCTION_SIZE);
+}
+
+static const uint8_t *file_of(const struct symfile_lookup *place)
+{
+    const struct symfile_reader *r;
+
+    r = place->reader;
+    return record(r, r->files, symfile_load(location_of(place)), r->num_files,
+                  r->file_size);
+}
+
+static const uint8_t *string_at(const struct symfile_lookup *place,
+                                const uint8_t *offset)
+{
+    const struct symfile_reader *r;
+
+    r = place->reader;
+    return record(r, r->strings, symfile_load(offset), r->string_bytes, 1);
+}
+
+void chain_prefetch(const struct symfile_lookup *places, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        __builtin_prefetch(location_of(&places[i]));
+    }
+    for (i = 0; i < count; i++) {
+        __builtin_prefetch(function_of(&places[i]));
+        __builtin_prefetch(file_of(&places[i]));
+    }
+    for (i = 0; i < count; i++) {
+        __builtin_prefetch(string_at(&places[i], function_of(&places[i])));
+        __builtin_prefetch(string_at(&places[i], file_of(&places[i]) + 4));
+        __builtin_prefetch(string_at(&places[i], file_of(&places[i]) + 8));
     }
 }
 

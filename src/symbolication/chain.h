@@ -25,6 +25,17 @@ struct chain {
 void chain_find(const struct symfile_reader *reader, uint64_t address,
                 struct chain *chain);
 
+/* The same for a place that was found before (symfile_reader_lookup()). */
+void chain_at(const struct symfile_reader *reader, uint32_t location,
+              struct chain *chain);
+
+/*
+ * Has the memory fetched, all at once, that chain_at() and the names of what
+ * it finds will need, where lookups found something.  Addresses of a stack are
+ * far from each other, and waiting for memory is most of what a lookup costs.
+ */
+void chain_prefetch(const struct symfile_lookup *places, size_t count);
+
 /* Where the function begins that has the code, from the beginning of the
  * image; SYMFILE_NONE when the file does not say. */
 uint32_t chain_entry(const struct chain *chain);

@@ -1,11 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "format.h"
 #include "reader.h"
+
+#define SEARCHES 16 /* at a time */
 
 static enum symfile_open_status check_magic(const uint8_t *data, size_t size,
                                             char *error, size_t error_size)
@@ -152,6 +155,23 @@ int symfile_reader_file(const struct symfile_reader *r, uint32_t index,
     return 0;
 }
 
+int symfile_reader_has_srcsrv(const struct symfile_reader *r)
+{
+    uint32_t i;
+    const uint8_t *p;
+
+    if (r->version < SYMFILE_SRCSRV_VERSION) {
+        return 0;
+    }
+    p = r->data + r->files;
+    for (i = 0; i < r->num_files; i++, p += r->file_size) {
+        if (symfile_load(p + 12) != SYMFILE_NONE) {
+            return 1;
+        }
+    }
+    return 0;
+}
+
 int symfile_reader_function(const struct symfile_reader *r, uint32_t index,
                             struct symfile_function_parts *function)
 {
@@ -218,34 +238,103 @@ void symfile_reader_frames(const struct symfile_reader *r, uint32_t location,
     }
 }
 
+/* Where a search stands: the range at base begins at or before the address,
+ * and is one of count that could be the last to do so. */
+struct search {
+    const uint8_t *base;
+    uint32_t count;
+    uint32_t wanted;
+};
+
+static void search_begin(struct search *search,
+                         const struct symfile_lookup *lookup)
+{
+    const struct symfile_reader *r;
+    static const uint8_t nothing[SYMFILE_RANGE_SIZE];
+
+    r = lookup->reader;
+    search->base = r->data + r->ranges;
+    search->count = r->num_ranges;
+    search->wanted = (uint32_t)lookup->address;
+    if (lookup->address > UINT32_MAX || r->num_ranges == 0 ||
+        symfile_load(search->base) > lookup->address) {
+        search->base = nothing;
+        search->count = 0;
+    }
+}
+
+static uint32_t search_end(const struct search *search,
+                           const struct symfile_lookup *lookup)
+{
+    size_t range;
+    struct symfile_location location;
+    const struct symfile_reader *r;
+
+    r = lookup->reader;
+    if (search->count == 0) {
+        return SYMFILE_NONE;
+    }
+    range = (size_t)(search->base - r->data - r->ranges) / SYMFILE_RANGE_SIZE;
+    range = symfile_reader_range_location(r, (uint32_t)range);
+    return symfile_reader_location(r, (uint32_t)range, &location) != 0 ||
+                   symfile_location_is_gap(&location)
+               ? SYMFILE_NONE
+               : (uint32_t)range;
+}
+
+/* All searches take a step in turn, so that none waits for the memory of
+ * another; and without a branch to guess. */
+static void search_all(struct search *searches, size_t count)
+{
+    size_t i;
+    uint32_t half;
+    bool goes_on;
+    struct search *s;
+
+    do {
+        goes_on = false;
+        for (i = 0; i < count; i++) {
+            s = &searches[i];
+            half = s->count / 2;
+            s->base +=
+                symfile_load(s->base + (size_t)half * SYMFILE_RANGE_SIZE) <=
+                        s->wanted
+                    ? (size_t)half * SYMFILE_RANGE_SIZE
+                    : 0;
+            s->count -= half;
+            goes_on = goes_on || s->count > 1;
+        }
+    } while (goes_on);
+}
+
+void symfile_reader_lookup_all(struct symfile_lookup *lookups, size_t count)
+{
+    size_t i, n;
+    struct search searches[SEARCHES];
+
+    for (; count > 0; count -= n, lookups += n) {
+        n = count < SEARCHES ? count : SEARCHES;
+        for (i = 0; i < n; i++) {
+            search_begin(&searches[i], &lookups[i]);
+        }
+        search_all(searches, n);
+        for (i = 0; i < n; i++) {
+            lookups[i].location = search_end(&searches[i], &lookups[i]);
+        }
+    }
+}
+
 void symfile_reader_lookup(const struct symfile_reader *r, uint64_t address,
                            struct symfile_frames *frames)
 {
-    const uint8_t *base;
-    uint32_t count, half, wanted;
+    struct symfile_lookup lookup;
 
+    lookup.reader = r;
+    lookup.address = address;
+    symfile_reader_lookup_all(&lookup, 1);
     frames->reader = r;
-    frames->next = SYMFILE_NONE;
-    frames->left = 0;
-    base = r->data + r->ranges;
-    count = r->num_ranges;
-    if (address > UINT32_MAX || count == 0 || symfile_load(base) > address) {
-        return;
-    }
-    /* the range at base begins at or before the address; every step halves
-     * what it could still be, without a branch to guess */
-    wanted = (uint32_t)address;
-    while (count > 1) {
-        half = count / 2;
-        base +=
-            symfile_load(base + (size_t)half * SYMFILE_RANGE_SIZE) <= wanted
-                ? (size_t)half * SYMFILE_RANGE_SIZE
-                : 0;
-        count -= half;
-    }
-    count =
-        (uint32_t)((size_t)(base - r->data - r->ranges) / SYMFILE_RANGE_SIZE);
-    symfile_reader_frames(r, symfile_reader_range_location(r, count), frames);
+    frames->next = lookup.location;
+    frames->left = r->num_locations;
 }
 
 int symfile_reader_next(struct symfile_frames *frames,

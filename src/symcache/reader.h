@@ -85,6 +85,10 @@ int symfile_reader_function(const struct symfile_reader *reader,
 int symfile_reader_location(const struct symfile_reader *reader,
                             uint32_t index, struct symfile_location *location);
 
+/* Whether some file has its place in a version control system, which a PDB
+ * with a source server tells.  Takes time in proportion to the files. */
+int symfile_reader_has_srcsrv(const struct symfile_reader *reader);
+
 /* Start address of a range; the index must be below num_ranges. */
 uint32_t symfile_reader_range(const struct symfile_reader *reader,
                               uint32_t index);
@@ -96,6 +100,18 @@ uint32_t symfile_reader_range_location(const struct symfile_reader *reader,
 /* The frames of a location; none when it is a gap. */
 void symfile_reader_frames(const struct symfile_reader *reader,
                            uint32_t location, struct symfile_frames *frames);
+
+/* An address of some image, and the location that is there, or SYMFILE_NONE.
+ */
+struct symfile_lookup {
+    const struct symfile_reader *reader;
+    uint64_t address;
+    uint32_t location;
+};
+
+/* Finds the locations of many addresses, of one image or of several, which
+ * takes less time than one after the other. */
+void symfile_reader_lookup_all(struct symfile_lookup *lookups, size_t count);
 
 /* The frames at an address, innermost first; none where nothing is known. */
 void symfile_reader_lookup(const struct symfile_reader *reader,
