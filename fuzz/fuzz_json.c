@@ -11,40 +11,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void write_value(struct json_writer *w, const struct json *json,
-                        uint32_t at)
-{
-    uint32_t i;
-    const struct json_value *v = &json->values[at];
-    static const char *const words[] = {"null", "false", "true"};
-
-    switch (v->type) {
-    case JSON_NUMBER:
-        json_write_raw(w, json_text(json, at), v->size);
-        break;
-    case JSON_STRING:
-        json_write_string(w, json_text(json, at), v->size);
-        break;
-    case JSON_ARRAY:
-        json_write_open(w, '[');
-        for (i = at + 1; i < v->end; i = json->values[i].end) {
-            write_value(w, json, i);
-        }
-        json_write_close(w, ']');
-        break;
-    case JSON_OBJECT:
-        json_write_open(w, '{');
-        for (i = at + 1; i < v->end; i = json->values[i + 1].end) {
-            json_write_name(w, json_text(json, i), json->values[i].size);
-            write_value(w, json, i + 1);
-        }
-        json_write_close(w, '}');
-        break;
-    default:
-        json_write_raw(w, words[v->type], strlen(words[v->type]));
-    }
-}
-
 static void check_again(const struct json *json, struct json_writer *w)
 {
     struct json again = {0};
@@ -88,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else {
         json_integer(&json, 0, &number);
         w.is_python = size % 2 == 1;
-        write_value(&w, &json, 0);
+        json_write_value(&w, &json, 0);
         check_again(&json, &w);
     }
     free(w.data);

@@ -213,6 +213,54 @@ void json_write_raw(struct json_writer *w, const char *data, size_t size)
     put(w, data, size);
 }
 
+void json_write_again(struct json_writer *w, size_t at, size_t size)
+{
+    char *p;
+
+    separate(w);
+    p = need(w, size);
+    if (p != NULL) {
+        memcpy(p, w->data + at, size);
+        w->size += size;
+    }
+}
+
+/* The recursion is as deep as the reader allows. */
+void json_write_value(struct json_writer *w, const struct json *json,
+                      uint32_t value)
+{
+    uint32_t i;
+    const struct json_value *v;
+    static const char *const words[] = {"null", "false", "true"};
+
+    v = &json->values[value];
+    switch (v->type) {
+    case JSON_NUMBER:
+        json_write_raw(w, json_text(json, value), v->size);
+        break;
+    case JSON_STRING:
+        json_write_string(w, json_text(json, value), v->size);
+        break;
+    case JSON_ARRAY:
+        json_write_open(w, '[');
+        for (i = value + 1; i < v->end; i = json->values[i].end) {
+            json_write_value(w, json, i);
+        }
+        json_write_close(w, ']');
+        break;
+    case JSON_OBJECT:
+        json_write_open(w, '{');
+        for (i = value + 1; i < v->end; i = json->values[i + 1].end) {
+            json_write_name(w, json_text(json, i), json->values[i].size);
+            json_write_value(w, json, i + 1);
+        }
+        json_write_close(w, '}');
+        break;
+    default:
+        json_write_raw(w, words[v->type], strlen(words[v->type]));
+    }
+}
+
 void json_write_bool(struct json_writer *w, bool value)
 {
     json_write_raw(w, value ? "true" : "false", value ? 4 : 5);

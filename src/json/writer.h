@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "reader.h"
+
 struct json_writer {
     char *data; /* NULL at first; free() it */
     size_t size;
@@ -44,5 +46,12 @@ void json_write_hex(struct json_writer *w, uint64_t number);
 /* A value that is JSON already, such as true or a number as it was read. */
 void json_write_raw(struct json_writer *w, const char *data, size_t size);
 void json_write_bool(struct json_writer *w, bool value);
+
+/* A value that was read, with all that is in it. */
+void json_write_value(struct json_writer *w, const struct json *json,
+                      uint32_t value);
+
+/* A value that was written before: size bytes from at. */
+void json_write_again(struct json_writer *w, size_t at, size_t size);
 
 #endif
