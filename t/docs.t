@@ -245,7 +245,7 @@ for my $part (in_code(
         $part =~ /default_(\w+)/;
     while ($part =~ /\.(\w+) = ([\w *]+),/g) {
         my ($name, $value) = ($1, 1);
-        next if $2 =~ /^(?:true|MOZILLA)/;
+        next if $2 =~ /^(?:true|[A-Z]+_\w+)$/;
         $value *= $number{$_} // $_ for split / \* /, $2;
         $default{"$section.$name"} = $value;
     }

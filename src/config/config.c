@@ -201,26 +201,35 @@ static int read_store_sources(struct config_reader *r, const cJSON *item,
     const cJSON *child;
     const char *name;
 
-    if (r->types == NULL) {
-        return 0;
-    }
     if (!cJSON_IsArray(item)) {
         return config_error(r, item,
                             "must be an array of source names such as "
                             "[\"msdl\"]");
     }
 
+    store->source_names = calloc((size_t)cJSON_GetArraySize(item) + 1,
+                                 sizeof(store->source_names[0]));
     store->sources =
         calloc(r->config->nsources + 1, sizeof(store->sources[0]));
-    if (store->sources == NULL) {
+    if (store->source_names == NULL || store->sources == NULL) {
         return config_error(r, item, "out of memory");
     }
 
     for (child = item->child; child != NULL; child = child->next) {
         name = config_text(r, child, "\"msdl\"");
-        if (name == NULL || add_sources(r, child, store, name) != 0) {
+        if (name == NULL) {
             return -1;
         }
+        store->source_names[store->nsource_names] = strdup(name);
+        if (store->source_names[store->nsource_names++] == NULL) {
+            return config_error(r, child, "out of memory");
+        }
+        if (r->types != NULL && add_sources(r, child, store, name) != 0) {
+            return -1;
+        }
+    }
+    if (r->types == NULL) {
+        return 0;
     }
     store->fingerprint = source_fingerprint_store(store);
     return 0;
@@ -384,6 +393,10 @@ static void free_store(struct store_config *store)
         config_transcoder_clear(&store->transcoders[i]);
     }
     free(store->transcoders);
+    while (store->nsource_names > 0) {
+        free(store->source_names[--store->nsource_names]);
+    }
+    free(store->source_names);
     free(store->sources);
     free(store->root);
     free(store->name);

@@ -160,6 +160,8 @@ struct store_config {
     size_t ntranscoders;
     struct source_config **sources; /* order = quality order; not owned */
     size_t nsources;
+    char **source_names; /* as written: one may stand for several sources */
+    size_t nsource_names;
     bool gzip;       /* has gzip files */
     uint64_t fingerprint; /* source_fingerprint_store() */
 };
@@ -209,6 +211,21 @@ struct mozilla_config {
     unsigned wait; /* seconds that an answer waits for conversions */
 };
 
+/* What a request of Symbolicator's protocol may say of sources. */
+enum symbolicator_sources {
+    SYMBOLICATOR_SOURCES_CONFIGURED, /* names of those of the stores */
+    SYMBOLICATOR_SOURCES_IGNORE,
+    SYMBOLICATOR_SOURCES_REFUSE
+};
+
+struct symbolicator_config {
+    bool enabled;
+    enum symbolicator_sources sources;
+    unsigned requests;  /* at a time */
+    unsigned node;      /* the first four digits of a request's id */
+    uint64_t kept_size; /* bytes of requests whose answer is to be fetched */
+};
+
 struct symbolication_limits_config {
     uint64_t body_size;   /* bytes of a request */
     uint64_t answer_size; /* bytes of an answer */
@@ -226,6 +243,7 @@ struct symbolication_config {
     size_t nstores;
     struct symbolication_limits_config limits;
     struct mozilla_config mozilla;
+    struct symbolicator_config symbolicator;
 };
 
 struct config {

@@ -30,6 +30,13 @@ static const struct mozilla_config default_mozilla = {
     .wait = 30,
 };
 
+static const struct symbolicator_config default_symbolicator = {
+    .enabled = true,
+    .sources = SYMBOLICATOR_SOURCES_CONFIGURED,
+    .requests = 200,
+    .kept_size = 64 * MIB,
+};
+
 #define LIMIT(name, type, min, max)                                           \
     {                                                                         \
 #name, config_##type,                                                 \
@@ -89,6 +96,47 @@ static int read_mozilla(struct config_reader *r, const cJSON *item,
     return config_object(r, item, mozilla_fields, COUNT(mozilla_fields), at);
 }
 
+static int read_sources(struct config_reader *r, const cJSON *item,
+                        const struct config_field *field, void *at)
+{
+    static const char *const words[] = {"configured", "ignore", "refuse"};
+    enum symbolicator_sources *sources = at;
+    const char *text = config_text(r, item, "\"configured\"");
+    size_t i;
+
+    if (text == NULL) {
+        return -1;
+    }
+    for (i = 0; i < COUNT(words); i++) {
+        if (strcmp(text, words[i]) == 0) {
+            *sources = (enum symbolicator_sources)i;
+            return 0;
+        }
+    }
+    return config_error(
+        r, item, "must be \"configured\", \"ignore\" or \"refuse\"");
+}
+
+#define SYMBOLICATOR(name, read, min, max)                                    \
+    {                                                                         \
+#name, read, offsetof(struct symbolicator_config, name), min, max, 0  \
+    }
+
+static const struct config_field symbolicator_fields[] = {
+    SYMBOLICATOR(enabled, config_bool, 0, 0),
+    SYMBOLICATOR(sources, read_sources, 0, 0),
+    SYMBOLICATOR(requests, config_count, 1, 1000000),
+    SYMBOLICATOR(node, config_count, 0, 65535),
+    SYMBOLICATOR(kept_size, config_size, 0, TIB),
+};
+
+static int read_symbolicator(struct config_reader *r, const cJSON *item,
+                             const struct config_field *field, void *at)
+{
+    return config_object(r, item, symbolicator_fields,
+                         COUNT(symbolicator_fields), at);
+}
+
 static int read_stores(struct config_reader *r, const cJSON *item,
                        const struct config_field *field, void *at)
 {
@@ -135,6 +183,7 @@ static const struct config_field fields[] = {
     {"stores", read_stores, 0, 0, 0, 0},
     FIELD(limits, read_limits, 0, 0),
     FIELD(mozilla, read_mozilla, 0, 0),
+    FIELD(symbolicator, read_symbolicator, 0, 0),
 };
 
 int config_symbolication(struct config_reader *r, const cJSON *item)
@@ -144,6 +193,7 @@ int config_symbolication(struct config_reader *r, const cJSON *item)
 
     s->limits = default_symbolication_limits;
     s->mozilla = default_mozilla;
+    s->symbolicator = default_symbolicator;
     s->listen = strdup(DEFAULT_LISTEN);
     s->stores = calloc(config->nstores, sizeof(s->stores[0]));
     if (s->listen == NULL || s->stores == NULL) {
