@@ -167,6 +167,8 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
              src/config/location.c \
              $(addprefix src/symcached/,source/file_ptr.c unpack/body.c \
                unpack/cabinet.c space/sink.c) \
+             $(addprefix src/symbolicated/api/,shape.c symbolicator_request.c \
+               symbolicator_answer.c) \
              $(addprefix src/symcachectl/,list.c identity.c))
 
 fuzz: $(FUZZ)

@@ -47,6 +47,11 @@ struct api_call *api_begin(const struct api_request *request,
             return mozilla_begin(request, reply);
         }
     }
+    if (request->config->symbolicator.enabled &&
+        symbolicator_owns(request->path)) {
+        reply->protocol = API_SYMBOLICATOR;
+        return symbolicator_begin(request, reply);
+    }
     if (request->config->mozilla.enabled) {
         mozilla_page(request, reply);
     } else {

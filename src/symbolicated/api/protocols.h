@@ -29,4 +29,11 @@ void mozilla_error(const struct api_request *request, struct api_reply *reply,
                    int status, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 
+/* Whether a path is one of Symbolicator's. */
+bool symbolicator_owns(const char *path);
+
+/* POST /symbolicate of Sentry's Symbolicator, and what belongs to it. */
+struct api_call *symbolicator_begin(const struct api_request *request,
+                                    struct api_reply *reply);
+
 #endif

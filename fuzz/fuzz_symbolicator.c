@@ -1,0 +1,76 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Fuzz target: a request of Symbolicator's protocol.  What is refused has a
+ * reason, and an answer is JSON; its modules are all the same SymCache.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolicated/api/symbolicator_answer.h"
+#include "../t/unit/symfile_example.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void answer(const struct symbolicator_request *request)
+{
+    size_t i;
+    char error[128];
+    symcache_key_t key;
+    struct symfile_string name;
+    struct symfile_reader reader;
+    struct json json = {0};
+    struct json_error json_error;
+    struct json_writer w = {0};
+    struct symbolicator_result *results;
+
+    symfile_reader_open(&reader, example_v9, sizeof(example_v9), error,
+                        sizeof(error));
+    results = calloc(request->nmodules + 1, sizeof(*results));
+    if (results == NULL) {
+        return;
+    }
+    for (i = 0; i < request->nmodules; i++) {
+        symbolicator_key(request, &request->modules[i], &key, &name);
+        results[i].status =
+            request->modules[i].is_used
+                ? (enum symbolicator_status)(i % (SYMBOLICATOR_OTHER + 1))
+                : SYMBOLICATOR_UNUSED;
+        if (i % 8 == 0 && request->modules[i].is_used) {
+            results[i].status = SYMBOLICATOR_FOUND;
+        }
+        results[i].reader = &reader;
+    }
+    if (symbolicator_answer(request, results, 1 << 20, &w) && !w.has_failed &&
+        json_read(&json, w.data, w.size, SIZE_MAX, &json_error) != w.size) {
+        abort();
+    }
+    json_free(&json);
+    free(w.data);
+    free(results);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    int status;
+    char *body, error[256];
+    struct symbolicator_request request;
+    const struct symbolicator_limits limits = {100, 10};
+
+    body = malloc(size > 0 ? size : 1);
+    if (body == NULL) {
+        return 0;
+    }
+    memcpy(body, data, size);
+    error[0] = '\0';
+    status = symbolicator_parse(&request, body, size, &limits, error,
+                                sizeof(error));
+    if (status == 0) {
+        answer(&request);
+    } else if (error[0] == '\0') {
+        abort(); /* refused without a reason */
+    }
+    symbolicator_free(&request);
+    free(body);
+    return 0;
+}

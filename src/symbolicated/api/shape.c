@@ -1,0 +1,272 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "shape.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void shape_enter(struct shape_walk *walk, const char *name, size_t index)
+{
+    if (walk->depth < SHAPE_PATH_MAX) {
+        walk->path[walk->depth].name = name;
+        walk->path[walk->depth].index = index;
+    }
+    walk->depth++;
+}
+
+void shape_leave(struct shape_walk *walk)
+{
+    walk->depth--;
+}
+
+bool shape_fail(struct shape_walk *walk, const char *reason)
+{
+    size_t i, n;
+
+    walk->error[0] = '\0';
+    for (i = n = 0; i < walk->depth && i < SHAPE_PATH_MAX; i++) {
+        n = strlen(walk->error);
+        if (walk->path[i].name != NULL) {
+            snprintf(walk->error + n, walk->error_size - n, "%s%s",
+                     i > 0 ? "." : "", walk->path[i].name);
+        } else {
+            snprintf(walk->error + n, walk->error_size - n, "[%zu]",
+                     walk->path[i].index);
+        }
+    }
+    n = strlen(walk->error);
+    snprintf(walk->error + n, walk->error_size - n, "%s%s", n > 0 ? ": " : "",
+             reason);
+    return false;
+}
+
+int shape_digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool shape_hex(const struct json *json, uint32_t value, uint64_t *hex)
+{
+    size_t i, size;
+    int base, digit;
+    uint64_t n;
+    const char *p;
+
+    switch (json_integer(json, value, hex)) {
+    case JSON_INTEGER_POSITIVE:
+        return true;
+    case JSON_INTEGER_NEGATIVE:
+        n = *hex;
+        *hex = 0 - n;
+        return n <= (uint64_t)INT64_MAX + 1;
+    case JSON_INTEGER_BEYOND:
+        return false;
+    case JSON_INTEGER_NONE:
+        break;
+    }
+    p = json_text(json, value);
+    size = json->values[value].size;
+    base = size >= 2 && p[0] == '0' && (p[1] | 0x20) == 'x' ? 16 : 10;
+    i = base == 16 ? 2 : 0;
+    if (json->values[value].type != JSON_STRING || i == size) {
+        return false;
+    }
+    for (n = 0; i < size; i++) {
+        digit = shape_digit(p[i]);
+        if (digit < 0 || digit >= base ||
+            __builtin_mul_overflow(n, (uint64_t)base, &n) ||
+            __builtin_add_overflow(n, (uint64_t)digit, &n)) {
+            return false;
+        }
+    }
+    *hex = n;
+    return true;
+}
+
+static bool is_strings(const struct json *json, uint32_t value)
+{
+    uint32_t i;
+
+    if (json->values[value].type != JSON_ARRAY) {
+        return false;
+    }
+    for (i = value + 1; i < json->values[value].end; i++) {
+        if (json->values[i].type != JSON_STRING) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_one_of(const struct json *json, uint32_t value,
+                      const char *const *texts)
+{
+    for (; *texts != NULL; texts++) {
+        if (json_is(json, value, *texts)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* NULL, or what was expected instead. */
+static const char *mismatch(const struct json *json, uint32_t value,
+                            const struct shape_member *member)
+{
+    uint64_t n;
+    uint32_t type;
+
+    type = json->values[value].type;
+    switch (member->shape) {
+    case SHAPE_ANY:
+        return NULL;
+    case SHAPE_STRING:
+        return type == JSON_STRING ? NULL : "expected a string";
+    case SHAPE_STRINGS:
+        return is_strings(json, value) ? NULL : "expected a list of strings";
+    case SHAPE_BOOL:
+        return type == JSON_TRUE || type == JSON_FALSE ? NULL
+                                                       : "expected a boolean";
+    case SHAPE_U32:
+        return json_integer(json, value, &n) == JSON_INTEGER_POSITIVE &&
+                       n <= UINT32_MAX
+                   ? NULL
+                   : "expected a number of 32 bits";
+    case SHAPE_U64:
+        return json_integer(json, value, &n) == JSON_INTEGER_POSITIVE
+                   ? NULL
+                   : "expected a number of 64 bits";
+    case SHAPE_HEX:
+        return shape_hex(json, value, &n) ? NULL
+                                          : "expected a number or hex string";
+    case SHAPE_LIST:
+        return type == JSON_ARRAY ? NULL : "expected a list";
+    case SHAPE_OBJECT:
+        return type == JSON_OBJECT || type == JSON_ARRAY
+                   ? NULL
+                   : "expected an object";
+    case SHAPE_MAP:
+        return type == JSON_OBJECT ? NULL : "expected an object";
+    case SHAPE_ENUMERATION:
+        return is_one_of(json, value, member->texts) ? NULL
+                                                     : "unknown variant";
+    }
+    return NULL;
+}
+
+static bool take(struct shape_walk *walk, uint32_t value,
+                 const struct shape_member *member, uint32_t *found)
+{
+    bool is_good;
+    const char *reason;
+
+    if (member->presence == SHAPE_NULLABLE &&
+        walk->json->values[value].type == JSON_NULL) {
+        return true;
+    }
+    reason = mismatch(walk->json, value, member);
+    if (reason == NULL) {
+        *found = value;
+        return true;
+    }
+    shape_enter(walk, member->name, 0);
+    is_good = shape_fail(walk, reason);
+    shape_leave(walk);
+    return is_good;
+}
+
+static bool required_are_there(struct shape_walk *walk,
+                               const struct shape_member *members,
+                               size_t count, const uint32_t *found)
+{
+    size_t i;
+    char reason[64];
+
+    for (i = 0; i < count; i++) {
+        if (members[i].presence == SHAPE_REQUIRED && found[i] == 0) {
+            snprintf(reason, sizeof(reason), "missing field `%s`",
+                     members[i].name);
+            return shape_fail(walk, reason);
+        }
+    }
+    return true;
+}
+
+/* The values of an array are those of the members, in their order. */
+static bool take_items(struct shape_walk *walk, uint32_t value,
+                       const struct shape_member *members, size_t count,
+                       uint32_t *found)
+{
+    size_t k;
+    uint32_t i;
+    const struct json_value *values;
+
+    values = walk->json->values;
+    for (i = value + 1, k = 0; i < values[value].end; i = values[i].end, k++) {
+        if (k == count) {
+            return shape_fail(walk, "too many items for its members");
+        }
+        if (!take(walk, i, &members[k], &found[k])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool take_members(struct shape_walk *walk, uint32_t value,
+                         const struct shape_member *members, size_t count,
+                         uint32_t *found)
+{
+    size_t k;
+    uint32_t i, seen;
+    char reason[64], first;
+    const struct json_value *values;
+
+    values = walk->json->values;
+    seen = 0;
+    for (i = value + 1; i < values[value].end; i = values[i + 1].end) {
+        first = values[i].size > 0 ? *json_text(walk->json, i) : '\0';
+        for (k = 0; k < count; k++) {
+            if (members[k].name[0] == first &&
+                json_is(walk->json, i, members[k].name)) {
+                break;
+            }
+        }
+        if (k == count) {
+            continue;
+        }
+        if ((seen & (uint32_t)1 << k) != 0) {
+            snprintf(reason, sizeof(reason), "duplicate field `%s`",
+                     members[k].name);
+            return shape_fail(walk, reason);
+        }
+        seen |= (uint32_t)1 << k;
+        if (!take(walk, i + 1, &members[k], &found[k])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool shape_object(struct shape_walk *walk, uint32_t value,
+                  const struct shape_member *members, size_t count,
+                  uint32_t *found)
+{
+    uint32_t type;
+
+    memset(found, 0, count * sizeof(*found));
+    type = walk->json->values[value].type;
+    if (type != JSON_OBJECT && type != JSON_ARRAY) {
+        return shape_fail(walk, "expected an object");
+    }
+    if (!(type == JSON_OBJECT ? take_members : take_items)(
+            walk, value, members, count, found)) {
+        return false;
+    }
+    return required_are_there(walk, members, count, found);
+}

@@ -1,0 +1,73 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Objects of a JSON request whose members and their types are known, as the
+ * deserializer of Symbolicator takes them: members that it does not know are
+ * passed over, one that comes twice is an error, and an array may stand for
+ * an object, with the values of the members in their order.
+ */
+#ifndef SYMBOLICATED_SHAPE_H
+#define SYMBOLICATED_SHAPE_H
+
+#include "json/json.h"
+
+#define SHAPE_MEMBERS_MAX 32
+#define SHAPE_PATH_MAX 8
+
+enum shape {
+    SHAPE_ANY,
+    SHAPE_STRING,
+    SHAPE_STRINGS, /* a list of them */
+    SHAPE_BOOL,
+    SHAPE_U32,
+    SHAPE_U64,
+    SHAPE_HEX, /* see shape_hex() */
+    SHAPE_LIST,
+    SHAPE_OBJECT,     /* or a list in its place */
+    SHAPE_MAP,        /* an object, its names are data */
+    SHAPE_ENUMERATION /* one of texts */
+};
+
+enum shape_presence { SHAPE_OPTIONAL, SHAPE_NULLABLE, SHAPE_REQUIRED };
+
+struct shape_member {
+    const char *name;
+    enum shape shape;
+    enum shape_presence presence;
+    const char *const *texts; /* NULL at the end */
+};
+
+/* Where the walk is, for errors: "stacktraces[0].frames[1].trust". */
+struct shape_walk {
+    const struct json *json;
+    struct {
+        const char *name; /* NULL: an item */
+        size_t index;
+    } path[SHAPE_PATH_MAX];
+    size_t depth;
+    char *error;
+    size_t error_size;
+};
+
+void shape_enter(struct shape_walk *walk, const char *name, size_t index);
+void shape_leave(struct shape_walk *walk);
+
+/* Writes "PATH: REASON" to error and returns false. */
+bool shape_fail(struct shape_walk *walk, const char *reason);
+
+/*
+ * Finds the members of an object and checks them.  found[i] is the value of
+ * member i, or 0 if it is absent, or is null and may be.
+ */
+bool shape_object(struct shape_walk *walk, uint32_t value,
+                  const struct shape_member *members, size_t count,
+                  uint32_t *found);
+
+/* The value of a hex digit, or -1. */
+int shape_digit(char c);
+
+/* An integer, which may be negative and is two's complement then, "0x1f" or
+ * "31". */
+bool shape_hex(const struct json *json, uint32_t value, uint64_t *hex);
+
+#endif

@@ -1,0 +1,479 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Symbolicator's protocol: POST /symbolicate, GET /requests/{id} and
+ * GET /healthcheck.
+ */
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "protocols.h"
+#include "symbolicator_answer.h"
+#include "symbolicator_kept.h"
+
+#define TEXT_TYPE "text/plain; charset=utf-8"
+#define JSON_TYPE "application/json"
+#define REQUESTS "/requests/"
+
+struct symbolicator_call {
+    struct api_call api; /* first */
+    const struct symbolication_config *config;
+    struct symbolicator_request own;
+    size_t body_size;
+    struct kept *kept;                   /* or NULL: the request is its own */
+    struct symbolicator_result *results; /* of all modules */
+    size_t *wanted;   /* which module of the request each of api.modules is */
+    bool is_posted;   /* counts as running */
+    bool has_sources; /* false: the client wants none to be asked */
+};
+
+/* Requests that are posted and not answered yet, of all threads. */
+static atomic_uint running;
+
+static __attribute__((format(printf, 3, 4))) void
+say(struct api_reply *reply, int status, const char *format, ...)
+{
+    char text[512];
+    va_list ap;
+
+    va_start(ap, format);
+    vsnprintf(text, sizeof(text), format, ap);
+    va_end(ap);
+    reply->status = status;
+    reply->type = TEXT_TYPE;
+    json_write_reset(reply->body);
+    json_write_raw(reply->body, text, strlen(text));
+}
+
+static void say_busy(struct api_reply *reply)
+{
+    static const char text[] =
+        "{\"detail\":\"maximum number of concurrent requests reached\"}";
+
+    reply->status = 503;
+    reply->type = JSON_TYPE;
+    json_write_reset(reply->body);
+    json_write_raw(reply->body, text, sizeof(text) - 1);
+}
+
+/* Says so, unless the method is the one that a path has. */
+static bool is_method(const struct api_request *request, const char *method,
+                      struct api_reply *reply)
+{
+    bool is_get;
+
+    is_get = strcmp(method, "POST") != 0;
+    if (is_get ? request->method == API_GET || request->method == API_HEAD
+               : request->method == API_POST) {
+        return true;
+    }
+    reply->status = 405;
+    api_reply_header(reply, "Allow", method);
+    return false;
+}
+
+static const struct symbolicator_request *
+request_of(const struct symbolicator_call *call)
+{
+    return call->kept != NULL ? &call->kept->request : &call->own;
+}
+
+/* The value of a parameter of the query that must be a number of seconds. */
+static bool parse_timeout(const char *p, size_t size, uint64_t *seconds)
+{
+    size_t i;
+
+    for (i = 0, *seconds = 0; i < size; i++) {
+        if (p[i] < '0' || p[i] > '9' ||
+            __builtin_mul_overflow(*seconds, (uint64_t)10, seconds) ||
+            __builtin_add_overflow(*seconds, (uint64_t)(p[i] - '0'),
+                                   seconds)) {
+            return false;
+        }
+    }
+    return size > 0;
+}
+
+/* How long this connection waits; without a word, as long as a request may
+ * take.  Returns false when it has answered. */
+static bool read_query(const struct api_request *request, uint64_t *wait,
+                       struct api_reply *reply)
+{
+    size_t n;
+    uint64_t seconds;
+    const char *p;
+
+    *wait = KEPT_LIMIT_MS;
+    for (p = request->query != NULL ? request->query : ""; *p != '\0';
+         p += n + (p[n] == '&')) {
+        n = strcspn(p, "&");
+        if (n < 7 || strncmp(p, "timeout", 7) != 0 || (n > 7 && p[7] != '=')) {
+            continue;
+        }
+        if (!parse_timeout(p + 8, n > 8 ? n - 8 : 0, &seconds)) {
+            say(reply, 400,
+                "Failed to deserialize query string: timeout: "
+                "expected a number of seconds");
+            return false;
+        }
+        *wait =
+            seconds < KEPT_LIMIT_MS / 1000 ? seconds * 1000 : KEPT_LIMIT_MS;
+    }
+    return true;
+}
+
+/* application/json, or something that ends in +json; parameters may follow. */
+static bool is_json_type(const char *type)
+{
+    size_t n;
+
+    if (type == NULL) {
+        return false;
+    }
+    n = strcspn(type, "; \t");
+    return (n == 16 && strncasecmp(type, JSON_TYPE, 16) == 0) ||
+           (n > 17 && strncasecmp(type, "application/", 12) == 0 &&
+            strncasecmp(type + n - 5, "+json", 5) == 0);
+}
+
+/* answers ------------------------------------------------------------------
+ */
+
+static void answer_status(struct api_reply *reply, const char *status,
+                          const char *id)
+{
+    reply->status = 200;
+    reply->type = JSON_TYPE;
+    json_write_open(reply->body, '{');
+    json_write_key(reply->body, "status");
+    json_write_text(reply->body, status);
+    if (id != NULL) {
+        json_write_key(reply->body, "request_id");
+        json_write_text(reply->body, id);
+        json_write_key(reply->body, "retry_after");
+        json_write_number(reply->body, 30);
+    }
+    json_write_close(reply->body, '}');
+}
+
+/* Some module did not come within the time of the connection. */
+static void answer_late(struct symbolicator_call *call,
+                        struct api_reply *reply)
+{
+    if (call->kept == NULL) {
+        if (call->api.wait == KEPT_LIMIT_MS) {
+            answer_status(reply, "timeout", NULL);
+            return;
+        }
+        call->kept = kept_add(&call->own, call->body_size,
+                              call->config->symbolicator.node,
+                              call->config->symbolicator.kept_size);
+    }
+    if (call->kept == NULL) {
+        say_busy(reply);
+    } else if (kept_is_late(call->kept)) {
+        kept_answered(call->kept);
+        answer_status(reply, "timeout", NULL);
+    } else {
+        answer_status(reply, "pending", call->kept->id);
+    }
+}
+
+static enum symbolicator_status status_of(const struct api_module *module)
+{
+    switch (module->state) {
+    case API_MODULE_FOUND:
+        return SYMBOLICATOR_FOUND;
+    case API_MODULE_MISSING:
+        return SYMBOLICATOR_MISSING;
+    case API_MODULE_MALFORMED:
+        return SYMBOLICATOR_MALFORMED;
+    case API_MODULE_FAILED:
+        return SYMBOLICATOR_FETCHING_FAILED;
+    default:
+        return SYMBOLICATOR_OTHER;
+    }
+}
+
+static void finish(struct api_call *api, struct api_reply *reply)
+{
+    size_t i;
+    struct symbolicator_call *call;
+    struct symbolicator_result *result;
+
+    call = (struct symbolicator_call *)api;
+    for (i = 0; i < api->nmodules; i++) {
+        if (api->modules[i].state == API_MODULE_LATE) {
+            answer_late(call, reply);
+            return;
+        }
+        result = &call->results[call->wanted[i]];
+        result->status = status_of(&api->modules[i]);
+        result->reader = api->modules[i].reader;
+    }
+    reply->status = 200;
+    reply->type = JSON_TYPE;
+    if (!symbolicator_answer(request_of(call), call->results,
+                             call->config->limits.answer_size, reply->body)) {
+        say(reply, 422, "the answer is too large: ask for less");
+    } else if (call->kept != NULL) {
+        kept_answered(call->kept);
+    }
+}
+
+static void release(struct api_call *api)
+{
+    struct symbolicator_call *call;
+
+    call = (struct symbolicator_call *)api;
+    if (call->is_posted) {
+        atomic_fetch_sub(&running, 1);
+    }
+    symbolicator_free(&call->own);
+    kept_unref(call->kept);
+    free(call->results);
+    free(call->wanted);
+    free(api->modules);
+    free(call);
+}
+
+/* sources ------------------------------------------------------------------
+ */
+
+/* Whether a string is the name of a source of some store. */
+static bool is_source(const struct symbolication_config *config,
+                      const struct json *json, uint32_t id)
+{
+    size_t i, k;
+    const struct store_config *store;
+
+    for (i = 0; i < config->nstores; i++) {
+        store = config->stores[i];
+        for (k = 0; k < store->nsource_names; k++) {
+            if (json_is(json, id, store->source_names[k])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The value of the member "id" of an object; 0: it has none that is text. */
+static uint32_t find_id(const struct json *json, uint32_t object)
+{
+    uint32_t i;
+
+    if (json->values[object].type != JSON_OBJECT) {
+        return 0;
+    }
+    for (i = object + 1; i < json->values[object].end;
+         i = json->values[i + 1].end) {
+        if (json_is(json, i, "id")) {
+            return json->values[i + 1].type == JSON_STRING ? i + 1 : 0;
+        }
+    }
+    return 0;
+}
+
+/*
+ * A request may name sources of the configuration, by their id; what else it
+ * says of them is not read.  Returns 0, or 422 with a sentence in error.
+ */
+static int check_sources(struct symbolicator_call *call, char *error,
+                         size_t error_size)
+{
+    size_t n;
+    uint32_t i, id, list;
+    const struct json *json;
+
+    list = call->own.sources;
+    json = &call->own.json;
+    call->has_sources = true;
+    if (list == 0 ||
+        call->config->symbolicator.sources == SYMBOLICATOR_SOURCES_IGNORE) {
+        return 0;
+    }
+    if (call->config->symbolicator.sources == SYMBOLICATOR_SOURCES_REFUSE) {
+        snprintf(error, error_size, "sources: not allowed here");
+        return 422;
+    }
+    call->has_sources = json->values[list].size > 0;
+    for (i = list + 1, n = 0; i < json->values[list].end;
+         i = json->values[i].end, n++) {
+        id = find_id(json, i);
+        if (id == 0) {
+            snprintf(error, error_size, "sources[%zu]: missing field `id`", n);
+            return 422;
+        }
+        if (!is_source(call->config, json, id)) {
+            snprintf(error, error_size,
+                     "sources[%zu].id: no source of this name is configured",
+                     n);
+            return 422;
+        }
+    }
+    return 0;
+}
+
+/* calls --------------------------------------------------------------------
+ */
+
+/* Tells which modules are needed.  Returns 0, or -1 without memory. */
+static int want_modules(struct symbolicator_call *call)
+{
+    size_t i;
+    struct api_module *wanted;
+    struct symfile_string name;
+    const struct symbolicator_module *module;
+    const struct symbolicator_request *request;
+
+    request = request_of(call);
+    call->results = calloc(request->nmodules + 1, sizeof(call->results[0]));
+    call->wanted = calloc(request->nused + 1, sizeof(call->wanted[0]));
+    call->api.modules =
+        calloc(request->nused + 1, sizeof(call->api.modules[0]));
+    if (call->results == NULL || call->wanted == NULL ||
+        call->api.modules == NULL) {
+        return -1;
+    }
+    for (i = 0; i < request->nmodules; i++) {
+        module = &request->modules[i];
+        if (!module->is_used) {
+            continue;
+        }
+        call->results[i].status = SYMBOLICATOR_MISSING;
+        wanted = &call->api.modules[call->api.nmodules];
+        if (!call->has_sources) {
+            continue;
+        }
+        if (symbolicator_key(request, module, &wanted->key, &name)) {
+            wanted->name = name.data;
+            wanted->name_size = name.size;
+            call->wanted[call->api.nmodules++] = i;
+        }
+    }
+    call->api.nframes = request->nframes;
+    return 0;
+}
+
+static struct symbolicator_call *new_call(const struct api_request *request,
+                                          uint64_t wait)
+{
+    struct symbolicator_call *call;
+
+    call = calloc(1, sizeof(*call));
+    if (call != NULL) {
+        call->config = request->config;
+        call->api.wait = wait;
+        call->api.finish = finish;
+        call->api.free = release;
+    }
+    return call;
+}
+
+/* The end of a begin: the call, or what became of it. */
+static struct api_call *begun(struct symbolicator_call *call, int status,
+                              const char *error, struct api_reply *reply)
+{
+    if (status == 0 && want_modules(call) == 0) {
+        return &call->api;
+    }
+    if (status == 400) {
+        say(reply, 400, "Failed to parse the request body as JSON: %s", error);
+    } else if (status == 422) {
+        say(reply, 422,
+            "Failed to deserialize the JSON body into the target type: %s",
+            error);
+    } else {
+        say(reply, 503, "out of memory");
+    }
+    release(&call->api);
+    return NULL;
+}
+
+static struct api_call *post(const struct api_request *request, uint64_t wait,
+                             struct api_reply *reply)
+{
+    int status;
+    char error[256];
+    struct symbolicator_call *call;
+    struct symbolicator_limits limits;
+
+    if (!is_json_type(request->header(request, "Content-Type"))) {
+        say(reply, 415,
+            "Expected request with `Content-Type: application/json`");
+        return NULL;
+    }
+    call = new_call(request, wait);
+    if (call == NULL) {
+        say(reply, 503, "out of memory");
+        return NULL;
+    }
+    call->is_posted = true;
+    if (atomic_fetch_add(&running, 1) >=
+        request->config->symbolicator.requests) {
+        release(&call->api);
+        say_busy(reply);
+        return NULL;
+    }
+    limits.frames = request->config->limits.frames;
+    limits.modules = request->config->limits.modules;
+    call->body_size = request->size;
+    status = symbolicator_parse(&call->own, request->body, request->size,
+                                &limits, error, sizeof(error));
+    if (status == 0) {
+        status = check_sources(call, error, sizeof(error));
+    }
+    return begun(call, status, error, reply);
+}
+
+static struct api_call *resume(const struct api_request *request,
+                               uint64_t wait, struct api_reply *reply)
+{
+    struct symbolicator_call *call;
+
+    call = new_call(request, wait);
+    if (call == NULL) {
+        say(reply, 503, "out of memory");
+        return NULL;
+    }
+    call->kept = kept_find(request->path + strlen(REQUESTS));
+    if (call->kept == NULL) {
+        reply->status = 404;
+        release(&call->api);
+        return NULL;
+    }
+    call->has_sources = true; /* one without them waits for nothing */
+    return begun(call, 0, "", reply);
+}
+
+bool symbolicator_owns(const char *path)
+{
+    return strcmp(path, "/symbolicate") == 0 ||
+           strcmp(path, "/healthcheck") == 0 ||
+           strncmp(path, REQUESTS, strlen(REQUESTS)) == 0;
+}
+
+struct api_call *symbolicator_begin(const struct api_request *request,
+                                    struct api_reply *reply)
+{
+    bool is_post;
+    uint64_t wait;
+
+    if (strcmp(request->path, "/healthcheck") == 0) {
+        if (is_method(request, "GET,HEAD", reply)) {
+            say(reply, 200, "ok");
+        }
+        return NULL;
+    }
+    is_post = strcmp(request->path, "/symbolicate") == 0;
+    if (!is_method(request, is_post ? "POST" : "GET,HEAD", reply) ||
+        !read_query(request, &wait, reply)) {
+        return NULL;
+    }
+    return (is_post ? post : resume)(request, wait, reply);
+}

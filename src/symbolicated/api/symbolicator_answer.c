@@ -1,0 +1,695 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "symbolicator_answer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAGMENTS 512
+#define BLOCK 32 /* frames that are looked up before they are written */
+
+enum frame_status {
+    FRAME_SYMBOLICATED,
+    FRAME_MISSING_SYMBOL,
+    FRAME_UNKNOWN_IMAGE,
+    FRAME_MISSING,
+    FRAME_MALFORMED
+};
+
+static const char *const frame_statuses[] = {
+    [FRAME_SYMBOLICATED] = "symbolicated",
+    [FRAME_MISSING_SYMBOL] = "missing_symbol",
+    [FRAME_UNKNOWN_IMAGE] = "unknown_image",
+    [FRAME_MISSING] = "missing",
+    [FRAME_MALFORMED] = "malformed",
+};
+
+/* Two values that stand in the answer already: what is asked for again is
+ * copied from there, joined, escaped and demangled. */
+struct fragment {
+    const struct symfile_reader *reader;
+    uint32_t index;
+    size_t at[2];
+    size_t size[2];
+};
+
+struct answer {
+    const struct symbolicator_request *request;
+    const struct symbolicator_result *results;
+    struct json_writer *w;
+    size_t most;
+    struct source_path path;
+    struct fragment files[FRAGMENTS];     /* filename, abs_path */
+    struct fragment functions[FRAGMENTS]; /* symbol, function */
+    struct chain chain;
+    char room[DEMANGLE_ROOM];
+};
+
+/* A frame and what it has become. */
+struct found {
+    const struct symbolicator_frame *frame;
+    size_t index; /* in its stack, callee first */
+    enum frame_status status;
+    const struct symfile_reader *reader;
+    uint64_t image_addr;
+    uint64_t address;  /* that was looked up, with image_addr */
+    uint32_t location; /* of the SymCache */
+    uint32_t members[FRAME_MEMBERS];
+};
+
+/* A member that goes back as it came, if it was there. */
+static void pass(struct answer *a, const char *name, uint32_t value)
+{
+    if (value != 0) {
+        json_write_key(a->w, name);
+        json_write_value(a->w, &a->request->json, value);
+    }
+}
+
+static void pass_hex(struct answer *a, const char *name, uint32_t value)
+{
+    uint64_t number;
+
+    if (value != 0 && shape_hex(&a->request->json, value, &number)) {
+        json_write_key(a->w, name);
+        json_write_hex(a->w, number);
+    }
+}
+
+/* An empty list is not told. */
+static void pass_list(struct answer *a, const char *name, uint32_t value)
+{
+    if (value != 0 && a->request->json.values[value].size > 0) {
+        pass(a, name, value);
+    }
+}
+
+static bool find_ip(const struct answer *a,
+                    const struct symbolicator_stack *stack, uint32_t arch,
+                    uint64_t *ip)
+{
+    uint32_t i;
+    bool is_known;
+    const char *name;
+    const struct json *json;
+
+    json = &a->request->json;
+    name = call_site_ip_register(arch);
+    if (name == NULL || stack->registers == 0) {
+        return false;
+    }
+    is_known = false;
+    for (i = stack->registers + 1; i < json->values[stack->registers].end;
+         i = json->values[i + 1].end) {
+        is_known =
+            (json_is(json, i, name) && shape_hex(json, i + 1, ip)) || is_known;
+    }
+    return is_known;
+}
+
+static uint32_t arch_of(const struct symfile_reader *reader)
+{
+    return symfile_load(reader->data + SYMFILE_AT_ARCH);
+}
+
+/*
+ * Where the frame's address is looked up.  Returns false when nothing can be
+ * there.
+ */
+static bool find_address(const struct answer *a,
+                         const struct symbolicator_stack *stack,
+                         struct found *found)
+{
+    uint32_t arch;
+    struct call_site site = {0};
+
+    arch = arch_of(found->reader);
+    site.address = found->frame->address;
+    if (found->frame->rel != SYMBOLICATOR_NONE) {
+        site.address += found->image_addr;
+    } else if (found->image_addr == 0) {
+        return false; /* such a module has no absolute addresses */
+    }
+    site.index = found->index;
+    site.wish = found->frame->wish;
+    site.has_wishes = stack->has_wishes;
+    site.signal = a->request->signal;
+    site.has_ip = site.index == 0 && site.signal != 0 &&
+                  find_ip(a, stack, arch, &site.ip);
+    found->address =
+        found->image_addr == 0 ? site.address : call_site_address(&site, arch);
+    return found->address >= found->image_addr;
+}
+
+/* All of a frame but what is at its address.  Returns whether that is to be
+ * looked up. */
+static bool prepare(const struct answer *a,
+                    const struct symbolicator_stack *stack, size_t index,
+                    struct found *found)
+{
+    const struct symbolicator_result *result;
+    const struct symbolicator_frame *frame;
+
+    frame = &a->request->frames[stack->first + index];
+    found->frame = frame;
+    found->index = index;
+    found->status = FRAME_UNKNOWN_IMAGE;
+    if (frame->has_more) {
+        symbolicator_frame_members(a->request, frame, found->members);
+    } else {
+        memset(found->members, 0, sizeof(found->members));
+    }
+    if (frame->module == SYMBOLICATOR_NONE) {
+        return false;
+    }
+    result = &a->results[frame->module];
+    if (result->status != SYMBOLICATOR_FOUND) {
+        found->status = result->status == SYMBOLICATOR_MALFORMED
+                            ? FRAME_MALFORMED
+                            : FRAME_MISSING;
+        return false;
+    }
+    found->status = FRAME_MISSING_SYMBOL;
+    found->reader = result->reader;
+    found->image_addr = a->request->modules[frame->module].image_addr;
+    return find_address(a, stack, found);
+}
+
+/* Looks frames up: count of them, from first on in the order of the answer,
+ * which has all. */
+static void resolve(const struct answer *a,
+                    const struct symbolicator_stack *stack, size_t first,
+                    size_t count, size_t all, struct found *found)
+{
+    size_t i, n, index, of[BLOCK];
+    struct symfile_lookup lookups[BLOCK];
+
+    for (i = n = 0; i < count; i++) {
+        index = a->request->is_caller_first ? all - 1 - first - i : first + i;
+        if (prepare(a, stack, index, &found[i])) {
+            lookups[n].reader = found[i].reader;
+            lookups[n].address = found[i].address - found[i].image_addr;
+            of[n++] = i;
+        }
+    }
+    symfile_reader_lookup_all(lookups, n);
+    for (i = 0; i < n; i++) {
+        found[of[i]].location = lookups[i].location;
+        if (lookups[i].location != SYMFILE_NONE) {
+            found[of[i]].status = FRAME_SYMBOLICATED;
+        }
+    }
+    chain_prefetch(lookups, n);
+}
+
+/* The members up to the package, which all answers of a frame share. */
+static void write_begin(struct answer *a, const struct found *found)
+{
+    uint32_t package;
+    const uint32_t *members;
+    bool is_absolute;
+
+    members = found->members;
+    json_write_open(a->w, '{');
+    json_write_key(a->w, "status");
+    json_write_text(a->w, frame_statuses[found->status]);
+    json_write_key(a->w, "original_index");
+    json_write_number(a->w, found->index);
+    pass(a, "platform", members[FRAME_PLATFORM]);
+    is_absolute =
+        found->frame->rel == SYMBOLICATOR_NONE ||
+        (found->status == FRAME_SYMBOLICATED && found->image_addr != 0);
+    if (!is_absolute) {
+        pass(a, "addr_mode", members[FRAME_ADDR_MODE]);
+    }
+    json_write_key(a->w, "instruction_addr");
+    json_write_hex(a->w, found->status == FRAME_SYMBOLICATED
+                             ? found->address
+                             : found->frame->address);
+    pass(a, "adjust_instruction_addr", members[FRAME_ADJUST]);
+    pass_hex(a, "function_id", members[FRAME_FUNCTION_ID]);
+    package = found->frame->module == SYMBOLICATOR_NONE
+                  ? members[FRAME_PACKAGE]
+                  : a->request->modules[found->frame->module].code_file;
+    pass(a, "package", package);
+}
+
+static void write_end(struct answer *a, const struct found *found)
+{
+    uint32_t trust;
+
+    trust = found->members[FRAME_TRUST];
+    if (trust != 0 && !json_is(&a->request->json, trust, "none")) {
+        pass(a, "trust", trust);
+    }
+    json_write_close(a->w, '}');
+}
+
+/*
+ * Where only one of the names was given, and it is a decorated one, its
+ * readable form is the function, and a function that was given the symbol.
+ */
+static void write_given_names(struct answer *a, const uint32_t *m)
+{
+    uint32_t name;
+    struct symfile_string given, readable;
+
+    name = m[FRAME_SYMBOL] == 0 ? m[FRAME_FUNCTION] : m[FRAME_SYMBOL];
+    if (name != 0 && (m[FRAME_SYMBOL] == 0 || m[FRAME_FUNCTION] == 0)) {
+        given.data = json_text(&a->request->json, name);
+        given.size = a->request->json.values[name].size;
+        if (demangle(&given, a->room, &readable)) {
+            pass(a, "symbol", name);
+            pass_hex(a, "sym_addr", m[FRAME_SYM_ADDR]);
+            json_write_key(a->w, "function");
+            json_write_string(a->w, readable.data, readable.size);
+            return;
+        }
+    }
+    pass(a, "symbol", m[FRAME_SYMBOL]);
+    pass_hex(a, "sym_addr", m[FRAME_SYM_ADDR]);
+    pass(a, "function", m[FRAME_FUNCTION]);
+}
+
+static void write_unresolved(struct answer *a, const struct found *found)
+{
+    const uint32_t *m;
+
+    m = found->members;
+    write_begin(a, found);
+    pass(a, "lang", m[FRAME_LANG]);
+    write_given_names(a, m);
+    pass(a, "filename", m[FRAME_FILENAME]);
+    pass(a, "abs_path", m[FRAME_ABS_PATH]);
+    pass(a, "lineno", m[FRAME_LINENO]);
+    pass_list(a, "pre_context", m[FRAME_PRE_CONTEXT]);
+    pass(a, "context_line", m[FRAME_CONTEXT_LINE]);
+    pass_list(a, "post_context", m[FRAME_POST_CONTEXT]);
+    pass(a, "source_link", m[FRAME_SOURCE_LINK]);
+    pass(a, "in_app", m[FRAME_IN_APP]);
+    pass(a, "vars", m[FRAME_VARS]);
+    write_end(a, found);
+}
+
+/* The slot of a fragment.  Returns whether it has this one; if not, it is
+ * this one's from now on. */
+static bool find_fragment(struct fragment *fragments,
+                          const struct symfile_reader *reader, uint32_t index,
+                          struct fragment **found)
+{
+    uint32_t hash;
+
+    hash = (index ^ (uint32_t)((uintptr_t)reader >> 4)) * 0x9E3779B1u;
+    *found = &fragments[hash >> 23];
+    if ((*found)->reader == reader && (*found)->index == index) {
+        return true;
+    }
+    (*found)->reader = reader;
+    (*found)->index = index;
+    return false;
+}
+
+/* Writes a string, and remembers it as a part of a fragment. */
+static void write_fragment(struct answer *a, struct fragment *fragment,
+                           int part, const struct symfile_string *string)
+{
+    fragment->at[part] = a->w->size;
+    json_write_string(a->w, string->data, string->size);
+    fragment->size[part] = a->w->size - fragment->at[part];
+}
+
+static void write_symbol(struct answer *a, const struct symfile_frame *frame,
+                         uint64_t sym_addr, bool is_last)
+{
+    bool is_known;
+    struct fragment *fragment;
+    struct symfile_string readable;
+
+    is_known = find_fragment(a->functions, a->chain.reader,
+                             frame->location.function, &fragment);
+    json_write_key(a->w, "symbol");
+    if (is_known) {
+        json_write_again(a->w, fragment->at[0], fragment->size[0]);
+    } else {
+        write_fragment(a, fragment, 0, &frame->function.name);
+        fragment->at[1] = fragment->at[0];
+        fragment->size[1] = fragment->size[0];
+    }
+    if (is_last) {
+        json_write_key(a->w, "sym_addr");
+        json_write_hex(a->w, sym_addr);
+    }
+    json_write_key(a->w, "function");
+    if (!is_known && demangle(&frame->function.name, a->room, &readable)) {
+        write_fragment(a, fragment, 1, &readable);
+    } else {
+        json_write_again(a->w, fragment->at[1], fragment->size[1]);
+    }
+}
+
+static void write_file(struct answer *a, const struct found *found,
+                       uint32_t file)
+{
+    struct fragment *fragment;
+    struct symfile_string name;
+    const struct symfile_string *path;
+
+    if (find_fragment(a->files, found->reader, file, &fragment)) {
+        json_write_key(a->w, "filename");
+        json_write_again(a->w, fragment->at[0], fragment->size[0]);
+        json_write_key(a->w, "abs_path");
+        json_write_again(a->w, fragment->at[1], fragment->size[1]);
+        return;
+    }
+    path = source_path(&a->path, found->reader, file);
+    if (path == NULL) {
+        a->w->has_failed = true;
+        return;
+    }
+    if (path->size == 0) {
+        fragment->reader = NULL;
+        pass(a, "filename", found->members[FRAME_FILENAME]);
+        pass(a, "abs_path", found->members[FRAME_ABS_PATH]);
+        return;
+    }
+    name = source_path_name(path);
+    json_write_key(a->w, "filename");
+    write_fragment(a, fragment, 0, &name);
+    json_write_key(a->w, "abs_path");
+    write_fragment(a, fragment, 1, path);
+}
+
+static void write_resolved(struct answer *a, const struct found *found,
+                           size_t level)
+{
+    uint32_t language;
+    const struct symfile_frame *frame;
+
+    frame = &a->chain.frames[level];
+    write_begin(a, found);
+    language = frame->function.language;
+    if (language != 0 && language != SYMFILE_NONE) {
+        json_write_key(a->w, "lang");
+        json_write_text(a->w, symfile_language_name(language));
+    }
+    write_symbol(a, frame, found->image_addr + frame->function.entry,
+                 level + 1 == a->chain.count &&
+                     frame->function.entry != SYMFILE_NONE);
+    write_file(a, found, frame->location.file);
+    json_write_key(a->w, "lineno");
+    json_write_number(a->w, frame->location.line);
+    write_end(a, found);
+}
+
+/* No more is written, because there is no memory or too much already. */
+static bool is_over(const struct answer *a)
+{
+    return a->w->has_failed || a->w->size > a->most;
+}
+
+static void write_frame(struct answer *a, const struct found *found)
+{
+    size_t i;
+
+    if (found->status != FRAME_SYMBOLICATED) {
+        write_unresolved(a, found);
+        return;
+    }
+    chain_at(found->reader, found->location, &a->chain);
+    for (i = 0; i < a->chain.count && !is_over(a); i++) {
+        write_resolved(a, found,
+                       a->request->is_caller_first ? a->chain.count - 1 - i
+                                                   : i);
+    }
+}
+
+/* Guesses of a stack scanner that lead nowhere are not answered. */
+static bool is_dropped(const struct found *found)
+{
+    return found->frame->is_scan && (found->status == FRAME_MISSING_SYMBOL ||
+                                     found->status == FRAME_UNKNOWN_IMAGE);
+}
+
+static bool is_start(struct answer *a, const struct found *found)
+{
+    uint32_t function;
+    const struct symfile_string *name;
+
+    if (found->status != FRAME_SYMBOLICATED) {
+        function = found->members[FRAME_FUNCTION];
+        return function != 0 && json_is(&a->request->json, function, "_start");
+    }
+    chain_at(found->reader, found->location, &a->chain);
+    if (a->chain.count == 0) {
+        return false;
+    }
+    name = &a->chain.frames[a->chain.count - 1].function.name;
+    return name->size == 6 && memcmp(name->data, "_start", 6) == 0;
+}
+
+/* One frame by its index. */
+static void look(const struct answer *a,
+                 const struct symbolicator_stack *stack, size_t index,
+                 struct found *found)
+{
+    resolve(a, stack,
+            a->request->is_caller_first ? stack->count - 1 - index : index, 1,
+            stack->count, found);
+}
+
+/* How many frames of a stack are answered: nobody calls _start, and what an
+ * unwinder found behind it is nothing. */
+static size_t frames_to_write(struct answer *a,
+                              const struct symbolicator_stack *stack)
+{
+    size_t i;
+    struct found found;
+
+    i = stack->count;
+    if (i < 2 ||
+        a->request->frames[stack->first + i - 1].module != SYMBOLICATOR_NONE) {
+        return stack->count;
+    }
+    for (i = stack->count - 1; i-- > 0;) {
+        look(a, stack, i, &found);
+        if (!is_dropped(&found)) {
+            return is_start(a, &found) ? stack->count - 1 : stack->count;
+        }
+    }
+    return stack->count;
+}
+
+/* Looks some frames up, and then writes them. */
+static void write_block(struct answer *a,
+                        const struct symbolicator_stack *stack, size_t first,
+                        size_t count, size_t all)
+{
+    size_t i;
+    struct found found[BLOCK];
+
+    resolve(a, stack, first, count, all, found);
+    for (i = 0; i < count && !is_over(a); i++) {
+        if (!is_dropped(&found[i])) {
+            write_frame(a, &found[i]);
+        }
+    }
+}
+
+static void write_frames(struct answer *a,
+                         const struct symbolicator_stack *stack)
+{
+    size_t i, count;
+
+    count = frames_to_write(a, stack);
+    json_write_key(a->w, "frames");
+    json_write_open(a->w, '[');
+    for (i = 0; i < count && !is_over(a); i += BLOCK) {
+        write_block(a, stack, i, count - i < BLOCK ? count - i : BLOCK, count);
+    }
+    json_write_close(a->w, ']');
+}
+
+static void write_registers(struct answer *a, uint32_t registers)
+{
+    uint32_t i;
+    uint64_t number;
+    const struct json *json;
+
+    json = &a->request->json;
+    if (registers == 0 || json->values[registers].size == 0) {
+        return;
+    }
+    json_write_key(a->w, "registers");
+    json_write_open(a->w, '{');
+    for (i = registers + 1; i < json->values[registers].end;
+         i = json->values[i + 1].end) {
+        json_write_name(a->w, json_text(json, i), json->values[i].size);
+        shape_hex(json, i + 1, &number);
+        json_write_hex(a->w, number);
+    }
+    json_write_close(a->w, '}');
+}
+
+static void write_stack(struct answer *a,
+                        const struct symbolicator_stack *stack)
+{
+    json_write_open(a->w, '{');
+    pass(a, "thread_id", stack->thread_id);
+    pass(a, "thread_name", stack->thread_name);
+    pass(a, "is_requesting", stack->is_requesting);
+    write_registers(a, stack->registers);
+    write_frames(a, stack);
+    json_write_close(a->w, '}');
+}
+
+static void write_features(struct answer *a,
+                           const struct symfile_reader *reader)
+{
+    json_write_key(a->w, "features");
+    json_write_open(a->w, '{');
+    json_write_key(a->w, "has_debug_info");
+    json_write_bool(a->w, reader != NULL);
+    json_write_key(a->w, "has_unwind_info");
+    json_write_bool(a->w, reader != NULL && symfile_arch_number(arch_of(
+                                                reader)) == SYMFILE_ARCH_X86);
+    json_write_key(a->w, "has_symbols");
+    json_write_bool(a->w, reader != NULL);
+    json_write_key(a->w, "has_sources");
+    json_write_bool(a->w, false);
+    if (reader != NULL && symfile_reader_has_srcsrv(reader)) {
+        json_write_key(a->w, "srcsrv_vcs");
+        json_write_text(a->w, "perforce");
+    }
+    json_write_close(a->w, '}');
+}
+
+/* "8-4-4-4-12", and "-" and the age in hex unless it is 0. */
+static void write_debug_id(struct answer *a,
+                           const struct symbolicator_module *module)
+{
+    char text[64];
+    const uint8_t *g;
+    size_t n;
+
+    g = module->guid;
+    n = (size_t)snprintf(
+        text, sizeof(text),
+        "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
+        g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10],
+        g[11], g[12], g[13], g[14], g[15]);
+    if (module->age != 0) {
+        snprintf(text + n, sizeof(text) - n, "-%x", module->age);
+    }
+    json_write_key(a->w, "debug_id");
+    json_write_text(a->w, text);
+}
+
+static void write_type(struct answer *a, uint32_t type)
+{
+    size_t i;
+    static const char *const types[] = {"pe", "elf", "macho", "wasm",
+                                        "pe_dotnet"};
+
+    json_write_key(a->w, "type");
+    for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (json_is(&a->request->json, type, types[i])) {
+            json_write_text(a->w, types[i]);
+            return;
+        }
+    }
+    json_write_text(a->w, "unknown");
+}
+
+static void write_module(struct answer *a,
+                         const struct symbolicator_module *module,
+                         const struct symbolicator_result *result)
+{
+    const struct symfile_reader *reader;
+    static const char *const statuses[] = {
+        [SYMBOLICATOR_UNUSED] = "unused",
+        [SYMBOLICATOR_FOUND] = "found",
+        [SYMBOLICATOR_MISSING] = "missing",
+        [SYMBOLICATOR_MALFORMED] = "malformed",
+        [SYMBOLICATOR_FETCHING_FAILED] = "fetching_failed",
+        [SYMBOLICATOR_TIMEOUT] = "timeout",
+        [SYMBOLICATOR_OTHER] = "other",
+    };
+
+    reader = result->status == SYMBOLICATOR_FOUND ? result->reader : NULL;
+    json_write_open(a->w, '{');
+    json_write_key(a->w, "debug_status");
+    json_write_text(a->w, statuses[result->status]);
+    write_features(a, reader);
+    json_write_key(a->w, "arch");
+    json_write_text(a->w,
+                    symfile_arch_name(reader == NULL ? 0 : arch_of(reader)));
+    write_type(a, module->type);
+    pass(a, "code_id", module->code_id);
+    pass(a, "code_file", module->code_file);
+    if (module->has_debug_id) {
+        write_debug_id(a, module);
+    }
+    pass(a, "debug_file", module->debug_file);
+    pass(a, "debug_checksum", module->debug_checksum);
+    json_write_key(a->w, "image_addr");
+    json_write_hex(a->w, module->image_addr);
+    if (module->has_size) {
+        json_write_key(a->w, "image_size");
+        json_write_number(a->w, module->image_size);
+    }
+    json_write_close(a->w, '}');
+}
+
+static void write_all(struct answer *a)
+{
+    size_t i;
+
+    json_write_open(a->w, '{');
+    json_write_key(a->w, "status");
+    json_write_text(a->w, "completed");
+    if (a->request->has_signal) {
+        json_write_key(a->w, "signal");
+        json_write_number(a->w, a->request->signal);
+    }
+    json_write_key(a->w, "stacktraces");
+    json_write_open(a->w, '[');
+    for (i = 0; i < a->request->nstacks; i++) {
+        write_stack(a, &a->request->stacks[i]);
+    }
+    json_write_close(a->w, ']');
+    json_write_key(a->w, "modules");
+    json_write_open(a->w, '[');
+    for (i = 0; i < a->request->nmodules; i++) {
+        write_module(a, &a->request->modules[i], &a->results[i]);
+    }
+    json_write_close(a->w, ']');
+    json_write_close(a->w, '}');
+}
+
+bool symbolicator_answer(const struct symbolicator_request *request,
+                         const struct symbolicator_result *results,
+                         size_t most, struct json_writer *w)
+{
+    bool is_whole;
+    struct answer *a;
+
+    a = malloc(sizeof(*a));
+    if (a == NULL) {
+        w->has_failed = true;
+        return true;
+    }
+    memset(&a->path, 0, sizeof(a->path));
+    memset(a->files, 0, sizeof(a->files));
+    memset(a->functions, 0, sizeof(a->functions));
+    a->request = request;
+    a->results = results;
+    a->w = w;
+    a->most = most;
+    write_all(a);
+    is_whole = w->size <= most;
+    source_path_free(&a->path);
+    free(a);
+    return is_whole;
+}

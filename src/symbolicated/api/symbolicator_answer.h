@@ -1,0 +1,36 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The answer of Symbolicator's protocol, "status": "completed".
+ */
+#ifndef SYMBOLICATOR_ANSWER_H
+#define SYMBOLICATOR_ANSWER_H
+
+#include "symbolicator_request.h"
+
+/* What has become of a module; the first ones are statuses of the protocol. */
+enum symbolicator_status {
+    SYMBOLICATOR_UNUSED,
+    SYMBOLICATOR_FOUND,
+    SYMBOLICATOR_MISSING,
+    SYMBOLICATOR_MALFORMED,
+    SYMBOLICATOR_FETCHING_FAILED,
+    SYMBOLICATOR_TIMEOUT,
+    SYMBOLICATOR_OTHER
+};
+
+struct symbolicator_result {
+    enum symbolicator_status status;
+    const struct symfile_reader *reader; /* of a module that was found */
+};
+
+/*
+ * Writes the answer; there is a result for each module of the request.
+ * Returns false when it has more than most bytes.  Without memory,
+ * w->has_failed is set.
+ */
+bool symbolicator_answer(const struct symbolicator_request *request,
+                         const struct symbolicator_result *results,
+                         size_t most, struct json_writer *w);
+
+#endif

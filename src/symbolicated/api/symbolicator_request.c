@@ -1,0 +1,620 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "symbolicator_request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* Values of a request: 16 MB.  A frame or module is three at least. */
+#define VALUES_MAX ((size_t)1 << 20)
+
+enum body_member {
+    BODY_PLATFORM,
+    BODY_SIGNAL,
+    BODY_SOURCES,
+    BODY_STACKTRACES,
+    BODY_MODULES,
+    BODY_OPTIONS,
+    BODY_SCRAPING,
+    BODY_MEMBERS
+};
+
+static const struct shape_member body_members[BODY_MEMBERS] = {
+    [BODY_PLATFORM] = {"platform", SHAPE_STRING, SHAPE_NULLABLE, NULL},
+    [BODY_SIGNAL] = {"signal", SHAPE_U32, SHAPE_NULLABLE, NULL},
+    [BODY_SOURCES] = {"sources", SHAPE_LIST, SHAPE_NULLABLE, NULL},
+    [BODY_STACKTRACES] = {"stacktraces", SHAPE_LIST, SHAPE_OPTIONAL, NULL},
+    [BODY_MODULES] = {"modules", SHAPE_LIST, SHAPE_OPTIONAL, NULL},
+    [BODY_OPTIONS] = {"options", SHAPE_OBJECT, SHAPE_OPTIONAL, NULL},
+    [BODY_SCRAPING] = {"scraping", SHAPE_OBJECT, SHAPE_OPTIONAL, NULL},
+};
+
+enum option_member {
+    OPTION_CANDIDATES,
+    OPTION_SOURCE_CONTEXT,
+    OPTION_FRAME_ORDER,
+    OPTION_VARIABLES,
+    OPTION_MEMBERS
+};
+
+static const char *const frame_orders[] = {"caller_first", "callee_first",
+                                           NULL};
+
+static const struct shape_member option_members[OPTION_MEMBERS] = {
+    [OPTION_CANDIDATES] = {"dif_candidates", SHAPE_BOOL, SHAPE_OPTIONAL, NULL},
+    [OPTION_SOURCE_CONTEXT] = {"apply_source_context", SHAPE_BOOL,
+                               SHAPE_OPTIONAL, NULL},
+    [OPTION_FRAME_ORDER] = {"frame_order", SHAPE_ENUMERATION, SHAPE_OPTIONAL,
+                            frame_orders},
+    [OPTION_VARIABLES] = {"extract_variables", SHAPE_BOOL, SHAPE_OPTIONAL,
+                          NULL},
+};
+
+static const struct shape_member scraping_members[] = {
+    {"enabled", SHAPE_BOOL, SHAPE_REQUIRED, NULL},
+    {"verify_ssl", SHAPE_BOOL, SHAPE_OPTIONAL, NULL},
+    {"allowed_origins", SHAPE_STRINGS, SHAPE_REQUIRED, NULL},
+    {"headers", SHAPE_MAP, SHAPE_REQUIRED, NULL},
+};
+
+enum stack_member {
+    STACK_THREAD_ID,
+    STACK_THREAD_NAME,
+    STACK_IS_REQUESTING,
+    STACK_REGISTERS,
+    STACK_FRAMES,
+    STACK_MEMBERS
+};
+
+static const struct shape_member stack_members[STACK_MEMBERS] = {
+    [STACK_THREAD_ID] = {"thread_id", SHAPE_U64, SHAPE_NULLABLE, NULL},
+    [STACK_THREAD_NAME] = {"thread_name", SHAPE_STRING, SHAPE_NULLABLE, NULL},
+    [STACK_IS_REQUESTING] = {"is_requesting", SHAPE_BOOL, SHAPE_NULLABLE,
+                             NULL},
+    [STACK_REGISTERS] = {"registers", SHAPE_MAP, SHAPE_NULLABLE, NULL},
+    [STACK_FRAMES] = {"frames", SHAPE_LIST, SHAPE_REQUIRED, NULL},
+};
+
+static const char *const trusts[] = {"none", "scan",      "cfiscan", "fp",
+                                     "cfi",  "prewalked", "context", NULL};
+
+static const struct shape_member frame_members[FRAME_MEMBERS] = {
+    [FRAME_PLATFORM] = {"platform", SHAPE_STRING, SHAPE_NULLABLE, NULL},
+    [FRAME_ADDR_MODE] = {"addr_mode", SHAPE_STRING, SHAPE_OPTIONAL, NULL},
+    [FRAME_INSTRUCTION_ADDR] = {"instruction_addr", SHAPE_HEX, SHAPE_REQUIRED,
+                                NULL},
+    [FRAME_ADJUST] = {"adjust_instruction_addr", SHAPE_BOOL, SHAPE_NULLABLE,
+                      NULL},
+    [FRAME_FUNCTION_ID] = {"function_id", SHAPE_HEX, SHAPE_NULLABLE, NULL},
+    [FRAME_PACKAGE] = {"package", SHAPE_STRING, SHAPE_NULLABLE, NULL},
+    [FRAME_LANG] = {"lang", SHAPE_STRING, SHAPE_NULLABLE, NULL},
+    [FRAME_SYMBOL] = {"symbol", SHAPE_STRING, SHAPE_NULLABLE, NULL},
+    [FRAME_SYM_ADDR] = {"sym_addr", SHAPE_HEX, SHAPE_NULLABLE, NULL},
+    [FRAME_FUNCTION] = {"function", SHAPE_STRING, SHAPE_NULLABLE, NULL},
+    [FRAME_FILENAME] = {"filename", SHAPE_STRING, SHAPE_NULLABLE, NULL},
+    [FRAME_ABS_PATH] = {"abs_path", SHAPE_STRING, SHAPE_NULLABLE, NULL},
+    [FRAME_LINENO] = {"lineno", SHAPE_U32, SHAPE_NULLABLE, NULL},
+    [FRAME_PRE_CONTEXT] = {"pre_context", SHAPE_STRINGS, SHAPE_OPTIONAL, NULL},
+    [FRAME_CONTEXT_LINE] = {"context_line", SHAPE_STRING, SHAPE_NULLABLE,
+                            NULL},
+    [FRAME_POST_CONTEXT] = {"post_context", SHAPE_STRINGS, SHAPE_OPTIONAL,
+                            NULL},
+    [FRAME_SOURCE_LINK] = {"source_link", SHAPE_STRING, SHAPE_NULLABLE, NULL},
+    [FRAME_IN_APP] = {"in_app", SHAPE_BOOL, SHAPE_NULLABLE, NULL},
+    [FRAME_VARS] = {"vars", SHAPE_MAP, SHAPE_NULLABLE, NULL},
+    [FRAME_TRUST] = {"trust", SHAPE_ENUMERATION, SHAPE_OPTIONAL, trusts},
+};
+
+enum module_member {
+    MODULE_TYPE,
+    MODULE_CODE_ID,
+    MODULE_CODE_FILE,
+    MODULE_DEBUG_ID,
+    MODULE_DEBUG_FILE,
+    MODULE_DEBUG_CHECKSUM,
+    MODULE_IMAGE_ADDR,
+    MODULE_IMAGE_SIZE,
+    MODULE_MEMBERS
+};
+
+static const struct shape_member module_members[MODULE_MEMBERS] = {
+    [MODULE_TYPE] = {"type", SHAPE_STRING, SHAPE_REQUIRED, NULL},
+    [MODULE_CODE_ID] = {"code_id", SHAPE_STRING, SHAPE_NULLABLE, NULL},
+    [MODULE_CODE_FILE] = {"code_file", SHAPE_STRING, SHAPE_NULLABLE, NULL},
+    [MODULE_DEBUG_ID] = {"debug_id", SHAPE_STRING, SHAPE_NULLABLE, NULL},
+    [MODULE_DEBUG_FILE] = {"debug_file", SHAPE_STRING, SHAPE_NULLABLE, NULL},
+    [MODULE_DEBUG_CHECKSUM] = {"debug_checksum", SHAPE_STRING, SHAPE_NULLABLE,
+                               NULL},
+    [MODULE_IMAGE_ADDR] = {"image_addr", SHAPE_HEX, SHAPE_OPTIONAL, NULL},
+    [MODULE_IMAGE_SIZE] = {"image_size", SHAPE_U64, SHAPE_NULLABLE, NULL},
+};
+
+/* The first item of a list, and the index behind its last. */
+struct items {
+    uint32_t next;
+    uint32_t end;
+};
+
+static struct items items_of(const struct json *json, uint32_t list)
+{
+    struct items items = {0, 0};
+
+    if (list != 0) {
+        items.next = list + 1;
+        items.end = json->values[list].end;
+    }
+    return items;
+}
+
+/* "abs", or "rel:" and the index of a module. */
+static bool parse_addr_mode(const struct json *json, uint32_t value,
+                            uint32_t *rel)
+{
+    uint32_t i;
+    uint64_t n;
+    const char *p;
+
+    if (value == 0 || json_is(json, value, "abs")) {
+        return true;
+    }
+    p = json_text(json, value);
+    if (json->values[value].size < 5 || memcmp(p, "rel:", 4) != 0) {
+        return false;
+    }
+    for (i = 4, n = 0; i < json->values[value].size; i++) {
+        if (p[i] < '0' || p[i] > '9') {
+            return false;
+        }
+        n = 10 * n + (uint64_t)(p[i] - '0');
+        n = n < SYMBOLICATOR_NONE ? n : SYMBOLICATOR_NONE - 1;
+    }
+    *rel = (uint32_t)n;
+    return true;
+}
+
+static bool parse_frame(struct symbolicator_request *request,
+                        struct shape_walk *walk, uint32_t value,
+                        struct symbolicator_frame *frame)
+{
+    uint32_t found[FRAME_MEMBERS];
+    const struct json *json;
+
+    json = &request->json;
+    if (!shape_object(walk, value, frame_members, FRAME_MEMBERS, found)) {
+        return false;
+    }
+    frame->value = value;
+    frame->module = frame->rel = SYMBOLICATOR_NONE;
+    frame->has_more = json->values[value].size > 1;
+    shape_hex(json, found[FRAME_INSTRUCTION_ADDR], &frame->address);
+    if (!parse_addr_mode(json, found[FRAME_ADDR_MODE], &frame->rel)) {
+        return shape_fail(walk, "addr_mode: invalid address mode");
+    }
+    frame->wish = found[FRAME_ADJUST] == 0 ? CALL_SITE_AUTOMATIC
+                  : json->values[found[FRAME_ADJUST]].type == JSON_TRUE
+                      ? CALL_SITE_ADJUST
+                      : CALL_SITE_KEEP;
+    frame->is_scan =
+        found[FRAME_TRUST] != 0 && json_is(json, found[FRAME_TRUST], "scan");
+    return true;
+}
+
+static bool check_registers(struct symbolicator_request *request,
+                            struct shape_walk *walk, uint32_t registers)
+{
+    uint64_t n;
+    struct items items;
+
+    items = items_of(&request->json, registers);
+    for (; items.next < items.end;
+         items.next = request->json.values[items.next + 1].end) {
+        if (!shape_hex(&request->json, items.next + 1, &n)) {
+            return shape_fail(walk,
+                              "registers: expected a number or hex string");
+        }
+    }
+    return true;
+}
+
+/* Room for the frames of one more stack. */
+static int add_frames(struct symbolicator_request *request,
+                      struct shape_walk *walk, size_t count, size_t most)
+{
+    if (count > most - request->nframes) {
+        shape_fail(walk, "too many frames");
+        return 422;
+    }
+    if (count == 0) {
+        return 0; /* there may be no array yet */
+    }
+    if (symfile_array_need(&request->frames, &request->room,
+                           request->nframes + count,
+                           sizeof(request->frames[0])) != 0) {
+        return 500;
+    }
+    memset(request->frames + request->nframes, 0,
+           count * sizeof(request->frames[0]));
+    request->nframes += count;
+    return 0;
+}
+
+static int parse_frames(struct symbolicator_request *request,
+                        struct shape_walk *walk,
+                        struct symbolicator_stack *stack, uint32_t list,
+                        size_t most)
+{
+    int status;
+    size_t i;
+    struct items items;
+    struct symbolicator_frame *frame;
+
+    stack->first = request->nframes;
+    stack->count = request->json.values[list].size;
+    shape_enter(walk, "frames", 0);
+    status = add_frames(request, walk, stack->count, most);
+    if (status != 0) {
+        return status;
+    }
+    items = items_of(&request->json, list);
+    for (i = 0; i < stack->count; i++) {
+        frame = &request->frames[stack->first];
+        frame += request->is_caller_first ? stack->count - 1 - i : i;
+        shape_enter(walk, NULL, i);
+        if (!parse_frame(request, walk, items.next, frame)) {
+            return 422;
+        }
+        shape_leave(walk);
+        stack->has_wishes =
+            stack->has_wishes || frame->wish != CALL_SITE_AUTOMATIC;
+        items.next = request->json.values[items.next].end;
+    }
+    shape_leave(walk);
+    return 0;
+}
+
+static int parse_stack(struct symbolicator_request *request,
+                       struct shape_walk *walk, uint32_t value,
+                       struct symbolicator_stack *stack, size_t most)
+{
+    uint32_t found[STACK_MEMBERS];
+
+    if (!shape_object(walk, value, stack_members, STACK_MEMBERS, found) ||
+        !check_registers(request, walk, found[STACK_REGISTERS])) {
+        return 422;
+    }
+    stack->thread_id = found[STACK_THREAD_ID];
+    stack->thread_name = found[STACK_THREAD_NAME];
+    stack->is_requesting = found[STACK_IS_REQUESTING];
+    stack->registers = found[STACK_REGISTERS];
+    return parse_frames(request, walk, stack, found[STACK_FRAMES], most);
+}
+
+static int parse_stacks(struct symbolicator_request *request,
+                        struct shape_walk *walk, uint32_t list, size_t most)
+{
+    int status;
+    struct items items;
+
+    if (list == 0) {
+        return 0;
+    }
+    request->stacks = calloc((size_t)request->json.values[list].size + 1,
+                             sizeof(request->stacks[0]));
+    if (request->stacks == NULL) {
+        return 500;
+    }
+    items = items_of(&request->json, list);
+    shape_enter(walk, "stacktraces", 0);
+    for (; items.next < items.end;
+         items.next = request->json.values[items.next].end) {
+        shape_enter(walk, NULL, request->nstacks);
+        status = parse_stack(request, walk, items.next,
+                             &request->stacks[request->nstacks], most);
+        if (status != 0) {
+            return status;
+        }
+        shape_leave(walk);
+        request->nstacks++;
+    }
+    shape_leave(walk);
+    return 0;
+}
+
+/*
+ * 8-4-4-4-12 hex digits, or 32, and an age of up to 8 digits, behind a hyphen
+ * if the rest has hyphens; further digits are passed over.  No age is 0.
+ */
+static bool parse_debug_id(const char *p, size_t size, uint8_t guid[16],
+                           uint32_t *age)
+{
+    size_t i, n;
+    int digit;
+
+    n = size > 8 && p[8] == '-' ? 36 : 32;
+    if (size < n || symcache_guid_parse(p, n, guid) != SYMCACHE_OK) {
+        return false;
+    }
+    *age = 0;
+    if (size == n) {
+        return true;
+    }
+    i = n;
+    if (n == 36 && (p[i++] != '-' || i == size)) {
+        return false;
+    }
+    for (n = i; i < size; i++) {
+        digit = shape_digit(p[i]);
+        if (digit < 0) {
+            return false;
+        }
+        *age = i - n < 8 ? *age << 4 | (uint32_t)digit : *age;
+    }
+    return true;
+}
+
+/* Keeps the hex digits of a code id, in lower case. */
+static void normalize_code_id(struct json *json, uint32_t value)
+{
+    char *p;
+    uint32_t i, n;
+    struct json_value *v;
+
+    v = &json->values[value];
+    p = json->text + v->at;
+    for (i = n = 0; i < v->size; i++) {
+        if (shape_digit(p[i]) >= 0) {
+            p[n++] = p[i] < 'A' ? p[i] : (char)(p[i] | 0x20);
+        }
+    }
+    v->size = n;
+}
+
+static bool parse_module(struct symbolicator_request *request,
+                         struct shape_walk *walk, uint32_t value,
+                         struct symbolicator_module *module)
+{
+    uint32_t found[MODULE_MEMBERS];
+    struct json *json;
+
+    json = &request->json;
+    if (!shape_object(walk, value, module_members, MODULE_MEMBERS, found)) {
+        return false;
+    }
+    module->type = found[MODULE_TYPE];
+    module->code_file = found[MODULE_CODE_FILE];
+    module->debug_file = found[MODULE_DEBUG_FILE];
+    module->debug_checksum = found[MODULE_DEBUG_CHECKSUM];
+    if (found[MODULE_CODE_ID] != 0 &&
+        json->values[found[MODULE_CODE_ID]].size > 0) {
+        module->code_id = found[MODULE_CODE_ID];
+        normalize_code_id(json, module->code_id);
+    }
+    if (found[MODULE_DEBUG_ID] != 0) {
+        module->debug_id = found[MODULE_DEBUG_ID];
+        module->has_debug_id = parse_debug_id(
+            json_text(json, module->debug_id),
+            json->values[module->debug_id].size, module->guid, &module->age);
+    }
+    if (found[MODULE_IMAGE_ADDR] != 0) {
+        shape_hex(json, found[MODULE_IMAGE_ADDR], &module->image_addr);
+    }
+    if (found[MODULE_IMAGE_SIZE] != 0) {
+        module->has_size = true;
+        json_integer(json, found[MODULE_IMAGE_SIZE], &module->image_size);
+    }
+    return true;
+}
+
+static int parse_modules(struct symbolicator_request *request,
+                         struct shape_walk *walk, uint32_t list)
+{
+    struct items items;
+
+    if (list == 0) {
+        return 0;
+    }
+    request->modules = calloc((size_t)request->json.values[list].size + 1,
+                              sizeof(request->modules[0]));
+    if (request->modules == NULL) {
+        return 500;
+    }
+    items = items_of(&request->json, list);
+    shape_enter(walk, "modules", 0);
+    for (; items.next < items.end;
+         items.next = request->json.values[items.next].end) {
+        shape_enter(walk, NULL, request->nmodules);
+        if (!parse_module(request, walk, items.next,
+                          &request->modules[request->nmodules])) {
+            return 422;
+        }
+        shape_leave(walk);
+        request->nmodules++;
+    }
+    shape_leave(walk);
+    return 0;
+}
+
+/* Finds the module of each frame. */
+static int find_owners(struct symbolicator_request *request)
+{
+    size_t i;
+    struct image *images;
+    const struct image *found;
+    struct symbolicator_frame *frame;
+
+    images = calloc(request->nmodules + 1, sizeof(*images));
+    if (images == NULL) {
+        return 500;
+    }
+    for (i = 0; i < request->nmodules; i++) {
+        images[i].address = request->modules[i].image_addr;
+        images[i].size = request->modules[i].image_size;
+        images[i].index = (uint32_t)i;
+    }
+    images_sort(images, request->nmodules);
+    for (i = 0; i < request->nmodules; i++) {
+        if (images[i].size != 0) {
+            request->modules[images[i].index].image_size = images[i].size;
+            request->modules[images[i].index].has_size = true;
+        }
+    }
+    for (i = 0; i < request->nframes; i++) {
+        frame = &request->frames[i];
+        if (frame->rel == SYMBOLICATOR_NONE) {
+            found = images_find(images, request->nmodules, frame->address);
+            frame->module = found == NULL ? SYMBOLICATOR_NONE : found->index;
+        } else if (frame->rel < request->nmodules) {
+            frame->module = frame->rel;
+        }
+        if (frame->module != SYMBOLICATOR_NONE) {
+            request->nused += !request->modules[frame->module].is_used;
+            request->modules[frame->module].is_used = true;
+        }
+    }
+    free(images);
+    return 0;
+}
+
+static bool parse_options(struct symbolicator_request *request,
+                          struct shape_walk *walk, uint32_t value)
+{
+    const struct json *json;
+    uint32_t found[OPTION_MEMBERS];
+
+    json = &request->json;
+    if (value == 0) {
+        return true;
+    }
+    shape_enter(walk, "options", 0);
+    if (!shape_object(walk, value, option_members, OPTION_MEMBERS, found)) {
+        return false;
+    }
+    shape_leave(walk);
+    request->has_candidates =
+        found[OPTION_CANDIDATES] != 0 &&
+        json->values[found[OPTION_CANDIDATES]].type == JSON_TRUE;
+    request->is_caller_first =
+        found[OPTION_FRAME_ORDER] != 0 &&
+        json_is(json, found[OPTION_FRAME_ORDER], "caller_first");
+    return true;
+}
+
+static bool check_scraping(struct shape_walk *walk, uint32_t value)
+{
+    uint32_t found[COUNT(scraping_members)];
+
+    if (value == 0) {
+        return true;
+    }
+    shape_enter(walk, "scraping", 0);
+    if (!shape_object(walk, value, scraping_members, COUNT(scraping_members),
+                      found)) {
+        return false;
+    }
+    shape_leave(walk);
+    return true;
+}
+
+static int parse_body(struct symbolicator_request *request,
+                      struct shape_walk *walk,
+                      const struct symbolicator_limits *limits)
+{
+    int status;
+    uint64_t signal;
+    uint32_t found[BODY_MEMBERS];
+
+    if (!shape_object(walk, 0, body_members, BODY_MEMBERS, found) ||
+        !parse_options(request, walk, found[BODY_OPTIONS]) ||
+        !check_scraping(walk, found[BODY_SCRAPING])) {
+        return 422;
+    }
+    request->sources = found[BODY_SOURCES];
+    if (found[BODY_SIGNAL] != 0) {
+        json_integer(&request->json, found[BODY_SIGNAL], &signal);
+        request->signal = (uint32_t)signal;
+        request->has_signal = true;
+    }
+    status =
+        parse_stacks(request, walk, found[BODY_STACKTRACES], limits->frames);
+    if (status == 0) {
+        status = parse_modules(request, walk, found[BODY_MODULES]);
+    }
+    if (status == 0) {
+        status = find_owners(request);
+    }
+    if (status == 0 && request->nused > limits->modules) {
+        shape_fail(walk, "modules: too many that frames use");
+        return 422;
+    }
+    return status;
+}
+
+int symbolicator_parse(struct symbolicator_request *request, char *body,
+                       size_t size, const struct symbolicator_limits *limits,
+                       char *error, size_t error_size)
+{
+    struct shape_walk walk = {0};
+    struct json_error json_error;
+
+    memset(request, 0, sizeof(*request));
+    walk.json = &request->json;
+    walk.error = error;
+    walk.error_size = error_size;
+    snprintf(error, error_size, "out of memory");
+    if (json_read(&request->json, body, size, VALUES_MAX, &json_error) == 0) {
+        snprintf(error, error_size, "%s at line %u column %zu",
+                 json_error.reason, json_error.line, json_error.column);
+        return 400;
+    }
+    return parse_body(request, &walk, limits);
+}
+
+void symbolicator_free(struct symbolicator_request *request)
+{
+    json_free(&request->json);
+    free(request->stacks);
+    free(request->frames);
+    free(request->modules);
+    memset(request, 0, sizeof(*request));
+}
+
+void symbolicator_frame_members(const struct symbolicator_request *request,
+                                const struct symbolicator_frame *frame,
+                                uint32_t members[FRAME_MEMBERS])
+{
+    char error[1];
+    struct shape_walk walk = {0};
+
+    walk.json = &request->json;
+    walk.error = error;
+    walk.error_size = sizeof(error);
+    shape_object(&walk, frame->value, frame_members, FRAME_MEMBERS, members);
+}
+
+bool symbolicator_key(const struct symbolicator_request *request,
+                      const struct symbolicator_module *module,
+                      symcache_key_t *key, struct symfile_string *name)
+{
+    struct symfile_string path;
+
+    if (!module->has_debug_id || module->debug_file == 0 ||
+        json_is(&request->json, module->type, "pe_dotnet")) {
+        return false;
+    }
+    path.data = json_text(&request->json, module->debug_file);
+    path.size = request->json.values[module->debug_file].size;
+    *name = source_path_name(&path);
+    if (symcache_name_parse(name->data, name->size, key) != SYMCACHE_OK) {
+        return false;
+    }
+    key->id_type = SYMCACHE_ID_DEBUG;
+    memcpy(key->guid, module->guid, sizeof(key->guid));
+    key->age = module->age;
+    return true;
+}
