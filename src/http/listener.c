@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,10 +87,13 @@ static int open_tcp(struct listener *l, const char *address, char *error,
         return fail(error, size, address, EINVAL);
     }
 
+    /* connections inherit it: the end of an answer shall not wait until the
+     * client acknowledges its beginning, which takes 40 ms */
     l->fd =
         socket(ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (l->fd == -1 ||
         setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+        setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0 ||
         bind(l->fd, (struct sockaddr *)&ss, (socklen_t)len) != 0 ||
         listen(l->fd, BACKLOG) != 0) {
         return fail(error, size, address, errno);
