@@ -410,8 +410,7 @@ const uint8_t *image_build(const struct image *image, size_t *size)
     if (file == NULL) {
         file = malloc(ROOM);
         work = malloc(ROOM / 4);
-        output = malloc(OUTPUT_ROOM);
-        if (file == NULL || work == NULL || output == NULL) {
+        if (file == NULL || work == NULL) {
             abort();
         }
     }
@@ -469,23 +468,39 @@ static void check_output(uint32_t size)
     }
 }
 
-void image_convert(const struct image *image)
+int image_check(const struct debuginfo_format *format, const uint8_t *data,
+                size_t size, struct debuginfo_result *result)
 {
-    size_t size;
+    int rc;
     uint32_t written;
-    const uint8_t *data;
     struct failure failure;
-    struct debuginfo_result result;
     struct symfile_sink sink = {write_output, &written};
 
+    if (output == NULL) {
+        output = malloc(OUTPUT_ROOM);
+        if (output == NULL) {
+            abort();
+        }
+    }
     written = 0;
     memset(&failure, 0, sizeof(failure));
-    data = image_build(image, &size);
-    if (pdb_format.convert(data, size, &sink, &result, &failure) == 0) {
+    rc = format->convert(data, size, &sink, result, &failure);
+    if (rc == 0) {
         check_output(written);
     } else if (failure.text[0] == '\0' || failure.code == FAILURE_NONE) {
         abort();
     }
+    return rc;
+}
+
+void image_convert(const struct image *image)
+{
+    size_t size;
+    const uint8_t *data;
+    struct debuginfo_result result;
+
+    data = image_build(image, &size);
+    (void)image_check(&pdb_format, data, size, &result);
 }
 
 void image_convert_part(enum image_part part, const uint8_t *data, size_t size)

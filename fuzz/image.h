@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "debuginfo/format.h"
+
 enum image_part {
     IMAGE_INFO,
     IMAGE_NAMES,
@@ -52,8 +54,12 @@ size_t image_print(const struct image *image, uint8_t *to, size_t room);
 /* The file; valid until the next call. */
 const uint8_t *image_build(const struct image *image, size_t *size);
 
-/* Converts it.  Aborts when the output is not a sound SymCache, or when it
- * fails without a reason. */
+/* Converts a file.  Aborts when the output is not a sound SymCache, or when it
+ * fails without a reason.  Returns what the conversion does. */
+int image_check(const struct debuginfo_format *format, const uint8_t *data,
+                size_t size, struct debuginfo_result *result);
+
+/* The same with an image. */
 void image_convert(const struct image *image);
 
 /* The same with one part of a sound image replaced, if its size has room in
