@@ -130,8 +130,8 @@ $(B)/canary.pdb: src/symcached/canary.pdb
 
 # bench/convert's half of ours: a call of the converter, nothing else
 $(B)/convert_call: private OPT = $(HOT)
-$(B)/convert_call: $(B)/obj/bench/convert_call.o $(B)/libdebuginfo.a \
-                   $(B)/libsymcache.a $(B)/libbase.a
+$(B)/convert_call: $(B)/obj/bench/convert_call.o $(B)/libconverter.a \
+                   $(B)/libdebuginfo.a $(B)/libsymcache.a $(B)/libbase.a
 	$(CC) $(CFLAGS) $(OPT) $(SANFLAGS) -pie $(LDHARDEN) $(LDFLAGS) -o \
 	    $@ $^
 

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "debuginfo/pdb/convert.h"
+#include "converter/input.h"
 #include "symcache/writer.h"
 
 static double wall_seconds(void)
@@ -73,7 +73,8 @@ static int convert(const char *pdb, const char *out)
     }
     sink.write = write_all;
     sink.context = &out_fd;
-    rc = pdb_format.convert(data, (size_t)st.st_size, &sink, &result, &failure);
+    rc = input_format(data, (size_t)st.st_size)
+             ->convert(data, (size_t)st.st_size, &sink, &result, &failure);
     if (rc != 0) {
         fprintf(stderr, "%s: %s\n", pdb, failure.text);
     }
