@@ -30,11 +30,13 @@ static const char help[] =
     "  --no-sandbox   parse without seccomp and Landlock\n"
     "  -V, --version  print the version of the format\n"
     "  -h, --help     print this\n"
-    "exit codes: 0 done, 1 usage, 2 input or output, 3 not a PDB, 4 portable "
-    "PDB,\n"
-    "  5 PDB 2.0, 6 compressed container (MSFZ), 7 no symbols (a compiler's "
-    "or type\n"
-    "  server's PDB), 8 damaged, 9 over a limit of memory, time or size,\n"
+    "FILE is a PDB or a Breakpad file (.sym).\n"
+    "exit codes: 0 done, 1 usage, 2 input or output, 3 neither of these, 4 "
+    "portable\n"
+    "  PDB, 5 PDB 2.0, 6 compressed container (MSFZ), 7 no symbols (a "
+    "compiler's or\n"
+    "  type server's PDB), 8 damaged, 9 over a limit of memory, time or "
+    "size,\n"
     "  10 no sandbox, 11 truncated, 75 killed from outside\n";
 
 struct options {

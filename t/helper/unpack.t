@@ -191,6 +191,29 @@ refused('the age of the info stream', $srcsrv, qr/wrong age/,
         id => $info_age);
 
 # nobody but the helper has a use for it
+# Breakpad's text, where that is looked for
+
+my $so = '000102030405060708090A0B0C0D0E0F0';
+my $sym = "MODULE Linux x86_64 $so a.so\nPUBLIC 1000 0 f\n";
+my %breakpad = (format => 'breakpad', name => 'a.so', id => $so);
+
+for (['plain', $sym, 'K'], ['gzip', Compress::Zlib::memGzip($sym), 'F'],
+     ['a name in another case', $sym =~ s/a\.so/A.so/r, 'K'],
+     ['no name', $sym =~ s/ a\.so//r, 'K'],
+     ['another name', $sym =~ s/a\.so/b.so/r, 'W', qr/wanted a\.so, got b\.so/],
+     ['another age', $sym =~ s/0 a/1 a/r, 'W', qr/wrong age/],
+     ['another id', $sym =~ s/ 00/ 01/r, 'W', qr/wrong GUID/],
+     ['no id', "MODULE Linux x86_64\n" . ' ' x 99, 'U', qr/line 1: .*debug id/],
+     ['a PDB', $crash, 'U', qr/^a PDB$/],
+     ['a PDB inside', $gzip, 'U', qr/^a PDB inside the packed body$/])
+{
+    my ($name, $body, $want, $reason) = @$_;
+    my ($got, $why) = unpack_body($body, %breakpad);
+    is $got, $want, "Breakpad: $name";
+    like $why, $reason // qr/^\d+ bytes$/, "Breakpad: $name: told";
+}
+refused('Breakpad in place of a PDB', $sym, qr/^Breakpad text$/);
+
 my $said = qx(${\ $t->program('symcached')} --unpack 2>&1);
 isnt $?, 0, '--unpack by hand is refused';
 

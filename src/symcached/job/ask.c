@@ -31,8 +31,8 @@ static bool start_background(struct scheduler *scheduler,
     char id[ID_MAX];
 
     id_print(id, store->name, key);
-    if (store->nsources == 0 || scheduler_find(scheduler, store, id) != NULL ||
-        via_loops(via)) {
+    if (!order_has_way(store, &transcoder->version) ||
+        scheduler_find(scheduler, store, id) != NULL || via_loops(via)) {
         return false;
     }
     if (scheduler->background >= BACKGROUND_MAX) {
