@@ -108,26 +108,32 @@ void fields_begin(struct fields *f, const struct span *record, size_t skip)
     take_blanks(f);
 }
 
-static int digit(char c)
-{
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : 16;
-}
+/* What a character is as a digit, and 1 more; 0: none. */
+static const uint8_t digits[256] = {
+    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
+    ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
+    ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16, ['A'] = 11, ['B'] = 12,
+    ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16};
 
-static uint64_t number(struct fields *f, unsigned base, const char *name)
+static inline uint64_t number(struct fields *f, unsigned base,
+                              const char *name)
 {
-    uint64_t value = 0;
+    bool is_wrong = false; /* there is none, or it is too large */
     unsigned d;
-    bool fits = true;
-    const char *first = f->at;
+    uint64_t value = 0;
+    const char *p = f->at;
 
-    for (; f->at < f->end && (d = (unsigned)digit(*f->at)) < base; f->at++) {
-        fits &= value <= (UINT64_MAX - d) / base;
-        value = value * base + d;
+    for (; p < f->end; p++) {
+        d = digits[(unsigned char)*p] - 1u;
+        if (d >= base) {
+            break;
+        }
+        is_wrong |= __builtin_mul_overflow(value, base, &value) |
+                    __builtin_add_overflow(value, d, &value);
     }
-    if ((f->at == first || !fits || !take_blanks(f)) && f->wrong == NULL) {
+    is_wrong |= p == f->at;
+    f->at = p;
+    if ((!take_blanks(f) || is_wrong) && f->wrong == NULL) {
         f->wrong = name;
     }
     return value;
