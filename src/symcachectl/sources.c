@@ -6,7 +6,7 @@
 #include "client.h"
 #include "command.h"
 #include "printable.h"
-#include "table.h"
+#include "text_table.h"
 
 static const char *const heads[] = {"SOURCE", "TYPE",   "HEALTH",
                                     "FOUND",  "ABSENT", "UNUSABLE",

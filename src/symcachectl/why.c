@@ -8,7 +8,7 @@
 #include "command.h"
 #include "operands.h"
 #include "printable.h"
-#include "table.h"
+#include "text_table.h"
 
 static const cJSON *get(const cJSON *object, const char *key)
 {

@@ -6,7 +6,7 @@
 
 #include "command.h"
 #include "printable.h"
-#include "table.h"
+#include "text_table.h"
 
 void table_init(struct table *table, size_t columns, const char *const *heads)
 {
