@@ -18,7 +18,7 @@ static const char *const keys[] = {"store",  "key", "version", "state",
 
 static void print(const cJSON *answer)
 {
-    struct table table;
+    struct text_table table;
     const cJSON *job, *jobs;
     char seconds[32];
     size_t i;
@@ -27,21 +27,21 @@ static void print(const cJSON *answer)
     jobs = cJSON_GetObjectItemCaseSensitive(answer, "jobs");
     n = cJSON_GetArraySize(jobs);
     if (n > 0) {
-        table_init(&table, COLUMNS, heads);
+        text_table_init(&table, COLUMNS, heads);
         cJSON_ArrayForEach(job, jobs)
         {
             for (i = 0; i < COLUMNS; i++) {
                 if (i == SECONDS) {
                     snprintf(seconds, sizeof(seconds), "%.1f",
                              printable_number(job, keys[i]) / 1000);
-                    table_text(&table, seconds);
+                    text_table_text(&table, seconds);
                 } else {
-                    table_item(&table,
-                               cJSON_GetObjectItemCaseSensitive(job, keys[i]));
+                    text_table_item(&table, cJSON_GetObjectItemCaseSensitive(
+                                                job, keys[i]));
                 }
             }
         }
-        table_print(&table, stdout, "");
+        text_table_print(&table, stdout, "");
     }
     printf("%.0f jobs: %.0f queued, %.0f ask sources, %.0f transcode; %.0f "
            "requests wait\n",

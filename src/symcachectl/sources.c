@@ -42,26 +42,26 @@ static void print_trouble(const cJSON *source)
 
 static void print(const cJSON *answer)
 {
-    struct table table;
+    struct text_table table;
     const cJSON *source, *sources, *item;
     char size[PRINTABLE_SIZE_MAX];
     size_t i;
 
     sources = cJSON_GetObjectItemCaseSensitive(answer, "sources");
-    table_init(&table, COLUMNS, heads);
+    text_table_init(&table, COLUMNS, heads);
     cJSON_ArrayForEach(source, sources)
     {
         for (i = 0; i < COLUMNS; i++) {
             item = cJSON_GetObjectItemCaseSensitive(source, keys[i]);
             if (i == BYTES && cJSON_IsNumber(item) && item->valuedouble >= 0) {
                 printable_size(size, (uint64_t)item->valuedouble);
-                table_text(&table, size);
+                text_table_text(&table, size);
             } else {
-                table_item(&table, item);
+                text_table_item(&table, item);
             }
         }
     }
-    table_print(&table, stdout, "");
+    text_table_print(&table, stdout, "");
     cJSON_ArrayForEach(source, sources)
     {
         print_trouble(source);

@@ -8,18 +8,19 @@
 #include "printable.h"
 #include "text_table.h"
 
-void table_init(struct table *table, size_t columns, const char *const *heads)
+void text_table_init(struct text_table *table, size_t columns,
+                     const char *const *heads)
 {
     size_t i;
 
     memset(table, 0, sizeof(*table));
     table->columns = columns;
     for (i = 0; heads != NULL && i < columns; i++) {
-        table_text(table, heads[i]);
+        text_table_text(table, heads[i]);
     }
 }
 
-void table_text(struct table *table, const char *text)
+void text_table_text(struct text_table *table, const char *text)
 {
     char **cells;
 
@@ -35,26 +36,26 @@ void table_text(struct table *table, const char *text)
     table->cells[table->count++] = printable(text, strlen(text));
 }
 
-void table_number(struct table *table, double number)
+void text_table_number(struct text_table *table, double number)
 {
     char text[64];
 
     snprintf(text, sizeof(text), "%.0f", number);
-    table_text(table, text);
+    text_table_text(table, text);
 }
 
-void table_item(struct table *table, const cJSON *item)
+void text_table_item(struct text_table *table, const cJSON *item)
 {
     if (cJSON_IsNumber(item)) {
-        table_number(table, item->valuedouble);
+        text_table_number(table, item->valuedouble);
     } else if (cJSON_IsBool(item)) {
-        table_text(table, cJSON_IsTrue(item) ? "yes" : "no");
+        text_table_text(table, cJSON_IsTrue(item) ? "yes" : "no");
     } else {
-        table_text(table, cJSON_GetStringValue(item));
+        text_table_text(table, cJSON_GetStringValue(item));
     }
 }
 
-static size_t widest(const struct table *table, size_t column)
+static size_t widest(const struct text_table *table, size_t column)
 {
     size_t i, n, width;
 
@@ -66,7 +67,8 @@ static size_t widest(const struct table *table, size_t column)
     return width;
 }
 
-void table_print(struct table *table, FILE *stream, const char *indent)
+void text_table_print(struct text_table *table, FILE *stream,
+                      const char *indent)
 {
     size_t i, column, *widths;
 

@@ -3,14 +3,14 @@
  *
  * A table of text, whose columns are as wide as their widest cells.
  */
-#ifndef SYMCACHECTL_TABLE_H
-#define SYMCACHECTL_TABLE_H
+#ifndef SYMCACHECTL_TEXT_TABLE_H
+#define SYMCACHECTL_TEXT_TABLE_H
 
 #include <cjson/cJSON.h>
 #include <stddef.h>
 #include <stdio.h>
 
-struct table {
+struct text_table {
     size_t columns;
     size_t count;
     size_t room;
@@ -18,16 +18,18 @@ struct table {
 };
 
 /* heads may be NULL. */
-void table_init(struct table *table, size_t columns, const char *const *heads);
+void text_table_init(struct text_table *table, size_t columns,
+                     const char *const *heads);
 
 /* Adds the next cell; NULL is "". */
-void table_text(struct table *table, const char *text);
-void table_number(struct table *table, double number);
+void text_table_text(struct text_table *table, const char *text);
+void text_table_number(struct text_table *table, double number);
 
 /* Adds a text, a number or a boolean; anything else is "". */
-void table_item(struct table *table, const cJSON *item);
+void text_table_item(struct text_table *table, const cJSON *item);
 
 /* Prints all rows, each behind the indent, and frees the table. */
-void table_print(struct table *table, FILE *stream, const char *indent);
+void text_table_print(struct text_table *table, FILE *stream,
+                      const char *indent);
 
 #endif

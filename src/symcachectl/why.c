@@ -91,24 +91,24 @@ static void print_attempts(const cJSON *attempts)
     static const char *const heads[] = {"TIME", "SOURCE", "ANSWER", "PLACE",
                                         "DETAIL"};
     char text[PRINTABLE_TIME_MAX];
-    struct table table;
+    struct text_table table;
     const cJSON *attempt;
 
     if (cJSON_GetArraySize(attempts) == 0) {
         return;
     }
     putchar('\n');
-    table_init(&table, 5, heads);
+    text_table_init(&table, 5, heads);
     cJSON_ArrayForEach(attempt, attempts)
     {
         printable_time(text, printable_number(attempt, "time"));
-        table_text(&table, text);
-        table_text(&table, printable_field(attempt, "source"));
-        table_text(&table, printable_field(attempt, "outcome"));
-        table_text(&table, printable_field(attempt, "place"));
-        table_text(&table, printable_field(attempt, "detail"));
+        text_table_text(&table, text);
+        text_table_text(&table, printable_field(attempt, "source"));
+        text_table_text(&table, printable_field(attempt, "outcome"));
+        text_table_text(&table, printable_field(attempt, "place"));
+        text_table_text(&table, printable_field(attempt, "detail"));
     }
-    table_print(&table, stdout, "  ");
+    text_table_print(&table, stdout, "  ");
 }
 
 static void print(const cJSON *answer)
