@@ -61,7 +61,7 @@ struct hosts {
 /* API: values of "state" */
 static const char *const state_names[] = {"closed", "open", "half_open"};
 
-/* The time at which a visit becomes slow or stuck; 0 if it never will. */
+/* The time at which a visit becomes slow or stuck; 0 if it stays as it is. */
 static uint64_t turns(const struct visit *visit, uint64_t now)
 {
     if (now < visit->since + SLOW_MS) {

@@ -104,7 +104,7 @@ void disk_space_want_in(const char *path, uint64_t bytes)
     }
 }
 
-/* Returns 0; -1 if there is no room; -2 if the file system cannot reserve. */
+/* Returns 0; -1 if there is no room; -2 if the file system does not tell. */
 static int disk_space_try(int fd, uint64_t bytes,
                           const struct cache_config *cache, char *reason,
                           size_t size, struct stat *st)

@@ -299,8 +299,8 @@ static bool is_refused(struct evict *evict, const struct wish *wish)
     return true;
 }
 
-/* A wish for which other files are in the way is not made again before the
- * next pass, so that smaller wishes are tried first. */
+/* A wish that was refused is not made again before the next pass, so that
+ * smaller wishes get their turn. */
 static void judge_asked(struct evict *evict)
 {
     const cJSON *space = disk_space_of(evict, &evict->asked);

@@ -305,8 +305,7 @@ static int gzip_file_start(struct gzip_files *gzip_files,
     return gzip_files->child != NULL ? 0 : -1;
 }
 
-/* Is there so little space that files need it more than their gzip files
- * do? */
+/* Was there no room a moment ago?  What is left is for the files. */
 static bool gzip_files_pause(struct gzip_files *gzip_files)
 {
     if (gzip_files->full &&

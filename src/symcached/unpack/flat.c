@@ -150,7 +150,7 @@ static void flat_entry(struct flat *flat, int root, const char *name,
         return;
     }
     if (fstatat(root, name, &st, 0) != 0) {
-        /* It may have vanished, but then its name vanishes, too. */
+        /* It may have vanished.  If its name is still there, it is a link. */
         if (errno != ENOENT) {
             fail(flat, name, errno);
         } else if (fstatat(root, name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
