@@ -186,7 +186,7 @@ static uint64_t fingerprint(const char *keys)
              "{\"s\":{%s}}}",
              keys);
     c = read_text(text);
-    places = c->sources[0].places;
+    places = c->sources[0].fingerprint;
     config_unref(c);
     return places;
 }
