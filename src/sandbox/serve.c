@@ -30,6 +30,7 @@ static const int calls[] = {
     SCMP_SYS(newfstatat),
     SCMP_SYS(statx),
     SCMP_SYS(fstat),
+    SCMP_SYS(fgetxattr),
     SCMP_SYS(getdents64),
     SCMP_SYS(unlink),
     SCMP_SYS(unlinkat),

@@ -96,6 +96,7 @@ static void seek_found(struct seek *seek, struct module *module)
     if (module->sound) {
         seek->wanted->reader = &module->reader;
         seek->wanted->size = module->size;
+        seek->wanted->source = module->source;
     }
     seek_end(seek, module->sound ? API_MODULE_FOUND : API_MODULE_MALFORMED);
 }

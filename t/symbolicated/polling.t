@@ -18,11 +18,12 @@ my $t = Test::Symcache->new;
 my $json = JSON::PP->new->canonical;
 my $main = 'main(int, char**)';
 
-$t->symbol_store('symbols');
+$t->symbol_store('local');
 my $config = $t->default_config('http://127.0.0.1:1', gated => 1);
-$config->{stores}{default}{sources} = ['local'];
-$config->{sources} = { local => { type => 'filesystem', layout => 'symstore',
-                                  path => $t->path('symbols') } };
+$config->{stores}{default}{sources} = ['empty', 'local'];
+$config->{sources} = { map { $_ => { type => 'filesystem',
+    layout => 'symstore', path => $t->path($_) } } 'empty', 'local' };
+mkdir $t->path('empty');
 $config->{symbolication}{symbolicator} = { node => 0xbeef, requests => 1 };
 
 # The transcoder waits until it may go on.
@@ -113,6 +114,16 @@ is $?, 0, 'the first one was answered';
 is function(post('', body(sources => [{ id => 'local', type => 'x' }]))), $main,
     'a source of the configuration';
 is function(post('', body(sources => []))), 'missing', 'none';
+SKIP: {
+    my $key = $Test::Symcache::key{'crash.pdb'};
+    skip 'no extended attributes: where a file came from is not known', 2
+        unless $t->helper_json("/v1/why/default/crash.pdb/$key")
+            ->{files}[0]{source};
+    is function(post('', body(sources => [{ id => 'empty' }]))), 'missing',
+        'a source that did not have it';
+    is function(post('', body(sources => [map { { id => $_ } }
+        'empty', 'local']))), $main, 'and one that had';
+}
 my $r = post('', body(sources => [{ id => 'local' }, { id => 'foreign' }]));
 is $r->{http}, 422, 'another one';
 like $r->{text}, qr/: sources\[1\]\.id: no source of this name/, 'is named';

@@ -73,6 +73,7 @@ struct api_module {
     enum api_module_state state;
     const struct symfile_reader *reader; /* verified; until the call's end */
     uint64_t size; /* FOUND: bytes of the file */
+    const char *source; /* FOUND: where it came from; "": nobody knows */
     bool missed;   /* it was not on disk */
     bool asked;    /* symcached was asked for it */
     unsigned usec; /* from the begin of the search to this state */

@@ -26,9 +26,8 @@ struct symbolicator_call {
     size_t body_size;
     struct kept *kept;                   /* or NULL: the request is its own */
     struct symbolicator_result *results; /* of all modules */
-    size_t *wanted;   /* which module of the request each of api.modules is */
-    bool is_posted;   /* counts as running */
-    bool has_sources; /* false: the client wants none to be asked */
+    size_t *wanted; /* which module of the request each of api.modules is */
+    bool is_posted; /* counts as running */
 };
 
 /* Requests that are posted and not answered yet, of all threads. */
@@ -140,6 +139,116 @@ static bool is_json_type(const char *type)
             strncasecmp(type + n - 5, "+json", 5) == 0);
 }
 
+/* sources ------------------------------------------------------------------
+ */
+
+/* Whether a string is the name of a source of some store. */
+static bool is_source(const struct symbolication_config *config,
+                      const struct json *json, uint32_t id)
+{
+    size_t i, k;
+    const struct store_config *store;
+
+    for (i = 0; i < config->nstores; i++) {
+        store = config->stores[i];
+        for (k = 0; k < store->nsource_names; k++) {
+            if (json_is(json, id, store->source_names[k])) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The value of the member "id" of an object; 0: it has none that is text. */
+static uint32_t find_id(const struct json *json, uint32_t object)
+{
+    uint32_t i;
+
+    if (json->values[object].type != JSON_OBJECT) {
+        return 0;
+    }
+    for (i = object + 1; i < json->values[object].end;
+         i = json->values[i + 1].end) {
+        if (json_is(json, i, "id")) {
+            return json->values[i + 1].type == JSON_STRING ? i + 1 : 0;
+        }
+    }
+    return 0;
+}
+
+/* The list of sources whose files count; 0: all do. */
+static uint32_t source_list(const struct symbolicator_call *call)
+{
+    return call->config->symbolicator.sources ==
+                   SYMBOLICATOR_SOURCES_CONFIGURED
+               ? request_of(call)->sources
+               : 0;
+}
+
+/*
+ * A request may name sources of the configuration, by their id; what else it
+ * says of them is not read.  Returns 0, or 422 with a sentence in error.
+ */
+static int check_sources(const struct symbolicator_call *call, char *error,
+                         size_t error_size)
+{
+    size_t n;
+    uint32_t i, id, list;
+    const struct json *json;
+
+    if (call->own.sources != 0 &&
+        call->config->symbolicator.sources == SYMBOLICATOR_SOURCES_REFUSE) {
+        snprintf(error, error_size, "sources: not allowed here");
+        return 422;
+    }
+    json = &call->own.json;
+    list = source_list(call);
+    if (list == 0) {
+        return 0;
+    }
+    for (i = list + 1, n = 0; i < json->values[list].end;
+         i = json->values[i].end, n++) {
+        id = find_id(json, i);
+        if (id == 0) {
+            snprintf(error, error_size, "sources[%zu]: missing field `id`", n);
+            return 422;
+        }
+        if (!is_source(call->config, json, id)) {
+            snprintf(error, error_size,
+                     "sources[%zu].id: no source of this name is configured",
+                     n);
+            return 422;
+        }
+    }
+    return 0;
+}
+
+/* Whether a file of this source counts; a part of a symbol path does if the
+ * path is named. */
+static bool does_count(const struct symbolicator_call *call,
+                       const char *source)
+{
+    size_t size;
+    uint32_t i, id, list;
+    const struct json *json;
+
+    json = &request_of(call)->json;
+    list = source_list(call);
+    if (list == 0) {
+        return true;
+    }
+    for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {
+        id = find_id(json, i);
+        size = json->values[id].size;
+        if (strncmp(source, json_text(json, id), size) == 0 &&
+            (source[size] == '\0' || source[size] == '.')) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* answers ------------------------------------------------------------------
  */
 
@@ -214,6 +323,10 @@ static void finish(struct api_call *api, struct api_reply *reply)
         result = &call->results[call->wanted[i]];
         result->status = status_of(&api->modules[i]);
         result->reader = api->modules[i].reader;
+        if (result->status == SYMBOLICATOR_FOUND &&
+            !does_count(call, api->modules[i].source)) {
+            result->status = SYMBOLICATOR_MISSING;
+        }
     }
     reply->status = 200;
     reply->type = JSON_TYPE;
@@ -241,84 +354,6 @@ static void release(struct api_call *api)
     free(call);
 }
 
-/* sources ------------------------------------------------------------------
- */
-
-/* Whether a string is the name of a source of some store. */
-static bool is_source(const struct symbolication_config *config,
-                      const struct json *json, uint32_t id)
-{
-    size_t i, k;
-    const struct store_config *store;
-
-    for (i = 0; i < config->nstores; i++) {
-        store = config->stores[i];
-        for (k = 0; k < store->nsource_names; k++) {
-            if (json_is(json, id, store->source_names[k])) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-/* The value of the member "id" of an object; 0: it has none that is text. */
-static uint32_t find_id(const struct json *json, uint32_t object)
-{
-    uint32_t i;
-
-    if (json->values[object].type != JSON_OBJECT) {
-        return 0;
-    }
-    for (i = object + 1; i < json->values[object].end;
-         i = json->values[i + 1].end) {
-        if (json_is(json, i, "id")) {
-            return json->values[i + 1].type == JSON_STRING ? i + 1 : 0;
-        }
-    }
-    return 0;
-}
-
-/*
- * A request may name sources of the configuration, by their id; what else it
- * says of them is not read.  Returns 0, or 422 with a sentence in error.
- */
-static int check_sources(struct symbolicator_call *call, char *error,
-                         size_t error_size)
-{
-    size_t n;
-    uint32_t i, id, list;
-    const struct json *json;
-
-    list = call->own.sources;
-    json = &call->own.json;
-    call->has_sources = true;
-    if (list == 0 ||
-        call->config->symbolicator.sources == SYMBOLICATOR_SOURCES_IGNORE) {
-        return 0;
-    }
-    if (call->config->symbolicator.sources == SYMBOLICATOR_SOURCES_REFUSE) {
-        snprintf(error, error_size, "sources: not allowed here");
-        return 422;
-    }
-    call->has_sources = json->values[list].size > 0;
-    for (i = list + 1, n = 0; i < json->values[list].end;
-         i = json->values[i].end, n++) {
-        id = find_id(json, i);
-        if (id == 0) {
-            snprintf(error, error_size, "sources[%zu]: missing field `id`", n);
-            return 422;
-        }
-        if (!is_source(call->config, json, id)) {
-            snprintf(error, error_size,
-                     "sources[%zu].id: no source of this name is configured",
-                     n);
-            return 422;
-        }
-    }
-    return 0;
-}
-
 /* calls --------------------------------------------------------------------
  */
 
@@ -326,6 +361,7 @@ static int check_sources(struct symbolicator_call *call, char *error,
 static int want_modules(struct symbolicator_call *call)
 {
     size_t i;
+    bool has_none;
     struct api_module *wanted;
     struct symfile_string name;
     const struct symbolicator_module *module;
@@ -340,6 +376,8 @@ static int want_modules(struct symbolicator_call *call)
         call->api.modules == NULL) {
         return -1;
     }
+    has_none = source_list(call) != 0 &&
+               request->json.values[source_list(call)].size == 0;
     for (i = 0; i < request->nmodules; i++) {
         module = &request->modules[i];
         if (!module->is_used) {
@@ -347,8 +385,8 @@ static int want_modules(struct symbolicator_call *call)
         }
         call->results[i].status = SYMBOLICATOR_MISSING;
         wanted = &call->api.modules[call->api.nmodules];
-        if (!call->has_sources) {
-            continue;
+        if (has_none) {
+            continue; /* the client wants nothing to be looked for */
         }
         if (symbolicator_key(request, module, &wanted->key, &name)) {
             wanted->name = name.data;
@@ -447,7 +485,6 @@ static struct api_call *resume(const struct api_request *request,
         release(&call->api);
         return NULL;
     }
-    call->has_sources = true; /* one without them waits for nothing */
     return begun(call, 0, "", reply);
 }
 

@@ -5,7 +5,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/log.h"
@@ -53,6 +55,15 @@ static bool verify(struct module *module, char *error, size_t size)
            symfile_verify(&module->reader, error, size) == SYMFILE_SOUND;
 }
 
+static void read_source(struct module *module)
+{
+    ssize_t n = fgetxattr(module->fd, SYMCACHE_PROVENANCE_ATTRIBUTE,
+                          module->source, sizeof(module->source) - 1);
+
+    module->source[n > 0 ? n : 0] = '\0';
+    module->source[strcspn(module->source, " ")] = '\0';
+}
+
 struct module *module_open(int fd, const struct stat *st, const char *name)
 {
     struct module *module = calloc(1, sizeof(*module));
@@ -78,6 +89,7 @@ struct module *module_open(int fd, const struct stat *st, const char *name)
         errno = saved;
         return NULL;
     }
+    read_source(module);
     module->sound =
         module->size > 0 && verify(module, error, sizeof(error)) &&
         !atomic_load(&module->broken);

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include "proto/provenance.h"
 #include "symcache/symcache.h"
 
 struct module {
@@ -24,6 +25,8 @@ struct module {
     ino_t inode;
     size_t size;
     void *data;
+    char source[SYMCACHE_PROVENANCE_TEXT + 1]; /* of its original; "": not
+                                                * known */
     struct symfile_reader reader;
 };
 

@@ -6,16 +6,14 @@
 #include <string.h>
 #include <sys/xattr.h>
 #include "base/digest.h"
+#include "proto/provenance.h"
 #include "provenance.h"
-
-/* "<source> full|publics <seconds>" */
-#define ATTRIBUTE "user.symcached.source"
-#define TEXT_MAX (PROVENANCE_SOURCE_MAX + 64)
 
 bool provenance_read(const char *file, struct provenance *provenance)
 {
-    char text[TEXT_MAX + 1], kind[16];
-    ssize_t n = lgetxattr(file, ATTRIBUTE, text, TEXT_MAX);
+    char text[SYMCACHE_PROVENANCE_TEXT + 1], kind[16];
+    ssize_t n = lgetxattr(file, SYMCACHE_PROVENANCE_ATTRIBUTE, text,
+                          sizeof(text) - 1);
     long long checked;
 
     if (n <= 0) {
@@ -33,14 +31,14 @@ bool provenance_read(const char *file, struct provenance *provenance)
 
 void provenance_write(const char *file, const struct provenance *provenance)
 {
-    char text[TEXT_MAX + 1];
+    char text[SYMCACHE_PROVENANCE_TEXT + 1];
     int n = snprintf(text, sizeof(text), "%.96s %s %lld", provenance->source,
                      provenance->publics_only ? "publics" : "full",
                      (long long)provenance->checked);
 
     bool sealed = digest_unseal_path(file);
 
-    (void)lsetxattr(file, ATTRIBUTE, text, (size_t)n, 0);
+    (void)lsetxattr(file, SYMCACHE_PROVENANCE_ATTRIBUTE, text, (size_t)n, 0);
     if (sealed) {
         digest_seal_path(file);
     }

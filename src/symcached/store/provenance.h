@@ -13,11 +13,10 @@
 #include <stdbool.h>
 #include <time.h>
 #include "config/config.h"
-
-#define PROVENANCE_SOURCE_MAX 96 /* including the number in a symbol path */
+#include "proto/provenance.h"
 
 struct provenance {
-    char source[PROVENANCE_SOURCE_MAX + 1];
+    char source[SYMCACHE_PROVENANCE_SOURCE + 1];
     bool publics_only;
     time_t checked; /* when better sources were last asked */
 };
