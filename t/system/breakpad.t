@@ -91,6 +91,22 @@ $config->{stores}{pdbs} = {
     transcoders => [{ version => '9.0.0',
                       command => $transcoder->{command} }],
 };
+$up->symbol_store('html/pdb');
+$config->{sources}{pdb} = {
+    type => 'http', url => "http://127.0.0.1:$port/pdb", layout => 'symstore',
+    internal => JSON::PP::true(),
+};
+my %note = map { $_ => $t->path("ran.$_") } 'pdb', 'breakpad';
+$config->{stores}{both} = {
+    root => $t->path('both'), sources => ['sym', 'pdb'],
+    transcoders => [map { {
+        version => '9.0.0', inputs => [$_],
+        command => ['/bin/sh', '-c', 'echo >>"$1"; exec "$2" -pdb "$0"',
+                    '{pdb}', $note{$_}, $t->program('pdb2symcache')],
+    } } 'pdb', 'breakpad'],
+};
+$config->{stores}{only} = { %{ $config->{stores}{pdbs} },
+    root => $t->path('only'), sources => ['pdb'] };
 $t->start_symcached($config);
 $t->start_nginx($t->default_locations);
 
@@ -181,6 +197,27 @@ $r = $t->helper('GET', "/v1/symcache/default/broken.so/$so"
 is Test::Symcache::header($r, 'X-Symcache-Reason'), 'malformed',
     'a damaged file is malformed';
 like $r->{body}, qr/bad FUNC record \(address\)/, 'with the reason';
+
+# each original has its own transcoder, which is not given another's
+
+for (['crash.pdb', 'breakpad'], ['basic32.pdb', 'pdb']) {
+    my ($name, $input) = @$_;
+    my ($other) = grep { $_ ne $input } keys %note;
+    unlink values %note;
+    $r = $t->helper('GET', "/v1/symcache/both/$name/$Test::Symcache::key{$name}"
+                    . '?version=9.0.0&wait=60');
+    is $r->{status}, 200, "$name, from a store of PDBs and .sym files";
+    ok -e $note{$input} && !-e $note{$other}, "by the transcoder of $input";
+}
+$t->write_file("downloads/only/crash.pdb/$pdb/crash.pdb", $crash);
+$r = $t->helper('GET', "/v1/symcache/only/crash.pdb/$pdb"
+                . '?version=9.0.0&wait=60');
+is $r->{status}, 200, 'a .sym file among the downloads is not taken';
+is -s $t->path("only/crash.pdb/$pdb/crash.pdb-v9.0.0.symcache"), 61071,
+    'but the PDB of the source';
+
+is $t->read_file($t->path('both/.transcoders')), "9.0.0\n",
+    'nginx is told of one version';
 
 # what no transcoder takes
 

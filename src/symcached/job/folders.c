@@ -173,7 +173,8 @@ static int write_transcoders(struct scheduler *scheduler,
                              size_t size)
 {
     symcache_version_t *versions;
-    size_t i;
+    const symcache_version_t *version;
+    size_t i, j, n = 0;
     int rc;
 
     versions = calloc(store->ntranscoders + 1, sizeof(*versions));
@@ -182,10 +183,16 @@ static int write_transcoders(struct scheduler *scheduler,
         return -1;
     }
     for (i = 0; i < store->ntranscoders; i++) {
-        versions[i] = store->transcoders[i].version;
+        version = &store->transcoders[i].version;
+        for (j = 0; j < n && symcache_version_cmp(&versions[j], version) != 0;
+             j++) {
+        }
+        if (j == n) { /* not yet made of another input */
+            versions[n++] = *version;
+        }
     }
 
-    rc = put_transcoders(scheduler, store, versions, store->ntranscoders);
+    rc = put_transcoders(scheduler, store, versions, n);
     if (rc != 0) {
         snprintf(error, size, "\"%s\" cannot be written to: %s", store->root,
                  strerror(errno));
