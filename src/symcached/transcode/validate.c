@@ -82,7 +82,7 @@ static bool validate_is_other(const uint8_t *p, size_t len, const char **what)
     case BODY_OTHER:
         break;
     }
-    if (strcmp(*what, "not a PDB") != 0 && strcmp(*what, "zlib data") != 0) {
+    if (strcmp(*what, BODY_UNKNOWN) != 0 && strcmp(*what, "zlib data") != 0) {
         return true;
     }
 

@@ -101,7 +101,7 @@ enum body_kind body_sniff(const uint8_t *head, size_t len, const char **what)
 
     *what = len == 0 ? "an empty file" : body_text(head, len);
     if (*what == NULL) {
-        *what = "not a PDB";
+        *what = BODY_UNKNOWN;
     }
     return BODY_OTHER;
 }

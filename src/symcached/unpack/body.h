@@ -12,6 +12,9 @@
 #include <stdint.h>
 #include "symcached/space/space.h"
 
+/* What is none of the kinds, in words. */
+#define BODY_UNKNOWN "neither a PDB nor Breakpad text"
+
 /* Bytes that body_sniff() needs. */
 #define BODY_HEAD 64
 
