@@ -290,7 +290,7 @@ static void finish(struct daemon *d)
         worker_free(d->workers.list[i]);
     }
     free(d->workers.list);
-    mapped_free(d->workers.mapped);
+    /* d->workers.mapped stays: a thread may still look at a slow disk */
     settings_unref(d->settings);
     signals_stop();
     if (d->base != NULL) {
@@ -300,7 +300,7 @@ static void finish(struct daemon *d)
 
 int main(int argc, char **argv)
 {
-    struct daemon d = {.listener = {.fd = -1}};
+    static struct daemon d = {.listener = {.fd = -1}};
     struct config *config;
     char error[1024];
     int rc;

@@ -22,6 +22,7 @@
 #define FLUSH_MS 100
 
 struct request {
+    LIST_ENTRY(request) entry; /* of those that wait */
     struct request_context *context;
     struct evhttp_request *req;
     struct settings *settings;
@@ -112,6 +113,7 @@ static void count(struct request *r)
 static void free_request(struct request *r)
 {
     if (r->timer != NULL) {
+        LIST_REMOVE(r, entry);
         event_free(r->timer);
     }
     search_free(r->search);
@@ -213,12 +215,25 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
     finish(r);
 }
 
-static void search(struct request *r)
+/* Returns 0, or -1 without memory. */
+static int wait_for_modules(struct request *r)
 {
     uint64_t ms = r->call->wait + GRACE_MS;
     struct timeval limit = {(time_t)(ms / 1000),
                             (suseconds_t)(ms % 1000 * 1000)};
 
+    if (r->timer == NULL) {
+        r->timer = evtimer_new(r->context->searcher.base, on_late, r);
+        if (r->timer == NULL) {
+            return -1;
+        }
+        LIST_INSERT_HEAD(&r->context->waiting, r, entry);
+    }
+    return event_add(r->timer, &limit);
+}
+
+static void search(struct request *r)
+{
     if (r->search == NULL) {
         r->search = search_new(&r->context->searcher, r->settings, r->call,
                                on_searched, r);
@@ -229,13 +244,18 @@ static void search(struct request *r)
     }
     if (search_run(r->search)) {
         finish(r);
-        return;
-    }
-    if (r->timer == NULL) {
-        r->timer = evtimer_new(r->context->searcher.base, on_late, r);
-    }
-    if (r->timer == NULL || event_add(r->timer, &limit) != 0) {
+    } else if (wait_for_modules(r) != 0) {
         give_up(r);
+    }
+}
+
+void request_context_stop(struct request_context *context)
+{
+    struct request *r;
+
+    while ((r = LIST_FIRST(&context->waiting)) != NULL) {
+        r->tries = BROKEN_TRIES; /* this is the last one */
+        on_late(-1, 0, r);
     }
 }
 
@@ -319,9 +339,13 @@ int request_context_init(struct request_context *context,
     context->searcher.base = base;
     context->searcher.mapped = mapped;
     context->searcher.cache = module_cache_new(mapped);
+    context->searcher.uses = uses_new(base);
     context->settings = settings_ref(settings);
     context->flush = evtimer_new(base, on_flush, context);
-    return context->searcher.cache != NULL && context->flush != NULL ? 0 : -1;
+    return context->searcher.cache != NULL &&
+                   context->searcher.uses != NULL && context->flush != NULL
+               ? 0
+               : -1;
 }
 
 void request_context_clear(struct request_context *context)
@@ -330,6 +354,7 @@ void request_context_clear(struct request_context *context)
     if (context->flush != NULL) {
         event_free(context->flush);
     }
+    uses_free(context->searcher.uses);
     module_cache_free(context->searcher.cache);
     settings_unref(context->settings);
     json_free(&context->json);

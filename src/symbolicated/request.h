@@ -7,10 +7,13 @@
 #define SYMBOLICATED_REQUEST_H
 
 #include <event2/http.h>
+#include <sys/queue.h>
 #include "search.h"
 #include "stats.h"
 
 #define REQUEST_LINES_MAX 16384
+
+struct request;
 
 /* What the requests of a worker share. */
 struct request_context {
@@ -19,6 +22,7 @@ struct request_context {
     struct json json;
     struct json_writer writer;
     struct stats stats;
+    LIST_HEAD(, request) waiting; /* for modules */
     struct event *flush; /* writes the lines */
     char lines[REQUEST_LINES_MAX]; /* of the log */
     size_t lines_size;
@@ -29,6 +33,9 @@ int request_context_init(struct request_context *context,
                          struct event_base *base, struct mapped *mapped,
                          struct settings *settings);
 void request_context_clear(struct request_context *context);
+
+/* Answers the requests that wait, with what there is. */
+void request_context_stop(struct request_context *context);
 
 /* Takes a request of evhttp and answers it, now or later. */
 void request_start(struct request_context *context,

@@ -94,6 +94,9 @@ static void seek_found(struct seek *seek, struct module *module)
 {
     seek->module = module;
     if (module->sound) {
+        uses_note(seek->search->searcher->uses, seek->search->settings,
+                  seek->store, seek->wanted, module,
+                  seek->search->started / 1000);
         seek->wanted->reader = &module->reader;
         seek->wanted->size = module->size;
         seek->wanted->source = module->source;

@@ -10,6 +10,7 @@
 #include "symbolicated/api/api.h"
 #include "symbolicated/modules/modules.h"
 #include "settings.h"
+#include "uses.h"
 
 struct event_base;
 
@@ -20,6 +21,7 @@ struct searcher {
     struct event_base *base;
     struct mapped *mapped;
     struct module_cache *cache;
+    struct uses *uses;
     uint64_t nobody_until; /* milliseconds: symcached was not there */
 };
 

@@ -169,6 +169,7 @@ static void on_woken(evutil_socket_t fd, short what, void *arg)
     if (atomic_load(&w->stopping) && w->bound != NULL) {
         evhttp_del_accept_socket(w->http, w->bound);
         w->bound = NULL;
+        request_context_stop(&w->context);
         event_add(w->drain, &limit);
         drained(w);
     }

@@ -84,6 +84,26 @@ $t->write_file('gate', '');
 waitpid $pid, 0;
 is $?, 0, 'and the slow one when its module was made';
 
+# who waits when the daemon stops is answered
+
+Test::Symcache::remove_tree($t->path('store/crash.pdb'));
+unlink $t->path('gate');
+my $runs = $t->runs;
+$pid = fork() // die "fork: $!";
+if ($pid == 0) {
+    my $found = found($crash);
+    POSIX::_exit(ref $found && !$found->{$crash} ? 0 : 1);
+}
+$t->wait_until('the transcoder runs', sub { $t->runs > $runs });
+is $t->stop_symbolicated, 0, 'stops while a request waits';
+waitpid $pid, 0;
+is $?, 0, 'which is answered without the module';
+$t->write_file('gate', '');
+$t->wait_until('the job goes on', sub {
+    -e $t->path("store/crash.pdb/$key/crash.pdb-v9.0.0.symcache")
+});
+$t->start_symbolicated;
+
 # no longer than "wait", and what is said then
 
 for my $case ([{ wait => '1s' }, { $crash => 0 }, 'false'],

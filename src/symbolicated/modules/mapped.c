@@ -27,19 +27,6 @@ struct mapped *mapped_new(void)
     return mapped;
 }
 
-void mapped_free(struct mapped *mapped)
-{
-    if (mapped == NULL) {
-        return;
-    }
-    while (mapped->sizes.files > 0) {
-        module_unref(mapped->modules[--mapped->sizes.files]);
-    }
-    free(mapped->modules);
-    pthread_mutex_destroy(&mapped->mutex);
-    free(mapped);
-}
-
 /* All below: with the mutex held. */
 
 static void take_out(struct mapped *mapped, size_t i)

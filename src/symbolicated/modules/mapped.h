@@ -19,8 +19,8 @@ struct mapped_sizes {
     uint64_t evicted;
 };
 
-struct mapped *mapped_new(void); /* NULL without memory */
-void mapped_free(struct mapped *mapped);
+/* For as long as the process lives.  NULL without memory. */
+struct mapped *mapped_new(void);
 
 /* Evicts what is too much. */
 void mapped_limit(struct mapped *mapped, size_t files, uint64_t bytes);

@@ -16,6 +16,7 @@
 struct module {
     atomic_uint refs;
     atomic_uint_least64_t used; /* when last, in milliseconds */
+    atomic_uint_least64_t told; /* when symcached heard of a use, or 0 */
     atomic_bool broken;         /* the file was cut short */
     atomic_bool evicted;        /* no reference is to be kept */
     bool sound;                 /* reader may be used */
