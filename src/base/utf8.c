@@ -80,6 +80,15 @@ size_t utf8_encode(char out[4], uint32_t c)
     return 4;
 }
 
+uint32_t utf16_pair(uint32_t first, uint32_t second)
+{
+    if (first < 0xD800 || first > 0xDBFF || second < 0xDC00 ||
+        second > 0xDFFF) {
+        return 0;
+    }
+    return 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
+}
+
 size_t utf8_valid(const void *text, size_t size)
 {
     const unsigned char *p = text;

@@ -24,6 +24,10 @@ int utf8_decode(const void *text, size_t size, uint32_t *c);
  * character, such as a surrogate, is written as U+FFFD. */
 size_t utf8_encode(char out[4], uint32_t c);
 
+/* The character that two units of UTF-16 stand for, or 0 if they are not a
+ * surrogate pair. */
+uint32_t utf16_pair(uint32_t first, uint32_t second);
+
 /* The length in bytes of the longest prefix that is well-formed. */
 size_t utf8_valid(const void *text, size_t size);
 

@@ -117,15 +117,14 @@ static char *escape(struct reader *r, char *out)
         return NULL;
     }
     if (c >= 0xD800 && c < 0xE000) {
-        low = c < 0xDC00 && r->end - r->p >= 12 && r->p[6] == '\\' &&
-                      r->p[7] == 'u'
+        low = r->end - r->p >= 12 && r->p[6] == '\\' && r->p[7] == 'u'
                   ? hex4(r->p + 8, r->end)
-                  : -1;
-        if (low < 0xDC00 || low >= 0xE000) {
+                  : 0;
+        c = (int)utf16_pair((uint32_t)c, (uint32_t)low);
+        if (c == 0) {
             fail(r, "a surrogate without its other half");
             return NULL;
         }
-        c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
         r->p += 6;
     }
     r->p += 6;

@@ -174,7 +174,8 @@ static int get_unit(FILE *stream)
 /* Returns a character of UTF-16, a byte of UTF-8, or EOF. */
 static int get_character(const struct list *list)
 {
-    int c, second;
+    uint32_t pair;
+    int c;
 
     if (!list->is_wide) {
         return getc(list->stream);
@@ -183,11 +184,8 @@ static int get_character(const struct list *list)
     if (c < 0xD800 || c > 0xDBFF) {
         return c;
     }
-    second = get_unit(list->stream);
-    if (second < 0xDC00 || second > 0xDFFF) {
-        return 0xFFFD;
-    }
-    return 0x10000 + ((c - 0xD800) << 10) + (second - 0xDC00);
+    pair = utf16_pair((uint32_t)c, (uint32_t)get_unit(list->stream));
+    return pair != 0 ? (int)pair : 0xFFFD;
 }
 
 static void put(struct list *list, int c)

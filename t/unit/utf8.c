@@ -128,6 +128,26 @@ static void broken(void **state)
     }
 }
 
+/* Unicode 15, section 3.9: the pairs of table 3-4, and the ends of ranges. */
+static void pairs(void **state)
+{
+    static const struct {
+        uint32_t first, second, expected;
+    } cases[] = {
+        {0xD800, 0xDC00, 0x10000},  {0xD800, 0xDF02, 0x10302},
+        {0xDBFF, 0xDFFF, 0x10FFFF}, {0xD83D, 0xDE00, 0x1F600},
+        {0xD7FF, 0xDC00, 0},        {0xDC00, 0xDC00, 0},
+        {0xD800, 0xDBFF, 0},        {0xD800, 0xE000, 0},
+        {0xD800, UINT32_MAX, 0},    {'a', 'b', 0},
+    };
+    size_t i;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_int_equal(utf16_pair(cases[i].first, cases[i].second),
+                         cases[i].expected);
+    }
+}
+
 static void mends(void **state)
 {
     char text[] = "a\xC3\xA4\xC3 \xC2\x85\xE2\x82\xAC\xF0\x9F\x98";
@@ -139,9 +159,8 @@ static void mends(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(all_characters),
-        cmocka_unit_test(all_pairs),
-        cmocka_unit_test(broken),
+        cmocka_unit_test(all_characters), cmocka_unit_test(all_pairs),
+        cmocka_unit_test(broken),         cmocka_unit_test(pairs),
         cmocka_unit_test(mends),
     };
 

@@ -23,16 +23,14 @@ static size_t file_ptr_from_utf16(const uint8_t *p, size_t len, bool big,
                                   char *out)
 {
     size_t i, n = 0;
-    uint32_t c, low;
+    uint32_t c, pair;
 
     for (i = 0; i + 1 < len; i += 2) {
         c = file_ptr_unit(p + i, big);
-        if (c >= 0xd800 && c < 0xe000) {
-            low = i + 3 < len ? file_ptr_unit(p + i + 2, big) : 0;
-            if (c < 0xdc00 && low >= 0xdc00 && low < 0xe000) {
-                c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
-                i += 2;
-            }
+        pair = i + 3 < len ? utf16_pair(c, file_ptr_unit(p + i + 2, big)) : 0;
+        if (pair != 0) {
+            c = pair;
+            i += 2;
         }
         /* half of a pair is written as U+FFFD */
         n += utf8_encode(out + n, c);
