@@ -46,10 +46,7 @@ for my $id (sort keys %wanted) {
 }
 $t->fill_store('store', $t->data('pdb/crash_with_srcsrv.pdb'),
                grep { defined } values %pdbs);
-$t->start_symbolicated({
-    stores => { default => { root => $t->path('store') } },
-    symbolication => { mozilla => { enabled => JSON::PP::false } },
-});
+$t->start_symbolicated({ stores => { default => { root => $t->path('store') } } });
 
 sub send_request {
     my ($q) = @_;

@@ -27,6 +27,14 @@ void api_reply_header(struct api_reply *reply, const char *name,
     }
 }
 
+/* Paths that are nobody's are answered as the service does to which they look
+ * most alike. */
+static bool is_mozillas(const char *path)
+{
+    return strncmp(path, "/__", 3) == 0 ||
+           strncmp(path, "/symbolicate/v", 14) == 0;
+}
+
 struct api_call *api_begin(const struct api_request *request,
                            struct api_reply *reply)
 {
@@ -52,7 +60,9 @@ struct api_call *api_begin(const struct api_request *request,
         reply->protocol = API_SYMBOLICATOR;
         return symbolicator_begin(request, reply);
     }
-    if (request->config->mozilla.enabled) {
+    if (request->config->mozilla.enabled &&
+        (!request->config->symbolicator.enabled ||
+         is_mozillas(request->path))) {
         mozilla_page(request, reply);
     } else {
         reply->status = 404;
