@@ -228,10 +228,6 @@ static int read_store_sources(struct config_reader *r, const cJSON *item,
             return -1;
         }
     }
-    if (r->types == NULL) {
-        return 0;
-    }
-    store->fingerprint = source_fingerprint_store(store);
     return 0;
 }
 
@@ -289,6 +285,7 @@ static int read_stores(struct config_reader *r, const cJSON *item,
             add_versions(r, child, store) != 0) {
             return -1;
         }
+        store->fingerprint = source_fingerprint_store(store);
 
         for (i = 0; i + 1 < config->nstores; i++) {
             if (roots_overlap(config->stores[i].root, store->root)) {

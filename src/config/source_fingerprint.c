@@ -47,6 +47,7 @@ uint64_t source_fingerprint_source(const cJSON *source,
 
 uint64_t source_fingerprint_store(const struct store_config *store)
 {
+    const struct transcoder_config *transcoder;
     const struct source_config *source;
     uint64_t hash = BASIS;
     size_t i;
@@ -55,6 +56,15 @@ uint64_t source_fingerprint_store(const struct store_config *store)
         source = store->sources[i];
         hash = mix(hash, source->name, strlen(source->name) + 1);
         hash = mix(hash, &source->fingerprint, sizeof(source->fingerprint));
+    }
+    for (i = 0; i < store->ntranscoders; i++) {
+        transcoder = &store->transcoders[i];
+        if (transcoder->command != NULL) {
+            hash = mix(hash, &transcoder->version,
+                       sizeof(transcoder->version));
+            hash =
+                mix(hash, &transcoder->inputs, sizeof(transcoder->inputs));
+        }
     }
     return hash;
 }

@@ -16,7 +16,10 @@
 uint64_t source_fingerprint_source(const cJSON *source,
                                    const struct source_type *type);
 
-/* Of a store, from those of its sources. */
+/*
+ * Of a store, from those of its sources, and from what its transcoders take: a
+ * source whose originals none of them takes is not asked.
+ */
 uint64_t source_fingerprint_store(const struct store_config *store);
 
 #endif

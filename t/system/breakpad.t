@@ -219,6 +219,26 @@ is -s $t->path("only/crash.pdb/$pdb/crash.pdb-v9.0.0.symcache"), 61071,
 is $t->read_file($t->path('both/.transcoders')), "9.0.0\n",
     'nginx is told of one version';
 
+# a transcoder that takes more from now on: what was absent is looked for again
+
+$config->{sources}{folder} = { type => 'filesystem', layout => 'symstore',
+                               path => $t->path('folder') };
+$t->write_file('folder/pingme.txt', '?');
+my %more = (root => $t->path('more'), sources => ['folder', 'sym']);
+$config->{stores}{more} = { %more,
+    transcoders => $config->{stores}{pdbs}{transcoders} };
+$t->reload_symcached($config);
+$ask = sub {
+    my ($store, $path) = @_;
+    return $t->helper('GET', "/v1/symcache/$store/$path&wait=60")->{status};
+};
+is $ask->('more', "libshapes.so/$so?version=9.0.0"), 404,
+    'absent from the sources that its transcoder takes files from';
+$config->{stores}{more}{transcoders} = [$transcoder];
+$t->reload_symcached($config);
+is $ask->('more', "libshapes.so/$so?version=9.0.0"), 200,
+    'which says nothing of the others';
+
 # what no transcoder takes
 
 $r = $t->helper('GET', "/v1/symcache/pdbs/libshapes.so/$so"

@@ -9,8 +9,8 @@
  *   local: no such file; msdl: 404\n
  *   Ntdll.pdb/NTDLL.pdb\n
  *
- * The third word is the fingerprint of the sources that were asked.  An entry
- * is believed until its time is over, or until the store has other sources.
+ * The third word is the fingerprint of the store.  An entry is believed until
+ * its time is over, or until the store has other sources or transcoders.
  * The last line, which is optional, lists the spellings that were looked for
  * (name_variants.h).
  */
