@@ -239,6 +239,33 @@ $t->reload_symcached($config);
 is $ask->('more', "libshapes.so/$so?version=9.0.0"), 200,
     'which says nothing of the others';
 
+# what the newest version is made of is not hidden by a download that makes an
+# older one
+
+my $copy = $t->write_file('copy', <<'SH');
+#!/bin/sh
+cp "$1" "$_NT_SYMCACHE_PATH/$(basename "$1")-v9.1.0.symcache"
+SH
+chmod 0755, $copy;
+$config->{stores}{two} = {
+    root => $t->path('two'), sources => ['folder', 'sym'],
+    transcoders => [
+        { version => '9.1.0', command => [$copy, '{pdb}'] },
+        { %$transcoder, inputs => ['breakpad'] },
+    ],
+};
+$t->reload_symcached($config);
+my $crash_two = "crash.pdb/$pdb?version=9.1.0";
+is $ask->('two', $crash_two), 200, 'an older version is better than none';
+ok -f $t->path("two/crash.pdb/$pdb/crash.pdb-v9.0.0.symcache"), 'and is made';
+$t->write_file("folder/crash.pdb/$pdb/crash.pdb",
+               $t->read_file($t->data('pdb/crash.pdb')));
+$t->helper('POST', "/v1/forget/two/crash.pdb/$pdb");
+is $ask->('two', $crash_two), 200, 'which is served';
+$t->wait_until('until there is the newest', sub {
+    -f $t->path("two/crash.pdb/$pdb/crash.pdb-v9.1.0.symcache");
+});
+
 # what no transcoder takes
 
 $r = $t->helper('GET', "/v1/symcache/pdbs/libshapes.so/$so"

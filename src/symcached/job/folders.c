@@ -62,12 +62,16 @@ static enum original_format format_of(const char *path)
 
 bool job_take_download(struct job *job)
 {
+    const struct transcoder_config *transcoder;
+
     if (!store_download_find(job_pdb_path(job))) {
         return false;
     }
     job->original.format = format_of(job_pdb_path(job));
-    if (job_transcoder(job) == NULL) {
-        return false;
+    transcoder = job_transcoder(job);
+    if (transcoder == NULL ||
+        symcache_version_cmp(&transcoder->version, job->order.target) != 0) {
+        return false; /* the sources may have what a newer one is made of */
     }
     job->original.from = ORIGINAL_DOWNLOADS;
     return true;

@@ -262,8 +262,8 @@ void job_discard_pdb(struct job *job);
 /* Where the PDB is, or will be; until the next call. */
 const char *job_pdb_path(const struct job *job);
 
-/* Takes the original that lies among the downloads, if there is one, and a
- * transcoder for it.  Returns whether it did. */
+/* Takes the original that lies among the downloads, if there is one of which
+ * the version that the job is for can be made.  Returns whether it did. */
 bool job_take_download(struct job *job);
 
 /* What is run on its original; NULL: no transcoder takes that. */
