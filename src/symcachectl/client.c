@@ -17,6 +17,7 @@
 #define CONNECT_SECONDS 5
 
 struct client {
+    const char *daemon;  /* its name */
     const char *address; /* as configured */
     const char *path;    /* of a Unix socket, or NULL */
 };
@@ -28,6 +29,7 @@ struct client *client_new(const struct settings *settings)
     if (client == NULL || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         command_no_memory();
     }
+    client->daemon = settings_daemon_name(settings);
     client->address = settings_socket(settings);
     if (client->address == NULL) {
         free(client);
@@ -230,6 +232,8 @@ void client_error(const struct client_answer *answer, char *buf, size_t size)
     } else if (error[0] != '\0') {
         snprintf(buf, size, "%s%s%s", error, detail[0] != '\0' ? ": " : "",
                  detail);
+    } else if (object == NULL && answer->size > 0) {
+        snprintf(buf, size, "answered %ld: %s", answer->status, answer->body);
     } else {
         snprintf(buf, size, "answered %ld", answer->status);
     }
@@ -248,9 +252,10 @@ static int complain(const struct client *client,
     fputs(": ", stderr);
     printable_put(stderr, error);
     if (answer->status == 0) {
-        fputs("\nis symcached running there? --socket or -c name another "
-              "place\n",
-              stderr);
+        fprintf(stderr,
+                "\nis %s running there? --socket or -c name another "
+                "place\n",
+                client->daemon);
         return COMMAND_IO;
     }
     if (strncmp(error, "unknown-store", 13) == 0) {
@@ -259,7 +264,8 @@ static int complain(const struct client *client,
         return COMMAND_USAGE;
     }
     fputs("\n", stderr);
-    return answer->status == 400 ? COMMAND_USAGE : COMMAND_IO;
+    return answer->status == 400 || answer->status == 422 ? COMMAND_USAGE
+                                                           : COMMAND_IO;
 }
 
 static cJSON *parse(const struct client_answer *answer)
@@ -274,30 +280,25 @@ static cJSON *parse(const struct client_answer *answer)
     return object;
 }
 
-int client_show(const struct settings *settings, const char *method,
-                const char *path, long seconds,
+/* Performs a request and frees it, and shows its answer. */
+static int show(const struct settings *settings, struct client *client,
+                CURL *request, struct client_answer *answer,
                 void (*print)(const cJSON *answer),
                 int (*judge)(const cJSON *answer))
 {
-    struct client_answer answer;
-    struct client *client;
+    char reason[80];
     cJSON *object;
-    CURL *request;
     int code;
 
-    client = client_new(settings);
-    if (client == NULL) {
-        return COMMAND_IO;
-    }
-    request = client_request(client, method, path, seconds, &answer);
     client_finish(request, curl_easy_perform(request));
-    object = answer.status == 200 ? parse(&answer) : NULL;
-    if (answer.status != 200) {
-        code = complain(client, &answer);
+    object = answer->status == 200 ? parse(answer) : NULL;
+    if (answer->status != 200) {
+        code = complain(client, answer);
     } else if (object == NULL) {
-        code = command_fail(COMMAND_IO, client->address,
-                            "the answer is no JSON object: is it symcached "
-                            "that listens there?");
+        snprintf(reason, sizeof(reason),
+                 "the answer is no JSON object: is it %s that listens there?",
+                 client->daemon);
+        code = command_fail(COMMAND_IO, client->address, reason);
     } else {
         if (settings->is_json) {
             printable_json(stdout, object);
@@ -307,7 +308,50 @@ int client_show(const struct settings *settings, const char *method,
         code = judge != NULL ? judge(object) : COMMAND_OK;
     }
     cJSON_Delete(object);
-    client_clear(&answer);
+    client_clear(answer);
     client_free(client);
     return command_finish(code);
+}
+
+int client_show(const struct settings *settings, const char *method,
+                const char *path, long seconds,
+                void (*print)(const cJSON *answer),
+                int (*judge)(const cJSON *answer))
+{
+    struct client_answer answer;
+    struct client *client = client_new(settings);
+
+    return client == NULL
+               ? COMMAND_IO
+               : show(settings, client,
+                      client_request(client, method, path, seconds, &answer),
+                      &answer, print, judge);
+}
+
+int client_send(const struct settings *settings, const char *path,
+                const char *body, long seconds,
+                void (*print)(const cJSON *answer),
+                int (*judge)(const cJSON *answer))
+{
+    struct client_answer answer;
+    struct client *client = client_new(settings);
+    struct curl_slist *headers;
+    CURL *request;
+    int code;
+
+    if (client == NULL) {
+        return COMMAND_IO;
+    }
+    headers = curl_slist_append(NULL, "Content-Type: application/json");
+    if (headers == NULL) {
+        command_no_memory();
+    }
+    request = client_request(client, "POST", path, seconds, &answer);
+    curl_easy_setopt(request, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(request, CURLOPT_POSTFIELDS, body);
+    curl_easy_setopt(request, CURLOPT_POSTFIELDSIZE_LARGE,
+                     (curl_off_t)strlen(body));
+    code = show(settings, client, request, &answer, print, judge);
+    curl_slist_free_all(headers);
+    return code;
 }

@@ -82,4 +82,10 @@ int client_show(const struct settings *settings, const char *method,
                 void (*print)(const cJSON *answer),
                 int (*judge)(const cJSON *answer));
 
+/* The same for a request with a body of JSON. */
+int client_send(const struct settings *settings, const char *path,
+                const char *body, long seconds,
+                void (*print)(const cJSON *answer),
+                int (*judge)(const cJSON *answer));
+
 #endif

@@ -28,6 +28,7 @@ int forget_command(int argc, char **argv);
 int ls_command(int argc, char **argv);
 int import_command(int argc, char **argv);
 int clean_command(int argc, char **argv);
+int symbolicate_command(int argc, char **argv);
 
 /* Prints what is wrong with the arguments, and where to find help.  Returns
  * COMMAND_USAGE. */

@@ -24,7 +24,7 @@ static const struct {
     {"why", why_command},       {"forget", forget_command},
     {"jobs", jobs_command},     {"sources", sources_command},
     {"ls", ls_command},         {"import", import_command},
-    {"clean", clean_command},
+    {"clean", clean_command},   {"symbolicate", symbolicate_command},
 };
 
 static const char help[] =
@@ -36,6 +36,8 @@ static const char help[] =
     "       symcachectl forget [OPTION...] PDB [GUID [AGE]]\n"
     "       symcachectl forget [OPTION...] --malformed-since TIME\n"
     "       symcachectl jobs|sources [OPTION...]\n"
+    "       symcachectl symbolicate [OPTION...] REQUEST\n"
+    "       symcachectl symbolicate [OPTION...] PDB/GUIDAGE ADDRESS...\n"
     "       symcachectl ls [OPTION...] [PATTERN...]\n"
     "       symcachectl import [OPTION...] FOLDER\n"
     "       symcachectl clean [-c FILE] [--dry-run] [--json]\n"
@@ -75,6 +77,13 @@ static const char help[] =
     "jobs    prints what symcached does now.\n"
     "sources prints where it looks, and how it fared there.\n"
     "\n"
+    "A running symbolicated:\n"
+    "symbolicate  prints what is at each ADDRESS of a module, as lookup does; "
+    "or\n"
+    "        sends a REQUEST of Symbolicator's or Mozilla's protocol, JSON "
+    "in a file\n"
+    "        (\"-\": standard input), and prints the stacks of the answer.\n"
+    "\n"
     "A store on this machine:\n"
     "ls      prints its files, sizes and last uses, and what is known to be\n"
     "        absent; of PDBs that match a PATTERN, --present, --absent, "
@@ -93,7 +102,8 @@ static const char help[] =
     "\n"
     "Names are printed as stored; control characters in them are escaped.\n"
     "\n"
-    "exit codes: 0 done; 1 no address was found, something is not cached "
+    "exit codes: 0 done; 1 no address was found (lookup, symbolicate), "
+    "something is not cached "
     "(warm,\n"
     "why), a line or file names no module (warm), nothing is there (ls), a "
     "file was\n"

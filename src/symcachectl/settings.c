@@ -83,21 +83,42 @@ static const char *copy(const char *text)
     return text;
 }
 
+static const struct {
+    const char *name;
+    const char *section; /* of the configuration; NULL: the top */
+    const char *socket;  /* unless it names another */
+} daemons[] = {
+    [SETTINGS_SYMCACHED] = {"symcached", NULL, SETTINGS_SOCKET},
+    [SETTINGS_SYMBOLICATED] = {"symbolicated", "symbolication",
+                               "unix:/run/symcached/symbolicated.sock"},
+};
+
+const char *settings_daemon_name(const struct settings *settings)
+{
+    return daemons[settings->daemon].name;
+}
+
 const char *settings_socket(const struct settings *settings)
 {
     static const char *listen;
+    const char *section = daemons[settings->daemon].section;
+    const char *socket = daemons[settings->daemon].socket;
     cJSON *config;
+    const cJSON *item;
 
     if (settings->socket != NULL) {
         return settings->socket;
     }
     config = read_config(settings, 0);
     if (config == NULL) {
-        return settings->config == NULL ? SETTINGS_SOCKET : NULL;
+        return settings->config == NULL ? socket : NULL;
     }
+    item = section == NULL
+               ? config
+               : cJSON_GetObjectItemCaseSensitive(config, section);
     listen = cJSON_GetStringValue(
-        cJSON_GetObjectItemCaseSensitive(config, "listen"));
-    listen = copy(listen != NULL ? listen : SETTINGS_SOCKET);
+        cJSON_GetObjectItemCaseSensitive(item, "listen"));
+    listen = copy(listen != NULL ? listen : socket);
     cJSON_Delete(config);
     return listen;
 }

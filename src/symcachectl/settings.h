@@ -13,7 +13,11 @@
 #define SETTINGS_SOCKET "unix:/run/symcached/symcached.sock"
 #define SETTINGS_STORE "default"
 
+/* The daemons that can be asked. */
+enum settings_daemon { SETTINGS_SYMCACHED, SETTINGS_SYMBOLICATED };
+
 struct settings {
+    enum settings_daemon daemon;
     const char *config; /* NULL: SETTINGS_CONFIG, if it is readable */
     const char *socket;
     const char *store;
@@ -28,11 +32,14 @@ struct settings {
         "--json", &(s).is_json, NULL                                          \
     }
 
+/* The name of the daemon, for messages. */
+const char *settings_daemon_name(const struct settings *settings);
+
 /* The name of the store. */
 const char *settings_store(const struct settings *settings);
 
 /*
- * The address at which the helper listens: "unix:/path" or "host:port".
+ * The address at which the daemon listens: "unix:/path" or "host:port".
  * Returns a text that is valid until the process ends, or NULL after printing
  * why there is none.
  */

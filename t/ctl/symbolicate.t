@@ -1,0 +1,81 @@
+#!/usr/bin/env perl
+
+# symcachectl symbolicate: addresses and requests that a running symbolicated
+# answers, told to people and to programs.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::Ctl;
+use Test::More;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $ctl = Test::Ctl->new($t);
+my $key = "crash.pdb/$Test::Symcache::key{'crash.pdb'}";
+my $main = 'main(int, char**) at c:\projects\breakpad-tools\windows\crash\main.cpp:33';
+
+# exactly these lines
+sub text { my ($text) = @_; return qr/\A\Q$text\E\n\z/ }
+
+my @socket = ('--socket', 'unix:' . $t->symbolicated_socket);
+
+$ctl->is($ctl->run('symbolicate', @socket, $key, '2913'), 3, undef,
+    qr/^symcachectl: unix:\S+: cannot connect: .*\nis symbolicated running there\? /,
+    'nobody listens');
+$t->fill_store('store', $t->data('pdb/crash.pdb'));
+$t->start_symbolicated({ stores => { default => { root => $t->path('store') } } });
+
+# --- addresses
+
+$ctl->is($ctl->run('symbolicate', @socket, $key, '2913'), 0,
+    text("0x2913\n    $main"), undef, 'an address');
+$ctl->is($ctl->run('symbolicate', '-c', $t->path('symcached.json'), $key,
+    '0x2913'), 0, text("0x2913\n    $main"), undef, 'the socket of the configuration');
+my $lookup = $ctl->run('lookup', $t->path("store/$key/crash.pdb-v9.0.0.symcache"),
+    '1a3b')->{out};
+like $lookup, qr/\(inlined\)\n/, 'an address with inlined functions';
+my $r = $ctl->run('symbolicate', @socket, $key, '1a3b');
+is $r->{out}, $lookup, 'is told as lookup tells it';
+$ctl->is($ctl->run('symbolicate', @socket, $key, '1', 'fffffffffffffff'), 1,
+    text("0x1\n    missing_symbol\n0xfffffffffffffff\n    missing_symbol"), undef,
+    'addresses where nothing is');
+(my $other = $key) =~ s/1$/2/;
+$ctl->is($ctl->run('symbolicate', @socket, $other, '1'), 1,
+    text("0x1\n    missing\nmodule crash.pdb: missing"), undef, 'no such module');
+my ($object) = $ctl->json($ctl->run('symbolicate', '--json', @socket, $key, '2913'));
+is $object->{stacktraces}[0]{frames}[0]{lineno}, 33, '--json';
+
+# --- requests
+
+my $symbolicator = $t->write_file('s.json', '{"stacktraces": [{"frames": [
+    {"instruction_addr": "0x402913", "function": "x"},
+    {"instruction_addr": "0x1"}]}], "modules": [{"type": "pe",
+    "debug_file": "crash.pdb", "image_addr": "0x400000",
+    "debug_id": "3249d99d-0c40-4931-8610-f4e4fb0b6936-1"}]}');
+$ctl->is($ctl->run('symbolicate', @socket, $symbolicator), 0,
+    text("0x402913\n    $main\n0x1\n    unknown_image"), undef,
+    "Symbolicator's protocol");
+my ($name, $id) = split m{/}, $key;
+my $mozilla = qq({"memoryMap": [["$name", "$id"]], "stacks": [[[0, 6715], [0, 1]]]});
+$r = $ctl->run_with($mozilla, 'symbolicate', @socket, '-');
+(my $inlined = $lookup) =~ s/^0x/crash.pdb 0x/;
+is $r->{out}, "${inlined}crash.pdb 0x1\n    not found\n", "Mozilla's, from standard input";
+is $r->{code}, 0, 'something was found';
+
+# --- what is wrong
+
+for (['no REQUEST'], ['no address', $key, 'xyz'], ['symbolicate', 'crash.pdb', '1'],
+     ['neither "stacktraces" nor', $t->write_file('x.json', '{}')],
+     ['neither "stacktraces" nor', $t->write_file('y.json', '{')],
+     ['stacktraces: expected a list', $t->write_file('z.json', '{"stacktraces": 1}')]) {
+    my ($text, @args) = @$_;
+    $ctl->is($ctl->run('symbolicate', @socket, @args), 2, undef, qr/\Q$text/, $text);
+}
+$ctl->is($ctl->run('symbolicate', @socket, $t->path('gone')), 3, undef,
+    qr/No such file/, 'no such file');
+
+$t->finish;
+done_testing;
