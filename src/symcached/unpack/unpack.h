@@ -1,9 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Makes a plain original of the wanted identity out of what a source has, in a
- * sandboxed child process: the parser of a damaged file can take nothing down
- * but itself, and a file system that hangs stops nobody else.
+ * Turns what a source has into a plain original file of the requested
+ * identity.  This is done in a sandboxed child process, so that a damaged file
+ * can bring down no more than its parser, and a file system that hangs stops
+ * nobody else.
  *
  * For each place, the child process writes a line "@<place> <letter> <text>"
  * to stderr.  The letter is that of an enum source_outcome, or K, P, W or A; f
@@ -43,14 +44,15 @@ struct unpack_request {
     const char *places[UNPACK_PLACES]; /* relative to root; the first that
                                           exists counts */
     size_t nplaces;
-    bool flat;     /* root is a flat directory, see flat.h: the first place
-                      is not opened, and stands for its PDBs; it is the
-                      asked name, whose file comes first */
+    bool flat;     /* root is a flat directory, see flat.h: the first place is
+                      the requested name; it stands for all PDBs in root, of
+                      which the one with that name comes first */
     int index;     /* flat: the index so far, which is read */
     int new_index; /* flat: an empty file for the new index */
-    size_t index2; /* if not 0: this place is index2.txt; those before it count
-                      only where it is not, those behind it only where it is,
-                      and where neither can be told, all, and it has failed */
+    size_t index2; /* if not 0, the index of index2.txt in places.  Without
+                      that file, only the places before it count; with it, only
+                      those behind it; if that cannot be told, all of them
+                      count, and index2.txt is a place that failed */
 };
 
 enum unpack_found {
@@ -75,8 +77,8 @@ struct unpack_result {
     uint64_t wanted; /* a guess of the bytes that had no room, or 0 */
     bool silent;     /* the directory did not answer in time */
     bool died;       /* the process was killed or crashed */
-    bool again;      /* flat: not all is known yet; start once more, with
-                        new_index as the index */
+    bool again; /* flat: not all files were read; start again with new_index
+                   as the index */
     unsigned ms;
 };
 

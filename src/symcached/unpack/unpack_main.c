@@ -83,7 +83,7 @@ static void guid_print(char *buf, const uint8_t guid[16])
     }
 }
 
-/* Is it the key's?  If not, detail says what it is instead. */
+/* Is it the identity of the key?  If not, detail says what it is instead. */
 static bool is_wanted(const struct unpack_job *job, const uint8_t guid[16],
                       uint32_t age, char *detail, size_t detail_size)
 {
@@ -123,7 +123,7 @@ static char check_pdb(const struct unpack_job *job, const uint8_t *map,
     return got.stripped ? 'f' : 'F';
 }
 
-/* A file without a name says nothing against being the one. */
+/* A file without a name in it may have any name. */
 static char check_breakpad(const struct unpack_job *job, const uint8_t *map,
                            uint64_t size, char *detail, size_t detail_size)
 {
@@ -211,7 +211,8 @@ static char failed(enum body_status status, const struct sink *sink, int fd,
     return status == BODY_SYSTEM ? 'E' : 'U';
 }
 
-/* The packed body in fd to the output; the output must be an original then. */
+/* Unpacks the body in fd to the output, which must be an original file
+ * then. */
 static char unpack_packed(const struct unpack_job *job, enum body_kind kind,
                           int fd, const char *what, char *detail, size_t size)
 {
