@@ -163,12 +163,11 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
              $(wildcard src/proto/*.c src/symcache/*.c src/debuginfo/*.c \
                src/debuginfo/*/*.c src/json/*.c src/symbolication/*.c \
                src/symbolication/*/*.c) \
-             $(addprefix src/base/,arena.c sort.c table.c utf8.c) \
+             $(addprefix src/base/,arena.c clock.c sort.c table.c utf8.c) \
              src/config/location.c \
              $(addprefix src/symcached/,source/file_ptr.c unpack/body.c \
                unpack/cabinet.c space/sink.c) \
-             $(addprefix src/symbolicated/api/,shape.c symbolicator_request.c \
-               symbolicator_answer.c) \
+             $(wildcard src/symbolicated/api/*.c) \
              $(addprefix src/symcachectl/,list.c identity.c))
 
 fuzz: $(FUZZ)

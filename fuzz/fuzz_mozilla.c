@@ -1,0 +1,102 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Fuzz target: a request of Mozilla's protocol, behind a byte that says which
+ * one.  Each gets an answer, which is JSON; its modules are all the same
+ * SymCache, or are missing.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbolicated/api/protocols.h"
+#include "../t/unit/symfile_example.h"
+
+enum { V4 = 1, LENIENT = 2, DEBUG = 4, ORIGIN = 8, BUSY = 16 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static uint8_t flags;
+
+static const char *find_header(const struct api_request *request,
+                               const char *name)
+{
+    return (strcmp(name, "Debug") == 0 && (flags & DEBUG) != 0) ||
+                   (strcmp(name, "Origin") == 0 && (flags & ORIGIN) != 0)
+               ? "1"
+               : NULL;
+}
+
+static void find_modules(struct api_call *call,
+                         const struct symfile_reader *reader)
+{
+    size_t i;
+
+    for (i = 0; i < call->nmodules; i++) {
+        if (call->modules[i].state == API_MODULE_UNKNOWN) {
+            call->modules[i].state =
+                i % 4 == 3 ? API_MODULE_FAILED : API_MODULE_FOUND;
+            call->modules[i].reader = reader;
+            call->modules[i].missed = i % 2 == 1;
+        }
+    }
+}
+
+static void check(const struct api_reply *reply)
+{
+    struct json json = {0};
+    struct json_error error;
+
+    if (reply->status < 200 || reply->body->size == 0 ||
+        json_read(&json, reply->body->data, reply->body->size, SIZE_MAX,
+                  &error) != reply->body->size) {
+        abort();
+    }
+    json_free(&json);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct symbolication_config config = {
+        .limits = {1 << 20, 1 << 20, 1000, 100, 1, 1},
+        .mozilla = {true, false, MOZILLA_ON_FAILURE_FALSE, 0}};
+    struct json json = {0};
+    struct json_writer w = {0};
+    struct api_reply reply = {.body = &w};
+    struct symfile_reader reader;
+    struct api_request request = {.method = API_POST, .json = &json};
+    struct api_call *call;
+    char error[128];
+
+    if (size == 0) {
+        return 0;
+    }
+    flags = data[0];
+    config.mozilla.lenient = (flags & LENIENT) != 0;
+    config.mozilla.on_failure = (flags & BUSY) != 0 ? MOZILLA_ON_FAILURE_503
+                                                    : MOZILLA_ON_FAILURE_FALSE;
+    request.config = &config;
+    request.header = find_header;
+    request.size = size - 1;
+    request.body = malloc(size);
+    if (request.body == NULL) {
+        return 0;
+    }
+    memcpy(request.body, data + 1, size - 1);
+    symfile_reader_open(&reader, example_v9, sizeof(example_v9), error,
+                        sizeof(error));
+
+    reply.protocol = (flags & V4) != 0 ? API_MOZILLA_V4 : API_MOZILLA_V5;
+    call = mozilla_begin(&request, &reply);
+    if (call != NULL) {
+        find_modules(call, &reader);
+        json_write_reset(&w);
+        reply.nheaders = 0;
+        call->finish(call, &reply);
+        call->free(call);
+    }
+    check(&reply);
+    json_free(&json);
+    free(w.data);
+    free(request.body);
+    return 0;
+}
