@@ -64,7 +64,7 @@ while (my $line = <$pairs>) {
     my $pair = $json->decode($line);
     my ($name, $q, $w) = @$pair{qw(name request response)};
     my @missing = map { $wanted{$_} }
-        grep { !$pdbs{$_} && $line =~ /$_/ } sort keys %wanted;
+        grep { !$pdbs{$_} && $line =~ /$_/i } sort keys %wanted;
     SKIP: {
         if (@missing && $w->{status} == 200) {
             $skipped++;
