@@ -294,6 +294,7 @@ for my $signal (qw(KILL TERM HUP INT SEGV)) {
     my $got = 0;
     # now and then it is through before the signal comes
     for (1 .. 20) {
+        unlink "$work/killed.symcache";
         $got = killed_parser($signal);
         last if $got != 0;
     }
