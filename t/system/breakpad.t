@@ -12,6 +12,7 @@ use lib "$FindBin::Bin/../lib";
 use Compress::Zlib ();
 use JSON::PP ();
 use Test::More;
+use Test::ScriptedServer;
 use Test::Symcache;
 
 plan skip_all => 'no zstd' if system('zstd --version >/dev/null 2>&1') != 0;
@@ -265,6 +266,34 @@ is $ask->('two', $crash_two), 200, 'which is served';
 $t->wait_until('until there is the newest', sub {
     -f $t->path("two/crash.pdb/$pdb/crash.pdb-v9.1.0.symcache");
 });
+
+# text has no end of its own: only an answer that has one is all of it
+
+my $half = substr $gcc, 0, 1 + index $gcc, "\n", length($gcc) / 2;
+my %says = (
+    'no end' => "Connection: close\r\n\r\n$half",
+    'a part' => 'Content-Range: bytes 0-' . (length($half) - 1) . '/'
+        . length($gcc) . "\r\nContent-Length: " . length($half)
+        . "\r\n\r\n$half",
+    'all' => 'Content-Length: ' . length($gcc) . "\r\n\r\n$gcc",
+);
+my $cutter = Test::ScriptedServer->new(log => $t->path('cutter.log'),
+    script => sub {
+        my ($c) = @_;
+        $c->send("HTTP/1.1 200 OK\r\n" . $says{ $t->read_file('how') });
+        $c->close;
+    });
+$config->{sources}{cutter} = { %{ $config->{sources}{sym} },
+                               url => $cutter->url };
+$config->{stores}{cutter} = { root => $t->path('cutter'),
+    sources => ['cutter'], transcoders => [$transcoder] };
+$t->reload_symcached($config);
+for (['no end', 503], ['a part', 503], ['all', 200]) {
+    $t->write_file('how', $_->[0]);
+    $t->helper('POST', "/v1/forget/cutter/libshapes.so/$so");
+    is $ask->('cutter', "libshapes.so/$so?version=9.0.0"), $_->[1],
+        "text with $_->[0]";
+}
 
 # what no transcoder takes
 

@@ -197,6 +197,17 @@ static enum source_outcome judge(struct lookup *lookup,
     return SOURCE_NOT_FOUND;
 }
 
+/*
+ * Is the body all of the original?  A PDB says by itself where it ends; of
+ * text, the answer has to say it.
+ */
+static bool is_whole(const struct lookup *lookup,
+                     const struct fetch_answer *answer)
+{
+    return config_layout_format(lookup->source->layout) != FORMAT_BREAKPAD ||
+           (answer->framed && answer->range[0] == '\0');
+}
+
 static void on_fetched(void *arg, const struct fetch_result *result)
 {
     struct lookup *lookup = arg;
@@ -233,6 +244,11 @@ static void on_fetched(void *arg, const struct fetch_result *result)
 
     if (http != NULL && http->form == FORM_POINTER) {
         received_pointer(lookup, result->answer);
+    } else if (!is_whole(lookup, result->answer)) {
+        lookup_attempt_here(lookup, SOURCE_UNUSABLE,
+                            "200 without a length, or with a part: the text "
+                            "may be cut");
+        lookup->resume(lookup);
     } else {
         lookup_check_part(lookup);
     }
