@@ -5,26 +5,14 @@
 
 #include <string.h>
 
-#include "base/array.h"
 #include "base/utf8.h"
 #include "plain.h"
-
-/* Room for size more bytes; NULL without memory. */
-static char *need(struct json_writer *w, size_t size)
-{
-    if (w->has_failed ||
-        symfile_array_need(&w->data, &w->room, w->size + size, 1) != 0) {
-        w->has_failed = true;
-        return NULL;
-    }
-    return w->data + w->size;
-}
 
 static void put(struct json_writer *w, const char *data, size_t size)
 {
     char *p;
 
-    p = need(w, size);
+    p = json_write_need(w, size);
     if (p != NULL) {
         memcpy(p, data, size);
         w->size += size;
@@ -57,23 +45,6 @@ void json_write_close(struct json_writer *w, char bracket)
 {
     put(w, &bracket, 1);
     w->has_member = true;
-}
-
-void json_write_key(struct json_writer *w, const char *name)
-{
-    size_t n;
-    char *p;
-
-    separate(w);
-    n = strlen(name);
-    p = need(w, n + 4);
-    if (p != NULL) {
-        *p++ = '"';
-        memcpy(p, name, n);
-        memcpy(p + n, "\": ", 3);
-        w->size += n + (w->is_python ? 4 : 3);
-    }
-    w->has_member = false;
 }
 
 static const char digits[] = "0123456789abcdef";
@@ -137,7 +108,7 @@ void json_write_string(struct json_writer *w, const char *data, size_t size)
     }
     /* a byte becomes six at most, a character of two bytes six, of four
      * twelve */
-    out = need(w, 6 * size + 2);
+    out = json_write_need(w, 6 * size + 2);
     if (out == NULL) {
         return;
     }
@@ -218,7 +189,7 @@ void json_write_again(struct json_writer *w, size_t at, size_t size)
     char *p;
 
     separate(w);
-    p = need(w, size);
+    p = json_write_need(w, size);
     if (p != NULL) {
         memcpy(p, w->data + at, size);
         w->size += size;

@@ -12,7 +12,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
+#include "base/array.h"
 #include "reader.h"
 
 struct json_writer {
@@ -25,14 +27,51 @@ struct json_writer {
     bool has_failed;
 };
 
+/* Room for size more bytes at the end, which is returned; NULL without
+ * memory.  For the functions below. */
+static inline char *json_write_need(struct json_writer *w, size_t size)
+{
+    if (w->has_failed ||
+        symfile_array_need(&w->data, &w->room, w->size + size, 1) != 0) {
+        w->has_failed = true;
+        return NULL;
+    }
+    return w->data + w->size;
+}
+
 /* Begins anew in the same buffer. */
 void json_write_reset(struct json_writer *w);
 
 void json_write_open(struct json_writer *w, char bracket);
 void json_write_close(struct json_writer *w, char bracket);
 
-/* The name of a member; the first is one that needs no escapes. */
-void json_write_key(struct json_writer *w, const char *name);
+/* The name of a member that needs no escapes.  Compilers know the sizes of
+ * most of them. */
+static inline void json_write_key(struct json_writer *w, const char *name)
+{
+    size_t n;
+    char *p;
+
+    n = strlen(name);
+    p = json_write_need(w, n + 6);
+    if (p == NULL) {
+        return;
+    }
+    if (w->has_member) {
+        *p++ = ',';
+        if (w->is_python) {
+            *p++ = ' ';
+        }
+    }
+    *p++ = '"';
+    memcpy(p, name, n);
+    memcpy(p + n, "\": ", 3);
+    p += n + (w->is_python ? 3 : 2);
+    w->size = (size_t)(p - w->data);
+    w->has_member = false;
+}
+
+/* The name of any member. */
 void json_write_name(struct json_writer *w, const char *data, size_t size);
 
 /* A string; what is not UTF-8 in it becomes U+FFFD. */

@@ -41,19 +41,12 @@ bool shape_fail(struct shape_walk *walk, const char *reason)
     return false;
 }
 
-int shape_digit(char c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 bool shape_hex(const struct json *json, uint32_t value, uint64_t *hex)
 {
     size_t i, size;
     int base, digit;
+    /* what may have another digit behind it */
+    static const uint64_t limits[] = {UINT64_MAX / 10, UINT64_MAX >> 4};
     uint64_t n;
     const char *p;
 
@@ -78,11 +71,11 @@ bool shape_hex(const struct json *json, uint32_t value, uint64_t *hex)
     }
     for (n = 0; i < size; i++) {
         digit = shape_digit(p[i]);
-        if (digit < 0 || digit >= base ||
-            __builtin_mul_overflow(n, (uint64_t)base, &n) ||
-            __builtin_add_overflow(n, (uint64_t)digit, &n)) {
+        if (digit < 0 || digit >= base || n > limits[base == 16] ||
+            (n == limits[0] && base == 10 && digit > 5)) {
             return false;
         }
+        n = base == 16 ? n << 4 | (uint64_t)digit : 10 * n + (uint64_t)digit;
     }
     *hex = n;
     return true;

@@ -64,7 +64,14 @@ bool shape_object(struct shape_walk *walk, uint32_t value,
                   uint32_t *found);
 
 /* The value of a hex digit, or -1. */
-int shape_digit(char c);
+static inline int shape_digit(char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
 
 /* An integer, which may be negative and is two's complement then, "0x1f" or
  * "31". */
