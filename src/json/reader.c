@@ -156,8 +156,8 @@ static bool string(struct reader *r)
     char *begin, *out;
 
     begin = ++r->p;
-    while (r->end - r->p >= 8 && json_is_plain((const unsigned char *)r->p)) {
-        r->p += 8;
+    for (n = 8; n == 8 && r->end - r->p >= 8; r->p += n) {
+        n = json_plain((const unsigned char *)r->p);
     }
     for (out = r->p; r->p < r->end && *r->p != '"';) {
         if (*r->p == '\\') {

@@ -97,7 +97,8 @@ static char *put_beyond(char *out, bool is_python, const unsigned char **p,
 void json_write_string(struct json_writer *w, const char *data, size_t size)
 {
     char *out;
-    const unsigned char *p, *end, *run;
+    size_t n;
+    const unsigned char *p, *end;
 
     separate(w);
     p = (const unsigned char *)data;
@@ -114,17 +115,19 @@ void json_write_string(struct json_writer *w, const char *data, size_t size)
     }
     *out++ = '"';
     while (p < end) {
-        for (run = p; end - p >= 8 && json_is_plain(p); p += 8) {
+        if (end - p >= 8) {
+            /* there is room for what is too much */
+            memcpy(out, p, 8);
+            n = json_plain(p);
+            p += n;
+            out += n;
+            if (n == 8) {
+                continue;
+            }
         }
-        while (p < end && *p >= 0x20 && *p < 0x7F && *p != '"' && *p != '\\') {
-            p++;
-        }
-        memcpy(out, run, (size_t)(p - run));
-        out += p - run;
-        if (p == end) {
-            break;
-        }
-        if (*p == 0x7F && !w->is_python) {
+        if (*p >= 0x20 && *p < 0x7F && *p != '"' && *p != '\\') {
+            *out++ = (char)*p++;
+        } else if (*p == 0x7F && !w->is_python) {
             *out++ = (char)*p++;
         } else if (*p < 0x80) {
             out = put_escape(out, *p++);
