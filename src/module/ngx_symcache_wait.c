@@ -6,14 +6,15 @@
  * the same answer share one question: the first one leads and asks, the others
  * follow and are suspended without a connection to the helper.
  *
- *     idle --> leads ----------------------------> idle, answered
- *       |        |  ^ pause, after "still running"
- *       |        +--+
- *       |        +- client gone, or hold over: the first follower is promoted
- *       |                                         |
- *       +----> follows --> promoted --> leads <---+
- *                 |
- *                 +--> woken, the leader has the answer --> idle, answered
+ *     idle --> LEADS -----------------------------------> idle, answered
+ *       |       ^ |  ^ after a pause: job still runs, or helper was lost
+ *       |       | +--+
+ *       |    PROMOTED, when its leader's client or hold is gone
+ *       |       ^
+ *       +--> FOLLOWS --> WOKEN, its leader has the answer --> idle, answered
+ *
+ * From every state, when the client is gone, and from all but WOKEN, when the
+ * hold is over: idle.
  */
 
 

@@ -36,13 +36,13 @@
  * What a fetch waits for.  Only set_step() changes it.  When something cannot
  * be started, every step leads to finish().
  *
- *   fetch_start() --> FETCH_PAUSES <----------- another try
+ *   fetch_start() --> FETCH_PAUSES <------------ another try
  *                          | try()                   |
- *         +---------- FETCH_DECIDES -----------------+--> finish()
- *         | Negotiate      | ^
- *   FETCH_WAITS_SPNEGO     | +--- on_hop_done() ---------+
- *         +---------> FETCH_WAITS_ANSWER ----------------+
- *         on_spnego()      | on_header()                 |
+ *         +----------> FETCH_DECIDES ----------------+--> finish()
+ *         | on_spnego()  | | ^
+ *   FETCH_WAITS_SPNEGO <-+ | +---- on_hop_done() --------+
+ *                     FETCH_WAITS_ANSWER ----------------+
+ *                          | on_header()                 |
  *                     FETCH_RECEIVES --------------------+
  */
 enum fetch_step {

@@ -4,8 +4,8 @@
  * What happens when a job ends.  Whatever the reason, it is job_end(), at the
  * end of this file, and in this order:
  *
- *   what still runs for it is ended, and its work directory removed;
  *   its findings become its outcome, by findings_outcome();
+ *   what still runs for it is ended, and its work directory removed;
  *   that is written down: for later requests among what is known to be
  *     absent, for people in the log, the counters and the list of misses;
  *   its slot goes to another job, and nobody finds this one any more;

@@ -5,7 +5,8 @@
  * and what is known to be absent; where neither is an answer, one job for each
  * key of a store makes the file, however many ask for it.
  *
- * Knows nothing of HTTP.  The files behind this door are listed in state.h.
+ * Knows nothing of connections.  What a job does is told in state.h;
+ * scheduler_ask() is in ask.c, scheduler_leave() in waiter.c.
  */
 #ifndef SYMCACHED_JOB_H
 #define SYMCACHED_JOB_H

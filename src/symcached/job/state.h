@@ -13,6 +13,10 @@
  *   conversion.c  runs its transcoder, and publishes what that made
  *   canary.c      judges the transcoder, where a failure may be its own
  *   end.c         ends it, whatever the reason
+ *
+ * Around them: scheduler.c has the slots and queues, ask.c takes a lookup,
+ * which decision.c answers if no job is needed, and waiter.c holds it until
+ * the end.
  */
 #ifndef SYMCACHED_JOB_STATE_H
 #define SYMCACHED_JOB_STATE_H
@@ -51,12 +55,15 @@
  *     v          v
  *   JOB_WAITS_TRANSCODER
  *                |
- *         a slot |   malformed: back to JOB_WAITS_SOURCE
+ *         a slot |
  *                v
- *        JOB_IN_TRANSCODER --> job_end()
+ *        JOB_IN_TRANSCODER --> job_end(), or if the original is malformed and
+ *                              there is another source, JOB_WAITS_SOURCE
  *
  * A PDB that lies among the downloads is taken without asking a source, and
- * if it is gone when the slot comes, they are asked.
+ * if it is gone when the slot comes, they are asked: JOB_WAITS_SOURCE.  To
+ * that a job in JOB_IN_SOURCE goes back, too, if the host of its next source
+ * is busy.
  */
 enum job_state {
     JOB_NEW,              /* is being set up */

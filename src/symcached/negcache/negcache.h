@@ -36,9 +36,11 @@ enum negcache_reason {
 };
 
 /*
- * What a reason means.  This is the only place where negative caching is
- * decided; docs/operations.md ("Which failure is remembered") has the same
- * table for people, and t/unit/negcache.c compares them.
+ * What a reason means: where its entries are kept, for how long, and what they
+ * answer.  Which reason an outcome has, and with which life, the caller
+ * decides (remember() in job/end.c).  docs/operations.md ("Which failure is
+ * remembered") has the same table for people, and t/unit/negcache.c compares
+ * them.
  */
 struct negcache_rule {
     const char *name; /* API: in the file, in answers and in metrics */
