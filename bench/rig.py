@@ -138,11 +138,23 @@ class Rig:
 
     def symcached(self, config):
         sock = self.path("symcached.sock")
+        self.port = free_port()
         config = {"listen": "unix:" + sock,
-                  "downloads": self.path("downloads"), **config}
+                  "downloads": self.path("downloads"),
+                  "symbolication": {"listen": "127.0.0.1:%d" % self.port},
+                  **config}
         conf = self.write("symcached.json", json.dumps(config, indent=2))
         return self.start("symcached", [BUILD + "/symcached", "-c", conf],
                           lambda: accepts(sock))
+
+    def symbolicated(self):
+        """Starts symbolicated beside symcached, with the same file."""
+        address = ("127.0.0.1", self.port)
+        p = self.start("symbolicated", [BUILD + "/symbolicated", "-c",
+                                        self.path("symcached.json")],
+                       lambda: accepts(address))
+        p.port, p.url = self.port, "http://%s:%d" % address
+        return p
 
     def clear(self, *names):
         for n in names:
@@ -185,22 +197,24 @@ class Rig:
         self.running.remove(p)
         return answers, p.wait() == 0
 
-    def wrk(self, nginx, path, connections, seconds, headers=(), args=()):
+    def wrk(self, server, path, connections, seconds, headers=(), args=()):
         """One run of wrk: Load.  It has the CPUs for itself that workers with
-        worker_cpu_affinity do not use, if there are any."""
-        workers = children(nginx.pid)
+        worker_cpu_affinity do not use, if there are any.  The CPU time is that
+        of the server's workers, or its own if it has none."""
+        workers = children(server.pid)
         cpus = sorted(os.sched_getaffinity(0))
         cpus = cpus[len(workers):] or cpus
+        workers = workers or [server.pid]
         # wrk itself counts in whole seconds
         command = ["timeout", "-s", "INT", str(seconds), "wrk", "-d600s",
-                   "-t%d" % min(2, len(cpus)), "-c%d" % connections,
-                   "-s", HERE + "/wrk.lua"]
+                   "-t%d" % min(2, len(cpus), connections),
+                   "-c%d" % connections, "-s", HERE + "/wrk.lua"]
         for h in headers:
             command += ["-H", h]
         for _ in range(10):
             cpu = cpu_seconds(workers)
             out = subprocess.run(
-                [*command, nginx.url + path, "--", *map(str, args)],
+                [*command, server.url + path, "--", *map(str, args)],
                 capture_output=True, text=True,
                 preexec_fn=lambda: os.sched_setaffinity(0, cpus))
             cpu = cpu_seconds(workers) - cpu
@@ -322,10 +336,12 @@ def turns(n, base, *runs):
 
 
 def cpu_seconds(pids):
+    """User and system time of all threads that these processes have."""
     total = 0
     for pid in pids:
-        with open("/proc/%d/schedstat" % pid) as f:
-            total += int(f.read().split()[0])
+        for stat in glob.glob("/proc/%d/task/*/schedstat" % pid):
+            with open(stat) as f:
+                total += int(f.read().split()[0])
     return total / 1e9
 
 

@@ -1,7 +1,7 @@
 -- Script of wrk for bench/rig.py: prints figures that are not rounded, and
--- with arguments asks for keys at random.
+-- with arguments asks for keys at random, or sends the JSON in a file.
 --
---   wrk ... -s wrk.lua URL [-- FORMAT KEYS NAMES]
+--   wrk ... -s wrk.lua URL [-- FORMAT KEYS NAMES | -- POST FILE]
 --
 -- FORMAT is a path with %d for the number of the name, %032X for the number
 -- of the key and perhaps %d for that of the name again.
@@ -16,6 +16,11 @@ end
 function init(args)
     local format, keys, names = args[1], tonumber(args[2]), tonumber(args[3])
     if not format then return end
+    if format == "POST" then
+        wrk.method, wrk.body = "POST", io.open(args[2]):read("*a")
+        wrk.headers["Content-Type"] = "application/json"
+        return
+    end
     math.randomseed(os.time() + seed)
     request = function()
         local k = math.random(0, keys - 1)
