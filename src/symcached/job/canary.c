@@ -32,13 +32,18 @@ struct canary {
 };
 
 /* NULL: transcoders of a former configuration are not judged any more. */
-static struct trust *trust_of(const struct job *job)
+static struct trust *trust_in(const struct job *job,
+                              const struct transcoder_config *transcoder)
 {
     if (job->config != scheduler_config(job->scheduler)) {
         return NULL;
     }
-    return trusts_get(job->scheduler->trusts, job->store,
-                      job_transcoder(job));
+    return trusts_get(job->scheduler->trusts, job->store, transcoder);
+}
+
+static struct trust *trust_of(const struct job *job)
+{
+    return trust_in(job, job_transcoder(job));
 }
 
 static bool take_probe(struct job *job)
@@ -108,10 +113,11 @@ void job_run_failed(struct job *job, const char *why)
 
 bool job_was_lied_to(const struct job *job)
 {
-    const struct trust *trust = trust_of(job);
+    const struct trust *trust = job->findings & FINDING_MALFORMED
+                                    ? trust_in(job, job->run.accuser)
+                                    : NULL;
 
-    return (job->findings & FINDING_MALFORMED) && trust != NULL &&
-           trust->lies != job->run.lies;
+    return trust != NULL && trust->lies != job->run.lies;
 }
 
 /* the canary ------------------------------------------------------------ */
@@ -157,6 +163,7 @@ static unsigned take_back(const struct job *job, const struct trust *trust)
 static void believe(struct job *job, const struct trust *trust)
 {
     if (!(job->findings & FINDING_MALFORMED)) {
+        job->run.accuser = job_transcoder(job);
         job->run.lies = trust != NULL ? trust->lies : 0;
     }
     job_judged(job, NULL);

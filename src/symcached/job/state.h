@@ -105,7 +105,10 @@ struct job_target {
 struct run {
     struct transcode *transcode; /* or NULL */
     struct canary *canary;       /* the transcoder is tried on it; or NULL */
-    unsigned lies;         /* trust->lies, when the PDB was called malformed */
+    /* the first that called the PDB malformed, and its trust->lies then: with
+     * originals of several formats another one may be run afterwards */
+    const struct transcoder_config *accuser;
+    unsigned lies;
     unsigned pause : 31;   /* seconds that the transcoder is left alone */
     unsigned is_probe : 1; /* its end tells whether the transcoder works */
 };
