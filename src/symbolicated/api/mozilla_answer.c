@@ -23,17 +23,45 @@ static const struct api_module *module_of(const struct mozilla_call *call,
                : NULL;
 }
 
-/* The chain of a frame, until the next one of this thread. */
+/* Frames that are looked up together. */
+#define BLOCK 64
+
+/* Looks n frames up: where their modules have them, or SYMFILE_NONE. */
+static void resolve(const struct mozilla_call *call,
+                    const struct mozilla_frame *frames, size_t n,
+                    uint32_t locations[BLOCK])
+{
+    struct symfile_lookup lookups[BLOCK];
+    const struct api_module *module;
+    size_t i, found = 0, of[BLOCK];
+
+    for (i = 0; i < n; i++) {
+        locations[i] = SYMFILE_NONE;
+        module = module_of(call, &frames[i]);
+        if (module != NULL && module->state == API_MODULE_FOUND &&
+            !frames[i].minus_one) {
+            lookups[found].reader = module->reader;
+            lookups[found].address = frames[i].offset;
+            of[found++] = i;
+        }
+    }
+    symfile_reader_lookup_all(lookups, found);
+    chain_prefetch(lookups, found);
+    for (i = 0; i < found; i++) {
+        locations[of[i]] = lookups[i].location;
+    }
+}
+
+/* The chain of a frame at its location, until the next one of this thread. */
 static const struct chain *chain_of(const struct mozilla_call *call,
-                                    const struct mozilla_frame *frame)
+                                    const struct mozilla_frame *frame,
+                                    uint32_t location)
 {
     static _Thread_local struct chain chain;
-    const struct api_module *module = module_of(call, frame);
 
     chain.count = 0;
-    if (module != NULL && module->state == API_MODULE_FOUND &&
-        !frame->minus_one) {
-        chain_find(module->reader, frame->offset, &chain);
+    if (location != SYMFILE_NONE) {
+        chain_at(module_of(call, frame)->reader, location, &chain);
     }
     return &chain;
 }
@@ -130,9 +158,10 @@ static struct symfile_string name_of(const struct mozilla_call *call,
 }
 
 static void write_frame(struct mozilla_call *call, struct json_writer *w,
-                        const struct mozilla_frame *frame, uint32_t index)
+                        const struct mozilla_frame *frame, uint32_t location,
+                        uint32_t index)
 {
-    const struct chain *chain = chain_of(call, frame);
+    const struct chain *chain = chain_of(call, frame, location);
     struct symfile_string name = name_of(call, frame);
 
     json_write_open(w, '{');
@@ -193,9 +222,9 @@ void mozilla_write_name(struct mozilla_call *call, struct json_writer *w,
 
 /* "FUNCTION (in MODULE)", the form of v4. */
 static void write_text(struct mozilla_call *call, struct json_writer *w,
-                       const struct mozilla_frame *frame)
+                       const struct mozilla_frame *frame, uint32_t location)
 {
-    const struct chain *chain = chain_of(call, frame);
+    const struct chain *chain = chain_of(call, frame, location);
     struct symfile_string name = name_of(call, frame);
     struct symfile_string parts[4] = {{NULL, 0}, {" (in ", 5}, name, {")", 1}};
     char offset[32];
@@ -219,27 +248,41 @@ static void write_text(struct mozilla_call *call, struct json_writer *w,
 }
 
 /* Returns false if the answer becomes too long. */
+static bool write_stack(struct mozilla_call *call, struct json_writer *w,
+                        const struct mozilla_stack *stack)
+{
+    const struct mozilla_frame *frames = &call->frames[stack->frame];
+    uint32_t i, locations[BLOCK];
+
+    json_write_open(w, '[');
+    for (i = 0; i < stack->n; i++) {
+        if (i % BLOCK == 0) {
+            resolve(call, &frames[i],
+                    stack->n - i < BLOCK ? stack->n - i : BLOCK, locations);
+        }
+        if (call->protocol == API_MOZILLA_V4) {
+            write_text(call, w, &frames[i], locations[i % BLOCK]);
+        } else {
+            write_frame(call, w, &frames[i], locations[i % BLOCK], i);
+        }
+        if (w->size > call->config->limits.answer_size) {
+            return false;
+        }
+    }
+    json_write_close(w, ']');
+    return true;
+}
+
 static bool write_stacks(struct mozilla_call *call, struct json_writer *w,
                          const struct mozilla_job *job)
 {
-    const struct mozilla_stack *stack;
-    uint32_t s, f;
+    uint32_t s;
 
     json_write_open(w, '[');
     for (s = 0; s < job->stacks; s++) {
-        stack = &call->stacks[job->stack + s];
-        json_write_open(w, '[');
-        for (f = 0; f < stack->n; f++) {
-            if (call->protocol == API_MOZILLA_V4) {
-                write_text(call, w, &call->frames[stack->frame + f]);
-            } else {
-                write_frame(call, w, &call->frames[stack->frame + f], f);
-            }
-            if (w->size > call->config->limits.answer_size) {
-                return false;
-            }
+        if (!write_stack(call, w, &call->stacks[job->stack + s])) {
+            return false;
         }
-        json_write_close(w, ']');
     }
     json_write_close(w, ']');
     return true;
