@@ -64,6 +64,8 @@ static const struct walk_case walk_cases[] = {
       "Crash.Pdb/3249D99D0C4049318610F4E4FB0B6936a/Crash.sym.gz",
       "crash.pdb/3249D99D0C4049318610F4E4FB0B6936a/crash.sym",
       "crash.pdb/3249D99D0C4049318610F4E4FB0B6936a/crash.sym.gz",
+      "crash.pdb/3249D99D0C4049318610F4E4FB0B6936A/crash.sym",
+      "crash.pdb/3249D99D0C4049318610F4E4FB0B6936A/crash.sym.gz",
       "Crash.Pdb/3249D99D0C4049318610F4E4FB0B6936A/Crash.sym",
       "Crash.Pdb/3249D99D0C4049318610F4E4FB0B6936A/Crash.sym.gz"}},
     {{.layout = LAYOUT_BREAKPAD, .forms = {FORM_PLAIN}, .nforms = 1},
@@ -172,6 +174,53 @@ static void test_places_of_a_miss(void **state)
             }
         }
         assert_false(layout_next(&walk, &place));
+    }
+}
+
+static bool has_place(const struct source_config *source,
+                      const symcache_key_t *key, const char *name,
+                      const char *path)
+{
+    const struct layout_memory memory = {0};
+    struct layout_place place;
+    struct layout_walk walk;
+
+    layout_begin(&walk, source, key, name, &memory);
+    while (layout_next(&walk, &place)) {
+        if (strcmp(place.path, path) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A miss under any spelling is remembered as one of the name in lower case. */
+static void test_any_name_asks_for_lower_case(void **state)
+{
+    static const enum source_layout layouts[] = {
+        LAYOUT_SYMSTORE, LAYOUT_TWO_TIER, LAYOUT_SSQP,
+        LAYOUT_UNIFIED,  LAYOUT_FLAT,     LAYOUT_BREAKPAD};
+    static const char *const ids[] = {CRASH,
+                                      "3249D99D0C4049318610F4E4FB0B6936A",
+                                      "3249D99D0C4049318610F4E4FB0B6936"
+                                      "FFFFFFFF"};
+    const struct layout_memory memory = {0};
+    struct layout_place place;
+    struct layout_walk walk;
+    symcache_key_t key;
+    size_t i, j;
+
+    (void)state;
+    for (i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++) {
+        const struct source_config source = {.layout = layouts[i]};
+
+        for (j = 0; j < sizeof(ids) / sizeof(ids[0]); j++) {
+            key_of(&key, "crash.pdb", ids[j]);
+            layout_begin(&walk, &source, &key, "crash.pdb", &memory);
+            while (layout_next(&walk, &place)) {
+                assert_true(has_place(&source, &key, "Crash.Pdb", place.path));
+            }
+        }
     }
 }
 
@@ -469,6 +518,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_places_of_a_miss),
+        cmocka_unit_test(test_any_name_asks_for_lower_case),
         cmocka_unit_test(test_tiers_of_a_miss),
         cmocka_unit_test(test_index2_is_asked_for_on_demand),
         cmocka_unit_test(test_two_tiers_are_found_and_lost_again),

@@ -9,12 +9,17 @@
 
 #define LAYOUT_GUID 32 /* digits, before those of the age */
 
-/* Spellings of name and key: each is tried where it differs from the others.
- * The first is that of symstore.exe, the second that of .NET and SSQP. */
+/*
+ * Spellings of name and key: each is tried where it differs from the others.
+ * The first is that of symstore.exe, the second that of .NET and SSQP.  Among
+ * them are all of the name in lower case, whatever was asked for: a miss counts
+ * for that name as well.
+ */
 enum {
-    VARIANT_GIVEN, /* name as asked for, key in upper case */
+    VARIANT_GIVEN, /* name as asked for, key as it is usual in the layout */
     VARIANT_LOWER, /* name and key in lower case */
-    VARIANT_MIXED  /* name in lower case, key in upper case */
+    VARIANT_MIXED, /* name in lower case, key in upper case */
+    VARIANT_UPPER  /* name as asked for, key in upper case */
 };
 
 /* ASCII, as everywhere in keys. */
@@ -91,10 +96,11 @@ static void spell_ssqp(unsigned variant, char *name, char *id)
  * ones all in upper case; the name is what they found in the module. */
 static void spell_breakpad(unsigned variant, char *name, char *id)
 {
-    if (variant == VARIANT_LOWER) {
+    if (variant == VARIANT_LOWER || variant == VARIANT_MIXED) {
         lower(name, strlen(name));
     }
-    if (variant != VARIANT_MIXED && strlen(id) > LAYOUT_GUID) {
+    if ((variant == VARIANT_GIVEN || variant == VARIANT_LOWER) &&
+        strlen(id) > LAYOUT_GUID) {
         lower(id + LAYOUT_GUID, strlen(id + LAYOUT_GUID));
     }
 }
@@ -111,7 +117,7 @@ static void spell(enum source_layout layout, unsigned variant, char *name,
         return;
     }
 
-    if (variant != VARIANT_GIVEN) {
+    if (variant == VARIANT_LOWER || variant == VARIANT_MIXED) {
         lower(name, strlen(name));
     }
     if (variant == VARIANT_LOWER || layout == LAYOUT_UNIFIED) {

@@ -18,7 +18,7 @@
 #define LAYOUT_PATH_MAX                                                       \
     (8 + 1 + 2 * (SYMCACHE_NAME_MAX + 1) + SYMCACHE_ID_TEXT_MAX + 1)
 
-#define LAYOUT_VARIANTS 3
+#define LAYOUT_VARIANTS 4
 
 /* Without regard to case no key has more places: two tiers, three forms, and
  * what tells the tiers apart. */
