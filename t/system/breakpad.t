@@ -295,6 +295,21 @@ for (['no end', 503], ['a part', 503], ['all', 200]) {
         "text with $_->[0]";
 }
 
+# half of a copy in a directory: as it was cut, or with zeros in the place of
+# the rest
+
+for (['cut.so', ''], ['zeros.so', "\0" x 5000]) {
+    my ($name, $rest) = @$_;
+    my $text = $gcc =~ s/libshapes\.so$/$name/mr;
+    my $file = "local/$name/$so/$name.sym";
+    $t->write_file($file, substr($text, 0, length($half) - 3) . $rest);
+    is $ask->('here', "$name/$so?version=9.0.0"), 503,
+        "$name: neither malformed nor all of it";
+    $t->write_file($file, $text);
+    $t->helper('POST', "/v1/forget/here/$name/$so");
+    is $ask->('here', "$name/$so?version=9.0.0"), 200, "$name: whole";
+}
+
 # what no transcoder takes
 
 $r = $t->helper('GET', "/v1/symcache/pdbs/libshapes.so/$so"

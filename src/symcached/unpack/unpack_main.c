@@ -143,6 +143,12 @@ static char check_breakpad(const struct unpack_job *job, const uint8_t *map,
                  job->key.name, (int)got.name_size, got.name);
         return 'W';
     }
+    /* Text does not say how long it is.  But half of a copy, or one whose rest
+     * consists of zeros, rarely ends with a line feed. */
+    if (map[size - 1] != '\n') {
+        snprintf(detail, detail_size, "is cut off in its last line");
+        return 'U';
+    }
 
     snprintf(detail, detail_size, "%" PRIu64 " bytes", size);
     return 'F';
