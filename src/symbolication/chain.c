@@ -33,10 +33,11 @@ void chain_at(const struct symfile_reader *reader, uint32_t location,
     collect(&frames, chain);
 }
 
+/* A record that is in the file, or NULL. */
 static const uint8_t *record(const struct symfile_reader *r, size_t begin,
                              uint32_t index, uint32_t count, size_t size)
 {
-    return r->data + begin + (index < count ? index * size : 0);
+    return index < count ? r->data + begin + index * size : NULL;
 }
 
 static const uint8_t *location_of(const struct symfile_lookup *place)
@@ -50,34 +51,44 @@ static const uint8_t *location_of(const struct symfile_lookup *place)
 
 static const uint8_t *function_of(const struct symfile_lookup *place)
 {
+    const uint8_t *location;
     const struct symfile_reader *r;
 
     r = place->reader;
-    return record(r, r->functions, symfile_load(location_of(place) + 8),
-                  r->num_functions, SYMFILE_FUNCTION_SIZE);
+    location = location_of(place);
+    return location == NULL
+               ? NULL
+               : record(r, r->functions, symfile_load(location + 8),
+                        r->num_functions, SYMFILE_FUNCTION_SIZE);
 }
 
 static const uint8_t *file_of(const struct symfile_lookup *place)
 {
+    const uint8_t *location;
     const struct symfile_reader *r;
 
     r = place->reader;
-    return record(r, r->files, symfile_load(location_of(place)), r->num_files,
-                  r->file_size);
+    location = location_of(place);
+    return location == NULL ? NULL
+                            : record(r, r->files, symfile_load(location),
+                                     r->num_files, r->file_size);
 }
 
-static const uint8_t *string_at(const struct symfile_lookup *place,
-                                const uint8_t *offset)
+/* The string that a field of a record names, if there is such a record. */
+static void prefetch_string(const struct symfile_reader *r,
+                            const uint8_t *record_of, size_t field)
 {
-    const struct symfile_reader *r;
-
-    r = place->reader;
-    return record(r, r->strings, symfile_load(offset), r->string_bytes, 1);
+    if (record_of != NULL) {
+        __builtin_prefetch(record(r, r->strings,
+                                  symfile_load(record_of + field),
+                                  r->string_bytes, 1));
+    }
 }
 
 void chain_prefetch(const struct symfile_lookup *places, size_t count)
 {
     size_t i;
+    const uint8_t *file;
 
     for (i = 0; i < count; i++) {
         __builtin_prefetch(location_of(&places[i]));
@@ -87,9 +98,10 @@ void chain_prefetch(const struct symfile_lookup *places, size_t count)
         __builtin_prefetch(file_of(&places[i]));
     }
     for (i = 0; i < count; i++) {
-        __builtin_prefetch(string_at(&places[i], function_of(&places[i])));
-        __builtin_prefetch(string_at(&places[i], file_of(&places[i]) + 4));
-        __builtin_prefetch(string_at(&places[i], file_of(&places[i]) + 8));
+        file = file_of(&places[i]);
+        prefetch_string(places[i].reader, function_of(&places[i]), 0);
+        prefetch_string(places[i].reader, file, 4);
+        prefetch_string(places[i].reader, file, 8);
     }
 }
 

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -66,6 +67,57 @@ static void chains(void **state)
         assert_int_equal(chain_entry(&chain), rows[i].entry);
         assert_int_equal(chain_function_size(&chain), rows[i].size);
     }
+}
+
+/* A file of nothing but a header, in memory of exactly its size. */
+static void empty(void **state)
+{
+    uint8_t *data;
+    char error[128];
+    struct symfile_reader r;
+    struct symfile_lookup lookups[2] = {{.reader = &r, .address = 0},
+                                        {.reader = &r, .address = 0x1000}};
+
+    (void)state;
+    data = calloc(1, SYMFILE_HEADER);
+    assert_non_null(data);
+    memcpy(data, example_v9, SYMFILE_AT_FILES);
+    assert_int_equal(
+        symfile_reader_open(&r, data, SYMFILE_HEADER, error, sizeof(error)),
+        SYMFILE_OPENED);
+    symfile_reader_lookup_all(lookups, 2);
+    assert_int_equal(lookups[0].location, SYMFILE_NONE);
+    assert_int_equal(lookups[1].location, SYMFILE_NONE);
+    chain_prefetch(lookups, 2);
+    chain_find(&r, 0x1000, &chain);
+    assert_int_equal(chain.count, 0);
+    assert_int_equal(chain_function_size(&chain), 0);
+    free(data);
+}
+
+/* Many at once find what each finds by itself, in whatever order. */
+static void lookups(void **state)
+{
+    size_t i;
+    struct symfile_reader r;
+    struct symfile_frames frames;
+    struct symfile_lookup many[100];
+
+    (void)state;
+    open_example(&r);
+    for (i = 0; i < 100; i++) {
+        many[i].reader = &r;
+        many[i].address = 0x1050 - i;
+    }
+    symfile_reader_lookup_all(many, 100);
+    chain_prefetch(many, 100);
+    for (i = 0; i < 100; i++) {
+        symfile_reader_lookup(&r, many[i].address, &frames);
+        assert_int_equal(many[i].location, frames.next);
+    }
+    assert_int_equal(many[0x10].location, r.num_locations - 1);
+    assert_int_equal(many[0x50].location, r.num_locations - 5);
+    assert_int_equal(many[0x51].location, SYMFILE_NONE);
 }
 
 static void paths(void **state)
@@ -180,10 +232,9 @@ static void call_sites(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(chains),
-        cmocka_unit_test(paths),
-        cmocka_unit_test(owners),
-        cmocka_unit_test(call_sites),
+        cmocka_unit_test(chains),  cmocka_unit_test(empty),
+        cmocka_unit_test(lookups), cmocka_unit_test(paths),
+        cmocka_unit_test(owners),  cmocka_unit_test(call_sites),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
