@@ -75,7 +75,7 @@ my $shared = 'base proto config http metrics child sandbox symcache'
     . ' debuginfo/breakpad debuginfo/pdb debuginfo/pe';
 my %above = (
     server => 'job negcache',
-    job => 'source negcache transcode store space',
+    job => 'source negcache transcode unpack store space',
     source => 'transcode unpack fetch space',
     transcode => 'unpack space',
     negcache => 'store',

@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include "proto/key.h"
 #include "proto/version.h"
+#include "format.h"
 #include "secret.h"
 #include "source_type.h"
 #include "warnings.h"
@@ -27,9 +28,6 @@ enum source_layout {
     LAYOUT_FLAT,
     LAYOUT_BREAKPAD
 };
-/* What SymCaches are made of: the debug file of a build in one of these. */
-enum original_format { FORMAT_PDB, FORMAT_BREAKPAD };
-#define FORMATS 2
 
 /* what may lie at a place of a layout */
 enum layout_form {
@@ -290,9 +288,6 @@ const char *config_map_location(const struct map_config *map, size_t nmap,
                                 const char **root, char *rel);
 
 const char *config_form_name(enum layout_form form);
-
-/* A format by its name in "inputs". */
-const char *config_format_name(enum original_format format);
 
 /* What lies at the places of a layout. */
 enum original_format config_layout_format(enum source_layout layout);

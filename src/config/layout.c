@@ -115,17 +115,19 @@ const char *config_form_name(enum layout_form form)
     return names[form];
 }
 
-const char *config_format_name(enum original_format format)
-{
-    static const char *const names[FORMATS] = {[FORMAT_PDB] = "pdb",
-                                               [FORMAT_BREAKPAD] = "breakpad"};
-
-    return names[format];
-}
-
 enum original_format config_layout_format(enum source_layout layout)
 {
-    return layout == LAYOUT_BREAKPAD ? FORMAT_BREAKPAD : FORMAT_PDB;
+    switch (layout) {
+    case LAYOUT_BREAKPAD:
+        return FORMAT_BREAKPAD;
+    case LAYOUT_SYMSTORE:
+    case LAYOUT_TWO_TIER:
+    case LAYOUT_SSQP:
+    case LAYOUT_UNIFIED:
+    case LAYOUT_FLAT:
+        break;
+    }
+    return FORMAT_PDB;
 }
 
 bool config_layout_has_form(enum source_layout layout, enum layout_form form)

@@ -115,20 +115,20 @@ static int read_input(struct config_reader *r, const cJSON *item,
                       unsigned *inputs)
 {
     const char *text = config_text(r, item, "\"pdb\"");
-    unsigned i;
+    int format;
 
-    for (i = 0; text != NULL && i < FORMATS; i++) {
-        if (strcmp(text, config_format_name(i)) == 0) {
-            if (*inputs & 1u << i) {
-                return config_error(r, item, "named twice");
-            }
-            *inputs |= 1u << i;
-            return 0;
-        }
+    if (text == NULL) {
+        return -1;
     }
-    return text == NULL
-               ? -1
-               : config_error(r, item, "must be \"pdb\" or \"breakpad\"");
+    format = config_format_find(text);
+    if (format < 0) {
+        return config_error(r, item, "must be " CONFIG_FORMAT_NAMES);
+    }
+    if (*inputs & 1u << format) {
+        return config_error(r, item, "named twice");
+    }
+    *inputs |= 1u << format;
+    return 0;
 }
 
 static int read_inputs(struct config_reader *r, const cJSON *item,

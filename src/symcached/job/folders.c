@@ -17,9 +17,9 @@
 #include "base/async_unlink.h"
 #include "base/disk_full.h"
 #include "base/log.h"
-#include "debuginfo/breakpad/breakpad.h"
 #include "symcached/space/space.h"
 #include "symcached/store/store.h"
+#include "symcached/unpack/unpack.h"
 
 struct workdir *scheduler_workdir(struct scheduler *scheduler,
                                   const char *root)
@@ -46,18 +46,27 @@ const char *job_pdb_path(const struct job *job)
     return path;
 }
 
-/* By its first bytes; nothing else of it is read here. */
+/*
+ * By its first bytes; nothing else of it is read here.  What begins as no
+ * original does is taken for a PDB: the transcoder says what is wrong with it.
+ */
 static enum original_format format_of(const char *path)
 {
-    uint8_t head[16];
+    enum body_kind kind = BODY_OTHER;
+    uint8_t head[BODY_HEAD];
+    const char *what;
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, head, sizeof(head)) : -1;
 
     if (fd >= 0) {
         close(fd);
     }
-    return n > 0 && breakpad_sniff(head, (size_t)n) ? FORMAT_BREAKPAD
-                                                    : FORMAT_PDB;
+    if (n > 0) {
+        kind = body_sniff(head, (size_t)n, &what);
+    }
+    return kind >= BODY_ORIGINAL
+               ? (enum original_format)(kind - BODY_ORIGINAL)
+               : FORMAT_PDB;
 }
 
 bool job_take_download(struct job *job)

@@ -70,19 +70,11 @@ static int validate_say(int code, const char *what)
 static bool validate_is_other(const uint8_t *p, size_t len, const char **what)
 {
     size_t i, n = len < VALIDATE_HEAD ? len : VALIDATE_HEAD;
+    enum body_kind kind = body_sniff(p, len, what);
 
-    switch (body_sniff(p, len, what)) {
-    case BODY_PDB:
-    case BODY_BREAKPAD:
-    case BODY_CABINET:
-    case BODY_GZIP:
-    case BODY_ZSTD:
-        return true;
-    case BODY_ZLIB: /* two bytes that a file of another format may have */
-    case BODY_OTHER:
-        break;
-    }
-    if (strcmp(*what, BODY_UNKNOWN) != 0 && strcmp(*what, "zlib data") != 0) {
+    /* zlib data begins with two bytes that a file of another format may have */
+    if (kind != BODY_ZLIB &&
+        (kind != BODY_OTHER || strcmp(*what, BODY_UNKNOWN) != 0)) {
         return true;
     }
 

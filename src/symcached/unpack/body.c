@@ -15,6 +15,7 @@
 #include <zstd.h>
 
 #include "cabinet.h"
+#include "config/config.h"
 
 #define BODY_CHUNK 65536
 
@@ -30,14 +31,16 @@ struct body_magic {
         bytes, sizeof(bytes) - 1, kind, what                                  \
     }
 
+#define ORIGINAL(format) (enum body_kind)(BODY_ORIGINAL + (format))
+
 static const struct body_magic body_magics[] = {
     MAGIC("Microsoft C/C++ MSF 7.00\r\n\x1a"
           "DS\0\0\0",
-          BODY_PDB, "a PDB"),
+          ORIGINAL(FORMAT_PDB), "a PDB"),
     MAGIC("Microsoft C/C++ program database 2.00\r\n\x1a"
           "JG\0\0",
           BODY_OTHER, "a PDB 2.0"),
-    MAGIC("MODULE ", BODY_BREAKPAD, "Breakpad text"),
+    MAGIC("MODULE ", ORIGINAL(FORMAT_BREAKPAD), "Breakpad text"),
     MAGIC("Microsoft MSFZ Container", BODY_OTHER, "an MSFZ container"),
     MAGIC("MSCF\0\0\0\0", BODY_CABINET, "a cabinet"),
     MAGIC("\x1f\x8b", BODY_GZIP, "gzip data"),

@@ -19,13 +19,12 @@
 #define BODY_HEAD 64
 
 enum body_kind {
-    BODY_PDB,
-    BODY_BREAKPAD,
     BODY_CABINET,
     BODY_GZIP,
     BODY_ZLIB,
     BODY_ZSTD,
-    BODY_OTHER /* nothing that can become an original */
+    BODY_OTHER,   /* nothing that can become an original */
+    BODY_ORIGINAL /* this, and more, by the number of its original_format */
 };
 
 enum body_status {

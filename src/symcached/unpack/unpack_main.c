@@ -157,14 +157,20 @@ static char check_breakpad(const struct unpack_job *job, const uint8_t *map,
 static char check(const struct unpack_job *job, const uint8_t *map,
                   uint64_t size, char *detail, size_t detail_size)
 {
-    return job->format == FORMAT_BREAKPAD
-               ? check_breakpad(job, map, size, detail, detail_size)
-               : check_pdb(job, map, size, detail, detail_size);
+    static char (*const checks[])(const struct unpack_job *, const uint8_t *,
+                                  uint64_t, char *, size_t) = {
+        [FORMAT_PDB] = check_pdb,
+        [FORMAT_BREAKPAD] = check_breakpad,
+    };
+
+    _Static_assert(sizeof(checks) / sizeof(checks[0]) == FORMATS,
+                   "a format has no check");
+    return checks[job->format](job, map, size, detail, detail_size);
 }
 
 static bool is_original(const struct unpack_job *job, enum body_kind kind)
 {
-    return kind == (job->format == FORMAT_BREAKPAD ? BODY_BREAKPAD : BODY_PDB);
+    return kind == BODY_ORIGINAL + job->format;
 }
 
 static bool unpack_found(char letter)
@@ -267,8 +273,7 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
     kind = body_sniff(head, (size_t)n, &what);
 
     if (kind == BODY_OTHER ||
-        (!is_original(job, kind) &&
-         (kind == BODY_PDB || kind == BODY_BREAKPAD))) {
+        (kind >= BODY_ORIGINAL && !is_original(job, kind))) {
         snprintf(detail, size, "%s", what);
         return 'U';
     }
@@ -591,9 +596,10 @@ static int lock(const struct unpack_job *job)
 int unpack_main(int argc, char **argv)
 {
     struct unpack_job job = {0};
+    int format = argc < 6 ? -1 : config_format_find(argv[4]);
     char *end;
 
-    if (argc < 6 || (argc > 6 && argc < 10) ||
+    if (format < 0 || (argc > 6 && argc < 10) ||
         symcache_name_parse(argv[5], strlen(argv[5]), &job.key) !=
             SYMCACHE_OK ||
         symcache_debug_id_parse(argv[2], strlen(argv[2]), &job.key) !=
@@ -610,11 +616,7 @@ int unpack_main(int argc, char **argv)
         job.max = UNPACK_MAP_MAX;
     }
 
-    job.format =
-        strcmp(argv[4], config_format_name(FORMAT_BREAKPAD)) == 0
-            ? FORMAT_BREAKPAD
-            : FORMAT_PDB;
-
+    job.format = (enum original_format)format;
     if (argc == 6) {
         job.received = true;
         job.fds[job.n++] = UNPACK_IN_FD;
