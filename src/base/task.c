@@ -18,7 +18,8 @@
 struct task {
     LIST_ENTRY(task) entry; /* of those that the loop holds */
     atomic_uint holders;
-    int ready; /* readable when run has returned */
+    atomic_bool returned; /* run has: its memory is the loop's again */
+    int ready;            /* readable then */
     struct event *event;
     const struct task_calls *calls;
     void *arg;
@@ -43,6 +44,7 @@ static void *task_run(void *arg)
     struct task *task = arg;
 
     task->calls->run(task->arg);
+    atomic_store(&task->returned, true);
     while (eventfd_write(task->ready, 1) != 0 && errno == EINTR) {
         continue;
     }
@@ -54,7 +56,7 @@ static void on_ready(evutil_socket_t fd, short what, void *arg)
 {
     struct task *task = arg;
 
-    task->calls->done(task->arg, (what & EV_READ) == 0);
+    task->calls->done(task->arg, !atomic_load(&task->returned));
     task_cancel(task);
 }
 

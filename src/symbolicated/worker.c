@@ -266,24 +266,6 @@ static int make_http(struct worker *w)
     return 0;
 }
 
-/* evhttp begins and ends to read with each request: the kernel hears of that
- * only if it is still so at the end of the turn. */
-static struct event_base *new_base(void)
-{
-    struct event_config *config = event_config_new();
-    struct event_base *base = NULL;
-
-    if (config != NULL && event_config_set_flag(
-                              config, EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST) ==
-                              0) {
-        base = event_base_new_with_config(config);
-    }
-    if (config != NULL) {
-        event_config_free(config);
-    }
-    return base;
-}
-
 struct worker *worker_new(struct workers *workers, struct settings *settings)
 {
     struct worker *w = calloc(1, sizeof(*w));
@@ -293,7 +275,7 @@ struct worker *worker_new(struct workers *workers, struct settings *settings)
     }
     w->workers = workers;
     w->wakeup = -1;
-    w->base = new_base();
+    w->base = event_base_new();
     if (w->base == NULL ||
         request_context_init(&w->context, w->base, workers->mapped, settings) !=
             0 ||
