@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRAGMENTS 512
+#define FRAGMENTS_BITS 9 /* at most so many bits of a hash */
 #define BLOCK 32 /* frames that are looked up before they are written */
 
 enum frame_status {
@@ -41,8 +41,9 @@ struct answer {
     struct json_writer *w;
     size_t most;
     struct source_path path;
-    struct fragment files[FRAGMENTS];     /* filename, abs_path */
-    struct fragment functions[FRAGMENTS]; /* symbol, function */
+    unsigned bits; /* of the hash of a fragment: few for few frames */
+    struct fragment files[1 << FRAGMENTS_BITS];     /* filename, abs_path */
+    struct fragment functions[1 << FRAGMENTS_BITS]; /* symbol, function */
     struct chain chain;
     char room[DEMANGLE_ROOM];
 };
@@ -295,14 +296,14 @@ static void write_unresolved(struct answer *a, const struct found *found)
 
 /* The slot of a fragment.  Returns whether it has this one; if not, it is
  * this one's from now on. */
-static bool find_fragment(struct fragment *fragments,
+static bool find_fragment(const struct answer *a, struct fragment *fragments,
                           const struct symfile_reader *reader, uint32_t index,
                           struct fragment **found)
 {
     uint32_t hash;
 
     hash = (index ^ (uint32_t)((uintptr_t)reader >> 4)) * 0x9E3779B1u;
-    *found = &fragments[hash >> 23];
+    *found = &fragments[hash >> (32 - a->bits)];
     if ((*found)->reader == reader && (*found)->index == index) {
         return true;
     }
@@ -327,7 +328,7 @@ static void write_symbol(struct answer *a, const struct symfile_frame *frame,
     struct fragment *fragment;
     struct symfile_string readable;
 
-    is_known = find_fragment(a->functions, a->chain.reader,
+    is_known = find_fragment(a, a->functions, a->chain.reader,
                              frame->location.function, &fragment);
     json_write_key(a->w, "symbol");
     if (is_known) {
@@ -356,7 +357,7 @@ static void write_file(struct answer *a, const struct found *found,
     struct symfile_string name;
     const struct symfile_string *path;
 
-    if (find_fragment(a->files, found->reader, file, &fragment)) {
+    if (find_fragment(a, a->files, found->reader, file, &fragment)) {
         json_write_key(a->w, "filename");
         json_write_again(a->w, fragment->at[0], fragment->size[0]);
         json_write_key(a->w, "abs_path");
@@ -681,8 +682,12 @@ bool symbolicator_answer(const struct symbolicator_request *request,
         return true;
     }
     memset(&a->path, 0, sizeof(a->path));
-    memset(a->files, 0, sizeof(a->files));
-    memset(a->functions, 0, sizeof(a->functions));
+    for (a->bits = 1;
+         a->bits < FRAGMENTS_BITS && (size_t)1 << a->bits < request->nframes;
+         a->bits++) {
+    }
+    memset(a->files, 0, sizeof(a->files[0]) << a->bits);
+    memset(a->functions, 0, sizeof(a->functions[0]) << a->bits);
     a->request = request;
     a->results = results;
     a->w = w;
