@@ -18,14 +18,14 @@
 #include "base/task.h"
 
 struct teller {
-    doubts_tell_fn tell;
+    warnings_fn tell;
     unsigned n;
 };
 
-static void doubt(struct teller *t, const char *format, ...)
+static void warn(struct teller *t, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-static void doubt(struct teller *t, const char *format, ...)
+static void warn(struct teller *t, const char *format, ...)
 {
     char text[PATH_MAX];
     va_list args;
@@ -60,14 +60,14 @@ static int look_for_program(const char *name, char *error, size_t size)
     return rc;
 }
 
-static void doubt_store(struct teller *t, const struct store_config *store)
+static void warn_of_store(struct teller *t, const struct store_config *store)
 {
     const char *reason = config_store_idle(store), *name;
     char error[256], version[SYMCACHE_VERSION_TEXT_MAX + 1];
     size_t i;
 
     if (reason != NULL) {
-        doubt(t, "store \"%s\" can make nothing: it has %s", store->name,
+        warn(t, "store \"%s\" can make nothing: it has %s", store->name,
               reason);
     }
     for (i = 0; i < store->ntranscoders; i++) {
@@ -78,7 +78,7 @@ static void doubt_store(struct teller *t, const struct store_config *store)
         if (strchr(name, '{') == NULL &&
             look_for_program(name, error, sizeof(error)) != 0) {
             symcache_version_print(version, &store->transcoders[i].version);
-            doubt(t,
+            warn(t,
                   "stores.%s.transcoders[%zu].command[0]: %s; version %s is "
                   "not made",
                   store->name, i, error, version);
@@ -98,7 +98,7 @@ static int look(const char *path)
     return rc;
 }
 
-static void doubt_listen(struct teller *t, const char *listen)
+static void warn_of_listen(struct teller *t, const char *listen)
 {
     char folder[PATH_MAX];
 
@@ -108,61 +108,61 @@ static void doubt_listen(struct teller *t, const char *listen)
     snprintf(folder, sizeof(folder), "%s", listen + 5);
     *(strrchr(folder, '/') + 1) = '\0';
     if (look(folder) != 0) {
-        doubt(t,
+        warn(t,
               "listen: \"%s\": %s; symcached does not make the folder of its "
               "socket, and does not start without it",
               folder, strerror(errno));
     }
 }
 
-static void doubt_source(struct teller *t, const struct source_config *source,
-                         bool thorough)
+static void warn_of_source(struct teller *t,
+                           const struct source_config *source, bool thorough)
 {
     bool part = source->group != NULL;
     const char *name = part ? source->group : source->name;
     const char *key = part ? source_sympath.place : source->type->place;
 
     if (thorough && source->path != NULL && look(source->path) != 0) {
-        doubt(t, "sources.%s.%s: \"%s\": %s; lookups there fail", name,
+        warn(t, "sources.%s.%s: \"%s\": %s; lookups there fail", name,
               key, source->path, strerror(errno));
     }
     if (source->url != NULL && !source->transport.internal &&
         origin_reserved(source->url)) {
-        doubt(t,
+        warn(t,
               "sources.%s.%s: a private or loopback address is not asked "
               "without \"internal\": true; lookups there fail",
               name, key);
     }
 }
 
-unsigned doubts(const struct config *config, bool thorough,
-                doubts_tell_fn tell)
+unsigned warnings_tell(const struct config *config, bool thorough,
+                       warnings_fn tell)
 {
     struct teller t = {.tell = tell};
     size_t i;
 
     if (thorough) {
-        doubt_listen(&t, config->listen);
+        warn_of_listen(&t, config->listen);
     }
     for (i = 0; i < config->nstores; i++) {
-        doubt_store(&t, &config->stores[i]);
+        warn_of_store(&t, &config->stores[i]);
     }
     for (i = 0; i < config->nsources; i++) {
-        doubt_source(&t, &config->sources[i], thorough);
+        warn_of_source(&t, &config->sources[i], thorough);
     }
     return t.n;
 }
 
 struct looking {
     struct config *config; /* reference */
-    doubts_tell_fn tell;
+    warnings_fn tell;
 };
 
 static void looking_run(void *arg)
 {
     struct looking *looking = arg;
 
-    (void)doubts(looking->config, false, looking->tell);
+    (void)warnings_tell(looking->config, false, looking->tell);
 }
 
 static void looking_done(void *arg, bool late)
@@ -180,8 +180,8 @@ static void looking_drop(void *arg)
 static const struct task_calls looking_calls = {looking_run, looking_done,
                                                 looking_drop};
 
-void doubts_look(struct event_base *base, struct config *config,
-                 doubts_tell_fn tell)
+void warnings_look(struct event_base *base, struct config *config,
+                   warnings_fn tell)
 {
     struct looking *looking = malloc(sizeof(*looking));
 

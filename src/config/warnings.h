@@ -14,20 +14,20 @@ struct config;
 struct event_base;
 
 /* One line with the key, and what follows from it. */
-typedef void (*doubts_tell_fn)(const char *text);
+typedef void (*warnings_fn)(const char *text);
 
 /*
- * Calls tell for each doubt; returns their number.  thorough: it looks at the
- * directories of sources, too.  Shares that hang take their time here.
+ * Calls tell for each warning; returns their number.  thorough: it looks at
+ * the directories of sources, too.  Shares that hang take their time here.
  */
-unsigned doubts(const struct config *config, bool thorough,
-                doubts_tell_fn tell);
+unsigned warnings_tell(const struct config *config, bool thorough,
+                       warnings_fn tell);
 
 /*
  * The same beside the loop, and not thorough; tell is called in a thread of
  * its own.
  */
-void doubts_look(struct event_base *base, struct config *config,
-                 doubts_tell_fn tell);
+void warnings_look(struct event_base *base, struct config *config,
+                   warnings_fn tell);
 
 #endif

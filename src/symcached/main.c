@@ -108,12 +108,12 @@ static int read_options(int argc, char **argv, struct options *o)
     return -1;
 }
 
-static void print_doubt(const char *text)
+static void print_warning(const char *text)
 {
     fprintf(stderr, "symcached: warning: %s\n", text);
 }
 
-static void log_doubt(const char *text)
+static void log_warning(const char *text)
 {
     log_warn(0, "%s", text);
 }
@@ -121,7 +121,7 @@ static void log_doubt(const char *text)
 /* -t */
 static void print_test(const struct config *config)
 {
-    unsigned n = doubts(config, true, print_doubt);
+    unsigned n = warnings_tell(config, true, print_warning);
 
     fprintf(stderr, "symcached: configuration %s ", config->file);
     if (n == 0) {
@@ -173,7 +173,7 @@ static void configure(struct daemon *d, struct config *config)
         return;
     }
     evict_configure(d->evict, config);
-    doubts_look(d->base, config, log_doubt);
+    warnings_look(d->base, config, log_warning);
     metrics_add(METRIC_RELOADS, 1);
     log_info(0, "configuration \"%s\" reloaded", d->options.config);
 }
@@ -283,7 +283,7 @@ static int start(struct daemon *d, struct config *config)
     if (d->server == NULL) {
         goto failed;
     }
-    doubts_look(d->base, config, log_doubt);
+    warnings_look(d->base, config, log_warning);
     log_info(0, "symcached " SYMCACHED_VERSION " listens on %s",
              config->listen);
     return 0;

@@ -141,8 +141,9 @@ void attempt_log_add(struct attempt_log *attempt_log,
     attempt_log->n++;
 }
 
-void attempt_log_spoil(struct attempt_log *attempt_log, const char *source,
-                       const char *place, const char *why)
+void attempt_log_mark_unusable(struct attempt_log *attempt_log,
+                               const char *source, const char *place,
+                               const char *why)
 {
     struct source_attempt attempt = {.source = source,
                                      .place = place,

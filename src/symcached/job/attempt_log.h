@@ -27,8 +27,9 @@ void attempt_log_add(struct attempt_log *attempt_log,
  * What the latest attempt found turned out to be unusable.  If it was not an
  * attempt that found it, it is added as one of that source and place.
  */
-void attempt_log_spoil(struct attempt_log *attempt_log, const char *source,
-                       const char *place, const char *why);
+void attempt_log_mark_unusable(struct attempt_log *attempt_log,
+                               const char *source, const char *place,
+                               const char *why);
 
 /* "local: not found (no such file); msdl: failed (timeout)" */
 void attempt_log_print(const struct attempt_log *attempt_log, char *buf,

@@ -57,8 +57,8 @@ static void end_forgotten(struct job *job)
 static void malformed(struct job *job)
 {
     job->findings |= FINDING_MALFORMED;
-    attempt_log_spoil(job->attempt_log, job->original.from, job_pdb_path(job),
-                      job_text(job));
+    attempt_log_mark_unusable(job->attempt_log, job->original.from,
+                              job_pdb_path(job), job_text(job));
     job_discard_pdb(job);
     job->source = order_next(&job->order);
     if (job->source == NULL) {

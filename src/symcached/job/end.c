@@ -63,13 +63,14 @@ static unsigned all_findings(const struct job *job)
  * Is it told by the places where the job looked?  Where a PDB was malformed,
  * the transcoder's own words tell more, as long as these are believed.
  */
-static bool is_told_by_places(const struct job *job, enum job_outcome outcome)
+static bool explained_by_attempts(const struct job *job,
+                                  enum job_outcome outcome)
 {
     return (job->findings & FINDING_EXHAUSTED) &&
            (!(job->findings & FINDING_MALFORMED) || outcome == JOB_ERROR);
 }
 
-static void say_places(struct job *job)
+static void say_attempts(struct job *job)
 {
     char looked[NEGCACHE_TEXT_MAX];
 
@@ -91,7 +92,7 @@ static void log_end(const struct job *job, enum job_outcome outcome)
                                         ? &target->published
                                         : &target->transcoder->version);
 
-    if (is_told_by_places(job, outcome)) {
+    if (explained_by_attempts(job, outcome)) {
         char looked[3072]; /* more than the text has room for */
 
         attempt_log_print(job->attempt_log, looked, sizeof(looked));
@@ -199,7 +200,7 @@ static void note_miss(struct job *job, enum job_outcome outcome)
     if (outcome == JOB_PUBLISHED || outcome == JOB_STOPPED) {
         return;
     }
-    if (is_told_by_places(job, outcome)) {
+    if (explained_by_attempts(job, outcome)) {
         attempt_log_print_brief(job->attempt_log, looked, sizeof(looked));
     }
     misses_add(job->scheduler->misses, job->store->name,
@@ -369,15 +370,15 @@ void job_end(struct job *job, unsigned found)
     job_leaves_run(job);
     job_remove_work(job);
 
-    if (is_told_by_places(job, outcome)) {
-        say_places(job);
+    if (explained_by_attempts(job, outcome)) {
+        say_attempts(job);
     }
     record(job, outcome);
 
     job_set_state(job, JOB_ENDED);
-    scheduler_unlist(job);
+    scheduler_deregister(job);
     while ((w = LIST_FIRST(&job->waiters)) != NULL) {
-        waiter_part(w);
+        waiter_detach(w);
         answer_waiter(job, outcome, w);
     }
 

@@ -162,7 +162,7 @@ void prefetch_take(struct job *job, const struct source_callbacks *callbacks)
     prefetch->source = NULL;
     leave_slot(job);
     metrics_add(METRIC_PREFETCH_USED, 1);
-    source_adopt(job->lookup, callbacks, job);
+    source_promote(job->lookup, callbacks, job);
 }
 
 void prefetch_drop(struct job *job)

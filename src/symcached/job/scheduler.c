@@ -232,7 +232,7 @@ struct job *scheduler_start(struct scheduler *scheduler,
     return job;
 }
 
-void scheduler_unlist(struct job *job)
+void scheduler_deregister(struct job *job)
 {
     struct table *by_id = &job->scheduler->by_id;
 

@@ -65,7 +65,7 @@ struct job *scheduler_start(struct scheduler *scheduler,
                             const char **reason);
 
 /* The job ends: nobody finds it any more. */
-void scheduler_unlist(struct job *job);
+void scheduler_deregister(struct job *job);
 
 /*
  * The last that is heard of a job: forgets what is known of sources that only

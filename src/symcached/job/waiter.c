@@ -15,7 +15,7 @@ void waiter_join(struct waiter *w, struct job *job)
     job->nwaiters++;
 }
 
-void waiter_part(struct waiter *w)
+void waiter_detach(struct waiter *w)
 {
     if (w->job != NULL) {
         LIST_REMOVE(w, entry);
@@ -35,7 +35,7 @@ void waiter_answer(struct waiter *w, const struct scheduler_answer *answer)
 
 void scheduler_leave(struct waiter *w)
 {
-    waiter_part(w);
+    waiter_detach(w);
     w->scheduler->waiters--;
     evtimer_del(&w->deadline);
     free(w);

@@ -34,7 +34,7 @@ struct waiter *waiter_new(struct job *job, const symcache_ask_t *ask,
 
 /* Into a job's list, and out of it. */
 void waiter_join(struct waiter *w, struct job *job);
-void waiter_part(struct waiter *w);
+void waiter_detach(struct waiter *w);
 
 /* Frees the waiter, and then calls its function with the answer. */
 void waiter_answer(struct waiter *w, const struct scheduler_answer *answer);

@@ -218,7 +218,7 @@ void *lookup_state(struct lookup *lookup, size_t size)
     return lookup->state;
 }
 
-static unsigned gravity(enum source_outcome outcome)
+static unsigned severity(enum source_outcome outcome)
 {
     static const unsigned gravities[] = {
         [SOURCE_NOT_FOUND] = 0, [SOURCE_UNUSABLE] = 1, [SOURCE_FAILED] = 2,
@@ -231,7 +231,7 @@ static unsigned gravity(enum source_outcome outcome)
 static void lookup_attempt(struct lookup *lookup,
                            const struct source_attempt *attempt)
 {
-    if (gravity(attempt->outcome) > gravity(lookup->outcome)) {
+    if (severity(attempt->outcome) > severity(lookup->outcome)) {
         lookup->outcome = attempt->outcome;
     }
 
@@ -355,8 +355,8 @@ source_lookup(struct sources *sources, const struct config *config,
     return lookup;
 }
 
-void source_adopt(struct lookup *lookup,
-                  const struct source_callbacks *callbacks, void *arg)
+void source_promote(struct lookup *lookup,
+                    const struct source_callbacks *callbacks, void *arg)
 {
     struct timeval now = {0, 0};
 

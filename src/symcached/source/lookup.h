@@ -76,7 +76,7 @@ void sources_keep(struct sources *sources, const struct config *config);
  * is the key's in the case of whoever asked, for stores that tell cases apart;
  * it is copied.  config must live until done or cancel.  Without an attempt
  * callback it is a lookup before its turn: what it comes to is kept until
- * source_adopt() or source_cancel(), and done says that it is at its end.
+ * source_promote() or source_cancel(), and done says that it is at its end.
  * Returns NULL when out of memory.
  *
  * For a SymCache server, symcache is needed, lives as long, and what is left
@@ -93,8 +93,8 @@ source_lookup(struct sources *sources, const struct config *config,
  * The turn of such a lookup has come: tells all attempts so far, and goes on
  * as if it had been begun with these callbacks.
  */
-void source_adopt(struct lookup *lookup,
-                  const struct source_callbacks *callbacks, void *arg);
+void source_promote(struct lookup *lookup,
+                    const struct source_callbacks *callbacks, void *arg);
 
 /* Is a body coming, or being looked at? */
 bool source_receives(const struct lookup *lookup);

@@ -29,7 +29,8 @@
 #define LOOKUP_DIR_RUNS (2 * FLAT_FILES / FLAT_BATCH)
 
 /* Makes way for the next: to truncate a large file would take long. */
-static void lookup_set_aside(struct lookup *lookup, int fd, const char *path)
+static void lookup_discard_file(struct lookup *lookup, int fd,
+                                const char *path)
 {
     char aside[PATH_MAX];
     struct stat st;
@@ -46,7 +47,7 @@ static void lookup_set_aside(struct lookup *lookup, int fd, const char *path)
 static int lookup_open(struct lookup *lookup, int *fd, const char *path)
 {
     if (*fd >= 0) {
-        lookup_set_aside(lookup, *fd, path);
+        lookup_discard_file(lookup, *fd, path);
     }
 
     *fd =

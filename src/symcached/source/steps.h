@@ -51,7 +51,7 @@ struct sources {
  *                        |  ^                  |       |
  *     the next place     v  | nothing there    |       v before its turn
  *     LOOKUP_FETCHES, _SEARCHES, _CHECKS,      |   LOOKUP_ENDED
- *     _VALIDATES                               v       | source_adopt()
+ *     _VALIDATES                               v       | source_promote()
  *                                    callbacks.done  <-+
  */
 enum lookup_step {
@@ -61,7 +61,7 @@ enum lookup_step {
     LOOKUP_SEARCHES,  /* for a child in a directory; a struct unpack */
     LOOKUP_CHECKS,    /* for a child that looks at a body; a struct unpack */
     LOOKUP_VALIDATES, /* for a child that reads a SymCache; a struct child */
-    LOOKUP_ENDED      /* for its turn, see source_adopt() */
+    LOOKUP_ENDED      /* for its turn, see source_promote() */
 };
 
 struct lookup {
