@@ -235,7 +235,8 @@ refused('no name of a container', container => $_)
     for 'ab', 'Abc', 'a--b', '-ab', 'ab-', 'a/b', '../b', 'a$b', 'x' x 64;
 refused('has "account_key" and "sas_token"', account_key => 'aGlkZGVu',
         sas_token => 'sig=hidden');
-refused('is no base64', account_key => $_) for 'hidden*', 'hidden', '====' x 300;
+refused('is no base64', account_key => $_)
+    for 'hidden*', 'hidden', 'aGlkZGVuLi4u ', ' aGlkZGVuLi4u', '====' x 300;
 refused('no query with "sig="', sas_token => $_)
     for 'hidden', 'sig=hidden#', 'sig=hid den', 'design=hidden';
 refused('not for this type', bucket => 'b');

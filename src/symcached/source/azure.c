@@ -154,13 +154,14 @@ static char *string_to_sign(const struct azure *azure, const char *url,
     return text;
 }
 
-/* Decodes the key.  Returns its length, or -1. */
+/* Decodes the key.  Returns its length, or -1.  Blanks around it would be
+ * skipped, and counted. */
 static int decode_key(unsigned char *key, const char *text)
 {
     size_t len = strlen(text);
     int n = -1;
 
-    if (len > 0 && len <= KEY_TEXT_MAX) {
+    if (len > 0 && len <= KEY_TEXT_MAX && strcspn(text, " \t") == len) {
         n = EVP_DecodeBlock(key, (const unsigned char *)text, (int)len);
     }
     /* what is padded is counted, too */
