@@ -89,5 +89,29 @@ while (my $line = <$pairs>) {
 note "$replayed pairs replayed, $skipped skipped";
 cmp_ok $replayed, '>', 30, 'pairs were replayed';
 
+# the Firefox Profiler: a page that sends a job for each library, and takes the
+# sizes of functions; the last byte of a function is its own, the next is not
+
+sub frames {
+    my ($offsets, @headers) = @_;
+    my $r = $t->post($t->symbolicated_socket, '/symbolicate/v5', $json->encode({
+        jobs => [{
+            memoryMap => [['crash.pdb', $Test::Symcache::key{'crash.pdb'}]],
+            stacks => [[map { [0, $_] } @$offsets]] }] }), @headers);
+    return @{ $json->decode($r->{body})->{results}[0]{stacks}[0] };
+}
+
+my @origin = 'Origin: https://profiler.firefox.com';
+my ($frame) = frames([0x2913], @origin);
+is $frame->{function}, 'main(int, char**)', 'a frame for the Profiler';
+my ($size, $offset) = map { hex } @$frame{qw(function_size function_offset)};
+cmp_ok $size, '>', $offset, 'has the size of its function';
+my $entry = 0x2913 - $offset;
+my ($last, $next) = frames([$entry + $size - 1, $entry + $size]);
+is_deeply [$last->{function}, hex $last->{function_offset}],
+    [$frame->{function}, $size - 1], 'the last byte is in it';
+isnt $next->{function} // '', $frame->{function}, 'the next one is not';
+ok !exists $last->{function_size}, 'others get what they get from Eliot';
+
 $t->finish;
 done_testing;
