@@ -207,7 +207,7 @@ class Rig:
         workers = workers or [server.pid]
         # wrk itself counts in whole seconds
         command = ["timeout", "-s", "INT", str(seconds), "wrk", "-d600s",
-                   "-t%d" % min(2, len(cpus), connections),
+                   "--timeout", "60s", "-t%d" % min(2, len(cpus), connections),
                    "-c%d" % connections, "-s", HERE + "/wrk.lua"]
         for h in headers:
             command += ["-H", h]
