@@ -80,8 +80,8 @@ struct fetch {
     unsigned redirects;
     long status; /* of the hop, 0 = none yet */
     enum fetch_step step;
-    bool away;   /* was redirected to another origin */
-    bool secure; /* has used https */
+    bool cross_origin; /* was redirected to another origin */
+    bool secure;       /* has used https */
     enum fetch_stop stop;
     struct host *host; /* that this hop asks, or NULL */
     bool probe;        /* this request decides whether the host works again */
@@ -247,9 +247,9 @@ static curl_socket_t on_connect(void *arg, curlsocktype purpose,
 /* hops -------------------------------------------------------------------- */
 
 /* Does the request go to the source's own origin, and get its credentials? */
-static bool is_home(const struct fetch *fetch)
+static bool gets_credentials(const struct fetch *fetch)
 {
-    return fetch->request.credentials && !fetch->away;
+    return fetch->request.credentials && !fetch->cross_origin;
 }
 
 /* Sets everything in the request that depends on the URL of this hop. */
@@ -257,14 +257,14 @@ static int fetch_address(struct fetch *fetch, const char *url)
 {
     const struct fetch_request *request = &fetch->request;
     const struct transport_config *transport = request->transport;
-    bool home = is_home(fetch);
+    bool credentials = gets_credentials(fetch);
     struct curl_slist *list;
 
     list = curl_slist_append(NULL, "Accept: */*");
-    if (!fetch->away) {
+    if (!fetch->cross_origin) {
         list = transport_headers(request->extra, request->nextra, list);
     }
-    if (home) {
+    if (credentials) {
         /* may be secrets: for the source's own origin only */
         list =
             transport_headers(transport->headers, transport->nheaders, list);
@@ -275,7 +275,7 @@ static int fetch_address(struct fetch *fetch, const char *url)
 
     return list != NULL &&
                    transport_apply(transport, fetch->easy, url,
-                                   &fetch->headers, home,
+                                   &fetch->headers, credentials,
                                    fetch->tries > 1) == CURLE_OK
                ? 0
                : -1;
@@ -368,7 +368,7 @@ static const char *hop(struct fetch *fetch, const char *url)
     if (fetch_address(fetch, url) != 0) {
         return "out of memory";
     }
-    return transport->auth == TRANSPORT_NEGOTIATE && is_home(fetch)
+    return transport->auth == TRANSPORT_NEGOTIATE && gets_credentials(fetch)
                ? wait_for_spnego(fetch, url)
                : fetch_send(fetch);
 }
@@ -380,7 +380,7 @@ static const char *try(struct fetch *fetch)
     fetch->tries++;
     fetch->redirects = 0;
     fetch->answer.moved_type[0] = '\0';
-    fetch->away = false;
+    fetch->cross_origin = false;
     fetch->secure = strncmp(fetch->url, "https:", 6) == 0;
 
     /* Without a validator, the bytes of the former try are of no use. */
@@ -409,7 +409,7 @@ static const char *fetch_redirect(struct fetch *fetch, const char *target)
         return "redirect to a bad URL";
     }
     fetch->secure |= strncmp(target, "https:", 6) == 0;
-    fetch->away |= !origin_same(fetch->url, target);
+    fetch->cross_origin |= !origin_same(fetch->url, target);
     refused = hop(fetch, url);
     free(url);
     return refused;

@@ -47,9 +47,10 @@ void transport_prepare(CURL *easy)
 }
 
 static CURLcode set_auth(const struct transport_config *transport, CURL *easy,
-                         bool home)
+                         bool credentials)
 {
-    enum transport_auth auth = home ? transport->auth : TRANSPORT_NO_AUTH;
+    enum transport_auth auth =
+        credentials ? transport->auth : TRANSPORT_NO_AUTH;
     const char *user = NULL, *password = NULL, *token = NULL;
     const char *sigv4 = NULL;
     unsigned long kind = CURLAUTH_NONE;
@@ -89,18 +90,18 @@ static CURLcode set_auth(const struct transport_config *transport, CURL *easy,
 
 /* Does the connection serve this request only? */
 static bool connects(const struct transport_config *transport, long version,
-                     bool home)
+                     bool credentials)
 {
     if (version == CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE &&
         curl_version_info(CURLVERSION_NOW)->version_num < TRANSPORT_H2C_KEPT) {
         return true;
     }
     /* Some servers authenticate the connection and not the request. */
-    return home && transport->auth == TRANSPORT_NEGOTIATE;
+    return credentials && transport->auth == TRANSPORT_NEGOTIATE;
 }
 
 static CURLcode set_tls(const struct transport_config *transport, CURL *easy,
-                        bool home)
+                        bool credentials)
 {
     const curl_version_info_data *built = curl_version_info(CURLVERSION_NOW);
     const char *file = getenv("SSL_CERT_FILE"); /* as OpenSSL and curl do */
@@ -114,7 +115,7 @@ static CURLcode set_tls(const struct transport_config *transport, CURL *easy,
     if (transport->ca != NULL) {
         /* Other origins may have certificates of the public authorities. */
         file = transport->ca;
-        directory = home ? NULL : directory;
+        directory = credentials ? NULL : directory;
     }
     if (file != NULL) {
         TRANSPORT_SET(rc, easy, CURLOPT_CAINFO, file);
@@ -122,10 +123,11 @@ static CURLcode set_tls(const struct transport_config *transport, CURL *easy,
     }
 
     TRANSPORT_SET(rc, easy, CURLOPT_SSLCERT,
-                  home ? transport->certificate : NULL);
-    TRANSPORT_SET(rc, easy, CURLOPT_SSLKEY, home ? transport->key : NULL);
+                  credentials ? transport->certificate : NULL);
+    TRANSPORT_SET(rc, easy, CURLOPT_SSLKEY,
+                  credentials ? transport->key : NULL);
     TRANSPORT_SET(rc, easy, CURLOPT_KEYPASSWD,
-                  home ? transport->key_password : NULL);
+                  credentials ? transport->key_password : NULL);
     return rc;
 }
 
@@ -145,12 +147,12 @@ static long transport_version(enum transport_http http, const char *url)
 
 static CURLcode set_request(const struct transport_config *transport,
                             CURL *easy, const char *url,
-                            struct curl_slist **headers, bool home)
+                            struct curl_slist **headers, bool credentials)
 {
     CURLcode rc = CURLE_OK;
     char *instead = NULL;
 
-    if (home && transport->auth == TRANSPORT_SIGN) {
+    if (credentials && transport->auth == TRANSPORT_SIGN) {
         *headers = transport->sign(transport->sign_settings, url, *headers,
                                    &instead);
         if (*headers == NULL) {
@@ -165,11 +167,11 @@ static CURLcode set_request(const struct transport_config *transport,
 
 CURLcode transport_apply(const struct transport_config *transport, CURL *easy,
                          const char *url, struct curl_slist **headers,
-                         bool home, bool again)
+                         bool credentials, bool again)
 {
     const char *agent = transport->user_agent, *proxy = transport->proxy;
     long version = transport_version(transport->http, url);
-    bool own = connects(transport, version, home);
+    bool own = connects(transport, version, credentials);
     CURLcode rc = CURLE_OK;
 
     TRANSPORT_SET(rc, easy, CURLOPT_USERAGENT,
@@ -184,13 +186,13 @@ CURLcode transport_apply(const struct transport_config *transport, CURL *easy,
     TRANSPORT_SET(rc, easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 
     if (rc == CURLE_OK) {
-        rc = set_tls(transport, easy, home);
+        rc = set_tls(transport, easy, credentials);
     }
     if (rc == CURLE_OK) {
-        rc = set_auth(transport, easy, home);
+        rc = set_auth(transport, easy, credentials);
     }
     if (rc == CURLE_OK) {
-        rc = set_request(transport, easy, url, headers, home);
+        rc = set_request(transport, easy, url, headers, credentials);
     }
     return rc;
 }
