@@ -33,13 +33,13 @@ struct host {
     struct breaker breaker;
     uint64_t quiet_until; /* milliseconds */
     unsigned requests;    /* that are under way */
-    LIST_HEAD(, visit) visits;
+    LIST_HEAD(, host_slot) slots;
     bool own; /* belongs to a source, and not only to a redirect */
     char origin[];
 };
 
-struct visit {
-    LIST_ENTRY(visit) entry;
+struct host_slot {
+    LIST_ENTRY(host_slot) entry;
     struct host *host;
     uint64_t since;     /* milliseconds */
     bool looks;         /* the lookup has not left */
@@ -61,29 +61,29 @@ struct hosts {
 /* API: values of "state" */
 static const char *const state_names[] = {"closed", "open", "half_open"};
 
-/* The time at which a visit becomes slow or stuck; 0 if it stays as it is. */
-static uint64_t turns(const struct visit *visit, uint64_t now)
+/* The time at which a slot becomes slow or stuck; 0 if it stays as it is. */
+static uint64_t turns(const struct host_slot *slot, uint64_t now)
 {
-    if (now < visit->since + SLOW_MS) {
-        return visit->since + SLOW_MS;
+    if (now < slot->since + SLOW_MS) {
+        return slot->since + SLOW_MS;
     }
-    return visit->left != 0 && now < visit->left + STUCK_MS
-               ? visit->left + STUCK_MS
+    return slot->left != 0 && now < slot->left + STUCK_MS
+               ? slot->left + STUCK_MS
                : 0;
 }
 
 static void set_timer(struct hosts *hosts)
 {
     uint64_t now = clock_ms(), turn, first = 0;
-    const struct visit *visit;
+    const struct host_slot *slot;
     const struct host *host;
     struct timeval delay;
 
     LIST_FOREACH(host, &hosts->all, all)
     {
-        LIST_FOREACH(visit, &host->visits, entry)
+        LIST_FOREACH(slot, &host->slots, entry)
         {
-            turn = turns(visit, now);
+            turn = turns(slot, now);
             first = turn != 0 && (first == 0 || turn < first) ? turn : first;
         }
     }
@@ -151,7 +151,7 @@ static bool is_any(const struct host *host, const struct config *config)
 
 static bool is_idle(const struct host *host)
 {
-    return host->requests == 0 && LIST_EMPTY(&host->visits);
+    return host->requests == 0 && LIST_EMPTY(&host->slots);
 }
 
 /*
@@ -230,7 +230,7 @@ static struct host *get(struct hosts *hosts, const char *origin)
         return NULL;
     }
     memcpy(host->origin, origin, len + 1);
-    LIST_INIT(&host->visits);
+    LIST_INIT(&host->slots);
     host->hosts = hosts;
     LIST_INSERT_HEAD(&hosts->all, host, all);
     return host;
@@ -246,28 +246,28 @@ static unsigned quiet_seconds(const struct host *host, uint64_t now)
     return host->quiet_until > now ? round_up(host->quiet_until - now) : 0;
 }
 
-/* The number of visits that cannot be ended. */
+/* The number of slots that cannot be freed. */
 static unsigned stuck(const struct host *host, uint64_t now)
 {
-    const struct visit *visit;
+    const struct host_slot *slot;
     unsigned n = 0;
 
-    LIST_FOREACH(visit, &host->visits, entry)
+    LIST_FOREACH(slot, &host->slots, entry)
     {
-        n += !visit->looks && now - visit->left >= STUCK_MS;
+        n += !slot->looks && now - slot->left >= STUCK_MS;
     }
     return n;
 }
 
-/* The number of visits that have taken at least ms milliseconds. */
-static unsigned visits(const struct host *host, uint64_t now, unsigned ms)
+/* The number of slots that have taken at least ms milliseconds. */
+static unsigned slots_since(const struct host *host, uint64_t now, unsigned ms)
 {
-    const struct visit *visit;
+    const struct host_slot *slot;
     unsigned n = 0;
 
-    LIST_FOREACH(visit, &host->visits, entry)
+    LIST_FOREACH(slot, &host->slots, entry)
     {
-        n += now - visit->since >= ms;
+        n += now - slot->since >= ms;
     }
     return n;
 }
@@ -388,62 +388,62 @@ void host_wants_pause(struct host *host, unsigned seconds)
     }
 }
 
-struct visit *host_enter(struct hosts *hosts, const char *origin, bool own)
+struct host_slot *host_enter(struct hosts *hosts, const char *origin, bool own)
 {
     struct host *host = get(hosts, origin);
-    struct visit *visit = calloc(1, sizeof(*visit));
+    struct host_slot *slot = calloc(1, sizeof(*slot));
 
-    if (host == NULL || visit == NULL) {
-        free(visit);
+    if (host == NULL || slot == NULL) {
+        free(slot);
         return NULL;
     }
     host->own |= own;
-    visit->host = host;
-    visit->looks = true;
-    visit->since = clock_ms();
-    LIST_INSERT_HEAD(&host->visits, visit, entry);
+    slot->host = host;
+    slot->looks = true;
+    slot->since = clock_ms();
+    LIST_INSERT_HEAD(&host->slots, slot, entry);
     if (!evtimer_pending(hosts->timer, NULL)) {
         set_timer(hosts);
     }
-    return visit;
+    return slot;
 }
 
-/* Ends the visit if neither the lookup nor a process of it is left. */
-static void visit_end(struct visit *visit)
+/* Frees the slot if neither the lookup nor a process of it is left. */
+static void slot_end(struct host_slot *slot)
 {
-    struct hosts *hosts = visit->host->hosts;
+    struct hosts *hosts = slot->host->hosts;
 
-    if (visit->looks) {
+    if (slot->looks) {
         return;
     }
-    if (visit->processes > 0) {
-        visit->left = visit->left != 0 ? visit->left : clock_ms();
+    if (slot->processes > 0) {
+        slot->left = slot->left != 0 ? slot->left : clock_ms();
         set_timer(hosts);
         return;
     }
-    LIST_REMOVE(visit, entry);
-    free(visit);
+    LIST_REMOVE(slot, entry);
+    free(slot);
     hosts->freed(hosts->arg);
 }
 
-void visit_share(struct visit *visit)
+void host_slot_share(struct host_slot *slot)
 {
-    visit->processes++;
+    slot->processes++;
 }
 
-void visit_gone(void *arg)
+void host_slot_gone(void *arg)
 {
-    struct visit *visit = arg;
+    struct host_slot *slot = arg;
 
-    visit->processes--;
-    visit_end(visit);
+    slot->processes--;
+    slot_end(slot);
 }
 
-void host_leave(struct visit *visit)
+void host_leave(struct host_slot *slot)
 {
-    if (visit != NULL) {
-        visit->looks = false;
-        visit_end(visit);
+    if (slot != NULL) {
+        slot->looks = false;
+        slot_end(slot);
     }
 }
 
@@ -457,11 +457,11 @@ bool host_busy(const struct hosts *hosts, const char *origin,
     if (host == NULL || stuck(host, now) >= limit) {
         return false;
     }
-    slow = visits(host, now, SLOW_MS);
+    slow = slots_since(host, now, SLOW_MS);
     if (slow > limits->slow_downloads_per_host) {
         slow = limits->slow_downloads_per_host;
     }
-    return visits(host, now, 0) - slow >= limit;
+    return slots_since(host, now, 0) - slow >= limit;
 }
 
 cJSON *host_json(const struct hosts *hosts, const char *origin)
@@ -477,7 +477,7 @@ cJSON *host_json(const struct hosts *hosts, const char *origin)
     cJSON_AddStringToObject(object, "breaker",
                             state_names[host->breaker.state]);
     cJSON_AddNumberToObject(object, "failures", host->breaker.failures);
-    cJSON_AddNumberToObject(object, "lookups", visits(host, now, 0));
+    cJSON_AddNumberToObject(object, "lookups", slots_since(host, now, 0));
     n = stuck(host, now);
     if (n > 0) {
         cJSON_AddNumberToObject(object, "stuck", n);

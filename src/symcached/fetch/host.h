@@ -24,7 +24,7 @@
 struct event_base;
 struct hosts;
 struct host;
-struct visit;
+struct host_slot;
 
 /* freed is called when a host may have room for another lookup. */
 struct hosts *hosts_new(struct event_base *base, void (*freed)(void *arg),
@@ -58,18 +58,18 @@ void host_wants_pause(struct host *host, unsigned seconds);
  * A lookup begins to use the host; own is true if it belongs to one of the
  * host's own sources.  Returns NULL when out of memory.
  */
-struct visit *host_enter(struct hosts *hosts, const char *origin, bool own);
+struct host_slot *host_enter(struct hosts *hosts, const char *origin, bool own);
 
 /*
- * visit_share(): a process of the lookup has begun.  visit_gone(): it is
- * gone, which may be long after the lookup has left.  The visit ends when
+ * host_slot_share(): a process of the lookup has begun.  host_slot_gone(): it
+ * is gone, which may be long after the lookup has left.  The slot is free when
  * neither is left.
  */
-void visit_share(struct visit *visit);
-void visit_gone(void *visit);
+void host_slot_share(struct host_slot *slot);
+void host_slot_gone(void *slot);
 
-/* The lookup leaves; visit may be NULL. */
-void host_leave(struct visit *visit);
+/* The lookup leaves; slot may be NULL. */
+void host_leave(struct host_slot *slot);
 
 /*
  * Does the host have as many lookups as it may have?  Slow lookups do not

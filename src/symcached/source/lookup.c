@@ -158,7 +158,7 @@ static void lookup_free(struct lookup *lookup)
     }
     attempt_queue_free(lookup->attempt_queue);
     lookup_leave_dir(lookup, BREAKER_NOTHING, "");
-    host_leave(lookup->visit);
+    host_leave(lookup->slot);
     if (lookup->part_fd >= 0) {
         close(lookup->part_fd);
     }
@@ -269,8 +269,8 @@ void lookup_end(struct lookup *lookup)
     if (lookup->attempt_queue != NULL) {
         lookup_set_step(lookup, LOOKUP_ENDED, NULL);
         lookup_leave_dir(lookup, BREAKER_NOTHING, "");
-        host_leave(lookup->visit);
-        lookup->visit = NULL;
+        host_leave(lookup->slot);
+        lookup->slot = NULL;
         done(arg, outcome);
         return;
     }
@@ -349,7 +349,7 @@ source_lookup(struct sources *sources, const struct config *config,
     }
 
     if (source->origin != NULL) {
-        lookup->visit = host_enter(sources->hosts, source->origin, true);
+        lookup->slot = host_enter(sources->hosts, source->origin, true);
     }
     evtimer_add(lookup->begin, &now);
     return lookup;

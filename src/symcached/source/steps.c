@@ -156,7 +156,7 @@ static void lookup_unpack(struct lookup *lookup, enum lookup_step step,
         return;
     }
     if (request->gone != NULL) {
-        visit_share(request->gone_arg);
+        host_slot_share(request->gone_arg);
     }
     lookup_set_step(lookup, step, unpack);
 }
@@ -240,8 +240,8 @@ void lookup_leave_dir(struct lookup *lookup, enum breaker_end end,
                  lookup->dir.probe, detail);
         lookup->dir.host = NULL;
     }
-    host_leave(lookup->dir.visit);
-    lookup->dir.visit = NULL;
+    host_leave(lookup->dir.slot);
+    lookup->dir.slot = NULL;
 }
 
 /*
@@ -256,7 +256,7 @@ static bool lookup_enter_dir(struct lookup *lookup,
     struct hosts *hosts = lookup->sources->hosts;
     char *origin = origin_directory(lookup->dir.root);
     char reason[HOST_REASON] = "out of memory";
-    struct visit *visit = lookup->visit;
+    struct host_slot *slot = lookup->slot;
 
     if (origin != NULL) {
         lookup->dir.host =
@@ -264,8 +264,8 @@ static bool lookup_enter_dir(struct lookup *lookup,
                        &lookup->received.retry_after);
     }
     if (lookup->dir.host != NULL && strcmp(origin, source->origin) != 0) {
-        lookup->dir.visit = host_enter(hosts, origin, false);
-        visit = lookup->dir.visit;
+        lookup->dir.slot = host_enter(hosts, origin, false);
+        slot = lookup->dir.slot;
     }
     free(origin);
     if (lookup->dir.host == NULL) {
@@ -277,9 +277,9 @@ static bool lookup_enter_dir(struct lookup *lookup,
     request->first = limits->first_byte_time < limits->download_time
                          ? limits->first_byte_time
                          : limits->download_time;
-    if (visit != NULL) {
-        request->gone = visit_gone;
-        request->gone_arg = visit;
+    if (slot != NULL) {
+        request->gone = host_slot_gone;
+        request->gone_arg = slot;
     }
     return true;
 }

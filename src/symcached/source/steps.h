@@ -75,7 +75,7 @@ struct lookup {
     struct event *begin;
     struct attempt_queue
         *attempt_queue;  /* what is not told yet: before its turn */
-    struct visit *visit; /* of the source's host or directory */
+    struct host_slot *slot; /* of the source's host or directory */
     enum lookup_step step;
     void *task; /* of the step, or NULL */
     char *file;
@@ -113,7 +113,7 @@ struct lookup {
         bool flat;
         unsigned runs;       /* children so far */
         struct host *host;   /* the directory, while it is looked into */
-        struct visit *visit; /* of it, if it is not the source's */
+        struct host_slot *slot; /* of it, if it is not the source's */
         bool probe;
         int new_index; /* of a flat directory, being written; or -1 */
     } dir;
