@@ -166,7 +166,7 @@ static void believe(struct job *job, const struct trust *trust)
         job->run.accuser = job_transcoder(job);
         job->run.lies = trust != NULL ? trust->lies : 0;
     }
-    job_judged(job, NULL);
+    job_diagnosed(job, NULL);
 }
 
 static void on_canary(void *arg, const struct transcode_result *result)
@@ -188,13 +188,13 @@ static void on_canary(void *arg, const struct transcode_result *result)
         trust_canary_lives(trust, canary->path, take_probe(job));
         believe(job, trust);
     } else if (job_lacks_space(job, result->full) || result->full) {
-        job_judged(job, "no room to try the transcoder on a good PDB");
+        job_diagnosed(job, "no room to try the transcoder on a good PDB");
     } else if (!job_has_work(job)) {
-        job_judged(job, "its folder vanished while the transcoder was tried "
-                        "on a good PDB");
+        job_diagnosed(job, "its folder vanished while the transcoder was tried "
+                           "on a good PDB");
     } else if (!canary->is_own && !trust_has_good(trust, canary->path)) {
-        job_judged(job, "the PDB that the transcoder was to be tried on "
-                        "vanished");
+        job_diagnosed(job, "the PDB that the transcoder was to be tried on "
+                           "vanished");
     } else {
         trust_canary_dies(trust, canary->path, why, take_back(job, trust),
                           job->config->cache.retry_errors_after,
@@ -202,7 +202,7 @@ static void on_canary(void *arg, const struct transcode_result *result)
         snprintf(text, sizeof(text),
                  "the transcoder fails on a good PDB, too (%s): %s", why,
                  job_text(job));
-        job_judged(job, text);
+        job_diagnosed(job, text);
     }
     free(canary);
 }
@@ -227,7 +227,7 @@ static int run_canary(struct job *job)
     return job->run.transcode != NULL ? 0 : -1;
 }
 
-void job_judge(struct job *job)
+void job_diagnose(struct job *job)
 {
     struct trust *trust = trust_of(job);
     char error[PATH_MAX + 128];
@@ -244,7 +244,7 @@ void job_judge(struct job *job)
 
     job->run.canary = calloc(1, sizeof(*job->run.canary));
     if (job->run.canary == NULL) {
-        job_judged(job, "out of memory");
+        job_diagnosed(job, "out of memory");
         return;
     }
     if (!choose(job, trust, job->run.canary)) {
@@ -252,13 +252,13 @@ void job_judge(struct job *job)
                  "failed on different PDBs in a row, and there is no \"%s\" "
                  "to see whether it works",
                  job->run.canary->path);
-        job_judged(job, error);
+        job_diagnosed(job, error);
         return;
     }
     if (run_canary(job) != 0) {
         snprintf(error, sizeof(error),
                  "the transcoder cannot be tried on a good PDB: %s",
                  strerror(errno));
-        job_judged(job, error);
+        job_diagnosed(job, error);
     }
 }

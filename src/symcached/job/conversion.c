@@ -74,7 +74,7 @@ static void malformed(struct job *job)
 }
 
 /* Of the PDB, or of something around it? */
-static void judge_failure(struct job *job)
+static void diagnose_failure(struct job *job)
 {
     struct stat st;
 
@@ -85,11 +85,11 @@ static void judge_failure(struct job *job)
     } else if (job->findings & FINDING_FORGOTTEN) {
         end_forgotten(job);
     } else {
-        job_judge(job);
+        job_diagnose(job);
     }
 }
 
-void job_judged(struct job *job, const char *doubt)
+void job_diagnosed(struct job *job, const char *doubt)
 {
     if (doubt != NULL) {
         job_fail(job, 0, doubt);
@@ -175,7 +175,7 @@ static void on_transcoded(void *arg, const struct transcode_result *result)
         job_run_failed(job, text);
         job_end(job, FINDING_FAILED);
     } else {
-        judge_failure(job);
+        diagnose_failure(job);
     }
 }
 

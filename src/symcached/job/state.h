@@ -11,7 +11,7 @@
  *   state.c       begins it, and moves it from state to state
  *   search.c      asks its sources; prefetch.c looks ahead of that
  *   conversion.c  runs its transcoder, and publishes what that made
- *   canary.c      judges the transcoder, where a failure may be its own
+ *   canary.c      diagnoses its failure: of the original, or its own
  *   end.c         ends it, whatever the reason
  *
  * Around them: scheduler.c has the slots and queues, ask.c takes a lookup,
@@ -224,8 +224,8 @@ void job_run_transcoder(struct job *job);
 void job_publish(struct job *job, const symcache_version_t *version,
                  const char *file);
 
-/* The answer to job_judge(): NULL, or why the failure is not believed. */
-void job_judged(struct job *job, const char *doubt);
+/* The answer to job_diagnose(): NULL, or why the failure is not believed. */
+void job_diagnosed(struct job *job, const char *doubt);
 
 /* Or did somebody take the store away, or empty .tmp? */
 bool job_has_work(const struct job *job);
@@ -252,10 +252,10 @@ void job_run_converted(struct job *job);
 void job_run_failed(struct job *job, const char *why); /* not by the PDB */
 
 /*
- * The transcoder failed on the PDB: job_judged() is called, now or later, with
- * NULL, or with the reason why that is not to be believed.
+ * The transcoder failed on the PDB: job_diagnosed() is called, now or later,
+ * with NULL, or with the reason why that is not to be believed.
  */
-void job_judge(struct job *job);
+void job_diagnose(struct job *job);
 
 /* What it called the PDB then is not believed now. */
 bool job_was_lied_to(const struct job *job);
