@@ -10,7 +10,7 @@
 
 #include "age_histogram.h"
 #include "evict_pass.h"
-#include "lived.h"
+#include "uptime.h"
 
 /* What the first walk has found in a tree. */
 struct evict_pass_part {

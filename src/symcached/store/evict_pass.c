@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "evict_for_space.h"
-#include "lived.h"
+#include "uptime.h"
 #include "store.h"
 #include "evict_pass.h"
 #include "proto/path.h"

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "lived.h"
+#include "uptime.h"
 #include "symcached/space/space.h"
 
 struct evict_pass_rules {

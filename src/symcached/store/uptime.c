@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "lived.h"
+#include "uptime.h"
 
 #include <inttypes.h>
 #include <limits.h>
