@@ -389,7 +389,7 @@ static void former_store(void **state)
             _exit(2);
         }
         evict_pass_run(s, NULL, NULL);
-        _exit(access("/" LIVED_FILE, F_OK) == 0);
+        _exit(access("/" UPTIME_FILE, F_OK) == 0);
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_int_equal(status, 0);

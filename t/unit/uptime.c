@@ -30,27 +30,27 @@ struct step {
     uint64_t since;  /* hours; 0 = all that it ran */
 };
 
-static struct lived_run run_of(uint64_t id, uint64_t ran, uint64_t since)
+static struct uptime_run run_of(uint64_t id, uint64_t ran, uint64_t since)
 {
-    return (struct lived_run){id, ran, since};
+    return (struct uptime_run){id, ran, since};
 }
 
 static void walk(const struct step *steps, size_t n)
 {
-    struct lived_run run = run_of(1, 100 * HOUR, 100 * HOUR);
-    struct lived lived = {0};
+    struct uptime_run run = run_of(1, 100 * HOUR, 100 * HOUR);
+    struct uptime uptime = {0};
     time_t now;
     size_t i;
 
-    assert_int_equal(lived_pass(&lived, T0 * HOUR, &run, LIFE * HOUR), 0);
+    assert_int_equal(uptime_pass(&uptime, T0 * HOUR, &run, LIFE * HOUR), 0);
     for (i = 0; i < n; i++) {
         now = (T0 + steps[i].clock) * HOUR;
         run = run_of(steps[i].run, steps[i].ran * HOUR,
                      (steps[i].since != 0 ? steps[i].since : steps[i].ran) *
                          HOUR);
-        assert_int_equal(lived_pass(&lived, now, &run, LIFE * HOUR),
+        assert_int_equal(uptime_pass(&uptime, now, &run, LIFE * HOUR),
                          steps[i].ahead * HOUR);
-        assert_int_equal(lived_age(&lived, T0 * HOUR, now),
+        assert_int_equal(uptime_age(&uptime, T0 * HOUR, now),
                          steps[i].age * HOUR);
     }
 }
@@ -117,7 +117,7 @@ static void fleet(void **state)
 /* What was used after, or in, a gap is older by none or part of it. */
 static void used_later(void **state)
 {
-    struct lived lived = {
+    struct uptime uptime = {
         .wall = 90 * HOUR,
         .ngaps = 2,
         .gaps = {{10 * HOUR, 20 * HOUR}, {40 * HOUR, 70 * HOUR}}};
@@ -129,7 +129,7 @@ static void used_later(void **state)
     size_t i;
 
     for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        assert_int_equal(lived_age(&lived, cases[i].used * HOUR, 100 * HOUR),
+        assert_int_equal(uptime_age(&uptime, cases[i].used * HOUR, 100 * HOUR),
                          cases[i].age * HOUR);
     }
 }
@@ -137,43 +137,43 @@ static void used_later(void **state)
 /* More gaps than are kept: no file looks older, and old ones are right. */
 static void many_gaps(void **state)
 {
-    struct lived lived = {0};
+    struct uptime uptime = {0};
     const time_t life = 10000L * DAY * HOUR;
     time_t now = T0 * HOUR;
-    struct lived_run run = run_of(1, 0, 0);
+    struct uptime_run run = run_of(1, 0, 0);
     unsigned i;
 
-    (void)lived_pass(&lived, now, &run, life);
-    for (i = 1; i <= 2 * LIVED_GAPS; i++) {
+    (void)uptime_pass(&uptime, now, &run, life);
+    for (i = 1; i <= 2 * UPTIME_GAPS; i++) {
         now += 10 * HOUR;
         run = run_of(run.id + 1, HOUR, HOUR);
-        assert_int_equal(lived_pass(&lived, now, &run, life), 9 * HOUR);
-        assert_int_equal(lived_age(&lived, T0 * HOUR, now), i * HOUR);
-        assert_int_equal(lived_age(&lived, now - 10 * HOUR, now), HOUR);
+        assert_int_equal(uptime_pass(&uptime, now, &run, life), 9 * HOUR);
+        assert_int_equal(uptime_age(&uptime, T0 * HOUR, now), i * HOUR);
+        assert_int_equal(uptime_age(&uptime, now - 10 * HOUR, now), HOUR);
     }
-    assert_int_equal(lived.ngaps, LIVED_GAPS);
+    assert_int_equal(uptime.ngaps, UPTIME_GAPS);
 
     /* what no file is older than is forgotten */
     run.ran = (LIFE + 2) * HOUR;
-    (void)lived_pass(&lived, now + LIFE * HOUR, &run, LIFE * HOUR);
-    assert_int_equal(lived.ngaps, 0);
+    (void)uptime_pass(&uptime, now + LIFE * HOUR, &run, LIFE * HOUR);
+    assert_int_equal(uptime.ngaps, 0);
 }
 
 static void doubt(void **state)
 {
-    struct lived_run run = run_of(1, 5, 5);
-    struct lived lived = {0};
+    struct uptime_run run = run_of(1, 5, 5);
+    struct uptime uptime = {0};
 
     /* some file was used within its life */
-    assert_int_equal(lived_doubt(&lived, 900, 1000, 100), 0);
-    assert_int_equal(lived_doubt(&lived, 0, 1000, 100), 0); /* no file */
-    assert_int_equal(lived.ngaps, 0);
-    assert_int_equal(lived_doubt(&lived, 899, 1000, 100), 101);
-    assert_int_equal(lived_pass(&lived, 1000, &run, 100), 0);
-    assert_int_equal(lived_age(&lived, 800, 1000), 99);
-    assert_int_equal(lived_age(&lived, 800, 1020), 119);
+    assert_int_equal(uptime_doubt(&uptime, 900, 1000, 100), 0);
+    assert_int_equal(uptime_doubt(&uptime, 0, 1000, 100), 0); /* no file */
+    assert_int_equal(uptime.ngaps, 0);
+    assert_int_equal(uptime_doubt(&uptime, 899, 1000, 100), 101);
+    assert_int_equal(uptime_pass(&uptime, 1000, &run, 100), 0);
+    assert_int_equal(uptime_age(&uptime, 800, 1000), 99);
+    assert_int_equal(uptime_age(&uptime, 800, 1020), 119);
     /* what is known is not doubted */
-    assert_int_equal(lived_doubt(&lived, 899, 5000, 100), 0);
+    assert_int_equal(uptime_doubt(&uptime, 899, 5000, 100), 0);
 }
 
 static void in_a_file(void **state)
@@ -186,39 +186,39 @@ static void in_a_file(void **state)
                                       "100 1 1\n9 5\n",
                                       "100 1 1\n5 9\n8 10\n",
                                       "100 1 1\n50 101\n"};
-    char dir[] = "/tmp/symcache-lived.XXXXXX", path[64];
-    static struct lived lived = {.wall = 50000, .run = UINT64_MAX, .ran = 77};
-    static struct lived got;
+    char dir[] = "/tmp/symcache-uptime.XXXXXX", path[64];
+    static struct uptime uptime = {.wall = 50000, .run = UINT64_MAX, .ran = 77};
+    static struct uptime got;
     size_t i;
     FILE *f;
 
     assert_non_null(mkdtemp(dir));
-    assert_false(lived_read(&got, dir));
-    for (i = 0; i <= LIVED_GAPS; i++) {
-        lived.ngaps = i;
-        if (i < 3 || i == LIVED_GAPS) {
-            assert_int_equal(lived_write(&lived, dir), 0);
-            assert_true(lived_read(&got, dir));
-            assert_memory_equal(&got, &lived, sizeof(got));
+    assert_false(uptime_read(&got, dir));
+    for (i = 0; i <= UPTIME_GAPS; i++) {
+        uptime.ngaps = i;
+        if (i < 3 || i == UPTIME_GAPS) {
+            assert_int_equal(uptime_write(&uptime, dir), 0);
+            assert_true(uptime_read(&got, dir));
+            assert_memory_equal(&got, &uptime, sizeof(got));
         }
-        if (i < LIVED_GAPS) {
-            lived.gaps[i].from = (time_t)(10 * i + 1);
-            lived.gaps[i].to = (time_t)(10 * i + 9);
+        if (i < UPTIME_GAPS) {
+            uptime.gaps[i].from = (time_t)(10 * i + 1);
+            uptime.gaps[i].to = (time_t)(10 * i + 9);
         }
     }
 
-    snprintf(path, sizeof(path), "%s/" LIVED_FILE, dir);
+    snprintf(path, sizeof(path), "%s/" UPTIME_FILE, dir);
     for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         f = fopen(path, "w");
         assert_non_null(f);
         fputs(bad[i], f);
         fclose(f);
-        assert_false(lived_read(&got, dir));
+        assert_false(uptime_read(&got, dir));
         assert_int_equal(got.wall, 0);
         assert_int_equal(got.ngaps, 0);
     }
     workdir_remove(dir);
-    assert_int_equal(lived_write(&lived, dir), -1);
+    assert_int_equal(uptime_write(&uptime, dir), -1);
 }
 
 int main(void)

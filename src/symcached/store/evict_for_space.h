@@ -16,7 +16,7 @@
 struct evict_pass_part {
     struct age_histogram age_histogram; /* of files that may be removed; marks
                                            those that must be */
-    struct lived lived; /* the same for a store and its downloads */
+    struct uptime uptime; /* the same for a store and its downloads */
     dev_t device;
     bool there;
     uint64_t disk; /* allocated by files that are kept */

@@ -67,7 +67,7 @@ struct evict_pass {
     uint64_t worked;           /* clock_ms() of the last pause */
 
     struct evict_tree *tree;   /* in which the walk is */
-    const struct lived *lived; /* how long its files have lived */
+    const struct uptime *uptime; /* by which its files have ages */
     struct unit units[UNITS];
     unsigned nunits;
 };
@@ -244,10 +244,10 @@ static void judge_unit(struct evict_pass *evict_pass, int dir,
     struct evict_tree *tree = evict_pass->tree;
     struct evict_pass_part *part = tree->part;
     long long age =
-        lived_age(evict_pass->lived, unit->used, evict_pass->began);
+        uptime_age(evict_pass->uptime, unit->used, evict_pass->began);
     enum evict_pass_reason reason;
 
-    if (age < -LIVED_DRIFT && !evict_pass->second) {
+    if (age < -UPTIME_DRIFT && !evict_pass->second) {
         use_now(evict_pass, dir, unit, key);
     }
     if (too_old(evict_pass, unit, age, &reason)) {
@@ -522,9 +522,9 @@ static void walk_tree(struct evict_pass *evict_pass, struct evict_tree *tree)
     }
 
     evict_pass->tree = tree;
-    evict_pass->lived =
+    evict_pass->uptime =
         &evict_pass->trees[(size_t)(tree - evict_pass->trees) | 1]
-             .part->lived;
+             .part->uptime;
     if (evict_pass->progress != NULL) {
         all = count_names(root);
     }
@@ -564,18 +564,18 @@ static time_t newest_use(struct evict_pass *evict_pass,
 static void set_clock(struct evict_pass *evict_pass, struct evict_tree *tree)
 {
     const struct evict_pass_rules *rules = &evict_pass->rules;
-    struct lived *lived = &tree->part->lived;
+    struct uptime *uptime = &tree->part->uptime;
     time_t all = (time_t)rules->max_unused_for +
                  rules->downloads_max_unused_for + rules->absent_for;
 
-    if (!lived_read(lived, tree->path) && lived_may_doubt(tree->path)) {
-        tree->doubted = lived_doubt(lived, newest_use(evict_pass, tree),
-                                    evict_pass->helper_began,
-                                    rules->max_unused_for);
+    if (!uptime_read(uptime, tree->path) && uptime_may_doubt(tree->path)) {
+        tree->doubted = uptime_doubt(uptime, newest_use(evict_pass, tree),
+                                     evict_pass->helper_began,
+                                     rules->max_unused_for);
     }
     tree->ahead =
-        lived_pass(lived, evict_pass->began, &rules->run, all);
-    (void)lived_write(lived, tree->path);
+        uptime_pass(uptime, evict_pass->began, &rules->run, all);
+    (void)uptime_write(uptime, tree->path);
 }
 
 /* life ------------------------------------------------------------------ */

@@ -26,7 +26,7 @@ struct evict_pass_rules {
     uint64_t min_free;         /* bytes, if min_free_percent is 0 */
     unsigned min_free_percent; /* of the file system */
     struct wish wish;          /* its bytes are 0 if there is none */
-    struct lived_run run;      /* of the helper; 0 = believe the clock */
+    struct uptime_run run;     /* of the helper; 0 = believe the clock */
     bool dry_run;              /* removes nothing, but counts the same */
     bool gentle;               /* pauses for at least as long as it works */
 };
@@ -53,8 +53,8 @@ struct evict_tree {
     uint64_t failed;   /* files that could not be removed, folders not read */
     uint64_t future; /* files whose last use was in the future, and was set to
                         now */
-    long long ahead; /* seconds by which the clock jumped, see lived_pass() */
-    long long doubted; /* see lived_doubt() */
+    long long ahead; /* seconds by which the clock jumped, see uptime_pass() */
+    long long doubted; /* see uptime_doubt() */
     struct evict_pass_part *part; /* internal to the pass */
 };
 

@@ -11,121 +11,121 @@
 
 #include "base/durable.h"
 
-#define LIVED_FILES 16 /* the least number that can still be created */
+#define UPTIME_FILES 16 /* the least number that can still be created */
 
 /* gaps ------------------------------------------------------------------ */
 
-static void drop_first(struct lived *lived)
+static void drop_first(struct uptime *uptime)
 {
-    lived->ngaps--;
-    memmove(lived->gaps, lived->gaps + 1,
-            lived->ngaps * sizeof(lived->gaps[0]));
+    uptime->ngaps--;
+    memmove(uptime->gaps, uptime->gaps + 1,
+            uptime->ngaps * sizeof(uptime->gaps[0]));
 }
 
-static void add(struct lived *lived, time_t from, time_t to)
+static void add(struct uptime *uptime, time_t from, time_t to)
 {
-    struct lived_gap *gaps = lived->gaps;
+    struct uptime_gap *gaps = uptime->gaps;
 
-    if (lived->ngaps == LIVED_GAPS) {
+    if (uptime->ngaps == UPTIME_GAPS) {
         /* The gap is as long as both.  What was used between them looks
          * younger. */
         gaps[1].from -= gaps[0].to - gaps[0].from;
-        drop_first(lived);
+        drop_first(uptime);
     }
-    if (lived->ngaps > 0 && from < gaps[lived->ngaps - 1].to) {
-        from = gaps[lived->ngaps - 1].to;
+    if (uptime->ngaps > 0 && from < gaps[uptime->ngaps - 1].to) {
+        from = gaps[uptime->ngaps - 1].to;
     }
     if (from < to) {
-        gaps[lived->ngaps++] = (struct lived_gap){from, to};
+        gaps[uptime->ngaps++] = (struct uptime_gap){from, to};
     }
 }
 
 /* The clock was set back: no gap may end later than now. */
-static void cut(struct lived *lived, time_t now)
+static void cut(struct uptime *uptime, time_t now)
 {
-    struct lived_gap *last;
+    struct uptime_gap *last;
 
-    while (lived->ngaps > 0) {
-        last = &lived->gaps[lived->ngaps - 1];
+    while (uptime->ngaps > 0) {
+        last = &uptime->gaps[uptime->ngaps - 1];
         if (last->to > now) {
             last->to = now;
         }
         if (last->from < last->to) {
             return;
         }
-        lived->ngaps--;
+        uptime->ngaps--;
     }
 }
 
 /* The time since the last pass, as far as is known. */
-static long long passed_since(const struct lived *lived, time_t now,
-                              const struct lived_run *run)
+static long long passed_since(const struct uptime *uptime, time_t now,
+                              const struct uptime_run *run)
 {
-    long long by_clock = (long long)(now - lived->wall), most;
+    long long by_clock = (long long)(now - uptime->wall), most;
 
-    if (run->id == lived->run && lived->ran <= run->ran) {
-        return (long long)(run->ran - lived->ran);
+    if (run->id == uptime->run && uptime->ran <= run->ran) {
+        return (long long)(run->ran - uptime->ran);
     }
     /* That pass was another helper's, and later than the last one of ours. */
     most = (long long)run->since;
     return by_clock < 0 ? 0 : by_clock < most ? by_clock : most;
 }
 
-long long lived_pass(struct lived *lived, time_t now,
-                     const struct lived_run *run, time_t life)
+long long uptime_pass(struct uptime *uptime, time_t now,
+                      const struct uptime_run *run, time_t life)
 {
     long long passed = 0, ahead = 0;
 
-    if (lived->wall != 0) {
-        passed = passed_since(lived, now, run);
-        ahead = (long long)(now - lived->wall) - passed;
+    if (uptime->wall != 0) {
+        passed = passed_since(uptime, now, run);
+        ahead = (long long)(now - uptime->wall) - passed;
     }
-    if (ahead > LIVED_DRIFT) {
-        add(lived, lived->wall, now - (time_t)passed);
-    } else if (ahead < -LIVED_DRIFT) {
-        cut(lived, now);
+    if (ahead > UPTIME_DRIFT) {
+        add(uptime, uptime->wall, now - (time_t)passed);
+    } else if (ahead < -UPTIME_DRIFT) {
+        cut(uptime, now);
     } else {
         ahead = 0;
     }
 
     /* No file can be older than these gaps. */
-    while (lived->ngaps > 0 &&
-           lived_age(lived, lived->gaps[0].to, now) > life) {
-        drop_first(lived);
+    while (uptime->ngaps > 0 &&
+           uptime_age(uptime, uptime->gaps[0].to, now) > life) {
+        drop_first(uptime);
     }
-    lived->wall = now;
-    lived->run = run->id;
-    lived->ran = run->ran;
+    uptime->wall = now;
+    uptime->run = run->id;
+    uptime->ran = run->ran;
     return ahead;
 }
 
-long long lived_doubt(struct lived *lived, time_t newest, time_t began,
-                      time_t life)
+long long uptime_doubt(struct uptime *uptime, time_t newest, time_t began,
+                       time_t life)
 {
-    if (lived->wall != 0 || newest <= 0 || began - newest <= life) {
+    if (uptime->wall != 0 || newest <= 0 || began - newest <= life) {
         return 0;
     }
-    add(lived, newest, began);
+    add(uptime, newest, began);
     return began - newest;
 }
 
-bool lived_may_doubt(const char *root)
+bool uptime_may_doubt(const char *root)
 {
     struct statvfs fs;
 
     return statvfs(root, &fs) != 0 || fs.f_files == 0 ||
-           fs.f_favail >= LIVED_FILES;
+           fs.f_favail >= UPTIME_FILES;
 }
 
-long long lived_age(const struct lived *lived, time_t used, time_t now)
+long long uptime_age(const struct uptime *uptime, time_t used, time_t now)
 {
-    const struct lived_gap *gap;
+    const struct uptime_gap *gap;
     long long age = (long long)now - used;
     time_t from, to;
     size_t i;
 
-    for (i = 0; i < lived->ngaps; i++) {
-        gap = &lived->gaps[i];
+    for (i = 0; i < uptime->ngaps; i++) {
+        gap = &uptime->gaps[i];
         from = gap->from > used ? gap->from : used;
         to = gap->to < now ? gap->to : now;
         age -= from < to ? to - from : 0;
@@ -137,44 +137,44 @@ long long lived_age(const struct lived *lived, time_t used, time_t now)
 
 static void path_of(char path[PATH_MAX], const char *root, const char *end)
 {
-    snprintf(path, PATH_MAX, "%.1024s/" LIVED_FILE "%s", root, end);
+    snprintf(path, PATH_MAX, "%.1024s/" UPTIME_FILE "%s", root, end);
 }
 
-bool lived_read(struct lived *lived, const char *root)
+bool uptime_read(struct uptime *uptime, const char *root)
 {
     char path[PATH_MAX];
     long long wall, from, to, last = LLONG_MIN;
     bool good;
     FILE *f;
 
-    memset(lived, 0, sizeof(*lived));
+    memset(uptime, 0, sizeof(*uptime));
     path_of(path, root, "");
     f = fopen(path, "re");
     if (f == NULL) {
         return false;
     }
 
-    good = fscanf(f, "%lld %" SCNx64 " %" SCNu64, &wall, &lived->run,
-                  &lived->ran) == 3 &&
+    good = fscanf(f, "%lld %" SCNx64 " %" SCNu64, &wall, &uptime->run,
+                  &uptime->ran) == 3 &&
            wall > 0;
-    while (good && lived->ngaps < LIVED_GAPS &&
+    while (good && uptime->ngaps < UPTIME_GAPS &&
            fscanf(f, "%lld %lld", &from, &to) == 2) {
         good = last <= from && from < to && to <= wall;
         last = to;
-        lived->gaps[lived->ngaps++] = (struct lived_gap){from, to};
+        uptime->gaps[uptime->ngaps++] = (struct uptime_gap){from, to};
     }
     good = good && !ferror(f);
     fclose(f);
 
     if (good) {
-        lived->wall = wall;
+        uptime->wall = wall;
     } else {
-        memset(lived, 0, sizeof(*lived));
+        memset(uptime, 0, sizeof(*uptime));
     }
     return good;
 }
 
-int lived_write(const struct lived *lived, const char *root)
+int uptime_write(const struct uptime *uptime, const char *root)
 {
     char path[PATH_MAX], tmp[PATH_MAX];
     size_t i;
@@ -186,11 +186,11 @@ int lived_write(const struct lived *lived, const char *root)
     if (f == NULL) {
         return -1;
     }
-    fprintf(f, "%lld %016" PRIx64 " %" PRIu64 "\n", (long long)lived->wall,
-            lived->run, lived->ran);
-    for (i = 0; i < lived->ngaps; i++) {
-        fprintf(f, "%lld %lld\n", (long long)lived->gaps[i].from,
-                (long long)lived->gaps[i].to);
+    fprintf(f, "%lld %016" PRIx64 " %" PRIu64 "\n", (long long)uptime->wall,
+            uptime->run, uptime->ran);
+    for (i = 0; i < uptime->ngaps; i++) {
+        fprintf(f, "%lld %lld\n", (long long)uptime->gaps[i].from,
+                (long long)uptime->gaps[i].to);
     }
     return durable_close(f, tmp, path);
 }

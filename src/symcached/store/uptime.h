@@ -12,36 +12,36 @@
  *   1795235000 0123456789abcdef 86400\n      time, helper, for how long it ran
  *   1795000000 1795200000\n                  a gap; the oldest is first
  */
-#ifndef SYMCACHED_STORE_LIVED_H
-#define SYMCACHED_STORE_LIVED_H
+#ifndef SYMCACHED_STORE_UPTIME_H
+#define SYMCACHED_STORE_UPTIME_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
-#define LIVED_FILE ".clock"
+#define UPTIME_FILE ".clock"
 
 /* Seconds by which the clock may be wrong: a use is noted no more exactly. */
-#define LIVED_DRIFT 3600
+#define UPTIME_DRIFT 3600
 
 /* enough for a machine that is switched off each night for two years */
-#define LIVED_GAPS 1024
+#define UPTIME_GAPS 1024
 
-struct lived {
+struct uptime {
     time_t wall;   /* of the last pass; 0 = never, or not known */
     uint64_t run;  /* which helper, by a number that it has chosen */
     uint64_t ran;  /* seconds for which that helper had been running */
     size_t ngaps;
-    struct lived_gap {
+    struct uptime_gap {
         time_t from;
         time_t to;
-    } gaps[LIVED_GAPS]; /* they do not overlap; the oldest is first */
+    } gaps[UPTIME_GAPS]; /* they do not overlap; the oldest is first */
 };
 
 /* A helper, and for how long it has been running, by a monotonic clock. */
-struct lived_run {
-    uint64_t id;    /* as in struct lived; 0 = none */
+struct uptime_run {
+    uint64_t id;    /* as in struct uptime; 0 = none */
     uint64_t ran;   /* seconds */
     uint64_t since; /* seconds since its last pass, or since it began */
 };
@@ -53,31 +53,31 @@ struct lived_run {
  *
  * Returns the seconds by which the clock got ahead since the last pass, which
  * become a gap; less than 0 if the clock was set back; and 0 if it was right
- * within LIVED_DRIFT, or if there was no pass before.
+ * within UPTIME_DRIFT, or if there was no pass before.
  */
-long long lived_pass(struct lived *lived, time_t now,
-                     const struct lived_run *run, time_t life);
+long long uptime_pass(struct uptime *uptime, time_t now,
+                      const struct uptime_run *run, time_t life);
 
 /*
  * Handles a store without a last pass, in which the newest use was older than
  * its life when the helper began.  That is taken for a clock that was set, or
- * for a machine that was off.  It is called before lived_pass().  Returns the
+ * for a machine that was off.  It is called before uptime_pass().  Returns the
  * seconds of the gap, or 0.
  */
-long long lived_doubt(struct lived *lived, time_t newest, time_t began,
-                      time_t life);
+long long uptime_doubt(struct uptime *uptime, time_t newest, time_t began,
+                       time_t life);
 
 /* False where no more files can be created, because only the removal of old
  * files makes room there. */
-bool lived_may_doubt(const char *root);
+bool uptime_may_doubt(const char *root);
 
 /* Less than 0 for a use in the future. */
-long long lived_age(const struct lived *lived, time_t used, time_t now);
+long long uptime_age(const struct uptime *uptime, time_t used, time_t now);
 
 /* Returns false, with nothing known, if there is no file that can be read. */
-bool lived_read(struct lived *lived, const char *root);
+bool uptime_read(struct uptime *uptime, const char *root);
 
 /* Returns 0; or -1 with errno, and the former file stays. */
-int lived_write(const struct lived *lived, const char *root);
+int uptime_write(const struct uptime *uptime, const char *root);
 
 #endif
