@@ -3,6 +3,7 @@
  */
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -230,15 +231,15 @@ void json_file_free(struct json_file *json)
 }
 
 /* Writes ".path.to.key" of item, searched below parent; returns 1 if found. */
-static int print_path(const cJSON *parent, const cJSON *item, char *buf,
-                      size_t size)
+static bool print_path(const cJSON *parent, const cJSON *item, char *buf,
+                       size_t size)
 {
     const cJSON *child;
     unsigned i = 0;
     int n;
 
     if (parent == item) {
-        return 1;
+        return true;
     }
 
     for (child = parent->child; child != NULL; child = child->next, i++) {
@@ -251,12 +252,12 @@ static int print_path(const cJSON *parent, const cJSON *item, char *buf,
             continue;
         }
         if (print_path(child, item, buf + n, size - (size_t)n)) {
-            return 1;
+            return true;
         }
     }
 
     buf[0] = '\0';
-    return 0;
+    return false;
 }
 
 void json_file_error(const struct json_file *json, const cJSON *item,

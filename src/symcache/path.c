@@ -1,25 +1,26 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include "path.h"
 
-static int is_separator(char c)
+static bool is_separator(char c)
 {
     return c == '/' || c == '\\';
 }
 
-static int is_letter(char c)
+static bool is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 /* "\\server", "//server", "C:", "C:\" */
-static int is_windows_root(const char *path, size_t size)
+static bool is_windows_root(const char *path, size_t size)
 {
     if (size < 2) {
-        return 0;
+        return false;
     }
     if (is_separator(path[0])) {
         return path[0] == path[1];
@@ -28,7 +29,7 @@ static int is_windows_root(const char *path, size_t size)
            (size == 2 || is_separator(path[2]));
 }
 
-static int is_windows(const char *path, size_t size)
+static bool is_windows(const char *path, size_t size)
 {
     return is_windows_root(path, size) || memchr(path, '\\', size) != NULL;
 }

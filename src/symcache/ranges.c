@@ -1,6 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -18,7 +19,7 @@ void symfile_ranges_free(struct symfile_ranges *r)
     memset(r, 0, sizeof(*r));
 }
 
-static int is_line(const struct symfile_location *location)
+static bool is_line(const struct symfile_location *location)
 {
     return location->file != SYMFILE_NONE;
 }
@@ -111,13 +112,13 @@ static const struct symfile_location *sort_block(struct symfile_ranges *r)
 }
 
 /* Whether one of n addresses, ascending, is the one. */
-static int has_address(const uint32_t *addresses, size_t n, uint32_t address)
+static bool has_address(const uint32_t *addresses, size_t n, uint32_t address)
 {
     size_t half;
     const uint32_t *at;
 
     if (n == 0) {
-        return 0;
+        return false;
     }
     /* the outcome of a comparison cannot be foreseen: no branch on it */
     for (at = addresses; n > 1; n -= half) {

@@ -206,7 +206,7 @@ int symfile_reader_location(const struct symfile_reader *r, uint32_t index,
     return 0;
 }
 
-int symfile_location_is_gap(const struct symfile_location *location)
+bool symfile_location_is_gap(const struct symfile_location *location)
 {
     return (location->file & location->line & location->function &
             location->inlined_into) == SYMFILE_NONE;
@@ -337,8 +337,8 @@ void symfile_reader_lookup(const struct symfile_reader *r, uint64_t address,
     frames->left = r->num_locations;
 }
 
-int symfile_reader_next(struct symfile_frames *frames,
-                        struct symfile_frame *frame)
+bool symfile_reader_next(struct symfile_frames *frames,
+                         struct symfile_frame *frame)
 {
     const struct symfile_reader *r;
     struct symfile_location *location;
@@ -347,11 +347,11 @@ int symfile_reader_next(struct symfile_frames *frames,
     location = &frame->location;
     if (frames->left == 0 ||
         symfile_reader_location(r, frames->next, location) != 0) {
-        return 0;
+        return false;
     }
     frames->left--;
     frames->next = location->inlined_into;
     frame->is_inlined = frames->left > 0 && frames->next < r->num_locations;
     symfile_reader_function(r, location->function, &frame->function);
-    return 1;
+    return true;
 }

@@ -9,6 +9,7 @@
 #ifndef SYMCACHE_READER_H
 #define SYMCACHE_READER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -118,10 +119,10 @@ void symfile_reader_lookup(const struct symfile_reader *reader,
                            uint64_t address, struct symfile_frames *frames);
 
 /* The next frame.  Returns 1, or 0 when there is none. */
-int symfile_reader_next(struct symfile_frames *frames,
-                        struct symfile_frame *frame);
+bool symfile_reader_next(struct symfile_frames *frames,
+                         struct symfile_frame *frame);
 
 /* 1 when all four fields say "nothing here". */
-int symfile_location_is_gap(const struct symfile_location *location);
+bool symfile_location_is_gap(const struct symfile_location *location);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -52,8 +53,8 @@ static uint32_t tag_of(const struct symfile_set *set, uint64_t hash)
     return (uint32_t)(hash >> 32) & ~(uint32_t)(set->num_slots - 1);
 }
 
-static int same(const struct symfile_set *set, uint32_t index,
-                const uint32_t *record)
+static bool same(const struct symfile_set *set, uint32_t index,
+                 const uint32_t *record)
 {
     unsigned i;
     uint64_t a, b, differ;

@@ -1,6 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/array.h"
@@ -168,9 +169,9 @@ static int append(struct symfile_strings *s, const uint8_t *text, size_t len,
 }
 
 /* Finds a text, or the slot for it.  Returns 1 if it is there. */
-static int find(const struct symfile_strings *s, uint32_t hash,
-                const uint8_t *text, size_t len, size_t *slot,
-                uint32_t *offset)
+static bool find(const struct symfile_strings *s, uint32_t hash,
+                 const uint8_t *text, size_t len, size_t *slot,
+                 uint32_t *offset)
 {
     size_t i, n, mask;
     uint32_t tag;
@@ -183,12 +184,12 @@ static int find(const struct symfile_strings *s, uint32_t hash,
             *offset = s->index[(s->slots[i] & mask) - 1].offset;
             other = text_at(s, *offset, &n);
             if (n == len && memcmp(other, text, len) == 0) {
-                return 1;
+                return true;
             }
         }
     }
     *slot = i;
-    return 0;
+    return false;
 }
 
 void symfile_strings_expect(const struct symfile_strings *s,

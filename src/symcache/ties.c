@@ -4,6 +4,8 @@
  * A quicksort whose steps all matter: which element becomes the pivot, and
  * where partitioning leaves the others.  Short pieces are sorted stably.
  */
+#include <stdbool.h>
+
 #include "ties.h"
 
 #define ALWAYS_INSERTION 20
@@ -160,7 +162,7 @@ static void quicksort(struct symfile_tie *v, size_t n,
 }
 
 /* Whether all of it is one run; a strictly descending one is turned round. */
-static int is_run(struct symfile_tie *v, size_t n)
+static bool is_run(struct symfile_tie *v, size_t n)
 {
     size_t i;
 
@@ -172,12 +174,12 @@ static int is_run(struct symfile_tie *v, size_t n)
     for (i = 2; i < n && v[i].key < v[i - 1].key; i++) {
     }
     if (i < n) {
-        return 0;
+        return false;
     }
     for (i = 0; i < n / 2; i++) {
         swap(&v[i], &v[n - 1 - i]);
     }
-    return 1;
+    return true;
 }
 
 void symfile_sort_ties(struct symfile_tie *v, size_t n)

@@ -9,13 +9,14 @@
  * On x64 C names have no decoration but for vectorcall; the reference strips
  * there too, and so do we.
  */
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "undecorate.h"
 
 /* Decimal, 32 bits, an optional plus before it. */
-static int is_number(const char *p, size_t size)
+static bool is_number(const char *p, size_t size)
 {
     uint64_t value;
 
@@ -24,21 +25,21 @@ static int is_number(const char *p, size_t size)
         size--;
     }
     if (size == 0) {
-        return 0;
+        return false;
     }
     for (value = 0; size > 0; p++, size--) {
         if (*p < '0' || *p > '9') {
-            return 0;
+            return false;
         }
         value = 10 * value + (uint64_t)(*p - '0');
         if (value > UINT32_MAX) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
-static int is_plain(const char *name, size_t size)
+static bool is_plain(const char *name, size_t size)
 {
     return size == 0 || *name == '?' || memchr(name, '(', size) != NULL ||
            memchr(name, ':', size) != NULL || memchr(name, '<', size) != NULL;

@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -47,7 +48,7 @@ void addresses_init(struct addresses *a, int fd)
     a->size = 0;
 }
 
-int addresses_is_ready(const struct addresses *a)
+bool addresses_is_ready(const struct addresses *a)
 {
     return a->is_end ||
            memchr(a->data + a->begin, '\n', a->end - a->begin) != NULL;

@@ -7,6 +7,7 @@
 #ifndef SYMCACHECTL_ADDRESSES_H
 #define SYMCACHECTL_ADDRESSES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,7 +29,7 @@ int addresses_parse(const char *text, size_t size, uint64_t *address);
 void addresses_init(struct addresses *addresses, int fd);
 
 /* Returns 0 if the next call has to wait for the descriptor. */
-int addresses_is_ready(const struct addresses *addresses);
+bool addresses_is_ready(const struct addresses *addresses);
 
 /*
  * Reads the address in the next line that is not blank.  Returns 1; or 0 at

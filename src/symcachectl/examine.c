@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -133,7 +134,7 @@ static int hear(int fd, struct examine_result *result)
 
 /* Checks all bounds, because a hostile file may have taken over the child
  * process. */
-static int is_sane(struct examine_result *result, enum examine_kind kind)
+static bool is_sane(struct examine_result *result, enum examine_kind kind)
 {
     result->error[sizeof(result->error) - 1] = '\0';
     return result->kind == kind && result->name_size <= sizeof(result->name);

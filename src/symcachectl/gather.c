@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,7 +92,7 @@ static void from_binary(struct gather *g, const char *path, int fd)
     }
 }
 
-static int is_binary(int fd)
+static bool is_binary(int fd)
 {
     enum examine_kind kind = examine_sniff(fd);
 

@@ -1,6 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -38,34 +39,34 @@ static void unquote(struct piece *piece)
 
 /* Removes everything up to the end of the text from the line.  Returns 1 or
  * 0. */
-static int take(struct piece *line, const char *text, size_t size,
-                struct piece *before)
+static bool take(struct piece *line, const char *text, size_t size,
+                 struct piece *before)
 {
     const char *found = memmem(line->p, line->size, text, size);
 
     if (found == NULL) {
-        return 0;
+        return false;
     }
     before->p = line->p;
     before->size = (size_t)(found - line->p);
     line->size -= before->size + size;
     line->p = found + size;
-    return 1;
+    return true;
 }
 
 /* Removes the last field of the line, which is preceded by a comma. */
-static int take_last(struct piece *line, struct piece *field)
+static bool take_last(struct piece *line, struct piece *field)
 {
     const char *comma = memrchr(line->p, ',', line->size);
 
     if (comma == NULL) {
-        return 0;
+        return false;
     }
     field->p = comma + 1;
     field->size = line->size - (size_t)(field->p - line->p);
     line->size = (size_t)(comma - line->p);
     unquote(field);
-    return 1;
+    return true;
 }
 
 static void base_name(struct piece *path)
@@ -111,7 +112,7 @@ read_record(struct piece *line, struct identity *identity, const char **wrong)
 
 /* Other lines that xperf prints: its heading, its progress ("[1/2] 50%"),
  * and images without a CodeView record. */
-static int is_of_xperf(const struct piece *line)
+static bool is_of_xperf(const struct piece *line)
 {
     struct piece rest = *line, before;
 

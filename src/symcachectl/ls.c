@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -247,13 +248,13 @@ static void list_build(struct ls *ls, int at, const symcache_key_t *key,
     closedir(dir);
 }
 
-static int is_wanted(const struct ls *ls, const char *name)
+static bool is_wanted(const struct ls *ls, const char *name)
 {
     int i;
 
     for (i = 0; i < ls->npatterns; i++) {
         if (fnmatch(ls->patterns[i], name, FNM_CASEFOLD) == 0) {
-            return 1;
+            return true;
         }
     }
     return ls->npatterns == 0;

@@ -1,13 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include "command.h"
 #include "operands.h"
 
 /* A GUIDAGE in one word is longer than a GUID without dashes. */
-static int is_id(const char *text, symcache_key_t *key)
+static bool is_id(const char *text, symcache_key_t *key)
 {
     return symcache_debug_id_parse(text, strlen(text), key) == SYMCACHE_OK;
 }

@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -106,7 +107,7 @@ static size_t escape(struct output *o, const unsigned char *p, size_t size,
 /* Are eight bytes ASCII without anything to escape?  All are tested at
  * once: as long as the high bits are clear, a carry or borrow can only
  * begin at a byte that is looked for. */
-static int are_plain(const unsigned char *p, int is_json)
+static bool are_plain(const unsigned char *p, int is_json)
 {
     uint64_t x, found;
 

@@ -2,6 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 
 /* C1 controls, marks and overrides of direction, ends of lines and
  * paragraphs. */
-static int is_steering(uint32_t c)
+static bool is_steering(uint32_t c)
 {
     return (c >= 0x80 && c < 0xA0) || c == 0x61C || c == 0x200E ||
            c == 0x200F || (c >= 0x2028 && c <= 0x202E) ||

@@ -4,6 +4,7 @@
  * symcachectl warm: has the helper make every module of a list before anybody
  * asks for it, and tells which are missing, and why.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,7 +41,7 @@ struct warm {
     size_t counts[MODULE_OUTCOMES];
 };
 
-static int is_same(const cJSON *attempt, const cJSON *former, const char *key)
+static bool is_same(const cJSON *attempt, const cJSON *former, const char *key)
 {
     return strcmp(printable_field(attempt, key),
                   printable_field(former, key)) == 0;
@@ -48,7 +49,7 @@ static int is_same(const cJSON *attempt, const cJSON *former, const char *key)
 
 /* Of several equal answers in a row, only the first is printed: the others
  * are for other spellings of the name. */
-static int is_repeated(const cJSON *attempt, const cJSON *former)
+static bool is_repeated(const cJSON *attempt, const cJSON *former)
 {
     return former != NULL && is_same(attempt, former, "source") &&
            is_same(attempt, former, "outcome") &&
@@ -61,17 +62,17 @@ static cJSON *parse_detail(const struct module *module)
 }
 
 /* If nothing was found, the places are the whole reason. */
-static int has_found(const cJSON *attempts)
+static bool has_found(const cJSON *attempts)
 {
     const cJSON *attempt;
 
     cJSON_ArrayForEach(attempt, attempts)
     {
         if (strcmp(printable_field(attempt, "outcome"), "found") == 0) {
-            return 1;
+            return true;
         }
     }
-    return 0;
+    return false;
 }
 
 static void print_places(const struct module *module)

@@ -1,6 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -112,8 +113,8 @@ int address_read(struct address_map *map, const struct msf *msf,
 
 /* The last entry whose source is not above the address.  In a table out of
  * order, the one that the reference's search comes to. */
-static int omap_find(const struct address_map *map, uint32_t source,
-                     uint32_t *target)
+static bool omap_find(const struct address_map *map, uint32_t source,
+                      uint32_t *target)
 {
     size_t first, count, half;
     const uint8_t *p;
@@ -127,13 +128,13 @@ static int omap_find(const struct address_map *map, uint32_t source,
     }
     p = map->omap + OMAP_ENTRY * first;
     if (count == 0 || le32(p) > source) {
-        return 0;
+        return false;
     }
     if (le32(p + 4) == 0) {
-        return 0; /* removed from the image */
+        return false; /* removed from the image */
     }
     *target = le32(p + 4) + (source - le32(p));
-    return 1;
+    return true;
 }
 
 int address_find_moved(const struct address_map *map, uint32_t section,
@@ -146,7 +147,7 @@ int address_find_moved(const struct address_map *map, uint32_t section,
                      address);
 }
 
-int address_is_code(const struct address_map *map, uint32_t section)
+bool address_is_code(const struct address_map *map, uint32_t section)
 {
     return section != 0 && section <= map->num_sections &&
            map->sections[section - 1].is_code;

@@ -8,6 +8,7 @@
 #ifndef DEBUGINFO_PDB_ADDRESS_H
 #define DEBUGINFO_PDB_ADDRESS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -54,6 +55,6 @@ static inline int address_find(const struct address_map *map, uint32_t section,
 }
 
 /* Whether a section, counted from 1, is one of code. */
-int address_is_code(const struct address_map *map, uint32_t section);
+bool address_is_code(const struct address_map *map, uint32_t section);
 
 #endif

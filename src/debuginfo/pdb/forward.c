@@ -1,6 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -135,8 +136,8 @@ static int add_span(struct forward *f, uint32_t start, uint32_t end)
     return 0;
 }
 
-int forward_find(struct forward *f, uint32_t index, const struct leaf *leaf,
-                 uint64_t *size)
+bool forward_find(struct forward *f, uint32_t index, const struct leaf *leaf,
+                  uint64_t *size)
 {
     size_t i;
     uint32_t at, name_size, found_size;
@@ -148,7 +149,7 @@ int forward_find(struct forward *f, uint32_t index, const struct leaf *leaf,
     known = find(f, name, name_size, hash_of(f, name, name_size));
     if (known != NULL) {
         *size = known->size;
-        return 1;
+        return true;
     }
     i = 0;
     for (at = index + 1; at < f->types->end; at++) {
@@ -169,9 +170,9 @@ int forward_find(struct forward *f, uint32_t index, const struct leaf *leaf,
         if (found_size == name_size && memcmp(found, name, name_size) == 0) {
             *size = other.size;
             add_span(f, index, at + 1);
-            return 1;
+            return true;
         }
     }
     add_span(f, index, UINT32_MAX);
-    return 0;
+    return false;
 }

@@ -7,6 +7,7 @@
 #ifndef DEBUGINFO_PDB_FORWARD_H
 #define DEBUGINFO_PDB_FORWARD_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,7 +33,7 @@ void forward_free(struct forward *forward);
 
 /* The size of the class or union that the record at index declares.  Returns
  * 1, or 0 if no definition follows. */
-int forward_find(struct forward *forward, uint32_t index,
-                 const struct leaf *leaf, uint64_t *size);
+bool forward_find(struct forward *forward, uint32_t index,
+                  const struct leaf *leaf, uint64_t *size);
 
 #endif

@@ -1,6 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/le.h"
@@ -129,7 +130,7 @@ enum function_name_status function_name_function(struct function_names *s,
 }
 
 /* ?A0x and a hexadecimal number */
-static int is_anonymous(const char *name, uint32_t size)
+static bool is_anonymous(const char *name, uint32_t size)
 {
     uint32_t i;
     uint64_t value;
@@ -137,20 +138,20 @@ static int is_anonymous(const char *name, uint32_t size)
     static const char digits[] = "0123456789abcdefABCDEF";
 
     if (size < 5 || memcmp(name, "?A0x", 4) != 0) {
-        return 0;
+        return false;
     }
     i = name[4] == '+' && size > 5 ? 5 : 4;
     for (value = 0; i < size; i++) {
         digit = name[i] == '\0' ? NULL : strchr(digits, name[i]);
         if (digit == NULL) {
-            return 0;
+            return false;
         }
         value = 16 * value + (uint64_t)(digit - digits) % 16;
         if (value > UINT32_MAX) {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
 static enum function_name_status put_string_list(struct function_names *s,

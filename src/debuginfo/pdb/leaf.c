@@ -1,6 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include "leaf.h"
@@ -321,19 +322,19 @@ int leaf_read_id(const struct types_record *record, struct leaf *leaf)
     return b.is_short ? -1 : 0;
 }
 
-int leaf_primitive(uint32_t index, const char **name, unsigned *size,
-                   int *is_pointer)
+bool leaf_primitive(uint32_t index, const char **name, unsigned *size,
+                    int *is_pointer)
 {
     uint32_t low;
 
     low = index & 0xFF;
     if ((index & 0xF00) > 0x700 || primitives[low].name == NULL) {
-        return 0;
+        return false;
     }
     *name = primitives[low].name;
     *size = primitives[low].size;
     *is_pointer = (index & 0xF00) != 0;
-    return 1;
+    return true;
 }
 
 enum leaf_mode leaf_pointer_mode(const struct leaf *leaf)

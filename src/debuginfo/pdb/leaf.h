@@ -6,6 +6,7 @@
 #ifndef DEBUGINFO_PDB_LEAF_H
 #define DEBUGINFO_PDB_LEAF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -72,8 +73,8 @@ int leaf_read_type(const struct types_record *record, struct leaf *leaf);
 int leaf_read_id(const struct types_record *record, struct leaf *leaf);
 
 /* Text and bytes of a primitive; 0 when there is no such type. */
-int leaf_primitive(uint32_t index, const char **name, unsigned *size,
-                   int *is_pointer);
+bool leaf_primitive(uint32_t index, const char **name, unsigned *size,
+                    int *is_pointer);
 
 enum leaf_mode leaf_pointer_mode(const struct leaf *leaf);
 unsigned leaf_pointer_size(const struct leaf *leaf);

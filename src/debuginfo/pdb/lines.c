@@ -1,6 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -342,8 +343,8 @@ static int sort_lines(struct lines_list *list, size_t first)
     return 0;
 }
 
-static int continues(const struct symfile_line *last,
-                     const struct symfile_line *line)
+static bool continues(const struct symfile_line *last,
+                      const struct symfile_line *line)
 {
     return last->line == line->line && last->source == line->source &&
            last->size != SYMFILE_NO_SIZE &&

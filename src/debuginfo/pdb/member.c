@@ -1,6 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+#include <stdbool.h>
+
 #include "member.h"
 
 enum { LF_FIELDLIST = 0x1203, LF_METHODLIST = 0x1206, LF_INDEX = 0x1404 };
@@ -73,7 +75,7 @@ static const char *find_form(uint32_t kind)
     return NULL;
 }
 
-int member_is(uint32_t kind)
+bool member_is(uint32_t kind)
 {
     return kind == LF_FIELDLIST || kind == LF_METHODLIST ||
            find_form(kind) != NULL;
@@ -172,7 +174,7 @@ static void put_name(struct text *text, struct bytes *b, uint32_t kind)
     put_string(text, "\")");
 }
 
-static int is_new_virtual(uint32_t attributes)
+static bool is_new_virtual(uint32_t attributes)
 {
     return (attributes >> 2 & 7) == 4 || (attributes >> 2 & 7) == 6;
 }

@@ -8,6 +8,7 @@
 #ifndef DEBUGINFO_PDB_MEMBER_H
 #define DEBUGINFO_PDB_MEMBER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -28,7 +29,7 @@ struct member_number {
 };
 
 /* Whether a record of this kind is such a part. */
-int member_is(uint32_t kind);
+bool member_is(uint32_t kind);
 
 /* When there is none, the bytes are too short from then on. */
 struct member_number member_take_number(struct bytes *bytes);

@@ -1,6 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,7 @@ bool msf_sniff(const uint8_t *data, size_t size)
            memcmp(data, magics[0].magic, magics[0].len) == 0;
 }
 
-static int is_text(const uint8_t *data, size_t size)
+static bool is_text(const uint8_t *data, size_t size)
 {
     size_t i, n;
 
@@ -52,10 +53,10 @@ static int is_text(const uint8_t *data, size_t size)
     for (i = 0; i < n; i++) {
         if (data[i] < 0x20 && data[i] != '\n' && data[i] != '\r' &&
             data[i] != '\t') {
-            return 0;
+            return false;
         }
     }
-    return 1;
+    return true;
 }
 
 static enum msf_status identify(const uint8_t *data, size_t size, char *error,
@@ -270,7 +271,7 @@ uint32_t msf_stream_size(const struct msf *msf, uint32_t stream)
     return stream < msf->num_streams ? msf->streams[stream].size : 0;
 }
 
-int msf_stream_exists(const struct msf *msf, uint32_t stream)
+bool msf_stream_exists(const struct msf *msf, uint32_t stream)
 {
     return stream < msf->num_streams && msf->streams[stream].exists;
 }

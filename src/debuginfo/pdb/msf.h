@@ -70,7 +70,7 @@ void msf_close(struct msf *msf);
 uint32_t msf_stream_size(const struct msf *msf, uint32_t stream);
 
 /* 0 for a nil stream and for a number that has none. */
-int msf_stream_exists(const struct msf *msf, uint32_t stream);
+bool msf_stream_exists(const struct msf *msf, uint32_t stream);
 
 /* len bytes of a block, or NULL if they are not inside the file */
 static inline const uint8_t *msf_block(const struct msf *msf, uint32_t block,

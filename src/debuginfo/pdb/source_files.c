@@ -1,6 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,8 +20,8 @@ void source_files_free(struct source_files *s)
     memset(s, 0, sizeof(*s));
 }
 
-static int same_text(const struct symfile_text *a,
-                     const struct symfile_text *b)
+static bool same_text(const struct symfile_text *a,
+                      const struct symfile_text *b)
 {
     return a->size == b->size && memcmp(a->data, b->data, a->size) == 0;
 }

@@ -6,6 +6,7 @@
  *   SRCSRV: source files --- path*var2*var3*var4*...
  *   SRCSRV: end ---
  */
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -36,12 +37,12 @@ void srcsrv_free(struct srcsrv *s)
     memset(s, 0, sizeof(*s));
 }
 
-static int next_line(struct lines *l)
+static bool next_line(struct lines *l)
 {
     const char *nl;
 
     if (l->p == l->end) {
-        return 0;
+        return false;
     }
     nl = memchr(l->p, '\n', (size_t)(l->end - l->p));
     l->line = l->p;
@@ -50,10 +51,10 @@ static int next_line(struct lines *l)
     if (nl != NULL && l->size > 0 && l->line[l->size - 1] == '\r') {
         l->size--;
     }
-    return 1;
+    return true;
 }
 
-static int starts(const struct lines *l, const char *with)
+static bool starts(const struct lines *l, const char *with)
 {
     size_t n;
 
@@ -77,13 +78,13 @@ static const char *value_of(const struct lines *l, const char *name,
 }
 
 /* Lines up to the next section; 0 if one of them is not NAME=value. */
-static int next_setting(struct lines *l)
+static bool next_setting(struct lines *l)
 {
     return next_line(l) && !starts(l, "SRCSRV:") &&
            memchr(l->line, '=', l->size) != NULL;
 }
 
-static int read_ini(struct lines *l)
+static bool read_ini(struct lines *l)
 {
     int has_version, is_perforce;
     size_t size;
@@ -91,7 +92,7 @@ static int read_ini(struct lines *l)
 
     has_version = is_perforce = 0;
     if (!next_line(l) || !starts(l, "SRCSRV: ini --")) {
-        return 0;
+        return false;
     }
     while (next_setting(l)) {
         value = value_of(l, "VERSION", &size);
@@ -106,7 +107,7 @@ static int read_ini(struct lines *l)
     return has_version && is_perforce && starts(l, "SRCSRV: variables --");
 }
 
-static int read_variables(struct lines *l)
+static bool read_variables(struct lines *l)
 {
     int has_target;
     size_t size;
@@ -207,8 +208,8 @@ static const char *part(const struct srcsrv_entry *e, unsigned n,
     return p;
 }
 
-int srcsrv_find(const struct srcsrv *s, const char *path, uint32_t size,
-                struct srcsrv_info *info)
+bool srcsrv_find(const struct srcsrv *s, const char *path, uint32_t size,
+                 struct srcsrv_info *info)
 {
     size_t low, high, mid;
     const struct srcsrv_entry *e;
@@ -225,15 +226,15 @@ int srcsrv_find(const struct srcsrv *s, const char *path, uint32_t size,
         }
     }
     if (low == 0) {
-        return 0;
+        return false;
     }
     e = &s->entries[low - 1];
     if (compare_path(e->line, e->path_size, path, size) != 0) {
-        return 0;
+        return false;
     }
     info->path = part(e, 3, &info->path_size);
     if (info->path == NULL) {
-        return 0;
+        return false;
     }
     while (info->path_size >= 2 && memcmp(info->path, "//", 2) == 0) {
         info->path += 2;
@@ -243,5 +244,5 @@ int srcsrv_find(const struct srcsrv *s, const char *path, uint32_t size,
     if (info->revision != NULL && info->revision_size == 0) {
         info->revision = NULL;
     }
-    return 1;
+    return true;
 }

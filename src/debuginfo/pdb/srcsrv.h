@@ -7,6 +7,7 @@
 #ifndef DEBUGINFO_PDB_SRCSRV_H
 #define DEBUGINFO_PDB_SRCSRV_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,7 +34,7 @@ int srcsrv_read(struct srcsrv *srcsrv, const struct msf *msf,
 void srcsrv_free(struct srcsrv *srcsrv);
 
 /* Returns 1 and the place of a source file, or 0. */
-int srcsrv_find(const struct srcsrv *srcsrv, const char *path, uint32_t size,
-                struct srcsrv_info *info);
+bool srcsrv_find(const struct srcsrv *srcsrv, const char *path, uint32_t size,
+                 struct srcsrv_info *info);
 
 #endif

@@ -5,6 +5,7 @@
  * each other, and count their depth, because records may refer to each other
  * in circles.
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include "member.h"
@@ -226,7 +227,7 @@ static struct function_name_list *list_slot(struct function_names *s,
     return &s->lists[index % FUNCTION_NAME_LISTS];
 }
 
-static int is_known_list(struct function_names *s, uint32_t index)
+static bool is_known_list(struct function_names *s, uint32_t index)
 {
     return index >= TYPES_FIRST && list_slot(s, index)->index == index;
 }
