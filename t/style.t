@@ -135,6 +135,26 @@ for my $file (grep { m{^src/proto/} } @c) {
 }
 is_deeply \@wrong, [], 'src/proto needs no library';
 
+# --- one dialect; the module's is nginx's
+
+# A header that needs another one must say so itself.
+@wrong = ();
+for my $file (grep { m{^src/(?!module/).*\.c$} } @c) {
+    my ($own) = $file =~ m{([^/]+)\.c$};
+    my @all = $text{$file} =~ /^#include ["<]([^">]+)/mg;
+    push @wrong, $file
+        if (grep { m{^(?:.*/)?\Q$own\E\.h$} } @all[1 .. $#all])
+           && -e ($file =~ s/c$/h/r) && $all[0] !~ m{(?:^|/)\Q$own\E\.h$};
+}
+is_deeply \@wrong, [], 'the own header comes first';
+
+@wrong = ();
+for my $file (grep { m{^src/(?!module/|proto/)} } @c) {
+    push @wrong, map { "$file: $_" } code($text{$file})
+        =~ /^(?:static )?int ((?:is|are|has|can|may|same)_\w+)\(/mg;
+}
+is_deeply \@wrong, [], 'what is true or false is a bool';
+
 # --- functions that are never called
 
 @wrong = ();
@@ -163,8 +183,7 @@ for my $file (@c) {
         push @wrong, "$file:$n: " . length($line) . ' columns'
             if length $line > 80;
     }
-    push @wrong, "$file: $n lines"
-        if $n > ($file =~ m{^src/(?!module/)} ? 700 : 1000);
+    push @wrong, "$file: $n lines" if $n > 700;
 }
 for my $file (glob 'src/module/status/page.*') {
     push @wrong, map { "$file: $_" }
@@ -181,7 +200,8 @@ for my $file (grep { /\.c$/ } @c) {
         if ($line eq '}' && $start) {
             my $len = $n - $start - 1;
             push @wrong, "$file:$start: function of $len lines"
-                if $len > ($file =~ m{^src/(?:symcached|symbolicated|config|http|child|metrics|base)/} ? 60 : 140);
+                if $len > ($file =~ m{^t/} ? 110
+                           : $file =~ m{^src/module/|^ngx_} ? 65 : 60);
             $start = 0;
         }
     }

@@ -1,9 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include <stdlib.h>
 
 #include "arena.h"
+
+#include <stdlib.h>
 
 #define CHUNK 65536
 

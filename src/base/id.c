@@ -2,8 +2,9 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-#include <stdio.h>
 #include "id.h"
+
+#include <stdio.h>
 
 void id_print(char id[ID_MAX], const char *store, const symcache_key_t *key)
 {

@@ -2,6 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "log.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,7 +16,6 @@
 #include <sys/queue.h>
 #include <time.h>
 #include <unistd.h>
-#include "log.h"
 #include "thread.h"
 #include "utf8.h"
 

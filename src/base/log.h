@@ -11,6 +11,8 @@
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
 
+#include <stddef.h>
+
 enum log_level {
     LOG_LEVEL_EMERG,
     LOG_LEVEL_CRIT,

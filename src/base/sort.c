@@ -1,9 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include <string.h>
 
 #include "sort.h"
+
+#include <string.h>
 
 #define FEW 16
 #define SOME 64

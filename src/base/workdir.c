@@ -2,6 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "workdir.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -16,7 +18,6 @@
 #include "clock.h"
 #include "disk_full.h"
 #include "log.h"
-#include "workdir.h"
 #include "proto/path.h"
 
 #define RUN_PREFIX "run-"

@@ -2,10 +2,11 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "config.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "config.h"
 #include "field.h"
 #include "source_fingerprint.h"
 #include "source.h"

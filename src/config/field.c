@@ -2,6 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "field.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -12,7 +14,6 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <event2/util.h>
-#include "field.h"
 #include "secret.h"
 #include "base/duration.h"
 #include "base/percent.h"

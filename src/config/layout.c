@@ -2,8 +2,9 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-#include <string.h>
 #include "layout.h"
+
+#include <string.h>
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 

@@ -4,9 +4,10 @@
 
 #define PCRE2_CODE_UNIT_WIDTH 8
 
+#include "pattern.h"
+
 #include <pcre2.h>
 #include <stdlib.h>
-#include "pattern.h"
 
 /* A pattern that needs more steps over 255 bytes is a mistake. */
 #define PATTERN_MATCH_LIMIT 100000

@@ -2,9 +2,10 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "source_fingerprint.h"
+
 #include <stdlib.h>
 #include <string.h>
-#include "source_fingerprint.h"
 
 /* FNV-1a: no secret is in it, and nobody gains from two that are alike. */
 #define BASIS 0xcbf29ce484222325u

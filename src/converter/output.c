@@ -1,6 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "output.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/durable.h"
-#include "output.h"
 
 static int io_failure(struct failure *failure, const char *what,
                       const char *path)

@@ -2,13 +2,14 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "detached.h"
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <event2/bufferevent.h>
 #include <event2/event_struct.h>
 #include "base/log.h"
-#include "detached.h"
 
 struct detached {
     struct event readable;

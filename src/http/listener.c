@@ -2,6 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "listener.h"
+
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -13,7 +15,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include <event2/util.h>
-#include "listener.h"
 
 /* Linux refuses connects on a full backlog at once; somaxconn caps it. */
 #define BACKLOG 4096

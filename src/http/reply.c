@@ -2,12 +2,13 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "reply.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
 #include <event2/keyvalq_struct.h>
-#include "reply.h"
 #include "base/utf8.h"
 
 static const struct {

@@ -2,10 +2,11 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "metrics.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include "metrics.h"
 
 static uint64_t values[METRICS_N];
 

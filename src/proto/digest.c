@@ -3,11 +3,9 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-
-#include <string.h>
-
 #include "digest.h"
 
+#include <string.h>
 
 #define SYMCACHE_DIGEST_KEY     "sha-256"
 #define SYMCACHE_DIGEST_START   "sha-256=:"
@@ -16,7 +14,6 @@
 #define SYMCACHE_DIGEST_BASE64  43
 
 #define SYMCACHE_SECOND         1000000000  /* in nanoseconds */
-
 
 /* "<key>=<value>;<parameters>": a member of an RFC 8941 dictionary. */
 
@@ -27,12 +24,10 @@ typedef struct {
     size_t       value_len;
 } symcache_member_t;
 
-
 static const char *symcache_member_end(const char *p, const char *last);
 static const char *symcache_member_next(const char *p, const char *last,
     symcache_member_t *member);
 static int symcache_member_is(const symcache_member_t *member);
-
 
 int
 symcache_digest_wanted(const char *value, size_t len)
@@ -71,7 +66,6 @@ symcache_digest_wanted(const char *value, size_t len)
 
     return wanted;
 }
-
 
 int
 symcache_digest_read(const char *value, size_t len,
@@ -128,7 +122,6 @@ symcache_digest_read(const char *value, size_t len,
     return found;
 }
 
-
 int
 symcache_digest_holds(const symcache_digest_t *digest, size_t len,
     const symcache_digest_times_t *times)
@@ -157,7 +150,6 @@ symcache_digest_holds(const symcache_digest_t *digest, size_t len,
     return late >= 0 && late < SYMCACHE_SECOND;
 }
 
-
 /* Finds the next comma that is not in a string. */
 
 static const char *
@@ -178,7 +170,6 @@ symcache_member_end(const char *p, const char *last)
 
     return p;
 }
-
 
 /* Returns where the next member begins. */
 
@@ -216,7 +207,6 @@ symcache_member_next(const char *p, const char *last,
 
     return next;
 }
-
 
 static int
 symcache_member_is(const symcache_member_t *member)

@@ -3,12 +3,11 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "key.h"
 
 #include <stddef.h>
 #include <string.h>
-#include "key.h"
 #include "path.h"
-
 
 #define XX  0xf000
 
@@ -38,13 +37,11 @@ static const uint16_t  symcache_hex[256] = {
 
 #undef XX
 
-
 #define SYMCACHE_BUILD_PREFIX      "buildid-"
 #define SYMCACHE_BUILD_PREFIX_LEN  8
 
 static const char  symcache_hex_upper[] = "0123456789ABCDEF";
 static const char  symcache_hex_lower[] = "0123456789abcdef";
-
 
 /* In the order of symcache_kind_e. */
 
@@ -58,7 +55,6 @@ static const char  *symcache_kinds[SYMCACHE_KINDS] = {
     "sourcebundle"
 };
 
-
 /* The two digits of each byte. */
 
 static const char  symcache_hex_pairs[] =
@@ -70,7 +66,6 @@ static const char  symcache_hex_pairs[] =
     "A0A1A2A3A4A5A6A7A8A9AAABACADAEAFB0B1B2B3B4B5B6B7B8B9BABBBCBDBEBF"
     "C0C1C2C3C4C5C6C7C8C9CACBCCCDCECFD0D1D2D3D4D5D6D7D8D9DADBDCDDDEDF"
     "E0E1E2E3E4E5E6E7E8E9EAEBECEDEEEFF0F1F2F3F4F5F6F7F8F9FAFBFCFDFEFF";
-
 
 /*
  * The bytes of a name as they are stored.  1 is the first byte of a longer
@@ -96,7 +91,6 @@ static const uint8_t  symcache_name_byte[256] = {
       1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,
       1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1
 };
-
 
 /*
  * The length of the UTF-8 character at p, which is none of ASCII, or 0 if it
@@ -135,7 +129,6 @@ symcache_utf8_char(const unsigned char *p, const unsigned char *last)
     return n;
 }
 
-
 int
 symcache_kind_parse(const char *p, size_t len, symcache_kind_e *kind)
 {
@@ -154,13 +147,11 @@ symcache_kind_parse(const char *p, size_t len, symcache_kind_e *kind)
     return 0;
 }
 
-
 const char *
 symcache_kind_text(symcache_kind_e kind)
 {
     return symcache_kinds[kind];
 }
-
 
 int
 symcache_kind_supported(symcache_kind_e kind)
@@ -168,13 +159,11 @@ symcache_kind_supported(symcache_kind_e kind)
     return kind == SYMCACHE_KIND_SYMCACHE;
 }
 
-
 int
 symcache_id_supported(symcache_id_e type)
 {
     return type == SYMCACHE_ID_DEBUG;
 }
-
 
 int
 symcache_key_supported(const symcache_key_t *key)
@@ -183,7 +172,6 @@ symcache_key_supported(const symcache_key_t *key)
            && symcache_id_supported((symcache_id_e) key->id_type);
 }
 
-
 static int
 symcache_name_reserved(const char *name)
 {
@@ -191,7 +179,6 @@ symcache_name_reserved(const char *name)
            || strcmp(name, SYMCACHE_TMP_DIR) == 0
            || strcmp(name, SYMCACHE_TRANSCODERS_FILE) == 0;
 }
-
 
 symcache_status_e
 symcache_name_parse(const char *p, size_t len, symcache_key_t *key)
@@ -239,7 +226,6 @@ symcache_name_parse(const char *p, size_t len, symcache_key_t *key)
     return SYMCACHE_OK;
 }
 
-
 /* Reads n bytes from 2n digits; above 0xff if one of them is not a digit. */
 
 static uint32_t
@@ -261,14 +247,12 @@ symcache_hex_bytes(const char *p, size_t n, uint8_t *to)
     return all;
 }
 
-
 static symcache_status_e
 symcache_guid_plain(const char *p, uint8_t guid[16])
 {
     return symcache_hex_bytes(p, 16, guid) > 0xff ? SYMCACHE_BAD_ID
                                                   : SYMCACHE_OK;
 }
-
 
 static symcache_status_e
 symcache_guid_hyphens(const char *p, uint8_t guid[16])
@@ -287,7 +271,6 @@ symcache_guid_hyphens(const char *p, uint8_t guid[16])
 
     return all > 0xff ? SYMCACHE_BAD_ID : SYMCACHE_OK;
 }
-
 
 symcache_status_e
 symcache_guid_parse(const char *p, size_t len, uint8_t guid[16])
@@ -309,7 +292,6 @@ symcache_guid_parse(const char *p, size_t len, uint8_t guid[16])
 
     return SYMCACHE_BAD_ID;
 }
-
 
 symcache_status_e
 symcache_age_parse(const char *p, size_t len, uint32_t *age)
@@ -341,7 +323,6 @@ symcache_age_parse(const char *p, size_t len, uint32_t *age)
     return SYMCACHE_OK;
 }
 
-
 /* Reads 1 to 8 digits without leading zeros. */
 
 static int
@@ -372,7 +353,6 @@ symcache_hex_number(const char *p, size_t len, uint32_t *number)
     return 1;
 }
 
-
 static char *
 symcache_hex_number_print(char *p, uint32_t number, const char *digits)
 {
@@ -391,7 +371,6 @@ symcache_hex_number_print(char *p, uint32_t number, const char *digits)
     return p;
 }
 
-
 symcache_status_e
 symcache_debug_id_parse(const char *p, size_t len, symcache_key_t *key)
 {
@@ -407,7 +386,6 @@ symcache_debug_id_parse(const char *p, size_t len, symcache_key_t *key)
 
     return symcache_guid_plain(p, key->guid);
 }
-
 
 static symcache_status_e
 symcache_pe_id_parse(const char *p, size_t len, symcache_key_t *key)
@@ -430,7 +408,6 @@ symcache_pe_id_parse(const char *p, size_t len, symcache_key_t *key)
     return SYMCACHE_OK;
 }
 
-
 static symcache_status_e
 symcache_build_id_parse(const char *p, size_t len, symcache_key_t *key)
 {
@@ -446,7 +423,6 @@ symcache_build_id_parse(const char *p, size_t len, symcache_key_t *key)
     return SYMCACHE_OK;
 }
 
-
 symcache_status_e
 symcache_id_parse(const char *p, size_t len, symcache_key_t *key)
 {
@@ -461,7 +437,6 @@ symcache_id_parse(const char *p, size_t len, symcache_key_t *key)
                     : symcache_pe_id_parse(p, len, key);
 }
 
-
 static char *
 symcache_pe_id_print(char *p, const symcache_key_t *key)
 {
@@ -473,7 +448,6 @@ symcache_pe_id_print(char *p, const symcache_key_t *key)
 
     return symcache_hex_number_print(p, key->image_size, symcache_hex_lower);
 }
-
 
 static char *
 symcache_build_id_print(char *p, const symcache_key_t *key)
@@ -491,7 +465,6 @@ symcache_build_id_print(char *p, const symcache_key_t *key)
     return p;
 }
 
-
 static char *
 symcache_debug_id_print(char *p, const symcache_key_t *key)
 {
@@ -504,7 +477,6 @@ symcache_debug_id_print(char *p, const symcache_key_t *key)
 
     return symcache_hex_number_print(p, key->age, symcache_hex_upper);
 }
-
 
 size_t
 symcache_id_print(char *buf, const symcache_key_t *key)
@@ -530,7 +502,6 @@ symcache_id_print(char *buf, const symcache_key_t *key)
     return (size_t) (p - buf);
 }
 
-
 size_t
 symcache_key_print(char *buf, const symcache_key_t *key)
 {
@@ -552,7 +523,6 @@ symcache_key_print(char *buf, const symcache_key_t *key)
 
     return (size_t) (p - buf) + symcache_id_print(p, key);
 }
-
 
 int
 symcache_key_same_module(const symcache_key_t *a, const symcache_key_t *b)
@@ -578,21 +548,20 @@ symcache_key_same_module(const symcache_key_t *a, const symcache_key_t *b)
     }
 }
 
-
 int
 symcache_key_equal(const symcache_key_t *a, const symcache_key_t *b)
 {
     return a->kind == b->kind && symcache_key_same_module(a, b);
 }
 
+/* The parts of a path between its slashes: their number, or 0 above 4. */
 
-symcache_status_e
-symcache_request_parse(const char *p, size_t len, symcache_request_t *req)
+static int
+symcache_path_split(const char *p, size_t len, const char *seg[4],
+    size_t seg_len[4])
 {
-    int                 n;
-    size_t              seg_len[4];
-    const char         *seg[4], *last, *slash;
-    symcache_status_e   rc;
+    int          n;
+    const char  *last, *slash;
 
     last = p + len;
 
@@ -604,24 +573,31 @@ symcache_request_parse(const char *p, size_t len, symcache_request_t *req)
         last--;
     }
 
-    for (n = 0; /* void */ ; n++) {
-
-        if (n == 4) {
-            return SYMCACHE_BAD_PATH;
-        }
-
+    for (n = 0; n < 4; n++) {
         slash = memchr(p, '/', (size_t) (last - p));
 
         seg[n] = p;
         seg_len[n] = (size_t) ((slash ? slash : last) - p);
 
         if (slash == NULL) {
-            n++;
-            break;
+            return n + 1;
         }
 
         p = slash + 1;
     }
+
+    return 0;
+}
+
+symcache_status_e
+symcache_request_parse(const char *p, size_t len, symcache_request_t *req)
+{
+    int                 n;
+    size_t              seg_len[4];
+    const char         *seg[4];
+    symcache_status_e   rc;
+
+    n = symcache_path_split(p, len, seg, seg_len);
 
     if (n < 3) {
         return SYMCACHE_BAD_PATH;
@@ -653,13 +629,11 @@ symcache_request_parse(const char *p, size_t len, symcache_request_t *req)
     return symcache_age_parse(seg[3], seg_len[3], &req->key.age);
 }
 
-
 void
 symcache_key_copy(symcache_key_t *to, const symcache_key_t *from)
 {
     memcpy(to, from, offsetof(symcache_key_t, name) + from->name_len + 1);
 }
-
 
 const char *
 symcache_status_text(symcache_status_e status)

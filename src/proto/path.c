@@ -3,22 +3,19 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-
-#include <string.h>
 #include "path.h"
 
+#include <string.h>
 
 #define SYMCACHE_FILES  3
 
 /* The longest name that file systems take. */
 #define SYMCACHE_PATH_NAME_MAX  255
 
-
 typedef struct {
     const char  *text;
     size_t       len;
 } symcache_path_end_t;
-
 
 #define SYMCACHE_END(text)   { text, sizeof(text) - 1 }
 #define SYMCACHE_ENDS(kind)                                                   \
@@ -43,7 +40,6 @@ static const symcache_path_end_t
     SYMCACHE_ENDS("sourcebundle")
 };
 
-
 static char *
 symcache_path_copy(char *p, const char *src, size_t len)
 {
@@ -51,7 +47,6 @@ symcache_path_copy(char *p, const char *src, size_t len)
 
     return p + len;
 }
-
 
 size_t
 symcache_path_dir(char *buf, const symcache_key_t *key)
@@ -64,7 +59,6 @@ symcache_path_dir(char *buf, const symcache_key_t *key)
 
     return (size_t) (p - buf);
 }
-
 
 size_t
 symcache_path_name(char *buf, const symcache_key_t *key,
@@ -84,7 +78,6 @@ symcache_path_name(char *buf, const symcache_key_t *key,
     return (size_t) (p - buf) - 1;
 }
 
-
 size_t
 symcache_path_file(char *buf, const symcache_key_t *key,
     const symcache_version_t *version, symcache_file_e file)
@@ -96,7 +89,6 @@ symcache_path_file(char *buf, const symcache_key_t *key,
 
     return n + symcache_path_name(buf + n, key, version, file);
 }
-
 
 int
 symcache_path_storable(const symcache_key_t *key)
@@ -123,7 +115,6 @@ symcache_path_storable(const symcache_key_t *key)
     return 1;
 }
 
-
 int
 symcache_path_id_parse(const char *p, size_t len, symcache_key_t *key)
 {
@@ -134,7 +125,6 @@ symcache_path_id_parse(const char *p, size_t len, symcache_key_t *key)
            && memcmp(text, p, len) == 0
            && symcache_id_supported((symcache_id_e) key->id_type);
 }
-
 
 static int
 symcache_path_read(const char *p, size_t len, const symcache_key_t *key,
@@ -186,7 +176,6 @@ symcache_path_read(const char *p, size_t len, const symcache_key_t *key,
     return 0;
 }
 
-
 int
 symcache_path_name_parse(const char *p, size_t len, const symcache_key_t *key,
     symcache_version_t *version, symcache_file_e *file)
@@ -194,7 +183,6 @@ symcache_path_name_parse(const char *p, size_t len, const symcache_key_t *key,
     return symcache_path_read(p, len, key, (symcache_kind_e) key->kind,
                               version, file);
 }
-
 
 int
 symcache_path_entry_parse(const char *p, size_t len, symcache_key_t *key,
@@ -214,7 +202,6 @@ symcache_path_entry_parse(const char *p, size_t len, symcache_key_t *key,
 
     return 0;
 }
-
 
 int
 symcache_path_file_parse(const char *p, size_t len, symcache_key_t *key,

@@ -1,9 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include <string.h>
 
 #include "pack.h"
+
+#include <string.h>
 
 #define FAR 0xFF /* an address, in 4 bytes */
 

@@ -1,10 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include <stdbool.h>
-#include <string.h>
 
 #include "path.h"
+
+#include <stdbool.h>
+#include <string.h>
 
 static bool is_separator(char c)
 {

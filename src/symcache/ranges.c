@@ -1,11 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "ranges.h"
+
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "ranges.h"
 #include "base/sort.h"
 
 void symfile_ranges_free(struct symfile_ranges *r)

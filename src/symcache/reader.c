@@ -1,12 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "reader.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "format.h"
-#include "reader.h"
 
 #define SEARCHES 16 /* at a time */
 

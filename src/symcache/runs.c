@@ -1,10 +1,12 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "runs.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "runs.h"
 #include "base/sort.h"
 
 /* Entries of blocks that overlap, in the order in which they were put. */

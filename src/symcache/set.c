@@ -1,12 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "set.h"
+
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "format.h"
-#include "set.h"
 
 #define NEAR 1024 /* slots: one page */
 #define CROWDED 8

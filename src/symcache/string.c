@@ -1,11 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "string.h"
+
 #include <string.h>
 
 #include "base/utf8.h"
 #include "format.h"
-#include "string.h"
 
 /* Unsigned LEB128 of at most 64 bits; longer forms of a number are one too.
  * Returns how many bytes it has, or 0. */

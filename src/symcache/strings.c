@@ -1,12 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "strings.h"
+
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/array.h"
 #include "base/utf8.h"
-#include "strings.h"
 
 #define MAX_SECTION 0xFFFFFF00u
 #define MAX_SLOTS ((size_t)1 << 31)

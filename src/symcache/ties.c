@@ -4,9 +4,10 @@
  * A quicksort whose steps all matter: which element becomes the pivot, and
  * where partitioning leaves the others.  Short pieces are sorted stably.
  */
-#include <stdbool.h>
 
 #include "ties.h"
+
+#include <stdbool.h>
 
 #define ALWAYS_INSERTION 20
 #define SMALL 32

@@ -9,11 +9,12 @@
  * On x64 C names have no decoration but for vectorcall; the reference strips
  * there too, and so do we.
  */
+
+#include "undecorate.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-
-#include "undecorate.h"
 
 /* Decimal, 32 bits, an optional plus before it. */
 static bool is_number(const char *p, size_t size)

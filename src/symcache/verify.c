@@ -1,12 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "verify.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "format.h"
-#include "verify.h"
 
 /* What is known about the chain of callers of a location. */
 enum color {

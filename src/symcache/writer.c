@@ -1,13 +1,15 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "writer.h"
+
 #include <string.h>
 
 #include "base/array.h"
 #include "base/sort.h"
 #include "ties.h"
 #include "undecorate.h"
-#include "writer.h"
 
 /* A stack frame for each; compilers inline some tens deep. */
 #define MAX_DEPTH 2000

@@ -1,12 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "addresses.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "addresses.h"
 
 static int digit(char c)
 {

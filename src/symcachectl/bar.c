@@ -1,11 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "bar.h"
+
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "bar.h"
 #include "printable.h"
 
 #define WIDTH 30

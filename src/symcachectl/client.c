@@ -1,6 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "client.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +11,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "client.h"
 #include "base/percent.h"
 #include "command.h"
 #include "printable.h"

@@ -1,12 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "command.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "command.h"
 #include "printable.h"
 
 int command_usage(const char *command, const char *what, const char *argument)

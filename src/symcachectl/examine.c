@@ -1,6 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "examine.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -10,7 +13,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "examine.h"
 #include "debuginfo/pdb/pdb.h"
 #include "debuginfo/pe/pe.h"
 #include "sandbox/sandbox.h"

@@ -1,6 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "gather.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
@@ -13,7 +16,6 @@
 
 #include "command.h"
 #include "examine.h"
-#include "gather.h"
 #include "list.h"
 #include "printable.h"
 

@@ -1,9 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include <string.h>
 
 #include "identity.h"
+
+#include <string.h>
 
 const char *identity_set(struct identity *identity, const char *name,
                          size_t size, const uint8_t guid[16], uint32_t age)

@@ -1,6 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "input.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -12,7 +15,6 @@
 #include <unistd.h>
 
 #include "command.h"
-#include "input.h"
 #include "sandbox/sandbox.h"
 
 #define FIRST_READ 65536

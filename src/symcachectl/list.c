@@ -1,11 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "list.h"
+
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/utf8.h"
-#include "list.h"
 
 #define LITERAL(text) text, sizeof(text) - 1
 

@@ -1,13 +1,15 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "modules.h"
+
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "command.h"
-#include "modules.h"
 
 static int compare(const void *left, const void *right)
 {

@@ -1,11 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "operands.h"
+
 #include <stdbool.h>
 #include <string.h>
 
 #include "command.h"
-#include "operands.h"
 
 /* A GUIDAGE in one word is longer than a GUID without dashes. */
 static bool is_id(const char *text, symcache_key_t *key)

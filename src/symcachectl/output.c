@@ -1,13 +1,15 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "output.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "command.h"
-#include "output.h"
 
 #define EIGHT(byte) (0x0101010101010101u * (byte))
 

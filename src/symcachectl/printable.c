@@ -1,6 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "printable.h"
+
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -10,7 +13,6 @@
 
 #include "base/utf8.h"
 #include "command.h"
-#include "printable.h"
 
 /* C1 controls, marks and overrides of direction, ends of lines and
  * paragraphs. */

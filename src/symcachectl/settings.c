@@ -1,6 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "settings.h"
+
 #include <cjson/cJSON.h>
 #include <errno.h>
 #include <stdio.h>
@@ -10,7 +13,6 @@
 
 #include "command.h"
 #include "printable.h"
-#include "settings.h"
 
 #define CONFIG_MAX (16 << 20)
 

@@ -1,6 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "store_writer.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,7 +15,6 @@
 
 #include "base/digest.h"
 #include "base/durable.h"
-#include "store_writer.h"
 
 #define COPY "file" /* name in the work folder */
 #define TRIES 10

@@ -1,12 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "text_table.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "command.h"
 #include "printable.h"
-#include "text_table.h"
 
 void text_table_init(struct text_table *table, size_t columns,
                      const char *const *heads)

@@ -1,6 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "warm_run.h"
+
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +11,6 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "warm_run.h"
 #include "bar.h"
 #include "command.h"
 #include "printable.h"

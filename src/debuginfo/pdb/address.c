@@ -1,11 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "address.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "address.h"
 #include "base/le.h"
 
 #define SECTION_HEADER 40

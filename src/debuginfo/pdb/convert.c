@@ -6,12 +6,14 @@
  * C13 part of each module, the symbol records.  Never touched: 0, all hash
  * streams, section contributions, exception and frame data, injected sources.
  */
+
+#include "convert.h"
+
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert.h"
 #include "address.h"
 #include "dbi.h"
 #include "lines.h"

@@ -1,13 +1,15 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "crossref.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "c13.h"
-#include "crossref.h"
 #include "base/le.h"
 
 #define NO_MODULE UINT32_MAX /* in the list of imports */

@@ -1,10 +1,12 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "dbi.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "dbi.h"
 #include "base/le.h"
 
 #define HEADER 64

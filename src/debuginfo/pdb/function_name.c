@@ -1,11 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "function_name.h"
+
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/le.h"
-#include "function_name.h"
 #include "type_text.h"
 
 #define MAX_DEPTH 128

@@ -1,12 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "identity.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/le.h"
 #include "msf.h"
-#include "identity.h"
 
 #define INFO_STREAM 1
 #define DBI_STREAM 3

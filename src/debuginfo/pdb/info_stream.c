@@ -1,9 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include <string.h>
 
 #include "info_stream.h"
+
+#include <string.h>
+
 #include "base/le.h"
 
 #define INFO_FIXED 28

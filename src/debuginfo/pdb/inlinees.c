@@ -1,10 +1,12 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "inlinees.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "inlinees.h"
 #include "base/le.h"
 #include "base/array.h"
 #include "base/sort.h"

@@ -1,10 +1,12 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "leaf.h"
+
 #include <stdbool.h>
 #include <string.h>
 
-#include "leaf.h"
 #include "leaf_bytes.h"
 #include "member.h"
 

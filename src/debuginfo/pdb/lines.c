@@ -1,12 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "lines.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "c13.h"
-#include "lines.h"
 #include "base/le.h"
 #include "base/array.h"
 #include "base/sort.h"

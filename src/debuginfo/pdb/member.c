@@ -1,9 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include <stdbool.h>
 
 #include "member.h"
+
+#include <stdbool.h>
 
 enum { LF_FIELDLIST = 0x1203, LF_METHODLIST = 0x1206, LF_INDEX = 0x1404 };
 

@@ -1,13 +1,15 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "msf.h"
+
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/le.h"
-#include "msf.h"
 
 #define SUPERBLOCK_SIZE 56
 #define MAP_OFFSET 52

@@ -1,10 +1,12 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "publics.h"
+
 #include <string.h>
 
 #include "base/le.h"
-#include "publics.h"
 
 #define S_PUB32_ST 0x1009
 #define S_PUB32 0x110E

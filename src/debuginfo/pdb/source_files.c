@@ -1,11 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "source_files.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "source_files.h"
 #include "base/array.h"
 #include "debuginfo/source_path.h"
 #include "symcache/symcache.h"

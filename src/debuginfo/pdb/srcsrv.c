@@ -6,12 +6,14 @@
  *   SRCSRV: source files --- path*var2*var3*var4*...
  *   SRCSRV: end ---
  */
+
+#include "srcsrv.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "srcsrv.h"
 #include "base/array.h"
 #include "base/utf8.h"
 #include "symcache/symcache.h"

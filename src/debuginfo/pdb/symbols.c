@@ -1,11 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "symbols.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/le.h"
-#include "symbols.h"
 #include "base/array.h"
 
 #define FUNCTION_NAME_C13 4

@@ -1,12 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "text.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
-#include "text.h"
 
 void text_grow(struct text *text, const char *data, size_t size)
 {

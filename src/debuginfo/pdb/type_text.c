@@ -5,12 +5,14 @@
  * each other, and count their depth, because records may refer to each other
  * in circles.
  */
+
+#include "type_text.h"
+
 #include <stdbool.h>
 #include <string.h>
 
 #include "member.h"
 #include "base/le.h"
-#include "type_text.h"
 
 #define MAX_DEPTH 128
 #define MAX_POINTERS 64

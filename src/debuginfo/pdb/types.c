@@ -1,12 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "types.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/le.h"
 #include "base/array.h"
-#include "types.h"
 
 #define HEADER 56
 #define MAX_HEADER 1024

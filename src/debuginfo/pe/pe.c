@@ -1,11 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
+
+#include "pe.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/le.h"
-#include "pe.h"
 
 #define DOS_NEW_HEADER 0x3C
 #define COFF_SECTIONS 2

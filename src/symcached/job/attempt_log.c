@@ -2,6 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "attempt_log.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +12,6 @@
 #include <time.h>
 #include "base/table.h"
 #include "symcached/source/source.h"
-#include "attempt_log.h"
 
 #define LOGS_MAX 1000 /* about 20 MB when all are full */
 #define ATTEMPTS_MAX 64

@@ -2,10 +2,11 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "decision.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include "decision.h"
 #include "order.h"
 #include "symcached/store/store.h"
 

@@ -2,10 +2,11 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "misses.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include "misses.h"
 #include "proto/path.h"
 
 #define MISSES_KEPT 20

@@ -4,6 +4,8 @@
  * Which job has a slot and which waits for one; the table of all jobs.
  */
 
+#include "scheduler.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +14,6 @@
 #include <event2/event.h>
 #include "base/async_unlink.h"
 #include "proto/header.h"
-#include "scheduler.h"
 
 const struct config *scheduler_config(const struct scheduler *scheduler)
 {

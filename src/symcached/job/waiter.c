@@ -2,11 +2,12 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "waiter.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <event2/event.h>
 #include "scheduler.h"
-#include "waiter.h"
 
 void waiter_join(struct waiter *w, struct job *job)
 {

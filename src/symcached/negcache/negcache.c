@@ -2,6 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "negcache.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +14,6 @@
 #include <string.h>
 #include <sys/queue.h>
 #include <unistd.h>
-#include "negcache.h"
 #include "base/id.h"
 #include "base/table.h"
 #include "symcached/store/store.h"

@@ -2,6 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "server.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -21,7 +23,6 @@
 #include "base/log.h"
 #include "base/release.h"
 #include "metrics/metrics.h"
-#include "server.h"
 #include "status.h"
 #include "target.h"
 

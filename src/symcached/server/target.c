@@ -2,12 +2,13 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "target.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <event2/http.h>
 #include "http/http.h"
 #include "metrics/metrics.h"
-#include "target.h"
 
 void target_clear(struct target *t)
 {

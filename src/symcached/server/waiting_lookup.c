@@ -2,12 +2,13 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "waiting_lookup.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
 #include <event2/bufferevent.h>
 #include <event2/keyvalq_struct.h>
-#include "waiting_lookup.h"
 #include "metrics/metrics.h"
 #include "http/http.h"
 #include "proto/header.h"

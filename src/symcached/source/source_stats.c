@@ -2,12 +2,13 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "source_stats.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include "source_stats.h"
 
 #define OUTCOMES (SOURCE_PENDING + 1)
 #define NAME_MAX_LEN 64

@@ -2,8 +2,9 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-#include <string.h>
 #include "age_histogram.h"
+
+#include <string.h>
 
 #define HOUR 3600u
 #define MINUTE 60u

@@ -2,6 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "evict.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -12,7 +14,6 @@
 #include <unistd.h>
 #include <cjson/cJSON.h>
 #include <event2/event.h>
-#include "evict.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "metrics/metrics.h"

@@ -5,6 +5,8 @@
  * The second walk removes what must go to make room.
  */
 
+#include "evict_pass.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +21,6 @@
 #include "evict_for_space.h"
 #include "uptime.h"
 #include "store.h"
-#include "evict_pass.h"
 #include "proto/path.h"
 
 /* Used so few seconds ago, perhaps by a waiting job: not removed for space. */
@@ -31,7 +32,6 @@
 
 #define UNITS 64 /* of one folder that are handled together */
 #define FILES 3  /* of one unit, indexed by enum symcache_file_e */
-
 #define GENTLE_ENTRIES 500
 
 /* The name of a file while it is being removed, see remove_file(). */

@@ -2,12 +2,13 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "provenance.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/xattr.h>
 #include "base/digest.h"
 #include "proto/provenance.h"
-#include "provenance.h"
 
 bool provenance_read(const char *file, struct provenance *provenance)
 {

@@ -2,6 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  */
 
+#include "store.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +15,6 @@
 #include "base/digest.h"
 #include "base/durable.h"
 #include "metrics/metrics.h"
-#include "store.h"
 #include "base/workdir.h"
 #include "proto/path.h"
 
