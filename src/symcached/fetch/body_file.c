@@ -133,7 +133,6 @@ static bool write_all(struct body_file *body_file, const void *data,
         return false;
     }
 
-    digest_add(body_file->digest, data, len);
     while (len > 0) {
         written = write(body_file->fd, p, len);
         if (written < 0) {
@@ -142,6 +141,8 @@ static bool write_all(struct body_file *body_file, const void *data,
             }
             return body_file_write_failed(body_file, errno);
         }
+        /* what a full disk did not take comes again, when the rest does */
+        digest_add(body_file->digest, p, (size_t)written);
         p += written;
         len -= (size_t)written;
         resume->have += (uint64_t)written;
