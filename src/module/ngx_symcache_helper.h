@@ -89,6 +89,14 @@ void ngx_symcache_reply_init(ngx_symcache_helper_t *helper);
  */
 ngx_int_t ngx_symcache_reply_read(ngx_symcache_helper_t *helper);
 
+/*
+ * Keeps as much of a reason as is shown, in memory of the request that all
+ * replies of a hold use.  NGX_ERROR: no memory.
+ */
+
+ngx_int_t ngx_symcache_reply_keep_reason(ngx_symcache_ctx_t *ctx,
+    ngx_str_t *reason);
+
 
 /* ngx_symcache_upstream_state.c */
 

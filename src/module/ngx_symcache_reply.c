@@ -248,31 +248,35 @@ ngx_symcache_reply_is(ngx_str_t *value, const char *reason)
 }
 
 
+ngx_int_t
+ngx_symcache_reply_keep_reason(ngx_symcache_ctx_t *ctx, ngx_str_t *reason)
+{
+    if (ctx->reason.data == NULL) {
+        ctx->reason.data = ngx_pnalloc(ctx->request->pool,
+                                       NGX_SYMCACHE_RECENT_REASON);
+        if (ctx->reason.data == NULL) {
+            return NGX_ERROR;
+        }
+    }
+
+    ctx->reason.len = ngx_min(reason->len, NGX_SYMCACHE_RECENT_REASON);
+    ngx_memcpy(ctx->reason.data, reason->data, ctx->reason.len);
+
+    return NGX_OK;
+}
+
+
 static ngx_int_t
 ngx_symcache_reply_reason(ngx_symcache_helper_t *helper, ngx_str_t *value)
 {
-    ngx_str_t  *reason;
-
     helper->has_reason = (value->len != 0);
     helper->stopping = ngx_symcache_reply_is(value, SYMCACHE_REASON_STOPPING);
     helper->unknown = ngx_symcache_reply_is(value, SYMCACHE_REASON_STORE);
 
-    if (helper->done) {
-
-        /* as much as is shown; all replies of a hold use the same memory */
-
-        reason = &helper->ctx->reason;
-
-        if (reason->data == NULL) {
-            reason->data = ngx_pnalloc(helper->ctx->request->pool,
-                                       NGX_SYMCACHE_RECENT_REASON);
-            if (reason->data == NULL) {
-                return NGX_ERROR;
-            }
-        }
-
-        reason->len = ngx_min(value->len, NGX_SYMCACHE_RECENT_REASON);
-        ngx_memcpy(reason->data, value->data, reason->len);
+    if (helper->done
+        && ngx_symcache_reply_keep_reason(helper->ctx, value) != NGX_OK)
+    {
+        return NGX_ERROR;
     }
 
     ngx_log_error(NGX_LOG_INFO, helper->upstream.peer.log, 0,

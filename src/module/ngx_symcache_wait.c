@@ -20,6 +20,7 @@
 
 #include "ngx_symcache.h"
 #include "ngx_symcache_zone.h"
+#include "ngx_symcache_helper.h"
 
 
 /*
@@ -590,9 +591,7 @@ ngx_symcache_wait_share(ngx_symcache_wait_t *w)
         f->ctx->asks++;
 
         if (w->ctx->reason.len) {
-            f->ctx->reason.data = ngx_pstrdup(f->ctx->request->pool,
-                                              &w->ctx->reason);
-            f->ctx->reason.len = f->ctx->reason.data ? w->ctx->reason.len : 0;
+            (void) ngx_symcache_reply_keep_reason(f->ctx, &w->ctx->reason);
         }
 
         ngx_symcache_zone_count(f->ctx, NGX_SYMCACHE_COUNT_SHARED);
