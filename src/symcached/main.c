@@ -34,7 +34,7 @@
 
 #define DEFAULT_CONFIG "/etc/symcached.json"
 
-/* What is killed at the end, and does not end, is waited for so long. */
+/* How long the helper waits at its end for the processes that it killed. */
 #define KILL_MS 1000
 
 /* exit codes; they are API */
@@ -159,7 +159,7 @@ static void keep_old(const char *error)
     log_emerg(0, "%s; the old configuration stays", error);
 }
 
-/* The listener stays. */
+/* Uses a new configuration, but keeps the listener of the old one. */
 static void configure(struct daemon *d, struct config *config)
 {
     const struct config *old = scheduler_config(d->scheduler);
@@ -198,7 +198,10 @@ static void on_read(void *arg, struct config *config, const char *error)
     }
 }
 
-/* A signal while the file is being read may be about a later one. */
+/*
+ * A signal that comes while the file is being read may be for a change that
+ * this reading has missed, so the file is then read once more.
+ */
 static void reload(struct daemon *d)
 {
     if (d->reload != NULL) {
@@ -230,7 +233,10 @@ static void on_signal(void *arg, int signo)
     }
 }
 
-/* Two descriptors for each held client and then some for the jobs. */
+/*
+ * Raises the limit of descriptors as far as is allowed: each held client takes
+ * two, and the jobs need some, too.
+ */
 static void raise_limits(void)
 {
     struct rlimit limit;

@@ -13,7 +13,7 @@
 #include "base/task.h"
 #include "symcached/source/source.h"
 
-/* Many shares that hang are looked for one after the other. */
+/* Long, because shares that hang are waited for one after the other. */
 #define RELOAD_SECONDS 60
 
 struct reload {
@@ -32,7 +32,7 @@ static bool is_silent(const char *path)
     return probe(path, F_OK, &mode) != 0 && errno == ETIMEDOUT;
 }
 
-/* A folder that the loop is going to work in, and which hangs; or NULL. */
+/* Returns a folder for the loop to work in whose disk hangs, or NULL. */
 static const char *silent_root(const struct config *config)
 {
     size_t i;

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The configuration file, read once more beside the loop: it may lie, or name
- * secrets and folders, on a disk that hangs.
+ * Reads the configuration file again without blocking the event loop: the
+ * file, or a secret or a folder that it names, may be on a disk that hangs.
  */
 #ifndef SYMCACHED_RELOAD_H
 #define SYMCACHED_RELOAD_H
@@ -12,12 +12,15 @@
 struct event_base;
 struct reload;
 
-/* NULL: error says why.  The caller has config's reference then. */
+/*
+ * If config is NULL, error says why; otherwise the function that is called
+ * takes over the reference to config.
+ */
 typedef void (*reload_fn)(void *arg, struct config *config, const char *error);
 
 /*
- * fn is called once, never from inside this function; the handle is gone
- * then.  NULL with errno.
+ * fn is called once, never from inside this function; the handle is invalid
+ * afterwards.  Returns NULL with errno if it cannot start.
  */
 struct reload *reload_start(struct event_base *base, const char *file,
                             reload_fn fn, void *arg);

@@ -26,7 +26,7 @@
 #include "status.h"
 #include "target.h"
 
-/* Requests have no body. */
+/* Small, as no page reads the body of a request. */
 #define BODY_MAX 4096
 
 /* nginx closes idle connections after 60 s itself */
@@ -35,11 +35,11 @@
 /* How long answers may take to leave when we stop. */
 #define DRAIN_SECONDS 3
 
-/* Of events; all others have 1, the middle of three. */
+/* The priority of reading requests; all other events have 1 of 0 to 2. */
 #define REQUEST_PRIORITY 2
 #define REQUESTS_AT_ONCE 64
 
-/* No descriptor left: others must close first. */
+/* After accept() fails for lack of descriptors, others must close first. */
 #define ACCEPT_PAUSE_MS 100
 
 /* At most one line of the log in so much time tells of unknown stores. */
@@ -55,7 +55,7 @@ struct server {
     struct event *drain;
     unsigned open; /* requests that are not answered yet */
     struct forget *forget;
-    struct evhttp_request *forgetting; /* that waits for it */
+    struct evhttp_request *forgetting; /* the request that waits for it */
     char forgets[65];                  /* its store */
     uint64_t unknown_said; /* when the log told of an unknown store, or 0 */
     unsigned unknown;      /* lookups in such stores since then */
@@ -65,8 +65,9 @@ struct server {
 };
 
 /*
- * A fault of the configuration, here or in nginx: nothing is known of the key,
- * and whoever asks will ask again and again, so the log tells, now and then.
+ * An unknown store is a fault of the configuration, here or in nginx, and says
+ * nothing about the key.  Clients will ask for it again and again, so only now
+ * and then does a line of the log tell of it.
  */
 static void unknown_store(struct server *s, const struct target *t,
                           struct evhttp_request *req)
@@ -95,7 +96,10 @@ static void unknown_store(struct server *s, const struct target *t,
     reply_error(req, 503, SYMCACHE_REASON_STORE, t->segments[2]);
 }
 
-/* Segment 2 of the path.  Returns false when it has answered. */
+/*
+ * Finds the store that segment 2 of the path names.  Returns false when there
+ * is none and the request has been answered.
+ */
 static bool target_store(struct server *s, struct target *t,
                          struct evhttp_request *req)
 {
@@ -107,7 +111,7 @@ static bool target_store(struct server *s, struct target *t,
     return t->store != NULL;
 }
 
-/* Key and store.  Returns false when it has answered. */
+/* Reads key and store.  Returns false when the request has been answered. */
 static bool find_key(struct server *s, struct target *t, symcache_kind_e kind,
                      bool need_id, struct evhttp_request *req)
 {
@@ -183,8 +187,9 @@ static void on_forgotten(void *arg, unsigned long n, const char *error)
 }
 
 /*
- * All that is malformed in a store.  A client that goes away meanwhile is
- * answered like one that waits: evhttp does not read from its connection now.
+ * Forgets all that is malformed in a store.  A client that goes away meanwhile
+ * is answered like one that waits, since evhttp does not read from its
+ * connection and so does not notice.
  */
 static void forget_malformed(struct server *s, struct target *t,
                              const char *query, struct evhttp_request *req)
@@ -406,7 +411,7 @@ static void drained(struct server *s)
     }
 }
 
-/* The answer is in the kernel's hands. */
+/* The whole answer has been passed to the kernel. */
 static void on_sent(struct evhttp_request *req, void *arg)
 {
     struct server *s = arg;
@@ -460,7 +465,7 @@ static void on_request(struct evhttp_request *req, void *arg)
     target_clear(&t);
 }
 
-/* The argument of a listener's callbacks is evhttp's, so it is kept here. */
+/* evhttp sets the argument of a listener's callbacks, so ours is kept here. */
 static struct server *accepting;
 
 static void on_accept_error(struct evconnlistener *listener, void *arg)
@@ -474,8 +479,9 @@ static void on_accept_error(struct evconnlistener *listener, void *arg)
 }
 
 /*
- * Requests come after new connections: a backlog that is full while requests
- * are read refuses nginx.  NULL: evhttp makes its own.
+ * Requests are read after new connections are accepted; otherwise the backlog
+ * could fill up meanwhile, and nginx would be refused.  If this returns NULL,
+ * evhttp makes a bufferevent itself.
  */
 static struct bufferevent *on_accept(struct event_base *base, void *arg)
 {
@@ -548,7 +554,7 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
         return NULL;
     }
 
-    evhttp_set_allowed_methods(s->http, 0xffff); /* pages refuse by 405 */
+    evhttp_set_allowed_methods(s->http, 0xffff); /* run_page() answers 405 */
     evhttp_set_max_headers_size(s->http, TARGET_HEADERS_MAX);
     evhttp_set_max_body_size(s->http, BODY_MAX);
     evhttp_set_timeout(s->http, IDLE_SECONDS);

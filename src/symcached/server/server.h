@@ -2,8 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * HTTP on the helper's socket: listens, reads requests, asks the scheduler of
- * jobs, and answers, also those who wait.  Knows nothing of sources and
- * transcoders.
+ * jobs, and answers at once or when a job has ended.  Knows nothing of sources
+ * and transcoders.
  */
 #ifndef SYMCACHED_SERVER_H
 #define SYMCACHED_SERVER_H
@@ -22,17 +22,17 @@ struct event_base *server_event_base(void);
 
 /*
  * Listens on "unix:/path" or "address:port".  A socket file that nobody
- * accepts on is replaced; the new one is open to every user of the machine
- * (mode 0666), its folder is what restricts it.  NULL with a sentence in
- * error.  The base is one of server_event_base().
+ * accepts on is replaced.  The new one is open to every user of the machine
+ * (mode 0666); access is restricted by its folder.  The base must come from
+ * server_event_base().  Returns NULL with a sentence in error.
  */
 struct server *server_new(struct event_base *base, struct scheduler *scheduler,
                           const char *listen, char *error, size_t size);
 
 /*
- * Accepts nothing more and removes the socket file; comes after
- * scheduler_stop(), which answers all who wait.  done is called once, perhaps
- * from inside: when all answers are sent, or after a few seconds.
+ * Accepts nothing more and removes the socket file.  Call scheduler_stop()
+ * before, which answers all who wait.  done is called once, perhaps from inside
+ * this function: when all answers are sent, or after a few seconds.
  */
 void server_stop(struct server *server, void (*done)(void *arg), void *arg);
 

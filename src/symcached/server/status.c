@@ -5,7 +5,7 @@
 
 #define STATUS_ITEMS 40 /* of a kind */
 
-/* Names of fields, in both lists up to a null. */
+/* Names of fields; NULL ends each list. */
 struct fields {
     const char *texts[6];
     const char *values[8]; /* numbers and booleans */
@@ -28,8 +28,9 @@ static const struct fields misses_fields = {
     {"store", "key", "version", "outcome", "reason", NULL}, {"time", NULL}};
 
 /*
- * The fields of an object, whether it has them or not: who reads the page need
- * not know which ones are left out when there is nothing to tell.
+ * Copies the fields of an object; a value that it does not have is taken from
+ * its "host".  What neither has is added as empty or 0, so that readers of the
+ * page need not know which fields are left out when there is nothing to tell.
  */
 static cJSON *pick(const cJSON *from, const struct fields *fields)
 {

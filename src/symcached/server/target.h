@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include "proto/key.h"
 
-/* Of a request: a path has at most three escaped names. */
+/* Bytes of a request's headers: a path has at most three escaped names. */
 #define TARGET_HEADERS_MAX 16384
 
 #define TARGET_SEGMENTS_MAX 5
@@ -27,22 +27,28 @@ struct target {
     symcache_key_t key;
 };
 
-/* Reads the path of a URL.  target_clear() even when it returns false. */
+/*
+ * Reads the path of a URL.  Call target_clear() even when this returns false.
+ */
 bool target_split(struct target *t, const char *path);
 
 void target_clear(struct target *t);
 
 /*
- * Reads segments 2.. of the path, store, name and id, as the key of a file of
- * this kind.  Returns false when it has refused the request.
+ * Reads the name and the id, segments 3 and 4 of the path, as the key of a file
+ * of this kind; without need_id, the id may be missing.  Returns false when it
+ * has refused the request.
  */
 bool target_key(struct target *t, symcache_kind_e kind, bool need_id,
                 struct evhttp_request *req);
 
-/* "kind=KIND", a whole query, or none: a SymCache. */
+/*
+ * Reads a query that is "kind=KIND" or empty, which means a SymCache.  Returns
+ * false for any other.
+ */
 bool target_query_kind(const char *query, symcache_kind_e *kind);
 
-/* Answers with an error word and a detail, and counts it. */
+/* Answers with an error word and a detail, and counts the refusal. */
 void target_refuse(struct evhttp_request *req, int status, const char *error,
                    const char *detail);
 

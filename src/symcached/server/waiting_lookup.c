@@ -15,9 +15,9 @@
 #include "proto/path.h"
 
 /*
- * While it waits, its connection is either still one of evhttp, with an event
- * beside it that tells of a close, or detached.  One of these ends it:
- * on_answer(), or on_gone() when the client does not wait that long.
+ * While it waits, its connection either still belongs to evhttp, and an event
+ * of ours tells of a close, or it is detached.  The wait ends in on_answer(),
+ * or in on_gone() if the client goes away before.
  */
 struct waiting_lookup {
     struct evhttp_request *req; /* NULL: detached */
@@ -151,7 +151,7 @@ static void reply(struct evhttp_request *req, const struct scheduler_answer *a)
     }
 }
 
-/* At once from inside scheduler_ask(), or later. */
+/* Is called from inside scheduler_ask(), or later. */
 static void on_answer(void *arg, const struct scheduler_answer *a)
 {
     struct waiting_lookup *lookup = arg;
@@ -177,7 +177,7 @@ static void on_answer(void *arg, const struct scheduler_answer *a)
     waiting_lookup_free(lookup);
 }
 
-/* The client went away: one waiter less, the job goes on. */
+/* The client went away; the job goes on without this waiter. */
 static void on_gone(void *arg)
 {
     struct waiting_lookup *lookup = arg;
@@ -200,9 +200,9 @@ static void on_closed(evutil_socket_t fd, short events, void *arg)
 
 /*
  * While a request waits for its answer, evhttp does not read from its
- * connection and so does not see a close.  To read in its place would make it
- * fail on pipelined bytes.  An event beside it tells of both.  No client of
- * ours sends bytes behind a request that waits, so these end it like a close.
+ * connection and so does not see a close.  Making it read would make it fail
+ * on pipelined bytes, so an event of ours tells of both.  No client of ours
+ * sends bytes behind a request that waits, so they end it like a close.
  * (EV_CLOSED would tell of a close alone, but not of a reset, and then the
  * loop would spin.)
  */

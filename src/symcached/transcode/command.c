@@ -73,7 +73,7 @@ static int fill_argv(struct command *command, char *const *arguments,
 /* environment --------------------------------------------------------------
  */
 
-/* The place of a variable in a list that has room for one more. */
+/* Returns the place of a variable in env: its own, or else the end. */
 static char **command_variable(char **env, const char *name, size_t len)
 {
     while (*env != NULL &&
@@ -83,7 +83,7 @@ static char **command_variable(char **env, const char *name, size_t len)
     return env;
 }
 
-/* No value: no variable. */
+/* Sets a variable in env; without a value, it is left out. */
 static int set(char **env, const char *name, const char *value)
 {
     char *variable, **place;
@@ -102,9 +102,9 @@ static int set(char **env, const char *name, const char *value)
 }
 
 /*
- * Nothing else of our environment, which holds the tokens of sources.  In
- * another locale a program may read a name's bytes as other characters, a
- * slash among them.
+ * The rest of our environment is not passed on, since it holds the tokens of
+ * sources.  The locale is fixed, because in another one a program may read the
+ * bytes of a name as other characters, a slash among them.
  */
 static int fill_env(struct command *command,
                     const struct transcoder_config *transcoder,
@@ -156,7 +156,7 @@ int command_fill(struct command *command,
         return program_find(command->argv[0], command->program, error, size);
     }
 
-    /* whether it is there is for its process to find out: its disk may hang */
+    /* not looked for here, as its disk may hang: the new process finds out */
     if (snprintf(command->program, PATH_MAX, "%s", command->argv[0]) >=
         PATH_MAX) {
         snprintf(error, size, "no transcoder: \"%.150s\": %s",

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What a transcoder is started as: program, arguments and environment.
+ * The program, arguments and environment that a transcoder is started with.
  */
 #ifndef SYMCACHED_TRANSCODE_COMMAND_H
 #define SYMCACHED_TRANSCODE_COMMAND_H
@@ -25,8 +25,8 @@ struct command_paths {
 };
 
 /*
- * Fills command, which is all zeroes; command_clear() is for after an error,
- * too.  Returns 0, or -1 with a sentence in error.
+ * Fills command, which must be all zeroes.  Call command_clear() even after an
+ * error.  Returns 0, or -1 with a sentence in error.
  */
 int command_fill(struct command *command,
                  const struct transcoder_config *transcoder,

@@ -11,8 +11,8 @@
 
 /*
  * Windows opens a device by such a name, in any folder and with any extension.
- * CONIN$ and CONOUT$, and ports with superscript digits, are none of ours
- * already by their letters.
+ * CONIN$ and CONOUT$, and ports with superscript digits, are missing here since
+ * pdb_name_is_plain() refuses their characters.
  */
 static bool is_device(const char *name)
 {

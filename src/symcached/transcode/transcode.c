@@ -54,8 +54,8 @@ struct transcode {
     struct child *child;  /* the transcoder, then the check of its output */
     struct event *failed; /* tells of a run that could not be started */
     struct gauge *gauge;  /* while the transcoder runs */
-    bool full;            /* it said that there is no room */
-    bool tight;           /* nor was there for the PDB, when it began */
+    bool full;            /* there was no room, at its start or later */
+    bool tight;           /* at its start, the PDB would have had no room */
     const struct cache_config *cache;
     uint64_t space; /* bytes left when it began */
     struct command command;
@@ -191,14 +191,16 @@ static const char *find(struct transcode *transcode)
     return found->empty ? "the transcoder left an empty file" : NULL;
 }
 
-/* Who sends one of these ends a process for reasons of his own: a service
- * manager, a shell that is closed, the kernel that has no memory left. */
+/*
+ * These signals come from somebody who ends a process for reasons of their own:
+ * a service manager, a shell that is closed, the kernel when memory runs out.
+ */
 static bool is_from_outside(int sig)
 {
     return sig == SIGKILL || sig == SIGTERM || sig == SIGHUP || sig == SIGINT;
 }
 
-/* Is our converter run, if perhaps by another program? */
+/* Does the command run our converter, perhaps through another program? */
 static bool is_ours(char *const *command)
 {
     const char *name;
@@ -215,10 +217,10 @@ static bool is_ours(char *const *command)
 }
 
 /*
- * Exit codes that say nothing about the file: EX_TEMPFAIL; what shells say of
- * a program that they cannot run, and of one that was ended from outside; ssh
- * of its connection; our converter of input and output, and of a sandbox that
- * cannot be had.
+ * Exit codes that say nothing about the file: EX_TEMPFAIL; those of shells for
+ * a program that they cannot run (126, 127) or that somebody ended (above 128);
+ * that of ssh for its connection (255); and those of our converter for input
+ * and output (2) and for a sandbox that cannot be set up (10).
  */
 static bool is_code_of_machine(const struct transcode *transcode, int code)
 {
@@ -237,8 +239,10 @@ static bool is_code_of_machine(const struct transcode *transcode, int code)
 }
 
 /*
- * Told so by the gauge, or has a file taken all that there was?  A program may
- * as well have met the limit and said so in its own words.
+ * Did the run fail for lack of room?  Either the gauge ended it, or a file grew
+ * up to its limit and took most of the space.  Where there was no room even
+ * for the PDB, any failure counts, because a program that reaches the limit may
+ * report that in its own words.
  */
 static bool was_full(const struct transcode *transcode, int status)
 {
@@ -248,7 +252,10 @@ static bool was_full(const struct transcode *transcode, int status)
                 transcode->space / 2);
 }
 
-/* Says how the process ended, if not well.  Returns true if it did. */
+/*
+ * Returns true if the process ended well; otherwise the result says how it
+ * ended.
+ */
 static bool judge(struct transcode *transcode,
                   const struct child_result *child,
                   struct transcode_result *result)
@@ -375,9 +382,9 @@ static int transcode_mkdir(const struct transcode *transcode, const char *name,
 }
 
 /*
- * Names are chosen by clients.  A path with one that means something to a
- * shell, to Windows or to another encoding never leaves us: {pdb} is then the
- * same file under a name of ours, in a folder of ours.
+ * Clients choose the names of PDBs.  One that means something to a shell, to
+ * Windows or in another encoding is never passed on: {pdb} is then a link to
+ * the file, with a fixed name in the work directory.
  */
 static int rename_input(struct transcode *transcode)
 {
@@ -402,7 +409,7 @@ static int rename_input(struct transcode *transcode)
     return 0;
 }
 
-/* What is in the work directory when the process begins. */
+/* Makes what the work directory has to hold when the process begins. */
 static int lay_out(struct transcode *transcode, char symbols[PATH_MAX],
                    char cwd[PATH_MAX])
 {
@@ -430,9 +437,9 @@ static void on_low(void *arg)
 }
 
 /*
- * What it writes is bounded by what there is when it begins, one file at
- * least; for several files, and several transcoders at a time, there is a
- * gauge.  Returns 0, or -1.
+ * Limits each file that the transcoder writes to the space that is left at its
+ * start.  Several files, or several transcoders at a time, could still take
+ * more, so a gauge watches the space, too.  Returns 0, or -1.
  */
 static int limit(struct transcode *transcode, struct child_options *options)
 {

@@ -1,10 +1,12 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * One run of a transcoder by its contract: own work directory, own process
- * group, limits on time and memory, its words kept, exactly one
- * <out>/.../<name of {pdb}>-v<M.m.p>.symcache as the result.  That name is
- * the key's, or one of ours if the key's is more than a name to some program.
+ * One run of a transcoder by its contract: it has a work directory and a
+ * process group of its own and limits on time and memory, the end of its output
+ * is kept, and its result is exactly one
+ * <out>/.../<name of {pdb}>-v<M.m.p>.symcache.  The name of {pdb} is the
+ * key's, or a fixed one if some program might take the key's for more than a
+ * name.
  *
  * Knows nothing of jobs, sources or HTTP.
  */
@@ -22,7 +24,7 @@ struct transcode_result {
     bool ok;
     bool system; /* could not be started, was killed by somebody else, says
                     itself that it is not the file's fault, ... */
-    bool full;   /* system, as there was no room beside cache.min_free */
+    bool full;   /* and system: there was no room beside cache.min_free */
     symcache_version_t version; /* read from the name, if ok */
     const char *file;           /* the result, inside the work directory */
     const char *error;          /* one line: exit code, signal, limit, ... */

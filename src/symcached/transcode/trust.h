@@ -1,19 +1,19 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What is thought of each transcoder: may it be run now, and are its failures
- * those of the files that it was given?
+ * How far each transcoder is trusted: may it be run now, and are its failures
+ * the fault of the files that it was given?
  *
- * Failures on different files in a row may well be its own.  From the third
- * on it has to convert a good PDB, the canary, before a failure is believed
- * to be the file's.  If it cannot, what it said before in this row is not
- * believed any more, either.
+ * Failures on different files in a row may well be the transcoder's own fault.
+ * From the third on, it has to convert a good PDB, the canary, before a failure
+ * is blamed on the file.  If it fails on the canary, too, then its former
+ * failures of this row are no longer blamed on their files, either.
  *
- * It is left alone for a while when it fails on the canary, or says for
- * different files in a row that it is not their fault; then one job runs it,
- * and the end of that decides.
+ * A transcoder is left alone for a while when it fails on the canary, or when
+ * it fails for different files in a row by no fault of theirs.  After that, one
+ * job runs it, and the end of this run decides whether it works again.
  *
- * Knows nothing of jobs and processes; all is forgotten with a reload.
+ * Knows nothing of jobs and processes.  A reload forgets all of it.
  */
 #ifndef SYMCACHED_TRANSCODE_TRUST_H
 #define SYMCACHED_TRANSCODE_TRUST_H
@@ -24,18 +24,18 @@
 #include "base/breaker.h"
 #include "config/config.h"
 
-/* files in a row; API by its description */
+/* Failures in a row; the number is documented, so it is API. */
 #define TRUST_ROW 3
 
 #define TRUST_TEXT 512
 
-/* What was called malformed, and of which version of SymCache. */
+/* A PDB that was called malformed, and the version that was to be made. */
 struct trust_file {
     symcache_key_t key;
     symcache_version_t version;
 };
 
-/* A PDB that was converted, while it lies where it lay then. */
+/* The PDB that was converted last, as it was at that time. */
 struct trust_good {
     bool is_known;
     symcache_key_t key;
@@ -65,8 +65,8 @@ struct trusts *trusts_new(void); /* NULL when out of memory */
 void trusts_free(struct trusts *trusts);
 
 /*
- * Forgets what is thought of the transcoders of one store, which stay known,
- * or, with NULL, all of them.
+ * Forgets the failures of the transcoders of one store; their records stay
+ * valid.  With NULL, it frees the records of all transcoders.
  */
 void trusts_reset(struct trusts *trusts, const struct store_config *store);
 
@@ -75,8 +75,8 @@ struct trust *trusts_find(const struct trusts *trusts,
                           const struct transcoder_config *transcoder);
 
 /*
- * The same, but a new one then; NULL when out of memory.  Both must live until
- * trusts_reset(NULL).
+ * The same, but makes a new record if there is none; NULL when out of memory.
+ * store and transcoder must live until all records are freed.
  */
 struct trust *trusts_get(struct trusts *trusts,
                          const struct store_config *store,
@@ -85,44 +85,48 @@ struct trust *trusts_get(struct trusts *trusts,
 /* Does a job run it to see whether it works again?  Others wait for that. */
 bool trust_is_tried(const struct trust *trust);
 
-/* Seconds that it is left alone, or 0. */
+/* For how many seconds more it is left alone, or 0. */
 unsigned trust_left(const struct trust *trust);
 
 /*
- * It is run now, neither tried nor left alone.  Returns true if the end of
- * this run decides; it is then to be given to trust_ends() or one of the
- * others as is_probe.
+ * It is run now; call this only if trust_is_tried() and trust_left() allow it.
+ * Returns true if the end of this run decides whether it works again; this is
+ * the is_probe of the function below that is told of the end.
  */
 bool trust_begins(struct trust *trust);
 
-/* The run did not come about, or its end says nothing. */
+/* The run did not begin, or its end says nothing about the transcoder. */
 void trust_ends(struct trust *trust, bool is_probe);
 
 /* It has converted the PDB of this key, which lies at path. */
 void trust_converted(struct trust *trust, const symcache_key_t *key,
                      const char *path, bool is_probe);
 
-/* Is the good PDB still the one that it has converted?  path is where. */
+/* Is the file at path still the good PDB that it has converted? */
 bool trust_has_good(const struct trust *trust, const char *path);
 
-/* It failed on this key by no fault of the file; seconds are of the pause. */
+/*
+ * It failed on this key by no fault of the file.  If it is left alone for that,
+ * then for so many seconds.
+ */
 void trust_failed(struct trust *trust, const symcache_key_t *key,
                   const char *why, unsigned seconds, bool is_probe);
 
 /* It failed on this key.  Is it to be tried on the canary? */
 bool trust_needs_canary(const struct trust *trust, const symcache_key_t *key);
 
-/* If not, this failure is believed; version is what was to be made. */
+/* It is not: this failure is believed.  version is what was to be made. */
 void trust_believes(struct trust *trust, const symcache_key_t *key,
                     const symcache_version_t *version, bool is_probe);
 
-/* It has converted the canary: so is this failure. */
+/* It has converted the canary, so its failure is believed. */
 void trust_canary_lives(struct trust *trust, const char *canary,
                         bool is_probe);
 
 /*
  * It has failed on the canary, too, and is left alone for so many seconds.
- * The caller takes back what is in the row, n of them, which is empty then.
+ * This empties the row; the caller has taken back n negative entries of it
+ * before.
  */
 void trust_canary_dies(struct trust *trust, const char *canary,
                        const char *why, unsigned n, unsigned seconds,

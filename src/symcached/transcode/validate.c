@@ -64,8 +64,8 @@ static int validate_say(int code, const char *what)
 }
 
 /*
- * What servers send in the place of a file, by mistake.  Not told: what it is,
- * if it is none of this.
+ * Is this something that servers send in place of a file by mistake?  Only if
+ * so, *what says what it is.
  */
 static bool validate_is_other(const uint8_t *p, size_t len, const char **what)
 {
@@ -88,8 +88,9 @@ static bool validate_is_other(const uint8_t *p, size_t len, const char **what)
 }
 
 /*
- * By its GUID, as what counts as the age is not the same for all tools.  No
- * GUID, or one of another kind, says nothing.
+ * Was it made from another PDB?  Only the GUID is compared, because not all
+ * tools mean the same by the age.  A file without a GUID, or with an id of
+ * another kind, is accepted.
  */
 static bool validate_is_anothers(const uint8_t *p, const symcache_key_t *key)
 {
@@ -101,8 +102,8 @@ static bool validate_is_anothers(const uint8_t *p, const symcache_key_t *key)
 }
 
 /*
- * Readers do not mind what follows the strings, where newer files have a part
- * more and say so.  In a file without that it came from elsewhere.
+ * Readers ignore what follows the strings.  Newer files have one more part
+ * there and say so; in a file that does not, these bytes are from elsewhere.
  */
 static bool validate_is_longer(const struct symfile_reader *reader)
 {
@@ -163,14 +164,14 @@ int validate_main(int argc, char **argv)
     }
 
     /*
-     * Here, so that the helper's own fsync() does not hold its loop up; and
-     * who is told of a failure is the only one who is.
+     * Done here so that the helper's own fsync() does not block its loop.  A
+     * failure is told only once, so it must not be ignored.
      */
     if (durable_sync(VALIDATE_FD) != 0) {
         return validate_say(2, strerror(errno));
     }
 
-    /* to be read in any case: no other look at the whole file is cheaper */
+    /* made here, since the whole file has to be read in any case */
     digest = digest_new();
     digest_add(digest, map, (size_t)st.st_size);
     digest_note(VALIDATE_FD, digest);
