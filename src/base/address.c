@@ -39,14 +39,18 @@ static const struct network4 reserved4[] = {
     {{240, 0, 0, 0}, 4},     /* future, broadcast */
 };
 
-/* Global unicast is 2000::/3; what lies outside is refused as a whole. */
+/* Global unicast is 2000::/3; all else is reserved but for the networks below
+ * that contain IPv4 addresses. */
 static const struct network6 reserved6[] = {
     {{0x20, 0x01, 0x00, 0x00}, 23}, /* protocols, Teredo, ORCHID */
     {{0x20, 0x01, 0x0d, 0xb8}, 32}, /* documentation */
     {{0x3f, 0xff, 0x00, 0x00}, 20}, /* documentation */
 };
 
-/* The last four bytes, or the four behind 2002:, are an IPv4 address. */
+/*
+ * Networks whose addresses contain an IPv4 address: in the last four bytes,
+ * or, in 6to4, in the four bytes after 2002:.
+ */
 static const struct network6 mapped = {
     {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff}, 96};
 static const struct network6 translated = {{0x00, 0x64, 0xff, 0x9b}, 96};

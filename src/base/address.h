@@ -11,9 +11,9 @@
 struct sockaddr;
 
 /*
- * true for loopback, private, link-local, shared, multicast, documentation
- * and other special networks, in IPv4, IPv6 and IPv4 inside IPv6, and for
- * every other family.
+ * Returns true for loopback, private, link-local, shared, multicast,
+ * documentation and other special networks, in IPv4, in IPv6 and in IPv4
+ * inside IPv6.  An address of any other family is reserved, too.
  */
 bool address_reserved(const struct sockaddr *address);
 

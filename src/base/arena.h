@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Memory whose pieces stay where they are until all are given up at once.
+ * Memory whose pieces do not move, and are all freed together.
  */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
@@ -10,13 +10,16 @@
 
 struct arena {
     struct arena_chunk *chunks; /* the newest first */
-    size_t used;                /* in the newest */
+    size_t used;                /* bytes of the newest chunk */
 };
 
-/* Starts from all zero.  Returns size bytes, or NULL without memory. */
+/*
+ * Returns size bytes, aligned for any type, or NULL when out of memory.  An
+ * arena that is all zero is an empty one.
+ */
 void *arena_take(struct arena *arena, size_t size);
 
-/* Gives up everything; one chunk is kept for what comes. */
+/* Frees all pieces, but keeps one chunk for the next ones. */
 void arena_reset(struct arena *arena);
 void arena_free(struct arena *arena);
 

@@ -1,10 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Growing arrays of plain items.  Large ones grow by remapping pages, so that
- * growth neither copies nor doubles what is in use; those that have stopped
- * being small are made large at once, as what is not touched costs nothing
- * and a page that is touched for the first time costs a microsecond.
+ * Growing arrays of plain items.  realloc() grows a large one by remapping its
+ * pages, which neither copies the items nor needs memory for both sizes at
+ * once.  An array that is no longer small is therefore made large in one step:
+ * pages that have not been touched cost nothing.
  */
 #ifndef BASE_ARRAY_H
 #define BASE_ARRAY_H
@@ -16,8 +16,8 @@
 #define SYMFILE_ARRAY_SMALL 8192              /* bytes */
 #define SYMFILE_ARRAY_LARGE ((size_t)1 << 20) /* few files need more */
 
-/* What symfile_array_need() does now and then: apart, as what calls it often
- * shall not make room for this. */
+/* The rare part of symfile_array_need().  It is not inlined, to keep the
+ * callers' loops small. */
 static __attribute__((noinline, cold, unused)) int
 symfile_array_grow(void **array, size_t *room, size_t count, size_t item)
 {
@@ -42,8 +42,9 @@ symfile_array_grow(void **array, size_t *room, size_t count, size_t item)
 }
 
 /*
- * Makes room for count items of the given size in *data, which has room for
- * *room items.  Returns 0, or -1 without memory; then nothing has changed.
+ * Makes room for count items of item bytes each in the array that data points
+ * to, which has room for *room items.  Returns 0, or -1 when out of memory;
+ * then nothing has changed.
  */
 static inline int symfile_array_need(void *data, size_t *room, size_t count,
                                      size_t item)

@@ -12,7 +12,7 @@
 #include "thread.h"
 #include "workdir.h"
 
-/* For one path. */
+/* How long the removal of one path may take before the disk counts as stuck. */
 #define ASYNC_UNLINK_PATIENCE_MS 60000
 
 struct removal {
@@ -20,14 +20,15 @@ struct removal {
     char path[];
 };
 
-/* The thread removes the first of the queue, and waits when there is none. */
+/* The thread removes the first path of the queue, and takes it off afterwards.
+ * It waits while the queue is empty. */
 static struct {
     pthread_mutex_t mutex;
     pthread_cond_t more;
     pthread_cond_t idle;
     STAILQ_HEAD(, removal) queue;
     bool started;
-    uint64_t began; /* clock_ms() when the first one's turn came */
+    uint64_t began; /* clock_ms() when the first path's turn came */
 } async_unlink = {.mutex = PTHREAD_MUTEX_INITIALIZER,
                   .more = PTHREAD_COND_INITIALIZER,
                   .idle = PTHREAD_COND_INITIALIZER,
@@ -53,7 +54,8 @@ static void *async_unlink_run(void *arg)
     return NULL;
 }
 
-/* With the mutex held. */
+/* Starts the thread if there is none, and returns whether there is one.  The
+ * caller holds the mutex. */
 static bool async_unlink_runs(void)
 {
     if (!async_unlink.started) {

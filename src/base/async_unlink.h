@@ -1,30 +1,33 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Removes files and folders beside the loop: to free the blocks of a PDB of
- * gigabytes takes a file system long.  What is given to it lies below a work
- * directory, so that after a kill it goes with that.
+ * Removes files and folders in a thread, as a file system takes long to free
+ * the blocks of a PDB of gigabytes.  The paths must lie below a work folder:
+ * if the process is killed first, they are removed with that.
  *
- * One for the process.
+ * There is one queue for the whole process.
  */
 #ifndef BASE_ASYNC_UNLINK_H
 #define BASE_ASYNC_UNLINK_H
 
 #include <stdbool.h>
 
-/* How often to ask, who waits for async_unlink_works() to end. */
+/* How often a caller that waits for room asks async_unlink_works(). */
 #define ASYNC_UNLINK_MS 100
 
-/* rm -rf of a path below a work directory, soon; it is not used again. */
+/*
+ * Removes a path below a work folder like "rm -rf", soon.  The caller must not
+ * use that path again.
+ */
 void async_unlink_add(const char *path);
 
 /*
- * Will there soon be more room, because something is being removed?  A disk
- * that has taken long over it already is not expected to come to an end.
+ * Returns whether there will soon be more room because something is being
+ * removed.  A removal that has already taken a minute is not expected to end.
  */
 bool async_unlink_works(void);
 
-/* Waits, when the loop has ended, until all that was added is gone. */
+/* Waits until all that was added is removed; for use after the loop's end. */
 void async_unlink_settle(void);
 
 #endif

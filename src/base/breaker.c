@@ -63,7 +63,7 @@ bool breaker_end(struct breaker *breaker, const struct breaker_limits *limits,
         return fault(breaker, limits, now);
     default:
         if (probe && breaker->state == BREAKER_HALF_OPEN) {
-            /* the next request decides */
+            /* the pause is over at once, so that the next request decides */
             breaker_open(breaker, now);
             return true;
         }

@@ -1,9 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Leaves alone what fails again and again: after a number of failures in a
- * row within a window it is not asked for a pause, then by one request, whose
- * end decides.  Time comes from outside.
+ * A circuit breaker.  After a number of failures in a row within a window it
+ * allows no requests for a pause, and then a single one, whose end decides
+ * whether it closes or opens again.  The caller passes the time, in
+ * milliseconds.
  */
 #ifndef BASE_BREAKER_H
 #define BASE_BREAKER_H
@@ -12,41 +13,42 @@
 #include <stdint.h>
 
 enum breaker_state {
-    BREAKER_CLOSED,   /* asked as ever */
-    BREAKER_OPEN,     /* not asked until a time */
-    BREAKER_HALF_OPEN /* one request is out */
+    BREAKER_CLOSED,   /* every request is allowed */
+    BREAKER_OPEN,     /* none is allowed until the pause is over */
+    BREAKER_HALF_OPEN /* the request that decides is under way */
 };
 
 struct breaker_limits {
     unsigned failures; /* in a row; 0 = never opens */
-    unsigned window;   /* seconds from the first to the last of them */
-    unsigned pause;    /* seconds */
+    unsigned window;   /* seconds that may lie between the first and the last */
+    unsigned pause;    /* seconds for which no request is allowed */
 };
 
 struct breaker {
     enum breaker_state state;
     unsigned failures;
-    uint64_t since; /* milliseconds: the first of the failures */
-    uint64_t until; /* the end of the pause */
+    uint64_t since; /* time of the first of the failures */
+    uint64_t until; /* end of the pause */
 };
 
 enum breaker_end {
     BREAKER_GOOD,
     BREAKER_FAULT,
-    BREAKER_NOTHING /* the request ended without telling */
+    BREAKER_NOTHING /* the end of the request shows neither of both */
 };
 
 /*
- * May one more request be made now?  If it is the one that decides, the state
- * changes to half open, and it must be ended with probe set.
+ * Returns whether one more request may be made now.  If it is the one that
+ * decides, the state becomes BREAKER_HALF_OPEN, and the caller must pass
+ * probe = true to breaker_end() for it.
  */
 bool breaker_allows(struct breaker *breaker, uint64_t now);
 
-/* A request ended.  Returns true if the state changed. */
+/* To be called when a request ends.  Returns true if the state changed. */
 bool breaker_end(struct breaker *breaker, const struct breaker_limits *limits,
                  enum breaker_end end, bool probe, uint64_t now);
 
-/* Milliseconds until it may be asked, or 0. */
+/* Returns the milliseconds until the pause is over, or 0 if there is none. */
 uint64_t breaker_left(const struct breaker *breaker, uint64_t now);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Time for intervals: never set back, not the time of day.
+ * A clock for intervals.  Unlike the time of day it is never set back.
  */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
@@ -10,7 +10,7 @@
 
 uint64_t clock_ms(void);
 
-/* Milliseconds since an earlier clock_ms(), as far as an unsigned goes. */
+/* Milliseconds since an earlier clock_ms(), at most UINT_MAX. */
 unsigned clock_since(uint64_t start);
 
 #endif

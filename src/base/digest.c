@@ -41,7 +41,7 @@ void digest_free(struct digest *digest)
     }
 }
 
-/* Does not fail, once it has begun. */
+/* Once a context is initialized, adding bytes to it cannot fail. */
 void digest_add(struct digest *digest, const void *data, size_t len)
 {
     if (digest != NULL) {
@@ -64,14 +64,14 @@ void digest_text(struct digest *digest, char text[SYMCACHE_DIGEST_TEXT + 1])
 /* with a file ---------------------------------------------------------------
  */
 
-/* those of a digest that is not sealed */
+/* a digest that is not sealed has these times */
 static const symcache_digest_times_t no_times;
 
 void digest_note(int fd, struct digest *digest)
 {
     symcache_digest_t value = {0};
 
-    /* whoever made the file may have left one of its own */
+    /* the program that made the file may have set the attribute itself */
     (void)fremovexattr(fd, SYMCACHE_DIGEST_ATTRIBUTE);
     if (digest != NULL) {
         digest_text(digest, value.text);
@@ -89,7 +89,7 @@ static void write_value(int fd, symcache_digest_t *value,
                     XATTR_REPLACE);
 }
 
-/* Returns false if the file has none. */
+/* Reads the digest and the file's present times; false if there is none. */
 static bool read_value(int fd, symcache_digest_t *value,
                        symcache_digest_times_t *times)
 {

@@ -1,8 +1,12 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * SHA-256: of what comes from a server, and of a file in the store, where
- * nginx finds it.  Texts are those of proto/digest.h.
+ * SHA-256 digests of what a server sends, and of files in the store, where
+ * nginx reads them from an extended attribute.  The format of their texts is
+ * that of proto/digest.h.
+ *
+ * To seal a digest means to store the mtime and ctime of its file with it.
+ * It is believed as long as they show that the file was not changed since.
  */
 #ifndef BASE_DIGEST_H
 #define BASE_DIGEST_H
@@ -11,32 +15,38 @@
 #include <stddef.h>
 #include "proto/digest.h"
 
-struct digest; /* of bytes that come one after the other */
+struct digest; /* of bytes that are added piece by piece */
 
-/* NULL when out of memory, which the others take for no digest. */
+/*
+ * Returns NULL when out of memory.  digest_add(), digest_note() and
+ * digest_free() accept NULL, and do without a digest then.
+ */
 struct digest *digest_new(void);
 void digest_add(struct digest *digest, const void *data, size_t len);
 
-/* Of all bytes; none can be added any more. */
+/* Writes the digest of all bytes that were added.  No more can be added. */
 void digest_text(struct digest *digest, char text[SYMCACHE_DIGEST_TEXT + 1]);
 
 void digest_free(struct digest *digest);
 
 /*
- * Leaves the digest with a file that has those bytes, as an extended
- * attribute, and frees it.  It is not believed there until it is sealed.  Where
- * the file system has no attributes, or something fails, there is none.
+ * Stores the digest in an extended attribute of the file that has those bytes,
+ * and frees it.  It is not believed until it is sealed.  Errors are ignored:
+ * where the file system has no attributes, the file has no digest.
  */
 void digest_note(int fd, struct digest *digest);
 
-/* The file is in its place: from now on no change goes unnoticed. */
+/*
+ * Seals the digest when the file has its final name and times, if there is a
+ * digest that is not sealed.  Any later change to the file breaks the seal.
+ */
 void digest_seal(int fd);
 void digest_seal_path(const char *path);
 
 /*
- * Before something else than the content is changed, such as the times.
- * Returns whether the digest is to be sealed again then: not one whose seal
- * was broken.
+ * Removes the seal before something other than the content is changed, such
+ * as the times.  Returns whether the caller must seal the digest again
+ * afterwards; a seal that was already broken is left as it is.
  */
 bool digest_unseal_path(const char *path);
 

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Does an errno say that there is no room?
+ * Tells whether an errno means that there is no room on a disk.
  */
 #ifndef BASE_DISK_FULL_H
 #define BASE_DISK_FULL_H
@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdbool.h>
 
-/* The disk is full, or a quota on it is. */
+/* Returns whether the disk is full, or a quota on it is used up. */
 static inline bool disk_is_full(int errnum)
 {
     return errnum == ENOSPC || errnum == EDQUOT;

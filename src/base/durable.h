@@ -1,11 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Files that survive a power failure once they have their name: the content
- * is written through (fsync), then comes the rename, then the folders in which
- * the name lies are written through.  Where less is enough, a plain rename()
- * is used instead: after a crash a negative entry or a .gz may be missing or
- * damaged, and is made again.
+ * Files that survive a power failure once they have their name.  First the
+ * content is written to the disk (fsync), then the file is renamed, then the
+ * folders that the name lies in are written to the disk.  Negative entries and
+ * gzip files need only a plain rename(): after a crash they may be missing or
+ * damaged, and are made again.
  */
 #ifndef BASE_DURABLE_H
 #define BASE_DURABLE_H
@@ -17,8 +17,8 @@
 int durable_sync(int fd);
 
 /*
- * durable_sync() of the innermost n folders that path lies in.  A folder that
- * has vanished is not an error: a cleaner has removed it with what was in it.
+ * durable_sync() of the innermost n folders that path lies in.  A missing
+ * folder is not an error: cleaning has removed it with all that was in it.
  * Returns 0, or -1 with errno.
  */
 int durable_sync_folders(const char *path, unsigned n);

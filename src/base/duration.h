@@ -10,8 +10,9 @@
 #include <stdint.h>
 
 /*
- * Numbers with s, m, h, d or w behind, the larger unit first.  Returns false
- * if it is no such text; what no number can hold is UINT64_MAX seconds.
+ * Parses numbers that are each followed by s, m, h, d or w, larger units
+ * first.  A duration that does not fit becomes UINT64_MAX.  Returns false if
+ * the text is not a duration.
  */
 bool duration_parse(const char *text, uint64_t *seconds);
 

@@ -10,8 +10,8 @@
 #include <stddef.h>
 
 /*
- * If line is "name: value", writes value to buf, cut to size, with bytes
- * outside printable ASCII as "?".  Returns whether it is.
+ * If line is "name: value", writes value to buf, cut to size, with "?" for
+ * each byte outside printable ASCII, and returns true.
  */
 bool header_line_value(const char *line, size_t len, const char *name,
                        char *buf, size_t size);

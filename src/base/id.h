@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The name of one key in one store, for tables and log lines:
- * <store>/<pdb>/<GUIDAGE>.
+ * The name of one key in one store, for tables and log lines: the store's name
+ * and the key's text, such as <store>/<pdb>/<GUIDAGE>.
  */
 #ifndef BASE_ID_H
 #define BASE_ID_H

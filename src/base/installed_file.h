@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Files that come with symcached, found by where its program lies: in a build
- * tree, below /opt, or where "make install" puts them.
+ * Files that come with symcached.  They are found relative to its program, so
+ * that this works in a build tree, below /opt, and after "make install".
  */
 #ifndef BASE_INSTALLED_FILE_H
 #define BASE_INSTALLED_FILE_H
@@ -11,8 +11,9 @@
 #include <stdbool.h>
 
 /*
- * Writes the path of name, relative to the folder of the running program.
- * Returns false if there is no room for it; the file may be missing.
+ * Writes the path of name, which is relative to the folder of the running
+ * program.  Returns false if the path is too long or the program's own is not
+ * known.  Whether the file exists is not checked.
  */
 bool beside_path(char path[PATH_MAX], const char *name);
 

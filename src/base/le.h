@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Unaligned little-endian loads.  The compiler makes one instruction of each
- * number.
+ * Unaligned little-endian loads.  The compiler turns each into a single
+ * instruction where the processor allows it.
  */
 #ifndef BASE_LE_H
 #define BASE_LE_H
@@ -25,7 +25,7 @@ static inline uint64_t le64(const uint8_t *p)
     return le32(p) | (uint64_t)le32(p + 4) << 32;
 }
 
-/* A GUID as it is stored, into the order in which it is written as text. */
+/* Puts the bytes of a stored GUID into the order in which text has them. */
 static inline void le_guid(uint8_t text[16], const uint8_t *p)
 {
     static const uint8_t order[16] = {3, 2, 1,  0,  5,  4,  7,  6,

@@ -21,9 +21,9 @@
 
 #define LOG_LINE_MAX 8192
 
-/* How long a line is waited for, before the log counts as stuck. */
+/* How long a caller waits for its line before the log counts as stuck. */
 #define LOG_PATIENCE_MS 100
-#define LOG_KEPT 1000 /* lines; more are lost */
+#define LOG_KEPT 1000 /* lines that are kept for later; more are lost */
 
 static enum log_level log_limit = LOG_LEVEL_INFO;
 static int log_fd = STDERR_FILENO;
@@ -31,21 +31,21 @@ static const char *log_file; /* or NULL */
 
 struct log_line {
     STAILQ_ENTRY(log_line) next;
-    size_t len; /* 0: the file is to be opened again */
+    size_t len; /* 0: not a line, but the request to reopen the file */
     char text[];
 };
 
-/* What the thread has to write. */
+/* The lines that the thread has still to write. */
 static struct {
     pthread_mutex_t mutex;
     pthread_cond_t more;
     pthread_cond_t written;
     STAILQ_HEAD(, log_line) lines;
-    uint64_t begun; /* lines that came, and that are written */
-    uint64_t done;
+    uint64_t begun; /* number of lines that were queued */
+    uint64_t done;  /* number of those that are written */
     unsigned lost;
     bool started;
-    bool stuck; /* nobody waits for it */
+    bool stuck; /* callers do not wait; ends when the queue is empty */
 } log_queue = {.mutex = PTHREAD_MUTEX_INITIALIZER,
                .more = PTHREAD_COND_INITIALIZER,
                .lines = STAILQ_HEAD_INITIALIZER(log_queue.lines)};
@@ -121,7 +121,7 @@ static size_t print_line(char line[LOG_LINE_MAX], enum log_level level,
     return len;
 }
 
-/* A log that cannot be written must not stop the work. */
+/* Errors are ignored: a log that cannot be written must not stop the work. */
 static void put(const char *text, size_t len)
 {
     if (write(log_fd, text, len) == -1) {
@@ -189,7 +189,7 @@ int log_start(void)
     pthread_condattr_t attr;
     int rc;
 
-    /* the other clock is set now and then */
+    /* the time of day, which is the default, may be set while one waits */
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&log_queue.written, &attr);
@@ -201,7 +201,8 @@ int log_start(void)
     return rc == 0 ? 0 : -1;
 }
 
-/* With the mutex held. */
+/* Waits until so many lines are written, or the log is stuck.  The caller holds
+ * the mutex. */
 static void wait_for(uint64_t number)
 {
     struct timespec end;

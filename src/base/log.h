@@ -1,12 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Log lines of the helper: one line an event, on stderr or in a file.
- * Levels by who must act, as in nginx: emerg configuration, crit the operating
- * system refused, error this request failed, warn degraded but served, info
- * normal work.
+ * Log lines of the helper: one line for each event, on stderr or in a file.
+ * The levels are named as in nginx: emerg for errors in the configuration, crit
+ * when the operating system refused something, error when a request failed,
+ * warn when it was served in spite of a problem, info for normal work.
  *
- * A pipe that nobody reads, or a disk that hangs, stops nobody who writes.
+ * A pipe that nobody reads, or a disk that hangs, does not block callers for
+ * long.
  */
 #ifndef BASE_LOG_H
 #define BASE_LOG_H
@@ -24,17 +25,18 @@ enum log_level {
 
 void log_set_level(enum log_level level);
 
-/* file NULL = stderr.  Returns 0, or -1 with errno. */
+/* Opens the log; NULL is stderr.  The text of file must stay valid, as
+ * log_reopen() uses it again.  Returns 0, or -1 with errno. */
 int log_open(const char *file);
 
 /*
- * From now on a thread writes.  Who has a line waits for that, but not long;
- * while the log does not take any, lines are kept for later, or lost and
- * counted.  Returns 0, or -1 with errno.
+ * Starts a thread, which writes all lines from now on.  log_write() waits for
+ * it, but not long: while the log is stuck, lines are kept for later, and
+ * those that are too many are lost and counted.  Returns 0, or -1 with errno.
  */
 int log_start(void);
 
-/* The thread opens the file again, and keeps the old one if it cannot. */
+/* Makes the thread open the file again; if it cannot, it keeps the old one. */
 void log_reopen(void);
 
 /*
@@ -46,9 +48,10 @@ void log_write(enum log_level level, int errnum, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 /*
- * Writes such a line into buf, cut to size; returns its length, 0 below the
- * level.  log_lines() hands lines over that were written so: to the thread,
- * without waiting for it; what it does not take in time is lost and counted.
+ * Writes such a line into buf, cut to size, and returns its length, or 0 if the
+ * level is not logged.  log_lines() passes lines that were made this way to
+ * the thread without waiting for it; while the log is stuck they are kept or
+ * lost as above.
  */
 size_t log_print(char *buf, size_t size, enum log_level level,
                  const char *format, ...)

@@ -127,7 +127,7 @@ bool origin_reserved(const char *url)
         return address_reserved((struct sockaddr *)&in4);
     }
 
-    /* a name may end with the root's dot */
+    /* a fully qualified name may end with a dot */
     len -= len > 0 && host[len - 1] == '.';
     return len >= 9 && strncmp(host + len - 9, "localhost", 9) == 0 &&
            (len == 9 || host[len - 10] == '.');

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What a URL says about the server: its scheme, host and port.  A directory
- * has an origin, too: "file://" and its path.
+ * The origin of a URL is its scheme, host and port.  A directory has an
+ * origin, too: "file://" and its path.
  */
 #ifndef BASE_ORIGIN_H
 #define BASE_ORIGIN_H
@@ -13,39 +13,43 @@
 #define ORIGIN_MAX 300 /* a host name has up to 253 characters */
 
 /*
- * Writes "https://host:443": scheme and host in lower case, the port always.
- * Returns 0, or -1 if url is no http or https URL or too long.
+ * Writes an origin such as "https://host:443", in lower case and always with
+ * the port.  Returns 0, or -1 if url is not an http or https URL or too long.
  */
 int origin_print(char *buf, size_t size, const char *url);
 
-/* The origin of a directory, to be freed; NULL when out of memory. */
+/* Returns the origin of a directory, which the caller frees, or NULL when out
+ * of memory. */
 char *origin_directory(const char *path);
 
-/* The path of a directory's origin; NULL for that of a server. */
+/* Returns the path in the origin of a directory; NULL for that of a server. */
 const char *origin_path(const char *origin);
 
 /* Writes the host alone, without the port.  Returns 0, or -1 as above. */
 int origin_host(char *buf, size_t size, const char *url);
 
 /*
- * The same scheme, host and port?  Credentials for one are not for the other.
+ * Returns whether two URLs have the same scheme, host and port.  Credentials
+ * for one origin must not be sent to another.
  */
 bool origin_same(const char *a, const char *b);
 
 /*
- * Returns url without user info and fragment, to be freed; NULL if it is no
- * URL or memory is out.
+ * Returns url without user info and fragment, which the caller frees, or NULL
+ * if it is not a URL or when out of memory.
  */
 char *origin_plain(const char *url);
 
 /*
- * Is the host spelled as a reserved address, or as localhost?  Says nothing
- * of other names: those are known when they are resolved.
+ * Returns whether the host is a reserved address, or a name that is localhost
+ * or ends with ".localhost".  Other names can be judged only when they are
+ * resolved.
  */
 bool origin_reserved(const char *url);
 
 /*
- * Writes url without user info, query and fragment: what may stand in a log.
+ * Writes url without user info, query and fragment, so that it contains no
+ * credentials and may be logged.
  */
 void origin_place(char *buf, size_t size, const char *url);
 

@@ -7,12 +7,12 @@
 #define BASE_PERCENT_H
 
 /*
- * Encodes every byte outside the unreserved set.  p has room for three times
- * the text and a NUL; returns where that is.
+ * Encodes every byte outside the unreserved set.  p must have room for three
+ * times the length of text, and a NUL.  Returns the place of that NUL.
  */
 char *percent_encode(char *p, const char *text);
 
-/* The same of a path, in which "/" stays. */
+/* The same for a path, in which "/" is not encoded. */
 void percent_encode_path(char *p, const char *path);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The process that looks is the child of one that ends at once, so that
- * nobody has to reap it.
+ * The process that looks is a grandchild, whose parent ends at once.  So init
+ * reaps it, even when this process has stopped waiting for it.
  */
 #include "probe.h"
 
@@ -24,14 +24,15 @@
 
 #define PROBE_FD 3
 #define PROBE_START_SECONDS 30 /* for a process to begin, on a busy machine */
-#define PROBE_TRIES 3          /* processes that were ended from outside */
+#define PROBE_TRIES 3          /* if processes are killed from outside */
 
 struct probe_answer {
-    int error; /* errno, or 0; EINPROGRESS: it begins to look */
+    int error; /* errno, or 0; EINPROGRESS: the process begins to look */
     mode_t mode;
 };
 
-/* In the process: only calls that are safe after fork(). */
+/* Runs in the new process, as does look(): in both only calls are allowed that
+ * are safe after fork(). */
 static bool tell(int fd, const struct probe_answer *answer)
 {
     return write(fd, answer, sizeof(*answer)) == sizeof(*answer);
@@ -46,8 +47,8 @@ static void look(const char *path, int how, int to)
     if (!tell(to, &answer)) {
         _exit(1);
     }
-    /* it holds nothing of ours open, and ends by itself if it can, when it
-       has been given up */
+    /* an abandoned process must not keep our files open; the alarm ends it as
+       soon as a signal can */
     dup2(to, PROBE_FD);
     syscall(SYS_close_range, PROBE_FD + 1, UINT_MAX, 0);
     sigemptyset(&none);
@@ -63,7 +64,8 @@ static void look(const char *path, int how, int to)
     _exit(!tell(PROBE_FD, &answer));
 }
 
-/* Begins to look.  Returns the end of a pipe, or -1 with errno. */
+/* Starts the process.  Returns the pipe to read its answers from, or -1 with
+ * errno. */
 static int begin(const char *path, int how)
 {
     struct probe_answer none = {0};
@@ -93,7 +95,8 @@ static int begin(const char *path, int how)
     return -1;
 }
 
-/* ECHILD: nobody is there any more who could answer. */
+/* Reads one answer.  Its error is ETIMEDOUT if none came within the seconds,
+ * and ECHILD if the process has ended without one. */
 static void hear(int fd, int seconds, struct probe_answer *answer)
 {
     struct pollfd end = {.fd = fd, .events = POLLIN};

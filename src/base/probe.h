@@ -1,21 +1,22 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What lies at a path that may be on a share which hangs.  A process of its
- * own looks, and is left to itself when it finds no end.
+ * Finds out what lies at a path that may be on a network share which hangs.  A
+ * separate process looks, and is abandoned if it does not answer.
  */
 #ifndef BASE_PROBE_H
 #define BASE_PROBE_H
 
 #include <sys/types.h>
 
-/* A path answers within so many seconds of the process that looks. */
+/* How long the process may look at a path, once it has started. */
 #define PROBE_SECONDS 3
 
 /*
- * As stat() and then access(), with how as there; *mode is what st_mode would
- * be, or 0.  Returns 0, or -1 with errno: ETIMEDOUT only if the path did not
- * answer, ECHILD if somebody else ended each process that looked.
+ * Calls stat() and then access() with the mode how.  *mode becomes st_mode, or
+ * 0 if stat() failed.  Returns 0, or -1 with errno: ETIMEDOUT if the path
+ * itself did not answer, EAGAIN if the process did not start in time, ECHILD
+ * if each process that looked was killed from outside.
  */
 int probe(const char *path, int how, mode_t *mode);
 

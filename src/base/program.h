@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Where the program of a transcoder lies.
+ * Finds the program of a transcoder.
  */
 #ifndef BASE_PROGRAM_H
 #define BASE_PROGRAM_H
@@ -9,13 +9,13 @@
 #include <limits.h>
 #include <stddef.h>
 
-/* The PATH of whom has none. */
+/* Used where the environment has no PATH. */
 #define PROGRAM_PATH "/usr/local/bin:/usr/bin:/bin"
 
 /*
- * Writes the path of an executable file of this name, which has no slash: in
- * a folder of PATH, or else beside symcached.  Returns 0, or -1 with one line
- * in error: "no transcoder: ...".
+ * Writes the path of an executable file with this name, which has no slash.
+ * It is looked for in the folders of PATH, and then beside symcached.  Returns
+ * 0, or -1 with one line in error: "no transcoder: ...".
  */
 int program_find(const char *name, char path[PATH_MAX], char *error,
                  size_t size);

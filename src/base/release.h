@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The version of the daemons, which they tell with -V and on /version.
+ * The version of the daemons, which they print with -V and serve at /version.
  */
 #ifndef BASE_RELEASE_H
 #define BASE_RELEASE_H

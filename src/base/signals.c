@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What waits for a disk in the kernel can mostly be killed, and runs no
- * handler.  So the process is ended by the thread, which waits for nothing
- * else.
+ * A thread that waits for a disk in the kernel runs no signal handler, but can
+ * mostly be killed.  Therefore a thread that waits for nothing but signals
+ * ends the process.
  */
 #include "signals.h"
 
@@ -19,11 +19,12 @@
 #include "log.h"
 #include "thread.h"
 
-/* Answers leave within three; the rest is for what is to be removed. */
+/* Answers are sent within three seconds.  The other seconds are for removing
+ * files. */
 #define STOP_SECONDS 10
 
 static struct {
-    int ends[2]; /* of a pipe: a byte for each signal */
+    int ends[2]; /* of a pipe that carries one byte for each signal */
     struct event *event;
     signals_fn fn;
     void *arg;
@@ -38,7 +39,8 @@ static void signals_set(sigset_t *set)
     sigaddset(set, SIGUSR1);
 }
 
-/* Returns a signal, or -1 when the time of a stop that began is over. */
+/* Returns the next signal, or -1 when STOP_SECONDS have passed since stopped.
+ * 0 means that no stop has begun, and sets no limit. */
 static int signals_wait(const sigset_t *set, uint64_t stopped)
 {
     struct timespec left = {0, 0};

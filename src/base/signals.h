@@ -1,11 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Signals to a daemon, told of in the loop.  They arrive in a thread of
- * their own, which also sees to it that a stop comes to an end: a loop that
- * waits for a disk hears of nothing.
+ * Reports the signals of a daemon to its loop.  A separate thread receives
+ * them, because a loop that is blocked by a disk cannot.  The thread also ends
+ * the process if a stop takes too long.
  *
- * One for the process.
+ * There is one such thread for the whole process.
  */
 #ifndef BASE_SIGNALS_H
 #define BASE_SIGNALS_H
@@ -15,10 +15,10 @@ struct event_base;
 typedef void (*signals_fn)(void *arg, int signo);
 
 /*
- * From now on fn is called for TERM, INT, HUP and USR1; before other threads
- * are started, which take none of them then.  Some seconds after the first
- * TERM or INT the process ends, whatever it waits for.  Returns 0, or -1 with
- * errno.
+ * Calls fn in the loop for each TERM, INT, HUP and USR1 from now on.  This must
+ * come before other threads are started, so that those inherit the blocked
+ * signals.  Some seconds after the first TERM or INT the process ends even if
+ * the loop is blocked.  Returns 0, or -1 with errno.
  */
 int signals_start(struct event_base *base, signals_fn fn, void *arg);
 

@@ -23,7 +23,7 @@ static void insertion(uint64_t *keys, size_t n)
     }
 }
 
-/* The end of the ascending run that begins at i. */
+/* Returns the end of the ascending run that begins at i. */
 static size_t run_end(const uint64_t *keys, size_t i, size_t n)
 {
     for (i++; i < n && keys[i - 1] <= keys[i]; i++) {
@@ -31,8 +31,8 @@ static size_t run_end(const uint64_t *keys, size_t i, size_t n)
     return i;
 }
 
-/* Merges [a, a_end) and [b, b_end).  Which of them is less cannot be foreseen:
- * no branch on it. */
+/* Merges [a, a_end) and [b, b_end).  The comparison is used as a number, as the
+ * processor would often mispredict a branch on it. */
 static void merge(const uint64_t *a, const uint64_t *a_end, const uint64_t *b,
                   const uint64_t *b_end, uint64_t *to)
 {
@@ -76,8 +76,8 @@ static void merge_runs(uint64_t *keys, uint64_t *tmp, size_t n)
     }
 }
 
-/* Bits in which keys differ, but for the low half if that is ascending; 0 if
- * all of it is. */
+/* Returns the bits in which keys differ: 0 if the keys are already sorted, and
+ * without the low half if the low halves are. */
 static uint64_t unsorted_bits(const uint64_t *keys, size_t n)
 {
     int sorted, low_sorted;

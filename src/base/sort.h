@@ -8,9 +8,10 @@
 #include <stdint.h>
 
 /*
- * Sorts n keys ascending; tmp has room for n.  Callers put an address above
- * and a sequence number below, so that records stay where they are and the
- * order is a stable one.
+ * Sorts n keys in ascending order; tmp must have room for n.  Callers put an
+ * address into the high half of a key and a sequence number into the low one.
+ * So the records themselves need not move, and those with equal addresses keep
+ * their order.
  */
 void symfile_sort(uint64_t *keys, uint64_t *tmp, size_t n);
 

@@ -1,7 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Linear probing.  Nothing marks what was removed: what follows it moves up.
+ * Linear probing.  A removed entry leaves no mark; the entries after it move
+ * up into the gap instead.
  */
 #include "table.h"
 
@@ -17,7 +18,8 @@ void table_free(struct table *table)
     memset(table, 0, sizeof(*table));
 }
 
-/* Both halves of the product, so that each bit has a say in each other. */
+/* Combines both halves of the product, so that each bit of the input affects
+ * all bits of the result. */
 static uint64_t mix(uint64_t a)
 {
     unsigned __int128 product = (unsigned __int128)a * MULTIPLIER;
@@ -108,7 +110,8 @@ void table_remove(struct table *table, uint64_t hash, uintptr_t value)
     i = (hash + at - 1) & mask;
     for (next = (i + 1) & mask; slots[next].value != 0;
          next = (next + 1) & mask) {
-        /* it moves up to the gap, unless that lies before its first place */
+        /* an entry moves into the gap, unless that lies before the slot at
+           which a search for its hash begins */
         if (((next - slots[next].hash) & mask) >= ((next - i) & mask)) {
             slots[i] = slots[next];
             i = next;

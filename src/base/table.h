@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A hash table.  It holds hashes and values; keys stay with the caller, who
+ * A hash table.  It holds only hashes and values; the caller has the keys, and
  * compares them:
  *
  *   at = 0;
@@ -11,8 +11,8 @@
  *       }
  *   }
  *
- * Apart from it are the tables of src/symcache, which are the time that a
- * conversion takes: they have slots of four bytes and fetch memory ahead.
+ * src/symcache has tables of its own, because a conversion spends most of its
+ * time in them: their slots have four bytes, and they prefetch memory.
  */
 #ifndef BASE_TABLE_H
 #define BASE_TABLE_H
@@ -31,13 +31,13 @@ struct table {
     size_t count;
 };
 
-/* Starts from all zero, and is all zero again afterwards. */
+/* Frees the slots.  The table is all zero afterwards, which is an empty one. */
 void table_free(struct table *table);
 
 /*
- * A hash of some bytes.  Keys are chosen by clients and by files, so the seed
- * is something that those do not know, such as an address; or the hash of what
- * comes before, where a key has several parts.
+ * Returns a hash of some bytes.  Clients and files choose the keys, so the seed
+ * must be something that they do not know, such as an address.  For a key of
+ * several parts the seed is the hash of the part before.
  */
 uint64_t table_hash(uint64_t seed, const void *data, size_t size);
 
@@ -45,19 +45,19 @@ uint64_t table_hash(uint64_t seed, const void *data, size_t size);
  * stay the same. */
 uint64_t table_hash_text(const struct table *table, const char *text);
 
-/* A hash of a number that no other number has: who finds it needs not
- * compare. */
+/* Returns a hash that no other number has in this table, so that whoever finds
+ * it need not compare the numbers. */
 uint64_t table_hash_number(const struct table *table, uint64_t number);
 
-/* Adds a value that is not 0.  Returns 0, or -1 without memory. */
+/* Adds a value that is not 0.  Returns 0, or -1 when out of memory. */
 int table_add(struct table *table, uint64_t hash, uintptr_t value);
 
-/* Removes a value, if it is there under that hash.  Ends a table_next() that
- * was under way. */
+/* Removes a value, if it was added with that hash.  A search with table_next()
+ * must not be continued afterwards, as entries may have moved. */
 void table_remove(struct table *table, uint64_t hash, uintptr_t value);
 
-/* The next value that was added with this hash, or 0 if there is no more.  *at
- * is 0 for the first. */
+/* Returns the next value that was added with this hash, or 0 if there is none.
+ * *at is 0 before the first call. */
 static inline uintptr_t table_next(const struct table *table, uint64_t hash,
                                    size_t *at)
 {

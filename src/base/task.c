@@ -1,7 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Thread and loop hold the task together; whoever lets go last frees it.
+ * The thread and the loop each hold a reference to the task; the last one to
+ * drop its reference frees it.
  */
 #include "task.h"
 
@@ -18,14 +19,14 @@
 struct task {
     LIST_ENTRY(task) entry; /* of those that the loop holds */
     atomic_uint holders;
-    atomic_bool returned; /* run has: its memory is the loop's again */
-    int ready;            /* readable then */
+    atomic_bool returned; /* run has returned: the loop may use arg again */
+    int ready;            /* becomes readable when run has returned */
     struct event *event;
     const struct task_calls *calls;
     void *arg;
 };
 
-/* of the loop of this thread */
+/* the tasks that the loop of this thread holds */
 static _Thread_local LIST_HEAD(, task) tasks = LIST_HEAD_INITIALIZER(tasks);
 
 static void let_go(struct task *task)

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A call that may block for as long as a disk likes, in a thread of its own;
- * the loop is told when it has returned, or that it does not.
+ * Runs a call that a disk may block for any time in a separate thread.  The
+ * loop is told when the call has returned, or that it takes too long.
  */
 #ifndef BASE_TASK_H
 #define BASE_TASK_H
@@ -16,25 +16,27 @@ struct task_calls {
     /* in the thread */
     void (*run)(void *arg);
     /*
-     * In the loop, once.  late: run has not returned within its time, and
-     * what it works with is not to be touched.
+     * In the loop, once.  late means that run has not returned within its
+     * time; what it works with must then not be touched.
      */
     void (*done)(void *arg, bool late);
-    /* when neither needs arg any more; in either thread */
+    /* in either thread, when neither needs arg any more */
     void (*drop)(void *arg);
 };
 
 /*
- * seconds: 0 = no limit.  done is not called from inside this function.  arg
- * is the task's now, also when NULL is returned, with errno.
+ * Starts a task that may take so many seconds; 0 is no limit.  done is never
+ * called from inside this function.  The task owns arg, and drops it also when
+ * this function fails.  Returns NULL with errno then.
  */
 struct task *task_start(struct event_base *base, unsigned seconds,
                         const struct task_calls *calls, void *arg);
 
-/* done is not called any more; run goes on, for nobody. */
+/* Makes sure that done is not called any more.  run cannot be stopped, and
+ * its result is dropped. */
 void task_cancel(struct task *task);
 
-/* Those that nobody else cancels, when the loop of this thread has ended. */
+/* Cancels all tasks that are left when the loop of this thread has ended. */
 void task_cancel_all(void);
 
 #endif

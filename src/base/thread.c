@@ -13,7 +13,7 @@ int thread_start(void *(*run)(void *), void *arg)
     int rc;
 
     sigfillset(&all);
-    sigdelset(&all, SIGBUS); /* what a thread itself does */
+    sigdelset(&all, SIGBUS); /* raised by the thread's own memory access */
     pthread_sigmask(SIG_SETMASK, &all, &former);
     rc = pthread_create(&thread, NULL, run, arg);
     pthread_sigmask(SIG_SETMASK, &former, NULL);

@@ -24,7 +24,7 @@ int utf8_decode(const void *text, size_t size, uint32_t *c)
     if (lead < 0xC2 || lead > 0xF4) {
         return -1;
     }
-    /* the second byte has tighter bounds behind four of the lead bytes */
+    /* after four of the lead bytes the second byte has tighter bounds */
     switch (lead) {
     case 0xE0:
         low = 0xA0;
@@ -98,7 +98,7 @@ size_t utf8_valid(const void *text, size_t size)
     int n;
 
     while (i < size) {
-        /* most text is ASCII: eight bytes of it at a time */
+        /* most text is ASCII, and is checked eight bytes at a time */
         if (size - i >= sizeof(eight)) {
             memcpy(&eight, p + i, sizeof(eight));
             if ((eight & HIGH_BITS) == 0) {

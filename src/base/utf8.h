@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * UTF-8: the one decoder and encoder of everything but src/proto, which has
- * no library below it and only asks whether a name is well-formed.
+ * UTF-8: one decoder and encoder for everything but src/proto, which must not
+ * depend on this room, and only checks that names are well-formed.
  */
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
@@ -20,22 +20,22 @@
  */
 int utf8_decode(const void *text, size_t size, uint32_t *c);
 
-/* Writes one character and returns the number of its bytes.  What is no
- * character, such as a surrogate, is written as U+FFFD. */
+/* Writes one character and returns the number of its bytes.  A number that is
+ * not a character, such as a surrogate, is written as U+FFFD. */
 size_t utf8_encode(char out[4], uint32_t c);
 
 /* The character that two units of UTF-16 stand for, or 0 if they are not a
  * surrogate pair. */
 uint32_t utf16_pair(uint32_t first, uint32_t second);
 
-/* The length in bytes of the longest prefix that is well-formed. */
+/* Returns the length in bytes of the longest well-formed prefix. */
 size_t utf8_valid(const void *text, size_t size);
 
 /*
- * Makes a text fit for JSON and for the log: each byte that belongs to no
- * character, or to a C1 control, becomes "?".  Texts that came from elsewhere
- * (a file.ptr, the stderr of a transcoder, a name that was cut off) need it,
- * because JSON is UTF-8 and journals hide lines that are not.
+ * Makes a text fit for JSON and for the log by replacing bytes that are not
+ * well-formed, and C1 control characters, with "?".  Texts that came from
+ * elsewhere (a file.ptr, the stderr of a transcoder, a name that was cut off)
+ * need it, because JSON is UTF-8 and journals hide lines that are not.
  */
 void utf8_mend(char *text);
 

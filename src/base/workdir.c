@@ -24,7 +24,7 @@
 
 struct workdir {
     char path[WORKDIR_PATH_MAX];
-    unsigned long long made; /* names handed out */
+    unsigned long long made; /* number of names that were given out */
     int lock;                /* flock on path, while the process lives */
 };
 
@@ -57,7 +57,8 @@ int workdir_make_path(const char *path)
     return 0;
 }
 
-/* Takes a directory's descriptor and empties it; the depth is ours. */
+/* Empties a directory and closes its descriptor.  The recursion is not limited,
+ * as only the helper and its transcoders make folders there. */
 static void remove_entries(int fd)
 {
     DIR *dir = fdopendir(fd);
@@ -115,8 +116,9 @@ static int lock_directory(const char *path)
 }
 
 /*
- * A directory whose lock can be had belongs to nobody.  Another process that
- * has just made one and not yet locked it can lose it; it then makes another.
+ * A directory that can be locked belongs to no living process.  Another process
+ * that has just made one and not locked it yet may lose it here; it notices
+ * that in make_own(), and makes another one.
  */
 void workdir_remove_stale(const char *root)
 {
@@ -167,7 +169,7 @@ static int make_own(struct workdir *w, const char *tmp)
         if (mkdtemp(w->path) == NULL) {
             return -1;
         }
-        /* transcoders may run as another user below it */
+        /* mkdtemp() makes it 0700, but transcoders may run as another user */
         (void)chmod(w->path, 0755);
 
         w->lock = lock_directory(w->path);
@@ -181,8 +183,8 @@ static int make_own(struct workdir *w, const char *tmp)
     return -1;
 }
 
-/* For workdir_file() to make, when there is room; other helpers may share the
- * root. */
+/* Only chooses a name; workdir_file() makes the directory when there is room.
+ * The name is random, because other helpers may use the same root. */
 static void name_own(struct workdir *w, const char *tmp)
 {
     unsigned long long number;
@@ -239,7 +241,7 @@ int workdir_file(struct workdir *workdir, char *buf)
         return -1;
     }
 
-    /* somebody may have removed ours; the lock is then on what was */
+    /* if somebody removed the directory, the lock is still on the old one */
     if (access(workdir->path, F_OK) == 0) {
         return 0;
     }

@@ -1,9 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Room for unfinished files: <root>/.tmp/run-XXXXXX, one for each process
- * that works in the root, held by a lock.  What a process left that was
- * killed has no lock any more, and is removed by the next that looks.
+ * Directories for unfinished files.  Each process that works in a root has its
+ * own, <root>/.tmp/run-XXXXXX, and holds a lock on it.  The kernel releases
+ * the lock of a process that was killed, so others can tell that its directory
+ * is stale, and remove it.
  */
 #ifndef BASE_WORKDIR_H
 #define BASE_WORKDIR_H
@@ -16,34 +17,35 @@
 struct workdir;
 
 /*
- * Makes root and its .tmp where they are missing and takes an own directory.
- * On a full disk that is put off until it is needed: the one who opens it is
- * also the one who makes room.  NULL with errno.
+ * Makes root and its .tmp where they are missing, and a directory for this
+ * process.  On a full disk the directory is made later, when it is needed:
+ * the process must be able to start, as it is the one that makes room by
+ * cleaning.  Returns NULL with errno.
  */
 struct workdir *workdir_open(const char *root);
 
-/* Removes what dead processes left below <root>/.tmp; may take its time. */
+/* Removes what dead processes left below <root>/.tmp.  This may take long. */
 void workdir_remove_stale(const char *root);
 
-/* Removes the own directory and all that is in it. */
+/* Removes the directory of this process and all that is in it. */
 void workdir_close(struct workdir *workdir);
 
 /*
- * Makes a new empty directory and writes its path into buf, of size
- * WORKDIR_PATH_MAX.  Returns 0, or -1 with errno.
+ * Makes a new empty directory and writes its path into buf, which has room for
+ * WORKDIR_PATH_MAX bytes.  Returns 0, or -1 with errno.
  */
 int workdir_make(struct workdir *workdir, char *buf);
 
 /*
- * Writes the path of a file that does not exist yet.  Returns 0, or -1 with
- * errno if there is no directory for it.
+ * Writes the path of a file that does not exist yet into buf, as above.
+ * Returns 0, or -1 with errno if there is no directory for it.
  */
 int workdir_file(struct workdir *workdir, char *buf);
 
-/* mkdir -p; 0, or -1 with errno. */
+/* Like "mkdir -p".  Returns 0, or -1 with errno. */
 int workdir_make_path(const char *path);
 
-/* rm -rf of one path; follows no symbolic link. */
+/* Like "rm -rf" of one path.  Symbolic links are not followed. */
 void workdir_remove(const char *path);
 
 #endif
