@@ -27,7 +27,8 @@ static const struct {
     {1001, "wasm32"},
 };
 
-/* what 0 to 18 meant before there were families */
+/* Old files number the architectures from 0 to 18; this maps them to the
+ * numbers of today, which are grouped by processor family. */
 static const uint16_t old_archs[] = {0,   101, 201, 202, 301, 302, 303,
                                      304, 305, 306, 307, 308, 309, 310,
                                      401, 402, 403, 501, 601};

@@ -10,17 +10,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The present number of an architecture, also for the numbers of old files;
- * 0 (unknown) for those that mean nothing. */
+/* Returns the current number of an architecture.  The numbers that old files
+ * use are translated; an unknown number becomes 0 ("unknown"). */
 uint32_t symfile_arch_number(uint32_t stored);
 
-/* Name of an architecture by its stored number: "x86_64", "unknown". */
+/* Returns the name of the architecture with this stored number, for example
+ * "x86_64" or "unknown". */
 const char *symfile_arch_name(uint32_t stored);
 
-/* The number of a name of an architecture; false if there is none. */
+/* Finds the number of an architecture by its name.  Returns false if no
+ * architecture has this name. */
 bool symfile_arch_find(const char *name, uint32_t *number);
 
-/* Name of a language by its stored number: "cpp", "unknown". */
+/* Returns the name of the language with this stored number, for example "cpp"
+ * or "unknown". */
 const char *symfile_language_name(uint32_t stored);
 
 #endif

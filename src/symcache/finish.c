@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The end of writing: public symbols take what functions left, gaps fill in,
- * and everything goes out in one pass.
+ * The last step of writing.  Public symbols and gaps are merged into the
+ * ranges where no function is, and then the file is written in one pass.
  */
 #include <string.h>
 
@@ -13,20 +13,22 @@
 #include "writer.h"
 
 #define BUFFER 32768
-#define DIRECT 8192 /* bytes that are written from where they are */
+#define DIRECT 8192 /* from this size on, data is not copied to the buffer */
 #define NOTHING UINT64_MAX
 #define LOST SYMFILE_NONE
-#define WON 0 /* until it has its function */
+#define WON 0 /* replaced by the function index once that is known */
 
 /*
- * At an address, functions go before symbols, and those before gaps.  Merging
- * them turns order and gaps from addresses to indices of ranges; what is not
- * the index of one of these is a function's.
+ * At one address, a function takes precedence over a symbol, and a symbol over
+ * a gap.  While merging, the entries of order and of the gaps are overwritten:
+ * an address becomes the index of a range, and what lost is dropped.  A range
+ * whose index is in neither list belongs to a function.
  */
 struct finish {
-    uint64_t *order; /* symbols: address or range above, number below */
-    size_t winners;  /* as many of order are left */
-    size_t gaps;     /* as many gaps are left */
+    uint64_t *order; /* symbols: address, later range, in the high half; the
+                      * number of the symbol in the low half */
+    size_t winners;  /* number of entries of order left after merging */
+    size_t gaps;     /* number of gaps left after merging */
     uint32_t *symbol_functions; /* function index of a symbol, or LOST */
     uint32_t *addresses;        /* of all ranges */
     size_t count;
@@ -36,7 +38,7 @@ struct finish {
 struct merge {
     size_t symbol;
     size_t gap;
-    uint64_t address; /* the least of both, or NOTHING */
+    uint64_t address; /* the lower one of the two, or NOTHING */
 };
 
 struct stream {
@@ -106,8 +108,8 @@ static void stream_words(struct stream *s, const uint32_t *words, size_t n)
 #endif
 }
 
-/* The next n or fewer locations of a run, unpacked into the buffer; returns
- * their number. */
+/* Unpacks the next locations of a run into the buffer, n of them or as many as
+ * fit.  Returns how many. */
 static size_t stream_run(struct stream *s, struct symfile_runs *runs, size_t n)
 {
     size_t room;
@@ -147,7 +149,7 @@ static int sort_symbols(const struct symfile_writer *w, struct finish *f)
     return 0;
 }
 
-/* Finds the next symbol or gap. */
+/* Sets the address to that of the next symbol or gap. */
 static void merge_seek(struct merge *m, const struct symfile_writer *w,
                        const struct finish *f)
 {
@@ -158,7 +160,7 @@ static void merge_seek(struct merge *m, const struct symfile_writer *w,
     }
 }
 
-/* Leaves those at the present address behind. */
+/* Skips all symbols and the gap at the current address. */
 static void merge_skip(struct merge *m, const struct symfile_writer *w,
                        const struct finish *f)
 {
@@ -171,8 +173,8 @@ static void merge_skip(struct merge *m, const struct symfile_writer *w,
     merge_seek(m, w, f);
 }
 
-/* Makes the present one a range.  Of symbols at one address the first counts.
- */
+/* Adds a range for the symbol or gap at the current address.  If several
+ * symbols have this address, the first one is used. */
 static void merge_take(struct merge *m, struct symfile_writer *w,
                        struct finish *f)
 {
@@ -234,7 +236,8 @@ static int merge_all(struct symfile_writer *w, struct finish *f)
     return rc;
 }
 
-/* Functions for the symbols that won, in the order of the symbols. */
+/* Adds a function for each symbol that got a range, in the order in which the
+ * symbols were delivered. */
 static int add_symbol_functions(struct symfile_writer *w, struct finish *f)
 {
     size_t i;
@@ -294,7 +297,9 @@ static void write_header(struct stream *s, const struct symfile_writer *w,
     symfile_store(p + SYMFILE_AT_STRINGS, (uint32_t)w->strings.size);
 }
 
-/* Symbols and gaps from the range on; *next becomes that of the next one. */
+/* Writes the symbols and gaps that begin at *range, up to the next range that
+ * belongs to a function.  Moves *range to that one, and sets m->address to the
+ * index of the next range that is a symbol or a gap. */
 static void write_others(struct stream *s, const struct symfile_writer *w,
                          const struct finish *f, struct merge *m,
                          size_t *range)

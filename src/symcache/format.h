@@ -10,10 +10,10 @@
 #include <stdint.h>
 
 #define SYMFILE_VERSION 9
-#define SYMFILE_OLDEST_VERSION 7 /* that can be read */
-#define SYMFILE_LEB128_VERSION 8 /* lengths of strings; before: 32 bits */
+#define SYMFILE_OLDEST_VERSION 7 /* the oldest that can be read */
+#define SYMFILE_LEB128_VERSION 8 /* string lengths as LEB128, not 32 bits */
 #define SYMFILE_SRCSRV_VERSION 9 /* file records with source-server fields */
-#define SYMFILE_NONE 0xFFFFFFFFu /* index or offset of nothing */
+#define SYMFILE_NONE 0xFFFFFFFFu /* no index or no offset */
 #define SYMFILE_HEADER 80
 
 #define SYMFILE_AT_VERSION 4
@@ -27,7 +27,7 @@
 #define SYMFILE_AT_LOCATIONS 52
 #define SYMFILE_AT_RANGES 56
 #define SYMFILE_AT_STRINGS 60
-#define SYMFILE_AT_VARIABLES 64 /* 16 bits; newer files, not read here */
+#define SYMFILE_AT_VARIABLES 64 /* 16 bits; only newer files use it */
 #define SYMFILE_AT_RESERVED 66  /* 14 zeros */
 
 #define SYMFILE_FILE_SIZE 24    /* version 9 */

@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-#define FAR 0xFF /* an address, in 4 bytes */
+#define FAR 0xFF /* the difference follows in 4 bytes */
 
 static const uint8_t sizes[4] = {0, 1, 2, 4};
 
-/* by the number of significant bits */
+/* the code (index into sizes) of a value by its number of significant bits */
 static const uint8_t codes[33] = {0, 1, 1, 1, 1, 1, 1, 1, 1, 2, 2,
                                   2, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3,
                                   3, 3, 3, 3, 3, 3, 3, 3, 3, 3, 3};

@@ -1,15 +1,17 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Ascending addresses and their locations in a few bytes each.  Neighbours
- * differ little, so that this is a fifth of the arrays that it replaces, and
- * unpacking has no branch that depends on the data but for far addresses.
+ * Stores ascending addresses and their locations in a few bytes each.
+ * Neighbours differ little, so only differences are stored: they take about a
+ * fifth of the arrays that they replace.  Unpacking is fast because only
+ * distant addresses need a branch that depends on the data.
  *
- *   addresses   for each but the first: a byte, the difference to the one
- *               before; 255: the difference follows in 4 bytes
- *   locations   for each: a byte, twice two bits for each of line, file,
- *               function, caller (0, 1, 2 or 4 bytes), and the differences to
- *               those before, their sign in bit 0
+ *   addresses   for each but the first: one byte, the difference from the one
+ *               before; 255 means that the difference follows in 4 bytes
+ *   locations   for each: one byte with two bits each for line, file,
+ *               function and caller, which say in how many bytes (0, 1, 2 or
+ *               4) the difference from the one before follows; the sign of a
+ *               difference is in its bit 0
  */
 #ifndef SYMCACHE_PACK_H
 #define SYMCACHE_PACK_H
@@ -26,7 +28,8 @@ struct symfile_location {
     uint32_t inlined_into; /* call location, or SYMFILE_NONE */
 };
 
-/* Bytes to have for n entries, with those that are only touched. */
+/* Size of a buffer for n entries, including the bytes at its end that packing
+ * may write and unpacking may read without using them. */
 #define SYMFILE_PACK_ROOM(n) (22 * (size_t)(n) + 16)
 
 /* Both return the end of what they wrote. */
@@ -36,13 +39,14 @@ uint8_t *symfile_pack_locations(uint8_t *to,
                                 const struct symfile_location *locations,
                                 size_t n);
 
-/* Unpacks n >= 1 addresses, of which the first is given. */
+/* Unpacks n >= 1 addresses.  The first one is not packed, it is given. */
 void symfile_unpack_addresses(const uint8_t *from, uint32_t first,
                               uint32_t *addresses, size_t n);
 
-/* Unpacks the next n locations, *last being the one before (at first all
- * zero).  Returns where the next ones are.  May look, but not depend, on 16
- * bytes behind the packed ones. */
+/* Unpacks the next n locations.  *last is the location before them (all zero
+ * at the beginning) and becomes the last one unpacked.  Returns where the next
+ * locations begin.  May read up to 16 bytes behind the packed data, but does
+ * not use what they contain. */
 const uint8_t *symfile_unpack_locations(const uint8_t *from,
                                         struct symfile_location *last,
                                         struct symfile_location *locations,

@@ -35,7 +35,8 @@ static bool is_windows(const char *path, size_t size)
     return is_windows_root(path, size) || memchr(path, '\\', size) != NULL;
 }
 
-/* Replaces the size bytes at out by what other is, seen from there. */
+/* Resolves the path other relative to the path of size bytes in out.  The
+ * result replaces what is in out; returns its length. */
 static size_t join(char *out, size_t size, const struct symfile_string *other)
 {
     char separator;
@@ -52,7 +53,7 @@ static size_t join(char *out, size_t size, const struct symfile_string *other)
         return other->size;
     }
     if (p[0] == '\\') {
-        /* from the root of the drive */
+        /* relative to the root of the current drive */
         size = is_windows_root(out, size) ? 2 : 0;
         memcpy(out + size, p, other->size);
         return size + other->size;
@@ -69,7 +70,8 @@ static size_t join(char *out, size_t size, const struct symfile_string *other)
     return size + other->size - skip;
 }
 
-/* Length of path without its last part; the last separator goes with it. */
+/* Returns the length of path without its last component and the separator
+ * before that. */
 static size_t parent(const char *path, size_t size)
 {
     while (size > 0) {
@@ -81,9 +83,10 @@ static size_t parent(const char *path, size_t size)
 }
 
 /*
- * In place: what is written never overtakes what is read.  The root is no
- * special case: the empty part before a leading separator is a part like any
- * other, and ".." can take it away.
+ * Removes "." and ".." components and makes all separators the same, in place:
+ * the output never gets ahead of the input.  The root is no special case: the
+ * empty component before a leading separator is treated like any other, so
+ * ".." can remove it.
  */
 static size_t clean(char *path, size_t size)
 {
@@ -124,7 +127,7 @@ size_t symfile_path_room(const struct symfile_string *comp_dir,
                          const struct symfile_string *directory,
                          const struct symfile_string *name)
 {
-    /* two separators, two bytes of a drive */
+    /* two separators, and two bytes for a drive */
     return comp_dir->size + directory->size + name->size + 4;
 }
 

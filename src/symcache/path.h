@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The path of a source file, put together from the three parts that a
- * SymCache stores, for Windows and Unix paths alike whatever this machine is.
- * The result is what the "symbolic" library gives.
+ * Builds the path of a source file from the three parts that a SymCache
+ * stores.  Handles Windows and Unix paths on any system.  The result is the
+ * same as that of the "symbolic" library.
  */
 #ifndef SYMCACHE_PATH_H
 #define SYMCACHE_PATH_H
@@ -12,16 +12,16 @@
 
 #include "string.h"
 
-/* How many bytes the path of these parts can have at most. */
+/* Returns the largest number of bytes that joining these parts may need. */
 size_t symfile_path_room(const struct symfile_string *comp_dir,
                          const struct symfile_string *directory,
                          const struct symfile_string *name);
 
 /*
  * Joins the parts into out, which has symfile_path_room() bytes, and cleans
- * the result: "." is dropped, ".." takes what precedes it away, separators
- * become the one of the path's system.  An absent part is an empty one.
- * Returns the length of the path; there is no NUL behind it.
+ * the result: "." is dropped, ".." removes the component before it, and all
+ * separators become those of the system that the path is from.  An absent part
+ * counts as empty.  Returns the length of the path; no NUL is added.
  */
 size_t symfile_path_join(const struct symfile_string *comp_dir,
                          const struct symfile_string *directory,

@@ -38,7 +38,7 @@ int symfile_ranges_put(struct symfile_ranges *r, uint32_t address,
         }
         return 0;
     }
-    if (n >= UINT32_MAX / 5 || /* packed, their bytes are counted */
+    if (n >= UINT32_MAX / 5 || /* 5 packed bytes each must fit in 32 bits */
         symfile_array_need(&r->addresses, &r->address_room, n + 1,
                            sizeof(*r->addresses)) != 0 ||
         symfile_array_need(&r->locations, &r->location_room, n + 1,
@@ -79,8 +79,8 @@ size_t symfile_ranges_decide(const struct symfile_location *locations,
     return out;
 }
 
-/* Puts the open block into address order; returns its locations, which are
- * then elsewhere, or NULL without memory. */
+/* Sorts the open block by address.  Returns its sorted locations, which may be
+ * in another array than before, or NULL if memory runs out. */
 static const struct symfile_location *sort_block(struct symfile_ranges *r)
 {
     size_t i, n, all;
@@ -93,7 +93,7 @@ static const struct symfile_location *sort_block(struct symfile_ranges *r)
     if (i >= all) {
         return r->locations;
     }
-    /* keys, their temporary copy, then the locations in order */
+    /* room for the keys, the work space of sorting, and sorted locations */
     if (symfile_array_need(&r->keys, &r->key_room, 4 * all,
                            sizeof(*r->keys)) != 0) {
         return NULL;
@@ -113,7 +113,7 @@ static const struct symfile_location *sort_block(struct symfile_ranges *r)
     return sorted;
 }
 
-/* Whether one of n addresses, ascending, is the one. */
+/* Is the address one of these n, which are in ascending order? */
 static bool has_address(const uint32_t *addresses, size_t n, uint32_t address)
 {
     size_t half;
@@ -122,7 +122,7 @@ static bool has_address(const uint32_t *addresses, size_t n, uint32_t address)
     if (n == 0) {
         return false;
     }
-    /* the outcome of a comparison cannot be foreseen: no branch on it */
+    /* written without a branch, which the processor could not predict */
     for (at = addresses; n > 1; n -= half) {
         half = n / 2;
         at = at[half] <= address ? at + half : at;
@@ -130,7 +130,7 @@ static bool has_address(const uint32_t *addresses, size_t n, uint32_t address)
     return *at == address;
 }
 
-/* Drops the gaps of the open block that its own entries fill. */
+/* Drops gaps of the open block at whose address the block has an entry. */
 static void drop_filled_gaps(struct symfile_ranges *r)
 {
     size_t i, out;

@@ -1,16 +1,18 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The ordered map from addresses to source locations, built without a map.
+ * Builds the list of source locations ordered by address, from entries that
+ * arrive in any order, without the cost of a map.
  *
- * What happens at one address is decided by the order of what is put there:
- *   a line      replaces what is there
- *   a function  (a location without file) is kept out by a line or function
- *   a gap       is kept out by everything, and keeps nothing out
- * Deciding is associative, and gaps do not depend on order at all.  So every
- * tree of functions is a short block of a log, sorted and decided by itself,
- * gaps are a plain list of addresses, and at the end blocks are ordered by
- * their first address; only blocks that overlap are decided together.
+ * If several entries have the same address, one of them wins:
+ *   a line      replaces what was put there before
+ *   a function  (a location without file) does not replace a line or function
+ *   a gap       replaces nothing, and is replaced by everything
+ * This rule is associative, and gaps do not depend on the order at all.  So
+ * the entries of each tree of functions form a block, which is sorted and
+ * resolved on its own.  Gaps are a plain list of addresses.  At the end the
+ * blocks are ordered by their first address; only blocks that overlap must be
+ * resolved together.
  */
 #ifndef SYMCACHE_RANGES_H
 #define SYMCACHE_RANGES_H
@@ -24,12 +26,12 @@ struct symfile_block {
     uint32_t first; /* address */
     uint32_t last;
     uint32_t count;
-    uint32_t addresses; /* packed bytes of them; locations follow */
+    uint32_t addresses; /* bytes of packed addresses; locations follow */
     uint64_t begin;     /* in packed */
 };
 
 struct symfile_ranges {
-    uint32_t *addresses; /* the open block, in two arrays of count */
+    uint32_t *addresses; /* the open block: two arrays of count elements */
     struct symfile_location *locations;
     size_t count;
     size_t address_room;
@@ -44,25 +46,27 @@ struct symfile_ranges {
     uint32_t *gaps;
     size_t num_gaps;
     size_t gap_room;
-    size_t gap_begin; /* of the open block in gaps */
-    uint64_t *keys;   /* work space; after sealing the order of blocks */
+    size_t gap_begin; /* index of the open block's first gap */
+    uint64_t *keys;   /* work space; after sealing, the order of blocks */
     size_t key_room;
 };
 
-/* All of these return 0, or -1 without memory. */
+/* Add an entry or a gap at an address.  These, and the functions up to
+ * symfile_ranges_seal(), return 0, or -1 if memory or 32 bits run out. */
 int symfile_ranges_put(struct symfile_ranges *ranges, uint32_t address,
                        const struct symfile_location *location);
 int symfile_ranges_gap(struct symfile_ranges *ranges, uint32_t address);
 
-/* Ends a block: one tree of functions. */
+/* Closes the open block, after one tree of functions. */
 int symfile_ranges_close(struct symfile_ranges *ranges);
 
-/* Ends putting: orders blocks and gaps, each gap once. */
+/* Ends the input: sorts blocks and gaps, and removes duplicate gaps. */
 int symfile_ranges_seal(struct symfile_ranges *ranges);
 
 /*
- * Of equal addresses in n sorted keys (address above, index in locations
- * below) leaves the one that wins.  Returns the number of keys left.
+ * Keeps one key for each address, the one that wins by the rule above.  The n
+ * keys are sorted; a key has the address in its high half and the index into
+ * locations in its low half.  Returns the number of keys left.
  */
 size_t symfile_ranges_decide(const struct symfile_location *locations,
                              uint64_t *keys, size_t n);

@@ -10,7 +10,7 @@
 
 #include "format.h"
 
-#define SEARCHES 16 /* at a time */
+#define SEARCHES 16 /* that run at the same time */
 
 static enum symfile_open_status check_magic(const uint8_t *data, size_t size,
                                             char *error, size_t error_size)
@@ -50,7 +50,8 @@ static enum symfile_open_status check_magic(const uint8_t *data, size_t size,
     return SYMFILE_OPENED;
 }
 
-/* Empty parts have their place too, behind the padding of the one before. */
+/* Computes where each part begins.  An empty part has a place, too: behind the
+ * padding of the part before it. */
 static int place_parts(struct symfile_reader *r, char *error,
                        size_t error_size)
 {
@@ -70,7 +71,7 @@ static int place_parts(struct symfile_reader *r, char *error,
         {"bytes of strings", r->string_bytes, 1, &r->strings},
     };
 
-    /* 32-bit counts of small records: the sums stay far below 64 bits */
+    /* counts have 32 bits and records are small: 64 bits cannot overflow */
     end = SYMFILE_HEADER;
     for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
         begin = (end + 7) & ~(uint64_t)7;
@@ -240,8 +241,8 @@ void symfile_reader_frames(const struct symfile_reader *r, uint32_t location,
     }
 }
 
-/* Where a search stands: the range at base begins at or before the address,
- * and is one of count that could be the last to do so. */
+/* The state of a binary search for the last range that begins at or before the
+ * wanted address: it is one of the count ranges from base on. */
 struct search {
     const uint8_t *base;
     uint32_t count;
@@ -284,8 +285,9 @@ static uint32_t search_end(const struct search *search,
                : (uint32_t)range;
 }
 
-/* All searches take a step in turn, so that none waits for the memory of
- * another; and without a branch to guess. */
+/* Advances all searches in turn, one step each, so that their memory accesses
+ * overlap instead of waiting for each other.  A step has no branch, which the
+ * processor could not predict. */
 static void search_all(struct search *searches, size_t count)
 {
     size_t i;

@@ -9,13 +9,13 @@
 
 #include "base/sort.h"
 
-/* Entries of blocks that overlap, in the order in which they were put. */
+/* The entries of blocks that overlap, in the order in which they were put. */
 struct symfile_cluster {
-    uint32_t *addresses; /* once decided, of the keys */
+    uint32_t *addresses; /* of all entries; once decided, of the keys */
     struct symfile_location *locations;
-    uint64_t *keys; /* decided: address above, index below */
-    size_t count;   /* of entries */
-    size_t next;    /* key */
+    uint64_t *keys; /* address in the high half, index in the low half */
+    size_t count;   /* number of entries */
+    size_t next;    /* index of the next key to use */
 };
 
 static const struct symfile_block *block_at(const struct symfile_ranges *r,
@@ -73,7 +73,8 @@ static void cluster_add(struct symfile_cluster *c,
     c->count += block->count;
 }
 
-/* Decides the entries together; returns the number of those left. */
+/* Sorts the entries and keeps one for each address.  Returns how many are
+ * left. */
 static size_t cluster_decide(struct symfile_cluster *c)
 {
     size_t i, n;
@@ -89,7 +90,8 @@ static size_t cluster_decide(struct symfile_cluster *c)
     return n;
 }
 
-/* Blocks first to end of the order overlap. */
+/* Makes a run of the blocks [first, end) of the sorted order, which overlap
+ * and have `total` entries. */
 static int open_cluster(struct symfile_runs *runs, size_t first, size_t end,
                         size_t total)
 {
@@ -104,7 +106,7 @@ static int open_cluster(struct symfile_runs *runs, size_t first, size_t end,
         free(order);
         return -1;
     }
-    /* back to the order in which they were put */
+    /* entries at one address are decided by the order they were put in */
     for (i = first; i < end; i++) {
         order[i - first] = (uint32_t)runs->ranges->keys[i];
     }
@@ -159,7 +161,7 @@ const uint32_t *symfile_runs_addresses(struct symfile_runs *runs)
     if (runs->cluster != NULL) {
         return runs->cluster->addresses;
     }
-    /* the block was there when it was open, and no other one is */
+    /* no block is open any more; its array once held this block, too */
     r = runs->ranges;
     symfile_unpack_addresses(r->packed + runs->block->begin,
                              runs->block->first, r->addresses, runs->count);

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Goes through sealed ranges by address, run by run: a block, or blocks that
- * overlap, decided together.
+ * Iterates over sealed ranges in address order, run by run.  A run is one
+ * block, or several that overlap and are therefore resolved together.
  */
 #ifndef SYMCACHE_RUNS_H
 #define SYMCACHE_RUNS_H
@@ -14,23 +14,25 @@
 
 struct symfile_runs {
     struct symfile_ranges *ranges; /* sealed */
-    size_t next_block;             /* in the order of blocks */
-    size_t count;                  /* entries of the present run */
+    size_t next_block;             /* index into the sorted blocks */
+    size_t count;                  /* entries of the current run */
     const struct symfile_block *block;
-    const uint8_t *p; /* its next locations */
+    const uint8_t *p; /* its next packed locations */
     struct symfile_location last;
     struct symfile_cluster *cluster; /* NULL, or blocks that overlap */
 };
 
-/* Starts from all zero but for ranges.  Goes to the next run and returns 1; 0
- * at the end, -1 without memory.  symfile_runs_free() is due afterwards. */
+/* Goes to the next run.  Returns 1, 0 at the end, or -1 if memory runs out.
+ * Before the first call everything but `ranges` must be zero; at the end the
+ * caller must call symfile_runs_free(). */
 int symfile_runs_next(struct symfile_runs *runs);
 void symfile_runs_free(struct symfile_runs *runs);
 
-/* All addresses of the run, ascending; valid until the next run. */
+/* Returns all addresses of the run in ascending order, valid until the next
+ * run. */
 const uint32_t *symfile_runs_addresses(struct symfile_runs *runs);
 
-/* The next n locations of the run. */
+/* Gets the next n locations of the run. */
 void symfile_runs_locations(struct symfile_runs *runs,
                             struct symfile_location *locations, size_t n);
 

@@ -10,11 +10,11 @@
 #include "base/array.h"
 #include "format.h"
 
-#define NEAR 1024 /* slots: one page */
+#define NEAR 1024 /* slots in one page of memory */
 #define CROWDED 8
-#define CACHED 65536 /* slots: what a core has near by */
+#define CACHED 65536 /* slots that fit into the cache of a core */
 #define FIRST_SLOTS 256
-#define FEW_SLOTS 4096 /* below, memory is not what counts */
+#define FEW_SLOTS 4096 /* a smaller table grows faster: it is cheap */
 #define MAX_SLOTS ((size_t)1 << 31)
 #define MAX_RECORDS 0xFFFFFFF0u
 
@@ -33,7 +33,7 @@ void symfile_set_free(struct symfile_set *set)
     set->count = set->room = set->last = 0;
 }
 
-/* Words two by two: there is an even number of them. */
+/* Hashes two words at a time: a record has an even number of them. */
 static uint64_t hash_record(const struct symfile_set *set,
                             const uint32_t *record)
 {
@@ -49,7 +49,8 @@ static uint64_t hash_record(const struct symfile_set *set,
     return h;
 }
 
-/* The part of a slot above the index, which stays below num_slots. */
+/* The bits of the hash that a slot has above the index, which is below
+ * num_slots. */
 static uint32_t tag_of(const struct symfile_set *set, uint64_t hash)
 {
     return (uint32_t)(hash >> 32) & ~(uint32_t)(set->num_slots - 1);
@@ -73,8 +74,9 @@ static bool same(const struct symfile_set *set, uint32_t index,
 }
 
 /*
- * Where to look first: in a large table near to where records of the same time
- * are, in the same few pages.  When that place is crowded, anywhere.
+ * Returns the slot to look at first.  In a large table this is in the same few
+ * pages as the slots of records that were inserted shortly before, so that
+ * they are in the cache.  next_place() leaves these pages if they are full.
  */
 static size_t first_place(const struct symfile_set *set, uint64_t hash,
                           const uint32_t *record)
@@ -98,7 +100,7 @@ static size_t next_place(const struct symfile_set *set, uint64_t hash,
 {
     size_t step;
 
-    /* not one by one: the crowd may be long */
+    /* after some steps jump: there may be a long row of used slots */
     step = ++*steps < CROWDED ? 1 : (size_t)(hash >> 20) | 1;
     return (place + step) & (set->num_slots - 1);
 }

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * An ordered set of records of a few 32-bit words: each distinct record once,
- * in order of first insertion, found again by its words.
+ * An ordered set of records, each a few 32-bit words: it has each distinct
+ * record once, in order of first insertion, and finds it by its words.
  */
 #ifndef SYMCACHE_SET_H
 #define SYMCACHE_SET_H
@@ -14,29 +14,35 @@ struct symfile_set {
     uint32_t *words; /* count records of width words */
     size_t count;
     size_t room;
-    /* set by the owner: */
-    unsigned width;   /* 2, 4 or 6 */
-    unsigned hint;    /* the word (if it is SYMFILE_NONE, the other one) in */
-    unsigned hint_or; /* which records that come one after another are */
-    unsigned shift;   /* alike, but for so many low bits; */
-    unsigned spread;  /* logarithm of how many have the same word */
+    /*
+     * Set by the owner.  The hint is a word that is similar in records which
+     * are inserted one after another; it keeps their slots close together.
+     */
+    unsigned width;   /* words of a record: 2, 4 or 6 */
+    unsigned hint;    /* index of the hint */
+    unsigned hint_or; /* index of the word to use if that is SYMFILE_NONE */
+    unsigned shift;   /* low bits of the hint to ignore */
+    unsigned spread;  /* slots for each value of the hint, as log2 */
     uint32_t *slots;  /* index + 1 in the low bits, bits of the hash above */
     size_t num_slots; /* a power of two, or 0 */
-    size_t indexed;   /* records that insert() can find again */
-    uint32_t last;    /* found or inserted; often it is wanted again */
+    size_t indexed;   /* number of records that insert() can find */
+    uint32_t last;    /* last one found or inserted, often wanted again */
 };
 
-/* All zero but for the owner's part is an empty set. */
+/* Frees the memory of a set and makes it empty.  A set is also empty if it is
+ * all zero, except for what its owner sets. */
 void symfile_set_free(struct symfile_set *set);
 
-/* Gives up what only insert() needs; append() still works. */
+/* Frees what only insert() needs.  Afterwards use only append(). */
 void symfile_set_forget(struct symfile_set *set);
 
-/* Returns 0 and the record's index, or -1 without memory. */
+/* Inserts a record unless the set has it.  Returns 0 and the record's index,
+ * or -1 if memory or the 32-bit indices run out. */
 int symfile_set_insert(struct symfile_set *set, const uint32_t *record,
                        uint32_t *index);
 
-/* Adds a record that is known to be new and is never looked up again. */
+/* Adds a record that is known to be new and will never be looked up.  Returns
+ * as symfile_set_insert(). */
 int symfile_set_append(struct symfile_set *set, const uint32_t *record,
                        uint32_t *index);
 

@@ -9,8 +9,8 @@
 #include "base/utf8.h"
 #include "format.h"
 
-/* Unsigned LEB128 of at most 64 bits; longer forms of a number are one too.
- * Returns how many bytes it has, or 0. */
+/* Reads an unsigned LEB128 number of at most 64 bits.  It need not be in its
+ * shortest form.  Returns its size in bytes, or 0 if it is invalid. */
 static size_t leb128(const uint8_t *p, size_t size, uint64_t *value)
 {
     size_t i;

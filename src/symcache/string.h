@@ -1,7 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * One string of a string section: a length and that many bytes of UTF-8.
+ * Reads a string of the string section: a length, and that many bytes of
+ * UTF-8.
  */
 #ifndef SYMCACHE_STRING_H
 #define SYMCACHE_STRING_H
@@ -9,16 +10,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Bytes of a file, not ended by NUL; data NULL: absent. */
+/* Points into the file; without a NUL at the end.  If data is NULL the string
+ * is absent. */
 struct symfile_string {
     const char *data;
     size_t size;
 };
 
 /*
- * Reads the string at offset of a section of size bytes, as a SymCache of the
- * given version has it.  Returns NULL, or what is wrong with it; then the
- * string is absent.
+ * Reads the string at an offset of a section of size bytes, in the encoding of
+ * the given SymCache version.  Returns NULL, or a text that says what is
+ * wrong; then the string is absent.
  */
 const char *symfile_string_read(const uint8_t *section, size_t size,
                                 size_t offset, uint32_t version,

@@ -13,7 +13,7 @@
 #define MAX_SECTION 0xFFFFFF00u
 #define MAX_SLOTS ((size_t)1 << 31)
 #define FIRST_SLOTS 1024
-#define HIGH_BITS 0x8080808080808080u /* of bytes that are not ASCII */
+#define HIGH_BITS 0x8080808080808080u /* set in bytes that are not ASCII */
 
 struct symfile_string_index {
     uint32_t offset;
@@ -66,7 +66,7 @@ static int repair(struct symfile_strings *s, const uint8_t *text, size_t len,
     return 0;
 }
 
-/* Never 0. */
+/* Never returns 0, which means "no hash yet" in struct symfile_name. */
 static uint32_t hash_bytes(uint64_t seed, const uint8_t *p, size_t len,
                            int *is_ascii)
 {
@@ -91,7 +91,7 @@ static uint32_t hash_bytes(uint64_t seed, const uint8_t *p, size_t len,
     return (uint32_t)h == 0 ? 1 : (uint32_t)h;
 }
 
-/* The text of a string in the section; its length goes to *len. */
+/* Returns the text of the string at an offset, and its length in *len. */
 static const uint8_t *text_at(const struct symfile_strings *s, size_t offset,
                               size_t *len)
 {
@@ -108,8 +108,8 @@ static const uint8_t *text_at(const struct symfile_strings *s, size_t offset,
     }
 }
 
-/* The address of s differs from run to run: a file cannot be made whose
- * strings all collide. */
+/* The address of s is the seed.  It differs from run to run, so nobody can
+ * make a file whose strings all collide. */
 static uint32_t hash_text(const struct symfile_strings *s, const uint8_t *text,
                           size_t len, int *is_ascii)
 {
@@ -117,7 +117,8 @@ static uint32_t hash_text(const struct symfile_strings *s, const uint8_t *text,
                       is_ascii);
 }
 
-/* The part of a slot above the number, which stays below num_slots. */
+/* The bits of the hash that a slot has above the number of its string, which
+ * is below num_slots. */
 static uint32_t tag_of(const struct symfile_strings *s, uint32_t hash)
 {
     return hash & ~(uint32_t)(s->num_slots - 1);
@@ -170,7 +171,8 @@ static int append(struct symfile_strings *s, const uint8_t *text, size_t len,
     return 0;
 }
 
-/* Finds a text, or the slot for it.  Returns 1 if it is there. */
+/* Finds a text and returns true with its offset, or returns false with the
+ * free slot for it. */
 static bool find(const struct symfile_strings *s, uint32_t hash,
                  const uint8_t *text, size_t len, size_t *slot,
                  uint32_t *offset)
@@ -204,7 +206,7 @@ void symfile_strings_expect(const struct symfile_strings *s,
     }
 }
 
-/* The text is UTF-8. */
+/* The text must be UTF-8. */
 static int insert(struct symfile_strings *s, const uint8_t *text, size_t len,
                   uint32_t hash, uint32_t *offset)
 {

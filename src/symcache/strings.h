@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The string section of a SymCache: each distinct string once, in order of
- * first insertion, LEB128 length before its bytes.  The section itself is the
- * only copy; an index of offsets finds a string again.
+ * Builds the string section of a SymCache.  It has each distinct string once,
+ * in order of first insertion, as a LEB128 length and its bytes.  The section
+ * itself is the only copy; an index of offsets is used to find a string.
  */
 #ifndef SYMCACHE_STRINGS_H
 #define SYMCACHE_STRINGS_H
@@ -15,7 +15,7 @@ struct symfile_strings {
     uint8_t *data; /* the section */
     size_t size;
     size_t room;
-    struct symfile_string_index *index; /* of the strings, by number */
+    struct symfile_string_index *index; /* by the number of a string */
     size_t index_room;
     uint32_t *slots;  /* number + 1 in the low bits, bits of the hash above */
     size_t num_slots; /* a power of two, or 0 */
@@ -26,34 +26,36 @@ struct symfile_strings {
 
 /* A text to be inserted. */
 struct symfile_name {
-    const char *data; /* any bytes; not ended by NUL */
+    const char *data; /* any bytes, without a NUL at the end */
     uint32_t size;
-    uint32_t hash; /* 0: not known yet, nor whether */
+    uint32_t hash; /* 0 until it is computed, together with is_ascii */
     int is_ascii;
 };
 
-/* Starts from all zero. */
+/* Frees everything and sets all to zero, which is how an empty section starts.
+ */
 void symfile_strings_free(struct symfile_strings *strings);
 
 /*
- * Inserts bytes; what is not UTF-8 becomes U+FFFD, one for each maximal part
- * of a sequence.  Returns 0 and the offset, or -1 when memory or the 4 GiB of
- * the section are used up.
+ * Inserts a text unless the section has it.  Bytes that are not UTF-8 become
+ * U+FFFD, one for each maximal part of a sequence.  Returns 0 and the offset,
+ * or -1 if memory or the 4 GiB of the section run out.
  */
 int symfile_strings_insert(struct symfile_strings *strings, const char *text,
                            size_t len, uint32_t *offset);
 
-/* Hashes a name, and has the memory that inserting it will need brought to
- * the cache. */
+/* Hashes a name that will be inserted soon, and prefetches the memory that is
+ * needed then. */
 void symfile_strings_expect(const struct symfile_strings *strings,
                             struct symfile_name *name);
 
-/* As symfile_strings_insert(), for a name that was expected. */
+/* As symfile_strings_insert(), for a name that symfile_strings_expect() has
+ * hashed. */
 int symfile_strings_insert_name(struct symfile_strings *strings,
                                 const struct symfile_name *name,
                                 uint32_t *offset);
 
-/* Gives up what only inserting needs. */
+/* Frees what only inserting needs, and keeps the section. */
 void symfile_strings_forget(struct symfile_strings *strings);
 
 #endif

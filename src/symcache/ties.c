@@ -1,8 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A quicksort whose steps all matter: which element becomes the pivot, and
- * where partitioning leaves the others.  Short pieces are sorted stably.
+ * A quicksort of which every step matters, because it decides the order of
+ * equal keys: which element becomes the pivot, and where partitioning leaves
+ * the others.  Short pieces are sorted stably.
  */
 
 #include "ties.h"
@@ -74,8 +75,9 @@ static size_t choose_pivot(const struct symfile_tie *v, size_t n)
 }
 
 /*
- * Moves the pivot to its place and what is below it (or equal, if with_equal)
- * before it; a hole travels through the rest, as elements rotate in threes.
+ * Moves the pivot to its final place, and the elements below it (or equal to
+ * it, if with_equal) before it.  Elements are not swapped in pairs: one is
+ * taken out, and the hole that it leaves moves along with each step.
  */
 static size_t partition(struct symfile_tie *v, size_t n, size_t pivot,
                         int with_equal)
@@ -148,7 +150,7 @@ static void quicksort(struct symfile_tie *v, size_t n,
         }
         pivot = choose_pivot(v, n);
         if (before != NULL && before->key >= v[pivot].key) {
-            /* nothing is below it: equal ones are in place */
+            /* no element is below the pivot: those equal to it come first */
             below = partition(v, n, pivot, 1);
             before = NULL;
         } else {
@@ -162,7 +164,8 @@ static void quicksort(struct symfile_tie *v, size_t n,
     insertion(v, n);
 }
 
-/* Whether all of it is one run; a strictly descending one is turned round. */
+/* Are all elements in ascending order already?  If they are in strictly
+ * descending order, reverses them. */
 static bool is_run(struct symfile_tie *v, size_t n)
 {
     size_t i;

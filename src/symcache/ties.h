@@ -1,10 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Where the reference sorts without regard to equal keys, the order of those
- * still decides what it writes.  This sort leaves them in the order in which
- * the standard library that the pinned reference is built with does (Rust
- * 1.96, sort_unstable).
+ * In some places the reference uses an unstable sort, and the order in which
+ * that leaves equal keys decides what the reference writes.  To write the same
+ * bytes, this sort leaves equal keys in the same order as sort_unstable of
+ * Rust 1.96, with which the pinned reference is built.
  */
 #ifndef SYMCACHE_TIES_H
 #define SYMCACHE_TIES_H
@@ -17,6 +17,7 @@ struct symfile_tie {
     uint64_t value;
 };
 
+/* Sorts n items by key. */
 void symfile_sort_ties(struct symfile_tie *items, size_t n);
 
 #endif

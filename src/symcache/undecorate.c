@@ -1,13 +1,15 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
+ * Decorated names, their calling conventions, and the plain names:
+ *
  *   _f          cdecl            f
  *   _f@8        stdcall          f
  *   @f@8        fastcall         f
  *   f@@16       vectorcall       f
  *
- * On x64 C names have no decoration but for vectorcall; the reference strips
- * there too, and so do we.
+ * On x64 only vectorcall decorates C names.  The reference strips the other
+ * decorations there, too, and so does this.
  */
 
 #include "undecorate.h"
@@ -16,7 +18,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Decimal, 32 bits, an optional plus before it. */
+/* Is this a decimal number of 32 bits, with an optional plus before it? */
 static bool is_number(const char *p, size_t size)
 {
     uint64_t value;

@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /*
- * Takes the decoration of a C calling convention off a name: moves *name and
- * shortens *size.  C++ names and names with an argument list stay.
+ * Removes the decoration of a C calling convention from a name, by changing
+ * *name and *size.  C++ names and names with an argument list are not changed.
  */
 void symfile_undecorate(const char **name, size_t *size);
 

@@ -108,8 +108,8 @@ static int check_padding(const struct verify *v)
     return SYMFILE_SOUND;
 }
 
-/* Strings follow each other without a gap; so every byte is seen once, and
- * a reference only needs to be looked up in starts. */
+/* Strings follow each other without gaps.  So one pass finds where each of
+ * them begins, and a reference only needs to be looked up in starts. */
 static int check_strings(const struct verify *v)
 {
     size_t at;
@@ -221,7 +221,8 @@ static int check_location(const struct verify *v, uint32_t index)
     return SYMFILE_SOUND;
 }
 
-/* Follows every chain of callers up to where one was before. */
+/* Follows the chain of callers of each location, up to the first location that
+ * was visited before.  If that is on the same chain, there is a loop. */
 static int check_loops(const struct verify *v, uint8_t *colors)
 {
     uint32_t i, at;

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Whether a SymCache is what the format says, beyond what reading it needs:
- * the check of a file before it is published.
+ * Checks whether a SymCache complies with the format in full, which is more
+ * than reading it needs.  A file is checked before it is published.
  */
 #ifndef SYMCACHE_VERIFY_H
 #define SYMCACHE_VERIFY_H
@@ -12,14 +12,16 @@
 enum symfile_verify_status {
     SYMFILE_SOUND = 0,
     SYMFILE_VIOLATED = -1,
-    SYMFILE_NOT_VERIFIED = -2 /* no memory: a bit for each byte of strings */
+    SYMFILE_NOT_VERIFIED = -2 /* memory ran out */
 };
 
 /*
- * Checks header, padding, the string section as a sequence of whole strings,
- * every string reference and index, chains of callers (no loop, no gap), and
- * that ranges ascend strictly.  Takes time in proportion to the file.
- * error gets the first violation in that order and its place.
+ * Checks the header, the padding, that the string section is a sequence of
+ * complete strings, every string reference and index, the chains of callers
+ * (no loop, no gap), and that the ranges are in strictly ascending order.
+ * Takes time proportional to the size of the file, and memory for a bit for
+ * each byte of strings and a byte for each location.  Writes the first
+ * violation, and where it is, to error.
  */
 enum symfile_verify_status symfile_verify(const struct symfile_reader *reader,
                                           char *error, size_t error_size);

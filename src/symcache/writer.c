@@ -11,11 +11,11 @@
 #include "ties.h"
 #include "undecorate.h"
 
-/* A stack frame for each; compilers inline some tens deep. */
+/* Limits the depth of the recursion.  Compilers inline some tens deep. */
 #define MAX_DEPTH 2000
 
-/* What a function hands to those that are inlined into it: its calls are
- * callees[first..last), ascending by address.  The root has none. */
+/* The call locations that a function passes on to the functions inlined into
+ * it: callees[first..last), ascending by address.  The root gets none. */
 struct calls {
     size_t first;
     size_t last;
@@ -26,10 +26,10 @@ void symfile_writer_init(struct symfile_writer *w)
     memset(w, 0, sizeof(*w));
     w->files.width = 6;
     w->functions.width = 4;
-    w->functions.hint = 2; /* entry, else name */
+    w->functions.hint = 2; /* the entry; hint_or is 0, the name */
     w->functions.shift = 4;
     w->calls.width = 4;
-    w->calls.hint = 3; /* caller, else function */
+    w->calls.hint = 3; /* the caller, or else the function */
     w->calls.hint_or = 2;
     w->calls.spread = 3;
 }
@@ -66,7 +66,8 @@ static int insert_name(struct symfile_writer *w, struct symfile_name *name,
     return symfile_strings_insert_name(&w->strings, name, offset);
 }
 
-/* All inlined instances of one function share a record, and its memo. */
+/* All inlined instances of one function share a record.  The memo keeps its
+ * index, so that it is looked up only once. */
 static int insert_function(struct symfile_writer *w,
                            struct symfile_function *f, uint32_t *index)
 {
@@ -91,8 +92,8 @@ static int insert_function(struct symfile_writer *w,
     return 0;
 }
 
-/* Once for each file, while its lines are many: no room is made for it where
- * those are added. */
+/* Called only once for each file, so it is kept out of the hot code that adds
+ * lines. */
 static __attribute__((noinline)) int insert_file(struct symfile_writer *w,
                                                  struct symfile_source *s)
 {
@@ -123,7 +124,7 @@ static void line_bounds(const struct symfile_line *line, uint32_t *start,
     *end = size > UINT32_MAX - *start ? UINT32_MAX : *start + (uint32_t)size;
 }
 
-/* Sorts the ranges on the stack from first on by start. */
+/* Sorts the ranges on the stack, from index first on, by their start. */
 static int sort_inlined(struct symfile_writer *w, size_t first)
 {
     size_t i, n;
@@ -157,7 +158,8 @@ static int sort_inlined(struct symfile_writer *w, size_t first)
     return 0;
 }
 
-/* Puts ranges of all lines of the direct inlinees onto the stack. */
+/* Pushes the ranges of all lines of the functions that are inlined directly
+ * into f onto the stack. */
 static int push_inlined(struct symfile_writer *w,
                         const struct symfile_tree *tree,
                         const struct symfile_function *f)
@@ -184,7 +186,8 @@ static int push_inlined(struct symfile_writer *w,
     return sort_inlined(w, first);
 }
 
-/* The last call at or before address; before the first one, the first. */
+/* Returns the last call at or before an address, or the first call if all are
+ * behind it. */
 static size_t find_call(const struct symfile_writer *w,
                         const struct calls *calls, uint32_t address)
 {
@@ -224,9 +227,10 @@ static int push_callee(struct symfile_writer *w, uint32_t address,
 }
 
 /*
- * One line: its own code goes to the ranges, the code of inlinees makes it a
- * call location.  *inl is the next inlined range, *cur becomes the address up
- * to which lines are done.
+ * Adds one line.  The parts of it that are the function's own code go to the
+ * ranges; for each part that is inlined code, the line is a call location.
+ * *inl is the index of the next inlined range; *cur becomes the address up to
+ * which code is done.
  */
 static int add_line(struct symfile_writer *w, uint32_t start, uint32_t end,
                     const struct symfile_location *location, size_t *inl,
@@ -368,7 +372,7 @@ static int add_function(struct symfile_writer *w,
     return end_function(w, f) != 0 ? SYMFILE_NO_MEMORY : SYMFILE_OK;
 }
 
-/* Relinks the children of a node by address, stably. */
+/* Sorts the linked list of a node's children by address, stably. */
 static int sort_children(const struct symfile_tree *tree, uint32_t root)
 {
     size_t i, n;
@@ -458,7 +462,7 @@ enum symfile_status symfile_writer_symbol(struct symfile_writer *w,
     }
     symbol->address = address;
     w->num_symbols++;
-    /* a symbol behind the last function has no end */
+    /* behind the last function, nothing says where a symbol ends */
     if (!w->has_end || address >= w->last_end) {
         w->is_open = 1;
     }

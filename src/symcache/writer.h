@@ -3,7 +3,8 @@
  *
  * Builds a SymCache of version 9 from trees of functions and from public
  * symbols, in the order in which they are delivered: first all functions, then
- * all symbols.  Same input, same bytes as the "symbolic" library writes.
+ * all symbols.  The output is byte for byte what the "symbolic" library writes
+ * for the same input.
  */
 #ifndef SYMCACHE_WRITER_H
 #define SYMCACHE_WRITER_H
@@ -19,11 +20,11 @@
 #define SYMFILE_NO_SIZE UINT64_MAX
 
 struct symfile_text {
-    const char *data; /* any bytes; not ended by NUL */
+    const char *data; /* any bytes, without a NUL at the end */
     uint32_t size;
 };
 
-/* A source file.  An absent srcsrv part has data NULL. */
+/* A source file.  The data of an absent srcsrv part is NULL. */
 struct symfile_source {
     struct symfile_text directory;
     struct symfile_text name;
@@ -33,8 +34,8 @@ struct symfile_source {
     uint32_t file; /* its index in the SymCache, or SYMFILE_NONE */
 };
 
-/* Addresses beyond 32 bits are in no SymCache; what a line or a function there
- * still does to the file is the writer's affair. */
+/* A SymCache has no addresses beyond 32 bits.  Lines and functions may have
+ * them all the same; the writer treats them as the "symbolic" library does. */
 struct symfile_line {
     uint64_t address;
     uint32_t line;
@@ -47,7 +48,7 @@ struct symfile_function {
     uint64_t address;
     uint64_t size;
     struct symfile_name name;
-    uint32_t *memo;      /* inlined: NULL, or where its index + 1 is kept */
+    uint32_t *memo;      /* inlined: where its index + 1 is kept, or NULL */
     uint32_t first_line; /* in lines, ascending by address */
     uint32_t num_lines;
     uint32_t first_child;
@@ -80,7 +81,7 @@ struct symfile_symbol {
 enum symfile_status {
     SYMFILE_OK = 0,
     SYMFILE_NO_MEMORY = -1, /* or a table would pass 32 bits */
-    SYMFILE_TOO_DEEP = -2,  /* inlined into each other too often */
+    SYMFILE_TOO_DEEP = -2,  /* functions are inlined too deeply */
     SYMFILE_NO_WRITE = -3   /* the sink failed */
 };
 
@@ -95,8 +96,8 @@ struct symfile_writer {
     size_t num_symbols;
     size_t symbol_room;
     int has_end;       /* there is a function */
-    int is_open;       /* the last range is a symbol's, without end */
-    uint32_t last_end; /* of all functions */
+    int is_open;       /* the last range is of a symbol and has no end */
+    uint32_t last_end; /* the highest end of a function */
     struct symfile_range *inlined; /* stacks of the recursion */
     size_t num_inlined;
     size_t inlined_room;
@@ -111,33 +112,35 @@ struct symfile_identity {
     uint32_t arch;
 };
 
-/* Takes output in order.  Returns 0, or -1 to stop. */
+/* Receives the output in order.  write() returns 0, or -1 to stop. */
 struct symfile_sink {
     int (*write)(void *context, const void *data, size_t size);
     void *context;
 };
 
-/* A writer that takes names as they are, until undecorates is set. */
+/* Makes an empty writer.  It does not change names unless the caller sets
+ * undecorates. */
 void symfile_writer_init(struct symfile_writer *writer);
 void symfile_writer_free(struct symfile_writer *writer);
 
-/* One function with all that is inlined into it.  Children of the root are
- * put into address order first. */
+/* Adds one function with everything that is inlined into it.  Sorts the
+ * children of the root by address first. */
 enum symfile_status symfile_writer_function(struct symfile_writer *writer,
                                             const struct symfile_tree *tree,
                                             uint32_t root);
 
-/* A name that will come soon: hashes it, so that what looking it up needs is
- * then at hand, after its decoration is gone where the writer undecorates. */
+/* Announces a name that will be added soon: removes its decoration if the
+ * writer undecorates, hashes it, and prefetches what inserting it needs. */
 void symfile_writer_expect(const struct symfile_writer *writer,
                            struct symfile_name *name);
 
-/* One public symbol. */
+/* Adds one public symbol. */
 enum symfile_status symfile_writer_symbol(struct symfile_writer *writer,
                                           uint32_t address,
                                           struct symfile_name *name);
 
-/* Ends the input and writes the file.  The writer is then only to be freed. */
+/* Ends the input and writes the file.  Afterwards the writer can only be
+ * freed. */
 enum symfile_status
 symfile_writer_finish(struct symfile_writer *writer,
                       const struct symfile_identity *identity,
