@@ -1,9 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The end of a process is seen on a pidfd, so that no other waiter and no
- * signal handler takes part.  The pid stays a zombie until the group has been
- * killed: nobody else can get the number in between.
+ * A pidfd reports the end of a process, which needs no handler for SIGCHLD and
+ * does not interfere with other code that waits for processes.  The process
+ * stays a zombie until its group has been killed, so that no other group can
+ * get its number in between.
  */
 #include "child.h"
 
@@ -34,18 +35,18 @@
 #endif
 
 #define CHILD_FDS_MAX 8
-#define CHILD_SCRATCH_FD 64 /* above every number a process is given */
+#define CHILD_SCRATCH_FD 64 /* above all numbers that a process gets */
 
-/* From SIGKILL to the conclusion that it does not help: large processes take
-   their time to give their memory back. */
+/* How long after SIGKILL a process counts as stuck.  The kernel takes long to
+   free the memory of a large one. */
 #define CHILD_KILL_SECONDS 3
 
 struct child {
-    LIST_ENTRY(child) entry; /* of those that nobody waits for any more */
+    LIST_ENTRY(child) entry; /* in children_left, if left is set */
     pid_t pid;
     int pidfd;
     int err;
-    int failed; /* why there was no exec() is read here */
+    int failed; /* pipe that brings errno if exec() failed */
     struct event *exit_event;
     struct event *err_event;
     struct event *timer;
@@ -54,10 +55,10 @@ struct child {
     void (*gone)(void *arg);
     void *gone_arg;
     unsigned seconds;
-    bool silent; /* was to write something by now, and has not */
+    bool silent; /* options.first applies, and nothing was written yet */
     bool killed;
-    bool stuck; /* killed in vain */
-    bool left;  /* nobody waits for it any more */
+    bool stuck; /* did not end after SIGKILL */
+    bool left;  /* nobody waits for it; it remains only to be reaped */
     bool timed_out;
     uint64_t started;
     size_t tail_len;
@@ -73,7 +74,7 @@ struct child_plan {
     int failed;
 };
 
-/* killed, and not yet gone */
+/* processes that were killed, have not ended yet, and have no owner any more */
 static LIST_HEAD(, child) children_left = LIST_HEAD_INITIALIZER(children_left);
 
 static int move_fd(int *fd)
@@ -93,7 +94,7 @@ static int place_fds(struct child_plan *plan)
     int fds[CHILD_FDS_MAX];
     size_t i, n = plan->options->nfds;
 
-    /* first out of the way of the numbers that are given out */
+    /* move all away first, so that dup2() below does not overwrite them */
     if (move_fd(&plan->failed) != 0 || move_fd(&plan->err) != 0) {
         return -1;
     }
@@ -115,8 +116,9 @@ static int place_fds(struct child_plan *plan)
     }
 
     /*
-     * All others go now: a directory or program that hangs would keep clients'
-     * connections open.  Old kernels cannot; there they go with exec().
+     * Close all others now and not only in exec(): if chdir() or execve() waits
+     * for a disk, this process would keep clients' connections open.  Kernels
+     * before 5.9 have no close_range(); there exec() closes them.
      */
     if (dup3(plan->failed, CHILD_FD + (int)n, O_CLOEXEC) < 0) {
         return -1;
@@ -153,7 +155,8 @@ static void default_signals(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* In the new process: only calls that are safe after fork(). */
+/* Runs in the new process: only calls are allowed that are safe after fork().
+ */
 static int prepare(struct child_plan *plan)
 {
     const struct child_options *options = plan->options;
@@ -193,9 +196,9 @@ static void exec(struct child_plan *plan)
 }
 
 /*
- * Returns the pid, or -1 with errno.  No signal comes before the new process
- * has dropped our handlers: they would write to the pipe that it shares with
- * us, and we would take the signal for one of our own.
+ * Returns the pid, or -1 with errno.  Signals are blocked until the new process
+ * has reset our handlers.  These would otherwise write to pipes that it shares
+ * with us, and we would take its signals for ours.
  */
 static pid_t child_fork(struct child_plan *plan)
 {
@@ -213,14 +216,15 @@ static pid_t child_fork(struct child_plan *plan)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = saved;
     if (pid > 0) {
-        /* here too: the group is there to be killed from now on */
+        /* the new process does this, too; whichever is first, the group exists
+           from now on and can be killed */
         (void)setpgid(pid, pid);
         reaper_add(pid);
     }
     return pid;
 }
 
-/* From the first byte on it has all of its time. */
+/* The first byte was written: from now on options.seconds is the only limit. */
 static void hear(struct child *child)
 {
     uint64_t limit = (uint64_t)child->seconds * 1000;
@@ -241,7 +245,7 @@ static void hear(struct child *child)
     evtimer_add(child->timer, &rest);
 }
 
-/* Returns false when there is nothing to read now. */
+/* Reads once and keeps the last bytes.  Returns false if nothing is there. */
 static bool read_tail(struct child *child)
 {
     char buf[CHILD_TAIL];
@@ -297,7 +301,8 @@ static void child_free(struct child *child)
     free(child);
 }
 
-/* Kills what is left of the group, then reaps its leader, if that is dead. */
+/* Kills what is left of the group, then reaps its leader.  Returns false if the
+ * leader has not ended. */
 static bool reap(struct child *child, int *status)
 {
     siginfo_t info = {0};
@@ -308,7 +313,7 @@ static bool reap(struct child *child, int *status)
         info.si_pid == 0) {
         return false;
     }
-    reaper_drop(child->pid); /* before the number is free */
+    reaper_drop(child->pid); /* before another process can get the number */
     return waitpid(child->pid, status, WNOHANG) > 0;
 }
 
@@ -323,7 +328,7 @@ void child_kill(struct child *child)
     }
 }
 
-/* What remains to be done is to reap it. */
+/* Keeps a child that was killed and has no owner, until it can be reaped. */
 static void leave(struct child *child)
 {
     child->left = true;
@@ -333,14 +338,14 @@ static void leave(struct child *child)
     }
 }
 
-/* Tells how it ended; the handle is still there. */
+/* Calls done with the result.  The caller frees the child afterwards. */
 static void tell(struct child *child, int status)
 {
     struct child_result result = {0};
     child_done_fn done = child->done;
     int reads = 0;
 
-    /* bounded: someone who left the group may hold the other end */
+    /* bounded, as a process that left the group may still be writing */
     while (reads++ < 256 && read_tail(child)) {
         continue;
     }
@@ -358,7 +363,8 @@ static void tell(struct child *child, int status)
     done(child->arg, &result);
 }
 
-/* Returns false if it has not ended. */
+/* Reports the end of a child and frees it.  Returns false if it has not ended.
+ */
 static bool child_end(struct child *child)
 {
     int status;
@@ -382,7 +388,7 @@ static void child_on_exit(evutil_socket_t fd, short what, void *arg)
     (void)what;
 
     if (!child_end(arg)) {
-        child_kill(arg); /* a tracer has it first: looks again later */
+        child_kill(arg); /* a tracer reaps it first; the timer tries again */
     }
 }
 
@@ -448,7 +454,7 @@ static int watch(struct child *child, struct event_base *base,
     return 0;
 }
 
-/* The pipes to it; the ends that are its own go into the plan. */
+/* Opens the pipes to the process; the ends that it gets go into the plan. */
 static int child_open(struct child *child, struct child_plan *plan)
 {
     int err[2], failed[2];
@@ -490,7 +496,7 @@ static int spawn(struct child *child, const struct child_options *options)
     return child->pid < 0 ? -1 : 0;
 }
 
-/* Those without an event that would tell of their end. */
+/* Reaps those that have no pidfd, so that no event reports their end. */
 static void reap_unwatched(void)
 {
     struct child *child, *next;

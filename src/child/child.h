@@ -1,14 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * One process that the helper starts: own process group, chosen descriptors
- * and nothing else inherited, limits, the end of what it writes kept.
+ * A process that the helper starts.  It has its own process group and limits,
+ * inherits only chosen descriptors, and the last bytes that it writes are kept.
  *
- * Nothing here waits for the process.  One that waits in the kernel for a
- * disk that does not answer cannot be killed: it is left to itself, and reaped
- * whenever it ends.
+ * Nothing here blocks until the process ends.  A process that waits in the
+ * kernel for a disk cannot be killed; it is abandoned, and reaped whenever it
+ * ends.
  *
- * Knows nothing of what the process does.
+ * This room knows nothing of what the process does.
  */
 #ifndef CHILD_H
 #define CHILD_H
@@ -21,14 +21,15 @@
 struct event_base;
 struct child;
 
-/* bytes of stdout and stderr, which are one pipe, that are kept: the last */
+/* how many of the last bytes of stdout and stderr, which are one pipe, are
+   kept */
 #define CHILD_TAIL 4096
 
 /* the first descriptor of child_options.fds, as the process sees it */
 #define CHILD_FD 3
 
 struct child_options {
-    const char *program; /* a path; not looked for in PATH */
+    const char *program; /* a path; PATH is not searched */
     char *const *argv;
     char *const *env;
     const char *cwd; /* NULL = / */
@@ -37,12 +38,12 @@ struct child_options {
     size_t nfds;
     uint64_t memory;  /* RLIMIT_AS, bytes; 0 = none */
     uint64_t file;    /* RLIMIT_FSIZE, bytes; 0 = none */
-    unsigned seconds; /* on the wall clock; 0 = none */
-    unsigned first;   /* of them, to the first byte that it writes; 0 = all */
+    unsigned seconds; /* that it may run; 0 = no limit */
+    unsigned first;   /* seconds until its first byte; 0 = no such limit */
     /*
-     * Called once after a start that succeeded, when there is no process any
-     * more or child_settle() gives it up, which may be long after the handle
-     * has gone; or NULL.
+     * If not NULL, called once after a successful start: when the process has
+     * ended, or when child_settle() abandons it.  This may be long after the
+     * handle became invalid.
      */
     void (*gone)(void *arg);
     void *gone_arg;
@@ -51,38 +52,38 @@ struct child_options {
 struct child_result {
     int error;      /* errno, if the program could not be started; or 0 */
     int status;     /* as from waitpid() */
-    bool timed_out; /* killed because of options.seconds, or ... */
-    bool silent;    /* ... because of options.first */
+    bool timed_out; /* killed because of options.seconds or options.first */
+    bool silent;    /* if timed_out: it was options.first */
     unsigned ms;
-    char *tail; /* of what it wrote, NUL-terminated; the callback may write in
-                   it */
+    char *tail; /* the last that it wrote, NUL-terminated; the callback may
+                   change it */
     size_t tail_len;
 };
 
 /*
- * The process is gone, or was killed and does not end; the handle is gone when
- * this has returned.
+ * Called when the process has ended, or was killed and does not end.  The
+ * handle is invalid when this returns.
  */
 typedef void (*child_done_fn)(void *arg, struct child_result *result);
 
 /*
  * Starts a process.  done is called once, never from inside this function.
- * Returns NULL with errno when there can be no process; an unknown program or
- * directory is told by done.
+ * Returns NULL with errno if no process can be made.  That the program or the
+ * directory cannot be used is reported by done, in result.error.
  */
 struct child *child_start(struct event_base *base,
                           const struct child_options *options,
                           child_done_fn done, void *arg);
 
-/* Kills the process group; done tells of the end. */
+/* Kills the process group; done is still called at its end. */
 void child_kill(struct child *child);
 
-/* Kills the process group; no callback comes afterwards. */
+/* Kills the process group; done is not called any more. */
 void child_cancel(struct child *child);
 
 /*
- * Waits, when the loop has ended, for what was killed, and forgets what does
- * not end within so many milliseconds.
+ * Waits after the loop's end for processes that were killed, and abandons
+ * those that do not end within so many milliseconds.
  */
 void child_settle(unsigned ms);
 

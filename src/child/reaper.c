@@ -1,8 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The two are joined by a pipe.  It carries the groups that begin, and with a
- * minus sign those that end; its end is the end of the helper.
+ * A pipe connects the helper and this process.  The helper writes the number
+ * of each group that begins, and the negative number of each that ends.  When
+ * the pipe closes, the helper is gone.
  */
 #include "reaper.h"
 
@@ -19,7 +20,7 @@
 #define SYS_close_range 436
 #endif
 
-#define REAPER_GROUPS 4096 /* more run unguarded */
+#define REAPER_GROUPS 4096 /* further groups are not killed */
 #define REAPER_FD 3
 
 static int reaper_pipe = -1;
@@ -37,8 +38,8 @@ static void reaper_note(pid_t groups[REAPER_GROUPS], pid_t pid)
     }
 }
 
-/* Nothing but the pipe stays open, and no signal to the helper's group ends
-   it: Ctrl-C and service managers send them to all. */
+/* Closes everything but the pipe, and leaves the helper's session and ignores
+   signals: otherwise Ctrl-C or a service manager would end both. */
 static void reaper_detach(int from)
 {
     int null = open("/dev/null", O_RDWR);
@@ -89,7 +90,8 @@ int reaper_start(void)
     }
     fcntl(ends[0], F_SETFL, 0);
 
-    /* its parent ends at once: it is no child that anybody waits for */
+    /* it is a grandchild whose parent ends at once, so the helper need not
+       reap it */
     pid = fork();
     if (pid == 0) {
         close(ends[1]);
@@ -111,7 +113,7 @@ int reaper_start(void)
 
 static void reaper_tell(pid_t pid)
 {
-    /* without a guard there is nothing to be done about it here */
+    /* errors are ignored: if the guard is gone, nothing can be done here */
     if (reaper_pipe != -1 && write(reaper_pipe, &pid, sizeof(pid)) < 0) {
         return;
     }

@@ -1,19 +1,19 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A process that outlives the helper by a moment: when the helper is gone,
- * however that came about, it kills the process groups that the helper had
- * started.
+ * A process that kills the process groups that the helper has started when the
+ * helper ends, also when that was killed itself.
  */
 #ifndef CHILD_REAPER_H
 #define CHILD_REAPER_H
 
 #include <sys/types.h>
 
-/* Starts it, early: it inherits what is open.  Returns 0, or -1 with errno. */
+/* Starts the process.  To be called early, as it is a copy of the helper by
+ * fork().  Returns 0, or -1 with errno. */
 int reaper_start(void);
 
-/* A group to kill when the helper is gone, and one that ended before. */
+/* Adds a group to those to kill, and removes one that has ended. */
 void reaper_add(pid_t group);
 void reaper_drop(pid_t group);
 
