@@ -25,8 +25,9 @@ static void on_readable(evutil_socket_t fd, short events, void *arg)
 }
 
 /*
- * evhttp shuts down and closes what it finds under its descriptor, which is
- * something else by then.  Returns the connection's own one, or -1.
+ * Takes the socket from evhttp.  As evhttp shuts down and closes its descriptor
+ * in any case, the socket moves to a new one, and the old one is replaced by
+ * /dev/null.  Returns the new descriptor, or -1.
  */
 static int take_socket(struct bufferevent *bev)
 {
@@ -58,7 +59,7 @@ struct detached *detached_new(struct event_base *base,
     int fd;
 
     if (evbuffer_get_length(bufferevent_get_input(bev)) > 0) {
-        return NULL; /* the next request */
+        return NULL; /* part of the next request is already here */
     }
     detached = malloc(sizeof(*detached));
     if (detached == NULL) {
@@ -85,7 +86,7 @@ void detached_answer(struct detached *detached, struct evbuffer *answer)
 {
     int fd = event_get_fd(&detached->readable);
 
-    /* nothing was sent on it before, so there is room for the whole */
+    /* nothing else waits in the socket's buffer, so it has enough room */
     if (evbuffer_write(answer, fd) == -1 || evbuffer_get_length(answer) > 0) {
         log_info(EVUTIL_SOCKET_ERROR(), "an answer cannot be sent");
     }

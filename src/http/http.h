@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What daemons say over HTTP: the listening socket, answers, and connections
- * whose answer takes long.
+ * HTTP for daemons: the listening socket, answers, and connections whose
+ * answer takes long.
  */
 #ifndef HTTP_H
 #define HTTP_H

@@ -16,7 +16,8 @@
 #include <unistd.h>
 #include <event2/util.h>
 
-/* Linux refuses connects on a full backlog at once; somaxconn caps it. */
+/* When the backlog is full, Linux refuses connections to a Unix socket that do
+ * not block.  The kernel limits this number to somaxconn. */
 #define BACKLOG 4096
 
 static int fail(char *error, size_t size, const char *address, int errnum)
@@ -26,7 +27,7 @@ static int fail(char *error, size_t size, const char *address, int errnum)
     return -1;
 }
 
-/* true: the file is a socket on which somebody accepts. */
+/* Returns whether a process is listening on the socket. */
 static int in_use(const struct sockaddr_un *un)
 {
     int rc,
@@ -36,7 +37,7 @@ static int in_use(const struct sockaddr_un *un)
         return 1;
     }
     rc = connect(fd, (const struct sockaddr *)un, sizeof(*un));
-    /* EAGAIN is a full backlog: somebody is there, and busy */
+    /* EAGAIN means a full backlog, so there is a listener */
     rc = rc == 0 || errno == EAGAIN;
     close(fd);
     return rc;
@@ -88,8 +89,8 @@ static int open_tcp(struct listener *l, const char *address, char *error,
         return fail(error, size, address, EINVAL);
     }
 
-    /* connections inherit it: the end of an answer shall not wait until the
-     * client acknowledges its beginning, which takes 40 ms */
+    /* connections inherit TCP_NODELAY: without it the end of an answer waits
+     * for the client's delayed acknowledgement of the beginning, some 40 ms */
     l->fd =
         socket(ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (l->fd == -1 ||

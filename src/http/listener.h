@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The listening socket, and its file while it is ours.
+ * The listening socket of a daemon, and the file of a Unix socket.
  */
 #ifndef HTTP_LISTENER_H
 #define HTTP_LISTENER_H
@@ -16,11 +16,13 @@ struct listener {
     ino_t inode;
 };
 
-/* Returns 0, or -1 with a sentence in error. */
+/* Listens on "unix:/path" or "address:port".  Returns 0, or -1 with a sentence
+ * in error. */
 int listener_open(struct listener *listener, const char *address, char *error,
                   size_t size);
 
-/* Removes the socket file if it is still the one that was made. */
+/* Removes the socket's file if it is still the one that was made here: another
+ * process may have replaced it. */
 void listener_unlink(struct listener *listener);
 
 #endif

@@ -54,7 +54,7 @@ void reply_number(struct evhttp_request *req, const char *name, unsigned value)
     reply_header(req, name, text);
 }
 
-/* What evhttp would have sent, for a connection that it does not have. */
+/* Writes what evhttp would have sent, for a request without a connection. */
 static void print(struct evhttp_request *req, int status,
                   struct evbuffer *body)
 {
@@ -89,7 +89,7 @@ static void send_reply(struct evhttp_request *req, int status,
 void reply_empty(struct evhttp_request *req, int status)
 {
     if (status != 304) {
-        /* otherwise evhttp says that it is HTML */
+        /* without it evhttp sends a Content-Type of HTML */
         reply_header(req, "Content-Type", "text/plain");
     }
     reply_header(req, "Cache-Control", "no-store");

@@ -1,8 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Answers on a daemon's socket.  Each function ends the request.  One that
- * has no connection has the whole answer in its output buffer then.
+ * Answers on a daemon's socket.  All functions but reply_header() and
+ * reply_number() end the request.  If the request has no connection, the whole
+ * answer is left in its output buffer; see detached.h.
  */
 #ifndef HTTP_REPLY_H
 #define HTTP_REPLY_H
@@ -11,24 +12,24 @@
 #include <event2/buffer.h>
 #include <event2/http.h>
 
-/* An empty body; the headers are those that the caller added. */
+/* Sends an empty body with the headers that the caller added. */
 void reply_empty(struct evhttp_request *req, int status);
 
 /*
- * A body of any type; no headers but those that the caller added.  type and
- * body may be NULL; the body stays the caller's.
+ * Sends a body of any type.  Only the headers that the caller added are sent
+ * with it.  type and body may be NULL; the caller keeps the body.
  */
 void reply_send(struct evhttp_request *req, int status, const char *type,
                 struct evbuffer *body);
 
-/* {"error": "...", "detail": "..."} */
+/* Sends {"error": "...", "detail": "..."}. */
 void reply_error(struct evhttp_request *req, int status, const char *error,
                  const char *detail);
 
-/* Takes the object over; NULL is answered as out of memory. */
+/* Sends an object and frees it; NULL means that memory is out, and is 503. */
 void reply_json(struct evhttp_request *req, cJSON *object);
 
-/* Prometheus text; takes buf over. */
+/* Sends the text of metrics for Prometheus, and frees buf. */
 void reply_text(struct evhttp_request *req, struct evbuffer *buf);
 
 void reply_header(struct evhttp_request *req, const char *name,
