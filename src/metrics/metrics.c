@@ -20,7 +20,7 @@ static const struct {
 #undef METRICS_ROW
 };
 
-/* What counters were called in the release before; the next has it no more. */
+/* Former names of counters, which are still printed for one release. */
 static const struct {
     enum metric metric;
     const char *name;
@@ -83,7 +83,7 @@ void metrics_hide(const char *name)
     }
 }
 
-/* Whole numbers without a dot, however big. */
+/* Prints whole numbers without a dot and without an exponent. */
 static void print_value(struct evbuffer *buf, double value)
 {
     evbuffer_add_printf(

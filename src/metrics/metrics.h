@@ -1,7 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Counters of the process and their Prometheus text.  Names are API.
+ * Counters of the process and their text for Prometheus.  The names are part
+ * of the interface to users, so they must not change without need.
  */
 #ifndef METRICS_H
 #define METRICS_H
@@ -10,8 +11,9 @@
 #include <event2/buffer.h>
 
 /*
- * X(id, name, labels, help): counters of one name stand together, and the
- * help of the first is printed.  A counter of seconds counts milliseconds.
+ * X(id, name, labels, help).  Counters of one name must be next to each other;
+ * the help of the first is printed.  A counter whose name has "_seconds" counts
+ * milliseconds, and is printed in seconds.
  */
 #define METRICS_COUNTERS(X)                                                   \
     X(LOOKUP_HIT, "symcached_lookups_total", "answer=\"hit\"",                \
@@ -163,12 +165,12 @@ void metrics_add(enum metric metric, uint64_t n);
 
 /*
  * Sets a gauge that is printed with the counters from now on; labels may be
- * "".  Gauges of one name are printed together.
+ * "".  name and help must stay valid, as they are not copied.
  */
 void metrics_show(const char *name, const char *labels, const char *help,
                   double value);
 
-/* Shows no gauge of that name any more, until metrics_show(). */
+/* Removes all gauges of that name. */
 void metrics_hide(const char *name);
 
 /* Appends all counters, and the gauges of metrics_show(). */
