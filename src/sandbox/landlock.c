@@ -7,7 +7,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel's interface, here because headers of Debian 12 end at ABI 2. */
+/* The kernel's interface.  It is repeated here because the headers of Debian 12
+ * end at ABI 2. */
 #ifndef SYS_landlock_create_ruleset
 #define SYS_landlock_create_ruleset 444
 #define SYS_landlock_add_rule 445
@@ -42,7 +43,8 @@ struct rule_port {
     uint64_t port;
 };
 
-/* Handles every right that this kernel knows.  Returns a descriptor. */
+/* Makes a ruleset that controls every right that this kernel knows.  Returns a
+ * descriptor, or -1 with errno. */
 static int make_ruleset(long abi)
 {
     struct ruleset attr = {FS_ABI1, 0, 0};

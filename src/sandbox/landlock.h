@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Landlock: what a process may still do with files and the network, whatever
- * its user may.
+ * Landlock restricts what a process may do with files and the network,
+ * whatever its user is allowed to do.
  */
 #ifndef SANDBOX_LANDLOCK_H
 #define SANDBOX_LANDLOCK_H
@@ -19,7 +19,7 @@
 #define SANDBOX_ASAN 1
 #endif
 
-/* Rights to files, as the kernel numbers them. */
+/* Rights to files, with the values of the kernel's interface. */
 #define LANDLOCK_WRITE_FILE (1ull << 1)
 #define LANDLOCK_READ_FILE (1ull << 2)
 #define LANDLOCK_READ_DIR (1ull << 3)
@@ -27,14 +27,14 @@
 #define LANDLOCK_MAKE_REG (1ull << 8)
 
 struct landlock_grant {
-    int fd; /* a folder: rights to what is in it, and below */
+    int fd; /* of a folder; the rights apply to everything below it */
     uint64_t rights;
 };
 
 /*
- * Takes every right that this kernel knows from the process, for ever, but
- * for n grants, and, if port is not 0, connecting to that TCP port.  Returns
- * 0, also where the kernel has no Landlock, or -1 with errno.
+ * Removes every right that this kernel knows from the process for good, except
+ * for n grants, and for connecting to a TCP port if that is not 0.  Returns 0,
+ * also where the kernel has no Landlock, or -1 with errno.
  */
 int landlock_restrict(const struct landlock_grant *grants, size_t n,
                       unsigned port);

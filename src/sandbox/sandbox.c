@@ -1,16 +1,16 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Layers, from the coarsest: rlimits bound what a bug can use up, Landlock
- * takes the file system and the network away even if the system call filter
- * had a hole, and seccomp leaves the calls that computing on open descriptors
- * needs.  A call outside the list fails with EPERM instead of killing: a
- * library that probes for an optional feature goes on without it, the reason
- * still reaches stderr, and nothing more is granted than by a kill.
+ * The sandbox has three layers.  Rlimits bound what a bug can use up.  Landlock
+ * takes the file system and the network away, even if the system call filter
+ * has a hole.  Seccomp allows only the calls that are needed to compute with
+ * open descriptors.  A call outside the list fails with EPERM instead of
+ * killing the process: so a library that probes for an optional feature can go
+ * on without it, and errors can still be written to stderr.
  *
- * No call with a path is in the list, as neither layer can tell by a path
- * whether it may be looked at.  newfstatat() is such a call, and is what
- * fstat() of glibc 2.33 to 2.38 is made of; stdio does without it.
+ * No call that takes a path is in the list, as seccomp cannot check a path and
+ * Landlock does not restrict stat().  newfstatat() is such a call, and fstat()
+ * of glibc 2.33 to 2.38 uses it; stdio works without it.
  */
 #include "sandbox.h"
 
@@ -55,7 +55,7 @@ static int sandbox_limit(int resource, rlim_t soft, rlim_t hard)
 
 static int rlimits(const struct sandbox_limits *limits)
 {
-#ifndef SANDBOX_ASAN /* whose shadow is terabytes of address space */
+#ifndef SANDBOX_ASAN /* it reserves terabytes of address space */
     if (limits->memory != 0 &&
         sandbox_limit(RLIMIT_AS, limits->memory, limits->memory) != 0) {
         return -1;
@@ -87,7 +87,7 @@ static int rlimits(const struct sandbox_limits *limits)
 }
 
 static const int sandbox_calls[] = {
-    /* the descriptors that are open */
+    /* use of open descriptors */
     SCMP_SYS(read),
     SCMP_SYS(readv),
     SCMP_SYS(pread64),
@@ -110,7 +110,7 @@ static const int sandbox_calls[] = {
     SCMP_SYS(mremap),
     SCMP_SYS(brk),
     SCMP_SYS(madvise),
-    /* clocks, signals to itself, the end */
+    /* clocks, signals to itself, exit */
     SCMP_SYS(clock_gettime),
     SCMP_SYS(clock_getres),
     SCMP_SYS(gettimeofday),
@@ -129,7 +129,7 @@ static const int sandbox_calls[] = {
     SCMP_SYS(restart_syscall),
     SCMP_SYS(exit),
     SCMP_SYS(exit_group),
-#ifdef SANDBOX_ASAN /* so that a report is whole */
+#ifdef SANDBOX_ASAN /* needed for a complete report */
     SCMP_SYS(getppid),
     SCMP_SYS(getuid),
     SCMP_SYS(uname),
@@ -164,7 +164,7 @@ static int allow(scmp_filter_ctx filter)
         return rc;
     }
 
-    /* abort() */
+    /* abort() sends a signal to the process itself */
     return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
                             SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
 }
@@ -194,7 +194,8 @@ int sandbox_enter(const struct sandbox_limits *limits, char *error,
     int rc;
 
 #ifdef SANDBOX_ASAN
-    /* the check at exit starts a thread and reads /proc */
+    /* the check at exit would start a thread and read /proc, so it is made
+       here */
     __lsan_do_leak_check();
 #endif
 
@@ -206,7 +207,7 @@ int sandbox_enter(const struct sandbox_limits *limits, char *error,
         return sandbox_error(error, size, "sandbox: landlock", errno);
     }
 
-    /* behind Landlock, whose ruleset is a descriptor */
+    /* after Landlock, which needs to open a descriptor for its ruleset */
     if (rlimits(limits) != 0) {
         return sandbox_error(error, size, "sandbox: setrlimit", errno);
     }

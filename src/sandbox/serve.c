@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * As in sandbox.c a call outside the list fails with EPERM.  clone3() hides
- * its flags from a filter, so it is not there: the C library then uses
- * clone(), whose flags are those of a thread.
+ * As in sandbox.c a call outside the list fails with EPERM.  clone3() fails
+ * with ENOSYS, because a filter cannot see its flags; the C library then uses
+ * clone(), which is allowed with the flags of a thread only.
  */
 #include "serve.h"
 
@@ -25,7 +25,7 @@
 #define GRANTS_MAX 1100
 
 static const int calls[] = {
-    /* files and folders, as far as Landlock grants them */
+    /* files and folders; Landlock restricts which */
     SCMP_SYS(openat),
     SCMP_SYS(newfstatat),
     SCMP_SYS(statx),
@@ -83,7 +83,7 @@ static const int calls[] = {
     SCMP_SYS(sched_getaffinity),
     SCMP_SYS(gettid),
     SCMP_SYS(exit),
-    /* clocks, signals to itself, the end */
+    /* clocks, signals to itself, exit */
     SCMP_SYS(clock_gettime),
     SCMP_SYS(clock_getres),
     SCMP_SYS(clock_nanosleep),
@@ -101,7 +101,7 @@ static const int calls[] = {
     SCMP_SYS(exit_group),
 };
 
-/* Calls that are good with some arguments. */
+/* Allows calls with some arguments only. */
 static int allow_some(scmp_filter_ctx filter)
 {
     int rc;
@@ -158,7 +158,8 @@ struct grants {
     size_t n;
 };
 
-/* The folder of a file.  Returns 0, or -1 with errno. */
+/* Grants rights to the folder of a file; NULL grants nothing.  Returns 0, or -1
+ * with errno. */
 static int grant_folder(struct grants *grants, const char *file,
                         uint64_t rights)
 {
@@ -220,7 +221,7 @@ int sandbox_serve(const struct sandbox_serving *allowed, char *error,
 {
     int rc;
 
-    tzset(); /* reads a file, once */
+    tzset(); /* reads the time zone's file while that is still allowed */
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
         return fail(error, size, "no_new_privs", errno);
     }

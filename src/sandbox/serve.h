@@ -1,31 +1,32 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What a daemon gives up that faces the network and reads files made of what
- * strangers sent: no_new_privs, Landlock (where the kernel has it) and a
- * seccomp allow-list.  Afterwards it can read below some folders, accept and
- * make connections, and start threads; it can write to no file but its log,
- * start no process and execute nothing, also no code that it wrote itself.
+ * A sandbox for a daemon that serves the network and reads files which were
+ * made from untrusted input: no_new_privs, Landlock (where the kernel has it)
+ * and a seccomp allow-list.  Afterwards it can read below some folders, accept
+ * and make connections, and start threads.  It can write only to files in the
+ * folder of its log, and cannot start a process, execute a file, or make
+ * memory executable.
  */
 #ifndef SANDBOX_SERVE_H
 #define SANDBOX_SERVE_H
 
 #include <stddef.h>
 
-/* What stays allowed; paths are of files in a folder, and may be NULL. */
+/* What stays allowed.  The paths are those of files, and may be NULL. */
 struct sandbox_serving {
-    const int *roots; /* open folders, to read below */
+    const int *roots; /* open folders, below which files may be read */
     size_t nroots;
-    const char *config; /* its folder may be read */
-    const char *log;    /* its folder may be written to */
-    const char *socket; /* may be removed from its folder */
-    unsigned port;      /* TCP, to connect to; 0 = none */
+    const char *config; /* files in its folder may be read */
+    const char *log;    /* files in its folder may be made and written */
+    const char *socket; /* files in its folder may be removed */
+    unsigned port;      /* TCP port to connect to; 0 = none */
 };
 
 /*
- * Call once, when all is open and before the first thread.  Returns 0, or -1
- * with a sentence in error.  A kernel without Landlock is no error; one
- * without seccomp is.
+ * Enters the sandbox.  To be called once, when all is open and before the first
+ * thread starts.  Returns 0, or -1 with a sentence in error.  It is an error if
+ * the kernel has no seccomp, but not if it has no Landlock.
  */
 int sandbox_serve(const struct sandbox_serving *allowed, char *error,
                   size_t size);
