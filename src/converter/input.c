@@ -6,7 +6,7 @@
 #include "debuginfo/breakpad/breakpad.h"
 #include "debuginfo/pdb/pdb.h"
 
-/* A new format is its folder in debuginfo/ and a line here. */
+/* To add a format, add its folder to debuginfo/ and a line here. */
 static const struct debuginfo_format *const formats[] = {
     &pdb_format,
     &breakpad_format,

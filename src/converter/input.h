@@ -1,7 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The formats that are converted, told apart by content and never by name.
+ * The formats that are converted.  They are recognised by the content of a
+ * file, never by its name.
  */
 #ifndef CONVERTER_INPUT_H
 #define CONVERTER_INPUT_H
@@ -9,8 +10,8 @@
 #include "debuginfo/format.h"
 
 /*
- * The format of a file in memory.  Where no format knows the first bytes it is
- * the first of the table, whose reader says what the file is instead.
+ * Returns the format of a file in memory.  If no format recognises it, returns
+ * the first of the table, whose reader reports what the file is instead.
  */
 const struct debuginfo_format *input_format(const uint8_t *data, size_t size);
 

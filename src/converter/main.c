@@ -1,10 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * pdb2symcache: a PDB or Breakpad text in, an open SymCache ("SYMC", version
- * 9) out.  A plain command that keeps the transcoder contract of the helper.
+ * pdb2symcache: converts a PDB or Breakpad text into an open SymCache ("SYMC",
+ * version 9).  It is a plain command that follows the helper's rules for
+ * transcoders.
  *
- * The exit codes are those of enum failure_code; --help tells them.
+ * The exit codes are those of enum failure_code; --help lists them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -73,7 +74,7 @@ static int usage(const char *what)
     return FAILURE_USAGE;
 }
 
-/* Returns -1 to go on, else the exit code. */
+/* Returns -1 if there is something to convert, or else the exit code. */
 static int parse_options(int argc, char **argv, struct options *o)
 {
     int i;
@@ -109,7 +110,8 @@ static int parse_options(int argc, char **argv, struct options *o)
     return -1;
 }
 
-/* The name under the root that WPA and the helper look for. */
+/* Makes the path under the root at which WPA and the helper look for the file,
+ * and its folders. */
 static int make_path(const struct options *o, const struct debuginfo_result *r,
                      char *path, size_t size, struct failure *failure)
 {

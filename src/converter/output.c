@@ -21,7 +21,8 @@ static int io_failure(struct failure *failure, const char *what,
                        path, strerror(errno));
 }
 
-/* A rename over a device or a symbolic link would put a file in its place. */
+/* Fails if path is not a regular file, as rename() would replace a device or a
+ * symbolic link by a file. */
 static int check_replaceable(const char *path, struct failure *failure)
 {
     struct stat st;

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The output file: written under a temporary name, and given its own name
- * when it is complete and on disk.  A reader sees a whole file or none.
+ * The output file.  It is written under a temporary name, and renamed when it
+ * is complete and on disk.  So a reader sees a whole file or none.
  */
 #ifndef CONVERTER_OUTPUT_H
 #define CONVERTER_OUTPUT_H
@@ -14,7 +14,7 @@
 struct output {
     int fd;
     int is_stdout;
-    char temporary[PATH_MAX]; /* "" = there is none (any more) */
+    char temporary[PATH_MAX]; /* "" = there is none, or none any more */
 };
 
 /*
@@ -24,14 +24,16 @@ struct output {
 int output_open(struct output *output, const char *path, const char *directory,
                 struct failure *failure);
 
-/* Makes directories up to the last slash of a path.  0 or -1. */
+/* Makes the directories up to the last slash of a path.  Returns 0, or -1 with
+ * failure set. */
 int output_make_directories(const char *path, struct failure *failure);
 
-/* Gives the file its name.  Returns 0, or -1 with failure set. */
+/* Gives the file its final name.  Returns 0, or -1 with failure set. */
 int output_publish(struct output *output, const char *path,
                    struct failure *failure);
 
-/* Removes what was not published.  May be called twice. */
+/* Closes the file, and removes it if it was not published.  May be called
+ * twice. */
 void output_close(struct output *output);
 
 #endif

@@ -27,13 +27,13 @@ struct input {
 
 struct output {
     int fd;
-    bool is_bounded; /* the size of files was, before we came */
+    bool is_bounded; /* our caller has set a lower RLIMIT_FSIZE than we do */
 };
 
-static char shrank[4400]; /* what the handler below says */
+static char shrank[4400]; /* the message of the handler below */
 static size_t shrank_size;
 
-/* The input got shorter under the mapping. */
+/* The input became shorter, or could not be read, while it was mapped. */
 static void on_sigbus(int signo)
 {
     ssize_t rc;
@@ -82,7 +82,7 @@ static int map_input(const struct parser_job *job, struct input *input,
     return 0;
 }
 
-/* Ten times what real files need. */
+/* About ten times what the outputs of real files need. */
 static uint64_t output_limit(const struct input *input)
 {
     return 64 * MIB + 2 * (uint64_t)input->size;
@@ -126,7 +126,7 @@ static int write_all(void *context, const void *data, size_t size)
             n = 0;
         }
         if (n < 0 && errno == EFBIG && output->is_bounded) {
-            errno = EDQUOT; /* it says nothing about the input */
+            errno = EDQUOT; /* this limit is not the fault of the input */
         }
         if (n < 0) {
             return -1;
@@ -135,8 +135,7 @@ static int write_all(void *context, const void *data, size_t size)
     return 0;
 }
 
-/* In the child.  Its result goes to the pipe, its exit code is the failure's.
- */
+/* Runs in the child.  Writes the result to the pipe; returns the exit code. */
 static enum failure_code parse(const struct parser_job *job, int pipe_fd)
 {
     struct output output = {job->output_fd, false}, pipe = {pipe_fd, false};
@@ -178,7 +177,7 @@ static int child_failed(int status, struct failure *failure)
         return failure_set(failure, FAILURE_LIMIT,
                            "takes more time than a file of its size may (%s)",
                            strsignal(signo));
-    case SIGKILL: /* by the kernel, most likely, which ran out of memory */
+    case SIGKILL: /* most likely the kernel did it, as memory ran out */
     case SIGTERM:
     case SIGHUP:
     case SIGINT:

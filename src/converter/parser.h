@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The process that parses: a child that maps the input, gives up what it does
- * not need, converts and ends.  Its parent never looks into the file.
+ * The process that parses: a child that maps the input, enters the sandbox,
+ * converts and ends.  Its parent never reads the file's content.
  */
 #ifndef CONVERTER_PARSER_H
 #define CONVERTER_PARSER_H
@@ -19,9 +19,9 @@ struct parser_job {
 };
 
 /*
- * Runs the job.  Returns 0 and the result, or -1 with failure set; the child
- * has then written its message to standard error if failure.text is empty.
- * When *stop becomes true (a signal), the child is killed.
+ * Runs the job.  Returns 0 with *result filled, or -1 with failure set.  If
+ * failure.text is empty then, the child has already written its message to
+ * standard error.  The child is killed when a signal sets *stop.
  */
 int parser_run(const struct parser_job *job, const volatile sig_atomic_t *stop,
                struct debuginfo_result *result, struct failure *failure);
