@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What a lookup is answered: from what is on disk or known to be absent, by
- * decision.h, or else by the job of its key.
+ * How a lookup is answered: by decision.h, from what is on disk or known to be
+ * absent, or else by the job of its key.
  */
 
 #include <string.h>
@@ -13,12 +13,12 @@
 #include "scheduler.h"
 #include "waiter.h"
 
-/* Jobs that nobody waits for; more are left to a later hit. */
+/* The most jobs that nobody waits for; a later hit may start what is left. */
 #define BACKGROUND_MAX 20
 
 #define LOOP_SECONDS 60 /* until somebody changes a configuration */
 
-/* A job that nobody waits for.  Returns false if it cannot be now. */
+/* Starts a job that nobody waits for.  Returns false if none was started. */
 static bool start_background(struct scheduler *scheduler,
                              const struct store_config *store,
                              const struct transcoder_config *transcoder,
@@ -48,8 +48,8 @@ static bool start_background(struct scheduler *scheduler,
 }
 
 /*
- * The file that serves this hit was made from a worse source than there are:
- * these are asked again, at most as often as for what nobody has.
+ * If the file that serves this hit was not made from the best source, the
+ * better ones are asked again, but no more often than for a miss.
  */
 static void ask_better(struct scheduler *scheduler,
                        const struct store_config *store,
@@ -81,7 +81,10 @@ static void ask_better(struct scheduler *scheduler,
     }
 }
 
-/* What is on disk or remembered, and what a hit starts in the background. */
+/*
+ * Completes an answer from what is on disk or remembered, and starts what a hit
+ * wants done in the background.
+ */
 static void answer_decided(struct scheduler *scheduler,
                            const struct store_config *store,
                            const struct decision *d, const symcache_key_t *key,
@@ -104,7 +107,10 @@ static void answer_decided(struct scheduler *scheduler,
     }
 }
 
-/* The job of the key, new if there is none; NULL: a says why not. */
+/*
+ * Returns the job of the key, which is new if there was none, or NULL, and then
+ * a says why.
+ */
 static struct job *get_job(struct scheduler *scheduler,
                            const struct store_config *store,
                            const struct decision *d, const symcache_key_t *key,
@@ -127,7 +133,7 @@ static struct job *get_job(struct scheduler *scheduler,
     id_print(id, store->name, key);
     job = scheduler_find(scheduler, store, id);
     if (job == NULL && d->unseen != 0) {
-        /* what may be there is neither made again nor called absent */
+        /* what may be on disk is neither made again nor called absent */
         log_error(0, "lookup %s: answered 503, %s", id, d->entry.text);
         a->reason = "error";
         a->text = d->entry.text;
@@ -138,7 +144,8 @@ static struct job *get_job(struct scheduler *scheduler,
                               JOB_FOR_LOOKUP, 0, &a->reason);
     }
     if (job != NULL) {
-        /* all who wait for it, so that two that wait for each other see it */
+        /* the job gets the ids of all who wait for it, so that two helpers
+         * that wait for each other notice */
         job_join_via(job, via);
         a->kind = SCHEDULER_PENDING;
         a->seconds = WAITER_PENDING_SECONDS;

@@ -86,7 +86,7 @@ static char *copy(const char *text, size_t max)
     return strndup(text != NULL ? text : "", max);
 }
 
-/* Most logs are of one or two attempts, and many of none yet. */
+/* Grows in small steps, as most logs have no more than two attempts. */
 static bool grow(struct attempt_log *attempt_log)
 {
     struct attempt *attempts;
@@ -111,7 +111,7 @@ void attempt_log_add(struct attempt_log *attempt_log,
 {
     struct attempt *a;
 
-    /* of a source that is asked again and again, the latest answer counts */
+    /* only the latest answer of a source that is asked again is kept */
     a = attempt_log->n > 0 ? &attempt_log->attempts[attempt_log->n - 1] : NULL;
     if (a != NULL && a->outcome == SOURCE_PENDING &&
         strcmp(a->source, attempt->source) == 0) {
@@ -167,7 +167,7 @@ void attempt_log_mark_unusable(struct attempt_log *attempt_log,
     }
 }
 
-/* Behind the first len bytes of buf; what has no room is cut. */
+/* Writes behind the first *len bytes of buf; what has no room is cut off. */
 __attribute__((format(printf, 4, 5))) static void
 append(char *buf, size_t size, size_t *len, const char *format, ...)
 {

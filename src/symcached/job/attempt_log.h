@@ -2,8 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Where a job looked and what each place answered: for its log line, for its
- * negative entry and for "why".  The logs of the latest jobs are kept, as
- * many as memory is set aside for.
+ * negative entry and for "why".  A limited number of logs, those of the latest
+ * jobs, is kept.
  */
 #ifndef SYMCACHED_JOB_ATTEMPT_LOG_H
 #define SYMCACHED_JOB_ATTEMPT_LOG_H
@@ -19,13 +19,13 @@ struct attempt_log *attempt_log_new(const char *id);
 void attempt_log_free(struct attempt_log *attempt_log);
 const char *attempt_log_id(const struct attempt_log *attempt_log);
 
-/* Copies one attempt; beyond a number only their count. */
+/* Copies one attempt; of those beyond a limit only the number is kept. */
 void attempt_log_add(struct attempt_log *attempt_log,
                      const struct source_attempt *attempt);
 
 /*
- * What the latest attempt found turned out to be unusable.  If it was not an
- * attempt that found it, it is added as one of that source and place.
+ * What the latest attempt found turned out to be unusable.  If that attempt
+ * found nothing, one is added for this source and place.
  */
 void attempt_log_mark_unusable(struct attempt_log *attempt_log,
                                const char *source, const char *place,
@@ -35,7 +35,7 @@ void attempt_log_mark_unusable(struct attempt_log *attempt_log,
 void attempt_log_print(const struct attempt_log *attempt_log, char *buf,
                        size_t size);
 
-/* Without places, and of the same answers in a row the last. */
+/* The same without places; of equal answers in a row, only the last one. */
 void attempt_log_print_brief(const struct attempt_log *attempt_log, char *buf,
                              size_t size);
 

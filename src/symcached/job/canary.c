@@ -1,11 +1,12 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Is a failure of the transcoder the PDB's, or its own?  Tells trust.h of each
- * run of a job's transcoder, and where a failure is doubted has it convert the
- * canary, a PDB that is known to be good: the one that it has converted last,
- * if that still lies among the downloads, or the small one that comes with
- * symcached.  That run has the slot of the run that failed.
+ * Is a failure of the transcoder the fault of the PDB, or its own?  Tells
+ * trust.h of each run of a job's transcoder.  If a failure is doubted, the
+ * transcoder has to convert the canary, a PDB that is known to be good: the one
+ * that it has converted last, if that is still among the downloads, or else the
+ * small one that comes with symcached.  This run uses the slot of the run that
+ * failed.
  */
 
 #include <errno.h>
@@ -21,17 +22,20 @@
 #define CANARY_FILE "canary.pdb"
 #define CANARY_ID "402B1916A8335C454C4C44205044422E1"
 
-/* In a build tree, and as "make install" has it. */
+/* From the program's folder: in a build tree, and after "make install". */
 static const char *const canary_places[] = {
     CANARY_FILE, "../share/ngx_symcache/" CANARY_FILE};
 
 struct canary {
-    bool is_own; /* that comes with symcached */
+    bool is_own; /* the one that comes with symcached */
     symcache_key_t key;
     char path[PATH_MAX];
 };
 
-/* NULL: transcoders of a former configuration are not judged any more. */
+/*
+ * Returns NULL for a job of a former configuration, whose transcoders are not
+ * judged any more, and when out of memory.
+ */
 static struct trust *trust_in(const struct job *job,
                               const struct transcoder_config *transcoder)
 {
@@ -122,7 +126,7 @@ bool job_was_lied_to(const struct job *job)
 
 /* the canary ------------------------------------------------------------ */
 
-/* Returns false if there is none. */
+/* Chooses a canary.  Returns false if there is none. */
 static bool choose(const struct job *job, const struct trust *trust,
                    struct canary *canary)
 {
@@ -147,7 +151,10 @@ static bool choose(const struct job *job, const struct trust *trust,
     return false;
 }
 
-/* What it called malformed in this row is not known.  Returns how many. */
+/*
+ * Drops the negative entries of what the transcoder called malformed in this
+ * row, as that is no longer believed.  Returns how many they were.
+ */
 static unsigned take_back(const struct job *job, const struct trust *trust)
 {
     unsigned n = 0;
@@ -183,7 +190,7 @@ static void on_canary(void *arg, const struct transcode_result *result)
 
     transcode_describe(result, why, sizeof(why));
     if (trust == NULL) {
-        believe(job, trust); /* a job of that time calls nothing malformed */
+        believe(job, trust); /* harmless, as an outdated job ends in an error */
     } else if (result->ok) {
         trust_canary_lives(trust, canary->path, take_probe(job));
         believe(job, trust);

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * How a job runs its transcoder on the original, and publishes what came of
- * it, or what a SymCache server had.
+ * How a job runs its transcoder on the original, and publishes the result, or
+ * what a SymCache server had.
  */
 
 #include <errno.h>
@@ -53,7 +53,8 @@ static void end_forgotten(struct job *job)
     job_fail(job, 0, "forgotten while the transcoder ran");
 }
 
-/* Of this copy: another source may have a good one, or the SymCache. */
+/* Only this copy is malformed: another source may have a good one, or the
+ * SymCache, so the next source is asked. */
 static void malformed(struct job *job)
 {
     job->findings |= FINDING_MALFORMED;
@@ -73,7 +74,7 @@ static void malformed(struct job *job)
     job_set_state(job, JOB_WAITS_SOURCE);
 }
 
-/* Of the PDB, or of something around it? */
+/* Is it the fault of the PDB, or of something around the run? */
 static void diagnose_failure(struct job *job)
 {
     struct stat st;
@@ -185,7 +186,7 @@ void job_run_transcoder(struct job *job)
         scheduler_workdir(job->scheduler, job->store->root);
     char error[NEGCACHE_TEXT_MAX];
 
-    /* A cleaner may have taken it while the job waited; ask once more. */
+    /* Cleaning may have removed it while the job waited: ask the sources. */
     if (!store_download_find(job_pdb_path(job))) {
         if (job->original.from == ORIGINAL_DOWNLOADS) {
             job->original.from = NULL;

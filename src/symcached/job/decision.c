@@ -10,10 +10,10 @@
 #include "order.h"
 #include "symcached/store/store.h"
 
-/* What depends on the configuration alone may change at its next reload. */
+/* Short, since what depends on the configuration may change at a reload. */
 #define CONFIG_SECONDS 60
 
-/* The transcoder for this client: the newest version that it reads. */
+/* Returns the transcoder that makes the newest version this client reads. */
 static const struct transcoder_config *
 find_transcoder(const struct store_config *store, const symcache_ask_t *ask)
 {
@@ -65,7 +65,7 @@ void decision_make(struct decision *d, struct negcache *negcache,
          d->what == SYMCACHE_ANSWER_STALE) &&
         negcache_find(negcache, store, cache, key, name, made, &d->entry) &&
         (best != NULL || !negcache_rules[d->entry.reason].needs_file)) {
-        /* then what is on disk is the newest there is */
+        /* no newer version can be made now: decide by what is on disk */
         d->negative = true;
         d->what = symcache_answer(ask, best, NULL);
     }

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What one lookup comes to, from what is on disk, what is known to be absent
- * and what the store's transcoders make.  Decides with symcache_answer(), as
+ * Decides how to answer a lookup, from what is on disk, what is known to be
+ * absent and what the store's transcoders make.  It uses symcache_answer(), as
  * the module does.
  */
 #ifndef SYMCACHED_JOB_DECISION_H
@@ -17,11 +17,11 @@ struct decision {
     const struct transcoder_config *transcoder;
     bool negative; /* the transcoder's version is known not to be had now */
     struct negcache_entry entry; /* of negative; its text also of unseen */
-    int unseen; /* errno, if it cannot be seen what is on disk: then only a job
+    int unseen; /* errno if the disk could not be looked at, so that only a job
                    that runs already can tell; or 0 */
 };
 
-/* name is the key's as it was asked for. */
+/* Fills *d.  name is the key's, spelled as it was asked for. */
 void decision_make(struct decision *d, struct negcache *negcache,
                    const struct store_config *store,
                    const struct cache_config *cache, const symcache_key_t *key,

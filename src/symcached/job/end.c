@@ -1,16 +1,16 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What happens when a job ends.  Whatever the reason, it is job_end(), at the
- * end of this file, and in this order:
+ * What happens when a job ends.  Whatever the reason, job_end(), at the end of
+ * this file, does this, in this order:
  *
  *   its findings become its outcome, by findings_outcome();
- *   what still runs for it is ended, and its work directory removed;
- *   that is written down: for later requests among what is known to be
- *     absent, for people in the log, the counters and the list of misses;
- *   its slot goes to another job, and nobody finds this one any more;
+ *   what still runs for it is ended, and its work directory is removed;
+ *   the outcome is written down: for later requests as a negative entry, for
+ *     people in the log, the counters and the list of misses;
+ *   its slot goes to another job, and lookups do not find this one any more;
  *   each of its waiters is answered by what is on disk and known now, and if
- *     that is no answer to what it asked, by the outcome, or by another job;
+ *     that is no answer to its question, by the outcome or by another job;
  *   its attempts are kept for "why", and it is freed.
  */
 
@@ -42,7 +42,7 @@ static const enum metric outcome_metrics[] = {
 
 /* its outcome ------------------------------------------------------------ */
 
-/* All that is known at the end, also of what happened beside the job. */
+/* Adds to a job's findings what happened meanwhile outside of the job. */
 static unsigned all_findings(const struct job *job)
 {
     unsigned findings = job->findings;
@@ -60,8 +60,8 @@ static unsigned all_findings(const struct job *job)
 }
 
 /*
- * Is it told by the places where the job looked?  Where a PDB was malformed,
- * the transcoder's own words tell more, as long as these are believed.
+ * Do the places where the job looked explain its outcome?  If a PDB was
+ * malformed, the transcoder's message tells more, as long as it is believed.
  */
 static bool explained_by_attempts(const struct job *job,
                                   enum job_outcome outcome)
@@ -114,7 +114,7 @@ static void log_end(const struct job *job, enum job_outcome outcome)
               job->nwaiters, note);
 }
 
-/* What is remembered of an outcome, if anything is. */
+/* The reason of the negative entry for an outcome, if there is to be one. */
 static enum negcache_reason reason_of(enum job_outcome outcome)
 {
     switch (outcome) {
@@ -150,7 +150,7 @@ static void add_negative(struct job *job, const struct job_target *target,
     }
 }
 
-/* Is what was published what this client's next request will be served? */
+/* Will a repeated request for the target be served what was published? */
 static bool is_as_wanted(const struct job_target *target)
 {
     const symcache_version_t *version = &target->transcoder->version;
@@ -177,7 +177,7 @@ static void remember(struct job *job, const struct job_target *target,
         if (is_as_wanted(target)) {
             return;
         }
-        /* not what was asked for: made once, not at each request */
+        /* not what was asked for: do not make it again at each request */
         seconds = cache->retry_misses_after;
         if (target->published.major <= version->major) {
             reason = NEGCACHE_UNCHANGED;
@@ -192,7 +192,7 @@ static void remember(struct job *job, const struct job_target *target,
     add_negative(job, target, reason, seconds);
 }
 
-/* For people who look at the list of misses. */
+/* Adds the job to the list of misses, which is for people to look at. */
 static void note_miss(struct job *job, enum job_outcome outcome)
 {
     char looked[NEGCACHE_TEXT_MAX] = "";
@@ -215,7 +215,7 @@ static void record(struct job *job, enum job_outcome outcome)
 
     metrics_add(outcome_metrics[outcome], 1);
     if (job->purpose == JOB_FOR_BETTER) {
-        /* what is on disk stays valid, whatever this one found out */
+        /* what is on disk stays valid, whatever this job found out */
         metrics_add(METRIC_BETTER_FOUND, outcome == JOB_PUBLISHED);
     } else {
         for (i = 0; i < JOB_TARGETS; i++) {
@@ -228,7 +228,7 @@ static void record(struct job *job, enum job_outcome outcome)
 
 /* its waiters ------------------------------------------------------------ */
 
-/* For a waiter that wanted what the job could not make. */
+/* Fills the answer for a waiter that wanted what the job could not make. */
 static void answer_outcome(const struct job *job, enum job_outcome outcome,
                            struct scheduler_answer *a)
 {
@@ -243,7 +243,7 @@ static void answer_outcome(const struct job *job, enum job_outcome outcome,
         return;
     }
     if (negcache_rules[reason].needs_file) {
-        /* the file has vanished: who waits was to be answered by it */
+        /* the file that would have been the answer has vanished */
         reason = NEGCACHE_ERROR;
     }
     a->kind = negcache_rules[reason].is_final ? SCHEDULER_ABSENT
@@ -265,7 +265,7 @@ static bool is_target(const struct job *job,
     return false;
 }
 
-/* Of a waiter that was not answered by what the job has found out. */
+/* Did this waiter ask for something that the job did not look for? */
 static bool needs_another(const struct job *job, enum job_outcome outcome,
                           const struct waiter *w, const struct decision *d)
 {
@@ -273,7 +273,7 @@ static bool needs_another(const struct job *job, enum job_outcome outcome,
            (outcome == JOB_NOTFOUND && strcmp(w->name, job->name) != 0);
 }
 
-/* Has the waiter wait for a job of its own.  Returns false if none can be. */
+/* Makes the waiter wait for another job.  Returns false if there is none. */
 static bool start_another(const struct job *job, struct waiter *w,
                           const struct decision *d)
 {
@@ -292,17 +292,17 @@ static bool start_another(const struct job *job, struct waiter *w,
     if (next == NULL) {
         return false;
     }
-    /* whoever waited here may be who waits there */
+    /* it may have been any of those who waited for the ended job */
     job_join_via(next, job->via != NULL ? job->via : "");
     waiter_join(w, next);
     return true;
 }
 
 /*
- * Every waiter is decided afresh by what is on disk now.  One that asked for
- * another version than the job made, or in another spelling than the job
- * looked for, may need a job of its own; where there is none, what this one
- * found out is no answer to it.
+ * Each waiter is answered by a new decision, from what is on disk now.  One
+ * that asked for another version than the job made, or in another spelling than
+ * the job looked for, may need another job.  If there can be none, it must not
+ * be told that the file is absent, since this job has not looked for it.
  */
 static void answer_waiter(const struct job *job, enum job_outcome outcome,
                           struct waiter *w)
@@ -336,7 +336,7 @@ static void answer_waiter(const struct job *job, enum job_outcome outcome,
 
 /* the end ---------------------------------------------------------------- */
 
-/* What runs when a stop comes; otherwise it has ended before the job does. */
+/* Ends what still runs for a job, which is the case only when it is stopped. */
 static void cancel(struct job *job)
 {
     if (job->lookup != NULL) {

@@ -3,7 +3,7 @@
  */
 #include "findings.h"
 
-/* Sources or transcoders may tell something else when they are asked again. */
+/* After these, sources or transcoders may answer otherwise the next time. */
 #define FINDINGS_OPEN                                                         \
     (FINDING_FAILED | FINDING_UNSURE | FINDING_OUTDATED | FINDING_DOUBTED |   \
      FINDING_FORGOTTEN)

@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What a job has found out, and what that comes to.  A job gathers findings
- * on its way and never an outcome; findings_outcome() is the only place where
- * they become one, and t/unit/findings.c has its table.
+ * What a job has found out, and the outcome of it.  A job only collects
+ * findings; findings_outcome() is the only place where they become an outcome,
+ * and t/unit/findings.c tests its table.
  *
  * Knows nothing else of jobs.
  */
@@ -16,7 +16,7 @@ enum finding {
     FINDING_EXHAUSTED = 1 << 0,  /* all of them were asked */
     FINDING_UNSURE = 1 << 1,     /* one could not tell, or sent garbage */
     FINDING_NOT_NEWER = 1 << 2,  /* one has nothing newer than what we have */
-    FINDING_NOT_BETTER = 1 << 3, /* nor has one a PDB with more in it */
+    FINDING_NOT_BETTER = 1 << 3, /* one's PDB has no more in it than ours */
 
     /* from its transcoder */
     FINDING_MALFORMED = 1 << 4, /* it failed on what a source had */
@@ -24,19 +24,19 @@ enum finding {
 
     /* from what happened meanwhile */
     FINDING_OUTDATED = 1 << 6,  /* there is another configuration now */
-    FINDING_FORGOTTEN = 1 << 7, /* an operator says: it may be true no more */
+    FINDING_FORGOTTEN = 1 << 7, /* an operator had it forgotten meanwhile */
 
     /* its end */
     FINDING_PUBLISHED = 1 << 8, /* the SymCache is on disk */
-    FINDING_FAILED = 1 << 9,    /* something that says nothing of the key */
+    FINDING_FAILED = 1 << 9,    /* a failure that says nothing of the key */
     FINDING_STOPPED = 1 << 10   /* the helper stops */
 };
 
 /* What a job is for. */
 enum job_purpose {
-    JOB_FOR_LOOKUP, /* somebody asks for what is not there */
-    JOB_FOR_NEWER,  /* an older version is being served meanwhile */
-    JOB_FOR_BETTER  /* this version, too, but from a PDB with less in it */
+    JOB_FOR_LOOKUP, /* somebody asks for what is not on disk */
+    JOB_FOR_NEWER,  /* an older version is served meanwhile */
+    JOB_FOR_BETTER  /* a better PDB; its version is on disk from a worse one */
 };
 
 enum job_outcome {
@@ -49,8 +49,8 @@ enum job_outcome {
 };
 
 /*
- * Absence is claimed, and so remembered for long, only when nothing that was
- * found out speaks against it.
+ * JOB_NOTFOUND, which is remembered for long, is the outcome only if no finding
+ * casts doubt on it.
  */
 enum job_outcome findings_outcome(unsigned findings, enum job_purpose purpose);
 

@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What is kept in the folders of the configuration: a work folder in each,
- * with what a job has there until it ends, and in a store's root the list of
- * versions that can be made.
+ * What is kept in the folders of the configuration: in each a work folder for
+ * the files of jobs that run, and in a store's root the list of versions that
+ * can be made.
  */
 
 #include <errno.h>
@@ -47,8 +47,9 @@ const char *job_pdb_path(const struct job *job)
 }
 
 /*
- * By its first bytes; nothing else of it is read here.  What begins as no
- * original does is taken for a PDB: the transcoder says what is wrong with it.
+ * Tells the format of a file by its first bytes, which are all that is read
+ * here.  A file of no known format counts as a PDB, so that the transcoder says
+ * what is wrong with it.
  */
 static enum original_format format_of(const char *path)
 {
@@ -80,7 +81,7 @@ bool job_take_download(struct job *job)
     transcoder = job_transcoder(job);
     if (transcoder == NULL ||
         symcache_version_cmp(&transcoder->version, job->order.target) != 0) {
-        return false; /* the sources may have what a newer one is made of */
+        return false; /* of what the sources have, a newer one may be made */
     }
     job->original.from = ORIGINAL_DOWNLOADS;
     return true;
@@ -160,8 +161,8 @@ static int open_root(struct scheduler *scheduler, const char *path,
     return 0;
 }
 
-/* On a full disk later, see scheduler_keep_transcoders(): who does not start
- * makes no room either. */
+/* A full disk is no error, since a helper that does not start cannot make room;
+ * scheduler_keep_transcoders() then writes the list later. */
 static int put_transcoders(struct scheduler *scheduler,
                            const struct store_config *store,
                            const symcache_version_t *versions, size_t n)
@@ -200,7 +201,7 @@ static int write_transcoders(struct scheduler *scheduler,
         for (j = 0; j < n && symcache_version_cmp(&versions[j], version) != 0;
              j++) {
         }
-        if (j == n) { /* not yet made of another input */
+        if (j == n) { /* each version once, whatever the input */
             versions[n++] = *version;
         }
     }
@@ -238,7 +239,7 @@ void scheduler_keep_stores(struct scheduler *scheduler)
     }
 }
 
-/* What was written for a configuration that did not come about. */
+/* Replaces the lists that were written for a configuration that failed. */
 static void restore_transcoders(struct scheduler *scheduler)
 {
     char error[256];
@@ -256,7 +257,7 @@ void scheduler_forget_former(struct scheduler *scheduler)
     source_stats_keep(scheduler->source_stats, scheduler->config);
 }
 
-/* All jobs that run are now those of a former configuration. */
+/* Counts all jobs that run as jobs of a former configuration. */
 static void leave_former(struct scheduler *scheduler)
 {
     const struct job *job;

@@ -2,10 +2,10 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Jobs, as seen from other rooms.  A lookup is answered from what is on disk
- * and what is known to be absent; where neither is an answer, one job for each
- * key of a store makes the file, however many ask for it.
+ * and what is known to be absent.  If neither is an answer, a job makes the
+ * file; there is one for each key of a store, however many ask for it.
  *
- * Knows nothing of connections.  What a job does is told in state.h;
+ * Knows nothing of connections.  state.h describes what a job does;
  * scheduler_ask() is in ask.c, scheduler_leave() in waiter.c.
  */
 #ifndef SYMCACHED_JOB_H
@@ -48,21 +48,21 @@ struct scheduler *scheduler_new(struct event_base *base,
 /*
  * Makes the roots of config ready (folders, stale work, .transcoders) and
  * uses it from now on.  Returns 0, or -1 with a sentence in error; the
- * former configuration is then kept.  A full disk is no error: what could not
- * be written there is left to scheduler_keep_stores().
+ * former configuration is then kept.  A full disk is no error:
+ * scheduler_keep_stores() writes later what could not be written.
  */
 int scheduler_configure(struct scheduler *scheduler, struct config *config,
                         char *error, size_t size);
 
-/* There may be room now: writes what is missing in the roots. */
+/* Writes what is missing in the roots; for when there may be room again. */
 void scheduler_keep_stores(struct scheduler *scheduler);
 
 /*
  * Asks for a key; name is its name as it was spelled.  via is a list as in
- * via.h, "" for a client's own request; one that has come through us is
- * answered from disk only.  Either fn is called at once and NULL is returned;
- * or fn is called later, after at most wait seconds, and the waiter is valid
- * until then.
+ * via.h, or "" for a client's own request; a request that has come through
+ * this helper before starts no job and waits for none.  Either fn is called at
+ * once and NULL is returned, or fn is called later, after at most wait seconds,
+ * and the waiter is valid until then.
  */
 struct waiter *scheduler_ask(struct scheduler *scheduler,
                              const struct store_config *store,
@@ -98,16 +98,16 @@ cJSON *scheduler_why(const struct scheduler *scheduler,
                      const symcache_key_t *key);
 
 /*
- * Forgets what is known to be absent under a name, or with has_id of one key,
- * and has jobs that run look anew.  Returns how many entries that were.
+ * Drops the negative entries of a name or, with has_id, of one key, and makes
+ * jobs that run look again.  Returns the number of these entries.
  */
 unsigned scheduler_forget(struct scheduler *scheduler,
                           const struct store_config *store,
                           const symcache_key_t *key, bool has_id);
 
 /*
- * The transcoders of a store are mended: their former failures count no more,
- * and what they say in jobs that run now is not believed.
+ * The transcoders of a store have been repaired: their former failures no
+ * longer count, and failures in jobs that run now are not believed.
  */
 void scheduler_forget_transcoders(struct scheduler *scheduler,
                                   const struct store_config *store);

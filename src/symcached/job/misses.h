@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The latest jobs that ended without a file, and why: for people who look at
- * a page.  What is answered from a negative entry is no new miss.
+ * The latest jobs that ended without a file, and why, for a page that people
+ * read.  An answer from a negative entry is not a new miss.
  */
 #ifndef SYMCACHED_JOB_MISSES_H
 #define SYMCACHED_JOB_MISSES_H
@@ -16,7 +16,8 @@ struct misses;
 struct misses *misses_new(void);
 void misses_free(struct misses *misses);
 
-/* Copies everything, cut to bounded lengths; the oldest one goes. */
+/* Copies everything but outcome, a constant, with long texts cut; the oldest
+ * miss is dropped if there are too many. */
 void misses_add(struct misses *misses, const char *store, const char *key,
                 const symcache_version_t *version, const char *outcome,
                 const char *text);

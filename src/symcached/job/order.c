@@ -7,7 +7,7 @@
 
 #define ORDER_PASSES 2
 
-/* What makes a file of version a also serves who asks for version b. */
+/* Does a file of version a serve a client that asks for version b? */
 static bool serves(const symcache_version_t *a, const symcache_version_t *b)
 {
     static const symcache_version_t any;
@@ -15,7 +15,9 @@ static bool serves(const symcache_version_t *a, const symcache_version_t *b)
     return symcache_version_serves(a, b, &any);
 }
 
-/* The transcoder of a format for a version: the newest that serves the same.
+/*
+ * Returns the transcoder that makes of this format the newest version that is
+ * not above the target and serves the same clients, or NULL.
  */
 static const struct transcoder_config *
 best_transcoder(const struct store_config *store,

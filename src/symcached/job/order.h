@@ -23,9 +23,9 @@ struct order {
                                                              NULL */
     symcache_version_t on_disk; /* the best on disk that serves the same */
     bool has_on_disk;
-    bool not_newer; /* some could not better what is on disk */
+    bool not_newer; /* a source was left out: no newer than what is on disk */
     unsigned next;
-    unsigned end; /* only the first so many sources are asked */
+    unsigned end; /* how many sources, the first ones, are asked */
     unsigned pass;
 };
 
@@ -34,7 +34,7 @@ void order_begin(struct order *order, const struct store_config *store,
                  const symcache_key_t *key,
                  const struct transcoder_config *target);
 
-/* NULL when all were given. */
+/* Returns the source to ask next, or NULL when all were given. */
 const struct source_config *order_next(struct order *order);
 
 /*
@@ -44,7 +44,7 @@ const struct source_config *order_next(struct order *order);
 bool order_has_way(const struct store_config *store,
                    const symcache_version_t *target);
 
-/* Begins anew: what is on disk is looked at again. */
+/* Begins again with the first source, and looks again at what is on disk. */
 void order_rewind(struct order *order);
 
 #endif

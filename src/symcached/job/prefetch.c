@@ -13,7 +13,7 @@
 
 struct prefetch {
     struct event *timer;
-    const struct source_config *source; /* that is looked up, or NULL */
+    const struct source_config *source; /* the one that is asked, or NULL */
     struct lookup *lookup;
     char *work; /* directory */
     bool runs;  /* the lookup: has a slot, and keeps its host busy */
@@ -27,7 +27,7 @@ static void arm(struct job *job)
     evtimer_add(job->prefetch->timer, &delay);
 }
 
-/* Its slot and its host are for others now; it waits for its turn. */
+/* Gives the slot and the host of the lookup to others. */
 static void leave_slot(struct job *job)
 {
     if (job->prefetch->runs) {
@@ -59,10 +59,10 @@ static void cancel(struct job *job)
     metrics_add(METRIC_PREFETCH_DROPPED, 1);
 }
 
-/* The source whose turn is next, if it may be asked before; or NULL. */
+/* Returns the next source if it may be asked before its turn, or NULL. */
 static const struct source_config *next_source(const struct job *job)
 {
-    struct order order = job->order; /* a look, which moves nothing */
+    struct order order = job->order; /* a copy, so that the job's stays */
     const struct source_config *source = order_next(&order);
 
     return source == NULL || source->type->has_symcaches ||
@@ -104,7 +104,7 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
     const struct source_config *next;
 
     if (source_receives(job->lookup)) {
-        /* it is likely to be had here: two transfers would be one too many */
+        /* this source probably has it, so the other transfer is not needed */
         cancel(job);
     } else if (job->prefetch->source == NULL) {
         next = next_source(job);

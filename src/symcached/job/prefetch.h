@@ -1,10 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * While a job's source is silent, the next source is asked as well.  What that
- * one has counts only when its turn comes, since sources are configured in the
- * order of their quality.  Only one source is asked before its turn, and never
- * a SymCache server or a host that is busy.
+ * While a job's source is silent, the next source is asked as well.  Its answer
+ * is used only when its turn comes, since sources are configured in the order
+ * of their quality.  Only one source at a time is asked before its turn, and
+ * never a SymCache server or a host that is busy.
  */
 #ifndef SYMCACHED_JOB_PREFETCH_H
 #define SYMCACHED_JOB_PREFETCH_H
@@ -20,7 +20,7 @@ void prefetch_watch(struct job *job);
 /* Was the job's source, whose turn it is now, asked before its turn? */
 bool prefetch_has(const struct job *job);
 
-/* Gives the job that lookup, with its work directory. */
+/* Hands that lookup and its work directory over to the job. */
 void prefetch_take(struct job *job, const struct source_callbacks *callbacks);
 
 /* Ends the lookup before its turn, if there is one, and begins no more. */

@@ -12,7 +12,7 @@
 #include "scheduler.h"
 #include "symcached/store/store.h"
 
-/* A page that a person reads; the number of all is given besides. */
+/* The most jobs that a page shows; it also has the number of all. */
 #define SCHEDULER_SHOWN 1000
 
 void scheduler_gauges(const struct scheduler *scheduler,
@@ -109,7 +109,7 @@ cJSON *scheduler_misses(const struct scheduler *scheduler)
     return misses_json(scheduler->misses);
 }
 
-/* What it was made from, and when better sources were asked. */
+/* Adds what a file was made from, and when better sources were asked. */
 static void add_provenance(cJSON *file, const struct store_config *store,
                            const symcache_key_t *key,
                            const symcache_version_t *version)
@@ -147,7 +147,7 @@ static void add_files(cJSON *object, const struct store_config *store,
     }
 }
 
-/* The names that the miss was noted for, which differ in their case. */
+/* Adds the spellings of the name that the negative entry is about. */
 static void add_variants(cJSON *item, const symcache_key_t *key,
                          const struct negcache_entry *entry)
 {
@@ -169,7 +169,7 @@ static void add_variants(cJSON *item, const symcache_key_t *key,
     }
 }
 
-/* Each version that can be made, and what is known against making it. */
+/* Adds each version that can be made, and why it is not being made now. */
 static void add_transcoders(cJSON *object, const struct scheduler *scheduler,
                             const struct store_config *store,
                             const symcache_key_t *key)

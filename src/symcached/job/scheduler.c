@@ -1,7 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Which job has a slot and which waits for one; the table of all jobs.
+ * Decides which job has a slot and which waits for one, and has the table of
+ * all jobs.
  */
 
 #include "scheduler.h"
@@ -54,7 +55,7 @@ void scheduler_prefetches(struct scheduler *scheduler, int change)
     scheduler_host_freed(scheduler);
 }
 
-/* Who waited for a host is looked at again, before those who came later. */
+/* Puts the jobs that waited for a host before those that came later. */
 static void look_at_hosts(struct scheduler *scheduler)
 {
     struct job *job;
@@ -148,7 +149,7 @@ void scheduler_moved(struct job *job, enum job_state from, enum job_state to)
     case JOB_WAITS_HOST:
         TAILQ_INSERT_TAIL(&scheduler->wait_host, job, queue);
         scheduler->queued++;
-        return; /* it has given nothing back, and wants nothing */
+        return; /* no slot was freed and none is wanted: no need to pump */
     case JOB_WAITS_UPSTREAM:
         scheduler->queued++;
         break;

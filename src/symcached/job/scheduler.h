@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  *
  * All jobs, their slots and queues, and what they share.  For the files of
- * this room only; job.h is for the others.
+ * this room only; other rooms include job.h.
  */
 #ifndef SYMCACHED_JOB_SCHEDULER_H
 #define SYMCACHED_JOB_SCHEDULER_H
@@ -49,13 +49,16 @@ struct scheduler {
     unsigned waiters;
 };
 
-/* Not one of a former configuration whose store is elsewhere.  Or NULL. */
+/*
+ * Returns the job with this id, or NULL.  A job of a former configuration in
+ * which the store had another root does not count.
+ */
 struct job *scheduler_find(const struct scheduler *scheduler,
                            const struct store_config *store, const char *id);
 
 /*
- * Begins a job for a key that has none; better as in job_begin().  NULL:
- * *reason says why not, in one word.
+ * Begins a job for a key that has none; better is as in job_begin().  Returns
+ * NULL with one word in *reason if it cannot.
  */
 struct job *scheduler_start(struct scheduler *scheduler,
                             const struct store_config *store,
@@ -64,12 +67,12 @@ struct job *scheduler_start(struct scheduler *scheduler,
                             enum job_purpose purpose, size_t better,
                             const char **reason);
 
-/* The job ends: nobody finds it any more. */
+/* Removes a job that ends from the table and from the list of all jobs. */
 void scheduler_deregister(struct job *job);
 
 /*
- * The last that is heard of a job: forgets what is known of sources that only
- * a former configuration has, if it was the last job of those.
+ * A job is about to be freed.  If it is the last one of former configurations,
+ * what is known of sources that only these had is forgotten.
  */
 void scheduler_leave_config(struct job *job);
 
@@ -79,13 +82,13 @@ void scheduler_moved(struct job *job, enum job_state from, enum job_state to);
 /* Is one of limits.downloads free? */
 bool scheduler_has_slot(const struct scheduler *scheduler);
 
-/* A lookup ended: jobs that wait for its host may ask. */
+/* A lookup has ended, so jobs that wait for its host may ask it now. */
 void scheduler_host_freed(void *scheduler);
 
-/* A lookup before its turn began, or was ended or taken. */
+/* A prefetch began (change is 1), or it ended or was taken (-1). */
 void scheduler_prefetches(struct scheduler *scheduler, int change);
 
-/* The file of this version is on disk: compresses it, if the store wants. */
+/* Has a file that is on disk compressed, if the store is configured so. */
 void scheduler_want_gzip(struct scheduler *scheduler,
                          const struct store_config *store,
                          const symcache_key_t *key,
@@ -93,12 +96,12 @@ void scheduler_want_gzip(struct scheduler *scheduler,
 
 /* folders.c ------------------------------------------------------------- */
 
-/* The work folder of a configured folder; or NULL. */
+/* Returns the work folder of a configured folder, or NULL. */
 struct workdir *scheduler_workdir(struct scheduler *scheduler,
                                   const char *root);
 
-/* Writes <root>/.transcoders again, where somebody has taken the root away, or
- * the disk was full. */
+/* Writes <root>/.transcoders again if it is missing, because the root was
+ * removed or the disk was full. */
 void scheduler_keep_transcoders(struct scheduler *scheduler,
                                 const struct store_config *store);
 

@@ -12,10 +12,10 @@
 #include "prefetch.h"
 #include "scheduler.h"
 
-/* A source's wish for patience is obeyed up to here. */
+/* The longest Retry-After of a source that is obeyed, in seconds. */
 #define RETRY_AFTER_MAX 3600
 
-/* Seconds between two questions to a SymCache server that works on it. */
+/* The longest pause before a SymCache server is asked again, in seconds. */
 #define AGAIN_MAX 60
 
 static void on_attempt(void *arg, const struct source_attempt *attempt)
@@ -49,7 +49,7 @@ void job_leave_sources(struct job *job)
 static void sources_exhausted(struct job *job)
 {
     if (job->findings & FINDING_FORGOTTEN) {
-        /* published meanwhile, says who forgets: once more from the first */
+        /* an operator says that there may be something new: ask all again */
         job->findings = 0;
         order_rewind(&job->order);
         job_ask_source(job);
@@ -60,7 +60,7 @@ static void sources_exhausted(struct job *job)
     job_end(job, FINDING_EXHAUSTED);
 }
 
-/* Is what is on disk from a PDB with more in it? */
+/* Is what is on disk to be kept, as it is from a PDB with more in it? */
 static bool is_worse(const struct job *job)
 {
     char path[PATH_MAX];
@@ -104,7 +104,7 @@ static void on_found(struct job *job)
     job_set_state(job, JOB_WAITS_TRANSCODER);
 }
 
-/* The server's time is up: for a download and a conversion of its own. */
+/* Has the server had the time for a download and a conversion of its own? */
 static bool waited_enough(const struct job *job)
 {
     const struct limits_config *limits = &job->config->limits;
@@ -143,7 +143,7 @@ static void on_again(evutil_socket_t fd, short events, void *arg)
     job_set_state(arg, JOB_WAITS_SOURCE);
 }
 
-/* Returns false if it is to be asked again, and the job waits for that. */
+/* Returns false if the source is asked again later, and the job waits. */
 static bool is_done(struct job *job, enum source_outcome outcome)
 {
     if (outcome == SOURCE_PENDING) {
@@ -158,7 +158,7 @@ static bool is_done(struct job *job, enum source_outcome outcome)
     }
 
     if (outcome != SOURCE_NOT_FOUND) {
-        /* garbage of theirs is no proof of absence, either */
+        /* even an unusable answer does not prove that the file is absent */
         job->findings |= FINDING_UNSURE;
     } else if (job->symcache.not_newer) {
         job->findings |= FINDING_NOT_NEWER;
@@ -185,7 +185,7 @@ static void on_source_done(void *arg, enum source_outcome outcome)
 static const struct source_callbacks source_callbacks = {on_attempt,
                                                          on_source_done};
 
-/* NULL: the lookup could not begin; errno is set. */
+/* Returns NULL with errno if the lookup could not begin. */
 static struct lookup *begin_lookup(struct job *job)
 {
     const struct source_config *source = job->source;
@@ -201,7 +201,7 @@ static struct lookup *begin_lookup(struct job *job)
         symcache_version_cmp(&order->on_disk, &source->version) < 0;
     symcache->exceeds = order->on_disk;
 
-    /* on the file system where the file will stay */
+    /* on the file system where the file will stay, so that it can be renamed */
     workdir = scheduler_workdir(job->scheduler, source->type->has_symcaches
                                                     ? job->store->root
                                                     : job->config->downloads);

@@ -14,7 +14,7 @@
 
 const char ORIGINAL_DOWNLOADS[] = "downloads";
 
-/* The status page has these words; a busy host is a detail there. */
+/* These words are on the status page, which does not tell of busy hosts. */
 static const char *const state_names[] = {
     [JOB_NEW] = "new",
     [JOB_WAITS_SOURCE] = "waits for a download slot",
@@ -95,7 +95,7 @@ const char *job_text(const struct job *job)
     return job->text != NULL ? job->text : "";
 }
 
-/* Thousands of jobs may wait, and few have something to say. */
+/* The text is allocated, as few of the many jobs that may wait have one. */
 void job_say(struct job *job, const char *format, ...)
 {
     char text[NEGCACHE_TEXT_MAX];
@@ -112,7 +112,7 @@ void job_set_state(struct job *job, enum job_state state)
 {
     enum job_state from = job->state;
 
-    /* whenever a host is free, all that wait for any host are looked at */
+    /* left out, since each host that is freed moves all that wait for hosts */
     if (from != JOB_WAITS_HOST && state != JOB_WAITS_HOST) {
         log_debug(0, "job %s: %s -> %s", job_id(job), state_names[from],
                   state_names[state]);

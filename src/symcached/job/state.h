@@ -6,17 +6,17 @@
  * waiters answered.  This header is for the files of this room only; job.h is
  * for the others.
  *
- * What a job does stands in one file for each part of its life:
+ * There is one file for each part of a job's life:
  *
  *   state.c       begins it, and moves it from state to state
- *   search.c      asks its sources; prefetch.c looks ahead of that
+ *   search.c      asks its sources; prefetch.c asks the next one early
  *   conversion.c  runs its transcoder, and publishes what that made
- *   canary.c      diagnoses its failure: of the original, or its own
+ *   canary.c      tells failures of the transcoder from those of the original
  *   end.c         ends it, whatever the reason
  *
- * Around them: scheduler.c has the slots and queues, ask.c takes a lookup,
+ * Around them, scheduler.c has the slots and queues, ask.c takes a lookup,
  * which decision.c answers if no job is needed, and waiter.c holds it until
- * the end.
+ * the job ends.
  */
 #ifndef SYMCACHED_JOB_STATE_H
 #define SYMCACHED_JOB_STATE_H
@@ -60,18 +60,18 @@
  *        JOB_IN_TRANSCODER --> job_end(), or if the original is malformed and
  *                              there is another source, JOB_WAITS_SOURCE
  *
- * A PDB that lies among the downloads is taken without asking a source, and
- * if it is gone when the slot comes, they are asked: JOB_WAITS_SOURCE.  To
- * that a job in JOB_IN_SOURCE goes back, too, if the host of its next source
- * is busy.
+ * A PDB that is among the downloads is used without asking a source.  If it is
+ * gone when the job gets its slot, the job goes to JOB_WAITS_SOURCE and asks
+ * the sources.  A job in JOB_IN_SOURCE goes back to JOB_WAITS_SOURCE, too, if
+ * the host of its next source is busy.
  */
 enum job_state {
     JOB_NEW,              /* is being set up */
     JOB_WAITS_SOURCE,     /* for a download slot */
-    JOB_WAITS_HOST,       /* ... and the host that is next has no room */
+    JOB_WAITS_HOST,       /* for the host of its next source, which is busy */
     JOB_IN_SOURCE,        /* a source is being asked; has a download slot */
-    JOB_WAITS_UPSTREAM,   /* for a SymCache server's work; has no slot */
-    JOB_WAITS_TRANSCODER, /* the original is there; for a transcoder slot */
+    JOB_WAITS_UPSTREAM,   /* to ask a SymCache server again; has no slot */
+    JOB_WAITS_TRANSCODER, /* has the original; for a transcoder slot */
     JOB_IN_TRANSCODER,    /* the transcoder runs; has a transcoder slot */
     JOB_ENDED             /* its outcome is known; waiters are answered */
 };
@@ -84,20 +84,20 @@ struct original {
     uint64_t bytes;    /* received from all sources */
 };
 
-/* It lay among the downloads: no source was asked. */
+/* The original was among the downloads, and no source was asked. */
 extern const char ORIGINAL_DOWNLOADS[];
 
-/* One version that is to be made of it. */
+/* One version that is to be made of the original. */
 struct job_target {
     const struct transcoder_config *transcoder; /* whose version it is */
-    symcache_version_t published; /* what came of it; JOB_PUBLISHED */
+    symcache_version_t published; /* the version of the file that was made */
     long long size;               /* of that file */
 };
 
 /*
- * There is one, as there is one kind of files.  A lookup for another kind, of
- * the same name and id, will add a target to the job that runs, and the end of
- * one target's conversion begin that of the next; original and sources stay.
+ * There is one target, as only one kind of file is made so far.  A lookup for
+ * another kind, of the same name and id, is to add a target to the job that
+ * runs, whose conversion begins when that of the former target has ended.
  */
 #define JOB_TARGETS 1
 
@@ -105,15 +105,15 @@ struct job_target {
 struct run {
     struct transcode *transcode; /* or NULL */
     struct canary *canary;       /* the transcoder is tried on it; or NULL */
-    /* the first that called the PDB malformed, and its trust->lies then: with
-     * originals of several formats another one may be run afterwards */
+    /* the first transcoder that called the PDB malformed, and its trust->lies
+     * at that time; another one may run later, on another format */
     const struct transcoder_config *accuser;
     unsigned lies;
     unsigned pause : 31;   /* seconds that the transcoder is left alone */
     unsigned is_probe : 1; /* its end tells whether the transcoder works */
 };
 
-/* There may be ten thousand, mostly waiting: no space is left between. */
+/* Ordered to leave few gaps, as ten thousand jobs may be waiting. */
 struct job {
     LIST_ENTRY(job) all;
     TAILQ_ENTRY(job) queue; /* while it waits for a slot */
@@ -123,12 +123,12 @@ struct job {
     struct config *config; /* reference: what the job began with */
     const struct store_config *store;
     const char *name; /* the key's, as the first who asked spelled it */
-    char *via;        /* whoever waits for it, see via.h; or NULL */
+    char *via;        /* ids of those who wait for it, see via.h; or NULL */
     enum job_purpose purpose;
     enum job_state state;
     unsigned findings; /* so far */
     unsigned nwaiters;
-    char *text; /* the latest of them in words; or NULL */
+    char *text; /* says what went wrong, see job_say(); or NULL */
     struct attempt_log *attempt_log;
 
     struct job_target targets[JOB_TARGETS];
@@ -136,16 +136,16 @@ struct job {
 
     /* its sources */
     struct order order;
-    const struct source_config *source; /* that is asked, or is the next */
+    const struct source_config *source; /* being asked, or the next one */
     struct source_symcache symcache;
     struct lookup *lookup;
     struct prefetch *prefetch; /* or NULL; see prefetch.h */
     struct event *again;       /* of JOB_WAITS_UPSTREAM; or NULL */
-    uint64_t pending;          /* since when, or 0 */
-    unsigned again_after;      /* seconds that it asked for */
+    uint64_t pending;          /* since when the source works on it, or 0 */
+    unsigned again_after;      /* seconds after which it wants to be asked */
     unsigned retry_after;      /* the most that a source asked for */
 
-    /* its transcoder, and the last step, which has the slot of the former */
+    /* its transcoder; publish still uses the slot of the step before it */
     struct run run;
     struct publish *publish;
 
@@ -156,7 +156,8 @@ struct job {
     unsigned download_ms;
     unsigned transcode_ms;
 
-    /* last: as long as its name, and behind it job->name, if that differs */
+    /* must be last: only as long as its name, and job->name follows it if
+     * that is spelled differently */
     symcache_key_t key;
 };
 
@@ -176,88 +177,94 @@ struct job *job_new(struct scheduler *scheduler, struct config *config,
 void job_free(struct job *job);
 
 /*
- * Looks among the downloads; the job then waits for one of the two slots.
- * better: of JOB_FOR_BETTER, how many sources, the first ones, can have a
- * better PDB.
+ * Looks among the downloads; the job then waits for a transcoder slot or a
+ * download slot.  better is for JOB_FOR_BETTER: the number of sources, the
+ * first ones, that can have a better PDB.
  */
 void job_begin(struct job *job, size_t better);
 
 void job_set_state(struct job *job, enum job_state state);
 const char *job_state_name(enum job_state state);
 
-/* Adds the ids of one who waits for it. */
+/* Adds the ids of a request that waits for the job. */
 void job_join_via(struct job *job, const char *via);
 
-/* Replaces its text. */
+/* Replaces the job's text. */
 __attribute__((format(printf, 2, 3))) void job_say(struct job *job,
                                                    const char *format, ...);
 const char *job_text(const struct job *job); /* "" if there is none */
 
 /* end.c ----------------------------------------------------------------- */
 
-/* The job is gone afterwards.  found: one last finding, or 0. */
+/* Ends and frees the job.  found is one last finding, or 0. */
 void job_end(struct job *job, unsigned found);
 
-/* The same, of what failed on our side; errnum is 0 or why. */
+/* The same after a failure on our side; errnum is its errno, or 0. */
 void job_fail(struct job *job, int errnum, const char *what);
 
 /* search.c -------------------------------------------------------------- */
 
-/* Is the host of the next source free to be asked, or no source left? */
+/* May the next source be asked now, or is no source left? */
 bool job_may_ask(struct job *job);
 
-/* With a download slot: asks the next source. */
+/* Asks the next source; call it when there is a download slot. */
 void job_ask_source(struct job *job);
 
-/* None is asked any more, or not now: counts the time that it took. */
+/* Stops asking sources, for now or for good, and counts the time it took. */
 void job_leave_sources(struct job *job);
 
 /* conversion.c ---------------------------------------------------------- */
 
-/* What is still being removed shall not make the transcoder fail. */
+/*
+ * Is room short while files are still being removed?  The transcoder then waits
+ * for the room that this gives.
+ */
 bool job_awaits_space(const struct job *job);
 
-/* With a transcoder slot. */
+/* Starts the transcoder; call it when there is a transcoder slot. */
 void job_run_transcoder(struct job *job);
 
-/* Its work directory holds a file of this version, which is published. */
+/* Publishes a file of this version from the job's work directory. */
 void job_publish(struct job *job, const symcache_version_t *version,
                  const char *file);
 
 /* The answer to job_diagnose(): NULL, or why the failure is not believed. */
 void job_diagnosed(struct job *job, const char *doubt);
 
-/* Or did somebody take the store away, or empty .tmp? */
+/* Is the work directory still there?  Somebody may have removed the store. */
 bool job_has_work(const struct job *job);
 
 /*
- * A SymCache is smaller than its PDB.  Where not even the PDB would have room
- * beside cache.min_free, or the transcoder was ended for that (full), its
- * failure says nothing about the PDB, nor about itself: room is asked for.
+ * Did the run fail for lack of room?  A SymCache is smaller than its PDB, so if
+ * not even the PDB would have room beside cache.min_free, or the transcoder was
+ * ended for that (full), the failure says nothing about the PDB or about the
+ * transcoder.  This then also asks for room.
  */
 bool job_lacks_space(const struct job *job, bool full);
 
 /* canary.c -------------------------------------------------------------- */
 
 /*
- * What its runs of the transcoder make that thought of, see trust.h.  Is it to
- * wait while another job sees whether the transcoder works?
+ * These report the runs of a job's transcoder to trust.h.  This one returns
+ * false if the job has to wait while another one sees whether the transcoder
+ * works.
  */
 bool job_may_transcode(const struct job *job);
 
-/* Returns false and says in error why it is not to be run. */
+/* Returns false, with the reason in error, if it is not to be run now. */
 bool job_begins_run(struct job *job, char *error, size_t size);
 void job_leaves_run(struct job *job);
 void job_run_converted(struct job *job);
 void job_run_failed(struct job *job, const char *why); /* not by the PDB */
 
 /*
- * The transcoder failed on the PDB: job_diagnosed() is called, now or later,
- * with NULL, or with the reason why that is not to be believed.
+ * The transcoder failed on the PDB.  Finds out whether this is to be believed
+ * and then calls job_diagnosed(), now or later, with NULL or with the reason
+ * why not.
  */
 void job_diagnose(struct job *job);
 
-/* What it called the PDB then is not believed now. */
+/* Has the transcoder that called the PDB malformed lost its credit since? */
 bool job_was_lied_to(const struct job *job);
 
 /* folders.c ------------------------------------------------------------- */
@@ -265,18 +272,18 @@ bool job_was_lied_to(const struct job *job);
 /* A new directory, or NULL with errno. */
 char *job_make_work(struct workdir *workdir);
 
-/* Both are gone at once; their blocks are freed beside the loop. */
+/* Both vanish at once, but their space is freed without blocking the loop. */
 void job_remove_work(struct job *job);
 void job_discard_pdb(struct job *job);
 
-/* Where the PDB is, or will be; until the next call. */
+/* The path of the PDB among the downloads; valid until the next call. */
 const char *job_pdb_path(const struct job *job);
 
-/* Takes the original that lies among the downloads, if there is one of which
- * the version that the job is for can be made.  Returns whether it did. */
+/* Takes the original from the downloads, if there is one of which the version
+ * that the job is for can be made.  Returns whether it did. */
 bool job_take_download(struct job *job);
 
-/* What is run on its original; NULL: no transcoder takes that. */
+/* The transcoder for the job's original, or NULL if none takes its format. */
 static inline const struct transcoder_config *
 job_transcoder(const struct job *job)
 {

@@ -24,7 +24,7 @@ struct waiter {
     char name[]; /* the key's, as it was asked for */
 };
 
-/* A client that asks again finds the job's end soon after it. */
+/* Short, so that a client that asks again soon learns that the job ended. */
 #define WAITER_PENDING_SECONDS 1
 
 /* Waits for the job, at most `wait` seconds.  NULL when out of memory. */
@@ -32,7 +32,7 @@ struct waiter *waiter_new(struct job *job, const symcache_ask_t *ask,
                           const char *name, unsigned wait,
                           scheduler_answer_fn fn, void *arg);
 
-/* Into a job's list, and out of it. */
+/* Adds the waiter to a job's list, and removes it. */
 void waiter_join(struct waiter *w, struct job *job);
 void waiter_detach(struct waiter *w);
 
