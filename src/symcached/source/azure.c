@@ -2,8 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Containers of Azure's blob storage.  Requests have a shared access signature
- * in their query, or are signed with the account's key here, as "Authorize
- * with Shared Key" of the storage services' REST reference says it.
+ * in their query, or are signed here with the account's key, as described in
+ * "Authorize with Shared Key" of the storage services' REST reference.
  */
 #include "steps.h"
 
@@ -17,7 +17,7 @@
 #include <strings.h>
 #include <time.h>
 
-/* From 2015-02-21 on, no length is signed where there is no body. */
+/* From 2015-02-21 on, the length is not signed if there is no body. */
 #define VERSION "2019-07-07"
 
 #define ACCOUNT_MIN 3
@@ -121,7 +121,7 @@ static int put_headers(FILE *out, const struct curl_slist *headers)
 static char *string_to_sign(const struct azure *azure, const char *url,
                             const struct curl_slist *headers)
 {
-    /* the empty one is Date, which x-ms-date takes the place of */
+    /* the empty one is Date, for which x-ms-date is sent */
     static const char *const standard[] = {
         "Content-Encoding",    "Content-Language",
         "Content-Length",      "Content-MD5",
@@ -154,8 +154,10 @@ static char *string_to_sign(const struct azure *azure, const char *url,
     return text;
 }
 
-/* Decodes the key.  Returns its length, or -1.  Blanks around it would be
- * skipped, and counted. */
+/*
+ * Decodes the key.  Returns its length, or -1.  Blanks are refused, because
+ * OpenSSL skips those around the text, but the result counts them.
+ */
 static int decode_key(unsigned char *key, const char *text)
 {
     size_t len = strlen(text);
@@ -164,11 +166,12 @@ static int decode_key(unsigned char *key, const char *text)
     if (len > 0 && len <= KEY_TEXT_MAX && strcspn(text, " \t") == len) {
         n = EVP_DecodeBlock(key, (const unsigned char *)text, (int)len);
     }
-    /* what is padded is counted, too */
+    /* OpenSSL counts the padding, too */
     return n < 0 ? -1 : n - (text[len - 1] == '=') - (text[len - 2] == '=');
 }
 
-/* Takes line over; NULL: out of memory. */
+/* Appends line, which it takes over.  Returns NULL when out of memory; the
+ * headers are then freed. */
 static struct curl_slist *append(struct curl_slist *headers, char *line)
 {
     struct curl_slist *more = NULL;
@@ -214,7 +217,7 @@ static struct curl_slist *sign_key(const void *settings, const char *url,
     struct tm tm;
 
     if (strchr(url, '?') != NULL) {
-        return headers; /* a redirect, and nothing that was asked for */
+        return headers; /* a redirect: our own requests have no query */
     }
 
     strftime(date, sizeof(date), "x-ms-date: %a, %d %b %Y %H:%M:%S GMT",
@@ -251,7 +254,7 @@ static bool is_account(const char *name)
     return n >= ACCOUNT_MIN && n <= ACCOUNT_MAX && name[n] == '\0';
 }
 
-/* Single hyphens in between, and perhaps "$" first, as in "$web". */
+/* Hyphens only one at a time and inside, and perhaps "$" first: "$web". */
 static bool is_container(const char *name)
 {
     size_t len = strlen(name), n;
@@ -350,8 +353,8 @@ static int check(struct config_reader *r, const cJSON *item,
 
 /*
  * Only BlobNotFound is an absence.  ContainerNotFound is a fault of the
- * configuration, and ResourceNotFound is what somebody hears who may not know
- * whether the container is there.
+ * configuration, and ResourceNotFound is the answer to those who are not
+ * allowed to know whether the container exists.
  */
 static enum source_outcome judge(struct lookup *lookup,
                                  const struct fetch_result *result,

@@ -19,10 +19,10 @@
 #define EMPTY_SHA256                                                          \
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
-/* Before it, libcurl signs neither own headers nor the port of the host. */
+/* libcurl 7.87; older ones sign neither our headers nor the host's port. */
 #define SIGV4_VERSION 0x075700
 
-/* Both become a part of a host name or a path, and of the signature. */
+/* Both become part of a host name or a path, and of the signature. */
 #define REGION_LETTERS "abcdefghijklmnopqrstuvwxyz0123456789-"
 #define BUCKET_LETTERS REGION_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ._"
 
@@ -32,7 +32,7 @@ struct bucket {
     char *region;
     char *endpoint; /* URL, no trailing slash */
     char *prefix;   /* encoded, with a slash before it, or empty */
-    char *access_key; /* these are here until they are in the transport */
+    char *access_key; /* these are moved to the transport in the end */
     char *secret_key;
     char *session_token;
     char *token;
@@ -140,9 +140,10 @@ static bool add_header(struct transport_config *transport, const char *name,
 }
 
 /*
- * Signed are these headers, those of the configuration, date and host.  GCS
- * takes the same signature with its HMAC keys ("simple migration from Amazon
- * S3"); for its own one libcurl 8.23 encodes the path twice.
+ * The signature covers these headers, those of the configuration, the date and
+ * the host.  GCS accepts the same signature with its HMAC keys ("simple
+ * migration from Amazon S3").  The one of its own is not used, because for that
+ * libcurl 8.23 encodes the path twice.
  */
 static int sign(struct config_reader *r, const cJSON *item,
                 struct source_config *source)
@@ -228,7 +229,7 @@ static int check_gcs(struct config_reader *r, const cJSON *item,
                : -1;
 }
 
-/* A status has several reasons, told by the <Code> of the body. */
+/* One status may have several reasons; the <Code> in the body tells which. */
 static enum source_outcome judge(struct lookup *lookup,
                                  const struct fetch_result *result,
                                  char *detail, size_t size)
@@ -252,7 +253,7 @@ static enum source_outcome judge(struct lookup *lookup,
         return strcmp(code, "NoSuchBucket") == 0 ? SOURCE_FAILED
                                                  : result->outcome;
     case 403:
-        /* what is missing, to who may not list; and what is forbidden */
+        /* a missing object, if we may not list, or a forbidden one */
         return strcmp(code, "AccessDenied") == 0 &&
                        bucket->denied_is_absent
                    ? SOURCE_NOT_FOUND

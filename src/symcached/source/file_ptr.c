@@ -39,7 +39,7 @@ static size_t file_ptr_from_utf16(const uint8_t *p, size_t len, bool big,
     return n;
 }
 
-/* Decodes to UTF-8 (or whatever the ANSI bytes are). */
+/* Decodes UTF-16 to UTF-8, and copies UTF-8 or ANSI text as it is. */
 static size_t file_ptr_decode(const uint8_t *data, size_t len, char *out)
 {
     if (len >= 2 && data[0] == 0xff && data[1] == 0xfe) {
@@ -78,7 +78,7 @@ static void file_ptr_trim(char *text, size_t len)
     text[len - start] = '\0';
 }
 
-/* Cuts a prefix off and what blanks follow it. */
+/* Cuts off a prefix and the blanks behind it.  Returns whether it was there. */
 static bool file_ptr_cut(char *text, const char *prefix)
 {
     size_t n = strlen(prefix);
@@ -99,8 +99,8 @@ static enum file_ptr_kind file_ptr_bad(char *text, const char *why)
     return FILE_PTR_BAD;
 }
 
-/* Without "PATH:" only this is one; any other text is what a server says in
- * place of the file. */
+/* Is a text without "PATH:" a location?  Any other text is probably a message
+ * that a server sends in place of the file. */
 static bool file_ptr_is_location(const char *text)
 {
     static const char *const starts[] = {"\\\\", "//", ".\\", "./"};

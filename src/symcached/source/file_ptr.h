@@ -2,8 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * file.ptr: a text beside, or instead of, a file of a symbol store, that says
- * where the file is.  A Windows location becomes a local one by
- * config_map_location() only: what a server writes never names a local file.
+ * where the file is.  Only config_map_location() turns a Windows location into
+ * a local one, so that a server cannot name local files by itself.
  */
 #ifndef SYMCACHED_SOURCE_FILE_PTR_H
 #define SYMCACHED_SOURCE_FILE_PTR_H
@@ -11,10 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* how much of a file.ptr counts */
+/* The most bytes that a file.ptr may have. */
 #define FILE_PTR_MAX 4096
 
-/* UTF-16 text grows by half */
+/* As UTF-8, a text in UTF-16 may be half as long again. */
 #define FILE_PTR_TEXT (FILE_PTR_MAX / 2 * 3 + 1)
 
 enum file_ptr_kind {

@@ -15,7 +15,7 @@ static void begin(struct lookup *lookup)
 
     n = layout_places(places, source, &lookup->key, lookup->name, &dir.index2);
     if (dir.flat) {
-        /* whatever their names */
+        /* stands for all PDBs, whatever their names */
         dir.places[dir.nplaces++] = "*.pdb";
     }
     for (i = 0; i < n; i++) {

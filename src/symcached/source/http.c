@@ -49,7 +49,7 @@ static void received_pointer(struct lookup *lookup,
     ssize_t n = pread(lookup->part_fd, text, sizeof(text), 0);
 
     if (!answer->framed) {
-        /* the start of a location leads elsewhere */
+        /* a location that was cut may name another file */
         lookup_attempt_here(lookup, SOURCE_UNUSABLE,
                             "file.ptr without a length, and may be cut");
         http_next(lookup);
@@ -64,7 +64,7 @@ static void received_pointer(struct lookup *lookup,
     lookup_pointer(lookup, text, (size_t)n);
 }
 
-/* Is what lies in part, if anything, text and no page? */
+/* Is the body that was received, if there is any, text and not a page? */
 static bool is_text(const struct lookup *lookup, const char *type)
 {
     char text[FILE_PTR_MAX];
@@ -81,9 +81,9 @@ static bool is_text(const struct lookup *lookup, const char *type)
 }
 
 /*
- * Did the server say plainly whether it has index2.txt?  Its content means
- * nothing, and it is mostly empty; a page, an answer from elsewhere, or one
- * that may have been cut is not about the file.
+ * Did the server say plainly whether it has index2.txt?  The content does not
+ * matter, and is mostly empty.  But a page, an answer from elsewhere, or one
+ * that may have been cut says nothing about the file.
  */
 static bool index_is_plain(const struct lookup *lookup,
                            const struct fetch_answer *answer,
@@ -99,8 +99,8 @@ static bool index_is_plain(const struct lookup *lookup,
 }
 
 /*
- * What leaves it open is no failure by itself: both numbers of tiers are asked
- * then.
+ * An answer that does not tell is no failure by itself: the places for one tier
+ * and for two tiers are then both asked for.
  */
 static void index_unsure(struct lookup *lookup, const char *detail)
 {
@@ -111,7 +111,7 @@ static void index_unsure(struct lookup *lookup, const char *detail)
     snprintf(text, sizeof(text), "%.400s, no plain answer", detail);
     lookup_attempt_here(lookup, SOURCE_FAILED, text);
     if (before != SOURCE_NOT_FOUND || http->doubted) {
-        /* nor is a server of garbage asked for twice as much of it */
+        /* if other answers were bad, too, the server is asked no further */
         lookup_end(lookup);
         return;
     }
@@ -173,10 +173,11 @@ static bool odd_name(const char *url)
 }
 
 /*
- * Some servers answer 400 for names that they find odd.  As often it is about
- * us: then the same server, asked at the same time, has no plain answer about
- * index2.txt either.  A client certificate may be one that only some of our
- * connections have shown while it was valid.
+ * Some servers answer 400 for names that they find odd, which means that the
+ * file is absent.  But 400 may also mean that they reject our requests.  Then
+ * the same server has no plain answer about index2.txt either, so that is asked
+ * for.  With a client certificate this proves nothing, as only some of our
+ * connections may have shown it while it was valid.
  */
 static enum source_outcome judge(struct lookup *lookup,
                                  const struct fetch_result *result,
@@ -198,8 +199,8 @@ static enum source_outcome judge(struct lookup *lookup,
 }
 
 /*
- * Is the body all of the original?  A PDB says by itself where it ends; of
- * text, the answer has to say it.
+ * Is the body all of the original?  A PDB says by itself where it ends; for
+ * text, the headers of the answer have to say so.
  */
 static bool is_whole(const struct lookup *lookup,
                      const struct fetch_answer *answer)
@@ -231,7 +232,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     }
     if (outcome != SOURCE_FOUND) {
         lookup_attempt_here(lookup, outcome, detail);
-        /* a host that could not tell is not asked for more */
+        /* a host that could not tell is not asked for other places */
         if (outcome == SOURCE_FAILED) {
             lookup_end(lookup);
         } else if (lookup->pointed && lookup->pointed_packed != NULL) {
@@ -254,7 +255,10 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     }
 }
 
-/* Takes url over.  Also for a file.ptr of a source of another type. */
+/*
+ * Fetches url, which it takes over; NULL counts as out of memory.  Sources of
+ * other types use this, too, to follow a file.ptr.
+ */
 static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
                        bool credentials)
 {
@@ -354,7 +358,7 @@ static void fetch_packed(struct lookup *lookup)
                lookup->pointed_below);
 }
 
-/* Where the packed form of a file would be; NULL if that cannot be said. */
+/* The URL of a file's packed form, or NULL if there can be none. */
 static char *http_packed(const char *url)
 {
     size_t len = url != NULL ? strlen(url) : 0;

@@ -10,10 +10,10 @@
 #define LAYOUT_GUID 32 /* digits, before those of the age */
 
 /*
- * Spellings of name and key: each is tried where it differs from the others.
- * The first is that of symstore.exe, the second that of .NET and SSQP.  Among
- * them are all of the name in lower case, whatever was asked for: a miss counts
- * for that name as well.
+ * Spellings of name and key; each is tried where it differs from the others.
+ * The first is that of symstore.exe, the second that of .NET and SSQP.  The
+ * name in lower case is always tried in all its spellings, because a miss is
+ * remembered for that name as well.
  */
 enum {
     VARIANT_GIVEN, /* name as asked for, key as it is usual in the layout */
@@ -80,8 +80,8 @@ static size_t layout_tier(const char *name)
     return len;
 }
 
-/* All in lower case but the age of portable PDBs; the last spelling is for
- * servers that write every age in upper case. */
+/* All in lower case but the age of portable PDBs; VARIANT_MIXED is for servers
+ * that write every age in upper case. */
 static void spell_ssqp(unsigned variant, char *name, char *id)
 {
     bool upper = variant == VARIANT_MIXED ||
@@ -92,8 +92,9 @@ static void spell_ssqp(unsigned variant, char *name, char *id)
     lower(id, upper ? LAYOUT_GUID : strlen(id));
 }
 
-/* Breakpad and its heirs print a GUID in upper and an age in lower case, older
- * ones all in upper case; the name is what they found in the module. */
+/* Breakpad and its successors write a GUID in upper case and an age in lower
+ * case, older versions both in upper case.  They take the name from the module
+ * as it is. */
 static void spell_breakpad(unsigned variant, char *name, char *id)
 {
     if (variant == VARIANT_LOWER || variant == VARIANT_MIXED) {
@@ -138,7 +139,8 @@ static void breakpad_path(char *path, const char *name, const char *id,
              name, form == FORM_PACKED ? ".gz" : "");
 }
 
-/* The path in the layout's own case; the first two characters for a tier. */
+/* Writes the path of a place; with two_tier, a folder named by the first two
+ * characters of the name comes first. */
 static void layout_path(char *path, enum source_layout layout, bool two_tier,
                         const char *name, const char *id, unsigned form)
 {
@@ -230,7 +232,7 @@ void layout_begin(struct layout_walk *walk, const struct source_config *source,
     order(walk, memory);
 }
 
-/* The nth of a number of things, if `first` comes first. */
+/* The nth of 0, 1, 2, ... when the number `first` is moved to the front. */
 static unsigned nth(unsigned n, unsigned first)
 {
     return n == 0 ? first : n <= first ? n - 1 : n;
@@ -287,7 +289,7 @@ bool layout_next(struct layout_walk *walk, struct layout_place *place)
         return false;
     }
 
-    walk->tier_sure = true; /* when that has been asked, too */
+    walk->tier_sure = true; /* the other number of tiers is asked for now */
     walk->two_tier = !walk->two_tier;
     walk->step = 0;
     return next_file(walk, place);

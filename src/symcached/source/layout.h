@@ -1,10 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Where a source keeps the PDB of a key: a walk over the paths below its base
- * at which it may lie, the likeliest first, and what is remembered of a source
- * to know which these are.  Knows nothing of transports: the caller asks for
- * each place and tells what it learned.
+ * Where a source may keep the PDB of a key: a walk over the paths below its
+ * base, the likeliest first, and what is remembered of a source to know which
+ * these are.  Knows nothing of transports: the caller asks for each place and
+ * reports what it learned.
  */
 #ifndef SYMCACHED_SOURCE_LAYOUT_H
 #define SYMCACHED_SOURCE_LAYOUT_H
@@ -13,15 +13,15 @@
 #include <stddef.h>
 #include "config/config.h"
 
-/* two characters, the name twice, the key, separators, without a NUL, or
- * ".sym.gz" in place of the characters */
+/* Two characters of up to 4 bytes, or ".sym.gz" instead of these; the name
+ * twice, the id, and separators; without a NUL. */
 #define LAYOUT_PATH_MAX                                                       \
     (8 + 1 + 2 * (SYMCACHE_NAME_MAX + 1) + SYMCACHE_ID_TEXT_MAX + 1)
 
 #define LAYOUT_VARIANTS 4
 
-/* Without regard to case no key has more places: two tiers, three forms, and
- * what tells the tiers apart. */
+/* The most places of a key if case does not matter: one tier and two tiers with
+ * three forms each, and index2.txt, which tells which of the two it is. */
 #define LAYOUT_PLACES (2 * LAYOUT_FORMS + 1)
 
 struct layout_place {
@@ -31,8 +31,9 @@ struct layout_place {
 
 /*
  * Where the last PDB of a source was; all zero at first.  A walk reads it when
- * it begins, and only a hit writes it: it orders what is asked, and no answer
- * to another walk, a lie perhaps, can keep anything from being asked.
+ * it begins, and only a hit writes it.  It only decides what is asked for
+ * first, so that a wrong answer in one walk cannot keep another walk from
+ * asking for a place.
  */
 struct layout_memory {
     unsigned variant;
@@ -53,7 +54,7 @@ struct layout_walk {
     enum layout_form form;
     bool two_tier;  /* the places given now */
     bool probed;    /* index2.txt was given */
-    bool tier_sure; /* the other number of tiers is not to be asked */
+    bool tier_sure; /* the other number of tiers need not be asked for */
     bool wants_index;
 };
 
@@ -69,23 +70,24 @@ void layout_begin(struct layout_walk *walk, const struct source_config *source,
 /* Gives the next place to ask; false: there is none left. */
 bool layout_next(struct layout_walk *walk, struct layout_place *place);
 
-/* The walk shall not end without FORM_INDEX, whatever the layout. */
+/* Makes the walk give FORM_INDEX before it ends, whatever the layout is. */
 void layout_want_index(struct layout_walk *walk);
 
 /*
- * After FORM_INDEX, if the source said plainly whether the file is there.
- * Without it both numbers of tiers are asked.
+ * Call this after FORM_INDEX if the source said plainly whether that file is
+ * there.  Without this call the walk gives the places of both numbers of tiers.
  */
 void layout_index(struct layout_walk *walk, bool present);
 
-/* The PDB was at the place given last, or where its file.ptr led. */
+/* Remembers that the PDB was at the place given last, or where its file.ptr
+ * led. */
 void layout_hit(const struct layout_walk *walk, struct layout_memory *memory);
 
 /*
- * All places for a base that is compared without case, spelled as the names
- * of that layout are.  *index gets the number of index2.txt: where that is
- * there, the places behind it count, and where it is not, those before it.  It
- * is 0 if index2.txt does not matter.
+ * Gives all places for a base whose names are compared without case, in the
+ * usual spelling of its layout, and returns their number.  *index gets the
+ * index of index2.txt: if that file is there, the places behind it count, and
+ * otherwise those before it.  It is 0 if index2.txt does not matter.
  */
 size_t layout_places(struct layout_place places[LAYOUT_PLACES],
                      const struct source_config *source,
@@ -95,7 +97,7 @@ size_t layout_places(struct layout_place places[LAYOUT_PLACES],
 /* What lies at a place, by the last component of its path or URL. */
 enum layout_form layout_form(const char *place);
 
-/* The path with its last character, which may have several bytes, as "_". */
+/* Replaces the last character of a path, of one or more bytes, with "_". */
 void layout_pack(char *path);
 
 #endif

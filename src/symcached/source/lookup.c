@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Lookups: their life, and sources' memory.
+ * Lookups, from begin to end, and what is remembered of sources.
  */
 #include "lookup.h"
 
@@ -72,7 +72,7 @@ static void memory_drop(struct source_memory **at)
     free(memory);
 }
 
-/* By name and place: another server under the same name is unknown. */
+/* Compares name and place, since a name may be given to another server. */
 static bool memory_is_of(const struct source_memory *memory,
                          const struct source_config *source)
 {

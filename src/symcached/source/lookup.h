@@ -57,30 +57,30 @@ struct lookup;
 
 struct sources *sources_new(struct event_base *base);
 
-/* Tells whenever a source that was busy may be so no more. */
+/* Calls freed whenever a source that was busy may be free again. */
 void sources_watch(struct sources *sources, void (*freed)(void *arg),
                    void *arg);
 
 void sources_free(struct sources *sources); /* no lookup may be running */
 
 /*
- * Forgets what is known of sources, and of their hosts, that config does not
- * have.  No lookup in one of these may be running.
+ * Forgets what is known of sources that config does not have, and of their
+ * hosts.  No lookup in one of these may be running.
  */
 void sources_keep(struct sources *sources, const struct config *config);
 
 /*
- * Starts a lookup.  The PDB is left in `file` (an absolute path that does not
- * exist yet, in an existing directory on the file system where it will stay;
- * other files there are what it works with, and go with the directory).  name
- * is the key's in the case of whoever asked, for stores that tell cases apart;
- * it is copied.  config must live until done or cancel.  Without an attempt
- * callback it is a lookup before its turn: what it comes to is kept until
- * source_promote() or source_cancel(), and done says that it is at its end.
+ * Starts a lookup.  The PDB is left in `file`, an absolute path that does not
+ * exist yet, in an existing directory on the file system where it will stay.
+ * The lookup makes other files there, too, which the caller removes with the
+ * directory.  name is the key's in the case of whoever asked, for stores that
+ * tell cases apart; it is copied.  config must live until done or cancel.
+ * Without an attempt callback it is a lookup before its turn: done says that it
+ * has ended, and its result is kept until source_promote() or source_cancel().
  * Returns NULL when out of memory.
  *
- * For a SymCache server, symcache is needed, lives as long, and what is left
- * in `file` is a SymCache that has been validated.
+ * For a SymCache server, symcache is needed and must live as long; `file` then
+ * gets a SymCache that has been validated.
  */
 struct lookup *
 source_lookup(struct sources *sources, const struct config *config,
@@ -90,21 +90,21 @@ source_lookup(struct sources *sources, const struct config *config,
               const struct source_callbacks *callbacks, void *arg);
 
 /*
- * The turn of such a lookup has come: tells all attempts so far, and goes on
- * as if it had been begun with these callbacks.
+ * The turn of such a lookup has come: reports all attempts so far, and goes on
+ * as if it had been started with these callbacks.
  */
 void source_promote(struct lookup *lookup,
                     const struct source_callbacks *callbacks, void *arg);
 
-/* Is a body coming, or being looked at? */
+/* Is a body being received or checked? */
 bool source_receives(const struct lookup *lookup);
 
 /* No callback comes afterwards. */
 void source_cancel(struct lookup *lookup);
 
 /*
- * Has the source's host, or directory, as many lookups as it may have?  A
- * lookup would be one more.
+ * Has the source's host or directory as many lookups as it may have, so that
+ * another one would be too many?
  */
 bool source_busy(const struct sources *sources, const struct config *config,
                  const struct source_config *source);

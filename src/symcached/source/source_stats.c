@@ -21,7 +21,7 @@ struct count {
     char name[NAME_MAX_LEN + 1];
     uint64_t attempts[OUTCOMES];
     uint64_t bytes;
-    bool failing; /* the latest attempt did */
+    bool failing; /* the latest attempt failed */
     time_t failed_at;
     char failure[256];
 };

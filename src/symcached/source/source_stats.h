@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What each source answered since the start, by its name: survives a reload
- * that has it.
+ * What each source answered since the start.  It is kept by the source's name,
+ * as long as the configuration has that.
  */
 #ifndef SYMCACHED_SOURCE_SOURCE_STATS_H
 #define SYMCACHED_SOURCE_SOURCE_STATS_H

@@ -28,7 +28,7 @@
 /* children that may look at one flat directory: twice what its files need */
 #define LOOKUP_DIR_RUNS (2 * FLAT_FILES / FLAT_BATCH)
 
-/* Makes way for the next: to truncate a large file would take long. */
+/* Moves the file away for the next one: truncating a large one is slow. */
 static void lookup_discard_file(struct lookup *lookup, int fd,
                                 const char *path)
 {
@@ -87,8 +87,8 @@ static void lookup_publish(struct lookup *lookup, const char *from,
     lookup_end(lookup);
 }
 
-/* Of a PDB with another identity: where names alone are addresses, that is no
- * garbage but the file of another build. */
+/* A PDB with another identity is unusable.  But in a flat directory, where only
+ * names tell files apart, it is another build's, and the wanted one absent. */
 static enum source_outcome lookup_outcome(const struct lookup *lookup,
                                           const struct unpack_attempt *attempt)
 {
@@ -131,7 +131,7 @@ static void lookup_on_checked(void *arg, const struct unpack_result *result)
     }
 }
 
-/* For a step that has such a child. */
+/* Starts a child that searches or checks, and enters its step. */
 static void lookup_unpack(struct lookup *lookup, enum lookup_step step,
                           struct unpack_request *request, unpack_done_fn done)
 {
@@ -192,8 +192,8 @@ static void lookup_read_pointer(struct lookup *lookup)
 
 static void lookup_on_dir(void *arg, const struct unpack_result *result);
 
-/* A new index takes the place of the old one when the child has written it:
- * other lookups may be reading that. */
+/* The child writes a new index, which replaces the old one only when it is
+ * complete, because other lookups may be reading the old one. */
 static int lookup_set_index(struct lookup *lookup,
                             struct unpack_request *request)
 {
@@ -211,7 +211,7 @@ static int lookup_set_index(struct lookup *lookup,
     return 0;
 }
 
-/* Unless the child has died before it wrote any of it. */
+/* Keeps the new index, unless the child died before it wrote any of it. */
 static void lookup_keep_index(struct lookup *lookup)
 {
     struct source_memory *memory = lookup_memory(lookup);
@@ -245,8 +245,8 @@ void lookup_leave_dir(struct lookup *lookup, enum breaker_end end,
 }
 
 /*
- * The directory counts as hosts do, and one that a file.ptr leads to for
- * itself.  Returns false when it has ended the lookup.
+ * A directory has limits and a breaker as hosts do, and one that a file.ptr
+ * leads to has its own.  Returns false when it has ended the lookup.
  */
 static bool lookup_enter_dir(struct lookup *lookup,
                              struct unpack_request *request)
@@ -320,8 +320,8 @@ static void lookup_on_part_of_dir(struct lookup *lookup)
     lookup_run_dir(lookup);
 }
 
-/* What the end of a process tells of the directory: one that was killed or
- * ran out of time has seen neither that it works nor that it does not. */
+/* What the end of a child tells of the directory: a child that died has shown
+ * neither that the directory works nor that it does not. */
 static enum breaker_end dir_end(const struct unpack_result *result)
 {
     if (result->silent) {
@@ -348,7 +348,7 @@ static void lookup_on_dir(void *arg, const struct unpack_result *result)
         return;
     }
 
-    /* the place that was found is told of when all is done */
+    /* the place that had the file is reported below or after a later step */
     for (i = 0; i < n - (result->found != UNPACK_NONE); i++) {
         attempt = &result->attempts[i];
         failed |= attempt->outcome == SOURCE_FAILED;
@@ -432,8 +432,8 @@ void lookup_dir(struct lookup *lookup, const struct lookup_dir *dir)
 /* file.ptr ------------------------------------------------------------------
  */
 
-/* What a file.ptr names, its packed form, and file.ptr beside it if that is
- * a place in a store. */
+/* Looks for what a file.ptr names, for its packed form, and, if that is a place
+ * in a symbol store, for the file.ptr beside it. */
 static void lookup_follow_rel(struct lookup *lookup, const char *root,
                               char rel[FILE_PTR_TEXT])
 {

@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  *
  * The steps that lookups of every source type are made of.  Each step ends in
- * a callback of the loop; when it found nothing, lookup->resume goes on.
+ * a callback of the loop; if it found nothing, lookup->resume is called.
  */
 #ifndef SYMCACHED_SOURCE_STEPS_H
 #define SYMCACHED_SOURCE_STEPS_H
@@ -20,8 +20,8 @@ struct attempt_queue;
 
 #define LOOKUP_PLACE 4096
 
-/* what is known of a source from its answers; stays over a reload that has it
- */
+/* What is known of a source from its answers; kept over reloads, as long as the
+ * configuration has the source. */
 struct source_memory {
     struct source_memory *next;
     struct layout_memory layout;
@@ -33,8 +33,8 @@ struct source_memory {
 struct sources {
     struct event_base *base;
     struct hosts *hosts;
-    struct fetcher *outside; /* two, because a connection that is open */
-    struct fetcher *inside;  /* passes the check of addresses */
+    struct fetcher *outside; /* two, because addresses are not checked on */
+    struct fetcher *inside;  /* connections that are open already */
     struct source_memory *memories;
     void (*freed)(void *arg);
     void *freed_arg;
@@ -74,7 +74,7 @@ struct lookup {
     void *arg;
     struct event *begin;
     struct attempt_queue
-        *attempt_queue;  /* what is not told yet: before its turn */
+        *attempt_queue;  /* before its turn: what is to be reported then */
     struct host_slot *slot; /* of the source's host or directory */
     enum lookup_step step;
     void *task; /* of the step, or NULL */
@@ -83,9 +83,9 @@ struct lookup {
     char *out;  /* what is unpacked */
     int part_fd;
     int out_fd;
-    unsigned aside; /* files that made way for the next of their name */
+    unsigned aside; /* how many files were moved away, for their names */
     enum source_outcome outcome; /* the most serious of the attempts */
-    bool publics_only;           /* what was found */
+    bool publics_only;           /* the PDB found has only public symbols */
     struct source_symcache *symcache; /* for a SymCache server, or NULL */
 
     /* what the source's type set when it began */
@@ -112,8 +112,8 @@ struct lookup {
         bool beneath;
         bool flat;
         unsigned runs;       /* children so far */
-        struct host *host;   /* the directory, while it is looked into */
-        struct host_slot *slot; /* of it, if it is not the source's */
+        struct host *host;   /* the directory's, while it is searched */
+        struct host_slot *slot; /* its own, if it is not the source's */
         bool probe;
         int new_index; /* of a flat directory, being written; or -1 */
     } dir;
@@ -129,27 +129,28 @@ struct lookup_dir {
     bool flat;
 };
 
-/* task: what runs from now on in this step, see there; or NULL. */
+/* task is what runs in this step, see enum lookup_step, or NULL. */
 void lookup_set_step(struct lookup *lookup, enum lookup_step step, void *task);
 
 /* What is known of the lookup's source; NULL when out of memory. */
 struct source_memory *lookup_memory(struct lookup *lookup);
 
-/* Tells the owner of this step's place, and remembers the most serious
- * outcome. */
+/* Reports the attempt at lookup->place to the lookup's owner, and remembers the
+ * most serious outcome. */
 void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
                          const char *detail);
 
 /* Ends the lookup with its most serious outcome; frees it. */
 void lookup_end(struct lookup *lookup);
 
-/* Begins the receipt of a body.  Returns 0, or -1 with errno. */
+/* Opens an empty part file for a body.  Returns 0, or -1 with errno. */
 int lookup_open_part(struct lookup *lookup);
 
 /* Unpacks and checks what is in part. */
 void lookup_check_part(struct lookup *lookup);
 
-/* The directory is not looked into any more; detail is for the log. */
+/* The directory is no longer searched, so its slot is freed; detail is for the
+ * log. */
 void lookup_leave_dir(struct lookup *lookup, enum breaker_end end,
                       const char *detail);
 
@@ -159,12 +160,13 @@ void lookup_dir(struct lookup *lookup, const struct lookup_dir *dir);
 /* Follows the file.ptr that lies at lookup->place. */
 void lookup_pointer(struct lookup *lookup, const uint8_t *data, size_t len);
 
-/* Zeroed memory of a lookup's own; NULL when it ended for want of it. */
+/* Zeroed memory for the source's type.  NULL when out of memory; the lookup has
+ * then been ended. */
 void *lookup_state(struct lookup *lookup, size_t size);
 
 /*
- * What an answer of the source itself comes to; detail has fetch's words, and
- * room for others.
+ * Returns the outcome of an answer of the source itself.  detail has the text
+ * from the fetch, which may be replaced.
  */
 typedef enum source_outcome (*source_judge_fn)(
     struct lookup *lookup, const struct fetch_result *result, char *detail,
@@ -177,7 +179,7 @@ void source_http_walk(struct lookup *lookup, source_judge_fn judge);
 #define HTTP_CODE 64
 void source_http_code(char code[HTTP_CODE], const struct fetch_answer *answer);
 
-/* A URL that a file.ptr names, or a path below the source's own. */
+/* Fetches a URL that a file.ptr names, or a path below the source's own. */
 void source_http_pointed(struct lookup *lookup, const char *url);
 void source_http_pointed_below(struct lookup *lookup, const char *path);
 

@@ -1,11 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Another SymCache server, asked once.  Its "ask again" is an outcome of its
- * own: the job that wants the file waits without holding a slot.
+ * Another SymCache server, which is asked once.  Its "ask again" is an outcome
+ * of its own, so that the job that wants the file waits without a slot.
  *
- * A final 404 is believed only from what looks like a SymCache server: that
- * has no page to show.
+ * A final 404 is believed only if it has no body: a SymCache server sends none,
+ * while other servers send a page.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -74,7 +74,10 @@ static void on_validated(void *arg, struct child_result *child)
     }
 }
 
-/* "<type>; version=M.m.p", whose type says nothing; 1, 0 = none, -1 = bad */
+/*
+ * Reads "<type>; version=M.m.p", whose type does not matter.  Returns 1, 0 if
+ * there is no version, or -1 if it is bad.
+ */
 static int type_version(const char *type, symcache_version_t *version)
 {
     const char *p = type, *value;
@@ -117,9 +120,9 @@ static bool type_is_page(const char *type)
 }
 
 /*
- * Only the open format can be verified by its content.  Of the others it is
- * the answer that has to say that this is the file, and all of it.  Returns
- * false, with the reason in detail, if it does not.
+ * Only the open format can be verified by its content.  For other formats, the
+ * headers have to say that this is the file, and all of it.  Returns false,
+ * with the reason in detail, if they do not.
  */
 static bool is_file(const struct fetch_answer *answer, char *detail,
                     size_t size)
@@ -151,7 +154,7 @@ static bool read_version(struct lookup *lookup,
     int found = type_version(answer->type, version);
 
     if (found == 0) {
-        /* a redirect names it too, and a plain file server behind it none */
+        /* a redirect names it, too, as it may lead to a plain file server */
         found = type_version(answer->moved_type, version);
     }
 
@@ -170,8 +173,8 @@ static bool read_version(struct lookup *lookup,
     return true;
 }
 
-/* What is here already does not come again: the server does not know that it
- * was not to answer with this. */
+/* Is this newer than what we have?  A server that does not know
+ * If-Version-Exceeds may answer with what we have already. */
 static bool is_newer(const struct source_symcache *ask)
 {
     return !ask->has_exceeds ||
@@ -213,7 +216,7 @@ static void symcache_received(struct lookup *lookup,
 /* the answer --------------------------------------------------------------
  */
 
-/* 404 or 503 with Retry-After: it works on it, or could not tell. */
+/* 404 or 503 with Retry-After: the server works on it, or could not tell. */
 static void later(struct lookup *lookup, const struct fetch_answer *answer)
 {
     char detail[128];

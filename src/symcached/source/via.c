@@ -28,7 +28,7 @@ const char *via_self(void)
     return self;
 }
 
-/* The next id of the list at *p; NULL at its end. */
+/* Returns the next id of the list at *p, or NULL at its end. */
 static const char *next(const char **p, size_t *len)
 {
     const char *id = *p + strspn(*p, VIA_SEPARATORS);

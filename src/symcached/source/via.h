@@ -2,8 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * The way of a request through several helpers, as X-Symcache-Via tells it:
- * "id, id, ...".  Each helper has an id of its own, made at its start; one
- * that sees its id again is asked, in the end, by itself.
+ * "id, id, ...".  Each helper makes an id of its own at its start; if it gets a
+ * request with this id, that was caused by a request of its own.
  */
 #ifndef SYMCACHED_SOURCE_VIA_H
 #define SYMCACHED_SOURCE_VIA_H
@@ -17,13 +17,14 @@
 /* The id of this process. */
 const char *via_self(void);
 
-/* true if the list is no list, too long, or has our id in it. */
+/* Returns true if the list is malformed, too long, or has our id in it. */
 bool via_loops(const char *list);
 
 /*
- * Puts the ids of more at the end of to, which has VIA_MAX bytes.  The first
- * make room: any client may name as many as it likes, and who is asked next
- * shall not find the list full.  Around a loop the own id is among the last.
+ * Puts the ids of more at the end of to, which has VIA_MAX bytes.  If there is
+ * no room, the first ids are dropped: a client may send as many as it likes,
+ * and that must not make the list too long for the next server.  In a loop the
+ * own id is among the last, so it is still seen.
  */
 void via_join(char *to, const char *more);
 
