@@ -54,7 +54,7 @@ static const struct cache_config default_cache = {
     .min_free_percent = 5,
 };
 
-/* "5%" or a size */
+/* Reads "min_free", a percentage such as "5%" or a size. */
 static int read_min_free(struct config_reader *r, const cJSON *item,
                          const struct config_field *field, void *at)
 {
@@ -137,7 +137,8 @@ static int read_cache(struct config_reader *r, const cJSON *item,
     return config_object(r, item, cache_fields, COUNT(cache_fields), at);
 }
 
-/* What the SymCache servers among the sources make counts as made here. */
+/* Adds the versions of the SymCache servers among the sources, as a store can
+ * have those without a command of its own. */
 static int add_versions(struct config_reader *r, const cJSON *item,
                         struct store_config *store)
 {
@@ -170,7 +171,7 @@ static int add_versions(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-/* Appends the sources of a name, several for a symbol path. */
+/* Appends the sources of a name.  A symbol path stands for several. */
 static int add_sources(struct config_reader *r, const cJSON *item,
                        struct store_config *store, const char *name)
 {
@@ -240,7 +241,8 @@ static const struct config_field store_fields[] = {
     {"gzip", config_bool, offsetof(struct store_config, gzip), 0, 0, 0},
 };
 
-/* Neither may lie in the other: each is cleaned by its own rules. */
+/* Returns whether one folder lies in the other.  That is an error, as each is
+ * cleaned by its own rules. */
 static bool roots_overlap(const char *a, const char *b)
 {
     size_t na = strlen(a), nb = strlen(b);
@@ -309,7 +311,8 @@ static int read_later(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-/* Stores name sources and lie beside "downloads", wherever these stand. */
+/* Stores depend on "sources" and "downloads", and symbolication on stores.  As
+ * keys may be in any order, read_last() reads those two. */
 static const struct config_field top_fields[] = {
     {"listen", config_listen, offsetof(struct config, listen), 0, 0, 0},
     {"downloads", config_path, offsetof(struct config, downloads), 0, 0, 0},
@@ -320,7 +323,7 @@ static const struct config_field top_fields[] = {
     {"symbolication", read_later, 0, 0, 0, 0},
 };
 
-/* The sections that name what stands in other ones. */
+/* Reads the sections that refer to other ones. */
 static int read_last(struct config_reader *r, const cJSON *root)
 {
     return read_stores(r, cJSON_GetObjectItemCaseSensitive(root, "stores"),
@@ -428,7 +431,7 @@ const char *config_store_idle(const struct store_config *store)
     if (store->nsources == 0) {
         return "no source";
     }
-    if (store->ntranscoders == 0) { /* add_versions() has been here */
+    if (store->ntranscoders == 0) { /* includes those of add_versions() */
         return "no transcoder, and no source of type \"symcache\"";
     }
     return NULL;

@@ -1,10 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The helper's configuration: one JSON file with comments, read once into
- * structs that nobody changes afterwards.  Defaults live in config.c only.
- * A reload makes a second struct config; jobs that run keep the one they
- * started with by a reference.
+ * The helper's configuration: one JSON file with comments, which is read into
+ * structs that do not change afterwards.  A reload makes a second struct
+ * config; running jobs hold a reference to the one that they started with.
  */
 #ifndef CONFIG_H
 #define CONFIG_H
@@ -29,24 +28,24 @@ enum source_layout {
     LAYOUT_BREAKPAD
 };
 
-/* what may lie at a place of a layout */
+/* what may be at a place of a layout */
 enum layout_form {
-    FORM_PLAIN,   /* foo.pdb or foo.sym, whatever packs its body */
+    FORM_PLAIN,   /* foo.pdb or foo.sym; its content may be compressed */
     FORM_PACKED,  /* foo.pd_ or foo.sym.gz */
     FORM_POINTER, /* file.ptr */
     FORM_INDEX    /* index2.txt, whose presence means two tiers */
 };
-#define LAYOUT_FORMS 3 /* of an original */
+#define LAYOUT_FORMS 3 /* all forms of an original, thus not FORM_INDEX */
 
 enum source_casing { CASING_DEFAULT, CASING_LOWER, CASING_UPPER };
 
-/* "\\\\srv\\sym" or "X:\\" -> directory, for file.ptr of this source */
+/* maps "\\\\srv\\sym" or "X:\\" in a file.ptr to a local directory */
 struct map_config {
     char *from;
     char *to;
 };
 
-/* PCRE2 patterns over a PDB name */
+/* PCRE2 pattern for the name of a key */
 struct pattern_config {
     char *text;
     struct pcre2_real_code_8 *code;
@@ -69,10 +68,10 @@ enum transport_auth {
 struct curl_slist;
 
 /*
- * Signs a GET of url with those headers, "Name: value", and nothing else, as
- * it is about to be sent.  Returns the headers, more of them perhaps, or NULL
- * when out of memory, and they are freed.  A URL to ask instead, to be freed,
- * is left in *instead.
+ * Signs a GET request for url that is about to be sent with the given headers,
+ * each "Name: value".  Returns the headers, to which some may have been added.
+ * When out of memory, frees them and returns NULL.  If another URL must be
+ * asked instead, stores it in *instead, and the caller frees it.
  */
 typedef struct curl_slist *(*transport_sign_fn)(const void *settings,
                                                 const char *url,
@@ -80,9 +79,9 @@ typedef struct curl_slist *(*transport_sign_fn)(const void *settings,
                                                 char **instead);
 
 enum transport_http {
-    TRANSPORT_HTTP_ANY, /* 2 where an https server offers it */
+    TRANSPORT_HTTP_ANY, /* HTTP/2 if an https server offers it */
     TRANSPORT_HTTP_1_1,
-    TRANSPORT_HTTP_2 /* on http without asking first */
+    TRANSPORT_HTTP_2 /* also over http, without an upgrade */
 };
 
 struct header_config {
@@ -90,7 +89,7 @@ struct header_config {
     char *value; /* secret */
 };
 
-/* All texts may be NULL. */
+/* How a source is asked.  All texts may be NULL. */
 struct transport_config {
     struct header_config *headers;
     size_t nheaders;
@@ -113,17 +112,17 @@ struct transport_config {
 
 struct source_config {
     char *name;
-    char *group; /* name in the file, if that stands for several; or NULL */
+    char *group; /* the symbol path that it is a part of; or NULL */
     const struct source_type *type;
-    void *settings; /* of the type's own keys */
+    void *settings; /* filled from the type's own keys */
     enum source_layout layout;
     enum source_casing casing;
     enum layout_form forms[LAYOUT_FORMS]; /* in the order to ask for them */
     size_t nforms;                        /* 0 = all */
     char *path;                           /* filesystem: absolute directory */
     char *url;    /* base URL, no trailing slash; NULL: filesystem */
-    char *origin; /* whose lookups are limited: of url or path, see origin.h */
-    symcache_version_t version;    /* symcache: what is asked for */
+    char *origin; /* of url or path, for limits; see origin.h */
+    symcache_version_t version;    /* symcache: the version to ask for */
     struct patterns_config only;   /* none = every name */
     struct patterns_config except; /* wins over only */
     struct transport_config transport;
@@ -138,16 +137,16 @@ struct env_config {
     char *value; /* may be a secret */
 };
 
-/* What makes SymCache files of a version for a store. */
+/* A program that makes SymCache files of a version for a store. */
 struct transcoder_config {
     symcache_version_t version;
-    unsigned inputs; /* a bit 1 << FORMAT_... for each that it takes */
+    unsigned inputs; /* a bit 1 << FORMAT_... for each format it accepts */
     symcache_kind_e makes;
     char **command; /* argv with {pdb} and {out}, NULL-terminated; NULL: only
                        a "symcache" source of the store has this version */
     struct env_config *env;
     size_t nenv;
-    bool fixed_input; /* the name of a PDB is never handed over */
+    bool fixed_input; /* the program never gets the name of a PDB */
 };
 
 struct store_config {
@@ -156,11 +155,11 @@ struct store_config {
     struct transcoder_config *transcoders; /* at most one command per input,
                                               kind and major version */
     size_t ntranscoders;
-    struct source_config **sources; /* order = quality order; not owned */
+    struct source_config **sources; /* the best first; not owned */
     size_t nsources;
     char **source_names; /* as written: one may stand for several sources */
     size_t nsource_names;
-    bool gzip;       /* has gzip files */
+    bool gzip;           /* gzip files are made */
     uint64_t fingerprint; /* source_fingerprint_store() */
 };
 
@@ -173,9 +172,9 @@ struct limits_config {
     unsigned connect_time;    /* seconds, one connection */
     unsigned first_byte_time; /* seconds, connecting included */
     unsigned stall_time;      /* seconds below 1 KiB/s */
-    unsigned attempts;        /* of one file */
+    unsigned attempts;        /* tries for one file */
     unsigned downloads_per_host;
-    unsigned slow_downloads_per_host; /* in addition */
+    unsigned slow_downloads_per_host; /* in addition to these */
     unsigned breaker_failures; /* in a row; 0 = off */
     unsigned breaker_window;   /* seconds */
     unsigned breaker_pause;    /* seconds */
@@ -196,10 +195,10 @@ struct cache_config {
     unsigned min_free_percent; /* of the file system */
 };
 
-/* What Mozilla's protocol says of a module that an upstream failed for. */
+/* What Mozilla's protocol answers for a module if an upstream failed. */
 enum mozilla_on_failure {
-    MOZILLA_ON_FAILURE_FALSE, /* no symbols, as for one that nobody has */
-    MOZILLA_ON_FAILURE_503    /* the whole request is to be sent again */
+    MOZILLA_ON_FAILURE_FALSE, /* no symbols, as if no source had it */
+    MOZILLA_ON_FAILURE_503    /* the client must repeat the whole request */
 };
 
 struct mozilla_config {
@@ -209,9 +208,9 @@ struct mozilla_config {
     unsigned wait; /* seconds that an answer waits for conversions */
 };
 
-/* What a request of Symbolicator's protocol may say of sources. */
+/* How "sources" in a request of Symbolicator's protocol is treated. */
 enum symbolicator_sources {
-    SYMBOLICATOR_SOURCES_CONFIGURED, /* names of those of the stores */
+    SYMBOLICATOR_SOURCES_CONFIGURED, /* only configured names are allowed */
     SYMBOLICATOR_SOURCES_IGNORE,
     SYMBOLICATOR_SOURCES_REFUSE
 };
@@ -221,7 +220,7 @@ struct symbolicator_config {
     enum symbolicator_sources sources;
     unsigned requests;  /* at a time */
     unsigned node;      /* the first four digits of a request's id */
-    uint64_t kept_size; /* bytes of requests whose answer is to be fetched */
+    uint64_t kept_size; /* bytes of all kept requests */
 };
 
 struct symbolication_limits_config {
@@ -237,7 +236,7 @@ struct symbolication_limits_config {
 struct symbolication_config {
     char *listen;
     unsigned threads;                   /* 0 = one for each processor */
-    const struct store_config **stores; /* order = who is asked first */
+    const struct store_config **stores; /* in the order to ask them */
     size_t nstores;
     struct symbolication_limits_config limits;
     struct mozilla_config mozilla;
@@ -259,12 +258,11 @@ struct config {
 };
 
 /*
- * Reads and checks a configuration file.  types are those that a source may
- * have, and NULL behind them; or NULL for a program that asks no source: then
- * sources and transcoders are passed over, and with them all secrets, which
- * are neither needed nor looked for.  On success *config has one
- * reference and 0 is returned.  Otherwise -1, *config is untouched and error
- * holds "file:line: path.to.key: reason" (truncated to size, with a NUL).
+ * Reads and checks a configuration file.  types are the types that a source
+ * may have, and end with NULL.  A program that asks no sources passes types =
+ * NULL: then sources and transcoders are skipped, and no secret is read.
+ * Returns 0, and *config has one reference; or -1, and error is "file:line:
+ * path.to.key: reason" (cut to size, with a NUL).
  */
 int config_read(const char *file, const struct source_type *const *types,
                 struct config **config, char *error, size_t size);
@@ -272,16 +270,16 @@ int config_read(const char *file, const struct source_type *const *types,
 struct config *config_ref(struct config *config);
 void config_unref(struct config *config);
 
-/* false if "only" or "except" keep the source from being asked for a name. */
+/* Returns false if "only" or "except" exclude the key's name from a source. */
 bool config_source_serves(const struct source_config *source,
                           const symcache_key_t *key);
 
 /*
- * Maps a location by the longest prefix of the table, without case, "/" and
- * "\" equal, at component boundaries.  A relative location goes below `base`,
- * unless that is NULL.  Sets *root to the local directory and rel to the rest
- * with "/" between its components, none of which is empty, "." or "..".
- * Returns NULL, or why there is no such place.
+ * Maps a Windows location by the longest prefix in the table that ends at a
+ * component boundary.  Case is ignored, and "/" and "\" are equal.  A relative
+ * location is below `base`, or an error if that is NULL.  Sets *root to the
+ * local directory, and rel to the rest with "/" between its components, none of
+ * which is empty, "." or "..".  Returns NULL, or the reason why it failed.
  */
 const char *config_map_location(const struct map_config *map, size_t nmap,
                                 const char *base, const char *location,
@@ -289,19 +287,19 @@ const char *config_map_location(const struct map_config *map, size_t nmap,
 
 const char *config_form_name(enum layout_form form);
 
-/* What lies at the places of a layout. */
+/* Returns the format of the originals at the places of a layout. */
 enum original_format config_layout_format(enum source_layout layout);
 
-/* Has a layout places of that form? */
+/* Returns whether a layout has places of that form. */
 bool config_layout_has_form(enum source_layout layout, enum layout_form form);
 
 /*
- * Why nothing can be made for a store, which then serves what is there; NULL
- * if something can.
+ * Returns why nothing can be made for a store, or NULL if something can.  A
+ * store for which nothing can be made still serves the files that it has.
  */
 const char *config_store_idle(const struct store_config *store);
 
-/* NULL if there is no such store. */
+/* Returns the store of a name, or NULL if there is none. */
 const struct store_config *config_store(const struct config *config,
                                         const char *name, size_t len);
 

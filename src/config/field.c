@@ -315,7 +315,8 @@ int config_count(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-/* Reads decimal digits.  Returns the rest, or NULL: none, or too many. */
+/* Reads decimal digits.  Returns the rest of the text, or NULL if there are no
+ * digits or more than 15. */
 static const char *read_digits(const char *p, uint64_t *n)
 {
     const char *start = p;

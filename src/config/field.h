@@ -1,8 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * One value of the configuration, by its type: reading, limits, and the error
- * that names the place.  Objects are read by a table of their keys.
+ * Readers for the values of the configuration, one for each type of value.
+ * They check limits, and their errors name the place in the file.  An object
+ * is read with a table of its keys.
  */
 #ifndef CONFIG_FIELD_H
 #define CONFIG_FIELD_H
@@ -20,8 +21,7 @@ struct source_type;
 
 struct config_reader {
     const struct json_file *json;
-    const struct source_type *const *types; /* ends with NULL; or NULL: what
-                                               has secrets is passed over */
+    const struct source_type *const *types; /* as for config_read() */
     struct config *config; /* being filled */
     char *error;
     size_t size;
@@ -29,10 +29,10 @@ struct config_reader {
 
 struct config_field;
 
-/* What a key is, beside its value. */
+/* Properties of a key. */
 enum config_flag {
     CONFIG_REQUIRED = 1 << 0,
-    CONFIG_SECRET = 1 << 1, /* a secret, or an object that holds some */
+    CONFIG_SECRET = 1 << 1, /* a secret, or an object that contains some */
     CONFIG_ACCESS = 1 << 2  /* how a source is asked, not where it looks */
 };
 
@@ -43,44 +43,46 @@ typedef int (*config_read_fn)(struct config_reader *r, const cJSON *item,
 struct config_field {
     const char *key;
     config_read_fn read;
-    size_t offset; /* in the struct that the object fills */
+    size_t offset; /* of the value, in the struct that the object fills */
     uint64_t min;
     uint64_t max;
     unsigned flags; /* enum config_flag */
 };
 
-/* Always returns -1. */
+/* Writes the reason, and the place of item, to the reader's error.  Always
+ * returns -1. */
 int config_error(struct config_reader *r, const cJSON *item,
                  const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Keys of an object, and the struct that they fill. */
+/* Some of the keys of an object, and the struct that they fill. */
 struct config_part {
     const struct config_field *fields;
     size_t n;
     void *at;
 };
 
-/* NULL if none of the fields has that key. */
+/* Returns the field of a key, or NULL if there is none. */
 const struct config_field *config_field_find(const struct config_field *fields,
                                         size_t n, const char *key);
 
-/* Refuses unknown and repeated keys and missing required ones. */
+/* Reads an object whose keys are those of n parts.  Unknown, repeated and
+ * missing required keys are errors.  Returns 0, or -1 with error set. */
 int config_parts(struct config_reader *r, const cJSON *item,
                  const struct config_part *parts, size_t n);
 
-/* The same for an object of one part. */
+/* The same for an object with a single part. */
 int config_object(struct config_reader *r, const cJSON *item,
                   const struct config_field *fields, size_t n, void *at);
 
 /*
- * The text of a string item, or NULL with error set.  example: what such a
- * string looks like, as it stands in the file; NULL: anything.
+ * Returns the text of a string item, or NULL with error set.  If example is not
+ * NULL, the error shows it; it is written as in the file, with its quotes.
  */
 const char *config_text(struct config_reader *r, const cJSON *item,
                         const char *example);
 
-/* The names that appear in URLs and paths: letters, digits and "._-". */
+/* Checks a name that is used in URLs and paths: letters, digits and "._-". */
 int config_name(struct config_reader *r, const cJSON *item, const char *name);
 
 int config_string(struct config_reader *r, const cJSON *item,
@@ -88,7 +90,7 @@ int config_string(struct config_reader *r, const cJSON *item,
 /* An http or https URL, without a slash at its end; char * */
 int config_url(struct config_reader *r, const cJSON *item,
                const struct config_field *field, void *at);
-/* "/a%20b" of "a b/", to be put behind a URL, "" of "/"; char * */
+/* A path to append to a URL: "a b/" becomes "/a%20b", "/" becomes ""; char * */
 int config_url_path(struct config_reader *r, const cJSON *item,
                     const struct config_field *field, void *at);
 int config_path(struct config_reader *r, const cJSON *item,
@@ -106,12 +108,12 @@ int config_duration(struct config_reader *r, const cJSON *item,
 /* "512k", "15g"; bytes as uint64_t */
 int config_size(struct config_reader *r, const cJSON *item,
                 const struct config_field *field, void *at);
-/* "3.1.0", from 1.0.0 on; symcache_version_t */
+/* "3.1.0", at least 1.0.0; symcache_version_t */
 int config_version(struct config_reader *r, const cJSON *item,
                    const struct config_field *field, void *at);
 
-/* Wipes and frees the texts that were read: those with a char * above, and
- * those of config_secret(). */
+/* Wipes and frees the texts that these fields have read with config_string(),
+ * config_path(), config_url(), config_url_path() and config_secret(). */
 void config_clear(const struct config_field *fields, size_t n, void *at);
 
 #endif

@@ -27,7 +27,8 @@ static unsigned line_of(const char *text, const char *p)
     return line;
 }
 
-/* As cJSON_Minify() does, but blanks keep every line where it was. */
+/* Replaces comments by blanks.  Unlike cJSON_Minify() this keeps the lines, so
+ * that errors can name them. */
 static void blank_comments(char *p)
 {
     while (*p != '\0') {
@@ -44,7 +45,7 @@ static void blank_comments(char *p)
             char *end = strstr(p + 2, "*/");
 
             if (end == NULL) {
-                return; /* the parser complains at this place */
+                return; /* the parser reports an error at this place */
             }
             for (; p < end + 2; p++) {
                 *p = *p == '\n' ? '\n' : ' ';
@@ -91,7 +92,7 @@ out:
     return NULL;
 }
 
-/* cJSON takes every byte up to the blank for one */
+/* like cJSON, which skips every byte up to the blank */
 static const char *skip_blanks(const char *p)
 {
     while (*p != '\0' && (unsigned char)*p <= ' ') {
@@ -109,9 +110,9 @@ static const char *skip_string(const char *p)
 }
 
 /*
- * Walks the text beside the tree that cJSON made of it.  The text is known to
- * be well-formed, so every value stands where the tree says; the recursion
- * is as deep as cJSON's own (CJSON_NESTING_LIMIT).
+ * Notes the line of each value, by walking through the text and the tree that
+ * cJSON made of it at the same time.  The text is known to be well-formed, so
+ * both agree, and cJSON has limited the depth (CJSON_NESTING_LIMIT).
  */
 static const char *place_values(struct json_file *json, const char *p,
                                 const char **counted, unsigned *line,
@@ -161,7 +162,7 @@ static size_t count_values(const cJSON *item)
     return n;
 }
 
-/* Where the parser stopped, and what stands there, if anything does. */
+/* Reports the line at which the parser stopped, and the text there, if any. */
 static void syntax_error(const char *name, const char *text, const char *at,
                          char *error, size_t size)
 {
@@ -231,7 +232,7 @@ void json_file_free(struct json_file *json)
     memset(json, 0, sizeof(*json));
 }
 
-/* Writes ".path.to.key" of item, searched below parent; returns 1 if found. */
+/* Looks for item below parent, and writes ".path.to.key" if it is found. */
 static bool print_path(const cJSON *parent, const cJSON *item, char *buf,
                        size_t size)
 {

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A JSON file with comments, and where in the file each value stands, so that
- * an error can name its line and its path.
+ * A JSON file with comments.  The line of each value is kept, so that an error
+ * can name its line and its path.
  */
 #ifndef CONFIG_JSON_FILE_H
 #define CONFIG_JSON_FILE_H
@@ -12,15 +12,15 @@
 
 struct json_file {
     char *name;
-    char *text; /* comments are blanked, lines are kept */
+    char *text; /* with blanks instead of comments */
     cJSON *root;
     struct json_place *places; /* one for each value */
     size_t nplaces;
 };
 
 /*
- * Reads one JSON value with slash-slash and slash-star comments, at most 1
- * MiB. Returns 0, or -1 with "file:line: reason" in error and *json untouched.
+ * Reads one JSON value with slash-slash and slash-star comments from a file of
+ * at most 1 MiB.  Returns 0, or -1 with "file:line: reason" in error.
  */
 int json_file_read(const char *name, struct json_file *json, char *error,
                    size_t size);

@@ -13,7 +13,8 @@ struct choice {
     int value;
 };
 
-/* The value of one of the names, or -1 with an error that lists them. */
+/* Returns the value of one of the names, or -1 with an error that lists them.
+ */
 static int choose(struct config_reader *r, const cJSON *item,
                   const struct choice *choices, size_t n, const char *names)
 {
@@ -51,7 +52,7 @@ int config_layout(struct config_reader *r, const cJSON *item,
 int config_casing(struct config_reader *r, const cJSON *item,
                   const struct config_field *field, void *at)
 {
-    /* the longer names are those of symbolicator */
+    /* the longer names are those that Symbolicator uses */
     static const struct choice choices[] = {
         {"default", CASING_DEFAULT}, {"lower", CASING_LOWER},
         {"lowercase", CASING_LOWER}, {"upper", CASING_UPPER},

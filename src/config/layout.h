@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * "layout", "casing" and "forms" of a source.
+ * The keys "layout", "casing" and "forms" of a source.
  */
 #ifndef CONFIG_LAYOUT_H
 #define CONFIG_LAYOUT_H
@@ -9,7 +9,7 @@
 #include "config.h"
 #include "field.h"
 
-/* Each into a struct source_config at `at`. */
+/* Each is a config_read_fn that fills a struct source_config at `at`. */
 int config_layout(struct config_reader *r, const cJSON *item,
                   const struct config_field *field, void *at);
 int config_casing(struct config_reader *r, const cJSON *item,
@@ -17,7 +17,7 @@ int config_casing(struct config_reader *r, const cJSON *item,
 int config_forms(struct config_reader *r, const cJSON *item,
                  const struct config_field *field, void *at);
 
-/* When the whole source has been read: does the layout have the forms? */
+/* Checks that the layout has the forms, when the whole source has been read. */
 int config_layout_check(struct config_reader *r, const cJSON *item,
                         const struct source_config *source);
 

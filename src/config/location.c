@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * "map" of a source: where the locations that Windows programs write, shares
- * and drives, are on this machine.
+ * The "map" of a source says where the shares and drives that Windows programs
+ * write into a file.ptr are on this machine.
  */
 #include "config.h"
 
@@ -16,7 +16,8 @@ static char fold(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* The location without the "\\?\" forms: \\?\UNC\h\s -> \h\s, \\?\X: -> X: */
+/* Returns the part of a location after its prefix "\\?\UNC\", "\\?\" or "\\".
+ * *unc tells whether it is on a share, and thus begins with the host. */
 static const char *plain_form(const char *location, bool *unc)
 {
     size_t i;
@@ -49,7 +50,8 @@ static bool on_drive(const char *location)
     return c >= 'a' && c <= 'z' && location[1] == ':';
 }
 
-/* Length of the part of location that prefix covers, or 0. */
+/* Returns the length of prefix in location, or 0 if that does not begin with it
+ * and a separator. */
 static size_t covers(const char *prefix, const char *location)
 {
     size_t len = strlen(prefix), i;
@@ -70,7 +72,8 @@ static size_t covers(const char *prefix, const char *location)
     return fold(location[len]) == '/' ? len : 0;
 }
 
-/* Splits and checks; writes the components with "/" between them. */
+/* Checks the components of a path, and writes them with "/" between them.
+ * Returns NULL, or the reason why the path is refused. */
 static const char *split(const char *p, char *rel)
 {
     size_t len, n = 0;

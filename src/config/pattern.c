@@ -9,7 +9,7 @@
 #include <pcre2.h>
 #include <stdlib.h>
 
-/* A pattern that needs more steps over 255 bytes is a mistake. */
+/* A pattern that needs more steps for a name of 255 bytes is a mistake. */
 #define PATTERN_MATCH_LIMIT 100000
 
 static int read_pattern(struct config_reader *r, const cJSON *item,

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Patterns over PDB names: "only" and "except" of a source.
+ * The keys "only" and "except" of a source, which are patterns for names.
  */
 #ifndef CONFIG_PATTERN_H
 #define CONFIG_PATTERN_H
@@ -9,13 +9,14 @@
 #include "config.h"
 #include "field.h"
 
-/* One PCRE2 pattern or a list of them, into a struct patterns_config. */
+/* A config_read_fn for one PCRE2 pattern or a list of them, which fills a
+ * struct patterns_config. */
 int config_patterns(struct config_reader *r, const cJSON *item,
                     const struct config_field *field, void *at);
 
 /*
- * Does any of them match the name?  Letters match in either case.  doubt is
- * the answer where a pattern needs too many steps to tell.
+ * Returns whether any of the patterns matches the key's name, ignoring case.  A
+ * pattern that fails, such as by needing too many steps, counts as doubt says.
  */
 bool config_patterns_match(const struct patterns_config *patterns,
                            const symcache_key_t *key, bool doubt);

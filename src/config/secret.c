@@ -13,8 +13,8 @@
 #define NAME_MAX_LEN 127
 
 /*
- * Reads the variable's name behind the dollar at *p and moves *p behind it.
- * Returns its value, or NULL with the error set.
+ * Reads the name of a variable after the dollar at *p, and moves *p past it.
+ * Returns the variable's value, or NULL with error set.
  */
 static const char *read_variable(struct config_reader *r, const cJSON *item,
                                  const char **p)
@@ -101,7 +101,7 @@ static int read_first_line(struct config_reader *r, const cJSON *item,
     }
     close(fd);
 
-    /* the last byte is for the NUL, or the file is longer than size */
+    /* one byte must be left for the NUL */
     n = (ssize_t)len;
     for (len = 0; len < (size_t)n && buf[len] != '\n'; len++) {
     }

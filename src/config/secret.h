@@ -12,7 +12,7 @@
 #define CONFIG_SECRET_MAX 8191
 
 /*
- * A config_read_fn for a char *, to be freed with config_secret_free().
+ * A config_read_fn for a char *, which config_secret_free() frees.
  * "$NAME" and "${NAME}" anywhere in the text stand for environment variables,
  * "$$" for a dollar; the text "@/path" stands for the first line of a file.
  * It is an error if the variable is not set or empty, the file cannot be read
@@ -22,7 +22,7 @@
 int config_secret(struct config_reader *r, const cJSON *item,
                   const struct config_field *field, void *at);
 
-/* Wipes the text first.  NULL is allowed. */
+/* Wipes and frees a text.  NULL is allowed. */
 void config_secret_free(char *secret);
 
 #endif

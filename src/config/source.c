@@ -22,7 +22,7 @@ static int set_origin(struct config_reader *r, const cJSON *item,
     if (source->path != NULL) {
         source->origin = origin_directory(source->path);
     } else if (source->url == NULL) {
-        return 0; /* a symbol path: its places have some */
+        return 0; /* part of a symbol path; it gets its place later */
     } else if (origin_print(origin, sizeof(origin), source->url) != 0) {
         return config_error(r, item, "\"url\" is no URL");
     } else {
@@ -31,7 +31,8 @@ static int set_origin(struct config_reader *r, const cJSON *item,
     return source->origin != NULL ? 0 : config_error(r, item, "out of memory");
 }
 
-/* A new source of that name, filled from item; NULL with error set. */
+/* Adds a source of that name and fills it from item.  Returns NULL with error
+ * set if that fails. */
 static struct source_config *add_source(struct config_reader *r,
                                         const cJSON *item, const char *name,
                                         const struct source_type *type)
@@ -75,7 +76,7 @@ static struct source_config *add_source(struct config_reader *r,
     return source;
 }
 
-/* The n-th of the sources that a symbol path stands for. */
+/* Adds the n-th of the sources that a symbol path stands for. */
 static struct source_config *add_part(struct config_reader *r,
                                       const cJSON *item, unsigned n)
 {
@@ -233,7 +234,8 @@ void config_source_clear(struct source_config *source)
 bool config_source_serves(const struct source_config *source,
                           const symcache_key_t *key)
 {
-    /* In doubt ask: a source that was left out makes a miss final. */
+    /* When in doubt, ask: if a source that has the file were left out, the
+     * answer would be a final 404. */
     return (source->only.n == 0 ||
             config_patterns_match(&source->only, key, true)) &&
            !config_patterns_match(&source->except, key, false);

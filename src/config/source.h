@@ -9,7 +9,7 @@
 #include "config.h"
 #include "field.h"
 
-/* Fills config->sources of the reader's config; a config_read_fn. */
+/* A config_read_fn that fills the sources of the reader's config. */
 int config_sources(struct config_reader *r, const cJSON *item,
                    const struct config_field *field, void *at);
 

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* FNV-1a: no secret is in it, and nobody gains from two that are alike. */
+/* FNV-1a.  It need not be a cryptographic hash: no secret goes into it, and
+ * nobody gains anything from a collision. */
 #define BASIS 0xcbf29ce484222325u
 #define PRIME 0x100000001b3u
 

@@ -1,9 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A number for where a store looks: another one when a source is added, moved
- * or asked in another way.  "Nobody has it" is believed for the places that
- * were asked only.
+ * A number that stands for where a store looks.  It changes when a source is
+ * added, moved, or changed in what it may have.  A remembered miss is believed
+ * only as long as this number is the same, as it is true only for the places
+ * that were asked.
  */
 #ifndef CONFIG_SOURCE_FINGERPRINT_H
 #define CONFIG_SOURCE_FINGERPRINT_H
@@ -12,13 +13,15 @@
 #include <cjson/cJSON.h>
 #include "config.h"
 
-/* Of one source, as the file describes it; nothing secret is in it. */
+/* Returns the number of one source, from its keys in the file.  Secrets, and
+ * keys that only say how it is asked, are left out. */
 uint64_t source_fingerprint_source(const cJSON *source,
                                    const struct source_type *type);
 
 /*
- * Of a store, from those of its sources, and from what its transcoders take: a
- * source whose originals none of them takes is not asked.
+ * Returns the number of a store, from those of its sources and from the inputs
+ * of its transcoders: if none of these accepts the format of a source, that
+ * source is not asked.
  */
 uint64_t source_fingerprint_store(const struct store_config *store);
 

@@ -18,7 +18,7 @@
 static int read_type(struct config_reader *r, const cJSON *item,
                      const struct config_field *field, void *at)
 {
-    return 0; /* by source_type_read(), before any other key */
+    return 0; /* source_type_read() has read it before any other key */
 }
 
 static int read_map(struct config_reader *r, const cJSON *item,
@@ -104,7 +104,7 @@ static const struct config_field value_keys[] = {
 };
 
 static const struct {
-    unsigned group; /* 0: of every type */
+    unsigned group; /* 0: every type has these keys */
     const struct config_field *keys;
     size_t n;
 } groups[] = {
@@ -125,7 +125,8 @@ const struct source_type source_sympath = {
     .place = "value",
 };
 
-/* What a type reads, and into what; one part more than groups at most. */
+/* Writes the keys that a type has, and the structs that they fill.  Returns the
+ * number of parts, at most one more than there are groups. */
 static size_t type_parts(const struct source_type *type,
                          struct source_config *source,
                          struct config_part *parts)
@@ -168,7 +169,7 @@ const struct config_field *source_type_key(const struct source_type *type,
     return field;
 }
 
-/* Is it a key of any type? */
+/* Returns whether any type has that key. */
 static bool is_known(struct config_reader *r, const char *key)
 {
     const struct source_type *const *type = r->types;

@@ -1,10 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What a type of source is: its name, the keys that it has in the
- * configuration, and how a lookup in it begins.  The types themselves stand
- * in the room of lookups, one file each; docs/internals/adding-a-source.md
- * tells how to add one.
+ * A type of source: its name, its keys in the configuration, and how a lookup
+ * at it begins.  The types themselves are in the room of lookups, one file
+ * each; docs/internals/adding-a-source.md tells how to add one.
  */
 #ifndef CONFIG_SOURCE_TYPE_H
 #define CONFIG_SOURCE_TYPE_H
@@ -27,19 +26,19 @@ enum source_keys {
 };
 
 struct source_type {
-    const char *name; /* "type" in the configuration, and where it is shown */
+    const char *name; /* "type" in the configuration; also shown elsewhere */
     unsigned shared;  /* enum source_keys */
-    const struct config_field *keys; /* its own, with texts and bools only */
+    const struct config_field *keys; /* its own; only texts and bools */
     size_t nkeys;
     size_t settings_size; /* of the struct that these fill */
     const char *place;    /* the key that says where the source is */
-    bool has_symcaches;   /* and no originals */
-    bool any_case;        /* names are compared without case */
+    bool has_symcaches;   /* has SymCaches instead of originals */
+    bool any_case;        /* ignores case when it compares names */
 
     /*
-     * After the keys were read: refuses what they cannot say together, and
-     * sets url if that is none of the keys.  Returns 0, or -1 with error set.
-     * May be NULL.
+     * Called when the keys have been read; may be NULL.  Refuses keys that
+     * contradict each other, and sets url if the type has no such key.
+     * Returns 0, or -1 with error set.
      */
     int (*check)(struct config_reader *r, const cJSON *item,
                  struct source_config *source);
@@ -51,11 +50,11 @@ struct source_type {
 /* A symbol path, which stands for sources of other types. */
 extern const struct source_type source_sympath;
 
-/* NULL if there is none of that name; a symbol path is one, too. */
+/* Returns the type of that name, which may be source_sympath, or NULL. */
 const struct source_type *
 source_type_find(const struct source_type *const *types, const char *name);
 
-/* A key of a type, shared or its own; NULL if it has none of that name. */
+/* Returns a key of a type, shared or its own, or NULL if it has no such key. */
 const struct config_field *source_type_key(const struct source_type *type,
                                            const char *key);
 
@@ -66,7 +65,8 @@ const struct config_field *source_type_key(const struct source_type *type,
 const struct source_type *source_type_read(struct config_reader *r,
                                            const cJSON *item);
 
-/* Reads all keys of a source, which has its type and its settings. */
+/* Reads all keys of a source, whose type and settings must be set.  Returns 0,
+ * or -1 with error set. */
 int source_type_fill(struct config_reader *r, const cJSON *item,
                      struct source_config *source);
 

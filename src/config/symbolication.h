@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The section "symbolication".
+ * The section "symbolication" of the configuration.
  */
 #ifndef CONFIG_SYMBOLICATION_H
 #define CONFIG_SYMBOLICATION_H
@@ -10,9 +10,9 @@
 #include "field.h"
 
 /*
- * Reads the section into the configuration whose stores are known; item NULL:
- * the file has none, and all is as by default.  Returns 0, or -1 with error
- * set.
+ * Reads the section into the reader's config, whose stores must be known.  If
+ * the file has no such section, item is NULL, and everything gets its default.
+ * Returns 0, or -1 with error set.
  */
 int config_symbolication(struct config_reader *r, const cJSON *item);
 

@@ -14,7 +14,7 @@
 #define SYMPATH_MAX 32767
 #define SYMPATH_BLANKS " \t"
 
-/* A piece of the value, not terminated. */
+/* A piece of the value, which does not end with a NUL. */
 struct sympath_text {
     const char *p;
     size_t len;
@@ -31,7 +31,7 @@ static int fail(struct sympath *path, const struct sympath_text *at,
     const char *cut = memchr(at->p, '?', len);
     int n;
 
-    /* neither a token in a query nor a password is to be told */
+    /* the error must not contain a token in a query, or a password */
     if (cut != NULL && cut > at->p + 3) {
         len = (size_t)(cut - at->p);
     }
@@ -58,7 +58,7 @@ static void trim(struct sympath_text *text)
     }
 }
 
-/* Cuts the text before the first sign off; false: nothing is left. */
+/* Cuts off the text before the first sign.  Returns false if none is left. */
 static bool sympath_cut(struct sympath_text *rest, char sign,
                         struct sympath_text *piece)
 {
@@ -94,14 +94,16 @@ static bool starts(const char *text, const char *word)
 /* places ------------------------------------------------------------------
  */
 
-/* "%20" in a URL is no variable. */
+/* Returns whether a "%" begins an escape in a URL, such as "%20", and not the
+ * name of a variable. */
 static bool is_escape(const char *out, const char *p, size_t left)
 {
     return strstr(out, "://") != NULL && left >= 3 &&
            isxdigit((unsigned char)p[1]) && isxdigit((unsigned char)p[2]);
 }
 
-/* Copies the text into out, of SYMPATH_TEXT bytes, variables replaced. */
+/* Copies the text into out, which has SYMPATH_TEXT bytes, and replaces
+ * variables.  Returns 0, or -1 with the path's error set. */
 static int expand(struct sympath *path, const struct sympath_text *in,
                   char *out)
 {
@@ -216,7 +218,7 @@ static int add(struct sympath *path, const struct sympath_text *at,
     place->cache = cache;
     for (i = 0; i < path->n; i++) {
         if (strcasecmp(path->places[i].text, place->text) == 0) {
-            /* wanted once is wanted */
+            /* it may be missing only if it is a cache each time */
             path->places[i].cache = path->places[i].cache && cache;
             return 0;
         }
@@ -228,7 +230,8 @@ static int add(struct sympath *path, const struct sympath_text *at,
 /* elements ----------------------------------------------------------------
  */
 
-/* What stands behind "srv*": each store but the last is a cache of it. */
+/* Adds the stores after "srv*".  All but the last are caches of the last one.
+ */
 static int sympath_chain(struct sympath *path, struct sympath_text rest)
 {
     struct sympath_text stores[SYMPATH_CHAIN], at = rest;
@@ -250,9 +253,9 @@ static int sympath_chain(struct sympath *path, struct sympath_text rest)
 
     for (i = 0; i < n; i++) {
         if (stores[i].len == 0) {
-            continue; /* that folder is another machine's */
+            continue; /* the default folder of a debugger, on its machine */
         }
-        /* nobody can write to a URL, so one before another is asked, too */
+        /* a URL cannot be written to, so it is not a cache in any position */
         url = stores[i].len > 5 && starts(stores[i].p, "http");
         if (add(path, &stores[i], SYMPATH_STORE, i < last && !url) != 0) {
             return -1;
@@ -298,7 +301,8 @@ static int sympath_element(struct sympath *path, struct sympath_text element)
                 "begins with neither srv*, symsrv* nor cache*");
 }
 
-/* What people copy along: the debugger's command, the shell's, quotes. */
+/* Removes what people copy with a path: the command of the debugger or of the
+ * shell, and quotes. */
 static void strip(struct sympath_text *text)
 {
     static const char *const words[] = {".sympath+", ".sympath", "set ",

@@ -1,15 +1,16 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * _NT_SYMBOL_PATH: "srv*C:\cache*\\server\symbols;https://..." as a list of
- * places in the order in which a debugger asks them.
+ * Parses the value of _NT_SYMBOL_PATH, such as
+ * "srv*C:\cache*\\server\symbols;https://...", into a list of places in the
+ * order in which a debugger asks them.
  *
  *   path    := element { ";" element }
  *   element := ("srv" | "symsrv*symsrv.dll") chain | "cache*" [store] | folder
  *   chain   := "*" [store] { "*" [store] }      at most ten stores
  *   store   := folder | URL | (nothing: the debugger's own folder)
  *
- * Knows nothing of files and configurations.
+ * It does not access the file system or the configuration.
  */
 #ifndef CONFIG_SYMPATH_H
 #define CONFIG_SYMPATH_H
@@ -22,25 +23,25 @@
 
 enum sympath_kind {
     SYMPATH_URL,   /* http or https */
-    SYMPATH_STORE, /* folder in the layout of symstore */
+    SYMPATH_STORE, /* folder with the layout of symstore */
     SYMPATH_FOLDER /* folder of PDBs, unless pingme.txt says otherwise */
 };
 
 struct sympath_place {
     enum sympath_kind kind;
-    bool cache;              /* a debugger fills it: may be missing */
-    char text[SYMPATH_TEXT]; /* without blanks and slashes at its end */
+    bool cache;              /* filled by a debugger, so it may be missing */
+    char text[SYMPATH_TEXT]; /* no blanks around it, no slashes at its end */
 };
 
 struct sympath {
     size_t n;
-    struct sympath_place places[SYMPATH_PLACES]; /* none twice */
+    struct sympath_place places[SYMPATH_PLACES]; /* without duplicates */
     char error[256];
 };
 
 /*
- * Reads a value.  %NAME% stands for an environment variable.  Returns 0, or -1
- * and error says what cannot be expressed here, and where.
+ * Parses a value.  %NAME% stands for an environment variable.  Returns 0, or -1
+ * with the part that is not supported, and the reason, in path->error.
  */
 int sympath_parse(struct sympath *path, const char *text);
 

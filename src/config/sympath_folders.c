@@ -37,8 +37,8 @@ int config_sympath_read(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-/* Of a share that does not answer, or that may not be read, it is not known:
- * only what is not there is left out for good. */
+/* UNKNOWN is a path on a share that does not answer or that may not be read.
+ * It must not be treated as missing, as it may be there later. */
 enum presence { PRESENT, MISSING, UNKNOWN };
 
 static enum presence look_for(const char *path, bool folder)
@@ -51,7 +51,8 @@ static enum presence look_for(const char *path, bool folder)
     return !folder || S_ISDIR(mode) ? PRESENT : MISSING;
 }
 
-/* NULL, or why there is no such folder; also of "\\srv\share" itself. */
+/* Finds the local folder for a place, which may be a whole share such as
+ * "\\srv\share".  Returns NULL, or why there is none. */
 static const char *find_folder(const struct source_config *source,
                                const char *text, char *folder)
 {
@@ -64,7 +65,8 @@ static const char *find_folder(const struct source_config *source,
         return strlen(text) < CONFIG_PATH_MAX ? NULL : "is too long";
     }
 
-    /* a map is of files: one in the folder, whose name is cut off again */
+    /* config_map_location() maps files, so the path of one in the folder is
+       mapped, and its name is cut off again */
     snprintf(location, sizeof(location), "%s\\x", text);
     refused = config_map_location(source->map, source->nmap, NULL, location,
                                   &root, rel);
@@ -90,8 +92,8 @@ static void add_folder(struct config_sympath *sympath, const char *folder,
     }
 }
 
-/* One of PDBs, unless it has pingme.txt.  Returns false and sets errno if that
- * cannot be told. */
+/* Adds a folder of PDBs, or a store if it has pingme.txt.  Returns false with
+ * errno if it cannot be found out which of both it is. */
 static bool add_plain(struct config_sympath *sympath, const char *folder)
 {
     static const char *const below[] = {"/pdb", "/symbols/pdb"};
@@ -110,7 +112,7 @@ static bool add_plain(struct config_sympath *sympath, const char *folder)
         break;
     }
 
-    /* when it is there, it may be anything */
+    /* a missing folder may turn out to be either, so all are added for it */
     missing = look_for(folder, true) == MISSING;
     add_folder(sympath, folder, "", LAYOUT_FLAT);
     for (i = 0; i < sizeof(below) / sizeof(below[0]); i++) {

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Where the places of a _NT_SYMBOL_PATH are on this machine.
+ * Finds the places of a _NT_SYMBOL_PATH on this machine.
  */
 #ifndef CONFIG_SYMPATH_FOLDERS_H
 #define CONFIG_SYMPATH_FOLDERS_H
@@ -10,17 +10,18 @@
 #include "field.h"
 #include "sympath.h"
 
-/* a folder, and two below it that a debugger looks into as well */
+/* a folder as one of PDBs and as a store, and two below it that a debugger
+   looks into as well */
 #define CONFIG_SYMPATH_FOLDERS 4
 
 struct config_sympath {
     struct sympath path;
-    size_t n; /* folders of the latest place */
+    size_t n; /* number of folders of the latest place */
     enum source_layout layouts[CONFIG_SYMPATH_FOLDERS];
     char folders[CONFIG_SYMPATH_FOLDERS][CONFIG_PATH_MAX];
 };
 
-/* A config_read_fn that only looks whether there is a text. */
+/* A config_read_fn that only checks that the value is a text. */
 int config_sympath_value(struct config_reader *r, const cJSON *item,
                          const struct config_field *field, void *at);
 
@@ -29,10 +30,11 @@ int config_sympath_read(struct config_reader *r, const cJSON *item,
                         struct config_sympath *sympath);
 
 /*
- * Fills the folders of a place that is no URL, by the map of the source.
- * None: it is a debugger's cache that this machine has not.  Of a folder that
- * is missing, on a share that is down perhaps, all that it may come to:
- * lookups fail on what it has not.  Returns 0, or -1 with error set.
+ * Finds the folders of a place that is not a URL, with the map of the source.
+ * There are none if the place is a debugger's cache that this machine does not
+ * have.  Another folder that is missing may be on a share that is down; then
+ * all folders and layouts that it might have are added, and lookups there fail
+ * as long as it is missing.  Returns 0, or -1 with error set.
  */
 int config_sympath_folders(struct config_reader *r, const cJSON *item,
                            const struct source_config *source,

@@ -182,7 +182,8 @@ static const struct config_field transcoder_fields[] = {
     FIELD("makes", read_makes, offsetof(struct transcoder_config, makes), 0),
 };
 
-/* Of two that make the same of the same, which one would be run? */
+/* Refuses a transcoder with the same kind, major version and an input of
+ * another one, as it would not be clear which of both to run. */
 static int check_unique(struct config_reader *r, const cJSON *item,
                         const struct store_config *store,
                         const struct transcoder_config *t)

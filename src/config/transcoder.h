@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The transcoders of a store, as the configuration has them.
+ * The key "transcoders" of a store.
  */
 #ifndef CONFIG_TRANSCODER_H
 #define CONFIG_TRANSCODER_H
@@ -9,7 +9,7 @@
 #include "config.h"
 #include "field.h"
 
-/* A config_read_fn for the list of a struct store_config. */
+/* A config_read_fn that fills the transcoders of a struct store_config. */
 int config_transcoders(struct config_reader *r, const cJSON *item,
                        const struct config_field *field, void *at);
 

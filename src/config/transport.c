@@ -131,7 +131,8 @@ int config_auth(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-/* A file that libcurl will read at each connection. */
+/* Reads the path of a file that libcurl reads for each connection.  It is an
+ * error now if it cannot be read. */
 static int read_file(struct config_reader *r, const cJSON *item,
                      const struct config_field *field, void *at)
 {
@@ -185,7 +186,7 @@ int config_proxy(struct config_reader *r, const cJSON *item,
            curl_url_set(url, CURLUPART_URL, transport->proxy, 0) == CURLUE_OK;
     curl_url_cleanup(url);
 
-    /* the text is secret */
+    /* the text may contain a password, so the error does not show it */
     return good ? 0
                 : config_error(r, item,
                                "must be http://[user:password@]host:port");

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The keys of a source that say how it is talked to.  All are config_read_fn
- * for a struct transport_config.
+ * The keys of a source that say how it is asked.  Their readers are
+ * config_read_fn for a struct transport_config.
  */
 #ifndef CONFIG_TRANSPORT_H
 #define CONFIG_TRANSPORT_H
@@ -21,11 +21,12 @@ int config_proxy(struct config_reader *r, const cJSON *item,
 int config_http_version(struct config_reader *r, const cJSON *item,
                         const struct config_field *field, void *at);
 
-/* What no key alone can tell; item is the source. */
+/* Refuses keys that contradict each other; item is the source.  Returns 0, or
+ * -1 with error set. */
 int config_transport_check(struct config_reader *r, const cJSON *item,
                            const struct transport_config *transport);
 
-/* Frees what the struct points to, secrets wiped. */
+/* Frees what the struct points to, and wipes secrets. */
 void config_transport_clear(struct transport_config *transport);
 
 #endif

@@ -37,7 +37,8 @@ static void warn(struct teller *t, const char *format, ...)
     t->n++;
 }
 
-/* Returns 0, or -1 with one line in error. */
+/* Looks for the program of a transcoder.  Returns 0, or -1 with one line in
+ * error. */
 static int look_for_program(const char *name, char *error, size_t size)
 {
     char path[PATH_MAX];
@@ -51,7 +52,7 @@ static int look_for_program(const char *name, char *error, size_t size)
     rc = probe(name, X_OK, &mode);
     if (mode != 0 && !S_ISREG(mode)) {
         rc = -1;
-        errno = EACCES; /* as execve() says */
+        errno = EACCES; /* as execve() would set it */
     }
     if (rc != 0) {
         snprintf(error, size, "no transcoder: \"%.150s\": %s", name,

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What a configuration has that is wrong in all likelihood, but may be meant,
- * or right on another machine: no reason not to start.
+ * Warnings about settings that are probably wrong.  They are not errors, as
+ * they may be intended, or right on another machine.
  */
 #ifndef CONFIG_WARNINGS_H
 #define CONFIG_WARNINGS_H
@@ -13,19 +13,19 @@ struct config;
 
 struct event_base;
 
-/* One line with the key, and what follows from it. */
+/* Gets one line that names the key and the consequence. */
 typedef void (*warnings_fn)(const char *text);
 
 /*
- * Calls tell for each warning; returns their number.  thorough: it looks at
- * the directories of sources, too.  Shares that hang take their time here.
+ * Calls tell for each warning and returns their number.  If thorough, looks at
+ * the folders of sources and of the socket, too.  This blocks for some seconds
+ * for each path on a share that hangs.
  */
 unsigned warnings_tell(const struct config *config, bool thorough,
                        warnings_fn tell);
 
 /*
- * The same beside the loop, and not thorough; tell is called in a thread of
- * its own.
+ * The same in a separate thread, in which tell is called; not thorough.
  */
 void warnings_look(struct event_base *base, struct config *config,
                    warnings_fn tell);
