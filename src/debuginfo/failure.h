@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Why a conversion failed: one of the exit codes of pdb2symcache, and a
- * sentence that goes on after the name of the file.
+ * Why a conversion failed: one of the exit codes of pdb2symcache, and the rest
+ * of a sentence that begins with the name of the file.
  */
 #ifndef DEBUGINFO_FAILURE_H
 #define DEBUGINFO_FAILURE_H
@@ -24,7 +24,7 @@ enum failure_code {
     FAILURE_LIMIT = 9,      /* memory, work or output beyond the limit */
     FAILURE_SANDBOX = 10,   /* no sandbox, so nothing was parsed */
     FAILURE_TRUNCATED = 11, /* fewer bytes than its header says */
-    FAILURE_KILLED = 75     /* ended by somebody else: EX_TEMPFAIL */
+    FAILURE_KILLED = 75     /* killed by somebody else: EX_TEMPFAIL */
 };
 
 struct failure {
@@ -32,21 +32,23 @@ struct failure {
     char text[256];
 };
 
-/* Sets code and text (printf) and returns -1.  The first failure stays. */
+/* Sets code and text, as printf() formats it, unless there has been a failure
+ * already.  Returns -1. */
 int failure_set(struct failure *failure, enum failure_code code,
                 const char *format, ...) __attribute__((format(printf, 3, 4)));
 
-/* The common one: a stream is damaged at an offset. */
+/* Sets the most common failure: a stream is damaged at an offset. */
 int failure_at(struct failure *failure, uint32_t stream, uint64_t offset,
                const char *what);
 
 int failure_memory(struct failure *failure);
 
-/* More records, or more of what follows from them, than its size explains. */
+/* Sets the failure of a file whose records cause more work than real files of
+ * its size do. */
 int failure_work(struct failure *failure);
 
-/* What the writer of the SymCache said; errno is that of its sink.  0 if that
- * is SYMFILE_OK. */
+/* Sets the failure for a status of the SymCache writer, after which errno is
+ * still that of its sink.  Returns -1, or 0 for SYMFILE_OK. */
 int failure_writer(struct failure *failure, enum symfile_status status);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What each debug format can do for others: one struct a format, defined in
- * its folder.  The converter has the table of them (converter/input.c).
+ * The interface of a debug format.  Each format defines one struct in its
+ * folder; the converter has the table of them (converter/input.c).
  */
 #ifndef DEBUGINFO_FORMAT_H
 #define DEBUGINFO_FORMAT_H
@@ -15,7 +15,7 @@
 
 struct symfile_sink;
 
-/* What a conversion tells beside its output. */
+/* What a conversion returns besides its output. */
 struct debuginfo_result {
     uint8_t guid[16]; /* in text order */
     uint32_t age;
@@ -23,7 +23,7 @@ struct debuginfo_result {
 };
 
 struct debuginfo_format {
-    const char *name; /* for people: "PDB" */
+    const char *name; /* shown to people, for example "PDB" */
 
     /* Do the first bytes say that a file is of this format? */
     bool (*sniff)(const uint8_t *data, size_t size);

@@ -8,7 +8,7 @@
 
 #include "base/array.h"
 
-/* inlined ranges, put into each other ---------------------------------------
+/* nesting of inlined ranges --------------------------------------------------
  */
 
 static bool is_before(const struct inlinee *a, const struct inlinee *b)
@@ -53,10 +53,10 @@ static int push(struct inlinees *heap, const struct inlinee *item)
 }
 
 /*
- * Takes the least.  In which order equal ones come out is seen in the output:
- * the last item goes down to the bottom, always to the lesser child and of
- * equal ones to the right, and from there up to its place, as in the binary
- * heap of Rust's standard library.
+ * Removes and returns the least item.  The order in which equal items come out
+ * affects the output, so this works like the binary heap of Rust's standard
+ * library: the last item moves down to the bottom, always to the lesser child
+ * or, if both are equal, to the right one, and then up to its place.
  */
 static struct inlinee pop(struct inlinees *heap)
 {
@@ -80,8 +80,8 @@ static struct inlinee pop(struct inlinees *heap)
     return least;
 }
 
-/* The part from an address on goes back, to be looked at when it is its turn.
- */
+/* Puts the part of an item from an address on back into the heap, which will
+ * return it in order. */
 static int push_rest(struct inlinees *heap, const struct inlinee *item,
                      uint64_t address)
 {
@@ -93,9 +93,9 @@ static int push_rest(struct inlinees *heap, const struct inlinee *item,
 }
 
 /*
- * Puts a range below those that are open: what of it no parent has or a
- * sibling before it covers is dropped, what goes on behind its parent may
- * belong to the next one.
+ * Nests a range into the ranges that are open.  The parts that are outside of
+ * every parent, or that an earlier sibling covers, are dropped.  A part beyond
+ * the end of its parent is looked at again, since it may be in the next one.
  */
 static int nest(struct function_builder *b, struct inlinee *item)
 {
@@ -154,7 +154,7 @@ static int nest_all(struct function_builder *b, struct failure *failure)
     return 0;
 }
 
-/* lines, cut where inlined code begins and ends ------------------------------
+/* splitting lines where inlined code begins and ends -------------------------
  */
 
 static int add_piece(struct line_pieces *to, const struct symfile_line *line,
@@ -180,7 +180,7 @@ static int compare_lines(const void *left, const void *right)
     return a->owner < b->owner ? -1 : a->owner > b->owner;
 }
 
-/* By address; those at the same one stay in their order. */
+/* Sorts lines by address; those at the same address stay in their order. */
 static void sort_lines(struct line_pieces *lines)
 {
     size_t i;
@@ -215,7 +215,7 @@ static int open_node(struct function_builder *b,
     return 0;
 }
 
-/* A function is its parent's child when it is closed. */
+/* Closes the innermost function and makes it a child of its parent. */
 static void close_node(struct function_builder *b)
 {
     uint32_t child = b->open[--b->num_open].node;
@@ -230,7 +230,8 @@ static void close_node(struct function_builder *b)
     parent->last_child = child;
 }
 
-/* Closes what has ended at an address, and what is deeper than that. */
+/* Closes functions that have ended at an address, and then those that are
+ * nested deeper than depth.  The root stays open. */
 static void close_nodes(struct function_builder *b, uint64_t address,
                         uint32_t depth)
 {
@@ -242,7 +243,8 @@ static void close_nodes(struct function_builder *b, uint64_t address,
     }
 }
 
-/* The code of a call is a line of the caller, where the call stands. */
+/* Opens an inlined function.  Its code is also a line of its caller: the one
+ * of the call. */
 static int open_inlinee(struct function_builder *b, const struct inlinee *item,
                         struct inlinee_name *names)
 {
@@ -264,9 +266,9 @@ static int open_inlinee(struct function_builder *b, const struct inlinee *item,
 }
 
 /*
- * The piece of a line up to the end of the innermost function that is open, or
- * to the next inlined one.  Returns 1 if there is a rest, which the line then
- * is, 0 if not, -1 without memory.
+ * Adds the piece of a line that ends where the innermost open function ends or
+ * the next inlined one begins.  Returns 1 if something of the line is left,
+ * which *line then becomes, 0 if not, or -1 if memory runs out.
  */
 static int cut_line(struct function_builder *b, struct symfile_line *line,
                     const struct inlinee *next)
@@ -290,7 +292,8 @@ static int cut_line(struct function_builder *b, struct symfile_line *line,
     return add_piece(&b->pieces, &piece, open->node) != 0 ? -1 : cut < end;
 }
 
-/* Walks over inlined ranges and lines together, by address. */
+/* Builds the tree by going through inlined ranges and lines together, in
+ * address order. */
 static int build(struct function_builder *b, struct inlinee_name *names)
 {
     int rc;
@@ -324,7 +327,7 @@ static int build(struct function_builder *b, struct inlinee_name *names)
     return rc < 0 ? -1 : 0;
 }
 
-/* Brings the pieces together that are one node's, in their order. */
+/* Groups the pieces by node; within a node they stay in their order. */
 static int sort_pieces(struct function_builder *b)
 {
     size_t i;
@@ -389,7 +392,7 @@ int function_builder_end(struct function_builder *b,
     struct symfile_tree tree;
 
     if (b->root.size == 0 || b->root.address > UINT32_MAX) {
-        return 0; /* nothing of it is written */
+        return 0; /* the writer would leave it out */
     }
     if (nest_all(b, failure) != 0) {
         return -1;

@@ -1,11 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * From the ranges of inlined calls and the line records of a function, as text
- * and DWARF have them (in any order, overlapping, too long), to the tree that
- * a SymCache is written from.  The rules are those of the "symbolic" library's
- * builder; what they do with ranges that contradict each other is part of the
- * output.
+ * Builds the tree from which a function is written to a SymCache, from the
+ * ranges of inlined calls and the line records.  In Breakpad's text and DWARF
+ * these are in any order, may overlap and may be too long.  The rules are
+ * those of the builder of the "symbolic" library, because what they do with
+ * contradictory ranges can be seen in the output.
  */
 #ifndef DEBUGINFO_FUNCTION_BUILDER_H
 #define DEBUGINFO_FUNCTION_BUILDER_H
@@ -17,17 +17,17 @@
 #include "failure.h"
 #include "symcache/symcache.h"
 
-/* The name of functions that are inlined somewhere. */
+/* The name of a function that is inlined somewhere. */
 struct inlinee_name {
     struct symfile_name name;
-    uint32_t memo; /* the writer's, see struct symfile_function; at first 0 */
+    uint32_t memo; /* see struct symfile_function; 0 at the beginning */
 };
 
 /* A range of code into which a function is inlined. */
 struct inlinee {
     uint64_t address;
     uint64_t size;
-    uint32_t depth;  /* 0: inlined into the function itself */
+    uint32_t depth;  /* 0 if inlined directly into the function */
     uint32_t name;   /* index of its name */
     uint32_t source; /* where it is called: index of the source file, */
     uint32_t line;   /* and line */
@@ -39,7 +39,8 @@ struct inlinees {
     size_t room;
 };
 
-/* A line record and what it belongs to: its number, then a node. */
+/* A line record, or a piece of one.  The owner is at first the number of the
+ * record, and later the node that the piece belongs to. */
 struct line_piece {
     struct symfile_line line;
     uint32_t owner;
@@ -56,14 +57,14 @@ struct open_function {
     uint32_t node;
 };
 
-/* Starts from all zero but for the work. */
+/* Must be all zero at the beginning, except for the work. */
 struct function_builder {
-    uint64_t work; /* ranges that may still be looked at, of all functions */
+    uint64_t work; /* ranges that may still be looked at, in all functions */
     struct symfile_function root;
     struct inlinees heap;   /* as they were added */
     struct inlinees nested; /* each within its parent, parents first */
     struct line_pieces lines;
-    struct line_pieces pieces; /* of the lines, with their nodes */
+    struct line_pieces pieces; /* the lines, split among the nodes */
     struct open_function *open; /* a stack by depth */
     size_t open_room;
     size_t num_open;
@@ -74,19 +75,19 @@ struct function_builder {
     size_t sorted_room;
 };
 
-/* Begins a function of an address, a size and a name. */
+/* Begins a function. */
 void function_builder_begin(struct function_builder *builder, uint64_t address,
                             uint64_t size, const struct symfile_name *name);
 
-/* These return 0, or -1 without memory. */
+/* Add an inlined range or a line.  Return 0, or -1 if memory runs out. */
 int function_builder_inlinee(struct function_builder *builder,
                              const struct inlinee *inlinee);
 int function_builder_line(struct function_builder *builder,
                           const struct symfile_line *line);
 
 /*
- * Ends the function and gives it to the writer.  Returns 0, or -1 with failure
- * set: memory, the work, inlining too deep for the writer.
+ * Ends the function and passes it to the writer.  Returns 0, or -1 with
+ * failure set if memory or the work runs out, or the writer fails.
  */
 int function_builder_end(struct function_builder *builder,
                          struct symfile_writer *writer,

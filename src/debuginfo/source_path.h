@@ -1,8 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Paths of source files, of any system, as the "symbolic" library takes them
- * apart.
+ * Splits paths of source files of any system like the "symbolic" library does.
  */
 #ifndef DEBUGINFO_SOURCE_PATH_H
 #define DEBUGINFO_SOURCE_PATH_H
@@ -11,7 +10,8 @@
 
 #include "symcache/symcache.h"
 
-/* Directory and name; separators at the end belong to neither. */
+/* Splits a path into directory and name, which point into it.  Separators at
+ * its end belong to neither. */
 void source_path_split(const char *path, uint32_t size,
                        struct symfile_text *directory,
                        struct symfile_text *name);

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Breakpad's text files (.sym): what other rooms may use of their reader.
+ * What other rooms may use of the reader of Breakpad's text files (.sym).
  */
 #ifndef DEBUGINFO_BREAKPAD_H
 #define DEBUGINFO_BREAKPAD_H

@@ -1,10 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Records that are read: MODULE, FILE, INLINE_ORIGIN, FUNC with its INLINE and
- * line records, PUBLIC.  STACK records end it: what comes behind them is for
- * unwinding.  What is skipped when it is bad, and what makes the whole file
- * unusable, is what the "symbolic" library decides.
+ * The records that are read are MODULE, FILE, INLINE_ORIGIN, FUNC with its
+ * INLINE and line records, and PUBLIC.  Reading stops at the first STACK
+ * record, because only data for unwinding follows.  Which bad records are
+ * skipped, and which make the whole file unusable, is as in the "symbolic"
+ * library.
  */
 #include "convert.h"
 
@@ -22,14 +23,14 @@
 
 #define UNKNOWN "<unknown>"
 
-/* Ranges of inlined code, each as often as it is looked at: real files stay
- * below one for 10 bytes. */
+/* Limits how often ranges of inlined code may be looked at, in total.  Real
+ * files need less than one such step for every 10 bytes. */
 #define WORK_BASE 1000000
 
 struct convert {
     struct lines lines;
     bool is_in_function;
-    bool files_are_over; /* they are in one block at the top */
+    bool files_are_over; /* FILE records count only in a block at the top */
     struct table files; /* by number: index of a source */
     struct symfile_source *sources;
     size_t num_sources;
@@ -38,7 +39,7 @@ struct convert {
     struct inlinee_name *names;
     size_t num_names;
     size_t name_room;
-    const char **publics; /* where the lines are; read when all else is */
+    const char **publics; /* lines of PUBLIC records, which are read last */
     size_t num_publics;
     size_t public_room;
     struct function_builder builder;
@@ -58,8 +59,8 @@ static int no_memory(struct convert *c)
     return failure_memory(c->failure);
 }
 
-/* What a record says must be UTF-8 from its first to its last byte.  Returns
- * false if it is not. */
+/* Begins to read the fields of a record.  Returns false if the record is not
+ * UTF-8 as a whole. */
 static bool begin(struct fields *f, struct span *line, size_t skip)
 {
     if (utf8_valid(line->data, line->size) != line->size) {
@@ -70,7 +71,8 @@ static bool begin(struct fields *f, struct span *line, size_t skip)
     return true;
 }
 
-/* "m": there are other names for the same code. */
+/* Skips the optional flag "m", which says that the same code has other names,
+ * too. */
 static void take_multiple(struct fields *f)
 {
     if (f->at < f->end && *f->at == 'm' && fields_word(f).size != 1) {
@@ -78,7 +80,8 @@ static void take_multiple(struct fields *f)
     }
 }
 
-/* What a number of a FILE or INLINE_ORIGIN record stands for; 0: nothing. */
+/* Returns the index that the number of a FILE or INLINE_ORIGIN record stands
+ * for.  It is 0 for an unknown number; the entry at 0 is an empty one. */
 static uint32_t lookup(const struct table *table, uint64_t number)
 {
     size_t at = 0;
@@ -86,7 +89,8 @@ static uint32_t lookup(const struct table *table, uint64_t number)
     return (uint32_t)table_next(table, table_hash_number(table, number), &at);
 }
 
-/* The last record of a number counts from then on. */
+/* Defines what a number stands for.  A later record for the same number
+ * replaces this one. */
 static int define(struct convert *c, struct table *table, uint64_t number,
                   size_t index)
 {
@@ -131,7 +135,7 @@ static int add_source(struct convert *c, const struct span *path)
     return 0;
 }
 
-/* A bad one is skipped. */
+/* Reads a FILE record.  A bad one is skipped. */
 static int take_file(struct convert *c, struct span *line)
 {
     uint64_t number;
@@ -167,7 +171,8 @@ static int add_name(struct convert *c, const struct span *span)
     return 0;
 }
 
-/* A number may get another name; what was inlined before keeps its own. */
+/* Reads an INLINE_ORIGIN record.  A number may be defined again; calls read
+ * before that keep the old name. */
 static int take_origin(struct convert *c, struct span *line)
 {
     uint64_t number;
@@ -272,7 +277,7 @@ static int take_line(struct convert *c, struct span *span)
         return 0;
     }
     if (line.size == SYMFILE_NO_SIZE) {
-        line.size--; /* it ends beyond everything all the same */
+        line.size--; /* this value is reserved; the end stays out of reach */
     }
     line.source = lookup(&c->files, file);
     line.line = is_negative ? 0 : (uint32_t)number;
@@ -292,7 +297,8 @@ static int note_public(struct convert *c, const struct span *line)
     return 0;
 }
 
-/* They come behind all functions; a bad one is skipped. */
+/* Adds the public symbols, which the writer takes after all functions.  A bad
+ * record is skipped. */
 static int take_publics(struct convert *c)
 {
     size_t i;
@@ -326,7 +332,7 @@ static int take_publics(struct convert *c)
 /* the file -------------------------------------------------------------------
  */
 
-/* A record outside of functions.  Unknown ones are skipped. */
+/* Reads a record outside of functions.  Unknown ones are skipped. */
 static int take_outside(struct convert *c, struct span *line)
 {
     if (span_begins(line, "FILE ")) {
@@ -377,14 +383,14 @@ static int read_all(struct convert *c, const uint8_t *data, size_t size)
     c->lines.at = (const char *)data;
     c->lines.end = c->lines.at + size;
     c->builder.work = WORK_BASE + (uint64_t)size;
-    /* what is not known by its number has no name */
+    /* the entries at index 0, which unknown numbers refer to */
     if (add_source(c, &none) != 0 || add_name(c, &none) != 0) {
         return -1;
     }
     return take_records(c) != 0 ? -1 : take_publics(c);
 }
 
-/* What only reading needs; before the writer sorts. */
+/* Frees what only reading needs, before the writer needs memory to sort. */
 static void free_readers(struct convert *c)
 {
     table_free(&c->files);

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The conversion of a Breakpad file in memory to a SymCache.
+ * Converts a Breakpad file in memory to a SymCache.
  */
 #ifndef DEBUGINFO_BREAKPAD_CONVERT_H
 #define DEBUGINFO_BREAKPAD_CONVERT_H

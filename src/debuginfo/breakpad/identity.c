@@ -12,13 +12,13 @@
 #include "text.h"
 
 #define MODULE "MODULE "
-#define FILE_MIN 16 /* bytes; less is no Breakpad file to the reference */
+#define FILE_MIN 16 /* bytes; the reference rejects shorter files */
 #define LINE_MAX 320
 #define GUID_DIGITS 32
 #define AGE_DIGITS 8
-#define PDB2_DIGITS 9 /* time stamp and age, to 16 */
+#define PDB2_DIGITS 9 /* at least, and at most 16: time stamp and age */
 
-/* Other names than those of SymCaches. */
+/* Names of architectures that differ from those of SymCaches. */
 static const struct {
     const char *name;
     const char *means;
@@ -34,7 +34,8 @@ bool breakpad_sniff(const uint8_t *data, size_t size)
     return size >= FILE_MIN && memcmp(data, MODULE, sizeof(MODULE) - 1) == 0;
 }
 
-/* The bytes at the end that a character which was cut off may have left. */
+/* Returns how many bytes these are if they are the beginning of a UTF-8
+ * character that was cut off, or 0. */
 static size_t cut_character(const uint8_t *p, size_t size)
 {
     size_t i;
@@ -44,9 +45,9 @@ static size_t cut_character(const uint8_t *p, size_t size)
     return i == size && i < 4 && p[0] >= 0xC2 && p[0] <= 0xF4 ? i : 0;
 }
 
-/* The first line, trimmed, or the part of it that counts.  Of a file that is
- * larger than that part, all of the part must be UTF-8.  Returns NULL, or what
- * is wrong. */
+/* Gets the first line, trimmed, of which at most LINE_MAX bytes are read.  If
+ * the file is longer than that, these bytes must all be UTF-8.  Returns NULL,
+ * or a text that says what is wrong. */
 static const char *first_line(const uint8_t *data, size_t size,
                               struct span *line)
 {
@@ -87,7 +88,8 @@ static bool arch_number(const struct span *name, uint32_t *number)
     return symfile_arch_find(text, number);
 }
 
-/* Digits that are known to be some. */
+/* Returns the number that n characters stand for, which are known to be
+ * hexadecimal digits. */
 static uint64_t hex(const char *digits, size_t n)
 {
     struct span span = {digits, n};
@@ -97,8 +99,8 @@ static uint64_t hex(const char *digits, size_t n)
     return n > 0 ? fields_hex(&fields, "") : 0;
 }
 
-/* Returns NULL, or what is wrong.  Digits behind those of the age are not
- * looked at, as the reference does. */
+/* Reads the debug id.  Digits behind those of the age are ignored, as in the
+ * reference.  Returns NULL, or a text that says what is wrong. */
 static const char *debug_id(const struct span *id,
                             struct breakpad_identity *identity)
 {

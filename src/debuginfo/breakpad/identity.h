@@ -1,11 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The first line of a Breakpad file:
+ * Reads the first line of a Breakpad file, which says for which module it is:
  *
  *   MODULE <operating system> <architecture> <debug id> <debug file>
- *
- * which says of which module it is.
  */
 #ifndef DEBUGINFO_BREAKPAD_IDENTITY_H
 #define DEBUGINFO_BREAKPAD_IDENTITY_H
@@ -17,8 +15,8 @@
 struct breakpad_identity {
     uint8_t guid[16]; /* in text order */
     uint32_t age;
-    uint32_t arch;    /* number of SymCaches */
-    const char *name; /* the debug file, within the file; not ended by NUL */
+    uint32_t arch;    /* as SymCaches number them */
+    const char *name; /* of the debug file; in data, without a NUL */
     size_t name_size; /* may be 0 */
 };
 
@@ -26,8 +24,8 @@ struct breakpad_identity {
 bool breakpad_sniff(const uint8_t *data, size_t size);
 
 /*
- * Reads the identity of a file, of which the first 320 bytes are looked at.
- * Returns 0, or -1 with a sentence in error that says what is wrong.
+ * Reads the identity of a file from its first 320 bytes.  Returns 0, or -1
+ * with a sentence in error that says what is wrong.
  */
 int breakpad_identity_read(const uint8_t *data, size_t size,
                            struct breakpad_identity *identity, char *error,

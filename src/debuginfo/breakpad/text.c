@@ -34,7 +34,8 @@ bool span_starts(const struct span *span, const char *prefix, size_t size)
     return span->size >= size && memcmp(span->data, prefix, size) == 0;
 }
 
-/* The bytes of a white space character of Unicode at p, or 0. */
+/* Returns the size in bytes of the Unicode white space character at p, or 0 if
+ * there is none. */
 static size_t white_space(const unsigned char *p, size_t left)
 {
     if (left >= 1 && (p[0] == ' ' || (p[0] >= '\t' && p[0] <= '\r'))) {
@@ -85,7 +86,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-/* Returns false if there is none, and no end either. */
+/* Skips blanks.  Returns false if there is neither a blank nor the end. */
 static bool take_blanks(struct fields *f)
 {
     if (f->at == f->end) {
@@ -108,7 +109,7 @@ void fields_begin(struct fields *f, const struct span *record, size_t skip)
     take_blanks(f);
 }
 
-/* What a character is as a digit, and 1 more; 0: none. */
+/* The value of each character as a digit, plus 1; 0 if it is not a digit. */
 static const uint8_t digits[256] = {
     ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,
     ['6'] = 7,  ['7'] = 8,  ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12,
@@ -118,7 +119,7 @@ static const uint8_t digits[256] = {
 static inline uint64_t number(struct fields *f, unsigned base,
                               const char *name)
 {
-    bool is_wrong = false; /* there is none, or it is too large */
+    bool is_wrong = false; /* there is no number, or it is too large */
     unsigned d;
     uint64_t value = 0;
     const char *p = f->at;

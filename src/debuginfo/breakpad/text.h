@@ -2,8 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * The lexical rules of Breakpad's text: lines, and the fields of a record.
- * What is allowed where is what the "symbolic" library accepts; it decides
- * which of two tools' files are the same to us.
+ * Tools differ in details of what they write; accepted is what the "symbolic"
+ * library accepts.
  */
 #ifndef DEBUGINFO_BREAKPAD_TEXT_H
 #define DEBUGINFO_BREAKPAD_TEXT_H
@@ -18,27 +18,29 @@ struct span {
     size_t size;
 };
 
-/* A walk over lines: begin at the start of the file, with the number 0. */
+/* An iterator over lines.  It begins at the start of the file, with the number
+ * 0. */
 struct lines {
     const char *at;
     const char *end; /* of the file */
-    uint64_t number; /* of the line given last, from 1 */
+    uint64_t number; /* of the last line returned, counted from 1 */
 };
 
-/* Gives the next line, without LF and one CR before it; false: none. */
+/* Gets the next line, without its LF and one CR before that.  Returns false if
+ * there is none. */
 bool lines_next(struct lines *lines, struct span *line);
 
-/* Does a line begin with these characters, the blank after a keyword one? */
+/* Does a line begin with these characters? */
 #define span_begins(span, prefix) span_starts(span, prefix, sizeof(prefix) - 1)
 bool span_starts(const struct span *span, const char *prefix, size_t size);
 
-/* Cuts off white space of Unicode at both ends. */
+/* Removes Unicode white space at both ends. */
 void span_trim(struct span *span);
 
 /*
- * Fields of a trimmed record from left to right.  Blanks behind a field are
- * taken with it.  Once a field is not as it must be, `wrong` is its name, and
- * the values of later ones mean nothing.
+ * Reads the fields of a trimmed record from left to right.  Blanks behind a
+ * field are skipped together with it.  If a field is invalid, `wrong` becomes
+ * its name, and the values of later fields mean nothing.
  */
 struct fields {
     const char *at;
@@ -46,21 +48,21 @@ struct fields {
     const char *wrong; /* NULL at first */
 };
 
-/* Begins behind the keyword, which has `skip` characters. */
+/* Begins behind the keyword, which is the first `skip` characters. */
 void fields_begin(struct fields *fields, const struct span *record,
                   size_t skip);
 
-/* A number below 2^64 with any zeros in front, hexadecimal or decimal. */
+/* Read a number below 2^64, with any number of leading zeros. */
 uint64_t fields_hex(struct fields *fields, const char *name);
 uint64_t fields_decimal(struct fields *fields, const char *name);
 
-/* Takes a mark of one character, which may be missing. */
+/* Skips a mark of one character.  Returns false if it is missing. */
 bool fields_mark(struct fields *fields, char mark);
 
-/* A word that does not end before the next blank. */
+/* Reads a word, which extends to the next blank. */
 struct span fields_word(struct fields *fields);
 
-/* All that is left, blanks too. */
+/* Returns everything that is left, including blanks. */
 struct span fields_rest(const struct fields *fields);
 
 bool fields_are_done(const struct fields *fields);

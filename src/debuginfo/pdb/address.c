@@ -23,8 +23,8 @@ void address_free(struct address_map *map)
     memset(map, 0, sizeof(*map));
 }
 
-/* A stream that a slot of the debug header names: 0 bytes are allowed, a
- * number without stream is not. */
+/* Checks a stream number from the optional debug header.  The stream may be
+ * empty, but it must exist. */
 static int check_stream(const struct msf *msf, uint32_t stream,
                         struct failure *failure)
 {
@@ -113,8 +113,8 @@ int address_read(struct address_map *map, const struct msf *msf,
     return read_omap(map, msf, dbi, failure);
 }
 
-/* The last entry whose source is not above the address.  In a table out of
- * order, the one that the reference's search comes to. */
+/* Looks up an address in the last entry whose source is not above it.  If the
+ * table is not sorted, this finds the same entry as the reference's search. */
 static bool omap_find(const struct address_map *map, uint32_t source,
                       uint32_t *target)
 {

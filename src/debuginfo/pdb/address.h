@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * From section and offset, as records have them, to the address in the image:
- * section headers, and the OMAP table of images that were rearranged after
- * linking.
+ * Translates the section and offset of a record to an address in the image, by
+ * the section headers and, for an image that was rearranged after linking, by
+ * its OMAP table.
  */
 #ifndef DEBUGINFO_PDB_ADDRESS_H
 #define DEBUGINFO_PDB_ADDRESS_H
@@ -24,19 +24,20 @@ struct address_section {
 struct address_map {
     struct address_section *sections; /* of the image */
     size_t num_sections;
-    struct address_section *original; /* the linker's, or NULL */
+    struct address_section *original; /* before rearranging, or NULL */
     size_t num_original;
-    const uint8_t *omap; /* source, target pairs, ascending */
+    const uint8_t *omap; /* pairs of source and target, ascending */
     size_t num_omap;
     struct msf_buffer buffer;
 };
 
-/* Returns 0, or -1 with failure set.  address_free() is due in either case. */
+/* Reads sections and OMAP.  Returns 0, or -1 with failure set.  The caller
+ * must call address_free() in either case. */
 int address_read(struct address_map *map, const struct msf *msf,
                  const struct dbi *dbi, struct failure *failure);
 void address_free(struct address_map *map);
 
-/* As address_find(), of an image that was rearranged. */
+/* As address_find(), for an image that was rearranged. */
 int address_find_moved(const struct address_map *map, uint32_t section,
                        uint32_t offset, uint32_t *address);
 
@@ -54,7 +55,7 @@ static inline int address_find(const struct address_map *map, uint32_t section,
     return 1;
 }
 
-/* Whether a section, counted from 1, is one of code. */
+/* Does a section, counted from 1, contain code? */
 bool address_is_code(const struct address_map *map, uint32_t section);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The C13 part of a module stream: a row of subsections.
+ * The C13 part of a module stream, which is a sequence of subsections.
  */
 #ifndef DEBUGINFO_PDB_C13_H
 #define DEBUGINFO_PDB_C13_H
@@ -21,8 +21,8 @@ struct c13_subsection {
 };
 
 /*
- * The subsection at data[*at..size); moves *at behind it.  Returns 1, 0 at the
- * end, or -1 when it is damaged or of a kind that does not exist.
+ * Reads the subsection at data[*at..size) and moves *at behind it.  Returns 1,
+ * 0 at the end, or -1 if it is damaged or of an unknown kind.
  */
 int c13_next(const uint8_t *data, uint32_t size, uint32_t *at,
              struct c13_subsection *subsection);

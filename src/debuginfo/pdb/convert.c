@@ -1,10 +1,11 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Streams that are read: 1 (info), 2 and 4 (types and ids, as far as names ask
- * for them), 3 (DBI), /names, srcsrv, section headers, OMAP, the symbols and
- * C13 part of each module, the symbol records.  Never touched: 0, all hash
- * streams, section contributions, exception and frame data, injected sources.
+ * The streams that are read are 1 (info), 2 and 4 (types and ids, as far as
+ * names need them), 3 (DBI), /names, srcsrv, section headers, OMAP, the
+ * symbols and the C13 part of each module, and the symbol records.  The
+ * conversion needs neither stream 0 nor hash streams, section contributions,
+ * exception and frame data, or injected sources, so they are never touched.
  */
 
 #include "convert.h"
@@ -27,8 +28,8 @@
 #include "base/array.h"
 #include "symcache/symcache.h"
 
-/* Line records, types and so on, each counted as often as it is looked at:
- * real files stay below one for 20 bytes. */
+/* Limits how often line records, types and so on may be looked at, in total.
+ * Real files need less than one such step for every 20 bytes. */
 #define WORK_PER_BYTE 1
 #define WORK_BASE 1000000
 
@@ -124,7 +125,8 @@ static int prepare(struct convert *c, struct failure *failure)
     return 0;
 }
 
-/* Inlined functions by id; no record has less than four bytes. */
+/* Allocates the table of inlined functions by id.  A record has at least four
+ * bytes, so the size of the stream limits their number. */
 static int prepare_id_functions(struct convert *c, struct failure *failure)
 {
     size_t n;
@@ -160,7 +162,8 @@ static int read_module(struct convert *c, const struct dbi_module *module,
         return failure_at(failure, module->stream, module->symbol_bytes,
                           "line records of the old C11 form");
     }
-    /* linkers name a stream once: all together are less than the file */
+    /* a linker gives each module its own stream, so all of them together are
+     * smaller than the file */
     c->module_bytes += size;
     if (c->module_bytes > 2 * c->msf.size) {
         return failure_set(failure, FAILURE_LIMIT,
@@ -196,7 +199,7 @@ static int read_all(struct convert *c, struct failure *failure)
                         &c->writer, failure);
 }
 
-/* What only reading needs; before the writer sorts. */
+/* Frees what only reading needs, before the writer needs memory to sort. */
 static void free_readers(struct convert *c)
 {
     symbols_free(&c->symbols);
@@ -229,8 +232,8 @@ static int write_all(struct convert *c, const struct symfile_sink *sink,
 }
 
 /*
- * For a small file mapping and unmapping pages is a tenth of the time: the
- * heap, which then keeps all arrays, grows a few times and never shrinks.
+ * Keeps all arrays on the heap, which grows a few times and never shrinks.
+ * For a small file, mapping and unmapping pages takes a tenth of the time.
  */
 static void keep_memory(void)
 {

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The conversion of a PDB in memory to a SymCache.
+ * Converts a PDB in memory to a SymCache.
  */
 #ifndef DEBUGINFO_PDB_CONVERT_H
 #define DEBUGINFO_PDB_CONVERT_H

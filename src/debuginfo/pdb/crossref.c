@@ -12,10 +12,10 @@
 #include "c13.h"
 #include "base/le.h"
 
-#define NO_MODULE UINT32_MAX /* in the list of imports */
+#define NO_MODULE UINT32_MAX /* marks in the list of imports */
 #define UNKNOWN_MODULE (UINT32_MAX - 1)
 #define MAX_NAME 65535
-#define NAME_PER_WORK 16 /* bytes that cost as much as a reference */
+#define NAME_PER_WORK 16 /* bytes of a name that count as one reference */
 
 enum exports_state { EXPORTS_UNREAD = 0, EXPORTS_READ, EXPORTS_BROKEN };
 
@@ -56,7 +56,7 @@ static uint64_t hash_name(const struct crossref *c, const char *name,
     return h;
 }
 
-/* The number of a module + 1, or 0. */
+/* Finds a module by its name.  Returns its number + 1, or 0. */
 static uint32_t find_name(const struct crossref *c, const char *name,
                           uint32_t size, uint64_t hash)
 {
@@ -79,7 +79,7 @@ static int index_modules(struct crossref *c)
     uint64_t hash;
     const struct dbi_module *module;
 
-    /* of modules with the same name the last one counts */
+    /* if several modules have the same name, the last one is used */
     for (i = c->dbi->num_modules; i > 0; i--) {
         module = &c->dbi->modules[i - 1];
         hash = hash_name(c, module->name, module->name_size);
@@ -99,7 +99,7 @@ void crossref_module(struct crossref *c,
     c->is_listed = 0;
 }
 
-/* Imports up to one that is damaged. */
+/* Lists the imports of this module, up to the first damaged one. */
 static int list_imports(struct crossref *c)
 {
     uint32_t at, count, size;
@@ -141,7 +141,7 @@ static uint32_t find_module(struct crossref *c, uint32_t name)
     return found == 0 ? NO_MODULE : found - 1;
 }
 
-/* What a reference of this module means: a module and its local index. */
+/* Finds the module that a reference refers to, and the local index there. */
 static int find_import(struct crossref *c, uint32_t reference,
                        uint32_t *module, uint32_t *local)
 {
@@ -202,7 +202,7 @@ static void read_exports(struct crossref *c, uint32_t module,
         exports->state = EXPORTS_READ; /* and has none */
         return;
     }
-    /* modules that share their streams are no work of a linker */
+    /* in the output of a linker, modules do not share their streams */
     c->export_bytes += m->c13_bytes;
     if (c->export_bytes > 2 * c->msf->size) {
         return;

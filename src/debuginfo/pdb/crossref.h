@@ -1,8 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Type and id indices of link-time generated code that are not indices but
- * references: import of this module -> name of another module -> its export.
+ * In link-time generated code, some type and id indices are references
+ * instead: they select an import of this module, which names another module,
+ * and one of that module's exports.
  */
 #ifndef DEBUGINFO_PDB_CROSSREF_H
 #define DEBUGINFO_PDB_CROSSREF_H
@@ -24,34 +25,35 @@ struct crossref_imports {
 
 /* The module that an import names. */
 struct crossref_import {
-    uint32_t at;     /* in the subsection */
+    uint32_t at;     /* offset in the subsection */
     uint32_t module; /* or one of the marks in crossref.c */
 };
 
-#define CROSSREF_IMPORTS 2048 /* as many can be referred to */
+#define CROSSREF_IMPORTS 2048 /* a reference has 11 bits for the import */
 
 struct crossref {
     const struct msf *msf;
     const struct dbi *dbi;
     const struct info_stream *info;
     struct crossref_imports imports;
-    struct crossref_import *list; /* of imports, once one was asked for */
+    struct crossref_import *list; /* of imports, read when first needed */
     uint32_t count;
     int is_listed;
     struct table by_name; /* of modules, without case: index + 1 */
-    struct crossref_exports *exports; /* one a module, read when needed */
-    uint64_t export_bytes;            /* read for them, in all */
-    uint64_t work;                    /* references followed, in all */
+    struct crossref_exports *exports; /* per module, read when needed */
+    uint64_t export_bytes;            /* bytes read for exports, in total */
+    uint64_t work;                    /* references followed, in total */
 };
 
-/* Starts from all zero but for msf, dbi and names. */
+/* Must be all zero at the beginning, except for msf, dbi and info. */
 void crossref_free(struct crossref *crossref);
 
-/* Takes up the module that is being read. */
+/* Goes on to another module, which has these imports. */
 void crossref_module(struct crossref *crossref,
                      const struct crossref_imports *imports);
 
-/* Returns 0 and the index in the TPI or IPI stream, or -1. */
+/* Resolves a reference.  Returns 0 and the index in the TPI or IPI stream, or
+ * -1 if there is none. */
 int crossref_resolve(struct crossref *crossref, uint32_t reference,
                      uint32_t *index);
 

@@ -48,7 +48,7 @@ static int read_header(struct dbi *dbi, const struct msf *msf,
     dbi->machine = le16(p + 58);
     sizes->modules = le32(p + 24);
     sizes->debug_header = le32(p + 48);
-    /* the sum wraps, as that of the reference */
+    /* this sum may wrap around, as it does in the reference */
     sizes->before_debug_header = le32(p + 24) + le32(p + 28) + le32(p + 32) +
                                  le32(p + 36) + le32(p + 40) + le32(p + 52);
     return 0;
@@ -75,7 +75,7 @@ static int read_slots(struct dbi *dbi, const struct msf *msf,
     return 0;
 }
 
-/* One module at data[*at..size); moves *at behind it. */
+/* Reads the module at data[*at..size) and moves *at behind it. */
 static int read_module(const uint8_t *data, uint32_t size, uint32_t *at,
                        struct dbi_module *module)
 {

@@ -22,7 +22,7 @@
 #define DBI_SLOTS 11
 
 struct dbi_module {
-    const char *name; /* not ended by NUL */
+    const char *name; /* without a NUL at the end */
     uint32_t name_size;
     uint32_t stream; /* or MSF_NO_STREAM */
     uint32_t symbol_bytes;
@@ -37,10 +37,11 @@ struct dbi {
     uint32_t slots[DBI_SLOTS]; /* stream numbers, or MSF_NO_STREAM */
     struct dbi_module *modules;
     size_t num_modules;
-    struct msf_buffer buffer; /* the module list, if it is scattered */
+    struct msf_buffer buffer; /* a copy of the module list, if scattered */
 };
 
-/* Returns 0, or -1 with failure set.  dbi_free() is due in either case. */
+/* Reads the stream.  Returns 0, or -1 with failure set.  The caller must call
+ * dbi_free() in either case. */
 int dbi_read(struct dbi *dbi, const struct msf *msf, struct failure *failure);
 void dbi_free(struct dbi *dbi);
 

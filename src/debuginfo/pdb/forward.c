@@ -16,7 +16,7 @@ struct forward_size {
     uint64_t size;
 };
 
-/* [start, end), disjoint and ascending */
+/* The indices [start, end).  Spans are disjoint and ascending. */
 struct forward_span {
     uint32_t start;
     uint32_t end;
@@ -37,7 +37,7 @@ static uint64_t hash_of(const struct forward *f, const char *name,
     return table_hash((uintptr_t)f, name, size);
 }
 
-/* What was learned of a name, or NULL. */
+/* Returns the size that is known for a name, or NULL. */
 static struct forward_size *find(const struct forward *f, const char *name,
                                  uint32_t size, uint64_t hash)
 {
@@ -78,8 +78,8 @@ static void key_of(const struct leaf *leaf, const char **name, uint32_t *size)
     *size = has ? leaf->unique_size : leaf->name_size;
 }
 
-/* Learns the definition at index, if it is one.  Returns 0, or -1 at the end
- * of the types or without memory. */
+/* If the record at index is a definition, remembers its size.  Returns 0, or
+ * -1 at the end of the types or if memory runs out. */
 static int learn(struct forward *f, uint32_t index, struct leaf *leaf)
 {
     uint32_t size;
@@ -109,7 +109,7 @@ static int learn(struct forward *f, uint32_t index, struct leaf *leaf)
     return 0;
 }
 
-/* Adds [start, end) to what was walked. */
+/* Notes that the indices [start, end) have been searched. */
 static int add_span(struct forward *f, uint32_t start, uint32_t end)
 {
     size_t i, j;

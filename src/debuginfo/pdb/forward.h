@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Sizes of classes that are only declared where they are used: the full
- * definition of the same unique name stands later in the type stream.
+ * Finds the sizes of classes that are only declared where they are used.  The
+ * full definition, with the same unique name, is later in the type stream.
  */
 #ifndef DEBUGINFO_PDB_FORWARD_H
 #define DEBUGINFO_PDB_FORWARD_H
@@ -18,21 +18,21 @@
 
 struct forward {
     struct types *types;
-    struct arena arena; /* for records that lie scattered */
-    struct forward_size *sizes; /* that were learned */
+    struct arena arena; /* for records that are scattered in the file */
+    struct forward_size *sizes; /* found so far */
     size_t count;
     size_t room;
     struct table by_name; /* of sizes: index + 1 */
-    struct forward_span *spans; /* of indices that were walked */
+    struct forward_span *spans; /* indices searched so far */
     size_t num_spans;
     size_t span_room;
 };
 
-/* Starts from all zero but for types. */
+/* Must be all zero at the beginning, except for types. */
 void forward_free(struct forward *forward);
 
-/* The size of the class or union that the record at index declares.  Returns
- * 1, or 0 if no definition follows. */
+/* Gets the size of the class or union that the record at index declares.
+ * Returns false if no definition follows it. */
 bool forward_find(struct forward *forward, uint32_t index,
                   const struct leaf *leaf, uint64_t *size);
 

@@ -11,7 +11,7 @@
 #include "type_text.h"
 
 #define MAX_DEPTH 128
-#define TEXT_PER_WORK 16 /* bytes that cost as much as a type */
+#define TEXT_PER_WORK 16 /* bytes of text that count as one type */
 
 void function_name_free(struct function_names *s)
 {
@@ -131,7 +131,8 @@ enum function_name_status function_name_function(struct function_names *s,
     return end(s, status);
 }
 
-/* ?A0x and a hexadecimal number */
+/* Is this the name of an anonymous namespace: "?A0x" and a hexadecimal number?
+ */
 static bool is_anonymous(const char *name, uint32_t size)
 {
     uint32_t i;
@@ -179,7 +180,8 @@ static enum function_name_status put_string_list(struct function_names *s,
     return FUNCTION_NAME_OK;
 }
 
-/* What is no scope: the reference shows the record as its authors debug it. */
+/* Writes a record that cannot be a scope in the form in which the reference
+ * writes it: its parser's debug output. */
 static void put_no_scope(struct function_names *s, const struct leaf *leaf)
 {
     uint32_t i;

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Names of functions with their argument lists, as C++ text: no return type,
- * no class keys.
+ * Formats names of functions with their argument lists as C++ text, without
+ * return types and class keys.
  */
 #ifndef DEBUGINFO_PDB_FUNCTION_NAME_H
 #define DEBUGINFO_PDB_FUNCTION_NAME_H
@@ -24,21 +24,21 @@ enum function_name_status {
     FUNCTION_NAME_FAILED   /* damage, loop, unresolved reference */
 };
 
-/* Argument lists written before; many functions have the same. */
+/* A cache of argument lists: many functions have the same. */
 #define FUNCTION_NAME_LISTS 256
 #define FUNCTION_NAME_LIST_MAX 120
 
 struct function_name_list {
-    uint32_t index; /* of the argument list; 0 = free */
+    uint32_t index; /* of the argument list; 0 if the entry is free */
     uint32_t size;
     char text[FUNCTION_NAME_LIST_MAX];
 };
 
-/* Types of "this" that were looked at; methods of a class share them. */
+/* A cache of types of "this", which methods of a class share. */
 #define FUNCTION_NAME_THISES 256
 
 struct function_name_this {
-    uint32_t index; /* of the pointer; 0 = free */
+    uint32_t index; /* of the pointer; 0 if the entry is free */
     uint32_t owner;
     uint8_t is_this;
     uint8_t is_const;
@@ -53,31 +53,32 @@ struct function_names {
     struct forward forward;
     unsigned pointer_size;
     struct text text;   /* the result of the last call */
-    struct arena arena; /* for records that lie scattered */
-    uint32_t number;    /* index that is missing, or kind that is unknown */
-    int is_local;       /* the result is not to be used for another call: it
-                         * depends on the module, or nothing was found */
-    uint64_t work;      /* types and texts written so far, in all */
+    struct arena arena; /* for records that are scattered in the file */
+    uint32_t number;    /* the missing index, or the unknown kind */
+    int is_local;       /* the result must not be used again: it depends on
+                         * the module, or something was not found */
+    uint64_t work;      /* types and texts written so far, in total */
 };
 
 void function_name_free(struct function_names *names);
 
 /*
- * Writes name and arguments of a function of the given type into text.
- * Returns FUNCTION_NAME_OK, or what is wrong; then the plain name is to be
- * used.
+ * Writes the name and arguments of a function of the given type to text.
+ * Returns FUNCTION_NAME_OK, or what is wrong; then the caller should use the
+ * plain name.
  */
 enum function_name_status function_name_function(struct function_names *names,
                                                  const char *name,
                                                  uint32_t name_size,
                                                  uint32_t type);
 
-/* Writes scope, name and arguments of the function that an id names.  When it
- * fails the inlined call is to be left out. */
+/* Writes scope, name and arguments of the function with this id to text.  If
+ * this fails, the caller should leave out the inlined call. */
 enum function_name_status function_name_id(struct function_names *names,
                                            uint32_t id);
 
-/* An id of this module to an index in the id stream.  Returns 0 or -1. */
+/* Translates an id of this module to an index in the id stream.  Returns 0, or
+ * -1 if there is none. */
 int function_name_resolve(struct function_names *names, uint32_t id,
                           uint32_t *index);
 

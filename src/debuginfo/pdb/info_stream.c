@@ -25,7 +25,7 @@ static int damaged(struct failure *failure, uint64_t offset)
     return failure_at(failure, INFO_STREAM, offset, "map of named streams");
 }
 
-/* Skips a bit set: a count of words and the words. */
+/* Skips a bit set, which is a count of words and the words. */
 static int skip_words(const uint8_t *head, uint32_t size, uint64_t *at)
 {
     if (*at + 4 > size) {
@@ -101,7 +101,7 @@ static int read_table(struct info_stream *info, const struct msf *msf,
         return failure_at(failure, stream, TABLE_HEADER,
                           "string table /names");
     }
-    /* nobody looks twice for the end of a text that has none */
+    /* drop unterminated text at the end: looking for its NUL costs time */
     while (info->table_size > 0 && info->table[info->table_size - 1] != 0) {
         info->table_size--;
     }

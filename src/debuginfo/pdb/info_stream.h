@@ -1,8 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The info stream: identity, streams that have names, features; and the
- * string table /names, which has paths of source files and names of modules.
+ * Reads the info stream, which has the identity, the named streams and the
+ * features of a PDB, and the string table /names, which has paths of source
+ * files and names of modules.
  */
 #ifndef DEBUGINFO_PDB_INFO_STREAM_H
 #define DEBUGINFO_PDB_INFO_STREAM_H
@@ -18,7 +19,7 @@ struct info_stream {
     uint8_t guid[16]; /* in text order */
     uint32_t age;
     uint32_t srcsrv_stream; /* or MSF_NO_STREAM */
-    int is_fastlink;        /* symbols and lines are in the object files */
+    int is_fastlink;        /* symbols and lines stayed in the object files */
     int has_table;
     const uint8_t *table;
     uint32_t table_size;
@@ -26,13 +27,13 @@ struct info_stream {
     struct msf_buffer table_buffer;
 };
 
-/* Returns 0, or -1 with failure set.  info_stream_free() is due in either
- * case. */
+/* Reads the stream.  Returns 0, or -1 with failure set.  The caller must call
+ * info_stream_free() in either case. */
 int info_stream_read(struct info_stream *info, const struct msf *msf,
                      struct failure *failure);
 void info_stream_free(struct info_stream *info);
 
-/* The text at an offset of /names.  Returns 0, or -1 if there is none. */
+/* Gets the text at an offset of /names.  Returns 0, or -1 if there is none. */
 int info_stream_text(const struct info_stream *info, uint32_t offset,
                      const char **text, uint32_t *size);
 

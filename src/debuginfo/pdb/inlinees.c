@@ -32,7 +32,7 @@ enum opcode {
     OP_LAST = OP_COLUMN_END
 };
 
-/* The machine that annotations drive. */
+/* The state of the interpreter of binary annotations. */
 struct site {
     const uint8_t *p;
     const uint8_t *end;
@@ -43,7 +43,7 @@ struct site {
     uint32_t line;
     uint32_t file;
     uint32_t kind;
-    struct lines_record last; /* still without end */
+    struct lines_record last; /* its end may not be known yet */
     uint32_t last_kind;
     int has_last;
 };
@@ -109,8 +109,8 @@ const uint8_t *inlinees_find(const struct inlinees *inlinees, uint32_t id)
     if (n == 0) {
         return NULL;
     }
-    /* Of equal ids the last one counts.  The outcome of a comparison cannot be
-     * foreseen: no branch on it. */
+    /* If an id occurs more than once, the last entry is used.  The search has
+     * no branch, which the processor could not predict. */
     key = (uint64_t)id << 32 | UINT32_MAX;
     for (at = inlinees->keys; n > 1; n -= half) {
         half = n / 2;
@@ -119,7 +119,7 @@ const uint8_t *inlinees_find(const struct inlinees *inlinees, uint32_t id)
     return *at >> 32 == id ? inlinees->table + (uint32_t)*at : NULL;
 }
 
-/* One compressed number.  Returns 0, or -1 when it is cut off or invalid. */
+/* Reads a compressed number.  Returns 0, or -1 if it is cut off or invalid. */
 static int number(struct site *s, uint32_t *value)
 {
     const uint8_t *p;
@@ -151,7 +151,8 @@ static uint32_t signed_number(uint32_t value)
     return (value & 1) != 0 ? 0u - (value >> 1) : value >> 1;
 }
 
-/* A record begins here: the one before ends here, unless it knows better. */
+/* Begins a record at the current offset.  The record before it ends here if it
+ * is of the same kind and an annotation has not given its length. */
 static int emit(struct site *s, struct lines *lines, struct lines_list *list)
 {
     uint32_t offset;
@@ -186,7 +187,8 @@ static void set_length(struct site *s, uint32_t length)
     s->code += length;
 }
 
-/* Does one annotation.  Returns 1 to go on, 0 at the end, -1 on damage. */
+/* Executes one annotation.  Returns 1 to go on, 0 at the end, or -1 if it is
+ * damaged. */
 static int step(struct site *s, struct lines *lines, struct lines_list *list)
 {
     uint32_t op, n, offset;
@@ -234,7 +236,7 @@ static int step(struct site *s, struct lines *lines, struct lines_list *list)
         s->length = n;
         s->code += offset;
         break;
-    default: /* columns, ends of lines */
+    default: /* columns and ends of lines are not used */
         return 1;
     }
     return emit(s, lines, list) != 0 ? -1 : 1;

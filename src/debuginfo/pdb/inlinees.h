@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Inlined calls of one module: the table of what is inlined, and the lines
- * that the annotations of one call describe.
+ * Inlined calls of one module: the table of inlined functions, and the lines
+ * that the binary annotations of one call describe.
  */
 #ifndef DEBUGINFO_PDB_INLINEES_H
 #define DEBUGINFO_PDB_INLINEES_H
@@ -13,26 +13,27 @@
 #include "lines.h"
 
 struct inlinees {
-    uint64_t *keys; /* id above, place in the table below; ascending */
+    uint64_t *keys; /* ascending; the id in the high half, the offset in the
+                     * table in the low half */
     size_t count;
-    size_t room; /* twice count is needed for sorting */
+    size_t room; /* sorting needs twice the count */
     const uint8_t *table;
 };
 
-/* Starts from all zero. */
+/* Frees the memory.  At the beginning the struct must be all zero. */
 void inlinees_free(struct inlinees *inlinees);
 
-/* Reads the table of the module that lines has taken up.  Returns 0, or -1 if
- * it is damaged. */
+/* Reads the table of the module that lines_open() was called for.  Returns 0,
+ * or -1 if it is damaged. */
 int inlinees_open(struct inlinees *inlinees, const struct lines *lines);
 
-/* The entry of an id; NULL if there is none. */
+/* Returns the table entry of an id, or NULL. */
 const uint8_t *inlinees_find(const struct inlinees *inlinees, uint32_t id);
 
 /*
  * Appends the lines of one inlined call in the procedure at section:offset.
- * Returns 0, or -1 when annotations or files are damaged; what was appended
- * is then to be dropped.
+ * Returns 0, or -1 if annotations or files are damaged; then the caller must
+ * drop what was appended.
  */
 int inlinees_lines(struct lines *lines, const uint8_t *entry,
                    const uint8_t *annotations, uint32_t size, uint32_t section,

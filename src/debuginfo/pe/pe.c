@@ -28,7 +28,7 @@ struct image {
     size_t size;
     size_t sections; /* offset of the table */
     unsigned num_sections;
-    uint32_t debug; /* the directory: address and bytes */
+    uint32_t debug; /* address of the debug directory, and its size */
     uint32_t debug_size;
 };
 
@@ -38,7 +38,7 @@ static int fail(char *error, size_t size, const char *text)
     return -1;
 }
 
-/* NULL unless all of it is inside the file. */
+/* Returns size bytes at an offset, or NULL if some are outside of the file. */
 static const uint8_t *at(const struct image *image, uint64_t offset,
                          uint64_t size)
 {
@@ -90,7 +90,7 @@ static int read_headers(struct image *image, char *error, size_t size)
     return image->debug != 0 ? 0 : fail(error, size, "has no debug directory");
 }
 
-/* The bytes that are loaded at an address, or NULL. */
+/* Returns the bytes of the file that are loaded at an address, or NULL. */
 static const uint8_t *loaded(const struct image *image, uint32_t address,
                              uint32_t size)
 {
@@ -110,7 +110,7 @@ static const uint8_t *loaded(const struct image *image, uint32_t address,
     return NULL;
 }
 
-/* The PDB's own name, behind the last slash of either kind. */
+/* Reads the name of the PDB, which is behind the last slash or backslash. */
 static int read_name(const uint8_t *path, size_t size,
                      struct pe_identity *identity)
 {
