@@ -186,7 +186,8 @@ void job_run_transcoder(struct job *job)
         scheduler_workdir(job->scheduler, job->store->root);
     char error[NEGCACHE_TEXT_MAX];
 
-    /* Cleaning may have removed it while the job waited: ask the sources. */
+    /* Cleaning may have removed it while the job waited.  A job that took it
+     * from the downloads can still ask its sources. */
     if (!store_download_find(job_pdb_path(job))) {
         if (job->original.from == ORIGINAL_DOWNLOADS) {
             job->original.from = NULL;

@@ -292,7 +292,7 @@ static bool start_another(const struct job *job, struct waiter *w,
     if (next == NULL) {
         return false;
     }
-    /* it may have been any of those who waited for the ended job */
+    /* any of those who waited for the ended job may wait for the next one */
     job_join_via(next, job->via != NULL ? job->via : "");
     waiter_join(w, next);
     return true;

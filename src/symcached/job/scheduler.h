@@ -38,7 +38,7 @@ struct scheduler {
     LIST_HEAD(, job) all;
     TAILQ_HEAD(job_queue, job) wait_source; /* JOB_WAITS_SOURCE */
     struct job_queue wait_host;             /* JOB_WAITS_HOST */
-    bool host_freed;                        /* since a job was put there */
+    bool host_freed;                        /* look at wait_host again */
     struct job_queue wait_transcoder;
     unsigned queued;
     unsigned downloading;

@@ -264,7 +264,7 @@ void job_run_failed(struct job *job, const char *why); /* not by the PDB */
  */
 void job_diagnose(struct job *job);
 
-/* Has the transcoder that called the PDB malformed lost its credit since? */
+/* Has the transcoder that called the PDB malformed failed on a canary since? */
 bool job_was_lied_to(const struct job *job);
 
 /* folders.c ------------------------------------------------------------- */

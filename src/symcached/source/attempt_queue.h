@@ -18,7 +18,7 @@ void attempt_queue_free(struct attempt_queue *attempt_queue);
 void attempt_queue_add(struct attempt_queue *attempt_queue,
                        const struct source_attempt *attempt);
 
-/* Tells all of them in their order. */
+/* Reports all attempts, in their order. */
 void attempt_queue_tell(const struct attempt_queue *attempt_queue,
                         const struct source_callbacks *to, void *arg);
 

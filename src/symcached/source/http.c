@@ -20,7 +20,7 @@ struct http {
     struct layout_walk walk;
     enum layout_form form; /* of the place that is being asked for */
     bool doubted;          /* 400 was taken for an absence; see judge() */
-    bool plain;            /* the answer about index2.txt */
+    bool plain;            /* the answer about index2.txt was plain */
 };
 
 /* <url>/<path>, or NULL; a source's url has no query */

@@ -22,7 +22,7 @@ enum {
     VARIANT_UPPER  /* name as asked for, key in upper case */
 };
 
-/* ASCII, as everywhere in keys. */
+/* Changes ASCII letters only, as everywhere in keys. */
 static void lower(char *p, size_t len)
 {
     for (; len > 0; p++, len--) {
