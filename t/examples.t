@@ -88,9 +88,9 @@ for my $file (@documents) {
             && $text !~ /^location/m;
         $text = "http {\nserver {\nlisten 80;\n$text\n}\n}\n"
             unless $text =~ /^http \{/m;
-        $text =~ s/^http \{/events { }\nhttp {/m;
-        $text = "load_module modules/ngx_symcache_module.so;\n$text"
-            unless $text =~ /load_module/;
+        # what loads the module is a whole file, and must work as it stands
+        $text = "load_module modules/ngx_symcache_module.so;\nevents { }\n"
+            . $text unless $text =~ /load_module/;
         nginx_ok("$name: $first", $text);
     }
 }
