@@ -64,12 +64,19 @@ mkdir $t->path('sym2');
 how('echo "bad stream 7" >&2; exit 3');
 $t->start_symcached($config);
 
+# what is left of a time: on a busy machine seconds may be gone of it
+sub near {
+    my ($got, $want, $name) = @_;
+    ok $got <= $want && $got > $want - 60, $name
+        or diag "got $got, wanted $want";
+}
+
 # not found anywhere
 
 my $r = lookup('nope.pdb');
 is $r->{status}, 404, 'no source has it';
 is reason($r), 'notfound', 'reason';
-is header($r, 'X-Symcache-Valid'), 3600, 'for retry_misses_after';
+near(header($r, 'X-Symcache-Valid'), 3600, 'for retry_misses_after');
 ok !header($r, 'Retry-After'), 'final';
 my $detail = JSON::PP::decode_json($r->{body})->{detail};
 like $detail, qr{local: \S+sym/nope\.pdb/\S+ not found.*second: \S+sym2/},
@@ -95,7 +102,7 @@ ok -e entry('store', 'nope2.pdb'), 'and is made again for an entry';
 $r = lookup('crash.pdb');
 is $r->{status}, 404, 'the transcoder failed on it';
 is reason($r), 'malformed', 'reason';
-is header($r, 'X-Symcache-Valid'), 7200, 'for retry_malformed_after';
+near(header($r, 'X-Symcache-Valid'), 7200, 'for retry_malformed_after');
 like JSON::PP::decode_json($r->{body})->{detail}, qr/\b3\b.*bad stream 7/,
     'the text has the exit code and stderr';
 like $t->read_file(entry('store', 'crash.pdb')), qr/\Amalformed \d+ [0-9a-f]{16}\n/,
