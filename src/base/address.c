@@ -39,8 +39,8 @@ static const struct network4 reserved4[] = {
     {{240, 0, 0, 0}, 4},     /* future, broadcast */
 };
 
-/* Global unicast is 2000::/3; all else is reserved but for the networks below
- * that contain IPv4 addresses. */
+/* Global unicast is 2000::/3.  All else is reserved, except for the networks
+ * below that contain IPv4 addresses. */
 static const struct network6 reserved6[] = {
     {{0x20, 0x01, 0x00, 0x00}, 23}, /* protocols, Teredo, ORCHID */
     {{0x20, 0x01, 0x0d, 0xb8}, 32}, /* documentation */

@@ -34,7 +34,7 @@ struct breaker {
 enum breaker_end {
     BREAKER_GOOD,
     BREAKER_FAULT,
-    BREAKER_NOTHING /* the end of the request shows neither of both */
+    BREAKER_NOTHING /* the request ended without showing either */
 };
 
 /*

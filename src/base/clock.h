@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+/* Milliseconds since an arbitrary point in the past. */
 uint64_t clock_ms(void);
 
 /* Milliseconds since an earlier clock_ms(), at most UINT_MAX. */

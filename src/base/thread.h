@@ -8,8 +8,8 @@
 
 /*
  * Starts a thread.  It is detached, so nobody can wait for its end.  All
- * signals are blocked in it but SIGBUS, which the kernel raises when a mapped
- * file was cut short.  Returns 0, or an errno.
+ * signals except SIGBUS are blocked in it; the kernel raises that one when a
+ * mapped file was cut short.  Returns 0, or an errno.
  */
 int thread_start(void *(*run)(void *), void *arg);
 

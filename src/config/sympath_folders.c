@@ -93,7 +93,7 @@ static void add_folder(struct config_sympath *sympath, const char *folder,
 }
 
 /* Adds a folder of PDBs, or a store if it has pingme.txt.  Returns false with
- * errno if it cannot be found out which of both it is. */
+ * errno if it cannot be found out which of the two it is. */
 static bool add_plain(struct config_sympath *sympath, const char *folder)
 {
     static const char *const below[] = {"/pdb", "/symbols/pdb"};

@@ -32,9 +32,9 @@ int config_sympath_read(struct config_reader *r, const cJSON *item,
 /*
  * Finds the folders of a place that is not a URL, with the map of the source.
  * There are none if the place is a debugger's cache that this machine does not
- * have.  Another folder that is missing may be on a share that is down; then
- * all folders and layouts that it might have are added, and lookups there fail
- * as long as it is missing.  Returns 0, or -1 with error set.
+ * have.  Any other folder that is missing may be on a share that is down, so
+ * all folders and layouts that it might have are added; lookups there fail as
+ * long as it is missing.  Returns 0, or -1 with error set.
  */
 int config_sympath_folders(struct config_reader *r, const cJSON *item,
                            const struct source_config *source,

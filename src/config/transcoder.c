@@ -183,7 +183,7 @@ static const struct config_field transcoder_fields[] = {
 };
 
 /* Refuses a transcoder with the same kind, major version and an input of
- * another one, as it would not be clear which of both to run. */
+ * another one, as it would not be clear which of the two to run. */
 static int check_unique(struct config_reader *r, const cJSON *item,
                         const struct store_config *store,
                         const struct transcoder_config *t)

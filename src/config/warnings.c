@@ -155,7 +155,7 @@ unsigned warnings_tell(const struct config *config, bool thorough,
 }
 
 struct looking {
-    struct config *config; /* reference */
+    struct config *config; /* holds a reference */
     warnings_fn tell;
 };
 
