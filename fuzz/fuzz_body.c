@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Fuzz target: bodies of upstreams.  What comes out never exceeds the limit,
- * and what fails has a reason.
+ * Fuzz target: unpacking bodies from upstreams.  The output must never exceed
+ * the limit, and a failure must have a reason.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Fuzz target: Breakpad's text, its identity and its conversion.  Input that
- * does not begin with a MODULE record gets a sound one, so that what is
- * mutated are mostly the records behind it.
+ * does not begin with a MODULE record gets a valid one, so that mutations
+ * mostly affect the records behind it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (image_check(&breakpad_format, data, size, &result) == 0 &&
         (rc != 0 || result.age != identity.age ||
          memcmp(result.guid, identity.guid, 16) != 0)) {
-        abort(); /* two answers to whose file this is */
+        abort(); /* both readers must agree on the identity */
     }
     return 0;
 }

@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Fuzz target: a whole conversion.  The input lists the parts that replace
- * those of a sound image (image_parse), so that what is mutated are records
- * and not the container around them; the mutator changes one part at a time.
+ * Fuzz target: a whole conversion.  The input is a list of parts that replace
+ * those of a valid image (see image_parse()), so that mutations affect records
+ * and not the container around them.  The mutator changes one part at a time.
  */
 #include <string.h>
 
@@ -17,7 +17,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *data1, size_t size1,
                                  uint8_t *out, size_t max_size,
                                  unsigned int seed);
 
-/* libFuzzer has it; AFL++ mutates by itself. */
+/* Weak because only libFuzzer defines it; AFL++ mutates by itself. */
 __attribute__((weak)) size_t LLVMFuzzerMutate(uint8_t *data, size_t size,
                                               size_t max_size);
 

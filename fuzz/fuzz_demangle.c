@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Fuzz target: a decorated name.  What is readable lies in the room or is the
- * name itself.
+ * Fuzz target: a decorated name.  The readable name must be inside the buffer
+ * or be the decorated name itself.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Fuzz target: file.ptr.  No text may lead out of the mapped directory.
+ * Fuzz target: the content of file.ptr.  No text may lead to a path outside of
+ * the mapped directory.
  */
 #include <stdlib.h>
 #include <string.h>

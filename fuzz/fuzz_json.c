@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Fuzz target: JSON of strangers.  What was read can be walked, and what is
- * written of it is read again as the same.
+ * Fuzz target: JSON from untrusted clients.  Writing what was read and reading
+ * that again must give the same.
  */
 #include <stdlib.h>
 #include <string.h>

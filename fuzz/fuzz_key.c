@@ -35,7 +35,7 @@ static void check_key(const symcache_key_t *key,
     }
 }
 
-/* The same of an id, of every type and with every kind. */
+/* The same check for an id, with every type and every kind. */
 static void check_id(const char *p, size_t size)
 {
     static const symcache_version_t version = {3, 1, 0};

@@ -11,7 +11,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What was read names a module that the line for it names, too. */
+/* A line written for the module that was read must name the same module. */
 static void check(const struct identity *identity)
 {
     char text[SYMCACHE_NAME_MAX + 64], age[16];

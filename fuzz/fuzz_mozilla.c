@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Fuzz target: a request of Mozilla's protocol, behind a byte that says which
- * one.  Each gets an answer, which is JSON; its modules are all the same
- * SymCache, or are missing.
+ * Fuzz target: a request of Mozilla's protocol.  The first byte of the input
+ * selects the variant.  Every request must get an answer, which is JSON.  All
+ * modules are the same SymCache, or are missing.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Fuzz target: paths of the store, read back.
+ * Fuzz target: paths of the store.  A path that was read must be written the
+ * same way.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (symcache_path_file_parse(p, size, &key, &version, &file)) {
         n = symcache_path_file(text, &key, &version, file);
         if (n != size || memcmp(text, p, n) != 0) {
-            abort(); /* the parser is to take the store's own form only */
+            abort(); /* the parser must accept only the store's own form */
         }
         n = symcache_path_name(text, &key, &version, file);
         if (!symcache_path_name_parse(text, n, &key, &version, &other) ||

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Fuzz target: a file as it comes, its identity and its conversion.
+ * Fuzz target: a whole PDB, its identity and its conversion.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (converted == 0 && rc == 0 &&
         (result.age != identity.age ||
          memcmp(result.guid, identity.guid, 16) != 0)) {
-        abort(); /* two answers to whose file this is */
+        abort(); /* both readers must agree on the identity */
     }
     return 0;
 }

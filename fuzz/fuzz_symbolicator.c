@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Fuzz target: a request of Symbolicator's protocol.  What is refused has a
- * reason, and an answer is JSON; its modules are all the same SymCache.
+ * Fuzz target: a request of Symbolicator's protocol.  A refusal must have a
+ * reason, and an answer must be JSON.  All modules are the same SymCache.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Fuzz target: the SymCache reader and its check.
+ * Fuzz target: the SymCache reader and symfile_verify().
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static void look_up(const struct symfile_reader *reader, uint64_t address)
     symfile_reader_lookup(reader, address, &frames);
     for (n = 0; symfile_reader_next(&frames, &frame); n++) {
         if (n > reader->num_locations) {
-            abort(); /* callers in a circle */
+            abort(); /* the chain of callers is a loop */
         }
         symfile_reader_file(reader, frame.location.file, &file);
     }

@@ -76,7 +76,8 @@ static const struct {
 };
 /* clang-format on */
 
-/* 0 and 0xFFFF both say that there is no type. */
+/* Reads the index of an optional type, of which 0 and 0xFFFF both say that
+ * there is none.  Returns 0 then. */
 static uint32_t take_optional(struct bytes *b)
 {
     uint32_t index;
@@ -141,7 +142,8 @@ static void read_enum(struct bytes *b, uint32_t kind, struct leaf *leaf)
     take_names(b, kind, properties, leaf);
 }
 
-/* The name of a number, which as a type is as large as the number. */
+/* Reads the name of a number.  As a type it is an enum as large as the number.
+ */
 static void read_enumerate(struct bytes *b, uint32_t kind, struct leaf *leaf)
 {
     struct member_number number;
@@ -163,7 +165,7 @@ static void read_array(struct bytes *b, uint32_t kind, struct leaf *leaf)
     if (kind == LF_STRIDED_ARRAY) {
         take(b, 4);
     }
-    /* sizes up to a zero byte, which is the end of an empty name */
+    /* the sizes end at a zero byte, which is the NUL of an empty name */
     for (is_first = 1; !b->is_short; is_first = 0) {
         leaf->last_size = take_numeric(b);
         leaf->size = is_first ? leaf->last_size : leaf->size;

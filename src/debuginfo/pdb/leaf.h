@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Type and id records, taken apart as far as names need it.
+ * Parses type and id records, as far as it is needed to write names.
  */
 #ifndef DEBUGINFO_PDB_LEAF_H
 #define DEBUGINFO_PDB_LEAF_H
@@ -28,9 +28,9 @@ enum leaf_kind {
     LEAF_STRING_ID,
     LEAF_STRING_LIST,
     LEAF_BUILD_INFO,    /* list */
-    LEAF_SOURCE,        /* type is declared in file and line */
+    LEAF_SOURCE,        /* file and line in which a type is declared */
     LEAF_MODULE_SOURCE, /* the same in a module, by name */
-    LEAF_MEMBER,        /* part of a class; list: the record's count bytes */
+    LEAF_MEMBER,        /* part of a class; list has the record's bytes */
     LEAF_OTHER,         /* never part of a name */
     LEAF_UNKNOWN        /* number is the kind in the record */
 };
@@ -44,7 +44,7 @@ enum leaf_mode {
     LEAF_RVALUE_REFERENCE
 };
 
-/* Of the numbers, those that the kind has. */
+/* A parsed record.  Which of the fields are set depends on the kind. */
 struct leaf {
     enum leaf_kind kind;
     uint32_t number;     /* primitive: index; unknown: kind in the record */
@@ -68,11 +68,12 @@ struct leaf {
     uint32_t module;
 };
 
-/* Both return 0, or -1 when the record is damaged. */
+/* Parse a record.  Return 0, or -1 if it is damaged. */
 int leaf_read_type(const struct types_record *record, struct leaf *leaf);
 int leaf_read_id(const struct types_record *record, struct leaf *leaf);
 
-/* Text and bytes of a primitive; 0 when there is no such type. */
+/* Gets the name of a primitive type and its size in bytes.  Returns false if
+ * there is no such type. */
 bool leaf_primitive(uint32_t index, const char **name, unsigned *size,
                     int *is_pointer);
 

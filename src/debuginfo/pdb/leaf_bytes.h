@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What is left of a type record, and taking values from it.
+ * Reads values from a type record, from its beginning to its end.
  */
 #ifndef DEBUGINFO_PDB_LEAF_BYTES_H
 #define DEBUGINFO_PDB_LEAF_BYTES_H
@@ -11,7 +11,7 @@
 
 #include "base/le.h"
 
-#define FIRST_NUL_NAME 0x1501 /* below, names have a length before them */
+#define FIRST_NUL_NAME 0x1501 /* older kinds have a length before a name */
 
 enum {
     LF_CHAR = 0x8000,
@@ -26,7 +26,7 @@ enum {
 struct bytes {
     const uint8_t *p;
     uint32_t left;
-    int is_short; /* more was taken than there is */
+    int is_short; /* more was read than the record has */
 };
 
 static inline uint32_t take(struct bytes *b, unsigned n)
@@ -104,7 +104,8 @@ static inline void take_name(struct bytes *b, uint32_t kind, const char **name,
     b->p += *size + 1;
 }
 
-/* Bytes from 0xF0 on; the low half says how many there are. */
+/* Skips padding: bytes from 0xF0 on, whose low half says how many there are.
+ */
 static inline void take_padding(struct bytes *b)
 {
     uint32_t n;

@@ -21,7 +21,7 @@
 #define NEVER_STEP_INTO 0xF00F00
 
 struct lines_section {
-    uint64_t key; /* section above, offset below */
+    uint64_t key; /* section in the high half, offset in the low half */
     const uint8_t *data;
     uint32_t size;
 };
@@ -57,7 +57,8 @@ static int add_section(struct lines *lines, const struct c13_subsection *s)
     return 0;
 }
 
-/* By section and offset; of folded functions several have the same. */
+/* Sorts by section and offset.  Functions that the linker has folded into one
+ * have equal keys; their order must be the same as in the reference. */
 static int sort_sections(struct lines *lines)
 {
     size_t i, n;
@@ -132,7 +133,7 @@ int lines_open(struct lines *lines, const uint8_t *c13, uint32_t size)
     return sort_sections(lines);
 }
 
-/* The source file of a checksum entry, without the cache. */
+/* Finds the source file of a checksum entry, without the cache. */
 static int read_file(struct lines *lines, uint32_t at, uint32_t *source)
 {
     uint32_t left, size;
@@ -153,9 +154,10 @@ static int read_file(struct lines *lines, uint32_t at, uint32_t *source)
     return source_files_find(lines->sources, le32(p), source);
 }
 
-/* As read_file(), keeping what was found where there is a place for it.  Many
- * modules have a table of files and no lines.  Seldom called: what calls it
- * shall not make room for what it needs. */
+/* As read_file(), and puts the result into the cache if the entry has a place
+ * there.  The cache is cleared on first use only, because many modules have a
+ * table of files and no lines.  This is called rarely, so it is kept out of
+ * the hot code of its caller. */
 static __attribute__((noinline)) int find_file(struct lines *lines,
                                                uint32_t at, uint32_t *source)
 {
@@ -217,8 +219,8 @@ static void set_end(struct lines_record *record, uint32_t end)
     record->length = end - record->offset;
 }
 
-/* The records of one block.  *pending is the one before, still without end,
- * if *has_pending. */
+/* Reads the records of one block.  If *has_pending is set, *pending is the
+ * record before, whose end is not known yet. */
 static int read_block(struct lines *lines, const uint8_t *p, uint32_t count,
                       uint32_t base, struct lines_record *pending,
                       int *has_pending, uint32_t file, struct lines_list *list)
@@ -280,7 +282,7 @@ static int read_section(struct lines *lines,
     return 0;
 }
 
-/* The number of sections at or before a place. */
+/* Returns how many sections have this key or a lower one. */
 static size_t sections_before(struct lines *lines, uint64_t key)
 {
     size_t low, high, mid;
@@ -326,7 +328,7 @@ static int sort_lines(struct lines_list *list, size_t first)
 
     n = list->count - first;
     lines = list->data + first;
-    /* keys, their temporary copy, a copy of the lines */
+    /* room for the keys, the work space of sorting, and a copy of the lines */
     if (symfile_array_need(&list->work, &list->work_room,
                            (2 + sizeof(*lines) / 8) * n,
                            sizeof(*list->work)) != 0) {
@@ -394,7 +396,7 @@ void lines_clip(struct lines_list *list, size_t first, uint64_t start,
     if (list->count == first) {
         return;
     }
-    /* ascending, and none is empty */
+    /* lines are in ascending order and not empty: often all are inside */
     if (list->data[first].address >= start &&
         list->data[list->count - 1].address < start + size) {
         return;

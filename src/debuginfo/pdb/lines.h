@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Line records of one module: those of procedures, and the cleaning up that
- * they share with those of inlined calls.
+ * Line records of one module: reads those of procedures, and sorts and cleans
+ * up those of procedures and of inlined calls.
  */
 #ifndef DEBUGINFO_PDB_LINES_H
 #define DEBUGINFO_PDB_LINES_H
@@ -31,20 +31,20 @@ struct lines {
     struct source_files *sources;
     struct lines_section *sections; /* of lines, by section and offset */
     size_t num_sections;
-    size_t next_section; /* behind the one that was used last */
+    size_t next_section; /* the one behind the one used last */
     size_t section_room;
     const uint8_t *checksums;
     uint32_t checksums_size;
     uint32_t *files;      /* source index + 1 by checksum offset / 4 */
-    uint32_t known_files; /* checksums_size, once files is in use; 0 */
+    uint32_t known_files; /* checksums_size if files is in use, else 0 */
     size_t file_room;
     const uint8_t *inlinees; /* first subsection of inlinee lines, or NULL */
     uint32_t inlinees_size;
     struct crossref_imports imports;
-    uint64_t count; /* records read so far, in all modules */
+    uint64_t count; /* records read so far, in all modules together */
 };
 
-/* What a record says before addresses and files are known. */
+/* A line record whose address and source file are not looked up yet. */
 struct lines_record {
     uint32_t section;
     uint32_t offset;
@@ -54,25 +54,28 @@ struct lines_record {
     int has_length;
 };
 
-/* Starts from all zero but for addresses and sources. */
+/* Must be all zero at the beginning, except for addresses and sources. */
 void lines_free(struct lines *lines);
 
-/* Takes up another module.  Returns 0, or -1 if its C13 part is damaged. */
+/* Goes on to another module.  Returns 0, or -1 if its C13 part is damaged. */
 int lines_open(struct lines *lines, const uint8_t *c13, uint32_t size);
 
-/* Appends the lines for the procedure at an address.  0 or -1 (damaged). */
+/* Appends the lines of the procedure at section:offset.  Returns 0, or -1 if
+ * they are damaged. */
 int lines_of_procedure(struct lines *lines, uint32_t section, uint32_t offset,
                        struct lines_list *list);
 
-/* Appends one record, unless it has no address or no bytes.  0 or -1. */
+/* Appends one record, unless it has no address or is empty.  Returns 0, or -1
+ * on failure. */
 int lines_add(struct lines *lines, const struct lines_record *record,
               struct lines_list *list);
 
-/* Sorts the lines from first on and merges those that only differed in
- * columns.  Returns 0, or -1 without memory. */
+/* Sorts the lines from index first on and merges those that differ only in
+ * their columns.  Returns 0, or -1 if memory runs out. */
 int lines_tidy(struct lines_list *list, size_t first);
 
-/* Drops lines from first on that lie outside of [start, start + size). */
+/* Drops the lines from index first on that are outside of [start, start +
+ * size). */
 void lines_clip(struct lines_list *list, size_t first, uint64_t start,
                 uint64_t size);
 

@@ -9,13 +9,14 @@
 enum { LF_FIELDLIST = 0x1203, LF_METHODLIST = 0x1206, LF_INDEX = 0x1404 };
 
 /*
- * What is written of a kind, in the order of the record.  %a: attributes; %h,
- * %b: 16 and 8 bits; %t: a type; %n, %N: a number, in 32 or 64 bits; %v: the
- * same with its width; %i: where in the table, of methods that are new there;
- * %s: a name; %_: two bytes of padding.
+ * How each kind of record is written.  The conversions stand for the fields of
+ * the record, in their order.  %a: attributes; %h, %b: 16 and 8 bits; %t: a
+ * type; %n, %N: a number, in 32 or 64 bits; %v: a number with its width; %i:
+ * the place in the table of virtual methods, which only a method that is new
+ * there has; %s: a name; %_: two bytes of padding.
  */
 static const struct {
-    uint32_t kinds[2]; /* the first with a length before the name */
+    uint32_t kinds[2]; /* the first one has a length before the name */
     const char *form;
 } forms[] = {
     {{0x0403, 0x1502},
@@ -113,7 +114,7 @@ struct member_number member_take_number(struct bytes *b)
     }
 }
 
-/* writing; a text that is NULL takes nothing ---------------------------------
+/* writing; nothing is written if text is NULL --------------------------------
  */
 
 static void put(struct text *text, const char *data, size_t size)
@@ -135,7 +136,8 @@ static void put_number(struct text *text, const char *form, uint64_t number)
     }
 }
 
-/* One character, or the bytes that begin it; returns how many. */
+/* Writes the character at p in escaped form.  Returns how many bytes were
+ * used. */
 static size_t put_escaped(struct text *text, const char *p, size_t left)
 {
     const char *at;
@@ -236,8 +238,8 @@ static void put_form(struct text *text, struct bytes *b, uint32_t kind,
     }
 }
 
-/* The reference would also read classes, pointers and other types between
- * members; here they are unknown. */
+/* Writes a list of members.  The reference would also read classes, pointers
+ * and other types between members; here these are unknown. */
 static enum member_status put_fields(struct text *text, struct bytes *b,
                                      uint32_t *unknown)
 {

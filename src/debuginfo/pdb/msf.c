@@ -119,7 +119,7 @@ static enum msf_status check_superblock(struct msf *msf, char *error,
     while (1u << msf->block_shift < msf->block_size) {
         msf->block_shift++;
     }
-    /* a writer may leave the last block short */
+    /* some writers do not fill up the last block */
     need = (uint64_t)msf->num_blocks * msf->block_size;
     if (msf->num_blocks < 2) {
         return damaged(error, size, "number of blocks", 40, msf->num_blocks);
@@ -133,7 +133,7 @@ static enum msf_status check_superblock(struct msf *msf, char *error,
     return MSF_OK;
 }
 
-/* Block number i of the directory, through the directory's block map. */
+/* Returns the number of block i of the directory, from its block map. */
 static uint32_t directory_block(const struct msf *msf, uint32_t i)
 {
     uint32_t per_block;
@@ -319,7 +319,7 @@ static int buffer_need(struct msf_buffer *buffer, size_t size)
     }
     grown = buffer->size + buffer->size / 2;
     grown = grown > size ? grown : size;
-    /* the old content is of no use: do not have it copied */
+    /* the old content is not needed, so do not let realloc() copy it */
     free(buffer->data);
     data = malloc(grown);
     buffer->data = data;

@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The MSF 7.0 container of a PDB: numbered streams made of blocks that may lie
- * anywhere in the file.  Works on the whole file in memory or in a mapping;
- * copies only what is asked for and does not lie in one piece.
+ * Reads the MSF 7.0 container of a PDB: numbered streams made of blocks that
+ * may be anywhere in the file.  The whole file must be in memory or in a
+ * mapping.  Data is copied only if it is wanted in one piece and is scattered.
  */
 #ifndef DEBUGINFO_PDB_MSF_H
 #define DEBUGINFO_PDB_MSF_H
@@ -19,7 +19,7 @@
 
 enum msf_status {
     MSF_OK = 0,
-    MSF_NOT_PDB,   /* something else under a PDB name, or empty */
+    MSF_NOT_PDB,   /* another kind of file, or an empty one */
     MSF_PORTABLE,  /* .NET portable PDB */
     MSF_PDB2,      /* PDB 2.0, Visual C++ 6 and older */
     MSF_MSFZ,      /* compressed container (PDZ) */
@@ -39,7 +39,7 @@ struct msf {
     const uint8_t *data; /* the whole file */
     uint64_t size;
     uint32_t block_size;
-    unsigned block_shift; /* its binary logarithm */
+    unsigned block_shift; /* binary logarithm of block_size */
     uint32_t num_blocks;
     uint32_t num_streams;
     const uint8_t *dir; /* stream directory, in the file or in dir_copy */
@@ -47,8 +47,8 @@ struct msf {
     struct msf_stream *streams;
 };
 
-/* Memory for pieces of streams that are scattered in the file; reusable.
- * Starts as all zero; msf_buffer_free() ends it. */
+/* Reusable memory for copies of data that is scattered in the file.  Must be
+ * all zero at the beginning; the caller frees it with msf_buffer_free(). */
 struct msf_buffer {
     uint8_t *data;
     size_t size;
@@ -58,21 +58,22 @@ struct msf_buffer {
 bool msf_sniff(const uint8_t *data, size_t size);
 
 /*
- * Checks superblock, directory and stream table.  On success the caller ends
- * with msf_close().  On failure *msf needs no closing and error has one
- * sentence: what the file is instead, or where it is damaged.
+ * Checks superblock, directory and stream table.  On success the caller must
+ * call msf_close() at the end.  On failure it need not, and error says what
+ * other kind of file it is, or where it is damaged.
  */
 enum msf_status msf_open(struct msf *msf, const uint8_t *data, size_t size,
                          char *error, size_t error_size);
 void msf_close(struct msf *msf);
 
-/* Bytes in the stream; 0 for one that does not exist. */
+/* Returns the size of a stream in bytes; 0 if it does not exist. */
 uint32_t msf_stream_size(const struct msf *msf, uint32_t stream);
 
-/* 0 for a nil stream and for a number that has none. */
+/* Returns false for a nil stream, and for a number that has no stream. */
 bool msf_stream_exists(const struct msf *msf, uint32_t stream);
 
-/* len bytes of a block, or NULL if they are not inside the file */
+/* Returns the first len bytes of a block, or NULL if they are not inside the
+ * file. */
 static inline const uint8_t *msf_block(const struct msf *msf, uint32_t block,
                                        uint32_t len)
 {
@@ -85,8 +86,8 @@ static inline const uint8_t *msf_block(const struct msf *msf, uint32_t block,
     return msf->data + at;
 }
 
-/* What of the block at offset belongs to the stream from there on; as
- * msf_run(), of a single block. */
+/* Returns the data of the stream from offset to the end of the block there.
+ * This is msf_run() for a single block. */
 static inline const uint8_t *msf_piece(const struct msf *msf, uint32_t stream,
                                        uint32_t offset, uint32_t *len)
 {
@@ -110,25 +111,27 @@ static inline const uint8_t *msf_piece(const struct msf *msf, uint32_t stream,
 }
 
 /*
- * A piece that begins at offset and lies in one piece in the file: at least
- * want bytes of it if there are as many, and at most to the end of the stream.
- * Its length, at least 1, goes to *len.  NULL when the offset is not inside
- * the stream or the block there is not inside the file.
+ * Returns data of the stream from offset on that is contiguous in the file: at
+ * least `want` bytes if that many are, and at most to the end of the stream.
+ * *len becomes its length, which is at least 1.  Returns NULL if the offset is
+ * not inside the stream, or the block there is not inside the file.
  */
 const uint8_t *msf_run(const struct msf *msf, uint32_t stream, uint32_t offset,
                        uint32_t want, uint32_t *len);
 
 /*
- * len bytes of the stream as one piece: in the file if they are contiguous
- * there, else copied into *buffer (valid until its next use).  NULL when the
- * range is not inside the stream, a block is not inside the file, or memory is
- * short.  A range of 0 bytes gives a pointer that is not to be read.
+ * Returns len bytes of the stream in one piece: in the file if they are
+ * contiguous there, else copied into *buffer, and then valid until its next
+ * use.  Returns NULL if the range is not inside the stream, a block is not
+ * inside the file, or memory runs out.  For a range of 0 bytes it returns a
+ * pointer that must not be read from.
  */
 const uint8_t *msf_view(const struct msf *msf, uint32_t stream,
                         uint32_t offset, uint32_t len,
                         struct msf_buffer *buffer);
 
-/* Copies len bytes of the stream.  Returns 0, or -1 as msf_view() does. */
+/* Copies len bytes of the stream.  Returns 0, or -1 where msf_view() returns
+ * NULL. */
 int msf_copy(const struct msf *msf, uint32_t stream, uint32_t offset,
              uint32_t len, uint8_t *to);
 

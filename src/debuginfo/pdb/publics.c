@@ -12,7 +12,7 @@
 #define S_PUB32 0x110E
 #define FIXED 12 /* kind, flags, offset, section */
 
-#define AHEAD 8 /* symbols between reading and looking up */
+#define AHEAD 8 /* symbols read ahead, while memory is prefetched for them */
 
 struct publics_symbol {
     uint32_t address;
@@ -66,7 +66,7 @@ static int add_symbol(struct publics *publics, uint32_t address,
     return 0;
 }
 
-/* One record from its kind on. */
+/* Reads one record, which begins with its kind. */
 static int take_record(struct publics *publics, const uint8_t *p,
                        uint32_t size)
 {
@@ -100,7 +100,8 @@ static int take_record(struct publics *publics, const uint8_t *p,
     return add_symbol(publics, address, name, name_size);
 }
 
-/* The records that lie whole in one piece; returns the bytes done, or -1. */
+/* Reads the records that are completely inside one piece.  Returns how many
+ * bytes they have, or -1 if memory runs out. */
 static int64_t take_records(struct publics *publics, const uint8_t *p,
                             uint32_t size, int *is_end)
 {
@@ -119,7 +120,7 @@ static int64_t take_records(struct publics *publics, const uint8_t *p,
             return -1;
         }
     }
-    /* names lie in the piece */
+    /* the queue has names that point into the piece */
     return deliver_all(publics) != 0 ? -1 : (int64_t)at;
 }
 
@@ -147,7 +148,7 @@ int publics_read(const struct msf *msf, uint32_t stream,
         }
         done = take_records(&publics, p, run, &is_end);
         if (done == 0 && !is_end && run < size - at) {
-            /* one that goes over from piece to piece */
+            /* a record that continues in the next piece */
             p = msf_view(msf, stream, at, 2, &buffer);
             part = p == NULL ? 0 : 2 + (uint32_t)le16(p);
             p = msf_view(msf, stream, at, part, &buffer);

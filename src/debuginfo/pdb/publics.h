@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Public symbols of code, from the stream of symbol records.
+ * Reads the public symbols of code from the stream of symbol records.
  */
 #ifndef DEBUGINFO_PDB_PUBLICS_H
 #define DEBUGINFO_PDB_PUBLICS_H
@@ -13,8 +13,8 @@
 #include "msf.h"
 #include "symcache/symcache.h"
 
-/* Hands them to the writer in the order of the stream.  A damaged record ends
- * the list.  Returns 0, or -1 with failure set. */
+/* Passes them to the writer in the order of the stream.  Reading ends at a
+ * damaged record.  Returns 0, or -1 with failure set. */
 int publics_read(const struct msf *msf, uint32_t stream,
                  const struct address_map *addresses,
                  struct symfile_writer *writer, struct failure *failure);

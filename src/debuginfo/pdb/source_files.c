@@ -12,7 +12,7 @@
 #include "debuginfo/source_path.h"
 #include "symcache/symcache.h"
 
-#define OVERLAP 4 /* as often may a byte of /names belong to a path */
+#define OVERLAP 4 /* how many paths may share a byte of /names, on average */
 
 void source_files_free(struct source_files *s)
 {
@@ -38,7 +38,7 @@ static uint64_t hash_of(const struct source_files *s,
     return table_hash(h, source->name.data, source->name.size);
 }
 
-/* The index of a path + 1, or 0. */
+/* Finds a path.  Returns its index + 1, or 0. */
 static size_t find_path(const struct source_files *s,
                         const struct symfile_source *source, uint64_t hash)
 {
@@ -55,7 +55,7 @@ static size_t find_path(const struct source_files *s,
     return found;
 }
 
-/* The stream is asked for the path in its cleaned form. */
+/* Looks a file up in the source server stream, by its cleaned path. */
 static int find_srcsrv(const struct source_files *s,
                        const struct symfile_source *source,
                        struct srcsrv_info *info)

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Source files of the whole PDB, each once, by directory and name.
+ * The source files of a whole PDB, each of them once.
  */
 #ifndef DEBUGINFO_PDB_SOURCE_FILES_H
 #define DEBUGINFO_PDB_SOURCE_FILES_H
@@ -22,15 +22,15 @@ struct source_files {
     size_t room;
     struct table by_path;   /* index + 1 */
     struct table by_offset; /* in /names: index + 1 */
-    uint64_t bytes; /* of all paths found */
+    uint64_t bytes; /* total length of the paths found */
 };
 
-/* Starts from all zero but for names and srcsrv. */
+/* Must be all zero at the beginning, except for names and srcsrv. */
 void source_files_free(struct source_files *sources);
 
-/* The source file whose path stands at an offset of /names.  Returns 0 and its
- * index, or -1 if there is no such text, no memory, or when paths overlap so
- * that they have more bytes than there are. */
+/* Finds the source file whose path is at an offset of /names.  Returns 0 and
+ * its index, or -1 if there is no text, memory runs out, or paths overlap so
+ * much that they cannot be real. */
 int source_files_find(struct source_files *sources, uint32_t offset,
                       uint32_t *index);
 

@@ -1,6 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
+ * The stream is a text of this form:
+ *
  *   SRCSRV: ini ---          VERSION=, VERCTRL=, ...
  *   SRCSRV: variables ---    SRCSRVTRG=, ...
  *   SRCSRV: source files --- path*var2*var3*var4*...
@@ -22,7 +24,7 @@ struct srcsrv_entry {
     const char *line; /* begins with the path */
     uint32_t size;
     uint32_t path_size;
-    uint32_t number; /* of equal paths, the last one counts */
+    uint32_t number; /* of the entry: the last one of equal paths is used */
 };
 
 struct lines {
@@ -64,7 +66,7 @@ static bool starts(const struct lines *l, const char *with)
     return l->size >= n && memcmp(l->line, with, n) == 0;
 }
 
-/* If the line is NAME=value, in any case, its value. */
+/* Returns the value if the line is NAME=value, in any case, or else NULL. */
 static const char *value_of(const struct lines *l, const char *name,
                             size_t *size)
 {
@@ -79,7 +81,8 @@ static const char *value_of(const struct lines *l, const char *name,
     return l->line + n + 1;
 }
 
-/* Lines up to the next section; 0 if one of them is not NAME=value. */
+/* Goes to the next line.  Returns false at the end, at the next section, and
+ * at a line that is not NAME=value. */
 static bool next_setting(struct lines *l)
 {
     return next_line(l) && !starts(l, "SRCSRV:") &&
@@ -190,7 +193,8 @@ int srcsrv_read(struct srcsrv *s, const struct msf *msf,
     return read_files(s, &l);
 }
 
-/* Part number n of a line, counted from 1; the tenth takes the rest. */
+/* Returns part n of a line, counted from 1.  The tenth part is all of the
+ * rest. */
 static const char *part(const struct srcsrv_entry *e, unsigned n,
                         uint32_t *size)
 {

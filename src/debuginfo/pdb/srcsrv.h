@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The source server stream: where version control has a source file.  Only
- * Perforce's form is of use here.
+ * Reads the source server stream, which says where source files are in a
+ * version control system.  Only the form for Perforce is supported.
  */
 #ifndef DEBUGINFO_PDB_SRCSRV_H
 #define DEBUGINFO_PDB_SRCSRV_H
@@ -27,13 +27,14 @@ struct srcsrv_info {
     uint32_t revision_size;
 };
 
-/* Reads what is usable; a stream that is not is as if absent.  Returns 0, or
- * -1 without memory.  srcsrv_free() is due in either case. */
+/* Reads the stream.  One that cannot be used is treated as absent.  Returns 0,
+ * or -1 if memory runs out.  The caller must call srcsrv_free() in either
+ * case. */
 int srcsrv_read(struct srcsrv *srcsrv, const struct msf *msf,
                 const struct info_stream *info);
 void srcsrv_free(struct srcsrv *srcsrv);
 
-/* Returns 1 and the place of a source file, or 0. */
+/* Finds where a source file is.  Returns false if that is not known. */
 bool srcsrv_find(const struct srcsrv *srcsrv, const char *path, uint32_t size,
                  struct srcsrv_info *info);
 

@@ -12,7 +12,7 @@
 
 #define FUNCTION_NAME_C13 4
 #define NAME_FAILED UINT32_MAX /* in id_functions */
-#define FIRST_NUL_NAME 0x1100  /* below, names have a length before them */
+#define FIRST_NUL_NAME 0x1100  /* older kinds have a length before a name */
 
 enum record_kind {
     S_END = 0x0006,
@@ -47,7 +47,7 @@ struct symbols_base {
 
 struct record {
     uint32_t kind;
-    const uint8_t *data; /* behind the kind */
+    const uint8_t *data; /* what follows the kind */
     uint32_t size;
 };
 
@@ -63,9 +63,9 @@ struct procedure {
 /* Progress through one module. */
 struct walk {
     long depth;
-    int opens; /* the record before opened a scope */
+    int opens; /* the record before this one opened a scope */
     int is_skipping;
-    long skipped; /* the depth from which on */
+    long skipped; /* deeper records than this depth are skipped */
     int has_last;
     struct procedure last;
 };
@@ -89,8 +89,8 @@ void symbols_free(struct symbols *s)
 #define OTHER 8 /* separated code, inlined calls */
 #define NUM_KINDS 0x1170
 
-/* S_LPROC32_ID opens none, as in the reference; linkers turn it into
- * S_LPROC32. */
+/* S_LPROC32_ID opens no scope because it does not in the reference.  That has
+ * no effect in practice: linkers turn it into S_LPROC32. */
 static const uint8_t deeds[NUM_KINDS] = {
     [S_END] = CLOSES,
     [S_PROC_ID_END] = CLOSES,
@@ -166,9 +166,9 @@ static int deliver(struct symbols *s, uint32_t node, struct failure *failure)
 }
 
 /*
- * Closes functions from the innermost out to the given depth: an inlined one
- * goes into the one around it, also where that stays open; others are
- * complete.
+ * Closes functions, from the innermost one outwards, down to the given depth.
+ * An inlined function becomes a child of the one around it, even if that stays
+ * open.  Any other function is complete and goes to the writer.
  */
 static int close_functions(struct symbols *s, long depth,
                            struct failure *failure)
@@ -279,8 +279,9 @@ static int parse_procedure(const struct record *r, struct procedure *procedure)
     return 0;
 }
 
-/* Returns 1 if a function was opened, 0 if it has no address, -1 on failure.
- * Place and length are the procedure's, or those of a separated part. */
+/* Opens the function of a procedure, or of a separated part of one; section,
+ * offset and length are those of the part then.  Returns 1, 0 if it has no
+ * address, or -1 on failure. */
 static int add_procedure(struct symbols *s, const struct procedure *procedure,
                          uint32_t section, uint32_t offset, uint32_t length,
                          long depth, struct failure *failure)
@@ -329,7 +330,8 @@ static int push_base(struct symbols *s, long depth,
 /* inlined calls
  * ---------------------------------------------------------------- */
 
-/* The name of an inlined function; most are asked for again and again. */
+/* Gets the name of an inlined function.  Most are needed many times, so the
+ * results are kept. */
 static int name_inlinee(struct symbols *s, uint32_t id,
                         struct symfile_function *f)
 {
@@ -356,7 +358,8 @@ static int name_inlinee(struct symbols *s, uint32_t id,
         return 0;
     }
     if (function_name_id(s->names, index) != FUNCTION_NAME_OK) {
-        /* past damage, the same may be found when asked for again */
+        /* remember this, unless the types are damaged: then a later attempt
+         * may find the name (see reach() in types.c) */
         if (memo != NULL && !s->names->is_local &&
             s->names->ids.num_damages == 0 &&
             s->names->types.num_damages == 0) {
@@ -373,7 +376,8 @@ static int name_inlinee(struct symbols *s, uint32_t id,
     return 0;
 }
 
-/* As add_procedure(); 0 also when the call is damaged or has no code. */
+/* As add_procedure(), for an inlined call.  Returns 0 also if the call is
+ * damaged or has no code. */
 static int add_inlinee(struct symbols *s, const struct record *r, long depth,
                        struct failure *failure)
 {
@@ -416,8 +420,8 @@ static int add_inlinee(struct symbols *s, const struct record *r, long depth,
 /* the walk
  * ----------------------------------------------------------------------- */
 
-/* Returns 1 if a function was opened or the record is none, 0 if what is
- * nested in it is to be skipped, -1 on failure. */
+/* Reads one record.  Returns 1 if it opened a function or is not one, 0 if
+ * what is nested in it must be skipped, or -1 on failure. */
 static int take_record(struct symbols *s, struct walk *w,
                        const struct record *r, struct failure *failure)
 {
@@ -500,7 +504,7 @@ static int walk_records(struct symbols *s, const uint8_t *data, uint32_t size,
         r.kind = le16(data + at + 2);
         r.data = data + at + 4;
         r.size = length - 2;
-        /* what does nothing has no influence on what does */
+        /* most records neither open nor close a scope, nor have code */
         if (deeds_of(r.kind) == 0) {
             continue;
         }

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The symbol records of one module: procedures, separated code and inlined
- * calls, from the nesting of scopes to trees of functions.
+ * Reads the symbol records of one module and builds trees of functions from
+ * its nested scopes: procedures, separated code and inlined calls.
  */
 #ifndef DEBUGINFO_PDB_SYMBOLS_H
 #define DEBUGINFO_PDB_SYMBOLS_H
@@ -18,7 +18,8 @@
 #include "function_name.h"
 #include "symcache/symcache.h"
 
-/* What one conversion reads with; work space is kept from module to module. */
+/* The state of reading, which is kept from module to module so that memory is
+ * used again. */
 struct symbols {
     const struct address_map *addresses;
     struct function_names *names;
@@ -44,12 +45,12 @@ struct symbols {
     uint32_t stream; /* for messages */
 };
 
-/* Starts from all zero but for the first five. */
+/* Must be all zero at the beginning, except for the first five fields. */
 void symbols_free(struct symbols *symbols);
 
 /*
- * Reads the symbols of the module that lines has taken up and hands complete
- * functions to the writer.  Returns 0, or -1 with failure set.
+ * Reads the symbols of the module that lines_open() was called for, and passes
+ * complete functions to the writer.  Returns 0, or -1 with failure set.
  */
 int symbols_read(struct symbols *symbols, const uint8_t *data, uint32_t size,
                  struct failure *failure);

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A growing text.  What does not fit into memory or the limit is left out and
- * remembered.
+ * A text that grows.  If it would exceed the memory or the limit, the rest is
+ * dropped and is_cut is set.
  */
 #ifndef DEBUGINFO_PDB_TEXT_H
 #define DEBUGINFO_PDB_TEXT_H
@@ -19,10 +19,10 @@ struct text {
     int is_cut;
 };
 
-/* text_add() where there may be no room, or no more. */
+/* The part of text_add() that makes room, or finds that there is none. */
 void text_grow(struct text *text, const char *data, size_t size);
 
-/* Inlined, as most pieces are literals of a few bytes. */
+/* Appends data.  Inline because most pieces are literals of a few bytes. */
 static inline void text_add(struct text *text, const char *data, size_t size)
 {
     if (text->is_cut || size >= text->room - text->size) {

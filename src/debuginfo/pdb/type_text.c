@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * One function for each form of type.  They call each other as types contain
- * each other, and count their depth, because records may refer to each other
- * in circles.
+ * There is one function for each form of type.  They are recursive, since
+ * types contain other types, and limit their depth, since the records of a bad
+ * file may refer to each other in circles.
  */
 
 #include "type_text.h"
@@ -16,7 +16,7 @@
 
 #define MAX_DEPTH 128
 #define MAX_POINTERS 64
-#define BYTES_PER_WORK 256 /* a record may have to be copied together */
+#define BYTES_PER_WORK 256 /* bytes of a record, which may need copying */
 
 /* One level of a pointer, the outermost first. */
 struct level {
@@ -51,7 +51,7 @@ enum function_name_status type_text_find(struct function_names *s,
     status = types_find(types, index, &s->arena, record);
     s->work += status == TYPES_OK ? record->size / BYTES_PER_WORK : 0;
     if (status == TYPES_MISSING || index > types->end) {
-        s->is_local = 1; /* the next time it may be found, or not */
+        s->is_local = 1; /* a later attempt may have another result */
     }
     if (status == TYPES_MISSING) {
         s->number = index;
@@ -234,7 +234,7 @@ static bool is_known_list(struct function_names *s, uint32_t index)
     return index >= TYPES_FIRST && list_slot(s, index)->index == index;
 }
 
-/* Keeps the argument list that was written from begin on. */
+/* Puts the argument list that was written from begin on into the cache. */
 static void keep_list(struct function_names *s, uint32_t index, size_t begin,
                       unsigned depth)
 {
@@ -310,8 +310,8 @@ static enum function_name_status look_at_this(struct function_names *s,
     return status;
 }
 
-/* Whether this is the pointer to the method's class that it should be, and to
- * a const one. */
+/* Checks whether the type of "this" is a pointer to the class of the method,
+ * as it should be, and whether it points to a const object. */
 static enum function_name_status check_this(struct function_names *s,
                                             const struct leaf *method,
                                             int *is_this, int *is_const)
@@ -364,7 +364,7 @@ enum function_name_status type_text_method(struct function_names *s,
     }
     put(s, "(");
     if (!is_this) {
-        /* compilers of Rust hide the first argument here */
+        /* Rust compilers store the type of the first argument here */
         status = type_text_index(s, method->this_type, depth + 1);
         if (status != FUNCTION_NAME_OK) {
             return status;
@@ -418,7 +418,7 @@ static enum function_name_status put_return(struct function_names *s,
 {
     enum function_name_status status;
 
-    /* a constructor has none, and procedures may have none */
+    /* a constructor has no return type, and a procedure may have none */
     if ((function->attributes & 0x0200) != 0 ||
         (function->kind == LEAF_PROCEDURE && function->type == 0)) {
         return FUNCTION_NAME_OK;
@@ -592,7 +592,7 @@ static enum function_name_status put_modifier(struct function_names *s,
     return put_type(s, &leaf, depth + 1);
 }
 
-/* What is no type: as the reference tells it. */
+/* Writes a record that is not a type in the form that the reference uses. */
 static enum function_name_status put_member(struct function_names *s,
                                             const struct leaf *leaf)
 {
@@ -620,7 +620,7 @@ put_form(struct function_names *s, const struct leaf *leaf, unsigned depth)
         put(s, "()");
         return type_text_method(s, leaf, 0, depth + 1);
     case LEAF_PROCEDURE:
-        /* without the closing one: so does the reference */
+        /* the closing parenthesis is missing in the reference, too */
         put(s, "()(");
         return type_text_index(s, leaf->arguments, depth + 1);
     case LEAF_ARGUMENTS:

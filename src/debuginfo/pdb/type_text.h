@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Types as C++ text.  Each of these appends to signature->text and counts the
- * depth at which it was called, because types may contain each other in
- * circles.
+ * Writes types as C++ text, which is appended to s->text.  The functions limit
+ * the depth of their recursion, since the types of a bad file may contain each
+ * other in circles.
  */
 #ifndef DEBUGINFO_PDB_TYPE_TEXT_H
 #define DEBUGINFO_PDB_TYPE_TEXT_H
@@ -21,22 +21,26 @@ enum function_name_status type_text_find(struct function_names *s,
                                          struct types *types, uint32_t index,
                                          struct types_record *record);
 
-/* Keeps the kind of an unknown record for the message. */
+/* Stores the kind of an unknown record for the message, and returns the
+ * status for it. */
 enum function_name_status type_text_is_unknown(struct function_names *s,
                                                const struct leaf *leaf);
 
 enum function_name_status type_text_load(struct function_names *s,
                                          uint32_t index, struct leaf *leaf);
 
-/* A type by its index; what is missing or unknown is said in the text. */
+/* Writes the type with this index.  If it is missing or unknown, the text says
+ * so. */
 enum function_name_status type_text_index(struct function_names *s,
                                           uint32_t index, unsigned depth);
 
-/* The same for one that mostly is an argument list, and often the same. */
+/* As type_text_index(), for an index that is usually an argument list.  These
+ * are cached, since many functions have the same. */
 enum function_name_status type_text_arguments(struct function_names *s,
                                               uint32_t index, unsigned depth);
 
-/* The argument list of a method, and " const" if it is one and wanted. */
+/* Writes the argument list of a method, and " const" behind it if the method
+ * is const and with_const is set. */
 enum function_name_status type_text_method(struct function_names *s,
                                            const struct leaf *method,
                                            int with_const, unsigned depth);

@@ -12,11 +12,11 @@
 
 #define HEADER 56
 #define MAX_HEADER 1024
-#define STEP 8 /* records between those whose place the reference keeps */
-#define LONG_RUN 262144 /* bytes; longer pieces are taken in parts */
+#define STEP 8 /* the reference keeps the offset of every eighth record */
+#define LONG_RUN 262144 /* bytes; longer pieces are read in parts */
 
 struct types_damage {
-    uint32_t number; /* of the record that is not counted */
+    uint32_t number; /* of the record, which is not counted */
     uint32_t place;
 };
 
@@ -66,8 +66,8 @@ int types_open(struct types *types, const struct msf *msf, uint32_t stream,
 }
 
 /*
- * The bytes at a place, if want of them (not many) lie in one piece; else
- * NULL, or what there is of them.
+ * Returns the bytes at a place and how many are contiguous there.  If these
+ * are less than `want`, which should be small, returns NULL or what there is.
  */
 static const uint8_t *peek(struct types *types, uint32_t place, uint32_t want,
                            uint32_t *have)
@@ -87,7 +87,7 @@ static const uint8_t *peek(struct types *types, uint32_t place, uint32_t want,
     return types->run;
 }
 
-/* The two bytes of a record's length, which may lie in two pieces. */
+/* Reads the two bytes of a record's length, which may be in two pieces. */
 static int load_length(struct types *types, uint32_t place, uint32_t *length)
 {
     uint32_t have;
@@ -111,8 +111,8 @@ static int load_length(struct types *types, uint32_t place, uint32_t *length)
     return 0;
 }
 
-/* Room for all places at once, as what is not touched costs nothing; records
- * have four bytes at least. */
+/* Allocates room for all places at once: pages that are not touched cost
+ * nothing.  A record has at least four bytes. */
 static int make_room(struct types *types)
 {
     size_t n;
@@ -133,7 +133,7 @@ static int add_place(struct types *types, uint32_t length)
     return 0;
 }
 
-/* Walks the records that begin in one piece. */
+/* Learns the places of the records in one contiguous piece of the file. */
 static void walk_run(struct types *types, size_t number)
 {
     size_t n, end;
@@ -163,7 +163,7 @@ static void walk_run(struct types *types, size_t number)
     types->next = start + at;
 }
 
-/* Learns places up to a number, as far as records are whole. */
+/* Learns the places of records up to a number, or to a damaged record. */
 static enum types_status walk(struct types *types, size_t number)
 {
     uint32_t length;
@@ -192,7 +192,8 @@ static enum types_status walk(struct types *types, size_t number)
     return TYPES_OK;
 }
 
-/* The first damage at or behind a number, or num_damages. */
+/* Returns the index of the first damage at or behind a number, or num_damages.
+ */
 static size_t find_damage(const struct types *types, size_t number)
 {
     size_t low, high, mid;
@@ -227,8 +228,9 @@ static void pass_damage(struct types *types)
     types->next += 2;
 }
 
-/* From record to record, from one whose place the reference keeps; bad
- * lengths that stay inside count. */
+/* Goes to a record from the last one before it whose place the reference
+ * keeps.  On the way a record with a bad length is accepted if it ends inside
+ * the stream. */
 static enum types_status hop(struct types *types, size_t number,
                              uint32_t *place)
 {
@@ -256,12 +258,13 @@ static enum types_status hop(struct types *types, size_t number,
 }
 
 /*
- * What the reference does about records with a bad length.  It goes through
- * the stream with an iterator, remembers where every eighth record begins, and
- * goes on from there for a number behind one that it remembers: what is
- * damaged in between is in the way each time.  Else the iterator goes on; a
- * bad length costs that attempt, and the next one begins two bytes later.  Of
- * what it does not iterate to, the header tells the end.
+ * Finds a record and treats bad lengths like the reference, which works as
+ * follows.  An iterator goes through the stream, and the place of every eighth
+ * record is kept.  A record that the iterator has passed is found from the
+ * last place kept before it; damage in between is met again each time.  The
+ * header says whether such a record exists.  For later records the iterator
+ * goes on; a bad length makes this attempt fail, and the next attempt goes on
+ * two bytes behind it.
  */
 static enum types_status reach(struct types *types, size_t number,
                                uint32_t *place)
@@ -297,7 +300,7 @@ static enum types_status reach(struct types *types, size_t number,
     return status;
 }
 
-/* One that goes over from block to block, which may lie together. */
+/* Finds a record that continues in another block, which may be adjacent. */
 static enum types_status find_long(struct types *types, uint32_t place,
                                    struct arena *arena,
                                    struct types_record *record)

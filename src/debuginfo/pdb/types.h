@@ -22,7 +22,7 @@ enum types_status {
     TYPES_OK = 0,
     TYPES_MISSING, /* no such index */
     TYPES_BROKEN,  /* damaged, or no memory */
-    TYPES_DAMAGED  /* not told outside: a bad length */
+    TYPES_DAMAGED  /* a bad length; used only in types.c */
 };
 
 struct types {
@@ -31,10 +31,10 @@ struct types {
     uint32_t size;  /* of the stream */
     uint32_t first; /* index; 0 when the stream is empty */
     uint32_t end;
-    uint32_t *places; /* of the records walked so far, in the stream */
+    uint32_t *places; /* offsets of the records found so far */
     size_t num_places;
     size_t room;
-    size_t known;                 /* numbers below are not iterated to */
+    size_t known;                 /* the reference has passed lower ones */
     struct types_damage *damages; /* bad lengths, ascending */
     size_t num_damages;
     size_t damage_room;
@@ -44,19 +44,20 @@ struct types {
     uint32_t run_size;  /* its size */
 };
 
-/* One record: kind first, then its data. */
+/* A record, which begins with its kind. */
 struct types_record {
     const uint8_t *data;
     uint32_t size;
 };
 
-/* Returns 0, or -1 with failure set.  types_free() is due in either case. */
+/* Opens a stream.  Returns 0, or -1 with failure set.  The caller must call
+ * types_free() in either case. */
 int types_open(struct types *types, const struct msf *msf, uint32_t stream,
                struct failure *failure);
 void types_free(struct types *types);
 
-/* Finds a record with an index >= TYPES_FIRST.  One that lies scattered is
- * copied into the arena. */
+/* Finds a record with an index >= TYPES_FIRST.  A record that is scattered in
+ * the file is copied into the arena. */
 enum types_status types_find(struct types *types, uint32_t index,
                              struct arena *arena, struct types_record *record);
 
