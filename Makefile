@@ -3,15 +3,15 @@
 #   make            all products in build/
 #   make demo       install what is missing, build, show the main job working
 #   make test       install what is missing, build, run every test
-#   make test-full  make test, and t/full: what takes long to install or run
+#   make test-full  make test, and t/full: tests that take long
 #   make test-asan  make test under AddressSanitizer and UBSan
 #   make test-versions  t/module on several versions of nginx
 #   make soak       a random campaign of SOAK_SECONDS (120); soak-asan
 #   make install    DESTDIR and PREFIX are honoured, by uninstall too
 #   make fuzz       fuzz targets in build/fuzz (needs clang)
 #
-# With PACKAGES=no nothing is installed: what is missing for the build stops
-# it, and tests that need what is missing are skipped.
+# With PACKAGES=no nothing is installed.  If the build needs a package that is
+# missing, it stops; tests that need one are skipped.
 
 B       ?= build
 PACKAGES ?= yes
@@ -28,7 +28,7 @@ CFLAGS  ?= -O2 -g
 HARDEN   = -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
 LDHARDEN = -Wl,-z,relro,-z,now
 
-# the converter is the price of every miss: a tenth less time
+# every miss waits for the converter; this makes it a tenth faster
 HOT      = -O3 -flto=auto -ffat-lto-objects
 
 ifdef SAN
@@ -47,8 +47,8 @@ LIBS_symcachectl  = -lcurl -lcrypto -lcjson -lseccomp
 
 PROGRAMS = symcached symbolicated pdb2symcache symcachectl
 
-# Each folder of src/ is one archive.  A program is the folder with its main
-# and those that it may use; t/style.t checks who may include whom.
+# Each folder of src/ is one archive.  A program consists of the folder with
+# its main() and those that it may use; t/style.t checks which may use which.
 PARTS    = symcached symbolicated symcachectl converter http child metrics config \
            symbolication json debuginfo symcache sandbox base proto
 ROOM_symcached    = symcached
@@ -75,8 +75,8 @@ check-packages:
 
 # objects and archives ------------------------------------------------------
 #
-# Nothing is compiled before the packages are known to be there, or make -j
-# would bury what is said of them under a compiler's errors.
+# The packages are checked before anything is compiled.  Otherwise make -j would
+# hide the message about missing ones among compiler errors.
 
 SRCS     = $(wildcard src/*/*.c src/*/*/*.c)
 CSRCS    = $(filter-out src/module/%,$(SRCS))
@@ -93,7 +93,8 @@ $(B)/obj/%.o: %.c | check-packages
 	$(CC) $(CSTD) $(CPPFLAGS) $(CFLAGS) $(OPT) $(HARDEN) $(SANFLAGS) $(WARN) \
 	    -MMD -MP -c -o $@ $<
 
-# members may have the name of one in another folder: added, not replaced
+# append, because folders may have files of the same name, which ar would
+# otherwise replace
 define part
 $(B)/lib$(1).a: $$(patsubst %.c,$(B)/obj/%.o,$$(filter-out \
                 src/$(1)/main.c,$$(filter src/$(1)/%,$$(CSRCS))))
@@ -128,7 +129,7 @@ $(B)/canary.pdb: src/symcached/canary.pdb
 	@mkdir -p $(@D)
 	cp $< $@
 
-# bench/convert's half of ours: a call of the converter, nothing else
+# for bench/convert: calls the converter in its own process
 $(B)/convert_call: private OPT = $(HOT)
 $(B)/convert_call: $(B)/obj/bench/convert_call.o $(B)/libconverter.a \
                    $(B)/libdebuginfo.a $(B)/libsymcache.a $(B)/libbase.a
@@ -188,9 +189,9 @@ PROVE    = SYMCACHE_BUILD=$(abspath $(B)) SYMCACHE_SAN=$(SAN) \
 TESTS   ?= $(wildcard t/*.t t/module/*.t t/helper/*.t t/convert/*.t \
            t/ctl/*.t t/symbolicated/*.t t/system/*.t t/soak/*.t)
 
-# Up to three files that failed are run once more, one after the other: what
-# passes then needed more of the machine than the others left it.  That is a
-# fault of the test, and is said; it is not a fault of what is tested.
+# If up to three files fail, they are run again, one after the other.  A test
+# that passes then did not get enough of the machine before.  That is a fault of
+# the test, which is reported, and not of what it tests.
 STATE    = $(B)/prove
 AGAIN    = failed=$$($(PROVE) --statefile=$(STATE) --state=failed --dry | wc -l); \
            [ $$failed -ge 1 ] && [ $$failed -le 3 ] && \
@@ -206,8 +207,8 @@ test:
 
 unit: $(UNIT)
 
-# what takes more than half a minute to install or to run; each test says what
-# it needs and skips without it
+# tests that take more than half a minute to install or to run; each of them
+# says what it needs, and is skipped without that
 test-full:
 	$(MAKE) test TESTS="$(TESTS) $(wildcard t/full/*.t)"
 
@@ -264,8 +265,8 @@ install: all
 	    install -D -m 644 $$doc $(DOCDIR)/$$doc || exit 1; \
 	done
 
-# Everything that install wrote, and the folders of our own.  Folders that
-# others use, too, go from a DESTDIR only, if they are empty.
+# Removes everything that install wrote, and our own folders.  Folders that
+# others use, too, are removed only from a DESTDIR, and only if they are empty.
 OURS     = $(AT)/share/ngx_symcache $(DOCDIR)
 SHARED   = $(addprefix .$(PREFIX)/,bin sbin share/doc $(sort $(foreach p, \
            $(PAGES),share/man/man$(lastword $(subst ., ,$(p)))))) .$(MODDIR)

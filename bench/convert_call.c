@@ -1,12 +1,12 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * bench/convert's other half: one conversion by a call, as the reference is
- * called, in a process that has been started already.
+ * A part of bench/convert.  Converts by calling a function in a process that
+ * runs already, because that is how the reference is called.
  *
- *   convert_call PDB OUT [COUNT]     prints seconds and CPU seconds of each of
- *                                    COUNT (1) calls, from opening PDB until
- *                                    OUT is written and all is freed
+ *   convert_call PDB OUT [COUNT]     prints the seconds and CPU seconds of each
+ *                                    of COUNT (1) calls, from opening PDB until
+ *                                    OUT is written and all memory is freed
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -26,7 +26,7 @@ BUILD = os.path.abspath(os.environ.get("SYMCACHE_BUILD", TOP + "/build"))
 NGINX = os.environ.get("SYMCACHE_NGINX", "/usr/sbin/nginx")
 CONGESTION = "/proc/sys/net/ipv4/tcp_congestion_control"
 
-# main= of an nginx that is to be measured
+# value of main= for an nginx that is measured
 PINNED = "worker_cpu_affinity auto;"
 
 # requests and bytes in a run of so many seconds, in which nginx used cpu
@@ -205,7 +205,7 @@ class Rig:
         cpus = sorted(os.sched_getaffinity(0))
         cpus = cpus[len(workers):] or cpus
         workers = workers or [server.pid]
-        # wrk itself counts in whole seconds
+        # wrk itself takes only whole seconds, so timeout(1) ends it
         command = ["timeout", "-s", "INT", str(seconds), "wrk", "-d600s",
                    "--timeout", "60s", "-t%d" % min(2, len(cpus), connections),
                    "-c%d" % connections, "-s", HERE + "/wrk.lua"]
@@ -219,7 +219,7 @@ class Rig:
                 preexec_fn=lambda: os.sched_setaffinity(0, cpus))
             cpu = cpu_seconds(workers) - cpu
             found = re.search(r"^FIGURES (.*)$", out.stdout, re.M)
-            # none of a run that got no CPU on a machine with other work
+            # there is no answer if other work took all of the CPU
             f = [int(x) for x in found[1].split()] if found else [0]
             if f[0]:
                 load = Load(f[0], f[1], f[2] / 1e6, *f[3:], cpu)

@@ -139,7 +139,7 @@ static void client_answered(struct client *c)
     }
 }
 
-/* Bytes of the head, or 0 while it is not complete. */
+/* Returns the size of the head, or 0 while it is not complete. */
 static size_t client_head(struct client *c)
 {
     char *end, *field;
@@ -156,7 +156,7 @@ static size_t client_head(struct client *c)
     return (size_t)(end - c->head) + 4;
 }
 
-/* Returns 0, or -1 when the connection has ended. */
+/* Reads what has come.  Returns 0, or -1 if the connection has ended. */
 static int client_read(struct client *c)
 {
     static char buf[1 << 18];
@@ -188,7 +188,8 @@ static int client_read(struct client *c)
     return 0;
 }
 
-/* Reads until all have all answers; returns how many clients were cut off. */
+/* Reads until all clients have all of their answers.  Returns how many of them
+ * were cut off. */
 static size_t run(int epoll, size_t n)
 {
     struct epoll_event events[256];
