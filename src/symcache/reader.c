@@ -131,8 +131,8 @@ struct symfile_string symfile_reader_string(const struct symfile_reader *r,
 {
     struct symfile_string string;
 
-    symfile_string_read(r->data + r->strings, r->string_bytes, offset,
-                        r->version, &string);
+    (r->is_verified ? symfile_string_find : symfile_string_read)(
+        r->data + r->strings, r->string_bytes, offset, r->version, &string);
     return string;
 }
 

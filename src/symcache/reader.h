@@ -31,6 +31,7 @@ struct symfile_reader {
     size_t locations;
     size_t ranges;
     size_t strings;
+    bool is_verified; /* strings are UTF-8, and not checked again */
 };
 
 enum symfile_open_status {

@@ -30,7 +30,7 @@ static size_t leb128(const uint8_t *p, size_t size, uint64_t *value)
     return 0;
 }
 
-const char *symfile_string_read(const uint8_t *section, size_t size,
+const char *symfile_string_find(const uint8_t *section, size_t size,
                                 size_t offset, uint32_t version,
                                 struct symfile_string *string)
 {
@@ -59,10 +59,23 @@ const char *symfile_string_read(const uint8_t *section, size_t size,
     if (length > size - used) {
         return "is longer than the string section";
     }
-    if (utf8_valid(section + used, (size_t)length) != length) {
-        return "is not UTF-8";
-    }
     string->data = (const char *)section + used;
     string->size = (size_t)length;
     return NULL;
+}
+
+const char *symfile_string_read(const uint8_t *section, size_t size,
+                                size_t offset, uint32_t version,
+                                struct symfile_string *string)
+{
+    const char *fault;
+
+    fault = symfile_string_find(section, size, offset, version, string);
+    if (fault == NULL &&
+        utf8_valid(string->data, string->size) != string->size) {
+        string->data = NULL;
+        string->size = 0;
+        fault = "is not UTF-8";
+    }
+    return fault;
 }

@@ -26,4 +26,10 @@ const char *symfile_string_read(const uint8_t *section, size_t size,
                                 size_t offset, uint32_t version,
                                 struct symfile_string *string);
 
+/* The same without a check that the bytes are UTF-8, for a file that has been
+ * verified. */
+const char *symfile_string_find(const uint8_t *section, size_t size,
+                                size_t offset, uint32_t version,
+                                struct symfile_string *string);
+
 #endif

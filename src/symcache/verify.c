@@ -288,7 +288,7 @@ static int check_ranges(const struct verify *v)
     return SYMFILE_SOUND;
 }
 
-enum symfile_verify_status symfile_verify(const struct symfile_reader *reader,
+enum symfile_verify_status symfile_verify(struct symfile_reader *reader,
                                           char *error, size_t error_size)
 {
     size_t i;
@@ -309,6 +309,7 @@ enum symfile_verify_status symfile_verify(const struct symfile_reader *reader,
         }
     }
     free(v.starts);
+    reader->is_verified = status == SYMFILE_SOUND;
     if (status == SYMFILE_NOT_VERIFIED) {
         snprintf(error, error_size, "no memory");
     }

@@ -21,9 +21,10 @@ enum symfile_verify_status {
  * (no loop, no gap), and that the ranges are in strictly ascending order.
  * Takes time proportional to the size of the file, and memory for a bit for
  * each byte of strings and a byte for each location.  Writes the first
- * violation, and where it is, to error.
+ * violation, and where it is, to error.  If the file is sound, this is noted in
+ * the reader, which then does not check the strings again.
  */
-enum symfile_verify_status symfile_verify(const struct symfile_reader *reader,
+enum symfile_verify_status symfile_verify(struct symfile_reader *reader,
                                           char *error, size_t error_size);
 
 #endif

@@ -40,6 +40,7 @@ static enum symfile_verify_status verify(const uint8_t *data, size_t size)
         symfile_reader_open(&reader, copy, size, error, sizeof(error)),
         SYMFILE_OPENED);
     status = symfile_verify(&reader, error, sizeof(error));
+    assert_int_equal(reader.is_verified, status == SYMFILE_SOUND);
     free(copy);
     return status;
 }
