@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FRAGMENTS_BITS 9 /* at most so many bits of a hash */
+#include "fragments.h"
+
 #define BLOCK 32 /* frames that are looked up before they are written */
 
 enum frame_status {
@@ -26,24 +27,14 @@ static const char *const frame_statuses[] = {
     [FRAME_MALFORMED] = "malformed",
 };
 
-/* Two values that stand in the answer already: what is asked for again is
- * copied from there, joined, escaped and demangled. */
-struct fragment {
-    const struct symfile_reader *reader;
-    uint32_t index;
-    size_t at[2];
-    size_t size[2];
-};
-
 struct answer {
     const struct symbolicator_request *request;
     const struct symbolicator_result *results;
     struct json_writer *w;
     size_t most;
     struct source_path path;
-    unsigned bits; /* of the hash of a fragment: few for few frames */
-    struct fragment files[1 << FRAGMENTS_BITS];     /* filename, abs_path */
-    struct fragment functions[1 << FRAGMENTS_BITS]; /* symbol, function */
+    struct fragments files;     /* filename, abs_path */
+    struct fragments functions; /* symbol, function */
     struct chain chain;
     char room[DEMANGLE_ROOM];
 };
@@ -294,33 +285,6 @@ static void write_unresolved(struct answer *a, const struct found *found)
     write_end(a, found);
 }
 
-/* The slot of a fragment.  Returns whether it has this one; if not, it is
- * this one's from now on. */
-static bool find_fragment(const struct answer *a, struct fragment *fragments,
-                          const struct symfile_reader *reader, uint32_t index,
-                          struct fragment **found)
-{
-    uint32_t hash;
-
-    hash = (index ^ (uint32_t)((uintptr_t)reader >> 4)) * 0x9E3779B1u;
-    *found = &fragments[hash >> (32 - a->bits)];
-    if ((*found)->reader == reader && (*found)->index == index) {
-        return true;
-    }
-    (*found)->reader = reader;
-    (*found)->index = index;
-    return false;
-}
-
-/* Writes a string, and remembers it as a part of a fragment. */
-static void write_fragment(struct answer *a, struct fragment *fragment,
-                           int part, const struct symfile_string *string)
-{
-    fragment->at[part] = a->w->size;
-    json_write_string(a->w, string->data, string->size);
-    fragment->size[part] = a->w->size - fragment->at[part];
-}
-
 static void write_symbol(struct answer *a, const struct symfile_frame *frame,
                          uint64_t sym_addr, bool is_last)
 {
@@ -328,13 +292,13 @@ static void write_symbol(struct answer *a, const struct symfile_frame *frame,
     struct fragment *fragment;
     struct symfile_string readable;
 
-    is_known = find_fragment(a, a->functions, a->chain.reader,
-                             frame->location.function, &fragment);
+    is_known = fragments_find(&a->functions, a->chain.reader,
+                              frame->location.function, &fragment);
     json_write_key(a->w, "symbol");
     if (is_known) {
-        json_write_again(a->w, fragment->at[0], fragment->size[0]);
+        fragment_again(fragment, 0, a->w);
     } else {
-        write_fragment(a, fragment, 0, &frame->function.name);
+        fragment_write(fragment, 0, a->w, &frame->function.name);
         fragment->at[1] = fragment->at[0];
         fragment->size[1] = fragment->size[0];
     }
@@ -344,9 +308,9 @@ static void write_symbol(struct answer *a, const struct symfile_frame *frame,
     }
     json_write_key(a->w, "function");
     if (!is_known && demangle(&frame->function.name, a->room, &readable)) {
-        write_fragment(a, fragment, 1, &readable);
+        fragment_write(fragment, 1, a->w, &readable);
     } else {
-        json_write_again(a->w, fragment->at[1], fragment->size[1]);
+        fragment_again(fragment, 1, a->w);
     }
 }
 
@@ -357,11 +321,11 @@ static void write_file(struct answer *a, const struct found *found,
     struct symfile_string name;
     const struct symfile_string *path;
 
-    if (find_fragment(a, a->files, found->reader, file, &fragment)) {
+    if (fragments_find(&a->files, found->reader, file, &fragment)) {
         json_write_key(a->w, "filename");
-        json_write_again(a->w, fragment->at[0], fragment->size[0]);
+        fragment_again(fragment, 0, a->w);
         json_write_key(a->w, "abs_path");
-        json_write_again(a->w, fragment->at[1], fragment->size[1]);
+        fragment_again(fragment, 1, a->w);
         return;
     }
     path = source_path(&a->path, found->reader, file);
@@ -377,9 +341,9 @@ static void write_file(struct answer *a, const struct found *found,
     }
     name = source_path_name(path);
     json_write_key(a->w, "filename");
-    write_fragment(a, fragment, 0, &name);
+    fragment_write(fragment, 0, a->w, &name);
     json_write_key(a->w, "abs_path");
-    write_fragment(a, fragment, 1, path);
+    fragment_write(fragment, 1, a->w, path);
 }
 
 static void write_resolved(struct answer *a, const struct found *found,
@@ -682,12 +646,8 @@ bool symbolicator_answer(const struct symbolicator_request *request,
         return true;
     }
     memset(&a->path, 0, sizeof(a->path));
-    for (a->bits = 1;
-         a->bits < FRAGMENTS_BITS && (size_t)1 << a->bits < request->nframes;
-         a->bits++) {
-    }
-    memset(a->files, 0, sizeof(a->files[0]) << a->bits);
-    memset(a->functions, 0, sizeof(a->functions[0]) << a->bits);
+    fragments_begin(&a->files, request->nframes);
+    fragments_begin(&a->functions, request->nframes);
     a->request = request;
     a->results = results;
     a->w = w;

@@ -1,0 +1,47 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "fragments.h"
+
+#include <string.h>
+
+void fragments_begin(struct fragments *fragments, size_t nframes)
+{
+    unsigned bits;
+
+    for (bits = 1; bits < FRAGMENTS_BITS && (size_t)1 << bits < nframes;
+         bits++) {
+    }
+    fragments->bits = bits;
+    memset(fragments->slots, 0, sizeof(fragments->slots[0]) << bits);
+}
+
+bool fragments_find(struct fragments *fragments,
+                    const struct symfile_reader *reader, uint32_t index,
+                    struct fragment **found)
+{
+    uint32_t hash;
+
+    hash = (index ^ (uint32_t)((uintptr_t)reader >> 4)) * 0x9E3779B1u;
+    *found = &fragments->slots[hash >> (32 - fragments->bits)];
+    if ((*found)->reader == reader && (*found)->index == index) {
+        return true;
+    }
+    (*found)->reader = reader;
+    (*found)->index = index;
+    return false;
+}
+
+void fragment_write(struct fragment *fragment, int part, struct json_writer *w,
+                    const struct symfile_string *string)
+{
+    fragment->at[part] = w->size;
+    json_write_string(w, string->data, string->size);
+    fragment->size[part] = w->size - fragment->at[part];
+}
+
+void fragment_again(const struct fragment *fragment, int part,
+                    struct json_writer *w)
+{
+    json_write_again(w, fragment->at[part], fragment->size[part]);
+}

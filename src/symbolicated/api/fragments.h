@@ -1,0 +1,48 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Strings that stand in an answer already, and are copied from there when the
+ * same function or file comes again: joined, demangled and escaped as they
+ * are.
+ */
+#ifndef SYMBOLICATED_API_FRAGMENTS_H
+#define SYMBOLICATED_API_FRAGMENTS_H
+
+#include "json/json.h"
+#include "symcache/symcache.h"
+
+#define FRAGMENTS_BITS 9 /* at most so many bits of a hash */
+
+/* Up to two values that belong to an index of a SymCache. */
+struct fragment {
+    const struct symfile_reader *reader; /* NULL: of none */
+    uint32_t index;
+    size_t at[2];
+    size_t size[2];
+};
+
+/* What was written last, of functions or of files; one that has the same hash
+ * takes the place of another. */
+struct fragments {
+    unsigned bits; /* few for few frames */
+    struct fragment slots[1 << FRAGMENTS_BITS];
+};
+
+/* Forgets all, for an answer to so many frames. */
+void fragments_begin(struct fragments *fragments, size_t nframes);
+
+/* The slot of an index.  Returns whether its values are there; if not, the
+ * caller writes them now, or sets reader to NULL. */
+bool fragments_find(struct fragments *fragments,
+                    const struct symfile_reader *reader, uint32_t index,
+                    struct fragment **found);
+
+/* Writes a string, and remembers it as a part of a fragment, 0 or 1. */
+void fragment_write(struct fragment *fragment, int part, struct json_writer *w,
+                    const struct symfile_string *string);
+
+/* Writes a part again. */
+void fragment_again(const struct fragment *fragment, int part,
+                    struct json_writer *w);
+
+#endif
