@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fragments.h"
+
 /* answers ------------------------------------------------------------------ */
 
 static const struct api_module *module_of(const struct mozilla_call *call,
@@ -66,6 +68,9 @@ static const struct chain *chain_of(const struct mozilla_call *call,
     return &chain;
 }
 
+/* Paths that stand in the answer that this thread writes. */
+static _Thread_local struct fragments paths;
+
 static void write_offset(struct json_writer *w,
                          const struct mozilla_frame *frame)
 {
@@ -76,23 +81,38 @@ static void write_offset(struct json_writer *w,
     }
 }
 
-/* function, file and line of one level of a chain */
+/* Returns false if there is no path to write. */
+static bool write_file(struct mozilla_call *call, struct json_writer *w,
+                       const struct symfile_reader *reader, uint32_t file)
+{
+    struct fragment *fragment;
+    const struct symfile_string *path;
+
+    if (fragments_find(&paths, reader, file, &fragment)) {
+        json_write_key(w, "file");
+        fragment_again(fragment, 0, w);
+        return true;
+    }
+    path = source_path(&call->path, reader, file);
+    if (path == NULL || path->size == 0) {
+        w->has_failed = w->has_failed || path == NULL;
+        fragment->reader = NULL;
+        return false;
+    }
+    json_write_key(w, "file");
+    fragment_write(fragment, 0, w, path);
+    return true;
+}
+
+/* file and line of one level of a chain */
 static void write_place(struct mozilla_call *call, struct json_writer *w,
                         const struct chain *chain,
                         const struct symfile_frame *level)
 {
-    const struct symfile_string *path =
-        source_path(&call->path, chain->reader, level->location.file);
-
-    if (path == NULL) {
-        w->has_failed = true;
-    } else if (path->size > 0) {
-        json_write_key(w, "file");
-        json_write_string(w, path->data, path->size);
-        if (level->location.line != 0) {
-            json_write_key(w, "line");
-            json_write_number(w, level->location.line);
-        }
+    if (write_file(call, w, chain->reader, level->location.file) &&
+        level->location.line != 0) {
+        json_write_key(w, "line");
+        json_write_number(w, level->location.line);
     }
 }
 
@@ -328,6 +348,7 @@ static bool write_v5(struct mozilla_call *call, struct json_writer *w)
 {
     uint32_t j;
 
+    fragments_begin(&paths, call->base.nframes);
     json_write_open(w, '{');
     json_write_key(w, "results");
     json_write_open(w, '[');
