@@ -59,11 +59,11 @@ static char *put_u16(char *out, unsigned c)
     return out + 6;
 }
 
-/* One of ASCII that cannot stand as it is, in at most six bytes. */
+/* A control character, DEL included, in at most six bytes. */
 static char *put_escape(char *out, unsigned char c)
 {
     const char *found;
-    static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+    static const char from[] = "\b\f\n\r\t", to[] = "bfnrt";
 
     found = c != '\0' ? strchr(from, c) : NULL;
     if (found == NULL) {
@@ -125,9 +125,11 @@ void json_write_string(struct json_writer *w, const char *data, size_t size)
                 continue;
             }
         }
-        if (*p >= 0x20 && *p < 0x7F && *p != '"' && *p != '\\') {
+        if (*p == '"' || *p == '\\') {
+            *out++ = '\\';
             *out++ = (char)*p++;
-        } else if (*p == 0x7F && !w->is_python) {
+        } else if (*p >= 0x20 &&
+                   (*p < 0x7F || (*p == 0x7F && !w->is_python))) {
             *out++ = (char)*p++;
         } else if (*p < 0x80) {
             out = put_escape(out, *p++);
