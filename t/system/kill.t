@@ -122,6 +122,10 @@ for my $signal (qw(TERM KILL)) {
 }
 
 is scalar(keys %sha), 1, 'every 200 had the same bytes';
+$t->wait_until('what killed helpers left is removed', sub {
+    my @left = map { glob $t->path("$_/.tmp/run-*") } qw(store downloads);
+    return @left <= 2;
+});
 
 $t->finish;
 $up->stop;
