@@ -284,10 +284,9 @@ my %exits = (
                                  qr{src/(?:debuginfo|converter)/})],
     'symcachectl.1' => [in_code(qr/\b(?:COMMAND|EXIT)_\w+ = (\d+)/,
                                 qr{src/symcachectl/})],
-    'symcached.8' => [0, in_code(qr/\bEXIT_\w+ = (\d+)/,
-                                 qr{src/symcached/main})],
-    'symbolicated.8' => [0, in_code(qr/\bEXIT_\w+ = (\d+)/,
-                                    qr{src/symbolicated/main})],
+    map({ $_ => [0, in_code(qr/\bEXIT_\w+ = (\d+)/,
+                            qr{src/base/daemon_options})] }
+        qw(symcached.8 symbolicated.8)),
 );
 for my $page (sort keys %exits) {
     my ($told) = slurp("man/$page") =~ /^\.Sh EXIT STATUS\n(.*?)^\.Sh /ms;
@@ -379,21 +378,21 @@ is_deeply \@wrong, [], 'every relative link and anchor leads somewhere';
 
 my $make = "make -s B=$build"
     . ($ENV{SYMCACHE_SAN} ? " SAN=$ENV{SYMCACHE_SAN}" : '')
-    . " DESTDIR=$dir/root PREFIX=/opt";
+    . " DESTDIR=$dir/installed PREFIX=/opt";
 delete @ENV{qw(MAKEFLAGS MFLAGS MAKELEVEL)};
 my $said = `$make install 2>&1`;
 is $?, 0, 'make install' or diag $said;
-($links, @wrong) = links("$dir/root/opt/share/doc/ngx_symcache");
+($links, @wrong) = links("$dir/installed/opt/share/doc/ngx_symcache");
 is_deeply \@wrong, [], 'links of installed documents lead somewhere';
-my @pages = map { m{([^/]+)$} } glob "$dir/root/opt/share/man/man[1578]/*";
+my @pages = map { m{([^/]+)$} } glob "$dir/installed/opt/share/man/man[1578]/*";
 is_deeply [sort @pages], [qw(ngx_symcache_module.7 pdb2symcache.1
     symbolicated.8 symcachectl.1 symcached.8 symcached.json.5)], 'manual pages';
-mkdir "$dir/root/opt/lib";
+mkdir "$dir/installed/opt/lib";
 $said = `$make uninstall 2>&1`;
 is $?, 0, 'make uninstall' or diag $said;
 my @left;
-find({ no_chdir => 1, wanted => sub { push @left, $_ } }, "$dir/root");
-is_deeply \@left, ["$dir/root", "$dir/root/opt", "$dir/root/opt/lib"],
+find({ no_chdir => 1, wanted => sub { push @left, $_ } }, "$dir/installed");
+is_deeply \@left, ["$dir/installed", "$dir/installed/opt", "$dir/installed/opt/lib"],
     'leaves nothing but what was not its own';
 
 # --- the shape of README and of the changelog

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include "base/daemon_options.h"
 #include "base/log.h"
 #include "base/release.h"
 #include "base/signals.h"
@@ -26,16 +27,8 @@
 #define DEFAULT_CONFIG "/etc/symcached.json"
 
 /* exit codes; they are API */
-enum { EXIT_CONFIG = 1, EXIT_USAGE = 2, EXIT_START = 3 };
-
-struct options {
-    const char *config;
-    const char *log;
-    bool test;
-};
-
 struct daemon {
-    struct options options;
+    struct daemon_options options;
     struct event_base *base;
     struct settings *settings;
     struct listener listener;
@@ -53,44 +46,6 @@ static const char usage[] =
     "  -h          print this and exit\n"
     "signals: TERM, INT stop; HUP reloads; USR1 reopens the log\n"
     "exit: 0 done, 1 configuration, 2 usage, 3 cannot start\n";
-
-/* Returns -1 to go on, or an exit code. */
-static int read_options(int argc, char **argv, struct options *o)
-{
-    int c;
-
-    o->config = DEFAULT_CONFIG;
-    while ((c = getopt(argc, argv, "c:l:tvVh")) != -1) {
-        switch (c) {
-        case 'c':
-            o->config = optarg;
-            break;
-        case 'l':
-            o->log = optarg;
-            break;
-        case 't':
-            o->test = true;
-            break;
-        case 'v':
-            log_set_level(LOG_LEVEL_DEBUG);
-            break;
-        case 'V':
-            puts("symbolicated " SYMCACHED_VERSION);
-            return 0;
-        case 'h':
-            fputs(usage, stdout);
-            return 0;
-        default:
-            fputs(usage, stderr);
-            return EXIT_USAGE;
-        }
-    }
-    if (optind < argc) {
-        fputs(usage, stderr);
-        return EXIT_USAGE;
-    }
-    return -1;
-}
 
 static void stop(struct daemon *d, int signo)
 {
@@ -316,7 +271,8 @@ int main(int argc, char **argv)
     char error[1024];
     int rc;
 
-    rc = read_options(argc, argv, &d.options);
+    d.options.config = DEFAULT_CONFIG;
+    rc = daemon_options_read(&d.options, argc, argv, "symbolicated", usage);
     if (rc != -1) {
         return rc;
     }

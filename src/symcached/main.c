@@ -25,6 +25,7 @@
 #include "metrics/metrics.h"
 #include "reload.h"
 #include "base/async_unlink.h"
+#include "base/daemon_options.h"
 #include "symcached/server/server.h"
 #include "symcached/source/source.h"
 #include "base/signals.h"
@@ -38,16 +39,8 @@
 #define KILL_MS 1000
 
 /* exit codes; they are API */
-enum { EXIT_CONFIG = 1, EXIT_USAGE = 2, EXIT_START = 3 };
-
-struct options {
-    const char *config;
-    const char *log;
-    bool test;
-};
-
 struct daemon {
-    struct options options;
+    struct daemon_options options;
     struct event_base *base;
     struct sources *sources;
     struct scheduler *scheduler;
@@ -69,44 +62,6 @@ static const char usage[] =
     "  -h          print this and exit\n"
     "signals: TERM, INT stop; HUP reloads; USR1 reopens the log\n"
     "exit: 0 done, 1 configuration, 2 usage, 3 cannot start\n";
-
-/* Returns -1 to go on, or an exit code. */
-static int read_options(int argc, char **argv, struct options *o)
-{
-    int c;
-
-    o->config = DEFAULT_CONFIG;
-    while ((c = getopt(argc, argv, "c:l:tvVh")) != -1) {
-        switch (c) {
-        case 'c':
-            o->config = optarg;
-            break;
-        case 'l':
-            o->log = optarg;
-            break;
-        case 't':
-            o->test = true;
-            break;
-        case 'v':
-            log_set_level(LOG_LEVEL_DEBUG);
-            break;
-        case 'V':
-            puts("symcached " SYMCACHED_VERSION);
-            return 0;
-        case 'h':
-            fputs(usage, stdout);
-            return 0;
-        default:
-            fputs(usage, stderr);
-            return EXIT_USAGE;
-        }
-    }
-    if (optind < argc) {
-        fputs(usage, stderr);
-        return EXIT_USAGE;
-    }
-    return -1;
-}
 
 static void print_warning(const char *text)
 {
@@ -345,7 +300,8 @@ int main(int argc, char **argv)
         return evict_pass_command(argc, argv, source_types, DEFAULT_CONFIG);
     }
 
-    rc = read_options(argc, argv, &d.options);
+    d.options.config = DEFAULT_CONFIG;
+    rc = daemon_options_read(&d.options, argc, argv, "symcached", usage);
     if (rc != -1) {
         return rc;
     }

@@ -1,0 +1,27 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The command line that symcached and symbolicated have in common.
+ */
+#ifndef BASE_DAEMON_OPTIONS_H
+#define BASE_DAEMON_OPTIONS_H
+
+#include <stdbool.h>
+
+enum { EXIT_CONFIG = 1, EXIT_USAGE = 2, EXIT_START = 3 };
+
+struct daemon_options {
+    const char *config; /* file; the default is given before reading */
+    const char *log;    /* file, or NULL for stderr */
+    bool test;
+};
+
+/*
+ * Reads -c, -l, -t and -v, and answers -V and -h with the version of the named
+ * program and the usage.  Texts of options are those of argv.  Returns -1 to go
+ * on, or the exit code of the process.
+ */
+int daemon_options_read(struct daemon_options *options, int argc, char **argv,
+                        const char *name, const char *usage);
+
+#endif
