@@ -426,15 +426,36 @@ void config_unref(struct config *config)
     free(config);
 }
 
+bool config_store_asks(const struct store_config *store,
+                       const struct source_config *source)
+{
+    const struct transcoder_config *t = store->transcoders;
+    unsigned format = 1u << config_layout_format(source->layout);
+    size_t i;
+
+    for (i = 0; i < store->ntranscoders; i++) {
+        if (t[i].command != NULL && (t[i].inputs & format)) {
+            return true;
+        }
+    }
+    return source->type->has_symcaches;
+}
+
 const char *config_store_idle(const struct store_config *store)
 {
+    size_t i;
+
+    for (i = 0; i < store->nsources; i++) {
+        if (config_store_asks(store, store->sources[i])) {
+            return NULL;
+        }
+    }
     if (store->nsources == 0) {
         return "no source";
     }
-    if (store->ntranscoders == 0) { /* includes those of add_versions() */
-        return "no transcoder, and no source of type \"symcache\"";
-    }
-    return NULL;
+    return store->ntranscoders == 0
+               ? "no transcoder, and no source of type \"symcache\""
+               : "no transcoder that takes what its sources have";
 }
 
 const struct store_config *config_store(const struct config *config,

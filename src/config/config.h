@@ -294,6 +294,13 @@ enum original_format config_layout_format(enum source_layout layout);
 bool config_layout_has_form(enum source_layout layout, enum layout_form form);
 
 /*
+ * Returns whether a source of the store is ever asked: it has SymCaches, or a
+ * transcoder takes the format of its originals.
+ */
+bool config_store_asks(const struct store_config *store,
+                       const struct source_config *source);
+
+/*
  * Returns why nothing can be made for a store, or NULL if something can.  A
  * store for which nothing can be made still serves the files that it has.
  */

@@ -64,12 +64,23 @@ static int look_for_program(const char *name, char *error, size_t size)
 static void warn_of_store(struct teller *t, const struct store_config *store)
 {
     const char *reason = config_store_idle(store), *name;
+    const struct source_config *source;
     char error[256], version[SYMCACHE_VERSION_TEXT_MAX + 1];
     size_t i;
 
     if (reason != NULL) {
         warn(t, "store \"%s\" can make nothing: it has %s", store->name,
               reason);
+    }
+    for (i = 0; i < store->nsources && reason == NULL; i++) {
+        source = store->sources[i];
+        if (!config_store_asks(store, source)) {
+            warn(t,
+                 "store \"%s\" never asks source \"%s\": no transcoder of it "
+                 "has \"%s\" in its \"inputs\"",
+                 store->name, source->name,
+                 config_format_name(config_layout_format(source->layout)));
+        }
     }
     for (i = 0; i < store->ntranscoders; i++) {
         if (store->transcoders[i].command == NULL) {

@@ -289,13 +289,18 @@ for (['{', qr/^symcached: FILE:1: not valid JSON/],
 # what may be meant
 
 my $source = '"sources": {"a": {"type": "filesystem", "path": "/"}, '
-    . '"b": {"type": "symcache", "url": "http://h"}}';
+    . '"b": {"type": "symcache", "url": "http://h"}, '
+    . '"sym": {"type": "filesystem", "path": "/", "layout": "breakpad"}}';
 my $transcoder = '[{"version": "9.0.0", "command": ["sh", "{pdb}"]}]';
 for (['no source', ''],
      ['no source', ", \"transcoders\": $transcoder"],
      ['no source', ", \"sources\": [], \"transcoders\": $transcoder"],
      ['no transcoder, and no source of type "symcache"', ', "sources": ["a"]'],
-     [undef, ', "sources": ["a", "b"]'],
+     ['no transcoder that takes what its sources have',
+      ", \"sources\": [\"sym\"], \"transcoders\": $transcoder"],
+     [undef, ', "sources": ["b"]'],
+     [undef, ', "sources": ["sym"], "transcoders": '
+      . ($transcoder =~ s/\}\]$/, "inputs": ["breakpad"]}]/r)],
      [undef, ", \"sources\": [\"a\"], \"transcoders\": $transcoder"]) {
     my ($reason, $store) = @$_;
     ($code, $out) =
@@ -306,6 +311,18 @@ for (['no source', ''],
         . "nothing: it has $reason\n"
         . "symcached: configuration FILE has no error, and 1 warning\n"
         : "symcached: configuration FILE is good\n"), 'a warning, or none';
+}
+
+for (['sym', 'breakpad', "\"a\", \"sym\"], \"transcoders\": $transcoder"],
+     ['a', 'pdb', '"a", "b"]']) {
+    my ($name, $format, $store) = @$_;
+    ($code, $out) = check('{"listen": "127.0.0.1:1", "stores": {"s": '
+        . "{\"root\": \"/s\", \"sources\": [$store}}, $source}");
+    is $code, 0, "no error: nothing takes what $name has, beside another";
+    is $out, "symcached: warning: store \"s\" never asks source \"$name\": no "
+        . "transcoder of it has \"$format\" in its \"inputs\"\n"
+        . "symcached: configuration FILE has no error, and 1 warning\n",
+        'but a warning';
 }
 
 my $dir = $t->dir;

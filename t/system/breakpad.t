@@ -318,5 +318,8 @@ is $r->{status}, 404, 'without a transcoder for it: a final 404';
 is Test::Symcache::header($r, 'X-Symcache-Reason'), 'no-transcoder',
     'which says so';
 is $up->access_log =~ /pdbs/, '', 'and nothing was asked';
+is $t->helper_json("/v1/why/pdbs/libshapes.so/$so")->{next},
+    'nothing: the store has no transcoder that takes what its sources have',
+    '"why" promises no job';
 
 done_testing;
