@@ -9,6 +9,7 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use POSIX ();
 use Test::More;
+use Test::ScriptedServer;
 use Test::Symcache;
 
 my $t = Test::Symcache->new;
@@ -76,6 +77,33 @@ is lookup('default', '9.0.0')->{status}, 503, 'a store that is gone';
 $t->write_file('gate', '');
 is $t->read_response($held)->{status}, 200, 'its last job still ends well';
 $config->{stores}{default} = $default;
+
+# a source that goes while a job looks there: no file, but no final answer
+
+my $up = Test::ScriptedServer->new(log => $t->path('requests'), script => sub {
+    my ($c) = @_;
+    $t->wait_until('the reload', sub { -e $t->path('reloaded') });
+    $c->reply(404, {}, '');
+});
+$config->{sources}{far} = { type => 'http', url => $up->url,
+                            internal => JSON::PP::true() };
+$default->{sources} = ['far', 'local'];
+reload($config, 'ok');
+my $none = '/v1/symcache/default/none.pdb/' . '0' x 32 . '1?version=9.0.0';
+$held = $t->open_http($t->helper_socket, 'GET', "$none&wait=60");
+$t->wait_until('it is asked', sub { $t->read_file('requests') });
+delete $config->{sources}{far};
+$default->{sources} = ['local'];
+reload($config, 'ok');
+$t->write_file('reloaded', '');
+my $r = $t->read_response($held);
+is $r->{status}, 503, 'the sources of a former configuration say nothing';
+like $r->{body}, qr/the configuration was reloaded meanwhile; far: .*not found/,
+    'and the reason says so';
+like $t->read_file($log), qr/outcome=error.*, the configuration was reloaded meanwhile; looked in far: /,
+    'as the log does';
+like $t->helper('GET', '/v1/misses')->{body},
+    qr/the configuration was reloaded meanwhile; far: /, 'and the misses';
 
 # another transcoder
 

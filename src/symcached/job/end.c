@@ -42,6 +42,12 @@ static const enum metric outcome_metrics[] = {
 
 /* its outcome ------------------------------------------------------------ */
 
+/* Has the configuration been replaced since the job began? */
+static bool is_outdated(const struct job *job)
+{
+    return job->config != job->scheduler->config;
+}
+
 /* Adds to a job's findings what happened meanwhile outside of the job. */
 static unsigned all_findings(const struct job *job)
 {
@@ -50,7 +56,7 @@ static unsigned all_findings(const struct job *job)
     if (job->order.not_newer) {
         findings |= FINDING_NOT_NEWER;
     }
-    if (job->config != job->scheduler->config) {
+    if (is_outdated(job)) {
         findings |= FINDING_OUTDATED;
     }
     if (job_was_lied_to(job)) {
@@ -70,12 +76,22 @@ static bool explained_by_attempts(const struct job *job,
            (!(job->findings & FINDING_MALFORMED) || outcome == JOB_ERROR);
 }
 
+/*
+ * What is to be said before the places of an outcome that they explain: if all
+ * of them answered, but by a configuration that is not in force any more, the
+ * outcome is an error all the same.
+ */
+static const char *preface(const struct job *job)
+{
+    return is_outdated(job) ? "the configuration was reloaded meanwhile; " : "";
+}
+
 static void say_attempts(struct job *job)
 {
     char looked[NEGCACHE_TEXT_MAX];
 
     attempt_log_print(job->attempt_log, looked, sizeof(looked));
-    job_say(job, "%s",
+    job_say(job, "%s%s", preface(job),
             looked[0] != '\0' ? looked : "no source is asked for it");
 }
 
@@ -96,7 +112,7 @@ static void log_end(const struct job *job, enum job_outcome outcome)
         char looked[3072]; /* more than the text has room for */
 
         attempt_log_print(job->attempt_log, looked, sizeof(looked));
-        snprintf(note, sizeof(note), ", looked in %s",
+        snprintf(note, sizeof(note), ", %slooked in %s", preface(job),
                  looked[0] != '\0' ? looked : "no source: none takes it");
     } else if (outcome != JOB_PUBLISHED) {
         snprintf(note, sizeof(note), ", %s", job_text(job));
@@ -196,17 +212,20 @@ static void remember(struct job *job, const struct job_target *target,
 static void note_miss(struct job *job, enum job_outcome outcome)
 {
     char looked[NEGCACHE_TEXT_MAX] = "";
+    size_t n = 0;
 
     if (outcome == JOB_PUBLISHED || outcome == JOB_STOPPED) {
         return;
     }
     if (explained_by_attempts(job, outcome)) {
-        attempt_log_print_brief(job->attempt_log, looked, sizeof(looked));
+        n = (size_t)snprintf(looked, sizeof(looked), "%s", preface(job));
+        attempt_log_print_brief(job->attempt_log, looked + n,
+                                sizeof(looked) - n);
     }
     misses_add(job->scheduler->misses, job->store->name,
                job_id(job) + strlen(job->store->name) + 1,
                &job->targets[0].transcoder->version, outcome_names[outcome],
-               looked[0] != '\0' ? looked : job_text(job));
+               looked[n] != '\0' ? looked : job_text(job));
 }
 
 static void record(struct job *job, enum job_outcome outcome)
@@ -281,7 +300,7 @@ static bool start_another(const struct job *job, struct waiter *w,
     const char *reason;
     struct job *next;
 
-    if (scheduler->stopping || job->config != scheduler->config) {
+    if (scheduler->stopping || is_outdated(job)) {
         return false;
     }
     next = scheduler_find(scheduler, job->store, job_id(job));
