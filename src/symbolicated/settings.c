@@ -43,8 +43,11 @@ static int root_of(const struct store_config *store, bool locked, char *error,
             return open_roots.fds[open_roots.n++];
         }
     }
-    snprintf(error, size, "cannot open \"%s\" of store \"%s\": %s",
-             store->root, store->name, strerror(errno));
+    snprintf(error, size, "cannot open \"%s\" of store \"%s\": %s%s",
+             store->root, store->name, strerror(errno),
+             errno == ENOENT ? "; symcached makes this folder when it starts: "
+                               "start symcached first, or make the folder"
+                             : "");
     return -1;
 }
 

@@ -60,7 +60,8 @@ is run('-c')->[0], 2, 'no file';
 like run('-V')->[1], qr/^symbolicated \d/, '-V';
 $said = run("-c $file");
 is $said->[0], 3, 'a store that is not there';
-like $said->[1], qr/store "default"/, 'is named';
+like $said->[1], qr/store "default": No such file.*start symcached first/,
+    'is named, and what is to be done';
 $t->write_file('bad.json', '{"stores": {"a": {"root": "/x"}},
     "symbolication": {"stores": ["b"]}}');
 $said = run('-t -c ' . $t->path('bad.json'));
