@@ -13,7 +13,9 @@
 
 #include "failure.h"
 
+struct symfile_identity;
 struct symfile_sink;
+struct symfile_writer;
 
 /* What a conversion returns besides its output. */
 struct debuginfo_result {
@@ -37,5 +39,14 @@ struct debuginfo_format {
                    const struct symfile_sink *sink,
                    struct debuginfo_result *result, struct failure *failure);
 };
+
+/*
+ * The end of each convert: writes what the writer has to the sink, under the
+ * identity, which becomes the result's.  Returns 0, or -1 with failure set.
+ */
+int format_finish(struct symfile_writer *writer,
+                  const struct symfile_identity *identity,
+                  const struct symfile_sink *sink,
+                  struct debuginfo_result *result, struct failure *failure);
 
 #endif

@@ -425,11 +425,9 @@ static int convert(const uint8_t *data, size_t size,
     free_readers(c);
     if (rc == 0) {
         memcpy(identity.guid, module.guid, sizeof(identity.guid));
-        memcpy(result->guid, module.guid, sizeof(result->guid));
-        identity.age = result->age = module.age;
+        identity.age = module.age;
         identity.arch = module.arch;
-        rc = failure_writer(
-            failure, symfile_writer_finish(&c->writer, &identity, sink));
+        rc = format_finish(&c->writer, &identity, sink, result, failure);
     }
     symfile_writer_free(&c->writer);
     free(c);

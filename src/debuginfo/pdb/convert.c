@@ -220,15 +220,12 @@ static int write_all(struct convert *c, const struct symfile_sink *sink,
     memcpy(identity.guid, c->info.guid, sizeof(identity.guid));
     identity.age = c->dbi.age != 0 ? c->dbi.age : c->info.age;
     find_machine(c->dbi.machine, &identity.arch, &pointer_size);
-    memcpy(result->guid, identity.guid, sizeof(result->guid));
-    result->age = identity.age;
     if (c->info.is_fastlink) {
         snprintf(result->note, sizeof(result->note),
                  "a partial PDB (/DEBUG:FASTLINK): lines and private symbols "
                  "are in the object files");
     }
-    return failure_writer(failure,
-                          symfile_writer_finish(&c->writer, &identity, sink));
+    return format_finish(&c->writer, &identity, sink, result, failure);
 }
 
 /*
