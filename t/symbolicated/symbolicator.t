@@ -6,9 +6,9 @@ use strict;
 use warnings;
 
 use FindBin;
-use lib "$FindBin::Bin/../lib", "$FindBin::Bin/../convert/lib";
-use Corpus;
+use lib "$FindBin::Bin/../lib";
 use Test::More;
+use Test::Pairs;
 use Test::Symcache;
 
 my $t = Test::Symcache->new;
@@ -30,32 +30,11 @@ my %differs = (
     map({ $_ => 'id' } qw(poll-2-pending poll-3-wait poll-4-again)),
 );
 
-# key => PDB
-my %pdbs = map { $Test::Symcache::key{"$_.pdb"} => $t->data("pdb/$_.pdb") }
-    'crash';
-my $corpus = Corpus->new;
-my %wanted = (
+my $pairs = Test::Pairs->new($t,
     '31985172-45d8-44ed-b92b-943840f8c3d8' => 'win32-x64/winpty.pdb',
-    '1fff1e0c-2ece-4bc3-9a99-eb5ab9f3309b' => 'win32-arm64/conpty.pdb',
-);
-for my $id (sort keys %wanted) {
-    my ($input) = grep { $_->{origin} eq 'node-pty'
-        && $_->{path} =~ m{/\Q$wanted{$id}\E$} } $corpus->inputs;
-    $pdbs{$id} = $corpus->pdb($input)
-        or diag("$wanted{$id}: ", $corpus->reason($input));
-}
-$t->fill_store('store', $t->data('pdb/crash_with_srcsrv.pdb'),
-               grep { defined } values %pdbs);
+    '1fff1e0c-2ece-4bc3-9a99-eb5ab9f3309b' => 'win32-arm64/conpty.pdb');
+$t->fill_store('store', $t->data('pdb/crash_with_srcsrv.pdb'));
 $t->start_symbolicated({ stores => { default => { root => $t->path('store') } } });
-
-sub send_request {
-    my ($q) = @_;
-    my @headers = map { "$_: $q->{headers}{$_}" } keys %{ $q->{headers} };
-    my $address = $t->symbolicated_socket;
-    return $t->http($address, $q->{method}, $q->{path}, @headers)
-        if $q->{method} ne 'POST';
-    return $t->post($address, $q->{path}, $q->{body_text} // '', @headers);
-}
 
 # What each kind of difference makes of an answer.
 sub adapt {
@@ -82,11 +61,9 @@ sub check {
         return is_deeply [$r->{status}, @functions],
             [$w->{status}, @{ $w->{functions} }], $name;
     }
-    my %headers = map { $_ => scalar Test::Symcache::header($r, $_) }
-        keys %{ $w->{headers} };
     is_deeply {
         status => $r->{status},
-        headers => \%headers,
+        headers => Test::Pairs::headers($r, $w),
         body => exists $w->{body} ? $got
             : exists $w->{body_text} ? $r->{body} : undef,
     }, {
@@ -97,25 +74,10 @@ sub check {
     }, $name;
 }
 
-open my $pairs, '<', $t->data('vectors/symbolicator.jsonl') or die $!;
-my ($replayed, $skipped) = (0, 0);
-while (my $line = <$pairs>) {
-    my $pair = $json->decode($line);
-    my ($name, $q, $w) = @$pair{qw(name request response)};
-    my @missing = map { $wanted{$_} }
-        grep { !$pdbs{$_} && $line =~ /$_/ } sort keys %wanted;
-    SKIP: {
-        if (@missing && $w->{status} == 200) {
-            $skipped++;
-            skip "$name: no @missing", 1;
-        }
-        $replayed++;
-        $w = adapt($differs{$name}, $w) if $differs{$name};
-        check($name, send_request($q), $w);
-    }
-}
-note "$replayed pairs replayed, $skipped skipped";
-cmp_ok $replayed, '>', 30, 'pairs were replayed';
+$pairs->replay('symbolicator', sub {
+    my ($name, $r, $w) = @_;
+    check($name, $r, $differs{$name} ? adapt($differs{$name}, $w) : $w);
+});
 
 $t->finish;
 done_testing;
