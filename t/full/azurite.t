@@ -8,22 +8,17 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use Cwd qw(abs_path);
 use HTTP::Tiny;
 use JSON::PP ();
 use MIME::Base64 qw(encode_base64);
 use POSIX ();
 use Test::More;
+use Test::Peer;
 use Test::SharedKey;
 use Test::SourceCase;
 use Test::Symcache;
 
-my $top = abs_path("$FindBin::Bin/../..");
-my $azurite = "$Test::Symcache::build/azurite";
-my $why = `flock '$azurite.lock' '$top/tools/azurite' '$azurite' 2>&1`;
-chomp $why;
-plan skip_all => $why if $? != 0;
-
+my $azurite = Test::Peer::folder('azurite');
 my $t = Test::Symcache->new;
 my $id = $Test::SourceCase::id;
 my $pdb = $t->read_file($t->data('pdb/crash.pdb'));
