@@ -150,8 +150,6 @@ struct ngx_symcache_ctx_s {
     ngx_http_request_t        *request;
     ngx_symcache_loc_conf_t   *conf;
 
-    symcache_ask_t             ask;
-
     ngx_str_t                  root;      /* no slash at its end, no NUL */
     ngx_str_t                  path;      /* of the file, and a NUL */
 
@@ -159,24 +157,26 @@ struct ngx_symcache_ctx_s {
     ngx_str_t                  via;       /* the helpers on its way, or "" */
 
     uint64_t                   scope;     /* part of the key in the zone */
-    symcache_version_t         versions[NGX_SYMCACHE_VERSIONS];
-    ngx_uint_t                 nversions; /* on disk; may be more */
-    ngx_uint_t                 gzipped;   /* bits: versions with a gzip file */
-
-    symcache_version_t         best;      /* valid if has_best */
-    symcache_version_t         made;      /* valid if has_made */
-    u_char                     served_text[SYMCACHE_VERSION_TEXT_MAX + 1];
-    size_t                     served_len;
-
-    ngx_symcache_status_e      status;
 
     ngx_msec_t                 deadline;  /* when the hold ends */
     ngx_symcache_reply_t       reply;
     ngx_symcache_reply_pt      replied;
     ngx_symcache_helper_t     *helper;
     ngx_symcache_wait_t       *wait;
-    ngx_uint_t                 asks;      /* questions to the helper */
 
+    /* Small members stand together, as thousands of requests may be held. */
+
+    symcache_ask_t             ask;
+    symcache_version_t         versions[NGX_SYMCACHE_VERSIONS];
+    symcache_version_t         best;      /* valid if has_best */
+    symcache_version_t         made;      /* valid if has_made */
+    u_char                     served_text[SYMCACHE_VERSION_TEXT_MAX + 1];
+    u_char                     served_len;
+    uint32_t                   asks;      /* questions to the helper */
+
+    unsigned                   status:4;  /* an ngx_symcache_status_e */
+    unsigned                   nversions:2;  /* on disk; one more for "more" */
+    unsigned                   gzipped:2; /* bits: versions with a gzip file */
     unsigned                   parsed:1;  /* asked is valid */
     unsigned                   retries:1; /* the client takes Retry-After */
     unsigned                   has_best:1;

@@ -109,8 +109,7 @@ ngx_symcache_file_path(ngx_symcache_ctx_t *ctx)
 
     /* room for what symcache_path_file() writes behind the root, and a NUL */
 
-    len = ctx->root.len + 1 + SYMCACHE_PATH_MAX
-          - 2 * (SYMCACHE_NAME_MAX - ctx->asked.key.name_len) + 1;
+    len = ctx->root.len + 1 + symcache_path_max(&ctx->asked.key) + 1;
 
     p = ngx_pnalloc(ctx->request->pool, len);
     if (p == NULL) {
@@ -230,7 +229,9 @@ ngx_symcache_file_add(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
         ctx->versions[ctx->nversions] = *version;
     }
 
-    ctx->nversions++;
+    if (ctx->nversions <= NGX_SYMCACHE_VERSIONS) {
+        ctx->nversions++;
+    }
 
     if (below && symcache_version_cmp(version, below) >= 0) {
         return;

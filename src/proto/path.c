@@ -90,6 +90,22 @@ symcache_path_file(char *buf, const symcache_key_t *key,
     return n + symcache_path_name(buf + n, key, version, file);
 }
 
+size_t
+symcache_path_max(const symcache_key_t *key)
+{
+    size_t                      id;
+    const symcache_path_end_t  *ends;
+
+    id = (key->id_type == SYMCACHE_ID_BUILD) ? key->build_len
+                                             : sizeof(key->guid);
+    ends = symcache_path_ends[key->kind];
+
+    return 2 * (size_t) key->name_len + 2 + 8 + 2 * id
+           + 2 + SYMCACHE_VERSION_TEXT_MAX
+           + (ends[SYMCACHE_FILE_GZIP].len > ends[SYMCACHE_FILE_ABSENT].len
+              ? ends[SYMCACHE_FILE_GZIP].len : ends[SYMCACHE_FILE_ABSENT].len);
+}
+
 int
 symcache_path_storable(const symcache_key_t *key)
 {

@@ -66,6 +66,12 @@ size_t symcache_path_file(char *buf, const symcache_key_t *key,
     const symcache_version_t *version, symcache_file_e file);
 
 /*
+ * Returns the length, without the NUL, that symcache_path_file() does not
+ * exceed for any version and any file of this key.
+ */
+size_t symcache_path_max(const symcache_key_t *key);
+
+/*
  * Returns 1 if every file of this key has a name that file systems take: 255
  * bytes at most.  A key with a longer name is valid but cannot be stored, so
  * it is answered as known absent.

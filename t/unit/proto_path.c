@@ -286,6 +286,23 @@ static void storable(void **state)
     memset(key.build, 0xff, sizeof(key.build));
     assert_int_equal(symcache_path_file(buf, &key, &v, SYMCACHE_FILE_ABSENT),
                      SYMCACHE_PATH_MAX);
+    assert_int_equal(symcache_path_max(&key), SYMCACHE_PATH_MAX);
+}
+
+/* The room that a held request keeps for a path is the longest path's. */
+static void longest(void **state)
+{
+    char buf[SYMCACHE_PATH_MAX + 1];
+    symcache_key_t key;
+    const symcache_version_t v = {65535, 65535, 65535};
+
+    make_key(&key);
+    key.age = UINT32_MAX;
+    assert_int_equal(symcache_path_file(buf, &key, &v, SYMCACHE_FILE_GZIP),
+                     symcache_path_max(&key));
+    key.kind = SYMCACHE_KIND_SYM;
+    assert_int_equal(symcache_path_file(buf, &key, &v, SYMCACHE_FILE_ABSENT),
+                     symcache_path_max(&key));
 }
 
 int main(void)
@@ -298,6 +315,7 @@ int main(void)
         cmocka_unit_test(entries),
         cmocka_unit_test(inverse),
         cmocka_unit_test(storable),
+        cmocka_unit_test(longest),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
