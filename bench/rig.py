@@ -250,7 +250,7 @@ class Rig:
         control("-z")
         run()
         control("-d")
-        dumps = glob.glob(self.path("callgrind.out*"))
+        dumps = glob.glob(self.path("callgrind.out.*"))
         with open(dumps[0]) as f:
             found = re.search(r"^(?:summary|totals): (\d+)", f.read(), re.M)
         for d in dumps:
