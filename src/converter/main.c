@@ -23,11 +23,13 @@
 #define VERSION "9.0.0"
 
 static const char help[] =
-    "usage: pdb2symcache -pdb FILE        writes under $_NT_SYMCACHE_PATH:\n"
+    "usage: pdb2symcache FILE [-o OUT]    writes OUT (\"-\": standard "
+    "output), or\n"
+    "                                     <pdb>-v" VERSION
+    ".symcache in this folder\n"
+    "       pdb2symcache -pdb FILE        writes under $_NT_SYMCACHE_PATH:\n"
     "                                     <pdb>/<GUIDAGE>/<pdb>-v" VERSION
     ".symcache\n"
-    "       pdb2symcache -pdb FILE -o OUT writes OUT (\"-\": standard "
-    "output)\n"
     "  --no-sandbox   parse without seccomp and Landlock\n"
     "  -V, --version  print the version of the format\n"
     "  -h, --help     print this\n"
@@ -45,6 +47,7 @@ struct options {
     const char *output;
     const char *root;
     int has_sandbox;
+    char beside[SYMCACHE_PATH_MAX + 1];  /* the output if none is given */
 };
 
 static volatile sig_atomic_t stop;
@@ -74,6 +77,13 @@ static int usage(const char *what)
     return FAILURE_USAGE;
 }
 
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash == NULL ? path : slash + 1;
+}
+
 /* Returns -1 if there is something to convert, or else the exit code. */
 static int parse_options(int argc, char **argv, struct options *o)
 {
@@ -96,13 +106,21 @@ static int parse_options(int argc, char **argv, struct options *o)
                    strcmp(argv[i], "--version") == 0) {
             puts("pdb2symcache " VERSION);
             return 0;
+        } else if (argv[i][0] != '-' && o->pdb == NULL) {
+            o->pdb = argv[i];
+            snprintf(o->beside, sizeof(o->beside), "%s-v" VERSION ".symcache",
+                     base_name(o->pdb));
         } else {
-            return usage("unknown option, or one without its value");
+            return usage("unknown option, one without its value, or a second "
+                         "FILE");
         }
     }
     o->root = getenv("_NT_SYMCACHE_PATH");
     if (o->pdb == NULL) {
-        return usage("no -pdb");
+        return usage("no FILE");
+    }
+    if (o->output == NULL && o->beside[0] != '\0') {
+        o->output = o->beside;
     }
     if (o->output == NULL && (o->root == NULL || *o->root == '\0')) {
         return usage("neither -o nor _NT_SYMCACHE_PATH is set");
@@ -120,8 +138,7 @@ static int make_path(const struct options *o, const struct debuginfo_result *r,
     char directory[SYMCACHE_PATH_MAX + 1];
     symcache_key_t key;
 
-    name = strrchr(o->pdb, '/');
-    name = name == NULL ? o->pdb : name + 1;
+    name = base_name(o->pdb);
     if (symcache_name_parse(name, strlen(name), &key) != SYMCACHE_OK) {
         return failure_set(failure, FAILURE_IO,
                            "output: \"%s\" is no name for a PDB", name);
