@@ -10,7 +10,7 @@
 #include <ngx_core.h>
 #include <ngx_http.h>
 #include "module/ngx_symcache.h"
-#include "module/ngx_symcache_zone.h"
+#include "module/ngx_symcache_memory.h"
 #include "module/status/ngx_symcache_status.h"
 
 
@@ -21,6 +21,8 @@ static char *ngx_symcache_merge_loc_conf(ngx_conf_t *cf, void *parent,
     void *child);
 static ngx_int_t ngx_symcache_merge_type(ngx_conf_t *cf,
     ngx_symcache_loc_conf_t *conf);
+static ngx_int_t ngx_symcache_merge_zone(ngx_conf_t *cf,
+    ngx_symcache_loc_conf_t *prev, ngx_symcache_loc_conf_t *conf);
 static char *ngx_symcache_merge_conflict(ngx_conf_t *cf,
     ngx_symcache_loc_conf_t *prev, ngx_symcache_loc_conf_t *conf);
 static char *ngx_symcache_merge_location(ngx_conf_t *cf,
@@ -377,10 +379,12 @@ ngx_symcache_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     }
 
     ngx_conf_merge_uint_value(conf->gzip, prev->gzip, NGX_SYMCACHE_GZIP_OFF);
-    ngx_conf_merge_ptr_value(conf->zone, prev->zone, NULL);
     ngx_conf_merge_sec_value(conf->valid_present, prev->valid_present, 60);
-    ngx_conf_merge_sec_value(conf->valid_absent, prev->valid_absent, 60);
     ngx_conf_merge_sec_value(conf->valid_pending, prev->valid_pending, 1);
+
+    if (ngx_symcache_merge_zone(cf, prev, conf) != NGX_OK) {
+        return NGX_CONF_ERROR;
+    }
 
     ngx_symcache_helper_merge(prev, conf);
 
@@ -417,6 +421,55 @@ ngx_symcache_merge_type(ngx_conf_t *cf, ngx_symcache_loc_conf_t *conf)
 
     p = ngx_cpymem(p, conf->type.data, conf->type.len);
     ngx_memcpy(p, "; version=", sizeof("; version=") - 1);
+
+    return NGX_OK;
+}
+
+
+/*
+ * A location that is told of no zone has the default one.  There an absence is
+ * believed for a second only, because whoever has not thought of a zone would
+ * not look for it when a file that has just come to a source is not found.
+ */
+
+static ngx_int_t
+ngx_symcache_merge_zone(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
+    ngx_symcache_loc_conf_t *conf)
+{
+    time_t  absent;
+
+    ngx_conf_merge_ptr_value(conf->zone, prev->zone, NGX_CONF_UNSET_PTR);
+    ngx_conf_merge_sec_value(conf->valid_absent, prev->valid_absent,
+                             NGX_CONF_UNSET);
+
+    if (conf->zone && conf->zone != NGX_CONF_UNSET_PTR
+        && conf->zone->shm.size == 0)
+    {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                           "\"symcache_zone %V\" needs "
+                           "\"symcache_zone %V:size\" in \"http\"",
+                           &conf->zone->shm.name, &conf->zone->shm.name);
+        return NGX_ERROR;
+    }
+
+    if (conf->root == NULL && !conf->status) {
+        return NGX_OK;
+    }
+
+    absent = 60;
+
+    if (conf->zone == NGX_CONF_UNSET_PTR) {
+        absent = 1;
+
+        conf->zone = ngx_symcache_memory_default(cf);
+        if (conf->zone == NULL) {
+            return NGX_ERROR;
+        }
+    }
+
+    if (conf->valid_absent == NGX_CONF_UNSET) {
+        conf->valid_absent = absent;
+    }
 
     return NGX_OK;
 }
@@ -473,14 +526,6 @@ ngx_symcache_merge_location(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
 
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
 
-    if (conf->zone && conf->zone->shm.size == 0) {
-        ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "\"symcache_zone %V\" needs "
-                           "\"symcache_zone %V:size\" in \"http\"",
-                           &conf->zone->shm.name, &conf->zone->shm.name);
-        return NGX_CONF_ERROR;
-    }
-
     if (clcf->noname && conf->root == NULL && prev->root) {
 
         /* an "if" or "limit_except" block is part of its SymCache location */
@@ -500,8 +545,9 @@ ngx_symcache_merge_location(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
 
     if (conf->status && conf->zone == NULL) {
         ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
-                           "\"symcache_status\" needs \"symcache_zone\" in "
-                           "location \"%V\"", &clcf->name);
+                           "\"symcache_status\" needs a zone, not "
+                           "\"symcache_zone off\", in location \"%V\"",
+                           &clcf->name);
         return NGX_CONF_ERROR;
     }
 
@@ -525,7 +571,7 @@ ngx_symcache_merge_location(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
         }
 
         conf->path = root;
-        conf->scope = ngx_symcache_zone_scope(&root, &conf->store);
+        conf->scope = ngx_symcache_zone_scope(&root, conf);
     }
 
     return NGX_CONF_OK;

@@ -123,7 +123,7 @@ ngx_symcache_handler_root(ngx_symcache_ctx_t *ctx)
     ctx->root = root;
 
     if (ctx->conf->zone) {
-        ctx->scope = ngx_symcache_zone_scope(&root, &ctx->conf->store);
+        ctx->scope = ngx_symcache_zone_scope(&root, ctx->conf);
     }
 
     return NGX_OK;

@@ -11,7 +11,9 @@
 
 /* there is one bucket for so many bytes of the zone */
 
-#define NGX_SYMCACHE_MEMORY_BUCKET  256
+#define NGX_SYMCACHE_MEMORY_BUCKET   256
+
+#define NGX_SYMCACHE_MEMORY_DEFAULT  (8 * 1024 * 1024)
 
 
 static ngx_int_t ngx_symcache_memory_init(ngx_shm_zone_t *shm_zone,
@@ -43,6 +45,29 @@ ngx_symcache_memory_declare(ngx_conf_t *cf, ngx_str_t *name, size_t size)
     shm_zone->data = memory;
 
     return NGX_CONF_OK;
+}
+
+
+ngx_shm_zone_t *
+ngx_symcache_memory_default(ngx_conf_t *cf)
+{
+    static ngx_str_t  name = ngx_string("symcache");
+
+    ngx_shm_zone_t  *shm_zone;
+
+    shm_zone = ngx_shared_memory_add(cf, &name, 0, &ngx_symcache_module);
+
+    if (shm_zone == NULL || shm_zone->shm.size) {
+        return shm_zone;
+    }
+
+    if (ngx_symcache_memory_declare(cf, &name, NGX_SYMCACHE_MEMORY_DEFAULT)
+        != NGX_CONF_OK)
+    {
+        return NULL;
+    }
+
+    return shm_zone;
 }
 
 

@@ -96,6 +96,12 @@ typedef struct {
 char *ngx_symcache_memory_declare(ngx_conf_t *cf, ngx_str_t *name,
     size_t size);
 
+/*
+ * The zone "symcache" of locations that are told of none: as it is declared, or
+ * of eight megabytes.  NULL if there is no memory or the name is taken.
+ */
+ngx_shm_zone_t *ngx_symcache_memory_default(ngx_conf_t *cf);
+
 /* Forgets all keys.  The caller holds the lock. */
 void ngx_symcache_memory_empty(ngx_symcache_memory_t *memory);
 

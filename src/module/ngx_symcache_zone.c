@@ -36,18 +36,23 @@ static void ngx_symcache_zone_remember(ngx_symcache_memory_t *memory,
 
 
 uint64_t
-ngx_symcache_zone_scope(ngx_str_t *root, ngx_str_t *store)
+ngx_symcache_zone_scope(ngx_str_t *root, ngx_symcache_loc_conf_t *conf)
 {
-    uint32_t  a, b;
+    u_char    *min;
+    uint32_t   a, b;
+
+    min = (u_char *) conf->min_version;
 
     ngx_crc32_init(a);
     ngx_crc32_update(&a, root->data, root->len);
     ngx_crc32_update(&a, (u_char *) "", 1);
-    ngx_crc32_update(&a, store->data, store->len);
+    ngx_crc32_update(&a, conf->store.data, conf->store.len);
+    ngx_crc32_update(&a, min, sizeof(symcache_version_t));
     ngx_crc32_final(a);
 
     b = ngx_murmur_hash2(root->data, root->len)
-        ^ ngx_murmur_hash2(store->data, store->len);
+        ^ ngx_murmur_hash2(conf->store.data, conf->store.len)
+        ^ ngx_murmur_hash2(min, sizeof(symcache_version_t));
 
     return (uint64_t) a << 32 | b;
 }

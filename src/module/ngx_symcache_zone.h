@@ -84,8 +84,12 @@ typedef struct {
 } ngx_symcache_report_t;
 
 
-/* A hash that tells the keys of one store from those of another. */
-uint64_t ngx_symcache_zone_scope(ngx_str_t *root, ngx_str_t *store);
+/*
+ * A hash that tells the keys of one store from those of another, and also what
+ * is absent for a location with a higher symcache_min_version.
+ */
+uint64_t ngx_symcache_zone_scope(ngx_str_t *root,
+    ngx_symcache_loc_conf_t *conf);
 
 /*
  * What the zone knows of the key.  PRESENT also sets versions and nversions of

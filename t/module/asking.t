@@ -28,6 +28,7 @@ my $two = 'server unix:%%DIR%%/a.sock; server unix:%%DIR%%/b.sock;';
 $backup =~ s/;/ max_fails=0;/g;
 
 $t->start_nginx(<<"EON", http => <<"EOH");
+    symcache_zone off;
     symcache_hold_timeout 60s;
     symcache_async_after 9.0.0;
     location /s/ { symcache %%DIR%%/store; symcache_pass a; }

@@ -159,6 +159,7 @@ $t->start_nginx(<<'EON', http => <<'EOH');
         if ($arg_later) { add_header X-If 1 always; }
     }
 EON
+    symcache_zone off;
     symcache_pass unix:%%DIR%%/h.sock;
     symcache_retry_after 11;
     symcache_type http/type;

@@ -12,7 +12,7 @@ use Test::ModuleCase;
 my $t = Test::ModuleCase->new;
 my $guid = $Test::ModuleCase::guid;
 
-$t->start_nginx(<<'EON', workers => 1);
+$t->start_nginx(<<'EON', workers => 1, http => 'symcache_zone off;');
     location /s/ { symcache %%DIR%%/store; }
     location /t/ { symcache %%DIR%%/other; }
 EON

@@ -27,7 +27,8 @@ $t->start_nginx($t->location("@common symcache_retry_after 7s;")
         error_page 404 502 503 504 =200 /index.html;
     }
 EON
-    http => 'upstream kept { server unix:%%DIR%%/h.sock; keepalive 4; }');
+    http => 'upstream kept { server unix:%%DIR%%/h.sock; keepalive 4; }
+        symcache_zone off;');
 $t->write_file('html/index.html', 'index');
 
 # One poll and one hold while the helper runs the script.

@@ -296,8 +296,8 @@ is $t->get('/helper')->{body}, $page_text, 'the page itself needs no helper';
 # --- nginx -t
 
 for (
-    ['location / { symcache_status; }', '',
-     qr/"symcache_status" needs "symcache_zone" in location "\/"/],
+    ['location / { symcache_status; symcache_zone off; }', '',
+     qr/"symcache_status" needs a zone, not "symcache_zone off", in location/],
     ['location / { symcache_zone z; symcache_status; symcache_status; }',
      'symcache_zone z:64k;', qr/is duplicate/],
     ['location / { symcache_zone z; symcache_status;

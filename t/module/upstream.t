@@ -18,6 +18,7 @@ my $tcp = Test::ScriptedServer->new(log => $t->path('tcp.requests'),
 my $port = $tcp->port;
 
 $t->start_nginx(<<"EON", http => <<"EOH");
+    symcache_zone off;
     symcache_hold_timeout 5s;
     symcache_async_after 3.0.0;
     location /pair/ {

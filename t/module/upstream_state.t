@@ -39,6 +39,7 @@ $t->start_nginx($t->location('symcache_async_after 9.0.0;') . <<'EON',
 EON
     http => "upstream many { $many }\n" . <<'EOH');
     symcache_zone main:1m;
+    symcache_zone off;
     upstream pair {
         zone pair 64k;
         server unix:%%DIR%%/a.sock max_fails=0;

@@ -22,6 +22,7 @@ $t->start_nginx($t->location('symcache_hold_timeout 2s;') . <<'EON',
     location /ranges/ { return 200 "$symcache_pdb|$symcache_id|$symcache_age"; }
 EON
     http => <<'EOH');
+    symcache_zone off;
     log_format vars '$status "$symcache_status" "$symcache_version" '
         '"$symcache_pdb" "$symcache_id" "$symcache_age" "$symcache_key"';
     access_log %%DIR%%/access.log vars;

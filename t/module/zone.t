@@ -8,6 +8,7 @@ use FindBin qw($Bin);
 use lib "$Bin/../lib";
 
 use Test::More;
+use JSON::PP qw(decode_json);
 use Test::ModuleCase;
 use Time::HiRes qw(sleep time);
 
@@ -248,6 +249,36 @@ $t->allow_log(qr/exited on signal 9/);
 $t->wait_until('a new worker', sub { ($t->workers) == 2 });
 $t->get(uri('s', 'absent')) for 1 .. 5;
 is scalar($s->requests), $n, 'known after the death of a worker';
+
+# --- without any setting
+
+my $d = Test::ModuleCase->new;
+my @default = (<<'EON', workers => 2);
+    location /s/ { symcache %%DIR%%/store; symcache_pass unix:%%DIR%%/h.sock; }
+    location /status { symcache_status; }
+EON
+
+sub default_zone {
+    my ($status) = decode_json($d->get('/status?format=json')->{body});
+    return @$status{qw(zone size)};
+}
+
+$d->start_nginx(@default);
+is_deeply [default_zone()], ['symcache', 8 << 20], 'the default zone';
+$s = $d->helper_says(sub { $_[0]->reply(404, { 'X-Symcache-Reason' => 'x',
+    'X-Symcache-Valid' => 3600 }) });
+is $d->get($d->uri('3.1.0'))->{status}, 404, 'absent';
+$d->wait_until('asked again, long before the 60 s of a named zone', sub {
+    $d->get($d->uri('3.1.0')); $s->requests > 1 });
+$s->stop;
+$d->put('3.1.0', 'x');
+$d->wait_until('it has come', sub {
+    $d->get($d->uri('3.1.0'))->{status} == 200 });
+$d->stop_nginx;
+
+$d->start_nginx(@default, http => 'symcache_zone symcache:64k;');
+is_deeply [default_zone()], ['symcache', 64 << 10], 'as it is declared';
+$d->finish;
 
 # --- nginx -t
 

@@ -35,7 +35,7 @@ CONF
 MORE
     listen => "listen 127.0.0.1:$port{far}; "
         . 'listen unix:' . $far->nginx_socket . ';',
-    http => "server { listen 127.0.0.1:$port{symbols};
+    http => "symcache_zone off; server { listen 127.0.0.1:$port{symbols};
                       root %%DIR%%/symbols; }");
 
 sub file { "store/$_[0]/$key{$_[0]}/$_[0]-v9.0.0.symcache" }
