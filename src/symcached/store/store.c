@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -21,6 +22,8 @@
 /* A cleaner may remove a folder between mkdir() and rename(), but not again
  * and again. */
 #define RENAME_TRIES 5
+
+#define READ_SIZE 65536
 
 static void key_dir(char buf[PATH_MAX], const char *root,
                     const symcache_key_t *key)
@@ -99,7 +102,27 @@ int store_rename(const char *from, const char *to)
     return -1;
 }
 
-/* The size of a result, once its content is durable. */
+/* Notes the digest of all that the file contains.  It is read and not mapped:
+ * whoever made it may still have it open, and could cut it short. */
+static void note_digest(int fd)
+{
+    struct digest *digest = digest_new();
+    unsigned char *buf = malloc(READ_SIZE);
+    ssize_t n = -1;
+
+    while (buf != NULL && (n = read(fd, buf, READ_SIZE)) > 0) {
+        digest_add(digest, buf, (size_t)n);
+    }
+    free(buf);
+    if (n != 0) {
+        digest_free(digest);
+        digest = NULL;
+    }
+    digest_note(fd, digest);
+}
+
+/* The size of a result, once its content is durable.  The first who syncs it
+ * is the only one who is told of a failure. */
 static long long sync_file(const char *file)
 {
     struct stat st;
@@ -116,6 +139,7 @@ static long long sync_file(const char *file)
         errno = EINVAL;
         goto out;
     }
+    note_digest(fd);
     if (fchmod(fd, 0644) == 0 && durable_sync(fd) == 0) {
         size = st.st_size;
     }

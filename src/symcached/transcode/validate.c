@@ -12,15 +12,13 @@
 #include <unistd.h>
 
 #include "symcached/unpack/unpack.h"
-#include "base/digest.h"
-#include "base/durable.h"
 #include "sandbox/sandbox.h"
 #include "symcache/symcache.h"
 
 #define VALIDATE_RECEIVED "received"
 #define VALIDATE_FD CHILD_FD
 #define VALIDATE_SECONDS 60 /* of the processor */
-#define VALIDATE_WAIT 300   /* on the wall clock, with the fsync() */
+#define VALIDATE_WAIT 300   /* on the wall clock */
 #define VALIDATE_HEAD 512
 #define VALIDATE_MEMORY (256ull * 1024 * 1024) /* beside the mapping */
 
@@ -142,7 +140,6 @@ int validate_main(int argc, char **argv)
 {
     struct sandbox_limits limits = {0, 0, VALIDATE_SECONDS};
     symcache_key_t key;
-    struct digest *digest;
     struct stat st;
     const char *what;
     char error[512];
@@ -162,19 +159,6 @@ int validate_main(int argc, char **argv)
     if (map == MAP_FAILED) {
         return validate_say(2, strerror(errno));
     }
-
-    /*
-     * Done here so that the helper's own fsync() does not block its loop.  A
-     * failure is told only once, so it must not be ignored.
-     */
-    if (durable_sync(VALIDATE_FD) != 0) {
-        return validate_say(2, strerror(errno));
-    }
-
-    /* made here, since the whole file has to be read in any case */
-    digest = digest_new();
-    digest_add(digest, map, (size_t)st.st_size);
-    digest_note(VALIDATE_FD, digest);
 
     limits.memory = (uint64_t)st.st_size + VALIDATE_MEMORY;
     if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
