@@ -39,24 +39,26 @@ HARDEN   =
 HOT      =
 endif
 
-LIBS_symcached    = -levent -lcurl -lcrypto -lmspack -lz -lzstd -lcjson -lpcre2-8 \
-                    -lseccomp -lgssapi_krb5
+LIBS_symcached    = -levent -lcurl -lcrypto -lcjson -lpcre2-8 -lgssapi_krb5
+LIBS_symcached-sandboxed = -lmspack -lz -lzstd -lseccomp
 LIBS_symbolicated = -levent -lcurl -lcjson -lpcre2-8 -lcrypto -lseccomp
 LIBS_pdb2symcache = -lseccomp
 LIBS_symcachectl  = -lcurl -lcrypto -lcjson -lseccomp
 
-PROGRAMS = symcached symbolicated pdb2symcache symcachectl
+PROGRAMS = symcached symcached-sandboxed symbolicated pdb2symcache symcachectl
 
 # Each folder of src/ is one archive.  A program consists of the folder with
 # its main() and those that it may use; t/style.t checks which may use which.
-PARTS    = symcached symbolicated symcachectl converter http child metrics config \
+PARTS    = sandboxed symcached symbolicated symcachectl converter http child metrics config \
            symbolication json debuginfo symcache sandbox base proto
 ROOM_symcached    = symcached
+ROOM_symcached-sandboxed = sandboxed
 ROOM_symbolicated = symbolicated
 ROOM_pdb2symcache = converter
 ROOM_symcachectl  = symcachectl
-USES_symcached    = http child metrics config debuginfo symcache sandbox \
-                    base proto
+USES_symcached    = http child metrics config base proto
+USES_symcached-sandboxed = symcached config debuginfo symcache sandbox base \
+                    proto
 USES_symbolicated = http config symbolication json symcache sandbox base proto
 USES_pdb2symcache = debuginfo symcache sandbox base proto
 USES_symcachectl  = symbolication debuginfo symcache sandbox base proto
@@ -153,7 +155,7 @@ $(B)/unit/%: $(B)/obj/t/unit/%.o $(UNITLIBS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fno-lto $(SANFLAGS) -pie -o $@ $< \
 	    -Wl,--start-group $(UNITLIBS) -Wl,--end-group \
-	    -lcmocka $(LIBS_symcached) -lpthread
+	    -lcmocka $(LIBS_symcached) $(LIBS_symcached-sandboxed) -lpthread
 
 # fuzz targets -------------------------------------------------------------------
 
@@ -167,7 +169,7 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
              $(addprefix src/base/,arena.c clock.c sort.c table.c utf8.c) \
              src/config/location.c \
              $(addprefix src/symcached/,source/file_ptr.c unpack/body.c \
-               unpack/cabinet.c space/sink.c) \
+               unpack/body_kind.c unpack/cabinet.c space/sink.c) \
              $(wildcard src/symbolicated/api/*.c) \
              $(addprefix src/symcachectl/,list.c identity.c))
 
@@ -248,10 +250,11 @@ DOCS     = README.md CHANGELOG.md LICENSE $(wildcard docs/*.* \
            docs/internals/*.* conf-examples/*)
 
 install: all
-	install -d $(AT)/bin $(AT)/sbin $(AT)/share/ngx_symcache \
-	    $(DESTDIR)$(MODDIR)
+	install -d $(AT)/bin $(AT)/sbin $(AT)/libexec/ngx_symcache \
+	    $(AT)/share/ngx_symcache $(DESTDIR)$(MODDIR)
 	install -m 755 $(B)/pdb2symcache $(B)/symcachectl $(AT)/bin
 	install -m 755 $(B)/symcached $(B)/symbolicated $(AT)/sbin
+	install -m 755 $(B)/symcached-sandboxed $(AT)/libexec/ngx_symcache
 	install -m 644 $(B)/ngx_symcache_module.so \
 	    $(DESTDIR)$(MODDIR)/.ngx_symcache_module.so.new
 	mv -f $(DESTDIR)$(MODDIR)/.ngx_symcache_module.so.new \
@@ -267,13 +270,13 @@ install: all
 
 # Removes everything that install wrote, and our own folders.  Folders that
 # others use, too, are removed only from a DESTDIR, and only if they are empty.
-OURS     = $(AT)/share/ngx_symcache $(DOCDIR)
-SHARED   = $(addprefix .$(PREFIX)/,bin sbin share/doc $(sort $(foreach p, \
+OURS     = $(AT)/libexec/ngx_symcache $(AT)/share/ngx_symcache $(DOCDIR)
+SHARED   = $(addprefix .$(PREFIX)/,bin sbin libexec share/doc $(sort $(foreach p, \
            $(PAGES),share/man/man$(lastword $(subst ., ,$(p)))))) .$(MODDIR)
 
 uninstall:
 	rm -f $(AT)/bin/pdb2symcache $(AT)/bin/symcachectl $(AT)/sbin/symcached \
-	    $(AT)/sbin/symbolicated \
+	    $(AT)/sbin/symbolicated $(AT)/libexec/ngx_symcache/symcached-sandboxed \
 	    $(DESTDIR)$(MODDIR)/ngx_symcache_module.so \
 	    $(AT)/share/ngx_symcache/canary.pdb $(DOCS:%=$(DOCDIR)/%)
 	for page in $(PAGES); do \

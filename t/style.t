@@ -87,6 +87,7 @@ my %above = (
 $may{"symcached/$_"} = join ' ', $shared,
     map { "symcached/$_" } split ' ', $above{$_} for keys %above;
 $may{symcached} = join ' ', $shared, map { "symcached/$_" } keys %above;
+$may{sandboxed} = 'child symcached/store symcached/transcode symcached/unpack';
 
 # a room is entered through the header of its name; these are shelves of
 # nouns, of which each is taken by itself

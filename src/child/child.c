@@ -72,6 +72,7 @@ struct child_plan {
     int null;
     int err;
     int failed;
+    int sandboxed; /* CHILD_SANDBOXED, open, if that is the program; or -1 */
 };
 
 /* processes that were killed, have not ended yet, and have no owner any more */
@@ -91,11 +92,12 @@ static int move_fd(int *fd)
 
 static int place_fds(struct child_plan *plan)
 {
-    int fds[CHILD_FDS_MAX];
+    int fds[CHILD_FDS_MAX], last;
     size_t i, n = plan->options->nfds;
 
     /* move all away first, so that dup2() below does not overwrite them */
-    if (move_fd(&plan->failed) != 0 || move_fd(&plan->err) != 0) {
+    if (move_fd(&plan->failed) != 0 || move_fd(&plan->err) != 0 ||
+        (plan->sandboxed >= 0 && move_fd(&plan->sandboxed) != 0)) {
         return -1;
     }
     for (i = 0; i < n; i++) {
@@ -120,11 +122,18 @@ static int place_fds(struct child_plan *plan)
      * for a disk, this process would keep clients' connections open.  Kernels
      * before 5.9 have no close_range(); there exec() closes them.
      */
-    if (dup3(plan->failed, CHILD_FD + (int)n, O_CLOEXEC) < 0) {
+    last = CHILD_FD + (int)n;
+    if (dup3(plan->failed, last, O_CLOEXEC) < 0) {
         return -1;
     }
-    plan->failed = CHILD_FD + (int)n;
-    syscall(SYS_close_range, CHILD_FD + (unsigned)n + 1, UINT_MAX, 0);
+    plan->failed = last;
+    if (plan->sandboxed >= 0) {
+        if (dup3(plan->sandboxed, ++last, O_CLOEXEC) < 0) {
+            return -1;
+        }
+        plan->sandboxed = last;
+    }
+    syscall(SYS_close_range, (unsigned)last + 1, UINT_MAX, 0);
     return 0;
 }
 
@@ -181,11 +190,15 @@ static int prepare(struct child_plan *plan)
 
 static void exec(struct child_plan *plan)
 {
+    const struct child_options *options = plan->options;
     int error;
 
     if (prepare(plan) == 0) {
-        execve(plan->options->program, plan->options->argv,
-               plan->options->env);
+        if (options->program != NULL) {
+            execve(options->program, options->argv, options->env);
+        } else {
+            fexecve(plan->sandboxed, options->argv, options->env);
+        }
     }
 
     error = errno;
@@ -478,8 +491,12 @@ static int child_open(struct child *child, struct child_plan *plan)
 
 static int spawn(struct child *child, const struct child_options *options)
 {
-    struct child_plan plan = {options, getpid(), -1, -1, -1};
+    struct child_plan plan = {options, getpid(), -1, -1, -1, -1};
     int saved;
+
+    if (options->program == NULL) {
+        plan.sandboxed = sandboxed_fd();
+    }
 
     child->pid = child_open(child, &plan) == 0 ? child_fork(&plan) : -1;
     saved = errno;

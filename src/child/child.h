@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "reaper.h"
+#include "sandboxed.h"
 
 struct event_base;
 struct child;
@@ -29,7 +30,8 @@ struct child;
 #define CHILD_FD 3
 
 struct child_options {
-    const char *program; /* a path; PATH is not searched */
+    const char *program; /* a path, PATH is not searched; NULL =
+                            CHILD_SANDBOXED */
     char *const *argv;
     char *const *env;
     const char *cwd; /* NULL = / */

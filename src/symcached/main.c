@@ -18,7 +18,6 @@
 #include "symcached/store/store.h"
 #include "config/config.h"
 #include "symcached/negcache/negcache.h"
-#include "symcached/transcode/transcode.h"
 #include "symcached/job/job.h"
 #include "base/log.h"
 #include "base/release.h"
@@ -31,7 +30,6 @@
 #include "base/signals.h"
 #include "base/task.h"
 #include "symcached/fetch/fetch.h"
-#include "symcached/unpack/unpack.h"
 
 #define DEFAULT_CONFIG "/etc/symcached.json"
 
@@ -222,6 +220,9 @@ static int start(struct daemon *d, struct config *config)
     if (log_start() != 0) {
         log_warn(errno, "a log that cannot be written will stop the helper");
     }
+    if (sandboxed_open(error, sizeof(error)) != 0) {
+        goto failed;
+    }
     d->base = server_event_base();
     if (d->base == NULL || signals_start(d->base, on_signal, d) != 0) {
         goto failed;
@@ -278,15 +279,6 @@ int main(int argc, char **argv)
     char error[1024];
     int rc;
 
-    if (argc > 1 && strcmp(argv[1], "--unpack") == 0) {
-        return unpack_main(argc, argv);
-    }
-    if (argc > 1 && strcmp(argv[1], "--validate") == 0) {
-        return validate_main(argc, argv);
-    }
-    if (argc > 1 && strcmp(argv[1], "--gzip") == 0) {
-        return gzip_file_main(argc, argv);
-    }
     if (argc > 1 && strcmp(argv[1], "--spnego") == 0) {
         return spnego_main(argc, argv);
     }

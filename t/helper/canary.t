@@ -239,9 +239,11 @@ cmp_ok scalar(@list), '<=', 6, 'without many runs';
 # where the canary is looked for
 {
     local $Test::Symcache::build = "$dir/opt/sbin";
-    mkdir "$dir/$_" for qw(opt opt/sbin opt/share opt/share/ngx_symcache);
-    File::Copy::cp("$build/symcached",
-                   "$dir/opt/sbin/symcached");
+    mkdir "$dir/$_" for qw(opt opt/sbin opt/share opt/share/ngx_symcache
+                           opt/libexec opt/libexec/ngx_symcache);
+    File::Copy::cp("$build/symcached", "$dir/opt/sbin/symcached");
+    File::Copy::cp("$build/symcached-sandboxed",
+                   "$dir/opt/libexec/ngx_symcache/symcached-sandboxed");
     start($picky);
     ask("bad$_") for 1, 2;
     like ask('bad3', 60)->{body}, qr/there is no \\?"\S*canary\.pdb/,

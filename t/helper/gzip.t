@@ -136,7 +136,7 @@ sub compressing {
         or return;
     for my $pid (split ' ', <$fh> // '') {
         return $pid if ($t->read_file("/proc/$pid/cmdline") // '')
-            =~ /^symcached\0--gzip\0/;
+            =~ /^symcached-sandboxed\0--gzip\0/;
     }
     return;
 }

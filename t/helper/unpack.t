@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 
-# "symcached --unpack" as the helper runs it: descriptor 3 is the output, 4
+# "symcached-sandboxed --unpack" as the helper runs it: descriptor 3 is the output, 4
 # the body that was received; one line a place on stderr.
 
 use strict;
@@ -37,7 +37,7 @@ sub unpack_body {
         POSIX::dup2(21, 4);
         my %env = $t->sanitizer_env(0);
         $ENV{$_} = $env{$_} for keys %env;
-        exec($t->program('symcached'), '--unpack', $o{id} // $id,
+        exec($t->program('symcached-sandboxed'), '--unpack', $o{id} // $id,
              $o{max} // 64 * $mib, $o{format} // 'pdb',
              $o{name} // 'crash.pdb') or POSIX::_exit(127);
     }
@@ -214,7 +214,7 @@ for (['plain', $sym, 'K'], ['gzip', Compress::Zlib::memGzip($sym), 'F'],
 }
 refused('Breakpad in place of a PDB', $sym, qr/^Breakpad text$/);
 
-my $said = qx(${\ $t->program('symcached')} --unpack 2>&1);
+my $said = qx(${\ $t->program('symcached-sandboxed')} --unpack 2>&1);
 isnt $?, 0, '--unpack by hand is refused';
 
 $t->finish;

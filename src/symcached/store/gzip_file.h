@@ -35,8 +35,11 @@ void gzip_files_want(struct gzip_files *gzip_files, const char *root,
 void gzip_files_stop(struct gzip_files *gzip_files);
 void gzip_files_free(struct gzip_files *gzip_files);
 
-/* The child process: main() of "symcached --gzip BYTES", where BYTES stay
- * free. */
+#define GZIP_FILE_SECONDS 600 /* that a process may take */
+#define GZIP_FILE_FULL 3      /* its exit code when there is no room */
+
+/* The child process: main() of "symcached-sandboxed --gzip BYTES", where BYTES
+ * stay free. */
 int gzip_file_main(int argc, char **argv);
 
 #endif

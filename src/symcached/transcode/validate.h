@@ -15,17 +15,17 @@
 struct event_base;
 
 /*
- * Starts "symcached --validate" on a file that nobody changes any more.  It
- * exits with 0 when the file may be published, with 1 and a sentence on stderr
- * when it is no sound SymCache or another PDB's, and with 2 when it could not
- * be looked at.  received: another server sent the file.  Returns NULL with
- * errno.
+ * Starts "symcached-sandboxed --validate" on a file that nobody changes any
+ * more.  It exits with 0 when the file may be published, with 1 and a sentence
+ * on stderr when it is no sound SymCache or another PDB's, and with 2 when it
+ * could not be looked at.  received: another server sent the file.  Returns
+ * NULL with errno.
  */
 struct child *validate_start(struct event_base *base, const char *file,
                              const symcache_key_t *key, bool received,
                              child_done_fn done, void *arg);
 
-/* The child: main() of "symcached --validate GUIDAGE [received]". */
+/* The child: main() of "symcached-sandboxed --validate GUIDAGE [received]". */
 int validate_main(int argc, char **argv);
 
 #endif

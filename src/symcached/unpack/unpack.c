@@ -169,7 +169,7 @@ struct unpack *unpack_start(struct event_base *base,
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1], max[48], index2[24];
     const char *argv[9 + UNPACK_PLACES + 1] = {
-        "symcached", "--unpack",
+        CHILD_SANDBOXED, "--unpack",
         id,          max,
         NULL,        request->key->name};
     char *env[] = {NULL};
@@ -211,7 +211,6 @@ struct unpack *unpack_start(struct event_base *base,
     unpack->nplaces = request->in < 0 ? request->nplaces : 1;
     unpack->first = request->first;
 
-    options.program = "/proc/self/exe";
     options.argv = (char *const *)argv;
     options.env = env;
     options.fds = fds;

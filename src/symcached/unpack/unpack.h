@@ -96,7 +96,7 @@ struct unpack *unpack_start(struct event_base *base,
 /* Kills the child process; done is not called any more. */
 void unpack_cancel(struct unpack *unpack);
 
-/* The child process: main() of "symcached --unpack ...". */
+/* The child process: main() of "symcached-sandboxed --unpack ...". */
 int unpack_main(int argc, char **argv);
 
 #endif

@@ -604,7 +604,7 @@ int unpack_main(int argc, char **argv)
             SYMCACHE_OK ||
         symcache_debug_id_parse(argv[2], strlen(argv[2]), &job.key) !=
             SYMCACHE_OK) {
-        fprintf(stderr, "symcached: --unpack is for symcached itself\n");
+        fprintf(stderr, CHILD_SANDBOXED ": --unpack is for symcached itself\n");
         return 2;
     }
 

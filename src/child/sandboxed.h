@@ -1,0 +1,26 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The program that the helper starts for what is done in a sandbox.  It is not
+ * the helper itself, because loading the helper's libraries would take most of
+ * the time of such a process, which uses none of them.
+ */
+#ifndef CHILD_SANDBOXED_H
+#define CHILD_SANDBOXED_H
+
+#include <stddef.h>
+
+#define CHILD_SANDBOXED "symcached-sandboxed"
+
+/*
+ * Opens the program, which lies beside the running one or in ../libexec from
+ * there.  To be called once, at the start: a helper that goes on while another
+ * version is installed keeps the program that speaks its language.  Returns 0,
+ * or -1 with a sentence in error.
+ */
+int sandboxed_open(char *error, size_t size);
+
+/* The descriptor of the program, which can only be executed. */
+int sandboxed_fd(void);
+
+#endif

@@ -1,0 +1,35 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * symcached-sandboxed: what symcached does in processes that lock themselves
+ * in.
+ */
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+#include "child/child.h"
+#include "symcached/store/store.h"
+#include "symcached/transcode/transcode.h"
+#include "symcached/unpack/unpack.h"
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+
+    /* it was started by a descriptor, of which the kernel makes its name */
+    prctl(PR_SET_NAME, CHILD_SANDBOXED);
+
+    if (strcmp(what, "--unpack") == 0) {
+        return unpack_main(argc, argv);
+    }
+    if (strcmp(what, "--validate") == 0) {
+        return validate_main(argc, argv);
+    }
+    if (strcmp(what, "--gzip") == 0) {
+        return gzip_file_main(argc, argv);
+    }
+    fprintf(stderr, CHILD_SANDBOXED " is for symcached itself\n");
+    return 2;
+}

@@ -1,0 +1,143 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The child process that checks a SymCache.
+ */
+#include "validate.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "sandbox/sandbox.h"
+#include "symcache/symcache.h"
+#include "symcached/unpack/unpack.h"
+
+#define VALIDATE_FD CHILD_FD
+#define VALIDATE_SECONDS 60 /* of the processor */
+#define VALIDATE_HEAD 512
+#define VALIDATE_MEMORY (256ull * 1024 * 1024) /* beside the mapping */
+
+static const char validate_magic[4] = {'S', 'Y', 'M', 'C'};
+
+static int validate_say(int code, const char *what)
+{
+    fprintf(stderr, "%s\n", what);
+    return code;
+}
+
+/*
+ * Is this something that servers send in place of a file by mistake?  Only if
+ * so, *what says what it is.
+ */
+static bool validate_is_other(const uint8_t *p, size_t len, const char **what)
+{
+    size_t i, n = len < VALIDATE_HEAD ? len : VALIDATE_HEAD;
+    enum body_kind kind = body_sniff(p, len, what);
+
+    /* zlib data begins with two bytes that a file of another format may have */
+    if (kind != BODY_ZLIB &&
+        (kind != BODY_OTHER || strcmp(*what, BODY_UNKNOWN) != 0)) {
+        return true;
+    }
+
+    for (i = 0; i < n; i++) {
+        if ((p[i] < ' ' && (p[i] < '\t' || p[i] > '\r')) || p[i] == 0x7f) {
+            return false;
+        }
+    }
+    *what = "text";
+    return true;
+}
+
+/*
+ * Was it made from another PDB?  Only the GUID is compared, because not all
+ * tools mean the same by the age.  A file without a GUID, or with an id of
+ * another kind, is accepted.
+ */
+static bool validate_is_anothers(const uint8_t *p, const symcache_key_t *key)
+{
+    static const uint8_t none[sizeof(key->guid)];
+
+    return p[SYMFILE_AT_KIND] == 0 &&
+           memcmp(p + SYMFILE_AT_GUID, none, sizeof(none)) != 0 &&
+           memcmp(p + SYMFILE_AT_GUID, key->guid, sizeof(key->guid)) != 0;
+}
+
+/*
+ * Readers ignore what follows the strings.  Newer files have one more part
+ * there and say so; in a file that does not, these bytes are from elsewhere.
+ */
+static bool validate_is_longer(const struct symfile_reader *reader)
+{
+    return reader->size > reader->strings + reader->string_bytes &&
+           reader->data[SYMFILE_AT_VARIABLES] == 0;
+}
+
+static int validate_symfile(const void *map, size_t size,
+                            const symcache_key_t *key, bool received)
+{
+    struct symfile_reader reader;
+    char error[512];
+
+    if (symfile_reader_open(&reader, map, size, error, sizeof(error)) !=
+        SYMFILE_OPENED) {
+        return validate_say(1, error);
+    }
+    if (validate_is_anothers(map, key)) {
+        return validate_say(1, "made from a PDB with another GUID");
+    }
+    if (received && validate_is_longer(&reader)) {
+        return validate_say(1, "something else follows the SymCache");
+    }
+
+    switch (symfile_verify(&reader, error, sizeof(error))) {
+    case SYMFILE_SOUND:
+        return 0;
+    case SYMFILE_VIOLATED:
+        return validate_say(1, error);
+    default:
+        return validate_say(2, "out of memory");
+    }
+}
+
+int validate_main(int argc, char **argv)
+{
+    struct sandbox_limits limits = {0, 0, VALIDATE_SECONDS};
+    symcache_key_t key;
+    struct stat st;
+    const char *what;
+    char error[512];
+    void *map;
+
+    if (argc < 3 ||
+        symcache_debug_id_parse(argv[2], strlen(argv[2]), &key) !=
+            SYMCACHE_OK) {
+        return validate_say(2, CHILD_SANDBOXED
+                            ": --validate is for symcached itself");
+    }
+    if (fstat(VALIDATE_FD, &st) != 0 || st.st_size <= 0) {
+        return validate_say(2, "nothing to check");
+    }
+    map =
+        mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, VALIDATE_FD, 0);
+    if (map == MAP_FAILED) {
+        return validate_say(2, strerror(errno));
+    }
+
+    limits.memory = (uint64_t)st.st_size + VALIDATE_MEMORY;
+    if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
+        return validate_say(2, error);
+    }
+
+    if ((size_t)st.st_size < sizeof(validate_magic) ||
+        memcmp(map, validate_magic, sizeof(validate_magic)) != 0) {
+        if (argc > 3 && validate_is_other(map, (size_t)st.st_size, &what)) {
+            return validate_say(1, what);
+        }
+        return 0;
+    }
+    return validate_symfile(map, (size_t)st.st_size, &key, argc > 3);
+}
