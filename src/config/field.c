@@ -142,6 +142,25 @@ const char *config_text(struct config_reader *r, const cJSON *item,
     return item->valuestring;
 }
 
+int config_word(struct config_reader *r, const cJSON *item,
+                const char *const *words, size_t n)
+{
+    const char *text = cJSON_GetStringValue(item), *between = "";
+    char list[256] = "";
+    size_t i, used = 0;
+
+    for (i = 0; i < n; i++) {
+        if (text != NULL && strcmp(text, words[i]) == 0) {
+            return (int)i;
+        }
+        used += (size_t)snprintf(list + used, sizeof(list) - used,
+                                 "%s\"%s\"", between, words[i]);
+        used = used < sizeof(list) ? used : sizeof(list);
+        between = i + 2 < n ? ", " : " or ";
+    }
+    return config_error(r, item, "must be %s", list);
+}
+
 int config_name(struct config_reader *r, const cJSON *item, const char *name)
 {
     const char *p;

@@ -82,6 +82,13 @@ int config_object(struct config_reader *r, const cJSON *item,
 const char *config_text(struct config_reader *r, const cJSON *item,
                         const char *example);
 
+/*
+ * Returns which of n words a string item is, or -1 with an error that lists
+ * them.  The words are short: the list is cut to 255 bytes.
+ */
+int config_word(struct config_reader *r, const cJSON *item,
+                const char *const *words, size_t n);
+
 /* Checks a name that is used in URLs and paths: letters, digits and "._-". */
 int config_name(struct config_reader *r, const cJSON *item, const char *name);
 

@@ -4,43 +4,18 @@
 
 #include "layout.h"
 
-#include <string.h>
-
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
-struct choice {
-    const char *name;
-    int value;
-};
-
-/* Returns the value of one of the names, or -1 with an error that lists them.
- */
-static int choose(struct config_reader *r, const cJSON *item,
-                  const struct choice *choices, size_t n, const char *names)
-{
-    const char *text = cJSON_GetStringValue(item);
-    size_t i;
-
-    for (i = 0; i < n && text != NULL; i++) {
-        if (strcmp(text, choices[i].name) == 0) {
-            return choices[i].value;
-        }
-    }
-    return config_error(r, item, "must be %s", names);
-}
 
 int config_layout(struct config_reader *r, const cJSON *item,
                   const struct config_field *field, void *at)
 {
-    static const struct choice choices[] = {
-        {"symstore", LAYOUT_SYMSTORE}, {"two_tier", LAYOUT_TWO_TIER},
-        {"ssqp", LAYOUT_SSQP},         {"unified", LAYOUT_UNIFIED},
-        {"flat", LAYOUT_FLAT},         {"breakpad", LAYOUT_BREAKPAD},
+    static const char *const words[] = {
+        [LAYOUT_SYMSTORE] = "symstore", [LAYOUT_TWO_TIER] = "two_tier",
+        [LAYOUT_SSQP] = "ssqp",         [LAYOUT_UNIFIED] = "unified",
+        [LAYOUT_FLAT] = "flat",         [LAYOUT_BREAKPAD] = "breakpad",
     };
     struct source_config *source = at;
-    int value = choose(r, item, choices, COUNT(choices),
-                       "\"symstore\", \"two_tier\", \"ssqp\", "
-                       "\"unified\", \"flat\" or \"breakpad\"");
+    int value = config_word(r, item, words, COUNT(words));
 
     if (value < 0) {
         return -1;
@@ -53,32 +28,27 @@ int config_casing(struct config_reader *r, const cJSON *item,
                   const struct config_field *field, void *at)
 {
     /* the longer names are those that Symbolicator uses */
-    static const struct choice choices[] = {
-        {"default", CASING_DEFAULT}, {"lower", CASING_LOWER},
-        {"lowercase", CASING_LOWER}, {"upper", CASING_UPPER},
-        {"uppercase", CASING_UPPER},
-    };
+    static const char *const words[] = {"default", "lower", "upper",
+                                        "lowercase", "uppercase"};
+    static const enum source_casing casings[] = {
+        CASING_DEFAULT, CASING_LOWER, CASING_UPPER, CASING_LOWER, CASING_UPPER};
     struct source_config *source = at;
-    int value = choose(r, item, choices, COUNT(choices),
-                       "\"default\", \"lower\" or \"upper\"");
+    int value = config_word(r, item, words, COUNT(words));
 
     if (value < 0) {
         return -1;
     }
-    source->casing = (enum source_casing)value;
+    source->casing = casings[value];
     return 0;
 }
+
+static const char *const form_names[] = {"plain", "packed", "pointer",
+                                         "index2"};
 
 static int read_form(struct config_reader *r, const cJSON *item,
                      struct source_config *source)
 {
-    static const struct choice choices[] = {
-        {"plain", FORM_PLAIN},
-        {"packed", FORM_PACKED},
-        {"pointer", FORM_POINTER},
-    };
-    int value = choose(r, item, choices, COUNT(choices),
-                       "\"plain\", \"packed\" or \"pointer\"");
+    int value = config_word(r, item, form_names, LAYOUT_FORMS);
     size_t i;
 
     if (value < 0) {
@@ -111,10 +81,7 @@ int config_forms(struct config_reader *r, const cJSON *item,
 
 const char *config_form_name(enum layout_form form)
 {
-    static const char *const names[] = {"plain", "packed", "pointer",
-                                        "index2"};
-
-    return names[form];
+    return form_names[form];
 }
 
 enum original_format config_layout_format(enum source_layout layout)

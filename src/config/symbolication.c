@@ -62,19 +62,15 @@ static int read_limits(struct config_reader *r, const cJSON *item,
 static int read_on_failure(struct config_reader *r, const cJSON *item,
                            const struct config_field *field, void *at)
 {
+    static const char *const words[] = {[MOZILLA_ON_FAILURE_FALSE] = "false",
+                                        [MOZILLA_ON_FAILURE_503] = "503"};
     enum mozilla_on_failure *on_failure = at;
-    const char *text = config_text(r, item, "\"false\"");
+    int value = config_word(r, item, words, COUNT(words));
 
-    if (text == NULL) {
+    if (value < 0) {
         return -1;
     }
-    if (strcmp(text, "false") == 0) {
-        *on_failure = MOZILLA_ON_FAILURE_FALSE;
-    } else if (strcmp(text, "503") == 0) {
-        *on_failure = MOZILLA_ON_FAILURE_503;
-    } else {
-        return config_error(r, item, "must be \"false\" or \"503\"");
-    }
+    *on_failure = (enum mozilla_on_failure)value;
     return 0;
 }
 
@@ -99,22 +95,18 @@ static int read_mozilla(struct config_reader *r, const cJSON *item,
 static int read_sources(struct config_reader *r, const cJSON *item,
                         const struct config_field *field, void *at)
 {
-    static const char *const words[] = {"configured", "ignore", "refuse"};
+    static const char *const words[] = {
+        [SYMBOLICATOR_SOURCES_CONFIGURED] = "configured",
+        [SYMBOLICATOR_SOURCES_IGNORE] = "ignore",
+        [SYMBOLICATOR_SOURCES_REFUSE] = "refuse"};
     enum symbolicator_sources *sources = at;
-    const char *text = config_text(r, item, "\"configured\"");
-    size_t i;
+    int value = config_word(r, item, words, COUNT(words));
 
-    if (text == NULL) {
+    if (value < 0) {
         return -1;
     }
-    for (i = 0; i < COUNT(words); i++) {
-        if (strcmp(text, words[i]) == 0) {
-            *sources = (enum symbolicator_sources)i;
-            return 0;
-        }
-    }
-    return config_error(
-        r, item, "must be \"configured\", \"ignore\" or \"refuse\"");
+    *sources = (enum symbolicator_sources)value;
+    return 0;
 }
 
 #define SYMBOLICATOR(name, read, min, max)                                    \

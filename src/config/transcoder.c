@@ -100,15 +100,11 @@ static int read_env(struct config_reader *r, const cJSON *item,
 static int read_input_name(struct config_reader *r, const cJSON *item,
                            const struct config_field *field, void *at)
 {
-    const char *text = config_text(r, item, "\"fixed\"");
+    static const char *const words[] = {"original", "fixed"};
+    int value = config_word(r, item, words, COUNT(words));
 
-    if (text == NULL) {
-        return -1;
-    }
-    *(bool *)at = strcmp(text, "fixed") == 0;
-    return *(bool *)at || strcmp(text, "original") == 0
-               ? 0
-               : config_error(r, item, "must be \"original\" or \"fixed\"");
+    *(bool *)at = value == 1;
+    return value < 0 ? -1 : 0;
 }
 
 static int read_input(struct config_reader *r, const cJSON *item,

@@ -73,24 +73,15 @@ int config_headers(struct config_reader *r, const cJSON *item,
 static int read_auth_type(struct config_reader *r, const cJSON *item,
                           const struct config_field *field, void *at)
 {
-    static const char *const names[] = {[TRANSPORT_BASIC] = "basic",
-                                        [TRANSPORT_BEARER] = "bearer",
-                                        [TRANSPORT_NEGOTIATE] = "negotiate"};
+    static const char *const words[] = {"basic", "bearer", "negotiate"};
     struct transport_config *transport = at;
-    const char *text = config_text(r, item, "\"basic\"");
-    size_t i;
+    int value = config_word(r, item, words, COUNT(words));
 
-    if (text == NULL) {
+    if (value < 0) {
         return -1;
     }
-    for (i = TRANSPORT_BASIC; i < COUNT(names); i++) {
-        if (strcmp(text, names[i]) == 0) {
-            transport->auth = (enum transport_auth)i;
-            return 0;
-        }
-    }
-    return config_error(r, item,
-                        "must be \"basic\", \"bearer\" or \"negotiate\"");
+    transport->auth = (enum transport_auth)(TRANSPORT_BASIC + value);
+    return 0;
 }
 
 int config_auth(struct config_reader *r, const cJSON *item,
@@ -195,19 +186,14 @@ int config_proxy(struct config_reader *r, const cJSON *item,
 int config_http_version(struct config_reader *r, const cJSON *item,
                         const struct config_field *field, void *at)
 {
+    static const char *const words[] = {"1.1", "2"};
     struct transport_config *transport = at;
-    const char *text = config_text(r, item, "\"1.1\"");
+    int value = config_word(r, item, words, COUNT(words));
 
-    if (text == NULL) {
+    if (value < 0) {
         return -1;
     }
-    if (strcmp(text, "1.1") == 0) {
-        transport->http = TRANSPORT_HTTP_1_1;
-    } else if (strcmp(text, "2") == 0) {
-        transport->http = TRANSPORT_HTTP_2;
-    } else {
-        return config_error(r, item, "must be \"1.1\" or \"2\"");
-    }
+    transport->http = (enum transport_http)(TRANSPORT_HTTP_1_1 + value);
     return 0;
 }
 

@@ -182,25 +182,6 @@ append(char *buf, size_t size, size_t *len, const char *format, ...)
     }
 }
 
-void attempt_log_print(const struct attempt_log *attempt_log, char *buf,
-                       size_t size)
-{
-    const struct attempt *a;
-    size_t len = 0;
-    unsigned i;
-
-    buf[0] = '\0';
-    for (i = 0; i < attempt_log->n; i++) {
-        a = &attempt_log->attempts[i];
-        append(buf, size, &len, "%s%s: %s %s (%s)", len > 0 ? "; " : "",
-               a->source, a->place, source_outcome_name(a->outcome),
-               a->detail);
-    }
-    if (attempt_log->left_off > 0) {
-        append(buf, size, &len, "; and %u more", attempt_log->left_off);
-    }
-}
-
 /* Does another place of the source follow, with the same answer? */
 static bool is_repeated(const struct attempt_log *attempt_log, unsigned i)
 {
@@ -211,8 +192,8 @@ static bool is_repeated(const struct attempt_log *attempt_log, unsigned i)
            strcmp(next->detail, a->detail) == 0;
 }
 
-void attempt_log_print_brief(const struct attempt_log *attempt_log, char *buf,
-                             size_t size)
+void attempt_log_print(const struct attempt_log *attempt_log, bool brief,
+                       char *buf, size_t size)
 {
     const struct attempt *a;
     size_t len = 0;
@@ -221,10 +202,17 @@ void attempt_log_print_brief(const struct attempt_log *attempt_log, char *buf,
     buf[0] = '\0';
     for (i = 0; i < attempt_log->n; i++) {
         a = &attempt_log->attempts[i];
-        if (!is_repeated(attempt_log, i)) {
-            append(buf, size, &len, "%s%s: %s (%s)", len > 0 ? "; " : "",
-                   a->source, source_outcome_name(a->outcome), a->detail);
+        if (!brief || !is_repeated(attempt_log, i)) {
+            append(buf, size, &len, "%s%s: ", len > 0 ? "; " : "", a->source);
+            if (!brief) {
+                append(buf, size, &len, "%s ", a->place);
+            }
+            append(buf, size, &len, "%s (%s)", source_outcome_name(a->outcome),
+                   a->detail);
         }
+    }
+    if (!brief && attempt_log->left_off > 0) {
+        append(buf, size, &len, "; and %u more", attempt_log->left_off);
     }
 }
 

@@ -31,13 +31,13 @@ void attempt_log_mark_unusable(struct attempt_log *attempt_log,
                                const char *source, const char *place,
                                const char *why);
 
-/* "local: not found (no such file); msdl: failed (timeout)" */
-void attempt_log_print(const struct attempt_log *attempt_log, char *buf,
-                       size_t size);
-
-/* The same without places; of equal answers in a row, only the last one. */
-void attempt_log_print_brief(const struct attempt_log *attempt_log, char *buf,
-                             size_t size);
+/*
+ * "local: /srv/a.pdb not found (no such file); msdl: https://... failed
+ * (timeout)".  Brief: without places, and of equal answers in a row only the
+ * last one.
+ */
+void attempt_log_print(const struct attempt_log *attempt_log, bool brief,
+                       char *buf, size_t size);
 
 /* An array of objects; NULL when out of memory. */
 cJSON *attempt_log_json(const struct attempt_log *attempt_log);

@@ -90,7 +90,7 @@ static void say_attempts(struct job *job)
 {
     char looked[NEGCACHE_TEXT_MAX];
 
-    attempt_log_print(job->attempt_log, looked, sizeof(looked));
+    attempt_log_print(job->attempt_log, false, looked, sizeof(looked));
     job_say(job, "%s%s", preface(job),
             looked[0] != '\0' ? looked : "no source is asked for it");
 }
@@ -111,7 +111,7 @@ static void log_end(const struct job *job, enum job_outcome outcome)
     if (explained_by_attempts(job, outcome)) {
         char looked[3072]; /* more than the text has room for */
 
-        attempt_log_print(job->attempt_log, looked, sizeof(looked));
+        attempt_log_print(job->attempt_log, false, looked, sizeof(looked));
         snprintf(note, sizeof(note), ", %slooked in %s", preface(job),
                  looked[0] != '\0' ? looked : "no source: none takes it");
     } else if (outcome != JOB_PUBLISHED) {
@@ -219,8 +219,8 @@ static void note_miss(struct job *job, enum job_outcome outcome)
     }
     if (explained_by_attempts(job, outcome)) {
         n = (size_t)snprintf(looked, sizeof(looked), "%s", preface(job));
-        attempt_log_print_brief(job->attempt_log, looked + n,
-                                sizeof(looked) - n);
+        attempt_log_print(job->attempt_log, true, looked + n,
+                          sizeof(looked) - n);
     }
     misses_add(job->scheduler->misses, job->store->name,
                job_id(job) + strlen(job->store->name) + 1,
