@@ -285,7 +285,7 @@ my %exits = (
     'symcachectl.1' => [in_code(qr/\b(?:COMMAND|EXIT)_\w+ = (\d+)/,
                                 qr{src/symcachectl/})],
     map({ $_ => [0, in_code(qr/\bEXIT_\w+ = (\d+)/,
-                            qr{src/base/daemon_options})] }
+                            qr{src/base/daemon\.})] }
         qw(symcached.8 symbolicated.8)),
 );
 for my $page (sort keys %exits) {

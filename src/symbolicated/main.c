@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include "base/daemon_options.h"
+#include "base/daemon.h"
 #include "base/log.h"
 #include "base/release.h"
 #include "base/signals.h"

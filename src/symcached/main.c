@@ -24,7 +24,7 @@
 #include "metrics/metrics.h"
 #include "reload.h"
 #include "base/async_unlink.h"
-#include "base/daemon_options.h"
+#include "base/daemon.h"
 #include "symcached/server/server.h"
 #include "symcached/source/source.h"
 #include "base/signals.h"

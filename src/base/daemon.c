@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-#include "daemon_options.h"
+#include "daemon.h"
 
 #include <stdio.h>
 #include <unistd.h>

@@ -3,8 +3,8 @@
  *
  * The command line that symcached and symbolicated have in common.
  */
-#ifndef BASE_DAEMON_OPTIONS_H
-#define BASE_DAEMON_OPTIONS_H
+#ifndef BASE_DAEMON_H
+#define BASE_DAEMON_H
 
 #include <stdbool.h>
 
