@@ -4,7 +4,10 @@
 
 #include "daemon.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "log.h"
@@ -45,4 +48,24 @@ int daemon_options_read(struct daemon_options *options, int argc, char **argv,
         return EXIT_USAGE;
     }
     return -1;
+}
+
+int daemon_open_log(const struct daemon_options *options, const char *name)
+{
+    if (log_open(options->log) != 0) {
+        fprintf(stderr, "%s: cannot open %s: %s\n", name, options->log,
+                strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+void daemon_raise_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
 }

@@ -1,13 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The command line that symcached and symbolicated have in common.
+ * What symcached and symbolicated have in common before their loops run.
  */
 #ifndef BASE_DAEMON_H
 #define BASE_DAEMON_H
 
 #include <stdbool.h>
 
+/* exit codes; they are API */
 enum { EXIT_CONFIG = 1, EXIT_USAGE = 2, EXIT_START = 3 };
 
 struct daemon_options {
@@ -23,5 +24,13 @@ struct daemon_options {
  */
 int daemon_options_read(struct daemon_options *options, int argc, char **argv,
                         const char *name, const char *usage);
+
+/* Opens the log of the options.  Returns 0, or -1 after saying why on stderr,
+ * under the name of the program. */
+int daemon_open_log(const struct daemon_options *options, const char *name);
+
+/* Raises the limit of descriptors as far as is allowed: each connection needs
+ * one or two, and so does what is done for it. */
+void daemon_raise_descriptors(void);
 
 #endif

@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 #include "base/daemon.h"
 #include "base/log.h"
@@ -26,7 +25,6 @@
 
 #define DEFAULT_CONFIG "/etc/symcached.json"
 
-/* exit codes; they are API */
 struct daemon {
     struct daemon_options options;
     struct event_base *base;
@@ -117,17 +115,6 @@ static void on_signal(void *arg, int signo)
     }
 }
 
-/* Connections, and a file for each module. */
-static void raise_limits(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
-}
-
 /* An answer has hundreds of KiB and is freed once it is sent.  malloc() would
  * give its pages back to the kernel each time, and the next answer would fault
  * them in again: 160 times for 1,000 frames.  So every thread keeps some. */
@@ -208,7 +195,7 @@ static int start(struct daemon *d, struct config *config)
     char error[1024] = "out of memory";
 
     signal(SIGPIPE, SIG_IGN);
-    raise_limits();
+    daemon_raise_descriptors();
     keep_freed_memory();
     d->settings = settings_new(config, false, error, sizeof(error));
     if (d->settings == NULL ||
@@ -287,9 +274,7 @@ int main(int argc, char **argv)
         config_unref(config);
         return 0;
     }
-    if (log_open(d.options.log) != 0) {
-        fprintf(stderr, "symbolicated: cannot open %s: %s\n", d.options.log,
-                strerror(errno));
+    if (daemon_open_log(&d.options, "symbolicated") != 0) {
         config_unref(config);
         return EXIT_START;
     }

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <event2/event.h>
@@ -36,7 +35,6 @@
 /* How long the helper waits at its end for the processes that it killed. */
 #define KILL_MS 1000
 
-/* exit codes; they are API */
 struct daemon {
     struct daemon_options options;
     struct event_base *base;
@@ -186,21 +184,6 @@ static void on_signal(void *arg, int signo)
     }
 }
 
-/*
- * Raises the limit of descriptors as far as is allowed: each held client takes
- * two, and the jobs need some, too.
- */
-static void raise_limits(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
-    umask(022);
-}
-
 static void on_cleaned(void *arg)
 {
     struct daemon *d = arg;
@@ -213,7 +196,8 @@ static int start(struct daemon *d, struct config *config)
     char error[1024] = "out of memory";
 
     signal(SIGPIPE, SIG_IGN);
-    raise_limits();
+    daemon_raise_descriptors();
+    umask(022);
     if (reaper_start() != 0) {
         log_warn(errno, "no guard: transcoders may outlive a killed helper");
     }
@@ -307,9 +291,7 @@ int main(int argc, char **argv)
         config_unref(config);
         return 0;
     }
-    if (log_open(d.options.log) != 0) {
-        fprintf(stderr, "symcached: cannot open %s: %s\n", d.options.log,
-                strerror(errno));
+    if (daemon_open_log(&d.options, "symcached") != 0) {
         config_unref(config);
         return EXIT_START;
     }
