@@ -63,7 +63,19 @@ for my $file (glob "$top/conf-examples/*.conf") {
     nginx_ok(basename($file), $text);
 }
 symcached_ok(basename($_), $t->read_file($_))
-    for glob "$top/conf-examples/*.json";
+    for grep { !/grafana/ } glob "$top/conf-examples/*.json";
+
+# The metrics that alerts and dashboard name are documented ones; t/docs.t says
+# that those are what the programs have.
+my $documented = join '', map { $t->read_file("$top/docs/$_.md") }
+    qw(directives operations symbolication);
+for my $file (qw(alerts.yml grafana-dashboard.json)) {
+    my %metric = map { $_ => 1 } $t->read_file("$top/conf-examples/$file")
+        =~ /\b(symb?(?:cached?|olicated)_\w+)/g;
+    cmp_ok keys %metric, '>', 5, "$file names metrics";
+    is_deeply [grep { $documented !~ /`\Q$_\E[`{]/ } sort keys %metric], [],
+        "$file: each is there";
+}
 
 # systemd gives up after StartLimitBurst=5 starts in StartLimitIntervalSec=10
 # (systemd.unit(5))

@@ -90,9 +90,6 @@ like $r->{body}, qr/^symcached_jobs_finished_total\{outcome="published"\} 1$/m,
     'metrics of the helper';
 like $t->http("$dir/m.sock", 'GET', '/')->{body}, qr/Upstream sources/,
     'and the page';
-my ($failed) = $scrape =~ /rate\((symcache_failed_total)/;
-like $t->http("$dir/m.sock", 'GET', "$module?format=$format")->{body},
-    qr/^\Q$failed\E\{/m, 'a rule names a metric that is there';
 $t->stop_nginx;
 
 # --- log.conf
@@ -103,6 +100,10 @@ my $line = $t->wait_until('its line', sub { $t->read_file('symcache.log') });
 like $line, qr{^unix:\ \S+T\S+\ 200\ HIT\ crash\.pdb/\w+\ v=9\.0\.0
                \ bytes=\d+\ time=[\d.]+\ helper="-"\ took="-"$}x,
     'log.conf: the line';
+my $object = JSON::PP::decode_json($t->wait_until('its object',
+    sub { $t->read_file('symcache.json') }));
+is_deeply [@$object{qw(method status symcache version)}],
+    ['GET', 200, 'HIT', '9.0.0'], 'log.conf: the same as JSON';
 $t->stop_nginx;
 
 # --- gzip.conf
