@@ -245,6 +245,8 @@ demo:
 
 AT       = $(DESTDIR)$(PREFIX)
 DOCDIR   = $(AT)/share/doc/ngx_symcache
+BASHDIR  = $(AT)/share/bash-completion/completions
+ZSHDIR   = $(AT)/share/zsh/site-functions
 PAGES    = $(wildcard man/*.[0-9]) $(MADEPAGES)
 DOCS     = README.md CHANGELOG.md LICENSE $(wildcard docs/*.* \
            docs/internals/*.* conf-examples/*)
@@ -260,6 +262,8 @@ install: all
 	mv -f $(DESTDIR)$(MODDIR)/.ngx_symcache_module.so.new \
 	    $(DESTDIR)$(MODDIR)/ngx_symcache_module.so
 	install -m 644 $(B)/canary.pdb $(AT)/share/ngx_symcache
+	install -D -m 644 completion/symcachectl.bash $(BASHDIR)/symcachectl
+	install -D -m 644 completion/_symcachectl $(ZSHDIR)/_symcachectl
 	for page in $(PAGES); do \
 	    install -D -m 644 $$page \
 	        $(AT)/share/man/man$${page##*.}/$${page##*/} || exit 1; \
@@ -271,13 +275,15 @@ install: all
 # Removes everything that install wrote, and our own folders.  Folders that
 # others use, too, are removed only from a DESTDIR, and only if they are empty.
 OURS     = $(AT)/libexec/ngx_symcache $(AT)/share/ngx_symcache $(DOCDIR)
-SHARED   = $(addprefix .$(PREFIX)/,bin sbin libexec share/doc $(sort $(foreach p, \
+SHARED   = $(addprefix .$(PREFIX)/,bin sbin libexec share/doc \
+           share/bash-completion/completions share/zsh/site-functions $(sort $(foreach p, \
            $(PAGES),share/man/man$(lastword $(subst ., ,$(p)))))) .$(MODDIR)
 
 uninstall:
 	rm -f $(AT)/bin/pdb2symcache $(AT)/bin/symcachectl $(AT)/sbin/symcached \
 	    $(AT)/sbin/symbolicated $(AT)/libexec/ngx_symcache/symcached-sandboxed \
 	    $(DESTDIR)$(MODDIR)/ngx_symcache_module.so \
+	    $(BASHDIR)/symcachectl $(ZSHDIR)/_symcachectl \
 	    $(AT)/share/ngx_symcache/canary.pdb $(DOCS:%=$(DOCDIR)/%)
 	for page in $(PAGES); do \
 	    rm -f $(AT)/share/man/man$${page##*.}/$${page##*/}; \

@@ -1,0 +1,41 @@
+# bash completion for symcachectl(1): commands, options, and files where the
+# manual page has a file or folder.
+
+_symcachectl() {
+    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
+    local asks='-c --store --json --socket' words=
+
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        words='lookup dump verify warm why forget jobs sources symbolicate ls
+               import clean -h --help -V --version'
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+        return
+    fi
+
+    case $prev in
+    -c)     mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+    --root) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
+    --store | --socket | --version | --concurrency | --attempts | \
+    --malformed-since | --unused-for)
+            return ;;
+    esac
+
+    case ${COMP_WORDS[1]} in
+    lookup)             words='--json' ;;
+    why | jobs | sources | symbolicate) words=$asks ;;
+    warm)               words="$asks --version --concurrency --attempts" ;;
+    forget)             words="$asks --malformed-since" ;;
+    ls)                 words='-c --store --json --root --present --absent
+                               --unused-for' ;;
+    import)             words='-c --store --json --root --dry-run' ;;
+    clean)              words='-c --dry-run --json' ;;
+    esac
+
+    if [ "${cur:0:1}" = - ]; then
+        mapfile -t COMPREPLY < <(compgen -W "$words --help" -- "$cur")
+    else
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+    fi
+}
+
+complete -o filenames -F _symcachectl symcachectl

@@ -1,0 +1,106 @@
+#!/usr/bin/perl
+
+# What bash and zsh complete is what symcachectl takes: its commands, and the
+# options of each in the tables that parse them.
+
+use strict;
+use warnings;
+
+use Cwd qw(abs_path);
+use File::Basename qw(dirname);
+use Test::More;
+
+my $top = abs_path(dirname(__FILE__) . '/..');
+chdir $top or die "$top: $!";
+
+sub slurp {
+    my ($file) = @_;
+    open my $f, '<', $file or die "$file: $!";
+    local $/;
+    return scalar <$f>;
+}
+
+# --- what the code takes
+
+my %source = map { $_ => slurp($_) } glob 'src/symcachectl/*.[ch]';
+my ($table) = $source{'src/symcachectl/main.c'} =~ /\} commands\[\] = \{(.*?)\n\};/s;
+my @commands = $table =~ /\{"(\w+)"/g;
+cmp_ok @commands, '>', 10, 'commands';
+
+my %macro;
+for (values %source) {
+    $macro{$1} = $2 while /#define (\w+_OPTIONS)\(s\)((?:.*\\\n)+.*)/g;
+}
+
+sub options {
+    my ($text) = @_;
+    $text =~ s/\b(\w+_OPTIONS)\([^)]*\)/$macro{$1}/ while $text =~ /_OPTIONS\(/;
+    return $text =~ /\{?\s*"(--?[\w-]+)",/g;
+}
+
+my %options;
+for my $command (@commands) {
+    my $code = $source{"src/symcachectl/$command.c"};
+    $options{$command} = $code =~ /option_spec specs\[\] = \{(.*?)\};/s
+        ? [sort(options($1))]
+        : [$code =~ /"(--json)"/ ? '--json' : ()];
+}
+is_deeply $options{forget},
+    [sort qw(-c --store --json --socket --malformed-since)], 'as read here';
+
+# --- bash
+
+sub lines_of {
+    my (@command) = @_;
+    open my $p, '-|', @command or die "$command[0]: $!";
+    chomp(my @lines = <$p>);
+    return @lines;
+}
+
+sub bash {
+    my (@words) = @_;
+    return [sort grep { length } lines_of('bash', '-c', <<'EOS', '-', @words)];
+. completion/symcachectl.bash
+COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
+_symcachectl
+printf '%s\n' "${COMPREPLY[@]}"
+EOS
+}
+
+is_deeply [grep { !/^-/ } @{ bash('symcachectl', '') }], [sort @commands],
+    'bash: commands';
+is_deeply bash('symcachectl', 'symb'), ['symbolicate'], 'bash: one of them';
+for my $command (@commands) {
+    is_deeply bash('symcachectl', $command, '-'),
+        [sort @{ $options{$command} }, '--help'], "bash: $command";
+}
+is_deeply bash('symcachectl', 'ls', '-c', 'conf-examples/symcached.j'),
+    ['conf-examples/symcached.json'], 'bash: a file';
+is_deeply bash('symcachectl', 'ls', '--root', 'conf-ex'), ['conf-examples'],
+    'bash: a folder';
+
+# --- zsh: what the function hands to those that list it
+
+SKIP: {
+    grep { -x "$_/zsh" } split /:/, $ENV{PATH} or skip 'no zsh', 2;
+    my $zsh = sub {
+        my (@words) = @_;
+        return lines_of('zsh', '-f', '-c', <<'EOS', '-', @words);
+_describe()  { print -rl -- ${(P)2%%:*}; }
+_arguments() { print -rl -- ${@%%\[*}; }
+words=("$@"); CURRENT=$#
+_symcachectl() { . completion/_symcachectl }; _symcachectl
+EOS
+    };
+    is_deeply [sort($zsh->('symcachectl', ''))], [sort @commands],
+        'zsh: commands';
+    my %wrong;
+    for my $command (@commands) {
+        my @got = sort grep { /^-/ } $zsh->('symcachectl', $command, '-');
+        my @want = sort @{ $options{$command} }, '--help';
+        $wrong{$command} = "@got" if "@got" ne "@want";
+    }
+    is_deeply \%wrong, {}, 'zsh: options';
+}
+
+done_testing;
