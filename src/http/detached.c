@@ -82,12 +82,17 @@ struct detached *detached_new(struct event_base *base,
     return detached;
 }
 
-void detached_answer(struct detached *detached, struct evbuffer *answer)
+bool detached_send(struct detached *detached, struct evbuffer *part)
 {
     int fd = event_get_fd(&detached->readable);
 
+    return evbuffer_write(part, fd) != -1 && evbuffer_get_length(part) == 0;
+}
+
+void detached_answer(struct detached *detached, struct evbuffer *answer)
+{
     /* nothing else waits in the socket's buffer, so it has enough room */
-    if (evbuffer_write(answer, fd) == -1 || evbuffer_get_length(answer) > 0) {
+    if (!detached_send(detached, answer)) {
         log_info(EVUTIL_SOCKET_ERROR(), "an answer cannot be sent");
     }
     detached_free(detached);

@@ -8,6 +8,7 @@
 #ifndef HTTP_DETACHED_H
 #define HTTP_DETACHED_H
 
+#include <stdbool.h>
 #include <event2/buffer.h>
 #include <event2/event.h>
 #include <event2/http.h>
@@ -22,6 +23,12 @@ struct detached;
 struct detached *detached_new(struct event_base *base,
                               struct evhttp_request *req,
                               void (*gone)(void *arg), void *arg);
+
+/*
+ * Sends a part of an answer.  Returns false if not all of it fits into the
+ * socket's buffer, or the client is gone: then nothing more is to be sent.
+ */
+bool detached_send(struct detached *detached, struct evbuffer *part);
 
 /* Sends a whole answer (see reply.h), then closes the connection and frees it.
  */

@@ -35,6 +35,10 @@
 /* The longest wait= in seconds that the helper accepts. */
 #define SYMCACHE_WAIT_MAX             86400
 
+/* So many lookups may stand in one request, in a body of so many bytes. */
+#define SYMCACHE_LOOKUPS_MAX          64
+#define SYMCACHE_LOOKUPS_SIZE         65536
+
 /* The longest name of a store in bytes; it is a part of paths. */
 #define SYMCACHE_STORE_MAX            64
 

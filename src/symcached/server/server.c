@@ -5,7 +5,6 @@
 #include "server.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,19 +14,16 @@
 #include <event2/http.h>
 #include <event2/listener.h>
 #include "proto/header.h"
-#include "base/clock.h"
 #include "symcached/negcache/negcache.h"
-#include "waiting_lookup.h"
 #include "symcached/job/job.h"
 #include "http/http.h"
 #include "base/log.h"
 #include "base/release.h"
 #include "metrics/metrics.h"
+#include "lookup_batch.h"
 #include "status.h"
 #include "target.h"
-
-/* Small, as no page reads the body of a request. */
-#define BODY_MAX 4096
+#include "waiting_lookup.h"
 
 /* nginx closes idle connections after 60 s itself */
 #define IDLE_SECONDS 120
@@ -42,9 +38,6 @@
 /* After accept() fails for lack of descriptors, others must close first. */
 #define ACCEPT_PAUSE_MS 100
 
-/* At most one line of the log in so much time tells of unknown stores. */
-#define UNKNOWN_PAUSE_MS 60000
-
 struct server {
     struct event_base *base;
     struct scheduler *scheduler;
@@ -57,65 +50,23 @@ struct server {
     struct forget *forget;
     struct evhttp_request *forgetting; /* the request that waits for it */
     char forgets[65];                  /* its store */
-    uint64_t unknown_said; /* when the log told of an unknown store, or 0 */
-    unsigned unknown;      /* lookups in such stores since then */
     time_t started;
     void (*done)(void *arg);
     void *arg;
 };
 
-/*
- * An unknown store is a fault of the configuration, here or in nginx, and says
- * nothing about the key.  Clients will ask for it again and again, so only now
- * and then does a line of the log tell of it.
- */
-static void unknown_store(struct server *s, const struct target *t,
-                          struct evhttp_request *req)
-{
-    char id[SYMCACHE_ID_TEXT_MAX + 1] = "";
-    uint64_t now = clock_ms();
-
-    s->unknown++;
-    if (s->unknown_said == 0 || now - s->unknown_said >= UNKNOWN_PAUSE_MS) {
-        if (t->n == 5) {
-            symcache_id_print(id, &t->key);
-        }
-        log_warn(0,
-                 "lookup store=%.*s key=%s/%s: the configuration has no such "
-                 "store, answered 503 (%u lookups in unknown stores since "
-                 "this was last said)",
-                 SYMCACHE_STORE_MAX, t->segments[2], t->key.name, id,
-                 s->unknown);
-        s->unknown_said = now;
-        s->unknown = 0;
-    }
-
-    metrics_add(METRIC_REQUEST_REFUSED, 1);
-    reply_header(req, SYMCACHE_HEADER_REASON, SYMCACHE_REASON_STORE);
-    reply_number(req, "Retry-After", 60);
-    reply_error(req, 503, SYMCACHE_REASON_STORE, t->segments[2]);
-}
-
-/*
- * Finds the store that segment 2 of the path names.  Returns false when there
- * is none and the request has been answered.
- */
-static bool target_store(struct server *s, struct target *t,
-                         struct evhttp_request *req)
-{
-    t->store = config_store(scheduler_config(s->scheduler), t->segments[2],
-                            t->lengths[2]);
-    if (t->store == NULL) {
-        unknown_store(s, t, req);
-    }
-    return t->store != NULL;
-}
-
 /* Reads key and store.  Returns false when the request has been answered. */
 static bool find_key(struct server *s, struct target *t, symcache_kind_e kind,
                      bool need_id, struct evhttp_request *req)
 {
-    return target_key(t, kind, need_id, req) && target_store(s, t, req);
+    struct target_error error;
+
+    if (!target_key(t, kind, need_id, &error) ||
+        !target_store(t, scheduler_config(s->scheduler), &error)) {
+        target_reply(req, &error);
+        return false;
+    }
+    return true;
 }
 
 /* pages ----------------------------------------------------------------- */
@@ -129,11 +80,11 @@ static void page_lookup(struct server *s, struct target *t, const char *query,
                         struct evhttp_request *req)
 {
     struct waiting_lookup_query q;
-    symcache_kind_e kind;
+    struct target_error error;
     const char *wrong;
 
-    if (!symcache_kind_parse(t->segments[1], t->lengths[1], &kind) ||
-        !find_key(s, t, kind, true, req)) {
+    if (!target_lookup(t, scheduler_config(s->scheduler), &error)) {
+        target_reply(req, &error);
         return;
     }
     wrong = waiting_lookup_parse(query, &q);
@@ -143,6 +94,19 @@ static void page_lookup(struct server *s, struct target *t, const char *query,
     }
     waiting_lookup_start(s->base, s->scheduler, t->store, &t->key,
                          t->segments[3], &q, req, on_detached_ended, s);
+}
+
+static void page_lookups(struct server *s, struct target *t, const char *query,
+                         struct evhttp_request *req)
+{
+    struct waiting_lookup_query q;
+    const char *wrong = waiting_lookup_parse(query, &q);
+
+    if (wrong != NULL) {
+        target_refuse(req, 400, "bad-query", wrong);
+        return;
+    }
+    lookup_batch_start(s->base, s->scheduler, &q, req, on_detached_ended, s);
 }
 
 static void page_why(struct server *s, struct target *t, const char *query,
@@ -194,10 +158,12 @@ static void on_forgotten(void *arg, unsigned long n, const char *error)
 static void forget_malformed(struct server *s, struct target *t,
                              const char *query, struct evhttp_request *req)
 {
+    struct target_error error;
     const char *wrong;
     time_t since;
 
-    if (!target_store(s, t, req)) {
+    if (!target_store(t, scheduler_config(s->scheduler), &error)) {
+        target_reply(req, &error);
         return;
     }
     wrong = forget_parse(query, &since);
@@ -339,6 +305,7 @@ static const struct page {
     page_fn fn;
 } pages[] = {
     {2, "lookup", false, true, true, page_lookup}, /* under each kind */
+    {2, "lookups", true, true, false, page_lookups},
     {2, "why", false, true, true, page_why},
     {2, "forget", true, true, true, page_forget},
     {2, "jobs", false, false, false, page_jobs},
@@ -556,7 +523,7 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
 
     evhttp_set_allowed_methods(s->http, 0xffff); /* run_page() answers 405 */
     evhttp_set_max_headers_size(s->http, TARGET_HEADERS_MAX);
-    evhttp_set_max_body_size(s->http, BODY_MAX);
+    evhttp_set_max_body_size(s->http, SYMCACHE_LOOKUPS_SIZE);
     evhttp_set_timeout(s->http, IDLE_SECONDS);
     evhttp_set_gencb(s->http, on_request, s);
     evhttp_set_bevcb(s->http, on_accept, s);

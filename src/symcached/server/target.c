@@ -7,8 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <event2/http.h>
+#include "base/clock.h"
+#include "base/log.h"
+#include "config/config.h"
 #include "http/http.h"
 #include "metrics/metrics.h"
+#include "proto/header.h"
+
+/* At most one line of the log in so much time tells of unknown stores. */
+#define UNKNOWN_PAUSE_MS 60000
+
+#define UNKNOWN_RETRY_SECONDS 60
 
 void target_clear(struct target *t)
 {
@@ -51,20 +60,36 @@ void target_refuse(struct evhttp_request *req, int status, const char *error,
     reply_error(req, status, error, detail);
 }
 
+void target_reply(struct evhttp_request *req, const struct target_error *error)
+{
+    if (error->status == 503) {
+        reply_header(req, SYMCACHE_HEADER_REASON, error->error);
+        reply_number(req, "Retry-After", UNKNOWN_RETRY_SECONDS);
+    }
+    target_refuse(req, error->status, error->error, error->detail);
+}
+
+static bool fail(struct target_error *error, int status, const char *word,
+                 const char *detail)
+{
+    error->status = status;
+    error->error = word;
+    error->detail = detail;
+    return false;
+}
+
 bool target_key(struct target *t, symcache_kind_e kind, bool need_id,
-                struct evhttp_request *req)
+                struct target_error *error)
 {
     symcache_status_e status;
     const char *wrong = NULL;
 
     if (!symcache_kind_supported(kind)) {
-        target_refuse(req, 404, "unknown-kind", symcache_kind_text(kind));
-        return false;
+        return fail(error, 404, "unknown-kind", symcache_kind_text(kind));
     }
     if (t->n != 5 && (need_id || t->n != 4)) {
-        target_refuse(req, 404, "not-found",
-                      "the path is /v1/.../store/name/id");
-        return false;
+        return fail(error, 404, "not-found",
+                    "the path is /v1/.../store/name/id");
     }
 
     status = symcache_name_parse(t->segments[3], t->lengths[3], &t->key);
@@ -77,11 +102,58 @@ bool target_key(struct target *t, symcache_kind_e kind, bool need_id,
     } else if (t->n == 5 && !symcache_key_supported(&t->key)) {
         wrong = "nothing of this kind is looked up by an id of this type";
     }
-    if (wrong != NULL) {
-        target_refuse(req, 400, "bad-key", wrong);
-        return false;
+    return wrong == NULL || fail(error, 400, "bad-key", wrong);
+}
+
+/*
+ * An unknown store is a fault of the configuration, here or in nginx, and says
+ * nothing about the key.  Clients will ask for it again and again, so only now
+ * and then does a line of the log tell of it.
+ */
+static void log_unknown_store(const struct target *t)
+{
+    static uint64_t said; /* or 0 */
+    static unsigned lookups; /* since then */
+    char id[SYMCACHE_ID_TEXT_MAX + 1] = "";
+    uint64_t now = clock_ms();
+
+    lookups++;
+    if (said != 0 && now - said < UNKNOWN_PAUSE_MS) {
+        return;
+    }
+    if (t->n == 5) {
+        symcache_id_print(id, &t->key);
+    }
+    log_warn(0,
+             "lookup store=%.*s key=%s/%s: the configuration has no such "
+             "store, answered 503 (%u lookups in unknown stores since "
+             "this was last said)",
+             SYMCACHE_STORE_MAX, t->segments[2], t->key.name, id, lookups);
+    said = now;
+    lookups = 0;
+}
+
+bool target_store(struct target *t, const struct config *config,
+                  struct target_error *error)
+{
+    t->store = config_store(config, t->segments[2], t->lengths[2]);
+    if (t->store == NULL) {
+        log_unknown_store(t);
+        return fail(error, 503, SYMCACHE_REASON_STORE, t->segments[2]);
     }
     return true;
+}
+
+bool target_lookup(struct target *t, const struct config *config,
+                   struct target_error *error)
+{
+    symcache_kind_e kind;
+
+    if (t->n < 2 || strcmp(t->segments[0], "v1") != 0 ||
+        !symcache_kind_parse(t->segments[1], t->lengths[1], &kind)) {
+        return fail(error, 404, "not-found", "no such page");
+    }
+    return target_key(t, kind, true, error) && target_store(t, config, error);
 }
 
 bool target_query_kind(const char *query, symcache_kind_e *kind)

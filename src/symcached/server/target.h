@@ -18,6 +18,15 @@
 
 struct evhttp_request;
 
+struct config;
+
+/* Why a request is refused, in the words of the answer. */
+struct target_error {
+    int status;
+    const char *error; /* one word */
+    const char *detail;
+};
+
 /* A decoded request path: /v1/<page or kind>/<store>/<name>/<id>. */
 struct target {
     char *segments[TARGET_SEGMENTS_MAX];
@@ -36,11 +45,23 @@ void target_clear(struct target *t);
 
 /*
  * Reads the name and the id, segments 3 and 4 of the path, as the key of a file
- * of this kind; without need_id, the id may be missing.  Returns false when it
- * has refused the request.
+ * of this kind; without need_id, the id may be missing.  Returns false with an
+ * error.
  */
 bool target_key(struct target *t, symcache_kind_e kind, bool need_id,
-                struct evhttp_request *req);
+                struct target_error *error);
+
+/*
+ * Finds the store that segment 2 of the path names.  Returns false with an
+ * error if the configuration has none of that name; the log tells of it now
+ * and then.
+ */
+bool target_store(struct target *t, const struct config *config,
+                  struct target_error *error);
+
+/* Reads what a lookup is about: both of the above, by the kind in segment 1. */
+bool target_lookup(struct target *t, const struct config *config,
+                   struct target_error *error);
 
 /*
  * Reads a query that is "kind=KIND" or empty, which means a SymCache.  Returns
@@ -48,7 +69,11 @@ bool target_key(struct target *t, symcache_kind_e kind, bool need_id,
  */
 bool target_query_kind(const char *query, symcache_kind_e *kind);
 
-/* Answers with an error word and a detail, and counts the refusal. */
+/* Answers with an error, and counts the refusal. */
+void target_reply(struct evhttp_request *req,
+                  const struct target_error *error);
+
+/* The same, with an error word and a detail. */
 void target_refuse(struct evhttp_request *req, int status, const char *error,
                    const char *detail);
 

@@ -116,37 +116,54 @@ static void reply_hit(struct evhttp_request *req,
     reply_empty(req, 200);
 }
 
+int waiting_lookup_status(const struct scheduler_answer *answer)
+{
+    static const struct {
+        int status;
+        enum metric metric;
+    } kinds[] = {
+        [SCHEDULER_HIT] = {200, METRIC_LOOKUP_HIT},
+        [SCHEDULER_NOT_MODIFIED] = {304, METRIC_LOOKUP_NOT_MODIFIED},
+        [SCHEDULER_ABSENT] = {404, METRIC_LOOKUP_ABSENT},
+        [SCHEDULER_PENDING] = {202, METRIC_LOOKUP_PENDING},
+        [SCHEDULER_BUSY] = {503, METRIC_LOOKUP_BUSY},
+    };
+
+    metrics_add(answer->kind == SCHEDULER_HIT && answer->stale
+                    ? METRIC_LOOKUP_STALE
+                    : kinds[answer->kind].metric,
+                1);
+    return kinds[answer->kind].status;
+}
+
 static void reply(struct evhttp_request *req, const struct scheduler_answer *a)
 {
+    int status = waiting_lookup_status(a);
+
     switch (a->kind) {
     case SCHEDULER_HIT:
-        metrics_add(a->stale ? METRIC_LOOKUP_STALE : METRIC_LOOKUP_HIT, 1);
         reply_hit(req, a);
         break;
 
     case SCHEDULER_NOT_MODIFIED:
-        metrics_add(METRIC_LOOKUP_NOT_MODIFIED, 1);
-        reply_empty(req, 304);
+        reply_empty(req, status);
         break;
 
     case SCHEDULER_ABSENT:
-        metrics_add(METRIC_LOOKUP_ABSENT, 1);
         reply_header(req, SYMCACHE_HEADER_REASON, a->reason);
         reply_number(req, SYMCACHE_HEADER_VALID, a->seconds);
-        reply_error(req, 404, a->reason, a->text);
+        reply_error(req, status, a->reason, a->text);
         break;
 
     case SCHEDULER_PENDING:
-        metrics_add(METRIC_LOOKUP_PENDING, 1);
         reply_number(req, "Retry-After", a->seconds);
-        reply_empty(req, 202);
+        reply_empty(req, status);
         break;
 
     case SCHEDULER_BUSY:
-        metrics_add(METRIC_LOOKUP_BUSY, 1);
         reply_header(req, SYMCACHE_HEADER_REASON, a->reason);
         reply_number(req, "Retry-After", a->seconds);
-        reply_error(req, 503, a->reason, a->text);
+        reply_error(req, status, a->reason, a->text);
         break;
     }
 }

@@ -24,6 +24,9 @@ struct waiting_lookup_query {
 const char *waiting_lookup_parse(const char *query,
                                  struct waiting_lookup_query *q);
 
+/* Counts an answer of the scheduler.  Returns its status in HTTP. */
+int waiting_lookup_status(const struct scheduler_answer *answer);
+
 typedef void (*waiting_lookup_ended_fn)(void *arg);
 
 /*

@@ -1,0 +1,220 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include "lookup_batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <event2/event_struct.h>
+#include "http/http.h"
+#include "metrics/metrics.h"
+#include "proto/header.h"
+#include "target.h"
+
+struct lookup_batch;
+
+struct item {
+    struct lookup_batch *batch;
+    struct waiter *waiter; /* NULL: is answered, or scheduler_ask() runs */
+};
+
+struct lookup_batch {
+    struct detached *detached; /* NULL while the lookups are begun */
+    struct evbuffer *lines;    /* of the answer, not sent yet */
+    struct event flush;        /* sends those that came in one turn together */
+    size_t open;               /* lookups that are not answered yet */
+    waiting_lookup_ended_fn ended;
+    void *arg;
+    size_t n;
+    struct item items[SYMCACHE_LOOKUPS_MAX];
+};
+
+static void add_line(struct lookup_batch *batch, size_t i, int status,
+                     unsigned seconds, const char *reason)
+{
+    evbuffer_add_printf(batch->lines, "%zu %d %u%s%s\n", i, status, seconds,
+                        reason != NULL ? " " : "",
+                        reason != NULL ? reason : "");
+}
+
+static void batch_free(struct lookup_batch *batch)
+{
+    size_t i;
+
+    for (i = 0; i < batch->n; i++) {
+        if (batch->items[i].waiter != NULL) {
+            metrics_add(METRIC_LOOKUP_ABORTED, 1);
+            scheduler_leave(batch->items[i].waiter);
+        }
+    }
+    if (batch->detached != NULL) {
+        event_del(&batch->flush);
+        detached_free(batch->detached);
+        batch->ended(batch->arg);
+    }
+    if (batch->lines != NULL) {
+        evbuffer_free(batch->lines);
+    }
+    free(batch);
+}
+
+/* The client went away; the jobs go on without these waiters. */
+static void on_gone(void *arg)
+{
+    batch_free(arg);
+}
+
+static void on_flush(evutil_socket_t fd, short events, void *arg)
+{
+    struct lookup_batch *batch = arg;
+
+    if (!detached_send(batch->detached, batch->lines) || batch->open == 0) {
+        batch_free(batch);
+    }
+}
+
+/* Is called from inside scheduler_ask(), or later. */
+static void on_answer(void *arg, const struct scheduler_answer *a)
+{
+    struct item *item = arg;
+    struct lookup_batch *batch = item->batch;
+    bool has_reason =
+        a->kind == SCHEDULER_ABSENT || a->kind == SCHEDULER_BUSY;
+    bool has_seconds = has_reason || a->kind == SCHEDULER_PENDING;
+
+    item->waiter = NULL;
+    batch->open--;
+    add_line(batch, (size_t)(item - batch->items), waiting_lookup_status(a),
+             has_seconds ? a->seconds : 0, has_reason ? a->reason : NULL);
+    if (batch->detached != NULL) {
+        event_active(&batch->flush, EV_TIMEOUT, 0);
+    }
+}
+
+/* Begins the lookup that a line of the body asks for. */
+static void begin(struct lookup_batch *batch, struct scheduler *scheduler,
+                  const struct waiting_lookup_query *q, const char *line,
+                  size_t size, const char *via)
+{
+    struct item *item = &batch->items[batch->n++];
+    struct target_error error = {400, "bad-path", NULL};
+    struct target t = {0};
+
+    item->batch = batch;
+    if (strlen(line) == size && target_split(&t, line) &&
+        target_lookup(&t, scheduler_config(scheduler), &error)) {
+        batch->open++;
+        item->waiter =
+            scheduler_ask(scheduler, t.store, &t.key, t.segments[3], &q->ask,
+                          via, q->wait, on_answer, item);
+    } else {
+        metrics_add(METRIC_REQUEST_REFUSED, 1);
+        add_line(batch, batch->n - 1, error.status, 0, error.error);
+    }
+    target_clear(&t);
+}
+
+/* Nobody can be told later: who waits is told that a job runs. */
+static void stop_waiting(struct lookup_batch *batch)
+{
+    struct scheduler_answer pending = {.kind = SCHEDULER_PENDING,
+                                       .seconds = 1};
+    size_t i;
+
+    for (i = 0; i < batch->n; i++) {
+        if (batch->items[i].waiter != NULL) {
+            scheduler_leave(batch->items[i].waiter);
+            on_answer(&batch->items[i], &pending);
+        }
+    }
+}
+
+/* Sends the head of an answer of which more is to come. */
+static void send_head(struct event_base *base, struct lookup_batch *batch)
+{
+    static const char head[] = "HTTP/1.1 200 OK\r\n"
+                               "Content-Type: text/plain\r\n"
+                               "Cache-Control: no-store\r\n"
+                               "Connection: close\r\n\r\n";
+
+    event_assign(&batch->flush, base, -1, 0, on_flush, batch);
+    evbuffer_prepend(batch->lines, head, sizeof(head) - 1);
+    event_active(&batch->flush, EV_TIMEOUT, 0);
+}
+
+static struct lookup_batch *batch_new(waiting_lookup_ended_fn ended, void *arg)
+{
+    struct lookup_batch *batch = calloc(1, sizeof(*batch));
+
+    if (batch != NULL) {
+        batch->ended = ended;
+        batch->arg = arg;
+        batch->lines = evbuffer_new();
+        if (batch->lines == NULL) {
+            free(batch);
+            batch = NULL;
+        }
+    }
+    return batch;
+}
+
+/* Whole lines, and not too many of them. */
+static bool is_body(struct evbuffer *body)
+{
+    size_t size = evbuffer_get_length(body), n = 0, i;
+    const unsigned char *text = evbuffer_pullup(body, -1);
+
+    for (i = 0; i < size; i++) {
+        n += text[i] == '\n';
+    }
+    return n > 0 && n <= SYMCACHE_LOOKUPS_MAX && text[size - 1] == '\n';
+}
+
+static void begin_all(struct lookup_batch *batch, struct scheduler *scheduler,
+                      const struct waiting_lookup_query *q,
+                      struct evhttp_request *req)
+{
+    struct evbuffer *body = evhttp_request_get_input_buffer(req);
+    const char *via = evhttp_find_header(evhttp_request_get_input_headers(req),
+                                         SYMCACHE_HEADER_VIA);
+    char *line;
+    size_t size;
+
+    while ((line = evbuffer_readln(body, &size, EVBUFFER_EOL_LF)) != NULL) {
+        begin(batch, scheduler, q, line, size, via != NULL ? via : "");
+        free(line);
+    }
+}
+
+void lookup_batch_start(struct event_base *base, struct scheduler *scheduler,
+                        const struct waiting_lookup_query *q,
+                        struct evhttp_request *req,
+                        waiting_lookup_ended_fn ended, void *arg)
+{
+    struct lookup_batch *batch;
+
+    if (!is_body(evhttp_request_get_input_buffer(req))) {
+        target_refuse(req, 400, "bad-body",
+                      "one path of a lookup in each of at most 64 lines");
+        return;
+    }
+    batch = batch_new(ended, arg);
+    if (batch == NULL) {
+        reply_number(req, "Retry-After", 1);
+        reply_empty(req, 503);
+        return;
+    }
+    begin_all(batch, scheduler, q, req);
+    if (batch->open > 0) {
+        batch->detached = detached_new(base, req, on_gone, batch);
+        if (batch->detached != NULL) {
+            send_head(base, batch);
+            return;
+        }
+        stop_waiting(batch);
+    }
+    reply_header(req, "Cache-Control", "no-store");
+    reply_send(req, 200, "text/plain", batch->lines);
+    batch_free(batch);
+}

@@ -1,0 +1,28 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Many lookups in one request.  Its body has the path of a lookup in each
+ * line, /v1/<kind>/<store>/<name>/<id>; the answer has a line for each of
+ * them, as soon as it is known:
+ *
+ *   <number of the line, from 0> <status> <seconds>[ <reason>]
+ *
+ * with the status, X-Symcache-Valid or Retry-After, and X-Symcache-Reason that
+ * the lookup alone would get.
+ */
+#ifndef SYMCACHED_SERVER_LOOKUP_BATCH_H
+#define SYMCACHED_SERVER_LOOKUP_BATCH_H
+
+#include "waiting_lookup.h"
+
+/*
+ * Answers all lookups of a request, which share their query.  As in
+ * waiting_lookup_start(), a client that goes away or sends more is dropped,
+ * and ended is called when a request that has left evhttp is over.
+ */
+void lookup_batch_start(struct event_base *base, struct scheduler *scheduler,
+                        const struct waiting_lookup_query *q,
+                        struct evhttp_request *req,
+                        waiting_lookup_ended_fn ended, void *arg);
+
+#endif
