@@ -1,8 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * One question to symcached: may there be a SymCache of this key?  On a
- * connection of its own, which symcached holds until the job has ended.
+ * One question to symcached, about many keys: may there be a SymCache of
+ * each?  On a connection of its own, on which symcached tells of a key as soon
+ * as its job has ended.
  */
 #ifndef SYMBOLICATED_ASK_H
 #define SYMBOLICATED_ASK_H
@@ -10,9 +11,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/socket.h>
+#include "proto/header.h"
 #include "proto/key.h"
 
 struct event_base;
+
+/* So many keys fit into one question. */
+#define ASK_KEYS_MAX SYMCACHE_LOOKUPS_MAX
 
 enum ask_answer {
     ASK_FOUND,
@@ -32,21 +37,37 @@ struct ask_address {
 /* text: "unix:/path" or "address:port", checked by the configuration. */
 void ask_address(struct ask_address *address, const char *text);
 
+/* What is asked for; read by ask_start() only. */
+struct ask_key {
+    const char *store;
+    const symcache_key_t *key;
+    const char *name; /* as the client wrote it */
+    size_t name_size;
+};
+
+struct ask_reply {
+    size_t i; /* of the key, in the order of the question */
+    enum ask_answer answer;
+    unsigned valid; /* for so many seconds it stays the same; 0: not known */
+};
+
 struct ask;
 
-/* valid: for so many seconds the answer will be the same; 0 = not known */
-typedef void (*ask_fn)(void *arg, enum ask_answer answer, unsigned valid);
+/* Some keys are answered now.  With is_last, all are, and the question has
+ * been freed. */
+typedef void (*ask_fn)(void *arg, const struct ask_reply *replies, size_t n,
+                       bool is_last);
 
 /*
- * Asks for a key of a store, by the name as the client wrote it.  wait: how
- * many seconds symcached may take; 0 = it begins the work, and answers at
- * once.  fn is called once, not from inside this function.  NULL: there is no
- * memory or no descriptor.
+ * Asks for 1 to ASK_KEYS_MAX keys.  wait: how many seconds symcached may take;
+ * 0 = it begins the work, and answers at once.  Whatever symcached does, each
+ * key is answered once, soon after this time at the latest; fn is not called
+ * from inside this function.  NULL: there is no memory or no descriptor.
  */
 struct ask *ask_start(struct event_base *base,
-                      const struct ask_address *address, const char *store,
-                      const symcache_key_t *key, const char *name,
-                      size_t name_size, unsigned wait, ask_fn fn, void *arg);
+                      const struct ask_address *address,
+                      const struct ask_key *keys, size_t n, unsigned wait,
+                      ask_fn fn, void *arg);
 
 /* fn is not called any more. */
 void ask_cancel(struct ask *ask);

@@ -38,8 +38,8 @@ struct seek {
     size_t store;
     enum api_module_state worst; /* of the stores that do not have it */
     bool to_look;
+    bool to_ask;
     bool unsure; /* symcached is to be asked */
-    struct ask *ask;
     struct module *module;
 };
 
@@ -52,7 +52,9 @@ struct search {
     uint64_t started; /* microseconds */
     size_t open;      /* seeks that have not ended */
     size_t to_look;
-    struct looks *looks; /* the newest */
+    size_t to_ask;
+    struct looks *looks;       /* the newest */
+    struct question *question; /* the newest */
     struct seek seeks[];
 };
 
@@ -69,6 +71,15 @@ struct looks {
         symcache_key_t key;
         struct module_sight sight;
     } items[];
+};
+
+/* Seeks that symcached is asked for together. */
+struct question {
+    struct question *next;
+    struct search *search;
+    struct ask *ask;
+    size_t n;
+    struct seek *seeks[ASK_KEYS_MAX];
 };
 
 static void seek_go_on(struct seek *seek);
@@ -231,13 +242,11 @@ static void seek_absent(struct seek *seek, enum api_module_state state,
     seek_next(seek, state);
 }
 
-static void on_answer(void *arg, enum ask_answer answer, unsigned valid)
+static void seek_answered(struct seek *seek, const struct ask_reply *reply)
 {
-    struct seek *seek = arg;
     struct search *search = seek->search;
 
-    seek->ask = NULL;
-    switch (answer) {
+    switch (reply->answer) {
     case ASK_FOUND:
         seek->to_look = true;
         search->to_look++;
@@ -247,10 +256,10 @@ static void on_answer(void *arg, enum ask_answer answer, unsigned valid)
         seek_end(seek, seek->worst);
         break;
     case ASK_ABSENT:
-        seek_absent(seek, API_MODULE_MISSING, valid);
+        seek_absent(seek, API_MODULE_MISSING, reply->valid);
         break;
     case ASK_MALFORMED:
-        seek_absent(seek, API_MODULE_MALFORMED, valid);
+        seek_absent(seek, API_MODULE_MALFORMED, reply->valid);
         break;
     case ASK_PENDING:
         seek_next(seek, API_MODULE_LATE);
@@ -258,6 +267,24 @@ static void on_answer(void *arg, enum ask_answer answer, unsigned valid)
     case ASK_FAILED:
         seek_next(seek, API_MODULE_FAILED);
         break;
+    }
+}
+
+static void on_replies(void *arg, const struct ask_reply *replies, size_t n,
+                       bool is_last)
+{
+    struct question *question = arg, **at;
+    struct search *search = question->search;
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        seek_answered(question->seeks[replies[i].i], &replies[i]);
+    }
+    if (is_last) {
+        for (at = &search->question; *at != question; at = &(*at)->next) {
+        }
+        *at = question->next;
+        free(question);
     }
     search_go_on(search);
 }
@@ -271,19 +298,47 @@ static unsigned seconds_left(const struct search *search)
     return spent < wait ? (unsigned)((wait - spent + 999) / 1000) : 0;
 }
 
-static void seek_ask(struct seek *seek)
+/* Takes as many seeks into a question as there is room for, from *at on. */
+static void question_fill(struct question *question, struct ask_key *keys,
+                          size_t *at)
 {
-    const struct settings *settings = seek->search->settings;
-    struct api_module *wanted = seek->wanted;
+    struct search *search = question->search;
+    struct api_module *wanted;
+    struct seek *seek;
 
-    wanted->asked = true;
-    seek->ask = ask_start(seek->search->searcher->base, &settings->helper,
-                          settings->symbolication->stores[seek->store]->name,
-                          &wanted->key, wanted->name, wanted->name_size,
-                          seconds_left(seek->search), on_answer, seek);
-    if (seek->ask == NULL) {
-        seek_end(seek, API_MODULE_FAILED);
+    for (; *at < search->call->nmodules && question->n < ASK_KEYS_MAX;
+         ++*at) {
+        seek = &search->seeks[*at];
+        if (seek->to_ask) {
+            seek->to_ask = false;
+            search->to_ask--;
+            wanted = seek->wanted;
+            wanted->asked = true;
+            keys[question->n] = (struct ask_key){
+                search->settings->symbolication->stores[seek->store]->name,
+                &wanted->key, wanted->name, wanted->name_size};
+            question->seeks[question->n++] = seek;
+        }
     }
+}
+
+/* Returns 0, or -1 without memory or descriptors. */
+static int question_start(struct search *search, size_t *at)
+{
+    struct question *question = calloc(1, sizeof(*question));
+    struct ask_key keys[ASK_KEYS_MAX];
+
+    if (question == NULL) {
+        return -1;
+    }
+    question->search = search;
+    question_fill(question, keys, at);
+    question->ask = ask_start(search->searcher->base,
+                              &search->settings->helper, keys, question->n,
+                              seconds_left(search), on_replies, question);
+    question->next = search->question;
+    search->question = question;
+    return question->ask != NULL ? 0 : -1;
 }
 
 /* Returns whether the seek has ended, or waits for a look. */
@@ -341,18 +396,32 @@ static void seek_go_on(struct seek *seek)
         }
     }
     if (seek->store < n) {
-        seek_ask(seek);
+        seek->to_ask = true;
+        search->to_ask++;
     } else {
         seek_end(seek, seek->worst);
     }
 }
 
-/* Behind each step of a seek: looks are started, or the search has ended. */
-static void search_go_on(struct search *search)
+/* What seeks wait for is begun; all that can be together.  Without memory or
+ * descriptors, the search ends. */
+static void search_begin(struct search *search)
 {
-    if (search->to_look > 0 && looks_start(search) != 0) {
+    int rc = search->to_look > 0 ? looks_start(search) : 0;
+    size_t at = 0;
+
+    while (rc == 0 && search->to_ask > 0) {
+        rc = question_start(search, &at);
+    }
+    if (rc != 0) {
         search_stop(search);
     }
+}
+
+/* Behind each step of seeks. */
+static void search_go_on(struct search *search)
+{
+    search_begin(search);
     if (search->open == 0) {
         search->done(search->arg);
     }
@@ -399,14 +468,13 @@ bool search_run(struct search *search)
             seek_go_on(seek);
         }
     }
-    if (search->to_look > 0 && looks_start(search) != 0) {
-        search_stop(search);
-    }
+    search_begin(search);
     return search->open == 0;
 }
 
 void search_stop(struct search *search)
 {
+    struct question *question;
     struct looks *looks;
     struct seek *seek;
     size_t i;
@@ -415,14 +483,17 @@ void search_stop(struct search *search)
         search->looks = looks->next;
         task_cancel(looks->task);
     }
-    search->to_look = 0;
+    while ((question = search->question) != NULL) {
+        search->question = question->next;
+        if (question->ask != NULL) {
+            ask_cancel(question->ask);
+        }
+        free(question);
+    }
+    search->to_look = search->to_ask = 0;
     for (i = 0; i < search->call->nmodules; i++) {
         seek = &search->seeks[i];
-        seek->to_look = false;
-        if (seek->ask != NULL) {
-            ask_cancel(seek->ask);
-            seek->ask = NULL;
-        }
+        seek->to_look = seek->to_ask = false;
         if (seek->step != SEEK_ENDED) {
             seek_end(seek, API_MODULE_LATE);
         }

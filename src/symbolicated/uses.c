@@ -25,11 +25,10 @@ struct uses {
     struct event_base *base;
     struct event *timer;
     struct ask *ask; /* under way, or NULL */
+    size_t asked;    /* the first ones of the list, which it is about */
     size_t waiting;
     STAILQ_HEAD(, use) list;
 };
-
-static void tell_next(struct uses *uses);
 
 static void drop_first(struct uses *uses)
 {
@@ -41,26 +40,54 @@ static void drop_first(struct uses *uses)
     free(use);
 }
 
-static void on_told(void *arg, enum ask_answer answer, unsigned valid)
+static void drop_asked(struct uses *uses)
+{
+    for (; uses->asked > 0; uses->asked--) {
+        drop_first(uses);
+    }
+}
+
+static void tell_next(struct uses *uses);
+
+static void on_told(void *arg, const struct ask_reply *replies, size_t n,
+                    bool is_last)
 {
     struct uses *uses = arg;
 
-    uses->ask = NULL;
-    drop_first(uses);
-    tell_next(uses);
+    if (is_last) {
+        uses->ask = NULL;
+        drop_asked(uses);
+        tell_next(uses);
+    }
+}
+
+/* As many as one question may be about, of one configuration. */
+static void take_keys(struct uses *uses, struct ask_key *keys)
+{
+    const struct use *use, *first = STAILQ_FIRST(&uses->list);
+
+    STAILQ_FOREACH(use, &uses->list, next)
+    {
+        if (uses->asked == ASK_KEYS_MAX || use->settings != first->settings) {
+            break;
+        }
+        keys[uses->asked++] = (struct ask_key){
+            use->settings->symbolication->stores[use->store]->name, &use->key,
+            use->name, use->name_size};
+    }
 }
 
 static void tell_next(struct uses *uses)
 {
-    const struct use *use;
+    struct ask_key keys[ASK_KEYS_MAX];
 
-    while (uses->ask == NULL && (use = STAILQ_FIRST(&uses->list)) != NULL) {
-        uses->ask = ask_start(
-            uses->base, &use->settings->helper,
-            use->settings->symbolication->stores[use->store]->name, &use->key,
-            use->name, use->name_size, 0, on_told, uses);
+    while (uses->ask == NULL && !STAILQ_EMPTY(&uses->list)) {
+        take_keys(uses, keys);
+        uses->ask = ask_start(uses->base,
+                              &STAILQ_FIRST(&uses->list)->settings->helper,
+                              keys, uses->asked, 0, on_told, uses);
         if (uses->ask == NULL) {
-            drop_first(uses);
+            drop_asked(uses);
         }
     }
 }

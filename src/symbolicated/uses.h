@@ -2,8 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Tells symcached which files are used, or it would take them for unused and
- * remove them: each at most hourly, those of a while together, one question
- * after the other.
+ * remove them: each at most hourly, those of a while together in one question.
  */
 #ifndef SYMBOLICATED_USES_H
 #define SYMBOLICATED_USES_H
