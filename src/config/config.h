@@ -206,6 +206,7 @@ struct mozilla_config {
     bool lenient; /* a bad name of a module fails that module only */
     enum mozilla_on_failure on_failure;
     unsigned wait; /* seconds that an answer waits for conversions */
+    unsigned requests; /* that may run */
 };
 
 /* How "sources" in a request of Symbolicator's protocol is treated. */
@@ -228,6 +229,7 @@ struct symbolication_limits_config {
     uint64_t answer_size; /* bytes of an answer */
     unsigned frames;      /* of a request */
     unsigned modules;     /* of a request */
+    uint64_t running_size; /* bytes of all requests that run */
     unsigned files;       /* mapped at a time */
     uint64_t files_size;  /* their bytes */
 };

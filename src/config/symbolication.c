@@ -20,6 +20,7 @@ static const struct symbolication_limits_config default_symbolication_limits = {
     .answer_size = 512 * MIB,
     .frames = 100000,
     .modules = 2000,
+    .running_size = 256 * MIB,
     .files = 2000,
     .files_size = 8 * GIB,
 };
@@ -28,6 +29,7 @@ static const struct mozilla_config default_mozilla = {
     .enabled = true,
     .on_failure = MOZILLA_ON_FAILURE_FALSE,
     .wait = 30,
+    .requests = 200,
 };
 
 static const struct symbolicator_config default_symbolicator = {
@@ -49,6 +51,7 @@ static const struct config_field limits_fields[] = {
     LIMIT(answer_size, size, 1024, 1024 * TIB),
     LIMIT(frames, count, 1, 10000000),
     LIMIT(modules, count, 1, 1000000),
+    LIMIT(running_size, size, 1024, 1024 * TIB),
     LIMIT(files, count, 1, 60000),
     LIMIT(files_size, size, MIB, 1024 * TIB),
 };
@@ -84,6 +87,7 @@ static const struct config_field mozilla_fields[] = {
     MOZILLA(lenient, config_bool, 0, 0),
     MOZILLA(on_failure, read_on_failure, 0, 0),
     MOZILLA(wait, config_duration, 0, DAY),
+    MOZILLA(requests, config_count, 1, 1000000),
 };
 
 static int read_mozilla(struct config_reader *r, const cJSON *item,

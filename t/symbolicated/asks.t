@@ -124,6 +124,37 @@ for my $case ([{ wait => '1s' }, { $crash => 0 }, 'false'],
 like $t->symbolicated_log, qr/modules=1 missing=0 failed=1/,
     'the log counts it';
 
+# as many as may run
+
+for my $limits ({ mozilla => { requests => 1 } },
+                { limits => { running_size => '1k' } }) {
+    Test::Symcache::remove_tree($t->path('store/crash.pdb'));
+    unlink $t->path('gate');
+    $config->{symbolication} = { stores => ['empty', 'default'], %$limits };
+    $t->stop_symbolicated;
+    $t->start_symbolicated($config);
+    my ($large, $runs) = ('x' x 1024, $t->runs);
+    my $pid = fork() // die "fork: $!";
+    if ($pid == 0) {
+        my $found = found($crash);
+        POSIX::_exit(ref $found && $found->{$crash} ? 0 : 1);
+    }
+    $t->wait_until('one waits', sub { $t->runs > $runs });
+    my $r = $t->post($t->symbolicated_socket, '/symbolicate/v5', $large,
+                     'Origin: http://profiler');
+    is $r->{status}, 503, 'a second one is refused';
+    is $r->{body}, '{"title": "too many requests are running, please try '
+        . 'again"}', join ' ', keys %$limits;
+    is Test::Symcache::header($r, 'Retry-After'), 1, 'for a moment';
+    is Test::Symcache::header($r, 'Access-Control-Allow-Origin'), '*',
+        'which every page may read';
+    $t->write_file('gate', '');
+    waitpid $pid, 0;
+    is $?, 0, 'the first one is answered';
+    is send_stack($crash)->{status}, 200, 'and the next one';
+}
+$config->{symbolication} = { stores => ['empty', 'default'] };
+
 # one bad name fails the request, or that module
 
 $r = send_stack($crash, '[vdso]/AB');

@@ -35,7 +35,7 @@ sub start {
         is $t->stop_symbolicated, 0, 'symbolicated stops';
         is $t->stop_symcached, 0, 'symcached stops';
     }
-    unlink $t->path('gate');
+    unlink $t->path('gate'), $t->path('runs');
     remove_tree($t->path('store'));
     $t->start_symcached($config);
     $t->start_symbolicated(undef);
@@ -98,12 +98,10 @@ my $pid = fork() // die "fork: $!";
 if (!$pid) {
     POSIX::_exit(function(post('', body())) eq $main ? 0 : 1);
 }
-$t->wait_until('one waits', sub {
-    my $r = post('?timeout=0', $json->encode({}));
-    $r->{http} == 503 && $r->{detail} eq
-        'maximum number of concurrent requests reached';
-});
-pass 'a second one is refused meanwhile';
+$t->wait_until('one waits', sub { $t->runs });
+my $second = post('?timeout=0', $json->encode({}));
+is $second->{http}, 503, 'a second one is refused meanwhile';
+is $second->{detail}, 'maximum number of concurrent requests reached', 'so';
 is ask('/healthcheck')->{text}, 'ok', '/healthcheck';
 open_gate();
 waitpid $pid, 0;

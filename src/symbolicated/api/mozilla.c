@@ -8,11 +8,17 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include "running.h"
+
+static running_count running;
 
 static void free_call(struct api_call *base)
 {
     struct mozilla_call *call = (struct mozilla_call *)base;
 
+    if (call->is_running) {
+        running_end(&running, call->body_size);
+    }
     source_path_free(&call->path);
     free(call->text);
     free(call->base.modules);
@@ -481,12 +487,47 @@ static bool has_debug(const struct api_request *request)
     return debug != NULL && debug[0] != '\0';
 }
 
+/* Reads the request.  Returns false when it has answered, or there is no
+ * memory. */
+static bool read_request(struct mozilla_call *call, struct api_reply *reply)
+{
+    const struct api_request *request = call->request;
+
+    if (!call->is_running) {
+        api_reply_header(reply, "Retry-After", "1");
+        mozilla_error(request, reply, 503,
+                      "too many requests are running, please try again");
+        return false;
+    }
+    if (!parse(request, reply)) {
+        return false;
+    }
+    /* the Firefox Profiler: a page in a browser, whose requests have jobs;
+     * Eliot's own answers have no sizes */
+    call->sizes = request->header(request, "Origin") != NULL &&
+                  is_type(request->json, 0, JSON_OBJECT) &&
+                  member(request->json, 0, "jobs") != 0;
+    if (make_room(call) != 0) {
+        reply->body->has_failed = true;
+        return false;
+    }
+    if (!read_body(call, reply)) {
+        return false;
+    }
+    if (make_groups(call) != 0 || make_modules(call) != 0) {
+        reply->body->has_failed = true;
+        return false;
+    }
+    return check_limit(call, reply, "modules", call->base.nmodules,
+                       call->config->limits.modules);
+}
+
 struct api_call *mozilla_begin(const struct api_request *request,
                                struct api_reply *reply)
 {
     struct mozilla_call *call;
 
-    if (mozilla_service(request, "POST", reply) || !parse(request, reply)) {
+    if (mozilla_service(request, "POST", reply)) {
         return NULL;
     }
     call = calloc(1, sizeof(*call));
@@ -502,24 +543,13 @@ struct api_call *mozilla_begin(const struct api_request *request,
     call->protocol = reply->protocol;
     call->debug =
         call->protocol == API_MOZILLA_V5 && has_debug(request);
-    /* the Firefox Profiler: a page in a browser, whose requests have jobs;
-     * Eliot's own answers have no sizes */
-    call->sizes = request->header(request, "Origin") != NULL &&
-                  is_type(request->json, 0, JSON_OBJECT) &&
-                  member(request->json, 0, "jobs") != 0;
-
-    if (make_room(call) != 0) {
-        reply->body->has_failed = true;
-    } else if (read_body(call, reply)) {
-        if (make_groups(call) == 0 && make_modules(call) == 0) {
-            if (check_limit(call, reply, "modules", call->base.nmodules,
-                            call->config->limits.modules)) {
-                return &call->base;
-            }
-        } else {
-            reply->body->has_failed = true;
-        }
+    call->body_size = request->size;
+    call->is_running =
+        running_begin(&running, request->config->mozilla.requests,
+                      request->size, request->config->limits.running_size);
+    if (!read_request(call, reply)) {
+        free_call(&call->base);
+        return NULL;
     }
-    free_call(&call->base);
-    return NULL;
+    return &call->base;
 }

@@ -60,6 +60,8 @@ struct mozilla_call {
     const struct symbolication_config *config;
     const struct api_request *request; /* its json only while parsing */
     enum api_protocol protocol;
+    size_t body_size;
+    bool is_running; /* it counts as such */
     bool debug;
     bool sizes; /* of functions are told */
     struct mozilla_job jobs[MOZILLA_JOBS_MAX];

@@ -5,13 +5,13 @@
  * GET /healthcheck.
  */
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "protocols.h"
+#include "running.h"
 #include "symbolicator_answer.h"
 #include "symbolicator_kept.h"
 
@@ -30,8 +30,7 @@ struct symbolicator_call {
     bool is_posted; /* counts as running */
 };
 
-/* Requests that are posted and not answered yet, of all threads. */
-static atomic_uint running;
+static running_count running; /* requests that are posted */
 
 static __attribute__((format(printf, 3, 4))) void
 say(struct api_reply *reply, int status, const char *format, ...)
@@ -344,7 +343,7 @@ static void release(struct api_call *api)
 
     call = (struct symbolicator_call *)api;
     if (call->is_posted) {
-        atomic_fetch_sub(&running, 1);
+        running_end(&running, call->body_size);
     }
     symbolicator_free(&call->own);
     kept_unref(call->kept);
@@ -451,16 +450,17 @@ static struct api_call *post(const struct api_request *request, uint64_t wait,
         say(reply, 503, "out of memory");
         return NULL;
     }
-    call->is_posted = true;
-    if (atomic_fetch_add(&running, 1) >=
-        request->config->symbolicator.requests) {
+    call->body_size = request->size;
+    call->is_posted =
+        running_begin(&running, request->config->symbolicator.requests,
+                      request->size, request->config->limits.running_size);
+    if (!call->is_posted) {
         release(&call->api);
         say_busy(reply);
         return NULL;
     }
     limits.frames = request->config->limits.frames;
     limits.modules = request->config->limits.modules;
-    call->body_size = request->size;
     status = symbolicator_parse(&call->own, request->body, request->size,
                                 &limits, error, sizeof(error));
     if (status == 0) {
