@@ -21,6 +21,7 @@
 #include "base/signals.h"
 #include "http/http.h"
 #include "sandbox/sandbox.h"
+#include "report.h"
 #include "worker.h"
 
 #define DEFAULT_CONFIG "/etc/symcached.json"
@@ -31,6 +32,7 @@ struct daemon {
     struct settings *settings;
     struct listener listener;
     struct workers workers;
+    struct reporter *reporter;
     bool stopping;
 };
 
@@ -88,6 +90,7 @@ static const char *reload(struct daemon *d, char *error, size_t size)
     for (i = 0; i < d->workers.n; i++) {
         worker_configure(d->workers.list[i], settings);
     }
+    reporter_configure(d->reporter, settings);
     return NULL;
 }
 
@@ -206,7 +209,10 @@ static int start(struct daemon *d, struct config *config)
     d->workers.listener = d->listener.fd;
     d->workers.mapped = mapped_new();
     d->base = event_base_new();
-    if (d->workers.mapped == NULL || d->base == NULL ||
+    if (d->base != NULL) {
+        d->reporter = reporter_new(d->base, &d->workers, d->settings);
+    }
+    if (d->workers.mapped == NULL || d->reporter == NULL ||
         lock(d, error, sizeof(error)) != 0) {
         goto failed;
     }
@@ -236,6 +242,7 @@ static void finish(struct daemon *d)
     unsigned i;
 
     listener_unlink(&d->listener);
+    reporter_free(d->reporter);
     for (i = 0; i < d->workers.n && d->workers.list[i] != NULL; i++) {
         worker_stop(d->workers.list[i]);
     }

@@ -54,6 +54,21 @@ static uint64_t sum(const struct printer *p, size_t offset)
     return total;
 }
 
+void stats_sums(const struct stats *const *stats, unsigned n,
+                uint64_t *requests, uint64_t *frames)
+{
+    struct printer p = {NULL, stats, n};
+    unsigned i, j;
+
+    *frames = sum(&p, offsetof(struct stats, frames));
+    *requests = 0;
+    for (i = 0; i < API_PROTOCOLS; i++) {
+        for (j = 0; j < 6; j++) {
+            *requests += sum(&p, offsetof(struct stats, requests[i][j]));
+        }
+    }
+}
+
 static void print_help(const struct printer *p, const char *name,
                        const char *type, const char *help)
 {

@@ -40,6 +40,10 @@ static inline void stats_add(stats_count *count, uint64_t n)
 void stats_request(struct stats *stats, enum api_protocol protocol, int status,
                    uint64_t usec);
 
+/* The sums of n workers' requests and frames. */
+void stats_sums(const struct stats *const *stats, unsigned n,
+                uint64_t *requests, uint64_t *frames);
+
 struct mapped_sizes;
 
 /* Appends the sums of n workers' counters, and what is mapped. */

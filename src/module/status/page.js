@@ -205,7 +205,7 @@ function show(status) {
         part.hidden = part.dataset.state !== helper.state;
     }
     put(byId('reason'), helper.reason ?? '');
-    for (const name of ['running', 'sources', 'misses']) {
+    for (const name of ['running', 'sources', 'symbolicated', 'misses']) {
         showTable(byId(name), helper[name] ?? [], status.time);
     }
     all('figure').forEach(showChart);

@@ -21,6 +21,7 @@
 #include "base/release.h"
 #include "metrics/metrics.h"
 #include "lookup_batch.h"
+#include "reports.h"
 #include "status.h"
 #include "target.h"
 #include "waiting_lookup.h"
@@ -47,6 +48,7 @@ struct server {
     struct event *resume; /* accepting, after a pause */
     struct event *drain;
     unsigned open; /* requests that are not answered yet */
+    struct reports *reports;
     struct forget *forget;
     struct evhttp_request *forgetting; /* the request that waits for it */
     char forgets[65];                  /* its store */
@@ -240,11 +242,29 @@ static void page_status(struct server *s, struct target *t, const char *query,
     cJSON *jobs = scheduler_json(s->scheduler);
     cJSON *sources = scheduler_sources(s->scheduler);
     cJSON *misses = scheduler_misses(s->scheduler);
+    cJSON *reports = reports_json(s->reports);
 
-    reply_json(req, status_json(jobs, sources, misses));
+    reply_json(req, status_json(jobs, sources, misses, reports));
     cJSON_Delete(jobs);
     cJSON_Delete(sources);
     cJSON_Delete(misses);
+    cJSON_Delete(reports);
+}
+
+/* A symbolicated says that it is there. */
+static void page_report(struct server *s, struct target *t, const char *query,
+                        struct evhttp_request *req)
+{
+    struct evbuffer *body = evhttp_request_get_input_buffer(req);
+    const char *wrong = reports_take(s->reports,
+                                     (char *)evbuffer_pullup(body, -1),
+                                     evbuffer_get_length(body));
+
+    if (wrong != NULL) {
+        target_refuse(req, 400, "bad-report", wrong);
+        return;
+    }
+    reply_empty(req, 200);
 }
 
 static void page_metrics(struct server *s, struct target *t, const char *query,
@@ -312,6 +332,7 @@ static const struct page {
     {2, "sources", false, false, false, page_sources},
     {2, "misses", false, false, false, page_misses},
     {2, "status", false, false, false, page_status},
+    {2, "symbolicated", true, false, false, page_report},
     {1, "metrics", false, false, false, page_metrics},
     {1, "healthz", false, false, false, page_healthz},
     {1, "version", false, false, false, page_version},
@@ -512,10 +533,12 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
     s->scheduler = scheduler;
     s->started = time(NULL);
     s->listener.fd = -1;
+    s->reports = reports_new();
     s->http = evhttp_new(base);
     s->resume = evtimer_new(base, on_resume, s);
     s->drain = evtimer_new(base, on_drain_timeout, s);
-    if (s->http == NULL || s->resume == NULL || s->drain == NULL) {
+    if (s->reports == NULL || s->http == NULL || s->resume == NULL ||
+        s->drain == NULL) {
         snprintf(error, size, "out of memory");
         server_free(s);
         return NULL;
@@ -581,5 +604,6 @@ void server_free(struct server *server)
     if (server->drain != NULL) {
         event_free(server->drain);
     }
+    reports_free(server->reports);
     free(server);
 }

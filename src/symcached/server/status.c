@@ -24,6 +24,10 @@ static const struct fields sources_fields = {
     {"not_asked_for", "found", "not_found", "unusable", "failed", "bytes",
      "failed_at", NULL}};
 
+static const struct fields symbolicated_fields = {
+    {"name", "version", "listen", NULL},
+    {"started", "requests", "frames", "reported", NULL}};
+
 static const struct fields misses_fields = {
     {"store", "key", "version", "outcome", "reason", NULL}, {"time", NULL}};
 
@@ -75,7 +79,7 @@ static void add_items(cJSON *to, const char *name, const cJSON *items,
 }
 
 cJSON *status_json(const cJSON *jobs, const cJSON *sources,
-                   const cJSON *misses)
+                   const cJSON *misses, const cJSON *reports)
 {
     cJSON *object = cJSON_CreateObject();
 
@@ -86,5 +90,6 @@ cJSON *status_json(const cJSON *jobs, const cJSON *sources,
               cJSON_GetObjectItemCaseSensitive(jobs, "jobs"), &running_fields);
     add_items(object, "sources", sources, &sources_fields);
     add_items(object, "misses", misses, &misses_fields);
+    add_items(object, "symbolicated", reports, &symbolicated_fields);
     return object;
 }

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What /v1/jobs, /v1/sources and /v1/misses tell, in one object that nginx's
- * module passes on to browsers as it is.
+ * What /v1/jobs, /v1/sources and /v1/misses tell, and who reported, in one
+ * object that nginx's module passes on to browsers as it is.
  */
 #ifndef SYMCACHED_SERVER_STATUS_H
 #define SYMCACHED_SERVER_STATUS_H
@@ -10,16 +10,16 @@
 #include <cjson/cJSON.h>
 
 /*
- * Of the objects of the three pages:
+ * Of the objects of the three pages, and reports_json():
  *
  *   {"state": "answered", "jobs": {...}, "running": [...], "sources": [...],
- *    "misses": [...]}
+ *    "misses": [...], "symbolicated": [...]}
  *
  * Each item has all of its fields.  At most 40 items of a kind are taken, with
  * fields of bounded length only, so that the page stays below the 256 KB that
  * the module takes.  The caller frees the object; NULL without memory.
  */
 cJSON *status_json(const cJSON *jobs, const cJSON *sources,
-                   const cJSON *misses);
+                   const cJSON *misses, const cJSON *reports);
 
 #endif

@@ -1,0 +1,30 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Tells symcached now and then that this daemon is there, for its status.
+ */
+#ifndef SYMBOLICATED_REPORT_H
+#define SYMBOLICATED_REPORT_H
+
+#include "settings.h"
+#include "worker.h"
+
+struct event_base;
+
+struct reporter;
+
+/*
+ * Reports what the workers have done, at once and from then on.  Call it
+ * before the process locks itself in.  The workers must outlive it; they are
+ * read when the loop runs.  NULL without memory.
+ */
+struct reporter *reporter_new(struct event_base *base,
+                              const struct workers *workers,
+                              struct settings *settings);
+
+/* Reports at once, to the symcached of these settings from now on. */
+void reporter_configure(struct reporter *reporter, struct settings *settings);
+
+void reporter_free(struct reporter *reporter); /* NULL is allowed */
+
+#endif
