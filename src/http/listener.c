@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 #include <event2/util.h>
+#include "base/service.h"
 
 /* When the backlog is full, Linux refuses connections to a Unix socket that do
  * not block.  The kernel limits this number to somaxconn. */
@@ -55,6 +56,10 @@ static int open_unix(struct listener *l, const char *address, char *error,
     }
     memcpy(un.sun_path, path, strlen(path) + 1);
 
+    l->fd = service_take_socket((struct sockaddr *)&un);
+    if (l->fd != -1) {
+        return 0;
+    }
     if (lstat(path, &st) == 0) {
         if (!S_ISSOCK(st.st_mode)) {
             return fail(error, size, address, EEXIST);
@@ -89,15 +94,21 @@ static int open_tcp(struct listener *l, const char *address, char *error,
         return fail(error, size, address, EINVAL);
     }
 
+    l->fd = service_take_socket((struct sockaddr *)&ss);
+    if (l->fd == -1) {
+        l->fd = socket(ss.ss_family,
+                       SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        if (l->fd == -1 ||
+            setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) !=
+                0 ||
+            bind(l->fd, (struct sockaddr *)&ss, (socklen_t)len) != 0 ||
+            listen(l->fd, BACKLOG) != 0) {
+            return fail(error, size, address, errno);
+        }
+    }
     /* connections inherit TCP_NODELAY: without it the end of an answer waits
      * for the client's delayed acknowledgement of the beginning, some 40 ms */
-    l->fd =
-        socket(ss.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (l->fd == -1 ||
-        setsockopt(l->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
-        setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0 ||
-        bind(l->fd, (struct sockaddr *)&ss, (socklen_t)len) != 0 ||
-        listen(l->fd, BACKLOG) != 0) {
+    if (setsockopt(l->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0) {
         return fail(error, size, address, errno);
     }
     return 0;

@@ -11,13 +11,16 @@
 
 struct listener {
     int fd;
-    char *path; /* of a Unix socket, or NULL */
+    char *path; /* of a Unix socket that was made here, or NULL */
     dev_t device;
     ino_t inode;
 };
 
-/* Listens on "unix:/path" or "address:port".  Returns 0, or -1 with a sentence
- * in error. */
+/*
+ * Listens on "unix:/path" or "address:port", on the socket that the service
+ * manager has there, if there is one (base/service.h).  Returns 0, or -1 with a
+ * sentence in error.
+ */
 int listener_open(struct listener *listener, const char *address, char *error,
                   size_t size);
 

@@ -18,6 +18,7 @@
 #include "base/daemon.h"
 #include "base/log.h"
 #include "base/release.h"
+#include "base/service.h"
 #include "base/signals.h"
 #include "http/http.h"
 #include "sandbox/sandbox.h"
@@ -51,6 +52,7 @@ static void stop(struct daemon *d, int signo)
 {
     if (!d->stopping) {
         d->stopping = true;
+        service_stopping();
         log_info(0, "signal %d received, stopping", signo);
         event_base_loopbreak(d->base);
     }
@@ -102,12 +104,14 @@ static void on_signal(void *arg, int signo)
 
     switch (signo) {
     case SIGHUP:
+        service_reloading();
         error = reload(d, buf, sizeof(buf));
         if (error != NULL) {
             log_emerg(0, "%s; the old configuration stays", error);
         } else {
             log_info(0, "configuration \"%s\" reloaded", d->options.config);
         }
+        service_ready();
         break;
     case SIGUSR1:
         log_reopen();
@@ -193,12 +197,26 @@ static int start_workers(struct daemon *d, char *error, size_t size)
     return rc == 0 ? 0 : -1;
 }
 
+static bool are_alive(void *arg, unsigned ms)
+{
+    const struct workers *workers = arg;
+    unsigned i;
+
+    for (i = 0; i < workers->n; i++) {
+        if (!worker_is_alive(workers->list[i], ms)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static int start(struct daemon *d, struct config *config)
 {
     char error[1024] = "out of memory";
 
     signal(SIGPIPE, SIG_IGN);
     daemon_raise_descriptors();
+    service_start();
     keep_freed_memory();
     d->settings = settings_new(config, false, error, sizeof(error));
     if (d->settings == NULL ||
@@ -224,12 +242,15 @@ static int start(struct daemon *d, struct config *config)
         log_warn(errno, "a log that cannot be written will stop the daemon");
     }
     set_limits(d);
-    if (start_workers(d, error, sizeof(error)) != 0) {
+    if (start_workers(d, error, sizeof(error)) != 0 ||
+        service_watch(d->base, are_alive, &d->workers) != 0) {
         goto failed;
     }
+    service_close_rest();
     log_info(0,
              "symbolicated " SYMCACHED_VERSION " listens on %s, threads: %u",
              d->settings->symbolication->listen, d->workers.n);
+    service_ready();
     return 0;
 
 failed:
@@ -253,6 +274,7 @@ static void finish(struct daemon *d)
     /* d->workers.mapped stays: a thread may still look at a slow disk */
     settings_unref(d->settings);
     signals_stop();
+    service_end();
     if (d->base != NULL) {
         event_base_free(d->base);
     }

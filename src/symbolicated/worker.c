@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/task.h"
 #include "http/http.h"
@@ -45,6 +46,7 @@ struct worker {
     struct event *drain;
     struct event *woken;
     int wakeup; /* an eventfd: there is news */
+    _Atomic(uint64_t) turned; /* clock_ms() when the loop was last seen */
     _Atomic(struct settings *) news;
     atomic_bool stopping;
     unsigned open; /* requests that are not answered yet */
@@ -142,6 +144,7 @@ static void on_trim(evutil_socket_t fd, short what, void *arg)
 {
     struct worker *w = arg;
 
+    atomic_store(&w->turned, clock_ms());
     module_cache_trim(w->context.searcher.cache);
 }
 
@@ -288,8 +291,10 @@ struct worker *worker_new(struct workers *workers, struct settings *settings)
 
 int worker_start(struct worker *worker)
 {
-    int rc = pthread_create(&worker->thread, NULL, run, worker);
+    int rc;
 
+    atomic_store(&worker->turned, clock_ms());
+    rc = pthread_create(&worker->thread, NULL, run, worker);
     worker->started = rc == 0;
     return rc;
 }
@@ -309,6 +314,11 @@ void worker_stop(struct worker *worker)
 {
     atomic_store(&worker->stopping, true);
     wake(worker);
+}
+
+bool worker_is_alive(const struct worker *worker, unsigned ms)
+{
+    return clock_since(atomic_load(&worker->turned)) < ms;
 }
 
 const struct stats *worker_stats(const struct worker *worker)

@@ -7,6 +7,8 @@
 #ifndef SYMBOLICATED_WORKER_H
 #define SYMBOLICATED_WORKER_H
 
+#include <stdbool.h>
+
 #include "symbolicated/modules/modules.h"
 #include "settings.h"
 #include "stats.h"
@@ -35,6 +37,10 @@ void worker_stop(struct worker *worker);
 
 /* Waits for its end.  NULL is allowed. */
 void worker_free(struct worker *worker);
+
+/* Whether its loop has turned in the last so many milliseconds, of which a
+ * second is normal. */
+bool worker_is_alive(const struct worker *worker, unsigned ms);
 
 /* What it has counted, for any thread. */
 const struct stats *worker_stats(const struct worker *worker);

@@ -20,6 +20,7 @@
 #include "symcached/job/job.h"
 #include "base/log.h"
 #include "base/release.h"
+#include "base/service.h"
 #include "metrics/metrics.h"
 #include "reload.h"
 #include "base/async_unlink.h"
@@ -96,6 +97,7 @@ static void stop(struct daemon *d, int signo)
         return;
     }
     d->stopping = true;
+    service_stopping();
     log_info(0, "signal %d received, stopping", signo);
     if (d->reload != NULL) {
         reload_cancel(d->reload);
@@ -146,6 +148,8 @@ static void on_read(void *arg, struct config *config, const char *error)
     }
     if (again) {
         reload(d);
+    } else {
+        service_ready();
     }
 }
 
@@ -159,9 +163,11 @@ static void reload(struct daemon *d)
         d->reload_again = true;
         return;
     }
+    service_reloading();
     d->reload = reload_start(d->base, d->options.config, on_read, d);
     if (d->reload == NULL) {
         keep_old(strerror(errno));
+        service_ready();
     }
 }
 
@@ -198,6 +204,7 @@ static int start(struct daemon *d, struct config *config)
     signal(SIGPIPE, SIG_IGN);
     daemon_raise_descriptors();
     umask(022);
+    service_start();
     if (reaper_start() != 0) {
         log_warn(errno, "no guard: transcoders may outlive a killed helper");
     }
@@ -226,12 +233,14 @@ static int start(struct daemon *d, struct config *config)
     }
     d->server = server_new(d->base, d->scheduler, config->listen, error,
                            sizeof(error));
-    if (d->server == NULL) {
+    if (d->server == NULL || service_watch(d->base, NULL, NULL) != 0) {
         goto failed;
     }
+    service_close_rest();
     warnings_look(d->base, config, log_warning);
     log_info(0, "symcached " SYMCACHED_VERSION " listens on %s",
              config->listen);
+    service_ready();
     return 0;
 
 failed:
@@ -251,6 +260,7 @@ static void finish(struct daemon *d)
     }
     task_cancel_all();
     signals_stop();
+    service_end();
     if (d->base != NULL) {
         event_base_free(d->base);
     }
