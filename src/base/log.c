@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,6 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <sys/stat.h>
+#include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 #include "thread.h"
@@ -28,6 +31,7 @@
 static enum log_level log_limit = LOG_LEVEL_INFO;
 static int log_fd = STDERR_FILENO;
 static const char *log_file; /* or NULL */
+static bool log_is_journal;
 
 struct log_line {
     STAILQ_ENTRY(log_line) next;
@@ -55,6 +59,19 @@ void log_set_level(enum log_level level)
     log_limit = level;
 }
 
+/* Returns whether stderr leads to systemd's journal, see systemd.exec(5). */
+static bool is_journal(void)
+{
+    const char *name = getenv("JOURNAL_STREAM");
+    uintmax_t device, inode;
+    struct stat st;
+
+    return name != NULL &&
+           sscanf(name, "%ju:%ju", &device, &inode) == 2 &&
+           fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device &&
+           st.st_ino == inode;
+}
+
 int log_open(const char *file)
 {
     int fd = STDERR_FILENO;
@@ -71,6 +88,7 @@ int log_open(const char *file)
     }
     log_fd = fd;
     log_file = file;
+    log_is_journal = file == NULL && is_journal();
     return 0;
 }
 
@@ -93,20 +111,33 @@ static size_t append_escaped(char *line, size_t len, size_t size,
     return len;
 }
 
-static size_t print_line(char line[LOG_LINE_MAX], enum log_level level,
-                         int errnum, const char *format, va_list args)
+/* Prints what comes before the text.  The journal keeps time and process of a
+ * line by itself, and its priority, if the line begins with that. */
+static size_t print_head(char line[LOG_LINE_MAX], enum log_level level)
 {
     static const char *const names[] = {"emerg", "crit", "error",
                                         "warn",  "info", "debug"};
-    char text[LOG_LINE_MAX], reason[256];
+    static const int priorities[] = {LOG_CRIT,    LOG_CRIT, LOG_ERR,
+                                     LOG_WARNING, LOG_INFO, LOG_DEBUG};
     time_t now = time(NULL);
     struct tm tm;
     size_t len;
 
+    if (log_is_journal) {
+        return (size_t)snprintf(line, LOG_LINE_MAX, "<%d>", priorities[level]);
+    }
     localtime_r(&now, &tm);
     len = strftime(line, LOG_LINE_MAX, "%Y/%m/%d %H:%M:%S", &tm);
-    len += (size_t)snprintf(line + len, LOG_LINE_MAX - len,
-                            " [%s] %ld: ", names[level], (long)getpid());
+    return len + (size_t)snprintf(line + len, LOG_LINE_MAX - len,
+                                  " [%s] %ld: ", names[level],
+                                  (long)getpid());
+}
+
+static size_t print_line(char line[LOG_LINE_MAX], enum log_level level,
+                         int errnum, const char *format, va_list args)
+{
+    char text[LOG_LINE_MAX], reason[256];
+    size_t len = print_head(line, level);
 
     vsnprintf(text, sizeof(text), format, args);
     utf8_mend(text);

@@ -25,8 +25,11 @@ enum log_level {
 
 void log_set_level(enum log_level level);
 
-/* Opens the log; NULL is stderr.  The text of file must stay valid, as
- * log_reopen() uses it again.  Returns 0, or -1 with errno. */
+/*
+ * Opens the log; NULL is stderr, where systemd's journal gets a priority in the
+ * place of time, level and process id (sd-daemon(3)).  The text of file must
+ * stay valid, as log_reopen() uses it again.  Returns 0, or -1 with errno.
+ */
 int log_open(const char *file);
 
 /*
