@@ -8,6 +8,7 @@
 #   make test-versions  t/module on several versions of nginx
 #   make soak       a random campaign of SOAK_SECONDS (120); soak-asan
 #   make install    DESTDIR and PREFIX are honoured, by uninstall too
+#   make deb        Debian packages in build/deb
 #   make fuzz       fuzz targets in build/fuzz (needs clang)
 #
 # With PACKAGES=no nothing is installed.  If the build needs a package that is
@@ -18,6 +19,7 @@ PACKAGES ?= yes
 CC      ?= cc
 PREFIX  ?= /usr/local
 MODDIR  ?= /usr/lib/nginx/modules
+UNITDIR ?= $(PREFIX)/lib/systemd/system
 JOBS    ?= 2
 
 CSTD     = -std=c11
@@ -238,10 +240,17 @@ demo:
 	$(MAKE) -j$(JOBS) all
 	SYMCACHE_BUILD=$(abspath $(B)) tools/demo
 
+# packages -----------------------------------------------------------------------
+
+deb:
+	$(PREPARE) build deb
+	tools/build-deb $(abspath $(B)/deb)
+
 # ------------------------------------------------------------------------------
 
-# Everything but the module's folder is below PREFIX.  Documents keep the
-# folders that they have here, so that links between them lead somewhere.
+# Everything but the module's folder is below PREFIX, if UNITDIR is.  Documents
+# keep the folders that they have here, so that links between them lead
+# somewhere.
 
 AT       = $(DESTDIR)$(PREFIX)
 DOCDIR   = $(AT)/share/doc/ngx_symcache
@@ -249,7 +258,10 @@ BASHDIR  = $(AT)/share/bash-completion/completions
 ZSHDIR   = $(AT)/share/zsh/site-functions
 PAGES    = $(wildcard man/*.[0-9]) $(MADEPAGES)
 DOCS     = README.md CHANGELOG.md LICENSE $(wildcard docs/*.* \
-           docs/internals/*.* conf-examples/*)
+           docs/internals/*.* conf-examples/*.conf conf-examples/*.json \
+           conf-examples/*.yml conf-examples/*/*)
+UNITS    = $(notdir $(wildcard packaging/systemd/*))
+CREATED  = sysusers.d/symcached.conf tmpfiles.d/symcached.conf
 
 install: all
 	install -d $(AT)/bin $(AT)/sbin $(AT)/libexec/ngx_symcache \
@@ -264,6 +276,14 @@ install: all
 	install -m 644 $(B)/canary.pdb $(AT)/share/ngx_symcache
 	install -D -m 644 completion/symcachectl.bash $(BASHDIR)/symcachectl
 	install -D -m 644 completion/_symcachectl $(ZSHDIR)/_symcachectl
+	for unit in $(UNITS); do \
+	    sed 's,/usr/sbin/,$(PREFIX)/sbin/,' packaging/systemd/$$unit | \
+	        install -D -m 644 /dev/stdin $(DESTDIR)$(UNITDIR)/$$unit || \
+	        exit 1; \
+	done
+	for file in $(CREATED); do \
+	    install -D -m 644 packaging/$$file $(AT)/lib/$$file || exit 1; \
+	done
 	for page in $(PAGES); do \
 	    install -D -m 644 $$page \
 	        $(AT)/share/man/man$${page##*.}/$${page##*/} || exit 1; \
@@ -277,14 +297,16 @@ install: all
 OURS     = $(AT)/libexec/ngx_symcache $(AT)/share/ngx_symcache $(DOCDIR)
 SHARED   = $(addprefix .$(PREFIX)/,bin sbin libexec share/doc \
            share/bash-completion/completions share/zsh/site-functions $(sort $(foreach p, \
-           $(PAGES),share/man/man$(lastword $(subst ., ,$(p)))))) .$(MODDIR)
+           $(PAGES),share/man/man$(lastword $(subst ., ,$(p)))))) .$(MODDIR) \
+           .$(UNITDIR) $(addprefix .$(PREFIX)/lib/,$(sort $(dir $(CREATED))))
 
 uninstall:
 	rm -f $(AT)/bin/pdb2symcache $(AT)/bin/symcachectl $(AT)/sbin/symcached \
 	    $(AT)/sbin/symbolicated $(AT)/libexec/ngx_symcache/symcached-sandboxed \
 	    $(DESTDIR)$(MODDIR)/ngx_symcache_module.so \
 	    $(BASHDIR)/symcachectl $(ZSHDIR)/_symcachectl \
-	    $(AT)/share/ngx_symcache/canary.pdb $(DOCS:%=$(DOCDIR)/%)
+	    $(AT)/share/ngx_symcache/canary.pdb $(DOCS:%=$(DOCDIR)/%) \
+	    $(UNITS:%=$(DESTDIR)$(UNITDIR)/%) $(CREATED:%=$(AT)/lib/%)
 	for page in $(PAGES); do \
 	    rm -f $(AT)/share/man/man$${page##*.}/$${page##*/}; \
 	done
@@ -296,7 +318,7 @@ uninstall:
 clean:
 	rm -rf $(B)
 
-.PHONY: all check-packages unit test test-full test-asan test-versions soak soak-asan demo fuzz install uninstall clean
+.PHONY: all check-packages unit test test-full test-asan test-versions soak soak-asan demo deb fuzz install uninstall clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 
