@@ -387,12 +387,12 @@ is_deeply \@wrong, [], 'links of installed documents lead somewhere';
 my @pages = map { m{([^/]+)$} } glob "$dir/installed/opt/share/man/man[1578]/*";
 is_deeply [sort @pages], [qw(ngx_symcache_module.7 pdb2symcache.1
     symbolicated.8 symcachectl.1 symcached.8 symcached.json.5)], 'manual pages';
-mkdir "$dir/installed/opt/lib";
+mkdir "$dir/installed/opt/include";
 $said = `$make uninstall 2>&1`;
 is $?, 0, 'make uninstall' or diag $said;
 my @left;
 find({ no_chdir => 1, wanted => sub { push @left, $_ } }, "$dir/installed");
-is_deeply \@left, ["$dir/installed", "$dir/installed/opt", "$dir/installed/opt/lib"],
+is_deeply \@left, ["$dir/installed", "$dir/installed/opt", "$dir/installed/opt/include"],
     'leaves nothing but what was not its own';
 
 # --- the shape of README and of the changelog

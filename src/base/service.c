@@ -203,8 +203,8 @@ static void on_time(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-int service_watch(struct event_base *base, bool (*alive)(void *arg, unsigned ms),
-                  void *arg)
+int service_watch(struct event_base *base,
+                  bool (*alive)(void *arg, unsigned ms), void *arg)
 {
     unsigned ms = service.watchdog_ms / 2;
     struct timeval often = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000};

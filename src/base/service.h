@@ -46,8 +46,8 @@ void service_stopping(void);
  * the loop silent, and after a while the manager restarts the daemon.  Returns
  * 0, or -1 without memory.
  */
-int service_watch(struct event_base *base, bool (*alive)(void *arg, unsigned ms),
-                  void *arg);
+int service_watch(struct event_base *base,
+                  bool (*alive)(void *arg, unsigned ms), void *arg);
 
 /* Ends service_watch(), before the base is freed. */
 void service_end(void);
