@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "foreign.h"
 #include "serve.h"
 
 struct sandbox_limits {

@@ -1,0 +1,22 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The system calls that a program of somebody else is denied when it reads
+ * files from strangers.
+ */
+#ifndef SANDBOX_FOREIGN_H
+#define SANDBOX_FOREIGN_H
+
+#include <stdbool.h>
+
+/*
+ * Makes a filter in the form that bwrap --seccomp takes: a descriptor of a
+ * file in memory, at its beginning.  It denies (EPERM) calls by which bugs of
+ * the kernel are reached, other processes looked into, namespaces made, or
+ * memory taken that no limit counts; and sockets, but for those that lead
+ * nowhere outside (AF_UNIX) and, with network, those of IP.  Returns -1 with
+ * errno.
+ */
+int sandbox_foreign_filter(bool network);
+
+#endif
