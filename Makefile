@@ -41,7 +41,8 @@ HARDEN   =
 HOT      =
 endif
 
-LIBS_symcached    = -levent -lcurl -lcrypto -lcjson -lpcre2-8 -lgssapi_krb5
+LIBS_symcached    = -levent -lcurl -lcrypto -lcjson -lpcre2-8 -lgssapi_krb5 \
+                    -lseccomp
 LIBS_symcached-sandboxed = -lmspack -lz -lzstd -lseccomp
 LIBS_symbolicated = -levent -lcurl -lcjson -lpcre2-8 -lcrypto -lseccomp
 LIBS_pdb2symcache = -lseccomp
@@ -58,7 +59,7 @@ ROOM_symcached-sandboxed = sandboxed
 ROOM_symbolicated = symbolicated
 ROOM_pdb2symcache = converter
 ROOM_symcachectl  = symcachectl
-USES_symcached    = http child metrics config base proto
+USES_symcached    = http child metrics config sandbox base proto
 USES_symcached-sandboxed = symcached config debuginfo symcache sandbox base \
                     proto
 USES_symbolicated = http config symbolication json symcache sandbox base proto

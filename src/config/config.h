@@ -137,6 +137,14 @@ struct env_config {
     char *value; /* may be a secret */
 };
 
+/* What a transcoder may do, see symcached/transcode/confine.h. */
+enum transcoder_profile {
+    PROFILE_DEFAULT, /* while the file is read */
+    PROFILE_STRICT,
+    PROFILE_WINE,
+    PROFILE_NONE
+};
+
 /* A program that makes SymCache files of a version for a store. */
 struct transcoder_config {
     symcache_version_t version;
@@ -147,6 +155,15 @@ struct transcoder_config {
     struct env_config *env;
     size_t nenv;
     bool fixed_input; /* the program never gets the name of a PDB */
+    enum transcoder_profile profile;
+    bool network;      /* unless PROFILE_NONE: it may open connections */
+    char **read;       /* what it may read beside the system's programs and
+                          libraries; NULL-terminated absolute paths, or NULL */
+    char *user;        /* that it runs as if symcached is root; or NULL */
+    unsigned time;     /* seconds */
+    uint64_t memory;   /* bytes of address space, of each process */
+    uint64_t disk;     /* bytes, unless PROFILE_NONE */
+    unsigned parallel; /* runs at a time; 0 = limits.transcodes alone */
 };
 
 struct store_config {
@@ -288,6 +305,8 @@ const char *config_map_location(const struct map_config *map, size_t nmap,
                                 const char **root, char *rel);
 
 const char *config_form_name(enum layout_form form);
+
+const char *config_profile_name(enum transcoder_profile profile);
 
 /* Returns the format of the originals at the places of a layout. */
 enum original_format config_layout_format(enum source_layout layout);

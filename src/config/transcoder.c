@@ -10,6 +10,9 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
+#define PATHS_MAX 32 /* of "read" */
+#define DEFAULT_DISK (4ull << 30)
+
 #define DIGITS "0123456789"
 #define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
 
@@ -160,6 +163,54 @@ static int read_makes(struct config_reader *r, const cJSON *item,
                : config_error(r, item, "must be \"symcache\"");
 }
 
+static const char *const profiles[] = {"", "strict", "wine", "none"};
+
+const char *config_profile_name(enum transcoder_profile profile)
+{
+    return profiles[profile];
+}
+
+static int read_profile(struct config_reader *r, const cJSON *item,
+                        const struct config_field *field, void *at)
+{
+    enum transcoder_profile *profile = at;
+    const char *text = config_text(r, item, "\"strict\"");
+
+    if (text == NULL) {
+        return -1;
+    }
+    for (*profile = PROFILE_STRICT; *profile <= PROFILE_NONE; ++*profile) {
+        if (strcmp(text, profiles[*profile]) == 0) {
+            return 0;
+        }
+    }
+    return config_error(r, item,
+                        "must be \"strict\", \"wine\" or \"none\"");
+}
+
+static int read_paths(struct config_reader *r, const cJSON *item,
+                      const struct config_field *field, void *at)
+{
+    char ***paths = at;
+    const cJSON *child;
+    size_t n = 0;
+
+    if (!cJSON_IsArray(item) || cJSON_GetArraySize(item) > PATHS_MAX) {
+        return config_error(r, item, "must be a list of at most %d paths",
+                            PATHS_MAX);
+    }
+    *paths = calloc((size_t)cJSON_GetArraySize(item) + 1, sizeof(char *));
+    if (*paths == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+    for (child = item->child; child != NULL; child = child->next, n++) {
+        if (config_path(r, child, field, &(*paths)[n]) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 #define FIELD(name, read, at, flags)                                          \
     {                                                                         \
         name, read, at, 0, 0, flags                                           \
@@ -176,7 +227,44 @@ static const struct config_field transcoder_fields[] = {
     FIELD("inputs", read_inputs, offsetof(struct transcoder_config, inputs),
           0),
     FIELD("makes", read_makes, offsetof(struct transcoder_config, makes), 0),
+    FIELD("profile", read_profile, offsetof(struct transcoder_config, profile),
+          0),
+    FIELD("network", config_bool, offsetof(struct transcoder_config, network),
+          0),
+    FIELD("read", read_paths, offsetof(struct transcoder_config, read), 0),
+    FIELD("user", config_string, offsetof(struct transcoder_config, user), 0),
+    {"time", config_duration, offsetof(struct transcoder_config, time), 1,
+     7 * 24 * 60 * 60, 0},
+    {"memory", config_size, offsetof(struct transcoder_config, memory),
+     16 << 20, 1ull << 50, 0},
+    {"disk", config_size, offsetof(struct transcoder_config, disk), 1 << 20,
+     1ull << 50, 0},
+    {"parallel", config_count, offsetof(struct transcoder_config, parallel), 1,
+     1000, 0},
 };
+
+/*
+ * Our own converter locks itself before it parses, more than a profile could;
+ * whatever else reads a file from strangers is confined unless the operator
+ * says otherwise.
+ */
+static int choose_profile(struct config_reader *r, const cJSON *item,
+                          struct transcoder_config *t)
+{
+    const char *name = strrchr(t->command[0], '/');
+
+    if (t->profile == PROFILE_DEFAULT) {
+        name = name != NULL ? name + 1 : t->command[0];
+        t->profile = strcmp(name, "pdb2symcache") == 0 ? PROFILE_NONE
+                                                       : PROFILE_STRICT;
+    }
+    return t->profile != PROFILE_NONE ||
+                   (!t->network && t->read == NULL && t->user == NULL)
+               ? 0
+               : config_error(r, item,
+                              "\"network\", \"read\" and \"user\" are for "
+                              "the profiles \"strict\" and \"wine\"");
+}
 
 /* Refuses a transcoder with the same kind, major version and an input of
  * another one, as it would not be clear which of the two to run. */
@@ -227,8 +315,12 @@ int config_transcoders(struct config_reader *r, const cJSON *item,
         t = &store->transcoders[store->ntranscoders++];
         t->inputs = 1u << FORMAT_PDB;
         t->makes = SYMCACHE_KIND_SYMCACHE;
+        t->time = r->config->limits.transcode_time;
+        t->memory = r->config->limits.transcode_memory;
+        t->disk = DEFAULT_DISK;
         if (config_object(r, child, transcoder_fields,
                           COUNT(transcoder_fields), t) != 0 ||
+            choose_profile(r, child, t) != 0 ||
             check_unique(r, child, store, t) != 0) {
             return -1;
         }
@@ -236,15 +328,23 @@ int config_transcoders(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-void config_transcoder_clear(struct transcoder_config *transcoder)
+static void free_list(char **list)
 {
-    char **arg;
     size_t i;
 
-    for (arg = transcoder->command; arg != NULL && *arg != NULL; arg++) {
-        free(*arg);
+    for (i = 0; list != NULL && list[i] != NULL; i++) {
+        free(list[i]);
     }
-    free(transcoder->command);
+    free(list);
+}
+
+void config_transcoder_clear(struct transcoder_config *transcoder)
+{
+    size_t i;
+
+    free_list(transcoder->command);
+    free_list(transcoder->read);
+    free(transcoder->user);
 
     for (i = 0; i < transcoder->nenv; i++) {
         free(transcoder->env[i].name);

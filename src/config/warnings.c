@@ -17,6 +17,8 @@
 #include "base/program.h"
 #include "base/task.h"
 
+#define WINE_MEMORY (2ull << 30)
+
 struct teller {
     warnings_fn tell;
     unsigned n;
@@ -61,6 +63,30 @@ static int look_for_program(const char *name, char *error, size_t size)
     return rc;
 }
 
+/* Warns of what keeps a transcoder of a profile from being run. */
+static void warn_of_profile(struct teller *t, const struct store_config *store,
+                            size_t i)
+{
+    const struct transcoder_config *transcoder = &store->transcoders[i];
+    const char *profile = config_profile_name(transcoder->profile);
+    char error[256], path[PATH_MAX];
+
+    if (transcoder->profile != PROFILE_NONE &&
+        program_find("bwrap", path, error, sizeof(error)) != 0) {
+        warn(t,
+             "stores.%s.transcoders[%zu].profile: \"%s\" needs bubblewrap; "
+             "%s; it is not run",
+             store->name, i, profile, error);
+    }
+    if (transcoder->profile == PROFILE_WINE &&
+        transcoder->memory < WINE_MEMORY) {
+        warn(t,
+             "stores.%s.transcoders[%zu].memory: Wine takes 1.7 GiB of address "
+             "space before the program has any: at least \"2g\"",
+             store->name, i);
+    }
+}
+
 static void warn_of_store(struct teller *t, const struct store_config *store)
 {
     const char *reason = config_store_idle(store), *name;
@@ -86,6 +112,7 @@ static void warn_of_store(struct teller *t, const struct store_config *store)
         if (store->transcoders[i].command == NULL) {
             continue;
         }
+        warn_of_profile(t, store, i);
         name = store->transcoders[i].command[0];
         if (strchr(name, '{') == NULL &&
             look_for_program(name, error, sizeof(error)) != 0) {

@@ -13,6 +13,10 @@ use Test::Symcache;
 my $t = Test::Symcache->new;
 my $program = $t->program('symcached');
 
+# whether this machine has it is not asked here
+chmod 0755, $t->write_file('path/bwrap', "#!/bin/sh\n");
+$ENV{PATH} = $t->path('path') . ":$ENV{PATH}";
+
 # (exit code, output) of symcached -t
 sub check {
     my ($text) = @_;
@@ -28,7 +32,8 @@ sub check {
 sub text {
     my (%o) = @_;
     my %p = (top => '"listen": "unix:' . $t->path('s') . '",', store => '', source => '', limits => '', cache => '',
-        transcoder => '"version": "9.0.0", "command": ["sh", "{pdb}"]',
+        transcoder => '"version": "9.0.0", "command": ["sh", "{pdb}"], '
+            . '"profile": "none"',
         root => '"root": "/s",', sources => '["local"]',
         type => '"type": "http", "url": "http://h/s"', %o);
     return <<"JSON";
@@ -100,7 +105,23 @@ my @bad = (
         ['inputs', 'must be a list of formats', '"inputs": []'],
         ['inputs[0]', 'must be "pdb" or "breakpad"', '"inputs": ["elf"]'],
         ['inputs[1]', 'named twice', '"inputs": ["pdb", "pdb"]'],
-        ['makes', 'must be "symcache"', '"makes": "sym"']),
+        ['makes', 'must be "symcache"', '"makes": "sym"'],
+        ['profile', 'must be "strict", "wine" or "none"',
+            '"profile": "wime"'],
+        ['read', 'must be a list of at most 32 paths', '"read": "/opt"'],
+        ['read[1]', 'must be an absolute path', '"read": ["/opt", "x"]'],
+        ['parallel', 'must be 1 to 1000', '"parallel": 0'],
+        ['time', 'must be 1 to', '"time": "0s"'],
+        ['memory', 'must be', '"memory": "1m"'],
+        ['disk', 'must be', '"disk": "1k"']),
+    (map { [9, 'stores.default.transcoders[0]', '"network", "read" and "user" '
+                . 'are for the profiles "strict" and "wine"',
+            transcoder => '"version": "9.0.0", "profile": "none", '
+                . "\"command\": [\"x\", \"{pdb}\"], $_"] }
+        '"network": true', '"read": ["/opt"]', '"user": "wine"'),
+    [9, 'stores.default.transcoders[0]', 'are for the profiles',
+        transcoder => '"version": "9.0.0", "network": true, '
+            . '"command": ["/x/pdb2symcache", "{pdb}"]'],
     [9, 'stores.default.transcoders[1]',
         'a second transcoder for major version 9 and input "pdb"',
         transcoder => '"version": "9.0.0", "command": ["x", "{pdb}"] },'
@@ -291,7 +312,8 @@ for (['{', qr/^symcached: FILE:1: not valid JSON/],
 my $source = '"sources": {"a": {"type": "filesystem", "path": "/"}, '
     . '"b": {"type": "symcache", "url": "http://h"}, '
     . '"sym": {"type": "filesystem", "path": "/", "layout": "breakpad"}}';
-my $transcoder = '[{"version": "9.0.0", "command": ["sh", "{pdb}"]}]';
+my $transcoder = '[{"version": "9.0.0", "command": ["sh", "{pdb}"], '
+    . '"profile": "none"}]';
 for (['no source', ''],
      ['no source', ", \"transcoders\": $transcoder"],
      ['no source', ", \"sources\": [], \"transcoders\": $transcoder"],
@@ -331,17 +353,25 @@ my $refused = 'a private or loopback address is not asked without "internal": '
     . 'true; lookups there fail';
 for (['stores.default.transcoders[0].command[0]', 'no transcoder: "nowhere-1" is '
         . 'neither in PATH nor beside symcached; version 9.0.0 is not made',
-        transcoder => '"version": "9.0.0", "command": ["nowhere-1", "{pdb}"]'],
+        transcoder => '"version": "9.0.0", "command": ["nowhere-1", "{pdb}"], '
+            . '"profile": "none"'],
      ['stores.default.transcoders[1].command[0]', "no transcoder: \"$dir/none\": No "
         . 'such file or directory; version 3.1.0 is not made',
-        transcoder => '"version": "9.0.0", "command": ["sh", "{pdb}"] }, '
-        . "{ \"version\": \"3.1.0\", \"command\": [\"$dir/none\", \"{pdb}\"]"],
+        transcoder => '"version": "9.0.0", "command": ["sh", "{pdb}"], '
+        . '"profile": "none" }, { "version": "3.1.0", "profile": "none", '
+        . "\"command\": [\"$dir/none\", \"{pdb}\"]"],
      ['stores.default.transcoders[0].command[0]', "no transcoder: \"$dir/bin/mode\""
         . ': Permission denied; version 9.0.0 is not made', transcoder =>
-        "\"version\": \"9.0.0\", \"command\": [\"$dir/bin/mode\", \"{pdb}\"]"],
+        "\"version\": \"9.0.0\", \"command\": [\"$dir/bin/mode\", \"{pdb}\"], "
+        . '"profile": "none"'],
      ['stores.default.transcoders[0].command[0]', "no transcoder: \"$dir/bin\": "
         . 'Permission denied; version 9.0.0 is not made', transcoder =>
-        "\"version\": \"9.0.0\", \"command\": [\"$dir/bin\", \"{pdb}\"]"],
+        "\"version\": \"9.0.0\", \"command\": [\"$dir/bin\", \"{pdb}\"], "
+        . '"profile": "none"'],
+     ['stores.default.transcoders[0].memory', 'Wine takes 1.7 GiB of address '
+        . 'space before the program has any: at least "2g"',
+        limits => '"transcode_memory": "1g"', transcoder =>
+        '"version": "9.0.0", "command": ["sh", "{pdb}"], "profile": "wine"'],
      ['listen', "\"$dir/none/\": No such file or directory; symcached does not "
         . 'make the folder of its socket, and does not start without it',
         top => "\"listen\": \"unix:$dir/none/s.sock\","],
@@ -368,6 +398,14 @@ for (['stores.default.transcoders[0].command[0]', 'no transcoder: "nowhere-1" is
     is $code, 0, "no error: $text[1]";
     is $out, "symcached: warning: $key: $reason\n"
         . "symcached: configuration FILE has no error, and 1 warning\n",
+        'but a warning';
+}
+{
+    local $ENV{PATH} = '/nonexistent';
+    ($code, $out) = check(text(transcoder =>
+        '"version": "9.0.0", "command": ["/bin/sh", "{pdb}"]'));
+    is $code, 0, 'no error: no bubblewrap';
+    like $out, qr/transcoders\[0\]\.profile: "strict" needs bubblewrap; .*it is not run\n/,
         'but a warning';
 }
 ($code, $out) = check(text(type => '"type": "sympath", "value": '

@@ -63,8 +63,10 @@ static bool take_probe(struct job *job)
 bool job_may_transcode(const struct job *job)
 {
     const struct trust *trust = trust_of(job);
+    unsigned parallel = job_transcoder(job)->parallel;
 
-    return trust == NULL || !trust_is_tried(trust);
+    return trust == NULL || (!trust_is_tried(trust) &&
+                             (parallel == 0 || trust->running < parallel));
 }
 
 bool job_begins_run(struct job *job, char *error, size_t size)
@@ -82,6 +84,8 @@ bool job_begins_run(struct job *job, char *error, size_t size)
         return false;
     }
     job->run.is_probe = trust_begins(trust);
+    job->run.is_counted = true;
+    trust->running++;
     return true;
 }
 
@@ -92,6 +96,10 @@ void job_leaves_run(struct job *job)
     if (take_probe(job) && trust != NULL) {
         trust_ends(trust, true);
     }
+    if (job->run.is_counted && trust != NULL) {
+        trust->running--;
+    }
+    job->run.is_counted = false;
     free(job->run.canary);
     job->run.canary = NULL;
 }

@@ -57,6 +57,7 @@ static void end_forgotten(struct job *job)
  * SymCache, so the next source is asked. */
 static void malformed(struct job *job)
 {
+    job_leaves_run(job);
     job->findings |= FINDING_MALFORMED;
     attempt_log_mark_unusable(job->attempt_log, job->original.from,
                               job_pdb_path(job), job_text(job));

@@ -109,7 +109,8 @@ struct run {
      * at that time; another one may run later, on another format */
     const struct transcoder_config *accuser;
     unsigned lies;
-    unsigned pause : 31;   /* seconds that the transcoder is left alone */
+    unsigned pause : 30;   /* seconds that the transcoder is left alone */
+    unsigned is_counted : 1; /* in trust->running */
     unsigned is_probe : 1; /* its end tells whether the transcoder works */
 };
 

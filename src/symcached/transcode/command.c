@@ -176,6 +176,13 @@ static void free_list(char **list)
     free(list);
 }
 
+void command_replace(struct command *command, const char *program, char **argv)
+{
+    snprintf(command->program, PATH_MAX, "%s", program);
+    free_list(command->argv);
+    command->argv = argv;
+}
+
 void command_clear(struct command *command)
 {
     free_list(command->argv);

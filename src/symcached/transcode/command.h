@@ -22,6 +22,8 @@ struct command_paths {
     const char *pdb;     /* {pdb} */
     const char *out;     /* {out}, _NT_SYMCACHE_PATH */
     const char *symbols; /* _NT_SYMBOL_PATH */
+    const char *cwd;
+    const char *tmp; /* /tmp, if it is confined */
 };
 
 /*
@@ -31,6 +33,10 @@ struct command_paths {
 int command_fill(struct command *command,
                  const struct transcoder_config *transcoder,
                  const struct command_paths *paths, char *error, size_t size);
+
+/* Takes over argv, and copies program. */
+void command_replace(struct command *command, const char *program,
+                     char **argv);
 
 void command_clear(struct command *command);
 

@@ -7,13 +7,12 @@
  *   work/out/       {out} and _NT_SYMCACHE_PATH
  *   work/symbols/   _NT_SYMBOL_PATH, empty: nothing is to be downloaded there
  *   work/in/in.pdb  {pdb}, if it is not to be seen under its own name
+ *   work/tmp/       /tmp of a confined process
  */
 #include "transcode.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <event2/event.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -26,26 +25,16 @@
 
 #include "child/child.h"
 #include "command.h"
+#include "confine.h"
+#include "output.h"
 #include "symcached/space/space.h"
 #include "validate.h"
 #include "pdb_name.h"
-#include "proto/path.h"
 
-/* bounds of the search for the result */
-#define TRANSCODE_DEPTH 8
-#define TRANSCODE_ENTRIES 10000
+#define USAGE_MS 250    /* pause between two looks at what a run has written */
+#define SETTLE_SECONDS 3 /* for processes that were killed */
 
 #define TRANSCODE_INPUT "in.pdb"
-
-/* what the walk through {out} has seen */
-struct transcode_found {
-    const symcache_key_t *key;
-    unsigned entries;
-    unsigned files;
-    bool empty;
-    symcache_version_t version;
-    char file[PATH_MAX];
-};
 
 struct transcode {
     const struct transcoder_config *transcoder;
@@ -54,29 +43,44 @@ struct transcode {
     struct child *child;  /* the transcoder, then the check of its output */
     struct event *failed; /* tells of a run that could not be started */
     struct gauge *gauge;  /* while the transcoder runs */
+    struct event *usage;  /* of the disk, by a confined one; or NULL */
+    struct event *settle; /* while its last processes end; or NULL */
+    int processes;        /* of these the pidfd, or -1 */
+    bool over;            /* it took more than its part of the disk */
     bool full;            /* there was no room, at its start or later */
     bool tight;           /* at its start, the PDB would have had no room */
     const struct cache_config *cache;
     uint64_t space; /* bytes left when it began */
     struct command command;
-    unsigned seconds;
+    struct confine confine;
+    struct child_result ended; /* of the transcoder */
     transcode_done_fn done;
     void *arg;
     char *pdb;
     char *work;
     char *out;
-    unsigned ms; /* of the transcoder */
-    struct transcode_found found;
+    struct output output;
+    char tail[CHILD_TAIL + 1];
     char error[256];
 };
 
 static void transcode_free(struct transcode *transcode)
 {
-    if (transcode->failed != NULL) {
-        event_free(transcode->failed);
+    struct event *events[] = {transcode->failed, transcode->usage,
+                              transcode->settle};
+    size_t i;
+
+    for (i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+        if (events[i] != NULL) {
+            event_free(events[i]);
+        }
+    }
+    if (transcode->processes >= 0) {
+        close(transcode->processes);
     }
     gauge_stop(transcode->gauge);
     command_clear(&transcode->command);
+    confine_clear(&transcode->confine);
     free(transcode->pdb);
     free(transcode->work);
     free(transcode->out);
@@ -85,111 +89,6 @@ static void transcode_free(struct transcode *transcode)
 
 /* the result ---------------------------------------------------------------
  */
-
-static bool transcode_name(const char *name, const symcache_key_t *key,
-                           symcache_version_t *version)
-{
-    char lower[NAME_MAX + 1];
-    symcache_file_e file;
-    size_t len = strlen(name), i;
-
-    if (len >= sizeof(lower)) {
-        return false;
-    }
-    for (i = 0; i < len; i++) {
-        lower[i] =
-            (char)(name[i] >= 'A' && name[i] <= 'Z' ? name[i] - 'A' + 'a'
-                                                    : name[i]);
-    }
-
-    return symcache_path_name_parse(lower, len, key, version, &file) &&
-           file == SYMCACHE_FILE_PLAIN;
-}
-
-static void take(struct transcode_found *found, const char *dir,
-                 const char *name, off_t size)
-{
-    symcache_version_t version;
-
-    if (!transcode_name(name, found->key, &version)) {
-        return;
-    }
-
-    found->files++;
-    found->empty = size == 0;
-    found->version = version;
-    if (snprintf(found->file, sizeof(found->file), "%s/%s", dir, name) >=
-        (int)sizeof(found->file)) {
-        found->entries = TRANSCODE_ENTRIES;
-    }
-}
-
-/* Follows no symbolic link.  Takes fd over. */
-static void walk(struct transcode_found *found, int fd, const char *path,
-                 unsigned depth)
-{
-    char below[PATH_MAX];
-    struct dirent *entry;
-    struct stat st;
-    DIR *dir = fdopendir(fd);
-
-    if (dir == NULL) {
-        close(fd);
-        return;
-    }
-
-    while (found->entries < TRANSCODE_ENTRIES &&
-           (entry = readdir(dir)) != NULL) {
-        if (strcmp(entry->d_name, ".") == 0 ||
-            strcmp(entry->d_name, "..") == 0) {
-            continue;
-        }
-
-        found->entries++;
-        if (fstatat(fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0) {
-            continue;
-        }
-        if (S_ISREG(st.st_mode)) {
-            take(found, path, entry->d_name, st.st_size);
-        } else if (S_ISDIR(st.st_mode) && depth > 0 &&
-                   snprintf(below, sizeof(below), "%s/%s", path,
-                            entry->d_name) < (int)sizeof(below)) {
-            int sub = openat(fd, entry->d_name,
-                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-            if (sub >= 0) {
-                walk(found, sub, below, depth - 1);
-            }
-        }
-    }
-
-    closedir(dir);
-}
-
-/* Returns NULL, or what is wrong with the result. */
-static const char *find(struct transcode *transcode)
-{
-    struct transcode_found *found = &transcode->found;
-    int fd;
-
-    memset(found, 0, sizeof(*found));
-    found->key = &transcode->key;
-
-    fd = open(transcode->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        walk(found, fd, transcode->out, TRANSCODE_DEPTH);
-    }
-
-    if (found->entries >= TRANSCODE_ENTRIES) {
-        return "the transcoder left too many files";
-    }
-    if (found->files == 0) {
-        return "the transcoder succeeded without a SymCache file";
-    }
-    if (found->files > 1) {
-        return "the transcoder left more than one SymCache file";
-    }
-    return found->empty ? "the transcoder left an empty file" : NULL;
-}
 
 /*
  * These signals come from somebody who ends a process for reasons of their own:
@@ -269,9 +168,25 @@ static bool judge(struct transcode *transcode,
         result->error = DISK_SPACE_NONE;
         return false;
     }
+    if (transcode->over || (transcode->confine.nfds > 0 &&
+                            WIFSIGNALED(child->status) &&
+                            WTERMSIG(child->status) == SIGXFSZ)) {
+        snprintf(transcode->error, sizeof(transcode->error),
+                 "took more of the disk than its part (%llu bytes)",
+                 (unsigned long long)transcode->transcoder->disk);
+        return false;
+    }
     if (child->timed_out) {
         snprintf(transcode->error, sizeof(transcode->error),
-                 "took longer than transcode_time (%u s)", transcode->seconds);
+                 "took longer than transcode_time (%u s)",
+                 transcode->transcoder->time);
+        return false;
+    }
+    if (WIFEXITED(child->status) && !confine_ran(&transcode->confine)) {
+        result->system = true;
+        snprintf(transcode->error, sizeof(transcode->error),
+                 "profile \"%s\" is not to be had here",
+                 config_profile_name(transcode->transcoder->profile));
         return false;
     }
     if (WIFSIGNALED(child->status)) {
@@ -308,13 +223,13 @@ static void on_validated(void *arg, struct child_result *child)
     struct transcode_result result = {0};
 
     transcode->child = NULL;
-    result.ms = transcode->ms + child->ms;
+    result.ms = transcode->ended.ms + child->ms;
     result.tail = child->tail;
 
     if (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 0) {
         result.ok = true;
-        result.version = transcode->found.version;
-        result.file = transcode->found.file;
+        result.version = transcode->output.version;
+        result.file = transcode->output.file;
     } else if (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 1) {
         result.error = "the transcoder left an unsound SymCache";
     } else {
@@ -325,35 +240,24 @@ static void on_validated(void *arg, struct child_result *child)
     finish(transcode, &result);
 }
 
-static void transcode_on_exit(void *arg, struct child_result *child)
+/* All of the transcoder's processes have ended. */
+static void conclude(struct transcode *transcode)
 {
-    struct transcode *transcode = arg;
     struct transcode_result result = {0};
 
-    transcode->child = NULL;
-    gauge_stop(transcode->gauge);
-    transcode->gauge = NULL;
-    transcode->ms = result.ms = child->ms;
-    result.tail = child->tail;
-
-    if (child->error != 0) {
-        result.system = true;
-        result.error = transcode->error;
-        snprintf(transcode->error, sizeof(transcode->error),
-                 "no transcoder: \"%.150s\": %s", transcode->command.program,
-                 strerror(child->error));
-        finish(transcode, &result);
-        return;
-    }
-    if (!judge(transcode, child, &result)) {
+    result.ms = transcode->ended.ms;
+    result.tail = transcode->ended.tail;
+    if (!judge(transcode, &transcode->ended, &result)) {
         finish(transcode, &result);
         return;
     }
 
-    result.error = find(transcode);
+    output_look(&transcode->output, transcode->out, &transcode->key);
+    result.error = output_judge(&transcode->output);
     if (result.error == NULL) {
+        confine_take(&transcode->confine, transcode->output.file);
         transcode->child =
-            validate_start(transcode->base, transcode->found.file,
+            validate_start(transcode->base, transcode->output.file,
                            &transcode->key, false, on_validated, transcode);
         if (transcode->child != NULL) {
             return;
@@ -367,6 +271,68 @@ static void transcode_on_exit(void *arg, struct child_result *child)
     finish(transcode, &result);
 }
 
+static void on_settled(evutil_socket_t fd, short what, void *arg)
+{
+    (void)fd;
+    (void)what;
+    conclude(arg);
+}
+
+/*
+ * bwrap ends a moment before the other processes of its namespace, which the
+ * kernel kills then: until that has happened, one could still write to the
+ * result.
+ */
+static void settle(struct transcode *transcode)
+{
+    struct timeval limit = {SETTLE_SECONDS, 0};
+
+    transcode->processes = confine_processes(&transcode->confine);
+    if (transcode->processes >= 0) {
+        transcode->settle = event_new(transcode->base, transcode->processes,
+                                      EV_READ, on_settled, transcode);
+    }
+    if (transcode->settle == NULL ||
+        event_add(transcode->settle, &limit) != 0) {
+        conclude(transcode);
+    }
+}
+
+static void transcode_on_exit(void *arg, struct child_result *child)
+{
+    struct transcode *transcode = arg;
+    struct transcode_result result = {0};
+
+    transcode->child = NULL;
+    gauge_stop(transcode->gauge);
+    transcode->gauge = NULL;
+    if (transcode->usage != NULL) {
+        event_del(transcode->usage);
+    }
+
+    if (child->error != 0) {
+        result.system = true;
+        result.ms = child->ms;
+        result.tail = child->tail;
+        result.error = transcode->error;
+        snprintf(transcode->error, sizeof(transcode->error),
+                 "no transcoder: \"%.150s\": %s", transcode->command.program,
+                 strerror(child->error));
+        finish(transcode, &result);
+        return;
+    }
+
+    transcode->ended = *child;
+    transcode->ended.tail = memcpy(transcode->tail, child->tail,
+                                   child->tail_len + 1);
+    if (transcode->confine.nfds == 0) {
+        conclude(transcode);
+        return;
+    }
+    transcode->ended.status = confine_status(child->status);
+    settle(transcode);
+}
+
 /* the start ----------------------------------------------------------------
  */
 
@@ -378,7 +344,8 @@ static int transcode_mkdir(const struct transcode *transcode, const char *name,
         errno = ENAMETOOLONG;
         return -1;
     }
-    return mkdir(path, 0700);
+    return mkdir(path, 0700) == 0 ? confine_give(&transcode->confine, path)
+                                  : -1;
 }
 
 /*
@@ -411,13 +378,15 @@ static int rename_input(struct transcode *transcode)
 
 /* Makes what the work directory has to hold when the process begins. */
 static int lay_out(struct transcode *transcode, char symbols[PATH_MAX],
-                   char cwd[PATH_MAX])
+                   char cwd[PATH_MAX], char tmp[PATH_MAX])
 {
     char out[PATH_MAX];
 
     if (transcode_mkdir(transcode, "out", out) != 0 ||
         transcode_mkdir(transcode, "symbols", symbols) != 0 ||
-        transcode_mkdir(transcode, "run", cwd) != 0) {
+        transcode_mkdir(transcode, "run", cwd) != 0 ||
+        (transcode->confine.nfds > 0 &&
+         transcode_mkdir(transcode, "tmp", tmp) != 0)) {
         return -1;
     }
     return transcode->transcoder->fixed_input ||
@@ -452,6 +421,9 @@ static int limit(struct transcode *transcode, struct child_options *options)
         return -1;
     }
     options->file = left < INT64_MAX ? left : 0;
+    if (transcode->confine.nfds > 0 && transcode->transcoder->disk < left) {
+        options->file = transcode->transcoder->disk;
+    }
     transcode->space = left;
     transcode->tight =
         stat(transcode->pdb, &st) == 0 && left < (uint64_t)st.st_size;
@@ -464,36 +436,81 @@ static int limit(struct transcode *transcode, struct child_options *options)
     return 0;
 }
 
-static int spawn(struct transcode *transcode,
-                 const struct limits_config *limits)
+/* Looks at what a confined transcoder has written so far. */
+static void on_usage(evutil_socket_t fd, short what, void *arg)
 {
-    char symbols[PATH_MAX], cwd[PATH_MAX];
+    struct transcode *transcode = arg;
+
+    (void)fd;
+    (void)what;
+
+    output_look(&transcode->output, transcode->work, &transcode->key);
+    if (transcode->child != NULL &&
+        (transcode->output.bytes > transcode->transcoder->disk ||
+         output_is_endless(&transcode->output))) {
+        transcode->over = true;
+        event_del(transcode->usage);
+        child_kill(transcode->child);
+    }
+}
+
+static int watch_usage(struct transcode *transcode)
+{
+    struct timeval every = {0, USAGE_MS * 1000};
+
+    if (transcode->confine.nfds == 0) {
+        return 0;
+    }
+    transcode->usage = event_new(transcode->base, -1, EV_PERSIST, on_usage,
+                                 transcode);
+    if (transcode->usage == NULL ||
+        event_add(transcode->usage, &every) != 0) {
+        snprintf(transcode->error, sizeof(transcode->error), "out of memory");
+        return -1;
+    }
+    return 0;
+}
+
+static int spawn(struct transcode *transcode)
+{
+    char symbols[PATH_MAX], cwd[PATH_MAX], tmp[PATH_MAX] = "";
     struct child_options options = {0};
     struct command *command = &transcode->command;
     struct command_paths paths;
 
-    if (lay_out(transcode, symbols, cwd) != 0) {
+    if (confine_begin(&transcode->confine, transcode->transcoder,
+                      transcode->error, sizeof(transcode->error)) != 0) {
+        return -1;
+    }
+    if (lay_out(transcode, symbols, cwd, tmp) != 0) {
         snprintf(transcode->error, sizeof(transcode->error), "work: %s",
                  strerror(errno));
         return -1;
     }
 
-    if (limit(transcode, &options) != 0) {
+    if (limit(transcode, &options) != 0 || watch_usage(transcode) != 0) {
         return -1;
     }
 
     paths.pdb = transcode->pdb;
     paths.out = transcode->out;
     paths.symbols = symbols;
+    paths.cwd = cwd;
+    paths.tmp = tmp;
     if (command_fill(command, transcode->transcoder, &paths, transcode->error,
-                     sizeof(transcode->error)) == 0) {
+                     sizeof(transcode->error)) == 0 &&
+        confine_command(&transcode->confine, command, transcode->transcoder,
+                        &paths, transcode->error,
+                        sizeof(transcode->error)) == 0) {
         options.program = command->program;
         options.argv = command->argv;
         options.env = command->env;
         options.cwd = cwd;
-        options.seconds = limits->transcode_time;
+        options.fds = transcode->confine.fds;
+        options.nfds = transcode->confine.nfds;
+        options.seconds = transcode->transcoder->time;
 #ifndef __SANITIZE_ADDRESS__ /* its shadow would not fit */
-        options.memory = limits->transcode_memory;
+        options.memory = transcode->transcoder->memory;
 #endif
         transcode->child = child_start(transcode->base, &options,
                                        transcode_on_exit, transcode);
@@ -541,7 +558,7 @@ struct transcode *transcode_start(struct event_base *base,
     transcode->transcoder = transcoder;
     transcode->cache = &config->cache;
     symcache_key_copy(&transcode->key, key);
-    transcode->seconds = config->limits.transcode_time;
+    transcode->processes = -1;
     transcode->done = done;
     transcode->arg = arg;
     transcode->pdb = strdup(pdb);
@@ -554,7 +571,7 @@ struct transcode *transcode_start(struct event_base *base,
         return NULL;
     }
 
-    if (spawn(transcode, &config->limits) != 0) {
+    if (spawn(transcode) != 0) {
         evtimer_add(transcode->failed, &now);
     }
     return transcode;
