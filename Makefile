@@ -7,6 +7,7 @@
 #   make test-asan  make test under AddressSanitizer and UBSan
 #   make test-versions  t/module on several versions of nginx
 #   make soak       a random campaign of SOAK_SECONDS (120); soak-asan
+#   make sbom       build/sbom.json: what is linked, of which version
 #   make install    DESTDIR and PREFIX are honoured, by uninstall too
 #   make deb        Debian packages in build/deb
 #   make fuzz       fuzz targets in build/fuzz (needs clang)
@@ -316,10 +317,14 @@ uninstall:
 	    (cd $(DESTDIR) && rmdir -p $$folder) 2>/dev/null || true; \
 	done
 
+# what is linked to what, of which version: CycloneDX
+sbom: all
+	tools/sbom $(B) > $(B)/sbom.json
+
 clean:
 	rm -rf $(B)
 
-.PHONY: all check-packages unit test test-full test-asan test-versions soak soak-asan demo deb fuzz install uninstall clean
+.PHONY: all check-packages unit test test-full test-asan test-versions soak soak-asan demo deb fuzz install uninstall sbom clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 
