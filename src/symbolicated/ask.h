@@ -2,19 +2,16 @@
  * Copyright (C) the ngx_symcache authors
  *
  * One question to symcached, about many keys: may there be a SymCache of
- * each?  On a connection of its own, on which symcached tells of a key as soon
- * as its job has ended.
+ * each?  symcached tells of a key as soon as its job has ended.
  */
 #ifndef SYMBOLICATED_ASK_H
 #define SYMBOLICATED_ASK_H
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/socket.h>
+#include "exchange.h"
 #include "proto/header.h"
 #include "proto/key.h"
-
-struct event_base;
 
 /* So many keys fit into one question. */
 #define ASK_KEYS_MAX SYMCACHE_LOOKUPS_MAX
@@ -27,15 +24,6 @@ enum ask_answer {
     ASK_FAILED,
     ASK_NOBODY /* no symcached listens there */
 };
-
-/* Where symcached listens. */
-struct ask_address {
-    struct sockaddr_storage address;
-    socklen_t size;
-};
-
-/* text: "unix:/path" or "address:port", checked by the configuration. */
-void ask_address(struct ask_address *address, const char *text);
 
 /* What is asked for; read by ask_start() only. */
 struct ask_key {
@@ -65,7 +53,7 @@ typedef void (*ask_fn)(void *arg, const struct ask_reply *replies, size_t n,
  * from inside this function.  NULL: there is no memory or no descriptor.
  */
 struct ask *ask_start(struct event_base *base,
-                      const struct ask_address *address,
+                      const struct exchange_address *address,
                       const struct ask_key *keys, size_t n, unsigned wait,
                       ask_fn fn, void *arg);
 

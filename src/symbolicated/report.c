@@ -5,7 +5,6 @@
 
 #include <cjson/cJSON.h>
 #include <event2/buffer.h>
-#include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,31 +27,19 @@ struct reporter {
     const struct workers *workers;
     struct settings *settings;
     struct event *timer;
-    struct bufferevent *bev; /* a report is on its way, or NULL */
+    struct exchange *exchange; /* a report is on its way, or NULL */
     char name[NAME_SIZE];
     char *listen; /* as at the start: it does not change with the settings */
     time_t started;
 };
 
-static void drop(struct reporter *r)
-{
-    if (r->bev != NULL) {
-        bufferevent_free(r->bev);
-        r->bev = NULL;
-    }
-}
-
 /* Whatever the answer is: the next report comes in its time. */
-static void on_read(struct bufferevent *bev, void *arg)
+static void on_news(void *arg, enum exchange_news news, struct evbuffer *body)
 {
-    drop(arg);
-}
+    struct reporter *r = arg;
 
-static void on_event(struct bufferevent *bev, short what, void *arg)
-{
-    if ((what & BEV_EVENT_CONNECTED) == 0) {
-        drop(arg);
-    }
+    exchange_free(r->exchange);
+    r->exchange = NULL;
 }
 
 /* The report as JSON, to be freed with free(); NULL without memory. */
@@ -85,29 +72,19 @@ static char *print(const struct reporter *r)
 
 static void send_report(struct reporter *r)
 {
-    static const struct timeval patience = {.tv_sec = PATIENCE_SECONDS};
-    const struct ask_address *helper = &r->settings->helper;
+    struct evbuffer *body = evbuffer_new();
     char *text = print(r);
 
-    drop(r);
-    r->bev = bufferevent_socket_new(
-        r->base, -1, BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
-    if (text == NULL || r->bev == NULL ||
-        evbuffer_add_printf(bufferevent_get_output(r->bev),
-                            "POST /v1/symbolicated HTTP/1.1\r\n"
-                            "Host: symcached\r\nConnection: close\r\n"
-                            "Content-Length: %zu\r\n\r\n%s",
-                            strlen(text), text) < 0) {
-        drop(r);
-    } else {
-        bufferevent_setcb(r->bev, on_read, NULL, on_event, r);
-        bufferevent_set_timeouts(r->bev, &patience, &patience);
-        bufferevent_enable(r->bev, EV_READ | EV_WRITE);
-        if (bufferevent_socket_connect(
-                r->bev, (const struct sockaddr *)&helper->address,
-                (int)helper->size) != 0) {
-            drop(r);
-        }
+    exchange_free(r->exchange);
+    r->exchange = NULL;
+    if (text != NULL && body != NULL &&
+        evbuffer_add(body, text, strlen(text)) == 0) {
+        r->exchange = exchange_start(r->base, &r->settings->helper,
+                                     "POST /v1/symbolicated", body,
+                                     PATIENCE_SECONDS, on_news, r);
+    }
+    if (body != NULL) {
+        evbuffer_free(body);
     }
     free(text);
 }
@@ -158,7 +135,7 @@ void reporter_free(struct reporter *reporter)
     if (reporter == NULL) {
         return;
     }
-    drop(reporter);
+    exchange_free(reporter->exchange);
     if (reporter->timer != NULL) {
         event_free(reporter->timer);
     }

@@ -8,6 +8,7 @@
 #include <time.h>
 #include "base/clock.h"
 #include "base/task.h"
+#include "ask.h"
 
 /*
  * That symcached knows of no file is believed for so long, if it says so;

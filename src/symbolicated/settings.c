@@ -67,7 +67,7 @@ struct settings *settings_new(struct config *config, bool locked, char *error,
     atomic_init(&settings->refs, 1);
     settings->config = config_ref(config);
     settings->symbolication = s;
-    ask_address(&settings->helper, config->listen);
+    exchange_address(&settings->helper, config->listen);
     for (i = 0; i < s->nstores; i++) {
         settings->roots[i] = root_of(s->stores[i], locked, error, size);
         if (settings->roots[i] == -1) {

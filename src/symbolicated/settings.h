@@ -8,14 +8,14 @@
 #define SYMBOLICATED_SETTINGS_H
 
 #include <stdatomic.h>
-#include "ask.h"
+#include "exchange.h"
 #include "config/config.h"
 
 struct settings {
     atomic_uint refs;
     struct config *config;
     const struct symbolication_config *symbolication; /* of config */
-    struct ask_address helper;
+    struct exchange_address helper;
     int roots[]; /* of the stores of symbolication, in that order */
 };
 

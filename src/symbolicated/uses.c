@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include "ask.h"
 
 #define AGAIN_MS (60 * 60 * 1000)
 #define TOGETHER_SECONDS 1

@@ -1,0 +1,175 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "exchange.h"
+
+#include <errno.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/event_struct.h>
+#include <event2/util.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+
+#define HEAD_MAX 16384
+
+struct exchange {
+    struct bufferevent *bev;
+    struct event limit;
+    int error; /* of a connect() that failed at once */
+    bool has_head;
+    exchange_fn fn;
+    void *arg;
+};
+
+void exchange_address(struct exchange_address *address, const char *text)
+{
+    struct sockaddr_un *un = (struct sockaddr_un *)&address->address;
+    int size = sizeof(address->address);
+
+    memset(address, 0, sizeof(*address));
+    if (strncmp(text, "unix:", 5) == 0) {
+        un->sun_family = AF_UNIX;
+        snprintf(un->sun_path, sizeof(un->sun_path), "%s", text + 5);
+        address->size = sizeof(*un);
+        return;
+    }
+    evutil_parse_sockaddr_port(text, (struct sockaddr *)&address->address,
+                               &size);
+    address->size = (socklen_t)size;
+}
+
+/* The last call of fn, which frees the exchange. */
+static void end(struct exchange *exchange, enum exchange_news news)
+{
+    bufferevent_disable(exchange->bev, EV_READ | EV_WRITE);
+    evtimer_del(&exchange->limit);
+    exchange->fn(exchange->arg, news,
+                 exchange->has_head ? bufferevent_get_input(exchange->bev)
+                                    : NULL);
+}
+
+/* Takes the head of the answer out.  Returns 1, 0 if it has not come wholly
+ * yet, or -1 if this is no good answer. */
+static int read_head(struct evbuffer *in)
+{
+    struct evbuffer_ptr end_of_head = evbuffer_search(in, "\r\n\r\n", 4, NULL);
+    char line[16] = "";
+    int status = 0;
+
+    if (end_of_head.pos == -1) {
+        return evbuffer_get_length(in) < HEAD_MAX ? 0 : -1;
+    }
+    evbuffer_copyout(in, line, sizeof(line) - 1);
+    if (sscanf(line, "HTTP/1.%*1[01] %3d", &status) != 1 || status != 200) {
+        return -1;
+    }
+    evbuffer_drain(in, (size_t)end_of_head.pos + 4);
+    return 1;
+}
+
+static void on_read(struct bufferevent *bev, void *arg)
+{
+    struct evbuffer *in = bufferevent_get_input(bev);
+    struct exchange *exchange = arg;
+    int rc = exchange->has_head ? 1 : read_head(in);
+
+    exchange->has_head = rc == 1;
+    if (rc == 1) {
+        exchange->fn(exchange->arg, EXCHANGE_BODY, in);
+    } else if (rc == -1) {
+        end(exchange, EXCHANGE_FAILED);
+    }
+}
+
+static void on_event(struct bufferevent *bev, short what, void *arg)
+{
+    struct exchange *exchange = arg;
+    int error =
+        exchange->error != 0 ? exchange->error : EVUTIL_SOCKET_ERROR();
+
+    if ((what & BEV_EVENT_CONNECTED) != 0) {
+        return;
+    }
+    if ((what & BEV_EVENT_EOF) != 0 && exchange->has_head) {
+        end(exchange, EXCHANGE_ENDED);
+    } else if ((what & BEV_EVENT_ERROR) != 0 &&
+               (error == ENOENT || error == ECONNREFUSED)) {
+        end(exchange, EXCHANGE_NOBODY);
+    } else {
+        end(exchange, EXCHANGE_FAILED);
+    }
+}
+
+static void on_limit(evutil_socket_t fd, short what, void *arg)
+{
+    end(arg, EXCHANGE_FAILED);
+}
+
+static int send_request(struct exchange *exchange, const char *line,
+                        struct evbuffer *body)
+{
+    struct evbuffer *out = bufferevent_get_output(exchange->bev);
+    int rc;
+
+    rc = evbuffer_add_printf(out,
+                             "%s HTTP/1.1\r\nHost: symcached\r\n"
+                             "Connection: close\r\n",
+                             line);
+    if (rc >= 0 && body != NULL) {
+        rc = evbuffer_add_printf(out, "Content-Length: %zu\r\n",
+                                 evbuffer_get_length(body));
+    }
+    if (rc >= 0) {
+        rc = evbuffer_add(out, "\r\n", 2);
+    }
+    return rc >= 0 && body != NULL ? evbuffer_add_buffer(out, body) : rc;
+}
+
+struct exchange *exchange_start(struct event_base *base,
+                                const struct exchange_address *address,
+                                const char *line, struct evbuffer *body,
+                                unsigned seconds, exchange_fn fn, void *arg)
+{
+    struct timeval limit = {.tv_sec = (time_t)seconds};
+    struct exchange *exchange = calloc(1, sizeof(*exchange));
+
+    if (exchange == NULL) {
+        return NULL;
+    }
+    exchange->fn = fn;
+    exchange->arg = arg;
+    evtimer_assign(&exchange->limit, base, on_limit, exchange);
+    exchange->bev = bufferevent_socket_new(
+        base, -1, BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
+    if (exchange->bev == NULL || send_request(exchange, line, body) < 0 ||
+        evtimer_add(&exchange->limit, &limit) != 0) {
+        exchange_free(exchange);
+        return NULL;
+    }
+    bufferevent_setcb(exchange->bev, on_read, NULL, on_event, exchange);
+    bufferevent_enable(exchange->bev, EV_READ | EV_WRITE);
+    if (bufferevent_socket_connect(exchange->bev,
+                                   (const struct sockaddr *)&address->address,
+                                   (int)address->size) != 0) {
+        exchange->error = errno;
+        bufferevent_trigger_event(exchange->bev, BEV_EVENT_ERROR,
+                                  BEV_OPT_DEFER_CALLBACKS);
+    }
+    return exchange;
+}
+
+void exchange_free(struct exchange *exchange)
+{
+    if (exchange == NULL) {
+        return;
+    }
+    evtimer_del(&exchange->limit);
+    if (exchange->bev != NULL) {
+        bufferevent_free(exchange->bev);
+    }
+    free(exchange);
+}

@@ -1,0 +1,54 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * One request to symcached and its answer, on a connection of its own.
+ */
+#ifndef SYMBOLICATED_EXCHANGE_H
+#define SYMBOLICATED_EXCHANGE_H
+
+#include <event2/buffer.h>
+#include <sys/socket.h>
+
+struct event_base;
+
+/* Where symcached listens. */
+struct exchange_address {
+    struct sockaddr_storage address;
+    socklen_t size;
+};
+
+/* text: "unix:/path" or "address:port", checked by the configuration. */
+void exchange_address(struct exchange_address *address, const char *text);
+
+struct exchange;
+
+enum exchange_news {
+    EXCHANGE_BODY,  /* more of the body of an answer with status 200 */
+    EXCHANGE_ENDED, /* that answer has ended; all of it that came is there */
+    EXCHANGE_FAILED, /* another answer, none, or not within the time */
+    EXCHANGE_NOBODY  /* no symcached listens there */
+};
+
+/*
+ * There is news, and after all but EXCHANGE_BODY no more.  body: what has come
+ * of the body and was not drained, or NULL if none has.  The exchange may be
+ * freed in it.
+ */
+typedef void (*exchange_fn)(void *arg, enum exchange_news news,
+                            struct evbuffer *body);
+
+/*
+ * Sends a request: its line without the version, such as "GET /v1/jobs", and a
+ * body, which is drained, or NULL.  All is over within these seconds.  fn is
+ * not called from inside this function.  NULL: there is no memory or no
+ * descriptor.
+ */
+struct exchange *exchange_start(struct event_base *base,
+                                const struct exchange_address *address,
+                                const char *line, struct evbuffer *body,
+                                unsigned seconds, exchange_fn fn, void *arg);
+
+/* fn is not called any more.  NULL is allowed. */
+void exchange_free(struct exchange *exchange);
+
+#endif
