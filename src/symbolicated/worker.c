@@ -33,6 +33,13 @@
 
 #define TRIM_SECONDS 1
 
+/*
+ * evhttp answers a body that is too long by a page of its own, so it takes
+ * longer ones, and protocols refuse them in their own words.  What is longer
+ * by far is not worth reading.
+ */
+#define BODY_FACTOR 2
+
 struct worker {
     struct workers *workers;
     struct request_context context;
@@ -155,6 +162,13 @@ static void on_drain_timeout(evutil_socket_t fd, short what, void *arg)
     event_base_loopbreak(w->base);
 }
 
+static void limit_body(struct worker *w, const struct settings *settings)
+{
+    evhttp_set_max_body_size(
+        w->http,
+        (ev_ssize_t)(BODY_FACTOR * settings->symbolication->limits.body_size));
+}
+
 static void on_woken(evutil_socket_t fd, short what, void *arg)
 {
     struct timeval limit = {.tv_sec = DRAIN_SECONDS};
@@ -166,8 +180,7 @@ static void on_woken(evutil_socket_t fd, short what, void *arg)
     if (news != NULL) {
         settings_unref(w->context.settings);
         w->context.settings = news;
-        evhttp_set_max_body_size(
-            w->http, (ev_ssize_t)news->symbolication->limits.body_size);
+        limit_body(w, news);
     }
     if (atomic_load(&w->stopping) && w->bound != NULL) {
         evhttp_del_accept_socket(w->http, w->bound);
@@ -253,9 +266,7 @@ static int make_http(struct worker *w)
     }
     evhttp_set_allowed_methods(w->http, 0xffff); /* protocols refuse by 405 */
     evhttp_set_max_headers_size(w->http, HEADERS_MAX);
-    evhttp_set_max_body_size(
-        w->http,
-        (ev_ssize_t)w->context.settings->symbolication->limits.body_size);
+    limit_body(w, w->context.settings);
     evhttp_set_timeout(w->http, IDLE_SECONDS);
     evhttp_set_gencb(w->http, on_request, w);
     evhttp_set_bevcb(w->http, on_accept, w);

@@ -77,7 +77,19 @@ is_deeply answer('{"jobs": [], "x": ' . '[' x 60 . ']' x 60 . '}'),
     [200, undef], 'what is not known is passed over';
 is_deeply answer("\xef\xbb\xbf" . '{"jobs": []}'), [200, undef],
     'a byte order mark';
-is answer('x' x 65537)->[0], 413, 'a body that is too long';
+is_deeply answer('x' x 65537),
+    [413, 'please send less: the body has more than 65536 bytes'],
+    'a body that is too long';
+my $long = $t->post($t->symbolicated_socket, '/symbolicate/v4', 'x' x 131072,
+                    'Origin: http://profiler');
+is $long->{status}, 413, 'twice as long';
+is Test::Symcache::header($long, 'Access-Control-Allow-Origin'), '*',
+    'which every page may read';
+$long = $t->post($t->symbolicated_socket, '/symbolicate', 'x' x 65537,
+                 'Content-Type: application/json');
+is "$long->{status} $long->{body}", '413 Failed to buffer the request body: '
+    . 'length limit exceeded', "in Symbolicator's protocol";
+is answer('x' x 131073)->[0], 413, 'and longer by far';
 
 # names lead nowhere
 

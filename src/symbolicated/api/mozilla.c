@@ -493,6 +493,12 @@ static bool read_request(struct mozilla_call *call, struct api_reply *reply)
 {
     const struct api_request *request = call->request;
 
+    if (request->size > call->config->limits.body_size) {
+        mozilla_error(request, reply, 413,
+                      "please send less: the body has more than %llu bytes",
+                      (unsigned long long)call->config->limits.body_size);
+        return false;
+    }
     if (!call->is_running) {
         api_reply_header(reply, "Retry-After", "1");
         mozilla_error(request, reply, 503,

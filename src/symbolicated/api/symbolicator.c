@@ -445,6 +445,11 @@ static struct api_call *post(const struct api_request *request, uint64_t wait,
             "Expected request with `Content-Type: application/json`");
         return NULL;
     }
+    if (request->size > request->config->limits.body_size) {
+        say(reply, 413,
+            "Failed to buffer the request body: length limit exceeded");
+        return NULL;
+    }
     call = new_call(request, wait);
     if (call == NULL) {
         say(reply, 503, "out of memory");
