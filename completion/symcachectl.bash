@@ -6,8 +6,8 @@ _symcachectl() {
     local asks='-c --store --json --socket' words=
 
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words='lookup dump verify warm why forget jobs sources symbolicate ls
-               import clean -h --help -V --version'
+        words='lookup dump verify warm why forget jobs sources status
+               symbolicate ls import clean -h --help -V --version'
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
         return
     fi
@@ -22,7 +22,7 @@ _symcachectl() {
 
     case ${COMP_WORDS[1]} in
     lookup)             words='--json' ;;
-    why | jobs | sources | symbolicate) words=$asks ;;
+    why | jobs | sources | status | symbolicate) words=$asks ;;
     warm)               words="$asks --version --concurrency --attempts" ;;
     forget)             words="$asks --malformed-since" ;;
     ls)                 words='-c --store --json --root --present --absent

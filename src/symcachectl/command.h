@@ -24,6 +24,7 @@ int warm_command(int argc, char **argv);
 int why_command(int argc, char **argv);
 int jobs_command(int argc, char **argv);
 int sources_command(int argc, char **argv);
+int status_command(int argc, char **argv);
 int forget_command(int argc, char **argv);
 int ls_command(int argc, char **argv);
 int import_command(int argc, char **argv);

@@ -23,6 +23,7 @@ static const struct {
     {"verify", verify_command}, {"warm", warm_command},
     {"why", why_command},       {"forget", forget_command},
     {"jobs", jobs_command},     {"sources", sources_command},
+    {"status", status_command},
     {"ls", ls_command},         {"import", import_command},
     {"clean", clean_command},   {"symbolicate", symbolicate_command},
 };
@@ -35,7 +36,7 @@ static const char help[] =
     "       symcachectl why [OPTION...] PDB GUID [AGE]\n"
     "       symcachectl forget [OPTION...] PDB [GUID [AGE]]\n"
     "       symcachectl forget [OPTION...] --malformed-since TIME\n"
-    "       symcachectl jobs|sources [OPTION...]\n"
+    "       symcachectl jobs|sources|status [OPTION...]\n"
     "       symcachectl symbolicate [OPTION...] REQUEST\n"
     "       symcachectl symbolicate [OPTION...] PDB/GUIDAGE ADDRESS...\n"
     "       symcachectl ls [OPTION...] [PATTERN...]\n"
@@ -76,6 +77,7 @@ static const char help[] =
     "07:50\").\n"
     "jobs    prints what symcached does now.\n"
     "sources prints where it looks, and how it fared there.\n"
+    "status  prints how much it does, and who asks it for addresses.\n"
     "\n"
     "A running symbolicated:\n"
     "symbolicate  prints what is at each ADDRESS of a module, as lookup does; "

@@ -127,6 +127,22 @@ $ctl->is($r, 0, qr{^SOURCE \s+ TYPE \s+ HEALTH \s+ FOUND .* PLACE\n
 ($object) = $ctl->json($ctl->run('sources', @socket, '--json'));
 is $object->{sources}[0]{name}, 'upstream', 'sources --json';
 
+# --- status
+
+$ctl->is($ctl->run('status', @socket), 0, qr{^symcached:\ 0\ jobs,
+    \ 0\ requests\ wait\nsymbolicated:\ none\ has\ reported$}x, undef,
+    'status: nobody');
+$t->post($t->helper_socket, '/v1/symbolicated', '{"name": "m\u001b", "version":
+    "1.0", "listen": "unix:/s", "started": 1800000000, "requests": 5,
+    "frames": 70, "valid": 300}');
+$ctl->is($ctl->run('status', @socket), 0, qr{^symcached:.*\n
+    MACHINE \s+ ADDRESS \s+ VERSION \s+ STARTED \s+ REQUESTS \s+ FRAMES
+    \s+ REPORTED\n
+    m\\x1b \s+ unix:/s \s+ 1\.0 \s+ 2027-\S+\ \S+ \s+ 5 \s+ 70 \s+
+    \d{4}-\S+\ \S+$}x, undef, 'status');
+($object) = $ctl->json($ctl->run('status', @socket, '--json'));
+is $object->{symbolicated}[0]{frames}, 70, 'status --json';
+
 # --- where the helper is
 
 $r = $ctl->run('jobs', '-c', $t->path('symcached.json'));
