@@ -104,6 +104,7 @@ $(B)/obj/%.o: %.c | check-packages
 define part
 $(B)/lib$(1).a: $$(patsubst %.c,$(B)/obj/%.o,$$(filter-out \
                 src/$(1)/main.c,$$(filter src/$(1)/%,$$(CSRCS))))
+	@mkdir -p $$(@D)
 	@rm -f $$@
 	@ar qcs $$@ $$^
 endef
