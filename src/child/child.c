@@ -188,24 +188,36 @@ static int prepare(struct child_plan *plan)
     return set_limits(options);
 }
 
-static void exec(struct child_plan *plan)
+static void exec(const struct child_plan *of_parent)
 {
-    const struct child_options *options = plan->options;
+    const struct child_options *options = of_parent->options;
+    struct child_plan plan = *of_parent; /* its memory may be the parent's */
     int error;
 
-    if (prepare(plan) == 0) {
+    if (prepare(&plan) == 0) {
         if (options->program != NULL) {
             execve(options->program, options->argv, options->env);
         } else {
-            fexecve(plan->sandboxed, options->argv, options->env);
+            fexecve(plan.sandboxed, options->argv, options->env);
         }
     }
 
     error = errno;
-    if (write(plan->failed, &error, sizeof(error)) < 0) {
+    if (write(plan.failed, &error, sizeof(error)) < 0) {
         _exit(126);
     }
     _exit(127);
+}
+
+/*
+ * fork() copies the tables of all our memory, and then each page that one of
+ * the two processes writes to, which takes longer than to load the small
+ * program.  vfork() copies nothing, but this thread stands still until the
+ * exec().  So it is only for a process that waits for no disk before that.
+ */
+static bool may_share_memory(const struct child_plan *plan)
+{
+    return plan->sandboxed >= 0 && plan->options->cwd == NULL;
 }
 
 /*
@@ -213,7 +225,7 @@ static void exec(struct child_plan *plan)
  * has reset our handlers.  These would otherwise write to pipes that it shares
  * with us, and we would take its signals for ours.
  */
-static pid_t child_fork(struct child_plan *plan)
+static pid_t child_fork(const struct child_plan *plan)
 {
     sigset_t all, before;
     pid_t pid;
@@ -221,9 +233,9 @@ static pid_t child_fork(struct child_plan *plan)
 
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    pid = fork();
+    pid = may_share_memory(plan) ? vfork() : fork();
     if (pid == 0) {
-        exec(plan);
+        exec(plan); /* does not return */
     }
     saved = errno;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
