@@ -33,6 +33,28 @@ static int look(struct sink *sink, size_t len)
     return 0;
 }
 
+static void count(struct sink *sink, size_t n)
+{
+    sink->written += n;
+    sink->space -= sink->keep > 0 ? n : 0;
+}
+
+size_t sink_copy(struct sink *sink, int in, size_t len)
+{
+    ssize_t n;
+
+    if (sink->error != 0 || len > sink->max - sink->written ||
+        look(sink, len) != 0) {
+        return 0;
+    }
+    n = copy_file_range(in, NULL, sink->fd, NULL, len, 0);
+    if (n <= 0) {
+        return 0;
+    }
+    count(sink, (size_t)n);
+    return (size_t)n;
+}
+
 int sink_write(struct sink *sink, const void *data, size_t len)
 {
     const uint8_t *p = data;
@@ -61,8 +83,7 @@ int sink_write(struct sink *sink, const void *data, size_t len)
         }
         p += n;
         len -= (size_t)n;
-        sink->written += (uint64_t)n;
-        sink->space -= sink->keep > 0 ? (uint64_t)n : 0;
+        count(sink, (size_t)n);
     }
 
     return 0;

@@ -25,6 +25,14 @@ struct sink {
 /* Returns 0, or -1 with sink->error set. */
 int sink_write(struct sink *sink, const void *data, size_t len);
 
+/*
+ * Copies at most len bytes from the offset of `in`, by the kernel.  Where file
+ * systems share blocks between files, this writes none.  Returns the number of
+ * bytes, or 0 if the kernel does not do it or there is nothing to be copied.
+ * Then what is left is to be read and written, which tells of all errors.
+ */
+size_t sink_copy(struct sink *sink, int in, size_t len);
+
 /* Did it fail because the file system has no room? */
 bool sink_is_full(const struct sink *sink);
 

@@ -16,6 +16,7 @@
 #include "cabinet.h"
 
 #define BODY_CHUNK 65536
+#define COPY_CHUNK (1024 * 1024)
 
 static enum body_status fail(enum body_status status, char *error, size_t size,
                              const char *format, ...)
@@ -55,6 +56,19 @@ static ssize_t body_read(int fd, void *buf)
     return n;
 }
 
+/* Copies what the kernel copies by itself, and leaves the offset behind it. */
+static void copy_by_kernel(int in, struct sink *sink)
+{
+    off_t end = lseek(in, 0, SEEK_END), at = lseek(in, 0, SEEK_SET);
+    size_t n = 1;
+
+    while (at >= 0 && at < end && n > 0) {
+        n = end - at < COPY_CHUNK ? (size_t)(end - at) : COPY_CHUNK;
+        n = sink_copy(sink, in, n);
+        at += (off_t)n;
+    }
+}
+
 enum body_status body_copy(int in, struct sink *sink, char *error, size_t size)
 {
     uint8_t *buf = malloc(BODY_CHUNK);
@@ -65,6 +79,7 @@ enum body_status body_copy(int in, struct sink *sink, char *error, size_t size)
         return fail(BODY_SYSTEM, error, size, "out of memory");
     }
 
+    copy_by_kernel(in, sink);
     while ((n = body_read(in, buf)) > 0) {
         if (sink_write(sink, buf, (size_t)n) != 0) {
             status = sink_failed(sink, error, size);

@@ -46,6 +46,7 @@ enum body_kind body_sniff(const uint8_t *head, size_t len, const char **what);
 enum body_status body_unpack(enum body_kind kind, int in, struct sink *sink,
                              char *error, size_t size);
 
+/* Copies all of `in`, from its start, to the sink. */
 enum body_status body_copy(int in, struct sink *sink, char *error,
                            size_t size);
 
