@@ -82,6 +82,8 @@ sub object {
                                               'Retry-After' => 9) }
     if ($name =~ /^later/)    { return refuse($c, 404, 'NoSuchKey',
                                               'Retry-After' => 9) }
+    if ($name =~ /^nouser/)   { return refuse($c, 404, 'XAdminUserNotFound') }
+    if ($name =~ /^bare/)     { return $c->reply(404, {}, '') }
     if ($name =~ /^internal/) { return refuse($c, 500, 'InternalError') }
     if ($name =~ /^region/)   { return refuse($c, 301, 'PermanentRedirect') }
     if ($name =~ /^moved/)    { return $c->reply(307, { Location =>
@@ -182,7 +184,9 @@ like +($s3->requests)[-1]{uri}, qr{^/sym\.bols/plain\.pdb/$id/plain\.pdb$},
     'bucket in the path';
 $c->found("odd ~#+%&()'\x{c3}\x{a9}.pdb", 'a name of odd characters');
 $c->absent('none.pdb', qr/^404/, 'no such object');
-for (['denied.pdb', qr/^403 AccessDenied/], ['frozen.pdb', qr/^403 Invalid/],
+$c->absent('bare.pdb', qr/^404/, '404 without a code');
+for (['nouser.pdb', qr/^404 XAdminUserNotFound/],   # versitygw, of keys
+     ['denied.pdb', qr/^403 AccessDenied/], ['frozen.pdb', qr/^403 Invalid/],
      ['region.pdb', qr/^301 PermanentRedirect/],
      ['later.pdb', qr/^404, and to be asked again NoSuchKey/],
      ['internal.pdb', qr/^500 InternalError/]) {
@@ -225,7 +229,10 @@ for (['secret', qr/^403 SignatureDoesNotMatch/],
 }
 
 $c = case('absent');
-$r = $c->absent('denied.pdb', qr/^40[34]/,
+$c->undecided('denied1.pdb', 'failed', qr/^403 AccessDenied, and no other/,
+              'AccessDenied, which a store says of wrong keys, too');
+$c->found('plain.pdb', 'they are right');
+$r = $c->absent('denied2.pdb', qr/^40[34]/,
                 'AccessDenied, if the configuration says so');
 is $r->{places}[0][2], '403 AccessDenied', 'and is told';
 $c->undecided('frozen.pdb', 'failed', qr/^403 Invalid/, 'but no other 403');

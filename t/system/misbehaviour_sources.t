@@ -330,8 +330,10 @@ bucket('s3: 404 NoSuchBucket', error => qr/^failed 404 NoSuchBucket/m, 404,
        'NoSuchBucket');
 bucket('s3: 403 AccessDenied', error => qr/^failed 403 AccessDenied/m, 403,
        'AccessDenied');
-bucket('s3: 403 AccessDenied, and `denied_is_absent`',
-       miss => qr/^not found 403 AccessDenied/m, 403, 'AccessDenied',
+bucket('s3: 404 XAdminUserNotFound', error => qr/^failed 404 XAdmin/m, 404,
+       'XAdminUserNotFound');
+bucket('s3: 403 AccessDenied, and `denied_is_absent`, but never a file',
+       error => qr/^failed 403 AccessDenied, and/m, 403, 'AccessDenied',
        source => { denied_is_absent => $yes });
 bucket("s3: 403 $_, and `denied_is_absent`", error => qr/^failed 403 $_/m,
        403, $_, source => { denied_is_absent => $yes })

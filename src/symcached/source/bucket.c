@@ -38,6 +38,7 @@ struct bucket {
     char *token;
     bool path_style;
     bool denied_is_absent; /* 403 AccessDenied: there is no such object */
+    bool has_answered;     /* no setting: it has taken our keys since then */
 };
 
 #define KEY(key, read, member, flags)                                         \
@@ -229,17 +230,24 @@ static int check_gcs(struct config_reader *r, const cJSON *item,
                : -1;
 }
 
-/* One status may have several reasons; the <Code> in the body tells which. */
+/*
+ * One status may have several reasons; the <Code> in the body tells which.  A
+ * store may say of keys that it does not know what it says of objects, 404 or
+ * AccessDenied.  So 404 counts with the code for objects or without any, and
+ * AccessDenied once the store has shown that it takes our keys.  A reload reads
+ * the keys again, and has new settings.
+ */
 static enum source_outcome judge(struct lookup *lookup,
                                  const struct fetch_result *result,
                                  char *detail, size_t size)
 {
-    const struct bucket *bucket = lookup->source->settings;
+    struct bucket *bucket = lookup->source->settings;
     const struct fetch_answer *answer = result->answer;
     char code[HTTP_CODE];
 
     snprintf(detail, size, "%s", result->detail);
     if (answer->status < 300 || answer->moved) {
+        bucket->has_answered |= result->outcome == SOURCE_FOUND;
         return result->outcome;
     }
 
@@ -249,15 +257,24 @@ static enum source_outcome judge(struct lookup *lookup,
 
     switch (answer->status) {
     case 404:
-        /* a bucket that is not there is a fault of the configuration */
-        return strcmp(code, "NoSuchBucket") == 0 ? SOURCE_FAILED
-                                                 : result->outcome;
+        if (code[0] == '\0') {
+            return result->outcome;
+        }
+        if (strcmp(code, "NoSuchKey") != 0) {
+            return SOURCE_FAILED;
+        }
+        bucket->has_answered = true;
+        return result->outcome;
     case 403:
-        /* a missing object, if we may not list, or a forbidden one */
-        return strcmp(code, "AccessDenied") == 0 &&
-                       bucket->denied_is_absent
-                   ? SOURCE_NOT_FOUND
-                   : SOURCE_FAILED;
+        if (strcmp(code, "AccessDenied") != 0 || !bucket->denied_is_absent) {
+            return SOURCE_FAILED;
+        }
+        if (!bucket->has_answered) {
+            snprintf(detail, size, "%s %s, and no other answer yet",
+                     result->detail, code);
+            return SOURCE_FAILED;
+        }
+        return SOURCE_NOT_FOUND;
     case 400:
         return strcmp(code, "KeyTooLongError") == 0 ? SOURCE_NOT_FOUND
                                                     : SOURCE_FAILED;
