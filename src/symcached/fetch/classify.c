@@ -101,6 +101,17 @@ void classify_error(struct classification *class, CURLcode code,
     }
 }
 
+void classify_connection(struct classification *class, CURLcode code,
+                         CURL *easy)
+{
+    long errnum = 0;
+
+    if (code == CURLE_COULDNT_CONNECT) {
+        curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &errnum);
+        class->errnum = (int)errnum;
+    }
+}
+
 /*
  * Does the target have words of a sign-in page in it?  They do not count if
  * the name of the PDB contains them.

@@ -16,6 +16,7 @@ struct classification {
     bool transient;       /* another try may succeed */
     bool fault;           /* counts as a failure of the host */
     unsigned retry_after; /* seconds that the server asked for, or 0 */
+    int errnum;           /* why a connection failed, or 0 */
     char detail[CURL_ERROR_SIZE + 64];
 };
 
@@ -39,6 +40,10 @@ void classify_again(struct classification *class);
  */
 void classify_error(struct classification *class, CURLcode code,
                     const char *text, long status);
+
+/* Notes why there was no connection, if there was none. */
+void classify_connection(struct classification *class, CURLcode code,
+                         CURL *easy);
 
 /*
  * Returns why a redirect between two URLs must not be followed, or NULL.

@@ -133,9 +133,9 @@ static void fetch_free(struct fetch *fetch)
 static void finish(struct fetch *fetch, const struct classification *class)
 {
     struct fetch_result result = {
-        class->outcome,     class->detail,
-        fetch->received,    clock_since(fetch->started),
-        class->retry_after, &fetch->answer};
+        class->outcome, class->detail, fetch->received,
+        clock_since(fetch->started), class->retry_after,
+        fetch->answer.status, class->errnum, &fetch->answer};
 
     fetch->done(fetch->arg, &result);
     fetch_free(fetch);
@@ -425,6 +425,7 @@ static void judge_error(struct fetch *fetch, CURLcode code,
     case FETCH_GOES_ON:
     case FETCH_STOP_PAGE:
         classify_error(class, code, fetch->error, fetch->status);
+        classify_connection(class, code, fetch->easy);
         if (code == CURLE_OPERATION_TIMEDOUT && left_ms(fetch) == 0) {
             classify_say(class, SOURCE_FAILED, false,
                          "took longer than download_time");
@@ -545,7 +546,6 @@ static void on_hop_done(void *arg, CURLcode code)
     unsigned pause;
 
     set_step(fetch, FETCH_DECIDES, 0);
-
     if (judge(fetch, code, &class)) {
         return;
     }

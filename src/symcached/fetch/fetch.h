@@ -44,6 +44,8 @@ struct fetch_result {
     uint64_t bytes;              /* received in all tries together */
     unsigned ms;
     unsigned retry_after;              /* that the server asked for, or 0 */
+    long status; /* of the last answer, or 0 */
+    int errnum;  /* why a connection failed, or 0 */
     const struct fetch_answer *answer; /* valid during the callback only */
 };
 

@@ -28,6 +28,8 @@ struct attempt {
     uint64_t bytes;
     unsigned ms;
     unsigned retry_after;
+    long status;
+    int errnum;
 };
 
 struct attempt_log {
@@ -133,6 +135,8 @@ void attempt_log_add(struct attempt_log *attempt_log,
     a->bytes = attempt->bytes;
     a->ms = attempt->ms;
     a->retry_after = attempt->retry_after;
+    a->status = attempt->status;
+    a->errnum = attempt->errnum;
 
     if (a->source == NULL || a->place == NULL || a->detail == NULL) {
         clear(a);
@@ -216,6 +220,13 @@ void attempt_log_print(const struct attempt_log *attempt_log, bool brief,
     }
 }
 
+static void add_positive(cJSON *object, const char *name, long number)
+{
+    if (number > 0) {
+        cJSON_AddNumberToObject(object, name, (double)number);
+    }
+}
+
 cJSON *attempt_log_json(const struct attempt_log *attempt_log)
 {
     cJSON *array = cJSON_CreateArray(), *object;
@@ -235,9 +246,9 @@ cJSON *attempt_log_json(const struct attempt_log *attempt_log)
         cJSON_AddNumberToObject(object, "time", (double)a->at);
         cJSON_AddNumberToObject(object, "bytes", (double)a->bytes);
         cJSON_AddNumberToObject(object, "ms", a->ms);
-        if (a->retry_after > 0) {
-            cJSON_AddNumberToObject(object, "retry_after", a->retry_after);
-        }
+        add_positive(object, "retry_after", a->retry_after);
+        add_positive(object, "status", a->status);
+        add_positive(object, "errno", a->errnum);
         cJSON_AddItemToArray(array, object);
     }
     return array;

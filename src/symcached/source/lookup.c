@@ -254,6 +254,8 @@ void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
         lookup->received.ms,
         lookup->received.retry_after,
         lookup->publics_only,
+        lookup->received.status,
+        lookup->received.errnum,
     };
 
     metrics_add(METRIC_PLACE_PLAIN + layout_form(lookup->place), 1);

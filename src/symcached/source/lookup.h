@@ -31,6 +31,8 @@ struct source_attempt {
     unsigned ms;
     unsigned retry_after; /* seconds the source asked for, or 0 */
     bool publics_only;    /* found: the PDB has public symbols only */
+    long status;          /* of an HTTP answer, or 0 */
+    int errnum;           /* why a connection failed, or 0 */
 };
 
 /* What a SymCache server is asked and answers, beside the key. */
