@@ -22,6 +22,10 @@ static void answer(const struct symbolicator_request *request)
     struct json json = {0};
     struct json_error json_error;
     struct json_writer w = {0};
+    const struct symbolication_config config = {
+        .limits.answer_size = 1 << 20,
+        .symbolicator.candidates = true,
+    };
     struct symbolicator_result *results;
 
     symfile_reader_open(&reader, example_v9, sizeof(example_v9), error,
@@ -41,7 +45,7 @@ static void answer(const struct symbolicator_request *request)
         }
         results[i].reader = &reader;
     }
-    if (symbolicator_answer(request, results, 1 << 20, &w) && !w.has_failed &&
+    if (symbolicator_answer(&config, request, results, &w) && !w.has_failed &&
         json_read(&json, w.data, w.size, SIZE_MAX, &json_error) != w.size) {
         abort();
     }

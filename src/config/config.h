@@ -236,6 +236,7 @@ enum symbolicator_sources {
 struct symbolicator_config {
     bool enabled;
     enum symbolicator_sources sources;
+    bool candidates;    /* clients may know where modules were looked for */
     unsigned requests;  /* at a time */
     unsigned node;      /* the first four digits of a request's id */
     uint64_t kept_size; /* bytes of all kept requests */

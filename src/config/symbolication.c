@@ -35,6 +35,7 @@ static const struct mozilla_config default_mozilla = {
 static const struct symbolicator_config default_symbolicator = {
     .enabled = true,
     .sources = SYMBOLICATOR_SOURCES_CONFIGURED,
+    .candidates = true,
     .requests = 200,
     .kept_size = 64 * MIB,
 };
@@ -121,6 +122,7 @@ static int read_sources(struct config_reader *r, const cJSON *item,
 static const struct config_field symbolicator_fields[] = {
     SYMBOLICATOR(enabled, config_bool, 0, 0),
     SYMBOLICATOR(sources, read_sources, 0, 0),
+    SYMBOLICATOR(candidates, config_bool, 0, 0),
     SYMBOLICATOR(requests, config_count, 1, 1000000),
     SYMBOLICATOR(node, config_count, 0, 65535),
     SYMBOLICATOR(kept_size, config_size, 0, TIB),

@@ -404,6 +404,23 @@ bool json_is(const struct json *json, uint32_t value, const char *text)
            memcmp(json->text + v->at, text, v->size) == 0;
 }
 
+uint32_t json_member(const struct json *json, uint32_t object,
+                     const char *name)
+{
+    uint32_t i;
+
+    if (json->values[object].type != JSON_OBJECT) {
+        return 0;
+    }
+    for (i = object + 1; i < json->values[object].end;
+         i = json->values[i + 1].end) {
+        if (json_is(json, i, name)) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
 enum json_integer json_integer(const struct json *json, uint32_t value,
                                uint64_t *number)
 {

@@ -87,6 +87,10 @@ static inline const char *json_text(const struct json *json, uint32_t value)
 /* Whether a string is this text. */
 bool json_is(const struct json *json, uint32_t value, const char *text);
 
+/* The value of an object's member; 0: it has none, or is no object. */
+uint32_t json_member(const struct json *json, uint32_t object,
+                     const char *name);
+
 /* A number as an integer, exactly. */
 enum json_integer json_integer(const struct json *json, uint32_t value,
                                uint64_t *number);

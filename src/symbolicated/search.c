@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/task.h"
 #include "ask.h"
+#include "attempts.h"
 
 /*
  * That symcached knows of no file is believed for so long, if it says so;
@@ -29,8 +30,11 @@
  *      |-> what it has published is looked at, and found
  *      v
  *   missing, malformed, failed, late
+ *
+ * At the end, SEEK_WHY: symcached is asked where it was looked for, store after
+ * store, if the call wants to know.
  */
-enum seek_step { SEEK_DISK, SEEK_ASK, SEEK_ENDED };
+enum seek_step { SEEK_DISK, SEEK_ASK, SEEK_WHY, SEEK_ENDED };
 
 struct seek {
     struct search *search;
@@ -42,6 +46,11 @@ struct seek {
     bool to_ask;
     bool unsure; /* symcached is to be asked */
     struct module *module;
+
+    /* of SEEK_WHY */
+    enum api_module_state settled; /* what has become of the module */
+    size_t last;                   /* the last store to ask about */
+    struct exchange *exchange;
 };
 
 struct search {
@@ -101,6 +110,71 @@ static void seek_end(struct seek *seek, enum api_module_state state)
     seek->search->open--;
 }
 
+/* why ---------------------------------------------------------------------- */
+
+static void search_go_on(struct search *search);
+static void seek_why(struct seek *seek);
+
+static void on_why(void *arg, enum exchange_news news, struct evbuffer *body)
+{
+    struct seek *seek = arg;
+    struct search *search = seek->search;
+
+    if (news == EXCHANGE_BODY &&
+        evbuffer_get_length(body) <= ATTEMPTS_PAGE_MAX) {
+        return; /* the rest is to come */
+    }
+    if (news == EXCHANGE_ENDED) {
+        attempts_add(&seek->wanted->attempts,
+                     search->settings->symbolication->stores[seek->store],
+                     body);
+        seek->store++;
+    } else {
+        seek->store = seek->last + 1; /* that is enough */
+    }
+    exchange_free(seek->exchange);
+    seek->exchange = NULL;
+    seek_why(seek);
+    search_go_on(search);
+}
+
+/* Asks about the store at which the seek is. */
+static void seek_why(struct seek *seek)
+{
+    const struct settings *settings = seek->search->settings;
+
+    if (seek->store <= seek->last) {
+        seek->exchange = attempts_ask(
+            seek->search->searcher->base, &settings->helper,
+            settings->symbolication->stores[seek->store]->name,
+            &seek->wanted->key, on_why, seek);
+    }
+    if (seek->exchange == NULL) {
+        seek_end(seek, seek->settled);
+    }
+}
+
+/* What has become of the module is known; last is the last store that was
+ * looked into. */
+static void seek_settle(struct seek *seek, enum api_module_state state,
+                        size_t last)
+{
+    struct search *search = seek->search;
+    enum api_attempts_wish wish = search->call->attempts;
+
+    if (wish == API_ATTEMPTS_OF_NONE || state == API_MODULE_LATE ||
+        (wish == API_ATTEMPTS_OF_FAILED && state != API_MODULE_FAILED) ||
+        search->started / 1000 < search->searcher->nobody_until) {
+        seek_end(seek, state);
+        return;
+    }
+    seek->step = SEEK_WHY;
+    seek->settled = state;
+    seek->last = last;
+    seek->store = 0;
+    seek_why(seek);
+}
+
 /* Takes the reference over. */
 static void seek_found(struct seek *seek, struct module *module)
 {
@@ -113,7 +187,9 @@ static void seek_found(struct seek *seek, struct module *module)
         seek->wanted->size = module->size;
         seek->wanted->source = module->source;
     }
-    seek_end(seek, module->sound ? API_MODULE_FOUND : API_MODULE_MALFORMED);
+    seek_settle(seek,
+                module->sound ? API_MODULE_FOUND : API_MODULE_MALFORMED,
+                seek->store);
 }
 
 /* The store at which the seek is does not have it. */
@@ -163,8 +239,6 @@ static void seek_seen(struct seek *seek, const struct look *look)
         seek_next(seek, API_MODULE_MISSING);
     }
 }
-
-static void search_go_on(struct search *search);
 
 static void looks_done(void *arg, bool late)
 {
@@ -400,7 +474,7 @@ static void seek_go_on(struct seek *seek)
         seek->to_ask = true;
         search->to_ask++;
     } else {
-        seek_end(seek, seek->worst);
+        seek_settle(seek, seek->worst, n - 1);
     }
 }
 
@@ -465,6 +539,7 @@ bool search_run(struct search *search)
             seek->store = 0;
             seek->worst = API_MODULE_MISSING;
             seek->unsure = false;
+            attempts_free(&seek->wanted->attempts);
             search->open++;
             seek_go_on(seek);
         }
@@ -495,8 +570,11 @@ void search_stop(struct search *search)
     for (i = 0; i < search->call->nmodules; i++) {
         seek = &search->seeks[i];
         seek->to_look = seek->to_ask = false;
+        exchange_free(seek->exchange);
+        seek->exchange = NULL;
         if (seek->step != SEEK_ENDED) {
-            seek_end(seek, API_MODULE_LATE);
+            seek_end(seek, seek->step == SEEK_WHY ? seek->settled
+                                                  : API_MODULE_LATE);
         }
     }
 }
@@ -533,6 +611,7 @@ void search_free(struct search *search)
     search_stop(search);
     for (i = 0; i < search->call->nmodules; i++) {
         module_unref(search->seeks[i].module);
+        attempts_free(&search->seeks[i].wanted->attempts);
     }
     settings_unref(search->settings);
     free(search);

@@ -7,6 +7,8 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use File::Copy qw(copy);
+use File::Path qw(make_path);
 use Test::More;
 use Test::Pairs;
 use Test::Symcache;
@@ -33,8 +35,29 @@ my %differs = (
 my $pairs = Test::Pairs->new($t,
     '31985172-45d8-44ed-b92b-943840f8c3d8' => 'win32-x64/winpty.pdb',
     '1fff1e0c-2ece-4bc3-9a99-eb5ab9f3309b' => 'win32-arm64/conpty.pdb');
-$t->fill_store('store', $t->data('pdb/crash_with_srcsrv.pdb'));
-$t->start_symbolicated({ stores => { default => { root => $t->path('store') } } });
+# The source is a folder, as Symbolicator's was.
+sub add_pdb {
+    my ($id, $file) = @_;
+    my ($name) = $file =~ m{([^/]+)$};
+    my $key = uc $id =~ tr/-//dr;
+    my $dir = $t->path("symstore/$name/${key}1");
+    make_path($dir);
+    copy($file, $dir) or die "$dir: $!";
+    return "$name/${key}1";
+}
+my @keys = map { add_pdb('3249d99d-0c40-4931-8610-f4e4fb0b6936',
+    $t->data("pdb/$_.pdb")) } qw(crash crash_with_srcsrv);
+push @keys, add_pdb($_, $pairs->{pdbs}{$_}) for sort keys %{ $pairs->{pdbs} };
+$t->start_symcached({
+    stores => { default => { root => $t->path('made'), sources => ['local'],
+        transcoders => [{ version => '9.0.0', command =>
+            [$t->program('pdb2symcache'), '-pdb', '{pdb}'] }] } },
+    sources => { local => { type => 'filesystem', forms => ['packed', 'plain'],
+                            path => $t->path('symstore') } },
+});
+is $t->helper('GET', "/v1/symcache/default/$_?version=9.0.0&wait=60")->{status},
+    200, "$_ is there" for @keys;
+$t->start_symbolicated;
 
 # What each kind of difference makes of an answer.
 sub adapt {
@@ -45,10 +68,20 @@ sub adapt {
         ? ['winpty_conout_name(winpty_s*)'] : [] };
 }
 
-# where a PDB was looked for is not told
-sub without_candidates {
+# Places are the same, but none of images is looked in, nor of .NET, and ages
+# are in upper case.
+sub adapt_candidates {
     my ($answer) = @_;
-    delete $_->{candidates} for @{ $answer->{modules} // [] };
+    my $root = $t->path('symstore');
+    for my $module (@{ $answer->{modules} // [] }) {
+        my $list = $module->{candidates} or next;
+        @$list = grep { $_->{location} !~ /\.dl[l_]$|ffffffff/ } @$list;
+        for my $candidate (@$list) {
+            $candidate->{location} =~ s{^file://\./symstore}{file://$root};
+            $candidate->{location} =~ s{([0-9A-F]{32})a/}{$1A/};
+        }
+        delete $module->{candidates} if !@$list;
+    }
     return $answer;
 }
 
@@ -69,7 +102,7 @@ sub check {
     }, {
         status => $w->{status},
         headers => $w->{headers} // {},
-        body => exists $w->{body} ? without_candidates($w->{body})
+        body => exists $w->{body} ? adapt_candidates($w->{body})
             : $w->{body_text},
     }, $name;
 }

@@ -65,6 +65,15 @@ enum api_module_state {
     /* later ones count when stores differ */
 };
 
+/* Where symcached looked for a module, for one of the stores. */
+struct api_attempts {
+    struct api_attempts *next; /* of the next store */
+    const struct store_config *store;
+    char *text;       /* of json */
+    struct json json; /* its page /v1/why */
+    uint32_t list;    /* "attempts" */
+};
+
 /* A module that an answer needs. */
 struct api_module {
     symcache_key_t key;
@@ -74,9 +83,17 @@ struct api_module {
     const struct symfile_reader *reader; /* verified; until the call's end */
     uint64_t size; /* FOUND: bytes of the file */
     const char *source; /* FOUND: where it came from; "": nobody knows */
+    struct api_attempts *attempts; /* or NULL; until the call's end */
     bool missed;   /* it was not on disk */
     bool asked;    /* symcached was asked for it */
     unsigned usec; /* from the begin of the search to this state */
+};
+
+/* Of which modules a call wants to know where they were looked for. */
+enum api_attempts_wish {
+    API_ATTEMPTS_OF_NONE,
+    API_ATTEMPTS_OF_FAILED, /* API_MODULE_FAILED */
+    API_ATTEMPTS_OF_ALL
 };
 
 /* A request under way; a protocol's own struct begins with it. */
@@ -84,6 +101,7 @@ struct api_call {
     struct api_module *modules; /* unknown ones are looked for */
     size_t nmodules;
     size_t nframes;
+    enum api_attempts_wish attempts;
     uint64_t wait; /* milliseconds until those that are missing are late */
     /*
      * Writes the answer from what has become of the modules.  Is called again,

@@ -13,7 +13,9 @@
 #include "protocols.h"
 #include "running.h"
 #include "symbolicator_answer.h"
+#include "symbolicator_candidates.h"
 #include "symbolicator_kept.h"
+#include "symbolicator_sources.h"
 
 #define TEXT_TYPE "text/plain; charset=utf-8"
 #define JSON_TYPE "application/json"
@@ -138,116 +140,6 @@ static bool is_json_type(const char *type)
             strncasecmp(type + n - 5, "+json", 5) == 0);
 }
 
-/* sources ------------------------------------------------------------------
- */
-
-/* Whether a string is the name of a source of some store. */
-static bool is_source(const struct symbolication_config *config,
-                      const struct json *json, uint32_t id)
-{
-    size_t i, k;
-    const struct store_config *store;
-
-    for (i = 0; i < config->nstores; i++) {
-        store = config->stores[i];
-        for (k = 0; k < store->nsource_names; k++) {
-            if (json_is(json, id, store->source_names[k])) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
-
-/* The value of the member "id" of an object; 0: it has none that is text. */
-static uint32_t find_id(const struct json *json, uint32_t object)
-{
-    uint32_t i;
-
-    if (json->values[object].type != JSON_OBJECT) {
-        return 0;
-    }
-    for (i = object + 1; i < json->values[object].end;
-         i = json->values[i + 1].end) {
-        if (json_is(json, i, "id")) {
-            return json->values[i + 1].type == JSON_STRING ? i + 1 : 0;
-        }
-    }
-    return 0;
-}
-
-/* The list of sources whose files count; 0: all do. */
-static uint32_t source_list(const struct symbolicator_call *call)
-{
-    return call->config->symbolicator.sources ==
-                   SYMBOLICATOR_SOURCES_CONFIGURED
-               ? request_of(call)->sources
-               : 0;
-}
-
-/*
- * A request may name sources of the configuration, by their id; what else it
- * says of them is not read.  Returns 0, or 422 with a sentence in error.
- */
-static int check_sources(const struct symbolicator_call *call, char *error,
-                         size_t error_size)
-{
-    size_t n;
-    uint32_t i, id, list;
-    const struct json *json;
-
-    if (call->own.sources != 0 &&
-        call->config->symbolicator.sources == SYMBOLICATOR_SOURCES_REFUSE) {
-        snprintf(error, error_size, "sources: not allowed here");
-        return 422;
-    }
-    json = &call->own.json;
-    list = source_list(call);
-    if (list == 0) {
-        return 0;
-    }
-    for (i = list + 1, n = 0; i < json->values[list].end;
-         i = json->values[i].end, n++) {
-        id = find_id(json, i);
-        if (id == 0) {
-            snprintf(error, error_size, "sources[%zu]: missing field `id`", n);
-            return 422;
-        }
-        if (!is_source(call->config, json, id)) {
-            snprintf(error, error_size,
-                     "sources[%zu].id: no source of this name is configured",
-                     n);
-            return 422;
-        }
-    }
-    return 0;
-}
-
-/* Whether a file of this source counts; a part of a symbol path does if the
- * path is named. */
-static bool does_count(const struct symbolicator_call *call,
-                       const char *source)
-{
-    size_t size;
-    uint32_t i, id, list;
-    const struct json *json;
-
-    json = &request_of(call)->json;
-    list = source_list(call);
-    if (list == 0) {
-        return true;
-    }
-    for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {
-        id = find_id(json, i);
-        size = json->values[id].size;
-        if (strncmp(source, json_text(json, id), size) == 0 &&
-            (source[size] == '\0' || source[size] == '.')) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* answers ------------------------------------------------------------------
  */
 
@@ -322,15 +214,19 @@ static void finish(struct api_call *api, struct api_reply *reply)
         result = &call->results[call->wanted[i]];
         result->status = status_of(&api->modules[i]);
         result->reader = api->modules[i].reader;
+        result->attempts = api->modules[i].attempts;
         if (result->status == SYMBOLICATOR_FOUND &&
-            !does_count(call, api->modules[i].source)) {
+            !symbolicator_source_counts(call->config, request_of(call),
+                                        api->modules[i].source)) {
             result->status = SYMBOLICATOR_MISSING;
+        } else if (result->status == SYMBOLICATOR_FETCHING_FAILED) {
+            result->status = symbolicator_failure(result->attempts);
         }
     }
     reply->status = 200;
     reply->type = JSON_TYPE;
-    if (!symbolicator_answer(request_of(call), call->results,
-                             call->config->limits.answer_size, reply->body)) {
+    if (!symbolicator_answer(call->config, request_of(call), call->results,
+                             reply->body)) {
         say(reply, 422, "the answer is too large: ask for less");
     } else if (call->kept != NULL) {
         kept_answered(call->kept);
@@ -356,11 +252,18 @@ static void release(struct api_call *api)
 /* calls --------------------------------------------------------------------
  */
 
+/* Whether the answer tells where modules were looked for. */
+static bool does_tell(const struct symbolicator_call *call)
+{
+    return call->config->symbolicator.candidates &&
+           request_of(call)->has_candidates;
+}
+
 /* Tells which modules are needed.  Returns 0, or -1 without memory. */
 static int want_modules(struct symbolicator_call *call)
 {
     size_t i;
-    bool has_none;
+    uint32_t sources;
     struct api_module *wanted;
     struct symfile_string name;
     const struct symbolicator_module *module;
@@ -375,8 +278,9 @@ static int want_modules(struct symbolicator_call *call)
         call->api.modules == NULL) {
         return -1;
     }
-    has_none = source_list(call) != 0 &&
-               request->json.values[source_list(call)].size == 0;
+    sources = symbolicator_source_list(call->config, request);
+    call->api.attempts = does_tell(call) ? API_ATTEMPTS_OF_ALL
+                                         : API_ATTEMPTS_OF_FAILED;
     for (i = 0; i < request->nmodules; i++) {
         module = &request->modules[i];
         if (!module->is_used) {
@@ -384,7 +288,7 @@ static int want_modules(struct symbolicator_call *call)
         }
         call->results[i].status = SYMBOLICATOR_MISSING;
         wanted = &call->api.modules[call->api.nmodules];
-        if (has_none) {
+        if (sources != 0 && request->json.values[sources].size == 0) {
             continue; /* the client wants nothing to be looked for */
         }
         if (symbolicator_key(request, module, &wanted->key, &name)) {
@@ -469,7 +373,8 @@ static struct api_call *post(const struct api_request *request, uint64_t wait,
     status = symbolicator_parse(&call->own, request->body, request->size,
                                 &limits, error, sizeof(error));
     if (status == 0) {
-        status = check_sources(call, error, sizeof(error));
+        status = symbolicator_sources_check(call->config, &call->own, error,
+                                            sizeof(error));
     }
     return begun(call, status, error, reply);
 }

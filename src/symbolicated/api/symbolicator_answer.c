@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "fragments.h"
+#include "symbolicator_candidates.h"
 
 #define BLOCK 32 /* frames that are looked up before they are written */
 
@@ -28,10 +29,10 @@ static const char *const frame_statuses[] = {
 };
 
 struct answer {
+    const struct symbolication_config *config;
     const struct symbolicator_request *request;
     const struct symbolicator_result *results;
     struct json_writer *w;
-    size_t most;
     struct source_path path;
     struct fragments files;     /* filename, abs_path */
     struct fragments functions; /* symbol, function */
@@ -371,7 +372,7 @@ static void write_resolved(struct answer *a, const struct found *found,
 /* No more is written, because there is no memory or too much already. */
 static bool is_over(const struct answer *a)
 {
-    return a->w->has_failed || a->w->size > a->most;
+    return a->w->has_failed || a->w->size > a->config->limits.answer_size;
 }
 
 static void write_frame(struct answer *a, const struct found *found)
@@ -509,25 +510,26 @@ static void write_stack(struct answer *a,
     json_write_close(a->w, '}');
 }
 
-static void write_features(struct answer *a,
-                           const struct symfile_reader *reader)
+void symbolicator_features_write(struct json_writer *w,
+                                 const struct symfile_reader *reader)
 {
-    json_write_key(a->w, "features");
-    json_write_open(a->w, '{');
-    json_write_key(a->w, "has_debug_info");
-    json_write_bool(a->w, reader != NULL);
-    json_write_key(a->w, "has_unwind_info");
-    json_write_bool(a->w, reader != NULL && symfile_arch_number(arch_of(
-                                                reader)) == SYMFILE_ARCH_X86);
-    json_write_key(a->w, "has_symbols");
-    json_write_bool(a->w, reader != NULL);
-    json_write_key(a->w, "has_sources");
-    json_write_bool(a->w, false);
+    json_write_key(w, "features");
+    json_write_open(w, '{');
+    json_write_key(w, "has_debug_info");
+    json_write_bool(w, reader != NULL);
+    json_write_key(w, "has_unwind_info");
+    json_write_bool(w, reader != NULL &&
+                           symfile_arch_number(arch_of(reader)) ==
+                               SYMFILE_ARCH_X86);
+    json_write_key(w, "has_symbols");
+    json_write_bool(w, reader != NULL);
+    json_write_key(w, "has_sources");
+    json_write_bool(w, false);
     if (reader != NULL && symfile_reader_has_srcsrv(reader)) {
-        json_write_key(a->w, "srcsrv_vcs");
-        json_write_text(a->w, "perforce");
+        json_write_key(w, "srcsrv_vcs");
+        json_write_text(w, "perforce");
     }
-    json_write_close(a->w, '}');
+    json_write_close(w, '}');
 }
 
 /* "8-4-4-4-12", and "-" and the age in hex unless it is 0. */
@@ -586,7 +588,7 @@ static void write_module(struct answer *a,
     json_write_open(a->w, '{');
     json_write_key(a->w, "debug_status");
     json_write_text(a->w, statuses[result->status]);
-    write_features(a, reader);
+    symbolicator_features_write(a->w, reader);
     json_write_key(a->w, "arch");
     json_write_text(a->w,
                     symfile_arch_name(reader == NULL ? 0 : arch_of(reader)));
@@ -603,6 +605,10 @@ static void write_module(struct answer *a,
     if (module->has_size) {
         json_write_key(a->w, "image_size");
         json_write_number(a->w, module->image_size);
+    }
+    if (a->request->has_candidates && a->config->symbolicator.candidates &&
+        result->status != SYMBOLICATOR_UNUSED && !is_over(a)) {
+        symbolicator_candidates_write(a->w, a->config, a->request, result);
     }
     json_write_close(a->w, '}');
 }
@@ -633,9 +639,10 @@ static void write_all(struct answer *a)
     json_write_close(a->w, '}');
 }
 
-bool symbolicator_answer(const struct symbolicator_request *request,
+bool symbolicator_answer(const struct symbolication_config *config,
+                         const struct symbolicator_request *request,
                          const struct symbolicator_result *results,
-                         size_t most, struct json_writer *w)
+                         struct json_writer *w)
 {
     bool is_whole;
     struct answer *a;
@@ -648,12 +655,12 @@ bool symbolicator_answer(const struct symbolicator_request *request,
     memset(&a->path, 0, sizeof(a->path));
     fragments_begin(&a->files, request->nframes);
     fragments_begin(&a->functions, request->nframes);
+    a->config = config;
     a->request = request;
     a->results = results;
     a->w = w;
-    a->most = most;
     write_all(a);
-    is_whole = w->size <= most;
+    is_whole = w->size <= config->limits.answer_size;
     source_path_free(&a->path);
     free(a);
     return is_whole;

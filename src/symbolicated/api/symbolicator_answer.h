@@ -6,6 +6,7 @@
 #ifndef SYMBOLICATOR_ANSWER_H
 #define SYMBOLICATOR_ANSWER_H
 
+#include "api.h"
 #include "symbolicator_request.h"
 
 /* What has become of a module; the first ones are statuses of the protocol. */
@@ -22,15 +23,21 @@ enum symbolicator_status {
 struct symbolicator_result {
     enum symbolicator_status status;
     const struct symfile_reader *reader; /* of a module that was found */
+    const struct api_attempts *attempts; /* or NULL */
 };
 
 /*
  * Writes the answer; there is a result for each module of the request.
- * Returns false when it has more than most bytes.  Without memory,
- * w->has_failed is set.
+ * Returns false when it has more bytes than the configuration allows.  Without
+ * memory, w->has_failed is set.
  */
-bool symbolicator_answer(const struct symbolicator_request *request,
+bool symbolicator_answer(const struct symbolication_config *config,
+                         const struct symbolicator_request *request,
                          const struct symbolicator_result *results,
-                         size_t most, struct json_writer *w);
+                         struct json_writer *w);
+
+/* Writes the member "features": of a module, or of none if reader is NULL. */
+void symbolicator_features_write(struct json_writer *w,
+                                 const struct symfile_reader *reader);
 
 #endif

@@ -488,6 +488,7 @@ static bool parse_options(struct symbolicator_request *request,
     uint32_t found[OPTION_MEMBERS];
 
     json = &request->json;
+    request->wants_context = true;
     if (value == 0) {
         return true;
     }
@@ -499,6 +500,9 @@ static bool parse_options(struct symbolicator_request *request,
     request->has_candidates =
         found[OPTION_CANDIDATES] != 0 &&
         json->values[found[OPTION_CANDIDATES]].type == JSON_TRUE;
+    request->wants_context =
+        found[OPTION_SOURCE_CONTEXT] == 0 ||
+        json->values[found[OPTION_SOURCE_CONTEXT]].type == JSON_TRUE;
     request->is_caller_first =
         found[OPTION_FRAME_ORDER] != 0 &&
         json_is(json, found[OPTION_FRAME_ORDER], "caller_first");

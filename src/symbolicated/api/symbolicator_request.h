@@ -91,6 +91,7 @@ struct symbolicator_request {
     bool has_signal;
     bool is_caller_first; /* frames come and go outermost first */
     bool has_candidates;  /* they are wanted */
+    bool wants_context;   /* lines of source code */
 };
 
 struct symbolicator_limits {

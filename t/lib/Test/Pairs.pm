@@ -9,6 +9,8 @@ package Test::Pairs;
 #       ...
 #   });
 #
+# $pairs->{pdbs} has the PDB of each id.
+#
 # The PDBs are those of the package node-pty, by the ids that the requests have
 # for them; crash.pdb is always there.  A pair whose PDB cannot be fetched is
 # skipped, unless its answer is an error.
@@ -26,20 +28,21 @@ use Test::Symcache;
 # Fills the folder "store" of $t.
 sub new {
     my ($class, $t, %wanted) = @_;
-    my $self = bless { t => $t, corpus => Corpus->new, missing => {} }, $class;
-    my @pdbs = ($t->data('pdb/crash.pdb'));
+    my $self = bless { t => $t, corpus => Corpus->new, missing => {},
+                       pdbs => {} }, $class;
     for my $id (sort keys %wanted) {
         my ($input) = grep { $_->{origin} eq 'node-pty'
             && $_->{path} =~ m{/\Q$wanted{$id}\E$} } $self->{corpus}->inputs;
         my $pdb = $self->{corpus}->pdb($input);
         if ($pdb) {
-            push @pdbs, $pdb;
+            $self->{pdbs}{$id} = $pdb;
         } else {
             $self->{missing}{$id} = $wanted{$id};
             diag("$wanted{$id}: ", $self->{corpus}->reason($input));
         }
     }
-    $t->fill_store('store', @pdbs);
+    $t->fill_store('store', $t->data('pdb/crash.pdb'),
+                   values %{ $self->{pdbs} });
     return $self;
 }
 

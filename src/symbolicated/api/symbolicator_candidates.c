@@ -1,0 +1,483 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "symbolicator_candidates.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "symbolicator_sources.h"
+
+/* In place of a location, for a source that has no place to look in. */
+#define NO_PLACE "No object files listed on this source"
+
+/* In the order in which the same place of several stores is told of. */
+enum outcome { OUTCOME_OK, OUTCOME_MALFORMED, OUTCOME_NOPERM, OUTCOME_ERROR,
+               OUTCOME_NOTFOUND };
+
+struct candidate {
+    char *source;
+    char *location;
+    enum outcome outcome;
+    char details[512];
+    bool is_chosen; /* the answer is from what was there */
+};
+
+struct candidates {
+    const struct symbolication_config *config;
+    const struct symbolicator_request *request;
+    struct candidate *list;
+    size_t count;
+    size_t room;
+    bool has_failed; /* no memory */
+};
+
+/* outcomes -----------------------------------------------------------------
+ */
+
+static const char *phrase(uint64_t status)
+{
+    size_t i;
+    static const struct {
+        unsigned status;
+        const char *text;
+    } phrases[] = {
+        {400, "Bad Request"},
+        {401, "Unauthorized"},
+        {403, "Forbidden"},
+        {405, "Method Not Allowed"},
+        {407, "Proxy Authentication Required"},
+        {408, "Request Timeout"},
+        {421, "Misdirected Request"},
+        {429, "Too Many Requests"},
+        {451, "Unavailable For Legal Reasons"},
+        {500, "Internal Server Error"},
+        {501, "Not Implemented"},
+        {502, "Bad Gateway"},
+        {503, "Service Unavailable"},
+        {504, "Gateway Timeout"},
+    };
+
+    for (i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++) {
+        if (phrases[i].status == status) {
+            return phrases[i].text;
+        }
+    }
+    return "<unknown status code>";
+}
+
+/* A member that is a number; 0: there is none. */
+static uint64_t number_of(const struct json *json, uint32_t attempt,
+                          const char *name)
+{
+    uint32_t value;
+    uint64_t number;
+
+    value = json_member(json, attempt, name);
+    return value != 0 && json_integer(json, value, &number) ==
+                             JSON_INTEGER_POSITIVE
+               ? number
+               : 0;
+}
+
+static bool is_member(const struct json *json, uint32_t attempt,
+                      const char *name, const char *text)
+{
+    uint32_t value;
+
+    value = json_member(json, attempt, name);
+    return value != 0 && json_is(json, value, text);
+}
+
+/* A member that is text, to be freed; NULL: there is none, or no memory. */
+static char *text_of(const struct json *json, uint32_t attempt,
+                     const char *name)
+{
+    uint32_t value;
+
+    value = json_member(json, attempt, name);
+    return value != 0 && json->values[value].type == JSON_STRING
+               ? strndup(json_text(json, value), json->values[value].size)
+               : NULL;
+}
+
+static enum outcome outcome_of(const struct json *json, uint32_t attempt)
+{
+    uint64_t status;
+
+    if (is_member(json, attempt, "outcome", "found")) {
+        return OUTCOME_OK;
+    }
+    if (is_member(json, attempt, "outcome", "not found")) {
+        return OUTCOME_NOTFOUND;
+    }
+    if (is_member(json, attempt, "outcome", "unusable")) {
+        return OUTCOME_MALFORMED;
+    }
+    status = number_of(json, attempt, "status");
+    return status == 401 || status == 403 ? OUTCOME_NOPERM : OUTCOME_ERROR;
+}
+
+static void print_details(struct candidate *c, const struct json *json,
+                          uint32_t attempt)
+{
+    char *detail;
+    uint64_t status, errnum;
+
+    status = number_of(json, attempt, "status");
+    errnum = number_of(json, attempt, "errno");
+    if (c->outcome == OUTCOME_NOPERM) {
+        snprintf(c->details, sizeof(c->details), "%u %s", (unsigned)status,
+                 phrase(status));
+    } else if (c->outcome == OUTCOME_ERROR && status >= 300) {
+        snprintf(c->details, sizeof(c->details), "download failed: %u %s",
+                 (unsigned)status, phrase(status));
+    } else if (c->outcome == OUTCOME_ERROR && errnum != 0) {
+        snprintf(c->details, sizeof(c->details),
+                 "download failed: %s (os error %d)", strerror((int)errnum),
+                 (int)errnum);
+    } else if (c->outcome == OUTCOME_ERROR) {
+        detail = text_of(json, attempt, "detail");
+        snprintf(c->details, sizeof(c->details), "download failed: %s",
+                 detail != NULL ? detail : "");
+        free(detail);
+    }
+}
+
+enum symbolicator_status
+symbolicator_failure(const struct api_attempts *attempts)
+{
+    uint32_t first;
+
+    if (attempts != NULL) {
+        first = attempts->list + 1;
+        if (first < attempts->json.values[attempts->list].end) {
+            switch (outcome_of(&attempts->json, first)) {
+            case OUTCOME_NOTFOUND:
+                return SYMBOLICATOR_MISSING;
+            case OUTCOME_MALFORMED:
+                return SYMBOLICATOR_MALFORMED;
+            default:
+                break;
+            }
+        }
+    }
+    return SYMBOLICATOR_FETCHING_FAILED;
+}
+
+/* the list -----------------------------------------------------------------
+ */
+
+/* Adds one, whose texts it takes over; NULL counts as no memory. */
+static struct candidate *add(struct candidates *all, char *source,
+                             char *location)
+{
+    struct candidate *c;
+
+    if (source == NULL || location == NULL ||
+        symfile_array_need(&all->list, &all->room, all->count + 1,
+                           sizeof(all->list[0])) != 0) {
+        all->has_failed = true;
+        free(source);
+        free(location);
+        return NULL;
+    }
+    c = &all->list[all->count++];
+    memset(c, 0, sizeof(*c));
+    c->source = source;
+    c->location = location;
+    c->outcome = OUTCOME_NOTFOUND;
+    return c;
+}
+
+/* Whether a source is one of the store's, and one that the client wants. */
+static bool is_told(const struct candidates *all,
+                    const struct store_config *store, const char *source)
+{
+    size_t i, n;
+
+    for (i = 0; i < store->nsource_names; i++) {
+        n = strlen(store->source_names[i]);
+        if (strncmp(source, store->source_names[i], n) == 0 &&
+            (source[n] == '\0' || source[n] == '.')) {
+            return symbolicator_source_counts(all->config, all->request,
+                                              source);
+        }
+    }
+    return false;
+}
+
+/* "file://" and a path, or a URL, to be freed; NULL without memory. */
+static char *print_location(const char *place)
+{
+    char *location;
+
+    if (strncmp(place, "http://", 7) == 0 ||
+        strncmp(place, "https://", 8) == 0) {
+        return strdup(place);
+    }
+    return asprintf(&location, "file://%s", place) < 0 ? NULL : location;
+}
+
+/*
+ * Changes a location into that of the other form, ".pdb" or ".pd_".  The last
+ * letter that a packed name lacks is the one of the folder.
+ */
+static bool swap_form(char *location)
+{
+    char *name, *p;
+    size_t n;
+
+    name = strrchr(location, '/');
+    if (name == NULL || strlen(name) < 3) {
+        return false;
+    }
+    n = strlen(name) - 1;
+    if (name[n] != '_') {
+        name[n] = '_';
+        return true;
+    }
+    for (p = strchr(location, '/'); p != NULL && p < name;
+         p = strchr(p + 1, '/')) {
+        if (strncmp(p, name, n) == 0 && p[n] != '\0' && p[n + 1] == '/') {
+            name[n] = p[n];
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * A host that could not tell is not asked for the other form of the file.
+ * Symbolicator asks, and so tells of both.
+ */
+static void add_other_form(struct candidates *all, const struct json *json,
+                           uint32_t attempt)
+{
+    struct candidate *c, *other;
+    char *location;
+
+    c = &all->list[all->count - 1];
+    if ((c->outcome != OUTCOME_ERROR && c->outcome != OUTCOME_NOPERM) ||
+        is_member(json, attempt, "form", "pointer")) {
+        return;
+    }
+    location = strdup(c->location);
+    if (location != NULL && !swap_form(location)) {
+        free(location);
+        return;
+    }
+    other = add(all, strdup(c->source), location);
+    if (other != NULL) {
+        c = other - 1; /* the list may have moved */
+        other->outcome = c->outcome;
+        memcpy(other->details, c->details, sizeof(c->details));
+    }
+}
+
+/* Whether the same has been told of the same place in another spelling. */
+static bool is_known(const struct candidates *all, const struct candidate *c)
+{
+    const struct candidate *other;
+
+    for (other = all->list; other != c; other++) {
+        if (other->outcome == c->outcome &&
+            strcmp(other->source, c->source) == 0 &&
+            strcasecmp(other->location, c->location) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void add_attempt(struct candidates *all, const struct json *json,
+                        uint32_t attempt, const struct store_config *store)
+{
+    struct candidate *c;
+    char *source, *place;
+
+    source = text_of(json, attempt, "source");
+    place = text_of(json, attempt, "place");
+    if (source == NULL || place == NULL ||
+        is_member(json, attempt, "form", "index2") ||
+        !is_told(all, store, source)) {
+        free(source);
+        free(place);
+        return;
+    }
+    c = add(all, source, print_location(place));
+    free(place);
+    if (c == NULL) {
+        return;
+    }
+    c->outcome = outcome_of(json, attempt);
+    if (is_known(all, c)) {
+        free(c->source);
+        free(c->location);
+        all->count--;
+        return;
+    }
+    print_details(c, json, attempt);
+    add_other_form(all, json, attempt);
+}
+
+/* Sources without a place: all, when they were asked for sources of the code
+ * as well, of which none has a place here. */
+static void add_empty(struct candidates *all)
+{
+    size_t i, k;
+    const char *name;
+    const struct store_config *store;
+
+    for (i = 0; i < all->config->nstores; i++) {
+        store = all->config->stores[i];
+        for (k = 0; k < store->nsource_names; k++) {
+            name = store->source_names[k];
+            if (is_told(all, store, name)) {
+                add(all, strdup(name), strdup(NO_PLACE));
+            }
+        }
+    }
+}
+
+/* The last one of those with the best outcome is the one that was read. */
+static void choose(struct candidates *all, enum outcome outcome)
+{
+    size_t i;
+
+    for (i = all->count; i > 0; i--) {
+        if (all->list[i - 1].outcome == outcome) {
+            all->list[i - 1].is_chosen = true;
+            return;
+        }
+    }
+}
+
+static void collect(struct candidates *all,
+                    const struct symbolicator_result *result)
+{
+    uint32_t i;
+    const struct json *json;
+    const struct api_attempts *attempts;
+
+    for (attempts = result->attempts; attempts != NULL;
+         attempts = attempts->next) {
+        json = &attempts->json;
+        for (i = attempts->list + 1; i < json->values[attempts->list].end;
+             i = json->values[i].end) {
+            add_attempt(all, json, i, attempts->store);
+        }
+    }
+    if (result->status == SYMBOLICATOR_FOUND) {
+        choose(all, OUTCOME_OK);
+    } else if (result->status == SYMBOLICATOR_MALFORMED) {
+        choose(all, OUTCOME_MALFORMED);
+    }
+    if (all->request->wants_context) {
+        add_empty(all);
+    }
+}
+
+/* the answer ---------------------------------------------------------------
+ */
+
+static int by_location(const void *a, const void *b)
+{
+    int n;
+    const struct candidate *x, *y;
+
+    x = a;
+    y = b;
+    n = strcmp(x->source, y->source);
+    if (n == 0) {
+        n = strcmp(x->location, y->location);
+    }
+    return n != 0 ? n : (int)x->outcome - (int)y->outcome;
+}
+
+static void write_status(struct json_writer *w, const struct candidate *c)
+{
+    static const char *const statuses[] = {
+        [OUTCOME_OK] = "ok",
+        [OUTCOME_MALFORMED] = "malformed",
+        [OUTCOME_NOPERM] = "noperm",
+        [OUTCOME_ERROR] = "error",
+        [OUTCOME_NOTFOUND] = "notfound",
+    };
+
+    json_write_open(w, '{');
+    json_write_key(w, "status");
+    json_write_text(w, statuses[c->outcome]);
+    if (c->details[0] != '\0') {
+        json_write_key(w, "details");
+        json_write_text(w, c->details);
+    }
+}
+
+static void write_candidate(struct json_writer *w, const struct candidate *c,
+                            const struct symfile_reader *reader)
+{
+    json_write_open(w, '{');
+    json_write_key(w, "source");
+    json_write_text(w, c->source);
+    json_write_key(w, "location");
+    json_write_text(w, c->location);
+    json_write_key(w, "download");
+    write_status(w, c);
+    if (c->outcome == OUTCOME_OK) {
+        symbolicator_features_write(w, reader);
+    }
+    json_write_close(w, '}');
+    if (c->is_chosen) {
+        json_write_key(w, "debug");
+        write_status(w, c);
+        json_write_close(w, '}');
+    }
+    json_write_close(w, '}');
+}
+
+static void write_all(struct json_writer *w, const struct candidates *all,
+                      const struct symbolicator_result *result)
+{
+    size_t i;
+
+    if (all->count == 0) {
+        return;
+    }
+    json_write_key(w, "candidates");
+    json_write_open(w, '[');
+    for (i = 0; i < all->count; i++) {
+        if (i == 0 ||
+            strcmp(all->list[i].source, all->list[i - 1].source) != 0 ||
+            strcmp(all->list[i].location, all->list[i - 1].location) != 0) {
+            write_candidate(w, &all->list[i], result->reader);
+        }
+    }
+    json_write_close(w, ']');
+}
+
+void symbolicator_candidates_write(
+    struct json_writer *w, const struct symbolication_config *config,
+    const struct symbolicator_request *request,
+    const struct symbolicator_result *result)
+{
+    size_t i;
+    struct candidates all = {0};
+
+    all.config = config;
+    all.request = request;
+    collect(&all, result);
+    if (all.has_failed) {
+        w->has_failed = true;
+    } else if (all.count > 0) {
+        qsort(all.list, all.count, sizeof(all.list[0]), by_location);
+    }
+    write_all(w, &all, result);
+    for (i = 0; i < all.count; i++) {
+        free(all.list[i].source);
+        free(all.list[i].location);
+    }
+    free(all.list);
+}

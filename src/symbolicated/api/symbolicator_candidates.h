@@ -1,0 +1,28 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Where a module was looked for, as Symbolicator tells it: the member
+ * "candidates" of a module.
+ */
+#ifndef SYMBOLICATOR_CANDIDATES_H
+#define SYMBOLICATOR_CANDIDATES_H
+
+#include "symbolicator_answer.h"
+
+/*
+ * The status of a module that could not be had.  That is what became of it at
+ * the first place, even if that is known not to have it.
+ */
+enum symbolicator_status
+symbolicator_failure(const struct api_attempts *attempts);
+
+/*
+ * Writes the member, unless there is nothing in it: each place that was looked
+ * in for one of the sources that count, by source and location.
+ */
+void symbolicator_candidates_write(
+    struct json_writer *w, const struct symbolication_config *config,
+    const struct symbolicator_request *request,
+    const struct symbolicator_result *result);
+
+#endif
