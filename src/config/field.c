@@ -474,7 +474,7 @@ void config_clear(const struct config_field *fields, size_t n, void *at)
 
     for (i = 0; i < n; i++) {
         if (is_text(fields[i].read)) {
-            config_secret_free(*(char **)((char *)at + fields[i].offset));
+            secret_free(*(char **)((char *)at + fields[i].offset));
         }
     }
 }

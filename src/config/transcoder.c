@@ -348,7 +348,7 @@ void config_transcoder_clear(struct transcoder_config *transcoder)
 
     for (i = 0; i < transcoder->nenv; i++) {
         free(transcoder->env[i].name);
-        config_secret_free(transcoder->env[i].value);
+        secret_free(transcoder->env[i].value);
     }
     free(transcoder->env);
 }

@@ -218,17 +218,17 @@ void config_transport_clear(struct transport_config *transport)
 
     for (i = 0; i < transport->nheaders; i++) {
         free(transport->headers[i].name);
-        config_secret_free(transport->headers[i].value);
+        secret_free(transport->headers[i].value);
     }
     free(transport->headers);
-    config_secret_free(transport->user);
+    secret_free(transport->user);
     free(transport->sigv4);
     free(transport->ca);
     free(transport->certificate);
     free(transport->key);
     free(transport->user_agent);
-    config_secret_free(transport->password);
-    config_secret_free(transport->token);
-    config_secret_free(transport->key_password);
-    config_secret_free(transport->proxy);
+    secret_free(transport->password);
+    secret_free(transport->token);
+    secret_free(transport->key_password);
+    secret_free(transport->proxy);
 }

@@ -69,7 +69,7 @@ static void spnego_end(struct spnego *spnego, char *header, const char *detail,
     }
     spnego_free(spnego);
     done(arg, &result);
-    config_secret_free(header);
+    secret_free(header);
 }
 
 /* Returns what the child process wrote, or NULL. */

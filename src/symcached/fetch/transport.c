@@ -161,7 +161,7 @@ static CURLcode set_request(const struct transport_config *transport,
     }
     TRANSPORT_SET(rc, easy, CURLOPT_HTTPHEADER, *headers);
     TRANSPORT_SET(rc, easy, CURLOPT_URL, instead != NULL ? instead : url);
-    config_secret_free(instead);
+    secret_free(instead);
     return rc;
 }
 
@@ -209,7 +209,7 @@ static struct curl_slist *transport_header(const struct header_config *header,
         snprintf(line, size, header->value[0] == '\0' ? "%s;" : "%s: %s",
                  header->name, header->value);
         more = curl_slist_append(list, line);
-        config_secret_free(line);
+        secret_free(line);
     }
     if (more == NULL) {
         curl_slist_free_all(list);
