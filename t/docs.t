@@ -161,7 +161,7 @@ same([in_code(qr/"(symbolicated_[a-z_]+)["{ ]/, qr{src/symbolicated/})],
 
 # --- configuration keys: one row each
 
-my @keys = grep { /^\| `(?:listen|downloads|(?:stores|sources|limits|cache|symbolication)\b)/ }
+my @keys = grep { /^\| `(?:(?:admin_)?listen|downloads|(?:stores|sources|limits|cache|symbolication)\b)/ }
     split /\n/, $configuration;
 my (%key, @paths);
 for my $row (@keys) {

@@ -305,6 +305,22 @@ static int read_stores(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
+static int read_admin_listen(struct config_reader *r, const cJSON *item,
+                             const struct config_field *field, void *at)
+{
+    const char *text =
+        config_text(r, item, "\"unix:/run/symcached/admin.sock\"");
+
+    if (text == NULL) {
+        return -1;
+    }
+    if (strncmp(text, "unix:", 5) != 0) {
+        return config_error(r, item, "must be unix:/path: who may connect is "
+                                     "a matter of the file's permissions");
+    }
+    return config_listen(r, item, field, at);
+}
+
 static int read_later(struct config_reader *r, const cJSON *item,
                       const struct config_field *field, void *at)
 {
@@ -315,6 +331,10 @@ static int read_later(struct config_reader *r, const cJSON *item,
  * keys may be in any order, read_last() reads those two. */
 static const struct config_field top_fields[] = {
     {"listen", config_listen, offsetof(struct config, listen), 0, 0, 0},
+    {"listen_token", config_token, offsetof(struct config, listen_token), 0, 0,
+     CONFIG_SECRET},
+    {"admin_listen", read_admin_listen, offsetof(struct config, admin_listen),
+     0, 0, 0},
     {"downloads", config_path, offsetof(struct config, downloads), 0, 0, 0},
     {"stores", read_later, 0, 0, 0, CONFIG_REQUIRED},
     {"sources", config_sources, 0, 0, 0, 0},
@@ -326,6 +346,14 @@ static const struct config_field top_fields[] = {
 /* Reads the sections that refer to other ones. */
 static int read_last(struct config_reader *r, const cJSON *root)
 {
+    const struct config *config = r->config;
+
+    if (config->admin_listen != NULL &&
+        strcmp(config->admin_listen, config->listen) == 0) {
+        return config_error(
+            r, cJSON_GetObjectItemCaseSensitive(root, "admin_listen"),
+            "must be another socket than \"listen\"");
+    }
     return read_stores(r, cJSON_GetObjectItemCaseSensitive(root, "stores"),
                        NULL, r->config) == 0
                ? config_symbolication(r, cJSON_GetObjectItemCaseSensitive(
@@ -422,6 +450,8 @@ void config_unref(struct config *config)
     free(config->sources);
     free(config->downloads);
     free(config->listen);
+    free(config->admin_listen);
+    secret_free(config->listen_token);
     free(config->file);
     free(config);
 }

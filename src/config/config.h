@@ -266,7 +266,9 @@ struct symbolication_config {
 struct config {
     atomic_uint refs;
     char *file;
-    char *listen; /* "unix:/path" or "address:port" */
+    char *listen;       /* "unix:/path" or "address:port" */
+    char *listen_token; /* secret that requests there need, or NULL */
+    char *admin_listen; /* "unix:/path", or NULL */
     char *downloads;
     struct store_config *stores;
     size_t nstores;
@@ -280,7 +282,7 @@ struct config {
 /*
  * Reads and checks a configuration file.  types are the types that a source
  * may have, and end with NULL.  A program that asks no sources passes types =
- * NULL: then sources and transcoders are skipped, and no secret is read.
+ * NULL: then sources and transcoders are skipped, and so are their secrets.
  * Returns 0, and *config has one reference; or -1, and error is "file:line:
  * path.to.key: reason" (cut to size, with a NUL).
  */

@@ -137,20 +137,30 @@ static int look(const char *path)
     return rc;
 }
 
-static void warn_of_listen(struct teller *t, const char *listen)
+static void warn_of_folder(struct teller *t, const char *key,
+                           const char *listen)
 {
     char folder[PATH_MAX];
 
-    if (strncmp(listen, "unix:", 5) != 0) {
+    if (listen == NULL || strncmp(listen, "unix:", 5) != 0) {
         return;
     }
     snprintf(folder, sizeof(folder), "%s", listen + 5);
     *(strrchr(folder, '/') + 1) = '\0';
     if (look(folder) != 0) {
         warn(t,
-              "listen: \"%s\": %s; symcached does not make the folder of its "
+              "%s: \"%s\": %s; symcached does not make the folder of its "
               "socket, and does not start without it",
-              folder, strerror(errno));
+              key, folder, strerror(errno));
+    }
+}
+
+static void warn_of_listen(struct teller *t, const struct config *config)
+{
+    if (strncmp(config->listen, "unix:", 5) != 0 &&
+        config->listen_token == NULL) {
+        warn(t, "listen: over TCP and without \"listen_token\" everybody who "
+                "can connect may ask; only lookups are answered there");
     }
 }
 
@@ -181,8 +191,10 @@ unsigned warnings_tell(const struct config *config, bool thorough,
     size_t i;
 
     if (thorough) {
-        warn_of_listen(&t, config->listen);
+        warn_of_folder(&t, "listen", config->listen);
+        warn_of_folder(&t, "admin_listen", config->admin_listen);
     }
+    warn_of_listen(&t, config);
     for (i = 0; i < config->nstores; i++) {
         warn_of_store(&t, &config->stores[i]);
     }

@@ -44,8 +44,8 @@ static int in_use(const struct sockaddr_un *un)
     return rc;
 }
 
-static int open_unix(struct listener *l, const char *address, char *error,
-                     size_t size)
+static int open_unix(struct listener *l, const char *address, mode_t mode,
+                     char *error, size_t size)
 {
     struct sockaddr_un un = {.sun_family = AF_UNIX};
     const char *path = address + strlen("unix:");
@@ -72,7 +72,7 @@ static int open_unix(struct listener *l, const char *address, char *error,
 
     l->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (l->fd == -1 || bind(l->fd, (struct sockaddr *)&un, sizeof(un)) != 0 ||
-        chmod(path, 0666) != 0 || lstat(path, &st) != 0 ||
+        chmod(path, mode) != 0 || lstat(path, &st) != 0 ||
         listen(l->fd, BACKLOG) != 0) {
         return fail(error, size, address, errno);
     }
@@ -114,15 +114,15 @@ static int open_tcp(struct listener *l, const char *address, char *error,
     return 0;
 }
 
-int listener_open(struct listener *listener, const char *address, char *error,
-                  size_t size)
+int listener_open(struct listener *listener, const char *address, mode_t mode,
+                  char *error, size_t size)
 {
     int rc;
 
     memset(listener, 0, sizeof(*listener));
     listener->fd = -1;
     rc = strncmp(address, "unix:", 5) == 0
-             ? open_unix(listener, address, error, size)
+             ? open_unix(listener, address, mode, error, size)
              : open_tcp(listener, address, error, size);
     if (rc != 0 && listener->fd != -1) {
         close(listener->fd);

@@ -17,12 +17,12 @@ struct listener {
 };
 
 /*
- * Listens on "unix:/path" or "address:port", on the socket that the service
- * manager has there, if there is one (base/service.h).  Returns 0, or -1 with a
- * sentence in error.
+ * Listens on "unix:/path", whose file gets the mode, or on "address:port"; on
+ * the socket that the service manager has there, if there is one
+ * (base/service.h).  Returns 0, or -1 with a sentence in error.
  */
-int listener_open(struct listener *listener, const char *address, char *error,
-                  size_t size);
+int listener_open(struct listener *listener, const char *address, mode_t mode,
+                  char *error, size_t size);
 
 /* Removes the socket's file if it is still the one that was made here: another
  * process may have replaced it. */

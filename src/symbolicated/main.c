@@ -220,8 +220,8 @@ static int start(struct daemon *d, struct config *config)
     keep_freed_memory();
     d->settings = settings_new(config, false, error, sizeof(error));
     if (d->settings == NULL ||
-        listener_open(&d->listener, d->settings->symbolication->listen, error,
-                      sizeof(error)) != 0) {
+        listener_open(&d->listener, d->settings->symbolication->listen, 0666,
+                      error, sizeof(error)) != 0) {
         goto failed;
     }
     d->workers.listener = d->listener.fd;

@@ -112,14 +112,23 @@ static void keep_old(const char *error)
     log_emerg(0, "%s; the old configuration stays", error);
 }
 
-/* Uses a new configuration, but keeps the listener of the old one. */
+/* Either text may be NULL. */
+static bool is_same(const char *a, const char *b)
+{
+    return a == NULL || b == NULL ? a == b : strcmp(a, b) == 0;
+}
+
+/* Uses a new configuration, but keeps the sockets of the old one. */
 static void configure(struct daemon *d, struct config *config)
 {
     const struct config *old = scheduler_config(d->scheduler);
     char error[1024];
 
-    if (strcmp(old->listen, config->listen) != 0) {
+    if (!is_same(old->listen, config->listen)) {
         log_warn(0, "\"listen\" takes effect at the next start");
+    }
+    if (!is_same(old->admin_listen, config->admin_listen)) {
+        log_warn(0, "\"admin_listen\" takes effect at the next start");
     }
     if (scheduler_configure(d->scheduler, config, error, sizeof(error)) != 0) {
         keep_old(error);
@@ -231,15 +240,15 @@ static int start(struct daemon *d, struct config *config)
     if (d->evict == NULL) {
         goto failed;
     }
-    d->server = server_new(d->base, d->scheduler, config->listen, error,
-                           sizeof(error));
+    d->server = server_new(d->base, d->scheduler, error, sizeof(error));
     if (d->server == NULL || service_watch(d->base, NULL, NULL) != 0) {
         goto failed;
     }
     service_close_rest();
     warnings_look(d->base, config, log_warning);
-    log_info(0, "symcached " SYMCACHED_VERSION " listens on %s",
-             config->listen);
+    log_info(0, "symcached " SYMCACHED_VERSION " listens on %s%s%s",
+             config->listen, config->admin_listen != NULL ? " and " : "",
+             config->admin_listen != NULL ? config->admin_listen : "");
     service_ready();
     return 0;
 

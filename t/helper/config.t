@@ -71,6 +71,15 @@ my @bad = (
     [3, 'listen', 'must be unix:/absolute/path', top => '"listen": "unix:x",'],
     [3, 'listen', 'must be unix:/path or address:port',
         top => '"listen": "localhost",'],
+    [3, 'admin_listen', 'must be unix:/path: who may connect',
+        top => '"admin_listen": "127.0.0.1:1",'],
+    [3, 'admin_listen', 'must be unix:/absolute/path',
+        top => '"admin_listen": "unix:x",'],
+    [3, 'admin_listen', 'must be another socket than "listen"',
+        top => '"admin_listen": "unix:/run/symcached/symcached.sock",'],
+    [3, 'listen_token', 'has characters other than letters',
+        top => '"listen_token": "two words",'],
+    [3, 'listen_token', 'must not be empty', top => '"listen_token": "",'],
     [3, 'listen', 'is longer than a socket path',
         top => '"listen": "unix:/' . 'x' x 108 . '",'],
     [3, 'downloads', 'must be an absolute path', top => '"downloads": "d",'],
@@ -326,7 +335,7 @@ for (['no source', ''],
      [undef, ", \"sources\": [\"a\"], \"transcoders\": $transcoder"]) {
     my ($reason, $store) = @$_;
     ($code, $out) =
-        check('{"listen": "127.0.0.1:1", "stores": '
+        check('{"listen": "127.0.0.1:1", "listen_token": "t", "stores": '
             . "{\"s\": {\"root\": \"/s\"$store}}, $source}");
     is $code, 0, 'no error: root' . $store;
     is $out, (defined $reason ? 'symcached: warning: store "s" can make '
@@ -338,7 +347,7 @@ for (['no source', ''],
 for (['sym', 'breakpad', "\"a\", \"sym\"], \"transcoders\": $transcoder"],
      ['a', 'pdb', '"a", "b"]']) {
     my ($name, $format, $store) = @$_;
-    ($code, $out) = check('{"listen": "127.0.0.1:1", "stores": {"s": '
+    ($code, $out) = check('{"listen": "127.0.0.1:1", "listen_token": "t", "stores": {"s": '
         . "{\"root\": \"/s\", \"sources\": [$store}}, $source}");
     is $code, 0, "no error: nothing takes what $name has, beside another";
     is $out, "symcached: warning: store \"s\" never asks source \"$name\": no "
@@ -375,6 +384,13 @@ for (['stores.default.transcoders[0].command[0]', 'no transcoder: "nowhere-1" is
      ['listen', "\"$dir/none/\": No such file or directory; symcached does not "
         . 'make the folder of its socket, and does not start without it',
         top => "\"listen\": \"unix:$dir/none/s.sock\","],
+     ['listen', 'over TCP and without "listen_token" everybody who can connect '
+        . 'may ask; only lookups are answered there',
+        top => '"listen": "127.0.0.1:1",'],
+     ['admin_listen', "\"$dir/none/\": No such file or directory; symcached "
+        . 'does not make the folder of its socket, and does not start without '
+        . 'it', top => "\"listen\": \"unix:$dir/s\", "
+        . "\"admin_listen\": \"unix:$dir/none/s.sock\","],
      ['sources.local.path', "\"$dir/none\": No such file or directory; lookups "
         . 'there fail', type => "\"type\": \"filesystem\", \"path\": "
         . "\"$dir/none\""],

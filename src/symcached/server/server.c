@@ -9,10 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <event2/http.h>
-#include <event2/listener.h>
 #include "proto/header.h"
 #include "symcached/negcache/negcache.h"
 #include "symcached/job/job.h"
@@ -20,32 +18,27 @@
 #include "base/log.h"
 #include "base/release.h"
 #include "metrics/metrics.h"
+#include "endpoint.h"
 #include "lookup_batch.h"
 #include "reports.h"
+#include "rights.h"
 #include "status.h"
 #include "target.h"
 #include "waiting_lookup.h"
 
-/* nginx closes idle connections after 60 s itself */
-#define IDLE_SECONDS 120
-
 /* How long answers may take to leave when we stop. */
 #define DRAIN_SECONDS 3
 
-/* The priority of reading requests; all other events have 1 of 0 to 2. */
-#define REQUEST_PRIORITY 2
-#define REQUESTS_AT_ONCE 64
-
-/* After accept() fails for lack of descriptors, others must close first. */
-#define ACCEPT_PAUSE_MS 100
+/* Files of Unix sockets.  Everybody may ask; who may not is kept out by the
+ * folder.  Those who administrate belong to symcached's group. */
+#define LISTEN_MODE 0666
+#define ADMIN_MODE 0660
 
 struct server {
     struct event_base *base;
     struct scheduler *scheduler;
-    struct evhttp *http;
-    struct evhttp_bound_socket *bound;
-    struct listener listener;
-    struct event *resume; /* accepting, after a pause */
+    struct endpoint *lookups;
+    struct endpoint *admin; /* NULL: there is no such socket */
     struct event *drain;
     unsigned open; /* requests that are not answered yet */
     struct reports *reports;
@@ -319,23 +312,25 @@ static void page_version(struct server *s, struct target *t, const char *query,
 static const struct page {
     unsigned prefix; /* segments of the name; 2 = "v1/..." */
     const char *name;
+    enum right right;
     bool post;
     bool has_query;
     bool has_key;
     page_fn fn;
 } pages[] = {
-    {2, "lookup", false, true, true, page_lookup}, /* under each kind */
-    {2, "lookups", true, true, false, page_lookups},
-    {2, "why", false, true, true, page_why},
-    {2, "forget", true, true, true, page_forget},
-    {2, "jobs", false, false, false, page_jobs},
-    {2, "sources", false, false, false, page_sources},
-    {2, "misses", false, false, false, page_misses},
-    {2, "status", false, false, false, page_status},
-    {2, "symbolicated", true, false, false, page_report},
-    {1, "metrics", false, false, false, page_metrics},
-    {1, "healthz", false, false, false, page_healthz},
-    {1, "version", false, false, false, page_version},
+    {2, "lookup", RIGHT_LOOKUP, false, true, true,
+     page_lookup}, /* under each kind */
+    {2, "lookups", RIGHT_LOOKUP, true, true, false, page_lookups},
+    {2, "why", RIGHT_READ, false, true, true, page_why},
+    {2, "forget", RIGHT_ADMIN, true, true, true, page_forget},
+    {2, "jobs", RIGHT_READ, false, false, false, page_jobs},
+    {2, "sources", RIGHT_READ, false, false, false, page_sources},
+    {2, "misses", RIGHT_READ, false, false, false, page_misses},
+    {2, "status", RIGHT_READ, false, false, false, page_status},
+    {2, "symbolicated", RIGHT_READ, true, false, false, page_report},
+    {1, "metrics", RIGHT_READ, false, false, false, page_metrics},
+    {1, "healthz", RIGHT_LOOKUP, false, false, false, page_healthz},
+    {1, "version", RIGHT_LOOKUP, false, false, false, page_version},
 };
 
 /* Is this segment the name of the page?  Kinds are the names of lookups. */
@@ -368,11 +363,15 @@ static const struct page *find_page(const struct target *t)
 }
 
 static void run_page(struct server *s, const struct page *page,
-                     struct target *t, const char *query,
-                     struct evhttp_request *req)
+                     enum rights_socket socket, struct target *t,
+                     const char *query, struct evhttp_request *req)
 {
     enum evhttp_cmd_type method = evhttp_request_get_command(req);
 
+    if (!rights_check(scheduler_config(s->scheduler), socket, page->right,
+                      req)) {
+        return;
+    }
     if (page->post ? method != EVHTTP_REQ_POST
                    : method != EVHTTP_REQ_GET && method != EVHTTP_REQ_HEAD) {
         reply_header(req, "Allow", page->post ? "POST" : "GET, HEAD");
@@ -426,9 +425,9 @@ static void on_freed(struct evhttp_connection *connection, void *arg)
     drained(s);
 }
 
-static void on_request(struct evhttp_request *req, void *arg)
+static void serve(struct server *s, enum rights_socket socket,
+                  struct evhttp_request *req)
 {
-    struct server *s = arg;
     const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
     const char *path = uri != NULL ? evhttp_uri_get_path(uri) : NULL;
     const struct page *page = NULL;
@@ -448,46 +447,21 @@ static void on_request(struct evhttp_request *req, void *arg)
     if (page == NULL) {
         target_refuse(req, 404, "not-found", "no such page");
     } else {
-        run_page(s, page, &t, evhttp_uri_get_query(uri), req);
+        run_page(s, page, socket, &t, evhttp_uri_get_query(uri), req);
     }
     target_clear(&t);
 }
 
-/* evhttp sets the argument of a listener's callbacks, so ours is kept here. */
-static struct server *accepting;
-
-static void on_accept_error(struct evconnlistener *listener, void *arg)
-{
-    struct server *s = accepting;
-    struct timeval pause = {.tv_usec = ACCEPT_PAUSE_MS * 1000};
-
-    log_crit(EVUTIL_SOCKET_ERROR(), "accept() failed");
-    evconnlistener_disable(listener);
-    event_add(s->resume, &pause);
-}
-
-/*
- * Requests are read after new connections are accepted; otherwise the backlog
- * could fill up meanwhile, and nginx would be refused.  If this returns NULL,
- * evhttp makes a bufferevent itself.
- */
-static struct bufferevent *on_accept(struct event_base *base, void *arg)
-{
-    struct bufferevent *bev = bufferevent_socket_new(base, -1, 0);
-
-    if (bev != NULL) {
-        bufferevent_priority_set(bev, REQUEST_PRIORITY);
-    }
-    return bev;
-}
-
-static void on_resume(evutil_socket_t fd, short events, void *arg)
+static void on_request(struct evhttp_request *req, void *arg)
 {
     struct server *s = arg;
 
-    if (s->bound != NULL) {
-        evconnlistener_enable(evhttp_bound_socket_get_listener(s->bound));
-    }
+    serve(s, s->admin != NULL ? RIGHTS_LISTEN_ONLY : RIGHTS_LISTEN, req);
+}
+
+static void on_admin_request(struct evhttp_request *req, void *arg)
+{
+    serve(arg, RIGHTS_ADMIN, req);
 }
 
 static void on_drain_timeout(evutil_socket_t fd, short events, void *arg)
@@ -500,70 +474,44 @@ static void on_drain_timeout(evutil_socket_t fd, short events, void *arg)
 
 struct event_base *server_event_base(void)
 {
-    struct event_config *config = event_config_new();
-    struct event_base *base = NULL;
+    return endpoint_event_base();
+}
 
-    if (config != NULL &&
-        event_config_set_max_dispatch_interval(config, NULL, REQUESTS_AT_ONCE,
-                                               REQUEST_PRIORITY) == 0) {
-        base = event_base_new_with_config(config);
+static int listen_on(struct server *s, const struct config *config,
+                     char *error, size_t size)
+{
+    if (config->admin_listen != NULL) {
+        s->admin = endpoint_new(s->base, config->admin_listen, ADMIN_MODE,
+                                on_admin_request, s, error, size);
+        if (s->admin == NULL) {
+            return -1;
+        }
     }
-    if (config != NULL) {
-        event_config_free(config);
-    }
-    if (base != NULL &&
-        event_base_priority_init(base, REQUEST_PRIORITY + 1) != 0) {
-        event_base_free(base);
-        base = NULL;
-    }
-    return base;
+    s->lookups = endpoint_new(s->base, config->listen, LISTEN_MODE,
+                              on_request, s, error, size);
+    return s->lookups != NULL ? 0 : -1;
 }
 
 struct server *server_new(struct event_base *base, struct scheduler *scheduler,
-                          const char *listen, char *error, size_t size)
+                          char *error, size_t size)
 {
+    const struct config *config = scheduler_config(scheduler);
     struct server *s = calloc(1, sizeof(*s));
 
+    snprintf(error, size, "out of memory");
     if (s == NULL) {
-        snprintf(error, size, "out of memory");
         return NULL;
     }
-
     s->base = base;
     s->scheduler = scheduler;
     s->started = time(NULL);
-    s->listener.fd = -1;
     s->reports = reports_new();
-    s->http = evhttp_new(base);
-    s->resume = evtimer_new(base, on_resume, s);
     s->drain = evtimer_new(base, on_drain_timeout, s);
-    if (s->reports == NULL || s->http == NULL || s->resume == NULL ||
-        s->drain == NULL) {
-        snprintf(error, size, "out of memory");
+    if (s->reports == NULL || s->drain == NULL ||
+        listen_on(s, config, error, size) != 0) {
         server_free(s);
         return NULL;
     }
-
-    evhttp_set_allowed_methods(s->http, 0xffff); /* run_page() answers 405 */
-    evhttp_set_max_headers_size(s->http, TARGET_HEADERS_MAX);
-    evhttp_set_max_body_size(s->http, SYMCACHE_LOOKUPS_SIZE);
-    evhttp_set_timeout(s->http, IDLE_SECONDS);
-    evhttp_set_gencb(s->http, on_request, s);
-    evhttp_set_bevcb(s->http, on_accept, s);
-
-    if (listener_open(&s->listener, listen, error, size) != 0) {
-        server_free(s);
-        return NULL;
-    }
-    s->bound = evhttp_accept_socket_with_handle(s->http, s->listener.fd);
-    if (s->bound == NULL) {
-        snprintf(error, size, "cannot accept on \"%s\"", listen);
-        server_free(s);
-        return NULL;
-    }
-    accepting = s;
-    evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(s->bound),
-                                on_accept_error);
     return s;
 }
 
@@ -580,11 +528,8 @@ void server_stop(struct server *server, void (*done)(void *arg), void *arg)
         reply_error(server->forgetting, 503, SYMCACHE_REASON_STOPPING,
                     "not all of it: the helper stops");
     }
-    listener_unlink(&server->listener);
-    if (server->bound != NULL) {
-        evhttp_del_accept_socket(server->http, server->bound);
-        server->bound = NULL;
-    }
+    endpoint_stop(server->lookups);
+    endpoint_stop(server->admin);
     event_add(server->drain, &limit);
     drained(server);
 }
@@ -594,13 +539,8 @@ void server_free(struct server *server)
     if (server == NULL) {
         return;
     }
-    listener_unlink(&server->listener);
-    if (server->http != NULL) {
-        evhttp_free(server->http);
-    }
-    if (server->resume != NULL) {
-        event_free(server->resume);
-    }
+    endpoint_free(server->lookups);
+    endpoint_free(server->admin);
     if (server->drain != NULL) {
         event_free(server->drain);
     }

@@ -21,13 +21,15 @@ struct server;
 struct event_base *server_event_base(void);
 
 /*
- * Listens on "unix:/path" or "address:port".  A socket file that nobody
- * accepts on is replaced.  The new one is open to every user of the machine
- * (mode 0666); access is restricted by its folder.  The base must come from
- * server_event_base().  Returns NULL with a sentence in error.
+ * Listens on "listen" and "admin_listen" of the scheduler's configuration;
+ * rights.h tells who may ask for what there.  A socket file that nobody
+ * accepts on is replaced.  The file of the first is open to every user of the
+ * machine (mode 0666), that of the second to symcached's user and group
+ * (0660).  The base must come from server_event_base().  Returns NULL with a
+ * sentence in error.
  */
 struct server *server_new(struct event_base *base, struct scheduler *scheduler,
-                          const char *listen, char *error, size_t size);
+                          char *error, size_t size);
 
 /*
  * Accepts nothing more and removes the socket file.  Call scheduler_stop()

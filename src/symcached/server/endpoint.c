@@ -1,0 +1,178 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include "endpoint.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <event2/bufferevent.h>
+#include <event2/listener.h>
+#include "base/log.h"
+#include "http/http.h"
+#include "proto/header.h"
+#include "target.h"
+
+/* nginx closes idle connections after 60 s itself */
+#define IDLE_SECONDS 120
+
+/* The priority of reading requests; all other events have 1 of 0 to 2. */
+#define REQUEST_PRIORITY 2
+#define REQUESTS_AT_ONCE 64
+
+/* After accept() fails for lack of descriptors, others must close first. */
+#define ACCEPT_PAUSE_MS 100
+
+struct endpoint {
+    LIST_ENTRY(endpoint) next;
+    struct evhttp *http;
+    struct evhttp_bound_socket *bound; /* NULL: stopped */
+    struct listener listener;
+    struct event *resume; /* accepting, after a pause */
+};
+
+/* evhttp sets the argument of a listener's callbacks, so this finds ours. */
+static LIST_HEAD(, endpoint) endpoints = LIST_HEAD_INITIALIZER(endpoints);
+
+static void on_accept_error(struct evconnlistener *listener, void *arg)
+{
+    struct timeval pause = {.tv_usec = ACCEPT_PAUSE_MS * 1000};
+    struct endpoint *e;
+
+    log_crit(EVUTIL_SOCKET_ERROR(), "accept() failed");
+    evconnlistener_disable(listener);
+    LIST_FOREACH(e, &endpoints, next)
+    {
+        if (e->bound != NULL &&
+            evhttp_bound_socket_get_listener(e->bound) == listener) {
+            event_add(e->resume, &pause);
+        }
+    }
+}
+
+/*
+ * Requests are read after new connections are accepted; otherwise the backlog
+ * could fill up meanwhile, and nginx would be refused.  If this returns NULL,
+ * evhttp makes a bufferevent itself.
+ */
+static struct bufferevent *on_accept(struct event_base *base, void *arg)
+{
+    struct bufferevent *bev = bufferevent_socket_new(base, -1, 0);
+
+    if (bev != NULL) {
+        bufferevent_priority_set(bev, REQUEST_PRIORITY);
+    }
+    return bev;
+}
+
+static void on_resume(evutil_socket_t fd, short events, void *arg)
+{
+    struct endpoint *e = arg;
+
+    if (e->bound != NULL) {
+        evconnlistener_enable(evhttp_bound_socket_get_listener(e->bound));
+    }
+}
+
+struct event_base *endpoint_event_base(void)
+{
+    struct event_config *config = event_config_new();
+    struct event_base *base = NULL;
+
+    if (config != NULL &&
+        event_config_set_max_dispatch_interval(config, NULL, REQUESTS_AT_ONCE,
+                                               REQUEST_PRIORITY) == 0) {
+        base = event_base_new_with_config(config);
+    }
+    if (config != NULL) {
+        event_config_free(config);
+    }
+    if (base != NULL &&
+        event_base_priority_init(base, REQUEST_PRIORITY + 1) != 0) {
+        event_base_free(base);
+        base = NULL;
+    }
+    return base;
+}
+
+/* Begins to accept, and sets what evhttp is told of requests. */
+static int accept_requests(struct endpoint *e,
+                           void (*on_request)(struct evhttp_request *req,
+                                              void *arg),
+                           void *arg)
+{
+    /* every method, as the server answers 405 itself */
+    evhttp_set_allowed_methods(e->http, 0xffff);
+    evhttp_set_max_headers_size(e->http, TARGET_HEADERS_MAX);
+    evhttp_set_max_body_size(e->http, SYMCACHE_LOOKUPS_SIZE);
+    evhttp_set_timeout(e->http, IDLE_SECONDS);
+    evhttp_set_gencb(e->http, on_request, arg);
+    evhttp_set_bevcb(e->http, on_accept, e);
+
+    e->bound = evhttp_accept_socket_with_handle(e->http, e->listener.fd);
+    if (e->bound == NULL) {
+        return -1;
+    }
+    evconnlistener_set_error_cb(evhttp_bound_socket_get_listener(e->bound),
+                                on_accept_error);
+    return 0;
+}
+
+struct endpoint *endpoint_new(struct event_base *base, const char *address,
+                              mode_t mode,
+                              void (*on_request)(struct evhttp_request *req,
+                                                 void *arg),
+                              void *arg, char *error, size_t size)
+{
+    struct endpoint *e = calloc(1, sizeof(*e));
+
+    snprintf(error, size, "out of memory");
+    if (e == NULL) {
+        return NULL;
+    }
+    LIST_INSERT_HEAD(&endpoints, e, next);
+    e->listener.fd = -1;
+    e->http = evhttp_new(base);
+    e->resume = evtimer_new(base, on_resume, e);
+    if (e->http == NULL || e->resume == NULL ||
+        listener_open(&e->listener, address, mode, error, size) != 0) {
+        endpoint_free(e);
+        return NULL;
+    }
+    if (accept_requests(e, on_request, arg) != 0) {
+        snprintf(error, size, "cannot accept on \"%s\"", address);
+        endpoint_free(e);
+        return NULL;
+    }
+    return e;
+}
+
+void endpoint_stop(struct endpoint *endpoint)
+{
+    if (endpoint == NULL) {
+        return;
+    }
+    listener_unlink(&endpoint->listener);
+    if (endpoint->bound != NULL) {
+        evhttp_del_accept_socket(endpoint->http, endpoint->bound);
+        endpoint->bound = NULL;
+    }
+}
+
+void endpoint_free(struct endpoint *endpoint)
+{
+    if (endpoint == NULL) {
+        return;
+    }
+    listener_unlink(&endpoint->listener);
+    if (endpoint->http != NULL) {
+        evhttp_free(endpoint->http);
+    }
+    if (endpoint->resume != NULL) {
+        event_free(endpoint->resume);
+    }
+    LIST_REMOVE(endpoint, next);
+    free(endpoint);
+}

@@ -1,0 +1,41 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Who may ask for what on the helper's sockets.
+ */
+#ifndef SYMCACHED_SERVER_RIGHTS_H
+#define SYMCACHED_SERVER_RIGHTS_H
+
+#include <stdbool.h>
+
+struct config;
+struct evhttp_request;
+
+/* What a page needs; each includes the ones before it. */
+enum right {
+    RIGHT_LOOKUP, /* tells of one key, and nothing of where it comes from */
+    RIGHT_READ,   /* tells what goes on, with the places of sources */
+    RIGHT_ADMIN   /* changes what is remembered */
+};
+
+/* The socket that a request came by. */
+enum rights_socket {
+    RIGHTS_LISTEN,      /* "listen", and it is the only one */
+    RIGHTS_LISTEN_ONLY, /* "listen" beside "admin_listen" */
+    RIGHTS_ADMIN        /* "admin_listen", which file permissions protect */
+};
+
+/*
+ * Returns whether the client may ask for a page.  Otherwise answers with 401
+ * or 403 and the reason.
+ *
+ * On "admin_listen" everything is allowed.  On "listen" the client must send
+ * "listen_token", if there is one.  Then lookups are allowed to everybody,
+ * reading on a Unix socket or with the token.  Administration is allowed if
+ * there is no "admin_listen", on a Unix socket to root and the helper's own
+ * user, over TCP with the token.
+ */
+bool rights_check(const struct config *config, enum rights_socket socket,
+                  enum right right, struct evhttp_request *req);
+
+#endif
