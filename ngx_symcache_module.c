@@ -81,6 +81,13 @@ static ngx_command_t  ngx_symcache_commands[] = {
       0,
       NULL },
 
+    { ngx_string("symcache_pass_token"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_symcache_directive_token,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_symcache_loc_conf_t, token),
+      NULL },
+
     { ngx_string("symcache_store"),
       NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
       ngx_conf_set_str_slot,
@@ -322,6 +329,7 @@ ngx_symcache_create_loc_conf(ngx_conf_t *cf)
      *     conf->redirect = NULL;
      *     conf->elsewhere = 0;
      *     conf->host = { 0, NULL };
+     *     conf->token = { 0, NULL };
      *     conf->store = { 0, NULL };
      *     conf->type = { 0, NULL };
      *     conf->type_start = { 0, NULL };
@@ -364,6 +372,7 @@ ngx_symcache_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_symcache_loc_conf_t *conf = child;
 
     ngx_conf_merge_str_value(conf->store, prev->store, "default");
+    ngx_conf_merge_str_value(conf->token, prev->token, "");
     ngx_conf_merge_str_value(conf->type, prev->type, SYMCACHE_DEFAULT_TYPE);
     ngx_conf_merge_sec_value(conf->retry_after, prev->retry_after, 1);
     ngx_conf_merge_msec_value(conf->hold_timeout, prev->hold_timeout, 900000);

@@ -81,6 +81,7 @@ typedef struct {
     u_char                    *aliased;  /* the alias in force here, or NULL */
 
     ngx_str_t                  host;     /* the Host of requests */
+    ngx_str_t                  token;    /* sent with them, or "" */
     ngx_str_t                  store;
     ngx_str_t                  type;
     ngx_str_t                  type_start;  /* type and "; version=" */
@@ -206,6 +207,8 @@ ngx_int_t ngx_symcache_handler(ngx_http_request_t *r);
 /* ngx_symcache_directives.c */
 
 char *ngx_symcache_directive_pass(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
+char *ngx_symcache_directive_token(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_symcache_directive_version(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);

@@ -12,12 +12,17 @@
 
 #define NGX_SYMCACHE_BUFFER_MIN  512
 
+#define NGX_SYMCACHE_TOKEN_MAX   4096
+
 #define NGX_SYMCACHE_VALID_ANY      1
 #define NGX_SYMCACHE_VALID_PRESENT  2
 #define NGX_SYMCACHE_VALID_ABSENT   4
 #define NGX_SYMCACHE_VALID_PENDING  8
 
 
+static ssize_t ngx_symcache_directive_read(ngx_conf_t *cf, ngx_str_t *file,
+    u_char *buf, size_t size);
+static size_t ngx_symcache_directive_token_len(u_char *p, size_t n);
 static char *ngx_symcache_directive_declare(ngx_conf_t *cf, ngx_str_t *name,
     ngx_str_t *size);
 
@@ -73,6 +78,124 @@ ngx_symcache_directive_pass(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     }
 
     return NGX_CONF_OK;
+}
+
+
+/* symcache_pass_token: the first line of a file, which the master reads */
+
+char *
+ngx_symcache_directive_token(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    char  *p = conf;
+
+    u_char      buf[NGX_SYMCACHE_TOKEN_MAX + 1];
+    size_t      len;
+    ssize_t     n;
+    ngx_str_t  *value, *token, file;
+
+    token = (ngx_str_t *) (p + cmd->offset);
+
+    if (token->data) {
+        return "is duplicate";
+    }
+
+    value = cf->args->elts;
+
+    if (ngx_strcmp(value[1].data, "off") == 0) {
+        ngx_str_set(token, "");
+        return NGX_CONF_OK;
+    }
+
+    if (value[1].len < 2 || value[1].data[0] != '@') {
+        return "needs \"@\" and the file that has the token in its first line";
+    }
+
+    file.data = value[1].data + 1;
+    file.len = value[1].len - 1;
+
+    if (ngx_conf_full_name(cf->cycle, &file, 1) != NGX_OK) {
+        return NGX_CONF_ERROR;
+    }
+
+    n = ngx_symcache_directive_read(cf, &file, buf, sizeof(buf));
+    if (n == NGX_ERROR) {
+        return NGX_CONF_ERROR;
+    }
+
+    len = ngx_symcache_directive_token_len(buf, n);
+
+    if (len == 0 || len > NGX_SYMCACHE_TOKEN_MAX
+        || (len < (size_t) n && buf[len] != LF && buf[len] != CR))
+    {
+        return "needs a file whose first line is a token of letters, digits "
+               "and \"-._~+/=\"";
+    }
+
+    token->data = ngx_pnalloc(cf->pool, len);
+    if (token->data == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    ngx_memcpy(token->data, buf, len);
+    token->len = len;
+
+    ngx_explicit_memzero(buf, sizeof(buf));
+
+    return NGX_CONF_OK;
+}
+
+
+/* Reads the beginning of a file: its length, or NGX_ERROR. */
+
+static ssize_t
+ngx_symcache_directive_read(ngx_conf_t *cf, ngx_str_t *file, u_char *buf,
+    size_t size)
+{
+    ssize_t   n;
+    ngx_fd_t  fd;
+
+    fd = ngx_open_file(file->data, NGX_FILE_RDONLY|NGX_FILE_NONBLOCK,
+                       NGX_FILE_OPEN, 0);
+
+    if (fd == NGX_INVALID_FILE) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
+                           ngx_open_file_n " \"%V\" failed", file);
+        return NGX_ERROR;
+    }
+
+    n = ngx_read_fd(fd, buf, size);
+
+    if (n == -1) {
+        ngx_conf_log_error(NGX_LOG_EMERG, cf, ngx_errno,
+                           ngx_read_fd_n " \"%V\" failed", file);
+    }
+
+    if (ngx_close_file(fd) == NGX_FILE_ERROR) {
+        ngx_log_error(NGX_LOG_ALERT, cf->log, ngx_errno,
+                      ngx_close_file_n " \"%V\" failed", file);
+    }
+
+    return n;
+}
+
+
+static size_t
+ngx_symcache_directive_token_len(u_char *p, size_t n)
+{
+    u_char  c;
+    size_t  i;
+
+    for (i = 0; i < n; i++) {
+        c = (u_char) (p[i] | 0x20);
+
+        if ((c < 'a' || c > 'z') && (p[i] < '0' || p[i] > '9')
+            && (p[i] == '\0' || !ngx_strchr("-._~+/=", p[i])))
+        {
+            break;
+        }
+    }
+
+    return i;
 }
 
 

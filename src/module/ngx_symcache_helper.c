@@ -228,6 +228,11 @@ ngx_symcache_helper_size(ngx_symcache_ctx_t *ctx)
           + SYMCACHE_ID_TEXT_MAX + 2 * SYMCACHE_VERSION_TEXT_MAX
           + NGX_INT_T_LEN + ctx->conf->host.len;
 
+    if (ctx->conf->token.len) {
+        len += sizeof("Authorization: Bearer " CRLF) - 1
+               + ctx->conf->token.len;
+    }
+
     if (ctx->via.len) {
         len += sizeof(SYMCACHE_HEADER_VIA ": " CRLF) - 1 + ctx->via.len;
     }
@@ -259,12 +264,19 @@ ngx_symcache_helper_start(ngx_symcache_helper_t *helper, ngx_uint_t wait)
         p = ngx_sprintf(p, SYMCACHE_HEADER_VIA ": %V" CRLF, &ctx->via);
     }
 
-    *p++ = CR; *p++ = LF;
-
     helper->text.len = p - helper->text.data;
 
     ngx_log_debug1(NGX_LOG_DEBUG_HTTP, helper->event.log, 0,
                    "symcache helper request: \"%V\"", &helper->text);
+
+    if (ctx->conf->token.len) {
+        p = ngx_sprintf(p, "Authorization: Bearer %V" CRLF,
+                        &ctx->conf->token);
+    }
+
+    *p++ = CR; *p++ = LF;
+
+    helper->text.len = p - helper->text.data;
 
     helper->active = 1;
 
