@@ -25,12 +25,17 @@ struct exchange {
     void *arg;
 };
 
-void exchange_address(struct exchange_address *address, const char *text)
+void exchange_address(struct exchange_address *address, const char *text,
+                      const char *token)
 {
     struct sockaddr_un *un = (struct sockaddr_un *)&address->address;
     int size = sizeof(address->address);
 
     memset(address, 0, sizeof(*address));
+    if (token != NULL) {
+        snprintf(address->credentials, sizeof(address->credentials),
+                 "Authorization: Bearer %s\r\n", token);
+    }
     if (strncmp(text, "unix:", 5) == 0) {
         un->sun_family = AF_UNIX;
         snprintf(un->sun_path, sizeof(un->sun_path), "%s", text + 5);
@@ -109,16 +114,17 @@ static void on_limit(evutil_socket_t fd, short what, void *arg)
     end(arg, EXCHANGE_FAILED);
 }
 
-static int send_request(struct exchange *exchange, const char *line,
-                        struct evbuffer *body)
+static int send_request(struct exchange *exchange,
+                        const struct exchange_address *address,
+                        const char *line, struct evbuffer *body)
 {
     struct evbuffer *out = bufferevent_get_output(exchange->bev);
     int rc;
 
     rc = evbuffer_add_printf(out,
                              "%s HTTP/1.1\r\nHost: symcached\r\n"
-                             "Connection: close\r\n",
-                             line);
+                             "Connection: close\r\n%s",
+                             line, address->credentials);
     if (rc >= 0 && body != NULL) {
         rc = evbuffer_add_printf(out, "Content-Length: %zu\r\n",
                                  evbuffer_get_length(body));
@@ -145,7 +151,8 @@ struct exchange *exchange_start(struct event_base *base,
     evtimer_assign(&exchange->limit, base, on_limit, exchange);
     exchange->bev = bufferevent_socket_new(
         base, -1, BEV_OPT_CLOSE_ON_FREE | BEV_OPT_DEFER_CALLBACKS);
-    if (exchange->bev == NULL || send_request(exchange, line, body) < 0 ||
+    if (exchange->bev == NULL ||
+        send_request(exchange, address, line, body) < 0 ||
         evtimer_add(&exchange->limit, &limit) != 0) {
         exchange_free(exchange);
         return NULL;

@@ -8,17 +8,22 @@
 
 #include <event2/buffer.h>
 #include <sys/socket.h>
+#include "base/secret.h"
 
 struct event_base;
 
-/* Where symcached listens. */
+/* Where symcached listens, and the token that it wants there. */
 struct exchange_address {
     struct sockaddr_storage address;
     socklen_t size;
+    /* a line for the head of requests, a secret; or "" */
+    char credentials[sizeof("Authorization: Bearer \r\n") + SECRET_MAX];
 };
 
-/* text: "unix:/path" or "address:port", checked by the configuration. */
-void exchange_address(struct exchange_address *address, const char *text);
+/* text: "unix:/path" or "address:port", and the token or NULL, both checked by
+ * the configuration. */
+void exchange_address(struct exchange_address *address, const char *text,
+                      const char *token);
 
 struct exchange;
 

@@ -67,7 +67,7 @@ struct settings *settings_new(struct config *config, bool locked, char *error,
     atomic_init(&settings->refs, 1);
     settings->config = config_ref(config);
     settings->symbolication = s;
-    exchange_address(&settings->helper, config->listen);
+    exchange_address(&settings->helper, config->listen, config->listen_token);
     for (i = 0; i < s->nstores; i++) {
         settings->roots[i] = root_of(s->stores[i], locked, error, size);
         if (settings->roots[i] == -1) {
@@ -88,6 +88,7 @@ void settings_unref(struct settings *settings)
 {
     if (settings != NULL && atomic_fetch_sub(&settings->refs, 1) == 1) {
         config_unref(settings->config);
+        explicit_bzero(&settings->helper, sizeof(settings->helper));
         free(settings);
     }
 }

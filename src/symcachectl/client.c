@@ -22,6 +22,7 @@ struct client {
     const char *daemon;  /* its name */
     const char *address; /* as configured */
     const char *path;    /* of a Unix socket, or NULL */
+    const char *token;   /* to be sent, or NULL */
 };
 
 struct client *client_new(const struct settings *settings)
@@ -33,7 +34,8 @@ struct client *client_new(const struct settings *settings)
     }
     client->daemon = settings_daemon_name(settings);
     client->address = settings_socket(settings);
-    if (client->address == NULL) {
+    if (client->address == NULL ||
+        settings_token(settings, &client->token) != 0) {
         free(client);
         return NULL;
     }
@@ -170,6 +172,10 @@ CURL *client_request(struct client *client, const char *method,
     curl_easy_setopt(request, CURLOPT_URL, url);
     curl_easy_setopt(request, CURLOPT_UNIX_SOCKET_PATH, client->path);
     curl_easy_setopt(request, CURLOPT_PROXY, "");
+    if (client->token != NULL) {
+        curl_easy_setopt(request, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
+        curl_easy_setopt(request, CURLOPT_XOAUTH2_BEARER, client->token);
+    }
     curl_easy_setopt(request, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(request, CURLOPT_USERAGENT, "symcachectl");
     curl_easy_setopt(request, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/secret.h"
 #include "command.h"
 #include "printable.h"
 
@@ -100,6 +101,13 @@ const char *settings_daemon_name(const struct settings *settings)
     return daemons[settings->daemon].name;
 }
 
+/* Returns a text of a section of the configuration, or NULL. */
+static const char *text_of(const cJSON *section, const char *key)
+{
+    return cJSON_GetStringValue(
+        cJSON_GetObjectItemCaseSensitive(section, key));
+}
+
 const char *settings_socket(const struct settings *settings)
 {
     static const char *listen;
@@ -118,11 +126,43 @@ const char *settings_socket(const struct settings *settings)
     item = section == NULL
                ? config
                : cJSON_GetObjectItemCaseSensitive(config, section);
-    listen = cJSON_GetStringValue(
-        cJSON_GetObjectItemCaseSensitive(item, "listen"));
+    listen = section == NULL ? text_of(item, "admin_listen") : NULL;
+    if (listen == NULL) {
+        listen = text_of(item, "listen");
+    }
     listen = copy(listen != NULL ? listen : socket);
     cJSON_Delete(config);
     return listen;
+}
+
+int settings_token(const struct settings *settings, const char **token)
+{
+    static char secret[SECRET_MAX + 1];
+    char error[1024] = "";
+    cJSON *config;
+    const char *text;
+
+    *token = NULL;
+    if (settings->daemon != SETTINGS_SYMCACHED ||
+        (settings->socket != NULL && settings->config == NULL)) {
+        return 0;
+    }
+    config = read_config(settings, 0);
+    if (config == NULL) {
+        return settings->config == NULL ? 0 : -1;
+    }
+    text = text_of(config, "listen_token");
+    if (text != NULL &&
+        (settings->socket != NULL || text_of(config, "admin_listen") == NULL)) {
+        if (secret_expand(text, secret, sizeof(secret), error,
+                          sizeof(error)) == 0) {
+            *token = secret;
+        } else {
+            command_fail(COMMAND_IO, "listen_token", error);
+        }
+    }
+    cJSON_Delete(config);
+    return error[0] == '\0' ? 0 : -1;
 }
 
 const char *settings_root(const struct settings *settings, int *code)

@@ -39,11 +39,20 @@ const char *settings_daemon_name(const struct settings *settings);
 const char *settings_store(const struct settings *settings);
 
 /*
- * The address at which the daemon listens: "unix:/path" or "host:port".
+ * The address at which the daemon listens: "unix:/path" or "host:port".  Of
+ * symcached, that of "admin_listen" if it has one, since all is answered there.
  * Returns a text that is valid until the process ends, or NULL after printing
  * why there is none.
  */
 const char *settings_socket(const struct settings *settings);
+
+/*
+ * Sets *token to the token that the daemon wants to be sent, or to NULL: there
+ * is none, or it is not asked for at this address.  A socket of the options is
+ * sent the token only if they name the configuration, too: it belongs to the
+ * helpers of that.  Returns 0, or -1 after printing why it cannot be read.
+ */
+int settings_token(const struct settings *settings, const char **token);
 
 /* The root of the store.  Returns the same as settings_socket(), and sets
  * the exit code. */
