@@ -80,6 +80,10 @@ $t->wait_until('a failure', sub {
         && $status->{helper}{jobs}{transcoding} == 1;
 });
 
+$t->post($t->helper_socket, '/v1/symbolicated', encode_json({ name => '<b>m',
+    version => '1.0', listen => 'unix:/s', started => time, requests => 5,
+    frames => 70, valid => 300 }));
+
 # --- while a load runs
 
 my $load = fork() // die "fork: $!";
@@ -154,6 +158,9 @@ like join('|', @{ (rows('sources'))[1] }), qr{\|\d+ s ago\|[^|]*500},
     'with the failure';
 is_deeply [$browser->texts('#sources .warn')], ['failing'],
     'which stands out';
+like join('|', map { @$_ } rows('symbolicated')),
+    qr{^<b>m\|unix:/s\|1\.0\|\d+ s ago\|5\|70\|\d+ s ago$},
+    'a symbolicated that has reported';
 my ($miss) = rows('misses');
 is $miss->[2], $hostile . '/' . 'A' x 32 . '1', 'a miss, its name as text';
 like $miss->[5], qr{^local: not found .*; upstream: failed .*500},
