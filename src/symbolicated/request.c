@@ -3,9 +3,12 @@
  */
 #include "request.h"
 
+#include <errno.h>
+#include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include "base/log.h"
 #include "http/http.h"
@@ -17,6 +20,9 @@
 #define GRACE_MS 5000
 
 #define BROKEN_TRIES 3
+
+/* In the log and the metrics, as nginx has it: the client did not wait. */
+#define CLIENT_GONE 499
 
 #define LINE_MAX_BYTES 256
 #define FLUSH_MS 100
@@ -30,7 +36,8 @@ struct request {
     struct api_reply reply;
     struct api_call *call;
     struct search *search;
-    struct event *timer; /* NULL: it does not wait */
+    struct event *timer;    /* NULL: it does not wait */
+    struct event *readable; /* its connection, while it waits */
     unsigned tries;
     uint64_t started; /* microseconds */
     uint64_t parsed;
@@ -115,6 +122,9 @@ static void free_request(struct request *r)
     if (r->timer != NULL) {
         LIST_REMOVE(r, entry);
         event_free(r->timer);
+    }
+    if (r->readable != NULL) {
+        event_free(r->readable);
     }
     search_free(r->search);
     if (r->call != NULL) {
@@ -215,6 +225,48 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
     finish(r);
 }
 
+/*
+ * evhttp does not read from a connection whose request is not answered yet.
+ * One that was closed would keep its place among those that run until its
+ * modules are there.
+ */
+static void on_readable(evutil_socket_t fd, short what, void *arg)
+{
+    struct request *r = arg;
+    struct evhttp_connection *connection =
+        evhttp_request_get_connection(r->req);
+    ssize_t n;
+    char c;
+
+    n = recv(fd, &c, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (n > 0) {
+        return; /* the next request; it is not watched any more */
+    }
+    if (n == -1 && (errno == EAGAIN || errno == EINTR)) {
+        event_add(r->readable, NULL);
+        return;
+    }
+    r->reply.status = CLIENT_GONE;
+    r->searched = now_usec();
+    count(r);
+    free_request(r); /* it may use the body, which is the connection's */
+    evhttp_connection_free(connection);
+}
+
+static struct event *watch(struct request *r)
+{
+    struct bufferevent *bev = evhttp_connection_get_bufferevent(
+        evhttp_request_get_connection(r->req));
+    struct event *event =
+        event_new(r->context->searcher.base, bufferevent_getfd(bev), EV_READ,
+                  on_readable, r);
+
+    if (event != NULL) {
+        event_add(event, NULL);
+    }
+    return event;
+}
+
 /* Returns 0, or -1 without memory. */
 static int wait_for_modules(struct request *r)
 {
@@ -228,6 +280,7 @@ static int wait_for_modules(struct request *r)
             return -1;
         }
         LIST_INSERT_HEAD(&r->context->waiting, r, entry);
+        r->readable = watch(r);
     }
     return event_add(r->timer, &limit);
 }

@@ -153,6 +153,39 @@ for my $limits ({ mozilla => { requests => 1 } },
     is $?, 0, 'the first one is answered';
     is send_stack($crash)->{status}, 200, 'and the next one';
 }
+
+# who goes away while it waits makes room
+
+Test::Symcache::remove_tree($t->path('store/crash.pdb'));
+unlink $t->path('gate');
+$config->{symbolication} = { stores => ['empty', 'default'],
+    mozilla => { requests => 1, wait => '1h' } };
+$t->stop_symbolicated;
+$t->start_symbolicated($config);
+for my $more ('', "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n") {
+    my $body = qq({"memoryMap": [["crash.pdb", "$key"]], "stacks": [[[0, 1]]]});
+    my $s = Test::Symcache::connect_to($t->symbolicated_socket);
+    syswrite $s, Test::Symcache::request_text('POST', '/symbolicate/v5',
+        'Content-Length: ' . length $body, 'Connection: keep-alive') . $body
+        . $more;
+    $t->wait_until('it waits', sub { $t->metric('symcached_waiters') == 1 });
+    is send_stack($crash)->{status}, 503, 'no other may run';
+    if ($more eq '') {
+        close $s;
+        $t->wait_until('symcached is told',
+            sub { $t->metric('symcached_waiters') == 0 });
+        $t->wait_until('the log says that nobody waited', sub {
+            $t->symbolicated_log =~ / status=499 frames=1 modules=1 / });
+        next;
+    }
+    $t->write_file('gate', '');
+    my $raw = '';
+    $t->wait_until('two answers', sub {
+        sysread $s, $raw, 65536, length $raw;
+        return 2 == (() = $raw =~ m{HTTP/1\.1 200 OK\r\n}g);
+    });
+    pass 'but one behind which the next request stands is answered';
+}
 $config->{symbolication} = { stores => ['empty', 'default'] };
 
 # one bad name fails the request, or that module
