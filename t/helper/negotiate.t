@@ -10,6 +10,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use JSON::PP ();
+use Test::Kerberos;
 use Test::More;
 use Test::SourceCase;
 use Test::Symcache;
@@ -17,70 +18,21 @@ use Test::Symcache;
 my $t = Test::Symcache->new;
 my $dir = $t->dir;
 my $id = $Test::SourceCase::id;
-my $modules = '/usr/lib/apache2/modules';
-$ENV{PATH} .= ':/usr/sbin:/sbin';
 
-my @missing = grep { system("command -v $_ >$dir/which.out 2>&1") != 0 }
-    qw(krb5kdc kdb5_util kadmin.local kinit apache2);
-push @missing, 'mod_auth_gssapi' unless -e "$modules/mod_auth_gssapi.so";
+my @missing = Test::Kerberos::missing();
 plan skip_all => "no @missing" if @missing;
-
-sub run {
-    my ($command) = @_;
-    system("$command >$dir/run.out 2>&1") == 0
-        or die "$command: ", $t->read_file('run.out');
-}
 
 # --- the realm
 
-my @pids;
-END { kill 'KILL', @pids if $t && $$ == $t->{owner} }
-my ($kdc_port, $port, $other) = map { Test::Symcache::free_port() } 1 .. 3;
-my %env = (KRB5_CONFIG => "$dir/krb5.conf", KRB5_KDC_PROFILE => "$dir/kdc.conf",
-           KRB5CCNAME => "FILE:$dir/alice.cc",
-           KRB5RCACHENAME => "dfl:$dir/rcache");
-@ENV{keys %env} = values %env;
-
-$t->write_file('krb5.conf', <<"CONF");
-[libdefaults]
-    default_realm = TEST.LOCAL
-    dns_lookup_realm = false
-    dns_lookup_kdc = false
-    dns_canonicalize_hostname = false
-    rdns = false
-    udp_preference_limit = 1
-[realms]
-    TEST.LOCAL = {
-        kdc = 127.0.0.1:$kdc_port
-    }
-[domain_realm]
-    localhost = TEST.LOCAL
-CONF
-$t->write_file('kdc.conf', <<"CONF");
-[kdcdefaults]
-    kdc_listen = 127.0.0.1:$kdc_port
-    kdc_tcp_listen = 127.0.0.1:$kdc_port
-[realms]
-    TEST.LOCAL = {
-        database_name = $dir/kdc/principal
-        key_stash_file = $dir/kdc/stash
-        acl_file = $dir/kdc/kadm5.acl
-        supported_enctypes = aes256-cts-hmac-sha1-96:normal
-    }
-[logging]
-    kdc = FILE:$dir/kdc/kdc.log
-CONF
-$t->write_file('kdc/kadm5.acl', '');
-run('kdb5_util create -s -r TEST.LOCAL -P master');
-run("kadmin.local -q 'addprinc -pw userpw alice'");
-run("kadmin.local -q 'addprinc -randkey $_'") for 'HTTP/localhost', 'bob';
-run("kadmin.local -q 'ktadd -k $dir/http.keytab HTTP/localhost'");
-run("kadmin.local -q 'ktadd -k $dir/bob.keytab bob'");
-my $kdc = $t->spawn('kdc.out', {}, 'krb5kdc', '-n');
-@pids = $kdc;
-$t->wait_until('the KDC accepts',
-               sub { Test::Symcache::connects("127.0.0.1:$kdc_port") });
-run('echo userpw | kinit alice');
+my ($port, $other) = map { Test::Symcache::free_port() } 1 .. 2;
+my $k = Test::Kerberos->new($t);
+my $kdc = $k->{kdc};
+$k->add('alice', 'userpw');
+$k->add($_) for 'HTTP/localhost', 'bob';
+$k->keytab('HTTP/localhost', 'http.keytab');
+$k->keytab('bob', 'bob.keytab');
+my %env = (%{ $k->{env} },
+           KRB5CCNAME => $k->sign_in('alice', 'userpw', 'alice.cc'));
 
 # --- the symbol server: Negotiate below /, nothing asked for at $other
 
@@ -92,23 +44,9 @@ for my $name (qw(away near plain file dir memory none two slow shared short
     symlink "../crash.pdb/$id", "$dir/www/$name.pdb/$id";
     symlink 'crash.pdb', "$dir/www/crash.pdb/$id/$name.pdb";
 }
-chmod 0644, "$dir/http.keytab";
-my $user = $> == 0 ? "User www-data\nGroup www-data" : '';
-$t->write_file('apache.conf', <<"CONF");
-ServerRoot $dir
-ServerName localhost
+$k->start_apache(<<"CONF");
 Listen 127.0.0.1:$port
 Listen 127.0.0.1:$other
-PidFile $dir/apache.pid
-ErrorLog $dir/apache.log
-DefaultRuntimeDir $dir
-$user
-LoadModule mpm_event_module $modules/mod_mpm_event.so
-LoadModule authn_core_module $modules/mod_authn_core.so
-LoadModule authz_core_module $modules/mod_authz_core.so
-LoadModule authz_user_module $modules/mod_authz_user.so
-LoadModule alias_module $modules/mod_alias.so
-LoadModule auth_gssapi_module $modules/mod_auth_gssapi.so
 LogFormat "%p %u %U auth=%{Authorization}i" seen
 CustomLog $dir/seen.log seen
 DocumentRoot $dir/www
@@ -129,10 +67,6 @@ DocumentRoot $dir/www
     </Location>
 </VirtualHost>
 CONF
-push @pids, $t->spawn('apache.out', {}, 'apache2', '-f', "$dir/apache.conf",
-                      '-DFOREGROUND');
-$t->wait_until('Apache accepts',
-               sub { Test::Symcache::connects("127.0.0.1:$port") });
 
 sub case {
     my (%o) = @_;
@@ -208,8 +142,7 @@ $c->undecided('none.pdb', 'failed', qr/\bHTTP\/127\.0\.0\.1\@/,
 # A cache with a ticket for the KDC only.
 sub fresh {
     my ($name) = @_;
-    run("kinit -c FILE:$dir/$name.cc alice <$dir/password");
-    return env => { KRB5CCNAME => "FILE:$dir/$name.cc" };
+    return env => { KRB5CCNAME => $k->sign_in('alice', 'userpw', "$name.cc") };
 }
 
 sub waiting {
@@ -232,7 +165,6 @@ sub ask_slow {
     return $s;
 }
 
-$t->write_file('password', "userpw\n");
 $c = case(fresh('slow'), limits => { connect_time => '60s' });
 my $before = issued('alice');
 kill 'STOP', $kdc;
@@ -261,7 +193,7 @@ kill 'CONT', $kdc;
 
 # --- a ticket ends
 
-run("kadmin.local -q 'modprinc -maxlife \"1 second\" HTTP/localhost'");
+$k->run("kadmin.local -q 'modprinc -maxlife \"1 second\" HTTP/localhost'");
 $c = case(fresh('short'));
 $before = issued('alice');
 my $n = 0;
@@ -270,7 +202,7 @@ $t->wait_until('another ticket, as the first one has ended', sub {
     return issued('alice') > $before + 1;
 });
 $c->found('short.pdb', 'found with a ticket that was renewed');
-run("kadmin.local -q 'modprinc -maxlife \"1 hour\" HTTP/localhost'");
+$k->run("kadmin.local -q 'modprinc -maxlife \"1 hour\" HTTP/localhost'");
 
 # --- the KDC is dead
 
@@ -292,13 +224,12 @@ ask_slow('none.pdb');
 is $t->stop_symcached, 0, 'stops while a ticket is asked for';
 $t->wait_until('nobody asks for it', sub { !grep { -e "/proc/$_" } @ticket });
 
-$t->stop_pid($kdc, 'KILL');
-@pids = grep { $_ != $kdc } @pids;
+$k->stop($kdc, 'KILL');
 $c = case(%dead);
 $c->undecided('none.pdb', 'failed', qr/${none}.*KDC for realm 'TEST.LOCAL'/,
               'no KDC');
 
 $t->stop_symcached;
-$t->stop_pid(pop @pids, 'TERM') while @pids;
+$k->stop;
 $t->finish;
 done_testing;

@@ -8,7 +8,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use File::Path qw(make_path);
+use Test::Example;
 use Test::More;
 use Test::Symcache;
 
@@ -19,36 +19,13 @@ my $key = $Test::Symcache::key{'crash.pdb'};
 my @poll = ('Allow-Retry-After: true');
 
 sub h { Test::Symcache::header(@_) }
-sub example { $t->read_file("$Test::Symcache::top/conf-examples/$_[0]") }
+sub example { Test::Example::text($t, $_[0]) }
 
 # Starts nginx with an example; %put has what differs on this machine.
 sub start_example {
     my ($name, %put) = @_;
-    my $text = example($name);
-    my $temp = join ' ', map { "${_}_temp_path $dir/t.$_;" }
-        qw(client_body proxy fastcgi uwsgi scgi);
-    %put = ('listen 80;' => "listen unix:$dir/n.sock;",
-        '/run/symcached/symcached.sock' => "$dir/h.sock",
-        '/var/cache/symcached/default' => "$dir/store",
-        '/mnt/symcache/default' => "$dir/store",
-        '/var/log/nginx' => $dir,
-        'modules/ngx_symcache_module.so' =>
-            "$Test::Symcache::build/ngx_symcache_module.so", %put);
-    $text =~ s/\Q$_\E/$put{$_}/g for keys %put;
-    $text =~ s/^http \{/http { $temp access_log $dir\/access.log;/m;
-    Test::Symcache::check_nginx_config($text);
-    my $user = $> == 0 ? 'user root;' : '';
-    make_path($t->path('html'));
-    my $file = $t->write_file('nginx.conf', "$user daemon off; "
-        . "pid $dir/nginx.pid;\nerror_log $dir/error.log info;\n$text");
-    $t->{nginx} = $t->spawn('nginx.out', { $t->sanitizer_env(1) },
-        $Test::Symcache::nginx, '-p', $dir, '-c', $file);
-    $t->wait_until("nginx with $name", sub {
-        die $t->read_file('nginx.out'), $t->error_log
-            unless Test::Symcache::alive($t->{nginx});
-        return Test::Symcache::connects($t->nginx_socket)
-            || Test::Symcache::connects("127.0.0.1:$port");
-    });
+    my ($address) = ($put{'listen 80;'} // '') =~ /(127\S+);/;
+    Test::Example::start($t, $name, put => \%put, address => $address);
 }
 
 sub uri {
