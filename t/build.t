@@ -85,7 +85,7 @@ tools/packages: to be installed@{[$> == 0 ? '' : ', with sudo']}:
   for test: libcmocka-dev
   for t/fuzz.t: clang
   for t/system/status_page.t: chromium
-  for t/helper/negotiate.t: krb5-kdc krb5-user
+  for t/helper/negotiate.t,t/system/kerberos.t: krb5-kdc krb5-user
 PACKAGES=no installs nothing, and leaves out what needs what is missing
 not in this distribution: chromium
 OUT
@@ -100,7 +100,7 @@ is "$code $out $called", '0  ', 'nothing is missing: not a word';
 is $code, 0, 'check';
 is $out, <<'OUT', 'names what is skipped';
 tools/packages: not installed: chromium: all or a part of t/system/status_page.t is skipped
-tools/packages: not installed: krb5-kdc: all or a part of t/helper/negotiate.t is skipped
+tools/packages: not installed: krb5-kdc: all or a part of t/helper/negotiate.t,t/system/kerberos.t is skipped
 OUT
 is $called, '', 'and installs nothing';
 
