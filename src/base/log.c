@@ -111,6 +111,22 @@ static size_t append_escaped(char *line, size_t len, size_t size,
     return len;
 }
 
+/* The time of a line, which is printed once a second. */
+static const char *print_time(void)
+{
+    static _Thread_local char text[32];
+    static _Thread_local time_t printed;
+    time_t now = time(NULL);
+    struct tm tm;
+
+    if (now != printed) {
+        localtime_r(&now, &tm);
+        strftime(text, sizeof(text), "%Y/%m/%d %H:%M:%S", &tm);
+        printed = now;
+    }
+    return text;
+}
+
 /* Prints what comes before the text.  The journal keeps time and process of a
  * line by itself, and its priority, if the line begins with that. */
 static size_t print_head(char line[LOG_LINE_MAX], enum log_level level)
@@ -119,18 +135,12 @@ static size_t print_head(char line[LOG_LINE_MAX], enum log_level level)
                                         "warn",  "info", "debug"};
     static const int priorities[] = {LOG_CRIT,    LOG_CRIT, LOG_ERR,
                                      LOG_WARNING, LOG_INFO, LOG_DEBUG};
-    time_t now = time(NULL);
-    struct tm tm;
-    size_t len;
 
     if (log_is_journal) {
         return (size_t)snprintf(line, LOG_LINE_MAX, "<%d>", priorities[level]);
     }
-    localtime_r(&now, &tm);
-    len = strftime(line, LOG_LINE_MAX, "%Y/%m/%d %H:%M:%S", &tm);
-    return len + (size_t)snprintf(line + len, LOG_LINE_MAX - len,
-                                  " [%s] %ld: ", names[level],
-                                  (long)getpid());
+    return (size_t)snprintf(line, LOG_LINE_MAX, "%s [%s] %ld: ", print_time(),
+                            names[level], (long)getpid());
 }
 
 static size_t print_line(char line[LOG_LINE_MAX], enum log_level level,
