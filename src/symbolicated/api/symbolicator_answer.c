@@ -536,16 +536,18 @@ void symbolicator_features_write(struct json_writer *w,
 static void write_debug_id(struct answer *a,
                            const struct symbolicator_module *module)
 {
+    static const char digits[] = "0123456789abcdef";
     char text[64];
-    const uint8_t *g;
-    size_t n;
+    size_t i, n = 0;
 
-    g = module->guid;
-    n = (size_t)snprintf(
-        text, sizeof(text),
-        "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x",
-        g[0], g[1], g[2], g[3], g[4], g[5], g[6], g[7], g[8], g[9], g[10],
-        g[11], g[12], g[13], g[14], g[15]);
+    for (i = 0; i < sizeof(module->guid); i++) {
+        if (i >= 4 && i <= 10 && i % 2 == 0) {
+            text[n++] = '-';
+        }
+        text[n++] = digits[module->guid[i] >> 4];
+        text[n++] = digits[module->guid[i] & 15];
+    }
+    text[n] = '\0';
     if (module->age != 0) {
         snprintf(text + n, sizeof(text) - n, "-%x", module->age);
     }
