@@ -54,6 +54,17 @@ static ngx_conf_post_t  ngx_symcache_buffer_post = {
 };
 
 
+/* those that "proxy_next_upstream" can tell from an answer of the protocol */
+
+static ngx_conf_enum_t  ngx_symcache_errors[] = {
+    { ngx_string("off"), 0 },
+    { ngx_string("500"), NGX_HTTP_INTERNAL_SERVER_ERROR },
+    { ngx_string("502"), NGX_HTTP_BAD_GATEWAY },
+    { ngx_string("504"), NGX_HTTP_GATEWAY_TIME_OUT },
+    { ngx_null_string, 0 }
+};
+
+
 static ngx_conf_bitmask_t  ngx_symcache_next_upstream_masks[] = {
     { ngx_string("error"), NGX_HTTP_UPSTREAM_FT_ERROR },
     { ngx_string("timeout"), NGX_HTTP_UPSTREAM_FT_TIMEOUT },
@@ -101,6 +112,13 @@ static ngx_command_t  ngx_symcache_commands[] = {
       NGX_HTTP_LOC_CONF_OFFSET,
       offsetof(ngx_symcache_loc_conf_t, type),
       &ngx_symcache_type_post },
+
+    { ngx_string("symcache_error"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_conf_set_enum_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_symcache_loc_conf_t, error),
+      &ngx_symcache_errors },
 
     { ngx_string("symcache_retry_after"),
       NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
@@ -352,6 +370,7 @@ ngx_symcache_create_loc_conf(ngx_conf_t *cf)
     conf->upstream.ignore_client_abort = 0;
 
     conf->hold_timeout = NGX_CONF_UNSET_MSEC;
+    conf->error = NGX_CONF_UNSET_UINT;
     conf->retry_after = NGX_CONF_UNSET;
     conf->min_version = NGX_CONF_UNSET_PTR;
     conf->gzip = NGX_CONF_UNSET_UINT;
@@ -374,6 +393,7 @@ ngx_symcache_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_conf_merge_str_value(conf->store, prev->store, "default");
     ngx_conf_merge_str_value(conf->token, prev->token, "");
     ngx_conf_merge_str_value(conf->type, prev->type, SYMCACHE_DEFAULT_TYPE);
+    ngx_conf_merge_uint_value(conf->error, prev->error, 0);
     ngx_conf_merge_sec_value(conf->retry_after, prev->retry_after, 1);
     ngx_conf_merge_msec_value(conf->hold_timeout, prev->hold_timeout, 900000);
     ngx_conf_merge_ptr_value(conf->min_version, prev->min_version,

@@ -87,6 +87,7 @@ typedef struct {
     ngx_str_t                  type_start;  /* type and "; version=" */
 
     ngx_msec_t                 hold_timeout;
+    ngx_uint_t                 error;    /* status, or 0: of the protocol */
     time_t                     retry_after;
 
     symcache_version_t        *min_version;

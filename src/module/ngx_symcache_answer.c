@@ -66,11 +66,14 @@ ngx_symcache_answer_later(ngx_symcache_ctx_t *ctx,
 {
     time_t               after;
     ngx_str_t            value;
+    ngx_uint_t           code;
     ngx_http_request_t  *r;
 
     r = ctx->request;
 
     ctx->status = status;
+
+    code = ctx->retries ? NGX_HTTP_NOT_FOUND : NGX_HTTP_SERVICE_UNAVAILABLE;
 
     after = ctx->reply.retry_after ? ctx->reply.retry_after
                                    : ctx->conf->retry_after;
@@ -101,13 +104,15 @@ ngx_symcache_answer_later(ngx_symcache_ctx_t *ctx,
         {
             return NGX_HTTP_INTERNAL_SERVER_ERROR;
         }
+
+        /* a helper that answers is well, even if the sources are not */
+
+        if (ctx->conf->error && ctx->reply.code != NGX_SYMCACHE_REPLY_BUSY) {
+            code = ctx->conf->error;
+        }
     }
 
-    return ngx_symcache_answer_send(ctx,
-                                    ctx->retries
-                                    ? NGX_HTTP_NOT_FOUND
-                                    : NGX_HTTP_SERVICE_UNAVAILABLE,
-                                    NULL);
+    return ngx_symcache_answer_send(ctx, code, NULL);
 }
 
 

@@ -20,6 +20,12 @@ $t->start_nginx($t->location("@common symcache_retry_after 7s;")
     . $t->location('symcache_store other.store-1; symcache_buffer_size 512;')
       =~ s{/s/}{/other/}r
     . <<'EON',
+    location /fault/ {
+        symcache %%DIR%%/store;
+        symcache_pass unix:%%DIR%%/h.sock;
+        symcache_error 502;
+    }
+    location /broken/ { symcache %%DIR%%/loop; symcache_error 504; }
     location /kept/ { symcache %%DIR%%/store; symcache_pass kept; }
     location /page/ {
         symcache %%DIR%%/store;
@@ -336,6 +342,34 @@ unlink $t->helper_socket;
 $t->helper_says(sub { $_[0]->wait_for_peer });
 is_later($t->ask('3.1.0', 'Allow-Retry-After: true'), 1, 7,
          'symcache_read_timeout');
+
+# --- whose fault it is: symcache_error
+
+my @at = (location => '/fault');
+for my $headers ([], ['Allow-Retry-After: true']) {
+    $t->helper_stops;
+    $r = $t->get($t->uri('3.1.0', @at), @$headers);
+    is $r->{status}, 502, "symcache_error: no socket @$headers";
+    is h($r, 'X-Symcache-Reason'), 'error', 'with its reason';
+    ok h($r, 'Retry-After'), 'and a time';
+    $t->helper_says(sub { $_[0]->send("HTTP/1.1 200 OK\r\n\r\n") });
+    is $t->get($t->uri('3.1.0', @at), @$headers)->{status}, 502,
+        'an answer that is none';
+    for my $status (503, 404) {
+        $t->helper_says(sub { $_[0]->reply($status, $status == 404 ? $reason
+            : { 'Retry-After' => 3 }) });
+        is $t->get($t->uri('3.1.0', @at), @$headers)->{status},
+            $status == 404 || @$headers ? 404 : 503,
+            "the helper's own $status";
+    }
+    $t->helper_says(sub { $_[0]->reply(202, {}) });
+    is $t->get($t->uri('3.9.0', @at), 'Allow-Retry-After: true')->{status},
+        404, 'a poll';
+}
+symlink 'loop', $t->path('loop') or die;
+$t->allow_log(qr/Too many levels of symbolic links/);
+is $t->get($t->uri('3.1.0', location => '/broken'))->{status}, 504,
+    'a store that cannot be read';
 
 # --- files are served all the same
 
