@@ -348,6 +348,11 @@ $r = ask('loop.pdb', headers => ["X-Symcache-Via: 0123456789abcdef, $via"]);
 is $r->{status}, 503, 'what came through us is not asked again';
 like $r->{body}, qr/loop/, 'and is told';
 is $t->metric('symcached_loops_refused_total'), 1, 'and counted';
+$n = $t->metric('symcached_jobs_started_total');
+ask('loop2.pdb', store => 'upgrade', headers => ["X-Symcache-Via: $via"]);
+is $t->metric('symcached_jobs_started_total'), $n + 1,
+    'another store of ours may have asked';
+$jobs++;
 ask('loop.pdb', headers => ["X-Symcache-Via: $_"])
     for '0123456789abcdef, ' x 40, 'x', "a\tb";
 is $t->metric('symcached_jobs_started_total'), $jobs, 'nor what is no list';

@@ -32,7 +32,8 @@ static bool start_background(struct scheduler *scheduler,
 
     id_print(id, store->name, key);
     if (!order_has_way(store, &transcoder->version) ||
-        scheduler_find(scheduler, store, id) != NULL || via_loops(via)) {
+        scheduler_find(scheduler, store, id) != NULL ||
+        via_loops(via, store->name)) {
         return false;
     }
     if (scheduler->background >= BACKGROUND_MAX) {
@@ -121,7 +122,7 @@ static struct job *get_job(struct scheduler *scheduler,
     struct job *job;
 
     a->kind = SCHEDULER_BUSY;
-    if (via_loops(via)) {
+    if (via_loops(via, store->name)) {
         metrics_add(METRIC_LOOP_REFUSED, 1);
         a->reason = "loop";
         a->text = "the request came through this helper already";

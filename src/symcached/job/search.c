@@ -196,6 +196,7 @@ static struct lookup *begin_lookup(struct job *job)
 
     memset(symcache, 0, sizeof(*symcache));
     symcache->via = job->via != NULL ? job->via : "";
+    symcache->store = job->store->name;
     symcache->has_exceeds =
         order->has_on_disk &&
         symcache_version_cmp(&order->on_disk, &source->version) < 0;

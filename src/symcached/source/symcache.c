@@ -306,13 +306,14 @@ static void write_headers(struct question *question,
                           const struct source_symcache *ask)
 {
     struct header_config *header = question->headers;
+    char self[VIA_ID + 1];
 
     /* the published text has the first name, the published sample the other */
     *header++ = (struct header_config){SYMCACHE_HEADER_ALLOW_RETRY, "true"};
     *header++ = (struct header_config){SYMCACHE_HEADER_ACCEPT_RETRY, "true"};
 
     via_join(question->via, ask->via);
-    via_join(question->via, via_self());
+    via_join(question->via, via_self(self, ask->store));
     *header++ = (struct header_config){SYMCACHE_HEADER_VIA, question->via};
 
     *header++ = (struct header_config){SYMCACHE_HEADER_WANT_DIGEST,

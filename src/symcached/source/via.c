@@ -9,23 +9,21 @@
 #include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
+#include "base/table.h"
 
-#define VIA_ID 16 /* digits */
 #define VIA_STEP (VIA_ID + 2)
 #define VIA_SEPARATORS ", \t"
 
-const char *via_self(void)
+const char *via_self(char id[VIA_ID + 1], const char *store)
 {
-    static char self[VIA_ID + 1];
-    uint64_t n;
+    static uint64_t seed;
 
-    if (self[0] == '\0') {
-        if (getrandom(&n, sizeof(n), 0) != sizeof(n)) {
-            n = ((uint64_t)time(NULL) << 32) ^ (uint64_t)getpid();
-        }
-        snprintf(self, sizeof(self), "%016llx", (unsigned long long)n);
+    if (seed == 0 && getrandom(&seed, sizeof(seed), 0) != sizeof(seed)) {
+        seed = ((uint64_t)time(NULL) << 32) ^ (uint64_t)getpid();
     }
-    return self;
+    snprintf(id, VIA_ID + 1, "%016llx",
+             (unsigned long long)table_hash(seed, store, strlen(store)));
+    return id;
 }
 
 /* Returns the next id of the list at *p, or NULL at its end. */
@@ -51,9 +49,10 @@ static bool has(const char *list, const char *id, size_t len)
     return false;
 }
 
-bool via_loops(const char *list)
+bool via_loops(const char *list, const char *store)
 {
     const char *p = list, *id;
+    char self[VIA_ID + 1];
     size_t len;
 
     if (strlen(list) >= VIA_MAX) {
@@ -64,7 +63,7 @@ bool via_loops(const char *list)
             return true;
         }
     }
-    return has(list, via_self(), VIA_ID);
+    return has(list, via_self(self, store), VIA_ID);
 }
 
 /* Takes the id at p out of a list that via_join() has made. */

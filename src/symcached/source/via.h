@@ -2,8 +2,9 @@
  * Copyright (C) the ngx_symcache authors
  *
  * The way of a request through several helpers, as X-Symcache-Via tells it:
- * "id, id, ...".  Each helper makes an id of its own at its start; if it gets a
- * request with this id, that was caused by a request of its own.
+ * "id, id, ...".  Each store of a helper has an id, which is another one after
+ * each start; if it is asked with this id, a question of its own has caused
+ * that.  One store of a helper may have another one as its source.
  */
 #ifndef SYMCACHED_SOURCE_VIA_H
 #define SYMCACHED_SOURCE_VIA_H
@@ -14,11 +15,14 @@
 /* a list, with its NUL; no helper sends a longer one */
 #define VIA_MAX 512
 
-/* The id of this process. */
-const char *via_self(void);
+#define VIA_ID 16 /* digits of an id */
 
-/* Returns true if the list is malformed, too long, or has our id in it. */
-bool via_loops(const char *list);
+/* Writes the id of a store of this process, and returns it. */
+const char *via_self(char id[VIA_ID + 1], const char *store);
+
+/* Returns true if the list is malformed, too long, or has the id of the store
+ * in it. */
+bool via_loops(const char *list, const char *store);
 
 /*
  * Puts the ids of more at the end of to, which has VIA_MAX bytes.  If there is
