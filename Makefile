@@ -65,7 +65,8 @@ USES_symcached-sandboxed = symcached config debuginfo symcache sandbox base \
                     proto
 USES_symbolicated = http config symbolication json symcache sandbox base proto
 USES_pdb2symcache = debuginfo symcache sandbox base proto
-USES_symcachectl  = symbolication debuginfo symcache sandbox base proto
+USES_symcachectl  = symbolicated symbolication json debuginfo symcache sandbox \
+                    base proto
 
 ifeq ($(filter yes no,$(PACKAGES)),)
 $(error PACKAGES is yes or no, and not "$(PACKAGES)")

@@ -60,7 +60,7 @@ my %may = (    # room => rooms that it may include from
     module => 'proto',
     'module/status' => 'module proto',
     symcachectl => 'base proto sandbox debuginfo/pdb debuginfo/pe symcache'
-        . ' symbolication',
+        . ' symbolication symbolicated/api symbolicated/modules',
 );
 
 # symbolicated: protocols know nothing of how modules are got

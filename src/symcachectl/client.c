@@ -11,6 +11,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "bar.h"
 #include "base/percent.h"
 #include "command.h"
 #include "printable.h"
@@ -288,6 +289,43 @@ static cJSON *parse(const struct client_answer *answer)
     return object;
 }
 
+/* A request that takes long, as one for which symcached makes files. */
+struct progress {
+    struct bar bar;
+    const char *daemon;
+    uint64_t started;
+};
+
+/* libcurl calls this once a second while nothing moves. */
+static int on_progress(void *arg, curl_off_t all, curl_off_t received,
+                       curl_off_t all_up, curl_off_t sent)
+{
+    struct progress *p = arg;
+    unsigned seconds = (unsigned)((bar_clock() - p->started) / 1000);
+    char text[80];
+
+    if (seconds > 0) {
+        snprintf(text, sizeof(text), "waiting for %s, %u s", p->daemon,
+                 seconds);
+        bar_draw(&p->bar, 0, 0, text);
+    }
+    return 0;
+}
+
+static CURLcode perform(const struct client *client, CURL *request)
+{
+    struct progress p = {.daemon = client->daemon, .started = bar_clock()};
+    CURLcode code;
+
+    bar_init(&p.bar);
+    curl_easy_setopt(request, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(request, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(request, CURLOPT_XFERINFODATA, &p);
+    code = curl_easy_perform(request);
+    bar_clear(&p.bar);
+    return code;
+}
+
 /* Performs a request and frees it, and shows its answer. */
 static int show(const struct settings *settings, struct client *client,
                 CURL *request, struct client_answer *answer,
@@ -298,7 +336,7 @@ static int show(const struct settings *settings, struct client *client,
     cJSON *object;
     int code;
 
-    client_finish(request, curl_easy_perform(request));
+    client_finish(request, perform(client, request));
     object = answer->status == 200 ? parse(answer) : NULL;
     if (answer->status != 200) {
         code = complain(client, answer);

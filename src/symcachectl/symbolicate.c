@@ -1,8 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl symbolicate: a running symbolicated is asked, for addresses of
- * one module or with a request of one of its protocols from a file.
+ * symcachectl symbolicate: addresses of one module, or a request of one of
+ * symbolicated's protocols from a file, is answered by a running symbolicated
+ * or, with --root, from the files of a store.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include "command.h"
 #include "operands.h"
 #include "printable.h"
+#include "store_reader.h"
 
 #define REQUEST_MAX (55u << 20) /* as symbolicated's own default */
 #define SECONDS 900             /* that a request may take there */
@@ -260,10 +262,34 @@ static int usage(const char *what, const char *argument)
     return command_usage("symbolicate", what, argument);
 }
 
+static int answer(const struct settings *settings, const char *path,
+                  const char *name, char *text)
+{
+    cJSON *object;
+    int code;
+
+    if (settings->root == NULL) {
+        return client_send(settings, path, text, SECONDS, print, judge);
+    }
+    object = store_reader_answer(settings->root, path, name, text, &code);
+    if (object == NULL) {
+        return code;
+    }
+    if (settings->is_json) {
+        printable_json(stdout, object);
+    } else {
+        print(object);
+    }
+    code = judge(object);
+    cJSON_Delete(object);
+    return command_finish(code);
+}
+
 int symbolicate_command(int argc, char **argv)
 {
     struct settings settings = {.daemon = SETTINGS_SYMBOLICATED};
-    const struct option_spec specs[] = {CLIENT_OPTIONS(settings)};
+    const struct option_spec specs[] = {CLIENT_OPTIONS(settings),
+                                        {"--root", NULL, &settings.root}};
     struct identity identity;
     const char *path = "/symbolicate";
     char *text;
@@ -274,6 +300,9 @@ int symbolicate_command(int argc, char **argv)
                          sizeof(specs) / sizeof(specs[0]), argc, argv);
     if (argc < 1) {
         return argc < 0 ? COMMAND_USAGE : usage("no REQUEST", NULL);
+    }
+    if (settings.root != NULL && settings.socket != NULL) {
+        return usage("--root reads files and --socket asks a daemon", NULL);
     }
     if (argc == 1) {
         text = read_request(argv[0]);
@@ -298,7 +327,7 @@ int symbolicate_command(int argc, char **argv)
         }
         text = ask_addresses(&identity, argc - 1, argv + 1);
     }
-    code = client_send(&settings, path, text, SECONDS, print, judge);
+    code = answer(&settings, path, argv[0], text);
     free(text);
     return code;
 }

@@ -65,7 +65,52 @@ $r = $ctl->run_with($mozilla, 'symbolicate', @socket, '-');
 is $r->{out}, "${inlined}crash.pdb 0x1\n    not found\n", "Mozilla's, from standard input";
 is $r->{code}, 0, 'something was found';
 
+# --- the files of a store, without a daemon
+
+my $store = $t->path('store');
+my @root = ('--root', $store);
+my %told = map {
+    my $request = $_;
+    $request => [map { $ctl->run('symbolicate', @$_, $request) }
+        [@socket], [@root], ['--json', @socket], ['--json', @root]]
+} $symbolicator, $t->write_file('m.json', $mozilla);
+$t->stop_symbolicated;
+for my $request (sort keys %told) {
+    my ($asked, $read, $asked_json, $read_json) = @{ $told{$request} };
+    is_deeply $read, $asked, 'the files say what the daemon says';
+    is_deeply $read_json, $asked_json, 'and so with --json';
+}
+$ctl->is($ctl->run('symbolicate', @root, $key, '2913'), 0,
+    text("0x2913\n    $main"), undef, 'an address, and no daemon');
+$r = $ctl->run_with($mozilla, 'symbolicate', @root, '-');
+is $r->{out}, "${inlined}crash.pdb 0x1\n    not found\n",
+    'a request from standard input, and no daemon';
+$ctl->is($ctl->run('symbolicate', @root, $other, '1'), 1,
+    text("0x1\n    missing\nmodule crash.pdb: missing"), undef,
+    'a module that the store does not have');
+$t->write_file("store/$other/crash.pdb-v9.0.0.symcache", 'SYMC');
+$ctl->is($ctl->run('symbolicate', @root, $other, '1'), 1,
+    text("0x1\n    malformed\nmodule crash.pdb: malformed"),
+    qr/crash\.pdb-v9\.0\.0\.symcache cannot be used/, 'a file that is none');
+$ctl->is($ctl->run('symbolicate', @root, $t->write_file('z.json',
+    '{"stacktraces": 1}')), 2, undef,
+    qr/z\.json: .*stacktraces: expected a list/, 'a request of another shape');
+$ctl->is($ctl->run('symbolicate', @root, $t->write_file('j.json',
+    '{"jobs": 1}')), 2, undef, qr/j\.json: job 0 is invalid$/,
+    "an error of Mozilla's protocol");
+$ctl->is($ctl->run('symbolicate', '--root', $t->path('gone'), $key, '1'), 3,
+    undef, qr/gone: No such file/, 'no such store');
+$ctl->is($ctl->run('symbolicate', @root, @socket, $key, '1'), 2, undef,
+    qr/--root reads files and --socket asks a daemon/, 'both');
+SKIP: {
+    skip 'no program script', 1 unless Test::Ctl::has_script();
+    like $ctl->on_terminal('symbolicate', @root, $key, '2913'),
+        qr/\[\.+\]\s+0 % modules/, 'a bar on a terminal';
+}
+
 # --- what is wrong
+
+$t->start_symbolicated;
 
 for (['no REQUEST'], ['no address', $key, 'xyz'], ['symbolicate', 'crash.pdb', '1'],
      ['neither "stacktraces" nor', $t->write_file('x.json', '{}')],

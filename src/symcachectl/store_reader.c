@@ -1,0 +1,185 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "store_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "bar.h"
+#include "command.h"
+#include "printable.h"
+#include "sandbox/sandbox.h"
+#include "symbolicated/api/api.h"
+#include "symbolicated/modules/modules.h"
+
+/* The request is the operator's own, so only what bounds its memory counts. */
+static const struct symbolication_config config = {
+    .limits = {.body_size = UINT32_MAX,
+               .answer_size = 1ull << 30,
+               .frames = 10000000,
+               .modules = SIGBUS_MAX},
+    .mozilla = {.enabled = true, .requests = 1},
+    .symbolicator = {.enabled = true,
+                     .sources = SYMBOLICATOR_SOURCES_IGNORE,
+                     .requests = 1},
+};
+
+static const char *find_header(const struct api_request *request,
+                               const char *name)
+{
+    return strcasecmp(name, "Content-Type") == 0 ? "application/json" : NULL;
+}
+
+/* Returns the open folder, or -1 after printing what is wrong. */
+static int open_root(const char *root, int *code)
+{
+    struct sandbox_serving allowed = {.nroots = 1};
+    struct rlimit limit;
+    char error[256];
+    int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd == -1 || sigbus_start() != 0) {
+        *code = command_fail(COMMAND_IO, root, strerror(errno));
+        return -1;
+    }
+    /* a file stays open for each module */
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+    allowed.roots = &fd;
+    if (sandbox_serve(&allowed, error, sizeof(error)) != 0) {
+        fprintf(stderr, "symcachectl: warning: %s; parsing without it\n",
+                error);
+    }
+    return fd;
+}
+
+static struct module *find(struct mapped *mapped, int root,
+                           struct api_module *wanted)
+{
+    struct module_sight sight;
+
+    module_look(mapped, root, &wanted->key, &sight);
+    if (sight.module == NULL) {
+        wanted->state =
+            sight.error != 0 ? API_MODULE_FAILED : API_MODULE_MISSING;
+    } else if (!sight.module->sound) {
+        wanted->state = API_MODULE_MALFORMED;
+    } else {
+        wanted->state = API_MODULE_FOUND;
+        wanted->reader = &sight.module->reader;
+        wanted->size = sight.module->size;
+        wanted->source = sight.module->source;
+    }
+    return sight.module;
+}
+
+/* Their memory is kept until the process ends. */
+static struct module **find_modules(struct api_call *call, int root,
+                                    struct bar *bar)
+{
+    struct module **modules = calloc(call->nmodules + 1, sizeof(*modules));
+    struct mapped *mapped = mapped_new();
+    size_t i;
+
+    if (modules == NULL || mapped == NULL) {
+        command_no_memory();
+    }
+    for (i = 0; i < call->nmodules; i++) {
+        bar_draw(bar, i, call->nmodules, "modules");
+        if (call->modules[i].state == API_MODULE_UNKNOWN) {
+            modules[i] = find(mapped, root, &call->modules[i]);
+        }
+    }
+    bar_clear(bar);
+    return modules;
+}
+
+/* What was read of a file that was cut short meanwhile means nothing. */
+static bool is_broken(struct module **modules, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        if (modules[i] != NULL && atomic_load(&modules[i]->broken)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A refusal is a sentence, or {"title": SENTENCE}. */
+static int refuse(const char *name, const struct api_reply *reply)
+{
+    cJSON *object =
+        cJSON_ParseWithLength(reply->body->data, reply->body->size);
+    const char *title = printable_field(object, "title");
+    char *reason = title[0] != '\0'
+                       ? printable(title, strlen(title))
+                       : printable(reply->body->data, reply->body->size);
+
+    command_fail(COMMAND_USAGE, name, reason);
+    free(reason);
+    cJSON_Delete(object);
+    return COMMAND_USAGE;
+}
+
+cJSON *store_reader_answer(const char *root, const char *path,
+                           const char *name, char *body, int *code)
+{
+    struct json json = {0};
+    struct json_writer writer = {0};
+    struct api_reply reply = {.body = &writer};
+    struct api_request request = {.method = API_POST,
+                                  .path = path,
+                                  .body = body,
+                                  .size = strlen(body),
+                                  .header = find_header,
+                                  .config = &config,
+                                  .json = &json};
+    struct module **modules;
+    struct api_call *call;
+    cJSON *answer = NULL;
+    struct bar bar;
+    int fd;
+
+    bar_init(&bar); /* before the sandbox, in which nothing is a terminal */
+    fd = open_root(root, code);
+    if (fd == -1) {
+        return NULL;
+    }
+    call = api_begin(&request, &reply);
+    if (call != NULL) {
+        modules = find_modules(call, fd, &bar);
+        json_write_reset(&writer);
+        call->finish(call, &reply);
+        if (is_broken(modules, call->nmodules)) {
+            *code = command_fail(COMMAND_IO, root,
+                                 "a file was cut short while it was read");
+            return NULL;
+        }
+    }
+    if (writer.has_failed) {
+        command_no_memory();
+    }
+    if (reply.status != 200) {
+        *code = refuse(name, &reply);
+        return NULL;
+    }
+    answer = cJSON_ParseWithLength(writer.data, writer.size);
+    if (answer == NULL) {
+        command_no_memory();
+    }
+    call->free(call);
+    json_free(&json);
+    free(writer.data);
+    return answer;
+}
