@@ -187,7 +187,15 @@ $(B)/fuzz/obj/%.o: %.c | check-packages
 	    -fno-sanitize-recover=undefined -MMD -MP -c -o $@ $<
 
 $(B)/fuzz/%: $(B)/fuzz/obj/fuzz/%.o $(FUZZOBJS)
-	$(FUZZCC) -fsanitize=fuzzer,$(FUZZSAN) -o $@ $^ -lmspack -lz -lzstd
+	$(FUZZCC) -fsanitize=fuzzer,$(FUZZSAN) -o $@ $^ -lmspack -lz -lzstd \
+	    $(FUZZLIBS)
+
+# the whole daemon, without its main()
+$(B)/fuzz/fuzz_symbolicated: FUZZLIBS = $(LIBS_symbolicated)
+$(B)/fuzz/fuzz_symbolicated: $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out \
+             src/symbolicated/main.c,$(wildcard src/symbolicated/*.c \
+               src/symbolicated/modules/*.c src/base/*.c src/config/*.c \
+               src/http/*.c src/metrics/*.c)))
 
 # tests ------------------------------------------------------------------------
 

@@ -374,7 +374,7 @@ size_t json_read(struct json *json, char *text, size_t size, size_t most,
     json->text = r.begin = r.p = r.line_begin = text;
     json->count = 0;
     r.json = json;
-    r.end = text + size;
+    r.end = size > 0 ? text + size : text; /* NULL + 0 is undefined */
     r.line = 1;
     r.most = most < UINT32_MAX ? most : UINT32_MAX;
     r.depth = 0;
