@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <event2/bufferevent.h>
 #include <event2/event.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -13,7 +14,8 @@
 #include "base/log.h"
 #include "http/http.h"
 
-/* An answer that is larger is not kept for the next one. */
+/* A larger answer is sent without a copy, and its buffer is not kept for the
+ * next one. */
 #define WRITER_KEPT (1024 * 1024)
 
 /* A search has this long beyond the call's own time: for slow disks. */
@@ -146,6 +148,35 @@ static void reset_reply(struct request *r)
     writer->is_python = false;
 }
 
+/* Bytes of large answers that clients have not taken yet, of all threads. */
+static atomic_uint_least64_t unsent;
+
+static void on_taken(const void *data, size_t size, void *arg)
+{
+    atomic_fetch_sub(&unsent, size);
+    free((void *)data);
+}
+
+/*
+ * Adds a large answer, whose buffer buf takes over.  Clients that do not read
+ * may keep no more of them than one answer can have.  Returns 0, or -1.
+ */
+static int add_large(const struct request *r, struct evbuffer *buf)
+{
+    struct json_writer *writer = r->reply.body;
+    uint64_t most = r->settings->symbolication->limits.answer_size;
+    uint64_t others = atomic_fetch_add(&unsent, writer->size);
+
+    if ((others > 0 && others + writer->size > most) ||
+        evbuffer_add_reference(buf, writer->data, writer->size, on_taken,
+                               NULL) != 0) {
+        atomic_fetch_sub(&unsent, writer->size);
+        return -1;
+    }
+    memset(writer, 0, sizeof(*writer));
+    return 0;
+}
+
 static void send_reply(struct request *r)
 {
     struct json_writer *writer = r->reply.body;
@@ -153,7 +184,9 @@ static void send_reply(struct request *r)
     unsigned i;
 
     if (writer->has_failed || buf == NULL ||
-        evbuffer_add(buf, writer->data, writer->size) != 0) {
+        (writer->size > WRITER_KEPT
+             ? add_large(r, buf)
+             : evbuffer_add(buf, writer->data, writer->size)) != 0) {
         r->reply.status = 503;
         r->reply.type = NULL;
         r->reply.nheaders = 0;

@@ -38,6 +38,7 @@ sub job {
 }
 
 my $map = qq([["crash.pdb", "$key"]]);
+my $path = 'a' x 4096;
 my @refused = (
     ['depth' => '[' x 100, $invalid],
     ['a NUL' => job($map, "[[[0, 1]]]") . "\0", $invalid],
@@ -60,6 +61,10 @@ my @refused = (
         '[' . join(',', map { qq(["m$_.pdb","$key"]) } 0 .. 10) . ']',
         '[[' . join(',', map { "[$_,1]" } 0 .. 10) . ']]'),
      'please limit number of modules in a single request to <= 10'],
+    ['a name of 4097 bytes' => job(qq([["${path}a", "$key"]]), '[[]]'),
+     'job 0 has invalid modules: module index 0 has an invalid debug_filename'],
+    ['too many values' => '{"jobs": [], "x": [' . join(',', (0) x 20000) . ']}',
+     'please limit number of JSON values in a single request to <= 17160'],
     ['too long an answer' => job($map, '[[' . join(',', ('[0,10515]') x 100)
         . ']]'),
      'please ask for less: the answer has more than 8192 bytes'],
@@ -77,6 +82,13 @@ is_deeply answer('{"jobs": [], "x": ' . '[' x 60 . ']' x 60 . '}'),
     [200, undef], 'what is not known is passed over';
 is_deeply answer("\xef\xbb\xbf" . '{"jobs": []}'), [200, undef],
     'a byte order mark';
+is_deeply answer(job(qq([["$path", "$key"]]), '[[]]')),
+    [200, undef], 'a name of 4096 bytes';
+my $r = $t->post($t->symbolicated_socket, '/symbolicate',
+    qq({"modules": [{"type": "pe", "code_file": "${path}a"}]}),
+    'Content-Type: application/json');
+is $r->{status}, 422, 'a code_file of 4097 bytes';
+like $r->{body}, qr/: modules\[0\]: code_file: too long$/, 'and why';
 is_deeply answer('x' x 65537),
     [413, 'please send less: the body has more than 65536 bytes'],
     'a body that is too long';
@@ -116,7 +128,7 @@ for my $line ("GARBAGE\r\n\r\n", "POST /symbolicate/v5 HTTP/1.1\r\n"
     $s = Test::Symcache::connect_to($t->symbolicated_socket);
     print $s $line;
     shutdown $s, 1;
-    my $r = $t->read_response($s, 'POST');
+    $r = $t->read_response($s, 'POST');
     cmp_ok $r->{status}, '!=', 200, 'no HTTP';
 }
 is_deeply answer('{"jobs": []}'), [200, undef], 'and it goes on';

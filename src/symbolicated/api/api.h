@@ -18,6 +18,10 @@
 
 #define API_HEADERS_MAX 8
 
+/* Bytes of the name or path of a module, which an answer may have in each of
+ * its frames: a long one would cost more than its request (PATH_MAX). */
+#define API_MODULE_NAME_MAX 4096
+
 enum api_protocol {
     API_SERVICE, /* pages of the service, unknown paths */
     API_MOZILLA_V4,

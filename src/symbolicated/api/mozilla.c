@@ -94,7 +94,8 @@ static const char *read_entry(struct mozilla_call *call, uint32_t value)
     e->name = json_text(json, name);
     e->name_size = json->values[name].size;
     bad_name = !has_only(e->name, e->name_size, NAME_CHARACTERS);
-    if (bad_name && !call->config->mozilla.lenient) {
+    if ((bad_name && !call->config->mozilla.lenient) ||
+        e->name_size > API_MODULE_NAME_MAX) {
         return "has an invalid debug_filename";
     }
     if (!is_type(json, id, JSON_STRING)) {
@@ -476,7 +477,14 @@ static bool parse(const struct api_request *request, struct api_reply *reply)
                   most, &error) == request->size - skip) {
         return true;
     }
-    mozilla_error(request, reply, 400, "Payload is not valid JSON");
+    if (request->json->count == most) {
+        mozilla_error(request, reply, 400,
+                      "please limit number of JSON values in a single request "
+                      "to <= %zu",
+                      most);
+    } else {
+        mozilla_error(request, reply, 400, "Payload is not valid JSON");
+    }
     return false;
 }
 

@@ -425,7 +425,8 @@ void mozilla_finish(struct api_call *base, struct api_reply *reply)
     reply->type = "application/json";
     w->is_python = true;
     if (!(call->protocol == API_MOZILLA_V4 ? write_v4(call, w)
-                                           : write_v5(call, w))) {
+                                           : write_v5(call, w)) ||
+        w->size > config->limits.answer_size) {
         json_write_reset(w);
         mozilla_error(call->request, reply, 400,
                       "please ask for less: the answer has more than %llu "

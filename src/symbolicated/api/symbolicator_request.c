@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api.h"
 #include "base/array.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -388,6 +389,10 @@ static bool parse_module(struct symbolicator_request *request,
     }
     module->type = found[MODULE_TYPE];
     module->code_file = found[MODULE_CODE_FILE];
+    if (module->code_file != 0 &&
+        json->values[module->code_file].size > API_MODULE_NAME_MAX) {
+        return shape_fail(walk, "code_file: too long");
+    }
     module->debug_file = found[MODULE_DEBUG_FILE];
     module->debug_checksum = found[MODULE_DEBUG_CHECKSUM];
     if (found[MODULE_CODE_ID] != 0 &&
