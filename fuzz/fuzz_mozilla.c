@@ -57,8 +57,11 @@ static void check(const struct api_reply *reply)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct symbolication_config config = {
-        .limits = {1 << 20, 1 << 20, 1000, 100, 1, 1},
-        .mozilla = {true, false, MOZILLA_ON_FAILURE_FALSE, 0}};
+        .limits = {.body_size = 1 << 20,
+                   .answer_size = 1 << 20,
+                   .frames = 1000,
+                   .modules = 100},
+        .mozilla = {.enabled = true, .requests = 1}};
     struct json json = {0};
     struct json_writer w = {0};
     struct api_reply reply = {.body = &w};
