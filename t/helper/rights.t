@@ -26,26 +26,31 @@ my $config = $t->default_config('http://127.0.0.1:1');
 $config->{sources}{upstream} = { type => 'filesystem',
                                  path => $t->path('sym') };
 
-my @lookups = ("/v1/symcache/default/crash.pdb/$id?version=9.0.0&wait=60",
-               '/healthz', '/version');
-my @reads = ("/v1/why/default/crash.pdb/$id", map({ "/v1/$_" }
-             qw(jobs sources misses status)), '/metrics');
-my @changes = map { "/v1/forget/default$_" } "/crash.pdb/$id", '/crash.pdb',
-    '?malformed_since=1h';
+# what is asked for: by GET, or with a body by POST
+my $key = "/v1/symcache/default/crash.pdb/$id";
+my @lookups = (["$key?version=9.0.0&wait=60"], ['/healthz'], ['/version'],
+               ['/v1/lookups?version=9.0.0&wait=60', "$key\n"]);
+my @reads = (["/v1/why/default/crash.pdb/$id"], ['/metrics'],
+             map({ ["/v1/$_"] } qw(jobs sources misses status)),
+             ['/v1/symbolicated', $json->encode({ name => 'n', version => '1',
+                 listen => 'l', started => 1, requests => 1, frames => 1,
+                 valid => 60 })]);
+my @changes = map { ["/v1/forget/default$_", ''] } "/crash.pdb/$id",
+    '/crash.pdb', '?malformed_since=1h';
 
 # What each page answers: [lookups, reads, changes], a hash of page => "status
 # detail" each.
 sub answers {
     my ($address, @headers) = @_;
     return [map {
-        my ($method, @uris) = @$_;
         +{ map {
-            my $r = $t->http($address, $method, $_, 'Content-Length: 0',
-                             @headers);
+            my ($uri, $body) = @$_;
+            my $r = defined $body ? $t->post($address, $uri, $body, @headers)
+                                  : $t->http($address, 'GET', $uri, @headers);
             my $error = eval { $json->decode($r->{body}) } // {};
-            ("$method $_" => join ' ', $r->{status}, $error->{detail} // ());
-        } @uris };
-    } [GET => @lookups], [GET => @reads], [POST => @changes]];
+            ($uri => join ' ', $r->{status}, $error->{detail} // ());
+        } @$_ };
+    } \@lookups, \@reads, \@changes];
 }
 
 # Checks these against a status each; $why is the reason of 401 and 403.
@@ -72,7 +77,7 @@ is mode($t->helper_socket), '0666', 'listen: everybody may connect';
 pages('listen', $t->helper_socket, [200, 200, 200]);
 
 SKIP: {
-    skip 'another user: this needs root', 12 if $> != 0;
+    skip 'another user: this needs root', 14 if $> != 0;
     my $pid = open(my $out, '-|') // die "fork: $!";
     if (!$pid) {
         POSIX::setgid(65534);

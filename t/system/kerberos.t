@@ -308,6 +308,15 @@ SKIP: {
           'modules/ngx_http_auth_spnego_module.so' =>
               "$build/ngx_http_auth_spnego_module.so");
     check('spnego', used => 403, foreign => 403, port => $port);
+    $t->stop_nginx;
+
+    # the trap that conf-examples/limits.conf tells of is still there
+    start('kerberos-spnego.conf', $port,
+          'modules/ngx_http_auth_spnego_module.so' =>
+              "$build/ngx_http_auth_spnego_module.so",
+          'large_client_header_buffers 4 64k;' => 'limit_req zone=users; '
+              . 'limit_req_zone $remote_user zone=users:1m rate=100r/s;');
+    is $t->get('/status')->{status}, 200, 'a limit for $remote_user';
     end();
 }
 
