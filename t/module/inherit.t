@@ -32,6 +32,10 @@ sub last_request { ($helper->requests)[-1] }
 
 sub retry_after { h(fresh($_[0], '9.0.0'), 'Retry-After') }
 sub hold { fresh($_[0], '3.0.9'); last_request()->{query}{wait} }
+sub authorization {
+    fresh($_[0], '9.0.0');
+    return (last_request()->{head} =~ /^Authorization: (.*?)\r?$/m)[0];
+}
 sub store { fresh($_[0], '9.0.0'); (split m{/}, last_request()->{path})[3] }
 
 sub type {
@@ -100,6 +104,8 @@ my @directives = (
     ['retry_after', '31s', '32s', '33s', [1, 31, 32, 33], \&retry_after],
     ['hold_timeout', '41s', '42s', '43s', [900, 41, 42, 43], \&hold],
     ['store', 'a', 'b', 'c', ['default', 'a', 'b', 'c'], \&store],
+    ['pass_token', map({ "\@%%DIR%%/token.$_" } 'a' .. 'c'),
+     [undef, map { "Bearer $_" } 'a' .. 'c'], \&authorization],
     ['type', 'a/a', 'b/b', 'c/c',
      ['application/vnd.ms-symcache', 'a/a', 'b/b', 'c/c'], \&type],
     ['min_version', '3.0.0', '3.0.3', '3.0.4',
@@ -169,6 +175,7 @@ sub start {
         return $c->reply(404, { 'X-Symcache-Reason' => 'notfound',
             'X-Fill' => 'x' x ($size > 404 ? $size - length $text : 1) });
     });
+    $t->write_file("token.$_", "$_\n") for 'a' .. 'c';
     $t->put('3.1.0', 'x');
     $t->put($_, 'x', key => "$_.pdb/${guid}1A") for map { "3.0.$_" } 0 .. 5;
     my $good = '127.0.0.1:' . $helper->port;

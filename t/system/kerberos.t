@@ -234,7 +234,7 @@ sub check {
 sub start {
     my ($name, $port, %put) = @_;
     $t->write_file('error.log', '');
-    Test::Example::start($t, $name, env => { KRB5_KTNAME => '' }, put => {
+    Test::Example::start($t, $name, put => {
         'listen 443 ssl http2;' => "listen unix:$dir/n.sock; "
             . "listen unix:$h2 http2; listen 127.0.0.1:$port; "
             . 'location = /token { return 200 $http_authorization; } '

@@ -16,7 +16,7 @@ use Test::Symcache;
 sub text { $_[0]->read_file("$Test::Symcache::top/conf-examples/$_[1]") }
 
 # %o: put (text => text in its place), address (that accepts then; nginx's Unix
-# socket), env.
+# socket).
 sub start {
     my ($t, $name, %o) = @_;
     my $dir = $t->dir;
@@ -43,8 +43,7 @@ sub start {
     make_path($t->path('html'));
     my $file = $t->write_file('nginx.conf', "$user daemon off; "
         . "pid $dir/nginx.pid;\nerror_log $dir/error.log info;\n$text");
-    $t->{nginx} = $t->spawn('nginx.out',
-        { $t->sanitizer_env(1), %{ $o{env} // {} } },
+    $t->{nginx} = $t->spawn('nginx.out', { $t->sanitizer_env(1) },
         $Test::Symcache::nginx, '-p', $dir, '-c', $file);
     my $address = $o{address} // $t->nginx_socket;
     $t->wait_until("nginx with $name", sub {
