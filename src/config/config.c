@@ -241,17 +241,6 @@ static const struct config_field store_fields[] = {
     {"gzip", config_bool, offsetof(struct store_config, gzip), 0, 0, 0},
 };
 
-/* Returns whether one folder lies in the other.  That is an error, as each is
- * cleaned by its own rules. */
-static bool roots_overlap(const char *a, const char *b)
-{
-    size_t na = strlen(a), nb = strlen(b);
-    size_t n = na < nb ? na : nb;
-
-    return strncmp(a, b, n) == 0 &&
-           (na == nb || (na > nb ? a : b)[n] == '/' || n == 1);
-}
-
 static int read_stores(struct config_reader *r, const cJSON *item,
                        const struct config_field *field, void *at)
 {
@@ -291,14 +280,14 @@ static int read_stores(struct config_reader *r, const cJSON *item,
         store->fingerprint = source_fingerprint_store(store);
 
         for (i = 0; i + 1 < config->nstores; i++) {
-            if (roots_overlap(config->stores[i].root, store->root)) {
+            if (config_paths_overlap(config->stores[i].root, store->root)) {
                 return config_error(r, child,
                                     "the root overlaps the one of store "
                                     "\"%s\"",
                                     config->stores[i].name);
             }
         }
-        if (roots_overlap(config->downloads, store->root)) {
+        if (config_paths_overlap(config->downloads, store->root)) {
             return config_error(r, child, "the root overlaps \"downloads\"");
         }
     }

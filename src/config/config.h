@@ -230,7 +230,21 @@ struct mozilla_config {
 enum symbolicator_sources {
     SYMBOLICATOR_SOURCES_CONFIGURED, /* only configured names are allowed */
     SYMBOLICATOR_SOURCES_IGNORE,
-    SYMBOLICATOR_SOURCES_REFUSE
+    SYMBOLICATOR_SOURCES_REFUSE,
+    SYMBOLICATOR_SOURCES_ALLOW /* a client may bring its own */
+};
+
+/*
+ * Stores of sources that clients bring, one for each scope and list of
+ * sources: a tenant.
+ */
+struct tenants_config {
+    char *root;     /* their folders are in it; NULL: there are none */
+    unsigned count; /* at a time */
+    uint64_t size;  /* bytes of the SymCaches of one */
+    unsigned idle;  /* seconds until one that is not asked is removed */
+    char **hosts;   /* "name:port" that may be at an internal address */
+    size_t nhosts;
 };
 
 struct symbolicator_config {
@@ -240,6 +254,7 @@ struct symbolicator_config {
     unsigned requests;  /* at a time */
     unsigned node;      /* the first four digits of a request's id */
     uint64_t kept_size; /* bytes of all kept requests */
+    struct tenants_config tenants;
 };
 
 struct symbolication_limits_config {

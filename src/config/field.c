@@ -227,6 +227,15 @@ int config_path(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
+bool config_paths_overlap(const char *a, const char *b)
+{
+    size_t na = strlen(a), nb = strlen(b);
+    size_t n = na < nb ? na : nb;
+
+    return strncmp(a, b, n) == 0 &&
+           (na == nb || (na > nb ? a : b)[n] == '/' || n == 1);
+}
+
 int config_url(struct config_reader *r, const cJSON *item,
                const struct config_field *field, void *at)
 {

@@ -123,4 +123,8 @@ int config_version(struct config_reader *r, const cJSON *item,
  * config_path(), config_url(), config_url_path() and config_secret(). */
 void config_clear(const struct config_field *fields, size_t n, void *at);
 
+/* Whether one folder lies in the other, or is the same.  That is an error where
+ * each is cleaned by its own rules. */
+bool config_paths_overlap(const char *a, const char *b);
+
 #endif

@@ -38,6 +38,7 @@ static const struct symbolicator_config default_symbolicator = {
     .candidates = true,
     .requests = 200,
     .kept_size = 64 * MIB,
+    .tenants = {.count = 8, .size = GIB, .idle = 60 * 60},
 };
 
 #define LIMIT(name, type, min, max)                                           \
@@ -103,7 +104,8 @@ static int read_sources(struct config_reader *r, const cJSON *item,
     static const char *const words[] = {
         [SYMBOLICATOR_SOURCES_CONFIGURED] = "configured",
         [SYMBOLICATOR_SOURCES_IGNORE] = "ignore",
-        [SYMBOLICATOR_SOURCES_REFUSE] = "refuse"};
+        [SYMBOLICATOR_SOURCES_REFUSE] = "refuse",
+        [SYMBOLICATOR_SOURCES_ALLOW] = "allow"};
     enum symbolicator_sources *sources = at;
     int value = config_word(r, item, words, COUNT(words));
 
@@ -112,6 +114,87 @@ static int read_sources(struct config_reader *r, const cJSON *item,
     }
     *sources = (enum symbolicator_sources)value;
     return 0;
+}
+
+static int read_hosts(struct config_reader *r, const cJSON *item,
+                      const struct config_field *field, void *at)
+{
+    struct tenants_config *tenants = at;
+    const cJSON *child;
+    const char *text;
+
+    if (!cJSON_IsArray(item)) {
+        return config_error(r, item,
+                            "must be a list such as [\"sym.corp:8080\"]");
+    }
+    tenants->hosts = calloc((size_t)cJSON_GetArraySize(item) + 1,
+                            sizeof(tenants->hosts[0]));
+    if (tenants->hosts == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+    for (child = item->child; child != NULL; child = child->next) {
+        text = config_text(r, child, "\"sym.corp:8080\"");
+        if (text == NULL) {
+            return -1;
+        }
+        if (strchr(text, ':') == NULL || strpbrk(text, "/@") != NULL) {
+            return config_error(r, child, "must be a host and its port");
+        }
+        tenants->hosts[tenants->nhosts] = strdup(text);
+        if (tenants->hosts[tenants->nhosts++] == NULL) {
+            return config_error(r, child, "out of memory");
+        }
+    }
+    return 0;
+}
+
+/* Behind the root come a slash, the name of a tenant, and "/sock". */
+#define TENANTS_ROOT_MAX 64
+
+static int read_root(struct config_reader *r, const cJSON *item,
+                     const struct config_field *field, void *at)
+{
+    struct tenants_config *tenants = at;
+    const struct config *config = r->config;
+    size_t i;
+
+    if (config_path(r, item, field, &tenants->root) != 0) {
+        return -1;
+    }
+    if (strlen(tenants->root) > TENANTS_ROOT_MAX) {
+        return config_error(r, item,
+                            "is longer than %d bytes, which is too long for "
+                            "the sockets in it",
+                            TENANTS_ROOT_MAX);
+    }
+    for (i = 0; i < config->nstores; i++) {
+        if (config_paths_overlap(config->stores[i].root, tenants->root)) {
+            return config_error(r, item, "overlaps the root of store \"%s\"",
+                                config->stores[i].name);
+        }
+    }
+    return config_paths_overlap(config->downloads, tenants->root)
+               ? config_error(r, item, "overlaps \"downloads\"")
+               : 0;
+}
+
+#define TENANTS(name, type, min, max)                                         \
+    {                                                                         \
+#name, config_##type, offsetof(struct tenants_config, name), min, max, 0     \
+    }
+
+static const struct config_field tenants_fields[] = {
+    {"root", read_root, 0, 0, 0, CONFIG_REQUIRED},
+    TENANTS(count, count, 1, 100),
+    TENANTS(size, size, MIB, 1024 * TIB),
+    TENANTS(idle, duration, 60, DAY),
+    {"hosts", read_hosts, 0, 0, 0, 0},
+};
+
+static int read_tenants(struct config_reader *r, const cJSON *item,
+                        const struct config_field *field, void *at)
+{
+    return config_object(r, item, tenants_fields, COUNT(tenants_fields), at);
 }
 
 #define SYMBOLICATOR(name, read, min, max)                                    \
@@ -126,13 +209,23 @@ static const struct config_field symbolicator_fields[] = {
     SYMBOLICATOR(requests, config_count, 1, 1000000),
     SYMBOLICATOR(node, config_count, 0, 65535),
     SYMBOLICATOR(kept_size, config_size, 0, TIB),
+    SYMBOLICATOR(tenants, read_tenants, 0, 0),
 };
 
 static int read_symbolicator(struct config_reader *r, const cJSON *item,
                              const struct config_field *field, void *at)
 {
-    return config_object(r, item, symbolicator_fields,
-                         COUNT(symbolicator_fields), at);
+    const struct symbolicator_config *symbolicator = at;
+
+    if (config_object(r, item, symbolicator_fields,
+                      COUNT(symbolicator_fields), at) != 0) {
+        return -1;
+    }
+    return symbolicator->sources == SYMBOLICATOR_SOURCES_ALLOW &&
+                   symbolicator->tenants.root == NULL
+               ? config_error(r, item, "\"sources\" is \"allow\", so "
+                                       "\"tenants\" is needed")
+               : 0;
 }
 
 static int read_stores(struct config_reader *r, const cJSON *item,
@@ -207,6 +300,13 @@ int config_symbolication(struct config_reader *r, const cJSON *item)
 
 void config_symbolication_clear(struct symbolication_config *symbolication)
 {
+    struct tenants_config *tenants = &symbolication->symbolicator.tenants;
+
+    while (tenants->nhosts > 0) {
+        free(tenants->hosts[--tenants->nhosts]);
+    }
+    free(tenants->hosts);
+    free(tenants->root);
     free(symbolication->listen);
     free(symbolication->stores);
 }

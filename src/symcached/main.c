@@ -27,6 +27,7 @@
 #include "base/daemon.h"
 #include "symcached/server/server.h"
 #include "symcached/source/source.h"
+#include "symcached/tenant/tenant.h"
 #include "base/signals.h"
 #include "base/task.h"
 #include "symcached/fetch/fetch.h"
@@ -41,6 +42,7 @@ struct daemon {
     struct event_base *base;
     struct sources *sources;
     struct scheduler *scheduler;
+    struct tenants *tenants; /* or NULL */
     struct evict *evict;
     struct server *server;
     struct reload *reload; /* under way, or NULL */
@@ -103,6 +105,8 @@ static void stop(struct daemon *d, int signo)
         reload_cancel(d->reload);
     }
     scheduler_stop(d->scheduler);
+    tenants_free(d->tenants); /* who waits for one is answered */
+    d->tenants = NULL;
     server_stop(d->server, on_drained, d);
 }
 
@@ -206,6 +210,27 @@ static void on_cleaned(void *arg)
     scheduler_keep_stores(d->scheduler);
 }
 
+/* Like "listen", what is said of tenants takes effect at the start only. */
+static int start_tenants(struct daemon *d, const struct config *config,
+                         char *error, size_t size)
+{
+    const struct symbolicator_config *symbolicator =
+        &config->symbolication.symbolicator;
+
+    if (!symbolicator->enabled ||
+        symbolicator->sources != SYMBOLICATOR_SOURCES_ALLOW) {
+        return 0;
+    }
+    d->tenants =
+        tenants_new(d->base, &symbolicator->tenants, &config->limits);
+    if (d->tenants == NULL) {
+        snprintf(error, size, "\"%s\" cannot be used: %s",
+                 symbolicator->tenants.root, strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
 static int start(struct daemon *d, struct config *config)
 {
     char error[1024] = "out of memory";
@@ -240,7 +265,11 @@ static int start(struct daemon *d, struct config *config)
     if (d->evict == NULL) {
         goto failed;
     }
-    d->server = server_new(d->base, d->scheduler, error, sizeof(error));
+    if (start_tenants(d, config, error, sizeof(error)) != 0) {
+        goto failed;
+    }
+    d->server = server_new(d->base, d->scheduler, d->tenants, error,
+                           sizeof(error));
     if (d->server == NULL || service_watch(d->base, NULL, NULL) != 0) {
         goto failed;
     }
@@ -259,6 +288,7 @@ failed:
 
 static void finish(struct daemon *d)
 {
+    tenants_free(d->tenants);
     server_free(d->server);
     evict_free(d->evict);
     child_settle(KILL_MS);

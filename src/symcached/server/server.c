@@ -14,6 +14,7 @@
 #include "proto/header.h"
 #include "symcached/negcache/negcache.h"
 #include "symcached/job/job.h"
+#include "symcached/tenant/tenant.h"
 #include "http/http.h"
 #include "base/log.h"
 #include "base/release.h"
@@ -37,6 +38,7 @@
 struct server {
     struct event_base *base;
     struct scheduler *scheduler;
+    struct tenants *tenants; /* or NULL */
     struct endpoint *lookups;
     struct endpoint *admin; /* NULL: there is no such socket */
     struct event *drain;
@@ -309,6 +311,37 @@ static void page_version(struct server *s, struct target *t, const char *query,
     reply_json(req, object);
 }
 
+static void on_tenant(void *arg, const struct tenant_answer *answer)
+{
+    struct evhttp_request *req = arg;
+    cJSON *object;
+
+    if (answer->status != 200) {
+        reply_error(req, answer->status, "no-tenant", answer->detail);
+        return;
+    }
+    object = cJSON_CreateObject();
+    cJSON_AddStringToObject(object, "tenant", answer->name);
+    reply_json(req, object);
+}
+
+/* A client that goes away meanwhile is answered all the same, as above. */
+static void page_tenants(struct server *s, struct target *t, const char *query,
+                         struct evhttp_request *req)
+{
+    struct evbuffer *body = evhttp_request_get_input_buffer(req);
+    size_t size = evbuffer_get_length(body);
+
+    if (s->tenants == NULL) {
+        target_refuse(req, 403, "no-tenants",
+                      "the configuration does not allow them");
+        return;
+    }
+    tenants_ask(s->tenants,
+                size > 0 ? (char *)evbuffer_pullup(body, -1) : "", size,
+                on_tenant, req);
+}
+
 static const struct page {
     unsigned prefix; /* segments of the name; 2 = "v1/..." */
     const char *name;
@@ -328,6 +361,7 @@ static const struct page {
     {2, "misses", RIGHT_READ, false, false, false, page_misses},
     {2, "status", RIGHT_READ, false, false, false, page_status},
     {2, "symbolicated", RIGHT_READ, true, false, false, page_report},
+    {2, "tenants", RIGHT_READ, true, false, false, page_tenants},
     {1, "metrics", RIGHT_READ, false, false, false, page_metrics},
     {1, "healthz", RIGHT_LOOKUP, false, false, false, page_healthz},
     {1, "version", RIGHT_LOOKUP, false, false, false, page_version},
@@ -493,7 +527,8 @@ static int listen_on(struct server *s, const struct config *config,
 }
 
 struct server *server_new(struct event_base *base, struct scheduler *scheduler,
-                          char *error, size_t size)
+                          struct tenants *tenants, char *error,
+                          size_t size)
 {
     const struct config *config = scheduler_config(scheduler);
     struct server *s = calloc(1, sizeof(*s));
@@ -504,6 +539,7 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
     }
     s->base = base;
     s->scheduler = scheduler;
+    s->tenants = tenants;
     s->started = time(NULL);
     s->reports = reports_new();
     s->drain = evtimer_new(base, on_drain_timeout, s);
@@ -520,6 +556,7 @@ void server_stop(struct server *server, void (*done)(void *arg), void *arg)
     struct timeval limit = {.tv_sec = DRAIN_SECONDS};
 
     server->done = done;
+    server->tenants = NULL;
     server->arg = arg;
     if (server->forget != NULL) {
         forget_cancel(server->forget);

@@ -13,6 +13,7 @@
 struct event_base;
 struct scheduler;
 struct server;
+struct tenants;
 
 /*
  * A loop in which reading requests comes after all else, so that thousands of
@@ -25,11 +26,12 @@ struct event_base *server_event_base(void);
  * rights.h tells who may ask for what there.  A socket file that nobody
  * accepts on is replaced.  The file of the first is open to every user of the
  * machine (mode 0666), that of the second to symcached's user and group
- * (0660).  The base must come from server_event_base().  Returns NULL with a
- * sentence in error.
+ * (0660).  The base must come from server_event_base(); tenants may be NULL.
+ * Returns NULL with a sentence in error.
  */
 struct server *server_new(struct event_base *base, struct scheduler *scheduler,
-                          char *error, size_t size);
+                          struct tenants *tenants, char *error,
+                          size_t size);
 
 /*
  * Accepts nothing more and removes the socket file.  Call scheduler_stop()

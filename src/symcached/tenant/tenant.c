@@ -1,0 +1,575 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "tenant.h"
+
+#include <cjson/cJSON.h>
+#include <dirent.h>
+#include <errno.h>
+#include <event2/event.h>
+#include <limits.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/async_unlink.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/workdir.h"
+#include "child/child.h"
+
+#define LOOK_MS 20        /* between looks whether a new one accepts */
+#define START_MS 10000    /* that it may take until then */
+#define CLEAN_SECONDS 10  /* between looks for idle ones */
+#define BUSY_MS 60000     /* one that was asked since then is not replaced */
+#define SOURCES_MAX 32
+#define WAITING_MAX 1000  /* for one to start */
+
+struct waiting {
+    SLIST_ENTRY(waiting) next;
+    tenant_fn fn;
+    void *arg;
+};
+
+struct tenant {
+    LIST_ENTRY(tenant) entry;
+    struct tenants *tenants;
+    struct child *child;
+    struct event *look; /* whether it accepts; NULL: it does */
+    uint64_t started;   /* clock_ms() */
+    uint64_t asked;     /* when last */
+    unsigned nwaiting;
+    SLIST_HEAD(, waiting) waiting;
+    char name[TENANT_NAME + 1];
+};
+
+struct tenants {
+    struct event_base *base;
+    struct tenants_config config; /* a copy; its texts are ours */
+    struct limits_config limits;
+    struct event *timer;
+    unsigned count;
+    LIST_HEAD(, tenant) list;
+};
+
+static int put_path(const struct tenant *tenant, const char *file,
+                    char path[PATH_MAX])
+{
+    return snprintf(path, PATH_MAX, "%s/%s/%s", tenant->tenants->config.root,
+                    tenant->name, file);
+}
+
+static void answer_error(tenant_fn fn, void *arg, int status,
+                         const char *detail)
+{
+    struct tenant_answer answer = {.status = status, .detail = detail};
+
+    fn(arg, &answer);
+}
+
+/* Answers all who wait; status 200 if it takes questions. */
+static void answer_all(struct tenant *tenant, int status, const char *detail)
+{
+    struct tenant_answer answer = {status, tenant->name, detail};
+    struct waiting *w;
+
+    while ((w = SLIST_FIRST(&tenant->waiting)) != NULL) {
+        SLIST_REMOVE_HEAD(&tenant->waiting, next);
+        tenant->nwaiting--;
+        w->fn(w->arg, &answer);
+        free(w);
+    }
+}
+
+/* Its process has ended, or is ended now. */
+static void drop(struct tenant *tenant, int status, const char *detail)
+{
+    static unsigned removed;
+    char path[PATH_MAX], aside[PATH_MAX];
+
+    if (tenant->child != NULL) {
+        child_cancel(tenant->child);
+    }
+    if (tenant->look != NULL) {
+        event_free(tenant->look);
+    }
+    LIST_REMOVE(tenant, entry);
+    tenant->tenants->count--;
+    answer_all(tenant, status, detail);
+    snprintf(path, sizeof(path), "%s/%s", tenant->tenants->config.root,
+             tenant->name);
+    snprintf(aside, sizeof(aside), "%.200s-%u", path, removed++);
+    if (rename(path, aside) == 0) { /* it may be asked for again at once */
+        async_unlink_add(aside);
+    }
+    free(tenant);
+}
+
+static void on_ended(void *arg, struct child_result *result)
+{
+    struct tenant *tenant = arg;
+    size_t n = result->tail_len;
+    char *line;
+
+    tenant->child = NULL;
+    while (n > 0 && result->tail[n - 1] == '\n') {
+        result->tail[--n] = '\0';
+    }
+    line = strrchr(result->tail, '\n');
+    log_warn(0, "tenant %s ended: %.200s", tenant->name,
+             line != NULL ? line + 1 : result->tail);
+    drop(tenant, 502, "the sources cannot be used");
+}
+
+/* Whether somebody accepts on the socket. */
+static bool accepts(const struct tenant *tenant)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    char path[PATH_MAX];
+    int fd, rc = -1;
+
+    put_path(tenant, "sock", path);
+    if (strlen(path) >= sizeof(address.sun_path)) {
+        return false;
+    }
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd != -1) {
+        rc = connect(fd, (struct sockaddr *)&address, sizeof(address));
+        close(fd);
+    }
+    return rc == 0;
+}
+
+static void look_later(struct tenant *tenant)
+{
+    static const struct timeval soon = {.tv_usec = LOOK_MS * 1000};
+
+    event_add(tenant->look, &soon);
+}
+
+static void on_look(evutil_socket_t fd, short what, void *arg)
+{
+    struct tenant *tenant = arg;
+
+    if (accepts(tenant)) {
+        event_free(tenant->look);
+        tenant->look = NULL;
+        answer_all(tenant, 200, NULL);
+    } else if (clock_ms() - tenant->started > START_MS) {
+        drop(tenant, 503, "it does not start");
+    } else {
+        look_later(tenant);
+    }
+}
+
+/* its configuration ------------------------------------------------------- */
+
+static void add_text(cJSON *object, const char *name, const char *format,
+                     unsigned long long number)
+{
+    char text[32];
+
+    snprintf(text, sizeof(text), format, number);
+    cJSON_AddStringToObject(object, name, text);
+}
+
+/* Whether the operator lets the host of a URL be at an internal address. */
+static bool is_listed(const struct tenants_config *config, const char *url)
+{
+    const char *host = strstr(url, "://");
+    size_t i, n;
+
+    if (host == NULL) {
+        return false;
+    }
+    host += 3;
+    n = strcspn(host, "/?#");
+    for (i = 0; i < config->nhosts; i++) {
+        if (strlen(config->hosts[i]) == n &&
+            strncasecmp(config->hosts[i], host, n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Only these members are taken over, and none of them is read as the name of a
+ * file or a variable. */
+static bool add_source(const struct tenants_config *config, cJSON *sources,
+                       cJSON *names, const cJSON *source)
+{
+    static const char *const forms[] = {"packed", "plain"};
+    const char *name =
+        cJSON_GetStringValue(cJSON_GetObjectItem(source, "name"));
+    const char *url = cJSON_GetStringValue(cJSON_GetObjectItem(source, "url"));
+    const char *layout =
+        cJSON_GetStringValue(cJSON_GetObjectItem(source, "layout"));
+    const char *casing =
+        cJSON_GetStringValue(cJSON_GetObjectItem(source, "casing"));
+    cJSON *item;
+
+    if (name == NULL || url == NULL || layout == NULL || casing == NULL) {
+        return false;
+    }
+    item = cJSON_AddObjectToObject(sources, name);
+    cJSON_AddStringToObject(item, "type", "http");
+    cJSON_AddStringToObject(item, "url", url);
+    cJSON_AddStringToObject(item, "layout", layout);
+    cJSON_AddStringToObject(item, "casing", casing);
+    cJSON_AddBoolToObject(item, "internal", is_listed(config, url));
+    if (strcmp(layout, "unified") != 0) {
+        cJSON_AddItemToObject(item, "forms",
+                              cJSON_CreateStringArray(forms, 2));
+    }
+    cJSON_AddItemToArray(names, cJSON_CreateString(name));
+    return true;
+}
+
+static void add_limits(cJSON *root, const struct tenants *tenants)
+{
+    const struct limits_config *l = &tenants->limits;
+    cJSON *limits = cJSON_AddObjectToObject(root, "limits");
+    cJSON *cache = cJSON_AddObjectToObject(root, "cache");
+
+    cJSON_AddNumberToObject(limits, "downloads", 4);
+    cJSON_AddNumberToObject(limits, "transcodes", 1);
+    cJSON_AddNumberToObject(limits, "queue", 1000);
+    add_text(limits, "download_size", "%llu", l->download_size);
+    add_text(limits, "download_time", "%llus", l->download_time);
+    add_text(limits, "connect_time", "%llus", l->connect_time);
+    add_text(limits, "first_byte_time", "%llus", l->first_byte_time);
+    add_text(limits, "stall_time", "%llus", l->stall_time);
+    cJSON_AddNumberToObject(limits, "attempts", l->attempts);
+    add_text(limits, "transcode_time", "%llus", l->transcode_time);
+    add_text(limits, "transcode_memory", "%llu", l->transcode_memory);
+    add_text(cache, "max_size", "%llu", tenants->config.size);
+    add_text(cache, "clean_every", "%llus", 60);
+}
+
+/* NULL: the text is not what it should be, or there is no memory. */
+static cJSON *make_config(const struct tenant *tenant, const cJSON *asked)
+{
+    static const char *const command[] = {"pdb2symcache", "-pdb", "{pdb}"};
+    const cJSON *list = cJSON_GetObjectItem(asked, "sources"), *source;
+    cJSON *root = cJSON_CreateObject(), *store, *sources, *names, *transcoder;
+    char path[PATH_MAX], listen[PATH_MAX + 8];
+    bool good = cJSON_IsArray(list) && list->child != NULL &&
+                cJSON_GetArraySize(list) <= SOURCES_MAX;
+
+    put_path(tenant, "sock", path);
+    snprintf(listen, sizeof(listen), "unix:%s", path);
+    cJSON_AddStringToObject(root, "listen", listen);
+    put_path(tenant, "downloads", path);
+    cJSON_AddStringToObject(root, "downloads", path);
+    store = cJSON_AddObjectToObject(cJSON_AddObjectToObject(root, "stores"),
+                                    "default");
+    put_path(tenant, "store", path);
+    cJSON_AddStringToObject(store, "root", path);
+    transcoder = cJSON_CreateObject();
+    cJSON_AddStringToObject(transcoder, "version", "9.0.0");
+    cJSON_AddItemToObject(transcoder, "command",
+                          cJSON_CreateStringArray(command, 3));
+    cJSON_AddItemToArray(cJSON_AddArrayToObject(store, "transcoders"),
+                         transcoder);
+    names = cJSON_AddArrayToObject(store, "sources");
+    sources = cJSON_AddObjectToObject(root, "sources");
+    cJSON_ArrayForEach(source, list)
+    {
+        good = good &&
+               add_source(&tenant->tenants->config, sources, names, source);
+    }
+    add_limits(root, tenant->tenants);
+    if (!good) {
+        cJSON_Delete(root);
+        return NULL;
+    }
+    return root;
+}
+
+/* Returns 0, or -1 with errno. */
+static int write_config(const struct tenant *tenant, const cJSON *asked)
+{
+    cJSON *config = make_config(tenant, asked);
+    char *text = config != NULL ? cJSON_Print(config) : NULL;
+    char path[PATH_MAX];
+    FILE *f = NULL;
+    int rc = -1;
+
+    cJSON_Delete(config);
+    errno = EINVAL;
+    if (text != NULL) {
+        put_path(tenant, "symcached.json", path);
+        f = fopen(path, "we");
+    }
+    if (f != NULL) {
+        rc = fputs(text, f) < 0 ? -1 : 0;
+        rc = fclose(f) != 0 ? -1 : rc;
+    }
+    free(text);
+    return rc;
+}
+
+/* its life ----------------------------------------------------------------- */
+
+/* Returns 0, or -1 with errno. */
+static int start(struct tenant *tenant, const cJSON *asked)
+{
+    char store[PATH_MAX], config[PATH_MAX], path[PATH_MAX];
+    const char *search = getenv("PATH");
+    char *argv[] = {"symcached", "-c", config, NULL};
+    char *env[] = {path, NULL};
+    struct child_options options = {
+        .program = "/proc/self/exe", .argv = argv, .env = env};
+
+    /* for the transcoder; nothing else of ours is a tenant's business */
+    snprintf(path, sizeof(path), "PATH=%s", search != NULL ? search : "");
+    put_path(tenant, "symcached.json", config);
+    put_path(tenant, "store", store);
+    tenant->look =
+        evtimer_new(tenant->tenants->base, on_look, tenant);
+    if (tenant->look == NULL || workdir_make_path(store) != 0 ||
+        write_config(tenant, asked) != 0) {
+        return -1;
+    }
+    tenant->child =
+        child_start(tenant->tenants->base, &options, on_ended, tenant);
+    if (tenant->child == NULL) {
+        return -1;
+    }
+    look_later(tenant);
+    return 0;
+}
+
+/* Returns whether there is a place for one more. */
+static bool make_place(struct tenants *tenants)
+{
+    struct tenant *tenant, *oldest = NULL;
+
+    if (tenants->count < tenants->config.count) {
+        return true;
+    }
+    LIST_FOREACH(tenant, &tenants->list, entry)
+    {
+        if (oldest == NULL || tenant->asked < oldest->asked) {
+            oldest = tenant;
+        }
+    }
+    if (clock_ms() - oldest->asked < BUSY_MS) {
+        return false;
+    }
+    drop(oldest, 503, "others need its place");
+    return true;
+}
+
+static struct tenant *find(const struct tenants *tenants, const char *name)
+{
+    struct tenant *tenant;
+
+    LIST_FOREACH(tenant, &tenants->list, entry)
+    {
+        if (strcmp(tenant->name, name) == 0) {
+            break;
+        }
+    }
+    return tenant;
+}
+
+static void wait_for(struct tenant *tenant, tenant_fn fn, void *arg)
+{
+    struct waiting *w = tenant->nwaiting < WAITING_MAX ? malloc(sizeof(*w))
+                                                       : NULL;
+
+    if (w == NULL) {
+        answer_error(fn, arg, 503, "too many wait for it");
+        return;
+    }
+    w->fn = fn;
+    w->arg = arg;
+    SLIST_INSERT_HEAD(&tenant->waiting, w, next);
+    tenant->nwaiting++;
+}
+
+static void add(struct tenants *tenants, const char *name, const cJSON *asked,
+                tenant_fn fn, void *arg)
+{
+    struct tenant *tenant;
+    int status;
+
+    if (!make_place(tenants)) {
+        answer_error(fn, arg, 503, "there are too many tenants");
+        return;
+    }
+    tenant = calloc(1, sizeof(*tenant));
+    if (tenant == NULL) {
+        answer_error(fn, arg, 503, "out of memory");
+        return;
+    }
+    tenant->tenants = tenants;
+    snprintf(tenant->name, sizeof(tenant->name), "%s", name);
+    tenant->started = tenant->asked = clock_ms();
+    LIST_INSERT_HEAD(&tenants->list, tenant, entry);
+    tenants->count++;
+    wait_for(tenant, fn, arg);
+    if (start(tenant, asked) != 0) {
+        status = errno == EINVAL ? 400 : 503;
+        log_error(errno, "tenant %s cannot be started", name);
+        drop(tenant, status, "it cannot be started");
+    }
+}
+
+/* Returns 0, or -1 without memory. */
+static int print_name(char name[TENANT_NAME + 1], const char *text,
+                      size_t size)
+{
+    unsigned char sum[EVP_MAX_MD_SIZE];
+    size_t i;
+
+    if (EVP_Digest(text, size, sum, NULL, EVP_sha256(), NULL) != 1) {
+        return -1;
+    }
+    for (i = 0; i < TENANT_NAME / 2; i++) {
+        snprintf(name + 2 * i, 3, "%02x", sum[i]);
+    }
+    return 0;
+}
+
+void tenants_ask(struct tenants *tenants, const char *text, size_t size,
+                 tenant_fn fn, void *arg)
+{
+    char name[TENANT_NAME + 1];
+    struct tenant_answer answer = {.status = 200, .name = name};
+    struct tenant *tenant;
+    cJSON *asked;
+
+    if (print_name(name, text, size) != 0) {
+        answer_error(fn, arg, 503, "out of memory");
+        return;
+    }
+    tenant = find(tenants, name);
+    if (tenant == NULL) {
+        asked = cJSON_ParseWithLength(text, size);
+        add(tenants, name, asked, fn, arg);
+        cJSON_Delete(asked);
+        return;
+    }
+    tenant->asked = clock_ms();
+    if (tenant->look == NULL) {
+        fn(arg, &answer);
+    } else {
+        wait_for(tenant, fn, arg);
+    }
+}
+
+static void on_timer(evutil_socket_t fd, short what, void *arg)
+{
+    static const struct timeval every = {.tv_sec = CLEAN_SECONDS};
+    struct tenants *tenants = arg;
+    struct tenant *tenant, *next;
+
+    for (tenant = LIST_FIRST(&tenants->list); tenant != NULL; tenant = next) {
+        next = LIST_NEXT(tenant, entry);
+        if (clock_ms() - tenant->asked >
+            (uint64_t)tenants->config.idle * 1000) {
+            drop(tenant, 503, "nobody asked");
+        }
+    }
+    event_add(tenants->timer, &every);
+}
+
+/* Removes folders that are named as tenants are, and nothing else. */
+static void clear_root(const char *root)
+{
+    DIR *dir = opendir(root);
+    struct dirent *entry;
+    char path[PATH_MAX];
+
+    while (dir != NULL && (entry = readdir(dir)) != NULL) {
+        if (strspn(entry->d_name, "0123456789abcdef") == TENANT_NAME &&
+            (entry->d_name[TENANT_NAME] == '\0' ||
+             entry->d_name[TENANT_NAME] == '-') &&
+            snprintf(path, sizeof(path), "%s/%s", root, entry->d_name) <
+                (int)sizeof(path)) {
+            workdir_remove(path);
+        }
+    }
+    if (dir != NULL) {
+        closedir(dir);
+    }
+}
+
+/* Returns 0, or -1 without memory. */
+static int copy_config(struct tenants *tenants,
+                       const struct tenants_config *config)
+{
+    struct tenants_config *to = &tenants->config;
+    size_t i;
+
+    *to = *config;
+    to->nhosts = 0;
+    to->root = strdup(config->root);
+    to->hosts = calloc(config->nhosts + 1, sizeof(to->hosts[0]));
+    for (i = 0; to->hosts != NULL && i < config->nhosts; i++) {
+        to->hosts[i] = strdup(config->hosts[i]);
+        if (to->hosts[i] == NULL) {
+            return -1;
+        }
+        to->nhosts++;
+    }
+    return to->root == NULL || to->hosts == NULL ? -1 : 0;
+}
+
+struct tenants *tenants_new(struct event_base *base,
+                            const struct tenants_config *config,
+                            const struct limits_config *limits)
+{
+    struct tenants *tenants = calloc(1, sizeof(*tenants));
+    int errnum;
+
+    if (tenants == NULL) {
+        return NULL;
+    }
+    LIST_INIT(&tenants->list);
+    tenants->base = base;
+    tenants->limits = *limits;
+    tenants->timer = evtimer_new(base, on_timer, tenants);
+    errno = ENOMEM;
+    if (copy_config(tenants, config) != 0 || tenants->timer == NULL ||
+        workdir_make_path(config->root) != 0) {
+        errnum = errno;
+        tenants_free(tenants);
+        errno = errnum;
+        return NULL;
+    }
+    clear_root(config->root);
+    on_timer(-1, 0, tenants);
+    return tenants;
+}
+
+void tenants_free(struct tenants *tenants)
+{
+    struct tenant *tenant;
+
+    if (tenants == NULL) {
+        return;
+    }
+    while ((tenant = LIST_FIRST(&tenants->list)) != NULL) {
+        drop(tenant, 503, "the helper stops");
+    }
+    if (tenants->timer != NULL) {
+        event_free(tenants->timer);
+    }
+    while (tenants->config.nhosts > 0) {
+        free(tenants->config.hosts[--tenants->config.nhosts]);
+    }
+    free(tenants->config.hosts);
+    free(tenants->config.root);
+    free(tenants);
+}
