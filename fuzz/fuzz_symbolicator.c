@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "symbolicated/api/symbolicator_answer.h"
+#include "symbolicated/api/symbolicator_sources.h"
 #include "../t/unit/symfile_example.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -54,6 +55,34 @@ static void answer(const struct symbolicator_request *request)
     free(results);
 }
 
+/* What a tenant is asked for with is JSON, or nothing. */
+static void tenant(const struct symbolicator_request *request)
+{
+    char error[256] = "";
+    struct json json = {0};
+    struct json_error json_error;
+    struct json_writer w = {0};
+    const struct symbolication_config config = {
+        .symbolicator.sources = SYMBOLICATOR_SOURCES_ALLOW,
+    };
+
+    if (symbolicator_sources_check(&config, request, error, sizeof(error)) !=
+        0) {
+        if (error[0] == '\0') {
+            abort(); /* refused without a reason */
+        }
+        return;
+    }
+    symbolicator_tenant_write(&w, &config, request);
+    free(symbolicator_tenant_source(request, "s1"));
+    if (w.size > 0 && !w.has_failed &&
+        json_read(&json, w.data, w.size, SIZE_MAX, &json_error) != w.size) {
+        abort();
+    }
+    json_free(&json);
+    free(w.data);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int status;
@@ -71,6 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                 sizeof(error));
     if (status == 0) {
         answer(&request);
+        tenant(&request);
     } else if (error[0] == '\0') {
         abort(); /* refused without a reason */
     }

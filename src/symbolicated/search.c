@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "base/clock.h"
 #include "base/task.h"
 #include "ask.h"
 #include "attempts.h"
+#include "tenant.h"
 
 /*
  * That symcached knows of no file is believed for so long, if it says so;
@@ -32,9 +34,10 @@
  *   missing, malformed, failed, late
  *
  * At the end, SEEK_WHY: symcached is asked where it was looked for, store after
- * store, if the call wants to know.
+ * store, if the call wants to know.  In a tenant's store, SEEK_TENANT comes
+ * first, and nothing is remembered: its folder goes with the tenant.
  */
-enum seek_step { SEEK_DISK, SEEK_ASK, SEEK_WHY, SEEK_ENDED };
+enum seek_step { SEEK_TENANT, SEEK_DISK, SEEK_ASK, SEEK_WHY, SEEK_ENDED };
 
 struct seek {
     struct search *search;
@@ -56,6 +59,9 @@ struct seek {
 struct search {
     struct searcher *searcher;
     struct settings *settings;
+    size_t nstores; /* that are searched */
+    const int *roots;
+    const struct exchange_address *helper;
     struct api_call *call;
     void (*done)(void *arg);
     void *arg;
@@ -65,6 +71,8 @@ struct search {
     size_t to_ask;
     struct looks *looks;       /* the newest */
     struct question *question; /* the newest */
+    struct tenant tenant;      /* or its root is -1 */
+    struct exchange *exchange; /* by which it is asked for, or NULL */
     struct seek seeks[];
 };
 
@@ -102,6 +110,13 @@ static uint64_t now_usec(void)
     return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
+static const char *store_name(const struct search *search, size_t store)
+{
+    return search->call->tenant != NULL
+               ? "default"
+               : search->settings->symbolication->stores[store]->name;
+}
+
 static void seek_end(struct seek *seek, enum api_module_state state)
 {
     seek->step = SEEK_ENDED;
@@ -126,7 +141,9 @@ static void on_why(void *arg, enum exchange_news news, struct evbuffer *body)
     }
     if (news == EXCHANGE_ENDED) {
         attempts_add(&seek->wanted->attempts,
-                     search->settings->symbolication->stores[seek->store],
+                     search->call->tenant != NULL
+                         ? NULL
+                         : search->settings->symbolication->stores[seek->store],
                      body);
         seek->store++;
     } else {
@@ -141,13 +158,13 @@ static void on_why(void *arg, enum exchange_news news, struct evbuffer *body)
 /* Asks about the store at which the seek is. */
 static void seek_why(struct seek *seek)
 {
-    const struct settings *settings = seek->search->settings;
+    const struct search *search = seek->search;
 
     if (seek->store <= seek->last) {
-        seek->exchange = attempts_ask(
-            seek->search->searcher->base, &settings->helper,
-            settings->symbolication->stores[seek->store]->name,
-            &seek->wanted->key, on_why, seek);
+        seek->exchange =
+            attempts_ask(search->searcher->base, search->helper,
+                         store_name(search, seek->store), &seek->wanted->key,
+                         on_why, seek);
     }
     if (seek->exchange == NULL) {
         seek_end(seek, seek->settled);
@@ -179,10 +196,12 @@ static void seek_settle(struct seek *seek, enum api_module_state state,
 static void seek_found(struct seek *seek, struct module *module)
 {
     seek->module = module;
-    if (module->sound) {
+    if (module->sound && seek->search->call->tenant == NULL) {
         uses_note(seek->search->searcher->uses, seek->search->settings,
                   seek->store, seek->wanted, module,
                   seek->search->started / 1000);
+    }
+    if (module->sound) {
         seek->wanted->reader = &module->reader;
         seek->wanted->size = module->size;
         seek->wanted->source = module->source;
@@ -228,8 +247,10 @@ static void looks_drop(void *arg)
 
 static void seek_seen(struct seek *seek, const struct look *look)
 {
-    module_cache_add(seek->search->searcher->cache, look->root, &look->key,
-                     &look->sight);
+    if (seek->search->call->tenant == NULL) {
+        module_cache_add(seek->search->searcher->cache, look->root,
+                         &look->key, &look->sight);
+    }
     if (look->sight.module != NULL) {
         seek_found(seek, module_ref(look->sight.module));
     } else if (look->sight.error != 0 || seek->step == SEEK_ASK) {
@@ -271,7 +292,7 @@ static void looks_fill(struct looks *looks)
             seek->to_look = false;
             look = &looks->items[looks->n++];
             look->seek = seek;
-            look->root = search->settings->roots[seek->store];
+            look->root = search->roots[seek->store];
             symcache_key_copy(&look->key, &seek->wanted->key);
         }
     }
@@ -308,9 +329,9 @@ static void seek_absent(struct seek *seek, enum api_module_state state,
     struct search *search = seek->search;
 
     valid = valid < ABSENT_SECONDS ? valid : ABSENT_SECONDS;
-    if (valid > 0) {
+    if (valid > 0 && search->call->tenant == NULL) {
         module_cache_absent(search->searcher->cache,
-                            search->settings->roots[seek->store],
+                            search->roots[seek->store],
                             &seek->wanted->key, clock_ms() + valid * 1000,
                             state);
     }
@@ -327,6 +348,10 @@ static void seek_answered(struct seek *seek, const struct ask_reply *reply)
         search->to_look++;
         break;
     case ASK_NOBODY: /* and who runs without symcached has what there is */
+        if (search->call->tenant != NULL) {
+            seek_end(seek, API_MODULE_FAILED);
+            break;
+        }
         search->searcher->nobody_until = clock_ms() + NOBODY_MS;
         seek_end(seek, seek->worst);
         break;
@@ -390,8 +415,8 @@ static void question_fill(struct question *question, struct ask_key *keys,
             wanted = seek->wanted;
             wanted->asked = true;
             keys[question->n] = (struct ask_key){
-                search->settings->symbolication->stores[seek->store]->name,
-                &wanted->key, wanted->name, wanted->name_size};
+                store_name(search, seek->store), &wanted->key, wanted->name,
+                wanted->name_size};
             question->seeks[question->n++] = seek;
         }
     }
@@ -409,7 +434,7 @@ static int question_start(struct search *search, size_t *at)
     question->search = search;
     question_fill(question, keys, at);
     question->ask = ask_start(search->searcher->base,
-                              &search->settings->helper, keys, question->n,
+                              search->helper, keys, question->n,
                               seconds_left(search), on_replies, question);
     question->next = search->question;
     search->question = question;
@@ -424,8 +449,13 @@ static bool seek_on_disk(struct seek *seek, bool *absent)
     unsigned reason;
 
     *absent = false;
+    if (search->call->tenant != NULL) {
+        seek->to_look = true;
+        search->to_look++;
+        return true;
+    }
     switch (module_cache_find(search->searcher->cache,
-                              search->settings->roots[seek->store],
+                              search->roots[seek->store],
                               &seek->wanted->key, search->started / 1000,
                               &module, &reason)) {
     case MODULE_FIND_HERE:
@@ -451,7 +481,7 @@ static bool seek_on_disk(struct seek *seek, bool *absent)
 static void seek_go_on(struct seek *seek)
 {
     struct search *search = seek->search;
-    size_t n = search->settings->symbolication->nstores;
+    size_t n = search->nstores;
     bool absent;
 
     for (; seek->step == SEEK_DISK && seek->store < n; seek->store++) {
@@ -502,6 +532,34 @@ static void search_go_on(struct search *search)
     }
 }
 
+/* The tenant is there, or cannot be had. */
+static void on_tenant(void *arg, enum exchange_news news,
+                      struct evbuffer *body)
+{
+    struct search *search = arg;
+    struct seek *seek;
+    bool is_there;
+    size_t i;
+
+    if (news == EXCHANGE_BODY) {
+        return; /* the rest is to come */
+    }
+    is_there = news == EXCHANGE_ENDED &&
+               tenant_open(&search->tenant, search->settings, body);
+    exchange_free(search->exchange);
+    search->exchange = NULL;
+    for (i = 0; i < search->call->nmodules; i++) {
+        seek = &search->seeks[i];
+        if (seek->step == SEEK_TENANT && is_there) {
+            seek->step = SEEK_DISK;
+            seek_go_on(seek);
+        } else if (seek->step == SEEK_TENANT) {
+            seek_end(seek, API_MODULE_FAILED);
+        }
+    }
+    search_go_on(search);
+}
+
 struct search *search_new(struct searcher *searcher, struct settings *settings,
                           struct api_call *call, void (*done)(void *arg),
                           void *arg)
@@ -519,6 +577,13 @@ struct search *search_new(struct searcher *searcher, struct settings *settings,
     search->done = done;
     search->arg = arg;
     search->started = now_usec();
+    search->tenant.root = -1;
+    search->nstores =
+        call->tenant != NULL ? 1 : settings->symbolication->nstores;
+    search->roots =
+        call->tenant != NULL ? &search->tenant.root : settings->roots;
+    search->helper =
+        call->tenant != NULL ? &search->tenant.helper : &settings->helper;
     for (i = 0; i < call->nmodules; i++) {
         search->seeks[i].search = search;
         search->seeks[i].wanted = &call->modules[i];
@@ -529,19 +594,31 @@ struct search *search_new(struct searcher *searcher, struct settings *settings,
 
 bool search_run(struct search *search)
 {
+    bool is_ready = search->call->tenant == NULL || search->tenant.root != -1;
     struct seek *seek;
     size_t i;
 
     for (i = 0; i < search->call->nmodules; i++) {
         seek = &search->seeks[i];
         if (seek->wanted->state == API_MODULE_UNKNOWN) {
-            seek->step = SEEK_DISK;
+            seek->step = is_ready ? SEEK_DISK : SEEK_TENANT;
             seek->store = 0;
             seek->worst = API_MODULE_MISSING;
             seek->unsure = false;
             attempts_free(&seek->wanted->attempts);
             search->open++;
-            seek_go_on(seek);
+            if (is_ready) {
+                seek_go_on(seek);
+            }
+        }
+    }
+    if (!is_ready) {
+        search->exchange =
+            tenant_ask(search->searcher->base, search->settings,
+                       search->call->tenant, search->call->tenant_size,
+                       on_tenant, search);
+        if (search->exchange == NULL) {
+            search_stop(search);
         }
     }
     search_begin(search);
@@ -566,6 +643,8 @@ void search_stop(struct search *search)
         }
         free(question);
     }
+    exchange_free(search->exchange);
+    search->exchange = NULL;
     search->to_look = search->to_ask = 0;
     for (i = 0; i < search->call->nmodules; i++) {
         seek = &search->seeks[i];
@@ -612,6 +691,9 @@ void search_free(struct search *search)
     for (i = 0; i < search->call->nmodules; i++) {
         module_unref(search->seeks[i].module);
         attempts_free(&search->seeks[i].wanted->attempts);
+    }
+    if (search->tenant.root != -1) {
+        close(search->tenant.root);
     }
     settings_unref(search->settings);
     free(search);

@@ -18,37 +18,65 @@ static struct {
     size_t n;
 } open_roots;
 
-static int root_of(const struct store_config *store, bool locked, char *error,
-                   size_t size)
+/* whose: "store NAME", for the error */
+static int root_of(const char *path, const char *whose, bool locked,
+                   char *error, size_t size)
 {
     size_t i, n = open_roots.n;
 
     for (i = 0; i < n; i++) {
-        if (strcmp(open_roots.paths[i], store->root) == 0) {
+        if (strcmp(open_roots.paths[i], path) == 0) {
             return open_roots.fds[i];
         }
     }
     if (locked) {
         snprintf(error, size,
-                 "the folder of store \"%s\" was not open at the start: this "
-                 "needs a restart",
-                 store->name);
+                 "the folder of %s was not open at the start: this needs a "
+                 "restart",
+                 whose);
         return -1;
     }
     errno = EMFILE;
     if (n < ROOTS_MAX) {
-        open_roots.paths[n] = strdup(store->root);
-        open_roots.fds[n] = open(store->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        open_roots.paths[n] = strdup(path);
+        open_roots.fds[n] = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (open_roots.paths[n] != NULL && open_roots.fds[n] != -1) {
             return open_roots.fds[open_roots.n++];
         }
     }
-    snprintf(error, size, "cannot open \"%s\" of store \"%s\": %s%s",
-             store->root, store->name, strerror(errno),
+    snprintf(error, size, "cannot open \"%s\" of %s: %s%s", path, whose,
+             strerror(errno),
              errno == ENOENT ? "; symcached makes this folder when it starts: "
                                "start symcached first, or make the folder"
                              : "");
     return -1;
+}
+
+/* Returns false with a sentence in error. */
+static bool open_all(struct settings *settings, bool locked, char *error,
+                     size_t size)
+{
+    const struct symbolication_config *s = settings->symbolication;
+    const struct symbolicator_config *symbolicator = &s->symbolicator;
+    char whose[128];
+    size_t i;
+
+    for (i = 0; i < s->nstores; i++) {
+        snprintf(whose, sizeof(whose), "store \"%s\"", s->stores[i]->name);
+        settings->roots[i] =
+            root_of(s->stores[i]->root, whose, locked, error, size);
+        if (settings->roots[i] == -1) {
+            return false;
+        }
+    }
+    settings->tenants = -1;
+    if (symbolicator->enabled &&
+        symbolicator->sources == SYMBOLICATOR_SOURCES_ALLOW) {
+        settings->tenants = root_of(symbolicator->tenants.root, "tenants",
+                                    locked, error, size);
+        return settings->tenants != -1;
+    }
+    return true;
 }
 
 struct settings *settings_new(struct config *config, bool locked, char *error,
@@ -56,7 +84,6 @@ struct settings *settings_new(struct config *config, bool locked, char *error,
 {
     const struct symbolication_config *s = &config->symbolication;
     struct settings *settings;
-    size_t i;
 
     settings =
         calloc(1, sizeof(*settings) + s->nstores * sizeof(settings->roots[0]));
@@ -68,12 +95,9 @@ struct settings *settings_new(struct config *config, bool locked, char *error,
     settings->config = config_ref(config);
     settings->symbolication = s;
     exchange_address(&settings->helper, config->listen, config->listen_token);
-    for (i = 0; i < s->nstores; i++) {
-        settings->roots[i] = root_of(s->stores[i], locked, error, size);
-        if (settings->roots[i] == -1) {
-            settings_unref(settings);
-            return NULL;
-        }
+    if (!open_all(settings, locked, error, size)) {
+        settings_unref(settings);
+        return NULL;
     }
     return settings;
 }

@@ -16,6 +16,7 @@ struct settings {
     struct config *config;
     const struct symbolication_config *symbolication; /* of config */
     struct exchange_address helper;
+    int tenants; /* the folder of tenants, or -1 */
     int roots[]; /* of the stores of symbolication, in that order */
 };
 

@@ -72,7 +72,7 @@ enum api_module_state {
 /* Where symcached looked for a module, for one of the stores. */
 struct api_attempts {
     struct api_attempts *next; /* of the next store */
-    const struct store_config *store;
+    const struct store_config *store; /* NULL: a tenant's */
     char *text;       /* of json */
     struct json json; /* its page /v1/why */
     uint32_t list;    /* "attempts" */
@@ -106,6 +106,9 @@ struct api_call {
     size_t nmodules;
     size_t nframes;
     enum api_attempts_wish attempts;
+    const char *tenant; /* what the tenant is asked for with whose store is
+                           searched; NULL: search the configured stores */
+    size_t tenant_size;
     uint64_t wait; /* milliseconds until those that are missing are late */
     /*
      * Writes the answer from what has become of the modules.  Is called again,

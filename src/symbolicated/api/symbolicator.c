@@ -28,6 +28,7 @@ struct symbolicator_call {
     size_t body_size;
     struct kept *kept;                   /* or NULL: the request is its own */
     struct symbolicator_result *results; /* of all modules */
+    struct json_writer tenant;           /* api.tenant */
     size_t *wanted; /* which module of the request each of api.modules is */
     bool is_posted; /* counts as running */
 };
@@ -122,6 +123,31 @@ static bool read_query(const struct api_request *request, uint64_t *wait,
         }
         *wait =
             seconds < KEPT_LIMIT_MS / 1000 ? seconds * 1000 : KEPT_LIMIT_MS;
+    }
+    return true;
+}
+
+/* The parameter "scope" of the query, as it was sent.  Returns false when it is
+ * too long, and has answered. */
+static bool read_scope(const struct api_request *request,
+                       char scope[SYMBOLICATOR_SCOPE_MAX + 1],
+                       struct api_reply *reply)
+{
+    size_t n;
+    const char *p;
+
+    for (p = request->query != NULL ? request->query : ""; *p != '\0';
+         p += n + (p[n] == '&')) {
+        n = strcspn(p, "&");
+        if (n < 6 || strncmp(p, "scope=", 6) != 0) {
+            continue;
+        }
+        if (n - 6 > SYMBOLICATOR_SCOPE_MAX) {
+            say(reply, 400, "scope: too long");
+            return false;
+        }
+        snprintf(scope, SYMBOLICATOR_SCOPE_MAX + 1, "%.*s", (int)(n - 6),
+                 p + 6);
     }
     return true;
 }
@@ -244,6 +270,7 @@ static void release(struct api_call *api)
     symbolicator_free(&call->own);
     kept_unref(call->kept);
     free(call->results);
+    free(call->tenant.data);
     free(call->wanted);
     free(api->modules);
     free(call);
@@ -263,6 +290,7 @@ static bool does_tell(const struct symbolicator_call *call)
 static int want_modules(struct symbolicator_call *call)
 {
     size_t i;
+    bool has_none;
     uint32_t sources;
     struct api_module *wanted;
     struct symfile_string name;
@@ -279,6 +307,19 @@ static int want_modules(struct symbolicator_call *call)
         return -1;
     }
     sources = symbolicator_source_list(call->config, request);
+    symbolicator_tenant_write(&call->tenant, call->config, request);
+    if (call->tenant.has_failed) {
+        return -1;
+    }
+    if (call->tenant.size > 0) {
+        call->api.tenant = call->tenant.data;
+        call->api.tenant_size = call->tenant.size;
+    }
+    has_none = sources != 0 &&
+               (request->json.values[sources].size == 0 ||
+                (call->config->symbolicator.sources ==
+                     SYMBOLICATOR_SOURCES_ALLOW &&
+                 call->tenant.size == 0));
     call->api.attempts = does_tell(call) ? API_ATTEMPTS_OF_ALL
                                          : API_ATTEMPTS_OF_FAILED;
     for (i = 0; i < request->nmodules; i++) {
@@ -288,7 +329,7 @@ static int want_modules(struct symbolicator_call *call)
         }
         call->results[i].status = SYMBOLICATOR_MISSING;
         wanted = &call->api.modules[call->api.nmodules];
-        if (sources != 0 && request->json.values[sources].size == 0) {
+        if (has_none) {
             continue; /* the client wants nothing to be looked for */
         }
         if (symbolicator_key(request, module, &wanted->key, &name)) {
@@ -372,6 +413,10 @@ static struct api_call *post(const struct api_request *request, uint64_t wait,
     limits.modules = request->config->limits.modules;
     status = symbolicator_parse(&call->own, request->body, request->size,
                                 &limits, error, sizeof(error));
+    if (status == 0 && !read_scope(request, call->own.scope, reply)) {
+        release(&call->api);
+        return NULL;
+    }
     if (status == 0) {
         status = symbolicator_sources_check(call->config, &call->own, error,
                                             sizeof(error));

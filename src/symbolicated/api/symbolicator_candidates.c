@@ -296,13 +296,18 @@ static void add_attempt(struct candidates *all, const struct json *json,
                         uint32_t attempt, const struct store_config *store)
 {
     struct candidate *c;
-    char *source, *place;
+    char *source, *place, *id;
 
     source = text_of(json, attempt, "source");
     place = text_of(json, attempt, "place");
+    if (store == NULL && source != NULL) {
+        id = symbolicator_tenant_source(all->request, source);
+        free(source);
+        source = id;
+    }
     if (source == NULL || place == NULL ||
         is_member(json, attempt, "form", "index2") ||
-        !is_told(all, store, source)) {
+        (store != NULL && !is_told(all, store, source))) {
         free(source);
         free(place);
         return;
@@ -323,14 +328,34 @@ static void add_attempt(struct candidates *all, const struct json *json,
     add_other_form(all, json, attempt);
 }
 
+/* Each source of the request. */
+static void add_listed(struct candidates *all, uint32_t list)
+{
+    uint32_t i;
+    const struct json *json;
+
+    json = &all->request->json;
+    for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {
+        if (json_member(json, i, "id") != 0) {
+            add(all, text_of(json, i, "id"), strdup(NO_PLACE));
+        }
+    }
+}
+
 /* Sources without a place: all, when they were asked for sources of the code
  * as well, of which none has a place here. */
 static void add_empty(struct candidates *all)
 {
     size_t i, k;
+    uint32_t list;
     const char *name;
     const struct store_config *store;
 
+    list = symbolicator_source_list(all->config, all->request);
+    if (list != 0) {
+        add_listed(all, list);
+        return;
+    }
     for (i = 0; i < all->config->nstores; i++) {
         store = all->config->stores[i];
         for (k = 0; k < store->nsource_names; k++) {

@@ -14,6 +14,8 @@
 
 #define SYMBOLICATOR_NONE UINT32_MAX /* index of no module */
 
+#define SYMBOLICATOR_SCOPE_MAX 200
+
 /* Members that a frame may have, in the order in which answers have them. */
 enum symbolicator_frame_member {
     FRAME_PLATFORM,
@@ -87,6 +89,7 @@ struct symbolicator_request {
     size_t nmodules;
     size_t nused;     /* of these */
     uint32_t sources; /* list */
+    char scope[SYMBOLICATOR_SCOPE_MAX + 1]; /* of the query, as sent */
     uint32_t signal;
     bool has_signal;
     bool is_caller_first; /* frames come and go outermost first */

@@ -4,7 +4,10 @@
 #include "symbolicator_sources.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define OWN_MAX 32 /* as many as a tenant may have */
 
 /* Whether a string is the name of a source of some store. */
 static bool is_source(const struct symbolication_config *config,
@@ -37,10 +40,291 @@ uint32_t
 symbolicator_source_list(const struct symbolication_config *config,
                          const struct symbolicator_request *request)
 {
-    return config->symbolicator.sources == SYMBOLICATOR_SOURCES_CONFIGURED
+    return config->symbolicator.sources == SYMBOLICATOR_SOURCES_CONFIGURED ||
+                   config->symbolicator.sources == SYMBOLICATOR_SOURCES_ALLOW
                ? request->sources
                : 0;
 }
+
+/* a client's own ----------------------------------------------------------- */
+
+enum source_member {
+    SOURCE_TYPE,
+    SOURCE_ID,
+    SOURCE_URL,
+    SOURCE_HEADERS,
+    SOURCE_LAYOUT,
+    SOURCE_FILTERS,
+    SOURCE_MEMBERS
+};
+
+static const struct shape_member source_members[SOURCE_MEMBERS] = {
+    [SOURCE_TYPE] = {"type", SHAPE_STRING, SHAPE_REQUIRED, NULL},
+    [SOURCE_ID] = {"id", SHAPE_STRING, SHAPE_REQUIRED, NULL},
+    [SOURCE_URL] = {"url", SHAPE_STRING, SHAPE_OPTIONAL, NULL},
+    [SOURCE_HEADERS] = {"headers", SHAPE_MAP, SHAPE_OPTIONAL, NULL},
+    [SOURCE_LAYOUT] = {"layout", SHAPE_OBJECT, SHAPE_OPTIONAL, NULL},
+    [SOURCE_FILTERS] = {"filters", SHAPE_OBJECT, SHAPE_OPTIONAL, NULL},
+};
+
+/* The layouts of Symbolicator, and those of ours that have PDBs. */
+static const struct {
+    const char *theirs;
+    const char *ours; /* NULL: no PDB is looked for there */
+} layouts[] = {
+    {"native", NULL},
+    {"symstore", "symstore"},
+    {"symstore_index2", "two_tier"},
+    {"ssqp", "ssqp"},
+    {"unified", "unified"},
+    {"debuginfod", NULL},
+    {"slashsymbols", NULL},
+};
+
+static const char *const layout_types[] = {
+    "native",  "symstore",   "symstore_index2", "ssqp",
+    "unified", "debuginfod", "slashsymbols",    NULL};
+static const char *const casings[] = {"default", "lowercase", "uppercase",
+                                      NULL};
+
+enum layout_member { LAYOUT_TYPE, LAYOUT_CASING, LAYOUT_MEMBERS };
+
+static const struct shape_member layout_members[LAYOUT_MEMBERS] = {
+    [LAYOUT_TYPE] = {"type", SHAPE_ENUMERATION, SHAPE_OPTIONAL, layout_types},
+    [LAYOUT_CASING] = {"casing", SHAPE_ENUMERATION, SHAPE_OPTIONAL, casings},
+};
+
+static const char *const file_types[] = {
+    "pe",        "pdb",       "portablepdb",  "mach_debug",
+    "mach_code", "elf_debug", "elf_code",     "wasm_debug",
+    "wasm_code", "breakpad",  "sourcebundle", "uuidmap",
+    "bcsymbolmap", "il2cpp",  "proguard",     NULL};
+
+static const struct shape_member filter_members[] = {
+    {"filetypes", SHAPE_STRINGS, SHAPE_OPTIONAL, NULL},
+};
+
+static bool is_one_of(const struct json *json, uint32_t value,
+                      const char *const *texts)
+{
+    for (; *texts != NULL; texts++) {
+        if (json_is(json, value, *texts)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Checks the types of files; *has_pdb: PDBs are among them. */
+static bool check_filters(struct shape_walk *walk, uint32_t filters,
+                          bool *has_pdb)
+{
+    const struct json *json = walk->json;
+    uint32_t found[1], i;
+
+    *has_pdb = true;
+    if (filters == 0) {
+        return true;
+    }
+    if (!shape_object(walk, filters, filter_members, 1, found)) {
+        return false;
+    }
+    if (found[0] == 0 || json->values[found[0]].size == 0) {
+        return true;
+    }
+    *has_pdb = false;
+    for (i = found[0] + 1; i < json->values[found[0]].end;
+         i = json->values[i].end) {
+        if (!is_one_of(json, i, file_types)) {
+            return shape_fail(walk, "filters.filetypes: unknown variant");
+        }
+        *has_pdb = *has_pdb || json_is(json, i, "pdb");
+    }
+    return true;
+}
+
+/* What is taken over of a source. */
+struct own_source {
+    uint32_t url;
+    const char *layout; /* NULL: there are no PDBs in it */
+    const char *casing;
+};
+
+static bool read_layout(struct shape_walk *walk, uint32_t layout,
+                        struct own_source *own)
+{
+    uint32_t found[LAYOUT_MEMBERS];
+    size_t i;
+
+    if (layout == 0) {
+        return true;
+    }
+    if (!shape_object(walk, layout, layout_members, LAYOUT_MEMBERS, found)) {
+        return false;
+    }
+    for (i = 0; found[LAYOUT_TYPE] != 0 &&
+                i < sizeof(layouts) / sizeof(layouts[0]);
+         i++) {
+        if (json_is(walk->json, found[LAYOUT_TYPE], layouts[i].theirs)) {
+            own->layout = layouts[i].ours;
+        }
+    }
+    if (found[LAYOUT_CASING] != 0) {
+        own->casing =
+            json_is(walk->json, found[LAYOUT_CASING], "lowercase") ? "lower"
+            : json_is(walk->json, found[LAYOUT_CASING], "uppercase")
+                ? "upper"
+                : "default";
+    }
+    return true;
+}
+
+/* Reads one source.  Nothing but an HTTP server without credentials is
+ * allowed. */
+static bool read_own(struct shape_walk *walk, uint32_t value,
+                     struct own_source *own)
+{
+    const struct json *json = walk->json;
+    uint32_t found[SOURCE_MEMBERS];
+    bool has_pdb;
+
+    memset(own, 0, sizeof(*own));
+    own->casing = "default";
+    if (!shape_object(walk, value, source_members, SOURCE_MEMBERS, found)) {
+        return false;
+    }
+    if (!json_is(json, found[SOURCE_TYPE], "http")) {
+        return shape_fail(walk, "type: only http is allowed here");
+    }
+    own->url = found[SOURCE_URL];
+    if (own->url == 0) {
+        return shape_fail(walk, "missing field `url`");
+    }
+    if (found[SOURCE_HEADERS] != 0 &&
+        json->values[found[SOURCE_HEADERS]].size > 0) {
+        return shape_fail(walk, "headers: not allowed here");
+    }
+    if (!read_layout(walk, found[SOURCE_LAYOUT], own) ||
+        !check_filters(walk, found[SOURCE_FILTERS], &has_pdb)) {
+        return false;
+    }
+    own->layout = has_pdb ? own->layout : NULL;
+    return true;
+}
+
+static bool is_own_list(const struct symbolication_config *config,
+                        const struct symbolicator_request *request)
+{
+    return config->symbolicator.sources == SYMBOLICATOR_SOURCES_ALLOW &&
+           request->sources != 0;
+}
+
+static int check_own(const struct symbolicator_request *request, char *error,
+                     size_t error_size)
+{
+    const struct json *json = &request->json;
+    struct shape_walk walk = {
+        .json = json, .error = error, .error_size = error_size};
+    struct own_source own;
+    uint32_t i;
+    size_t n = 0;
+
+    shape_enter(&walk, "sources", 0);
+    for (i = request->sources + 1; i < json->values[request->sources].end;
+         i = json->values[i].end) {
+        shape_enter(&walk, NULL, n++);
+        if (n > OWN_MAX) {
+            shape_fail(&walk, "too many sources");
+            return 422;
+        }
+        if (!read_own(&walk, i, &own)) {
+            return 422;
+        }
+        shape_leave(&walk);
+    }
+    return 0;
+}
+
+static void write_own(struct json_writer *w, const struct json *json,
+                      const struct own_source *own, size_t index)
+{
+    const struct json_value *url = &json->values[own->url];
+    const char *text = json_text(json, own->url);
+    size_t size = url->size;
+    char name[32];
+
+    while (size > 0 && text[size - 1] == '/') {
+        size--;
+    }
+    snprintf(name, sizeof(name), "s%zu", index);
+    json_write_open(w, '{');
+    json_write_key(w, "name");
+    json_write_text(w, name);
+    json_write_key(w, "url");
+    json_write_string(w, text, size);
+    json_write_key(w, "layout");
+    json_write_text(w, own->layout);
+    json_write_key(w, "casing");
+    json_write_text(w, own->casing);
+    json_write_close(w, '}');
+}
+
+void symbolicator_tenant_write(struct json_writer *w,
+                               const struct symbolication_config *config,
+                               const struct symbolicator_request *request)
+{
+    const struct json *json = &request->json;
+    char error[64];
+    struct shape_walk walk = {
+        .json = json, .error = error, .error_size = sizeof(error)};
+    struct own_source own;
+    uint32_t i;
+    size_t n = 0, written = 0;
+
+    if (!is_own_list(config, request)) {
+        return;
+    }
+    json_write_open(w, '{');
+    json_write_key(w, "scope");
+    json_write_text(w, request->scope);
+    json_write_key(w, "sources");
+    json_write_open(w, '[');
+    for (i = request->sources + 1; i < json->values[request->sources].end;
+         i = json->values[i].end, n++) {
+        if (read_own(&walk, i, &own) && own.layout != NULL) {
+            write_own(w, json, &own, n);
+            written++;
+        }
+    }
+    json_write_close(w, ']');
+    json_write_close(w, '}');
+    if (written == 0) {
+        json_write_reset(w);
+    }
+}
+
+char *symbolicator_tenant_source(const struct symbolicator_request *request,
+                                 const char *name)
+{
+    const struct json *json = &request->json;
+    unsigned long index, n = 0;
+    uint32_t i, id;
+
+    if (name[0] != 's') {
+        return NULL;
+    }
+    index = strtoul(name + 1, NULL, 10);
+    for (i = request->sources + 1; i < json->values[request->sources].end;
+         i = json->values[i].end, n++) {
+        id = n == index ? find_id(json, i) : 0;
+        if (id != 0) {
+            return strndup(json_text(json, id), json->values[id].size);
+        }
+    }
+    return NULL;
+}
+
+/* the configuration's ------------------------------------------------------ */
 
 int symbolicator_sources_check(const struct symbolication_config *config,
                                const struct symbolicator_request *request,
@@ -54,6 +338,9 @@ int symbolicator_sources_check(const struct symbolication_config *config,
         config->symbolicator.sources == SYMBOLICATOR_SOURCES_REFUSE) {
         snprintf(error, error_size, "sources: not allowed here");
         return 422;
+    }
+    if (is_own_list(config, request)) {
+        return check_own(request, error, error_size);
     }
     json = &request->json;
     list = symbolicator_source_list(config, request);
@@ -87,7 +374,7 @@ bool symbolicator_source_counts(const struct symbolication_config *config,
 
     json = &request->json;
     list = symbolicator_source_list(config, request);
-    if (list == 0) {
+    if (list == 0 || is_own_list(config, request)) {
         return true;
     }
     for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {

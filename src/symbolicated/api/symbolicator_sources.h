@@ -1,9 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * "sources" of a request of Symbolicator's protocol.  They may name sources of
- * the configuration, by their id; what else a request says of them is not
- * read.
+ * "sources" of a request of Symbolicator's protocol.  As the configuration
+ * says, they name sources of it, by their id, and what else a request says of
+ * them is not read; or they are sources of the client's own, which a tenant
+ * asks.
  */
 #ifndef SYMBOLICATOR_SOURCES_H
 #define SYMBOLICATOR_SOURCES_H
@@ -16,10 +17,23 @@ int symbolicator_sources_check(const struct symbolication_config *config,
                                const struct symbolicator_request *request,
                                char *error, size_t error_size);
 
-/* The list of sources whose files count; 0: all do. */
+/* The list of sources that are to be asked; 0: all that are configured. */
 uint32_t
 symbolicator_source_list(const struct symbolication_config *config,
                          const struct symbolicator_request *request);
+
+/*
+ * Writes what a tenant is asked for with, if the list is one of the client's
+ * own and some source in it may have PDBs.  Otherwise nothing is written.
+ */
+void symbolicator_tenant_write(struct json_writer *w,
+                               const struct symbolication_config *config,
+                               const struct symbolicator_request *request);
+
+/* The id of a source of a tenant, by its name there, to be freed; NULL: there
+ * is none, or no memory. */
+char *symbolicator_tenant_source(const struct symbolicator_request *request,
+                                 const char *name);
 
 /* Whether files of this source count; a part of a symbol path does if the path
  * is named. */

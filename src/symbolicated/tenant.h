@@ -1,0 +1,28 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A tenant, which has the store of a client's sources and a symcached of its
+ * own; see symcached/tenant/tenant.h.
+ */
+#ifndef SYMBOLICATED_TENANT_H
+#define SYMBOLICATED_TENANT_H
+
+#include <stdbool.h>
+#include "settings.h"
+
+struct tenant {
+    int root; /* its store, open; -1: there is none */
+    struct exchange_address helper;
+};
+
+/* Asks symcached for the tenant of a text; fn as of exchange_start(), and NULL
+ * as there. */
+struct exchange *tenant_ask(struct event_base *base,
+                            const struct settings *settings, const char *text,
+                            size_t size, exchange_fn fn, void *arg);
+
+/* Opens the tenant that the answer names.  Returns false if there is none. */
+bool tenant_open(struct tenant *tenant, const struct settings *settings,
+                 struct evbuffer *answer);
+
+#endif

@@ -1,0 +1,165 @@
+#!/usr/bin/env perl
+
+# Sources that clients bring: what Symbolicator answered to such requests, and
+# what no client may reach by them.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::More;
+use Test::Pairs;
+use Test::ScriptedServer;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $json = JSON::PP->new->canonical->allow_nonref;
+
+# A unified source has no packed form here, so that place is not asked for.
+my %asks_less = ('sources-unified' => qr{/debuginf_$});
+
+my $id = '31985172-45d8-44ed-b92b-943840f8c3d8';
+my $key = '3198517245D844EDB92B943840F8C3D81';
+my $pairs = Test::Pairs->new($t, $id => 'win32-x64/winpty.pdb');
+my $winpty = $pairs->{pdbs}{$id} && $t->read_file($pairs->{pdbs}{$id});
+my $crash = $t->read_file($t->data('pdb/crash.pdb'));
+my $crash_key = $Test::Symcache::key{'crash.pdb'};
+
+# The server of that run, which is asked for one PDB.
+my $server = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
+    my ($c, $req) = @_;
+    my $path = $req->{path};
+    return $c->reply(401) if $path =~ m{^/unauth/};
+    return $c->reply(403) if $path =~ m{^/forbidden/};
+    return $c->reply(500) if $path =~ m{^/error/};
+    return $c->reply(200, { 'Content-Type' => 'text/html' },
+        "<!DOCTYPE html><html><form>Sign in</form></html>\n")
+        if $path =~ m{^/html/};
+    return $c->reply(200, {}, $winpty)
+        if $winpty && $path eq "/ok/winpty.pdb/$key/winpty.pdb";
+    return $c->reply(200, {}, $crash)
+        if $path eq "/ok/crash.pdb/$crash_key/crash.pdb";
+    return $c->reply(404);
+});
+my $port = $server->port;
+my $closed = Test::Symcache::free_port();
+
+my $config = {
+    stores => { default => { root => $t->path('store') } },
+    limits => { attempts => 1 },
+    symbolication => { symbolicator => { sources => 'allow', tenants => {
+        root => $t->path('tenants'), count => 20,
+        hosts => ["127.0.0.1:$port", "127.0.0.1:$closed"] } } },
+};
+$t->start_symcached($config);
+$t->start_symbolicated;
+
+sub post {
+    my ($body, $query) = @_;
+    my $r = $t->post($t->symbolicated_socket, '/symbolicate' . ($query // ''),
+        $body, 'Content-Type: application/json');
+    return $r->{status} == 200 ? $json->decode($r->{body}) : $r->{status};
+}
+
+# --- the captured pairs
+
+open my $file, '<', $t->data('vectors/symbolicator.jsonl') or die $!;
+my $replayed = 0;
+while (my $line = <$file>) {
+    $line =~ s{http://127\.0\.0\.1:8102}{http://127.0.0.1:$port}g;
+    $line =~ s{http://127\.0\.0\.1:9/}{http://127.0.0.1:$closed/}g;
+    my $pair = $json->decode($line);
+    my ($name, $q, $w) = @$pair{qw(name request response)};
+    next if $name !~ /^sources-/;
+    SKIP: {
+        skip "$name: no winpty.pdb", 1 if !$winpty && $name eq 'sources-http-ok';
+        my $less = $asks_less{$name};
+        $w->{body}{modules}[0]{candidates} = [grep { $_->{location} !~ $less }
+            @{ $w->{body}{modules}[0]{candidates} }] if $less;
+        is_deeply post($q->{body_text}), $w->{body} // $w->{status}, $name;
+        $replayed++;
+    }
+}
+cmp_ok $replayed, '>', 10, 'pairs were replayed';
+
+# --- what is allowed
+
+my $main = 'main(int, char**)';
+sub request {
+    my (@sources) = @_;
+    return $json->encode({
+        stacktraces => [{ frames => [{ instruction_addr => '0x402913' }] }],
+        modules => [{ type => 'pe', debug_file => 'crash.pdb',
+                      debug_id => '3249d99d-0c40-4931-8610-f4e4fb0b6936-1',
+                      image_addr => '0x400000' }],
+        sources => \@sources,
+        options => { dif_candidates => \1, apply_source_context => \0 },
+    });
+}
+sub web {
+    my ($url, %more) = @_;
+    return { type => 'http', id => 'web', url => $url,
+             layout => { type => 'symstore' }, %more };
+}
+sub function { my $r = post(@_);
+    ref $r ? $r->{stacktraces}[0]{frames}[0]{function} // $r->{modules}[0]{debug_status} : $r }
+
+my $ok = "http://127.0.0.1:$port/ok/";
+is function(request(web($ok))), $main, 'a source of a client';
+sub asked { scalar grep { $_->{path} =~ m{/crash\.pdb$} } $server->requests }
+my $asked = asked();
+is function(request(web($ok))), $main, 'again';
+is asked(), $asked, 'the server is not asked again';
+is function(request(web($ok)), '?scope=b'), $main, 'another scope';
+cmp_ok asked(), '>', $asked, 'for which it is';
+is function(request(web("http://127.0.0.1:$port/none/"))), 'missing',
+    'another list does not see that file';
+is function(request()), 'missing', 'no source';
+is function(request(web($ok, filters => { filetypes => ['pe'] }))), 'missing',
+    'a source without PDBs';
+
+# --- what is not
+
+for (['a folder', { type => 'filesystem', id => 'x', path => '/' }],
+     ['a bucket', { type => 's3', id => 'x', bucket => 'b', region => 'r',
+                    access_key => 'a', secret_key => 's' }],
+     ['headers', web($ok, headers => { authorization => 'x' })],
+     ['no URL', { type => 'http', id => 'x' }],
+     ['no id', { type => 'http', url => $ok }]) {
+    my ($what, $source) = @$_;
+    is function(request($source)), 422, $what;
+}
+my $before = $server->requests;
+my @hosts = ("localhost:$port", "[::1]:$port", "127.1:$port", "0.0.0.0:$port",
+    "127.0.0.2:$port", "[::ffff:127.0.0.1]:$port", "2130706433:$port",
+    "0x7f000001:$port", "10.0.0.1", "169.254.169.254", "[fe80::1]");
+my $answer = post(request(map { web("http://$_/ok/", id => $_) } @hosts));
+is $answer->{modules}[0]{debug_status}, 'fetching_failed', 'internal hosts';
+my %said = map { $_->{source} => $_->{download}{details} }
+    @{ $answer->{modules}[0]{candidates} };
+like $said{$_} // 'not asked', qr/address is reserved/, "not reached: $_"
+    for @hosts;
+is scalar($server->requests), $before, 'the server was not asked';
+for my $url ('file:///etc/', '$HOME', '@/etc/passwd', '',
+             "http://127.0.0.1:$port\@127.0.0.2:$port/", "${ok}?a=b") {
+    my $module = post(request(web($url)))->{modules}[0];
+    is_deeply [@$module{qw(debug_status candidates)}],
+        ['fetching_failed', undef], "no URL: \"$url\"";
+}
+
+# --- limits
+
+$t->stop_symbolicated;
+$t->stop_symcached;
+is_deeply [glob $t->path('tenants/*')], [], 'tenants go with symcached';
+$config->{symbolication}{symbolicator}{tenants}{count} = 1;
+$t->start_symcached($config);
+$t->start_symbolicated;
+is function(request(web($ok))), $main, 'one tenant';
+is function(request(web($ok)), '?scope=b'), 'fetching_failed',
+    'no place for another';
+is function(request(web($ok))), $main, 'the first one stays';
+
+$t->finish;
+done_testing;
