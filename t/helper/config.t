@@ -84,6 +84,17 @@ my @bad = (
         top => '"listen": "unix:/' . 'x' x 108 . '",'],
     [3, 'downloads', 'must be an absolute path', top => '"downloads": "d",'],
     [3, 'downloads', 'must not be empty', top => '"downloads": "",'],
+    (map { [3, "symbolication.symbolicator$_->[0]", $_->[1], top =>
+                qq("symbolication": {"symbolicator": {$_->[2]}},)] }
+        ['', '"sources" is "allow", so "tenants" is needed',
+            '"sources": "allow"'],
+        ['.tenants', '"root" is missing', '"tenants": {}'],
+        ['.tenants.root', 'overlaps the root of store "default"',
+            '"tenants": {"root": "/s/t"}'],
+        ['.tenants.root', 'is longer than 64 bytes',
+            '"tenants": {"root": "/' . 'x' x 64 . '"}'],
+        ['.tenants.hosts[0]', 'must be a host and its port',
+            '"tenants": {"root": "/t", "hosts": ["h"]}']),
     [5, 'stores.default', 'overlaps "downloads"',
         top => '"downloads": "/s/d",'],
     [5, 'stores.default', '"root" is missing', root => ''],

@@ -22,7 +22,7 @@ my %differs = (
     map({ $_ => 'image' } qw(code-id-only code-id-upper code-id-wrong-debug)),
     # the PDB is found: names are compared without case
     'debug-file-case' => 'case',
-    # sources of a client's own are not asked
+    # sources of a client's own are not asked, unless they are allowed: tenants.t
     map({ $_ => 'sources' } qw(poll-1-start sources-404-then-500
         sources-500-then-404 sources-http-401 sources-http-403
         sources-http-404 sources-http-500 sources-http-login-page
