@@ -50,6 +50,7 @@ LIBS_pdb2symcache = -lseccomp
 LIBS_symcachectl  = -lcurl -lcrypto -lcjson -lseccomp
 
 PROGRAMS = symcached symcached-sandboxed symbolicated pdb2symcache symcachectl
+SCRIPTS  = symcachegen-ssh symcachegen-wine
 
 # Each folder of src/ is one archive.  A program consists of the folder with
 # its main() and those that it may use; t/style.t checks which may use which.
@@ -74,7 +75,7 @@ endif
 MADEPAGES = $(B)/man/symcached.json.5 $(B)/man/ngx_symcache_module.7
 PREPARE  = tools/packages $(if $(filter no,$(PACKAGES)),check,install)
 
-all: check-packages $(PROGRAMS:%=$(B)/%) $(B)/canary.pdb \
+all: check-packages $(PROGRAMS:%=$(B)/%) $(SCRIPTS:%=$(B)/%) $(B)/canary.pdb \
      $(B)/ngx_symcache_module.so $(MADEPAGES)
 
 check-packages:
@@ -131,6 +132,11 @@ $(B)/man/ngx_symcache_module.7: docs/directives.md tools/manual
 	@mkdir -p $(@D)
 	tools/manual ngx_symcache_module 7 \
 	    "nginx module that serves SymCache files" <$< >$@
+
+# programs that are scripts
+$(SCRIPTS:%=$(B)/%): $(B)/%: src/transcoders/%
+	@mkdir -p $(@D)
+	install -m 755 $< $@
 
 # a good PDB, on which symcached tries transcoders that fail
 $(B)/canary.pdb: src/symcached/canary.pdb
@@ -278,7 +284,8 @@ CREATED  = sysusers.d/symcached.conf tmpfiles.d/symcached.conf
 install: all
 	install -d $(AT)/bin $(AT)/sbin $(AT)/libexec/ngx_symcache \
 	    $(AT)/share/ngx_symcache $(DESTDIR)$(MODDIR)
-	install -m 755 $(B)/pdb2symcache $(B)/symcachectl $(AT)/bin
+	install -m 755 $(B)/pdb2symcache $(B)/symcachectl $(SCRIPTS:%=$(B)/%) \
+	    $(AT)/bin
 	install -m 755 $(B)/symcached $(B)/symbolicated $(AT)/sbin
 	install -m 755 $(B)/symcached-sandboxed $(AT)/libexec/ngx_symcache
 	install -m 644 $(B)/ngx_symcache_module.so \
@@ -316,6 +323,7 @@ uninstall:
 	rm -f $(AT)/bin/pdb2symcache $(AT)/bin/symcachectl $(AT)/sbin/symcached \
 	    $(AT)/sbin/symbolicated $(AT)/libexec/ngx_symcache/symcached-sandboxed \
 	    $(DESTDIR)$(MODDIR)/ngx_symcache_module.so \
+	    $(SCRIPTS:%=$(AT)/bin/%) \
 	    $(BASHDIR)/symcachectl $(ZSHDIR)/_symcachectl \
 	    $(AT)/share/ngx_symcache/canary.pdb $(DOCS:%=$(DOCDIR)/%) \
 	    $(UNITS:%=$(DESTDIR)$(UNITDIR)/%) $(CREATED:%=$(AT)/lib/%)

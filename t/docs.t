@@ -386,7 +386,8 @@ is $?, 0, 'make install' or diag $said;
 is_deeply \@wrong, [], 'links of installed documents lead somewhere';
 my @pages = map { m{([^/]+)$} } glob "$dir/installed/opt/share/man/man[1578]/*";
 is_deeply [sort @pages], [qw(ngx_symcache_module.7 pdb2symcache.1
-    symbolicated.8 symcachectl.1 symcached.8 symcached.json.5)], 'manual pages';
+    symbolicated.8 symcachectl.1 symcached.8 symcached.json.5
+    symcachegen-ssh.1 symcachegen-wine.1)], 'manual pages';
 mkdir "$dir/installed/opt/include";
 $said = `$make uninstall 2>&1`;
 is $?, 0, 'make uninstall' or diag $said;

@@ -17,6 +17,7 @@ my $build = abs_path($ENV{SYMCACHE_BUILD} // "$root/build");
 my @pages = (sort(glob "$root/man/*.[18]"), sort glob "$build/man/*.[57]");
 is_deeply([map { m{([^/]+)$} } @pages],
           [qw(pdb2symcache.1 symbolicated.8 symcachectl.1 symcached.8
+              symcachegen-ssh.1 symcachegen-wine.1
               ngx_symcache_module.7 symcached.json.5)], 'pages');
 
 sub has { return scalar grep { -x "$_/$_[0]" } split /:/, $ENV{PATH} }
