@@ -81,7 +81,7 @@ systemctl reload symcached
 rm -rf /var/cache/symcached/default/crash.pdb
 curl -s -o /tmp/held -w '%{http_code}\n' http://localhost$URI >/tmp/code &
 held=$!
-until [ -e /var/cache/symcached/runs ]; do sleep 0.1; done
+for i in $(seq 600); do [ ! -e /var/cache/symcached/runs ] || break; sleep 0.1; done
 pid=$(systemctl show -p MainPID --value symcached)
 dpkg -i --force-confold /debs/*.deb >/tmp/dpkg.log 2>&1
 say upgraded "$(dpkg-query -W -f '${Version} ' symcached libnginx-mod-symcache) $([ $pid != $(systemctl show -p MainPID --value symcached) ] && echo restarted)"
@@ -91,6 +91,8 @@ say held "$(cat /tmp/code)"
 say edited "$(cmp /root/gated.json /etc/symcached.json && echo kept)"
 
 say journal "$(journalctl -u symcached -o json | grep -c '"PRIORITY":"6".*job store=\|job store=.*"PRIORITY":"6"')"
+rm /etc/nginx/snippets/symcache.conf
+sed -i 's| include snippets/symcache.conf;||' /etc/nginx/sites-available/default
 dpkg -P symcached libnginx-mod-symcache >/tmp/purge.log 2>&1
 say purged "$(systemctl list-units --all --plain --no-legend 'sym*' | wc -l) $(ls -d /run/symcached /var/cache/symcached /var/lib/symcached /var/log/sym* /etc/symcached* 2>/dev/null | xargs)"
 say nginx "$(nginx -t 2>&1 | grep -c successful)"

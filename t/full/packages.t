@@ -48,7 +48,7 @@ SH
 # A configuration that was edited: the transcoder waits for a file.
 my $gated = <<'JSON';
 { "stores": { "default": { "root": "/var/cache/symcached/default",
-  "transcoders": [ { "version": "9.0.0", "command": ["sh", "-c",
+  "transcoders": [ { "version": "9.0.0", "profile": "none", "command": ["sh", "-c",
     "echo run >/var/cache/symcached/runs; until [ -e /srv/gate ]; do sleep 0.1; done; exec pdb2symcache -pdb $1",
     "sh", "{pdb}"] } ], "sources": ["local"] } },
   "sources": { "local": { "type": "filesystem", "path": "/srv/symbols" } } }
@@ -159,7 +159,7 @@ start symcached
 nginx
 curl -s -o /tmp/held -w 'held %{http_code}\\n' http://localhost$uri &
 held=\$!
-until [ -e /var/cache/symcached/runs ]; do sleep 0.1; done
+for i in \$(seq 600); do [ ! -e /var/cache/symcached/runs ] || break; sleep 0.1; done
 dpkg -i --force-confdef --force-confold /debs/*.deb >/tmp/dpkg.log 2>&1
 kill \$(cat /tmp/symcached.pid)
 while kill -0 \$(cat /tmp/symcached.pid) 2>/dev/null; do sleep 0.1; done
