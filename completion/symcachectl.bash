@@ -7,7 +7,7 @@ _symcachectl() {
 
     if [ "$COMP_CWORD" -eq 1 ]; then
         words='lookup dump verify warm why forget jobs sources status
-               symbolicate ls import clean -h --help -V --version'
+               drain symbolicate ls import clean -h --help -V --version'
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
         return
     fi
@@ -24,6 +24,7 @@ _symcachectl() {
     lookup)             words='--json' ;;
     why | jobs | sources | status | symbolicate) words=$asks ;;
     warm)               words="$asks --version --concurrency --attempts" ;;
+    drain)              words="$asks --end" ;;
     forget)             words="$asks --malformed-since" ;;
     ls)                 words='-c --store --json --root --present --absent
                                --unused-for' ;;

@@ -63,7 +63,7 @@
     X(JOB_STOPPED, "symcached_jobs_finished_total", "outcome=\"stopped\"",    \
       "")                                                                     \
     X(JOB_REFUSED, "symcached_jobs_refused_total", "",                        \
-      "Jobs not started because the queue was full.")                         \
+      "Jobs not started: the queue was full, or the helper drained.")         \
     X(PLACE_PLAIN, "symcached_places_total", "form=\"plain\"",                \
       "Places looked in, by what was looked for.")                            \
     X(PLACE_PACKED, "symcached_places_total", "form=\"packed\"", "")          \

@@ -132,14 +132,15 @@ typedef enum {
     NGX_SYMCACHE_REPLY_PENDING,
     NGX_SYMCACHE_REPLY_NOT_MODIFIED,
     NGX_SYMCACHE_REPLY_ABSENT,
-    NGX_SYMCACHE_REPLY_BUSY
+    NGX_SYMCACHE_REPLY_BUSY,
+    NGX_SYMCACHE_REPLY_DRAINING        /* it starts no new job */
 } ngx_symcache_reply_e;
 
 
 typedef struct {
     ngx_symcache_reply_e       code;
     symcache_version_t         version;       /* if READY */
-    time_t                     retry_after;   /* if PENDING or BUSY; or 0 */
+    time_t                     retry_after;   /* of "ask again"; or 0 */
     time_t                     valid;         /* if ABSENT, seconds; or 0 */
 } ngx_symcache_reply_t;
 

@@ -105,7 +105,7 @@ ngx_symcache_answer_later(ngx_symcache_ctx_t *ctx,
             return NGX_HTTP_INTERNAL_SERVER_ERROR;
         }
 
-        /* a helper that answers is well, even if the sources are not */
+        /* a helper that is busy is well, even if its sources are not */
 
         if (ctx->conf->error && ctx->reply.code != NGX_SYMCACHE_REPLY_BUSY) {
             code = ctx->conf->error;

@@ -334,7 +334,7 @@ ngx_symcache_handler_replied(ngx_symcache_ctx_t *ctx)
         ngx_symcache_handler_remember(ctx, NGX_SYMCACHE_KEY_ABSENT, valid);
         return ngx_symcache_answer_absent(ctx);
 
-    default: /* BUSY, TIMEOUT, ERROR: a failure never makes a 404 final */
+    default: /* a failure never makes a 404 final */
         return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_ERROR);
     }
 }

@@ -51,6 +51,7 @@ struct ngx_symcache_helper_s {
     unsigned                     has_version:1;
     unsigned                     has_reason:1;
     unsigned                     stopping:1;
+    unsigned                     draining:1;
     unsigned                     unknown:1;  /* the helper has no such store */
 };
 

@@ -94,6 +94,7 @@ ngx_symcache_reply_init(ngx_symcache_helper_t *helper)
     helper->has_version = 0;
     helper->has_reason = 0;
     helper->stopping = 0;
+    helper->draining = 0;
     helper->unknown = 0;
 
     if (helper->page) {
@@ -271,6 +272,7 @@ ngx_symcache_reply_reason(ngx_symcache_helper_t *helper, ngx_str_t *value)
 {
     helper->has_reason = (value->len != 0);
     helper->stopping = ngx_symcache_reply_is(value, SYMCACHE_REASON_STOPPING);
+    helper->draining = ngx_symcache_reply_is(value, SYMCACHE_REASON_DRAINING);
     helper->unknown = ngx_symcache_reply_is(value, SYMCACHE_REASON_STORE);
 
     if (helper->done
@@ -474,13 +476,20 @@ ngx_symcache_reply_code(ngx_symcache_helper_t *helper)
             ngx_symcache_reply_unknown(helper);
         }
 
+        helper->reply.code = NGX_SYMCACHE_REPLY_BUSY;
+
         /*
          * It stops, and its successor may be there already: the question is
-         * asked again, as if there had been no answer.
+         * asked again, as if there had been no answer.  A drain lasts longer.
          */
 
-        helper->reply.code = helper->stopping ? NGX_SYMCACHE_REPLY_LOST
-                                              : NGX_SYMCACHE_REPLY_BUSY;
+        if (helper->stopping) {
+            helper->reply.code = NGX_SYMCACHE_REPLY_LOST;
+
+        } else if (helper->draining) {
+            helper->reply.code = NGX_SYMCACHE_REPLY_DRAINING;
+        }
+
         return NGX_OK;
 
     default:

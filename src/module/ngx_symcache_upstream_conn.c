@@ -487,6 +487,7 @@ ngx_symcache_upstream_conn_replied(ngx_symcache_helper_t *helper)
         break;
 
     case NGX_SYMCACHE_REPLY_LOST:
+    case NGX_SYMCACHE_REPLY_DRAINING:
         why = NGX_HTTP_UPSTREAM_FT_ERROR;
         break;
 

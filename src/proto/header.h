@@ -29,6 +29,9 @@
 /* The reason of a 503: another helper may be running in a moment. */
 #define SYMCACHE_REASON_STOPPING      "stopping"
 
+/* The reason of a 503: an operator has this helper start no new job. */
+#define SYMCACHE_REASON_DRAINING      "draining"
+
 /* The reason of a 503: the helper has no store of that symcache_store. */
 #define SYMCACHE_REASON_STORE         "unknown-store"
 

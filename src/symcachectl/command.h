@@ -26,6 +26,7 @@ int jobs_command(int argc, char **argv);
 int sources_command(int argc, char **argv);
 int status_command(int argc, char **argv);
 int forget_command(int argc, char **argv);
+int drain_command(int argc, char **argv);
 int ls_command(int argc, char **argv);
 int import_command(int argc, char **argv);
 int clean_command(int argc, char **argv);

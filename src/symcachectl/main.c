@@ -23,7 +23,7 @@ static const struct {
     {"verify", verify_command}, {"warm", warm_command},
     {"why", why_command},       {"forget", forget_command},
     {"jobs", jobs_command},     {"sources", sources_command},
-    {"status", status_command},
+    {"status", status_command}, {"drain", drain_command},
     {"ls", ls_command},         {"import", import_command},
     {"clean", clean_command},   {"symbolicate", symbolicate_command},
 };
@@ -37,6 +37,7 @@ static const char help[] =
     "       symcachectl forget [OPTION...] PDB [GUID [AGE]]\n"
     "       symcachectl forget [OPTION...] --malformed-since TIME\n"
     "       symcachectl jobs|sources|status [OPTION...]\n"
+    "       symcachectl drain [OPTION...] [--end]\n"
     "       symcachectl symbolicate [OPTION...] REQUEST\n"
     "       symcachectl symbolicate [OPTION...] PDB/GUIDAGE ADDRESS...\n"
     "       symcachectl ls [OPTION...] [PATTERN...]\n"
@@ -78,6 +79,8 @@ static const char help[] =
     "jobs    prints what symcached does now.\n"
     "sources prints where it looks, and how it fared there.\n"
     "status  prints how much it does, and who asks it for addresses.\n"
+    "drain   has it finish what runs and refuse new jobs, until --end or its "
+    "end.\n"
     "\n"
     "A running symbolicated, or the files of a store without one:\n"
     "symbolicate  prints what is at each ADDRESS of a module, as lookup does; "

@@ -29,8 +29,11 @@ static void print(const cJSON *answer)
     const cJSON *daemon;
     size_t i;
 
-    printf("symcached: %.0f jobs, %.0f requests wait\n",
-           printable_number(jobs, "total"), printable_number(jobs, "waiters"));
+    printf("symcached: %.0f jobs, %.0f requests wait%s\n",
+           printable_number(jobs, "total"), printable_number(jobs, "waiters"),
+           cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(jobs, "draining"))
+               ? ", draining"
+               : "");
     if (cJSON_GetArraySize(list) == 0) {
         puts("symbolicated: none has reported");
         return;

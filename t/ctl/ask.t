@@ -143,6 +143,17 @@ $ctl->is($ctl->run('status', @socket), 0, qr{^symcached:.*\n
 ($object) = $ctl->json($ctl->run('status', @socket, '--json'));
 is $object->{symbolicated}[0]{frames}, 70, 'status --json';
 
+# --- drain
+
+$ctl->is($ctl->run('drain', @socket), 0,
+         qr/^draining: 0 jobs run, 0 requests wait$/, undef, 'drain');
+$ctl->is($ctl->run('status', @socket), 0, qr/^symcached:.* wait, draining\n/,
+         undef, 'status: draining');
+($object) = $ctl->json($ctl->run('drain', '--json', '--end', @socket));
+ok !$object->{draining}, 'drain --end --json';
+$ctl->is($ctl->run('drain', '--end', @socket), 0,
+         qr/^not draining: 0 jobs run, 0 requests wait$/, undef, 'drain --end');
+
 # --- where the helper is
 
 $r = $ctl->run('jobs', '-c', $t->path('symcached.json'));
@@ -166,6 +177,7 @@ for ([3, qr/\Q${\$t->path('none')}\E: cannot connect: No such file.*\n.*running 
      [2, qr/no value: --socket/, 'an option without value',
       'jobs', '--socket'],
      [2, qr/no operands: x/, 'an operand', 'jobs', 'x'],
+     [2, qr/no operands: x/, 'an operand', 'drain', 'x'],
      [2, qr/no operands: a\\x1b\[2J/, 'hostile', 'sources', "a\e[2J"],
      [2, qr/which PDB\?/, 'no PDB', 'why'],
      [2, qr/which PDB\?/, 'no PDB', 'forget'],

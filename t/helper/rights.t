@@ -35,8 +35,8 @@ my @reads = (["/v1/why/default/crash.pdb/$id"], ['/metrics'],
              ['/v1/symbolicated', $json->encode({ name => 'n', version => '1',
                  listen => 'l', started => 1, requests => 1, frames => 1,
                  valid => 60 })]);
-my @changes = map { ["/v1/forget/default$_", ''] } "/crash.pdb/$id",
-    '/crash.pdb', '?malformed_since=1h';
+my @changes = map { ["/v1/$_", ''] } (map { "forget/default$_" }
+    "/crash.pdb/$id", '/crash.pdb', '?malformed_since=1h'), 'drain', 'undrain';
 
 # What each page answers: [lookups, reads, changes], a hash of page => "status
 # detail" each.

@@ -38,7 +38,7 @@ sub status { $t->helper_json('/v1/status') }
 is_deeply $t->helper_json('/v1/misses'), { misses => [] }, 'no miss yet';
 is_deeply status(), {
     state => 'answered',
-    jobs => { map { $_ => 0 }
+    jobs => { draining => JSON::PP::false, map { $_ => 0 }
         qw(total queued downloading transcoding waiters) },
     running => [], misses => [], symbolicated => [],
     sources => [{ name => 'upstream', type => 'http',
@@ -132,7 +132,8 @@ is_deeply $job, { store => 'default', key => "crash.pdb/$key",
     version => '9.0.0', state => 'transcoding', source => '', waiters => 0,
     upgrade => JSON::PP::false() }, 'a job that runs';
 is_deeply $status->{jobs}, { total => 1, queued => 0, downloading => 0,
-    transcoding => 1, waiters => 0 }, 'is counted';
+    transcoding => 1, waiters => 0, draining => JSON::PP::false() },
+    'is counted';
 $t->write_file('gate', '');
 $t->wait_until('its end', sub { !@{ status()->{running} } });
 

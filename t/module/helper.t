@@ -362,6 +362,14 @@ for my $headers ([], ['Allow-Retry-After: true']) {
             $status == 404 || @$headers ? 404 : 503,
             "the helper's own $status";
     }
+    my $drains = $t->helper_says(sub { $_[0]->reply(503,
+        { 'X-Symcache-Reason' => 'draining', 'Retry-After' => 4 }) });
+    $r = $t->get($t->uri('3.1.0', @at), @$headers);
+    is $r->{status}, 502, 'a helper that drains';
+    is h($r, 'Retry-After'), 4, 'with its time';
+    is $t->ask('3.1.0', @$headers)->{status}, @$headers ? 404 : 503,
+        'without symcache_error';
+    is scalar($drains->requests), 2, 'is asked once each time';
     $t->helper_says(sub { $_[0]->reply(202, {}) });
     is $t->get($t->uri('3.9.0', @at), 'Allow-Retry-After: true')->{status},
         404, 'a poll';

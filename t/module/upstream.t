@@ -105,6 +105,8 @@ my @faults = (
     ['500', sub { $_[0]->reply(500, {}) }, 1, 0],
     ['stops', sub { $_[0]->reply(503, { 'X-Symcache-Reason' => 'stopping',
                                         'Retry-After' => 4 }) }, 1, 1],
+    ['drains', sub { $_[0]->reply(503, { 'X-Symcache-Reason' => 'draining',
+                                         'Retry-After' => 4 }) }, 1, 1],
     ['busy', sub { $_[0]->reply(503, { 'Retry-After' => 4 }) }, 1, 0],
 );
 

@@ -9,6 +9,7 @@
 #include <time.h>
 #include "base/id.h"
 #include "base/log.h"
+#include "proto/header.h"
 #include "decision.h"
 #include "scheduler.h"
 #include "waiter.h"
@@ -31,7 +32,7 @@ static bool start_background(struct scheduler *scheduler,
     char id[ID_MAX];
 
     id_print(id, store->name, key);
-    if (!order_has_way(store, &transcoder->version) ||
+    if (scheduler->draining || !order_has_way(store, &transcoder->version) ||
         scheduler_find(scheduler, store, id) != NULL ||
         via_loops(via, store->name)) {
         return false;
@@ -138,6 +139,12 @@ static struct job *get_job(struct scheduler *scheduler,
         log_error(0, "lookup %s: answered 503, %s", id, d->entry.text);
         a->reason = "error";
         a->text = d->entry.text;
+        return NULL;
+    }
+    if (job == NULL && scheduler->draining) {
+        metrics_add(METRIC_JOB_REFUSED, 1);
+        a->reason = SYMCACHE_REASON_DRAINING;
+        a->text = "the helper starts no new job until its drain ends";
         return NULL;
     }
     if (job == NULL) {

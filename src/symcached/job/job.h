@@ -74,6 +74,13 @@ struct waiter *scheduler_ask(struct scheduler *scheduler,
 void scheduler_leave(struct waiter *waiter);
 
 /*
+ * Begins or ends a drain, during which lookups that need a new job are refused.
+ * Jobs that run go on, for those who wait and for those who ask meanwhile, and
+ * what is on disk or remembered is answered as ever.
+ */
+void scheduler_drain(struct scheduler *scheduler, bool drain);
+
+/*
  * Ends all jobs: transcoders are killed, temporary files removed, waiters
  * answered.  Nothing new starts afterwards.
  */
@@ -118,6 +125,7 @@ struct scheduler_gauges {
     unsigned transcoding;
     unsigned waiters;
     unsigned failures; /* remembered in memory */
+    bool draining;
 };
 
 void scheduler_gauges(const struct scheduler *scheduler,

@@ -23,6 +23,7 @@ void scheduler_gauges(const struct scheduler *scheduler,
     gauges->transcoding = scheduler->transcoding;
     gauges->waiters = scheduler->waiters;
     gauges->failures = negcache_errors(scheduler->negcache);
+    gauges->draining = scheduler->draining;
 }
 
 cJSON *scheduler_sources(const struct scheduler *scheduler)
@@ -101,6 +102,7 @@ cJSON *scheduler_json(const struct scheduler *scheduler)
     cJSON_AddNumberToObject(object, "downloading", scheduler->downloading);
     cJSON_AddNumberToObject(object, "transcoding", scheduler->transcoding);
     cJSON_AddNumberToObject(object, "waiters", scheduler->waiters);
+    cJSON_AddBoolToObject(object, "draining", scheduler->draining);
     return object;
 }
 

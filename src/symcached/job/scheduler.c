@@ -321,6 +321,11 @@ struct scheduler *scheduler_new(struct event_base *base,
     return scheduler;
 }
 
+void scheduler_drain(struct scheduler *scheduler, bool drain)
+{
+    scheduler->draining = drain;
+}
+
 void scheduler_stop(struct scheduler *scheduler)
 {
     struct job *job;

@@ -33,6 +33,7 @@ struct scheduler {
     struct trusts *trusts;
     SLIST_HEAD(, scheduler_root) roots; /* all that were ever configured */
     bool stopping;
+    bool draining; /* lookups start no job */
 
     struct table by_id;
     LIST_HEAD(, job) all;

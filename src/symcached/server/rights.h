@@ -15,7 +15,7 @@ struct evhttp_request;
 enum right {
     RIGHT_LOOKUP, /* tells of one key, and nothing of where it comes from */
     RIGHT_READ,   /* tells what goes on, with the places of sources */
-    RIGHT_ADMIN   /* changes what is remembered */
+    RIGHT_ADMIN   /* changes what is remembered or done */
 };
 
 /* The socket that a request came by. */

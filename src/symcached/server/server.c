@@ -207,6 +207,30 @@ static void page_forget(struct server *s, struct target *t, const char *query,
     reply_forgotten(req, n);
 }
 
+/* Also tells how much is left to wait for. */
+static void set_drain(struct server *s, bool begin, struct evhttp_request *req)
+{
+    struct scheduler_gauges g;
+
+    scheduler_drain(s->scheduler, begin);
+    scheduler_gauges(s->scheduler, &g);
+    log_info(0, "drain %s, %u requests wait", begin ? "begins" : "ends",
+             g.waiters);
+    reply_json(req, scheduler_json(s->scheduler));
+}
+
+static void page_drain(struct server *s, struct target *t, const char *query,
+                       struct evhttp_request *req)
+{
+    set_drain(s, true, req);
+}
+
+static void page_undrain(struct server *s, struct target *t, const char *query,
+                         struct evhttp_request *req)
+{
+    set_drain(s, false, req);
+}
+
 static void page_jobs(struct server *s, struct target *t, const char *query,
                       struct evhttp_request *req)
 {
@@ -287,6 +311,9 @@ static void page_metrics(struct server *s, struct target *t, const char *query,
     metrics_print_gauge(buf, "symcached_failures_remembered",
                         "Keys not tried again yet because of a failure.",
                         g.failures);
+    metrics_print_gauge(buf, "symcached_draining",
+                        "Are lookups refused that need a new job?",
+                        g.draining);
     metrics_print_gauge(buf, "symcached_start_time_seconds",
                         "When the process started, as Unix time.",
                         (double)s->started);
@@ -356,6 +383,8 @@ static const struct page {
     {2, "lookups", RIGHT_LOOKUP, true, true, false, page_lookups},
     {2, "why", RIGHT_READ, false, true, true, page_why},
     {2, "forget", RIGHT_ADMIN, true, true, true, page_forget},
+    {2, "drain", RIGHT_ADMIN, true, false, false, page_drain},
+    {2, "undrain", RIGHT_ADMIN, true, false, false, page_undrain},
     {2, "jobs", RIGHT_READ, false, false, false, page_jobs},
     {2, "sources", RIGHT_READ, false, false, false, page_sources},
     {2, "misses", RIGHT_READ, false, false, false, page_misses},

@@ -13,7 +13,8 @@ struct fields {
 
 static const struct fields jobs_fields = {
     {NULL},
-    {"total", "queued", "downloading", "transcoding", "waiters", NULL}};
+    {"total", "queued", "downloading", "transcoding", "waiters",
+     "draining", NULL}};
 
 static const struct fields running_fields = {
     {"store", "key", "version", "state", "source", NULL},
