@@ -22,7 +22,8 @@ _symcachectl() {
 
     case ${COMP_WORDS[1]} in
     lookup)             words='--json' ;;
-    why | jobs | sources | status | symbolicate) words=$asks ;;
+    why | jobs | sources | status) words=$asks ;;
+    symbolicate)        words="$asks --root" ;;
     warm)               words="$asks --version --concurrency --attempts" ;;
     drain)              words="$asks --end" ;;
     forget)             words="$asks --malformed-since" ;;
