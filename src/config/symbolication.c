@@ -17,7 +17,7 @@
 
 static const struct symbolication_limits_config default_symbolication_limits = {
     .body_size = 55 * MIB,
-    .answer_size = 512 * MIB,
+    .answer_size = 128 * MIB,
     .frames = 100000,
     .modules = 2000,
     .running_size = 256 * MIB,

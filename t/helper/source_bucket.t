@@ -193,7 +193,8 @@ for (['nouser.pdb', qr/^404 XAdminUserNotFound/],   # versitygw, of keys
     $c->undecided($_->[0], 'failed', $_->[1], "$_->[0]: no final answer");
 }
 my $r = $c->undecided('slow.pdb', 'failed', qr/^503 SlowDown/, 'SlowDown');
-is $r->{retry}, 9, 'its patience is ours';
+ok $r->{retry} >= 1 && $r->{retry} <= 9, 'its patience is ours'
+    or diag $r->{retry}; # what is left of nine seconds; ours alone is 60
 is +(grep { $_->{uri} =~ /slow/ } $s3->requests), 1, 'and not asked again';
 
 for my $name (qw(virtual prefix session headers ssqp)) {
