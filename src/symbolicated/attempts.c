@@ -7,7 +7,12 @@
 #include <stdlib.h>
 #include "base/percent.h"
 
-#define VALUES_MAX 16384 /* 64 attempts have about 1,300 */
+/* Each question has a connection, and a request may have thousands of modules.
+ */
+#define QUESTIONS_MAX 16
+
+#define PAGE_MAX (1024 * 1024) /* one of 64 places has 100 KB */
+#define VALUES_MAX 16384       /* 64 attempts have about 1,300 */
 
 /* symcached answers at once, or else it hangs. */
 #define PATIENCE_SECONDS 10
@@ -17,21 +22,6 @@ static void free_one(struct api_attempts *attempts)
     json_free(&attempts->json);
     free(attempts->text);
     free(attempts);
-}
-
-struct exchange *attempts_ask(struct event_base *base,
-                              const struct exchange_address *address,
-                              const char *store, const symcache_key_t *key,
-                              exchange_fn fn, void *arg)
-{
-    char name[3 * SYMCACHE_NAME_MAX + 1], id[SYMCACHE_ID_TEXT_MAX + 1];
-    char line[sizeof(name) + sizeof(id) + 128];
-
-    percent_encode(name, key->name);
-    symcache_id_print(id, key);
-    snprintf(line, sizeof(line), "GET /v1/why/%s/%s/%s", store, name, id);
-    return exchange_start(base, address, line, NULL, PATIENCE_SECONDS, fn,
-                          arg);
 }
 
 /* Returns whether it is such a page. */
@@ -52,8 +42,10 @@ static bool read_page(struct api_attempts *attempts, struct evbuffer *page)
            json->values[attempts->list].type == JSON_ARRAY;
 }
 
-void attempts_add(struct api_attempts **list, const struct store_config *store,
-                  struct evbuffer *page)
+/* Reads the page of a store, and puts it behind those of other stores.  One
+ * that is none is left out. */
+static void add(struct api_attempts **list, const struct store_config *store,
+                struct evbuffer *page)
 {
     struct api_attempts *attempts =
         page != NULL ? calloc(1, sizeof(*attempts)) : NULL;
@@ -70,6 +62,118 @@ void attempts_add(struct api_attempts **list, const struct store_config *store,
         list = &(*list)->next;
     }
     *list = attempts;
+}
+
+/* the queue ---------------------------------------------------------------- */
+
+static void on_news(void *arg, enum exchange_news news, struct evbuffer *body)
+{
+    struct attempts_question *q = arg;
+    struct attempts_queue *queue = q->queue;
+
+    if (news == EXCHANGE_BODY && evbuffer_get_length(body) <= PAGE_MAX) {
+        return; /* the rest is to come */
+    }
+    if (news == EXCHANGE_ENDED) {
+        add(&q->module->attempts,
+            queue->stores != NULL ? queue->stores[q->store] : NULL, body);
+    }
+    exchange_free(q->exchange);
+    q->exchange = NULL;
+    queue->running--;
+    STAILQ_REMOVE(&queue->asked, q, attempts_question, next);
+    if (news == EXCHANGE_ENDED && q->store < q->last) {
+        q->store++;
+        STAILQ_INSERT_TAIL(&queue->waiting, q, next);
+    } else {
+        STAILQ_INSERT_TAIL(&queue->ended, q, next);
+    }
+    queue->fn(queue->arg);
+}
+
+/* Asks about the store at which the question is.  Returns false if there is no
+ * memory or no descriptor. */
+static bool send_question(struct attempts_question *q)
+{
+    const struct attempts_queue *queue = q->queue;
+    const symcache_key_t *key = &q->module->key;
+    char name[3 * SYMCACHE_NAME_MAX + 1], id[SYMCACHE_ID_TEXT_MAX + 1];
+    char line[sizeof(name) + sizeof(id) + 128];
+
+    percent_encode(name, key->name);
+    symcache_id_print(id, key);
+    snprintf(line, sizeof(line), "GET /v1/why/%s/%s/%s",
+             queue->stores != NULL ? queue->stores[q->store]->name : "default",
+             name, id);
+    q->exchange = exchange_start(queue->base, queue->helper, line, NULL,
+                                 PATIENCE_SECONDS, on_news, q);
+    return q->exchange != NULL;
+}
+
+static void empty(struct attempts_queue *queue)
+{
+    queue->running = 0;
+    STAILQ_INIT(&queue->waiting);
+    STAILQ_INIT(&queue->asked);
+    STAILQ_INIT(&queue->ended);
+}
+
+void attempts_begin(struct attempts_queue *queue, struct event_base *base,
+                    const struct exchange_address *helper,
+                    const struct store_config *const *stores,
+                    void (*fn)(void *arg), void *arg)
+{
+    queue->base = base;
+    queue->helper = helper;
+    queue->stores = stores;
+    queue->fn = fn;
+    queue->arg = arg;
+    empty(queue);
+}
+
+void attempts_ask(struct attempts_queue *queue,
+                  struct attempts_question *question,
+                  struct api_module *module, size_t last, void *arg)
+{
+    question->queue = queue;
+    question->module = module;
+    question->store = 0;
+    question->last = last;
+    question->exchange = NULL;
+    question->arg = arg;
+    STAILQ_INSERT_TAIL(&queue->waiting, question, next);
+}
+
+struct attempts_question *attempts_ended(struct attempts_queue *queue)
+{
+    struct attempts_question *q;
+
+    while (queue->running < QUESTIONS_MAX &&
+           (q = STAILQ_FIRST(&queue->waiting)) != NULL) {
+        STAILQ_REMOVE_HEAD(&queue->waiting, next);
+        if (!send_question(q)) {
+            return q;
+        }
+        STAILQ_INSERT_TAIL(&queue->asked, q, next);
+        queue->running++;
+    }
+    q = STAILQ_FIRST(&queue->ended);
+    if (q != NULL) {
+        STAILQ_REMOVE_HEAD(&queue->ended, next);
+    }
+    return q;
+}
+
+void attempts_cancel(struct attempts_queue *queue)
+{
+    struct attempts_question *q;
+
+    STAILQ_FOREACH(q, &queue->asked, next)
+    {
+        exchange_free(q->exchange);
+        q->exchange = NULL;
+    }
+    empty(queue);
 }
 
 void attempts_free(struct api_attempts **list)

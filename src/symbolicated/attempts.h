@@ -7,24 +7,56 @@
 #ifndef SYMBOLICATED_ATTEMPTS_H
 #define SYMBOLICATED_ATTEMPTS_H
 
+#include <stddef.h>
+#include <sys/queue.h>
 #include "symbolicated/api/api.h"
 #include "exchange.h"
 
-#define ATTEMPTS_PAGE_MAX (1024 * 1024) /* one of 64 places has 100 KB */
+/* About one module: store after store, from the first to the last. */
+struct attempts_question {
+    STAILQ_ENTRY(attempts_question) next;
+    struct attempts_queue *queue;
+    struct api_module *module;
+    size_t store;
+    size_t last;
+    struct exchange *exchange;
+    void *arg;
+};
 
-/* Asks for the page of a key of a store; fn as of exchange_start(), and NULL
- * as there. */
-struct exchange *attempts_ask(struct event_base *base,
-                              const struct exchange_address *address,
-                              const char *store, const symcache_key_t *key,
-                              exchange_fn fn, void *arg);
+STAILQ_HEAD(attempts_questions, attempts_question);
 
-/*
- * Reads the page of a store, which is drained, and puts it behind those of
- * other stores.  A page that is none is left out, and so is NULL.
- */
-void attempts_add(struct api_attempts **list, const struct store_config *store,
-                  struct evbuffer *page);
+/* The questions of a search. */
+struct attempts_queue {
+    struct event_base *base;
+    const struct exchange_address *helper;
+    const struct store_config *const *stores; /* NULL: the one of a tenant */
+    void (*fn)(void *arg);
+    void *arg;
+    unsigned running;
+    struct attempts_questions waiting;
+    struct attempts_questions asked;
+    struct attempts_questions ended;
+};
+
+/* fn will be called with arg when a question has been answered.  What is
+ * pointed to must outlive the queue. */
+void attempts_begin(struct attempts_queue *queue, struct event_base *base,
+                    const struct exchange_address *helper,
+                    const struct store_config *const *stores,
+                    void (*fn)(void *arg), void *arg);
+
+/* Puts a question about a module into the queue, which ends with the module's
+ * attempts as far as they are known.  It must live until then. */
+void attempts_ask(struct attempts_queue *queue,
+                  struct attempts_question *question,
+                  struct api_module *module, size_t last, void *arg);
+
+/* Sends what waits, a few questions at a time.  Returns one that has ended, or
+ * NULL; to be called until then, behind attempts_ask() and in fn. */
+struct attempts_question *attempts_ended(struct attempts_queue *queue);
+
+/* Ends all questions; fn is not called any more. */
+void attempts_cancel(struct attempts_queue *queue);
 
 /* Frees all of a list, which is empty then. */
 void attempts_free(struct api_attempts **list);

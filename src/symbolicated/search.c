@@ -4,7 +4,6 @@
 #include "search.h"
 
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
@@ -52,8 +51,7 @@ struct seek {
 
     /* of SEEK_WHY */
     enum api_module_state settled; /* what has become of the module */
-    size_t last;                   /* the last store to ask about */
-    struct exchange *exchange;
+    struct attempts_question why;
 };
 
 struct search {
@@ -71,6 +69,7 @@ struct search {
     size_t to_ask;
     struct looks *looks;       /* the newest */
     struct question *question; /* the newest */
+    struct attempts_queue whys; /* of seeks */
     struct tenant tenant;      /* or its root is -1 */
     struct exchange *exchange; /* by which it is asked for, or NULL */
     struct seek seeks[];
@@ -101,6 +100,7 @@ struct question {
 };
 
 static void seek_go_on(struct seek *seek);
+static void search_go_on(void *arg);
 
 static uint64_t now_usec(void)
 {
@@ -127,46 +127,14 @@ static void seek_end(struct seek *seek, enum api_module_state state)
 
 /* why ---------------------------------------------------------------------- */
 
-static void search_go_on(struct search *search);
-static void seek_why(struct seek *seek);
-
-static void on_why(void *arg, enum exchange_news news, struct evbuffer *body)
+/* Asks on, and ends seeks whose questions have been answered. */
+static void search_why(struct search *search)
 {
-    struct seek *seek = arg;
-    struct search *search = seek->search;
+    struct attempts_question *why;
+    struct seek *seek;
 
-    if (news == EXCHANGE_BODY &&
-        evbuffer_get_length(body) <= ATTEMPTS_PAGE_MAX) {
-        return; /* the rest is to come */
-    }
-    if (news == EXCHANGE_ENDED) {
-        attempts_add(&seek->wanted->attempts,
-                     search->call->tenant != NULL
-                         ? NULL
-                         : search->settings->symbolication->stores[seek->store],
-                     body);
-        seek->store++;
-    } else {
-        seek->store = seek->last + 1; /* that is enough */
-    }
-    exchange_free(seek->exchange);
-    seek->exchange = NULL;
-    seek_why(seek);
-    search_go_on(search);
-}
-
-/* Asks about the store at which the seek is. */
-static void seek_why(struct seek *seek)
-{
-    const struct search *search = seek->search;
-
-    if (seek->store <= seek->last) {
-        seek->exchange =
-            attempts_ask(search->searcher->base, search->helper,
-                         store_name(search, seek->store), &seek->wanted->key,
-                         on_why, seek);
-    }
-    if (seek->exchange == NULL) {
+    while ((why = attempts_ended(&search->whys)) != NULL) {
+        seek = why->arg;
         seek_end(seek, seek->settled);
     }
 }
@@ -187,9 +155,7 @@ static void seek_settle(struct seek *seek, enum api_module_state state,
     }
     seek->step = SEEK_WHY;
     seek->settled = state;
-    seek->last = last;
-    seek->store = 0;
-    seek_why(seek);
+    attempts_ask(&search->whys, &seek->why, seek->wanted, last, seek);
 }
 
 /* Takes the reference over. */
@@ -521,11 +487,14 @@ static void search_begin(struct search *search)
     if (rc != 0) {
         search_stop(search);
     }
+    search_why(search);
 }
 
 /* Behind each step of seeks. */
-static void search_go_on(struct search *search)
+static void search_go_on(void *arg)
 {
+    struct search *search = arg;
+
     search_begin(search);
     if (search->open == 0) {
         search->done(search->arg);
@@ -584,6 +553,10 @@ struct search *search_new(struct searcher *searcher, struct settings *settings,
         call->tenant != NULL ? &search->tenant.root : settings->roots;
     search->helper =
         call->tenant != NULL ? &search->tenant.helper : &settings->helper;
+    attempts_begin(&search->whys, searcher->base, search->helper,
+                   call->tenant != NULL ? NULL
+                                        : settings->symbolication->stores,
+                   search_go_on, search);
     for (i = 0; i < call->nmodules; i++) {
         search->seeks[i].search = search;
         search->seeks[i].wanted = &call->modules[i];
@@ -645,12 +618,11 @@ void search_stop(struct search *search)
     }
     exchange_free(search->exchange);
     search->exchange = NULL;
+    attempts_cancel(&search->whys);
     search->to_look = search->to_ask = 0;
     for (i = 0; i < search->call->nmodules; i++) {
         seek = &search->seeks[i];
         seek->to_look = seek->to_ask = false;
-        exchange_free(seek->exchange);
-        seek->exchange = NULL;
         if (seek->step != SEEK_ENDED) {
             seek_end(seek, seek->step == SEEK_WHY ? seek->settled
                                                   : API_MODULE_LATE);

@@ -166,6 +166,23 @@ is_deeply [grep { $_->[2] ne 'notfound' }
     [['local', "file://$bad/bad.pdb", 'malformed']],
     'what was there is malformed';
 
+# many modules, with fewer descriptors than there are of them
+
+SKIP: {
+    skip 'needs prlimit(1)', 1 if system('prlimit --version >/dev/null 2>&1');
+    system('prlimit', "--pid=$t->{symbolicated}", '--nofile=64:') == 0 or die;
+    my $many = $json->decode(request(sources => ['local']));
+    my ($module) = @{ $many->{modules} };
+    $many->{modules} = [map { { %$module, debug_file => "many$_.pdb",
+        image_addr => 0x400000 + $_ * 0x10000 } } 1 .. 200];
+    $many->{stacktraces} = [{ frames => [map {
+        { instruction_addr => $_->{image_addr} + 0x2913 } } @{ $many->{modules} }] }];
+    post($json->encode($many)); # from now on it is known that nobody has them
+    my $answer = post($json->encode($many));
+    is grep({ @{ $_->{candidates} // [] } == 2 } @{ $answer->{modules} }), 200,
+        'all modules have theirs';
+}
+
 # without symcached nothing is known but the names
 
 $t->stop_symcached;
