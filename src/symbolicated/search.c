@@ -3,6 +3,7 @@
  */
 #include "search.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -81,6 +82,7 @@ struct looks {
     struct search *search;
     struct task *task;
     struct mapped *mapped;
+    int tenant; /* the root of one, kept open for the thread; or -1 */
     size_t n;
     struct look {
         struct seek *seek;
@@ -208,6 +210,9 @@ static void looks_drop(void *arg)
     for (i = 0; i < looks->n; i++) {
         module_unref(looks->items[i].sight.module);
     }
+    if (looks->tenant != -1) {
+        close(looks->tenant);
+    }
     free(looks);
 }
 
@@ -258,7 +263,8 @@ static void looks_fill(struct looks *looks)
             seek->to_look = false;
             look = &looks->items[looks->n++];
             look->seek = seek;
-            look->root = search->roots[seek->store];
+            look->root = looks->tenant != -1 ? looks->tenant
+                                             : search->roots[seek->store];
             symcache_key_copy(&look->key, &seek->wanted->key);
         }
     }
@@ -275,6 +281,14 @@ static int looks_start(struct search *search)
     }
     looks->search = search;
     looks->mapped = search->searcher->mapped;
+    looks->tenant = -1;
+    if (search->tenant.root != -1) {
+        looks->tenant = fcntl(search->tenant.root, F_DUPFD_CLOEXEC, 0);
+        if (looks->tenant == -1) {
+            free(looks);
+            return -1;
+        }
+    }
     looks_fill(looks);
     search->to_look = 0;
     looks->task = task_start(search->searcher->base, 0, &looks_calls, looks);
@@ -510,7 +524,8 @@ static void on_tenant(void *arg, enum exchange_news news,
     bool is_there;
     size_t i;
 
-    if (news == EXCHANGE_BODY) {
+    if (news == EXCHANGE_BODY &&
+        evbuffer_get_length(body) <= TENANT_ANSWER_MAX) {
         return; /* the rest is to come */
     }
     is_there = news == EXCHANGE_ENDED &&

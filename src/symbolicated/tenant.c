@@ -10,7 +10,6 @@
 
 #define NAME_SIZE 32 /* hex digits */
 #define PATH_SIZE 256
-#define ANSWER_MAX 256
 
 /* A tenant starts in a moment, and is given ten seconds. */
 #define PATIENCE_SECONDS 15
@@ -35,7 +34,7 @@ struct exchange *tenant_ask(struct event_base *base,
 /* The name, which becomes a part of paths, in hex digits. */
 static bool read_name(char name[NAME_SIZE + 1], struct evbuffer *answer)
 {
-    char text[ANSWER_MAX];
+    char text[TENANT_ANSWER_MAX];
     ssize_t size = evbuffer_copyout(answer, text, sizeof(text));
     struct json json = {0};
     struct json_error error;

@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include "settings.h"
 
+#define TENANT_ANSWER_MAX 256 /* bytes of an answer of symcached */
+
 struct tenant {
     int root; /* its store, open; -1: there is none */
     struct exchange_address helper;
