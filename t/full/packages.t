@@ -215,7 +215,7 @@ sub machine {
     ok_sh("$suite: a machine", Test::Machine::prepare($root));
     stock($root, $debs);
     ok_sh("$suite: nginx and what packages need", $root->sh(<<'SH'));
-apt-get -q -y --no-install-recommends install nginx curl iproute2
+apt-get -q -y --no-install-recommends install nginx curl iproute2 bubblewrap
 apt-get -q -y --no-install-recommends install /debs/*.deb
 apt-get -q -y purge symcached libnginx-mod-symcache
 SH
@@ -238,6 +238,8 @@ SH
         [result => "result 'watchdog'", 'by the watchdog'],
         [wrong => qr/^failed 0 [1-9]/, 'a configuration: not tried again'],
         [mended => 'active'],
+        [strict => qr/^(?!200)/, 'bubblewrap is refused by the unit'],
+        [dropin => '200', 'which foreign-transcoder.conf changes'],
         [upgraded => "$version $version  restarted"],
         [held => '200', 'over the upgrade'],
         [edited => 'kept', 'configuration'],
