@@ -324,6 +324,7 @@ const char *config_map_location(const struct map_config *map, size_t nmap,
 
 const char *config_form_name(enum layout_form form);
 
+/* Of one that has been read, so that it is not PROFILE_DEFAULT. */
 const char *config_profile_name(enum transcoder_profile profile);
 
 /* Returns the format of the originals at the places of a layout. */

@@ -163,29 +163,24 @@ static int read_makes(struct config_reader *r, const cJSON *item,
                : config_error(r, item, "must be \"symcache\"");
 }
 
-static const char *const profiles[] = {"", "strict", "wine", "none"};
+static const char *const profiles[] = {"strict", "wine", "none"};
 
 const char *config_profile_name(enum transcoder_profile profile)
 {
-    return profiles[profile];
+    return profiles[profile - PROFILE_STRICT];
 }
 
 static int read_profile(struct config_reader *r, const cJSON *item,
                         const struct config_field *field, void *at)
 {
     enum transcoder_profile *profile = at;
-    const char *text = config_text(r, item, "\"strict\"");
+    int value = config_word(r, item, profiles, COUNT(profiles));
 
-    if (text == NULL) {
+    if (value < 0) {
         return -1;
     }
-    for (*profile = PROFILE_STRICT; *profile <= PROFILE_NONE; ++*profile) {
-        if (strcmp(text, profiles[*profile]) == 0) {
-            return 0;
-        }
-    }
-    return config_error(r, item,
-                        "must be \"strict\", \"wine\" or \"none\"");
+    *profile = (enum transcoder_profile)(PROFILE_STRICT + value);
+    return 0;
 }
 
 static int read_paths(struct config_reader *r, const cJSON *item,
