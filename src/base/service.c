@@ -163,14 +163,22 @@ void service_close_rest(void)
 /* messages ------------------------------------------------------------------
  */
 
-/* Errors are ignored: what the manager then does is up to it. */
+/*
+ * Errors are ignored: what the manager then does is up to it.  Only a signal
+ * must not lose a message, which SA_RESTART does not prevent for a socket with
+ * a time limit: without READY=1 the manager would end the daemon.
+ */
 static void tell(const char *state)
 {
-    if (service.notify != -1 &&
-        sendto(service.notify, state, strlen(state), MSG_NOSIGNAL,
-               (const struct sockaddr *)&service.to, service.len) == -1) {
+    ssize_t n;
+
+    if (service.notify == -1) {
         return;
     }
+    do {
+        n = sendto(service.notify, state, strlen(state), MSG_NOSIGNAL,
+                   (const struct sockaddr *)&service.to, service.len);
+    } while (n == -1 && errno == EINTR);
 }
 
 void service_ready(void)
