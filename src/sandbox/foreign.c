@@ -129,7 +129,8 @@ static int fill(scmp_filter_ctx filter, bool network)
 int sandbox_foreign_filter(bool network)
 {
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
-    int fd = memfd_create("filter", MFD_CLOEXEC), rc = -ENOMEM;
+    int fd = memfd_create("filter", MFD_CLOEXEC);
+    int rc = fd < 0 ? -errno : -ENOMEM;
 
     if (filter != NULL && fd >= 0) {
         rc = fill(filter, network);
