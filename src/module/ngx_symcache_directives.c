@@ -127,6 +127,7 @@ ngx_symcache_directive_token(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
     if (len == 0 || len > NGX_SYMCACHE_TOKEN_MAX
         || (len < (size_t) n && buf[len] != LF && buf[len] != CR))
     {
+        ngx_explicit_memzero(buf, sizeof(buf));
         return "needs a file whose first line is a token of letters, digits "
                "and \"-._~+/=\"";
     }
