@@ -27,7 +27,8 @@ void stats_request(struct stats *stats, enum api_protocol protocol, int status,
 {
     unsigned i, hundreds = (unsigned)status / 100;
 
-    stats_add(&stats->requests[protocol][hundreds < 6 ? hundreds : 0], 1);
+    hundreds = hundreds < STATS_HUNDREDS ? hundreds : 0;
+    stats_add(&stats->requests[protocol][hundreds], 1);
     for (i = 0; i < STATS_BUCKETS - 1 && usec > bounds[i]; i++) {
     }
     stats_add(&stats->buckets[protocol][i], 1);
@@ -63,7 +64,7 @@ void stats_sums(const struct stats *const *stats, unsigned n,
     *frames = sum(&p, offsetof(struct stats, frames));
     *requests = 0;
     for (i = 0; i < API_PROTOCOLS; i++) {
-        for (j = 0; j < 6; j++) {
+        for (j = 0; j < STATS_HUNDREDS; j++) {
             *requests += sum(&p, offsetof(struct stats, requests[i][j]));
         }
     }
@@ -83,7 +84,7 @@ static void print_requests(const struct printer *p)
     print_help(p, "symbolicated_requests_total", "counter",
                "Requests by protocol and status.");
     for (i = 0; i < API_PROTOCOLS; i++) {
-        for (j = 2; j < 6; j++) {
+        for (j = 2; j < STATS_HUNDREDS; j++) {
             evbuffer_add_printf(
                 p->buf,
                 "symbolicated_requests_total{protocol=\"%s\",status=\"%uxx\"} "

@@ -12,12 +12,13 @@
 #include <stdint.h>
 #include "symbolicated/api/api.h"
 
+#define STATS_HUNDREDS 6 /* 0 has the statuses that are none */
 #define STATS_BUCKETS 12 /* of the histogram; the last has no bound */
 
 typedef atomic_uint_least64_t stats_count;
 
 struct stats {
-    stats_count requests[API_PROTOCOLS][6]; /* by hundreds of the status */
+    stats_count requests[API_PROTOCOLS][STATS_HUNDREDS]; /* of the status */
     stats_count buckets[API_PROTOCOLS][STATS_BUCKETS];
     stats_count usec[API_PROTOCOLS];
     stats_count frames;

@@ -4,12 +4,10 @@
 
 #include "client.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "bar.h"
 #include "base/percent.h"

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "bar.h"
+#include "base/daemon.h"
 #include "command.h"
 #include "printable.h"
 #include "sandbox/sandbox.h"
@@ -41,7 +41,6 @@ static const char *find_header(const struct api_request *request,
 static int open_root(const char *root, int *code)
 {
     struct sandbox_serving allowed = {.nroots = 1};
-    struct rlimit limit;
     char error[256];
     int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
@@ -49,11 +48,7 @@ static int open_root(const char *root, int *code)
         *code = command_fail(COMMAND_IO, root, strerror(errno));
         return -1;
     }
-    /* a file stays open for each module */
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-        limit.rlim_cur = limit.rlim_max;
-        (void)setrlimit(RLIMIT_NOFILE, &limit);
-    }
+    daemon_raise_descriptors(); /* a file stays open for each module */
     allowed.roots = &fd;
     if (sandbox_serve(&allowed, error, sizeof(error)) != 0) {
         fprintf(stderr, "symcachectl: warning: %s; parsing without it\n",

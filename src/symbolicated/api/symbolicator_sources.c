@@ -67,23 +67,14 @@ static const struct shape_member source_members[SOURCE_MEMBERS] = {
     [SOURCE_FILTERS] = {"filters", SHAPE_OBJECT, SHAPE_OPTIONAL, NULL},
 };
 
-/* The layouts of Symbolicator, and those of ours that have PDBs. */
-static const struct {
-    const char *theirs;
-    const char *ours; /* NULL: no PDB is looked for there */
-} layouts[] = {
-    {"native", NULL},
-    {"symstore", "symstore"},
-    {"symstore_index2", "two_tier"},
-    {"ssqp", "ssqp"},
-    {"unified", "unified"},
-    {"debuginfod", NULL},
-    {"slashsymbols", NULL},
-};
-
+/* The layouts of Symbolicator, and what they are called here; NULL: no PDB is
+ * looked for there. */
 static const char *const layout_types[] = {
     "native",  "symstore",   "symstore_index2", "ssqp",
     "unified", "debuginfod", "slashsymbols",    NULL};
+static const char *const layouts[] = {NULL,      "symstore", "two_tier", "ssqp",
+                                      "unified", NULL,       NULL};
+
 static const char *const casings[] = {"default", "lowercase", "uppercase",
                                       NULL};
 
@@ -162,11 +153,9 @@ static bool read_layout(struct shape_walk *walk, uint32_t layout,
     if (!shape_object(walk, layout, layout_members, LAYOUT_MEMBERS, found)) {
         return false;
     }
-    for (i = 0; found[LAYOUT_TYPE] != 0 &&
-                i < sizeof(layouts) / sizeof(layouts[0]);
-         i++) {
-        if (json_is(walk->json, found[LAYOUT_TYPE], layouts[i].theirs)) {
-            own->layout = layouts[i].ours;
+    for (i = 0; found[LAYOUT_TYPE] != 0 && layout_types[i] != NULL; i++) {
+        if (json_is(walk->json, found[LAYOUT_TYPE], layout_types[i])) {
+            own->layout = layouts[i];
         }
     }
     if (found[LAYOUT_CASING] != 0) {
