@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/daemon.h"
 #include "base/log.h"
 #include "base/release.h"

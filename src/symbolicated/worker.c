@@ -8,9 +8,7 @@
 #include <event2/http.h>
 #include <event2/listener.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 #include "base/clock.h"

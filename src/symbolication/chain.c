@@ -5,32 +5,18 @@
 
 #define RANGES_MAX 4096 /* of a function whose size is told */
 
-static void collect(struct symfile_frames *frames, struct chain *chain)
-{
-    chain->reader = frames->reader;
-    chain->count = 0;
-    while (chain->count < CHAIN_MAX &&
-           symfile_reader_next(frames, &chain->frames[chain->count])) {
-        chain->count++;
-    }
-}
-
-void chain_find(const struct symfile_reader *reader, uint64_t address,
-                struct chain *chain)
-{
-    struct symfile_frames frames;
-
-    symfile_reader_lookup(reader, address, &frames);
-    collect(&frames, chain);
-}
-
 void chain_at(const struct symfile_reader *reader, uint32_t location,
               struct chain *chain)
 {
     struct symfile_frames frames;
 
     symfile_reader_frames(reader, location, &frames);
-    collect(&frames, chain);
+    chain->reader = reader;
+    chain->count = 0;
+    while (chain->count < CHAIN_MAX &&
+           symfile_reader_next(&frames, &chain->frames[chain->count])) {
+        chain->count++;
+    }
 }
 
 /* A record that is in the file, or NULL. */

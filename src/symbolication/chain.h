@@ -20,12 +20,8 @@ struct chain {
     struct symfile_frame frames[CHAIN_MAX];
 };
 
-/* Finds what is at an address from the beginning of the image; the count is 0
- * where nothing is known. */
-void chain_find(const struct symfile_reader *reader, uint64_t address,
-                struct chain *chain);
-
-/* The same for a place that was found before (symfile_reader_lookup()). */
+/* Finds what is at a place (symfile_reader_lookup_all()); the count is 0 where
+ * nothing is known. */
 void chain_at(const struct symfile_reader *reader, uint32_t location,
               struct chain *chain);
 

@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <event2/event.h>
 #include "child/child.h"
 #include "symcached/store/store.h"

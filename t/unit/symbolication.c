@@ -28,6 +28,14 @@ static void open_example(struct symfile_reader *reader)
                      SYMFILE_OPENED);
 }
 
+static void find(const struct symfile_reader *r, uint64_t address)
+{
+    struct symfile_lookup lookup = {.reader = r, .address = address};
+
+    symfile_reader_lookup_all(&lookup, 1);
+    chain_at(r, lookup.location, &chain);
+}
+
 static void chains(void **state)
 {
     size_t i, k;
@@ -55,7 +63,7 @@ static void chains(void **state)
     (void)state;
     open_example(&r);
     for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        chain_find(&r, rows[i].address, &chain);
+        find(&r, rows[i].address);
         for (k = 0; k < chain.count; k++) {
             assert_non_null(rows[i].names[k]);
             assert_int_equal(chain.frames[k].function.name.size,
@@ -89,7 +97,7 @@ static void empty(void **state)
     assert_int_equal(lookups[0].location, SYMFILE_NONE);
     assert_int_equal(lookups[1].location, SYMFILE_NONE);
     chain_prefetch(lookups, 2);
-    chain_find(&r, 0x1000, &chain);
+    find(&r, 0x1000);
     assert_int_equal(chain.count, 0);
     assert_int_equal(chain_function_size(&chain), 0);
     free(data);
@@ -128,7 +136,7 @@ static void paths(void **state)
 
     (void)state;
     open_example(&r);
-    chain_find(&r, 0x1010, &chain);
+    find(&r, 0x1010);
     assert_int_equal(chain.count, 2);
     assert_non_null(source_path(&path, &r, chain.frames[0].location.file));
     assert_int_equal(path.path.size, 8);

@@ -11,7 +11,6 @@
 
 #include "json/json.h"
 
-#define SHAPE_MEMBERS_MAX 32
 #define SHAPE_PATH_MAX 8
 
 enum shape {

@@ -5,7 +5,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 void classify_say(struct classification *class, enum source_outcome outcome,
                   bool transient, const char *detail)

@@ -5,7 +5,6 @@
  * absent, or else by the job of its key.
  */
 
-#include <string.h>
 #include <time.h>
 #include "base/id.h"
 #include "base/log.h"

@@ -585,8 +585,8 @@ void server_stop(struct server *server, void (*done)(void *arg), void *arg)
     struct timeval limit = {.tv_sec = DRAIN_SECONDS};
 
     server->done = done;
-    server->tenants = NULL;
     server->arg = arg;
+    server->tenants = NULL; /* they have ended already */
     if (server->forget != NULL) {
         forget_cancel(server->forget);
         server->forget = NULL;

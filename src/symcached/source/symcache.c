@@ -14,7 +14,6 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "symcached/transcode/transcode.h"
 #include "steps.h"
@@ -23,9 +22,6 @@
 #include "base/percent.h"
 #include "via.h"
 #include "proto/header.h"
-
-/* v65535.65535.65535/<name>/<guid>/<age> */
-#define SYMCACHE_REL_MAX (3 * SYMCACHE_NAME_MAX + 80)
 
 /* nginx refuses what is older by default */
 static const symcache_version_t symcache_oldest = {3, 0, 1};

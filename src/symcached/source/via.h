@@ -10,7 +10,6 @@
 #define SYMCACHED_SOURCE_VIA_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 /* a list, with its NUL; no helper sends a longer one */
 #define VIA_MAX 512
