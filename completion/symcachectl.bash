@@ -7,8 +7,15 @@ _symcachectl() {
 
     if [ "$COMP_CWORD" -eq 1 ]; then
         words='lookup dump verify warm why forget jobs sources status
-               drain symbolicate ls import clean -h --help -V --version'
+               drain symbolicate ls import clean transcoder -h --help -V
+               --version'
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
+        return
+    fi
+
+    if [ "${COMP_WORDS[1]}" = transcoder ] && [ "$COMP_CWORD" -eq 2 ] &&
+        [ "${cur:0:1}" != - ]; then
+        mapfile -t COMPREPLY < <(compgen -W 'check init' -- "$cur")
         return
     fi
 
@@ -31,6 +38,7 @@ _symcachectl() {
                                --unused-for' ;;
     import)             words='-c --store --json --root --dry-run' ;;
     clean)              words='-c --dry-run --json' ;;
+    transcoder)         words='-c' ;;
     esac
 
     if [ "${cur:0:1}" = - ]; then

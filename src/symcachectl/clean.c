@@ -1,42 +1,16 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl clean: finds the program symcached and runs its --clean, because
- * symcached knows the rules and the folders.
+ * symcachectl clean: runs "symcached --clean", as symcached knows the rules and
+ * the folders.
  */
-#include <errno.h>
-#include <limits.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
+#include <stddef.h>
 
 #include "command.h"
+#include "daemon.h"
 #include "settings.h"
 
 #define ARGS_MAX 8
-
-/* Where "make" and "make install" put it, relative to this program. */
-static const char *const places[] = {"symcached", "../sbin/symcached"};
-
-static void try_beside(char *const argv[])
-{
-    char self[PATH_MAX], path[PATH_MAX + 32];
-    const char *slash;
-    ssize_t n;
-    size_t i;
-
-    n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-    if (n <= 0) {
-        return;
-    }
-    self[n] = '\0';
-    slash = strrchr(self, '/');
-    for (i = 0; slash != NULL && i < sizeof(places) / sizeof(places[0]); i++) {
-        snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - self), self,
-                 places[i]);
-        execv(path, argv);
-    }
-}
 
 int clean_command(int argc, char **argv)
 {
@@ -66,7 +40,5 @@ int clean_command(int argc, char **argv)
         args[n++] = settings.config;
     }
     args[n] = NULL;
-    try_beside((char *const *)args);
-    execvp(args[0], (char *const *)args);
-    return command_fail(COMMAND_IO, "symcached", strerror(errno));
+    return daemon_run(args);
 }

@@ -30,6 +30,7 @@ int drain_command(int argc, char **argv);
 int ls_command(int argc, char **argv);
 int import_command(int argc, char **argv);
 int clean_command(int argc, char **argv);
+int transcoder_command(int argc, char **argv);
 int symbolicate_command(int argc, char **argv);
 
 /* Prints what is wrong with the arguments, and where to find help.  Returns

@@ -26,6 +26,7 @@ static const struct {
     {"status", status_command}, {"drain", drain_command},
     {"ls", ls_command},         {"import", import_command},
     {"clean", clean_command},   {"symbolicate", symbolicate_command},
+    {"transcoder", transcoder_command},
 };
 
 static const char help[] =
@@ -43,6 +44,8 @@ static const char help[] =
     "       symcachectl ls [OPTION...] [PATTERN...]\n"
     "       symcachectl import [OPTION...] FOLDER\n"
     "       symcachectl clean [-c FILE] [--dry-run] [--json]\n"
+    "       symcachectl transcoder check [-c FILE] [NAME]\n"
+    "       symcachectl transcoder init [-c FILE] NAME\n"
     "       symcachectl -h | -V\n"
     "\n"
     "Files in the open format (\"SYMC\", versions 7 to 9); FILE may be \"-\", "
@@ -100,6 +103,11 @@ static const char help[] =
     "file.\n"
     "clean   removes what the rules no longer keep (see symcached(8)).\n"
     "import and clean take --dry-run.\n"
+    "transcoder  check runs each one once, on a small PDB, and tells what it "
+    "gave\n"
+    "        and took; init has one make what it needs, as symcachegen-wine "
+    "its Wine\n"
+    "        prefix.  NAME is its program.\n"
     "\n"
     "Options: -c FILE is symcached's configuration, of which socket and root "
     "are\n"
@@ -114,7 +122,8 @@ static const char help[] =
     "(warm,\n"
     "why), a line or file names no module (warm), nothing is there (ls), a "
     "file was\n"
-    "refused (import), the configuration is wrong (clean), or the file "
+    "refused (import), the configuration is wrong (clean, transcoder), or the "
+    "file "
     "violates the\n"
     "format (verify); 2 usage; 3 input or output failed, or symcached cannot "
     "be\n"

@@ -26,6 +26,7 @@
 #include "base/daemon.h"
 #include "symcached/server/server.h"
 #include "symcached/source/source.h"
+#include "symcached/transcode/transcode.h"
 #include "symcached/tenant/tenant.h"
 #include "base/signals.h"
 #include "base/task.h"
@@ -52,6 +53,7 @@ struct daemon {
 static const char usage[] =
     "usage: symcached [-c FILE] [-l LOGFILE] [-t] [-v] [-V] [-h]\n"
     "       symcached --clean [--dry-run] [--json] [-c FILE]\n"
+    "       symcached --transcoders [--init] [-c FILE] [NAME]\n"
     "  -c FILE     configuration (default: " DEFAULT_CONFIG ")\n"
     "  -l LOGFILE  log to a file instead of stderr\n"
     "  -t          check the configuration and exit\n"
@@ -322,6 +324,9 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && strcmp(argv[1], "--clean") == 0) {
         return evict_pass_command(argc, argv, source_types, DEFAULT_CONFIG);
+    }
+    if (argc > 1 && strcmp(argv[1], "--transcoders") == 0) {
+        return trial_command(argc, argv, source_types, DEFAULT_CONFIG);
     }
 
     d.options.config = DEFAULT_CONFIG;

@@ -119,7 +119,7 @@ ok $t->read_file($shipped) eq $t->read_file('generated.pdb'),
     is system($t->program('pdb2symcache'), '-pdb', $shipped), 0,
         'pdb2symcache converts it';
     my ($made) = glob "$dir/converted/canary.pdb/*";
-    my ($own) = $t->read_file("$Test::Symcache::top/src/symcached/job/canary.c")
+    my ($own) = $t->read_file("$Test::Symcache::top/src/symcached/transcode/good_pdb.c")
         =~ /CANARY_ID "(\w+)"/;
     is $made =~ s{.*/}{}r, $own, 'and symcached knows its identity';
 }

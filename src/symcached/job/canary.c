@@ -14,17 +14,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "base/installed_file.h"
 #include "scheduler.h"
 #include "base/log.h"
 #include "symcached/store/store.h"
-
-#define CANARY_FILE "canary.pdb"
-#define CANARY_ID "402B1916A8335C454C4C44205044422E1"
-
-/* From the program's folder: in a build tree, and after "make install". */
-static const char *const canary_places[] = {
-    CANARY_FILE, "../share/ngx_symcache/" CANARY_FILE};
 
 struct canary {
     bool is_own; /* the one that comes with symcached */
@@ -138,8 +130,6 @@ bool job_was_lied_to(const struct job *job)
 static bool choose(const struct job *job, const struct trust *trust,
                    struct canary *canary)
 {
-    size_t i;
-
     store_download_path(canary->path, job->config->downloads, job->store->name,
                         &trust->good.key);
     if (trust_has_good(trust, canary->path)) {
@@ -148,15 +138,7 @@ static bool choose(const struct job *job, const struct trust *trust,
     }
 
     canary->is_own = true;
-    (void)symcache_name_parse(CANARY_FILE, strlen(CANARY_FILE), &canary->key);
-    (void)symcache_debug_id_parse(CANARY_ID, strlen(CANARY_ID), &canary->key);
-    for (i = 0; i < sizeof(canary_places) / sizeof(canary_places[0]); i++) {
-        if (beside_path(canary->path, canary_places[i]) &&
-            access(canary->path, R_OK) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return good_pdb_find(&canary->key, canary->path);
 }
 
 /*

@@ -14,7 +14,9 @@
 #define SYMCACHED_TRANSCODE_H
 
 #include "config/config.h"
+#include "good_pdb.h"
 #include "proto/key.h"
+#include "trial.h"
 #include "trust.h"
 #include "validate.h"
 
