@@ -264,17 +264,13 @@ sub end {
     $t->stop_symcached;
 }
 
-# --- Apache, as docs/authentication.md has it
+# --- Apache
 
 my ($apache, $port) = map { Test::Symcache::free_port() } 1 .. 2;
-my ($text) = $t->read_file("$Test::Symcache::top/docs/authentication.md")
-    =~ /```apache\n(.*?)```/s;
-$text =~ s/^(?:LoadModule|ServerName) .*\n//mg;
-$text =~ s{127\.0\.0\.1:8081}{127.0.0.1:$apache};
-$text =~ s{/srv/empty|/etc/apache2\b}{$dir/apache}g;
-$text =~ s{keytab:\S+}{keytab:$dir/http.keytab};
-$t->write_file("apache/$_", '') for 'index.html', 'internal/index.html';
-$t->write_file('apache/groups', "internal: alice\@TEST.LOCAL\n");
+my $text = Test::Example::text($t, 'apache2/symcache.conf');
+$text =~ s{127\.0\.0\.1:8081}{127.0.0.1:$apache}g;
+$text =~ s{/etc/apache2/}{$dir/}g;
+$t->write_file('groups', "internal: alice\@TEST.LOCAL\n");
 my $pid = $k->start_apache($text);
 
 begin();
