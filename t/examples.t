@@ -96,6 +96,7 @@ for my $file (@documents) {
         $found{"json $name"} = 1 if $json =~ /"stores"/;
         $json = qq({"stores": {$store, "transcoders": [$json]}}})
             if $json =~ /^\{ "version"/;
+        $json = qq({"stores": {$store}}, $json}) if $json =~ /^"symbolication"/;
         $json = qq({"stores": {$store}}, "sources": {$json}})
             if $json =~ /^"/;
         symcached_ok("$name: $first", $json);
