@@ -17,6 +17,7 @@ use File::Copy qw(copy);
 use File::Path qw(make_path);
 use Test::More;
 use Test::Machine;
+use Test::Packages;
 use Test::Root;
 use Test::Symcache;
 
@@ -26,24 +27,8 @@ my $uri = '/symcache/v9.0.0/crash.pdb/' . substr($key, 0, 32) . '/1';
 
 sub slurp { Test::Symcache::read_file(undef, $_[0]) }
 
-# The commands of README's installation, but those that match.
-my ($commands) = slurp("$top/README.md") =~ /^## Install\n.*?```sh\n(.*?)```/ms;
-my @commands = split /\n/, $commands;
+my @commands = Test::Packages::commands('README.md', 'Install');
 cmp_ok scalar @commands, '<', 10, 'README: under ten commands';
-
-# The daemons as their units start them.
-my $daemons = <<'SH';
-start() {
-    setpriv --reuid="$1" --regid="$1" --clear-groups --no-new-privs \
-        env -i PATH=/usr/bin:/bin "/usr/sbin/$1" >/tmp/$1.log 2>&1 & echo $! >/tmp/$1.pid
-    for i in $(seq 600); do
-        ! grep -q ' listens on ' /tmp/$1.log || return 0
-        sleep 0.1
-    done
-    cat /tmp/$1.log
-    return 1
-}
-SH
 
 # A configuration that was edited: the transcoder waits for a file.
 my $gated = <<'JSON';
@@ -53,43 +38,6 @@ my $gated = <<'JSON';
     "sh", "{pdb}"] } ], "sources": ["local"] } },
   "sources": { "local": { "type": "filesystem", "path": "/srv/symbols" } } }
 JSON
-
-sub ok_sh {
-    my ($name, $code, $said) = @_;
-    ok !$code, $name or diag "code $code\n", substr($said, -4000);
-    return $said;
-}
-
-# Builds in a root of its own, if there is something new; returns the folder
-# with the packages.
-sub build {
-    my ($suite) = @_;
-    my $debs = "$Test::Root::folder/$suite-debs";
-    my ($old) = glob "$debs/symcached_*.deb";
-    return $debs if $old && !qx(find '$top' -path '$top/build*' -prune -o \\
-        -path '$top/.git' -prune -o -type f -newer '$old' -print -quit);
-    my ($root, $why) = Test::Root->new($suite, 'build');
-    return (undef, $why) unless $root;
-    mkdir $root->path('src');
-    system(qq(tar -C '$top' --exclude-vcs --exclude=./build --exclude='./build-*' )
-        . "-cf - . | tar -C '" . $root->path('src') . "' -xf -") == 0 or die;
-    ok_sh("$suite: packages to build with", $root->sh(<<'SH'));
-apt-get -q update
-ln -s packaging/debian /src/debian
-apt-get -q -y --no-install-recommends install build-essential lintian fakeroot
-cd /src && apt-get -q -y --no-install-recommends build-dep .
-rm /src/debian
-SH
-    ok_sh("$suite: built", $root->sh('cd /src && tools/build-deb /out'));
-    my ($code, $said) = $root->sh(
-        'lintian --allow-root --fail-on error,warning /out/*.changes');
-    is $code, 0, "$suite: lintian" or diag $said;
-    system 'rm', '-rf', $debs;
-    mkdir $debs;
-    copy($_, $debs) for grep { !/-dbgsym_/ } glob $root->path('out/*.deb');
-    $root->remove;
-    return $debs;
-}
 
 # Another version of the same package.
 sub repack {
@@ -127,7 +75,7 @@ sub first_symcache {
     my $use = commands();
     my $said = ok_sh("$suite: the commands of README, and a SymCache",
                      $root->offline(<<"SH"));
-$daemons
+$Test::Packages::daemons
 sudo() { "\$@"; }
 ip link set lo up
 start symcached
@@ -150,7 +98,7 @@ sub upgrade {
     my ($suite, $root) = @_;
     $root->write('etc/symcached.json', $gated);
     my $said = ok_sh("$suite: upgrade", $root->offline(<<"SH"));
-$daemons
+$Test::Packages::daemons
 ip link set lo up
 rm -rf /var/cache/symcached/default
 sed -i 's|symcache_pass .*|& symcache_async_after 65535.65535.65535;|' \\
@@ -261,7 +209,7 @@ SH
 my @suites = split / /, $ENV{SUITES} // 'bookworm trixie';
 for my $suite (@suites) {
     SKIP: {
-        my ($debs, $why) = build($suite);
+        my ($debs, $why) = Test::Packages::build($suite);
         skip $why, 1 unless $debs;
         my ($root) = Test::Root->new($suite, 'use');
         stock($root, $debs);
