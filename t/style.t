@@ -74,7 +74,7 @@ $may{symbolicated} = "$common http sandbox symbolicated/api"
 my $shared = 'base proto config http metrics child sandbox symcache'
     . ' debuginfo/breakpad debuginfo/pdb debuginfo/pe';
 my %above = (
-    server => 'job negcache tenant',
+    server => 'job negcache space tenant',
     tenant => '',
     job => 'source negcache transcode unpack store space',
     source => 'transcode unpack fetch space',

@@ -29,9 +29,16 @@ sub drains {
     my $r = $t->helper('POST', "/v1/$page");
     is $r->{status}, 200, $name;
     my $expect = $page eq 'drain' ? 1 : 0;
+    is $t->helper('GET', '/healthz')->{status}, 200, "$name: it runs";
     is !!$t->helper_json('/v1/status')->{jobs}{draining}, !!$expect,
         "$name: in the status";
     is $t->metric('symcached_draining'), $expect, "$name: in the metrics";
+    ok $t->wait_until("$name: /readyz", sub {
+        my $ready = $t->helper('GET', '/readyz');
+        my $why = header($ready, 'X-Symcache-Reason') // '';
+        return $expect ? $ready->{status} == 503 && $why eq 'draining'
+            : $ready->{status} == 200;
+    }), "$name: /readyz";
     return JSON::PP->new->decode($r->{body});
 }
 

@@ -21,6 +21,7 @@
 #include "metrics/metrics.h"
 #include "endpoint.h"
 #include "lookup_batch.h"
+#include "ready.h"
 #include "reports.h"
 #include "rights.h"
 #include "status.h"
@@ -44,6 +45,7 @@ struct server {
     struct event *drain;
     unsigned open; /* requests that are not answered yet */
     struct reports *reports;
+    struct ready *ready;
     struct forget *forget;
     struct evhttp_request *forgetting; /* the request that waits for it */
     char forgets[65];                  /* its store */
@@ -329,6 +331,19 @@ static void page_healthz(struct server *s, struct target *t, const char *query,
     reply_json(req, object);
 }
 
+static void page_readyz(struct server *s, struct target *t, const char *query,
+                        struct evhttp_request *req)
+{
+    const char *why = ready_why_not(s->ready);
+
+    if (why == NULL) {
+        page_healthz(s, t, query, req);
+        return;
+    }
+    reply_header(req, SYMCACHE_HEADER_REASON, why);
+    reply_error(req, 503, why, "requests are better sent elsewhere");
+}
+
 static void page_version(struct server *s, struct target *t, const char *query,
                          struct evhttp_request *req)
 {
@@ -393,6 +408,7 @@ static const struct page {
     {2, "tenants", RIGHT_READ, true, false, false, page_tenants},
     {1, "metrics", RIGHT_READ, false, false, false, page_metrics},
     {1, "healthz", RIGHT_LOOKUP, false, false, false, page_healthz},
+    {1, "readyz", RIGHT_LOOKUP, false, false, false, page_readyz},
     {1, "version", RIGHT_LOOKUP, false, false, false, page_version},
 };
 
@@ -571,8 +587,9 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
     s->tenants = tenants;
     s->started = time(NULL);
     s->reports = reports_new();
+    s->ready = ready_new(base, scheduler);
     s->drain = evtimer_new(base, on_drain_timeout, s);
-    if (s->reports == NULL || s->drain == NULL ||
+    if (s->reports == NULL || s->ready == NULL || s->drain == NULL ||
         listen_on(s, config, error, size) != 0) {
         server_free(s);
         return NULL;
@@ -611,5 +628,6 @@ void server_free(struct server *server)
         event_free(server->drain);
     }
     reports_free(server->reports);
+    ready_free(server->ready);
     free(server);
 }

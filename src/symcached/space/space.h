@@ -30,7 +30,8 @@ int disk_space_reserve(int fd, uint64_t bytes,
 /* The bytes that cache.min_free stands for on the file system of fd. */
 uint64_t disk_space_kept(int fd, const struct cache_config *cache);
 
-/* Bytes that may be used in a folder; UINT64_MAX if that is not known. */
+/* Bytes that may be used in a folder; UINT64_MAX with errno if that is not
+ * known. */
 uint64_t disk_space_left(const char *path, const struct cache_config *cache);
 
 #define DISK_SPACE_NONE "no room: would leave less than cache.min_free"

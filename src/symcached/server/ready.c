@@ -1,0 +1,152 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "ready.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <event2/event.h>
+#include "base/clock.h"
+#include "base/task.h"
+#include "proto/header.h"
+#include "symcached/job/job.h"
+#include "symcached/space/space.h"
+
+#define READY_SECONDS 5
+#define READY_SILENT_MS 3000 /* a disk that takes longer does not answer */
+
+struct ready {
+    struct event_base *base;
+    struct scheduler *scheduler;
+    struct event *timer;
+    struct task *task; /* a look at the disks, or NULL */
+    uint64_t began;    /* clock_ms() of it */
+    const char *why;   /* what the last one found; NULL: nothing */
+};
+
+/* One look at the disks, with a configuration that lasts as long. */
+struct look {
+    struct ready *ready;
+    struct config *config;
+    const char *why;  /* as in struct ready */
+    const char *full; /* a folder that has no room, or NULL */
+};
+
+/* A folder that is not there is no fault: the next job makes it again. */
+static void look_at(struct look *look, const char *path)
+{
+    uint64_t left = disk_space_left(path, &look->config->cache);
+
+    if (left == 0) {
+        look->why = "no-room";
+        look->full = path;
+    } else if (left == UINT64_MAX && errno != ENOENT) {
+        look->why = "no-disk";
+    }
+}
+
+static void look_run(void *arg)
+{
+    struct look *look = arg;
+    size_t i;
+
+    look_at(look, look->config->downloads);
+    for (i = 0; i < look->config->nstores; i++) {
+        look_at(look, look->config->stores[i].root);
+    }
+}
+
+/*
+ * Without requests nothing else might wish for room until the next pass of
+ * cleaning, and without room there would be no requests.
+ */
+static void look_done(void *arg, bool late)
+{
+    struct look *look = arg;
+    struct ready *ready = look->ready;
+
+    ready->task = NULL;
+    ready->why = look->why;
+    if (look->full != NULL) {
+        disk_space_want_in(look->full, 0);
+    }
+}
+
+static void look_drop(void *arg)
+{
+    struct look *look = arg;
+
+    config_unref(look->config);
+    free(look);
+}
+
+static const struct task_calls look_calls = {look_run, look_done, look_drop};
+
+/* Where the disks hang, one thread waits for them, and no more are started. */
+static void on_timer(evutil_socket_t fd, short events, void *arg)
+{
+    struct ready *ready = arg;
+    struct look *look;
+
+    if (ready->task != NULL) {
+        return;
+    }
+    look = calloc(1, sizeof(*look));
+    if (look == NULL) {
+        return;
+    }
+    look->ready = ready;
+    look->config =
+        config_ref((struct config *)scheduler_config(ready->scheduler));
+    ready->began = clock_ms();
+    ready->task = task_start(ready->base, 0, &look_calls, look);
+}
+
+struct ready *ready_new(struct event_base *base, struct scheduler *scheduler)
+{
+    static const struct timeval every = {.tv_sec = READY_SECONDS};
+    struct ready *ready = calloc(1, sizeof(*ready));
+
+    if (ready == NULL) {
+        return NULL;
+    }
+    ready->base = base;
+    ready->scheduler = scheduler;
+    ready->why = "starting";
+    ready->timer = event_new(base, -1, EV_PERSIST, on_timer, ready);
+    if (ready->timer == NULL || event_add(ready->timer, &every) != 0) {
+        ready_free(ready);
+        return NULL;
+    }
+    on_timer(-1, 0, ready);
+    return ready;
+}
+
+void ready_free(struct ready *ready)
+{
+    if (ready == NULL) {
+        return;
+    }
+    if (ready->task != NULL) {
+        task_cancel(ready->task);
+    }
+    if (ready->timer != NULL) {
+        event_free(ready->timer);
+    }
+    free(ready);
+}
+
+const char *ready_why_not(const struct ready *ready)
+{
+    struct scheduler_gauges g;
+
+    scheduler_gauges(ready->scheduler, &g);
+    if (g.draining) {
+        return SYMCACHE_REASON_DRAINING;
+    }
+    if (ready->task != NULL && clock_since(ready->began) > READY_SILENT_MS) {
+        return "no-disk";
+    }
+    return ready->why;
+}

@@ -1,0 +1,78 @@
+#!/usr/bin/env perl
+
+# /readyz: no for a disk that is full or hangs, and never a wait.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::Fuse;
+use Test::Mount;
+use Test::More;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $id = $Test::Symcache::key{'crash.pdb'};
+
+sub becomes {
+    my ($name, $status, $why) = @_;
+    my $r;
+    $t->wait_until($name, sub {
+        $r = $t->helper('GET', '/readyz');
+        $r->{status} == $status
+            && (Test::Symcache::header($r, 'X-Symcache-Reason') // '') eq $why;
+    });
+    is +JSON::PP->new->decode($r->{body})->{$why ? 'error' : 'status'},
+        $why || 'ok', $name;
+    is $t->helper('GET', '/healthz')->{status}, 200, "$name: it runs";
+}
+
+Test::Mount::small($t->path('store'), '8m');
+my $config = $t->default_config('http://127.0.0.1:1');
+$config->{cache} = { min_free => '1m' };
+$t->start_symcached($config);
+becomes('room', 200, '');
+
+# --- what can be cleaned away is, although nobody asks for a key
+
+my @old = map {
+    my $file = $t->write_file("store/old$_.pdb/$id/old$_.pdb-v9.0.0.symcache",
+                              'x' x (1.5 * 1024 * 1024));
+    utime 0, time - 3600 * $_, $file;
+    $file;
+} 1 .. 5;
+$t->wait_until('cleaning', sub { grep { !-e } @old });
+becomes('room was made', 200, '');
+unlink @old;
+
+# --- what cannot be cleaned away
+
+my $filler = $t->write_file('store/filler', 'x' x (7.25 * 1024 * 1024));
+becomes('no room in a store', 503, 'no-room');
+unlink $filler;
+becomes('room again', 200, '');
+
+# --- no such folder: it will be made
+
+$config->{downloads} = $t->path('missing/downloads');
+$t->reload_symcached($config);
+rename $t->path('missing'), $t->path('moved') or die;
+becomes('a folder that has gone', 200, '');
+
+# --- a disk that hangs
+
+my $fuse = Test::Fuse->new($t->path('missing'), { 'downloads/x' => '' },
+                           hang => $t->path('hang'));
+$fuse->hang;
+becomes('a disk that hangs', 503, 'no-disk');
+$fuse->release;
+becomes('it answers, and is full', 503, 'no-room');
+$fuse->stop;
+rmdir $t->path('missing') or die "rmdir: $!";
+rename $t->path('moved'), $t->path('missing') or die;
+is $t->stop_symcached, 0, 'stopped';
+
+Test::Mount::gone($t->path('store'));
+$t->finish;
+done_testing;
