@@ -160,6 +160,7 @@ struct ngx_symcache_ctx_s {
     ngx_str_t                  via;       /* the helpers on its way, or "" */
 
     uint64_t                   scope;     /* part of the key in the zone */
+    uint32_t                   forgotten; /* when the helper was asked */
 
     ngx_msec_t                 deadline;  /* when the hold ends */
     ngx_symcache_reply_t       reply;

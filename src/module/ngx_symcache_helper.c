@@ -96,6 +96,10 @@ ngx_symcache_helper_ask(ngx_symcache_ctx_t *ctx, ngx_uint_t held,
 
     ctx->asks++;
 
+    if (ctx->conf->zone && ctx->conf->valid_absent) {
+        ctx->forgotten = ngx_symcache_zone_forgotten(ctx);
+    }
+
     ngx_symcache_helper_start(helper, wait);
 
     return NGX_OK;

@@ -588,6 +588,7 @@ ngx_symcache_wait_share(ngx_symcache_wait_t *w)
 
         f = ngx_queue_data(q, ngx_symcache_wait_t, queue);
         f->ctx->reply = w->ctx->reply;
+        f->ctx->forgotten = w->ctx->forgotten;
         f->ctx->asks++;
 
         if (w->ctx->reason.len) {

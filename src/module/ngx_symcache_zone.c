@@ -19,7 +19,8 @@
 static ngx_inline uint32_t ngx_symcache_zone_now(void);
 static uint32_t ngx_symcache_zone_hash(ngx_symcache_ctx_t *ctx);
 static ngx_inline uint64_t ngx_symcache_zone_mix(uint64_t hash, uint64_t n);
-static uint32_t ngx_symcache_zone_spelling(ngx_symcache_ctx_t *ctx);
+static uint32_t ngx_symcache_zone_spelling(ngx_symcache_ctx_t *ctx,
+    uint32_t forgotten);
 static ngx_symcache_entry_t *ngx_symcache_zone_find(ngx_symcache_sh_t *sh,
     ngx_symcache_ctx_t *ctx, uint32_t hash);
 static ngx_symcache_entry_t *ngx_symcache_zone_add(
@@ -113,15 +114,44 @@ ngx_symcache_zone_mix(uint64_t hash, uint64_t n)
 
 
 /*
- * A hash of the name in the client's case.  Some sources tell cases apart: a
- * file that is absent under one spelling may be there under another.
+ * What an absence is known for: a hash of the name in the client's case, as
+ * some sources tell cases apart and have a file under another spelling, and of
+ * what the helper had forgotten when it was asked.
  */
 
 static uint32_t
-ngx_symcache_zone_spelling(ngx_symcache_ctx_t *ctx)
+ngx_symcache_zone_spelling(ngx_symcache_ctx_t *ctx, uint32_t forgotten)
 {
-    return ngx_crc32_short((u_char *) ctx->asked.name,
-                           ctx->asked.key.name_len);
+    return forgotten ^ ngx_crc32_short((u_char *) ctx->asked.name,
+                                       ctx->asked.key.name_len);
+}
+
+
+uint32_t
+ngx_symcache_zone_forgotten(ngx_symcache_ctx_t *ctx)
+{
+    u_char           *p, name[NGX_MAX_PATH + 1];
+    uint64_t          state[4];
+    ngx_file_info_t   fi;
+
+    if (ctx->root.len >= NGX_MAX_PATH - sizeof(SYMCACHE_FORGOTTEN_FILE)) {
+        return 0;
+    }
+
+    p = ngx_cpymem(name, ctx->root.data, ctx->root.len);
+    *p++ = '/';
+    ngx_memcpy(p, SYMCACHE_FORGOTTEN_FILE, sizeof(SYMCACHE_FORGOTTEN_FILE));
+
+    if (ngx_file_info(name, &fi) == NGX_FILE_ERROR) {
+        return 0;
+    }
+
+    state[0] = ngx_file_uniq(&fi);
+    state[1] = ngx_file_size(&fi);
+    state[2] = fi.st_mtim.tv_sec;
+    state[3] = fi.st_mtim.tv_nsec;
+
+    return ngx_murmur_hash2((u_char *) state, sizeof(state));
 }
 
 
@@ -223,9 +253,10 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
     ngx_symcache_memory_unlock(memory);
 
     if (what == NGX_SYMCACHE_KEY_ABSENT
-        && spelling != ngx_symcache_zone_spelling(ctx))
+        && spelling
+           != ngx_symcache_zone_spelling(ctx, ngx_symcache_zone_forgotten(ctx)))
     {
-        /* under this spelling it may be there */
+        /* under this spelling, or by now, it may be there */
 
         return NGX_SYMCACHE_KEY_UNKNOWN;
     }
@@ -254,7 +285,7 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
 
     memory = ctx->conf->zone->data;
     hash = ngx_symcache_zone_hash(ctx);
-    spelling = ngx_symcache_zone_spelling(ctx);
+    spelling = ngx_symcache_zone_spelling(ctx, ctx->forgotten);
 
     ngx_symcache_memory_change(memory);
 

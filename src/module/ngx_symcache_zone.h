@@ -104,6 +104,13 @@ void ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
 
 void ngx_symcache_zone_forget(ngx_symcache_ctx_t *ctx);
 
+/*
+ * A number that changes when the helper forgets what is absent in the store: by
+ * a stat() each time, so that the next request of any worker sees it.  It is
+ * kept from before the helper is asked, as it may forget before it is heard.
+ */
+uint32_t ngx_symcache_zone_forgotten(ngx_symcache_ctx_t *ctx);
+
 void ngx_symcache_zone_count(ngx_symcache_ctx_t *ctx,
     ngx_symcache_count_e counter);
 

@@ -177,7 +177,8 @@ symcache_name_reserved(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0
            || strcmp(name, SYMCACHE_TMP_DIR) == 0
-           || strcmp(name, SYMCACHE_TRANSCODERS_FILE) == 0;
+           || strcmp(name, SYMCACHE_TRANSCODERS_FILE) == 0
+           || strcmp(name, SYMCACHE_FORGOTTEN_FILE) == 0;
 }
 
 symcache_status_e

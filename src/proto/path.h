@@ -38,6 +38,14 @@
  */
 #define SYMCACHE_TRANSCODERS_FILE  ".transcoders"
 
+/*
+ * The helper appends a byte to it, or renews it, when it has forgotten that
+ * something is absent.  What the module knows to be absent of the store counts
+ * no more once this file has another inode, size or time than it had when the
+ * helper was asked.
+ */
+#define SYMCACHE_FORGOTTEN_FILE    ".forgotten"
+
 /* "-v65535.65535.65535.", a kind, and ".absent" */
 #define SYMCACHE_PATH_END_MAX      (2 + SYMCACHE_VERSION_TEXT_MAX + 1         \
                                     + SYMCACHE_KIND_TEXT_MAX + 7)

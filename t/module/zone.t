@@ -72,6 +72,30 @@ my $n = $s->requests;
 $t->get($t->uri('3.2.0', location => '/s', pdb => 'absent.pdb'));
 is scalar($s->requests), $n + 1, 'another version is asked for by itself';
 
+# --- forgotten: by the helper, in a file
+
+$n = $s->requests;
+$t->get(uri('s', 'absent')); # of the right version again
+$n = $s->requests;
+for my $change (sub { $t->write_file('store/.forgotten', '') },
+                sub { utime 1, 1, $t->path('store/.forgotten') or die },
+                sub { $t->write_file('store/.forgotten', "\n") },
+                sub { unlink $t->path('store/.forgotten') or die }) {
+    $change->();
+    $t->get(uri('s', 'absent')) for 1 .. 20;
+    is scalar($s->requests), ++$n,
+        'after a change of .forgotten the key is asked for once, by all workers';
+}
+$s = $t->helper_says(sub {
+    $t->write_file('store/.forgotten', '') if !-e $t->path('store/.forgotten');
+    $_[0]->reply(404, { 'X-Symcache-Reason' => 'x' });
+});
+$t->get(uri('s', 'late')) for 1 .. 5;
+is scalar($s->requests), 2, 'an answer from before a change is not believed';
+unlink $t->path('store/.forgotten');
+$s = $t->helper_says(sub { $_[0]->reply(404, { 'X-Symcache-Reason' => 'x',
+    'X-Symcache-Valid' => $_[1]{path} =~ /brief/ ? 1 : 3600 }) });
+
 $t->get(uri('s', 'brief'));
 $n = $s->requests;
 $t->wait_until('X-Symcache-Valid ends', sub {

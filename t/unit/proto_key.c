@@ -77,6 +77,7 @@ static void requests(void **state)
         /* names that the store keeps for itself */
         {"/v3.1.0/.TMP/" GUID, SYMCACHE_BAD_NAME, 0, 0},
         {"/v3.1.0/.transcoders/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/.forgotten/" GUID, SYMCACHE_BAD_NAME, 0, 0},
         /* id */
         {"/v3.1.0/crash.pdb/" GUID "1", SYMCACHE_BAD_ID, 0, 0},
         {"/v3.1.0/crash.pdb/3249D99D", SYMCACHE_BAD_ID, 0, 0},

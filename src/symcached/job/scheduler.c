@@ -14,6 +14,7 @@
 #include <time.h>
 #include <event2/event.h>
 #include "base/async_unlink.h"
+#include "base/log.h"
 #include "proto/header.h"
 
 const struct config *scheduler_config(const struct scheduler *scheduler)
@@ -257,6 +258,7 @@ unsigned scheduler_forget(struct scheduler *scheduler,
                           const symcache_key_t *key, bool has_id)
 {
     struct job *job;
+    unsigned n;
 
     LIST_FOREACH(job, &scheduler->all, all)
     {
@@ -266,7 +268,12 @@ unsigned scheduler_forget(struct scheduler *scheduler,
             job->findings |= FINDING_FORGOTTEN;
         }
     }
-    return negcache_forget(scheduler->negcache, store, key, has_id);
+    n = negcache_forget(scheduler->negcache, store, key, has_id);
+    if (store_tell_forgotten(store->root) != 0) {
+        log_error(errno, "store=%s: nginx cannot be told what was forgotten",
+                  store->name);
+    }
+    return n;
 }
 
 void scheduler_forget_transcoders(struct scheduler *scheduler,

@@ -22,6 +22,7 @@
 #include "child/child.h"
 #include "base/duration.h"
 #include "proto/path.h"
+#include "symcached/store/store.h"
 
 #define FORGET_SECONDS 3600 /* limit for the walk */
 
@@ -200,6 +201,9 @@ int forget_main(int argc, char **argv)
     if (root != -1) {
         descend(&walk, root, ".", &key, 0);
     } else if (errno != ENOENT) {
+        walk.errnum = errno;
+    }
+    if (store_tell_forgotten(argv[2]) != 0) {
         walk.errnum = errno;
     }
     if (walk.errnum != 0) {

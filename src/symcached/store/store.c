@@ -257,6 +257,32 @@ void store_doubt_transcoders(const char *root,
     }
 }
 
+/* So that the file does not grow for ever. */
+#define FORGOTTEN_MAX 65536
+
+int store_tell_forgotten(const char *root)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    int fd, rc;
+
+    snprintf(path, sizeof(path), "%.1024s/" SYMCACHE_FORGOTTEN_FILE, root);
+    fd = open(path,
+              O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK |
+                  O_CLOEXEC,
+              0644);
+    if (fd == -1) {
+        return errno == ENOENT ? 0 : -1;
+    }
+    rc = fstat(fd, &st) == 0 && st.st_size >= FORGOTTEN_MAX ? ftruncate(fd, 0)
+                                                            : 0;
+    if (rc != 0 || write(fd, "\n", 1) != 1) {
+        rc = futimens(fd, NULL); /* which a full disk still takes */
+    }
+    close(fd);
+    return rc;
+}
+
 bool store_has_transcoders(const char *root)
 {
     char path[PATH_MAX];

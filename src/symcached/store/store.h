@@ -65,6 +65,13 @@ void store_doubt_transcoders(const char *root,
 int store_write_transcoders(const char *root, const char *tmp,
                             const symcache_version_t *versions, size_t n);
 
+/*
+ * Tells every nginx on the store that negative entries were dropped, by
+ * <root>/.forgotten; call it after they are gone.  A root that is not there has
+ * none.  Returns 0, or -1 with errno.
+ */
+int store_tell_forgotten(const char *root);
+
 bool store_has_transcoders(const char *root);
 
 /* Writes <downloads>/<store>/<pdb>/<GUIDAGE>/<pdb> into buf. */
