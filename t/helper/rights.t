@@ -122,8 +122,9 @@ pages('TCP', $tcp, [200, 403, 403],
       'only lookups are answered over TCP without "listen_token"');
 like $t->http($tcp, 'GET', '/readyz')->{status}, qr/^(?:200|503)$/,
     'TCP: /readyz is a lookup, too';
-like $t->helper_log, qr/\[warn\].* listen: over TCP and without "listen_token" /,
-    'TCP: a warning';
+ok $t->wait_until('the configuration is looked at', sub {
+    $t->helper_log =~ /\[warn\].* listen: over TCP and without "listen_token" /
+}), 'TCP: a warning';
 $t->stop_symcached;
 
 $t->start_symcached({ %$over_tcp, admin_listen => "unix:$admin" },
