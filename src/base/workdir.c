@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,9 @@
 #include "proto/path.h"
 
 #define RUN_PREFIX "run-"
+
+/* descriptors that the removal of a directory takes at the most */
+#define REMOVE_DEPTH 32
 
 struct workdir {
     char path[WORKDIR_PATH_MAX];
@@ -57,51 +61,82 @@ int workdir_make_path(const char *path)
     return 0;
 }
 
-/* Empties a directory and closes its descriptor.  The recursion is not limited,
- * as only the helper and its transcoders make folders there. */
-static void remove_entries(int fd)
+/* Gives us the rights to a directory of ours that a transcoder has taken. */
+static void permit(int at, const char *name)
 {
-    DIR *dir = fdopendir(fd);
+    if (fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW) != 0) {
+        return; /* what comes next fails, too, if that mattered */
+    }
+}
+
+static int open_folder(int at, const char *name)
+{
+    permit(at, name);
+    return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/*
+ * Empties a directory and closes its descriptor.  A transcoder may have made
+ * more levels than there are descriptors: what is too deep is moved to the top.
+ * Returns how often that was done.
+ */
+static unsigned remove_entries(int fd, int top, unsigned depth)
+{
+    static atomic_uint names;
+    unsigned moved = 0;
     struct dirent *entry;
+    char name[32];
+    DIR *dir = fdopendir(fd);
     int sub;
 
     if (dir == NULL) {
         close(fd);
-        return;
+        return 0;
     }
 
     while ((entry = readdir(dir)) != NULL) {
         if (strcmp(entry->d_name, ".") == 0 ||
-            strcmp(entry->d_name, "..") == 0) {
+            strcmp(entry->d_name, "..") == 0 ||
+            unlinkat(fd, entry->d_name, 0) == 0 ||
+            unlinkat(fd, entry->d_name, AT_REMOVEDIR) == 0) {
             continue;
         }
-        if (unlinkat(dirfd(dir), entry->d_name, 0) == 0) {
+        if (depth == REMOVE_DEPTH) {
+            permit(fd, entry->d_name); /* renaming writes its ".." */
+            snprintf(name, sizeof(name), "deep-%u", names++);
+            moved += renameat(fd, entry->d_name, top, name) == 0;
             continue;
         }
-
-        sub = openat(dirfd(dir), entry->d_name,
-                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        sub = open_folder(fd, entry->d_name);
         if (sub != -1) {
-            remove_entries(sub);
-            unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
+            moved += remove_entries(sub, top, depth + 1);
+            unlinkat(fd, entry->d_name, AT_REMOVEDIR);
         }
     }
     closedir(dir);
+    return moved;
 }
 
 void workdir_remove(const char *path)
 {
-    int fd;
+    unsigned moved;
+    int fd, top;
 
     if (unlink(path) == 0) {
         return;
     }
 
-    fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd != -1) {
-        remove_entries(fd);
-        rmdir(path);
-    }
+    do {
+        moved = 0;
+        top = open_folder(AT_FDCWD, path);
+        fd = top != -1 ? fcntl(top, F_DUPFD_CLOEXEC, 0) : -1;
+        if (fd != -1) {
+            moved = remove_entries(fd, top, 0);
+        }
+        if (top != -1) {
+            close(top);
+        }
+    } while (rmdir(path) != 0 && moved > 0);
 }
 
 static int lock_directory(const char *path)
