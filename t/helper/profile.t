@@ -116,6 +116,15 @@ my %do = (
         my $n = 0;
         while (1) { open my $f, '>', $n++ or die "many: $!" }
     },
+    deep => sub {
+        mkdir 'd' and chdir 'd' or die "deep: $!" for 1 .. 3000;
+        sleep 1000;
+    },
+    hides => sub { # bytes, where nobody but itself can count them
+        mkdir 'd' and chdir 'd' and chmod 0300, '.' or die "hides: $!";
+        open my $f, '>', 'file' or die "hides: $!";
+        sleep 1000;
+    },
     outlives => sub {
         leaves('first');
         pipe my $r, my $w;
@@ -261,6 +270,15 @@ malformed('fills', qr/took more of the disk than its part \(31457280 bytes\)/,
 malformed('big', qr/took more of the disk than its part/, 'a large file');
 malformed('many', qr/took more of the disk than its part|many: /,
     'files without end');
+malformed('deep', qr/took more of the disk than its part/,
+    'folders without end');
+SKIP: {
+    skip 'root reads every folder', 3 if $> == 0;
+    malformed('hides', qr/took more of the disk than its part/, 'its own folder');
+}
+$t->wait_until('the work folders are gone',
+    sub { my @left = glob "$dir/store/.tmp/*/*"; !@left });
+pass 'nothing of this is left in the work folder';
 
 $c = start({ time => '2s', memory => '1g' });
 malformed('slow', qr/took longer than transcode_time \(2 s\)/, 'its time');

@@ -4,6 +4,7 @@
 #include "output.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +14,7 @@
 #include "proto/path.h"
 
 /* bounds of the search */
-#define OUTPUT_DEPTH 8
+#define OUTPUT_DEPTH 16
 #define OUTPUT_ENTRIES 10000
 
 static bool name_parse(const char *name, const symcache_key_t *key,
@@ -54,11 +55,33 @@ static void take(struct output *output, const char *dir,
     }
 }
 
+static void walk(struct output *output, int fd, const char *path,
+                 unsigned depth);
+
+/* What is too deep or not readable cannot be counted: it is too much. */
+static void walk_below(struct output *output, int fd, const char *path,
+                       const char *name, unsigned depth)
+{
+    char below[PATH_MAX];
+    int sub = openat(fd, name,
+                     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (sub >= 0 && depth > 0 &&
+        snprintf(below, sizeof(below), "%s/%s", path, name) <
+            (int)sizeof(below)) {
+        walk(output, sub, below, depth - 1);
+    } else if (sub >= 0) {
+        close(sub);
+        output->entries = OUTPUT_ENTRIES;
+    } else if (errno == EACCES) {
+        output->entries = OUTPUT_ENTRIES;
+    }
+}
+
 /* Follows no symbolic link.  Takes fd over. */
 static void walk(struct output *output, int fd, const char *path,
                  unsigned depth)
 {
-    char below[PATH_MAX];
     struct dirent *entry;
     struct stat st;
     DIR *dir = fdopendir(fd);
@@ -82,14 +105,8 @@ static void walk(struct output *output, int fd, const char *path,
         output->bytes += (uint64_t)st.st_blocks * 512;
         if (S_ISREG(st.st_mode)) {
             take(output, path, entry->d_name, st.st_size);
-        } else if (S_ISDIR(st.st_mode) && depth > 0 &&
-                   snprintf(below, sizeof(below), "%s/%s", path,
-                            entry->d_name) < (int)sizeof(below)) {
-            int sub = openat(fd, entry->d_name,
-                             O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-            if (sub >= 0) {
-                walk(output, sub, below, depth - 1);
-            }
+        } else if (S_ISDIR(st.st_mode)) {
+            walk_below(output, fd, path, entry->d_name, depth);
         }
     }
 
@@ -116,7 +133,7 @@ bool output_is_endless(const struct output *output)
 const char *output_judge(const struct output *output)
 {
     if (output_is_endless(output)) {
-        return "the transcoder left too many files";
+        return "the transcoder left more files than are looked at";
     }
     if (output->files == 0) {
         return "the transcoder succeeded without a SymCache file";
