@@ -34,6 +34,7 @@ for my $authority ('clients', 'others') {
 }
 for (['alice', 'clients', '/O=Example/OU=internal/CN=alice'],
      ['bob', 'clients', '/O=Example/OU=internal-not/CN=bob'],
+     ['mallory', 'clients', '/O=Example/OU=guests/CN=mallory,OU=internal'],
      ['eve', 'others', '/O=Example/OU=internal/CN=eve']) {
     my ($who, $authority, $subject) = @$_;
     openssl("$new -subj $subject -keyout $who.key -out $who.csr");
@@ -125,6 +126,8 @@ for my $uri ("/symcache/$file", "/internal/$file", '/status') {
 is ask("/symcache/$file", certificate('bob')), '200 2', 'another one';
 is ask("/internal/$file", certificate('bob')), '403 2',
     'who is not in the store for some';
+is ask("/internal/$file", certificate('mallory')), '403 2',
+    'whose name looks like the part of another';
 $t->stop_nginx;
 
 $t->finish;
