@@ -299,7 +299,8 @@ int config_listen(struct config_reader *r, const cJSON *item,
         }
     } else if (evutil_parse_sockaddr_port(text, (struct sockaddr *)&address,
                                           &len) != 0 ||
-               strrchr(text, ':') == NULL) {
+               /* no port; that of IPv6 has the same place */
+               ((struct sockaddr_in *)&address)->sin_port == 0) {
         return config_error(r, item, "must be unix:/path or address:port");
     }
     return config_string(r, item, field, at);
