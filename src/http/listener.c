@@ -21,6 +21,9 @@
  * not block.  The kernel limits this number to somaxconn. */
 #define BACKLOG 4096
 
+/* who may connect to a Unix socket: whoever may write to its file */
+#define WRITERS (S_IWUSR | S_IWGRP | S_IWOTH)
+
 static int fail(char *error, size_t size, const char *address, int errnum)
 {
     snprintf(error, size, "cannot listen on \"%s\": %s", address,
@@ -28,7 +31,8 @@ static int fail(char *error, size_t size, const char *address, int errnum)
     return -1;
 }
 
-/* Returns whether a process is listening on the socket. */
+/* Returns whether a process has the socket, which may be of another type or not
+ * for us: only a refusal tells that it is stale. */
 static int in_use(const struct sockaddr_un *un)
 {
     int rc,
@@ -38,8 +42,7 @@ static int in_use(const struct sockaddr_un *un)
         return 1;
     }
     rc = connect(fd, (const struct sockaddr *)un, sizeof(*un));
-    /* EAGAIN means a full backlog, so there is a listener */
-    rc = rc == 0 || errno == EAGAIN;
+    rc = rc == 0 || errno != ECONNREFUSED;
     close(fd);
     return rc;
 }
@@ -57,6 +60,14 @@ static int open_unix(struct listener *l, const char *address, mode_t mode,
     memcpy(un.sun_path, path, strlen(path) + 1);
 
     l->fd = service_take_socket((struct sockaddr *)&un);
+    if (l->fd != -1 && lstat(path, &st) == 0 &&
+        (st.st_mode & ~mode & WRITERS) != 0) {
+        snprintf(error, size,
+                 "cannot listen on \"%s\": the service manager lets others "
+                 "connect, too (SocketMode=%04o)",
+                 address, (unsigned)mode);
+        return -1;
+    }
     if (l->fd != -1) {
         return 0;
     }

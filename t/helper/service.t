@@ -18,7 +18,7 @@ use Test::More;
 use Test::Symcache;
 
 my $t = Test::Symcache->new;
-$t->allow_log(qr/not valid JSON; the old configuration stays/);
+$t->allow_log(qr/not valid JSON; the old configuration stays|cannot listen on/);
 my $id = $Test::Symcache::key{'crash.pdb'};
 my $lookup = "/v1/symcache/default/crash.pdb/$id?version=9.0.0&wait=60";
 
@@ -169,6 +169,33 @@ is $t->http("127.0.0.1:$port", 'GET', '/healthz')->{status}, 200, 'is served';
 ended($pid);
 message();
 close $tcp;
+$t->write_helper_config($config);
+
+# --- a socket for administration that is open to everybody, as systemd's are
+
+my $admin = $t->path('admin.sock');
+my $open = listen_at($admin);
+$t->write_helper_config({ %$config, admin_listen => "unix:$admin" });
+chmod 0666, $admin;
+$pid = start('symcached', [$open]);
+is $t->stop_pid($pid, 0) >> 8, 3, 'admin_listen: it is not taken';
+like $t->read_file('symcached.log'), qr/lets others connect, too \(SocketMode=0660\)/,
+    'and the reason is told';
+chmod 0660, $admin;
+$pid = start('symcached', [$open]);
+is message(), 'READY=1', 'but with the right mode';
+ended($pid);
+message();
+
+# --- a socket that somebody has, though it takes no connection
+
+close $open;
+unlink $admin;
+$open = IO::Socket::UNIX->new(Type => SOCK_DGRAM, Local => $admin)
+    or die "$admin: $!";
+$pid = start('symcached', []);
+is $t->stop_pid($pid, 0) >> 8, 3, 'a socket in use';
+ok -S $admin, 'stays';
 $t->write_helper_config($config);
 
 # --- nginx holds a request while symcached is started again
