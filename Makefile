@@ -86,7 +86,7 @@ check-packages:
 # The packages are checked before anything is compiled.  Otherwise make -j would
 # hide the message about missing ones among compiler errors.
 
-SRCS     = $(wildcard src/*/*.c src/*/*/*.c)
+SRCS     = $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c)
 CSRCS    = $(filter-out src/module/%,$(SRCS))
 OBJS     = $(CSRCS:%.c=$(B)/obj/%.o)
 
@@ -182,7 +182,7 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
              src/config/location.c \
              $(addprefix src/symcached/,source/file_ptr.c unpack/body.c \
                unpack/body_kind.c unpack/cabinet.c space/sink.c) \
-             $(wildcard src/symbolicated/api/*.c) \
+             $(wildcard src/symbolicated/api/*.c src/symbolicated/api/*/*.c) \
              $(addprefix src/symcachectl/,list.c identity.c))
 
 fuzz: $(FUZZ)

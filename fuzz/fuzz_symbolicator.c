@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbolicated/api/symbolicator_answer.h"
-#include "symbolicated/api/symbolicator_sources.h"
+#include "symbolicated/api/symbolicator/answer.h"
+#include "symbolicated/api/symbolicator/sources.h"
 #include "../t/unit/symfile_example.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -34,7 +34,8 @@ sub code {
 }
 
 my @c = grep { -f }
-    glob('*.[ch] src/*/*.[ch] src/*/*/*.[ch] t/unit/*.[ch] fuzz/*.[ch]');
+    glob('*.[ch] src/*/*.[ch] src/*/*/*.[ch] src/*/*/*/*.[ch] t/unit/*.[ch]'
+        . ' fuzz/*.[ch]');
 my %text = map { $_ => slurp($_) } @c;
 
 # --- dependencies point one way
@@ -66,6 +67,8 @@ my %may = (    # room => rooms that it may include from
 # symbolicated: protocols know nothing of how modules are got
 my $common = 'base proto config json symcache symbolication';
 $may{'symbolicated/api'} = $common;
+$may{"symbolicated/api/$_"} = "$common symbolicated/api"
+    for qw(mozilla symbolicator);
 $may{'symbolicated/modules'} = 'base proto symcache';
 $may{symbolicated} = "$common http sandbox symbolicated/api"
     . ' symbolicated/modules';
@@ -92,7 +95,8 @@ $may{sandboxed} = 'child symcached/store symcached/transcode symcached/unpack';
 
 # a room is entered through the header of its name; these are shelves of
 # nouns, of which each is taken by itself
-my %shelf = map { $_ => 1 } qw(base proto debuginfo module);
+my %shelf = map { $_ => 1 } qw(base proto debuginfo module
+    symbolicated/api);
 
 my (@wrong, %includes);
 for my $file (grep { m{^src/} } @c) {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fragments.h"
+#include "symbolicated/api/fragments.h"
 
 /* answers ------------------------------------------------------------------ */
 

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include "running.h"
+#include "symbolicated/api/running.h"
 
 static running_count running;
 

@@ -10,7 +10,7 @@
 #ifndef SYMBOLICATED_API_MOZILLA_H
 #define SYMBOLICATED_API_MOZILLA_H
 
-#include "protocols.h"
+#include "symbolicated/api/protocols.h"
 #include "symbolication/symbolication.h"
 
 #define MOZILLA_JOBS_MAX 10

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include "protocols.h"
+#include "symbolicated/api/protocols.h"
 
 #define JSON_TYPE "application/json"
 

@@ -1,14 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "symbolicator_answer.h"
+#include "answer.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "fragments.h"
-#include "symbolicator_candidates.h"
+#include "symbolicated/api/fragments.h"
+#include "candidates.h"
 
 #define BLOCK 32 /* frames that are looked up before they are written */
 

@@ -3,11 +3,11 @@
  *
  * The answer of Symbolicator's protocol, "status": "completed".
  */
-#ifndef SYMBOLICATOR_ANSWER_H
-#define SYMBOLICATOR_ANSWER_H
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_ANSWER_H
+#define SYMBOLICATED_API_SYMBOLICATOR_ANSWER_H
 
-#include "api.h"
-#include "symbolicator_request.h"
+#include "symbolicated/api/api.h"
+#include "request.h"
 
 /* What has become of a module; the first ones are statuses of the protocol. */
 enum symbolicator_status {

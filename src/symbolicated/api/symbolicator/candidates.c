@@ -1,14 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "symbolicator_candidates.h"
+#include "candidates.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
-#include "symbolicator_sources.h"
+#include "sources.h"
 
 /* In place of a location, for a source that has no place to look in. */
 #define NO_PLACE "No object files listed on this source"

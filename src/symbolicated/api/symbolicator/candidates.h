@@ -4,10 +4,10 @@
  * Where a module was looked for, as Symbolicator tells it: the member
  * "candidates" of a module.
  */
-#ifndef SYMBOLICATOR_CANDIDATES_H
-#define SYMBOLICATOR_CANDIDATES_H
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_CANDIDATES_H
+#define SYMBOLICATED_API_SYMBOLICATOR_CANDIDATES_H
 
-#include "symbolicator_answer.h"
+#include "answer.h"
 
 /*
  * The status of a module that could not be had.  That is what became of it at

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "symbolicator_kept.h"
+#include "kept.h"
 
 #include <pthread.h>
 #include <stdio.h>

@@ -6,10 +6,10 @@
  * has the rest, so an answer is written anew for each who asks.  For all
  * threads; only requests that wait come here.
  */
-#ifndef SYMBOLICATOR_KEPT_H
-#define SYMBOLICATOR_KEPT_H
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_KEPT_H
+#define SYMBOLICATED_API_SYMBOLICATOR_KEPT_H
 
-#include "symbolicator_request.h"
+#include "request.h"
 
 #define KEPT_ID_SIZE 37 /* "8-4-4-4-12" and a NUL */
 

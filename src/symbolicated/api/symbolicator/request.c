@@ -1,13 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "symbolicator_request.h"
+#include "request.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "api.h"
+#include "symbolicated/api/api.h"
 #include "base/array.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

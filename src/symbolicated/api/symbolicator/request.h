@@ -4,8 +4,8 @@
  * The body of a request of Symbolicator's protocol, POST /symbolicate: its
  * stacks and modules, and which module owns which frame.
  */
-#ifndef SYMBOLICATOR_REQUEST_H
-#define SYMBOLICATOR_REQUEST_H
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_REQUEST_H
+#define SYMBOLICATED_API_SYMBOLICATOR_REQUEST_H
 
 #include "json/json.h"
 #include "proto/key.h"

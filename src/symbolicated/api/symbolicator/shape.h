@@ -6,8 +6,8 @@
  * passed over, one that comes twice is an error, and an array may stand for
  * an object, with the values of the members in their order.
  */
-#ifndef SYMBOLICATED_SHAPE_H
-#define SYMBOLICATED_SHAPE_H
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_SHAPE_H
+#define SYMBOLICATED_API_SYMBOLICATOR_SHAPE_H
 
 #include "json/json.h"
 

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "symbolicator_sources.h"
+#include "sources.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,11 +6,11 @@
  * them is not read; or they are sources of the client's own, which a tenant
  * asks.
  */
-#ifndef SYMBOLICATOR_SOURCES_H
-#define SYMBOLICATOR_SOURCES_H
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_SOURCES_H
+#define SYMBOLICATED_API_SYMBOLICATOR_SOURCES_H
 
 #include "config/config.h"
-#include "symbolicator_request.h"
+#include "request.h"
 
 /* Returns 0, or 422 with a sentence in error. */
 int symbolicator_sources_check(const struct symbolication_config *config,

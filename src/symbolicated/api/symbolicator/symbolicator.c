@@ -10,12 +10,12 @@
 #include <string.h>
 #include <strings.h>
 
-#include "protocols.h"
-#include "running.h"
-#include "symbolicator_answer.h"
-#include "symbolicator_candidates.h"
-#include "symbolicator_kept.h"
-#include "symbolicator_sources.h"
+#include "symbolicated/api/protocols.h"
+#include "symbolicated/api/running.h"
+#include "answer.h"
+#include "candidates.h"
+#include "kept.h"
+#include "sources.h"
 
 #define TEXT_TYPE "text/plain; charset=utf-8"
 #define JSON_TYPE "application/json"
