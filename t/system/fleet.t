@@ -1,0 +1,160 @@
+#!/usr/bin/env perl
+
+# conf-examples/fleet-front.conf before three machines with
+# fleet-machine.conf: one is killed, stopped, drained; no request stays
+# unanswered, and none is answered wrongly.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::Example;
+use Test::More;
+use Test::Symcache;
+
+my @poll = ('Allow-Retry-After: true');
+my $front = Test::Symcache->new;
+my $id = $Test::Symcache::key{'crash.pdb'};
+my @machines = map { Test::Symcache->new } 1 .. 3;
+my $pdbs = 0;
+
+sub h { Test::Symcache::header(@_) }
+
+sub socket_of { $_[0]->nginx_socket }
+
+# New PDBs, in the folder that all machines have as their source.
+sub publish {
+    my ($n) = @_;
+    my $text = $front->read_file($front->data('pdb/crash.pdb'));
+    return map {
+        my $name = 'f' . ++$pdbs . '.pdb';
+        $front->write_file("symbols/$name/$id/$name", $text);
+        $name;
+    } 1 .. $n;
+}
+
+sub uri { "/symcache/v9.0.0/$_[0]/" . substr($id, 0, 32) . '/1' }
+
+sub start_helper {
+    my ($m) = @_;
+    my $config = $m->default_config('http://127.0.0.1:1');
+    $config->{admin_listen} = 'unix:' . $m->path('admin.sock');
+    $config->{sources} = { upstream => { type => 'filesystem',
+        path => $front->path('symbols') } };
+    $m->start_symcached($config);
+}
+
+sub start_machine {
+    my ($m) = @_;
+    my $dir = $m->dir;
+    Test::Example::start($m, 'fleet-machine.conf', put => {
+        'listen 80;' => "listen unix:$dir/n.sock;",
+        '/var/cache/symcached/default;' => "$dir/store;",
+        'unix:/run/symcached/symcached.sock' => "unix:$dir/h.sock",
+        'unix:/run/symcached-admin/admin.sock' => "unix:$dir/admin.sock",
+        'allow 10.0.0.10;' => 'allow unix:;',
+        'symcache_error 502;' =>
+            'symcache_error 502; symcache_async_after 65535.65535.65535;',
+    });
+}
+
+# Asks for each PDB at once, held, while $during runs; then all are answered.
+sub held {
+    my ($name, $during, @pdbs) = @_;
+    my @open = map { $front->open_http($front->nginx_socket, 'GET', uri($_)) }
+        @pdbs;
+    $during->();
+    my @bad = grep { ($_->{status} // 0) != 200 }
+        map { $front->read_response($_, 'GET', 60) } @open;
+    is scalar(@bad), 0, "$name: all who are held are answered";
+}
+
+sub polled {
+    my ($name, @pdbs) = @_;
+    for my $pdb (@pdbs) {
+        my $wrong = '';
+        $front->wait_until("$name: $pdb", sub {
+            my $r = $front->get(uri($pdb), @poll);
+            $wrong = "$r->{status}" if $r->{status} != 200
+                && !($r->{status} == 404 && h($r, 'Retry-After'));
+            return $r->{status} == 200;
+        });
+        is $wrong, '', "$name: $pdb is polled for, and made";
+    }
+}
+
+$front->write_file('symbols/pingme.txt', '');
+for my $m (@machines) {
+    start_helper($m);
+    start_machine($m);
+}
+my $dir = $front->dir;
+Test::Example::start($front, 'fleet-front.conf', put => {
+    'listen 80;' => "listen unix:$dir/n.sock;",
+    'allow 10.0.0.0/24;' => 'allow unix:;',
+    'symcache_hold_timeout 0;' =>
+        'symcache_hold_timeout 0; symcache_async_after 65535.65535.65535;',
+    'proxy_read_timeout 5s;' => 'proxy_read_timeout 1s;',
+    map({ my $n = $_ + 1; my $s = socket_of($machines[$_]);
+          ("server 10.0.0.$n:80 " => "server unix:$s ",
+           "proxy_pass http://10.0.0.$n" => "proxy_pass http://unix:$s:") }
+        0 .. 2) });
+
+held('cold', sub { }, publish(6));
+polled('cold', publish(3));
+
+# --- drain: of one machine, in the middle
+
+my ($m) = @machines;
+is $m->http($m->path('admin.sock'), 'POST', '/v1/drain', 'Content-Length: 0')
+    ->{status}, 200, 'drain';
+is $m->get('/readyz')->{status}, 503, 'the health location says so';
+my $runs = $m->runs;
+held('drained', sub { }, publish(6));
+polled('drained', publish(3));
+is $m->runs, $runs, 'and makes nothing new';
+$m->http($m->path('admin.sock'), 'POST', '/v1/undrain', 'Content-Length: 0');
+$m->wait_until('ready again', sub { $m->get('/readyz')->{status} == 200 });
+
+# --- symcached is killed while clients are held
+
+held('symcached killed', sub { $m->stop_symcached('KILL') }, publish(6));
+polled('symcached killed', publish(3));
+is $m->get('/readyz')->{status}, 502, 'the health location';
+start_helper($m);
+
+# --- nginx is stopped: those who poll are answered by the others
+
+kill 'STOP', $m->{nginx}, $m->workers;
+polled('nginx hangs', publish(3));
+kill 'CONT', $m->{nginx}, $m->workers;
+
+# --- forget, at all machines
+
+my $r = $front->get(uri('late.pdb'));
+is $r->{status} . (h($r, 'Retry-After') ? ' later' : ''), 404, 'absent';
+$front->write_file("symbols/late.pdb/$id/late.pdb",
+                   $front->read_file($front->data('pdb/crash.pdb')));
+is $front->get(uri('late.pdb'))->{status}, 404, 'still absent';
+is $front->http($front->nginx_socket, 'POST', "/v1/forget/default/late.pdb",
+                'Content-Length: 0')->{status}, 200, 'forget';
+is $front->get(uri('late.pdb'))->{status}, 200, 'the next request is served';
+
+# --- all are down
+
+$_->stop_nginx for @machines;
+for my $headers ([], \@poll) {
+    $r = $front->get(uri('nobody.pdb'), @$headers);
+    is $r->{status}, @$headers ? 404 : 503, "all down: @$headers";
+    ok h($r, 'Retry-After'), 'to be asked again';
+}
+
+for my $machine (@machines) {
+    $machine->allow_log(qr/./);
+    $machine->stop_symcached;
+}
+$front->allow_log(qr/./);
+$front->stop_nginx;
+$_->finish for @machines, $front;
+done_testing;
