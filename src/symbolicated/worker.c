@@ -150,6 +150,7 @@ static void on_trim(evutil_socket_t fd, short what, void *arg)
     struct worker *w = arg;
 
     atomic_store(&w->turned, clock_ms());
+    mapped_evict_stale(w->workers->mapped);
     module_cache_trim(w->context.searcher.cache);
 }
 

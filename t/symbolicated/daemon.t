@@ -120,6 +120,9 @@ truncate $path, 100 or die $!;
 is ask_crash(), 'false', 'one that was cut short';
 remove_tree($t->path('store/crash.pdb'));
 is ask_crash(), 'false', 'and its folder';
+$t->wait_until('no file that is gone is kept open', sub {
+    return $t->symbolicated_metric('symbolicated_files_mapped') == 0;
+});
 
 # a mapped file is cut short, and written again in place, while requests run:
 # names may be missing or wrong, but each request has an answer

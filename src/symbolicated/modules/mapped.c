@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include "base/array.h"
 
+#define STALE_MAX 1000 /* looked at in one call: a millisecond or so */
+
 struct mapped {
     pthread_mutex_t mutex;
     struct module **modules;
@@ -14,6 +16,7 @@ struct mapped {
     size_t max_files;
     uint64_t max_bytes;
     struct mapped_sizes sizes;
+    size_t unseen; /* modules that are still to be looked at for stale ones */
     atomic_uint generation;
 };
 
@@ -146,6 +149,24 @@ void mapped_remove(struct mapped *mapped, struct module *module)
             take_out(mapped, i);
             break;
         }
+    }
+    pthread_mutex_unlock(&mapped->mutex);
+}
+
+void mapped_evict_stale(struct mapped *mapped)
+{
+    size_t n;
+
+    pthread_mutex_lock(&mapped->mutex);
+    for (n = 0; n < STALE_MAX && mapped->unseen > 0; n++) {
+        mapped->unseen--;
+        if (mapped->unseen < mapped->sizes.files &&
+            !module_is_current(mapped->modules[mapped->unseen])) {
+            take_out(mapped, mapped->unseen); /* the last one moves here */
+        }
+    }
+    if (mapped->unseen == 0) {
+        mapped->unseen = mapped->sizes.files;
     }
     pthread_mutex_unlock(&mapped->mutex);
 }

@@ -37,6 +37,13 @@ struct module *mapped_add(struct mapped *mapped, struct module *module);
 /* Its file is not what it was. */
 void mapped_remove(struct mapped *mapped, struct module *module);
 
+/*
+ * Removes modules whose files are gone, replaced or cut short, so that their
+ * room on the disk comes free though nobody asks for them again.  One call
+ * sees some of them, the next one goes on from there.
+ */
+void mapped_evict_stale(struct mapped *mapped);
+
 /* Changes with each module that goes. */
 unsigned mapped_generation(struct mapped *mapped);
 
