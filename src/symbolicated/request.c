@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
+#include "base/clock.h"
 #include "base/log.h"
 #include "http/http.h"
 
@@ -45,14 +45,6 @@ struct request {
     uint64_t parsed;
     uint64_t searched;
 };
-
-static uint64_t now_usec(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
 
 /* the log -------------------------------------------------------------------
  */
@@ -97,7 +89,7 @@ static void count(struct request *r)
 {
     struct stats *stats = &r->context->stats;
     size_t counts[API_MODULE_LATE + 1] = {0}, i;
-    uint64_t now = now_usec();
+    uint64_t now = clock_usec();
 
     for (i = 0; r->call != NULL && i < r->call->nmodules; i++) {
         counts[r->call->modules[i].state]++;
@@ -233,7 +225,7 @@ static void search(struct request *r);
  */
 static void finish(struct request *r)
 {
-    r->searched = now_usec();
+    r->searched = clock_usec();
     reset_reply(r);
     r->call->finish(r->call, &r->reply);
     if (r->search != NULL && search_is_broken(r->search) &&
@@ -280,7 +272,7 @@ static void on_readable(evutil_socket_t fd, short what, void *arg)
         return;
     }
     r->reply.status = CLIENT_GONE;
-    r->searched = now_usec();
+    r->searched = clock_usec();
     count(r);
     free_request(r); /* it may use the body, which is the connection's */
     evhttp_connection_free(connection);
@@ -402,12 +394,12 @@ void request_start(struct request_context *context, struct evhttp_request *req)
     r->context = context;
     r->req = req;
     r->settings = settings_ref(context->settings);
-    r->started = now_usec();
+    r->started = clock_usec();
     module_cache_trim(context->searcher.cache);
     describe(r);
     reset_reply(r);
     r->call = api_begin(&r->api, &r->reply);
-    r->parsed = now_usec();
+    r->parsed = clock_usec();
     if (r->call == NULL) {
         send_reply(r);
     } else if (r->call->nmodules == 0) {

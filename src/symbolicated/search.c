@@ -5,7 +5,6 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/task.h"
@@ -104,14 +103,6 @@ struct question {
 static void seek_go_on(struct seek *seek);
 static void search_go_on(void *arg);
 
-static uint64_t now_usec(void)
-{
-    struct timespec now;
-
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
-}
-
 static const char *store_name(const struct search *search, size_t store)
 {
     return search->call->tenant != NULL
@@ -123,7 +114,7 @@ static void seek_end(struct seek *seek, enum api_module_state state)
 {
     seek->step = SEEK_ENDED;
     seek->wanted->state = state;
-    seek->wanted->usec = (unsigned)(now_usec() - seek->search->started);
+    seek->wanted->usec = (unsigned)(clock_usec() - seek->search->started);
     seek->search->open--;
 }
 
@@ -372,7 +363,7 @@ static void on_replies(void *arg, const struct ask_reply *replies, size_t n,
 /* Seconds that are left to symcached, rounded up. */
 static unsigned seconds_left(const struct search *search)
 {
-    uint64_t spent = (now_usec() - search->started) / 1000;
+    uint64_t spent = (clock_usec() - search->started) / 1000;
     uint64_t wait = search->call->wait;
 
     return spent < wait ? (unsigned)((wait - spent + 999) / 1000) : 0;
@@ -560,7 +551,7 @@ struct search *search_new(struct searcher *searcher, struct settings *settings,
     search->call = call;
     search->done = done;
     search->arg = arg;
-    search->started = now_usec();
+    search->started = clock_usec();
     search->tenant.root = -1;
     search->nstores =
         call->tenant != NULL ? 1 : settings->symbolication->nstores;
