@@ -151,11 +151,21 @@ static void seek_settle(struct seek *seek, enum api_module_state state,
     attempts_ask(&search->whys, &seek->why, seek->wanted, last, seek);
 }
 
+static void seek_next(struct seek *seek, enum api_module_state state);
+
 /* Takes the reference over. */
 static void seek_found(struct seek *seek, struct module *module)
 {
+    const struct api_call *call = seek->search->call;
+
+    if (module->sound && call->counts != NULL &&
+        !call->counts(call, module->source)) {
+        module_unref(module);
+        seek_next(seek, API_MODULE_MISSING);
+        return;
+    }
     seek->module = module;
-    if (module->sound && seek->search->call->tenant == NULL) {
+    if (module->sound && call->tenant == NULL) {
         uses_note(seek->search->searcher->uses, seek->search->settings,
                   seek->store, seek->wanted, module,
                   seek->search->started / 1000);
@@ -163,7 +173,6 @@ static void seek_found(struct seek *seek, struct module *module)
     if (module->sound) {
         seek->wanted->reader = &module->reader;
         seek->wanted->size = module->size;
-        seek->wanted->source = module->source;
     }
     seek_settle(seek,
                 module->sound ? API_MODULE_FOUND : API_MODULE_MALFORMED,

@@ -72,7 +72,6 @@ static struct module *find(struct mapped *mapped, int root,
         wanted->state = API_MODULE_FOUND;
         wanted->reader = &sight.module->reader;
         wanted->size = sight.module->size;
-        wanted->source = sight.module->source;
     }
     return sight.module;
 }

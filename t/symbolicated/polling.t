@@ -164,5 +164,28 @@ start();
 is post('?timeout=0', body())->{http}, 503, 'nothing can be kept';
 open_gate();
 
+# a store behind one whose file does not count
+
+delete $config->{symbolication}{symbolicator};
+$config->{stores}{other} = { %{ $config->{stores}{default} },
+    root => $t->path('other'), sources => ['copy'] };
+$config->{sources}{copy} = { type => 'filesystem',
+    path => $t->path('local') };
+start();
+open_gate();
+is function(post('', body())), $main, 'the first store has it';
+SKIP: {
+    my $key = $Test::Symcache::key{'crash.pdb'};
+    skip 'no extended attributes: where a file came from is not known', 3
+        unless $t->helper_json("/v1/why/default/crash.pdb/$key")
+            ->{files}[0]{source};
+    for my $what ('made', 'on disk') {
+        is function(post('', body(sources => [{ id => 'copy' }]))), $main,
+            "the second one's file counts: it is $what";
+    }
+    is function(post('', body(sources => [{ id => 'empty' }]))), 'missing',
+        'nobody has it from the third source';
+}
+
 $t->finish;
 done_testing;

@@ -86,7 +86,6 @@ struct api_module {
     enum api_module_state state;
     const struct symfile_reader *reader; /* verified; until the call's end */
     uint64_t size; /* FOUND: bytes of the file */
-    const char *source; /* FOUND: where it came from; "": nobody knows */
     struct api_attempts *attempts; /* or NULL; until the call's end */
     bool missed;   /* it was not on disk */
     bool asked;    /* symcached was asked for it */
@@ -110,6 +109,9 @@ struct api_call {
                            searched; NULL: search the configured stores */
     size_t tenant_size;
     uint64_t wait; /* milliseconds until those that are missing are late */
+    /* Whether a file of this source ("": nobody knows) counts, or the stores
+     * behind its own are searched as well; NULL: all count. */
+    bool (*counts)(const struct api_call *call, const char *source);
     /*
      * Writes the answer from what has become of the modules.  Is called again,
      * with an empty reply, if a file was cut short meanwhile.

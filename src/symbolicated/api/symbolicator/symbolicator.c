@@ -241,11 +241,7 @@ static void finish(struct api_call *api, struct api_reply *reply)
         result->status = status_of(&api->modules[i]);
         result->reader = api->modules[i].reader;
         result->attempts = api->modules[i].attempts;
-        if (result->status == SYMBOLICATOR_FOUND &&
-            !symbolicator_source_counts(call->config, request_of(call),
-                                        api->modules[i].source)) {
-            result->status = SYMBOLICATOR_MISSING;
-        } else if (result->status == SYMBOLICATOR_FETCHING_FAILED) {
+        if (result->status == SYMBOLICATOR_FETCHING_FAILED) {
             result->status = symbolicator_failure(result->attempts);
         }
     }
@@ -257,6 +253,14 @@ static void finish(struct api_call *api, struct api_reply *reply)
     } else if (call->kept != NULL) {
         kept_answered(call->kept);
     }
+}
+
+static bool counts(const struct api_call *api, const char *source)
+{
+    const struct symbolicator_call *call;
+
+    call = (const struct symbolicator_call *)api;
+    return symbolicator_source_counts(call->config, request_of(call), source);
 }
 
 static void release(struct api_call *api)
@@ -352,6 +356,7 @@ static struct symbolicator_call *new_call(const struct api_request *request,
         call->config = request->config;
         call->api.wait = wait;
         call->api.finish = finish;
+        call->api.counts = counts;
         call->api.free = release;
     }
     return call;
