@@ -1,8 +1,8 @@
 #!/usr/bin/env perl
 
-# conf-examples/fleet-front.conf before three machines with
-# fleet-machine.conf: one is killed, stopped, drained; no request stays
-# unanswered, and none is answered wrongly.
+# conf-examples/fleet-front.conf before three machines with fleet-machine.conf,
+# of which one is killed, stopped, drained, and fleet-equal.conf: no request
+# stays unanswered, and none is answered wrongly.
 
 use strict;
 use warnings;
@@ -139,6 +139,9 @@ $front->write_file("symbols/late.pdb/$id/late.pdb",
 is $front->get(uri('late.pdb'))->{status}, 404, 'still absent';
 is $front->http($front->nginx_socket, 'POST', "/v1/forget/default/late.pdb",
                 'Content-Length: 0')->{status}, 200, 'forget';
+$front->wait_until('all machines have heard of it', sub {
+    !grep { !-e $_->path('store/.forgotten') } @machines;
+});
 is $front->get(uri('late.pdb'))->{status}, 200, 'the next request is served';
 
 # --- all are down
@@ -149,6 +152,66 @@ for my $headers ([], \@poll) {
     is $r->{status}, @$headers ? 404 : 503, "all down: @$headers";
     ok h($r, 'Retry-After'), 'to be asked again';
 }
+
+# --- the same machines, equal, without a front: fleet-equal.conf
+
+for my $n (0 .. 2) {
+    $m = $machines[$n];
+    my $port = Test::Symcache::free_port();
+    my $config = $m->default_config('http://127.0.0.1:1');
+    my ($origin) = delete $config->{stores}{default};
+    $config->{stores} = {
+        origin => { %$origin, root => $m->path('origin') },
+        edge => { root => $m->path('edge'), sources => ['peers'] },
+    };
+    $config->{sources} = {
+        upstream => { type => 'filesystem', path => $front->path('symbols') },
+        peers => { type => 'symcache', internal => JSON::PP::true(),
+            version => '9.0.0', url => "http://127.0.0.1:$port/symcache" },
+    };
+    $m->stop_symcached;
+    $m->start_symcached($config);
+    my $dir = $m->dir;
+    Test::Example::start($m, 'fleet-equal.conf', put => {
+        'listen 80;' => "listen unix:$dir/n.sock;",
+        'listen 81;' => "listen unix:$dir/peer.sock;",
+        'listen 127.0.0.1:82;' => "listen 127.0.0.1:$port;",
+        'allow 10.0.0.0/24;' => 'allow unix:;',
+        '/var/cache/symcached/edge;' =>
+            "$dir/edge; symcache_async_after 65535.65535.65535;",
+        '/var/cache/symcached/origin;' => "$dir/origin;",
+        'unix:/run/symcached/symcached.sock' => "unix:$dir/h.sock",
+        map({ my $i = $_ + 1; ("server 10.0.0.$i:81 " => 'server unix:'
+              . $machines[$_]->path('peer.sock') . ' ') } 0 .. 2) });
+}
+
+# Asks the machines for each PDB at once, as held() does.
+sub equal {
+    my ($name, $asked, $during, @pdbs) = @_;
+    my @open = map {
+        my $machine = $_;
+        map { $front->open_http($machine->nginx_socket, 'GET', uri($_)) } @pdbs;
+    } @$asked;
+    $during->();
+    my @bad = grep { ($_->{status} // 0) != 200 }
+        map { $front->read_response($_, 'GET', 60) } @open;
+    is scalar(@bad), 0, "$name: all are answered";
+}
+
+sub runs_of_all { my $n = 0; $n += $_->runs for @machines; return $n }
+
+$runs = runs_of_all();
+equal('equal', \@machines, sub { }, publish(4));
+is runs_of_all(), $runs + 4, 'and each key is made once';
+$m = shift @machines;
+equal('one is killed', \@machines, sub {
+    $m->stop_symcached('KILL');
+}, publish(4));
+push @machines, $m;
+$m->start_symcached;
+$m->wait_until('what it left is removed', sub {
+    !grep { @{[glob "$_/run-*"]} > 1 } glob $m->path('*/.tmp');
+});
 
 for my $machine (@machines) {
     $machine->allow_log(qr/./);
