@@ -146,6 +146,8 @@ my %do = (
         tells('symcached', kill 'KILL', $pid);
         tells('its group', kill 'KILL', -$pid);
         tells('a namespace', system('unshare -U true 2>/dev/null') == 0);
+        tells("$_ of the first process", open my $f, '+<', "/proc/1/$_")
+            for 'mem', 'task/1/mem';
     },
     greedy => sub { my $n = 2e9; my $x = 'x' x $n; says('memory', 'had') },
     slow => sub { sleep 1000 },
@@ -241,6 +243,7 @@ is keys %$r, 4, 'of all';
 
 $r = told($c, 'kills', 'one that kills');
 is_deeply [grep { $r->{$_} eq 'yes' } sort keys %$r], [], 'hits nobody';
+is keys %$r, 5, 'of all';
 ok Test::Symcache::alive($t->{helper}), 'symcached lives';
 
 my $forks = $c->found('forks.pdb', 'one that forks');
@@ -304,6 +307,7 @@ delete $r->{'the folder that it may read'};
 is_deeply [grep { $r->{$_} eq 'yes' } sort keys %$r], [], 'reads nothing';
 $r = told($c, 'kills', 'profile wine');
 is delete $r->{'a namespace'}, 'yes', 'may make namespaces';
+delete @$r{grep { /first process/ } keys %$r}; # has no more rights than it has
 is_deeply [grep { $r->{$_} eq 'yes' } sort keys %$r], [], 'hits nobody';
 
 # --- names that are not handed on, which are links

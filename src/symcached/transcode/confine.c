@@ -177,8 +177,15 @@ static void add_files(struct words *words, const struct command *command,
 {
     char *const *path;
 
-    add_all(words, "--proc", "/proc", "--dev", "/dev", "--bind", paths->tmp,
-            "/dev/shm", "--bind", paths->tmp, "/tmp", NULL);
+    add_all(words, "--proc", "/proc", NULL);
+    if (transcoder->profile == PROFILE_STRICT) {
+        /* bwrap's own process has no filter, and its memory could be written
+         * to.  Not so for wine: with a part hidden there can be no other /proc
+         * inside. */
+        add_all(words, "--tmpfs", "/proc/1", "--remount-ro", "/proc/1", NULL);
+    }
+    add_all(words, "--dev", "/dev", "--bind", paths->tmp, "/dev/shm", "--bind",
+            paths->tmp, "/tmp", NULL);
     add_paths(words, system_paths);
     if (transcoder->network) {
         add_paths(words, network_paths);
