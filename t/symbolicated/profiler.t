@@ -11,6 +11,7 @@ use B ();
 use Compress::Zlib ();
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use IO::Socket::UNIX ();
 use JSON::PP ();
 use Test::Browser;
 use Test::Front;
@@ -164,8 +165,12 @@ my ($first, @others) = symbols($crash => \@addresses,
     map { ("gone$_.pdb/$key" => \@addresses) } 1 .. 9);
 cmp_ok scalar(grep { defined } values %$first), '>', 900, 'many symbols';
 is_deeply \@others, [(undef) x 9], 'and nine libraries without';
-is Test::Symcache::header(ask($crash => [1]), 'Access-Control-Allow-Origin'),
-    '*', 'the answer is for its page';
+is_deeply ask($crash => [1])->{headers}{'access-control-allow-origin'}, ['*'],
+    'the answer is for its page';
+like Test::Symcache::header(ask($crash => \@addresses), 'Vary'),
+    qr/Accept-Encoding/, 'caches are told that it may be packed';
+is $t->http($front, 'GET', '/symbolicated')->{status}, 404,
+    'other paths are not passed on';
 
 # --- a browser
 
@@ -226,6 +231,34 @@ $n++ until ($r = $t->http($front, 'GET', '/__lbheartbeat__'))->{status} == 429
 is $r->{status}, 429, 'too many requests';
 is Test::Symcache::header($r, 'Access-Control-Allow-Origin'), '*',
     'which a page may read';
+is Test::Symcache::header($r, 'Retry-After'), 5, 'and may try again';
+
+# --- what nginx answers itself: a page may read all of it
+
+sub is_own {
+    my ($r, $status, $retry, $what) = @_;
+    is $r->{status}, $status, $what;
+    is_deeply $r->{headers}{'access-control-allow-origin'}, ['*'],
+        "$what: for pages";
+    is Test::Symcache::header($r, 'Retry-After'), $retry, "$what: Retry-After";
+}
+
+$t->stop_nginx;
+($front, $signed_in) = Test::Front::start($t, 'proxy_read_timeout 16m' =>
+    'proxy_read_timeout 1s', 'client_max_body_size    55m' => 'client_max_body_size 1k');
+my $large = ' ' x 2000;
+my @me = ('Authorization: Basic bWU6c2VjcmV0');
+is_own($t->post($signed_in, '/symbolicate/v5', $large, @me), 413, undef,
+    'too large, signed in');
+$t->stop_symbolicated;
+is_own($t->http($signed_in, 'GET', '/__version__', @me), 502, 5,
+    'nobody, signed in');
+unlink $t->symbolicated_socket;
+my $silent = IO::Socket::UNIX->new(Local => $t->symbolicated_socket,
+    Listen => 5) or die "listen: $!";
+is_own($t->http($front, 'GET', '/__version__'), 504, 5, 'no answer in time');
+close $silent;
+unlink $t->symbolicated_socket;
 
 $t->finish;
 done_testing;

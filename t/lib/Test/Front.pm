@@ -6,8 +6,8 @@ package Test::Front;
 #   my ($open, $signed_in) = Test::Front::start($t, 'rate=20r/s' => 'rate=9r/s');
 #   $t->http($open, 'GET', '/__version__');      # "127.0.0.1:PORT"
 #
-# Pairs of texts are replaced in the example.  The second server wants the user
-# "me" with the password "secret".
+# Pairs of texts are replaced in the example.  The second server, without TLS
+# here, wants the user "me" with the password "secret".
 
 use strict;
 use warnings;
@@ -20,7 +20,9 @@ sub start {
     my $text = $t->read_file("$Test::Symcache::top/conf-examples/symbolicate.conf");
     %changes = (%changes,
         'listen 80;' => "listen $ports[0];",
-        'listen 8080;' => "listen $ports[1];",
+        'listen 8443 ssl;' => "listen $ports[1];",
+        'ssl_certificate     /etc/nginx/tls.crt;' => '',
+        'ssl_certificate_key /etc/nginx/tls.key;' => '',
         'unix:/run/symcached/symbolicated.sock' =>
             'unix:' . $t->symbolicated_socket,
         '/etc/nginx/htpasswd' => $t->write_file('htpasswd',
