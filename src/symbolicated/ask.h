@@ -22,7 +22,7 @@ enum ask_answer {
     ASK_MALFORMED, /* there is an original that cannot be converted */
     ASK_PENDING,   /* not within the time */
     ASK_FAILED,
-    ASK_NOBODY /* no symcached listens there */
+    ASK_NOBODY /* symcached cannot be reached */
 };
 
 /* What is asked for; read by ask_start() only. */

@@ -13,13 +13,16 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/un.h>
+#include "reach.h"
 
 #define HEAD_MAX 16384
 
 struct exchange {
     struct bufferevent *bev;
     struct event limit;
+    int family; /* of symcached's address; AF_UNSPEC: a tenant's */
     int error; /* of a connect() that failed at once */
+    bool is_connected;
     bool has_head;
     exchange_fn fn;
     void *arg;
@@ -55,6 +58,24 @@ static void end(struct exchange *exchange, enum exchange_news news)
     exchange->fn(exchange->arg, news,
                  exchange->has_head ? bufferevent_get_input(exchange->bev)
                                     : NULL);
+}
+
+static void note_reach(const struct exchange *exchange, int error)
+{
+    if (exchange->family != AF_UNSPEC) {
+        reach_note(exchange->family, error);
+    }
+}
+
+/* There is no connection.  A full queue is no reason to doubt symcached. */
+static void fail_connect(struct exchange *exchange, int error)
+{
+    if (error == EAGAIN) {
+        end(exchange, EXCHANGE_FAILED);
+        return;
+    }
+    note_reach(exchange, error);
+    end(exchange, EXCHANGE_NOBODY);
 }
 
 /* Takes the head of the answer out.  Returns 1, 0 if it has not come wholly
@@ -97,13 +118,14 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
         exchange->error != 0 ? exchange->error : EVUTIL_SOCKET_ERROR();
 
     if ((what & BEV_EVENT_CONNECTED) != 0) {
+        exchange->is_connected = true;
+        note_reach(exchange, 0);
         return;
     }
     if ((what & BEV_EVENT_EOF) != 0 && exchange->has_head) {
         end(exchange, EXCHANGE_ENDED);
-    } else if ((what & BEV_EVENT_ERROR) != 0 &&
-               (error == ENOENT || error == ECONNREFUSED)) {
-        end(exchange, EXCHANGE_NOBODY);
+    } else if ((what & BEV_EVENT_ERROR) != 0 && !exchange->is_connected) {
+        fail_connect(exchange, error);
     } else {
         end(exchange, EXCHANGE_FAILED);
     }
@@ -111,7 +133,13 @@ static void on_event(struct bufferevent *bev, short what, void *arg)
 
 static void on_limit(evutil_socket_t fd, short what, void *arg)
 {
-    end(arg, EXCHANGE_FAILED);
+    struct exchange *exchange = arg;
+
+    if (exchange->is_connected) {
+        end(exchange, EXCHANGE_FAILED);
+    } else {
+        fail_connect(exchange, ETIMEDOUT);
+    }
 }
 
 static int send_request(struct exchange *exchange,
@@ -146,6 +174,8 @@ struct exchange *exchange_start(struct event_base *base,
     if (exchange == NULL) {
         return NULL;
     }
+    exchange->family =
+        address->is_tenant ? AF_UNSPEC : address->address.ss_family;
     exchange->fn = fn;
     exchange->arg = arg;
     evtimer_assign(&exchange->limit, base, on_limit, exchange);

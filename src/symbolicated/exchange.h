@@ -7,6 +7,7 @@
 #define SYMBOLICATED_EXCHANGE_H
 
 #include <event2/buffer.h>
+#include <stdbool.h>
 #include <sys/socket.h>
 #include "base/secret.h"
 
@@ -16,6 +17,7 @@ struct event_base;
 struct exchange_address {
     struct sockaddr_storage address;
     socklen_t size;
+    bool is_tenant; /* not the symcached of the configuration */
     /* a line for the head of requests, a secret; or "" */
     char credentials[sizeof("Authorization: Bearer \r\n") + SECRET_MAX];
 };
@@ -31,7 +33,7 @@ enum exchange_news {
     EXCHANGE_BODY,  /* more of the body of an answer with status 200 */
     EXCHANGE_ENDED, /* that answer has ended; all of it that came is there */
     EXCHANGE_FAILED, /* another answer, none, or not within the time */
-    EXCHANGE_NOBODY  /* no symcached listens there */
+    EXCHANGE_NOBODY  /* no connection could be made */
 };
 
 /*

@@ -10,6 +10,7 @@
 #include "base/task.h"
 #include "ask.h"
 #include "attempts.h"
+#include "reach.h"
 #include "tenant.h"
 
 /*
@@ -17,9 +18,6 @@
  * what makes it believe otherwise changes the folder, or its configuration.
  */
 #define ABSENT_SECONDS 10
-
-/* A symcached that is not there is asked again after this time. */
-#define NOBODY_MS 1000
 
 /*
  * One module on its way:
@@ -118,6 +116,14 @@ static void seek_end(struct seek *seek, enum api_module_state state)
     seek->search->open--;
 }
 
+/* Nobody can be asked: who runs without symcached has what there is. */
+static enum api_module_state worst_without_symcached(const struct seek *seek)
+{
+    return seek->worst < API_MODULE_FAILED && reach_is_expected()
+               ? API_MODULE_FAILED
+               : seek->worst;
+}
+
 /* why ---------------------------------------------------------------------- */
 
 /* Asks on, and ends seeks whose questions have been answered. */
@@ -142,7 +148,7 @@ static void seek_settle(struct seek *seek, enum api_module_state state,
 
     if (wish == API_ATTEMPTS_OF_NONE || state == API_MODULE_LATE ||
         (wish == API_ATTEMPTS_OF_FAILED && state != API_MODULE_FAILED) ||
-        search->started / 1000 < search->searcher->nobody_until) {
+        reach_is_paused(search->started / 1000)) {
         seek_end(seek, state);
         return;
     }
@@ -327,13 +333,12 @@ static void seek_answered(struct seek *seek, const struct ask_reply *reply)
         seek->to_look = true;
         search->to_look++;
         break;
-    case ASK_NOBODY: /* and who runs without symcached has what there is */
+    case ASK_NOBODY:
         if (search->call->tenant != NULL) {
             seek_end(seek, API_MODULE_FAILED);
             break;
         }
-        search->searcher->nobody_until = clock_ms() + NOBODY_MS;
-        seek_end(seek, seek->worst);
+        seek_end(seek, worst_without_symcached(seek));
         break;
     case ASK_ABSENT:
         seek_absent(seek, API_MODULE_MISSING, reply->valid);
@@ -476,7 +481,8 @@ static void seek_go_on(struct seek *seek)
         seek->step = SEEK_ASK;
         seek->wanted->missed = true;
         seek->store = seek->unsure ? 0 : n;
-        if (search->started / 1000 < search->searcher->nobody_until) {
+        if (seek->unsure && reach_is_paused(search->started / 1000)) {
+            seek->worst = worst_without_symcached(seek);
             seek->store = n;
         }
     }

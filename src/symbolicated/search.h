@@ -22,7 +22,6 @@ struct searcher {
     struct mapped *mapped;
     struct module_cache *cache;
     struct uses *uses;
-    uint64_t nobody_until; /* milliseconds: symcached was not there */
 };
 
 /*

@@ -66,6 +66,7 @@ bool tenant_open(struct tenant *tenant, const struct settings *settings,
     }
     snprintf(path, sizeof(path), "unix:%s/%s/sock", root, name);
     exchange_address(&tenant->helper, path, NULL);
+    tenant->helper.is_tenant = true;
     snprintf(path, sizeof(path), "%s/store", name);
     tenant->root =
         openat(settings->tenants, path, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -1,0 +1,48 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "reach.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/socket.h>
+#include "base/clock.h"
+#include "base/log.h"
+
+#define NOT_KNOWN (-1)
+
+/* A symcached that is not there is asked again after this time. */
+#define PAUSE_MS 1000
+
+static atomic_int last = NOT_KNOWN; /* errno of the last connection, or 0 */
+static atomic_bool is_expected;
+static _Atomic(uint64_t) paused_until; /* clock_ms() */
+
+void reach_note(int family, int error)
+{
+    /* the errno without a socket; a port that is closed has none either */
+    int absent = family == AF_UNIX ? ENOENT : ECONNREFUSED;
+
+    if (error != absent) {
+        atomic_store(&is_expected, true);
+    }
+    atomic_store(&paused_until, error != 0 ? clock_ms() + PAUSE_MS : 0);
+    if (atomic_exchange(&last, error) == error) {
+        return;
+    }
+    if (error == 0) {
+        log_info(0, "symcached is reached");
+    } else {
+        log_warn(error, "symcached cannot be reached");
+    }
+}
+
+bool reach_is_expected(void)
+{
+    return atomic_load(&is_expected);
+}
+
+bool reach_is_paused(uint64_t now)
+{
+    return now < atomic_load(&paused_until);
+}
