@@ -310,6 +310,14 @@ static int wait_for_modules(struct request *r)
     return event_add(r->timer, &limit);
 }
 
+/* The process stops: this answer is the last one. */
+static void stop(struct request *r)
+{
+    r->tries = BROKEN_TRIES;
+    r->call->is_stopped = true;
+    on_late(-1, 0, r);
+}
+
 static void search(struct request *r)
 {
     if (r->search == NULL) {
@@ -322,6 +330,8 @@ static void search(struct request *r)
     }
     if (search_run(r->search)) {
         finish(r);
+    } else if (r->context->is_stopping) {
+        stop(r);
     } else if (wait_for_modules(r) != 0) {
         give_up(r);
     }
@@ -331,9 +341,9 @@ void request_context_stop(struct request_context *context)
 {
     struct request *r;
 
+    context->is_stopping = true;
     while ((r = LIST_FIRST(&context->waiting)) != NULL) {
-        r->tries = BROKEN_TRIES; /* this is the last one */
-        on_late(-1, 0, r);
+        stop(r);
     }
 }
 

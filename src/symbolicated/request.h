@@ -23,6 +23,7 @@ struct request_context {
     struct json_writer writer;
     struct stats stats;
     LIST_HEAD(, request) waiting; /* for modules */
+    bool is_stopping;
     struct event *flush; /* writes the lines */
     char lines[REQUEST_LINES_MAX]; /* of the log */
     size_t lines_size;

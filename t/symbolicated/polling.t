@@ -64,7 +64,7 @@ sub ask {
 
 sub decoded {
     my ($r) = @_;
-    return { http => $r->{status}, text => $r->{body},
+    return { http => $r->{status}, text => $r->{body}, reply => $r,
              %{ +eval { $json->decode($r->{body}) } // {} } };
 }
 
@@ -79,6 +79,10 @@ my $answer = post('?timeout=0', body());
 is $answer->{status}, 'pending', 'timeout=0: the module is on its way';
 is $answer->{retry_after}, 30, 'ask again';
 my $id = $answer->{request_id};
+is Test::Symcache::header($answer->{reply}, 'Cache-Control'), 'no-store',
+    'each answer is another';
+is Test::Symcache::header(ask("/requests/$id?timeout=0")->{reply},
+    'Cache-Control'), 'no-store', 'of the same URL, too';
 like $id, qr/^beef[0-9a-f]{4}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
     'a UUID that begins with the node';
 is_deeply [@{ ask("/requests/$id?timeout=0") }{qw(status request_id)}],
@@ -102,10 +106,35 @@ $t->wait_until('one waits', sub { $t->runs });
 my $second = post('?timeout=0', $json->encode({}));
 is $second->{http}, 503, 'a second one is refused meanwhile';
 is $second->{detail}, 'maximum number of concurrent requests reached', 'so';
+is Test::Symcache::header($second->{reply}, 'Retry-After'), 1, 'for a moment';
 is ask('/healthcheck')->{text}, 'ok', '/healthcheck';
 open_gate();
 waitpid $pid, 0;
 is $?, 0, 'the first one was answered';
+
+# who waits when the daemon stops is not told an id that is forgotten
+
+start();
+$pid = fork() // die "fork: $!";
+if (!$pid) {
+    my $last = post('?timeout=60', body());
+    POSIX::_exit($last->{http} == 503
+        && $last->{detail} eq 'the server is stopping' ? 0 : 1);
+}
+$t->wait_until('one waits', sub { $t->runs });
+is $t->stop_symbolicated, 0, 'stops while a request waits';
+waitpid $pid, 0;
+is $?, 0, 'which may be sent to another';
+open_gate();
+$t->start_symbolicated;
+
+# a body that would have to be unpacked first
+
+for my $path ('/symbolicate', '/symbolicate/v5') {
+    is $t->post($t->symbolicated_socket, $path, "\x1f\x8b",
+        'Content-Type: application/json', 'Content-Encoding: gzip')->{status},
+        415, "$path: a Content-Encoding";
+}
 
 # sources
 

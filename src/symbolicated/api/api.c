@@ -4,6 +4,7 @@
 #include "api.h"
 
 #include <string.h>
+#include <strings.h>
 #include "protocols.h"
 
 const char *api_protocol_name(enum api_protocol protocol)
@@ -25,6 +26,13 @@ void api_reply_header(struct api_reply *reply, const char *name,
         reply->headers[reply->nheaders].name = name;
         reply->headers[reply->nheaders++].value = value;
     }
+}
+
+bool api_is_encoded(const struct api_request *request)
+{
+    const char *coding = request->header(request, "Content-Encoding");
+
+    return coding != NULL && strcasecmp(coding, "identity") != 0;
 }
 
 /* Paths that are nobody's are answered as the service does to which they look

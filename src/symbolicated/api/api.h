@@ -108,6 +108,7 @@ struct api_call {
     const char *tenant; /* what the tenant is asked for with whose store is
                            searched; NULL: search the configured stores */
     size_t tenant_size;
+    bool is_stopped; /* modules are late as the process stops */
     uint64_t wait; /* milliseconds until those that are missing are late */
     /* Whether a file of this source ("": nobody knows) counts, or the stores
      * behind its own are searched as well; NULL: all count. */
@@ -129,6 +130,9 @@ struct api_call *api_begin(const struct api_request *request,
 
 /* The protocol's name in the log and the metrics. */
 const char *api_protocol_name(enum api_protocol protocol);
+
+/* Whether the body has a Content-Encoding, which no protocol reads. */
+bool api_is_encoded(const struct api_request *request);
 
 /* Adds a header, whose texts must live until the reply is sent. */
 void api_reply_header(struct api_reply *reply, const char *name,

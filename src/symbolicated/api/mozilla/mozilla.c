@@ -501,6 +501,11 @@ static bool read_request(struct mozilla_call *call, struct api_reply *reply)
 {
     const struct api_request *request = call->request;
 
+    if (api_is_encoded(request)) {
+        mozilla_error(request, reply, 415,
+                      "please send JSON without a Content-Encoding");
+        return false;
+    }
     if (request->size > call->config->limits.body_size) {
         mozilla_error(request, reply, 413,
                       "please send less: the body has more than %llu bytes",

@@ -50,15 +50,22 @@ say(struct api_reply *reply, int status, const char *format, ...)
     json_write_raw(reply->body, text, strlen(text));
 }
 
-static void say_busy(struct api_reply *reply)
+/* This process cannot answer now. */
+static void say_later(struct api_reply *reply, const char *detail)
 {
-    static const char text[] =
-        "{\"detail\":\"maximum number of concurrent requests reached\"}";
-
     reply->status = 503;
     reply->type = JSON_TYPE;
+    api_reply_header(reply, "Retry-After", "1");
     json_write_reset(reply->body);
-    json_write_raw(reply->body, text, sizeof(text) - 1);
+    json_write_open(reply->body, '{');
+    json_write_key(reply->body, "detail");
+    json_write_text(reply->body, detail);
+    json_write_close(reply->body, '}');
+}
+
+static void say_busy(struct api_reply *reply)
+{
+    say_later(reply, "maximum number of concurrent requests reached");
 }
 
 /* Says so, unless the method is the one that a path has. */
@@ -190,6 +197,10 @@ static void answer_status(struct api_reply *reply, const char *status,
 static void answer_late(struct symbolicator_call *call,
                         struct api_reply *reply)
 {
+    if (call->api.is_stopped) { /* and with it goes what is kept */
+        say_later(reply, "the server is stopping");
+        return;
+    }
     if (call->kept == NULL) {
         if (call->api.wait == KEPT_LIMIT_MS) {
             answer_status(reply, "timeout", NULL);
@@ -232,6 +243,7 @@ static void finish(struct api_call *api, struct api_reply *reply)
     struct symbolicator_result *result;
 
     call = (struct symbolicator_call *)api;
+    api_reply_header(reply, "Cache-Control", "no-store");
     for (i = 0; i < api->nmodules; i++) {
         if (api->modules[i].state == API_MODULE_LATE) {
             answer_late(call, reply);
@@ -395,6 +407,10 @@ static struct api_call *post(const struct api_request *request, uint64_t wait,
             "Expected request with `Content-Type: application/json`");
         return NULL;
     }
+    if (api_is_encoded(request)) {
+        say(reply, 415, "Content-Encoding is not supported");
+        return NULL;
+    }
     if (request->size > request->config->limits.body_size) {
         say(reply, 413,
             "Failed to buffer the request body: length limit exceeded");
@@ -467,6 +483,7 @@ struct api_call *symbolicator_begin(const struct api_request *request,
         }
         return NULL;
     }
+    api_reply_header(reply, "Cache-Control", "no-store");
     is_post = strcmp(request->path, "/symbolicate") == 0;
     if (!is_method(request, is_post ? "POST" : "GET,HEAD", reply) ||
         !read_query(request, &wait, reply)) {
