@@ -12,7 +12,7 @@
 
 static void print(const cJSON *answer)
 {
-    printf("%s: %.0f jobs run, %.0f requests wait\n",
+    printf("%s: jobs %.0f, waiting requests %.0f\n",
            cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(answer, "draining"))
                ? "draining"
                : "not draining",

@@ -71,7 +71,7 @@ static int path_of(char *path, const struct settings *s, int count,
 
 static void print(const cJSON *answer)
 {
-    printf("forgotten: %.0f entries\n", printable_number(answer, "forgotten"));
+    printf("forgotten entries: %.0f\n", printable_number(answer, "forgotten"));
 }
 
 int forget_command(int argc, char **argv)

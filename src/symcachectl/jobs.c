@@ -43,8 +43,8 @@ static void print(const cJSON *answer)
         }
         text_table_print(&table, stdout, "");
     }
-    printf("%.0f jobs: %.0f queued, %.0f ask sources, %.0f transcode; %.0f "
-           "requests wait\n",
+    printf("jobs %.0f: queued %.0f, asking sources %.0f, transcoding %.0f; "
+           "waiting requests %.0f\n",
            printable_number(answer, "total"),
            printable_number(answer, "queued"),
            printable_number(answer, "downloading"),

@@ -29,7 +29,7 @@ static void print(const cJSON *answer)
     const cJSON *daemon;
     size_t i;
 
-    printf("symcached: %.0f jobs, %.0f requests wait%s\n",
+    printf("symcached: jobs %.0f, waiting requests %.0f%s\n",
            printable_number(jobs, "total"), printable_number(jobs, "waiters"),
            cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(jobs, "draining"))
                ? ", draining"

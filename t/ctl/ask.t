@@ -33,7 +33,8 @@ my $r = $ctl->run('jobs', @socket);
 $ctl->is($r, 0, qr{^STORE \s+ PDB/ID .*\n
     default \s+ crash\.pdb/$id \s+ 9\.0\.0 \s+ transcoding \s+ \d+\.\d \s+ 1
     \s+ no\n
-    1\ jobs:\ 0\ queued,\ 0\ ask\ sources,\ 1\ transcode;\ 1\ requests\ wait$}x,
+    jobs\ 1:\ queued\ 0,\ asking\ sources\ 0,\ transcoding\ 1;
+    \ waiting\ requests\ 1$}x,
     undef, 'jobs');
 my ($object) = $ctl->json($ctl->run('jobs', '--json', @socket));
 is $object->{jobs}[0]{key}, "crash.pdb/$id", 'jobs --json';
@@ -44,7 +45,7 @@ $ctl->is($r, 1, qr/^crash\.pdb $id, store default\n  not cached\n  next: a job r
 $t->write_file('gate', '');
 is $t->read_response($held)->{status}, 200, 'the job ends';
 $r = $ctl->run('jobs', @socket);
-$ctl->is($r, 0, qr/^0 jobs: .*$/, undef, 'jobs: none');
+$ctl->is($r, 0, qr/^jobs 0: .*$/, undef, 'jobs: none');
 
 # --- why
 
@@ -89,14 +90,14 @@ like $r->{out}, qr/^    looked for as never\.pdb, NeVer\.pdb$/m,
 # --- forget
 
 $r = $ctl->run('forget', @socket, "never.pdb/$id");
-$ctl->is($r, 0, qr/^forgotten: 1 entries$/, undef, 'forget: one build');
+$ctl->is($r, 0, qr/^forgotten entries: 1$/, undef, 'forget: one build');
 $r = $ctl->run('why', @socket, "never.pdb/$id");
 like $r->{out}, qr/next: the next request starts a job/, 'and it is';
 $t->helper('GET', "/v1/symcache/default/never.pdb/$id?version=9.0.0&wait=60");
 $r = $ctl->run('forget', @socket, '--json', 'never.pdb');
 $ctl->is($r, 0, qr/^\{"forgotten":1\}$/, undef, 'forget: all builds, as JSON');
 $r = $ctl->run('forget', @socket, 'never.pdb');
-$ctl->is($r, 0, qr/^forgotten: 0 entries$/, undef, 'forget: nothing');
+$ctl->is($r, 0, qr/^forgotten entries: 0$/, undef, 'forget: nothing');
 
 sub malformed {
     my ($name, $ago) = @_;
@@ -106,15 +107,15 @@ sub malformed {
 
 malformed("old$_", $_) for 100, 4000, 8000, 90000;
 $ctl->is($ctl->run('forget', @socket, '--malformed-since', '2h'), 0,
-         qr/^forgotten: 2 entries$/, undef, 'forget: since a duration');
+         qr/^forgotten entries: 2$/, undef, 'forget: since a duration');
 my $local = POSIX::strftime('%Y-%m-%d %H:%M:%S', localtime time - 8100);
 $ctl->is($ctl->run('forget', @socket, "--malformed-since=$local", '--json'), 0,
          qr/^\{"forgotten":1\}$/, undef, 'forget: since a local time, as JSON');
 $local = POSIX::strftime('%Y-%m-%d %H:%M', localtime time - 90100);
 $ctl->is($ctl->run('forget', @socket, '--malformed-since', $local), 0,
-         qr/^forgotten: 1 entries$/, undef, 'forget: since a minute');
+         qr/^forgotten entries: 1$/, undef, 'forget: since a minute');
 $ctl->is($ctl->run('forget', @socket, '--malformed-since', time - 9), 0,
-         qr/^forgotten: 0 entries$/, undef, 'forget: since Unix seconds');
+         qr/^forgotten entries: 0$/, undef, 'forget: since Unix seconds');
 
 # --- sources
 
@@ -129,8 +130,8 @@ is $object->{sources}[0]{name}, 'upstream', 'sources --json';
 
 # --- status
 
-$ctl->is($ctl->run('status', @socket), 0, qr{^symcached:\ 0\ jobs,
-    \ 0\ requests\ wait\nsymbolicated:\ none\ has\ reported$}x, undef,
+$ctl->is($ctl->run('status', @socket), 0, qr{^symcached:\ jobs\ 0,
+    \ waiting\ requests\ 0\nsymbolicated:\ none\ has\ reported$}x, undef,
     'status: nobody');
 $t->post($t->helper_socket, '/v1/symbolicated', '{"name": "m\u001b", "version":
     "1.0", "listen": "unix:/s", "started": 1800000000, "requests": 5,
@@ -146,13 +147,13 @@ is $object->{symbolicated}[0]{frames}, 70, 'status --json';
 # --- drain
 
 $ctl->is($ctl->run('drain', @socket), 0,
-         qr/^draining: 0 jobs run, 0 requests wait$/, undef, 'drain');
-$ctl->is($ctl->run('status', @socket), 0, qr/^symcached:.* wait, draining\n/,
+         qr/^draining: jobs 0, waiting requests 0$/, undef, 'drain');
+$ctl->is($ctl->run('status', @socket), 0, qr/^symcached:.* 0, draining\n/,
          undef, 'status: draining');
 ($object) = $ctl->json($ctl->run('drain', '--json', '--end', @socket));
 ok !$object->{draining}, 'drain --end --json';
 $ctl->is($ctl->run('drain', '--end', @socket), 0,
-         qr/^not draining: 0 jobs run, 0 requests wait$/, undef, 'drain --end');
+         qr/^not draining: jobs 0, waiting requests 0$/, undef, 'drain --end');
 
 # --- where the helper is
 

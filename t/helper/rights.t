@@ -101,7 +101,7 @@ pages('beside admin_listen', $t->helper_socket, [200, 200, 403],
       'this is answered on the socket of "admin_listen" only');
 pages('admin_listen', $admin, [200, 200, 200]);
 my @config = ('-c', $t->path('symcached.json'));
-$ctl->is($ctl->run('forget', @config, 'crash.pdb'), 0, qr/^forgotten: 0 /,
+$ctl->is($ctl->run('forget', @config, 'crash.pdb'), 0, qr/^forgotten entries: 0$/,
          undef, 'symcachectl asks at admin_listen');
 my $r = $ctl->run('forget', $ctl->socket, 'crash.pdb');
 $ctl->is($r, 3, undef, qr/forbidden: this is answered on the socket of "admin_/,
@@ -196,9 +196,9 @@ is $json->decode($t->get('/status?format=json')->{body})->{helper}{state},
     'answered', 'and the status page';
 is clients('/off/')->[0], 503, 'nginx does not where it is off';
 like $t->error_log, qr/unexpected reply with status 401/, 'and tells of that';
-$ctl->is($ctl->run('forget', @config, 'crash.pdb'), 0, qr/^forgotten: 0 /,
+$ctl->is($ctl->run('forget', @config, 'crash.pdb'), 0, qr/^forgotten entries: 0$/,
          undef, 'symcachectl sends it');
-$ctl->is($ctl->run('jobs', @config, '--socket', $tcp), 0, qr/^0 jobs/, undef,
+$ctl->is($ctl->run('jobs', @config, '--socket', $tcp), 0, qr/^jobs 0:/, undef,
          'symcachectl sends it to a socket, with the configuration');
 $ctl->is($ctl->run('jobs', '--socket', $tcp), 3, undef, qr/no-token: requests/,
          'but not without');
