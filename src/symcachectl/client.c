@@ -40,7 +40,8 @@ struct client *client_new(const struct settings *settings)
     }
     if (strncmp(client->address, "unix:", 5) == 0) {
         client->path = client->address + 5;
-    } else if (client->address[0] == '/') {
+    } else if (strchr(client->address, '/') != NULL ||
+               strchr(client->address, ':') == NULL) {
         client->path = client->address;
     }
     return client;
@@ -226,7 +227,7 @@ void client_clear(struct client_answer *answer)
 
 void client_error(const struct client_answer *answer, char *buf, size_t size)
 {
-    const char *error, *detail;
+    const char *error, *detail, *said;
     cJSON *object = NULL;
 
     if (answer->body != NULL) {
@@ -234,15 +235,21 @@ void client_error(const struct client_answer *answer, char *buf, size_t size)
     }
     error = printable_field(object, "error");
     detail = printable_field(object, "detail");
+    if (object == NULL && answer->body != NULL && answer->body[0] != '<') {
+        said = answer->body; /* no page of a server in front */
+    } else if (printable_field(object, "title")[0] != '\0') {
+        said = printable_field(object, "title");
+    } else {
+        said = detail;
+    }
     if (answer->status == 0) {
         snprintf(buf, size, "%s", answer->error);
     } else if (error[0] != '\0') {
         snprintf(buf, size, "%s%s%s", error, detail[0] != '\0' ? ": " : "",
                  detail);
-    } else if (object == NULL && answer->size > 0) {
-        snprintf(buf, size, "answered %ld: %s", answer->status, answer->body);
     } else {
-        snprintf(buf, size, "answered %ld", answer->status);
+        snprintf(buf, size, "answered %ld%s%s", answer->status,
+                 said[0] != '\0' ? ": " : "", said);
     }
     cJSON_Delete(object);
 }

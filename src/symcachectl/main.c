@@ -111,7 +111,7 @@ static const char help[] =
     "\n"
     "Options: -c FILE is symcached's configuration, of which socket and root "
     "are\n"
-    "taken (" SETTINGS_CONFIG "); --socket unix:/PATH or HOST:PORT, --root "
+    "taken (" SETTINGS_CONFIG "); --socket unix:PATH or HOST:PORT, --root "
     "FOLDER\n"
     "name them; --store NAME (" SETTINGS_STORE "); --json prints JSON.\n"
     "\n"
@@ -125,10 +125,9 @@ static const char help[] =
     "refused (import), the configuration is wrong (clean, transcoder), or the "
     "file "
     "violates the\n"
-    "format (verify); 2 usage; 3 input or output failed, or symcached cannot "
-    "be\n"
-    "reached; 4 not a SymCache, or (lookup and dump) not a whole one;\n"
-    "130 interrupted (warm, import)\n";
+    "format (verify); 2 usage; 3 input or output failed, or symcached or\n"
+    "symbolicated cannot be reached; 4 not a SymCache, or (lookup and dump)\n"
+    "not a whole one; 130 interrupted (warm, import)\n";
 
 static int run(int argc, char **argv)
 {

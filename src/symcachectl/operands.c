@@ -5,13 +5,23 @@
 #include "operands.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "command.h"
 
-/* A GUIDAGE in one word is longer than a GUID without dashes. */
+/* A GUIDAGE in one word is longer than a GUID without dashes; or it is in
+ * Symbolicator's form, a GUID with dashes, one more and the age. */
 static bool is_id(const char *text, symcache_key_t *key)
 {
+    char plain[48];
+
+    if (strlen(text) > 37 && text[36] == '-' &&
+        symcache_guid_parse(text, 36, key->guid) == SYMCACHE_OK) {
+        snprintf(plain, sizeof(plain), "%.8s%.4s%.4s%.4s%.12s%.9s", text,
+                 text + 9, text + 14, text + 19, text + 24, text + 37);
+        text = plain;
+    }
     return symcache_debug_id_parse(text, strlen(text), key) == SYMCACHE_OK;
 }
 

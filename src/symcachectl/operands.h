@@ -9,8 +9,9 @@
 #include "identity.h"
 
 /*
- * Reads "PDB GUID [AGE]", "PDB GUIDAGE" or "PDB/GUIDAGE".  Returns 0, or -1
- * after printing what is wrong.
+ * Reads "PDB GUID [AGE]", "PDB GUIDAGE" or "PDB/GUIDAGE"; GUIDAGE may be in
+ * Symbolicator's form, too, as "3249d99d-0c40-4931-8610-f4e4fb0b6936-1".
+ * Returns 0, or -1 after printing what is wrong.
  */
 int operands_identity(const char *command, int count, char **operands,
                       struct identity *identity);

@@ -60,6 +60,7 @@ for (['PDB GUID AGE', 'crash.pdb', $guid, '1'],
      ['the default age', 'crash.pdb', $guid],
      ['a GUID with dashes', 'crash.pdb', lc $dashed, '1'],
      ['a GUID in braces', 'crash.pdb', "{$dashed}"],
+     ["Symbolicator's id", 'crash.pdb', lc "$dashed-1"],
      ['GUIDAGE', 'crash.pdb', lc $id], ['PDB/GUIDAGE', "crash.pdb/$id"]) {
     my ($what, @operands) = @$_;
     $ctl->is($ctl->run('why', @socket, @operands), 0, $cached, undef,
@@ -187,6 +188,14 @@ for ([3, qr/\Q${\$t->path('none')}\E: cannot connect: No such file.*\n.*running 
      (map { [2, qr/bad-query: malformed_since= must be/, "no time: $_",
              'forget', @socket, '--malformed-since', $_] }
           'x', '2', '2h ago', '2026-13-01 00:00', '9999-01-01 00:00', '&a=b'),
+     [3, qr/: ir\/none: cannot connect: No such file/, 'a relative path',
+      'jobs', '--socket', 'ir/none'],
+     [3, qr/: none: cannot connect: No such file/, 'a name', 'jobs',
+      '--socket', 'none'],
+     [2, qr/: $dashed-100000000$/m, 'an age of 9 digits', 'why', 'crash.pdb',
+      "$dashed-100000000"],
+     [2, qr/: $dashed-$/m, 'no age behind the dash', 'why', 'crash.pdb',
+      "$dashed-"],
      [2, qr/no GUID/, 'no GUID', 'why', 'crash.pdb'],
      [2, qr/: 12$/m, 'no GUID either', 'why', 'crash.pdb', '12'],
      [2, qr/age/i, 'no age', 'why', 'crash.pdb', $guid, '1x'],

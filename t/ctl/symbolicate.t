@@ -10,6 +10,7 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Test::Ctl;
 use Test::More;
+use Test::ScriptedServer;
 use Test::Symcache;
 
 my $t = Test::Symcache->new;
@@ -34,6 +35,9 @@ $ctl->is($ctl->run('symbolicate', @socket, $key, '2913'), 0,
     text("0x2913\n    $main"), undef, 'an address');
 $ctl->is($ctl->run('symbolicate', '-c', $t->path('symcached.json'), $key,
     '0x2913'), 0, text("0x2913\n    $main"), undef, 'the socket of the configuration');
+$ctl->is($ctl->run('symbolicate', @socket,
+    'crash.pdb/3249d99d-0c40-4931-8610-f4e4fb0b6936-1', '2913'), 0,
+    text("0x2913\n    $main"), undef, "Symbolicator's id");
 my $lookup = $ctl->run('lookup', $t->path("store/$key/crash.pdb-v9.0.0.symcache"),
     '1a3b')->{out};
 like $lookup, qr/\(inlined\)\n/, 'an address with inlined functions';
@@ -121,6 +125,24 @@ for (['no REQUEST'], ['no address', $key, 'xyz'], ['symbolicate', 'crash.pdb', '
 }
 $ctl->is($ctl->run('symbolicate', @socket, $t->path('gone')), 3, undef,
     qr/No such file/, 'no such file');
+
+# --- errors of a server
+
+my $server = Test::ScriptedServer->new(log => $t->path('server.requests'),
+    script => sub {
+        my ($status, $body) = split / /, $t->read_file('says'), 2;
+        $_[0]->reply($status, {}, $body);
+    });
+for ([503, '{"title": "please try again"}', '503: please try again'],
+     [503, '{"detail": "at the limit"}', '503: at the limit'],
+     [401, "<html>\r\n<h1>401</h1>\r\n</html>\r\n", '401']) {
+    my ($status, $body, $text) = @$_;
+    $t->write_file('says', "$status $body");
+    $ctl->is($ctl->run('symbolicate', '--socket',
+        '127.0.0.1:' . $server->port, $key, '1'), 3, undef,
+        qr/\Asymcachectl: 127\S+: answered $text\n\z/, "an error: $text");
+}
+$server->stop;
 
 $t->finish;
 done_testing;
