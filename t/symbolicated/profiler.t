@@ -175,17 +175,18 @@ is $t->http($front, 'GET', '/symbolicated')->{status}, 404,
 # --- a browser
 
 SKIP: {
-    skip 'no chromium here', 8 unless Test::Browser::program();
-    skip 'chromium loads no library of a sanitizer', 8 if $Test::Symcache::san;
+    skip 'no chromium here', 9 unless Test::Browser::program();
+    skip 'chromium loads no library of a sanitizer', 9 if $Test::Symcache::san;
     my $browser = Test::Browser->start($t->path('browser'));
     # a page of a site of its own: another port
     $browser->visit("http://$signed_in/none");
 
     my $fetch = sub {
-        my ($server, $body) = @_;
+        my ($server, $body, $header) = @_;
         return $browser->value("fetch('http://$server/symbolicate/v5', {
                 body: $body, method: 'POST', mode: 'cors',
-                headers: new Headers({ 'User-Agent': 'FirefoxProfiler/1.0' }),
+                headers: new Headers({ 'User-Agent': 'FirefoxProfiler/1.0',
+                                       @{[$header // '']} }),
             }).then(async r => ({ status: r.status,
                                   text: await r.text() }),
                     e => ({ status: 0, text: String(e) }))");
@@ -203,6 +204,9 @@ SKIP: {
     $browser->visit("http://$front/none");
     is $fetch->($signed_in, $text)->{status}, 401,
         'it is not signed in, and reads that';
+    is $fetch->($signed_in, $text,
+        "Authorization: 'Basic bWU6c2VjcmV0'")->{status}, 200,
+        'a page that has the password sends it';
     $t->stop_symbolicated;
     $browser->visit("http://$signed_in/none");
     is $fetch->($front, $text)->{status}, 502, 'nobody behind nginx';
