@@ -151,6 +151,9 @@
       "Passes of cleaning.")                                                  \
     X(CLEAN_PASSES_FAILED, "symcached_clean_passes_total",                    \
       "result=\"failed\"", "")                                                \
+    X(TENANTS_STARTED, "symcached_tenants_total", "result=\"started\"",       \
+      "Tenants that clients' sources asked for.")                             \
+    X(TENANTS_REFUSED, "symcached_tenants_total", "result=\"refused\"", "")   \
     X(RELOADS, "symcached_reloads_total", "result=\"ok\"",                    \
       "Reloads of the configuration.")                                        \
     X(RELOADS_FAILED, "symcached_reloads_total", "result=\"failed\"", "")

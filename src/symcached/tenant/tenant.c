@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <event2/event.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <openssl/evp.h>
 #include <stdio.h>
@@ -24,6 +25,7 @@
 #include "base/log.h"
 #include "base/workdir.h"
 #include "child/child.h"
+#include "metrics/metrics.h"
 
 #define LOOK_MS 20        /* between looks whether a new one accepts */
 #define START_MS 10000    /* that it may take until then */
@@ -112,6 +114,11 @@ static void drop(struct tenant *tenant, int status, const char *detail)
     free(tenant);
 }
 
+static void log_ended(const struct tenant *tenant, const char *reason)
+{
+    log_warn(0, "tenant %s ended: %.200s", tenant->name, reason);
+}
+
 static void on_ended(void *arg, struct child_result *result)
 {
     struct tenant *tenant = arg;
@@ -123,8 +130,7 @@ static void on_ended(void *arg, struct child_result *result)
         result->tail[--n] = '\0';
     }
     line = strrchr(result->tail, '\n');
-    log_warn(0, "tenant %s ended: %.200s", tenant->name,
-             line != NULL ? line + 1 : result->tail);
+    log_ended(tenant, line != NULL ? line + 1 : result->tail);
     drop(tenant, 502, "the sources cannot be used");
 }
 
@@ -162,8 +168,12 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
     if (accepts(tenant)) {
         event_free(tenant->look);
         tenant->look = NULL;
+        log_info(0, "tenant %s started, %u of %u", tenant->name,
+                 tenant->tenants->count, tenant->tenants->config.count);
+        metrics_add(METRIC_TENANTS_STARTED, 1);
         answer_all(tenant, 200, NULL);
     } else if (clock_ms() - tenant->started > START_MS) {
+        log_ended(tenant, "it does not start");
         drop(tenant, 503, "it does not start");
     } else {
         look_later(tenant);
@@ -301,13 +311,14 @@ static int write_config(const struct tenant *tenant, const cJSON *asked)
     char *text = config != NULL ? cJSON_Print(config) : NULL;
     char path[PATH_MAX];
     FILE *f = NULL;
-    int rc = -1;
+    int fd, rc = -1;
 
     cJSON_Delete(config);
     errno = EINVAL;
     if (text != NULL) {
         put_path(tenant, "symcached.json", path);
-        f = fopen(path, "we");
+        fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        f = fd != -1 ? fdopen(fd, "w") : NULL;
     }
     if (f != NULL) {
         rc = fputs(text, f) < 0 ? -1 : 0;
@@ -365,6 +376,7 @@ static bool make_place(struct tenants *tenants)
     if (clock_ms() - oldest->asked < BUSY_MS) {
         return false;
     }
+    log_info(0, "tenant %s removed: another needs its place", oldest->name);
     drop(oldest, 503, "others need its place");
     return true;
 }
@@ -404,6 +416,9 @@ static void add(struct tenants *tenants, const char *name, const cJSON *asked,
     int status;
 
     if (!make_place(tenants)) {
+        log_warn(0, "tenant %s refused: %u run, as many as \"count\" allows",
+                 name, tenants->count);
+        metrics_add(METRIC_TENANTS_REFUSED, 1);
         answer_error(fn, arg, 503, "there are too many tenants");
         return;
     }
@@ -478,6 +493,8 @@ static void on_timer(evutil_socket_t fd, short what, void *arg)
         next = LIST_NEXT(tenant, entry);
         if (clock_ms() - tenant->asked >
             (uint64_t)tenants->config.idle * 1000) {
+            log_info(0, "tenant %s removed: nobody asked for it",
+                     tenant->name);
             drop(tenant, 503, "nobody asked");
         }
     }
