@@ -141,12 +141,24 @@ my %said = map { $_->{source} => $_->{download}{details} }
 like $said{$_} // 'not asked', qr/address is reserved/, "not reached: $_"
     for @hosts;
 is scalar($server->requests), $before, 'the server was not asked';
-for my $url ('file:///etc/', '$HOME', '@/etc/passwd', '',
+my @started = glob $t->path('tenants/*');
+for my $url ('file:///etc/', 'ftp://h/', 'http://', 'http:///s', 'http://h/a b',
+             "http://h/\n", 'http://h/#a', 'http://:80/', '$HOME', '@/etc/passwd', '',
              "http://127.0.0.1:$port\@127.0.0.2:$port/", "${ok}?a=b") {
-    my $module = post(request(web($url)))->{modules}[0];
-    is_deeply [@$module{qw(debug_status candidates)}],
-        ['fetching_failed', undef], "no URL: \"$url\"";
+    is post(request(web($url))), 422, "no URL: \"$url\"";
 }
+is_deeply [glob $t->path('tenants/*')], \@started, 'nothing was started';
+for ([{ layout => { type => 'nonsense' } }, 'layout.type: unknown variant'],
+     [{ filters => { filetypes => ['x'] } }, 'filters.filetypes: unknown variant'],
+     [{ url => 'http://u:p@host/' }, 'url: credentials are not allowed here']) {
+    my ($wrong, $said) = @$_;
+    my $r = $t->post($t->symbolicated_socket, '/symbolicate',
+        request(web($ok, %$wrong)), 'Content-Type: application/json');
+    like $r->{body}, qr/: sources\[0\]\.\Q$said\E$/, "the place: $said";
+}
+is $_, '0600', 'what clients wrote is for symcached alone'
+    for map { sprintf '%04o', (stat)[2] & 07777 }
+    (glob $t->path('tenants/*/symcached.json'))[0];
 
 # --- limits
 
@@ -160,6 +172,12 @@ is function(request(web($ok))), $main, 'one tenant';
 is function(request(web($ok)), '?scope=b'), 'fetching_failed',
     'no place for another';
 is function(request(web($ok))), $main, 'the first one stays';
+is $t->metric('symcached_tenants_total{result="started"}'), 1, 'one started';
+is $t->metric('symcached_tenants_total{result="refused"}'), 1, 'one refused';
+$t->wait_until('the log tells of both', sub {
+    $t->read_file('symcached.log') =~
+        /tenant \w{32} started, 1 of 1\n.*tenant \w{32} refused: 1 run/s
+});
 
 $t->finish;
 done_testing;

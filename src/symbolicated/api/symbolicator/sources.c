@@ -106,6 +106,19 @@ static bool is_one_of(const struct json *json, uint32_t value,
     return false;
 }
 
+/* shape_object() of a member, whose name is in the error. */
+static bool read_member(struct shape_walk *walk, const char *name,
+                        uint32_t value, const struct shape_member *members,
+                        size_t n, uint32_t *found)
+{
+    bool is_good;
+
+    shape_enter(walk, name, 0);
+    is_good = shape_object(walk, value, members, n, found);
+    shape_leave(walk);
+    return is_good;
+}
+
 /* Checks the types of files; *has_pdb: PDBs are among them. */
 static bool check_filters(struct shape_walk *walk, uint32_t filters,
                           bool *has_pdb)
@@ -117,7 +130,7 @@ static bool check_filters(struct shape_walk *walk, uint32_t filters,
     if (filters == 0) {
         return true;
     }
-    if (!shape_object(walk, filters, filter_members, 1, found)) {
+    if (!read_member(walk, "filters", filters, filter_members, 1, found)) {
         return false;
     }
     if (found[0] == 0 || json->values[found[0]].size == 0) {
@@ -127,7 +140,9 @@ static bool check_filters(struct shape_walk *walk, uint32_t filters,
     for (i = found[0] + 1; i < json->values[found[0]].end;
          i = json->values[i].end) {
         if (!is_one_of(json, i, file_types)) {
-            return shape_fail(walk, "filters.filetypes: unknown variant");
+            shape_enter(walk, "filters", 0);
+            shape_enter(walk, "filetypes", 0);
+            return shape_fail(walk, "unknown variant");
         }
         *has_pdb = *has_pdb || json_is(json, i, "pdb");
     }
@@ -150,7 +165,8 @@ static bool read_layout(struct shape_walk *walk, uint32_t layout,
     if (layout == 0) {
         return true;
     }
-    if (!shape_object(walk, layout, layout_members, LAYOUT_MEMBERS, found)) {
+    if (!read_member(walk, "layout", layout, layout_members, LAYOUT_MEMBERS,
+                     found)) {
         return false;
     }
     for (i = 0; found[LAYOUT_TYPE] != 0 && layout_types[i] != NULL; i++) {
@@ -164,6 +180,54 @@ static bool read_layout(struct shape_walk *walk, uint32_t layout,
             : json_is(walk->json, found[LAYOUT_CASING], "uppercase")
                 ? "upper"
                 : "default";
+    }
+    return true;
+}
+
+/* Returns NULL, or what is wrong; the rules of "url" in the configuration.  A
+ * URL is written to a file, so no secret may be in it. */
+static const char *mistake_of_url(const char *text, size_t size)
+{
+    const char *host = text, *end = text + size, *p;
+
+    if (size > 7 && memcmp(text, "http://", 7) == 0) {
+        host += 7;
+    } else if (size > 8 && memcmp(text, "https://", 8) == 0) {
+        host += 8;
+    } else {
+        return "must begin with http:// or https://, and have a host";
+    }
+    for (p = host; p < end; p++) {
+        if ((unsigned char)*p <= ' ' || *p == 0x7F ||
+            memchr("?#\\", *p, 3) != NULL) {
+            return "has a query, a fragment, a blank, a control character or "
+                   "a \\";
+        }
+    }
+    p = memchr(host, '/', (size_t)(end - host));
+    size = (size_t)((p != NULL ? p : end) - host);
+    if (size == 0 || *host == ':') {
+        return "has no host";
+    }
+    return memchr(host, '@', size) != NULL ? "credentials are not allowed here"
+                                           : NULL;
+}
+
+/* Finds the URL of a source, which it needs. */
+static bool read_url(struct shape_walk *walk, uint32_t url,
+                     struct own_source *own)
+{
+    const char *mistake;
+
+    own->url = url;
+    if (url == 0) {
+        return shape_fail(walk, "missing field `url`");
+    }
+    mistake = mistake_of_url(json_text(walk->json, url),
+                             walk->json->values[url].size);
+    if (mistake != NULL) {
+        shape_enter(walk, "url", 0);
+        return shape_fail(walk, mistake);
     }
     return true;
 }
@@ -185,9 +249,8 @@ static bool read_own(struct shape_walk *walk, uint32_t value,
     if (!json_is(json, found[SOURCE_TYPE], "http")) {
         return shape_fail(walk, "type: only http is allowed here");
     }
-    own->url = found[SOURCE_URL];
-    if (own->url == 0) {
-        return shape_fail(walk, "missing field `url`");
+    if (!read_url(walk, found[SOURCE_URL], own)) {
+        return false;
     }
     if (found[SOURCE_HEADERS] != 0 &&
         json->values[found[SOURCE_HEADERS]].size > 0) {
