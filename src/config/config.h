@@ -78,6 +78,13 @@ typedef struct curl_slist *(*transport_sign_fn)(const void *settings,
                                                 struct curl_slist *headers,
                                                 char **instead);
 
+/* Who may connect to private, loopback and link-local addresses. */
+enum transport_internal {
+    TRANSPORT_OUTSIDE,         /* nobody */
+    TRANSPORT_INTERNAL,        /* the source, and whom it redirects to */
+    TRANSPORT_INTERNAL_ORIGIN, /* requests to the source's own origin */
+};
+
 enum transport_http {
     TRANSPORT_HTTP_ANY, /* HTTP/2 if an https server offers it */
     TRANSPORT_HTTP_1_1,
@@ -107,7 +114,7 @@ struct transport_config {
     char *proxy;        /* URL; secret, as it may have a password */
     char *user_agent;
     enum transport_http http;
-    bool internal; /* may connect to private and loopback addresses */
+    enum transport_internal internal;
 };
 
 struct source_config {

@@ -26,6 +26,9 @@ my $winpty = $pairs->{pdbs}{$id} && $t->read_file($pairs->{pdbs}{$id});
 my $crash = $t->read_file($t->data('pdb/crash.pdb'));
 my $crash_key = $Test::Symcache::key{'crash.pdb'};
 
+my $elsewhere = Test::ScriptedServer->new(log => $t->path('elsewhere.log'),
+    script => sub { $_[0]->reply(404) });
+
 # The server of that run, which is asked for one PDB.
 my $server = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
     my ($c, $req) = @_;
@@ -36,6 +39,8 @@ my $server = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub
     return $c->reply(200, { 'Content-Type' => 'text/html' },
         "<!DOCTYPE html><html><form>Sign in</form></html>\n")
         if $path =~ m{^/html/};
+    return $c->reply(302, { Location => $elsewhere->url . "/x" })
+        if $path =~ m{^/away/};
     return $c->reply(200, {}, $winpty)
         if $winpty && $path eq "/ok/winpty.pdb/$key/winpty.pdb";
     return $c->reply(200, {}, $crash)
@@ -159,6 +164,12 @@ for ([{ layout => { type => 'nonsense' } }, 'layout.type: unknown variant'],
 is $_, '0600', 'what clients wrote is for symcached alone'
     for map { sprintf '%04o', (stat)[2] & 07777 }
     (glob $t->path('tenants/*/symcached.json'))[0];
+
+# a host that the operator has let in cannot let in another one
+like post(request(web("http://127.0.0.1:$port/away/")))
+        ->{modules}[0]{candidates}[0]{download}{details} // 'not asked',
+    qr/address is reserved/, 'a redirect into the network';
+is scalar($elsewhere->requests), 0, 'is not followed';
 
 # --- limits
 

@@ -227,6 +227,12 @@ static size_t on_body(char *data, size_t size, size_t n, void *arg)
     return len;
 }
 
+/* Does the request go to the source's own origin, and get its credentials? */
+static bool gets_credentials(const struct fetch *fetch)
+{
+    return fetch->request.credentials && !fetch->cross_origin;
+}
+
 static curl_socket_t on_connect(void *arg, curlsocktype purpose,
                                 struct curl_sockaddr *address)
 {
@@ -234,8 +240,8 @@ static curl_socket_t on_connect(void *arg, curlsocktype purpose,
     const struct transport_config *transport = fetch->request.transport;
 
     /* a proxy's own address is in the configuration */
-    if (!transport->internal && transport->proxy == NULL &&
-        address_reserved(&address->addr)) {
+    if (transport->proxy == NULL && address_reserved(&address->addr) &&
+        !transport_reaches_internal(transport, gets_credentials(fetch))) {
         stops(fetch, FETCH_STOP_RESERVED, FETCH_RESERVED);
         return CURL_SOCKET_BAD;
     }
@@ -245,12 +251,6 @@ static curl_socket_t on_connect(void *arg, curlsocktype purpose,
 }
 
 /* hops -------------------------------------------------------------------- */
-
-/* Does the request go to the source's own origin, and get its credentials? */
-static bool gets_credentials(const struct fetch *fetch)
-{
-    return fetch->request.credentials && !fetch->cross_origin;
-}
 
 /* Sets everything in the request that depends on the URL of this hop. */
 static int fetch_address(struct fetch *fetch, const char *url)
@@ -357,8 +357,8 @@ static const char *hop(struct fetch *fetch, const char *url)
     fetch->body_file.problem = BODY_FILE_GOOD;
     fetch->error[0] = '\0';
 
-    if (transport->proxy != NULL && !transport->internal &&
-        origin_reserved(url)) {
+    if (transport->proxy != NULL && origin_reserved(url) &&
+        !transport_reaches_internal(transport, gets_credentials(fetch))) {
         return FETCH_RESERVED;
     }
     refused = enter_host(fetch, url);

@@ -227,3 +227,10 @@ struct curl_slist *transport_headers(const struct header_config *headers,
     }
     return list;
 }
+
+bool transport_reaches_internal(const struct transport_config *transport,
+                                bool own)
+{
+    return transport->internal == TRANSPORT_INTERNAL ||
+           (transport->internal == TRANSPORT_INTERNAL_ORIGIN && own);
+}

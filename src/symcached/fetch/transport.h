@@ -27,6 +27,11 @@ CURLcode transport_apply(const struct transport_config *transport, CURL *easy,
                          const char *url, struct curl_slist **headers,
                          bool credentials, bool again);
 
+/* May a request connect to a private, loopback or link-local address?  own: it
+ * goes to the source's own origin. */
+bool transport_reaches_internal(const struct transport_config *transport,
+                                bool own);
+
 /*
  * Appends n headers to list.  Returns the new list; or NULL when out of
  * memory, with list freed.

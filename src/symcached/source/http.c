@@ -264,7 +264,7 @@ static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
 {
     const struct source_config *source = lookup->source;
     struct fetch_request request = {0};
-    bool inside = source->transport.internal;
+    bool inside = source->transport.internal != TRANSPORT_OUTSIDE;
     struct fetch *fetch = NULL;
 
     if (url != NULL) {

@@ -234,7 +234,9 @@ static bool add_source(const struct tenants_config *config, cJSON *sources,
     cJSON_AddStringToObject(item, "url", url);
     cJSON_AddStringToObject(item, "layout", layout);
     cJSON_AddStringToObject(item, "casing", casing);
-    cJSON_AddBoolToObject(item, "internal", is_listed(config, url));
+    if (is_listed(config, url)) {
+        cJSON_AddStringToObject(item, "internal", "origin");
+    }
     if (strcmp(layout, "unified") != 0) {
         cJSON_AddItemToObject(item, "forms",
                               cJSON_CreateStringArray(forms, 2));
