@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "base/daemon.h"
 #include "base/log.h"
 #include "base/release.h"
@@ -224,6 +225,7 @@ static int start(struct daemon *d, struct config *config)
         goto failed;
     }
     d->workers.listener = d->listener.fd;
+    d->workers.started = time(NULL);
     d->workers.mapped = mapped_new();
     d->base = event_base_new();
     if (d->base != NULL) {

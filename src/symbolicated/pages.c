@@ -28,7 +28,7 @@ static void page_metrics(const struct workers *workers,
         stats[i] = worker_stats(workers->list[i]);
     }
     mapped_sizes(workers->mapped, &sizes);
-    stats_print(buf, stats, workers->n, &sizes);
+    stats_print(buf, stats, workers->n, &sizes, workers->started);
     free(stats);
     reply_text(req, buf);
 }

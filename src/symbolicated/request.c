@@ -85,6 +85,20 @@ static void add_line(struct request *r, const size_t counts[], uint64_t usec)
         (unsigned long long)usec);
 }
 
+/* With -v: what was not found, and why. */
+static void log_module(const struct api_module *module)
+{
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+
+    if (module->state != API_MODULE_FOUND &&
+        stats_outcome(module->state) != NULL) {
+        symcache_id_print(id, &module->key);
+        log_debug(0, "module \"%s/%s\" is %s, symcached was %sasked",
+                  module->key.name, id, stats_outcome(module->state),
+                  module->asked ? "" : "not ");
+    }
+}
+
 static void count(struct request *r)
 {
     struct stats *stats = &r->context->stats;
@@ -93,6 +107,7 @@ static void count(struct request *r)
 
     for (i = 0; r->call != NULL && i < r->call->nmodules; i++) {
         counts[r->call->modules[i].state]++;
+        log_module(&r->call->modules[i]);
         stats_add(&stats->asked, r->call->modules[i].asked);
     }
     for (i = 0; r->call != NULL && i <= API_MODULE_LATE; i++) {
@@ -113,6 +128,7 @@ static void count(struct request *r)
 
 static void free_request(struct request *r)
 {
+    stats_add(&r->context->stats.running, (uint64_t)-1);
     if (r->timer != NULL) {
         LIST_REMOVE(r, entry);
         event_free(r->timer);
@@ -402,6 +418,7 @@ void request_start(struct request_context *context, struct evhttp_request *req)
         return;
     }
     r->context = context;
+    stats_add(&context->stats.running, 1);
     r->req = req;
     r->settings = settings_ref(context->settings);
     r->started = clock_usec();

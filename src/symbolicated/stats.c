@@ -22,6 +22,11 @@ static const char *const states[API_MODULE_LATE + 1] = {
     [API_MODULE_LATE] = "late",
 };
 
+const char *stats_outcome(enum api_module_state state)
+{
+    return states[state];
+}
+
 void stats_request(struct stats *stats, enum api_protocol protocol, int status,
                    uint64_t usec)
 {
@@ -178,11 +183,16 @@ static void print_times(const struct printer *p)
 }
 
 void stats_print(struct evbuffer *buf, const struct stats *const *stats,
-                 unsigned n, const struct mapped_sizes *sizes)
+                 unsigned n, const struct mapped_sizes *sizes, time_t started)
 {
     struct printer p = {buf, stats, n};
 
+    print_number(&p, "symbolicated_start_time_seconds", "gauge",
+                 "Unix time of the start.", (uint64_t)started);
     print_requests(&p);
+    print_number(&p, "symbolicated_requests_running", "gauge",
+                 "Requests that are not answered yet.",
+                 sum(&p, offsetof(struct stats, running)));
     print_histograms(&p);
     print_number(&p, "symbolicated_frames_total", "counter",
                  "Frames of requests.",

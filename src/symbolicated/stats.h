@@ -10,6 +10,7 @@
 #include <event2/buffer.h>
 #include <stdatomic.h>
 #include <stdint.h>
+#include <time.h>
 #include "symbolicated/api/api.h"
 
 #define STATS_HUNDREDS 6 /* 0 has the statuses that are none */
@@ -21,6 +22,7 @@ struct stats {
     stats_count requests[API_PROTOCOLS][STATS_HUNDREDS]; /* of the status */
     stats_count buckets[API_PROTOCOLS][STATS_BUCKETS];
     stats_count usec[API_PROTOCOLS];
+    stats_count running; /* requests that are not answered yet */
     stats_count frames;
     stats_count modules[API_MODULE_LATE + 1];
     stats_count asked; /* questions to symcached */
@@ -37,6 +39,9 @@ static inline void stats_add(stats_count *count, uint64_t n)
         memory_order_relaxed);
 }
 
+/* A state's name as an outcome; NULL: it is none. */
+const char *stats_outcome(enum api_module_state state);
+
 /* One request that was answered. */
 void stats_request(struct stats *stats, enum api_protocol protocol, int status,
                    uint64_t usec);
@@ -47,8 +52,9 @@ void stats_sums(const struct stats *const *stats, unsigned n,
 
 struct mapped_sizes;
 
-/* Appends the sums of n workers' counters, and what is mapped. */
+/* Appends the sums of n workers' counters, what is mapped, and when the process
+ * started. */
 void stats_print(struct evbuffer *buf, const struct stats *const *stats,
-                 unsigned n, const struct mapped_sizes *sizes);
+                 unsigned n, const struct mapped_sizes *sizes, time_t started);
 
 #endif

@@ -8,6 +8,7 @@
 #define SYMBOLICATED_WORKER_H
 
 #include <stdbool.h>
+#include <time.h>
 
 #include "symbolicated/modules/modules.h"
 #include "settings.h"
@@ -20,6 +21,7 @@ struct workers {
     struct worker **list;
     unsigned n;
     int listener;
+    time_t started;
     struct mapped *mapped;
 };
 

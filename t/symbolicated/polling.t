@@ -103,6 +103,7 @@ if (!$pid) {
     POSIX::_exit(function(post('', body())) eq $main ? 0 : 1);
 }
 $t->wait_until('one waits', sub { $t->runs });
+is $t->symbolicated_metric('symbolicated_requests_running'), 1, 'and runs';
 my $second = post('?timeout=0', $json->encode({}));
 is $second->{http}, 503, 'a second one is refused meanwhile';
 is $second->{detail}, 'maximum number of concurrent requests reached', 'so';

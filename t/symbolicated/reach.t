@@ -37,9 +37,16 @@ sub said {
 sub lines { scalar(() = $t->symbolicated_log =~ /symcached cannot be reached \(/g) }
 
 make_path($t->path('store'));
-$t->start_symbolicated($config);
+my $began = time;
+$t->start_symbolicated($config, args => ['-v']);
+my $started = $t->symbolicated_metric('symbolicated_start_time_seconds');
+ok $started >= $began && $started <= time, 'it tells when it was started';
+is $t->symbolicated_metric('symbolicated_requests_running'), 0, 'nothing runs';
 is said('alone'), '200 missing', 'there was never a symcached';
 $t->wait_until('the log says so', sub { lines() == 1 });
+$t->wait_until('and which module', sub {
+    $t->symbolicated_log =~ m{module "alone\.pdb/00112233445566778899AABBCCDDEEFF1" is missing}
+});
 
 $t->start_symcached($config);
 $t->wait_until('it is reached', sub {
