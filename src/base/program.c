@@ -20,9 +20,16 @@ static bool runs(const char *path)
            access(path, X_OK) == 0;
 }
 
+/* Daemons are installed in sbin, and what they run in bin. */
 static bool program_beside(const char *name, char path[PATH_MAX])
 {
-    return beside_path(path, name) && runs(path);
+    char in_bin[NAME_MAX + sizeof("../bin/")];
+
+    if (beside_path(path, name) && runs(path)) {
+        return true;
+    }
+    snprintf(in_bin, sizeof(in_bin), "../bin/%s", name);
+    return beside_path(path, in_bin) && runs(path);
 }
 
 static bool in_path(const char *name, char path[PATH_MAX])

@@ -1,7 +1,7 @@
 #!/usr/bin/env perl
 
-# symcached-sandboxed: where symcached finds it, that it keeps the one with
-# which it started, and what such a process has.
+# symcached-sandboxed: where symcached finds it (and a transcoder in ../bin),
+# that it keeps the one with which it started, and what such a process has.
 
 use strict;
 use warnings;
@@ -24,14 +24,15 @@ my $config = $t->write_helper_config({
         root => $t->path('store'),
         gzip => JSON::PP::true(),
         transcoders => [{ version => '9.0.0',
-            command => ["$build/pdb2symcache", '-pdb', '{pdb}'] }],
+            command => ['pdb2symcache', '-pdb', '{pdb}'] }],
         sources => ['local'],
     } },
     sources => { local => { type => 'filesystem',
         path => $t->path('symbols'), layout => 'symstore' } },
 });
-mkdir $t->path($_) for qw(opt opt/sbin opt/libexec opt/libexec/ngx_symcache);
+mkdir $t->path($_) for qw(opt opt/bin opt/sbin opt/libexec opt/libexec/ngx_symcache);
 cp("$build/symcached", "$sbin/symcached") or die;
+cp("$build/pdb2symcache", $t->path('opt/bin/pdb2symcache')) or die;
 
 sub lookup {
     return $t->helper('GET',
