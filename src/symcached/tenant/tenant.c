@@ -321,6 +321,9 @@ static int write_config(const struct tenant *tenant, const cJSON *asked)
         put_path(tenant, "symcached.json", path);
         fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
         f = fd != -1 ? fdopen(fd, "w") : NULL;
+        if (fd != -1 && f == NULL) {
+            close(fd);
+        }
     }
     if (f != NULL) {
         rc = fputs(text, f) < 0 ? -1 : 0;
