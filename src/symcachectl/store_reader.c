@@ -76,14 +76,16 @@ static struct module *find(struct mapped *mapped, int root,
     return sight.module;
 }
 
-/* Their memory is kept until the process ends. */
+/* They are kept until the process ends, which answers one request. */
 static struct module **find_modules(struct api_call *call, int root,
                                     struct bar *bar)
 {
-    struct module **modules = calloc(call->nmodules + 1, sizeof(*modules));
-    struct mapped *mapped = mapped_new();
+    static struct module **modules;
+    static struct mapped *mapped;
     size_t i;
 
+    modules = calloc(call->nmodules + 1, sizeof(*modules));
+    mapped = mapped_new();
     if (modules == NULL || mapped == NULL) {
         command_no_memory();
     }
@@ -142,6 +144,7 @@ cJSON *store_reader_answer(const char *root, const char *path,
     struct module **modules;
     struct api_call *call;
     cJSON *answer = NULL;
+    bool broken = false;
     struct bar bar;
     int fd;
 
@@ -155,24 +158,23 @@ cJSON *store_reader_answer(const char *root, const char *path,
         modules = find_modules(call, fd, &bar);
         json_write_reset(&writer);
         call->finish(call, &reply);
-        if (is_broken(modules, call->nmodules)) {
-            *code = command_fail(COMMAND_IO, root,
-                                 "a file was cut short while it was read");
-            return NULL;
-        }
+        broken = is_broken(modules, call->nmodules);
+        call->free(call);
     }
     if (writer.has_failed) {
         command_no_memory();
     }
-    if (reply.status != 200) {
+    if (broken) {
+        *code = command_fail(COMMAND_IO, root,
+                             "a file was cut short while it was read");
+    } else if (reply.status != 200) {
         *code = refuse(name, &reply);
-        return NULL;
+    } else {
+        answer = cJSON_ParseWithLength(writer.data, writer.size);
+        if (answer == NULL) {
+            command_no_memory();
+        }
     }
-    answer = cJSON_ParseWithLength(writer.data, writer.size);
-    if (answer == NULL) {
-        command_no_memory();
-    }
-    call->free(call);
     json_free(&json);
     free(writer.data);
     return answer;
