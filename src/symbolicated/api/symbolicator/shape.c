@@ -96,8 +96,8 @@ static bool is_strings(const struct json *json, uint32_t value)
     return true;
 }
 
-static bool is_one_of(const struct json *json, uint32_t value,
-                      const char *const *texts)
+bool shape_is_one_of(const struct json *json, uint32_t value,
+                     const char *const *texts)
 {
     for (; *texts != NULL; texts++) {
         if (json_is(json, value, *texts)) {
@@ -146,7 +146,7 @@ static const char *mismatch(const struct json *json, uint32_t value,
     case SHAPE_MAP:
         return type == JSON_OBJECT ? NULL : "expected an object";
     case SHAPE_ENUMERATION:
-        return is_one_of(json, value, member->texts) ? NULL
+        return shape_is_one_of(json, value, member->texts) ? NULL
                                                      : "unknown variant";
     }
     return NULL;

@@ -62,6 +62,10 @@ bool shape_object(struct shape_walk *walk, uint32_t value,
                   const struct shape_member *members, size_t count,
                   uint32_t *found);
 
+/* Is the value one of the texts, which end with NULL? */
+bool shape_is_one_of(const struct json *json, uint32_t value,
+                     const char *const *texts);
+
 /* The value of a hex digit, or -1. */
 static inline int shape_digit(char c)
 {

@@ -95,17 +95,6 @@ static const struct shape_member filter_members[] = {
     {"filetypes", SHAPE_STRINGS, SHAPE_OPTIONAL, NULL},
 };
 
-static bool is_one_of(const struct json *json, uint32_t value,
-                      const char *const *texts)
-{
-    for (; *texts != NULL; texts++) {
-        if (json_is(json, value, *texts)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* shape_object() of a member, whose name is in the error. */
 static bool read_member(struct shape_walk *walk, const char *name,
                         uint32_t value, const struct shape_member *members,
@@ -139,7 +128,7 @@ static bool check_filters(struct shape_walk *walk, uint32_t filters,
     *has_pdb = false;
     for (i = found[0] + 1; i < json->values[found[0]].end;
          i = json->values[i].end) {
-        if (!is_one_of(json, i, file_types)) {
+        if (!shape_is_one_of(json, i, file_types)) {
             shape_enter(walk, "filters", 0);
             shape_enter(walk, "filetypes", 0);
             return shape_fail(walk, "unknown variant");
