@@ -56,6 +56,7 @@ my %may = (    # room => rooms that it may include from
     'debuginfo/breakpad' => 'base debuginfo symcache',
     'debuginfo/pdb' => 'base debuginfo symcache',
     'debuginfo/pe' => 'base debuginfo',
+    'debuginfo/portablepdb' => 'base debuginfo symcache',
     converter => 'base proto sandbox debuginfo debuginfo/breakpad debuginfo/pdb'
         . ' symcache',
     module => 'proto',
@@ -75,7 +76,8 @@ $may{symbolicated} = "$common http sandbox symbolicated/api"
 
 # symcached: who stands above whom; all may use what both daemons share
 my $shared = 'base proto config http metrics child sandbox symcache'
-    . ' debuginfo/breakpad debuginfo/pdb debuginfo/pe';
+    . ' debuginfo/breakpad debuginfo/pdb debuginfo/pe'
+    . ' debuginfo/portablepdb';
 my %above = (
     server => 'job negcache space tenant',
     tenant => '',

@@ -1,0 +1,11 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Portable PDBs, of .NET: what other rooms may use of their reader.
+ */
+#ifndef DEBUGINFO_PORTABLEPDB_H
+#define DEBUGINFO_PORTABLEPDB_H
+
+#include "identity.h"
+
+#endif
