@@ -22,18 +22,18 @@ _symcachectl() {
     case $prev in
     -c)     mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --root) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
-    --store | --socket | --version | --concurrency | --attempts | \
+    --store | --socket | --peers | --version | --concurrency | --attempts | \
     --malformed-since | --unused-for)
             return ;;
     esac
 
     case ${COMP_WORDS[1]} in
     lookup)             words='--json' ;;
-    why | jobs | sources | status) words=$asks ;;
+    why | jobs | sources | status) words="$asks --peers" ;;
     symbolicate)        words="$asks --root" ;;
     warm)               words="$asks --version --concurrency --attempts" ;;
     drain)              words="$asks --end" ;;
-    forget)             words="$asks --malformed-since" ;;
+    forget)             words="$asks --peers --malformed-since" ;;
     ls)                 words='-c --store --json --root --present --absent
                                --unused-for' ;;
     import)             words='-c --store --json --root --dry-run' ;;

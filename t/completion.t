@@ -46,7 +46,7 @@ for my $command (@commands) {
         : [$code =~ /"(--json)"/ ? '--json' : ()];
 }
 is_deeply $options{forget},
-    [sort qw(-c --store --json --socket --malformed-since)], 'as read here';
+    [sort qw(-c --store --json --socket --peers --malformed-since)], 'as read here';
 
 # --- bash
 

@@ -331,37 +331,107 @@ static CURLcode perform(const struct client *client, CURL *request)
     return code;
 }
 
+/*
+ * Performs a request and frees it.  Returns an exit code; unless *object is
+ * NULL, that is the answer, else what is wrong was printed.
+ */
+static int ask(const struct client *client, CURL *request,
+               struct client_answer *answer, cJSON **object)
+{
+    char reason[80];
+    int code = COMMAND_OK;
+
+    client_finish(request, perform(client, request));
+    *object = answer->status == 200 ? parse(answer) : NULL;
+    if (answer->status != 200) {
+        code = complain(client, answer);
+    } else if (*object == NULL) {
+        snprintf(reason, sizeof(reason),
+                 "the answer is no JSON object: is it %s that listens there?",
+                 client->daemon);
+        code = command_fail(COMMAND_IO, client->address, reason);
+    }
+    client_clear(answer);
+    return code;
+}
+
+static void put(const struct settings *settings, const cJSON *object,
+                void (*print)(const cJSON *answer))
+{
+    if (settings->is_json) {
+        printable_json(stdout, object);
+    } else {
+        print(object);
+    }
+}
+
 /* Performs a request and frees it, and shows its answer. */
 static int show(const struct settings *settings, struct client *client,
                 CURL *request, struct client_answer *answer,
                 void (*print)(const cJSON *answer),
                 int (*judge)(const cJSON *answer))
 {
-    char reason[80];
     cJSON *object;
-    int code;
+    int code = ask(client, request, answer, &object);
 
-    client_finish(request, perform(client, request));
-    object = answer->status == 200 ? parse(answer) : NULL;
-    if (answer->status != 200) {
-        code = complain(client, answer);
-    } else if (object == NULL) {
-        snprintf(reason, sizeof(reason),
-                 "the answer is no JSON object: is it %s that listens there?",
-                 client->daemon);
-        code = command_fail(COMMAND_IO, client->address, reason);
-    } else {
-        if (settings->is_json) {
-            printable_json(stdout, object);
-        } else {
-            print(object);
-        }
+    if (object != NULL) {
+        put(settings, object, print);
         code = judge != NULL ? judge(object) : COMMAND_OK;
     }
     cJSON_Delete(object);
-    client_clear(answer);
     client_free(client);
     return command_finish(code);
+}
+
+/*
+ * Asks each of the peers in turn.  People get one answer below the other, each
+ * under its address, programs an object with an answer for each address that
+ * gave one.  Returns the worst exit code.
+ */
+static int show_peers(const struct settings *settings, const char *method,
+                      const char *path, long seconds,
+                      void (*print)(const cJSON *answer),
+                      int (*judge)(const cJSON *answer))
+{
+    cJSON *all = cJSON_CreateObject();
+    char *peers = strdup(settings->peers), *rest = peers;
+    struct settings peer = *settings;
+    int worst = COMMAND_OK;
+
+    if (all == NULL || peers == NULL) {
+        command_no_memory();
+    }
+    while ((peer.socket = strsep(&rest, ",")) != NULL) {
+        struct client_answer answer;
+        struct client *client = client_new(&peer);
+        cJSON *object;
+        int code;
+
+        if (client == NULL) {
+            worst = COMMAND_IO;
+            break;
+        }
+        code = ask(client,
+                   client_request(client, method, path, seconds, &answer),
+                   &answer, &object);
+        client_free(client);
+        if (object != NULL) {
+            if (!settings->is_json) {
+                printable_put(stdout, peer.socket);
+                puts(":");
+                print(object);
+            }
+            code = judge != NULL ? judge(object) : COMMAND_OK;
+            cJSON_AddItemToObject(all, peer.socket, object);
+        }
+        worst = code > worst ? code : worst;
+    }
+    if (settings->is_json) {
+        printable_json(stdout, all);
+    }
+    cJSON_Delete(all);
+    free(peers);
+    return command_finish(worst);
 }
 
 int client_show(const struct settings *settings, const char *method,
@@ -370,8 +440,12 @@ int client_show(const struct settings *settings, const char *method,
                 int (*judge)(const cJSON *answer))
 {
     struct client_answer answer;
-    struct client *client = client_new(settings);
+    struct client *client;
 
+    if (settings->peers != NULL) {
+        return show_peers(settings, method, path, seconds, print, judge);
+    }
+    client = client_new(settings);
     return client == NULL
                ? COMMAND_IO
                : show(settings, client,

@@ -38,6 +38,13 @@ struct client;
         "--socket", NULL, &(s).socket                                         \
     }
 
+/* CLIENT_OPTIONS, and the option --peers of what client_show() shows. */
+#define CLIENT_PEERS_OPTIONS(s)                                               \
+    CLIENT_OPTIONS(s),                                                        \
+    {                                                                         \
+        "--peers", NULL, &(s).peers                                           \
+    }
+
 /* Returns NULL after printing what is wrong. */
 struct client *client_new(const struct settings *settings);
 void client_free(struct client *client);
@@ -73,9 +80,9 @@ void client_clear(struct client_answer *answer);
 void client_error(const struct client_answer *answer, char *buf, size_t size);
 
 /*
- * Asks for a JSON object and prints it, as it is or with `print`.  judge,
- * which may be NULL, returns the exit code for an answer.  Returns an exit
- * code, after printing what is wrong.
+ * Asks for a JSON object and prints it, as it is or with `print`; with --peers
+ * one of each helper.  judge, which may be NULL, returns the exit code for an
+ * answer.  Returns an exit code, after printing what is wrong.
  */
 int client_show(const struct settings *settings, const char *method,
                 const char *path, long seconds,

@@ -79,7 +79,7 @@ int forget_command(int argc, char **argv)
     struct settings settings = {0};
     const char *malformed_since = NULL;
     const struct option_spec specs[] = {
-        CLIENT_OPTIONS(settings),
+        CLIENT_PEERS_OPTIONS(settings),
         {"--malformed-since", NULL, &malformed_since}};
     char path[CLIENT_PATH_MAX];
 

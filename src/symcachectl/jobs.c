@@ -58,7 +58,7 @@ static void print(const cJSON *answer)
 int jobs_command(int argc, char **argv)
 {
     struct settings settings = {0};
-    const struct option_spec specs[] = {CLIENT_OPTIONS(settings)};
+    const struct option_spec specs[] = {CLIENT_PEERS_OPTIONS(settings)};
 
     argc = options_parse("jobs", specs, sizeof(specs) / sizeof(specs[0]), argc,
                          argv);

@@ -20,6 +20,7 @@ struct settings {
     enum settings_daemon daemon;
     const char *config; /* NULL: SETTINGS_CONFIG, if it is readable */
     const char *socket;
+    const char *peers; /* sockets of several helpers, with commas between */
     const char *store;
     const char *root; /* of a store on this machine */
     int is_json;

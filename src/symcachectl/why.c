@@ -147,7 +147,7 @@ static int judge(const cJSON *answer)
 int why_command(int argc, char **argv)
 {
     struct settings settings = {0};
-    const struct option_spec specs[] = {CLIENT_OPTIONS(settings)};
+    const struct option_spec specs[] = {CLIENT_PEERS_OPTIONS(settings)};
     struct identity identity;
     char path[CLIENT_PATH_MAX];
 

@@ -6,11 +6,13 @@
  */
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <event2/event.h>
 #include "child/child.h"
 #include "symcached/store/store.h"
@@ -232,6 +234,22 @@ static int start_tenants(struct daemon *d, const struct config *config,
     return 0;
 }
 
+/* Which machine of a fleet is this, and of which version is it? */
+static void show_info(void)
+{
+    char name[HOST_NAME_MAX + 1] = "", labels[HOST_NAME_MAX + 64], *c;
+
+    gethostname(name, sizeof(name) - 1);
+    for (c = name; *c != '\0'; c++) {
+        if (*c <= ' ' || *c >= '\x7f' || strchr("\"\\", *c) != NULL) {
+            *c = '_';
+        }
+    }
+    snprintf(labels, sizeof(labels),
+             "node=\"%s\",version=\"" SYMCACHED_VERSION "\"", name);
+    metrics_show("symcached_info", labels, "Always 1.", 1);
+}
+
 static int start(struct daemon *d, struct config *config)
 {
     char error[1024] = "out of memory";
@@ -276,6 +294,7 @@ static int start(struct daemon *d, struct config *config)
     }
     service_close_rest();
     warnings_look(d->base, config, log_warning);
+    show_info();
     log_info(0, "symcached " SYMCACHED_VERSION " listens on %s%s%s",
              config->listen, config->admin_listen != NULL ? " and " : "",
              config->admin_listen != NULL ? config->admin_listen : "");

@@ -144,6 +144,23 @@ $front->wait_until('all machines have heard of it', sub {
 });
 is $front->get(uri('late.pdb'))->{status}, 200, 'the next request is served';
 
+# --- what all of them do
+
+my $ctl = "$Test::Symcache::build/symcachectl";
+my $peers = join ',', map { socket_of($_) } @machines;
+my $json = JSON::PP::decode_json(qx($ctl status --json --peers $peers));
+is join(',', sort keys %$json), join(',', sort split /,/, $peers),
+    'status --peers: an answer of each';
+is_deeply [map { $_->{state} } values %$json], [('answered') x 3], 'whole';
+my $text = qx($ctl status --peers $peers,/nowhere 2>$dir/ctl.err);
+is $? >> 8, 3, 'status --peers: one cannot be reached';
+is scalar(() = $text =~ m{^/.*/n\.sock:\nsymcached: jobs \d}mg), 3,
+    'and the others are told all the same';
+like $front->read_file('ctl.err'), qr{/nowhere: cannot connect}, 'as is that';
+like $machines[0]->helper('GET', '/metrics')->{body},
+    qr/^symcached_info\{node="[^"]+",version="[\d.]+"\} 1$/m,
+    'metrics tell the machine';
+
 # --- all are down
 
 $_->stop_nginx for @machines;
