@@ -54,6 +54,7 @@ my %may = (    # room => rooms that it may include from
     'symbolication/demangle' => 'symcache',
     debuginfo => 'base symcache',
     'debuginfo/breakpad' => 'base debuginfo symcache',
+    'debuginfo/elf' => 'base debuginfo symcache',
     'debuginfo/pdb' => 'base debuginfo symcache',
     'debuginfo/pe' => 'base debuginfo',
     'debuginfo/portablepdb' => 'base debuginfo symcache',
@@ -76,7 +77,7 @@ $may{symbolicated} = "$common http sandbox symbolicated/api"
 
 # symcached: who stands above whom; all may use what both daemons share
 my $shared = 'base proto config http metrics child sandbox symcache'
-    . ' debuginfo/breakpad debuginfo/pdb debuginfo/pe'
+    . ' debuginfo/breakpad debuginfo/elf debuginfo/pdb debuginfo/pe'
     . ' debuginfo/portablepdb';
 my %above = (
     server => 'job negcache space tenant',

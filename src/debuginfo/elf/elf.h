@@ -1,0 +1,11 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What other rooms may use of the reader of ELF files.
+ */
+#ifndef DEBUGINFO_ELF_H
+#define DEBUGINFO_ELF_H
+
+#include "identity.h"
+
+#endif

@@ -1,0 +1,142 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "identity.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/le.h"
+#include "file.h"
+#include "symcache/symcache.h"
+
+#define HASHED 4096 /* bytes of code that stand for a build id */
+#define ET_SCE_DYNEXEC 0xfe10 /* of a console */
+#define ET_SCE_DYNAMIC 0xfe18
+#define EM_MIPS 8
+#define EM_MIPS_RS3_LE 10
+#define EF_MIPS_64 0x6000 /* ABIs O64 and EABI64 */
+
+static const struct {
+    uint16_t machine;
+    const char *arch;
+} machines[] = {
+    {3, "x86"},    {62, "x86_64"}, {183, "arm64"},
+    {40, "arm"},   {20, "ppc"},    {21, "ppc64"},
+};
+
+bool elf_sniff(const uint8_t *data, size_t size)
+{
+    return size >= 4 && memcmp(data, "\177ELF", 4) == 0;
+}
+
+static uint32_t arch_of(const struct elf_file *f)
+{
+    size_t i;
+    uint32_t number = 0;
+
+    if (f->machine == EM_MIPS || f->machine == EM_MIPS_RS3_LE) {
+        symfile_arch_find(f->flags & EF_MIPS_64 ? "mips64" : "mips", &number);
+    }
+    for (i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
+        if (machines[i].machine == f->machine) {
+            symfile_arch_find(machines[i].arch, &number);
+        }
+    }
+    return number;
+}
+
+static bool has_section(const struct elf_file *f, const char *name)
+{
+    bool is_compressed;
+
+    return elf_file_find(f, name, &is_compressed).data != NULL;
+}
+
+/* Stripping debug information into a companion does not change the type of the
+ * file, but what makes a program or library run is missing then. */
+static enum elf_kind kind_of(const struct elf_file *f)
+{
+    switch (f->type) {
+    case ELF_REL:
+        return ELF_KIND_RELOCATABLE;
+    case ELF_CORE:
+        return ELF_KIND_DUMP;
+    case ELF_EXEC:
+    case ET_SCE_DYNEXEC:
+        return f->has_interpreter ? ELF_KIND_EXECUTABLE : ELF_KIND_DEBUG;
+    case ELF_DYN:
+    case ET_SCE_DYNAMIC:
+        return has_section(f, "text") ? ELF_KIND_LIBRARY : ELF_KIND_DEBUG;
+    default:
+        return ELF_KIND_OTHER;
+    }
+}
+
+static bool has_code(const struct elf_file *f)
+{
+    uint64_t i;
+    struct elf_section s;
+    const uint64_t code = ELF_SHF_ALLOC | ELF_SHF_EXECINSTR;
+
+    for (i = 0; i < f->num_sections; i++) {
+        s = elf_file_section(f, i);
+        if (s.type != ELF_SHT_NOBITS && s.size > 0 &&
+            (s.flags & code) == code) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Makes the debug id.  The first three fields of a GUID are numbers, which a
+ * little-endian file stores in that order. */
+static void debug_id(const struct elf_file *f, const struct elf_bytes *build_id,
+                     uint8_t guid[16])
+{
+    size_t i;
+    bool is_compressed;
+    uint8_t id[16] = {0};
+    struct elf_bytes text;
+
+    if (build_id->data != NULL) {
+        memcpy(id, build_id->data, build_id->size < 16 ? build_id->size : 16);
+    } else {
+        text = elf_file_find(f, "text", &is_compressed);
+        for (i = 0; text.data != NULL && i < text.size && i < HASHED; i++) {
+            id[i % 16] ^= text.data[i];
+        }
+    }
+    if (f->is_big) {
+        memcpy(guid, id, 16);
+    } else {
+        le_guid(guid, id);
+    }
+}
+
+int elf_identity_read(const uint8_t *data, size_t size,
+                      struct elf_identity *identity, char *error,
+                      size_t error_size)
+{
+    const char *wrong;
+    struct elf_file f;
+    struct elf_bytes id;
+
+    wrong = elf_file_open(&f, data, size);
+    if (wrong != NULL) {
+        snprintf(error, error_size, "%s", wrong);
+        return -1;
+    }
+    id = elf_file_build_id(&f);
+    debug_id(&f, &id, identity->guid);
+    identity->arch = arch_of(&f);
+    identity->build_id = id.data;
+    identity->build_id_size = id.size;
+    identity->kind = kind_of(&f);
+    identity->has_code = has_code(&f);
+    identity->has_debug_info = has_section(&f, "debug_info");
+    identity->has_symbols = f.symtab.count > 0 || f.dynsym.count > 0;
+    identity->has_unwind_info =
+        has_section(&f, "eh_frame") || has_section(&f, "debug_frame");
+    return 0;
+}
