@@ -2,7 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  */
 
-#include "pe.h"
+#include "identity.h"
 
 #include <stdio.h>
 #include <string.h>
