@@ -14,12 +14,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char error[200] = "";
     struct pe_identity id;
+    struct pe_code code;
+    bool has_code =
+        pe_code_read(data, size, &code, error, sizeof(error)) == 0;
 
+    if (!has_code && error[0] == '\0') {
+        abort();
+    }
+    error[0] = '\0';
     if (pe_identity_read(data, size, &id, error, sizeof(error)) != 0) {
         if (error[0] == '\0') {
             abort(); /* refused without a reason */
         }
-    } else if (id.name_size == 0 || id.name < (const char *)data ||
+    } else if (!has_code || id.name_size == 0 || id.name < (const char *)data ||
                id.name + id.name_size >= (const char *)data + size ||
                memchr(id.name, '/', id.name_size) != NULL ||
                memchr(id.name, '\\', id.name_size) != NULL) {

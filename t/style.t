@@ -56,7 +56,8 @@ my %may = (    # room => rooms that it may include from
     'debuginfo/breakpad' => 'base debuginfo symcache',
     'debuginfo/elf' => 'base debuginfo symcache',
     'debuginfo/pdb' => 'base debuginfo symcache',
-    'debuginfo/pe' => 'base debuginfo',
+    'debuginfo/macho' => 'base debuginfo symcache',
+    'debuginfo/pe' => 'base debuginfo symcache',
     'debuginfo/portablepdb' => 'base debuginfo symcache',
     converter => 'base proto sandbox debuginfo debuginfo/breakpad debuginfo/pdb'
         . ' symcache',
@@ -77,8 +78,8 @@ $may{symbolicated} = "$common http sandbox symbolicated/api"
 
 # symcached: who stands above whom; all may use what both daemons share
 my $shared = 'base proto config http metrics child sandbox symcache'
-    . ' debuginfo/breakpad debuginfo/elf debuginfo/pdb debuginfo/pe'
-    . ' debuginfo/portablepdb';
+    . ' debuginfo/breakpad debuginfo/elf debuginfo/macho debuginfo/pdb'
+    . ' debuginfo/pe debuginfo/portablepdb';
 my %above = (
     server => 'job negcache space tenant',
     tenant => '',

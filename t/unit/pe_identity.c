@@ -187,6 +187,45 @@ static void test_damaged(void **state)
     is_refused("no optional header of PE32");
 }
 
+/* As llvm-readobj --file-headers prints them. */
+static void test_code(void **state)
+{
+    struct pe_code code;
+    char error[200];
+    size_t header = get32(0x3C), optional = header + 24, i;
+
+    (void)state;
+    assert_int_equal(
+        pe_code_read(image.data, image.size, &code, error, sizeof(error)), 0);
+    assert_int_equal(code.time_stamp, 0x5DDC1E9A);
+    assert_int_equal(code.image_size, 442368);
+    assert_int_equal(code.arch, 101);
+    assert_false(code.is_companion);
+    assert_true(code.debug_id.is_known);
+    assert_memory_equal(code.debug_id.guid, GUID, 16);
+    assert_int_equal(code.debug_id.age, 2);
+
+    /* one of .NET, whose id has the stamp of the entry for an age */
+    put32(image.entry + 4, 0x89ABCDEF);
+    put32(image.entry + 8, 0x504D0100);
+    assert_int_equal(
+        pe_code_read(image.data, image.size, &code, error, sizeof(error)), 0);
+    assert_true(code.debug_id.is_known);
+    assert_int_equal(code.debug_id.age, 0x89ABCDEF);
+
+    put32(optional + 96 + 48, 0); /* no debug directory */
+    for (i = 0; i < image.data[header + 6]; i++) {
+        put32(optional + image.data[header + 20] + 40 * i + 20, 0);
+    }
+    assert_int_equal(
+        pe_code_read(image.data, image.size, &code, error, sizeof(error)), 0);
+    assert_true(code.is_companion);
+    assert_false(code.debug_id.is_known);
+    assert_int_equal(code.debug_id.age, 0);
+    assert_int_equal(pe_code_read(image.data, 100, &code, error, 200), -1);
+    assert_non_null(strstr(error, "no PE image"));
+}
+
 /* Wherever the file ends, there is no identity, or the right one. */
 static void test_cut(void **state)
 {
@@ -210,6 +249,7 @@ int main(void)
         cmocka_unit_test_setup(test_names, reset),
         cmocka_unit_test_setup(test_none, reset),
         cmocka_unit_test_setup(test_damaged, reset),
+        cmocka_unit_test_setup(test_code, reset),
         cmocka_unit_test_setup(test_cut, reset),
     };
 

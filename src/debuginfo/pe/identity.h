@@ -1,12 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Finds out which PDB belongs to a PE image.  This is in the CodeView record
- * ("RSDS") that the image's debug directory refers to.
+ * Finds out what a PE image is known by: its own code id, and the PDB that
+ * belongs to it.  The latter is in the CodeView record ("RSDS") that the
+ * image's debug directory refers to.
  */
 #ifndef DEBUGINFO_PE_IDENTITY_H
 #define DEBUGINFO_PE_IDENTITY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,5 +26,30 @@ struct pe_identity {
 int pe_identity_read(const uint8_t *data, size_t size,
                      struct pe_identity *identity, char *error,
                      size_t error_size);
+
+/* The debug id as symbolicators know it: the GUID and age of the CodeView
+ * record.  The age of a portable PDB is the time stamp of its entry. */
+struct pe_debug_id {
+    bool is_known;    /* or all is 0: MinGW needs --build-id for it */
+    uint8_t guid[16]; /* in text order */
+    uint32_t age;
+};
+
+/* What the image itself is known by. */
+struct pe_code {
+    uint32_t time_stamp; /* the code id is this, and the size in memory */
+    uint32_t image_size;
+    uint32_t arch;     /* as SymCaches number them, or 0 */
+    bool is_companion; /* without its code: objcopy --only-keep-debug */
+    struct pe_debug_id debug_id;
+};
+
+/* Reads this from a whole image in memory or in a mapping.  Returns 0, or -1
+ * with a sentence in error that says why it is no image. */
+int pe_code_read(const uint8_t *data, size_t size, struct pe_code *code,
+                 char *error, size_t error_size);
+
+struct pe_image;
+void pe_debug_id(const struct pe_image *image, struct pe_debug_id *id);
 
 #endif

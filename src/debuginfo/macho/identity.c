@@ -1,0 +1,90 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "identity.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "image.h"
+
+#define FAT_MAGIC "\xCA\xFE\xBA\xBE"
+#define FAT_HEADER 8
+#define FAT_ARCH 20
+
+/* Fat headers are big-endian on all machines. */
+static uint32_t be32(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 |
+           p[3];
+}
+
+static bool is_fat(const uint8_t *data, size_t size)
+{
+    return size >= FAT_HEADER && memcmp(data, FAT_MAGIC, 4) == 0 &&
+           be32(data + 4) <= MACHO_SLICES_MAX;
+}
+
+bool macho_sniff(const uint8_t *data, size_t size)
+{
+    return is_fat(data, size) || macho_image_sniff(data, size);
+}
+
+static int read_slice(const uint8_t *data, struct macho_slice *slice,
+                      char *error, size_t error_size)
+{
+    struct macho_image image;
+
+    if (macho_image_open(&image, data + slice->offset, (size_t)slice->size,
+                         error, error_size) != 0) {
+        return -1;
+    }
+    slice->is_sound = true;
+    slice->arch = macho_arch(image.cpu_type, image.cpu_subtype);
+    slice->file_type = image.file_type;
+    slice->is_dsym = image.file_type == MACHO_DSYM;
+    slice->has_uuid = macho_image_uuid(&image, slice->uuid);
+    return 0;
+}
+
+/* What a slice has outside of the file is left out, as the reference does. */
+static uint64_t within(uint64_t offset, size_t size)
+{
+    return offset < size ? offset : size;
+}
+
+int macho_identity_read(const uint8_t *data, size_t size,
+                        struct macho_identity *identity, char *error,
+                        size_t error_size)
+{
+    const uint8_t *p;
+    struct macho_slice *slice;
+    char wrong[200];
+    unsigned i;
+
+    memset(identity, 0, sizeof(*identity));
+    identity->is_fat = is_fat(data, size);
+    if (!identity->is_fat) {
+        identity->num_slices = 1;
+        identity->slices[0].size = size;
+        return read_slice(data, identity->slices, error, error_size);
+    }
+    identity->num_slices = be32(data + 4);
+    if (identity->num_slices == 0 ||
+        (size - FAT_HEADER) / FAT_ARCH < identity->num_slices) {
+        snprintf(error, error_size, "is damaged: %s",
+                 identity->num_slices == 0 ? "a fat file without a slice"
+                                           : "its fat header is cut off");
+        return -1;
+    }
+    for (i = 0; i < identity->num_slices; i++) {
+        slice = &identity->slices[i];
+        p = data + FAT_HEADER + (size_t)i * FAT_ARCH;
+        slice->offset = within(be32(p + 8), size);
+        slice->size =
+            within((uint64_t)be32(p + 8) + be32(p + 12), size) - slice->offset;
+        slice->arch = macho_arch(be32(p), be32(p + 4));
+        read_slice(data, slice, wrong, sizeof(wrong));
+    }
+    return 0;
+}
