@@ -446,7 +446,7 @@ void symfile_writer_expect(const struct symfile_writer *w,
 }
 
 enum symfile_status symfile_writer_symbol(struct symfile_writer *w,
-                                          uint32_t address,
+                                          uint64_t address, uint64_t size,
                                           struct symfile_name *name)
 {
     struct symfile_symbol *symbol;
@@ -460,10 +460,14 @@ enum symfile_status symfile_writer_symbol(struct symfile_writer *w,
     if (insert_name(w, name, &symbol->name) != 0) {
         return SYMFILE_NO_MEMORY;
     }
-    symbol->address = address;
+    symbol->address = (uint32_t)address;
     w->num_symbols++;
+    if (size != 0 &&
+        symfile_ranges_gap(&w->ranges, (uint32_t)(address + size)) != 0) {
+        return SYMFILE_NO_MEMORY;
+    }
     /* behind the last function, nothing says where a symbol ends */
-    if (!w->has_end || address >= w->last_end) {
+    if (!w->has_end || symbol->address >= w->last_end) {
         w->is_open = 1;
     }
     return SYMFILE_OK;

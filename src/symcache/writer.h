@@ -134,9 +134,14 @@ enum symfile_status symfile_writer_function(struct symfile_writer *writer,
 void symfile_writer_expect(const struct symfile_writer *writer,
                            struct symfile_name *name);
 
-/* Adds one public symbol. */
+/*
+ * Adds one public symbol.  Nothing is found behind its end, unless something
+ * else begins there; without a size, which is 0, it extends to what comes next.
+ * Of address and end only 32 bits are used, without a check, as the "symbolic"
+ * library does.
+ */
 enum symfile_status symfile_writer_symbol(struct symfile_writer *writer,
-                                          uint32_t address,
+                                          uint64_t address, uint64_t size,
                                           struct symfile_name *name);
 
 /* Ends the input and writes the file.  Afterwards the writer can only be

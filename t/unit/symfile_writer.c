@@ -135,7 +135,7 @@ static int add_symbol(struct symfile_writer *w, uint32_t address,
 {
     struct symfile_name name = {string, (uint32_t)strlen(string), 0, 0};
 
-    return symfile_writer_symbol(w, address, &name);
+    return symfile_writer_symbol(w, address, 0, &name);
 }
 
 static void test_example(void **state)
@@ -210,6 +210,38 @@ static void test_symbols_only(void **state)
     assert_int_equal(word(&out, SYMFILE_HEADER + 16 + 8), 0x10);
     assert_int_equal(word(&out, SYMFILE_HEADER + 64), 0x10);
     assert_int_equal(word(&out, SYMFILE_HEADER + 68), 0x30);
+}
+
+/* Behind the end of a symbol is nothing, unless another one is there; of
+ * addresses 32 bits are kept.  That is what the "symbolic" library does. */
+static void test_symbol_sizes(void **state)
+{
+    size_t i;
+    struct sink out;
+    struct symfile_writer w;
+    struct symfile_name name = {"f", 1, 0, 0};
+    static const uint32_t starts[] = {0x10, 0x18, 0x1C, 0x20, 0x24};
+    static const uint64_t symbols[][2] = {
+        {0x100000020, 4}, {0x10, 8}, {0x18, 4}};
+
+    (void)state;
+    symfile_writer_init(&w);
+    for (i = 0; i < 3; i++) {
+        assert_int_equal(symfile_writer_symbol(&w, symbols[i][0],
+                                               symbols[i][1], &name),
+                         SYMFILE_OK);
+    }
+    finish(&w, &out);
+    assert_int_equal(word(&out, SYMFILE_AT_FUNCTIONS), 3);
+    assert_int_equal(word(&out, SYMFILE_AT_RANGES), 5);
+    for (i = 0; i < 5; i++) {
+        /* behind the functions and a location for each range */
+        assert_int_equal(word(&out, SYMFILE_HEADER + 48 + 80 + 4 * i),
+                         starts[i]);
+    }
+    assert_int_equal(word(&out, SYMFILE_HEADER + 48 + 16 * 2 + 8),
+                     SYMFILE_NONE); /* the function at 0x1C */
+    assert_int_equal(word(&out, SYMFILE_HEADER + 48 + 16 * 3 + 8), 0);
 }
 
 /* Folded functions: the later one wins where both have a line, the earlier
@@ -322,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_example),      cmocka_unit_test(test_empty),
         cmocka_unit_test(test_symbols_only), cmocka_unit_test(test_folded),
         cmocka_unit_test(test_undecorate),   cmocka_unit_test(test_utf8),
+        cmocka_unit_test(test_symbol_sizes),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -321,7 +321,7 @@ static int take_publics(struct convert *c)
             continue;
         }
         name = name_of(&f);
-        status = symfile_writer_symbol(&c->writer, (uint32_t)address, &name);
+        status = symfile_writer_symbol(&c->writer, address, 0, &name);
         if (status != SYMFILE_OK) {
             return failure_writer(c->failure, status);
         }

@@ -35,7 +35,7 @@ static int deliver_first(struct publics *publics)
     symbol = &publics->queue[publics->first];
     publics->first = (publics->first + 1) % AHEAD;
     publics->count--;
-    return symfile_writer_symbol(publics->writer, symbol->address,
+    return symfile_writer_symbol(publics->writer, symbol->address, 0,
                                  &symbol->name);
 }
 
