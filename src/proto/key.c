@@ -555,6 +555,37 @@ symcache_key_equal(const symcache_key_t *a, const symcache_key_t *b)
     return a->kind == b->kind && symcache_key_same_module(a, b);
 }
 
+int
+symcache_key_cmp_id(const symcache_key_t *a, const symcache_key_t *b)
+{
+    size_t  len;
+
+    if (a->kind != b->kind) {
+        return (int) a->kind - (int) b->kind;
+    }
+
+    if (a->id_type != b->id_type) {
+        return (int) a->id_type - (int) b->id_type;
+    }
+
+    len = offsetof(symcache_key_t, age) - offsetof(symcache_key_t, guid)
+          + sizeof(a->age);
+
+    if (a->id_type == SYMCACHE_ID_PE) {
+        len = 2 * sizeof(a->timestamp);
+
+    } else if (a->id_type == SYMCACHE_ID_BUILD) {
+
+        if (a->build_len != b->build_len) {
+            return (int) a->build_len - (int) b->build_len;
+        }
+
+        len = a->build_len;
+    }
+
+    return memcmp(a->build, b->build, len);
+}
+
 /* The parts of a path between its slashes: their number, or 0 above 4. */
 
 static int

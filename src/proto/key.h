@@ -194,6 +194,12 @@ int symcache_key_equal(const symcache_key_t *a, const symcache_key_t *b);
 symcache_status_e symcache_request_parse(const char *p, size_t len,
     symcache_request_t *req);
 
+/*
+ * Orders keys by kind and id.  Negative, 0 or positive; 0: the same, whatever
+ * the names are.
+ */
+int symcache_key_cmp_id(const symcache_key_t *a, const symcache_key_t *b);
+
 /* Copies a key, of which only as much as its name needs may be allocated. */
 void symcache_key_copy(symcache_key_t *to, const symcache_key_t *from);
 

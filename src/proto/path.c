@@ -91,6 +91,31 @@ symcache_path_file(char *buf, const symcache_key_t *key,
 }
 
 size_t
+symcache_path_original(char *buf, const symcache_key_t *key)
+{
+    char  *p;
+
+    p = buf + symcache_path_dir(buf, key);
+    *p++ = '/';
+    p = symcache_path_copy(p, key->name, key->name_len);
+
+    switch (key->kind) {
+    case SYMCACHE_KIND_SYM:
+        p = symcache_path_copy(p, ".sym", 4);
+        break;
+    case SYMCACHE_KIND_EXECUTABLE:
+        p = symcache_path_copy(p, ".executable", 11);
+        break;
+    default:
+        break;
+    }
+
+    *p = '\0';
+
+    return (size_t) (p - buf);
+}
+
+size_t
 symcache_path_max(const symcache_key_t *key)
 {
     size_t                      id;

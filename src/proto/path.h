@@ -74,6 +74,14 @@ size_t symcache_path_file(char *buf, const symcache_key_t *key,
     const symcache_version_t *version, symcache_file_e file);
 
 /*
+ * The path of an original among the downloads of a store, relative to their
+ * folder: <name>/<id>/<name>, and behind that ".sym" for Breakpad's text and
+ * ".executable" for an executable.  Of what is made of an original it is the
+ * path of debug information.
+ */
+size_t symcache_path_original(char *buf, const symcache_key_t *key);
+
+/*
  * Returns the length, without the NUL, that symcache_path_file() does not
  * exceed for any version and any file of this key.
  */

@@ -1,0 +1,57 @@
+
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What debuggers ask a symbol server for:
+ *
+ *   <name>/<GUID><age>/<name>               debuginfo: a PDB
+ *   <name>/<GUID><age>/<stem>.sym           sym: Breakpad's text
+ *   <name>/<time stamp><size>/<name>        executable: a PE image
+ *   <name>/elf-buildid-<hex>/<name>         executable: ELF
+ *   <name>/mach-uuid-<hex>/<name>           executable: Mach-O
+ *   _.debug/elf-buildid-sym-<hex>/_.debug   debuginfo: ELF
+ *   _.dwarf/mach-uuid-sym-<hex>/_.dwarf     debuginfo: Mach-O
+ *   buildid/<hex>/debuginfo                 debuginfo, in debuginfod's way
+ *   buildid/<hex>/executable                executable, in debuginfod's way
+ *
+ * All but the last two may follow a folder that is named by the first
+ * characters of <name> (two tiers).  Letters have no case.  The forms are those
+ * of symstore.exe, of SSQP, of Breakpad and of debuginfod's web API.
+ *
+ * Pure functions on (pointer, length): no I/O, no allocation, no globals.
+ */
+
+
+#ifndef _SYMCACHE_SYMBOL_PATH_H_INCLUDED_
+#define _SYMCACHE_SYMBOL_PATH_H_INCLUDED_
+
+
+#include <stddef.h>
+#include <stdint.h>
+#include "key.h"
+
+
+typedef enum {
+    SYMCACHE_SYMBOL_NONE = 0,    /* a packed file, file.ptr, index2.txt, or
+                                    nothing that is known: there is none */
+    SYMCACHE_SYMBOL_STORE,       /* plain, in one tier */
+    SYMCACHE_SYMBOL_TWO_TIER,    /* plain, in two tiers: clients ask for it
+                                    when they have asked in one tier */
+    SYMCACHE_SYMBOL_BUILD_ID     /* in debuginfod's way */
+} symcache_symbol_e;
+
+
+/*
+ * Reads a decoded path that follows the location, with any number of slashes
+ * between its parts.  Sets name and key of *req, and the version, which is the
+ * same for all originals; they are undefined if the answer is NONE.  req->name
+ * points into p, or to SYMCACHE_NAME_NONE for a file that has no name.
+ *
+ * SSQP fills a build id that is shorter than 20 bytes with zeros.  They are
+ * taken off again: 16 and 8 bytes are the other lengths that linkers make.
+ */
+symcache_symbol_e symcache_symbol_parse(const char *p, size_t len,
+    symcache_request_t *req);
+
+
+#endif /* _SYMCACHE_SYMBOL_PATH_H_INCLUDED_ */

@@ -1,0 +1,197 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * src/proto/symbol_path: what real clients of symbol servers were seen to ask
+ * (TraceEvent, ClrMD, dotnet-symbol, gdb, delve, valgrind, elfutils, LLVM), and
+ * the forms of symstore.exe, SSQP and Breakpad.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <string.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+#include "proto/path.h"
+#include "proto/symbol_path.h"
+
+#define N(a) (sizeof(a) / sizeof((a)[0]))
+#define GUID "3249D99D0C4049318610F4E4FB0B6936"
+#define LOWER "3249d99d0c4049318610f4e4fb0b6936"
+#define BUILD "93ac61ec5a8eb1396f9fbd350e3169a558528a40"
+#define UUID "93ac61ec5a8eb1396f9fbd350e3169a5"
+
+static void asked(void **state)
+{
+    static const struct {
+        const char *path;
+        symcache_symbol_e form;
+        const char *key;  /* as symcache_key_print() has it */
+        const char *file; /* among the downloads */
+    } rows[] = {
+        /* PDBs, as TraceEvent, dotnet-symbol and symsrv spell them */
+        {"/crash.pdb/" GUID "1a/crash.pdb", SYMCACHE_SYMBOL_STORE,
+         "debuginfo:crash.pdb/" GUID "1A", "crash.pdb/" GUID "1A/crash.pdb"},
+        {"//Crash.PDB/" LOWER "1/crash.pdb", SYMCACHE_SYMBOL_STORE,
+         "debuginfo:crash.pdb/" GUID "1", "crash.pdb/" GUID "1/crash.pdb"},
+        {"app.pdb/" LOWER "FFFFFFFF/app.pdb", SYMCACHE_SYMBOL_STORE,
+         "debuginfo:app.pdb/" GUID "FFFFFFFF",
+         "app.pdb/" GUID "FFFFFFFF/app.pdb"},
+        {"a b+c#d%.pdb/" GUID "1/a b+c#d%.pdb", SYMCACHE_SYMBOL_STORE,
+         "debuginfo:a b+c#d%.pdb/" GUID "1",
+         "a b+c#d%.pdb/" GUID "1/a b+c#d%.pdb"},
+        {"foo_/" GUID "1/foo_", SYMCACHE_SYMBOL_STORE,
+         "debuginfo:foo_/" GUID "1", "foo_/" GUID "1/foo_"},
+        /* images, with a time stamp that begins with zeros */
+        {"a.exe/00d9f64e6c000/a.exe", SYMCACHE_SYMBOL_STORE,
+         "executable:a.exe/00D9F64E6c000",
+         "a.exe/00D9F64E6c000/a.exe.executable"},
+        {"A.EXE/ffffffff1000/a.exe", SYMCACHE_SYMBOL_STORE,
+         "executable:a.exe/FFFFFFFF1000",
+         "a.exe/FFFFFFFF1000/a.exe.executable"},
+        {"ntdll.dll/5DDC1E9A6C000/ntdll.dll", SYMCACHE_SYMBOL_STORE,
+         "executable:ntdll.dll/5DDC1E9A6c000",
+         "ntdll.dll/5DDC1E9A6c000/ntdll.dll.executable"},
+        /* SSQP */
+        {"libcoreclr.so/elf-buildid-" BUILD "/libcoreclr.so",
+         SYMCACHE_SYMBOL_STORE, "executable:libcoreclr.so/buildid-" BUILD,
+         "libcoreclr.so/buildid-" BUILD "/libcoreclr.so.executable"},
+        {"_.debug/elf-buildid-sym-" BUILD "/_.debug", SYMCACHE_SYMBOL_STORE,
+         "debuginfo:_/buildid-" BUILD, "_/buildid-" BUILD "/_"},
+        {"_.debug/ELF-BuildID-sym-" UUID "00000000/_.debug",
+         SYMCACHE_SYMBOL_STORE, "debuginfo:_/buildid-" UUID,
+         "_/buildid-" UUID "/_"},
+        {"_.debug/elf-buildid-sym-0123456789abcdef000000000000000000000000/"
+         "_.debug",
+         SYMCACHE_SYMBOL_STORE, "debuginfo:_/buildid-0123456789abcdef",
+         "_/buildid-0123456789abcdef/_"},
+        {"a.dylib/mach-uuid-" UUID "/a.dylib", SYMCACHE_SYMBOL_STORE,
+         "executable:a.dylib/buildid-" UUID,
+         "a.dylib/buildid-" UUID "/a.dylib.executable"},
+        {"_.dwarf/mach-uuid-sym-" UUID "/_.dwarf", SYMCACHE_SYMBOL_STORE,
+         "debuginfo:_/buildid-" UUID, "_/buildid-" UUID "/_"},
+        /* Breakpad */
+        {"crash.pdb/" GUID "1/crash.sym", SYMCACHE_SYMBOL_STORE,
+         "sym:crash.pdb/" GUID "1", "crash.pdb/" GUID "1/crash.pdb.sym"},
+        {"libc.so.6/" GUID "0/libc.so.6.sym", SYMCACHE_SYMBOL_STORE,
+         "sym:libc.so.6/" GUID "0", "libc.so.6/" GUID "0/libc.so.6.sym"},
+        /* two tiers */
+        {"cr/crash.pdb/" GUID "1/crash.pdb", SYMCACHE_SYMBOL_TWO_TIER,
+         "debuginfo:crash.pdb/" GUID "1", "crash.pdb/" GUID "1/crash.pdb"},
+        {"/Cr//crash.pdb/" GUID "1/crash.pdb", SYMCACHE_SYMBOL_TWO_TIER,
+         "debuginfo:crash.pdb/" GUID "1", "crash.pdb/" GUID "1/crash.pdb"},
+        {"\xc3\x84q/\xc3\x84q.pdb/" GUID "1/\xc3\x84q.pdb",
+         SYMCACHE_SYMBOL_TWO_TIER, "debuginfo:\xc3\x84q.pdb/" GUID "1",
+         "\xc3\x84q.pdb/" GUID "1/\xc3\x84q.pdb"},
+        /* debuginfod */
+        {"/buildid/" BUILD "/debuginfo", SYMCACHE_SYMBOL_BUILD_ID,
+         "debuginfo:_/buildid-" BUILD, "_/buildid-" BUILD "/_"},
+        {"buildid/93AC61EC/executable", SYMCACHE_SYMBOL_BUILD_ID,
+         "executable:_/buildid-93ac61ec", "_/buildid-93ac61ec/_.executable"},
+    };
+    char key[SYMCACHE_KEY_TEXT_MAX + 1], file[SYMCACHE_PATH_MAX + 1];
+    symcache_request_t req;
+    size_t i;
+
+    for (i = 0; i < N(rows); i++) {
+        print_message("# %s\n", rows[i].path);
+        memset(&req, 0, sizeof(req));
+        assert_int_equal(
+            symcache_symbol_parse(rows[i].path, strlen(rows[i].path), &req),
+            rows[i].form);
+        symcache_key_print(key, &req.key);
+        assert_string_equal(key, rows[i].key);
+        assert_int_equal(symcache_path_original(file, &req.key),
+                         strlen(rows[i].file));
+        assert_string_equal(file, rows[i].file);
+        assert_int_equal(req.version.major, 1);
+    }
+}
+
+static void refused(void **state)
+{
+    static const char *const rows[] = {
+        /* the other forms, of which there is none as long as plain is served */
+        "crash.pdb/" GUID "1/crash.pd_",
+        "crash.pdb/" GUID "1/file.ptr",
+        "cr/crash.pdb/" GUID "1/file.ptr",
+        "cr/crash.pdb/" GUID "1/crash.pd_",
+        "crash.pdb/" GUID "1/crash.sym.gz",
+        "_.debug/elf-buildid-sym-" BUILD "/_.debu_",
+        "index2.txt", "pingme.txt", "000Admin/lastid.txt", "file.ptr",
+        "cr/file.ptr", "crash.pdb/" GUID "1/refs.ptr",
+        "buildid/" BUILD "/section/.debug_info",
+        "buildid/" BUILD "/section",
+        "buildid/" BUILD "/source/usr/src/a.c",
+        /* cut at "#"; SRV*cache*URL1*URL2 of TraceEvent */
+        "a b+c", "*http:/other/crash.pdb/" GUID "1/crash.pdb",
+        "crash.pdb/" GUID "1/other.pdb",
+        "crash.pdb/" GUID "1/crash.pdb/x",
+        "xx/crash.pdb/" GUID "1/crash.pdb",
+        "crash.pdb//crash.pdb/" GUID "1/crash.pdb",
+        "", "/", "///", "crash.pdb", "crash.pdb/" GUID "1",
+        /* ids */
+        "crash.pdb/" GUID "/crash.pdb",
+        "crash.pdb/" GUID "01/crash.pdb",
+        "crash.pdb/" GUID "123456789/crash.pdb",
+        "crash.pdb/5DDC1E9A6C000/crash.pdb", /* PDB 2.0 */
+        "a.exe/5DDC1E9A/a.exe", "a.exe/5DDC1E9A06c000/a.exe",
+        "a.exe/5DDC1E9A6c000/a.sym",
+        "a.exe/buildid-" BUILD "/a.exe",
+        "a.so/elf-buildid-/a.so", "a.so/elf-buildid-abc/a.so",
+        "a.so/elf-buildid-sym-" BUILD "/a.so",
+        "a.so/sha1-" BUILD "/a.so",
+        "buildid//debuginfo", "buildid/abc/debuginfo",
+        "buildid/xy/debuginfo", "buildid/../debuginfo",
+        "buildid/" UUID UUID UUID UUID "00/debuginfo",
+        /* names */
+        "../" GUID "1/..", "./" GUID "1/.", ".tmp/" GUID "1/.tmp",
+        "..\\a.pdb/" GUID "1/..\\a.pdb", "a:b/" GUID "1/a:b",
+        "a\n/" GUID "1/a\n",
+    };
+    symcache_request_t req;
+    size_t i;
+
+    for (i = 0; i < N(rows); i++) {
+        memset(&req, 0, sizeof(req));
+        assert_int_equal(symcache_symbol_parse(rows[i], strlen(rows[i]), &req),
+                         SYMCACHE_SYMBOL_NONE);
+    }
+}
+
+/* The end of the path is that of the buffer, so that a tool sees each byte that
+ * is read behind it. */
+static void cut(void **state)
+{
+    static const char *const paths[] = {
+        "cr/crash.pdb/" GUID "1/crash.sym",
+        "_.debug/elf-buildid-sym-" BUILD "/_.debug",
+        "buildid/" BUILD "/executable",
+    };
+    symcache_request_t req;
+    size_t i, len;
+
+    for (i = 0; i < N(paths); i++) {
+        for (len = 0; len <= strlen(paths[i]); len++) {
+            char *p = test_malloc(len + 1);
+
+            memcpy(p, paths[i], len);
+            assert_int_equal(symcache_symbol_parse(p, len, &req) !=
+                                 SYMCACHE_SYMBOL_NONE,
+                             len == strlen(paths[i]));
+            test_free(p);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(asked),
+        cmocka_unit_test(refused),
+        cmocka_unit_test(cut),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
