@@ -25,12 +25,10 @@ static ngx_int_t ngx_symcache_merge_zone(ngx_conf_t *cf,
     ngx_symcache_loc_conf_t *prev, ngx_symcache_loc_conf_t *conf);
 static char *ngx_symcache_merge_conflict(ngx_conf_t *cf,
     ngx_symcache_loc_conf_t *prev, ngx_symcache_loc_conf_t *conf);
+static void ngx_symcache_merge_part(ngx_conf_t *cf,
+    ngx_symcache_loc_conf_t *prev, ngx_symcache_loc_conf_t *conf);
 static char *ngx_symcache_merge_location(ngx_conf_t *cf,
     ngx_symcache_loc_conf_t *prev, ngx_symcache_loc_conf_t *conf);
-
-static char *ngx_symcache(ngx_conf_t *cf, ngx_command_t *cmd, void *conf);
-static char *ngx_symcache_location(ngx_http_core_loc_conf_t *clcf,
-    ngx_symcache_loc_conf_t *slcf);
 
 
 static ngx_conf_post_t  ngx_symcache_store_post = {
@@ -80,9 +78,16 @@ static ngx_command_t  ngx_symcache_commands[] = {
 
     { ngx_string("symcache"),
       NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
-      ngx_symcache,
+      ngx_symcache_directive_root,
       NGX_HTTP_LOC_CONF_OFFSET,
       0,
+      NULL },
+
+    { ngx_string("symcache_symbols"),
+      NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_symcache_directive_root,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_symcache_loc_conf_t, symbols),
       NULL },
 
     { ngx_string("symcache_pass"),
@@ -339,6 +344,7 @@ ngx_symcache_create_loc_conf(ngx_conf_t *cf)
      *     conf->path = { 0, NULL };
      *     conf->prefix = 0;
      *     conf->tail = 0;
+     *     conf->symbols = 0;
      *     conf->pass_off = 0;
      *     conf->status = 0;
      *     conf->aliased = NULL;
@@ -546,6 +552,33 @@ ngx_symcache_merge_conflict(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
 }
 
 
+/* An "if" or "limit_except" block is part of its SymCache location. */
+
+static void
+ngx_symcache_merge_part(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
+    ngx_symcache_loc_conf_t *conf)
+{
+    ngx_http_core_loc_conf_t  *clcf;
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    conf->root = prev->root;
+    conf->path = prev->path;
+    conf->prefix = prev->prefix;
+    conf->tail = prev->tail;
+    conf->symbols = prev->symbols;
+    conf->scope = prev->scope;
+
+    if (clcf->handler == NULL) {
+        clcf->handler = ngx_symcache_handler;
+    }
+
+    if (conf->symbols) {
+        ngx_symcache_symbols_merge(cf, conf);
+    }
+}
+
+
 static char *
 ngx_symcache_merge_location(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
     ngx_symcache_loc_conf_t *conf)
@@ -556,19 +589,7 @@ ngx_symcache_merge_location(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
     clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
 
     if (clcf->noname && conf->root == NULL && prev->root) {
-
-        /* an "if" or "limit_except" block is part of its SymCache location */
-
-        conf->root = prev->root;
-        conf->path = prev->path;
-        conf->prefix = prev->prefix;
-        conf->tail = prev->tail;
-        conf->scope = prev->scope;
-
-        if (clcf->handler == NULL) {
-            clcf->handler = ngx_symcache_handler;
-        }
-
+        ngx_symcache_merge_part(cf, prev, conf);
         return NGX_CONF_OK;
     }
 
@@ -599,96 +620,20 @@ ngx_symcache_merge_location(ngx_conf_t *cf, ngx_symcache_loc_conf_t *prev,
             root.len--;
         }
 
+        if (conf->symbols
+            && ngx_symcache_symbols_root(cf->pool, &conf->store, &root)
+               != NGX_OK)
+        {
+            return NGX_CONF_ERROR;
+        }
+
         conf->path = root;
         conf->scope = ngx_symcache_zone_scope(&root, conf);
     }
 
-    return NGX_CONF_OK;
-}
-
-
-static char *
-ngx_symcache(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
-{
-    ngx_symcache_loc_conf_t *slcf = conf;
-
-    ngx_str_t                         *value;
-    ngx_http_core_loc_conf_t          *clcf;
-    ngx_http_compile_complex_value_t   ccv;
-
-    if (slcf->root) {
-        return "is duplicate";
+    if (conf->symbols) {
+        ngx_symcache_symbols_merge(cf, conf);
     }
-
-    value = cf->args->elts;
-
-    if (ngx_strcmp(value[1].data, "off") == 0) {
-        return NGX_CONF_OK;
-    }
-
-    if (value[1].len == 0) {
-        return "needs the root of a store";
-    }
-
-    slcf->root = ngx_palloc(cf->pool, sizeof(ngx_http_complex_value_t));
-    if (slcf->root == NULL) {
-        return NGX_CONF_ERROR;
-    }
-
-    if (ngx_http_script_variables_count(&value[1]) == 0
-        && ngx_conf_full_name(cf->cycle, &value[1], 0) != NGX_OK)
-    {
-        return NGX_CONF_ERROR;
-    }
-
-    ngx_memzero(&ccv, sizeof(ngx_http_compile_complex_value_t));
-
-    ccv.cf = cf;
-    ccv.value = &value[1];
-    ccv.complex_value = slcf->root;
-
-    if (ngx_http_compile_complex_value(&ccv) != NGX_OK) {
-        return NGX_CONF_ERROR;
-    }
-
-    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
-
-    if (clcf->handler) {
-        return "conflicts with another directive that answers requests";
-    }
-
-    clcf->handler = ngx_symcache_handler;
-
-    return ngx_symcache_location(clcf, slcf);
-}
-
-
-/* finds where in the URI the key is: behind the prefix, or at the end */
-
-static char *
-ngx_symcache_location(ngx_http_core_loc_conf_t *clcf,
-    ngx_symcache_loc_conf_t *slcf)
-{
-    if (clcf->exact_match) {
-        return "cannot be used in a location \"= ...\", which matches "
-               "no SymCache request";
-    }
-
-#if (NGX_PCRE)
-
-    if (clcf->regex) {
-        slcf->tail = 1;
-        return NGX_CONF_OK;
-    }
-
-#endif
-
-    if (clcf->named) {
-        slcf->tail = 1;
-        return NGX_CONF_OK;
-    }
-
-    slcf->prefix = clcf->name.len;
 
     return NGX_CONF_OK;
 }

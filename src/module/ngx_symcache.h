@@ -20,6 +20,7 @@
 #include "proto/header.h"
 #include "proto/key.h"
 #include "proto/path.h"
+#include "proto/symbol_path.h"
 #include "proto/version.h"
 
 #include "ngx_symcache_compat.h"
@@ -37,6 +38,10 @@ typedef struct ngx_symcache_transcoders_s  ngx_symcache_transcoders_t;
 #define NGX_SYMCACHE_TOUCH  3600
 
 #define NGX_SYMCACHE_NOTIFIED  64
+
+/* how often the helper is asked again if the file it reports is not there */
+
+#define NGX_SYMCACHE_MISSED  2
 
 /* versions on disk that are remembered of a key; nearly all have one or two */
 
@@ -76,6 +81,8 @@ typedef struct {
     ngx_str_t                  path;     /* "symcache" without variables */
     size_t                     prefix;   /* length of a prefix location */
     ngx_flag_t                 tail;     /* the key ends the URI */
+    ngx_flag_t                 symbols;  /* original files: the root is that
+                                            of symcached's downloads */
     ngx_flag_t                 pass_off;
     ngx_flag_t                 status;   /* symcache_status is given */
     u_char                    *aliased;  /* the alias in force here, or NULL */
@@ -192,6 +199,7 @@ struct ngx_symcache_ctx_s {
     unsigned                   above:1;   /* exceeds stands for ask.min */
     unsigned                   newer:1;   /* and the client sent one, too */
     unsigned                   missed:2;  /* reported files, not found */
+    unsigned                   symbol:2;  /* a symcache_symbol_e */
 
     symcache_request_t         asked;     /* last: memory ends with its name */
 };
@@ -206,9 +214,34 @@ extern ngx_module_t  ngx_symcache_module;
 
 ngx_int_t ngx_symcache_handler(ngx_http_request_t *r);
 
+/*
+ * Sends the file of ctx->best, or has it sent from elsewhere.  NGX_DECLINED:
+ * there is none.  With MISS or HELD as its status, the helper has just made it.
+ */
+
+ngx_int_t ngx_symcache_handler_serve(ngx_symcache_ctx_t *ctx,
+    ngx_symcache_status_e status);
+
+
+/* ngx_symcache_symbols.c */
+
+/* Completes the configuration of a location with symcache_symbols. */
+void ngx_symcache_symbols_merge(ngx_conf_t *cf,
+    ngx_symcache_loc_conf_t *conf);
+
+/* Makes a root of the folder of all downloads: that of the store in it. */
+ngx_int_t ngx_symcache_symbols_root(ngx_pool_t *pool, ngx_str_t *store,
+    ngx_str_t *root);
+
+/* Answers a request for an original file, or waits for the helper. */
+
+ngx_int_t ngx_symcache_symbols_decide(ngx_symcache_ctx_t *ctx);
+
 
 /* ngx_symcache_directives.c */
 
+char *ngx_symcache_directive_root(ngx_conf_t *cf, ngx_command_t *cmd,
+    void *conf);
 char *ngx_symcache_directive_pass(ngx_conf_t *cf, ngx_command_t *cmd,
     void *conf);
 char *ngx_symcache_directive_token(ngx_conf_t *cf, ngx_command_t *cmd,
@@ -253,7 +286,11 @@ ngx_int_t ngx_symcache_answer_bad(ngx_symcache_ctx_t *ctx, ngx_uint_t status,
 ngx_int_t ngx_symcache_answer_absent(ngx_symcache_ctx_t *ctx);
 ngx_int_t ngx_symcache_answer_not_modified(ngx_symcache_ctx_t *ctx);
 
-/* "Ask again": Retry-After with 404, or with 503 if the client takes no 404. */
+/*
+ * "Ask again": Retry-After with 404, or with 503 if the client takes no 404.
+ * Clients of debuginfod take any answer for a final one, so for a build id the
+ * connection is reset.
+ */
 ngx_int_t ngx_symcache_answer_later(ngx_symcache_ctx_t *ctx,
     ngx_symcache_status_e status);
 

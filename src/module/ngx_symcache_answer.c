@@ -73,6 +73,10 @@ ngx_symcache_answer_later(ngx_symcache_ctx_t *ctx,
 
     ctx->status = status;
 
+    if (ctx->symbol == SYMCACHE_SYMBOL_BUILD_ID) {
+        return NGX_HTTP_CLOSE;
+    }
+
     code = ctx->retries ? NGX_HTTP_NOT_FOUND : NGX_HTTP_SERVICE_UNAVAILABLE;
 
     after = ctx->reply.retry_after ? ctx->reply.retry_after
@@ -183,17 +187,20 @@ ngx_symcache_answer_path(ngx_symcache_ctx_t *ctx,
     ngx_http_complex_value_t *prefix, symcache_version_t *version,
     ngx_uint_t escape, ngx_str_t *path)
 {
-    char        file[SYMCACHE_PATH_MAX + 1];
-    u_char     *p;
-    size_t      len, size;
-    ngx_str_t   value;
+    char             file[SYMCACHE_PATH_MAX + 1];
+    u_char          *p;
+    size_t           len, size;
+    ngx_str_t        value;
+    symcache_key_t  *key;
 
     if (ngx_http_complex_value(ctx->request, prefix, &value) != NGX_OK) {
         return NGX_ERROR;
     }
 
-    len = symcache_path_file(file, &ctx->asked.key, version,
-                             SYMCACHE_FILE_PLAIN);
+    key = &ctx->asked.key;
+    len = ctx->conf->symbols
+          ? symcache_path_original(file, key)
+          : symcache_path_file(file, key, version, SYMCACHE_FILE_PLAIN);
     size = len;
 
     if (escape) {

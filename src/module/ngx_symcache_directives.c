@@ -20,11 +20,109 @@
 #define NGX_SYMCACHE_VALID_PENDING  8
 
 
+static char *ngx_symcache_directive_location(ngx_http_core_loc_conf_t *clcf,
+    ngx_symcache_loc_conf_t *slcf);
 static ssize_t ngx_symcache_directive_read(ngx_conf_t *cf, ngx_str_t *file,
     u_char *buf, size_t size);
 static size_t ngx_symcache_directive_token_len(u_char *p, size_t n);
 static char *ngx_symcache_directive_declare(ngx_conf_t *cf, ngx_str_t *name,
     ngx_str_t *size);
+
+
+char *
+ngx_symcache_directive_root(ngx_conf_t *cf, ngx_command_t *cmd, void *conf)
+{
+    ngx_symcache_loc_conf_t *slcf = conf;
+
+    ngx_str_t                         *value;
+    ngx_http_core_loc_conf_t          *clcf;
+    ngx_http_compile_complex_value_t   ccv;
+
+    if (slcf->root) {
+        return slcf->symbols == (cmd->offset != 0)
+               ? "is duplicate"
+               : "conflicts with \"symcache\" or \"symcache_symbols\" in the "
+                 "same location";
+    }
+
+    value = cf->args->elts;
+
+    if (ngx_strcmp(value[1].data, "off") == 0) {
+        return NGX_CONF_OK;
+    }
+
+    if (value[1].len == 0) {
+        return cmd->offset ? "needs the folder of symcached's downloads"
+                           : "needs the root of a store";
+    }
+
+    slcf->symbols = (cmd->offset != 0);
+
+    slcf->root = ngx_palloc(cf->pool, sizeof(ngx_http_complex_value_t));
+    if (slcf->root == NULL) {
+        return NGX_CONF_ERROR;
+    }
+
+    if (ngx_http_script_variables_count(&value[1]) == 0
+        && ngx_conf_full_name(cf->cycle, &value[1], 0) != NGX_OK)
+    {
+        return NGX_CONF_ERROR;
+    }
+
+    ngx_memzero(&ccv, sizeof(ngx_http_compile_complex_value_t));
+
+    ccv.cf = cf;
+    ccv.value = &value[1];
+    ccv.complex_value = slcf->root;
+
+    if (ngx_http_compile_complex_value(&ccv) != NGX_OK) {
+        return NGX_CONF_ERROR;
+    }
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    if (clcf->handler) {
+        return "conflicts with another directive that answers requests";
+    }
+
+    clcf->handler = ngx_symcache_handler;
+
+    return ngx_symcache_directive_location(clcf, slcf);
+}
+
+
+/* finds where in the URI the key is: behind the prefix, or at the end */
+
+static char *
+ngx_symcache_directive_location(ngx_http_core_loc_conf_t *clcf,
+    ngx_symcache_loc_conf_t *slcf)
+{
+    if (clcf->exact_match) {
+        return "cannot be used in a location \"= ...\", which matches "
+               "no SymCache request";
+    }
+
+    slcf->prefix = clcf->name.len;
+
+#if (NGX_PCRE)
+
+    if (clcf->regex) {
+        slcf->tail = 1;
+    }
+
+#endif
+
+    if (clcf->named) {
+        slcf->tail = 1;
+    }
+
+    if (slcf->tail && slcf->symbols) {
+        return "needs a location with a prefix, behind which the path of "
+               "the file begins";
+    }
+
+    return NGX_CONF_OK;
+}
 
 
 char *

@@ -266,8 +266,10 @@ ngx_symcache_file_open(ngx_symcache_ctx_t *ctx, symcache_version_t *version,
     }
 
     p = ctx->path.data + ctx->root.len + 1;
-    p += symcache_path_file((char *) p, &ctx->asked.key, version,
-                            SYMCACHE_FILE_PLAIN);
+    p += ctx->conf->symbols
+         ? symcache_path_original((char *) p, &ctx->asked.key)
+         : symcache_path_file((char *) p, &ctx->asked.key, version,
+                              SYMCACHE_FILE_PLAIN);
     ctx->path.len = p - ctx->path.data;
 
     return ngx_symcache_file_open_path(ctx, of, fresh);
@@ -429,6 +431,17 @@ ngx_symcache_file_type(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
 
     ctx->served_len = symcache_version_print((char *) ctx->served_text,
                                              version);
+
+    if (ctx->conf->symbols) {
+
+        /* TraceEvent refuses a type that does not end with this */
+
+        ngx_str_set(&r->headers_out.content_type, "application/octet-stream");
+        r->headers_out.content_type_len = r->headers_out.content_type.len;
+        r->headers_out.content_type_lowcase = NULL;
+
+        return NGX_OK;
+    }
 
     p = ngx_pnalloc(r->pool, ctx->conf->type_start.len + ctx->served_len);
     if (p == NULL) {

@@ -11,19 +11,12 @@
 #include "ngx_symcache_zone.h"
 
 
-/* how often the helper is asked again if the file it reports is not there */
-
-#define NGX_SYMCACHE_MISSED  2
-
-
 static ngx_int_t ngx_symcache_handler_root(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_handler_decide(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_handler_known(ngx_symcache_ctx_t *ctx,
     ngx_symcache_key_e known);
 static ngx_int_t ngx_symcache_handler_best(ngx_symcache_ctx_t *ctx,
     ngx_symcache_key_e known, symcache_version_t *below);
-static ngx_int_t ngx_symcache_handler_serve(ngx_symcache_ctx_t *ctx,
-    ngx_symcache_status_e status);
 static ngx_int_t ngx_symcache_handler_replied(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_handler_ready(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_handler_above(ngx_symcache_ctx_t *ctx);
@@ -82,7 +75,8 @@ ngx_symcache_handler(ngx_http_request_t *r)
         return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_ERROR);
     }
 
-    return ngx_symcache_handler_decide(ctx);
+    return ctx->conf->symbols ? ngx_symcache_symbols_decide(ctx)
+                              : ngx_symcache_handler_decide(ctx);
 }
 
 
@@ -118,6 +112,13 @@ ngx_symcache_handler_root(ngx_symcache_ctx_t *ctx)
 
     while (root.len && root.data[root.len - 1] == '/') {
         root.len--;
+    }
+
+    if (ctx->conf->symbols
+        && ngx_symcache_symbols_root(r->pool, &ctx->conf->store, &root)
+           != NGX_OK)
+    {
+        return NGX_ERROR;
     }
 
     ctx->root = root;
@@ -249,9 +250,7 @@ ngx_symcache_handler_best(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e known,
 }
 
 
-/* Sends the file of ctx->best, or NGX_DECLINED if it does not exist. */
-
-static ngx_int_t
+ngx_int_t
 ngx_symcache_handler_serve(ngx_symcache_ctx_t *ctx,
     ngx_symcache_status_e status)
 {

@@ -226,8 +226,8 @@ ngx_symcache_helper_size(ngx_symcache_ctx_t *ctx)
                                 ctx->asked.key.name_len,
                                 NGX_ESCAPE_URI_COMPONENT);
 
-    len = sizeof("GET /v1/symcache///?version=&exceeds=&wait= HTTP/1.1" CRLF
-                 "Host: " CRLF CRLF) - 1
+    len = sizeof("GET /v1////?version=&exceeds=&wait= HTTP/1.1" CRLF
+                 "Host: " CRLF CRLF) - 1 + SYMCACHE_KIND_TEXT_MAX
           + ctx->conf->store.len + ctx->asked.key.name_len + escape
           + SYMCACHE_ID_TEXT_MAX + 2 * SYMCACHE_VERSION_TEXT_MAX
           + NGX_INT_T_LEN + ctx->conf->host.len;
@@ -299,7 +299,9 @@ ngx_symcache_helper_print(ngx_symcache_ctx_t *ctx, u_char *p, ngx_uint_t wait)
 
     key = &ctx->asked.key;
 
-    p = ngx_sprintf(p, "GET /v1/symcache/%V/", &ctx->conf->store);
+    p = ngx_sprintf(p, "GET /v1/%s/%V/",
+                    symcache_kind_text((symcache_kind_e) key->kind),
+                    &ctx->conf->store);
 
     /* in the client's spelling, as some sources tell cases apart */
 

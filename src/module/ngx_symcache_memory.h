@@ -68,6 +68,9 @@ struct ngx_symcache_entry_s {
 
     uint16_t                retry_after;
     u_char                  name_len;
+    u_char                  kind;
+    u_char                  id_type;     /* guid and age have its bytes */
+    u_char                  build_len;
     ngx_queue_t             queue;
     u_char                  name[1];
 };

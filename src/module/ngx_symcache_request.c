@@ -38,6 +38,11 @@ ngx_symcache_request_read(ngx_symcache_ctx_t *ctx, const char **text)
 
     ctx->parsed = 1;
     ctx->ask.version = ctx->asked.version;
+
+    if (slcf->symbols) {
+        return NGX_OK;
+    }
+
     ctx->ask.min = *slcf->min_version;
 
     if (symcache_version_cmp(&ctx->ask.version, &ctx->ask.min) < 0) {
@@ -88,6 +93,14 @@ ngx_symcache_request_path(ngx_symcache_ctx_t *ctx)
     if (slcf->prefix && p[-1] != '/' && (len == 0 || *p != '/')) {
         rc = SYMCACHE_BAD_PATH;
         goto bad;
+    }
+
+    if (slcf->symbols) {
+        ctx->symbol = symcache_symbol_parse((char *) p, len, &ctx->asked);
+
+        /* clients ask for all forms of a file, so this is not logged */
+
+        return ctx->symbol == SYMCACHE_SYMBOL_NONE ? NGX_DECLINED : NGX_OK;
     }
 
     rc = symcache_request_parse((char *) p, len, &ctx->asked);

@@ -203,6 +203,7 @@ ngx_symcache_variable_key(ngx_http_request_t *r, ngx_http_variable_value_t *v,
     uintptr_t data)
 {
     char                 text[SYMCACHE_PATH_MAX + 1];
+    size_t               len;
     u_char              *p;
     symcache_key_t      *key;
     symcache_request_t   req;
@@ -227,10 +228,21 @@ ngx_symcache_variable_key(ngx_http_request_t *r, ngx_http_variable_value_t *v,
         return ngx_symcache_variable_set(r, v, key->name, key->name_len);
 
     case NGX_SYMCACHE_VAR_ID:
-        (void) symcache_id_print(text, key);
-        return ngx_symcache_variable_set(r, v, text, 32);
+        len = symcache_id_print(text, key);
+
+        if (key->id_type == SYMCACHE_ID_DEBUG) {
+            len = 32;
+        }
+
+        return ngx_symcache_variable_set(r, v, text, len);
 
     case NGX_SYMCACHE_VAR_AGE:
+
+        if (key->id_type != SYMCACHE_ID_DEBUG) {
+            v->not_found = 1;
+            return NGX_OK;
+        }
+
         p = ngx_sprintf((u_char *) text, "%uD", key->age);
         return ngx_symcache_variable_set(r, v, text, p - (u_char *) text);
 

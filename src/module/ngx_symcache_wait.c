@@ -312,11 +312,7 @@ ngx_symcache_wait_cmp(ngx_symcache_wait_t *a, ngx_symcache_wait_t *b)
     k = &a->ctx->asked.key;
     l = &b->ctx->asked.key;
 
-    if (k->age != l->age) {
-        return k->age < l->age ? -1 : 1;
-    }
-
-    rc = ngx_memcmp(k->guid, l->guid, 16);
+    rc = symcache_key_cmp_id(k, l);
     if (rc) {
         return rc;
     }

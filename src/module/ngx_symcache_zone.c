@@ -15,12 +15,18 @@
 #define NGX_SYMCACHE_ZONE_CHAIN  16
 #define NGX_SYMCACHE_ZONE_MIX    0x9e3779b97f4a7c15
 
+/* bytes of an id that an entry has: of guid and age */
+
+#define NGX_SYMCACHE_ZONE_ID     20
+
 
 static ngx_inline uint32_t ngx_symcache_zone_now(void);
 static uint32_t ngx_symcache_zone_hash(ngx_symcache_ctx_t *ctx);
 static ngx_inline uint64_t ngx_symcache_zone_mix(uint64_t hash, uint64_t n);
 static uint32_t ngx_symcache_zone_spelling(ngx_symcache_ctx_t *ctx,
     uint32_t forgotten);
+static ngx_inline ngx_symcache_memory_t *ngx_symcache_zone_memory(
+    ngx_symcache_ctx_t *ctx);
 static ngx_symcache_entry_t *ngx_symcache_zone_find(ngx_symcache_sh_t *sh,
     ngx_symcache_ctx_t *ctx, uint32_t hash);
 static ngx_symcache_entry_t *ngx_symcache_zone_add(
@@ -168,6 +174,24 @@ ngx_symcache_zone_now(void)
 }
 
 
+/*
+ * The zone in which the key may be, or NULL.  An entry has room for all ids but
+ * build ids of more than the usual 20 bytes.
+ */
+
+static ngx_inline ngx_symcache_memory_t *
+ngx_symcache_zone_memory(ngx_symcache_ctx_t *ctx)
+{
+    if (ctx->conf->zone == NULL
+        || ctx->asked.key.build_len > NGX_SYMCACHE_ZONE_ID)
+    {
+        return NULL;
+    }
+
+    return ctx->conf->zone->data;
+}
+
+
 static ngx_symcache_entry_t *
 ngx_symcache_zone_find(ngx_symcache_sh_t *sh, ngx_symcache_ctx_t *ctx,
     uint32_t hash)
@@ -184,6 +208,9 @@ ngx_symcache_zone_find(ngx_symcache_sh_t *sh, ngx_symcache_ctx_t *ctx,
         if (e->hash == hash
             && e->scope == ctx->scope
             && e->age == key->age
+            && e->kind == key->kind
+            && e->id_type == key->id_type
+            && e->build_len == key->build_len
             && e->name_len == key->name_len
             && ngx_memcmp(e->guid, key->guid, 16) == 0
             && ngx_memcmp(e->name, key->name, key->name_len) == 0)
@@ -206,11 +233,11 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
     ngx_symcache_entry_t     *e;
     ngx_symcache_memory_t  *memory;
 
-    if (ctx->conf->zone == NULL) {
+    memory = ngx_symcache_zone_memory(ctx);
+    if (memory == NULL) {
         return NGX_SYMCACHE_KEY_UNKNOWN;
     }
 
-    memory = ctx->conf->zone->data;
     hash = ngx_symcache_zone_hash(ctx);
     spelling = 0;
     what = NGX_SYMCACHE_KEY_UNKNOWN;
@@ -273,7 +300,8 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
     ngx_symcache_entry_t     *e;
     ngx_symcache_memory_t  *memory;
 
-    if (ctx->conf->zone == NULL || valid == 0) {
+    memory = ngx_symcache_zone_memory(ctx);
+    if (memory == NULL || valid == 0) {
         return;
     }
 
@@ -283,7 +311,6 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
         return;
     }
 
-    memory = ctx->conf->zone->data;
     hash = ngx_symcache_zone_hash(ctx);
     spelling = ngx_symcache_zone_spelling(ctx, ctx->forgotten);
 
@@ -337,6 +364,9 @@ ngx_symcache_zone_add(ngx_symcache_memory_t *memory, ngx_symcache_ctx_t *ctx,
     e->scope = ctx->scope;
     ngx_memcpy(e->guid, key->guid, 16);
     e->age = key->age;
+    e->kind = key->kind;
+    e->id_type = key->id_type;
+    e->build_len = key->build_len;
     e->what = NGX_SYMCACHE_KEY_UNKNOWN;
     e->until = 0;
     e->used = 0;
@@ -463,11 +493,11 @@ ngx_symcache_zone_forget(ngx_symcache_ctx_t *ctx)
     ngx_symcache_entry_t     *e;
     ngx_symcache_memory_t  *memory;
 
-    if (ctx->conf->zone == NULL) {
+    memory = ngx_symcache_zone_memory(ctx);
+    if (memory == NULL) {
         return;
     }
 
-    memory = ctx->conf->zone->data;
     hash = ngx_symcache_zone_hash(ctx);
 
     ngx_symcache_memory_change(memory);

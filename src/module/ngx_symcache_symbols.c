@@ -1,0 +1,207 @@
+
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Decides what a request for an original file gets, in a location with
+ * symcache_symbols.  How real debuggers take an answer is the reason for each
+ * rule here; docs/symbol-server.md tells of it.
+ */
+
+
+#include "ngx_symcache.h"
+#include "ngx_symcache_zone.h"
+
+
+/*
+ * Milliseconds that a request is held: less than the client waits for the first
+ * byte.  symsrv has 30 seconds, TraceEvent 60, elfutils and LLVM 90, and .NET's
+ * tools, which send no User-Agent, 100 at least.
+ */
+
+#define NGX_SYMCACHE_HOLD             25000
+#define NGX_SYMCACHE_HOLD_TRACEEVENT  55000
+#define NGX_SYMCACHE_HOLD_LONG        85000
+
+/* the one User-Agent of all versions of TraceEvent */
+
+#define NGX_SYMCACHE_TRACEEVENT  "Microsoft-Symbol-Server/6.13.0009.1140"
+
+/*
+ * seconds without another hold for a key after one that was too short: a client
+ * that asks for each form of a file would wait for each
+ */
+
+#define NGX_SYMCACHE_PAUSE  10
+
+
+static ngx_msec_t ngx_symcache_symbols_hold(ngx_symcache_ctx_t *ctx);
+static ngx_int_t ngx_symcache_symbols_replied(ngx_symcache_ctx_t *ctx);
+static ngx_int_t ngx_symcache_symbols_ready(ngx_symcache_ctx_t *ctx);
+
+
+void
+ngx_symcache_symbols_merge(ngx_conf_t *cf, ngx_symcache_loc_conf_t *conf)
+{
+    ngx_http_core_loc_conf_t  *clcf;
+
+    clcf = ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module);
+
+    /*
+     * elfutils takes a connection that is closed for "there is no such file",
+     * and LLVM half of a file for a whole one; a reset is neither
+     */
+
+    clcf->reset_timedout_connection = 1;
+    conf->gzip = NGX_SYMCACHE_GZIP_OFF;
+}
+
+
+ngx_int_t
+ngx_symcache_symbols_root(ngx_pool_t *pool, ngx_str_t *store, ngx_str_t *root)
+{
+    u_char  *p;
+
+    p = ngx_pnalloc(pool, root->len + 1 + store->len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    root->len = ngx_sprintf(p, "%V/%V", root, store) - p;
+    root->data = p;
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_symcache_symbols_decide(ngx_symcache_ctx_t *ctx)
+{
+    ngx_int_t           rc;
+    ngx_msec_t          hold;
+    ngx_symcache_key_e  known;
+
+    ctx->replied = ngx_symcache_symbols_replied;
+    ctx->best = ctx->asked.version;
+
+    rc = ngx_symcache_handler_serve(ctx, ctx->missed ? NGX_SYMCACHE_HELD
+                                                     : NGX_SYMCACHE_HIT);
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
+    /* who asks in two tiers has asked in one, and has got the answer there */
+
+    if (ctx->symbol == SYMCACHE_SYMBOL_TWO_TIER
+        || ctx->conf->upstream.upstream == NULL)
+    {
+        return ngx_symcache_answer_absent(ctx);
+    }
+
+    known = ngx_symcache_zone_lookup(ctx);
+
+    if (known == NGX_SYMCACHE_KEY_ABSENT) {
+        ngx_symcache_zone_count(ctx, NGX_SYMCACHE_COUNT_KNOWN);
+        return ngx_symcache_answer_absent(ctx);
+    }
+
+    /* elfutils asks three times in a row, and each hold is a chance */
+
+    if (known == NGX_SYMCACHE_KEY_PENDING
+        && ctx->symbol != SYMCACHE_SYMBOL_BUILD_ID)
+    {
+        ngx_symcache_zone_count(ctx, NGX_SYMCACHE_COUNT_KNOWN);
+        return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_PENDING);
+    }
+
+    if (ctx->deadline == 0) {
+        hold = ngx_symcache_symbols_hold(ctx);
+        ctx->deadline = ngx_current_msec
+                        + ngx_min(hold, ctx->conf->hold_timeout);
+    }
+
+    return ngx_symcache_wait_start(ctx);
+}
+
+
+static ngx_msec_t
+ngx_symcache_symbols_hold(ngx_symcache_ctx_t *ctx)
+{
+    ngx_table_elt_t  *agent;
+
+    agent = ctx->request->headers_in.user_agent;
+
+    if (ctx->symbol == SYMCACHE_SYMBOL_BUILD_ID || agent == NULL) {
+        return NGX_SYMCACHE_HOLD_LONG;
+    }
+
+    if (agent->value.len == sizeof(NGX_SYMCACHE_TRACEEVENT) - 1
+        && ngx_strncmp(agent->value.data, NGX_SYMCACHE_TRACEEVENT,
+                       sizeof(NGX_SYMCACHE_TRACEEVENT) - 1)
+           == 0)
+    {
+        return NGX_SYMCACHE_HOLD_TRACEEVENT;
+    }
+
+    return NGX_SYMCACHE_HOLD;
+}
+
+
+static ngx_int_t
+ngx_symcache_symbols_replied(ngx_symcache_ctx_t *ctx)
+{
+    time_t  valid;
+
+    switch (ctx->reply.code) {
+
+    case NGX_SYMCACHE_REPLY_READY:
+        return ngx_symcache_symbols_ready(ctx);
+
+    case NGX_SYMCACHE_REPLY_PENDING:
+        ngx_symcache_zone_store(ctx, NGX_SYMCACHE_KEY_PENDING,
+                                NGX_SYMCACHE_PAUSE);
+        return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_PENDING);
+
+    case NGX_SYMCACHE_REPLY_ABSENT:
+
+        valid = ctx->conf->valid_absent;
+
+        if (ctx->reply.valid) {
+            valid = ngx_min(valid, ctx->reply.valid);
+        }
+
+        ngx_symcache_zone_store(ctx, NGX_SYMCACHE_KEY_ABSENT, valid);
+        return ngx_symcache_answer_absent(ctx);
+
+    default: /* a failure never makes a 404 */
+        return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_ERROR);
+    }
+}
+
+
+/* The helper has verified the file, which is whole and lies in its place. */
+
+static ngx_int_t
+ngx_symcache_symbols_ready(ngx_symcache_ctx_t *ctx)
+{
+    ngx_int_t  rc;
+
+    ngx_symcache_zone_forget(ctx);
+
+    if (ctx->missed < NGX_SYMCACHE_MISSED) {
+        ctx->missed++;
+        return ngx_symcache_symbols_decide(ctx);
+    }
+
+    rc = ngx_symcache_handler_serve(ctx, NGX_SYMCACHE_HELD);
+
+    if (rc != NGX_DECLINED) {
+        return rc;
+    }
+
+    ngx_log_error(NGX_LOG_ERR, ctx->request->connection->log, 0,
+                  "\"%V\" is not there though symcached has it: "
+                  "\"symcache_symbols\" and the downloads of symcached differ",
+                  &ctx->path);
+
+    return ngx_symcache_answer_later(ctx, NGX_SYMCACHE_ERROR);
+}

@@ -1,0 +1,261 @@
+#!/usr/bin/perl
+
+# Original files, as debuggers ask for them: what is served, what is looked for,
+# how long a client is held, and how it is told that there is nothing yet.
+
+use strict;
+use warnings;
+use FindBin qw($Bin);
+use lib "$Bin/../lib";
+
+use Errno qw(ECONNRESET);
+use IO::Socket::INET;
+use Test::More;
+use Test::ModuleCase;
+
+my $t = Test::ModuleCase->new;
+my $port = Test::Symcache::free_port();
+
+my $guid  = '0123456789ABCDEF0123456789ABCDEF';
+my $build = '93ac61ec5a8eb1396f9fbd350e3169a558528a40';
+
+sub h { Test::Symcache::header(@_) }
+
+my $listen = 'listen unix:' . $t->nginx_socket . "; listen 127.0.0.1:$port;";
+
+$t->start_nginx(<<'EON', http => <<'EOH', listen => $listen);
+    location /sym/ {
+        symcache_symbols %%DIR%%/downloads;
+        symcache_pass unix:%%DIR%%/h.sock;
+        symcache_zone z;
+        symcache_gzip always;
+        limit_except GET { allow all; }
+    }
+    location /brief/ {
+        symcache_symbols %%DIR%%/downloads/;
+        symcache_pass unix:%%DIR%%/h.sock;
+        symcache_hold_timeout 1s;
+        symcache_zone z;
+    }
+    location /alone/ { symcache_symbols %%DIR%%/downloads; }
+    location /other/ {
+        symcache_symbols %%DIR%%/$arg_d;
+        symcache_store team;
+    }
+    location /accel/ {
+        symcache_symbols %%DIR%%/downloads;
+        symcache_accel /files/;
+    }
+    location /files/ { internal; alias %%DIR%%/downloads/default/; }
+    location /redirect/ {
+        symcache_symbols %%DIR%%/downloads;
+        symcache_redirect https://store.example.org/originals;
+    }
+EON
+    symcache_zone z:64k;
+    types { application/x-pilot pdb; }
+    log_format s '$status $symcache_status $symcache_pdb $symcache_id '
+                 '$symcache_age $symcache_key';
+    access_log %%DIR%%/s.log s;
+EOH
+
+sub original {
+    my ($file, $content, $store) = @_;
+    $t->write_file('downloads/' . ($store // 'default') . "/$file", $content);
+}
+
+sub last_line { (split /\n/, $t->read_file('s.log') // '')[-1] }
+
+# The client's end of a reset connection, which only TCP has: no byte, and an
+# error instead of an end.
+sub is_reset {
+    my ($what, $uri) = @_;
+    my $c = IO::Socket::INET->new(PeerAddr => "127.0.0.1:$port") or die $!;
+    print $c "GET $uri HTTP/1.1\r\nHost: h\r\n\r\n";
+    my $n = sysread $c, my $buf, 4096;
+    my $error = $!;
+    ok !defined $n && $error == ECONNRESET, "$what: the connection is reset";
+}
+
+# The helper says this to all, and how many it was asked for.
+sub helper_says {
+    my ($status, %headers) = @_;
+    return $t->helper_says(sub { $_[0]->reply($status, {%headers}) });
+}
+
+# --- hits
+
+original("app.pdb/${guid}1A/app.pdb", 'the pdb');
+original("app.exe/00D9F64E6c000/app.exe.executable", 'the image');
+original("app.pdb/${guid}1A/app.pdb.sym", 'the text');
+original("_/buildid-$build/_", 'debug information');
+original("_/buildid-$build/_.executable", 'code');
+original("app.pdb/${guid}1A/app.pdb", 'of the team', 'team');
+
+for my $row (
+    [ "/sym/app.pdb/${guid}1a/app.pdb", 'the pdb' ],
+    [ "/sym//APP.pdb/" . lc($guid) . '1A/App.PDB', 'the pdb' ],
+    [ "/sym/app.pdb%2F${guid}1A%2fapp.pdb", 'the pdb' ],
+    [ "/sym/ap/app.pdb/${guid}1A/app.pdb", 'the pdb' ],
+    [ "/sym/app.pdb/${guid}1A/app.sym", 'the text' ],
+    [ '/sym/App.exe/00d9f64e6c000/app.exe', 'the image' ],
+    [ "/sym/_.debug/elf-buildid-sym-$build/_.debug", 'debug information' ],
+    [ "/sym/buildid/$build/debuginfo", 'debug information' ],
+    [ '/sym/buildid/' . uc($build) . '/executable', 'code' ],
+    [ "/alone/app.pdb/${guid}1a/app.pdb", 'the pdb' ],
+    [ "/other/app.pdb/${guid}1a/app.pdb?d=downloads", 'of the team' ],
+) {
+    my ($uri, $content) = @$row;
+    my $r = $t->get($uri, 'Accept: application/msfz0',
+                    'Accept-Encoding: deflate, gzip, br, zstd');
+    is $r->{status}, 200, "$uri: 200";
+    is $r->{body}, $content, '- the file';
+    is h($r, 'Content-Type'), 'application/octet-stream',
+        '- with the one type that all clients take';
+    is h($r, 'Content-Length'), length $content, '- and its length';
+    is h($r, 'Content-Encoding'), undef, '- as it is';
+}
+is last_line(), "200 HIT app.pdb $guid 26 app.pdb/${guid}1A",
+    'variables of a PDB';
+$t->get('/sym/App.exe/00d9f64e6c000/app.exe');
+is last_line(), '200 HIT app.exe 00D9F64E6c000 - app.exe/00D9F64E6c000',
+    'variables of an image';
+
+my $r = $t->get("/sym/app.pdb/${guid}1A/app.pdb", 'Range: bytes=4-');
+is "$r->{status} $r->{body}", '206 pdb', 'ranges';
+$r = $t->head("/sym/app.pdb/${guid}1A/app.pdb");
+is $r->{status} . h($r, 'Content-Length'), '2007', 'HEAD';
+$r = $t->http($t->nginx_socket, 'POST', "/alone/app.pdb/${guid}1A/app.pdb");
+is $r->{status} . ' ' . h($r, 'Allow'), '405 GET, HEAD', 'POST';
+
+$r = $t->get("/accel/app.pdb/${guid}1A/app.pdb");
+is "$r->{status} $r->{body}", '200 the pdb', 'symcache_accel';
+$r = $t->get("/redirect/App.pdb/${guid}1A/app.pdb");
+is $r->{status} . ' ' . h($r, 'Location'), '302 https://store.example.org/'
+    . "originals/app.pdb/${guid}1A/app.pdb", 'symcache_redirect';
+
+# --- 404 at once, and nobody is asked
+
+my $s = helper_says(202);
+for my $path ("app.pdb/${guid}1/app.pd_", "app.pdb/${guid}1/file.ptr",
+              "app.pdb/${guid}1A/file.ptr", 'file.ptr', 'index2.txt',
+              'pingme.txt', '000Admin/lastid.txt', 'a%20b+c', '',
+              "ap/app.pdb/${guid}1/app.pdb", "ap/app.pdb/${guid}1/file.ptr",
+              "*http://h/app.pdb/${guid}1/app.pdb",
+              "buildid/$build/section/.debug_info",
+              "buildid/$build/source/usr/src/a.c",
+              "..%5capp.pdb/${guid}1/..%5capp.pdb")
+{
+    my $c = $t->get("/sym/$path");
+    is $c->{status}, 404, "404 at once: $path";
+    is h($c, 'Retry-After'), undef, '- and it is final';
+}
+$r = $t->get("/alone/app.pdb/${guid}1/app.pdb");
+is $r->{status}, 404, 'without symcache_pass the disk is all there is';
+is scalar(() = $s->requests), 0, 'the helper was asked for none of them';
+
+# --- held, for as long as each client waits
+
+sub asks_for {
+    my ($what, $uri, $asked, @headers) = @_;
+    my $helper = helper_says(404, 'X-Symcache-Reason' => 'notfound',
+                             'X-Symcache-Valid' => 30);
+    my $got = $t->get($uri, @headers);
+    is $got->{status}, 404, "$what: the helper is believed";
+    is h($got, 'Retry-After'), undef, '- for good';
+    is_deeply [ map { $_->{uri} } $helper->requests ], [$asked],
+        '- it was asked';
+}
+
+my $ts = 'User-Agent: Microsoft-Symbol-Server/';
+asks_for('TraceEvent has 60 seconds', "/sym/Te.pdb/${guid}1a/Te.pdb",
+         "/v1/debuginfo/default/Te.pdb/${guid}1A?version=1.0.0&wait=55",
+         "${ts}6.13.0009.1140");
+asks_for('symsrv has 30', "/sym/ws.pdb/${guid}1/ws.pdb",
+         "/v1/debuginfo/default/ws.pdb/${guid}1?version=1.0.0&wait=25",
+         "${ts}10.0.0.0");
+asks_for('as everybody who is not known', "/sym/unknown.pdb/${guid}1/unknown.pdb",
+         "/v1/debuginfo/default/unknown.pdb/${guid}1?version=1.0.0&wait=25",
+         'User-Agent: curl/8');
+asks_for('.NET has 100 and no name', '/sym/clr.dll/5ddc1e9a6c000/clr.dll',
+         '/v1/executable/default/clr.dll/5DDC1E9A6c000?version=1.0.0&wait=85');
+asks_for('debuginfod has 90', '/sym/buildid/' . '12' x 20 . '/debuginfo',
+         '/v1/debuginfo/default/_/buildid-' . '12' x 20
+         . '?version=1.0.0&wait=85', 'User-Agent: elfutils/0.188');
+asks_for('a long build id', '/sym/buildid/' . 'ab' x 32 . '/executable',
+         '/v1/executable/default/_/buildid-' . 'ab' x 32
+         . '?version=1.0.0&wait=85');
+asks_for('Breakpad', "/sym/bp.pdb/${guid}1/bp.sym",
+         "/v1/sym/default/bp.pdb/${guid}1?version=1.0.0&wait=25",
+         'User-Agent: x');
+
+# --- what is absent stays so: by the zone, for one key only
+
+$s = helper_says(202);
+for my $uri ("/sym/Te.pdb/${guid}1a/Te.pdb",
+             '/sym/buildid/' . '12' x 20 . '/debuginfo')
+{
+    is $t->get($uri)->{status}, 404, "$uri: 404 of the zone";
+}
+is scalar(() = $s->requests), 0, 'the helper is not asked again';
+
+# --- the file comes while the client is held; nothing is sent before
+
+$t->helper_says(sub {
+    original("new.pdb/${guid}1/new.pdb", 'new');
+    $_[0]->reply(200, { 'X-Symcache-Version' => '1.0.0' });
+});
+$r = $t->get("/sym/new.pdb/${guid}1/new.pdb");
+is "$r->{status} $r->{body}", '200 new', 'a file that came meanwhile';
+is last_line(), "200 HELD new.pdb $guid 1 new.pdb/${guid}1", '- counts as held';
+
+# --- not ready: 503 for store paths, and no second hold for some seconds
+
+$s = helper_says(202, 'Retry-After' => 1);
+$r = $t->get("/brief/slow.pdb/${guid}1/slow.pdb");
+is $r->{status}, 503, '503 when the hold is over';
+ok h($r, 'Retry-After'), '- with Retry-After';
+my $n = () = $s->requests;
+cmp_ok $n, '>', 0, '- the helper was asked';
+$r = $t->get("/sym/slow.pdb/${guid}1/slow.pdb", "${ts}6.13.0009.1140");
+is $r->{status}, 503, '503 at once for the next client';
+is scalar(() = $s->requests), $n, '- which is not held';
+
+# --- not ready: a reset for build ids, and each is held again
+
+my $other = 'cd' x 20;
+$s = helper_says(202, 'Retry-After' => 1);
+is_reset('a build id whose hold is over', "/brief/buildid/$other/debuginfo");
+$n = () = $s->requests;
+is_reset('asked again', "/brief/buildid/$other/debuginfo");
+cmp_ok scalar(() = $s->requests), '>', $n, '- it is held again';
+
+# --- failures
+
+helper_says(503, 'Retry-After' => 7, 'X-Symcache-Reason' => 'error');
+$r = $t->get("/sym/bad.pdb/${guid}1/bad.pdb");
+is $r->{status} . ' ' . h($r, 'Retry-After'), '503 7', 'sources fail: 503';
+is_reset('sources fail', '/sym/buildid/' . 'ef' x 20 . '/debuginfo');
+$t->helper_stops;
+$r = $t->get("/brief/bad.pdb/${guid}1/bad.pdb");
+is $r->{status}, 503, 'the helper is gone: 503';
+is_reset('the helper is gone', '/brief/buildid/' . 'ef' x 20 . '/debuginfo');
+$t->allow_log(qr/connect\(\) to unix/);
+$t->allow_log(qr/symcached/);
+
+# --- configuration
+
+for my $row (
+    [ 'location ~ x { symcache_symbols /d; }', qr/location with a prefix/ ],
+    [ 'location /x/ { symcache_symbols /d; symcache_symbols /d; }',
+      qr/"symcache_symbols" directive is duplicate/ ],
+    [ 'location /x/ { symcache /s; symcache_symbols /d; }',
+      qr/conflicts with "symcache"/ ],
+    [ 'location /x/ { symcache_symbols ""; }', qr/needs the folder/ ],
+) {
+    my ($conf, $error) = @$row;
+    like $t->test_nginx($conf), $error, $conf;
+}
+
+$t->finish;
+done_testing;
