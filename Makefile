@@ -55,7 +55,7 @@ SCRIPTS  = symcachegen-ssh symcachegen-wine
 # Each folder of src/ is one archive.  A program consists of the folder with
 # its main() and those that it may use; t/style.t checks which may use which.
 PARTS    = sandboxed symcached symbolicated symcachectl converter http child metrics config \
-           symbolication json debuginfo symcache sandbox base proto
+           symbolication json debuginfo ppdbcache symcache sandbox base proto
 ROOM_symcached    = symcached
 ROOM_symcached-sandboxed = sandboxed
 ROOM_symbolicated = symbolicated
@@ -65,9 +65,9 @@ USES_symcached    = http child metrics config sandbox base proto
 USES_symcached-sandboxed = symcached config debuginfo symcache sandbox base \
                     proto
 USES_symbolicated = http config symbolication json symcache sandbox base proto
-USES_pdb2symcache = debuginfo symcache sandbox base proto
-USES_symcachectl  = symbolicated symbolication json debuginfo symcache sandbox \
-                    base proto
+USES_pdb2symcache = debuginfo json ppdbcache symcache sandbox base proto
+USES_symcachectl  = symbolicated symbolication debuginfo json ppdbcache \
+                    symcache sandbox base proto
 
 ifeq ($(filter yes no,$(PACKAGES)),)
 $(error PACKAGES is yes or no, and not "$(PACKAGES)")
@@ -90,8 +90,8 @@ SRCS     = $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c)
 CSRCS    = $(filter-out src/module/%,$(SRCS))
 OBJS     = $(CSRCS:%.c=$(B)/obj/%.o)
 
-HOTOBJS  = $(filter $(foreach p,base debuginfo symcache \
-             symbolication json converter,\
+HOTOBJS  = $(filter $(foreach p,base debuginfo ppdbcache \
+             symcache symbolication json converter,\
              $(B)/obj/src/$(p)/%),$(OBJS))
 $(HOTOBJS): OPT = $(HOT)
 $(B)/pdb2symcache: private OPT = $(HOT)
@@ -146,7 +146,8 @@ $(B)/canary.pdb: src/symcached/canary.pdb
 # for bench/convert: calls the converter in its own process
 $(B)/convert_call: private OPT = $(HOT)
 $(B)/convert_call: $(B)/obj/bench/convert_call.o $(B)/libconverter.a \
-                   $(B)/libdebuginfo.a $(B)/libsymcache.a $(B)/libbase.a
+                   $(B)/libdebuginfo.a $(B)/libjson.a $(B)/libppdbcache.a \
+                   $(B)/libsymcache.a $(B)/libbase.a
 	$(CC) $(CFLAGS) $(OPT) $(SANFLAGS) -pie $(LDHARDEN) $(LDFLAGS) -o \
 	    $@ $^
 
@@ -175,8 +176,8 @@ FUZZ     = $(patsubst fuzz/%.c,$(B)/fuzz/%,$(wildcard fuzz/fuzz_*.c))
 FUZZCC  ?= clang
 FUZZSAN ?= address,undefined
 FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
-             $(wildcard src/proto/*.c src/symcache/*.c src/debuginfo/*.c \
-               src/debuginfo/*/*.c src/json/*.c src/symbolication/*.c \
+             $(wildcard src/proto/*.c src/symcache/*.c src/ppdbcache/*.c \
+               src/debuginfo/*.c src/debuginfo/*/*.c src/json/*.c src/symbolication/*.c \
                src/symbolication/*/*.c) \
              $(addprefix src/base/,arena.c clock.c sort.c table.c utf8.c) \
              src/config/location.c \

@@ -49,6 +49,7 @@ my %may = (    # room => rooms that it may include from
     http => 'base',
     config => 'base proto',
     symcache => 'base',
+    ppdbcache => 'base symcache',
     json => 'base',
     symbolication => 'base symcache symbolication/demangle',
     'symbolication/demangle' => 'symcache',
@@ -58,9 +59,9 @@ my %may = (    # room => rooms that it may include from
     'debuginfo/pdb' => 'base debuginfo symcache',
     'debuginfo/macho' => 'base debuginfo symcache',
     'debuginfo/pe' => 'base debuginfo symcache',
-    'debuginfo/portablepdb' => 'base debuginfo symcache',
+    'debuginfo/portablepdb' => 'base debuginfo debuginfo/pe json ppdbcache symcache',
     converter => 'base proto sandbox debuginfo debuginfo/breakpad debuginfo/pdb'
-        . ' symcache',
+        . ' debuginfo/portablepdb symcache',
     module => 'proto',
     'module/status' => 'module proto',
     symcachectl => 'base proto sandbox debuginfo/pdb debuginfo/pe symcache'

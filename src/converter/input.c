@@ -5,11 +5,13 @@
 
 #include "debuginfo/breakpad/breakpad.h"
 #include "debuginfo/pdb/pdb.h"
+#include "debuginfo/portablepdb/portablepdb.h"
 
 /* To add a format, add its folder to debuginfo/ and a line here. */
 static const struct debuginfo_format *const formats[] = {
     &pdb_format,
     &breakpad_format,
+    &portablepdb_format,
 };
 
 const struct debuginfo_format *input_format(const uint8_t *data, size_t size)

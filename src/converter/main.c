@@ -7,17 +7,12 @@
  *
  * The exit codes are those of enum failure_code; --help lists them.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "output.h"
-#include "parser.h"
-#include "proto/key.h"
-#include "proto/path.h"
+#include "conversion.h"
 
 #define VERSION "9.0.0"
 
@@ -29,10 +24,14 @@ static const char help[] =
     "       pdb2symcache -pdb FILE        writes under $_NT_SYMCACHE_PATH:\n"
     "                                     <pdb>/<GUIDAGE>/<pdb>-v" VERSION
     ".symcache\n"
+    "  --kind KIND    write a symcache or a ppdbcache, or fail\n"
+    "  --strict       refuse all that the \"symbolic\" library refuses\n"
     "  --no-sandbox   parse without seccomp and Landlock\n"
     "  -V, --version  print the version of the format\n"
     "  -h, --help     print this\n"
-    "FILE is a PDB or a Breakpad file (.sym).\n"
+    "FILE is a PDB, a portable PDB of .NET, or a Breakpad file (.sym).  A "
+    "portable\n"
+    "PDB becomes <pdb>-v1.0.0.ppdbcache.\n"
     "exit codes: 0 done, 1 usage, 2 input or output, 3 neither of these, 4 "
     "portable\n"
     "  PDB, 5 PDB 2.0, 6 compressed container (MSFZ), 7 no symbols (a "
@@ -40,14 +39,6 @@ static const char help[] =
     "  type server's PDB), 8 damaged, 9 over a limit of memory, time or "
     "size,\n"
     "  10 no sandbox, 11 truncated, 75 killed from outside\n";
-
-struct options {
-    const char *pdb;
-    const char *output;
-    const char *root;
-    int has_sandbox;
-    char beside[SYMCACHE_PATH_MAX + 1];  /* the output if none is given */
-};
 
 static volatile sig_atomic_t stop;
 
@@ -76,139 +67,85 @@ static int usage(const char *what)
     return FAILURE_USAGE;
 }
 
-static const char *base_name(const char *path)
+/* Takes up one option and returns how many arguments it has, or 0 if it is
+ * none. */
+static int take_option(struct conversion *c, char **arg, int left)
 {
-    const char *slash = strrchr(path, '/');
-
-    return slash == NULL ? path : slash + 1;
+    if (strcmp(arg[0], "-pdb") == 0 && left > 1) {
+        c->input = arg[1];
+        c->makes_tree = true;
+        return 2;
+    }
+    if (strcmp(arg[0], "-o") == 0 && left > 1) {
+        c->output = arg[1];
+        return 2;
+    }
+    if (strcmp(arg[0], "--kind") == 0 && left > 1) {
+        c->has_wanted = conversion_output(arg[1], &c->wanted);
+        return c->has_wanted ? 2 : 0;
+    }
+    if (strcmp(arg[0], "--strict") == 0) {
+        c->is_strict = true;
+        return 1;
+    }
+    if (strcmp(arg[0], "--no-sandbox") == 0) {
+        c->has_sandbox = false;
+        return 1;
+    }
+    if (arg[0][0] != '-' && c->input == NULL) {
+        c->input = arg[0];
+        return 1;
+    }
+    return 0;
 }
 
 /* Returns -1 if there is something to convert, or else the exit code. */
-static int parse_options(int argc, char **argv, struct options *o)
+static int parse_options(int argc, char **argv, struct conversion *c)
 {
-    int i;
+    int i, n;
 
-    memset(o, 0, sizeof(*o));
-    o->has_sandbox = 1;
-    for (i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "-pdb") == 0 && i + 1 < argc) {
-            o->pdb = argv[++i];
-        } else if (strcmp(argv[i], "-o") == 0 && i + 1 < argc) {
-            o->output = argv[++i];
-        } else if (strcmp(argv[i], "--no-sandbox") == 0) {
-            o->has_sandbox = 0;
-        } else if (strcmp(argv[i], "-h") == 0 ||
-                   strcmp(argv[i], "--help") == 0) {
+    for (i = 1; i < argc; i += n) {
+        if (strcmp(argv[i], "-h") == 0 || strcmp(argv[i], "--help") == 0) {
             fputs(help, stdout);
             return 0;
-        } else if (strcmp(argv[i], "-V") == 0 ||
-                   strcmp(argv[i], "--version") == 0) {
+        }
+        if (strcmp(argv[i], "-V") == 0 || strcmp(argv[i], "--version") == 0) {
             puts("pdb2symcache " VERSION);
             return 0;
-        } else if (argv[i][0] != '-' && o->pdb == NULL) {
-            o->pdb = argv[i];
-            snprintf(o->beside, sizeof(o->beside), "%s-v" VERSION ".symcache",
-                     base_name(o->pdb));
-        } else {
+        }
+        n = take_option(c, argv + i, argc - i);
+        if (n == 0) {
             return usage("unknown option, one without its value, or a second "
                          "FILE");
         }
     }
-    o->root = getenv("_NT_SYMCACHE_PATH");
-    if (o->pdb == NULL) {
+    if (c->input == NULL) {
         return usage("no FILE");
     }
-    if (o->output == NULL && o->beside[0] != '\0') {
-        o->output = o->beside;
+    if (c->makes_tree) {
+        c->folder = getenv("_NT_SYMCACHE_PATH");
     }
-    if (o->output == NULL && (o->root == NULL || *o->root == '\0')) {
+    if (c->output == NULL && (c->folder == NULL || *c->folder == '\0')) {
         return usage("neither -o nor _NT_SYMCACHE_PATH is set");
     }
     return -1;
 }
 
-/* Makes the path under the root at which WPA and the helper look for the file,
- * and its folders. */
-static int make_path(const struct options *o, const struct debuginfo_result *r,
-                     char *path, size_t size, struct failure *failure)
-{
-    int n;
-    const char *name;
-    char directory[SYMCACHE_PATH_MAX + 1];
-    symcache_key_t key;
-
-    name = base_name(o->pdb);
-    if (symcache_name_parse(name, strlen(name), &key) != SYMCACHE_OK) {
-        return failure_set(failure, FAILURE_IO,
-                           "output: \"%s\" is no name for a PDB", name);
-    }
-    memcpy(key.guid, r->guid, sizeof(key.guid));
-    key.age = r->age;
-    symcache_path_dir(directory, &key);
-    n = snprintf(path, size, "%s/%s/%s-v" VERSION ".symcache", o->root,
-                 directory, name);
-    if (n < 0 || (size_t)n >= size) {
-        return failure_set(failure, FAILURE_IO, "output: name too long");
-    }
-    return output_make_directories(path, failure);
-}
-
-static int convert(const struct options *o, struct output *output,
-                   struct parser_job *job, struct failure *failure)
-{
-    char made[PATH_MAX];
-    const char *path;
-    struct debuginfo_result result;
-
-    if (output_open(output, o->output, o->root, failure) != 0) {
-        return -1;
-    }
-    job->output_fd = output->fd;
-    if (parser_run(job, &stop, &result, failure) != 0) {
-        return -1;
-    }
-    if (result.note[0] != '\0') {
-        fprintf(stderr, "pdb2symcache: %s: note: %s\n", o->pdb, result.note);
-    }
-    path = o->output;
-    if (path == NULL) {
-        path = made;
-        if (make_path(o, &result, made, sizeof(made), failure) != 0) {
-            return -1;
-        }
-    }
-    return output_publish(output, path, failure);
-}
-
 int main(int argc, char **argv)
 {
     int rc;
-    struct options o;
-    struct output output = {-1, 0, ""};
-    struct parser_job job;
-    struct failure failure = {FAILURE_NONE, ""};
+    struct conversion conversion = {
+        .program = "pdb2symcache", .folder = ".", .has_sandbox = true};
 
-    rc = parse_options(argc, argv, &o);
+    rc = parse_options(argc, argv, &conversion);
     if (rc >= 0) {
         return rc;
     }
     catch_signals();
-    job.input = o.pdb;
-    job.has_sandbox = o.has_sandbox;
-    job.input_fd = open(o.pdb, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (job.input_fd < 0) {
-        failure_set(&failure, FAILURE_IO, "cannot be opened: %s",
-                    strerror(errno));
-    } else {
-        convert(&o, &output, &job, &failure);
-    }
-    output_close(&output);
+    rc = (int)conversion_run(&conversion, &stop);
     if (stop != 0) {
         signal(stop, SIG_DFL);
         raise(stop);
     }
-    if (failure.text[0] != '\0') {
-        fprintf(stderr, "pdb2symcache: %s: %s\n", o.pdb, failure.text);
-    }
-    return failure.code;
+    return rc;
 }

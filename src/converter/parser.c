@@ -42,15 +42,15 @@ static void on_sigbus(int signo)
     _exit(rc < 0 ? FAILURE_IO : FAILURE_IO);
 }
 
-static void catch_sigbus(const char *path)
+static void catch_sigbus(const struct conversion *c)
 {
     int n;
     struct sigaction action;
 
     n = snprintf(shrank, sizeof(shrank),
-                 "pdb2symcache: %s: cannot be read: it shrank, or the disk "
-                 "failed, while it was mapped\n",
-                 path);
+                 "%s: %s: cannot be read: it shrank, or the disk failed, "
+                 "while it was mapped\n",
+                 c->program, c->input);
     shrank_size = (size_t)n < sizeof(shrank) ? (size_t)n : sizeof(shrank);
     memset(&action, 0, sizeof(action));
     action.sa_handler = on_sigbus;
@@ -135,6 +135,30 @@ static int write_all(void *context, const void *data, size_t size)
     return 0;
 }
 
+/* Converts to the output that is wanted, if one is. */
+static int convert(const struct conversion *c, const struct input *input,
+                   const struct symfile_sink *sink,
+                   struct debuginfo_result *result, struct failure *failure)
+{
+    const struct debuginfo_format *format =
+        input_format(input->data, input->size);
+
+    result->output = format->output;
+    if (c->has_wanted && c->wanted != format->output) {
+        return c->wanted == DEBUGINFO_SYMCACHE
+                   ? failure_set(failure, FAILURE_PORTABLE,
+                                 "is a portable PDB of .NET: it becomes a "
+                                 "PpdbCache, and no SymCache")
+                   : failure_set(failure, FAILURE_NOT_PDB,
+                                 "is no portable PDB: only those of .NET "
+                                 "become a PpdbCache");
+    }
+    return (c->is_strict && format->convert_strictly != NULL
+                ? format->convert_strictly
+                : format->convert)(input->data, input->size, sink, result,
+                                   failure);
+}
+
 /* Runs in the child.  Writes the result to the pipe; returns the exit code. */
 static enum failure_code parse(const struct parser_job *job, int pipe_fd)
 {
@@ -143,19 +167,18 @@ static enum failure_code parse(const struct parser_job *job, int pipe_fd)
     struct failure failure = {FAILURE_NONE, ""};
     struct debuginfo_result result;
     struct symfile_sink sink;
+    const struct conversion *c = job->conversion;
     bool failed;
 
     sink.write = write_all;
     sink.context = &output;
     memset(&result, 0, sizeof(result));
-    catch_sigbus(job->input);
+    catch_sigbus(c);
     failed = map_input(job, &input, &failure) != 0;
     output.is_bounded = is_bounded_below(output_limit(&input));
-    if (failed || (job->has_sandbox && enter_sandbox(&input, &failure) != 0) ||
-        input_format(input.data, input.size)
-                ->convert(input.data, input.size, &sink, &result, &failure) !=
-            0) {
-        dprintf(STDERR_FILENO, "pdb2symcache: %s: %s\n", job->input,
+    if (failed || (c->has_sandbox && enter_sandbox(&input, &failure) != 0) ||
+        convert(c, &input, &sink, &result, &failure) != 0) {
+        dprintf(STDERR_FILENO, "%s: %s: %s\n", c->program, c->input,
                 failure.text);
         return failure.code;
     }

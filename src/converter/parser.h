@@ -9,13 +9,12 @@
 
 #include <signal.h>
 
-#include "debuginfo/format.h"
+#include "conversion.h"
 
 struct parser_job {
-    const char *input; /* path, for messages */
+    const struct conversion *conversion;
     int input_fd;
     int output_fd;
-    int has_sandbox;
 };
 
 /*

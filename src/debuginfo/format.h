@@ -17,8 +17,12 @@ struct symfile_identity;
 struct symfile_sink;
 struct symfile_writer;
 
+/* What a format is converted to. */
+enum debuginfo_output { DEBUGINFO_SYMCACHE, DEBUGINFO_PPDBCACHE };
+
 /* What a conversion returns besides its output. */
 struct debuginfo_result {
+    enum debuginfo_output output; /* the format's; the converter sets it */
     uint8_t guid[16]; /* in text order */
     uint32_t age;
     char note[160]; /* a sentence for whoever runs it, or "" */
@@ -26,18 +30,26 @@ struct debuginfo_result {
 
 struct debuginfo_format {
     const char *name; /* shown to people, for example "PDB" */
+    enum debuginfo_output output;
 
     /* Do the first bytes say that a file is of this format? */
     bool (*sniff)(const uint8_t *data, size_t size);
 
     /*
-     * Reads data[0..size) and writes the SymCache to the sink.  Returns 0 and
+     * Reads data[0..size) and writes the output to the sink.  Returns 0 and
      * the result, or -1 with failure set; then the output is worthless.  Uses
      * no globals and no files.
      */
     int (*convert)(const uint8_t *data, size_t size,
                    const struct symfile_sink *sink,
                    struct debuginfo_result *result, struct failure *failure);
+
+    /* The same, but it refuses what the "symbolic" library refuses, even where
+     * most of the file can be used; NULL if convert does so already. */
+    int (*convert_strictly)(const uint8_t *data, size_t size,
+                            const struct symfile_sink *sink,
+                            struct debuginfo_result *result,
+                            struct failure *failure);
 };
 
 /*

@@ -68,8 +68,6 @@ sub refused {
 
 my @others = (
     ['empty file', '', 3],
-    ['portable PDB', "BSJB\1\0\1\0\0\0\0\0\x0c\0\0\0PDB v1.0\0\0\0\0" . "\0" x 200,
-     4, 'portable'],
     ['PDB 2.0', "Microsoft C/C++ program database 2.00\r\n\x1aJG\0\0"
                 . "\0" x 2000, 5, '2\.0'],
     ['MSFZ', "Microsoft MSFZ Container\r\n\x1aALD\0\0" . "\0" x 200, 6, 'MSFZ'],

@@ -6,6 +6,7 @@
 #ifndef DEBUGINFO_PORTABLEPDB_H
 #define DEBUGINFO_PORTABLEPDB_H
 
+#include "convert.h"
 #include "identity.h"
 
 #endif

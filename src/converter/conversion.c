@@ -1,0 +1,138 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "conversion.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "output.h"
+#include "parser.h"
+#include "proto/key.h"
+#include "proto/path.h"
+
+/* Names and versions of the formats that are written. */
+static const struct {
+    const char *name;
+    const char *version;
+} outputs[] = {
+    [DEBUGINFO_SYMCACHE] = {"symcache", "9.0.0"},
+    [DEBUGINFO_PPDBCACHE] = {"ppdbcache", "1.0.0"},
+};
+
+bool conversion_output(const char *name, enum debuginfo_output *output)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
+        if (strcmp(name, outputs[i].name) == 0) {
+            *output = (enum debuginfo_output)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Makes the folders under the root at which WPA and the helper look for the
+ * file, and writes their path behind the root's. */
+static int make_folder(const struct debuginfo_result *r, const char *name,
+                       char *path, size_t size, struct failure *failure)
+{
+    size_t used = strlen(path);
+    char folder[SYMCACHE_PATH_MAX + 1];
+    symcache_key_t key;
+
+    if (symcache_name_parse(name, strlen(name), &key) != SYMCACHE_OK) {
+        return failure_set(failure, FAILURE_IO,
+                           "output: \"%s\" is no name for a PDB", name);
+    }
+    memcpy(key.guid, r->guid, sizeof(key.guid));
+    key.age = r->age;
+    symcache_path_dir(folder, &key);
+    if ((size_t)snprintf(path + used, size - used, "/%s/", folder) >=
+        size - used) {
+        return failure_set(failure, FAILURE_IO, "output: name too long");
+    }
+    return output_make_directories(path, failure);
+}
+
+/* Makes the path of the output that was not named. */
+static int make_path(const struct conversion *c,
+                     const struct debuginfo_result *r, char *path, size_t size,
+                     struct failure *failure)
+{
+    size_t n;
+    const char *slash = strrchr(c->input, '/');
+    const char *name = slash == NULL ? c->input : slash + 1;
+
+    path[0] = '\0';
+    if (c->makes_tree) {
+        n = (size_t)snprintf(path, size, "%s", c->folder);
+        if (n >= size) {
+            return failure_set(failure, FAILURE_IO, "output: name too long");
+        }
+        if (make_folder(r, name, path, size, failure) != 0) {
+            return -1;
+        }
+    }
+    n = strlen(path);
+    if ((size_t)snprintf(path + n, size - n, "%s-v%s.%s", name,
+                         outputs[r->output].version,
+                         outputs[r->output].name) >= size - n) {
+        return failure_set(failure, FAILURE_IO, "output: name too long");
+    }
+    return 0;
+}
+
+static int convert(const struct conversion *c, struct output *output,
+                   struct parser_job *job, const volatile sig_atomic_t *stop,
+                   struct failure *failure)
+{
+    char made[PATH_MAX];
+    const char *path = c->output;
+    struct debuginfo_result result;
+
+    if (output_open(output, path, c->folder, failure) != 0) {
+        return -1;
+    }
+    job->output_fd = output->fd;
+    if (parser_run(job, stop, &result, failure) != 0) {
+        return -1;
+    }
+    if (result.note[0] != '\0') {
+        fprintf(stderr, "%s: %s: note: %s\n", c->program, c->input,
+                result.note);
+    }
+    if (path == NULL) {
+        path = made;
+        if (make_path(c, &result, made, sizeof(made), failure) != 0) {
+            return -1;
+        }
+    }
+    return output_publish(output, path, failure);
+}
+
+enum failure_code conversion_run(const struct conversion *c,
+                                 const volatile sig_atomic_t *stop)
+{
+    struct output output = {-1, 0, ""};
+    struct parser_job job = {.conversion = c};
+    struct failure failure = {FAILURE_NONE, ""};
+
+    job.input_fd = open(c->input, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (job.input_fd < 0) {
+        failure_set(&failure, FAILURE_IO, "cannot be opened: %s",
+                    strerror(errno));
+    } else {
+        convert(c, &output, &job, stop, &failure);
+        close(job.input_fd);
+    }
+    output_close(&output);
+    if (*stop == 0 && failure.text[0] != '\0') {
+        fprintf(stderr, "%s: %s: %s\n", c->program, c->input, failure.text);
+    }
+    return failure.code;
+}

@@ -1,0 +1,38 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * One file is converted: from its name to the output under its final name.
+ */
+#ifndef CONVERTER_CONVERSION_H
+#define CONVERTER_CONVERSION_H
+
+#include <signal.h>
+#include <stdbool.h>
+
+#include "debuginfo/format.h"
+
+struct conversion {
+    const char *program; /* for messages */
+    const char *input;   /* path */
+    const char *output;  /* path, "-" is standard output; or NULL: in folder */
+    const char *folder;  /* "." or another one that exists */
+    bool makes_tree; /* <folder>/<name>/<id>/<file> and not <folder>/<file> */
+    bool is_strict;  /* refuses all that the "symbolic" library refuses */
+    bool has_sandbox;
+    bool has_wanted; /* the output must be wanted */
+    enum debuginfo_output wanted;
+};
+
+/* Finds an output by its name, "symcache" or "ppdbcache".  Returns false if
+ * there is none. */
+bool conversion_output(const char *name, enum debuginfo_output *output);
+
+/*
+ * Converts, in a child process without rights, and writes what there is to
+ * say to standard error.  Ends early when a signal sets *stop.  Returns
+ * FAILURE_NONE or why there is no output.
+ */
+enum failure_code conversion_run(const struct conversion *conversion,
+                                 const volatile sig_atomic_t *stop);
+
+#endif

@@ -1,0 +1,142 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "reader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "format.h"
+
+bool ppdbcache_sniff(const void *data, size_t size)
+{
+    return size >= 4 && memcmp(data, "PDBC", 4) == 0;
+}
+
+static enum symfile_open_status check_magic(const uint8_t *data, size_t size,
+                                            char *error, size_t error_size)
+{
+    uint32_t version;
+
+    if (size >= 4 && memcmp(data, "CBDP", 4) == 0) {
+        snprintf(error, error_size,
+                 "a PpdbCache of a big-endian machine, which nobody reads "
+                 "here");
+        return SYMFILE_FOREIGN;
+    }
+    if (size < PPDBCACHE_AT_GUID || !ppdbcache_sniff(data, size)) {
+        snprintf(error, error_size,
+                 "not a PpdbCache: does not begin with \"PDBC\"");
+        return SYMFILE_FOREIGN;
+    }
+    version = symfile_load(data + PPDBCACHE_AT_VERSION);
+    if (version != PPDBCACHE_VERSION) {
+        snprintf(error, error_size,
+                 "a PpdbCache of version %u; %d can be read", version,
+                 PPDBCACHE_VERSION);
+        return SYMFILE_FOREIGN;
+    }
+    if (size < PPDBCACHE_HEADER) {
+        snprintf(error, error_size,
+                 "truncated: %zu bytes, the header alone has %d", size,
+                 PPDBCACHE_HEADER);
+        return SYMFILE_DAMAGED;
+    }
+    return SYMFILE_OPENED;
+}
+
+enum symfile_open_status
+ppdbcache_reader_open(struct ppdbcache_reader *reader, const void *data,
+                      size_t size, char *error, size_t error_size)
+{
+    uint64_t end;
+    enum symfile_open_status status;
+    struct ppdbcache_reader r;
+
+    status = check_magic(data, size, error, error_size);
+    if (status != SYMFILE_OPENED) {
+        return status;
+    }
+    r.data = data;
+    r.size = size;
+    r.num_files = symfile_load(r.data + PPDBCACHE_AT_FILES);
+    r.num_ranges = symfile_load(r.data + PPDBCACHE_AT_RANGES);
+    r.string_bytes = symfile_load(r.data + PPDBCACHE_AT_STRINGS);
+    end = PPDBCACHE_HEADER + (uint64_t)r.num_files * PPDBCACHE_FILE_SIZE +
+          (uint64_t)r.num_ranges *
+              (PPDBCACHE_PLACE_SIZE + PPDBCACHE_RANGE_SIZE) +
+          r.string_bytes;
+    if (end > size) {
+        snprintf(error, error_size,
+                 "truncated: %zu bytes, its parts take %llu", size,
+                 (unsigned long long)end);
+        return SYMFILE_DAMAGED;
+    }
+    r.files = PPDBCACHE_HEADER;
+    r.places = r.files + (size_t)r.num_files * PPDBCACHE_FILE_SIZE;
+    r.ranges = r.places + (size_t)r.num_ranges * PPDBCACHE_PLACE_SIZE;
+    r.strings = r.ranges + (size_t)r.num_ranges * PPDBCACHE_RANGE_SIZE;
+    *reader = r;
+    return SYMFILE_OPENED;
+}
+
+const char *ppdbcache_reader_file(const struct ppdbcache_reader *r,
+                                  uint32_t index, struct symfile_string *name,
+                                  uint32_t *language)
+{
+    const uint8_t *p = r->data + r->files;
+
+    name->data = NULL;
+    name->size = 0;
+    *language = 0;
+    if (index >= r->num_files) {
+        return "does not exist";
+    }
+    p += (size_t)index * PPDBCACHE_FILE_SIZE;
+    *language = symfile_load(p + 4);
+    /* to the end of the file, as in the reference */
+    return symfile_string_read(r->data + r->strings, r->size - r->strings,
+                               symfile_load(p), SYMFILE_VERSION, name);
+}
+
+uint64_t ppdbcache_reader_range(const struct ppdbcache_reader *r,
+                                uint32_t index)
+{
+    const uint8_t *p =
+        r->data + r->ranges + (size_t)index * PPDBCACHE_RANGE_SIZE;
+
+    return (uint64_t)symfile_load(p) << 32 | symfile_load(p + 4);
+}
+
+void ppdbcache_reader_place(const struct ppdbcache_reader *r, uint32_t index,
+                            uint32_t *line, uint32_t *file)
+{
+    const uint8_t *p =
+        r->data + r->places + (size_t)index * PPDBCACHE_PLACE_SIZE;
+
+    *line = symfile_load(p);
+    *file = symfile_load(p + 4);
+}
+
+bool ppdbcache_reader_lookup(const struct ppdbcache_reader *r, uint32_t method,
+                             uint32_t il, struct ppdbcache_place *place)
+{
+    uint32_t file, half, base = 0, count = r->num_ranges;
+    uint64_t wanted = (uint64_t)method << 32 | il;
+
+    if (count == 0) {
+        return false;
+    }
+    while (count > 1) {
+        half = count / 2;
+        base += ppdbcache_reader_range(r, base + half) <= wanted ? half : 0;
+        count -= half;
+    }
+    wanted = ppdbcache_reader_range(r, base);
+    if (wanted >> 32 != method || (uint32_t)wanted > il) {
+        return false;
+    }
+    ppdbcache_reader_place(r, base, &place->line, &file);
+    return ppdbcache_reader_file(r, file, &place->file, &place->language) ==
+           NULL;
+}
