@@ -25,7 +25,8 @@ enum source_layout {
     LAYOUT_SSQP,
     LAYOUT_UNIFIED,
     LAYOUT_FLAT,
-    LAYOUT_BREAKPAD
+    LAYOUT_BREAKPAD,
+    LAYOUT_DEBUGINFOD
 };
 
 /* what may be at a place of a layout */
@@ -336,6 +337,10 @@ const char *config_profile_name(enum transcoder_profile profile);
 
 /* Returns the format of the originals at the places of a layout. */
 enum original_format config_layout_format(enum source_layout layout);
+
+/* Returns whether a layout has places for the original of a key. */
+bool config_layout_has_key(enum source_layout layout,
+                           const symcache_key_t *key);
 
 /* Returns whether a layout has places of that form. */
 bool config_layout_has_form(enum source_layout layout, enum layout_form form);

@@ -4,6 +4,8 @@
 
 #include "layout.h"
 
+#include <string.h>
+
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 int config_layout(struct config_reader *r, const cJSON *item,
@@ -13,6 +15,7 @@ int config_layout(struct config_reader *r, const cJSON *item,
         [LAYOUT_SYMSTORE] = "symstore", [LAYOUT_TWO_TIER] = "two_tier",
         [LAYOUT_SSQP] = "ssqp",         [LAYOUT_UNIFIED] = "unified",
         [LAYOUT_FLAT] = "flat",         [LAYOUT_BREAKPAD] = "breakpad",
+        [LAYOUT_DEBUGINFOD] = "debuginfod",
     };
     struct source_config *source = at;
     int value = config_word(r, item, words, COUNT(words));
@@ -94,15 +97,37 @@ enum original_format config_layout_format(enum source_layout layout)
     case LAYOUT_SSQP:
     case LAYOUT_UNIFIED:
     case LAYOUT_FLAT:
+    case LAYOUT_DEBUGINFOD:
         break;
     }
     return FORMAT_PDB;
+}
+
+bool config_layout_has_key(enum source_layout layout,
+                           const symcache_key_t *key)
+{
+    bool named = strcmp(key->name, SYMCACHE_NAME_NONE) != 0;
+
+    switch (key->id_type) {
+    case SYMCACHE_ID_PE:
+        return layout == LAYOUT_SYMSTORE || layout == LAYOUT_TWO_TIER ||
+               layout == LAYOUT_SSQP;
+    case SYMCACHE_ID_BUILD:
+        if (layout == LAYOUT_UNIFIED || layout == LAYOUT_DEBUGINFOD) {
+            return true;
+        }
+        return layout != LAYOUT_FLAT && layout != LAYOUT_BREAKPAD &&
+               (named || key->kind != SYMCACHE_KIND_EXECUTABLE);
+    default: /* SYMCACHE_ID_DEBUG */
+        return layout != LAYOUT_DEBUGINFOD;
+    }
 }
 
 bool config_layout_has_form(enum source_layout layout, enum layout_form form)
 {
     switch (layout) {
     case LAYOUT_UNIFIED:
+    case LAYOUT_DEBUGINFOD:
         return form == FORM_PLAIN;
     case LAYOUT_FLAT:
     case LAYOUT_BREAKPAD:

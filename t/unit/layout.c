@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -15,6 +16,7 @@
 
 #define CRASH "3249D99D0C4049318610F4E4FB0B69361"
 #define CRASH_LOWER "3249d99d0c4049318610f4e4fb0b69361"
+#define BUILD "93ac61ec5a8eb1396f9fbd350e3169a558528a40"
 
 static const struct source_config symstore = {.layout = LAYOUT_SYMSTORE};
 static const struct source_config two_tier = {.layout = LAYOUT_TWO_TIER};
@@ -143,6 +145,85 @@ static const struct walk_case walk_cases[] = {
      CRASH,
      {"cr/crash.pdb/" CRASH_LOWER "/file.ptr",
       "cr/crash.pdb/" CRASH_LOWER "/crash.pdb"}},
+    /* images, by time stamp and size: symstore.exe writes the first in upper
+     * and the second in lower case, and so does dotnet-symbol */
+    {{.layout = LAYOUT_SYMSTORE, .forms = {FORM_PLAIN}, .nforms = 1},
+     "NtDll.dll",
+     "0DDC1E9A6c000",
+     {"NtDll.dll/0DDC1E9A6c000/NtDll.dll", "ntdll.dll/0ddc1e9a6c000/ntdll.dll",
+      "ntdll.dll/0DDC1E9A6c000/ntdll.dll", "index2.txt"}},
+    {{.layout = LAYOUT_TWO_TIER, .casing = CASING_LOWER},
+     "a.exe",
+     "0DDC1E9A6c000",
+     {"a/a.exe/0ddc1e9a6c000/a.exe", "a/a.exe/0ddc1e9a6c000/a.ex_",
+      "a/a.exe/0ddc1e9a6c000/file.ptr"}},
+    {{.layout = LAYOUT_SSQP, .forms = {FORM_PLAIN}, .nforms = 1},
+     "NtDll.dll",
+     "0DDC1E9A6c000",
+     {"ntdll.dll/0DDC1E9A6c000/ntdll.dll",
+      "ntdll.dll/0ddc1e9a6c000/ntdll.dll"}},
+    {{.layout = LAYOUT_UNIFIED}, "a.exe", "0DDC1E9A6c000", {NULL}},
+    {{.layout = LAYOUT_BREAKPAD}, "a.exe", "0DDC1E9A6c000", {NULL}},
+    {{.layout = LAYOUT_FLAT}, "a.exe", "0DDC1E9A6c000", {NULL}},
+    {{.layout = LAYOUT_DEBUGINFOD}, "a.exe", "0DDC1E9A6c000", {NULL}},
+    {{.layout = LAYOUT_DEBUGINFOD}, "a.pdb", CRASH, {NULL}},
+    /* build ids: debuginfod's web API, SSQP, and Symbolicator's layouts, which
+     * have the paths of SSQP in those of symstore.exe */
+    {{.layout = LAYOUT_DEBUGINFOD},
+     "_",
+     "buildid-" BUILD,
+     {"buildid/" BUILD "/debuginfo"}},
+    {{.layout = LAYOUT_SSQP, .forms = {FORM_PLAIN}, .nforms = 1},
+     "_",
+     "buildid-" BUILD,
+     {"_.debug/elf-buildid-sym-" BUILD "/_.debug"}},
+    /* 8 bytes, filled to 20; 16 bytes, which may be a UUID of Mach-O */
+    {{.layout = LAYOUT_SSQP, .forms = {FORM_PLAIN}, .nforms = 1},
+     "_",
+     "buildid-0123456789abcdef",
+     {"_.debug/elf-buildid-sym-0123456789abcdef000000000000000000000000"
+      "/_.debug"}},
+    {{.layout = LAYOUT_SSQP, .forms = {FORM_PLAIN}, .nforms = 1},
+     "_",
+     "buildid-67e9247c814e392ba027dbde6748fcbf",
+     {"_.debug/elf-buildid-sym-67e9247c814e392ba027dbde6748fcbf00000000"
+      "/_.debug",
+      "_.dwarf/mach-uuid-sym-67e9247c814e392ba027dbde6748fcbf/_.dwarf"}},
+    {{.layout = LAYOUT_TWO_TIER, .forms = {FORM_PLAIN}, .nforms = 1},
+     "_",
+     "buildid-" BUILD,
+     {"_/_.debug/elf-buildid-sym-" BUILD "/_.debug"}},
+    {{.layout = LAYOUT_UNIFIED},
+     "_",
+     "buildid-" BUILD,
+     {"93/ac61ec5a8eb1396f9fbd350e3169a558528a40/debuginfo"}},
+    {{.layout = LAYOUT_BREAKPAD}, "a.so", "buildid-" BUILD, {NULL}},
+    {{.layout = LAYOUT_FLAT}, "a.so", "buildid-" BUILD, {NULL}},
+};
+
+/* the same for executables */
+static const struct walk_case executable_cases[] = {
+    {{.layout = LAYOUT_DEBUGINFOD},
+     "_",
+     "buildid-" BUILD,
+     {"buildid/" BUILD "/executable"}},
+    {{.layout = LAYOUT_SSQP, .forms = {FORM_PLAIN}, .nforms = 1},
+     "LibFoo.so",
+     "buildid-" BUILD,
+     {"libfoo.so/elf-buildid-" BUILD "/libfoo.so"}},
+    {{.layout = LAYOUT_SSQP},
+     "_",
+     "buildid-" BUILD,
+     {NULL}}, /* nobody knows its name */
+    {{.layout = LAYOUT_SYMSTORE, .forms = {FORM_PLAIN}, .nforms = 1},
+     "LibFoo.so",
+     "buildid-" BUILD,
+     {"LibFoo.so/elf-buildid-" BUILD "/LibFoo.so",
+      "libfoo.so/elf-buildid-" BUILD "/libfoo.so", "index2.txt"}},
+    {{.layout = LAYOUT_UNIFIED},
+     "_",
+     "buildid-" BUILD,
+     {"93/ac61ec5a8eb1396f9fbd350e3169a558528a40/executable"}},
 };
 
 static void key_of(symcache_key_t *key, const char *name, const char *id)
@@ -152,19 +233,19 @@ static void key_of(symcache_key_t *key, const char *name, const char *id)
     assert_int_equal(symcache_id_parse(id, strlen(id), key), SYMCACHE_OK);
 }
 
-static void test_places_of_a_miss(void **state)
+static void check_places(const struct walk_case *c, size_t n,
+                         symcache_kind_e kind)
 {
-    const struct walk_case *c = walk_cases;
-    size_t n = sizeof(walk_cases) / sizeof(walk_cases[0]), i;
     struct layout_place place;
     struct layout_walk walk;
     symcache_key_t key;
+    size_t i;
 
-    (void)state;
     for (; n > 0; n--, c++) {
         struct layout_memory memory = {0};
 
         key_of(&key, c->name, c->id);
+        key.kind = (uint8_t)kind;
         layout_begin(&walk, &c->source, &key, c->name, &memory);
         for (i = 0; c->paths[i] != NULL; i++) {
             assert_true(layout_next(&walk, &place));
@@ -175,6 +256,16 @@ static void test_places_of_a_miss(void **state)
         }
         assert_false(layout_next(&walk, &place));
     }
+}
+
+static void test_places_of_a_miss(void **state)
+{
+    (void)state;
+    check_places(walk_cases, sizeof(walk_cases) / sizeof(walk_cases[0]),
+                 SYMCACHE_KIND_SYMCACHE);
+    check_places(executable_cases,
+                 sizeof(executable_cases) / sizeof(executable_cases[0]),
+                 SYMCACHE_KIND_EXECUTABLE);
 }
 
 static bool has_place(const struct source_config *source,
@@ -498,7 +589,7 @@ static void test_forms_of_places(void **state)
 
 static void test_longest_path_fits(void **state)
 {
-    char name[SYMCACHE_NAME_MAX + 1];
+    char name[SYMCACHE_NAME_MAX + 1], id[SYMCACHE_ID_TEXT_MAX + 1];
     struct layout_memory memory = {0};
     struct layout_place place;
     struct layout_walk walk;
@@ -512,6 +603,13 @@ static void test_longest_path_fits(void **state)
     layout_begin(&walk, &two_tier, &key, name, &memory);
     assert_true(layout_next(&walk, &place));
     assert_int_equal(strlen(place.path), 8 + 1 + 255 + 1 + 40 + 1 + 255);
+
+    snprintf(id, sizeof(id), "buildid-%0128d", 1);
+    key_of(&key, name, id);
+    key.kind = SYMCACHE_KIND_EXECUTABLE;
+    layout_begin(&walk, &two_tier, &key, name, &memory);
+    assert_true(layout_next(&walk, &place));
+    assert_int_equal(strlen(place.path), 8 + 1 + 255 + 1 + 140 + 1 + 255);
 }
 
 int main(void)

@@ -9,6 +9,8 @@
 
 #define LAYOUT_GUID 32 /* digits, before those of the age */
 
+#define LAYOUT_BUILD_ID 40 /* digits: SSQP fills shorter ones with zeros */
+
 /*
  * Spellings of name and key; each is tried where it differs from the others.
  * The first is that of symstore.exe, the second that of .NET and SSQP.  The
@@ -81,15 +83,53 @@ static size_t layout_tier(const char *name)
 }
 
 /* All in lower case but the age of portable PDBs; VARIANT_MIXED is for servers
- * that write every age in upper case. */
-static void spell_ssqp(unsigned variant, char *name, char *id)
+ * that write every age in upper case.  Images have the key of symstore. */
+static void spell_ssqp(unsigned variant, const symcache_key_t *key, char *name,
+                       char *id)
 {
-    bool upper = variant == VARIANT_MIXED ||
-                 (variant == VARIANT_GIVEN &&
-                  strcmp(id + LAYOUT_GUID, "FFFFFFFF") == 0);
+    bool upper;
 
     lower(name, strlen(name));
-    lower(id, upper ? LAYOUT_GUID : strlen(id));
+    if (key->id_type == SYMCACHE_ID_DEBUG) {
+        upper = variant == VARIANT_MIXED ||
+                (variant == VARIANT_GIVEN && key->age == UINT32_MAX);
+        lower(id, upper ? LAYOUT_GUID : strlen(id));
+    } else if (variant == VARIANT_LOWER) {
+        lower(id, strlen(id));
+    }
+}
+
+/*
+ * A build id is hex digits, but in symbol stores it has a prefix, and debug
+ * files have one name for all, as SSQP wants it.  There ELF files and Mach-O
+ * files differ; of 16 bytes are a UUID, and ids of ELF that are none.
+ */
+static void spell_build_id(const struct layout_walk *walk, unsigned variant,
+                           char *name, char *id)
+{
+    bool debug = walk->key->kind != SYMCACHE_KIND_EXECUTABLE;
+    bool macho = walk->key->build_len == 16 && variant != VARIANT_GIVEN;
+    char hex[SYMCACHE_ID_TEXT_MAX + 1];
+
+    snprintf(hex, sizeof(hex), "%.*s", 2 * SYMCACHE_BUILD_ID_MAX,
+             id + strlen("buildid-"));
+    if (walk->source->layout == LAYOUT_UNIFIED ||
+        walk->source->layout == LAYOUT_DEBUGINFOD) {
+        snprintf(id, LAYOUT_ID_MAX + 1, "%s", hex);
+        return;
+    }
+    if (debug) {
+        snprintf(name, SYMCACHE_NAME_MAX + 1, macho ? "_.dwarf" : "_.debug");
+    } else if (variant != VARIANT_GIVEN ||
+               walk->source->layout == LAYOUT_SSQP) {
+        lower(name, strlen(name));
+    }
+    snprintf(id, LAYOUT_ID_MAX + 1, "%s%s%s%.*s",
+             macho ? "mach-uuid-" : "elf-buildid-", debug ? "sym-" : "", hex,
+             macho || strlen(hex) >= LAYOUT_BUILD_ID
+                 ? 0
+                 : (int)(LAYOUT_BUILD_ID - strlen(hex)),
+             "0000000000000000000000000000000000000000");
 }
 
 /* Breakpad and its successors write a GUID in upper case and an age in lower
@@ -106,15 +146,21 @@ static void spell_breakpad(unsigned variant, char *name, char *id)
     }
 }
 
-static void spell(enum source_layout layout, unsigned variant, char *name,
+static void spell(const struct layout_walk *walk, unsigned variant, char *name,
                   char *id)
 {
+    enum source_layout layout = walk->source->layout;
+
+    if (walk->key->id_type == SYMCACHE_ID_BUILD) {
+        spell_build_id(walk, variant, name, id);
+        return;
+    }
     if (layout == LAYOUT_BREAKPAD) {
         spell_breakpad(variant, name, id);
         return;
     }
     if (layout == LAYOUT_SSQP) {
-        spell_ssqp(variant, name, id);
+        spell_ssqp(variant, walk->key, name, id);
         return;
     }
 
@@ -141,10 +187,15 @@ static void breakpad_path(char *path, const char *name, const char *id,
 
 /* Writes the path of a place; with two_tier, a folder named by the first two
  * characters of the name comes first. */
-static void layout_path(char *path, enum source_layout layout, bool two_tier,
+static void layout_path(char *path, const struct layout_walk *walk,
                         const char *name, const char *id, unsigned form)
 {
     char file[SYMCACHE_NAME_MAX + 1];
+    enum source_layout layout = walk->source->layout;
+    bool two_tier = walk->two_tier;
+    const char *kind = symcache_kind_text(
+        walk->key->kind == SYMCACHE_KIND_EXECUTABLE ? SYMCACHE_KIND_EXECUTABLE
+                                                    : SYMCACHE_KIND_DEBUGINFO);
 
     snprintf(file, sizeof(file), "%s", name);
     if (form == FORM_PACKED && layout != LAYOUT_BREAKPAD) {
@@ -153,7 +204,10 @@ static void layout_path(char *path, enum source_layout layout, bool two_tier,
 
     switch (layout) {
     case LAYOUT_UNIFIED:
-        snprintf(path, LAYOUT_PATH_MAX + 1, "%.2s/%s/debuginfo", id, id + 2);
+        snprintf(path, LAYOUT_PATH_MAX + 1, "%.2s/%s/%s", id, id + 2, kind);
+        break;
+    case LAYOUT_DEBUGINFOD:
+        snprintf(path, LAYOUT_PATH_MAX + 1, "buildid/%s/%s", id, kind);
         break;
     case LAYOUT_FLAT:
         snprintf(path, LAYOUT_PATH_MAX + 1, "%s", file);
@@ -173,16 +227,15 @@ static void layout_path(char *path, enum source_layout layout, bool two_tier,
 static void layout_print(const struct layout_walk *walk, unsigned variant,
                          unsigned form, char *path)
 {
-    char name[SYMCACHE_NAME_MAX + 1], id[SYMCACHE_ID_TEXT_MAX + 1];
+    char name[SYMCACHE_NAME_MAX + 1], id[LAYOUT_ID_MAX + 1];
 
     if (form == FORM_INDEX) {
         snprintf(path, LAYOUT_PATH_MAX + 1, "index2.txt");
     } else {
         snprintf(name, sizeof(name), "%s", walk->name);
         symcache_id_print(id, walk->key);
-        spell(walk->source->layout, variant, name, id);
-        layout_path(path, walk->source->layout, walk->two_tier, name, id,
-                    form);
+        spell(walk, variant, name, id);
+        layout_path(path, walk, name, id, form);
     }
 
     if (walk->source->casing == CASING_LOWER) {
@@ -226,10 +279,12 @@ void layout_begin(struct layout_walk *walk, const struct source_config *source,
     walk->key = key;
     walk->name = name;
     walk->first_variant = memory->variant;
-    walk->tier_sure = source->layout != LAYOUT_SYMSTORE;
     walk->two_tier = source->layout == LAYOUT_TWO_TIER ||
                      (source->layout == LAYOUT_SYMSTORE && memory->two_tier);
-    order(walk, memory);
+    if (config_layout_has_key(source->layout, key)) {
+        order(walk, memory);
+    }
+    walk->tier_sure = source->layout != LAYOUT_SYMSTORE || walk->nforms == 0;
 }
 
 /* The nth of 0, 1, 2, ... when the number `first` is moved to the front. */
@@ -327,6 +382,9 @@ size_t layout_places(struct layout_place places[LAYOUT_PLACES],
 
     *index = 0;
     layout_begin(&walk, source, key, name, &memory);
+    if (walk.nforms == 0) {
+        return 0;
+    }
 
     for (tier = 0; tier < tiers; tier++) {
         for (i = 0; i < walk.nforms; i++) {

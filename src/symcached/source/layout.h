@@ -13,10 +13,13 @@
 #include <stddef.h>
 #include "config/config.h"
 
+/* An id as a source has it: "elf-buildid-sym-" for "buildid-". */
+#define LAYOUT_ID_MAX (8 + SYMCACHE_ID_TEXT_MAX)
+
 /* Two characters of up to 4 bytes, or ".sym.gz" instead of these; the name
  * twice, the id, and separators; without a NUL. */
 #define LAYOUT_PATH_MAX                                                       \
-    (8 + 1 + 2 * (SYMCACHE_NAME_MAX + 1) + SYMCACHE_ID_TEXT_MAX + 1)
+    (8 + 1 + 2 * (SYMCACHE_NAME_MAX + 1) + LAYOUT_ID_MAX + 1)
 
 #define LAYOUT_VARIANTS 4
 
@@ -85,7 +88,8 @@ void layout_hit(const struct layout_walk *walk, struct layout_memory *memory);
 
 /*
  * Gives all places for a base whose names are compared without case, in the
- * usual spelling of its layout, and returns their number.  *index gets the
+ * usual spelling of its layout, and returns their number, which is 0 if the
+ * layout has none for such a key.  *index gets the
  * index of index2.txt: if that file is there, the places behind it count, and
  * otherwise those before it.  It is 0 if index2.txt does not matter.
  */

@@ -290,6 +290,7 @@ static void on_begin(evutil_socket_t fd, short what, void *arg)
 {
     struct lookup *lookup = arg;
     const struct source_config *source = lookup->source;
+    const char *why;
 
     (void)fd;
     (void)what;
@@ -300,15 +301,17 @@ static void on_begin(evutil_socket_t fd, short what, void *arg)
     }
     lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
     if (!config_source_serves(source, &lookup->key)) {
-        origin_place(lookup->place, sizeof(lookup->place),
-                     source_place(source));
-        lookup_attempt_here(lookup, SOURCE_NOT_FOUND,
-                            "excluded by \"only\" or \"except\"");
-        lookup_end(lookup);
+        why = "excluded by \"only\" or \"except\"";
+    } else if (!source->type->has_symcaches &&
+               !config_layout_has_key(source->layout, &lookup->key)) {
+        why = "its layout has no place for such a file";
+    } else {
+        source->type->begin(lookup);
         return;
     }
-
-    source->type->begin(lookup);
+    origin_place(lookup->place, sizeof(lookup->place), source_place(source));
+    lookup_attempt_here(lookup, SOURCE_NOT_FOUND, why);
+    lookup_end(lookup);
 }
 
 struct lookup *
