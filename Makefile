@@ -66,8 +66,8 @@ USES_symcached-sandboxed = symcached config debuginfo symcache sandbox base \
                     proto
 USES_symbolicated = http config symbolication json symcache sandbox base proto
 USES_pdb2symcache = debuginfo json ppdbcache symcache sandbox base proto
-USES_symcachectl  = symbolicated symbolication debuginfo json ppdbcache \
-                    symcache sandbox base proto
+USES_symcachectl  = symbolicated symbolication converter debuginfo json \
+                    ppdbcache symcache sandbox base proto
 
 ifeq ($(filter yes no,$(PACKAGES)),)
 $(error PACKAGES is yes or no, and not "$(PACKAGES)")

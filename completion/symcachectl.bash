@@ -6,7 +6,7 @@ _symcachectl() {
     local asks='-c --store --json --socket' words=
 
     if [ "$COMP_CWORD" -eq 1 ]; then
-        words='lookup dump verify warm why forget jobs sources status
+        words='lookup dump verify convert warm why forget jobs sources status
                drain symbolicate ls import clean transcoder -h --help -V
                --version'
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
@@ -20,7 +20,7 @@ _symcachectl() {
     fi
 
     case $prev in
-    -c)     mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
+    -c | -o) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --root) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
     --store | --socket | --peers | --version | --concurrency | --attempts | \
     --malformed-since | --unused-for)
@@ -29,6 +29,7 @@ _symcachectl() {
 
     case ${COMP_WORDS[1]} in
     lookup)             words='--json' ;;
+    convert)            words='-o --strict' ;;
     why | jobs | sources | status) words="$asks --peers" ;;
     symbolicate)        words="$asks --root" ;;
     warm)               words="$asks --version --concurrency --attempts" ;;

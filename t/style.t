@@ -64,7 +64,7 @@ my %may = (    # room => rooms that it may include from
         . ' debuginfo/portablepdb symcache',
     module => 'proto',
     'module/status' => 'module proto',
-    symcachectl => 'base proto sandbox debuginfo/pdb debuginfo/pe symcache'
+    symcachectl => 'base proto sandbox converter debuginfo/pdb debuginfo/pe symcache'
         . ' symbolication symbolicated/api symbolicated/modules',
 );
 

@@ -20,6 +20,7 @@ enum command_exit {
 int lookup_command(int argc, char **argv);
 int dump_command(int argc, char **argv);
 int verify_command(int argc, char **argv);
+int convert_command(int argc, char **argv);
 int warm_command(int argc, char **argv);
 int why_command(int argc, char **argv);
 int jobs_command(int argc, char **argv);

@@ -20,12 +20,13 @@ static const struct {
     int (*run)(int argc, char **argv);
 } commands[] = {
     {"lookup", lookup_command}, {"dump", dump_command},
-    {"verify", verify_command}, {"warm", warm_command},
-    {"why", why_command},       {"forget", forget_command},
-    {"jobs", jobs_command},     {"sources", sources_command},
-    {"status", status_command}, {"drain", drain_command},
-    {"ls", ls_command},         {"import", import_command},
-    {"clean", clean_command},   {"symbolicate", symbolicate_command},
+    {"verify", verify_command}, {"convert", convert_command},
+    {"warm", warm_command},     {"why", why_command},
+    {"forget", forget_command}, {"jobs", jobs_command},
+    {"sources", sources_command}, {"status", status_command},
+    {"drain", drain_command},   {"ls", ls_command},
+    {"import", import_command}, {"clean", clean_command},
+    {"symbolicate", symbolicate_command},
     {"transcoder", transcoder_command},
 };
 
@@ -33,6 +34,7 @@ static const char help[] =
     "usage: symcachectl lookup [--json] FILE [ADDRESS...]\n"
     "       symcachectl dump FILE\n"
     "       symcachectl verify FILE\n"
+    "       symcachectl convert [-o OUT] [--strict] FILE\n"
     "       symcachectl warm [OPTION...] [LIST|IMAGE|PDB|FOLDER...]\n"
     "       symcachectl why [OPTION...] PDB GUID [AGE]\n"
     "       symcachectl forget [OPTION...] PDB [GUID [AGE]]\n"
@@ -60,6 +62,9 @@ static const char help[] =
     "        a line.  --json prints one object a line.\n"
     "dump    prints the whole file as text that can be compared.\n"
     "verify  checks the whole file and names the first violation.\n"
+    "convert makes such a file of a PDB or another file with debug "
+    "information, and a\n"
+    "        PpdbCache of a portable PDB; see pdb2symcache(1).\n"
     "\n"
     "A running symcached (\"PDB GUIDAGE\" and \"PDB/GUIDAGE\" will do, too):\n"
     "warm    has all modules made that a LIST (\"-\" or none: standard "
@@ -124,9 +129,9 @@ static const char help[] =
     "(warm,\n"
     "why), a line or file names no module (warm), nothing is there (ls), a "
     "file was\n"
-    "refused (import), the configuration is wrong (clean, transcoder), or the "
-    "file "
-    "violates the\n"
+    "refused (import, convert), the configuration is wrong (clean, "
+    "transcoder),\n"
+    "or the file violates the\n"
     "format (verify); 2 usage; 3 input or output failed, or symcached or\n"
     "symbolicated cannot be reached; 4 not a SymCache, or (lookup and dump)\n"
     "not a whole one; 130 interrupted (warm, import)\n";

@@ -10,6 +10,7 @@ use warnings;
 
 use Cwd qw(abs_path);
 use Digest::SHA qw(sha256_hex);
+use File::Basename qw(dirname);
 use File::Temp qw(tempdir);
 use FindBin qw($Bin);
 use IO::Uncompress::Gunzip qw(gunzip $GunzipError);
@@ -171,6 +172,27 @@ is slurp("$dir/root/plain.pdb/198A378EEC0A47DA8FB2289C2BDAD68FFFFFFFFF/"
     'in its place under the root';
 is system($program, "$data/plain.pdb"), 0, 'FILE alone';
 ok -f "$dir/plain.pdb-v1.0.0.ppdbcache", 'in this folder';
+
+# symcachectl convert: the same, with exit codes of its own
+
+my $ctl = dirname($program) . '/symcachectl';
+sub ctl {
+    my $said = `cd '$dir' && '$ctl' convert @_ 2>&1 >stdout`;
+    return ($? >> 8, $said);
+}
+is_deeply [ctl("$data/weave.pdb")], [0, ''], 'symcachectl convert FILE';
+is slurp("$dir/weave.pdb-v1.0.0.ppdbcache"), slurp("$data/weave.ppdbc"),
+    'in this folder';
+is_deeply [ctl("$data/weave.pdb -o -")], [0, ''], '-o -';
+is slurp("$dir/stdout"), slurp("$data/weave.ppdbc"), 'standard output';
+is_deeply [ctl("$data/craft/links-comma.pdb -o $dir/links")], [0, ''], '-o OUT';
+($code, $said) = ctl("--strict $data/craft/links-comma.pdb -o $dir/strict");
+is $code, 1, '--strict';
+like $said, qr{^symcachectl: \S+links-comma\.pdb: is damaged: source links},
+    'says why';
+ok !-e "$dir/strict", 'and leaves nothing';
+is((ctl("$dir/none"))[0], 3, 'no such file');
+is((ctl(''))[0], 2, 'no FILE');
 chdir '/';
 
 done_testing;
