@@ -139,6 +139,9 @@ int symcache_kind_supported(symcache_kind_e kind);
 int symcache_id_supported(symcache_id_e type);
 int symcache_key_supported(const symcache_key_t *key);
 
+/* Returns 1 if files of this kind are originals, of which nothing is made. */
+int symcache_kind_is_original(symcache_kind_e kind);
+
 /*
  * Begins a key: checks a name (percent-decoded UTF-8, 1..255 bytes) and copies
  * it in lower case, which changes ASCII letters only.  Names that the store
