@@ -449,11 +449,11 @@ bool config_store_asks(const struct store_config *store,
                        const struct source_config *source)
 {
     const struct transcoder_config *t = store->transcoders;
-    unsigned format = 1u << config_layout_format(source->layout);
+    unsigned formats = config_layout_formats(source->layout);
     size_t i;
 
     for (i = 0; i < store->ntranscoders; i++) {
-        if (t[i].command != NULL && (t[i].inputs & format)) {
+        if (t[i].command != NULL && (t[i].inputs & formats)) {
             return true;
         }
     }

@@ -156,7 +156,7 @@ enum transcoder_profile {
 /* A program that makes SymCache files of a version for a store. */
 struct transcoder_config {
     symcache_version_t version;
-    unsigned inputs; /* a bit 1 << FORMAT_... for each format it accepts */
+    unsigned inputs; /* the set of formats that it accepts */
     symcache_kind_e makes;
     char **command; /* argv with {pdb} and {out}, NULL-terminated; NULL: only
                        a "symcache" source of the store has this version */
@@ -335,8 +335,9 @@ const char *config_form_name(enum layout_form form);
 /* Of one that has been read, so that it is not PROFILE_DEFAULT. */
 const char *config_profile_name(enum transcoder_profile profile);
 
-/* Returns the format of the originals at the places of a layout. */
-enum original_format config_layout_format(enum source_layout layout);
+/* Returns the set of formats that the originals at the places of a layout may
+ * have. */
+unsigned config_layout_formats(enum source_layout layout);
 
 /* Returns whether a layout has places for the original of a key. */
 bool config_layout_has_key(enum source_layout layout,

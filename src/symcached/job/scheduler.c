@@ -174,12 +174,16 @@ void scheduler_moved(struct job *job, enum job_state from, enum job_state to)
 /* all jobs -------------------------------------------------------------- */
 
 struct job *scheduler_find(const struct scheduler *scheduler,
-                           const struct store_config *store, const char *id)
+                           const struct store_config *store,
+                           const symcache_key_t *key)
 {
-    uint64_t hash = table_hash_text(&scheduler->by_id, id);
     struct job *job;
+    char id[ID_MAX];
+    uint64_t hash;
     size_t at = 0;
 
+    job_print_id(id, store->name, key);
+    hash = table_hash_text(&scheduler->by_id, id);
     while ((job = (struct job *)table_next(&scheduler->by_id, hash, &at)) !=
            NULL) {
         if (strcmp(job_id(job), id) == 0 &&

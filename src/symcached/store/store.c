@@ -296,9 +296,8 @@ void store_download_path(char buf[PATH_MAX], const char *downloads,
 {
     char relative[SYMCACHE_PATH_MAX + 1];
 
-    symcache_path_dir(relative, key);
-    snprintf(buf, PATH_MAX, "%.1024s/%.64s/%s/%s", downloads, store, relative,
-             key->name);
+    symcache_path_original(relative, key);
+    snprintf(buf, PATH_MAX, "%.1024s/%.64s/%s", downloads, store, relative);
 }
 
 bool store_download_find(const char *path)
