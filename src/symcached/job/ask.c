@@ -29,7 +29,7 @@ static bool start_background(struct scheduler *scheduler,
     struct job *job;
     const char *reason;
 
-    if (scheduler->draining || 
+    if (scheduler->draining ||
         !order_has_way(store, (symcache_kind_e)key->kind,
                        &transcoder->version) ||
         scheduler_find(scheduler, store, key) != NULL ||

@@ -162,7 +162,8 @@ static void add_negative(struct job *job, enum negcache_reason reason,
     }
     if (negcache_add(job->scheduler->negcache, job->store, &job->config->cache,
                      &job->key, job->name,
-                     &job->target.transcoder->version, reason, job_text(job), seconds, tmp) != 0) {
+                     &job->target.transcoder->version, reason, job_text(job),
+                     seconds, tmp) != 0) {
         log_crit(errno, "job %s: negative entry not written", job_id(job));
     }
 }
@@ -272,7 +273,8 @@ static void answer_outcome(const struct job *job, enum job_outcome outcome,
 static bool needs_another(const struct job *job, enum job_outcome outcome,
                           const struct waiter *w, const struct decision *d)
 {
-    return w->kind != job->key.kind || job->target.transcoder != d->transcoder ||
+    return w->kind != job->key.kind ||
+           job->target.transcoder != d->transcoder ||
            (outcome == JOB_NOTFOUND && strcmp(w->name, job->name) != 0);
 }
 
@@ -322,8 +324,9 @@ static bool start_another(struct job *job, const symcache_key_t *key,
 /*
  * Each waiter is answered by a new decision, from what is on disk now.  One
  * that asked for another kind or version than the job made, or in another
- * spelling than the job looked for, may need another job.  If there can be none, it must not
- * be told that the file is absent, since this job has not looked for it.
+ * spelling than the job looked for, may need another job.  If there can be
+ * none, it must not be told that the file is absent, since this job has not
+ * looked for it.
  */
 static void answer_waiter(struct job *job, enum job_outcome outcome,
                           struct waiter *w)

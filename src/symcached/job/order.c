@@ -142,7 +142,7 @@ bool order_has_way(const struct store_config *store, symcache_kind_e kind,
     return false;
 }
 
-/* The bit of a source in order->absent; 0 for one beyond the 64 that have one. */
+/* The bit of a source in order->absent, or 0: there are 64. */
 static uint64_t source_bit(const struct order *order,
                            const struct source_config *source)
 {

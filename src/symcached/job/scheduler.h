@@ -60,8 +60,8 @@ struct job *scheduler_find(const struct scheduler *scheduler,
                            const symcache_key_t *key);
 
 /*
- * Begins a job for a key whose original no job looks for; better is as in job_begin().  Returns
- * NULL with one word in *reason if it cannot.
+ * Begins a job for a key whose original no job looks for; better is as in
+ * job_begin().  Returns NULL with one word in *reason if it cannot.
  */
 struct job *scheduler_start(struct scheduler *scheduler,
                             const struct store_config *store,

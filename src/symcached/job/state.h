@@ -5,8 +5,9 @@
  * for, and publishes that.  The scheduler owns it, gives it slots and has its
  * waiters answered.  There is one job at a time for all kinds that are made of
  * one original.  Who asks for another kind than the job makes waits with the
- * others; when the job ends, the next one makes that of the same download.  This header is for the files of this room only; job.h is
- * for the others.
+ * others; when the job ends, the next one makes that of the same download.
+ *
+ * This header is for the files of this room only; job.h is for the others.
  *
  * There is one file for each part of a job's life:
  *
