@@ -60,8 +60,8 @@ my %may = (    # room => rooms that it may include from
     'debuginfo/macho' => 'base debuginfo symcache',
     'debuginfo/pe' => 'base debuginfo symcache',
     'debuginfo/portablepdb' => 'base debuginfo debuginfo/pe json ppdbcache symcache',
-    converter => 'base proto sandbox debuginfo debuginfo/breakpad debuginfo/pdb'
-        . ' debuginfo/portablepdb symcache',
+    converter => 'base proto sandbox debuginfo debuginfo/breakpad'
+        . ' debuginfo/macho debuginfo/pdb debuginfo/portablepdb symcache',
     module => 'proto',
     'module/status' => 'module proto',
     symcachectl => 'base proto sandbox converter debuginfo/pdb debuginfo/pe symcache'
