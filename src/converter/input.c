@@ -105,6 +105,12 @@ int input_choose(const struct input_choice *choice, const uint8_t **data,
                                         "--arch or --id",
                            text);
     }
+    if (!found->is_sound && identity.is_fat) {
+        return failure_set(failure, FAILURE_DAMAGED,
+                           "has a library of objects instead of an image for "
+                           "%s, or a damaged one",
+                           symfile_arch_name(found->arch));
+    }
     *data += found->offset;
     *size = (size_t)found->size;
     return 0;

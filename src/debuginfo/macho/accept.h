@@ -10,8 +10,9 @@
 #include "debuginfo/failure.h"
 #include "image.h"
 
-/* Returns 0, or -1 with failure set if a load command cannot be used, refers
- * to what is outside of the file, or if many segments claim the same sections. */
+/* Returns 0, or -1 with failure set if a load command cannot be used or refers
+ * to what is outside of the file, or if many segments claim the same sections.
+ */
 int macho_accept(const struct macho_image *image, struct failure *failure);
 
 #endif
