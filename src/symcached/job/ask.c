@@ -28,11 +28,11 @@ static bool start_background(struct scheduler *scheduler,
 {
     struct job *job;
     const char *reason;
+    char id[ID_MAX];
 
-    if (scheduler->draining ||
-        !order_has_way(store, (symcache_kind_e)key->kind,
-                       &transcoder->version) ||
-        scheduler_find(scheduler, store, key) != NULL ||
+    id_print(id, store->name, key);
+    if (scheduler->draining || !order_has_way(store, &transcoder->version) ||
+        scheduler_find(scheduler, store, id) != NULL ||
         via_loops(via, store->name)) {
         return false;
     }
@@ -63,8 +63,7 @@ static void ask_better(struct scheduler *scheduler,
     char path[PATH_MAX];
     size_t better;
 
-    if (symcache_kind_is_original((symcache_kind_e)key->kind) ||
-        d->transcoder == NULL ||
+    if (d->transcoder == NULL ||
         symcache_version_cmp(&d->transcoder->version, &d->best) != 0) {
         return;
     }
@@ -94,8 +93,7 @@ static void answer_decided(struct scheduler *scheduler,
                            struct scheduler_answer *a)
 {
     a->key = key;
-    if (a->kind == SCHEDULER_HIT &&
-        !symcache_kind_is_original((symcache_kind_e)key->kind)) {
+    if (a->kind == SCHEDULER_HIT) {
         store_touch(store->root, key, &a->version);
         scheduler_want_gzip(scheduler, store, key, &a->version);
     }
@@ -133,10 +131,10 @@ static struct job *get_job(struct scheduler *scheduler,
     }
 
     a->seconds = SCHEDULER_BUSY_SECONDS;
-    job = scheduler_find(scheduler, store, key);
+    id_print(id, store->name, key);
+    job = scheduler_find(scheduler, store, id);
     if (job == NULL && d->unseen != 0) {
         /* what may be on disk is neither made again nor called absent */
-        id_print(id, store->name, key);
         log_error(0, "lookup %s: answered 503, %s", id, d->entry.text);
         a->reason = "error";
         a->text = d->entry.text;
@@ -182,12 +180,12 @@ struct waiter *scheduler_ask(struct scheduler *scheduler,
         return NULL;
     }
 
-    decision_make(&d, scheduler->negcache, store, scheduler->config, key, name,
-                  ask);
+    decision_make(&d, scheduler->negcache, store, &scheduler->config->cache,
+                  key, name, ask);
     if (d.negative) {
         metrics_add(negcache_rules[d.entry.reason].metric, 1);
     }
-    if (decision_answer(&d, store, (symcache_kind_e)key->kind, &a)) {
+    if (decision_answer(&d, store, &a)) {
         answer_decided(scheduler, store, &d, key, name, via, &a);
         fn(arg, &a);
         return NULL;
@@ -195,10 +193,7 @@ struct waiter *scheduler_ask(struct scheduler *scheduler,
 
     job = get_job(scheduler, store, &d, key, name, via, &a);
     if (job != NULL && wait > 0) {
-        w = waiter_new(job, (symcache_kind_e)key->kind, ask, name, wait, fn,
-                       arg);
-    } else if (job != NULL) {
-        waiter_want(job, (symcache_kind_e)key->kind, ask, name);
+        w = waiter_new(job, ask, name, wait, fn, arg);
     }
     if (w == NULL) {
         fn(arg, &a);

@@ -105,7 +105,7 @@ static void on_published(void *arg, long long size, int errnum)
 {
     char made[SYMCACHE_VERSION_TEXT_MAX + 1];
     struct job *job = arg;
-    struct job_target *target = &job->target;
+    struct job_target *target = &job->targets[0];
     bool received = job->state == JOB_IN_SOURCE;
 
     job->publish = NULL;
@@ -143,7 +143,7 @@ void job_publish(struct job *job, const symcache_version_t *version,
     if (job->state != JOB_IN_SOURCE) {
         provenance_copy(job_pdb_path(job), file);
     }
-    job->target.published = *version;
+    job->targets[0].published = *version;
     job->publish = publish_start(job->scheduler->base, job->store->root,
                                  &job->key, version, file, on_published, job);
     if (job->publish == NULL) {

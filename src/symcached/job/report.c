@@ -67,12 +67,11 @@ static void add_version(cJSON *object, const char *name,
 static cJSON *job_json(const struct job *job)
 {
     cJSON *object = cJSON_CreateObject();
-    char key[SYMCACHE_KEY_TEXT_MAX + 1];
 
-    symcache_key_print(key, &job->key);
     cJSON_AddStringToObject(object, "store", job->store->name);
-    cJSON_AddStringToObject(object, "key", key);
-    add_version(object, "version", &job->target.transcoder->version);
+    cJSON_AddStringToObject(object, "key",
+                            job_id(job) + strlen(job->store->name) + 1);
+    add_version(object, "version", &job->targets[0].transcoder->version);
     cJSON_AddStringToObject(object, "state", job_state_name(job->state));
     if ((job->state == JOB_IN_SOURCE || job->state == JOB_WAITS_UPSTREAM) &&
         job->source != NULL) {
@@ -185,9 +184,6 @@ static void add_transcoders(cJSON *object, const struct scheduler *scheduler,
     size_t i;
 
     for (i = 0; i < store->ntranscoders; i++) {
-        if (store->transcoders[i].makes != (symcache_kind_e)key->kind) {
-            continue;
-        }
         version = &store->transcoders[i].version;
         item = cJSON_CreateObject();
         add_version(item, "version", version);
@@ -251,9 +247,9 @@ cJSON *scheduler_why(const struct scheduler *scheduler,
     const struct attempt_log *attempt_log;
     char id[ID_MAX], text[SYMCACHE_ID_TEXT_MAX + 1];
 
-    job_print_id(id, store->name, key);
+    id_print(id, store->name, key);
     symcache_id_print(text, key);
-    running = scheduler_find(scheduler, store, key);
+    running = scheduler_find(scheduler, store, id);
 
     cJSON_AddStringToObject(object, "store", store->name);
     cJSON_AddStringToObject(object, "pdb", key->name);

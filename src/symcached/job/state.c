@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <event2/event.h>
+#include "base/id.h"
 #include "base/log.h"
 #include "scheduler.h"
 
@@ -30,18 +31,6 @@ const char *job_state_name(enum job_state state)
     return state_names[state];
 }
 
-void job_print_id(char id[ID_MAX], const char *store,
-                  const symcache_key_t *key)
-{
-    symcache_key_t original;
-
-    symcache_key_copy(&original, key);
-    if (key->kind != SYMCACHE_KIND_EXECUTABLE) {
-        original.kind = SYMCACHE_KIND_SYMCACHE;
-    }
-    id_print(id, store, &original);
-}
-
 struct job *job_new(struct scheduler *scheduler, struct config *config,
                     const struct store_config *store,
                     const struct transcoder_config *transcoder,
@@ -56,11 +45,11 @@ struct job *job_new(struct scheduler *scheduler, struct config *config,
         return NULL;
     }
 
-    job_print_id(id, store->name, key);
+    id_print(id, store->name, key);
     LIST_INIT(&job->waiters);
     job->scheduler = scheduler;
     job->store = store;
-    job->target.transcoder = transcoder;
+    job->targets[0].transcoder = transcoder;
     symcache_key_copy(&job->key, key);
     job->name = job->key.name;
     if (other_case) {
@@ -137,7 +126,7 @@ void job_begin(struct job *job, size_t better)
     metrics_add(METRIC_JOB_STARTED, 1);
     if (job->purpose == JOB_FOR_BETTER) {
         job->order.end = better;
-    } else if (job->target.transcoder->command != NULL &&
+    } else if (job->targets[0].transcoder->command != NULL &&
                job_take_download(job)) {
         metrics_add(METRIC_DOWNLOAD_REUSED, 1);
         job_set_state(job, JOB_WAITS_TRANSCODER);

@@ -3,11 +3,8 @@
  *
  * One job: it looks for the original of one key, makes of it what was asked
  * for, and publishes that.  The scheduler owns it, gives it slots and has its
- * waiters answered.  There is one job at a time for all kinds that are made of
- * one original.  Who asks for another kind than the job makes waits with the
- * others; when the job ends, the next one makes that of the same download.
- *
- * This header is for the files of this room only; job.h is for the others.
+ * waiters answered.  This header is for the files of this room only; job.h is
+ * for the others.
  *
  * There is one file for each part of a job's life:
  *
@@ -27,7 +24,6 @@
 #include <limits.h>
 #include <sys/queue.h>
 #include "base/clock.h"
-#include "base/id.h"
 #include "base/workdir.h"
 #include "config/config.h"
 #include "metrics/metrics.h"
@@ -80,7 +76,7 @@ enum job_state {
     JOB_ENDED             /* its outcome is known; waiters are answered */
 };
 
-/* The file that a source had. */
+/* The file that a source had, of which every target is made. */
 struct original {
     const char *from;  /* name of the source, or ORIGINAL_DOWNLOADS; or NULL */
     enum original_format format;
@@ -91,17 +87,19 @@ struct original {
 /* The original was among the downloads, and no source was asked. */
 extern const char ORIGINAL_DOWNLOADS[];
 
-/*
- * What a job is to make of the original: a version of the kind that its key
- * has, or nothing for an original itself, whose target is reached once it is
- * among the downloads.
- */
+/* One version that is to be made of the original. */
 struct job_target {
-    const struct transcoder_config *transcoder; /* whose version it is, or
-                                                   &order_original */
+    const struct transcoder_config *transcoder; /* whose version it is */
     symcache_version_t published; /* the version of the file that was made */
     long long size;               /* of that file */
 };
+
+/*
+ * There is one target, as only one kind of file is made so far.  A lookup for
+ * another kind, of the same name and id, is to add a target to the job that
+ * runs, whose conversion begins when that of the former target has ended.
+ */
+#define JOB_TARGETS 1
 
 /* The run of the transcoder, see canary.c. */
 struct run {
@@ -130,12 +128,11 @@ struct job {
     enum job_purpose purpose;
     enum job_state state;
     unsigned findings; /* so far */
-    unsigned nwaiters; /* with a client */
-    unsigned wanted;   /* 1 << kind: that clients who do not wait want, too */
+    unsigned nwaiters;
     char *text; /* says what went wrong, see job_say(); or NULL */
     struct attempt_log *attempt_log;
 
-    struct job_target target;
+    struct job_target targets[JOB_TARGETS];
     struct original original;
 
     /* its sources */
@@ -165,20 +162,13 @@ struct job {
     symcache_key_t key;
 };
 
-/*
- * <store>/<name>/<id>, for tables and log lines: of the original, whatever is
- * made of it.
- */
+/* <store>/<name>/<id>, for tables and log lines. */
 static inline const char *job_id(const struct job *job)
 {
     return attempt_log_id(job->attempt_log);
 }
 
 /* state.c --------------------------------------------------------------- */
-
-/* Writes the job_id() of the job that looks for the original of a key. */
-void job_print_id(char id[ID_MAX], const char *store,
-                  const symcache_key_t *key);
 
 /* NULL when out of memory.  The job has no state and is in no list yet. */
 struct job *job_new(struct scheduler *scheduler, struct config *config,
@@ -212,9 +202,6 @@ void job_end(struct job *job, unsigned found);
 
 /* The same after a failure on our side; errnum is its errno, or 0. */
 void job_fail(struct job *job, int errnum, const char *what);
-
-/* Answers those who wait for the original, which is among the downloads now. */
-void job_answer_original(struct job *job);
 
 /* search.c -------------------------------------------------------------- */
 
@@ -290,18 +277,8 @@ char *job_make_work(struct workdir *workdir);
 void job_remove_work(struct job *job);
 void job_discard_pdb(struct job *job);
 
-/* The key of the original: the job's, with the kind of the format. */
-void job_original_key(const struct job *job, symcache_key_t *key);
-
-/* The path of the original among the downloads; valid until the next call. */
+/* The path of the PDB among the downloads; valid until the next call. */
 const char *job_pdb_path(const struct job *job);
-
-/*
- * Tells the format of a file by its first bytes, which are all that is read
- * here.  A file of no known format counts as a PDB, so that the transcoder says
- * what is wrong with it.
- */
-enum original_format job_format_of(const char *path);
 
 /* Takes the original from the downloads, if there is one of which the version
  * that the job is for can be made.  Returns whether it did. */

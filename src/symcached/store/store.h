@@ -74,7 +74,11 @@ int store_tell_forgotten(const char *root);
 
 bool store_has_transcoders(const char *root);
 
-/* Writes <downloads>/<store>/<path of the key's original> into buf. */
+/* Removes all that was made for a key, of every kind; not its negative
+ * entries. */
+void store_discard(const char *root, const symcache_key_t *key);
+
+/* Writes <downloads>/<store>/<pdb>/<GUIDAGE>/<pdb> into buf. */
 void store_download_path(char buf[PATH_MAX], const char *downloads,
                          const char *store, const symcache_key_t *key);
 
