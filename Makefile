@@ -44,7 +44,7 @@ endif
 
 LIBS_symcached    = -levent -lcurl -lcrypto -lcjson -lpcre2-8 -lgssapi_krb5 \
                     -lseccomp
-LIBS_symcached-sandboxed = -lmspack -lz -lzstd -lseccomp
+LIBS_symcached-sandboxed = -lmspack -lminizip -lz -lzstd -lseccomp
 LIBS_symbolicated = -levent -lcurl -lcjson -lpcre2-8 -lcrypto -lseccomp
 LIBS_pdb2symcache = -lseccomp
 LIBS_symcachectl  = -lcurl -lcrypto -lcjson -lseccomp

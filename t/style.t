@@ -82,7 +82,8 @@ my $shared = 'base proto config http metrics child sandbox symcache'
     . ' debuginfo/breakpad debuginfo/elf debuginfo/macho debuginfo/pdb'
     . ' debuginfo/pe debuginfo/portablepdb';
 my %above = (
-    server => 'job negcache space tenant',
+    server => 'job negcache space tenant upload',
+    upload => 'job unpack space',
     tenant => '',
     job => 'source negcache transcode unpack store space',
     source => 'transcode unpack fetch space',
@@ -96,7 +97,8 @@ my %above = (
 $may{"symcached/$_"} = join ' ', $shared,
     map { "symcached/$_" } split ' ', $above{$_} for keys %above;
 $may{symcached} = join ' ', $shared, map { "symcached/$_" } keys %above;
-$may{sandboxed} = 'child symcached/store symcached/transcode symcached/unpack';
+$may{sandboxed} = 'child symcached/store symcached/transcode'
+    . ' symcached/unpack symcached/upload';
 
 # a room is entered through the header of its name; these are shelves of
 # nouns, of which each is taken by itself

@@ -12,6 +12,7 @@
 #include "source.h"
 #include "symbolication.h"
 #include "transcoder.h"
+#include "uploads.h"
 
 #define DEFAULT_LISTEN "unix:/run/symcached/symcached.sock"
 #define DEFAULT_DOWNLOADS "/var/cache/symcached/downloads"
@@ -230,6 +231,7 @@ static int read_store_sources(struct config_reader *r, const cJSON *item,
             return -1;
         }
     }
+    config_uploads_first(store);
     return 0;
 }
 
@@ -290,6 +292,11 @@ static int read_stores(struct config_reader *r, const cJSON *item,
         if (config_paths_overlap(config->downloads, store->root)) {
             return config_error(r, child, "the root overlaps \"downloads\"");
         }
+        if (config->uploads.root != NULL &&
+            config_paths_overlap(config->uploads.root, store->root)) {
+            return config_error(r, child,
+                                "the root overlaps the one of \"uploads\"");
+        }
     }
     return 0;
 }
@@ -329,6 +336,7 @@ static const struct config_field top_fields[] = {
     {"sources", config_sources, 0, 0, 0, 0},
     {"limits", read_limits, offsetof(struct config, limits), 0, 0, 0},
     {"cache", read_cache, offsetof(struct config, cache), 0, 0, 0},
+    {"uploads", config_uploads, offsetof(struct config, uploads), 0, 0, 0},
     {"symbolication", read_later, 0, 0, 0, 0},
 };
 
@@ -343,8 +351,18 @@ static int read_last(struct config_reader *r, const cJSON *root)
             r, cJSON_GetObjectItemCaseSensitive(root, "admin_listen"),
             "must be another socket than \"listen\"");
     }
-    return read_stores(r, cJSON_GetObjectItemCaseSensitive(root, "stores"),
-                       NULL, r->config) == 0
+    if (config->uploads.root != NULL &&
+        config_paths_overlap(config->uploads.root, config->downloads)) {
+        return config_error(r,
+                            cJSON_GetObjectItemCaseSensitive(root, "uploads"),
+                            "the root overlaps \"downloads\"");
+    }
+    return config_uploads_sources(r, cJSON_GetObjectItemCaseSensitive(
+                                         root, "uploads")) == 0 &&
+                   read_stores(r,
+                               cJSON_GetObjectItemCaseSensitive(root,
+                                                                "stores"),
+                               NULL, r->config) == 0
                ? config_symbolication(r, cJSON_GetObjectItemCaseSensitive(
                                              root, "symbolication"))
                : -1;
@@ -434,6 +452,7 @@ void config_unref(struct config *config)
     for (i = 0; i < config->nsources; i++) {
         config_source_clear(&config->sources[i]);
     }
+    config_uploads_clear(&config->uploads);
     config_symbolication_clear(&config->symbolication);
     free(config->stores);
     free(config->sources);
@@ -449,11 +468,11 @@ bool config_store_asks(const struct store_config *store,
                        const struct source_config *source)
 {
     const struct transcoder_config *t = store->transcoders;
-    unsigned formats = config_layout_formats(source->layout);
+    unsigned format = 1u << config_layout_format(source->layout);
     size_t i;
 
     for (i = 0; i < store->ntranscoders; i++) {
-        if (t[i].command != NULL && (t[i].inputs & formats)) {
+        if (t[i].command != NULL && (t[i].inputs & format)) {
             return true;
         }
     }

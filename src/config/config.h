@@ -156,7 +156,7 @@ enum transcoder_profile {
 /* A program that makes SymCache files of a version for a store. */
 struct transcoder_config {
     symcache_version_t version;
-    unsigned inputs; /* the set of formats that it accepts */
+    unsigned inputs; /* a bit 1 << FORMAT_... for each format it accepts */
     symcache_kind_e makes;
     char **command; /* argv with {pdb} and {out}, NULL-terminated; NULL: only
                        a "symcache" source of the store has this version */
@@ -218,6 +218,30 @@ struct cache_config {
     uint64_t max_size;         /* bytes; 0 = no limit */
     uint64_t min_free;         /* bytes, if min_free_percent is 0 */
     unsigned min_free_percent; /* of the file system */
+};
+
+/* A client that may upload. */
+struct upload_token {
+    char *token;   /* secret, without "-" */
+    char *user;    /* for the log and the answer */
+    bool only_try; /* may not upload what is not a try build */
+};
+
+/* The names of the sources that "uploads" makes, and its folders below root. */
+#define UPLOADS_SOURCE "uploads"
+#define UPLOADS_SOURCE_TRY "uploads-try"
+#define UPLOADS_TRY ".try"
+#define UPLOADS_SPOOL ".spool"
+
+/* Original files that clients send. */
+struct uploads_config {
+    char *root;  /* the files, as in a symbol store; NULL: there are none */
+    char *spool; /* where nginx puts the bodies of requests */
+    struct upload_token *tokens;
+    size_t ntokens;
+    bool needs_token; /* otherwise nginx knows who may upload */
+    bool replace;     /* may a zip replace what is there? */
+    uint64_t max_size; /* bytes of all files of a request, unpacked */
 };
 
 /* What Mozilla's protocol answers for a module if an upstream failed. */
@@ -299,6 +323,7 @@ struct config {
     size_t nsources;
     struct limits_config limits;
     struct cache_config cache;
+    struct uploads_config uploads;
     struct symbolication_config symbolication;
 };
 
@@ -335,9 +360,8 @@ const char *config_form_name(enum layout_form form);
 /* Of one that has been read, so that it is not PROFILE_DEFAULT. */
 const char *config_profile_name(enum transcoder_profile profile);
 
-/* Returns the set of formats that the originals at the places of a layout may
- * have. */
-unsigned config_layout_formats(enum source_layout layout);
+/* Returns the format of the originals at the places of a layout. */
+enum original_format config_layout_format(enum source_layout layout);
 
 /* Returns whether a layout has places for the original of a key. */
 bool config_layout_has_key(enum source_layout layout,
@@ -358,6 +382,10 @@ bool config_store_asks(const struct store_config *store,
  * store for which nothing can be made still serves the files that it has.
  */
 const char *config_store_idle(const struct store_config *store);
+
+/* Returns whether a store has what is uploaded, of try builds or of others,
+ * among its sources. */
+bool config_store_has_uploads(const struct store_config *store, bool is_try);
 
 /* Returns the store of a name, or NULL if there is none. */
 const struct store_config *config_store(const struct config *config,

@@ -87,11 +87,11 @@ const char *config_form_name(enum layout_form form)
     return form_names[form];
 }
 
-unsigned config_layout_formats(enum source_layout layout)
+enum original_format config_layout_format(enum source_layout layout)
 {
     switch (layout) {
     case LAYOUT_BREAKPAD:
-        return 1u << FORMAT_BREAKPAD;
+        return FORMAT_BREAKPAD;
     case LAYOUT_SYMSTORE:
     case LAYOUT_TWO_TIER:
     case LAYOUT_SSQP:
@@ -100,7 +100,7 @@ unsigned config_layout_formats(enum source_layout layout)
     case LAYOUT_DEBUGINFOD:
         break;
     }
-    return FORMATS_ALL & ~(1u << FORMAT_BREAKPAD);
+    return FORMAT_PDB;
 }
 
 bool config_layout_has_key(enum source_layout layout,

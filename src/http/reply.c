@@ -16,16 +16,20 @@ static const struct {
     const char *text;
 } reasons[] = {
     {200, "OK"},
+    {201, "Created"},
     {202, "Accepted"},
     {304, "Not Modified"},
     {400, "Bad Request"},
+    {403, "Forbidden"},
     {404, "Not Found"},
     {405, "Method Not Allowed"},
+    {409, "Conflict"},
     {413, "Payload Too Large"},
     {415, "Unsupported Media Type"},
     {422, "Unprocessable Entity"},
     {500, "Internal Server Error"},
     {503, "Service Unavailable"},
+    {507, "Insufficient Storage"},
 };
 
 static const char *reason_of(int status)
@@ -113,7 +117,7 @@ static void reply_body(struct evhttp_request *req, int status,
     evbuffer_free(buf);
 }
 
-static void reply_object(struct evhttp_request *req, int status, cJSON *object)
+void reply_object(struct evhttp_request *req, int status, cJSON *object)
 {
     char *text = object != NULL ? cJSON_Print(object) : NULL;
     struct evbuffer *buf = evbuffer_new();

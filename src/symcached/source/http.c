@@ -205,8 +205,7 @@ static enum source_outcome judge(struct lookup *lookup,
 static bool is_whole(const struct lookup *lookup,
                      const struct fetch_answer *answer)
 {
-    return config_layout_formats(lookup->source->layout) !=
-               1u << FORMAT_BREAKPAD ||
+    return config_layout_format(lookup->source->layout) != FORMAT_BREAKPAD ||
            (answer->framed && answer->range[0] == '\0');
 }
 

@@ -351,12 +351,10 @@ static int transcode_mkdir(const struct transcode *transcode, const char *name,
 /*
  * Clients choose the names of PDBs.  One that means something to a shell, to
  * Windows or in another encoding is never passed on: {pdb} is then a link to
- * the file, with a fixed name in the work directory.  So it is for originals
- * that do not lie under the name of their key.
+ * the file, with a fixed name in the work directory.
  */
 static int rename_input(struct transcode *transcode)
 {
-    uint8_t kind = transcode->key.kind; /* which a new name would reset */
     char folder[PATH_MAX], *pdb;
 
     if (transcode_mkdir(transcode, "in", folder) != 0) {
@@ -375,7 +373,6 @@ static int rename_input(struct transcode *transcode)
     transcode->pdb = pdb;
     symcache_name_parse(TRANSCODE_INPUT, strlen(TRANSCODE_INPUT),
                         &transcode->key);
-    transcode->key.kind = kind;
     return 0;
 }
 
@@ -393,9 +390,7 @@ static int lay_out(struct transcode *transcode, char symbols[PATH_MAX],
         return -1;
     }
     return transcode->transcoder->fixed_input ||
-                   !pdb_name_is_plain(transcode->key.name) ||
-                   strcmp(strrchr(transcode->pdb, '/') + 1,
-                          transcode->key.name) != 0
+                   !pdb_name_is_plain(transcode->key.name)
                ? rename_input(transcode)
                : 0;
 }

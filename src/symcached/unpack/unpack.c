@@ -168,11 +168,10 @@ struct unpack *unpack_start(struct event_base *base,
                             unpack_done_fn done, void *arg)
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1], max[48], index2[24];
-    char formats[CONFIG_FORMATS_TEXT];
     const char *argv[9 + UNPACK_PLACES + 1] = {
         CHILD_SANDBOXED, "--unpack",
         id,          max,
-        formats,     request->key->name};
+        NULL,        request->key->name};
     char *env[] = {NULL};
     int fds[3] = {request->out, request->in};
     struct child_options options = {0};
@@ -183,7 +182,7 @@ struct unpack *unpack_start(struct event_base *base,
     snprintf(max, sizeof(max), "%" PRIu64 ":%" PRIu64, request->max,
              request->keep);
     snprintf(index2, sizeof(index2), "%zu", request->index2);
-    config_formats_print(formats, request->formats);
+    argv[4] = config_format_name(request->format);
 
     options.nfds = 2;
     if (request->in < 0) {
