@@ -180,7 +180,7 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
                src/debuginfo/*.c src/debuginfo/*/*.c src/json/*.c src/symbolication/*.c \
                src/symbolication/*/*.c) \
              $(addprefix src/base/,arena.c clock.c sort.c table.c utf8.c) \
-             src/config/location.c \
+             src/config/location.c $(addprefix src/http/,chunked.c head.c) \
              $(addprefix src/symcached/,source/file_ptr.c unpack/body.c \
                unpack/body_kind.c unpack/cabinet.c space/sink.c) \
              $(wildcard src/symbolicated/api/*.c src/symbolicated/api/*/*.c) \
