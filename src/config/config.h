@@ -291,6 +291,7 @@ struct symbolicator_config {
 
 struct symbolication_limits_config {
     uint64_t body_size;   /* bytes of a request */
+    uint64_t receiving_size; /* bytes of all bodies that are not whole yet */
     uint64_t answer_size; /* bytes of an answer */
     unsigned frames;      /* of a request */
     unsigned modules;     /* of a request */
