@@ -20,6 +20,7 @@ static const struct debuginfo_format *const formats[] = {
     &breakpad_format,
     &macho_format,
     &portablepdb_format,
+    &embedded_pdb_format,
 };
 
 const struct debuginfo_format *input_format(const uint8_t *data, size_t size)
