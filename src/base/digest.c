@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <openssl/evp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -59,6 +60,17 @@ void digest_text(struct digest *digest, char text[SYMCACHE_DIGEST_TEXT + 1])
     memcpy(text, start, n);
     EVP_EncodeBlock((unsigned char *)text + n, sum, SUM);
     memcpy(text + SYMCACHE_DIGEST_TEXT - 1, ":", 2);
+}
+
+void digest_hex(struct digest *digest, char text[DIGEST_HEX + 1])
+{
+    unsigned char sum[EVP_MAX_MD_SIZE] = {0};
+    size_t i;
+
+    (void)EVP_DigestFinal_ex(digest->context, sum, NULL);
+    for (i = 0; i < SUM; i++) {
+        snprintf(text + 2 * i, 3, "%02x", sum[i]);
+    }
 }
 
 /* with a file ---------------------------------------------------------------

@@ -27,6 +27,10 @@ void digest_add(struct digest *digest, const void *data, size_t len);
 /* Writes the digest of all bytes that were added.  No more can be added. */
 void digest_text(struct digest *digest, char text[SYMCACHE_DIGEST_TEXT + 1]);
 
+/* The same as lower-case hex digits, with a NUL. */
+#define DIGEST_HEX (2 * 32)
+void digest_hex(struct digest *digest, char text[DIGEST_HEX + 1]);
+
 void digest_free(struct digest *digest);
 
 /*

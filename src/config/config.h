@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include "proto/key.h"
 #include "proto/version.h"
+#include "bucket.h"
 #include "format.h"
 #include "secret.h"
 #include "source_type.h"
@@ -97,6 +98,8 @@ struct header_config {
     char *value; /* secret */
 };
 
+#define TRANSPORT_WRITTEN 3
+
 /* How a source is asked.  All texts may be NULL. */
 struct transport_config {
     struct header_config *headers;
@@ -108,6 +111,9 @@ struct transport_config {
     transport_sign_fn sign;
     const void *sign_settings; /* of the source's type; owned by the source */
     char *sigv4;    /* provider, region and service, as libcurl wants them */
+    char *written[TRANSPORT_WRITTEN]; /* how the file has user, password and
+                                         session token of a bucket */
+    unsigned renewals; /* how often these three have changed since */
     char *ca;       /* files */
     char *certificate;
     char *key;
@@ -116,6 +122,26 @@ struct transport_config {
     char *user_agent;
     enum transport_http http;
     enum transport_internal internal;
+};
+
+enum tier_kind { TIER_S3, TIER_FILESYSTEM, TIER_SYMCACHE };
+
+/*
+ * A place that several machines share, behind the disk of each, see
+ * symcached/tier/tier.h.
+ */
+struct tier_config {
+    char *name;
+    enum tier_kind kind;
+    struct bucket_config bucket; /* s3 */
+    char *url;  /* s3, symcache: without a slash at its end */
+    char *path; /* filesystem */
+    struct transport_config transport;
+    char *generation;    /* the first part of each name */
+    unsigned lifetime;   /* seconds; 0: objects are never refreshed */
+    uint64_t max_object; /* bytes of a file that is stored or taken */
+    char *mac_key;       /* secret, or NULL */
+    bool read_only;
 };
 
 struct source_config {
@@ -156,7 +182,7 @@ enum transcoder_profile {
 /* A program that makes SymCache files of a version for a store. */
 struct transcoder_config {
     symcache_version_t version;
-    unsigned inputs; /* a bit 1 << FORMAT_... for each format it accepts */
+    unsigned inputs; /* the set of formats that it accepts */
     symcache_kind_e makes;
     char **command; /* argv with {pdb} and {out}, NULL-terminated; NULL: only
                        a "symcache" source of the store has this version */
@@ -185,6 +211,7 @@ struct store_config {
     char **source_names; /* as written: one may stand for several sources */
     size_t nsource_names;
     bool gzip;           /* gzip files are made */
+    struct tier_config *tier; /* not owned; or NULL */
     uint64_t fingerprint; /* source_fingerprint_store() */
 };
 
@@ -218,30 +245,6 @@ struct cache_config {
     uint64_t max_size;         /* bytes; 0 = no limit */
     uint64_t min_free;         /* bytes, if min_free_percent is 0 */
     unsigned min_free_percent; /* of the file system */
-};
-
-/* A client that may upload. */
-struct upload_token {
-    char *token;   /* secret, without "-" */
-    char *user;    /* for the log and the answer */
-    bool only_try; /* may not upload what is not a try build */
-};
-
-/* The names of the sources that "uploads" makes, and its folders below root. */
-#define UPLOADS_SOURCE "uploads"
-#define UPLOADS_SOURCE_TRY "uploads-try"
-#define UPLOADS_TRY ".try"
-#define UPLOADS_SPOOL ".spool"
-
-/* Original files that clients send. */
-struct uploads_config {
-    char *root;  /* the files, as in a symbol store; NULL: there are none */
-    char *spool; /* where nginx puts the bodies of requests */
-    struct upload_token *tokens;
-    size_t ntokens;
-    bool needs_token; /* otherwise nginx knows who may upload */
-    bool replace;     /* may a zip replace what is there? */
-    uint64_t max_size; /* bytes of all files of a request, unpacked */
 };
 
 /* What Mozilla's protocol answers for a module if an upstream failed. */
@@ -291,7 +294,6 @@ struct symbolicator_config {
 
 struct symbolication_limits_config {
     uint64_t body_size;   /* bytes of a request */
-    uint64_t receiving_size; /* bytes of all bodies that are not whole yet */
     uint64_t answer_size; /* bytes of an answer */
     unsigned frames;      /* of a request */
     unsigned modules;     /* of a request */
@@ -322,9 +324,10 @@ struct config {
     size_t nstores;
     struct source_config *sources;
     size_t nsources;
+    struct tier_config *tiers;
+    size_t ntiers;
     struct limits_config limits;
     struct cache_config cache;
-    struct uploads_config uploads;
     struct symbolication_config symbolication;
 };
 
@@ -341,6 +344,23 @@ int config_read(const char *file, const struct source_type *const *types,
 struct config *config_ref(struct config *config);
 void config_unref(struct config *config);
 
+/* The keys of a bucket: user, password and session token, or NULL. */
+struct bucket_keys {
+    char *text[TRANSPORT_WRITTEN];
+};
+
+/* Reads keys from how they are written: from files that somebody else renews.
+ * May block.  Returns 0, or -1 with the reason in error. */
+int config_keys_read(const struct bucket_keys *written,
+                     struct bucket_keys *keys, char *error, size_t size);
+
+/* Uses other keys from the next request on, and counts that in
+ * transport->renewals if they are others. */
+void config_keys_use(struct transport_config *transport,
+                     struct bucket_keys *keys);
+
+void config_keys_clear(struct bucket_keys *keys); /* wipes them */
+
 /* Returns false if "only" or "except" exclude the key's name from a source. */
 bool config_source_serves(const struct source_config *source,
                           const symcache_key_t *key);
@@ -356,13 +376,20 @@ const char *config_map_location(const struct map_config *map, size_t nmap,
                                 const char *base, const char *location,
                                 const char **root, char *rel);
 
+/* Returns the tier of that name, or NULL. */
+struct tier_config *config_tier(const struct config *config,
+                                const char *name);
+
+const char *config_tier_kind(enum tier_kind kind);
+
 const char *config_form_name(enum layout_form form);
 
 /* Of one that has been read, so that it is not PROFILE_DEFAULT. */
 const char *config_profile_name(enum transcoder_profile profile);
 
-/* Returns the format of the originals at the places of a layout. */
-enum original_format config_layout_format(enum source_layout layout);
+/* Returns the set of formats that the originals at the places of a layout may
+ * have. */
+unsigned config_layout_formats(enum source_layout layout);
 
 /* Returns whether a layout has places for the original of a key. */
 bool config_layout_has_key(enum source_layout layout,
@@ -383,10 +410,6 @@ bool config_store_asks(const struct store_config *store,
  * store for which nothing can be made still serves the files that it has.
  */
 const char *config_store_idle(const struct store_config *store);
-
-/* Returns whether a store has what is uploaded, of try builds or of others,
- * among its sources. */
-bool config_store_has_uploads(const struct store_config *store, bool is_try);
 
 /* Returns the store of a name, or NULL if there is none. */
 const struct store_config *config_store(const struct config *config,

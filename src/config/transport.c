@@ -220,6 +220,9 @@ void config_transport_clear(struct transport_config *transport)
         free(transport->headers[i].name);
         secret_free(transport->headers[i].value);
     }
+    for (i = 0; i < TRANSPORT_WRITTEN; i++) {
+        secret_free(transport->written[i]);
+    }
     free(transport->headers);
     secret_free(transport->user);
     free(transport->sigv4);
@@ -231,4 +234,68 @@ void config_transport_clear(struct transport_config *transport)
     secret_free(transport->token);
     secret_free(transport->key_password);
     secret_free(transport->proxy);
+}
+
+/* The place of what was read from transport->written[i], or NULL. */
+static char **read_from(struct transport_config *transport, size_t i)
+{
+    size_t n;
+
+    if (i < 2) {
+        return i == 0 ? &transport->user : &transport->password;
+    }
+    for (n = 0; n < transport->nheaders; n++) {
+        if (strcmp(transport->headers[n].name, BUCKET_TOKEN_HEADER) == 0) {
+            return &transport->headers[n].value;
+        }
+    }
+    return NULL;
+}
+
+int config_keys_read(const struct bucket_keys *written,
+                     struct bucket_keys *keys, char *error, size_t size)
+{
+    char buf[SECRET_MAX + 1];
+    int rc = 0;
+    size_t i;
+
+    for (i = 0; i < TRANSPORT_WRITTEN && rc == 0; i++) {
+        if (written->text[i] == NULL) {
+            continue;
+        }
+        rc = secret_expand(written->text[i], buf, sizeof(buf), error, size);
+        keys->text[i] = rc == 0 ? strdup(buf) : NULL;
+        explicit_bzero(buf, sizeof(buf));
+    }
+    return rc;
+}
+
+void config_keys_use(struct transport_config *transport,
+                     struct bucket_keys *keys)
+{
+    bool changed = false;
+    char **at;
+    size_t i;
+
+    for (i = 0; i < TRANSPORT_WRITTEN; i++) {
+        at = read_from(transport, i);
+        if (at != NULL && *at != NULL && keys->text[i] != NULL &&
+            strcmp(*at, keys->text[i]) != 0) {
+            secret_free(*at);
+            *at = keys->text[i];
+            keys->text[i] = NULL;
+            changed = true;
+        }
+    }
+    transport->renewals += changed;
+}
+
+void config_keys_clear(struct bucket_keys *keys)
+{
+    size_t i;
+
+    for (i = 0; i < TRANSPORT_WRITTEN; i++) {
+        secret_free(keys->text[i]);
+        keys->text[i] = NULL;
+    }
 }

@@ -3,6 +3,7 @@
  */
 #include "answer.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -27,6 +28,28 @@ static void fetch_answer_digest(const char *line, size_t len, const char *name,
 
     if (header_line_value(line, len, name, value, sizeof(value))) {
         (void)symcache_digest_read(value, strlen(value), text);
+    }
+}
+
+/* Keeps a line of metadata; what has no room is left off as a whole. */
+static void fetch_answer_meta(struct fetch_answer *answer, const char *line,
+                              size_t len)
+{
+    static const char start[] = "x-amz-meta-symcache-";
+    const size_t n = sizeof(start) - 1, used = strlen(answer->meta);
+    const char *colon = memchr(line, ':', len);
+    char name[32], value[256];
+
+    if (colon == NULL || len <= n || strncasecmp(line, start, n) != 0 ||
+        colon < line + n || (size_t)(colon - line) - n >= sizeof(name)) {
+        return;
+    }
+    snprintf(name, sizeof(name), "%.*s", (int)(colon - line - (ptrdiff_t)n),
+             line + n);
+    if (header_line_value(line + n, len - n, name, value, sizeof(value)) &&
+        used + strlen(name) + strlen(value) + 4 < sizeof(answer->meta)) {
+        snprintf(answer->meta + used, sizeof(answer->meta) - used, "%s: %s\n",
+                 name, value);
     }
 }
 
@@ -67,6 +90,7 @@ void fetch_answer_line(struct fetch_answer *answer, const char *line,
         header_line_value(line, len, lines[i].name, lines[i].value,
                           lines[i].size);
     }
+    fetch_answer_meta(answer, line, len);
     fetch_answer_digest(line, len, SYMCACHE_HEADER_DIGEST, answer->digest);
     fetch_answer_digest(line, len, SYMCACHE_HEADER_CONTENT_DIGEST,
                         answer->content_digest);
@@ -125,4 +149,29 @@ void fetch_answer_end(struct fetch_answer *answer, CURL *easy)
     }
     answer->retry_after = seconds > 0 ? (unsigned)seconds : 0;
     answer->framed = fetch_answer_framed(answer, easy);
+}
+
+int fetch_answer_version(const char *type, symcache_version_t *version)
+{
+    const char *p = type, *value;
+    size_t len;
+    int found = 0;
+
+    while ((p = strchr(p, ';')) != NULL) {
+        p += 1 + strspn(p + 1, " \t");
+        if (strncasecmp(p, "version=", 8) != 0) {
+            continue;
+        }
+        value = p + 8;
+        len = strcspn(value, "; \t");
+        if (len >= 2 && value[0] == '"' && value[len - 1] == '"') {
+            value++;
+            len -= 2;
+        }
+        if (found != 0 || !symcache_version_parse(value, len, version)) {
+            return -1;
+        }
+        found = 1;
+    }
+    return found;
 }

@@ -12,9 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "proto/digest.h"
+#include "proto/version.h"
 
 #define FETCH_ANSWER_VALUE 256
 #define FETCH_ANSWER_TYPE 128
+#define FETCH_ANSWER_META 1024
 
 /* A text is "" if the answer did not have it. */
 struct fetch_answer {
@@ -39,6 +41,9 @@ struct fetch_answer {
     char digest[SYMCACHE_DIGEST_TEXT + 1];
     char content_digest[SYMCACHE_DIGEST_TEXT + 1];
     bool verified;   /* the body has that digest */
+    char meta[FETCH_ANSWER_META]; /* lines x-amz-meta-symcache-<name>: <value>
+                                     as "<name>: <value>\n", see object.h of
+                                     the tiers */
     char reason[64]; /* X-Symcache-Reason */
     char body[1024]; /* the beginning of the body of an error */
 };
@@ -56,6 +61,12 @@ void fetch_answer_line(struct fetch_answer *answer, const char *line,
 /* Takes a part of the body of an error. */
 void fetch_answer_body(struct fetch_answer *answer, const char *data,
                        size_t len);
+
+/*
+ * Reads the version of a Content-Type "<type>; version=M.m.p", whose type does
+ * not matter.  Returns 1, 0 if there is none, or -1 if it is bad.
+ */
+int fetch_answer_version(const char *type, symcache_version_t *version);
 
 /* Does a Content-Encoding make the body different from the file? */
 bool fetch_answer_coded(const struct fetch_answer *answer);

@@ -103,7 +103,7 @@ static void leave_host(struct fetch *fetch, enum breaker_end end,
                        const char *detail)
 {
     if (fetch->host != NULL) {
-        host_end(fetch->host, &fetch->request.config->limits, end,
+        host_end(fetch->host, fetch->request.limits, end,
                  fetch->probe, detail);
         fetch->host = NULL;
     }
@@ -167,7 +167,7 @@ static void watch(struct fetch *fetch)
 {
     fetch->watched = fetch->answer.bytes;
     set_step(fetch, FETCH_RECEIVES,
-             fetch->request.config->limits.stall_time * 1000);
+             fetch->request.limits->stall_time * 1000);
 }
 
 /* libcurl's callbacks ----------------------------------------------------- */
@@ -291,7 +291,7 @@ static const char *enter_host(struct fetch *fetch, const char *url)
         return "bad URL";
     }
     fetch->host = host_begin(fetcher_hosts(fetch->fetcher), origin,
-                             &fetch->request.config->limits, &fetch->probe,
+                             fetch->request.limits, &fetch->probe,
                              fetch->reason, &fetch->wait);
     return fetch->host != NULL ? NULL : fetch->reason;
 }
@@ -299,7 +299,7 @@ static const char *enter_host(struct fetch *fetch, const char *url)
 /* Returns NULL, or why the request cannot be sent. */
 static const char *fetch_send(struct fetch *fetch)
 {
-    const struct limits_config *limits = &fetch->request.config->limits;
+    const struct limits_config *limits = fetch->request.limits;
     CURL *easy = fetch->easy;
     unsigned left = left_ms(fetch);
 
@@ -317,7 +317,7 @@ static void on_spnego(void *arg, const struct spnego_result *result);
 /* Returns NULL, or why the token cannot be asked for. */
 static const char *wait_for_spnego(struct fetch *fetch, const char *url)
 {
-    unsigned limit = fetch->request.config->limits.connect_time * 1000;
+    unsigned limit = fetch->request.limits->connect_time * 1000;
     unsigned left = left_ms(fetch);
     char host[ORIGIN_MAX];
 
@@ -557,7 +557,7 @@ static void on_hop_done(void *arg, CURLcode code)
     fetch->tries -= body_file_awaits_space(&fetch->body_file);
     pause = fetch_pause(fetch);
     if (class.transient &&
-        fetch->tries < fetch->request.config->limits.attempts &&
+        fetch->tries < fetch->request.limits->attempts &&
         left_ms(fetch) > pause) {
         metrics_add(METRIC_FETCH_RETRY, 1);
         set_step(fetch, FETCH_PAUSES, pause);
@@ -573,7 +573,7 @@ static void on_hop_done(void *arg, CURLcode code)
 /* The time limit for the first byte, or for some more bytes, is over. */
 static void on_silence(struct fetch *fetch)
 {
-    const struct limits_config *limits = &fetch->request.config->limits;
+    const struct limits_config *limits = fetch->request.limits;
     uint64_t least = (uint64_t)limits->stall_time * FETCH_STALL_BYTES;
     char text[64] = "no answer in time";
 
@@ -668,7 +668,7 @@ struct fetch *fetch_start(struct fetcher *fetcher,
     fetch->request = *request;
     fetch->body_file.fd = request->fd;
     fetch->body_file.max = request->max;
-    fetch->body_file.cache = &request->config->cache;
+    fetch->body_file.cache = request->cache;
     fetch->done = done;
     fetch->arg = arg;
     fetch->slot.done = on_hop_done;

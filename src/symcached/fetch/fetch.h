@@ -17,6 +17,8 @@
 #include "answer.h"
 #include "outcome.h"
 #include "host.h"
+#include "renew.h"
+#include "send.h"
 #include "spnego.h"
 
 struct event_base;
@@ -32,7 +34,8 @@ struct fetch_request {
         *extra; /* headers of this request, for the same origin only */
     size_t nextra;
     bool busy_file;              /* a 503 concerns the file and not the host */
-    const struct config *config; /* limits, cache.min_free */
+    const struct limits_config *limits;
+    const struct cache_config *cache; /* its min_free */
     int fd;                      /* receives the body; it is emptied first */
     uint64_t max;                /* bytes */
     unsigned seconds; /* time limit for everything, including retries */
@@ -55,8 +58,8 @@ struct fetcher *fetcher_new(struct event_base *base, struct hosts *hosts);
 void fetcher_free(struct fetcher *fetcher); /* no fetch may be running */
 
 /*
- * transport and config must live until the end.  done is called once, but
- * never from inside this function; the fetch does not exist any more then.
+ * transport, limits and cache must live until the end.  done is called once,
+ * but never from inside this function; the fetch does not exist any more then.
  * Returns NULL when out of memory.
  */
 struct fetch *fetch_start(struct fetcher *fetcher,

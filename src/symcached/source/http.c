@@ -205,7 +205,8 @@ static enum source_outcome judge(struct lookup *lookup,
 static bool is_whole(const struct lookup *lookup,
                      const struct fetch_answer *answer)
 {
-    return config_layout_format(lookup->source->layout) != FORMAT_BREAKPAD ||
+    return config_layout_formats(lookup->source->layout) !=
+               1u << FORMAT_BREAKPAD ||
            (answer->framed && answer->range[0] == '\0');
 }
 
@@ -282,7 +283,8 @@ static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
     request.url = url;
     request.transport = &source->transport;
     request.credentials = credentials;
-    request.config = lookup->config;
+    request.limits = &lookup->config->limits;
+    request.cache = &lookup->config->cache;
     request.fd = lookup->part_fd;
     request.max = max;
     request.seconds = lookup->config->limits.download_time;

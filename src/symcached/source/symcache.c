@@ -70,35 +70,6 @@ static void on_validated(void *arg, struct child_result *child)
     }
 }
 
-/*
- * Reads "<type>; version=M.m.p", whose type does not matter.  Returns 1, 0 if
- * there is no version, or -1 if it is bad.
- */
-static int type_version(const char *type, symcache_version_t *version)
-{
-    const char *p = type, *value;
-    size_t len;
-    int found = 0;
-
-    while ((p = strchr(p, ';')) != NULL) {
-        p += 1 + strspn(p + 1, " \t");
-        if (strncasecmp(p, "version=", 8) != 0) {
-            continue;
-        }
-        value = p + 8;
-        len = strcspn(value, "; \t");
-        if (len >= 2 && value[0] == '"' && value[len - 1] == '"') {
-            value++;
-            len -= 2;
-        }
-        if (found != 0 || !symcache_version_parse(value, len, version)) {
-            return -1;
-        }
-        found = 1;
-    }
-    return found;
-}
-
 /* A type that no SymCache has, whatever parameters it came with. */
 static bool type_is_page(const char *type)
 {
@@ -147,11 +118,11 @@ static bool read_version(struct lookup *lookup,
                          size_t size)
 {
     symcache_version_t *version = &lookup->symcache->version;
-    int found = type_version(answer->type, version);
+    int found = fetch_answer_version(answer->type, version);
 
     if (found == 0) {
         /* a redirect names it, too, as it may lead to a plain file server */
-        found = type_version(answer->moved_type, version);
+        found = fetch_answer_version(answer->moved_type, version);
     }
 
     if (found <= 0) {
@@ -351,7 +322,8 @@ static void begin(struct lookup *lookup)
     request.extra = question->headers;
     request.nextra = question->nheaders;
     request.busy_file = true;
-    request.config = lookup->config;
+    request.limits = &lookup->config->limits;
+    request.cache = &lookup->config->cache;
     request.fd = lookup->part_fd;
     request.max = lookup->config->limits.download_size;
     request.seconds = lookup->config->limits.download_time;

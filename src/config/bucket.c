@@ -1,0 +1,233 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "bucket.h"
+
+#include <curl/curl.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "config.h"
+#include "secret.h"
+
+#define BUCKET_MAX 222 /* a GCS name with dots */
+#define REGION_MAX 64
+#define HEADERS 2
+
+/* libcurl 7.87; older ones sign neither our headers nor the host's port. */
+#define SIGV4_VERSION 0x075700
+
+/* Both become part of a host name or a path, and of the signature. */
+#define REGION_LETTERS "abcdefghijklmnopqrstuvwxyz0123456789-"
+#define BUCKET_LETTERS REGION_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ._"
+
+#define KEY(key, read, member, flags)                                         \
+    {                                                                         \
+        key, read, offsetof(struct bucket_config, member), 0, 0, flags        \
+    }
+
+#define BOTH                                                                  \
+    KEY("bucket", config_string, name, CONFIG_REQUIRED),                      \
+        KEY("endpoint", config_url, endpoint, 0),                             \
+        KEY("prefix", config_url_path, prefix, 0),                            \
+        KEY("access_key", config_secret, access_key, CONFIG_SECRET),          \
+        KEY("secret_key", config_secret, secret_key, CONFIG_SECRET)
+
+const struct config_field config_s3_keys[CONFIG_S3_KEYS] = {
+    BOTH,
+    KEY("region", config_string, region, CONFIG_REQUIRED),
+    KEY("path_style", config_bool, path_style, 0),
+    KEY("session_token", config_secret, session_token, CONFIG_SECRET),
+    KEY("denied_is_absent", config_bool, denied_is_absent, 0),
+};
+
+const struct config_field config_gcs_keys[CONFIG_GCS_KEYS] = {
+    BOTH,
+    KEY("region", config_string, region, 0),
+    KEY("token", config_secret, token, CONFIG_SECRET),
+    KEY("denied_is_absent", config_bool, denied_is_absent, 0),
+};
+
+static bool is_of(const char *text, size_t max, const char *letters)
+{
+    size_t n = strspn(text, letters);
+
+    return n > 0 && n <= max && text[n] == '\0';
+}
+
+static int check_keys(struct config_reader *r, const cJSON *item,
+                      const struct bucket_config *bucket)
+{
+    if (!is_of(bucket->name, BUCKET_MAX, BUCKET_LETTERS) ||
+        bucket->name[0] == '.') {
+        return config_error(r, item, "\"bucket\" is no name of a bucket");
+    }
+    if (bucket->region != NULL &&
+        !is_of(bucket->region, REGION_MAX, REGION_LETTERS)) {
+        return config_error(r, item, "\"region\" is no name of a region");
+    }
+    if ((bucket->access_key == NULL) != (bucket->secret_key == NULL)) {
+        return config_error(r, item,
+                            "\"access_key\" and \"secret_key\" go together");
+    }
+    if (bucket->session_token != NULL && bucket->access_key == NULL) {
+        return config_error(r, item,
+                            "\"session_token\" is without \"access_key\"");
+    }
+    if (bucket->token != NULL && bucket->access_key != NULL) {
+        return config_error(r, item, "has \"token\" and \"access_key\"");
+    }
+    if (bucket->access_key != NULL &&
+        (strchr(bucket->access_key, ':') != NULL ||
+         curl_version_info(CURLVERSION_NOW)->version_num < SIGV4_VERSION)) {
+        return config_error(r, item,
+                            strchr(bucket->access_key, ':') != NULL
+                                ? "\"access_key\" has a colon"
+                                : "signing needs libcurl 7.87 or newer");
+    }
+    return 0;
+}
+
+/* The bucket is a folder of the server, or the first label of its name. */
+static int make_url(struct config_reader *r, const cJSON *item,
+                    const struct bucket_config *bucket, const char *endpoint,
+                    bool path_style, char **url)
+{
+    const char *prefix = bucket->prefix != NULL ? bucket->prefix : "";
+    const char *host = strstr(endpoint, "://") + 3;
+    int rc;
+
+    rc = path_style ? asprintf(url, "%s/%s%s", endpoint, bucket->name, prefix)
+                    : asprintf(url, "%.*s%s.%s%s", (int)(host - endpoint),
+                               endpoint, bucket->name, host, prefix);
+    if (rc < 0) {
+        *url = NULL;
+        return config_error(r, item, "out of memory");
+    }
+    return 0;
+}
+
+static bool add_header(struct transport_config *transport, const char *name,
+                       const char *value)
+{
+    struct header_config *header = &transport->headers[transport->nheaders];
+
+    header->name = strdup(name);
+    header->value = strdup(value);
+    transport->nheaders++;
+    return header->name != NULL && header->value != NULL;
+}
+
+/* Keeps how the keys are written, so that they can be read again. */
+static bool keep_written(const cJSON *item,
+                         struct transport_config *transport)
+{
+    static const char *const keys[TRANSPORT_WRITTEN] = {
+        "access_key", "secret_key", "session_token"};
+    const char *text;
+    size_t i;
+
+    for (i = 0; i < TRANSPORT_WRITTEN; i++) {
+        text = cJSON_GetStringValue(
+            cJSON_GetObjectItemCaseSensitive(item, keys[i]));
+        if (text != NULL) {
+            transport->written[i] = strdup(text);
+            if (transport->written[i] == NULL) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/*
+ * The signature covers these headers, those of the configuration, the date and
+ * the host.  GCS accepts the same signature with its HMAC keys ("simple
+ * migration from Amazon S3").  The one of its own is not used, because for that
+ * libcurl 8.23 encodes the path twice.
+ */
+static int sign(struct config_reader *r, const cJSON *item,
+                struct bucket_config *bucket, bool bodies,
+                struct transport_config *transport)
+{
+    struct header_config *headers;
+    bool done;
+
+    headers = realloc(transport->headers,
+                      (transport->nheaders + HEADERS) * sizeof(*headers));
+    if (headers == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+    transport->headers = headers;
+
+    done = bodies || add_header(transport, BUCKET_BODY_HEADER,
+                                BUCKET_BODY_EMPTY);
+    if (done && bucket->session_token != NULL) {
+        done = add_header(transport, BUCKET_TOKEN_HEADER,
+                          bucket->session_token);
+    }
+    if (asprintf(&transport->sigv4, "aws:amz:%s:s3",
+                 bucket->region != NULL ? bucket->region : "auto") < 0) {
+        transport->sigv4 = NULL;
+        done = false;
+    }
+    if (!done || !keep_written(item, transport)) {
+        return config_error(r, item, "out of memory");
+    }
+
+    transport->auth = TRANSPORT_SIGV4;
+    transport->user = bucket->access_key;
+    transport->password = bucket->secret_key;
+    bucket->access_key = bucket->secret_key = NULL;
+    return 0;
+}
+
+static int authorize(struct config_reader *r, const cJSON *item,
+                     struct bucket_config *bucket, bool bodies,
+                     struct transport_config *transport)
+{
+    if (bucket->token != NULL) {
+        transport->auth = TRANSPORT_BEARER;
+        transport->token = bucket->token;
+        bucket->token = NULL;
+    }
+    return bucket->access_key != NULL
+               ? sign(r, item, bucket, bodies, transport)
+               : 0;
+}
+
+int config_s3_check(struct config_reader *r, const cJSON *item,
+                    struct bucket_config *bucket, bool bodies, char **url,
+                    struct transport_config *transport)
+{
+    const char *endpoint = bucket->endpoint;
+    char host[REGION_MAX + 64];
+
+    if (check_keys(r, item, bucket) != 0) {
+        return -1;
+    }
+    if (endpoint == NULL) {
+        snprintf(host, sizeof(host), "https://s3.%s.amazonaws.com",
+                 bucket->region);
+        endpoint = host;
+    }
+    return make_url(r, item, bucket, endpoint, bucket->path_style, url) == 0
+               ? authorize(r, item, bucket, bodies, transport)
+               : -1;
+}
+
+int config_gcs_check(struct config_reader *r, const cJSON *item,
+                     struct bucket_config *bucket, char **url,
+                     struct transport_config *transport)
+{
+    const char *endpoint = bucket->endpoint;
+
+    if (endpoint == NULL) {
+        endpoint = "https://storage.googleapis.com";
+    }
+    return check_keys(r, item, bucket) == 0 &&
+                   make_url(r, item, bucket, endpoint, true, url) == 0
+               ? authorize(r, item, bucket, false, transport)
+               : -1;
+}

@@ -1,0 +1,186 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "send.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "multi.h"
+#include "transport.h"
+
+#define SEND_ANSWER 65536 /* bytes of an answer's body that are taken */
+
+struct send {
+    struct fetcher *fetcher;
+    CURL *easy;
+    struct curl_slist *headers;
+    struct fetcher_slot slot;
+    bool running;
+    int fd;
+    uint64_t size;
+    uint64_t at; /* of the next byte to send */
+    send_done_fn done;
+    void *arg;
+    struct fetch_answer answer;
+    char error[CURL_ERROR_SIZE];
+};
+
+static void send_free(struct send *send)
+{
+    if (send->easy != NULL) {
+        if (send->running) {
+            fetcher_remove(send->fetcher, send->easy);
+        }
+        curl_easy_cleanup(send->easy);
+    }
+    curl_slist_free_all(send->headers);
+    free(send);
+}
+
+static size_t on_header(char *line, size_t size, size_t n, void *arg)
+{
+    struct send *send = arg;
+
+    fetch_answer_line(&send->answer, line, size * n);
+    return size * n;
+}
+
+static size_t on_answer(char *data, size_t size, size_t n, void *arg)
+{
+    struct send *send = arg;
+
+    send->answer.bytes += size * n;
+    fetch_answer_body(&send->answer, data, size * n);
+    return send->answer.bytes <= SEND_ANSWER ? size * n : 0;
+}
+
+/* The size was announced, so a file that was cut short must not end early. */
+static size_t on_body(char *buf, size_t size, size_t n, void *arg)
+{
+    struct send *send = arg;
+    uint64_t left = send->size - send->at;
+    size_t want = size * n < left ? size * n : (size_t)left;
+    ssize_t got = want > 0 ? pread(send->fd, buf, want, (off_t)send->at) : 0;
+
+    if (got < 0 || (got == 0 && want > 0)) {
+        return CURL_READFUNC_ABORT;
+    }
+    send->at += (uint64_t)got;
+    return (size_t)got;
+}
+
+/* A kept connection was closed before it took the request. */
+static int on_seek(void *arg, curl_off_t offset, int origin)
+{
+    struct send *send = arg;
+
+    if (origin != SEEK_SET || offset < 0 || (uint64_t)offset > send->size) {
+        return CURL_SEEKFUNC_FAIL;
+    }
+    send->at = (uint64_t)offset;
+    return CURL_SEEKFUNC_OK;
+}
+
+static void on_done(void *arg, CURLcode code)
+{
+    struct send *send = arg;
+    struct send_result result = {.answer = &send->answer};
+    char detail[CURL_ERROR_SIZE + 16];
+
+    send->running = false;
+    if (code == CURLE_OK && send->answer.whole) {
+        fetch_answer_end(&send->answer, send->easy);
+        snprintf(detail, sizeof(detail), "%ld", send->answer.status);
+    } else {
+        snprintf(detail, sizeof(detail), "%s",
+                 send->error[0] != '\0' ? send->error
+                                        : curl_easy_strerror(code));
+        fetch_answer_clear(&send->answer);
+    }
+    result.detail = detail;
+    send->done(send->arg, &result);
+    send_free(send);
+}
+
+static void set_options(struct send *send, const struct send_request *request)
+{
+    CURL *easy = send->easy;
+
+    transport_prepare(easy);
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, &send->slot);
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, send->error);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, send);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_answer);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, send);
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)request->connect);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT, (long)request->seconds);
+    if (strcmp(request->method, "PUT") == 0) {
+        curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
+        curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE,
+                         (curl_off_t)request->size);
+        curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_body);
+        curl_easy_setopt(easy, CURLOPT_READDATA, send);
+        curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_seek);
+        curl_easy_setopt(easy, CURLOPT_SEEKDATA, send);
+    } else {
+        curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
+    }
+}
+
+/* The same URL, headers and credentials as a fetch has; and no "Expect", for
+ * which the body would wait a second where nobody answers it. */
+static int address(struct send *send, const struct send_request *request)
+{
+    const struct transport_config *transport = request->transport;
+    struct curl_slist *list = curl_slist_append(NULL, "Expect:");
+
+    list = transport_headers(request->extra, request->nextra, list);
+    list = transport_headers(transport->headers, transport->nheaders, list);
+    send->headers = list;
+    return list != NULL &&
+                   transport_apply(transport, send->easy, request->url,
+                                   &send->headers, true, false) == CURLE_OK
+               ? 0
+               : -1;
+}
+
+struct send *send_start(struct fetcher *fetcher,
+                        const struct send_request *request, send_done_fn done,
+                        void *arg)
+{
+    struct send *send = calloc(1, sizeof(*send));
+
+    if (send == NULL) {
+        return NULL;
+    }
+    send->fetcher = fetcher;
+    send->fd = request->fd;
+    send->size = request->size;
+    send->done = done;
+    send->arg = arg;
+    send->slot.done = on_done;
+    send->slot.arg = send;
+    fetch_answer_clear(&send->answer);
+    send->easy = curl_easy_init();
+    if (send->easy == NULL || address(send, request) != 0) {
+        send_free(send);
+        return NULL;
+    }
+    set_options(send, request);
+    send->running = fetcher_add(fetcher, send->easy) == 0;
+    if (!send->running) {
+        send_free(send);
+        return NULL;
+    }
+    return send;
+}
+
+void send_cancel(struct send *send)
+{
+    send_free(send);
+}

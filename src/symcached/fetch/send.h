@@ -1,0 +1,51 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * One HTTP request that stores, copies or removes something: PUT with a file
+ * or without a body, or DELETE.  There is one try, redirects are not followed,
+ * and no host has a say in it: whoever sends has a breaker of its own.
+ */
+#ifndef SYMCACHED_FETCH_SEND_H
+#define SYMCACHED_FETCH_SEND_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "config/config.h"
+#include "answer.h"
+
+struct fetcher;
+struct send;
+
+struct send_request {
+    const char *method; /* "PUT" or "DELETE" */
+    const char *url;
+    const struct transport_config *transport; /* with its credentials */
+    const struct header_config *extra;        /* headers of this request */
+    size_t nextra;
+    int fd;           /* its first size bytes are the body; read with pread() */
+    uint64_t size;    /* 0: there is no body, and fd is not used */
+    unsigned connect; /* time limits in seconds: of one connection, */
+    unsigned seconds; /* and of everything */
+};
+
+struct send_result {
+    const char *detail; /* the status, or one line of why there is none */
+    const struct fetch_answer *answer; /* with status 0: there was none */
+};
+
+/* The texts and answer are valid during the call only. */
+typedef void (*send_done_fn)(void *arg, const struct send_result *result);
+
+/*
+ * transport and fd must live until the end.  done is called once, never from
+ * inside this function; the handle is invalid then.  Returns NULL when out of
+ * memory or if the URL is none.
+ */
+struct send *send_start(struct fetcher *fetcher,
+                        const struct send_request *request, send_done_fn done,
+                        void *arg);
+
+/* Ends the request; done is not called any more. */
+void send_cancel(struct send *send);
+
+#endif
