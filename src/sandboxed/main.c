@@ -13,7 +13,6 @@
 #include "symcached/store/store.h"
 #include "symcached/transcode/transcode.h"
 #include "symcached/unpack/unpack.h"
-#include "symcached/upload/upload.h"
 
 int main(int argc, char **argv)
 {
@@ -25,14 +24,14 @@ int main(int argc, char **argv)
     if (strcmp(what, "--unpack") == 0) {
         return unpack_main(argc, argv);
     }
-    if (strcmp(what, "--upload") == 0) {
-        return upload_main(argc, argv);
-    }
     if (strcmp(what, "--validate") == 0) {
         return validate_main(argc, argv);
     }
     if (strcmp(what, "--gzip") == 0) {
         return gzip_file_main(argc, argv);
+    }
+    if (strcmp(what, "--gunzip") == 0) {
+        return gunzip_file_main(argc, argv);
     }
     fprintf(stderr, CHILD_SANDBOXED " is for symcached itself\n");
     return 2;

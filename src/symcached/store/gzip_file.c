@@ -156,12 +156,14 @@ static void gzip_file_on_exit(void *arg, struct child_result *result)
     event_active(gzip_files->pump, 0, 0);
 }
 
-static struct child *gzip_file_spawn(struct gzip_files *gzip_files,
-                                     const struct gzip_file *gzip_file, int in,
-                                     int out)
+/* Starts one of the two programs, whose arguments are how much stays free and
+ * how much may be written. */
+static struct child *spawn(struct event_base *base, const char *what,
+                           const struct cache_config *cache, int in, int out,
+                           uint64_t max, child_done_fn done, void *arg)
 {
-    char keep[24];
-    const char *argv[] = {CHILD_SANDBOXED, "--gzip", keep, NULL};
+    char keep[24], most[24];
+    const char *argv[] = {CHILD_SANDBOXED, what, keep, most, NULL};
     static char *env[] = {NULL};
     int fds[2] = {in, out};
     struct child_options options = {
@@ -172,10 +174,23 @@ static struct child *gzip_file_spawn(struct gzip_files *gzip_files,
         .seconds = GZIP_FILE_SECONDS,
     };
 
-    snprintf(keep, sizeof(keep), "%" PRIu64,
-             disk_space_kept(out, &gzip_file->cache));
-    return child_start(gzip_files->base, &options, gzip_file_on_exit,
-                       gzip_files);
+    snprintf(keep, sizeof(keep), "%" PRIu64, disk_space_kept(out, cache));
+    snprintf(most, sizeof(most), "%" PRIu64, max);
+    return child_start(base, &options, done, arg);
+}
+
+struct child *gzip_start(struct event_base *base,
+                         const struct cache_config *cache, int in, int out,
+                         child_done_fn done, void *arg)
+{
+    return spawn(base, "--gzip", cache, in, out, UINT64_MAX, done, arg);
+}
+
+struct child *gunzip_start(struct event_base *base,
+                           const struct cache_config *cache, int in, int out,
+                           uint64_t max, child_done_fn done, void *arg)
+{
+    return spawn(base, "--gunzip", cache, in, out, max, done, arg);
 }
 
 static int gzip_file_start(struct gzip_files *gzip_files,
@@ -192,7 +207,8 @@ static int gzip_file_start(struct gzip_files *gzip_files,
                    0644);
     }
     if (out != -1) {
-        gzip_files->child = gzip_file_spawn(gzip_files, gzip_file, in, out);
+        gzip_files->child = gzip_start(gzip_files->base, &gzip_file->cache, in,
+                                       out, gzip_file_on_exit, gzip_files);
     }
 
     saved = errno;

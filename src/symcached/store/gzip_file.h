@@ -9,6 +9,7 @@
 #ifndef SYMCACHED_STORE_GZIP_FILE_H
 #define SYMCACHED_STORE_GZIP_FILE_H
 
+#include "child/child.h"
 #include "config/config.h"
 #include "proto/key.h"
 #include "proto/version.h"
@@ -38,8 +39,24 @@ void gzip_files_free(struct gzip_files *gzip_files);
 #define GZIP_FILE_SECONDS 600 /* that a process may take */
 #define GZIP_FILE_FULL 3      /* its exit code when there is no room */
 
-/* The child process: main() of "symcached-sandboxed --gzip BYTES", where BYTES
- * stay free. */
+/*
+ * Starts a process that writes the gzip file of in, or what is in the gzip file
+ * in, to out, an empty file.  Both are read and written where their descriptors
+ * stand.  It ends with 0; or with 1 or more and a line of why not: for
+ * gunzip_start(), too, if more than max bytes come out of it or if anything is
+ * behind its end.  The caller keeps the descriptors and may close them at once.
+ * Returns NULL with errno.
+ */
+struct child *gzip_start(struct event_base *base,
+                         const struct cache_config *cache, int in, int out,
+                         child_done_fn done, void *arg);
+struct child *gunzip_start(struct event_base *base,
+                           const struct cache_config *cache, int in, int out,
+                           uint64_t max, child_done_fn done, void *arg);
+
+/* The child processes: main() of "symcached-sandboxed --gzip KEEP MAX", and of
+ * "--gunzip KEEP MAX", where KEEP bytes stay free, and MAX may be written. */
 int gzip_file_main(int argc, char **argv);
+int gunzip_file_main(int argc, char **argv);
 
 #endif

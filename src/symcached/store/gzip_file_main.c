@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The child process that compresses a file.
+ * The child processes that compress a file, and unpack one.
  */
 #include "gzip_file.h"
 
@@ -75,6 +75,95 @@ static int gzip_file_compress(struct sink *sink)
 
     (void)deflateEnd(&z);
     return durable_sync(GZIP_FILE_OUT);
+}
+
+/* What an inflate() has led to, once its output was written. */
+enum inflated { INFLATED_MORE, INFLATED_END, INFLATED_FAILED };
+
+static enum inflated gunzip_inflate(z_stream *z, struct sink *sink,
+                                    const char **why)
+{
+    static unsigned char out[GZIP_FILE_BUFFER];
+    int rc;
+
+    do {
+        z->next_out = out;
+        z->avail_out = sizeof(out);
+        rc = inflate(z, Z_NO_FLUSH);
+        if (rc != Z_OK && rc != Z_STREAM_END && rc != Z_BUF_ERROR) {
+            *why = z->msg != NULL ? z->msg : "no gzip file";
+            return INFLATED_FAILED;
+        }
+        if (sink_write(sink, out, sizeof(out) - z->avail_out) != 0) {
+            return INFLATED_FAILED;
+        }
+    } while (rc == Z_OK && z->avail_out == 0);
+
+    return rc == Z_STREAM_END ? INFLATED_END : INFLATED_MORE;
+}
+
+/* Returns 0, or -1 with the reason in *why, or in sink. */
+static int gunzip_file(struct sink *sink, const char **why)
+{
+    static unsigned char in[GZIP_FILE_BUFFER];
+    enum inflated state = INFLATED_MORE;
+    z_stream z = {0};
+    ssize_t n;
+
+    if (inflateInit2(&z, MAX_WBITS + 16) != Z_OK) {
+        *why = "out of memory";
+        return -1;
+    }
+    do {
+        n = read(GZIP_FILE_IN, in, sizeof(in));
+        if (n < 0) {
+            *why = strerror(errno);
+            return -1;
+        }
+        z.next_in = in;
+        z.avail_in = (uInt)n;
+        if (n > 0 && state == INFLATED_MORE) {
+            state = gunzip_inflate(&z, sink, why);
+        }
+        if (state == INFLATED_END && z.avail_in > 0) {
+            *why = "something follows the end of the gzip file";
+            return -1;
+        }
+    } while (n > 0 && state != INFLATED_FAILED);
+
+    if (state == INFLATED_MORE) {
+        *why = "the gzip file is cut short";
+    }
+    (void)inflateEnd(&z);
+    return state == INFLATED_END ? 0 : -1;
+}
+
+int gunzip_file_main(int argc, char **argv)
+{
+    struct sandbox_limits limits = {GZIP_FILE_MEMORY, 0, GZIP_FILE_SECONDS};
+    struct sink sink = {.fd = GZIP_FILE_OUT};
+    const char *why = NULL;
+    char error[512];
+
+    if (argc > 3) {
+        sink.keep = strtoull(argv[2], NULL, 10);
+        sink.max = strtoull(argv[3], NULL, 10);
+    }
+    if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
+        fprintf(stderr, "%s\n", error);
+        return 2;
+    }
+    if (gunzip_file(&sink, &why) != 0) {
+        if (sink.error == EFBIG) {
+            why = "more comes out of it than its metadata say";
+        } else if (why == NULL) {
+            sink_reason(&sink, error, sizeof(error));
+            why = error;
+        }
+        fprintf(stderr, "%s\n", why);
+        return sink_is_full(&sink) ? GZIP_FILE_FULL : 1;
+    }
+    return 0;
 }
 
 int gzip_file_main(int argc, char **argv)
