@@ -11,8 +11,8 @@
 #include "source_fingerprint.h"
 #include "source.h"
 #include "symbolication.h"
+#include "tier.h"
 #include "transcoder.h"
-#include "uploads.h"
 
 #define DEFAULT_LISTEN "unix:/run/symcached/symcached.sock"
 #define DEFAULT_DOWNLOADS "/var/cache/symcached/downloads"
@@ -231,7 +231,6 @@ static int read_store_sources(struct config_reader *r, const cJSON *item,
             return -1;
         }
     }
-    config_uploads_first(store);
     return 0;
 }
 
@@ -241,6 +240,7 @@ static const struct config_field store_fields[] = {
     {"transcoders", config_transcoders, 0, 0, 0, 0},
     {"sources", read_store_sources, 0, 0, 0, 0},
     {"gzip", config_bool, offsetof(struct store_config, gzip), 0, 0, 0},
+    {"tier", config_store_tier, offsetof(struct store_config, tier), 0, 0, 0},
 };
 
 static int read_stores(struct config_reader *r, const cJSON *item,
@@ -292,11 +292,6 @@ static int read_stores(struct config_reader *r, const cJSON *item,
         if (config_paths_overlap(config->downloads, store->root)) {
             return config_error(r, child, "the root overlaps \"downloads\"");
         }
-        if (config->uploads.root != NULL &&
-            config_paths_overlap(config->uploads.root, store->root)) {
-            return config_error(r, child,
-                                "the root overlaps the one of \"uploads\"");
-        }
     }
     return 0;
 }
@@ -334,9 +329,9 @@ static const struct config_field top_fields[] = {
     {"downloads", config_path, offsetof(struct config, downloads), 0, 0, 0},
     {"stores", read_later, 0, 0, 0, CONFIG_REQUIRED},
     {"sources", config_sources, 0, 0, 0, 0},
+    {"tiers", config_tiers, 0, 0, 0, 0},
     {"limits", read_limits, offsetof(struct config, limits), 0, 0, 0},
     {"cache", read_cache, offsetof(struct config, cache), 0, 0, 0},
-    {"uploads", config_uploads, offsetof(struct config, uploads), 0, 0, 0},
     {"symbolication", read_later, 0, 0, 0, 0},
 };
 
@@ -351,18 +346,8 @@ static int read_last(struct config_reader *r, const cJSON *root)
             r, cJSON_GetObjectItemCaseSensitive(root, "admin_listen"),
             "must be another socket than \"listen\"");
     }
-    if (config->uploads.root != NULL &&
-        config_paths_overlap(config->uploads.root, config->downloads)) {
-        return config_error(r,
-                            cJSON_GetObjectItemCaseSensitive(root, "uploads"),
-                            "the root overlaps \"downloads\"");
-    }
-    return config_uploads_sources(r, cJSON_GetObjectItemCaseSensitive(
-                                         root, "uploads")) == 0 &&
-                   read_stores(r,
-                               cJSON_GetObjectItemCaseSensitive(root,
-                                                                "stores"),
-                               NULL, r->config) == 0
+    return read_stores(r, cJSON_GetObjectItemCaseSensitive(root, "stores"),
+                       NULL, r->config) == 0
                ? config_symbolication(r, cJSON_GetObjectItemCaseSensitive(
                                              root, "symbolication"))
                : -1;
@@ -452,10 +437,13 @@ void config_unref(struct config *config)
     for (i = 0; i < config->nsources; i++) {
         config_source_clear(&config->sources[i]);
     }
-    config_uploads_clear(&config->uploads);
+    for (i = 0; i < config->ntiers; i++) {
+        config_tier_clear(&config->tiers[i]);
+    }
     config_symbolication_clear(&config->symbolication);
     free(config->stores);
     free(config->sources);
+    free(config->tiers);
     free(config->downloads);
     free(config->listen);
     free(config->admin_listen);
@@ -468,11 +456,11 @@ bool config_store_asks(const struct store_config *store,
                        const struct source_config *source)
 {
     const struct transcoder_config *t = store->transcoders;
-    unsigned format = 1u << config_layout_format(source->layout);
+    unsigned formats = config_layout_formats(source->layout);
     size_t i;
 
     for (i = 0; i < store->ntranscoders; i++) {
-        if (t[i].command != NULL && (t[i].inputs & format)) {
+        if (t[i].command != NULL && (t[i].inputs & formats)) {
             return true;
         }
     }

@@ -3,6 +3,7 @@
  */
 #include "format.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *const names[] = {
@@ -28,4 +29,51 @@ int config_format_find(const char *name)
         }
     }
     return -1;
+}
+
+void config_formats_print(char buf[CONFIG_FORMATS_TEXT], unsigned formats)
+{
+    size_t n = 0;
+    int i;
+
+    buf[0] = '\0';
+    for (i = 0; i < FORMATS; i++) {
+        if (formats & 1u << i) {
+            n += (size_t)snprintf(buf + n, CONFIG_FORMATS_TEXT - n, "%s%s",
+                                  n > 0 ? "," : "", names[i]);
+        }
+    }
+}
+
+unsigned config_formats_parse(const char *text)
+{
+    char name[16];
+    unsigned formats = 0;
+    size_t len;
+    int format;
+
+    for (;; text += len + 1) {
+        len = strcspn(text, ",");
+        snprintf(name, sizeof(name), "%.*s", (int)len, text);
+        format = config_format_find(name);
+        if (format < 0) {
+            return 0;
+        }
+        formats |= 1u << format;
+        if (text[len] == '\0') {
+            return formats;
+        }
+    }
+}
+
+unsigned config_format_originals(symcache_kind_e kind)
+{
+    switch (kind) {
+    case SYMCACHE_KIND_DEBUGINFO:
+        return FORMATS_ALL & ~(1u << FORMAT_BREAKPAD);
+    case SYMCACHE_KIND_SYM:
+        return 1u << FORMAT_BREAKPAD;
+    default:
+        return 0;
+    }
 }

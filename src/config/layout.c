@@ -87,11 +87,11 @@ const char *config_form_name(enum layout_form form)
     return form_names[form];
 }
 
-enum original_format config_layout_format(enum source_layout layout)
+unsigned config_layout_formats(enum source_layout layout)
 {
     switch (layout) {
     case LAYOUT_BREAKPAD:
-        return FORMAT_BREAKPAD;
+        return 1u << FORMAT_BREAKPAD;
     case LAYOUT_SYMSTORE:
     case LAYOUT_TWO_TIER:
     case LAYOUT_SSQP:
@@ -100,7 +100,7 @@ enum original_format config_layout_format(enum source_layout layout)
     case LAYOUT_DEBUGINFOD:
         break;
     }
-    return FORMAT_PDB;
+    return FORMATS_ALL & ~(1u << FORMAT_BREAKPAD);
 }
 
 bool config_layout_has_key(enum source_layout layout,

@@ -108,6 +108,36 @@
       "SymCache servers that said \"ask again\" for too long.")               \
     X(LOOP_REFUSED, "symcached_loops_refused_total", "",                      \
       "Lookups refused because they had come through this helper.")           \
+    X(TIER_HIT, "symcached_tier_gets_total", "result=\"hit\"",                \
+      "Files asked for in a tier.")                                           \
+    X(TIER_ABSENT, "symcached_tier_gets_total", "result=\"absent\"", "")      \
+    X(TIER_GET_REFUSED, "symcached_tier_gets_total", "result=\"refused\"",    \
+      "")                                                                     \
+    X(TIER_GET_FAILED, "symcached_tier_gets_total", "result=\"failed\"", "")  \
+    X(TIER_STORED, "symcached_tier_puts_total", "result=\"stored\"",          \
+      "Files to be stored in a tier, or to be kept there.")                   \
+    X(TIER_EXISTS, "symcached_tier_puts_total", "result=\"exists\"", "")      \
+    X(TIER_FRESH, "symcached_tier_puts_total", "result=\"refreshed\"", "")    \
+    X(TIER_PUT_FAILED, "symcached_tier_puts_total", "result=\"failed\"", "")  \
+    X(TIER_DROPPED, "symcached_tier_dropped_total", "",                       \
+      "Files that were not stored in a tier because too many waited.")        \
+    X(TIER_REFUSED_META, "symcached_tier_refused_total",                      \
+      "why=\"metadata\"", "Objects of tiers that were not used.")             \
+    X(TIER_REFUSED_MAC, "symcached_tier_refused_total", "why=\"mac\"", "")    \
+    X(TIER_REFUSED_DIGEST, "symcached_tier_refused_total",                    \
+      "why=\"digest\"", "")                                                   \
+    X(TIER_REFUSED_CONTENT, "symcached_tier_refused_total",                   \
+      "why=\"content\"", "")                                                  \
+    X(TIER_RECEIVED, "symcached_tier_bytes_total", "direction=\"received\"",  \
+      "Bytes of bodies from and to tiers.")                                   \
+    X(TIER_SENT, "symcached_tier_bytes_total", "direction=\"sent\"", "")      \
+    X(TIER_GET_MS, "symcached_tier_seconds_total", "way=\"get\"",             \
+      "Time that files took in a tier, with their checks.")                   \
+    X(TIER_PUT_MS, "symcached_tier_seconds_total", "way=\"put\"", "")         \
+    X(TIER_BREAKER_OPEN, "symcached_tier_breaker_changes_total",              \
+      "to=\"open\"", "Changes of the circuit breakers of tiers.")             \
+    X(TIER_BREAKER_CLOSED, "symcached_tier_breaker_changes_total",            \
+      "to=\"closed\"", "")                                                    \
     X(TRANSCODE_RUNS, "symcached_transcodes_total", "",                       \
       "Transcoder processes that ended.")                                     \
     X(TRANSCODE_MS, "symcached_transcode_seconds_total", "",                  \
@@ -131,13 +161,6 @@
       "Gzip files left for the next use because too many waited.")            \
     X(FORGOTTEN, "symcached_forgotten_total", "",                             \
       "Negative entries dropped on request.")                                 \
-    X(UPLOADED_FILES, "symcached_uploaded_files_total", "",                   \
-      "Files that clients uploaded, and that were stored.")                   \
-    X(UPLOADED_BYTES, "symcached_uploaded_bytes_total", "", "Their bytes.")   \
-    X(UPLOADS_SAME, "symcached_uploads_same_total", "",                       \
-      "Uploaded files that were there already.")                              \
-    X(UPLOADS_REFUSED, "symcached_uploads_refused_total", "",                 \
-      "Uploads that were not taken.")                                         \
     X(CLEANED_UNUSED, "symcached_cleaned_files_total", "reason=\"unused\"",   \
       "Files removed, by reason.")                                            \
     X(CLEANED_EXPIRED, "symcached_cleaned_files_total", "reason=\"expired\"", \

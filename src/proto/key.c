@@ -43,18 +43,6 @@ static const uint16_t  symcache_hex[256] = {
 static const char  symcache_hex_upper[] = "0123456789ABCDEF";
 static const char  symcache_hex_lower[] = "0123456789abcdef";
 
-/* In the order of symcache_kind_e. */
-
-static const char  *symcache_kinds[SYMCACHE_KINDS] = {
-    "symcache",
-    "ppdbcache",
-    "cficache",
-    "sym",
-    "debuginfo",
-    "executable",
-    "sourcebundle"
-};
-
 /* The two digits of each byte. */
 
 static const char  symcache_hex_pairs[] =
@@ -127,49 +115,6 @@ symcache_utf8_char(const unsigned char *p, const unsigned char *last)
     }
 
     return n;
-}
-
-int
-symcache_kind_parse(const char *p, size_t len, symcache_kind_e *kind)
-{
-    int  i;
-
-    for (i = 0; i < SYMCACHE_KINDS; i++) {
-
-        if (strlen(symcache_kinds[i]) == len
-            && memcmp(symcache_kinds[i], p, len) == 0)
-        {
-            *kind = (symcache_kind_e) i;
-            return 1;
-        }
-    }
-
-    return 0;
-}
-
-const char *
-symcache_kind_text(symcache_kind_e kind)
-{
-    return symcache_kinds[kind];
-}
-
-int
-symcache_kind_supported(symcache_kind_e kind)
-{
-    return kind == SYMCACHE_KIND_SYMCACHE;
-}
-
-int
-symcache_id_supported(symcache_id_e type)
-{
-    return type == SYMCACHE_ID_DEBUG;
-}
-
-int
-symcache_key_supported(const symcache_key_t *key)
-{
-    return symcache_kind_supported((symcache_kind_e) key->kind)
-           && symcache_id_supported((symcache_id_e) key->id_type);
 }
 
 static int
@@ -506,14 +451,16 @@ symcache_id_print(char *buf, const symcache_key_t *key)
 size_t
 symcache_key_print(char *buf, const symcache_key_t *key)
 {
-    char    *p;
-    size_t   n;
+    char        *p;
+    size_t       n;
+    const char  *kind;
 
     p = buf;
 
     if (key->kind != SYMCACHE_KIND_SYMCACHE) {
-        n = strlen(symcache_kinds[key->kind]);
-        memcpy(p, symcache_kinds[key->kind], n);
+        kind = symcache_kind_text((symcache_kind_e) key->kind);
+        n = strlen(kind);
+        memcpy(p, kind, n);
         p += n;
         *p++ = ':';
     }

@@ -33,6 +33,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include "kind.h"
 #include "version.h"
 
 
@@ -45,9 +46,6 @@
 
 /* The longest text of an id, "buildid-<128 hex digits>", without a NUL. */
 #define SYMCACHE_ID_TEXT_MAX    (8 + 2 * SYMCACHE_BUILD_ID_MAX)
-
-/* The longest text of a kind, without a NUL. */
-#define SYMCACHE_KIND_TEXT_MAX  12
 
 /* "<kind>:<name>/<id>", without a NUL. */
 #define SYMCACHE_KEY_TEXT_MAX   (SYMCACHE_KIND_TEXT_MAX + 1                   \
@@ -63,24 +61,6 @@ typedef enum {
     SYMCACHE_BAD_ID,
     SYMCACHE_BAD_AGE
 } symcache_status_e;
-
-
-/*
- * Kinds of artefacts.  The text of a kind is the suffix of its files, and a
- * part of the helper's paths, where it must differ from the names of pages.
- */
-
-typedef enum {
-    SYMCACHE_KIND_SYMCACHE = 0,  /* "symcache" */
-    SYMCACHE_KIND_PPDBCACHE,     /* "ppdbcache": of a portable PDB */
-    SYMCACHE_KIND_CFICACHE,      /* "cficache": unwind information */
-    SYMCACHE_KIND_SYM,           /* "sym": the text of Breakpad */
-    SYMCACHE_KIND_DEBUGINFO,     /* "debuginfo": an original file: a PDB, an
-                                    ELF debug file, a dSYM */
-    SYMCACHE_KIND_EXECUTABLE,    /* "executable": an original file */
-    SYMCACHE_KIND_SOURCEBUNDLE,  /* "sourcebundle" */
-    SYMCACHE_KINDS
-} symcache_kind_e;
 
 
 typedef enum {
@@ -124,18 +104,10 @@ typedef struct {
 } symcache_request_t;
 
 
-/* Returns 1 and sets *kind, or 0 if no kind has this text. */
-int symcache_kind_parse(const char *p, size_t len, symcache_kind_e *kind);
-
-/* The text of a kind. */
-const char *symcache_kind_text(symcache_kind_e kind);
-
 /*
- * Returns 1 if files of this kind, with this type of id, or for this key are
- * made and stored.  The other ones are only defined so far, and the helper
- * refuses them.
+ * Returns 1 if files with this type of id, or for this key are made and
+ * stored.  The other ones are only defined so far, and the helper refuses them.
  */
-int symcache_kind_supported(symcache_kind_e kind);
 int symcache_id_supported(symcache_id_e type);
 int symcache_key_supported(const symcache_key_t *key);
 

@@ -90,29 +90,39 @@ symcache_path_file(char *buf, const symcache_key_t *key,
     return n + symcache_path_name(buf + n, key, version, file);
 }
 
+/* The end of an original's name, by its kind. */
+
+static const char *
+symcache_path_original_end(int kind)
+{
+    return kind == SYMCACHE_KIND_SYM ? ".sym"
+           : kind == SYMCACHE_KIND_EXECUTABLE ? ".executable"
+                                              : "";
+}
+
+size_t
+symcache_path_original_name(char *buf, const symcache_key_t *key)
+{
+    char        *p;
+    const char  *end;
+
+    end = symcache_path_original_end(key->kind);
+
+    p = symcache_path_copy(buf, key->name, key->name_len);
+    p = symcache_path_copy(p, end, strlen(end) + 1);
+
+    return (size_t) (p - buf) - 1;
+}
+
 size_t
 symcache_path_original(char *buf, const symcache_key_t *key)
 {
-    char  *p;
+    size_t  n;
 
-    p = buf + symcache_path_dir(buf, key);
-    *p++ = '/';
-    p = symcache_path_copy(p, key->name, key->name_len);
+    n = symcache_path_dir(buf, key);
+    buf[n++] = '/';
 
-    switch (key->kind) {
-    case SYMCACHE_KIND_SYM:
-        p = symcache_path_copy(p, ".sym", 4);
-        break;
-    case SYMCACHE_KIND_EXECUTABLE:
-        p = symcache_path_copy(p, ".executable", 11);
-        break;
-    default:
-        break;
-    }
-
-    *p = '\0';
-
-    return (size_t) (p - buf);
+    return n + symcache_path_original_name(buf + n, key);
 }
 
 size_t
@@ -235,6 +245,30 @@ symcache_path_entry_parse(const char *p, size_t len, symcache_key_t *key,
 
         if (symcache_path_read(p, len, key, (symcache_kind_e) kind, version,
                                file))
+        {
+            key->kind = (uint8_t) kind;
+            return 1;
+        }
+    }
+
+    return 0;
+}
+
+int
+symcache_path_original_parse(const char *p, size_t len, symcache_key_t *key)
+{
+    int             kind;
+    char            name[SYMCACHE_NAME_MAX + SYMCACHE_PATH_END_MAX + 1];
+    symcache_key_t  each;
+
+    symcache_key_copy(&each, key);
+
+    for (kind = 0; kind < SYMCACHE_KINDS; kind++) {
+        each.kind = (uint8_t) kind;
+
+        if (symcache_kind_is_original((symcache_kind_e) kind)
+            && symcache_path_original_name(name, &each) == len
+            && memcmp(name, p, len) == 0)
         {
             key->kind = (uint8_t) kind;
             return 1;

@@ -13,6 +13,12 @@
  * The negative entry of a SymCache is <name>-v<M.m.p>.absent: it was there
  * before there were kinds.  All kinds of one name and id share a folder.
  *
+ * Originals lie among the downloads of a store:
+ *
+ *   <name>/<id>/<name>                            debug information
+ *   <name>/<id>/<name>.sym                        Breakpad's text
+ *   <name>/<id>/<name>.executable                 an executable
+ *
  * Paths here are relative to the root of the store, without a leading slash.
  * Pure functions on (pointer, length): no I/O, no allocation, no globals.
  */
@@ -74,12 +80,12 @@ size_t symcache_path_file(char *buf, const symcache_key_t *key,
     const symcache_version_t *version, symcache_file_e file);
 
 /*
- * The path of an original among the downloads of a store, relative to their
- * folder: <name>/<id>/<name>, and behind that ".sym" for Breakpad's text and
- * ".executable" for an executable.  Of what is made of an original it is the
- * path of debug information.
+ * The same for an original among the downloads of a store, relative to their
+ * folder, and for its name alone.  The key of what is made of an original gives
+ * that of debug information.
  */
 size_t symcache_path_original(char *buf, const symcache_key_t *key);
+size_t symcache_path_original_name(char *buf, const symcache_key_t *key);
 
 /*
  * Returns the length, without the NUL, that symcache_path_file() does not
@@ -117,6 +123,12 @@ int symcache_path_name_parse(const char *p, size_t len,
  */
 int symcache_path_entry_parse(const char *p, size_t len, symcache_key_t *key,
     symcache_version_t *version, symcache_file_e *file);
+
+/*
+ * The same for an original among the downloads: sets the kind in *key.
+ */
+int symcache_path_original_parse(const char *p, size_t len,
+    symcache_key_t *key);
 
 /*
  * The inverse of symcache_path_file(): exact, in the store's own case.

@@ -3,12 +3,16 @@
  */
 #include "request.h"
 
+#include <errno.h>
+#include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include "base/clock.h"
 #include "base/log.h"
+#include "http/http.h"
 
 /* A larger answer is sent without a copy, and its buffer is not kept for the
  * next one. */
@@ -16,9 +20,6 @@
 
 /* A search has this long beyond the call's own time: for slow disks. */
 #define GRACE_MS 5000
-
-/* The same of the values of a request. */
-#define VALUES_KEPT 65536
 
 #define BROKEN_TRIES 3
 
@@ -31,13 +32,14 @@
 struct request {
     LIST_ENTRY(request) entry; /* of those that wait */
     struct request_context *context;
-    struct http_request *http;
+    struct evhttp_request *req;
     struct settings *settings;
     struct api_request api;
     struct api_reply reply;
     struct api_call *call;
     struct search *search;
-    struct event *timer; /* NULL: it does not wait */
+    struct event *timer;    /* NULL: it does not wait */
+    struct event *readable; /* its connection, while it waits */
     unsigned tries;
     uint64_t started; /* microseconds */
     uint64_t parsed;
@@ -131,6 +133,9 @@ static void free_request(struct request *r)
         LIST_REMOVE(r, entry);
         event_free(r->timer);
     }
+    if (r->readable != NULL) {
+        event_free(r->readable);
+    }
     search_free(r->search);
     if (r->call != NULL) {
         r->call->free(r->call);
@@ -154,71 +159,70 @@ static void reset_reply(struct request *r)
 /* Bytes of large answers that clients have not taken yet, of all threads. */
 static atomic_uint_least64_t unsent;
 
-static void on_taken(char *data, size_t size)
+static void on_taken(const void *data, size_t size, void *arg)
 {
     atomic_fetch_sub(&unsent, size);
-    free(data);
+    free((void *)data);
 }
 
 /*
- * Gives away a large answer.  Clients that do not read may keep no more of
- * them than one answer can have.  Returns false if there is no room for it.
+ * Adds a large answer, whose buffer buf takes over.  Clients that do not read
+ * may keep no more of them than one answer can have.  Returns 0, or -1.
  */
-static bool give_large(const struct request *r, struct http_reply *reply)
+static int add_large(const struct request *r, struct evbuffer *buf)
 {
     struct json_writer *writer = r->reply.body;
     uint64_t most = r->settings->symbolication->limits.answer_size;
     uint64_t others = atomic_fetch_add(&unsent, writer->size);
 
-    if (others > 0 && others + writer->size > most) {
+    if ((others > 0 && others + writer->size > most) ||
+        evbuffer_add_reference(buf, writer->data, writer->size, on_taken,
+                               NULL) != 0) {
         atomic_fetch_sub(&unsent, writer->size);
-        return false;
+        return -1;
     }
-    reply->release = on_taken;
     memset(writer, 0, sizeof(*writer));
-    return true;
-}
-
-/* What a large request has left behind. */
-static void trim(struct request_context *context)
-{
-    if (context->writer.room > WRITER_KEPT) {
-        free(context->writer.data);
-        memset(&context->writer, 0, sizeof(context->writer));
-    }
-    if (context->json.room > VALUES_KEPT) {
-        json_free(&context->json);
-    }
+    return 0;
 }
 
 static void send_reply(struct request *r)
 {
-    struct request_context *context = r->context;
     struct json_writer *writer = r->reply.body;
-    struct http_field fields[API_HEADERS_MAX];
-    struct http_reply reply = {.body = writer->data, .size = writer->size};
+    struct evbuffer *buf = evbuffer_new();
     unsigned i;
 
-    if (writer->has_failed ||
-        (writer->size > WRITER_KEPT && !give_large(r, &reply))) {
+    if (writer->has_failed || buf == NULL ||
+        (writer->size > WRITER_KEPT
+             ? add_large(r, buf)
+             : evbuffer_add(buf, writer->data, writer->size)) != 0) {
         r->reply.status = 503;
         r->reply.type = NULL;
         r->reply.nheaders = 0;
         api_reply_header(&r->reply, "Retry-After", "1");
-        reply.size = 0;
+        if (buf != NULL) {
+            evbuffer_drain(buf, evbuffer_get_length(buf));
+        }
+    }
+    if (r->api.method == API_HEAD && buf != NULL) {
+        /* evhttp would send the body */
+        reply_number(r->req, "Content-Length",
+                     (unsigned)evbuffer_get_length(buf));
+        evbuffer_drain(buf, evbuffer_get_length(buf));
     }
     for (i = 0; i < r->reply.nheaders; i++) {
-        fields[i].name = r->reply.headers[i].name;
-        fields[i].value = r->reply.headers[i].value;
+        reply_header(r->req, r->reply.headers[i].name,
+                     r->reply.headers[i].value);
     }
-    reply.status = r->reply.status;
-    reply.type = r->reply.type;
-    reply.fields = fields;
-    reply.nfields = r->reply.nheaders;
     count(r);
-    http_reply(r->http, &reply);
+    reply_send(r->req, r->reply.status, r->reply.type, buf);
+    if (buf != NULL) {
+        evbuffer_free(buf);
+    }
+    if (writer->room > WRITER_KEPT) {
+        free(writer->data);
+        memset(writer, 0, sizeof(*writer));
+    }
     free_request(r);
-    trim(context);
 }
 
 /* There is no memory. */
@@ -262,16 +266,46 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
     finish(r);
 }
 
-/* One that was closed would keep its place among those that run until its
- * modules are there. */
-static void on_gone(void *arg)
+/*
+ * evhttp does not read from a connection whose request is not answered yet.
+ * One that was closed would keep its place among those that run until its
+ * modules are there.
+ */
+static void on_readable(evutil_socket_t fd, short what, void *arg)
 {
     struct request *r = arg;
+    struct evhttp_connection *connection =
+        evhttp_request_get_connection(r->req);
+    ssize_t n;
+    char c;
 
+    n = recv(fd, &c, 1, MSG_PEEK | MSG_DONTWAIT);
+    if (n > 0) {
+        return; /* the next request; it is not watched any more */
+    }
+    if (n == -1 && (errno == EAGAIN || errno == EINTR)) {
+        event_add(r->readable, NULL);
+        return;
+    }
     r->reply.status = CLIENT_GONE;
     r->searched = clock_usec();
     count(r);
-    free_request(r);
+    free_request(r); /* it may use the body, which is the connection's */
+    evhttp_connection_free(connection);
+}
+
+static struct event *watch(struct request *r)
+{
+    struct bufferevent *bev = evhttp_connection_get_bufferevent(
+        evhttp_request_get_connection(r->req));
+    struct event *event =
+        event_new(r->context->searcher.base, bufferevent_getfd(bev), EV_READ,
+                  on_readable, r);
+
+    if (event != NULL) {
+        event_add(event, NULL);
+    }
+    return event;
 }
 
 /* Returns 0, or -1 without memory. */
@@ -287,7 +321,7 @@ static int wait_for_modules(struct request *r)
             return -1;
         }
         LIST_INSERT_HEAD(&r->context->waiting, r, entry);
-        http_request_watch(r->http, on_gone, r);
+        r->readable = watch(r);
     }
     return event_add(r->timer, &limit);
 }
@@ -338,63 +372,60 @@ static const char *find_header(const struct api_request *api, const char *name)
         (const struct request *)((const char *)api -
                                  offsetof(struct request, api));
 
-    return http_request_field(r->http, name);
+    return evhttp_find_header(evhttp_request_get_input_headers(r->req), name);
 }
 
-static enum api_method method_of(enum http_method method)
+static enum api_method method_of(struct evhttp_request *req)
 {
-    static const enum api_method methods[] = {
-        [HTTP_GET] = API_GET,         [HTTP_HEAD] = API_HEAD,
-        [HTTP_POST] = API_POST,       [HTTP_OPTIONS] = API_OPTIONS,
-        [HTTP_OTHER] = API_OTHER,
-    };
-
-    return methods[method];
+    switch (evhttp_request_get_command(req)) {
+    case EVHTTP_REQ_GET:
+        return API_GET;
+    case EVHTTP_REQ_HEAD:
+        return API_HEAD;
+    case EVHTTP_REQ_POST:
+        return API_POST;
+    case EVHTTP_REQ_OPTIONS:
+        return API_OPTIONS;
+    default:
+        return API_OTHER;
+    }
 }
 
 static void describe(struct request *r)
 {
-    r->api.method = method_of(r->http->method);
-    r->api.path = r->http->path;
-    r->api.query = r->http->query;
-    r->api.size = (size_t)r->http->size;
-    r->api.body = r->api.size > 0 ? r->http->body : NULL;
+    const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(r->req);
+    struct evbuffer *body = evhttp_request_get_input_buffer(r->req);
+    const char *path = uri != NULL ? evhttp_uri_get_path(uri) : NULL;
+
+    r->api.method = method_of(r->req);
+    r->api.path = path != NULL ? path : "";
+    r->api.query = uri != NULL ? evhttp_uri_get_query(uri) : NULL;
+    r->api.size = evbuffer_get_length(body);
+    r->api.body =
+        r->api.size > 0 ? (char *)evbuffer_pullup(body, -1) : NULL;
     r->api.header = find_header;
     r->api.config = r->settings->symbolication;
     r->api.json = &r->context->json;
     r->api.json->takes_nan = false;
 }
 
-/* Without its body: protocols refuse one that is too long in their words. */
-static bool is_refused(struct request *r)
+void request_start(struct request_context *context, struct evhttp_request *req)
 {
-    if (r->http->state == HTTP_BODY_NO_ROOM) {
-        r->reply.body->has_failed = true;
-        return true;
-    }
-    return false;
-}
-
-void request_start(struct request_context *context, struct http_request *http)
-{
-    static const struct http_reply no_memory = {.status = 503};
     struct request *r = calloc(1, sizeof(*r));
 
     if (r == NULL) {
-        http_reply(http, &no_memory);
+        reply_send(req, 503, NULL, NULL);
         return;
     }
     r->context = context;
     stats_add(&context->stats.running, 1);
-    r->http = http;
+    r->req = req;
     r->settings = settings_ref(context->settings);
     r->started = clock_usec();
     module_cache_trim(context->searcher.cache);
     describe(r);
     reset_reply(r);
-    if (!is_refused(r)) {
-        r->call = api_begin(&r->api, &r->reply);
-    }
+    r->call = api_begin(&r->api, &r->reply);
     r->parsed = clock_usec();
     if (r->call == NULL) {
         send_reply(r);

@@ -122,9 +122,9 @@ for ('/', '/v1', '/v1/', '/v2/jobs', '/v1/jobs/x', '/v1/nothing',
 is_deeply refusal(page('/metrics?x=1')), [400, 'bad-query'],
     'pages without a query refuse one';
 
-# one form for all kinds, of which only SymCaches are made
+# one form for all kinds, of which some are made
 
-for my $kind (qw(ppdbcache cficache sym debuginfo executable sourcebundle)) {
+for my $kind (qw(ppdbcache cficache sym executable sourcebundle)) {
     $r = page("/v1/$kind/$crash?version=9.0.0");
     is_deeply refusal($r), [404, 'unknown-kind'], "no lookup of a $kind";
     like $r->{body}, qr/"$kind"/, 'which is named';

@@ -53,6 +53,11 @@ static const char *rest(struct order *order)
     return text;
 }
 
+static bool has_way(const symcache_version_t *target)
+{
+    return order_has_way(&store, SYMCACHE_KIND_SYMCACHE, target);
+}
+
 static const char *asked(struct order *order, int target)
 {
     order_begin(order, &store, &key, &made[target]);
@@ -113,16 +118,16 @@ static void leaves_out_what_no_transcoder_takes(void **state)
 
     sources[0].layout = LAYOUT_BREAKPAD;
     assert_string_equal(asked(&order, 1), "pdb2 box3");
-    assert_true(order_has_way(&store, &made[1].version));
+    assert_true(has_way(&made[1].version));
     made[1].inputs |= 1u << FORMAT_BREAKPAD;
     assert_string_equal(asked(&order, 1), "pdb1 pdb2 box3");
     assert_ptr_equal(order.transcoders[FORMAT_BREAKPAD], &made[1]);
 
     store.nsources = 1;
-    assert_true(order_has_way(&store, &made[1].version));
-    assert_false(order_has_way(&store, &(symcache_version_t){4, 0, 0}));
+    assert_true(has_way(&made[1].version));
+    assert_false(has_way(&(symcache_version_t){4, 0, 0}));
     made[1].inputs = 1u << FORMAT_PDB;
-    assert_false(order_has_way(&store, &made[1].version));
+    assert_false(has_way(&made[1].version));
     store.nsources = 4;
     sources[0].layout = LAYOUT_SYMSTORE;
 }

@@ -5,6 +5,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -110,6 +111,52 @@ static void kinds(void **state)
     for (size_t i = 0; i < N(bad); i++) {
         assert_false(symcache_path_file_parse(bad[i], strlen(bad[i]), &key,
                                               &v, &file));
+    }
+}
+
+static void originals(void **state)
+{
+    static const struct {
+        symcache_kind_e kind;
+        const char *id;
+        const char *path; /* behind "app.pdb/<id>/" */
+    } rows[] = {
+        {SYMCACHE_KIND_DEBUGINFO, G_ "1", "app.pdb"},
+        {SYMCACHE_KIND_SYMCACHE, G_ "1", "app.pdb"},
+        {SYMCACHE_KIND_PPDBCACHE, G_ "FFFFFFFF", "app.pdb"},
+        {SYMCACHE_KIND_SYM, G_ "1", "app.pdb.sym"},
+        {SYMCACHE_KIND_EXECUTABLE, "5AB380779000", "app.pdb.executable"},
+    };
+    static const char *others[] = {"app.pd", "app.pdb.", "app.pdb.symcache",
+                                   "APP.pdb", "app.pdb.SYM", ""};
+    char buf[SYMCACHE_PATH_MAX + 1], want[SYMCACHE_PATH_MAX + 1];
+    symcache_key_t key, read;
+
+    assert_int_equal(symcache_name_parse("app.pdb", 7, &key), SYMCACHE_OK);
+    for (size_t i = 0; i < N(rows); i++) {
+        assert_int_equal(
+            symcache_id_parse(rows[i].id, strlen(rows[i].id), &key),
+            SYMCACHE_OK);
+        key.kind = (uint8_t)rows[i].kind;
+        snprintf(want, sizeof(want), "app.pdb/%s/%s", rows[i].id,
+                 rows[i].path);
+        assert_int_equal(symcache_path_original(buf, &key), strlen(want));
+        assert_string_equal(buf, want);
+        assert_int_equal(symcache_path_original_name(buf, &key),
+                         strlen(rows[i].path));
+        assert_string_equal(buf, rows[i].path);
+
+        read = key;
+        assert_true(symcache_path_original_parse(
+            rows[i].path, strlen(rows[i].path), &read));
+        assert_int_equal(read.kind,
+                         symcache_kind_is_original(rows[i].kind)
+                             ? rows[i].kind
+                             : SYMCACHE_KIND_DEBUGINFO);
+    }
+    for (size_t i = 0; i < N(others); i++) {
+        assert_false(symcache_path_original_parse(others[i],
+                                                  strlen(others[i]), &read));
     }
 }
 
@@ -310,6 +357,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(prints),
         cmocka_unit_test(kinds),
+        cmocka_unit_test(originals),
         cmocka_unit_test(each_kind_has_its_files),
         cmocka_unit_test(folders),
         cmocka_unit_test(entries),

@@ -6,7 +6,6 @@
 #ifndef DEBUGINFO_PE_H
 #define DEBUGINFO_PE_H
 
-#include "debug_directory.h"
 #include "identity.h"
 
 #endif

@@ -7,7 +7,6 @@
 #define DEBUGINFO_PORTABLEPDB_H
 
 #include "convert.h"
-#include "embedded.h"
 #include "identity.h"
 
 #endif

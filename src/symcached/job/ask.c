@@ -28,11 +28,11 @@ static bool start_background(struct scheduler *scheduler,
 {
     struct job *job;
     const char *reason;
-    char id[ID_MAX];
 
-    id_print(id, store->name, key);
-    if (scheduler->draining || !order_has_way(store, &transcoder->version) ||
-        scheduler_find(scheduler, store, id) != NULL ||
+    if (scheduler->draining ||
+        !order_has_way(store, (symcache_kind_e)key->kind,
+                       &transcoder->version) ||
+        scheduler_find(scheduler, store, key) != NULL ||
         via_loops(via, store->name)) {
         return false;
     }
@@ -63,7 +63,8 @@ static void ask_better(struct scheduler *scheduler,
     char path[PATH_MAX];
     size_t better;
 
-    if (d->transcoder == NULL ||
+    if (symcache_kind_is_original((symcache_kind_e)key->kind) ||
+        d->transcoder == NULL ||
         symcache_version_cmp(&d->transcoder->version, &d->best) != 0) {
         return;
     }
@@ -93,8 +94,13 @@ static void answer_decided(struct scheduler *scheduler,
                            struct scheduler_answer *a)
 {
     a->key = key;
-    if (a->kind == SCHEDULER_HIT) {
-        store_touch(store->root, key, &a->version);
+    if (a->kind == SCHEDULER_HIT &&
+        !symcache_kind_is_original((symcache_kind_e)key->kind)) {
+        if (store_touch(store->root, key, &a->version)) {
+            tiers_used(scheduler->tiers, store,
+                       scheduler_workdir(scheduler, store->root), key,
+                       &a->version);
+        }
         scheduler_want_gzip(scheduler, store, key, &a->version);
     }
     if (d->what == SYMCACHE_ANSWER_STALE) {
@@ -131,10 +137,10 @@ static struct job *get_job(struct scheduler *scheduler,
     }
 
     a->seconds = SCHEDULER_BUSY_SECONDS;
-    id_print(id, store->name, key);
-    job = scheduler_find(scheduler, store, id);
+    job = scheduler_find(scheduler, store, key);
     if (job == NULL && d->unseen != 0) {
         /* what may be on disk is neither made again nor called absent */
+        id_print(id, store->name, key);
         log_error(0, "lookup %s: answered 503, %s", id, d->entry.text);
         a->reason = "error";
         a->text = d->entry.text;
@@ -180,12 +186,12 @@ struct waiter *scheduler_ask(struct scheduler *scheduler,
         return NULL;
     }
 
-    decision_make(&d, scheduler->negcache, store, &scheduler->config->cache,
-                  key, name, ask);
+    decision_make(&d, scheduler->negcache, store, scheduler->config, key, name,
+                  ask);
     if (d.negative) {
         metrics_add(negcache_rules[d.entry.reason].metric, 1);
     }
-    if (decision_answer(&d, store, &a)) {
+    if (decision_answer(&d, store, (symcache_kind_e)key->kind, &a)) {
         answer_decided(scheduler, store, &d, key, name, via, &a);
         fn(arg, &a);
         return NULL;
@@ -193,7 +199,10 @@ struct waiter *scheduler_ask(struct scheduler *scheduler,
 
     job = get_job(scheduler, store, &d, key, name, via, &a);
     if (job != NULL && wait > 0) {
-        w = waiter_new(job, ask, name, wait, fn, arg);
+        w = waiter_new(job, (symcache_kind_e)key->kind, ask, name, wait, fn,
+                       arg);
+    } else if (job != NULL) {
+        waiter_want(job, (symcache_kind_e)key->kind, ask, name);
     }
     if (w == NULL) {
         fn(arg, &a);

@@ -37,6 +37,7 @@ struct attempt_log {
     struct attempt *attempts; /* room for a multiple of ATTEMPTS_STEP */
     unsigned n;
     unsigned left_off;
+    struct attempt *tier; /* or NULL */
     char id[];
 };
 
@@ -74,6 +75,10 @@ void attempt_log_free(struct attempt_log *attempt_log)
     for (i = 0; i < attempt_log->n; i++) {
         clear(&attempt_log->attempts[i]);
     }
+    if (attempt_log->tier != NULL) {
+        clear(attempt_log->tier);
+        free(attempt_log->tier);
+    }
     free(attempt_log->attempts);
     free(attempt_log);
 }
@@ -108,6 +113,42 @@ static bool grow(struct attempt_log *attempt_log)
     return true;
 }
 
+/* Fills a.  Returns false when out of memory. */
+static bool fill(struct attempt *a, const struct source_attempt *attempt)
+{
+    a->source = copy(attempt->source, DETAIL_MAX);
+    a->place = copy(attempt->place, PLACE_MAX);
+    a->detail = copy(attempt->detail, DETAIL_MAX);
+    a->outcome = attempt->outcome;
+    a->at = time(NULL);
+    a->bytes = attempt->bytes;
+    a->ms = attempt->ms;
+    a->retry_after = attempt->retry_after;
+    a->status = attempt->status;
+    a->errnum = attempt->errnum;
+    if (a->source == NULL || a->place == NULL || a->detail == NULL) {
+        clear(a);
+        return false;
+    }
+    return true;
+}
+
+void attempt_log_tier(struct attempt_log *attempt_log,
+                      const struct source_attempt *attempt)
+{
+    struct attempt *a = calloc(1, sizeof(*a));
+
+    if (a != NULL && fill(a, attempt)) {
+        if (attempt_log->tier != NULL) {
+            clear(attempt_log->tier);
+            free(attempt_log->tier);
+        }
+        attempt_log->tier = a;
+    } else {
+        free(a);
+    }
+}
+
 void attempt_log_add(struct attempt_log *attempt_log,
                      const struct source_attempt *attempt)
 {
@@ -126,20 +167,7 @@ void attempt_log_add(struct attempt_log *attempt_log,
         return;
     }
 
-    a = &attempt_log->attempts[attempt_log->n];
-    a->source = copy(attempt->source, DETAIL_MAX);
-    a->place = copy(attempt->place, PLACE_MAX);
-    a->detail = copy(attempt->detail, DETAIL_MAX);
-    a->outcome = attempt->outcome;
-    a->at = time(NULL);
-    a->bytes = attempt->bytes;
-    a->ms = attempt->ms;
-    a->retry_after = attempt->retry_after;
-    a->status = attempt->status;
-    a->errnum = attempt->errnum;
-
-    if (a->source == NULL || a->place == NULL || a->detail == NULL) {
-        clear(a);
+    if (!fill(&attempt_log->attempts[attempt_log->n], attempt)) {
         attempt_log->left_off++;
         return;
     }
@@ -227,31 +255,45 @@ static void add_positive(cJSON *object, const char *name, long number)
     }
 }
 
+static cJSON *attempt_json(const struct attempt *a)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(object, "source", a->source);
+    cJSON_AddStringToObject(object, "place", a->place);
+    cJSON_AddStringToObject(object, "form",
+                            config_form_name(layout_form(a->place)));
+    cJSON_AddStringToObject(object, "outcome",
+                            source_outcome_name(a->outcome));
+    cJSON_AddStringToObject(object, "detail", a->detail);
+    cJSON_AddNumberToObject(object, "time", (double)a->at);
+    cJSON_AddNumberToObject(object, "bytes", (double)a->bytes);
+    cJSON_AddNumberToObject(object, "ms", a->ms);
+    add_positive(object, "retry_after", a->retry_after);
+    add_positive(object, "status", a->status);
+    add_positive(object, "errno", a->errnum);
+    return object;
+}
+
 cJSON *attempt_log_json(const struct attempt_log *attempt_log)
 {
-    cJSON *array = cJSON_CreateArray(), *object;
-    const struct attempt *a;
+    cJSON *array = cJSON_CreateArray();
     unsigned i;
 
     for (i = 0; array != NULL && i < attempt_log->n; i++) {
-        a = &attempt_log->attempts[i];
-        object = cJSON_CreateObject();
-        cJSON_AddStringToObject(object, "source", a->source);
-        cJSON_AddStringToObject(object, "place", a->place);
-        cJSON_AddStringToObject(object, "form",
-                                config_form_name(layout_form(a->place)));
-        cJSON_AddStringToObject(object, "outcome",
-                                source_outcome_name(a->outcome));
-        cJSON_AddStringToObject(object, "detail", a->detail);
-        cJSON_AddNumberToObject(object, "time", (double)a->at);
-        cJSON_AddNumberToObject(object, "bytes", (double)a->bytes);
-        cJSON_AddNumberToObject(object, "ms", a->ms);
-        add_positive(object, "retry_after", a->retry_after);
-        add_positive(object, "status", a->status);
-        add_positive(object, "errno", a->errnum);
-        cJSON_AddItemToArray(array, object);
+        cJSON_AddItemToArray(array, attempt_json(&attempt_log->attempts[i]));
     }
     return array;
+}
+
+cJSON *attempt_log_tier_json(const struct attempt_log *attempt_log)
+{
+    cJSON *object = attempt_log->tier != NULL
+                        ? attempt_json(attempt_log->tier)
+                        : NULL;
+
+    cJSON_DeleteItemFromObject(object, "form");
+    return object;
 }
 
 struct attempt_logs *attempt_logs_new(void)

@@ -99,9 +99,11 @@ void job_leaves_run(struct job *job)
 void job_run_converted(struct job *job)
 {
     struct trust *trust = trust_of(job);
+    symcache_key_t original;
 
     if (trust != NULL) {
-        trust_converted(trust, &job->key, job_pdb_path(job), take_probe(job));
+        job_original_key(job, &original);
+        trust_converted(trust, &original, job_pdb_path(job), take_probe(job));
     }
 }
 
@@ -134,6 +136,7 @@ static bool choose(const struct job *job, const struct trust *trust,
                         &trust->good.key);
     if (trust_has_good(trust, canary->path)) {
         symcache_key_copy(&canary->key, &trust->good.key);
+        canary->key.kind = job->key.kind;
         return true;
     }
 
@@ -232,7 +235,7 @@ void job_diagnose(struct job *job)
     if (trust == NULL || !trust_needs_canary(trust, &job->key)) {
         if (trust != NULL) {
             trust_believes(trust, &job->key,
-                           &job->targets[0].transcoder->version,
+                           &job->target.transcoder->version,
                            take_probe(job));
         }
         believe(job, trust);

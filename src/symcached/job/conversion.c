@@ -105,7 +105,7 @@ static void on_published(void *arg, long long size, int errnum)
 {
     char made[SYMCACHE_VERSION_TEXT_MAX + 1];
     struct job *job = arg;
-    struct job_target *target = &job->targets[0];
+    struct job_target *target = &job->target;
     bool received = job->state == JOB_IN_SOURCE;
 
     job->publish = NULL;
@@ -134,16 +134,21 @@ static void on_published(void *arg, long long size, int errnum)
     scheduler_keep_transcoders(job->scheduler, job->store);
     scheduler_want_gzip(job->scheduler, job->store, &job->key,
                         &target->published);
+    if (job->state != JOB_IN_TIER) {
+        tiers_put(job->scheduler->tiers, job->store,
+                  scheduler_workdir(job->scheduler, job->store->root),
+                  &job->key, &target->published, job->tier_replace);
+    }
     job_end(job, FINDING_PUBLISHED);
 }
 
 void job_publish(struct job *job, const symcache_version_t *version,
                  const char *file)
 {
-    if (job->state != JOB_IN_SOURCE) {
+    if (job->state == JOB_IN_TRANSCODER) {
         provenance_copy(job_pdb_path(job), file);
     }
-    job->targets[0].published = *version;
+    job->target.published = *version;
     job->publish = publish_start(job->scheduler->base, job->store->root,
                                  &job->key, version, file, on_published, job);
     if (job->publish == NULL) {

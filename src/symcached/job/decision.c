@@ -15,14 +15,22 @@
 
 /* Returns the transcoder that makes the newest version this client reads. */
 static const struct transcoder_config *
-find_transcoder(const struct store_config *store, const symcache_ask_t *ask)
+find_transcoder(const struct store_config *store, symcache_kind_e kind,
+                const symcache_ask_t *ask)
 {
     const struct transcoder_config *t, *best = NULL;
     size_t i;
 
+    if (symcache_kind_is_original(kind)) {
+        return symcache_version_serves(&order_original.version, &ask->version,
+                                       &ask->min)
+                   ? &order_original
+                   : NULL;
+    }
     for (i = 0; i < store->ntranscoders; i++) {
         t = &store->transcoders[i];
-        if (symcache_version_serves(&t->version, &ask->version, &ask->min) &&
+        if (t->makes == kind &&
+            symcache_version_serves(&t->version, &ask->version, &ask->min) &&
             (best == NULL ||
              symcache_version_cmp(&t->version, &best->version) > 0)) {
             best = t;
@@ -31,14 +39,30 @@ find_transcoder(const struct store_config *store, const symcache_ask_t *ask)
     return best;
 }
 
+/* The versions on disk, as store_versions() tells them, of any kind. */
+static int find_versions(const struct store_config *store,
+                         const struct config *config,
+                         const symcache_key_t *key,
+                         symcache_version_t versions[STORE_VERSIONS_MAX])
+{
+    char path[PATH_MAX];
+
+    if (!symcache_kind_is_original((symcache_kind_e)key->kind)) {
+        return store_versions(store->root, key, versions);
+    }
+    store_download_path(path, config->downloads, store->name, key);
+    versions[0] = order_original.version;
+    return store_download_find(path) ? 1 : 0;
+}
+
 void decision_make(struct decision *d, struct negcache *negcache,
                    const struct store_config *store,
-                   const struct cache_config *cache, const symcache_key_t *key,
+                   const struct config *config, const symcache_key_t *key,
                    const char *name, const symcache_ask_t *ask)
 {
     symcache_version_t versions[STORE_VERSIONS_MAX], *best = NULL;
     const symcache_version_t *made;
-    int i, n = store_versions(store->root, key, versions);
+    int i, n = find_versions(store, config, key, versions);
 
     d->unseen = n < 0 ? errno : 0;
     if (d->unseen != 0) {
@@ -56,14 +80,15 @@ void decision_make(struct decision *d, struct negcache *negcache,
         d->best = versions[i];
     }
 
-    d->transcoder = find_transcoder(store, ask);
+    d->transcoder = find_transcoder(store, (symcache_kind_e)key->kind, ask);
     made = d->transcoder != NULL ? &d->transcoder->version : NULL;
     d->what = symcache_answer(ask, best, made);
     d->negative = false;
 
     if ((d->what == SYMCACHE_ANSWER_MAKE ||
          d->what == SYMCACHE_ANSWER_STALE) &&
-        negcache_find(negcache, store, cache, key, name, made, &d->entry) &&
+        negcache_find(negcache, store, &config->cache, key, name, made,
+                      &d->entry) &&
         (best != NULL || !negcache_rules[d->entry.reason].needs_file)) {
         /* no newer version can be made now: decide by what is on disk */
         d->negative = true;
@@ -72,7 +97,7 @@ void decision_make(struct decision *d, struct negcache *negcache,
 }
 
 bool decision_answer(const struct decision *d,
-                     const struct store_config *store,
+                     const struct store_config *store, symcache_kind_e kind,
                      struct scheduler_answer *a)
 {
     const struct negcache_rule *rule;
@@ -120,10 +145,14 @@ bool decision_answer(const struct decision *d,
         return true;
     }
     if (d->transcoder != NULL &&
-        !order_has_way(store, &d->transcoder->version)) {
+        !order_has_way(store, kind, &d->transcoder->version)) {
         a->kind = SCHEDULER_ABSENT;
         a->reason = "no-transcoder";
         a->text = "no transcoder of this store takes what its sources have";
+        if (d->transcoder == &order_original) {
+            a->reason = "no-source";
+            a->text = "no source of this store has such files";
+        }
         a->seconds = CONFIG_SECONDS;
         return true;
     }

@@ -24,7 +24,7 @@ struct decision {
 /* Fills *d.  name is the key's, spelled as it was asked for. */
 void decision_make(struct decision *d, struct negcache *negcache,
                    const struct store_config *store,
-                   const struct cache_config *cache, const symcache_key_t *key,
+                   const struct config *config, const symcache_key_t *key,
                    const char *name, const symcache_ask_t *ask);
 
 /*
@@ -32,7 +32,7 @@ void decision_make(struct decision *d, struct negcache *negcache,
  * false if only a job can tell.
  */
 bool decision_answer(const struct decision *d,
-                     const struct store_config *store,
+                     const struct store_config *store, symcache_kind_e kind,
                      struct scheduler_answer *a);
 
 #endif

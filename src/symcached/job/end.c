@@ -100,10 +100,12 @@ static void say_attempts(struct job *job)
 static void log_end(const struct job *job, enum job_outcome outcome)
 {
     char version[SYMCACHE_VERSION_TEXT_MAX + 1], note[4096] = "";
-    const struct job_target *target = &job->targets[0];
+    char key[SYMCACHE_KEY_TEXT_MAX + 1];
+    const struct job_target *target = &job->target;
     enum log_level level =
         outcome == JOB_ERROR ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO;
 
+    symcache_key_print(key, &job->key);
     symcache_version_print(version, outcome == JOB_PUBLISHED
                                         ? &target->published
                                         : &target->transcoder->version);
@@ -122,8 +124,7 @@ static void log_end(const struct job *job, enum job_outcome outcome)
               "job store=%s key=%s outcome=%s version=%s source=%s bytes=%llu "
               "symcache_bytes=%lld download_ms=%u transcode_ms=%u total_ms=%u "
               "waiters=%u%s",
-              job->store->name, job_id(job) + strlen(job->store->name) + 1,
-              outcome_names[outcome], version,
+              job->store->name, key, outcome_names[outcome], version,
               job->original.from != NULL ? job->original.from : "-",
               (unsigned long long)job->original.bytes, target->size,
               job->download_ms, job->transcode_ms, clock_since(job->began),
@@ -146,8 +147,8 @@ static enum negcache_reason reason_of(enum job_outcome outcome)
 }
 
 /* seconds as in negcache_add() */
-static void add_negative(struct job *job, const struct job_target *target,
-                         enum negcache_reason reason, unsigned seconds)
+static void add_negative(struct job *job, enum negcache_reason reason,
+                         unsigned seconds)
 {
     struct workdir *workdir;
     char path[WORKDIR_PATH_MAX], *tmp = NULL;
@@ -160,8 +161,9 @@ static void add_negative(struct job *job, const struct job_target *target,
         }
     }
     if (negcache_add(job->scheduler->negcache, job->store, &job->config->cache,
-                     &job->key, job->name, &target->transcoder->version,
-                     reason, job_text(job), seconds, tmp) != 0) {
+                     &job->key, job->name,
+                     &job->target.transcoder->version, reason, job_text(job),
+                     seconds, tmp) != 0) {
         log_crit(errno, "job %s: negative entry not written", job_id(job));
     }
 }
@@ -175,10 +177,10 @@ static bool is_as_wanted(const struct job_target *target)
            symcache_version_cmp(&target->published, version) >= 0;
 }
 
-/* Keeps for later requests what this job found out about a target. */
-static void remember(struct job *job, const struct job_target *target,
-                     enum job_outcome outcome)
+/* Keeps for later requests what this job found out. */
+static void remember(struct job *job, enum job_outcome outcome)
 {
+    const struct job_target *target = &job->target;
     const struct cache_config *cache = &job->config->cache;
     const symcache_version_t *version = &target->transcoder->version;
     enum negcache_reason reason = reason_of(outcome);
@@ -205,13 +207,13 @@ static void remember(struct job *job, const struct job_target *target,
             seconds = job->retry_after;
         }
     }
-    add_negative(job, target, reason, seconds);
+    add_negative(job, reason, seconds);
 }
 
 /* Adds the job to the list of misses, which is for people to look at. */
 static void note_miss(struct job *job, enum job_outcome outcome)
 {
-    char looked[NEGCACHE_TEXT_MAX] = "";
+    char looked[NEGCACHE_TEXT_MAX] = "", key[SYMCACHE_KEY_TEXT_MAX + 1];
     size_t n = 0;
 
     if (outcome == JOB_PUBLISHED || outcome == JOB_STOPPED) {
@@ -222,24 +224,20 @@ static void note_miss(struct job *job, enum job_outcome outcome)
         attempt_log_print(job->attempt_log, true, looked + n,
                           sizeof(looked) - n);
     }
-    misses_add(job->scheduler->misses, job->store->name,
-               job_id(job) + strlen(job->store->name) + 1,
-               &job->targets[0].transcoder->version, outcome_names[outcome],
+    symcache_key_print(key, &job->key);
+    misses_add(job->scheduler->misses, job->store->name, key,
+               &job->target.transcoder->version, outcome_names[outcome],
                looked[n] != '\0' ? looked : job_text(job));
 }
 
 static void record(struct job *job, enum job_outcome outcome)
 {
-    size_t i;
-
     metrics_add(outcome_metrics[outcome], 1);
     if (job->purpose == JOB_FOR_BETTER) {
         /* what is on disk stays valid, whatever this job found out */
         metrics_add(METRIC_BETTER_FOUND, outcome == JOB_PUBLISHED);
     } else {
-        for (i = 0; i < JOB_TARGETS; i++) {
-            remember(job, &job->targets[i], outcome);
-        }
+        remember(job, outcome);
         note_miss(job, outcome);
     }
     log_end(job, outcome);
@@ -271,31 +269,35 @@ static void answer_outcome(const struct job *job, enum job_outcome outcome,
     a->seconds = negcache_life(reason, &job->config->cache);
 }
 
-static bool is_target(const struct job *job,
-                      const struct transcoder_config *transcoder)
-{
-    size_t i;
-
-    for (i = 0; i < JOB_TARGETS; i++) {
-        if (job->targets[i].transcoder == transcoder) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Did this waiter ask for something that the job did not look for, or does it
- * matter no more what it found? */
+/* Did this waiter ask for something that the job did not look for? */
 static bool needs_another(const struct job *job, enum job_outcome outcome,
                           const struct waiter *w, const struct decision *d)
 {
-    return outcome == JOB_STOPPED || !is_target(job, d->transcoder) ||
+    return w->kind != job->key.kind ||
+           job->target.transcoder != d->transcoder ||
            (outcome == JOB_NOTFOUND && strcmp(w->name, job->name) != 0);
 }
 
+/*
+ * The next job goes on where this one has ended: sources that had no such
+ * original are not asked again, and what was answered is its to tell.
+ */
+static void hand_over(struct job *job, struct job *next)
+{
+    struct attempt_log *attempt_log = next->attempt_log;
+
+    if ((job->findings & FINDING_FORGOTTEN) ||
+        strcmp(job->name, next->name) != 0) {
+        return;
+    }
+    next->order.absent = job->order.absent;
+    next->attempt_log = job->attempt_log; /* both have the same id */
+    job->attempt_log = attempt_log;
+}
+
 /* Makes the waiter wait for another job.  Returns false if there is none. */
-static bool start_another(const struct job *job, struct waiter *w,
-                          const struct decision *d)
+static bool start_another(struct job *job, const symcache_key_t *key,
+                          struct waiter *w, const struct decision *d)
 {
     struct scheduler *scheduler = job->scheduler;
     const char *reason;
@@ -304,13 +306,14 @@ static bool start_another(const struct job *job, struct waiter *w,
     if (scheduler->stopping || is_outdated(job)) {
         return false;
     }
-    next = scheduler_find(scheduler, job->store, job_id(job));
+    next = scheduler_find(scheduler, job->store, key);
     if (next == NULL) {
-        next = scheduler_start(scheduler, job->store, d->transcoder, &job->key,
+        next = scheduler_start(scheduler, job->store, d->transcoder, key,
                                w->name, JOB_FOR_LOOKUP, 0, &reason);
-    }
-    if (next == NULL) {
-        return false;
+        if (next == NULL) {
+            return false;
+        }
+        hand_over(job, next);
     }
     /* any of those who waited for the ended job may wait for the next one */
     job_join_via(next, job->via != NULL ? job->via : "");
@@ -320,28 +323,32 @@ static bool start_another(const struct job *job, struct waiter *w,
 
 /*
  * Each waiter is answered by a new decision, from what is on disk now.  One
- * that asked for another version than the job made, or in another spelling than
- * the job looked for, may need another job.  If there can be none, it must not
- * be told that the file is absent, since this job has not looked for it.
+ * that asked for another kind or version than the job made, or in another
+ * spelling than the job looked for, may need another job.  If there can be
+ * none, it must not be told that the file is absent, since this job has not
+ * looked for it.
  */
-static void answer_waiter(const struct job *job, enum job_outcome outcome,
+static void answer_waiter(struct job *job, enum job_outcome outcome,
                           struct waiter *w)
 {
     struct scheduler *scheduler = job->scheduler;
     struct scheduler_answer a;
+    symcache_key_t key;
     struct decision d;
     bool another;
 
-    decision_make(&d, scheduler->negcache, job->store,
-                  &scheduler->config->cache, &job->key, w->name, &w->ask);
-    if (decision_answer(&d, job->store, &a)) {
-        a.key = &job->key;
+    symcache_key_copy(&key, &job->key);
+    key.kind = (uint8_t)w->kind;
+    decision_make(&d, scheduler->negcache, job->store, scheduler->config, &key,
+                  w->name, &w->ask);
+    if (decision_answer(&d, job->store, w->kind, &a)) {
+        a.key = &key;
         waiter_answer(w, &a);
         return;
     }
 
     another = d.unseen != 0 || needs_another(job, outcome, w, &d);
-    if (another && d.unseen == 0 && start_another(job, w, &d)) {
+    if (another && d.unseen == 0 && start_another(job, &key, w, &d)) {
         return;
     }
 
@@ -354,11 +361,39 @@ static void answer_waiter(const struct job *job, enum job_outcome outcome,
     waiter_answer(w, &a);
 }
 
+void job_answer_original(struct job *job)
+{
+    struct scheduler *scheduler = job->scheduler;
+    struct waiter *w, *next;
+    struct scheduler_answer a;
+    struct decision d;
+    symcache_key_t key;
+
+    job_original_key(job, &key);
+    for (w = LIST_FIRST(&job->waiters); w != NULL; w = next) {
+        next = LIST_NEXT(w, entry);
+        if (w->kind != key.kind) {
+            continue;
+        }
+        decision_make(&d, scheduler->negcache, job->store, scheduler->config,
+                      &key, w->name, &w->ask);
+        if (d.what == SYMCACHE_ANSWER_HIT &&
+            decision_answer(&d, job->store, w->kind, &a)) {
+            a.key = &key;
+            waiter_answer(w, &a);
+        }
+    }
+}
+
 /* the end ---------------------------------------------------------------- */
 
 /* Ends what still runs for a job, which is the case only when it is stopped. */
 static void cancel(struct job *job)
 {
+    if (job->tier_get != NULL) {
+        tiers_get_cancel(job->tier_get);
+        job->tier_get = NULL;
+    }
     if (job->lookup != NULL) {
         source_cancel(job->lookup);
         job->lookup = NULL;

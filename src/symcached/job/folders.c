@@ -37,21 +37,27 @@ struct workdir *scheduler_workdir(struct scheduler *scheduler,
 
 /* of one job ------------------------------------------------------------- */
 
+void job_original_key(const struct job *job, symcache_key_t *key)
+{
+    symcache_key_copy(key, &job->key);
+    if (key->kind != SYMCACHE_KIND_EXECUTABLE) {
+        key->kind = job->original.format == FORMAT_BREAKPAD
+                        ? SYMCACHE_KIND_SYM
+                        : SYMCACHE_KIND_DEBUGINFO;
+    }
+}
+
 const char *job_pdb_path(const struct job *job)
 {
     static char path[PATH_MAX];
+    symcache_key_t key;
 
-    store_download_path(path, job->config->downloads, job->store->name,
-                        &job->key);
+    job_original_key(job, &key);
+    store_download_path(path, job->config->downloads, job->store->name, &key);
     return path;
 }
 
-/*
- * Tells the format of a file by its first bytes, which are all that is read
- * here.  A file of no known format counts as a PDB, so that the transcoder says
- * what is wrong with it.
- */
-static enum original_format format_of(const char *path)
+enum original_format job_format_of(const char *path)
 {
     enum body_kind kind = BODY_OTHER;
     uint8_t head[BODY_HEAD];
@@ -70,18 +76,27 @@ static enum original_format format_of(const char *path)
                : FORMAT_PDB;
 }
 
-bool job_take_download(struct job *job)
+/* Sets the format of the original if there is one of it among the downloads,
+ * of which the target can be made. */
+static bool take_format(struct job *job, enum original_format format)
 {
     const struct transcoder_config *transcoder;
 
+    job->original.format = format;
     if (!store_download_find(job_pdb_path(job))) {
         return false;
     }
-    job->original.format = format_of(job_pdb_path(job));
+    job->original.format = job_format_of(job_pdb_path(job));
     transcoder = job_transcoder(job);
-    if (transcoder == NULL ||
-        symcache_version_cmp(&transcoder->version, job->order.target) != 0) {
-        return false; /* of what the sources have, a newer one may be made */
+    /* of what the sources have, a newer one may be made */
+    return transcoder != NULL &&
+           symcache_version_cmp(&transcoder->version, job->order.target) == 0;
+}
+
+bool job_take_download(struct job *job)
+{
+    if (!take_format(job, FORMAT_PDB) && !take_format(job, FORMAT_BREAKPAD)) {
+        return false;
     }
     job->original.from = ORIGINAL_DOWNLOADS;
     return true;
@@ -197,6 +212,9 @@ static int write_transcoders(struct scheduler *scheduler,
         return -1;
     }
     for (i = 0; i < store->ntranscoders; i++) {
+        if (store->transcoders[i].makes != SYMCACHE_KIND_SYMCACHE) {
+            continue; /* nginx knows the version of the others */
+        }
         version = &store->transcoders[i].version;
         for (j = 0; j < n && symcache_version_cmp(&versions[j], version) != 0;
              j++) {
@@ -299,6 +317,7 @@ int scheduler_configure(struct scheduler *scheduler, struct config *config,
         config_unref(scheduler->config);
         scheduler->config = config_ref(config);
         trusts_reset(scheduler->trusts, NULL);
+        tiers_configure(scheduler->tiers, config);
         leave_former(scheduler);
     }
     scheduler_host_freed(scheduler); /* the limits may have grown */

@@ -99,6 +99,7 @@ cJSON *scheduler_json(const struct scheduler *scheduler);
 cJSON *scheduler_sources(const struct scheduler *scheduler);
 void scheduler_print_sources(const struct scheduler *scheduler,
                              struct evbuffer *buf);
+cJSON *scheduler_tiers(const struct scheduler *scheduler);
 cJSON *scheduler_misses(const struct scheduler *scheduler);
 cJSON *scheduler_why(const struct scheduler *scheduler,
                      const struct store_config *store,
@@ -111,16 +112,6 @@ cJSON *scheduler_why(const struct scheduler *scheduler,
 unsigned scheduler_forget(struct scheduler *scheduler,
                           const struct store_config *store,
                           const symcache_key_t *key, bool has_id);
-
-/*
- * The original of a key has changed: removes what the store has that was made
- * of another, of every kind, and the download; jobs that run begin again.
- * Returns false while a job is just publishing what it made: then this must be
- * called again.
- */
-bool scheduler_discard(struct scheduler *scheduler,
-                       const struct store_config *store,
-                       const symcache_key_t *key);
 
 /*
  * The transcoders of a store have been repaired: their former failures no

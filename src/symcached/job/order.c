@@ -15,12 +15,14 @@ static bool serves(const symcache_version_t *a, const symcache_version_t *b)
     return symcache_version_serves(a, b, &any);
 }
 
+const struct transcoder_config order_original = {.version = {1, 0, 0}};
+
 /*
  * Returns the transcoder that makes of this format the newest version that is
  * not above the target and serves the same clients, or NULL.
  */
 static const struct transcoder_config *
-best_transcoder(const struct store_config *store,
+best_transcoder(const struct store_config *store, symcache_kind_e kind,
                 const symcache_version_t *target, enum original_format format)
 {
     const struct transcoder_config *t, *best = NULL;
@@ -28,7 +30,8 @@ best_transcoder(const struct store_config *store,
 
     for (i = 0; i < store->ntranscoders; i++) {
         t = &store->transcoders[i];
-        if (t->command != NULL && (t->inputs & 1u << format) &&
+        if (t->command != NULL && t->makes == kind &&
+            (t->inputs & 1u << format) &&
             serves(&t->version, target) &&
             symcache_version_cmp(&t->version, target) <= 0 &&
             (best == NULL ||
@@ -52,6 +55,7 @@ void order_rewind(struct order *order)
         order->on_disk = versions[i];
     }
     order->not_newer = false;
+    order->absent = 0;
     order->pass = 0;
     order->next = 0;
 }
@@ -65,8 +69,13 @@ void order_begin(struct order *order, const struct store_config *store,
     order->store = store;
     order->key = key;
     order->target = &target->version;
+    order->formats = config_format_originals((symcache_kind_e)key->kind);
     for (i = 0; i < FORMATS; i++) {
-        order->transcoders[i] = best_transcoder(store, &target->version, i);
+        order->transcoders[i] = best_transcoder(
+            store, (symcache_kind_e)key->kind, &target->version, i);
+        if (order->transcoders[i] != NULL) {
+            order->formats |= 1u << i;
+        }
     }
     order->end = store->nsources;
     order_rewind(order);
@@ -76,32 +85,82 @@ void order_begin(struct order *order, const struct store_config *store,
 static const symcache_version_t *offered(const struct order *order,
                                          const struct source_config *source)
 {
+    unsigned formats = config_layout_formats(source->layout) & order->formats;
+    const symcache_version_t *best = NULL;
     const struct transcoder_config *t;
+    unsigned i;
 
     if (source->type->has_symcaches) {
-        return &source->version;
+        return order->key->kind == SYMCACHE_KIND_SYMCACHE ? &source->version
+                                                          : NULL;
     }
-    t = order->transcoders[config_layout_format(source->layout)];
-    return t != NULL ? &t->version : NULL;
+    for (i = 0; i < FORMATS; i++) {
+        t = order->transcoders[i] != NULL ? order->transcoders[i]
+                                          : &order_original;
+        if ((formats & 1u << i) &&
+            (best == NULL || symcache_version_cmp(&t->version, best) > 0)) {
+            best = &t->version;
+        }
+    }
+    return best;
 }
 
-bool order_has_way(const struct store_config *store,
-                   const symcache_version_t *target)
+/* Does a transcoder make the target of one of these formats? */
+static bool has_transcoder(const struct store_config *store,
+                           symcache_kind_e kind,
+                           const symcache_version_t *target, unsigned formats)
 {
-    const struct source_config *source;
-    size_t i;
+    unsigned i;
 
-    for (i = 0; i < store->nsources; i++) {
-        source = store->sources[i];
-        if (source->type->has_symcaches
-                ? serves(&source->version, target)
-                : best_transcoder(store, target,
-                                  config_layout_format(source->layout)) !=
-                      NULL) {
+    for (i = 0; i < FORMATS; i++) {
+        if ((formats & 1u << i) &&
+            best_transcoder(store, kind, target, i) != NULL) {
             return true;
         }
     }
     return false;
+}
+
+bool order_has_way(const struct store_config *store, symcache_kind_e kind,
+                   const symcache_version_t *target)
+{
+    const struct source_config *source;
+    unsigned formats;
+    size_t i;
+
+    for (i = 0; i < store->nsources; i++) {
+        source = store->sources[i];
+        formats = config_layout_formats(source->layout);
+        if (source->type->has_symcaches
+                ? kind == SYMCACHE_KIND_SYMCACHE &&
+                      serves(&source->version, target)
+                : (formats & config_format_originals(kind)) ||
+                      has_transcoder(store, kind, target, formats)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The bit of a source in order->absent, or 0: there are 64. */
+static uint64_t source_bit(const struct order *order,
+                           const struct source_config *source)
+{
+    size_t i;
+
+    for (i = 0; i < order->store->nsources && i < 64; i++) {
+        if (order->store->sources[i] == source) {
+            return (uint64_t)1 << i;
+        }
+    }
+    return 0;
+}
+
+void order_absent(struct order *order, const struct source_config *source)
+{
+    if (!source->type->has_symcaches) {
+        order->absent |= source_bit(order, source);
+    }
 }
 
 static bool takes(struct order *order, const struct source_config *source)
@@ -109,6 +168,9 @@ static bool takes(struct order *order, const struct source_config *source)
     const symcache_version_t *offer = offered(order, source);
     int cmp;
 
+    if (order->absent & source_bit(order, source)) {
+        return false;
+    }
     if (offer == NULL || !serves(offer, order->target)) {
         return false;
     }

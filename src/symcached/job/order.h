@@ -14,6 +14,9 @@
 #include <stdbool.h>
 #include "config/config.h"
 
+/* Stands for the transcoder of an original, of which nothing is made. */
+extern const struct transcoder_config order_original;
+
 struct order {
     const struct store_config *store;
     const symcache_key_t *key;
@@ -21,6 +24,8 @@ struct order {
     const struct transcoder_config *transcoders[FORMATS]; /* of originals of
                                                              each format, or
                                                              NULL */
+    unsigned formats; /* of originals that lead to the target */
+    uint64_t absent;  /* a bit for each source that has no such original */
     symcache_version_t on_disk; /* the best on disk that serves the same */
     bool has_on_disk;
     bool not_newer; /* a source was left out: no newer than what is on disk */
@@ -41,8 +46,11 @@ const struct source_config *order_next(struct order *order);
  * Is there a source that can lead to a version: a SymCache server, or one of
  * originals that a transcoder takes?
  */
-bool order_has_way(const struct store_config *store,
+bool order_has_way(const struct store_config *store, symcache_kind_e kind,
                    const symcache_version_t *target);
+
+/* Notes that a source has no such original, so that it is not asked again. */
+void order_absent(struct order *order, const struct source_config *source);
 
 /* Begins again with the first source, and looks again at what is on disk. */
 void order_rewind(struct order *order);

@@ -53,6 +53,7 @@ void scheduler_print_sources(const struct scheduler *scheduler,
 {
     source_stats_print(scheduler->source_stats, buf);
     sources_print(scheduler->sources, buf);
+    tiers_print(scheduler->tiers, buf);
 }
 
 static void add_version(cJSON *object, const char *name,
@@ -67,11 +68,12 @@ static void add_version(cJSON *object, const char *name,
 static cJSON *job_json(const struct job *job)
 {
     cJSON *object = cJSON_CreateObject();
+    char key[SYMCACHE_KEY_TEXT_MAX + 1];
 
+    symcache_key_print(key, &job->key);
     cJSON_AddStringToObject(object, "store", job->store->name);
-    cJSON_AddStringToObject(object, "key",
-                            job_id(job) + strlen(job->store->name) + 1);
-    add_version(object, "version", &job->targets[0].transcoder->version);
+    cJSON_AddStringToObject(object, "key", key);
+    add_version(object, "version", &job->target.transcoder->version);
     cJSON_AddStringToObject(object, "state", job_state_name(job->state));
     if ((job->state == JOB_IN_SOURCE || job->state == JOB_WAITS_UPSTREAM) &&
         job->source != NULL) {
@@ -104,6 +106,11 @@ cJSON *scheduler_json(const struct scheduler *scheduler)
     cJSON_AddNumberToObject(object, "waiters", scheduler->waiters);
     cJSON_AddBoolToObject(object, "draining", scheduler->draining);
     return object;
+}
+
+cJSON *scheduler_tiers(const struct scheduler *scheduler)
+{
+    return tiers_json(scheduler->tiers);
 }
 
 cJSON *scheduler_misses(const struct scheduler *scheduler)
@@ -184,6 +191,9 @@ static void add_transcoders(cJSON *object, const struct scheduler *scheduler,
     size_t i;
 
     for (i = 0; i < store->ntranscoders; i++) {
+        if (store->transcoders[i].makes != (symcache_kind_e)key->kind) {
+            continue;
+        }
         version = &store->transcoders[i].version;
         item = cJSON_CreateObject();
         add_version(item, "version", version);
@@ -242,14 +252,14 @@ cJSON *scheduler_why(const struct scheduler *scheduler,
                      const struct store_config *store,
                      const symcache_key_t *key)
 {
-    cJSON *object = cJSON_CreateObject(), *list = NULL;
+    cJSON *object = cJSON_CreateObject(), *list = NULL, *tier = NULL;
     const struct job *running;
     const struct attempt_log *attempt_log;
     char id[ID_MAX], text[SYMCACHE_ID_TEXT_MAX + 1];
 
-    id_print(id, store->name, key);
+    job_print_id(id, store->name, key);
     symcache_id_print(text, key);
-    running = scheduler_find(scheduler, store, id);
+    running = scheduler_find(scheduler, store, key);
 
     cJSON_AddStringToObject(object, "store", store->name);
     cJSON_AddStringToObject(object, "pdb", key->name);
@@ -266,6 +276,10 @@ cJSON *scheduler_why(const struct scheduler *scheduler,
                       : attempt_logs_find(scheduler->attempt_logs, id);
     if (attempt_log != NULL) {
         list = attempt_log_json(attempt_log);
+        tier = attempt_log_tier_json(attempt_log);
+    }
+    if (tier != NULL) {
+        cJSON_AddItemToObject(object, "tier", tier);
     }
     cJSON_AddItemToObject(object, "attempts",
                           list != NULL ? list : cJSON_CreateArray());

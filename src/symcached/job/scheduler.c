@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 #include <event2/event.h>
 #include "base/async_unlink.h"
 #include "base/log.h"
@@ -114,6 +113,7 @@ static void leave(struct scheduler *scheduler, struct job *job,
         TAILQ_REMOVE(&scheduler->wait_host, job, queue);
         scheduler->queued--;
         break;
+    case JOB_IN_TIER:
     case JOB_WAITS_UPSTREAM:
         scheduler->queued--;
         break;
@@ -152,6 +152,7 @@ void scheduler_moved(struct job *job, enum job_state from, enum job_state to)
         TAILQ_INSERT_TAIL(&scheduler->wait_host, job, queue);
         scheduler->queued++;
         return; /* no slot was freed and none is wanted: no need to pump */
+    case JOB_IN_TIER:
     case JOB_WAITS_UPSTREAM:
         scheduler->queued++;
         break;
@@ -175,12 +176,16 @@ void scheduler_moved(struct job *job, enum job_state from, enum job_state to)
 /* all jobs -------------------------------------------------------------- */
 
 struct job *scheduler_find(const struct scheduler *scheduler,
-                           const struct store_config *store, const char *id)
+                           const struct store_config *store,
+                           const symcache_key_t *key)
 {
-    uint64_t hash = table_hash_text(&scheduler->by_id, id);
     struct job *job;
+    char id[ID_MAX];
+    uint64_t hash;
     size_t at = 0;
 
+    job_print_id(id, store->name, key);
+    hash = table_hash_text(&scheduler->by_id, id);
     while ((job = (struct job *)table_next(&scheduler->by_id, hash, &at)) !=
            NULL) {
         if (strcmp(job_id(job), id) == 0 &&
@@ -277,50 +282,6 @@ unsigned scheduler_forget(struct scheduler *scheduler,
     return n;
 }
 
-/* Jobs for one name and id, whatever they make. */
-#define SAME_MAX 16
-
-static size_t find_same(const struct scheduler *scheduler,
-                        const struct store_config *store,
-                        const symcache_key_t *key, struct job *jobs[SAME_MAX])
-{
-    struct job *job;
-    size_t n = 0;
-
-    LIST_FOREACH(job, &scheduler->all, all)
-    {
-        if (n < SAME_MAX && strcmp(job->store->name, store->name) == 0 &&
-            symcache_key_same_module(&job->key, key)) {
-            jobs[n++] = job;
-        }
-    }
-    return n;
-}
-
-bool scheduler_discard(struct scheduler *scheduler,
-                       const struct store_config *store,
-                       const symcache_key_t *key)
-{
-    struct job *jobs[SAME_MAX];
-    size_t i, n = find_same(scheduler, store, key, jobs);
-    char path[PATH_MAX];
-    bool done = true;
-
-    /* First the files: whoever waits for a job that ends begins another. */
-    store_discard(store->root, key);
-    store_download_path(path, scheduler->config->downloads, store->name, key);
-    (void)unlink(path);
-    for (i = 0; i < n; i++) {
-        if (jobs[i]->publish != NULL) {
-            done = false;
-        } else {
-            job_say(jobs[i], "another original was uploaded");
-            job_end(jobs[i], FINDING_STOPPED);
-        }
-    }
-    return done;
-}
-
 void scheduler_forget_transcoders(struct scheduler *scheduler,
                                   const struct store_config *store)
 {
@@ -360,13 +321,14 @@ struct scheduler *scheduler_new(struct event_base *base,
     scheduler->attempt_logs = attempt_logs_new();
     scheduler->source_stats = source_stats_new();
     scheduler->gzip_files = gzip_files_new(base);
+    scheduler->tiers = tiers_new(base, config);
     scheduler->misses = misses_new();
     scheduler->trusts = trusts_new();
 
     if (scheduler->pump == NULL || scheduler->negcache == NULL ||
         scheduler->attempt_logs == NULL || scheduler->source_stats == NULL ||
-        scheduler->gzip_files == NULL || scheduler->misses == NULL ||
-        scheduler->trusts == NULL) {
+        scheduler->gzip_files == NULL || scheduler->tiers == NULL ||
+        scheduler->misses == NULL || scheduler->trusts == NULL) {
         scheduler_free(scheduler);
         return NULL;
     }
@@ -388,6 +350,7 @@ void scheduler_stop(struct scheduler *scheduler)
         job_end(job, FINDING_STOPPED);
     }
     gzip_files_stop(scheduler->gzip_files);
+    tiers_stop(scheduler->tiers);
 }
 
 void scheduler_free(struct scheduler *scheduler)
@@ -399,6 +362,7 @@ void scheduler_free(struct scheduler *scheduler)
     }
     sources_watch(scheduler->sources, NULL, NULL);
     gzip_files_free(scheduler->gzip_files);
+    tiers_free(scheduler->tiers);
     while ((r = SLIST_FIRST(&scheduler->roots)) != NULL) {
         SLIST_REMOVE_HEAD(&scheduler->roots, next);
         workdir_close(r->workdir);

@@ -29,6 +29,7 @@ struct scheduler {
     struct attempt_logs *attempt_logs;
     struct source_stats *source_stats;
     struct gzip_files *gzip_files;
+    struct tiers *tiers;
     struct misses *misses;
     struct trusts *trusts;
     SLIST_HEAD(, scheduler_root) roots; /* all that were ever configured */
@@ -51,15 +52,17 @@ struct scheduler {
 };
 
 /*
- * Returns the job with this id, or NULL.  A job of a former configuration in
- * which the store had another root does not count.
+ * Returns the job that looks for the original of a key, whatever it is to make
+ * of it, or NULL.  A job of a former configuration in which the store had
+ * another root does not count.
  */
 struct job *scheduler_find(const struct scheduler *scheduler,
-                           const struct store_config *store, const char *id);
+                           const struct store_config *store,
+                           const symcache_key_t *key);
 
 /*
- * Begins a job for a key that has none; better is as in job_begin().  Returns
- * NULL with one word in *reason if it cannot.
+ * Begins a job for a key whose original no job looks for; better is as in
+ * job_begin().  Returns NULL with one word in *reason if it cannot.
  */
 struct job *scheduler_start(struct scheduler *scheduler,
                             const struct store_config *store,

@@ -69,7 +69,7 @@ static bool is_worse(const struct job *job)
         return false;
     }
     store_path(path, job->store->root, &job->key,
-               &job->targets[0].transcoder->version, SYMCACHE_FILE_PLAIN);
+               &job->target.transcoder->version, SYMCACHE_FILE_PLAIN);
     return provenance_keeps(path, job->original.from,
                             job->original.publics_only);
 }
@@ -79,6 +79,7 @@ static void on_found(struct job *job)
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
 
     snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
+    job->original.format = job_format_of(file);
     if (is_worse(job)) {
         job_leave_sources(job);
         job_say(job, "the PDB has public symbols only");
@@ -101,6 +102,12 @@ static void on_found(struct job *job)
         return;
     }
     job_leave_sources(job);
+    if (job->target.transcoder == &order_original) {
+        job->target.published = order_original.version;
+        job_end(job, FINDING_PUBLISHED);
+        return;
+    }
+    job_answer_original(job);
     job_set_state(job, JOB_WAITS_TRANSCODER);
 }
 
@@ -162,6 +169,8 @@ static bool is_done(struct job *job, enum source_outcome outcome)
         job->findings |= FINDING_UNSURE;
     } else if (job->symcache.not_newer) {
         job->findings |= FINDING_NOT_NEWER;
+    } else {
+        order_absent(&job->order, job->source);
     }
     return true;
 }
@@ -173,7 +182,6 @@ static void on_source_done(void *arg, enum source_outcome outcome)
     job->lookup = NULL;
     if (outcome == SOURCE_FOUND) {
         job->original.from = job->source->name;
-        job->original.format = config_layout_format(job->source->layout);
         on_found(job);
     } else if (is_done(job, outcome)) {
         job->pending = 0;
@@ -214,7 +222,7 @@ static struct lookup *begin_lookup(struct job *job)
     errno = ENOMEM;
     snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
     return source_lookup(job->scheduler->sources, job->config, source,
-                         &job->key, job->name, file, symcache,
+                         &job->key, job->name, order->formats, file, symcache,
                          &source_callbacks, job);
 }
 

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <event2/event.h>
-#include "base/id.h"
 #include "base/log.h"
 #include "scheduler.h"
 
@@ -17,6 +16,7 @@ const char ORIGINAL_DOWNLOADS[] = "downloads";
 /* These words are on the status page, which does not tell of busy hosts. */
 static const char *const state_names[] = {
     [JOB_NEW] = "new",
+    [JOB_IN_TIER] = "in tier",
     [JOB_WAITS_SOURCE] = "waits for a download slot",
     [JOB_WAITS_HOST] = "waits for a download slot",
     [JOB_IN_SOURCE] = "in source",
@@ -29,6 +29,18 @@ static const char *const state_names[] = {
 const char *job_state_name(enum job_state state)
 {
     return state_names[state];
+}
+
+void job_print_id(char id[ID_MAX], const char *store,
+                  const symcache_key_t *key)
+{
+    symcache_key_t original;
+
+    symcache_key_copy(&original, key);
+    if (key->kind != SYMCACHE_KIND_EXECUTABLE) {
+        original.kind = SYMCACHE_KIND_SYMCACHE;
+    }
+    id_print(id, store, &original);
 }
 
 struct job *job_new(struct scheduler *scheduler, struct config *config,
@@ -45,11 +57,11 @@ struct job *job_new(struct scheduler *scheduler, struct config *config,
         return NULL;
     }
 
-    id_print(id, store->name, key);
+    job_print_id(id, store->name, key);
     LIST_INIT(&job->waiters);
     job->scheduler = scheduler;
     job->store = store;
-    job->targets[0].transcoder = transcoder;
+    job->target.transcoder = transcoder;
     symcache_key_copy(&job->key, key);
     job->name = job->key.name;
     if (other_case) {
@@ -121,16 +133,26 @@ void job_set_state(struct job *job, enum job_state state)
     scheduler_moved(job, from, state);
 }
 
-void job_begin(struct job *job, size_t better)
+void job_seek_original(struct job *job)
 {
-    metrics_add(METRIC_JOB_STARTED, 1);
-    if (job->purpose == JOB_FOR_BETTER) {
-        job->order.end = better;
-    } else if (job->targets[0].transcoder->command != NULL &&
-               job_take_download(job)) {
+    if (job->purpose != JOB_FOR_BETTER &&
+        job->target.transcoder->command != NULL && job_take_download(job)) {
         metrics_add(METRIC_DOWNLOAD_REUSED, 1);
         job_set_state(job, JOB_WAITS_TRANSCODER);
         return;
     }
     job_set_state(job, JOB_WAITS_SOURCE);
+}
+
+void job_begin(struct job *job, size_t better)
+{
+    metrics_add(METRIC_JOB_STARTED, 1);
+    if (job->purpose == JOB_FOR_BETTER) {
+        /* the tier may well have what is on disk already */
+        job->order.end = better;
+        job->tier_replace = true;
+    } else if (job_ask_tier(job)) {
+        return;
+    }
+    job_seek_original(job);
 }

@@ -3,14 +3,18 @@
  *
  * One job: it looks for the original of one key, makes of it what was asked
  * for, and publishes that.  The scheduler owns it, gives it slots and has its
- * waiters answered.  This header is for the files of this room only; job.h is
- * for the others.
+ * waiters answered.  There is one job at a time for all kinds that are made of
+ * one original.  Who asks for another kind than the job makes waits with the
+ * others; when the job ends, the next one makes that of the same download.
+ *
+ * This header is for the files of this room only; job.h is for the others.
  *
  * There is one file for each part of a job's life:
  *
  *   state.c       begins it, and moves it from state to state
  *   search.c      asks its sources; prefetch.c asks the next one early
  *   conversion.c  runs its transcoder, and publishes what that made
+ *   ask_tier.c    asks the tier of its store, before all that
  *   canary.c      tells failures of the transcoder from those of the original
  *   end.c         ends it, whatever the reason
  *
@@ -24,12 +28,14 @@
 #include <limits.h>
 #include <sys/queue.h>
 #include "base/clock.h"
+#include "base/id.h"
 #include "base/workdir.h"
 #include "config/config.h"
 #include "metrics/metrics.h"
 #include "symcached/negcache/negcache.h"
 #include "symcached/source/source.h"
 #include "symcached/store/store.h"
+#include "symcached/tier/tier.h"
 #include "symcached/transcode/transcode.h"
 #include "attempt_log.h"
 #include "findings.h"
@@ -60,6 +66,9 @@
  *        JOB_IN_TRANSCODER --> job_end(), or if the original is malformed and
  *                              there is another source, JOB_WAITS_SOURCE
  *
+ * In a store that has a tier a job begins with JOB_IN_TIER, which leads to
+ * job_end() with a file, or else to where it would have begun without a tier.
+ *
  * A PDB that is among the downloads is used without asking a source.  If it is
  * gone when the job gets its slot, the job goes to JOB_WAITS_SOURCE and asks
  * the sources.  A job in JOB_IN_SOURCE goes back to JOB_WAITS_SOURCE, too, if
@@ -67,6 +76,7 @@
  */
 enum job_state {
     JOB_NEW,              /* is being set up */
+    JOB_IN_TIER,          /* the tier is being asked; has no slot */
     JOB_WAITS_SOURCE,     /* for a download slot */
     JOB_WAITS_HOST,       /* for the host of its next source, which is busy */
     JOB_IN_SOURCE,        /* a source is being asked; has a download slot */
@@ -76,7 +86,7 @@ enum job_state {
     JOB_ENDED             /* its outcome is known; waiters are answered */
 };
 
-/* The file that a source had, of which every target is made. */
+/* The file that a source had. */
 struct original {
     const char *from;  /* name of the source, or ORIGINAL_DOWNLOADS; or NULL */
     enum original_format format;
@@ -87,19 +97,17 @@ struct original {
 /* The original was among the downloads, and no source was asked. */
 extern const char ORIGINAL_DOWNLOADS[];
 
-/* One version that is to be made of the original. */
+/*
+ * What a job is to make of the original: a version of the kind that its key
+ * has, or nothing for an original itself, whose target is reached once it is
+ * among the downloads.
+ */
 struct job_target {
-    const struct transcoder_config *transcoder; /* whose version it is */
+    const struct transcoder_config *transcoder; /* whose version it is, or
+                                                   &order_original */
     symcache_version_t published; /* the version of the file that was made */
     long long size;               /* of that file */
 };
-
-/*
- * There is one target, as only one kind of file is made so far.  A lookup for
- * another kind, of the same name and id, is to add a target to the job that
- * runs, whose conversion begins when that of the former target has ended.
- */
-#define JOB_TARGETS 1
 
 /* The run of the transcoder, see canary.c. */
 struct run {
@@ -128,12 +136,16 @@ struct job {
     enum job_purpose purpose;
     enum job_state state;
     unsigned findings; /* so far */
-    unsigned nwaiters;
+    unsigned nwaiters; /* with a client */
+    unsigned wanted;   /* 1 << kind: that clients who do not wait want, too */
     char *text; /* says what went wrong, see job_say(); or NULL */
     struct attempt_log *attempt_log;
 
-    struct job_target targets[JOB_TARGETS];
+    struct job_target target;
     struct original original;
+
+    struct tier_get *tier_get; /* of JOB_IN_TIER */
+    bool tier_replace; /* what the tier has is bad, or worse than ours */
 
     /* its sources */
     struct order order;
@@ -162,13 +174,20 @@ struct job {
     symcache_key_t key;
 };
 
-/* <store>/<name>/<id>, for tables and log lines. */
+/*
+ * <store>/<name>/<id>, for tables and log lines: of the original, whatever is
+ * made of it.
+ */
 static inline const char *job_id(const struct job *job)
 {
     return attempt_log_id(job->attempt_log);
 }
 
 /* state.c --------------------------------------------------------------- */
+
+/* Writes the job_id() of the job that looks for the original of a key. */
+void job_print_id(char id[ID_MAX], const char *store,
+                  const symcache_key_t *key);
 
 /* NULL when out of memory.  The job has no state and is in no list yet. */
 struct job *job_new(struct scheduler *scheduler, struct config *config,
@@ -195,6 +214,14 @@ __attribute__((format(printf, 2, 3))) void job_say(struct job *job,
                                                    const char *format, ...);
 const char *job_text(const struct job *job); /* "" if there is none */
 
+/* ask_tier.c ------------------------------------------------------------ */
+
+/* Asks the tier of the job's store.  Returns false if it has none. */
+bool job_ask_tier(struct job *job);
+
+/* Begins to look for an original: among the downloads, and at sources. */
+void job_seek_original(struct job *job);
+
 /* end.c ----------------------------------------------------------------- */
 
 /* Ends and frees the job.  found is one last finding, or 0. */
@@ -202,6 +229,9 @@ void job_end(struct job *job, unsigned found);
 
 /* The same after a failure on our side; errnum is its errno, or 0. */
 void job_fail(struct job *job, int errnum, const char *what);
+
+/* Answers those who wait for the original, which is among the downloads now. */
+void job_answer_original(struct job *job);
 
 /* search.c -------------------------------------------------------------- */
 
@@ -277,8 +307,18 @@ char *job_make_work(struct workdir *workdir);
 void job_remove_work(struct job *job);
 void job_discard_pdb(struct job *job);
 
-/* The path of the PDB among the downloads; valid until the next call. */
+/* The key of the original: the job's, with the kind of the format. */
+void job_original_key(const struct job *job, symcache_key_t *key);
+
+/* The path of the original among the downloads; valid until the next call. */
 const char *job_pdb_path(const struct job *job);
+
+/*
+ * Tells the format of a file by its first bytes, which are all that is read
+ * here.  A file of no known format counts as a PDB, so that the transcoder says
+ * what is wrong with it.
+ */
+enum original_format job_format_of(const char *path);
 
 /* Takes the original from the downloads, if there is one of which the version
  * that the job is for can be made.  Returns whether it did. */

@@ -18,8 +18,9 @@ struct waiter {
     struct scheduler *scheduler;
     struct job *job;
     struct event deadline;
+    symcache_kind_e kind;
     symcache_ask_t ask;
-    scheduler_answer_fn fn;
+    scheduler_answer_fn fn; /* or NULL: nobody is to be told */
     void *arg;
     char name[]; /* the key's, as it was asked for */
 };
@@ -28,15 +29,23 @@ struct waiter {
 #define WAITER_PENDING_SECONDS 1
 
 /* Waits for the job, at most `wait` seconds.  NULL when out of memory. */
-struct waiter *waiter_new(struct job *job, const symcache_ask_t *ask,
-                          const char *name, unsigned wait,
-                          scheduler_answer_fn fn, void *arg);
+struct waiter *waiter_new(struct job *job, symcache_kind_e kind,
+                          const symcache_ask_t *ask, const char *name,
+                          unsigned wait, scheduler_answer_fn fn, void *arg);
+
+/*
+ * A client that does not wait asks a job for another kind than it makes: it is
+ * made when the job has ended.  Done by a waiter without a client, one for each
+ * kind.
+ */
+void waiter_want(struct job *job, symcache_kind_e kind,
+                 const symcache_ask_t *ask, const char *name);
 
 /* Adds the waiter to a job's list, and removes it. */
 void waiter_join(struct waiter *w, struct job *job);
 void waiter_detach(struct waiter *w);
 
-/* Frees the waiter, and then calls its function with the answer. */
+/* Frees the waiter, and then calls its function, if any, with the answer. */
 void waiter_answer(struct waiter *w, const struct scheduler_answer *answer);
 
 #endif

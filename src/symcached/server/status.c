@@ -3,6 +3,8 @@
  */
 #include "status.h"
 
+#include <stdbool.h>
+
 #define STATUS_ITEMS 40 /* of a kind */
 
 /* Names of fields; NULL ends each list. */
@@ -80,7 +82,8 @@ static void add_items(cJSON *to, const char *name, const cJSON *items,
 }
 
 cJSON *status_json(const cJSON *jobs, const cJSON *sources,
-                   const cJSON *misses, const cJSON *reports)
+                   const cJSON *tiers, const cJSON *misses,
+                   const cJSON *reports)
 {
     cJSON *object = cJSON_CreateObject();
 
@@ -90,6 +93,7 @@ cJSON *status_json(const cJSON *jobs, const cJSON *sources,
     add_items(object, "running",
               cJSON_GetObjectItemCaseSensitive(jobs, "jobs"), &running_fields);
     add_items(object, "sources", sources, &sources_fields);
+    cJSON_AddItemToObject(object, "tiers", cJSON_Duplicate(tiers, true));
     add_items(object, "misses", misses, &misses_fields);
     add_items(object, "symbolicated", reports, &symbolicated_fields);
     return object;

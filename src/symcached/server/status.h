@@ -10,16 +10,17 @@
 #include <cjson/cJSON.h>
 
 /*
- * Of the objects of the three pages, and reports_json():
+ * Of the objects of the three pages, scheduler_tiers(), and reports_json():
  *
  *   {"state": "answered", "jobs": {...}, "running": [...], "sources": [...],
- *    "misses": [...], "symbolicated": [...]}
+ *    "tiers": [...], "misses": [...], "symbolicated": [...]}
  *
  * Each item has all of its fields.  At most 40 items of a kind are taken, with
  * fields of bounded length only, so that the page stays below the 256 KB that
  * the module takes.  The caller frees the object; NULL without memory.
  */
 cJSON *status_json(const cJSON *jobs, const cJSON *sources,
-                   const cJSON *misses, const cJSON *reports);
+                   const cJSON *tiers, const cJSON *misses,
+                   const cJSON *reports);
 
 #endif

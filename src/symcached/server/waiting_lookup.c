@@ -110,7 +110,11 @@ static void reply_hit(struct evhttp_request *req,
     char path[SYMCACHE_PATH_MAX + 1], text[SYMCACHE_VERSION_TEXT_MAX + 1];
 
     symcache_version_print(text, &a->version);
-    symcache_path_file(path, a->key, &a->version, SYMCACHE_FILE_PLAIN);
+    if (symcache_kind_is_original((symcache_kind_e)a->key->kind)) {
+        symcache_path_original(path, a->key);
+    } else {
+        symcache_path_file(path, a->key, &a->version, SYMCACHE_FILE_PLAIN);
+    }
     reply_header(req, SYMCACHE_HEADER_VERSION, text);
     reply_header(req, SYMCACHE_HEADER_PATH, path);
     reply_empty(req, 200);

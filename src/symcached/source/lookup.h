@@ -77,7 +77,8 @@ void sources_keep(struct sources *sources, const struct config *config);
  * exist yet, in an existing directory on the file system where it will stay.
  * The lookup makes other files there, too, which the caller removes with the
  * directory.  name is the key's in the case of whoever asked, for stores that
- * tell cases apart; it is copied.  config must live until done or cancel.
+ * tell cases apart; it is copied.  A file of a format that is not among formats
+ * is unusable.  config must live until done or cancel.
  * Without an attempt callback it is a lookup before its turn: done says that it
  * has ended, and its result is kept until source_promote() or source_cancel().
  * Returns NULL when out of memory.
@@ -88,7 +89,7 @@ void sources_keep(struct sources *sources, const struct config *config);
 struct lookup *
 source_lookup(struct sources *sources, const struct config *config,
               const struct source_config *source, const symcache_key_t *key,
-              const char *name, const char *file,
+              const char *name, unsigned formats, const char *file,
               struct source_symcache *symcache,
               const struct source_callbacks *callbacks, void *arg);
 

@@ -144,7 +144,8 @@ static void lookup_unpack(struct lookup *lookup, enum lookup_step step,
     }
 
     request->key = &lookup->key;
-    request->format = config_layout_format(lookup->source->layout);
+    request->formats =
+        lookup->formats & config_layout_formats(lookup->source->layout);
     request->max = limits->download_size;
     request->seconds = limits->download_time;
     request->out = lookup->out_fd;

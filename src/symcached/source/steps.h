@@ -69,6 +69,7 @@ struct lookup {
     const struct config *config;
     const struct source_config *source;
     symcache_key_t key;
+    unsigned formats; /* of the originals that are wanted */
     char name[SYMCACHE_NAME_MAX + 1]; /* the key's, as it was asked for */
     struct source_callbacks callbacks;
     void *arg;

@@ -143,7 +143,7 @@ static void unit_name(const struct evict_tree *tree, const struct unit *unit,
                       char name[SYMCACHE_PATH_MAX + 1])
 {
     if (tree->downloads) {
-        snprintf(name, SYMCACHE_PATH_MAX + 1, "%s", key->name);
+        symcache_path_original_name(name, key);
     } else {
         symcache_path_name(name, key, &unit->version, kind);
     }
@@ -358,7 +358,7 @@ static void visit_file(struct evict_pass *evict_pass, int dir,
         return;
     }
     if (evict_pass->tree->downloads
-            ? strcmp(name, key->name) != 0
+            ? !symcache_path_original_parse(name, strlen(name), key)
             : !symcache_path_entry_parse(name, strlen(name), key, &version,
                                          &file) ||
                   !symcache_key_supported(key)) {

@@ -184,18 +184,18 @@ static bool touch_due(const struct stat *st)
     return st->st_mtime > now || now - st->st_mtime >= STORE_TOUCH_EVERY;
 }
 
-void store_touch(const char *root, const symcache_key_t *key,
+bool store_touch(const char *root, const symcache_key_t *key,
                  const symcache_version_t *version)
 {
     char path[PATH_MAX], gzip[PATH_MAX];
     struct timespec times[2];
     struct stat st, st_gzip;
-    bool sealed;
+    bool sealed, noted;
 
     store_path(path, root, key, version, SYMCACHE_FILE_PLAIN);
     if (stat(path, &st) != 0 || !touch_due(&st) ||
         clock_gettime(CLOCK_REALTIME, &times[0]) != 0) {
-        return;
+        return false;
     }
     times[1] = times[0];
 
@@ -205,12 +205,12 @@ void store_touch(const char *root, const symcache_key_t *key,
         (void)utimensat(AT_FDCWD, gzip, times, 0);
     }
     sealed = digest_unseal_path(path);
-    if (utimensat(AT_FDCWD, path, times, 0) == 0) {
-        metrics_add(METRIC_TOUCHED, 1);
-    }
+    noted = utimensat(AT_FDCWD, path, times, 0) == 0;
+    metrics_add(METRIC_TOUCHED, noted);
     if (sealed) {
         digest_seal_path(path);
     }
+    return noted;
 }
 
 int store_write_transcoders(const char *root, const char *tmp,
@@ -283,31 +283,6 @@ int store_tell_forgotten(const char *root)
     return rc;
 }
 
-void store_discard(const char *root, const symcache_key_t *key)
-{
-    char path[PATH_MAX], relative[SYMCACHE_PATH_MAX + 1];
-    symcache_key_t each = *key;
-    symcache_version_t version;
-    struct dirent *entry;
-    symcache_file_e file;
-    DIR *dir;
-
-    symcache_path_dir(relative, key);
-    snprintf(path, sizeof(path), "%.1024s/%s", root, relative);
-    dir = opendir(path);
-    if (dir == NULL) {
-        return;
-    }
-    while ((entry = readdir(dir)) != NULL) {
-        if (symcache_path_entry_parse(entry->d_name, strlen(entry->d_name),
-                                      &each, &version, &file) &&
-            file != SYMCACHE_FILE_ABSENT) {
-            (void)unlinkat(dirfd(dir), entry->d_name, 0);
-        }
-    }
-    closedir(dir);
-}
-
 bool store_has_transcoders(const char *root)
 {
     char path[PATH_MAX];
@@ -321,9 +296,8 @@ void store_download_path(char buf[PATH_MAX], const char *downloads,
 {
     char relative[SYMCACHE_PATH_MAX + 1];
 
-    symcache_path_dir(relative, key);
-    snprintf(buf, PATH_MAX, "%.1024s/%.64s/%s/%s", downloads, store, relative,
-             key->name);
+    symcache_path_original(relative, key);
+    snprintf(buf, PATH_MAX, "%.1024s/%.64s/%s", downloads, store, relative);
 }
 
 bool store_download_find(const char *path)

@@ -50,8 +50,9 @@ void store_path(char buf[PATH_MAX], const char *root,
 long long store_publish(const char *root, const symcache_key_t *key,
                         const symcache_version_t *version, const char *file);
 
-/* Notes that the file and its gzip file are used now, at most once an hour. */
-void store_touch(const char *root, const symcache_key_t *key,
+/* Notes that the file and its gzip file are used now, at most once an hour.
+ * Returns whether it did. */
+bool store_touch(const char *root, const symcache_key_t *key,
                  const symcache_version_t *version);
 
 /*
@@ -74,11 +75,7 @@ int store_tell_forgotten(const char *root);
 
 bool store_has_transcoders(const char *root);
 
-/* Removes all that was made for a key, of every kind; not its negative
- * entries. */
-void store_discard(const char *root, const symcache_key_t *key);
-
-/* Writes <downloads>/<store>/<pdb>/<GUIDAGE>/<pdb> into buf. */
+/* Writes <downloads>/<store>/<path of the key's original> into buf. */
 void store_download_path(char buf[PATH_MAX], const char *downloads,
                          const char *store, const symcache_key_t *key);
 

@@ -351,10 +351,12 @@ static int transcode_mkdir(const struct transcode *transcode, const char *name,
 /*
  * Clients choose the names of PDBs.  One that means something to a shell, to
  * Windows or in another encoding is never passed on: {pdb} is then a link to
- * the file, with a fixed name in the work directory.
+ * the file, with a fixed name in the work directory.  So it is for originals
+ * that do not lie under the name of their key.
  */
 static int rename_input(struct transcode *transcode)
 {
+    uint8_t kind = transcode->key.kind; /* which a new name would reset */
     char folder[PATH_MAX], *pdb;
 
     if (transcode_mkdir(transcode, "in", folder) != 0) {
@@ -373,6 +375,7 @@ static int rename_input(struct transcode *transcode)
     transcode->pdb = pdb;
     symcache_name_parse(TRANSCODE_INPUT, strlen(TRANSCODE_INPUT),
                         &transcode->key);
+    transcode->key.kind = kind;
     return 0;
 }
 
@@ -390,7 +393,9 @@ static int lay_out(struct transcode *transcode, char symbols[PATH_MAX],
         return -1;
     }
     return transcode->transcoder->fixed_input ||
-                   !pdb_name_is_plain(transcode->key.name)
+                   !pdb_name_is_plain(transcode->key.name) ||
+                   strcmp(strrchr(transcode->pdb, '/') + 1,
+                          transcode->key.name) != 0
                ? rename_input(transcode)
                : 0;
 }

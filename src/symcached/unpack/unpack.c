@@ -168,10 +168,11 @@ struct unpack *unpack_start(struct event_base *base,
                             unpack_done_fn done, void *arg)
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1], max[48], index2[24];
+    char formats[CONFIG_FORMATS_TEXT];
     const char *argv[9 + UNPACK_PLACES + 1] = {
         CHILD_SANDBOXED, "--unpack",
         id,          max,
-        NULL,        request->key->name};
+        formats,     request->key->name};
     char *env[] = {NULL};
     int fds[3] = {request->out, request->in};
     struct child_options options = {0};
@@ -182,7 +183,7 @@ struct unpack *unpack_start(struct event_base *base,
     snprintf(max, sizeof(max), "%" PRIu64 ":%" PRIu64, request->max,
              request->keep);
     snprintf(index2, sizeof(index2), "%zu", request->index2);
-    argv[4] = config_format_name(request->format);
+    config_formats_print(formats, request->formats);
 
     options.nfds = 2;
     if (request->in < 0) {

@@ -30,7 +30,7 @@ struct unpack;
 
 struct unpack_request {
     const symcache_key_t *key;
-    enum original_format format; /* what is looked for */
+    unsigned formats; /* what is looked for: a bit for each format */
     uint64_t max;     /* bytes */
     uint64_t keep;    /* bytes that stay free on the file system of `out` */
     unsigned seconds; /* time limit */

@@ -40,7 +40,7 @@
 
 struct unpack_job {
     symcache_key_t key;
-    enum original_format format;
+    unsigned formats; /* that are wanted */
     uint64_t max;
     uint64_t keep;
     const uint8_t *in;  /* a received body, mapped; it may be the PDB */
@@ -154,6 +154,13 @@ static char check_breakpad(const struct unpack_job *job, const uint8_t *map,
     return 'F';
 }
 
+/* Is it of a format that is wanted? */
+static bool is_original(const struct unpack_job *job, enum body_kind kind)
+{
+    return kind >= BODY_ORIGINAL &&
+           (job->formats & 1u << (kind - BODY_ORIGINAL));
+}
+
 static char check(const struct unpack_job *job, const uint8_t *map,
                   uint64_t size, char *detail, size_t detail_size)
 {
@@ -162,15 +169,17 @@ static char check(const struct unpack_job *job, const uint8_t *map,
         [FORMAT_PDB] = check_pdb,
         [FORMAT_BREAKPAD] = check_breakpad,
     };
+    enum body_kind kind;
+    const char *what;
 
     _Static_assert(sizeof(checks) / sizeof(checks[0]) == FORMATS,
                    "a format has no check");
-    return checks[job->format](job, map, size, detail, detail_size);
-}
-
-static bool is_original(const struct unpack_job *job, enum body_kind kind)
-{
-    return kind == BODY_ORIGINAL + job->format;
+    kind = body_sniff(map, size < BODY_HEAD ? (size_t)size : BODY_HEAD, &what);
+    if (!is_original(job, kind)) {
+        snprintf(detail, detail_size, "changed while it was read: %s", what);
+        return 'E';
+    }
+    return checks[kind - BODY_ORIGINAL](job, map, size, detail, detail_size);
 }
 
 static bool unpack_found(char letter)
@@ -596,10 +605,10 @@ static int lock(const struct unpack_job *job)
 int unpack_main(int argc, char **argv)
 {
     struct unpack_job job = {0};
-    int format = argc < 6 ? -1 : config_format_find(argv[4]);
     char *end;
 
-    if (format < 0 || (argc > 6 && argc < 10) ||
+    job.formats = argc < 6 ? 0 : config_formats_parse(argv[4]);
+    if (job.formats == 0 || (argc > 6 && argc < 10) ||
         symcache_name_parse(argv[5], strlen(argv[5]), &job.key) !=
             SYMCACHE_OK ||
         symcache_debug_id_parse(argv[2], strlen(argv[2]), &job.key) !=
@@ -616,7 +625,6 @@ int unpack_main(int argc, char **argv)
         job.max = UNPACK_MAP_MAX;
     }
 
-    job.format = (enum original_format)format;
     if (argc == 6) {
         job.received = true;
         job.fds[job.n++] = UNPACK_IN_FD;

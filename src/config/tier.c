@@ -1,0 +1,225 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "tier.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include "secret.h"
+#include "transport.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+#define DAY (24u * 60 * 60)
+#define MIB (1024ull * 1024)
+#define OBJECT_MAX (5 * 1024 * MIB) /* the most of one PUT at Amazon */
+
+/* What is too easily guessed protects nothing: RFC 2104 wants the length of
+ * the hash. */
+#define MAC_KEY_MIN 32
+
+static int read_type(struct config_reader *r, const cJSON *item,
+                     const struct config_field *field, void *at)
+{
+    return 0; /* read_tier() has read it before any other key */
+}
+
+#define OF(member) offsetof(struct tier_config, member)
+
+#define KEY(key, read, offset, flags)                                         \
+    {                                                                         \
+        key, read, offset, 0, 0, flags                                        \
+    }
+
+static const struct config_field all_keys[] = {
+    KEY("type", read_type, 0, CONFIG_REQUIRED),
+    KEY("read_only", config_bool, OF(read_only), 0),
+    {"max_object", config_size, OF(max_object), 1024, OBJECT_MAX, 0},
+};
+/* of what is written, and by whom */
+static const struct config_field object_keys[] = {
+    KEY("generation", config_string, OF(generation), 0),
+    {"lifetime", config_duration, OF(lifetime), 60 * 60, 3660 * DAY, 0},
+    KEY("mac_key", config_secret, OF(mac_key), CONFIG_SECRET),
+};
+static const struct config_field http_keys[] = {
+    KEY("headers", config_headers, OF(transport), CONFIG_SECRET),
+    KEY("tls", config_tls, OF(transport), CONFIG_SECRET),
+    KEY("proxy", config_proxy, OF(transport), CONFIG_SECRET),
+    KEY("http_version", config_http_version, OF(transport), 0),
+    KEY("user_agent", config_string, OF(transport.user_agent), 0),
+};
+static const struct config_field path_keys[] = {
+    KEY("path", config_path, OF(path), CONFIG_REQUIRED),
+};
+static const struct config_field url_keys[] = {
+    KEY("url", config_url, OF(url), CONFIG_REQUIRED),
+    KEY("auth", config_auth, OF(transport), CONFIG_SECRET),
+};
+
+static const char *const kind_names[] = {"s3", "filesystem", "symcache"};
+
+const char *config_tier_kind(enum tier_kind kind)
+{
+    return kind_names[kind];
+}
+
+/* Writes the keys that a tier of this kind has.  Returns the number of parts,
+ * at most 4. */
+static size_t parts_of(struct tier_config *tier, struct config_part *parts)
+{
+    size_t n = 0;
+
+    parts[n++] = (struct config_part){all_keys, COUNT(all_keys), tier};
+    if (tier->kind != TIER_SYMCACHE) {
+        parts[n++] =
+            (struct config_part){object_keys, COUNT(object_keys), tier};
+    }
+    if (tier->kind != TIER_FILESYSTEM) {
+        parts[n++] = (struct config_part){http_keys, COUNT(http_keys), tier};
+    }
+    switch (tier->kind) {
+    case TIER_S3:
+        parts[n++] = (struct config_part){config_s3_keys, CONFIG_S3_KEYS - 1,
+                                          &tier->bucket};
+        break;
+    case TIER_FILESYSTEM:
+        parts[n++] = (struct config_part){path_keys, COUNT(path_keys), tier};
+        break;
+    case TIER_SYMCACHE:
+        parts[n++] = (struct config_part){url_keys, COUNT(url_keys), tier};
+        break;
+    }
+    return n;
+}
+
+static int check(struct config_reader *r, const cJSON *item,
+                 struct tier_config *tier)
+{
+    if (tier->generation == NULL) {
+        tier->generation = strdup("1");
+    }
+    if (tier->generation == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+    if (config_name(r, item, tier->generation) != 0) {
+        return config_error(r, item, "\"generation\" has characters other "
+                                     "than letters, digits and \"._-\"");
+    }
+    if (tier->mac_key != NULL && strlen(tier->mac_key) < MAC_KEY_MIN) {
+        return config_error(r, item, "\"mac_key\" has less than %d characters",
+                            MAC_KEY_MIN);
+    }
+    /* whoever writes the configuration chose this address */
+    tier->transport.internal = TRANSPORT_INTERNAL_ORIGIN;
+    if (tier->kind == TIER_SYMCACHE) {
+        tier->read_only = true;
+    }
+    if (tier->kind == TIER_S3 &&
+        config_s3_check(r, item, &tier->bucket, true, &tier->url,
+                        &tier->transport) != 0) {
+        return -1;
+    }
+    return config_transport_check(r, item, &tier->transport);
+}
+
+static int read_tier(struct config_reader *r, const cJSON *item,
+                     struct tier_config *tier)
+{
+    const cJSON *type;
+    struct config_part parts[4];
+    int kind;
+
+    if (!cJSON_IsObject(item)) {
+        return config_error(r, item, "must be an object");
+    }
+    type = cJSON_GetObjectItemCaseSensitive(item, "type");
+    if (type == NULL) {
+        return config_error(r, item, "\"type\" is missing");
+    }
+    kind = config_word(r, type, kind_names, COUNT(kind_names));
+    if (kind < 0) {
+        return -1;
+    }
+    tier->kind = (enum tier_kind)kind;
+    tier->max_object = 512 * MIB;
+    tier->name = strdup(item->string);
+    if (tier->name == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+    return config_parts(r, item, parts, parts_of(tier, parts)) == 0
+               ? check(r, item, tier)
+               : -1;
+}
+
+int config_tiers(struct config_reader *r, const cJSON *item,
+                 const struct config_field *field, void *at)
+{
+    struct config *config = r->config;
+    const cJSON *child;
+
+    if (r->types == NULL) {
+        return 0;
+    }
+    if (!cJSON_IsObject(item)) {
+        return config_error(r, item, "must be an object of tiers");
+    }
+    config->tiers = calloc((size_t)cJSON_GetArraySize(item) + 1,
+                           sizeof(config->tiers[0]));
+    if (config->tiers == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+
+    for (child = item->child; child != NULL; child = child->next) {
+        if (config_name(r, child, child->string) != 0) {
+            return -1;
+        }
+        if (config_tier(config, child->string) != NULL) {
+            return config_error(r, child, "repeated key");
+        }
+        if (read_tier(r, child, &config->tiers[config->ntiers++]) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+struct tier_config *config_tier(const struct config *config, const char *name)
+{
+    size_t i;
+
+    for (i = 0; i < config->ntiers; i++) {
+        if (strcmp(config->tiers[i].name, name) == 0) {
+            return &config->tiers[i];
+        }
+    }
+    return NULL;
+}
+
+int config_store_tier(struct config_reader *r, const cJSON *item,
+                      const struct config_field *field, void *at)
+{
+    const char *name = config_text(r, item, "\"fleet\"");
+    struct tier_config **tier = at;
+
+    if (name == NULL) {
+        return -1;
+    }
+    if (r->types == NULL) {
+        return 0;
+    }
+    *tier = config_tier(r->config, name);
+    return *tier != NULL ? 0 : config_error(r, item, "no tier \"%s\"", name);
+}
+
+void config_tier_clear(struct tier_config *tier)
+{
+    config_clear(config_s3_keys, CONFIG_S3_KEYS, &tier->bucket);
+    config_transport_clear(&tier->transport);
+    secret_free(tier->mac_key);
+    free(tier->generation);
+    free(tier->url);
+    free(tier->path);
+    free(tier->name);
+}

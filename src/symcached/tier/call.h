@@ -1,0 +1,154 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What a tier is asked to do with one object, and the types of tiers.  For the
+ * files of this room only.
+ */
+#ifndef SYMCACHED_TIER_CALL_H
+#define SYMCACHED_TIER_CALL_H
+
+#include <limits.h>
+#include <sys/queue.h>
+#include "base/breaker.h"
+#include "symcached/fetch/fetch.h"
+#include "object.h"
+#include "tier.h"
+
+#define TIER_CONNECT 1 /* time limits in seconds: of a connection, */
+#define TIER_FIRST 2   /* until something comes, */
+#define TIER_BODY 60   /* of a whole file, */
+#define TIER_WRITE 10  /* and of one that is stored, if it is small; */
+#define TIER_WRITE_RATE (256 * 1024) /* otherwise bytes a second */
+
+/* What a type says of a call. */
+enum tier_said {
+    TIER_SAID_DONE,
+    TIER_SAID_ABSENT, /* there is no such object */
+    TIER_SAID_EXISTS, /* there is one, and it was not replaced */
+    TIER_SAID_FAILED, /* this object, or something here, is at fault */
+    TIER_SAID_FAULT,  /* the tier is: counts for its breaker */
+    TIER_SAID_DENIED  /* and so it will do for the next: opens the breaker */
+};
+
+struct tier_call;
+
+struct tier_type {
+    bool has_meta; /* its objects are as in object.h, not plain files */
+    /*
+     * Each begins a call and returns at once; tier_call_end() follows, but not
+     * from inside.  Returns 0, or -1 with errno if it cannot begin.
+     *
+     * get    writes the body to call->fd, and the metadata to call->lines
+     * put    stores call->size bytes of call->fd with call->lines; unless
+     *        call->replace, only where nothing is
+     * fresh  makes an object that it has stored as young as a new one
+     */
+    int (*get)(struct tier_call *call);
+    int (*put)(struct tier_call *call);
+    int (*fresh)(struct tier_call *call);
+    void (*cancel)(struct tier_call *call); /* no tier_call_end() follows */
+};
+
+extern const struct tier_type tier_s3, tier_filesystem, tier_symcache;
+
+const struct tier_type *tier_type_of(const struct tier_config *config);
+
+typedef void (*tier_said_fn)(struct tier_call *call, enum tier_said said,
+                             const char *detail);
+
+struct tier_call {
+    struct tiers *tiers;
+    struct tier_config *config;
+    const struct config *all; /* where that is in */
+    const symcache_key_t *key;
+    symcache_version_t version;
+    char name[TIER_NAME_MAX + 1];  /* of the object */
+    char place[TIER_NAME_MAX + 1024]; /* the same, with where that is */
+    char lines[TIER_META_MAX];     /* metadata */
+    char etag[FETCH_ANSWER_VALUE]; /* of the object, where there are such */
+    int fd;                        /* what is received, or stored */
+    uint64_t size;                 /* of what is stored */
+    char body_sha256[DIGEST_HEX + 1]; /* of the same */
+    bool replace;
+    int64_t stored; /* when the object was, in seconds; 0 = not known */
+    uint64_t bytes; /* received */
+    long status;
+    tier_said_fn said;
+    void *task; /* of the type, while it works */
+    void (*task_cancel)(void *task);
+    unsigned renewals; /* of the keys that it was sent with, see s3.c */
+    bool again;        /* it was sent with others before */
+};
+
+/* For types: ends a call. */
+__attribute__((format(printf, 3, 4))) void
+tier_call_end(struct tier_call *call, enum tier_said said, const char *format,
+              ...);
+
+/* tier.c ----------------------------------------------------------------- */
+
+/* One of the two directions of a tier. */
+struct tier_way {
+    struct breaker breaker;
+    unsigned running; /* calls of the type */
+    char why[256]; /* the last failure */
+    time_t at;     /* of the same */
+};
+
+TAILQ_HEAD(tier_gets, tier_get);
+TAILQ_HEAD(tier_puts, tier_put);
+
+struct tier {
+    LIST_ENTRY(tier) all;
+    char *name;
+    struct tier_way get;
+    struct tier_way put;
+    struct tier_gets gets; /* that wait */
+    struct tier_puts puts;
+    unsigned nputs;
+    unsigned getting; /* gets from their begin to their end, checks included */
+    unsigned putting;
+};
+
+struct tiers {
+    struct event_base *base;
+    struct config *config;
+    struct hosts *hosts;
+    struct fetcher *fetcher;
+    struct event *pump;
+    LIST_HEAD(, tier) all;
+    LIST_HEAD(, tier_put) writing;
+    bool stopping;
+};
+
+/* The limits of requests to tiers, and of their breakers. */
+extern const struct limits_config tier_limits;
+
+/* Returns the tier of that name, or NULL when out of memory. */
+struct tier *tiers_find(struct tiers *tiers, const char *name);
+
+/* May one more call begin?  *probe: its end decides whether others may. */
+bool tier_way_begins(struct tier_way *way, bool *probe);
+
+/*
+ * A call has ended.  what says what is not done while the breaker is open, for
+ * the log.
+ */
+void tier_way_ends(const struct tier *tier, struct tier_way *way,
+                   enum tier_said said, bool probe, const char *detail,
+                   const char *what);
+
+/* Begins what waits and may begin, soon. */
+void tiers_pump(struct tiers *tiers);
+
+/* get.c, put.c ----------------------------------------------------------- */
+
+void tier_gets_pump(struct tiers *tiers, struct tier *tier);
+
+/* Returns the milliseconds after which to look again, or 0. */
+unsigned tier_puts_pump(struct tiers *tiers, struct tier *tier);
+
+/* Forgets all that waits and ends what runs. */
+void tier_puts_stop(struct tiers *tiers, struct tier *tier);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The SHA-256 of files in a thread of its own, since they may be large, and
+ * disks slow.
+ */
+#ifndef SYMCACHED_TIER_CHECKSUM_H
+#define SYMCACHED_TIER_CHECKSUM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include "base/digest.h"
+
+struct event_base;
+struct task;
+
+#define CHECKSUM_FILES 2
+
+struct checksum {
+    char sha256[CHECKSUM_FILES][DIGEST_HEX + 1];
+    uint64_t size[CHECKSUM_FILES];
+    int errnum; /* why they are not known, or 0 */
+};
+
+/* sum is valid during the call only. */
+typedef void (*checksum_done_fn)(void *arg, const struct checksum *sum);
+
+/*
+ * Reads n files, at most CHECKSUM_FILES, from their beginnings; the caller
+ * keeps the descriptors.  done is called once, never from inside.  Returns NULL
+ * with errno; task_cancel() ends the task.
+ */
+struct task *checksum_start(struct event_base *base, const int *fds,
+                            unsigned n, checksum_done_fn done, void *arg);
+
+#endif

@@ -1,0 +1,421 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A folder of a file system that several machines mount, such as NFS or CephFS.
+ * An object is one file: the line "symcache tier 1", the metadata, an empty
+ * line, and the body.  It appears by rename, or by link where none is to be
+ * replaced.  Its mtime is its age.
+ *
+ * The folder itself is never made: where it is missing, it is not mounted.
+ *
+ * Such a file system may hang, and who waits for it then cannot be stopped.  So
+ * all is done in threads, of which the loop waits for none: it gives them a
+ * time, and leaves those that take longer alone.  There are never more than
+ * CALLS_MAX.
+ */
+#include "tier.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/durable.h"
+#include "base/task.h"
+#include "base/workdir.h"
+#include "call.h"
+
+#define FIRST_LINE "symcache tier 1\n"
+#define HEAD_MAX (sizeof(FIRST_LINE) + TIER_META_MAX + 2)
+#define READ_SIZE 65536
+#define CALLS_MAX 64
+
+/* Threads that have not come back. */
+static atomic_uint calls_running;
+
+/* What a thread works with.  It has nothing in common with the call, which may
+ * be gone before it. */
+struct work {
+    struct tier_call *call; /* for the loop only */
+    char *path;
+    char *root; /* of the tier, in path; it is never made */
+    char lines[TIER_META_MAX];
+    int in;
+    int out;
+    uint64_t size; /* of what is stored; the most that is received */
+    bool replace;
+    bool exists;
+    bool absent;
+    bool malformed; /* the object has no sound beginning */
+    int64_t stored;
+    uint64_t bytes;
+    char head[HEAD_MAX];
+    size_t head_len; /* of the body that is in it, after the metadata */
+    size_t head_at;
+    int errnum;
+};
+
+static void work_drop(void *arg)
+{
+    struct work *work = arg;
+
+    if (work->in >= 0) {
+        close(work->in);
+    }
+    if (work->out >= 0) {
+        close(work->out);
+    }
+    free(work->path);
+    free(work->root);
+    free(work);
+    atomic_fetch_sub(&calls_running, 1);
+}
+
+static struct work *work_new(struct tier_call *call)
+{
+    struct work *work;
+
+    if (atomic_fetch_add(&calls_running, 1) >= CALLS_MAX) {
+        atomic_fetch_sub(&calls_running, 1);
+        errno = EBUSY;
+        return NULL;
+    }
+    work = calloc(1, sizeof(*work));
+    if (work == NULL) {
+        atomic_fetch_sub(&calls_running, 1);
+        return NULL;
+    }
+    work->call = call;
+    work->in = work->out = -1;
+    work->path = strdup(call->place);
+    work->root = strdup(call->config->path);
+    if (work->path == NULL || work->root == NULL) {
+        work_drop(work);
+        errno = ENOMEM;
+        return NULL;
+    }
+    return work;
+}
+
+static void task_ends(void *task)
+{
+    task_cancel(task);
+}
+
+/* The task owns work in any case. */
+static int start(struct tier_call *call, unsigned seconds,
+                 const struct task_calls *calls, struct work *work)
+{
+    call->task = task_start(call->tiers->base, seconds, calls, work);
+    call->task_cancel = task_ends;
+    return call->task != NULL ? 0 : -1;
+}
+
+/* Ends the call if the thread has failed, or has not come back. */
+static bool is_over(struct work *work, bool late)
+{
+    struct tier_call *call = work->call;
+
+    if (late) {
+        tier_call_end(call, TIER_SAID_FAULT, "does not answer");
+    } else if (work->errnum != 0) {
+        tier_call_end(call,
+                      work->errnum == EACCES || work->errnum == EROFS ||
+                              work->errnum == EPERM || work->errnum == ENOENT
+                          ? TIER_SAID_DENIED
+                          : TIER_SAID_FAULT,
+                      "%s", strerror(work->errnum));
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* reading ------------------------------------------------------------------ */
+
+/* Reads the metadata, and perhaps the beginning of the body. */
+static void open_object(void *arg)
+{
+    struct work *work = arg;
+    const size_t first = sizeof(FIRST_LINE) - 1;
+    size_t len = 0;
+    struct stat st;
+    ssize_t n = 0;
+    char *end;
+
+    work->in =
+        open(work->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (work->in < 0 && errno == ENOENT && access(work->root, F_OK) == 0) {
+        work->absent = true;
+        return;
+    }
+    if (work->in < 0 || fstat(work->in, &st) != 0) {
+        work->errnum = errno;
+        return;
+    }
+    work->stored = (int64_t)st.st_mtime;
+    while (len < sizeof(work->head) - 1 &&
+           (n = read(work->in, work->head + len,
+                     sizeof(work->head) - 1 - len)) > 0) {
+        len += (size_t)n;
+    }
+    if (n < 0) {
+        work->errnum = errno;
+        return;
+    }
+    end = strncmp(work->head, FIRST_LINE, first) == 0
+              ? memmem(work->head, len, "\n\n", 2)
+              : NULL;
+    if (end == NULL || !S_ISREG(st.st_mode) ||
+        (size_t)(end + 1 - work->head) - first >= sizeof(work->lines)) {
+        work->malformed = true;
+        return;
+    }
+    snprintf(work->lines, sizeof(work->lines), "%.*s",
+             (int)(end + 1 - (work->head + first)), work->head + first);
+    work->head_at = (size_t)(end + 2 - work->head);
+    work->head_len = len - work->head_at;
+}
+
+static int write_all(int fd, const char *p, size_t len)
+{
+    ssize_t n;
+
+    while (len > 0) {
+        n = write(fd, p, len);
+        if (n < 0 && errno != EINTR) {
+            return errno;
+        }
+        p += n > 0 ? n : 0;
+        len -= n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+/* Copies what is left of in to out, as far as size bytes in all. */
+static void copy_rest(struct work *work)
+{
+    char buf[READ_SIZE];
+    ssize_t n = 0;
+
+    while (work->errnum == 0 && work->bytes <= work->size &&
+           (n = read(work->in, buf, sizeof(buf))) > 0) {
+        work->bytes += (uint64_t)n;
+        work->errnum = write_all(work->out, buf, (size_t)n);
+    }
+    if (n < 0) {
+        work->errnum = errno;
+    }
+}
+
+static void copy_object(void *arg)
+{
+    struct work *work = arg;
+
+    work->bytes = work->head_len;
+    work->errnum =
+        write_all(work->out, work->head + work->head_at, work->head_len);
+    copy_rest(work);
+}
+
+static void on_copied(void *arg, bool late)
+{
+    struct work *work = arg;
+    struct tier_call *call = work->call;
+
+    if (is_over(work, late)) {
+        return;
+    }
+    call->bytes = work->bytes;
+    if (work->bytes > work->size) {
+        tier_call_end(call, TIER_SAID_FAILED, "larger than max_object");
+    } else {
+        tier_call_end(call, TIER_SAID_DONE, "found");
+    }
+}
+
+static void on_opened(void *arg, bool late)
+{
+    static const struct task_calls copies = {copy_object, on_copied,
+                                             work_drop};
+    struct work *work = arg, *next;
+    struct tier_call *call = work->call;
+
+    if (is_over(work, late)) {
+        return;
+    }
+    if (work->absent) {
+        tier_call_end(call, TIER_SAID_ABSENT, "no such file");
+        return;
+    }
+    if (work->malformed) {
+        /* it ends in the metadata's place, and is refused for them */
+        tier_call_end(call, TIER_SAID_DONE, "no object");
+        return;
+    }
+    memcpy(call->lines, work->lines, sizeof(call->lines));
+    call->stored = work->stored;
+    next = work_new(call);
+    if (next != NULL) {
+        memcpy(next->head, work->head, sizeof(next->head));
+        next->head_at = work->head_at;
+        next->head_len = work->head_len;
+        next->size = call->config->max_object;
+        next->in = work->in;
+        work->in = -1;
+        next->out = fcntl(call->fd, F_DUPFD_CLOEXEC, 0);
+    }
+    if (next == NULL || start(call, TIER_BODY, &copies, next) != 0) {
+        tier_call_end(call, TIER_SAID_FAILED, "%s", strerror(errno));
+    }
+}
+
+static int get(struct tier_call *call)
+{
+    static const struct task_calls opens = {open_object, on_opened, work_drop};
+    struct work *work = work_new(call);
+
+    return work != NULL ? start(call, TIER_FIRST, &opens, work) : -1;
+}
+
+/* writing ------------------------------------------------------------------ */
+
+static int write_object(struct work *work, const char *tmp)
+{
+    char head[HEAD_MAX];
+    int n = snprintf(head, sizeof(head), FIRST_LINE "%s\n", work->lines);
+
+    work->out = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                     0644);
+    if (work->out < 0) {
+        return errno;
+    }
+    work->errnum = write_all(work->out, head, (size_t)n);
+    copy_rest(work);
+    if (work->errnum == 0 && work->bytes != work->size) {
+        return EIO; /* cut short by somebody */
+    }
+    return work->errnum != 0 || durable_sync(work->out) == 0 ? work->errnum
+                                                             : errno;
+}
+
+static int name_object(struct work *work, const char *tmp)
+{
+    if (work->replace) {
+        return rename(tmp, work->path) == 0 ? 0 : errno;
+    }
+    if (link(tmp, work->path) == 0) {
+        return 0;
+    }
+    work->exists = errno == EEXIST;
+    if (work->exists) {
+        return 0;
+    }
+    /* a file system without links */
+    return rename(tmp, work->path) == 0 ? 0 : errno;
+}
+
+static void put_object(void *arg)
+{
+    struct work *work = arg;
+    char dir[TIER_NAME_MAX + 1024], tmp[TIER_NAME_MAX + 1100];
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(dir, sizeof(dir), "%.*s",
+             (int)(strrchr(work->path, '/') - work->path), work->path);
+    /* machines may have the same process ids, but hardly at the same time */
+    snprintf(tmp, sizeof(tmp), "%s/.%ld-%lld-%09ld.tmp", dir, (long)getpid(),
+             (long long)now.tv_sec, now.tv_nsec);
+    if (!work->replace && access(work->path, F_OK) == 0) {
+        work->exists = true;
+        return;
+    }
+    if (access(work->root, F_OK) != 0 || workdir_make_path(dir) != 0) {
+        work->errnum = errno;
+        return;
+    }
+    if (lseek(work->in, 0, SEEK_SET) != 0) {
+        work->errnum = errno;
+        return;
+    }
+    work->errnum = write_object(work, tmp);
+    if (work->errnum == 0) {
+        work->errnum = name_object(work, tmp);
+    }
+    (void)unlink(tmp);
+}
+
+static void on_put(void *arg, bool late)
+{
+    struct work *work = arg;
+
+    if (!is_over(work, late)) {
+        tier_call_end(work->call,
+                      work->exists ? TIER_SAID_EXISTS : TIER_SAID_DONE, "%s",
+                      work->exists ? "is there" : "stored");
+    }
+}
+
+static int put(struct tier_call *call)
+{
+    static const struct task_calls puts = {put_object, on_put, work_drop};
+    struct work *work = work_new(call);
+
+    if (work == NULL) {
+        return -1;
+    }
+    work->in = fcntl(call->fd, F_DUPFD_CLOEXEC, 0);
+    if (work->in < 0) {
+        work_drop(work);
+        return -1;
+    }
+    memcpy(work->lines, call->lines, sizeof(work->lines));
+    work->replace = call->replace;
+    work->size = call->size;
+    return start(call,
+                 TIER_WRITE + (unsigned)(call->size / TIER_WRITE_RATE), &puts,
+                 work);
+}
+
+static void touch_object(void *arg)
+{
+    struct work *work = arg;
+
+    if (utimensat(AT_FDCWD, work->path, NULL, 0) != 0) {
+        work->absent = errno == ENOENT && access(work->root, F_OK) == 0;
+        work->errnum = work->absent ? 0 : errno;
+    }
+}
+
+static void on_touched(void *arg, bool late)
+{
+    struct work *work = arg;
+
+    if (!is_over(work, late)) {
+        tier_call_end(work->call,
+                      work->absent ? TIER_SAID_ABSENT : TIER_SAID_DONE, "%s",
+                      work->absent ? "no such file" : "refreshed");
+    }
+}
+
+static int fresh(struct tier_call *call)
+{
+    static const struct task_calls touches = {touch_object, on_touched,
+                                              work_drop};
+    struct work *work = work_new(call);
+
+    return work != NULL ? start(call, TIER_FIRST, &touches, work) : -1;
+}
+
+static void cancel(struct tier_call *call)
+{
+    call->task_cancel(call->task);
+}
+
+const struct tier_type tier_filesystem = {true, get, put, fresh, cancel};

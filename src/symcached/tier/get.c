@@ -1,0 +1,356 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * One read of a tier:
+ *
+ *   waits for its turn --> the type asks --> the metadata and their MAC
+ *     --> a child unpacks --> a thread computes the digest
+ *     --> a child validates --> the file has its name and provenance
+ *
+ * An object of a SymCache server is a plain file without metadata, and is
+ * validated at once: its digest was compared when it was received.
+ */
+#include "tier.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/task.h"
+#include "child/child.h"
+#include "metrics/metrics.h"
+#include "symcached/store/store.h"
+#include "symcached/transcode/transcode.h"
+#include "call.h"
+#include "checksum.h"
+#include "note.h"
+
+#define GETS 16 /* at a time, with their checks */
+
+/* Why an object is refused: a label of the counter. */
+enum refusal { REFUSED_META, REFUSED_MAC, REFUSED_DIGEST, REFUSED_CONTENT };
+
+static const char *const refusal_names[] = {"metadata", "mac", "digest",
+                                            "content"};
+
+struct tier_get {
+    TAILQ_ENTRY(tier_get) queue; /* while it waits */
+    bool waits;
+    bool called; /* the type works */
+    bool probe;
+    struct tier *tier;
+    struct tier_call call;
+    symcache_key_t key;
+    struct tier_meta meta;
+    char *file;
+    char *part; /* what is received */
+    int out;    /* the file, while it is unpacked; or -1 */
+    struct child *child;
+    struct task *task;
+    tier_done_fn done;
+    void *arg;
+    uint64_t began;
+};
+
+static void get_free(struct tier_get *get)
+{
+    if (get->call.fd >= 0) {
+        close(get->call.fd);
+    }
+    if (get->out >= 0) {
+        close(get->out);
+    }
+    free(get->part);
+    free(get->file);
+    free(get);
+}
+
+__attribute__((format(printf, 3, 4))) static void
+end(struct tier_get *get, enum tier_outcome outcome, const char *format, ...)
+{
+    static const enum metric counters[] = {METRIC_TIER_HIT, METRIC_TIER_ABSENT,
+                                           METRIC_TIER_GET_REFUSED,
+                                           METRIC_TIER_GET_FAILED};
+    struct tiers *tiers = get->call.tiers;
+    struct tier_result result = {.outcome = outcome,
+                                 .place = get->call.place,
+                                 .bytes = get->call.bytes,
+                                 .ms = clock_since(get->began),
+                                 .status = get->call.status};
+    char detail[600];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(detail, sizeof(detail), format, args);
+    va_end(args);
+    result.detail = detail;
+    metrics_add(counters[outcome], 1);
+    metrics_add(METRIC_TIER_RECEIVED, get->call.bytes);
+    metrics_add(METRIC_TIER_GET_MS, result.ms);
+    if (!get->waits) {
+        get->tier->getting--;
+    }
+    get->done(get->arg, &result);
+    get_free(get);
+    tiers_pump(tiers);
+}
+
+/* The object is not to be used, whatever the tier says of it later. */
+static void refuse(struct tier_get *get, enum refusal why, const char *what)
+{
+    static const enum metric counters[] = {
+        METRIC_TIER_REFUSED_META, METRIC_TIER_REFUSED_MAC,
+        METRIC_TIER_REFUSED_DIGEST, METRIC_TIER_REFUSED_CONTENT};
+
+    metrics_add(counters[why], 1);
+    log_warn(0,
+             "tier %s: \"%s\" is refused (%s): %s; the sources are asked, and "
+             "it is replaced",
+             get->tier->name, get->call.name, refusal_names[why], what);
+    end(get, TIER_REFUSED, "refused (%s): %s", refusal_names[why], what);
+}
+
+/* validation --------------------------------------------------------------- */
+
+static void hit(struct tier_get *get)
+{
+    if (get->meta.source[0] != '\0') {
+        provenance_note(get->file, get->meta.source, get->meta.publics_only);
+    }
+    if (get->call.stored != 0) {
+        tier_note_write(get->file, get->call.stored, get->call.etag);
+    }
+    end(get, TIER_HIT, "%s", "found");
+}
+
+static void on_validated(void *arg, struct child_result *child)
+{
+    struct tier_get *get = arg;
+
+    get->child = NULL;
+    child->tail[strcspn(child->tail, "\n")] = '\0';
+    if (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 0) {
+        hit(get);
+    } else if (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 1) {
+        refuse(get, REFUSED_CONTENT, child->tail);
+    } else {
+        end(get, TIER_FAILED, "could not be validated: %.200s", child->tail);
+    }
+}
+
+static void validate(struct tier_get *get)
+{
+    get->child = validate_start(get->call.tiers->base, get->file, &get->key,
+                                true, on_validated, get);
+    if (get->child == NULL) {
+        end(get, TIER_FAILED, "could not be validated: %s", strerror(errno));
+    }
+}
+
+/* unpacking ---------------------------------------------------------------- */
+
+static void on_sum(void *arg, const struct checksum *sum)
+{
+    struct tier_get *get = arg;
+
+    get->task = NULL;
+    if (sum->errnum != 0) {
+        end(get, TIER_FAILED, "could not be read: %s",
+            strerror(sum->errnum));
+    } else if (sum->size[0] != get->meta.size ||
+               strcmp(sum->sha256[0], get->meta.sha256) != 0) {
+        refuse(get, REFUSED_DIGEST, "its SHA-256 is another one");
+    } else {
+        validate(get);
+    }
+}
+
+static void on_unpacked(void *arg, struct child_result *child)
+{
+    struct tier_get *get = arg;
+
+    get->child = NULL;
+    child->tail[strcspn(child->tail, "\n")] = '\0';
+    if (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 1) {
+        refuse(get, REFUSED_DIGEST, child->tail);
+        return;
+    }
+    if (!WIFEXITED(child->status) || WEXITSTATUS(child->status) != 0) {
+        end(get, TIER_FAILED, "could not be unpacked: %.200s", child->tail);
+        return;
+    }
+    get->task =
+        checksum_start(get->call.tiers->base, &get->out, 1, on_sum, get);
+    if (get->task == NULL) {
+        end(get, TIER_FAILED, "could not be read: %s", strerror(errno));
+    }
+}
+
+static void unpack(struct tier_get *get)
+{
+    get->out = open(get->file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (get->out >= 0 && lseek(get->call.fd, 0, SEEK_SET) == 0) {
+        get->child = gunzip_start(get->call.tiers->base,
+                                  &get->call.all->cache, get->call.fd,
+                                  get->out, get->meta.size, on_unpacked, get);
+    }
+    if (get->child == NULL) {
+        end(get, TIER_FAILED, "could not be unpacked: %s", strerror(errno));
+    }
+}
+
+static void received(struct tier_get *get)
+{
+    const struct tier_config *config = get->call.config;
+    const char *wrong;
+
+    if (!tier_type_of(config)->has_meta) {
+        if (rename(get->part, get->file) != 0) {
+            end(get, TIER_FAILED, "%s", strerror(errno));
+            return;
+        }
+        validate(get);
+        return;
+    }
+    wrong = tier_meta_read(&get->meta, get->call.lines);
+    if (wrong != NULL) {
+        refuse(get, REFUSED_META, wrong);
+    } else if (config->mac_key != NULL &&
+               !tier_meta_is_signed(&get->meta, get->call.name,
+                                    config->mac_key)) {
+        refuse(get, REFUSED_MAC,
+               get->meta.mac[0] == '\0' ? "it has none" : "it is another one");
+    } else if (get->meta.size > config->max_object) {
+        end(get, TIER_FAILED, "larger than max_object");
+    } else {
+        unpack(get);
+    }
+}
+
+/* the question ------------------------------------------------------------- */
+
+static void on_said(struct tier_call *call, enum tier_said said,
+                    const char *detail)
+{
+    struct tier_get *get =
+        (struct tier_get *)((char *)call - offsetof(struct tier_get, call));
+
+    get->called = false;
+    tier_way_ends(get->tier, &get->tier->get, said, get->probe, detail,
+                  "not read");
+    if (said == TIER_SAID_DONE) {
+        received(get);
+    } else if (said == TIER_SAID_ABSENT) {
+        end(get, TIER_ABSENT, "%s", detail);
+    } else {
+        if (said == TIER_SAID_FAILED) {
+            log_info(0, "tier %s: \"%s\" cannot be read, the sources are "
+                        "asked: %s", get->tier->name, call->name, detail);
+        }
+        end(get, TIER_FAILED, "%s", detail);
+    }
+}
+
+static void begin(struct tier_get *get)
+{
+    get->tier->getting++;
+    get->called = true;
+    get->call.fd = open(get->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+                        0644);
+    if (get->call.fd < 0 ||
+        tier_type_of(get->call.config)->get(&get->call) != 0) {
+        on_said(&get->call, TIER_SAID_FAILED, strerror(errno));
+    }
+}
+
+void tier_gets_pump(struct tiers *tiers, struct tier *tier)
+{
+    struct tier_get *get;
+
+    while (tier->getting < GETS && (get = TAILQ_FIRST(&tier->gets)) != NULL) {
+        TAILQ_REMOVE(&tier->gets, get, queue);
+        if (tier_way_begins(&tier->get, &get->probe)) {
+            get->waits = false;
+            begin(get);
+        } else {
+            end(get, TIER_FAILED, "not asked: %s", tier->get.why);
+        }
+    }
+}
+
+struct tier_get *tiers_get(struct tiers *tiers, const struct config *config,
+                           const struct store_config *store,
+                           const symcache_key_t *key,
+                           const symcache_version_t *version,
+                           const char *file, tier_done_fn done, void *arg)
+{
+    struct tier_get *get = calloc(1, sizeof(*get));
+    struct tier_call *call;
+
+    if (get == NULL) {
+        return NULL;
+    }
+    call = &get->call;
+    call->fd = get->out = -1;
+    get->tier = tiers_find(tiers, store->tier->name);
+    get->file = strdup(file);
+    if (get->tier == NULL || get->file == NULL ||
+        asprintf(&get->part, "%s.part", file) < 0) {
+        get_free(get);
+        return NULL;
+    }
+    symcache_key_copy(&get->key, key);
+    get->done = done;
+    get->arg = arg;
+    get->began = clock_ms();
+    call->tiers = tiers;
+    call->config = store->tier;
+    call->all = config;
+    call->key = &get->key;
+    call->version = *version;
+    call->said = on_said;
+    tier_object_name(call->name,
+                     store->tier->generation != NULL ? store->tier->generation
+                                                     : "",
+                     store->name, key, version);
+    snprintf(call->place, sizeof(call->place), "%.1000s/%s",
+             store->tier->url != NULL ? store->tier->url : store->tier->path,
+             call->name);
+    get->waits = true;
+    TAILQ_INSERT_TAIL(&get->tier->gets, get, queue);
+    tiers_pump(tiers);
+    return get;
+}
+
+void tiers_get_cancel(struct tier_get *get)
+{
+    struct tiers *tiers = get->call.tiers;
+
+    if (get->waits) {
+        TAILQ_REMOVE(&get->tier->gets, get, queue);
+    } else {
+        get->tier->getting--;
+    }
+    if (get->called) {
+        if (get->call.task != NULL) {
+            tier_type_of(get->call.config)->cancel(&get->call);
+        }
+        tier_way_ends(get->tier, &get->tier->get, TIER_SAID_FAILED,
+                      get->probe, "", "");
+    }
+    if (get->child != NULL) {
+        child_cancel(get->child);
+    }
+    if (get->task != NULL) {
+        task_cancel(get->task);
+    }
+    get_free(get);
+    tiers_pump(tiers);
+}

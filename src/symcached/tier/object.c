@@ -1,0 +1,212 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "object.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include "base/release.h"
+#include "base/secret.h"
+
+#define MAKER "symcached/" SYMCACHED_VERSION
+
+
+void tier_object_name(char *buf, const char *generation, const char *store,
+                      const symcache_key_t *key,
+                      const symcache_version_t *version)
+{
+    char dir[SYMCACHE_PATH_MAX + 1], made[SYMCACHE_VERSION_TEXT_MAX + 1];
+
+    symcache_path_dir(dir, key);
+    symcache_version_print(made, version);
+    snprintf(buf, TIER_NAME_MAX + 1, "%.64s/%.64s/%s/v%s.%s", generation,
+             store, dir, made,
+             symcache_kind_text((symcache_kind_e)key->kind));
+}
+
+/* reading ------------------------------------------------------------------ */
+
+static bool read_hex(char to[DIGEST_HEX + 1], const char *value)
+{
+    if (strspn(value, "0123456789abcdef") != DIGEST_HEX ||
+        value[DIGEST_HEX] != '\0') {
+        return false;
+    }
+    memcpy(to, value, DIGEST_HEX + 1);
+    return true;
+}
+
+static bool read_size(uint64_t *size, const char *value)
+{
+    char *end;
+
+    if (!isdigit((unsigned char)value[0]) || strlen(value) > 18) {
+        return false;
+    }
+    *size = strtoull(value, &end, 10);
+    return *end == '\0' && *size > 0;
+}
+
+/* The name of a source, or of a part of a symbol path: what config_name()
+ * takes.  It goes into an attribute where a blank ends it. */
+static bool read_source(char to[SYMCACHE_PROVENANCE_SOURCE + 1],
+                        const char *value)
+{
+    size_t i, n = strlen(value);
+
+    if (n == 0 || n > SYMCACHE_PROVENANCE_SOURCE) {
+        return false;
+    }
+    for (i = 0; i < n; i++) {
+        if (!isalnum((unsigned char)value[i]) &&
+            strchr("._-", value[i]) == NULL) {
+            return false;
+        }
+    }
+    memcpy(to, value, n + 1);
+    return true;
+}
+
+static bool read_publics(bool *publics_only, const char *value)
+{
+    *publics_only = strcmp(value, "publics") == 0;
+    return *publics_only || strcmp(value, "full") == 0;
+}
+
+enum { LINE_SHA256, LINE_SIZE, LINE_SOURCE, LINE_PUBLICS, LINE_MAC, LINES };
+
+static const char *const line_names[LINES] = {"sha256", "size", "source",
+                                              "quality", "mac"};
+
+static bool read_value(struct tier_meta *meta, int line, const char *value)
+{
+    switch (line) {
+    case LINE_SHA256:
+        return read_hex(meta->sha256, value);
+    case LINE_SIZE:
+        return read_size(&meta->size, value);
+    case LINE_SOURCE:
+        return read_source(meta->source, value);
+    case LINE_PUBLICS:
+        return read_publics(&meta->publics_only, value);
+    default:
+        return read_hex(meta->mac, value);
+    }
+}
+
+/* Names come in any case, as those of HTTP headers do.  Returns LINES if the
+ * line is none of ours. */
+static int find_line(const char *p, size_t len)
+{
+    int i;
+
+    for (i = 0; i < LINES; i++) {
+        if (strlen(line_names[i]) == len &&
+            strncasecmp(line_names[i], p, len) == 0) {
+            break;
+        }
+    }
+    return i;
+}
+
+const char *tier_meta_read(struct tier_meta *meta, const char *lines)
+{
+    static const char *const wrong[LINES] = {
+        "a bad sha256", "a bad size", "a bad source", "a bad quality",
+        "a bad mac"};
+    char value[256];
+    const char *p = lines, *colon, *end;
+    unsigned seen = 0;
+    int line;
+
+    memset(meta, 0, sizeof(*meta));
+    for (; *p != '\0'; p = *end != '\0' ? end + 1 : end) {
+        end = p + strcspn(p, "\n");
+        colon = memchr(p, ':', (size_t)(end - p));
+        if (colon == NULL) {
+            continue;
+        }
+        line = find_line(p, (size_t)(colon - p));
+        if (line == LINES) {
+            continue;
+        }
+        colon += 1 + strspn(colon + 1, " ");
+        snprintf(value, sizeof(value), "%.*s",
+                 end > colon ? (int)(end - colon) : 0, colon);
+        if ((seen & 1u << line) != 0 || end - colon >= (int)sizeof(value) ||
+            !read_value(meta, line, value)) {
+            return wrong[line];
+        }
+        seen |= 1u << line;
+    }
+    if (!(seen & 1u << LINE_SHA256) || !(seen & 1u << LINE_SIZE)) {
+        return "no sha256 or no size";
+    }
+    return !(seen & 1u << LINE_SOURCE) != !(seen & 1u << LINE_PUBLICS)
+               ? "source or quality alone"
+               : NULL;
+}
+
+/* writing ------------------------------------------------------------------ */
+
+void tier_meta_print(const struct tier_meta *meta, char *buf)
+{
+    size_t n;
+
+    n = (size_t)snprintf(buf, TIER_META_MAX,
+                         "sha256: %s\nsize: %" PRIu64 "\nmaker: " MAKER "\n",
+                         meta->sha256, meta->size);
+    if (meta->source[0] != '\0') {
+        n += (size_t)snprintf(buf + n, TIER_META_MAX - n,
+                              "source: %s\nquality: %s\n", meta->source,
+                              meta->publics_only ? "publics" : "full");
+    }
+    if (meta->mac[0] != '\0') {
+        snprintf(buf + n, TIER_META_MAX - n, "mac: %s\n", meta->mac);
+    }
+}
+
+/* the MAC ------------------------------------------------------------------ */
+
+/* Each part ends with a newline, which none of them has in it. */
+static void make_mac(const struct tier_meta *meta, const char *name,
+                     const char *key, char mac[DIGEST_HEX + 1])
+{
+    unsigned char text[TIER_NAME_MAX + TIER_META_MAX];
+    unsigned char sum[EVP_MAX_MD_SIZE] = {0};
+    unsigned len = 0, i;
+    int n;
+
+    n = snprintf((char *)text, sizeof(text),
+                 "symcache-tier-1\n%s\n%" PRIu64 "\n%s\n%s\n%s\n", name,
+                 meta->size, meta->sha256, meta->source,
+                 meta->source[0] == '\0' ? ""
+                 : meta->publics_only    ? "publics"
+                                         : "full");
+    (void)HMAC(EVP_sha256(), key, (int)strlen(key), text, (size_t)n, sum,
+               &len);
+    for (i = 0; i < DIGEST_HEX / 2; i++) {
+        snprintf(mac + (size_t)2 * i, 3, "%02x", sum[i]);
+    }
+}
+
+void tier_meta_sign(struct tier_meta *meta, const char *name, const char *key)
+{
+    make_mac(meta, name, key, meta->mac);
+}
+
+bool tier_meta_is_signed(const struct tier_meta *meta, const char *name,
+                         const char *key)
+{
+    char mac[DIGEST_HEX + 1];
+
+    make_mac(meta, name, key, mac);
+    return meta->mac[0] != '\0' && secret_is_equal(mac, meta->mac);
+}

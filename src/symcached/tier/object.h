@@ -1,0 +1,65 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The objects of a tier: their names, and what is known of each beside its
+ * body, which is the file compressed by gzip.
+ *
+ *   <generation>/<store>/<name>/<id>/v<M.m.p>.<kind>
+ *
+ * The name is the path of the file in its store, docs/internals/keys.md, with
+ * its last part shortened.  The metadata are lines "<name>: <value>":
+ *
+ *   sha256    of the file, 64 lower-case hex digits
+ *   size      of the file in bytes
+ *   source    what its original came from, see store/provenance.h; or missing
+ *   quality   "full" or "publics"; with source only
+ *   maker     who stored it; for people
+ *   mac       of name, size, sha256, source and quality; or missing
+ *
+ * Pure functions, no I/O.
+ */
+#ifndef SYMCACHED_TIER_OBJECT_H
+#define SYMCACHED_TIER_OBJECT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/digest.h"
+#include "proto/key.h"
+#include "proto/path.h"
+#include "proto/provenance.h"
+#include "proto/version.h"
+
+#define TIER_NAME_MAX (2 * 65 + SYMCACHE_PATH_MAX + 64)
+#define TIER_META_MAX 1024 /* of all lines, with a NUL */
+
+struct tier_meta {
+    char sha256[DIGEST_HEX + 1];
+    uint64_t size;
+    char source[SYMCACHE_PROVENANCE_SOURCE + 1]; /* "" if it is not known */
+    bool publics_only;
+    char mac[DIGEST_HEX + 1]; /* "" if there is none */
+};
+
+/* Writes the name of the object into buf, with room for TIER_NAME_MAX + 1. */
+void tier_object_name(char *buf, const char *generation, const char *store,
+                      const symcache_key_t *key,
+                      const symcache_version_t *version);
+
+/*
+ * Reads the lines.  Those that are not known are ignored.  Returns NULL; or, if
+ * one is missing, repeated or not as above, what is wrong.
+ */
+const char *tier_meta_read(struct tier_meta *meta, const char *lines);
+
+/* Writes the lines into buf, with room for TIER_META_MAX bytes. */
+void tier_meta_print(const struct tier_meta *meta, char *buf);
+
+/* Sets the MAC of an object of that name, by a key of the fleet. */
+void tier_meta_sign(struct tier_meta *meta, const char *name, const char *key);
+
+/* Is the MAC there, and right? */
+bool tier_meta_is_signed(const struct tier_meta *meta, const char *name,
+                         const char *key);
+
+#endif

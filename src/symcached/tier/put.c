@@ -1,0 +1,490 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What is stored in tiers: a bounded queue of names, not of contents, as a file
+ * may be gone when its turn comes.  Of one file:
+ *
+ *   waits for its turn --> a child compresses --> a thread computes digests
+ *     --> the type stores it, or makes what it has stored young again
+ */
+#include "tier.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/task.h"
+#include "base/workdir.h"
+#include "child/child.h"
+#include "metrics/metrics.h"
+#include "symcached/store/store.h"
+#include "call.h"
+#include "checksum.h"
+#include "note.h"
+
+#define PUTS 4            /* at a time */
+#define PUTS_WAITING 1000 /* the oldest of more are dropped */
+#define PUT_TRIES 3
+
+struct tier_put {
+    TAILQ_ENTRY(tier_put) queue;  /* while it waits, */
+    LIST_ENTRY(tier_put) running; /* and afterwards */
+    char *store;                  /* its name */
+    char *root;
+    struct workdir *workdir;
+    symcache_key_t key;
+    symcache_version_t version;
+    bool replace;
+    bool fresh; /* it is stored, and to be made young again */
+    unsigned tries;
+
+    /* while it runs */
+    struct tiers *tiers;
+    struct tier *tier;
+    struct config *config; /* reference */
+    struct tier_call call;
+    bool called;
+    bool probe;
+    int plain; /* the file */
+    char path[PATH_MAX];
+    char tmp[WORKDIR_PATH_MAX]; /* the compressed file, or "" */
+    struct child *child;
+    struct task *task;
+    uint64_t began;
+};
+
+static void put_free(struct tier_put *put)
+{
+    free(put->store);
+    free(put->root);
+    free(put);
+}
+
+/* Takes what it worked with from an entry that has run. */
+static void leave(struct tier_put *put)
+{
+    LIST_REMOVE(put, running);
+    put->tier->putting--;
+    if (put->plain >= 0) {
+        close(put->plain);
+    }
+    if (put->call.fd >= 0) {
+        close(put->call.fd);
+    }
+    if (put->tmp[0] != '\0') {
+        (void)unlink(put->tmp);
+    }
+    config_unref(put->config);
+    tiers_pump(put->tiers);
+}
+
+static void drop_oldest(struct tier *tier)
+{
+    struct tier_put *put = TAILQ_FIRST(&tier->puts);
+
+    TAILQ_REMOVE(&tier->puts, put, queue);
+    tier->nputs--;
+    metrics_add(METRIC_TIER_DROPPED, 1);
+    put_free(put);
+}
+
+static void add(struct tiers *tiers, struct tier *tier, struct tier_put *put,
+                bool first)
+{
+    if (tier->nputs == PUTS_WAITING) {
+        drop_oldest(tier);
+    }
+    if (first) {
+        TAILQ_INSERT_HEAD(&tier->puts, put, queue);
+    } else {
+        TAILQ_INSERT_TAIL(&tier->puts, put, queue);
+    }
+    tier->nputs++;
+    tiers_pump(tiers);
+}
+
+/* ends --------------------------------------------------------------------- */
+
+/* Is the path still that of the file that was stored? */
+static bool is_same(const struct tier_put *put)
+{
+    struct stat opened, named;
+
+    return fstat(put->plain, &opened) == 0 &&
+           lstat(put->path, &named) == 0 && opened.st_ino == named.st_ino &&
+           opened.st_dev == named.st_dev;
+}
+
+static void note(const struct tier_put *put)
+{
+    if (is_same(put)) {
+        tier_note_write(put->path, (int64_t)time(NULL), put->call.etag);
+    }
+}
+
+/* It did not work: later, if that may help. */
+static void try_again(struct tier_put *put, enum tier_said said,
+                      const char *detail)
+{
+    struct tiers *tiers = put->tiers;
+    struct tier *tier = put->tier;
+    bool again = (said == TIER_SAID_FAULT || said == TIER_SAID_DENIED) &&
+                 ++put->tries < PUT_TRIES && !tiers->stopping;
+
+    log_write(again ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, 0,
+              "tier %s: \"%s\" is not stored: %s; %s", tier->name,
+              put->call.name, detail,
+              again ? "it is tried again"
+                    : "its use in an hour or later is another chance");
+    leave(put);
+    if (again) {
+        add(tiers, tier, put, true);
+    } else {
+        metrics_add(METRIC_TIER_PUT_FAILED, 1);
+        put_free(put);
+    }
+}
+
+static void ended(struct tier_put *put, enum tier_said said,
+                  const char *detail)
+{
+    metrics_add(METRIC_TIER_PUT_MS, clock_since(put->began));
+    switch (said) {
+    case TIER_SAID_DONE:
+        metrics_add(put->fresh ? METRIC_TIER_FRESH : METRIC_TIER_STORED, 1);
+        metrics_add(METRIC_TIER_SENT, put->fresh ? 0 : put->call.size);
+        note(put);
+        break;
+    case TIER_SAID_EXISTS:
+        metrics_add(METRIC_TIER_EXISTS, 1);
+        note(put);
+        break;
+    case TIER_SAID_ABSENT: /* it was removed, so it is stored anew */
+        put->fresh = false;
+        leave(put);
+        add(put->tiers, put->tier, put, false);
+        return;
+    default:
+        try_again(put, said, detail);
+        return;
+    }
+    log_debug(0, "tier %s: \"%s\" %s", put->tier->name, put->call.name,
+              detail);
+    leave(put);
+    put_free(put);
+}
+
+static void on_said(struct tier_call *call, enum tier_said said,
+                    const char *detail)
+{
+    struct tier_put *put =
+        (struct tier_put *)((char *)call - offsetof(struct tier_put, call));
+
+    put->called = false;
+    tier_way_ends(put->tier, &put->tier->put, said, put->probe, detail,
+                  "nothing is stored");
+    ended(put, said, detail);
+}
+
+/* Something here failed, before the tier was asked. */
+static void failed(struct tier_put *put, const char *what, int errnum)
+{
+    char detail[256];
+
+    snprintf(detail, sizeof(detail), "%.180s%s%s", what,
+             errnum != 0 ? ": " : "", errnum != 0 ? strerror(errnum) : "");
+    on_said(&put->call, TIER_SAID_FAILED, detail);
+}
+
+/* There is nothing to store, which is nobody's fault. */
+static void skip(struct tier_put *put, const char *why)
+{
+    put->called = false;
+    tier_way_ends(put->tier, &put->tier->put, TIER_SAID_FAILED, put->probe,
+                  "", "");
+    log_debug(0, "tier %s: \"%s\" is not stored: %s", put->tier->name,
+              put->call.name, why);
+    leave(put);
+    put_free(put);
+}
+
+/* steps -------------------------------------------------------------------- */
+
+static void on_sums(void *arg, const struct checksum *sum)
+{
+    struct tier_put *put = arg;
+    struct tier_call *call = &put->call;
+    struct tier_meta meta = {0};
+    struct provenance provenance;
+    int rc;
+
+    put->task = NULL;
+    if (sum->errnum != 0) {
+        failed(put, "it cannot be read", sum->errnum);
+        return;
+    }
+    memcpy(meta.sha256, sum->sha256[0], sizeof(meta.sha256));
+    meta.size = sum->size[0];
+    if (provenance_read(put->path, &provenance)) {
+        memcpy(meta.source, provenance.source, sizeof(meta.source));
+        meta.publics_only = provenance.publics_only;
+    }
+    if (!is_same(put)) {
+        skip(put, "it was replaced meanwhile");
+        return;
+    }
+    if (call->config->mac_key != NULL) {
+        tier_meta_sign(&meta, call->name, call->config->mac_key);
+    }
+    tier_meta_print(&meta, call->lines);
+    call->size = sum->size[1];
+    memcpy(call->body_sha256, sum->sha256[1], sizeof(call->body_sha256));
+
+    rc = put->fresh ? tier_type_of(call->config)->fresh(call)
+                    : tier_type_of(call->config)->put(call);
+    if (rc != 0) {
+        failed(put, "it cannot be sent", errno);
+    }
+}
+
+static void compute(struct tier_put *put)
+{
+    const int fds[CHECKSUM_FILES] = {put->plain, put->call.fd};
+
+    put->task = checksum_start(put->tiers->base, fds, put->fresh ? 1 : 2,
+                               on_sums, put);
+    if (put->task == NULL) {
+        failed(put, "it cannot be read", errno);
+    }
+}
+
+static void on_compressed(void *arg, struct child_result *child)
+{
+    struct tier_put *put = arg;
+
+    put->child = NULL;
+    child->tail[strcspn(child->tail, "\n")] = '\0';
+    if (!WIFEXITED(child->status) || WEXITSTATUS(child->status) != 0) {
+        failed(put, child->tail, 0);
+        return;
+    }
+    compute(put);
+}
+
+static void compress(struct tier_put *put)
+{
+    if (workdir_file(put->workdir, put->tmp) == 0) {
+        put->call.fd = open(put->tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+                            0644);
+    }
+    if (put->call.fd >= 0) {
+        put->child = gzip_start(put->tiers->base, &put->config->cache,
+                                put->plain, put->call.fd, on_compressed, put);
+    }
+    if (put->child == NULL) {
+        failed(put, "it cannot be compressed", errno);
+    }
+}
+
+/* Returns the store's tier, if the configuration still wants files there. */
+static struct tier_config *wanted(const struct tier_put *put)
+{
+    const struct store_config *store = config_store(
+        put->tiers->config, put->store, strlen(put->store));
+
+    return store != NULL && strcmp(store->root, put->root) == 0 &&
+                   store->tier != NULL && !store->tier->read_only &&
+                   strcmp(store->tier->name, put->tier->name) == 0
+               ? store->tier
+               : NULL;
+}
+
+static void begin(struct tier_put *put, struct tier_config *config)
+{
+    struct tier_call *call = &put->call;
+    struct stat st;
+    int64_t stored;
+
+    memset(call, 0, sizeof(*call));
+    call->fd = put->plain = -1;
+    call->tiers = put->tiers;
+    call->config = config;
+    call->all = put->config;
+    call->key = &put->key;
+    call->version = put->version;
+    call->replace = put->replace;
+    call->said = on_said;
+    put->called = true;
+    put->tmp[0] = '\0';
+    put->child = NULL;
+    put->task = NULL;
+    put->began = clock_ms();
+    tier_object_name(call->name, config->generation, put->store, &put->key,
+                     &put->version);
+    snprintf(call->place, sizeof(call->place), "%.1000s/%s",
+             config->url != NULL ? config->url : config->path, call->name);
+
+    store_path(put->path, put->root, &put->key, &put->version,
+               SYMCACHE_FILE_PLAIN);
+    put->plain =
+        open(put->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (put->plain < 0 || fstat(put->plain, &st) != 0) {
+        skip(put, "it is gone");
+    } else if ((uint64_t)st.st_size > config->max_object) {
+        skip(put, "it is larger than max_object");
+    } else if (put->fresh &&
+               tier_note_read(put->path, &stored, call->etag,
+                              sizeof(call->etag)) &&
+               (call->etag[0] != '\0' || config->kind != TIER_S3)) {
+        compute(put);
+    } else {
+        put->fresh = false;
+        compress(put);
+    }
+}
+
+unsigned tier_puts_pump(struct tiers *tiers, struct tier *tier)
+{
+    struct tier_config *config;
+    struct tier_put *put;
+
+    while (tier->putting < PUTS && (put = TAILQ_FIRST(&tier->puts)) != NULL) {
+        put->tiers = tiers;
+        put->tier = tier;
+        config = wanted(put);
+        if (config == NULL) {
+            TAILQ_REMOVE(&tier->puts, put, queue);
+            tier->nputs--;
+            put_free(put);
+            continue;
+        }
+        if (!tier_way_begins(&tier->put, &put->probe)) {
+            /* looks again when the pause is over, or the probe has ended */
+            return (unsigned)breaker_left(&tier->put.breaker, clock_ms());
+        }
+        TAILQ_REMOVE(&tier->puts, put, queue);
+        tier->nputs--;
+        tier->putting++;
+        LIST_INSERT_HEAD(&tiers->writing, put, running);
+        put->config = config_ref(tiers->config);
+        begin(put, config);
+    }
+    return 0;
+}
+
+void tier_puts_stop(struct tiers *tiers, struct tier *tier)
+{
+    struct tier_put *put, *next;
+
+    while (!TAILQ_EMPTY(&tier->puts)) {
+        drop_oldest(tier);
+    }
+    for (put = LIST_FIRST(&tiers->writing); put != NULL; put = next) {
+        next = LIST_NEXT(put, running);
+        if (put->tier != tier) {
+            continue;
+        }
+        if (put->call.task != NULL) {
+            tier_type_of(put->call.config)->cancel(&put->call);
+        }
+        tier_way_ends(tier, &tier->put, TIER_SAID_FAILED, put->probe, "", "");
+        if (put->child != NULL) {
+            child_cancel(put->child);
+        }
+        if (put->task != NULL) {
+            task_cancel(put->task);
+        }
+        leave(put);
+        put_free(put);
+    }
+}
+
+/* the queue ---------------------------------------------------------------- */
+
+static struct tier_put *find(const struct tier *tier, const char *store,
+                             const symcache_key_t *key,
+                             const symcache_version_t *version)
+{
+    struct tier_put *put;
+
+    TAILQ_FOREACH(put, &tier->puts, queue)
+    {
+        if (symcache_version_cmp(&put->version, version) == 0 &&
+            symcache_key_equal(&put->key, key) &&
+            strcmp(put->store, store) == 0) {
+            return put;
+        }
+    }
+    return NULL;
+}
+
+static void want(struct tiers *tiers, const struct store_config *store,
+                 struct workdir *workdir, const symcache_key_t *key,
+                 const symcache_version_t *version, bool replace, bool fresh)
+{
+    struct tier *tier = tiers_find(tiers, store->tier->name);
+    struct tier_put *put;
+
+    if (tiers->stopping || tier == NULL || workdir == NULL) {
+        return;
+    }
+    put = find(tier, store->name, key, version);
+    if (put != NULL) {
+        put->replace |= replace;
+        put->fresh &= fresh;
+        return;
+    }
+    put = calloc(1, sizeof(*put));
+    if (put == NULL) {
+        return;
+    }
+    put->store = strdup(store->name);
+    put->root = strdup(store->root);
+    if (put->store == NULL || put->root == NULL) {
+        put_free(put);
+        return;
+    }
+    put->workdir = workdir;
+    symcache_key_copy(&put->key, key);
+    put->version = *version;
+    put->replace = replace;
+    put->fresh = fresh;
+    add(tiers, tier, put, false);
+}
+
+void tiers_put(struct tiers *tiers, const struct store_config *store,
+               struct workdir *workdir, const symcache_key_t *key,
+               const symcache_version_t *version, bool replace)
+{
+    if (store->tier != NULL && !store->tier->read_only) {
+        want(tiers, store, workdir, key, version, replace, false);
+    }
+}
+
+void tiers_used(struct tiers *tiers, const struct store_config *store,
+                struct workdir *workdir, const symcache_key_t *key,
+                const symcache_version_t *version)
+{
+    const struct tier_config *config = store->tier;
+    char path[PATH_MAX], etag[FETCH_ANSWER_VALUE];
+    int64_t stored, now = (int64_t)time(NULL);
+
+    if (config == NULL || config->read_only) {
+        return;
+    }
+    store_path(path, store->root, key, version, SYMCACHE_FILE_PLAIN);
+    if (!tier_note_read(path, &stored, etag, sizeof(etag))) {
+        want(tiers, store, workdir, key, version, false, false);
+    } else if (config->lifetime > 0 &&
+               (stored > now || now - stored > config->lifetime / 2)) {
+        want(tiers, store, workdir, key, version, true, true);
+    }
+}

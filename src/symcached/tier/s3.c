@@ -1,0 +1,410 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A bucket of S3.  A conditional PUT saves bytes where a store knows it, and
+ * nothing more: others ignore the condition, and the last writer wins.
+ */
+#include "tier.h"
+
+#include <ctype.h>
+#include <curl/curl.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "base/percent.h"
+#include "base/task.h"
+#include "call.h"
+
+#define CODE_MAX 64
+#define HEADERS_MAX 12
+#define META "x-amz-meta-symcache-"
+
+/* What a request is sent again for when the keys have been renewed. */
+enum request { REQUEST_GET, REQUEST_PUT, REQUEST_FRESH };
+
+static int request(struct tier_call *call, enum request what);
+
+/* The <Code> of an answer's body, or "". */
+static void read_code(char code[CODE_MAX], const struct fetch_answer *answer)
+{
+    const char *p = strstr(answer->body, "<Code>");
+    size_t n = 0;
+
+    if (p != NULL) {
+        p += strlen("<Code>");
+        while (isalnum((unsigned char)p[n]) && n + 1 < CODE_MAX) {
+            n++;
+        }
+    }
+    snprintf(code, CODE_MAX, "%.*s", (int)n, p != NULL ? p : "");
+}
+
+static char *object_url(const struct tier_call *call)
+{
+    char name[3 * TIER_NAME_MAX + 1], *url;
+
+    percent_encode_path(name, call->name);
+    return asprintf(&url, "%s/%s", call->config->url, name) < 0 ? NULL : url;
+}
+
+/* the keys ----------------------------------------------------------------- */
+
+struct renewal {
+    struct tier_call *call;
+    enum request what;
+    char detail[300]; /* the answer that led to it */
+    struct task *task;
+};
+
+static void renewal_cancel(void *task)
+{
+    struct renewal *renewal = task;
+
+    task_cancel(renewal->task);
+    free(renewal);
+}
+
+static void on_renewed(void *arg, const char *error)
+{
+    struct renewal *renewal = arg;
+    struct tier_call *call = renewal->call;
+
+    if (error != NULL) {
+        tier_call_end(call, TIER_SAID_DENIED, "%s, and the keys: %s",
+                      renewal->detail, error);
+    } else if (call->config->transport.renewals == call->renewals) {
+        tier_call_end(call, TIER_SAID_DENIED,
+                      "%s, and the configuration has no other keys",
+                      renewal->detail);
+    } else {
+        call->again = true;
+        if (request(call, renewal->what) != 0) {
+            tier_call_end(call, TIER_SAID_FAILED, "%s", strerror(errno));
+        }
+    }
+    free(renewal);
+}
+
+/* Have the keys expired, so that others are to be read?  Then the call goes on
+ * when that is done. */
+static bool renews(struct tier_call *call, enum request what,
+                   const char *detail, const char *code)
+{
+    struct renewal *renewal;
+
+    if (call->again || (strcmp(code, "ExpiredToken") != 0 &&
+                        strcmp(code, "InvalidAccessKeyId") != 0)) {
+        return false;
+    }
+    renewal = calloc(1, sizeof(*renewal));
+    if (renewal == NULL) {
+        return false;
+    }
+    renewal->call = call;
+    renewal->what = what;
+    snprintf(renewal->detail, sizeof(renewal->detail), "%s", detail);
+    renewal->task = renew_start(call->tiers->base, &call->config->transport,
+                                on_renewed, renewal);
+    if (renewal->task == NULL) {
+        free(renewal);
+        return false;
+    }
+    call->task = renewal;
+    call->task_cancel = renewal_cancel;
+    return true;
+}
+
+/* answers ------------------------------------------------------------------ */
+
+/*
+ * A refusal that the next request will get as well opens the breaker at once,
+ * with its code.  A store may say of keys that it does not know what it says of
+ * objects, so 404 is an absence with the code for objects or without any.
+ */
+static enum tier_said judge(long status, const char *code)
+{
+    switch (status) {
+    case 404:
+        return code[0] == '\0' || strcmp(code, "NoSuchKey") == 0
+                   ? TIER_SAID_ABSENT
+                   : TIER_SAID_DENIED;
+    case 409:
+    case 412:
+        return TIER_SAID_EXISTS;
+    case 0:
+    case 408:
+    case 429:
+        return TIER_SAID_FAULT;
+    case 501:
+        return TIER_SAID_FAILED;
+    default:
+        return status >= 500 ? TIER_SAID_FAULT
+               : status < 300 ? TIER_SAID_DONE
+                              : TIER_SAID_DENIED;
+    }
+}
+
+/* Ends the call by an answer that is no success, or has the keys read again. */
+static void refused(struct tier_call *call, enum request what,
+                    enum tier_said said, const char *text,
+                    const struct fetch_answer *answer)
+{
+    char code[CODE_MAX], detail[300];
+
+    read_code(code, answer);
+    call->status = answer->status;
+    snprintf(detail, sizeof(detail), "%.200s%s%s", text,
+             code[0] != '\0' ? " " : "", code);
+    if (said == TIER_SAID_DENIED && renews(call, what, detail, code)) {
+        return;
+    }
+    tier_call_end(call, said, "%s%s", detail,
+                  strcmp(code, "RequestTimeTooSkewed") == 0
+                      ? ": this machine's clock is not the store's"
+                      : "");
+}
+
+static void on_fetched(void *arg, const struct fetch_result *result)
+{
+    const struct fetch_answer *answer = result->answer;
+    struct tier_call *call = arg;
+    char code[CODE_MAX];
+    time_t stored;
+
+    call->bytes += result->bytes;
+    if (fetch_answer_coded(answer) ||
+        (result->outcome != SOURCE_FOUND &&
+         (answer->status != 200 || answer->bytes > 0))) {
+        read_code(code, answer);
+        refused(call, REQUEST_GET,
+                result->outcome == SOURCE_UNUSABLE || answer->status == 200
+                    ? TIER_SAID_FAILED
+                    : judge(answer->status, code),
+                result->detail, answer);
+        return;
+    }
+    call->status = answer->status;
+    memcpy(call->lines, answer->meta, sizeof(call->lines));
+    memcpy(call->etag, answer->etag, sizeof(call->etag));
+    stored = curl_getdate(answer->modified, NULL);
+    call->stored = stored > 0 ? (int64_t)stored : 0;
+    tier_call_end(call, TIER_SAID_DONE, "found");
+}
+
+static void on_stored(void *arg, const struct send_result *result)
+{
+    const struct fetch_answer *answer = result->answer;
+    struct tier_call *call = arg;
+    enum tier_said said;
+    char code[CODE_MAX];
+
+    read_code(code, answer);
+    said = judge(answer->status, code);
+    if (said == TIER_SAID_DONE && code[0] != '\0') {
+        said = TIER_SAID_FAULT; /* a copy may fail after its status was sent */
+    } else if (said == TIER_SAID_ABSENT && call->etag[0] == '\0') {
+        said = TIER_SAID_DENIED; /* a PUT needs no object: no such bucket */
+    }
+    if (said != TIER_SAID_DONE && said != TIER_SAID_EXISTS) {
+        refused(call, call->etag[0] != '\0' ? REQUEST_FRESH : REQUEST_PUT,
+                said, result->detail, answer);
+        return;
+    }
+    call->status = answer->status;
+    /* that of what is there is not known, but that of what was stored is */
+    memcpy(call->etag, said == TIER_SAID_DONE ? answer->etag : "\0",
+           said == TIER_SAID_DONE ? sizeof(call->etag) : 1);
+    tier_call_end(call, said, "%s",
+                  said == TIER_SAID_DONE ? "stored" : "is there");
+}
+
+/* requests ----------------------------------------------------------------- */
+
+static void fetch_ends(void *task)
+{
+    fetch_cancel(task);
+}
+
+static void send_ends(void *task)
+{
+    send_cancel(task);
+}
+
+static int get(struct tier_call *call)
+{
+    const struct header_config header = {BUCKET_BODY_HEADER,
+                                         BUCKET_BODY_EMPTY};
+    struct fetch_request fetch = {
+        .transport = &call->config->transport,
+        .credentials = true,
+        .extra = &header,
+        .nextra = call->config->transport.sigv4 != NULL,
+        .limits = &tier_limits,
+        .cache = &call->all->cache,
+        .fd = call->fd,
+        .max = call->config->max_object,
+        .seconds = TIER_BODY,
+    };
+    char *url = object_url(call);
+
+    fetch.url = url;
+    call->renewals = call->config->transport.renewals;
+    call->task = url != NULL ? fetch_start(call->tiers->fetcher, &fetch,
+                                           on_fetched, call)
+                             : NULL;
+    call->task_cancel = fetch_ends;
+    free(url);
+    errno = ENOMEM;
+    return call->task != NULL ? 0 : -1;
+}
+
+struct headers {
+    struct header_config list[HEADERS_MAX];
+    size_t n;
+    char text[TIER_META_MAX + 512]; /* names and values of the metadata */
+};
+
+static void add(struct headers *headers, char *name, char *value)
+{
+    if (headers->n < HEADERS_MAX) {
+        headers->list[headers->n].name = name;
+        headers->list[headers->n++].value = value;
+    }
+}
+
+/* Writes a text of len bytes behind the others.  There is room for all lines,
+ * as each name has less than 40 bytes before it. */
+static char *add_text(struct headers *headers, size_t *used,
+                      const char *before, const char *text, size_t len)
+{
+    char *p = headers->text + *used;
+    size_t left = sizeof(headers->text) - *used;
+    int n = snprintf(p, left, "%s%.*s", before, (int)len, text);
+
+    *used += n >= 0 && (size_t)n < left ? (size_t)n + 1 : left - 1;
+    return p;
+}
+
+/* Turns the lines of the metadata into headers. */
+static void add_meta(struct headers *headers, const char *lines)
+{
+    const char *colon, *end;
+    size_t used = 0;
+    char *name;
+
+    for (; *lines != '\0'; lines = end + 1) {
+        end = lines + strcspn(lines, "\n");
+        colon = memchr(lines, ':', (size_t)(end - lines));
+        if (colon == NULL || *end == '\0' || end - colon < 2) {
+            return;
+        }
+        name = add_text(headers, &used, META, lines, (size_t)(colon - lines));
+        add(headers, name,
+            add_text(headers, &used, "", colon + 2,
+                     (size_t)(end - colon - 2)));
+    }
+}
+
+static int send_object(struct tier_call *call, struct headers *headers, int fd,
+                uint64_t size)
+{
+    struct send_request send_request = {
+        .method = "PUT",
+        .transport = &call->config->transport,
+        .extra = headers->list,
+        .nextra = headers->n,
+        .fd = fd,
+        .size = size,
+        .connect = TIER_CONNECT,
+        .seconds = TIER_WRITE + (unsigned)(size / TIER_WRITE_RATE),
+    };
+    char *url = object_url(call);
+
+    send_request.url = url;
+    call->renewals = call->config->transport.renewals;
+    call->task = url != NULL ? send_start(call->tiers->fetcher, &send_request,
+                                          on_stored, call)
+                             : NULL;
+    call->task_cancel = send_ends;
+    free(url);
+    errno = ENOMEM;
+    return call->task != NULL ? 0 : -1;
+}
+
+static void add_type(struct headers *headers, const struct tier_call *call,
+                     char *type, size_t size)
+{
+    char version[SYMCACHE_VERSION_TEXT_MAX + 1];
+
+    symcache_version_print(version, &call->version);
+    snprintf(type, size, "application/vnd.ms-symcache; version=%s", version);
+    add(headers, "Content-Type", type);
+}
+
+static int put(struct tier_call *call)
+{
+    struct headers headers = {.n = 0};
+    char type[64];
+
+    add_type(&headers, call, type, sizeof(type));
+    if (call->config->transport.sigv4 != NULL) {
+        add(&headers, BUCKET_BODY_HEADER, call->body_sha256);
+    }
+    if (!call->replace) {
+        add(&headers, "If-None-Match", "*");
+    }
+    add_meta(&headers, call->lines);
+    call->etag[0] = '\0';
+    return send_object(call, &headers, call->fd, call->size);
+}
+
+/*
+ * A copy of the object onto itself, which is as young as a new one.  Amazon
+ * wants something to be changed by it, so the metadata are sent again; and as
+ * these are of our file, the object has to be the one that we know.
+ */
+static int fresh(struct tier_call *call)
+{
+    char from[3 * TIER_NAME_MAX + 1024], name[3 * TIER_NAME_MAX + 1];
+    const struct bucket_config *bucket = &call->config->bucket;
+    struct headers headers = {.n = 0};
+    char type[64];
+
+    if (call->etag[0] == '\0') {
+        errno = ENODATA;
+        return -1;
+    }
+    percent_encode_path(name, call->name);
+    snprintf(from, sizeof(from), "/%s%.700s/%s", bucket->name,
+             bucket->prefix != NULL ? bucket->prefix : "", name);
+    add_type(&headers, call, type, sizeof(type));
+    add(&headers, "x-amz-copy-source", from);
+    add(&headers, "x-amz-copy-source-if-match", call->etag);
+    add(&headers, "x-amz-metadata-directive", "REPLACE");
+    if (call->config->transport.sigv4 != NULL) {
+        add(&headers, BUCKET_BODY_HEADER, BUCKET_BODY_EMPTY);
+    }
+    add_meta(&headers, call->lines);
+    return send_object(call, &headers, -1, 0);
+}
+
+static int request(struct tier_call *call, enum request what)
+{
+    switch (what) {
+    case REQUEST_GET:
+        return get(call);
+    case REQUEST_PUT:
+        return put(call);
+    default:
+        return fresh(call);
+    }
+}
+
+static void cancel(struct tier_call *call)
+{
+    call->task_cancel(call->task);
+}
+
+const struct tier_type tier_s3 = {true, get, put, fresh, cancel};

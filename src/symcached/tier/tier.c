@@ -1,0 +1,327 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "tier.h"
+
+#include <event2/event.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include "base/clock.h"
+#include "base/log.h"
+#include "metrics/metrics.h"
+#include "call.h"
+
+/* Hosts have no say here: each way has a breaker of its own. */
+const struct limits_config tier_limits = {
+    .connect_time = TIER_CONNECT,
+    .first_byte_time = TIER_FIRST,
+    .stall_time = TIER_FIRST,
+    .attempts = 1,
+    .downloads_per_host = 1000,
+};
+
+static const struct breaker_limits breaker_limits = {3, 10, 30};
+
+/* One failure is enough where the next request will be refused, too. */
+static const struct breaker_limits denied_limits = {1, 10, 30};
+
+const struct tier_type *tier_type_of(const struct tier_config *config)
+{
+    switch (config->kind) {
+    case TIER_S3:
+        return &tier_s3;
+    case TIER_FILESYSTEM:
+        return &tier_filesystem;
+    default:
+        return &tier_symcache;
+    }
+}
+
+void tier_call_end(struct tier_call *call, enum tier_said said,
+                   const char *format, ...)
+{
+    char detail[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(detail, sizeof(detail), format, args);
+    va_end(args);
+    call->task = NULL;
+    call->said(call, said, detail);
+}
+
+/* breakers ----------------------------------------------------------------- */
+
+bool tier_way_begins(struct tier_way *way, bool *probe)
+{
+    *probe = false;
+    if (!breaker_allows(&way->breaker, clock_ms())) {
+        return false;
+    }
+    *probe = way->breaker.state == BREAKER_HALF_OPEN;
+    way->running++;
+    return true;
+}
+
+void tier_way_ends(const struct tier *tier, struct tier_way *way,
+                   enum tier_said said, bool probe, const char *detail,
+                   const char *what)
+{
+    enum breaker_end end = BREAKER_GOOD;
+
+    way->running--;
+    if (said == TIER_SAID_FAILED) {
+        end = BREAKER_NOTHING;
+    } else if (said == TIER_SAID_FAULT || said == TIER_SAID_DENIED) {
+        end = BREAKER_FAULT;
+        snprintf(way->why, sizeof(way->why), "%s", detail);
+        way->at = time(NULL);
+    }
+    if (!breaker_end(&way->breaker,
+                     said == TIER_SAID_DENIED ? &denied_limits
+                                              : &breaker_limits,
+                     end, probe, clock_ms()) ||
+        end == BREAKER_NOTHING) {
+        return;
+    }
+    if (end == BREAKER_GOOD) {
+        metrics_add(METRIC_TIER_BREAKER_CLOSED, 1);
+        log_info(0, "tier %s: works again", tier->name);
+    } else {
+        metrics_add(METRIC_TIER_BREAKER_OPEN, 1);
+        log_warn(0, "tier %s: %s for %u s: %s", tier->name, what,
+                 breaker_limits.pause, detail);
+    }
+}
+
+/* all tiers ---------------------------------------------------------------- */
+
+struct tier *tiers_find(struct tiers *tiers, const char *name)
+{
+    struct tier *tier;
+
+    LIST_FOREACH(tier, &tiers->all, all)
+    {
+        if (strcmp(tier->name, name) == 0) {
+            return tier;
+        }
+    }
+    tier = calloc(1, sizeof(*tier));
+    if (tier == NULL) {
+        return NULL;
+    }
+    tier->name = strdup(name);
+    if (tier->name == NULL) {
+        free(tier);
+        return NULL;
+    }
+    TAILQ_INIT(&tier->gets);
+    TAILQ_INIT(&tier->puts);
+    LIST_INSERT_HEAD(&tiers->all, tier, all);
+    return tier;
+}
+
+void tiers_pump(struct tiers *tiers)
+{
+    event_active(tiers->pump, 0, 0);
+}
+
+static void on_pump(evutil_socket_t fd, short what, void *arg)
+{
+    struct tiers *tiers = arg;
+    unsigned ms, soonest = 0;
+    struct timeval delay;
+    struct tier *tier;
+
+    if (tiers->stopping) {
+        return;
+    }
+    LIST_FOREACH(tier, &tiers->all, all)
+    {
+        tier_gets_pump(tiers, tier);
+        ms = tier_puts_pump(tiers, tier);
+        soonest = ms != 0 && (soonest == 0 || ms < soonest) ? ms : soonest;
+    }
+    if (soonest != 0) {
+        delay.tv_sec = soonest / 1000;
+        delay.tv_usec = (suseconds_t)(soonest % 1000) * 1000;
+        evtimer_add(tiers->pump, &delay);
+    }
+}
+
+static void host_freed(void *arg)
+{
+    /* lookups wait for hosts, tiers do not */
+}
+
+struct tiers *tiers_new(struct event_base *base, struct config *config)
+{
+    struct tiers *tiers = calloc(1, sizeof(*tiers));
+
+    if (tiers == NULL) {
+        return NULL;
+    }
+    LIST_INIT(&tiers->all);
+    LIST_INIT(&tiers->writing);
+    tiers->base = base;
+    tiers->config = config_ref(config);
+    tiers->pump = event_new(base, -1, 0, on_pump, tiers);
+    tiers->hosts = hosts_new(base, host_freed, NULL);
+    tiers->fetcher =
+        tiers->hosts != NULL ? fetcher_new(base, tiers->hosts) : NULL;
+    if (tiers->pump == NULL || tiers->fetcher == NULL) {
+        tiers_free(tiers);
+        return NULL;
+    }
+    return tiers;
+}
+
+void tiers_configure(struct tiers *tiers, struct config *config)
+{
+    static const struct breaker closed;
+    struct tier *tier;
+
+    config_ref(config);
+    config_unref(tiers->config);
+    tiers->config = config;
+    LIST_FOREACH(tier, &tiers->all, all)
+    {
+        tier->get.breaker = tier->put.breaker = closed;
+        if (config_tier(config, tier->name) == NULL) {
+            tier_puts_stop(tiers, tier);
+        }
+    }
+    tiers_pump(tiers);
+}
+
+void tiers_stop(struct tiers *tiers)
+{
+    struct tier *tier;
+
+    tiers->stopping = true;
+    LIST_FOREACH(tier, &tiers->all, all)
+    {
+        if (tier->nputs > 0) {
+            log_info(0,
+                     "tier %s: %u files are not stored any more; their next "
+                     "use is another chance",
+                     tier->name, tier->nputs);
+        }
+        tier_puts_stop(tiers, tier);
+    }
+}
+
+void tiers_free(struct tiers *tiers)
+{
+    struct tier *tier;
+
+    if (tiers == NULL) {
+        return;
+    }
+    while ((tier = LIST_FIRST(&tiers->all)) != NULL) {
+        tier_puts_stop(tiers, tier);
+        LIST_REMOVE(tier, all);
+        free(tier->name);
+        free(tier);
+    }
+    if (tiers->fetcher != NULL) {
+        fetcher_free(tiers->fetcher);
+    }
+    hosts_free(tiers->hosts);
+    if (tiers->pump != NULL) {
+        event_free(tiers->pump);
+    }
+    config_unref(tiers->config);
+    free(tiers);
+}
+
+#define TIERS_SHOWN 40 /* the page of the status takes no more */
+
+/* what is shown ------------------------------------------------------------ */
+
+static const char *const breaker_names[] = {"closed", "open", "half_open"};
+
+static void add_way(cJSON *object, const char *name,
+                    const struct tier_way *way)
+{
+    cJSON *item = cJSON_AddObjectToObject(object, name);
+    uint64_t left = breaker_left(&way->breaker, clock_ms());
+
+    cJSON_AddStringToObject(item, "breaker",
+                            breaker_names[way->breaker.state]);
+    cJSON_AddNumberToObject(item, "running", way->running);
+    if (left > 0) {
+        cJSON_AddNumberToObject(item, "not_asked_for",
+                                (double)((left + 999) / 1000));
+    }
+    if (way->why[0] != '\0') {
+        cJSON_AddStringToObject(item, "failure", way->why);
+        cJSON_AddNumberToObject(item, "failed_at", (double)way->at);
+    }
+}
+
+cJSON *tiers_json(const struct tiers *tiers)
+{
+    static const struct tier_way unused;
+    cJSON *array = cJSON_CreateArray(), *item;
+    const struct tier_config *config = tiers->config->tiers;
+    const struct tier *tier;
+
+    for (; config < tiers->config->tiers + tiers->config->ntiers &&
+           cJSON_GetArraySize(array) < TIERS_SHOWN;
+         config++) {
+        LIST_FOREACH(tier, &tiers->all, all)
+        {
+            if (strcmp(tier->name, config->name) == 0) {
+                break;
+            }
+        }
+        item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "name", config->name);
+        cJSON_AddStringToObject(item, "type", config_tier_kind(config->kind));
+        cJSON_AddStringToObject(
+            item, "place", config->url != NULL ? config->url : config->path);
+        cJSON_AddNumberToObject(item, "queue",
+                                tier != NULL ? tier->nputs : 0);
+        add_way(item, "get", tier != NULL ? &tier->get : &unused);
+        add_way(item, "put", tier != NULL ? &tier->put : &unused);
+        cJSON_AddItemToArray(array, item);
+    }
+    return array;
+}
+
+static void print_breaker(struct evbuffer *buf, const struct tier *tier,
+                          const char *way, const struct breaker *breaker)
+{
+    evbuffer_add_printf(buf,
+                        "symcached_tier_breaker{tier=\"%s\",way=\"%s\"} %d\n",
+                        tier->name, way, breaker->state != BREAKER_CLOSED);
+}
+
+void tiers_print(const struct tiers *tiers, struct evbuffer *buf)
+{
+    const struct tier *tier;
+
+    if (LIST_EMPTY(&tiers->all)) {
+        return;
+    }
+    evbuffer_add_printf(buf, "# HELP symcached_tier_queue Files that wait to "
+                             "be stored in a tier.\n"
+                             "# TYPE symcached_tier_queue gauge\n");
+    LIST_FOREACH(tier, &tiers->all, all)
+    {
+        evbuffer_add_printf(buf, "symcached_tier_queue{tier=\"%s\"} %u\n",
+                            tier->name, tier->nputs);
+    }
+    evbuffer_add_printf(buf, "# HELP symcached_tier_breaker 1 while a tier is "
+                             "not read, or not written.\n"
+                             "# TYPE symcached_tier_breaker gauge\n");
+    LIST_FOREACH(tier, &tiers->all, all)
+    {
+        print_breaker(buf, tier, "get", &tier->get.breaker);
+        print_breaker(buf, tier, "put", &tier->put.breaker);
+    }
+}
