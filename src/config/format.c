@@ -9,6 +9,9 @@
 static const char *const names[] = {
     [FORMAT_PDB] = "pdb",
     [FORMAT_BREAKPAD] = "breakpad",
+    [FORMAT_PE] = "pe",
+    [FORMAT_ELF] = "elf",
+    [FORMAT_MACHO] = "macho",
 };
 
 _Static_assert(sizeof(names) / sizeof(names[0]) == FORMATS,
@@ -70,7 +73,9 @@ unsigned config_format_originals(symcache_kind_e kind)
 {
     switch (kind) {
     case SYMCACHE_KIND_DEBUGINFO:
-        return FORMATS_ALL & ~(1u << FORMAT_BREAKPAD);
+        return 1u << FORMAT_PDB | 1u << FORMAT_ELF | 1u << FORMAT_MACHO;
+    case SYMCACHE_KIND_EXECUTABLE:
+        return 1u << FORMAT_PE | 1u << FORMAT_ELF | 1u << FORMAT_MACHO;
     case SYMCACHE_KIND_SYM:
         return 1u << FORMAT_BREAKPAD;
     default:

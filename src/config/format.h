@@ -10,13 +10,21 @@
 
 #include "proto/key.h"
 
-enum original_format { FORMAT_PDB, FORMAT_BREAKPAD };
-#define FORMATS 2
+enum original_format {
+    FORMAT_PDB,
+    FORMAT_BREAKPAD,
+    FORMAT_PE,
+    FORMAT_ELF,
+    FORMAT_MACHO
+};
+#define FORMATS 5
 
 /* A set of formats has a bit 1 << FORMAT_... for each. */
 #define FORMATS_ALL ((1u << FORMATS) - 1)
 
-/* All names, for error messages. */
+/* Those that a transcoder may take; the others are only served.  Their names
+ * are for error messages. */
+#define FORMATS_INPUT (1u << FORMAT_PDB | 1u << FORMAT_BREAKPAD)
 #define CONFIG_FORMAT_NAMES "\"pdb\" or \"breakpad\""
 
 /* Returns the name that a format has in "inputs". */

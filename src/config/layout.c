@@ -92,12 +92,14 @@ unsigned config_layout_formats(enum source_layout layout)
     switch (layout) {
     case LAYOUT_BREAKPAD:
         return 1u << FORMAT_BREAKPAD;
+    case LAYOUT_FLAT:
+        return 1u << FORMAT_PDB;
+    case LAYOUT_DEBUGINFOD:
+        return 1u << FORMAT_ELF | 1u << FORMAT_MACHO;
     case LAYOUT_SYMSTORE:
     case LAYOUT_TWO_TIER:
     case LAYOUT_SSQP:
     case LAYOUT_UNIFIED:
-    case LAYOUT_FLAT:
-    case LAYOUT_DEBUGINFOD:
         break;
     }
     return FORMATS_ALL & ~(1u << FORMAT_BREAKPAD);

@@ -120,7 +120,7 @@ static int read_input(struct config_reader *r, const cJSON *item,
         return -1;
     }
     format = config_format_find(text);
-    if (format < 0) {
+    if (format < 0 || !(FORMATS_INPUT & 1u << format)) {
         return config_error(r, item, "must be " CONFIG_FORMAT_NAMES);
     }
     if (*inputs & 1u << format) {
@@ -158,7 +158,8 @@ static int read_makes(struct config_reader *r, const cJSON *item,
         return -1;
     }
     return symcache_kind_parse(text, strlen(text), kind) &&
-                   symcache_kind_supported(*kind)
+                   symcache_kind_supported(*kind) &&
+                   !symcache_kind_is_original(*kind)
                ? 0
                : config_error(r, item, "must be \"symcache\"");
 }

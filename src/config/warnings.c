@@ -92,6 +92,7 @@ static void warn_of_store(struct teller *t, const struct store_config *store)
     const char *reason = config_store_idle(store), *name;
     const struct source_config *source;
     char error[256], version[SYMCACHE_VERSION_TEXT_MAX + 1];
+    unsigned inputs;
     char formats[CONFIG_FORMATS_TEXT];
     size_t i;
 
@@ -101,14 +102,13 @@ static void warn_of_store(struct teller *t, const struct store_config *store)
     }
     for (i = 0; i < store->nsources && reason == NULL; i++) {
         source = store->sources[i];
-        if (!config_store_asks(store, source)) {
-            config_formats_print(formats,
-                                 config_layout_formats(source->layout));
+        inputs = config_layout_formats(source->layout) & FORMATS_INPUT;
+        if (inputs != 0 && !config_store_asks(store, source)) {
+            config_formats_print(formats, inputs);
             warn(t,
-                 "store \"%s\" never asks source \"%s\": no transcoder of it "
-                 "has \"%s\" in its \"inputs\"",
-                 store->name, source->name,
-                 formats);
+                 "store \"%s\" makes nothing of what source \"%s\" has: no "
+                 "transcoder of it has \"%s\" in its \"inputs\"",
+                 store->name, source->name, formats);
         }
     }
     for (i = 0; i < store->ntranscoders; i++) {

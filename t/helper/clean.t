@@ -62,7 +62,7 @@ my @kept = map { used(@$_) } (
     ["store/a.pdb/$id/a.pdb-v9.0.0.symcache.absent", 30 * $day],
     ["store/a.pdb/$id/a.pdb-v1.0.0.ppdbcache", 30 * $day],
     ["store/a.pdb/$id/a.pdb-v1.0.0.ppdbcache.absent", 30 * $day],
-    ['store/a.exe/5AB380779000/a.exe-v1.0.0.executable', 30 * $day],
+    ['store/a.exe/5AB380779000/a.exe-v1.0.0.cficache', 30 * $day],
     ['store/a.exe/5AB380779000/a.exe-v9.0.0.symcache', 30 * $day],
     ['store/_/buildid-93ac61ec5a8eb139/_-v9.0.0.symcache', 30 * $day],
     ["downloads/default/a.pdb/$id/other.pdb", 30 * $day],

@@ -361,8 +361,8 @@ for (['sym', 'breakpad', "\"a\", \"sym\"], \"transcoders\": $transcoder"],
     ($code, $out) = check('{"listen": "127.0.0.1:1", "listen_token": "t", "stores": {"s": '
         . "{\"root\": \"/s\", \"sources\": [$store}}, $source}");
     is $code, 0, "no error: nothing takes what $name has, beside another";
-    is $out, "symcached: warning: store \"s\" never asks source \"$name\": no "
-        . "transcoder of it has \"$format\" in its \"inputs\"\n"
+    is $out, "symcached: warning: store \"s\" makes nothing of what source "
+        . "\"$name\" has: no transcoder of it has \"$format\" in its \"inputs\"\n"
         . "symcached: configuration FILE has no error, and 1 warning\n",
         'but a warning';
 }

@@ -73,7 +73,7 @@ for (['a copy', $large, 0], ['gzip data', $bomb, 0]) {
         POSIX::dup2(21, 4);
         my %env = $t->sanitizer_env(0);
         $ENV{$_} = $env{$_} for keys %env;
-        exec($t->program('symcached-sandboxed'), '--unpack', $id,
+        exec($t->program('symcached-sandboxed'), '--unpack', "debuginfo/$id",
              1024 * $mib . ':' . 30 * $mib, 'pdb', 'crash.pdb', @place) or POSIX::_exit(127);
     }
     waitpid $pid, 0;

@@ -37,7 +37,8 @@ sub unpack_body {
         POSIX::dup2(21, 4);
         my %env = $t->sanitizer_env(0);
         $ENV{$_} = $env{$_} for keys %env;
-        exec($t->program('symcached-sandboxed'), '--unpack', $o{id} // $id,
+        exec($t->program('symcached-sandboxed'), '--unpack',
+             ($o{kind} // 'debuginfo') . '/' . ($o{id} // $id),
              $o{max} // 64 * $mib, $o{format} // 'pdb',
              $o{name} // 'crash.pdb') or POSIX::_exit(127);
     }

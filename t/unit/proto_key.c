@@ -290,9 +290,9 @@ static void texts_of_keys(void **state)
         {SYMCACHE_KIND_SYMCACHE, "_", "buildid-" B20 "00",
          "_/buildid-" B20 "00", 0},
         {SYMCACHE_KIND_EXECUTABLE, "a.exe", "5AB380779000",
-         "executable:a.exe/5AB380779000", 0},
+         "executable:a.exe/5AB380779000", 1},
         {SYMCACHE_KIND_EXECUTABLE, "a.exe", "5AB380779001",
-         "executable:a.exe/5AB380779001", 0},
+         "executable:a.exe/5AB380779001", 1},
     };
     symcache_key_t keys[N(rows)];
 

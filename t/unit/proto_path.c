@@ -193,8 +193,8 @@ static void folders(void **state)
         int ok;
     } rows[] = {
         {G_ "1", 1},          {G_ "FFFFFFFF", 1}, {G_ "a", 0},
-        {G_ "01", 0},         {G_, 0},            {"5AB380779000", 0},
-        {BUILD_, 0},          {"x", 0},           {"", 0},
+        {G_ "01", 0},         {G_, 0},            {"5AB380779000", 1},
+        {BUILD_, 1},          {"x", 0},           {"", 0},
         {"90e6cd6c673057e64c4c44205044422e1", 0},
     };
     symcache_key_t key;

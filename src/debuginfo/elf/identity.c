@@ -114,6 +114,25 @@ static void debug_id(const struct elf_file *f, const struct elf_bytes *build_id,
     }
 }
 
+/* Are there sections whose data lies behind the end of the file?  Section
+ * headers, which are at the end as a rule, are gone with it: then there are
+ * none, though the program has code. */
+static bool is_cut(const struct elf_file *f)
+{
+    struct elf_section section;
+    uint64_t i;
+
+    for (i = 0; i < f->num_sections; i++) {
+        section = elf_file_section(f, i);
+        if (section.type != ELF_SHT_NOBITS && section.type != 0 &&
+            (section.offset > f->size ||
+             section.size > f->size - section.offset)) {
+            return true;
+        }
+    }
+    return f->is_malformed;
+}
+
 int elf_identity_read(const uint8_t *data, size_t size,
                       struct elf_identity *identity, char *error,
                       size_t error_size)
@@ -134,6 +153,7 @@ int elf_identity_read(const uint8_t *data, size_t size,
     identity->build_id_size = id.size;
     identity->kind = kind_of(&f);
     identity->has_code = has_code(&f);
+    identity->is_cut = is_cut(&f);
     identity->has_debug_info = has_section(&f, "debug_info");
     identity->has_symbols = f.symtab.count > 0 || f.dynsym.count > 0;
     identity->has_unwind_info =

@@ -37,6 +37,7 @@ struct elf_identity {
     bool has_debug_info;  /* .debug_info, also if compressed */
     bool has_symbols;     /* .symtab or dynamic symbols */
     bool has_unwind_info; /* .eh_frame or .debug_frame */
+    bool is_cut;          /* the file ends in front of what it needs */
 };
 
 /* Do the first bytes say that a file is ELF? */

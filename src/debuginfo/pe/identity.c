@@ -167,6 +167,28 @@ static bool is_companion(const struct pe_image *image)
     return has_code;
 }
 
+/* Does the file end before its sections do?  What they are filled up with may
+ * be missing at its end. */
+static bool is_cut(const struct pe_image *image)
+{
+    struct pe_section section;
+    uint32_t size;
+    unsigned i;
+
+    for (i = 0; i < image->num_sections; i++) {
+        pe_image_section(image, i, &section);
+        size = section.virtual_size != 0 &&
+                       section.virtual_size < section.raw_size
+                   ? section.virtual_size
+                   : section.raw_size;
+        if (section.raw != 0 &&
+            pe_image_at(image, section.raw, size) == NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 int pe_code_read(const uint8_t *data, size_t size, struct pe_code *code,
                  char *error, size_t error_size)
 {
@@ -179,6 +201,7 @@ int pe_code_read(const uint8_t *data, size_t size, struct pe_code *code,
     code->image_size = image.image_size;
     code->arch = pe_image_arch(&image);
     code->is_companion = is_companion(&image);
+    code->is_cut = is_cut(&image);
     pe_debug_id(&image, &code->debug_id);
     return 0;
 }

@@ -41,6 +41,7 @@ struct pe_code {
     uint32_t image_size;
     uint32_t arch;     /* as SymCaches number them, or 0 */
     bool is_companion; /* without its code: objcopy --only-keep-debug */
+    bool is_cut;       /* the file ends in front of what it needs */
     struct pe_debug_id debug_id;
 };
 

@@ -293,6 +293,7 @@ static void leave_former(struct scheduler *scheduler)
 int scheduler_configure(struct scheduler *scheduler, struct config *config,
                         char *error, size_t size)
 {
+    char path[PATH_MAX];
     size_t i;
 
     if (open_root(scheduler, config->downloads, error, size) != 0) {
@@ -302,6 +303,10 @@ int scheduler_configure(struct scheduler *scheduler, struct config *config,
         if (open_root(scheduler, config->stores[i].root, error, size) != 0) {
             return -1;
         }
+        /* where nginx is told what was forgotten, before there is a download;
+         * on a full disk it is made with the first one */
+        store_download_root(path, config->downloads, config->stores[i].name);
+        (void)workdir_make_path(path);
     }
     for (i = 0; i < config->nstores; i++) {
         if (write_transcoders(scheduler, &config->stores[i], error, size) !=

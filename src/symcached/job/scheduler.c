@@ -263,6 +263,7 @@ unsigned scheduler_forget(struct scheduler *scheduler,
                           const struct store_config *store,
                           const symcache_key_t *key, bool has_id)
 {
+    char downloads[PATH_MAX];
     struct job *job;
     unsigned n;
 
@@ -275,7 +276,9 @@ unsigned scheduler_forget(struct scheduler *scheduler,
         }
     }
     n = negcache_forget(scheduler->negcache, store, key, has_id);
-    if (store_tell_forgotten(store->root) != 0) {
+    store_download_root(downloads, scheduler->config->downloads, store->name);
+    if (store_tell_forgotten(store->root) != 0 ||
+        store_tell_forgotten(downloads) != 0) {
         log_error(errno, "store=%s: nginx cannot be told what was forgotten",
                   store->name);
     }

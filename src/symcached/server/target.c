@@ -99,7 +99,10 @@ bool target_key(struct target *t, symcache_kind_e kind, bool need_id,
     t->key.kind = (uint8_t)kind;
     if (status != SYMCACHE_OK) {
         wrong = symcache_status_text(status);
-    } else if (t->n == 5 && !symcache_key_supported(&t->key)) {
+    } else if (t->n == 5 &&
+               !(need_id ? symcache_key_supported(&t->key)
+                         : symcache_id_supported(
+                               (symcache_id_e)t->key.id_type))) {
         wrong = "nothing of this kind is looked up by an id of this type";
     }
     return wrong == NULL || fail(error, 400, "bad-key", wrong);

@@ -291,6 +291,12 @@ bool store_has_transcoders(const char *root)
     return access(path, F_OK) == 0 || errno != ENOENT;
 }
 
+void store_download_root(char buf[PATH_MAX], const char *downloads,
+                         const char *store)
+{
+    snprintf(buf, PATH_MAX, "%.1024s/%.64s", downloads, store);
+}
+
 void store_download_path(char buf[PATH_MAX], const char *downloads,
                          const char *store, const symcache_key_t *key)
 {

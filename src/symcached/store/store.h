@@ -75,6 +75,10 @@ int store_tell_forgotten(const char *root);
 
 bool store_has_transcoders(const char *root);
 
+/* Writes <downloads>/<store> into buf. */
+void store_download_root(char buf[PATH_MAX], const char *downloads,
+                         const char *store);
+
 /* Writes <downloads>/<store>/<path of the key's original> into buf. */
 void store_download_path(char buf[PATH_MAX], const char *downloads,
                          const char *store, const symcache_key_t *key);

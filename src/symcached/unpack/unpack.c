@@ -163,11 +163,23 @@ static void unpack_on_exit(void *arg, struct child_result *child)
     free(unpack);
 }
 
+/* "<kind>/<id>" and a NUL */
+#define KEY_TEXT (SYMCACHE_KIND_TEXT_MAX + 1 + SYMCACHE_ID_TEXT_MAX + 1)
+
+static void print_key(char text[KEY_TEXT], const symcache_key_t *key)
+{
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+
+    symcache_id_print(id, key);
+    snprintf(text, KEY_TEXT, "%s/%s",
+             symcache_kind_text((symcache_kind_e)key->kind), id);
+}
+
 struct unpack *unpack_start(struct event_base *base,
                             const struct unpack_request *request,
                             unpack_done_fn done, void *arg)
 {
-    char id[SYMCACHE_ID_TEXT_MAX + 1], max[48], index2[24];
+    char id[KEY_TEXT], max[48], index2[24];
     char formats[CONFIG_FORMATS_TEXT];
     const char *argv[9 + UNPACK_PLACES + 1] = {
         CHILD_SANDBOXED, "--unpack",
@@ -179,7 +191,7 @@ struct unpack *unpack_start(struct event_base *base,
     struct unpack *unpack;
     size_t i, n = 6;
 
-    symcache_id_print(id, request->key);
+    print_key(id, request->key);
     snprintf(max, sizeof(max), "%" PRIu64 ":%" PRIu64, request->max,
              request->keep);
     snprintf(index2, sizeof(index2), "%zu", request->index2);

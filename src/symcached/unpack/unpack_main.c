@@ -14,7 +14,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,10 +22,9 @@
 #include "child/child.h"
 #include "flat.h"
 #include "config/config.h"
-#include "debuginfo/breakpad/breakpad.h"
-#include "debuginfo/pdb/pdb.h"
 #include "sandbox/sandbox.h"
 #include "casefold_open.h"
+#include "identity.h"
 
 #define UNPACK_OUT_FD CHILD_FD
 #define UNPACK_IN_FD (CHILD_FD + 1)
@@ -74,86 +72,6 @@ static void say(size_t place, char letter, const char *format, ...)
     fprintf(stderr, "@%zu %c %s\n", place, letter, text);
 }
 
-static void guid_print(char *buf, const uint8_t guid[16])
-{
-    int i;
-
-    for (i = 0; i < 16; i++) {
-        snprintf(buf + 2 * i, 3, "%02X", guid[i]);
-    }
-}
-
-/* Is it the identity of the key?  If not, detail says what it is instead. */
-static bool is_wanted(const struct unpack_job *job, const uint8_t guid[16],
-                      uint32_t age, char *detail, size_t detail_size)
-{
-    char want_text[33], got_text[33];
-
-    if (memcmp(guid, job->key.guid, sizeof(job->key.guid)) != 0) {
-        guid_print(want_text, job->key.guid);
-        guid_print(got_text, guid);
-        snprintf(detail, detail_size, "wrong GUID: wanted %s, got %s",
-                 want_text, got_text);
-        return false;
-    }
-    if (age != job->key.age) {
-        snprintf(detail, detail_size,
-                 "wrong age: wanted %" PRIu32 ", got %" PRIu32, job->key.age,
-                 age);
-        return false;
-    }
-    return true;
-}
-
-/* Returns the letter for the answer; detail says what is wrong. */
-static char check_pdb(const struct unpack_job *job, const uint8_t *map,
-                      uint64_t size, char *detail, size_t detail_size)
-{
-    struct pdb_identity got;
-
-    if (pdb_identity_read(map, (size_t)size, &got, detail, detail_size) != 0) {
-        return 'U';
-    }
-    if (!is_wanted(job, got.guid, got.age, detail, detail_size)) {
-        return 'W';
-    }
-
-    snprintf(detail, detail_size, "%" PRIu64 " bytes%s", size,
-             got.stripped ? ", public symbols only" : "");
-    return got.stripped ? 'f' : 'F';
-}
-
-/* A file without a name in it may have any name. */
-static char check_breakpad(const struct unpack_job *job, const uint8_t *map,
-                           uint64_t size, char *detail, size_t detail_size)
-{
-    struct breakpad_identity got;
-
-    if (breakpad_identity_read(map, (size_t)size, &got, detail, detail_size) !=
-        0) {
-        return 'U';
-    }
-    if (!is_wanted(job, got.guid, got.age, detail, detail_size)) {
-        return 'W';
-    }
-    if (got.name_size > 0 &&
-        (got.name_size != job->key.name_len ||
-         strncasecmp(got.name, job->key.name, got.name_size) != 0)) {
-        snprintf(detail, detail_size, "wrong name: wanted %s, got %.*s",
-                 job->key.name, (int)got.name_size, got.name);
-        return 'W';
-    }
-    /* Text does not say how long it is.  But half of a copy, or one whose rest
-     * consists of zeros, rarely ends with a line feed. */
-    if (map[size - 1] != '\n') {
-        snprintf(detail, detail_size, "is cut off in its last line");
-        return 'U';
-    }
-
-    snprintf(detail, detail_size, "%" PRIu64 " bytes", size);
-    return 'F';
-}
-
 /* Is it of a format that is wanted? */
 static bool is_original(const struct unpack_job *job, enum body_kind kind)
 {
@@ -164,22 +82,17 @@ static bool is_original(const struct unpack_job *job, enum body_kind kind)
 static char check(const struct unpack_job *job, const uint8_t *map,
                   uint64_t size, char *detail, size_t detail_size)
 {
-    static char (*const checks[])(const struct unpack_job *, const uint8_t *,
-                                  uint64_t, char *, size_t) = {
-        [FORMAT_PDB] = check_pdb,
-        [FORMAT_BREAKPAD] = check_breakpad,
-    };
     enum body_kind kind;
     const char *what;
 
-    _Static_assert(sizeof(checks) / sizeof(checks[0]) == FORMATS,
-                   "a format has no check");
     kind = body_sniff(map, size < BODY_HEAD ? (size_t)size : BODY_HEAD, &what);
     if (!is_original(job, kind)) {
         snprintf(detail, detail_size, "changed while it was read: %s", what);
         return 'E';
     }
-    return checks[kind - BODY_ORIGINAL](job, map, size, detail, detail_size);
+    return identity_check(&job->key,
+                          (enum original_format)(kind - BODY_ORIGINAL), map,
+                          size, detail, detail_size);
 }
 
 static bool unpack_found(char letter)
@@ -602,6 +515,22 @@ static int lock(const struct unpack_job *job)
     return 0;
 }
 
+/* id is "<kind>/<id>". */
+static bool read_key(symcache_key_t *key, const char *id, const char *name)
+{
+    size_t len = strcspn(id, "/");
+    symcache_kind_e kind;
+
+    if (id[len] == '\0' || !symcache_kind_parse(id, len, &kind) ||
+        symcache_name_parse(name, strlen(name), key) != SYMCACHE_OK ||
+        symcache_id_parse(id + len + 1, strlen(id + len + 1), key) !=
+            SYMCACHE_OK) {
+        return false;
+    }
+    key->kind = (uint8_t)kind;
+    return true;
+}
+
 int unpack_main(int argc, char **argv)
 {
     struct unpack_job job = {0};
@@ -609,10 +538,7 @@ int unpack_main(int argc, char **argv)
 
     job.formats = argc < 6 ? 0 : config_formats_parse(argv[4]);
     if (job.formats == 0 || (argc > 6 && argc < 10) ||
-        symcache_name_parse(argv[5], strlen(argv[5]), &job.key) !=
-            SYMCACHE_OK ||
-        symcache_debug_id_parse(argv[2], strlen(argv[2]), &job.key) !=
-            SYMCACHE_OK) {
+        !read_key(&job.key, argv[2], argv[5])) {
         fprintf(stderr, CHILD_SANDBOXED ": --unpack is for symcached itself\n");
         return 2;
     }

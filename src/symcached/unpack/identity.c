@@ -1,0 +1,224 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "identity.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "debuginfo/breakpad/breakpad.h"
+#include "debuginfo/elf/elf.h"
+#include "debuginfo/macho/macho.h"
+#include "debuginfo/pdb/pdb.h"
+#include "debuginfo/pe/pe.h"
+
+#define CUT_OFF "the file is cut off"
+
+/* What is being looked at, and the answer in words. */
+struct check {
+    const symcache_key_t *key;
+    const uint8_t *data;
+    uint64_t size;
+    char *detail;
+    size_t detail_size;
+};
+
+static void guid_print(char *buf, const uint8_t guid[16])
+{
+    int i;
+
+    for (i = 0; i < 16; i++) {
+        snprintf(buf + 2 * i, 3, "%02X", guid[i]);
+    }
+}
+
+static char found(const struct check *c, const char *note)
+{
+    snprintf(c->detail, c->detail_size, "%" PRIu64 " bytes%s", c->size, note);
+    return 'F';
+}
+
+static char say(const struct check *c, char letter, const char *what)
+{
+    snprintf(c->detail, c->detail_size, "%s", what);
+    return letter;
+}
+
+/* Is it the identity of the key?  If not, detail says what it is instead. */
+static bool is_wanted(const struct check *c, const uint8_t guid[16],
+                      uint32_t age)
+{
+    char want_text[33], got_text[33];
+
+    if (c->key->id_type != SYMCACHE_ID_DEBUG ||
+        memcmp(guid, c->key->guid, sizeof(c->key->guid)) != 0) {
+        guid_print(want_text, c->key->guid);
+        guid_print(got_text, guid);
+        snprintf(c->detail, c->detail_size, "wrong GUID: wanted %s, got %s",
+                 want_text, got_text);
+        return false;
+    }
+    if (age != c->key->age) {
+        snprintf(c->detail, c->detail_size,
+                 "wrong age: wanted %" PRIu32 ", got %" PRIu32, c->key->age,
+                 age);
+        return false;
+    }
+    return true;
+}
+
+static char check_pdb(const struct check *c)
+{
+    struct pdb_identity got;
+
+    if (pdb_identity_read(c->data, (size_t)c->size, &got, c->detail,
+                          c->detail_size) != 0) {
+        return 'U';
+    }
+    if (!is_wanted(c, got.guid, got.age)) {
+        return 'W';
+    }
+    found(c, got.stripped ? ", public symbols only" : "");
+    return got.stripped ? 'f' : 'F';
+}
+
+/* A file without a name in it may have any name. */
+static char check_breakpad(const struct check *c)
+{
+    struct breakpad_identity got;
+
+    if (breakpad_identity_read(c->data, (size_t)c->size, &got, c->detail,
+                               c->detail_size) != 0) {
+        return 'U';
+    }
+    if (!is_wanted(c, got.guid, got.age)) {
+        return 'W';
+    }
+    if (got.name_size > 0 &&
+        (got.name_size != c->key->name_len ||
+         strncasecmp(got.name, c->key->name, got.name_size) != 0)) {
+        snprintf(c->detail, c->detail_size,
+                 "wrong name: wanted %s, got %.*s", c->key->name,
+                 (int)got.name_size, got.name);
+        return 'W';
+    }
+    /* Text does not say how long it is.  But half of a copy, or one whose rest
+     * consists of zeros, rarely ends with a line feed. */
+    if (c->data[c->size - 1] != '\n') {
+        return say(c, 'U', "is cut off in its last line");
+    }
+    return found(c, "");
+}
+
+static char check_pe(const struct check *c)
+{
+    const symcache_key_t *key = c->key;
+    struct pe_code got;
+
+    if (pe_code_read(c->data, (size_t)c->size, &got, c->detail,
+                     c->detail_size) != 0) {
+        return 'U';
+    }
+    if (key->id_type != SYMCACHE_ID_PE || got.time_stamp != key->timestamp ||
+        got.image_size != key->image_size) {
+        snprintf(c->detail, c->detail_size,
+                 "another image: time stamp and size are %08" PRIX32 "%" PRIx32,
+                 got.time_stamp, got.image_size);
+        return 'W';
+    }
+    return got.is_cut ? say(c, 'U', CUT_OFF) : found(c, "");
+}
+
+static char wrong_build_id(const struct check *c, const uint8_t *id,
+                           size_t size)
+{
+    char text[2 * SYMCACHE_BUILD_ID_MAX + 1] = "none";
+    size_t i;
+
+    for (i = 0; i < size && i < SYMCACHE_BUILD_ID_MAX; i++) {
+        snprintf(text + 2 * i, 3, "%02x", id[i]);
+    }
+    snprintf(c->detail, c->detail_size, "wrong build id: %s", text);
+    return 'W';
+}
+
+static bool is_build_id(const symcache_key_t *key, const uint8_t *id,
+                        size_t size)
+{
+    return key->id_type == SYMCACHE_ID_BUILD && key->build_len == size &&
+           memcmp(key->build, id, size) == 0;
+}
+
+/* A program that was stripped has the build id of its debug file, which a
+ * debugger takes for it, and would look no further. */
+static char check_elf(const struct check *c)
+{
+    struct elf_identity got;
+
+    if (elf_identity_read(c->data, (size_t)c->size, &got, c->detail,
+                          c->detail_size) != 0) {
+        return 'U';
+    }
+    if (!is_build_id(c->key, got.build_id, got.build_id_size)) {
+        return wrong_build_id(c, got.build_id, got.build_id_size);
+    }
+    if (got.is_cut) {
+        return say(c, 'U', CUT_OFF);
+    }
+    if (c->key->kind == SYMCACHE_KIND_EXECUTABLE && !got.has_code) {
+        return say(c, 'W', "a debug file, without code");
+    }
+    if (c->key->kind != SYMCACHE_KIND_EXECUTABLE && !got.has_debug_info &&
+        (got.has_code || !got.has_symbols)) {
+        return say(c, 'W', "a program without debug information");
+    }
+    return found(c, "");
+}
+
+static char check_macho(const struct check *c)
+{
+    bool dsym = c->key->kind != SYMCACHE_KIND_EXECUTABLE, other = false;
+    const struct macho_slice *slice;
+    struct macho_identity got;
+    unsigned i;
+
+    if (macho_identity_read(c->data, (size_t)c->size, &got, c->detail,
+                            c->detail_size) != 0) {
+        return 'U';
+    }
+    for (i = 0; i < got.num_slices; i++) {
+        slice = &got.slices[i];
+        if (!slice->has_uuid || !is_build_id(c->key, slice->uuid, 16)) {
+            continue;
+        }
+        if (slice->is_dsym == dsym) {
+            return slice->is_sound ? found(c, "") : say(c, 'U', CUT_OFF);
+        }
+        other = true;
+    }
+    if (other) {
+        return say(c, 'W', dsym ? "a program, not its debug information"
+                                : "debug information, not its program");
+    }
+    return wrong_build_id(c, got.slices[0].uuid,
+                          got.num_slices > 0 && got.slices[0].has_uuid ? 16
+                                                                       : 0);
+}
+
+char identity_check(const symcache_key_t *key, enum original_format format,
+                    const uint8_t *data, uint64_t size, char *detail,
+                    size_t detail_size)
+{
+    static char (*const checks[])(const struct check *) = {
+        [FORMAT_PDB] = check_pdb,     [FORMAT_BREAKPAD] = check_breakpad,
+        [FORMAT_PE] = check_pe,       [FORMAT_ELF] = check_elf,
+        [FORMAT_MACHO] = check_macho,
+    };
+    struct check c = {key, data, size, detail, detail_size};
+
+    _Static_assert(sizeof(checks) / sizeof(checks[0]) == FORMATS,
+                   "a format has no check");
+    return checks[format](&c);
+}

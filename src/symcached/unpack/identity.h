@@ -1,0 +1,24 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Whether a file is the original that a key asks for, by what the file says of
+ * itself.  This runs in the sandbox.
+ */
+#ifndef SYMCACHED_UNPACK_IDENTITY_H
+#define SYMCACHED_UNPACK_IDENTITY_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "config/config.h"
+#include "proto/key.h"
+
+/*
+ * Looks at a whole file of the format, in memory.  Returns a letter of
+ * unpack.h: F it is, f it has public symbols only, W it is another file, U it
+ * is damaged; detail gets a sentence.
+ */
+char identity_check(const symcache_key_t *key, enum original_format format,
+                    const uint8_t *data, uint64_t size, char *detail,
+                    size_t detail_size);
+
+#endif
