@@ -56,6 +56,7 @@ static ngx_conf_post_t  ngx_symcache_buffer_post = {
 
 static ngx_conf_enum_t  ngx_symcache_errors[] = {
     { ngx_string("off"), 0 },
+    { ngx_string("403"), NGX_HTTP_FORBIDDEN },
     { ngx_string("500"), NGX_HTTP_INTERNAL_SERVER_ERROR },
     { ngx_string("502"), NGX_HTTP_BAD_GATEWAY },
     { ngx_string("504"), NGX_HTTP_GATEWAY_TIME_OUT },
@@ -123,6 +124,13 @@ static ngx_command_t  ngx_symcache_commands[] = {
       ngx_conf_set_enum_slot,
       NGX_HTTP_LOC_CONF_OFFSET,
       offsetof(ngx_symcache_loc_conf_t, error),
+      &ngx_symcache_errors },
+
+    { ngx_string("symcache_draining"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
+      ngx_conf_set_enum_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_symcache_loc_conf_t, draining),
       &ngx_symcache_errors },
 
     { ngx_string("symcache_retry_after"),
@@ -377,6 +385,7 @@ ngx_symcache_create_loc_conf(ngx_conf_t *cf)
 
     conf->hold_timeout = NGX_CONF_UNSET_MSEC;
     conf->error = NGX_CONF_UNSET_UINT;
+    conf->draining = NGX_CONF_UNSET_UINT;
     conf->retry_after = NGX_CONF_UNSET;
     conf->min_version = NGX_CONF_UNSET_PTR;
     conf->gzip = NGX_CONF_UNSET_UINT;
@@ -400,6 +409,8 @@ ngx_symcache_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_conf_merge_str_value(conf->token, prev->token, "");
     ngx_conf_merge_str_value(conf->type, prev->type, SYMCACHE_DEFAULT_TYPE);
     ngx_conf_merge_uint_value(conf->error, prev->error, 0);
+    ngx_conf_merge_uint_value(conf->draining, prev->draining,
+                              NGX_CONF_UNSET_UINT);
     ngx_conf_merge_sec_value(conf->retry_after, prev->retry_after, 1);
     ngx_conf_merge_msec_value(conf->hold_timeout, prev->hold_timeout, 900000);
     ngx_conf_merge_ptr_value(conf->min_version, prev->min_version,

@@ -95,6 +95,7 @@ typedef struct {
 
     ngx_msec_t                 hold_timeout;
     ngx_uint_t                 error;    /* status, or 0: of the protocol */
+    ngx_uint_t                 draining; /* the same, or unset: error */
     time_t                     retry_after;
 
     symcache_version_t        *min_version;

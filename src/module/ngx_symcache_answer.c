@@ -66,7 +66,7 @@ ngx_symcache_answer_later(ngx_symcache_ctx_t *ctx,
 {
     time_t               after;
     ngx_str_t            value;
-    ngx_uint_t           code;
+    ngx_uint_t           code, fault;
     ngx_http_request_t  *r;
 
     r = ctx->request;
@@ -111,8 +111,16 @@ ngx_symcache_answer_later(ngx_symcache_ctx_t *ctx,
 
         /* a helper that is busy is well, even if its sources are not */
 
-        if (ctx->conf->error && ctx->reply.code != NGX_SYMCACHE_REPLY_BUSY) {
-            code = ctx->conf->error;
+        fault = ctx->conf->error;
+
+        if (ctx->reply.code == NGX_SYMCACHE_REPLY_DRAINING
+            && ctx->conf->draining != NGX_CONF_UNSET_UINT)
+        {
+            fault = ctx->conf->draining;
+        }
+
+        if (fault && ctx->reply.code != NGX_SYMCACHE_REPLY_BUSY) {
+            code = fault;
         }
     }
 

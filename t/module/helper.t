@@ -25,6 +25,11 @@ $t->start_nginx($t->location("@common symcache_retry_after 7s;")
         symcache_pass unix:%%DIR%%/h.sock;
         symcache_error 502;
     }
+    location /drain/ {
+        symcache %%DIR%%/store;
+        symcache_pass unix:%%DIR%%/h.sock;
+        symcache_draining 403;
+    }
     location /broken/ { symcache %%DIR%%/loop; symcache_error 504; }
     location /kept/ { symcache %%DIR%%/store; symcache_pass kept; }
     location /page/ {
@@ -367,9 +372,11 @@ for my $headers ([], ['Allow-Retry-After: true']) {
     $r = $t->get($t->uri('3.1.0', @at), @$headers);
     is $r->{status}, 502, 'a helper that drains';
     is h($r, 'Retry-After'), 4, 'with its time';
+    $r = $t->get($t->uri('3.1.0', location => '/drain'), @$headers);
+    is $r->{status}, 403, 'symcache_draining';
     is $t->ask('3.1.0', @$headers)->{status}, @$headers ? 404 : 503,
         'without symcache_error';
-    is scalar($drains->requests), 2, 'is asked once each time';
+    is scalar($drains->requests), 3, 'is asked once each time';
     $t->helper_says(sub { $_[0]->reply(202, {}) });
     is $t->get($t->uri('3.9.0', @at), 'Allow-Retry-After: true')->{status},
         404, 'a poll';
