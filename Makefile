@@ -64,7 +64,8 @@ ROOM_symcachectl  = symcachectl
 USES_symcached    = http child metrics config sandbox base proto
 USES_symcached-sandboxed = symcached config debuginfo symcache sandbox base \
                     proto
-USES_symbolicated = http config symbolication json symcache sandbox base proto
+USES_symbolicated = http config symbolication json ppdbcache symcache sandbox \
+                    base proto
 USES_pdb2symcache = debuginfo json ppdbcache symcache sandbox base proto
 USES_symcachectl  = symbolicated symbolication converter debuginfo json \
                     ppdbcache symcache sandbox base proto

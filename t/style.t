@@ -69,11 +69,11 @@ my %may = (    # room => rooms that it may include from
 );
 
 # symbolicated: protocols know nothing of how modules are got
-my $common = 'base proto config json symcache symbolication';
+my $common = 'base proto config json ppdbcache symcache symbolication';
 $may{'symbolicated/api'} = $common;
 $may{"symbolicated/api/$_"} = "$common symbolicated/api"
     for qw(mozilla symbolicator);
-$may{'symbolicated/modules'} = 'base proto symcache';
+$may{'symbolicated/modules'} = 'base proto ppdbcache symcache';
 $may{symbolicated} = "$common http sandbox symbolicated/api"
     . ' symbolicated/modules';
 

@@ -286,6 +286,7 @@ struct symbolicator_config {
     bool enabled;
     enum symbolicator_sources sources;
     bool candidates;    /* clients may know where modules were looked for */
+    bool tokens;        /* a function_id of .NET may be a whole token */
     unsigned requests;  /* at a time */
     unsigned node;      /* the first four digits of a request's id */
     uint64_t kept_size; /* bytes of all kept requests */

@@ -206,6 +206,7 @@ static const struct config_field symbolicator_fields[] = {
     SYMBOLICATOR(enabled, config_bool, 0, 0),
     SYMBOLICATOR(sources, read_sources, 0, 0),
     SYMBOLICATOR(candidates, config_bool, 0, 0),
+    SYMBOLICATOR(tokens, config_bool, 0, 0),
     SYMBOLICATOR(requests, config_count, 1, 1000000),
     SYMBOLICATOR(node, config_count, 0, 65535),
     SYMBOLICATOR(kept_size, config_size, 0, TIB),

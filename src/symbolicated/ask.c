@@ -9,8 +9,11 @@
 #include <string.h>
 #include "base/percent.h"
 
-/* The open format has the major versions 7 to 9; see modules/look.c. */
-#define QUERY "version=9.65535.65535&exceeds=6.65535.65535"
+/* The versions that the readers know; see modules/look.c. */
+static const char *const queries[SYMCACHE_KINDS] = {
+    [SYMCACHE_KIND_SYMCACHE] = "version=9.65535.65535&exceeds=6.65535.65535",
+    [SYMCACHE_KIND_PPDBCACHE] = "version=1.65535.65535",
+};
 
 #define LINE_MAX_BYTES 128 /* a longer one is nothing that symcached sends */
 
@@ -145,8 +148,8 @@ static struct exchange *send_question(struct event_base *base,
         rc = add_path(body, &keys[i]);
     }
     if (rc >= 0) {
-        snprintf(line, sizeof(line), "POST /v1/lookups?" QUERY "&wait=%u",
-                 wait);
+        snprintf(line, sizeof(line), "POST /v1/lookups?%s&wait=%u",
+                 queries[keys[0].key->kind], wait);
         exchange = exchange_start(base, address, line, body,
                                   wait + PATIENCE_SECONDS, on_news, ask);
     }

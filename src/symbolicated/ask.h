@@ -25,7 +25,8 @@ enum ask_answer {
     ASK_NOBODY /* symcached cannot be reached */
 };
 
-/* What is asked for; read by ask_start() only. */
+/* What is asked for; read by ask_start() only.  The keys of a question are of
+ * one kind. */
 struct ask_key {
     const char *store;
     const symcache_key_t *key;

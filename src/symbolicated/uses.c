@@ -62,14 +62,15 @@ static void on_told(void *arg, const struct ask_reply *replies, size_t n,
     }
 }
 
-/* As many as one question may be about, of one configuration. */
+/* As many as one question may be about, of one configuration and kind. */
 static void take_keys(struct uses *uses, struct ask_key *keys)
 {
     const struct use *use, *first = STAILQ_FIRST(&uses->list);
 
     STAILQ_FOREACH(use, &uses->list, next)
     {
-        if (uses->asked == ASK_KEYS_MAX || use->settings != first->settings) {
+        if (uses->asked == ASK_KEYS_MAX || use->settings != first->settings ||
+            use->key.kind != first->key.kind) {
             break;
         }
         keys[uses->asked++] = (struct ask_key){

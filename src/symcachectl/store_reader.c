@@ -28,6 +28,7 @@ static const struct symbolication_config config = {
     .mozilla = {.enabled = true, .requests = 1},
     .symbolicator = {.enabled = true,
                      .sources = SYMBOLICATOR_SOURCES_IGNORE,
+                     .tokens = true,
                      .requests = 1},
 };
 
@@ -70,7 +71,7 @@ static struct module *find(struct mapped *mapped, int root,
         wanted->state = API_MODULE_MALFORMED;
     } else {
         wanted->state = API_MODULE_FOUND;
-        wanted->reader = &sight.module->reader;
+        module_readers(sight.module, &wanted->reader, &wanted->ppdb);
         wanted->size = sight.module->size;
     }
     return sight.module;

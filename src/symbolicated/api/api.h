@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include "config/config.h"
 #include "json/json.h"
+#include "ppdbcache/ppdbcache.h"
 #include "proto/key.h"
 #include "symcache/symcache.h"
 
@@ -61,7 +62,7 @@ struct api_reply {
 
 enum api_module_state {
     API_MODULE_UNKNOWN,   /* not looked for yet */
-    API_MODULE_FOUND,     /* reader is set */
+    API_MODULE_FOUND,     /* a reader is set: that of the key's kind */
     API_MODULE_MISSING,   /* nobody has it, or its key is none */
     API_MODULE_MALFORMED, /* there is a file, and nothing can be read in it */
     API_MODULE_FAILED,    /* an upstream, or something here, failed */
@@ -85,6 +86,7 @@ struct api_module {
     size_t name_size;
     enum api_module_state state;
     const struct symfile_reader *reader; /* verified; until the call's end */
+    const struct ppdbcache_reader *ppdb; /* the same */
     uint64_t size; /* FOUND: bytes of the file */
     struct api_attempts *attempts; /* or NULL; until the call's end */
     bool missed;   /* it was not on disk */

@@ -18,9 +18,14 @@
 /* Clocks of file systems tick in milliseconds; a server's may be off. */
 #define SETTLED_SECONDS 2
 
-/* The versions of files in the open format, which the reader knows. */
-static const symcache_version_t oldest = {7, 0, 0};
-static const symcache_version_t newest = {9, UINT16_MAX, UINT16_MAX};
+/* The versions that the readers know. */
+static const struct {
+    symcache_version_t oldest;
+    symcache_version_t newest;
+} versions[SYMCACHE_KINDS] = {
+    [SYMCACHE_KIND_SYMCACHE] = {{7, 0, 0}, {9, UINT16_MAX, UINT16_MAX}},
+    [SYMCACHE_KIND_PPDBCACHE] = {{1, 0, 0}, {1, UINT16_MAX, UINT16_MAX}},
+};
 
 static bool is_absence(int error)
 {
@@ -46,7 +51,8 @@ static bool best_name(DIR *dir, const symcache_key_t *key,
         if (symcache_path_name_parse(entry->d_name, strlen(entry->d_name),
                                      key, &version, &file) &&
             file == SYMCACHE_FILE_PLAIN &&
-            symcache_version_serves(&version, &newest, &oldest) &&
+            symcache_version_serves(&version, &versions[key->kind].newest,
+                                    &versions[key->kind].oldest) &&
             symcache_version_cmp(&version, &best) > 0) {
             best = version;
         }
@@ -75,7 +81,7 @@ static int folder_state(int fd, struct folder_state *folder)
 }
 
 static struct module *open_file(struct mapped *mapped, int folder,
-                                const char *name)
+                                const char *name, symcache_kind_e kind)
 {
     int fd =
         openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
@@ -95,7 +101,7 @@ static struct module *open_file(struct mapped *mapped, int folder,
         close(fd);
         return module;
     }
-    module = module_open(fd, &st, name);
+    module = module_open(fd, &st, name, kind);
     return module != NULL ? mapped_add(mapped, module) : NULL;
 }
 
@@ -121,7 +127,8 @@ static bool look_once(struct mapped *mapped, int root,
         return true;
     }
     if (best_name(dir, key, path)) {
-        sight->module = open_file(mapped, fd, path);
+        sight->module = open_file(mapped, fd, path,
+                                  (symcache_kind_e)key->kind);
     }
     sight->error = sight->module == NULL ? errno : 0;
     closedir(dir);

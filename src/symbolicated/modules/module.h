@@ -10,6 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
+#include "ppdbcache/ppdbcache.h"
+#include "proto/key.h"
 #include "proto/provenance.h"
 #include "symcache/symcache.h"
 
@@ -19,7 +21,8 @@ struct module {
     atomic_uint_least64_t told; /* when symcached heard of a use, or 0 */
     atomic_bool broken;         /* the file was cut short */
     atomic_bool evicted;        /* no reference is to be kept */
-    bool sound;                 /* reader may be used */
+    bool sound;                 /* its reader may be used */
+    symcache_kind_e kind;       /* SymCache or PpdbCache: which reader */
     int fd;
     int sigbus; /* its number there, or -1 */
     dev_t device;
@@ -28,18 +31,27 @@ struct module {
     void *data;
     char source[SYMCACHE_PROVENANCE_TEXT + 1]; /* of its original; "": not
                                                 * known */
-    struct symfile_reader reader;
+    union {
+        struct symfile_reader reader;
+        struct ppdbcache_reader ppdb;
+    };
 };
 
 /*
- * Maps and verifies an open file, which takes its time; takes fd over.  name
- * is for the log.  A file in which nothing can be read is a module, too, which
- * is not sound.  NULL with errno.
+ * Maps and verifies an open file of a kind, which takes its time; takes fd
+ * over.  name is for the log.  A file in which nothing can be read is a module,
+ * too, which is not sound.  NULL with errno.
  */
-struct module *module_open(int fd, const struct stat *st, const char *name);
+struct module *module_open(int fd, const struct stat *st, const char *name,
+                           symcache_kind_e kind);
 
 struct module *module_ref(struct module *module);
 void module_unref(struct module *module); /* NULL is allowed */
+
+/* The reader of a sound module; the one of the other kind is NULL. */
+void module_readers(const struct module *module,
+                    const struct symfile_reader **reader,
+                    const struct ppdbcache_reader **ppdb);
 
 /* Is the file still there as it was opened? */
 bool module_is_current(const struct module *module);

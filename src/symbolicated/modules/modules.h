@@ -1,7 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * From a key to the newest SymCache of it in a store, opened.  Each thread
+ * From a key to the newest file of its kind in a store, opened: a SymCache or a
+ * PpdbCache.  Each thread
  * remembers what it found and in which state the folder was, so that a key
  * that is known costs two questions to the kernel and no lock.
  *

@@ -3,13 +3,13 @@
  */
 #include "answer.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "symbolicated/api/fragments.h"
-#include "candidates.h"
+#include "module.h"
 
+#define METHOD_DEF 0x06 /* the first byte of a method's token */
 #define BLOCK 32 /* frames that are looked up before they are written */
 
 enum frame_status {
@@ -45,10 +45,11 @@ struct found {
     const struct symbolicator_frame *frame;
     size_t index; /* in its stack, callee first */
     enum frame_status status;
-    const struct symfile_reader *reader;
+    const struct symfile_reader *reader; /* NULL: a frame of .NET */
     uint64_t image_addr;
     uint64_t address;  /* that was looked up, with image_addr */
     uint32_t location; /* of the SymCache */
+    struct ppdbcache_place place; /* of a frame of .NET */
     uint32_t members[FRAME_MEMBERS];
 };
 
@@ -136,6 +137,27 @@ static bool find_address(const struct answer *a,
     return found->address >= found->image_addr;
 }
 
+/* Looks a frame of .NET up: its function_id is the method's row, its address
+ * an IL offset, of both of which 32 bits count. */
+static bool find_place(const struct answer *a,
+                       const struct ppdbcache_reader *ppdb,
+                       struct found *found)
+{
+    uint64_t id;
+    uint32_t method, member = found->members[FRAME_FUNCTION_ID];
+
+    if (member == 0 || !shape_hex(&a->request->json, member, &id)) {
+        return false;
+    }
+    method = (uint32_t)id;
+    if (a->config->symbolicator.tokens && method >> 24 == METHOD_DEF) {
+        method &= 0xFFFFFF;
+    }
+    return ppdbcache_reader_lookup(ppdb, method,
+                                   (uint32_t)found->frame->address,
+                                   &found->place);
+}
+
 /* All of a frame but what is at its address.  Returns whether that is to be
  * looked up. */
 static bool prepare(const struct answer *a,
@@ -166,6 +188,12 @@ static bool prepare(const struct answer *a,
     }
     found->status = FRAME_MISSING_SYMBOL;
     found->reader = result->reader;
+    if (result->ppdb != NULL) {
+        if (find_place(a, result->ppdb, found)) {
+            found->status = FRAME_SYMBOLICATED;
+        }
+        return false;
+    }
     found->image_addr = a->request->modules[frame->module].image_addr;
     return find_address(a, stack, found);
 }
@@ -197,6 +225,13 @@ static void resolve(const struct answer *a,
     chain_prefetch(lookups, n);
 }
 
+/* Is there a function at the frame's address?  One of .NET has its names from
+ * the client. */
+static bool is_resolved(const struct found *found)
+{
+    return found->status == FRAME_SYMBOLICATED && found->reader != NULL;
+}
+
 /* The members up to the package, which all answers of a frame share. */
 static void write_begin(struct answer *a, const struct found *found)
 {
@@ -213,14 +248,13 @@ static void write_begin(struct answer *a, const struct found *found)
     pass(a, "platform", members[FRAME_PLATFORM]);
     is_absolute =
         found->frame->rel == SYMBOLICATOR_NONE ||
-        (found->status == FRAME_SYMBOLICATED && found->image_addr != 0);
+        (is_resolved(found) && found->image_addr != 0);
     if (!is_absolute) {
         pass(a, "addr_mode", members[FRAME_ADDR_MODE]);
     }
     json_write_key(a->w, "instruction_addr");
-    json_write_hex(a->w, found->status == FRAME_SYMBOLICATED
-                             ? found->address
-                             : found->frame->address);
+    json_write_hex(a->w, is_resolved(found) ? found->address
+                                            : found->frame->address);
     pass(a, "adjust_instruction_addr", members[FRAME_ADJUST]);
     pass_hex(a, "function_id", members[FRAME_FUNCTION_ID]);
     package = found->frame->module == SYMBOLICATOR_NONE
@@ -266,17 +300,38 @@ static void write_given_names(struct answer *a, const uint32_t *m)
     pass(a, "function", m[FRAME_FUNCTION]);
 }
 
-static void write_unresolved(struct answer *a, const struct found *found)
+/* The place of a frame of .NET. */
+static void write_place(struct answer *a, const struct ppdbcache_place *place)
+{
+    struct symfile_string name = source_path_name(&place->file);
+
+    json_write_key(a->w, "filename");
+    json_write_string(a->w, name.data, name.size);
+    json_write_key(a->w, "abs_path");
+    json_write_string(a->w, place->file.data, place->file.size);
+    json_write_key(a->w, "lineno");
+    json_write_number(a->w, place->line);
+}
+
+/* A frame as it was given, but for the place of one of .NET. */
+static void write_given(struct answer *a, const struct found *found)
 {
     const uint32_t *m;
 
     m = found->members;
     write_begin(a, found);
-    pass(a, "lang", m[FRAME_LANG]);
-    write_given_names(a, m);
-    pass(a, "filename", m[FRAME_FILENAME]);
-    pass(a, "abs_path", m[FRAME_ABS_PATH]);
-    pass(a, "lineno", m[FRAME_LINENO]);
+    if (found->status == FRAME_SYMBOLICATED) {
+        json_write_key(a->w, "lang");
+        json_write_text(a->w, symfile_language_name(found->place.language));
+        write_given_names(a, m);
+        write_place(a, &found->place);
+    } else {
+        pass(a, "lang", m[FRAME_LANG]);
+        write_given_names(a, m);
+        pass(a, "filename", m[FRAME_FILENAME]);
+        pass(a, "abs_path", m[FRAME_ABS_PATH]);
+        pass(a, "lineno", m[FRAME_LINENO]);
+    }
     pass_list(a, "pre_context", m[FRAME_PRE_CONTEXT]);
     pass(a, "context_line", m[FRAME_CONTEXT_LINE]);
     pass_list(a, "post_context", m[FRAME_POST_CONTEXT]);
@@ -379,8 +434,8 @@ static void write_frame(struct answer *a, const struct found *found)
 {
     size_t i;
 
-    if (found->status != FRAME_SYMBOLICATED) {
-        write_unresolved(a, found);
+    if (!is_resolved(found)) {
+        write_given(a, found);
         return;
     }
     chain_at(found->reader, found->location, &a->chain);
@@ -403,7 +458,7 @@ static bool is_start(struct answer *a, const struct found *found)
     uint32_t function;
     const struct symfile_string *name;
 
-    if (found->status != FRAME_SYMBOLICATED) {
+    if (!is_resolved(found)) {
         function = found->members[FRAME_FUNCTION];
         return function != 0 && json_is(&a->request->json, function, "_start");
     }
@@ -510,111 +565,6 @@ static void write_stack(struct answer *a,
     json_write_close(a->w, '}');
 }
 
-void symbolicator_features_write(struct json_writer *w,
-                                 const struct symfile_reader *reader)
-{
-    json_write_key(w, "features");
-    json_write_open(w, '{');
-    json_write_key(w, "has_debug_info");
-    json_write_bool(w, reader != NULL);
-    json_write_key(w, "has_unwind_info");
-    json_write_bool(w, reader != NULL &&
-                           symfile_arch_number(arch_of(reader)) ==
-                               SYMFILE_ARCH_X86);
-    json_write_key(w, "has_symbols");
-    json_write_bool(w, reader != NULL);
-    json_write_key(w, "has_sources");
-    json_write_bool(w, false);
-    if (reader != NULL && symfile_reader_has_srcsrv(reader)) {
-        json_write_key(w, "srcsrv_vcs");
-        json_write_text(w, "perforce");
-    }
-    json_write_close(w, '}');
-}
-
-/* "8-4-4-4-12", and "-" and the age in hex unless it is 0. */
-static void write_debug_id(struct answer *a,
-                           const struct symbolicator_module *module)
-{
-    static const char digits[] = "0123456789abcdef";
-    char text[64];
-    size_t i, n = 0;
-
-    for (i = 0; i < sizeof(module->guid); i++) {
-        if (i >= 4 && i <= 10 && i % 2 == 0) {
-            text[n++] = '-';
-        }
-        text[n++] = digits[module->guid[i] >> 4];
-        text[n++] = digits[module->guid[i] & 15];
-    }
-    text[n] = '\0';
-    if (module->age != 0) {
-        snprintf(text + n, sizeof(text) - n, "-%x", module->age);
-    }
-    json_write_key(a->w, "debug_id");
-    json_write_text(a->w, text);
-}
-
-static void write_type(struct answer *a, uint32_t type)
-{
-    size_t i;
-    static const char *const types[] = {"pe", "elf", "macho", "wasm",
-                                        "pe_dotnet"};
-
-    json_write_key(a->w, "type");
-    for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        if (json_is(&a->request->json, type, types[i])) {
-            json_write_text(a->w, types[i]);
-            return;
-        }
-    }
-    json_write_text(a->w, "unknown");
-}
-
-static void write_module(struct answer *a,
-                         const struct symbolicator_module *module,
-                         const struct symbolicator_result *result)
-{
-    const struct symfile_reader *reader;
-    static const char *const statuses[] = {
-        [SYMBOLICATOR_UNUSED] = "unused",
-        [SYMBOLICATOR_FOUND] = "found",
-        [SYMBOLICATOR_MISSING] = "missing",
-        [SYMBOLICATOR_MALFORMED] = "malformed",
-        [SYMBOLICATOR_FETCHING_FAILED] = "fetching_failed",
-        [SYMBOLICATOR_TIMEOUT] = "timeout",
-        [SYMBOLICATOR_OTHER] = "other",
-    };
-
-    reader = result->status == SYMBOLICATOR_FOUND ? result->reader : NULL;
-    json_write_open(a->w, '{');
-    json_write_key(a->w, "debug_status");
-    json_write_text(a->w, statuses[result->status]);
-    symbolicator_features_write(a->w, reader);
-    json_write_key(a->w, "arch");
-    json_write_text(a->w,
-                    symfile_arch_name(reader == NULL ? 0 : arch_of(reader)));
-    write_type(a, module->type);
-    pass(a, "code_id", module->code_id);
-    pass(a, "code_file", module->code_file);
-    if (module->has_debug_id) {
-        write_debug_id(a, module);
-    }
-    pass(a, "debug_file", module->debug_file);
-    pass(a, "debug_checksum", module->debug_checksum);
-    json_write_key(a->w, "image_addr");
-    json_write_hex(a->w, module->image_addr);
-    if (module->has_size) {
-        json_write_key(a->w, "image_size");
-        json_write_number(a->w, module->image_size);
-    }
-    if (a->request->has_candidates && a->config->symbolicator.candidates &&
-        result->status != SYMBOLICATOR_UNUSED && !is_over(a)) {
-        symbolicator_candidates_write(a->w, a->config, a->request, result);
-    }
-    json_write_close(a->w, '}');
-}
-
 static void write_all(struct answer *a)
 {
     size_t i;
@@ -635,7 +585,8 @@ static void write_all(struct answer *a)
     json_write_key(a->w, "modules");
     json_write_open(a->w, '[');
     for (i = 0; i < a->request->nmodules; i++) {
-        write_module(a, &a->request->modules[i], &a->results[i]);
+        symbolicator_module_write(a->w, a->config, a->request, i,
+                                  &a->results[i]);
     }
     json_write_close(a->w, ']');
     json_write_close(a->w, '}');

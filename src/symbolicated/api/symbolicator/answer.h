@@ -22,7 +22,8 @@ enum symbolicator_status {
 
 struct symbolicator_result {
     enum symbolicator_status status;
-    const struct symfile_reader *reader; /* of a module that was found */
+    const struct symfile_reader *reader; /* of a module that was found, */
+    const struct ppdbcache_reader *ppdb; /* or of one of .NET; else NULL */
     const struct api_attempts *attempts; /* or NULL */
 };
 
@@ -35,9 +36,5 @@ bool symbolicator_answer(const struct symbolication_config *config,
                          const struct symbolicator_request *request,
                          const struct symbolicator_result *results,
                          struct json_writer *w);
-
-/* Writes the member "features": of a module, or of none if reader is NULL. */
-void symbolicator_features_write(struct json_writer *w,
-                                 const struct symfile_reader *reader);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "module.h"
 #include "sources.h"
 
 /* In place of a location, for a source that has no place to look in. */
@@ -442,7 +443,7 @@ static void write_status(struct json_writer *w, const struct candidate *c)
 }
 
 static void write_candidate(struct json_writer *w, const struct candidate *c,
-                            const struct symfile_reader *reader)
+                            const struct symbolicator_result *result)
 {
     json_write_open(w, '{');
     json_write_key(w, "source");
@@ -452,7 +453,7 @@ static void write_candidate(struct json_writer *w, const struct candidate *c,
     json_write_key(w, "download");
     write_status(w, c);
     if (c->outcome == OUTCOME_OK) {
-        symbolicator_features_write(w, reader);
+        symbolicator_features_write(w, result);
     }
     json_write_close(w, '}');
     if (c->is_chosen) {
@@ -477,7 +478,7 @@ static void write_all(struct json_writer *w, const struct candidates *all,
         if (i == 0 ||
             strcmp(all->list[i].source, all->list[i - 1].source) != 0 ||
             strcmp(all->list[i].location, all->list[i - 1].location) != 0) {
-            write_candidate(w, &all->list[i], result->reader);
+            write_candidate(w, &all->list[i], result);
         }
     }
     json_write_close(w, ']');

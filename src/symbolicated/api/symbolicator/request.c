@@ -15,6 +15,9 @@
 /* Values of a request: 16 MB.  A frame or module is three at least. */
 #define VALUES_MAX ((size_t)1 << 20)
 
+/* A portable PDB has a stamp instead of an age; keys have this. */
+#define DOTNET_AGE UINT32_MAX
+
 enum body_member {
     BODY_PLATFORM,
     BODY_SIGNAL,
@@ -388,6 +391,7 @@ static bool parse_module(struct symbolicator_request *request,
         return false;
     }
     module->type = found[MODULE_TYPE];
+    module->is_dotnet = json_is(json, module->type, "pe_dotnet");
     module->code_file = found[MODULE_CODE_FILE];
     if (module->code_file != 0 &&
         json->values[module->code_file].size > API_MODULE_NAME_MAX) {
@@ -612,8 +616,7 @@ bool symbolicator_key(const struct symbolicator_request *request,
 {
     struct symfile_string path;
 
-    if (!module->has_debug_id || module->debug_file == 0 ||
-        json_is(&request->json, module->type, "pe_dotnet")) {
+    if (!module->has_debug_id || module->debug_file == 0) {
         return false;
     }
     path.data = json_text(&request->json, module->debug_file);
@@ -625,5 +628,9 @@ bool symbolicator_key(const struct symbolicator_request *request,
     key->id_type = SYMCACHE_ID_DEBUG;
     memcpy(key->guid, module->guid, sizeof(key->guid));
     key->age = module->age;
+    if (module->is_dotnet) {
+        key->kind = SYMCACHE_KIND_PPDBCACHE;
+        key->age = DOTNET_AGE;
+    }
     return true;
 }

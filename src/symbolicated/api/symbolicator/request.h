@@ -74,6 +74,7 @@ struct symbolicator_module {
     bool has_size;
     bool has_debug_id; /* one that is valid */
     bool is_used;      /* owns a frame */
+    bool is_dotnet;    /* has methods and IL offsets, and no addresses */
     uint8_t guid[16];
     uint32_t age;
 };
@@ -120,8 +121,7 @@ void symbolicator_frame_members(const struct symbolicator_request *request,
 
 /*
  * The key of a module, and its name as it was given, in *name.  Returns false
- * when no file can be asked for: the name or the id is missing or impossible,
- * or the module is one of .NET, whose files are of another format.
+ * when no file can be asked for: the name or the id is missing or impossible.
  */
 bool symbolicator_key(const struct symbolicator_request *request,
                       const struct symbolicator_module *module,

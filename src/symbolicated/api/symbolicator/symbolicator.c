@@ -252,6 +252,7 @@ static void finish(struct api_call *api, struct api_reply *reply)
         result = &call->results[call->wanted[i]];
         result->status = status_of(&api->modules[i]);
         result->reader = api->modules[i].reader;
+        result->ppdb = api->modules[i].ppdb;
         result->attempts = api->modules[i].attempts;
         if (result->status == SYMBOLICATOR_FETCHING_FAILED) {
             result->status = symbolicator_failure(result->attempts);

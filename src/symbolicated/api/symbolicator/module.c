@@ -1,0 +1,133 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "module.h"
+
+#include <stdio.h>
+
+#include "candidates.h"
+
+static uint32_t arch_of(const struct symfile_reader *reader)
+{
+    return reader == NULL ? SYMFILE_ARCH_UNKNOWN
+                          : symfile_load(reader->data + SYMFILE_AT_ARCH);
+}
+
+void symbolicator_features_write(struct json_writer *w,
+                                 const struct symbolicator_result *result)
+{
+    const struct symfile_reader *reader = result->reader;
+
+    json_write_key(w, "features");
+    json_write_open(w, '{');
+    json_write_key(w, "has_debug_info");
+    json_write_bool(w, result->status == SYMBOLICATOR_FOUND);
+    json_write_key(w, "has_unwind_info");
+    json_write_bool(w, symfile_arch_number(arch_of(reader)) ==
+                           SYMFILE_ARCH_X86);
+    json_write_key(w, "has_symbols");
+    json_write_bool(w, reader != NULL);
+    json_write_key(w, "has_sources");
+    json_write_bool(w, false);
+    if (reader != NULL && symfile_reader_has_srcsrv(reader)) {
+        json_write_key(w, "srcsrv_vcs");
+        json_write_text(w, "perforce");
+    }
+    json_write_close(w, '}');
+}
+
+/* "8-4-4-4-12", and "-" and the age in hex unless it is 0. */
+static void write_debug_id(struct json_writer *w,
+                           const struct symbolicator_module *module)
+{
+    static const char digits[] = "0123456789abcdef";
+    char text[64];
+    size_t i, n = 0;
+
+    for (i = 0; i < sizeof(module->guid); i++) {
+        if (i >= 4 && i <= 10 && i % 2 == 0) {
+            text[n++] = '-';
+        }
+        text[n++] = digits[module->guid[i] >> 4];
+        text[n++] = digits[module->guid[i] & 15];
+    }
+    text[n] = '\0';
+    if (module->age != 0) {
+        snprintf(text + n, sizeof(text) - n, "-%x", module->age);
+    }
+    json_write_key(w, "debug_id");
+    json_write_text(w, text);
+}
+
+static void write_type(struct json_writer *w, const struct json *json,
+                       uint32_t type)
+{
+    size_t i;
+    static const char *const types[] = {"pe", "elf", "macho", "wasm",
+                                        "pe_dotnet"};
+
+    json_write_key(w, "type");
+    for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (json_is(json, type, types[i])) {
+            json_write_text(w, types[i]);
+            return;
+        }
+    }
+    json_write_text(w, "unknown");
+}
+
+/* A member that goes back as it came, if it was there. */
+static void pass(struct json_writer *w, const struct json *json,
+                 const char *name, uint32_t value)
+{
+    if (value != 0) {
+        json_write_key(w, name);
+        json_write_value(w, json, value);
+    }
+}
+
+void symbolicator_module_write(struct json_writer *w,
+                               const struct symbolication_config *config,
+                               const struct symbolicator_request *request,
+                               size_t index,
+                               const struct symbolicator_result *result)
+{
+    const struct json *json = &request->json;
+    const struct symbolicator_module *module = &request->modules[index];
+    static const char *const statuses[] = {
+        [SYMBOLICATOR_UNUSED] = "unused",
+        [SYMBOLICATOR_FOUND] = "found",
+        [SYMBOLICATOR_MISSING] = "missing",
+        [SYMBOLICATOR_MALFORMED] = "malformed",
+        [SYMBOLICATOR_FETCHING_FAILED] = "fetching_failed",
+        [SYMBOLICATOR_TIMEOUT] = "timeout",
+        [SYMBOLICATOR_OTHER] = "other",
+    };
+
+    json_write_open(w, '{');
+    json_write_key(w, "debug_status");
+    json_write_text(w, statuses[result->status]);
+    symbolicator_features_write(w, result);
+    json_write_key(w, "arch");
+    json_write_text(w, symfile_arch_name(arch_of(result->reader)));
+    write_type(w, json, module->type);
+    pass(w, json, "code_id", module->code_id);
+    pass(w, json, "code_file", module->code_file);
+    if (module->has_debug_id) {
+        write_debug_id(w, module);
+    }
+    pass(w, json, "debug_file", module->debug_file);
+    pass(w, json, "debug_checksum", module->debug_checksum);
+    json_write_key(w, "image_addr");
+    json_write_hex(w, module->image_addr);
+    if (module->has_size) {
+        json_write_key(w, "image_size");
+        json_write_number(w, module->image_size);
+    }
+    if (request->has_candidates && config->symbolicator.candidates &&
+        result->status != SYMBOLICATOR_UNUSED && !w->has_failed &&
+        w->size <= config->limits.answer_size) {
+        symbolicator_candidates_write(w, config, request, result);
+    }
+    json_write_close(w, '}');
+}

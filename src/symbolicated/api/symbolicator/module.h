@@ -1,0 +1,22 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What Symbolicator's protocol tells of a module: the items of "modules".
+ */
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_MODULE_H
+#define SYMBOLICATED_API_SYMBOLICATOR_MODULE_H
+
+#include "answer.h"
+
+/* Writes the module with an index. */
+void symbolicator_module_write(struct json_writer *w,
+                               const struct symbolication_config *config,
+                               const struct symbolicator_request *request,
+                               size_t index,
+                               const struct symbolicator_result *result);
+
+/* Writes the member "features", which tells of a file that was found. */
+void symbolicator_features_write(struct json_writer *w,
+                                 const struct symbolicator_result *result);
+
+#endif
