@@ -44,10 +44,10 @@ endif
 
 LIBS_symcached    = -levent -lcurl -lcrypto -lcjson -lpcre2-8 -lgssapi_krb5 \
                     -lseccomp
-LIBS_symcached-sandboxed = -lmspack -lz -lzstd -lseccomp
+LIBS_symcached-sandboxed = -lmspack -lminizip -lz -lzstd -lseccomp
 LIBS_symbolicated = -levent -lcurl -lcjson -lpcre2-8 -lcrypto -lseccomp
-LIBS_pdb2symcache = -lseccomp
-LIBS_symcachectl  = -lcurl -lcrypto -lcjson -lseccomp
+LIBS_pdb2symcache = -lz -lseccomp
+LIBS_symcachectl  = -lcurl -lcrypto -lcjson -lz -lseccomp
 
 PROGRAMS = symcached symcached-sandboxed symbolicated pdb2symcache symcachectl
 SCRIPTS  = symcachegen-ssh symcachegen-wine
@@ -150,7 +150,7 @@ $(B)/convert_call: $(B)/obj/bench/convert_call.o $(B)/libconverter.a \
                    $(B)/libdebuginfo.a $(B)/libjson.a $(B)/libppdbcache.a \
                    $(B)/libsymcache.a $(B)/libbase.a
 	$(CC) $(CFLAGS) $(OPT) $(SANFLAGS) -pie $(LDHARDEN) $(LDFLAGS) -o \
-	    $@ $^
+	    $@ $^ -lz
 
 # the module, built against the distribution's nginx ---------------------------
 
@@ -181,7 +181,7 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
                src/debuginfo/*.c src/debuginfo/*/*.c src/json/*.c src/symbolication/*.c \
                src/symbolication/*/*.c) \
              $(addprefix src/base/,arena.c clock.c sort.c table.c utf8.c) \
-             src/config/location.c \
+             src/config/location.c $(addprefix src/http/,chunked.c head.c) \
              $(addprefix src/symcached/,source/file_ptr.c unpack/body.c \
                unpack/body_kind.c unpack/cabinet.c space/sink.c) \
              $(wildcard src/symbolicated/api/*.c src/symbolicated/api/*/*.c) \

@@ -29,7 +29,7 @@ _symcachectl() {
 
     case ${COMP_WORDS[1]} in
     lookup)             words='--json' ;;
-    convert)            words='-o --strict' ;;
+    convert)            words='-o --arch --id --strict' ;;
     why | jobs | sources | status) words="$asks --peers" ;;
     symbolicate)        words="$asks --root" ;;
     warm)               words="$asks --version --concurrency --attempts" ;;

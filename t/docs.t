@@ -161,7 +161,7 @@ same([in_code(qr/"(symbolicated_[a-z_]+)["{ ]/, qr{src/symbolicated/})],
 
 # --- configuration keys: one row each
 
-my @keys = grep { /^\| `(?:(?:admin_)?listen|downloads|(?:stores|sources|tiers|limits|cache|symbolication)\b)/ }
+my @keys = grep { /^\| `(?:(?:admin_)?listen|downloads|(?:stores|sources|tiers|limits|cache|symbolication|uploads)\b)/ }
     split /\n/, $configuration;
 my (%key, @paths);
 for my $row (@keys) {
@@ -203,6 +203,7 @@ sub json_with {
         $json = $name =~ /^(\w+)\[\]$/ ? qq({"$1": [$json]})
             : qq({"$name": $json});
     }
+    $json =~ s/("uploads": \{)"(?!root)/$1"root": "\/up", "/;
     $json =~ s/^\{/{"stores": {"S": {"root": "\/tmp"}}, /
         unless $path =~ /^stores/;
     return $json;

@@ -25,6 +25,7 @@ sub local_nginx {
               {$Test::Symcache::build/ngx_symcache_module.so};
     $text =~ s{listen\s+[^;]+;}{'listen unix:' . $dir . '/l' . ++$n . ';'}ge;
     $text =~ s{/var/(?:log|cache)/\w+}{$dir}g;
+    $text =~ s{/srv/uploads}{$dir}g;
     # its module comes from elsewhere; t/system/kerberos.t has all of this file
     $text =~ s/^\s*(?:load_module \S*spnego\S*|auth_gss\w*\s[^;]*);\n//mg;
     $text =~ s{/etc/nginx/(\w+\.(?:crt|key))}{$dir/tls.pem}g;

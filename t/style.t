@@ -60,8 +60,8 @@ my %may = (    # room => rooms that it may include from
     'debuginfo/macho' => 'base debuginfo symcache',
     'debuginfo/pe' => 'base debuginfo symcache',
     'debuginfo/portablepdb' => 'base debuginfo debuginfo/pe json ppdbcache symcache',
-    converter => 'base proto sandbox debuginfo debuginfo/breakpad debuginfo/pdb'
-        . ' debuginfo/portablepdb symcache',
+    converter => 'base proto sandbox debuginfo debuginfo/breakpad'
+        . ' debuginfo/macho debuginfo/pdb debuginfo/portablepdb symcache',
     module => 'proto',
     'module/status' => 'module proto',
     symcachectl => 'base proto sandbox converter debuginfo/pdb debuginfo/pe symcache'
@@ -82,7 +82,8 @@ my $shared = 'base proto config http metrics child sandbox symcache'
     . ' debuginfo/breakpad debuginfo/elf debuginfo/macho debuginfo/pdb'
     . ' debuginfo/pe debuginfo/portablepdb';
 my %above = (
-    server => 'job negcache space tenant',
+    server => 'job negcache space tenant upload',
+    upload => 'job unpack space',
     tenant => '',
     job => 'source negcache transcode unpack store space tier',
     tier => 'fetch store transcode',
@@ -97,7 +98,8 @@ my %above = (
 $may{"symcached/$_"} = join ' ', $shared,
     map { "symcached/$_" } split ' ', $above{$_} for keys %above;
 $may{symcached} = join ' ', $shared, map { "symcached/$_" } keys %above;
-$may{sandboxed} = 'child symcached/store symcached/transcode symcached/unpack';
+$may{sandboxed} = 'child symcached/store symcached/transcode'
+    . ' symcached/unpack symcached/upload';
 
 # a room is entered through the header of its name; these are shelves of
 # nouns, of which each is taken by itself

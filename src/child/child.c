@@ -34,7 +34,7 @@
 #define SYS_pidfd_open 434
 #endif
 
-#define CHILD_FDS_MAX 8
+#define CHILD_FDS_MAX 40
 #define CHILD_SCRATCH_FD 64 /* above all numbers that a process gets */
 
 /* How long after SIGKILL a process counts as stuck.  The kernel takes long to

@@ -13,6 +13,7 @@
 #include "symbolication.h"
 #include "tier.h"
 #include "transcoder.h"
+#include "uploads.h"
 
 #define DEFAULT_LISTEN "unix:/run/symcached/symcached.sock"
 #define DEFAULT_DOWNLOADS "/var/cache/symcached/downloads"
@@ -231,6 +232,7 @@ static int read_store_sources(struct config_reader *r, const cJSON *item,
             return -1;
         }
     }
+    config_uploads_first(store);
     return 0;
 }
 
@@ -292,6 +294,11 @@ static int read_stores(struct config_reader *r, const cJSON *item,
         if (config_paths_overlap(config->downloads, store->root)) {
             return config_error(r, child, "the root overlaps \"downloads\"");
         }
+        if (config->uploads.root != NULL &&
+            config_paths_overlap(config->uploads.root, store->root)) {
+            return config_error(r, child,
+                                "the root overlaps the one of \"uploads\"");
+        }
     }
     return 0;
 }
@@ -332,6 +339,7 @@ static const struct config_field top_fields[] = {
     {"tiers", config_tiers, 0, 0, 0, 0},
     {"limits", read_limits, offsetof(struct config, limits), 0, 0, 0},
     {"cache", read_cache, offsetof(struct config, cache), 0, 0, 0},
+    {"uploads", config_uploads, offsetof(struct config, uploads), 0, 0, 0},
     {"symbolication", read_later, 0, 0, 0, 0},
 };
 
@@ -346,8 +354,18 @@ static int read_last(struct config_reader *r, const cJSON *root)
             r, cJSON_GetObjectItemCaseSensitive(root, "admin_listen"),
             "must be another socket than \"listen\"");
     }
-    return read_stores(r, cJSON_GetObjectItemCaseSensitive(root, "stores"),
-                       NULL, r->config) == 0
+    if (config->uploads.root != NULL &&
+        config_paths_overlap(config->uploads.root, config->downloads)) {
+        return config_error(r,
+                            cJSON_GetObjectItemCaseSensitive(root, "uploads"),
+                            "the root overlaps \"downloads\"");
+    }
+    return config_uploads_sources(r, cJSON_GetObjectItemCaseSensitive(
+                                         root, "uploads")) == 0 &&
+                   read_stores(r,
+                               cJSON_GetObjectItemCaseSensitive(root,
+                                                                "stores"),
+                               NULL, r->config) == 0
                ? config_symbolication(r, cJSON_GetObjectItemCaseSensitive(
                                              root, "symbolication"))
                : -1;
@@ -440,6 +458,7 @@ void config_unref(struct config *config)
     for (i = 0; i < config->ntiers; i++) {
         config_tier_clear(&config->tiers[i]);
     }
+    config_uploads_clear(&config->uploads);
     config_symbolication_clear(&config->symbolication);
     free(config->stores);
     free(config->sources);

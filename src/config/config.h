@@ -247,6 +247,30 @@ struct cache_config {
     unsigned min_free_percent; /* of the file system */
 };
 
+/* A client that may upload. */
+struct upload_token {
+    char *token;   /* secret, without "-" */
+    char *user;    /* for the log and the answer */
+    bool only_try; /* may not upload what is not a try build */
+};
+
+/* The names of the sources that "uploads" makes, and its folders below root. */
+#define UPLOADS_SOURCE "uploads"
+#define UPLOADS_SOURCE_TRY "uploads-try"
+#define UPLOADS_TRY ".try"
+#define UPLOADS_SPOOL ".spool"
+
+/* Original files that clients send. */
+struct uploads_config {
+    char *root;  /* the files, as in a symbol store; NULL: there are none */
+    char *spool; /* where nginx puts the bodies of requests */
+    struct upload_token *tokens;
+    size_t ntokens;
+    bool needs_token; /* otherwise nginx knows who may upload */
+    bool replace;     /* may a zip replace what is there? */
+    uint64_t max_size; /* bytes of all files of a request, unpacked */
+};
+
 /* What Mozilla's protocol answers for a module if an upstream failed. */
 enum mozilla_on_failure {
     MOZILLA_ON_FAILURE_FALSE, /* no symbols, as if no source had it */
@@ -295,6 +319,7 @@ struct symbolicator_config {
 
 struct symbolication_limits_config {
     uint64_t body_size;   /* bytes of a request */
+    uint64_t receiving_size; /* bytes of all bodies that are not whole yet */
     uint64_t answer_size; /* bytes of an answer */
     unsigned frames;      /* of a request */
     unsigned modules;     /* of a request */
@@ -329,6 +354,7 @@ struct config {
     size_t ntiers;
     struct limits_config limits;
     struct cache_config cache;
+    struct uploads_config uploads;
     struct symbolication_config symbolication;
 };
 
@@ -411,6 +437,10 @@ bool config_store_asks(const struct store_config *store,
  * store for which nothing can be made still serves the files that it has.
  */
 const char *config_store_idle(const struct store_config *store);
+
+/* Returns whether a store has what is uploaded, of try builds or of others,
+ * among its sources. */
+bool config_store_has_uploads(const struct store_config *store, bool is_try);
 
 /* Returns the store of a name, or NULL if there is none. */
 const struct store_config *config_store(const struct config *config,

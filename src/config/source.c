@@ -76,6 +76,22 @@ static struct source_config *add_source(struct config_reader *r,
     return source;
 }
 
+int config_source_add(struct config_reader *r, const cJSON *item,
+                      const char *name, const char *group)
+{
+    const struct source_type *type = source_type_read(r, item);
+    struct source_config *source;
+
+    source = type != NULL ? add_source(r, item, name, type) : NULL;
+    if (source == NULL) {
+        return -1;
+    }
+    if (group != NULL && (source->group = strdup(group)) == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+    return 0;
+}
+
 /* Adds the n-th of the sources that a symbol path stands for. */
 static struct source_config *add_part(struct config_reader *r,
                                       const cJSON *item, unsigned n)

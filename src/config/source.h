@@ -13,6 +13,14 @@
 int config_sources(struct config_reader *r, const cJSON *item,
                    const struct config_field *field, void *at);
 
+/*
+ * Adds a source that another section stands for.  item describes it as in
+ * "sources", but is no part of the file; group may be NULL.  Returns 0, or -1
+ * with error set.
+ */
+int config_source_add(struct config_reader *r, const cJSON *item,
+                      const char *name, const char *group);
+
 /* Frees what the struct points to. */
 void config_source_clear(struct source_config *source);
 

@@ -17,6 +17,7 @@
 
 static const struct symbolication_limits_config default_symbolication_limits = {
     .body_size = 55 * MIB,
+    .receiving_size = 256 * MIB,
     .answer_size = 128 * MIB,
     .frames = 100000,
     .modules = 2000,
@@ -50,6 +51,7 @@ static const struct symbolicator_config default_symbolicator = {
 
 static const struct config_field limits_fields[] = {
     LIMIT(body_size, size, 1024, 2 * GIB),
+    LIMIT(receiving_size, size, 1024, 1024 * TIB),
     LIMIT(answer_size, size, 1024, 1024 * TIB),
     LIMIT(frames, count, 1, 10000000),
     LIMIT(modules, count, 1, 1000000),

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 #include "debuginfo/format.h"
+#include "input.h"
 
 struct conversion {
     const char *program; /* for messages */
@@ -21,6 +22,7 @@ struct conversion {
     bool has_sandbox;
     bool has_wanted; /* the output must be wanted */
     enum debuginfo_output wanted;
+    struct input_choice choice; /* of the image, if the file has several */
 };
 
 /* Finds an output by its name, "symcache" or "ppdbcache".  Returns false if

@@ -25,13 +25,16 @@ static const char help[] =
     "                                     <pdb>/<GUIDAGE>/<pdb>-v" VERSION
     ".symcache\n"
     "  --kind KIND    write a symcache or a ppdbcache, or fail\n"
+    "  --arch ARCH    of a fat Mach-O file, take the image for x86_64, arm64 "
+    "...\n"
+    "  --id ID        or the one with this UUID\n"
     "  --strict       refuse all that the \"symbolic\" library refuses\n"
     "  --no-sandbox   parse without seccomp and Landlock\n"
     "  -V, --version  print the version of the format\n"
     "  -h, --help     print this\n"
-    "FILE is a PDB, a portable PDB of .NET, or a Breakpad file (.sym).  A "
-    "portable\n"
-    "PDB becomes <pdb>-v1.0.0.ppdbcache.\n"
+    "FILE is a PDB, a portable PDB of .NET, a Mach-O file or a Breakpad file "
+    "(.sym).\n"
+    "A portable PDB becomes <pdb>-v1.0.0.ppdbcache.\n"
     "exit codes: 0 done, 1 usage, 2 input or output, 3 neither of these, 4 "
     "portable\n"
     "  PDB, 5 PDB 2.0, 6 compressed container (MSFZ), 7 no symbols (a "
@@ -83,6 +86,14 @@ static int take_option(struct conversion *c, char **arg, int left)
     if (strcmp(arg[0], "--kind") == 0 && left > 1) {
         c->has_wanted = conversion_output(arg[1], &c->wanted);
         return c->has_wanted ? 2 : 0;
+    }
+    if (strcmp(arg[0], "--arch") == 0 && left > 1) {
+        c->choice.arch = arg[1];
+        return 2;
+    }
+    if (strcmp(arg[0], "--id") == 0 && left > 1) {
+        c->choice.id = arg[1];
+        return 2;
     }
     if (strcmp(arg[0], "--strict") == 0) {
         c->is_strict = true;

@@ -136,13 +136,16 @@ static int write_all(void *context, const void *data, size_t size)
 }
 
 /* Converts to the output that is wanted, if one is. */
-static int convert(const struct conversion *c, const struct input *input,
+static int convert(const struct conversion *c, struct input *input,
                    const struct symfile_sink *sink,
                    struct debuginfo_result *result, struct failure *failure)
 {
-    const struct debuginfo_format *format =
-        input_format(input->data, input->size);
+    const struct debuginfo_format *format;
 
+    if (input_choose(&c->choice, &input->data, &input->size, failure) != 0) {
+        return -1;
+    }
+    format = input_format(input->data, input->size);
     result->output = format->output;
     if (c->has_wanted && c->wanted != format->output) {
         return c->wanted == DEBUGINFO_SYMCACHE

@@ -29,7 +29,7 @@ enum failure_code {
 
 struct failure {
     enum failure_code code;
-    char text[256];
+    char text[512];
 };
 
 /* Sets code and text, as printf() formats it, unless there has been a failure

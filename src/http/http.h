@@ -1,8 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * HTTP for daemons: the listening socket, answers, and connections whose
- * answer takes long.
+ * HTTP for daemons: the listening socket; for symbolicated a server; for
+ * symcached, whose server is evhttp, answers, and connections whose answer
+ * takes long.
  */
 #ifndef HTTP_H
 #define HTTP_H
@@ -10,5 +11,6 @@
 #include "detached.h"
 #include "listener.h"
 #include "reply.h"
+#include "server.h"
 
 #endif

@@ -10,35 +10,7 @@
 #include <sys/queue.h>
 #include <event2/keyvalq_struct.h>
 #include "base/utf8.h"
-
-static const struct {
-    int status;
-    const char *text;
-} reasons[] = {
-    {200, "OK"},
-    {202, "Accepted"},
-    {304, "Not Modified"},
-    {400, "Bad Request"},
-    {404, "Not Found"},
-    {405, "Method Not Allowed"},
-    {413, "Payload Too Large"},
-    {415, "Unsupported Media Type"},
-    {422, "Unprocessable Entity"},
-    {500, "Internal Server Error"},
-    {503, "Service Unavailable"},
-};
-
-static const char *reason_of(int status)
-{
-    size_t i;
-
-    for (i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++) {
-        if (reasons[i].status == status) {
-            return reasons[i].text;
-        }
-    }
-    return "Unknown";
-}
+#include "status.h"
 
 void reply_header(struct evhttp_request *req, const char *name,
                   const char *value)
@@ -61,7 +33,8 @@ static void print(struct evhttp_request *req, int status,
     struct evbuffer *out = evhttp_request_get_output_buffer(req);
     const struct evkeyval *header;
 
-    evbuffer_add_printf(out, "HTTP/1.1 %d %s\r\n", status, reason_of(status));
+    evbuffer_add_printf(out, "HTTP/1.1 %d %s\r\n", status,
+                        http_status_text(status));
     TAILQ_FOREACH(header, evhttp_request_get_output_headers(req), next)
     {
         evbuffer_add_printf(out, "%s: %s\r\n", header->key, header->value);
@@ -80,7 +53,7 @@ static void send_reply(struct evhttp_request *req, int status,
                        struct evbuffer *body)
 {
     if (evhttp_request_get_connection(req) != NULL) {
-        evhttp_send_reply(req, status, reason_of(status), body);
+        evhttp_send_reply(req, status, http_status_text(status), body);
     } else {
         print(req, status, body);
     }
@@ -113,7 +86,7 @@ static void reply_body(struct evhttp_request *req, int status,
     evbuffer_free(buf);
 }
 
-static void reply_object(struct evhttp_request *req, int status, cJSON *object)
+void reply_object(struct evhttp_request *req, int status, cJSON *object)
 {
     char *text = object != NULL ? cJSON_Print(object) : NULL;
     struct evbuffer *buf = evbuffer_new();

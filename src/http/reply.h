@@ -27,6 +27,9 @@ void reply_error(struct evhttp_request *req, int status, const char *error,
                  const char *detail);
 
 /* Sends an object and frees it; NULL means that memory is out, and is 503. */
+void reply_object(struct evhttp_request *req, int status, cJSON *object);
+
+/* The same with status 200. */
 void reply_json(struct evhttp_request *req, cJSON *object);
 
 /* Sends the text of metrics for Prometheus, and frees buf. */

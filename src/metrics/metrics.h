@@ -161,6 +161,13 @@
       "Gzip files left for the next use because too many waited.")            \
     X(FORGOTTEN, "symcached_forgotten_total", "",                             \
       "Negative entries dropped on request.")                                 \
+    X(UPLOADED_FILES, "symcached_uploaded_files_total", "",                   \
+      "Files that clients uploaded, and that were stored.")                   \
+    X(UPLOADED_BYTES, "symcached_uploaded_bytes_total", "", "Their bytes.")   \
+    X(UPLOADS_SAME, "symcached_uploads_same_total", "",                       \
+      "Uploaded files that were there already.")                              \
+    X(UPLOADS_REFUSED, "symcached_uploads_refused_total", "",                 \
+      "Uploads that were not taken.")                                         \
     X(CLEANED_UNUSED, "symcached_cleaned_files_total", "reason=\"unused\"",   \
       "Files removed, by reason.")                                            \
     X(CLEANED_EXPIRED, "symcached_cleaned_files_total", "reason=\"expired\"", \

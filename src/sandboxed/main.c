@@ -13,6 +13,7 @@
 #include "symcached/store/store.h"
 #include "symcached/transcode/transcode.h"
 #include "symcached/unpack/unpack.h"
+#include "symcached/upload/upload.h"
 
 int main(int argc, char **argv)
 {
@@ -23,6 +24,9 @@ int main(int argc, char **argv)
 
     if (strcmp(what, "--unpack") == 0) {
         return unpack_main(argc, argv);
+    }
+    if (strcmp(what, "--upload") == 0) {
+        return upload_main(argc, argv);
     }
     if (strcmp(what, "--validate") == 0) {
         return validate_main(argc, argv);

@@ -3,13 +3,39 @@
  */
 #include "pages.h"
 
+#include <event2/buffer.h>
 #include <stdlib.h>
 #include <string.h>
 #include "base/release.h"
-#include "http/http.h"
+
+static void send_text(struct http_request *request, int status,
+                       const char *type, char *text, size_t size)
+{
+    static const struct http_field fields[] = {
+        {"Cache-Control", "no-store"},
+        {"Allow", "GET, HEAD"}, /* with 405 */
+    };
+    struct http_reply reply = {
+        .status = status,
+        .type = type,
+        .fields = fields,
+        .nfields = status == 405 ? 2 : 1,
+        .body = text,
+        .size = size,
+    };
+
+    http_reply(request, &reply);
+}
+
+static void send_json(struct http_request *request, int status,
+                       const char *text)
+{
+    send_text(request, status, "application/json", (char *)text,
+               strlen(text));
+}
 
 static void page_metrics(const struct workers *workers,
-                         struct evhttp_request *req)
+                         struct http_request *request)
 {
     const struct stats **stats = calloc(workers->n, sizeof(stats[0]));
     struct evbuffer *buf = evbuffer_new();
@@ -17,65 +43,56 @@ static void page_metrics(const struct workers *workers,
     unsigned i;
 
     if (stats == NULL || buf == NULL) {
-        free(stats);
-        if (buf != NULL) {
-            evbuffer_free(buf);
+        send_text(request, 503, NULL, NULL, 0);
+    } else {
+        for (i = 0; i < workers->n; i++) {
+            stats[i] = worker_stats(workers->list[i]);
         }
-        reply_empty(req, 503);
-        return;
+        mapped_sizes(workers->mapped, &sizes);
+        stats_print(buf, stats, workers->n, &sizes, workers->started);
+        send_text(request, 200, "text/plain; version=0.0.4",
+                   (char *)evbuffer_pullup(buf, -1),
+                   evbuffer_get_length(buf));
     }
-    for (i = 0; i < workers->n; i++) {
-        stats[i] = worker_stats(workers->list[i]);
-    }
-    mapped_sizes(workers->mapped, &sizes);
-    stats_print(buf, stats, workers->n, &sizes, workers->started);
     free(stats);
-    reply_text(req, buf);
+    if (buf != NULL) {
+        evbuffer_free(buf);
+    }
 }
 
 static void page_healthz(const struct workers *workers,
-                         struct evhttp_request *req)
+                         struct http_request *request)
 {
-    cJSON *object = cJSON_CreateObject();
-
-    cJSON_AddStringToObject(object, "status", "ok");
-    reply_json(req, object);
+    send_json(request, 200, "{\"status\": \"ok\"}\n");
 }
 
 static void page_version(const struct workers *workers,
-                         struct evhttp_request *req)
+                         struct http_request *request)
 {
-    cJSON *object = cJSON_CreateObject();
-
-    cJSON_AddStringToObject(object, "version", SYMCACHED_VERSION);
-    reply_json(req, object);
+    send_json(request, 200, "{\"version\": \"" SYMCACHED_VERSION "\"}\n");
 }
 
 static const struct page {
     const char *path;
-    void (*fn)(const struct workers *workers, struct evhttp_request *req);
+    void (*fn)(const struct workers *workers, struct http_request *request);
 } pages[] = {
     {"/metrics", page_metrics},
     {"/healthz", page_healthz},
     {"/version", page_version},
 };
 
-bool page_reply(const struct workers *workers, struct evhttp_request *req)
+bool page_reply(const struct workers *workers, struct http_request *request)
 {
-    const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(req);
-    const char *path = uri != NULL ? evhttp_uri_get_path(uri) : NULL;
-    enum evhttp_cmd_type method = evhttp_request_get_command(req);
     size_t i;
 
-    for (i = 0; path != NULL && i < sizeof(pages) / sizeof(pages[0]); i++) {
-        if (strcmp(path, pages[i].path) != 0) {
+    for (i = 0; i < sizeof(pages) / sizeof(pages[0]); i++) {
+        if (strcmp(request->path, pages[i].path) != 0) {
             continue;
         }
-        if (method != EVHTTP_REQ_GET && method != EVHTTP_REQ_HEAD) {
-            reply_header(req, "Allow", "GET, HEAD");
-            reply_error(req, 405, "method-not-allowed", path);
+        if (request->method != HTTP_GET && request->method != HTTP_HEAD) {
+            send_json(request, 405, "{\"error\": \"method-not-allowed\"}\n");
         } else {
-            pages[i].fn(workers, req);
+            pages[i].fn(workers, request);
         }
         return true;
     }

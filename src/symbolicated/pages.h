@@ -7,10 +7,10 @@
 #ifndef SYMBOLICATED_PAGES_H
 #define SYMBOLICATED_PAGES_H
 
-#include <event2/http.h>
+#include "http/http.h"
 #include "worker.h"
 
 /* Answers a request for a page; false: there is no such page. */
-bool page_reply(const struct workers *workers, struct evhttp_request *req);
+bool page_reply(const struct workers *workers, struct http_request *request);
 
 #endif

@@ -3,16 +3,12 @@
  */
 #include "request.h"
 
-#include <errno.h>
-#include <event2/bufferevent.h>
 #include <event2/event.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include "base/clock.h"
 #include "base/log.h"
-#include "http/http.h"
 
 /* A larger answer is sent without a copy, and its buffer is not kept for the
  * next one. */
@@ -20,6 +16,9 @@
 
 /* A search has this long beyond the call's own time: for slow disks. */
 #define GRACE_MS 5000
+
+/* The same of the values of a request. */
+#define VALUES_KEPT 65536
 
 #define BROKEN_TRIES 3
 
@@ -32,14 +31,13 @@
 struct request {
     LIST_ENTRY(request) entry; /* of those that wait */
     struct request_context *context;
-    struct evhttp_request *req;
+    struct http_request *http;
     struct settings *settings;
     struct api_request api;
     struct api_reply reply;
     struct api_call *call;
     struct search *search;
-    struct event *timer;    /* NULL: it does not wait */
-    struct event *readable; /* its connection, while it waits */
+    struct event *timer; /* NULL: it does not wait */
     unsigned tries;
     uint64_t started; /* microseconds */
     uint64_t parsed;
@@ -133,9 +131,6 @@ static void free_request(struct request *r)
         LIST_REMOVE(r, entry);
         event_free(r->timer);
     }
-    if (r->readable != NULL) {
-        event_free(r->readable);
-    }
     search_free(r->search);
     if (r->call != NULL) {
         r->call->free(r->call);
@@ -159,70 +154,71 @@ static void reset_reply(struct request *r)
 /* Bytes of large answers that clients have not taken yet, of all threads. */
 static atomic_uint_least64_t unsent;
 
-static void on_taken(const void *data, size_t size, void *arg)
+static void on_taken(char *data, size_t size)
 {
     atomic_fetch_sub(&unsent, size);
-    free((void *)data);
+    free(data);
 }
 
 /*
- * Adds a large answer, whose buffer buf takes over.  Clients that do not read
- * may keep no more of them than one answer can have.  Returns 0, or -1.
+ * Gives away a large answer.  Clients that do not read may keep no more of
+ * them than one answer can have.  Returns false if there is no room for it.
  */
-static int add_large(const struct request *r, struct evbuffer *buf)
+static bool give_large(const struct request *r, struct http_reply *reply)
 {
     struct json_writer *writer = r->reply.body;
     uint64_t most = r->settings->symbolication->limits.answer_size;
     uint64_t others = atomic_fetch_add(&unsent, writer->size);
 
-    if ((others > 0 && others + writer->size > most) ||
-        evbuffer_add_reference(buf, writer->data, writer->size, on_taken,
-                               NULL) != 0) {
+    if (others > 0 && others + writer->size > most) {
         atomic_fetch_sub(&unsent, writer->size);
-        return -1;
+        return false;
     }
+    reply->release = on_taken;
     memset(writer, 0, sizeof(*writer));
-    return 0;
+    return true;
+}
+
+/* What a large request has left behind. */
+static void trim(struct request_context *context)
+{
+    if (context->writer.room > WRITER_KEPT) {
+        free(context->writer.data);
+        memset(&context->writer, 0, sizeof(context->writer));
+    }
+    if (context->json.room > VALUES_KEPT) {
+        json_free(&context->json);
+    }
 }
 
 static void send_reply(struct request *r)
 {
+    struct request_context *context = r->context;
     struct json_writer *writer = r->reply.body;
-    struct evbuffer *buf = evbuffer_new();
+    struct http_field fields[API_HEADERS_MAX];
+    struct http_reply reply = {.body = writer->data, .size = writer->size};
     unsigned i;
 
-    if (writer->has_failed || buf == NULL ||
-        (writer->size > WRITER_KEPT
-             ? add_large(r, buf)
-             : evbuffer_add(buf, writer->data, writer->size)) != 0) {
+    if (writer->has_failed ||
+        (writer->size > WRITER_KEPT && !give_large(r, &reply))) {
         r->reply.status = 503;
         r->reply.type = NULL;
         r->reply.nheaders = 0;
         api_reply_header(&r->reply, "Retry-After", "1");
-        if (buf != NULL) {
-            evbuffer_drain(buf, evbuffer_get_length(buf));
-        }
-    }
-    if (r->api.method == API_HEAD && buf != NULL) {
-        /* evhttp would send the body */
-        reply_number(r->req, "Content-Length",
-                     (unsigned)evbuffer_get_length(buf));
-        evbuffer_drain(buf, evbuffer_get_length(buf));
+        reply.size = 0;
     }
     for (i = 0; i < r->reply.nheaders; i++) {
-        reply_header(r->req, r->reply.headers[i].name,
-                     r->reply.headers[i].value);
+        fields[i].name = r->reply.headers[i].name;
+        fields[i].value = r->reply.headers[i].value;
     }
+    reply.status = r->reply.status;
+    reply.type = r->reply.type;
+    reply.fields = fields;
+    reply.nfields = r->reply.nheaders;
     count(r);
-    reply_send(r->req, r->reply.status, r->reply.type, buf);
-    if (buf != NULL) {
-        evbuffer_free(buf);
-    }
-    if (writer->room > WRITER_KEPT) {
-        free(writer->data);
-        memset(writer, 0, sizeof(*writer));
-    }
+    http_reply(r->http, &reply);
     free_request(r);
+    trim(context);
 }
 
 /* There is no memory. */
@@ -266,46 +262,16 @@ static void on_late(evutil_socket_t fd, short what, void *arg)
     finish(r);
 }
 
-/*
- * evhttp does not read from a connection whose request is not answered yet.
- * One that was closed would keep its place among those that run until its
- * modules are there.
- */
-static void on_readable(evutil_socket_t fd, short what, void *arg)
+/* One that was closed would keep its place among those that run until its
+ * modules are there. */
+static void on_gone(void *arg)
 {
     struct request *r = arg;
-    struct evhttp_connection *connection =
-        evhttp_request_get_connection(r->req);
-    ssize_t n;
-    char c;
 
-    n = recv(fd, &c, 1, MSG_PEEK | MSG_DONTWAIT);
-    if (n > 0) {
-        return; /* the next request; it is not watched any more */
-    }
-    if (n == -1 && (errno == EAGAIN || errno == EINTR)) {
-        event_add(r->readable, NULL);
-        return;
-    }
     r->reply.status = CLIENT_GONE;
     r->searched = clock_usec();
     count(r);
-    free_request(r); /* it may use the body, which is the connection's */
-    evhttp_connection_free(connection);
-}
-
-static struct event *watch(struct request *r)
-{
-    struct bufferevent *bev = evhttp_connection_get_bufferevent(
-        evhttp_request_get_connection(r->req));
-    struct event *event =
-        event_new(r->context->searcher.base, bufferevent_getfd(bev), EV_READ,
-                  on_readable, r);
-
-    if (event != NULL) {
-        event_add(event, NULL);
-    }
-    return event;
+    free_request(r);
 }
 
 /* Returns 0, or -1 without memory. */
@@ -321,7 +287,7 @@ static int wait_for_modules(struct request *r)
             return -1;
         }
         LIST_INSERT_HEAD(&r->context->waiting, r, entry);
-        r->readable = watch(r);
+        http_request_watch(r->http, on_gone, r);
     }
     return event_add(r->timer, &limit);
 }
@@ -372,60 +338,63 @@ static const char *find_header(const struct api_request *api, const char *name)
         (const struct request *)((const char *)api -
                                  offsetof(struct request, api));
 
-    return evhttp_find_header(evhttp_request_get_input_headers(r->req), name);
+    return http_request_field(r->http, name);
 }
 
-static enum api_method method_of(struct evhttp_request *req)
+static enum api_method method_of(enum http_method method)
 {
-    switch (evhttp_request_get_command(req)) {
-    case EVHTTP_REQ_GET:
-        return API_GET;
-    case EVHTTP_REQ_HEAD:
-        return API_HEAD;
-    case EVHTTP_REQ_POST:
-        return API_POST;
-    case EVHTTP_REQ_OPTIONS:
-        return API_OPTIONS;
-    default:
-        return API_OTHER;
-    }
+    static const enum api_method methods[] = {
+        [HTTP_GET] = API_GET,         [HTTP_HEAD] = API_HEAD,
+        [HTTP_POST] = API_POST,       [HTTP_OPTIONS] = API_OPTIONS,
+        [HTTP_OTHER] = API_OTHER,
+    };
+
+    return methods[method];
 }
 
 static void describe(struct request *r)
 {
-    const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(r->req);
-    struct evbuffer *body = evhttp_request_get_input_buffer(r->req);
-    const char *path = uri != NULL ? evhttp_uri_get_path(uri) : NULL;
-
-    r->api.method = method_of(r->req);
-    r->api.path = path != NULL ? path : "";
-    r->api.query = uri != NULL ? evhttp_uri_get_query(uri) : NULL;
-    r->api.size = evbuffer_get_length(body);
-    r->api.body =
-        r->api.size > 0 ? (char *)evbuffer_pullup(body, -1) : NULL;
+    r->api.method = method_of(r->http->method);
+    r->api.path = r->http->path;
+    r->api.query = r->http->query;
+    r->api.size = (size_t)r->http->size;
+    r->api.body = r->api.size > 0 ? r->http->body : NULL;
     r->api.header = find_header;
     r->api.config = r->settings->symbolication;
     r->api.json = &r->context->json;
     r->api.json->takes_nan = false;
 }
 
-void request_start(struct request_context *context, struct evhttp_request *req)
+/* Without its body: protocols refuse one that is too long in their words. */
+static bool is_refused(struct request *r)
 {
+    if (r->http->state == HTTP_BODY_NO_ROOM) {
+        r->reply.body->has_failed = true;
+        return true;
+    }
+    return false;
+}
+
+void request_start(struct request_context *context, struct http_request *http)
+{
+    static const struct http_reply no_memory = {.status = 503};
     struct request *r = calloc(1, sizeof(*r));
 
     if (r == NULL) {
-        reply_send(req, 503, NULL, NULL);
+        http_reply(http, &no_memory);
         return;
     }
     r->context = context;
     stats_add(&context->stats.running, 1);
-    r->req = req;
+    r->http = http;
     r->settings = settings_ref(context->settings);
     r->started = clock_usec();
     module_cache_trim(context->searcher.cache);
     describe(r);
     reset_reply(r);
-    r->call = api_begin(&r->api, &r->reply);
+    if (!is_refused(r)) {
+        r->call = api_begin(&r->api, &r->reply);
+    }
     r->parsed = clock_usec();
     if (r->call == NULL) {
         send_reply(r);

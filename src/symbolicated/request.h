@@ -6,8 +6,8 @@
 #ifndef SYMBOLICATED_REQUEST_H
 #define SYMBOLICATED_REQUEST_H
 
-#include <event2/http.h>
 #include <sys/queue.h>
+#include "http/http.h"
 #include "search.h"
 #include "stats.h"
 
@@ -38,8 +38,8 @@ void request_context_clear(struct request_context *context);
 /* Answers the requests that wait, with what there is. */
 void request_context_stop(struct request_context *context);
 
-/* Takes a request of evhttp and answers it, now or later. */
+/* Takes a request and answers it, now or later. */
 void request_start(struct request_context *context,
-                   struct evhttp_request *req);
+                   struct http_request *request);
 
 #endif

@@ -34,6 +34,8 @@ int convert_command(int argc, char **argv)
     struct conversion c = {
         .program = "symcachectl", .folder = ".", .has_sandbox = true};
     const struct option_spec specs[] = {{"-o", NULL, &c.output},
+                                        {"--arch", NULL, &c.choice.arch},
+                                        {"--id", NULL, &c.choice.id},
                                         {"--strict", &is_strict, NULL}};
 
     argc = options_parse("convert", specs, sizeof(specs) / sizeof(specs[0]),

@@ -93,6 +93,34 @@ my %want = map { ("$_->{token}+$_->{il}" => $_->{line}) } grep { !$_->{hidden} }
     map { decode_json($_) } split /\n/, slurp("$data/wide65535.points.jsonl");
 is_deeply \%got, \%want, '65,535 rows: every point';
 
+# in an image, of which little is needed
+
+my $dll = slurp("$data/parcel.dll");
+for my $options ([], ['--strict']) {
+    my ($code, $out, $said) = convert("$data/parcel.dll", @$options);
+    ok $code == 0 && $out eq slurp("$data/parcel.ppdbc"),
+        "a PDB in an image @$options" or diag $said;
+}
+my $mpdb = index $dll, 'MPDB';
+cmp_ok $mpdb, '>', 0, 'it is there';
+for (
+    ['stated smaller', 8, qr/has not the 100 bytes/, 4 => pack('V', 100)],
+    ['stated larger', 8, qr/has not the 16745 bytes/, 4 => pack('V', 16745)],
+    ['stated much larger', 8, qr/has not the 536870912/, 4 => pack('V', 512 << 20)],
+    ['stated too large', 9, qr/too large/, 4 => pack('V', -1)],
+    ['no deflate', 8, qr/cannot be unpacked/, 8 => "\xff" x 16],
+    ['another magic', 8, qr/no portable PDB where/, 0 => 'MPDX'],
+) {
+    my ($name, $want, $re, $at, $bytes) = @$_;
+    my $bad = $dll;
+    substr($bad, $mpdb + $at, length $bytes) = $bytes;
+    spew("$dir/bad.dll", $bad);
+    my ($code, $out, $said) = convert("$dir/bad.dll");
+    is $code, $want, "in an image, $name";
+    like $said, qr/bad\.dll: .*$re/, "$name: why";
+}
+is((convert("$data/plain.dll"))[0], 3, 'an image without one');
+
 # one peculiarity each
 
 my %lenient = map { ("$_.pdb" => 1) } qw(language-nil links-bad-tag links-bom

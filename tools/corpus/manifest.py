@@ -50,11 +50,51 @@ def sym_kinds(data):
     return out
 
 
+def macho_kinds(data):
+    """Of a Mach-O file: its size, type and processor."""
+    if data[:4] == b"\xca\xfe\xba\xbe":
+        return ["macho", "macho-fat"]
+    order = ">" if data[0] == 0xFE else "<"
+    _, cpu, _, kind = struct.unpack_from(order + "4I", data)
+    return ["macho", "macho-64" if cpu >> 24 else "macho-32",
+            "macho-" + {1: "object", 6: "dylib", 10: "dsym"}[kind],
+            {7: "x86", 12: "arm"}[cpu & 0xFFFFFF]]
+
+
+def pe_kinds(data):
+    """Of a PE image: its size, and whether its code is there."""
+    header = struct.unpack_from("<I", data, 60)[0]
+    machine, _, _, _, _, optional, _ = struct.unpack_from(
+        "<HHIIIHH", data, header + 4)
+    out = ["pe", MACHINES.get(machine, "machine-%x" % machine)]
+    raw = struct.unpack_from("<I", data, header + 24 + optional + 20)[0]
+    return out + ([] if raw else ["pe-companion"])
+
+
+def container_kinds(data):
+    """Of another object file, or None."""
+    if data[:4] in (b"\xca\xfe\xba\xbe", b"\xce\xfa\xed\xfe",
+                    b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa\xce",
+                    b"\xfe\xed\xfa\xcf"):
+        out = macho_kinds(data)
+    elif data[:2] == b"MZ":
+        out = pe_kinds(data)
+    elif data[:4] == b"\0asm":
+        out = ["wasm"]
+    else:
+        return None
+    if b"debug_info" in data or b".debug_aranges" in data:
+        out.append(out[0] + "-dwarf")
+    return out
+
+
 def kinds(path):
     with open(path, "rb") as f:
         data = f.read()
     if data.startswith(b"MODULE "):
         return sym_kinds(data)
+    if container_kinds(data):
+        return container_kinds(data)
     if data[:32] != msf.MAGIC:
         return ["not-a-pdb"]
     try:
@@ -164,8 +204,9 @@ def inputs(root, cache):
     for top in ("t/data/pdb", "t/data/convert"):
         for folder, _, names in sorted(os.walk(os.path.join(root, top))):
             for n in sorted(names):
-                if (n.endswith((".pdb", ".pdb.zst", ".pd_", ".sym",
-                                ".sym.zst"))
+                if ((n.endswith((".pdb", ".pdb.zst", ".pd_", ".sym",
+                                 ".sym.zst"))
+                     or folder.endswith(("/macho", "/pe", "/wasm")))
                         and not folder.endswith("hostile")):
                     path = os.path.join(folder, n)
                     yield "tree", os.path.relpath(path, root), path

@@ -81,22 +81,23 @@ int macho_image_open(struct macho_image *image, const uint8_t *data,
 bool macho_image_command(const struct macho_image *image,
                          struct macho_command *command)
 {
-    size_t at, rest;
+    size_t at;
+    uint32_t size;
 
     at = command->next == 0 ? image->commands : command->next;
     if (command->number == image->num_commands || at > image->size ||
         image->size - at < COMMAND_MIN) {
         return false;
     }
-    rest = image->size - at;
     command->data = image->data + at;
+    command->rest = image->size - at;
     command->type = macho_u32(image, command->data);
-    command->size = macho_u32(image, command->data + 4);
-    if (command->size < COMMAND_MIN || command->size > rest) {
+    size = macho_u32(image, command->data + 4);
+    if (size > command->rest) {
         return false;
     }
     command->number++;
-    command->next = at + command->size;
+    command->next = at + size;
     return true;
 }
 
@@ -106,7 +107,7 @@ bool macho_image_uuid(const struct macho_image *image, uint8_t uuid[16])
 
     memset(uuid, 0, 16);
     while (macho_image_command(image, &command)) {
-        if (command.type == MACHO_UUID && command.size >= UUID_COMMAND) {
+        if (command.type == MACHO_UUID && command.rest >= UUID_COMMAND) {
             memcpy(uuid, command.data + 8, 16);
             return true;
         }

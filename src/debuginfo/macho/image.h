@@ -41,7 +41,7 @@ struct macho_command {
     size_t next;
     uint32_t type;
     const uint8_t *data; /* with its header of 8 bytes */
-    uint32_t size;
+    size_t rest;         /* bytes of the file from there on, at least these */
 };
 
 /* Do the first bytes say that a file is a Mach-O image? */

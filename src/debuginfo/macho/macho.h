@@ -7,6 +7,7 @@
 #ifndef DEBUGINFO_MACHO_H
 #define DEBUGINFO_MACHO_H
 
+#include "convert.h"
 #include "identity.h"
 
 #endif

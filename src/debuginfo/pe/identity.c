@@ -9,22 +9,11 @@
 #include <string.h>
 
 #include "base/le.h"
-#include "image.h"
+#include "debug_directory.h"
 
-#define DEBUG_ENTRY 28
-#define DEBUG_ENTRIES_MAX 256 /* real images have less than ten */
-#define TYPE_CODEVIEW 2
-#define PORTABLE_MINOR 0x504D
+#define PORTABLE_MINOR 0x504D /* the PDB is one of .NET */
 #define RSDS_NAME 24
 #define SECTION_CODE 0x20
-
-/* The entry of the debug directory that refers to a CodeView record. */
-struct codeview {
-    const uint8_t *record; /* NULL if it is not in the file */
-    uint32_t size;
-    uint32_t time_stamp; /* of the entry */
-    bool is_portable;    /* the PDB is one of .NET */
-};
 
 static int fail(char *error, size_t size, const char *text)
 {
@@ -72,45 +61,27 @@ static int read_record(const uint8_t *p, uint32_t size,
     return 0;
 }
 
-static void read_entry(const struct pe_image *image, const uint8_t *entry,
-                       struct codeview *view)
-{
-    uint32_t size = le32(entry + 16), offset = le32(entry + 24);
-
-    view->record = offset != 0
-                       ? pe_image_at(image, offset, size)
-                       : pe_image_loaded(image, le32(entry + 20), size);
-    view->size = view->record != NULL ? size : 0;
-    view->time_stamp = le32(entry + 4);
-    view->is_portable = le16(entry + 10) == PORTABLE_MINOR;
-}
-
 /* Finds the first CodeView record, of which entries of .NET are passed over if
  * skips_portable.  Returns 0, or -1 with the reason. */
 static int find_codeview(const struct pe_image *image, bool skips_portable,
-                         struct codeview *view, char *error, size_t error_size)
+                         struct pe_debug_entry *view, char *error,
+                         size_t error_size)
 {
-    const uint8_t *entries;
-    uint32_t i, n, address, size;
+    const uint8_t *directory;
+    uint32_t i, count;
 
-    if (!pe_image_directory(image, PE_DEBUG, &address, &size)) {
-        return fail(error, error_size, "has no debug directory");
-    }
-    n = size / DEBUG_ENTRY;
-    n = n < DEBUG_ENTRIES_MAX ? n : DEBUG_ENTRIES_MAX;
-    entries = pe_image_loaded(image, address, n * DEBUG_ENTRY);
-    if (entries == NULL) {
-        return fail(error, error_size,
-                    "is damaged: its debug directory is not in the file");
+    directory = pe_debug_directory(image, &count, error, error_size);
+    if (directory == NULL) {
+        return -1;
     }
     fail(error, error_size,
          "has no CodeView record: it was built without a PDB");
-    for (i = 0; i < n; i++) {
-        if (le32(entries + (size_t)i * DEBUG_ENTRY + 12) != TYPE_CODEVIEW) {
+    for (i = 0; i < count; i++) {
+        pe_debug_entry(image, directory, i, view);
+        if (view->type != PE_DEBUG_CODEVIEW) {
             continue;
         }
-        read_entry(image, entries + (size_t)i * DEBUG_ENTRY, view);
-        if (!view->is_portable || !skips_portable) {
+        if (view->minor != PORTABLE_MINOR || !skips_portable) {
             return 0;
         }
         fail(error, error_size, "belongs to a portable PDB of .NET");
@@ -122,29 +93,30 @@ int pe_identity_read(const uint8_t *data, size_t size,
                      struct pe_identity *identity, char *error,
                      size_t error_size)
 {
-    struct codeview view;
+    struct pe_debug_entry view;
     struct pe_image image;
 
     if (pe_image_open(&image, data, size, error, error_size) != 0 ||
         find_codeview(&image, true, &view, error, error_size) != 0) {
         return -1;
     }
-    return read_record(view.record, view.size, identity, error, error_size);
+    return read_record(view.data, view.size, identity, error, error_size);
 }
 
 void pe_debug_id(const struct pe_image *image, struct pe_debug_id *id)
 {
     char error[200];
-    struct codeview view;
+    struct pe_debug_entry view;
 
     memset(id, 0, sizeof(*id));
     if (find_codeview(image, false, &view, error, sizeof(error)) != 0 ||
-        view.size < RSDS_NAME || memcmp(view.record, "RSDS", 4) != 0) {
+        view.size < RSDS_NAME || memcmp(view.data, "RSDS", 4) != 0) {
         return;
     }
     id->is_known = true;
-    le_guid(id->guid, view.record + 4);
-    id->age = view.is_portable ? view.time_stamp : le32(view.record + 20);
+    le_guid(id->guid, view.data + 4);
+    id->age = view.minor == PORTABLE_MINOR ? view.time_stamp
+                                           : le32(view.data + 20);
 }
 
 /* Was the code taken out of the file, as objcopy --only-keep-debug does? */

@@ -13,6 +13,7 @@
 
 #include "base/le.h"
 #include "documents.h"
+#include "embedded.h"
 #include "identity.h"
 #include "points.h"
 #include "ppdbcache/ppdbcache.h"
@@ -187,10 +188,51 @@ static int convert_strictly(const uint8_t *data, size_t size,
     return convert(data, size, true, sink, result, failure);
 }
 
+static int convert_embedded(const uint8_t *data, size_t size, bool is_strict,
+                            const struct symfile_sink *sink,
+                            struct debuginfo_result *result,
+                            struct failure *failure)
+{
+    int rc;
+    uint8_t *pdb;
+    size_t pdb_size;
+
+    if (embedded_pdb_unpack(data, size, &pdb, &pdb_size, failure) != 0) {
+        return -1;
+    }
+    rc = convert(pdb, pdb_size, is_strict, sink, result, failure);
+    free(pdb);
+    return rc;
+}
+
+static int convert_embedded_leniently(const uint8_t *data, size_t size,
+                                      const struct symfile_sink *sink,
+                                      struct debuginfo_result *result,
+                                      struct failure *failure)
+{
+    return convert_embedded(data, size, false, sink, result, failure);
+}
+
+static int convert_embedded_strictly(const uint8_t *data, size_t size,
+                                     const struct symfile_sink *sink,
+                                     struct debuginfo_result *result,
+                                     struct failure *failure)
+{
+    return convert_embedded(data, size, true, sink, result, failure);
+}
+
 const struct debuginfo_format portablepdb_format = {
     .name = "portable PDB",
     .output = DEBUGINFO_PPDBCACHE,
     .sniff = portablepdb_sniff,
     .convert = convert_leniently,
     .convert_strictly = convert_strictly,
+};
+
+const struct debuginfo_format embedded_pdb_format = {
+    .name = "image with a portable PDB in it",
+    .output = DEBUGINFO_PPDBCACHE,
+    .sniff = embedded_pdb_sniff,
+    .convert = convert_embedded_leniently,
+    .convert_strictly = convert_embedded_strictly,
 };

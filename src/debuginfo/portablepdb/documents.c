@@ -63,7 +63,7 @@ const char *document_name_read(const struct metadata_root *root,
 {
     char separator;
     bool is_first = true;
-    const char *wrong = NULL;
+    const char *wrong;
     uint32_t offset;
     struct blob_cursor blob;
     const struct metadata_table *documents = &tables->tables[TABLE_DOCUMENT];
@@ -78,6 +78,7 @@ const char *document_name_read(const struct metadata_root *root,
         return "a document has no valid name";
     }
     separator = (char)*blob.at++;
+    wrong = append(name, "", 0); /* an empty name has memory, too */
     for (; wrong == NULL && blob.at < blob.end; is_first = false) {
         if (!blob_unsigned(&blob, &offset)) {
             return "the name of a document is cut off";

@@ -7,6 +7,7 @@
 #define DEBUGINFO_PORTABLEPDB_H
 
 #include "convert.h"
+#include "embedded.h"
 #include "identity.h"
 
 #endif

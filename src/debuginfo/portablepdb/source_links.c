@@ -97,6 +97,7 @@ int source_links_add(struct source_links *links, const void *data, size_t size,
                      struct failure *failure)
 {
     char *text;
+    size_t count = links->count;
     struct json json = {0};
     struct json_error error = {"something behind it", 0, 1, 1};
     const char *wrong;
@@ -119,11 +120,13 @@ int source_links_add(struct source_links *links, const void *data, size_t size,
                 ? add_documents(links, &json)
                 : error.reason;
     json_free(&json);
-    return wrong == NULL ? 0
-                         : failure_set(failure, FAILURE_DAMAGED,
-                                       "is damaged: source links: %s (line "
-                                       "%u, column %zu)",
-                                       wrong, error.line, error.column);
+    if (wrong == NULL) {
+        return 0;
+    }
+    links->count = count;
+    return failure_set(failure, FAILURE_DAMAGED,
+                       "is damaged: source links: %s (line %u, column %zu)",
+                       wrong, error.line, error.column);
 }
 
 int source_links_read(struct source_links *links,

@@ -269,11 +269,12 @@ static void answer_outcome(const struct job *job, enum job_outcome outcome,
     a->seconds = negcache_life(reason, &job->config->cache);
 }
 
-/* Did this waiter ask for something that the job did not look for? */
+/* Did this waiter ask for something that the job did not look for, or does it
+ * matter no more what it found? */
 static bool needs_another(const struct job *job, enum job_outcome outcome,
                           const struct waiter *w, const struct decision *d)
 {
-    return w->kind != job->key.kind ||
+    return outcome == JOB_STOPPED || w->kind != job->key.kind ||
            job->target.transcoder != d->transcoder ||
            (outcome == JOB_NOTFOUND && strcmp(w->name, job->name) != 0);
 }

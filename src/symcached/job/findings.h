@@ -29,7 +29,7 @@ enum finding {
     /* its end */
     FINDING_PUBLISHED = 1 << 8, /* the SymCache is on disk */
     FINDING_FAILED = 1 << 9,    /* a failure that says nothing of the key */
-    FINDING_STOPPED = 1 << 10   /* the helper stops */
+    FINDING_STOPPED = 1 << 10   /* its result would be of no use */
 };
 
 /* What a job is for. */

@@ -114,6 +114,16 @@ unsigned scheduler_forget(struct scheduler *scheduler,
                           const symcache_key_t *key, bool has_id);
 
 /*
+ * The original of a key has changed: removes what the store has that was made
+ * of another, of every kind, and the download; jobs that run begin again.
+ * Returns false while a job is just publishing what it made: then this must be
+ * called again.
+ */
+bool scheduler_discard(struct scheduler *scheduler,
+                       const struct store_config *store,
+                       const symcache_key_t *key);
+
+/*
  * The transcoders of a store have been repaired: their former failures no
  * longer count, and failures in jobs that run now are not believed.
  */

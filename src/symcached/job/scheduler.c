@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include <event2/event.h>
 #include "base/async_unlink.h"
 #include "base/log.h"
@@ -283,6 +284,50 @@ unsigned scheduler_forget(struct scheduler *scheduler,
                   store->name);
     }
     return n;
+}
+
+/* Jobs for one name and id, whatever they make. */
+#define SAME_MAX 16
+
+static size_t find_same(const struct scheduler *scheduler,
+                        const struct store_config *store,
+                        const symcache_key_t *key, struct job *jobs[SAME_MAX])
+{
+    struct job *job;
+    size_t n = 0;
+
+    LIST_FOREACH(job, &scheduler->all, all)
+    {
+        if (n < SAME_MAX && strcmp(job->store->name, store->name) == 0 &&
+            symcache_key_same_module(&job->key, key)) {
+            jobs[n++] = job;
+        }
+    }
+    return n;
+}
+
+bool scheduler_discard(struct scheduler *scheduler,
+                       const struct store_config *store,
+                       const symcache_key_t *key)
+{
+    struct job *jobs[SAME_MAX];
+    size_t i, n = find_same(scheduler, store, key, jobs);
+    char path[PATH_MAX];
+    bool done = true;
+
+    /* First the files: whoever waits for a job that ends begins another. */
+    store_discard(store->root, key);
+    store_download_path(path, scheduler->config->downloads, store->name, key);
+    (void)unlink(path);
+    for (i = 0; i < n; i++) {
+        if (jobs[i]->publish != NULL) {
+            done = false;
+        } else {
+            job_say(jobs[i], "another original was uploaded");
+            job_end(jobs[i], FINDING_STOPPED);
+        }
+    }
+    return done;
 }
 
 void scheduler_forget_transcoders(struct scheduler *scheduler,

@@ -15,6 +15,7 @@
 #include "symcached/negcache/negcache.h"
 #include "symcached/job/job.h"
 #include "symcached/tenant/tenant.h"
+#include "symcached/upload/upload.h"
 #include "http/http.h"
 #include "base/log.h"
 #include "base/release.h"
@@ -26,6 +27,7 @@
 #include "rights.h"
 #include "status.h"
 #include "target.h"
+#include "upload_page.h"
 #include "waiting_lookup.h"
 
 /* How long answers may take to leave when we stop. */
@@ -46,6 +48,7 @@ struct server {
     unsigned open; /* requests that are not answered yet */
     struct reports *reports;
     struct ready *ready;
+    struct uploads *uploads;
     struct forget *forget;
     struct evhttp_request *forgetting; /* the request that waits for it */
     char forgets[65];                  /* its store */
@@ -386,6 +389,12 @@ static void page_tenants(struct server *s, struct target *t, const char *query,
                 on_tenant, req);
 }
 
+static void page_uploads(struct server *s, struct target *t, const char *query,
+                         struct evhttp_request *req)
+{
+    upload_page(s->uploads, scheduler_config(s->scheduler), t, query, req);
+}
+
 static const struct page {
     unsigned prefix; /* segments of the name; 2 = "v1/..." */
     const char *name;
@@ -407,6 +416,7 @@ static const struct page {
     {2, "misses", RIGHT_READ, false, false, false, page_misses},
     {2, "status", RIGHT_READ, false, false, false, page_status},
     {2, "symbolicated", RIGHT_READ, true, false, false, page_report},
+    {2, "uploads", RIGHT_ADMIN, true, true, true, page_uploads}, /* and PUT */
     {2, "tenants", RIGHT_READ, true, false, false, page_tenants},
     {1, "metrics", RIGHT_READ, false, false, false, page_metrics},
     {1, "healthz", RIGHT_LOOKUP, false, false, false, page_healthz},
@@ -453,7 +463,8 @@ static void run_page(struct server *s, const struct page *page,
                       req)) {
         return;
     }
-    if (page->post ? method != EVHTTP_REQ_POST
+    if (page->post ? method != EVHTTP_REQ_POST &&
+                         (method != EVHTTP_REQ_PUT || page->fn != page_uploads)
                    : method != EVHTTP_REQ_GET && method != EVHTTP_REQ_HEAD) {
         reply_header(req, "Allow", page->post ? "POST" : "GET, HEAD");
         target_refuse(req, 405, "method-not-allowed",
@@ -590,8 +601,10 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
     s->started = time(NULL);
     s->reports = reports_new();
     s->ready = ready_new(base, scheduler);
+    s->uploads = uploads_new(base, scheduler);
     s->drain = evtimer_new(base, on_drain_timeout, s);
-    if (s->reports == NULL || s->ready == NULL || s->drain == NULL ||
+    if (s->reports == NULL || s->ready == NULL ||
+        s->uploads == NULL || s->drain == NULL ||
         listen_on(s, config, error, size) != 0) {
         server_free(s);
         return NULL;
@@ -613,6 +626,7 @@ void server_stop(struct server *server, void (*done)(void *arg), void *arg)
         reply_error(server->forgetting, 503, SYMCACHE_REASON_STOPPING,
                     "not all of it: the helper stops");
     }
+    uploads_stop(server->uploads);
     endpoint_stop(server->lookups);
     endpoint_stop(server->admin);
     event_add(server->drain, &limit);
@@ -629,6 +643,7 @@ void server_free(struct server *server)
     if (server->drain != NULL) {
         event_free(server->drain);
     }
+    uploads_free(server->uploads);
     reports_free(server->reports);
     ready_free(server->ready);
     free(server);

@@ -283,6 +283,31 @@ int store_tell_forgotten(const char *root)
     return rc;
 }
 
+void store_discard(const char *root, const symcache_key_t *key)
+{
+    char path[PATH_MAX], relative[SYMCACHE_PATH_MAX + 1];
+    symcache_key_t each = *key;
+    symcache_version_t version;
+    struct dirent *entry;
+    symcache_file_e file;
+    DIR *dir;
+
+    symcache_path_dir(relative, key);
+    snprintf(path, sizeof(path), "%.1024s/%s", root, relative);
+    dir = opendir(path);
+    if (dir == NULL) {
+        return;
+    }
+    while ((entry = readdir(dir)) != NULL) {
+        if (symcache_path_entry_parse(entry->d_name, strlen(entry->d_name),
+                                      &each, &version, &file) &&
+            file != SYMCACHE_FILE_ABSENT) {
+            (void)unlinkat(dirfd(dir), entry->d_name, 0);
+        }
+    }
+    closedir(dir);
+}
+
 bool store_has_transcoders(const char *root)
 {
     char path[PATH_MAX];

@@ -75,6 +75,10 @@ int store_tell_forgotten(const char *root);
 
 bool store_has_transcoders(const char *root);
 
+/* Removes all that was made for a key, of every kind; not its negative
+ * entries. */
+void store_discard(const char *root, const symcache_key_t *key);
+
 /* Writes <downloads>/<store> into buf. */
 void store_download_root(char buf[PATH_MAX], const char *downloads,
                          const char *store);

@@ -1,0 +1,231 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include "uploads.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <openssl/crypto.h>
+#include "source.h"
+
+#define GIB (1024ULL * 1024 * 1024)
+
+#define LINE_SIZE 512
+#define TOKENS_MAX 10000
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+
+/* "TOKEN RIGHT USER".  Clients append "-" and a label to their token, so it
+ * has no such character.  Returns NULL, or what is wrong. */
+static const char *read_line(char *line, struct upload_token *token)
+{
+    const char *right;
+    char *rest, *user;
+
+    token->token = strtok_r(line, " \t\r\n", &rest);
+    right = strtok_r(NULL, " \t\r\n", &rest);
+    user = strtok_r(NULL, " \t\r\n", &rest);
+    if (user == NULL || strtok_r(NULL, " \t\r\n", &rest) != NULL) {
+        return "a line is \"TOKEN upload USER\" or \"TOKEN try USER\"";
+    }
+    if (strlen(token->token) < 16 || strchr(token->token, '-') != NULL) {
+        return "a token has 16 characters or more, and no \"-\"";
+    }
+    if (strcmp(right, "upload") != 0 && strcmp(right, "try") != 0) {
+        return "the right is \"upload\" or \"try\"";
+    }
+    token->only_try = right[0] == 't';
+    token->token = strdup(token->token);
+    token->user = strdup(user);
+    return token->token != NULL && token->user != NULL ? NULL
+                                                       : "out of memory";
+}
+
+static const char *add_line(struct uploads_config *uploads, char *line)
+{
+    struct upload_token *tokens;
+
+    if (strchr(line, '\n') == NULL && strlen(line) == LINE_SIZE - 1) {
+        return "a line is too long";
+    }
+    line += strspn(line, " \t\r\n");
+    if (line[0] == '\0' || line[0] == '#') {
+        return NULL;
+    }
+    if (uploads->ntokens == TOKENS_MAX) {
+        return "there are too many tokens";
+    }
+    tokens = realloc(uploads->tokens,
+                     (uploads->ntokens + 1) * sizeof(tokens[0]));
+    if (tokens == NULL) {
+        return "out of memory";
+    }
+    uploads->tokens = tokens;
+    memset(&tokens[uploads->ntokens], 0, sizeof(tokens[0]));
+    return read_line(line, &tokens[uploads->ntokens++]);
+}
+
+/* The file has one token in each line. */
+static int read_tokens(struct config_reader *r, const cJSON *item,
+                       const struct config_field *field, void *at)
+{
+    struct uploads_config *uploads = at;
+    const char *text = config_text(r, item, "\"@/etc/symcached/tokens\"");
+    const char *wrong = NULL;
+    char line[LINE_SIZE];
+    unsigned n = 0;
+    FILE *f;
+
+    if (text == NULL) {
+        return -1;
+    }
+    if (strncmp(text, "@/", 2) != 0) {
+        return config_error(r, item, "must be \"@\" and the absolute path of "
+                                     "a file");
+    }
+    uploads->needs_token = true;
+    if (r->types == NULL) {
+        return 0; /* who asks no sources has no use for secrets */
+    }
+    f = fopen(text + 1, "re");
+    if (f == NULL) {
+        return config_error(r, item, "%s: %s", text + 1, strerror(errno));
+    }
+    while (wrong == NULL && fgets(line, sizeof(line), f) != NULL) {
+        wrong = add_line(uploads, line);
+        n++;
+    }
+    if (wrong == NULL && ferror(f)) {
+        wrong = "cannot be read";
+    }
+    fclose(f);
+    OPENSSL_cleanse(line, sizeof(line));
+    return wrong == NULL
+               ? 0
+               : config_error(r, item, "%s:%u: %s", text + 1, n, wrong);
+}
+
+#define OF(member) offsetof(struct uploads_config, member)
+
+static const struct config_field uploads_fields[] = {
+    {"root", config_path, OF(root), 0, 0, CONFIG_REQUIRED},
+    {"spool", config_path, OF(spool), 0, 0, 0},
+    {"tokens", read_tokens, 0, 0, 0, CONFIG_SECRET},
+    {"max_size", config_size, OF(max_size), 1024, 1024 * GIB, 0},
+    {"replace", config_bool, OF(replace), 0, 0, 0},
+};
+
+int config_uploads(struct config_reader *r, const cJSON *item,
+                   const struct config_field *field, void *at)
+{
+    struct uploads_config *uploads = at;
+    size_t size;
+
+    uploads->max_size = 2 * GIB;
+    uploads->replace = true;
+    if (config_object(r, item, uploads_fields, COUNT(uploads_fields),
+                      uploads) != 0) {
+        return -1;
+    }
+    if (uploads->spool == NULL) {
+        size = strlen(uploads->root) + sizeof("/" UPLOADS_SPOOL);
+        uploads->spool = malloc(size);
+        if (uploads->spool == NULL) {
+            return config_error(r, item, "out of memory");
+        }
+        snprintf(uploads->spool, size, "%s/" UPLOADS_SPOOL, uploads->root);
+    }
+    return 0;
+}
+
+/* Adds a source of type "filesystem" as if it stood in "sources". */
+static int add_source(struct config_reader *r, const cJSON *item,
+                      const char *name, const char *group, const char *folder,
+                      const char *layout)
+{
+    cJSON *source = cJSON_CreateObject();
+    char path[CONFIG_PATH_MAX + 16];
+    int rc = -1;
+
+    snprintf(path, sizeof(path), "%s%s", r->config->uploads.root, folder);
+    if (cJSON_AddStringToObject(source, "type", "filesystem") == NULL ||
+        cJSON_AddStringToObject(source, "path", path) == NULL ||
+        cJSON_AddStringToObject(source, "layout", layout) == NULL) {
+        config_error(r, item, "out of memory");
+    } else {
+        rc = config_source_add(r, source, name, group);
+    }
+    cJSON_Delete(source);
+    return rc;
+}
+
+/*
+ * A source has originals of one format, so each of the two trees is a source of
+ * PDBs and another of Breakpad's text.  A store names both by their group.
+ */
+int config_uploads_sources(struct config_reader *r, const cJSON *item)
+{
+    if (item == NULL || r->types == NULL) {
+        return 0;
+    }
+    return add_source(r, item, UPLOADS_SOURCE, NULL, "", "symstore") == 0 &&
+                   add_source(r, item, UPLOADS_SOURCE ".sym", UPLOADS_SOURCE,
+                              "", "breakpad") == 0 &&
+                   add_source(r, item, UPLOADS_SOURCE_TRY, NULL,
+                              "/" UPLOADS_TRY, "symstore") == 0 &&
+                   add_source(r, item, UPLOADS_SOURCE_TRY ".sym",
+                              UPLOADS_SOURCE_TRY, "/" UPLOADS_TRY,
+                              "breakpad") == 0
+               ? 0
+               : -1;
+}
+
+static bool is_of(const struct source_config *source, const char *group)
+{
+    return strcmp(source->name, group) == 0 ||
+           (source->group != NULL && strcmp(source->group, group) == 0);
+}
+
+void config_uploads_first(struct store_config *store)
+{
+    struct source_config *source;
+    size_t i, at = 0;
+
+    for (i = 0; i < store->nsources; i++) {
+        source = store->sources[i];
+        if (is_of(source, UPLOADS_SOURCE)) {
+            memmove(store->sources + at + 1, store->sources + at,
+                    (i - at) * sizeof(store->sources[0]));
+            store->sources[at++] = source;
+        }
+    }
+}
+
+bool config_store_has_uploads(const struct store_config *store, bool is_try)
+{
+    size_t i;
+
+    for (i = 0; i < store->nsources; i++) {
+        if (is_of(store->sources[i],
+                  is_try ? UPLOADS_SOURCE_TRY : UPLOADS_SOURCE)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void config_uploads_clear(struct uploads_config *uploads)
+{
+    while (uploads->ntokens > 0) {
+        uploads->ntokens--;
+        secret_free(uploads->tokens[uploads->ntokens].token);
+        free(uploads->tokens[uploads->ntokens].user);
+    }
+    free(uploads->tokens);
+    free(uploads->root);
+    free(uploads->spool);
+}

@@ -1,0 +1,159 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "accept.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+#include "sections.h"
+
+#define LC_THREAD 0x4
+#define LC_UNIXTHREAD 0x5
+#define LC_LOAD_DYLIB 0xC
+#define LC_ID_DYLIB 0xD
+#define LC_LAZY_LOAD_DYLIB 0x20
+#define LC_LOAD_WEAK_DYLIB 0x80000018
+#define LC_RPATH 0x8000001C
+#define LC_REEXPORT_DYLIB 0x8000001F
+#define LC_LOAD_UPWARD_DYLIB 0x80000023
+#define LC_MAIN 0x80000028
+
+#define SYMTAB_COMMAND 24
+#define DYLIB_COMMAND 24
+#define RPATH_COMMAND 12
+#define MAIN_COMMAND 24
+#define THREAD_COMMAND 16
+#define THREAD_WORDS_MAX 70
+#define SECTION_MIN 68 /* bytes of the smaller header of a section */
+#define SECTIONS_TIMES 64 /* as many sections as fit into the file, times */
+
+struct accept {
+    const struct macho_image *image;
+    uint64_t sections; /* that are read: segments may claim the same ones */
+    bool has_main;
+    bool has_text;
+};
+
+static const char *check_segment(struct accept *a,
+                                 const struct macho_command *command)
+{
+    uint64_t most;
+    struct macho_segment segment;
+
+    if (macho_segment_read(a->image, command, &segment) < 0) {
+        return "a segment is cut off";
+    }
+    if (segment.file_size != 0 &&
+        (segment.offset >= a->image->size ||
+         segment.file_size > a->image->size - segment.offset)) {
+        return "a segment is not in the file: it was cut off";
+    }
+    a->has_text |= memcmp(segment.name, "__TEXT", 7) == 0;
+    most = a->image->size / SECTION_MIN;
+    a->sections +=
+        segment.num_sections < most ? segment.num_sections : most;
+    return NULL;
+}
+
+static const char *check_symtab(const struct accept *a,
+                                const struct macho_command *command)
+{
+    uint32_t symbols, strings;
+
+    if (command->rest < SYMTAB_COMMAND) {
+        return "the symbol table's command is cut off";
+    }
+    symbols = macho_u32(a->image, command->data + 8);
+    strings = macho_u32(a->image, command->data + 16);
+    return symbols < a->image->size && strings >= symbols
+               ? NULL
+               : "its symbol table is not in the file, or behind its names";
+}
+
+/* The name of a library or path, at an offset from the command's start. */
+static const char *check_name(const struct accept *a,
+                              const struct macho_command *command, size_t size)
+{
+    uint32_t offset;
+    size_t length;
+
+    if (command->rest < size) {
+        return "the name of a library is cut off";
+    }
+    offset = macho_u32(a->image, command->data + 8);
+    if (offset >= command->rest) {
+        return "the name of a library is not in the file";
+    }
+    length = strnlen((const char *)command->data + offset,
+                     command->rest - offset);
+    return utf8_valid(command->data + offset, length) == length
+               ? NULL
+               : "the name of a library is not UTF-8";
+}
+
+static const char *check_thread(const struct accept *a,
+                                const struct macho_command *command)
+{
+    uint32_t words;
+
+    if (command->rest < THREAD_COMMAND) {
+        return "the state of a thread is cut off";
+    }
+    words = macho_u32(a->image, command->data + 12);
+    return words <= THREAD_WORDS_MAX &&
+                   command->rest - THREAD_COMMAND >= 4 * (size_t)words
+               ? NULL
+               : "the state of a thread is too large";
+}
+
+static const char *check(struct accept *a, const struct macho_command *command)
+{
+    switch (command->type) {
+    case MACHO_SEGMENT:
+    case MACHO_SEGMENT_64:
+        return check_segment(a, command);
+    case MACHO_SYMTAB:
+        return check_symtab(a, command);
+    case LC_LOAD_DYLIB:
+    case LC_ID_DYLIB:
+    case LC_LAZY_LOAD_DYLIB:
+    case LC_LOAD_WEAK_DYLIB:
+    case LC_REEXPORT_DYLIB:
+    case LC_LOAD_UPWARD_DYLIB:
+        return check_name(a, command, DYLIB_COMMAND);
+    case LC_RPATH:
+        return check_name(a, command, RPATH_COMMAND);
+    case LC_THREAD:
+    case LC_UNIXTHREAD:
+        return check_thread(a, command);
+    case LC_MAIN:
+        a->has_main = true;
+        return command->rest >= MAIN_COMMAND ? NULL : "LC_MAIN is cut off";
+    default:
+        return NULL;
+    }
+}
+
+int macho_accept(const struct macho_image *image, struct failure *failure)
+{
+    const char *wrong;
+    struct accept a = {.image = image};
+    struct macho_command command = {.next = 0};
+
+    while (macho_image_command(image, &command)) {
+        wrong = check(&a, &command);
+        if (wrong != NULL) {
+            return failure_set(failure, FAILURE_DAMAGED,
+                               "is damaged: load command %u: %s",
+                               command.number, wrong);
+        }
+    }
+    if (a.has_main && !a.has_text) {
+        return failure_set(failure, FAILURE_DAMAGED,
+                           "is damaged: a program without a segment __TEXT");
+    }
+    return a.sections / SECTIONS_TIMES > image->size / SECTION_MIN
+               ? failure_work(failure)
+               : 0;
+}

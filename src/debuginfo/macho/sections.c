@@ -1,0 +1,171 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "sections.h"
+
+#include <string.h>
+
+#define SEGMENT_32 56 /* bytes of the command, and of a section's header */
+#define SECTION_32 68
+#define SEGMENT_64 72
+#define SECTION_64 80
+
+#define SECTION_TYPE 0xFF
+#define ZEROFILL 0x1 /* types without content */
+#define GB_ZEROFILL 0xC
+#define THREAD_LOCAL_ZEROFILL 0x12
+
+bool macho_name_is(const char *stored, const char *name)
+{
+    size_t size = strlen(name);
+
+    return strnlen(stored, MACHO_NAME) == size &&
+           memcmp(stored, name, size) == 0;
+}
+
+int macho_segment_read(const struct macho_image *image,
+                       const struct macho_command *command,
+                       struct macho_segment *segment)
+{
+    const uint8_t *p = command->data;
+    bool is_64 = command->type == MACHO_SEGMENT_64;
+
+    if (!is_64 && command->type != MACHO_SEGMENT) {
+        return 0;
+    }
+    if (command->rest < (is_64 ? SEGMENT_64 : SEGMENT_32)) {
+        return -1;
+    }
+    segment->name = (const char *)p + 8;
+    if (is_64) {
+        segment->address = macho_u64(image, p + 24);
+        segment->offset = macho_u64(image, p + 40);
+        segment->file_size = macho_u64(image, p + 48);
+        segment->num_sections = macho_u32(image, p + 64);
+    } else {
+        segment->address = macho_u32(image, p + 24);
+        segment->offset = macho_u32(image, p + 32);
+        segment->file_size = macho_u32(image, p + 36);
+        segment->num_sections = macho_u32(image, p + 48);
+    }
+    /* the reference goes by the image here, whatever the command is */
+    segment->sections = (size_t)(p - image->data) +
+                        (image->is_64 ? SEGMENT_64 : SEGMENT_32);
+    return 1;
+}
+
+bool macho_section_read(const struct macho_image *image,
+                        const struct macho_segment *segment, uint32_t i,
+                        struct macho_section *section)
+{
+    const uint8_t *p;
+    uint64_t header = image->is_64 ? SECTION_64 : SECTION_32;
+    uint64_t at = segment->sections + i * header;
+
+    if (at > image->size || image->size - at < header) {
+        return false;
+    }
+    p = image->data + at;
+    section->name = (const char *)p;
+    if (image->is_64) {
+        section->address = macho_u64(image, p + 32);
+        section->size = macho_u64(image, p + 40);
+        section->offset = macho_u32(image, p + 48);
+        section->flags = macho_u32(image, p + 64);
+    } else {
+        section->address = macho_u32(image, p + 32);
+        section->size = macho_u32(image, p + 36);
+        section->offset = macho_u32(image, p + 40);
+        section->flags = macho_u32(image, p + 56);
+    }
+    return true;
+}
+
+uint64_t macho_load_address(const struct macho_image *image)
+{
+    struct macho_command command = {.next = 0};
+    struct macho_segment segment;
+
+    while (macho_image_command(image, &command)) {
+        if (macho_segment_read(image, &command, &segment) > 0 &&
+            macho_name_is(segment.name, "__TEXT")) {
+            return segment.address;
+        }
+    }
+    return 0;
+}
+
+/* Returns the bytes at an offset, or NULL if some are outside of the file. */
+static const uint8_t *at(const struct macho_image *image, uint64_t offset,
+                         uint64_t size)
+{
+    if (offset > image->size || size > image->size - offset) {
+        return NULL;
+    }
+    return image->data + offset;
+}
+
+/* The offset in a section's header has only 32 bits.  Files of more than 4 GiB
+ * need what their segment says. */
+static const uint8_t *content(const struct macho_image *image,
+                              const struct macho_segment *segment,
+                              const struct macho_section *section,
+                              uint64_t *size)
+{
+    uint32_t type = section->flags & SECTION_TYPE;
+    uint64_t offset = section->address - segment->address + segment->offset;
+    const uint8_t *p = NULL;
+
+    *size = section->size;
+    if (image->is_64 && section->address >= segment->address &&
+        section->address - segment->address <= UINT64_MAX - segment->offset) {
+        p = at(image, offset, *size);
+    }
+    if (p == NULL && type != ZEROFILL && type != GB_ZEROFILL &&
+        type != THREAD_LOCAL_ZEROFILL) {
+        p = at(image, section->offset, *size);
+    }
+    if (p == NULL) {
+        p = image->data;
+        *size = 0;
+    }
+    return p;
+}
+
+/* Section names have at most 16 characters, so one is shorter than DWARF's. */
+static bool is_dwarf(const char *stored, const char *name)
+{
+    if (strcmp(name, "debug_str_offsets") == 0 &&
+        macho_name_is(stored, "__debug_str_offs")) {
+        return true;
+    }
+    return strnlen(stored, MACHO_NAME) == strlen(name) + 2 &&
+           memcmp(stored, "__", 2) == 0 &&
+           memcmp(stored + 2, name, strlen(name)) == 0;
+}
+
+const uint8_t *macho_dwarf_section(const struct macho_image *image,
+                                   const char *name, uint64_t *size)
+{
+    uint32_t i;
+    struct macho_command command = {.next = 0};
+    struct macho_section section;
+    struct macho_segment segment;
+
+    while (macho_image_command(image, &command)) {
+        if (macho_segment_read(image, &command, &segment) <= 0) {
+            continue;
+        }
+        for (i = 0; i < segment.num_sections; i++) {
+            if (!macho_section_read(image, &segment, i, &section)) {
+                return NULL;
+            }
+            if (is_dwarf(section.name, name)) {
+                return section.offset != 0
+                           ? content(image, &segment, &section, size)
+                           : NULL;
+            }
+        }
+    }
+    return NULL;
+}

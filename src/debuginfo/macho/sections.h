@@ -1,0 +1,56 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The segments of a Mach-O image and their sections.
+ */
+#ifndef DEBUGINFO_MACHO_SECTIONS_H
+#define DEBUGINFO_MACHO_SECTIONS_H
+
+#include "image.h"
+
+#define MACHO_NAME 16 /* bytes; shorter names end with a NUL */
+
+struct macho_segment {
+    const char *name;
+    uint64_t address;
+    uint64_t offset; /* in the file */
+    uint64_t file_size;
+    uint32_t num_sections;
+    size_t sections; /* offset of their headers */
+};
+
+struct macho_section {
+    const char *name;
+    uint64_t address;
+    uint64_t size;
+    uint32_t offset; /* in the file, or 0: dsymutil left its content out */
+    uint32_t flags;
+};
+
+/* Is a name that is stored in MACHO_NAME bytes this one? */
+bool macho_name_is(const char *stored, const char *name);
+
+/* Reads a load command as a segment.  Returns 1, 0 if it is another one, or -1
+ * if it is cut off. */
+int macho_segment_read(const struct macho_image *image,
+                       const struct macho_command *command,
+                       struct macho_segment *segment);
+
+/* Reads section i of a segment.  Returns false if it is outside of the file.
+ */
+bool macho_section_read(const struct macho_image *image,
+                        const struct macho_segment *segment, uint32_t i,
+                        struct macho_section *section);
+
+/* Returns the address at which the image wants to be loaded. */
+uint64_t macho_load_address(const struct macho_image *image);
+
+/*
+ * Finds a section of DWARF by its name without underscores, for example
+ * "debug_info".  Returns its content, or NULL if there is none; its size is 0
+ * if what the header says of it is outside of the file.
+ */
+const uint8_t *macho_dwarf_section(const struct macho_image *image,
+                                   const char *name, uint64_t *size);
+
+#endif

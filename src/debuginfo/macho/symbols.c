@@ -1,0 +1,134 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "symbols.h"
+
+#include <string.h>
+
+#include "sections.h"
+
+#define SYMTAB_COMMAND 24
+#define NLIST_32 12
+#define NLIST_64 16
+#define N_STAB 0xE0
+#define N_TYPE 0x0E
+#define N_SECT 0x0E
+
+/* Keeps its underscore: a placeholder of a build whose names were hidden. */
+#define HIDDEN "__hidden#"
+
+struct table {
+    const uint8_t *symbols;
+    uint64_t rest; /* bytes of the file from there on */
+    uint32_t count;
+    uint64_t strings;         /* relative to the symbols */
+    uint64_t load_address;
+    bool is_code[256];        /* by the number of a section, from 1 */
+};
+
+/* Notes the sections with code.  A broken header ends it, since the numbers of
+ * later sections are not known. */
+static void find_code(const struct macho_image *image, struct table *table)
+{
+    uint32_t i;
+    uint64_t number = 1;
+    struct macho_command command = {.next = 0};
+    struct macho_section section;
+    struct macho_segment segment;
+
+    while (macho_image_command(image, &command)) {
+        if (macho_segment_read(image, &command, &segment) <= 0) {
+            continue;
+        }
+        if (!macho_name_is(segment.name, "__TEXT")) {
+            number += segment.num_sections;
+            continue;
+        }
+        for (i = 0; i < segment.num_sections; i++, number++) {
+            if (!macho_section_read(image, &segment, i, &section)) {
+                return;
+            }
+            if (number < 256 && (macho_name_is(section.name, "__text") ||
+                                 macho_name_is(section.name, "__stubs"))) {
+                table->is_code[number] = true;
+            }
+        }
+    }
+}
+
+static bool find_table(const struct macho_image *image, struct table *table)
+{
+    bool found = false;
+    uint32_t offset;
+    struct macho_command command = {.next = 0};
+
+    while (macho_image_command(image, &command)) {
+        if (command.type != MACHO_SYMTAB || command.rest < SYMTAB_COMMAND) {
+            continue;
+        }
+        offset = macho_u32(image, command.data + 8);
+        found = offset < image->size;
+        table->symbols = image->data + (found ? offset : 0);
+        table->rest = image->size - (found ? offset : 0);
+        table->count = macho_u32(image, command.data + 12);
+        table->strings =
+            (uint64_t)macho_u32(image, command.data + 16) - offset;
+    }
+    return found;
+}
+
+/* Is an entry, of this value, a function? */
+static bool is_function(const struct table *table, const uint8_t *p,
+                        uint64_t value)
+{
+    return value >= table->load_address && (p[4] & N_STAB) == 0 &&
+           (p[4] & N_TYPE) == N_SECT && table->is_code[p[5]];
+}
+
+static void trim(struct debuginfo_symbol *symbol)
+{
+    size_t hidden = sizeof(HIDDEN) - 1;
+
+    if (symbol->name_size > 0 && symbol->name[0] == '_' &&
+        (symbol->name_size < hidden ||
+         memcmp(symbol->name, HIDDEN, hidden) != 0)) {
+        symbol->name++;
+        symbol->name_size--;
+    }
+}
+
+int macho_symbols_read(const struct macho_image *image,
+                       struct symbol_list *symbols, struct failure *failure)
+{
+    const uint8_t *p;
+    uint32_t i, entry = image->is_64 ? NLIST_64 : NLIST_32;
+    uint64_t value;
+    struct debuginfo_symbol symbol;
+    struct table table = {.load_address = macho_load_address(image)};
+
+    if (!find_table(image, &table)) {
+        return 0;
+    }
+    find_code(image, &table);
+    for (i = 0; i < table.count && table.rest / entry > i; i++) {
+        p = table.symbols + (size_t)i * entry;
+        symbol.name = symbol_list_text(
+            symbols, table.symbols, table.rest,
+            table.strings + macho_u32(image, p), &symbol.name_size);
+        if (symbol.name == NULL) {
+            break;
+        }
+        value = image->is_64 ? macho_u64(image, p + 8)
+                             : macho_u32(image, p + 8);
+        if (!is_function(&table, p, value)) {
+            continue;
+        }
+        symbol.address = value - table.load_address;
+        symbol.size = 0;
+        trim(&symbol);
+        if (symbol_list_add(symbols, &symbol, failure) != 0) {
+            return -1;
+        }
+    }
+    return symbol_list_end(symbols, failure);
+}

@@ -1,0 +1,59 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The symbols of an object file, in the order of its table.  They are written
+ * behind all functions, and DWARF's functions take their names from them.
+ */
+#ifndef DEBUGINFO_SYMBOL_LIST_H
+#define DEBUGINFO_SYMBOL_LIST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "failure.h"
+
+struct symfile_writer;
+
+struct debuginfo_symbol {
+    uint64_t address; /* relative to where the image is loaded */
+    uint64_t size;    /* or 0 */
+    const char *name; /* inside of the file, without a NUL, or NULL */
+    uint32_t name_size;
+};
+
+/* Must be all zero at the beginning, except for the work: more bytes than the
+ * names may have together, since many symbols can have the same long one. */
+struct symbol_list {
+    struct debuginfo_symbol *list;
+    size_t count;
+    size_t room;
+    uint64_t work;
+};
+
+/* Adds a symbol.  Returns 0, or -1 with failure set if memory runs out. */
+int symbol_list_add(struct symbol_list *symbols,
+                    const struct debuginfo_symbol *symbol,
+                    struct failure *failure);
+
+/*
+ * Gets the text that begins at an offset of a table and ends at a NUL, or at
+ * the end of the table, and counts its length as work.  Returns NULL if the
+ * offset is outside, if the text is not UTF-8, or if the work is done.
+ */
+const char *symbol_list_text(struct symbol_list *symbols, const uint8_t *table,
+                             uint64_t table_size, uint64_t offset,
+                             uint32_t *size);
+
+/* Must be called when all symbols are read.  Returns 0, or -1 with failure set
+ * if the work was done before. */
+int symbol_list_end(const struct symbol_list *symbols,
+                    struct failure *failure);
+
+/* Passes all symbols that have a name to the writer.  Returns 0, or -1 with
+ * failure set. */
+int symbol_list_write(const struct symbol_list *symbols,
+                      struct symfile_writer *writer, struct failure *failure);
+
+void symbol_list_free(struct symbol_list *symbols);
+
+#endif

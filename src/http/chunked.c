@@ -1,0 +1,129 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "chunked.h"
+
+#include <string.h>
+
+#define OVER_MAX 16384
+#define DIGITS_MAX 15 /* a size of 60 bits */
+
+enum state {
+    SIZE,      /* digits of a chunk's size */
+    EXTENSION, /* behind them, up to the end of the line */
+    SIZE_LF,
+    DATA,
+    DATA_CR, /* behind a chunk */
+    DATA_LF,
+    TRAILER, /* behind the last chunk, at the begin of a line */
+    FIELD,
+    FIELD_LF,
+    END_LF,
+    END,
+    MALFORMED
+};
+
+static int hex(unsigned char c)
+{
+    if (c >= '0' && c <= '9') {
+        return c - '0';
+    }
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static enum state read_size(struct http_chunked *c, char byte)
+{
+    int digit = hex((unsigned char)byte);
+
+    if (digit >= 0) {
+        c->left = c->left << 4 | (unsigned)digit;
+        return ++c->digits <= DIGITS_MAX ? SIZE : MALFORMED;
+    }
+    if (c->digits == 0) {
+        return MALFORMED;
+    }
+    if (byte == '\r') {
+        return SIZE_LF;
+    }
+    return byte == ';' || byte == ' ' || byte == '\t' ? EXTENSION : MALFORMED;
+}
+
+/* What nobody reads: up to CR, without other control characters. */
+static enum state pass_over(struct http_chunked *c, char byte,
+                            enum state state, enum state behind)
+{
+    unsigned char u = (unsigned char)byte;
+
+    if (u == '\r') {
+        return behind;
+    }
+    return (u >= ' ' || u == '\t') && u != 0x7F && ++c->over <= OVER_MAX
+               ? state
+               : MALFORMED;
+}
+
+static enum state need(char byte, char wanted, enum state next)
+{
+    return byte == wanted ? next : MALFORMED;
+}
+
+/* A byte that is none of the body. */
+static enum state step(struct http_chunked *c, char byte)
+{
+    switch ((enum state)c->state) {
+    case SIZE:
+        return read_size(c, byte);
+    case EXTENSION:
+        return pass_over(c, byte, EXTENSION, SIZE_LF);
+    case SIZE_LF:
+        c->digits = 0;
+        return need(byte, '\n', c->left > 0 ? DATA : TRAILER);
+    case DATA_CR:
+        return need(byte, '\r', DATA_LF);
+    case DATA_LF:
+        return need(byte, '\n', SIZE);
+    case TRAILER:
+        return pass_over(c, byte, FIELD, END_LF);
+    case FIELD:
+        return pass_over(c, byte, FIELD, FIELD_LF);
+    case FIELD_LF:
+        return need(byte, '\n', TRAILER);
+    case END_LF:
+        return need(byte, '\n', END);
+    default:
+        return MALFORMED;
+    }
+}
+
+enum http_chunked_result http_chunked_read(struct http_chunked *chunked,
+                                           char *data, size_t *size)
+{
+    char *in = data + chunked->size, *end = data + *size, *out = in;
+    size_t n;
+
+    while (in < end && chunked->state != END && chunked->state != MALFORMED) {
+        if (chunked->state != DATA) {
+            chunked->state = step(chunked, *in++);
+            continue;
+        }
+        n = (size_t)(end - in);
+        n = n < chunked->left ? n : (size_t)chunked->left;
+        memmove(out, in, n);
+        in += n;
+        out += n;
+        chunked->left -= n;
+        if (chunked->left == 0) {
+            chunked->state = DATA_CR;
+        }
+    }
+    chunked->size = (size_t)(out - data);
+    if (in != out) {
+        memmove(out, in, (size_t)(end - in));
+    }
+    *size = chunked->size + (size_t)(end - in);
+    if (chunked->state == MALFORMED) {
+        return HTTP_CHUNKED_MALFORMED;
+    }
+    return chunked->state == END ? HTTP_CHUNKED_DONE : HTTP_CHUNKED_MORE;
+}

@@ -1,0 +1,36 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A body in chunks (RFC 9112, 7.1), as strictly read as a head.  Extensions
+ * and trailing fields are passed over.
+ */
+#ifndef HTTP_CHUNKED_H
+#define HTTP_CHUNKED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* All zero at first. */
+struct http_chunked {
+    size_t size;     /* bytes of the body, which are put together */
+    uint64_t left;   /* bytes of the chunk */
+    uint32_t over;   /* bytes of extensions and trailing fields */
+    uint32_t digits; /* of the chunk's size */
+    int state;
+};
+
+enum http_chunked_result {
+    HTTP_CHUNKED_MORE, /* is needed */
+    HTTP_CHUNKED_DONE,
+    HTTP_CHUNKED_MALFORMED
+};
+
+/*
+ * Reads on at data + chunked->size, where *size bytes end.  What belongs to
+ * the body is moved together there; behind it, and within *size, is then what
+ * has not been read: what follows the body, when it is done, or else nothing.
+ */
+enum http_chunked_result http_chunked_read(struct http_chunked *chunked,
+                                           char *data, size_t *size);
+
+#endif

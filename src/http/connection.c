@@ -1,0 +1,642 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "connection.h"
+
+#include <errno.h>
+#include <event2/event_struct.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+#include "base/clock.h"
+#include "chunked.h"
+#include "output.h"
+#include "reply_head.h"
+
+/* What the server's input takes: most requests are whole in it. */
+#define INPUT_ROOM 65536
+
+#define INPUT_LEAST 1024
+
+/* How long a client may be silent; nginx closes idle connections after 60 s
+ * itself. */
+#define IDLE_MS 120000
+
+/* How long a head, and a whole request, may take from its first byte on. */
+#define HEAD_MS 30000
+#define REQUEST_MS 300000
+
+/* How long is read, and thrown away, what a client sends that does not look
+ * for its answer meanwhile.  A close would take the answer from it. */
+#define LINGER_MS 20000
+
+enum state {
+    READS, /* a request, or waits for one */
+    RUNS,  /* its request is not answered yet */
+    WRITES,
+    LINGERS /* the last answer is sent */
+};
+
+struct http_input {
+    size_t begin; /* of the request */
+    size_t size;
+    size_t room;
+    char data[];
+};
+
+struct http_connection {
+    struct http_request request; /* the first member */
+    LIST_ENTRY(http_connection) entry;
+    struct http_server *server;
+    struct event event;
+    short watched;            /* of the event; 0: nothing */
+    struct http_input *input; /* or NULL */
+    struct http_input *reads; /* this or the server's, while a request runs */
+    struct http_head head;
+    struct http_chunked chunked;
+    uint32_t seen;    /* of the head */
+    size_t head_size; /* 0: it is not read yet */
+    size_t next;      /* where the next request begins */
+    size_t counted;   /* bytes of its input among those that are received */
+    uint64_t active;  /* the server's now */
+    uint64_t since; /* the begin of what is read or thrown away; 0: nothing */
+    enum state state;
+    bool is_busy;   /* it is not freed */
+    bool is_closed; /* while it was busy: is to be freed */
+    int fault;      /* status if the rest of a request is not waited for */
+    bool closes;    /* with this answer */
+    bool lingers;   /* then */
+    void (*gone)(void *arg);
+    void *arg;
+    struct http_output output;
+};
+
+/* Bytes of inputs that wait for the rest of a request, of all threads. */
+static atomic_uint_least64_t receiving;
+
+static void on_event(evutil_socket_t fd, short what, void *arg);
+
+static int socket_of(const struct http_connection *c)
+{
+    return event_get_fd(&c->event);
+}
+
+static void watch(struct http_connection *c, short what)
+{
+    int fd = socket_of(c);
+
+    if (what == c->watched) {
+        return;
+    }
+    event_del(&c->event);
+    event_assign(&c->event, c->server->base, fd, what | EV_PERSIST, on_event,
+                 c);
+    if (what != 0) {
+        event_add(&c->event, NULL);
+    }
+    c->watched = what;
+}
+
+/* input ---------------------------------------------------------------------
+ */
+
+/* Returns false if it has no memory. */
+static bool input_resize(struct http_input **input, size_t room)
+{
+    struct http_input *in = realloc(*input, sizeof(*in) + room);
+
+    if (in == NULL) {
+        return false;
+    }
+    if (*input == NULL) {
+        in->begin = in->size = 0;
+    }
+    in->room = room;
+    *input = in;
+    return true;
+}
+
+void http_input_free(struct http_input *input)
+{
+    free(input);
+}
+
+/* Returns false if all connections would have too much together. */
+static bool count_input(struct http_connection *c, size_t room)
+{
+    uint64_t others;
+
+    if (room == c->counted) {
+        return true; /* no thread needs to know */
+    }
+    others = atomic_fetch_add(&receiving, room - c->counted) - c->counted;
+    c->counted = room;
+    return room == 0 || others == 0 || others + room <= c->server->receiving;
+}
+
+static void drop_input(struct http_connection *c)
+{
+    http_input_free(c->input);
+    c->input = NULL;
+    count_input(c, 0);
+}
+
+/* How much a request needs that is not there yet. */
+static size_t room_for(const struct http_connection *c, size_t size)
+{
+    size_t room = size < INPUT_LEAST / 2 ? INPUT_LEAST : 2 * size;
+
+    if (c->head_size > 0 && !c->head.is_chunked &&
+        room > c->head_size + c->head.length) {
+        room = c->head_size + (size_t)c->head.length;
+    }
+    return room;
+}
+
+/*
+ * What is left over in the server's input, or behind a request in its own, is
+ * kept until more comes.  Returns false if there is no room for it.
+ */
+static bool keep(struct http_connection *c, struct http_input *in)
+{
+    size_t size = in->size - in->begin;
+    struct http_input *own = NULL;
+
+    if (in != c->input || in->begin > 0) {
+        if (!input_resize(&own, room_for(c, size))) {
+            return false;
+        }
+        memcpy(own->data, in->data + in->begin, size);
+        own->size = size;
+        drop_input(c);
+        c->input = own;
+    }
+    if (c->since == 0) {
+        c->since = c->server->now;
+    }
+    return count_input(c, c->input->room);
+}
+
+/* life ----------------------------------------------------------------------
+ */
+
+void http_connection_free(struct http_connection *c)
+{
+    struct http_server *server = c->server;
+    int fd = socket_of(c);
+
+    event_del(&c->event);
+    close(fd);
+    LIST_REMOVE(c, entry);
+    http_output_release(&c->output);
+    drop_input(c);
+    free(c);
+    if (LIST_EMPTY(&server->connections) && server->drained != NULL) {
+        server->drained(server->drained_arg);
+        server->drained = NULL;
+    }
+}
+
+static void close_connection(struct http_connection *c)
+{
+    if (c->is_busy) {
+        c->is_closed = true;
+    } else {
+        http_connection_free(c);
+    }
+}
+
+struct http_connection *http_connection_next(const struct http_connection *c)
+{
+    return LIST_NEXT(c, entry);
+}
+
+void http_connection_new(struct http_server *server, int fd)
+{
+    struct http_connection *c = calloc(1, sizeof(*c));
+
+    if (c == NULL) {
+        close(fd);
+        return;
+    }
+    c->server = server;
+    c->active = server->now;
+    LIST_INSERT_HEAD(&server->connections, c, entry);
+    event_assign(&c->event, server->base, fd, 0, on_event, c);
+    watch(c, EV_READ);
+}
+
+/* The request is over, and the next one may begin. */
+static void end_request(struct http_connection *c)
+{
+    memset(&c->chunked, 0, sizeof(c->chunked));
+    c->seen = 0;
+    c->head_size = 0;
+    c->since = 0;
+    c->fault = 0;
+    c->gone = NULL;
+    c->reads->begin = c->next;
+}
+
+/* All of an answer has been sent. */
+static void on_sent(struct http_connection *c)
+{
+    http_output_release(&c->output);
+    if (!c->closes) {
+        c->state = READS;
+        c->since = c->since != 0 ? c->server->now : 0;
+        watch(c, EV_READ);
+    } else if (c->lingers && !c->server->is_stopping) {
+        shutdown(socket_of(c), SHUT_WR);
+        c->state = LINGERS;
+        c->since = c->server->now;
+        watch(c, EV_READ);
+    } else {
+        close_connection(c);
+    }
+}
+
+static void flush(struct http_connection *c)
+{
+    int rc = http_output_send(&c->output, socket_of(c));
+
+    if (rc == 1) {
+        on_sent(c);
+    } else if (rc == -1 || !http_output_keep(&c->output)) {
+        close_connection(c);
+    } else {
+        c->state = WRITES;
+        watch(c, EV_WRITE);
+    }
+}
+
+/* answers -------------------------------------------------------------------
+ */
+
+/*
+ * Sends what is there, from outside take().  What is to be done then is done
+ * in a turn of its own: who answers a request has still its texts.
+ */
+static void send_on(struct http_connection *c)
+{
+    c->is_busy = true;
+    flush(c);
+    c->is_busy = false;
+    if (c->is_closed || (c->state == READS && c->input != NULL)) {
+        event_active(&c->event, EV_TIMEOUT, 0);
+    }
+}
+
+void http_reply(struct http_request *request, const struct http_reply *reply)
+{
+    static const struct http_reply failure = {.status = 500};
+    struct http_connection *c = (struct http_connection *)request;
+    struct http_output_part *body = &c->output.parts[1];
+    char head[HTTP_REPLY_HEAD_MAX];
+    size_t size;
+
+    c->closes = c->closes || c->server->is_stopping;
+    size = http_reply_head(head, reply, c->server->date, c->closes);
+    c->output.parts[0] = (struct http_output_part){.data = head};
+    *body = (struct http_output_part){.data = reply->body,
+                                      .size = reply->size,
+                                      .release = reply->release};
+    if (size == 0) {
+        size = http_reply_head(head, &failure, c->server->date, c->closes);
+        body->at = body->size;
+    }
+    if (request->method == HTTP_HEAD) {
+        body->at = body->size;
+    }
+    c->output.parts[0].size = size;
+    c->lingers = c->closes && (c->lingers || c->next < c->reads->size);
+    end_request(c);
+    if (c->is_busy) {
+        flush(c);
+    } else {
+        send_on(c);
+    }
+}
+
+/* The connection cannot go on. */
+static void refuse(struct http_connection *c, int status)
+{
+    struct http_reply reply = {.status = status};
+
+    c->request.method = HTTP_OTHER;
+    c->closes = c->lingers = true;
+    http_reply(&c->request, &reply);
+}
+
+/* requests ------------------------------------------------------------------
+ */
+
+/* Returns 1 when the head is read, 0 when there is not all of it, or a status,
+ * negated. */
+static int take_head(struct http_connection *c, struct http_input *in)
+{
+    int size, status;
+
+    while (in->size - in->begin >= 2 &&
+           memcmp(in->data + in->begin, "\r\n", 2) == 0) {
+        in->begin += 2;
+        c->seen = 0;
+    }
+    size = http_head_find_end(in->data + in->begin, in->size - in->begin,
+                              &c->seen);
+    if (size <= 0) {
+        return size;
+    }
+    status = http_head_parse(in->data + in->begin, (size_t)size, &c->head);
+    c->head_size = (size_t)size;
+    return status == 0 ? 1 : -status;
+}
+
+static int take_chunks(struct http_connection *c, struct http_input *in)
+{
+    size_t at = in->begin + c->head_size, size = in->size - at;
+    enum http_chunked_result result;
+
+    result = http_chunked_read(&c->chunked, in->data + at, &size);
+    in->size = at + size;
+    c->request.size = c->chunked.size;
+    c->next = at + c->chunked.size;
+    if (result == HTTP_CHUNKED_MALFORMED) {
+        return -400;
+    }
+    if (c->chunked.size > c->server->body) {
+        c->request.state = HTTP_BODY_TOO_LONG;
+        return 1;
+    }
+    return result == HTTP_CHUNKED_DONE;
+}
+
+static int take_bytes(struct http_connection *c, struct http_input *in)
+{
+    c->request.size = c->head.length;
+    if (c->head.length > c->server->body) {
+        c->request.state = HTTP_BODY_TOO_LONG;
+        return 1;
+    }
+    c->next = in->begin + c->head_size + (size_t)c->head.length;
+    return c->next <= in->size;
+}
+
+/* Tells a client that waits for it to send its body. */
+static int invite(struct http_connection *c)
+{
+    static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
+
+    c->head.is_awaited = false;
+    return send(socket_of(c), text, sizeof(text) - 1, MSG_NOSIGNAL) ==
+                   sizeof(text) - 1
+               ? 0
+               : -408;
+}
+
+/* Returns 1 when there is a request to answer, or as take_head(). */
+static int take_request(struct http_connection *c, struct http_input *in)
+{
+    int rc;
+
+    c->request.state = HTTP_BODY_WHOLE;
+    if (c->fault == 503 && c->head_size > 0) {
+        c->request.state = HTTP_BODY_NO_ROOM;
+        return 1;
+    }
+    if (c->fault != 0) {
+        return -c->fault;
+    }
+    if (c->head_size == 0) {
+        rc = take_head(c, in);
+        if (rc <= 0) {
+            return rc;
+        }
+    }
+    rc = c->head.is_chunked ? take_chunks(c, in) : take_bytes(c, in);
+    return rc == 0 && c->head.is_awaited ? invite(c) : rc;
+}
+
+static void begin_request(struct http_connection *c, struct http_input *in)
+{
+    struct http_request *request = &c->request;
+    char *data = in->data + in->begin;
+
+    request->method = c->head.method;
+    request->path = data + c->head.path;
+    request->query = c->head.query > 0 ? data + c->head.query : NULL;
+    request->body = data + c->head_size;
+    c->closes = c->head.closes;
+    if (request->state != HTTP_BODY_WHOLE) {
+        request->body = NULL;
+        c->closes = c->lingers = true;
+        c->next = in->size;
+    }
+    count_input(c, 0);
+    c->state = RUNS;
+    c->server->on_request(request, c->server->arg);
+}
+
+/*
+ * What has been read of a request that is not whole, or has no answer yet,
+ * stays with the connection; the server gets another input for the next one.
+ */
+static void settle(struct http_connection *c, struct http_input *in)
+{
+    if (c->is_closed) {
+        http_connection_free(c);
+    } else if (c->state == RUNS) {
+        if (c->input == NULL) {
+            c->input = in;
+            c->server->input = NULL;
+        }
+    } else if (in->begin == in->size || c->state == LINGERS) {
+        drop_input(c);
+        c->since = c->state == READS ? 0 : c->since;
+    } else if (!keep(c, in)) {
+        c->fault = 503;
+        event_active(&c->event, EV_TIMEOUT, 0);
+    }
+}
+
+/* Answers what is whole in an input, which has grown. */
+static void take(struct http_connection *c, struct http_input *in)
+{
+    int rc = 1;
+
+    c->is_busy = true;
+    c->reads = in;
+    while (rc == 1 && c->state == READS && !c->is_closed) {
+        rc = take_request(c, in);
+        if (rc == 1) {
+            begin_request(c, in);
+        } else if (rc < 0) {
+            c->next = in->size;
+            refuse(c, -rc);
+        }
+    }
+    c->is_busy = false;
+    settle(c, in);
+}
+
+/* events --------------------------------------------------------------------
+ */
+
+/* Makes room for the rest of a request.  Returns false if there is none. */
+static bool grow(struct http_connection *c)
+{
+    size_t room = room_for(c, c->input->room);
+
+    return count_input(c, room) && input_resize(&c->input, room);
+}
+
+static void receive(struct http_connection *c)
+{
+    struct http_input **in = c->input != NULL ? &c->input : &c->server->input;
+    ssize_t n;
+
+    if (*in == NULL && !input_resize(in, INPUT_ROOM)) {
+        http_connection_free(c);
+        return;
+    }
+    if (c->input == NULL) {
+        (*in)->begin = (*in)->size = 0;
+    } else if ((*in)->size == (*in)->room && !grow(c)) {
+        c->fault = 503;
+        take(c, *in);
+        return;
+    }
+    n = recv(socket_of(c), (*in)->data + (*in)->size,
+             (*in)->room - (*in)->size, 0);
+    if (n > 0) {
+        (*in)->size += (size_t)n;
+        c->active = c->server->now;
+        take(c, *in);
+    } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+        http_connection_free(c);
+    }
+}
+
+/* Is the client still there, whose request runs? */
+static void look(struct http_connection *c)
+{
+    void (*gone)(void *arg) = c->gone;
+    void *arg = c->arg;
+    char byte;
+    ssize_t n = recv(socket_of(c), &byte, 1, MSG_PEEK);
+
+    if (n > 0 || (n != -1 && gone == NULL)) {
+        watch(c, 0); /* until the answer */
+    } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+        if (gone == NULL) {
+            watch(c, 0);
+            return;
+        }
+        gone(arg); /* it may use the body, which is the connection's */
+        http_connection_free(c);
+    }
+}
+
+static void throw_away(struct http_connection *c)
+{
+    char bytes[16384];
+    ssize_t n = recv(socket_of(c), bytes, sizeof(bytes), 0);
+
+    if (n == 0 || (n == -1 && errno != EAGAIN && errno != EINTR)) {
+        http_connection_free(c);
+    }
+}
+
+static void on_event(evutil_socket_t fd, short what, void *arg)
+{
+    struct http_connection *c = arg;
+
+    if (c->is_closed) {
+        http_connection_free(c);
+        return;
+    }
+    switch (c->state) {
+    case READS:
+        if ((what & EV_TIMEOUT) == 0) {
+            receive(c);
+        } else if (c->input != NULL) {
+            take(c, c->input);
+        } else if (c->fault != 0) {
+            http_connection_free(c);
+        }
+        break;
+    case RUNS:
+        look(c);
+        break;
+    case WRITES:
+        c->active = c->server->now;
+        send_on(c);
+        break;
+    case LINGERS:
+        throw_away(c);
+        break;
+    }
+}
+
+/* Whether it has been so, from a time on that is not 0, for too long. */
+static bool is_late(const struct http_connection *c, uint64_t since,
+                    uint64_t limit)
+{
+    return since != 0 && c->server->now - since > limit;
+}
+
+void http_connection_tick(struct http_connection *c)
+{
+    bool is_idle = is_late(c, c->active, IDLE_MS);
+
+    switch (c->state) {
+    case READS:
+        if (is_late(c, c->since, c->head_size == 0 ? HEAD_MS : REQUEST_MS) ||
+            (is_idle && c->since != 0)) {
+            c->fault = 408;
+            take(c, c->input);
+        } else if (is_idle) {
+            http_connection_free(c);
+        }
+        break;
+    case RUNS:
+        break;
+    case WRITES:
+        if (is_idle) {
+            http_connection_free(c);
+        }
+        break;
+    case LINGERS:
+        if (is_late(c, c->since, LINGER_MS)) {
+            http_connection_free(c);
+        }
+        break;
+    }
+}
+
+void http_connection_stop(struct http_connection *c)
+{
+    c->closes = true;
+    if (c->state == READS || c->state == LINGERS) {
+        http_connection_free(c);
+    }
+}
+
+const char *http_request_field(const struct http_request *request,
+                               const char *name)
+{
+    const struct http_connection *c = (const struct http_connection *)request;
+
+    return http_head_find(c->reads->data + c->reads->begin, &c->head, name);
+}
+
+void http_request_watch(struct http_request *request,
+                        void (*gone)(void *arg), void *arg)
+{
+    struct http_connection *c = (struct http_connection *)request;
+
+    c->gone = gone;
+    c->arg = arg;
+}

@@ -1,0 +1,34 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * An answer on its way to a socket that does not block.
+ */
+#ifndef HTTP_OUTPUT_H
+#define HTTP_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct http_output_part {
+    char *data;
+    size_t at; /* what is sent already */
+    size_t size;
+    void (*release)(char *data, size_t size); /* NULL: it is not ours */
+};
+
+/* All zero at first, and when it is released. */
+struct http_output {
+    struct http_output_part parts[2]; /* head and body */
+};
+
+/* Returns 1 if all has been sent, 0 if the socket takes no more, and -1 on an
+ * error. */
+int http_output_send(struct http_output *output, int fd);
+
+/* Copies what has not been sent and is not ours.  Returns false if there is no
+ * memory. */
+bool http_output_keep(struct http_output *output);
+
+void http_output_release(struct http_output *output);
+
+#endif

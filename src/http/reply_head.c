@@ -1,0 +1,83 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "reply_head.h"
+
+#include <stdint.h>
+#include <string.h>
+#include "status.h"
+
+struct text {
+    char *at;
+    char *end;
+    bool is_full;
+};
+
+static void add(struct text *text, const char *s, size_t size)
+{
+    if ((size_t)(text->end - text->at) < size) {
+        text->is_full = true;
+        return;
+    }
+    memcpy(text->at, s, size);
+    text->at += size;
+}
+
+static void end_line(struct text *text)
+{
+    add(text, "\r\n", 2);
+}
+
+static void add_field(struct text *text, const char *name, const char *value)
+{
+    size_t size = strcspn(value, "\r\n");
+
+    text->is_full = text->is_full || value[size] != '\0';
+    add(text, name, strlen(name));
+    add(text, ": ", 2);
+    add(text, value, size);
+    end_line(text);
+}
+
+/* Returns where the number's digits begin in 21 bytes. */
+static const char *print_number(char *text, uint64_t number)
+{
+    char *p = text + 20;
+
+    *p = '\0';
+    do {
+        *--p = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    return p;
+}
+
+size_t http_reply_head(char *head, const struct http_reply *reply,
+                       const char *date, bool closes)
+{
+    struct text text = {head, head + HTTP_REPLY_HEAD_MAX, false};
+    const char *reason = http_status_text(reply->status);
+    char number[21];
+    unsigned i;
+
+    add(&text, "HTTP/1.1 ", 9);
+    add(&text, print_number(number, (uint64_t)reply->status), 3);
+    add(&text, " ", 1);
+    add(&text, reason, strlen(reason));
+    end_line(&text);
+    for (i = 0; i < reply->nfields; i++) {
+        add_field(&text, reply->fields[i].name, reply->fields[i].value);
+    }
+    if (reply->type != NULL) {
+        add_field(&text, "Content-Type", reply->type);
+    }
+    add_field(&text, "Date", date);
+    if (reply->status != 204) {
+        add_field(&text, "Content-Length", print_number(number, reply->size));
+    }
+    if (closes) {
+        add_field(&text, "Connection", "close");
+    }
+    end_line(&text);
+    return text.is_full ? 0 : (size_t)(text.at - head);
+}

@@ -1,0 +1,22 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The head of an answer of a server.
+ */
+#ifndef HTTP_REPLY_HEAD_H
+#define HTTP_REPLY_HEAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include "server.h"
+
+#define HTTP_REPLY_HEAD_MAX 4096
+
+/*
+ * Prints it, with its empty line, to HTTP_REPLY_HEAD_MAX bytes.  Returns its
+ * size, or 0 if there is too much in it, or a line end in a value.
+ */
+size_t http_reply_head(char *head, const struct http_reply *reply,
+                       const char *date, bool closes);
+
+#endif

@@ -1,0 +1,92 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A server of HTTP/1.1 on an event loop, as much of it as is needed behind a
+ * proxy: keep-alive, pipelining, bodies with a length or in chunks, and "100
+ * Continue".  A request is answered from the buffer that it was read into, and
+ * an idle connection has no buffer.
+ */
+#ifndef HTTP_SERVER_H
+#define HTTP_SERVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <event2/event.h>
+#include "head.h"
+
+struct http_server;
+
+enum http_body {
+    HTTP_BODY_WHOLE,
+    HTTP_BODY_TOO_LONG, /* it is not read: size is what is known of it */
+    HTTP_BODY_NO_ROOM   /* as HTTP_BODY_TOO_LONG: others take all there is */
+};
+
+/* A request that is to be answered; its texts live as long as it. */
+struct http_request {
+    enum http_method method;
+    const char *path;  /* as sent, without the query */
+    const char *query; /* or NULL */
+    enum http_body state;
+    char *body; /* size bytes, which may be changed; NULL unless whole */
+    uint64_t size;
+};
+
+struct http_field {
+    const char *name;
+    const char *value;
+};
+
+struct http_reply {
+    int status;
+    const char *type; /* Content-Type, or NULL */
+    const struct http_field *fields;
+    unsigned nfields;
+    char *body; /* size bytes; not sent to a request with HEAD */
+    size_t size;
+    /* Takes over the body, and is called when nothing of it is needed any
+     * more.  NULL: it stays the caller's, and what cannot be sent at once is
+     * copied. */
+    void (*release)(char *body, size_t size);
+};
+
+typedef void (*http_request_fn)(struct http_request *request, void *arg);
+
+/*
+ * Serves connections that are accepted on a listening socket, which stays the
+ * caller's and may be shared.  on_request is to answer each request by
+ * http_reply(), at once or later.  NULL without memory.
+ */
+struct http_server *http_server_new(struct event_base *base, int listener,
+                                    http_request_fn on_request, void *arg);
+
+/*
+ * Bytes of a body, from the next request on, and of all bodies that this
+ * process is receiving; one alone may be larger than that.
+ */
+void http_server_limit(struct http_server *server, uint64_t body,
+                       uint64_t receiving);
+
+/* Accepts and reads nothing more; calls drained when all answers are sent. */
+void http_server_stop(struct http_server *server, void (*drained)(void *arg),
+                      void *arg);
+
+/* Closes its connections, and calls nobody.  NULL is allowed. */
+void http_server_free(struct http_server *server);
+
+/* The value of the first field of that name, or NULL. */
+const char *http_request_field(const struct http_request *request,
+                               const char *name);
+
+/*
+ * For requests that are answered later: gone is called when the client has
+ * closed the connection, and then the request is over.  A client that has sent
+ * more requests is not seen to close.
+ */
+void http_request_watch(struct http_request *request,
+                        void (*gone)(void *arg), void *arg);
+
+/* Answers a request, which is over then. */
+void http_reply(struct http_request *request, const struct http_reply *reply);
+
+#endif

@@ -1,0 +1,10 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#ifndef HTTP_STATUS_H
+#define HTTP_STATUS_H
+
+/* What stands behind a status in an answer. */
+const char *http_status_text(int status);
+
+#endif

@@ -1,0 +1,21 @@
+
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What the helper and symcachectl agree on about uploaded files: extended
+ * attributes that say how long one is kept.
+ */
+
+
+#ifndef _SYMCACHE_UPLOAD_H_INCLUDED_
+#define _SYMCACHE_UPLOAD_H_INCLUDED_
+
+
+/* Unix seconds in decimal digits: the file is removed after this time. */
+#define SYMCACHE_UPLOAD_EXPIRES  "user.symcached.expires"
+
+/* Whatever its value is: the file stays until it is removed by name. */
+#define SYMCACHE_UPLOAD_PINNED   "user.symcached.pinned"
+
+
+#endif /* _SYMCACHE_UPLOAD_H_INCLUDED_ */

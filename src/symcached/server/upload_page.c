@@ -1,0 +1,367 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include "upload_page.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/queue.h>
+#include <time.h>
+#include <event2/http.h>
+#include <event2/keyvalq_struct.h>
+#include "base/duration.h"
+#include "base/log.h"
+#include "base/secret.h"
+#include "config/config.h"
+#include "http/http.h"
+#include "symcached/upload/upload.h"
+#include "target.h"
+
+/* The path of the file that nginx has put the body into. */
+#define HEADER_BODY "X-Symcached-Body"
+#define HEADER_TOKEN "Auth-Token"
+
+#define BOUNDARY_SIZE 72
+#define RETRY_SECONDS "15"
+#define EXPIRES_MAX (100u * 366 * 24 * 60 * 60)
+
+/* A request that is worked on. */
+struct page {
+    struct evhttp_request *req;
+    bool is_form; /* Tecken's dialect */
+    char user[128];
+    struct timespec begun;
+};
+
+/* answers ---------------------------------------------------------------- */
+
+static void print_time(char text[40], const struct timespec *at)
+{
+    struct tm tm;
+
+    gmtime_r(&at->tv_sec, &tm);
+    strftime(text, 40, "%Y-%m-%dT%H:%M:%S+00:00", &tm);
+}
+
+/* {"error": "..."}, which clients of Tecken print. */
+static void reply_tecken(struct evhttp_request *req, int status,
+                         const char *text)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(object, "error", text);
+    reply_object(req, status, object);
+}
+
+static void answer_error(const struct page *page, int status, const char *text)
+{
+    static const struct {
+        int status;
+        const char *word;
+    } words[] = {{400, "bad-upload"}, {403, "forbidden"},  {409, "conflict"},
+                 {413, "too-large"},  {503, "busy"},       {507, "no-room"},
+                 {0, "upload-failed"}};
+    size_t i = 0;
+
+    while (words[i].status != 0 && words[i].status != status) {
+        i++;
+    }
+    if (status == 503 || status == 507) {
+        reply_header(page->req, "Retry-After", RETRY_SECONDS);
+    }
+    if (page->is_form) {
+        reply_tecken(page->req, status, text);
+    } else {
+        reply_error(page->req, status, words[i].word, text);
+    }
+}
+
+static void add_skipped(cJSON *array, const struct upload_file *file)
+{
+    char text[3 * SYMCACHE_NAME_MAX];
+
+    snprintf(text, sizeof(text), "%s/%s/%s", file->place.name, file->place.id,
+             file->place.file);
+    cJSON_AddItemToArray(array, cJSON_CreateString(text));
+}
+
+/* The object that Tecken answers with; what it says of its bucket is ours. */
+static void answer_form(const struct page *page,
+                        const struct upload_result *result)
+{
+    cJSON *object = cJSON_CreateObject();
+    cJSON *upload = cJSON_AddObjectToObject(object, "upload"), *skipped;
+    char began[40], now_text[40];
+    struct timespec now;
+    size_t i;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    print_time(began, &page->begun);
+    print_time(now_text, &now);
+    cJSON_AddNumberToObject(upload, "id",
+                            (double)page->begun.tv_sec * 1e6 +
+                                (double)(page->begun.tv_nsec / 1000));
+    cJSON_AddNumberToObject(upload, "size", (double)result->archive_size);
+    cJSON_AddStringToObject(upload, "filename",
+                            result->archive != NULL ? result->archive : "");
+    cJSON_AddStringToObject(upload, "bucket",
+                            result->is_try ? UPLOADS_SOURCE_TRY
+                                           : UPLOADS_SOURCE);
+    cJSON_AddNullToObject(upload, "download_url");
+    cJSON_AddBoolToObject(upload, "try_symbols", result->is_try);
+    cJSON_AddArrayToObject(upload, "redirect_urls");
+    cJSON_AddStringToObject(upload, "completed_at", now_text);
+    cJSON_AddStringToObject(upload, "created_at", began);
+    cJSON_AddStringToObject(upload, "user", page->user);
+    skipped = cJSON_AddArrayToObject(upload, "skipped_keys");
+    for (i = 0; i < result->nfiles; i++) {
+        if (result->files[i].fate == UPLOAD_SAME) {
+            add_skipped(skipped, &result->files[i]);
+        }
+    }
+    reply_object(page->req, 201, object);
+}
+
+static void answer_file(const struct page *page,
+                        const struct upload_result *result)
+{
+    const struct upload_file *file = &result->files[0];
+    cJSON *object = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(object, "name", file->place.name);
+    cJSON_AddStringToObject(object, "id", file->place.id);
+    cJSON_AddStringToObject(object, "file", file->place.file);
+    cJSON_AddNumberToObject(object, "size", (double)file->size);
+    cJSON_AddStringToObject(object, "result",
+                            file->fate == UPLOAD_SAME       ? "same"
+                            : file->fate == UPLOAD_REPLACED ? "replaced"
+                                                            : "stored");
+    reply_object(page->req, result->status, object);
+}
+
+static void on_done(void *arg, const struct upload_result *result)
+{
+    struct page *page = arg;
+
+    if (result->status >= 300) {
+        log_info(0, "upload user=%s status=%d %s", page->user, result->status,
+                 result->text);
+        answer_error(page, result->status, result->text);
+    } else if (page->is_form) {
+        answer_form(page, result);
+    } else {
+        answer_file(page, result);
+    }
+    free(page);
+}
+
+/* who -------------------------------------------------------------------- */
+
+/* All tokens are compared, so that the time does not tell which one was near.
+ * What follows "-" is a label. */
+static const struct upload_token *find_token(const struct config *config,
+                                             const char *value)
+{
+    const struct upload_token *found = NULL;
+    char text[256];
+    size_t i;
+
+    snprintf(text, sizeof(text), "%.*s", (int)strcspn(value, "-"), value);
+    for (i = 0; i < config->uploads.ntokens; i++) {
+        if (secret_is_equal(text, config->uploads.tokens[i].token)) {
+            found = &config->uploads.tokens[i];
+        }
+    }
+    return found;
+}
+
+/* Returns why a client may not upload, or NULL. */
+static const char *check_token(const struct config *config,
+                               struct page *page,
+                               struct upload_request *request)
+{
+    const char *value = evhttp_find_header(
+        evhttp_request_get_input_headers(page->req), HEADER_TOKEN);
+    const struct upload_token *token;
+
+    snprintf(page->user, sizeof(page->user), "-");
+    if (!config->uploads.needs_token) {
+        return NULL; /* nginx has asked already */
+    }
+    reply_header(page->req, "Vary", HEADER_TOKEN);
+    if (value == NULL) {
+        return "This requires an Auth-Token to authenticate the request";
+    }
+    token = find_token(config, value);
+    if (token == NULL) {
+        return "API Token not matched";
+    }
+    snprintf(page->user, sizeof(page->user), "%s", token->user);
+    request->only_try = token->only_try;
+    return NULL;
+}
+
+/* what ------------------------------------------------------------------- */
+
+static const char *read_pair(const struct evkeyval *pair, bool is_form,
+                             struct upload_request *request)
+{
+    uint64_t seconds;
+
+    if (strcmp(pair->key, "force") == 0 && strcmp(pair->value, "1") == 0 &&
+        !is_form) {
+        request->replace = true;
+    } else if (strcmp(pair->key, "try") == 0 &&
+               strcmp(pair->value, "1") == 0) {
+        request->only_try = true;
+    } else if (strcmp(pair->key, "warm") == 0 &&
+               strcmp(pair->value, "1") == 0) {
+        request->warm = true;
+    } else if (strcmp(pair->key, "expires") == 0 &&
+               duration_parse(pair->value, &seconds) && seconds > 0 &&
+               seconds <= EXPIRES_MAX) {
+        request->expires = (unsigned)seconds;
+    } else {
+        return is_form ? "the query has try=1, warm=1 or expires=DURATION"
+                       : "the query has force=1, try=1, warm=1 or "
+                         "expires=DURATION";
+    }
+    return NULL;
+}
+
+static const char *read_query(const char *query, bool is_form,
+                              struct upload_request *request)
+{
+    const char *wrong = NULL;
+    const struct evkeyval *pair;
+    struct evkeyvalq pairs;
+
+    if (query == NULL || query[0] == '\0') {
+        return NULL;
+    }
+    if (evhttp_parse_query_str(query, &pairs) != 0) {
+        return "the query cannot be read";
+    }
+    TAILQ_FOREACH(pair, &pairs, next)
+    {
+        wrong = wrong != NULL ? wrong : read_pair(pair, is_form, request);
+    }
+    evhttp_clear_headers(&pairs);
+    return wrong;
+}
+
+/* Reads the boundary of a form's Content-Type (RFC 2046).  Returns false if it
+ * has none. */
+static bool read_boundary(struct evhttp_request *req,
+                          char boundary[BOUNDARY_SIZE])
+{
+    static const char type[] = "multipart/form-data", name[] = "boundary=";
+    const char *p = evhttp_find_header(evhttp_request_get_input_headers(req),
+                                       "Content-Type");
+    size_t n;
+
+    if (p == NULL || strncasecmp(p, type, sizeof(type) - 1) != 0 ||
+        (p = strcasestr(p, name)) == NULL) {
+        return false;
+    }
+    p += sizeof(name) - 1;
+    n = *p == '"' ? strcspn(++p, "\"") : strcspn(p, "; \t");
+    if (n == 0 || n >= BOUNDARY_SIZE - 1) {
+        return false;
+    }
+    memcpy(boundary, p, n);
+    boundary[n] = '\0';
+    return true;
+}
+
+/* Returns why the path is not that of a file, or NULL.  The third part is
+ * compared with what the file is, later. */
+static const char *read_path(const struct target *t,
+                             struct upload_request *request)
+{
+    unsigned i;
+
+    if (t->n != 5) {
+        return "the path is /<name>/<id>/<name>";
+    }
+    for (i = 2; i < 5; i++) {
+        if (t->lengths[i] == 0 || t->lengths[i] > SYMCACHE_NAME_MAX ||
+            strlen(t->segments[i]) != t->lengths[i] ||
+            strpbrk(t->segments[i], "/\\") != NULL ||
+            t->segments[i][0] == '.') {
+            return "the path has a part that is not allowed";
+        }
+    }
+    request->name = t->segments[2];
+    request->id = t->segments[3];
+    request->file = t->segments[4];
+    return NULL;
+}
+
+/* Returns the status and *wrong if the request is not to be taken, or 0. */
+static int read_request(const struct config *config, struct page *page,
+                        const struct target *t, const char *query,
+                        char boundary[BOUNDARY_SIZE],
+                        struct upload_request *request, const char **wrong)
+{
+    struct evhttp_request *req = page->req;
+
+    *wrong = config->uploads.root == NULL
+                 ? "the configuration has no \"uploads\""
+                 : "no such page";
+    if (config->uploads.root == NULL || (page->is_form && t->n != 2)) {
+        return 404;
+    }
+    *wrong = check_token(config, page, request);
+    if (*wrong != NULL) {
+        return 403;
+    }
+    request->replace = page->is_form && config->uploads.replace;
+    *wrong = read_query(query, page->is_form, request);
+    if (*wrong == NULL && !page->is_form) {
+        *wrong = read_path(t, request);
+    }
+    request->body = evhttp_find_header(evhttp_request_get_input_headers(req),
+                                       HEADER_BODY);
+    request->boundary = boundary;
+    if (*wrong == NULL &&
+        (request->body == NULL ||
+         (page->is_form && !read_boundary(req, boundary)))) {
+        *wrong = page->is_form ? "Must be multipart form data with at least "
+                                 "one file"
+                               : "the request has no body";
+    }
+    return *wrong == NULL ? 0 : 400;
+}
+
+void upload_page(struct uploads *uploads, const struct config *config,
+                 const struct target *target, const char *query,
+                 struct evhttp_request *req)
+{
+    struct page *page = calloc(1, sizeof(*page));
+    struct upload_request request = {0};
+    char boundary[BOUNDARY_SIZE] = "";
+    const char *wrong;
+    int status;
+
+    /* If nginx should send the body after all, it is no further request. */
+    reply_header(req, "Connection", "close");
+    if (page == NULL) {
+        reply_error(req, 503, "out-of-memory", "out of memory");
+        return;
+    }
+    page->req = req;
+    page->is_form = evhttp_request_get_command(req) == EVHTTP_REQ_POST;
+    clock_gettime(CLOCK_REALTIME, &page->begun);
+    status = read_request(config, page, target, query, boundary, &request,
+                          &wrong);
+    if (status != 0) {
+        answer_error(page, status, wrong);
+        free(page);
+        return;
+    }
+    uploads_take(uploads, &request, on_done, page);
+}

@@ -1,0 +1,27 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The pages by which nginx passes uploads on:
+ *
+ *   PUT  /v1/uploads/<name>/<id>/<file>   one file
+ *   POST /v1/uploads                      an archive, in the form of Tecken
+ *
+ * The body is in a file that a header names, so these requests have none.
+ */
+#ifndef SYMCACHED_SERVER_UPLOAD_PAGE_H
+#define SYMCACHED_SERVER_UPLOAD_PAGE_H
+
+struct config;
+struct evhttp_request;
+struct target;
+struct uploads;
+
+/*
+ * Takes an upload, and answers when it is done.  query is that of the URL, or
+ * NULL.
+ */
+void upload_page(struct uploads *uploads, const struct config *config,
+                 const struct target *target, const char *query,
+                 struct evhttp_request *req);
+
+#endif

@@ -1,0 +1,65 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Uploaded files get their names: all of them, or none if one may not be
+ * replaced.  A disk takes its time for that, so it is done in a thread.
+ */
+#ifndef SYMCACHED_UPLOAD_PUBLICATION_H
+#define SYMCACHED_UPLOAD_PUBLICATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "identity.h"
+
+struct event_base;
+struct task;
+
+enum upload_fate {
+    UPLOAD_NEW,
+    UPLOAD_REPLACED,
+    UPLOAD_SAME, /* the same bytes were there already */
+    UPLOAD_OTHER /* other bytes were there, and stay */
+};
+
+struct upload_file {
+    struct upload_place place;
+    uint64_t size;
+    char *tmp; /* its path until it has its place */
+    enum upload_fate fate;
+};
+
+/*
+ * root and files live as long as the publication.  Nothing has its name before
+ * its content is on the disk; when the publication is done, names are, too.
+ */
+struct publication {
+    char *root;
+    bool replace; /* other bytes that are there */
+    unsigned expires; /* seconds from now on; 0 = never */
+    struct upload_file *files;
+    size_t nfiles;
+    size_t other; /* the first file that is UPLOAD_OTHER, or nfiles; then no
+                     file got its name */
+    int errnum;   /* why not all files got their names, or 0 */
+};
+
+/* Returns NULL when out of memory. */
+struct publication *publication_new(const char *root);
+void publication_free(struct publication *publication);
+
+/* Adds a file.  Returns it, or NULL when out of memory. */
+struct upload_file *publication_add(struct publication *publication,
+                                    const struct upload_place *place,
+                                    const char *tmp);
+
+/*
+ * Publishes in a thread.  done is called once, but never from inside; late
+ * means that the disk does not answer.  The publication is freed behind it.
+ * Returns NULL with errno, and then it is freed, too.
+ */
+struct task *publication_start(struct event_base *base,
+                               struct publication *publication,
+                               void (*done)(void *arg, bool late), void *arg);
+
+#endif

@@ -1,0 +1,144 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PARTS (6 + UPLOAD_IDS)
+
+/* A part of a path that is in lower case already and is no hidden file. */
+static bool is_name(const char *text)
+{
+    symcache_key_t key;
+
+    return text[0] != '.' &&
+           symcache_name_parse(text, strlen(text), &key) == SYMCACHE_OK &&
+           strcmp(key.name, text) == 0;
+}
+
+static bool read_number(const char *text, uint64_t *number)
+{
+    char *end;
+
+    if (text[0] < '0' || text[0] > '9' || strlen(text) > 18) {
+        return false;
+    }
+    *number = strtoull(text, &end, 10);
+    return *end == '\0';
+}
+
+static bool read_form(struct report *report, char **parts, size_t n)
+{
+    if (n != 4 || !read_number(parts[2], &report->archive_size)) {
+        return false;
+    }
+    report->is_try = strcmp(parts[1], "1") == 0;
+    snprintf(report->archive, sizeof(report->archive), "%s", parts[3]);
+    return true;
+}
+
+static bool read_file(struct report *report, char **parts, size_t n)
+{
+    struct report_file *file = &report->files[report->nfiles];
+    struct upload_place *place = &file->place;
+    uint64_t out;
+    size_t i;
+
+    if (report->nfiles == UPLOAD_OUTS || n < 7 ||
+        !read_number(parts[1], &out) || out >= UPLOAD_OUTS ||
+        !read_number(parts[2], &file->size) || !is_name(parts[3]) ||
+        strlen(parts[4]) >= sizeof(place->id) || parts[4][0] == '.' ||
+        strchr(parts[4], '/') != NULL || !is_name(parts[5])) {
+        return false;
+    }
+    file->out = (unsigned)out;
+    snprintf(place->name, sizeof(place->name), "%s", parts[3]);
+    snprintf(place->id, sizeof(place->id), "%s", parts[4]);
+    snprintf(place->file, sizeof(place->file), "%s", parts[5]);
+    place->nids = n - 6;
+    for (i = 0; i < place->nids; i++) {
+        if (symcache_name_parse(place->name, strlen(place->name),
+                                &place->ids[i]) != SYMCACHE_OK ||
+            symcache_id_parse(parts[6 + i], strlen(parts[6 + i]),
+                              &place->ids[i]) != SYMCACHE_OK) {
+            return false;
+        }
+    }
+    report->nfiles++;
+    return true;
+}
+
+static bool read_next(struct report *report, char **parts, size_t n)
+{
+    if (n != 2 || strlen(parts[1]) >= sizeof(report->next) ||
+        parts[1][strspn(parts[1], "0123456789:")] != '\0') {
+        return false;
+    }
+    snprintf(report->next, sizeof(report->next), "%s", parts[1]);
+    return true;
+}
+
+static bool read_refusal(struct report *report, char **parts, size_t n)
+{
+    uint64_t status;
+
+    if (n != 3 || !read_number(parts[1], &status) || status < 400 ||
+        status > 599) {
+        return false;
+    }
+    report->status = (int)status;
+    snprintf(report->text, sizeof(report->text), "%s", parts[2]);
+    return true;
+}
+
+/* Returns false for a line that cannot be; *ended is set by the last one. */
+static bool read_line(struct report *report, char *line, bool *ended)
+{
+    char *parts[PARTS], *p = line;
+    size_t n = 0;
+
+    while (p != NULL && n < PARTS) {
+        parts[n++] = strsep(&p, "\t");
+    }
+    if (p != NULL || *ended) {
+        return false;
+    }
+    if (strcmp(parts[0], "form") == 0) {
+        return read_form(report, parts, n);
+    }
+    if (strcmp(parts[0], "file") == 0) {
+        return read_file(report, parts, n);
+    }
+    *ended = true;
+    if (strcmp(parts[0], "next") == 0) {
+        return read_next(report, parts, n);
+    }
+    if (strcmp(parts[0], "refuse") == 0) {
+        return read_refusal(report, parts, n);
+    }
+    return strcmp(parts[0], "end") == 0;
+}
+
+void report_read(struct report *report, char *text, size_t len)
+{
+    bool ended = false, good = len > 0 && text[len - 1] == '\n' &&
+                               memchr(text, '\0', len) == NULL;
+    char *line;
+
+    memset(report, 0, sizeof(*report));
+    if (good) {
+        text[len - 1] = '\0';
+    }
+    while (good && text != NULL) {
+        line = strsep(&text, "\n");
+        good = read_line(report, line, &ended);
+    }
+    if (!good || !ended) {
+        report->status = 500;
+        snprintf(report->text, sizeof(report->text),
+                 "the process that looks at uploads ended early");
+    }
+}

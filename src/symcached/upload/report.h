@@ -1,0 +1,60 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What the child process says of the files of an upload.  It writes lines into
+ * a descriptor of its own, whose parts end with a tab:
+ *
+ *   form    1 for a try build or 0, bytes of the archive, its name
+ *   file    number of the output, bytes, name, id, file, ids to ask for it by
+ *   next    there is more in the archive, from this place on
+ *   end     all of it has been said
+ *   refuse  status and reason: nothing of the upload can be taken
+ *
+ * The process has read what strangers sent, so nothing that it says is
+ * believed before it has been checked.
+ */
+#ifndef SYMCACHED_UPLOAD_REPORT_H
+#define SYMCACHED_UPLOAD_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "child/child.h"
+#include "identity.h"
+
+/* Files that one process can write, and the descriptors that it has. */
+#define UPLOAD_OUTS 32
+#define UPLOAD_IN_FD CHILD_FD
+#define UPLOAD_REPORT_FD (CHILD_FD + 1)
+#define UPLOAD_SCRATCH_FD (CHILD_FD + 2)
+#define UPLOAD_OUT_FD (CHILD_FD + 3)
+
+/* Members of an archive. */
+#define UPLOAD_FILES_MAX 20000
+
+#define UPLOAD_TEXT_SIZE 2048
+
+struct report_file {
+    unsigned out; /* which output */
+    uint64_t size;
+    struct upload_place place;
+};
+
+struct report {
+    bool is_try;
+    uint64_t archive_size;
+    char archive[256];
+    struct report_file files[UPLOAD_OUTS];
+    size_t nfiles;
+    char next[48]; /* "" if there is no more */
+    int status;    /* 0, or what the answer is */
+    char text[UPLOAD_TEXT_SIZE];
+};
+
+/*
+ * Reads a report of len bytes, which is NUL-terminated and will be changed.
+ * One that is wrong or not complete becomes a refusal with status 500.
+ */
+void report_read(struct report *report, char *text, size_t len);
+
+#endif

@@ -1,0 +1,641 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The steps of an upload:
+ *
+ *   1. Child processes unpack the body into a work folder, so many files at a
+ *      time as one has descriptors for.
+ *   2. A thread gives the files their names (publication.h).
+ *   3. What was known of their keys is dropped.
+ *   4. Only then is the client answered.
+ */
+#include "upload.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/queue.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/async_unlink.h"
+#include "base/disk_full.h"
+#include "base/log.h"
+#include "base/task.h"
+#include "base/workdir.h"
+#include "child/child.h"
+#include "config/config.h"
+#include "metrics/metrics.h"
+#include "symcached/job/job.h"
+#include "symcached/space/space.h"
+#include "multipart.h"
+#include "report.h"
+#include "spool.h"
+
+/* Uploads that are worked on; others are told to come again. */
+#define UPLOADS_MAX 4
+
+/* One process may work so long on its part of an archive. */
+#define CHILD_SECONDS 1800
+
+#define REPORT_MAX (256 * 1024)
+
+/* How long to wait for a job that is just publishing what it made of a former
+ * file. */
+#define AGAIN_MS 20
+
+struct upload {
+    LIST_ENTRY(upload) entry;
+    struct uploads *uploads;
+    struct config *config;
+    struct upload_request request;
+    char *texts; /* of the request */
+    char work[WORKDIR_PATH_MAX];
+    char next[48]; /* where the next process begins */
+    uint64_t left; /* bytes that may still come out */
+    unsigned batch;
+    int in;
+    int report;
+    int scratch;
+    int outs[UPLOAD_OUTS];
+    struct child *child;
+    struct publication *publication; /* the thread's, once it runs */
+    struct task *task;
+    struct event *again;
+    size_t dropped; /* files whose keys were dropped */
+    struct upload_result result;
+    char archive[256];
+    char text[UPLOAD_TEXT_SIZE];
+    upload_done_fn done;
+    void *arg;
+};
+
+struct uploads {
+    struct event_base *base;
+    struct scheduler *scheduler;
+    LIST_HEAD(, upload) running;
+    unsigned n;
+    bool stopping;
+    char *root; /* that the work folder is in */
+    struct workdir *workdir;
+};
+
+static void close_fd(int *fd)
+{
+    if (*fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+}
+
+static void close_outputs(struct upload *u)
+{
+    int i;
+
+    for (i = 0; i < UPLOAD_OUTS; i++) {
+        close_fd(&u->outs[i]);
+    }
+    close_fd(&u->report);
+    close_fd(&u->scratch);
+}
+
+/* the end ---------------------------------------------------------------- */
+
+static void upload_free(struct upload *u)
+{
+    if (u->child != NULL) {
+        child_cancel(u->child);
+    }
+    if (u->task != NULL) {
+        task_cancel(u->task); /* which frees the publication */
+    } else {
+        publication_free(u->publication);
+    }
+    if (u->again != NULL) {
+        event_free(u->again);
+    }
+    close_outputs(u);
+    close_fd(&u->in);
+    if (u->work[0] != '\0') {
+        async_unlink_add(u->work);
+    }
+    LIST_REMOVE(u, entry);
+    u->uploads->n--;
+    config_unref(u->config);
+    free(u->texts);
+    free(u);
+}
+
+static void finish(struct upload *u, int status)
+{
+    u->result.status = status;
+    u->result.text = u->text;
+    u->result.archive = u->archive[0] != '\0' ? u->archive : NULL;
+    if (status >= 300) {
+        metrics_add(METRIC_UPLOADS_REFUSED, 1);
+        u->result.nfiles = 0;
+    }
+    u->done(u->arg, &u->result);
+    upload_free(u);
+}
+
+static void refuse(struct upload *u, int status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void refuse(struct upload *u, int status, const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(u->text, sizeof(u->text), format, args);
+    va_end(args);
+    finish(u, status);
+}
+
+static void refuse_errno(struct upload *u, int errnum, const char *what)
+{
+    log_error(errnum, "upload: %s", what);
+    refuse(u, disk_is_full(errnum) ? 507 : 500, "%s: %s", what,
+           strerror(errnum));
+}
+
+/* 3: what was known is dropped ------------------------------------------- */
+
+static bool is_stored(const struct upload_file *file)
+{
+    return file->fate == UPLOAD_NEW || file->fate == UPLOAD_REPLACED;
+}
+
+/* Drops what one store knows of a file.  Returns false if that must wait. */
+static bool drop_in_store(struct upload *u, const struct store_config *store,
+                          const struct upload_file *file)
+{
+    struct scheduler *scheduler = u->uploads->scheduler;
+    bool done = true;
+    size_t i;
+
+    for (i = 0; i < file->place.nids; i++) {
+        const symcache_key_t *key = &file->place.ids[i];
+
+        done = scheduler_discard(scheduler, store, key) && done;
+        (void)scheduler_forget(scheduler, store, key, true);
+    }
+    return done;
+}
+
+/* Also of stores that do not name the uploads: their sources may lead here, and
+ * a look too much costs little. */
+static bool drop(struct upload *u, const struct upload_file *file)
+{
+    const struct config *config = scheduler_config(u->uploads->scheduler);
+    bool done = true;
+    size_t i;
+
+    for (i = 0; i < config->nstores; i++) {
+        if (config_store_has_uploads(&config->stores[i], u->result.is_try)) {
+            done = drop_in_store(u, &config->stores[i], file) && done;
+        }
+    }
+    return done;
+}
+
+static void ignore_answer(void *arg, const struct scheduler_answer *answer)
+{
+}
+
+/* Starts the jobs that a first client would start. */
+static void warm(struct upload *u, const struct upload_file *file)
+{
+    struct scheduler *scheduler = u->uploads->scheduler;
+    const struct config *config = scheduler_config(scheduler);
+    const struct store_config *store;
+    symcache_ask_t ask = {0};
+    size_t i, j;
+
+    for (i = 0; i < config->nstores; i++) {
+        store = &config->stores[i];
+        for (j = 0; j < store->ntranscoders &&
+                    config_store_has_uploads(store, u->result.is_try);
+             j++) {
+            ask.version = store->transcoders[j].version;
+            ask.min = (symcache_version_t){.major = 1};
+            if (symcache_key_supported(&file->place.ids[0])) {
+                (void)scheduler_ask(scheduler, store, &file->place.ids[0],
+                                    file->place.name, &ask, "", 0,
+                                    ignore_answer, NULL);
+            }
+        }
+    }
+}
+
+static void log_file(const struct upload *u, const struct upload_file *file)
+{
+    log_info(0, "upload file=%s/%s/%s bytes=%" PRIu64 " %s%s",
+             file->place.name, file->place.id, file->place.file, file->size,
+             u->result.is_try ? "try " : "",
+             file->fate == UPLOAD_NEW ? "stored" : "replaced");
+}
+
+static void drop_all(struct upload *u)
+{
+    static const struct timeval pause = {.tv_usec = AGAIN_MS * 1000};
+    struct publication *p = u->publication;
+    bool all_same = true;
+    size_t i;
+
+    for (; u->dropped < p->nfiles; u->dropped++) {
+        if (is_stored(&p->files[u->dropped]) &&
+            !drop(u, &p->files[u->dropped])) {
+            event_add(u->again, &pause);
+            return;
+        }
+    }
+    for (i = 0; i < p->nfiles; i++) {
+        if (is_stored(&p->files[i])) {
+            all_same = false;
+            log_file(u, &p->files[i]);
+            metrics_add(METRIC_UPLOADED_FILES, 1);
+            metrics_add(METRIC_UPLOADED_BYTES, p->files[i].size);
+        } else {
+            metrics_add(METRIC_UPLOADS_SAME, 1);
+        }
+        if (u->request.warm) {
+            warm(u, &p->files[i]);
+        }
+    }
+    u->result.files = p->files;
+    u->result.nfiles = p->nfiles;
+    finish(u, all_same && u->request.name != NULL ? 200 : 201);
+}
+
+static void on_again(evutil_socket_t fd, short events, void *arg)
+{
+    drop_all(arg);
+}
+
+/* 2: files get their names ------------------------------------------------ */
+
+/* The thread's publication is freed when this returns. */
+static struct publication *take_over(struct upload *u)
+{
+    struct publication *mine = publication_new("");
+
+    if (mine != NULL) {
+        mine->files = u->publication->files;
+        mine->nfiles = u->publication->nfiles;
+        u->publication->files = NULL;
+        u->publication->nfiles = 0;
+    }
+    return mine;
+}
+
+static void on_published(void *arg, bool late)
+{
+    struct upload *u = arg;
+    struct publication *p = u->publication;
+    const struct upload_file *other;
+
+    u->task = NULL;
+    u->publication = NULL;
+    if (late) {
+        refuse(u, 503, "the disk does not answer");
+        return;
+    }
+    if (p->errnum != 0) {
+        refuse_errno(u, p->errnum, "files cannot be stored");
+        return;
+    }
+    if (p->other < p->nfiles) {
+        other = &p->files[p->other];
+        refuse(u, u->request.name != NULL ? 409 : 400,
+               "%s/%s/%s is there with other content", other->place.name,
+               other->place.id, other->place.file);
+        return;
+    }
+    u->publication = p;
+    p = take_over(u);
+    u->publication = p;
+    if (p == NULL) {
+        refuse_errno(u, ENOMEM, "files cannot be announced");
+        return;
+    }
+    drop_all(u);
+}
+
+static void publish(struct upload *u)
+{
+    u->publication->replace = u->request.replace;
+    u->publication->expires = u->request.expires;
+    u->task = publication_start(u->uploads->base, u->publication,
+                                on_published, u);
+    if (u->task == NULL) {
+        u->publication = NULL;
+        refuse_errno(u, errno, "no thread to store files");
+    }
+}
+
+/* 1: the body is unpacked -------------------------------------------------- */
+
+static void run_child(struct upload *u);
+
+static void print_out(const struct upload *u, unsigned out,
+                      char path[PATH_MAX])
+{
+    snprintf(path, PATH_MAX, "%s/%u.%u", u->work, u->batch, out);
+}
+
+static int make_file(const char *path)
+{
+    return open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+}
+
+/* Makes the files that the next process writes.  Returns 0, or -1. */
+static int make_outputs(struct upload *u, int n)
+{
+    char path[PATH_MAX];
+    int i;
+
+    u->batch++;
+    u->report = memfd_create("report", MFD_CLOEXEC);
+    snprintf(path, sizeof(path), "%s/%u.scratch", u->work, u->batch);
+    u->scratch = make_file(path);
+    if (u->report < 0 || u->scratch < 0) {
+        return -1;
+    }
+    for (i = 0; i < n; i++) {
+        print_out(u, (unsigned)i, path);
+        u->outs[i] = make_file(path);
+        if (u->outs[i] < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static void read_report(struct upload *u, struct report *report)
+{
+    char *text = malloc(REPORT_MAX + 1);
+    ssize_t n = text != NULL ? pread(u->report, text, REPORT_MAX + 1, 0) : -1;
+
+    if (n < 0 || n > REPORT_MAX) {
+        n = 0;
+    }
+    if (text != NULL) {
+        text[n] = '\0';
+    }
+    report_read(report, text, (size_t)n);
+    free(text);
+}
+
+/* Adds the files of a process to those of the upload.  Returns 0, or -1. */
+static int add_files(struct upload *u, const struct report *report)
+{
+    struct upload_file *file;
+    char path[PATH_MAX];
+    struct stat st;
+    size_t i;
+
+    for (i = 0; i < report->nfiles; i++) {
+        print_out(u, report->files[i].out, path);
+        if (stat(path, &st) != 0 || u->publication->nfiles ==
+                                        UPLOAD_FILES_MAX) {
+            errno = EINVAL;
+            return -1;
+        }
+        file = publication_add(u->publication, &report->files[i].place, path);
+        if (file == NULL) {
+            return -1;
+        }
+        file->size = (uint64_t)st.st_size;
+        u->left -= file->size < u->left ? file->size : u->left;
+    }
+    return 0;
+}
+
+/* Where a file goes is known when the first process has read the form. */
+static int place_files(struct upload *u, bool is_try)
+{
+    char root[PATH_MAX];
+
+    u->result.is_try = is_try;
+    snprintf(root, sizeof(root), "%s%s", u->config->uploads.root,
+             is_try ? "/" UPLOADS_TRY : "");
+    u->publication = publication_new(root);
+    return u->publication != NULL ? 0 : -1;
+}
+
+static void on_child(void *arg, struct child_result *child)
+{
+    struct upload *u = arg;
+    struct report report;
+
+    u->child = NULL;
+    read_report(u, &report);
+    if (child->timed_out || child->error != 0 || !WIFEXITED(child->status) ||
+        WEXITSTATUS(child->status) != 0) {
+        log_error(child->error, "upload: the process that looks at it ended "
+                  "with %s %d", WIFSIGNALED(child->status) ? "signal" : "code",
+                  WIFSIGNALED(child->status) ? WTERMSIG(child->status)
+                                             : WEXITSTATUS(child->status));
+        refuse(u, 500, "the process that looks at uploads ended early");
+        return;
+    }
+    u->result.archive_size = report.archive_size;
+    snprintf(u->archive, sizeof(u->archive), "%s", report.archive);
+    if (report.status != 0) {
+        refuse(u, report.status, "%s", report.text);
+        return;
+    }
+    if ((u->publication == NULL &&
+         place_files(u, u->request.only_try || report.is_try) != 0) ||
+        add_files(u, &report) != 0) {
+        refuse_errno(u, errno, "files cannot be listed");
+        return;
+    }
+    close_outputs(u);
+    snprintf(u->next, sizeof(u->next), "%s", report.next);
+    if (report.next[0] != '\0') {
+        run_child(u);
+    } else {
+        publish(u);
+    }
+}
+
+static void run_child(struct upload *u)
+{
+    char max[48];
+    const char *argv[8] = {CHILD_SANDBOXED, "--upload",
+                           u->request.name != NULL ? "file" : "zip", max};
+    char *env[] = {NULL};
+    int fds[3 + UPLOAD_OUTS];
+    struct child_options options = {.argv = (char *const *)argv,
+                                    .env = env,
+                                    .fds = fds,
+                                    .seconds = CHILD_SECONDS};
+    int n = u->request.name != NULL ? 1 : UPLOAD_OUTS;
+
+    if (make_outputs(u, n) != 0) {
+        refuse_errno(u, errno, "no file to unpack into");
+        return;
+    }
+    snprintf(max, sizeof(max), "%" PRIu64 ":%" PRIu64, u->left,
+             disk_space_kept(u->outs[0], &u->config->cache));
+    argv[4] = u->request.name != NULL ? u->request.name : u->next;
+    argv[5] = u->request.name != NULL ? u->request.id : u->request.boundary;
+    argv[6] = u->request.file;
+    fds[0] = u->in;
+    fds[1] = u->report;
+    fds[2] = u->scratch;
+    memcpy(fds + 3, u->outs, sizeof(u->outs));
+    options.nfds = 3 + (size_t)n;
+    u->child = child_start(u->uploads->base, &options, on_child, u);
+    if (u->child == NULL) {
+        refuse_errno(u, errno, "no process to look at the upload");
+    }
+}
+
+/* the beginning ------------------------------------------------------------ */
+
+/* The root is another one after a reload. */
+static int open_root(struct uploads *uploads, const char *root)
+{
+    if (uploads->root == NULL || strcmp(uploads->root, root) != 0) {
+        workdir_close(uploads->workdir);
+        free(uploads->root);
+        uploads->root = strdup(root);
+        uploads->workdir = uploads->root != NULL ? workdir_open(root) : NULL;
+    } else if (uploads->workdir == NULL) {
+        uploads->workdir = workdir_open(root);
+    }
+    return uploads->workdir != NULL ? 0 : -1;
+}
+
+/* Copies a text behind the others; NULL stays NULL. */
+static const char *copy_text(char **at, const char *text)
+{
+    char *start = *at;
+
+    if (text == NULL) {
+        return NULL;
+    }
+    *at = stpcpy(start, text) + 1;
+    return start;
+}
+
+static size_t text_size(const char *text)
+{
+    return text != NULL ? strlen(text) + 1 : 0;
+}
+
+static struct upload *upload_new(struct uploads *uploads,
+                                 const struct upload_request *request)
+{
+    struct upload *u = calloc(1, sizeof(*u));
+    char *at;
+    int i;
+
+    if (u == NULL) {
+        return NULL;
+    }
+    u->request = *request;
+    u->texts = malloc(text_size(request->name) + text_size(request->id) +
+                      text_size(request->file) +
+                      text_size(request->boundary) + 1);
+    u->again = evtimer_new(uploads->base, on_again, u);
+    if (u->texts == NULL || u->again == NULL) {
+        if (u->again != NULL) {
+            event_free(u->again);
+        }
+        free(u->texts);
+        free(u);
+        return NULL;
+    }
+    at = u->texts;
+    u->request.name = copy_text(&at, request->name);
+    u->request.id = copy_text(&at, request->id);
+    u->request.file = copy_text(&at, request->file);
+    u->request.boundary = copy_text(&at, request->boundary);
+    u->uploads = uploads;
+    u->config = config_ref((struct config *)scheduler_config(
+        uploads->scheduler));
+    u->left = u->config->uploads.max_size;
+    u->in = u->report = u->scratch = -1;
+    for (i = 0; i < UPLOAD_OUTS; i++) {
+        u->outs[i] = -1;
+    }
+    snprintf(u->next, sizeof(u->next), "-");
+    LIST_INSERT_HEAD(&uploads->running, u, entry);
+    uploads->n++;
+    return u;
+}
+
+void uploads_take(struct uploads *uploads,
+                  const struct upload_request *request, upload_done_fn done,
+                  void *arg)
+{
+    struct upload_result busy = {.status = 503,
+                                 .text = "too many uploads at a time"};
+    struct upload *u = NULL;
+
+    if (uploads->stopping || uploads->n >= UPLOADS_MAX ||
+        (u = upload_new(uploads, request)) == NULL) {
+        done(arg, &busy);
+        return;
+    }
+    u->done = done;
+    u->arg = arg;
+    u->in = spool_open(u->config->uploads.spool, request->body, u->text,
+                       sizeof(u->text));
+    if (u->in < 0) {
+        log_error(0, "upload: %s", u->text);
+        finish(u, 400);
+        return;
+    }
+    if (open_root(uploads, u->config->uploads.root) != 0 ||
+        workdir_make(uploads->workdir, u->work) != 0) {
+        u->work[0] = '\0';
+        refuse_errno(u, errno, "\"uploads.root\" cannot be used");
+        return;
+    }
+    run_child(u);
+}
+
+struct uploads *uploads_new(struct event_base *base,
+                            struct scheduler *scheduler)
+{
+    struct uploads *uploads = calloc(1, sizeof(*uploads));
+
+    if (uploads != NULL) {
+        uploads->base = base;
+        uploads->scheduler = scheduler;
+        LIST_INIT(&uploads->running);
+    }
+    return uploads;
+}
+
+void uploads_stop(struct uploads *uploads)
+{
+    struct upload *u;
+
+    uploads->stopping = true;
+    while ((u = LIST_FIRST(&uploads->running)) != NULL) {
+        refuse(u, 503, "the helper stops");
+    }
+}
+
+void uploads_free(struct uploads *uploads)
+{
+    if (uploads == NULL) {
+        return;
+    }
+    uploads_stop(uploads);
+    workdir_close(uploads->workdir);
+    free(uploads->root);
+    free(uploads);
+}

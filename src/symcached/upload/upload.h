@@ -1,0 +1,70 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Original files that clients send: the body of a request becomes files below
+ * "uploads.root", after a sandboxed child process has unpacked it and read what
+ * the files are.  Then nothing is believed of them any more that was known
+ * before: negative entries, and SymCaches that were made of other files.
+ *
+ * Knows nothing of connections.
+ */
+#ifndef SYMCACHED_UPLOAD_H
+#define SYMCACHED_UPLOAD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "publication.h"
+
+struct event_base;
+struct scheduler;
+struct uploads;
+
+/* The texts are copied. */
+struct upload_request {
+    const char *body; /* path of the body, which nginx named */
+
+    /* a file of its own: name, id and file of its path */
+    const char *name; /* NULL: a form with an archive */
+    const char *id;
+    const char *file;
+
+    const char *boundary; /* of the form */
+
+    bool only_try; /* whatever the form says */
+    bool replace;
+    bool warm; /* SymCaches are made at once */
+    unsigned expires; /* seconds from now on; 0 = never */
+};
+
+struct upload_result {
+    int status;       /* 200: all was there already; 201; or of an error */
+    const char *text; /* of an error, what the client is told */
+    const struct upload_file *files;
+    size_t nfiles;
+    bool is_try;
+    uint64_t archive_size;
+    const char *archive; /* its name, or NULL */
+};
+
+typedef void (*upload_done_fn)(void *arg, const struct upload_result *result);
+
+/* Returns NULL when out of memory. */
+struct uploads *uploads_new(struct event_base *base,
+                            struct scheduler *scheduler);
+
+/* Takes an upload.  done is called once, perhaps from inside this function. */
+void uploads_take(struct uploads *uploads,
+                  const struct upload_request *request, upload_done_fn done,
+                  void *arg);
+
+/* Ends what runs, with status 503, and takes nothing more. */
+void uploads_stop(struct uploads *uploads);
+
+/* NULL is allowed. */
+void uploads_free(struct uploads *uploads);
+
+/* The child: main() of "symcached-sandboxed --upload". */
+int upload_main(int argc, char **argv);
+
+#endif

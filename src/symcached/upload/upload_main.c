@@ -1,0 +1,519 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The child process that looks at what was uploaded.  It gets all files open,
+ * enters the sandbox, and only then looks at the first byte.
+ *
+ *   --upload file MAX:KEEP NAME ID FILE
+ *   --upload zip  MAX:KEEP PLACE BOUNDARY
+ *
+ * MAX is how many bytes may come out, KEEP how many stay free on the disk, and
+ * PLACE where in the archive to go on, as the last process has said it, or "-".
+ */
+#include "upload.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#include "child/child.h"
+#include "sandbox/sandbox.h"
+#include "symcached/space/space.h"
+#include "symcached/unpack/unpack.h"
+#include "identity.h"
+#include "multipart.h"
+#include "report.h"
+#include "zip.h"
+
+#define MEMORY (512ull * 1024 * 1024) /* beside the mappings */
+#define TEXT_SIZE 512
+
+struct work {
+    const uint8_t *in; /* the body of the request */
+    size_t size;
+    uint64_t max; /* bytes that may still come out */
+    uint64_t keep;
+    const uint8_t *outs[UPLOAD_OUTS]; /* all as large as a file may be */
+    size_t nouts;
+    const char *name; /* of the file that is looked at, for errors */
+    int out;          /* its descriptor */
+    enum body_kind kind;
+    struct sink sink;
+};
+
+/* the report ------------------------------------------------------------- */
+
+static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Control characters were replaced, so that a line is a line. */
+static void say(const char *format, ...)
+{
+    char line[4096], *p;
+    va_list args;
+    int n;
+
+    va_start(args, format);
+    n = vsnprintf(line, sizeof(line) - 1, format, args);
+    va_end(args);
+    if (n >= (int)sizeof(line) - 1) {
+        n = (int)sizeof(line) - 2;
+    }
+    for (p = line; p < line + n; p++) {
+        *p = (unsigned char)*p < ' ' && *p != '\t' ? ' ' : *p;
+    }
+    line[n] = '\n';
+    while (write(UPLOAD_REPORT_FD, line, (size_t)n + 1) < 0 &&
+           errno == EINTR) {
+    }
+}
+
+/* Says why nothing can be taken, and returns -1. */
+static int refuse(int status, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static int refuse(int status, const char *format, ...)
+{
+    char text[2048];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    say("refuse\t%d\t%s", status, text);
+    return -1;
+}
+
+/* one file --------------------------------------------------------------- */
+
+/* Says why a sink took no more, or why what was read is bad. */
+static int refuse_sink(const struct work *w, enum body_status status,
+                       const char *detail)
+{
+    if (w->sink.error == EFBIG) {
+        return refuse(413, "%s: there is more than \"uploads.max_size\" "
+                      "allows", w->name);
+    }
+    if (sink_is_full(&w->sink)) {
+        return refuse(507, "%s: no room on the disk", w->name);
+    }
+    return refuse(status == BODY_BAD ? 400 : 500, "%s: %s", w->name, detail);
+}
+
+static void start_sink(struct work *w, int fd)
+{
+    w->sink = (struct sink){.fd = fd, .max = w->max, .keep = w->keep};
+}
+
+/* Unpacks fd, whose content is packed, into the file's own descriptor. */
+static int unpack(struct work *w, int fd)
+{
+    char detail[TEXT_SIZE] = "";
+    enum body_status status;
+
+    start_sink(w, w->out);
+    status = body_unpack(w->kind, fd, &w->sink, detail, sizeof(detail));
+    return status == BODY_OK ? 0 : refuse_sink(w, status, detail);
+}
+
+/* All of a file is there: tells where it belongs. */
+static int finish(struct work *w, const char *const parts[3], bool packed)
+{
+    char detail[TEXT_SIZE] = "", ids[UPLOAD_IDS * (SYMCACHE_ID_TEXT_MAX + 2)];
+    struct upload_place place;
+    off_t size = lseek(w->out, 0, SEEK_END);
+    size_t i, len = 0;
+
+    if (size <= 0) {
+        return refuse(400, "%s is empty", w->name);
+    }
+    if (!upload_identify(w->outs[w->out - UPLOAD_OUT_FD], (size_t)size, parts,
+                         packed, &place, detail, sizeof(detail))) {
+        return refuse(400, "%s %s", w->name, detail);
+    }
+    for (i = 0; i < place.nids; i++) {
+        ids[len++] = '\t';
+        len += symcache_id_print(ids + len, &place.ids[i]);
+    }
+    ids[len] = '\0';
+    say("file\t%d\t%" PRIu64 "\t%s\t%s\t%s%s", w->out - UPLOAD_OUT_FD,
+        (uint64_t)size, place.name, place.id, place.file, ids);
+    w->max -= (uint64_t)size < w->max ? (uint64_t)size : w->max;
+    return 0;
+}
+
+static bool is_packed(enum body_kind kind)
+{
+    return kind < BODY_OTHER;
+}
+
+/* The body is one file. */
+static int take_file(struct work *w, char **parts)
+{
+    const char *const path[3] = {parts[0], parts[1], parts[2]};
+    char detail[TEXT_SIZE] = "";
+    enum body_status status;
+    const char *what;
+
+    w->out = UPLOAD_OUT_FD;
+    w->name = parts[2];
+    w->kind = body_sniff(w->in, w->size < BODY_HEAD ? w->size : BODY_HEAD,
+                         &what);
+    if (is_packed(w->kind)) {
+        return unpack(w, UPLOAD_IN_FD) == 0 ? finish(w, path, true) : -1;
+    }
+    start_sink(w, w->out);
+    status = body_copy(UPLOAD_IN_FD, &w->sink, detail, sizeof(detail));
+    return status == BODY_OK ? finish(w, path, false)
+                             : refuse_sink(w, status, detail);
+}
+
+/* many files ------------------------------------------------------------- */
+
+/* Splits "<name>/<id>/<file>" in place.  Returns false if it is none. */
+static bool split(char *name, const char *parts[3])
+{
+    char *first = strchr(name, '/');
+    char *second = first != NULL ? strchr(first + 1, '/') : NULL;
+
+    if (second == NULL || strchr(second + 1, '/') != NULL ||
+        first == name || second == first + 1 || second[1] == '\0') {
+        return false;
+    }
+    *first = '\0';
+    *second = '\0';
+    parts[0] = name;
+    parts[1] = first + 1;
+    parts[2] = second + 1;
+    return true;
+}
+
+/* Members that Tecken leaves out without a word, and folders. */
+static bool is_left_out(const char *name)
+{
+    static const char list[] = "-symbols.txt", store[] = ".DS_Store";
+    const char *slash = strrchr(name, '/');
+    size_t len = strlen(name);
+
+    if (len == 0 || name[len - 1] == '/' ||
+        strcmp(slash != NULL ? slash + 1 : name, store) == 0) {
+        return true;
+    }
+    return slash == NULL && len >= sizeof(list) - 1 &&
+           strcasecmp(name + len - (sizeof(list) - 1), list) == 0;
+}
+
+/* The id of a symbol server: hex digits, with a prefix for other types. */
+static bool is_id(const char *id)
+{
+    static const char *const prefixes[] = {"elf-buildid-sym-", "elf-buildid-",
+                                           "mach-uuid-sym-", "mach-uuid-"};
+    size_t i, n;
+
+    for (i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+        n = strlen(prefixes[i]);
+        if (strncasecmp(id, prefixes[i], n) == 0) {
+            id += n;
+            break;
+        }
+    }
+    return id[0] != '\0' && id[strspn(id, "0123456789abcdefABCDEF")] == '\0';
+}
+
+static bool is_path(const char *name)
+{
+    char copy[ZIP_NAME_SIZE];
+    const char *parts[3];
+
+    snprintf(copy, sizeof(copy), "%s", name);
+    return split(copy, parts) && is_id(parts[1]) && parts[0][0] != '.' &&
+           parts[2][0] != '.' && strpbrk(name, "\\:") == NULL;
+}
+
+struct listed {
+    char *name;
+    uint64_t size;
+};
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(((const struct listed *)a)->name,
+                  ((const struct listed *)b)->name);
+}
+
+static int refuse_twice(struct listed *list, size_t n)
+{
+    size_t i;
+
+    qsort(list, n, sizeof(list[0]), compare);
+    for (i = 1; i < n; i++) {
+        if (strcmp(list[i - 1].name, list[i].name) == 0 &&
+            list[i - 1].size != list[i].size) {
+            return refuse(400,
+                          "%s is there twice, with %" PRIu64 " and %" PRIu64
+                          " bytes",
+                          list[i].name, list[i - 1].size, list[i].size);
+        }
+    }
+    return 0;
+}
+
+static int check_member(const struct zip_member *member, uint64_t *total,
+                        uint64_t max)
+{
+    if (!is_path(member->name)) {
+        return refuse(400,
+                      "Unrecognized file pattern. Should only be "
+                      "<module>/<hex>/<file> or <name>-symbols.txt and nothing "
+                      "else. (First unrecognized pattern was '%s')",
+                      member->name);
+    }
+    if (member->refuse != NULL) {
+        return refuse(400, "%s %s", member->name, member->refuse);
+    }
+    if (member->size > max - *total) { /* of all so far */
+        return refuse(413, "%s: there is more than \"uploads.max_size\" "
+                      "allows", member->name);
+    }
+    *total += member->size;
+    return 0;
+}
+
+/* Lists all members that are to be taken, of which list has room for n. */
+static int list_members(struct zip *zip, uint64_t max, struct listed *list,
+                        uint64_t n)
+{
+    struct zip_member member;
+    uint64_t total = 0;
+    size_t count = 0;
+    int rc;
+
+    for (; n > 0; n--) {
+        rc = zip_next(zip, &member);
+        if (rc != 1) {
+            return refuse(400, "File is not a zip file");
+        }
+        if (is_left_out(member.name)) {
+            continue;
+        }
+        if (check_member(&member, &total, max) != 0) {
+            return -1;
+        }
+        list[count].size = member.size;
+        list[count].name = strdup(member.name);
+        if (list[count++].name == NULL) {
+            return refuse(503, "out of memory");
+        }
+    }
+    return refuse_twice(list, count);
+}
+
+/* Before anything is unpacked, all names and sizes are looked at. */
+static int check_names(struct zip *zip, uint64_t max)
+{
+    uint64_t n = zip_count(zip), i;
+    struct listed *list;
+    int rc;
+
+    if (n > UPLOAD_FILES_MAX) {
+        return refuse(400, "the archive has more than %d members",
+                      UPLOAD_FILES_MAX);
+    }
+    list = calloc((size_t)n + 1, sizeof(list[0]));
+    if (list == NULL) {
+        return refuse(503, "out of memory");
+    }
+    rc = list_members(zip, max, list, n);
+    for (i = 0; i < n; i++) {
+        free(list[i].name);
+    }
+    free(list);
+    return rc;
+}
+
+/* What is packed once more goes aside first. */
+static struct sink *pick(void *arg, const uint8_t *head, size_t len)
+{
+    struct work *w = arg;
+    const char *what;
+    int fd = w->out;
+
+    w->kind = body_sniff(head, len, &what);
+    if (is_packed(w->kind)) {
+        fd = UPLOAD_SCRATCH_FD;
+        if (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0) {
+            return NULL;
+        }
+    }
+    start_sink(w, fd);
+    return &w->sink;
+}
+
+static int take_member(struct work *w, struct zip *zip,
+                       struct zip_member *member)
+{
+    char detail[TEXT_SIZE] = "", path[ZIP_NAME_SIZE];
+    const char *parts[3];
+    int rc;
+
+    w->name = member->name;
+    memcpy(path, member->name, sizeof(path));
+    if (!is_path(path) || !split(path, parts) || member->refuse != NULL) {
+        return refuse(400, "the archive has changed");
+    }
+    rc = zip_unpack(zip, BODY_HEAD, pick, w, detail, sizeof(detail));
+    if (rc != 0) {
+        return refuse_sink(w, rc == -1 ? BODY_BAD : BODY_SYSTEM, detail);
+    }
+    if (!is_packed(w->kind)) {
+        return finish(w, parts, false);
+    }
+    return unpack(w, UPLOAD_SCRATCH_FD) == 0 ? finish(w, parts, true) : -1;
+}
+
+/* Takes as many members as there are files for them. */
+static int take_members(struct work *w, struct zip *zip)
+{
+    struct zip_member member;
+    uint64_t place[2] = {0, 0};
+    size_t n = 0;
+    int rc;
+
+    while ((rc = zip_next(zip, &member)) == 1) {
+        if (is_left_out(member.name)) {
+            continue;
+        }
+        w->out = UPLOAD_OUT_FD + (int)n;
+        if (take_member(w, zip, &member) != 0) {
+            return -1;
+        }
+        if (++n == w->nouts) {
+            zip_tell(zip, place);
+            say("next\t%" PRIu64 ":%" PRIu64, place[0], place[1]);
+            return 0;
+        }
+    }
+    if (rc < 0) {
+        return refuse(400, "File is not a zip file");
+    }
+    say("end");
+    return 0;
+}
+
+static int read_archive(struct work *w, const char *text, struct zip *zip)
+{
+    uint64_t place[2];
+    char *end;
+
+    if (strcmp(text, "-") == 0) {
+        if (check_names(zip, w->max) != 0) {
+            return -1;
+        }
+        zip_rewind(zip);
+    } else {
+        place[0] = strtoull(text, &end, 10);
+        place[1] = *end == ':' ? strtoull(end + 1, NULL, 10) : 0;
+        if (zip_seek(zip, place) != 0) {
+            return refuse(400, "File is not a zip file");
+        }
+    }
+    return take_members(w, zip);
+}
+
+static int take_zip(struct work *w, const char *place, const char *boundary)
+{
+    struct multipart form;
+    char detail[TEXT_SIZE], *dot;
+    struct zip *zip;
+    int rc;
+
+    if (multipart_read(w->in, w->size, boundary, &form, detail,
+                       sizeof(detail)) != 0) {
+        return refuse(400, "%s", detail);
+    }
+    if (form.file == NULL) {
+        return form.has_url
+                   ? refuse(400, "Uploads by URL are not offered here")
+                   : refuse(400, "Must be multipart form data with at least "
+                                 "one file");
+    }
+    dot = strrchr(form.name, '.');
+    if (dot == NULL || strcasecmp(dot, ".zip") != 0) {
+        return refuse(400, "Unrecognized archive file extension \"%s\"",
+                      dot != NULL ? dot : "");
+    }
+    say("form\t%d\t%zu\t%s", form.is_try, form.size, form.name);
+    zip = zip_open(form.file, form.size);
+    if (zip == NULL) {
+        return refuse(400, "File is not a zip file");
+    }
+    rc = read_archive(w, place, zip);
+    zip_close(zip);
+    return rc;
+}
+
+/* the process ------------------------------------------------------------ */
+
+/* Maps what will be read, because the sandbox forbids it later. */
+static int map_all(struct work *w, bool many)
+{
+    off_t size = lseek(UPLOAD_IN_FD, 0, SEEK_END);
+    void *map;
+    size_t i;
+
+    if (size <= 0) {
+        return refuse(400, "the request has no body");
+    }
+    w->size = (size_t)size;
+    map = mmap(NULL, w->size, PROT_READ, MAP_SHARED, UPLOAD_IN_FD, 0);
+    if (map == MAP_FAILED) {
+        return refuse(500, "mmap: %s", strerror(errno));
+    }
+    w->in = map;
+    w->nouts = many ? UPLOAD_OUTS : 1;
+    for (i = 0; i < w->nouts; i++) {
+        map = mmap(NULL, (size_t)w->max + 1, PROT_READ,
+                   MAP_SHARED | MAP_NORESERVE, UPLOAD_OUT_FD + (int)i, 0);
+        if (map == MAP_FAILED) {
+            return refuse(500, "mmap: %s", strerror(errno));
+        }
+        w->outs[i] = map;
+    }
+    return 0;
+}
+
+int upload_main(int argc, char **argv)
+{
+    bool many = argc == 6 && strcmp(argv[2], "zip") == 0;
+    struct sandbox_limits limits = {0};
+    struct work w = {0};
+    char error[TEXT_SIZE], *end;
+
+    if (!many && (argc != 7 || strcmp(argv[2], "file") != 0)) {
+        fprintf(stderr, CHILD_SANDBOXED ": --upload is for symcached itself\n");
+        return 2;
+    }
+    w.max = strtoull(argv[3], &end, 10);
+    w.keep = *end == ':' ? strtoull(end + 1, NULL, 10) : 0;
+    if (map_all(&w, many) != 0) {
+        return 0;
+    }
+    limits.memory = MEMORY + w.size + w.nouts * w.max;
+    /* one byte more is how the sink notices that it is too much */
+    limits.file_size = w.max + 65536;
+    if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
+        refuse(500, "%s", error);
+        return 0;
+    }
+    if (many) {
+        (void)take_zip(&w, argv[4], argv[5]);
+    } else if (take_file(&w, argv + 4) == 0) {
+        say("end");
+    }
+    return 0;
+}

@@ -1,0 +1,422 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The server of HTTP: answers are the same and in order however requests come
+ * in, are answered now or later, and are taken; and nobody holds a connection
+ * for ever.
+ */
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "http/connection.h"
+#include "http/http.h"
+
+#define HOST "Host: h\r\n\r\n"
+
+struct fixture {
+    struct event_base *base;
+    struct http_server *server;
+    int listener;
+    int client;
+    struct http_request *later; /* a request to /later */
+    unsigned gone;
+    unsigned drained;
+    char text[4096]; /* what the client has read */
+    size_t size;
+};
+
+static size_t large; /* bytes of the answer to /large */
+static unsigned released;
+
+static void on_release(char *body, size_t size)
+{
+    assert_int_equal(size, large);
+    released++;
+    free(body);
+}
+
+static void on_gone(void *arg)
+{
+    struct fixture *f = arg;
+
+    f->gone++;
+    f->later = NULL;
+}
+
+static void on_drained(void *arg)
+{
+    struct fixture *f = arg;
+
+    f->drained++;
+}
+
+/* Answers with the path, the field X and the body. */
+static void answer(struct http_request *request)
+{
+    const char *x = http_request_field(request, "X");
+    char text[1024];
+    struct http_reply reply = {.status = 200, .body = text};
+
+    reply.size = (size_t)snprintf(
+        text, sizeof(text), "[%s %s %s %.*s]", request->path,
+        request->query != NULL ? request->query : "-", x != NULL ? x : "-",
+        request->state == HTTP_BODY_WHOLE ? (int)request->size : 0,
+        request->body);
+    if (request->state != HTTP_BODY_WHOLE) {
+        reply.status = request->state == HTTP_BODY_TOO_LONG ? 413 : 503;
+    }
+    http_reply(request, &reply);
+}
+
+static void on_request(struct http_request *request, void *arg)
+{
+    struct fixture *f = arg;
+    struct http_reply reply = {.status = 200, .release = on_release};
+
+    if (strcmp(request->path, "/later") == 0) {
+        f->later = request;
+        http_request_watch(request, on_gone, f);
+    } else if (strcmp(request->path, "/large") == 0) {
+        reply.size = large;
+        reply.body = calloc(1, large);
+        http_reply(request, &reply);
+    } else {
+        answer(request);
+    }
+}
+
+static void turn(struct fixture *f)
+{
+    ssize_t n;
+    int i;
+
+    for (i = 0; i < 4; i++) {
+        event_base_loop(f->base, EVLOOP_NONBLOCK);
+    }
+    n = recv(f->client, f->text + f->size, sizeof(f->text) - 1 - f->size,
+             MSG_DONTWAIT);
+    f->size += n > 0 ? (size_t)n : 0;
+    f->text[f->size] = '\0';
+}
+
+static void connect_client(struct fixture *f)
+{
+    int pair[2];
+
+    assert_int_equal(
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+    f->client = pair[0];
+    f->size = 0;
+    http_connection_new(f->server, pair[1]);
+}
+
+static void disconnect_client(struct fixture *f)
+{
+    close(f->client);
+    f->client = -1;
+    event_base_loop(f->base, EVLOOP_NONBLOCK);
+}
+
+static void say(struct fixture *f, const char *text, size_t size)
+{
+    assert_int_equal(send(f->client, text, size, MSG_NOSIGNAL), size);
+    turn(f);
+}
+
+static void say_text(struct fixture *f, const char *text)
+{
+    say(f, text, strlen(text));
+}
+
+/* So many seconds later. */
+static void wait_for(struct fixture *f, unsigned seconds)
+{
+    struct http_connection *c = LIST_FIRST(&f->server->connections), *next;
+
+    f->server->now += seconds * 1000;
+    for (; c != NULL; c = next) {
+        next = http_connection_next(c);
+        http_connection_tick(c);
+    }
+    turn(f);
+}
+
+static bool is_connected(const struct fixture *f)
+{
+    return !LIST_EMPTY(&f->server->connections);
+}
+
+/* The bodies of the answers. */
+static const char *bodies(struct fixture *f)
+{
+    static char out[sizeof(f->text)];
+    char *p = f->text, *to = out;
+    size_t n;
+
+    while ((p = strstr(p, "Content-Length: ")) != NULL) {
+        n = strtoul(p + 16, NULL, 10);
+        p = strstr(p, "\r\n\r\n") + 4;
+        if (p + n > f->text + f->size) {
+            return "cut short";
+        }
+        memcpy(to, p, n);
+        to += n;
+        p += n;
+    }
+    *to = '\0';
+    return out;
+}
+
+static int setup(void **state)
+{
+    static const struct sockaddr_un any = {.sun_family = AF_UNIX};
+    struct fixture *f = calloc(1, sizeof(*f));
+
+    f->base = event_base_new();
+    f->listener = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+    bind(f->listener, (const struct sockaddr *)&any, sizeof(any.sun_family));
+    listen(f->listener, 1);
+    f->server = http_server_new(f->base, f->listener, on_request, f);
+    http_server_limit(f->server, 100000, 301000);
+    connect_client(f);
+    *state = f;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    struct fixture *f = *state;
+
+    http_server_free(f->server);
+    event_base_free(f->base);
+    close(f->listener);
+    close(f->client);
+    free(f);
+    return 0;
+}
+
+static const char stream[] =
+    "GET /1?a HTTP/1.1\r\nX: x1\r\n" HOST "\r\n"
+    "POST /2 HTTP/1.1\r\nContent-Length: 5\r\n" HOST "body2"
+    "POST /3 HTTP/1.1\r\nTransfer-Encoding: chunked\r\nX: x3\r\n" HOST
+    "2\r\nbo\r\n3;x\r\ndy3\r\n0\r\nT: t\r\n\r\n"
+    "POST /later HTTP/1.1\r\nContent-Length: 5\r\nX: x4\r\n" HOST "body4"
+    "GET /5 HTTP/1.1\r\n" HOST
+    "GET /6 HTTP/1.1\r\nConnection: close\r\n" HOST;
+
+static void check_stream(struct fixture *f, size_t step)
+{
+    size_t at, n;
+
+    for (at = 0; at < sizeof(stream) - 1; at += n) {
+        n = sizeof(stream) - 1 - at < step ? sizeof(stream) - 1 - at : step;
+        say(f, stream + at, n);
+        if (f->later != NULL && at % 3 == 0) {
+            answer(f->later);
+            f->later = NULL;
+            turn(f);
+        }
+    }
+    if (f->later != NULL) {
+        answer(f->later);
+        f->later = NULL;
+        turn(f);
+    }
+    assert_string_equal(bodies(f), "[/1 a x1 ][/2 - - body2][/3 - x3 body3]"
+                                   "[/later - x4 body4][/5 - - ][/6 - - ]");
+    assert_false(is_connected(f));
+    assert_int_equal(f->gone, 0);
+}
+
+static void streams(void **state)
+{
+    struct fixture *f = *state;
+    size_t step;
+
+    for (step = 1; step < sizeof(stream); step++) {
+        check_stream(f, step);
+        close(f->client);
+        connect_client(f);
+    }
+}
+
+static void gone(void **state)
+{
+    struct fixture *f = *state;
+
+    say_text(f, "GET /later HTTP/1.1\r\n" HOST);
+    assert_non_null(f->later);
+    wait_for(f, 1000); /* the limit is who answers' */
+    assert_true(is_connected(f));
+    disconnect_client(f);
+    assert_int_equal(f->gone, 1);
+    assert_false(is_connected(f));
+}
+
+static void half_closed(void **state)
+{
+    struct fixture *f = *state;
+
+    assert_int_equal(send(f->client, "GET /1 HTTP/1.1\r\n" HOST, 28, 0), 28);
+    shutdown(f->client, SHUT_WR);
+    turn(f);
+    assert_string_equal(bodies(f), "[/1 - - ]");
+    assert_false(is_connected(f));
+}
+
+/* seconds until a client that has sent this is left */
+static void check_timeout(struct fixture *f, const char *text,
+                          unsigned seconds, const char *answer)
+{
+    say_text(f, text);
+    f->size = 0;
+    wait_for(f, seconds - 1);
+    assert_true(is_connected(f));
+    assert_int_equal(f->size, 0);
+    wait_for(f, 2);
+    if (answer != NULL) {
+        assert_int_equal(strncmp(f->text, answer, strlen(answer)), 0);
+        wait_for(f, 21); /* it lingers */
+    }
+    assert_false(is_connected(f));
+    close(f->client);
+    connect_client(f);
+}
+
+static void timeouts(void **state)
+{
+    struct fixture *f = *state;
+    static const char late[] = "HTTP/1.1 408 ";
+    unsigned i;
+
+    check_timeout(f, "", 120, NULL);
+    check_timeout(f, "GET /1 HTTP/1.1\r\n" HOST, 120, NULL);
+    check_timeout(f, "\r\n", 120, NULL);
+    check_timeout(f, "G", 30, late);
+    check_timeout(f, "GET /1 HTTP/1.1\r\n" HOST "G", 30, late);
+    check_timeout(f, "POST / HTTP/1.1\r\nContent-Length: 5\r\n" HOST "1", 120,
+                  late);
+    say_text(f, "POST / HTTP/1.1\r\nContent-Length: 999\r\n" HOST);
+    for (i = 0; i < 10; i++) {
+        assert_int_equal(f->size, 0);
+        say_text(f, "1");
+        wait_for(f, 31);
+    }
+    assert_int_equal(strncmp(f->text, late, strlen(late)), 0);
+}
+
+static void not_taken(void **state)
+{
+    struct fixture *f = *state;
+
+    large = 10000000;
+    released = 0;
+    say_text(f, "HEAD /large HTTP/1.1\r\n" HOST);
+    assert_int_equal(released, 1);
+    assert_non_null(strstr(f->text, "Content-Length: 10000000\r\n"));
+    say_text(f, "GET /large HTTP/1.1\r\n" HOST "GET /2 HTTP/1.1\r\n" HOST);
+    assert_int_equal(released, 1);
+    wait_for(f, 119);
+    assert_int_equal(released, 1);
+    f->size = 0;
+    turn(f); /* some of it is taken */
+    wait_for(f, 121);
+    assert_int_equal(released, 2);
+    assert_false(is_connected(f));
+}
+
+/* Who sends on, whatever we say, is heard for a while, and has its answer. */
+static void too_long(void **state)
+{
+    struct fixture *f = *state;
+    static char text[200000];
+    size_t at;
+
+    say_text(f, "POST /1 HTTP/1.1\r\nContent-Length: 100001\r\n" HOST);
+    assert_int_equal(strncmp(f->text, "HTTP/1.1 413 ", 13), 0);
+    for (at = 0; at < sizeof(text); at += 20000) {
+        say(f, text + at, 20000);
+    }
+    assert_string_equal(bodies(f), "[/1 - - ]");
+    assert_true(is_connected(f));
+    wait_for(f, 21);
+    assert_false(is_connected(f));
+    close(f->client);
+    connect_client(f);
+    say_text(f, "POST /1 HTTP/1.1\r\nExpect: 100-continue\r\n"
+                "Content-Length: 99999999999999999999\r\n" HOST);
+    assert_int_equal(strncmp(f->text, "HTTP/1.1 413 ", 13), 0);
+    close(f->client);
+    turn(f);
+    assert_false(is_connected(f));
+}
+
+static void invited(void **state)
+{
+    struct fixture *f = *state;
+
+    say_text(f, "POST /1 HTTP/1.1\r\nExpect: 100-continue\r\n"
+                "Content-Length: 1\r\n" HOST);
+    assert_string_equal(f->text, "HTTP/1.1 100 Continue\r\n\r\n");
+    say_text(f, "b");
+    assert_string_equal(bodies(f), "[/1 - - b]");
+    assert_int_equal(strncmp(f->text + 25, "HTTP/1.1 200 OK\r\n", 17), 0);
+}
+
+static void no_room(void **state)
+{
+    struct fixture *f = *state;
+    static char text[99000];
+    int clients[4], i;
+
+    for (i = 0; i < 4; i++) {
+        say_text(f, "POST /1 HTTP/1.1\r\nContent-Length: 100000\r\n" HOST);
+        say(f, text, sizeof(text));
+        assert_int_equal(f->size > 0, i == 3);
+        clients[i] = f->client;
+        connect_client(f);
+    }
+    close(clients[0]);
+    turn(f);
+    f->client = clients[1];
+    say(f, text, 1000);
+    assert_int_equal(strncmp(f->text, "HTTP/1.1 200 ", 13), 0);
+    close(clients[2]);
+    close(clients[3]);
+}
+
+static void stop(void **state)
+{
+    struct fixture *f = *state;
+
+    connect_client(f); /* the first one is idle, this one waits */
+    say_text(f, "GET /later HTTP/1.1\r\n" HOST);
+    http_server_stop(f->server, on_drained, f);
+    assert_int_equal(f->drained, 0);
+    answer(f->later);
+    turn(f);
+    assert_non_null(strstr(f->text, "Connection: close\r\n"));
+    assert_int_equal(f->drained, 1);
+    assert_false(is_connected(f));
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(streams),   TEST(gone),      TEST(half_closed),
+        TEST(timeouts),  TEST(not_taken), TEST(too_long),
+        TEST(invited),   TEST(no_room),   TEST(stop),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
