@@ -64,8 +64,8 @@ my %may = (    # room => rooms that it may include from
         . ' debuginfo/macho debuginfo/pdb debuginfo/portablepdb symcache',
     module => 'proto',
     'module/status' => 'module proto',
-    symcachectl => 'base proto sandbox converter debuginfo/pdb debuginfo/pe symcache'
-        . ' symbolication symbolicated/api symbolicated/modules',
+    symcachectl => 'base proto sandbox converter debuginfo/pdb debuginfo/pe'
+        . ' ppdbcache symcache symbolication symbolicated/api symbolicated/modules',
 );
 
 # symbolicated: protocols know nothing of how modules are got

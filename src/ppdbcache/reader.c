@@ -10,7 +10,8 @@
 
 bool ppdbcache_sniff(const void *data, size_t size)
 {
-    return size >= 4 && memcmp(data, "PDBC", 4) == 0;
+    return size >= 4 && (memcmp(data, "PDBC", 4) == 0 ||
+                         memcmp(data, "CBDP", 4) == 0);
 }
 
 static enum symfile_open_status check_magic(const uint8_t *data, size_t size,

@@ -34,7 +34,7 @@ struct ppdbcache_place {
     uint32_t language; /* as SymCaches number them */
 };
 
-/* Does a file begin as a PpdbCache does? */
+/* Does a file begin as a PpdbCache does, of either byte order? */
 bool ppdbcache_sniff(const void *data, size_t size);
 
 /* Opens a PpdbCache in memory, which must stay there while the reader is used.

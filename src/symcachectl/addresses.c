@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define ROW_MAX 0xFFFFFF
+
 static int digit(char c)
 {
     if (c >= '0' && c <= '9') {
@@ -36,6 +38,26 @@ int addresses_parse(const char *text, size_t size, uint64_t *address)
         n = n << 4 | (uint64_t)d;
     }
     *address = n;
+    return 0;
+}
+
+int addresses_parse_method(const char *text, size_t size, uint64_t *address)
+{
+    uint64_t method, il;
+    const char *plus = memchr(text, '+', size);
+
+    if (plus == NULL ||
+        addresses_parse(text, (size_t)(plus - text), &method) != 0 ||
+        addresses_parse(plus + 1, size - (size_t)(plus - text) - 1, &il) !=
+            0 ||
+        il > UINT32_MAX) {
+        return -1;
+    }
+    method -= method > ROW_MAX ? ADDRESSES_TOKEN : 0;
+    if (method > ROW_MAX) {
+        return -1;
+    }
+    *address = method << 32 | il;
     return 0;
 }
 
@@ -119,7 +141,8 @@ static int next_line(struct addresses *a)
     return 1;
 }
 
-int addresses_next(struct addresses *a, uint64_t *address)
+int addresses_next(struct addresses *a, addresses_parse_fn parse,
+                   uint64_t *address)
 {
     int rc;
 
@@ -129,5 +152,5 @@ int addresses_next(struct addresses *a, uint64_t *address)
             return rc;
         }
     } while (a->size == 0);
-    return addresses_parse(a->text, a->size, address) == 0 ? 1 : -1;
+    return parse(a->text, a->size, address) == 0 ? 1 : -1;
 }

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "addresses.h"
 #include "command.h"
 #include "frames.h"
 #include "input.h"
@@ -18,6 +19,7 @@
 #define MAX_FRAMES 2048
 
 struct dump {
+    struct input input;
     struct symfile_reader reader;
     struct output output;
     struct source_path path;
@@ -30,12 +32,10 @@ static void print_number(struct dump *d, const char *what, uint32_t number)
     output_text(&d->output, "\n");
 }
 
-static void print_identity(struct dump *d)
+static void print_guid(struct dump *d, const uint8_t *p)
 {
     char id[64];
-    const uint8_t *p;
 
-    p = d->reader.data + SYMFILE_AT_GUID;
     snprintf(id, sizeof(id),
              "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-"
              "%02x%02x%02x%02x%02x%02x",
@@ -43,6 +43,11 @@ static void print_identity(struct dump *d)
              p[11], p[12], p[13], p[14], p[15]);
     output_text(&d->output, "id         ");
     output_text(&d->output, id);
+}
+
+static void print_identity(struct dump *d)
+{
+    print_guid(d, d->reader.data + SYMFILE_AT_GUID);
     output_text(&d->output, d->reader.data[SYMFILE_AT_KIND] == 0
                                 ? "\n"
                                 : " (PDB 2.0: time stamp)\n");
@@ -193,6 +198,45 @@ static int print_ranges(struct dump *d)
     return 0;
 }
 
+/* A PpdbCache: its files, and where in them the code of each method is. */
+static void print_ppdb(struct dump *d)
+{
+    uint32_t i, line, file, language;
+    uint64_t range;
+    const struct ppdbcache_reader *r = &d->input.ppdb;
+    struct symfile_string name;
+
+    print_number(d, "ppdbcache  ", PPDBCACHE_VERSION);
+    print_guid(d, r->data + PPDBCACHE_AT_GUID);
+    output_text(&d->output, "\nstamp      ");
+    output_hex(&d->output, symfile_load(r->data + PPDBCACHE_AT_STAMP), 8);
+    print_number(d, "\nfiles      ", r->num_files);
+    print_number(d, "ranges     ", r->num_ranges);
+    print_number(d, "strings    ", r->string_bytes);
+    output_text(&d->output, "\nfiles\n");
+    for (i = 0; i < r->num_files; i++) {
+        ppdbcache_reader_file(r, i, &name, &language);
+        output_text(&d->output, "  ");
+        output_text(&d->output, symfile_language_name(language));
+        output_text(&d->output, " ");
+        output_string(&d->output, &name);
+        output_text(&d->output, "\n");
+    }
+    output_text(&d->output, "\nranges\n");
+    for (i = 0; i < r->num_ranges && d->output.error == 0; i++) {
+        range = ppdbcache_reader_range(r, i);
+        ppdbcache_reader_place(r, i, &line, &file);
+        ppdbcache_reader_file(r, file, &name, &language);
+        output_text(&d->output, "  ");
+        output_hex(&d->output, ADDRESSES_TOKEN + (range >> 32), 1);
+        output_text(&d->output, "+");
+        output_hex(&d->output, (uint32_t)range, 1);
+        output_text(&d->output, " ");
+        output_string(&d->output, &name);
+        print_number(d, ":", line);
+    }
+}
+
 int dump_command(int argc, char **argv)
 {
     int rc;
@@ -203,11 +247,16 @@ int dump_command(int argc, char **argv)
     if (file == NULL) {
         return COMMAND_USAGE;
     }
-    rc = input_open(file, COMMAND_FOREIGN, &d.reader);
+    rc = input_open(file, COMMAND_FOREIGN, &d.input);
     if (rc != COMMAND_OK) {
         return rc;
     }
     output_init(&d.output, STDOUT_FILENO);
+    if (d.input.is_ppdb) {
+        print_ppdb(&d);
+        return output_finish(&d.output, COMMAND_OK);
+    }
+    d.reader = d.input.reader;
     print_header(&d);
     rc = print_files(&d);
     if (rc == 0) {

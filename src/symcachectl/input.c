@@ -114,8 +114,7 @@ static int load(const char *file, struct bytes *bytes)
     return rc;
 }
 
-int input_open(const char *file, int damaged_code,
-               struct symfile_reader *reader)
+int input_open(const char *file, int damaged_code, struct input *input)
 {
     char error[256];
     struct bytes bytes;
@@ -129,8 +128,12 @@ int input_open(const char *file, int damaged_code,
         fprintf(stderr, "symcachectl: warning: %s; parsing without it\n",
                 error);
     }
-    status = symfile_reader_open(reader, bytes.data, bytes.size, error,
-                                 sizeof(error));
+    input->is_ppdb = ppdbcache_sniff(bytes.data, bytes.size);
+    status = input->is_ppdb
+                 ? ppdbcache_reader_open(&input->ppdb, bytes.data, bytes.size,
+                                         error, sizeof(error))
+                 : symfile_reader_open(&input->reader, bytes.data, bytes.size,
+                                       error, sizeof(error));
     if (status == SYMFILE_OPENED) {
         return COMMAND_OK;
     }

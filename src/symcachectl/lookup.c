@@ -17,7 +17,8 @@
 #define SHOWN 40 /* bytes of a line that is not an address */
 
 struct lookup {
-    struct symfile_reader reader;
+    struct input input;
+    addresses_parse_fn parse;
     struct output output;
     struct addresses addresses;
     struct source_path path;
@@ -26,17 +27,55 @@ struct lookup {
     int has_found;
 };
 
+static void note(struct lookup *l, bool is_found)
+{
+    l->has_found = l->has_found || is_found;
+    l->has_missed = l->has_missed || !is_found;
+}
+
+/* The place of an offset in a method of .NET, whose name is not in the file. */
+static int print_place(struct lookup *l, uint64_t address)
+{
+    struct ppdbcache_place place;
+    bool is_found = ppdbcache_reader_lookup(
+        &l->input.ppdb, (uint32_t)(address >> 32), (uint32_t)address, &place);
+
+    note(l, is_found);
+    output_text(&l->output, l->is_json ? "{\"token\": \"" : "");
+    output_hex(&l->output, ADDRESSES_TOKEN + (address >> 32), 1);
+    output_text(&l->output, l->is_json ? "\", \"il\": \"" : "+");
+    output_hex(&l->output, (uint32_t)address, 1);
+    if (!is_found) {
+        output_text(&l->output, l->is_json ? "\", \"file\": null}\n"
+                                           : "\n    not found\n");
+        return 0;
+    }
+    if (l->is_json) {
+        output_text(&l->output, "\", \"language\": \"");
+        output_text(&l->output, symfile_language_name(place.language));
+        output_text(&l->output, "\", \"file\": ");
+        output_json(&l->output, &place.file);
+        output_text(&l->output, ", \"line\": ");
+    } else {
+        output_text(&l->output, "\n    ");
+        output_string(&l->output, &place.file);
+        output_text(&l->output, ":");
+    }
+    output_decimal(&l->output, place.line);
+    output_text(&l->output, l->is_json ? "}\n" : "\n");
+    return 0;
+}
+
 static int print(struct lookup *l, uint64_t address)
 {
     int rc;
     struct symfile_frames frames;
 
-    symfile_reader_lookup(&l->reader, address, &frames);
-    if (frames.next == SYMFILE_NONE) {
-        l->has_missed = 1;
-    } else {
-        l->has_found = 1;
+    if (l->input.is_ppdb) {
+        return print_place(l, address);
     }
+    symfile_reader_lookup(&l->input.reader, address, &frames);
+    note(l, frames.next != SYMFILE_NONE);
     if (l->is_json) {
         output_text(&l->output, "{\"address\": \"");
         output_hex(&l->output, address, 1);
@@ -97,7 +136,7 @@ static int from_stdin(struct lookup *l, const char *file)
         if (l->output.error != 0) {
             return COMMAND_OK; /* output_finish() reports the error */
         }
-        rc = addresses_next(&l->addresses, &address);
+        rc = addresses_next(&l->addresses, l->parse, &address);
         if (rc == 0) {
             return COMMAND_OK;
         }
@@ -110,14 +149,17 @@ static int from_stdin(struct lookup *l, const char *file)
     }
 }
 
-static int check_addresses(int count, char **texts)
+static int check_addresses(const struct lookup *l, int count, char **texts)
 {
     int i;
     uint64_t address;
 
     for (i = 0; i < count; i++) {
-        if (addresses_parse(texts[i], strlen(texts[i]), &address) != 0) {
-            return command_usage("lookup", "no address", texts[i]);
+        if (l->parse(texts[i], strlen(texts[i]), &address) != 0) {
+            return command_usage("lookup",
+                                 l->input.is_ppdb ? "no METHOD+IL"
+                                                  : "no address",
+                                 texts[i]);
         }
     }
     return COMMAND_OK;
@@ -130,7 +172,7 @@ static int from_arguments(struct lookup *l, const char *file, int count,
     uint64_t address;
 
     for (i = 0; i < count; i++) {
-        if (addresses_parse(texts[i], strlen(texts[i]), &address) == 0 &&
+        if (l->parse(texts[i], strlen(texts[i]), &address) == 0 &&
             print(l, address) != 0) {
             return no_memory(l, file);
         }
@@ -162,18 +204,19 @@ int lookup_command(int argc, char **argv)
         l.is_json = 1;
         i++;
     }
-    if (check_addresses(argc - i, argv + i) != COMMAND_OK) {
-        return COMMAND_USAGE;
-    }
     if (i == argc && strcmp(file, "-") == 0) {
         return command_usage("lookup",
                              "standard input cannot be both FILE "
                              "and addresses",
                              NULL);
     }
-    rc = input_open(file, COMMAND_FOREIGN, &l.reader);
+    rc = input_open(file, COMMAND_FOREIGN, &l.input);
     if (rc != COMMAND_OK) {
         return rc;
+    }
+    l.parse = l.input.is_ppdb ? addresses_parse_method : addresses_parse;
+    if (check_addresses(&l, argc - i, argv + i) != COMMAND_OK) {
+        return COMMAND_USAGE;
     }
     output_init(&l.output, STDOUT_FILENO);
     rc = i < argc ? from_arguments(&l, file, argc - i, argv + i)
