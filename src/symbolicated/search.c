@@ -68,7 +68,7 @@ struct search {
     struct looks *looks;       /* the newest */
     struct question *question; /* the newest */
     struct attempts_queue whys; /* of seeks */
-    struct tenant tenant;      /* or its root is -1 */
+    struct tenant *tenant;     /* NULL: the configured stores */
     struct exchange *exchange; /* by which it is asked for, or NULL */
     struct seek seeks[];
 };
@@ -288,8 +288,8 @@ static int looks_start(struct search *search)
     looks->search = search;
     looks->mapped = search->searcher->mapped;
     looks->tenant = -1;
-    if (search->tenant.root != -1) {
-        looks->tenant = fcntl(search->tenant.root, F_DUPFD_CLOEXEC, 0);
+    if (search->tenant != NULL) {
+        looks->tenant = fcntl(search->tenant->root, F_DUPFD_CLOEXEC, 0);
         if (looks->tenant == -1) {
             free(looks);
             return -1;
@@ -541,7 +541,7 @@ static void on_tenant(void *arg, enum exchange_news news,
         return; /* the rest is to come */
     }
     is_there = news == EXCHANGE_ENDED &&
-               tenant_open(&search->tenant, search->settings, body);
+               tenant_open(search->tenant, search->settings, body);
     exchange_free(search->exchange);
     search->exchange = NULL;
     for (i = 0; i < search->call->nmodules; i++) {
@@ -564,7 +564,9 @@ struct search *search_new(struct searcher *searcher, struct settings *settings,
         1, sizeof(*search) + call->nmodules * sizeof(search->seeks[0]));
     size_t i;
 
-    if (search == NULL) {
+    if (search == NULL ||
+        (call->tenant != NULL && (search->tenant = tenant_new()) == NULL)) {
+        free(search);
         return NULL;
     }
     search->searcher = searcher;
@@ -573,13 +575,12 @@ struct search *search_new(struct searcher *searcher, struct settings *settings,
     search->done = done;
     search->arg = arg;
     search->started = clock_usec();
-    search->tenant.root = -1;
     search->nstores =
         call->tenant != NULL ? 1 : settings->symbolication->nstores;
     search->roots =
-        call->tenant != NULL ? &search->tenant.root : settings->roots;
+        call->tenant != NULL ? &search->tenant->root : settings->roots;
     search->helper =
-        call->tenant != NULL ? &search->tenant.helper : &settings->helper;
+        call->tenant != NULL ? &search->tenant->helper : &settings->helper;
     attempts_begin(&search->whys, searcher->base, search->helper,
                    call->tenant != NULL ? NULL
                                         : settings->symbolication->stores,
@@ -594,7 +595,7 @@ struct search *search_new(struct searcher *searcher, struct settings *settings,
 
 bool search_run(struct search *search)
 {
-    bool is_ready = search->call->tenant == NULL || search->tenant.root != -1;
+    bool is_ready = search->tenant == NULL || search->tenant->root != -1;
     struct seek *seek;
     size_t i;
 
@@ -692,9 +693,7 @@ void search_free(struct search *search)
         module_unref(search->seeks[i].module);
         attempts_free(&search->seeks[i].wanted->attempts);
     }
-    if (search->tenant.root != -1) {
-        close(search->tenant.root);
-    }
+    tenant_free(search->tenant);
     settings_unref(search->settings);
     free(search);
 }

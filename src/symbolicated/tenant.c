@@ -5,7 +5,9 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "json/json.h"
 
 #define NAME_SIZE 32 /* hex digits */
@@ -13,6 +15,24 @@
 
 /* A tenant starts in a moment, and is given ten seconds. */
 #define PATIENCE_SECONDS 15
+
+struct tenant *tenant_new(void)
+{
+    struct tenant *tenant = calloc(1, sizeof(*tenant));
+
+    if (tenant != NULL) {
+        tenant->root = -1;
+    }
+    return tenant;
+}
+
+void tenant_free(struct tenant *tenant)
+{
+    if (tenant != NULL && tenant->root != -1) {
+        close(tenant->root);
+    }
+    free(tenant);
+}
 
 struct exchange *tenant_ask(struct event_base *base,
                             const struct settings *settings, const char *text,

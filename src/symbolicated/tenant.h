@@ -17,6 +17,12 @@ struct tenant {
     struct exchange_address helper;
 };
 
+/* One that is not open yet; NULL without memory. */
+struct tenant *tenant_new(void);
+
+/* NULL is allowed. */
+void tenant_free(struct tenant *tenant);
+
 /* Asks symcached for the tenant of a text; fn as of exchange_start(), and NULL
  * as there. */
 struct exchange *tenant_ask(struct event_base *base,
