@@ -264,7 +264,7 @@ static void flush(struct http_connection *c)
 
     if (rc == 1) {
         on_sent(c);
-    } else if (rc == -1 || !http_output_keep(&c->output)) {
+    } else if (rc == -1 || !http_output_keep(&c->output, c->server->unsent)) {
         close_connection(c);
     } else {
         c->state = WRITES;

@@ -24,6 +24,7 @@ struct http_server {
     void *arg;
     uint64_t body;      /* bytes at most */
     uint64_t receiving; /* the same of all */
+    uint64_t unsent;    /* of copies of answers, of all */
     struct http_input *input; /* for what comes; NULL: a request has it */
     LIST_HEAD(, http_connection) connections;
     struct event *accept;

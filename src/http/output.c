@@ -4,6 +4,7 @@
 #include "output.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -33,28 +34,37 @@ int http_output_send(struct http_output *output, int fd)
     return head->at == head->size && body->at == body->size;
 }
 
+/* Bytes of copies, of all threads. */
+static atomic_uint_least64_t copied;
+
 static void free_copy(char *data, size_t size)
 {
+    atomic_fetch_sub(&copied, size);
     free(data);
 }
 
-bool http_output_keep(struct http_output *output)
+bool http_output_keep(struct http_output *output, uint64_t most)
 {
     struct http_output_part *part;
+    uint64_t others;
     char *copy;
 
     for (part = output->parts; part < output->parts + 2; part++) {
         if (part->release != NULL || part->at == part->size) {
             continue;
         }
-        part->size -= part->at;
-        copy = malloc(part->size);
+        copy = malloc(part->size - part->at);
         if (copy == NULL) {
             return false;
         }
+        part->size -= part->at;
         part->data = memcpy(copy, part->data + part->at, part->size);
         part->at = 0;
         part->release = free_copy;
+        others = atomic_fetch_add(&copied, part->size);
+        if (others > 0 && others + part->size > most) {
+            return false;
+        }
     }
     return true;
 }

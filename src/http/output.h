@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct http_output_part {
     char *data;
@@ -25,9 +26,12 @@ struct http_output {
  * error. */
 int http_output_send(struct http_output *output, int fd);
 
-/* Copies what has not been sent and is not ours.  Returns false if there is no
- * memory. */
-bool http_output_keep(struct http_output *output);
+/*
+ * Copies what has not been sent and is not ours.  Returns false if there is no
+ * memory, or if all copies would have more than most bytes together; one alone
+ * may have.
+ */
+bool http_output_keep(struct http_output *output, uint64_t most);
 
 void http_output_release(struct http_output *output);
 

@@ -99,10 +99,11 @@ struct http_server *http_server_new(struct event_base *base, int listener,
 }
 
 void http_server_limit(struct http_server *server, uint64_t body,
-                       uint64_t receiving)
+                       uint64_t receiving, uint64_t unsent)
 {
     server->body = body;
     server->receiving = receiving;
+    server->unsent = unsent;
 }
 
 void http_server_stop(struct http_server *server, void (*drained)(void *arg),

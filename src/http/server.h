@@ -61,11 +61,13 @@ struct http_server *http_server_new(struct event_base *base, int listener,
                                     http_request_fn on_request, void *arg);
 
 /*
- * Bytes of a body, from the next request on, and of all bodies that this
- * process is receiving; one alone may be larger than that.
+ * Bytes, from the next request on: of a body; of all bodies that this process
+ * is receiving; of all answers, or ends of them, that clients have not taken
+ * and that are copied, beyond which a connection is closed.  One body and one
+ * answer alone may be larger than the last two.
  */
 void http_server_limit(struct http_server *server, uint64_t body,
-                       uint64_t receiving);
+                       uint64_t receiving, uint64_t unsent);
 
 /* Accepts and reads nothing more; calls drained when all answers are sent. */
 void http_server_stop(struct http_server *server, void (*drained)(void *arg),

@@ -75,7 +75,8 @@ static void limit(struct worker *w, const struct settings *settings)
     const struct symbolication_limits_config *limits =
         &settings->symbolication->limits;
 
-    http_server_limit(w->http, limits->body_size, limits->receiving_size);
+    http_server_limit(w->http, limits->body_size, limits->receiving_size,
+                      limits->answer_size);
 }
 
 static void on_woken(evutil_socket_t fd, short what, void *arg)

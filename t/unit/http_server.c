@@ -35,6 +35,7 @@ struct fixture {
 
 static size_t large; /* bytes of the answer to /large */
 static unsigned released;
+static char copied[1000000]; /* the answer to /copied */
 
 static void on_release(char *body, size_t size)
 {
@@ -88,6 +89,10 @@ static void on_request(struct http_request *request, void *arg)
         reply.size = large;
         reply.body = calloc(1, large);
         http_reply(request, &reply);
+    } else if (strcmp(request->path, "/copied") == 0) {
+        reply = (struct http_reply){
+            .status = 200, .body = copied, .size = sizeof(copied)};
+        http_reply(request, &reply);
     } else {
         answer(request);
     }
@@ -109,10 +114,11 @@ static void turn(struct fixture *f)
 
 static void connect_client(struct fixture *f)
 {
-    int pair[2];
+    int pair[2], room = 65536;
 
     assert_int_equal(
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+    setsockopt(pair[1], SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
     f->client = pair[0];
     f->size = 0;
     http_connection_new(f->server, pair[1]);
@@ -185,7 +191,7 @@ static int setup(void **state)
     bind(f->listener, (const struct sockaddr *)&any, sizeof(any.sun_family));
     listen(f->listener, 1);
     f->server = http_server_new(f->base, f->listener, on_request, f);
-    http_server_limit(f->server, 100000, 301000);
+    http_server_limit(f->server, 100000, 301000, 2000000);
     connect_client(f);
     *state = f;
     return 0;
@@ -333,6 +339,32 @@ static void not_taken(void **state)
     assert_false(is_connected(f));
 }
 
+/* Answers that are copied, since those who write them keep their buffers. */
+static void not_taken_copies(void **state)
+{
+    struct fixture *f = *state;
+    int clients[4], i, left = 0;
+    struct http_connection *c;
+
+    for (i = 0; i < 4; i++) {
+        say_text(f, "GET /copied HTTP/1.1\r\n" HOST);
+        clients[i] = f->client;
+        connect_client(f);
+    }
+    for (c = LIST_FIRST(&f->server->connections); c != NULL;
+         c = http_connection_next(c)) {
+        left++;
+    }
+    assert_int_equal(left, 2 + 1); /* and one that is idle */
+    for (i = 0; i < 4; i++) {
+        close(clients[i]);
+    }
+    turn(f);
+    say_text(f, "GET /copied HTTP/1.1\r\n" HOST);
+    assert_int_equal(strncmp(f->text, "HTTP/1.1 200 ", 13), 0);
+    assert_true(is_connected(f));
+}
+
 /* Who sends on, whatever we say, is heard for a while, and has its answer. */
 static void too_long(void **state)
 {
@@ -415,6 +447,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(streams),   TEST(gone),      TEST(half_closed),
         TEST(timeouts),  TEST(not_taken), TEST(too_long),
+        TEST(not_taken_copies),
         TEST(invited),   TEST(no_room),   TEST(stop),
     };
 
