@@ -51,6 +51,7 @@ LIBS_symcachectl  = -lcurl -lcrypto -lcjson -lz -lseccomp
 
 PROGRAMS = symcached symcached-sandboxed symbolicated pdb2symcache symcachectl
 SCRIPTS  = symcachegen-ssh symcachegen-wine
+CANARIES = canary.pdb canary-portable.pdb
 
 # Each folder of src/ is one archive.  A program consists of the folder with
 # its main() and those that it may use; t/style.t checks which may use which.
@@ -62,8 +63,8 @@ ROOM_symbolicated = symbolicated
 ROOM_pdb2symcache = converter
 ROOM_symcachectl  = symcachectl
 USES_symcached    = http child metrics config sandbox base proto
-USES_symcached-sandboxed = symcached config debuginfo symcache sandbox base \
-                    proto
+USES_symcached-sandboxed = symcached config debuginfo ppdbcache symcache \
+                    sandbox base proto
 USES_symbolicated = http config symbolication json ppdbcache symcache sandbox \
                     base proto
 USES_pdb2symcache = debuginfo json ppdbcache symcache sandbox base proto
@@ -76,7 +77,7 @@ endif
 MADEPAGES = $(B)/man/symcached.json.5 $(B)/man/ngx_symcache_module.7
 PREPARE  = tools/packages $(if $(filter no,$(PACKAGES)),check,install)
 
-all: check-packages $(PROGRAMS:%=$(B)/%) $(SCRIPTS:%=$(B)/%) $(B)/canary.pdb \
+all: check-packages $(PROGRAMS:%=$(B)/%) $(SCRIPTS:%=$(B)/%) $(CANARIES:%=$(B)/%) \
      $(B)/ngx_symcache_module.so $(MADEPAGES)
 
 check-packages:
@@ -139,8 +140,8 @@ $(SCRIPTS:%=$(B)/%): $(B)/%: src/transcoders/%
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
-# a good PDB, on which symcached tries transcoders that fail
-$(B)/canary.pdb: src/symcached/canary.pdb
+# good PDBs, on which symcached tries transcoders that fail
+$(CANARIES:%=$(B)/%): $(B)/%: src/symcached/%
 	@mkdir -p $(@D)
 	cp $< $@
 
@@ -294,7 +295,7 @@ install: all
 	    $(DESTDIR)$(MODDIR)/.ngx_symcache_module.so.new
 	mv -f $(DESTDIR)$(MODDIR)/.ngx_symcache_module.so.new \
 	    $(DESTDIR)$(MODDIR)/ngx_symcache_module.so
-	install -m 644 $(B)/canary.pdb $(AT)/share/ngx_symcache
+	install -m 644 $(CANARIES:%=$(B)/%) $(AT)/share/ngx_symcache
 	install -D -m 644 completion/symcachectl.bash $(BASHDIR)/symcachectl
 	install -D -m 644 completion/_symcachectl $(ZSHDIR)/_symcachectl
 	for unit in $(UNITS); do \
@@ -327,7 +328,7 @@ uninstall:
 	    $(DESTDIR)$(MODDIR)/ngx_symcache_module.so \
 	    $(SCRIPTS:%=$(AT)/bin/%) \
 	    $(BASHDIR)/symcachectl $(ZSHDIR)/_symcachectl \
-	    $(AT)/share/ngx_symcache/canary.pdb $(DOCS:%=$(DOCDIR)/%) \
+	    $(CANARIES:%=$(AT)/share/ngx_symcache/%) $(DOCS:%=$(DOCDIR)/%) \
 	    $(UNITS:%=$(DESTDIR)$(UNITDIR)/%) $(CREATED:%=$(AT)/lib/%)
 	for page in $(PAGES); do \
 	    rm -f $(AT)/share/man/man$${page##*.}/$${page##*/}; \

@@ -78,7 +78,7 @@ $may{symbolicated} = "$common http sandbox symbolicated/api"
     . ' symbolicated/modules';
 
 # symcached: who stands above whom; all may use what both daemons share
-my $shared = 'base proto config http metrics child sandbox symcache'
+my $shared = 'base proto config http metrics child sandbox ppdbcache symcache'
     . ' debuginfo/breakpad debuginfo/elf debuginfo/macho debuginfo/pdb'
     . ' debuginfo/pe debuginfo/portablepdb';
 my %above = (

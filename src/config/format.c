@@ -12,6 +12,7 @@ static const char *const names[] = {
     [FORMAT_PE] = "pe",
     [FORMAT_ELF] = "elf",
     [FORMAT_MACHO] = "macho",
+    [FORMAT_PORTABLEPDB] = "portablepdb",
 };
 
 _Static_assert(sizeof(names) / sizeof(names[0]) == FORMATS,
@@ -34,7 +35,8 @@ int config_format_find(const char *name)
     return -1;
 }
 
-void config_formats_print(char buf[CONFIG_FORMATS_TEXT], unsigned formats)
+void config_formats_print(char buf[CONFIG_FORMATS_TEXT], unsigned formats,
+                          const char *between)
 {
     size_t n = 0;
     int i;
@@ -43,7 +45,7 @@ void config_formats_print(char buf[CONFIG_FORMATS_TEXT], unsigned formats)
     for (i = 0; i < FORMATS; i++) {
         if (formats & 1u << i) {
             n += (size_t)snprintf(buf + n, CONFIG_FORMATS_TEXT - n, "%s%s",
-                                  n > 0 ? "," : "", names[i]);
+                                  n > 0 ? between : "", names[i]);
         }
     }
 }
@@ -69,11 +71,24 @@ unsigned config_formats_parse(const char *text)
     }
 }
 
+unsigned config_format_inputs(symcache_kind_e kind)
+{
+    switch (kind) {
+    case SYMCACHE_KIND_SYMCACHE:
+        return FORMATS_INPUT & ~(1u << FORMAT_PORTABLEPDB);
+    case SYMCACHE_KIND_PPDBCACHE:
+        return 1u << FORMAT_PORTABLEPDB;
+    default:
+        return 0;
+    }
+}
+
 unsigned config_format_originals(symcache_kind_e kind)
 {
     switch (kind) {
     case SYMCACHE_KIND_DEBUGINFO:
-        return 1u << FORMAT_PDB | 1u << FORMAT_ELF | 1u << FORMAT_MACHO;
+        return 1u << FORMAT_PDB | 1u << FORMAT_PORTABLEPDB |
+               1u << FORMAT_ELF | 1u << FORMAT_MACHO;
     case SYMCACHE_KIND_EXECUTABLE:
         return 1u << FORMAT_PE | 1u << FORMAT_ELF | 1u << FORMAT_MACHO;
     case SYMCACHE_KIND_SYM:

@@ -15,17 +15,19 @@ enum original_format {
     FORMAT_BREAKPAD,
     FORMAT_PE,
     FORMAT_ELF,
-    FORMAT_MACHO
+    FORMAT_MACHO,
+    FORMAT_PORTABLEPDB
 };
-#define FORMATS 5
+#define FORMATS 6
 
 /* A set of formats has a bit 1 << FORMAT_... for each. */
 #define FORMATS_ALL ((1u << FORMATS) - 1)
 
 /* Those that a transcoder may take; the others are only served.  Their names
  * are for error messages. */
-#define FORMATS_INPUT (1u << FORMAT_PDB | 1u << FORMAT_BREAKPAD)
-#define CONFIG_FORMAT_NAMES "\"pdb\" or \"breakpad\""
+#define FORMATS_INPUT                                                         \
+    (1u << FORMAT_PDB | 1u << FORMAT_BREAKPAD | 1u << FORMAT_PORTABLEPDB)
+#define CONFIG_FORMAT_NAMES "\"pdb\", \"breakpad\" or \"portablepdb\""
 
 /* Returns the name that a format has in "inputs". */
 const char *config_format_name(enum original_format format);
@@ -34,13 +36,21 @@ const char *config_format_name(enum original_format format);
 int config_format_find(const char *name);
 
 /* The longest text of a set of formats, with a NUL. */
-#define CONFIG_FORMATS_TEXT (FORMATS * 16)
+#define CONFIG_FORMATS_TEXT (FORMATS * 24)
 
-/* Writes the names of a set of formats, separated by commas. */
-void config_formats_print(char buf[CONFIG_FORMATS_TEXT], unsigned formats);
+/* Writes the names of a set of formats, with up to 8 bytes between two. */
+void config_formats_print(char buf[CONFIG_FORMATS_TEXT], unsigned formats,
+                          const char *between);
 
-/* The inverse: returns the set, or 0 if one of the names is unknown. */
+/* The inverse for commas: returns the set, or 0 if a name is unknown. */
 unsigned config_formats_parse(const char *text);
+
+/*
+ * Returns the formats of which files of this kind can be made, as far as that
+ * depends on the kind and not on the transcoder; none for kinds that nothing
+ * makes.
+ */
+unsigned config_format_inputs(symcache_kind_e kind);
 
 /*
  * Returns the formats that an original of this kind may have; none if files of

@@ -93,7 +93,7 @@ unsigned config_layout_formats(enum source_layout layout)
     case LAYOUT_BREAKPAD:
         return 1u << FORMAT_BREAKPAD;
     case LAYOUT_FLAT:
-        return 1u << FORMAT_PDB;
+        return 1u << FORMAT_PDB | 1u << FORMAT_PORTABLEPDB;
     case LAYOUT_DEBUGINFOD:
         return 1u << FORMAT_ELF | 1u << FORMAT_MACHO;
     case LAYOUT_SYMSTORE:

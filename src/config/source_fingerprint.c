@@ -66,6 +66,10 @@ uint64_t source_fingerprint_store(const struct store_config *store)
                        sizeof(transcoder->version));
             hash =
                 mix(hash, &transcoder->inputs, sizeof(transcoder->inputs));
+            if (transcoder->makes != SYMCACHE_KIND_SYMCACHE) {
+                hash =
+                    mix(hash, &transcoder->makes, sizeof(transcoder->makes));
+            }
         }
     }
     return hash;

@@ -148,20 +148,21 @@ static int read_inputs(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
+#define MAKES "\"symcache\" or \"ppdbcache\""
+
 static int read_makes(struct config_reader *r, const cJSON *item,
                       const struct config_field *field, void *at)
 {
-    const char *text = config_text(r, item, "\"symcache\"");
+    const char *text = config_text(r, item, MAKES);
     symcache_kind_e *kind = at;
 
     if (text == NULL) {
         return -1;
     }
     return symcache_kind_parse(text, strlen(text), kind) &&
-                   symcache_kind_supported(*kind) &&
-                   !symcache_kind_is_original(*kind)
+                   config_format_inputs(*kind) != 0
                ? 0
-               : config_error(r, item, "must be \"symcache\"");
+               : config_error(r, item, "must be " MAKES);
 }
 
 static const char *const profiles[] = {"strict", "wine", "none"};
@@ -262,6 +263,26 @@ static int choose_profile(struct config_reader *r, const cJSON *item,
                               "the profiles \"strict\" and \"wine\"");
 }
 
+/* Chooses the inputs where none are named, and refuses those of which nothing
+ * of the kind can be made. */
+static int check_inputs(struct config_reader *r, const cJSON *item,
+                        struct transcoder_config *t)
+{
+    char names[CONFIG_FORMATS_TEXT];
+    unsigned wrong;
+
+    if (t->inputs == 0) {
+        t->inputs = 1u << (t->makes == SYMCACHE_KIND_PPDBCACHE
+                               ? FORMAT_PORTABLEPDB
+                               : FORMAT_PDB);
+    }
+    wrong = t->inputs & ~config_format_inputs(t->makes);
+    config_formats_print(names, wrong, "\" or \"");
+    return wrong == 0 ? 0
+                      : config_error(r, item, "no %s is made of \"%s\"",
+                                     symcache_kind_text(t->makes), names);
+}
+
 /* Refuses a transcoder with the same kind, major version and an input of
  * another one, as it would not be clear which of the two to run. */
 static int check_unique(struct config_reader *r, const cJSON *item,
@@ -309,13 +330,13 @@ int config_transcoders(struct config_reader *r, const cJSON *item,
 
     for (child = item->child; child != NULL; child = child->next) {
         t = &store->transcoders[store->ntranscoders++];
-        t->inputs = 1u << FORMAT_PDB;
         t->makes = SYMCACHE_KIND_SYMCACHE;
         t->time = r->config->limits.transcode_time;
         t->memory = r->config->limits.transcode_memory;
         t->disk = DEFAULT_DISK;
         if (config_object(r, child, transcoder_fields,
                           COUNT(transcoder_fields), t) != 0 ||
+            check_inputs(r, child, t) != 0 ||
             choose_profile(r, child, t) != 0 ||
             check_unique(r, child, store, t) != 0) {
             return -1;

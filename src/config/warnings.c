@@ -104,7 +104,7 @@ static void warn_of_store(struct teller *t, const struct store_config *store)
         source = store->sources[i];
         inputs = config_layout_formats(source->layout) & FORMATS_INPUT;
         if (inputs != 0 && !config_store_asks(store, source)) {
-            config_formats_print(formats, inputs);
+            config_formats_print(formats, inputs, "\" or \"");
             warn(t,
                  "store \"%s\" makes nothing of what source \"%s\" has: no "
                  "transcoder of it has \"%s\" in its \"inputs\"",

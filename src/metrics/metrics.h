@@ -26,6 +26,8 @@
     X(LOOKUP_BUSY, "symcached_lookups_total", "answer=\"busy\"", "")          \
     X(NEGCACHE_NOTFOUND, "symcached_remembered_total", "reason=\"notfound\"", \
       "Lookups that what is remembered of the key kept from a job.")          \
+    X(NEGCACHE_WRONG_FORMAT, "symcached_remembered_total",                    \
+      "reason=\"wrong-format\"", "")                                          \
     X(NEGCACHE_MALFORMED, "symcached_remembered_total",                       \
       "reason=\"malformed\"", "")                                             \
     X(NEGCACHE_ERROR, "symcached_remembered_total", "reason=\"error\"", "")   \
@@ -55,6 +57,8 @@
       "outcome=\"published\"", "Jobs by their end.")                          \
     X(JOB_NOTFOUND, "symcached_jobs_finished_total", "outcome=\"notfound\"",  \
       "")                                                                     \
+    X(JOB_WRONG_FORMAT, "symcached_jobs_finished_total",                      \
+      "outcome=\"wrong-format\"", "")                                         \
     X(JOB_MALFORMED, "symcached_jobs_finished_total",                         \
       "outcome=\"malformed\"", "")                                            \
     X(JOB_ERROR, "symcached_jobs_finished_total", "outcome=\"error\"", "")    \

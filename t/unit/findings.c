@@ -17,14 +17,16 @@
 #define NOT_BETTER FINDING_NOT_BETTER
 #define MALFORMED FINDING_MALFORMED
 #define DOUBTED FINDING_DOUBTED
+#define FORMAT FINDING_WRONG_FORMAT
 #define OUTDATED FINDING_OUTDATED
 #define FORGOTTEN FINDING_FORGOTTEN
 #define PUBLISHED FINDING_PUBLISHED
 #define FAILED FINDING_FAILED
 #define STOPPED FINDING_STOPPED
 
-static const char *const names[] = {"published", "notfound",  "malformed",
-                                    "error",     "unchanged", "stopped"};
+static const char *const names[] = {"published", "notfound", "wrong-format",
+                                    "malformed", "error",    "unchanged",
+                                    "stopped"};
 
 struct row {
     unsigned findings;
@@ -41,6 +43,14 @@ static const struct row rows[] = {
     {ALL | FORGOTTEN, JOB_ERROR, JOB_ERROR},
     {ALL | UNSURE | NOT_NEWER, JOB_ERROR, JOB_ERROR},
     {ALL | OUTDATED | NOT_NEWER, JOB_ERROR, JOB_ERROR},
+
+    /* one had a PDB of the other kind, the others had none */
+    {ALL | FORMAT, JOB_WRONG_FORMAT, JOB_UNCHANGED},
+    {ALL | FORMAT | NOT_NEWER, JOB_UNCHANGED, JOB_UNCHANGED},
+    {ALL | FORMAT | UNSURE, JOB_ERROR, JOB_ERROR},
+    {ALL | FORMAT | OUTDATED, JOB_ERROR, JOB_ERROR},
+    {ALL | FORMAT | MALFORMED, JOB_MALFORMED, JOB_UNCHANGED},
+    {FORMAT, JOB_ERROR, JOB_ERROR},
 
     /* one had a PDB that cannot be transcoded, the others had none */
     {ALL | MALFORMED, JOB_MALFORMED, JOB_UNCHANGED},

@@ -283,7 +283,7 @@ static void texts_of_keys(void **state)
         {SYMCACHE_KIND_SYMCACHE, "other.pdb", GUID "1", "other.pdb/" GUID "1",
          1},
         {SYMCACHE_KIND_PPDBCACHE, "crash.pdb", GUID "1",
-         "ppdbcache:crash.pdb/" GUID "1", 0},
+         "ppdbcache:crash.pdb/" GUID "1", 1},
         {SYMCACHE_KIND_DEBUGINFO, "crash.pdb", GUID "1",
          "debuginfo:crash.pdb/" GUID "1", 1},
         {SYMCACHE_KIND_SYMCACHE, "_", "buildid-" B20, "_/buildid-" B20, 0},

@@ -13,6 +13,8 @@ enum source_outcome {
     SOURCE_UNUSABLE,  /* a body arrived that is not this PDB: wrong identity,
                          HTML, damaged, too large; says nothing about what the
                          source will have later */
+    SOURCE_WRONG_FORMAT, /* it has the file, of a format of which what is asked
+                            for is not made: a Windows PDB, or a portable one */
     SOURCE_FAILED,    /* the source could not tell: timeout, 5xx, 401, ... */
     SOURCE_PENDING /* the source is working on it and is to be asked again */
 };

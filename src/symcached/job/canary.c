@@ -141,7 +141,8 @@ static bool choose(const struct job *job, const struct trust *trust,
     }
 
     canary->is_own = true;
-    return good_pdb_find(&canary->key, canary->path);
+    return good_pdb_find((symcache_kind_e)job->key.kind, &canary->key,
+                         canary->path);
 }
 
 /*

@@ -27,6 +27,7 @@
 
 static const char *const outcome_names[] = {
     [JOB_PUBLISHED] = "published", [JOB_NOTFOUND] = "notfound",
+    [JOB_WRONG_FORMAT] = "wrong-format",
     [JOB_MALFORMED] = "malformed", [JOB_ERROR] = "error",
     [JOB_UNCHANGED] = "unchanged", [JOB_STOPPED] = "stopped",
 };
@@ -34,6 +35,7 @@ static const char *const outcome_names[] = {
 static const enum metric outcome_metrics[] = {
     [JOB_PUBLISHED] = METRIC_JOB_PUBLISHED,
     [JOB_NOTFOUND] = METRIC_JOB_NOTFOUND,
+    [JOB_WRONG_FORMAT] = METRIC_JOB_WRONG_FORMAT,
     [JOB_MALFORMED] = METRIC_JOB_MALFORMED,
     [JOB_ERROR] = METRIC_JOB_ERROR,
     [JOB_UNCHANGED] = METRIC_JOB_UNCHANGED,
@@ -137,6 +139,8 @@ static enum negcache_reason reason_of(enum job_outcome outcome)
     switch (outcome) {
     case JOB_NOTFOUND:
         return NEGCACHE_NOTFOUND;
+    case JOB_WRONG_FORMAT:
+        return NEGCACHE_WRONG_FORMAT;
     case JOB_MALFORMED:
         return NEGCACHE_MALFORMED;
     case JOB_UNCHANGED:
@@ -276,7 +280,8 @@ static bool needs_another(const struct job *job, enum job_outcome outcome,
 {
     return outcome == JOB_STOPPED || w->kind != job->key.kind ||
            job->target.transcoder != d->transcoder ||
-           (outcome == JOB_NOTFOUND && strcmp(w->name, job->name) != 0);
+           ((outcome == JOB_NOTFOUND || outcome == JOB_WRONG_FORMAT) &&
+            strcmp(w->name, job->name) != 0);
 }
 
 /*

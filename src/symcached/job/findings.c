@@ -28,5 +28,8 @@ enum job_outcome findings_outcome(unsigned findings, enum job_purpose purpose)
     if ((findings & FINDING_NOT_NEWER) || purpose == JOB_FOR_BETTER) {
         return JOB_UNCHANGED;
     }
-    return findings & FINDING_MALFORMED ? JOB_MALFORMED : JOB_NOTFOUND;
+    if (findings & FINDING_MALFORMED) {
+        return JOB_MALFORMED;
+    }
+    return findings & FINDING_WRONG_FORMAT ? JOB_WRONG_FORMAT : JOB_NOTFOUND;
 }

@@ -18,6 +18,9 @@ enum finding {
     FINDING_NOT_NEWER = 1 << 2,  /* one has nothing newer than what we have */
     FINDING_NOT_BETTER = 1 << 3, /* one's PDB has no more in it than ours */
 
+    FINDING_WRONG_FORMAT = 1 << 11, /* one has it, of a format of which this
+                                       is not made */
+
     /* from its transcoder */
     FINDING_MALFORMED = 1 << 4, /* it failed on what a source had */
     FINDING_DOUBTED = 1 << 5,   /* ... and is not believed any more */
@@ -42,6 +45,7 @@ enum job_purpose {
 enum job_outcome {
     JOB_PUBLISHED,
     JOB_NOTFOUND,  /* every source said so: negative entry */
+    JOB_WRONG_FORMAT, /* of it, another kind is made: negative entry */
     JOB_MALFORMED, /* the transcoder failed on it: negative entry */
     JOB_ERROR,     /* could not be told: remembered for a short time */
     JOB_UNCHANGED, /* nothing newer, or better, than what is on disk */

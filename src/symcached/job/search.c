@@ -164,7 +164,9 @@ static bool is_done(struct job *job, enum source_outcome outcome)
         metrics_add(METRIC_SYMCACHE_GAVE_UP, 1);
     }
 
-    if (outcome != SOURCE_NOT_FOUND) {
+    if (outcome == SOURCE_WRONG_FORMAT) {
+        job->findings |= FINDING_WRONG_FORMAT;
+    } else if (outcome != SOURCE_NOT_FOUND) {
         /* even an unusable answer does not prove that the file is absent */
         job->findings |= FINDING_UNSURE;
     } else if (job->symcache.not_newer) {

@@ -47,6 +47,15 @@ const struct negcache_rule negcache_rules[NEGCACHE_REASONS] = {
             .life = offsetof(struct cache_config, retry_misses_after),
             .metric = METRIC_NEGCACHE_NOTFOUND,
         },
+    [NEGCACHE_WRONG_FORMAT] =
+        {
+            .name = "wrong-format",
+            .on_disk = true,
+            .by_name = true,
+            .is_final = true,
+            .life = offsetof(struct cache_config, retry_misses_after),
+            .metric = METRIC_NEGCACHE_WRONG_FORMAT,
+        },
     [NEGCACHE_MALFORMED] =
         {
             .name = "malformed",

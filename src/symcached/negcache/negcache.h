@@ -29,6 +29,8 @@
 
 enum negcache_reason {
     NEGCACHE_NOTFOUND,  /* every source said that it has no such file */
+    NEGCACHE_WRONG_FORMAT, /* one has it, of a format of which this is not
+                              made; the others have none */
     NEGCACHE_MALFORMED, /* the transcoder failed on the PDB */
     NEGCACHE_ERROR,     /* could not be told */
     NEGCACHE_UNCHANGED, /* nothing newer than what is on disk */
@@ -64,7 +66,7 @@ struct negcache_entry {
     time_t since;
     unsigned valid; /* seconds left, at least 1 */
     char text[NEGCACHE_TEXT_MAX];
-    struct name_variants variants; /* of NEGCACHE_NOTFOUND */
+    struct name_variants variants; /* where the rule says by_name */
 };
 
 struct negcache;

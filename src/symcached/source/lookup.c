@@ -13,6 +13,7 @@
 
 #include "attempt_queue.h"
 #include "child/child.h"
+#include "debuginfo/portablepdb/portablepdb.h"
 #include "symcached/fetch/fetch.h"
 #include "steps.h"
 #include "metrics/metrics.h"
@@ -221,8 +222,9 @@ void *lookup_state(struct lookup *lookup, size_t size)
 static unsigned severity(enum source_outcome outcome)
 {
     static const unsigned gravities[] = {
-        [SOURCE_NOT_FOUND] = 0, [SOURCE_UNUSABLE] = 1, [SOURCE_FAILED] = 2,
-        [SOURCE_PENDING] = 3,   [SOURCE_FOUND] = 4,
+        [SOURCE_NOT_FOUND] = 0, [SOURCE_WRONG_FORMAT] = 1,
+        [SOURCE_UNUSABLE] = 2,  [SOURCE_FAILED] = 3,
+        [SOURCE_PENDING] = 4,   [SOURCE_FOUND] = 5,
     };
 
     return gravities[outcome];
@@ -262,11 +264,58 @@ void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
     lookup_attempt(lookup, &attempt);
 }
 
+/*
+ * The key of a portable PDB has the age FFFFFFFF, but not everybody knows that:
+ * it may have been stored, and may be asked for, with the age 1.  Gives the
+ * lookup the age that was not looked for yet.  Returns false if there is none.
+ */
+static bool take_other_age(struct lookup *lookup)
+{
+    symcache_key_t *key = &lookup->key;
+
+    if (lookup->second || key->id_type != SYMCACHE_ID_DEBUG ||
+        lookup->source->type->has_symcaches ||
+        lookup->source->layout == LAYOUT_FLAT ||
+        (key->kind != SYMCACHE_KIND_PPDBCACHE &&
+         (key->kind != SYMCACHE_KIND_DEBUGINFO ||
+          key->age != PORTABLEPDB_AGE))) {
+        return false;
+    }
+    lookup->second = true;
+    key->age = key->age == PORTABLEPDB_AGE ? 1 : PORTABLEPDB_AGE;
+    return true;
+}
+
+/* Looks at the places of another age, as if the lookup had just begun. */
+static void begin_again(struct lookup *lookup)
+{
+    struct timeval now = {0, 0};
+
+    free(lookup->state);
+    lookup->state = NULL;
+    free(lookup->pointed_packed);
+    lookup->pointed_packed = NULL;
+    lookup->resume = NULL;
+    lookup->found = NULL;
+    lookup->pointers = 0;
+    lookup->pointed = lookup->pointed_below = false;
+    memset(&lookup->received, 0, sizeof(lookup->received));
+    lookup_set_step(lookup, LOOKUP_BEGINS, NULL);
+    evtimer_add(lookup->begin, &now);
+}
+
 void lookup_end(struct lookup *lookup)
 {
     void (*done)(void *, enum source_outcome) = lookup->callbacks.done;
     enum source_outcome outcome = lookup->outcome;
     void *arg = lookup->arg;
+
+    if ((outcome == SOURCE_NOT_FOUND || outcome == SOURCE_WRONG_FORMAT ||
+         outcome == SOURCE_UNUSABLE) &&
+        take_other_age(lookup)) {
+        begin_again(lookup);
+        return;
+    }
 
     if (lookup->attempt_queue != NULL) {
         lookup_set_step(lookup, LOOKUP_ENDED, NULL);
@@ -310,6 +359,7 @@ static void on_begin(evutil_socket_t fd, short what, void *arg)
         return;
     }
     origin_place(lookup->place, sizeof(lookup->place), source_place(source));
+    lookup->second = true;
     lookup_attempt_here(lookup, SOURCE_NOT_FOUND, why);
     lookup_end(lookup);
 }

@@ -15,7 +15,7 @@
 
 /* label values and JSON keys: API */
 static const char *const outcome_keys[OUTCOMES] = {
-    "found", "not_found", "unusable", "failed", "pending"};
+    "found", "not_found", "unusable", "wrong_format", "failed", "pending"};
 
 struct count {
     char name[NAME_MAX_LEN + 1];

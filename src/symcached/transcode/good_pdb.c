@@ -3,6 +3,7 @@
  */
 #include "good_pdb.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -10,19 +11,27 @@
 
 #define CANARY_FILE "canary.pdb"
 #define CANARY_ID "402B1916A8335C454C4C44205044422E1"
+#define CANARY_PORTABLE_FILE "canary-portable.pdb"
+#define CANARY_PORTABLE_ID "F7E3EF0BCE844612965806E61B424B4BFFFFFFFF"
 
 /* From the program's folder: in a build tree, and after "make install". */
-static const char *const places[] = {CANARY_FILE,
-                                     "../share/ngx_symcache/" CANARY_FILE};
+static const char *const folders[] = {"", "../share/ngx_symcache/"};
 
-bool good_pdb_find(symcache_key_t *key, char path[PATH_MAX])
+bool good_pdb_find(symcache_kind_e kind, symcache_key_t *key,
+                   char path[PATH_MAX])
 {
+    bool is_portable = kind == SYMCACHE_KIND_PPDBCACHE;
+    const char *name = is_portable ? CANARY_PORTABLE_FILE : CANARY_FILE;
+    const char *id = is_portable ? CANARY_PORTABLE_ID : CANARY_ID;
+    char place[64];
     size_t i;
 
-    (void)symcache_name_parse(CANARY_FILE, strlen(CANARY_FILE), key);
-    (void)symcache_debug_id_parse(CANARY_ID, strlen(CANARY_ID), key);
-    for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-        if (beside_path(path, places[i]) && access(path, R_OK) == 0) {
+    (void)symcache_name_parse(name, strlen(name), key);
+    (void)symcache_debug_id_parse(id, strlen(id), key);
+    key->kind = (uint8_t)kind;
+    for (i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        snprintf(place, sizeof(place), "%s%s", folders[i], name);
+        if (beside_path(path, place) && access(path, R_OK) == 0) {
             return true;
         }
     }

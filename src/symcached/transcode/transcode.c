@@ -231,10 +231,12 @@ static void on_validated(void *arg, struct child_result *child)
         result.version = transcode->output.version;
         result.file = transcode->output.file;
     } else if (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 1) {
-        result.error = "the transcoder left an unsound SymCache";
+        result.error = transcode->key.kind == SYMCACHE_KIND_PPDBCACHE
+                           ? "the transcoder left an unsound PpdbCache"
+                           : "the transcoder left an unsound SymCache";
     } else {
         result.system = true;
-        result.error = "the SymCache could not be checked";
+        result.error = "what the transcoder made could not be checked";
     }
 
     finish(transcode, &result);

@@ -107,7 +107,7 @@ static int convert(struct trial *trial)
     struct workdir *workdir;
     symcache_key_t key;
 
-    if (!good_pdb_find(&key, pdb)) {
+    if (!good_pdb_find(trial->transcoder->makes, &key, pdb)) {
         return fail(pdb, "not found");
     }
     workdir = workdir_open(trial->store->root);

@@ -15,7 +15,8 @@ struct child *validate_start(struct event_base *base, const char *file,
                              child_done_fn done, void *arg)
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1];
-    const char *argv[] = {CHILD_SANDBOXED, "--validate", id,
+    const char *kind = symcache_kind_text((symcache_kind_e)key->kind);
+    const char *argv[] = {CHILD_SANDBOXED, "--validate", id, kind,
                           received ? VALIDATE_RECEIVED : NULL, NULL};
     static char *env[] = {NULL};
     int fd = open(file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), saved;

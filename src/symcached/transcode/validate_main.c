@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The child process that checks a SymCache.
+ * The child process that checks a SymCache or a PpdbCache.
  */
 #include "validate.h"
 
@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "ppdbcache/ppdbcache.h"
 #include "sandbox/sandbox.h"
 #include "symcache/symcache.h"
 #include "symcached/unpack/unpack.h"
@@ -76,6 +77,19 @@ static bool validate_is_longer(const struct symfile_reader *reader)
            reader->data[SYMFILE_AT_VARIABLES] == 0;
 }
 
+static int validate_answer(enum symfile_verify_status status,
+                            const char *error)
+{
+    switch (status) {
+    case SYMFILE_SOUND:
+        return 0;
+    case SYMFILE_VIOLATED:
+        return validate_say(1, error);
+    default:
+        return validate_say(2, "out of memory");
+    }
+}
+
 static int validate_symfile(const void *map, size_t size,
                             const symcache_key_t *key, bool received)
 {
@@ -93,26 +107,39 @@ static int validate_symfile(const void *map, size_t size,
         return validate_say(1, "something else follows the SymCache");
     }
 
-    switch (symfile_verify(&reader, error, sizeof(error))) {
-    case SYMFILE_SOUND:
-        return 0;
-    case SYMFILE_VIOLATED:
+    return validate_answer(symfile_verify(&reader, error, sizeof(error)),
+                            error);
+}
+
+/* There is no other format of PpdbCaches. */
+static int validate_ppdbcache(const uint8_t *map, size_t size,
+                              const symcache_key_t *key)
+{
+    struct ppdbcache_reader reader;
+    char error[512];
+
+    if (ppdbcache_reader_open(&reader, map, size, error, sizeof(error)) !=
+        SYMFILE_OPENED) {
         return validate_say(1, error);
-    default:
-        return validate_say(2, "out of memory");
     }
+    if (memcmp(map + PPDBCACHE_AT_GUID, key->guid, sizeof(key->guid)) != 0) {
+        return validate_say(1, "made from a PDB with another GUID");
+    }
+    return validate_answer(ppdbcache_verify(&reader, error, sizeof(error)),
+                            error);
 }
 
 int validate_main(int argc, char **argv)
 {
     struct sandbox_limits limits = {0, 0, VALIDATE_SECONDS};
+    symcache_kind_e kind = SYMCACHE_KIND_SYMCACHE;
     symcache_key_t key;
     struct stat st;
     const char *what;
     char error[512];
     void *map;
 
-    if (argc < 3 ||
+    if (argc < 4 || !symcache_kind_parse(argv[3], strlen(argv[3]), &kind) ||
         symcache_debug_id_parse(argv[2], strlen(argv[2]), &key) !=
             SYMCACHE_OK) {
         return validate_say(2, CHILD_SANDBOXED
@@ -132,12 +159,15 @@ int validate_main(int argc, char **argv)
         return validate_say(2, error);
     }
 
+    if (kind == SYMCACHE_KIND_PPDBCACHE) {
+        return validate_ppdbcache(map, (size_t)st.st_size, &key);
+    }
     if ((size_t)st.st_size < sizeof(validate_magic) ||
         memcmp(map, validate_magic, sizeof(validate_magic)) != 0) {
-        if (argc > 3 && validate_is_other(map, (size_t)st.st_size, &what)) {
+        if (argc > 4 && validate_is_other(map, (size_t)st.st_size, &what)) {
             return validate_say(1, what);
         }
         return 0;
     }
-    return validate_symfile(map, (size_t)st.st_size, &key, argc > 3);
+    return validate_symfile(map, (size_t)st.st_size, &key, argc > 4);
 }

@@ -41,7 +41,7 @@ static const struct body_magic body_magics[] = {
     MAGIC("\x78\x9c", BODY_ZLIB, "zlib data"),
     MAGIC("\x78\xda", BODY_ZLIB, "zlib data"),
     MAGIC("\x28\xb5\x2f\xfd", BODY_ZSTD, "zstd data"),
-    MAGIC("BSJB", BODY_OTHER, "a portable PDB"),
+    MAGIC("BSJB", ORIGINAL(FORMAT_PORTABLEPDB), "a portable PDB"),
     MAGIC("MZ", ORIGINAL(FORMAT_PE), "a PE image"),
     MAGIC("\x7f"
           "ELF",

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "debuginfo/pdb/pdb.h"
+#include "debuginfo/portablepdb/portablepdb.h"
 
 #define FLAT_SETTLED 2 /* seconds until a file is believed to be complete */
 
@@ -74,9 +75,11 @@ static const struct flat_record *find(const struct flat_index *index,
                : NULL;
 }
 
+/* The age of a portable PDB is only a mark, which not everybody knows. */
 static bool is(const struct flat_record *record, const symcache_key_t *key)
 {
-    return record->sound != 0 && record->age == key->age &&
+    return record->sound != 0 &&
+           (record->age == key->age || record->age == PORTABLEPDB_AGE) &&
            memcmp(record->guid, key->guid, sizeof(key->guid)) == 0;
 }
 
@@ -227,21 +230,42 @@ struct flat *flat_open(int root, int index_fd, const symcache_key_t *key,
     return flat;
 }
 
+/* Returns false with a sentence in error if the file has none. */
+static bool read_identity(struct flat_file *file, char *error, size_t size)
+{
+    struct flat_record *record = &file->record;
+    struct portablepdb_identity portable;
+    struct pdb_identity identity;
+
+    if (portablepdb_sniff(file->map, (size_t)record->size)) {
+        if (portablepdb_identity_read(file->map, (size_t)record->size,
+                                      &portable, error, size) != 0) {
+            return false;
+        }
+        record->age = PORTABLEPDB_AGE;
+        memcpy(record->guid, portable.guid, sizeof(portable.guid));
+        return true;
+    }
+    if (pdb_identity_read(file->map, (size_t)record->size, &identity, error,
+                          size) != 0) {
+        return false;
+    }
+    record->age = identity.age;
+    memcpy(record->guid, identity.guid, sizeof(identity.guid));
+    return true;
+}
+
 bool flat_look(struct flat *flat, struct flat_file *file,
                const symcache_key_t *key)
 {
-    struct pdb_identity identity;
     char error[160];
 
     if (file->known) {
         return true;
     }
 
-    if (pdb_identity_read(file->map, (size_t)file->record.size, &identity,
-                          error, sizeof(error)) == 0) {
+    if (read_identity(file, error, sizeof(error))) {
         file->record.sound = 1;
-        file->record.age = identity.age;
-        memcpy(file->record.guid, identity.guid, sizeof(identity.guid));
     } else if (file < flat->files + flat->nnamed) {
         /* This may be the requested PDB while it is being copied. */
         snprintf(flat->damaged, sizeof(flat->damaged), "%s: %s", file->name,

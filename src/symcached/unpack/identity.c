@@ -13,6 +13,7 @@
 #include "debuginfo/macho/macho.h"
 #include "debuginfo/pdb/pdb.h"
 #include "debuginfo/pe/pe.h"
+#include "debuginfo/portablepdb/portablepdb.h"
 
 #define CUT_OFF "the file is cut off"
 
@@ -82,6 +83,25 @@ static char check_pdb(const struct check *c)
     }
     found(c, got.stripped ? ", public symbols only" : "");
     return got.stripped ? 'f' : 'F';
+}
+
+/*
+ * The key of a portable PDB has the age FFFFFFFF; tools that do not know this
+ * use 1, and those that know only the file its stamp.
+ */
+static char check_portablepdb(const struct check *c)
+{
+    struct portablepdb_identity got;
+    uint32_t age = c->key->age;
+
+    if (portablepdb_identity_read(c->data, (size_t)c->size, &got, c->detail,
+                                  c->detail_size) != 0) {
+        return 'U';
+    }
+    if (age != 1 && age != got.stamp) {
+        age = PORTABLEPDB_AGE;
+    }
+    return is_wanted(c, got.guid, age) ? found(c, "") : 'W';
 }
 
 /* A file without a name in it may have any name. */
@@ -214,11 +234,34 @@ char identity_check(const symcache_key_t *key, enum original_format format,
     static char (*const checks[])(const struct check *) = {
         [FORMAT_PDB] = check_pdb,     [FORMAT_BREAKPAD] = check_breakpad,
         [FORMAT_PE] = check_pe,       [FORMAT_ELF] = check_elf,
-        [FORMAT_MACHO] = check_macho,
+        [FORMAT_MACHO] = check_macho, [FORMAT_PORTABLEPDB] = check_portablepdb,
     };
     struct check c = {key, data, size, detail, detail_size};
 
     _Static_assert(sizeof(checks) / sizeof(checks[0]) == FORMATS,
                    "a format has no check");
     return checks[format](&c);
+}
+
+bool identity_has_guid(const symcache_key_t *key, enum original_format format,
+                       const uint8_t *data, uint64_t size)
+{
+    struct portablepdb_identity portable;
+    struct pdb_identity pdb;
+    const uint8_t *guid;
+    char error[160];
+
+    if (format == FORMAT_PDB &&
+        pdb_identity_read(data, (size_t)size, &pdb, error, sizeof(error)) ==
+            0) {
+        guid = pdb.guid;
+    } else if (format == FORMAT_PORTABLEPDB &&
+               portablepdb_identity_read(data, (size_t)size, &portable, error,
+                                         sizeof(error)) == 0) {
+        guid = portable.guid;
+    } else {
+        return false;
+    }
+    return key->id_type == SYMCACHE_ID_DEBUG &&
+           memcmp(guid, key->guid, sizeof(key->guid)) == 0;
 }

@@ -7,6 +7,7 @@
 #ifndef SYMCACHED_UNPACK_IDENTITY_H
 #define SYMCACHED_UNPACK_IDENTITY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "config/config.h"
@@ -20,5 +21,9 @@
 char identity_check(const symcache_key_t *key, enum original_format format,
                     const uint8_t *data, uint64_t size, char *detail,
                     size_t detail_size);
+
+/* Is it a PDB, a Windows one or a portable one, with the GUID of the key? */
+bool identity_has_guid(const symcache_key_t *key, enum original_format format,
+                       const uint8_t *data, uint64_t size);
 
 #endif

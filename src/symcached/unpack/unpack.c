@@ -25,8 +25,8 @@ struct unpack {
 
 const char *source_outcome_name(enum source_outcome outcome)
 {
-    static const char *const names[] = {"found", "not found", "unusable",
-                                        "failed", "pending"};
+    static const char *const names[] = {"found",        "not found", "unusable",
+                                        "wrong format", "failed",    "pending"};
 
     return names[outcome];
 }
@@ -47,6 +47,9 @@ static enum unpack_found unpack_letter(char letter,
         return UNPACK_POINTER;
     case 'N':
         *outcome = SOURCE_NOT_FOUND;
+        break;
+    case 'X':
+        *outcome = SOURCE_WRONG_FORMAT;
         break;
     case 'U':
     case 'W':
@@ -195,7 +198,7 @@ struct unpack *unpack_start(struct event_base *base,
     snprintf(max, sizeof(max), "%" PRIu64 ":%" PRIu64, request->max,
              request->keep);
     snprintf(index2, sizeof(index2), "%zu", request->index2);
-    config_formats_print(formats, request->formats);
+    config_formats_print(formats, request->formats, ",");
 
     options.nfds = 2;
     if (request->in < 0) {

@@ -7,8 +7,8 @@
  * nobody else.
  *
  * For each place, the child process writes a line "@<place> <letter> <text>"
- * to stderr.  The letter is that of an enum source_outcome, or K, P, W or A; f
- * and k stand for a PDB that has public symbols only.  A line with R before it
+ * to stderr.  The letter is that of an enum source_outcome, or K, P, W, X or A;
+ * f and k stand for a PDB with public symbols only.  A line with R before it
  * tells how many bytes had no room.  A line with O comes first, as soon as a
  * directory answers.
  */

@@ -34,6 +34,7 @@
 #define UNPACK_MAP_MAX (1ull << 45)
 #define UNPACK_POINTER_MAX 4096
 #define UNPACK_TEXT 512
+#define UNPACK_PDBS (1u << FORMAT_PDB | 1u << FORMAT_PORTABLEPDB)
 #define UNPACK_RATIO 6 /* a guess of how much larger a PDB is than packed */
 
 struct unpack_job {
@@ -72,16 +73,23 @@ static void say(size_t place, char letter, const char *format, ...)
     fprintf(stderr, "@%zu %c %s\n", place, letter, text);
 }
 
-/* Is it of a format that is wanted? */
+/* Is it of a format that is wanted, or the other kind of PDB? */
 static bool is_original(const struct unpack_job *job, enum body_kind kind)
 {
-    return kind >= BODY_ORIGINAL &&
-           (job->formats & 1u << (kind - BODY_ORIGINAL));
+    unsigned format = kind < BODY_ORIGINAL ? 0 : 1u << (kind - BODY_ORIGINAL);
+
+    return (format & job->formats) ||
+           ((format & UNPACK_PDBS) && (job->formats & UNPACK_PDBS));
 }
 
+/*
+ * Windows PDBs and portable ones have the same places, and of each something
+ * else is made.  If it is the one with the GUID of the key, this is said.
+ */
 static char check(const struct unpack_job *job, const uint8_t *map,
                   uint64_t size, char *detail, size_t detail_size)
 {
+    enum original_format format;
     enum body_kind kind;
     const char *what;
 
@@ -90,9 +98,13 @@ static char check(const struct unpack_job *job, const uint8_t *map,
         snprintf(detail, detail_size, "changed while it was read: %s", what);
         return 'E';
     }
-    return identity_check(&job->key,
-                          (enum original_format)(kind - BODY_ORIGINAL), map,
-                          size, detail, detail_size);
+    format = (enum original_format)(kind - BODY_ORIGINAL);
+    if (job->formats & 1u << format) {
+        return identity_check(&job->key, format, map, size, detail,
+                              detail_size);
+    }
+    snprintf(detail, detail_size, "%s", what);
+    return identity_has_guid(&job->key, format, map, size) ? 'X' : 'U';
 }
 
 static bool unpack_found(char letter)
@@ -194,12 +206,11 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
 
     kind = body_sniff(head, (size_t)n, &what);
 
-    if (kind == BODY_OTHER ||
-        (kind >= BODY_ORIGINAL && !is_original(job, kind))) {
+    if (kind >= BODY_OTHER && !is_original(job, kind)) {
         snprintf(detail, size, "%s", what);
         return 'U';
     }
-    if (!is_original(job, kind)) {
+    if (kind < BODY_ORIGINAL) {
         return unpack_packed(job, kind, fd, what, detail, size);
     }
     if (job->received) {
@@ -280,7 +291,7 @@ static char unpack_flat_file(struct unpack_job *job, size_t i, char *detail,
  * is better than one that will not. */
 static bool better(char letter, char than)
 {
-    static const char order[] = "NWUEfF";
+    static const char order[] = "NWXUEfF";
 
     return strchr(order, letter) > strchr(order, than);
 }
