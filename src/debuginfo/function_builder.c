@@ -252,10 +252,11 @@ static int open_inlinee(struct function_builder *b, const struct inlinee *item,
                                  .size = item->size,
                                  .name = names[item->name].name,
                                  .memo = &names[item->name].memo,
+                                 .language = names[item->name].language,
                                  .first_child = SYMFILE_NONE,
                                  .last_child = SYMFILE_NONE,
                                  .next = SYMFILE_NONE,
-                                 .is_inline = 1};
+                                 .is_inline = true};
     struct symfile_line call = {item->address, item->line, item->source,
                                 item->size};
 

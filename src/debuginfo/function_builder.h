@@ -21,6 +21,7 @@
 struct inlinee_name {
     struct symfile_name name;
     uint32_t memo; /* see struct symfile_function; 0 at the beginning */
+    uint8_t language; /* as SymCaches number them */
 };
 
 /* A range of code into which a function is inlined. */
@@ -75,7 +76,8 @@ struct function_builder {
     size_t sorted_room;
 };
 
-/* Begins a function. */
+/* Begins a function.  Its language is 0 until the caller sets it in the root.
+ */
 void function_builder_begin(struct function_builder *builder, uint64_t address,
                             uint64_t size, const struct symfile_name *name);
 

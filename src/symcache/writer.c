@@ -82,7 +82,7 @@ static int insert_function(struct symfile_writer *w,
     }
     record[1] = SYMFILE_NONE;
     record[2] = f->is_inline ? SYMFILE_NONE : (uint32_t)f->address;
-    record[3] = 0; /* language */
+    record[3] = f->language;
     if (symfile_set_insert(&w->functions, record, index) != 0) {
         return -1;
     }
@@ -102,7 +102,7 @@ static __attribute__((noinline)) int insert_file(struct symfile_writer *w,
     /* the order of insertion is the order of the strings in the file */
     if (insert_text(w, &s->name, &name) != 0 ||
         insert_text(w, &s->directory, &directory) != 0 ||
-        symfile_strings_insert(&w->strings, "", 0, &comp) != 0 ||
+        insert_text(w, &s->comp_dir, &comp) != 0 ||
         insert_text(w, &s->srcsrv_name, &sname) != 0 ||
         insert_text(w, &s->srcsrv_directory, &sdirectory) != 0 ||
         insert_text(w, &s->srcsrv_revision, &revision) != 0) {

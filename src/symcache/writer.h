@@ -24,8 +24,10 @@ struct symfile_text {
     uint32_t size;
 };
 
-/* A source file.  The data of an absent srcsrv part is NULL. */
+/* A source file.  The data of an absent srcsrv part, and of a compilation
+ * directory that cannot be written, is NULL. */
 struct symfile_source {
+    struct symfile_text comp_dir;
     struct symfile_text directory;
     struct symfile_text name;
     struct symfile_text srcsrv_directory;
@@ -53,8 +55,9 @@ struct symfile_function {
     uint32_t num_lines;
     uint32_t first_child;
     uint32_t last_child;
-    uint32_t next; /* sibling */
-    uint32_t is_inline;
+    uint32_t next;    /* sibling */
+    uint8_t language; /* as SymCaches number them; 0 is unknown */
+    bool is_inline;
 };
 
 struct symfile_tree {

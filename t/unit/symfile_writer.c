@@ -111,6 +111,7 @@ static void source(struct symfile_source *s, const char *directory,
                    const char *name)
 {
     memset(s, 0, sizeof(*s));
+    s->comp_dir = text("");
     s->directory = text(directory);
     s->name = text(name);
     s->file = SYMFILE_NONE;

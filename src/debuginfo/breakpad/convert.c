@@ -129,6 +129,7 @@ static int add_source(struct convert *c, const struct span *path)
     }
     s = &c->sources[c->num_sources++];
     memset(s, 0, sizeof(*s));
+    s->comp_dir.data = "";
     source_path_split(path->data, (uint32_t)path->size, &s->directory,
                       &s->name);
     s->file = SYMFILE_NONE;

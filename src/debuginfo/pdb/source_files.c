@@ -104,6 +104,7 @@ static int intern(struct source_files *s, const char *path, uint32_t size,
     struct symfile_source source;
 
     memset(&source, 0, sizeof(source));
+    source.comp_dir.data = "";
     source_path_split(path, size, &source.directory, &source.name);
     source.file = SYMFILE_NONE;
     hash = hash_of(s, &source);
