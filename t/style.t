@@ -55,13 +55,15 @@ my %may = (    # room => rooms that it may include from
     'symbolication/demangle' => 'symcache',
     debuginfo => 'base symcache',
     'debuginfo/breakpad' => 'base debuginfo symcache',
-    'debuginfo/elf' => 'base debuginfo symcache',
+    'debuginfo/dwarf' => 'base debuginfo symcache',
+    'debuginfo/elf' => 'base debuginfo debuginfo/dwarf symcache',
     'debuginfo/pdb' => 'base debuginfo symcache',
     'debuginfo/macho' => 'base debuginfo symcache',
     'debuginfo/pe' => 'base debuginfo symcache',
     'debuginfo/portablepdb' => 'base debuginfo debuginfo/pe json ppdbcache symcache',
     converter => 'base proto sandbox debuginfo debuginfo/breakpad'
-        . ' debuginfo/macho debuginfo/pdb debuginfo/portablepdb symcache',
+        . ' debuginfo/elf debuginfo/macho debuginfo/pdb debuginfo/portablepdb'
+        . ' symcache',
     module => 'proto',
     'module/status' => 'module proto',
     symcachectl => 'base proto sandbox converter debuginfo/pdb debuginfo/pe'

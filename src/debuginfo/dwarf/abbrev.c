@@ -1,0 +1,254 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "abbrev.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+/*
+ * Most entries are only skipped, and most of their attributes have a fixed
+ * size.  So the steps of skipping are prepared: a number is one of bytes to
+ * skip, other steps are for the form that follows them in two bytes.
+ */
+#define STEPS_END 0
+#define STEP_MOST 0xF0 /* bytes */
+#define STEP_LEB 0xFD
+#define STEP_EXPRLOC 0xFE
+#define STEP_FORM 0xFF
+
+void dwarf_abbrevs_free(struct dwarf_abbrevs *t)
+{
+    free(t->list);
+    free(t->attributes);
+    free(t->constants);
+    free(t->steps);
+    memset(t, 0, sizeof(*t));
+}
+
+static int add_step(struct dwarf_abbrevs *t, uint8_t step)
+{
+    if (t->num_steps >= UINT32_MAX ||
+        symfile_array_need(&t->steps, &t->step_room, t->num_steps + 1, 1) !=
+            0) {
+        return -1;
+    }
+    t->steps[t->num_steps++] = step;
+    return 0;
+}
+
+static int add_bytes(struct dwarf_abbrevs *t, unsigned *bytes)
+{
+    int rc = 0;
+    unsigned n;
+
+    for (; rc == 0 && *bytes > 0; *bytes -= n) {
+        n = *bytes < STEP_MOST ? *bytes : STEP_MOST;
+        rc = add_step(t, (uint8_t)n);
+    }
+    return rc;
+}
+
+static int add_form(struct dwarf_abbrevs *t, unsigned form)
+{
+    switch (form) {
+    case DW_FORM_udata:
+    case DW_FORM_sdata:
+    case DW_FORM_ref_udata:
+    case DW_FORM_strx:
+    case DW_FORM_addrx:
+    case DW_FORM_loclistx:
+    case DW_FORM_rnglistx:
+        return add_step(t, STEP_LEB);
+    case DW_FORM_exprloc:
+    case DW_FORM_block:
+        return add_step(t, STEP_EXPRLOC);
+    default:
+        return add_step(t, STEP_FORM) != 0 ||
+                       add_step(t, (uint8_t)form) != 0 ||
+                       add_step(t, (uint8_t)(form >> 8)) != 0
+                   ? -1
+                   : 0;
+    }
+}
+
+static int prepare_steps(struct dwarf_abbrevs *t,
+                         const struct dwarf_encoding *encoding,
+                         struct dwarf_abbrev *a)
+{
+    int size;
+    size_t i;
+    unsigned form, bytes = 0;
+
+    a->steps = (uint32_t)t->num_steps;
+    for (i = 0; i < a->num_attributes; i++) {
+        form = t->attributes[a->first_attribute + i].form;
+        size = dwarf_form_size(encoding, form);
+        if (size >= 0) {
+            bytes += (unsigned)size;
+        } else if (add_bytes(t, &bytes) != 0 || add_form(t, form) != 0) {
+            return -1;
+        }
+        if (bytes > STEP_MOST && add_bytes(t, &bytes) != 0) {
+            return -1;
+        }
+    }
+    return add_bytes(t, &bytes) != 0 ? -1 : add_step(t, STEPS_END);
+}
+
+void dwarf_abbrevs_skip(const struct dwarf_abbrevs *t,
+                        const struct dwarf_abbrev *a,
+                        const struct dwarf_encoding *encoding,
+                        struct cursor *c)
+{
+    const uint8_t *step;
+
+    for (step = t->steps + a->steps; *step != STEPS_END; step++) {
+        switch (*step) {
+        case STEP_LEB:
+            cursor_skip_leb(c);
+            break;
+        case STEP_EXPRLOC:
+            cursor_skip(c, cursor_uleb(c));
+            break;
+        case STEP_FORM:
+            dwarf_value_skip(c, encoding, step[1] | step[2] << 8);
+            step += 2;
+            break;
+        default:
+            cursor_skip(c, *step);
+        }
+    }
+}
+
+/* Reads one attribute.  Returns 1, 0 at the end of the list, or -1 if memory
+ * runs out. */
+static int read_attribute(struct dwarf_abbrevs *t, struct cursor *c)
+{
+    struct dwarf_attribute a = {0, 0, 0};
+
+    a.name = dwarf_code_read(c);
+    a.form = dwarf_code_read(c);
+    if (c->failed || (a.name == 0 && a.form == 0)) {
+        return 0;
+    }
+    if (a.name == 0 || a.form == 0) {
+        cursor_fail(c);
+        return 0;
+    }
+    if (a.form == DW_FORM_implicit_const) {
+        if (t->num_constants >= UINT32_MAX ||
+            symfile_array_need(&t->constants, &t->constant_room,
+                               t->num_constants + 1,
+                               sizeof(*t->constants)) != 0) {
+            return -1;
+        }
+        a.constant = (uint32_t)t->num_constants;
+        t->constants[t->num_constants++] = cursor_sleb(c);
+    }
+    if (t->num_attributes >= UINT32_MAX ||
+        symfile_array_need(&t->attributes, &t->attribute_room,
+                           t->num_attributes + 1,
+                           sizeof(*t->attributes)) != 0) {
+        return -1;
+    }
+    t->attributes[t->num_attributes++] = a;
+    return 1;
+}
+
+/* Reads one abbreviation.  Returns as read_attribute(). */
+static int read_abbrev(struct dwarf_abbrevs *t, struct cursor *c,
+                       const struct dwarf_encoding *encoding)
+{
+    int rc;
+    uint8_t children;
+    struct dwarf_abbrev *a;
+
+    if (symfile_array_need(&t->list, &t->room, t->count + 1,
+                           sizeof(*t->list)) != 0) {
+        return -1;
+    }
+    a = &t->list[t->count];
+    a->code = c->at < c->end ? cursor_uleb(c) : 0;
+    if (a->code == 0) {
+        return 0;
+    }
+    a->tag = dwarf_code_read(c);
+    children = cursor_8(c);
+    if (a->tag == 0 || children > 1) {
+        cursor_fail(c);
+        return 0;
+    }
+    a->has_children = children != 0;
+    a->first_attribute = (uint32_t)t->num_attributes;
+    while ((rc = read_attribute(t, c)) > 0) {
+    }
+    a->num_attributes = (uint32_t)t->num_attributes - a->first_attribute;
+    if (rc < 0 || prepare_steps(t, encoding, a) != 0) {
+        return -1;
+    }
+    t->count++;
+    return !c->failed;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct dwarf_abbrev *a = left, *b = right;
+
+    return a->code < b->code ? -1 : a->code > b->code;
+}
+
+/* Sorts the abbreviations behind the dense ones.  Returns false if a code has
+ * two meanings. */
+static bool sort(struct dwarf_abbrev *list, struct dwarf_abbrev_table *t)
+{
+    size_t i;
+
+    for (i = 0; i < t->count && list[i].code == i + 1; i++) {
+    }
+    t->num_dense = i;
+    if (i < t->count) {
+        qsort(list + i, t->count - i, sizeof(*list), compare);
+    }
+    for (; i < t->count; i++) {
+        if (list[i].code <= t->num_dense ||
+            (i > t->num_dense && list[i].code == list[i - 1].code)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+enum dwarf_abbrevs_status
+dwarf_abbrevs_read(struct dwarf_abbrevs *abbrevs, struct cursor *c,
+                   const struct dwarf_encoding *encoding,
+                   struct dwarf_abbrev_table *t)
+{
+    int rc;
+
+    t->encoding = *encoding;
+    t->first = abbrevs->count;
+    while ((rc = read_abbrev(abbrevs, c, encoding)) > 0) {
+    }
+    t->count = abbrevs->count - t->first;
+    if (rc < 0) {
+        return DWARF_ABBREVS_NO_MEMORY;
+    }
+    return c->failed || !sort(abbrevs->list + t->first, t)
+               ? DWARF_ABBREVS_DAMAGED
+               : DWARF_ABBREVS_OK;
+}
+
+const struct dwarf_abbrev *
+dwarf_abbrevs_search(const struct dwarf_abbrevs *abbrevs,
+                     const struct dwarf_abbrev_table *t, uint64_t code)
+{
+    struct dwarf_abbrev key = {.code = code};
+
+    return t->count == t->num_dense
+               ? NULL
+               : bsearch(&key, abbrevs->list + t->first + t->num_dense,
+                         t->count - t->num_dense, sizeof(key), compare);
+}

@@ -1,0 +1,94 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Abbreviation tables (DWARF 5, section 7.5.3): the tag and the attributes of
+ * debugging information entries, which name them by a code.
+ */
+#ifndef DEBUGINFO_DWARF_ABBREV_H
+#define DEBUGINFO_DWARF_ABBREV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "value.h"
+
+struct dwarf_attribute {
+    uint16_t name;
+    uint16_t form;
+    uint32_t constant; /* of DW_FORM_implicit_const: index in constants */
+};
+
+struct dwarf_abbrev {
+    uint64_t code;
+    uint32_t first_attribute;
+    uint32_t num_attributes;
+    uint32_t steps; /* how to skip the attributes; see abbrev.c */
+    uint16_t tag;
+    bool has_children;
+};
+
+/* All tables that have been read.  They share a few arrays. */
+struct dwarf_abbrevs {
+    struct dwarf_abbrev *list;
+    size_t count;
+    size_t room;
+    struct dwarf_attribute *attributes;
+    size_t num_attributes;
+    size_t attribute_room;
+    int64_t *constants;
+    size_t num_constants;
+    size_t constant_room;
+    uint8_t *steps;
+    size_t num_steps;
+    size_t step_room;
+};
+
+/* A table, as units of one encoding use it. */
+struct dwarf_abbrev_table {
+    struct dwarf_encoding encoding;
+    size_t first; /* index in the list */
+    size_t count;
+    size_t num_dense; /* the first ones, whose codes are 1, 2, 3, … */
+};
+
+enum dwarf_abbrevs_status {
+    DWARF_ABBREVS_OK,
+    DWARF_ABBREVS_DAMAGED,
+    DWARF_ABBREVS_NO_MEMORY
+};
+
+/*
+ * Reads a table, which begins at the cursor and ends with a 0 or where the
+ * section does.  It moves what dwarf_abbrevs_get() has returned.
+ */
+enum dwarf_abbrevs_status
+dwarf_abbrevs_read(struct dwarf_abbrevs *abbrevs, struct cursor *c,
+                   const struct dwarf_encoding *encoding,
+                   struct dwarf_abbrev_table *table);
+
+void dwarf_abbrevs_free(struct dwarf_abbrevs *abbrevs);
+
+/* The rare part of dwarf_abbrevs_get(). */
+const struct dwarf_abbrev *
+dwarf_abbrevs_search(const struct dwarf_abbrevs *abbrevs,
+                     const struct dwarf_abbrev_table *table, uint64_t code);
+
+/* Returns what a code stands for, or NULL. */
+static inline const struct dwarf_abbrev *
+dwarf_abbrevs_get(const struct dwarf_abbrevs *abbrevs,
+                  const struct dwarf_abbrev_table *table, uint64_t code)
+{
+    return code - 1 < table->num_dense
+               ? &abbrevs->list[table->first + code - 1]
+               : dwarf_abbrevs_search(abbrevs, table, code);
+}
+
+/* Skips the attributes of an entry.  The cursor fails where they are cut off,
+ * or have an unknown form. */
+void dwarf_abbrevs_skip(const struct dwarf_abbrevs *abbrevs,
+                        const struct dwarf_abbrev *abbrev,
+                        const struct dwarf_encoding *encoding,
+                        struct cursor *c);
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "dwarf.h"
+#include "functions.h"
+
+/* Limits what the sizes of sections do not bound, such as how often lists are
+ * read that many entries share.  Real files need less than a step a byte. */
+#define WORK_BASE 1000000
+#define WORK_PER_BYTE 8
+
+/* A linker that removes a unit sets its address to 0.  Partial units and units
+ * of types have no address either. */
+static bool is_removed(const struct dwarf_walk *w)
+{
+    return !w->reader->object->is_relocatable && w->unit->low_pc == 0 &&
+           !w->root.has_ranges;
+}
+
+static int convert_unit(struct dwarf_walk *w)
+{
+    bool removed;
+    struct dwarf_reader *d = w->reader;
+
+    if (dwarf_unit_load(d, w->unit, &w->root) != 0) {
+        return -1;
+    }
+    if (w->unit->state == DWARF_UNIT_EMPTY) {
+        return 0;
+    }
+    removed = is_removed(w);
+    w->has_lines = w->root.stmt_list.kind == DWARF_OFFSET;
+    if (w->has_lines &&
+        dwarf_lines_open(d, w->unit, w->root.stmt_list.number, removed,
+                         &w->lines) != 0) {
+        return -1;
+    }
+    return removed ? 0 : dwarf_walk_unit(w);
+}
+
+int dwarf_convert(const struct dwarf_object *object,
+                  struct symfile_writer *writer, struct failure *failure)
+{
+    int rc;
+    size_t i;
+    struct dwarf_reader d = {.object = object, .failure = failure};
+    struct dwarf_walk w = {.reader = &d, .writer = writer};
+
+    d.work = WORK_BASE;
+    for (i = 0; i < DWARF_SECTIONS; i++) {
+        d.work += WORK_PER_BYTE * (uint64_t)object->sections[i].size;
+    }
+    w.builder.work = d.work;
+    w.seen.width = 4;
+    w.seen.hint_or = 2;
+    w.seen.shift = 4;
+    rc = dwarf_units_read(&d);
+    for (i = 0; rc == 0 && i < d.num_units; i++) {
+        w.unit = &d.units[i];
+        rc = convert_unit(&w);
+    }
+    dwarf_walk_free(&w);
+    dwarf_abbrevs_free(&d.abbrevs);
+    table_free(&d.tables_at);
+    free(d.tables);
+    free(d.units);
+    return rc;
+}

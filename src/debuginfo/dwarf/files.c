@@ -1,0 +1,236 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+#define FIRST_SLOTS 1024
+
+void dwarf_files_free(struct dwarf_files *f)
+{
+    free(f->sources);
+    free(f->numbers);
+    memset(f, 0, sizeof(*f));
+}
+
+void dwarf_names_free(struct dwarf_names *n)
+{
+    free(n->list);
+    free(n->slots);
+    memset(n, 0, sizeof(*n));
+}
+
+/* sources --------------------------------------------------------------------
+ */
+
+static int add_source(struct dwarf_files *f, const struct symfile_text *comp,
+                      const struct symfile_text *directory,
+                      const struct symfile_text *name)
+{
+    struct symfile_source *s;
+
+    if (f->num_sources >= SYMFILE_NONE ||
+        symfile_array_need(&f->sources, &f->source_room, f->num_sources + 1,
+                           sizeof(*f->sources)) != 0) {
+        return -1;
+    }
+    s = &f->sources[f->num_sources++];
+    memset(s, 0, sizeof(*s));
+    s->comp_dir = *comp;
+    s->directory = *directory;
+    s->name = *name;
+    s->file = SYMFILE_NONE;
+    return 0;
+}
+
+int dwarf_files_begin(struct dwarf_files *f,
+                      const struct symfile_text *comp_dir,
+                      const struct dwarf_lines *lines)
+{
+    static const struct symfile_text empty = {"", 0};
+
+    f->num_sources = 0;
+    f->num_numbers = lines == NULL ? 0 : lines->num_files + 1;
+    if (f->num_numbers > 0) {
+        if (symfile_array_need(&f->numbers, &f->number_room, f->num_numbers,
+                               sizeof(*f->numbers)) != 0) {
+            return -1;
+        }
+        memset(f->numbers, 0, f->num_numbers * sizeof(*f->numbers));
+    }
+    return add_source(f, comp_dir, &empty, &empty);
+}
+
+/* A string that is not there becomes an empty one. */
+static struct symfile_text text_of(const struct dwarf_reader *d,
+                                   const struct dwarf_unit *u,
+                                   const struct dwarf_value *value)
+{
+    size_t size;
+    struct symfile_text text = {"", 0};
+    const char *data;
+
+    if (dwarf_string(d, u, value, &data, &size) && size <= UINT32_MAX) {
+        text.data = data;
+        text.size = (uint32_t)size;
+    }
+    return text;
+}
+
+int dwarf_files_find(struct dwarf_files *f, const struct dwarf_reader *d,
+                     const struct dwarf_unit *u, const struct dwarf_root *root,
+                     const struct dwarf_lines *lines, uint64_t number,
+                     uint32_t *source)
+{
+    struct dwarf_value directory, name;
+    struct symfile_text comp_dir, texts[2];
+
+    *source = 0;
+    if (number >= f->num_numbers) {
+        return 0;
+    }
+    if (f->numbers[number] == 0 &&
+        dwarf_lines_file(lines, &root->name, &root->comp_dir, number,
+                         &directory, &name)) {
+        texts[0] = text_of(d, u, &directory);
+        texts[1] = text_of(d, u, &name);
+        comp_dir = f->sources[0].comp_dir;
+        f->numbers[number] = (uint32_t)f->num_sources;
+        if (add_source(f, &comp_dir, &texts[0], &texts[1]) != 0) {
+            return -1;
+        }
+    }
+    *source = f->numbers[number];
+    return 0;
+}
+
+/* names ----------------------------------------------------------------------
+ */
+
+static int allocate_slots(struct dwarf_names *n, size_t num_slots)
+{
+    struct dwarf_name_slot *slots = calloc(num_slots, sizeof(*slots));
+
+    if (slots == NULL) {
+        return -1;
+    }
+    free(n->slots);
+    n->slots = slots;
+    n->num_slots = num_slots;
+    n->unit = 1;
+    n->used = 0;
+    return 0;
+}
+
+int dwarf_names_begin(struct dwarf_names *n)
+{
+    n->count = n->used = 0;
+    n->unit++;
+    return n->num_slots == 0 || n->unit == 0 ? allocate_slots(n, FIRST_SLOTS)
+                                             : 0;
+}
+
+static struct dwarf_name_slot *find_slot(const struct dwarf_names *n,
+                                         uint64_t key)
+{
+    size_t mask = n->num_slots - 1;
+    size_t i = (size_t)((key * 0x9E3779B97F4A7C15u) >> 32) & mask;
+
+    while (n->slots[i].unit == n->unit && n->slots[i].key != key) {
+        i = (i + 1) & mask;
+    }
+    return &n->slots[i];
+}
+
+static int put_slot(struct dwarf_names *n, uint64_t key, uint32_t name)
+{
+    size_t i, old = n->num_slots;
+    uint32_t unit = n->unit;
+    struct dwarf_name_slot *slots = n->slots, *slot;
+
+    if (n->used >= n->num_slots / 2) {
+        n->slots = NULL;
+        if (allocate_slots(n, 2 * old) != 0) {
+            n->slots = slots;
+            return -1;
+        }
+        for (i = 0; i < old; i++) {
+            if (slots[i].unit == unit) {
+                slot = find_slot(n, slots[i].key);
+                *slot = slots[i];
+                slot->unit = n->unit;
+                n->used++;
+            }
+        }
+        free(slots);
+    }
+    slot = find_slot(n, key);
+    slot->key = key;
+    slot->name = name;
+    slot->unit = n->unit;
+    n->used++;
+    return 0;
+}
+
+static int add_name(struct dwarf_names *n, struct dwarf_reader *d,
+                    struct dwarf_unit *u, const struct dwarf_entry *entry,
+                    uint8_t language)
+{
+    int rc;
+    size_t size = 0;
+    const char *text = "";
+    struct inlinee_name *name;
+
+    if (n->count >= SYMFILE_NONE ||
+        symfile_array_need(&n->list, &n->room, n->count + 1,
+                           sizeof(*n->list)) != 0) {
+        return failure_memory(d->failure);
+    }
+    name = &n->list[n->count];
+    memset(name, 0, sizeof(*name));
+    name->language = language;
+    if (dwarf_entry_language(d, u, entry, &language) < 0) {
+        return -1;
+    }
+    name->language = language;
+    rc = dwarf_entry_name(d, u, entry, &text, &size);
+    if (rc > 0 && size <= UINT32_MAX) {
+        name->name.size = (uint32_t)size;
+    }
+    name->name.data = name->name.size > 0 ? text : "";
+    n->count++;
+    return rc < 0 ? -1 : 0;
+}
+
+int dwarf_names_find(struct dwarf_names *n, struct dwarf_reader *d,
+                     struct dwarf_unit *u, const struct dwarf_entry *entry,
+                     uint8_t caller, uint32_t *name)
+{
+    uint64_t key = entry->origin.number;
+    bool is_usual = entry->linkage_name.kind == DWARF_NO_VALUE &&
+                    entry->name.kind == DWARF_NO_VALUE &&
+                    entry->reference.kind == entry->origin.kind &&
+                    entry->reference.number == key &&
+                    (entry->origin.kind == DWARF_UNIT_REF ||
+                     entry->origin.kind == DWARF_INFO_REF);
+    struct dwarf_name_slot *slot;
+
+    key = (key << 9) | (uint64_t)caller << 1 |
+          (entry->origin.kind == DWARF_INFO_REF);
+    slot = is_usual ? find_slot(n, key) : NULL;
+    if (slot != NULL && slot->unit == n->unit) {
+        *name = slot->name;
+        return 0;
+    }
+    *name = (uint32_t)n->count;
+    if (add_name(n, d, u, entry, caller) != 0) {
+        return -1;
+    }
+    return is_usual && put_slot(n, key, *name) != 0
+               ? failure_memory(d->failure)
+               : 0;
+}

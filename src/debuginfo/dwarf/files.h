@@ -1,0 +1,70 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Source files and names of inlined functions of one unit, as the builder of
+ * functions takes them: each is made when it is first used.
+ */
+#ifndef DEBUGINFO_DWARF_FILES_H
+#define DEBUGINFO_DWARF_FILES_H
+
+#include "debuginfo/function_builder.h"
+#include "entry.h"
+#include "lines.h"
+#include "unit.h"
+
+struct dwarf_files {
+    struct symfile_source *sources; /* the first is an empty one */
+    size_t num_sources;
+    size_t source_room;
+    uint32_t *numbers; /* file number: index of its source, or 0 */
+    size_t num_numbers;
+    size_t number_room;
+};
+
+struct dwarf_name_slot {
+    uint64_t key;
+    uint32_t name;
+    uint32_t unit; /* slots of other units are free */
+};
+
+struct dwarf_names {
+    struct inlinee_name *list;
+    size_t count;
+    size_t room;
+    struct dwarf_name_slot *slots;
+    size_t num_slots; /* a power of two, or 0 */
+    size_t used;
+    uint32_t unit;
+};
+
+/* Begin a unit.  Its lines may be NULL.  The data of comp_dir may be NULL: it
+ * is none that can be written.  Return 0, or -1 if memory runs out. */
+int dwarf_files_begin(struct dwarf_files *files,
+                      const struct symfile_text *comp_dir,
+                      const struct dwarf_lines *lines);
+int dwarf_names_begin(struct dwarf_names *names);
+
+/*
+ * Finds the index of the source of a file number, 0 for one that is not there.
+ * Returns 0, or -1 if memory runs out.
+ */
+int dwarf_files_find(struct dwarf_files *files,
+                     const struct dwarf_reader *reader,
+                     const struct dwarf_unit *unit,
+                     const struct dwarf_root *root,
+                     const struct dwarf_lines *lines, uint64_t number,
+                     uint32_t *source);
+
+/*
+ * Finds the index of the name and language of an inlined call.  A language is
+ * that of the caller, unless the entry has another.  Returns 0, or -1 with
+ * failure set.
+ */
+int dwarf_names_find(struct dwarf_names *names, struct dwarf_reader *reader,
+                     struct dwarf_unit *unit, const struct dwarf_entry *entry,
+                     uint8_t caller, uint32_t *name);
+
+void dwarf_files_free(struct dwarf_files *files);
+void dwarf_names_free(struct dwarf_names *names);
+
+#endif

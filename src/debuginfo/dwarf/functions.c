@@ -1,0 +1,533 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "functions.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/utf8.h"
+
+#define FEW_RANGES 8 /* looking through so many costs nothing */
+
+void dwarf_walk_free(struct dwarf_walk *w)
+{
+    dwarf_lines_free(&w->lines);
+    dwarf_files_free(&w->files);
+    dwarf_names_free(&w->names);
+    function_builder_free(&w->builder);
+    symfile_set_free(&w->seen);
+    free(w->ranges.list);
+    free(w->live.list);
+    free(w->inlinees);
+    free(w->open);
+}
+
+static uint64_t relative(const struct dwarf_walk *w, uint64_t address)
+{
+    return address - w->reader->object->load_address;
+}
+
+static int damaged(struct dwarf_walk *w, uint64_t offset, const char *what)
+{
+    return dwarf_damaged(w->reader, DWARF_INFO, offset, what);
+}
+
+/* ranges of an entry ---------------------------------------------------------
+ */
+
+/* Reads an address of an entry.  Returns 1, 0 if it has none, or -1 if it is
+ * of the wrong form, or missing. */
+static int read_address(const struct dwarf_walk *w,
+                        const struct dwarf_value *value, uint64_t *address)
+{
+    *address = value->number;
+    if (value->kind == DWARF_ADDRESS_INDEX) {
+        return dwarf_address(w->reader, w->unit, value->number, address) ? 1
+                                                                         : -1;
+    }
+    return value->kind == DWARF_ADDRESS    ? 1
+           : value->kind == DWARF_NO_VALUE ? 0
+                                           : -1;
+}
+
+static bool is_number(const struct dwarf_value *v)
+{
+    return v->kind == DWARF_NO_VALUE || v->kind == DWARF_UNSIGNED;
+}
+
+/* Adds the range from low_pc to high_pc, which count if there is no list, or
+ * nothing is left of it.  Returns NULL, or what is wrong with them. */
+static const char *pc_range(const struct dwarf_walk *w,
+                            const struct dwarf_entry *e,
+                            struct dwarf_range *range)
+{
+    int has_low, has_high = 1;
+    uint64_t low, high = 0;
+
+    range->begin = range->end = 0;
+    has_low = read_address(w, &e->low_pc, &low);
+    if (e->high_pc.kind == DWARF_UNSIGNED) {
+        high = low + e->high_pc.number;
+    } else {
+        has_high = read_address(w, &e->high_pc, &high);
+    }
+    if (has_low < 0 || has_high < 0) {
+        return "an entry has an address of an unknown form";
+    }
+    /* linkers mark code that they removed by 0 or the highest numbers */
+    if (has_low == 0 || has_high == 0 || low == high ||
+        (low == 0 && !w->reader->object->is_relocatable) ||
+        low >= UINT64_MAX - 1) {
+        return NULL;
+    }
+    range->begin = low;
+    range->end = high;
+    return low > high ? "a function ends before it begins" : NULL;
+}
+
+/* Reads the attributes of an entry, and its ranges. */
+static int read_entry(struct dwarf_walk *w, const struct dwarf_abbrev *abbrev,
+                      struct cursor *c, uint64_t offset,
+                      struct dwarf_entry *e)
+{
+    const char *wrong;
+    struct dwarf_range range;
+
+    w->ranges.count = 0;
+    if (dwarf_entry_read(w->reader, w->unit, abbrev, c, e, &w->ranges) != 0) {
+        return -1;
+    }
+    if (c->failed) {
+        return damaged(w, offset, "an entry cannot be read");
+    }
+    if (!is_number(&e->call_file) || !is_number(&e->call_line)) {
+        return damaged(w, offset, "a call is of an unknown form");
+    }
+    wrong = pc_range(w, e, &range);
+    if (wrong != NULL &&
+        (w->ranges.count == 0 || range.begin == range.end)) {
+        return damaged(w, offset, wrong);
+    }
+    return w->ranges.count > 0 || range.begin == range.end
+               ? 0
+               : dwarf_ranges_add(w->reader, &w->ranges, range.begin,
+                                  range.end);
+}
+
+/* open entries ---------------------------------------------------------------
+ */
+
+static struct dwarf_open_entry *open_entry(struct dwarf_walk *w, int64_t depth)
+{
+    struct dwarf_open_entry *o;
+
+    if (symfile_array_need(&w->open, &w->open_room, w->num_open + 1,
+                           sizeof(*w->open)) != 0) {
+        failure_memory(w->reader->failure);
+        return NULL;
+    }
+    o = &w->open[w->num_open++];
+    memset(o, 0, sizeof(*o));
+    o->depth = depth;
+    return o;
+}
+
+static int open_dead(struct dwarf_walk *w, int64_t depth)
+{
+    struct dwarf_open_entry *o = open_entry(w, depth);
+
+    if (o == NULL) {
+        return -1;
+    }
+    o->is_dead = true;
+    return 0;
+}
+
+/* Looks up a name in the symbol table. */
+static bool symbol_name(const struct dwarf_walk *w, uint64_t address,
+                        struct symfile_name *name)
+{
+    size_t low = 0, high = w->reader->object->num_symbols, middle;
+    const struct dwarf_symbol *s = w->reader->object->symbols;
+
+    while (low < high) {
+        middle = low + (high - low) / 2;
+        if (s[middle].address < address) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == w->reader->object->num_symbols || s[low].address != address ||
+        s[low].name == NULL) {
+        return false;
+    }
+    name->data = s[low].name;
+    name->size = s[low].name_size;
+    return true;
+}
+
+/* Finds the name of a function.  A symbol counts only where the first of its
+ * ranges begins. */
+static int function_name(struct dwarf_walk *w, const struct dwarf_entry *e,
+                         struct symfile_name *name)
+{
+    int rc;
+    size_t i, size;
+    uint64_t first = UINT64_MAX;
+    const char *text;
+
+    name->data = "";
+    for (i = 0; i < w->ranges.count; i++) {
+        first = w->ranges.list[i].begin < first ? w->ranges.list[i].begin
+                                                : first;
+    }
+    if (!w->root.prefers_dwarf_names &&
+        symbol_name(w, relative(w, first), name)) {
+        return 0;
+    }
+    rc = dwarf_entry_name(w->reader, w->unit, e, &text, &size);
+    if (rc > 0 && size > 0 && size <= UINT32_MAX) {
+        name->data = text;
+        name->size = (uint32_t)size;
+    }
+    return rc < 0 ? -1 : 0;
+}
+
+/* Drops the ranges of functions that have been there before: linkers fold
+ * equal code of several units. */
+static int drop_seen(struct dwarf_walk *w)
+{
+    size_t i, before, out = 0;
+    uint64_t address, size;
+    uint32_t index;
+    const struct dwarf_range *r = w->ranges.list;
+
+    for (i = 0; i < w->ranges.count; i++) {
+        before = w->seen.count;
+        address = relative(w, r[i].begin);
+        size = r[i].end - r[i].begin;
+        if (symfile_set_insert(&w->seen,
+                               (uint32_t[]){(uint32_t)address,
+                                            (uint32_t)(address >> 32),
+                                            (uint32_t)size,
+                                            (uint32_t)(size >> 32)},
+                               &index) != 0) {
+            return failure_memory(w->reader->failure);
+        }
+        if (w->seen.count > before) {
+            w->ranges.list[out++] = r[i];
+        }
+    }
+    w->ranges.count = out;
+    return 0;
+}
+
+static int open_function(struct dwarf_walk *w, int64_t depth,
+                         const struct dwarf_entry *e)
+{
+    size_t i;
+    struct dwarf_open_entry *o;
+
+    if (drop_seen(w) != 0) {
+        return -1;
+    }
+    if (w->ranges.count == 0) {
+        return open_dead(w, depth);
+    }
+    o = open_entry(w, depth);
+    if (o == NULL) {
+        return -1;
+    }
+    o->is_function = true;
+    o->function = w->num_open - 1;
+    o->language = w->unit->language;
+    o->first_range = w->live.count;
+    o->num_ranges = w->ranges.count;
+    o->first_inlinee = w->num_inlinees;
+    if (dwarf_entry_language(w->reader, w->unit, e, &o->language) < 0 ||
+        function_name(w, e, &o->name) != 0) {
+        return -1;
+    }
+    for (i = 0; i < w->ranges.count; i++) {
+        if (dwarf_ranges_add(w->reader, &w->live, w->ranges.list[i].begin,
+                             w->ranges.list[i].end) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* inlined calls --------------------------------------------------------------
+ */
+
+/* Adds an inlined range to the function's range in which it begins.  Outside
+ * of all of them it is dropped. */
+static int add_inlinee(struct dwarf_walk *w, size_t function,
+                       const struct dwarf_range *range,
+                       const struct inlinee *call)
+{
+    size_t i, n = w->open[function].num_ranges;
+    struct dwarf_inlinee *added;
+    const struct dwarf_range *r =
+        w->live.list + w->open[function].first_range;
+
+    for (i = 0; i < n; i++) {
+        if (range->begin >= r[i].begin && range->begin < r[i].end) {
+            break;
+        }
+    }
+    if (i >= FEW_RANGES && dwarf_charge(w->reader, i) != 0) {
+        return -1;
+    }
+    if (i == n) {
+        return 0;
+    }
+    if (symfile_array_need(&w->inlinees, &w->inlinee_room, w->num_inlinees + 1,
+                           sizeof(*w->inlinees)) != 0) {
+        return failure_memory(w->reader->failure);
+    }
+    added = &w->inlinees[w->num_inlinees++];
+    added->inlinee = *call;
+    added->inlinee.address = relative(w, range->begin);
+    added->inlinee.size = range->end - range->begin;
+    added->range = i;
+    return 0;
+}
+
+static int find_source(struct dwarf_walk *w, uint64_t file, uint32_t *source)
+{
+    return dwarf_files_find(&w->files, w->reader, w->unit, &w->root, &w->lines,
+                            file, source) == 0
+               ? 0
+               : failure_memory(w->reader->failure);
+}
+
+static int open_inlinee(struct dwarf_walk *w, int64_t depth,
+                        const struct dwarf_entry *e)
+{
+    size_t i;
+    struct inlinee call = {0};
+    struct dwarf_open_entry *o;
+    const struct dwarf_open_entry *parent;
+
+    if (w->ranges.count == 0) {
+        return open_dead(w, depth);
+    }
+    o = open_entry(w, depth);
+    if (o == NULL) {
+        return -1;
+    }
+    parent = o - 1;
+    if (dwarf_names_find(&w->names, w->reader, w->unit, e, parent->language,
+                         &call.name) != 0 ||
+        (e->call_file.kind == DWARF_UNSIGNED &&
+         find_source(w, e->call_file.number, &call.source) != 0)) {
+        return -1;
+    }
+    o->function = parent->function;
+    o->inline_depth = parent->inline_depth + 1;
+    o->language = w->names.list[call.name].language;
+    call.depth = parent->inline_depth;
+    call.line = (uint32_t)e->call_line.number;
+    for (i = 0; i < w->ranges.count; i++) {
+        if (add_inlinee(w, o->function, &w->ranges.list[i], &call) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* closing functions ----------------------------------------------------------
+ */
+
+static int add_lines(struct dwarf_walk *w, const struct dwarf_range *range)
+{
+    size_t i, n, first;
+    struct symfile_line line;
+    const struct dwarf_row *row;
+    const struct dwarf_sequence *s;
+
+    if (!w->has_lines) {
+        return 0;
+    }
+    if (dwarf_lines_run(w->reader, &w->lines) != 0) {
+        return -1;
+    }
+    n = dwarf_lines_find(&w->lines, range->begin, range->end, &s, &first);
+    for (i = 0; i < n; i++) {
+        row = &w->lines.rows[first + i];
+        line.address = relative(w, row->address);
+        line.line = row->line;
+        line.size = first + i + 1 < s->first + s->count
+                        ? row[1].address - row->address
+                        : s->last_size;
+        if (find_source(w, row->file, &line.source) != 0) {
+            return -1;
+        }
+        if (function_builder_line(&w->builder, &line) != 0) {
+            return failure_memory(w->reader->failure);
+        }
+    }
+    return dwarf_charge(w->reader, n);
+}
+
+/* Writes the code of one range of a function. */
+static int write_range(struct dwarf_walk *w, const struct dwarf_open_entry *o,
+                       size_t number)
+{
+    size_t i;
+    struct dwarf_range range = w->live.list[o->first_range + number];
+    uint64_t address = relative(w, range.begin);
+
+    if (address > UINT32_MAX) {
+        return 0; /* the writer would leave it out */
+    }
+    if (number > 0 && dwarf_charge(w->reader,
+                                   w->num_inlinees - o->first_inlinee) != 0) {
+        return -1;
+    }
+    function_builder_begin(&w->builder, address, range.end - range.begin,
+                           &o->name);
+    w->builder.root.language = o->language;
+    for (i = o->first_inlinee; i < w->num_inlinees; i++) {
+        if (w->inlinees[i].range == number &&
+            function_builder_inlinee(&w->builder, &w->inlinees[i].inlinee) !=
+                0) {
+            return failure_memory(w->reader->failure);
+        }
+    }
+    if (add_lines(w, &range) != 0) {
+        return -1;
+    }
+    return function_builder_end(&w->builder, w->writer, w->names.list,
+                                w->files.sources, w->reader->failure);
+}
+
+/* Closes the entries that are at a depth or deeper.  Functions in functions
+ * are written first. */
+static int close_entries(struct dwarf_walk *w, int64_t depth)
+{
+    size_t i;
+    struct dwarf_open_entry o;
+
+    while (w->num_open > 0 && w->open[w->num_open - 1].depth >= depth) {
+        o = w->open[--w->num_open];
+        if (!o.is_function) {
+            continue;
+        }
+        for (i = 0; i < o.num_ranges; i++) {
+            if (write_range(w, &o, i) != 0) {
+                return -1;
+            }
+        }
+        w->live.count = o.first_range;
+        w->num_inlinees = o.first_inlinee;
+    }
+    return 0;
+}
+
+/* the walk -------------------------------------------------------------------
+ */
+
+static bool is_in_function(const struct dwarf_walk *w)
+{
+    return w->num_open > 0 && !w->open[w->num_open - 1].is_dead;
+}
+
+/* Reads a function or inlined call behind its abbreviation code, or skips any
+ * other entry. */
+static int take_entry(struct dwarf_walk *w, const struct dwarf_abbrev *abbrev,
+                      struct cursor *c, uint64_t offset, int64_t depth)
+{
+    struct dwarf_entry e;
+    bool is_function = abbrev->tag == DW_TAG_subprogram;
+
+    if (!is_function && (abbrev->tag != DW_TAG_inlined_subroutine ||
+                         !is_in_function(w))) {
+        dwarf_abbrevs_skip(&w->reader->abbrevs, abbrev, &w->unit->encoding, c);
+        return 0;
+    }
+    if (read_entry(w, abbrev, c, offset, &e) != 0) {
+        return -1;
+    }
+    return is_function ? open_function(w, depth, &e)
+                       : open_inlinee(w, depth, &e);
+}
+
+static int walk_entries(struct dwarf_walk *w)
+{
+    int64_t depth = 0, at;
+    uint64_t code, offset;
+    const struct dwarf_abbrev *abbrev;
+    const struct dwarf_abbrev_table *table =
+        dwarf_unit_table(w->reader, w->unit);
+    const uint8_t *section = w->reader->object->sections[DWARF_INFO].data;
+    struct cursor c = dwarf_cursor(w->reader, DWARF_INFO, w->unit->entries);
+
+    c.end = c.at + (w->unit->end - w->unit->entries);
+    while (c.at < c.end && depth >= 0) {
+        if (w->num_open > 0 && w->open[w->num_open - 1].depth >= depth &&
+            close_entries(w, depth) != 0) {
+            return -1;
+        }
+        offset = (uint64_t)(c.at - section);
+        code = cursor_uleb(&c);
+        if (code == 0 && !c.failed) {
+            depth--;
+            continue;
+        }
+        table = dwarf_unit_table(w->reader, w->unit);
+        abbrev = dwarf_abbrevs_get(&w->reader->abbrevs, table, code);
+        if (abbrev == NULL) {
+            return damaged(w, offset, "an entry has an unknown abbreviation");
+        }
+        at = depth;
+        depth += abbrev->has_children;
+        if (take_entry(w, abbrev, &c, offset, at) != 0) {
+            return -1;
+        }
+        if (c.failed) {
+            return damaged(w, offset, "an entry cannot be read");
+        }
+    }
+    return close_entries(w, INT64_MIN);
+}
+
+/* The value of a string of the root entry, or none if it cannot be read. */
+static void resolve(struct dwarf_walk *w, struct dwarf_value *v)
+{
+    size_t size;
+    const char *text;
+
+    v->kind = dwarf_string(w->reader, w->unit, v, &text, &size)
+                  ? DWARF_TEXT
+                  : DWARF_NO_VALUE;
+    v->text = v->kind == DWARF_TEXT ? text : NULL;
+    v->number = v->kind == DWARF_TEXT ? size : 0;
+}
+
+int dwarf_walk_unit(struct dwarf_walk *w)
+{
+    struct symfile_text comp_dir = {"", 0};
+
+    resolve(w, &w->root.name);
+    resolve(w, &w->root.comp_dir);
+    if (w->root.comp_dir.kind == DWARF_TEXT &&
+        w->root.comp_dir.number <= UINT32_MAX) {
+        comp_dir.data = w->root.comp_dir.text;
+        comp_dir.size = (uint32_t)w->root.comp_dir.number;
+        if (utf8_valid(comp_dir.data, comp_dir.size) < comp_dir.size) {
+            comp_dir.data = NULL;
+        }
+    }
+    if (dwarf_files_begin(&w->files, &comp_dir,
+                          w->has_lines ? &w->lines : NULL) != 0 ||
+        dwarf_names_begin(&w->names) != 0) {
+        return failure_memory(w->reader->failure);
+    }
+    w->num_open = w->num_inlinees = w->live.count = 0;
+    return walk_entries(w);
+}

@@ -1,0 +1,187 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "ranges.h"
+
+#include "base/array.h"
+
+enum {
+    DW_RLE_end_of_list = 0,
+    DW_RLE_base_addressx = 1,
+    DW_RLE_startx_endx = 2,
+    DW_RLE_startx_length = 3,
+    DW_RLE_offset_pair = 4,
+    DW_RLE_base_address = 5,
+    DW_RLE_start_end = 6,
+    DW_RLE_start_length = 7
+};
+
+/* A list that is being read. */
+struct range_list {
+    struct dwarf_reader *reader;
+    const struct dwarf_unit *unit;
+    struct dwarf_ranges *ranges;
+    struct cursor c;
+    uint64_t base;
+    uint64_t mask; /* the highest address */
+};
+
+int dwarf_ranges_add(struct dwarf_reader *d, struct dwarf_ranges *r,
+                     uint64_t begin, uint64_t end)
+{
+    if (symfile_array_need(&r->list, &r->room, r->count + 1,
+                           sizeof(*r->list)) != 0) {
+        return failure_memory(d->failure);
+    }
+    r->list[r->count].begin = begin;
+    r->list[r->count++].end = end;
+    return 0;
+}
+
+/* The two highest addresses stand for code that is not there. */
+static bool is_tombstone(const struct range_list *l, uint64_t address)
+{
+    return address >= l->mask - 1;
+}
+
+static int add(struct range_list *l, uint64_t begin, uint64_t end)
+{
+    if (is_tombstone(l, begin) || begin >= end ||
+        (begin == 0 && !l->reader->object->is_relocatable)) {
+        return 0;
+    }
+    return dwarf_ranges_add(l->reader, l->ranges, begin, end);
+}
+
+static int add_offsets(struct range_list *l, uint64_t begin, uint64_t end)
+{
+    return is_tombstone(l, l->base)
+               ? 0
+               : add(l, (l->base + begin) & l->mask,
+                     (l->base + end) & l->mask);
+}
+
+static uint64_t address(struct range_list *l)
+{
+    return cursor_number(&l->c, l->unit->encoding.address_size);
+}
+
+static uint64_t indexed_address(struct range_list *l)
+{
+    uint64_t value = 0;
+
+    if (!dwarf_address(l->reader, l->unit, cursor_uleb(&l->c), &value)) {
+        cursor_fail(&l->c);
+    }
+    return value;
+}
+
+/* Reads an entry of DWARF 5.  Returns 1, 0 at the end of the list, or -1 with
+ * failure set; the cursor may have failed, too. */
+static int read_entry(struct range_list *l)
+{
+    uint64_t begin, end;
+
+    switch (cursor_8(&l->c)) {
+    case DW_RLE_end_of_list:
+        return 0;
+    case DW_RLE_base_addressx:
+        l->base = indexed_address(l);
+        return 1;
+    case DW_RLE_base_address:
+        l->base = address(l);
+        return 1;
+    case DW_RLE_offset_pair:
+        begin = cursor_uleb(&l->c);
+        end = cursor_uleb(&l->c);
+        return !l->c.failed && add_offsets(l, begin, end) != 0 ? -1 : 1;
+    case DW_RLE_startx_endx:
+        begin = indexed_address(l);
+        end = indexed_address(l);
+        break;
+    case DW_RLE_startx_length:
+        begin = indexed_address(l);
+        end = (begin + cursor_uleb(&l->c)) & l->mask;
+        break;
+    case DW_RLE_start_end:
+        begin = address(l);
+        end = address(l);
+        break;
+    case DW_RLE_start_length:
+        begin = address(l);
+        end = (begin + cursor_uleb(&l->c)) & l->mask;
+        break;
+    default:
+        cursor_fail(&l->c);
+        return 1;
+    }
+    return !l->c.failed && add(l, begin, end) != 0 ? -1 : 1;
+}
+
+/* The same for a pair of addresses, which are all that older versions have. */
+static int read_pair(struct range_list *l)
+{
+    uint64_t begin, end;
+
+    begin = address(l);
+    end = address(l);
+    if (l->c.failed) {
+        return 1;
+    }
+    if (begin == 0 && end == 0) {
+        return 0;
+    }
+    if (begin == l->mask) {
+        l->base = end;
+        return 1;
+    }
+    return add_offsets(l, begin, end) != 0 ? -1 : 1;
+}
+
+/* Finds where a list begins.  Returns false if its number is wrong. */
+static bool find_list(const struct dwarf_reader *d, const struct dwarf_unit *u,
+                      const struct dwarf_value *value, uint64_t *offset)
+{
+    struct cursor c;
+    unsigned size = u->encoding.offset_size;
+
+    *offset = value->number;
+    if (value->kind == DWARF_OFFSET) {
+        return true;
+    }
+    c = dwarf_cursor(d, DWARF_RNGLISTS, u->rnglists_base);
+    if (value->number > UINT64_MAX / size) {
+        return false;
+    }
+    cursor_skip(&c, value->number * size);
+    *offset = u->rnglists_base + cursor_number(&c, size);
+    return !c.failed;
+}
+
+int dwarf_ranges_read(struct dwarf_reader *d, const struct dwarf_unit *u,
+                      const struct dwarf_value *value, struct dwarf_ranges *r)
+{
+    int rc = 1;
+    uint64_t offset;
+    enum dwarf_section_name section =
+        u->encoding.version < 5 ? DWARF_RANGES : DWARF_RNGLISTS;
+    struct range_list l = {.reader = d, .unit = u, .ranges = r};
+
+    l.base = u->low_pc;
+    l.mask = UINT64_MAX >> (64 - 8 * u->encoding.address_size);
+    if (!find_list(d, u, value, &offset)) {
+        return dwarf_damaged(d, DWARF_RNGLISTS, u->rnglists_base,
+                             "the offset of a range list is missing");
+    }
+    l.c = dwarf_cursor(d, section, offset);
+    while (rc > 0 && !l.c.failed && l.c.at < l.c.end) {
+        if (dwarf_charge(d, 1) != 0) {
+            return -1;
+        }
+        rc = u->encoding.version < 5 ? read_pair(&l) : read_entry(&l);
+    }
+    if (l.c.failed) {
+        return dwarf_damaged(d, section, offset, "bad range list");
+    }
+    return rc < 0 ? -1 : 0;
+}

@@ -1,0 +1,113 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "reader.h"
+
+static const char *const titles[DWARF_SECTIONS] = {
+    [DWARF_INFO] = "debug_info",
+    [DWARF_ABBREV] = "debug_abbrev",
+    [DWARF_LINE] = "debug_line",
+    [DWARF_LINE_STR] = "debug_line_str",
+    [DWARF_STR] = "debug_str",
+    [DWARF_STR_OFFSETS] = "debug_str_offsets",
+    [DWARF_ADDR] = "debug_addr",
+    [DWARF_RANGES] = "debug_ranges",
+    [DWARF_RNGLISTS] = "debug_rnglists",
+};
+
+const char *dwarf_section_title(enum dwarf_section_name name)
+{
+    return titles[name];
+}
+
+int dwarf_damaged(struct dwarf_reader *d, enum dwarf_section_name section,
+                  uint64_t offset, const char *what)
+{
+    return failure_set(d->failure, FAILURE_DAMAGED,
+                       "is damaged: %s (%s, offset 0x%llx)", what,
+                       titles[section], (unsigned long long)offset);
+}
+
+int dwarf_charge(struct dwarf_reader *d, uint64_t steps)
+{
+    if (steps > d->work) {
+        d->work = 0;
+        return failure_work(d->failure);
+    }
+    d->work -= steps;
+    return 0;
+}
+
+struct cursor dwarf_cursor(const struct dwarf_reader *d,
+                           enum dwarf_section_name name, uint64_t offset)
+{
+    const struct dwarf_section *s = &d->object->sections[name];
+    static const uint8_t nothing[1];
+    const uint8_t *data = s->data == NULL ? nothing : s->data;
+    struct cursor c = {data, data + s->size, d->object->is_big, false};
+
+    cursor_skip(&c, offset);
+    return c;
+}
+
+uint64_t dwarf_offset(const struct dwarf_reader *d,
+                      enum dwarf_section_name name, const struct cursor *c)
+{
+    const uint8_t *data = d->object->sections[name].data;
+
+    return data == NULL ? 0 : (uint64_t)(c->at - data);
+}
+
+/* Moves a cursor to an entry of a table of equal ones. */
+static void skip_entries(struct cursor *c, uint64_t index, unsigned size)
+{
+    if (index > UINT64_MAX / size) {
+        cursor_fail(c);
+    } else {
+        cursor_skip(c, index * size);
+    }
+}
+
+bool dwarf_string(const struct dwarf_reader *d, const struct dwarf_unit *u,
+                  const struct dwarf_value *value, const char **text,
+                  size_t *size)
+{
+    struct cursor c;
+    uint64_t offset = value->number;
+    enum dwarf_section_name section = DWARF_STR;
+
+    switch (value->kind) {
+    case DWARF_TEXT:
+        *text = value->text;
+        *size = value->number;
+        return true;
+    case DWARF_STR_REF:
+        break;
+    case DWARF_LINE_STR_REF:
+        section = DWARF_LINE_STR;
+        break;
+    case DWARF_STR_INDEX:
+        c = dwarf_cursor(d, DWARF_STR_OFFSETS, u->str_offsets_base);
+        skip_entries(&c, offset, u->encoding.offset_size);
+        offset = cursor_number(&c, u->encoding.offset_size);
+        if (c.failed) {
+            return false;
+        }
+        break;
+    default:
+        return false;
+    }
+    c = dwarf_cursor(d, section, offset);
+    *text = cursor_string(&c, size);
+    return !c.failed;
+}
+
+bool dwarf_address(const struct dwarf_reader *d, const struct dwarf_unit *u,
+                   uint64_t index, uint64_t *address)
+{
+    struct cursor c = dwarf_cursor(d, DWARF_ADDR, u->addr_base);
+
+    skip_entries(&c, index, u->encoding.address_size);
+    *address = cursor_number(&c, u->encoding.address_size);
+    return !c.failed;
+}

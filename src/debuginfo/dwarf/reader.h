@@ -1,0 +1,82 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What all parts of the reader of DWARF share: sections, units, abbreviations,
+ * and the bound on the work.
+ */
+#ifndef DEBUGINFO_DWARF_READER_H
+#define DEBUGINFO_DWARF_READER_H
+
+#include "abbrev.h"
+#include "base/table.h"
+#include "debuginfo/failure.h"
+#include "dwarf.h"
+
+enum dwarf_unit_state {
+    DWARF_UNIT_UNREAD,
+    DWARF_UNIT_READY,
+    DWARF_UNIT_EMPTY, /* it has no entry */
+    DWARF_UNIT_BAD
+};
+
+/* A unit of .debug_info.  Offsets are in that section. */
+struct dwarf_unit {
+    uint64_t start;
+    uint64_t entries; /* the first entry, behind the header */
+    uint64_t end;
+    uint64_t abbrev_offset;
+    struct dwarf_encoding encoding;
+    uint8_t state; /* enum dwarf_unit_state; what follows is set in READY */
+    bool has_language;
+    uint8_t language; /* as SymCaches number them */
+    uint32_t table;   /* of abbreviations: index in tables */
+    uint64_t str_offsets_base;
+    uint64_t addr_base;
+    uint64_t rnglists_base;
+    uint64_t low_pc;
+};
+
+struct dwarf_reader {
+    const struct dwarf_object *object;
+    struct failure *failure;
+    uint64_t work; /* steps that are still allowed */
+    struct dwarf_unit *units;
+    size_t num_units;
+    size_t unit_room;
+    struct dwarf_abbrevs abbrevs;
+    struct dwarf_abbrev_table *tables;
+    size_t num_tables;
+    size_t table_room;
+    struct table tables_at; /* by offset and encoding: index + 1 */
+};
+
+/* Sets a failure: damage at an offset of a section.  Returns -1. */
+int dwarf_damaged(struct dwarf_reader *reader, enum dwarf_section_name section,
+                  uint64_t offset, const char *what);
+
+/* Counts steps of work whose sum the size of the sections may not bound.
+ * Returns 0, or -1 with failure set. */
+int dwarf_charge(struct dwarf_reader *reader, uint64_t steps);
+
+/* Returns a cursor on a section from an offset on, which has failed if the
+ * offset is outside. */
+struct cursor dwarf_cursor(const struct dwarf_reader *reader,
+                           enum dwarf_section_name section, uint64_t offset);
+
+/* Where a cursor is. */
+uint64_t dwarf_offset(const struct dwarf_reader *reader,
+                      enum dwarf_section_name section, const struct cursor *c);
+
+/* Finds the bytes of a string.  Returns false if the value is none, or its
+ * string is not there. */
+bool dwarf_string(const struct dwarf_reader *reader,
+                  const struct dwarf_unit *unit,
+                  const struct dwarf_value *value, const char **text,
+                  size_t *size);
+
+/* Reads an entry of .debug_addr.  Returns false if it is not there. */
+bool dwarf_address(const struct dwarf_reader *reader,
+                   const struct dwarf_unit *unit, uint64_t index,
+                   uint64_t *address);
+
+#endif

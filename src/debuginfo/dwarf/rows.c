@@ -1,0 +1,357 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The state machine of line number programs (DWARF 5, section 6.2.5), and what
+ * becomes of its rows.
+ */
+#include "rows.h"
+
+#include <stdlib.h>
+
+#include "base/array.h"
+#include "symcache/symcache.h"
+
+enum {
+    DW_LNS_copy = 1,
+    DW_LNS_advance_pc = 2,
+    DW_LNS_advance_line = 3,
+    DW_LNS_set_file = 4,
+    DW_LNS_set_column = 5,
+    DW_LNS_negate_stmt = 6,
+    DW_LNS_set_basic_block = 7,
+    DW_LNS_const_add_pc = 8,
+    DW_LNS_fixed_advance_pc = 9,
+    DW_LNS_set_prologue_end = 10,
+    DW_LNS_set_epilogue_begin = 11,
+    DW_LNS_set_isa = 12
+};
+
+enum {
+    DW_LNE_end_sequence = 1,
+    DW_LNE_set_address = 2,
+    DW_LNE_define_file = 3,
+    DW_LNE_set_discriminator = 4
+};
+
+struct machine {
+    struct dwarf_lines *lines;
+    struct cursor c;
+    uint64_t mask; /* the highest address */
+    /* registers */
+    uint64_t address;
+    uint64_t operation;
+    uint64_t file;
+    uint64_t line;
+    bool is_removed; /* the code is not there: its addresses mean nothing */
+    /* the sequence that is being collected */
+    size_t first;
+    uint64_t previous;
+    uint64_t last_size;
+    /* what special opcodes advance */
+    uint8_t operations[256];
+    int16_t by_lines[256];
+};
+
+static void reset(struct machine *m)
+{
+    m->address = m->operation = 0;
+    m->file = m->line = 1;
+    m->is_removed = false;
+}
+
+/* collecting rows ------------------------------------------------------------
+ */
+
+static int end_sequence(struct machine *m, uint64_t end)
+{
+    struct dwarf_lines *l = m->lines;
+    struct dwarf_sequence *s;
+
+    if (m->first == l->num_rows) {
+        return 0;
+    }
+    if (symfile_array_need(&l->sequences, &l->sequence_room,
+                           l->num_sequences + 1,
+                           sizeof(*l->sequences)) != 0) {
+        return -1;
+    }
+    s = &l->sequences[l->num_sequences++];
+    s->start = l->rows[m->first].address;
+    s->end = end;
+    s->highest = l->num_sequences; /* its number, until they are sorted */
+    s->first = m->first;
+    s->count = l->num_rows - m->first;
+    s->last_size = m->last_size;
+    m->first = l->num_rows;
+    return 0;
+}
+
+/* Takes the row that the registers hold.  Rows at address 0, and those that go
+ * back, are ignored. */
+static int take_row(struct machine *m, bool is_end)
+{
+    int rc;
+    struct dwarf_lines *l = m->lines;
+    struct dwarf_row *row;
+    bool has_last = l->num_rows > m->first;
+
+    if (m->address == 0) {
+        return 0;
+    }
+    row = has_last ? &l->rows[l->num_rows - 1] : NULL;
+    if (has_last && m->address >= row->address) {
+        m->last_size = m->address - row->address;
+    }
+    if (is_end) {
+        rc = end_sequence(m, m->address < m->previous ? m->previous + 1
+                                                      : m->address);
+        m->previous = 0;
+        return rc;
+    }
+    if (m->address < m->previous) {
+        return 0;
+    }
+    if (!has_last || row->address != m->address) {
+        if (symfile_array_need(&l->rows, &l->row_room, l->num_rows + 1,
+                               sizeof(*l->rows)) != 0) {
+            return -1;
+        }
+        row = &l->rows[l->num_rows++];
+        row->address = m->address;
+        m->last_size = SYMFILE_NO_SIZE;
+    }
+    row->file = m->file > UINT32_MAX ? UINT32_MAX : (uint32_t)m->file;
+    row->line = (uint32_t)m->line;
+    m->previous = m->address;
+    return 0;
+}
+
+static int compare(const void *left, const void *right)
+{
+    const struct dwarf_sequence *a = left, *b = right;
+
+    if (a->start != b->start) {
+        return a->start < b->start ? -1 : 1;
+    }
+    return a->highest < b->highest ? -1 : a->highest > b->highest;
+}
+
+static void sort_sequences(struct dwarf_lines *l)
+{
+    size_t i;
+    uint64_t highest = 0;
+
+    if (l->num_sequences > 1) {
+        qsort(l->sequences, l->num_sequences, sizeof(*l->sequences), compare);
+    }
+    for (i = 0; i < l->num_sequences; i++) {
+        highest = l->sequences[i].end > highest ? l->sequences[i].end
+                                                : highest;
+        l->sequences[i].highest = highest;
+    }
+}
+
+/* instructions: each returns 1, 0 if it is invalid, which ends the program, or
+ * -1 if memory runs out ------------------------------------------------------
+ */
+
+static int advance_address(struct machine *m, uint64_t by)
+{
+    m->address += by;
+    return m->address >= by && m->address <= m->mask;
+}
+
+static int advance(struct machine *m, uint64_t operations)
+{
+    uint64_t n;
+
+    if (m->is_removed) {
+        return 1;
+    }
+    if (m->lines->max_operations == 1) {
+        m->operation = 0;
+        return advance_address(m, m->lines->min_length * operations);
+    }
+    n = m->operation + operations;
+    m->operation = n % m->lines->max_operations;
+    return advance_address(m, m->lines->min_length *
+                                  (n / m->lines->max_operations));
+}
+
+static void advance_line(struct machine *m, int64_t by)
+{
+    uint64_t back = 0 - (uint64_t)by;
+
+    if (by >= 0) {
+        m->line += (uint64_t)by;
+    } else {
+        m->line = back <= m->line ? m->line - back : 0;
+    }
+}
+
+static int append_row(struct machine *m)
+{
+    return m->is_removed || take_row(m, false) == 0 ? 1 : -1;
+}
+
+static int set_address(struct machine *m, uint64_t address)
+{
+    m->is_removed = address < m->address || address >= m->mask - 1;
+    if (!m->is_removed) {
+        m->address = address;
+        m->operation = 0;
+    }
+    return 1;
+}
+
+static int define_file(struct machine *m, struct cursor *c)
+{
+    uint64_t directory = 0;
+    struct dwarf_value name = {DWARF_TEXT, 0, ""};
+
+    if (m->lines->encoding.version > 4) {
+        return 1;
+    }
+    name.text = cursor_string(c, &(size_t){0});
+    if (c->failed) {
+        return 0;
+    }
+    name.number = strlen(name.text);
+    directory = cursor_uleb(c);
+    (void)cursor_uleb(c);
+    (void)cursor_uleb(c);
+    if (c->failed) {
+        return 0;
+    }
+    return dwarf_lines_add_file(m->lines, &name, directory) == 0 ? 1 : -1;
+}
+
+static int run_extended(struct machine *m)
+{
+    int rc = 1;
+    uint64_t length = cursor_uleb(&m->c), address;
+    struct cursor c = m->c;
+
+    cursor_skip(&m->c, length);
+    if (m->c.failed) {
+        return 0;
+    }
+    c.end = m->c.at;
+    switch (cursor_8(&c)) {
+    case DW_LNE_end_sequence:
+        rc = m->is_removed || take_row(m, true) == 0 ? 1 : -1;
+        reset(m);
+        break;
+    case DW_LNE_set_address:
+        address = cursor_number(&c, m->lines->encoding.address_size);
+        rc = c.failed ? 0 : set_address(m, address);
+        break;
+    case DW_LNE_define_file:
+        rc = define_file(m, &c);
+        break;
+    case DW_LNE_set_discriminator:
+        (void)cursor_uleb(&c);
+        break;
+    default:
+        break;
+    }
+    return c.failed && rc > 0 ? 0 : rc;
+}
+
+static void skip_unknown(struct machine *m, unsigned opcode)
+{
+    unsigned n;
+
+    for (n = m->lines->opcode_lengths[opcode - 1]; n > 0; n--) {
+        (void)cursor_uleb(&m->c);
+    }
+}
+
+static int run_standard(struct machine *m, unsigned opcode)
+{
+    uint64_t by;
+
+    switch (opcode) {
+    case 0:
+        return run_extended(m);
+    case DW_LNS_copy:
+        return append_row(m);
+    case DW_LNS_advance_pc:
+        by = cursor_uleb(&m->c);
+        return m->c.failed ? 0 : advance(m, by);
+    case DW_LNS_advance_line:
+        advance_line(m, cursor_sleb(&m->c));
+        break;
+    case DW_LNS_set_file:
+        m->file = cursor_uleb(&m->c);
+        break;
+    case DW_LNS_set_column:
+    case DW_LNS_set_isa:
+        (void)cursor_uleb(&m->c);
+        break;
+    case DW_LNS_const_add_pc:
+        return advance(m, m->operations[255]);
+    case DW_LNS_fixed_advance_pc:
+        by = cursor_16(&m->c);
+        if (!m->c.failed && !m->is_removed) {
+            m->operation = 0;
+            return advance_address(m, by);
+        }
+        break;
+    case DW_LNS_negate_stmt:
+    case DW_LNS_set_basic_block:
+    case DW_LNS_set_prologue_end:
+    case DW_LNS_set_epilogue_begin:
+        break;
+    default:
+        skip_unknown(m, opcode);
+    }
+    return !m->c.failed;
+}
+
+static int run(struct machine *m)
+{
+    int rc = 1;
+    unsigned opcode;
+
+    while (rc > 0 && m->c.at < m->c.end) {
+        opcode = *m->c.at++;
+        if (opcode < m->lines->opcode_base) {
+            rc = run_standard(m, opcode);
+        } else {
+            advance_line(m, m->by_lines[opcode]);
+            rc = advance(m, m->operations[opcode]);
+            rc = rc > 0 ? append_row(m) : rc;
+        }
+    }
+    return rc;
+}
+
+int dwarf_lines_run(struct dwarf_reader *d, struct dwarf_lines *l)
+{
+    unsigned i;
+    struct machine m = {.lines = l};
+
+    if (l->has_rows) {
+        return 0;
+    }
+    m.c = l->program;
+    m.mask = UINT64_MAX >> (64 - 8 * l->encoding.address_size);
+    m.last_size = SYMFILE_NO_SIZE;
+    for (i = l->opcode_base; i < 256; i++) {
+        m.operations[i] = (uint8_t)((i - l->opcode_base) / l->line_range);
+        m.by_lines[i] = (int16_t)(l->line_base +
+                                  (int)((i - l->opcode_base) % l->line_range));
+    }
+    reset(&m);
+    l->num_rows = l->num_sequences = 0;
+    if (dwarf_charge(d, (uint64_t)(m.c.end - m.c.at)) != 0) {
+        return -1;
+    }
+    if (run(&m) < 0 || end_sequence(&m, m.previous + 1) != 0) {
+        return failure_memory(d->failure);
+    }
+    sort_sequences(l);
+    l->has_rows = true;
+    return 0;
+}

@@ -1,0 +1,379 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "unit.h"
+
+#include <string.h>
+
+#include "base/array.h"
+
+#define DART "Dart VM"
+
+enum {
+    DW_UT_compile = 1,
+    DW_UT_type = 2,
+    DW_UT_partial = 3,
+    DW_UT_skeleton = 4,
+    DW_UT_split_compile = 5,
+    DW_UT_split_type = 6
+};
+
+/* Languages of DWARF (table 7.17) as SymCaches number them.  Newer codes of
+ * the same languages have no number. */
+static const struct {
+    uint8_t dwarf;
+    uint8_t symcache;
+} languages[] = {
+    {0x01, 1}, {0x02, 1}, {0x0c, 1}, {0x1d, 1}, /* C */
+    {0x04, 2}, {0x19, 2}, {0x1a, 2}, {0x21, 2}, /* C++ */
+    {0x13, 3},                                  /* D */
+    {0x16, 4},                                  /* Go */
+    {0x10, 5},                                  /* Objective-C */
+    {0x11, 6},                                  /* Objective-C++ */
+    {0x1c, 7},                                  /* Rust */
+    {0x1e, 8},                                  /* Swift */
+};
+
+static uint8_t language_number(uint64_t code)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof(languages) / sizeof(languages[0]); i++) {
+        if (languages[i].dwarf == code) {
+            return languages[i].symcache;
+        }
+    }
+    return 0;
+}
+
+/* headers --------------------------------------------------------------------
+ */
+
+static bool is_address_size(unsigned size)
+{
+    return size == 1 || size == 2 || size == 4 || size == 8;
+}
+
+/* Reads a header behind the length.  Returns NULL, or what is wrong. */
+static const char *read_header(struct cursor *c, struct dwarf_unit *u)
+{
+    unsigned version, type = DW_UT_compile;
+    struct dwarf_encoding *e = &u->encoding;
+
+    version = cursor_16(c);
+    if (version < 2 || version > 5) {
+        return "a unit is of an unknown version";
+    }
+    e->version = (uint8_t)version;
+    if (version == 5) {
+        type = cursor_8(c);
+        e->address_size = cursor_8(c);
+        u->abbrev_offset = cursor_number(c, e->offset_size);
+    } else {
+        u->abbrev_offset = cursor_number(c, e->offset_size);
+        e->address_size = cursor_8(c);
+    }
+    if (!is_address_size(e->address_size)) {
+        return "a unit has addresses of an unknown size";
+    }
+    switch (type) {
+    case DW_UT_compile:
+    case DW_UT_partial:
+        break;
+    case DW_UT_skeleton:
+    case DW_UT_split_compile:
+        cursor_skip(c, 8);
+        break;
+    case DW_UT_type:
+    case DW_UT_split_type:
+        cursor_skip(c, 8);
+        cursor_skip(c, e->offset_size);
+        break;
+    default:
+        return "a unit is of an unknown type";
+    }
+    return c->failed ? "the header of a unit is cut off" : NULL;
+}
+
+static int read_unit(struct dwarf_reader *d, struct cursor *c)
+{
+    uint64_t length;
+    const char *wrong;
+    struct cursor unit;
+    struct dwarf_unit u = {.start = dwarf_offset(d, DWARF_INFO, c)};
+
+    length = cursor_32(c);
+    u.encoding.offset_size = 4;
+    if (length == 0xffffffff) {
+        length = cursor_64(c);
+        u.encoding.offset_size = 8;
+    } else if (length >= 0xfffffff0) {
+        cursor_fail(c);
+    }
+    unit = *c;
+    cursor_skip(c, length);
+    if (c->failed) {
+        return dwarf_damaged(d, DWARF_INFO, u.start,
+                             "a unit is longer than the section");
+    }
+    unit.end = c->at;
+    wrong = read_header(&unit, &u);
+    if (wrong != NULL) {
+        return dwarf_damaged(d, DWARF_INFO, u.start, wrong);
+    }
+    u.entries = dwarf_offset(d, DWARF_INFO, &unit);
+    u.end = dwarf_offset(d, DWARF_INFO, c);
+    if (symfile_array_need(&d->units, &d->unit_room, d->num_units + 1,
+                           sizeof(*d->units)) != 0) {
+        return failure_memory(d->failure);
+    }
+    d->units[d->num_units++] = u;
+    return 0;
+}
+
+int dwarf_units_read(struct dwarf_reader *d)
+{
+    struct cursor c = dwarf_cursor(d, DWARF_INFO, 0);
+
+    while (c.at < c.end) {
+        if (read_unit(d, &c) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+struct dwarf_unit *dwarf_unit_find(struct dwarf_reader *d, uint64_t offset)
+{
+    size_t low = 0, high = d->num_units, middle;
+    struct dwarf_unit *u;
+
+    while (high - low > 1) {
+        middle = low + (high - low) / 2;
+        if (d->units[middle].start <= offset) {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    if (low == high) {
+        return NULL;
+    }
+    u = &d->units[low];
+    return offset >= u->entries && offset < u->end ? u : NULL;
+}
+
+/* root entries ---------------------------------------------------------------
+ */
+
+/* Finds or reads the table of abbreviations of a unit.  Returns 1, 0 if it is
+ * damaged, or -1 with failure set if memory or work runs out. */
+static int find_table(struct dwarf_reader *d, struct dwarf_unit *u)
+{
+    size_t at = 0;
+    uint64_t begin, key = u->abbrev_offset << 5;
+    uintptr_t found;
+    struct cursor c = dwarf_cursor(d, DWARF_ABBREV, u->abbrev_offset);
+    const struct dwarf_encoding *e = &u->encoding;
+
+    if (c.failed) {
+        return 0;
+    }
+    key |= (e->address_size & 15u) | (e->offset_size == 8 ? 16u : 0);
+    key = key * 2 + (e->version == 2);
+    found = table_next(&d->tables_at, table_hash_number(&d->tables_at, key),
+                       &at);
+    if (found != 0) {
+        u->table = (uint32_t)(found - 1);
+        return 1;
+    }
+    if (d->num_tables >= UINT32_MAX ||
+        symfile_array_need(&d->tables, &d->table_room, d->num_tables + 1,
+                           sizeof(*d->tables)) != 0) {
+        return failure_memory(d->failure);
+    }
+    begin = dwarf_offset(d, DWARF_ABBREV, &c);
+    switch (dwarf_abbrevs_read(&d->abbrevs, &c, e,
+                               &d->tables[d->num_tables])) {
+    case DWARF_ABBREVS_NO_MEMORY:
+        return failure_memory(d->failure);
+    case DWARF_ABBREVS_DAMAGED:
+        return dwarf_charge(d, dwarf_offset(d, DWARF_ABBREV, &c) - begin);
+    default:
+        break;
+    }
+    u->table = (uint32_t)d->num_tables++;
+    if (table_add(&d->tables_at, table_hash_number(&d->tables_at, key),
+                  d->num_tables) != 0) {
+        return failure_memory(d->failure);
+    }
+    return dwarf_charge(d, dwarf_offset(d, DWARF_ABBREV, &c) - begin) == 0
+               ? 1
+               : -1;
+}
+
+/* What is wanted of the values of a root entry.  Where an attribute is there
+ * twice, the first language, producer and ranges count, and the last one of
+ * all others. */
+struct root_values {
+    struct dwarf_root root;
+    struct dwarf_value low_pc;
+    struct dwarf_value language;
+    struct dwarf_value producer;
+};
+
+static void take_first(struct dwarf_value *to, const struct dwarf_value *v)
+{
+    if (to->kind == DWARF_NO_VALUE) {
+        *to = *v;
+    }
+}
+
+static void take_offset(uint64_t *to, const struct dwarf_value *v)
+{
+    if (v->kind == DWARF_OFFSET) {
+        *to = v->number;
+    }
+}
+
+static void take_value(struct dwarf_unit *u, struct root_values *r,
+                       unsigned name, const struct dwarf_value *v)
+{
+    switch (name) {
+    case DW_AT_name:
+        r->root.name = *v;
+        break;
+    case DW_AT_comp_dir:
+        r->root.comp_dir = *v;
+        break;
+    case DW_AT_stmt_list:
+        if (v->kind == DWARF_OFFSET) {
+            r->root.stmt_list = *v;
+        }
+        break;
+    case DW_AT_ranges:
+        r->root.has_ranges = true;
+        break;
+    case DW_AT_low_pc:
+        r->low_pc = *v;
+        break;
+    case DW_AT_language:
+        take_first(&r->language, v);
+        break;
+    case DW_AT_producer:
+        take_first(&r->producer, v);
+        break;
+    case DW_AT_str_offsets_base:
+        take_offset(&u->str_offsets_base, v);
+        break;
+    case DW_AT_addr_base:
+    case DW_AT_GNU_addr_base:
+        take_offset(&u->addr_base, v);
+        break;
+    case DW_AT_rnglists_base:
+    case DW_AT_GNU_ranges_base:
+        take_offset(&u->rnglists_base, v);
+        break;
+    default:
+        break;
+    }
+}
+
+static bool is_dart(const struct dwarf_reader *d, const struct dwarf_unit *u,
+                    const struct dwarf_value *producer)
+{
+    size_t size;
+    const char *text;
+
+    return (producer->kind == DWARF_TEXT || producer->kind == DWARF_STR_REF) &&
+           dwarf_string(d, u, producer, &text, &size) &&
+           size == sizeof(DART) - 1 && memcmp(text, DART, size) == 0;
+}
+
+/* Reads the first entry that is not a null entry.  Returns 1, 0 if there is
+ * none, or -1 if it is damaged. */
+static int read_root(const struct dwarf_reader *d, struct dwarf_unit *u,
+                     struct root_values *r)
+{
+    size_t i;
+    uint64_t code = 0;
+    struct dwarf_value v;
+    struct cursor c = dwarf_cursor(d, DWARF_INFO, u->entries);
+    const struct dwarf_abbrev *abbrev;
+    const struct dwarf_attribute *a;
+
+    c.end = c.at + (u->end - u->entries);
+    while (code == 0 && c.at < c.end) {
+        code = cursor_uleb(&c);
+    }
+    if (code == 0) {
+        return c.failed ? -1 : 0;
+    }
+    abbrev = dwarf_abbrevs_get(&d->abbrevs, dwarf_unit_table(d, u), code);
+    if (abbrev == NULL) {
+        return -1;
+    }
+    for (i = 0; i < abbrev->num_attributes; i++) {
+        a = &d->abbrevs.attributes[abbrev->first_attribute + i];
+        v = dwarf_value_read(&c, &u->encoding, a->name, a->form,
+                             a->form == DW_FORM_implicit_const
+                                 ? d->abbrevs.constants[a->constant]
+                                 : 0);
+        take_value(u, r, a->name, &v);
+    }
+    return c.failed ? -1 : 1;
+}
+
+/* Returns 1, 0 if there is no entry, or -1 with *wrong set. */
+static int load(struct dwarf_reader *d, struct dwarf_unit *u,
+                struct root_values *r, const char **wrong)
+{
+    int rc;
+
+    rc = read_root(d, u, r);
+    if (rc <= 0) {
+        *wrong = "the first entry of a unit cannot be read";
+        return rc;
+    }
+    u->low_pc = 0;
+    if (r->low_pc.kind == DWARF_ADDRESS) {
+        u->low_pc = r->low_pc.number;
+    } else if (r->low_pc.kind == DWARF_ADDRESS_INDEX &&
+               !dwarf_address(d, u, r->low_pc.number, &u->low_pc)) {
+        *wrong = "the address of a unit is missing";
+        return -1;
+    }
+    u->has_language = r->language.kind == DWARF_UNSIGNED &&
+                      r->language.number <= UINT16_MAX;
+    u->language = u->has_language ? language_number(r->language.number) : 0;
+    r->root.prefers_dwarf_names = is_dart(d, u, &r->producer);
+    return 1;
+}
+
+int dwarf_unit_load(struct dwarf_reader *d, struct dwarf_unit *u,
+                    struct dwarf_root *root)
+{
+    int rc;
+    const char *wrong = "the abbreviations of a unit are damaged";
+    struct root_values r;
+
+    if (u->state != DWARF_UNIT_UNREAD && root == NULL) {
+        return 0;
+    }
+    memset(&r, 0, sizeof(r));
+    rc = find_table(d, u);
+    if (rc < 0) {
+        return -1;
+    }
+    rc = rc == 0 ? -1 : load(d, u, &r, &wrong);
+    u->state = rc > 0    ? DWARF_UNIT_READY
+               : rc == 0 ? DWARF_UNIT_EMPTY
+                         : DWARF_UNIT_BAD;
+    if (root != NULL) {
+        *root = r.root;
+        if (rc < 0) {
+            return dwarf_damaged(d, DWARF_INFO, u->start, wrong);
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,45 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Units of .debug_info: their headers, root entries, and finding them by an
+ * offset (DWARF 5, sections 3.1 and 7.5.1).
+ */
+#ifndef DEBUGINFO_DWARF_UNIT_H
+#define DEBUGINFO_DWARF_UNIT_H
+
+#include "reader.h"
+
+/* What only the unit itself needs of its root entry. */
+struct dwarf_root {
+    struct dwarf_value name;
+    struct dwarf_value comp_dir;
+    struct dwarf_value stmt_list; /* DWARF_OFFSET, if it has lines */
+    bool has_ranges;              /* there is an attribute, maybe of nothing */
+    bool prefers_dwarf_names;     /* names of the symbol table are worse */
+};
+
+/* Reads the headers of all units.  Returns 0, or -1 with failure set. */
+int dwarf_units_read(struct dwarf_reader *reader);
+
+/*
+ * Reads the root entry of a unit, if it was not read yet, or if root is not
+ * NULL, and sets its state.  Returns -1 with failure set if memory or work
+ * runs out.  In the state BAD, failure is set too if root is not NULL.
+ */
+int dwarf_unit_load(struct dwarf_reader *reader, struct dwarf_unit *unit,
+                    struct dwarf_root *root);
+
+/* Finds the unit in which there is an entry at an offset.  Returns NULL if
+ * there is none. */
+struct dwarf_unit *dwarf_unit_find(struct dwarf_reader *reader,
+                                   uint64_t offset);
+
+/* The table of a unit that is READY. */
+static inline const struct dwarf_abbrev_table *
+dwarf_unit_table(const struct dwarf_reader *reader,
+                 const struct dwarf_unit *unit)
+{
+    return &reader->tables[unit->table];
+}
+
+#endif
