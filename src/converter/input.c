@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "debuginfo/breakpad/breakpad.h"
+#include "debuginfo/elf/elf.h"
 #include "debuginfo/macho/macho.h"
 #include "debuginfo/pdb/pdb.h"
 #include "debuginfo/portablepdb/portablepdb.h"
@@ -18,6 +19,7 @@
 static const struct debuginfo_format *const formats[] = {
     &pdb_format,
     &breakpad_format,
+    &elf_format,
     &macho_format,
     &portablepdb_format,
     &embedded_pdb_format,

@@ -72,7 +72,11 @@ my @others = (
                 . "\0" x 2000, 5, '2\.0'],
     ['MSFZ', "Microsoft MSFZ Container\r\n\x1aALD\0\0" . "\0" x 200, 6, 'MSFZ'],
     ['PE image', "MZ\x90\0\3\0\0\0" . "\0" x 1000, 3, 'PE image'],
-    ['ELF file', "\x7fELF\2\1\1\0" . "\0" x 1000, 3, 'ELF image'],
+    ['ELF of an unknown class', "\x7fELF\3\1\1\0" . "\0" x 1000, 8, 'class'],
+    ['ELF without all of its header', "\x7fELF\2\1\1\0" . "\0" x 50, 8,
+     'header'],
+    ['ELF without its sections', "\x7fELF\2\1\1\0" . "\0" x 32
+     . pack('Q<', 4096) . "\0" x 1000, 8, 'section headers'],
     ['HTML page', "<!DOCTYPE html><html><body>404</body></html>\n", 3, 'HTML'],
     ['cabinet', "MSCF\0\0\0\0" . "\0" x 100, 3, 'cabinet'],
     ['gzip', "\x1f\x8b\x08\0" . "\0" x 100, 3, 'gzip'],

@@ -50,6 +50,23 @@ def sym_kinds(data):
     return out
 
 
+def elf_kinds(data):
+    """Of an ELF file: its size, byte order, type and parts."""
+    order = "<" if data[5] == 1 else ">"
+    kind, machine = struct.unpack_from(order + "2H", data, 16)
+    out = ["elf", "elf-64" if data[4] == 2 else "elf-32",
+           "elf-little" if data[5] == 1 else "elf-big",
+           "elf-" + {1: "object", 2: "program", 3: "library"}[kind],
+           {3: "x86", 62: "x64", 183: "arm64", 40: "arm"}.get(
+               machine, "machine-%x" % machine)]
+    for mark, what in ((b".zdebug_info\0", "elf-zdebug"),
+                       (b".debug_types\0", "elf-types"),
+                       (b".symtab\0", "elf-symtab")):
+        if mark in data:
+            out.append(what)
+    return out
+
+
 def macho_kinds(data):
     """Of a Mach-O file: its size, type and processor."""
     if data[:4] == b"\xca\xfe\xba\xbe":
@@ -77,6 +94,8 @@ def container_kinds(data):
                     b"\xcf\xfa\xed\xfe", b"\xfe\xed\xfa\xce",
                     b"\xfe\xed\xfa\xcf"):
         out = macho_kinds(data)
+    elif data[:4] == b"\x7fELF":
+        out = elf_kinds(data)
     elif data[:2] == b"MZ":
         out = pe_kinds(data)
     elif data[:4] == b"\0asm":
@@ -206,7 +225,7 @@ def inputs(root, cache):
             for n in sorted(names):
                 if ((n.endswith((".pdb", ".pdb.zst", ".pd_", ".sym",
                                  ".sym.zst"))
-                     or folder.endswith(("/macho", "/pe", "/wasm")))
+                     or folder.endswith(("/elf", "/macho", "/pe", "/wasm")))
                         and not folder.endswith("hostile")):
                     path = os.path.join(folder, n)
                     yield "tree", os.path.relpath(path, root), path

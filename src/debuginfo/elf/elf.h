@@ -6,6 +6,7 @@
 #ifndef DEBUGINFO_ELF_H
 #define DEBUGINFO_ELF_H
 
+#include "convert.h"
 #include "identity.h"
 
 #endif
