@@ -1,0 +1,179 @@
+#!/usr/bin/perl
+
+# Real clients of debuginfod before nginx and symcached: what they make of a
+# file that is there, one that comes while they wait, one that comes later than
+# that, of one that nobody has, and of a helper that is dead.  A client that
+# this machine lacks is skipped.  Those of symbol servers run on Windows and
+# .NET; what they ask is in t/module/symbols.t.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use POSIX ();
+use Test::More;
+use Test::ScriptedServer;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $dir = $t->dir;
+
+sub found_in_path { (grep { -x "$_/$_[0]" } split /:/, $ENV{PATH})[0] }
+
+plan skip_all => "$_ is not installed"
+    for grep { !found_in_path($_) } qw(cc objcopy strip);
+
+# --- a program without its debug information
+
+my $build = '5e1f0c7a9b3d48260e75c1a4f2896bd03d51e7f4'; # of no package
+$t->write_file('p.c', "int f(int i)\n{\n    return i + 1;\n}\n\n"
+    . "int main(void)\n{\n    return f(-1);\n}\n");
+for my $c ("cc -g -Wl,--build-id=0x$build -o full p.c",
+           'objcopy --only-keep-debug full debug', 'strip -o prog full')
+{
+    system("cd $dir && $c") == 0 or die "$c: $?";
+}
+my ($address) = `nm $dir/full` =~ /^(\w+) T main$/m or die 'no main';
+my $debug = $t->read_file('debug');
+
+# --- the clients: command, what it says when it has the debug information, and
+# whether it is one of elfutils, which asks three times
+
+my %clients = (
+    'debuginfod-find' => ['debuginfod-find -v debuginfo ' . $build,
+                          qr{/debuginfo$}m, 1],
+    'gdb' => ["gdb -nx -batch -iex 'set debuginfod enabled on' "
+              . "-ex 'info line main' $dir/prog", qr/Line 7 of "p\.c"/, 1],
+    'eu-addr2line' => ["eu-addr2line -e $dir/prog 0x$address", qr{p\.c:7}, 1],
+    'dlv' => ["sh -c \"printf 'funcs main\\nexit\\n' | dlv exec $dir/prog "
+              . '--allow-non-terminal-interactive=true"', qr/C\.main/, 1],
+    'valgrind' => ["valgrind -v --leak-check=no $dir/prog",
+                   qr/Successfully downloaded debug file for \S*prog/, 1],
+);
+for my $v (14 .. 22) {
+    my $find = "/usr/lib/llvm-$v/bin/llvm-debuginfod-find";
+    $clients{"llvm-debuginfod-find-$v"} = ["$find --debuginfo $build",
+        qr{/llvmcache-\S+$}m, 0, $find] if -x $find;
+}
+
+# --- the server
+
+my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
+    my ($c, $req) = @_;
+    return $c->reply(404, {}, '')
+        if $req->{path} ne "/buildid/$build/debuginfo" || -e $t->path('gone');
+    until (-e $t->path('open')) {
+        return $c->close if $c->wait_for_peer(0.01);
+    }
+    $c->reply(200, {}, $debug);
+});
+my $port = Test::Symcache::free_port();
+my $config = $t->default_config($web->url, cache => { retry_errors_after => '1s' });
+$config->{sources}{upstream}{layout} = 'debuginfod';
+my $n = 0;
+
+# Everything is as if nobody had asked yet; a hold is as long as told.
+sub begin {
+    my ($hold, @files) = @_;
+    $n++;
+    unlink map { $t->path($_) } qw(open gone);
+    $t->write_file($_, '') for @files;
+    $config->{stores}{default}{root} = $t->path("store$n");
+    $config->{downloads} = $t->path("downloads$n");
+    $t->start_symcached($config);
+    $t->start_nginx("location / {
+        symcache_symbols $dir/downloads$n;
+        symcache_pass unix:%%DIR%%/h.sock;
+        symcache_hold_timeout $hold;
+    }", listen => "listen 127.0.0.1:$port;", address => "127.0.0.1:$port",
+        http => "access_log $dir/access$n.log;");
+}
+
+sub end {
+    $t->stop_nginx;
+    $t->stop_symcached;
+}
+
+sub logged { $t->read_file("access$n.log") // '' }
+
+sub asked { scalar grep { $_->{path} =~ /$build/ } $web->requests }
+
+# A client in a folder of its own: its process and where its output goes.
+sub start {
+    my ($name, $home) = @_;
+    my $out = "$home.out";
+    mkdir $t->path($home);
+    my $pid = fork() // die "fork: $!";
+    if ($pid == 0) {
+        $ENV{HOME} = $ENV{TMPDIR} = $ENV{XDG_CACHE_HOME} = $t->path($home);
+        $ENV{DEBUGINFOD_URLS} = "http://127.0.0.1:$port";
+        $ENV{DEBUGINFOD_CACHE_PATH} = $t->path("$home/cache");
+        delete @ENV{grep { /_proxy$/i } keys %ENV};
+        open STDIN, '<', '/dev/null';
+        open STDOUT, '>', $t->path($out);
+        open STDERR, '>&', \*STDOUT;
+        exec $clients{$name}[0] or POSIX::_exit(127);
+    }
+    return [$pid, $out, $name];
+}
+
+# Does it have the file?
+sub finds {
+    my ($run) = @_;
+    my ($pid, $out, $name) = @$run;
+    waitpid $pid, 0;
+    return ($t->read_file($out) // '') =~ $clients{$name}[1] ? 'found'
+        : 'not found';
+}
+
+for my $name (sort keys %clients) {
+    SKIP: {
+        my ($program) = $clients{$name}[3] // found_in_path($name);
+        skip "$name is not installed", 1 unless $program;
+        my ($elfutils, $home) = ($clients{$name}[2], $name =~ s/\W/_/gr);
+        my $run;
+
+        begin('60s', 'open');
+        is finds(start($name, "${home}1")), 'found', "$name: what is there";
+        end();
+
+        begin('60s');
+        my $before = asked();
+        $run = start($name, "${home}2");
+        $t->wait_until('the source is asked', sub { asked() > $before });
+        $t->write_file('open', '');
+        is finds($run), 'found', "$name: what comes while it waits";
+        end();
+
+        begin('1s');
+        $run = start($name, "${home}3");
+        $t->wait_until('a hold ended', sub { logged() =~ / 444 / });
+        $t->write_file('open', '');
+        is finds($run), $elfutils ? 'found' : 'not found',
+            "$name: what comes later" . ($elfutils ? ', as it asks again' : '');
+        is finds(start($name, "${home}3")), 'found', '- its next start';
+        end();
+
+        begin('1s', 'open');
+        $t->stop_symcached;
+        is finds(start($name, "${home}4")), 'not found', "$name: no helper";
+        $t->wait_until('a reset', sub { logged() =~ / 444 / });
+        unlike logged(), qr/ (?:404|50.) /,
+            '- no answer says that it is absent';
+        $t->start_symcached($config);
+        is finds(start($name, "${home}4")), 'found',
+            '- and nothing was kept of that';
+        end();
+
+        begin('60s', 'open', 'gone');
+        is finds(start($name, "${home}5")), 'not found', "$name: no such file";
+        ok $t->wait_until('404', sub { logged() =~ / 404 / }),
+            '- is a plain 404';
+        end();
+    }
+}
+$t->allow_log(qr/./);
+
+$t->finish;
+done_testing;
