@@ -124,12 +124,13 @@ struct elf_symbol elf_file_symbol(const struct elf_file *f,
 bool elf_strings_get(const struct elf_strings *strings, uint64_t offset,
                      const char **text, size_t *size)
 {
-    const char *end, *at = strings->data + offset;
+    const char *end, *at;
 
     if (strings->size == 0 || offset > strings->size ||
-        (offset == strings->size && at[-1] == '\0')) {
+        (offset == strings->size && strings->data[offset - 1] == '\0')) {
         return false;
     }
+    at = strings->data + offset;
     *text = at;
     *size = strings->size - offset;
     if (*size == 0) {
