@@ -184,7 +184,9 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
              $(addprefix src/base/,arena.c clock.c sort.c table.c utf8.c) \
              src/config/location.c $(addprefix src/http/,chunked.c head.c) \
              $(addprefix src/symcached/,source/file_ptr.c unpack/body.c \
-               unpack/body_kind.c unpack/cabinet.c space/sink.c) \
+               unpack/body_kind.c unpack/cabinet.c space/sink.c \
+               upload/identity.c upload/multipart.c upload/report.c \
+               upload/zip.c) \
              $(wildcard src/symbolicated/api/*.c src/symbolicated/api/*/*.c) \
              $(addprefix src/symcachectl/,list.c identity.c))
 
@@ -196,7 +198,7 @@ $(B)/fuzz/obj/%.o: %.c | check-packages
 	    -fno-sanitize-recover=undefined -MMD -MP -c -o $@ $<
 
 $(B)/fuzz/%: $(B)/fuzz/obj/fuzz/%.o $(FUZZOBJS)
-	$(FUZZCC) -fsanitize=fuzzer,$(FUZZSAN) -o $@ $^ -lmspack -lz -lzstd \
+	$(FUZZCC) -fsanitize=fuzzer,$(FUZZSAN) -o $@ $^ -lmspack -lminizip -lz -lzstd \
 	    $(FUZZLIBS)
 
 # the whole daemon, without its main()

@@ -9,73 +9,23 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
-use JSON::PP qw(decode_json);
-use Test::Example;
 use Test::More;
 use Test::Symcache;
+use Test::Uploads;
 use Test::Zip;
 
-my $t = Test::Symcache->new;
+my $u = Test::Uploads->new;
+my $t = $u->t;
 my $dir = $t->dir;
 my $key = $Test::Symcache::key{'crash.pdb'};
 my $pdb = $t->read_file($t->data('pdb/crash.pdb'));
-my @token = ('Auth-Token: 0123456789abcdef0123456789abcdef-build 7');
-my @try = ('Auth-Token: try0123456789abcdef');
+my @token = @Test::Uploads::token;
+my @try = @Test::Uploads::try;
 
-$t->write_file('tokens', <<'TOKENS');
-# token, right, user
-
-0123456789abcdef0123456789abcdef upload ci@example.com
-try0123456789abcdef              try    try@example.com
-TOKENS
-
-sub config {
-    my (%uploads) = @_;
-    my $config = $t->default_config('http://127.0.0.1:1');
-    $config->{admin_listen} = "unix:$dir/a.sock";
-    $config->{uploads} = { root => "$dir/uploads", tokens => "\@$dir/tokens",
-                           max_size => '16m', %uploads };
-    # there, so that a miss is final
-    mkdir "$dir/empty";
-    $config->{sources} = { empty => { type => 'filesystem',
-                                      path => "$dir/empty" } };
-    $config->{stores}{default}{sources} = ['empty', 'uploads'];
-    return $config;
-}
-
-sub nginx {
-    Test::Example::start($t, 'uploads.conf', put => {
-        '/run/symcached/admin.sock' => "$dir/a.sock",
-        '/srv/uploads' => "$dir/uploads",
-        'client_max_body_size     2g' => 'client_max_body_size 64m',
-    });
-}
-
-sub request {
-    my ($method, $uri, $body, @headers) = @_;
-    my $s = Test::Symcache::connect_to($t->nginx_socket) or die "nginx: $!";
-    binmode $s;
-    local $SIG{PIPE} = 'IGNORE';
-    print $s Test::Symcache::request_text($method, $uri, @headers,
-        'Content-Length: ' . length $body), $body;
-    $s->flush;
-    my $r = $t->read_response($s, $method);
-    $r->{json} = eval { decode_json($r->{body}) };
-    return $r;
-}
-
-sub put { my ($path, $body, @h) = @_; request('PUT', "/symbols/$path", $body, @h ? @h : @token) }
-
-sub upload {
-    my ($zip, @o) = @_;
-    my @auth = ref $o[0] ? @{ shift @o } : @token;
-    my ($body, $type) = Test::Zip::form('symbols.zip', $zip, @o);
-    return request('POST', '/upload/', $body, $type, @auth);
-}
-
-sub stored { join ' ', sort map { s{^\Q$dir\E/uploads/}{}r } grep { -f }
-    glob("$dir/uploads/*/*/*"), glob("$dir/uploads/.try/*/*/*") }
-sub clear { system 'rm', '-rf', glob("$dir/uploads/[a-z]*"), "$dir/uploads/.try" }
+sub put { $u->put(@_) }
+sub upload { $u->upload(@_) }
+sub stored { $u->stored }
+sub clear { $u->clear }
 sub lookup { $t->get('/symcache/' . $t->request_path('crash.pdb')) }
 sub final { my $r = lookup(); $r->{status} == 404 && !header($r, 'Retry-After') }
 sub header { Test::Symcache::header(@_) }
@@ -83,10 +33,6 @@ sub made { $t->wait_until('a SymCache', sub { !final() && lookup()->{status} == 
 
 # A PDB of the same identity and other bytes: the last page is not used.
 sub other { my $x = $pdb; substr $x, -1, 1, chr(1 ^ ord substr $x, -1); $x }
-
-mkdir "$dir/uploads"; # nginx makes the last folder only
-$t->start_symcached(config());
-nginx();
 
 # --- one file
 
@@ -115,7 +61,7 @@ ok !-f $file, 'the SymCache of the former file is gone';
 is $t->read_file("uploads/$path"), other(), 'the new file';
 ok !final(), 'which the next request knows';
 ok made(), 'and its SymCache';
-is_deeply [glob "$dir/uploads/.spool/*"], [], 'no body is left';
+is_deeply [$u->left], [], 'no body is left';
 
 for (['?force=2', 'force'], ['?x=1', 'an unknown key'],
      ['?expires=', 'no time'], ['?expires=1y', 'no such unit'],
@@ -141,7 +87,7 @@ for (["crash.pdb/${\ ($key =~ s/.$/2/r)}/crash.pdb", qr/has the id $key, and/],
 }
 is put("../../../v1/drain", $pdb)->{status}, 400, 'no way out of the path';
 is put("x/%2e%2e/%2e%2e/drain", $pdb)->{status}, 405, 'nor a hidden one';
-for (['', qr/no body/, 'nothing'], ["MZ\0\0", qr/identity/, 'an image'],
+for (['', qr/no body/, 'nothing'], ["MZ\0\0", qr/no PE image/, 'a part of an image'],
      [substr($pdb, 0, 5000), qr/crash\.pdb /, 'half of it'],
      ['<!DOCTYPE html>', qr/identity/, 'a page']) {
     my ($body, $why, $what) = @$_;
@@ -161,6 +107,42 @@ is stored(), "basic32.pdb/$basic/basic32.pdb crash.pdb/$key/crash.sym",
     'files are stored unpacked, the wrong ones not at all';
 is put($path, 'x' x (17 << 20))->{status}, 413, 'larger than max_size';
 
+# --- images, and files with build ids
+
+# The COFF header has the stamp, the optional header the size, for both widths
+# at the same place.
+my $dll = $t->read_file($t->data('pdb/basic32.dll'));
+my $coff = 4 + unpack 'x60 V', $dll;
+my $code = sprintf '%08X%x', unpack("x$coff x4 V", $dll),
+    unpack 'x' . ($coff + 20 + 56) . ' V', $dll;
+clear();
+$r = put("Basic32.dll/\L$code\E/basic32.dll", $dll);
+is $r->{status}, 201, 'PE: stored' or diag $r->{raw};
+is stored(), "basic32.dll/$code/basic32.dll", 'PE: in its place';
+like put('basic32.dll/1234567811000/basic32.dll', $dll)->{json}{detail},
+    qr/has the id $code, and/, 'PE: another id';
+
+my $build = '0123456789abcdef0123456789abcdef01234567';
+$t->write_file('x.c', "int seven(int a) { return a + 7; }\n");
+system("cd $dir && gcc -g -shared -nostdlib -Wl,--build-id=0x$build -o x.so x.c"
+    . ' && objcopy --only-keep-debug x.so x.dbg && strip -g x.so') == 0
+    or BAIL_OUT('gcc');
+my ($so, $dbg) = map { $t->read_file($_) } qw(x.so x.dbg);
+# the first 16 bytes as a GUID, and the age 0, as Breakpad has it
+my $guid = '67452301AB89EFCD0123456789ABCDEF0';
+clear();
+is put("libx.so/elf-buildid-$build/libx.so", $so)->{status}, 201, 'ELF: code';
+is put("_.debug/elf-buildid-sym-$build/_.debug", $dbg)->{status}, 201,
+    'ELF: debug information';
+is put("libx.so/$guid/libx.so.dbg", $dbg)->{status}, 200,
+    'ELF: the same, by its debug id';
+like put("libx.so/elf-buildid-$build/libx.so", $dbg)->{json}{detail},
+    qr/has no code/, 'ELF: no code';
+like put("libx.so/elf-buildid-${build}00/libx.so", $so)->{json}{detail},
+    qr/has the id elf-buildid-$build, and/, 'ELF: another id';
+is stored(), "_.debug/elf-buildid-sym-$build/_.debug "
+    . "libx.so/elf-buildid-$build/libx.so", 'ELF: in their places';
+
 # --- archives
 
 clear();
@@ -169,12 +151,12 @@ my @files = (["crash.pdb/$key/crash.pdb", $pdb],
 $r = upload(Test::Zip::zip(@files, ['build-symbols.txt', "x\n"],
                            ['crash.pdb/', ''], ['a/b/.DS_Store', 'x']));
 is $r->{status}, 201, 'an archive: 201' or diag $r->{raw};
-my $u = $r->{json}{upload};
-is_deeply [sort keys %$u], [qw(bucket completed_at created_at download_url
+my $said = $r->{json}{upload};
+is_deeply [sort keys %$said], [qw(bucket completed_at created_at download_url
     filename id redirect_urls size skipped_keys try_symbols user)],
     'what Tecken answers';
-is $u->{user}, 'ci@example.com', 'the user';
-is $u->{filename}, 'symbols.zip', 'the archive';
+is $said->{user}, 'ci@example.com', 'the user';
+is $said->{filename}, 'symbols.zip', 'the archive';
 is stored(), "crash.pdb/$key/crash.pdb crash.pdb/$key/crash.sym", 'its files';
 $r = upload(Test::Zip::zip(@files));
 is_deeply [sort @{ $r->{json}{upload}{skipped_keys} }], [sort map { $_->[0] } @files],
@@ -193,6 +175,29 @@ clear();
 $r = upload(Test::Zip::zip(map { [$_, $sym{$_}] } sort keys %sym));
 is $r->{status}, 201, 'a hundred files' or diag $r->{raw};
 is stored(), join(' ', sort keys %sym), 'all of them';
+
+# --- portable PDBs, and packages of NuGet
+
+# The GUID is at the beginning of the stream "#Pdb" (portable PDB, section
+# "#Pdb stream"); its first three fields are numbers.
+my $portable = $t->read_file($t->data('ppdb/weave.pdb'));
+$portable =~ /(....)....#Pdb\0/s or die;
+my $id = uc join '', unpack('H*', pack 'N n n', unpack 'V v v',
+    substr $portable, unpack('V', $1), 8),
+    unpack('H*', substr $portable, 8 + unpack('V', $1), 8), 'FFFFFFFF';
+clear();
+is put("Weave.pdb/$id/Weave.pdb", $portable)->{status}, 201, 'a portable PDB';
+is stored(), "weave.pdb/$id/weave.pdb", 'in its place';
+clear();
+my $package = Test::Zip::zip(['Weave.nuspec', '<package/>'],
+    ['_rels/.rels', 'x'], ['lib/net8.0/Weave.pdb', $portable],
+    ['lib/net8.0/Weave.dll', 'MZ']);
+my ($body, $type) = Test::Zip::form('package', $package);
+my @nuget = ('PUT', '/api/v2/symbolpackage/', $body, $type);
+is $u->request(@nuget)->{status}, 403, 'a package without a key';
+$r = $u->request(@nuget, 'X-NuGet-ApiKey: 0123456789abcdef0123456789abcdef');
+is $r->{status}, 201, 'a package' or diag $r->{raw};
+is stored(), "weave.pdb/$id/weave.pdb", 'its PDB, and nothing else';
 
 # --- try builds
 
@@ -220,12 +225,12 @@ for ([['Auth-Token: wrong'], 'API Token not matched'],
 }
 for my $body ("$dir/tokens", '/etc/passwd', "$dir/uploads/.spool/../../tokens",
               "$dir/uploads/.spool/", "$dir/uploads/.spool/x", '') {
-    $r = $t->http("$dir/a.sock", 'PUT', "/v1/uploads/$path", @token,
+    $r = $u->admin('PUT', "/v1/uploads/$path", @token,
                   'Content-Length: 0', "X-Symcached-Body: $body");
     is $r->{status}, 400, "body $body: refused";
 }
 symlink "$dir/tokens", "$dir/uploads/.spool/77";
-$r = $t->http("$dir/a.sock", 'PUT', "/v1/uploads/$path", @token,
+$r = $u->admin('PUT', "/v1/uploads/$path", @token,
               'Content-Length: 0', "X-Symcached-Body: $dir/uploads/.spool/77");
 is $r->{status}, 400, 'body by a symbolic link: refused';
 unlink "$dir/uploads/.spool/77";
@@ -233,7 +238,7 @@ is put($path, $pdb, @token, "X-Symcached-Body: $dir/tokens")->{status}, 201,
     "a client's header is replaced";
 is $t->helper('PUT', "/v1/uploads/$path", 'Content-Length: 0')->{status}, 403,
     'not on the socket for everybody';
-is $t->http("$dir/a.sock", 'GET', '/v1/uploads')->{status}, 405, 'no GET';
+is $u->admin('GET', '/v1/uploads')->{status}, 405, 'no GET';
 
 $t->finish;
 done_testing;

@@ -23,6 +23,7 @@
 /* The path of the file that nginx has put the body into. */
 #define HEADER_BODY "X-Symcached-Body"
 #define HEADER_TOKEN "Auth-Token"
+#define HEADER_NUGET "X-NuGet-ApiKey"
 
 #define BOUNDARY_SIZE 72
 #define RETRY_SECONDS "15"
@@ -32,6 +33,7 @@
 struct page {
     struct evhttp_request *req;
     bool is_form; /* Tecken's dialect */
+    bool is_package; /* a form as NuGet's client sends it */
     char user[128];
     struct timespec begun;
 };
@@ -184,14 +186,16 @@ static const char *check_token(const struct config *config,
                                struct upload_request *request)
 {
     const char *value = evhttp_find_header(
-        evhttp_request_get_input_headers(page->req), HEADER_TOKEN);
+        evhttp_request_get_input_headers(page->req),
+        page->is_package ? HEADER_NUGET : HEADER_TOKEN);
     const struct upload_token *token;
 
     snprintf(page->user, sizeof(page->user), "-");
     if (!config->uploads.needs_token) {
         return NULL; /* nginx has asked already */
     }
-    reply_header(page->req, "Vary", HEADER_TOKEN);
+    reply_header(page->req, "Vary",
+                 page->is_package ? HEADER_NUGET : HEADER_TOKEN);
     if (value == NULL) {
         return "This requires an Auth-Token to authenticate the request";
     }
@@ -327,6 +331,7 @@ static int read_request(const struct config *config, struct page *page,
     request->body = evhttp_find_header(evhttp_request_get_input_headers(req),
                                        HEADER_BODY);
     request->boundary = boundary;
+    request->is_package = page->is_package;
     if (*wrong == NULL &&
         (request->body == NULL ||
          (page->is_form && !read_boundary(req, boundary)))) {
@@ -354,7 +359,10 @@ void upload_page(struct uploads *uploads, const struct config *config,
         return;
     }
     page->req = req;
-    page->is_form = evhttp_request_get_command(req) == EVHTTP_REQ_POST;
+    page->is_package = evhttp_request_get_command(req) == EVHTTP_REQ_PUT &&
+                       target->n == 2;
+    page->is_form = page->is_package || evhttp_request_get_command(req) ==
+                                            EVHTTP_REQ_POST;
     clock_gettime(CLOCK_REALTIME, &page->begun);
     status = read_request(config, page, target, query, boundary, &request,
                           &wrong);

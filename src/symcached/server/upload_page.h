@@ -5,6 +5,7 @@
  *
  *   PUT  /v1/uploads/<name>/<id>/<file>   one file
  *   POST /v1/uploads                      an archive, in the form of Tecken
+ *   PUT  /v1/uploads                      a package, in that of NuGet
  *
  * The body is in a file that a header names, so these requests have none.
  */

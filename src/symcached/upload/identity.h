@@ -13,12 +13,15 @@
 #include "proto/key.h"
 
 /* By how many ids a file may be asked for. */
-#define UPLOAD_IDS 2
+#define UPLOAD_IDS 3
+
+/* "elf-buildid-sym-" and the digits of a build id, or an id as in keys. */
+#define UPLOAD_ID_SIZE (SYMCACHE_ID_TEXT_MAX + 16)
 
 /* Where a file belongs below the root, whatever the case of its path was. */
 struct upload_place {
     char name[SYMCACHE_NAME_MAX + 1];
-    char id[SYMCACHE_ID_TEXT_MAX + 1];
+    char id[UPLOAD_ID_SIZE];
     char file[SYMCACHE_NAME_MAX + 1];
     symcache_key_t ids[UPLOAD_IDS];
     size_t nids;
@@ -27,6 +30,7 @@ struct upload_place {
 /*
  * Reads the identity of a file in memory and compares it with the three parts
  * of a path.  With packed, the file was packed, and the third part may say so.
+ * Where the second part is NULL, a PDB may have any id.
  * Returns true with *place, or false with a sentence in error.
  */
 bool upload_identify(const uint8_t *data, size_t size,

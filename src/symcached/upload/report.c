@@ -40,12 +40,38 @@ static bool read_form(struct report *report, char **parts, size_t n)
     return true;
 }
 
+/*
+ * Reads the ids by which a file may be asked for.  Who asks for a build id may
+ * have no name.
+ */
+static bool read_ids(struct upload_place *place, char **ids, size_t n)
+{
+    symcache_key_t key;
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        if (symcache_name_parse(place->name, strlen(place->name), &key) !=
+                SYMCACHE_OK ||
+            symcache_id_parse(ids[i], strlen(ids[i]), &key) != SYMCACHE_OK) {
+            return false;
+        }
+        place->ids[place->nids++] = key;
+    }
+    if (n > 0 && n < UPLOAD_IDS &&
+        place->ids[0].id_type == SYMCACHE_ID_BUILD) {
+        key = place->ids[0];
+        key.name_len = sizeof(SYMCACHE_NAME_NONE) - 1;
+        memcpy(key.name, SYMCACHE_NAME_NONE, sizeof(SYMCACHE_NAME_NONE));
+        place->ids[place->nids++] = key;
+    }
+    return true;
+}
+
 static bool read_file(struct report *report, char **parts, size_t n)
 {
     struct report_file *file = &report->files[report->nfiles];
     struct upload_place *place = &file->place;
     uint64_t out;
-    size_t i;
 
     if (report->nfiles == UPLOAD_OUTS || n < 7 ||
         !read_number(parts[1], &out) || out >= UPLOAD_OUTS ||
@@ -58,17 +84,8 @@ static bool read_file(struct report *report, char **parts, size_t n)
     snprintf(place->name, sizeof(place->name), "%s", parts[3]);
     snprintf(place->id, sizeof(place->id), "%s", parts[4]);
     snprintf(place->file, sizeof(place->file), "%s", parts[5]);
-    place->nids = n - 6;
-    for (i = 0; i < place->nids; i++) {
-        if (symcache_name_parse(place->name, strlen(place->name),
-                                &place->ids[i]) != SYMCACHE_OK ||
-            symcache_id_parse(parts[6 + i], strlen(parts[6 + i]),
-                              &place->ids[i]) != SYMCACHE_OK) {
-            return false;
-        }
-    }
     report->nfiles++;
-    return true;
+    return read_ids(place, parts + 6, n - 6);
 }
 
 static bool read_next(struct report *report, char **parts, size_t n)

@@ -471,7 +471,10 @@ static void run_child(struct upload *u)
 {
     char max[48];
     const char *argv[8] = {CHILD_SANDBOXED, "--upload",
-                           u->request.name != NULL ? "file" : "zip", max};
+                           u->request.name != NULL ? "file"
+                           : u->request.is_package ? "package"
+                                                   : "zip",
+                           max};
     char *env[] = {NULL};
     int fds[3 + UPLOAD_OUTS];
     struct child_options options = {.argv = (char *const *)argv,
@@ -502,9 +505,28 @@ static void run_child(struct upload *u)
 
 /* the beginning ------------------------------------------------------------ */
 
-/* The root is another one after a reload. */
+static void remove_stale(void *arg)
+{
+    workdir_remove_stale(arg);
+}
+
+static void ignore_end(void *arg, bool late)
+{
+}
+
+/* The root is another one after a reload.  What a helper that was killed has
+ * left there is removed, which may take long. */
 static int open_root(struct uploads *uploads, const char *root)
 {
+    static const struct task_calls calls = {remove_stale, ignore_end, free};
+
+    if (uploads->workdir == NULL || strcmp(uploads->root, root) != 0) {
+        char *copy = strdup(root);
+
+        if (copy != NULL) {
+            (void)task_start(uploads->base, 0, &calls, copy);
+        }
+    }
     if (uploads->root == NULL || strcmp(uploads->root, root) != 0) {
         workdir_close(uploads->workdir);
         free(uploads->root);

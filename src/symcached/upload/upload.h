@@ -30,6 +30,7 @@ struct upload_request {
     const char *file;
 
     const char *boundary; /* of the form */
+    bool is_package;      /* the archive is a package of NuGet */
 
     bool only_try; /* whatever the form says */
     bool replace;

@@ -6,9 +6,12 @@
  *
  *   --upload file MAX:KEEP NAME ID FILE
  *   --upload zip  MAX:KEEP PLACE BOUNDARY
+ *   --upload package MAX:KEEP PLACE BOUNDARY
  *
  * MAX is how many bytes may come out, KEEP how many stay free on the disk, and
  * PLACE where in the archive to go on, as the last process has said it, or "-".
+ * A package is one of NuGet (.snupkg): of its members the PDBs are taken, whose
+ * ids are not in their paths.
  */
 #include "upload.h"
 
@@ -41,6 +44,7 @@ struct work {
     uint64_t keep;
     const uint8_t *outs[UPLOAD_OUTS]; /* all as large as a file may be */
     size_t nouts;
+    bool is_package;
     const char *name; /* of the file that is looked at, for errors */
     int out;          /* its descriptor */
     enum body_kind kind;
@@ -193,13 +197,17 @@ static bool split(char *name, const char *parts[3])
     return true;
 }
 
-/* Members that Tecken leaves out without a word, and folders. */
-static bool is_left_out(const char *name)
+/* Members that Tecken leaves out without a word, and folders; of a package, all
+ * but PDBs. */
+static bool is_left_out(const struct work *w, const char *name)
 {
     static const char list[] = "-symbols.txt", store[] = ".DS_Store";
     const char *slash = strrchr(name, '/');
     size_t len = strlen(name);
 
+    if (w->is_package) {
+        return len < 4 || strcasecmp(name + len - 4, ".pdb") != 0;
+    }
     if (len == 0 || name[len - 1] == '/' ||
         strcmp(slash != NULL ? slash + 1 : name, store) == 0) {
         return true;
@@ -225,14 +233,24 @@ static bool is_id(const char *id)
     return id[0] != '\0' && id[strspn(id, "0123456789abcdefABCDEF")] == '\0';
 }
 
-static bool is_path(const char *name)
+/* Finds the parts of a member's path in copy, which has its name.  Returns
+ * false if there are others than three. */
+static bool find_parts(const struct work *w, char copy[ZIP_NAME_SIZE],
+                       const char *parts[3])
 {
-    char copy[ZIP_NAME_SIZE];
-    const char *parts[3];
+    char *slash = strrchr(copy, '/');
 
-    snprintf(copy, sizeof(copy), "%s", name);
+    if (strpbrk(copy, "\\:") != NULL) {
+        return false;
+    }
+    if (w->is_package) {
+        parts[0] = slash != NULL ? slash + 1 : copy;
+        parts[1] = NULL;
+        parts[2] = parts[0];
+        return true;
+    }
     return split(copy, parts) && is_id(parts[1]) && parts[0][0] != '.' &&
-           parts[2][0] != '.' && strpbrk(name, "\\:") == NULL;
+           parts[2][0] != '.';
 }
 
 struct listed {
@@ -263,10 +281,15 @@ static int refuse_twice(struct listed *list, size_t n)
     return 0;
 }
 
-static int check_member(const struct zip_member *member, uint64_t *total,
-                        uint64_t max)
+/* total is the size of all members before it. */
+static int check_member(const struct work *w, const struct zip_member *member,
+                        uint64_t *total)
 {
-    if (!is_path(member->name)) {
+    char copy[ZIP_NAME_SIZE];
+    const char *parts[3];
+
+    memcpy(copy, member->name, sizeof(copy));
+    if (!find_parts(w, copy, parts)) {
         return refuse(400,
                       "Unrecognized file pattern. Should only be "
                       "<module>/<hex>/<file> or <name>-symbols.txt and nothing "
@@ -276,7 +299,7 @@ static int check_member(const struct zip_member *member, uint64_t *total,
     if (member->refuse != NULL) {
         return refuse(400, "%s %s", member->name, member->refuse);
     }
-    if (member->size > max - *total) { /* of all so far */
+    if (member->size > w->max - *total) {
         return refuse(413, "%s: there is more than \"uploads.max_size\" "
                       "allows", member->name);
     }
@@ -285,8 +308,8 @@ static int check_member(const struct zip_member *member, uint64_t *total,
 }
 
 /* Lists all members that are to be taken, of which list has room for n. */
-static int list_members(struct zip *zip, uint64_t max, struct listed *list,
-                        uint64_t n)
+static int list_members(const struct work *w, struct zip *zip,
+                        struct listed *list, uint64_t n)
 {
     struct zip_member member;
     uint64_t total = 0;
@@ -298,10 +321,10 @@ static int list_members(struct zip *zip, uint64_t max, struct listed *list,
         if (rc != 1) {
             return refuse(400, "File is not a zip file");
         }
-        if (is_left_out(member.name)) {
+        if (is_left_out(w, member.name)) {
             continue;
         }
-        if (check_member(&member, &total, max) != 0) {
+        if (check_member(w, &member, &total) != 0) {
             return -1;
         }
         list[count].size = member.size;
@@ -314,7 +337,7 @@ static int list_members(struct zip *zip, uint64_t max, struct listed *list,
 }
 
 /* Before anything is unpacked, all names and sizes are looked at. */
-static int check_names(struct zip *zip, uint64_t max)
+static int check_names(const struct work *w, struct zip *zip)
 {
     uint64_t n = zip_count(zip), i;
     struct listed *list;
@@ -328,7 +351,7 @@ static int check_names(struct zip *zip, uint64_t max)
     if (list == NULL) {
         return refuse(503, "out of memory");
     }
-    rc = list_members(zip, max, list, n);
+    rc = list_members(w, zip, list, n);
     for (i = 0; i < n; i++) {
         free(list[i].name);
     }
@@ -363,7 +386,7 @@ static int take_member(struct work *w, struct zip *zip,
 
     w->name = member->name;
     memcpy(path, member->name, sizeof(path));
-    if (!is_path(path) || !split(path, parts) || member->refuse != NULL) {
+    if (!find_parts(w, path, parts) || member->refuse != NULL) {
         return refuse(400, "the archive has changed");
     }
     rc = zip_unpack(zip, BODY_HEAD, pick, w, detail, sizeof(detail));
@@ -385,7 +408,7 @@ static int take_members(struct work *w, struct zip *zip)
     int rc;
 
     while ((rc = zip_next(zip, &member)) == 1) {
-        if (is_left_out(member.name)) {
+        if (is_left_out(w, member.name)) {
             continue;
         }
         w->out = UPLOAD_OUT_FD + (int)n;
@@ -411,7 +434,7 @@ static int read_archive(struct work *w, const char *text, struct zip *zip)
     char *end;
 
     if (strcmp(text, "-") == 0) {
-        if (check_names(zip, w->max) != 0) {
+        if (check_names(w, zip) != 0) {
             return -1;
         }
         zip_rewind(zip);
@@ -443,7 +466,7 @@ static int take_zip(struct work *w, const char *place, const char *boundary)
                                  "one file");
     }
     dot = strrchr(form.name, '.');
-    if (dot == NULL || strcasecmp(dot, ".zip") != 0) {
+    if (!w->is_package && (dot == NULL || strcasecmp(dot, ".zip") != 0)) {
         return refuse(400, "Unrecognized archive file extension \"%s\"",
                       dot != NULL ? dot : "");
     }
@@ -489,7 +512,8 @@ static int map_all(struct work *w, bool many)
 
 int upload_main(int argc, char **argv)
 {
-    bool many = argc == 6 && strcmp(argv[2], "zip") == 0;
+    bool is_package = argc == 6 && strcmp(argv[2], "package") == 0;
+    bool many = is_package || (argc == 6 && strcmp(argv[2], "zip") == 0);
     struct sandbox_limits limits = {0};
     struct work w = {0};
     char error[TEXT_SIZE], *end;
@@ -500,6 +524,7 @@ int upload_main(int argc, char **argv)
     }
     w.max = strtoull(argv[3], &end, 10);
     w.keep = *end == ':' ? strtoull(end + 1, NULL, 10) : 0;
+    w.is_package = is_package;
     if (map_all(&w, many) != 0) {
         return 0;
     }

@@ -224,7 +224,8 @@ int zip_unpack(struct zip *zip, size_t size, zip_pick_fn pick, void *arg,
     }
     if (unzOpenCurrentFile(zip->file) != UNZ_OK) {
         free(buf);
-        return fail(error, error_size, "is damaged: no entry of that size");
+        return fail(error, error_size,
+                    "damaged: its header is not that of the directory");
     }
     n = read_head(zip->file, buf, size < CHUNK ? size : CHUNK);
     if (n >= 0) {
@@ -241,10 +242,10 @@ int zip_unpack(struct zip *zip, size_t size, zip_pick_fn pick, void *arg,
     }
     /* which is where the checksum is compared, if all of it was read */
     if (unzCloseCurrentFile(zip->file) == UNZ_CRCERROR && rc == 0) {
-        rc = fail(error, error_size, "is damaged: the checksum is wrong");
+        rc = fail(error, error_size, "damaged: the checksum is wrong");
     }
     if (n < 0 || (rc == 0 && left != 0)) {
-        rc = fail(error, error_size, "is damaged");
+        rc = fail(error, error_size, "damaged");
     }
     free(buf);
     return rc;

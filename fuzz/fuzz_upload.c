@@ -1,0 +1,113 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Fuzz target: the form of an upload, the archive in it, and the report that
+ * the process which reads them writes.  What comes out of an archive must never
+ * exceed the limit, and a failure must have a reason.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "symcached/space/space.h"
+#include "symcached/upload/identity.h"
+#include "symcached/upload/multipart.h"
+#include "symcached/upload/report.h"
+#include "symcached/upload/zip.h"
+
+#define LIMIT 65536
+#define HEAD 64
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static struct sink *pick(void *arg, const uint8_t *head, size_t len)
+{
+    if (len > HEAD) {
+        abort();
+    }
+    return arg;
+}
+
+static void unpack(struct zip *zip)
+{
+    static int out = -1;
+    struct sink sink = {.max = LIMIT};
+    struct zip_member member;
+    char error[256] = "";
+    unsigned n;
+    int rc;
+
+    if (out < 0) {
+        out = memfd_create("out", 0);
+    }
+    for (n = 0; n < 100 && zip_next(zip, &member) == 1; n++) {
+        if (ftruncate(out, 0) != 0 || lseek(out, 0, SEEK_SET) != 0) {
+            abort();
+        }
+        sink.fd = out;
+        sink.written = 0;
+        sink.error = 0;
+        rc = zip_unpack(zip, HEAD, pick, &sink, error, sizeof(error));
+        if ((rc == -1 && error[0] == '\0') || sink.written > LIMIT ||
+            (rc == 0 && sink.written != member.size)) {
+            abort();
+        }
+    }
+}
+
+static void identify(const uint8_t *data, size_t size)
+{
+    static const char *const parts[] = {
+        "crash.pdb", "3249D99D0C4049318610F4E4FB0B69361", "crash.pdb"};
+    struct upload_place place;
+    char error[512] = "";
+
+    if (!upload_identify(data, size, parts, false, &place, error,
+                         sizeof(error)) &&
+        error[0] == '\0') {
+        abort();
+    }
+}
+
+static void report(const uint8_t *data, size_t size)
+{
+    static struct report result;
+    char *text = malloc(size + 1);
+    size_t i;
+
+    memcpy(text, data, size);
+    text[size] = '\0';
+    report_read(&result, text, size);
+    for (i = 0; i < result.nfiles && result.status == 0; i++) {
+        if (strchr(result.files[i].place.file, '/') != NULL ||
+            result.files[i].place.name[0] == '.') {
+            abort();
+        }
+    }
+    free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct multipart form;
+    char error[256] = "";
+    struct zip *zip;
+
+    if (multipart_read(data, size, "b0undary", &form, error, sizeof(error)) !=
+        0) {
+        if (error[0] == '\0') {
+            abort();
+        }
+        form.file = NULL;
+    }
+    zip = form.file != NULL ? zip_open(form.file, form.size)
+                            : zip_open(data, size);
+    if (zip != NULL) {
+        unpack(zip);
+        zip_close(zip);
+    }
+    identify(data, size);
+    report(data, size);
+    return 0;
+}

@@ -1,0 +1,124 @@
+package Test::Uploads;
+
+# Uploads through an nginx that runs with conf-examples/uploads.conf.
+#
+#   my $u = Test::Uploads->new;            # symcached and nginx run
+#   my $r = $u->put('crash.pdb/ID/crash.pdb', $bytes);
+#   $r = $u->upload(Test::Zip::zip([...]), try => 1);
+#   is $r->{json}{error}, ...;
+#   is $u->stored, 'crash.pdb/ID/crash.pdb';
+
+use strict;
+use warnings;
+
+use JSON::PP ();
+use Test::Example;
+use Test::Symcache;
+use Test::Zip;
+
+our @token = ('Auth-Token: 0123456789abcdef0123456789abcdef-build 7');
+our @try = ('Auth-Token: try0123456789abcdef');
+
+# %o: uploads (keys of the section), cache (of that section).
+sub new {
+    my ($class, %o) = @_;
+    my $t = Test::Symcache->new;
+    my $self = bless { t => $t, dir => $t->dir, %o }, $class;
+    $t->write_file('tokens', <<'TOKENS');
+# token, right, user
+
+0123456789abcdef0123456789abcdef upload ci@example.com
+try0123456789abcdef              try    try@example.com
+TOKENS
+    mkdir "$self->{dir}/$_" for qw(uploads empty);
+    $t->start_symcached($self->config);
+    Test::Example::start($t, 'uploads.conf', put => {
+        '/run/symcached/admin.sock' => "$self->{dir}/a.sock",
+        '/srv/uploads' => "$self->{dir}/uploads",
+    });
+    return $self;
+}
+
+sub t { $_[0]{t} }
+
+# A store with an empty source behind the uploads, so that a miss is final.
+sub config {
+    my ($self) = @_;
+    my $dir = $self->{dir};
+    my $config = $self->{t}->default_config('http://127.0.0.1:1',
+        gated => $self->{gated}, cache => $self->{cache});
+    $config->{admin_listen} = "unix:$dir/a.sock";
+    $config->{uploads} = { root => "$dir/uploads", tokens => "\@$dir/tokens",
+                           max_size => '16m', %{ $self->{uploads} // {} } };
+    $config->{sources} = { empty => { type => 'filesystem',
+                                      path => "$dir/empty" } };
+    $config->{stores}{default}{sources} = ['empty', 'uploads'];
+    return $config;
+}
+
+# Sends a request; read() reads the answer.
+sub begin {
+    my ($self, $method, $uri, $body, @headers) = @_;
+    my $s = Test::Symcache::connect_to($self->{t}->nginx_socket)
+        or die "nginx: $!";
+    binmode $s;
+    local $SIG{PIPE} = 'IGNORE';
+    print $s Test::Symcache::request_text($method, $uri, @headers,
+        'Content-Length: ' . length $body), $body;
+    $s->flush;
+    return $s;
+}
+
+sub read {
+    my ($self, $s, $method) = @_;
+    my $r = $self->{t}->read_response($s, $method);
+    $r->{json} = eval { JSON::PP::decode_json($r->{body}) };
+    return $r;
+}
+
+sub request {
+    my ($self, $method, @request) = @_;
+    return $self->read($self->begin($method, @request), $method);
+}
+
+sub put {
+    my ($self, $path, $body, @headers) = @_;
+    return $self->request('PUT', "/symbols/$path", $body,
+                          @headers ? @headers : @token);
+}
+
+# @fields: those of the form; before them a list of headers may stand instead
+# of the token.
+sub upload {
+    my ($self, $zip, @fields) = @_;
+    my @headers = ref $fields[0] ? @{ shift @fields } : @token;
+    my ($body, $type) = Test::Zip::form('symbols.zip', $zip, @fields);
+    return $self->request('POST', '/upload/', $body, $type, @headers);
+}
+
+# The uploaded files that are stored.
+sub stored {
+    my ($self) = @_;
+    my $root = "$self->{dir}/uploads";
+    return join ' ', sort map { s{^\Q$root/\E}{}r } grep { -f }
+        glob("$root/*/*/*"), glob("$root/.try/*/*/*");
+}
+
+# Bodies of requests, and files that are being unpacked.
+sub left {
+    my ($self) = @_;
+    return glob "$self->{dir}/uploads/.spool/* $self->{dir}/uploads/.tmp/*/*";
+}
+
+sub clear {
+    my ($self) = @_;
+    system 'rm', '-rf', glob "$self->{dir}/uploads/[a-z_]* $self->{dir}/uploads/.try";
+}
+
+# The administration socket, without nginx.
+sub admin {
+    my ($self, @request) = @_;
+    return $self->{t}->http("$self->{dir}/a.sock", @request);
+}
+
+1;
