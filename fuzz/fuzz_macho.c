@@ -1,11 +1,14 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Fuzz target: the identities in a Mach-O file.
+ * Fuzz target: the identities in a Mach-O file, and the conversion of each of
+ * its images.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "debuginfo/macho/macho.h"
+#include "image.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -14,6 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char error[200] = "";
     struct macho_identity identity;
     const struct macho_slice *slice;
+    struct debuginfo_result result;
     unsigned i;
 
     if (macho_identity_read(data, size, &identity, error, sizeof(error)) !=
@@ -31,6 +35,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         if (slice->offset > size || slice->size > size - slice->offset ||
             (slice->has_uuid && !slice->is_sound)) {
             abort();
+        }
+        if (image_check(&macho_format, data + slice->offset,
+                        (size_t)slice->size, &result) == 0 &&
+            (!slice->is_sound ||
+             memcmp(result.guid, slice->uuid, sizeof(result.guid)) != 0)) {
+            abort(); /* both readers must agree on the identity */
         }
     }
     return 0;

@@ -58,12 +58,13 @@ my %may = (    # room => rooms that it may include from
     'debuginfo/dwarf' => 'base debuginfo symcache',
     'debuginfo/elf' => 'base debuginfo debuginfo/dwarf symcache',
     'debuginfo/pdb' => 'base debuginfo symcache',
-    'debuginfo/macho' => 'base debuginfo symcache',
-    'debuginfo/pe' => 'base debuginfo symcache',
+    'debuginfo/macho' => 'base debuginfo debuginfo/dwarf symcache',
+    'debuginfo/pe' => 'base debuginfo debuginfo/dwarf symcache',
     'debuginfo/portablepdb' => 'base debuginfo debuginfo/pe json ppdbcache symcache',
+    'debuginfo/wasm' => 'base debuginfo debuginfo/dwarf symcache',
     converter => 'base proto sandbox debuginfo debuginfo/breakpad'
-        . ' debuginfo/elf debuginfo/macho debuginfo/pdb debuginfo/portablepdb'
-        . ' symcache',
+        . ' debuginfo/elf debuginfo/macho debuginfo/pdb debuginfo/pe'
+        . ' debuginfo/portablepdb debuginfo/wasm symcache',
     module => 'proto',
     'module/status' => 'module proto',
     symcachectl => 'base proto sandbox converter debuginfo/pdb debuginfo/pe'

@@ -11,7 +11,9 @@
 #include "debuginfo/elf/elf.h"
 #include "debuginfo/macho/macho.h"
 #include "debuginfo/pdb/pdb.h"
+#include "debuginfo/pe/pe.h"
 #include "debuginfo/portablepdb/portablepdb.h"
+#include "debuginfo/wasm/wasm.h"
 #include "proto/key.h"
 #include "symcache/symcache.h"
 
@@ -23,6 +25,8 @@ static const struct debuginfo_format *const formats[] = {
     &macho_format,
     &portablepdb_format,
     &embedded_pdb_format,
+    &pe_format, /* if there is no portable PDB in it */
+    &wasm_format,
 };
 
 const struct debuginfo_format *input_format(const uint8_t *data, size_t size)

@@ -42,6 +42,7 @@
 #define SYMFILE_ARCH_ARM 301
 #define SYMFILE_ARCH_ARM64 401
 #define SYMFILE_ARCH_PPC 501
+#define SYMFILE_ARCH_WASM32 1001
 
 static inline uint32_t symfile_load(const uint8_t *p)
 {

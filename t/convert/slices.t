@@ -25,6 +25,10 @@ my %id = (x86_64 => '4C4C4429-5555-3144-A1EB-1F03CB7B5573',
 
 # of the reference's output
 my %digest = (
+    'fat x86_64' =>
+        'a423d06e21b2172a0355fe0b867524f3935e7144407fad849e965dae663ebb8e',
+    'fat arm64' =>
+        '7ed6b0915e1dbc831cf5ede1e94dc92725ada384e32aa3c97a7525a0d8db8488',
     'archive x86_64' =>
         '51f732bd9979fce370224ba4681231dab630db7c2679f141dd065725a849ab40',
 );
@@ -53,6 +57,13 @@ for my $program ('pdb2symcache', 'symcachectl') {
     for (sort keys %id) {
         (my $hex = $id{$_}) =~ s/-//g;
         like($err, qr/\b$_ $hex\b/, "... $_ is listed");
+    }
+
+    for (sort keys %id) {
+        ($code, $err, $digest) = run(@run, '--arch', $_, $fat);
+        is($digest, $digest{"fat $_"}, "$program: --arch $_") or diag($err);
+        ($code, $err, $digest) = run(@run, '--id', $id{$_}, $fat);
+        is($digest, $digest{"fat $_"}, "$program: --id of $_") or diag($err);
     }
 
     ($code, $err, $digest) = run(@run, '--arch', 'x86_64', $archive);

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "symbol_list.h"
+
 struct failure;
 struct symfile_writer;
 

@@ -66,7 +66,7 @@ static const char *check_symtab(const struct accept *a,
     }
     symbols = macho_u32(a->image, command->data + 8);
     strings = macho_u32(a->image, command->data + 16);
-    return symbols < a->image->size && strings >= symbols
+    return symbols <= a->image->size && strings >= symbols
                ? NULL
                : "its symbol table is not in the file, or behind its names";
 }
@@ -82,7 +82,7 @@ static const char *check_name(const struct accept *a,
         return "the name of a library is cut off";
     }
     offset = macho_u32(a->image, command->data + 8);
-    if (offset >= command->rest) {
+    if (offset > command->rest) {
         return "the name of a library is not in the file";
     }
     length = strnlen((const char *)command->data + offset,

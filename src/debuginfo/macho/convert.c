@@ -6,12 +6,30 @@
 #include <string.h>
 
 #include "accept.h"
+#include "debuginfo/dwarf/dwarf.h"
 #include "identity.h"
+#include "sections.h"
 #include "symbols.h"
 #include "symcache/symcache.h"
 
-#define WORK_BASE ((uint64_t)64 << 20) /* bytes of names, for small files */
-#define WORK_FACTOR 4                  /* and for each byte of a file */
+static void find_sections(const struct macho_image *image,
+                          struct dwarf_object *object)
+{
+    int i;
+    uint64_t size;
+    struct dwarf_section *section;
+
+    memset(object, 0, sizeof(*object));
+    object->is_big = image->is_big_endian;
+    object->is_relocatable = image->file_type == MACHO_OBJECT;
+    object->load_address = macho_load_address(image);
+    for (i = 0; i < DWARF_SECTIONS; i++) {
+        section = &object->sections[i];
+        section->data = macho_dwarf_section(
+            image, dwarf_section_title((enum dwarf_section_name)i), &size);
+        section->size = section->data != NULL ? (size_t)size : 0;
+    }
+}
 
 static int convert_image(const struct macho_image *image,
                          const struct symfile_sink *sink,
@@ -21,15 +39,17 @@ static int convert_image(const struct macho_image *image,
     int rc;
     struct symfile_writer writer;
     struct symfile_identity identity = {.age = 0};
-    struct symbol_list symbols = {
-        .work = WORK_BASE + WORK_FACTOR * (uint64_t)image->size};
+    struct symbol_list symbols;
+    struct dwarf_object object;
 
     macho_image_uuid(image, identity.guid);
     identity.arch = macho_arch(image->cpu_type, image->cpu_subtype);
     symfile_writer_init(&writer);
+    symbol_list_init(&symbols, image->size);
     rc = macho_symbols_read(image, &symbols, failure);
     if (rc == 0) {
-        rc = symbol_list_write(&symbols, &writer, failure);
+        find_sections(image, &object);
+        rc = symbol_list_convert(&symbols, &object, &writer, failure);
     }
     symbol_list_free(&symbols);
     if (rc == 0) {
@@ -57,6 +77,7 @@ static int convert(const uint8_t *data, size_t size,
 
 const struct debuginfo_format macho_format = {
     .name = "Mach-O",
+    .output = DEBUGINFO_SYMCACHE,
     .sniff = macho_sniff,
     .convert = convert,
 };

@@ -67,7 +67,7 @@ static bool find_table(const struct macho_image *image, struct table *table)
             continue;
         }
         offset = macho_u32(image, command.data + 8);
-        found = offset < image->size;
+        found = offset <= image->size;
         table->symbols = image->data + (found ? offset : 0);
         table->rest = image->size - (found ? offset : 0);
         table->count = macho_u32(image, command.data + 12);

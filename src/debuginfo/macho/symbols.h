@@ -6,7 +6,7 @@
 #ifndef DEBUGINFO_MACHO_SYMBOLS_H
 #define DEBUGINFO_MACHO_SYMBOLS_H
 
-#include "debuginfo/symbol_list.h"
+#include "debuginfo/dwarf/dwarf.h"
 #include "image.h"
 
 /*

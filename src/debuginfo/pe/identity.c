@@ -12,6 +12,7 @@
 #include "debug_directory.h"
 
 #define PORTABLE_MINOR 0x504D /* the PDB is one of .NET */
+#define DEBUG_ENTRY 28
 #define RSDS_NAME 24
 #define SECTION_CODE 0x20
 
@@ -61,9 +62,9 @@ static int read_record(const uint8_t *p, uint32_t size,
     return 0;
 }
 
-/* Finds the first CodeView record, of which entries of .NET are passed over if
- * skips_portable.  Returns 0, or -1 with the reason. */
-static int find_codeview(const struct pe_image *image, bool skips_portable,
+/* Finds the first CodeView record that is none of .NET.  Returns 0, or -1 with
+ * the reason. */
+static int find_codeview(const struct pe_image *image,
                          struct pe_debug_entry *view, char *error,
                          size_t error_size)
 {
@@ -81,7 +82,7 @@ static int find_codeview(const struct pe_image *image, bool skips_portable,
         if (view->type != PE_DEBUG_CODEVIEW) {
             continue;
         }
-        if (view->minor != PORTABLE_MINOR || !skips_portable) {
+        if (view->minor != PORTABLE_MINOR) {
             return 0;
         }
         fail(error, error_size, "belongs to a portable PDB of .NET");
@@ -97,26 +98,53 @@ int pe_identity_read(const uint8_t *data, size_t size,
     struct pe_image image;
 
     if (pe_image_open(&image, data, size, error, error_size) != 0 ||
-        find_codeview(&image, true, &view, error, error_size) != 0) {
+        find_codeview(&image, &view, error, error_size) != 0) {
         return -1;
     }
     return read_record(view.data, view.size, identity, error, error_size);
 }
 
+/* Finds the first entry of the debug directory that refers to CodeView, by the
+ * reference's rule. */
+static const uint8_t *find_entry(const struct pe_image *image)
+{
+    const uint8_t *p;
+    uint32_t address, size;
+    uint64_t end, offset;
+
+    if (!pe_image_directory(image, PE_DEBUG, &address, &size)) {
+        return NULL;
+    }
+    offset = pe_image_offset(image, address);
+    if (offset >= image->size) {
+        return NULL;
+    }
+    end = offset + size < image->size ? offset + size : image->size;
+    for (; end - offset >= DEBUG_ENTRY; offset += DEBUG_ENTRY) {
+        p = image->data + offset;
+        if (le32(p + 12) == PE_DEBUG_CODEVIEW) {
+            return p;
+        }
+    }
+    return NULL;
+}
+
 void pe_debug_id(const struct pe_image *image, struct pe_debug_id *id)
 {
-    char error[200];
-    struct pe_debug_entry view;
+    const uint8_t *record, *entry = find_entry(image);
 
     memset(id, 0, sizeof(*id));
-    if (find_codeview(image, false, &view, error, sizeof(error)) != 0 ||
-        view.size < RSDS_NAME || memcmp(view.data, "RSDS", 4) != 0) {
+    record = entry != NULL
+                 ? pe_image_at(image, le32(entry + 24), le32(entry + 16))
+                 : NULL;
+    if (record == NULL || le32(entry + 16) < RSDS_NAME ||
+        memcmp(record, "RSDS", 4) != 0) {
         return;
     }
     id->is_known = true;
-    le_guid(id->guid, view.data + 4);
-    id->age = view.minor == PORTABLE_MINOR ? view.time_stamp
-                                           : le32(view.data + 20);
+    le_guid(id->guid, record + 4);
+    id->age = le16(entry + 10) == PORTABLE_MINOR ? le32(entry + 4)
+                                                 : le32(record + 20);
 }
 
 /* Was the code taken out of the file, as objcopy --only-keep-debug does? */

@@ -19,9 +19,12 @@
 #define COFF_SYMBOL 18
 #define MAGIC_PE32 0x10B
 #define MAGIC_PE32_PLUS 0x20B
+#define FILE_ALIGNMENT 36
 #define IMAGE_SIZE 56
 #define SECTION 40
 #define DIRECTORIES_MAX 16
+#define DISK_SECTOR 0x200
+#define PAGE 0x1000
 
 static int fail(char *error, size_t size, const char *text)
 {
@@ -29,9 +32,20 @@ static int fail(char *error, size_t size, const char *text)
     return -1;
 }
 
+static bool is_dos(const uint8_t *data, size_t size)
+{
+    return size >= DOS_NEW_HEADER + 4 && data[0] == 'M' && data[1] == 'Z';
+}
+
 bool pe_sniff(const uint8_t *data, size_t size)
 {
-    return size >= 2 && data[0] == 'M' && data[1] == 'Z';
+    uint64_t header;
+
+    if (!is_dos(data, size)) {
+        return false;
+    }
+    header = le32(data + DOS_NEW_HEADER);
+    return header + 4 <= size && memcmp(data + header, "PE\0\0", 4) == 0;
 }
 
 const uint8_t *pe_image_at(const struct pe_image *image, uint64_t offset,
@@ -53,6 +67,7 @@ static int read_optional(struct pe_image *image, const uint8_t *p,
     if ((!is_plus && le16(p) != MAGIC_PE32) || count + 4 > size) {
         return -1;
     }
+    image->file_alignment = le32(p + FILE_ALIGNMENT);
     image->image_size = le32(p + IMAGE_SIZE);
     image->image_base = is_plus ? le64(p + 24) : le32(p + 28);
     image->directories = p + count + 4;
@@ -76,24 +91,22 @@ int pe_image_open(struct pe_image *image, const uint8_t *data, size_t size,
     memset(image, 0, sizeof(*image));
     image->data = data;
     image->size = size;
-    p = pe_image_at(image, 0, DOS_NEW_HEADER + 4);
-    if (p == NULL || !pe_sniff(data, size)) {
-        return fail(error, error_size, "is no PE image");
+    if (!pe_sniff(data, size)) {
+        return fail(error, error_size,
+                    is_dos(data, size) ? "is no PE image: a program for DOS"
+                                       : "is no PE image");
     }
-    header = le32(p + DOS_NEW_HEADER);
+    header = le32(data + DOS_NEW_HEADER);
     p = pe_image_at(image, header, 4 + COFF_HEADER);
-    if (p == NULL || memcmp(p, "PE\0\0", 4) != 0) {
-        return fail(error, error_size, "is no PE image: a program for DOS");
+    if (p == NULL) {
+        return fail(error, error_size, "is damaged: its headers are cut off");
     }
     p += 4;
     image->machine = le16(p);
     image->num_sections = le16(p + COFF_SECTIONS);
     image->time_stamp = le32(p + COFF_TIME_STAMP);
-    if (le32(p + COFF_SYMBOLS) != 0) {
-        image->strings =
-            le32(p + COFF_SYMBOLS) +
-            (uint64_t)le32(p + COFF_NUM_SYMBOLS) * COFF_SYMBOL;
-    }
+    image->strings = le32(p + COFF_SYMBOLS) +
+                     (uint64_t)le32(p + COFF_NUM_SYMBOLS) * COFF_SYMBOL;
     optional = le16(p + COFF_OPTIONAL_SIZE);
     header += 4 + COFF_HEADER;
     image->sections = (size_t)(header + optional);
@@ -139,6 +152,47 @@ const uint8_t *pe_image_loaded(const struct pe_image *image, uint32_t address,
         }
     }
     return NULL;
+}
+
+static uint64_t round_up(uint64_t value, uint64_t to)
+{
+    return (value + to - 1) & ~(to - 1);
+}
+
+/* Returns how many bytes of a section Windows loads from the file. */
+static uint64_t loaded_size(const struct pe_section *section,
+                            uint32_t alignment)
+{
+    uint64_t size, most;
+
+    if (section->raw_size == 0) {
+        return 0;
+    }
+    size = round_up((uint64_t)section->raw + section->raw_size, alignment) -
+           (section->raw & ~(uint32_t)(DISK_SECTOR - 1));
+    most = round_up(section->raw_size, PAGE);
+    size = size < most ? size : most;
+    most = round_up(section->virtual_size, PAGE);
+    return section->virtual_size == 0 || size < most ? size : most;
+}
+
+uint64_t pe_image_offset(const struct pe_image *image, uint32_t address)
+{
+    unsigned i;
+    struct pe_section section;
+    uint32_t alignment = image->file_alignment;
+
+    if (alignment == 0 || (alignment & (alignment - 1)) != 0) {
+        return PE_NO_OFFSET;
+    }
+    for (i = 0; i < image->num_sections; i++) {
+        pe_image_section(image, i, &section);
+        if (address >= section.address &&
+            address - section.address < loaded_size(&section, alignment)) {
+            return (uint64_t)section.raw + (address - section.address);
+        }
+    }
+    return PE_NO_OFFSET;
 }
 
 bool pe_image_directory(const struct pe_image *image,

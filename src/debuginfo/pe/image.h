@@ -23,7 +23,8 @@ struct pe_image {
     uint32_t time_stamp;
     uint32_t image_size; /* in memory */
     uint64_t image_base; /* where it prefers to be loaded */
-    uint64_t strings;    /* offset of the COFF string table, or 0 */
+    uint32_t file_alignment;
+    uint64_t strings;    /* offset of the COFF string table */
     size_t sections;     /* offset of the section table */
     unsigned num_sections;
     const uint8_t *directories;
@@ -39,8 +40,8 @@ struct pe_section {
     uint32_t flags;
 };
 
-/* Do the first bytes say that a file is a PE image?  Programs for DOS begin
- * with the same. */
+/* Do the headers say that a file is a PE image?  Programs for DOS begin with
+ * the same two bytes. */
 bool pe_sniff(const uint8_t *data, size_t size);
 
 /* Reads the headers of a file in memory.  Returns 0, or -1 with a sentence in
@@ -55,6 +56,13 @@ const uint8_t *pe_image_at(const struct pe_image *image, uint64_t offset,
 /* Returns the bytes of the file that are loaded at an address, or NULL. */
 const uint8_t *pe_image_loaded(const struct pe_image *image, uint32_t address,
                                uint32_t size);
+
+#define PE_NO_OFFSET UINT64_MAX
+
+/* Returns the offset in the file of what is loaded at an address, which may be
+ * behind the file's end, or PE_NO_OFFSET.  Pages are loaded as a whole; this is
+ * what the reference goes by. */
+uint64_t pe_image_offset(const struct pe_image *image, uint32_t address);
 
 /* Gets the address and size of one of the image's directories.  Returns false
  * if it has none. */

@@ -6,6 +6,7 @@
 #ifndef DEBUGINFO_PE_H
 #define DEBUGINFO_PE_H
 
+#include "convert.h"
 #include "debug_directory.h"
 #include "identity.h"
 

@@ -2,16 +2,18 @@
  * Copyright (C) the ngx_symcache authors
  *
  * The symbols of an object file, in the order of its table.  They are written
- * behind all functions, and DWARF's functions take their names from them.
+ * behind all functions, and DWARF's functions take their names from them.  This
+ * is for formats whose tables have one form; ELF reads its own twice instead.
  */
-#ifndef DEBUGINFO_SYMBOL_LIST_H
-#define DEBUGINFO_SYMBOL_LIST_H
+#ifndef DEBUGINFO_DWARF_SYMBOL_LIST_H
+#define DEBUGINFO_DWARF_SYMBOL_LIST_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "failure.h"
+#include "debuginfo/failure.h"
 
+struct dwarf_object;
 struct symfile_writer;
 
 struct debuginfo_symbol {
@@ -21,14 +23,19 @@ struct debuginfo_symbol {
     uint32_t name_size;
 };
 
-/* Must be all zero at the beginning, except for the work: more bytes than the
- * names may have together, since many symbols can have the same long one. */
+/* Many symbols can have the same long name: what reading may take is bounded by
+ * the size of the file. */
 struct symbol_list {
     struct debuginfo_symbol *list;
     size_t count;
     size_t room;
-    uint64_t work;
+    uint64_t work; /* that is still allowed: bytes of names, and steps */
 };
+
+void symbol_list_init(struct symbol_list *symbols, size_t file_size);
+
+/* Counts work. */
+void symbol_list_work(struct symbol_list *symbols, uint64_t work);
 
 /* Adds a symbol.  Returns 0, or -1 with failure set if memory runs out. */
 int symbol_list_add(struct symbol_list *symbols,
@@ -37,8 +44,9 @@ int symbol_list_add(struct symbol_list *symbols,
 
 /*
  * Gets the text that begins at an offset of a table and ends at a NUL, or at
- * the end of the table, and counts its length as work.  Returns NULL if the
- * offset is outside, if the text is not UTF-8, or if the work is done.
+ * the end of the table, where one may begin, too; counts its length as work.
+ * Returns NULL if the offset is outside, if the text is not UTF-8, or if the
+ * work is done.
  */
 const char *symbol_list_text(struct symbol_list *symbols, const uint8_t *table,
                              uint64_t table_size, uint64_t offset,
@@ -49,10 +57,15 @@ const char *symbol_list_text(struct symbol_list *symbols, const uint8_t *table,
 int symbol_list_end(const struct symbol_list *symbols,
                     struct failure *failure);
 
-/* Passes all symbols that have a name to the writer.  Returns 0, or -1 with
- * failure set. */
-int symbol_list_write(const struct symbol_list *symbols,
-                      struct symfile_writer *writer, struct failure *failure);
+/*
+ * Adds the functions of DWARF, if the object has its sections, and behind them
+ * all symbols that have a name.  Sets the object's symbols meanwhile.  Returns
+ * 0, or -1 with failure set.
+ */
+int symbol_list_convert(const struct symbol_list *symbols,
+                        struct dwarf_object *object,
+                        struct symfile_writer *writer,
+                        struct failure *failure);
 
 void symbol_list_free(struct symbol_list *symbols);
 

@@ -1,0 +1,155 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "symbol_list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/sort.h"
+#include "base/utf8.h"
+#include "dwarf.h"
+#include "symcache/symcache.h"
+
+#define AHEAD 8 /* symbols whose names are hashed before they are written */
+
+/* Bytes of names, for small files and for each byte of a file. */
+#define WORK_BASE ((uint64_t)64 << 20)
+#define WORK_FACTOR 4
+
+void symbol_list_init(struct symbol_list *symbols, size_t file_size)
+{
+    memset(symbols, 0, sizeof(*symbols));
+    symbols->work = WORK_BASE + WORK_FACTOR * (uint64_t)file_size;
+}
+
+void symbol_list_work(struct symbol_list *symbols, uint64_t work)
+{
+    symbols->work -= work < symbols->work ? work : symbols->work;
+}
+
+int symbol_list_add(struct symbol_list *symbols,
+                    const struct debuginfo_symbol *symbol,
+                    struct failure *failure)
+{
+    if (symfile_array_need(&symbols->list, &symbols->room, symbols->count + 1,
+                           sizeof(*symbols->list)) != 0) {
+        return failure_memory(failure);
+    }
+    symbols->list[symbols->count++] = *symbol;
+    return 0;
+}
+
+const char *symbol_list_text(struct symbol_list *symbols, const uint8_t *table,
+                             uint64_t table_size, uint64_t offset,
+                             uint32_t *size)
+{
+    uint64_t rest;
+    const char *text;
+
+    if (offset > table_size) {
+        return NULL;
+    }
+    rest = table_size - offset;
+    text = (const char *)table + offset;
+    *size = (uint32_t)strnlen(text, rest < UINT32_MAX ? rest : UINT32_MAX);
+    symbol_list_work(symbols, *size);
+    return symbols->work > 0 && utf8_valid(text, *size) == *size ? text
+                                                                 : NULL;
+}
+
+int symbol_list_end(const struct symbol_list *symbols,
+                    struct failure *failure)
+{
+    return symbols->work == 0 ? failure_work(failure) : 0;
+}
+
+static int write(const struct symbol_list *symbols,
+                 struct symfile_writer *writer, struct failure *failure)
+{
+    size_t i, begun = 0;
+    const struct debuginfo_symbol *symbol;
+    struct symfile_name *name, names[AHEAD];
+    enum symfile_status status = SYMFILE_OK;
+
+    for (i = 0; i < symbols->count && status == SYMFILE_OK; i++) {
+        for (; begun < symbols->count && begun < i + AHEAD; begun++) {
+            symbol = &symbols->list[begun];
+            name = &names[begun % AHEAD];
+            memset(name, 0, sizeof(*name));
+            if (symbol->name != NULL) {
+                name->data = symbol->name;
+                name->size = symbol->name_size;
+                symfile_writer_expect(writer, name);
+            }
+        }
+        symbol = &symbols->list[i];
+        if (symbol->name != NULL) {
+            status = symfile_writer_symbol(writer, symbol->address,
+                                           symbol->size, &names[i % AHEAD]);
+        }
+    }
+    return failure_writer(failure, status);
+}
+
+/* Makes the list by which functions are named: of several symbols at one
+ * address, the first.  A SymCache has no functions beyond 32 bits. */
+static int name_functions(const struct symbol_list *symbols,
+                          struct dwarf_object *object, uint64_t *keys,
+                          struct dwarf_symbol *names, struct failure *failure)
+{
+    size_t i, n = 0, out = 0;
+    const struct debuginfo_symbol *symbol;
+
+    if (keys == NULL || names == NULL || symbols->count > UINT32_MAX) {
+        return failure_memory(failure);
+    }
+    for (i = 0; i < symbols->count; i++) {
+        if (symbols->list[i].address <= UINT32_MAX) {
+            keys[n++] = symbols->list[i].address << 32 | i;
+        }
+    }
+    symfile_sort(keys, keys + n, n);
+    for (i = 0; i < n; i++) {
+        if (out == 0 || names[out - 1].address != keys[i] >> 32) {
+            symbol = &symbols->list[(uint32_t)keys[i]];
+            names[out].address = symbol->address;
+            names[out].name = symbol->name;
+            names[out++].name_size =
+                symbol->name != NULL ? symbol->name_size : 0;
+        }
+    }
+    object->symbols = names;
+    object->num_symbols = out;
+    return 0;
+}
+
+int symbol_list_convert(const struct symbol_list *symbols,
+                        struct dwarf_object *object,
+                        struct symfile_writer *writer, struct failure *failure)
+{
+    int rc = 0;
+    uint64_t *keys;
+    struct dwarf_symbol *names;
+
+    if (object->sections[DWARF_INFO].size > 0) {
+        keys = malloc((2 * symbols->count + 1) * sizeof(*keys));
+        names = malloc((symbols->count + 1) * sizeof(*names));
+        rc = name_functions(symbols, object, keys, names, failure);
+        free(keys);
+        if (rc == 0) {
+            rc = dwarf_convert(object, writer, failure);
+        }
+        free(names);
+        object->symbols = NULL;
+        object->num_symbols = 0;
+    }
+    return rc != 0 ? -1 : write(symbols, writer, failure);
+}
+
+void symbol_list_free(struct symbol_list *symbols)
+{
+    free(symbols->list);
+    memset(symbols, 0, sizeof(*symbols));
+}

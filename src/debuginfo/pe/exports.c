@@ -1,0 +1,130 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "exports.h"
+
+#include <string.h>
+
+#include "base/le.h"
+
+#define EXPORT_DIRECTORY 40
+
+struct exports {
+    const struct pe_image *image;
+    struct symbol_list *symbols;
+    uint32_t directory; /* address, and its end */
+    uint64_t end;
+    uint64_t names; /* offsets of the tables, or PE_NO_OFFSET */
+    uint64_t ordinals;
+    uint64_t addresses;
+    uint32_t num_names;
+    uint32_t num_addresses;
+};
+
+static uint64_t offset_of(const struct exports *e, uint32_t address)
+{
+    symbol_list_work(e->symbols, e->image->num_sections);
+    return pe_image_offset(e->image, address);
+}
+
+/* Returns the text at an address, or NULL. */
+static const char *text_at(const struct exports *e, uint32_t address,
+                           uint32_t *size)
+{
+    return symbol_list_text(e->symbols, e->image->data, e->image->size,
+                            offset_of(e, address), size);
+}
+
+/* Returns bytes of entry i of a table, or NULL. */
+static const uint8_t *entry(const struct exports *e, uint64_t table,
+                            uint64_t i, unsigned size)
+{
+    return table != PE_NO_OFFSET
+               ? pe_image_at(e->image, table + i * size, size)
+               : NULL;
+}
+
+/* Can the text of a forwarder, such as NTDLL.RtlAllocateHeap or A.#12, be
+ * understood? */
+static bool is_forwarder(const struct exports *e, uint32_t address)
+{
+    uint32_t size;
+    uint64_t ordinal = 0;
+    const char *dot, *p, *end, *text = text_at(e, address, &size);
+
+    dot = text != NULL ? memchr(text, '.', size) : NULL;
+    if (dot == NULL || dot + 1 == text + size) {
+        return false;
+    }
+    if (dot[1] != '#') {
+        return true;
+    }
+    end = text + size;
+    p = dot + 2;
+    p += end - p > 1 && *p == '+';
+    if (p == end) {
+        return false;
+    }
+    for (; p < end && *p >= '0' && *p <= '9' && ordinal <= UINT32_MAX; p++) {
+        ordinal = 10 * ordinal + (unsigned)(*p - '0');
+    }
+    return p == end && ordinal <= UINT32_MAX;
+}
+
+/* Adds the export of name i, if it has an address. */
+static int take_export(struct exports *e, uint32_t i, struct failure *failure)
+{
+    uint32_t address;
+    const uint8_t *p, *name = entry(e, e->names, i, 4);
+    struct debuginfo_symbol symbol = {.size = 0};
+
+    p = entry(e, e->ordinals, i, 2);
+    if (name == NULL || p == NULL || le16(p) >= e->num_addresses) {
+        return 0;
+    }
+    p = entry(e, e->addresses, le16(p), 4);
+    if (p == NULL) {
+        return 0;
+    }
+    address = le32(p);
+    if (address >= e->directory && address < e->end &&
+        !is_forwarder(e, address)) {
+        return 0;
+    }
+    symbol.address = address;
+    symbol.name = text_at(e, le32(name), &symbol.name_size);
+    return symbol_list_add(e->symbols, &symbol, failure);
+}
+
+int pe_exports_read(const struct pe_image *image, struct symbol_list *symbols,
+                    struct failure *failure)
+{
+    int rc = 0;
+    const uint8_t *p;
+    uint32_t i, size = 0;
+    uint64_t offset;
+    struct exports e = {.image = image, .symbols = symbols};
+
+    if (!pe_image_directory(image, PE_EXPORTS, &e.directory, &size) &&
+        size == 0) {
+        return 0;
+    }
+    e.end = (uint64_t)e.directory + size;
+    offset = offset_of(&e, e.directory);
+    p = offset != PE_NO_OFFSET
+            ? pe_image_at(image, offset, EXPORT_DIRECTORY)
+            : NULL;
+    if (p == NULL || le32(p + 20) > image->size ||
+        le32(p + 24) > image->size) {
+        return 0;
+    }
+    e.num_addresses = le32(p + 20);
+    e.num_names = le32(p + 24);
+    e.addresses = offset_of(&e, le32(p + 28));
+    e.names = offset_of(&e, le32(p + 32));
+    e.ordinals = offset_of(&e, le32(p + 36));
+    for (i = 0; i < e.num_names && rc == 0 && symbols->work > 0; i++) {
+        rc = take_export(&e, i, failure);
+    }
+    return rc != 0 ? -1 : symbol_list_end(symbols, failure);
+}

@@ -1,0 +1,21 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The names that a PE image exports.
+ */
+#ifndef DEBUGINFO_PE_EXPORTS_H
+#define DEBUGINFO_PE_EXPORTS_H
+
+#include "debuginfo/dwarf/dwarf.h"
+#include "image.h"
+
+/*
+ * Reads the export directory in the order of its names.  What has only an
+ * ordinal is left out; a forwarder has the address of its text.  A broken
+ * entry is skipped, and a broken directory is none, as in the reference.
+ * Returns 0, or -1 with failure set.
+ */
+int pe_exports_read(const struct pe_image *image, struct symbol_list *symbols,
+                    struct failure *failure);
+
+#endif

@@ -1,0 +1,102 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "sections.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+#define NAME 8
+
+static int digit_of(uint8_t c)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                 "abcdefghijklmnopqrstuvwxyz0123456789+/";
+    const char *at = c != '\0' ? strchr(digits, c) : NULL;
+
+    return at != NULL ? (int)(at - digits) : -1;
+}
+
+/* Reads the index in "/123" or, in base 64, "//AAAAAB".  Returns 1, 0 if the
+ * name is none of these, or -1 if it is broken. */
+static int read_index(const uint8_t *name, uint64_t *index)
+{
+    size_t i, size = strnlen((const char *)name, NAME);
+    bool is_64 = size > 1 && name[1] == '/';
+    int digit;
+
+    *index = 0;
+    if (size == 0 || name[0] != '/' || utf8_valid(name, size) != size) {
+        return 0;
+    }
+    i = is_64 ? 2 : 1;
+    i += !is_64 && size > 2 && name[1] == '+';
+    if (!is_64 && i >= size) {
+        return -1;
+    }
+    for (; i < size; i++) {
+        digit = is_64 ? digit_of(name[i])
+                      : (name[i] >= '0' && name[i] <= '9' ? name[i] - '0' : -1);
+        if (digit < 0) {
+            return -1;
+        }
+        *index = *index * (is_64 ? 64 : 10) + (unsigned)digit;
+    }
+    return 1;
+}
+
+int pe_sections_check(const struct pe_image *image, struct failure *failure)
+{
+    uint64_t index;
+    unsigned i;
+    struct pe_section section;
+
+    for (i = 0; i < image->num_sections; i++) {
+        pe_image_section(image, i, &section);
+        if (read_index(section.name, &index) < 0) {
+            return failure_set(failure, FAILURE_DAMAGED,
+                               "is damaged: section %u has no index into the "
+                               "string table for a name",
+                               i + 1);
+        }
+    }
+    return 0;
+}
+
+/* Is the name of a section a dot and this one? */
+static bool is_named(const struct pe_image *image, const uint8_t *stored,
+                     const char *name)
+{
+    uint64_t index;
+    size_t size = strlen(name) + 1, room = NAME;
+    const uint8_t *text = stored;
+
+    if (read_index(stored, &index) > 0) {
+        text = pe_image_at(image, image->strings + index, 1);
+        if (text == NULL) {
+            return false;
+        }
+        room = image->size - (size_t)(text - image->data);
+    }
+    return room >= size && text[0] == '.' &&
+           memcmp(text + 1, name, size - 1) == 0 &&
+           (room == size || text[size] == '\0');
+}
+
+const uint8_t *pe_dwarf_section(const struct pe_image *image, const char *name,
+                                uint64_t *size)
+{
+    unsigned i;
+    struct pe_section section;
+
+    for (i = 0; i < image->num_sections; i++) {
+        pe_image_section(image, i, &section);
+        if (is_named(image, section.name, name)) {
+            /* the size in memory: in the file it is rounded up */
+            *size = section.virtual_size;
+            return pe_image_at(image, section.raw, section.virtual_size);
+        }
+    }
+    return NULL;
+}

@@ -1,0 +1,22 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The sections of a PE image by name.  Names of more than 8 characters, as
+ * those of DWARF's sections, are in the string table of the COFF symbols.
+ */
+#ifndef DEBUGINFO_PE_SECTIONS_H
+#define DEBUGINFO_PE_SECTIONS_H
+
+#include "debuginfo/failure.h"
+#include "image.h"
+
+/* Checks that all names can be understood, which the reference wants.  Returns
+ * 0, or -1 with failure set. */
+int pe_sections_check(const struct pe_image *image, struct failure *failure);
+
+/* Finds a section of DWARF by its name without the dot, for example
+ * "debug_info".  Returns its content, or NULL if it is not in the file. */
+const uint8_t *pe_dwarf_section(const struct pe_image *image, const char *name,
+                                uint64_t *size);
+
+#endif

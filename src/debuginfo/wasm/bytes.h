@@ -1,0 +1,31 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Reads the bytes of a WebAssembly module from left to right.
+ */
+#ifndef DEBUGINFO_WASM_BYTES_H
+#define DEBUGINFO_WASM_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What is left of a part of the module.  Reading more than that fails, and
+ * from then on everything is 0. */
+struct wasm_bytes {
+    const uint8_t *at;
+    const uint8_t *end;
+    bool has_failed;
+};
+
+/* Reads one byte. */
+uint8_t wasm_byte(struct wasm_bytes *bytes);
+
+/* Read a LEB128 number of at most 32 or 64 bits.  A longer one fails. */
+uint32_t wasm_u32(struct wasm_bytes *bytes);
+uint64_t wasm_u64(struct wasm_bytes *bytes);
+
+/* Reads a length and takes so many bytes out. */
+struct wasm_bytes wasm_part(struct wasm_bytes *bytes);
+
+#endif

@@ -1,0 +1,293 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "module.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "bytes.h"
+
+#define HEADER 8
+
+enum section {
+    SECTION_CUSTOM = 0,
+    SECTION_IMPORT = 2,
+    SECTION_FUNCTION = 3,
+    SECTION_CODE = 10
+};
+
+#define NAMES_OF_FUNCTIONS 1 /* the part of the section "name" */
+
+struct reader {
+    const uint8_t *data;
+    struct wasm_module *module;
+    struct symbol_list *symbols;
+    struct failure *failure;
+    uint32_t num_imports; /* of functions: they come first in their numbers */
+    uint32_t num_declared;
+    bool has_code;
+};
+
+static int damaged(struct reader *r, const uint8_t *at, const char *what)
+{
+    return failure_set(r->failure, FAILURE_DAMAGED,
+                       "is damaged: %s (offset %llu)", what,
+                       (unsigned long long)(at - r->data));
+}
+
+/* Skips the limits of a memory or table. */
+static void skip_limits(struct wasm_bytes *b)
+{
+    uint8_t flags = wasm_byte(b);
+
+    wasm_u64(b);
+    if ((flags & 1) != 0) {
+        wasm_u64(b); /* the most */
+    }
+    if ((flags & 8) != 0) {
+        wasm_u32(b); /* size of a page */
+    }
+}
+
+/* Skips a type of values.  References to other types have an index. */
+static void skip_type(struct wasm_bytes *b)
+{
+    uint8_t type = wasm_byte(b);
+
+    if (type == 0x63 || type == 0x64) {
+        while ((wasm_byte(b) & 0x80) != 0 && !b->has_failed) {
+        }
+    }
+}
+
+/* Reads what is imported; only functions matter.  Returns false for a kind
+ * that is unknown. */
+static bool skip_import(struct reader *r, struct wasm_bytes *b)
+{
+    switch (wasm_byte(b)) {
+    case 0:
+        wasm_u32(b);
+        r->num_imports++;
+        return true;
+    case 1:
+        skip_type(b);
+        skip_limits(b);
+        return true;
+    case 2:
+        skip_limits(b);
+        return true;
+    case 3:
+        skip_type(b);
+        wasm_byte(b);
+        return true;
+    case 4:
+        wasm_byte(b);
+        wasm_u32(b);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int read_imports(struct reader *r, struct wasm_bytes *b)
+{
+    uint32_t i, n = wasm_u32(b);
+
+    for (i = 0; i < n && !b->has_failed; i++) {
+        wasm_part(b); /* the names of module and field */
+        wasm_part(b);
+        if (!skip_import(r, b)) {
+            return damaged(r, b->at, "an import of an unknown kind");
+        }
+    }
+    return 0;
+}
+
+static int read_code(struct reader *r, struct wasm_bytes *b)
+{
+    uint32_t i, n;
+    struct wasm_bytes body;
+    struct debuginfo_symbol symbol = {.name = NULL}, *last;
+
+    r->has_code = true;
+    r->module->code = (uint64_t)(b->at - r->data);
+    n = wasm_u32(b);
+    if (n != r->num_declared) {
+        return damaged(r, b->at,
+                       "not as many functions have a body as are declared");
+    }
+    for (i = 0; i < n && !b->has_failed; i++) {
+        body = wasm_part(b);
+        symbol.address = (uint64_t)(body.at - r->data);
+        symbol.size = (uint64_t)(body.end - body.at);
+        if (r->symbols->count > 0) {
+            last = &r->symbols->list[r->symbols->count - 1];
+            last->size = symbol.address - last->address;
+        }
+        if (symbol_list_add(r->symbols, &symbol, r->failure) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* Gives the functions their names.  Those of imports are in the list, too. */
+static int name_functions(struct reader *r, struct wasm_bytes *b)
+{
+    uint32_t i, n = wasm_u32(b), function;
+    size_t size;
+    struct wasm_bytes name;
+    struct debuginfo_symbol *symbol;
+
+    for (i = 0; i < n && !b->has_failed; i++) {
+        function = wasm_u32(b);
+        name = wasm_part(b);
+        size = (size_t)(name.end - name.at);
+        if (utf8_valid(name.at, size) != size) {
+            return damaged(r, name.at, "the name of a function is not UTF-8");
+        }
+        if (!b->has_failed && function >= r->num_imports &&
+            function - r->num_imports < r->symbols->count) {
+            symbol = &r->symbols->list[function - r->num_imports];
+            symbol->name = (const char *)name.at;
+            symbol->name_size = (uint32_t)size;
+        }
+    }
+    return b->has_failed ? damaged(r, b->at, "names of functions are cut off")
+                         : 0;
+}
+
+static int read_names(struct reader *r, struct wasm_bytes *b)
+{
+    uint8_t kind;
+    struct wasm_bytes part;
+
+    while (b->at < b->end) {
+        kind = wasm_byte(b);
+        part = wasm_part(b);
+        if (part.has_failed) {
+            return damaged(r, b->at, "a list of names is cut off");
+        }
+        if (kind == NAMES_OF_FUNCTIONS && name_functions(r, &part) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static bool is(const struct wasm_bytes *name, const char *text)
+{
+    return (size_t)(name->end - name->at) == strlen(text) &&
+           memcmp(name->at, text, strlen(text)) == 0;
+}
+
+static int read_custom(struct reader *r, struct wasm_bytes *b)
+{
+    struct wasm_module *m = r->module;
+    struct wasm_bytes name = wasm_part(b);
+    struct wasm_section *section;
+    size_t rest = (size_t)(b->end - b->at);
+
+    if (name.has_failed ||
+        utf8_valid(name.at, (size_t)(name.end - name.at)) !=
+            (size_t)(name.end - name.at)) {
+        return damaged(r, b->at, "a custom section has no name");
+    }
+    if (is(&name, "build_id")) {
+        memset(m->id, 0, sizeof(m->id));
+        if (rest >= sizeof(m->id)) {
+            memcpy(m->id, b->at, sizeof(m->id));
+        }
+    } else if (is(&name, "name")) {
+        return read_names(r, b);
+    } else if (name.at < name.end && *name.at == '.' &&
+               m->num_sections < WASM_SECTIONS_MAX) {
+        section = &m->sections[m->num_sections++];
+        section->name = (const char *)name.at;
+        section->name_size = (uint32_t)(name.end - name.at);
+        section->data = b->at;
+        section->size = rest;
+    }
+    b->at = b->end;
+    return 0;
+}
+
+static int read_section(struct reader *r, uint8_t id, struct wasm_bytes *b)
+{
+    int rc;
+
+    switch (id) {
+    case SECTION_CUSTOM:
+        return read_custom(r, b);
+    case SECTION_IMPORT:
+        rc = read_imports(r, b);
+        break;
+    case SECTION_FUNCTION:
+        r->num_declared = wasm_u32(b);
+        rc = 0;
+        b->at = b->has_failed ? b->at : b->end;
+        break;
+    case SECTION_CODE:
+        rc = r->has_code ? damaged(r, b->at, "a second code section")
+                         : read_code(r, b);
+        break;
+    default:
+        return 0;
+    }
+    if (rc == 0 && (b->has_failed || b->at != b->end)) {
+        rc = damaged(r, b->at, "a section has another size than its content");
+    }
+    return rc;
+}
+
+int wasm_module_read(const uint8_t *data, size_t size,
+                     struct wasm_module *module, struct symbol_list *symbols,
+                     struct failure *failure)
+{
+    uint8_t id;
+    struct wasm_bytes section;
+    struct wasm_bytes bytes = {data, data + size, false};
+    struct reader r = {.data = data,
+                       .module = module,
+                       .symbols = symbols,
+                       .failure = failure};
+
+    memset(module, 0, sizeof(*module));
+    if (size < HEADER || memcmp(data, "\0asm\1\0\0\0", HEADER) != 0) {
+        return failure_set(failure, FAILURE_DAMAGED,
+                           "is no WebAssembly module of version 1");
+    }
+    bytes.at += HEADER;
+    while (bytes.at < bytes.end) {
+        id = wasm_byte(&bytes);
+        section = wasm_part(&bytes);
+        if (section.has_failed) {
+            return damaged(&r, bytes.at, "a section is cut off");
+        }
+        if (read_section(&r, id, &section) != 0) {
+            return -1;
+        }
+    }
+    if (!r.has_code && r.num_declared != 0) {
+        return damaged(&r, bytes.at, "functions are declared without code");
+    }
+    return 0;
+}
+
+const struct wasm_section *wasm_dwarf_section(const struct wasm_module *module,
+                                              const char *name)
+{
+    unsigned i;
+    const struct wasm_section *section;
+
+    for (i = 0; i < module->num_sections; i++) {
+        section = &module->sections[i];
+        if (section->name_size == strlen(name) + 1 &&
+            memcmp(section->name + 1, name, strlen(name)) == 0) {
+            return section;
+        }
+    }
+    return NULL;
+}
