@@ -276,6 +276,10 @@ ngx_int_t ngx_symcache_request_read(ngx_symcache_ctx_t *ctx,
 /* NGX_OK and *req, or NGX_DECLINED if the URI does not end with a key. */
 ngx_int_t ngx_symcache_request_tail(ngx_str_t *uri, symcache_request_t *req);
 
+/* The same for a URI that ends with the path of an original file. */
+ngx_int_t ngx_symcache_request_symbol_tail(ngx_str_t *uri,
+    symcache_request_t *req);
+
 
 /*
  * ngx_symcache_answer.c: each function sends the whole answer and returns what

@@ -158,6 +158,31 @@ ngx_symcache_request_tail(ngx_str_t *uri, symcache_request_t *req)
 }
 
 
+ngx_int_t
+ngx_symcache_request_symbol_tail(ngx_str_t *uri, symcache_request_t *req)
+{
+    u_char      *p, *last;
+    ngx_uint_t   n;
+
+    last = uri->data + uri->len;
+    n = 0;
+
+    /* all forms of a path have three segments at the end */
+
+    for (p = last; p > uri->data && n < 3; /* void */ ) {
+        p--;
+
+        if (*p == '/') {
+            n++;
+        }
+    }
+
+    return symcache_symbol_parse((char *) p, last - p, req)
+           == SYMCACHE_SYMBOL_NONE
+           ? NGX_DECLINED : NGX_OK;
+}
+
+
 static ngx_int_t
 ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx, const char **text)
 {

@@ -214,7 +214,9 @@ ngx_symcache_variable_key(ngx_http_request_t *r, ngx_http_variable_value_t *v,
     if (ctx && ctx->parsed) {
         key = &ctx->asked.key;
 
-    } else if (ngx_symcache_request_tail(&r->uri, &req) == NGX_OK) {
+    } else if (ngx_symcache_request_tail(&r->uri, &req) == NGX_OK
+               || ngx_symcache_request_symbol_tail(&r->uri, &req) == NGX_OK)
+    {
         key = &req.key;
 
     } else {

@@ -99,6 +99,15 @@ is logged($t->uri('3.1.0')), qq(503 "PENDING" "-" $vars),
 is logged('/nothing'), '404 "-" "-" "-" "-" "-" "-"', 'another location';
 is logged($t->uri('3.1.0', location => '/ranges')),
     qq(200 "-" "-" $vars), 'the key of another location';
+my ($folder) = $key =~ m{/(.*)};
+for ("App.pdb/\L$folder/app.PDB", "ap/app.pdb/$folder/app.pdb",
+     "app.pdb/$folder//app.pdb") {
+    is $t->get("/ranges/$_")->{body}, "app.pdb|$guid|26",
+        "a front sends $_ where the SymCache is";
+}
+is $t->get('/ranges/buildid/0123456789abcdef/debuginfo')->{body},
+    '_|buildid-0123456789abcdef|', 'a build id';
+is $t->get('/ranges/app.pdb/1/app.pdb')->{body}, '||', 'no path of a symbol';
 is $t->get($t->uri('3.1.0', location => '/ranges'))->{body},
     "app.pdb|$guid|26", 'in a "return"';
 is Test::Symcache::header($t->get($t->uri('3.1.0', location => '/vary')),
