@@ -73,7 +73,9 @@ ngx_symcache_answer_later(ngx_symcache_ctx_t *ctx,
 
     ctx->status = status;
 
-    if (ctx->symbol == SYMCACHE_SYMBOL_BUILD_ID) {
+    /* with symcache_error, there is a front that resets the connection */
+
+    if (ctx->symbol == SYMCACHE_SYMBOL_BUILD_ID && ctx->conf->error == 0) {
         return NGX_HTTP_CLOSE;
     }
 

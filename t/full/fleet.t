@@ -53,6 +53,7 @@ my $uri_of = sub { "/sym/$_[0]/$id/$_[0]" };
 $up->write_file('crash.pdb', $pdb);
 $up->start_nginx("rewrite ^/sym/gone.* /none last;
     location ^~ /sym/late { try_files /published =404; }
+    location ^~ /elf/ { alias %%DIR%%/elf/; limit_rate 8k; }
     rewrite ^/sym/f.*\\.pdb\$ /crash.pdb last;
     location = /crash.pdb { internal; root %%DIR%%; limit_rate 500k; }",
     listen => "listen 10.0.0.20:80 backlog=64; listen unix:"
@@ -75,11 +76,20 @@ sub downloads {
 my @machines = map { machine("m$_", "10.0.0.$_") } 1 .. 3;
 my @fronts = map { machine("front$_", '10.0.0.' . (9 + $_)) } 1, 2;
 
+my $tier;    # a folder that all machines share
+
 sub start_helper {
     my ($m) = @_;
     my $config = $m->default_config('http://10.0.0.20/sym');
     $config->{admin_listen} = 'unix:' . $m->path('admin.sock');
     $config->{sources}{upstream}{forms} = ['plain'];
+    $config->{sources}{elf} = { type => 'http', internal => JSON::PP::true(),
+        url => 'http://10.0.0.20/elf', layout => 'debuginfod' };
+    push @{ $config->{stores}{default}{sources} }, 'elf';
+    if ($tier) {
+        $config->{tiers}{fleet} = { type => 'filesystem', path => $tier };
+        $config->{stores}{default}{tier} = 'fleet';
+    }
     $m->start_symcached($config);
 }
 
@@ -88,6 +98,7 @@ sub start_nginx {
     my $dir = $m->dir;
     start_example($m, 'fleet-machine.conf',
         '/var/cache/symcached/default;' => "$dir/store;",
+        '/var/cache/symcached/downloads;' => "$dir/downloads;",
         'unix:/run/symcached/symcached.sock' => "unix:$dir/h.sock",
         'unix:/run/symcached-admin/admin.sock' => "unix:$dir/admin.sock",
         'symcache_error 502;' =>
@@ -216,6 +227,7 @@ sub row {
     }
     is_deeply \%end, { good => scalar @$clients }, "$what: all are answered";
     is_deeply \@needless, [], "$what: nothing is downloaded twice needlessly";
+    is $all, 0, "$what: nothing is downloaded at all" if $o{shared};
     note sprintf '| %-26s | %5d | %4d | %9.1f | %9d | %5d |', $what,
         scalar @$clients, $end{good} // 0, $longest, $all, $twice;
 }
@@ -313,6 +325,85 @@ remove_tree($m->path('store'), $m->path('downloads'));
 start_helper($m);
 row('after, held', \@kept);
 
+# --- build ids: elfutils remembers an absence for ten minutes, for all its
+# clients of a user
+
+sub debuginfod_finds {
+    my ($what, $good, $during, @ids) = @_;
+    my %pid;
+    for my $build (@ids) {
+        my $pid = fork // die "fork: $!";
+        if ($pid == 0) {
+            $ENV{DEBUGINFOD_URLS} = 'http://10.0.0.10/symbols';
+            $ENV{DEBUGINFOD_CACHE_PATH} = $up->path('elfutils');
+            open STDOUT, '>', $up->path("found.$build");
+            open STDERR, '>&', \*STDOUT;
+            exec qw(debuginfod-find debuginfo), $build or POSIX::_exit(127);
+        }
+        $pid{$pid} = $build;
+    }
+    $during->();
+    my $found = 0;
+    while (%pid) {
+        my $build = delete $pid{ wait() } // next;
+        $found++ if $? == 0;
+        my $file = $up->path("elfutils/$build/debuginfo");
+        ok !-e $file || -s $file, "$what: no negative entry";
+    }
+    is $found, $good ? scalar @ids : 0, "$what: found";
+}
+
+SKIP: {
+    skip 'no debuginfod-find (package debuginfod)', 1
+        if system('debuginfod-find --version >/dev/null 2>&1') != 0;
+    my @ids;
+    $up->write_file('main.c', 'int main(void) { return 0; }');
+    for my $n (1 .. 12) {
+        push @ids, sprintf '%040x', 0xabcd00 + $n;
+        my $file = $up->write_file("elf/buildid/$ids[-1]/debuginfo", '');
+        system('gcc', '-g', "-Wl,--build-id=0x$ids[-1]", '-o', $file,
+            $up->path('main.c')) == 0 or die 'gcc';
+    }
+    debuginfod_finds('a machine is killed', 1, sub {
+        $m->wait_until('downloads', sub {
+            glob $m->path('downloads/default/_/*') });
+        kill_nginx($m);
+        $m->stop_symcached('KILL');
+    }, splice @ids, 0, 8);
+    kill_nginx($_), $_->stop_symcached('KILL') for @machines[1, 2];
+    debuginfod_finds('all are dead', 0, sub { }, @ids);
+    start_helper($_), start_nginx($_) for @machines;
+    is_asked($_) for @machines;
+    debuginfod_finds('they are back', 1, sub { }, @ids);
+}
+
+# --- with a tier, what was made is downloaded by nobody again
+
+$tier = $up->path('tier');
+mkdir $tier or die $!;
+for (@machines) {
+    $_->stop_symcached;
+    start_helper($_);
+}
+@kept = names(30);
+row('made, with a tier', \@kept);
+$m->wait_until('all are in the tier', sub {
+    no warnings 'once';
+    my $n = 0;
+    File::Find::find({ no_chdir => 1,
+        wanted => sub { $n++ if -f && !m{/\.} } }, $tier);
+    return $n == @kept;
+});
+$m->stop_symcached;
+remove_tree($m->path('store'), $m->path('downloads'));
+start_helper($m);
+row('a disk is lost, with a tier', \@kept, shared => 1);
+row('killed, with a tier', \@kept, shared => 1,
+    during => sub { kill_nginx($m); $m->stop_symcached('KILL') });
+start_helper($m);
+start_nginx($m);
+is_asked($m);
+
 # --- what is published, everybody sees at once; absence is believed for 60 s
 
 sub absent {
@@ -328,7 +419,7 @@ is scalar(absent('late.pdb')), 5, 'and remembered by all';
 my $peers = join ',', map { "$_->{address}:80" } @machines;
 my $began = time;
 is system(@{ $fronts[0]{under} }, "$Test::Symcache::build/symcachectl",
-    'forget', '--peers', $peers, 'late.pdb'), 0, 'forget --peers';
+    'forget', '--peers', $peers, 'late.pdb') >> 8, 0, 'forget --peers';
 my $took = time - $began;
 is_deeply [map { $_->get(uri('late.pdb'))->{status} } @fronts, @machines],
     [(200) x 5], 'the next requests see it';

@@ -37,6 +37,11 @@ $t->start_nginx(<<'EON', http => <<'EOH', listen => $listen);
         symcache_hold_timeout 1s;
         symcache_zone z;
     }
+    location /machine/ {
+        symcache_symbols %%DIR%%/downloads;
+        symcache_pass unix:%%DIR%%/h.sock;
+        symcache_error 502;
+    }
     location /alone/ { symcache_symbols %%DIR%%/downloads; }
     location /other/ {
         symcache_symbols %%DIR%%/$arg_d;
@@ -64,7 +69,16 @@ sub original {
     $t->write_file('downloads/' . ($store // 'default') . "/$file", $content);
 }
 
-sub last_line { (split /\n/, $t->read_file('s.log') // '')[-1] }
+# nginx logs when it has answered.
+sub logged {
+    my ($line, $what) = @_;
+    my $last = '';
+    eval { $t->wait_until($what, sub {
+        $last = (split /\n/, $t->read_file('s.log') // '')[-1] // '';
+        return $last eq $line;
+    }, 10) };
+    is $last, $line, $what;
+}
 
 # The client's end of a reset connection, which only TCP has: no byte, and an
 # error instead of an end.
@@ -115,11 +129,11 @@ for my $row (
     is h($r, 'Content-Length'), length $content, '- and its length';
     is h($r, 'Content-Encoding'), undef, '- as it is';
 }
-is last_line(), "200 HIT app.pdb $guid 26 app.pdb/${guid}1A",
-    'variables of a PDB';
+logged("200 HIT app.pdb $guid 26 app.pdb/${guid}1A",
+    'variables of a PDB');
 $t->get('/sym/App.exe/00d9f64e6c000/app.exe');
-is last_line(), '200 HIT app.exe 00D9F64E6c000 - app.exe/00D9F64E6c000',
-    'variables of an image';
+logged('200 HIT app.exe 00D9F64E6c000 - app.exe/00D9F64E6c000',
+    'variables of an image');
 
 my $r = $t->get("/sym/app.pdb/${guid}1A/app.pdb", 'Range: bytes=4-');
 is "$r->{status} $r->{body}", '206 pdb', 'ranges';
@@ -207,7 +221,7 @@ $t->helper_says(sub {
 });
 $r = $t->get("/sym/new.pdb/${guid}1/new.pdb");
 is "$r->{status} $r->{body}", '200 new', 'a file that came meanwhile';
-is last_line(), "200 HELD new.pdb $guid 1 new.pdb/${guid}1", '- counts as held';
+logged("200 HELD new.pdb $guid 1 new.pdb/${guid}1", '- counts as held');
 
 # --- not ready: 503 for store paths, and no second hold for some seconds
 
@@ -236,9 +250,13 @@ helper_says(503, 'Retry-After' => 7, 'X-Symcache-Reason' => 'error');
 $r = $t->get("/sym/bad.pdb/${guid}1/bad.pdb");
 is $r->{status} . ' ' . h($r, 'Retry-After'), '503 7', 'sources fail: 503';
 is_reset('sources fail', '/sym/buildid/' . 'ef' x 20 . '/debuginfo');
+$r = $t->get('/machine/buildid/' . 'ef' x 20 . '/debuginfo');
+is $r->{status}, 503, 'sources fail behind a front, which resets';
 $t->helper_stops;
 $r = $t->get("/brief/bad.pdb/${guid}1/bad.pdb");
 is $r->{status}, 503, 'the helper is gone: 503';
+$r = $t->get('/machine/buildid/' . 'ef' x 20 . '/debuginfo');
+is $r->{status}, 502, 'the helper is gone, and a front asks another machine';
 is_reset('the helper is gone', '/brief/buildid/' . 'ef' x 20 . '/debuginfo');
 $t->allow_log(qr/connect\(\) to unix/);
 $t->allow_log(qr/symcached/);
