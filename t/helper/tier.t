@@ -124,8 +124,8 @@ is $why->{tier}{outcome}, 'found', '"why" tells of the tier';
 is $why->{tier}{source}, 'fleet', 'by its name';
 is_deeply $why->{attempts}, [], 'which is none of the sources';
 is $why->{files}[0]{source}, 'local', 'the provenance has come with the file';
-like $t->helper_log, qr/key=\Q$key\E outcome=published .* source=fleet /,
-    'and the log says where it came from';
+$t->wait_until('the log says where it came from', sub { $t->helper_log =~
+    /key=\Q$key\E outcome=published .* source=fleet / });
 
 # --- absent keys
 
@@ -146,8 +146,8 @@ sub refused {
     is metric("refused_total{why=\"$label\"}"), 1, "$what: refused ($label)";
     is $t->read_file($t->path("store$n/$key/$file")), $plain,
         "$what: the right file";
-    like $t->helper_log, qr/tier fleet: "[^"]*" is refused \($label\)/,
-        "$what: logged";
+    $t->wait_until("$what: logged", sub {
+        $t->helper_log =~ /tier fleet: "[^"]*" is refused \($label\)/ });
     is why($key)->{tier}{outcome}, 'unusable', "$what: \"why\" knows";
     wait_metric('puts_total{result="stored"}', 1);
     my ($now, $bytes) = read_object();
@@ -211,8 +211,8 @@ $t->start_symcached($down);
 is ask($key)->{status}, 200, 'a tier that is not mounted: made here';
 is ask($absent)->{status}, 404, 'an absent key is a final 404 all the same';
 is metric('breaker{tier="fleet",way="get"}'), 1, 'its breaker is open';
-like $t->helper_log, qr/tier fleet: not read for 30 s: No such file/,
-    'the log says why';
+$t->wait_until('the log says why', sub {
+    $t->helper_log =~ /tier fleet: not read for 30 s: No such file/ });
 wait_metric('breaker{tier="fleet",way="put"}', 1);
 ok !-e $t->path('tier'), 'the folder is not made';
 my ($status) = @{ $t->helper_json('/v1/status')->{tiers} };
@@ -255,7 +255,7 @@ ok -e $t->path("tier/two/default/$key/v9.0.0.symcache"),
 my $calls = { x86_64 => [188, 191], aarch64 => [5, 8] }->{ (POSIX::uname())[4] };
 sub attribute {
     my ($path, $value) = @_;
-    my $buf = $value // "\0" x 400;
+    my $buf = defined $value ? "$value" : "\0" x 400;
     my $name = 'user.symcached.tier';
     my $r = defined $value
         ? syscall($calls->[0], $path, $name, $buf, length $buf, 0)
@@ -276,7 +276,7 @@ SKIP: {
 
     # half of its life is over, and somebody has removed it
     unlink $there or die;
-    attribute($used, (time - 16 * 86400) . ' ');
+    attribute($used, time - 16 * 86400);
     utime $old, $old, $used or die;
     is ask($key)->{status}, 200, 'used, as its life is half over';
     wait_metric('puts_total{result="stored"}', 2);
@@ -284,7 +284,7 @@ SKIP: {
     $t->wait_until('its age is noted',
         sub { attribute($used) =~ /^(\d+)/ && $1 > time - 3600 });
 
-    attribute($used, (time - 16 * 86400) . ' ');
+    attribute($used, time - 16 * 86400);
     utime $old, $old, $used, $there or die;
     is ask($key)->{status}, 200, 'used again';
     wait_metric('puts_total{result="refreshed"}', 1);

@@ -58,8 +58,9 @@ struct fetcher *fetcher_new(struct event_base *base, struct hosts *hosts);
 void fetcher_free(struct fetcher *fetcher); /* no fetch may be running */
 
 /*
- * transport, limits and cache must live until the end.  done is called once,
- * but never from inside this function; the fetch does not exist any more then.
+ * transport, limits, cache and extra must live until the end.  done is called
+ * once, but never from inside this function; the fetch does not exist any more
+ * then.
  * Returns NULL when out of memory.
  */
 struct fetch *fetch_start(struct fetcher *fetcher,

@@ -123,21 +123,25 @@ static void set_options(struct send *send, const struct send_request *request)
         curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
         curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE,
                          (curl_off_t)request->size);
+        /* a large body is announced with "Expect", which cannot be left out,
+         * as libcurl would sign an empty one; it need not be answered */
+        curl_easy_setopt(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);
         curl_easy_setopt(easy, CURLOPT_READFUNCTION, on_body);
         curl_easy_setopt(easy, CURLOPT_READDATA, send);
         curl_easy_setopt(easy, CURLOPT_SEEKFUNCTION, on_seek);
         curl_easy_setopt(easy, CURLOPT_SEEKDATA, send);
+    } else if (strcmp(request->method, "HEAD") == 0) {
+        curl_easy_setopt(easy, CURLOPT_NOBODY, 1L);
     } else {
         curl_easy_setopt(easy, CURLOPT_CUSTOMREQUEST, request->method);
     }
 }
 
-/* The same URL, headers and credentials as a fetch has; and no "Expect", for
- * which the body would wait a second where nobody answers it. */
+/* The same headers and credentials as a fetch has. */
 static int address(struct send *send, const struct send_request *request)
 {
     const struct transport_config *transport = request->transport;
-    struct curl_slist *list = curl_slist_append(NULL, "Expect:");
+    struct curl_slist *list = curl_slist_append(NULL, "Accept: */*");
 
     list = transport_headers(request->extra, request->nextra, list);
     list = transport_headers(transport->headers, transport->nheaders, list);

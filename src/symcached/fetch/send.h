@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * One HTTP request that stores, copies or removes something: PUT with a file
- * or without a body, or DELETE.  There is one try, redirects are not followed,
+ * One HTTP request that fetches no file: PUT with a body or without one, HEAD,
+ * or DELETE.  There is one try, redirects are not followed,
  * and no host has a say in it: whoever sends has a breaker of its own.
  */
 #ifndef SYMCACHED_FETCH_SEND_H
@@ -17,7 +17,7 @@ struct fetcher;
 struct send;
 
 struct send_request {
-    const char *method; /* "PUT" or "DELETE" */
+    const char *method; /* "PUT", "HEAD" or "DELETE" */
     const char *url;
     const struct transport_config *transport; /* with its credentials */
     const struct header_config *extra;        /* headers of this request */
@@ -37,9 +37,9 @@ struct send_result {
 typedef void (*send_done_fn)(void *arg, const struct send_result *result);
 
 /*
- * transport and fd must live until the end.  done is called once, never from
- * inside this function; the handle is invalid then.  Returns NULL when out of
- * memory or if the URL is none.
+ * transport and fd must live until the end; the headers are copied.  done is
+ * called once, never from inside this function; the handle is invalid then.
+ * Returns NULL when out of memory or if the URL is none.
  */
 struct send *send_start(struct fetcher *fetcher,
                         const struct send_request *request, send_done_fn done,

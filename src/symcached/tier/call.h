@@ -41,7 +41,8 @@ struct tier_type {
      * get    writes the body to call->fd, and the metadata to call->lines
      * put    stores call->size bytes of call->fd with call->lines; unless
      *        call->replace, only where nothing is
-     * fresh  makes an object that it has stored as young as a new one
+     * fresh  makes the object as young as a new one, if it has the digest of
+     *        call->lines; with another one, or if it is young, it EXISTS
      */
     int (*get)(struct tier_call *call);
     int (*put)(struct tier_call *call);
@@ -65,7 +66,6 @@ struct tier_call {
     char name[TIER_NAME_MAX + 1];  /* of the object */
     char place[TIER_NAME_MAX + 1024]; /* the same, with where that is */
     char lines[TIER_META_MAX];     /* metadata */
-    char etag[FETCH_ANSWER_VALUE]; /* of the object, where there are such */
     int fd;                        /* what is received, or stored */
     uint64_t size;                 /* of what is stored */
     char body_sha256[DIGEST_HEX + 1]; /* of the same */

@@ -125,7 +125,7 @@ static void hit(struct tier_get *get)
         provenance_note(get->file, get->meta.source, get->meta.publics_only);
     }
     if (get->call.stored != 0) {
-        tier_note_write(get->file, get->call.stored, get->call.etag);
+        tier_note_write(get->file, get->call.stored);
     }
     end(get, TIER_HIT, "%s", "found");
 }

@@ -5,17 +5,17 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
+#include <stdlib.h>
 #include <sys/xattr.h>
 #include "base/digest.h"
 
 #define ATTRIBUTE "user.symcached.tier"
-#define NOTE_MAX 320
+#define NOTE_MAX 32
 
-void tier_note_write(const char *file, int64_t stored, const char *etag)
+void tier_note_write(const char *file, int64_t stored)
 {
     char text[NOTE_MAX];
-    int n = snprintf(text, sizeof(text), "%" PRId64 " %.256s", stored, etag);
+    int n = snprintf(text, sizeof(text), "%" PRId64, stored);
     bool sealed = digest_unseal_path(file);
 
     (void)lsetxattr(file, ATTRIBUTE, text, (size_t)n, 0);
@@ -24,20 +24,14 @@ void tier_note_write(const char *file, int64_t stored, const char *etag)
     }
 }
 
-bool tier_note_read(const char *file, int64_t *stored, char *etag,
-                    size_t size)
+int64_t tier_note_read(const char *file)
 {
     char text[NOTE_MAX];
     ssize_t n = lgetxattr(file, ATTRIBUTE, text, sizeof(text) - 1);
-    int used = 0;
 
     if (n <= 0) {
-        return false;
+        return 0;
     }
     text[n] = '\0';
-    if (sscanf(text, "%" SCNd64 " %n", stored, &used) != 1 || used == 0) {
-        return false;
-    }
-    snprintf(etag, size, "%s", text + used);
-    return true;
+    return strtoll(text, NULL, 10);
 }

@@ -126,7 +126,9 @@ static bool is_same(const struct tier_put *put)
 static void note(const struct tier_put *put)
 {
     if (is_same(put)) {
-        tier_note_write(put->path, (int64_t)time(NULL), put->call.etag);
+        tier_note_write(put->path, put->call.stored != 0
+                                       ? put->call.stored
+                                       : (int64_t)time(NULL));
     }
 }
 
@@ -311,7 +313,6 @@ static void begin(struct tier_put *put, struct tier_config *config)
 {
     struct tier_call *call = &put->call;
     struct stat st;
-    int64_t stored;
 
     memset(call, 0, sizeof(*call));
     call->fd = put->plain = -1;
@@ -340,13 +341,9 @@ static void begin(struct tier_put *put, struct tier_config *config)
         skip(put, "it is gone");
     } else if ((uint64_t)st.st_size > config->max_object) {
         skip(put, "it is larger than max_object");
-    } else if (put->fresh &&
-               tier_note_read(put->path, &stored, call->etag,
-                              sizeof(call->etag)) &&
-               (call->etag[0] != '\0' || config->kind != TIER_S3)) {
+    } else if (put->fresh) {
         compute(put);
     } else {
-        put->fresh = false;
         compress(put);
     }
 }
@@ -474,14 +471,15 @@ void tiers_used(struct tiers *tiers, const struct store_config *store,
                 const symcache_version_t *version)
 {
     const struct tier_config *config = store->tier;
-    char path[PATH_MAX], etag[FETCH_ANSWER_VALUE];
     int64_t stored, now = (int64_t)time(NULL);
+    char path[PATH_MAX];
 
     if (config == NULL || config->read_only) {
         return;
     }
     store_path(path, store->root, key, version, SYMCACHE_FILE_PLAIN);
-    if (!tier_note_read(path, &stored, etag, sizeof(etag))) {
+    stored = tier_note_read(path);
+    if (stored == 0) {
         want(tiers, store, workdir, key, version, false, false);
     } else if (config->lifetime > 0 &&
                (stored > now || now - stored > config->lifetime / 2)) {

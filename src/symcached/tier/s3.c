@@ -22,7 +22,7 @@
 #define META "x-amz-meta-symcache-"
 
 /* What a request is sent again for when the keys have been renewed. */
-enum request { REQUEST_GET, REQUEST_PUT, REQUEST_FRESH };
+enum request { REQUEST_GET, REQUEST_PUT, REQUEST_LOOK, REQUEST_COPY };
 
 static int request(struct tier_call *call, enum request what);
 
@@ -166,12 +166,19 @@ static void refused(struct tier_call *call, enum request what,
                       : "");
 }
 
+/* When the object was stored, in seconds, or 0. */
+static int64_t age_of(const struct fetch_answer *answer)
+{
+    time_t stored = curl_getdate(answer->modified, NULL);
+
+    return stored > 0 ? (int64_t)stored : 0;
+}
+
 static void on_fetched(void *arg, const struct fetch_result *result)
 {
     const struct fetch_answer *answer = result->answer;
     struct tier_call *call = arg;
     char code[CODE_MAX];
-    time_t stored;
 
     call->bytes += result->bytes;
     if (fetch_answer_coded(answer) ||
@@ -187,16 +194,14 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     }
     call->status = answer->status;
     memcpy(call->lines, answer->meta, sizeof(call->lines));
-    memcpy(call->etag, answer->etag, sizeof(call->etag));
-    stored = curl_getdate(answer->modified, NULL);
-    call->stored = stored > 0 ? (int64_t)stored : 0;
+    call->stored = age_of(answer);
     tier_call_end(call, TIER_SAID_DONE, "found");
 }
 
-static void on_stored(void *arg, const struct send_result *result)
+static void on_answer(struct tier_call *call, enum request what,
+                      const struct send_result *result)
 {
     const struct fetch_answer *answer = result->answer;
-    struct tier_call *call = arg;
     enum tier_said said;
     char code[CODE_MAX];
 
@@ -204,20 +209,55 @@ static void on_stored(void *arg, const struct send_result *result)
     said = judge(answer->status, code);
     if (said == TIER_SAID_DONE && code[0] != '\0') {
         said = TIER_SAID_FAULT; /* a copy may fail after its status was sent */
-    } else if (said == TIER_SAID_ABSENT && call->etag[0] == '\0') {
+    } else if (said == TIER_SAID_ABSENT && what == REQUEST_PUT) {
         said = TIER_SAID_DENIED; /* a PUT needs no object: no such bucket */
     }
     if (said != TIER_SAID_DONE && said != TIER_SAID_EXISTS) {
-        refused(call, call->etag[0] != '\0' ? REQUEST_FRESH : REQUEST_PUT,
-                said, result->detail, answer);
+        refused(call, what, said, result->detail, answer);
         return;
     }
     call->status = answer->status;
-    /* that of what is there is not known, but that of what was stored is */
-    memcpy(call->etag, said == TIER_SAID_DONE ? answer->etag : "\0",
-           said == TIER_SAID_DONE ? sizeof(call->etag) : 1);
     tier_call_end(call, said, "%s",
                   said == TIER_SAID_DONE ? "stored" : "is there");
+}
+
+static void on_stored(void *arg, const struct send_result *result)
+{
+    on_answer(arg, REQUEST_PUT, result);
+}
+
+static void on_copied(void *arg, const struct send_result *result)
+{
+    on_answer(arg, REQUEST_COPY, result);
+}
+
+/* Is the object ours, by its digest, and has it lived for half of its life? */
+static bool is_to_copy(const struct tier_call *call,
+                       const struct fetch_answer *answer)
+{
+    int64_t life = (int64_t)time(NULL) - age_of(answer);
+    struct tier_meta ours, meta;
+
+    return tier_meta_read(&ours, call->lines) == NULL &&
+           tier_meta_read(&meta, answer->meta) == NULL &&
+           strcmp(ours.sha256, meta.sha256) == 0 &&
+           (life < 0 || life > call->config->lifetime / 2);
+}
+
+static void on_looked(void *arg, const struct send_result *result)
+{
+    const struct fetch_answer *answer = result->answer;
+    struct tier_call *call = arg;
+
+    if (answer->status != 200) {
+        refused(call, REQUEST_LOOK, judge(answer->status, ""), result->detail,
+                answer);
+    } else if (!is_to_copy(call, answer)) {
+        call->stored = age_of(answer);
+        tier_call_end(call, TIER_SAID_EXISTS, "is young, or another one");
+    } else if (request(call, REQUEST_COPY) != 0) {
+        tier_call_end(call, TIER_SAID_FAILED, "%s", strerror(errno));
+    }
 }
 
 /* requests ----------------------------------------------------------------- */
@@ -234,12 +274,13 @@ static void send_ends(void *task)
 
 static int get(struct tier_call *call)
 {
-    const struct header_config header = {BUCKET_BODY_HEADER,
-                                         BUCKET_BODY_EMPTY};
+    /* a fetch uses it at each try */
+    static const struct header_config no_body = {BUCKET_BODY_HEADER,
+                                                 BUCKET_BODY_EMPTY};
     struct fetch_request fetch = {
         .transport = &call->config->transport,
         .credentials = true,
-        .extra = &header,
+        .extra = &no_body,
         .nextra = call->config->transport.sigv4 != NULL,
         .limits = &tier_limits,
         .cache = &call->all->cache,
@@ -307,11 +348,12 @@ static void add_meta(struct headers *headers, const char *lines)
     }
 }
 
-static int send_object(struct tier_call *call, struct headers *headers, int fd,
-                uint64_t size)
+static int send_request(struct tier_call *call, const char *method,
+                        struct headers *headers, int fd, uint64_t size,
+                        send_done_fn done)
 {
-    struct send_request send_request = {
-        .method = "PUT",
+    struct send_request send = {
+        .method = method,
         .transport = &call->config->transport,
         .extra = headers->list,
         .nextra = headers->n,
@@ -322,10 +364,10 @@ static int send_object(struct tier_call *call, struct headers *headers, int fd,
     };
     char *url = object_url(call);
 
-    send_request.url = url;
+    send.url = url;
     call->renewals = call->config->transport.renewals;
-    call->task = url != NULL ? send_start(call->tiers->fetcher, &send_request,
-                                          on_stored, call)
+    call->task = url != NULL ? send_start(call->tiers->fetcher, &send, done,
+                                          call)
                              : NULL;
     call->task_cancel = send_ends;
     free(url);
@@ -356,38 +398,45 @@ static int put(struct tier_call *call)
         add(&headers, "If-None-Match", "*");
     }
     add_meta(&headers, call->lines);
-    call->etag[0] = '\0';
-    return send_object(call, &headers, call->fd, call->size);
+    return send_request(call, "PUT", &headers, call->fd, call->size,
+                        on_stored);
+}
+
+/* Looks whether the object is ours and needs a copy.  The copy itself cannot
+ * have that as a condition: libcurl 7.88 sorts x-amz-copy-source-if-match wrong
+ * for the signature. */
+static int look(struct tier_call *call)
+{
+    struct headers headers = {.n = 0};
+
+    if (call->config->transport.sigv4 != NULL) {
+        add(&headers, BUCKET_BODY_HEADER, BUCKET_BODY_EMPTY);
+    }
+    return send_request(call, "HEAD", &headers, -1, 0, on_looked);
 }
 
 /*
  * A copy of the object onto itself, which is as young as a new one.  Amazon
- * wants something to be changed by it, so the metadata are sent again; and as
- * these are of our file, the object has to be the one that we know.
+ * wants something to be changed by it, so the metadata are sent again.
  */
-static int fresh(struct tier_call *call)
+static int copy(struct tier_call *call)
 {
     char from[3 * TIER_NAME_MAX + 1024], name[3 * TIER_NAME_MAX + 1];
     const struct bucket_config *bucket = &call->config->bucket;
     struct headers headers = {.n = 0};
     char type[64];
 
-    if (call->etag[0] == '\0') {
-        errno = ENODATA;
-        return -1;
-    }
     percent_encode_path(name, call->name);
     snprintf(from, sizeof(from), "/%s%.700s/%s", bucket->name,
              bucket->prefix != NULL ? bucket->prefix : "", name);
     add_type(&headers, call, type, sizeof(type));
     add(&headers, "x-amz-copy-source", from);
-    add(&headers, "x-amz-copy-source-if-match", call->etag);
     add(&headers, "x-amz-metadata-directive", "REPLACE");
     if (call->config->transport.sigv4 != NULL) {
         add(&headers, BUCKET_BODY_HEADER, BUCKET_BODY_EMPTY);
     }
     add_meta(&headers, call->lines);
-    return send_object(call, &headers, -1, 0);
+    return send_request(call, "PUT", &headers, -1, 0, on_copied);
 }
 
 static int request(struct tier_call *call, enum request what)
@@ -397,8 +446,10 @@ static int request(struct tier_call *call, enum request what)
         return get(call);
     case REQUEST_PUT:
         return put(call);
+    case REQUEST_LOOK:
+        return look(call);
     default:
-        return fresh(call);
+        return copy(call);
     }
 }
 
@@ -407,4 +458,4 @@ static void cancel(struct tier_call *call)
     call->task_cancel(call->task);
 }
 
-const struct tier_type tier_s3 = {true, get, put, fresh, cancel};
+const struct tier_type tier_s3 = {true, get, put, look, cancel};

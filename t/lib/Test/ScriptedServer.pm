@@ -211,6 +211,17 @@ sub send {
     return 1;
 }
 
+# The body of a request that was read, by its Content-Length.
+sub read_body {
+    my ($self, $req) = @_;
+    my $len = $req->{headers}{'content-length'} // 0;
+    while (length $self->{buf} < $len) {
+        my $n = sysread $self->{fh}, $self->{buf}, 65536, length $self->{buf};
+        last unless $n;
+    }
+    return substr $self->{buf}, 0, $len, '';
+}
+
 # One write per byte, so that the peer sees every split.
 sub send_bytewise {
     my ($self, $bytes, $pause) = @_;
