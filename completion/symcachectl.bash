@@ -31,7 +31,7 @@ _symcachectl() {
     lookup)             words='--json' ;;
     convert)            words='-o --arch --id --strict' ;;
     why | jobs | sources | status) words="$asks --peers" ;;
-    symbolicate)        words="$asks --root" ;;
+    symbolicate)        words="$asks --root --images" ;;
     warm)               words="$asks --version --concurrency --attempts" ;;
     drain)              words="$asks --end" ;;
     forget)             words="$asks --peers --malformed-since" ;;

@@ -44,17 +44,25 @@ enum examine_kind examine_sniff(int fd)
 
 static void image(const uint8_t *data, size_t size, struct examine_result *r)
 {
+    char error[200];
     struct pe_identity id;
 
     if (pe_identity_read(data, size, &id, r->error, sizeof(r->error)) != 0) {
-        return;
+        r->is_portable = pe_portable_identity_read(data, size, &id, error,
+                                                   sizeof(error)) == 0;
+        if (!r->is_portable) {
+            return;
+        }
     }
     if (id.name_size > sizeof(r->name)) {
         snprintf(r->error, sizeof(r->error), "names a PDB of %zu bytes",
                  id.name_size);
+        r->is_portable = false;
         return;
     }
-    r->error[0] = '\0';
+    if (!r->is_portable) {
+        r->error[0] = '\0';
+    }
     memcpy(r->guid, id.guid, sizeof(r->guid));
     memcpy(r->name, id.name, id.name_size);
     r->name_size = (uint32_t)id.name_size;

@@ -7,6 +7,7 @@
 #ifndef SYMCACHECTL_EXAMINE_H
 #define SYMCACHECTL_EXAMINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "proto/key.h"
@@ -21,6 +22,8 @@ enum examine_kind {
 struct examine_result {
     enum examine_kind kind;
     char error[200]; /* what is wrong with it, or "" */
+    bool is_portable; /* an image of .NET, whose PDB is a portable one: it has
+                       * an error, and yet name, guid and age */
     uint8_t guid[16];
     uint32_t age;
     uint32_t name_size;

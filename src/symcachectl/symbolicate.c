@@ -1,9 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl symbolicate: addresses of one module, or a request of one of
- * symbolicated's protocols from a file, is answered by a running symbolicated
- * or, with --root, from the files of a store.
+ * symcachectl symbolicate: addresses of one module, a request of one of
+ * symbolicated's protocols, or a stack trace of .NET from a file, is answered
+ * by a running symbolicated or, with --root, from the files of a store.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,6 +16,7 @@
 #include "operands.h"
 #include "printable.h"
 #include "store_reader.h"
+#include "trace.h"
 
 #define REQUEST_MAX (55u << 20) /* as symbolicated's own default */
 #define SECONDS 900             /* that a request may take there */
@@ -111,7 +112,7 @@ static void print_frame(const cJSON *frame)
     }
 }
 
-static void print(const cJSON *answer)
+static void print_answer(const cJSON *answer)
 {
     const cJSON *result, *stack, *frame;
 
@@ -262,11 +263,20 @@ static int usage(const char *what, const char *argument)
     return command_usage("symbolicate", what, argument);
 }
 
+static struct trace trace; /* of --images */
+
+static void print_trace(const cJSON *answer)
+{
+    trace_print(&trace, answer);
+}
+
 static int answer(const struct settings *settings, const char *path,
                   const char *name, char *text)
 {
     cJSON *object;
     int code;
+    void (*print)(const cJSON *) = trace.text != NULL ? print_trace
+                                                      : print_answer;
 
     if (settings->root == NULL) {
         return client_send(settings, path, text, SECONDS, print, judge);
@@ -285,16 +295,61 @@ static int answer(const struct settings *settings, const char *path,
     return command_finish(code);
 }
 
+/* A request for the frames of a text; or the text's own, for which path is set
+ * to that of its protocol.  Returns NULL after printing what is wrong. */
+static char *ask_file(const char *file, const char *images, const char **path,
+                      int *code)
+{
+    char *text = read_request(file);
+
+    *code = COMMAND_IO;
+    if (text == NULL) {
+        return NULL;
+    }
+    if (images != NULL) {
+        trace_read(&trace, text);
+        return trace_request(&trace, images);
+    }
+    *path = path_of(text);
+    if (*path == NULL) {
+        free(text);
+        *code = command_fail(COMMAND_USAGE, file,
+                             "no request: neither \"stacktraces\" nor "
+                             "\"jobs\" nor \"memoryMap\"; a text of .NET "
+                             "needs --images");
+        return NULL;
+    }
+    return text;
+}
+
+static char *ask_module(int argc, char **argv, int *code)
+{
+    struct identity identity;
+    uint64_t address;
+    int i;
+
+    *code = COMMAND_USAGE;
+    if (operands_identity("symbolicate", 1, argv, &identity) != 0) {
+        return NULL;
+    }
+    for (i = 1; i < argc; i++) {
+        if (addresses_parse(argv[i], strlen(argv[i]), &address) != 0) {
+            usage("no address", argv[i]);
+            return NULL;
+        }
+    }
+    return ask_addresses(&identity, argc - 1, argv + 1);
+}
+
 int symbolicate_command(int argc, char **argv)
 {
     struct settings settings = {.daemon = SETTINGS_SYMBOLICATED};
+    const char *images = NULL, *path = "/symbolicate";
     const struct option_spec specs[] = {CLIENT_OPTIONS(settings),
-                                        {"--root", NULL, &settings.root}};
-    struct identity identity;
-    const char *path = "/symbolicate";
+                                        {"--root", NULL, &settings.root},
+                                        {"--images", NULL, &images}};
     char *text;
-    uint64_t address;
-    int code, i;
+    int code;
 
     argc = options_parse("symbolicate", specs,
                          sizeof(specs) / sizeof(specs[0]), argc, argv);
@@ -304,30 +359,17 @@ int symbolicate_command(int argc, char **argv)
     if (settings.root != NULL && settings.socket != NULL) {
         return usage("--root reads files and --socket asks a daemon", NULL);
     }
-    if (argc == 1) {
-        text = read_request(argv[0]);
-        if (text == NULL) {
-            return COMMAND_IO;
-        }
-        path = path_of(text);
-        if (path == NULL) {
-            free(text);
-            return command_fail(COMMAND_USAGE, argv[0],
-                                "no request: neither \"stacktraces\" nor "
-                                "\"jobs\" nor \"memoryMap\"");
-        }
-    } else {
-        if (operands_identity("symbolicate", 1, argv, &identity) != 0) {
-            return COMMAND_USAGE;
-        }
-        for (i = 1; i < argc; i++) {
-            if (addresses_parse(argv[i], strlen(argv[i]), &address) != 0) {
-                return usage("no address", argv[i]);
-            }
-        }
-        text = ask_addresses(&identity, argc - 1, argv + 1);
+    if (images != NULL && argc > 1) {
+        return usage("more than one TRACE", argv[1]);
+    }
+    text = argc == 1 ? ask_file(argv[0], images, &path, &code)
+                     : ask_module(argc, argv, &code);
+    if (text == NULL) {
+        return code;
     }
     code = answer(&settings, path, argv[0], text);
     free(text);
+    free(trace.text);
+    trace_free(&trace);
     return code;
 }

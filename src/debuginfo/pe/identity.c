@@ -62,9 +62,9 @@ static int read_record(const uint8_t *p, uint32_t size,
     return 0;
 }
 
-/* Finds the first CodeView record that is none of .NET.  Returns 0, or -1 with
- * the reason. */
-static int find_codeview(const struct pe_image *image,
+/* Finds the first CodeView record of a portable PDB, or of another one.  Images
+ * of .NET can have both.  Returns 0, or -1 with the reason. */
+static int find_codeview(const struct pe_image *image, bool is_portable,
                          struct pe_debug_entry *view, char *error,
                          size_t error_size)
 {
@@ -82,26 +82,46 @@ static int find_codeview(const struct pe_image *image,
         if (view->type != PE_DEBUG_CODEVIEW) {
             continue;
         }
-        if (view->minor != PORTABLE_MINOR) {
+        if (is_portable == (view->minor == PORTABLE_MINOR)) {
             return 0;
         }
-        fail(error, error_size, "belongs to a portable PDB of .NET");
+        fail(error, error_size,
+             is_portable ? "belongs to a PDB of Windows"
+                         : "belongs to a portable PDB of .NET");
     }
     return -1;
+}
+
+static int read_identity(const uint8_t *data, size_t size,
+                         bool is_portable,
+                         struct pe_identity *identity, char *error,
+                         size_t error_size)
+{
+    struct pe_debug_entry view;
+    struct pe_image image;
+
+    if (pe_image_open(&image, data, size, error, error_size) != 0 ||
+        find_codeview(&image, is_portable, &view, error, error_size) != 0) {
+        return -1;
+    }
+    return read_record(view.data, view.size, identity, error, error_size);
 }
 
 int pe_identity_read(const uint8_t *data, size_t size,
                      struct pe_identity *identity, char *error,
                      size_t error_size)
 {
-    struct pe_debug_entry view;
-    struct pe_image image;
+    return read_identity(data, size, false, identity, error, error_size);
+}
 
-    if (pe_image_open(&image, data, size, error, error_size) != 0 ||
-        find_codeview(&image, &view, error, error_size) != 0) {
-        return -1;
-    }
-    return read_record(view.data, view.size, identity, error, error_size);
+int pe_portable_identity_read(const uint8_t *data, size_t size,
+                              struct pe_identity *identity, char *error,
+                              size_t error_size)
+{
+    int rc = read_identity(data, size, true, identity, error, error_size);
+
+    identity->age = UINT32_MAX;
+    return rc;
 }
 
 /* Finds the first entry of the debug directory that refers to CodeView, by the

@@ -27,6 +27,12 @@ int pe_identity_read(const uint8_t *data, size_t size,
                      struct pe_identity *identity, char *error,
                      size_t error_size);
 
+/* The same of the portable PDB of an image of .NET.  Its age is that of keys,
+ * FFFFFFFF. */
+int pe_portable_identity_read(const uint8_t *data, size_t size,
+                              struct pe_identity *identity, char *error,
+                              size_t error_size);
+
 /* The debug id as symbolicators know it: the GUID and age of the CodeView
  * record.  The age of a portable PDB is the time stamp of its entry. */
 struct pe_debug_id {
