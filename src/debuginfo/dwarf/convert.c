@@ -38,7 +38,10 @@ static int convert_unit(struct dwarf_walk *w)
                          &w->lines) != 0) {
         return -1;
     }
-    return removed ? 0 : dwarf_walk_unit(w);
+    if (!removed && dwarf_walk_unit(w) != 0) {
+        return -1;
+    }
+    return d->failure->code == FAILURE_NONE ? 0 : -1;
 }
 
 int dwarf_convert(const struct dwarf_object *object,

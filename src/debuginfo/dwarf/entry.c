@@ -138,6 +138,15 @@ static int follow(struct dwarf_reader *d, struct dwarf_unit **unit,
     return c.failed ? -1 : 1;
 }
 
+static int find_string(struct dwarf_reader *d, const struct dwarf_unit *u,
+                       const struct dwarf_value *value, const char **text,
+                       size_t *size)
+{
+    return dwarf_string(d, u, value, text, size) ? 1
+           : d->failure->code != FAILURE_NONE    ? -1
+                                                 : 0;
+}
+
 int dwarf_entry_name(struct dwarf_reader *d, struct dwarf_unit *u,
                      const struct dwarf_entry *entry, const char **name,
                      size_t *size)
@@ -150,10 +159,10 @@ int dwarf_entry_name(struct dwarf_reader *d, struct dwarf_unit *u,
     for (i = 0; i < MAX_REFERENCES; i++, at = &e) {
         /* a name that cannot be read hides all others */
         if (at->linkage_name.kind != DWARF_NO_VALUE) {
-            return dwarf_string(d, u, &at->linkage_name, name, size);
+            return find_string(d, u, &at->linkage_name, name, size);
         }
         if (at->name.kind != DWARF_NO_VALUE) {
-            return dwarf_string(d, u, &at->name, name, size);
+            return find_string(d, u, &at->name, name, size);
         }
         if (at->reference.kind == DWARF_NO_VALUE) {
             return 0;

@@ -66,7 +66,7 @@ int dwarf_files_begin(struct dwarf_files *f,
 }
 
 /* A string that is not there becomes an empty one. */
-static struct symfile_text text_of(const struct dwarf_reader *d,
+static struct symfile_text text_of(struct dwarf_reader *d,
                                    const struct dwarf_unit *u,
                                    const struct dwarf_value *value)
 {
@@ -81,7 +81,7 @@ static struct symfile_text text_of(const struct dwarf_reader *d,
     return text;
 }
 
-int dwarf_files_find(struct dwarf_files *f, const struct dwarf_reader *d,
+int dwarf_files_find(struct dwarf_files *f, struct dwarf_reader *d,
                      const struct dwarf_unit *u, const struct dwarf_root *root,
                      const struct dwarf_lines *lines, uint64_t number,
                      uint32_t *source)

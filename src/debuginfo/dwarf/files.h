@@ -49,7 +49,7 @@ int dwarf_names_begin(struct dwarf_names *names);
  * Returns 0, or -1 if memory runs out.
  */
 int dwarf_files_find(struct dwarf_files *files,
-                     const struct dwarf_reader *reader,
+                     struct dwarf_reader *reader,
                      const struct dwarf_unit *unit,
                      const struct dwarf_root *root,
                      const struct dwarf_lines *lines, uint64_t number,

@@ -68,7 +68,7 @@ static void skip_entries(struct cursor *c, uint64_t index, unsigned size)
     }
 }
 
-bool dwarf_string(const struct dwarf_reader *d, const struct dwarf_unit *u,
+bool dwarf_string(struct dwarf_reader *d, const struct dwarf_unit *u,
                   const struct dwarf_value *value, const char **text,
                   size_t *size)
 {
@@ -99,7 +99,7 @@ bool dwarf_string(const struct dwarf_reader *d, const struct dwarf_unit *u,
     }
     c = dwarf_cursor(d, section, offset);
     *text = cursor_string(&c, size);
-    return !c.failed;
+    return !c.failed && dwarf_charge(d, *size) == 0;
 }
 
 bool dwarf_address(const struct dwarf_reader *d, const struct dwarf_unit *u,

@@ -67,10 +67,12 @@ struct cursor dwarf_cursor(const struct dwarf_reader *reader,
 uint64_t dwarf_offset(const struct dwarf_reader *reader,
                       enum dwarf_section_name section, const struct cursor *c);
 
-/* Finds the bytes of a string.  Returns false if the value is none, or its
- * string is not there. */
-bool dwarf_string(const struct dwarf_reader *reader,
-                  const struct dwarf_unit *unit,
+/*
+ * Finds the bytes of a string, and counts them as work, since many values can
+ * refer to the same long one.  Returns false if the value is none, its string
+ * is not there, or, with failure set, work runs out.
+ */
+bool dwarf_string(struct dwarf_reader *reader, const struct dwarf_unit *unit,
                   const struct dwarf_value *value, const char **text,
                   size_t *size);
 

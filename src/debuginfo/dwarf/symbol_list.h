@@ -2,8 +2,7 @@
  * Copyright (C) the ngx_symcache authors
  *
  * The symbols of an object file, in the order of its table.  They are written
- * behind all functions, and DWARF's functions take their names from them.  This
- * is for formats whose tables have one form; ELF reads its own twice instead.
+ * behind all functions, and DWARF's functions take their names from them.
  */
 #ifndef DEBUGINFO_DWARF_SYMBOL_LIST_H
 #define DEBUGINFO_DWARF_SYMBOL_LIST_H

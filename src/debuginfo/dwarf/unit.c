@@ -279,7 +279,7 @@ static void take_value(struct dwarf_unit *u, struct root_values *r,
     }
 }
 
-static bool is_dart(const struct dwarf_reader *d, const struct dwarf_unit *u,
+static bool is_dart(struct dwarf_reader *d, const struct dwarf_unit *u,
                     const struct dwarf_value *producer)
 {
     size_t size;

@@ -23,54 +23,107 @@ uint16_t dwarf_code_read(struct cursor *c)
     return (uint16_t)value;
 }
 
-int dwarf_form_size(const struct dwarf_encoding *encoding, unsigned form)
+/* Sizes that depend on the encoding, or on the value. */
+enum {
+    SIZE_ADDRESS = 100,
+    SIZE_OFFSET,
+    SIZE_REF_ADDR,
+    SIZE_VARIABLE
+};
+
+/* What a form means: a kind of value, and its size in bytes.  A form without a
+ * name here is unknown. */
+struct form {
+    bool is_known;
+    uint8_t kind;
+    uint8_t size;
+};
+
+static const struct form forms[] = {
+    [DW_FORM_addr] = {true, DWARF_ADDRESS, SIZE_ADDRESS},
+    [DW_FORM_block2] = {true, DWARF_OTHER, SIZE_VARIABLE},
+    [DW_FORM_block4] = {true, DWARF_OTHER, SIZE_VARIABLE},
+    [DW_FORM_data2] = {true, DWARF_UNSIGNED, 2},
+    [DW_FORM_data4] = {true, DWARF_UNSIGNED, 4},
+    [DW_FORM_data8] = {true, DWARF_UNSIGNED, 8},
+    [DW_FORM_string] = {true, DWARF_TEXT, SIZE_VARIABLE},
+    [DW_FORM_block] = {true, DWARF_OTHER, SIZE_VARIABLE},
+    [DW_FORM_block1] = {true, DWARF_OTHER, SIZE_VARIABLE},
+    [DW_FORM_data1] = {true, DWARF_UNSIGNED, 1},
+    [DW_FORM_flag] = {true, DWARF_OTHER, 1},
+    [DW_FORM_sdata] = {true, DWARF_UNSIGNED, SIZE_VARIABLE},
+    [DW_FORM_strp] = {true, DWARF_STR_REF, SIZE_OFFSET},
+    [DW_FORM_udata] = {true, DWARF_UNSIGNED, SIZE_VARIABLE},
+    [DW_FORM_ref_addr] = {true, DWARF_INFO_REF, SIZE_REF_ADDR},
+    [DW_FORM_ref1] = {true, DWARF_UNIT_REF, 1},
+    [DW_FORM_ref2] = {true, DWARF_UNIT_REF, 2},
+    [DW_FORM_ref4] = {true, DWARF_UNIT_REF, 4},
+    [DW_FORM_ref8] = {true, DWARF_UNIT_REF, 8},
+    [DW_FORM_ref_udata] = {true, DWARF_UNIT_REF, SIZE_VARIABLE},
+    [DW_FORM_indirect] = {true, DWARF_OTHER, SIZE_VARIABLE},
+    [DW_FORM_sec_offset] = {true, DWARF_OFFSET, SIZE_OFFSET},
+    [DW_FORM_exprloc] = {true, DWARF_OTHER, SIZE_VARIABLE},
+    [DW_FORM_flag_present] = {true, DWARF_OTHER, 0},
+    [DW_FORM_strx] = {true, DWARF_STR_INDEX, SIZE_VARIABLE},
+    [DW_FORM_addrx] = {true, DWARF_ADDRESS_INDEX, SIZE_VARIABLE},
+    [DW_FORM_ref_sup4] = {true, DWARF_OTHER, 4},
+    [DW_FORM_strp_sup] = {true, DWARF_OTHER, SIZE_OFFSET},
+    [DW_FORM_data16] = {true, DWARF_OTHER, 16},
+    [DW_FORM_line_strp] = {true, DWARF_LINE_STR_REF, SIZE_OFFSET},
+    [DW_FORM_ref_sig8] = {true, DWARF_OTHER, 8},
+    [DW_FORM_implicit_const] = {true, DWARF_UNSIGNED, 0},
+    [DW_FORM_loclistx] = {true, DWARF_OTHER, SIZE_VARIABLE},
+    [DW_FORM_rnglistx] = {true, DWARF_RANGES_INDEX, SIZE_VARIABLE},
+    [DW_FORM_ref_sup8] = {true, DWARF_OTHER, 8},
+    [DW_FORM_strx1] = {true, DWARF_STR_INDEX, 1},
+    [DW_FORM_strx2] = {true, DWARF_STR_INDEX, 2},
+    [DW_FORM_strx3] = {true, DWARF_STR_INDEX, 3},
+    [DW_FORM_strx4] = {true, DWARF_STR_INDEX, 4},
+    [DW_FORM_addrx1] = {true, DWARF_ADDRESS_INDEX, 1},
+    [DW_FORM_addrx2] = {true, DWARF_ADDRESS_INDEX, 2},
+    [DW_FORM_addrx3] = {true, DWARF_ADDRESS_INDEX, 3},
+    [DW_FORM_addrx4] = {true, DWARF_ADDRESS_INDEX, 4},
+};
+
+/* Forms of GNU tools have the meaning of one of DWARF 5. */
+static unsigned standard_form(unsigned form)
 {
     switch (form) {
-    case DW_FORM_flag_present:
-    case DW_FORM_implicit_const:
-        return 0;
-    case DW_FORM_data1:
-    case DW_FORM_flag:
-    case DW_FORM_ref1:
-    case DW_FORM_strx1:
-    case DW_FORM_addrx1:
-        return 1;
-    case DW_FORM_data2:
-    case DW_FORM_ref2:
-    case DW_FORM_strx2:
-    case DW_FORM_addrx2:
-        return 2;
-    case DW_FORM_strx3:
-    case DW_FORM_addrx3:
-        return 3;
-    case DW_FORM_data4:
-    case DW_FORM_ref4:
-    case DW_FORM_ref_sup4:
-    case DW_FORM_strx4:
-    case DW_FORM_addrx4:
-        return 4;
-    case DW_FORM_data8:
-    case DW_FORM_ref8:
-    case DW_FORM_ref_sig8:
-    case DW_FORM_ref_sup8:
-        return 8;
-    case DW_FORM_data16:
-        return 16;
-    case DW_FORM_addr:
-        return encoding->address_size;
-    case DW_FORM_ref_addr:
-        return encoding->version == 2 ? encoding->address_size
-                                      : encoding->offset_size;
-    case DW_FORM_sec_offset:
-    case DW_FORM_strp:
-    case DW_FORM_strp_sup:
-    case DW_FORM_line_strp:
+    case DW_FORM_GNU_addr_index:
+        return DW_FORM_addrx;
+    case DW_FORM_GNU_str_index:
+        return DW_FORM_strx;
     case DW_FORM_GNU_ref_alt:
     case DW_FORM_GNU_strp_alt:
-        return encoding->offset_size;
+        return DW_FORM_strp_sup;
     default:
-        return -1;
+        return form < sizeof(forms) / sizeof(forms[0]) ? form : 0;
     }
+}
+
+static unsigned fixed_size(const struct dwarf_encoding *encoding,
+                           unsigned size)
+{
+    switch (size) {
+    case SIZE_ADDRESS:
+        return encoding->address_size;
+    case SIZE_OFFSET:
+        return encoding->offset_size;
+    case SIZE_REF_ADDR:
+        return encoding->version == 2 ? encoding->address_size
+                                      : encoding->offset_size;
+    default:
+        return size;
+    }
+}
+
+int dwarf_form_size(const struct dwarf_encoding *encoding, unsigned form)
+{
+    const struct form *f = &forms[standard_form(form)];
+
+    return !f->is_known || f->size == SIZE_VARIABLE
+               ? -1
+               : (int)fixed_size(encoding, f->size);
 }
 
 void dwarf_value_skip(struct cursor *c, const struct dwarf_encoding *encoding,
@@ -154,54 +207,32 @@ static struct dwarf_value constant_value(int64_t number)
     return v;
 }
 
-static struct dwarf_value number_value(enum dwarf_value_kind kind,
-                                       uint64_t number)
+/* Reads a value of a size that is not fixed. */
+static struct dwarf_value read_variable(struct cursor *c,
+                                        const struct dwarf_encoding *encoding,
+                                        unsigned form)
 {
-    struct dwarf_value v = {kind, number, NULL};
+    size_t size;
+    struct dwarf_value v = {(enum dwarf_value_kind)forms[form].kind, 0, NULL};
 
-    return v;
-}
-
-static enum dwarf_value_kind kind_of(const struct dwarf_encoding *encoding,
-                                     unsigned attribute, unsigned form)
-{
     switch (form) {
-    case DW_FORM_addr:
-        return DWARF_ADDRESS;
-    case DW_FORM_addrx1:
-    case DW_FORM_addrx2:
-    case DW_FORM_addrx3:
-    case DW_FORM_addrx4:
-        return DWARF_ADDRESS_INDEX;
-    case DW_FORM_data1:
-    case DW_FORM_data2:
-        return DWARF_UNSIGNED;
-    case DW_FORM_data4:
-    case DW_FORM_data8:
-        return (form == DW_FORM_data4 ? 4 : 8) == encoding->offset_size &&
-                       may_be_offset(attribute, encoding->version)
-                   ? DWARF_OFFSET
-                   : DWARF_UNSIGNED;
-    case DW_FORM_sec_offset:
-        return DWARF_OFFSET;
-    case DW_FORM_ref1:
-    case DW_FORM_ref2:
-    case DW_FORM_ref4:
-    case DW_FORM_ref8:
-        return DWARF_UNIT_REF;
-    case DW_FORM_ref_addr:
-        return DWARF_INFO_REF;
-    case DW_FORM_strp:
-        return DWARF_STR_REF;
-    case DW_FORM_line_strp:
-        return DWARF_LINE_STR_REF;
-    case DW_FORM_strx1:
-    case DW_FORM_strx2:
-    case DW_FORM_strx3:
-    case DW_FORM_strx4:
-        return DWARF_STR_INDEX;
+    case DW_FORM_udata:
+    case DW_FORM_ref_udata:
+    case DW_FORM_strx:
+    case DW_FORM_addrx:
+    case DW_FORM_rnglistx:
+    case DW_FORM_loclistx:
+        v.number = cursor_uleb(c);
+        return v;
+    case DW_FORM_sdata:
+        return constant_value(cursor_sleb(c));
+    case DW_FORM_string:
+        v.text = cursor_string(c, &size);
+        v.number = size;
+        return v;
     default:
-        return DWARF_OTHER;
+        dwarf_value_skip(c, encoding, form);
+        return v;
     }
 }
 
@@ -210,49 +241,37 @@ struct dwarf_value dwarf_value_read(struct cursor *c,
                                     unsigned attribute, unsigned form,
                                     int64_t constant)
 {
-    int size;
+    unsigned size;
     struct dwarf_value v = {DWARF_OTHER, 0, NULL};
 
+    if (form == DW_FORM_implicit_const) {
+        return constant_value(constant);
+    }
     while (form == DW_FORM_indirect && !c->failed) {
         form = dwarf_code_read(c);
         if (form == DW_FORM_implicit_const) {
             cursor_fail(c); /* its constant would be in the abbreviation */
         }
     }
-    switch (form) {
-    case DW_FORM_udata:
-        return number_value(DWARF_UNSIGNED, cursor_uleb(c));
-    case DW_FORM_sdata:
-        return constant_value(cursor_sleb(c));
-    case DW_FORM_implicit_const:
-        return constant_value(constant);
-    case DW_FORM_ref_udata:
-        return number_value(DWARF_UNIT_REF, cursor_uleb(c));
-    case DW_FORM_strx:
-    case DW_FORM_GNU_str_index:
-        return number_value(DWARF_STR_INDEX, cursor_uleb(c));
-    case DW_FORM_addrx:
-    case DW_FORM_GNU_addr_index:
-        return number_value(DWARF_ADDRESS_INDEX, cursor_uleb(c));
-    case DW_FORM_rnglistx:
-        return number_value(DWARF_RANGES_INDEX, cursor_uleb(c));
-    case DW_FORM_loclistx:
-        (void)cursor_uleb(c);
-        return v;
-    case DW_FORM_string:
-        v.kind = DWARF_TEXT;
-        v.text = cursor_string(c, &(size_t){0});
-        v.number = c->failed ? 0 : (size_t)((const char *)c->at - v.text) - 1;
-        return v;
-    default:
-        break;
-    }
-    size = dwarf_form_size(encoding, form);
-    v.kind = kind_of(encoding, attribute, form);
-    if (size < 0 || v.kind == DWARF_OTHER) {
-        dwarf_value_skip(c, encoding, form);
+    form = standard_form(form);
+    if (!forms[form].is_known) {
+        cursor_fail(c);
         return v;
     }
-    v.number = cursor_number(c, (unsigned)size);
+    if (forms[form].size == SIZE_VARIABLE) {
+        return read_variable(c, encoding, form);
+    }
+    size = fixed_size(encoding, forms[form].size);
+    v.kind = (enum dwarf_value_kind)forms[form].kind;
+    if (v.kind == DWARF_OTHER) {
+        cursor_skip(c, size);
+        return v;
+    }
+    v.number = cursor_number(c, size);
+    if ((form == DW_FORM_data4 || form == DW_FORM_data8) &&
+        size == encoding->offset_size &&
+        may_be_offset(attribute, encoding->version)) {
+        v.kind = DWARF_OFFSET;
+    }
     return v;
 }

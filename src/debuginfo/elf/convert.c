@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/array.h"
-#include "base/sort.h"
 #include "debuginfo/dwarf/dwarf.h"
 #include "file.h"
 #include "identity.h"
@@ -23,7 +21,7 @@ struct conversion {
     struct dwarf_object object;
     uint8_t *inflated[DWARF_SECTIONS];
     uint64_t load_address;
-    struct dwarf_symbol *symbols;
+    struct symbol_list symbols;
     struct symfile_writer writer;
 };
 
@@ -60,131 +58,56 @@ static int take_section(struct conversion *c, enum dwarf_section_name name)
 /* symbols --------------------------------------------------------------------
  */
 
-/* Reads a symbol of a table, if it is that of a function. */
-static bool read_symbol(const struct conversion *c,
-                        const struct elf_symbols *table, uint64_t i,
-                        struct elf_symbol *s)
+/* Adds the functions of a table. */
+static int add_symbols(struct conversion *c, const struct elf_symbols *table)
 {
-    struct elf_section section;
-    const uint64_t code = ELF_SHF_ALLOC | ELF_SHF_EXECINSTR;
-
-    *s = elf_file_symbol(&c->file, table, i);
-    if (s->type != STT_FUNC || s->address < c->load_address ||
-        s->section == 0 || s->section >= c->file.num_sections) {
-        return false;
-    }
-    section = elf_file_section(&c->file, s->section);
-    s->address -= c->load_address;
-    return (section.flags & code) == code;
-}
-
-static const char *symbol_name(const struct elf_symbols *table,
-                               const struct elf_symbol *s, uint32_t *size)
-{
-    size_t n;
-    const char *text;
-
-    if (!elf_strings_get(&table->names, s->name, &text, &n) ||
-        n > UINT32_MAX) {
-        return NULL;
-    }
-    *size = (uint32_t)n;
-    return text;
-}
-
-/* Collects the addresses of functions, each with the number of its symbol in
- * the low half.  A SymCache has no functions beyond 32 bits. */
-static size_t collect(const struct conversion *c, uint64_t *keys)
-{
-    size_t n = 0;
-    uint64_t i, number = 0;
-    struct elf_symbol s;
-    const struct elf_symbols *table;
-    const struct elf_symbols *const tables[] = {&c->file.symtab,
-                                                &c->file.dynsym};
-    unsigned t;
-
-    for (t = 0; t < 2; t++) {
-        table = tables[t];
-        for (i = 0; i < table->count; i++, number++) {
-            if (read_symbol(c, table, i, &s) && s.address <= UINT32_MAX) {
-                keys[n++] = s.address << 32 | number;
-            }
-        }
-    }
-    return n;
-}
-
-/* Makes the list by which functions are named: of several symbols at one
- * address, the first. */
-static int sort_symbols(struct conversion *c)
-{
-    size_t i, n, out = 0;
-    uint64_t total = c->file.symtab.count + c->file.dynsym.count, number;
-    uint64_t *keys;
-    struct elf_symbol s;
-    struct dwarf_symbol *to;
-    const struct elf_symbols *table;
-
-    if (total > UINT32_MAX) {
-        return failure_memory(c->failure);
-    }
-    keys = malloc((2 * (size_t)total + 1) * sizeof(*keys));
-    c->symbols = malloc(((size_t)total + 1) * sizeof(*c->symbols));
-    if (keys == NULL || c->symbols == NULL) {
-        free(keys);
-        return failure_memory(c->failure);
-    }
-    n = collect(c, keys);
-    symfile_sort(keys, keys + n, n);
-    for (i = 0; i < n; i++) {
-        if (out > 0 && c->symbols[out - 1].address == keys[i] >> 32) {
-            continue;
-        }
-        number = (uint32_t)keys[i];
-        table = number < c->file.symtab.count ? &c->file.symtab
-                                              : &c->file.dynsym;
-        number -= table == &c->file.dynsym ? c->file.symtab.count : 0;
-        (void)read_symbol(c, table, number, &s);
-        to = &c->symbols[out++];
-        to->address = s.address;
-        to->name_size = 0;
-        to->name = symbol_name(table, &s, &to->name_size);
-    }
-    free(keys);
-    c->object.symbols = c->symbols;
-    c->object.num_symbols = out;
-    return 0;
-}
-
-static int write_symbols(struct conversion *c, const struct elf_symbols *table)
-{
+    size_t size;
     uint64_t i;
     struct elf_symbol s;
-    struct symfile_name name;
-    enum symfile_status status;
+    struct elf_section section;
+    struct debuginfo_symbol symbol;
+    const uint64_t code = ELF_SHF_ALLOC | ELF_SHF_EXECINSTR;
 
-    for (i = 0; i < table->count; i++) {
-        if (!read_symbol(c, table, i, &s)) {
+    for (i = 0; i < table->count && c->symbols.work > 0; i++) {
+        s = elf_file_symbol(&c->file, table, i);
+        if (s.type != STT_FUNC || s.address < c->load_address ||
+            s.section == 0 || s.section >= c->file.num_sections) {
             continue;
         }
-        memset(&name, 0, sizeof(name));
-        name.data = symbol_name(table, &s, &name.size);
-        if (name.data == NULL) {
+        section = elf_file_section(&c->file, s.section);
+        if ((section.flags & code) != code) {
             continue;
         }
-        status = symfile_writer_symbol(&c->writer, s.address, s.size, &name);
-        if (status != SYMFILE_OK) {
-            return failure_writer(c->failure, status);
+        symbol.address = s.address - c->load_address;
+        symbol.size = s.size;
+        symbol.name = NULL;
+        symbol.name_size = 0;
+        size = 0;
+        if (elf_strings_get(&table->names, s.name, &symbol.name, &size)) {
+            symbol.name_size = (uint32_t)size;
+            symbol_list_work(&c->symbols, size);
+        }
+        if (size > UINT32_MAX ||
+            symbol_list_add(&c->symbols, &symbol, c->failure) != 0) {
+            return failure_memory(c->failure);
         }
     }
     return 0;
+}
+
+static int read_symbols(struct conversion *c)
+{
+    symbol_list_init(&c->symbols, c->file.size);
+    return add_symbols(c, &c->file.symtab) != 0 ||
+                   add_symbols(c, &c->file.dynsym) != 0
+               ? -1
+               : symbol_list_end(&c->symbols, c->failure);
 }
 
 /* the file -------------------------------------------------------------------
  */
 
-static int write_functions(struct conversion *c)
+static int take_sections(struct conversion *c)
 {
     unsigned i;
 
@@ -193,15 +116,10 @@ static int write_functions(struct conversion *c)
             return -1;
         }
     }
-    if (c->object.sections[DWARF_INFO].size == 0) {
-        return 0;
-    }
     c->object.is_big = c->file.is_big;
     c->object.is_relocatable = c->file.type == ELF_REL;
     c->object.load_address = c->load_address;
-    return sort_symbols(c) != 0
-               ? -1
-               : dwarf_convert(&c->object, &c->writer, c->failure);
+    return 0;
 }
 
 static int convert(const uint8_t *data, size_t size,
@@ -226,12 +144,13 @@ static int convert(const uint8_t *data, size_t size,
     memcpy(written.guid, identity.guid, sizeof(written.guid));
     written.age = 0;
     written.arch = identity.arch;
-    rc = write_functions(&c) != 0 || write_symbols(&c, &c.file.symtab) != 0 ||
-                 write_symbols(&c, &c.file.dynsym) != 0
+    rc = take_sections(&c) != 0 || read_symbols(&c) != 0 ||
+                 symbol_list_convert(&c.symbols, &c.object, &c.writer,
+                                     failure) != 0
              ? -1
              : format_finish(&c.writer, &written, sink, result, failure);
     symfile_writer_free(&c.writer);
-    free(c.symbols);
+    symbol_list_free(&c.symbols);
     for (i = 0; i < DWARF_SECTIONS; i++) {
         free(c.inflated[i]);
     }
