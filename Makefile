@@ -45,9 +45,9 @@ endif
 LIBS_symcached    = -levent -lcurl -lcrypto -lcjson -lpcre2-8 -lgssapi_krb5 \
                     -lseccomp
 LIBS_symcached-sandboxed = -lmspack -lminizip -lz -lzstd -lseccomp
-LIBS_symbolicated = -levent -lcurl -lcjson -lpcre2-8 -lcrypto -lseccomp
+LIBS_symbolicated = -liberty -levent -lcurl -lcjson -lpcre2-8 -lcrypto -lseccomp
 LIBS_pdb2symcache = -lz -lzstd -lseccomp
-LIBS_symcachectl  = -lcurl -lcrypto -lcjson -lz -lzstd -lseccomp
+LIBS_symcachectl  = -liberty -lcurl -lcrypto -lcjson -lz -lzstd -lseccomp
 
 PROGRAMS = symcached symcached-sandboxed symbolicated pdb2symcache symcachectl
 SCRIPTS  = symcachegen-ssh symcachegen-wine
@@ -170,7 +170,7 @@ $(B)/unit/%: $(B)/obj/t/unit/%.o $(UNITLIBS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fno-lto $(SANFLAGS) -pie -o $@ $< \
 	    -Wl,--start-group $(UNITLIBS) -Wl,--end-group \
-	    -lcmocka $(LIBS_symcached) $(LIBS_symcached-sandboxed) -lpthread
+	    -lcmocka $(LIBS_symcached) $(LIBS_symcached-sandboxed) -liberty -lpthread
 
 # fuzz targets -------------------------------------------------------------------
 
@@ -198,7 +198,7 @@ $(B)/fuzz/obj/%.o: %.c | check-packages
 	    -fno-sanitize-recover=undefined -MMD -MP -c -o $@ $<
 
 $(B)/fuzz/%: $(B)/fuzz/obj/fuzz/%.o $(FUZZOBJS)
-	$(FUZZCC) -fsanitize=fuzzer,$(FUZZSAN) -o $@ $^ -lmspack -lminizip -lz -lzstd \
+	$(FUZZCC) -fsanitize=fuzzer,$(FUZZSAN) -o $@ $^ -liberty -lmspack -lminizip -lz -lzstd \
 	    $(FUZZLIBS)
 
 # the whole daemon, without its main()

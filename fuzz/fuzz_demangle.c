@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     name.data = (const char *)data;
     name.size = size;
-    if (!demangle(&name, room, &readable) &&
+    if (!demangle(&name, SYMFILE_NONE, room, &readable) &&
         (readable.data != name.data || readable.size != size)) {
         abort();
     }

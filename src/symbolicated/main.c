@@ -22,6 +22,7 @@
 #include "base/signals.h"
 #include "http/http.h"
 #include "sandbox/sandbox.h"
+#include "demangler.h"
 #include "report.h"
 #include "worker.h"
 
@@ -232,6 +233,7 @@ static int start(struct daemon *d, struct config *config)
         d->reporter = reporter_new(d->base, &d->workers, d->settings);
     }
     if (d->workers.mapped == NULL || d->reporter == NULL ||
+        demangler_start(error, sizeof(error)) != 0 ||
         lock(d, error, sizeof(error)) != 0) {
         goto failed;
     }
@@ -272,6 +274,7 @@ static void finish(struct daemon *d)
         worker_free(d->workers.list[i]);
     }
     free(d->workers.list);
+    demangler_stop();
     /* d->workers.mapped stays: a thread may still look at a slow disk */
     settings_unref(d->settings);
     signals_stop();

@@ -18,6 +18,7 @@
 #include "sandbox/sandbox.h"
 #include "symbolicated/api/api.h"
 #include "symbolicated/modules/modules.h"
+#include "symbolication/symbolication.h"
 
 /* The request is the operator's own, so only what bounds its memory counts. */
 static const struct symbolication_config config = {
@@ -55,6 +56,7 @@ static int open_root(const char *root, int *code)
         fprintf(stderr, "symcachectl: warning: %s; parsing without it\n",
                 error);
     }
+    linkage_by(linkage_demangle); /* whatever it does harms only this command */
     return fd;
 }
 

@@ -19,7 +19,7 @@ static char room[DEMANGLE_ROOM];
 
 /* From memory of exactly the size, so that a sanitizer sees every byte too
  * far. */
-static bool readable_of(const char *name, size_t size,
+static bool readable_in(uint32_t language, const char *name, size_t size,
                         struct symfile_string *readable)
 {
     bool is_good;
@@ -31,12 +31,18 @@ static bool readable_of(const char *name, size_t size,
     memcpy(copy, name, size);
     string.data = copy;
     string.size = size;
-    is_good = demangle(&string, room, readable);
+    is_good = demangle(&string, language, room, readable);
     if (readable->data >= copy && readable->data <= copy + size) {
         readable->data = name + (readable->data - copy);
     }
     free(copy);
     return is_good;
+}
+
+static bool readable_of(const char *name, size_t size,
+                        struct symfile_string *readable)
+{
+    return readable_in(SYMFILE_NONE, name, size, readable);
 }
 
 static void reference(void **state)
@@ -70,6 +76,60 @@ static void reference(void **state)
     assert_true(count > 100);
 }
 
+/* Names of linkers, for functions of C++, of Rust and of unknown language. */
+static void linkage(void **state)
+{
+    FILE *f;
+    bool is_good;
+    char *name, *language, *expected, *at;
+    unsigned count = 0;
+    static char line[8192];
+    struct symfile_string readable;
+
+    (void)state;
+    f = fopen("t/data/demangle/linkage.tsv", "re");
+    assert_non_null(f);
+    while (fgets(line, sizeof(line), f) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        if (line[0] == '#') {
+            continue;
+        }
+        name = strtok_r(line, "\t", &at);
+        language = strtok_r(NULL, "\t", &at);
+        expected = strtok_r(NULL, "\t", &at);
+        is_good = readable_in(language[0] == 'C'   ? 2
+                              : language[0] == 'R' ? 7
+                                                   : SYMFILE_NONE,
+                              name, strlen(name), &readable);
+        assert_int_equal(is_good, strcmp(name, expected) != 0);
+        if (readable.size != strlen(expected) ||
+            memcmp(readable.data, expected, readable.size) != 0) {
+            fail_msg("%s\n    %.*s\n    %s", name, (int)readable.size,
+                     readable.data, expected);
+        }
+        count++;
+    }
+    fclose(f);
+    assert_true(count > 100);
+}
+
+/* Functions of other languages have no such names, whatever they look like. */
+static void languages(void **state)
+{
+    struct symfile_string readable;
+    static const char cpp[] = "_ZN1a1bEv";
+    static const char rust[] = "_RNvC6_123foo3bar";
+
+    (void)state;
+    assert_true(readable_in(2, cpp, sizeof(cpp) - 1, &readable));
+    assert_true(readable_in(6, cpp, sizeof(cpp) - 1, &readable));
+    assert_false(readable_in(7, cpp, sizeof(cpp) - 1, &readable));
+    assert_false(readable_in(1, cpp, sizeof(cpp) - 1, &readable));
+    assert_false(readable_in(4, cpp, sizeof(cpp) - 1, &readable));
+    assert_true(readable_in(7, rust, sizeof(rust) - 1, &readable));
+    assert_false(readable_in(2, rust, sizeof(rust) - 1, &readable));
+}
+
 /* What is not understood stays as it is. */
 static void refused(void **state)
 {
@@ -81,7 +141,10 @@ static void refused(void **state)
         "??",
         "main",
         "_start",
-        "_ZN1a1bEv",
+        "_Z1",
+        "_ZN1aEq",
+        "_RNvC1a",
+        "$s4main3fooyyF",
         "main()",
         "??@0123456789abcdef0123456789abcdef@",
         "??_E?$basic_istream@DU?$char_traits@D@std@@@std@@"
@@ -152,10 +215,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reference),
+        cmocka_unit_test(linkage),
+        cmocka_unit_test(languages),
         cmocka_unit_test(refused),
         cmocka_unit_test(cut),
         cmocka_unit_test(limits),
     };
 
+    linkage_by(linkage_demangle);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,14 +96,14 @@ struct text parse_symbol(struct demangler *d)
     return text;
 }
 
-bool demangle(const struct symfile_string *name, char *room,
-              struct symfile_string *readable)
+/* The same for a name of Microsoft's compilers, which begins with "?". */
+static bool demangle_msvc(const struct symfile_string *name, char *room,
+                          struct symfile_string *readable)
 {
     struct demangler d = {0};
     struct text text;
 
-    *readable = *name;
-    if (name->size < 2 || name->data[0] != '?') {
+    if (name->size < 2) {
         return false;
     }
     text = (struct text){name->data, name->size};
@@ -124,5 +124,23 @@ bool demangle(const struct symfile_string *name, char *room,
     }
     readable->data = text.data;
     readable->size = text.size;
+    return true;
+}
+
+bool demangle(const struct symfile_string *name, uint32_t language, char *room,
+              struct symfile_string *readable)
+{
+    size_t size;
+
+    *readable = *name;
+    if (name->size > 0 && name->data[0] == '?') {
+        return demangle_msvc(name, room, readable);
+    }
+    if (!linkage_sniff(name, language) ||
+        !linkage_ask(name, language, room, &size)) {
+        return false;
+    }
+    readable->data = room;
+    readable->size = size;
     return true;
 }

@@ -1,14 +1,16 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Names of C++ functions and data as Microsoft's compilers decorate them, in
- * readable form: "?f@C@@QAEHPBD@Z" is "C::f(char const*)".
+ * Names of functions and data in readable form: as Microsoft's compilers
+ * decorate them ("?f@C@@QAEHPBD@Z" is "C::f(char const*)"), and as linkers of
+ * Unix know them (linkage.h).
  */
 #ifndef SYMBOLICATION_DEMANGLE_H
 #define SYMBOLICATION_DEMANGLE_H
 
 #include <stdbool.h>
 
+#include "linkage.h"
 #include "symcache/symcache.h"
 
 /* What one name may take; it bounds the time, too. */
@@ -18,16 +20,18 @@
  * Writes the readable form of a name into room, which has DEMANGLE_ROOM bytes,
  * and sets readable to a part of it.  Returns false for a name that is not
  * decorated, not understood, or too deep or long; readable is the name then.
+ * The language is that of the function, or SYMFILE_NONE if it is not known: a
+ * function of C, for example, has no such name.
  *
- * The form is Symbolicator's: parameters, "(void)" where there are none,
- * qualifiers of the object; no return types but those of function pointers,
- * no types of data, and no words for access, storage, calling conventions or
- * the kind of a class.  Where a type that is not told ends behind the name, as
- * pointers to functions do, its end is told, as there.  Sources: of the
- * grammar what compilers emit and public descriptions of it, of the form what
- * the "symbolic" library answers.
+ * The form of Microsoft's names is Symbolicator's: parameters, "(void)" where
+ * there are none, qualifiers of the object; no return types but those of
+ * function pointers, no types of data, and no words for access, storage,
+ * calling conventions or the kind of a class.  Where a type that is not told
+ * ends behind the name, as pointers to functions do, its end is told, as
+ * there.  Sources: of the grammar what compilers emit and public descriptions
+ * of it, of the form what the "symbolic" library answers.
  */
-bool demangle(const struct symfile_string *name, char *room,
-              struct symfile_string *readable);
+bool demangle(const struct symfile_string *name, uint32_t language,
+              char *room, struct symfile_string *readable);
 
 #endif

@@ -116,11 +116,29 @@ static void write_place(struct mozilla_call *call, struct json_writer *w,
     }
 }
 
+/* Returns the name of a function as dump_syms would have written it, until the
+ * next call in this thread.  Names that only Microsoft's linkers know stay as
+ * they are, because Eliot has them so. */
+static struct symfile_string name_function(const struct symfile_frame *level)
+{
+    static _Thread_local char room[LINKAGE_READABLE_MAX];
+    const struct symfile_string *name = &level->function.name;
+    struct symfile_string readable = {room, 0};
+
+    return linkage_sniff(name, level->function.language) &&
+                   linkage_ask(name, level->function.language, room,
+                               &readable.size)
+               ? readable
+               : *name;
+}
+
 static void write_function(struct json_writer *w,
                            const struct symfile_frame *level)
 {
+    struct symfile_string name = name_function(level);
+
     json_write_key(w, "function");
-    json_write_string(w, level->function.name.data, level->function.name.size);
+    json_write_string(w, name.data, name.size);
 }
 
 static void write_inlines(struct mozilla_call *call, struct json_writer *w,
@@ -252,7 +270,7 @@ static void write_text(struct mozilla_call *call, struct json_writer *w,
     size_t size;
 
     if (chain->count > 0) {
-        parts[0] = chain->frames[chain->count - 1].function.name;
+        parts[0] = name_function(&chain->frames[chain->count - 1]);
     } else {
         snprintf(offset, sizeof(offset),
                  frame->minus_one ? "-0x1" : "0x%llx",

@@ -287,7 +287,7 @@ static void write_given_names(struct answer *a, const uint32_t *m)
     if (name != 0 && (m[FRAME_SYMBOL] == 0 || m[FRAME_FUNCTION] == 0)) {
         given.data = json_text(&a->request->json, name);
         given.size = a->request->json.values[name].size;
-        if (demangle(&given, a->room, &readable)) {
+        if (demangle(&given, SYMFILE_NONE, a->room, &readable)) {
             pass(a, "symbol", name);
             pass_hex(a, "sym_addr", m[FRAME_SYM_ADDR]);
             json_write_key(a->w, "function");
@@ -363,7 +363,8 @@ static void write_symbol(struct answer *a, const struct symfile_frame *frame,
         json_write_hex(a->w, sym_addr);
     }
     json_write_key(a->w, "function");
-    if (!is_known && demangle(&frame->function.name, a->room, &readable)) {
+    if (!is_known && demangle(&frame->function.name, frame->function.language,
+                              a->room, &readable)) {
         fragment_write(fragment, 1, a->w, &readable);
     } else {
         fragment_again(fragment, 1, a->w);

@@ -1,0 +1,191 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "linkage.h"
+
+#include <ctype.h>
+#include <string.h>
+
+/* its header declares basename() in another way than the C library */
+#define HAVE_DECL_BASENAME 1
+#include <libiberty/demangle.h>
+
+#define LANGUAGE_UNKNOWN 0
+#define LANGUAGE_CPP 2
+#define LANGUAGE_OBJCPP 6
+#define LANGUAGE_RUST 7
+#define HASH_DIGITS 32 /* behind a "$", in names that LLVM made unique */
+#define RUST_HASH 16   /* digits, behind "17h" */
+
+static linkage_function by; /* or NULL */
+
+void linkage_by(linkage_function function)
+{
+    by = function;
+}
+
+bool linkage_ask(const struct symfile_string *name, uint32_t language,
+                 char *room, size_t *size)
+{
+    return by != NULL && by(name, language, room, size);
+}
+
+static bool may_be_cpp(uint32_t language)
+{
+    return language == SYMFILE_NONE || language == LANGUAGE_UNKNOWN ||
+           language == LANGUAGE_CPP || language == LANGUAGE_OBJCPP;
+}
+
+static bool may_be_rust(uint32_t language)
+{
+    return language == SYMFILE_NONE || language == LANGUAGE_UNKNOWN ||
+           language == LANGUAGE_RUST;
+}
+
+/* Returns how many underscores a name begins with. */
+static size_t underscores(const struct symfile_string *name)
+{
+    size_t n = 0;
+
+    while (n < name->size && name->data[n] == '_') {
+        n++;
+    }
+    return n;
+}
+
+static bool is_cpp(const struct symfile_string *name)
+{
+    size_t n = underscores(name);
+
+    return n >= 1 && n <= 2 && n < name->size && name->data[n] == 'Z';
+}
+
+/* Windows and macOS have names with one underscore less or more. */
+static bool is_rust(const struct symfile_string *name)
+{
+    size_t n = underscores(name);
+    const char *p = name->data + n;
+
+    if (n > 2 || name->size < n + 2) {
+        return false;
+    }
+    return (p[0] == 'Z' && p[1] == 'N') ||
+           (p[0] == 'R' && isupper((unsigned char)p[1]));
+}
+
+bool linkage_sniff(const struct symfile_string *name, uint32_t language)
+{
+    return name->size <= LINKAGE_NAME_MAX &&
+           ((may_be_cpp(language) && is_cpp(name)) ||
+            (may_be_rust(language) && is_rust(name)));
+}
+
+/* What libiberty writes. */
+struct output {
+    char *room;
+    size_t size;
+    bool is_too_long;
+};
+
+static void write(const char *text, size_t size, void *opaque)
+{
+    struct output *out = opaque;
+
+    if (size > LINKAGE_READABLE_MAX - out->size) {
+        out->is_too_long = true;
+        return;
+    }
+    memcpy(out->room + out->size, text, size);
+    out->size += size;
+}
+
+/* Copies a name from its last underscore in front on. */
+static void copy(char to[LINKAGE_NAME_MAX + 2],
+                 const struct symfile_string *name)
+{
+    size_t n = underscores(name);
+
+    to[0] = '_';
+    memcpy(to + 1, name->data + n, name->size - n);
+    to[1 + name->size - n] = '\0';
+}
+
+/* Cuts off the hash of a name that LLVM made unique. */
+static void cut_hash(char *name)
+{
+    size_t i, size = strlen(name);
+
+    if (size <= HASH_DIGITS || name[size - HASH_DIGITS - 1] != '$') {
+        return;
+    }
+    for (i = size - HASH_DIGITS; i < size; i++) {
+        if (!isxdigit((unsigned char)name[i])) {
+            return;
+        }
+    }
+    name[size - HASH_DIGITS - 1] = '\0';
+}
+
+/* What is behind a name of Rust, such as ".1234", which the reference keeps
+ * and libiberty does not. */
+static const char *rust_suffix(const char *name)
+{
+    const char *p, *suffix = NULL;
+
+    if (name[1] == 'R') {
+        suffix = strchr(name, '.');
+    } else {
+        for (p = strstr(name, "17h"); p != NULL; p = strstr(p + 1, "17h")) {
+            if (strspn(p + 3, "0123456789abcdef") == RUST_HASH &&
+                p[3 + RUST_HASH] == 'E') {
+                suffix = p + 3 + RUST_HASH + 1;
+            }
+        }
+    }
+    return suffix != NULL && strncmp(suffix, ".llvm.", 6) != 0 ? suffix : "";
+}
+
+static bool demangle_rust(const char *name, struct output *out)
+{
+    const char *suffix = rust_suffix(name);
+
+    out->size = 0;
+    out->is_too_long = false;
+    if (!rust_demangle_callback(name, 0, write, out)) {
+        return false;
+    }
+    write(suffix, strlen(suffix), out);
+    return !out->is_too_long;
+}
+
+static bool demangle_cpp(char *name, struct output *out)
+{
+    cut_hash(name);
+    out->size = 0;
+    out->is_too_long = false;
+    return cplus_demangle_v3_callback(name,
+                                      DMGL_PARAMS | DMGL_RET_DROP |
+                                          DMGL_NO_RECURSE_LIMIT,
+                                      write, out) != 0 &&
+           !out->is_too_long;
+}
+
+bool linkage_demangle(const struct symfile_string *name, uint32_t language,
+                      char *room, size_t *size)
+{
+    bool is_done;
+    char text[LINKAGE_NAME_MAX + 2];
+    struct output out = {.room = room};
+
+    if (!linkage_sniff(name, language) ||
+        memchr(name->data, '\0', name->size) != NULL) {
+        return false;
+    }
+    copy(text, name);
+    is_done = (may_be_rust(language) && is_rust(name) &&
+               demangle_rust(text, &out)) ||
+              (may_be_cpp(language) && is_cpp(name) &&
+               demangle_cpp(text, &out));
+    *size = out.size;
+    return is_done;
+}

@@ -1,0 +1,49 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Names as linkers of Unix know them, in readable form: of C++, after the
+ * Itanium ABI ("_ZN1C1fEPKc" is "C::f(char const*)"), and of Rust, in the older
+ * form, which looks like C++, and the one of RFC 2603 ("_R...").
+ *
+ * libiberty of GCC takes them apart.  It is in C, which nothing keeps from
+ * endless work or from running off its stack, and names come from files of
+ * anybody.  So who demangles says who calls it: a daemon has it called in
+ * another process.
+ */
+#ifndef SYMBOLICATION_LINKAGE_H
+#define SYMBOLICATION_LINKAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "symcache/symcache.h"
+
+#define LINKAGE_NAME_MAX 8192     /* bytes of longer names stay as they are */
+#define LINKAGE_READABLE_MAX 4096 /* and those whose readable form is longer */
+
+/* Could this be such a name, for a function of this language (SYMFILE_NONE:
+ * unknown)?  This looks at its first characters only. */
+bool linkage_sniff(const struct symfile_string *name, uint32_t language);
+
+/*
+ * Writes the readable form of a name that was sniffed into room, which has
+ * LINKAGE_READABLE_MAX bytes, and its length to *size.  Returns false if the
+ * name is not understood or its form too long.
+ */
+bool linkage_demangle(const struct symfile_string *name, uint32_t language,
+                      char *room, size_t *size);
+
+/* Has demangle() call this: linkage_demangle() itself, or what calls it
+ * elsewhere.  To be set before there are threads; until then, and with NULL,
+ * such names stay as they are. */
+typedef bool (*linkage_function)(const struct symfile_string *name,
+                                 uint32_t language, char *room, size_t *size);
+void linkage_by(linkage_function function);
+
+/* Calls what was set.  Arguments and result are those of linkage_demangle().
+ */
+bool linkage_ask(const struct symfile_string *name, uint32_t language,
+                 char *room, size_t *size);
+
+#endif

@@ -1,0 +1,123 @@
+#!/usr/bin/env perl
+
+# Names of linkers become readable in both protocols, once a function; names
+# that crash or never end harm nobody.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::More;
+use Test::Symcache;
+use feature "state";
+
+my $t = Test::Symcache->new;
+my $json = JSON::PP->new->canonical;
+my $id = '00112233445566778899AABBCCDDEEFF0';
+
+# each level has the one before it twice: 2^40 characters
+my $endless = '_Z1fPi' . join '', map {
+    my $n = 2 * $_ - 1;
+    my $s = $_ == 0 ? 'S_' : 'S' . join('', (0 .. 9, 'A' .. 'Z')[
+        $n >= 36 ? (int($n / 36), $n % 36) : $n]) . '_';
+    "PFv$s${s}E"
+} 0 .. 39;
+
+# stored name, readable name: symbolic-demangle 12.17.2
+my @names = (
+    ['plain', 'plain'],
+    ['_ZNK2ns3BoxIiE4slowEi', 'ns::Box<int>::slow(int) const'],
+    ['_Z3maxIdET_S0_S0_', 'max<double>(double, double)'],
+    ['_ZN4core3fmt9Formatter3pad17h0123456789abcdefE',
+     'core::fmt::Formatter::pad'],
+    ['_RNvC6_123foo3bar', '123foo::bar'],
+    ['$s4main3fooyyF', '$s4main3fooyyF'],    # no library for Swift
+    [$endless, $endless],
+    ['_Z' . 'N' x 8000, '_Z' . 'N' x 8000],
+    ['_Z1f' . 'P' x 9000 . 'v', '_Z1f' . 'P' x 9000 . 'v'],    # too long
+    ['_ZL5afteri', 'after(int)'],
+);
+
+my $sym = $t->path('names.sym');
+open my $f, '>', $sym or die "$sym: $!";
+print $f "MODULE Linux x86_64 $id names\n";
+printf $f "FUNC %x 10 0 %s\n", 0x1000 + 16 * $_, $names[$_][0]
+    for 0 .. $#names;
+close $f;
+$t->fill_store('store', $sym);
+$t->start_symbolicated(
+    { stores => { default => { root => $t->path('store') } } });
+
+
+# The functions at all addresses.
+
+sub mozilla {
+    my $r = $t->post($t->symbolicated_socket, '/symbolicate/v5', $json->encode({
+        memoryMap => [['names.sym', $id]],
+        stacks => [[map { [0, 0x1000 + 16 * $_] } 0 .. $#names]] }));
+    return [map { $_->{function} }
+            @{ $json->decode($r->{body})->{results}[0]{stacks}[0] }];
+}
+
+
+# Pairs of symbol and function.
+
+sub symbolicator {
+    my $r = $t->post($t->symbolicated_socket, '/symbolicate', $json->encode({
+        stacktraces => [{ frames => [map {
+            { instruction_addr => sprintf '0x%x', 0x101008 + 16 * $_ }
+        } 0 .. $#names] }],
+        modules => [{ type => 'elf', debug_file => 'names.sym',
+            debug_id => '00112233-4455-6677-8899-aabbccddeeff',
+            image_addr => '0x100000' }] }), 'Content-Type: application/json');
+    return [map { [@$_{qw(symbol function)}] }
+            @{ $json->decode($r->{body})->{stacktraces}[0]{frames} }];
+}
+
+
+# The worker, whose parent is the supervisor, whose parent is symbolicated.
+
+sub child {
+    my ($parent) = @_;
+    open my $c, '<', "/proc/$parent/task/$parent/children" or return;
+    return (split ' ', <$c> // '')[0];
+}
+
+my @readable = map { $_->[1] } @names;
+
+is_deeply mozilla(), \@readable, 'v5';
+is_deeply symbolicator(), \@names, 'Symbolicator';
+
+my $supervisor = child($t->{symbolicated});
+SKIP: {
+    skip 'this kernel does not list children', 3 unless $supervisor;
+
+    kill 'KILL', child($supervisor) // die 'no worker';
+    is_deeply mozilla(), \@readable, 'what was asked is remembered';
+
+    # names that nobody has asked for: given ones
+    my $given = sub {
+        my ($name) = @_;
+        my $r = $t->post($t->symbolicated_socket, '/symbolicate',
+            $json->encode({ modules => [], stacktraces => [{ frames => [
+                { instruction_addr => '0x1', function => $name }] }] }),
+            'Content-Type: application/json');
+        return $json->decode($r->{body})
+            ->{stacktraces}[0]{frames}[0]{function};
+    };
+    $given->("_Z1ai");    # may be the one that the dead worker was asked
+    is $given->('_Z1bi'), 'b(int)', 'a worker that died is replaced';
+
+    kill 'KILL', $supervisor;
+    $t->wait_until('names stay as they are', sub {
+        state $n = 0;
+        my $name = '_Z' . length('c' . ++$n) . "c${n}i";
+        return $given->($name) eq $name;
+    });
+    like $t->symbolicated_log, qr/names stay as linkers know them/,
+        'and the log says why';
+}
+
+$t->finish;
+done_testing;
