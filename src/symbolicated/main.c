@@ -26,6 +26,8 @@
 #include "report.h"
 #include "worker.h"
 
+#define TRIM_SECONDS 60
+
 #define DEFAULT_CONFIG "/etc/symcached.json"
 
 struct daemon {
@@ -35,6 +37,7 @@ struct daemon {
     struct listener listener;
     struct workers workers;
     struct reporter *reporter;
+    struct event *trim;
     bool stopping;
 };
 
@@ -130,6 +133,21 @@ static void keep_freed_memory(void)
 {
     mallopt(M_MMAP_THRESHOLD, 4 << 20);
     mallopt(M_TRIM_THRESHOLD, 8 << 20);
+}
+
+/* What is free lies between what is not, after bodies of thousands of clients,
+ * and only this gives it back. */
+static void on_trim(evutil_socket_t fd, short what, void *arg)
+{
+    malloc_trim(0);
+}
+
+static bool start_trimming(struct daemon *d)
+{
+    static const struct timeval often = {.tv_sec = TRIM_SECONDS};
+
+    d->trim = event_new(d->base, -1, EV_PERSIST, on_trim, NULL);
+    return d->trim != NULL && event_add(d->trim, &often) == 0;
 }
 
 static unsigned count_threads(const struct settings *settings)
@@ -245,7 +263,7 @@ static int start(struct daemon *d, struct config *config)
         log_warn(errno, "a log that cannot be written will stop the daemon");
     }
     set_limits(d);
-    if (start_workers(d, error, sizeof(error)) != 0 ||
+    if (!start_trimming(d) || start_workers(d, error, sizeof(error)) != 0 ||
         service_watch(d->base, are_alive, &d->workers) != 0) {
         goto failed;
     }
@@ -279,6 +297,9 @@ static void finish(struct daemon *d)
     settings_unref(d->settings);
     signals_stop();
     service_end();
+    if (d->trim != NULL) {
+        event_free(d->trim);
+    }
     if (d->base != NULL) {
         event_base_free(d->base);
     }
