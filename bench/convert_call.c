@@ -59,6 +59,7 @@ static int convert(const char *pdb, const char *out)
     struct debuginfo_result result;
     struct failure failure = {FAILURE_NONE, ""};
     struct symfile_sink sink;
+    const struct debuginfo_format *format;
 
     in_fd = open(pdb, O_RDONLY);
     out_fd = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0666);
@@ -73,8 +74,11 @@ static int convert(const char *pdb, const char *out)
     }
     sink.write = write_all;
     sink.context = &out_fd;
-    rc = input_format(data, (size_t)st.st_size)
-             ->convert(data, (size_t)st.st_size, &sink, &result, &failure);
+    format = input_format(data, (size_t)st.st_size);
+    rc = (format->convert_strictly != NULL /* as the reference does */
+              ? format->convert_strictly
+              : format->convert)(data, (size_t)st.st_size, &sink, &result,
+                                 &failure);
     if (rc != 0) {
         fprintf(stderr, "%s: %s\n", pdb, failure.text);
     }

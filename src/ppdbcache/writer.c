@@ -172,10 +172,17 @@ ppdbcache_writer_finish(struct ppdbcache_writer *w,
     for (i = 0; i < w->num_points; i++) {
         put(&piece, w->points[i].method, w->points[i].il);
     }
-    flush(&piece);
-    return piece.has_failed ||
-                   sink->write(sink->context, w->strings.data,
-                               w->strings.size) != 0
-               ? SYMFILE_NO_WRITE
-               : SYMFILE_OK;
+    if (w->strings.size > PIECE - piece.used) {
+        flush(&piece);
+        piece.has_failed = piece.has_failed ||
+                           sink->write(sink->context, w->strings.data,
+                                       w->strings.size) != 0;
+    } else if (w->strings.size > 0) {
+        memcpy(piece.data + piece.used, w->strings.data, w->strings.size);
+        piece.used += w->strings.size;
+    }
+    if (piece.used > 0) {
+        flush(&piece);
+    }
+    return piece.has_failed ? SYMFILE_NO_WRITE : SYMFILE_OK;
 }
