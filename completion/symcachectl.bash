@@ -7,7 +7,7 @@ _symcachectl() {
 
     if [ "$COMP_CWORD" -eq 1 ]; then
         words='lookup dump verify convert warm why forget jobs sources status
-               drain symbolicate ls import clean transcoder -h --help -V
+               drain symbolicate ls import clean transcoder upload -h --help -V
                --version'
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
         return
@@ -23,7 +23,7 @@ _symcachectl() {
     -c | -o) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --root) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
     --store | --socket | --peers | --version | --concurrency | --attempts | \
-    --malformed-since | --unused-for)
+    --malformed-since | --unused-for | --url | --token | --expires)
             return ;;
     esac
 
@@ -40,6 +40,8 @@ _symcachectl() {
     import)             words='-c --store --json --root --dry-run' ;;
     clean)              words='-c --dry-run --json' ;;
     transcoder)         words='-c' ;;
+    upload)             words='--url --token --expires --force --try --warm
+                               --json' ;;
     esac
 
     if [ "${cur:0:1}" = - ]; then

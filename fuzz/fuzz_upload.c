@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "symcached/space/space.h"
-#include "symcached/upload/identity.h"
+#include "debuginfo/place/place.h"
 #include "symcached/upload/multipart.h"
 #include "symcached/upload/report.h"
 #include "symcached/upload/zip.h"
@@ -60,10 +60,10 @@ static void identify(const uint8_t *data, size_t size)
 {
     static const char *const parts[] = {
         "crash.pdb", "3249D99D0C4049318610F4E4FB0B69361", "crash.pdb"};
-    struct upload_place place;
+    struct debug_place place;
     char error[512] = "";
 
-    if (!upload_identify(data, size, parts, false, &place, error,
+    if (!debug_place_read(data, size, parts, false, &place, error,
                          sizeof(error)) &&
         error[0] == '\0') {
         abort();

@@ -62,12 +62,15 @@ my %may = (    # room => rooms that it may include from
     'debuginfo/pe' => 'base debuginfo debuginfo/dwarf symcache',
     'debuginfo/portablepdb' => 'base debuginfo debuginfo/pe json ppdbcache symcache',
     'debuginfo/wasm' => 'base debuginfo debuginfo/dwarf symcache',
+    'debuginfo/place' => 'proto debuginfo/breakpad debuginfo/elf'
+        . ' debuginfo/macho debuginfo/pdb debuginfo/pe debuginfo/portablepdb',
     converter => 'base proto sandbox debuginfo debuginfo/breakpad'
         . ' debuginfo/elf debuginfo/macho debuginfo/pdb debuginfo/pe'
         . ' debuginfo/portablepdb debuginfo/wasm symcache',
     module => 'proto',
     'module/status' => 'module proto',
     symcachectl => 'base proto sandbox converter debuginfo/pdb debuginfo/pe'
+        . ' debuginfo/place'
         . ' ppdbcache symcache symbolication symbolicated/api symbolicated/modules',
 );
 
@@ -83,7 +86,7 @@ $may{symbolicated} = "$common http sandbox symbolicated/api"
 # symcached: who stands above whom; all may use what both daemons share
 my $shared = 'base proto config http metrics child sandbox ppdbcache symcache'
     . ' debuginfo/breakpad debuginfo/elf debuginfo/macho debuginfo/pdb'
-    . ' debuginfo/pe debuginfo/portablepdb';
+    . ' debuginfo/pe debuginfo/place debuginfo/portablepdb';
 my %above = (
     server => 'job negcache space tenant upload',
     upload => 'job unpack space',

@@ -96,20 +96,10 @@ static void examine_symcache(const uint8_t *data, size_t size,
     r->age = symfile_load(data + SYMFILE_AT_AGE);
 }
 
-static void examine(int fd, size_t size, struct examine_result *r)
+static void examine_any(const uint8_t *data, size_t size, void *result)
 {
-    struct sandbox_limits limits = {size + EXAMINE_MEMORY, 0, EXAMINE_SECONDS};
-    const uint8_t *data;
+    struct examine_result *r = result;
 
-    data = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (data == MAP_FAILED) {
-        snprintf(r->error, sizeof(r->error), "cannot be mapped: %s",
-                 strerror(errno));
-        return;
-    }
-    if (sandbox_enter(&limits, r->error, sizeof(r->error)) != 0) {
-        return;
-    }
     switch (r->kind) {
     case EXAMINE_IMAGE:
         image(data, size, r);
@@ -125,16 +115,60 @@ static void examine(int fd, size_t size, struct examine_result *r)
     }
 }
 
+struct place_result {
+    bool is_found;
+    char name[SYMCACHE_NAME_MAX + 1]; /* of the file */
+    char error[512];
+    struct debug_place place;
+};
+
+static void find_place(const uint8_t *data, size_t size, void *result)
+{
+    struct place_result *r = result;
+    const char *const parts[3] = {r->name, NULL, NULL};
+
+    r->is_found = debug_place_read(data, size, parts, false, &r->place,
+                                   r->error, sizeof(r->error));
+}
+
+/* What the child does: look fills result, which begins with what is known. */
+struct task {
+    int fd;
+    size_t size;
+    void (*look)(const uint8_t *data, size_t size, void *result);
+    void *result;
+    size_t result_size;
+    char *error; /* in result */
+    size_t error_size;
+};
+
+static void look(const struct task *t)
+{
+    struct sandbox_limits limits = {t->size + EXAMINE_MEMORY, 0,
+                                    EXAMINE_SECONDS};
+    const uint8_t *data;
+
+    data = mmap(NULL, t->size, PROT_READ, MAP_PRIVATE, t->fd, 0);
+    if (data == MAP_FAILED) {
+        snprintf(t->error, t->error_size, "cannot be mapped: %s",
+                 strerror(errno));
+        return;
+    }
+    if (sandbox_enter(&limits, t->error, t->error_size) == 0) {
+        t->look(data, t->size, t->result);
+    }
+}
+
 /* in the parent ---------------------------------------------------------- */
 
 /* Reads all that the child process writes.  Returns 0 or -1. */
-static int hear(int fd, struct examine_result *result)
+static int hear(int fd, void *result, size_t size)
 {
     size_t done;
     ssize_t n;
 
-    for (done = 0; done<sizeof(*result); done += n> 0 ? (size_t)n : 0) {
-        n = read(fd, (char *)result + done, sizeof(*result) - done);
+    for (done = 0; done < size; done += n > 0 ? (size_t)n : 0) {
+        n = read(fd, (char *)result + done, size - done);
         if (n == 0 || (n < 0 && errno != EINTR)) {
             return -1;
         }
@@ -142,18 +176,11 @@ static int hear(int fd, struct examine_result *result)
     return 0;
 }
 
-/* Checks all bounds, because a hostile file may have taken over the child
- * process. */
-static bool is_sane(struct examine_result *result, enum examine_kind kind)
+/* Runs a task in a child.  Returns 0; -1 with errno if there is none; or 1 if
+ * it has not told all, and why, in words. */
+static int in_child(const struct task *t, char *why, size_t why_size)
 {
-    result->error[sizeof(result->error) - 1] = '\0';
-    return result->kind == kind && result->name_size <= sizeof(result->name);
-}
-
-static int in_child(int fd, size_t size, struct examine_result *result)
-{
-    enum examine_kind kind = result->kind;
-    int ends[2], status, rc;
+    int ends[2], status = 0, rc;
     ssize_t n;
     pid_t pid;
 
@@ -163,25 +190,92 @@ static int in_child(int fd, size_t size, struct examine_result *result)
     pid = fork();
     if (pid == 0) {
         close(ends[0]);
-        examine(fd, size, result);
-        n = write(ends[1], result, sizeof(*result));
-        _exit(n == sizeof(*result) ? 0 : 1);
+        look(t);
+        n = write(ends[1], t->result, t->result_size);
+        _exit(n == (ssize_t)t->result_size ? 0 : 1);
     }
     close(ends[1]);
-    rc = pid > 0 ? hear(ends[0], result) : -1;
+    rc = pid > 0 ? hear(ends[0], t->result, t->result_size) : -1;
     close(ends[0]);
     while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR) {
     }
-    if (pid > 0 && (rc != 0 || !is_sane(result, kind))) {
-        memset(result, 0, sizeof(*result));
-        snprintf(result->error, sizeof(result->error),
+    if (pid > 0 && rc != 0) {
+        snprintf(why, why_size,
                  "cannot be parsed: the parser ended (%s %d)",
                  WIFSIGNALED(status) ? "signal" : "code",
                  WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-        result->kind = kind;
-        return 0;
+        return 1;
     }
     return rc;
+}
+
+/* Checks all bounds, because a hostile file may have taken over the child
+ * process. */
+static int examine_in_child(int fd, size_t size, struct examine_result *result)
+{
+    enum examine_kind kind = result->kind;
+    struct task task = {fd,
+                        size,
+                        examine_any,
+                        result,
+                        sizeof(*result),
+                        result->error,
+                        sizeof(result->error)};
+    char why[sizeof(result->error)] = "";
+    int rc = in_child(&task, why, sizeof(why));
+
+    if (rc == 0 && (result->kind != kind ||
+                    result->name_size > sizeof(result->name))) {
+        snprintf(why, sizeof(why), "cannot be parsed");
+        rc = 1;
+    }
+    if (rc > 0) {
+        memset(result, 0, sizeof(*result));
+        memcpy(result->error, why, sizeof(why));
+        result->kind = kind;
+    }
+    result->error[sizeof(result->error) - 1] = '\0';
+    return rc < 0 ? -1 : 0;
+}
+
+/* Is it a part of a path, and nothing else? */
+static bool is_part(const char *text, size_t size)
+{
+    return memchr(text, '\0', size) != NULL && text[0] != '\0' &&
+           text[0] != '.' && strchr(text, '/') == NULL;
+}
+
+int examine_place(int fd, const char *name, struct debug_place *place,
+                  char *error, size_t size)
+{
+    struct place_result result = {0};
+    struct task task = {.fd = fd,
+                        .look = find_place,
+                        .result = &result,
+                        .result_size = sizeof(result),
+                        .error = result.error,
+                        .error_size = sizeof(result.error)};
+    struct stat st;
+
+    snprintf(result.name, sizeof(result.name), "%s", name);
+    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) {
+        snprintf(error, size, "is empty, or no regular file");
+        return -1;
+    }
+    task.size = (size_t)st.st_size;
+    snprintf(error, size, "no process to look at it");
+    if (in_child(&task, error, size) != 0) {
+        return -1;
+    }
+    *place = result.place;
+    result.error[sizeof(result.error) - 1] = '\0';
+    if (!result.is_found || !is_part(place->name, sizeof(place->name)) ||
+        !is_part(place->id, sizeof(place->id)) ||
+        !is_part(place->file, sizeof(place->file))) {
+        snprintf(error, size, "%s", result.error);
+        return -1;
+    }
+    return 0;
 }
 
 int examine_file(int fd, struct examine_result *result)
@@ -196,7 +290,7 @@ int examine_file(int fd, struct examine_result *result)
         return -1;
     }
     if (result->kind != EXAMINE_OTHER &&
-        in_child(fd, (size_t)st.st_size, result) != 0) {
+        examine_in_child(fd, (size_t)st.st_size, result) != 0) {
         snprintf(result->error, sizeof(result->error),
                  "cannot be parsed: no process for it: %s", strerror(errno));
     }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "debuginfo/place/place.h"
 #include "proto/key.h"
 
 enum examine_kind {
@@ -38,5 +39,12 @@ enum examine_kind examine_sniff(int fd);
  * if error is empty, and -1 otherwise.
  */
 int examine_file(int fd, struct examine_result *result);
+
+/*
+ * Tells where an open regular file belongs in a symbol store; name is its own,
+ * without a folder.  Returns 0, or -1 with a sentence in error.
+ */
+int examine_place(int fd, const char *name, struct debug_place *place,
+                  char *error, size_t size);
 
 #endif

@@ -27,7 +27,7 @@ static const struct {
     {"drain", drain_command},   {"ls", ls_command},
     {"import", import_command}, {"clean", clean_command},
     {"symbolicate", symbolicate_command},
-    {"transcoder", transcoder_command},
+    {"transcoder", transcoder_command}, {"upload", upload_command},
 };
 
 static const char help[] =
@@ -48,6 +48,7 @@ static const char help[] =
     "       symcachectl ls [OPTION...] [PATTERN...]\n"
     "       symcachectl import [OPTION...] FOLDER\n"
     "       symcachectl clean [-c FILE] [--dry-run] [--json]\n"
+    "       symcachectl upload --url URL [OPTION...] FILE|FOLDER...\n"
     "       symcachectl transcoder check [-c FILE] [NAME]\n"
     "       symcachectl transcoder init [-c FILE] NAME\n"
     "       symcachectl -h | -V\n"
@@ -108,6 +109,13 @@ static const char help[] =
     "store\n"
     "        itself, and asks no daemon.\n"
     "\n"
+    "A server that takes uploads (docs/uploads.md):\n"
+    "upload  sends debug files and images to URL, where their content says "
+    "they\n"
+    "        belong, and skips what is there.  --token TOKEN, \"$VARIABLE\" "
+    "or @FILE;\n"
+    "        --force replaces files; --expires 30d; --try; --warm.\n"
+    "\n"
     "A store on this machine:\n"
     "ls      prints its files, sizes and last uses, and what is known to be\n"
     "        absent; of PDBs that match a PATTERN, --present, --absent, "
@@ -138,7 +146,7 @@ static const char help[] =
     "(warm,\n"
     "why), a line or file names no module (warm), nothing is there (ls), a "
     "file was\n"
-    "refused (import, convert), the configuration is wrong (clean, "
+    "refused (import, convert, upload), the configuration is wrong (clean, "
     "transcoder),\n"
     "or the file violates the\n"
     "format (verify); 2 usage; 3 input or output failed, or symcached or\n"

@@ -416,7 +416,7 @@ static const struct page {
     {2, "misses", RIGHT_READ, false, false, false, page_misses},
     {2, "status", RIGHT_READ, false, false, false, page_status},
     {2, "symbolicated", RIGHT_READ, true, false, false, page_report},
-    {2, "uploads", RIGHT_ADMIN, true, true, true, page_uploads}, /* and PUT */
+    {2, "uploads", RIGHT_ADMIN, true, true, true, page_uploads},
     {2, "tenants", RIGHT_READ, true, false, false, page_tenants},
     {1, "metrics", RIGHT_READ, false, false, false, page_metrics},
     {1, "healthz", RIGHT_LOOKUP, false, false, false, page_healthz},
@@ -464,7 +464,9 @@ static void run_page(struct server *s, const struct page *page,
         return;
     }
     if (page->post ? method != EVHTTP_REQ_POST &&
-                         (method != EVHTTP_REQ_PUT || page->fn != page_uploads)
+                         ((method != EVHTTP_REQ_PUT &&
+                           method != EVHTTP_REQ_HEAD) ||
+                          page->fn != page_uploads)
                    : method != EVHTTP_REQ_GET && method != EVHTTP_REQ_HEAD) {
         reply_header(req, "Allow", page->post ? "POST" : "GET, HEAD");
         target_refuse(req, 405, "method-not-allowed",

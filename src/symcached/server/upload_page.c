@@ -4,11 +4,13 @@
 
 #include "upload_page.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/queue.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
@@ -333,6 +335,7 @@ static int read_request(const struct config *config, struct page *page,
     request->boundary = boundary;
     request->is_package = page->is_package;
     if (*wrong == NULL &&
+        evhttp_request_get_command(req) != EVHTTP_REQ_HEAD &&
         (request->body == NULL ||
          (page->is_form && !read_boundary(req, boundary)))) {
         *wrong = page->is_form ? "Must be multipart form data with at least "
@@ -340,6 +343,26 @@ static int read_request(const struct config *config, struct page *page,
                                : "the request has no body";
     }
     return *wrong == NULL ? 0 : 400;
+}
+
+/* Tells whether a file is there that a client is about to send. */
+static void answer_head(const struct page *page, const struct config *config,
+                        const struct upload_request *request)
+{
+    char path[PATH_MAX], size[24];
+    struct stat st;
+
+    snprintf(path, sizeof(path), "%s/%s%.255s/%.255s/%.255s",
+             config->uploads.root,
+             request->only_try ? UPLOADS_TRY "/" : "", request->name,
+             request->id, request->file);
+    if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
+        reply_empty(page->req, 404);
+        return;
+    }
+    snprintf(size, sizeof(size), "%llu", (unsigned long long)st.st_size);
+    reply_header(page->req, "Content-Length", size);
+    reply_empty(page->req, 200);
 }
 
 void upload_page(struct uploads *uploads, const struct config *config,
@@ -368,6 +391,11 @@ void upload_page(struct uploads *uploads, const struct config *config,
                           &wrong);
     if (status != 0) {
         answer_error(page, status, wrong);
+        free(page);
+        return;
+    }
+    if (evhttp_request_get_command(req) == EVHTTP_REQ_HEAD) {
+        answer_head(page, config, &request);
         free(page);
         return;
     }

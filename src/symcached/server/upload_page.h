@@ -4,6 +4,7 @@
  * The pages by which nginx passes uploads on:
  *
  *   PUT  /v1/uploads/<name>/<id>/<file>   one file
+ *   HEAD                                  the size of such a file
  *   POST /v1/uploads                      an archive, in the form of Tecken
  *   PUT  /v1/uploads                      a package, in that of NuGet
  *

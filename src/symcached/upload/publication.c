@@ -57,7 +57,7 @@ void publication_free(struct publication *publication)
 }
 
 struct upload_file *publication_add(struct publication *publication,
-                                    const struct upload_place *place,
+                                    const struct debug_place *place,
                                     const char *tmp)
 {
     size_t n = publication->nfiles;

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "identity.h"
+#include "debuginfo/place/place.h"
 
 struct event_base;
 struct task;
@@ -23,7 +23,7 @@ enum upload_fate {
 };
 
 struct upload_file {
-    struct upload_place place;
+    struct debug_place place;
     uint64_t size;
     char *tmp; /* its path until it has its place */
     enum upload_fate fate;
@@ -50,7 +50,7 @@ void publication_free(struct publication *publication);
 
 /* Adds a file.  Returns it, or NULL when out of memory. */
 struct upload_file *publication_add(struct publication *publication,
-                                    const struct upload_place *place,
+                                    const struct debug_place *place,
                                     const char *tmp);
 
 /*

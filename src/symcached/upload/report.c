@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PARTS (6 + UPLOAD_IDS)
+#define PARTS (6 + DEBUG_PLACE_IDS)
 
 /* A part of a path that is in lower case already and is no hidden file. */
 static bool is_name(const char *text)
@@ -44,7 +44,7 @@ static bool read_form(struct report *report, char **parts, size_t n)
  * Reads the ids by which a file may be asked for.  Who asks for a build id may
  * have no name.
  */
-static bool read_ids(struct upload_place *place, char **ids, size_t n)
+static bool read_ids(struct debug_place *place, char **ids, size_t n)
 {
     symcache_key_t key;
     size_t i;
@@ -57,7 +57,7 @@ static bool read_ids(struct upload_place *place, char **ids, size_t n)
         }
         place->ids[place->nids++] = key;
     }
-    if (n > 0 && n < UPLOAD_IDS &&
+    if (n > 0 && n < DEBUG_PLACE_IDS &&
         place->ids[0].id_type == SYMCACHE_ID_BUILD) {
         key = place->ids[0];
         key.name_len = sizeof(SYMCACHE_NAME_NONE) - 1;
@@ -70,7 +70,7 @@ static bool read_ids(struct upload_place *place, char **ids, size_t n)
 static bool read_file(struct report *report, char **parts, size_t n)
 {
     struct report_file *file = &report->files[report->nfiles];
-    struct upload_place *place = &file->place;
+    struct debug_place *place = &file->place;
     uint64_t out;
 
     if (report->nfiles == UPLOAD_OUTS || n < 7 ||

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "child/child.h"
-#include "identity.h"
+#include "debuginfo/place/place.h"
 
 /* Files that one process can write, and the descriptors that it has. */
 #define UPLOAD_OUTS 32
@@ -37,7 +37,7 @@
 struct report_file {
     unsigned out; /* which output */
     uint64_t size;
-    struct upload_place place;
+    struct debug_place place;
 };
 
 struct report {

@@ -29,7 +29,7 @@
 #include "sandbox/sandbox.h"
 #include "symcached/space/space.h"
 #include "symcached/unpack/unpack.h"
-#include "identity.h"
+#include "debuginfo/place/place.h"
 #include "multipart.h"
 #include "report.h"
 #include "zip.h"
@@ -128,15 +128,16 @@ static int unpack(struct work *w, int fd)
 /* All of a file is there: tells where it belongs. */
 static int finish(struct work *w, const char *const parts[3], bool packed)
 {
-    char detail[TEXT_SIZE] = "", ids[UPLOAD_IDS * (SYMCACHE_ID_TEXT_MAX + 2)];
-    struct upload_place place;
+    char ids[DEBUG_PLACE_IDS * (SYMCACHE_ID_TEXT_MAX + 2)];
+    char detail[TEXT_SIZE] = "";
+    struct debug_place place;
     off_t size = lseek(w->out, 0, SEEK_END);
     size_t i, len = 0;
 
     if (size <= 0) {
         return refuse(400, "%s is empty", w->name);
     }
-    if (!upload_identify(w->outs[w->out - UPLOAD_OUT_FD], (size_t)size, parts,
+    if (!debug_place_read(w->outs[w->out - UPLOAD_OUT_FD], (size_t)size, parts,
                          packed, &place, detail, sizeof(detail))) {
         return refuse(400, "%s %s", w->name, detail);
     }

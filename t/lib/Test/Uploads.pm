@@ -104,10 +104,13 @@ sub stored {
         glob("$root/*/*/*"), glob("$root/.try/*/*/*");
 }
 
-# Bodies of requests, and files that are being unpacked.
-sub left {
+# Bodies of requests, and files that are being unpacked, are removed a moment
+# after the answer.
+sub nothing_left {
     my ($self) = @_;
-    return glob "$self->{dir}/uploads/.spool/* $self->{dir}/uploads/.tmp/*/*";
+    my $root = "$self->{dir}/uploads";
+    return $self->{t}->wait_until('nothing is left', sub {
+        !grep { -e } glob "$root/.spool/* $root/.tmp/*/*" });
 }
 
 sub clear {

@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "identity.h"
+#include "place.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct candidate {
     size_t size;
     const char *const *parts;
     bool packed;
-    struct upload_place *place;
+    struct debug_place *place;
     char *error;
     size_t error_size;
 };
@@ -55,7 +55,7 @@ static bool has_debug_id(struct candidate *c, const uint8_t guid[16],
  * is the last letter replaced by "_", or ".gz" behind it. */
 static bool has_file(struct candidate *c, const char *name)
 {
-    const char *file = c->parts[2];
+    const char *file = c->parts[2] != NULL ? c->parts[2] : name;
     size_t len = strlen(name);
     bool is_same = strcasecmp(file, name) == 0;
 
@@ -91,19 +91,37 @@ static bool is_portable_pdb(struct candidate *c)
            has_file(c, c->place->name);
 }
 
+/* Text says whose it is, whatever its own name on the disk. */
+static bool take_name(struct candidate *c, const struct breakpad_identity *got)
+{
+    symcache_key_t key;
+
+    if (c->parts[2] != NULL || got->name_size == 0) {
+        return true;
+    }
+    if (symcache_name_parse(got->name, got->name_size, &key) != SYMCACHE_OK ||
+        key.name[0] == '.') {
+        return FAIL(c, "is of a module with a name that is not allowed");
+    }
+    memcpy(c->place->name, key.name, key.name_len + 1);
+    return true;
+}
+
 /* crash.sym of crash.pdb, libc.so.6.sym of libc.so.6 */
 static bool is_breakpad(struct candidate *c)
 {
     const char *name = c->place->name;
-    size_t len = strlen(name), stem = len;
+    size_t len, stem;
     struct breakpad_identity got;
     char file[SYMCACHE_NAME_MAX + 8];
 
     if (breakpad_identity_read(c->data, c->size, &got, c->error,
                                c->error_size) != 0 ||
-        !has_debug_id(c, got.guid, got.age)) {
+        !has_debug_id(c, got.guid, got.age) || !take_name(c, &got)) {
         return false;
     }
+    len = strlen(name);
+    stem = len;
     if (got.name_size > 0 &&
         (got.name_size != len || strncasecmp(got.name, name, len) != 0)) {
         return FAIL(c, "is of %.*s, and not of %s", (int)got.name_size,
@@ -135,6 +153,9 @@ static bool is_image(struct candidate *c)
     key->image_size = got.image_size;
     c->place->nids = 1;
     symcache_id_print(c->place->id, key);
+    if (c->parts[1] == NULL) {
+        return has_file(c, c->place->name);
+    }
     if (symcache_id_parse(c->parts[1], strlen(c->parts[1]), &path) !=
             SYMCACHE_OK ||
         path.id_type != SYMCACHE_ID_PE || path.timestamp != key->timestamp ||
@@ -198,7 +219,11 @@ static bool has_build_id(struct candidate *c, const struct ssqp *ssqp,
     char debug_id[SYMCACHE_ID_TEXT_MAX + 1], file[SYMCACHE_NAME_MAX + 8];
 
     symcache_id_print(debug_id, &c->place->ids[1]);
-    if (strcasecmp(c->parts[1], debug_id) == 0) {
+    if (c->parts[1] == NULL) {
+        is_debug = !has_code;
+        snprintf(file, sizeof(file), "%s", c->place->name);
+        print_ssqp(c, ssqp, is_debug);
+    } else if (strcasecmp(c->parts[1], debug_id) == 0) {
         is_debug = true;
         snprintf(file, sizeof(file), "%s.dbg", c->place->name);
         print_ssqp(c, ssqp, true);
@@ -290,10 +315,10 @@ static const struct {
     {macho_sniff, is_macho, true},
 };
 
-bool upload_identify(const uint8_t *data, size_t size,
-                     const char *const parts[3], bool packed,
-                     struct upload_place *place, char *error,
-                     size_t error_size)
+bool debug_place_read(const uint8_t *data, size_t size,
+                      const char *const parts[3], bool packed,
+                      struct debug_place *place, char *error,
+                      size_t error_size)
 {
     struct candidate c = {.data = data,
                           .size = size,
@@ -314,7 +339,7 @@ bool upload_identify(const uint8_t *data, size_t size,
     memcpy(place->name, key.name, key.name_len + 1);
     for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (kinds[i].sniff(data, size) &&
-            (parts[1] != NULL || !kinds[i].needs_id)) {
+            (parts[1] != NULL || parts[2] == NULL || !kinds[i].needs_id)) {
             return kinds[i].is(&c);
         }
     }

@@ -1,0 +1,43 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Where a debug file, or an image, belongs in a symbol store: the path
+ * <name>/<id>/<file> that its content says.
+ */
+#ifndef DEBUGINFO_PLACE_H
+#define DEBUGINFO_PLACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "proto/key.h"
+
+/* By how many ids a file may be asked for. */
+#define DEBUG_PLACE_IDS 3
+
+/* "elf-buildid-sym-" and the digits of a build id, or an id as in keys. */
+#define DEBUG_PLACE_ID_SIZE (SYMCACHE_ID_TEXT_MAX + 16)
+
+/* Where a file belongs below the root, whatever the case of its path was. */
+struct debug_place {
+    char name[SYMCACHE_NAME_MAX + 1];
+    char id[DEBUG_PLACE_ID_SIZE];
+    char file[SYMCACHE_NAME_MAX + 1];
+    symcache_key_t ids[DEBUG_PLACE_IDS];
+    size_t nids;
+};
+
+/*
+ * Reads the identity of a file in memory and compares it with the three parts
+ * of a path.  With packed, the file was packed, and the third part may say so.
+ * Where the second part is NULL, a PDB may have any id, and no other file is
+ * taken.  Where the third is NULL, too, nothing is compared: the first is the
+ * file's name on the disk.  Returns true with *place, or false with a sentence
+ * in error.
+ */
+bool debug_place_read(const uint8_t *data, size_t size,
+                      const char *const parts[3], bool packed,
+                      struct debug_place *place, char *error,
+                      size_t error_size);
+
+#endif

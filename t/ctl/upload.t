@@ -1,0 +1,90 @@
+#!/usr/bin/env perl
+
+# symcachectl upload: what is sent and skipped, and the exit code that a build
+# can trust.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use File::Copy qw(copy);
+use File::Path qw(make_path);
+use JSON::PP qw(decode_json);
+use Test::Ctl;
+use Test::More;
+use Test::Symcache;
+use Test::Uploads;
+
+my $u = Test::Uploads->new;
+my $t = $u->t;
+my $dir = $t->dir;
+my $ctl = Test::Ctl->new($t);
+my $key = $Test::Symcache::key{'crash.pdb'};
+
+# curl and its kin speak TCP: nginx, once more
+my $port = Test::Symcache::free_port();
+$t->stop_nginx;
+Test::Example::start($t, 'uploads.conf', address => "127.0.0.1:$port", put => {
+    'listen 80;' => "listen 127.0.0.1:$port;",
+    '/run/symcached/admin.sock' => "$dir/a.sock",
+    '/srv/uploads' => "$dir/uploads" });
+
+$t->write_file('token', "0123456789abcdef0123456789abcdef\n");
+my @upload = ('upload', '--url', "http://127.0.0.1:$port/symbols",
+              '--token', "\@$dir/token");
+
+make_path("$dir/build/deep");
+copy($t->data('pdb/crash.pdb'), "$dir/build/deep/Crash.pdb");
+copy($t->data('pdb/basic32.dll'), "$dir/build/basic32.dll");
+$t->write_file('build/any.sym',
+               "MODULE Linux x86_64 0123456789ABCDEF0123456789ABCDEF0 libx.so\n");
+$t->write_file('build/main.o', "no symbols\n");
+$t->write_file('build/empty', '');
+
+my $r = $ctl->run(@upload, "$dir/build");
+is $r->{code}, 0, 'a folder' or diag "$r->{out}$r->{err}";
+is $r->{out}, "3 stored, 0 skipped, 0 refused, 0 failed, 2 left out\n", 'told';
+like $u->stored, qr{^basic32\.dll/[0-9A-F]{8}[0-9a-f]+/basic32\.dll
+    \ crash\.pdb/$key/crash\.pdb
+    \ libx\.so/0123456789ABCDEF0123456789ABCDEF0/libx\.so\.sym$}x,
+    'each where it belongs';
+$r = $ctl->run(@upload, "$dir/build");
+is $r->{code}, 0, 'again';
+is $r->{out}, "0 stored, 3 skipped, 0 refused, 0 failed, 2 left out\n",
+    'skipped';
+
+# the same size, other bytes
+my $pdb = $t->read_file('build/deep/Crash.pdb');
+substr $pdb, -1, 1, chr(1 ^ ord substr $pdb, -1);
+$t->write_file('build/deep/Crash.pdb', $pdb);
+$r = $ctl->run(@upload, '--force', '--json', "$dir/build/deep/Crash.pdb");
+is $r->{code}, 0, 'force';
+my ($file, $sum) = map { decode_json($_) } split /\n/, $r->{out};
+is $file->{outcome}, 'stored', 'force: stored';
+is $file->{path}, "crash.pdb/$key/crash.pdb", 'force: where';
+is $sum->{stored}, 1, 'the sum';
+ok $t->read_file("uploads/crash.pdb/$key/crash.pdb") eq $pdb, 'replaced';
+
+# of another size: there, and not ours to replace
+$t->write_file("uploads/crash.pdb/$key/crash.pdb", 'x');
+$r = $ctl->run(@upload, "$dir/build/deep/Crash.pdb");
+is $r->{code}, 1, 'other content there: 1';
+like $r->{err}, qr/refused: .*is there with other content \(HTTP 409\)/, 'why';
+
+$r = $ctl->run(@upload, "$dir/build/main.o");
+is $r->{code}, 1, 'a file that is none: 1';
+like $r->{err}, qr{main\.o: refused: is no file whose identity}, 'why';
+$r = $ctl->run(@upload, "$dir/nothing");
+is $r->{code}, 3, 'a file that is not there: 3';
+$r = $ctl->run(@upload[0 .. 2], '--token', 'wrong', "$dir/build/basic32.dll",
+               '--force');
+is $r->{code}, 1, 'a wrong token: 1';
+like $r->{err}, qr/API Token not matched/, 'why';
+is $ctl->run('upload', "$dir/build")->{code}, 2, 'without --url: 2';
+is $ctl->run(@upload)->{code}, 2, 'without a file: 2';
+is $ctl->run(@upload[0 .. 2], '--token', '$NO_SUCH_VARIABLE', $dir)->{code}, 2,
+    'a token that there is not: 2';
+
+$t->finish;
+done_testing;
