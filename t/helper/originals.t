@@ -203,5 +203,29 @@ my ($so, $name) = $text =~ /^MODULE \S+ \S+ (\w+) (\S+)/;
 $t->write_file("sym/$name/$so/$name.sym", $text);
 served("Breakpad's text", $text, 'sym', 'sym', $name, $so);
 
+# --- what nobody asked for is removed, of each kind of id
+
+my %path = (
+    used => "ssqp/_/buildid-$build/_",
+    elf => "debuginfod/_/buildid-$build/_",
+    program => "debuginfod/_/buildid-$build/_.executable",
+    image => "symstore/basic32.dll/$key/basic32.dll.executable",
+    sym => "sym/\L$name\E/$so/\L$name\E.sym",
+);
+for (values %path) {
+    my $file = $t->path("downloads/$_");
+    ok -e $file, "$_ is there";
+    utime time - 30 * 86400, time - 30 * 86400, $file or die "$file: $!";
+}
+is((lookup('debuginfo', 'ssqp', @id))[0], 200, 'one of them is asked for');
+$t->stop_symcached;
+my $file = $t->write_helper_config($config);
+my %env = $t->sanitizer_env(0);
+is system({ 'env' } 'env', (map { "$_=$env{$_}" } keys %env),
+    $t->program('symcached'), '--clean', '-c', $file), 0, 'cleaning';
+is_deeply [ grep { -e $t->path("downloads/$path{$_}") } sort keys %path ],
+    ['used'], 'leaves what was used';
+ok !-e $t->path('downloads/debuginfod/_'), 'and no empty folder';
+
 $t->finish;
 done_testing;

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <event2/event.h>
 #include "prefetch.h"
 #include "scheduler.h"
@@ -93,6 +94,7 @@ static void on_found(struct job *job)
         return;
     }
 
+    (void)chmod(file, 0644); /* nginx may serve it, whatever the umask is */
     job_discard_pdb(job);
     if (store_rename(file, job_pdb_path(job)) != 0) {
         int errnum = errno;
