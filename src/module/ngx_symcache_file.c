@@ -31,6 +31,14 @@ static u_char *ngx_symcache_file_hex(u_char *p, uint64_t n);
 static ngx_uint_t ngx_symcache_file_missing(ngx_err_t err);
 
 
+/* the type of PpdbCaches, and with its parameter */
+
+static ngx_str_t  ngx_symcache_file_ppdb =
+    ngx_string("application/vnd.ppdbcache");
+static ngx_str_t  ngx_symcache_file_ppdb_start =
+    ngx_string("application/vnd.ppdbcache; version=");
+
+
 ngx_int_t
 ngx_symcache_file_best(ngx_symcache_ctx_t *ctx, symcache_version_t *below)
 {
@@ -425,6 +433,7 @@ ngx_int_t
 ngx_symcache_file_type(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
 {
     u_char              *p;
+    ngx_str_t           *type, *start;
     ngx_http_request_t  *r;
 
     r = ctx->request;
@@ -443,14 +452,22 @@ ngx_symcache_file_type(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
         return NGX_OK;
     }
 
-    p = ngx_pnalloc(r->pool, ctx->conf->type_start.len + ctx->served_len);
+    type = &ctx->conf->type;
+    start = &ctx->conf->type_start;
+
+    if (ctx->asked.key.kind == SYMCACHE_KIND_PPDBCACHE) {
+        type = &ngx_symcache_file_ppdb;
+        start = &ngx_symcache_file_ppdb_start;
+    }
+
+    p = ngx_pnalloc(r->pool, start->len + ctx->served_len);
     if (p == NULL) {
         return NGX_ERROR;
     }
 
     r->headers_out.content_type.data = p;
 
-    p = ngx_cpymem(p, ctx->conf->type_start.data, ctx->conf->type_start.len);
+    p = ngx_cpymem(p, start->data, start->len);
     p = ngx_cpymem(p, ctx->served_text, ctx->served_len);
 
     r->headers_out.content_type.len = p - r->headers_out.content_type.data;
@@ -460,7 +477,7 @@ ngx_symcache_file_type(ngx_symcache_ctx_t *ctx, symcache_version_t *version)
      * lengths differ, no charset is added.
      */
 
-    r->headers_out.content_type_len = ctx->conf->type.len;
+    r->headers_out.content_type_len = type->len;
     r->headers_out.content_type_lowcase = NULL;
 
     return NGX_OK;

@@ -43,6 +43,13 @@ ngx_symcache_request_read(ngx_symcache_ctx_t *ctx, const char **text)
         return NGX_OK;
     }
 
+    if (ctx->asked.key.kind == SYMCACHE_KIND_PPDBCACHE) {
+
+        /* symcache_min_version is of SymCaches */
+
+        return ngx_symcache_request_headers(ctx, text);
+    }
+
     ctx->ask.min = *slcf->min_version;
 
     if (symcache_version_cmp(&ctx->ask.version, &ctx->ask.min) < 0) {
@@ -150,6 +157,14 @@ ngx_symcache_request_tail(ngx_str_t *uri, symcache_request_t *req)
                                       uri->data + uri->len - p, req)
                == SYMCACHE_OK)
         {
+            /* the same behind "ppdb" is a PpdbCache */
+
+            if (p - uri->data >= 5 && ngx_strncmp(p - 5, "/ppdb", 5) == 0) {
+                p -= 5;
+                (void) symcache_request_parse((char *) p,
+                                              uri->data + uri->len - p, req);
+            }
+
             return NGX_OK;
         }
     }

@@ -69,6 +69,13 @@ ngx_symcache_transcoders_best(ngx_symcache_ctx_t *ctx)
 
     ctx->transcoders_known = 0;
 
+    if (ctx->asked.key.kind != SYMCACHE_KIND_SYMCACHE) {
+
+        /* the list is of SymCaches, and there is one version of the others */
+
+        return;
+    }
+
     if (ctx->root.len >= NGX_MAX_PATH - sizeof(SYMCACHE_TRANSCODERS_FILE)) {
         return;
     }

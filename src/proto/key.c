@@ -40,6 +40,10 @@ static const uint16_t  symcache_hex[256] = {
 #define SYMCACHE_BUILD_PREFIX      "buildid-"
 #define SYMCACHE_BUILD_PREFIX_LEN  8
 
+/* in front of a request for a PpdbCache */
+#define SYMCACHE_PPDB              "ppdb/"
+#define SYMCACHE_PPDB_LEN          5
+
 static const char  symcache_hex_upper[] = "0123456789ABCDEF";
 static const char  symcache_hex_lower[] = "0123456789abcdef";
 
@@ -568,8 +572,8 @@ symcache_path_split(const char *p, size_t len, const char *seg[4],
     return 0;
 }
 
-symcache_status_e
-symcache_request_parse(const char *p, size_t len, symcache_request_t *req)
+static symcache_status_e
+symcache_request_read(const char *p, size_t len, symcache_request_t *req)
 {
     int                 n;
     size_t              seg_len[4];
@@ -606,6 +610,41 @@ symcache_request_parse(const char *p, size_t len, symcache_request_t *req)
     }
 
     return symcache_age_parse(seg[3], seg_len[3], &req->key.age);
+}
+
+symcache_status_e
+symcache_request_parse(const char *p, size_t len, symcache_request_t *req)
+{
+    symcache_status_e  rc, ppdb;
+
+    rc = symcache_request_read(p, len, req);
+    if (rc == SYMCACHE_OK) {
+        return rc;
+    }
+
+    if (len > 0 && *p == '/') {
+        p++;
+        len--;
+    }
+
+    if (len <= SYMCACHE_PPDB_LEN
+        || memcmp(p, SYMCACHE_PPDB, SYMCACHE_PPDB_LEN) != 0)
+    {
+        return rc;
+    }
+
+    ppdb = symcache_request_read(p + SYMCACHE_PPDB_LEN,
+                                 len - SYMCACHE_PPDB_LEN, req);
+
+    if (ppdb == SYMCACHE_OK) {
+        req->key.kind = SYMCACHE_KIND_PPDBCACHE;
+
+        if (req->key.age == 1) {
+            req->key.age = UINT32_MAX;
+        }
+    }
+
+    return ppdb;
 }
 
 void

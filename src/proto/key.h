@@ -95,7 +95,11 @@ typedef struct {
 } symcache_key_t;
 
 
-/* What a client asked for: v<major>.<minor>.<patch>/<name>/<id>[/<age>]. */
+/*
+ * What a client asked for: v<major>.<minor>.<patch>/<name>/<GUID>[/<age>], and
+ * "ppdb/" in front of it for a PpdbCache.  Of that the age 1, as without one,
+ * is FFFFFFFF: both are ages of a portable PDB.
+ */
 typedef struct {
     symcache_version_t   version;
     const char          *name;   /* the key's in the client's own case: a part
