@@ -139,36 +139,63 @@ static int read_cache(struct config_reader *r, const cJSON *item,
     return config_object(r, item, cache_fields, COUNT(cache_fields), at);
 }
 
+const symcache_version_t *
+config_source_version(const struct source_config *source,
+                      symcache_kind_e kind)
+{
+    static const symcache_version_t ppdbcache = {1, 0, 0};
+
+    if (!source->type->has_symcaches) {
+        return NULL;
+    }
+    if (kind == SYMCACHE_KIND_PPDBCACHE && source->ppdbcaches) {
+        return &ppdbcache;
+    }
+    return kind == SYMCACHE_KIND_SYMCACHE ? &source->version : NULL;
+}
+
+/* Adds a version that a SymCache server has, if it is none of the store's. */
+static void add_version(struct store_config *store,
+                        const struct source_config *source,
+                        symcache_kind_e kind)
+{
+    const symcache_version_t *version = config_source_version(source, kind);
+    struct transcoder_config *t = store->transcoders;
+    size_t i;
+
+    if (version == NULL) {
+        return;
+    }
+    for (i = 0; i < store->ntranscoders; i++) {
+        if (t[i].makes == kind &&
+            symcache_version_cmp(&t[i].version, version) == 0) {
+            return;
+        }
+    }
+    memset(&t[i], 0, sizeof(t[i]));
+    t[i].version = *version;
+    t[i].makes = kind;
+    store->ntranscoders++;
+}
+
 /* Adds the versions of the SymCache servers among the sources, as a store can
  * have those without a command of its own. */
 static int add_versions(struct config_reader *r, const cJSON *item,
                         struct store_config *store)
 {
     struct transcoder_config *t;
-    size_t i, j;
+    size_t i;
 
     t = realloc(store->transcoders,
-                (store->ntranscoders + store->nsources + 1) * sizeof(*t));
+                (store->ntranscoders + 2 * store->nsources + 1) * sizeof(*t));
     if (t == NULL) {
         return config_error(r, item, "out of memory");
     }
     store->transcoders = t;
 
     for (i = 0; i < store->nsources; i++) {
-        if (!store->sources[i]->type->has_symcaches) {
-            continue;
-        }
-        for (j = 0; j < store->ntranscoders; j++) {
-            if (symcache_version_cmp(&t[j].version,
-                                     &store->sources[i]->version) == 0) {
-                break;
-            }
-        }
-        if (j == store->ntranscoders) {
-            memset(&t[j], 0, sizeof(t[j]));
-            t[j].version = store->sources[i]->version;
-            store->ntranscoders++;
-        }
+        add_version(store, store->sources[i], SYMCACHE_KIND_SYMCACHE);
+        add_version(store, store->sources[i], SYMCACHE_KIND_PPDBCACHE);
     }
     return 0;
 }

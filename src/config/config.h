@@ -157,6 +157,7 @@ struct source_config {
     char *url;    /* base URL, no trailing slash; NULL: filesystem */
     char *origin; /* of url or path, for limits; see origin.h */
     symcache_version_t version;    /* symcache: the version to ask for */
+    bool ppdbcaches;               /* symcache: it has PpdbCaches, too */
     struct patterns_config only;   /* none = every name */
     struct patterns_config except; /* wins over only */
     struct transport_config transport;
@@ -421,6 +422,12 @@ unsigned config_layout_formats(enum source_layout layout);
 /* Returns whether a layout has places for the original of a key. */
 bool config_layout_has_key(enum source_layout layout,
                            const symcache_key_t *key);
+
+/* Returns the version that a SymCache server is asked for of files of this
+ * kind, or NULL if it is not asked for them. */
+const symcache_version_t *
+config_source_version(const struct source_config *source,
+                      symcache_kind_e kind);
 
 /* Returns whether a layout has places of that form. */
 bool config_layout_has_form(enum source_layout layout, enum layout_form form);

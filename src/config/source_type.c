@@ -116,6 +116,7 @@ static const struct config_field headers_keys[] = {
 };
 static const struct config_field version_keys[] = {
     KEY("version", config_version, OF(version), 0),
+    KEY("ppdbcaches", config_bool, OF(ppdbcaches), 0),
 };
 static const struct config_field value_keys[] = {
     KEY("value", config_sympath_value, 0, CONFIG_REQUIRED),

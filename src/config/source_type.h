@@ -21,7 +21,7 @@ enum source_keys {
     SOURCE_KEYS_MAP = 1 << 3,     /* map */
     SOURCE_KEYS_HTTP = 1 << 4,    /* tls, proxy, http_version, user_agent */
     SOURCE_KEYS_HEADERS = 1 << 5, /* headers */
-    SOURCE_KEYS_VERSION = 1 << 6, /* version */
+    SOURCE_KEYS_VERSION = 1 << 6, /* version, ppdbcaches */
     SOURCE_KEYS_VALUE = 1 << 7    /* value */
 };
 

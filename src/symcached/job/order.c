@@ -91,8 +91,8 @@ static const symcache_version_t *offered(const struct order *order,
     unsigned i;
 
     if (source->type->has_symcaches) {
-        return order->key->kind == SYMCACHE_KIND_SYMCACHE ? &source->version
-                                                          : NULL;
+        return config_source_version(source,
+                                     (symcache_kind_e)order->key->kind);
     }
     for (i = 0; i < FORMATS; i++) {
         t = order->transcoders[i] != NULL ? order->transcoders[i]
@@ -125,15 +125,16 @@ bool order_has_way(const struct store_config *store, symcache_kind_e kind,
                    const symcache_version_t *target)
 {
     const struct source_config *source;
+    const symcache_version_t *version;
     unsigned formats;
     size_t i;
 
     for (i = 0; i < store->nsources; i++) {
         source = store->sources[i];
         formats = config_layout_formats(source->layout);
+        version = config_source_version(source, kind);
         if (source->type->has_symcaches
-                ? kind == SYMCACHE_KIND_SYMCACHE &&
-                      serves(&source->version, target)
+                ? version != NULL && serves(version, target)
                 : (formats & config_format_originals(kind)) ||
                       has_transcoder(store, kind, target, formats)) {
             return true;

@@ -201,6 +201,8 @@ static const struct source_callbacks source_callbacks = {on_attempt,
 static struct lookup *begin_lookup(struct job *job)
 {
     const struct source_config *source = job->source;
+    const symcache_version_t *version = config_source_version(
+        source, (symcache_kind_e)job->key.kind);
     const struct order *order = &job->order;
     struct source_symcache *symcache = &job->symcache;
     struct workdir *workdir;
@@ -210,8 +212,8 @@ static struct lookup *begin_lookup(struct job *job)
     symcache->via = job->via != NULL ? job->via : "";
     symcache->store = job->store->name;
     symcache->has_exceeds =
-        order->has_on_disk &&
-        symcache_version_cmp(&order->on_disk, &source->version) < 0;
+        order->has_on_disk && version != NULL &&
+        symcache_version_cmp(&order->on_disk, version) < 0;
     symcache->exceeds = order->on_disk;
 
     /* on the file system where the file will stay, so that it can be renamed */

@@ -112,6 +112,12 @@ static bool is_file(const struct fetch_answer *answer, char *detail,
     return false;
 }
 
+static const symcache_version_t *asked_version(const struct lookup *lookup)
+{
+    return config_source_version(lookup->source,
+                                 (symcache_kind_e)lookup->key.kind);
+}
+
 /* Returns false, with the reason in detail, if the version is not for us. */
 static bool read_version(struct lookup *lookup,
                          const struct fetch_answer *answer, char *detail,
@@ -130,8 +136,9 @@ static bool read_version(struct lookup *lookup,
                  found == 0 ? "no" : "a bad", answer->type);
         return false;
     }
-    if (version->major > lookup->source->version.major ||
-        symcache_version_cmp(version, &symcache_oldest) < 0) {
+    if (version->major > asked_version(lookup)->major ||
+        (lookup->key.kind == SYMCACHE_KIND_SYMCACHE &&
+         symcache_version_cmp(version, &symcache_oldest) < 0)) {
         snprintf(detail, size,
                  "200 with a version that was not asked for: \"%.100s\"",
                  answer->type);
@@ -258,12 +265,13 @@ static char *symcache_url(const struct lookup *lookup)
     char *url;
     size_t i;
 
-    symcache_version_print(version, &lookup->source->version);
+    symcache_version_print(version, asked_version(lookup));
     percent_encode_path(name, lookup->name);
     for (i = 0; i < sizeof(key->guid); i++) {
         snprintf(guid + 2 * i, 3, "%02X", key->guid[i]);
     }
-    return asprintf(&url, "%s/v%s/%s/%s/%" PRIu32, lookup->source->url,
+    return asprintf(&url, "%s/%sv%s/%s/%s/%" PRIu32, lookup->source->url,
+                    key->kind == SYMCACHE_KIND_PPDBCACHE ? "ppdb/" : "",
                     version, name, guid, key->age) < 0
                ? NULL
                : url;
