@@ -97,7 +97,8 @@ is file($_, 'crash.pdb'), $r->{body}, "identical: $_" for qw(middle near);
 is scalar(() = $far->read_file('symbols.log') =~ /^200 .*crash\.pdb/mg), 1,
     'one download at the far end';
 is $far->runs, 1, 'one conversion';
-ok !-e $t{$_}->path('downloads/default'), "$_: no PDB" for qw(middle near);
+is_deeply [glob $t{$_}->path("downloads/default/*")], [], "$_: no PDB"
+    for qw(middle near);
 
 # --- many at once
 
