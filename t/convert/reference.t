@@ -116,26 +116,50 @@ srand $seed;
 
 my @victims = map { "$root/t/data/convert/generated/$_.pdb.zst" }
     qw(clang14-x86-O0 clang19-x64-O2 clang19-arm64-O2 lto folded);
-for my $n (1 .. 60) {
-    my $victim = $corpus->unpacked($victims[$n % @victims]);
+
+# Compares a file of which a few bytes are others, from $first on and before
+# $end.
+
+sub compare_changed {
+    my ($n, $victim, $first, $end) = @_;
     open my $f, '<:raw', $victim or die "$victim: $!";
     my $bytes = do { local $/; <$f> };
     close $f;
 
-    my $at = 4096 + int rand(length($bytes) - 8192);
+    my $at = $first + int rand($end->(length $bytes) - $first);
     substr($bytes, $at + $_, 1) = chr int rand 256 for 0 .. int rand 4;
 
-    my $pdb = "$work/changed.pdb";
-    open $f, '>:raw', $pdb or die "$pdb: $!";
+    my $changed = "$work/changed";
+    open $f, '>:raw', $changed or die "$changed: $!";
     print $f $bytes;
     close $f;
 
-    compare($pdb, "change $n at $at of $victim");
+    compare($changed, "change $n at $at of $victim");
+}
+
+for my $n (1 .. 60) {
+    compare_changed($n, $corpus->unpacked($victims[$n % @victims]), 4096,
+                    sub { $_[0] - 4096 });
 }
 
 is_deeply(\@wrong, [], 'changed PDBs are converted alike');
 note(join ', ', map { "$_: $count{$_}" } sort keys %count);
 cmp_ok($count{same} // 0, '>', 20, 'most changes are converted by both');
+
+# the same in the headers of object files
+
+%count = ();
+@victims = map { "$root/t/data/convert/$_.zst" }
+    qw(macho/arm64.dylib macho/x86_64.dwarf macho/i386.o pe/exports.dll
+       pe/mingw-5.dll);
+for my $n (1 .. 60) {
+    compare_changed($n, $corpus->unpacked($victims[$n % @victims]), 0,
+                    sub { 1500 });
+}
+
+is_deeply(\@wrong, [], 'changed object files are converted alike');
+note(join ', ', map { "$_: $count{$_}" } sort keys %count);
+cmp_ok($count{same} // 0, '>', 30, 'most changes are converted by both');
 
 # Breakpad records at random: overlapping, nested, out of order.  Here nobody
 # is stricter.

@@ -1,0 +1,107 @@
+#!/usr/bin/env perl
+
+# Object files that ask for much more work than they have bytes: each is
+# refused for that, or for what is wrong with it, and none runs into the limit
+# of time (which would be the same exit code with another text).
+
+use strict;
+use warnings;
+
+use FindBin qw($Bin);
+use lib "$Bin/lib";
+use Test::More;
+
+use Corpus;
+
+my $corpus = Corpus->new;
+
+
+sub ends {
+    my ($name, $bytes, $code, $text) = @_;
+    my $file = $corpus->work . '/hostile.bin';
+    open my $f, '>:raw', $file or die "$file: $!";
+    print $f $bytes;
+    close $f;
+    my ($got, $err) = $corpus->convert($file);
+    is($got, $code, "$name: exit code") or diag($err);
+    like($err, $text, "$name: text") if $text;
+}
+
+
+sub leb128 {
+    my ($n) = @_;
+    my $bytes = '';
+    do {
+        my $more = $n >> 7;
+        $bytes .= chr(($n & 127) | ($more ? 128 : 0));
+        $n = $more;
+    } while ($n);
+    return $bytes;
+}
+
+sub part { return leb128(length $_[0]) . $_[0] }
+sub wasm { return "\0asm\1\0\0\0" . join '', @_ }
+sub macho {
+    my ($count, @commands) = @_;
+    my $commands = join '', @commands;
+    return pack('V8', 0xfeedfacf, 0x01000007, 3, 6, $count,
+                length $commands, 0, 0) . $commands;
+}
+
+my $work = qr/needs more work than a file of its size may/;
+
+# 300,000 symbols with one name, or parts of it, of 8 MB
+
+my $count = 300_000;
+my $text = pack('V2 a16 Q<4 V4', 0x19, 152, '__TEXT', 0, 4096, 0, 0, 7, 5, 1, 0)
+    . pack('a16 a16 Q<2 V8', '__text', '__TEXT', 0, 4096, 4096, (0) x 7);
+my $table = 32 + 152 + 24;
+my $symtab = pack('V6', 2, 24, $table, $count, $table + 16 * $count, 8 << 20);
+my $name = '_' . 'a' x (8 << 20) . "\0";
+ends('one name', macho(2, $text, $symtab)
+     . pack('V C2 v Q<', 0, 15, 1, 0, 16) x $count . $name, 9, $work);
+ends('parts of a name', macho(2, $text, $symtab)
+     . join('', map { pack 'V C2 v Q<', $_, 15, 1, 0, 16 + $_ } 1 .. $count)
+     . $name, 9, $work);
+
+# 200,000 times a command of no length, for all the sections that there are
+
+my $segment = pack('V2 a16 Q<4 V4', 0x19, 0, '__TEXT', (0) x 6, 0xffffffff, 0);
+ends('one segment', macho(200_000, $segment . "\0" x (8 * 200_000)), 9, $work);
+
+# 65,535 sections to be searched for 100,000 exports
+
+my $optional = pack('v x34 V x68 V V2', 0x20b, 512, 16, 0x10000000, 40)
+    . "\0" x 120;
+my $head = pack('a60 V a4 v2 V3 v2', 'MZ', 64, "PE\0\0", 0x8664, 65535, 0, 0, 0,
+                length $optional, 0x2000);
+my ($n, $at) = (100_000, 0x10000000 + 40);
+my $raw = length($head . $optional) + 65535 * 40;
+my $exports = pack('V2 v2 V7', 0, 0, 0, 0, $at + 10 * $n, 1, $n, $n, $at,
+                   $at + 4 * $n, $at + 8 * $n)
+    . pack('V*', 1 .. $n) . pack('V', $at + 10 * $n) x $n . "\0\0" x $n
+    . "name\0";
+ends('sections and exports', $head . $optional
+     . join('', map { pack 'a8 V2 x20 V', '.x', 1, 0x20000000 + $_, 0 }
+            1 .. 65534)
+     . pack('a8 V4 x12 V', '.e', length $exports, 0x10000000, length $exports,
+            $raw, 0) . $exports, 9, $work);
+
+# counts of which there is nothing
+
+my $huge = leb128(0xffffffff);
+ends('functions', wasm("\3", part($huge), "\x0a", part($huge)), 8,
+     qr/another size/);
+ends('imports', wasm("\2", part($huge . "\0" x 400)), 8, qr/another size/);
+ends('names', wasm("\0", part(part('name') . "\1" . part($huge))), 8,
+     qr/cut off/);
+ends('a type', wasm("\2", part("\1\0\0\1\x63" . "\x80" x 1_000_000)), 8,
+     qr/another size/);
+
+# a million functions are fine
+
+ends('a million functions', wasm(
+    "\3", part(leb128(1_000_000) . "\0" x 1_000_000),
+    "\x0a", part(leb128(1_000_000) . "\2\0\x0b" x 1_000_000)), 0);
+
+done_testing;
