@@ -204,5 +204,28 @@ my @last = @{ $a->{stacktraces}[0]{frames} }[-2, -1];
 is "$last[0]{function} $last[1]{filename}", 'main(int, char**) Weave.cs',
     'and their frames';
 
+# of which one is made, from a PDB that is found under the age 1
+
+$t->stop_symbolicated;
+$t->stop_symcached;
+Test::Symcache::remove_tree($t->path('store'));
+make_path($t->path('sym/weave.pdb/6022E78B4BF44D048F9E21D7790ECE601'));
+system('cp', "$data/weave.pdb",
+    $t->path('sym/weave.pdb/6022E78B4BF44D048F9E21D7790ECE601')) == 0 or die;
+my @command = ($t->program('pdb2symcache'), '-pdb', '{pdb}');
+$t->start_symcached({
+    stores => { default => { root => $t->path('store'), sources => ['local'],
+        transcoders => [{ version => '9.0.0', command => \@command },
+            { version => '1.0.0', makes => 'ppdbcache',
+              command => \@command }] } },
+    sources => { local => { type => 'filesystem', path => $t->path('sym') } },
+});
+$t->start_symbolicated;
+$a = answer([frame(0x45, 0), { instruction_addr => '0x2913',
+    addr_mode => 'rel:1' }], dotnet('weave'), $crash);
+is_deeply [map { $_->{debug_status} } @{ $a->{modules} }], ['found', 'found'],
+    'both kinds are made while a request waits';
+is $a->{stacktraces}[0]{frames}[0]{lineno}, 39, 'and the frame';
+
 $t->finish;
 done_testing;
