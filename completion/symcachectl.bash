@@ -23,14 +23,15 @@ _symcachectl() {
     -c | -o) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --root) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
     --store | --socket | --peers | --version | --concurrency | --attempts | \
-    --malformed-since | --unused-for | --url | --token | --expires)
+    --malformed-since | --unused-for | --kind | --url | --token | --expires)
             return ;;
     esac
 
     case ${COMP_WORDS[1]} in
     lookup)             words='--json' ;;
     convert)            words='-o --arch --id --strict' ;;
-    why | jobs | sources | status) words="$asks --peers" ;;
+    why)                words="$asks --peers --kind" ;;
+    jobs | sources | status) words="$asks --peers" ;;
     symbolicate)        words="$asks --root --images" ;;
     warm)               words="$asks --version --concurrency --attempts" ;;
     drain)              words="$asks --end" ;;

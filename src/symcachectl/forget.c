@@ -62,7 +62,7 @@ static int path_of(char *path, const struct settings *s, int count,
         client_path(path, "forget", settings_store(s), operands[0], NULL);
         return 0;
     }
-    if (operands_identity("forget", count, operands, &identity) != 0) {
+    if (operands_original("forget", count, operands, &identity) != 0) {
         return -1;
     }
     client_path(path, "forget", settings_store(s), identity.name, identity.id);

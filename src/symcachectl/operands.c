@@ -60,3 +60,31 @@ int operands_identity(const char *command, int count, char **operands,
     }
     return 0;
 }
+
+int operands_original(const char *command, int count, char **operands,
+                      struct identity *identity)
+{
+    static const uint8_t none[16];
+    const char *id = NULL, *wrong;
+    symcache_key_t key;
+    size_t size = 0;
+
+    if (count == 2) {
+        size = strlen(operands[0]);
+        id = operands[1];
+    } else if (count == 1 && (id = strrchr(operands[0], '/')) != NULL) {
+        size = (size_t)(id++ - operands[0]);
+    }
+    if (id == NULL || symcache_id_parse(id, strlen(id), &key) != SYMCACHE_OK ||
+        key.id_type == SYMCACHE_ID_DEBUG) {
+        return operands_identity(command, count, operands, identity);
+    }
+    wrong = identity_set(identity, operands[0], size, none, 0);
+    if (wrong != NULL) {
+        command_usage(command, wrong, operands[0]);
+        return -1;
+    }
+    (void)symcache_id_parse(id, strlen(id), &identity->key);
+    symcache_id_print(identity->id, &identity->key);
+    return 0;
+}

@@ -16,4 +16,12 @@
 int operands_identity(const char *command, int count, char **operands,
                       struct identity *identity);
 
+/*
+ * Also reads the other ids that originals have: "IMAGE STAMPSIZE" and
+ * "NAME buildid-HEX", with or without a slash between; a NAME of "_" stands for
+ * none.
+ */
+int operands_original(const char *command, int count, char **operands,
+                      struct identity *identity);
+
 #endif

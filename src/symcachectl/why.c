@@ -147,16 +147,26 @@ static int judge(const cJSON *answer)
 int why_command(int argc, char **argv)
 {
     struct settings settings = {0};
-    const struct option_spec specs[] = {CLIENT_PEERS_OPTIONS(settings)};
+    const char *kind = NULL;
+    const struct option_spec specs[] = {CLIENT_PEERS_OPTIONS(settings),
+                                        {"--kind", NULL, &kind}};
     struct identity identity;
     char path[CLIENT_PATH_MAX];
 
     argc = options_parse("why", specs, sizeof(specs) / sizeof(specs[0]), argc,
                          argv);
-    if (argc < 0 || operands_identity("why", argc, argv, &identity) != 0) {
+    if (argc < 0 || operands_original("why", argc, argv, &identity) != 0) {
         return COMMAND_USAGE;
     }
     client_path(path, "why", settings_store(&settings), identity.name,
                 identity.id);
+    if (kind == NULL && identity.key.id_type != SYMCACHE_ID_DEBUG) {
+        kind = symcache_kind_text(identity.key.id_type == SYMCACHE_ID_PE
+                                      ? SYMCACHE_KIND_EXECUTABLE
+                                      : SYMCACHE_KIND_DEBUGINFO);
+    }
+    if (kind != NULL) {
+        client_query(path, "kind", kind);
+    }
     return client_show(&settings, "GET", path, CLIENT_SECONDS, print, judge);
 }

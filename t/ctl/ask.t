@@ -88,6 +88,34 @@ $r = $ctl->run('why', @socket, "never.pdb/$id");
 like $r->{out}, qr/^    looked for as never\.pdb, NeVer\.pdb$/m,
     'why: the spellings of a miss';
 
+# --- originals
+
+for (['executable', 'a.exe', '5DDC1E9A6c000'], ['debuginfo', '_', 'buildid-ab12'],
+     ['debuginfo', 'never.pdb', $id], ['executable', '_', 'buildid-ab12'])
+{
+    my ($kind, @key) = @$_;
+    my $path = join '/', @key;
+    my @kind = $path =~ /exe|_/ && $path !~ /ab12/ ? () : ('--kind', $kind);
+    is $t->helper('GET', "/v1/$kind/default/$path?version=1.0.0&wait=60")
+        ->{status}, 404, "$kind of $path is nowhere";
+    $r = $ctl->run('why', @socket, @kind, @key);
+    $ctl->is($r, 1, qr{^\Q$key[0] $key[1]\E, store default\n  not cached}, undef,
+             "why: $kind");
+    $r = $ctl->run('why', @socket, @kind, $path);
+    $ctl->is($r, 1, qr/not made: notfound/, undef, '- with a slash');
+    $r = $ctl->run('forget', @socket, @key);
+    $ctl->is($r, 0, qr/^forgotten entries: \d$/, undef, '- is forgotten');
+    $r = $ctl->run('why', @socket, @kind, $path);
+    unlike $r->{out}, qr/notfound/, '- nothing is known of it any more';
+}
+is $t->helper('GET', "/v1/symcache/default/never.pdb/$id?version=9.0.0&wait=60")
+    ->{status}, 404, 'as before';
+$r = $ctl->run('why', @socket, '--kind', 'debuginfo', "crash.pdb/$id");
+$ctl->is($r, 0, qr{^  cached: crash\.pdb/$id/crash\.pdb, from upstream$}m, undef,
+         'why: an original that is there');
+$r = $ctl->run('why', @socket, '--kind', 'pdb', "crash.pdb/$id");
+$ctl->is($r, 2, undef, qr/bad-query/, 'why: no such kind');
+
 # --- forget
 
 $r = $ctl->run('forget', @socket, "never.pdb/$id");

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 #include "base/id.h"
 #include "scheduler.h"
 #include "symcached/store/store.h"
@@ -120,13 +121,10 @@ cJSON *scheduler_misses(const struct scheduler *scheduler)
 
 /* Adds what a file was made from, and when better sources were asked. */
 static void add_provenance(cJSON *file, const struct store_config *store,
-                           const symcache_key_t *key,
-                           const symcache_version_t *version)
+                           const char *path)
 {
     struct provenance provenance;
-    char path[PATH_MAX];
 
-    store_path(path, store->root, key, version, SYMCACHE_FILE_PLAIN);
     if (provenance_read(path, &provenance)) {
         cJSON_AddStringToObject(file, "source", provenance.source);
         cJSON_AddBoolToObject(file, "publics_only", provenance.publics_only);
@@ -137,22 +135,42 @@ static void add_provenance(cJSON *file, const struct store_config *store,
     }
 }
 
-static void add_files(cJSON *object, const struct store_config *store,
+/* Adds a file at path, of which relative is the end. */
+static void add_file(cJSON *array, const struct store_config *store,
+                     const symcache_version_t *version, const char *path,
+                     const char *relative)
+{
+    cJSON *file = cJSON_CreateObject();
+
+    add_version(file, "version", version);
+    cJSON_AddStringToObject(file, "path", relative);
+    add_provenance(file, store, path);
+    cJSON_AddItemToArray(array, file);
+}
+
+static void add_files(cJSON *object, const struct scheduler *scheduler,
+                      const struct store_config *store,
                       const symcache_key_t *key)
 {
     cJSON *array = cJSON_AddArrayToObject(object, "files");
     symcache_version_t versions[STORE_VERSIONS_MAX];
-    char path[SYMCACHE_PATH_MAX + 1];
-    cJSON *file;
-    int i, n = store_versions(store->root, key, versions);
+    char relative[SYMCACHE_PATH_MAX + 1], path[PATH_MAX];
+    int i, n;
 
+    if (symcache_kind_is_original((symcache_kind_e)key->kind)) {
+        store_download_path(path, scheduler->config->downloads, store->name,
+                            key);
+        symcache_path_original(relative, key);
+        if (access(path, F_OK) == 0) {
+            add_file(array, store, &order_original.version, path, relative);
+        }
+        return;
+    }
+    n = store_versions(store->root, key, versions);
     for (i = 0; i < n; i++) {
-        file = cJSON_CreateObject();
-        add_version(file, "version", &versions[i]);
-        symcache_path_file(path, key, &versions[i], SYMCACHE_FILE_PLAIN);
-        cJSON_AddStringToObject(file, "path", path);
-        add_provenance(file, store, key, &versions[i]);
-        cJSON_AddItemToArray(array, file);
+        store_path(path, store->root, key, &versions[i], SYMCACHE_FILE_PLAIN);
+        symcache_path_file(relative, key, &versions[i], SYMCACHE_FILE_PLAIN);
+        add_file(array, store, &versions[i], path, relative);
     }
 }
 
@@ -178,35 +196,48 @@ static void add_variants(cJSON *item, const symcache_key_t *key,
     }
 }
 
-/* Adds each version that can be made, and why it is not being made now. */
+/* A version that can be made, and why it is not being made now. */
+static cJSON *made_json(const struct scheduler *scheduler,
+                        const struct store_config *store,
+                        const symcache_key_t *key,
+                        const symcache_version_t *version)
+{
+    cJSON *item = cJSON_CreateObject();
+    struct negcache_entry entry;
+
+    add_version(item, "version", version);
+    if (negcache_find(scheduler->negcache, store, &scheduler->config->cache,
+                      key, NULL, version, &entry)) {
+        cJSON_AddStringToObject(item, "blocked",
+                                negcache_rules[entry.reason].name);
+        cJSON_AddStringToObject(item, "reason", entry.text);
+        cJSON_AddNumberToObject(item, "since", (double)entry.since);
+        cJSON_AddNumberToObject(item, "retry_in", entry.valid);
+        add_variants(item, key, &entry);
+    }
+    return item;
+}
+
+/* Adds each of these versions; of an original there is one. */
 static void add_transcoders(cJSON *object, const struct scheduler *scheduler,
                             const struct store_config *store,
                             const symcache_key_t *key)
 {
     cJSON *array = cJSON_AddArrayToObject(object, "transcoders");
-    const symcache_version_t *version;
     const struct trust *trust;
-    struct negcache_entry entry;
     cJSON *item;
     size_t i;
 
+    if (symcache_kind_is_original((symcache_kind_e)key->kind)) {
+        cJSON_AddItemToArray(
+            array, made_json(scheduler, store, key, &order_original.version));
+    }
     for (i = 0; i < store->ntranscoders; i++) {
         if (store->transcoders[i].makes != (symcache_kind_e)key->kind) {
             continue;
         }
-        version = &store->transcoders[i].version;
-        item = cJSON_CreateObject();
-        add_version(item, "version", version);
-        if (negcache_find(scheduler->negcache, store,
-                          &scheduler->config->cache, key, NULL, version,
-                          &entry)) {
-            cJSON_AddStringToObject(item, "blocked",
-                                    negcache_rules[entry.reason].name);
-            cJSON_AddStringToObject(item, "reason", entry.text);
-            cJSON_AddNumberToObject(item, "since", (double)entry.since);
-            cJSON_AddNumberToObject(item, "retry_in", entry.valid);
-            add_variants(item, key, &entry);
-        }
+        item = made_json(scheduler, store, key,
+                         &store->transcoders[i].version);
         trust = trusts_find(scheduler->trusts, &store->transcoders[i]);
         if (trust != NULL && trust_left(trust) > 0) {
             cJSON_AddNumberToObject(item, "not_run_for", trust_left(trust));
@@ -265,7 +296,7 @@ cJSON *scheduler_why(const struct scheduler *scheduler,
     cJSON_AddStringToObject(object, "pdb", key->name);
     cJSON_AddStringToObject(object, "id", text);
     cJSON_AddNumberToObject(object, "time", (double)time(NULL));
-    add_files(object, store, key);
+    add_files(object, scheduler, store, key);
     add_transcoders(object, scheduler, store, key);
     if (running != NULL) {
         cJSON_AddItemToObject(object, "job", job_json(running));
