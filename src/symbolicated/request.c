@@ -197,6 +197,7 @@ static void send_reply(struct request *r)
     struct json_writer *writer = r->reply.body;
     struct http_field fields[API_HEADERS_MAX];
     struct http_reply reply = {.body = writer->data, .size = writer->size};
+    struct http_request *http = r->http;
     unsigned i;
 
     if (writer->has_failed ||
@@ -216,8 +217,10 @@ static void send_reply(struct request *r)
     reply.fields = fields;
     reply.nfields = r->reply.nheaders;
     count(r);
-    http_reply(r->http, &reply);
+    /* first: who has the answer may ask again at once, and there may be a
+     * limit of requests that run */
     free_request(r);
+    http_reply(http, &reply);
     trim(context);
 }
 

@@ -152,6 +152,8 @@ SKIP: {
     is function(post('', body(sources => [map { { id => $_ } }
         'empty', 'local']))), $main, 'and one that had';
 }
+is scalar(grep { post('', body())->{http} != 200 } 1 .. 200), 0,
+    'who has an answer is not one of those that run any more';
 my $r = post('', body(sources => [{ id => 'local' }, { id => 'foreign' }]));
 is $r->{http}, 422, 'another one';
 like $r->{text}, qr/: sources\[1\]\.id: no source of this name/, 'is named';

@@ -54,7 +54,7 @@ struct api_header {
 struct api_reply {
     enum api_protocol protocol;
     int status;
-    const char *type; /* Content-Type, or NULL */
+    const char *type; /* Content-Type, static, or NULL */
     struct api_header headers[API_HEADERS_MAX];
     unsigned nheaders;
     struct json_writer *body; /* empty at first */
@@ -136,7 +136,8 @@ const char *api_protocol_name(enum api_protocol protocol);
 /* Whether the body has a Content-Encoding, which no protocol reads. */
 bool api_is_encoded(const struct api_request *request);
 
-/* Adds a header, whose texts must live until the reply is sent. */
+/* Adds a header, whose texts are static or of the request: when the reply is
+ * sent, the call is gone. */
 void api_reply_header(struct api_reply *reply, const char *name,
                       const char *value);
 
