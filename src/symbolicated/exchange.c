@@ -210,3 +210,10 @@ void exchange_free(struct exchange *exchange)
     }
     free(exchange);
 }
+
+/* A callback that bufferevent_trigger_event() has put off holds a reference,
+ * and event_base_free() forgets the callback. */
+void exchange_end(struct event_base *base)
+{
+    event_base_loop(base, EVLOOP_NONBLOCK);
+}

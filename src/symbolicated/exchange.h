@@ -58,4 +58,8 @@ struct exchange *exchange_start(struct event_base *base,
 /* fn is not called any more.  NULL is allowed. */
 void exchange_free(struct exchange *exchange);
 
+/* Before a base is freed on which exchanges were, and nothing else is left: a
+ * turn of its own, in which libevent lets go of them. */
+void exchange_end(struct event_base *base);
+
 #endif

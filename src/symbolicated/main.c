@@ -23,6 +23,7 @@
 #include "http/http.h"
 #include "sandbox/sandbox.h"
 #include "demangler.h"
+#include "exchange.h"
 #include "report.h"
 #include "worker.h"
 
@@ -301,6 +302,7 @@ static void finish(struct daemon *d)
         event_free(d->trim);
     }
     if (d->base != NULL) {
+        exchange_end(d->base);
         event_base_free(d->base);
     }
 }

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/task.h"
 #include "http/http.h"
+#include "exchange.h"
 #include "pages.h"
 #include "request.h"
 
@@ -130,6 +131,7 @@ void worker_free(struct worker *w)
         event_free(w->woken);
     }
     if (w->base != NULL) {
+        exchange_end(w->base);
         event_base_free(w->base);
     }
     if (w->wakeup != -1) {
