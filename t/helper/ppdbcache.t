@@ -51,6 +51,8 @@ my %source = (
     http => { type => 'http', url => $web->url . '/http', internal => $true },
     ssqp => { type => 'http', url => $web->url . '/ssqp', internal => $true,
               layout => 'ssqp' },
+    web => { type => 'http', url => $web->url . '/flat', internal => $true,
+             layout => 'flat' },
     s3 => { type => 's3', bucket => 'bucket', endpoint => $web->url,
             region => 'x', path_style => $true, internal => $true },
     azure => { type => 'azure', account => 'azure', container => 'box',
@@ -149,6 +151,38 @@ $t->write_file('plain', $pdb);
 system('gzip', '-kf', $t->path('plain')) == 0 or die;
 $t->write_file("tree/packed.pdb/$F/packed.pd_", $t->read_file('plain.gz'));
 is lookup('tree', 'packed.pdb', $F)->{status}, 200, 'a packed one';
+
+# --- in an image, where a source has nothing else of the module
+
+my $parcel = 'FF5420FFCC744EE69140BB74453C7E71';
+my $dll = $t->read_file($t->data('ppdb/parcel.dll'));
+my $inside = $t->read_file($t->data('ppdb/parcel.ppdbc'));
+$t->write_file('flat/native.exe', 'MZ' . "\0" x 500);
+$t->write_file('flat/plain.dll', $t->read_file($t->data('ppdb/plain.dll')));
+$t->write_file('flat/Other Name.DLL', $dll);
+for (['flat', 'parcel.pdb', "${parcel}FFFFFFFF"], ['flat', 'x.pdb', "${parcel}1"],
+     ['web', 'parcel.pdb', "${parcel}FFFFFFFF"], ['web', 'tool.pdb', "${parcel}1"]) {
+    my ($store, $name, $id) = @$_;
+    $t->write_file("web/flat/$_", $dll) for 'parcel.dll', 'tool.exe';
+    is lookup($store, $name, $id)->{status}, 200, "$store: an image: $name"
+        or diag attempts($store, $name, $id);
+    ok +($t->read_file("store-$store/$name/$id/$name-v1.0.0.ppdbcache") // '')
+        eq $inside, 'as of its PDB';
+}
+is said(lookup('flat', 'plain.pdb', '198A378EEC0A47DA8FB2289C2BDAD68FFFFFFFFF'),
+    'X-Symcache-Reason'), '404 notfound', 'an image without a PDB has none';
+is said(lookup('flat', 'parcel.pdb', "${parcel}FFFFFFFF", 'symcache'),
+    'X-Symcache-Reason'), '404 notfound', 'no SymCache is made of an image';
+for (['cut', sub { substr $dll, 0, index($dll, 'MPDB') + 60 }],
+     ['size', sub { my $d = $dll;
+         substr($d, index($d, 'MPDB') + 4, 4) = pack 'V', 100; $d }],
+     ['bomb', sub { my $d = $dll;
+         substr($d, index($d, 'MPDB') + 4, 4) = pack 'V', 1 << 31; $d }]) {
+    my ($name, $image) = @$_;
+    $t->write_file("web/flat/$name.dll", $image->());
+    is lookup('web', "$name.pdb", "${parcel}FFFFFFFF")->{status}, 503,
+        "an image with a damaged PDB: $name";
+}
 
 # --- the other kind of PDB
 

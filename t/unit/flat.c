@@ -56,7 +56,7 @@ static size_t look_as(const char *asked, const char *id, unsigned *hits,
     int fd = memfd_create("index", MFD_CLOEXEC);
 
     assert_int_equal(symcache_id_parse(id, strlen(id), &key), SYMCACHE_OK);
-    flat = flat_open(root, index_fd, &key, asked);
+    flat = flat_open(root, index_fd, &key, asked, false);
     assert_non_null(flat);
     assert_string_equal(flat->error, "");
 

@@ -265,6 +265,28 @@ void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
 }
 
 /*
+ * A portable PDB may lie in the image of its module.  In a flat layout that is
+ * beside it: gives the lookup the name of one that was not looked for yet.
+ */
+static bool take_image(struct lookup *lookup)
+{
+    symcache_key_t *key = &lookup->key;
+    char *end = key->name + key->name_len - 4;
+    bool second = key->name_len > 4 && strcmp(end, ".dll") == 0;
+
+    if (lookup->second || lookup->source->layout != LAYOUT_FLAT ||
+        lookup->source->url == NULL ||
+        key->kind != SYMCACHE_KIND_PPDBCACHE || key->name_len <= 4 ||
+        (!second && strcmp(end, ".pdb") != 0)) {
+        return false;
+    }
+    lookup->second = second;
+    memcpy(end, second ? ".exe" : ".dll", 4);
+    memcpy(lookup->name + key->name_len - 4, end, 4);
+    return true;
+}
+
+/*
  * The key of a portable PDB has the age FFFFFFFF, but not everybody knows that:
  * it may have been stored, and may be asked for, with the age 1.  Gives the
  * lookup the age that was not looked for yet.  Returns false if there is none.
@@ -286,7 +308,7 @@ static bool take_other_age(struct lookup *lookup)
     return true;
 }
 
-/* Looks at the places of another age, as if the lookup had just begun. */
+/* Looks at the other places, as if the lookup had just begun. */
 static void begin_again(struct lookup *lookup)
 {
     struct timeval now = {0, 0};
@@ -312,7 +334,7 @@ void lookup_end(struct lookup *lookup)
 
     if ((outcome == SOURCE_NOT_FOUND || outcome == SOURCE_WRONG_FORMAT ||
          outcome == SOURCE_UNUSABLE) &&
-        take_other_age(lookup)) {
+        (take_other_age(lookup) || take_image(lookup))) {
         begin_again(lookup);
         return;
     }

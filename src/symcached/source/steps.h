@@ -70,7 +70,7 @@ struct lookup {
     const struct source_config *source;
     symcache_key_t key;
     unsigned formats; /* of the originals that are wanted */
-    bool second;      /* no other age is to be looked for */
+    bool second;      /* no other age or name is to be looked for */
     char name[SYMCACHE_NAME_MAX + 1]; /* the key's, as it was asked for */
     struct source_callbacks callbacks;
     void *arg;

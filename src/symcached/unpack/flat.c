@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "debuginfo/pdb/pdb.h"
+#include "debuginfo/pe/pe.h"
 #include "debuginfo/portablepdb/portablepdb.h"
 
 #define FLAT_SETTLED 2 /* seconds until a file is believed to be complete */
@@ -139,6 +140,11 @@ static void put_first(struct flat *flat)
     *first = file;
 }
 
+static bool is_image(const char *end)
+{
+    return strcasecmp(end, ".dll") == 0 || strcasecmp(end, ".exe") == 0;
+}
+
 static void flat_entry(struct flat *flat, int root, const char *name,
                        const struct flat_index *index,
                        const symcache_key_t *key, const char *asked)
@@ -149,7 +155,8 @@ static void flat_entry(struct flat *flat, int root, const char *name,
     size_t len = strlen(name);
     struct stat st;
 
-    if (len < 4 || strcasecmp(name + len - 4, ".pdb") != 0) {
+    if (len < 4 || (strcasecmp(name + len - 4, ".pdb") != 0 &&
+                    (!flat->images || !is_image(name + len - 4)))) {
         return;
     }
     if (fstatat(root, name, &st, 0) != 0) {
@@ -193,7 +200,7 @@ static void flat_entry(struct flat *flat, int root, const char *name,
 }
 
 struct flat *flat_open(int root, int index_fd, const symcache_key_t *key,
-                       const char *asked)
+                       const char *asked, bool images)
 {
     struct flat *flat = calloc(1, sizeof(*flat));
     struct flat_index index;
@@ -205,6 +212,7 @@ struct flat *flat_open(int root, int index_fd, const symcache_key_t *key,
         free(flat);
         return NULL;
     }
+    flat->images = images;
     flat->records = malloc(FLAT_FILES * sizeof(flat->records[0]));
     if (flat->records == NULL) {
         free(index.records);
@@ -236,7 +244,20 @@ static bool read_identity(struct flat_file *file, char *error, size_t size)
     struct flat_record *record = &file->record;
     struct portablepdb_identity portable;
     struct pdb_identity identity;
+    struct pe_code image;
 
+    if (pe_sniff(file->map, (size_t)record->size)) {
+        if (!embedded_pdb_sniff(file->map, (size_t)record->size) ||
+            pe_code_read(file->map, (size_t)record->size, &image, error,
+                         size) != 0 ||
+            !image.debug_id.is_known) {
+            snprintf(error, size, "no portable PDB in it");
+            return false;
+        }
+        record->age = PORTABLEPDB_AGE;
+        memcpy(record->guid, image.debug_id.guid, sizeof(record->guid));
+        return true;
+    }
     if (portablepdb_sniff(file->map, (size_t)record->size)) {
         if (portablepdb_identity_read(file->map, (size_t)record->size,
                                       &portable, error, size) != 0) {

@@ -50,6 +50,7 @@ struct flat {
     size_t nnamed;     /* with the requested name in any case */
     uint64_t mapped;   /* bytes */
     size_t total;      /* number of PDBs in the directory */
+    bool images;       /* images are looked at, too */
     bool more;         /* others remain for the next process */
     char error[320];   /* what could not be looked at, or "" */
     char damaged[480]; /* what is wrong with the requested name, or "" */
@@ -57,11 +58,12 @@ struct flat {
 
 /*
  * Lists the files *.pdb of the directory, without case, and opens those that
- * must be looked at for the key, whose requested name is given.  Returns NULL
- * when out of memory.
+ * must be looked at for the key, whose requested name is given; with images
+ * also *.dll and *.exe, in which a portable PDB may lie.  Returns NULL when out
+ * of memory.
  */
 struct flat *flat_open(int root, int index, const symcache_key_t *key,
-                       const char *asked);
+                       const char *asked, bool images);
 
 /*
  * Reads the identity of a file, and records it.  Returns whether it is that of

@@ -22,6 +22,7 @@
 #include "child/child.h"
 #include "flat.h"
 #include "config/config.h"
+#include "debuginfo/portablepdb/portablepdb.h"
 #include "sandbox/sandbox.h"
 #include "casefold_open.h"
 #include "identity.h"
@@ -186,6 +187,63 @@ static char unpack_packed(const struct unpack_job *job, enum body_kind kind,
     return finish(job, UNPACK_OUT_FD, detail, size);
 }
 
+/* Returns 0, or -1 with detail. */
+static int empty_out(char *detail, size_t size)
+{
+    if (lseek(UNPACK_OUT_FD, 0, SEEK_SET) != 0 ||
+        ftruncate(UNPACK_OUT_FD, 0) != 0) {
+        snprintf(detail, size, "write: %s", strerror(errno));
+        return -1;
+    }
+    return 0;
+}
+
+/* Only a PpdbCache is made of the portable PDB that lies in an image: nobody
+ * asks for that as an original. */
+static bool takes_images(const struct unpack_job *job)
+{
+    return job->formats == 1u << FORMAT_PORTABLEPDB;
+}
+
+/* Takes the portable PDB out of the image in fd, which is mapped already, or is
+ * by way of the output. */
+static char unpack_image(const struct unpack_job *job, int fd, char *detail,
+                         size_t size)
+{
+    struct sink sink = {
+        .fd = UNPACK_OUT_FD, .max = job->max, .keep = job->keep};
+    off_t end = lseek(fd, 0, SEEK_END);
+    enum body_status status;
+    struct failure failure = {0};
+    size_t pdb_size;
+    uint8_t *pdb;
+    int rc;
+
+    if (end < 0) {
+        snprintf(detail, size, "lseek: %s", strerror(errno));
+        return 'E';
+    }
+    if (!job->received) {
+        status = body_copy(fd, &sink, detail, size);
+        if (status != BODY_OK) {
+            return failed(status, &sink, fd, false);
+        }
+    }
+    if (embedded_pdb_unpack(job->received ? job->in : job->out, (size_t)end,
+                            &pdb, &pdb_size, &failure) != 0) {
+        snprintf(detail, size, "a PE image: %.400s", failure.text);
+        return 'U';
+    }
+    sink.written = 0;
+    rc = empty_out(detail, size);
+    if (rc == 0 && (rc = sink_write(&sink, pdb, pdb_size)) != 0) {
+        snprintf(detail, size, "the PDB in it cannot be written: %s",
+                 strerror(sink.error));
+    }
+    free(pdb);
+    return rc == 0 ? finish(job, UNPACK_OUT_FD, detail, size) : 'E';
+}
+
 static char unpack_body(struct unpack_job *job, int fd, char *detail,
                         size_t size)
 {
@@ -206,6 +264,9 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
 
     kind = body_sniff(head, (size_t)n, &what);
 
+    if (kind == BODY_ORIGINAL + FORMAT_PE && takes_images(job)) {
+        return unpack_image(job, fd, detail, size);
+    }
     if (kind >= BODY_OTHER && !is_original(job, kind)) {
         snprintf(detail, size, "%s", what);
         return 'U';
@@ -260,17 +321,6 @@ static void say_unopened(size_t place, int error)
         say(place, 'E', "%s", strerror(error));
         break;
     }
-}
-
-/* Returns 0, or -1 with detail. */
-static int empty_out(char *detail, size_t size)
-{
-    if (lseek(UNPACK_OUT_FD, 0, SEEK_SET) != 0 ||
-        ftruncate(UNPACK_OUT_FD, 0) != 0) {
-        snprintf(detail, size, "write: %s", strerror(errno));
-        return -1;
-    }
-    return 0;
 }
 
 /* Copies a file of the directory to the output, which may contain another. */
@@ -454,7 +504,8 @@ static int unpack_open(struct unpack_job *job, int argc, char **argv)
     tiers(job, root, index2, places, false);
 
     if (strcmp(argv[0], "flat") == 0) {
-        job->flat = flat_open(root, UNPACK_INDEX_FD, &job->key, places[0]);
+        job->flat = flat_open(root, UNPACK_INDEX_FD, &job->key, places[0],
+                              takes_images(job));
         if (job->flat == NULL) {
             say(0, 'E', "out of memory");
             return -1;
