@@ -16,13 +16,13 @@ use Test::More;
 use Test::ScriptedServer;
 use Test::SigV4;
 use Test::Symcache;
+use Test::Tier;
 
 my $t = Test::Symcache->new;
 my $id = $Test::Symcache::key{'crash.pdb'};
 my $key = "crash.pdb/$id";
 my $name = "fle et/1/default/$key/v9.0.0.symcache";
 my ($access, $secret) = ('AKIDexample', 'se/cr+et=');
-$t->symbol_store('symbols');
 mkdir $t->path('objects') or die;
 
 # --- the store: objects are files, of headers and a body
@@ -106,49 +106,12 @@ my $s3 = Test::ScriptedServer->new(log => $t->path('s3'), script => \&answer);
 
 # --- the machines
 
-my %tier = (type => 's3', bucket => 'sym.bols', region => 'eu-west-1',
-            prefix => 'fle et', endpoint => $s3->url, lifetime => '30d',
-            path_style => JSON::PP::true(), access_key => '$S3_ID',
-            secret_key => '$S3_SECRET');
-
-sub config {
-    my ($n, %more) = @_;
-    my $file = 'crash.pdb-v9.0.0.symcache';
-    return {
-        stores => { default => {
-            root => $t->path("store$n"),
-            transcoders => [{ version => '9.0.0', profile => 'none',
-                command => ['/bin/sh', '-c', 'echo >>' . $t->path("runs$n")
-                    . '; exec ' . $t->program('pdb2symcache')
-                    . ' -pdb "$0" -o "$1"', '{pdb}', "{out}/$file"] }],
-            sources => ['local'], tier => 'fleet',
-        } },
-        downloads => $t->path("downloads$n"),
-        sources => { local => { type => 'filesystem',
-            path => $t->path('symbols'), layout => 'symstore' } },
-        tiers => { fleet => { %tier, %more } },
-        cache => { retry_errors_after => '1s' },
-    };
-}
-
-sub runs { scalar(() = ($t->read_file("runs$_[0]") // '') =~ /\n/g) }
-sub metric { $t->metric("symcached_tier_$_[0]") }
-sub ask { $t->helper('GET', "/v1/symcache/default/$_[0]?version=9.0.0&wait=60") }
-sub why { $t->helper_json("/v1/why/default/$_[0]") }
-
-sub wait_metric {
-    my ($m, $value) = @_;
-    $t->wait_until("$m is $value", sub { metric($m) == $value });
-}
-
-my $machine = 0;
-sub machine {
-    my ($n, %more) = @_;
-    $t->stop_symcached if $machine;
-    $machine = $n;
-    $t->start_symcached(config($n, %more),
-        env => { S3_ID => $access, S3_SECRET => $secret });
-}
+my $fleet = Test::Tier->new($t,
+    tier => { type => 's3', bucket => 'sym.bols', region => 'eu-west-1',
+              prefix => 'fle et', endpoint => $s3->url, lifetime => '30d',
+              path_style => JSON::PP::true(), access_key => '$S3_ID',
+              secret_key => '$S3_SECRET' },
+    env => { S3_ID => $access, S3_SECRET => $secret });
 
 # The requests since the last call, as "GET PUT".
 my $seen = 0;
@@ -159,18 +122,15 @@ sub requests {
     return join ' ', map { $_->{method} } @new;
 }
 
-my $absent = 0;
-sub absent_key { sprintf 'absent%d.pdb/%s1', ++$absent, 'A' x 32 }
-
 # --- stored by one, taken by another
 
 my $path = "/sym.bols/$name";
-machine(1);
-is ask($key)->{status}, 200, 'made on the first machine';
-wait_metric('puts_total{result="stored"}', 1);
+$fleet->machine;
+is $fleet->ask($key), 200, 'made on the first machine';
+$fleet->wait_metric('puts_total{result="stored"}', 1);
 is requests(), 'GET PUT', 'cold and found: one GET, one PUT';
 my ($headers, $body) = load($path);
-my $plain = $t->read_file($t->path("store1/$key/crash.pdb-v9.0.0.symcache"));
+my $plain = $t->read_file($fleet->file);
 is Compress::Zlib::memGunzip("$body"), $plain, 'the object is the file, gzipped';
 is $headers->{'content-type'}, 'application/vnd.ms-symcache; version=9.0.0',
     'its type';
@@ -180,70 +140,52 @@ is_deeply \%meta, { sha256 => sha256_hex($plain), size => length $plain,
     source => 'local', quality => 'full' }, 'its metadata';
 my ($put) = grep { $_->{method} eq 'PUT' } $s3->requests;
 is $put->{headers}{'if-none-match'}, '*', 'only where nothing is';
-is ask($key)->{status}, 200, 'a hit on the disk';
+is $fleet->ask($key), 200, 'a hit on the disk';
 is requests(), '', 'on the disk: no request';
-is ask(absent_key())->{status}, 404, 'an absent key';
+is $fleet->ask($fleet->absent), 404, 'an absent key';
 is requests(), 'GET', 'cold and absent: one GET';
 
-machine(2);
-is ask($key)->{status}, 200, 'found on the second machine';
-is runs(2), 0, 'and not made';
+$fleet->machine;
+is $fleet->ask($key), 200, 'found on the second machine';
+is $fleet->runs, 0, 'and not made';
 is requests(), 'GET', 'made by another: one GET';
-is why($key)->{files}[0]{source}, 'local', 'its provenance has come with it';
-is why($key)->{tier}{status}, 200, '"why" has the status';
+is $fleet->why($key)->{files}[0]{source}, 'local', 'its provenance has come with it';
+is $fleet->why($key)->{tier}{status}, 200, '"why" has the status';
 
 # --- damage
 
-my $n = 2;
 for my $case (['cut short', substr $body, 0, 1000], ['empty', ''],
               ['of a page', '<html>no</html>']) {
     my ($what, $bytes) = @$case;
     save($path, $headers, $bytes);
-    machine(++$n);
-    is ask($key)->{status}, 200, "$what: served";
-    is runs($n), 1, "$what: made again";
-    is metric('refused_total{why="digest"}'), 1, "$what: refused";
-    wait_metric('puts_total{result="stored"}', 1);
+    $fleet->machine;
+    is $fleet->ask($key), 200, "$what: served";
+    is $fleet->runs, 1, "$what: made again";
+    is $fleet->metric('refused_total{why="digest"}'), 1, "$what: refused";
+    $fleet->wait_metric('puts_total{result="stored"}', 1);
     is Compress::Zlib::memGunzip((load($path))[1] . ''), $plain,
         "$what: replaced";
     is requests(), 'GET PUT', "$what: by one PUT, which is unconditional";
 }
 save($path, {}, $body);
-machine(++$n);
-is ask($key)->{status}, 200, 'without metadata: served';
-is metric('refused_total{why="metadata"}'), 1, 'without metadata: refused';
-wait_metric('puts_total{result="stored"}', 1);
+$fleet->machine;
+is $fleet->ask($key), 200, 'without metadata: served';
+is $fleet->metric('refused_total{why="metadata"}'), 1, 'without metadata: refused';
+$fleet->wait_metric('puts_total{result="stored"}', 1);
 requests();
 
 # --- refreshed by copy; stored again where it was removed
 
-my $root = $t->path("store$n/$key/crash.pdb-v9.0.0.symcache");
-my $calls = { x86_64 => [188, 191], aarch64 => [5, 8] }->{ (POSIX::uname())[4] };
-sub attribute {
-    my ($value) = @_;
-    my $buf = defined $value ? "$value" : "\0" x 400;
-    my ($file, $attribute) = ($root, 'user.symcached.tier');
-    my $r = defined $value
-        ? syscall($calls->[0], $file, $attribute, $buf, length $buf, 0)
-        : syscall($calls->[1], $file, $attribute, $buf, length $buf);
-    return $r >= 0 ? substr $buf, 0, $r : undef;
-}
 SKIP: {
-    skip 'getxattr is not known on this machine', 1 unless $calls;
-    skip 'the file system has no extended attributes', 1
-        if !defined attribute();
-    my $old = time - 7200;
+    skip 'no extended attributes', 13 if !defined $fleet->note;
     my $month = time - 16 * 86400;
     my $age = sub {
-        $t->wait_until('its age is noted',
-            sub { attribute() =~ /^(\d+)/ && $1 > time - 3600 });
-        attribute($month);
-        utime $old, $old, $root or die;
+        $fleet->grow_old($month);
         utime $month, $month, object_file($path);
     };
     $age->();
-    is ask($key)->{status}, 200, 'used after half of its life';
-    wait_metric('puts_total{result="refreshed"}', 1);
+    is $fleet->ask($key), 200, 'used after half of its life';
+    $fleet->wait_metric('puts_total{result="refreshed"}', 1);
     is requests(), 'HEAD PUT', 'one look and one copy';
     my ($copy) = reverse $s3->requests;
     is $copy->{headers}{'content-length'}, 0, 'without the bytes';
@@ -254,24 +196,25 @@ SKIP: {
     # another machine has done so already
     $age->();
     utime time, time, object_file($path);
-    is ask($key)->{status}, 200, 'used when another one has refreshed it';
-    wait_metric('puts_total{result="exists"}', 1);
+    is $fleet->ask($key), 200, 'used when another one has refreshed it';
+    $fleet->wait_metric('puts_total{result="exists"}', 1);
     is requests(), 'HEAD', 'one look';
 
     # another machine has stored another one
     $age->();
     save($path, { %$h, 'x-amz-meta-symcache-sha256' => 'a' x 64 }, 'other');
     utime $month, $month, object_file($path);
-    is ask($key)->{status}, 200, 'used when another file is there';
-    wait_metric('puts_total{result="exists"}', 2);
+    is $fleet->ask($key), 200, 'used when another file is there';
+    $fleet->wait_metric('puts_total{result="exists"}', 2);
     is requests(), 'HEAD', 'it is left alone';
-    is attribute(), $month, 'and will be looked at again';
+    $t->wait_until('and will be looked at again',
+        sub { $fleet->note == $month });
 
-    attribute(time);
+    $fleet->note(time);
     $age->();
     unlink object_file($path) or die;
-    is ask($key)->{status}, 200, 'used when it is gone';
-    wait_metric('puts_total{result="stored"}', 2);
+    is $fleet->ask($key), 200, 'used when it is gone';
+    $fleet->wait_metric('puts_total{result="stored"}', 2);
     is requests(), 'HEAD PUT', 'one look, and the file';
 }
 
@@ -279,21 +222,19 @@ SKIP: {
 
 sub denied {
     my ($what, $code, %more) = @_;
-    machine(++$n, %more);
+    $fleet->machine(%more);
     requests();
-    is ask(absent_key())->{status}, 404, "$what: an absent key is a final 404";
+    is $fleet->ask($fleet->absent), 404, "$what: an absent key is a final 404";
     is requests(), 'GET', "$what: one request";
-    is metric('breaker{tier="fleet",way="get"}'), 1, "$what: breaker is open";
-    $t->wait_until("$what: the log has the code", sub {
-        $t->helper_log =~ /tier fleet: not read for 30 s: $code/ });
-    is ask(absent_key())->{status}, 404, "$what: another";
+    is $fleet->metric('breaker{tier="fleet",way="get"}'), 1, "$what: breaker is open";
+    $fleet->wait_log(qr/tier fleet: not read for 30 s: $code/);
+    is $fleet->ask($fleet->absent), 404, "$what: another";
     is requests(), '', "$what: is not asked for there";
-    like why("absent$absent.pdb/" . 'A' x 32 . '1')->{tier}{detail}, qr/$code/,
+    like $fleet->why("absent$fleet->{absent}.pdb/" . 'A' x 32 . '1')->{tier}{detail}, qr/$code/,
         "$what: as \"why\" knows";
-    is ask($key)->{status}, 200, "$what: a file is made";
-    wait_metric('breaker{tier="fleet",way="put"}', 1);
-    $t->wait_until("$what: and of the PUT", sub {
-        $t->helper_log =~ /tier fleet: nothing is stored for 30 s: $code/ });
+    is $fleet->ask($key), 200, "$what: a file is made";
+    $fleet->wait_metric('breaker{tier="fleet",way="put"}', 1);
+    $fleet->wait_log(qr/tier fleet: nothing is stored for 30 s: $code/);
 }
 
 denied('wrong secret', '403 SignatureDoesNotMatch', secret_key => 'wrong');
@@ -309,16 +250,16 @@ for my $mode ('404 XAdminUserNotFound', '404 NoSuchBucket', '403 AccessDenied',
 
 sub failing {
     my ($what) = @_;
-    machine(++$n);
+    $fleet->machine;
     requests();
     for (1 .. 5) {
-        is ask(absent_key())->{status}, 404,
+        is $fleet->ask($fleet->absent), 404,
             "$what: an absent key is a final 404 ($_)";
     }
     my @asked = split ' ', requests();
     is scalar(@asked), 3, "$what: three requests" unless $what eq 'down';
-    is metric('breaker{tier="fleet",way="get"}'), 1, "$what: breaker is open";
-    is ask($key)->{status}, 200, "$what: a file is made";
+    is $fleet->metric('breaker{tier="fleet",way="get"}'), 1, "$what: breaker is open";
+    is $fleet->ask($key), 200, "$what: a file is made";
 }
 $t->write_file('mode', 'busy');
 failing('busy');
@@ -328,39 +269,38 @@ failing('silent');
 # it answers again after a reload
 unlink object_file($path);
 $t->write_file('mode', '');
-$t->reload_symcached(config($n));
-wait_metric('puts_total{result="stored"}', 1);
+$t->reload_symcached($fleet->config);
+$fleet->wait_metric('puts_total{result="stored"}', 1);
 ok -e object_file($path), 'what waited is stored when it works again';
-is metric('breaker{tier="fleet",way="put"}'), 0, 'its breaker is closed';
+is $fleet->metric('breaker{tier="fleet",way="put"}'), 0, 'its breaker is closed';
 
 # --- without quorum: reads go on while writes hang
 
 unlink object_file($path);
 $t->write_file('mode', 'no-quorum');
-machine(++$n);
-is ask($key)->{status}, 200, 'no quorum: a file is made';
-is ask(absent_key())->{status}, 404, 'no quorum: an absent key';
-is metric('breaker{tier="fleet",way="get"}'), 0, 'no quorum: it is read';
-is metric('gets_total{result="absent"}'), 2, 'no quorum: and answers';
+$fleet->machine;
+is $fleet->ask($key), 200, 'no quorum: a file is made';
+is $fleet->ask($fleet->absent), 404, 'no quorum: an absent key';
+is $fleet->metric('breaker{tier="fleet",way="get"}'), 0, 'no quorum: it is read';
+is $fleet->metric('gets_total{result="absent"}'), 2, 'no quorum: and answers';
 
 # --- keys that expire
 
 $t->write_file('mode', 'expired');
 $t->write_file('token', "old\n");
-machine(++$n, session_token => '@' . $t->path('token'));
+$fleet->machine(session_token => '@' . $t->path('token'));
 $t->write_file('token', "fresh\n");
 requests();
-is ask($key)->{status}, 200, 'keys have expired: a file is made';
-wait_metric('puts_total{result="stored"}', 1);
+is $fleet->ask($key), 200, 'keys have expired: a file is made';
+$fleet->wait_metric('puts_total{result="stored"}', 1);
 is requests(), 'GET GET PUT', 'they are read again, and the request is sent again';
-is metric('breaker{tier="fleet",way="get"}'), 0, 'and nothing has failed';
+is $fleet->metric('breaker{tier="fleet",way="get"}'), 0, 'and nothing has failed';
 $t->write_file('token', "old\n");
-machine(++$n, session_token => '@' . $t->path('token'));
+$fleet->machine(session_token => '@' . $t->path('token'));
 requests();
-is ask(absent_key())->{status}, 404, 'keys have expired and are the same';
+is $fleet->ask($fleet->absent), 404, 'keys have expired and are the same';
 is requests(), 'GET', 'one request';
-$t->wait_until('the log says so', sub {
-    $t->helper_log =~ /403 ExpiredToken, and the configuration has no other/ });
+$fleet->wait_log(qr/403 ExpiredToken, and the configuration has no other/);
 
 $t->finish;
 done_testing;

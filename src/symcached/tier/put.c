@@ -96,17 +96,12 @@ static void drop_oldest(struct tier *tier)
     put_free(put);
 }
 
-static void add(struct tiers *tiers, struct tier *tier, struct tier_put *put,
-                bool first)
+static void add(struct tiers *tiers, struct tier *tier, struct tier_put *put)
 {
     if (tier->nputs == PUTS_WAITING) {
         drop_oldest(tier);
     }
-    if (first) {
-        TAILQ_INSERT_HEAD(&tier->puts, put, queue);
-    } else {
-        TAILQ_INSERT_TAIL(&tier->puts, put, queue);
-    }
+    TAILQ_INSERT_TAIL(&tier->puts, put, queue);
     tier->nputs++;
     tiers_pump(tiers);
 }
@@ -132,14 +127,22 @@ static void note(const struct tier_put *put)
     }
 }
 
-/* It did not work: later, if that may help. */
+/*
+ * It did not work: later, if that may help.  While the tier is left alone, that
+ * does not count as a try of the file; it goes behind the others, so that they
+ * are not kept by one that the tier always fails on.
+ */
 static void try_again(struct tier_put *put, enum tier_said said,
                       const char *detail)
 {
     struct tiers *tiers = put->tiers;
     struct tier *tier = put->tier;
-    bool again = (said == TIER_SAID_FAULT || said == TIER_SAID_DENIED) &&
-                 ++put->tries < PUT_TRIES && !tiers->stopping;
+    bool again = false;
+
+    if (said == TIER_SAID_FAULT || said == TIER_SAID_DENIED) {
+        put->tries += tier->put.breaker.state == BREAKER_CLOSED;
+        again = put->tries < PUT_TRIES && !tiers->stopping;
+    }
 
     log_write(again ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, 0,
               "tier %s: \"%s\" is not stored: %s; %s", tier->name,
@@ -148,7 +151,7 @@ static void try_again(struct tier_put *put, enum tier_said said,
                     : "its use in an hour or later is another chance");
     leave(put);
     if (again) {
-        add(tiers, tier, put, true);
+        add(tiers, tier, put);
     } else {
         metrics_add(METRIC_TIER_PUT_FAILED, 1);
         put_free(put);
@@ -172,7 +175,7 @@ static void ended(struct tier_put *put, enum tier_said said,
     case TIER_SAID_ABSENT: /* it was removed, so it is stored anew */
         put->fresh = false;
         leave(put);
-        add(put->tiers, put->tier, put, false);
+        add(put->tiers, put->tier, put);
         return;
     default:
         try_again(put, said, detail);
@@ -454,7 +457,7 @@ static void want(struct tiers *tiers, const struct store_config *store,
     put->version = *version;
     put->replace = replace;
     put->fresh = fresh;
-    add(tiers, tier, put, false);
+    add(tiers, tier, put);
 }
 
 void tiers_put(struct tiers *tiers, const struct store_config *store,

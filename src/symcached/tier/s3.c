@@ -226,22 +226,50 @@ static void on_stored(void *arg, const struct send_result *result)
     on_answer(arg, REQUEST_PUT, result);
 }
 
-static void on_copied(void *arg, const struct send_result *result)
+/* Has an object that was stored then, in seconds, lived half of its life? */
+static bool is_old(const struct tier_call *call, int64_t stored)
 {
-    on_answer(arg, REQUEST_COPY, result);
+    int64_t life = (int64_t)time(NULL) - stored;
+
+    return life < 0 || life > call->config->lifetime / 2;
 }
 
-/* Is the object ours, by its digest, and has it lived for half of its life? */
+/* The <LastModified> of a copy, in seconds, or 0. */
+static int64_t copied_at(const struct fetch_answer *answer)
+{
+    const char *p = strstr(answer->body, "<LastModified>");
+    struct tm tm = {0};
+
+    return p != NULL && strptime(p + strlen("<LastModified>"),
+                                 "%Y-%m-%dT%H:%M:%S", &tm) != NULL
+               ? (int64_t)timegm(&tm)
+               : 0;
+}
+
+/* Servers that keep objects in files may leave the time as it was; then the
+ * object is stored anew. */
+static void on_copied(void *arg, const struct send_result *result)
+{
+    struct tier_call *call = arg;
+    int64_t stored = copied_at(result->answer);
+
+    if (result->answer->status == 200 && stored != 0 && is_old(call, stored)) {
+        tier_call_end(call, TIER_SAID_ABSENT, "a copy is as old as before");
+        return;
+    }
+    on_answer(call, REQUEST_COPY, result);
+}
+
+/* Is the object ours, by its digest, and old? */
 static bool is_to_copy(const struct tier_call *call,
                        const struct fetch_answer *answer)
 {
-    int64_t life = (int64_t)time(NULL) - age_of(answer);
     struct tier_meta ours, meta;
 
     return tier_meta_read(&ours, call->lines) == NULL &&
            tier_meta_read(&meta, answer->meta) == NULL &&
            strcmp(ours.sha256, meta.sha256) == 0 &&
-           (life < 0 || life > call->config->lifetime / 2);
+           is_old(call, age_of(answer));
 }
 
 static void on_looked(void *arg, const struct send_result *result)
