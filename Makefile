@@ -201,6 +201,11 @@ $(B)/fuzz/%: $(B)/fuzz/obj/fuzz/%.o $(FUZZOBJS)
 	$(FUZZCC) -fsanitize=fuzzer,$(FUZZSAN) -o $@ $^ -liberty -lmspack -lminizip -lz -lzstd \
 	    $(FUZZLIBS)
 
+# which computes MACs
+$(B)/fuzz/fuzz_tier: FUZZLIBS = -lcrypto
+$(B)/fuzz/fuzz_tier: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
+             src/symcached/tier/object.c src/base/secret.c)
+
 # the whole daemon, without its main()
 $(B)/fuzz/fuzz_symbolicated: FUZZLIBS = $(LIBS_symbolicated)
 $(B)/fuzz/fuzz_symbolicated: $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out \

@@ -25,6 +25,7 @@ struct bucket_config {
     bool path_style;
     bool denied_is_absent; /* 403 AccessDenied: there is no such object */
     bool has_answered;     /* no setting: it has taken our keys since then */
+    bool renews;           /* neither: its keys are being read again */
 };
 
 /* What a signed request says of its body; of one without a body, this. */

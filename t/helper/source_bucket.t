@@ -157,6 +157,7 @@ my %sources = (
     absent => { %s3, denied_is_absent => JSON::PP::true() },
     secret => { %s3, secret_key => 'wrong' },
     id => { %s3, access_key => 'AKIDother' },
+    renewed => { %s3, access_key => '@' . $t->path('id') },
     region => { %s3, region => 'us-east-1' },
     nobucket => { %s3, bucket => 'other' },
     ssqp => { %s3, layout => 'ssqp' },
@@ -228,6 +229,15 @@ for (['secret', qr/^403 SignatureDoesNotMatch/],
     $c = case($_->[0]);
     $c->undecided('none.pdb', 'failed', $_->[1], "$_->[0]: no final answer");
 }
+
+$t->write_file('id', "AKIDother\n");
+$c = case('renewed');
+$t->write_file('id', "$access\n");
+$c->undecided('plain.pdb', 'failed', qr/^403 InvalidAccessKeyId/,
+              'a key that is no longer valid');
+$t->wait_until('the keys are read again', sub {
+    $t->helper_log =~ /source renewed: its keys are read again/ });
+$c->found("odd ~#+%&()'\x{c3}\x{a9}.pdb", 'with the new one');
 
 $c = case('absent');
 $c->undecided('denied1.pdb', 'failed', qr/^403 AccessDenied, and no other/,

@@ -7,7 +7,9 @@
 #include "steps.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include "base/log.h"
 #include "config/config.h"
 
 static int check_s3(struct config_reader *r, const cJSON *item,
@@ -22,6 +24,52 @@ static int check_gcs(struct config_reader *r, const cJSON *item,
 {
     return config_gcs_check(r, item, source->settings, &source->url,
                             &source->transport);
+}
+
+/* Keys that are read again; a reload may have come before they are. */
+struct renewal {
+    struct config *config; /* reference */
+    struct source_config *source;
+};
+
+static void on_renewed(void *arg, const char *error)
+{
+    struct renewal *renewal = arg;
+    struct bucket_config *bucket = renewal->source->settings;
+
+    bucket->renews = false;
+    log_write(error != NULL ? LOG_LEVEL_ERROR : LOG_LEVEL_INFO, 0,
+              "source %s: its keys are read again%s%s", renewal->source->name,
+              error != NULL ? ": " : "", error != NULL ? error : "");
+    config_unref(renewal->config);
+    free(renewal);
+}
+
+/* The store says that our keys have expired.  The lookup that was told so fails
+ * and is tried again later, with what the configuration says by then. */
+static void renew(const struct lookup *lookup)
+{
+    struct config *config = (struct config *)lookup->config;
+    struct source_config *source =
+        &config->sources[lookup->source - config->sources];
+    struct bucket_config *bucket = source->settings;
+    struct renewal *renewal;
+
+    if (bucket->renews) {
+        return;
+    }
+    renewal = calloc(1, sizeof(*renewal));
+    if (renewal == NULL) {
+        return;
+    }
+    renewal->config = config_ref(config);
+    renewal->source = source;
+    bucket->renews = renew_start(lookup->sources->base, &source->transport,
+                                 on_renewed, renewal) != NULL;
+    if (!bucket->renews) {
+        config_unref(config);
+        free(renewal);
+    }
 }
 
 /*
@@ -48,6 +96,10 @@ static enum source_outcome judge(struct lookup *lookup,
     source_http_code(code, answer);
     snprintf(detail, size, "%s%s%s", result->detail,
              code[0] != '\0' ? " " : "", code);
+    if (strcmp(code, "ExpiredToken") == 0 ||
+        strcmp(code, "InvalidAccessKeyId") == 0) {
+        renew(lookup);
+    }
 
     switch (answer->status) {
     case 404:

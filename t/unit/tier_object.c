@@ -1,0 +1,133 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Expected values: docs/fleet.md, and for the MAC "openssl dgst -sha256 -hmac"
+ * over the lines that it names.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "symcached/tier/object.h"
+
+#define SHA                                                                   \
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+#define BOTH "sha256: " SHA "\nsize: 61071\n"
+#define NAME                                                                  \
+    "1/default/crash.pdb/3249D99D0C4049318610F4E4FB0B69361/v9.0.0.symcache"
+#define KEY "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk"
+
+static const symcache_version_t version = {9, 0, 0};
+
+static void key_of(symcache_key_t *key, const char *name, const char *id)
+{
+    assert_int_equal(symcache_name_parse(name, strlen(name), key),
+                     SYMCACHE_OK);
+    assert_int_equal(symcache_id_parse(id, strlen(id), key), SYMCACHE_OK);
+}
+
+static void test_name(void **state)
+{
+    char name[TIER_NAME_MAX + 1];
+    symcache_key_t key;
+
+    key_of(&key, "Crash.pdb", "3249D99D0C4049318610F4E4FB0B69361");
+    tier_object_name(name, "1", "default", &key, &version);
+    assert_string_equal(name, NAME);
+    key.kind = SYMCACHE_KIND_PPDBCACHE;
+    tier_object_name(name, "two", "s", &key, &version);
+    assert_string_equal(name,
+                        "two/s/crash.pdb/3249D99D0C4049318610F4E4FB0B69361/"
+                        "v9.0.0.ppdbcache");
+}
+
+static void test_read(void **state)
+{
+    struct tier_meta meta;
+
+    assert_null(tier_meta_read(&meta, BOTH "maker: x\nother line\n"));
+    assert_string_equal(meta.sha256, SHA);
+    assert_int_equal(meta.size, 61071);
+    assert_string_equal(meta.source, "");
+    assert_string_equal(meta.mac, "");
+    assert_null(tier_meta_read(
+        &meta, BOTH "Source: msdl.2\nQUALITY: publics\nmac: " SHA "\n"));
+    assert_string_equal(meta.source, "msdl.2");
+    assert_true(meta.publics_only);
+    assert_string_equal(meta.mac, SHA);
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *lines, *why;
+    } cases[] = {
+        {"", "no sha256 or no size"},
+        {"sha256: " SHA "\n", "no sha256 or no size"},
+        {"size: 1\n", "no sha256 or no size"},
+        {"sha256: e3\nsize: 1\n", "a bad sha256"},
+        {"sha256: " SHA "0\nsize: 1\n", "a bad sha256"},
+        {"sha256: " SHA "\nsize: 0\n", "a bad size"},
+        {"sha256: " SHA "\nsize: -1\n", "a bad size"},
+        {"sha256: " SHA "\nsize: 1x\n", "a bad size"},
+        {"sha256: " SHA "\nsize: 99999999999999999999\n", "a bad size"},
+        {BOTH "size: 61071\n", "a bad size"},
+        {BOTH "source: a b\nquality: full\n", "a bad source"},
+        {BOTH "source: \nquality: full\n", "a bad source"},
+        {BOTH "source: a\nquality: best\n", "a bad quality"},
+        {BOTH "source: a\n", "source or quality alone"},
+        {BOTH "quality: full\n", "source or quality alone"},
+        {BOTH "mac: no\n", "a bad mac"},
+    };
+    struct tier_meta meta;
+    size_t i;
+
+    for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        assert_string_equal(tier_meta_read(&meta, cases[i].lines),
+                            cases[i].why);
+    }
+}
+
+static void test_mac(void **state)
+{
+    struct tier_meta meta, other;
+
+    assert_null(tier_meta_read(&meta, BOTH "source: local\nquality: full\n"));
+    assert_false(tier_meta_is_signed(&meta, NAME, KEY));
+    tier_meta_sign(&meta, NAME, KEY);
+    assert_string_equal(meta.mac, "9bfb5908e82fb10c8bbaa666424cc24e"
+                        "674cfc11efac7b921295324ad17c48dd");
+    assert_true(tier_meta_is_signed(&meta, NAME, KEY));
+    assert_false(tier_meta_is_signed(&meta, "2" NAME, KEY));
+    assert_false(tier_meta_is_signed(&meta, NAME, KEY "k"));
+
+    other = meta;
+    other.publics_only = true;
+    assert_false(tier_meta_is_signed(&other, NAME, KEY));
+    other = meta;
+    other.size++;
+    assert_false(tier_meta_is_signed(&other, NAME, KEY));
+    other = meta;
+    other.sha256[0] = 'f';
+    assert_false(tier_meta_is_signed(&other, NAME, KEY));
+
+    assert_null(tier_meta_read(&meta, BOTH));
+    tier_meta_sign(&meta, NAME, KEY);
+    assert_string_equal(meta.mac, "bf15f57e45df6f02811aefc5d55b4064"
+                        "86141c1e8616947a9f93f1e47d550b3b");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_name),
+        cmocka_unit_test(test_read),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_mac),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
