@@ -57,7 +57,9 @@ static enum ask_answer judge(unsigned status, const char *reason)
     case 400: /* nor is there a file of such a key */
         return ASK_ABSENT;
     case 404:
-        return strcmp(reason, "malformed") == 0 ? ASK_MALFORMED : ASK_ABSENT;
+        return strcmp(reason, "malformed") == 0      ? ASK_MALFORMED
+               : strcmp(reason, "wrong-format") == 0 ? ASK_UNSUPPORTED
+                                                     : ASK_ABSENT;
     default:
         return ASK_FAILED;
     }

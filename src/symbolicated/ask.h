@@ -19,6 +19,7 @@
 enum ask_answer {
     ASK_FOUND,
     ASK_ABSENT,
+    ASK_UNSUPPORTED, /* there is an original, of which another kind is made */
     ASK_MALFORMED, /* there is an original that cannot be converted */
     ASK_PENDING,   /* not within the time */
     ASK_FAILED,

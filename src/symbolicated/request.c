@@ -78,7 +78,8 @@ static void add_line(struct request *r, const size_t counts[], uint64_t usec)
         api_protocol_name(r->reply.protocol), r->reply.status,
         r->call != NULL ? r->call->nframes : 0,
         r->call != NULL ? r->call->nmodules : 0,
-        counts[API_MODULE_MISSING] + counts[API_MODULE_MALFORMED],
+        counts[API_MODULE_MISSING] + counts[API_MODULE_UNSUPPORTED] +
+            counts[API_MODULE_MALFORMED],
         counts[API_MODULE_FAILED] + counts[API_MODULE_LATE],
         (unsigned long long)usec);
 }

@@ -334,14 +334,15 @@ static void seek_answered(struct seek *seek, const struct ask_reply *reply)
         search->to_look++;
         break;
     case ASK_NOBODY:
-        if (search->call->tenant != NULL) {
-            seek_end(seek, API_MODULE_FAILED);
-            break;
-        }
-        seek_end(seek, worst_without_symcached(seek));
+        seek_end(seek, search->call->tenant != NULL
+                           ? API_MODULE_FAILED
+                           : worst_without_symcached(seek));
         break;
     case ASK_ABSENT:
         seek_absent(seek, API_MODULE_MISSING, reply->valid);
+        break;
+    case ASK_UNSUPPORTED:
+        seek_absent(seek, API_MODULE_UNSUPPORTED, reply->valid);
         break;
     case ASK_MALFORMED:
         seek_absent(seek, API_MODULE_MALFORMED, reply->valid);

@@ -17,6 +17,7 @@ static const char *const states[API_MODULE_LATE + 1] = {
     [API_MODULE_UNKNOWN] = NULL,
     [API_MODULE_FOUND] = "found",
     [API_MODULE_MISSING] = "missing",
+    [API_MODULE_UNSUPPORTED] = "unsupported",
     [API_MODULE_MALFORMED] = "malformed",
     [API_MODULE_FAILED] = "failed",
     [API_MODULE_LATE] = "late",

@@ -227,5 +227,12 @@ is_deeply [map { $_->{debug_status} } @{ $a->{modules} }], ['found', 'found'],
     'both kinds are made while a request waits';
 is $a->{stacktraces}[0]{frames}[0]{lineno}, 39, 'and the frame';
 
+# and of a Windows PDB none is
+
+$a = answer([frame(0x45, 0)], { type => 'pe_dotnet', debug_file => 'crash.pdb',
+    debug_id => $crash->{debug_id} });
+is "$a->{modules}[0]{debug_status} $a->{stacktraces}[0]{frames}[0]{status}",
+    'unsupported missing', 'a Windows PDB';
+
 $t->finish;
 done_testing;

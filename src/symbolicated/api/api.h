@@ -64,6 +64,7 @@ enum api_module_state {
     API_MODULE_UNKNOWN,   /* not looked for yet */
     API_MODULE_FOUND,     /* a reader is set: that of the key's kind */
     API_MODULE_MISSING,   /* nobody has it, or its key is none */
+    API_MODULE_UNSUPPORTED, /* there is a file, for another kind of key */
     API_MODULE_MALFORMED, /* there is a file, and nothing can be read in it */
     API_MODULE_FAILED,    /* an upstream, or something here, failed */
     API_MODULE_LATE       /* not there within the time that the call has */

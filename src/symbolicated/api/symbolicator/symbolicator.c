@@ -227,6 +227,10 @@ static enum symbolicator_status status_of(const struct api_module *module)
         return SYMBOLICATOR_FOUND;
     case API_MODULE_MISSING:
         return SYMBOLICATOR_MISSING;
+    case API_MODULE_UNSUPPORTED: /* a word that is for .NET alone */
+        return module->key.kind == SYMCACHE_KIND_PPDBCACHE
+                   ? SYMBOLICATOR_UNSUPPORTED
+                   : SYMBOLICATOR_MISSING;
     case API_MODULE_MALFORMED:
         return SYMBOLICATOR_MALFORMED;
     case API_MODULE_FAILED:
