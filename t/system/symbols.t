@@ -144,6 +144,20 @@ for my $store (qw(plain packed)) {
 is $t->metric('symcached_downloads_reused_total'), 2,
     'is made of what the debuggers had fetched';
 
+# --- a portable PDB is asked for under two keys, whichever the upstream has
+
+my $guid = '198A378EEC0A47DA8FB2289C2BDAD68F';
+my $portable = $t->read_file($t->data('ppdb/plain.pdb'));
+for my $there ('FFFFFFFF', '1') {
+    put('plain', "p$there.pdb/$guid$there/p$there.pdb",
+        $t->data('ppdb/plain.pdb'));
+    for my $asked ($there, $there eq '1' ? 'ffffffff' : '1') {
+        my $r = $t->get("/plain/p$there.pdb/\L$guid\E$asked/p$there.pdb");
+        is $r->{status}, 200, "a portable PDB under $there, asked for as $asked";
+        ok $r->{body} eq $portable, '- the file';
+    }
+}
+
 # --- published later: forgotten, and there at the next request
 
 my $uri = "/none/crash.pdb/$id{'crash.pdb'}/crash.pdb";

@@ -300,7 +300,7 @@ static bool take_other_age(struct lookup *lookup)
         lookup->source->layout == LAYOUT_FLAT ||
         (key->kind != SYMCACHE_KIND_PPDBCACHE &&
          (key->kind != SYMCACHE_KIND_DEBUGINFO ||
-          key->age != PORTABLEPDB_AGE))) {
+          (key->age != PORTABLEPDB_AGE && key->age != 1)))) {
         return false;
     }
     lookup->second = true;
