@@ -7,7 +7,8 @@ _symcachectl() {
 
     if [ "$COMP_CWORD" -eq 1 ]; then
         words='lookup dump verify convert warm why forget jobs sources status
-               drain symbolicate ls import clean transcoder upload -h --help -V
+               drain symbolicate ls import clean transcoder upload uploads
+               -h --help -V
                --version'
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
         return
@@ -41,6 +42,7 @@ _symcachectl() {
     import)             words='-c --store --json --root --dry-run' ;;
     clean)              words='-c --dry-run --json' ;;
     transcoder)         words='-c' ;;
+    uploads)            words="ls rm pin unpin $asks --root" ;;
     upload)             words='--url --token --expires --force --try --warm
                                --json' ;;
     esac

@@ -270,6 +270,8 @@ struct uploads_config {
     bool needs_token; /* otherwise nginx knows who may upload */
     bool replace;     /* may a zip replace what is there? */
     uint64_t max_size; /* bytes of all files of a request, unpacked */
+    unsigned max_unused_for; /* seconds; 0 = for ever */
+    unsigned try_max_age;    /* seconds, of files of try builds */
 };
 
 /* What Mozilla's protocol answers for a module if an upstream failed. */

@@ -14,6 +14,8 @@
 
 #define GIB (1024ULL * 1024 * 1024)
 
+#define DAY (24u * 60 * 60)
+
 #define LINE_SIZE 512
 #define TOKENS_MAX 10000
 
@@ -117,6 +119,8 @@ static const struct config_field uploads_fields[] = {
     {"tokens", read_tokens, 0, 0, 0, CONFIG_SECRET},
     {"max_size", config_size, OF(max_size), 1024, 1024 * GIB, 0},
     {"replace", config_bool, OF(replace), 0, 0, 0},
+    {"max_unused_for", config_duration, OF(max_unused_for), 1, 36600 * DAY, 0},
+    {"try_max_age", config_duration, OF(try_max_age), 1, 36600 * DAY, 0},
 };
 
 int config_uploads(struct config_reader *r, const cJSON *item,
@@ -127,6 +131,7 @@ int config_uploads(struct config_reader *r, const cJSON *item,
 
     uploads->max_size = 2 * GIB;
     uploads->replace = true;
+    uploads->try_max_age = 28 * DAY;
     if (config_object(r, item, uploads_fields, COUNT(uploads_fields),
                       uploads) != 0) {
         return -1;

@@ -170,6 +170,8 @@
     X(UPLOADED_BYTES, "symcached_uploaded_bytes_total", "", "Their bytes.")   \
     X(UPLOADS_SAME, "symcached_uploads_same_total", "",                       \
       "Uploaded files that were there already.")                              \
+    X(UPLOADS_REMOVED, "symcached_uploads_removed_total", "",                 \
+      "Uploaded files that were kept no longer.")                             \
     X(UPLOADS_REFUSED, "symcached_uploads_refused_total", "",                 \
       "Uploads that were not taken.")                                         \
     X(CLEANED_UNUSED, "symcached_cleaned_files_total", "reason=\"unused\"",   \

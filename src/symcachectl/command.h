@@ -32,6 +32,7 @@ int ls_command(int argc, char **argv);
 int import_command(int argc, char **argv);
 int clean_command(int argc, char **argv);
 int upload_command(int argc, char **argv);
+int uploads_command(int argc, char **argv);
 int transcoder_command(int argc, char **argv);
 int symbolicate_command(int argc, char **argv);
 

@@ -28,6 +28,7 @@ static const struct {
     {"import", import_command}, {"clean", clean_command},
     {"symbolicate", symbolicate_command},
     {"transcoder", transcoder_command}, {"upload", upload_command},
+    {"uploads", uploads_command},
 };
 
 static const char help[] =
@@ -49,6 +50,8 @@ static const char help[] =
     "       symcachectl import [OPTION...] FOLDER\n"
     "       symcachectl clean [-c FILE] [--dry-run] [--json]\n"
     "       symcachectl upload --url URL [OPTION...] FILE|FOLDER...\n"
+    "       symcachectl uploads ls|rm|pin|unpin [OPTION...] "
+    "[NAME/ID/FILE...]\n"
     "       symcachectl transcoder check [-c FILE] [NAME]\n"
     "       symcachectl transcoder init [-c FILE] NAME\n"
     "       symcachectl -h | -V\n"
@@ -117,6 +120,9 @@ static const char help[] =
     "        belong, and skips what is there.  --token TOKEN, \"$VARIABLE\" "
     "or @FILE;\n"
     "        --force replaces files; --expires 30d; --try; --warm.\n"
+    "uploads on that machine: ls lists what was uploaded; rm removes files, "
+    "and what\n"
+    "        was made of them; pin keeps them whatever the rules say.\n"
     "\n"
     "A store on this machine:\n"
     "ls      prints its files, sizes and last uses, and what is known to be\n"

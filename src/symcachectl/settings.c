@@ -165,6 +165,33 @@ int settings_token(const struct settings *settings, const char **token)
     return error[0] == '\0' ? 0 : -1;
 }
 
+const char *settings_uploads(const struct settings *settings, int *code)
+{
+    static const char *root;
+    cJSON *config;
+
+    if (settings->root != NULL) {
+        return settings->root;
+    }
+    config = read_config(settings, 1);
+    if (config == NULL) {
+        *code = COMMAND_IO;
+        return NULL;
+    }
+    root = text_of(cJSON_GetObjectItemCaseSensitive(config, "uploads"),
+                   "root");
+    if (root == NULL) {
+        *code = command_fail(COMMAND_USAGE,
+                             settings->config != NULL ? settings->config
+                                                      : SETTINGS_CONFIG,
+                             "has no \"uploads\" with a root");
+    } else {
+        root = copy(root);
+    }
+    cJSON_Delete(config);
+    return root;
+}
+
 const char *settings_root(const struct settings *settings, int *code)
 {
     static const char *root;

@@ -59,4 +59,7 @@ int settings_token(const struct settings *settings, const char **token);
  * the exit code. */
 const char *settings_root(const struct settings *settings, int *code);
 
+/* The same for the folder of uploads. */
+const char *settings_uploads(const struct settings *settings, int *code);
+
 #endif

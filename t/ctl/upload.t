@@ -86,5 +86,38 @@ is $ctl->run(@upload)->{code}, 2, 'without a file: 2';
 is $ctl->run(@upload[0 .. 2], '--token', '$NO_SUCH_VARIABLE', $dir)->{code}, 2,
     'a token that there is not: 2';
 
+# --- uploads
+
+my @on = ('-c', "$dir/symcached.json");
+my $path = (split ' ', $u->stored)[0];
+my $size = -s "$dir/uploads/$path";
+sub listed { [map { decode_json($_) } split /\n/,
+              $ctl->run('uploads', 'ls', '--json', @on)->{out}] }
+is_deeply [map { $_->{file} } @{ listed() }], [split ' ', $u->stored],
+    'ls: all files';
+is listed()->[0]{size}, $size, 'ls: size';
+like $ctl->run('uploads', 'ls', @on)->{out}, qr/ \Q$path\E$/m, 'ls: as text';
+
+SKIP: {
+    # not every file system has attributes of users
+    skip 'no extended attributes here', 6
+        if $ctl->run('uploads', 'pin', @on, $path)->{code} != 0;
+    ok listed()->[0]{pinned}, 'pin';
+    my @old = (time - 8 * 86400) x 2;
+    $t->reload_symcached({ %{ $u->config }, cache => { clean_every => '1s' },
+        uploads => { %{ $u->config->{uploads} }, max_unused_for => '7d' } });
+    is $ctl->run(@upload[0 .. 2], '--token', '0123456789abcdef0123456789abcdef',
+        '--force', '--expires', '1s', "$dir/build/any.sym")->{code}, 0, 'expires';
+    $t->wait_until('what has expired is removed', sub { $u->stored !~ /libx/ });
+    pass('expired');
+    like $u->stored, qr/^\Q$path\E/, 'what is pinned stays';
+    is $ctl->run('uploads', 'unpin', @on, $path)->{code}, 0, 'unpin';
+    ok !listed()->[0]{pinned}, 'unpinned';
+}
+is $ctl->run('uploads', 'rm', @on, $path)->{code}, 0, 'rm';
+unlike $u->stored, qr/\Q$path\E/, 'removed';
+is $ctl->run('uploads', 'rm', @on, $path)->{code}, 3, 'rm: not there';
+is $ctl->run('uploads', @on)->{code}, 2, 'no command';
+
 $t->finish;
 done_testing;

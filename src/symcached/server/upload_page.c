@@ -4,6 +4,7 @@
 
 #include "upload_page.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -400,4 +401,33 @@ void upload_page(struct uploads *uploads, const struct config *config,
         return;
     }
     uploads_take(uploads, &request, on_done, page);
+}
+
+void discard_page(struct uploads *uploads, const struct config *config,
+                  const struct target *target, const char *query,
+                  struct evhttp_request *req)
+{
+    bool is_try = query != NULL && strcmp(query, "try=1") == 0;
+    struct upload_request request = {0};
+    const char *wrong = read_path(target, &request);
+    cJSON *object;
+    int errnum;
+
+    if (wrong != NULL || (query != NULL && query[0] != '\0' && !is_try)) {
+        target_refuse(req, 400, "bad-query",
+                      wrong != NULL ? wrong : "only try=1");
+        return;
+    }
+    errnum = config->uploads.root == NULL
+                 ? ENOENT
+                 : uploads_remove(uploads, request.name, request.id,
+                                  request.file, is_try);
+    if (errnum != 0) {
+        reply_error(req, errnum == ENOENT || errnum == ENOTDIR ? 404 : 500,
+                    "not-removed", strerror(errnum));
+        return;
+    }
+    object = cJSON_CreateObject();
+    cJSON_AddNumberToObject(object, "removed", 1);
+    reply_json(req, object);
 }

@@ -26,4 +26,10 @@ void upload_page(struct uploads *uploads, const struct config *config,
                  const struct target *target, const char *query,
                  struct evhttp_request *req);
 
+/* POST /v1/discard/<name>/<id>/<file>[?try=1]: removes an uploaded file, for an
+ * operator. */
+void discard_page(struct uploads *uploads, const struct config *config,
+                  const struct target *target, const char *query,
+                  struct evhttp_request *req);
+
 #endif

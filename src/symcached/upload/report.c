@@ -67,6 +67,27 @@ static bool read_ids(struct debug_place *place, char **ids, size_t n)
     return true;
 }
 
+bool report_place(struct debug_place *place, const char *name, const char *id)
+{
+    static const char *const prefixes[] = {"elf-buildid-sym-", "elf-buildid-",
+                                           "mach-uuid-sym-", "mach-uuid-"};
+    char text[DEBUG_PLACE_ID_SIZE];
+    char *ids[] = {text};
+    size_t i;
+
+    memset(place, 0, sizeof(*place));
+    snprintf(place->name, sizeof(place->name), "%s", name);
+    snprintf(text, sizeof(text), "%s", id);
+    for (i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+        if (strncmp(id, prefixes[i], strlen(prefixes[i])) == 0) {
+            snprintf(text, sizeof(text), "buildid-%s",
+                     id + strlen(prefixes[i]));
+            break;
+        }
+    }
+    return read_ids(place, ids, 1);
+}
+
 static bool read_file(struct report *report, char **parts, size_t n)
 {
     struct report_file *file = &report->files[report->nfiles];

@@ -52,6 +52,12 @@ struct report {
 };
 
 /*
+ * Finds the ids by which a stored file may be asked for, by the folders that it
+ * lies in.  Returns false if they are not as they are made here.
+ */
+bool report_place(struct debug_place *place, const char *name, const char *id);
+
+/*
  * Reads a report of len bytes, which is NUL-terminated and will be changed.
  * One that is wrong or not complete becomes a refusal with status 500.
  */

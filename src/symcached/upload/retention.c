@@ -3,12 +3,16 @@
  */
 #include "retention.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <time.h>
+#include <unistd.h>
 #include "proto/upload.h"
 
 int retention_set_expires(const char *path, unsigned seconds)
@@ -36,4 +40,88 @@ int retention_touch(const char *path)
 
     return utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW) == 0 ? 0
                                                                       : errno;
+}
+
+/* Seconds that have passed since then; 0 for times to come. */
+static uint64_t since(time_t then, time_t now)
+{
+    return then < now ? (uint64_t)(now - then) : 0;
+}
+
+/* An attribute that cannot be read keeps the file. */
+static bool is_over(int fd, const struct stat *st,
+                    const struct retention_rules *rules)
+{
+    time_t now = time(NULL);
+    char text[24] = "";
+    ssize_t n;
+
+    if (fgetxattr(fd, SYMCACHE_UPLOAD_PINNED, NULL, 0) >= 0 ||
+        (errno != ENODATA && errno != ENOTSUP)) {
+        return false;
+    }
+    n = fgetxattr(fd, SYMCACHE_UPLOAD_EXPIRES, text, sizeof(text) - 1);
+    if (n > 0 && strtoll(text, NULL, 10) <= (long long)now) {
+        return true;
+    }
+    return (rules->max_age > 0 && since(st->st_mtime, now) > rules->max_age) ||
+           (rules->max_unused_for > 0 &&
+            since(st->st_atime, now) > rules->max_unused_for &&
+            since(st->st_ctime, now) > rules->max_unused_for);
+}
+
+static void look_at(int dir, const char *name,
+                    const struct retention_rules *rules,
+                    struct retention_sum *sum)
+{
+    int fd = openat(dir, name,
+                    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOATIME |
+                        O_CLOEXEC);
+    struct stat st;
+
+    if (fd < 0) {
+        return;
+    }
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        is_over(fd, &st, rules) && unlinkat(dir, name, 0) == 0) {
+        sum->files++;
+        sum->bytes += (uint64_t)st.st_size;
+    }
+    close(fd);
+}
+
+/* The levels are: folders of names, folders of ids, files.  A folder that has
+ * become empty goes. */
+static void descend(int at, const char *path, int depth,
+                    const struct retention_rules *rules,
+                    struct retention_sum *sum)
+{
+    int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd != -1 ? fdopendir(fd) : NULL;
+    const struct dirent *entry;
+
+    if (dir == NULL) {
+        if (fd != -1) {
+            close(fd);
+        }
+        return;
+    }
+    while ((entry = readdir(dir)) != NULL) {
+        if (entry->d_name[0] == '.') {
+            continue;
+        }
+        if (depth == 2) {
+            look_at(fd, entry->d_name, rules, sum);
+        } else {
+            descend(fd, entry->d_name, depth + 1, rules, sum);
+            (void)unlinkat(fd, entry->d_name, AT_REMOVEDIR);
+        }
+    }
+    closedir(dir);
+}
+
+void retention_pass(const char *root, const struct retention_rules *rules,
+                    struct retention_sum *sum)
+{
+    descend(AT_FDCWD, root, 0, rules, sum);
 }

@@ -2,12 +2,14 @@
  * Copyright (C) the ngx_symcache authors
  *
  * How long an uploaded file is kept.  The time of its last use is its atime,
- * which is set here, whatever the file system's own rule is.  What an uploader
- * or an operator says is in extended attributes of the file, so that it comes
- * and goes with it.
+ * which the file system sets ("relatime" is enough).  What an uploader or an
+ * operator says is in extended attributes of the file, so that it comes and
+ * goes with it.
  */
 #ifndef SYMCACHED_UPLOAD_RETENTION_H
 #define SYMCACHED_UPLOAD_RETENTION_H
+
+#include <stdint.h>
 
 /*
  * Notes that the file is of no use after so many seconds; 0 removes such a
@@ -16,7 +18,25 @@
  */
 int retention_set_expires(const char *path, unsigned seconds);
 
-/* Notes that the file is used now. */
+/* Notes that the file is used now.  Returns 0 or an errno. */
 int retention_touch(const char *path);
+
+struct retention_rules {
+    unsigned max_unused_for; /* seconds; 0 = for ever */
+    unsigned max_age;        /* seconds since the upload; 0 = any */
+};
+
+/* What a pass has removed. */
+struct retention_sum {
+    uint64_t files;
+    uint64_t bytes;
+};
+
+/*
+ * Removes what is to be kept no longer from a tree of <name>/<id>/<file>, and
+ * adds it to sum.  A tree that is not there has nothing.  This may take long.
+ */
+void retention_pass(const char *root, const struct retention_rules *rules,
+                    struct retention_sum *sum);
 
 #endif

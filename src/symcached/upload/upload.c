@@ -34,6 +34,7 @@
 #include "metrics/metrics.h"
 #include "symcached/job/job.h"
 #include "symcached/space/space.h"
+#include "cleaner.h"
 #include "multipart.h"
 #include "report.h"
 #include "spool.h"
@@ -84,6 +85,7 @@ struct uploads {
     bool stopping;
     char *root; /* that the work folder is in */
     struct workdir *workdir;
+    struct cleaner *cleaner;
 };
 
 static void close_fd(int *fd)
@@ -173,15 +175,15 @@ static bool is_stored(const struct upload_file *file)
 }
 
 /* Drops what one store knows of a file.  Returns false if that must wait. */
-static bool drop_in_store(struct upload *u, const struct store_config *store,
-                          const struct upload_file *file)
+static bool drop_in_store(struct scheduler *scheduler,
+                          const struct store_config *store,
+                          const struct debug_place *place)
 {
-    struct scheduler *scheduler = u->uploads->scheduler;
     bool done = true;
     size_t i;
 
-    for (i = 0; i < file->place.nids; i++) {
-        const symcache_key_t *key = &file->place.ids[i];
+    for (i = 0; i < place->nids; i++) {
+        const symcache_key_t *key = &place->ids[i];
 
         done = scheduler_discard(scheduler, store, key) && done;
         (void)scheduler_forget(scheduler, store, key, true);
@@ -189,17 +191,16 @@ static bool drop_in_store(struct upload *u, const struct store_config *store,
     return done;
 }
 
-/* Also of stores that do not name the uploads: their sources may lead here, and
- * a look too much costs little. */
-static bool drop(struct upload *u, const struct upload_file *file)
+static bool drop(struct scheduler *scheduler, const struct debug_place *place,
+                 bool is_try)
 {
-    const struct config *config = scheduler_config(u->uploads->scheduler);
+    const struct config *config = scheduler_config(scheduler);
     bool done = true;
     size_t i;
 
     for (i = 0; i < config->nstores; i++) {
-        if (config_store_has_uploads(&config->stores[i], u->result.is_try)) {
-            done = drop_in_store(u, &config->stores[i], file) && done;
+        if (config_store_has_uploads(&config->stores[i], is_try)) {
+            done = drop_in_store(scheduler, &config->stores[i], place) && done;
         }
     }
     return done;
@@ -251,7 +252,8 @@ static void drop_all(struct upload *u)
 
     for (; u->dropped < p->nfiles; u->dropped++) {
         if (is_stored(&p->files[u->dropped]) &&
-            !drop(u, &p->files[u->dropped])) {
+            !drop(u->uploads->scheduler, &p->files[u->dropped].place,
+                  u->result.is_try)) {
             event_add(u->again, &pause);
             return;
         }
@@ -628,15 +630,43 @@ void uploads_take(struct uploads *uploads,
     run_child(u);
 }
 
+int uploads_remove(struct uploads *uploads, const char *name, const char *id,
+                   const char *file, bool is_try)
+{
+    const struct config *config = scheduler_config(uploads->scheduler);
+    struct debug_place place;
+    char path[PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s/%s%.255s/%.255s/%.255s",
+             config->uploads.root, is_try ? UPLOADS_TRY "/" : "", name, id,
+             file);
+    if (unlink(path) != 0) {
+        return errno;
+    }
+    /* What is just being made of it appears all the same, as it would have a
+     * moment ago. */
+    if (report_place(&place, name, id)) {
+        (void)drop(uploads->scheduler, &place, is_try);
+    }
+    log_info(0, "upload file=%s/%s/%s removed", name, id, file);
+    return 0;
+}
+
 struct uploads *uploads_new(struct event_base *base,
                             struct scheduler *scheduler)
 {
     struct uploads *uploads = calloc(1, sizeof(*uploads));
 
-    if (uploads != NULL) {
-        uploads->base = base;
-        uploads->scheduler = scheduler;
-        LIST_INIT(&uploads->running);
+    if (uploads == NULL) {
+        return NULL;
+    }
+    uploads->base = base;
+    uploads->scheduler = scheduler;
+    LIST_INIT(&uploads->running);
+    uploads->cleaner = cleaner_new(base, scheduler);
+    if (uploads->cleaner == NULL) {
+        free(uploads);
+        return NULL;
     }
     return uploads;
 }
@@ -657,6 +687,7 @@ void uploads_free(struct uploads *uploads)
         return;
     }
     uploads_stop(uploads);
+    cleaner_free(uploads->cleaner);
     workdir_close(uploads->workdir);
     free(uploads->root);
     free(uploads);

@@ -59,6 +59,13 @@ void uploads_take(struct uploads *uploads,
                   const struct upload_request *request, upload_done_fn done,
                   void *arg);
 
+/*
+ * Removes an uploaded file, and what was made of it.  Returns 0, or an errno;
+ * ENOENT if there is none.
+ */
+int uploads_remove(struct uploads *uploads, const char *name, const char *id,
+                   const char *file, bool is_try);
+
 /* Ends what runs, with status 503, and takes nothing more. */
 void uploads_stop(struct uploads *uploads);
 
