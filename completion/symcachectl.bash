@@ -7,7 +7,7 @@ _symcachectl() {
 
     if [ "$COMP_CWORD" -eq 1 ]; then
         words='lookup dump verify convert warm why forget jobs sources status
-               drain symbolicate ls import clean transcoder upload uploads
+               drain symbolicate ls import clean transcoder upload uploads watch
                -h --help -V
                --version'
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
@@ -24,7 +24,8 @@ _symcachectl() {
     -c | -o) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --root) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
     --store | --socket | --peers | --version | --concurrency | --attempts | \
-    --malformed-since | --unused-for | --kind | --url | --token | --expires)
+    --malformed-since | --unused-for | --kind | --url | --token | --expires | \
+    --after)
             return ;;
     esac
 
@@ -44,7 +45,8 @@ _symcachectl() {
     transcoder)         words='-c' ;;
     uploads)            words="ls rm pin unpin $asks --root" ;;
     upload)             words='--url --token --expires --force --try --warm
-                               --json' ;;
+                               --json --watch' ;;
+    watch)              words="$asks --after --once" ;;
     esac
 
     if [ "${cur:0:1}" = - ]; then

@@ -33,6 +33,7 @@ int import_command(int argc, char **argv);
 int clean_command(int argc, char **argv);
 int upload_command(int argc, char **argv);
 int uploads_command(int argc, char **argv);
+int watch_command(int argc, char **argv);
 int transcoder_command(int argc, char **argv);
 int symbolicate_command(int argc, char **argv);
 

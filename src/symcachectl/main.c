@@ -28,7 +28,7 @@ static const struct {
     {"import", import_command}, {"clean", clean_command},
     {"symbolicate", symbolicate_command},
     {"transcoder", transcoder_command}, {"upload", upload_command},
-    {"uploads", uploads_command},
+    {"uploads", uploads_command}, {"watch", watch_command},
 };
 
 static const char help[] =
@@ -52,6 +52,7 @@ static const char help[] =
     "       symcachectl upload --url URL [OPTION...] FILE|FOLDER...\n"
     "       symcachectl uploads ls|rm|pin|unpin [OPTION...] "
     "[NAME/ID/FILE...]\n"
+    "       symcachectl watch [OPTION...] [--after N] [--once] FOLDER\n"
     "       symcachectl transcoder check [-c FILE] [NAME]\n"
     "       symcachectl transcoder init [-c FILE] NAME\n"
     "       symcachectl -h | -V\n"
@@ -98,6 +99,10 @@ static const char help[] =
     "jobs    prints what symcached does now.\n"
     "sources prints where it looks, and how it fared there.\n"
     "status  prints how much it does, and who asks it for addresses.\n"
+    "watch   follows the transactions of symstore.exe in FOLDER/000Admin, "
+    "behind the\n"
+    "        last one or number N, and forgets what was absent of their "
+    "keys.\n"
     "drain   has it finish what runs and refuse new jobs, until --end or its "
     "end.\n"
     "\n"
@@ -119,7 +124,9 @@ static const char help[] =
     "they\n"
     "        belong, and skips what is there.  --token TOKEN, \"$VARIABLE\" "
     "or @FILE;\n"
-    "        --force replaces files; --expires 30d; --try; --warm.\n"
+    "        --force replaces files; --expires 30d; --try; --warm; --watch "
+    "goes on\n"
+    "        with what comes into a FOLDER.\n"
     "uploads on that machine: ls lists what was uploaded; rm removes files, "
     "and what\n"
     "        was made of them; pin keeps them whatever the rules say.\n"

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <curl/curl.h>
@@ -33,6 +34,10 @@
 #define STALL_SECONDS 600 /* of a server that stores what it has got */
 #define BODY_MAX 4096
 
+/* With --watch: how often to look, and how long a file has been left alone
+ * before it counts as whole. */
+#define WATCH_SECONDS 5
+
 enum outcome { STORED, SKIPPED, REFUSED, FAILED, NO_PLACE, OUTCOMES };
 
 static const char *const outcomes[] = {"stored", "skipped", "refused",
@@ -47,6 +52,9 @@ struct upload {
     int is_try;
     int is_warm;
     int is_json;
+    int is_watching;
+    time_t from; /* only files that changed in this time are taken */
+    time_t until;
     CURL *curl;
     struct curl_slist *headers;
     struct bar bar;
@@ -314,6 +322,11 @@ static void take_operand(struct upload *u, char *operand)
         return;
     }
     while ((entry = fts_read(fts)) != NULL) {
+        if (entry->fts_info == FTS_F && u->is_watching &&
+            (entry->fts_statp->st_ctime <= u->from ||
+             entry->fts_statp->st_ctime > u->until)) {
+            continue;
+        }
         if (entry->fts_info == FTS_F) {
             take(u, entry->fts_path, entry->fts_level == FTS_ROOTLEVEL);
         } else if (entry->fts_info == FTS_DNR ||
@@ -364,6 +377,30 @@ static int make_headers(struct upload *u)
     return COMMAND_OK;
 }
 
+/*
+ * Looks again and again.  A file that is written or moved here changes its
+ * ctime, and is taken once that is some seconds old.  If one could not be sent,
+ * all since the last good pass are looked at again; what is there is skipped.
+ */
+static void watch(struct upload *u, int argc, char **argv)
+{
+    size_t failed;
+    int i;
+
+    for (;;) {
+        u->until = time(NULL) - WATCH_SECONDS;
+        failed = u->counts[FAILED];
+        for (i = 0; i < argc; i++) {
+            take_operand(u, argv[i]);
+        }
+        fflush(stdout);
+        if (u->counts[FAILED] == failed) {
+            u->from = u->until;
+        }
+        sleep(WATCH_SECONDS);
+    }
+}
+
 static int run(struct upload *u, int argc, char **argv)
 {
     int i, code = make_headers(u);
@@ -373,6 +410,9 @@ static int run(struct upload *u, int argc, char **argv)
         command_no_memory();
     }
     bar_init(&u->bar);
+    if (code == COMMAND_OK && u->is_watching) {
+        watch(u, argc, argv);
+    }
     for (i = 0; i < argc && code == COMMAND_OK; i++) {
         take_operand(u, argv[i]);
     }
@@ -400,7 +440,7 @@ int upload_command(int argc, char **argv)
         {"--url", NULL, &u->url},         {"--token", NULL, &u->token},
         {"--expires", NULL, &u->expires}, {"--force", &u->is_forced, NULL},
         {"--try", &u->is_try, NULL},      {"--warm", &u->is_warm, NULL},
-        {"--json", &u->is_json, NULL}};
+        {"--json", &u->is_json, NULL},    {"--watch", &u->is_watching, NULL}};
 
     argc = options_parse("upload", specs, sizeof(specs) / sizeof(specs[0]),
                          argc, argv);

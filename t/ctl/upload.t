@@ -119,5 +119,31 @@ unlike $u->stored, qr/\Q$path\E/, 'removed';
 is $ctl->run('uploads', 'rm', @on, $path)->{code}, 3, 'rm: not there';
 is $ctl->run('uploads', @on)->{code}, 2, 'no command';
 
+# --- a drop folder, and transactions of symstore.exe
+
+my $watch = $ctl->begin('', @upload[0 .. 2],
+    '--token', '0123456789abcdef0123456789abcdef', '--watch', "$dir/drop");
+make_path("$dir/drop");
+$t->write_file('drop/any.sym',
+               "MODULE Linux x86_64 AAAABBBBCCCCDDDD0123456789ABCDEF0 liby.so\n");
+$t->wait_until('a drop folder is followed', sub { $u->stored =~ /liby/ });
+pass('a drop folder is followed');
+kill 'TERM', $watch->{pid};
+waitpid $watch->{pid}, 0;
+
+my $absent = sub { $t->write_file("store/$_[0]/$key/$_[0]-v9.0.0.absent",
+    sprintf "notfound %d 0123456789abcdef\nwhy\n", time) };
+my @absent = map { $absent->("t$_.pdb") } 1 .. 3;
+$t->write_file('share/000Admin/lastid.txt', "0000000002\r\n");
+$t->write_file("share/000Admin/000000000$_",
+    qq("t$_.pdb\\$key","c:\\build\\t$_.pdb"\r\n"no key","x"\r\n)) for 1 .. 3;
+my $w = $ctl->run('watch', @on, '--once', '--after', 1, "$dir/share");
+is $w->{code}, 0, 'watch' or diag $w->{err};
+is $w->{out}, "t2.pdb $key: 1 entries forgotten\n", 'what was forgotten';
+is_deeply [map { -e $_ ? 1 : 0 } @absent], [1, 0, 1],
+    'behind the number, up to lastid.txt';
+is $ctl->run('watch', @on, '--once', "$dir/share")->{out}, '', 'nothing new';
+is $ctl->run('watch', @on, '--once', $dir)->{code}, 3, 'no store of symstore.exe';
+
 $t->finish;
 done_testing;
