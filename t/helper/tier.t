@@ -11,6 +11,7 @@ use lib "$FindBin::Bin/../lib";
 use Compress::Zlib ();
 use Digest::SHA qw(hmac_sha256_hex sha256_hex);
 use JSON::PP ();
+use POSIX ();
 use Test::More;
 use Test::Symcache;
 use Test::Tier;
@@ -149,6 +150,15 @@ refused('metadata', 'a bad digest');
 unlink $object;
 $t->write_file($object, 'not an object at all');
 refused('metadata', 'another file');
+
+unlink $object;
+symlink $t->path('symbols/secret'), $object or die;
+refused('metadata', 'a symbolic link');
+ok !-l $object, 'which is replaced and not followed';
+
+unlink $object;
+POSIX::mkfifo($object, 0600) or die;
+refused('metadata', 'a pipe');
 
 # who has the key is trusted with the digest, but what is plainly no SymCache is
 # not served

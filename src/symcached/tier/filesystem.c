@@ -123,6 +123,8 @@ static bool is_over(struct work *work, bool late)
 
     if (late) {
         tier_call_end(call, TIER_SAID_FAULT, "does not answer");
+    } else if (work->errnum == EISDIR) {
+        tier_call_end(call, TIER_SAID_FAILED, "a folder is in its place");
     } else if (work->errnum != 0) {
         tier_call_end(call,
                       work->errnum == EACCES || work->errnum == EROFS ||
@@ -154,8 +156,16 @@ static void open_object(void *arg)
         work->absent = true;
         return;
     }
+    if (work->in < 0 && errno == ELOOP) {
+        work->malformed = true; /* a symbolic link */
+        return;
+    }
     if (work->in < 0 || fstat(work->in, &st) != 0) {
         work->errnum = errno;
+        return;
+    }
+    if (!S_ISREG(st.st_mode)) {
+        work->malformed = true;
         return;
     }
     work->stored = (int64_t)st.st_mtime;
@@ -171,7 +181,7 @@ static void open_object(void *arg)
     end = strncmp(work->head, FIRST_LINE, first) == 0
               ? memmem(work->head, len, "\n\n", 2)
               : NULL;
-    if (end == NULL || !S_ISREG(st.st_mode) ||
+    if (end == NULL ||
         (size_t)(end + 1 - work->head) - first >= sizeof(work->lines)) {
         work->malformed = true;
         return;
