@@ -25,8 +25,9 @@
 #define VERSIONS_MAX 64 /* of a build; more are not shown */
 #define ABSENT_MAX 5000 /* of a negative entry, two lines of it */
 
-/* One version of a build: a file, a negative entry, or both. */
+/* One version of a kind of a build: a file, a negative entry, or both. */
 struct version {
+    symcache_kind_e kind;
     symcache_version_t version;
     uint64_t size; /* 0: no file */
     uint64_t gzip;
@@ -67,14 +68,15 @@ static DIR *open_folder(struct ls *ls, int at, const char *name,
     return fdopendir(fd);
 }
 
-static struct version *version_of(struct ls *ls,
+static struct version *version_of(struct ls *ls, symcache_kind_e kind,
                                   const symcache_version_t *version)
 {
     struct version *v;
     int i;
 
     for (i = 0; i < ls->nversions; i++) {
-        if (symcache_version_cmp(&ls->versions[i].version, version) == 0) {
+        if (ls->versions[i].kind == kind &&
+            symcache_version_cmp(&ls->versions[i].version, version) == 0) {
             return &ls->versions[i];
         }
     }
@@ -83,30 +85,33 @@ static struct version *version_of(struct ls *ls,
     }
     v = &ls->versions[ls->nversions++];
     memset(v, 0, sizeof(*v));
+    v->kind = kind;
     v->version = *version;
     return v;
 }
 
+/* Sets the kind of the key to that of the file. */
 static void add_file(struct ls *ls, int at, const char *name,
-                     const symcache_key_t *key)
+                     symcache_key_t *key)
 {
     symcache_version_t version;
-    symcache_file_e kind;
+    symcache_file_e file;
     struct version *v;
     struct stat st;
 
-    if (!symcache_path_name_parse(name, strlen(name), key, &version, &kind) ||
+    if (!symcache_path_entry_parse(name, strlen(name), key, &version, &file) ||
+        !symcache_key_supported(key) ||
         fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
         !S_ISREG(st.st_mode)) {
         return;
     }
-    v = version_of(ls, &version);
+    v = version_of(ls, (symcache_kind_e)key->kind, &version);
     if (v == NULL) {
         return;
     }
-    if (kind == SYMCACHE_FILE_ABSENT) {
+    if (file == SYMCACHE_FILE_ABSENT) {
         v->is_absent = 1;
-    } else if (kind == SYMCACHE_FILE_GZIP) {
+    } else if (file == SYMCACHE_FILE_GZIP) {
         v->gzip = (uint64_t)st.st_size;
     } else {
         v->size = (uint64_t)st.st_size;
@@ -118,7 +123,9 @@ static int compare(const void *a, const void *b)
 {
     const struct version *left = a, *right = b;
 
-    return symcache_version_cmp(&left->version, &right->version);
+    return left->kind != right->kind
+               ? (int)left->kind - (int)right->kind
+               : symcache_version_cmp(&left->version, &right->version);
 }
 
 /* Reads "<reason> <since>...\n<text>\n".  Returns the text. */
@@ -155,6 +162,9 @@ static void print_row(const symcache_key_t *key, const char *id,
 
     name = printable(key->name, key->name_len);
     printable_time(time, when);
+    if (key->kind != SYMCACHE_KIND_SYMCACHE) {
+        printf("%s:", symcache_kind_text((symcache_kind_e)key->kind));
+    }
     printf("%-28s %-33s %-8s %10s  %-19s", name, id, version, size, time);
     free(name);
 }
@@ -173,6 +183,9 @@ static void print_file(const struct ls *ls, const symcache_key_t *key,
         return;
     }
     object = cJSON_CreateObject();
+    if (v->kind != SYMCACHE_KIND_SYMCACHE) {
+        cJSON_AddStringToObject(object, "kind", symcache_kind_text(v->kind));
+    }
     cJSON_AddStringToObject(object, "pdb", key->name);
     cJSON_AddStringToObject(object, "id", id);
     cJSON_AddStringToObject(object, "version", version);
@@ -206,6 +219,9 @@ static void print_absent(const struct ls *ls, int at,
         return;
     }
     object = cJSON_CreateObject();
+    if (v->kind != SYMCACHE_KIND_SYMCACHE) {
+        cJSON_AddStringToObject(object, "kind", symcache_kind_text(v->kind));
+    }
     cJSON_AddStringToObject(object, "pdb", key->name);
     cJSON_AddStringToObject(object, "id", id);
     cJSON_AddStringToObject(object, "version", version);
@@ -216,7 +232,7 @@ static void print_absent(const struct ls *ls, int at,
     cJSON_Delete(object);
 }
 
-static void list_build(struct ls *ls, int at, const symcache_key_t *key,
+static void list_build(struct ls *ls, int at, symcache_key_t *key,
                        const char *id, const char *told)
 {
     const struct version *v;
@@ -234,6 +250,7 @@ static void list_build(struct ls *ls, int at, const symcache_key_t *key,
     qsort(ls->versions, (size_t)ls->nversions, sizeof(ls->versions[0]),
           compare);
     for (v = ls->versions; v < ls->versions + ls->nversions; v++) {
+        key->kind = (uint8_t)v->kind;
         if (v->size > 0 && !ls->only_absent &&
             (ls->used_before == 0 || v->used < ls->used_before)) {
             print_file(ls, key, id, v);

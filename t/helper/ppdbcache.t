@@ -247,6 +247,20 @@ for (sort keys %lie) {
     like $r->{body}, $lie{$_}[1], "$_: says why";
 }
 
+# --- the operator's tools tell the kinds apart
+
+my $ls = qx($Test::Symcache::build/symcachectl ls --root ${\ $t->path('store-tree')});
+like $ls, qr/^ppdbcache:weave\.pdb +\S+ +1\.0\.0 +[\d.]+ KiB /m, 'ls: a file'
+    or diag $ls;
+like $ls, qr/^ppdbcache:none\.pdb .* absent .*notfound: /m,
+    'ls: a negative entry';
+like $ls, qr/^crash\.pdb +${crash}1 +9\.0\.0 /m, 'ls: a SymCache';
+my @json = map { JSON::PP::decode_json($_) } split /\n/,
+    qx($Test::Symcache::build/symcachectl ls --json --root ${\ $t->path('store-tree')});
+is_deeply [sort map { $_->{kind} // 'symcache' }
+        grep { ($_->{pdb} // '') eq 'crash.pdb' && $_->{size} }  @json],
+    ['symcache'], 'ls --json';
+
 # --- forgotten and evicted with all that is of the key
 
 ok -e $t->path("store-tree/none.pdb/$F/none.pdb-v1.0.0.ppdbcache.absent"),
