@@ -123,11 +123,35 @@ void dwarf_abbrevs_skip(const struct dwarf_abbrevs *t,
     }
 }
 
+/* Is it an attribute that dwarf_entry_read() takes? */
+static bool concerns_functions(unsigned name)
+{
+    switch (name) {
+    case DW_AT_low_pc:
+    case DW_AT_high_pc:
+    case DW_AT_ranges:
+    case DW_AT_start_scope:
+    case DW_AT_rnglists_base:
+    case DW_AT_call_file:
+    case DW_AT_call_line:
+    case DW_AT_name:
+    case DW_AT_linkage_name:
+    case DW_AT_MIPS_linkage_name:
+    case DW_AT_abstract_origin:
+    case DW_AT_specification:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* Reads one attribute.  Returns 1, 0 at the end of the list, or -1 if memory
  * runs out. */
-static int read_attribute(struct dwarf_abbrevs *t, struct cursor *c)
+static int read_attribute(struct dwarf_abbrevs *t, struct cursor *c,
+                          const struct dwarf_encoding *encoding)
 {
-    struct dwarf_attribute a = {0, 0, 0};
+    int size;
+    struct dwarf_attribute a = {.size = DWARF_VARIABLE};
 
     a.name = dwarf_code_read(c);
     a.form = dwarf_code_read(c);
@@ -147,6 +171,12 @@ static int read_attribute(struct dwarf_abbrevs *t, struct cursor *c)
         }
         a.constant = (uint32_t)t->num_constants;
         t->constants[t->num_constants++] = cursor_sleb(c);
+    }
+    size = dwarf_form_size(encoding, a.form);
+    if (size >= 0 && a.form != DW_FORM_implicit_const) {
+        a.size = (uint8_t)size;
+        a.kind = (uint8_t)dwarf_form_kind(encoding, a.name, a.form);
+        a.is_unused = !concerns_functions(a.name);
     }
     if (t->num_attributes >= UINT32_MAX ||
         symfile_array_need(&t->attributes, &t->attribute_room,
@@ -183,7 +213,7 @@ static int read_abbrev(struct dwarf_abbrevs *t, struct cursor *c,
     }
     a->has_children = children != 0;
     a->first_attribute = (uint32_t)t->num_attributes;
-    while ((rc = read_attribute(t, c)) > 0) {
+    while ((rc = read_attribute(t, c, encoding)) > 0) {
     }
     a->num_attributes = (uint32_t)t->num_attributes - a->first_attribute;
     if (rc < 0 || prepare_steps(t, encoding, a) != 0) {

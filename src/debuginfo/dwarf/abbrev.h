@@ -17,7 +17,12 @@ struct dwarf_attribute {
     uint16_t name;
     uint16_t form;
     uint32_t constant; /* of DW_FORM_implicit_const: index in constants */
+    uint8_t size;      /* of the values, or DWARF_VARIABLE */
+    uint8_t kind;      /* enum dwarf_value_kind, of values with a size */
+    bool is_unused;    /* with a size; says nothing about a function */
 };
+
+#define DWARF_VARIABLE 255
 
 struct dwarf_abbrev {
     uint64_t code;
@@ -82,6 +87,29 @@ dwarf_abbrevs_get(const struct dwarf_abbrevs *abbrevs,
     return code - 1 < table->num_dense
                ? &abbrevs->list[table->first + code - 1]
                : dwarf_abbrevs_search(abbrevs, table, code);
+}
+
+/* Reads the value of an attribute.  The cursor fails where it is cut off, or
+ * has an unknown form. */
+static inline struct dwarf_value
+dwarf_attribute_read(const struct dwarf_abbrevs *abbrevs,
+                     const struct dwarf_attribute *a,
+                     const struct dwarf_encoding *encoding, struct cursor *c)
+{
+    struct dwarf_value v = {(enum dwarf_value_kind)a->kind, 0, NULL};
+
+    if (a->size == DWARF_VARIABLE) {
+        return dwarf_value_read(c, encoding, a->name, a->form,
+                                a->form == DW_FORM_implicit_const
+                                    ? abbrevs->constants[a->constant]
+                                    : 0);
+    }
+    if (v.kind == DWARF_OTHER) {
+        cursor_skip(c, a->size);
+    } else {
+        v.number = cursor_number(c, a->size);
+    }
+    return v;
 }
 
 /* Skips the attributes of an entry.  The cursor fails where they are cut off,

@@ -77,10 +77,11 @@ int dwarf_entry_read(struct dwarf_reader *d, const struct dwarf_unit *u,
     memset(entry, 0, sizeof(*entry));
     for (i = 0; i < abbrev->num_attributes && !c->failed; i++) {
         a = &d->abbrevs.attributes[abbrev->first_attribute + i];
-        v = dwarf_value_read(c, &u->encoding, a->name, a->form,
-                             a->form == DW_FORM_implicit_const
-                                 ? d->abbrevs.constants[a->constant]
-                                 : 0);
+        if (a->is_unused) {
+            cursor_skip(c, a->size);
+            continue;
+        }
+        v = dwarf_attribute_read(&d->abbrevs, a, &u->encoding, c);
         take(entry, a->name, &v);
         if (ranges != NULL && is_range_list(a->name, &v) &&
             dwarf_ranges_read(d, u, &v, ranges) != 0) {

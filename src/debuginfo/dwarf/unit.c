@@ -315,10 +315,7 @@ static int read_root(const struct dwarf_reader *d, struct dwarf_unit *u,
     }
     for (i = 0; i < abbrev->num_attributes; i++) {
         a = &d->abbrevs.attributes[abbrev->first_attribute + i];
-        v = dwarf_value_read(&c, &u->encoding, a->name, a->form,
-                             a->form == DW_FORM_implicit_const
-                                 ? d->abbrevs.constants[a->constant]
-                                 : 0);
+        v = dwarf_attribute_read(&d->abbrevs, a, &u->encoding, &c);
         take_value(u, r, a->name, &v);
     }
     return c.failed ? -1 : 1;

@@ -199,6 +199,19 @@ static bool may_be_offset(unsigned attribute, unsigned version)
     }
 }
 
+enum dwarf_value_kind dwarf_form_kind(const struct dwarf_encoding *encoding,
+                                      unsigned attribute, unsigned form)
+{
+    const struct form *f = &forms[standard_form(form)];
+
+    if ((form == DW_FORM_data4 || form == DW_FORM_data8) &&
+        f->size == encoding->offset_size &&
+        may_be_offset(attribute, encoding->version)) {
+        return DWARF_OFFSET;
+    }
+    return (enum dwarf_value_kind)f->kind;
+}
+
 static struct dwarf_value constant_value(int64_t number)
 {
     struct dwarf_value v = {number < 0 ? DWARF_OTHER : DWARF_UNSIGNED,
@@ -262,16 +275,11 @@ struct dwarf_value dwarf_value_read(struct cursor *c,
         return read_variable(c, encoding, form);
     }
     size = fixed_size(encoding, forms[form].size);
-    v.kind = (enum dwarf_value_kind)forms[form].kind;
+    v.kind = dwarf_form_kind(encoding, attribute, form);
     if (v.kind == DWARF_OTHER) {
         cursor_skip(c, size);
-        return v;
-    }
-    v.number = cursor_number(c, size);
-    if ((form == DW_FORM_data4 || form == DW_FORM_data8) &&
-        size == encoding->offset_size &&
-        may_be_offset(attribute, encoding->version)) {
-        v.kind = DWARF_OFFSET;
+    } else {
+        v.number = cursor_number(c, size);
     }
     return v;
 }

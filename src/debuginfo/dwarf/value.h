@@ -137,6 +137,10 @@ struct dwarf_value dwarf_value_read(struct cursor *c,
  * unknown. */
 int dwarf_form_size(const struct dwarf_encoding *encoding, unsigned form);
 
+/* Returns the kind of values of this form, which must have a size. */
+enum dwarf_value_kind dwarf_form_kind(const struct dwarf_encoding *encoding,
+                                      unsigned attribute, unsigned form);
+
 /* Skips a value of a form without a size. */
 void dwarf_value_skip(struct cursor *c, const struct dwarf_encoding *encoding,
                       unsigned form);
