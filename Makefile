@@ -46,8 +46,8 @@ LIBS_symcached    = -levent -lcurl -lcrypto -lcjson -lpcre2-8 -lgssapi_krb5 \
                     -lseccomp
 LIBS_symcached-sandboxed = -lmspack -lminizip -lz -lzstd -lseccomp
 LIBS_symbolicated = -liberty -levent -lcurl -lcjson -lpcre2-8 -lcrypto -lseccomp
-LIBS_pdb2symcache = -lz -lzstd -lseccomp
-LIBS_symcachectl  = -liberty -lcurl -lcrypto -lcjson -lz -lzstd -lseccomp
+LIBS_pdb2symcache = -ldeflate -lz -lzstd -lseccomp
+LIBS_symcachectl  = -liberty -lcurl -lcrypto -lcjson -ldeflate -lz -lzstd -lseccomp
 
 PROGRAMS = symcached symcached-sandboxed symbolicated pdb2symcache symcachectl
 SCRIPTS  = symcachegen-ssh symcachegen-wine
@@ -151,7 +151,7 @@ $(B)/convert_call: $(B)/obj/bench/convert_call.o $(B)/libconverter.a \
                    $(B)/libdebuginfo.a $(B)/libjson.a $(B)/libppdbcache.a \
                    $(B)/libsymcache.a $(B)/libbase.a
 	$(CC) $(CFLAGS) $(OPT) $(SANFLAGS) -pie $(LDHARDEN) $(LDFLAGS) -o \
-	    $@ $^ -lz -lzstd
+	    $@ $^ -ldeflate -lz -lzstd
 
 # the module, built against the distribution's nginx ---------------------------
 

@@ -4,6 +4,7 @@
 #include "parser.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,11 +15,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "debuginfo/scratch.h"
 #include "input.h"
 #include "sandbox/sandbox.h"
 #include "symcache/symcache.h"
 
 #define MIB ((uint64_t)1 << 20)
+
+/* Files of this size get room for data in between, this many times theirs. */
+#define SCRATCH_LEAST (8 * MIB)
+#define SCRATCH_FACTOR 8
 
 struct input {
     const uint8_t *data;
@@ -82,19 +88,50 @@ static int map_input(const struct parser_job *job, struct input *input,
     return 0;
 }
 
+/*
+ * Maps a file without a name in the current folder, which for a transcoder is
+ * its work directory, as room for large data in between.  It is larger than
+ * what real files need, but takes no space on the disk before it is used.
+ * Without it that data is in memory.  Returns the size, or 0.
+ */
+static size_t map_scratch(const struct input *input)
+{
+    int fd;
+    void *p = MAP_FAILED;
+    size_t size = SCRATCH_FACTOR * input->size;
+
+    if (input->size < SCRATCH_LEAST) {
+        return 0;
+    }
+    fd = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd < 0) {
+        return 0;
+    }
+    if (ftruncate(fd, (off_t)size) == 0) {
+        p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    close(fd);
+    if (p == MAP_FAILED) {
+        return 0;
+    }
+    scratch_use(p, size);
+    return size;
+}
+
 /* About ten times what the outputs of real files need. */
 static uint64_t output_limit(const struct input *input)
 {
     return 64 * MIB + 2 * (uint64_t)input->size;
 }
 
-static int enter_sandbox(const struct input *input, struct failure *failure)
+static int enter_sandbox(const struct input *input, size_t scratch,
+                         struct failure *failure)
 {
     size_t size = input->size;
     char error[200];
     struct sandbox_limits limits;
 
-    limits.memory = 512 * MIB + 4 * (uint64_t)size;
+    limits.memory = 512 * MIB + 4 * (uint64_t)size + scratch;
     limits.file_size = output_limit(input);
     limits.cpu_seconds = 20 + (unsigned)(size / MIB);
     if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
@@ -172,6 +209,7 @@ static enum failure_code parse(const struct parser_job *job, int pipe_fd)
     struct symfile_sink sink;
     const struct conversion *c = job->conversion;
     bool failed;
+    size_t scratch;
 
     sink.write = write_all;
     sink.context = &output;
@@ -179,7 +217,9 @@ static enum failure_code parse(const struct parser_job *job, int pipe_fd)
     catch_sigbus(c);
     failed = map_input(job, &input, &failure) != 0;
     output.is_bounded = is_bounded_below(output_limit(&input));
-    if (failed || (c->has_sandbox && enter_sandbox(&input, &failure) != 0) ||
+    scratch = failed ? 0 : map_scratch(&input);
+    if (failed ||
+        (c->has_sandbox && enter_sandbox(&input, scratch, &failure) != 0) ||
         convert(c, &input, &sink, &result, &failure) != 0) {
         dprintf(STDERR_FILENO, "%s: %s: %s\n", c->program, c->input,
                 failure.text);

@@ -4,10 +4,10 @@
 #include "convert.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "debuginfo/dwarf/dwarf.h"
+#include "debuginfo/scratch.h"
 #include "file.h"
 #include "identity.h"
 #include "inflate.h"
@@ -152,7 +152,7 @@ static int convert(const uint8_t *data, size_t size,
     symfile_writer_free(&c.writer);
     symbol_list_free(&c.symbols);
     for (i = 0; i < DWARF_SECTIONS; i++) {
-        free(c.inflated[i]);
+        scratch_free(c.inflated[i]);
     }
     return rc;
 }

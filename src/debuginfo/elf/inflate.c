@@ -3,12 +3,14 @@
  */
 #include "inflate.h"
 
-#include <stdlib.h>
+#include <libdeflate.h>
+#include <limits.h>
 #include <string.h>
 #include <zlib.h>
 #include <zstd.h>
 
 #include "base/byte_order.h"
+#include "debuginfo/scratch.h"
 
 #define GNU_MAGIC "ZLIB"
 #define GNU_HEADER 12 /* magic, size in 8 big-endian bytes */
@@ -49,6 +51,27 @@ static bool read_header(const struct elf_file *f, const struct elf_bytes *s,
     c->data = p + header;
     c->data_size = s->size - header;
     return true;
+}
+
+/* Decompresses the usual section, whose size is right.  libdeflate takes a
+ * third of the time that zlib does, but knows only whole streams.  Returns
+ * false for all others. */
+static bool inflate_whole(const struct compressed *c, uint8_t *out,
+                          uint64_t room)
+{
+    bool ok;
+    size_t size = 0;
+    struct libdeflate_decompressor *d = libdeflate_alloc_decompressor();
+
+    if (d == NULL) {
+        return false;
+    }
+    ok = libdeflate_zlib_decompress(d, c->data, c->data_size, out,
+                                    (size_t)room, &size) ==
+             LIBDEFLATE_SUCCESS &&
+         size == room;
+    libdeflate_free_decompressor(d);
+    return ok;
 }
 
 /* zlib counts in 32 bits, so it gets large buffers in parts. */
@@ -120,14 +143,20 @@ int elf_inflate(const struct elf_file *f, const struct elf_bytes *section,
         return 0;
     }
     room = room_for(&c);
-    out = room > SIZE_MAX - 1 ? NULL : malloc((size_t)room + 1);
+    out = scratch_allocate((size_t)room);
     if (out == NULL) {
         return -1;
     }
-    ok = c.type == ELFCOMPRESS_ZLIB ? inflate_zlib(&c, out, room, &size)
-                                    : inflate_zstd(&c, out, room, &size);
+    if (c.type == ELFCOMPRESS_ZSTD) {
+        ok = inflate_zstd(&c, out, room, &size);
+    } else if (inflate_whole(&c, out, room)) {
+        ok = true;
+        size = room;
+    } else {
+        ok = inflate_zlib(&c, out, room, &size);
+    }
     if (!ok) {
-        free(out);
+        scratch_free(out);
         return 0;
     }
     inflated->data = out;

@@ -10,7 +10,7 @@
 #include "file.h"
 
 /*
- * Decompresses a section into memory from malloc().
+ * Decompresses a section into memory that scratch_free() takes back.
  * As in the "symbolic" library, a section is cut where its stored size ends or
  * its data does.  Returns 1, 0 if it is damaged, or of an unknown form, which
  * counts as an absent section, or -1 if memory runs out.
