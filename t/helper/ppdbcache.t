@@ -26,6 +26,8 @@ my $crash = substr $Test::Symcache::key{'crash.pdb'}, 0, 32;
 my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
     my ($c, $req) = @_;
     my ($path) = $req->{path} =~ m{^/(.*)};
+    $t->wait_until('open', sub { -e $t->path('open') })
+        if $path =~ m{^http/slow};
     my $file = $t->path("web/$path");
     return $c->reply(200, {}, $t->read_file($file)) if -f $file;
     return $c->reply(404, { 'Content-Type' => 'application/xml' },
@@ -212,6 +214,28 @@ for (['weave.pdb', $F, $pdb], ['crash.pdb', "${crash}1", $windows]) {
 }
 is lookup('tree', 'wtree1f.pdb', $F, 'debuginfo')->{status}, 200,
     'an original of the age FFFFFFFF, stored as 1';
+
+is said(lookup('tree', 'at2.pdb', "${crash}FFFFFFFF", 'debuginfo'),
+    'X-Symcache-Reason'), '404 notfound', 'no original of the age FFFFFFFF';
+$t->write_file("tree/at3.pdb/${crash}1/at3.pdb", $windows);
+is said(lookup('tree', 'at3.pdb', "${crash}FFFFFFFF", 'debuginfo'),
+    'X-Symcache-Reason'), '404 wrong-format',
+    'for which no Windows PDB of the age 1 stands';
+
+# --- a job for another kind, which has fewer places, says nothing of this one
+
+$t->write_file("web/http/slow.pdb/$F/slow.pdb", $pdb);
+my @waiting = map {
+    my ($kind, $version) = @$_;
+    my $c = $t->open_http($t->helper_socket, 'GET', "/v1/$kind/http/slow.pdb/"
+        . "${guid}1?version=$version&wait=60");
+    $t->wait_until("$kind waits", sub {
+        $t->metric('symcached_waiters') == ($kind eq 'symcache' ? 1 : 2) });
+    $c;
+} ['symcache', '9.0.0'], ['ppdbcache', '1.0.0'];
+$t->write_file('open', '');
+is_deeply [map { $t->read_response($_)->{status} } @waiting], [404, 200],
+    'absent with the age 1, and found with the other';
 
 # --- malformed ones
 

@@ -284,6 +284,15 @@ static bool needs_another(const struct job *job, enum job_outcome outcome,
             strcmp(w->name, job->name) != 0);
 }
 
+/* Are there places for this kind that are not looked at for others: those of a
+ * portable PDB's other age, or of images with one inside? */
+static bool looks_further(const symcache_key_t *key)
+{
+    return key->kind == SYMCACHE_KIND_PPDBCACHE ||
+           (key->kind == SYMCACHE_KIND_DEBUGINFO &&
+            key->id_type == SYMCACHE_ID_DEBUG && key->age == UINT32_MAX);
+}
+
 /*
  * The next job goes on where this one has ended: sources that had no such
  * original are not asked again, and what was answered is its to tell.
@@ -296,7 +305,9 @@ static void hand_over(struct job *job, struct job *next)
         strcmp(job->name, next->name) != 0) {
         return;
     }
-    next->order.absent = job->order.absent;
+    if (!looks_further(&next->key) || next->key.kind == job->key.kind) {
+        next->order.absent = job->order.absent;
+    }
     next->attempt_log = job->attempt_log; /* both have the same id */
     job->attempt_log = attempt_log;
 }

@@ -289,7 +289,8 @@ static bool take_image(struct lookup *lookup)
 /*
  * The key of a portable PDB has the age FFFFFFFF, but not everybody knows that:
  * it may have been stored, and may be asked for, with the age 1.  Gives the
- * lookup the age that was not looked for yet.  Returns false if there is none.
+ * lookup the age that was not looked for yet, at which a Windows PDB is another
+ * file.  Returns false if there is none.
  */
 static bool take_other_age(struct lookup *lookup)
 {
@@ -304,6 +305,7 @@ static bool take_other_age(struct lookup *lookup)
         return false;
     }
     lookup->second = true;
+    lookup->formats &= 1u << FORMAT_PORTABLEPDB;
     key->age = key->age == PORTABLEPDB_AGE ? 1 : PORTABLEPDB_AGE;
     return true;
 }
