@@ -16,6 +16,8 @@ use Test::Symcache;
 my $t = Test::Symcache->new;
 my $crash = $t->read_file($t->data('pdb/crash.pdb'));
 my $id = $Test::Symcache::key{'crash.pdb'};
+my $portable = $t->read_file($t->data('ppdb/plain.pdb'));
+my $portable_id = '198A378EEC0A47DA8FB2289C2BDAD68F1';
 my %version = (symcache => '9.0.0', debuginfo => '1.0.0');
 
 # "slow..." is answered when the file "open" is there.
@@ -23,6 +25,8 @@ my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
     my ($c, $req) = @_;
     $t->wait_until('open', sub { -e $t->path('open') })
         if $req->{path} =~ m{/slow};
+    return $c->reply(200, {}, $portable)
+        if $req->{path} =~ m{FFFFFFFF/slowportable\.pdb$};
     return $c->reply(404, {}, '') if $req->{path} !~ m{/\w*has\w*\.pdb$};
     $c->reply(200, {}, $crash);
 });
@@ -39,7 +43,11 @@ $config->{sources}{sym} = { type => 'filesystem', layout => 'breakpad',
     path => $t->path('sym') };
 $t->start_symcached($config);
 
-sub path { "/v1/$_[0]/" . ($_[2] // 'default') . "/$_[1].pdb/$id" }
+sub path {
+    my ($kind, $name, $store) = @_;
+    return "/v1/$kind/" . ($store // 'default') . "/$name.pdb/"
+        . ($name eq 'slowportable' ? $portable_id : $id);
+}
 
 sub lookup {
     my ($kind, $name, $store) = @_;
@@ -154,6 +162,17 @@ ok -e $t->path("store/slow.pdb/$id/slow.pdb-$_"), "with a negative entry: $_"
     for 'v9.0.0.absent', 'v1.0.0.debuginfo.absent';
 like $t->read_file("store/slow.pdb/$id/slow.pdb-v9.0.0.absent"),
     qr{upstream: http.*/slow\.pdb not found}, 'that says where it was';
+
+# --- but not where a SymCache cannot be: a portable PDB under its other key
+
+close_gate('open');
+$symcache = start('symcache', 'slowportable');
+waiters(1);
+$original = start('debuginfo', 'slowportable');
+waiters(2);
+open_gate('open');
+is_deeply [status($symcache, $original)], [404, 200],
+    'it is looked for after a SymCache was not';
 
 # --- forget is for all kinds
 

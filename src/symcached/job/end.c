@@ -295,13 +295,16 @@ static bool looks_further(const symcache_key_t *key)
 
 /*
  * The next job goes on where this one has ended: sources that had no such
- * original are not asked again, and what was answered is its to tell.
+ * original are not asked again, and what was answered is its to tell.  But only
+ * if it is for a SymCache: of other kinds, more places are asked for a portable
+ * PDB, which has a second age, and may lie in an image.
  */
 static void hand_over(struct job *job, struct job *next)
 {
     struct attempt_log *attempt_log = next->attempt_log;
 
     if ((job->findings & FINDING_FORGOTTEN) ||
+        next->key.kind != SYMCACHE_KIND_SYMCACHE ||
         strcmp(job->name, next->name) != 0) {
         return;
     }
