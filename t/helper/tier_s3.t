@@ -125,8 +125,8 @@ sub requests {
 # --- stored by one, taken by another
 
 my $path = "/sym.bols/$name";
-$fleet->machine;
-is $fleet->ask($key), 200, 'made on the first machine';
+is $fleet->ask_anew($key, sub { unlink object_file($path); requests() }), 200,
+    'made on the first machine';
 $fleet->wait_metric('puts_total{result="stored"}', 1);
 is requests(), 'GET PUT', 'cold and found: one GET, one PUT';
 my ($headers, $body) = load($path);
@@ -145,8 +145,7 @@ is requests(), '', 'on the disk: no request';
 is $fleet->ask($fleet->absent), 404, 'an absent key';
 is requests(), 'GET', 'cold and absent: one GET';
 
-$fleet->machine;
-is $fleet->ask($key), 200, 'found on the second machine';
+is $fleet->ask_anew($key, \&requests), 200, 'found on the second machine';
 is $fleet->runs, 0, 'and not made';
 is requests(), 'GET', 'made by another: one GET';
 is $fleet->why($key)->{files}[0]{source}, 'local', 'its provenance has come with it';
@@ -157,9 +156,8 @@ is $fleet->why($key)->{tier}{status}, 200, '"why" has the status';
 for my $case (['cut short', substr $body, 0, 1000], ['empty', ''],
               ['of a page', '<html>no</html>']) {
     my ($what, $bytes) = @$case;
-    save($path, $headers, $bytes);
-    $fleet->machine;
-    is $fleet->ask($key), 200, "$what: served";
+    my $damage = sub { requests(); save($path, $headers, $bytes) };
+    is $fleet->ask_anew($key, $damage), 200, "$what: served";
     is $fleet->runs, 1, "$what: made again";
     is $fleet->metric('refused_total{why="digest"}'), 1, "$what: refused";
     $fleet->wait_metric('puts_total{result="stored"}', 1);
@@ -167,9 +165,8 @@ for my $case (['cut short', substr $body, 0, 1000], ['empty', ''],
         "$what: replaced";
     is requests(), 'GET PUT', "$what: by one PUT, which is unconditional";
 }
-save($path, {}, $body);
-$fleet->machine;
-is $fleet->ask($key), 200, 'without metadata: served';
+is $fleet->ask_anew($key, sub { save($path, {}, $body) }), 200,
+    'without metadata: served';
 is $fleet->metric('refused_total{why="metadata"}'), 1, 'without metadata: refused';
 $fleet->wait_metric('puts_total{result="stored"}', 1);
 requests();
@@ -278,8 +275,7 @@ is $fleet->metric('breaker{tier="fleet",way="put"}'), 0, 'its breaker is closed'
 
 unlink object_file($path);
 $t->write_file('mode', 'no-quorum');
-$fleet->machine;
-is $fleet->ask($key), 200, 'no quorum: a file is made';
+is $fleet->ask_anew($key), 200, 'no quorum: a file is made';
 is $fleet->ask($fleet->absent), 404, 'no quorum: an absent key';
 is $fleet->metric('breaker{tier="fleet",way="get"}'), 0, 'no quorum: it is read';
 is $fleet->metric('gets_total{result="absent"}'), 2, 'no quorum: and answers';
