@@ -198,7 +198,7 @@ $(B)/fuzz/obj/%.o: %.c | check-packages
 	    -fno-sanitize-recover=undefined -MMD -MP -c -o $@ $<
 
 $(B)/fuzz/%: $(B)/fuzz/obj/fuzz/%.o $(FUZZOBJS)
-	$(FUZZCC) -fsanitize=fuzzer,$(FUZZSAN) -o $@ $^ -liberty -lmspack -lminizip -lz -lzstd \
+	$(FUZZCC) -fsanitize=fuzzer,$(FUZZSAN) -o $@ $^ -liberty -lmspack -lminizip -ldeflate -lz -lzstd \
 	    $(FUZZLIBS)
 
 # which computes MACs
