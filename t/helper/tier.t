@@ -167,6 +167,24 @@ my %signed = (%$meta, sha256 => sha256_hex($page), size => length $page);
 write_object({ %signed, mac => mac_of(\%signed) }, Compress::Zlib::memGzip($page));
 refused('content', 'a page that is rightly signed');
 
+# --- what is wrong with one path is not the tier's fault
+
+my ($named) = $object =~ m{^(.*/crash\.pdb)/};
+rename $named, $t->path('named') or die;
+$t->write_file($named, 'not a folder');
+$fleet->machine;
+is $fleet->ask($key), 200, 'a file in place of a folder: made here';
+is $fleet->ask("crash.pdb/${_}1"), 404, 'and others beside it are absent'
+    for map { $_ x 32 } qw(A B C);
+is $fleet->metric('breaker{tier="fleet",way="get"}'), 0,
+    'the tier is read all the same';
+$fleet->wait_metric('puts_total{result="failed"}', 1);
+is $fleet->metric('breaker{tier="fleet",way="put"}'), 0, 'and written';
+is $fleet->metric('queue{tier="fleet"}'), 0,
+    'without what cannot be stored';
+unlink $named;
+rename $t->path('named'), $named or die;
+
 # --- a tier that fails costs nothing but the log
 
 rename $t->path('tier'), $t->path('away') or die;

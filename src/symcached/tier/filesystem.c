@@ -58,6 +58,7 @@ struct work {
     size_t head_len; /* of the body that is in it, after the metadata */
     size_t head_at;
     int errnum;
+    bool is_alone; /* that is a fault of this object's path */
 };
 
 static void work_drop(void *arg)
@@ -125,6 +126,9 @@ static bool is_over(struct work *work, bool late)
         tier_call_end(call, TIER_SAID_FAULT, "does not answer");
     } else if (work->errnum == EISDIR) {
         tier_call_end(call, TIER_SAID_FAILED, "a folder is in its place");
+    } else if (work->is_alone) {
+        tier_call_end(call, TIER_SAID_FAILED, "its path: %s",
+                      strerror(work->errnum));
     } else if (work->errnum != 0) {
         tier_call_end(call,
                       work->errnum == EACCES || work->errnum == EROFS ||
@@ -136,6 +140,15 @@ static bool is_over(struct work *work, bool late)
         return false;
     }
     return true;
+}
+
+/* Takes errno.  One path may be of no use where the tier's folder, with the
+ * permissions of mode, is: that says nothing of the next object. */
+static void fail_path(struct work *work, int mode)
+{
+    work->errnum = errno;
+    work->is_alone = (errno == ENOTDIR || errno == EACCES) &&
+                     access(work->root, mode) == 0;
 }
 
 /* reading ------------------------------------------------------------------ */
@@ -161,7 +174,7 @@ static void open_object(void *arg)
         return;
     }
     if (work->in < 0 || fstat(work->in, &st) != 0) {
-        work->errnum = errno;
+        fail_path(work, R_OK | X_OK);
         return;
     }
     if (!S_ISREG(st.st_mode)) {
@@ -346,8 +359,12 @@ static void put_object(void *arg)
         work->exists = true;
         return;
     }
-    if (access(work->root, F_OK) != 0 || workdir_make_path(dir) != 0) {
+    if (access(work->root, F_OK) != 0) {
         work->errnum = errno;
+        return;
+    }
+    if (workdir_make_path(dir) != 0) {
+        fail_path(work, W_OK | X_OK);
         return;
     }
     if (lseek(work->in, 0, SEEK_SET) != 0) {
