@@ -185,9 +185,18 @@ $portable =~ /(....)....#Pdb\0/s or die;
 my $id = uc join '', unpack('H*', pack 'N n n', unpack 'V v v',
     substr $portable, unpack('V', $1), 8),
     unpack('H*', substr $portable, 8 + unpack('V', $1), 8), 'FFFFFFFF';
+# Debuggers ask for the age FFFFFFFF, or for 1.
+sub asks {
+    my ($age) = @_;
+    my $path = 'weave.pdb/' . $id =~ s/F{8}$/$age/r;
+    return $t->helper('GET',
+        "/v1/debuginfo/default/$path?version=1.0.0&wait=60")->{status};
+}
 clear();
+is asks($_), 404, "nobody has a portable PDB: $_" for 'FFFFFFFF', '1';
 is put("Weave.pdb/$id/Weave.pdb", $portable)->{status}, 201, 'a portable PDB';
 is stored(), "weave.pdb/$id/weave.pdb", 'in its place';
+is asks($_), 200, "now it is there: $_" for 'FFFFFFFF', '1';
 clear();
 my $package = Test::Zip::zip(['Weave.nuspec', '<package/>'],
     ['_rels/.rels', 'x'], ['lib/net8.0/Weave.pdb', $portable],

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "debuginfo/portablepdb/portablepdb.h"
 
 #define PARTS (6 + DEBUG_PLACE_IDS)
 
@@ -42,7 +43,7 @@ static bool read_form(struct report *report, char **parts, size_t n)
 
 /*
  * Reads the ids by which a file may be asked for.  Who asks for a build id may
- * have no name.
+ * have no name, and who asks for a portable PDB the age 1.
  */
 static bool read_ids(struct debug_place *place, char **ids, size_t n)
 {
@@ -63,6 +64,11 @@ static bool read_ids(struct debug_place *place, char **ids, size_t n)
         key.name_len = sizeof(SYMCACHE_NAME_NONE) - 1;
         memcpy(key.name, SYMCACHE_NAME_NONE, sizeof(SYMCACHE_NAME_NONE));
         place->ids[place->nids++] = key;
+    }
+    if (n == 1 && place->ids[0].id_type == SYMCACHE_ID_DEBUG &&
+        place->ids[0].age == PORTABLEPDB_AGE) {
+        place->ids[place->nids] = place->ids[0];
+        place->ids[place->nids++].age = 1;
     }
     return true;
 }
