@@ -35,7 +35,7 @@ _symcachectl() {
     why)                words="$asks --peers --kind" ;;
     jobs | sources | status) words="$asks --peers" ;;
     symbolicate)        words="$asks --root --images" ;;
-    warm)               words="$asks --version --concurrency --attempts" ;;
+    warm)               words="$asks --kind --version --concurrency --attempts" ;;
     drain)              words="$asks --end" ;;
     forget)             words="$asks --peers --malformed-since" ;;
     ls)                 words='-c --store --json --root --present --absent

@@ -82,6 +82,8 @@ static const char help[] =
     "        as \"pdb,guid,age\" lines or as xperf prints them, or to which "
     "images and\n"
     "        PDBs belong, in folders too; tells what is missing, and why.\n"
+    "        --kind ppdbcache: those of portable PDBs, or another kind as for "
+    "why;\n"
     "        --version M.m.p is the newest that clients read; --concurrency N "
     "(16)\n"
     "        asks for so many at once; --attempts N (3) times, as far apart "

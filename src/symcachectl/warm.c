@@ -255,11 +255,12 @@ static void on_progress(void *arg, size_t running, size_t waiting)
 }
 
 /* Asks for all collected modules, and reports.  Returns an exit code. */
-static int ask(struct warm *w, const char *version, unsigned concurrency,
-               unsigned attempts, unsigned bad)
+static int ask(struct warm *w, symcache_kind_e kind, const char *version,
+               unsigned concurrency, unsigned attempts, unsigned bad)
 {
     struct warm_run warm = {.client = client_new(&w->settings),
                             .store = settings_store(&w->settings),
+                            .kind = kind,
                             .version = version,
                             .concurrency = concurrency,
                             .attempts = attempts,
@@ -300,9 +301,12 @@ int warm_command(int argc, char **argv)
     static struct warm w;
     struct gather gather = {.modules = &w.modules};
     const char *version = NEWEST, *concurrency = NULL, *attempts = NULL;
+    const char *kind_text = symcache_kind_text(SYMCACHE_KIND_SYMCACHE);
+    symcache_kind_e kind;
     unsigned n = CONCURRENCY, tries = ATTEMPTS;
     symcache_version_t parsed;
     const struct option_spec specs[] = {CLIENT_OPTIONS(w.settings),
+                                        {"--kind", NULL, &kind_text},
                                         {"--version", NULL, &version},
                                         {"--concurrency", NULL, &concurrency},
                                         {"--attempts", NULL, &attempts}};
@@ -320,12 +324,16 @@ int warm_command(int argc, char **argv)
     if (!symcache_version_parse(version, strlen(version), &parsed)) {
         return command_usage("warm", "--version is one as 3.1.0", version);
     }
+    if (!symcache_kind_parse(kind_text, strlen(kind_text), &kind) ||
+        !symcache_kind_supported(kind)) {
+        return command_usage("warm", "--kind is one as ppdbcache", kind_text);
+    }
     code = argc == 0 ? gather_from(&gather, "-") : COMMAND_OK;
     for (i = 0; i < argc && code == COMMAND_OK; i++) {
         code = gather_from(&gather, argv[i]);
     }
     if (code == COMMAND_OK) {
-        code = ask(&w, version, n, tries, gather.bad);
+        code = ask(&w, kind, version, n, tries, gather.bad);
     }
     return command_finish(code);
 }

@@ -50,14 +50,17 @@ static void start(struct run *r, struct slot *slot, struct module *module,
                   int is_why)
 {
     const struct warm_run *a = r->a;
+    const char *kind = symcache_kind_text(a->kind);
     char path[CLIENT_PATH_MAX];
     size_t n;
 
     slot->module = module;
     slot->is_why = is_why;
-    client_path(path, is_why ? "why" : "symcache", a->store, module->name,
+    client_path(path, is_why ? "why" : kind, a->store, module->name,
                 module->id);
-    if (!is_why) {
+    if (is_why) {
+        client_query(path, "kind", kind);
+    } else {
         n = strlen(path);
         snprintf(path + n, sizeof(path) - n, "?version=%s&wait=%d", a->version,
                  HOLD_SECONDS);

@@ -13,6 +13,7 @@
 struct warm_run {
     struct client *client;
     const char *store;
+    symcache_kind_e kind; /* of the files that are asked for */
     const char *version;
     unsigned concurrency;
     unsigned attempts; /* for a module about which the helper cannot tell */

@@ -216,10 +216,32 @@ for my $signal (qw(INT TERM)) {
 }
 $fake->stop;
 
-# --- a transcoder that is not there
+# --- another kind: what the symbolic library makes of a portable PDB
 
 $t->stop_symcached;
 my $config = $t->default_config($ctl->{url});
+push @{ $config->{stores}{default}{transcoders} }, { version => '1.0.0',
+    makes => 'ppdbcache', command => [$t->program('pdb2symcache'), '-pdb', '{pdb}'] };
+$t->start_symcached($config);
+my $weave = '6022E78B4BF44D048F9E21D7790ECE60';
+$t->write_file("sym/weave.pdb/${weave}FFFFFFFF/weave.pdb",
+    $t->read_file($t->data('ppdb/weave.pdb')));
+$r = $ctl->run_with("weave.pdb,$weave,1\nabsent.pdb,$guid,1\ncrash.pdb,$guid,1\n",
+    'warm', '--json', '--kind=ppdbcache', @socket);
+@lines = sort { $a->{pdb} cmp $b->{pdb} } grep { $_->{pdb} } $ctl->json($r);
+is_deeply [map { "$_->{pdb} $_->{outcome}" } @lines],
+    ['absent.pdb missing', 'crash.pdb missing', 'weave.pdb cached'], '--kind';
+is $lines[0]{attempts}[-1]{outcome}, 'not found', 'where it looked for this kind';
+like $lines[1]{reason}, qr/^wrong-format: /, 'a Windows PDB has none';
+is $lines[2]{version}, '1.0.0', 'the newest of this kind';
+ok $t->read_file("$config->{stores}{default}{root}/weave.pdb/${weave}1/"
+    . 'weave.pdb-v1.0.0.ppdbcache') eq $t->read_file($t->data('ppdb/weave.ppdbc')),
+    'is made';
+
+# --- a transcoder that is not there
+
+$t->stop_symcached;
+$config = $t->default_config($ctl->{url});
 $config->{stores}{default}{transcoders}[0]{command} = ['nowhere', '{pdb}'];
 $config->{downloads} = $t->path('other');
 $config->{stores}{default}{root} = $t->path('none');
@@ -237,6 +259,7 @@ for ([qr/a number from 1 to 1000: 0/, '--concurrency', '0'],
      [qr/a number from 1 to 1000: 1x/, '--concurrency=1x'],
      [qr/a number from 1 to 1000: -1/, '--attempts', '-1'],
      [qr/--version is one as 3\.1\.0: 3/, '--version=3'],
+     [qr/--kind is one as ppdbcache: cficache/, '--kind=cficache'],
      [qr/unknown option: --frob/, '--frob']) {
     my ($err, @args) = @$_;
     $ctl->is($ctl->run('warm', @socket, @args), 2, undef, $err,
