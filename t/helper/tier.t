@@ -167,6 +167,38 @@ my %signed = (%$meta, sha256 => sha256_hex($page), size => length $page);
 write_object({ %signed, mac => mac_of(\%signed) }, Compress::Zlib::memGzip($page));
 refused('content', 'a page that is rightly signed');
 
+# --- a PpdbCache: made on one machine, found on another, refused when damaged
+
+my $weave = 'weave.pdb/6022E78B4BF44D048F9E21D7790ECE60FFFFFFFF';
+my $library = $t->read_file($t->data('ppdb/weave.ppdbc'));
+my $source = $t->write_file("symbols/$weave/weave.pdb",
+    $t->read_file($t->data('ppdb/weave.pdb')));
+my $shared = $t->path("tier/1/default/$weave/v1.0.0.ppdbcache");
+
+# Asks the next machine, whose PpdbCache is to be the library's.
+sub ppdbcache {
+    my ($what) = @_;
+    $fleet->machine;
+    is $t->helper('GET', "/v1/ppdbcache/default/$weave?version=1.0.0&wait=60")
+        ->{status}, 200, "a PpdbCache: $what";
+    ok $t->read_file("store$fleet->{n}/$weave/weave.pdb-v1.0.0.ppdbcache")
+        eq $library, 'as the library makes it';
+}
+
+ppdbcache('made');
+$fleet->wait_metric('puts_total{result="stored"}', 1);
+rename $source, $t->path('weave.pdb') or die;
+ppdbcache('found in the tier, while no source has its PDB');
+is $fleet->metric('gets_total{result="hit"}'), 1, 'by one question';
+rename $t->path('weave.pdb'), $source or die;
+
+my $damaged = $t->read_file($shared);
+substr($damaged, -5, 1) ^= "\x01"; # in the CRC-32 of gzip
+$t->write_file($shared, $damaged);
+ppdbcache('made in place of a damaged object');
+is $fleet->metric('refused_total{why="digest"}'), 1, 'which is refused';
+$fleet->wait_metric('puts_total{result="stored"}', 1);
+
 # --- what is wrong with one path is not the tier's fault
 
 my ($named) = $object =~ m{^(.*/crash\.pdb)/};

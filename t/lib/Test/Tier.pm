@@ -34,7 +34,9 @@ sub config {
             transcoders => [{ version => '9.0.0', profile => 'none',
                 command => ['/bin/sh', '-c', "echo >>$count; exec "
                     . $t->program('pdb2symcache') . ' -pdb "$0" -o "$1"',
-                    '{pdb}', "{out}/$name"] }],
+                    '{pdb}', "{out}/$name"] },
+                { version => '1.0.0', makes => 'ppdbcache',
+                  command => [$t->program('pdb2symcache'), '-pdb', '{pdb}'] }],
             sources => ['local'], tier => 'fleet',
         } },
         downloads => $t->path("downloads$n"),
