@@ -44,12 +44,17 @@ my @old = map { used(@$_) } (
     ["store/a.pdb/$id/a.pdb-v9.0.0.symcache.gz", 7 * $day + 60],
     ["store/b.pdb/$id/b.pdb-v9.0.0.absent", $day + 60],
     ["store/b.pdb/${id}0/b.pdb-v9.0.0.symcache", 30 * $day],
+    ["store/a.pdb/$id/a.pdb-v1.0.0.ppdbcache", 7 * $day + 60],
+    ["store/a.pdb/$id/a.pdb-v1.0.0.ppdbcache.gz", 7 * $day + 60],
+    ["store/b.pdb/$id/b.pdb-v1.0.0.ppdbcache.absent", $day + 60],
     ["downloads/default/a.pdb/$id/a.pdb", $day + 60],
     ["downloads/former/a.pdb/$id/a.pdb", $day + 60],
 );
 my @kept = map { used(@$_) } (
     ["store/a.pdb/${id}0/a.pdb-v9.0.0.symcache", 7 * $day - 600],
     ["store/c.pdb/$id/c.pdb-v9.0.0.absent", $day - 600],
+    ["store/a.pdb/${id}0/a.pdb-v1.0.0.ppdbcache", 7 * $day - 600],
+    ["store/c.pdb/$id/c.pdb-v1.0.0.ppdbcache.absent", $day - 600],
     ["downloads/default/c.pdb/$id/c.pdb", $day - 600],
     # none of ours
     ["store/a.pdb/$id/a.pdb", 30 * $day],
@@ -83,8 +88,8 @@ my $config = {
 my $file = $t->write_helper_config($config);
 my ($code, $report) = clean('--dry-run', '-c', $file);
 is $code, 0, 'the command';
-is $report->{removed}{unused}{files}, 605, 'would remove what is old';
-is $report->{removed}{expired}{files}, 1, 'and an entry that is over';
+is $report->{removed}{unused}{files}, 607, 'would remove what is old';
+is $report->{removed}{expired}{files}, 2, 'and entries that are over';
 is_deeply [grep { !-e } @old], [], 'and has not';
 ($code) = clean('-c', $t->path('none'), '2>/dev/null');
 is $code, 1, 'no configuration';
@@ -96,9 +101,9 @@ SKIP: {
         if system('script --version >/dev/null 2>&1') != 0;
     my $command = "$Test::Symcache::build/symcached --clean --dry-run -c $file";
     my $screen = qx(script -qec '$command' /dev/null </dev/null);
-    like $screen, qr/default +symcache +\[#+\] 100 % 2 files/,
+    like $screen, qr/default +symcache +\[#+\] 100 % 4 files/,
         'a bar on a terminal';
-    like $screen, qr/would remove \(not used for long\): 605 files, 5\.9 KiB/,
+    like $screen, qr/would remove \(not used for long\): 607 files, 5\.9 KiB/,
         'and a summary';
 }
 
@@ -107,18 +112,18 @@ SKIP: {
 $t->start_symcached;
 $t->wait_until('a pass', sub { (passes() // 0) > 0 });
 
-is removed('unused'), 605, 'what was not used for long';
-is removed('expired'), 1, 'and what is not believed any more';
+is removed('unused'), 607, 'what was not used for long';
+is removed('expired'), 2, 'and what is not believed any more';
 is_deeply [grep { -e } @old], [], 'is gone';
 is_deeply [grep { !-e } @kept], [], 'everything else is there';
 ok -e $outside, 'links are not followed';
 ok !-d $t->path('store/m.pdb'), 'empty folders go';
 ok !-d $t->path("store/b.pdb/$id"), 'with those above them';
 ok -d $t->path('store'), 'the root stays';
-is $t->metric('symcached_cleaned_bytes_total{reason="unused"}'), 6050,
+is $t->metric('symcached_cleaned_bytes_total{reason="unused"}'), 6070,
     'bytes are counted';
-like $t->helper_log, qr/\] \d+: clean files=606 bytes=6060 ms=\d+/, 'logged';
-is $t->metric('symcached_store_files{store="default",kind="symcache"}'), 2,
+like $t->helper_log, qr/\] \d+: clean files=609 bytes=6090 ms=\d+/, 'logged';
+is $t->metric('symcached_store_files{store="default",kind="symcache"}'), 4,
     'files that are left are shown';
 is $t->metric('symcached_store_bytes{store="default",kind="downloads"}'), 10,
     'and bytes';
@@ -135,7 +140,7 @@ delete $config->{stores}{brief};
 $config->{cache}{clean_every} = '1h';
 reload();
 is $t->metric($brief), undef, 'a store that is gone is not shown';
-is $t->metric('symcached_store_files{store="default",kind="symcache"}'), 2,
+is $t->metric('symcached_store_files{store="default",kind="symcache"}'), 4,
     'the others are, before the next pass';
 $config->{cache}{clean_every} = '1s';
 reload();
@@ -177,7 +182,7 @@ my $block = (stat $hit)[12] * 512;
 $config->{cache}{max_size} = '' . 5 * $block;
 $t->write_helper_config($config);
 kill 'HUP', $t->{helper};
-$t->wait_until('a pass by size', sub { removed('max_size') == 9 });
+$t->wait_until('a pass by size', sub { removed('max_size') == 11 });
 ok !-e $t->path("downloads/default/s1.pdb/$id/s1.pdb"), 'downloads go first';
 is_deeply [grep { -e $t->path("store/s$_.pdb") } 1 .. 9], [1 .. 4],
     'then what was not used for longest';
