@@ -20,6 +20,12 @@
 /* The ids of the helpers that passed the request on, with ", " between. */
 #define SYMCACHE_HEADER_VIA           "X-Symcache-Via"
 
+/* Sent to symbol servers: <algorithm>:<hex> of a portable PDB, with ";" between
+ * several. */
+#define SYMCACHE_HEADER_CHECKSUM      "SymbolChecksum"
+/* Its longest value in bytes. */
+#define SYMCACHE_CHECKSUM_MAX         512
+
 /* Sent by the helper. */
 #define SYMCACHE_HEADER_VERSION       "X-Symcache-Version"
 #define SYMCACHE_HEADER_PATH          "X-Symcache-Path"

@@ -122,7 +122,7 @@ static struct job *get_job(struct scheduler *scheduler,
                            const struct store_config *store,
                            const struct decision *d, const symcache_key_t *key,
                            const char *name, const char *via,
-                           struct scheduler_answer *a)
+                           const char *checksum, struct scheduler_answer *a)
 {
     char id[ID_MAX];
     struct job *job;
@@ -155,6 +155,9 @@ static struct job *get_job(struct scheduler *scheduler,
     if (job == NULL) {
         job = scheduler_start(scheduler, store, d->transcoder, key, name,
                               JOB_FOR_LOOKUP, 0, &a->reason);
+        if (job != NULL) {
+            job_set_checksum(job, checksum);
+        }
     }
     if (job != NULL) {
         /* the job gets the ids of all who wait for it, so that two helpers
@@ -170,7 +173,8 @@ struct waiter *scheduler_ask(struct scheduler *scheduler,
                              const struct store_config *store,
                              const symcache_key_t *key, const char *name,
                              const symcache_ask_t *ask, const char *via,
-                             unsigned wait, scheduler_answer_fn fn, void *arg)
+                             const char *checksum, unsigned wait,
+                             scheduler_answer_fn fn, void *arg)
 {
     struct scheduler_answer a = {.kind = SCHEDULER_ABSENT,
                                  .reason = "unstorable",
@@ -197,7 +201,7 @@ struct waiter *scheduler_ask(struct scheduler *scheduler,
         return NULL;
     }
 
-    job = get_job(scheduler, store, &d, key, name, via, &a);
+    job = get_job(scheduler, store, &d, key, name, via, checksum, &a);
     if (job != NULL && wait > 0) {
         w = waiter_new(job, (symcache_kind_e)key->kind, ask, name, wait, fn,
                        arg);

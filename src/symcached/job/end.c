@@ -333,6 +333,7 @@ static bool start_another(struct job *job, const symcache_key_t *key,
         if (next == NULL) {
             return false;
         }
+        job_set_checksum(next, job->checksum);
         hand_over(job, next);
     }
     /* any of those who waited for the ended job may wait for the next one */

@@ -228,8 +228,8 @@ static struct lookup *begin_lookup(struct job *job)
     errno = ENOMEM;
     snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
     return source_lookup(job->scheduler->sources, job->config, source,
-                         &job->key, job->name, order->formats, file, symcache,
-                         &source_callbacks, job);
+                         &job->key, job->name, job->checksum, order->formats,
+                         file, symcache, &source_callbacks, job);
 }
 
 bool job_may_ask(struct job *job)

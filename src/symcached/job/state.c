@@ -89,7 +89,15 @@ void job_free(struct job *job)
     attempt_log_free(job->attempt_log);
     free(job->text);
     free(job->via);
+    free(job->checksum);
     free(job);
+}
+
+void job_set_checksum(struct job *job, const char *checksum)
+{
+    if (checksum != NULL && checksum[0] != '\0') {
+        job->checksum = strdup(checksum);
+    }
 }
 
 void job_join_via(struct job *job, const char *via)

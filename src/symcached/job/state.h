@@ -133,6 +133,7 @@ struct job {
     const struct store_config *store;
     const char *name; /* the key's, as the first who asked spelled it */
     char *via;        /* ids of those who wait for it, see via.h; or NULL */
+    char *checksum;   /* that the first who asked gave, or NULL */
     enum job_purpose purpose;
     enum job_state state;
     unsigned findings; /* so far */
@@ -208,6 +209,9 @@ const char *job_state_name(enum job_state state);
 
 /* Adds the ids of a request that waits for the job. */
 void job_join_via(struct job *job, const char *via);
+
+/* Gives a new job the checksum of its portable PDB; NULL or "" if unknown. */
+void job_set_checksum(struct job *job, const char *checksum);
 
 /* Replaces the job's text. */
 __attribute__((format(printf, 2, 3))) void job_say(struct job *job,

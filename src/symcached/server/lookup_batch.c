@@ -107,7 +107,7 @@ static void begin(struct lookup_batch *batch, struct scheduler *scheduler,
         batch->open++;
         item->waiter =
             scheduler_ask(scheduler, t.store, &t.key, t.segments[3], &q->ask,
-                          via, q->wait, on_answer, item);
+                          via, q->checksum, q->wait, on_answer, item);
     } else {
         metrics_add(METRIC_REQUEST_REFUSED, 1);
         add_line(batch, batch->n - 1, error.status, 0, error.error);

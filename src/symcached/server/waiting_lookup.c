@@ -44,10 +44,41 @@ static bool parse_seconds(const char *text, unsigned *seconds)
     return true;
 }
 
+/* It becomes a header, so nothing else may be in it. */
+static bool parse_checksum(const char *text,
+                           char checksum[SYMCACHE_CHECKSUM_MAX + 1])
+{
+    static const char hex[] = "0123456789abcdefABCDEF";
+    static const char name[] = "0123456789-ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                               "abcdefghijklmnopqrstuvwxyz";
+    const char *p = text;
+    size_t n;
+
+    if (strlen(text) > SYMCACHE_CHECKSUM_MAX) {
+        return false;
+    }
+    do {
+        p += *p == ';';
+        n = strspn(p, name);
+        if (n == 0 || p[n] != ':') {
+            return false;
+        }
+        p += n + 1;
+        n = strspn(p, hex);
+        p += n;
+    } while (n > 0 && *p == ';');
+    if (n == 0 || *p != '\0') {
+        return false;
+    }
+    memcpy(checksum, text, (size_t)(p - text) + 1);
+    return true;
+}
+
 static const char *parse_pairs(const struct evkeyvalq *pairs,
                                struct waiting_lookup_query *q)
 {
-    const char *version = NULL, *exceeds = NULL, *wait = NULL, **to;
+    const char *version = NULL, *exceeds = NULL, *wait = NULL;
+    const char *checksum = NULL, **to;
     const struct evkeyval *pair;
 
     TAILQ_FOREACH(pair, pairs, next)
@@ -58,6 +89,8 @@ static const char *parse_pairs(const struct evkeyvalq *pairs,
             to = &exceeds;
         } else if (strcmp(pair->key, "wait") == 0) {
             to = &wait;
+        } else if (strcmp(pair->key, "checksum") == 0) {
+            to = &checksum;
         } else {
             return "unknown query key";
         }
@@ -77,6 +110,9 @@ static const char *parse_pairs(const struct evkeyvalq *pairs,
     }
     if (wait != NULL && !parse_seconds(wait, &q->wait)) {
         return "wait= must be a number of seconds";
+    }
+    if (checksum != NULL && !parse_checksum(checksum, q->checksum)) {
+        return "checksum= must be <algorithm>:<hex>, joined by \";\"";
     }
     return NULL;
 }
@@ -262,7 +298,8 @@ void waiting_lookup_start(struct event_base *base, struct scheduler *scheduler,
     via = evhttp_find_header(evhttp_request_get_input_headers(req),
                              SYMCACHE_HEADER_VIA);
     waiter = scheduler_ask(scheduler, store, key, name, &q->ask,
-                           via != NULL ? via : "", q->wait, on_answer, lookup);
+                           via != NULL ? via : "", q->checksum, q->wait,
+                           on_answer, lookup);
     if (waiter == NULL) {
         return;
     }

@@ -10,16 +10,18 @@
 
 #include <event2/event.h>
 #include <event2/http.h>
+#include "proto/header.h"
 #include "symcached/job/job.h"
 
 struct waiting_lookup_query {
     symcache_ask_t ask;
     unsigned wait; /* seconds, 0 = does not wait */
+    char checksum[SYMCACHE_CHECKSUM_MAX + 1]; /* of the portable PDB, or "" */
 };
 
 /*
- * Reads version=, exceeds= and wait=.  Returns NULL, or what is wrong with
- * them.
+ * Reads version=, exceeds=, wait= and checksum=.  Returns NULL, or what is
+ * wrong with them.
  */
 const char *waiting_lookup_parse(const char *query,
                                  struct waiting_lookup_query *q);

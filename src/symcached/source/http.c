@@ -12,6 +12,9 @@
 #include "steps.h"
 #include "base/origin.h"
 #include "base/percent.h"
+#include "proto/header.h"
+
+extern const struct source_type source_http;
 
 /* the lookup's state */
 struct http {
@@ -283,6 +286,13 @@ static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
     request.url = url;
     request.transport = &source->transport;
     request.credentials = credentials;
+    if (credentials && lookup->checksum[0] != '\0' &&
+        source->type == &source_http) {
+        lookup->checksum_header = (struct header_config){
+            SYMCACHE_HEADER_CHECKSUM, lookup->checksum};
+        request.extra = &lookup->checksum_header;
+        request.nextra = 1;
+    }
     request.limits = &lookup->config->limits;
     request.cache = &lookup->config->cache;
     request.fd = lookup->part_fd;

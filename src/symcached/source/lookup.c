@@ -391,7 +391,8 @@ static void on_begin(evutil_socket_t fd, short what, void *arg)
 struct lookup *
 source_lookup(struct sources *sources, const struct config *config,
               const struct source_config *source, const symcache_key_t *key,
-              const char *name, unsigned formats, const char *file,
+              const char *name, const char *checksum, unsigned formats,
+              const char *file,
               struct source_symcache *symcache,
               const struct source_callbacks *callbacks, void *arg)
 {
@@ -407,6 +408,9 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->source = source;
     symcache_key_copy(&lookup->key, key);
     lookup->formats = formats;
+    if (checksum != NULL) {
+        snprintf(lookup->checksum, sizeof(lookup->checksum), "%s", checksum);
+    }
     snprintf(lookup->name, sizeof(lookup->name), "%s", name);
     lookup->symcache = symcache;
     lookup->callbacks = *callbacks;

@@ -20,6 +20,7 @@
 /* What is being looked at, and the answer in words. */
 struct check {
     const symcache_key_t *key;
+    const struct checksum_wanted *checksum;
     const uint8_t *data;
     uint64_t size;
     char *detail;
@@ -101,7 +102,13 @@ static char check_portablepdb(const struct check *c)
     if (age != 1 && age != got.stamp) {
         age = PORTABLEPDB_AGE;
     }
-    return is_wanted(c, got.guid, age) ? found(c, "") : 'W';
+    if (!is_wanted(c, got.guid, age)) {
+        return 'W';
+    }
+    if (!checksum_fits(c->checksum, c->data, (size_t)c->size, got.id_at)) {
+        return say(c, 'U', "another checksum than the one asked for");
+    }
+    return found(c, "");
 }
 
 /* A file without a name in it may have any name. */
@@ -228,6 +235,7 @@ static char check_macho(const struct check *c)
 }
 
 char identity_check(const symcache_key_t *key, enum original_format format,
+                    const struct checksum_wanted *checksum,
                     const uint8_t *data, uint64_t size, char *detail,
                     size_t detail_size)
 {
@@ -236,7 +244,7 @@ char identity_check(const symcache_key_t *key, enum original_format format,
         [FORMAT_PE] = check_pe,       [FORMAT_ELF] = check_elf,
         [FORMAT_MACHO] = check_macho, [FORMAT_PORTABLEPDB] = check_portablepdb,
     };
-    struct check c = {key, data, size, detail, detail_size};
+    struct check c = {key, checksum, data, size, detail, detail_size};
 
     _Static_assert(sizeof(checks) / sizeof(checks[0]) == FORMATS,
                    "a format has no check");

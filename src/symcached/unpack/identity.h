@@ -12,13 +12,16 @@
 #include <stdint.h>
 #include "config/config.h"
 #include "proto/key.h"
+#include "checksum.h"
 
 /*
  * Looks at a whole file of the format, in memory.  Returns a letter of
  * unpack.h: F it is, f it has public symbols only, W it is another file, U it
- * is damaged; detail gets a sentence.
+ * is damaged, or a portable PDB without one of the checksums; detail gets a
+ * sentence.
  */
 char identity_check(const symcache_key_t *key, enum original_format format,
+                    const struct checksum_wanted *checksum,
                     const uint8_t *data, uint64_t size, char *detail,
                     size_t detail_size);
 

@@ -12,7 +12,9 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "checksum.h"
 #include "child/child.h"
+#include "proto/header.h"
 
 struct unpack {
     struct child *child;
@@ -178,6 +180,23 @@ static void print_key(char text[KEY_TEXT], const symcache_key_t *key)
              symcache_kind_text((symcache_kind_e)key->kind), id);
 }
 
+/* The environment of the child process: the checksum, if there is one. */
+struct environment {
+    char checksum[sizeof(UNPACK_CHECKSUM "=") + SYMCACHE_CHECKSUM_MAX];
+    char *env[2];
+};
+
+static char **environment(struct environment *e, const char *checksum)
+{
+    e->env[0] = e->env[1] = NULL;
+    if (checksum != NULL) {
+        snprintf(e->checksum, sizeof(e->checksum), UNPACK_CHECKSUM "=%s",
+                 checksum);
+        e->env[0] = e->checksum;
+    }
+    return e->env;
+}
+
 struct unpack *unpack_start(struct event_base *base,
                             const struct unpack_request *request,
                             unpack_done_fn done, void *arg)
@@ -188,7 +207,7 @@ struct unpack *unpack_start(struct event_base *base,
         CHILD_SANDBOXED, "--unpack",
         id,          max,
         formats,     request->key->name};
-    char *env[] = {NULL};
+    struct environment env;
     int fds[3] = {request->out, request->in};
     struct child_options options = {0};
     struct unpack *unpack;
@@ -228,7 +247,7 @@ struct unpack *unpack_start(struct event_base *base,
     unpack->first = request->first;
 
     options.argv = (char *const *)argv;
-    options.env = env;
+    options.env = environment(&env, request->checksum);
     options.fds = fds;
     options.seconds = request->seconds;
     options.first = request->first;

@@ -28,9 +28,13 @@ struct unpack;
 
 #define UNPACK_PLACES 7
 
+/* The environment variable that has the checksum, for the child process. */
+#define UNPACK_CHECKSUM "SYMBOL_CHECKSUM"
+
 struct unpack_request {
     const symcache_key_t *key;
     unsigned formats; /* what is looked for: a bit for each format */
+    const char *checksum; /* of a portable PDB, see checksum.h; or NULL */
     uint64_t max;     /* bytes */
     uint64_t keep;    /* bytes that stay free on the file system of `out` */
     unsigned seconds; /* time limit */

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "body.h"
+#include "checksum.h"
 #include "child/child.h"
 #include "flat.h"
 #include "config/config.h"
@@ -41,6 +42,7 @@
 struct unpack_job {
     symcache_key_t key;
     unsigned formats; /* that are wanted */
+    struct checksum_wanted checksum;
     uint64_t max;
     uint64_t keep;
     const uint8_t *in;  /* a received body, mapped; it may be the PDB */
@@ -101,8 +103,8 @@ static char check(const struct unpack_job *job, const uint8_t *map,
     }
     format = (enum original_format)(kind - BODY_ORIGINAL);
     if (job->formats & 1u << format) {
-        return identity_check(&job->key, format, map, size, detail,
-                              detail_size);
+        return identity_check(&job->key, format, &job->checksum, map, size,
+                              detail, detail_size);
     }
     snprintf(detail, detail_size, "%s", what);
     return identity_has_guid(&job->key, format, map, size) ? 'X' : 'U';
@@ -624,6 +626,7 @@ int unpack_main(int argc, char **argv)
         say(0, 'E', "mmap: %s", strerror(errno));
         return 0;
     }
+    checksum_prepare(&job.checksum, getenv(UNPACK_CHECKSUM));
     if (lock(&job) == 0) {
         unpack_places(&job);
     }

@@ -228,7 +228,7 @@ static void warm(struct upload *u, const struct upload_file *file)
             ask.min = (symcache_version_t){.major = 1};
             if (symcache_key_supported(&file->place.ids[0])) {
                 (void)scheduler_ask(scheduler, store, &file->place.ids[0],
-                                    file->place.name, &ask, "", 0,
+                                    file->place.name, &ask, "", "", 0,
                                     ignore_answer, NULL);
             }
         }
