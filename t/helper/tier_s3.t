@@ -32,6 +32,11 @@ sub object_file { $t->path('objects/' . sha256_hex($_[0])) }
 # How it fails: a word of the file "mode".
 sub mode { $t->read_file('mode') // '' }
 
+# In one step: a request that came between two modes would find none.
+sub set_mode {
+    rename $t->write_file('mode.new', $_[0]), $t->path('mode') or die;
+}
+
 sub refuse {
     my ($c, $status, $code) = @_;
     return $c->reply($status, { 'Content-Type' => 'application/xml' },
@@ -239,7 +244,7 @@ denied('unknown key', '403 InvalidAccessKeyId', access_key => 'unknown');
 for my $mode ('404 XAdminUserNotFound', '404 NoSuchBucket', '403 AccessDenied',
               '403 RequestTimeTooSkewed', '301 PermanentRedirect',
               '400 AuthorizationHeaderMalformed') {
-    $t->write_file('mode', $mode);
+    set_mode($mode);
     denied($mode, $mode);
 }
 
@@ -258,14 +263,14 @@ sub failing {
     is $fleet->metric('breaker{tier="fleet",way="get"}'), 1, "$what: breaker is open";
     is $fleet->ask($key), 200, "$what: a file is made";
 }
-$t->write_file('mode', 'busy');
+set_mode('busy');
 failing('busy');
-$t->write_file('mode', 'silent');
+set_mode('silent');
 failing('silent');
 
 # it answers again after a reload
 unlink object_file($path);
-$t->write_file('mode', '');
+set_mode('');
 $t->reload_symcached($fleet->config);
 $fleet->wait_metric('puts_total{result="stored"}', 1);
 ok -e object_file($path), 'what waited is stored when it works again';
@@ -274,7 +279,7 @@ is $fleet->metric('breaker{tier="fleet",way="put"}'), 0, 'its breaker is closed'
 # --- without quorum: reads go on while writes hang
 
 unlink object_file($path);
-$t->write_file('mode', 'no-quorum');
+set_mode('no-quorum');
 is $fleet->ask_anew($key), 200, 'no quorum: a file is made';
 is $fleet->ask($fleet->absent), 404, 'no quorum: an absent key';
 is $fleet->metric('breaker{tier="fleet",way="get"}'), 0, 'no quorum: it is read';
@@ -282,7 +287,7 @@ is $fleet->metric('gets_total{result="absent"}'), 2, 'no quorum: and answers';
 
 # --- keys that expire
 
-$t->write_file('mode', 'expired');
+set_mode('expired');
 $t->write_file('token', "old\n");
 $fleet->machine(session_token => '@' . $t->path('token'));
 $t->write_file('token', "fresh\n");
