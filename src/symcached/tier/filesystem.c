@@ -376,6 +376,10 @@ static void put_object(void *arg)
         work->errnum = name_object(work, tmp);
     }
     (void)unlink(tmp);
+    if (work->errnum == EACCES) {
+        errno = EACCES;
+        fail_path(work, W_OK | X_OK);
+    }
 }
 
 static void on_put(void *arg, bool late)
