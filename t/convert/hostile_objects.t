@@ -87,6 +87,36 @@ ends('sections and exports', $head . $optional
      . pack('a8 V4 x12 V', '.e', length $exports, 0x10000000, length $exports,
             $raw, 0) . $exports, 9, $work);
 
+# ELF: 8 MB of notes in 65,000 segments, of text in 60,000 symbol tables, and
+# of a name in 60,000 sections
+
+
+sub elf {
+    my ($segments, $body, @sections) = @_;
+    my $at = 64 + length($segments) + length $body;
+    return pack('a4 C3 x9 v2 V Q<3 V v6', "\177ELF", 2, 1, 1, 3, 62, 1, 0, 64,
+                $at, 0, 64, 56, length($segments) / 56, 64, scalar @sections, 1)
+        . $segments . $body . join '', @sections;
+}
+
+
+sub section {
+    my ($type, $offset, $size) = @_;
+    return pack 'V2 x16 Q<2 V2 Q<2', 1, $type, $offset, $size, 1, 0, 1, 24;
+}
+
+my $size = 8 << 20;
+my ($none, $strings) = ("\0" x 64, section(3, 64, $size));
+ends('notes', elf(pack('V2 Q<6', 4, 4, 64 + 56 * 65_000, 0, 0, $size - 8,
+                       $size - 8, 4) x 65_000,
+                  pack('V3', 0, 0, 7) x ($size / 12), $none, section(3, 0, 0)),
+     0);
+ends('symbol tables', elf('', "\0" . "\xc3\xa9" x ($size / 2 - 1) . "\0",
+                          $none, $strings, (section(2, 64, 24)) x 60_000), 0);
+ends('names of sections', elf('', "\0" . 'a' x ($size - 2) . "\0",
+                              $none, $strings,
+                              (section(1, 64, 24)) x 60_000), 0);
+
 # counts of which there is nothing
 
 my $huge = leb128(0xffffffff);

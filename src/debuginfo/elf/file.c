@@ -24,6 +24,10 @@
 #define NT_GNU_BUILD_ID 3
 #define NOTE_HEADER 12
 
+/* Symbol tables, and places of notes, in one file.  Each may be the whole of
+ * it, and real files have less than five. */
+#define TABLES_MAX 16
+
 /* Are these bytes of the file inside of it? */
 static bool has(const struct elf_file *f, uint64_t offset, uint64_t size)
 {
@@ -280,12 +284,14 @@ static bool open_symbols(const struct elf_file *f, const struct elf_section *s,
 /* The last table counts. */
 static bool open_symtab(struct elf_file *f)
 {
+    unsigned tables = 0;
     uint64_t i;
     struct elf_section s;
 
     for (i = 0; i < f->num_sections; i++) {
         s = elf_file_section(f, i);
-        if (s.type == ELF_SHT_SYMTAB && !open_symbols(f, &s, &f->symtab)) {
+        if (s.type == ELF_SHT_SYMTAB &&
+            (++tables > TABLES_MAX || !open_symbols(f, &s, &f->symtab))) {
             return false;
         }
     }
@@ -362,15 +368,21 @@ const char *elf_file_open(struct elf_file *f, const uint8_t *data, size_t size)
 /* finding parts ---------------------------------------------------------------
  */
 
+/* Compares no more than the name: others may be as long as the file. */
 static bool is_named(const struct elf_file *f, const struct elf_section *s,
                      const char *prefix, const char *name)
 {
-    size_t size, n = strlen(prefix);
-    const char *text;
+    size_t n = strlen(prefix), size = n + strlen(name), left;
+    const char *at;
 
-    return elf_strings_get(&f->section_names, s->name, &text, &size) &&
-           size == n + strlen(name) && memcmp(text, prefix, n) == 0 &&
-           memcmp(text + n, name, size - n) == 0;
+    if (s->name >= f->section_names.size) {
+        return false;
+    }
+    at = f->section_names.data + s->name;
+    left = f->section_names.size - s->name;
+    return size <= left && memcmp(at, prefix, n) == 0 &&
+           memcmp(at + n, name, size - n) == 0 &&
+           (size == left || at[size] == '\0');
 }
 
 struct elf_bytes elf_file_find(const struct elf_file *f, const char *name,
@@ -464,11 +476,12 @@ static bool find_in_segments(const struct elf_file *f, struct elf_bytes *id)
 {
     int rc;
     uint32_t i;
+    unsigned places = 0;
     struct elf_segment s;
 
     for (i = 0, rc = 0; rc == 0 && i < f->num_segments; i++) {
         s = elf_file_segment(f, i);
-        if (s.type == PT_NOTE) {
+        if (s.type == PT_NOTE && places++ < TABLES_MAX) {
             rc = find_note(f, s.offset, s.file_size, s.align, id);
         }
     }
@@ -479,12 +492,14 @@ static bool find_in_sections(const struct elf_file *f, struct elf_bytes *id)
 {
     int rc;
     uint64_t i;
+    unsigned places = 0;
     struct elf_section s;
 
     for (i = 0, rc = 0; rc == 0 && i < f->num_sections; i++) {
         s = elf_file_section(f, i);
-        if (s.type == ELF_SHT_NOTE &&
+        if (s.type == ELF_SHT_NOTE && places < TABLES_MAX &&
             is_named(f, &s, ".note.gnu.build-id", "")) {
+            places++;
             rc = find_note(f, s.offset, s.size, s.align, id);
         }
     }
