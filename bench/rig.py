@@ -154,6 +154,7 @@ class Rig:
                                         self.path("symcached.json")],
                        lambda: accepts(address))
         p.port, p.url = self.port, "http://%s:%d" % address
+        p.answering = [p.pid]    # its child makes names readable
         return p
 
     def clear(self, *names):
@@ -200,11 +201,11 @@ class Rig:
     def wrk(self, server, path, connections, seconds, headers=(), args=()):
         """One run of wrk: Load.  It has the CPUs for itself that workers with
         worker_cpu_affinity do not use, if there are any.  The CPU time is that
-        of the server's workers, or its own if it has none."""
-        workers = children(server.pid)
+        of the processes that answer."""
+        workers = answering(server)
         cpus = sorted(os.sched_getaffinity(0))
-        cpus = cpus[len(workers):] or cpus
-        workers = workers or [server.pid]
+        if workers != [server.pid]:
+            cpus = cpus[len(workers):] or cpus
         # wrk itself takes only whole seconds, so timeout(1) ends it
         command = ["timeout", "-s", "INT", str(seconds), "wrk", "-d600s",
                    "--timeout", "60s", "-t%d" % min(2, len(cpus), connections),
@@ -355,6 +356,12 @@ def private_memory(pids):
                 if line.startswith("Private_Dirty:"):
                     total += int(line.split()[1]) * 1024
     return total
+
+
+def answering(server):
+    """The processes of a server that answer: its workers, if it has any."""
+    return getattr(server, "answering", None) or children(server.pid) \
+        or [server.pid]
 
 
 def children(pid):
