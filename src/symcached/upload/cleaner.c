@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/task.h"
 #include "config/config.h"
@@ -16,11 +17,15 @@
 
 #define FIRST_SECONDS 1
 
+/* How often it is looked whether a pass is due, as a reload may change that. */
+#define LOOK_SECONDS 10
+
 struct cleaner {
     struct event_base *base;
     struct scheduler *scheduler;
     struct event *timer;
     struct task *task; /* a pass, or NULL */
+    uint64_t passed;   /* when the last one ended, or 0 */
 };
 
 /* The thread's own. */
@@ -50,6 +55,20 @@ static void start_timer(struct cleaner *cleaner, unsigned seconds)
     event_add(cleaner->timer, &pause);
 }
 
+static void look_later(struct cleaner *cleaner)
+{
+    unsigned every = scheduler_config(cleaner->scheduler)->cache.clean_every;
+
+    start_timer(cleaner, every < LOOK_SECONDS ? every : LOOK_SECONDS);
+}
+
+static bool is_due(const struct cleaner *cleaner, const struct config *config)
+{
+    return config->uploads.root != NULL &&
+           (cleaner->passed == 0 ||
+            clock_since(cleaner->passed) / 1000 >= config->cache.clean_every);
+}
+
 static void on_done(void *arg, bool late)
 {
     struct pass *pass = arg;
@@ -61,7 +80,8 @@ static void on_done(void *arg, bool late)
                  pass->sum.files, pass->sum.bytes);
         metrics_add(METRIC_UPLOADS_REMOVED, pass->sum.files);
     }
-    start_timer(cleaner, pass->config->cache.clean_every);
+    cleaner->passed = clock_ms();
+    look_later(cleaner);
 }
 
 static void on_drop(void *arg)
@@ -79,7 +99,7 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
     const struct config *config = scheduler_config(cleaner->scheduler);
     struct pass *pass = NULL;
 
-    if (config->uploads.root != NULL) {
+    if (is_due(cleaner, config)) {
         pass = calloc(1, sizeof(*pass));
     }
     if (pass != NULL) {
@@ -88,7 +108,7 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
         cleaner->task = task_start(cleaner->base, 0, &calls, pass);
     }
     if (cleaner->task == NULL) {
-        start_timer(cleaner, config->cache.clean_every);
+        look_later(cleaner);
     }
 }
 
