@@ -38,7 +38,7 @@ struct debuginfo_format {
     /*
      * Reads data[0..size) and writes the output to the sink.  Returns 0 and
      * the result, or -1 with failure set; then the output is worthless.  Uses
-     * no globals and no files.
+     * no globals and no files but the one of scratch.h, if it was opened.
      */
     int (*convert)(const uint8_t *data, size_t size,
                    const struct symfile_sink *sink,
