@@ -11,10 +11,8 @@ use lib "$FindBin::Bin/../lib";
 use Compress::Zlib ();
 use Digest::SHA qw(sha256_hex);
 use JSON::PP ();
-use POSIX ();
 use Test::More;
-use Test::ScriptedServer;
-use Test::SigV4;
+use Test::S3;
 use Test::Symcache;
 use Test::Tier;
 
@@ -23,91 +21,8 @@ my $id = $Test::Symcache::key{'crash.pdb'};
 my $key = "crash.pdb/$id";
 my $name = "fle et/1/default/$key/v9.0.0.symcache";
 my ($access, $secret) = ('AKIDexample', 'se/cr+et=');
-mkdir $t->path('objects') or die;
-
-# --- the store: objects are files, of headers and a body
-
-sub object_file { $t->path('objects/' . sha256_hex($_[0])) }
-
-# How it fails: a word of the file "mode".
-sub mode { $t->read_file('mode') // '' }
-
-# In one step: a request that came between two modes would find none.
-sub set_mode {
-    rename $t->write_file('mode.new', $_[0]), $t->path('mode') or die;
-}
-
-sub refuse {
-    my ($c, $status, $code) = @_;
-    return $c->reply($status, { 'Content-Type' => 'application/xml' },
-        qq(<?xml version="1.0"?>\n<Error><Code>$code</Code></Error>));
-}
-
-sub save {
-    my ($path, $headers, $body) = @_;
-    my $json = JSON::PP->new->canonical->encode({ map { $_ => $headers->{$_} }
-        grep { /^(?:x-amz-meta-|content-type)/ } keys %$headers });
-    unlink object_file($path);
-    $t->write_file(object_file($path), "$json\n$body");
-    return '"' . sha256_hex($body) . '"';
-}
-
-sub load {
-    my ($path) = @_;
-    my ($json, $body) = split /\n/, $t->read_file(object_file($path)) // return,
-        2;
-    return (JSON::PP::decode_json($json), $body,
-            '"' . sha256_hex($body) . '"');
-}
-
-sub copy {
-    my ($c, $path, $h) = @_;
-    my ($old, $body, $etag) = load(Test::SigV4::decode(
-        $h->{'x-amz-copy-source'})) or return refuse($c, 404, 'NoSuchKey');
-    return refuse($c, 400, 'InvalidRequest')
-        if ($h->{'x-amz-metadata-directive'} // '') ne 'REPLACE';
-    save($path, $h, $body);
-    return $c->reply(200, { ETag => $etag }, '<CopyObjectResult/>');
-}
-
-sub answer {
-    my ($c, $req) = @_;
-    my $h = $req->{headers};
-    my $body = $req->{method} eq 'PUT' ? $c->read_body($req) : '';
-    my $mode = mode();
-    if ($mode eq 'silent' || ($mode eq 'no-quorum' && $req->{method} eq 'PUT')) {
-        sleep 60;
-        return;
-    }
-    return refuse($c, 503, 'SlowDown') if $mode eq 'busy';
-    return refuse($c, split / /, $mode) if $mode =~ /^\d+ \w+$/;
-    my $wrong = Test::SigV4::check($req, region => 'eu-west-1', payload => 1,
-        secrets => { $access => $secret });
-    if ($wrong) {
-        my ($code) = split /: /, $wrong;
-        return refuse($c, $code =~ /Malformed/ ? 400 : 403, $code);
-    }
-    return refuse($c, 403, 'ExpiredToken') if $mode eq 'expired'
-        && ($h->{'x-amz-security-token'} // '') ne 'fresh';
-    my $path = Test::SigV4::decode($req->{path});
-    if ($req->{method} eq 'PUT') {
-        return copy($c, $path, $h) if $h->{'x-amz-copy-source'};
-        return refuse($c, 400, 'XAmzContentSHA256Mismatch')
-            if sha256_hex($body) ne $h->{'x-amz-content-sha256'};
-        return refuse($c, 412, 'PreconditionFailed')
-            if ($h->{'if-none-match'} // '') eq '*' && -e object_file($path);
-        return $c->reply(200, { ETag => save($path, $h, $body) }, '');
-    }
-    my $head = $req->{method} eq 'HEAD';
-    my ($headers, $bytes, $etag) = load($path)
-        or return $head ? $c->reply(404, {}, '') : refuse($c, 404, 'NoSuchKey');
-    $headers = { %$headers, ETag => $etag, 'Content-Length' => length $bytes,
-        'Last-Modified' => POSIX::strftime('%a, %d %b %Y %H:%M:%S GMT',
-            gmtime((stat object_file($path))[9])) };
-    return $c->reply(200, $headers, $head ? '' : $bytes);
-}
-
-my $s3 = Test::ScriptedServer->new(log => $t->path('s3'), script => \&answer);
+my $s3 = Test::S3->new($t, region => 'eu-west-1',
+    secrets => { $access => $secret });
 
 # --- the machines
 
@@ -130,11 +45,11 @@ sub requests {
 # --- stored by one, taken by another
 
 my $path = "/sym.bols/$name";
-is $fleet->ask_anew($key, sub { unlink object_file($path); requests() }), 200,
+is $fleet->ask_anew($key, sub { unlink $s3->file($path); requests() }), 200,
     'made on the first machine';
 $fleet->wait_metric('puts_total{result="stored"}', 1);
 is requests(), 'GET PUT', 'cold and found: one GET, one PUT';
-my ($headers, $body) = load($path);
+my ($headers, $body) = $s3->load($path);
 my $plain = $t->read_file($fleet->file);
 is Compress::Zlib::memGunzip("$body"), $plain, 'the object is the file, gzipped';
 is $headers->{'content-type'}, 'application/vnd.ms-symcache; version=9.0.0',
@@ -161,16 +76,16 @@ is $fleet->why($key)->{tier}{status}, 200, '"why" has the status';
 for my $case (['cut short', substr $body, 0, 1000], ['empty', ''],
               ['of a page', '<html>no</html>']) {
     my ($what, $bytes) = @$case;
-    my $damage = sub { requests(); save($path, $headers, $bytes) };
+    my $damage = sub { requests(); $s3->save($path, $headers, $bytes) };
     is $fleet->ask_anew($key, $damage), 200, "$what: served";
     is $fleet->runs, 1, "$what: made again";
     is $fleet->metric('refused_total{why="digest"}'), 1, "$what: refused";
     $fleet->wait_metric('puts_total{result="stored"}', 1);
-    is Compress::Zlib::memGunzip((load($path))[1] . ''), $plain,
+    is Compress::Zlib::memGunzip(($s3->load($path))[1] . ''), $plain,
         "$what: replaced";
     is requests(), 'GET PUT', "$what: by one PUT, which is unconditional";
 }
-is $fleet->ask_anew($key, sub { save($path, {}, $body) }), 200,
+is $fleet->ask_anew($key, sub { $s3->save($path, {}, $body) }), 200,
     'without metadata: served';
 is $fleet->metric('refused_total{why="metadata"}'), 1, 'without metadata: refused';
 $fleet->wait_metric('puts_total{result="stored"}', 1);
@@ -183,7 +98,7 @@ SKIP: {
     my $month = time - 16 * 86400;
     my $age = sub {
         $fleet->grow_old($month);
-        utime $month, $month, object_file($path);
+        utime $month, $month, $s3->file($path);
     };
     $age->();
     is $fleet->ask($key), 200, 'used after half of its life';
@@ -191,21 +106,21 @@ SKIP: {
     is requests(), 'HEAD PUT', 'one look and one copy';
     my ($copy) = reverse $s3->requests;
     is $copy->{headers}{'content-length'}, 0, 'without the bytes';
-    my ($h) = load($path);
+    my ($h) = $s3->load($path);
     is $h->{'x-amz-meta-symcache-sha256'}, sha256_hex($plain),
         'the metadata are the same';
 
     # another machine has done so already
     $age->();
-    utime time, time, object_file($path);
+    utime time, time, $s3->file($path);
     is $fleet->ask($key), 200, 'used when another one has refreshed it';
     $fleet->wait_metric('puts_total{result="exists"}', 1);
     is requests(), 'HEAD', 'one look';
 
     # another machine has stored another one
     $age->();
-    save($path, { %$h, 'x-amz-meta-symcache-sha256' => 'a' x 64 }, 'other');
-    utime $month, $month, object_file($path);
+    $s3->save($path, { %$h, 'x-amz-meta-symcache-sha256' => 'a' x 64 }, 'other');
+    utime $month, $month, $s3->file($path);
     is $fleet->ask($key), 200, 'used when another file is there';
     $fleet->wait_metric('puts_total{result="exists"}', 2);
     is requests(), 'HEAD', 'it is left alone';
@@ -214,7 +129,7 @@ SKIP: {
 
     $fleet->note(time);
     $age->();
-    unlink object_file($path) or die;
+    unlink $s3->file($path) or die;
     is $fleet->ask($key), 200, 'used when it is gone';
     $fleet->wait_metric('puts_total{result="stored"}', 2);
     is requests(), 'HEAD PUT', 'one look, and the file';
@@ -244,7 +159,7 @@ denied('unknown key', '403 InvalidAccessKeyId', access_key => 'unknown');
 for my $mode ('404 XAdminUserNotFound', '404 NoSuchBucket', '403 AccessDenied',
               '403 RequestTimeTooSkewed', '301 PermanentRedirect',
               '400 AuthorizationHeaderMalformed') {
-    set_mode($mode);
+    $s3->fail($mode);
     denied($mode, $mode);
 }
 
@@ -263,23 +178,23 @@ sub failing {
     is $fleet->metric('breaker{tier="fleet",way="get"}'), 1, "$what: breaker is open";
     is $fleet->ask($key), 200, "$what: a file is made";
 }
-set_mode('busy');
+$s3->fail('busy');
 failing('busy');
-set_mode('silent');
+$s3->fail('silent');
 failing('silent');
 
 # it answers again after a reload
-unlink object_file($path);
-set_mode('');
+unlink $s3->file($path);
+$s3->fail('');
 $t->reload_symcached($fleet->config);
 $fleet->wait_metric('puts_total{result="stored"}', 1);
-ok -e object_file($path), 'what waited is stored when it works again';
+ok -e $s3->file($path), 'what waited is stored when it works again';
 is $fleet->metric('breaker{tier="fleet",way="put"}'), 0, 'its breaker is closed';
 
 # --- without quorum: reads go on while writes hang
 
-unlink object_file($path);
-set_mode('no-quorum');
+unlink $s3->file($path);
+$s3->fail('no-quorum');
 is $fleet->ask_anew($key), 200, 'no quorum: a file is made';
 is $fleet->ask($fleet->absent), 404, 'no quorum: an absent key';
 is $fleet->metric('breaker{tier="fleet",way="get"}'), 0, 'no quorum: it is read';
@@ -287,7 +202,7 @@ is $fleet->metric('gets_total{result="absent"}'), 2, 'no quorum: and answers';
 
 # --- keys that expire
 
-set_mode('expired');
+$s3->fail('expired');
 $t->write_file('token', "old\n");
 $fleet->machine(session_token => '@' . $t->path('token'));
 $t->write_file('token', "fresh\n");

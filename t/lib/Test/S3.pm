@@ -1,0 +1,126 @@
+package Test::S3;
+
+# A server of S3 that checks signatures, digests and conditions as the
+# specification has them, and fails as stores do.  Objects are files, of their
+# headers and their body.
+#
+#   my $s3 = Test::S3->new($t, region => 'eu-west-1', secrets => { ID => KEY });
+#   $s3->url; $s3->requests;               # as Test::ScriptedServer has them
+#   my ($headers, $body) = $s3->load('/bucket/name');
+#   $s3->fail('403 AccessDenied');         # from now on; '' ends it
+
+use strict;
+use warnings;
+
+use parent 'Test::ScriptedServer';
+
+use Digest::SHA qw(sha256_hex);
+use JSON::PP ();
+use POSIX ();
+use Test::SigV4;
+use Time::HiRes qw(sleep);
+
+sub new {
+    my ($class, $t, %check) = @_;
+    my $objects = $t->path('objects');
+    mkdir $objects or die "$objects: $!";
+    my %store = (t => $t, objects => $objects, check => \%check);
+    my $self = $class->SUPER::new(log => $t->path('s3'),
+        script => sub { answer({%store}, @_) });
+    @$self{keys %store} = values %store;
+    return $self;
+}
+
+# The file of an object.
+sub file { $_[0]{objects} . '/' . sha256_hex($_[1]) }
+
+sub save {
+    my ($self, $path, $headers, $body) = @_;
+    my $json = JSON::PP->new->canonical->encode({ map { $_ => $headers->{$_} }
+        grep { /^(?:x-amz-meta-|content-type)/ } keys %$headers });
+    my $file = file($self, $path);
+    unlink $file;
+    $self->{t}->write_file($file, "$json\n$body");
+    return '"' . sha256_hex($body) . '"';
+}
+
+# Headers, body and ETag of an object; nothing if there is none.
+sub load {
+    my ($self, $path) = @_;
+    my $text = $self->{t}->read_file(file($self, $path)) // return;
+    my ($json, $body) = split /\n/, $text, 2;
+    return (JSON::PP::decode_json($json), $body,
+            '"' . sha256_hex($body) . '"');
+}
+
+# How it fails: "silent", "no-quorum" (only writes hang), "busy", "expired"
+# (keys without the token "fresh"), or a status and a code.  In one step: a
+# request that came between two modes would find none.
+sub fail {
+    my ($self, $mode) = @_;
+    my $t = $self->{t};
+    rename $t->write_file('mode.new', $mode), $t->path('mode') or die;
+}
+
+# --- in the connection's process
+
+sub refuse {
+    my ($c, $status, $code) = @_;
+    return $c->reply($status, { 'Content-Type' => 'application/xml' },
+        qq(<?xml version="1.0"?>\n<Error><Code>$code</Code></Error>));
+}
+
+sub copy {
+    my ($self, $c, $path, $h) = @_;
+    my ($old, $body, $etag) = load($self, Test::SigV4::decode(
+        $h->{'x-amz-copy-source'})) or return refuse($c, 404, 'NoSuchKey');
+    return refuse($c, 400, 'InvalidRequest')
+        if ($h->{'x-amz-metadata-directive'} // '') ne 'REPLACE';
+    save($self, $path, $h, $body);
+    return $c->reply(200, { ETag => $etag }, '<CopyObjectResult/>');
+}
+
+sub put {
+    my ($self, $c, $path, $h, $body) = @_;
+    return copy($self, $c, $path, $h) if $h->{'x-amz-copy-source'};
+    return refuse($c, 400, 'XAmzContentSHA256Mismatch')
+        if sha256_hex($body) ne $h->{'x-amz-content-sha256'};
+    return refuse($c, 412, 'PreconditionFailed')
+        if ($h->{'if-none-match'} // '') eq '*' && -e file($self, $path);
+    return $c->reply(200, { ETag => save($self, $path, $h, $body) }, '');
+}
+
+sub answer {
+    my ($self, $c, $req) = @_;
+    my ($h, $method) = @$req{qw(headers method)};
+    my $body = $method eq 'PUT' ? $c->read_body($req) : '';
+    my $mode = $self->{t}->read_file('mode') // '';
+    if ($mode eq 'silent' || ($mode eq 'no-quorum' && $method eq 'PUT')) {
+        sleep 60;
+        return;
+    }
+    return refuse($c, 503, 'SlowDown') if $mode eq 'busy';
+    return refuse($c, split / /, $mode) if $mode =~ /^\d+ \w+$/;
+    my $wrong = Test::SigV4::check($req, payload => 1, %{ $self->{check} });
+    if ($wrong) {
+        my ($code) = split /: /, $wrong;
+        return refuse($c, $code =~ /Malformed/ ? 400 : 403, $code);
+    }
+    return refuse($c, 403, 'ExpiredToken') if $mode eq 'expired'
+        && ($h->{'x-amz-security-token'} // '') ne 'fresh';
+    my $path = Test::SigV4::decode($req->{path});
+    return put($self, $c, $path, $h, $body) if $method eq 'PUT';
+    if ($method eq 'DELETE') {
+        unlink file($self, $path);
+        return $c->reply(204, {}, '');
+    }
+    my $head = $method eq 'HEAD';
+    my ($headers, $bytes, $etag) = load($self, $path)
+        or return $head ? $c->reply(404, {}, '') : refuse($c, 404, 'NoSuchKey');
+    $headers = { %$headers, ETag => $etag, 'Content-Length' => length $bytes,
+        'Last-Modified' => POSIX::strftime('%a, %d %b %Y %H:%M:%S GMT',
+            gmtime((stat file($self, $path))[9])) };
+    return $c->reply(200, $headers, $head ? '' : $bytes);
+}
+
+1;
