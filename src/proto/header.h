@@ -20,11 +20,8 @@
 /* The ids of the helpers that passed the request on, with ", " between. */
 #define SYMCACHE_HEADER_VIA           "X-Symcache-Via"
 
-/* Sent to symbol servers: <algorithm>:<hex> of a portable PDB, with ";" between
- * several. */
+/* Sent to symbol servers: SYMCACHE_HINT_CHECKSUM. */
 #define SYMCACHE_HEADER_CHECKSUM      "SymbolChecksum"
-/* Its longest value in bytes. */
-#define SYMCACHE_CHECKSUM_MAX         512
 
 /* Sent by the helper. */
 #define SYMCACHE_HEADER_VERSION       "X-Symcache-Version"
@@ -46,7 +43,7 @@
 
 /* So many lookups may stand in one request, in a body of so many bytes. */
 #define SYMCACHE_LOOKUPS_MAX          64
-#define SYMCACHE_LOOKUPS_SIZE         65536
+#define SYMCACHE_LOOKUPS_SIZE         131072
 
 /* The longest name of a store in bytes; it is a part of paths. */
 #define SYMCACHE_STORE_MAX            64

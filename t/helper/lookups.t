@@ -155,7 +155,7 @@ like refused($crash), qr/^400 .*bad-body/s, 'half a line';
 like refused("$crash\n" x 65), qr/^400 .*bad-body/s, 'too many lines';
 like refused("$crash\n", 'wait=1'), qr/^400 .*bad-query/s, 'no version';
 is refused("$crash\n" x 64) =~ tr/\n//, 64, 'as many as there may be';
-is $t->post($t->helper_socket, "/v1/lookups?$query", 'x' x 65537)->{status},
+is $t->post($t->helper_socket, "/v1/lookups?$query", 'x' x 131073)->{status},
     413, 'too many bytes';
 is $t->helper('GET', "/v1/lookups?$query")->{status}, 405, 'GET';
 

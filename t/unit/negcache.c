@@ -40,8 +40,8 @@ static struct negcache_entry entry;
 
 static bool find_as(const char *name, const symcache_version_t *version)
 {
-    return negcache_find(negcache, &store, &cache, &key, name, version,
-                         &entry);
+    return negcache_find(negcache, &store, &cache, &key, name, "",
+                         version, &entry);
 }
 
 static bool find(const symcache_version_t *version)
@@ -55,7 +55,7 @@ static void put_as(const char *name, const symcache_version_t *version,
     char tmp[64];
 
     snprintf(tmp, sizeof(tmp), "%s/tmp", root);
-    assert_int_equal(negcache_add(negcache, &store, &cache, &key, name,
+    assert_int_equal(negcache_add(negcache, &store, &cache, &key, name, "",
                                   version, reason, text, 0, tmp),
                      0);
     assert_int_equal(access(tmp, F_OK), -1);
@@ -71,7 +71,7 @@ static void fail_for(const symcache_version_t *version, const char *text,
                      unsigned seconds)
 {
     assert_int_equal(negcache_add(negcache, &store, &cache, &key, "a.pdb",
-                                  version, NEGCACHE_ERROR, text, seconds,
+                                  "", version, NEGCACHE_ERROR, text, seconds,
                                   NULL),
                      0);
 }
@@ -325,11 +325,44 @@ static void as_ruled(void **state)
     }
 }
 
+/* With hints: for the same hints, spelling and sources, and for nobody else. */
+static void hints(void **state)
+{
+    static const char a[] = "checksum=A:0", b[] = "checksum=A:1";
+    uint64_t fingerprint = store.fingerprint;
+
+    assert_int_equal(negcache_add(negcache, &store, &cache, &key, "a.pdb", a,
+                                  &v9, NEGCACHE_NOTFOUND, "x", 0, NULL),
+                     0);
+    assert_false(find(&v9));
+    assert_false(negcache_find(negcache, &store, &cache, &key, "a.pdb", b, &v9,
+                               &entry));
+    assert_false(negcache_find(negcache, &store, &cache, &key, "A.pdb", a, &v9,
+                               &entry));
+    assert_true(negcache_find(negcache, &store, &cache, &key, "a.pdb", a, &v9,
+                              &entry));
+    assert_int_equal(entry.reason, NEGCACHE_NOTFOUND);
+    assert_int_equal(entry.valid, 100);
+
+    store.fingerprint++;
+    assert_false(negcache_find(negcache, &store, &cache, &key, "a.pdb", a, &v9,
+                               &entry));
+    store.fingerprint = fingerprint;
+
+    put(&v9, NEGCACHE_NOTFOUND, "x");
+    assert_false(negcache_find(negcache, &store, &cache, &key, "a.pdb", b, &v9,
+                               &entry));
+    assert_int_equal(negcache_forget(negcache, &store, &key, true), 2);
+    assert_false(negcache_find(negcache, &store, &cache, &key, "a.pdb", a, &v9,
+                               &entry));
+}
+
 /* What cannot be written is a failure, and for a short time only. */
 static void unwritable(void **state)
 {
-    assert_int_equal(negcache_add(negcache, &store, &cache, &key, "a.pdb", &v9,
-                                  NEGCACHE_NOTFOUND, "x", 0, "/dev/full/tmp"),
+    assert_int_equal(negcache_add(negcache, &store, &cache, &key, "a.pdb", "",
+                                  &v9, NEGCACHE_NOTFOUND, "x", 0,
+                                  "/dev/full/tmp"),
                      -1);
     assert_int_equal(errno, ENOTDIR);
     assert_true(find(&v9));
@@ -365,6 +398,7 @@ int main(void)
         TEST(malformed),     TEST(restart),       TEST(failures),
         TEST(many_failures), TEST(drop),          TEST(forget),
         TEST(as_documented), TEST(as_ruled),      TEST(unwritable),
+        TEST(hints),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -23,8 +23,8 @@ static bool start_background(struct scheduler *scheduler,
                              const struct store_config *store,
                              const struct transcoder_config *transcoder,
                              const symcache_key_t *key, const char *name,
-                             const char *via, enum job_purpose purpose,
-                             size_t better)
+                             const char *via, const char *hints,
+                             enum job_purpose purpose, size_t better)
 {
     struct job *job;
     const char *reason;
@@ -40,8 +40,8 @@ static bool start_background(struct scheduler *scheduler,
         metrics_add(METRIC_UPGRADE_SKIPPED, 1);
         return false;
     }
-    job = scheduler_start(scheduler, store, transcoder, key, name, purpose,
-                          better, &reason);
+    job = scheduler_start(scheduler, store, transcoder, key, name, hints,
+                          purpose, better, &reason);
     if (job != NULL) {
         job_join_via(job, via);
     }
@@ -55,7 +55,7 @@ static bool start_background(struct scheduler *scheduler,
 static void ask_better(struct scheduler *scheduler,
                        const struct store_config *store,
                        const struct decision *d, const symcache_key_t *key,
-                       const char *name, const char *via)
+                       const char *name, const char *via, const char *hints)
 {
     const struct cache_config *cache = &scheduler->config->cache;
     struct provenance provenance;
@@ -76,7 +76,8 @@ static void ask_better(struct scheduler *scheduler,
     }
     better = provenance_better(&provenance, store);
     if (better > 0 && start_background(scheduler, store, d->transcoder, key,
-                                       name, via, JOB_FOR_BETTER, better)) {
+                                       name, via, hints, JOB_FOR_BETTER,
+                                       better)) {
         metrics_add(METRIC_BETTER_ASKED, 1);
         provenance.checked = now;
         provenance_write(path, &provenance);
@@ -91,7 +92,7 @@ static void answer_decided(struct scheduler *scheduler,
                            const struct store_config *store,
                            const struct decision *d, const symcache_key_t *key,
                            const char *name, const char *via,
-                           struct scheduler_answer *a)
+                           const char *hints, struct scheduler_answer *a)
 {
     a->key = key;
     if (a->kind == SCHEDULER_HIT &&
@@ -106,11 +107,11 @@ static void answer_decided(struct scheduler *scheduler,
     if (d->what == SYMCACHE_ANSWER_STALE) {
         a->stale = true;
         if (start_background(scheduler, store, d->transcoder, key, name, via,
-                             JOB_FOR_NEWER, 0)) {
+                             hints, JOB_FOR_NEWER, 0)) {
             metrics_add(METRIC_JOB_UPGRADE, 1);
         }
     } else if (d->what == SYMCACHE_ANSWER_HIT) {
-        ask_better(scheduler, store, d, key, name, via);
+        ask_better(scheduler, store, d, key, name, via, hints);
     }
 }
 
@@ -122,7 +123,7 @@ static struct job *get_job(struct scheduler *scheduler,
                            const struct store_config *store,
                            const struct decision *d, const symcache_key_t *key,
                            const char *name, const char *via,
-                           const char *checksum, struct scheduler_answer *a)
+                           const char *hints, struct scheduler_answer *a)
 {
     char id[ID_MAX];
     struct job *job;
@@ -154,10 +155,7 @@ static struct job *get_job(struct scheduler *scheduler,
     }
     if (job == NULL) {
         job = scheduler_start(scheduler, store, d->transcoder, key, name,
-                              JOB_FOR_LOOKUP, 0, &a->reason);
-        if (job != NULL) {
-            job_set_checksum(job, checksum);
-        }
+                              hints, JOB_FOR_LOOKUP, 0, &a->reason);
     }
     if (job != NULL) {
         /* the job gets the ids of all who wait for it, so that two helpers
@@ -173,7 +171,7 @@ struct waiter *scheduler_ask(struct scheduler *scheduler,
                              const struct store_config *store,
                              const symcache_key_t *key, const char *name,
                              const symcache_ask_t *ask, const char *via,
-                             const char *checksum, unsigned wait,
+                             const char *hints, unsigned wait,
                              scheduler_answer_fn fn, void *arg)
 {
     struct scheduler_answer a = {.kind = SCHEDULER_ABSENT,
@@ -191,22 +189,22 @@ struct waiter *scheduler_ask(struct scheduler *scheduler,
     }
 
     decision_make(&d, scheduler->negcache, store, scheduler->config, key, name,
-                  ask);
+                  hints, ask);
     if (d.negative) {
         metrics_add(negcache_rules[d.entry.reason].metric, 1);
     }
     if (decision_answer(&d, store, (symcache_kind_e)key->kind, &a)) {
-        answer_decided(scheduler, store, &d, key, name, via, &a);
+        answer_decided(scheduler, store, &d, key, name, via, hints, &a);
         fn(arg, &a);
         return NULL;
     }
 
-    job = get_job(scheduler, store, &d, key, name, via, checksum, &a);
+    job = get_job(scheduler, store, &d, key, name, via, hints, &a);
     if (job != NULL && wait > 0) {
-        w = waiter_new(job, (symcache_kind_e)key->kind, ask, name, wait, fn,
-                       arg);
+        w = waiter_new(job, (symcache_kind_e)key->kind, ask, name, hints, wait,
+                       fn, arg);
     } else if (job != NULL) {
-        waiter_want(job, (symcache_kind_e)key->kind, ask, name);
+        waiter_want(job, (symcache_kind_e)key->kind, ask, name, hints);
     }
     if (w == NULL) {
         fn(arg, &a);

@@ -58,7 +58,8 @@ static int find_versions(const struct store_config *store,
 void decision_make(struct decision *d, struct negcache *negcache,
                    const struct store_config *store,
                    const struct config *config, const symcache_key_t *key,
-                   const char *name, const symcache_ask_t *ask)
+                   const char *name, const char *hints,
+                   const symcache_ask_t *ask)
 {
     symcache_version_t versions[STORE_VERSIONS_MAX], *best = NULL;
     const symcache_version_t *made;
@@ -87,7 +88,7 @@ void decision_make(struct decision *d, struct negcache *negcache,
 
     if ((d->what == SYMCACHE_ANSWER_MAKE ||
          d->what == SYMCACHE_ANSWER_STALE) &&
-        negcache_find(negcache, store, &config->cache, key, name, made,
+        negcache_find(negcache, store, &config->cache, key, name, hints, made,
                       &d->entry) &&
         (best != NULL || !negcache_rules[d->entry.reason].needs_file)) {
         /* no newer version can be made now: decide by what is on disk */

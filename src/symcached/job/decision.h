@@ -25,7 +25,8 @@ struct decision {
 void decision_make(struct decision *d, struct negcache *negcache,
                    const struct store_config *store,
                    const struct config *config, const symcache_key_t *key,
-                   const char *name, const symcache_ask_t *ask);
+                   const char *name, const char *hints,
+                   const symcache_ask_t *ask);
 
 /*
  * Fills the answer that needs no job; its strings point into *d.  Returns

@@ -165,7 +165,7 @@ static void add_negative(struct job *job, enum negcache_reason reason,
         }
     }
     if (negcache_add(job->scheduler->negcache, job->store, &job->config->cache,
-                     &job->key, job->name,
+                     &job->key, job->name, job_hints(job),
                      &job->target.transcoder->version, reason, job_text(job),
                      seconds, tmp) != 0) {
         log_crit(errno, "job %s: negative entry not written", job_id(job));
@@ -280,6 +280,7 @@ static bool needs_another(const struct job *job, enum job_outcome outcome,
 {
     return outcome == JOB_STOPPED || w->kind != job->key.kind ||
            job->target.transcoder != d->transcoder ||
+           strcmp(w->hints, job_hints(job)) != 0 ||
            ((outcome == JOB_NOTFOUND || outcome == JOB_WRONG_FORMAT) &&
             strcmp(w->name, job->name) != 0);
 }
@@ -305,7 +306,8 @@ static void hand_over(struct job *job, struct job *next)
 
     if ((job->findings & FINDING_FORGOTTEN) ||
         next->key.kind != SYMCACHE_KIND_SYMCACHE ||
-        strcmp(job->name, next->name) != 0) {
+        strcmp(job->name, next->name) != 0 ||
+        strcmp(job_hints(job), job_hints(next)) != 0) {
         return;
     }
     if (!looks_further(&next->key) || next->key.kind == job->key.kind) {
@@ -329,11 +331,11 @@ static bool start_another(struct job *job, const symcache_key_t *key,
     next = scheduler_find(scheduler, job->store, key);
     if (next == NULL) {
         next = scheduler_start(scheduler, job->store, d->transcoder, key,
-                               w->name, JOB_FOR_LOOKUP, 0, &reason);
+                               w->name, w->hints, JOB_FOR_LOOKUP, 0,
+                               &reason);
         if (next == NULL) {
             return false;
         }
-        job_set_checksum(next, job->checksum);
         hand_over(job, next);
     }
     /* any of those who waited for the ended job may wait for the next one */
@@ -345,9 +347,9 @@ static bool start_another(struct job *job, const symcache_key_t *key,
 /*
  * Each waiter is answered by a new decision, from what is on disk now.  One
  * that asked for another kind or version than the job made, or in another
- * spelling than the job looked for, may need another job.  If there can be
- * none, it must not be told that the file is absent, since this job has not
- * looked for it.
+ * spelling or with other hints than the job looked for, may need another job.
+ * If there can be none, it must not be told that the file is absent, since this
+ * job has not looked for it.
  */
 static void answer_waiter(struct job *job, enum job_outcome outcome,
                           struct waiter *w)
@@ -361,7 +363,7 @@ static void answer_waiter(struct job *job, enum job_outcome outcome,
     symcache_key_copy(&key, &job->key);
     key.kind = (uint8_t)w->kind;
     decision_make(&d, scheduler->negcache, job->store, scheduler->config, &key,
-                  w->name, &w->ask);
+                  w->name, w->hints, &w->ask);
     if (decision_answer(&d, job->store, w->kind, &a)) {
         a.key = &key;
         waiter_answer(w, &a);
@@ -391,13 +393,13 @@ void job_answer_original(struct job *job)
     symcache_key_t key;
 
     job_original_key(job, &key);
-    for (w = LIST_FIRST(&job->waiters); w != NULL; w = next) {
-        next = LIST_NEXT(w, entry);
+    for (w = TAILQ_FIRST(&job->waiters); w != NULL; w = next) {
+        next = TAILQ_NEXT(w, entry);
         if (w->kind != key.kind) {
             continue;
         }
         decision_make(&d, scheduler->negcache, job->store, scheduler->config,
-                      &key, w->name, &w->ask);
+                      &key, w->name, w->hints, &w->ask);
         if (d.what == SYMCACHE_ANSWER_HIT &&
             decision_answer(&d, job->store, w->kind, &a)) {
             a.key = &key;
@@ -453,7 +455,7 @@ void job_end(struct job *job, unsigned found)
 
     job_set_state(job, JOB_ENDED);
     scheduler_deregister(job);
-    while ((w = LIST_FIRST(&job->waiters)) != NULL) {
+    while ((w = TAILQ_FIRST(&job->waiters)) != NULL) {
         waiter_detach(w);
         answer_waiter(job, outcome, w);
     }

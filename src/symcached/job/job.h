@@ -60,8 +60,9 @@ void scheduler_keep_stores(struct scheduler *scheduler);
 /*
  * Asks for a key; name is its name as it was spelled.  via is a list as in
  * via.h, or "" for a client's own request; a request that has come through
- * this helper before starts no job and waits for none.  checksum is that of the
- * portable PDB, or "": a job has that of the first who asked.  Either fn is
+ * this helper before starts no job and waits for none.  hints are those of
+ * proto/hints.h, or "": a job has those of the first who asked, and if it makes
+ * no file, each who waits with others gets a job of his own.  Either fn is
  * called at once and NULL is returned, or fn is called later, after at most
  * wait seconds, and the waiter is valid until then.
  */
@@ -69,7 +70,7 @@ struct waiter *scheduler_ask(struct scheduler *scheduler,
                              const struct store_config *store,
                              const symcache_key_t *key, const char *name,
                              const symcache_ask_t *ask, const char *via,
-                             const char *checksum, unsigned wait,
+                             const char *hints, unsigned wait,
                              scheduler_answer_fn fn, void *arg);
 
 /* The client went away: fn is not called any more; the job goes on. */

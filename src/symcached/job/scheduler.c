@@ -209,7 +209,8 @@ struct job *scheduler_start(struct scheduler *scheduler,
                             const struct store_config *store,
                             const struct transcoder_config *transcoder,
                             const symcache_key_t *key, const char *name,
-                            enum job_purpose purpose, size_t better,
+                            const char *hints, enum job_purpose purpose,
+                            size_t better,
                             const char **reason)
 {
     const struct limits_config *limits = &scheduler->config->limits;
@@ -225,7 +226,8 @@ struct job *scheduler_start(struct scheduler *scheduler,
         return NULL;
     }
 
-    job = job_new(scheduler, scheduler->config, store, transcoder, key, name);
+    job = job_new(scheduler, scheduler->config, store, transcoder, key, name,
+                  hints);
     if (job != NULL && add_by_id(job) != 0) {
         job_free(job);
         job = NULL;

@@ -68,7 +68,8 @@ struct job *scheduler_start(struct scheduler *scheduler,
                             const struct store_config *store,
                             const struct transcoder_config *transcoder,
                             const symcache_key_t *key, const char *name,
-                            enum job_purpose purpose, size_t better,
+                            const char *hints, enum job_purpose purpose,
+                            size_t better,
                             const char **reason);
 
 /* Removes a job that ends from the table and from the list of all jobs. */

@@ -228,7 +228,7 @@ static struct lookup *begin_lookup(struct job *job)
     errno = ENOMEM;
     snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
     return source_lookup(job->scheduler->sources, job->config, source,
-                         &job->key, job->name, job->checksum, order->formats,
+                         &job->key, job->name, job_hints(job), order->formats,
                          file, symcache, &source_callbacks, job);
 }
 

@@ -46,7 +46,8 @@ void job_print_id(char id[ID_MAX], const char *store,
 struct job *job_new(struct scheduler *scheduler, struct config *config,
                     const struct store_config *store,
                     const struct transcoder_config *transcoder,
-                    const symcache_key_t *key, const char *name)
+                    const symcache_key_t *key, const char *name,
+                    const char *hints)
 {
     size_t len = offsetof(struct job, key.name) + key->name_len + 1;
     bool other_case = strcmp(name, key->name) != 0;
@@ -58,7 +59,7 @@ struct job *job_new(struct scheduler *scheduler, struct config *config,
     }
 
     job_print_id(id, store->name, key);
-    LIST_INIT(&job->waiters);
+    TAILQ_INIT(&job->waiters);
     job->scheduler = scheduler;
     job->store = store;
     job->target.transcoder = transcoder;
@@ -69,7 +70,11 @@ struct job *job_new(struct scheduler *scheduler, struct config *config,
         memcpy((char *)job + len, name, strlen(name) + 1);
     }
     job->attempt_log = attempt_log_new(id);
-    if (job->attempt_log == NULL) {
+    job->hints = hints[0] != '\0' ? strdup(hints) : NULL;
+    if (job->attempt_log == NULL ||
+        (hints[0] != '\0' && job->hints == NULL)) {
+        attempt_log_free(job->attempt_log);
+        free(job->hints);
         free(job);
         return NULL;
     }
@@ -89,15 +94,8 @@ void job_free(struct job *job)
     attempt_log_free(job->attempt_log);
     free(job->text);
     free(job->via);
-    free(job->checksum);
+    free(job->hints);
     free(job);
-}
-
-void job_set_checksum(struct job *job, const char *checksum)
-{
-    if (checksum != NULL && checksum[0] != '\0') {
-        job->checksum = strdup(checksum);
-    }
 }
 
 void job_join_via(struct job *job, const char *via)

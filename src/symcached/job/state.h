@@ -126,19 +126,18 @@ struct run {
 struct job {
     LIST_ENTRY(job) all;
     TAILQ_ENTRY(job) queue; /* while it waits for a slot */
-    LIST_HEAD(, waiter) waiters;
+    TAILQ_HEAD(, waiter) waiters; /* who came first is first */
 
     struct scheduler *scheduler;
     struct config *config; /* reference: what the job began with */
     const struct store_config *store;
     const char *name; /* the key's, as the first who asked spelled it */
     char *via;        /* ids of those who wait for it, see via.h; or NULL */
-    char *checksum;   /* that the first who asked gave, or NULL */
+    char *hints;      /* of the first who asked, see proto/hints.h; or NULL */
     enum job_purpose purpose;
     enum job_state state;
     unsigned findings; /* so far */
     unsigned nwaiters; /* with a client */
-    unsigned wanted;   /* 1 << kind: that clients who do not wait want, too */
     char *text; /* says what went wrong, see job_say(); or NULL */
     struct attempt_log *attempt_log;
 
@@ -184,6 +183,11 @@ static inline const char *job_id(const struct job *job)
     return attempt_log_id(job->attempt_log);
 }
 
+static inline const char *job_hints(const struct job *job)
+{
+    return job->hints != NULL ? job->hints : "";
+}
+
 /* state.c --------------------------------------------------------------- */
 
 /* Writes the job_id() of the job that looks for the original of a key. */
@@ -194,7 +198,8 @@ void job_print_id(char id[ID_MAX], const char *store,
 struct job *job_new(struct scheduler *scheduler, struct config *config,
                     const struct store_config *store,
                     const struct transcoder_config *transcoder,
-                    const symcache_key_t *key, const char *name);
+                    const symcache_key_t *key, const char *name,
+                    const char *hints);
 void job_free(struct job *job);
 
 /*
@@ -209,9 +214,6 @@ const char *job_state_name(enum job_state state);
 
 /* Adds the ids of a request that waits for the job. */
 void job_join_via(struct job *job, const char *via);
-
-/* Gives a new job the checksum of its portable PDB; NULL or "" if unknown. */
-void job_set_checksum(struct job *job, const char *checksum);
 
 /* Replaces the job's text. */
 __attribute__((format(printf, 2, 3))) void job_say(struct job *job,

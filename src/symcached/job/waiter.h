@@ -14,7 +14,7 @@
 struct job;
 
 struct waiter {
-    LIST_ENTRY(waiter) entry; /* job->waiters */
+    TAILQ_ENTRY(waiter) entry; /* job->waiters */
     struct scheduler *scheduler;
     struct job *job;
     struct event deadline;
@@ -22,6 +22,7 @@ struct waiter {
     symcache_ask_t ask;
     scheduler_answer_fn fn; /* or NULL: nobody is to be told */
     void *arg;
+    const char *hints; /* behind the name, see proto/hints.h */
     char name[]; /* the key's, as it was asked for */
 };
 
@@ -31,15 +32,17 @@ struct waiter {
 /* Waits for the job, at most `wait` seconds.  NULL when out of memory. */
 struct waiter *waiter_new(struct job *job, symcache_kind_e kind,
                           const symcache_ask_t *ask, const char *name,
-                          unsigned wait, scheduler_answer_fn fn, void *arg);
+                          const char *hints, unsigned wait,
+                          scheduler_answer_fn fn, void *arg);
 
 /*
- * A client that does not wait asks a job for another kind than it makes: it is
- * made when the job has ended.  Done by a waiter without a client, one for each
- * kind.
+ * A client that does not wait asks a job for another kind than it makes, or
+ * with other hints: it is made when the job has ended.  Done by waiters without
+ * a client, of which a job has a few.
  */
 void waiter_want(struct job *job, symcache_kind_e kind,
-                 const symcache_ask_t *ask, const char *name);
+                 const symcache_ask_t *ask, const char *name,
+                 const char *hints);
 
 /* Adds the waiter to a job's list, and removes it. */
 void waiter_join(struct waiter *w, struct job *job);

@@ -17,14 +17,18 @@
 #include "base/id.h"
 #include "base/table.h"
 #include "symcached/store/store.h"
+#include "proto/hints.h"
 #include "proto/path.h"
 
 /* When there are more, the oldest failure is dropped. */
 #define ERRORS_MAX 10000
 
+#define FAILURE_ID_MAX \
+    (ID_MAX + SYMCACHE_HINTS_MAX + SYMCACHE_NAME_MAX + sizeof("?  ") + 16)
+
 struct failure {
     TAILQ_ENTRY(failure) age;
-    char *id; /* <store>/<pdb>/<GUIDAGE>/<pdb>-v<M.m.p>.absent */
+    char *id; /* see print_id() */
     char *text;
     enum negcache_reason reason;
     time_t since;
@@ -122,14 +126,23 @@ void negcache_free(struct negcache *negcache)
     free(negcache);
 }
 
-static void print_id(char id[ID_MAX], const struct store_config *store,
-                     const symcache_key_t *key,
-                     const symcache_version_t *version)
+/*
+ * <store>/<pdb>/<GUIDAGE>/<pdb>-v<M.m.p>.absent, and with hints also all that
+ * they were believed with: ?<hints> <name> <fingerprint>.
+ */
+static void print_id(char id[FAILURE_ID_MAX], const struct store_config *store,
+                     const symcache_key_t *key, const char *name,
+                     const char *hints, const symcache_version_t *version)
 {
     char relative[SYMCACHE_PATH_MAX + 1];
+    int n;
 
     symcache_path_file(relative, key, version, SYMCACHE_FILE_ABSENT);
-    snprintf(id, ID_MAX, "%.64s/%s", store->name, relative);
+    n = snprintf(id, ID_MAX, "%.64s/%s", store->name, relative);
+    if (hints[0] != '\0') {
+        snprintf(id + n, FAILURE_ID_MAX - (size_t)n, "?%s %s %016" PRIx64,
+                 hints, name, store->fingerprint);
+    }
 }
 
 static struct failure *failure_find(struct negcache *negcache, const char *id)
@@ -274,15 +287,15 @@ static bool in_force(const struct negcache *negcache,
 
 static bool find_error(struct negcache *negcache,
                        const struct store_config *store,
-                       const symcache_key_t *key,
-                       const symcache_version_t *version,
+                       const symcache_key_t *key, const char *name,
+                       const char *hints, const symcache_version_t *version,
                        struct negcache_entry *entry)
 {
-    char id[ID_MAX];
+    char id[FAILURE_ID_MAX];
     struct failure *f;
     time_t now = time(NULL);
 
-    print_id(id, store, key, version);
+    print_id(id, store, key, name, hints, version);
     f = failure_find(negcache, id);
     if (f == NULL) {
         return false;
@@ -295,6 +308,7 @@ static bool find_error(struct negcache *negcache,
     entry->reason = f->reason;
     entry->since = f->since;
     entry->valid = (unsigned)(f->until - now);
+    entry->variants.text[0] = '\0';
     snprintf(entry->text, sizeof(entry->text), "%s", f->text);
     return true;
 }
@@ -329,12 +343,14 @@ static bool looked_for(const struct store_config *store,
 
 bool negcache_find(struct negcache *negcache, const struct store_config *store,
                    const struct cache_config *cache, const symcache_key_t *key,
-                   const char *name, const symcache_version_t *version,
+                   const char *name, const char *hints,
+                   const symcache_version_t *version,
                    struct negcache_entry *entry)
 {
     enum metric why = METRICS_N;
 
-    if (find_written(negcache, store, cache, key, version, entry, &why)) {
+    if (hints[0] == '\0' &&
+        find_written(negcache, store, cache, key, version, entry, &why)) {
         if (looked_for(store, entry, name)) {
             return true;
         }
@@ -350,7 +366,7 @@ bool negcache_find(struct negcache *negcache, const struct store_config *store,
     if (why != METRICS_N) {
         metrics_add(why, 1);
     }
-    return find_error(negcache, store, key, version, entry);
+    return find_error(negcache, store, key, name, hints, version, entry);
 }
 
 /*
@@ -421,14 +437,15 @@ static int write_entry(struct negcache *negcache,
 }
 
 static void note(struct negcache *negcache, const struct store_config *store,
-                 const symcache_key_t *key, const symcache_version_t *version,
+                 const symcache_key_t *key, const char *name,
+                 const char *hints, const symcache_version_t *version,
                  enum negcache_reason reason, const char *text,
                  unsigned seconds)
 {
-    char id[ID_MAX];
+    char id[FAILURE_ID_MAX];
     struct failure *f;
 
-    print_id(id, store, key, version);
+    print_id(id, store, key, name, hints, version);
     f = failure_find(negcache, id);
     if (f != NULL) {
         failure_free(negcache, f);
@@ -460,14 +477,15 @@ static void note(struct negcache *negcache, const struct store_config *store,
 
 int negcache_add(struct negcache *negcache, const struct store_config *store,
                  const struct cache_config *cache, const symcache_key_t *key,
-                 const char *name, const symcache_version_t *version,
+                 const char *name, const char *hints,
+                 const symcache_version_t *version,
                  enum negcache_reason reason, const char *text,
                  unsigned seconds, const char *tmp)
 {
     int saved;
 
-    if (!negcache_rules[reason].on_disk) {
-        note(negcache, store, key, version, reason, text,
+    if (!negcache_rules[reason].on_disk || hints[0] != '\0') {
+        note(negcache, store, key, name, hints, version, reason, text,
              seconds > 0 ? seconds : negcache_life(reason, cache));
         return 0;
     }
@@ -477,7 +495,7 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
         return 0;
     }
     saved = errno;
-    note(negcache, store, key, version, NEGCACHE_ERROR, text,
+    note(negcache, store, key, name, "", version, NEGCACHE_ERROR, text,
          negcache_life(NEGCACHE_ERROR, cache));
     errno = saved;
     return -1;
@@ -487,13 +505,13 @@ void negcache_drop(struct negcache *negcache, const struct store_config *store,
                    const symcache_key_t *key,
                    const symcache_version_t *version)
 {
-    char path[PATH_MAX], id[ID_MAX];
+    char path[PATH_MAX], id[FAILURE_ID_MAX];
     struct failure *f;
 
     entry_path(path, store, key, version);
     unlink(path);
 
-    print_id(id, store, key, version);
+    print_id(id, store, key, "", "", version);
     f = failure_find(negcache, id);
     if (f != NULL) {
         failure_free(negcache, f);

@@ -13,6 +13,9 @@
  * its time is over, or until the store has other sources or transcoders.
  * The last line, which is optional, lists the spellings that were looked for
  * (name_variants.h).
+ *
+ * What was found out with the hints of a client (proto/hints.h) is in memory
+ * only, and holds for the same hints, spelling, sources and transcoders.
  */
 #ifndef SYMCACHED_NEGCACHE_H
 #define SYMCACHED_NEGCACHE_H
@@ -77,21 +80,23 @@ void negcache_free(struct negcache *negcache);
 
 /*
  * Looks for an entry of this version that is still believed.  Returns true and
- * fills entry if there is one.  name is the name as the client spelled it, or
- * NULL for any spelling.  A miss holds only for the spellings that were looked
- * for.  Once there are NAME_VARIANTS_MAX of them, a further spelling is not
- * looked for; the result for it is NEGCACHE_ERROR until the entry expires.
+ * fills entry if there is one.  hints are those of the client, or "".  name is
+ * the name as the client spelled it, or, without hints, NULL for any spelling.
+ * A miss holds only for the spellings that were looked for.  Once there are
+ * NAME_VARIANTS_MAX of them, a further spelling is not looked for; the result
+ * for it is NEGCACHE_ERROR until the entry expires.
  */
 bool negcache_find(struct negcache *negcache, const struct store_config *store,
                    const struct cache_config *cache, const symcache_key_t *key,
-                   const char *name, const symcache_version_t *version,
+                   const char *name, const char *hints,
+                   const symcache_version_t *version,
                    struct negcache_entry *entry);
 
 /*
- * Keeps an entry where the rule of its reason says.  name is the name that was
- * looked for.  seconds is how long the entry holds, or 0 for the time of the
- * rule.  tmp is the path of an unused file on the store's file system, or NULL
- * if there is none.
+ * Keeps an entry where the rule of its reason says, or in memory if there were
+ * hints.  name is the name that was looked for.  seconds is how long the entry
+ * holds, or 0 for the time of the rule.  tmp is the path of an unused file on
+ * the store's file system, or NULL if there is none.
  *
  * A miss under one more name does not extend the time of the entry.  An entry
  * that belongs on disk and cannot be written is kept as NEGCACHE_ERROR
@@ -99,7 +104,8 @@ bool negcache_find(struct negcache *negcache, const struct store_config *store,
  */
 int negcache_add(struct negcache *negcache, const struct store_config *store,
                  const struct cache_config *cache, const symcache_key_t *key,
-                 const char *name, const symcache_version_t *version,
+                 const char *name, const char *hints,
+                 const symcache_version_t *version,
                  enum negcache_reason reason, const char *text,
                  unsigned seconds, const char *tmp);
 
@@ -109,7 +115,8 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
  */
 bool negcache_read(int dir, const char *name, struct negcache_entry *entry);
 
-/* Drops the entry of one version, because the file exists now. */
+/* Drops the entry of one version, because the file exists now.  One that was
+ * made with hints is left, as it answers nobody as long as the file exists. */
 void negcache_drop(struct negcache *negcache, const struct store_config *store,
                    const symcache_key_t *key,
                    const symcache_version_t *version);

@@ -94,20 +94,28 @@ static void on_answer(void *arg, const struct scheduler_answer *a)
 
 /* Begins the lookup that a line of the body asks for. */
 static void begin(struct lookup_batch *batch, struct scheduler *scheduler,
-                  const struct waiting_lookup_query *q, const char *line,
-                  size_t size, const char *via)
+                  const struct waiting_lookup_query *q, char *line, size_t size,
+                  const char *via)
 {
+    char hints[SYMCACHE_HINTS_MAX + 1];
+
     struct item *item = &batch->items[batch->n++];
     struct target_error error = {400, "bad-path", NULL};
     struct target t = {0};
+    bool is_text = strlen(line) == size;
+    char *query = strchr(line, '?');
 
     item->batch = batch;
-    if (strlen(line) == size && target_split(&t, line) &&
+    if (query != NULL) {
+        *query++ = '\0';
+    }
+    if (is_text && waiting_lookup_hints(query, hints) &&
+        target_split(&t, line) &&
         target_lookup(&t, scheduler_config(scheduler), &error)) {
         batch->open++;
         item->waiter =
             scheduler_ask(scheduler, t.store, &t.key, t.segments[3], &q->ask,
-                          via, q->checksum, q->wait, on_answer, item);
+                          via, hints, q->wait, on_answer, item);
     } else {
         metrics_add(METRIC_REQUEST_REFUSED, 1);
         add_line(batch, batch->n - 1, error.status, 0, error.error);

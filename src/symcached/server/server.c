@@ -104,6 +104,9 @@ static void page_lookups(struct server *s, struct target *t, const char *query,
     struct waiting_lookup_query q;
     const char *wrong = waiting_lookup_parse(query, &q);
 
+    if (wrong == NULL && q.hints[0] != '\0') {
+        wrong = "a hint belongs to a lookup, in its line";
+    }
     if (wrong != NULL) {
         target_refuse(req, 400, "bad-query", wrong);
         return;

@@ -44,61 +44,70 @@ static bool parse_seconds(const char *text, unsigned *seconds)
     return true;
 }
 
-/* It becomes a header, so nothing else may be in it. */
-static bool parse_checksum(const char *text,
-                           char checksum[SYMCACHE_CHECKSUM_MAX + 1])
-{
-    static const char hex[] = "0123456789abcdefABCDEF";
-    static const char name[] = "0123456789-ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                               "abcdefghijklmnopqrstuvwxyz";
-    const char *p = text;
-    size_t n;
+/* The keys of a query: behind these, the hints. */
+enum { QUERY_VERSION, QUERY_EXCEEDS, QUERY_WAIT, QUERY_HINTS };
 
-    if (strlen(text) > SYMCACHE_CHECKSUM_MAX) {
-        return false;
-    }
-    do {
-        p += *p == ';';
-        n = strspn(p, name);
-        if (n == 0 || p[n] != ':') {
-            return false;
-        }
-        p += n + 1;
-        n = strspn(p, hex);
-        p += n;
-    } while (n > 0 && *p == ';');
-    if (n == 0 || *p != '\0') {
-        return false;
-    }
-    memcpy(checksum, text, (size_t)(p - text) + 1);
-    return true;
+#define QUERY_KEYS (QUERY_HINTS + SYMCACHE_HINTS)
+
+static const char *key_name(unsigned key)
+{
+    static const char *const names[QUERY_HINTS] = {"version", "exceeds",
+                                                   "wait"};
+
+    return key < QUERY_HINTS
+               ? names[key]
+               : symcache_hint_name((symcache_hint_e)(key - QUERY_HINTS));
 }
 
-static const char *parse_pairs(const struct evkeyvalq *pairs,
-                               struct waiting_lookup_query *q)
+/* Finds the value of each key, NULL if there is none. */
+static const char *find_values(const struct evkeyvalq *pairs,
+                               const char *values[QUERY_KEYS])
 {
-    const char *version = NULL, *exceeds = NULL, *wait = NULL;
-    const char *checksum = NULL, **to;
     const struct evkeyval *pair;
+    unsigned i;
 
+    memset(values, 0, QUERY_KEYS * sizeof(values[0]));
     TAILQ_FOREACH(pair, pairs, next)
     {
-        if (strcmp(pair->key, "version") == 0) {
-            to = &version;
-        } else if (strcmp(pair->key, "exceeds") == 0) {
-            to = &exceeds;
-        } else if (strcmp(pair->key, "wait") == 0) {
-            to = &wait;
-        } else if (strcmp(pair->key, "checksum") == 0) {
-            to = &checksum;
-        } else {
+        for (i = 0; i < QUERY_KEYS && strcmp(pair->key, key_name(i)) != 0;
+             i++) {
+        }
+        if (i == QUERY_KEYS) {
             return "unknown query key";
         }
-        if (*to != NULL) {
+        if (values[i] != NULL) {
             return "repeated query key";
         }
-        *to = pair->value;
+        values[i] = pair->value;
     }
+    return NULL;
+}
+
+static const char *parse_hints(const char *const values[SYMCACHE_HINTS],
+                               char hints[SYMCACHE_HINTS_MAX + 1])
+{
+    static const char *const errors[SYMCACHE_HINTS] = {
+        [SYMCACHE_HINT_CHECKSUM] =
+            "checksum= must be <algorithm>:<hex>, joined by \";\"",
+    };
+    unsigned i;
+
+    hints[0] = '\0';
+    for (i = 0; i < SYMCACHE_HINTS; i++) {
+        if (values[i] != NULL &&
+            !symcache_hint_add(hints, (symcache_hint_e)i, values[i],
+                               strlen(values[i]))) {
+            return errors[i];
+        }
+    }
+    return NULL;
+}
+
+static const char *parse_values(const char *const values[QUERY_KEYS],
+                                struct waiting_lookup_query *q)
+{
+    const char *version = values[QUERY_VERSION];
+    const char *exceeds = values[QUERY_EXCEEDS];
 
     if (version == NULL ||
         !symcache_version_parse(version, strlen(version), &q->ask.version)) {
@@ -108,28 +117,46 @@ static const char *parse_pairs(const struct evkeyvalq *pairs,
         !symcache_answer_exceeds(exceeds, strlen(exceeds), &q->ask)) {
         return "exceeds= must be a version below the one asked for";
     }
-    if (wait != NULL && !parse_seconds(wait, &q->wait)) {
+    if (values[QUERY_WAIT] != NULL &&
+        !parse_seconds(values[QUERY_WAIT], &q->wait)) {
         return "wait= must be a number of seconds";
     }
-    if (checksum != NULL && !parse_checksum(checksum, q->checksum)) {
-        return "checksum= must be <algorithm>:<hex>, joined by \";\"";
-    }
-    return NULL;
+    return parse_hints(values + QUERY_HINTS, q->hints);
 }
 
 const char *waiting_lookup_parse(const char *query,
                                  struct waiting_lookup_query *q)
 {
+    const char *values[QUERY_KEYS], *reason;
     struct evkeyvalq pairs;
-    const char *reason;
 
     memset(q, 0, sizeof(*q));
     if (evhttp_parse_query_str(query != NULL ? query : "", &pairs) != 0) {
         return "the query cannot be read";
     }
-    reason = parse_pairs(&pairs, q);
+    reason = find_values(&pairs, values);
+    if (reason == NULL) {
+        reason = parse_values(values, q);
+    }
     evhttp_clear_headers(&pairs);
     return reason;
+}
+
+bool waiting_lookup_hints(const char *query, char hints[SYMCACHE_HINTS_MAX + 1])
+{
+    const char *values[QUERY_KEYS];
+    struct evkeyvalq pairs;
+    bool ok;
+
+    if (evhttp_parse_query_str(query != NULL ? query : "", &pairs) != 0) {
+        return false;
+    }
+    ok = find_values(&pairs, values) == NULL &&
+         values[QUERY_VERSION] == NULL && values[QUERY_EXCEEDS] == NULL &&
+         values[QUERY_WAIT] == NULL &&
+         parse_hints(values + QUERY_HINTS, hints) == NULL;
+    evhttp_clear_headers(&pairs);
+    return ok;
 }
 
 static void waiting_lookup_free(struct waiting_lookup *lookup)
@@ -298,7 +325,7 @@ void waiting_lookup_start(struct event_base *base, struct scheduler *scheduler,
     via = evhttp_find_header(evhttp_request_get_input_headers(req),
                              SYMCACHE_HEADER_VIA);
     waiter = scheduler_ask(scheduler, store, key, name, &q->ask,
-                           via != NULL ? via : "", q->checksum, q->wait,
+                           via != NULL ? via : "", q->hints, q->wait,
                            on_answer, lookup);
     if (waiter == NULL) {
         return;

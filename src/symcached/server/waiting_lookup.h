@@ -10,21 +10,26 @@
 
 #include <event2/event.h>
 #include <event2/http.h>
-#include "proto/header.h"
+#include "proto/hints.h"
 #include "symcached/job/job.h"
 
 struct waiting_lookup_query {
     symcache_ask_t ask;
     unsigned wait; /* seconds, 0 = does not wait */
-    char checksum[SYMCACHE_CHECKSUM_MAX + 1]; /* of the portable PDB, or "" */
+    char hints[SYMCACHE_HINTS_MAX + 1]; /* see proto/hints.h */
 };
 
 /*
- * Reads version=, exceeds=, wait= and checksum=.  Returns NULL, or what is
- * wrong with them.
+ * Reads version=, exceeds=, wait= and hints.  Returns NULL, or what is wrong
+ * with them.
  */
 const char *waiting_lookup_parse(const char *query,
                                  struct waiting_lookup_query *q);
+
+/* Reads a query that has nothing but hints; NULL counts as an empty one.
+ * Returns false for any other. */
+bool waiting_lookup_hints(const char *query,
+                          char hints[SYMCACHE_HINTS_MAX + 1]);
 
 /* Counts an answer of the scheduler.  Returns its status in HTTP. */
 int waiting_lookup_status(const struct scheduler_answer *answer);

@@ -391,9 +391,8 @@ static void on_begin(evutil_socket_t fd, short what, void *arg)
 struct lookup *
 source_lookup(struct sources *sources, const struct config *config,
               const struct source_config *source, const symcache_key_t *key,
-              const char *name, const char *checksum, unsigned formats,
-              const char *file,
-              struct source_symcache *symcache,
+              const char *name, const char *hints, unsigned formats,
+              const char *file, struct source_symcache *symcache,
               const struct source_callbacks *callbacks, void *arg)
 {
     struct lookup *lookup = calloc(1, sizeof(*lookup));
@@ -408,9 +407,7 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->source = source;
     symcache_key_copy(&lookup->key, key);
     lookup->formats = formats;
-    if (checksum != NULL) {
-        snprintf(lookup->checksum, sizeof(lookup->checksum), "%s", checksum);
-    }
+    symcache_hint_get(hints, SYMCACHE_HINT_CHECKSUM, lookup->checksum);
     snprintf(lookup->name, sizeof(lookup->name), "%s", name);
     lookup->symcache = symcache;
     lookup->callbacks = *callbacks;

@@ -78,9 +78,9 @@ void sources_keep(struct sources *sources, const struct config *config);
  * The lookup makes other files there, too, which the caller removes with the
  * directory.  name is the key's in the case of whoever asked, for stores that
  * tell cases apart; it is copied.  A file of a format that is not among formats
- * is unusable.  checksum is that of a portable PDB, see unpack/checksum.h, or
- * NULL, and is copied: HTTP servers are told, and a file that has another one
- * is unusable.  config must live until done or cancel.
+ * is unusable.  hints are those of proto/hints.h, and are copied: HTTP servers
+ * are told of a checksum, and a file that has another one is unusable.  config
+ * must live until done or cancel.
  * Without an attempt callback it is a lookup before its turn: done says that it
  * has ended, and its result is kept until source_promote() or source_cancel().
  * Returns NULL when out of memory.
@@ -91,9 +91,8 @@ void sources_keep(struct sources *sources, const struct config *config);
 struct lookup *
 source_lookup(struct sources *sources, const struct config *config,
               const struct source_config *source, const symcache_key_t *key,
-              const char *name, const char *checksum, unsigned formats,
-              const char *file,
-              struct source_symcache *symcache,
+              const char *name, const char *hints, unsigned formats,
+              const char *file, struct source_symcache *symcache,
               const struct source_callbacks *callbacks, void *arg);
 
 /*

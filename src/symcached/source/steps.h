@@ -13,6 +13,7 @@
 #include "lookup.h"
 #include "file_ptr.h"
 #include "proto/header.h"
+#include "proto/hints.h"
 #include "symcached/unpack/unpack.h"
 #include "via.h"
 
@@ -71,7 +72,7 @@ struct lookup {
     const struct source_config *source;
     symcache_key_t key;
     unsigned formats; /* of the originals that are wanted */
-    char checksum[SYMCACHE_CHECKSUM_MAX + 1]; /* of a portable PDB, or "" */
+    char checksum[SYMCACHE_HINT_MAX + 1]; /* of a portable PDB, or "" */
     struct header_config checksum_header;
     bool second;      /* no other age or name is to be looked for */
     char name[SYMCACHE_NAME_MAX + 1]; /* the key's, as it was asked for */

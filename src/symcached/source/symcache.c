@@ -28,7 +28,7 @@ static const symcache_version_t symcache_oldest = {3, 0, 1};
 
 /* the lookup's state: what the headers of its request say */
 struct question {
-    struct header_config headers[5];
+    struct header_config headers[6];
     size_t nheaders;
     char via[VIA_MAX];
     char exceeds[SYMCACHE_VERSION_TEXT_MAX + 1];
@@ -277,9 +277,9 @@ static char *symcache_url(const struct lookup *lookup)
                : url;
 }
 
-static void write_headers(struct question *question,
-                          const struct source_symcache *ask)
+static void write_headers(struct question *question, struct lookup *lookup)
 {
+    const struct source_symcache *ask = lookup->symcache;
     struct header_config *header = question->headers;
     char self[VIA_ID + 1];
 
@@ -294,6 +294,10 @@ static void write_headers(struct question *question,
     *header++ = (struct header_config){SYMCACHE_HEADER_WANT_DIGEST,
                                        SYMCACHE_DIGEST_WANT};
 
+    if (lookup->checksum[0] != '\0') {
+        *header++ = (struct header_config){SYMCACHE_HEADER_CHECKSUM,
+                                           lookup->checksum};
+    }
     if (ask->has_exceeds) {
         symcache_version_print(question->exceeds, &ask->exceeds);
         *header++ =
@@ -323,7 +327,7 @@ static void begin(struct lookup *lookup)
         return;
     }
 
-    write_headers(question, lookup->symcache);
+    write_headers(question, lookup);
     request.url = url;
     request.transport = &source->transport;
     request.credentials = true;

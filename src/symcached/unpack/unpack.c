@@ -14,7 +14,7 @@
 
 #include "checksum.h"
 #include "child/child.h"
-#include "proto/header.h"
+#include "proto/hints.h"
 
 struct unpack {
     struct child *child;
@@ -182,7 +182,7 @@ static void print_key(char text[KEY_TEXT], const symcache_key_t *key)
 
 /* The environment of the child process: the checksum, if there is one. */
 struct environment {
-    char checksum[sizeof(UNPACK_CHECKSUM "=") + SYMCACHE_CHECKSUM_MAX];
+    char checksum[sizeof(UNPACK_CHECKSUM "=") + SYMCACHE_HINT_MAX];
     char *env[2];
 };
 

@@ -1,0 +1,128 @@
+
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include "hints.h"
+
+#include <string.h>
+
+static int symcache_hint_is_checksum(const char *value, size_t len);
+
+static const struct {
+    const char  *name;
+    int        (*check)(const char *value, size_t len);
+} symcache_hint_rules[SYMCACHE_HINTS] = {
+    [SYMCACHE_HINT_CHECKSUM] = { "checksum", symcache_hint_is_checksum },
+};
+
+const char *
+symcache_hint_name(symcache_hint_e hint)
+{
+    return symcache_hint_rules[hint].name;
+}
+
+int
+symcache_hint_add(char hints[SYMCACHE_HINTS_MAX + 1], symcache_hint_e hint,
+    const char *value, size_t len)
+{
+    char        *p;
+    size_t       size;
+    const char  *name;
+
+    if (len > SYMCACHE_HINT_MAX
+        || !symcache_hint_rules[hint].check(value, len))
+    {
+        return 0;
+    }
+
+    name = symcache_hint_rules[hint].name;
+    size = strlen(name);
+
+    p = hints + strlen(hints);
+
+    if (p != hints) {
+        *p++ = '&';
+    }
+
+    memcpy(p, name, size);
+    p += size;
+    *p++ = '=';
+    memcpy(p, value, len);
+    p[len] = '\0';
+
+    return 1;
+}
+
+void
+symcache_hint_get(const char *hints, symcache_hint_e hint,
+    char value[SYMCACHE_HINT_MAX + 1])
+{
+    size_t       len, size;
+    const char  *p, *name;
+
+    name = symcache_hint_rules[hint].name;
+    size = strlen(name);
+
+    for (p = hints; *p != '\0'; p += len + (p[len] == '&')) {
+        len = strcspn(p, "&");
+
+        if (len > size && p[size] == '=' && memcmp(p, name, size) == 0) {
+            memcpy(value, p + size + 1, len - size - 1);
+            value[len - size - 1] = '\0';
+            return;
+        }
+    }
+
+    value[0] = '\0';
+}
+
+static int
+symcache_hint_is_alnum(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z')
+           || (c >= 'a' && c <= 'z');
+}
+
+static int
+symcache_hint_is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F')
+           || (c >= 'a' && c <= 'f');
+}
+
+/* It becomes a header, so nothing else may be in it. */
+
+static int
+symcache_hint_is_checksum(const char *value, size_t len)
+{
+    const char  *p, *last, *start;
+
+    p = value;
+    last = value + len;
+
+    do {
+        p += p != value;
+
+        for (start = p; p < last && (symcache_hint_is_alnum(*p) || *p == '-');
+             p++)
+        {
+            /* void */
+        }
+
+        if (p == start || p == last || *p != ':') {
+            return 0;
+        }
+
+        for (start = ++p; p < last && symcache_hint_is_hex(*p); p++) {
+            /* void */
+        }
+
+        if (p == start) {
+            return 0;
+        }
+
+    } while (p < last && *p == ';');
+
+    return p == last;
+}

@@ -1,0 +1,49 @@
+
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What a client says of a file beyond its key, such as the checksum of a
+ * portable PDB.  It helps to find the file, but nothing proves it: what comes
+ * of it is remembered for those who say the same, and not for the key.
+ *
+ * Hints are text: "" or "<name>=<value>", joined by "&" in the order of
+ * symcache_hint_e, so that equal hints are equal texts.  Of the characters in
+ * it only ";" is to be escaped where the text becomes a query.
+ */
+
+
+#ifndef _SYMCACHE_HINTS_H_INCLUDED_
+#define _SYMCACHE_HINTS_H_INCLUDED_
+
+
+#include <stddef.h>
+
+
+typedef enum {
+    /* "<algorithm>:<hex>" of a portable PDB, with ";" between several */
+    SYMCACHE_HINT_CHECKSUM = 0,
+    SYMCACHE_HINTS
+} symcache_hint_e;
+
+
+/* The longest value in bytes, and the longest text. */
+#define SYMCACHE_HINT_MAX   512
+#define SYMCACHE_HINTS_MAX  (SYMCACHE_HINTS * (SYMCACHE_HINT_MAX + 16))
+
+
+/* The name of a hint: that of the key in the helper's queries, too. */
+const char *symcache_hint_name(symcache_hint_e hint);
+
+/*
+ * Adds a value to a text that has no hint from this one on.  Returns 0, and
+ * leaves the text alone, if the value is none of this hint.
+ */
+int symcache_hint_add(char hints[SYMCACHE_HINTS_MAX + 1], symcache_hint_e hint,
+    const char *value, size_t len);
+
+/* Copies the value of a hint, or "" if there is none. */
+void symcache_hint_get(const char *hints, symcache_hint_e hint,
+    char value[SYMCACHE_HINT_MAX + 1]);
+
+
+#endif /* _SYMCACHE_HINTS_H_INCLUDED_ */

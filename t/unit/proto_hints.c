@@ -1,0 +1,76 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Hints: which values are some, and how they are found again.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <string.h>
+#include "proto/hints.h"
+
+static char hints[SYMCACHE_HINTS_MAX + 1], value[SYMCACHE_HINT_MAX + 1];
+
+static int add(const char *text, size_t len)
+{
+    hints[0] = '\0';
+    return symcache_hint_add(hints, SYMCACHE_HINT_CHECKSUM, text, len);
+}
+
+static void checksum(void **state)
+{
+    static const char *const good[] = {"SHA256:0", "sha-3:aF09",
+                                       "SHA256:00;SHA384:11;x:2"};
+    static const char *const bad[] = {
+        "",      ":",    "SHA256",  "SHA256:",  ":00",      "SHA256:0g",
+        "A:0;",  ";A:0", "A:0;;B:0", "A:0 ",    "A B:0",    "A:0\r\nX:0",
+        "A:0&b", "A:0;B", "A=B:0",   "\xc3\xa4:0"};
+    size_t i;
+
+    for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        assert_true(add(good[i], strlen(good[i])));
+        symcache_hint_get(hints, SYMCACHE_HINT_CHECKSUM, value);
+        assert_string_equal(value, good[i]);
+    }
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_false(add(bad[i], strlen(bad[i])));
+        assert_string_equal(hints, "");
+    }
+    assert_false(add("A:0\0", 4));
+}
+
+static void longest(void **state)
+{
+    char text[SYMCACHE_HINT_MAX + 1];
+
+    memset(text, '0', sizeof(text));
+    text[1] = ':';
+    assert_false(add(text, sizeof(text)));
+    assert_true(add(text, SYMCACHE_HINT_MAX));
+    symcache_hint_get(hints, SYMCACHE_HINT_CHECKSUM, value);
+    assert_int_equal(strlen(value), SYMCACHE_HINT_MAX);
+}
+
+static void none(void **state)
+{
+    value[0] = 'x';
+    symcache_hint_get("", SYMCACHE_HINT_CHECKSUM, value);
+    assert_string_equal(value, "");
+    symcache_hint_get("check=0&checksums=1&checksum=A:0",
+                      SYMCACHE_HINT_CHECKSUM, value);
+    assert_string_equal(value, "A:0");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(checksum),
+        cmocka_unit_test(longest),
+        cmocka_unit_test(none),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
