@@ -100,19 +100,24 @@ like $ctl->run('uploads', 'ls', @on)->{out}, qr/ \Q$path\E$/m, 'ls: as text';
 
 SKIP: {
     # not every file system has attributes of users
-    skip 'no extended attributes here', 6
+    skip 'no extended attributes here', 7
         if $ctl->run('uploads', 'pin', @on, $path)->{code} != 0;
     ok listed()->[0]{pinned}, 'pin';
-    my @old = (time - 8 * 86400) x 2;
     $t->reload_symcached({ %{ $u->config }, cache => { clean_every => '1s' },
-        uploads => { %{ $u->config->{uploads} }, max_unused_for => '7d' } });
+        uploads => { %{ $u->config->{uploads} }, max_unused_for => '1s' } });
     is $ctl->run(@upload[0 .. 2], '--token', '0123456789abcdef0123456789abcdef',
         '--force', '--expires', '1s', "$dir/build/any.sym")->{code}, 0, 'expires';
     $t->wait_until('what has expired is removed', sub { $u->stored !~ /libx/ });
     pass('expired');
-    like $u->stored, qr/^\Q$path\E/, 'what is pinned stays';
+    $t->wait_until('what nobody has read is removed',
+                   sub { $u->stored !~ /crash/ });
+    pass('unused');
+    is $u->stored, $path, 'what is pinned stays';
+    # of the two times that count this one can be set
+    utime time + 86400, time, "$dir/uploads/$path" or die "utime: $!";
     is $ctl->run('uploads', 'unpin', @on, $path)->{code}, 0, 'unpin';
     ok !listed()->[0]{pinned}, 'unpinned';
+    $t->reload_symcached($u->config);
 }
 is $ctl->run('uploads', 'rm', @on, $path)->{code}, 0, 'rm';
 unlike $u->stored, qr/\Q$path\E/, 'removed';

@@ -57,8 +57,12 @@ refused('encrypted', Test::Zip::zip([@good], [sym(1), flags => 1]), 400,
         qr/m1\.sym is encrypted/);
 refused('bzip2', Test::Zip::zip([sym(1), method => 12]), 400,
         qr/another method/);
-refused('two of a name', Test::Zip::zip([@good], [sym(1)],
-    [(sym(1))[0], 'MODULE']), 400, qr/m1\.sym is there twice, with \d+ and \d+ bytes/);
+refused('two for one place', Test::Zip::zip([@good], [sym(1)],
+    [(sym(1))[0] =~ s/^m/M/r, (sym(1))[1] . "FILE 0 a\n"]), 400,
+    qr{^m1\.pdb/\d+/m1\.sym and M1\.pdb/\d+/m1\.sym are one file with different content$});
+refused('the hundredth is for the place of the first', Test::Zip::zip(
+    (map { [sym($_)] } 1 .. 99), [(sym(1))[0], (sym(1))[1] . "FILE 0 a\n"]), 400,
+    qr{^(m1\.pdb/\d+/m1\.sym) and \1 are one file});
 refused('the second is wrong', Test::Zip::zip([@good],
     ["other.pdb/$key/other.pdb", 'x' x 100]), 400,
     qr{other\.pdb/$key/other\.pdb is no file whose identity});

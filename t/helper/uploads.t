@@ -168,6 +168,13 @@ $r = upload(Test::Zip::zip(map { [@$_, zip64 => 1] } @files));
 ok $r->{status} == 201 || $r->{body} =~ /field of zip64/,
     'zip64, as far as minizip has it' or diag $r->{raw};
 
+clear();
+$r = upload(Test::Zip::zip(@files, ["CRASH.PDB/$key/crash.pdb", $pdb]));
+is $r->{status}, 201, 'a member twice' or diag $r->{raw};
+is_deeply $r->{json}{upload}{skipped_keys}, ["crash.pdb/$key/crash.pdb"],
+    'is stored once';
+is $t->read_file("uploads/$path"), $pdb, 'as it is';
+
 my %sym = map { my $id = sprintf '%032X1', $_;
     ("m$_.pdb/$id/m$_.sym" => "MODULE windows x86 $id m$_.pdb\nFILE 0 a\n") }
     1 .. 100;
@@ -207,6 +214,36 @@ is $u->request(@nuget)->{status}, 403, 'a package without a key';
 $r = $u->request(@nuget, 'X-NuGet-ApiKey: 0123456789abcdef0123456789abcdef');
 is $r->{status}, 201, 'a package' or diag $r->{raw};
 is stored(), "weave.pdb/$id/weave.pdb", 'its PDB, and nothing else';
+
+# --- jobs that begin at once
+
+sub warmed { $t->wait_until('a SymCache that nobody asked for', sub { -f $file }) }
+clear();
+is put("$path?warm=1&force=1", $pdb)->{status}, 201, 'warm=1';
+ok warmed(), 'its SymCache is made';
+clear();
+$r = $u->request('POST', '/upload/?warm=1', Test::Zip::form('symbols.zip',
+    Test::Zip::zip([$path, other()])), @token);
+is $r->{status}, 201, 'an archive with warm=1' or diag $r->{raw};
+is $r->{json}{upload}{skipped_keys}[0], undef, 'which is another file';
+ok warmed(), 'its SymCache is made';
+
+# --- archives that replace nothing
+
+$t->reload_symcached({ %{ $u->config },
+    uploads => { %{ $u->config->{uploads} }, replace => JSON::PP::false() } });
+clear();
+is upload(Test::Zip::zip(@files))->{status}, 201, 'replace: false, what is new';
+my @new = ("new.pdb/$key/new.sym", $sym =~ s/crash/new/r);
+$r = upload(Test::Zip::zip([@new], [$path, other()]));
+is $r->{status}, 400, 'other bytes: 400' or diag $r->{raw};
+is $r->{json}{error}, "$path is there with other content", 'names the member';
+is stored(), "crash.pdb/$key/crash.pdb crash.pdb/$key/crash.sym",
+    'nothing of the archive is stored';
+is $t->read_file("uploads/$path"), $pdb, 'what is there stays';
+is upload(Test::Zip::zip(@files, [@new]))->{status}, 201, 'the same bytes: 201';
+is put("$path?force=1", other())->{status}, 201, 'a single file by force';
+$t->reload_symcached($u->config);
 
 # --- try builds
 

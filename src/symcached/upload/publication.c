@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,9 @@ void publication_free(struct publication *publication)
     }
     for (i = 0; i < publication->nfiles; i++) {
         free(publication->files[i].tmp);
+        free(publication->files[i].member);
     }
+    free(publication->conflict);
     free(publication->files);
     free(publication->root);
     free(publication);
@@ -58,7 +61,7 @@ void publication_free(struct publication *publication)
 
 struct upload_file *publication_add(struct publication *publication,
                                     const struct debug_place *place,
-                                    const char *tmp)
+                                    const char *tmp, const char *member)
 {
     size_t n = publication->nfiles;
     struct upload_file *files = publication->files;
@@ -73,10 +76,11 @@ struct upload_file *publication_add(struct publication *publication,
     memset(&files[n], 0, sizeof(files[n]));
     files[n].place = *place;
     files[n].tmp = strdup(tmp);
-    if (files[n].tmp == NULL) {
+    files[n].member = strdup(member);
+    publication->nfiles++;
+    if (files[n].tmp == NULL || files[n].member == NULL) {
         return NULL;
     }
-    publication->nfiles++;
     return &files[n];
 }
 
@@ -125,33 +129,112 @@ static int compare_bytes(int a, int b)
     return 1;
 }
 
-/* Looks at what is there already.  Returns 0, or an errno. */
-static int compare(const struct publication *p, struct upload_file *file)
+/* Compares a file with that of a path.  Returns 1 if both have the same bytes,
+ * 0, or -1 with errno. */
+static int compare_with(const struct upload_file *file, const char *path)
 {
-    char path[PATH_MAX];
-    int there, tmp, same;
+    int other = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int tmp = other < 0 ? -1 : open(file->tmp, O_RDONLY | O_CLOEXEC);
+    int same = tmp < 0 ? -1 : compare_bytes(other, tmp), errnum = errno;
 
-    print_path(path, p, file);
-    there = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    if (there < 0) {
-        file->fate = UPLOAD_NEW;
-        return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
-    }
-    tmp = open(file->tmp, O_RDONLY | O_CLOEXEC);
-    same = tmp < 0 ? -1 : compare_bytes(there, tmp);
-    if (same < 0) {
-        same = -errno;
-    } else {
-        file->fate = same      ? UPLOAD_SAME
-                     : p->replace ? UPLOAD_REPLACED
-                                  : UPLOAD_OTHER;
-        same = 0;
-    }
-    close(there);
     if (tmp >= 0) {
         close(tmp);
     }
-    return -same;
+    if (other >= 0) {
+        close(other);
+    }
+    errno = errnum;
+    return same;
+}
+
+/* The first reason is the one that is told. */
+static int refuse(struct publication *p, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+static int refuse(struct publication *p, const char *format, ...)
+{
+    va_list args;
+    int n = 0;
+
+    if (p->conflict == NULL) {
+        va_start(args, format);
+        n = vasprintf(&p->conflict, format, args);
+        va_end(args);
+    }
+    if (n < 0) {
+        p->conflict = NULL;
+        return ENOMEM;
+    }
+    return 0;
+}
+
+/* Looks at what is there already.  Returns 0, or an errno. */
+static int compare(struct publication *p, struct upload_file *file)
+{
+    char path[PATH_MAX];
+    int same;
+
+    print_path(path, p, file);
+    same = compare_with(file, path);
+    if (same < 0) {
+        file->fate = UPLOAD_NEW;
+        return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+    }
+    file->fate = same ? UPLOAD_SAME : UPLOAD_REPLACED;
+    return same || p->replace
+               ? 0
+               : refuse(p, "%s/%s/%s is there with other content",
+                        file->place.name, file->place.id, file->place.file);
+}
+
+static int cmp_places(const struct debug_place *a, const struct debug_place *b)
+{
+    int diff = strcmp(a->name, b->name);
+
+    diff = diff != 0 ? diff : strcmp(a->id, b->id);
+    return diff != 0 ? diff : strcmp(a->file, b->file);
+}
+
+/* Those of one place stay in their order, so that none is the same as one that
+ * has no name yet. */
+static int by_place(const void *a, const void *b)
+{
+    const struct upload_file *one = *(struct upload_file *const *)a;
+    const struct upload_file *other = *(struct upload_file *const *)b;
+    int diff = cmp_places(&one->place, &other->place);
+
+    return diff != 0 ? diff : one < other ? -1 : one > other;
+}
+
+/* Finds files for one place.  Returns 0, or an errno. */
+static int compare_each_other(struct publication *p)
+{
+    struct upload_file **files = calloc(p->nfiles + 1, sizeof(files[0]));
+    size_t i;
+    int same, rc = 0;
+
+    if (files == NULL) {
+        return ENOMEM;
+    }
+    for (i = 0; i < p->nfiles; i++) {
+        files[i] = &p->files[i];
+    }
+    qsort(files, p->nfiles, sizeof(files[0]), by_place);
+    for (i = 1; i < p->nfiles && rc == 0; i++) {
+        if (cmp_places(&files[i - 1]->place, &files[i]->place) != 0) {
+            continue;
+        }
+        same = compare_with(files[i], files[i - 1]->tmp);
+        if (same < 0) {
+            rc = errno;
+        } else if (same == 0) {
+            rc = refuse(p, "%s and %s are one file with different content",
+                        files[i - 1]->member, files[i]->member);
+        }
+        files[i]->fate = UPLOAD_SAME;
+    }
+    free(files);
+    return rc;
 }
 
 /* The folders may be removed while they are made, by who cleans. */
@@ -199,12 +282,8 @@ static int compare_all(struct publication *p)
 
     for (i = 0; i < p->nfiles && rc == 0; i++) {
         rc = compare(p, &p->files[i]);
-        if (rc == 0 && p->files[i].fate == UPLOAD_OTHER &&
-            p->other == p->nfiles) {
-            p->other = i;
-        }
     }
-    return rc;
+    return rc != 0 ? rc : compare_each_other(p);
 }
 
 static int publish(struct publication *p)
@@ -212,7 +291,7 @@ static int publish(struct publication *p)
     size_t i;
     int rc = compare_all(p);
 
-    if (rc != 0 || p->other < p->nfiles) {
+    if (rc != 0 || p->conflict != NULL) {
         return rc;
     }
     for (i = 0; i < p->nfiles && rc == 0; i++) {
@@ -282,6 +361,5 @@ struct task *publication_start(struct event_base *base,
     running->publication = publication;
     running->done = done;
     running->arg = arg;
-    publication->other = publication->nfiles;
     return task_start(base, SECONDS, &calls, running);
 }

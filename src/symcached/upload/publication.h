@@ -18,14 +18,14 @@ struct task;
 enum upload_fate {
     UPLOAD_NEW,
     UPLOAD_REPLACED,
-    UPLOAD_SAME, /* the same bytes were there already */
-    UPLOAD_OTHER /* other bytes were there, and stay */
+    UPLOAD_SAME /* the same bytes were there already */
 };
 
 struct upload_file {
     struct debug_place place;
     uint64_t size;
-    char *tmp; /* its path until it has its place */
+    char *tmp;    /* its path until it has its place */
+    char *member; /* what the client calls it */
     enum upload_fate fate;
 };
 
@@ -39,9 +39,9 @@ struct publication {
     unsigned expires; /* seconds from now on; 0 = never */
     struct upload_file *files;
     size_t nfiles;
-    size_t other; /* the first file that is UPLOAD_OTHER, or nfiles; then no
-                     file got its name */
-    int errnum;   /* why not all files got their names, or 0 */
+    char *conflict; /* the sentence that tells of two contents for one place;
+                       then no file got its name.  Or NULL */
+    int errnum;     /* why not all files got their names, or 0 */
 };
 
 /* Returns NULL when out of memory. */
@@ -51,7 +51,7 @@ void publication_free(struct publication *publication);
 /* Adds a file.  Returns it, or NULL when out of memory. */
 struct upload_file *publication_add(struct publication *publication,
                                     const struct debug_place *place,
-                                    const char *tmp);
+                                    const char *tmp, const char *member);
 
 /*
  * Publishes in a thread.  done is called once, but never from inside; late

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "debuginfo/portablepdb/portablepdb.h"
 
-#define PARTS (6 + DEBUG_PLACE_IDS)
+#define PARTS (7 + DEBUG_PLACE_IDS)
 
 /* A part of a path that is in lower case already and is no hidden file. */
 static bool is_name(const char *text)
@@ -100,7 +100,7 @@ static bool read_file(struct report *report, char **parts, size_t n)
     struct debug_place *place = &file->place;
     uint64_t out;
 
-    if (report->nfiles == UPLOAD_OUTS || n < 7 ||
+    if (report->nfiles == UPLOAD_OUTS || n < 8 ||
         !read_number(parts[1], &out) || out >= UPLOAD_OUTS ||
         !read_number(parts[2], &file->size) || !is_name(parts[3]) ||
         strlen(parts[4]) >= sizeof(place->id) || parts[4][0] == '.' ||
@@ -111,8 +111,9 @@ static bool read_file(struct report *report, char **parts, size_t n)
     snprintf(place->name, sizeof(place->name), "%s", parts[3]);
     snprintf(place->id, sizeof(place->id), "%s", parts[4]);
     snprintf(place->file, sizeof(place->file), "%s", parts[5]);
+    snprintf(file->member, sizeof(file->member), "%s", parts[6]);
     report->nfiles++;
-    return read_ids(place, parts + 6, n - 6);
+    return read_ids(place, parts + 7, n - 7);
 }
 
 static bool read_next(struct report *report, char **parts, size_t n)

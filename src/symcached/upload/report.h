@@ -5,7 +5,8 @@
  * a descriptor of its own, whose parts end with a tab:
  *
  *   form    1 for a try build or 0, bytes of the archive, its name
- *   file    number of the output, bytes, name, id, file, ids to ask for it by
+ *   file    number of the output, bytes, name, id, file, what the client calls
+ *           it, ids to ask for it by
  *   next    there is more in the archive, from this place on
  *   end     all of it has been said
  *   refuse  status and reason: nothing of the upload can be taken
@@ -38,6 +39,7 @@ struct report_file {
     unsigned out; /* which output */
     uint64_t size;
     struct debug_place place;
+    char member[1024];
 };
 
 struct report {

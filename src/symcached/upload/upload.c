@@ -301,7 +301,6 @@ static void on_published(void *arg, bool late)
 {
     struct upload *u = arg;
     struct publication *p = u->publication;
-    const struct upload_file *other;
 
     u->task = NULL;
     u->publication = NULL;
@@ -313,11 +312,8 @@ static void on_published(void *arg, bool late)
         refuse_errno(u, p->errnum, "files cannot be stored");
         return;
     }
-    if (p->other < p->nfiles) {
-        other = &p->files[p->other];
-        refuse(u, u->request.name != NULL ? 409 : 400,
-               "%s/%s/%s is there with other content", other->place.name,
-               other->place.id, other->place.file);
+    if (p->conflict != NULL) {
+        refuse(u, u->request.name != NULL ? 409 : 400, "%s", p->conflict);
         return;
     }
     u->publication = p;
@@ -410,7 +406,8 @@ static int add_files(struct upload *u, const struct report *report)
             errno = EINVAL;
             return -1;
         }
-        file = publication_add(u->publication, &report->files[i].place, path);
+        file = publication_add(u->publication, &report->files[i].place, path,
+                               report->files[i].member);
         if (file == NULL) {
             return -1;
         }

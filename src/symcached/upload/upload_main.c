@@ -129,7 +129,7 @@ static int unpack(struct work *w, int fd)
 static int finish(struct work *w, const char *const parts[3], bool packed)
 {
     char ids[DEBUG_PLACE_IDS * (SYMCACHE_ID_TEXT_MAX + 2)];
-    char detail[TEXT_SIZE] = "";
+    char detail[TEXT_SIZE] = "", member[ZIP_NAME_SIZE], *tab;
     struct debug_place place;
     off_t size = lseek(w->out, 0, SEEK_END);
     size_t i, len = 0;
@@ -146,8 +146,13 @@ static int finish(struct work *w, const char *const parts[3], bool packed)
         len += symcache_id_print(ids + len, &place.ids[i]);
     }
     ids[len] = '\0';
-    say("file\t%d\t%" PRIu64 "\t%s\t%s\t%s%s", w->out - UPLOAD_OUT_FD,
-        (uint64_t)size, place.name, place.id, place.file, ids);
+    snprintf(member, sizeof(member), "%s", w->name);
+    while ((tab = strchr(member, '\t')) != NULL) {
+        *tab = ' ';
+    }
+    say("file\t%d\t%" PRIu64 "\t%s\t%s\t%s\t%s%s",
+        w->out - UPLOAD_OUT_FD, (uint64_t)size, place.name, place.id,
+        place.file, member, ids);
     w->max -= (uint64_t)size < w->max ? (uint64_t)size : w->max;
     return 0;
 }
@@ -254,34 +259,6 @@ static bool find_parts(const struct work *w, char copy[ZIP_NAME_SIZE],
            parts[2][0] != '.';
 }
 
-struct listed {
-    char *name;
-    uint64_t size;
-};
-
-static int compare(const void *a, const void *b)
-{
-    return strcmp(((const struct listed *)a)->name,
-                  ((const struct listed *)b)->name);
-}
-
-static int refuse_twice(struct listed *list, size_t n)
-{
-    size_t i;
-
-    qsort(list, n, sizeof(list[0]), compare);
-    for (i = 1; i < n; i++) {
-        if (strcmp(list[i - 1].name, list[i].name) == 0 &&
-            list[i - 1].size != list[i].size) {
-            return refuse(400,
-                          "%s is there twice, with %" PRIu64 " and %" PRIu64
-                          " bytes",
-                          list[i].name, list[i - 1].size, list[i].size);
-        }
-    }
-    return 0;
-}
-
 /* total is the size of all members before it. */
 static int check_member(const struct work *w, const struct zip_member *member,
                         uint64_t *total)
@@ -308,56 +285,26 @@ static int check_member(const struct work *w, const struct zip_member *member,
     return 0;
 }
 
-/* Lists all members that are to be taken, of which list has room for n. */
-static int list_members(const struct work *w, struct zip *zip,
-                        struct listed *list, uint64_t n)
-{
-    struct zip_member member;
-    uint64_t total = 0;
-    size_t count = 0;
-    int rc;
-
-    for (; n > 0; n--) {
-        rc = zip_next(zip, &member);
-        if (rc != 1) {
-            return refuse(400, "File is not a zip file");
-        }
-        if (is_left_out(w, member.name)) {
-            continue;
-        }
-        if (check_member(w, &member, &total) != 0) {
-            return -1;
-        }
-        list[count].size = member.size;
-        list[count].name = strdup(member.name);
-        if (list[count++].name == NULL) {
-            return refuse(503, "out of memory");
-        }
-    }
-    return refuse_twice(list, count);
-}
-
 /* Before anything is unpacked, all names and sizes are looked at. */
-static int check_names(const struct work *w, struct zip *zip)
+static int check_members(const struct work *w, struct zip *zip)
 {
-    uint64_t n = zip_count(zip), i;
-    struct listed *list;
-    int rc;
+    uint64_t n = zip_count(zip), total = 0;
+    struct zip_member member;
 
     if (n > UPLOAD_FILES_MAX) {
         return refuse(400, "the archive has more than %d members",
                       UPLOAD_FILES_MAX);
     }
-    list = calloc((size_t)n + 1, sizeof(list[0]));
-    if (list == NULL) {
-        return refuse(503, "out of memory");
+    for (; n > 0; n--) {
+        if (zip_next(zip, &member) != 1) {
+            return refuse(400, "File is not a zip file");
+        }
+        if (!is_left_out(w, member.name) &&
+            check_member(w, &member, &total) != 0) {
+            return -1;
+        }
     }
-    rc = list_members(w, zip, list, n);
-    for (i = 0; i < n; i++) {
-        free(list[i].name);
-    }
-    free(list);
-    return rc;
+    return 0;
 }
 
 /* What is packed once more goes aside first. */
@@ -435,7 +382,7 @@ static int read_archive(struct work *w, const char *text, struct zip *zip)
     char *end;
 
     if (strcmp(text, "-") == 0) {
-        if (check_names(w, zip) != 0) {
+        if (check_members(w, zip) != 0) {
             return -1;
         }
         zip_rewind(zip);
