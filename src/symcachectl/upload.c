@@ -187,6 +187,16 @@ static long perform(struct upload *u, char *reason, size_t size)
 
 /* one file --------------------------------------------------------------- */
 
+/* What a web server means that says it by itself. */
+static const char *guess_reason(long status)
+{
+    return status == 413   ? "larger than the web server takes"
+           : status == 502 ? "the web server does not reach symcached: it is "
+                             "not running, or does not let it connect"
+           : status == 504 ? "symcached did not answer the web server in time"
+                           : "no reason given";
+}
+
 /* The server says what is wrong as {"error": ..., "detail": ...}. */
 static void read_reason(const struct upload *u, long status, char *reason,
                         size_t size)
@@ -198,7 +208,7 @@ static void read_reason(const struct upload *u, long status, char *reason,
         detail = printable_field(answer, "error");
     }
     snprintf(reason, size, "%s (HTTP %ld)",
-             detail[0] != '\0' ? detail : "no reason given", status);
+             detail[0] != '\0' ? detail : guess_reason(status), status);
     cJSON_Delete(answer);
 }
 

@@ -150,5 +150,16 @@ is_deeply [map { -e $_ ? 1 : 0 } @absent], [1, 0, 1],
 is $ctl->run('watch', @on, '--once', "$dir/share")->{out}, '', 'nothing new';
 is $ctl->run('watch', @on, '--once', $dir)->{code}, 3, 'no store of symstore.exe';
 
+# --- a server that is not whole
+
+$t->stop_symcached;
+my $waits = $ctl->begin('', @upload, "$dir/build/basic32.dll");
+$t->wait_until('symcached is gone, and that is said', sub {
+    ($t->read_file("ctl.$waits->{n}.err") // '') =~
+        /does not reach symcached: .* \(HTTP 502\); again in a while/ });
+pass('502 is explained');
+kill 'TERM', $waits->{pid};
+waitpid $waits->{pid}, 0;
+
 $t->finish;
 done_testing;
