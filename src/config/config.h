@@ -421,8 +421,9 @@ const char *config_profile_name(enum transcoder_profile profile);
  * have. */
 unsigned config_layout_formats(enum source_layout layout);
 
-/* Returns whether a layout has places for the original of a key. */
-bool config_layout_has_key(enum source_layout layout,
+/* Returns whether a source has places for the original of a key, by its layout;
+ * a directory can be searched for a program without a name. */
+bool config_source_has_key(const struct source_config *source,
                            const symcache_key_t *key);
 
 /* Returns the version that a SymCache server is asked for of files of this

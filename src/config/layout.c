@@ -105,10 +105,13 @@ unsigned config_layout_formats(enum source_layout layout)
     return FORMATS_ALL & ~(1u << FORMAT_BREAKPAD);
 }
 
-bool config_layout_has_key(enum source_layout layout,
+bool config_source_has_key(const struct source_config *source,
                            const symcache_key_t *key)
 {
     bool named = strcmp(key->name, SYMCACHE_NAME_NONE) != 0;
+    enum source_layout layout = source->layout;
+    bool is_listed = source->type != NULL && source->type->any_case &&
+                     layout != LAYOUT_TWO_TIER;
 
     switch (key->id_type) {
     case SYMCACHE_ID_PE:
@@ -119,7 +122,7 @@ bool config_layout_has_key(enum source_layout layout,
             return true;
         }
         return layout != LAYOUT_FLAT && layout != LAYOUT_BREAKPAD &&
-               (named || key->kind != SYMCACHE_KIND_EXECUTABLE);
+               (named || is_listed || key->kind != SYMCACHE_KIND_EXECUTABLE);
     default: /* SYMCACHE_ID_DEBUG */
         return layout != LAYOUT_DEBUGINFOD;
     }

@@ -163,6 +163,10 @@ served('a short build id', $elf{full8}, 'debuginfo', 'ssqp', '_',
 $t->write_file("folder/_.debug/elf-buildid-sym-$build/_.debug", $elf{debug});
 served('a folder', $elf{debug}, 'debuginfo', 'folder', @id);
 
+$t->write_file("folder/Prog.so/elf-buildid-$build/prog.so", $elf{program});
+served('a program in a folder, without its name', $elf{program}, 'executable',
+       'folder', @id);
+
 put("s/_.debug/elf-buildid-sym-$build/_.debug", $elf{program});
 refused('a stripped program for its debug file',
         qr/a program without debug information/, 'debuginfo', 'symstore', @id);
@@ -186,6 +190,14 @@ put("q/_.dwarf/mach-uuid-sym-$uuid/_.dwarf", macho(10));
 put("q/tool/mach-uuid-$uuid/tool", macho(2));
 served('a dSYM', macho(10), 'debuginfo', 'ssqp', '_', "buildid-$uuid");
 served('a program', macho(2), 'executable', 'ssqp', 'tool', "buildid-$uuid");
+$t->write_file("folder/_.dwarf/mach-uuid-sym-$uuid/_.dwarf", macho(10));
+$t->write_file("folder/Tool/MACH-UUID-$uuid/tool", macho(2));
+served('a dSYM in a folder', macho(10), 'debuginfo', 'folder', '_',
+       "buildid-$uuid");
+served('a program in a folder', macho(2), 'executable', 'folder', 'tool',
+       "buildid-$uuid");
+served('- without its name', macho(2), 'executable', 'folder', '_',
+       "buildid-$uuid");
 put("u/67/" . substr($uuid, 2) . '/debuginfo', macho(2));
 refused('a program for its dSYM', qr/a program, not its debug information/,
         'debuginfo', 'unified', '_', "buildid-$uuid");

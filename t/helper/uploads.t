@@ -143,6 +143,16 @@ like put("libx.so/elf-buildid-${build}00/libx.so", $so)->{json}{detail},
 is stored(), "_.debug/elf-buildid-sym-$build/_.debug "
     . "libx.so/elf-buildid-$build/libx.so", 'ELF: in their places';
 
+sub original {
+    my ($kind) = @_;
+    my $got = $t->helper('GET', "/v1/$kind/default/_/buildid-$build?"
+        . 'version=1.0.0&wait=60');
+    my $at = header($got, 'X-Symcache-Path') // '';
+    return $got->{status} == 200 ? $t->read_file("downloads/default/$at") : '';
+}
+ok original('executable') eq $so, 'ELF: a debugger gets the code';
+ok original('debuginfo') eq $dbg, '- and the debug information';
+
 # --- archives
 
 clear();

@@ -50,6 +50,10 @@ static int set_up(void **state)
     assert_int_equal(symlinkat("loop", root, "dir/loop"), 0);
     assert_int_equal(symlinkat("nowhere", root, "dir/dangling"), 0);
 
+    assert_int_equal(mkdirat(root, "named", 0755), 0);
+    assert_int_equal(mkdirat(root, "named/Any", 0755), 0);
+    put("named/Any/Named", 0644);
+
     /* what cannot be searched, and what cannot be listed */
     assert_int_equal(mkdirat(root, "locked", 0755), 0);
     put("locked/file", 0644);
@@ -116,6 +120,9 @@ static const struct open_case open_cases[] = {
     /* it may be there in another spelling, which cannot be seen */
     {"unlisted/file", 0, false},
     {"unlisted/none", EACCES, false},
+    /* a name that is not known; "locked" may have it */
+    {"*/any/*", 0, false},
+    {"*/none/*", EACCES, false},
     {"Twice/file", 0, false},
     {"twice/file", 0, false},
     {"Twice/none", EACCES, false},

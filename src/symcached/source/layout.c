@@ -99,6 +99,13 @@ static void spell_ssqp(unsigned variant, const symcache_key_t *key, char *name,
     }
 }
 
+/* Who asks for a program by its build id may not know its name. */
+static bool is_unnamed(const symcache_key_t *key)
+{
+    return key->kind == SYMCACHE_KIND_EXECUTABLE &&
+           strcmp(key->name, SYMCACHE_NAME_NONE) == 0;
+}
+
 /*
  * A build id is hex digits, but in symbol stores it has a prefix, and debug
  * files have one name for all, as SSQP wants it.  There ELF files and Mach-O
@@ -120,6 +127,8 @@ static void spell_build_id(const struct layout_walk *walk, unsigned variant,
     }
     if (debug) {
         snprintf(name, SYMCACHE_NAME_MAX + 1, macho ? "_.dwarf" : "_.debug");
+    } else if (is_unnamed(walk->key)) {
+        snprintf(name, SYMCACHE_NAME_MAX + 1, LAYOUT_ANY);
     } else if (variant != VARIANT_GIVEN ||
                walk->source->layout == LAYOUT_SSQP) {
         lower(name, strlen(name));
@@ -281,7 +290,7 @@ void layout_begin(struct layout_walk *walk, const struct source_config *source,
     walk->first_variant = memory->variant;
     walk->two_tier = source->layout == LAYOUT_TWO_TIER ||
                      (source->layout == LAYOUT_SYMSTORE && memory->two_tier);
-    if (config_layout_has_key(source->layout, key)) {
+    if (config_source_has_key(source, key)) {
         order(walk, memory);
     }
     walk->tier_sure = source->layout != LAYOUT_SYMSTORE || walk->nforms == 0;
@@ -370,6 +379,24 @@ void layout_hit(const struct layout_walk *walk, struct layout_memory *memory)
     memory->had_any = true;
 }
 
+/* Adds the places of the number of tiers that the walk has now.  Those of
+ * Mach-O have a spelling of their own, and no other form. */
+static size_t add_places(struct layout_place *places, struct layout_walk *walk)
+{
+    size_t i, n = 0;
+
+    for (i = 0; i < walk->nforms; i++) {
+        if (walk->forms[i] == FORM_PLAIN || !is_unnamed(walk->key)) {
+            places[n].form = walk->forms[i];
+            layout_print(walk, VARIANT_GIVEN, walk->forms[i],
+                         places[n++].path);
+        }
+    }
+    places[n].form = FORM_PLAIN;
+    layout_print(walk, VARIANT_LOWER, FORM_PLAIN, places[n].path);
+    return n + (strstr(places[n].path, "/mach-uuid-") != NULL);
+}
+
 size_t layout_places(struct layout_place places[LAYOUT_PLACES],
                      const struct source_config *source,
                      const symcache_key_t *key, const char *name,
@@ -377,8 +404,7 @@ size_t layout_places(struct layout_place places[LAYOUT_PLACES],
 {
     static const struct layout_memory memory;
     struct layout_walk walk;
-    unsigned tiers = source->layout == LAYOUT_SYMSTORE ? 2 : 1, tier, i;
-    size_t n = 0;
+    size_t n;
 
     *index = 0;
     layout_begin(&walk, source, key, name, &memory);
@@ -386,18 +412,13 @@ size_t layout_places(struct layout_place places[LAYOUT_PLACES],
         return 0;
     }
 
-    for (tier = 0; tier < tiers; tier++) {
-        for (i = 0; i < walk.nforms; i++) {
-            places[n].form = walk.forms[i];
-            layout_print(&walk, VARIANT_GIVEN, walk.forms[i],
-                         places[n++].path);
-        }
-        if (tiers == 2 && tier == 0) {
-            *index = n;
-            places[n].form = FORM_INDEX;
-            layout_print(&walk, 0, FORM_INDEX, places[n++].path);
-            walk.two_tier = true;
-        }
+    n = add_places(places, &walk);
+    if (source->layout == LAYOUT_SYMSTORE && !is_unnamed(key)) {
+        *index = n;
+        places[n].form = FORM_INDEX;
+        layout_print(&walk, 0, FORM_INDEX, places[n++].path);
+        walk.two_tier = true;
+        n += add_places(places + n, &walk);
     }
     return n;
 }

@@ -24,8 +24,12 @@
 #define LAYOUT_VARIANTS 4
 
 /* The most places of a key if case does not matter: one tier and two tiers with
- * three forms each, and index2.txt, which tells which of the two it is. */
-#define LAYOUT_PLACES (2 * LAYOUT_FORMS + 1)
+ * three forms each and that of Mach-O, and index2.txt, which tells which of the
+ * two it is. */
+#define LAYOUT_PLACES (2 * (LAYOUT_FORMS + 1) + 1)
+
+/* In the place of a program without a name: any name, twice the same. */
+#define LAYOUT_ANY "*"
 
 struct layout_place {
     enum layout_form form;

@@ -376,7 +376,7 @@ static void on_begin(evutil_socket_t fd, short what, void *arg)
     if (!config_source_serves(source, &lookup->key)) {
         why = "excluded by \"only\" or \"except\"";
     } else if (!source->type->has_symcaches &&
-               !config_layout_has_key(source->layout, &lookup->key)) {
+               !config_source_has_key(source, &lookup->key)) {
         why = "its layout has no place for such a file";
     } else {
         source->type->begin(lookup);

@@ -183,13 +183,50 @@ static int casefold_find(struct walk *walk, const char *rest, unsigned depth)
     return -1;
 }
 
+/* Finds "<any name><middle><the same name>"; of several, the first that can be
+ * read. */
+static int casefold_find_any(struct walk *walk, const char *middle, size_t len)
+{
+    char path[PATH_MAX];
+    const struct dirent *entry;
+    int rc = -1, error = ENOENT;
+    DIR *dir = casefold_opendir(walk, 0);
+
+    if (dir == NULL) {
+        return -1;
+    }
+    while (rc != 0 && (errno = 0, entry = readdir(dir)) != NULL) {
+        if (entry->d_name[0] == '.') {
+            continue;
+        }
+        walk->len = (size_t)snprintf(walk->path, sizeof(walk->path), "%s",
+                                     entry->d_name);
+        snprintf(path, sizeof(path), "%.*s%s", (int)len, middle,
+                 entry->d_name);
+        rc = casefold_find(walk, path, CASEFOLD_DEPTH);
+        error = casefold_absent(error) ? errno : error;
+        errno = 0;
+    }
+    error = errno != 0 ? errno : error;
+    closedir(dir);
+    errno = error;
+    return rc;
+}
+
 int casefold_open(int root, const char *path, bool beneath)
 {
     struct walk walk = {root, beneath, 0, ""};
+    size_t len = strlen(path);
     struct stat st;
-    int fd;
+    int fd, rc;
 
-    if (casefold_find(&walk, path, CASEFOLD_DEPTH) != 0) {
+    if (len > 4 && strncmp(path, "*/", 2) == 0 &&
+        strcmp(path + len - 2, "/*") == 0) {
+        rc = casefold_find_any(&walk, path + 1, len - 2);
+    } else {
+        rc = casefold_find(&walk, path, CASEFOLD_DEPTH);
+    }
+    if (rc != 0) {
         return -1;
     }
 

@@ -12,10 +12,11 @@
 
 /*
  * Opens a regular file for reading.  path is relative to root, without empty
- * components and without dots.  beneath: symbolic links must not lead out of
- * root.  Returns a descriptor; or -1 with errno (EXDEV: a link leads out of
- * root; EINVAL: not a regular file; ENOLINK: a symbolic link without a
- * target).
+ * components and without dots.  A "*" as the first component and as the last
+ * one stands for any name in root, for the same in both places.  beneath:
+ * symbolic links must not lead out of root.  Returns a descriptor; or -1 with
+ * errno (EXDEV: a link leads out of root; EINVAL: not a regular file; ENOLINK:
+ * a symbolic link without a target).
  */
 int casefold_open(int root, const char *path, bool beneath);
 

@@ -26,7 +26,7 @@
 struct event_base;
 struct unpack;
 
-#define UNPACK_PLACES 7
+#define UNPACK_PLACES 9
 
 /* The environment variable that has the checksum, for the child process. */
 #define UNPACK_CHECKSUM "SYMBOL_CHECKSUM"
