@@ -86,7 +86,7 @@ $may{symbolicated} = "$common http sandbox symbolicated/api"
 # symcached: who stands above whom; all may use what both daemons share
 my $shared = 'base proto config http metrics child sandbox ppdbcache symcache'
     . ' debuginfo/breakpad debuginfo/elf debuginfo/macho debuginfo/pdb'
-    . ' debuginfo/pe debuginfo/place debuginfo/portablepdb';
+    . ' debuginfo/pe debuginfo/place debuginfo/portablepdb debuginfo/wasm';
 my %above = (
     server => 'job negcache space tenant upload',
     upload => 'job unpack space',

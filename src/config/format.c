@@ -13,6 +13,7 @@ static const char *const names[] = {
     [FORMAT_ELF] = "elf",
     [FORMAT_MACHO] = "macho",
     [FORMAT_PORTABLEPDB] = "portablepdb",
+    [FORMAT_WASM] = "wasm",
 };
 
 _Static_assert(sizeof(names) / sizeof(names[0]) == FORMATS,
@@ -75,7 +76,7 @@ unsigned config_format_inputs(symcache_kind_e kind)
 {
     switch (kind) {
     case SYMCACHE_KIND_SYMCACHE:
-        return FORMATS_INPUT & ~(1u << FORMAT_PORTABLEPDB);
+        return FORMATS_ALL & ~(1u << FORMAT_PORTABLEPDB);
     case SYMCACHE_KIND_PPDBCACHE:
         return 1u << FORMAT_PORTABLEPDB;
     default:

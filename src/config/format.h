@@ -16,18 +16,18 @@ enum original_format {
     FORMAT_PE,
     FORMAT_ELF,
     FORMAT_MACHO,
-    FORMAT_PORTABLEPDB
+    FORMAT_PORTABLEPDB,
+    FORMAT_WASM
 };
-#define FORMATS 6
+#define FORMATS 7
 
 /* A set of formats has a bit 1 << FORMAT_... for each. */
 #define FORMATS_ALL ((1u << FORMATS) - 1)
 
-/* Those that a transcoder may take; the others are only served.  Their names
- * are for error messages. */
-#define FORMATS_INPUT                                                         \
-    (1u << FORMAT_PDB | 1u << FORMAT_BREAKPAD | 1u << FORMAT_PORTABLEPDB)
-#define CONFIG_FORMAT_NAMES "\"pdb\", \"breakpad\" or \"portablepdb\""
+/* Their names, for error messages. */
+#define CONFIG_FORMAT_NAMES                                                   \
+    "\"pdb\", \"breakpad\", \"pe\", \"elf\", \"macho\", "                     \
+    "\"portablepdb\" or \"wasm\""
 
 /* Returns the name that a format has in "inputs". */
 const char *config_format_name(enum original_format format);

@@ -102,7 +102,7 @@ static void warn_of_store(struct teller *t, const struct store_config *store)
     }
     for (i = 0; i < store->nsources && reason == NULL; i++) {
         source = store->sources[i];
-        inputs = config_layout_formats(source->layout) & FORMATS_INPUT;
+        inputs = config_layout_formats(source->layout);
         if (inputs != 0 && !config_store_asks(store, source)) {
             config_formats_print(formats, inputs, "\" or \"");
             warn(t,

@@ -123,7 +123,8 @@ my @bad = (
         ['input_name', 'must be "original" or "fixed"',
             '"input_name": "in.pdb"'],
         ['inputs', 'must be a list of formats', '"inputs": []'],
-        ['inputs[0]', 'must be "pdb", "breakpad" or "portablepdb"', '"inputs": ["elf"]'],
+        ['inputs[0]', 'must be "pdb", "breakpad", "pe", "elf", "macho", '
+            . '"portablepdb" or "wasm"', '"inputs": ["exe"]'],
         ['inputs[1]', 'named twice', '"inputs": ["pdb", "pdb"]'],
         ['makes', 'must be "symcache"', '"makes": "sym"'],
         ['profile', 'must be "strict", "wine" or "none"',
@@ -356,7 +357,7 @@ for (['no source', ''],
 }
 
 for (['sym', 'breakpad', "\"a\", \"sym\"], \"transcoders\": $transcoder"],
-     ['a', 'pdb" or "portablepdb', '"a", "b"]']) {
+     ['a', join('" or "', qw(pdb pe elf macho portablepdb wasm)), '"a", "b"]']) {
     my ($name, $format, $store) = @$_;
     ($code, $out) = check('{"listen": "127.0.0.1:1", "listen_token": "t", "stores": {"s": '
         . "{\"root\": \"/s\", \"sources\": [$store}}, $source}");

@@ -171,7 +171,7 @@ refused('portable PDB', 'BSJB' . "\0" x 99, qr/a portable PDB/);
 refused('PE', $t->read_file($t->data('pdb/basic32.dll')), qr/a PE image/);
 refused('ELF', "\x7fELF" . "\0" x 99, qr/an ELF file/);
 refused('zip', "PK\3\4" . "\0" x 99, qr/a zip archive/);
-refused('text', 'nothing of the kind', qr/neither a PDB nor Breakpad text/);
+refused('text', 'nothing of the kind', qr/no debug file of a known format/);
 refused('half a PDB', substr($crash, 0, 500000), qr/./);
 refused('the start of a PDB', substr($crash, 0, 40), qr/./);
 

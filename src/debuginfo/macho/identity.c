@@ -7,10 +7,12 @@
 #include <string.h>
 
 #include "image.h"
+#include "sections.h"
 
 #define FAT_MAGIC "\xCA\xFE\xBA\xBE"
 #define FAT_HEADER 8
 #define FAT_ARCH 20
+#define SYMTAB 24 /* bytes of the load command */
 
 /* Fat headers are big-endian on all machines. */
 static uint32_t be32(const uint8_t *p)
@@ -30,10 +32,23 @@ bool macho_sniff(const uint8_t *data, size_t size)
     return is_fat(data, size) || macho_image_sniff(data, size);
 }
 
+static bool has_symbols(const struct macho_image *image)
+{
+    struct macho_command command = {.next = 0};
+
+    while (macho_image_command(image, &command)) {
+        if (command.type == MACHO_SYMTAB && command.rest >= SYMTAB) {
+            return macho_u32(image, command.data + 12) > 0;
+        }
+    }
+    return false;
+}
+
 static int read_slice(const uint8_t *data, struct macho_slice *slice,
                       char *error, size_t error_size)
 {
     struct macho_image image;
+    uint64_t section_size;
 
     if (macho_image_open(&image, data + slice->offset, (size_t)slice->size,
                          error, error_size) != 0) {
@@ -43,6 +58,9 @@ static int read_slice(const uint8_t *data, struct macho_slice *slice,
     slice->arch = macho_arch(image.cpu_type, image.cpu_subtype);
     slice->file_type = image.file_type;
     slice->is_dsym = image.file_type == MACHO_DSYM;
+    slice->has_debug_info =
+        macho_dwarf_section(&image, "debug_info", &section_size) != NULL;
+    slice->has_symbols = has_symbols(&image);
     slice->has_uuid = macho_image_uuid(&image, slice->uuid);
     return 0;
 }

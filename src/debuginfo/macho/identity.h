@@ -23,6 +23,8 @@ struct macho_slice {
     uint32_t arch;    /* as SymCaches number them, or 0 */
     uint32_t file_type; /* MH_EXECUTE 2, MH_DYLIB 6, MH_BUNDLE 8, ... */
     bool is_dsym;       /* debug information without code: MH_DSYM */
+    bool has_debug_info; /* DWARF, which objects have as well */
+    bool has_symbols;    /* a symbol table that is not empty */
     uint64_t offset;    /* in the file; all of a file that is not fat */
     uint64_t size;
 };

@@ -10,6 +10,7 @@
 
 #include "base/le.h"
 #include "debug_directory.h"
+#include "sections.h"
 
 #define PORTABLE_MINOR 0x504D /* the PDB is one of .NET */
 #define DEBUG_ENTRY 28
@@ -209,10 +210,18 @@ static bool is_cut(const struct pe_image *image)
     return false;
 }
 
+static bool has_exports(const struct pe_image *image)
+{
+    uint32_t address, size = 0;
+
+    return pe_image_directory(image, PE_EXPORTS, &address, &size) && size > 0;
+}
+
 int pe_code_read(const uint8_t *data, size_t size, struct pe_code *code,
                  char *error, size_t error_size)
 {
     struct pe_image image;
+    uint64_t size_of;
 
     if (pe_image_open(&image, data, size, error, error_size) != 0) {
         return -1;
@@ -222,6 +231,9 @@ int pe_code_read(const uint8_t *data, size_t size, struct pe_code *code,
     code->arch = pe_image_arch(&image);
     code->is_companion = is_companion(&image);
     code->is_cut = is_cut(&image);
+    code->has_debug_info = pe_dwarf_section(&image, "debug_info", &size_of) !=
+                           NULL;
+    code->has_symbols = has_exports(&image);
     pe_debug_id(&image, &code->debug_id);
     return 0;
 }

@@ -48,6 +48,8 @@ struct pe_code {
     uint32_t arch;     /* as SymCaches number them, or 0 */
     bool is_companion; /* without its code: objcopy --only-keep-debug */
     bool is_cut;       /* the file ends in front of what it needs */
+    bool has_debug_info; /* DWARF */
+    bool has_symbols;    /* it exports something */
     struct pe_debug_id debug_id;
 };
 

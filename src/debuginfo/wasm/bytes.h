@@ -10,6 +10,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define WASM_HEADER "\0asm\1\0\0\0" /* of version 1 */
+#define WASM_HEADER_SIZE 8
+
+enum wasm_section_id {
+    WASM_CUSTOM = 0,
+    WASM_IMPORT = 2,
+    WASM_FUNCTION = 3,
+    WASM_CODE = 10
+};
+
 /* What is left of a part of the module.  Reading more than that fails, and
  * from then on everything is 0. */
 struct wasm_bytes {

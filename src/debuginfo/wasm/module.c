@@ -9,15 +9,6 @@
 #include "base/utf8.h"
 #include "bytes.h"
 
-#define HEADER 8
-
-enum section {
-    SECTION_CUSTOM = 0,
-    SECTION_IMPORT = 2,
-    SECTION_FUNCTION = 3,
-    SECTION_CODE = 10
-};
-
 #define NAMES_OF_FUNCTIONS 1 /* the part of the section "name" */
 
 struct reader {
@@ -219,17 +210,17 @@ static int read_section(struct reader *r, uint8_t id, struct wasm_bytes *b)
     int rc;
 
     switch (id) {
-    case SECTION_CUSTOM:
+    case WASM_CUSTOM:
         return read_custom(r, b);
-    case SECTION_IMPORT:
+    case WASM_IMPORT:
         rc = read_imports(r, b);
         break;
-    case SECTION_FUNCTION:
+    case WASM_FUNCTION:
         r->num_declared = wasm_u32(b);
         rc = 0;
         b->at = b->has_failed ? b->at : b->end;
         break;
-    case SECTION_CODE:
+    case WASM_CODE:
         rc = r->has_code ? damaged(r, b->at, "a second code section")
                          : read_code(r, b);
         break;
@@ -255,11 +246,12 @@ int wasm_module_read(const uint8_t *data, size_t size,
                        .failure = failure};
 
     memset(module, 0, sizeof(*module));
-    if (size < HEADER || memcmp(data, "\0asm\1\0\0\0", HEADER) != 0) {
+    if (size < WASM_HEADER_SIZE ||
+        memcmp(data, WASM_HEADER, WASM_HEADER_SIZE) != 0) {
         return failure_set(failure, FAILURE_DAMAGED,
                            "is no WebAssembly module of version 1");
     }
-    bytes.at += HEADER;
+    bytes.at += WASM_HEADER_SIZE;
     while (bytes.at < bytes.end) {
         id = wasm_byte(&bytes);
         section = wasm_part(&bytes);

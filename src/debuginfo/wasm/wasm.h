@@ -7,5 +7,6 @@
 #define DEBUGINFO_WASM_H
 
 #include "convert.h"
+#include "identity.h"
 
 #endif

@@ -13,7 +13,7 @@
 #include "symcached/space/space.h"
 
 /* What is none of the kinds, in words. */
-#define BODY_UNKNOWN "neither a PDB nor Breakpad text"
+#define BODY_UNKNOWN "no debug file of a known format"
 
 /* Bytes that body_sniff() needs. */
 #define BODY_HEAD 64

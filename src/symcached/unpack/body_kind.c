@@ -52,6 +52,7 @@ static const struct body_magic body_magics[] = {
     MAGIC("\xcf\xfa\xed\xfe", ORIGINAL(FORMAT_MACHO), "a Mach-O file"),
     MAGIC("\xca\xfe\xba\xbe", ORIGINAL(FORMAT_MACHO), "a fat Mach-O file"),
     MAGIC("\xca\xfe\xba\xbf", ORIGINAL(FORMAT_MACHO), "a fat Mach-O file"),
+    MAGIC("\0asm", ORIGINAL(FORMAT_WASM), "a WebAssembly module"),
     MAGIC("PK\3\4", BODY_OTHER, "a zip archive"),
     MAGIC("SZDD\x88\xf0\x27\x33", BODY_OTHER, "an SZDD file"),
     MAGIC("KWAJ", BODY_OTHER, "a KWAJ file"),

@@ -14,6 +14,7 @@
 #include "debuginfo/pdb/pdb.h"
 #include "debuginfo/pe/pe.h"
 #include "debuginfo/portablepdb/portablepdb.h"
+#include "debuginfo/wasm/wasm.h"
 
 #define CUT_OFF "the file is cut off"
 
@@ -69,6 +70,51 @@ static bool is_wanted(const struct check *c, const uint8_t guid[16],
         return false;
     }
     return true;
+}
+
+/* Is it asked for because a SymCache is made of it, and not as an original? */
+static bool is_converted(const struct check *c)
+{
+    return c->key->kind == SYMCACHE_KIND_SYMCACHE;
+}
+
+/* What a file has of which a SymCache is made, and its debug id. */
+struct content {
+    const uint8_t *guid; /* NULL or all zero: none */
+    uint32_t age;
+    bool has_debug_info;
+    bool has_symbols;
+    bool is_cut;
+};
+
+/*
+ * The debug id decides, whatever led to the file.  A file without one fits no
+ * key: all such files would have the same.  Of a program without debug
+ * information a SymCache of its symbols is made if there is nothing better, as
+ * of a PDB with public symbols only; a program without these is no miss of its
+ * source, but of no use.
+ */
+static char check_content(const struct check *c, const struct content *got)
+{
+    static const uint8_t none[16];
+
+    if (got->guid == NULL || memcmp(got->guid, none, sizeof(none)) == 0) {
+        return say(c, 'W', "a file without a debug id");
+    }
+    if (!is_wanted(c, got->guid, got->age)) {
+        return 'W';
+    }
+    if (got->is_cut) {
+        return say(c, 'U', CUT_OFF);
+    }
+    if (got->has_debug_info) {
+        return found(c, "");
+    }
+    if (!got->has_symbols) {
+        return say(c, 'N', "neither debug information nor symbols");
+    }
+    found(c, ", symbols only");
+    return 'f';
 }
 
 static char check_pdb(const struct check *c)
@@ -148,6 +194,12 @@ static char check_pe(const struct check *c)
                      c->detail_size) != 0) {
         return 'U';
     }
+    if (is_converted(c)) {
+        return check_content(
+            c, &(struct content){got.debug_id.guid, got.debug_id.age,
+                                 got.has_debug_info, got.has_symbols,
+                                 got.is_cut});
+    }
     if (key->id_type != SYMCACHE_ID_PE || got.time_stamp != key->timestamp ||
         got.image_size != key->image_size) {
         snprintf(c->detail, c->detail_size,
@@ -188,6 +240,11 @@ static char check_elf(const struct check *c)
                           c->detail_size) != 0) {
         return 'U';
     }
+    if (is_converted(c)) {
+        return check_content(
+            c, &(struct content){got.guid, 0, got.has_debug_info,
+                                 got.has_symbols, got.is_cut});
+    }
     if (!is_build_id(c->key, got.build_id, got.build_id_size)) {
         return wrong_build_id(c, got.build_id, got.build_id_size);
     }
@@ -204,6 +261,41 @@ static char check_elf(const struct check *c)
     return found(c, "");
 }
 
+/* Of several images, that with the UUID counts, or else the first. */
+static char check_slices(const struct check *c,
+                         const struct macho_identity *got)
+{
+    const struct macho_slice *slice = &got->slices[0];
+    unsigned i;
+
+    for (i = 0; i < got->num_slices; i++) {
+        if (got->slices[i].has_uuid &&
+            memcmp(got->slices[i].uuid, c->key->guid, 16) == 0) {
+            slice = &got->slices[i];
+            break;
+        }
+    }
+    return check_content(
+        c, &(struct content){slice->has_uuid ? slice->uuid : NULL, 0,
+                             slice->has_debug_info, slice->has_symbols,
+                             !slice->is_sound});
+}
+
+static char check_wasm(const struct check *c)
+{
+    struct wasm_identity got;
+
+    if (wasm_identity_read(c->data, (size_t)c->size, &got, c->detail,
+                           c->detail_size) != 0) {
+        return 'U';
+    }
+    if (!is_converted(c)) {
+        return say(c, 'U', "a WebAssembly module");
+    }
+    return check_content(c, &(struct content){got.guid, 0, got.has_debug_info,
+                                              got.has_symbols, false});
+}
+
 static char check_macho(const struct check *c)
 {
     bool dsym = c->key->kind != SYMCACHE_KIND_EXECUTABLE, other = false;
@@ -214,6 +306,9 @@ static char check_macho(const struct check *c)
     if (macho_identity_read(c->data, (size_t)c->size, &got, c->detail,
                             c->detail_size) != 0) {
         return 'U';
+    }
+    if (is_converted(c)) {
+        return check_slices(c, &got);
     }
     for (i = 0; i < got.num_slices; i++) {
         slice = &got.slices[i];
@@ -243,6 +338,7 @@ char identity_check(const symcache_key_t *key, enum original_format format,
         [FORMAT_PDB] = check_pdb,     [FORMAT_BREAKPAD] = check_breakpad,
         [FORMAT_PE] = check_pe,       [FORMAT_ELF] = check_elf,
         [FORMAT_MACHO] = check_macho, [FORMAT_PORTABLEPDB] = check_portablepdb,
+        [FORMAT_WASM] = check_wasm,
     };
     struct check c = {key, checksum, data, size, detail, detail_size};
 

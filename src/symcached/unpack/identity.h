@@ -16,9 +16,10 @@
 
 /*
  * Looks at a whole file of the format, in memory.  Returns a letter of
- * unpack.h: F it is, f it has public symbols only, W it is another file, U it
- * is damaged, or a portable PDB without one of the checksums; detail gets a
- * sentence.
+ * unpack.h: F it is, f it has symbols only, N it is, but has nothing, W it is
+ * another file, U it is damaged, or a portable PDB without one of the
+ * checksums; detail gets a sentence.  For a SymCache's key any format is
+ * compared by its debug id, for that of an original by its own id.
  */
 char identity_check(const symcache_key_t *key, enum original_format format,
                     const struct checksum_wanted *checksum,

@@ -27,6 +27,7 @@
 #include "sandbox/sandbox.h"
 #include "casefold_open.h"
 #include "identity.h"
+#include "slice.h"
 
 #define UNPACK_OUT_FD CHILD_FD
 #define UNPACK_IN_FD (CHILD_FD + 1)
@@ -115,8 +116,8 @@ static bool unpack_found(char letter)
     return letter == 'F' || letter == 'f';
 }
 
-static char finish(const struct unpack_job *job, int fd, char *detail,
-                   size_t size)
+static char finish_file(const struct unpack_job *job, int fd, char *detail,
+                        size_t size)
 {
     off_t end = lseek(fd, 0, SEEK_END);
     char letter;
@@ -138,6 +139,48 @@ static char finish(const struct unpack_job *job, int fd, char *detail,
         return 'E';
     }
     return letter;
+}
+
+/*
+ * Of a fat Mach-O file that is converted only the image that was asked for is
+ * left, in the output.  Returns true with the letter of that, or false if the
+ * file stays as it is.
+ */
+static bool narrow(const struct unpack_job *job, int fd, char *letter,
+                   char *detail, size_t size)
+{
+    struct sink sink = {
+        .fd = UNPACK_OUT_FD, .max = job->max, .keep = job->keep};
+    const uint8_t *map = fd == UNPACK_OUT_FD ? job->out : job->in;
+    off_t end = lseek(fd, 0, SEEK_END);
+    uint64_t offset, length;
+
+    if (!(job->formats & 1u << FORMAT_MACHO) || end < 0 ||
+        job->key.kind != SYMCACHE_KIND_SYMCACHE ||
+        !slice_find(map, (uint64_t)end, job->key.guid, &offset, &length)) {
+        return false;
+    }
+    if (slice_copy(fd, offset, length, &sink) != 0) {
+        snprintf(detail, size, "the image in it cannot be written: %s",
+                 strerror(sink.error));
+        *letter = 'E';
+    } else {
+        *letter = finish_file(job, UNPACK_OUT_FD, detail, size);
+    }
+    return true;
+}
+
+/* Looks at what is in fd, the output or the received body. */
+static char finish(const struct unpack_job *job, int fd, char *detail,
+                   size_t size)
+{
+    char letter = finish_file(job, fd, detail, size);
+
+    if (!unpack_found(letter) || narrow(job, fd, &letter, detail, size) ||
+        fd == UNPACK_OUT_FD) {
+        return letter;
+    }
+    return letter == 'F' ? 'K' : 'k';
 }
 
 /*
@@ -256,7 +299,6 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
     const char *what;
     enum body_kind kind;
     ssize_t n;
-    char letter;
 
     n = pread(fd, head, sizeof(head), 0);
     if (n < 0) {
@@ -277,8 +319,7 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
         return unpack_packed(job, kind, fd, what, detail, size);
     }
     if (job->received) {
-        letter = finish(job, fd, detail, size);
-        return letter == 'F' ? 'K' : letter == 'f' ? 'k' : letter;
+        return finish(job, fd, detail, size);
     }
 
     status = body_copy(fd, &sink, detail, size);

@@ -1,0 +1,65 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "identity.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "bytes.h"
+
+static bool is(const struct wasm_bytes *name, const char *text)
+{
+    return (size_t)(name->end - name->at) == strlen(text) &&
+           memcmp(name->at, text, strlen(text)) == 0;
+}
+
+/* As the converter has it: the last id counts, and a short one is none. */
+static void read_custom(struct wasm_bytes *section,
+                        struct wasm_identity *identity)
+{
+    struct wasm_bytes name = wasm_part(section);
+
+    if (name.has_failed) {
+        return;
+    }
+    if (is(&name, "build_id")) {
+        memset(identity->guid, 0, sizeof(identity->guid));
+        if (section->end - section->at >= (ptrdiff_t)sizeof(identity->guid)) {
+            memcpy(identity->guid, section->at, sizeof(identity->guid));
+        }
+    } else if (is(&name, ".debug_info")) {
+        identity->has_debug_info = true;
+    }
+}
+
+int wasm_identity_read(const uint8_t *data, size_t size,
+                       struct wasm_identity *identity, char *error,
+                       size_t error_size)
+{
+    struct wasm_bytes section, bytes = {data, data + size, false};
+    uint8_t id;
+
+    memset(identity, 0, sizeof(*identity));
+    if (size < WASM_HEADER_SIZE ||
+        memcmp(data, WASM_HEADER, WASM_HEADER_SIZE) != 0) {
+        snprintf(error, error_size,
+                 "is no WebAssembly module of version 1");
+        return -1;
+    }
+    bytes.at += WASM_HEADER_SIZE;
+    while (bytes.at < bytes.end) {
+        id = wasm_byte(&bytes);
+        section = wasm_part(&bytes);
+        if (section.has_failed) {
+            snprintf(error, error_size, "is damaged: a section is cut off");
+            return -1;
+        }
+        if (id == WASM_CUSTOM) {
+            read_custom(&section, identity);
+        } else if (id == WASM_CODE) {
+            identity->has_symbols = true;
+        }
+    }
+    return 0;
+}

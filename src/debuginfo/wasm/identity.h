@@ -1,0 +1,29 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What a WebAssembly module is known by, and what it has: its debug id is the
+ * custom section "build_id" (tool-conventions, BuildId.md), without an age.
+ */
+#ifndef DEBUGINFO_WASM_IDENTITY_H
+#define DEBUGINFO_WASM_IDENTITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct wasm_identity {
+    uint8_t guid[16];    /* as the bytes are; all zero: there is none */
+    bool has_debug_info; /* DWARF */
+    bool has_symbols;    /* code */
+};
+
+/*
+ * Reads the identity of a whole module in memory or in a mapping.  Returns 0,
+ * or -1 with a sentence in error that says why there is none; a module that is
+ * cut off is damaged, unless its end falls between two sections.
+ */
+int wasm_identity_read(const uint8_t *data, size_t size,
+                       struct wasm_identity *identity, char *error,
+                       size_t error_size);
+
+#endif

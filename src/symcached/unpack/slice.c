@@ -1,0 +1,74 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "slice.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "debuginfo/macho/macho.h"
+
+#define CHUNK (256 * 1024)
+
+bool slice_find(const uint8_t *data, uint64_t size, const uint8_t uuid[16],
+                uint64_t *offset, uint64_t *length)
+{
+    const struct macho_slice *slice;
+    struct macho_identity identity;
+    char error[200];
+    unsigned i;
+
+    if (macho_identity_read(data, (size_t)size, &identity, error,
+                            sizeof(error)) != 0 ||
+        !identity.is_fat) {
+        return false;
+    }
+    for (i = 0; i < identity.num_slices; i++) {
+        slice = &identity.slices[i];
+        if (slice->has_uuid && memcmp(slice->uuid, uuid, 16) == 0) {
+            *offset = slice->offset;
+            *length = slice->size;
+            return true;
+        }
+    }
+    return false;
+}
+
+static int copy(int in, uint64_t offset, uint64_t length, struct sink *sink,
+                uint8_t *buf)
+{
+    uint64_t done = 0, left;
+    ssize_t n;
+
+    while (done < length) {
+        left = length - done;
+        n = pread(in, buf, left < CHUNK ? (size_t)left : CHUNK,
+                  (off_t)(offset + done));
+        if (n <= 0) {
+            sink->error = n < 0 ? errno : EIO;
+            return -1;
+        }
+        if (sink_write(sink, buf, (size_t)n) != 0) {
+            return -1;
+        }
+        done += (uint64_t)n;
+    }
+    return 0;
+}
+
+int slice_copy(int in, uint64_t offset, uint64_t length, struct sink *sink)
+{
+    uint8_t *buf = malloc(CHUNK);
+    int rc = -1;
+
+    if (buf == NULL || lseek(sink->fd, 0, SEEK_SET) != 0) {
+        sink->error = buf == NULL ? ENOMEM : errno;
+    } else if (copy(in, offset, length, sink, buf) == 0) {
+        rc = ftruncate(sink->fd, (off_t)length);
+        sink->error = rc != 0 ? errno : 0;
+    }
+    free(buf);
+    return rc;
+}
