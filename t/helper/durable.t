@@ -220,10 +220,10 @@ for my $round (1 .. 3) {
 
     my (@wrong, @other);
     for my $name (@names) {
-        my ($theirs, $ours) = map { $t->read_response($_)->{status} }
-            @{ $held{$name} };
-        push @wrong, "$name: $ours" unless $ours == 200;
-        push @other, "$name: $theirs" unless $theirs == 200 || $theirs == 0;
+        my ($theirs, $ours) = map { $t->read_response($_) } @{ $held{$name} };
+        push @wrong, "$name: $ours->{status} $ours->{body}" unless $ours->{status} == 200;
+        push @other, "$name: $theirs->{status} $theirs->{body}"
+            unless $theirs->{status} == 200 || $theirs->{status} == 0;
         my $file = "store/$name/$id/$name-v9.0.0.symcache";
         push @wrong, $file unless ($t->read_file($file) // '') eq $pdb;
     }

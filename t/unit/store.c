@@ -8,6 +8,7 @@
 #include <setjmp.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,6 +63,34 @@ static void publish(void **state)
     /* over an older one of the same version */
     write_file("new", "x");
     assert_int_equal(store_publish(root, &key, &v, in_root("new")), 1);
+}
+
+/* Cleaners remove each folder as soon as it is empty, between any two steps. */
+static void publish_beside_cleaners(void **state)
+{
+    symcache_version_t v = {9, 0, 2};
+    const char *file = "b.pdb/" ID "/b.pdb-v9.0.2.symcache";
+    symcache_key_t other;
+    pid_t pid, parent = getpid();
+    int i;
+
+    symcache_key_copy(&other, &key);
+    other.name[0] = 'b';
+    pid = fork();
+    if (pid == 0) {
+        while (getppid() == parent) {
+            (void)rmdir(in_root("b.pdb/" ID));
+            (void)rmdir(in_root("b.pdb"));
+        }
+        _exit(0);
+    }
+    for (i = 0; i < 200; i++) {
+        write_file("new", "x");
+        assert_int_equal(store_publish(root, &other, &v, in_root("new")), 1);
+        assert_int_equal(unlink(in_root(file)), 0);
+    }
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
 }
 
 static void publish_refuses(void **state)
@@ -245,6 +274,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(publish),     cmocka_unit_test(publish_refuses),
+        cmocka_unit_test(publish_beside_cleaners),
         cmocka_unit_test(versions),    cmocka_unit_test(unseen_versions),
         cmocka_unit_test(touch),       cmocka_unit_test(transcoders),
         cmocka_unit_test(work),

@@ -21,7 +21,7 @@
 
 /* A cleaner may remove a folder between mkdir() and rename(), but not again
  * and again. */
-#define RENAME_TRIES 5
+#define RENAME_TRIES 50
 
 #define READ_SIZE 65536
 
@@ -95,7 +95,9 @@ int store_rename(const char *from, const char *to)
         if (rename(from, to) == 0) {
             return 0;
         }
-        if (errno != ENOENT || workdir_make_path(dir) != 0) {
+        /* a cleaner may take a folder away as soon as it is made */
+        if (errno != ENOENT ||
+            (workdir_make_path(dir) != 0 && errno != ENOENT)) {
             return -1;
         }
     }
