@@ -20,7 +20,7 @@ package Test::ScriptedServer;
 use strict;
 use warnings;
 
-use Fcntl qw(:flock);
+use Fcntl qw(:flock SEEK_SET);
 use IO::Socket::INET;
 use IO::Socket::UNIX;
 use POSIX ();
@@ -88,21 +88,25 @@ sub serve {
             next;
         }
         if (!$self->{unrecorded}) {
-            $self->record($req);
-            $req->{n} = scalar $self->requests;
+            $req->{n} = $self->record($req);
         }
         $self->{script}->($c, $req);
         last if $c->{closed};
     }
 }
 
+# Returns how many requests there are with this one.
 sub record {
     my ($self, $req) = @_;
-    open my $log, '>>', $self->{log} or die "$self->{log}: $!";
+    open my $log, '+>>', $self->{log} or die "$self->{log}: $!";
     flock $log, LOCK_EX;
     (my $head = $req->{head}) =~ s/\r\n/\x01/g;
     syswrite $log, "$head\n";
+    sysseek $log, 0, SEEK_SET;
+    my $n = 0;
+    $n += $head =~ tr/\n// while sysread $log, $head, 1 << 16;
     close $log;
+    return $n;
 }
 
 # --- in the test
