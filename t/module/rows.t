@@ -110,17 +110,23 @@ $t->start_nginx($locations);
 
 my $n = 0;
 
+# Sends a request, and returns what checks its answer.
 sub check {
     my ($row, $i, $method, $client, $want) = @_;
     my ($version, @headers) = @$client;
-    my ($status, $after, $served) = @$want;
     my $guid = sprintf '%032X', ++$n;
     $t->put($row->{disk}, "made $row->{disk}", root => "r$i",
             key => "$i.pdb/${guid}1") if $row->{disk};
     my $name = join ', ', $row->{name}, $method, @$client;
-    my $r = $t->http($t->nginx_socket, $method,
-                     "/$i/v$version/$i.pdb/$guid/1", @headers,
-                     @{ $row->{headers} // [] });
+    my $s = $t->open_http($t->nginx_socket, $method,
+                          "/$i/v$version/$i.pdb/$guid/1", @headers,
+                          @{ $row->{headers} // [] });
+    return sub { answer($t->read_response($s, $method), $name, $method, $want) };
+}
+
+sub answer {
+    my ($r, $name, $method, $want) = @_;
+    my ($status, $after, $served) = @$want;
     is $r->{status}, $status, "$name: status";
     is h($r, 'Retry-After'), $after, "$name: Retry-After";
     is h($r, 'Cache-Control'), $status == 200 ? undef : 'no-store',
@@ -139,20 +145,24 @@ sub check {
 
 for my $i (0 .. $#rows) {
     my $row = $rows[$i];
+    my @checks;         # of a row at once: some are held for seconds
     for my $spelling ($row->{exceeds} ? @exceeds : ()) {
         for my $method ('GET', 'HEAD') {
-            check($row, $i, $method, [@$_, $spelling], $row->{retry})
-                for @retrying;
-            check($row, $i, $method, [@$_, $spelling], $row->{wait})
-                for @waiting;
+            push @checks, map { check($row, $i, $method, [@$_, $spelling],
+                                      $row->{retry}) } @retrying;
+            push @checks, map { check($row, $i, $method, [@$_, $spelling],
+                                      $row->{wait}) } @waiting;
         }
     }
     for my $method ($row->{exceeds} ? () : ('GET', 'HEAD')) {
-        check($row, $i, $method, $_, $row->{retry}) for @retrying;
-        check($row, $i, $method, $_, $row->{wait}) for @waiting;
+        push @checks, map { check($row, $i, $method, $_, $row->{retry}) }
+            @retrying;
+        push @checks, map { check($row, $i, $method, $_, $row->{wait}) }
+            @waiting;
     }
-    check($row, $i, $_, ['3.1.0'], [405])
-        for qw(POST PUT DELETE OPTIONS PATCH MKCOL LOCK);
+    push @checks, map { check($row, $i, $_, ['3.1.0'], [405]) }
+        qw(POST PUT DELETE OPTIONS PATCH MKCOL LOCK);
+    $_->() for @checks;
 }
 
 $t->finish;
