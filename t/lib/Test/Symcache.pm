@@ -601,11 +601,15 @@ sub default_locations {
         " } ['poll', '3.1.0'], ['hold', '65535.65535.65535'];
 }
 
-# A port of 127.0.0.1 that was free a moment ago.
+# A port of 127.0.0.1 that was free a moment ago.  It is below those from which
+# the kernel takes the ports of other tests' connections meanwhile.
 sub free_port {
-    my $s = IO::Socket::INET->new(LocalAddr => '127.0.0.1', Proto => 'tcp',
-                                  Listen => 1) or die "listen: $!";
-    return $s->sockport;
+    for (1 .. 1000) {
+        my $s = IO::Socket::INET->new(LocalAddr => '127.0.0.1', Proto => 'tcp',
+            LocalPort => 10000 + int rand 22768, Listen => 1) or next;
+        return $s->sockport;
+    }
+    die "no port is free: $!";
 }
 
 # The path of a fixture's SymCache behind the location.
