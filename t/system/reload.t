@@ -1,8 +1,8 @@
 #!/usr/bin/perl
 
-# A minute of mixed load, with a reload every second and one change of the
-# binary by USR2: no failed, truncated or wrong answer, and no worker that
-# outlives its last request.  SYMCACHE_SOAK sets other seconds than 60.
+# Mixed load, with a reload every second and one change of the binary by USR2:
+# no failed, truncated or wrong answer, and no worker that outlives its last
+# request.  SYMCACHE_SOAK sets other seconds than 20; t/full/reload.t 60.
 
 use strict;
 use warnings;
@@ -17,7 +17,7 @@ use Time::HiRes qw(time);
 use constant CLIENTS => 4;     # two of them read slowly all the time
 use constant BIG => 8 << 20;
 
-my $seconds = $ENV{SYMCACHE_SOAK} // 60;
+my $seconds = $ENV{SYMCACHE_SOAK} // 20;
 
 my $up = Test::Symcache->new;
 $up->symbol_store('html');
