@@ -194,7 +194,8 @@ fuzz: $(FUZZ)
 
 $(B)/fuzz/obj/%.o: %.c | check-packages
 	@mkdir -p $(@D)
-	$(FUZZCC) $(CSTD) $(CPPFLAGS) -O2 -g -fsanitize=fuzzer-no-link,$(FUZZSAN) \
+	$(FUZZCC) $(CSTD) $(CPPFLAGS) -O1 -gline-tables-only \
+	    -fsanitize=fuzzer-no-link,$(FUZZSAN) \
 	    -fno-sanitize-recover=undefined -MMD -MP -c -o $@ $<
 
 $(B)/fuzz/%: $(B)/fuzz/obj/fuzz/%.o $(FUZZOBJS)
@@ -217,9 +218,17 @@ $(B)/fuzz/fuzz_symbolicated: $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out \
 
 PROVE    = SYMCACHE_BUILD=$(abspath $(B)) SYMCACHE_SAN=$(SAN) \
            SYMCACHE_PACKAGES=$(PACKAGES) \
-           CMOCKA_MESSAGE_OUTPUT=TAP prove -j$(JOBS) -It/lib
-TESTS   ?= $(wildcard t/*.t t/module/*.t t/helper/*.t t/convert/*.t \
-           t/ctl/*.t t/symbolicated/*.t t/system/*.t t/soak/*.t)
+           CMOCKA_MESSAGE_OUTPUT=TAP prove -It/lib
+
+# Most of a test's time is waiting: two share a processor.  Those that take
+# longest begin first, so that none of them is left at the end.
+FIRST    = t/fuzz.t t/system/reload.t t/system/misbehaviour_http.t \
+           t/system/misbehaviour_sources.t t/system/status_page.t \
+           t/system/tiers.t t/soak/campaign.t t/helper/ready.t \
+           t/helper/directories.t t/helper/symcachegen_ssh.t t/module/zone.t
+TESTS   ?= $(FIRST) $(filter-out $(FIRST),$(wildcard t/*.t t/module/*.t \
+           t/helper/*.t t/convert/*.t t/ctl/*.t t/symbolicated/*.t \
+           t/system/*.t t/soak/*.t))
 
 # If up to three files fail, they are run again, one after the other.  A test
 # that passes then did not get enough of the machine before.  That is a fault of
@@ -235,7 +244,8 @@ test:
 	$(PREPARE) build test
 	$(MAKE) -j$(JOBS) all unit
 	rm -f $(STATE)
-	$(PROVE) --statefile=$(STATE) --state=save $(TESTS) $(UNIT) || { $(AGAIN); }
+	$(PROVE) -j$$((2 * $(JOBS))) --statefile=$(STATE) --state=save \
+	    $(TESTS) $(UNIT) || { $(AGAIN); }
 
 unit: $(UNIT)
 
