@@ -18,6 +18,7 @@
 #include "proto/answer.h"
 #include "proto/digest.h"
 #include "proto/header.h"
+#include "proto/hints.h"
 #include "proto/key.h"
 #include "proto/path.h"
 #include "proto/symbol_path.h"
@@ -166,6 +167,7 @@ struct ngx_symcache_ctx_s {
 
     ngx_str_t                  reason;    /* why the helper has no file */
     ngx_str_t                  via;       /* the helpers on its way, or "" */
+    const char                *hints;     /* see proto/hints.h */
 
     uint64_t                   scope;     /* part of the key in the zone */
     uint32_t                   forgotten; /* when the helper was asked */

@@ -58,6 +58,7 @@ ngx_symcache_handler(ngx_http_request_t *r)
     ctx->request = r;
     ctx->conf = ngx_http_get_module_loc_conf(r, ngx_symcache_module);
     ctx->replied = ngx_symcache_handler_replied;
+    ctx->hints = "";
 
     ngx_http_set_ctx(r, ctx, ngx_symcache_module);
 

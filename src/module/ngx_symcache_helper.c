@@ -30,6 +30,7 @@ static void ngx_symcache_helper_start(ngx_symcache_helper_t *helper,
     ngx_uint_t wait);
 static u_char *ngx_symcache_helper_print(ngx_symcache_ctx_t *ctx, u_char *p,
     ngx_uint_t wait);
+static u_char *ngx_symcache_helper_hints(ngx_symcache_ctx_t *ctx, u_char *p);
 static void ngx_symcache_helper_event(ngx_event_t *ev);
 static void ngx_symcache_helper_notified(ngx_symcache_helper_t *helper);
 static void ngx_symcache_helper_cleanup(void *data);
@@ -241,6 +242,8 @@ ngx_symcache_helper_size(ngx_symcache_ctx_t *ctx)
         len += sizeof(SYMCACHE_HEADER_VIA ": " CRLF) - 1 + ctx->via.len;
     }
 
+    len += 3 * ngx_strlen(ctx->hints) + 1;
+
     return sizeof(ngx_symcache_helper_t) + len;
 }
 
@@ -320,6 +323,29 @@ ngx_symcache_helper_print(ngx_symcache_ctx_t *ctx, u_char *p, ngx_uint_t wait)
 
     if (wait) {
         p = ngx_sprintf(p, "&wait=%ui", wait);
+    }
+
+    return ngx_symcache_helper_hints(ctx, p);
+}
+
+
+static u_char *
+ngx_symcache_helper_hints(ngx_symcache_ctx_t *ctx, u_char *p)
+{
+    const char  *hint;
+
+    if (ctx->hints[0] != '\0') {
+        *p++ = '&';
+    }
+
+    for (hint = ctx->hints; *hint != '\0'; hint++) {
+
+        if (*hint == ';') {
+            p = ngx_cpymem(p, "%3B", 3);
+
+        } else {
+            *p++ = *hint;
+        }
     }
 
     return p;

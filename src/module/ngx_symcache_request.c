@@ -15,6 +15,8 @@ static ngx_int_t ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx,
     const char **text);
 static ngx_int_t ngx_symcache_request_header(ngx_symcache_ctx_t *ctx,
     ngx_table_elt_t *h, ngx_table_elt_t **exceeds);
+static ngx_int_t ngx_symcache_request_checksum(ngx_symcache_ctx_t *ctx,
+    ngx_str_t *value);
 
 
 ngx_int_t
@@ -39,11 +41,7 @@ ngx_symcache_request_read(ngx_symcache_ctx_t *ctx, const char **text)
     ctx->parsed = 1;
     ctx->ask.version = ctx->asked.version;
 
-    if (slcf->symbols) {
-        return NGX_OK;
-    }
-
-    if (ctx->asked.key.kind == SYMCACHE_KIND_PPDBCACHE) {
+    if (slcf->symbols || ctx->asked.key.kind == SYMCACHE_KIND_PPDBCACHE) {
 
         /* symcache_min_version is of SymCaches */
 
@@ -201,6 +199,7 @@ ngx_symcache_request_symbol_tail(ngx_str_t *uri, symcache_request_t *req)
 static ngx_int_t
 ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx, const char **text)
 {
+    ngx_int_t         rc;
     ngx_uint_t        i;
     ngx_list_part_t  *part;
     ngx_table_elt_t  *h, *exceeds;
@@ -223,9 +222,17 @@ ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx, const char **text)
             i = 0;
         }
 
-        if (h[i].hash && ngx_symcache_request_header(ctx, &h[i], &exceeds)
-                         != NGX_OK)
-        {
+        if (h[i].hash == 0) {
+            continue;
+        }
+
+        rc = ngx_symcache_request_header(ctx, &h[i], &exceeds);
+
+        if (rc == NGX_ERROR) {
+            return NGX_HTTP_INTERNAL_SERVER_ERROR;
+        }
+
+        if (rc != NGX_OK) {
             *text = "If-Version-Exceeds is given more than once\n";
             return NGX_HTTP_BAD_REQUEST;
         }
@@ -244,7 +251,7 @@ ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx, const char **text)
 }
 
 
-/* NGX_OK, or NGX_DECLINED for a second If-Version-Exceeds. */
+/* NGX_OK, NGX_DECLINED for a second If-Version-Exceeds, or NGX_ERROR. */
 
 static ngx_int_t
 ngx_symcache_request_header(ngx_symcache_ctx_t *ctx, ngx_table_elt_t *h,
@@ -253,6 +260,17 @@ ngx_symcache_request_header(ngx_symcache_ctx_t *ctx, ngx_table_elt_t *h,
 #define header_is(name)                                                       \
     (h->key.len == sizeof(name) - 1                                           \
      && ngx_strncasecmp(h->key.data, (u_char *) name, sizeof(name) - 1) == 0)
+
+    if (header_is(SYMCACHE_HEADER_CHECKSUM)) {
+        return ngx_symcache_request_checksum(ctx, &h->value);
+    }
+
+    if (ctx->conf->symbols) {
+
+        /* the other headers are those of the SymCache protocol */
+
+        return NGX_OK;
+    }
 
     if (header_is(SYMCACHE_HEADER_EXCEEDS)) {
 
@@ -284,6 +302,41 @@ ngx_symcache_request_header(ngx_symcache_ctx_t *ctx, ngx_table_elt_t *h,
     }
 
 #undef header_is
+
+    return NGX_OK;
+}
+
+
+/* One that is none is ignored, as Windows PDBs and their clients have none. */
+
+static ngx_int_t
+ngx_symcache_request_checksum(ngx_symcache_ctx_t *ctx, ngx_str_t *value)
+{
+    char     hints[SYMCACHE_HINTS_MAX + 1];
+    u_char  *p;
+    size_t   len;
+
+    hints[0] = '\0';
+
+    if (ctx->hints[0] != '\0'
+        || !symcache_hint_add(hints, SYMCACHE_HINT_CHECKSUM,
+                              (char *) value->data, value->len))
+    {
+        ngx_log_error(NGX_LOG_INFO, ctx->request->connection->log, 0,
+                      "no valid " SYMCACHE_HEADER_CHECKSUM ", ignored: \"%V\"",
+                      value);
+        return NGX_OK;
+    }
+
+    len = ngx_strlen(hints) + 1;
+
+    p = ngx_pnalloc(ctx->request->pool, len);
+    if (p == NULL) {
+        return NGX_ERROR;
+    }
+
+    ngx_memcpy(p, hints, len);
+    ctx->hints = (char *) p;
 
     return NGX_OK;
 }

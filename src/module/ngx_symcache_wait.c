@@ -317,7 +317,12 @@ ngx_symcache_wait_cmp(ngx_symcache_wait_t *a, ngx_symcache_wait_t *b)
         return rc;
     }
 
-    /* by spelling: some sources have a file under one and not the other */
+    /* by hints and spelling: a source may have a file for one of them only */
+
+    rc = ngx_strcmp(a->ctx->hints, b->ctx->hints);
+    if (rc) {
+        return rc;
+    }
 
     rc = ngx_memn2cmp((u_char *) a->ctx->asked.name,
                       (u_char *) b->ctx->asked.name,

@@ -25,6 +25,8 @@ static uint32_t ngx_symcache_zone_hash(ngx_symcache_ctx_t *ctx);
 static ngx_inline uint64_t ngx_symcache_zone_mix(uint64_t hash, uint64_t n);
 static uint32_t ngx_symcache_zone_spelling(ngx_symcache_ctx_t *ctx,
     uint32_t forgotten);
+static ngx_uint_t ngx_symcache_zone_holds(ngx_symcache_ctx_t *ctx,
+    ngx_symcache_key_e what, uint32_t spelling);
 static ngx_inline ngx_symcache_memory_t *ngx_symcache_zone_memory(
     ngx_symcache_ctx_t *ctx);
 static ngx_symcache_entry_t *ngx_symcache_zone_find(ngx_symcache_sh_t *sh,
@@ -279,16 +281,32 @@ ngx_symcache_zone_lookup(ngx_symcache_ctx_t *ctx)
 
     ngx_symcache_memory_unlock(memory);
 
-    if (what == NGX_SYMCACHE_KEY_ABSENT
-        && spelling
-           != ngx_symcache_zone_spelling(ctx, ngx_symcache_zone_forgotten(ctx)))
-    {
-        /* under this spelling, or by now, it may be there */
+    return ngx_symcache_zone_holds(ctx, what, spelling)
+           ? what : NGX_SYMCACHE_KEY_UNKNOWN;
+}
 
-        return NGX_SYMCACHE_KEY_UNKNOWN;
+
+static ngx_uint_t
+ngx_symcache_zone_holds(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
+    uint32_t spelling)
+{
+    if (what == NGX_SYMCACHE_KEY_PRESENT) {
+        return 1;
     }
 
-    return what;
+    if (ctx->hints[0] != '\0') {
+
+        /* with what the client says beyond the key, it may be found */
+
+        return 0;
+    }
+
+    /* under this spelling, or by now, it may be there */
+
+    return what != NGX_SYMCACHE_KEY_ABSENT
+           || spelling
+              == ngx_symcache_zone_spelling(ctx,
+                                            ngx_symcache_zone_forgotten(ctx));
 }
 
 
@@ -302,6 +320,13 @@ ngx_symcache_zone_store(ngx_symcache_ctx_t *ctx, ngx_symcache_key_e what,
 
     memory = ngx_symcache_zone_memory(ctx);
     if (memory == NULL || valid == 0) {
+        return;
+    }
+
+    if (what != NGX_SYMCACHE_KEY_PRESENT && ctx->hints[0] != '\0') {
+
+        /* it says nothing to those who do not say the same */
+
         return;
     }
 

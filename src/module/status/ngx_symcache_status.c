@@ -141,6 +141,7 @@ ngx_symcache_status_handler(ngx_http_request_t *r)
 
     status->ctx.request = r;
     status->ctx.conf = slcf;
+    status->ctx.hints = "";
 
     ngx_http_set_ctx(r, &status->ctx, ngx_symcache_module);
 

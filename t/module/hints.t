@@ -1,0 +1,96 @@
+#!/usr/bin/env perl
+
+# What clients say beyond the key: it is passed on, and what the helper answers
+# is for those who say the same.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::ModuleCase;
+use Test::More;
+
+my $t = Test::ModuleCase->new;
+my $guid = $Test::ModuleCase::guid;
+
+# "slow..." is answered when the file "open" is there.
+my $s = $t->helper_says(sub {
+    my ($c, $req) = @_;
+    $t->wait_until('open', sub { -e $t->path('open') })
+        if $req->{path} =~ m{/slow};
+    return $c->reply(202, { 'Retry-After' => 3 }, '')
+        if $req->{path} =~ m{/pending};
+    $c->reply(404, { 'X-Symcache-Reason' => 'notfound',
+                     'X-Symcache-Valid' => 60 }, '');
+});
+$t->start_nginx(<<'EON', http => 'symcache_zone z:64k;');
+    location /s/ {
+        symcache %%DIR%%/store;
+        symcache_pass unix:%%DIR%%/h.sock;
+        symcache_zone z;
+    }
+    location /sym/ {
+        symcache_symbols %%DIR%%/downloads;
+        symcache_pass unix:%%DIR%%/h.sock;
+        symcache_zone z;
+    }
+EON
+
+sub uri { "/s/ppdb/v1.0.0/$_[0].pdb/$guid" }
+sub symbol { "/sym/$_[0].pdb/${guid}ffffffff/$_[0].pdb" }
+sub asked { scalar grep { $_->{path} =~ m{/$_[0]\.pdb/} } $s->requests }
+sub hint { my ($asked) = reverse $s->requests;
+    $asked->{uri} =~ /&(checksum=.*)/ ? $1 : '' }
+sub checksum { map { "SymbolChecksum: $_" } @_ }
+
+# --- what is passed on
+
+for my $way (\&uri, \&symbol) {
+    my $what = $way->('x') =~ m{^/(\w+)/} ? $1 : '';
+    my $n = 0;
+    my $said = sub {
+        $t->get($way->($what . 'a' . $n++), @_);
+        return hint();
+    };
+    is $said->(checksum('SHA256:0aF')), 'checksum=SHA256:0aF',
+        "$what: a checksum";
+    is $said->(checksum('SHA256:00;SHA-384:11')),
+        'checksum=SHA256:00%3BSHA-384:11', "$what: two";
+    is $said->('symbolchecksum: A:0', checksum('A:1')), 'checksum=A:0',
+        "$what: the first of two headers";
+    is $said->(checksum($_)), '', "$what: no checksum: " . substr $_, 0, 20
+        for 'x', 'SHA256:', 'SHA256:0&wait=1', 'A:0%0a', 'A:' . '0' x 511, '';
+    is $said->(), '', "$what: none";
+}
+
+# --- what is remembered
+
+for my $way (\&uri, \&symbol) {
+    my $name = $way->('x') =~ m{^/sym/} ? 'b' : 'c';
+    for (['', 1], ['', 1], ['A:0', 2], ['A:0', 3], ['A:1', 4], ['', 4]) {
+        my ($said, $n) = @$_;
+        is $t->get($way->($name), $said ? checksum($said) : ())->{status}, 404,
+            "$name is absent for '$said'";
+        is asked($name), $n, "asked $n times";
+    }
+}
+for (['A:0', 1], ['A:0', 2], ['', 3], ['', 3], ['A:0', 4]) {
+    my ($said, $n) = @$_;
+    $t->get(uri('pending'), 'Allow-Retry-After: true',
+        $said ? checksum($said) : ());
+    is asked('pending'), $n, "a poll that says '$said'";
+}
+
+# --- who waits at the same time
+
+my @held = map { my @said = $_ ? checksum($_) : ();
+    $t->open_http($t->nginx_socket, 'GET', uri('slow'), @said) }
+    'A:0', 'A:1', '';
+$t->wait_until('each asks', sub { asked('slow') == 3 });
+$t->write_file('open', '');
+is join(' ', map { $t->read_response($_)->{status} } @held),
+    '404 404 404', 'and is answered';
+
+$t->finish;
+done_testing;
