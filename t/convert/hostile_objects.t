@@ -117,6 +117,65 @@ ends('names of sections', elf('', "\0" . 'a' x ($size - 2) . "\0",
                               $none, $strings,
                               (section(1, 64, 24)) x 60_000), 0);
 
+# DWARF: 500,000 attributes that take no bytes, in each of a million entries or
+# 80,000 units; 80,000 units of one list of 800,000 files; and 80,000 calls of
+# functions whose hashes are the same
+
+
+sub dwarf {
+    my (@parts) = @_;
+    my $names = "\0.debug_info\0.debug_abbrev\0.debug_line\0.names\0";
+    my $at = 64 + length $names;
+    my @sections = ("\0" x 64, pack('V2 x16 Q<2 x8 Q< x8', 38, 3, 64,
+                                    length $names, 1));
+    for my $name (1, 13, 27) {
+        my $size = length($parts[@sections - 2] // '');
+        push @sections, pack('V2 x16 Q<2 x8 Q< x8', $name, 1, $at, $size, 1);
+        $at += $size;
+    }
+    return elf('', $names . join('', @parts), @sections);
+}
+
+sub unit { return pack('V v V C', 7 + length $_[0], 4, 0, 8) . $_[0] }
+sub abbrev {
+    my ($code, $tag, $children, @attributes) = @_;
+    return pack 'C*', $code, $tag, $children, @attributes, 0, 0;
+}
+
+my ($external, $low, $high, $lines) = ([0x3f, 0x19], [0x11, 1], [0x12, 6],
+                                       [0x10, 0x17]);
+my @empty = (@$external) x 500_000;
+my $root = "\1" . pack 'Q<', 16;
+ends('entries of empty attributes',
+     dwarf(unit($root . "\2" x 1_000_000),
+           abbrev(1, 0x11, 1, @$low) . abbrev(2, 0x2e, 0, @empty) . "\0"),
+     9, $work);
+ends('units of empty attributes',
+     dwarf(unit($root) x 80_000, abbrev(1, 0x11, 0, @$low, @empty) . "\0"),
+     9, $work);
+
+my $header = pack('C6', 1, 1, 1, 0, 14, 1) . "\0" . "f\0\1\0\0" x 800_000
+    . "\0";
+ends('units of many files',
+     dwarf(unit($root . pack 'V', 0) x 80_000,
+           abbrev(1, 0x11, 0, @$low, @$lines) . "\0",
+           pack('V v V', 6 + length $header, 4, length $header) . $header),
+     9, $work);
+
+# multiples of what undoes the multiplication in the hash of a place
+use integer;
+no warnings 'portable';
+my $inverse = 0x9E3779B97F4A7C15;
+$inverse *= 2 - 0x9E3779B97F4A7C15 * $inverse for 1 .. 5;
+my $calls = join '', map {
+    "\3" . pack 'Q<2 V', $_ * $inverse & (1 << 55) - 1, 16, 16
+} 1 .. 80_000;
+no integer;
+ends('calls of one hash',
+     dwarf(unit($root . "\2" . pack('Q< V', 16, 16) . $calls),
+           abbrev(1, 0x11, 1, @$low) . abbrev(2, 0x2e, 1, @$low, @$high)
+           . abbrev(3, 0x1d, 0, 0x31, 0x14, @$low, @$high) . "\0"), 9, $work);
+
 # counts of which there is nothing
 
 my $huge = leb128(0xffffffff);

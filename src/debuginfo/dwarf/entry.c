@@ -75,6 +75,10 @@ int dwarf_entry_read(struct dwarf_reader *d, const struct dwarf_unit *u,
     const struct dwarf_attribute *a;
 
     memset(entry, 0, sizeof(*entry));
+    /* some forms take no bytes of the entry */
+    if (dwarf_charge(d, abbrev->num_attributes) != 0) {
+        return -1;
+    }
     for (i = 0; i < abbrev->num_attributes && !c->failed; i++) {
         a = &d->abbrevs.attributes[abbrev->first_attribute + i];
         if (a->is_unused) {
@@ -134,7 +138,9 @@ static int follow(struct dwarf_reader *d, struct dwarf_unit **unit,
     if (abbrev == NULL) {
         return -1;
     }
-    (void)dwarf_entry_read(d, u, abbrev, &c, entry, NULL);
+    if (dwarf_entry_read(d, u, abbrev, &c, entry, NULL) != 0) {
+        return -2;
+    }
     *unit = u;
     return c.failed ? -1 : 1;
 }

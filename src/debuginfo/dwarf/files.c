@@ -10,6 +10,9 @@
 
 #define FIRST_SLOTS 1024
 
+/* File numbers that are forgotten in one step. */
+#define NUMBERS_A_STEP 16
+
 void dwarf_files_free(struct dwarf_files *f)
 {
     free(f->sources);
@@ -47,7 +50,7 @@ static int add_source(struct dwarf_files *f, const struct symfile_text *comp,
     return 0;
 }
 
-int dwarf_files_begin(struct dwarf_files *f,
+int dwarf_files_begin(struct dwarf_files *f, struct dwarf_reader *d,
                       const struct symfile_text *comp_dir,
                       const struct dwarf_lines *lines)
 {
@@ -58,11 +61,17 @@ int dwarf_files_begin(struct dwarf_files *f,
     if (f->num_numbers > 0) {
         if (symfile_array_need(&f->numbers, &f->number_room, f->num_numbers,
                                sizeof(*f->numbers)) != 0) {
+            return failure_memory(d->failure);
+        }
+        /* many units may have the same files */
+        if (dwarf_charge(d, f->num_numbers / NUMBERS_A_STEP) != 0) {
             return -1;
         }
         memset(f->numbers, 0, f->num_numbers * sizeof(*f->numbers));
     }
-    return add_source(f, comp_dir, &empty, &empty);
+    return add_source(f, comp_dir, &empty, &empty) != 0
+               ? failure_memory(d->failure)
+               : 0;
 }
 
 /* A string that is not there becomes an empty one. */
@@ -134,13 +143,15 @@ int dwarf_names_begin(struct dwarf_names *n)
                                              : 0;
 }
 
+/* Finds the slot of a key, or the free one for it, and counts others that were
+ * looked at: a file can choose keys that lead to the same place. */
 static struct dwarf_name_slot *find_slot(const struct dwarf_names *n,
-                                         uint64_t key)
+                                         uint64_t key, size_t *steps)
 {
     size_t mask = n->num_slots - 1;
     size_t i = (size_t)((key * 0x9E3779B97F4A7C15u) >> 32) & mask;
 
-    while (n->slots[i].unit == n->unit && n->slots[i].key != key) {
+    for (; n->slots[i].unit == n->unit && n->slots[i].key != key; ++*steps) {
         i = (i + 1) & mask;
     }
     return &n->slots[i];
@@ -148,7 +159,7 @@ static struct dwarf_name_slot *find_slot(const struct dwarf_names *n,
 
 static int put_slot(struct dwarf_names *n, uint64_t key, uint32_t name)
 {
-    size_t i, old = n->num_slots;
+    size_t i, old = n->num_slots, steps = 0;
     uint32_t unit = n->unit;
     struct dwarf_name_slot *slots = n->slots, *slot;
 
@@ -160,7 +171,7 @@ static int put_slot(struct dwarf_names *n, uint64_t key, uint32_t name)
         }
         for (i = 0; i < old; i++) {
             if (slots[i].unit == unit) {
-                slot = find_slot(n, slots[i].key);
+                slot = find_slot(n, slots[i].key, &steps);
                 *slot = slots[i];
                 slot->unit = n->unit;
                 n->used++;
@@ -168,7 +179,7 @@ static int put_slot(struct dwarf_names *n, uint64_t key, uint32_t name)
         }
         free(slots);
     }
-    slot = find_slot(n, key);
+    slot = find_slot(n, key, &steps);
     slot->key = key;
     slot->name = name;
     slot->unit = n->unit;
@@ -217,11 +228,15 @@ int dwarf_names_find(struct dwarf_names *n, struct dwarf_reader *d,
                     entry->reference.number == key &&
                     (entry->origin.kind == DWARF_UNIT_REF ||
                      entry->origin.kind == DWARF_INFO_REF);
+    size_t steps = 0;
     struct dwarf_name_slot *slot;
 
     key = (key << 9) | (uint64_t)caller << 1 |
           (entry->origin.kind == DWARF_INFO_REF);
-    slot = is_usual ? find_slot(n, key) : NULL;
+    slot = is_usual ? find_slot(n, key, &steps) : NULL;
+    if (dwarf_charge(d, steps) != 0) {
+        return -1;
+    }
     if (slot != NULL && slot->unit == n->unit) {
         *name = slot->name;
         return 0;

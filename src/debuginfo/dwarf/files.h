@@ -37,11 +37,13 @@ struct dwarf_names {
     uint32_t unit;
 };
 
-/* Begin a unit.  Its lines may be NULL.  The data of comp_dir may be NULL: it
- * is none that can be written.  Return 0, or -1 if memory runs out. */
-int dwarf_files_begin(struct dwarf_files *files,
+/* Begins a unit.  Its lines may be NULL.  The data of comp_dir may be NULL: it
+ * is none that can be written.  Returns 0, or -1 with failure set. */
+int dwarf_files_begin(struct dwarf_files *files, struct dwarf_reader *reader,
                       const struct symfile_text *comp_dir,
                       const struct dwarf_lines *lines);
+
+/* Begins a unit.  Returns 0, or -1 if memory runs out. */
 int dwarf_names_begin(struct dwarf_names *names);
 
 /*

@@ -523,9 +523,11 @@ int dwarf_walk_unit(struct dwarf_walk *w)
             comp_dir.data = NULL;
         }
     }
-    if (dwarf_files_begin(&w->files, &comp_dir,
-                          w->has_lines ? &w->lines : NULL) != 0 ||
-        dwarf_names_begin(&w->names) != 0) {
+    if (dwarf_files_begin(&w->files, w->reader, &comp_dir,
+                          w->has_lines ? &w->lines : NULL) != 0) {
+        return -1;
+    }
+    if (dwarf_names_begin(&w->names) != 0) {
         return failure_memory(w->reader->failure);
     }
     w->num_open = w->num_inlinees = w->live.count = 0;

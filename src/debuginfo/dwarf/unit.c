@@ -291,8 +291,8 @@ static bool is_dart(struct dwarf_reader *d, const struct dwarf_unit *u,
 }
 
 /* Reads the first entry that is not a null entry.  Returns 1, 0 if there is
- * none, or -1 if it is damaged. */
-static int read_root(const struct dwarf_reader *d, struct dwarf_unit *u,
+ * none, or -1 if it is damaged or, with failure set, work runs out. */
+static int read_root(struct dwarf_reader *d, struct dwarf_unit *u,
                      struct root_values *r)
 {
     size_t i;
@@ -310,7 +310,7 @@ static int read_root(const struct dwarf_reader *d, struct dwarf_unit *u,
         return c.failed ? -1 : 0;
     }
     abbrev = dwarf_abbrevs_get(&d->abbrevs, dwarf_unit_table(d, u), code);
-    if (abbrev == NULL) {
+    if (abbrev == NULL || dwarf_charge(d, abbrev->num_attributes) != 0) {
         return -1;
     }
     for (i = 0; i < abbrev->num_attributes; i++) {
@@ -363,6 +363,9 @@ int dwarf_unit_load(struct dwarf_reader *d, struct dwarf_unit *u,
         return -1;
     }
     rc = rc == 0 ? -1 : load(d, u, &r, &wrong);
+    if (d->failure->code != FAILURE_NONE) {
+        return -1;
+    }
     u->state = rc > 0    ? DWARF_UNIT_READY
                : rc == 0 ? DWARF_UNIT_EMPTY
                          : DWARF_UNIT_BAD;
