@@ -133,7 +133,7 @@ static int enter_sandbox(const struct input *input, size_t scratch,
 
     limits.memory = 512 * MIB + 4 * (uint64_t)size + scratch;
     limits.file_size = output_limit(input);
-    limits.cpu_seconds = 20 + (unsigned)(size / MIB);
+    limits.cpu_seconds = sandbox_seconds(size);
     if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
         return failure_set(failure, FAILURE_SANDBOX,
                            "is not parsed without a sandbox: %s "

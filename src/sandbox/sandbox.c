@@ -15,6 +15,7 @@
 #include "sandbox.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <stdio.h>
@@ -51,6 +52,17 @@ static int sandbox_limit(int resource, rlim_t soft, rlim_t hard)
     }
 
     return setrlimit(resource, &limit);
+}
+
+#define SECONDS_LEAST 20
+#define BYTES_A_SECOND ((uint64_t)1 << 20)
+
+unsigned sandbox_seconds(uint64_t bytes)
+{
+    uint64_t most = UINT_MAX / 2 - SECONDS_LEAST;
+
+    bytes /= BYTES_A_SECOND;
+    return SECONDS_LEAST + (unsigned)(bytes < most ? bytes : most);
 }
 
 static int rlimits(const struct sandbox_limits *limits)

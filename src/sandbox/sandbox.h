@@ -25,6 +25,12 @@ struct sandbox_limits {
 };
 
 /*
+ * CPU seconds that reading so many bytes never needs: a limit for faults of
+ * ours.  What a file may ask for is bounded where it is read.
+ */
+unsigned sandbox_seconds(uint64_t bytes);
+
+/*
  * Enters the sandbox.  To be called once, after the last open().  Returns 0, or
  * -1 with a sentence in error.  It is an error if the kernel has no seccomp,
  * but not if it has no Landlock.

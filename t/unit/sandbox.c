@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -385,6 +386,15 @@ static void test_cpu_limit_ends_the_process(void **state)
     assert_int_equal(WTERMSIG(status), SIGXCPU);
 }
 
+static void test_seconds_grow_and_never_wrap(void **state)
+{
+    (void)state;
+    assert_true(sandbox_seconds(0) > 0);
+    assert_true(sandbox_seconds(1ull << 30) > sandbox_seconds(1ull << 20));
+    assert_true(sandbox_seconds(UINT64_MAX) > sandbox_seconds(1ull << 40));
+    assert_true(sandbox_seconds(UINT64_MAX) < UINT_MAX);
+}
+
 static void test_abort_is_an_abort(void **state)
 {
     struct sandbox_limits limits = {0, 0, 0};
@@ -410,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_file_size_limit_is_an_error),
         cmocka_unit_test(test_memory_limit_is_an_error),
         cmocka_unit_test(test_cpu_limit_ends_the_process),
+        cmocka_unit_test(test_seconds_grow_and_never_wrap),
         cmocka_unit_test(test_abort_is_an_abort),
     };
 

@@ -601,7 +601,8 @@ static int unpack_map(struct unpack_job *job)
 
 static int lock(const struct unpack_job *job)
 {
-    struct sandbox_limits limits = {2 * job->max + UNPACK_MEMORY, job->max, 0};
+    struct sandbox_limits limits = {2 * job->max + UNPACK_MEMORY, job->max,
+                                    sandbox_seconds(2 * job->max)};
     uint64_t index = FLAT_FILES * sizeof(struct flat_record);
     char error[UNPACK_TEXT];
 
