@@ -125,9 +125,9 @@ static int name_functions(const struct symbol_list *symbols,
     return 0;
 }
 
-int symbol_list_convert(const struct symbol_list *symbols,
-                        struct dwarf_object *object,
-                        struct symfile_writer *writer, struct failure *failure)
+static int add_all(const struct symbol_list *symbols,
+                   struct dwarf_object *object, struct symfile_writer *writer,
+                   struct failure *failure)
 {
     int rc = 0;
     uint64_t *keys;
@@ -146,6 +146,27 @@ int symbol_list_convert(const struct symbol_list *symbols,
         object->num_symbols = 0;
     }
     return rc != 0 ? -1 : write(symbols, writer, failure);
+}
+
+int symbol_list_convert(struct symbol_list *symbols,
+                        struct dwarf_object *object,
+                        const struct symfile_identity *identity,
+                        const struct symfile_sink *sink,
+                        struct debuginfo_result *result,
+                        struct failure *failure)
+{
+    int rc;
+    struct symfile_writer writer;
+
+    symfile_writer_init(&writer);
+    writer.undecorates = symbols->undecorates;
+    rc = add_all(symbols, object, &writer, failure);
+    symbol_list_free(symbols);
+    if (rc == 0) {
+        rc = format_finish(&writer, identity, sink, result, failure);
+    }
+    symfile_writer_free(&writer);
+    return rc;
 }
 
 void symbol_list_free(struct symbol_list *symbols)

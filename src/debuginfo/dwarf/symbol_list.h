@@ -10,10 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "debuginfo/failure.h"
+#include "debuginfo/format.h"
 
 struct dwarf_object;
-struct symfile_writer;
 
 struct debuginfo_symbol {
     uint64_t address; /* relative to where the image is loaded */
@@ -25,6 +24,7 @@ struct debuginfo_symbol {
 /* Many symbols can have the same long name: what reading may take is bounded by
  * the size of the file. */
 struct symbol_list {
+    bool undecorates; /* as that of struct symfile_writer */
     struct debuginfo_symbol *list;
     size_t count;
     size_t room;
@@ -57,13 +57,16 @@ int symbol_list_end(const struct symbol_list *symbols,
                     struct failure *failure);
 
 /*
- * Adds the functions of DWARF, if the object has its sections, and behind them
- * all symbols that have a name.  Sets the object's symbols meanwhile.  Returns
- * 0, or -1 with failure set.
+ * The rest of each convert (format.h): writes the functions of DWARF, if the
+ * object has its sections, and behind them all symbols that have a name.  Sets
+ * the object's symbols meanwhile, and frees the list.  Returns 0, or -1 with
+ * failure set.
  */
-int symbol_list_convert(const struct symbol_list *symbols,
+int symbol_list_convert(struct symbol_list *symbols,
                         struct dwarf_object *object,
-                        struct symfile_writer *writer,
+                        const struct symfile_identity *identity,
+                        const struct symfile_sink *sink,
+                        struct debuginfo_result *result,
                         struct failure *failure);
 
 void symbol_list_free(struct symbol_list *symbols);

@@ -22,7 +22,6 @@ struct conversion {
     uint8_t *inflated[DWARF_SECTIONS];
     uint64_t load_address;
     struct symbol_list symbols;
-    struct symfile_writer writer;
 };
 
 /* sections -------------------------------------------------------------------
@@ -140,16 +139,13 @@ static int convert(const uint8_t *data, size_t size,
     c.failure = failure;
     (void)elf_file_open(&c.file, data, size);
     c.load_address = elf_file_load_address(&c.file);
-    symfile_writer_init(&c.writer);
     memcpy(written.guid, identity.guid, sizeof(written.guid));
     written.age = 0;
     written.arch = identity.arch;
-    rc = take_sections(&c) != 0 || read_symbols(&c) != 0 ||
-                 symbol_list_convert(&c.symbols, &c.object, &c.writer,
-                                     failure) != 0
+    rc = take_sections(&c) != 0 || read_symbols(&c) != 0
              ? -1
-             : format_finish(&c.writer, &written, sink, result, failure);
-    symfile_writer_free(&c.writer);
+             : symbol_list_convert(&c.symbols, &c.object, &written, sink,
+                                   result, failure);
     symbol_list_free(&c.symbols);
     for (i = 0; i < DWARF_SECTIONS; i++) {
         scratch_free(c.inflated[i]);

@@ -12,51 +12,32 @@
 #include "symbols.h"
 #include "symcache/symcache.h"
 
-static void find_sections(const struct macho_image *image,
-                          struct dwarf_object *object)
-{
-    int i;
-    uint64_t size;
-    struct dwarf_section *section;
-
-    memset(object, 0, sizeof(*object));
-    object->is_big = image->is_big_endian;
-    object->is_relocatable = image->file_type == MACHO_OBJECT;
-    object->load_address = macho_load_address(image);
-    for (i = 0; i < DWARF_SECTIONS; i++) {
-        section = &object->sections[i];
-        section->data = macho_dwarf_section(
-            image, dwarf_section_title((enum dwarf_section_name)i), &size);
-        section->size = section->data != NULL ? (size_t)size : 0;
-    }
-}
-
 static int convert_image(const struct macho_image *image,
                          const struct symfile_sink *sink,
                          struct debuginfo_result *result,
                          struct failure *failure)
 {
-    int rc;
-    struct symfile_writer writer;
+    int i;
     struct symfile_identity identity = {.age = 0};
     struct symbol_list symbols;
-    struct dwarf_object object;
+    struct dwarf_object object = {
+        .is_big = image->is_big_endian,
+        .is_relocatable = image->file_type == MACHO_OBJECT,
+        .load_address = macho_load_address(image)};
 
     macho_image_uuid(image, identity.guid);
     identity.arch = macho_arch(image->cpu_type, image->cpu_subtype);
-    symfile_writer_init(&writer);
     symbol_list_init(&symbols, image->size);
-    rc = macho_symbols_read(image, &symbols, failure);
-    if (rc == 0) {
-        find_sections(image, &object);
-        rc = symbol_list_convert(&symbols, &object, &writer, failure);
+    if (macho_symbols_read(image, &symbols, failure) != 0) {
+        symbol_list_free(&symbols);
+        return -1;
     }
-    symbol_list_free(&symbols);
-    if (rc == 0) {
-        rc = format_finish(&writer, &identity, sink, result, failure);
+    for (i = 0; i < DWARF_SECTIONS; i++) {
+        object.sections[i] = macho_dwarf_section(
+            image, dwarf_section_title((enum dwarf_section_name)i));
     }
-    symfile_writer_free(&writer);
-    return rc;
+    return symbol_list_convert(&symbols, &object, &identity, sink, result,
+                               failure);
 }
 
 static int convert(const uint8_t *data, size_t size,

@@ -48,7 +48,6 @@ static int read_slice(const uint8_t *data, struct macho_slice *slice,
                       char *error, size_t error_size)
 {
     struct macho_image image;
-    uint64_t section_size;
 
     if (macho_image_open(&image, data + slice->offset, (size_t)slice->size,
                          error, error_size) != 0) {
@@ -59,7 +58,7 @@ static int read_slice(const uint8_t *data, struct macho_slice *slice,
     slice->file_type = image.file_type;
     slice->is_dsym = image.file_type == MACHO_DSYM;
     slice->has_debug_info =
-        macho_dwarf_section(&image, "debug_info", &section_size) != NULL;
+        macho_dwarf_section(&image, "debug_info").data != NULL;
     slice->has_symbols = has_symbols(&image);
     slice->has_uuid = macho_image_uuid(&image, slice->uuid);
     return 0;

@@ -107,29 +107,28 @@ static const uint8_t *at(const struct macho_image *image, uint64_t offset,
 
 /* The offset in a section's header has only 32 bits.  Files of more than 4 GiB
  * need what their segment says. */
-static const uint8_t *content(const struct macho_image *image,
-                              const struct macho_segment *segment,
-                              const struct macho_section *section,
-                              uint64_t *size)
+static struct dwarf_section content(const struct macho_image *image,
+                                    const struct macho_segment *segment,
+                                    const struct macho_section *section)
 {
     uint32_t type = section->flags & SECTION_TYPE;
     uint64_t offset = section->address - segment->address + segment->offset;
     const uint8_t *p = NULL;
+    struct dwarf_section found = {image->data, 0};
 
-    *size = section->size;
     if (image->is_64 && section->address >= segment->address &&
         section->address - segment->address <= UINT64_MAX - segment->offset) {
-        p = at(image, offset, *size);
+        p = at(image, offset, section->size);
     }
     if (p == NULL && type != ZEROFILL && type != GB_ZEROFILL &&
         type != THREAD_LOCAL_ZEROFILL) {
-        p = at(image, section->offset, *size);
+        p = at(image, section->offset, section->size);
     }
-    if (p == NULL) {
-        p = image->data;
-        *size = 0;
+    if (p != NULL) {
+        found.data = p;
+        found.size = (size_t)section->size;
     }
-    return p;
+    return found;
 }
 
 /* Section names have at most 16 characters, so one is shorter than DWARF's. */
@@ -144,10 +143,11 @@ static bool is_dwarf(const char *stored, const char *name)
            memcmp(stored + 2, name, strlen(name)) == 0;
 }
 
-const uint8_t *macho_dwarf_section(const struct macho_image *image,
-                                   const char *name, uint64_t *size)
+struct dwarf_section macho_dwarf_section(const struct macho_image *image,
+                                         const char *name)
 {
     uint32_t i;
+    struct dwarf_section none = {NULL, 0};
     struct macho_command command = {.next = 0};
     struct macho_section section;
     struct macho_segment segment;
@@ -158,14 +158,14 @@ const uint8_t *macho_dwarf_section(const struct macho_image *image,
         }
         for (i = 0; i < segment.num_sections; i++) {
             if (!macho_section_read(image, &segment, i, &section)) {
-                return NULL;
+                return none;
             }
             if (is_dwarf(section.name, name)) {
                 return section.offset != 0
-                           ? content(image, &segment, &section, size)
-                           : NULL;
+                           ? content(image, &segment, &section)
+                           : none;
             }
         }
     }
-    return NULL;
+    return none;
 }

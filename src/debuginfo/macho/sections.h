@@ -6,6 +6,7 @@
 #ifndef DEBUGINFO_MACHO_SECTIONS_H
 #define DEBUGINFO_MACHO_SECTIONS_H
 
+#include "debuginfo/dwarf/dwarf.h"
 #include "image.h"
 
 #define MACHO_NAME 16 /* bytes; shorter names end with a NUL */
@@ -47,10 +48,10 @@ uint64_t macho_load_address(const struct macho_image *image);
 
 /*
  * Finds a section of DWARF by its name without underscores, for example
- * "debug_info".  Returns its content, or NULL if there is none; its size is 0
- * if what the header says of it is outside of the file.
+ * "debug_info".  Its data is NULL if there is none, its size 0 if what the
+ * header says of it is outside of the file, too.
  */
-const uint8_t *macho_dwarf_section(const struct macho_image *image,
-                                   const char *name, uint64_t *size);
+struct dwarf_section macho_dwarf_section(const struct macho_image *image,
+                                         const char *name);
 
 #endif

@@ -12,53 +12,33 @@
 #include "sections.h"
 #include "symcache/symcache.h"
 
-static void find_sections(const struct pe_image *image,
-                          struct dwarf_object *object)
-{
-    int i;
-    uint64_t size;
-    struct dwarf_section *section;
-
-    memset(object, 0, sizeof(*object));
-    object->load_address = image->image_base;
-    for (i = 0; i < DWARF_SECTIONS; i++) {
-        section = &object->sections[i];
-        section->data = pe_dwarf_section(
-            image, dwarf_section_title((enum dwarf_section_name)i), &size);
-        section->size = section->data != NULL ? (size_t)size : 0;
-    }
-}
-
 static int convert_image(const struct pe_image *image,
                          const struct symfile_sink *sink,
                          struct debuginfo_result *result,
                          struct failure *failure)
 {
-    int rc;
+    int i;
     struct pe_debug_id id;
-    struct symfile_writer writer;
     struct symfile_identity identity;
     struct symbol_list symbols;
-    struct dwarf_object object;
+    struct dwarf_object object = {.load_address = image->image_base};
 
     pe_debug_id(image, &id);
     memcpy(identity.guid, id.guid, sizeof(identity.guid));
     identity.age = id.age;
     identity.arch = pe_image_arch(image);
-    symfile_writer_init(&writer);
-    writer.undecorates = true;
     symbol_list_init(&symbols, image->size);
-    rc = pe_exports_read(image, &symbols, failure);
-    if (rc == 0) {
-        find_sections(image, &object);
-        rc = symbol_list_convert(&symbols, &object, &writer, failure);
+    symbols.undecorates = true;
+    if (pe_exports_read(image, &symbols, failure) != 0) {
+        symbol_list_free(&symbols);
+        return -1;
     }
-    symbol_list_free(&symbols);
-    if (rc == 0) {
-        rc = format_finish(&writer, &identity, sink, result, failure);
+    for (i = 0; i < DWARF_SECTIONS; i++) {
+        object.sections[i] = pe_dwarf_section(
+            image, dwarf_section_title((enum dwarf_section_name)i));
     }
-    symfile_writer_free(&writer);
-    return rc;
+    return symbol_list_convert(&symbols, &object, &identity, sink, result,
+                               failure);
 }
 
 static int convert(const uint8_t *data, size_t size,

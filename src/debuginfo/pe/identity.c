@@ -221,7 +221,6 @@ int pe_code_read(const uint8_t *data, size_t size, struct pe_code *code,
                  char *error, size_t error_size)
 {
     struct pe_image image;
-    uint64_t size_of;
 
     if (pe_image_open(&image, data, size, error, error_size) != 0) {
         return -1;
@@ -231,8 +230,7 @@ int pe_code_read(const uint8_t *data, size_t size, struct pe_code *code,
     code->arch = pe_image_arch(&image);
     code->is_companion = is_companion(&image);
     code->is_cut = is_cut(&image);
-    code->has_debug_info = pe_dwarf_section(&image, "debug_info", &size_of) !=
-                           NULL;
+    code->has_debug_info = pe_dwarf_section(&image, "debug_info").data != NULL;
     code->has_symbols = has_exports(&image);
     pe_debug_id(&image, &code->debug_id);
     return 0;

@@ -84,19 +84,22 @@ static bool is_named(const struct pe_image *image, const uint8_t *stored,
            (room == size || text[size] == '\0');
 }
 
-const uint8_t *pe_dwarf_section(const struct pe_image *image, const char *name,
-                                uint64_t *size)
+struct dwarf_section pe_dwarf_section(const struct pe_image *image,
+                                      const char *name)
 {
     unsigned i;
     struct pe_section section;
+    struct dwarf_section found = {NULL, 0};
 
     for (i = 0; i < image->num_sections; i++) {
         pe_image_section(image, i, &section);
         if (is_named(image, section.name, name)) {
             /* the size in memory: in the file it is rounded up */
-            *size = section.virtual_size;
-            return pe_image_at(image, section.raw, section.virtual_size);
+            found.data =
+                pe_image_at(image, section.raw, section.virtual_size);
+            found.size = found.data != NULL ? section.virtual_size : 0;
+            break;
         }
     }
-    return NULL;
+    return found;
 }

@@ -7,6 +7,7 @@
 #ifndef DEBUGINFO_PE_SECTIONS_H
 #define DEBUGINFO_PE_SECTIONS_H
 
+#include "debuginfo/dwarf/dwarf.h"
 #include "debuginfo/failure.h"
 #include "image.h"
 
@@ -15,8 +16,8 @@
 int pe_sections_check(const struct pe_image *image, struct failure *failure);
 
 /* Finds a section of DWARF by its name without the dot, for example
- * "debug_info".  Returns its content, or NULL if it is not in the file. */
-const uint8_t *pe_dwarf_section(const struct pe_image *image, const char *name,
-                                uint64_t *size);
+ * "debug_info".  Its data is NULL if it is not in the file. */
+struct dwarf_section pe_dwarf_section(const struct pe_image *image,
+                                      const char *name);
 
 #endif

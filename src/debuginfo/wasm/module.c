@@ -268,18 +268,21 @@ int wasm_module_read(const uint8_t *data, size_t size,
     return 0;
 }
 
-const struct wasm_section *wasm_dwarf_section(const struct wasm_module *module,
-                                              const char *name)
+struct dwarf_section wasm_dwarf_section(const struct wasm_module *module,
+                                        const char *name)
 {
     unsigned i;
     const struct wasm_section *section;
+    struct dwarf_section found = {NULL, 0};
 
     for (i = 0; i < module->num_sections; i++) {
         section = &module->sections[i];
         if (section->name_size == strlen(name) + 1 &&
             memcmp(section->name + 1, name, strlen(name)) == 0) {
-            return section;
+            found.data = section->data;
+            found.size = section->size;
+            break;
         }
     }
-    return NULL;
+    return found;
 }

@@ -39,8 +39,8 @@ int wasm_module_read(const uint8_t *data, size_t size,
                      struct failure *failure);
 
 /* Finds a section of DWARF by its name without the dot, for example
- * "debug_info", or NULL. */
-const struct wasm_section *wasm_dwarf_section(const struct wasm_module *module,
-                                              const char *name);
+ * "debug_info".  Its data is NULL if there is none. */
+struct dwarf_section wasm_dwarf_section(const struct wasm_module *module,
+                                        const char *name);
 
 #endif
