@@ -122,6 +122,7 @@
       "Files to be stored in a tier, or to be kept there.")                   \
     X(TIER_EXISTS, "symcached_tier_puts_total", "result=\"exists\"", "")      \
     X(TIER_FRESH, "symcached_tier_puts_total", "result=\"refreshed\"", "")    \
+    X(TIER_REMOVED, "symcached_tier_puts_total", "result=\"removed\"", "")    \
     X(TIER_PUT_FAILED, "symcached_tier_puts_total", "result=\"failed\"", "")  \
     X(TIER_DROPPED, "symcached_tier_dropped_total", "",                       \
       "Files that were not stored in a tier because too many waited.")        \

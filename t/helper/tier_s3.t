@@ -218,5 +218,42 @@ is $fleet->ask($fleet->absent), 404, 'keys have expired and are the same';
 is requests(), 'GET', 'one request';
 $fleet->wait_log(qr/403 ExpiredToken, and the configuration has no other/);
 
+# --- an upload removes what was made of another file
+
+$s3->fail('');
+mkdir $t->path($_) or die for qw(uploads uploads/.spool);
+$fleet->{sources} = ['local', 'uploads'];
+$fleet->{more} = { admin_listen => 'unix:' . $t->path('a.sock'),
+                   uploads => { root => $t->path('uploads') } };
+sub upload {
+    my ($n) = @_;
+    my $file = $t->write_file("uploads/.spool/$n",
+        substr($t->read_file($t->data('pdb/crash.pdb')), 0, -1) . chr $n);
+    return $t->http($t->path('a.sock'), 'PUT',
+        "/v1/uploads/$key/crash.pdb?force=1", 'Content-Length: 0',
+        "X-Symcached-Body: $file")->{status};
+}
+
+$s3->save($path, $headers, $body);
+$fleet->machine;
+requests();
+is upload(1), 201, 'uploaded';
+$fleet->wait_metric('puts_total{result="removed"}', 2);
+is requests(), 'DELETE DELETE', 'one for each transcoder';
+ok !-e $s3->file($path), 'the object is gone';
+is $fleet->ask($key), 200, 'made again';
+$fleet->wait_metric('puts_total{result="stored"}', 1);
+
+$s3->fail('no-delete');
+is upload(2), 201, 'uploaded by keys that may not delete';
+$fleet->wait_metric('puts_total{result="failed"}', 2);
+is $fleet->metric('breaker{tier="fleet",way="put"}'), 0, 'which is not the tier\'s fault';
+requests();
+is $fleet->ask($key), 200, 'made again';
+$fleet->wait_metric('puts_total{result="stored"}', 2);
+is requests(), 'PUT', 'and stored over the other, which is not read';
+my ($last) = reverse $s3->requests;
+is $last->{headers}{'if-none-match'}, undef, 'without a condition';
+
 $t->finish;
 done_testing;

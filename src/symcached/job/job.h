@@ -117,8 +117,9 @@ unsigned scheduler_forget(struct scheduler *scheduler,
                           const symcache_key_t *key, bool has_id);
 
 /*
- * The original of a key has changed: removes what the store has that was made
- * of another, of every kind, and the download; jobs that run begin again.
+ * The original of a key has changed: removes what the store and its tier have
+ * that was made of another, of every kind, and the download; jobs that run
+ * begin again.
  * Returns false while a job is just publishing what it made: then this must be
  * called again.
  */

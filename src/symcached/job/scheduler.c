@@ -308,6 +308,35 @@ static size_t find_same(const struct scheduler *scheduler,
     return n;
 }
 
+/* Has the tier's files removed, of the versions that are made of the key or on
+ * the disk. */
+static void discard_in_tier(struct scheduler *scheduler,
+                            const struct store_config *store,
+                            const symcache_key_t *key)
+{
+    symcache_version_t versions[STORE_VERSIONS_MAX];
+    symcache_key_t each;
+    int kind, n;
+    size_t i;
+
+    symcache_key_copy(&each, key);
+    for (i = 0; i < store->ntranscoders; i++) {
+        each.kind = (uint8_t)store->transcoders[i].makes;
+        tiers_discard(scheduler->tiers, store, &each,
+                      &store->transcoders[i].version);
+    }
+    for (kind = 0; kind < SYMCACHE_KINDS; kind++) {
+        if (symcache_kind_is_original((symcache_kind_e)kind)) {
+            continue;
+        }
+        each.kind = (uint8_t)kind;
+        n = store_versions(store->root, &each, versions);
+        while (n-- > 0) {
+            tiers_discard(scheduler->tiers, store, &each, &versions[n]);
+        }
+    }
+}
+
 bool scheduler_discard(struct scheduler *scheduler,
                        const struct store_config *store,
                        const symcache_key_t *key)
@@ -317,6 +346,9 @@ bool scheduler_discard(struct scheduler *scheduler,
     char path[PATH_MAX];
     bool done = true;
 
+    if (store->tier != NULL) {
+        discard_in_tier(scheduler, store, key);
+    }
     /* First the files: whoever waits for a job that ends begins another. */
     store_discard(store->root, key);
     store_download_path(path, scheduler->config->downloads, store->name, key);

@@ -222,7 +222,8 @@ const char *job_text(const struct job *job); /* "" if there is none */
 
 /* ask_tier.c ------------------------------------------------------------ */
 
-/* Asks the tier of the job's store.  Returns false if it has none. */
+/* Asks the tier of the job's store.  Returns false if it has none, or one that
+ * is not to be asked for this file. */
 bool job_ask_tier(struct job *job);
 
 /* Begins to look for an original: among the downloads, and at sources. */

@@ -43,10 +43,12 @@ struct tier_type {
      *        call->replace, only where nothing is
      * fresh  makes the object as young as a new one, if it has the digest of
      *        call->lines; with another one, or if it is young, it EXISTS
+     * remove removes the object; DONE also where there is none
      */
     int (*get)(struct tier_call *call);
     int (*put)(struct tier_call *call);
     int (*fresh)(struct tier_call *call);
+    int (*remove)(struct tier_call *call);
     void (*cancel)(struct tier_call *call); /* no tier_call_end() follows */
 };
 
@@ -116,6 +118,8 @@ struct tiers {
     struct hosts *hosts;
     struct fetcher *fetcher;
     struct event *pump;
+    struct event *look;   /* for what was discarded, see discard.h */
+    struct task *looking; /* or NULL */
     LIST_HEAD(, tier) all;
     LIST_HEAD(, tier_put) writing;
     bool stopping;
@@ -147,6 +151,16 @@ void tier_gets_pump(struct tiers *tiers, struct tier *tier);
 
 /* Returns the milliseconds after which to look again, or 0. */
 unsigned tier_puts_pump(struct tiers *tiers, struct tier *tier);
+
+/* Removes the object of a file when its turn comes. */
+void tier_puts_remove(struct tiers *tiers, const struct store_config *store,
+                      const symcache_key_t *key,
+                      const symcache_version_t *version);
+
+/* Is anything to be done, or being done, to the object of a file? */
+bool tier_puts_has(struct tiers *tiers, const struct store_config *store,
+                   const symcache_key_t *key,
+                   const symcache_version_t *version);
 
 /* Forgets all that waits and ends what runs. */
 void tier_puts_stop(struct tiers *tiers, struct tier *tier);

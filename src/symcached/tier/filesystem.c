@@ -444,9 +444,38 @@ static int fresh(struct tier_call *call)
     return work != NULL ? start(call, TIER_FIRST, &touches, work) : -1;
 }
 
+static void remove_object(void *arg)
+{
+    struct work *work = arg;
+
+    if (unlink(work->path) != 0 &&
+        (errno != ENOENT || access(work->root, F_OK) != 0)) {
+        fail_path(work, W_OK | X_OK);
+    }
+}
+
+static void on_removed(void *arg, bool late)
+{
+    struct work *work = arg;
+
+    if (!is_over(work, late)) {
+        tier_call_end(work->call, TIER_SAID_DONE, "removed");
+    }
+}
+
+static int take_away(struct tier_call *call)
+{
+    static const struct task_calls removes = {remove_object, on_removed,
+                                              work_drop};
+    struct work *work = work_new(call);
+
+    return work != NULL ? start(call, TIER_FIRST, &removes, work) : -1;
+}
+
 static void cancel(struct tier_call *call)
 {
     call->task_cancel(call->task);
 }
 
-const struct tier_type tier_filesystem = {true, get, put, fresh, cancel};
+const struct tier_type tier_filesystem = {true,  get,       put,
+                                          fresh, take_away, cancel};

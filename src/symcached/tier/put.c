@@ -6,6 +6,9 @@
  *
  *   waits for its turn --> a child compresses --> a thread computes digests
  *     --> the type stores it, or makes what it has stored young again
+ *
+ * or the type removes it.  What was discarded is stored over whatever is there.
+ * Only one thing at a time is done to an object.
  */
 #include "tier.h"
 
@@ -28,11 +31,18 @@
 #include "symcached/store/store.h"
 #include "call.h"
 #include "checksum.h"
+#include "discard.h"
 #include "note.h"
 
 #define PUTS 4            /* at a time */
 #define PUTS_WAITING 1000 /* the oldest of more are dropped */
 #define PUT_TRIES 3
+
+enum put_what {
+    PUT_STORE,
+    PUT_FRESH, /* it is stored, and to be made young again */
+    PUT_REMOVE
+};
 
 struct tier_put {
     TAILQ_ENTRY(tier_put) queue;  /* while it waits, */
@@ -43,7 +53,7 @@ struct tier_put {
     symcache_key_t key;
     symcache_version_t version;
     bool replace;
-    bool fresh; /* it is stored, and to be made young again */
+    enum put_what what;
     unsigned tries;
 
     /* while it runs */
@@ -86,10 +96,20 @@ static void leave(struct tier_put *put)
     tiers_pump(put->tiers);
 }
 
+/* What is only stored is the first to go: its use is another chance. */
 static void drop_oldest(struct tier *tier)
 {
-    struct tier_put *put = TAILQ_FIRST(&tier->puts);
+    struct tier_put *put;
 
+    TAILQ_FOREACH(put, &tier->puts, queue)
+    {
+        if (put->what != PUT_REMOVE) {
+            break;
+        }
+    }
+    if (put == NULL) {
+        put = TAILQ_FIRST(&tier->puts);
+    }
     TAILQ_REMOVE(&tier->puts, put, queue);
     tier->nputs--;
     metrics_add(METRIC_TIER_DROPPED, 1);
@@ -104,6 +124,29 @@ static void add(struct tiers *tiers, struct tier *tier, struct tier_put *put)
     TAILQ_INSERT_TAIL(&tier->puts, put, queue);
     tier->nputs++;
     tiers_pump(tiers);
+}
+
+static bool is_of(const struct tier_put *put, const char *store,
+                  const symcache_key_t *key, const symcache_version_t *version)
+{
+    return symcache_version_cmp(&put->version, version) == 0 &&
+           symcache_key_equal(&put->key, key) &&
+           strcmp(put->store, store) == 0;
+}
+
+static struct tier_put *find(const struct tier *tier, const char *store,
+                             const symcache_key_t *key,
+                             const symcache_version_t *version)
+{
+    struct tier_put *put;
+
+    TAILQ_FOREACH(put, &tier->puts, queue)
+    {
+        if (is_of(put, store, key, version)) {
+            return put;
+        }
+    }
+    return NULL;
 }
 
 /* ends --------------------------------------------------------------------- */
@@ -127,6 +170,33 @@ static void note(const struct tier_put *put)
     }
 }
 
+/* The file of the present original is there. */
+static void note_replaced(const struct tier_put *put)
+{
+    if (put->call.replace && is_same(put)) {
+        discard_drop(put->root, &put->key, &put->version);
+    }
+}
+
+/* Unless it was discarded once more meanwhile. */
+static void note_removed(const struct tier_put *put)
+{
+    if (find(put->tier, put->store, &put->key, &put->version) == NULL) {
+        discard_drop(put->root, &put->key, &put->version);
+    }
+}
+
+/* Puts what has run behind the others, unless more is wanted by now. */
+static void requeue(struct tier_put *put)
+{
+    leave(put);
+    if (find(put->tier, put->store, &put->key, &put->version) == NULL) {
+        add(put->tiers, put->tier, put);
+    } else {
+        put_free(put);
+    }
+}
+
 /*
  * It did not work: later, if that may help.  While the tier is left alone, that
  * does not count as a try of the file; it goes behind the others, so that they
@@ -145,15 +215,18 @@ static void try_again(struct tier_put *put, enum tier_said said,
     }
 
     log_write(again ? LOG_LEVEL_INFO : LOG_LEVEL_WARN, 0,
-              "tier %s: \"%s\" is not stored: %s; %s", tier->name,
-              put->call.name, detail,
+              "tier %s: \"%s\" is not %s: %s; %s", tier->name,
+              put->call.name, put->what == PUT_REMOVE ? "removed" : "stored",
+              detail,
               again ? "it is tried again"
-                    : "its use in an hour or later is another chance");
-    leave(put);
+              : put->what == PUT_REMOVE
+                  ? "it is not read here, and tried again later"
+                  : "its use in an hour or later is another chance");
     if (again) {
-        add(tiers, tier, put);
+        requeue(put);
     } else {
         metrics_add(METRIC_TIER_PUT_FAILED, 1);
+        leave(put);
         put_free(put);
     }
 }
@@ -161,21 +234,30 @@ static void try_again(struct tier_put *put, enum tier_said said,
 static void ended(struct tier_put *put, enum tier_said said,
                   const char *detail)
 {
+    static const enum metric counters[] = {METRIC_TIER_STORED,
+                                           METRIC_TIER_FRESH,
+                                           METRIC_TIER_REMOVED};
+
     metrics_add(METRIC_TIER_PUT_MS, clock_since(put->began));
     switch (said) {
     case TIER_SAID_DONE:
-        metrics_add(put->fresh ? METRIC_TIER_FRESH : METRIC_TIER_STORED, 1);
-        metrics_add(METRIC_TIER_SENT, put->fresh ? 0 : put->call.size);
+        metrics_add(counters[put->what], 1);
+        if (put->what == PUT_REMOVE) {
+            note_removed(put);
+            break;
+        }
+        metrics_add(METRIC_TIER_SENT,
+                    put->what == PUT_STORE ? put->call.size : 0);
         note(put);
+        note_replaced(put);
         break;
     case TIER_SAID_EXISTS:
         metrics_add(METRIC_TIER_EXISTS, 1);
         note(put);
         break;
     case TIER_SAID_ABSENT: /* it was removed, so it is stored anew */
-        put->fresh = false;
-        leave(put);
-        add(put->tiers, put->tier, put);
+        put->what = PUT_STORE;
+        requeue(put);
         return;
     default:
         try_again(put, said, detail);
@@ -253,8 +335,8 @@ static void on_sums(void *arg, const struct checksum *sum)
     call->size = sum->size[1];
     memcpy(call->body_sha256, sum->sha256[1], sizeof(call->body_sha256));
 
-    rc = put->fresh ? tier_type_of(call->config)->fresh(call)
-                    : tier_type_of(call->config)->put(call);
+    rc = put->what == PUT_FRESH ? tier_type_of(call->config)->fresh(call)
+                                : tier_type_of(call->config)->put(call);
     if (rc != 0) {
         failed(put, "it cannot be sent", errno);
     }
@@ -264,8 +346,8 @@ static void compute(struct tier_put *put)
 {
     const int fds[CHECKSUM_FILES] = {put->plain, put->call.fd};
 
-    put->task = checksum_start(put->tiers->base, fds, put->fresh ? 1 : 2,
-                               on_sums, put);
+    put->task = checksum_start(put->tiers->base, fds,
+                               put->what == PUT_FRESH ? 1 : 2, on_sums, put);
     if (put->task == NULL) {
         failed(put, "it cannot be read", errno);
     }
@@ -312,10 +394,16 @@ static struct tier_config *wanted(const struct tier_put *put)
                : NULL;
 }
 
-static void begin(struct tier_put *put, struct tier_config *config)
+static void take_away(struct tier_put *put)
+{
+    if (tier_type_of(put->call.config)->remove(&put->call) != 0) {
+        failed(put, "it cannot be removed", errno);
+    }
+}
+
+static void begin_call(struct tier_put *put, struct tier_config *config)
 {
     struct tier_call *call = &put->call;
-    struct stat st;
 
     memset(call, 0, sizeof(*call));
     call->fd = put->plain = -1;
@@ -335,20 +423,72 @@ static void begin(struct tier_put *put, struct tier_config *config)
                      &put->version);
     snprintf(call->place, sizeof(call->place), "%.1000s/%s",
              config->url != NULL ? config->url : config->path, call->name);
+}
 
+static void begin(struct tier_put *put, struct tier_config *config)
+{
+    bool discarded = discard_is_noted(put->root, &put->key, &put->version);
+    const char *why = NULL;
+    struct stat st;
+
+    begin_call(put, config);
+    if (put->what == PUT_REMOVE) {
+        take_away(put);
+        return;
+    }
+    if (discarded) {
+        put->call.replace = true;
+        put->what = PUT_STORE;
+    }
     store_path(put->path, put->root, &put->key, &put->version,
                SYMCACHE_FILE_PLAIN);
     put->plain =
         open(put->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (put->plain < 0 || fstat(put->plain, &st) != 0) {
-        skip(put, "it is gone");
+        why = "it is gone";
     } else if ((uint64_t)st.st_size > config->max_object) {
-        skip(put, "it is larger than max_object");
-    } else if (put->fresh) {
+        why = "it is larger than max_object";
+    }
+    if (why != NULL && discarded) {
+        put->what = PUT_REMOVE;
+        take_away(put);
+    } else if (why != NULL) {
+        skip(put, why);
+    } else if (put->what == PUT_FRESH) {
         compute(put);
     } else {
         compress(put);
     }
+}
+
+/* Is something being done to an object? */
+static bool is_running(const struct tiers *tiers, const struct tier *tier,
+                       const char *store, const symcache_key_t *key,
+                       const symcache_version_t *version)
+{
+    const struct tier_put *put;
+
+    LIST_FOREACH(put, &tiers->writing, running)
+    {
+        if (put->tier == tier && is_of(put, store, key, version)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static struct tier_put *next(const struct tiers *tiers,
+                             const struct tier *tier)
+{
+    struct tier_put *put;
+
+    TAILQ_FOREACH(put, &tier->puts, queue)
+    {
+        if (!is_running(tiers, tier, put->store, &put->key, &put->version)) {
+            return put;
+        }
+    }
+    return NULL;
 }
 
 unsigned tier_puts_pump(struct tiers *tiers, struct tier *tier)
@@ -356,7 +496,7 @@ unsigned tier_puts_pump(struct tiers *tiers, struct tier *tier)
     struct tier_config *config;
     struct tier_put *put;
 
-    while (tier->putting < PUTS && (put = TAILQ_FIRST(&tier->puts)) != NULL) {
+    while (tier->putting < PUTS && (put = next(tiers, tier)) != NULL) {
         put->tiers = tiers;
         put->tier = tier;
         config = wanted(put);
@@ -409,37 +549,35 @@ void tier_puts_stop(struct tiers *tiers, struct tier *tier)
 
 /* the queue ---------------------------------------------------------------- */
 
-static struct tier_put *find(const struct tier *tier, const char *store,
-                             const symcache_key_t *key,
-                             const symcache_version_t *version)
+/* What is to be done with an object of which there is an entry that waits. */
+static void join(struct tier_put *put, struct workdir *workdir, bool replace,
+                 enum put_what what)
 {
-    struct tier_put *put;
-
-    TAILQ_FOREACH(put, &tier->puts, queue)
-    {
-        if (symcache_version_cmp(&put->version, version) == 0 &&
-            symcache_key_equal(&put->key, key) &&
-            strcmp(put->store, store) == 0) {
-            return put;
-        }
+    put->replace |= replace;
+    if (what != PUT_FRESH) {
+        put->what = what;
     }
-    return NULL;
+    if (workdir != NULL) {
+        put->workdir = workdir;
+    }
 }
 
+/* workdir is not needed to remove an object. */
 static void want(struct tiers *tiers, const struct store_config *store,
                  struct workdir *workdir, const symcache_key_t *key,
-                 const symcache_version_t *version, bool replace, bool fresh)
+                 const symcache_version_t *version, bool replace,
+                 enum put_what what)
 {
     struct tier *tier = tiers_find(tiers, store->tier->name);
     struct tier_put *put;
 
-    if (tiers->stopping || tier == NULL || workdir == NULL) {
+    if (tiers->stopping || tier == NULL ||
+        (workdir == NULL && what != PUT_REMOVE)) {
         return;
     }
     put = find(tier, store->name, key, version);
     if (put != NULL) {
-        put->replace |= replace;
-        put->fresh &= fresh;
+        join(put, workdir, replace, what);
         return;
     }
     put = calloc(1, sizeof(*put));
@@ -456,7 +594,7 @@ static void want(struct tiers *tiers, const struct store_config *store,
     symcache_key_copy(&put->key, key);
     put->version = *version;
     put->replace = replace;
-    put->fresh = fresh;
+    put->what = what;
     add(tiers, tier, put);
 }
 
@@ -465,8 +603,28 @@ void tiers_put(struct tiers *tiers, const struct store_config *store,
                const symcache_version_t *version, bool replace)
 {
     if (store->tier != NULL && !store->tier->read_only) {
-        want(tiers, store, workdir, key, version, replace, false);
+        want(tiers, store, workdir, key, version, replace, PUT_STORE);
     }
+}
+
+void tier_puts_remove(struct tiers *tiers, const struct store_config *store,
+                      const symcache_key_t *key,
+                      const symcache_version_t *version)
+{
+    if (store->tier != NULL && !store->tier->read_only) {
+        want(tiers, store, NULL, key, version, false, PUT_REMOVE);
+    }
+}
+
+bool tier_puts_has(struct tiers *tiers, const struct store_config *store,
+                   const symcache_key_t *key,
+                   const symcache_version_t *version)
+{
+    const struct tier *tier = tiers_find(tiers, store->tier->name);
+
+    return tier != NULL &&
+           (find(tier, store->name, key, version) != NULL ||
+            is_running(tiers, tier, store->name, key, version));
 }
 
 void tiers_used(struct tiers *tiers, const struct store_config *store,
@@ -483,9 +641,9 @@ void tiers_used(struct tiers *tiers, const struct store_config *store,
     store_path(path, store->root, key, version, SYMCACHE_FILE_PLAIN);
     stored = tier_note_read(path);
     if (stored == 0) {
-        want(tiers, store, workdir, key, version, false, false);
+        want(tiers, store, workdir, key, version, false, PUT_STORE);
     } else if (config->lifetime > 0 &&
                (stored > now || now - stored > config->lifetime / 2)) {
-        want(tiers, store, workdir, key, version, true, true);
+        want(tiers, store, workdir, key, version, true, PUT_FRESH);
     }
 }

@@ -22,7 +22,13 @@
 #define META "x-amz-meta-symcache-"
 
 /* What a request is sent again for when the keys have been renewed. */
-enum request { REQUEST_GET, REQUEST_PUT, REQUEST_LOOK, REQUEST_COPY };
+enum request {
+    REQUEST_GET,
+    REQUEST_PUT,
+    REQUEST_LOOK,
+    REQUEST_COPY,
+    REQUEST_REMOVE
+};
 
 static int request(struct tier_call *call, enum request what);
 
@@ -467,6 +473,36 @@ static int copy(struct tier_call *call)
     return send_request(call, "PUT", &headers, -1, 0, on_copied);
 }
 
+static void on_removed(void *arg, const struct send_result *result)
+{
+    const struct fetch_answer *answer = result->answer;
+    struct tier_call *call = arg;
+    enum tier_said said;
+    char code[CODE_MAX];
+
+    read_code(code, answer);
+    said = judge(answer->status, code);
+    if (answer->status == 403 && strcmp(code, "AccessDenied") == 0) {
+        said = TIER_SAID_FAILED; /* it may write all the same */
+    }
+    call->status = answer->status;
+    if (said == TIER_SAID_DONE || said == TIER_SAID_ABSENT) {
+        tier_call_end(call, TIER_SAID_DONE, "removed");
+    } else {
+        refused(call, REQUEST_REMOVE, said, result->detail, answer);
+    }
+}
+
+static int take_away(struct tier_call *call)
+{
+    struct headers headers = {.n = 0};
+
+    if (call->config->transport.sigv4 != NULL) {
+        add(&headers, BUCKET_BODY_HEADER, BUCKET_BODY_EMPTY);
+    }
+    return send_request(call, "DELETE", &headers, -1, 0, on_removed);
+}
+
 static int request(struct tier_call *call, enum request what)
 {
     switch (what) {
@@ -476,6 +512,8 @@ static int request(struct tier_call *call, enum request what)
         return put(call);
     case REQUEST_LOOK:
         return look(call);
+    case REQUEST_REMOVE:
+        return take_away(call);
     default:
         return copy(call);
     }
@@ -486,4 +524,4 @@ static void cancel(struct tier_call *call)
     call->task_cancel(call->task);
 }
 
-const struct tier_type tier_s3 = {true, get, put, look, cancel};
+const struct tier_type tier_s3 = {true, get, put, look, take_away, cancel};

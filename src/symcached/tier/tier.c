@@ -11,8 +11,10 @@
 #include <time.h>
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/task.h"
 #include "metrics/metrics.h"
 #include "call.h"
+#include "discard.h"
 
 /* Hosts have no say here: each way has a breaker of its own. */
 const struct limits_config tier_limits = {
@@ -159,6 +161,7 @@ static void host_freed(void *arg)
 
 struct tiers *tiers_new(struct event_base *base, struct config *config)
 {
+    static const struct timeval now;
     struct tiers *tiers = calloc(1, sizeof(*tiers));
 
     if (tiers == NULL) {
@@ -169,18 +172,22 @@ struct tiers *tiers_new(struct event_base *base, struct config *config)
     tiers->base = base;
     tiers->config = config_ref(config);
     tiers->pump = event_new(base, -1, 0, on_pump, tiers);
+    tiers->look = evtimer_new(base, discards_look, tiers);
     tiers->hosts = hosts_new(base, host_freed, NULL);
     tiers->fetcher =
         tiers->hosts != NULL ? fetcher_new(base, tiers->hosts) : NULL;
-    if (tiers->pump == NULL || tiers->fetcher == NULL) {
+    if (tiers->pump == NULL || tiers->look == NULL ||
+        tiers->fetcher == NULL) {
         tiers_free(tiers);
         return NULL;
     }
+    evtimer_add(tiers->look, &now);
     return tiers;
 }
 
 void tiers_configure(struct tiers *tiers, struct config *config)
 {
+    static const struct timeval now;
     static const struct breaker closed;
     struct tier *tier;
 
@@ -194,6 +201,7 @@ void tiers_configure(struct tiers *tiers, struct config *config)
             tier_puts_stop(tiers, tier);
         }
     }
+    evtimer_add(tiers->look, &now);
     tiers_pump(tiers);
 }
 
@@ -233,6 +241,12 @@ void tiers_free(struct tiers *tiers)
     hosts_free(tiers->hosts);
     if (tiers->pump != NULL) {
         event_free(tiers->pump);
+    }
+    if (tiers->looking != NULL) {
+        task_cancel(tiers->looking);
+    }
+    if (tiers->look != NULL) {
+        event_free(tiers->look);
     }
     config_unref(tiers->config);
     free(tiers);

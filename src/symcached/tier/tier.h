@@ -17,7 +17,8 @@
  *
  *   tier.c     the tiers of the process, their breakers
  *   get.c      one read, from its question to a file that can be published
- *   put.c      the queue of files to be stored, and refreshed
+ *   put.c      the queue of files to be stored, refreshed and removed
+ *   discard.c  notes of files that are not to be read, and their removal
  *   call.h     what a type does: s3.c, filesystem.c, symcache.c
  *   object.h   names, metadata and MAC of objects
  */
@@ -40,7 +41,7 @@ struct workdir;
 enum tier_outcome {
     TIER_HIT,     /* the file is there, checked */
     TIER_ABSENT,  /* the tier has none */
-    TIER_REFUSED, /* it has one that is not to be used, and to be replaced */
+    TIER_REFUSED, /* it has one that is not to be used */
     TIER_FAILED   /* nobody knows */
 };
 
@@ -98,6 +99,20 @@ void tiers_put(struct tiers *tiers, const struct store_config *store,
 void tiers_used(struct tiers *tiers, const struct store_config *store,
                 struct workdir *workdir, const symcache_key_t *key,
                 const symcache_version_t *version);
+
+/*
+ * The original of a key has changed: whatever the tier of the store has of this
+ * file is not read from now on, also by the next process, until it is removed
+ * or replaced there, which is done when its turn comes.
+ */
+void tiers_discard(struct tiers *tiers, const struct store_config *store,
+                   const symcache_key_t *key,
+                   const symcache_version_t *version);
+
+/* Is the tier not to be read for the file? */
+bool tiers_discarded(const struct store_config *store,
+                     const symcache_key_t *key,
+                     const symcache_version_t *version);
 
 /* An array of what is known of each tier; NULL when out of memory. */
 cJSON *tiers_json(const struct tiers *tiers);

@@ -54,7 +54,8 @@ sub load {
 }
 
 # How it fails: "silent", "no-quorum" (only writes hang), "busy", "expired"
-# (keys without the token "fresh"), or a status and a code.  In one step: a
+# (keys without the token "fresh"), "no-delete" (keys that may not), or a status
+# and a code.  In one step: a
 # request that came between two modes would find none.
 sub fail {
     my ($self, $mode) = @_;
@@ -108,6 +109,8 @@ sub answer {
     }
     return refuse($c, 403, 'ExpiredToken') if $mode eq 'expired'
         && ($h->{'x-amz-security-token'} // '') ne 'fresh';
+    return refuse($c, 403, 'AccessDenied')
+        if $mode eq 'no-delete' && $method eq 'DELETE';
     my $path = Test::SigV4::decode($req->{path});
     return put($self, $c, $path, $h, $body) if $method eq 'PUT';
     if ($method eq 'DELETE') {

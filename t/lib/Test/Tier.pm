@@ -3,7 +3,8 @@ package Test::Tier;
 # Machines of a fleet that share a tier, one after the other, each with a disk
 # of its own: a real symcached with the built-in converter.
 #
-#   my $fleet = Test::Tier->new($t, tier => { type => ... }, env => { ... });
+#   my $fleet = Test::Tier->new($t, tier => { type => ... }, env => { ... },
+#                               sources => [...], more => { uploads => ... });
 #   $fleet->machine;                    # the next one, with an empty disk
 #   is $fleet->ask($fleet->{key}), 200;
 
@@ -37,13 +38,14 @@ sub config {
                     '{pdb}', "{out}/$name"] },
                 { version => '1.0.0', makes => 'ppdbcache',
                   command => [$t->program('pdb2symcache'), '-pdb', '{pdb}'] }],
-            sources => ['local'], tier => 'fleet',
+            sources => $self->{sources} // ['local'], tier => 'fleet',
         } },
         downloads => $t->path("downloads$n"),
         sources => { local => { type => 'filesystem',
             path => $t->path('symbols'), layout => 'symstore' } },
         tiers => { fleet => { %{ $self->{tier} }, %more } },
         cache => { retry_errors_after => '1s' },
+        %{ $self->{more} // {} },
     };
 }
 
@@ -52,6 +54,13 @@ sub machine {
     my ($self, %more) = @_;
     $self->{t}->stop_symcached if $self->{n};
     $self->{n}++;
+    $self->{t}->start_symcached($self->config(%more), env => $self->{env});
+}
+
+# Starts the present machine again, with its disk.
+sub restart {
+    my ($self, %more) = @_;
+    $self->{t}->stop_symcached;
     $self->{t}->start_symcached($self->config(%more), env => $self->{env});
 }
 
