@@ -244,6 +244,11 @@ $fleet->machine(read_only => JSON::PP::true());
 is $fleet->ask($key), 200, 'read_only: found';
 is $fleet->runs, 0, 'read_only: in the tier';
 
+write_object($meta, '');
+$fleet->machine(read_only => JSON::PP::true());
+is $fleet->ask($key), 200, 'read_only: a bad one is refused';
+$fleet->wait_log(qr/is refused \(digest\): [^;]*; the sources are asked$/m);
+
 unlink $object or die;
 $fleet->machine(read_only => JSON::PP::true());
 is $fleet->ask($key), 200, 'read_only: made';

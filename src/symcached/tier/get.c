@@ -111,9 +111,9 @@ static void refuse(struct tier_get *get, enum refusal why, const char *what)
 
     metrics_add(counters[why], 1);
     log_warn(0,
-             "tier %s: \"%s\" is refused (%s): %s; the sources are asked, and "
-             "it is replaced",
-             get->tier->name, get->call.name, refusal_names[why], what);
+             "tier %s: \"%s\" is refused (%s): %s; the sources are asked%s",
+             get->tier->name, get->call.name, refusal_names[why], what,
+             get->call.config->read_only ? "" : ", and it is replaced");
     end(get, TIER_REFUSED, "refused (%s): %s", refusal_names[why], what);
 }
 
