@@ -153,7 +153,7 @@ $r = $ctl->run('sources', @socket);
 $ctl->is($r, 0, qr{^SOURCE \s+ TYPE \s+ HEALTH \s+ FOUND .* PLACE\n
     upstream \s+ http \s+ ok \s+ 1 \s+ \d+ \s+ 1 \s+ 0 \s+ \d.*
     \Q$ctl->{url}\E.*\n
-    upstream:\ latest\ failure\ \d{4}-.*:\ neither\ a\ PDB\ nor\ Breakpad\ text$}x, undef, 'sources');
+    upstream:\ latest\ failure\ \d{4}-.*:\ no\ debug\ file\ of\ a\ known\ format$}x, undef, 'sources');
 ($object) = $ctl->json($ctl->run('sources', @socket, '--json'));
 is $object->{sources}[0]{name}, 'upstream', 'sources --json';
 
