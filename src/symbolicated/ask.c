@@ -120,18 +120,42 @@ static void on_news(void *arg, enum exchange_news news, struct evbuffer *body)
     }
 }
 
-static int add_path(struct evbuffer *body, const struct ask_key *k)
+/* Hints as a query. */
+static int add_hints(struct evbuffer *body, const char *hints)
+{
+    int rc = evbuffer_add(body, "?", 1);
+    size_t n;
+
+    while (rc == 0 && *hints != '\0') {
+        n = strcspn(hints, ";");
+        rc = evbuffer_add(body, hints, n);
+        if (rc == 0 && hints[n] == ';') {
+            rc = evbuffer_add(body, "%3B", 3);
+            n++;
+        }
+        hints += n;
+    }
+    return rc;
+}
+
+/* Returns less than 0 without memory. */
+static int add_line(struct evbuffer *body, const struct ask_key *k)
 {
     char plain[SYMCACHE_NAME_MAX + 1], encoded[3 * SYMCACHE_NAME_MAX + 1];
     char id[SYMCACHE_ID_TEXT_MAX + 1];
+    int rc;
 
     snprintf(plain, sizeof(plain), "%.*s", (int)k->name_size, k->name);
     percent_encode(encoded, plain);
     symcache_id_print(id, k->key);
-    return evbuffer_add_printf(
-        body, "/v1/%s/%s/%s/%s\n",
+    rc = evbuffer_add_printf(
+        body, "/v1/%s/%s/%s/%s",
         symcache_kind_text((symcache_kind_e)k->key->kind), k->store, encoded,
         id);
+    if (rc >= 0 && k->hints != NULL) {
+        rc = add_hints(body, k->hints);
+    }
+    return rc < 0 ? rc : evbuffer_add(body, "\n", 1);
 }
 
 static struct exchange *send_question(struct event_base *base,
@@ -147,7 +171,7 @@ static struct exchange *send_question(struct event_base *base,
     size_t i;
 
     for (i = 0; i < ask->n && rc >= 0; i++) {
-        rc = add_path(body, &keys[i]);
+        rc = add_line(body, &keys[i]);
     }
     if (rc >= 0) {
         snprintf(line, sizeof(line), "POST /v1/lookups?%s&wait=%u",

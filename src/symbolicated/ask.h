@@ -33,6 +33,7 @@ struct ask_key {
     const symcache_key_t *key;
     const char *name; /* as the client wrote it */
     size_t name_size;
+    const char *hints; /* see proto/hints.h; or NULL */
 };
 
 struct ask_reply {

@@ -308,18 +308,18 @@ static int looks_start(struct search *search)
 
 /* questions ---------------------------------------------------------------- */
 
-/* symcached is sure: for some time it is not asked again. */
+/* symcached is sure: for some time it is not asked again, without hints. */
 static void seek_absent(struct seek *seek, enum api_module_state state,
                         unsigned valid)
 {
     struct search *search = seek->search;
 
     valid = valid < ABSENT_SECONDS ? valid : ABSENT_SECONDS;
-    if (valid > 0 && search->call->tenant == NULL) {
+    if (valid > 0 && search->call->tenant == NULL &&
+        seek->wanted->hints == NULL) {
         module_cache_absent(search->searcher->cache,
-                            search->roots[seek->store],
-                            &seek->wanted->key, clock_ms() + valid * 1000,
-                            state);
+                            search->roots[seek->store], &seek->wanted->key,
+                            clock_ms() + valid * 1000, state);
     }
     seek_next(seek, state);
 }
@@ -404,7 +404,7 @@ static void question_fill(struct question *question, struct ask_key *keys,
             wanted->asked = true;
             keys[question->n] = (struct ask_key){
                 store_name(search, seek->store), &wanted->key, wanted->name,
-                wanted->name_size};
+                wanted->name_size, wanted->hints};
             question->seeks[question->n++] = seek;
         }
     }
@@ -458,8 +458,8 @@ static bool seek_on_disk(struct seek *seek, bool *absent)
         search->to_look++;
         return true;
     case MODULE_FIND_ABSENT:
-        *absent = true;
-        if (reason > seek->worst) {
+        *absent = seek->wanted->hints == NULL;
+        if (*absent && reason > seek->worst) {
             seek->worst = (enum api_module_state)reason;
         }
         break;

@@ -75,7 +75,7 @@ static void take_keys(struct uses *uses, struct ask_key *keys)
         }
         keys[uses->asked++] = (struct ask_key){
             use->settings->symbolication->stores[use->store]->name, &use->key,
-            use->name, use->name_size};
+            use->name, use->name_size, NULL};
     }
 }
 

@@ -11,6 +11,7 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use File::Path qw(make_path);
 use Test::More;
+use Test::ScriptedServer;
 use Test::Symcache;
 
 my $t = Test::Symcache->new;
@@ -213,12 +214,24 @@ make_path($t->path('sym/weave.pdb/6022E78B4BF44D048F9E21D7790ECE601'));
 system('cp', "$data/weave.pdb",
     $t->path('sym/weave.pdb/6022E78B4BF44D048F9E21D7790ECE601')) == 0 or die;
 my @command = ($t->program('pdb2symcache'), '-pdb', '{pdb}');
+my ($sum) = slurp("$data/weave.dll") =~ /SHA256\0(.{32})/s;
+my $checksum = 'SHA256:' . unpack 'H*', $sum;
+my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
+    my ($c, $req) = @_;
+    return $c->reply(404, {}, '')
+        if ($req->{headers}{symbolchecksum} // '') ne $checksum
+        || $req->{path} !~ m{/strict\.pdb$};
+    $c->reply(200, {}, slurp("$data/weave.pdb"));
+});
 $t->start_symcached({
-    stores => { default => { root => $t->path('store'), sources => ['local'],
+    stores => { default => { root => $t->path('store'),
+        sources => ['local', 'web'],
         transcoders => [{ version => '9.0.0', command => \@command },
             { version => '1.0.0', makes => 'ppdbcache',
               command => \@command }] } },
-    sources => { local => { type => 'filesystem', path => $t->path('sym') } },
+    sources => { local => { type => 'filesystem', path => $t->path('sym') },
+        web => { type => 'http', url => $web->url, forms => ['plain'],
+                 internal => JSON::PP::true } },
 });
 $t->start_symbolicated;
 $a = answer([frame(0x45, 0), { instruction_addr => '0x2913',
@@ -233,6 +246,18 @@ $a = answer([frame(0x45, 0)], { type => 'pe_dotnet', debug_file => 'crash.pdb',
     debug_id => $crash->{debug_id} });
 is "$a->{modules}[0]{debug_status} $a->{stacktraces}[0]{frames}[0]{status}",
     'unsupported missing', 'a Windows PDB';
+
+# the checksum is passed on, and a wrong one hides the file from nobody else
+
+for (['SHA256:' . '0' x 64, 'missing'], [undef, 'missing'], ['x', 'missing'],
+     [$checksum, 'found'], [undef, 'found']) {
+    my ($said, $status) = @$_;
+    my $m = { %{ dotnet('weave') }, debug_file => 'strict.pdb',
+              defined $said ? (debug_checksum => $said) : () };
+    my $got = answer([frame(0x45, 0)], $m)->{modules}[0];
+    is $got->{debug_status}, $status, 'checksum ' . ($said // 'unknown');
+    is $got->{debug_checksum}, $said, 'which comes back';
+}
 
 $t->finish;
 done_testing;

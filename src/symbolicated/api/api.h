@@ -85,6 +85,7 @@ struct api_module {
     symcache_key_t key;
     const char *name; /* the key's, as the client wrote it */
     size_t name_size;
+    char *hints; /* see proto/hints.h; or NULL */
     enum api_module_state state;
     const struct symfile_reader *reader; /* verified; until the call's end */
     const struct ppdbcache_reader *ppdb; /* the same */

@@ -9,6 +9,7 @@
 
 #include "symbolicated/api/api.h"
 #include "base/array.h"
+#include "proto/hints.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -633,4 +634,17 @@ bool symbolicator_key(const struct symbolicator_request *request,
         key->age = DOTNET_AGE;
     }
     return true;
+}
+
+char *symbolicator_hints(const struct symbolicator_request *request,
+                         const struct symbolicator_module *module)
+{
+    uint32_t value = module->debug_checksum;
+    char hints[SYMCACHE_HINTS_MAX + 1] = "";
+
+    return value != 0 && symcache_hint_add(hints, SYMCACHE_HINT_CHECKSUM,
+                                           json_text(&request->json, value),
+                                           request->json.values[value].size)
+               ? strdup(hints)
+               : NULL;
 }

@@ -127,4 +127,9 @@ bool symbolicator_key(const struct symbolicator_request *request,
                       const struct symbolicator_module *module,
                       symcache_key_t *key, struct symfile_string *name);
 
+/* What else the client says of a module, see proto/hints.h; to be freed.  NULL:
+ * nothing, or there is no memory. */
+char *symbolicator_hints(const struct symbolicator_request *request,
+                         const struct symbolicator_module *module);
+
 #endif

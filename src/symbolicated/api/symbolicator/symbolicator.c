@@ -282,6 +282,7 @@ static bool counts(const struct api_call *api, const char *source)
 
 static void release(struct api_call *api)
 {
+    size_t i;
     struct symbolicator_call *call;
 
     call = (struct symbolicator_call *)api;
@@ -293,6 +294,9 @@ static void release(struct api_call *api)
     free(call->results);
     free(call->tenant.data);
     free(call->wanted);
+    for (i = 0; i < api->nmodules; i++) {
+        free(api->modules[i].hints);
+    }
     free(api->modules);
     free(call);
 }
@@ -356,6 +360,7 @@ static int want_modules(struct symbolicator_call *call)
         if (symbolicator_key(request, module, &wanted->key, &name)) {
             wanted->name = name.data;
             wanted->name_size = name.size;
+            wanted->hints = symbolicator_hints(request, module);
             call->wanted[call->api.nmodules++] = i;
         }
     }
