@@ -91,9 +91,9 @@ unsigned config_layout_formats(enum source_layout layout)
 {
     switch (layout) {
     case LAYOUT_BREAKPAD:
-        return 1u << FORMAT_BREAKPAD;
+        return 1u << FORMAT_BREAKPAD | 1u << FORMAT_ELF;
     case LAYOUT_FLAT:
-        return 1u << FORMAT_PDB | 1u << FORMAT_PORTABLEPDB;
+        return FORMATS_ALL & ~(1u << FORMAT_BREAKPAD);
     case LAYOUT_DEBUGINFOD:
         return 1u << FORMAT_ELF | 1u << FORMAT_MACHO;
     case LAYOUT_SYMSTORE:

@@ -6,14 +6,17 @@
 #include "hints.h"
 
 #include <string.h>
+#include "key.h"
 
 static int symcache_hint_is_checksum(const char *value, size_t len);
+static int symcache_hint_is_code_id(const char *value, size_t len);
 
 static const struct {
     const char  *name;
     int        (*check)(const char *value, size_t len);
 } symcache_hint_rules[SYMCACHE_HINTS] = {
     [SYMCACHE_HINT_CHECKSUM] = { "checksum", symcache_hint_is_checksum },
+    [SYMCACHE_HINT_CODE_ID] = { "code_id", symcache_hint_is_code_id },
 };
 
 const char *
@@ -125,4 +128,19 @@ symcache_hint_is_checksum(const char *value, size_t len)
     } while (p < last && *p == ';');
 
     return p == last;
+}
+
+
+/* One text for each id, so that all who know it wait for the same job. */
+
+static int
+symcache_hint_is_code_id(const char *value, size_t len)
+{
+    char            text[SYMCACHE_ID_TEXT_MAX + 1];
+    symcache_key_t  key;
+
+    return symcache_id_parse(value, len, &key) == SYMCACHE_OK
+           && key.id_type != SYMCACHE_ID_DEBUG
+           && symcache_id_print(text, &key) == len
+           && memcmp(text, value, len) == 0;
 }

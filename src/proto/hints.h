@@ -22,6 +22,8 @@
 typedef enum {
     /* "<algorithm>:<hex>" of a portable PDB, with ";" between several */
     SYMCACHE_HINT_CHECKSUM = 0,
+    /* the build id or PE code id of a module, as the text of a key's id */
+    SYMCACHE_HINT_CODE_ID,
     SYMCACHE_HINTS
 } symcache_hint_e;
 

@@ -356,7 +356,7 @@ for (['no source', ''],
         : "symcached: configuration FILE is good\n"), 'a warning, or none';
 }
 
-for (['sym', 'breakpad', "\"a\", \"sym\"], \"transcoders\": $transcoder"],
+for (['sym', 'breakpad" or "elf', "\"a\", \"sym\"], \"transcoders\": $transcoder"],
      ['a', join('" or "', qw(pdb pe elf macho portablepdb wasm)), '"a", "b"]']) {
     my ($name, $format, $store) = @$_;
     ($code, $out) = check('{"listen": "127.0.0.1:1", "listen_token": "t", "stores": {"s": '

@@ -9,6 +9,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use Compress::Zlib ();
 use Test::More;
 use Test::Symcache;
 
@@ -84,6 +85,115 @@ for (sort keys %files) {
     is lookup($_, $id)->{status}, 200, "$_ is converted"
         or diag why($_, $id);
     is published($_, $id), $digest, '... as the reference has it';
+}
+
+# The same in stores that know other ids.  What the client says of the code id
+# leads there, and each source has what it has under one path only.
+
+my $build = '1c173970c5036d4f995668e6b9d8b69be6f25277';
+my $elf = 'libelf.so';
+my $elf_id = $files{$elf}[0];
+my $uuid = '4c4c448955553144a18069a34e2ad5e1';
+my $at = unpack 'V', substr $pe, 0x3c, 4; # the header of PE
+my $image = sprintf '%08X%x', unpack('V', substr $pe, $at + 8, 4),
+    unpack('V', substr $pe, $at + 80, 4);
+
+my @places = (
+    # layout, path, name, code id
+    ['debuginfod', "buildid/$build/debuginfo", $elf, "buildid-$build"],
+    ['debuginfod', "buildid/$build/executable", $elf, "buildid-$build"],
+    ['symstore', "_.debug/elf-buildid-sym-$build/_.debug", $elf,
+     "buildid-$build"],
+    ['symstore', "$elf/elf-buildid-$build/$elf", $elf, "buildid-$build"],
+    ['two_tier', "_/_.debug/elf-buildid-sym-$build/_.debug", $elf,
+     "buildid-$build"],
+    ['ssqp', "$elf/elf-buildid-$build/$elf", $elf, "buildid-$build"],
+    ['unified', "1c/" . substr($build, 2) . '/debuginfo', $elf,
+     "buildid-$build"],
+    ['unified', "1c/" . substr($build, 2) . '/executable', $elf,
+     "buildid-$build"],
+    ['breakpad', "$elf/$elf_id/$elf.dbg", $elf],
+    ['breakpad', "$elf/$elf_id/$elf.dbg.gz", $elf],
+    ['flat', $elf, $elf],
+    # of Mach-O and WebAssembly the debug id is all
+    ['ssqp', "_.dwarf/mach-uuid-sym-$uuid/_.dwarf", 'arm64'],
+    ['symstore', "arm64/mach-uuid-$uuid/arm64", 'arm64'],
+    ['unified', '4c/' . substr($uuid, 2) . '/debuginfo', 'arm64'],
+    ['unified', '01/' . substr(unpack('H*', $wasm_id), 2) . '/debuginfo',
+     'module.wasm'],
+    ['symstore', "mingw.dll/$image/mingw.dll", 'mingw.dll', $image],
+    ['unified', lc(substr $files{'mingw.dll'}[0], 0, 2) . '/'
+        . lc(substr $files{'mingw.dll'}[0], 2) . '/executable', 'mingw.dll'],
+);
+
+my @stores = map { "place$_" } 0 .. $#places;
+for my $i (0 .. $#places) {
+    my ($layout, $path, $name) = @{ $places[$i] };
+    my $body = $files{$name}[1];
+    $body = Compress::Zlib::memGzip($body) if $path =~ /\.gz$/;
+    $t->write_file("places/$i/$path", $body);
+    $config->{sources}{$stores[$i]} = { type => 'filesystem',
+        layout => $layout, path => $t->path("places/$i") };
+    $config->{stores}{$stores[$i]} = { %{ $config->{stores}{default} },
+        root => $t->path("roots/$i"), sources => [$stores[$i]] };
+}
+
+# What was stripped of debug information is taken only if nobody has that.
+my $program = "programs/buildid/$build/executable";
+$t->write_file($program, fixture('elf/stripped.so'));
+$t->write_file("debug/$elf/$elf_id/$elf.dbg", fixture('elf/gcc-5.debug'));
+$t->write_file("both/$elf/$elf_id/$elf", fixture('elf/stripped.so'));
+$t->write_file("both/_.debug/elf-buildid-sym-$build/_.debug",
+               fixture('elf/gcc-5.debug'));
+$config->{sources}{programs} = { type => 'filesystem',
+    layout => 'debuginfod', path => $t->path('programs') };
+$config->{sources}{debug} = { type => 'filesystem',
+    layout => 'breakpad', path => $t->path('debug') };
+$config->{sources}{both} = { type => 'filesystem', path => $t->path('both') };
+mkdir $t->path('none') or die;
+$config->{sources}{none} = { type => 'filesystem', path => $t->path('none') };
+my %best = (alone => ['stripped', 'programs'],
+            last => ['gcc-5', 'programs', 'debug'],
+            first => ['gcc-5', 'debug', 'programs'],
+            one => ['gcc-5', 'both'],
+            nobody => ['stripped', 'programs', 'none']);
+for (keys %best) {
+    my (undef, @sources) = @{ $best{$_} };
+    $config->{stores}{$_} = { %{ $config->{stores}{default} },
+        root => $t->path("roots/$_"), sources => \@sources };
+}
+$t->reload_symcached($config);
+
+for my $i (0 .. $#places) {
+    my ($layout, $path, $name, $code_id) = @{ $places[$i] };
+    my $id = $files{$name}[0];
+    my $query = '?version=9.0.0&wait=60';
+    my $target = "/v1/symcache/$stores[$i]/$name/$id$query";
+    my $answer;
+    if (defined $code_id) {
+        is $t->helper('GET', $target)->{status}, 404,
+            "$layout: $path is not found by the debug id";
+        (my $wrong = $code_id) =~ s/(\d)/($1 + 1) % 10/e;
+        is $t->helper('GET', "$target&code_id=$wrong")->{status}, 404,
+            '... nor by another code id';
+    }
+    $target .= "&code_id=$code_id" if defined $code_id;
+    is $t->helper('GET', $target)->{status}, 200, "$layout: $path"
+        or diag $t->helper('GET',
+            "/v1/why/$stores[$i]/$name/$id")->{body};
+    my $made = $t->read_file("roots/$i/$name/$id/$name-v9.0.0.symcache") // '';
+    $made =~ s/\Q$wasm_id/"\0" x 16/e;
+    is $t->sha256($made), $files{$name}[2], '... as the reference has it';
+}
+
+for (sort keys %best) {
+    my ($what, @sources) = @{ $best{$_} };
+    my $target = "$_/$elf/$elf_id";
+    is $t->helper('GET', "/v1/symcache/$target?version=9.0.0&wait=60"
+        . "&code_id=buildid-$build")->{status}, 200, "@sources"
+        or diag $t->helper('GET', "/v1/why/$target")->{body};
+    is $t->sha256($t->read_file("roots/$_/$elf/$elf_id/$elf-v9.0.0.symcache")
+        // ''), digest_of("elf/$what.so"), "... the SymCache of $what";
 }
 
 done_testing;

@@ -41,6 +41,30 @@ static void checksum(void **state)
     assert_false(add("A:0\0", 4));
 }
 
+static void code_id(void **state)
+{
+    static const char *const good[] = {"buildid-00", "542D574Ec2000",
+                                       "buildid-93ac61ec5a8eb1396f9fbd35"};
+    static const char *const bad[] = {
+        "", "buildid-", "buildid-0", "buildid-0G", "buildid-AB", "93ac61ec",
+        "542d574ec2000", "542D574E0c2000", "buildid-00&wait=1",
+        "3249D99D0C4049318610F4E4FB0B69361"};
+    size_t i;
+
+    for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        assert_true(add("A:0", 3));
+        assert_true(symcache_hint_add(hints, SYMCACHE_HINT_CODE_ID, good[i],
+                                      strlen(good[i])));
+        symcache_hint_get(hints, SYMCACHE_HINT_CODE_ID, value);
+        assert_string_equal(value, good[i]);
+    }
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        hints[0] = '\0';
+        assert_false(symcache_hint_add(hints, SYMCACHE_HINT_CODE_ID, bad[i],
+                                       strlen(bad[i])));
+    }
+}
+
 static void longest(void **state)
 {
     char text[SYMCACHE_HINT_MAX + 1];
@@ -67,6 +91,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(checksum),
+        cmocka_unit_test(code_id),
         cmocka_unit_test(longest),
         cmocka_unit_test(none),
     };

@@ -81,11 +81,24 @@ void order_begin(struct order *order, const struct store_config *store,
     order_rewind(order);
 }
 
+/* What a source has for a kind.  The debug files beside Breakpad's text are
+ * there to be converted: nobody asks for them by their own ids. */
+static unsigned formats_of(const struct source_config *source,
+                           symcache_kind_e kind)
+{
+    unsigned formats = config_layout_formats(source->layout);
+
+    return source->layout == LAYOUT_BREAKPAD && symcache_kind_is_original(kind)
+               ? formats & 1u << FORMAT_BREAKPAD
+               : formats;
+}
+
 /* The version that a source leads to, or NULL. */
 static const symcache_version_t *offered(const struct order *order,
                                          const struct source_config *source)
 {
-    unsigned formats = config_layout_formats(source->layout) & order->formats;
+    unsigned formats =
+        formats_of(source, (symcache_kind_e)order->key->kind) & order->formats;
     const symcache_version_t *best = NULL;
     const struct transcoder_config *t;
     unsigned i;
@@ -131,7 +144,7 @@ bool order_has_way(const struct store_config *store, symcache_kind_e kind,
 
     for (i = 0; i < store->nsources; i++) {
         source = store->sources[i];
-        formats = config_layout_formats(source->layout);
+        formats = formats_of(source, kind);
         version = config_source_version(source, kind);
         if (source->type->has_symcaches
                 ? version != NULL && serves(version, target)

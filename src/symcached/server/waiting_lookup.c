@@ -89,6 +89,9 @@ static const char *parse_hints(const char *const values[SYMCACHE_HINTS],
     static const char *const errors[SYMCACHE_HINTS] = {
         [SYMCACHE_HINT_CHECKSUM] =
             "checksum= must be <algorithm>:<hex>, joined by \";\"",
+        [SYMCACHE_HINT_CODE_ID] =
+            "code_id= must be buildid-<hex>, or time stamp and size of an "
+            "image",
     };
     unsigned i;
 

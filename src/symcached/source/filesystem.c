@@ -5,6 +5,16 @@
  */
 #include "steps.h"
 
+#include <string.h>
+#include <strings.h>
+
+static bool is_pdb(const char *name)
+{
+    size_t len = strlen(name);
+
+    return len >= 4 && strcasecmp(name + len - 4, ".pdb") == 0;
+}
+
 static void begin(struct lookup *lookup)
 {
     const struct source_config *source = lookup->source;
@@ -13,13 +23,14 @@ static void begin(struct lookup *lookup)
                              .flat = source->layout == LAYOUT_FLAT};
     size_t i, n;
 
-    n = layout_places(places, source, &lookup->key, lookup->name, &dir.index2);
+    n = layout_places(places, source, &lookup->at, lookup->name, &dir.index2);
     if (dir.flat) {
         /* stands for all PDBs, whatever their names */
         dir.places[dir.nplaces++] = "*.pdb";
     }
     for (i = 0; i < n; i++) {
-        if (!dir.flat || places[i].form != FORM_PLAIN) {
+        if (!dir.flat || places[i].form != FORM_PLAIN ||
+            !is_pdb(lookup->name)) {
             dir.places[dir.nplaces++] = places[i].path;
         }
     }

@@ -208,8 +208,7 @@ static enum source_outcome judge(struct lookup *lookup,
 static bool is_whole(const struct lookup *lookup,
                      const struct fetch_answer *answer)
 {
-    return config_layout_formats(lookup->source->layout) !=
-               1u << FORMAT_BREAKPAD ||
+    return lookup->source->layout != LAYOUT_BREAKPAD ||
            (answer->framed && answer->range[0] == '\0');
 }
 
@@ -356,7 +355,7 @@ void source_http_walk(struct lookup *lookup, source_judge_fn judge_answer)
 
     lookup->resume = http_next;
     lookup->found = http_found;
-    layout_begin(&http->walk, lookup->source, &lookup->key, lookup->name,
+    layout_begin(&http->walk, lookup->source, &lookup->at, lookup->name,
                  &http->memory->layout);
     http_next(lookup);
 }

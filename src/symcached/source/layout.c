@@ -181,17 +181,18 @@ static void spell(const struct layout_walk *walk, unsigned variant, char *name,
     }
 }
 
-/* crash.sym of crash.pdb, libc.so.6.sym of libc.so.6 */
+/* crash.sym of crash.pdb, libc.so.6.sym of libc.so.6; beside these Mozilla's
+ * tools put what was stripped of ELF files, libc.so.6.dbg. */
 static void breakpad_path(char *path, const char *name, const char *id,
-                          unsigned form)
+                          const char *extension, unsigned form)
 {
     int stem = (int)strlen(name);
 
     if (stem > 4 && strcasecmp(name + stem - 4, ".pdb") == 0) {
         stem -= 4;
     }
-    snprintf(path, LAYOUT_PATH_MAX + 1, "%s/%s/%.*s.sym%s", name, id, stem,
-             name, form == FORM_PACKED ? ".gz" : "");
+    snprintf(path, LAYOUT_PATH_MAX + 1, "%s/%s/%.*s%s%s", name, id, stem,
+             name, extension, form == FORM_PACKED ? ".gz" : "");
 }
 
 /* Writes the path of a place; with two_tier, a folder named by the first two
@@ -222,7 +223,10 @@ static void layout_path(char *path, const struct layout_walk *walk,
         snprintf(path, LAYOUT_PATH_MAX + 1, "%s", file);
         break;
     case LAYOUT_BREAKPAD:
-        breakpad_path(path, name, id, form);
+        breakpad_path(path, name, id,
+                      walk->key->kind == SYMCACHE_KIND_DEBUGINFO ? ".dbg"
+                                                                 : ".sym",
+                      form);
         break;
     default:
         snprintf(path, LAYOUT_PATH_MAX + 1, "%.*s%s%s/%s/%s",

@@ -310,6 +310,42 @@ static bool take_other_age(struct lookup *lookup)
     return true;
 }
 
+/* Is it one of several turns, as an original to be converted has? */
+static bool has_turns(const struct lookup *lookup)
+{
+    return lookup->key.kind == SYMCACHE_KIND_SYMCACHE &&
+           !lookup->source->type->has_symcaches;
+}
+
+/* Sets lookup->at to the key of this turn or of the next one that the source
+ * has places for.  Returns false if there is none. */
+static bool find_turn(struct lookup *lookup)
+{
+    return turn_find(&lookup->turn, lookup->source, &lookup->key,
+                     lookup->has_code_id ? &lookup->code_id : NULL,
+                     lookup->formats, &lookup->at);
+}
+
+static bool take_turn(struct lookup *lookup)
+{
+    if (!has_turns(lookup) || lookup->turn == TURNS) {
+        return false;
+    }
+    lookup->turn++;
+    return find_turn(lookup);
+}
+
+/* Returns false if the source has no place for what is looked for. */
+static bool has_place(struct lookup *lookup)
+{
+    if (has_turns(lookup)) {
+        return find_turn(lookup);
+    }
+    symcache_key_copy(&lookup->at, &lookup->key);
+    return lookup->source->type->has_symcaches ||
+           config_source_has_key(lookup->source, &lookup->key);
+}
+
 /* Looks at the other places, as if the lookup had just begun. */
 static void begin_again(struct lookup *lookup)
 {
@@ -336,7 +372,7 @@ void lookup_end(struct lookup *lookup)
 
     if ((outcome == SOURCE_NOT_FOUND || outcome == SOURCE_WRONG_FORMAT ||
          outcome == SOURCE_UNUSABLE) &&
-        (take_other_age(lookup) || take_image(lookup))) {
+        (take_other_age(lookup) || take_image(lookup) || take_turn(lookup))) {
         begin_again(lookup);
         return;
     }
@@ -375,8 +411,7 @@ static void on_begin(evutil_socket_t fd, short what, void *arg)
     lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
     if (!config_source_serves(source, &lookup->key)) {
         why = "excluded by \"only\" or \"except\"";
-    } else if (!source->type->has_symcaches &&
-               !config_source_has_key(source, &lookup->key)) {
+    } else if (!has_place(lookup)) {
         why = "its layout has no place for such a file";
     } else {
         source->type->begin(lookup);
@@ -384,6 +419,7 @@ static void on_begin(evutil_socket_t fd, short what, void *arg)
     }
     origin_place(lookup->place, sizeof(lookup->place), source_place(source));
     lookup->second = true;
+    lookup->turn = TURNS;
     lookup_attempt_here(lookup, SOURCE_NOT_FOUND, why);
     lookup_end(lookup);
 }
@@ -408,6 +444,7 @@ source_lookup(struct sources *sources, const struct config *config,
     symcache_key_copy(&lookup->key, key);
     lookup->formats = formats;
     symcache_hint_get(hints, SYMCACHE_HINT_CHECKSUM, lookup->checksum);
+    lookup->has_code_id = turn_read_code_id(&lookup->code_id, hints);
     snprintf(lookup->name, sizeof(lookup->name), "%s", name);
     lookup->symcache = symcache;
     lookup->callbacks = *callbacks;

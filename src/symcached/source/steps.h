@@ -12,6 +12,7 @@
 #include "layout.h"
 #include "lookup.h"
 #include "file_ptr.h"
+#include "turn.h"
 #include "proto/header.h"
 #include "proto/hints.h"
 #include "symcached/unpack/unpack.h"
@@ -71,6 +72,10 @@ struct lookup {
     const struct config *config;
     const struct source_config *source;
     symcache_key_t key;
+    symcache_key_t at;      /* the key whose places are looked at */
+    symcache_key_t code_id; /* of which only the id counts */
+    bool has_code_id;
+    enum turn turn;
     unsigned formats; /* of the originals that are wanted */
     char checksum[SYMCACHE_HINT_MAX + 1]; /* of a portable PDB, or "" */
     struct header_config checksum_header;

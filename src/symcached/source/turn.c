@@ -1,0 +1,98 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "turn.h"
+
+#include <string.h>
+
+#define FORMATS_UUID (1u << FORMAT_MACHO | 1u << FORMAT_WASM)
+#define FORMATS_BUILD_ID (1u << FORMAT_ELF | FORMATS_UUID)
+
+bool turn_read_code_id(symcache_key_t *code_id, const char *hints)
+{
+    char value[SYMCACHE_HINT_MAX + 1];
+
+    symcache_hint_get(hints, SYMCACHE_HINT_CODE_ID, value);
+    return value[0] != '\0' &&
+           symcache_id_parse(value, strlen(value), code_id) == SYMCACHE_OK;
+}
+
+static void set_id(symcache_key_t *at, const symcache_key_t *id)
+{
+    at->id_type = id->id_type;
+    at->build_len = id->build_len;
+    memcpy(at->build, id->build, sizeof(at->build));
+}
+
+/* Sets the build id that is known of the module, if there is one. */
+static bool set_build_id(symcache_key_t *at, const symcache_key_t *key,
+                         const symcache_key_t *code_id, unsigned formats)
+{
+    if (code_id != NULL && code_id->id_type == SYMCACHE_ID_BUILD) {
+        set_id(at, code_id);
+        return (formats & FORMATS_BUILD_ID) != 0;
+    }
+    at->id_type = SYMCACHE_ID_BUILD;
+    at->build_len = sizeof(key->guid);
+    memcpy(at->build, key->guid, sizeof(key->guid));
+    return code_id == NULL && key->age == 0 && (formats & FORMATS_UUID) != 0;
+}
+
+/* The layout unified has images by the id of their debug information. */
+static bool set_image_id(symcache_key_t *at, const symcache_key_t *code_id,
+                         enum source_layout layout, unsigned formats)
+{
+    if (!(formats & 1u << FORMAT_PE)) {
+        return false;
+    }
+    if (layout == LAYOUT_UNIFIED) {
+        return true;
+    }
+    if (code_id == NULL || code_id->id_type != SYMCACHE_ID_PE) {
+        return false;
+    }
+    set_id(at, code_id);
+    return true;
+}
+
+/* Sets the key of one turn.  Returns false if there is none. */
+static bool set_key(enum turn turn, const struct source_config *source,
+                    const symcache_key_t *key, const symcache_key_t *code_id,
+                    unsigned formats, symcache_key_t *at)
+{
+    symcache_key_copy(at, key);
+    switch (turn) {
+    case TURN_DEBUG_FILE:
+        at->kind = SYMCACHE_KIND_DEBUGINFO;
+        return set_build_id(at, key, code_id, formats);
+    case TURN_KEY:
+        return source->layout != LAYOUT_BREAKPAD ||
+               (formats & 1u << FORMAT_BREAKPAD);
+    case TURN_COMPANION:
+        at->kind = SYMCACHE_KIND_DEBUGINFO;
+        return source->layout == LAYOUT_BREAKPAD &&
+               (formats & 1u << FORMAT_ELF);
+    case TURN_PROGRAM:
+        at->kind = SYMCACHE_KIND_EXECUTABLE;
+        return set_build_id(at, key, code_id, formats);
+    case TURN_IMAGE:
+        at->kind = SYMCACHE_KIND_EXECUTABLE;
+        return set_image_id(at, code_id, source->layout, formats);
+    case TURNS:
+        break;
+    }
+    return false;
+}
+
+bool turn_find(enum turn *turn, const struct source_config *source,
+               const symcache_key_t *key, const symcache_key_t *code_id,
+               unsigned formats, symcache_key_t *at)
+{
+    for (; *turn < TURNS; ++*turn) {
+        if (set_key(*turn, source, key, code_id, formats, at) &&
+            config_source_has_key(source, at)) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,43 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Under which ids a source may have what a SymCache is made of.  A PDB has one.
+ * Other modules have a debug id, by which the SymCache is asked for, and a code
+ * id: a build id, which leads to the debug file and to the program, or that of
+ * a PE image.  A lookup takes its turn with each, the likeliest to have debug
+ * information first.
+ *
+ * The debug id is made of the first 16 bytes of a build id, so only a client
+ * can tell what more there is of it.  The UUIDs of Mach-O and the ids of
+ * WebAssembly have no more.
+ */
+#ifndef SYMCACHED_SOURCE_TURN_H
+#define SYMCACHED_SOURCE_TURN_H
+
+#include <stdbool.h>
+#include "config/config.h"
+#include "proto/hints.h"
+
+enum turn {
+    TURN_DEBUG_FILE, /* build id: the debug file */
+    TURN_KEY,        /* the key itself */
+    TURN_COMPANION,  /* the key itself, beside Breakpad's text */
+    TURN_PROGRAM,    /* build id: the program */
+    TURN_IMAGE,      /* PE code id: the image */
+    TURNS
+};
+
+/* Reads the code id that hints have.  Returns false if they have none. */
+bool turn_read_code_id(symcache_key_t *code_id, const char *hints);
+
+/*
+ * Moves *turn on to the next one, from itself on, for which the source has
+ * places, and sets *at to the key that these places are of.  key is that of a
+ * SymCache; code_id has only an id, or is NULL; formats are those that are
+ * wanted.  Returns false if there is none.
+ */
+bool turn_find(enum turn *turn, const struct source_config *source,
+               const symcache_key_t *key, const symcache_key_t *code_id,
+               unsigned formats, symcache_key_t *at);
+
+#endif
