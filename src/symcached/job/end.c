@@ -444,6 +444,7 @@ void job_end(struct job *job, unsigned found)
     outcome = findings_outcome(all_findings(job), job->purpose);
 
     cancel(job);
+    job_drop_kept(job);
     prefetch_drop(job);
     job_leaves_run(job);
     job_remove_work(job);

@@ -47,13 +47,42 @@ void job_leave_sources(struct job *job)
     metrics_add(METRIC_DOWNLOAD_MS, ms);
 }
 
+void job_drop_kept(struct job *job)
+{
+    struct original original = job->original;
+
+    if (job->kept.from != NULL) {
+        job->original = job->kept;
+        job_discard_pdb(job);
+        job->original = original;
+        job->kept.from = NULL;
+    }
+}
+
+/* No source has debug information: what has symbols at least is converted. */
+static void use_kept(struct job *job)
+{
+    uint64_t bytes = job->original.bytes;
+
+    job->original = job->kept;
+    job->original.bytes = bytes;
+    job->kept.from = NULL;
+    job_leave_sources(job);
+    job_set_state(job, JOB_WAITS_TRANSCODER);
+}
+
 static void sources_exhausted(struct job *job)
 {
     if (job->findings & FINDING_FORGOTTEN) {
         /* an operator says that there may be something new: ask all again */
+        job_drop_kept(job);
         job->findings = 0;
         order_rewind(&job->order);
         job_ask_source(job);
+        return;
+    }
+    if (job->kept.from != NULL) {
+        use_kept(job);
         return;
     }
 
@@ -75,6 +104,44 @@ static bool is_worse(const struct job *job)
                             job->original.publics_only);
 }
 
+/* Puts a file of the work directory among the downloads.  Returns false after
+ * it has ended the job. */
+static bool take(struct job *job, const char *file)
+{
+    (void)chmod(file, 0644); /* nginx may serve it, whatever the umask is */
+    job_discard_pdb(job);
+    if (store_rename(file, job_pdb_path(job)) != 0) {
+        int errnum = errno;
+
+        job_leave_sources(job);
+        job_fail(job, errnum, "the PDB cannot be stored");
+        return false;
+    }
+    return true;
+}
+
+/* Of modules, unlike PDBs, sources often have the program, and another one its
+ * debug file. */
+static bool may_be_bettered(const struct job *job)
+{
+    return job->original.publics_only && job->original.format != FORMAT_PDB &&
+           job->target.transcoder != &order_original;
+}
+
+/* Keeps the first of these, and asks the next source. */
+static void keep(struct job *job, const char *file)
+{
+    if (job->kept.from == NULL) {
+        if (!take(job, file)) {
+            return;
+        }
+        job->kept = job->original;
+    }
+    order_absent(&job->order, job->source);
+    job->source = NULL;
+    job_ask_source(job);
+}
+
 static void on_found(struct job *job)
 {
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
@@ -94,13 +161,12 @@ static void on_found(struct job *job)
         return;
     }
 
-    (void)chmod(file, 0644); /* nginx may serve it, whatever the umask is */
-    job_discard_pdb(job);
-    if (store_rename(file, job_pdb_path(job)) != 0) {
-        int errnum = errno;
-
-        job_leave_sources(job);
-        job_fail(job, errnum, "the PDB cannot be stored");
+    if (may_be_bettered(job)) {
+        keep(job, file);
+        return;
+    }
+    job_drop_kept(job);
+    if (!take(job, file)) {
         return;
     }
     job_leave_sources(job);
