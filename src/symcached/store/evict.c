@@ -80,6 +80,13 @@ static unsigned disk_space_seconds(const struct evict *evict)
     return every < EVICT_SPACE_SECONDS ? every : EVICT_SPACE_SECONDS;
 }
 
+static void schedule_first(struct evict *evict)
+{
+    unsigned every = evict->config->cache.clean_every;
+
+    schedule(evict, every < FIRST_SECONDS ? every : FIRST_SECONDS);
+}
+
 static void schedule_next(struct evict *evict)
 {
     schedule(evict, evict->wishes.n > 0 ? disk_space_seconds(evict)
@@ -378,8 +385,8 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
     struct evict *evict = arg;
 
     if (evict->child != NULL) {
-        schedule(evict, FIRST_SECONDS); /* an earlier pass's remains are still
-                                           being removed */
+        schedule_first(evict); /* what killed processes left is still being
+                                  removed */
         return;
     }
     start_child(evict, EVICT_ALL);
@@ -414,7 +421,6 @@ struct evict *evict_new(struct event_base *base, struct config *config,
                         evict_fn cleaned, void *arg)
 {
     struct evict *evict = calloc(1, sizeof(*evict));
-    unsigned first = config->cache.clean_every;
 
     if (evict == NULL) {
         return NULL;
@@ -434,7 +440,7 @@ struct evict *evict_new(struct event_base *base, struct config *config,
     evict->config = config_ref(config);
     disk_space_watch(on_space_wanted, evict);
     start_child(evict, EVICT_WORK);
-    schedule(evict, first < FIRST_SECONDS ? first : FIRST_SECONDS);
+    schedule_first(evict);
     return evict;
 }
 
