@@ -14,6 +14,7 @@ static const char *const names[] = {
     [FORMAT_MACHO] = "macho",
     [FORMAT_PORTABLEPDB] = "portablepdb",
     [FORMAT_WASM] = "wasm",
+    [FORMAT_ANY] = "any",
 };
 
 _Static_assert(sizeof(names) / sizeof(names[0]) == FORMATS,
@@ -94,6 +95,9 @@ unsigned config_format_originals(symcache_kind_e kind)
         return 1u << FORMAT_PE | 1u << FORMAT_ELF | 1u << FORMAT_MACHO;
     case SYMCACHE_KIND_SYM:
         return 1u << FORMAT_BREAKPAD;
+    case SYMCACHE_KIND_SOURCE:
+    case SYMCACHE_KIND_SECTION:
+        return 1u << FORMAT_ANY;
     default:
         return 0;
     }

@@ -17,12 +17,14 @@ enum original_format {
     FORMAT_ELF,
     FORMAT_MACHO,
     FORMAT_PORTABLEPDB,
-    FORMAT_WASM
+    FORMAT_WASM,
+    FORMAT_ANY /* a file that nothing is known of but its path */
 };
-#define FORMATS 7
+#define FORMATS 8
 
-/* A set of formats has a bit 1 << FORMAT_... for each. */
-#define FORMATS_ALL ((1u << FORMATS) - 1)
+/* A set of formats has a bit 1 << FORMAT_... for each.  These are the debug
+ * files. */
+#define FORMATS_ALL ((1u << FORMAT_ANY) - 1)
 
 /* Their names, for error messages. */
 #define CONFIG_FORMAT_NAMES                                                   \

@@ -5,6 +5,7 @@
 #include "layout.h"
 
 #include <string.h>
+#include "proto/symbol_path.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
@@ -95,7 +96,7 @@ unsigned config_layout_formats(enum source_layout layout)
     case LAYOUT_FLAT:
         return FORMATS_ALL & ~(1u << FORMAT_BREAKPAD);
     case LAYOUT_DEBUGINFOD:
-        return 1u << FORMAT_ELF | 1u << FORMAT_MACHO;
+        return 1u << FORMAT_ELF | 1u << FORMAT_MACHO | 1u << FORMAT_ANY;
     case LAYOUT_SYMSTORE:
     case LAYOUT_TWO_TIER:
     case LAYOUT_SSQP:
@@ -110,6 +111,7 @@ bool config_source_has_key(const struct source_config *source,
 {
     bool named = strcmp(key->name, SYMCACHE_NAME_NONE) != 0;
     enum source_layout layout = source->layout;
+    char path[SYMCACHE_NAME_MAX + 1];
     bool is_listed = source->type != NULL && source->type->any_case &&
                      layout != LAYOUT_TWO_TIER;
 
@@ -118,6 +120,11 @@ bool config_source_has_key(const struct source_config *source,
         return layout == LAYOUT_SYMSTORE || layout == LAYOUT_TWO_TIER ||
                layout == LAYOUT_SSQP;
     case SYMCACHE_ID_BUILD:
+        if (key->kind == SYMCACHE_KIND_SOURCE ||
+            key->kind == SYMCACHE_KIND_SECTION) {
+            return layout == LAYOUT_DEBUGINFOD &&
+                   symcache_symbol_unescape(path, key);
+        }
         if (layout == LAYOUT_UNIFIED || layout == LAYOUT_DEBUGINFOD) {
             return true;
         }

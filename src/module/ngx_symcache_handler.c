@@ -27,9 +27,11 @@ static void ngx_symcache_handler_remember(ngx_symcache_ctx_t *ctx,
 ngx_int_t
 ngx_symcache_handler(ngx_http_request_t *r)
 {
-    ngx_int_t            rc;
-    const char          *text;
-    ngx_symcache_ctx_t  *ctx;
+    size_t                    len;
+    ngx_int_t                 rc;
+    const char               *text;
+    ngx_symcache_ctx_t       *ctx;
+    ngx_symcache_loc_conf_t  *conf;
 
     if (!(r->method & (NGX_HTTP_GET|NGX_HTTP_HEAD))) {
 
@@ -46,17 +48,21 @@ ngx_symcache_handler(ngx_http_request_t *r)
 
     /*
      * Thousands of requests may be held, and nearly all names are far shorter
-     * than the longest one: the context ends with the name.
+     * than the longest one: the context ends with the name.  In that of a
+     * source file three bytes may stand for one.
      */
 
+    conf = ngx_http_get_module_loc_conf(r, ngx_symcache_module);
+    len = conf->symbols ? 3 * r->uri.len : r->uri.len;
+
     ctx = ngx_pcalloc(r->pool, offsetof(ngx_symcache_ctx_t, asked.key.name)
-                               + ngx_min(r->uri.len, SYMCACHE_NAME_MAX) + 1);
+                               + ngx_min(len, SYMCACHE_NAME_MAX) + 1);
     if (ctx == NULL) {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
     ctx->request = r;
-    ctx->conf = ngx_http_get_module_loc_conf(r, ngx_symcache_module);
+    ctx->conf = conf;
     ctx->replied = ngx_symcache_handler_replied;
     ctx->hints = "";
 

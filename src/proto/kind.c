@@ -17,7 +17,9 @@ static const char  *symcache_kinds[SYMCACHE_KINDS] = {
     "sym",
     "debuginfo",
     "executable",
-    "sourcebundle"
+    "sourcebundle",
+    "source",
+    "section"
 };
 
 int
@@ -55,7 +57,10 @@ static const unsigned  symcache_key_ids[SYMCACHE_KINDS] = {
     [SYMCACHE_KIND_SYM] = 1u << SYMCACHE_ID_DEBUG,
     [SYMCACHE_KIND_DEBUGINFO] = 1u << SYMCACHE_ID_DEBUG
                                 | 1u << SYMCACHE_ID_BUILD,
-    [SYMCACHE_KIND_EXECUTABLE] = 1u << SYMCACHE_ID_PE | 1u << SYMCACHE_ID_BUILD
+    [SYMCACHE_KIND_EXECUTABLE] = 1u << SYMCACHE_ID_PE
+                                 | 1u << SYMCACHE_ID_BUILD,
+    [SYMCACHE_KIND_SOURCE] = 1u << SYMCACHE_ID_BUILD,
+    [SYMCACHE_KIND_SECTION] = 1u << SYMCACHE_ID_BUILD
 };
 
 int
@@ -88,5 +93,12 @@ int
 symcache_kind_is_original(symcache_kind_e kind)
 {
     return kind == SYMCACHE_KIND_SYM || kind == SYMCACHE_KIND_DEBUGINFO
-           || kind == SYMCACHE_KIND_EXECUTABLE;
+           || !symcache_kind_is_debuginfo(kind);
+}
+
+int
+symcache_kind_is_debuginfo(symcache_kind_e kind)
+{
+    return kind != SYMCACHE_KIND_EXECUTABLE && kind != SYMCACHE_KIND_SOURCE
+           && kind != SYMCACHE_KIND_SECTION;
 }

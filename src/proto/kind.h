@@ -32,6 +32,9 @@ typedef enum {
                                     ELF debug file, a dSYM */
     SYMCACHE_KIND_EXECUTABLE,    /* "executable": an original file */
     SYMCACHE_KIND_SOURCEBUNDLE,  /* "sourcebundle" */
+    SYMCACHE_KIND_SOURCE,        /* "source": a file of source code; the path
+                                    is the name (symbol_path.h) */
+    SYMCACHE_KIND_SECTION,       /* "section": of an ELF file, by its name */
     SYMCACHE_KINDS
 } symcache_kind_e;
 
@@ -50,6 +53,12 @@ int symcache_kind_supported(symcache_kind_e kind);
 
 /* Returns 1 if files of this kind are originals, of which nothing is made. */
 int symcache_kind_is_original(symcache_kind_e kind);
+
+/*
+ * Returns 1 if files of this kind are debug information, or made of it: all
+ * kinds of one name and id come from one original then.
+ */
+int symcache_kind_is_debuginfo(symcache_kind_e kind);
 
 
 #endif /* _SYMCACHE_KIND_H_INCLUDED_ */

@@ -37,7 +37,9 @@ static const symcache_path_end_t
     SYMCACHE_ENDS("sym"),
     SYMCACHE_ENDS("debuginfo"),
     SYMCACHE_ENDS("executable"),
-    SYMCACHE_ENDS("sourcebundle")
+    SYMCACHE_ENDS("sourcebundle"),
+    SYMCACHE_ENDS("source"),
+    SYMCACHE_ENDS("section")
 };
 
 static char *
@@ -95,9 +97,22 @@ symcache_path_file(char *buf, const symcache_key_t *key,
 static const char *
 symcache_path_original_end(int kind)
 {
-    return kind == SYMCACHE_KIND_SYM ? ".sym"
-           : kind == SYMCACHE_KIND_EXECUTABLE ? ".executable"
-                                              : "";
+    switch (kind) {
+
+    case SYMCACHE_KIND_SYM:
+        return ".sym";
+
+    case SYMCACHE_KIND_EXECUTABLE:
+        return ".executable";
+
+    case SYMCACHE_KIND_SOURCE:
+        return ".source";
+
+    case SYMCACHE_KIND_SECTION:
+        return ".section";
+    }
+
+    return "";
 }
 
 size_t

@@ -20,6 +20,8 @@
  *   <name>/<id>/<name>                            debug information
  *   <name>/<id>/<name>.sym                        Breakpad's text
  *   <name>/<id>/<name>.executable                 an executable
+ *   <name>/<id>/<name>.source                     a source file
+ *   <name>/<id>/<name>.section                    a section of an ELF file
  *
  * Paths here are relative to the root of the store, without a leading slash.
  * Pure functions on (pointer, length): no I/O, no allocation, no globals.

@@ -93,34 +93,49 @@ symcache_part_ends(const symcache_part_t *part, const char *text)
     return symcache_part_is(&end, text);
 }
 
-/* The parts between slashes, without empty ones; 0 if there are too many. */
+/* Takes the next part between slashes that is not empty; 0 at the end. */
+
+static int
+symcache_part_next(const char **p, const char *last, symcache_part_t *part)
+{
+    const char  *slash;
+
+    while (*p < last && **p == '/') {
+        (*p)++;
+    }
+
+    if (*p == last) {
+        return 0;
+    }
+
+    slash = memchr(*p, '/', (size_t) (last - *p));
+
+    part->data = *p;
+    *p = slash ? slash : last;
+    part->len = (size_t) (*p - part->data);
+
+    return 1;
+}
+
+/* All parts; 0 if there are too many. */
 
 static size_t
 symcache_parts(const char *p, size_t len, symcache_part_t *parts)
 {
-    size_t       n;
-    const char  *last, *slash;
+    size_t           n;
+    const char      *last;
+    symcache_part_t  part;
 
     n = 0;
     last = p + len;
 
-    while (p < last) {
-        slash = memchr(p, '/', (size_t) (last - p));
+    while (symcache_part_next(&p, last, &part)) {
 
-        if (slash == NULL) {
-            slash = last;
+        if (n == SYMCACHE_PARTS) {
+            return 0;
         }
 
-        if (slash > p) {
-            if (n == SYMCACHE_PARTS) {
-                return 0;
-            }
-
-            parts[n].data = p;
-            parts[n++].len = (size_t) (slash - p);
-        }
-
-        p = slash + 1;
+        parts[n++] = part;
     }
 
     return n;
@@ -303,6 +318,185 @@ symcache_symbol_debuginfod(const symcache_part_t *parts,
     return symcache_part_is(&parts[2], "executable");
 }
 
+/* Bytes that stand for themselves in the name of a key. */
+
+static int
+symcache_name_plain(char c, int first)
+{
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')
+           || c == '-' || c == '+' || c == '~'
+           || (!first && (c == '_' || c == '.'));
+}
+
+/*
+ * Appends a part to the name of a key, and "/" in front of it if it is one of
+ * a path.  Returns the new length, or 0 if that is too long.
+ */
+
+static size_t
+symcache_name_escape(char *name, size_t n, const symcache_part_t *part,
+    int slash)
+{
+    char               c;
+    size_t             i;
+    static const char  hex[] = "0123456789abcdef";
+
+    for (i = 0; i < part->len + (slash != 0); i++) {
+        c = slash ? (i ? part->data[i - 1] : '/') : part->data[i];
+
+        if (n + 3 > SYMCACHE_NAME_MAX) {
+            return 0;
+        }
+
+        if (symcache_name_plain(c, n == 0)) {
+            name[n++] = c;
+            continue;
+        }
+
+        name[n++] = '%';
+        name[n++] = hex[(unsigned char) c >> 4];
+        name[n++] = hex[(unsigned char) c & 0xf];
+    }
+
+    return n;
+}
+
+/* "", ".", "..", and what has control characters in it */
+
+static int
+symcache_part_bad(const symcache_part_t *part)
+{
+    size_t  i;
+
+    for (i = 0; i < part->len; i++) {
+        if ((unsigned char) part->data[i] < 0x20 || part->data[i] == 0x7f) {
+            return 1;
+        }
+    }
+
+    return part->len == 0
+           || (part->data[0] == '.'
+               && (part->len == 1
+                   || (part->len == 2 && part->data[1] == '.')));
+}
+
+/* "<path>", or "<name>" of a section */
+
+static int
+symcache_symbol_escaped(const char *p, const char *last, symcache_kind_e kind,
+    symcache_request_t *req)
+{
+    char             name[SYMCACHE_NAME_MAX];
+    size_t           n;
+    symcache_part_t  part;
+
+    n = 0;
+
+    while (symcache_part_next(&p, last, &part)) {
+
+        if (symcache_part_bad(&part)
+            || (n && kind == SYMCACHE_KIND_SECTION))
+        {
+            return 0;
+        }
+
+        n = symcache_name_escape(name, n, &part, kind == SYMCACHE_KIND_SOURCE);
+        if (n == 0) {
+            return 0;
+        }
+    }
+
+    if (symcache_name_parse(name, n, &req->key) != SYMCACHE_OK) {
+        return 0;
+    }
+
+    req->name = req->key.name;
+    req->key.kind = (uint8_t) kind;
+
+    return 1;
+}
+
+/* "buildid/<hex>/source/<path>", "buildid/<hex>/section/<name>" */
+
+static int
+symcache_symbol_part_of(const char *p, size_t len, symcache_request_t *req)
+{
+    const char       *last;
+    symcache_kind_e   kind;
+    symcache_part_t   part, id;
+
+    last = p + len;
+
+    if (!symcache_part_next(&p, last, &part)
+        || !symcache_part_is(&part, "buildid")
+        || !symcache_part_next(&p, last, &id)
+        || !symcache_part_next(&p, last, &part))
+    {
+        return 0;
+    }
+
+    if (symcache_part_is(&part, "source")) {
+        kind = SYMCACHE_KIND_SOURCE;
+
+    } else if (symcache_part_is(&part, "section")) {
+        kind = SYMCACHE_KIND_SECTION;
+
+    } else {
+        return 0;
+    }
+
+    return symcache_symbol_escaped(p, last, kind, req)
+           && symcache_symbol_build_id(&id, &req->key);
+}
+
+static int
+symcache_hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int
+symcache_symbol_unescape(char *buf, const symcache_key_t *key)
+{
+    int                  high, low;
+    size_t               i, n;
+    symcache_request_t   req;
+
+    n = 0;
+
+    for (i = 0; i < key->name_len; i++) {
+        buf[n] = key->name[i];
+
+        if (buf[n] == '%') {
+
+            if (key->name_len - i < 3) {
+                return 0;
+            }
+
+            high = symcache_hex_digit(key->name[i + 1]);
+            low = symcache_hex_digit(key->name[i + 2]);
+
+            if (high < 0 || low < 0) {
+                return 0;
+            }
+
+            buf[n] = (char) (high << 4 | low);
+            i += 2;
+        }
+
+        n++;
+    }
+
+    buf[n] = '\0';
+
+    return (buf[0] == '/') == (key->kind == SYMCACHE_KIND_SOURCE)
+           && symcache_symbol_escaped(buf, buf + n,
+                                      (symcache_kind_e) key->kind, &req)
+           && req.key.name_len == key->name_len
+           && memcmp(req.key.name, key->name, key->name_len) == 0;
+}
+
 symcache_symbol_e
 symcache_symbol_parse(const char *p, size_t len, symcache_request_t *req)
 {
@@ -311,6 +505,10 @@ symcache_symbol_parse(const char *p, size_t len, symcache_request_t *req)
 
     n = symcache_parts(p, len, parts);
     req->version = symcache_original_version;
+
+    if (symcache_symbol_part_of(p, len, req)) {
+        return SYMCACHE_SYMBOL_BUILD_ID;
+    }
 
     if (n == 3) {
         return symcache_symbol_debuginfod(parts, req)

@@ -13,8 +13,10 @@
  *   _.dwarf/mach-uuid-sym-<hex>/_.dwarf     debuginfo: Mach-O
  *   buildid/<hex>/debuginfo                 debuginfo, in debuginfod's way
  *   buildid/<hex>/executable                executable, in debuginfod's way
+ *   buildid/<hex>/source/<path>             source, in debuginfod's way
+ *   buildid/<hex>/section/<name>            section, in debuginfod's way
  *
- * All but the last two may follow a folder that is named by the first
+ * All but the last four may follow a folder that is named by the first
  * characters of <name> (two tiers).  Letters have no case.  The forms are those
  * of symstore.exe, of SSQP, of Breakpad and of debuginfod's web API.
  *
@@ -52,6 +54,20 @@ typedef enum {
  */
 symcache_symbol_e symcache_symbol_parse(const char *p, size_t len,
     symcache_request_t *req);
+
+/*
+ * The name of a key of the kinds "source" and "section" is a path, "/usr/a.c",
+ * or the name of a section, ".text".  All bytes are written as "%" and two
+ * lower-case digits but lower-case letters, digits, "-", "+", "~", and "_" and
+ * "." that are not the first.  So it keeps its case, and is one part of a path
+ * anywhere.
+ *
+ * Writes what it stands for and a NUL into buf, which has room for
+ * SYMCACHE_NAME_MAX + 1 bytes.  Returns 1, or 0 if the name is not as it is
+ * written here, or stands for a path with the parts "", "." or "..", or for one
+ * with control characters.
+ */
+int symcache_symbol_unescape(char *buf, const symcache_key_t *key);
 
 
 #endif /* _SYMCACHE_SYMBOL_PATH_H_INCLUDED_ */

@@ -61,6 +61,8 @@ for my $v (14 .. 22) {
 
 my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
     my ($c, $req) = @_;
+    return $c->reply(200, {}, "int a;\n")
+        if $req->{path} eq "/buildid/$build/source/src/A%20b.c";
     return $c->reply(404, {}, '')
         if $req->{path} ne "/buildid/$build/debuginfo" || -e $t->path('gone');
     until (-e $t->path('open')) {
@@ -172,6 +174,17 @@ for my $name (sort keys %clients) {
             '- is a plain 404';
         end();
     }
+}
+SKIP: {
+    skip 'debuginfod-find is not installed', 2
+        unless found_in_path('debuginfod-find');
+    begin('60s', 'open');
+    $clients{source} = ["debuginfod-find source $build '/src/A b.c'",
+                        qr{^/.*A.b\.c$}m];
+    is finds(start('source', 'source1')), 'found', 'a source file';
+    $clients{source}[0] =~ s/A b/none/;
+    is finds(start('source', 'source2')), 'not found', 'no such source file';
+    end();
 }
 $t->allow_log(qr/./);
 

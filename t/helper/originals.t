@@ -184,6 +184,33 @@ put("s/d.so/elf-buildid-$build/d.so",
 refused('a program that is cut off', qr/ends before/, 'executable', 'symstore',
         'd.so', $id[1]);
 
+# --- sources and sections of debuginfod, which are taken as they are
+
+my $at = "/buildid/$build";
+for ([ 'source', '/usr/src/A%20b%23.c', "int a;\n", '%2fusr%2fsrc%2f%41%20b%23.c' ],
+     [ 'source', '/p.html', '<!doctype html>', '%2fp.html' ],
+     [ 'source', '/p.gz', gzipped('x'), '%2fp.gz' ],
+     [ 'section', '.gdb_index', "\0\1", '%2egdb_index' ]) {
+    my ($kind, $path, $body, $as) = @$_;
+    put("d$at/$kind" . ($kind eq 'section' ? '/' : '') . $path, $body);
+    served("$kind $path", $body, $kind, 'debuginfod', $as =~ s/%/%25/gr,
+           $id[1]);
+}
+is_deeply [ map { s/.*$build//r } grep { /source|section/ } asked() ],
+    [ '/source/usr/src/A%20b%23.c', '/source/p.html', '/source/p.gz',
+      '/section/.gdb_index' ], '- each is asked for once';
+($status, undef, $reason) = lookup('source', 'debuginfod', '%252fno.c', $id[1]);
+is "$status $reason", '404 notfound', 'no such source file';
+my $n = () = asked();
+for my $name ('a.c', '%252fa%252f..%252fb', '%252f%252e%252e', '%252f',
+              '%2561', '_') {
+    ($status) = lookup('source', 'debuginfod', $name, $id[1]);
+    is $status, 404, "no path: $name";
+}
+($status, undef, $reason) = lookup('source', 'ssqp', '%252fa.c', $id[1]);
+is "$status $reason", '404 no-source', 'sources that have none';
+is scalar(() = asked()), $n, '- are not asked';
+
 # --- Mach-O
 
 put("q/_.dwarf/mach-uuid-sym-$uuid/_.dwarf", macho(10));

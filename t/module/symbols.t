@@ -104,6 +104,8 @@ original("app.exe/00D9F64E6c000/app.exe.executable", 'the image');
 original("app.pdb/${guid}1A/app.pdb.sym", 'the text');
 original("_/buildid-$build/_", 'debug information');
 original("_/buildid-$build/_.executable", 'code');
+original("%2fusr%2f%41.c/buildid-$build/%2fusr%2f%41.c.source", 'int a;');
+original("%2etext/buildid-$build/%2etext.section", 'bytes');
 original("app.pdb/${guid}1A/app.pdb", 'of the team', 'team');
 
 for my $row (
@@ -116,6 +118,10 @@ for my $row (
     [ "/sym/_.debug/elf-buildid-sym-$build/_.debug", 'debug information' ],
     [ "/sym/buildid/$build/debuginfo", 'debug information' ],
     [ '/sym/buildid/' . uc($build) . '/executable', 'code' ],
+    [ "/sym/buildid/$build/source/usr/A.c", 'int a;' ],
+    [ "/sym/buildid/$build/source%2Fusr%2f%41.c", 'int a;' ],
+    [ "/accel/buildid/$build/source/usr/A.c", 'int a;' ],
+    [ "/sym/buildid/$build/section/.text", 'bytes' ],
     [ "/alone/app.pdb/${guid}1a/app.pdb", 'the pdb' ],
     [ "/other/app.pdb/${guid}1a/app.pdb?d=downloads", 'of the team' ],
 ) {
@@ -148,6 +154,10 @@ $r = $t->get("/redirect/App.pdb/${guid}1A/app.pdb");
 is $r->{status} . ' ' . h($r, 'Location'), '302 https://store.example.org/'
     . "originals/app.pdb/${guid}1A/app.pdb", 'symcache_redirect';
 
+$r = $t->get("/redirect/buildid/$build/section/.text");
+is h($r, 'Location'), 'https://store.example.org/originals/%252etext/buildid-'
+    . "$build/%252etext.section", '- of a name with an escape in it';
+
 # --- 404 at once, and nobody is asked
 
 my $s = helper_says(202);
@@ -156,8 +166,9 @@ for my $path ("app.pdb/${guid}1/app.pd_", "app.pdb/${guid}1/file.ptr",
               'pingme.txt', '000Admin/lastid.txt', 'a%20b+c', '',
               "ap/app.pdb/${guid}1/app.pdb", "ap/app.pdb/${guid}1/file.ptr",
               "*http://h/app.pdb/${guid}1/app.pdb",
-              "buildid/$build/section/.debug_info",
-              "buildid/$build/source/usr/src/a.c",
+              "buildid/$build/section", "buildid/$build/section/a/b",
+              "buildid/$build/source/", "buildid/$build/source/a%0ab",
+              "buildid/$build/source/" . 'A' x 90,
               "..%5capp.pdb/${guid}1/..%5capp.pdb")
 {
     my $c = $t->get("/sym/$path");
@@ -199,6 +210,12 @@ asks_for('debuginfod has 90', '/sym/buildid/' . '12' x 20 . '/debuginfo',
 asks_for('a long build id', '/sym/buildid/' . 'ab' x 32 . '/executable',
          '/v1/executable/default/_/buildid-' . 'ab' x 32
          . '?version=1.0.0&wait=85');
+asks_for('a source file', "/sym/buildid/$build/source/usr/src/x/..//A%20b.c",
+         '/v1/source/default/%252fusr%252fsrc%252f%2541%2520b.c/buildid-'
+         . "$build?version=1.0.0&wait=85", 'User-Agent: elfutils/0.188');
+asks_for('a section', "/sym/buildid/$build/section/.gdb_index",
+         "/v1/section/default/%252egdb_index/buildid-$build"
+         . '?version=1.0.0&wait=85', 'User-Agent: elfutils/0.188');
 asks_for('Breakpad', "/sym/bp.pdb/${guid}1/bp.sym",
          "/v1/sym/default/bp.pdb/${guid}1?version=1.0.0&wait=25",
          'User-Agent: x');

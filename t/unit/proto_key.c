@@ -249,7 +249,7 @@ static void texts_of_kinds(void **state)
 {
     static const char *texts[] = {"symcache", "ppdbcache",  "cficache",
                                   "sym",      "debuginfo",  "executable",
-                                  "sourcebundle"};
+                                  "sourcebundle", "source", "section"};
     symcache_kind_e kind;
 
     assert_int_equal(N(texts), SYMCACHE_KINDS);

@@ -18,6 +18,8 @@
 #define N(a) (sizeof(a) / sizeof((a)[0]))
 #define GUID "3249D99D0C4049318610F4E4FB0B6936"
 #define LOWER "3249d99d0c4049318610f4e4fb0b6936"
+#define TEN "aBcDeFgHiJ"
+#define LONG TEN TEN TEN TEN TEN
 #define BUILD "93ac61ec5a8eb1396f9fbd350e3169a558528a40"
 #define UUID "93ac61ec5a8eb1396f9fbd350e3169a5"
 
@@ -88,6 +90,19 @@ static void asked(void **state)
          "debuginfo:_/buildid-" BUILD, "_/buildid-" BUILD "/_"},
         {"buildid/93AC61EC/executable", SYMCACHE_SYMBOL_BUILD_ID,
          "executable:_/buildid-93ac61ec", "_/buildid-93ac61ec/_.executable"},
+        {"//buildid/93AC61EC//Source//usr/src/A%_.c/", SYMCACHE_SYMBOL_BUILD_ID,
+         "source:%2fusr%2fsrc%2f%41%25_.c/buildid-93ac61ec",
+         "%2fusr%2fsrc%2f%41%25_.c/buildid-93ac61ec/"
+         "%2fusr%2fsrc%2f%41%25_.c.source"},
+        {"buildid/93AC61EC/source/...", SYMCACHE_SYMBOL_BUILD_ID,
+         "source:%2f.../buildid-93ac61ec",
+         "%2f.../buildid-93ac61ec/%2f....source"},
+        {"buildid/93AC61EC/section/.text.a*\xff", SYMCACHE_SYMBOL_BUILD_ID,
+         "section:%2etext.a%2a%ff/buildid-93ac61ec",
+         "%2etext.a%2a%ff/buildid-93ac61ec/%2etext.a%2a%ff.section"},
+        {"buildid/93AC61EC/section/_", SYMCACHE_SYMBOL_BUILD_ID,
+         "section:%5f/buildid-93ac61ec",
+         "%5f/buildid-93ac61ec/%5f.section"},
     };
     char key[SYMCACHE_KEY_TEXT_MAX + 1], file[SYMCACHE_PATH_MAX + 1];
     symcache_request_t req;
@@ -108,6 +123,42 @@ static void asked(void **state)
     }
 }
 
+static symcache_kind_e unescaped(char *buf, const char *name)
+{
+    symcache_key_t key;
+
+    assert_int_equal(symcache_name_parse(name, strlen(name), &key),
+                     SYMCACHE_OK);
+    key.kind = SYMCACHE_KIND_SOURCE;
+    if (symcache_symbol_unescape(buf, &key)) {
+        return SYMCACHE_KIND_SOURCE;
+    }
+    key.kind = SYMCACHE_KIND_SECTION;
+    return symcache_symbol_unescape(buf, &key) ? SYMCACHE_KIND_SECTION
+                                               : SYMCACHE_KINDS;
+}
+
+/* What a key stands for is asked of servers: it has no second form. */
+static void names_of_paths(void **state)
+{
+    static const char *const wrong[] = {
+        "_", ".text", "%2", "%", "%zz", "%00", "a%0a", "%61",
+        "%2e", "%2e%2e", "a%2fb", "usr%2fa.c", "%2f", "%2f%2fa", "%2f..%2fa",
+        "%2fa%2f", "%2fa%2f.%2fb", "%2f%2e%2e", "%2fa%",
+    };
+    char buf[SYMCACHE_NAME_MAX + 1];
+    size_t i;
+
+    assert_int_equal(unescaped(buf, "%2fusr%2f%41.c"), SYMCACHE_KIND_SOURCE);
+    assert_string_equal(buf, "/usr/A.c");
+    assert_int_equal(unescaped(buf, "%2etext"), SYMCACHE_KIND_SECTION);
+    assert_string_equal(buf, ".text");
+    for (i = 0; i < N(wrong); i++) {
+        print_message("# %s\n", wrong[i]);
+        assert_int_equal(unescaped(buf, wrong[i]), SYMCACHE_KINDS);
+    }
+}
+
 static void refused(void **state)
 {
     static const char *const rows[] = {
@@ -120,9 +171,15 @@ static void refused(void **state)
         "_.debug/elf-buildid-sym-" BUILD "/_.debu_",
         "index2.txt", "pingme.txt", "000Admin/lastid.txt", "file.ptr",
         "cr/file.ptr", "crash.pdb/" GUID "1/refs.ptr",
-        "buildid/" BUILD "/section/.debug_info",
-        "buildid/" BUILD "/section",
-        "buildid/" BUILD "/source/usr/src/a.c",
+        "buildid/" BUILD "/section", "buildid/" BUILD "/section/",
+        "buildid/" BUILD "/section/a/b", "buildid/" BUILD "/section/..",
+        "buildid/" BUILD "/source", "buildid/" BUILD "/source//",
+        "buildid/" BUILD "/source/usr/../a.c",
+        "buildid/" BUILD "/source/usr/./a.c", "buildid/" BUILD "/source/a\nb",
+        "buildid/" BUILD "/sources/usr/a.c", "buildid/x/source/usr/a.c",
+        "ab/buildid/" BUILD "/source/usr/a.c",
+        /* too long for a file's name */
+        "buildid/" BUILD "/source/" LONG "/" LONG "/" LONG "/a.c",
         /* cut at "#"; SRV*cache*URL1*URL2 of TraceEvent */
         "a b+c", "*http:/other/crash.pdb/" GUID "1/crash.pdb",
         "crash.pdb/" GUID "1/other.pdb",
@@ -188,7 +245,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(asked),
-        cmocka_unit_test(refused),
+        cmocka_unit_test(names_of_paths), cmocka_unit_test(refused),
         cmocka_unit_test(cut),
     };
 

@@ -40,7 +40,7 @@ struct workdir *scheduler_workdir(struct scheduler *scheduler,
 void job_original_key(const struct job *job, symcache_key_t *key)
 {
     symcache_key_copy(key, &job->key);
-    if (key->kind != SYMCACHE_KIND_EXECUTABLE) {
+    if (symcache_kind_is_debuginfo((symcache_kind_e)key->kind)) {
         key->kind = job->original.format == FORMAT_BREAKPAD
                         ? SYMCACHE_KIND_SYM
                         : SYMCACHE_KIND_DEBUGINFO;

@@ -37,7 +37,7 @@ void job_print_id(char id[ID_MAX], const char *store,
     symcache_key_t original;
 
     symcache_key_copy(&original, key);
-    if (key->kind != SYMCACHE_KIND_EXECUTABLE) {
+    if (symcache_kind_is_debuginfo((symcache_kind_e)key->kind)) {
         original.kind = SYMCACHE_KIND_SYMCACHE;
     }
     id_print(id, store, &original);

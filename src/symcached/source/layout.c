@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include "proto/symbol_path.h"
 
 #define LAYOUT_GUID 32 /* digits, before those of the age */
 
@@ -114,7 +115,7 @@ static bool is_unnamed(const symcache_key_t *key)
 static void spell_build_id(const struct layout_walk *walk, unsigned variant,
                            char *name, char *id)
 {
-    bool debug = walk->key->kind != SYMCACHE_KIND_EXECUTABLE;
+    bool debug = symcache_kind_is_debuginfo((symcache_kind_e)walk->key->kind);
     bool macho = walk->key->build_len == 16 && variant != VARIANT_GIVEN;
     char hex[SYMCACHE_ID_TEXT_MAX + 1];
 
@@ -201,11 +202,13 @@ static void layout_path(char *path, const struct layout_walk *walk,
                         const char *name, const char *id, unsigned form)
 {
     char file[SYMCACHE_NAME_MAX + 1];
+    int n;
     enum source_layout layout = walk->source->layout;
     bool two_tier = walk->two_tier;
-    const char *kind = symcache_kind_text(
-        walk->key->kind == SYMCACHE_KIND_EXECUTABLE ? SYMCACHE_KIND_EXECUTABLE
-                                                    : SYMCACHE_KIND_DEBUGINFO);
+    symcache_kind_e kind = (symcache_kind_e)walk->key->kind;
+    const char *word = symcache_kind_text(symcache_kind_is_debuginfo(kind)
+                                              ? SYMCACHE_KIND_DEBUGINFO
+                                              : kind);
 
     snprintf(file, sizeof(file), "%s", name);
     if (form == FORM_PACKED && layout != LAYOUT_BREAKPAD) {
@@ -214,10 +217,15 @@ static void layout_path(char *path, const struct layout_walk *walk,
 
     switch (layout) {
     case LAYOUT_UNIFIED:
-        snprintf(path, LAYOUT_PATH_MAX + 1, "%.2s/%s/%s", id, id + 2, kind);
+        snprintf(path, LAYOUT_PATH_MAX + 1, "%.2s/%s/%s", id, id + 2, word);
         break;
     case LAYOUT_DEBUGINFOD:
-        snprintf(path, LAYOUT_PATH_MAX + 1, "buildid/%s/%s", id, kind);
+        n = snprintf(path, LAYOUT_PATH_MAX + 1, "buildid/%s/%s", id, word);
+        if (kind == SYMCACHE_KIND_SOURCE || kind == SYMCACHE_KIND_SECTION) {
+            (void)symcache_symbol_unescape(file, walk->key);
+            snprintf(path + n, LAYOUT_PATH_MAX + 1 - (size_t)n, "%s%s",
+                     kind == SYMCACHE_KIND_SECTION ? "/" : "", file);
+        }
         break;
     case LAYOUT_FLAT:
         snprintf(path, LAYOUT_PATH_MAX + 1, "%s", file);
@@ -251,6 +259,10 @@ static void layout_print(const struct layout_walk *walk, unsigned variant,
         layout_path(path, walk, name, id, form);
     }
 
+    if (walk->key->kind == SYMCACHE_KIND_SOURCE ||
+        walk->key->kind == SYMCACHE_KIND_SECTION) {
+        return; /* whose case is known */
+    }
     if (walk->source->casing == CASING_LOWER) {
         lower(path, strlen(path));
     } else if (walk->source->casing == CASING_UPPER) {

@@ -329,6 +329,12 @@ static char check_macho(const struct check *c)
                                                                        : 0);
 }
 
+/* The server says what it is, and nothing in it does. */
+static char check_any(const struct check *c)
+{
+    return found(c, "");
+}
+
 char identity_check(const symcache_key_t *key, enum original_format format,
                     const struct checksum_wanted *checksum,
                     const uint8_t *data, uint64_t size, char *detail,
@@ -339,6 +345,7 @@ char identity_check(const symcache_key_t *key, enum original_format format,
         [FORMAT_PE] = check_pe,       [FORMAT_ELF] = check_elf,
         [FORMAT_MACHO] = check_macho, [FORMAT_PORTABLEPDB] = check_portablepdb,
         [FORMAT_WASM] = check_wasm,
+        [FORMAT_ANY] = check_any,
     };
     struct check c = {key, checksum, data, size, detail, detail_size};
 

@@ -77,6 +77,17 @@ static void say(size_t place, char letter, const char *format, ...)
     fprintf(stderr, "@%zu %c %s\n", place, letter, text);
 }
 
+/* As body_sniff(); but what may be any file is no packed one, and no other. */
+static enum body_kind sniff(const struct unpack_job *job, const uint8_t *head,
+                            size_t len, const char **what)
+{
+    enum body_kind kind = body_sniff(head, len, what);
+
+    return job->formats == 1u << FORMAT_ANY
+               ? (enum body_kind)(BODY_ORIGINAL + FORMAT_ANY)
+               : kind;
+}
+
 /* Is it of a format that is wanted, or the other kind of PDB? */
 static bool is_original(const struct unpack_job *job, enum body_kind kind)
 {
@@ -97,7 +108,7 @@ static char check(const struct unpack_job *job, const uint8_t *map,
     enum body_kind kind;
     const char *what;
 
-    kind = body_sniff(map, size < BODY_HEAD ? (size_t)size : BODY_HEAD, &what);
+    kind = sniff(job, map, size < BODY_HEAD ? (size_t)size : BODY_HEAD, &what);
     if (!is_original(job, kind)) {
         snprintf(detail, detail_size, "changed while it was read: %s", what);
         return 'E';
@@ -306,7 +317,7 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
         return 'E';
     }
 
-    kind = body_sniff(head, (size_t)n, &what);
+    kind = sniff(job, head, (size_t)n, &what);
 
     if (kind == BODY_ORIGINAL + FORMAT_PE && takes_images(job)) {
         return unpack_image(job, fd, detail, size);
