@@ -148,11 +148,15 @@ ppdbcache_writer_finish(struct ppdbcache_writer *w,
                         const struct symfile_sink *sink)
 {
     size_t i;
-    struct piece piece = {.sink = sink, .used = PPDBCACHE_HEADER};
+    struct piece piece;
 
     if (w->is_unsorted && sort_points(w) != SYMFILE_OK) {
         return SYMFILE_NO_MEMORY;
     }
+    piece.sink = sink;
+    piece.has_failed = false;
+    piece.used = PPDBCACHE_HEADER;
+    memset(piece.data, 0, PPDBCACHE_HEADER);
     memcpy(piece.data, "PDBC", 4);
     symfile_store(piece.data + PPDBCACHE_AT_VERSION, PPDBCACHE_VERSION);
     if (identity != NULL) {

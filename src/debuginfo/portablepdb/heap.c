@@ -7,17 +7,13 @@
 
 #define GUID_SIZE 16
 
-/* Returns the number of bytes of a compressed number, or 0. */
+/* Returns the number of bytes of a compressed number, more than one, or 0. */
 static unsigned read_number(const struct blob_cursor *cursor, uint32_t *number)
 {
     const uint8_t *p = cursor->at;
     size_t left = (size_t)(cursor->end - p);
 
-    if (left >= 1 && p[0] < 0x80) {
-        *number = p[0];
-        return 1;
-    }
-    if (left >= 2 && p[0] < 0xC0) {
+    if (left >= 2 && p[0] >= 0x80 && p[0] < 0xC0) {
         *number = (uint32_t)(p[0] & 0x3F) << 8 | p[1];
         return 2;
     }
@@ -29,7 +25,7 @@ static unsigned read_number(const struct blob_cursor *cursor, uint32_t *number)
     return 0;
 }
 
-bool blob_unsigned(struct blob_cursor *cursor, uint32_t *number)
+bool blob_unsigned_long(struct blob_cursor *cursor, uint32_t *number)
 {
     unsigned n = read_number(cursor, number);
 
@@ -37,9 +33,8 @@ bool blob_unsigned(struct blob_cursor *cursor, uint32_t *number)
     return n > 0;
 }
 
-bool blob_signed(struct blob_cursor *cursor, int32_t *number)
+bool blob_signed_long(struct blob_cursor *cursor, int32_t *number)
 {
-    static const int32_t bias[] = {0, 1 << 6, 1 << 13, 0, 1 << 28};
     uint32_t raw;
     unsigned n = read_number(cursor, &raw);
 
@@ -47,7 +42,10 @@ bool blob_signed(struct blob_cursor *cursor, int32_t *number)
         return false;
     }
     cursor->at += n;
-    *number = (int32_t)(raw >> 1) - ((raw & 1) != 0 ? bias[n] : 0);
+    *number = (int32_t)(raw >> 1);
+    if ((raw & 1) != 0) {
+        *number -= n == 2 ? 1 << 13 : 1 << 28;
+    }
     return true;
 }
 

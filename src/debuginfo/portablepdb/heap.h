@@ -21,8 +21,12 @@ struct blob_cursor {
 /* Read a compressed number and return true, or false if it is cut off or has
  * no valid form; then the cursor has not moved.  A number of more bytes than
  * it needs is valid. */
-bool blob_unsigned(struct blob_cursor *cursor, uint32_t *number);
-bool blob_signed(struct blob_cursor *cursor, int32_t *number);
+static inline bool blob_unsigned(struct blob_cursor *cursor, uint32_t *number);
+static inline bool blob_signed(struct blob_cursor *cursor, int32_t *number);
+
+/* The same for numbers of more than one byte, of which there are few. */
+bool blob_unsigned_long(struct blob_cursor *cursor, uint32_t *number);
+bool blob_signed_long(struct blob_cursor *cursor, int32_t *number);
 
 /* Gets the blob at an offset of the heap; returns false if it is not within
  * the heap. */
@@ -36,5 +40,24 @@ const uint8_t *heap_guid(const struct metadata_root *root, uint32_t number);
 /* Returns the number of the first GUID with these bytes, or 0. */
 uint32_t heap_guid_find(const struct metadata_root *root,
                         const uint8_t guid[16]);
+
+static inline bool blob_unsigned(struct blob_cursor *cursor, uint32_t *number)
+{
+    if (cursor->at < cursor->end && *cursor->at < 0x80) {
+        *number = *cursor->at++;
+        return true;
+    }
+    return blob_unsigned_long(cursor, number);
+}
+
+static inline bool blob_signed(struct blob_cursor *cursor, int32_t *number)
+{
+    if (cursor->at < cursor->end && *cursor->at < 0x80) {
+        *number = (*cursor->at >> 1) - ((*cursor->at & 1) != 0 ? 1 << 6 : 0);
+        cursor->at++;
+        return true;
+    }
+    return blob_signed_long(cursor, number);
+}
 
 #endif

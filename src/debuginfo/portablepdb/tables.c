@@ -133,11 +133,11 @@ struct geometry {
 
 static uint8_t any_width(const struct geometry *g, unsigned index)
 {
-    unsigned i;
+    uint64_t left;
 
-    for (i = 0; i < METADATA_TABLES; i++) {
-        if ((coded[index].tables >> i & 1) != 0 &&
-            g->rows[i] >= (uint32_t)1 << (16 - coded[index].bits)) {
+    for (left = coded[index].tables; left != 0; left &= left - 1) {
+        if (g->rows[__builtin_ctzll(left)] >=
+            (uint32_t)1 << (16 - coded[index].bits)) {
             return 4;
         }
     }
@@ -233,6 +233,9 @@ int metadata_tables_open(struct metadata_tables *tables,
     }
     for (i = 0; i < METADATA_TABLES; i++) {
         t = &tables->tables[i];
+        if (t->rows == 0) {
+            continue;
+        }
         set_widths(t, columns[i], &g);
         total += (uint64_t)t->rows * t->width;
         if (total > stream->size - at) {
