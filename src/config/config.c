@@ -392,7 +392,9 @@ static int read_last(struct config_reader *r, const cJSON *root)
                    read_stores(r,
                                cJSON_GetObjectItemCaseSensitive(root,
                                                                 "stores"),
-                               NULL, r->config) == 0
+                               NULL, r->config) == 0 &&
+                   config_uploads_tier(r, cJSON_GetObjectItemCaseSensitive(
+                                              root, "uploads")) == 0
                ? config_symbolication(r, cJSON_GetObjectItemCaseSensitive(
                                              root, "symbolication"))
                : -1;

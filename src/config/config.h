@@ -154,6 +154,8 @@ struct source_config {
     enum layout_form forms[LAYOUT_FORMS]; /* in the order to ask for them */
     size_t nforms;                        /* 0 = all */
     char *path;                           /* filesystem: absolute directory */
+    struct tier_config *tier; /* of uploads: what path may lack; or NULL */
+    const char *tier_path;    /* and where that is there, below "uploads/" */
     char *url;    /* base URL, no trailing slash; NULL: filesystem */
     char *origin; /* of url or path, for limits; see origin.h */
     symcache_version_t version;    /* symcache: the version to ask for */
@@ -272,6 +274,7 @@ struct uploads_config {
     uint64_t max_size; /* bytes of all files of a request, unpacked */
     unsigned max_unused_for; /* seconds; 0 = for ever */
     unsigned try_max_age;    /* seconds, of files of try builds */
+    struct tier_config *tier; /* of the stores that have them; or NULL */
 };
 
 /* What Mozilla's protocol answers for a module if an upstream failed. */

@@ -52,12 +52,18 @@ uint64_t source_fingerprint_store(const struct store_config *store)
     const struct transcoder_config *transcoder;
     const struct source_config *source;
     uint64_t hash = BASIS;
+    const char *place;
     size_t i;
 
     for (i = 0; i < store->nsources; i++) {
         source = store->sources[i];
         hash = mix(hash, source->name, strlen(source->name) + 1);
         hash = mix(hash, &source->fingerprint, sizeof(source->fingerprint));
+        if (source->tier != NULL) {
+            place = source->tier->url != NULL ? source->tier->url
+                                              : source->tier->path;
+            hash = mix(hash, place, strlen(place) + 1);
+        }
     }
     for (i = 0; i < store->ntranscoders; i++) {
         transcoder = &store->transcoders[i];

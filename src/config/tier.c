@@ -13,7 +13,6 @@
 
 #define DAY (24u * 60 * 60)
 #define MIB (1024ull * 1024)
-#define OBJECT_MAX (5 * 1024 * MIB) /* the most of one PUT at Amazon */
 
 /* What is too easily guessed protects nothing: RFC 2104 wants the length of
  * the hash. */
@@ -35,7 +34,8 @@ static int read_type(struct config_reader *r, const cJSON *item,
 static const struct config_field all_keys[] = {
     KEY("type", read_type, 0, CONFIG_REQUIRED),
     KEY("read_only", config_bool, OF(read_only), 0),
-    {"max_object", config_size, OF(max_object), 1024, OBJECT_MAX, 0},
+    {"max_object", config_size, OF(max_object), 1024,
+     CONFIG_TIER_OBJECT_MAX, 0},
 };
 /* of what is written, and by whom */
 static const struct config_field object_keys[] = {
@@ -106,6 +106,10 @@ static int check(struct config_reader *r, const cJSON *item,
     if (config_name(r, item, tier->generation) != 0) {
         return config_error(r, item, "\"generation\" has characters other "
                                      "than letters, digits and \"._-\"");
+    }
+    if (strcmp(tier->generation, UPLOADS_SOURCE) == 0) {
+        return config_error(r, item, "\"generation\" cannot be \""
+                            UPLOADS_SOURCE "\": originals are there");
     }
     if (tier->mac_key != NULL && strlen(tier->mac_key) < MAC_KEY_MIN) {
         return config_error(r, item, "\"mac_key\" has less than %d characters",

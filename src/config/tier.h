@@ -15,6 +15,9 @@ int config_tiers(struct config_reader *r, const cJSON *item,
 int config_store_tier(struct config_reader *r, const cJSON *item,
                       const struct config_field *field, void *at);
 
+/* Bytes of one PUT at Amazon. */
+#define CONFIG_TIER_OBJECT_MAX (5ull * 1024 * 1024 * 1024)
+
 void config_tier_clear(struct tier_config *tier);
 
 #endif

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <openssl/crypto.h>
 #include "source.h"
+#include "source_fingerprint.h"
+#include "tier.h"
 
 #define GIB (1024ULL * 1024 * 1024)
 
@@ -193,6 +195,65 @@ static bool is_of(const struct source_config *source, const char *group)
 {
     return strcmp(source->name, group) == 0 ||
            (source->group != NULL && strcmp(source->group, group) == 0);
+}
+
+/* Returns 0, or -1 if another store has another tier. */
+static int take_tier(struct config_reader *r, const cJSON *item,
+                     const struct store_config *store)
+{
+    struct uploads_config *uploads = &r->config->uploads;
+
+    if (store->tier == NULL || store->tier->kind == TIER_SYMCACHE ||
+        (!config_store_has_uploads(store, false) &&
+         !config_store_has_uploads(store, true))) {
+        return 0;
+    }
+    if (uploads->tier != NULL && uploads->tier != store->tier) {
+        return config_error(r, item,
+                            "the stores that have uploads have the tiers "
+                            "\"%s\" and \"%s\": it can be one only",
+                            uploads->tier->name, store->tier->name);
+    }
+    uploads->tier = store->tier;
+    if (store->tier->kind == TIER_S3 && !store->tier->read_only &&
+        uploads->max_size > CONFIG_TIER_OBJECT_MAX) {
+        return config_error(r, item,
+                            "\"max_size\" is more than 5g, the most that the "
+                            "tier \"%s\" takes in one request",
+                            store->tier->name);
+    }
+    return 0;
+}
+
+int config_uploads_tier(struct config_reader *r, const cJSON *item)
+{
+    struct config *config = r->config;
+    struct source_config *source;
+    size_t i;
+
+    if (item == NULL || r->types == NULL) {
+        return 0;
+    }
+    for (i = 0; i < config->nstores; i++) {
+        if (take_tier(r, item, &config->stores[i]) != 0) {
+            return -1;
+        }
+    }
+    for (i = 0; i < config->nsources && config->uploads.tier != NULL; i++) {
+        source = &config->sources[i];
+        if (is_of(source, UPLOADS_SOURCE)) {
+            source->tier = config->uploads.tier;
+            source->tier_path = "";
+        } else if (is_of(source, UPLOADS_SOURCE_TRY)) {
+            source->tier = config->uploads.tier;
+            source->tier_path = UPLOADS_TRY "/";
+        }
+    }
+    for (i = 0; i < config->nstores; i++) {
+        config->stores[i].fingerprint =
+            source_fingerprint_store(&config->stores[i]);
+    }
+    return 0;
 }
 
 void config_uploads_first(struct store_config *store)

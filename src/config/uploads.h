@@ -20,6 +20,12 @@ int config_uploads(struct config_reader *r, const cJSON *item,
  */
 int config_uploads_sources(struct config_reader *r, const cJSON *item);
 
+/*
+ * Finds the tier of uploads, when the stores have been read; item as above.
+ * Returns 0, or -1 with error set.
+ */
+int config_uploads_tier(struct config_reader *r, const cJSON *item);
+
 /* Moves the sources of uploads of a store before all others. */
 void config_uploads_first(struct store_config *store);
 

@@ -119,6 +119,10 @@ static void set_options(struct send *send, const struct send_request *request)
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, send);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)request->connect);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT, (long)request->seconds);
+    if (request->stall > 0) {
+        curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
+        curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)request->stall);
+    }
     if (strcmp(request->method, "PUT") == 0) {
         curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
         curl_easy_setopt(easy, CURLOPT_INFILESIZE_LARGE,

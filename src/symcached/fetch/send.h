@@ -25,7 +25,8 @@ struct send_request {
     int fd;           /* its first size bytes are the body; read with pread() */
     uint64_t size;    /* 0: there is no body, and fd is not used */
     unsigned connect; /* time limits in seconds: of one connection, */
-    unsigned seconds; /* and of everything */
+    unsigned seconds; /* and of everything; */
+    unsigned stall;   /* of a time without a byte; 0 = none */
 };
 
 struct send_result {

@@ -18,7 +18,8 @@
 #define TIER_FIRST 2   /* until something comes, */
 #define TIER_BODY 60   /* of a whole file, */
 #define TIER_WRITE 10  /* and of one that is stored, if it is small; */
-#define TIER_WRITE_RATE (256 * 1024) /* otherwise bytes a second */
+#define TIER_WRITE_RATE (256 * 1024) /* otherwise bytes a second, */
+#define TIER_STALL 30 /* of which none for so long is the end */
 
 /* What a type says of a call. */
 enum tier_said {
@@ -39,13 +40,16 @@ struct tier_type {
      * from inside.  Returns 0, or -1 with errno if it cannot begin.
      *
      * get    writes the body to call->fd, and the metadata to call->lines
+     * look   writes the metadata alone
      * put    stores call->size bytes of call->fd with call->lines; unless
      *        call->replace, only where nothing is
+     * remove removes the object; DONE also where there is none
      * fresh  makes the object as young as a new one, if it has the digest of
      *        call->lines; with another one, or if it is young, it EXISTS
      * remove removes the object; DONE also where there is none
      */
     int (*get)(struct tier_call *call);
+    int (*look)(struct tier_call *call);
     int (*put)(struct tier_call *call);
     int (*fresh)(struct tier_call *call);
     int (*remove)(struct tier_call *call);
@@ -63,12 +67,16 @@ struct tier_call {
     struct tiers *tiers;
     struct tier_config *config;
     const struct config *all; /* where that is in */
-    const symcache_key_t *key;
+    const symcache_key_t *key; /* of a file that was made, */
     symcache_version_t version;
+    bool is_original; /* or not: then these two are not used */
     char name[TIER_NAME_MAX + 1];  /* of the object */
     char place[TIER_NAME_MAX + 1024]; /* the same, with where that is */
     char lines[TIER_META_MAX];     /* metadata */
     int fd;                        /* what is received, or stored */
+    uint64_t max;                  /* bytes that are received, */
+    unsigned seconds;              /* and the time for that */
+    unsigned lifetime; /* of what "fresh" makes young, in seconds; or 0 */
     uint64_t size;                 /* of what is stored */
     char body_sha256[DIGEST_HEX + 1]; /* of the same */
     bool replace;
@@ -127,6 +135,11 @@ struct tiers {
 
 /* The limits of requests to tiers, and of their breakers. */
 extern const struct limits_config tier_limits;
+
+/* Sets what every call has, and the place of call->name. */
+void tier_call_init(struct tier_call *call, struct tiers *tiers,
+                    const struct config *all, struct tier_config *config,
+                    tier_said_fn said);
 
 /* Returns the tier of that name, or NULL when out of memory. */
 struct tier *tiers_find(struct tiers *tiers, const char *name);

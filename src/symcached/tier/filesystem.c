@@ -34,6 +34,7 @@
 #define HEAD_MAX (sizeof(FIRST_LINE) + TIER_META_MAX + 2)
 #define READ_SIZE 65536
 #define CALLS_MAX 64
+#define FOLDERS 5 /* of an original: its own, and the root */
 
 /* Threads that have not come back. */
 static atomic_uint calls_running;
@@ -48,7 +49,9 @@ struct work {
     int in;
     int out;
     uint64_t size; /* of what is stored; the most that is received */
+    bool looks; /* at the metadata only */
     bool replace;
+    bool durable; /* the folders that it lies in are synced, too */
     bool exists;
     bool absent;
     bool malformed; /* the object has no sound beginning */
@@ -256,7 +259,8 @@ static void on_copied(void *arg, bool late)
     }
     call->bytes = work->bytes;
     if (work->bytes > work->size) {
-        tier_call_end(call, TIER_SAID_FAILED, "larger than max_object");
+        tier_call_end(call, TIER_SAID_FAILED, "larger than %llu bytes",
+                      (unsigned long long)work->size);
     } else {
         tier_call_end(call, TIER_SAID_DONE, "found");
     }
@@ -283,27 +287,45 @@ static void on_opened(void *arg, bool late)
     }
     memcpy(call->lines, work->lines, sizeof(call->lines));
     call->stored = work->stored;
+    if (work->looks) {
+        tier_call_end(call, TIER_SAID_DONE, "found");
+        return;
+    }
     next = work_new(call);
     if (next != NULL) {
         memcpy(next->head, work->head, sizeof(next->head));
         next->head_at = work->head_at;
         next->head_len = work->head_len;
-        next->size = call->config->max_object;
+        next->size = call->max;
         next->in = work->in;
         work->in = -1;
         next->out = fcntl(call->fd, F_DUPFD_CLOEXEC, 0);
     }
-    if (next == NULL || start(call, TIER_BODY, &copies, next) != 0) {
+    if (next == NULL || start(call, call->seconds, &copies, next) != 0) {
         tier_call_end(call, TIER_SAID_FAILED, "%s", strerror(errno));
     }
 }
 
-static int get(struct tier_call *call)
+static int read_object(struct tier_call *call, bool looks)
 {
     static const struct task_calls opens = {open_object, on_opened, work_drop};
     struct work *work = work_new(call);
 
-    return work != NULL ? start(call, TIER_FIRST, &opens, work) : -1;
+    if (work == NULL) {
+        return -1;
+    }
+    work->looks = looks;
+    return start(call, TIER_FIRST, &opens, work);
+}
+
+static int get(struct tier_call *call)
+{
+    return read_object(call, false);
+}
+
+static int look(struct tier_call *call)
+{
+    return read_object(call, true);
 }
 
 /* writing ------------------------------------------------------------------ */
@@ -375,6 +397,10 @@ static void put_object(void *arg)
     if (work->errnum == 0) {
         work->errnum = name_object(work, tmp);
     }
+    if (work->errnum == 0 && work->durable &&
+        durable_sync_folders(work->path, FOLDERS) != 0) {
+        work->errnum = errno;
+    }
     (void)unlink(tmp);
     if (work->errnum == EACCES) {
         errno = EACCES;
@@ -408,6 +434,7 @@ static int put(struct tier_call *call)
     }
     memcpy(work->lines, call->lines, sizeof(work->lines));
     work->replace = call->replace;
+    work->durable = call->is_original;
     work->size = call->size;
     return start(call,
                  TIER_WRITE + (unsigned)(call->size / TIER_WRITE_RATE), &puts,
@@ -477,5 +504,5 @@ static void cancel(struct tier_call *call)
     call->task_cancel(call->task);
 }
 
-const struct tier_type tier_filesystem = {true,  get,       put,
+const struct tier_type tier_filesystem = {true,  get,       look,  put,
                                           fresh, take_away, cancel};

@@ -8,7 +8,9 @@
  *     --> a child validates --> the file has its name and provenance
  *
  * An object of a SymCache server is a plain file without metadata, and is
- * validated at once: its digest was compared when it was received.
+ * validated at once: its digest was compared when it was received.  Of an
+ * original the digest is all that is compared here: what it is, is for the
+ * source to say.
  */
 #include "tier.h"
 
@@ -20,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/log.h"
@@ -45,11 +48,12 @@ struct tier_get {
     bool waits;
     bool called; /* the type works */
     bool probe;
+    bool fresh; /* all is there, and the object is made young */
     struct tier *tier;
     struct tier_call call;
     symcache_key_t key;
     struct tier_meta meta;
-    char *file;
+    char *file; /* these two are NULL for an original */
     char *part; /* what is received */
     int out;    /* the file, while it is unpacked; or -1 */
     struct child *child;
@@ -111,9 +115,13 @@ static void refuse(struct tier_get *get, enum refusal why, const char *what)
 
     metrics_add(counters[why], 1);
     log_warn(0,
-             "tier %s: \"%s\" is refused (%s): %s; the sources are asked%s",
-             get->tier->name, get->call.name, refusal_names[why], what,
-             get->call.config->read_only ? "" : ", and it is replaced");
+             "tier %s: \"%s\" is refused (%s): %s; %s%s", get->tier->name,
+             get->call.name, refusal_names[why], what,
+             get->call.is_original ? "remove it and upload it again"
+                                   : "the sources are asked",
+             get->call.is_original || get->call.config->read_only
+                 ? ""
+                 : ", and it is replaced");
     end(get, TIER_REFUSED, "refused (%s): %s", refusal_names[why], what);
 }
 
@@ -156,6 +164,39 @@ static void validate(struct tier_get *get)
 
 /* unpacking ---------------------------------------------------------------- */
 
+static void on_fresh(struct tier_call *call, enum tier_said said,
+                     const char *detail)
+{
+    struct tier_get *get =
+        (struct tier_get *)((char *)call - offsetof(struct tier_get, call));
+
+    get->fresh = false;
+    log_debug(0, "tier %s: \"%s\": %s", get->tier->name, call->name, detail);
+    end(get, TIER_HIT, "found");
+}
+
+/*
+ * An original is removed by the machine that it was uploaded to, when nobody
+ * has used it for long.  That this one uses it is seen in the age of the
+ * object.  If it cannot be told, nothing is lost yet.
+ */
+static void use(struct tier_get *get)
+{
+    struct tier_call *call = &get->call;
+    int64_t age = (int64_t)time(NULL) - call->stored;
+
+    if (call->config->read_only || call->lifetime == 0 ||
+        age <= (int64_t)call->lifetime / 2) {
+        end(get, TIER_HIT, "found");
+        return;
+    }
+    get->fresh = true;
+    call->said = on_fresh;
+    if (tier_type_of(call->config)->fresh(call) != 0) {
+        on_fresh(call, TIER_SAID_FAILED, strerror(errno));
+    }
+}
+
 static void on_sum(void *arg, const struct checksum *sum)
 {
     struct tier_get *get = arg;
@@ -167,8 +208,18 @@ static void on_sum(void *arg, const struct checksum *sum)
     } else if (sum->size[0] != get->meta.size ||
                strcmp(sum->sha256[0], get->meta.sha256) != 0) {
         refuse(get, REFUSED_DIGEST, "its SHA-256 is another one");
+    } else if (get->call.is_original) {
+        use(get);
     } else {
         validate(get);
+    }
+}
+
+static void compare(struct tier_get *get, int fd)
+{
+    get->task = checksum_start(get->call.tiers->base, &fd, 1, on_sum, get);
+    if (get->task == NULL) {
+        end(get, TIER_FAILED, "could not be read: %s", strerror(errno));
     }
 }
 
@@ -186,11 +237,7 @@ static void on_unpacked(void *arg, struct child_result *child)
         end(get, TIER_FAILED, "could not be unpacked: %.200s", child->tail);
         return;
     }
-    get->task =
-        checksum_start(get->call.tiers->base, &get->out, 1, on_sum, get);
-    if (get->task == NULL) {
-        end(get, TIER_FAILED, "could not be read: %s", strerror(errno));
-    }
+    compare(get, get->out);
 }
 
 static void unpack(struct tier_get *get)
@@ -227,8 +274,11 @@ static void received(struct tier_get *get)
                                     config->mac_key)) {
         refuse(get, REFUSED_MAC,
                get->meta.mac[0] == '\0' ? "it has none" : "it is another one");
-    } else if (get->meta.size > config->max_object) {
-        end(get, TIER_FAILED, "larger than max_object");
+    } else if (get->meta.size > get->call.max) {
+        end(get, TIER_FAILED, "larger than %s",
+            get->call.is_original ? "download_size" : "max_object");
+    } else if (get->call.is_original) {
+        compare(get, get->call.fd);
     } else {
         unpack(get);
     }
@@ -262,8 +312,10 @@ static void begin(struct tier_get *get)
 {
     get->tier->getting++;
     get->called = true;
-    get->call.fd = open(get->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
-                        0644);
+    if (!get->call.is_original) {
+        get->call.fd = open(get->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
+                            0644);
+    }
     if (get->call.fd < 0 ||
         tier_type_of(get->call.config)->get(&get->call) != 0) {
         on_said(&get->call, TIER_SAID_FAILED, strerror(errno));
@@ -285,47 +337,91 @@ void tier_gets_pump(struct tiers *tiers, struct tier *tier)
     }
 }
 
+/* Returns a handle without a call's name, or NULL when out of memory. */
+static struct tier_get *get_new(struct tiers *tiers,
+                                const struct tier_config *config,
+                                tier_done_fn done, void *arg)
+{
+    struct tier_get *get = calloc(1, sizeof(*get));
+
+    if (get == NULL) {
+        return NULL;
+    }
+    get->call.fd = get->out = -1;
+    get->done = done;
+    get->arg = arg;
+    get->began = clock_ms();
+    get->tier = tiers_find(tiers, config->name);
+    if (get->tier == NULL) {
+        get_free(get);
+        return NULL;
+    }
+    return get;
+}
+
+/* Lets it wait for its turn. */
+static void get_add(struct tier_get *get)
+{
+    get->waits = true;
+    TAILQ_INSERT_TAIL(&get->tier->gets, get, queue);
+    tiers_pump(get->call.tiers);
+}
+
 struct tier_get *tiers_get(struct tiers *tiers, const struct config *config,
                            const struct store_config *store,
                            const symcache_key_t *key,
                            const symcache_version_t *version,
                            const char *file, tier_done_fn done, void *arg)
 {
-    struct tier_get *get = calloc(1, sizeof(*get));
+    struct tier_get *get = get_new(tiers, store->tier, done, arg);
     struct tier_call *call;
 
     if (get == NULL) {
         return NULL;
     }
     call = &get->call;
-    call->fd = get->out = -1;
-    get->tier = tiers_find(tiers, store->tier->name);
     get->file = strdup(file);
-    if (get->tier == NULL || get->file == NULL ||
-        asprintf(&get->part, "%s.part", file) < 0) {
+    if (get->file == NULL || asprintf(&get->part, "%s.part", file) < 0) {
         get_free(get);
         return NULL;
     }
     symcache_key_copy(&get->key, key);
-    get->done = done;
-    get->arg = arg;
-    get->began = clock_ms();
-    call->tiers = tiers;
-    call->config = store->tier;
-    call->all = config;
     call->key = &get->key;
     call->version = *version;
-    call->said = on_said;
     tier_object_name(call->name,
                      store->tier->generation != NULL ? store->tier->generation
                                                      : "",
                      store->name, key, version);
-    snprintf(call->place, sizeof(call->place), "%.1000s/%s",
-             store->tier->url != NULL ? store->tier->url : store->tier->path,
-             call->name);
-    get->waits = true;
-    TAILQ_INSERT_TAIL(&get->tier->gets, get, queue);
-    tiers_pump(tiers);
+    tier_call_init(call, tiers, config, store->tier, on_said);
+    get_add(get);
+    return get;
+}
+
+struct tier_get *tiers_get_original(struct tiers *tiers,
+                                    const struct config *config,
+                                    struct tier_config *tier,
+                                    const char *path, int fd,
+                                    tier_done_fn done, void *arg)
+{
+    struct tier_get *get = get_new(tiers, tier, done, arg);
+    struct tier_call *call;
+
+    if (get == NULL) {
+        return NULL;
+    }
+    call = &get->call;
+    call->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (call->fd < 0) {
+        get_free(get);
+        return NULL;
+    }
+    call->is_original = true;
+    tier_original_name(call->name, path);
+    tier_call_init(call, tiers, config, tier, on_said);
+    call->max = config->limits.download_size;
+    call->seconds = config->limits.download_time;
+    call->lifetime = config->uploads.max_unused_for;
+    get_add(get);
     return get;
 }
 
@@ -338,10 +434,10 @@ void tiers_get_cancel(struct tier_get *get)
     } else {
         get->tier->getting--;
     }
+    if ((get->called || get->fresh) && get->call.task != NULL) {
+        tier_type_of(get->call.config)->cancel(&get->call);
+    }
     if (get->called) {
-        if (get->call.task != NULL) {
-            tier_type_of(get->call.config)->cancel(&get->call);
-        }
         tier_way_ends(get->tier, &get->tier->get, TIER_SAID_FAILED,
                       get->probe, "", "");
     }

@@ -14,6 +14,7 @@
 #include <strings.h>
 #include "base/release.h"
 #include "base/secret.h"
+#include "config/config.h"
 
 #define MAKER "symcached/" SYMCACHED_VERSION
 
@@ -29,6 +30,11 @@ void tier_object_name(char *buf, const char *generation, const char *store,
     snprintf(buf, TIER_NAME_MAX + 1, "%.64s/%.64s/%s/v%s.%s", generation,
              store, dir, made,
              symcache_kind_text((symcache_kind_e)key->kind));
+}
+
+void tier_original_name(char *buf, const char *path)
+{
+    snprintf(buf, TIER_NAME_MAX + 1, UPLOADS_SOURCE "/%s", path);
 }
 
 /* reading ------------------------------------------------------------------ */

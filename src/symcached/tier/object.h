@@ -7,7 +7,11 @@
  *   <generation>/<store>/<name>/<id>/v<M.m.p>.<kind>
  *
  * The name is the path of the file in its store, docs/internals/keys.md, with
- * its last part shortened.  The metadata are lines "<name>: <value>":
+ * its last part shortened.  An original that was uploaded is an object as it
+ * is, by its path below "uploads.root":
+ *
+ *   uploads/<name>/<id>/<file>
+ *  The metadata are lines "<name>: <value>":
  *
  *   sha256    of the file, 64 lower-case hex digits
  *   size      of the file in bytes
@@ -45,6 +49,9 @@ struct tier_meta {
 void tier_object_name(char *buf, const char *generation, const char *store,
                       const symcache_key_t *key,
                       const symcache_version_t *version);
+
+/* The same of an original; path is what follows "uploads/". */
+void tier_original_name(char *buf, const char *path);
 
 /*
  * Reads the lines.  Those that are not known are ignored.  Returns NULL; or, if

@@ -407,13 +407,9 @@ static void begin_call(struct tier_put *put, struct tier_config *config)
 
     memset(call, 0, sizeof(*call));
     call->fd = put->plain = -1;
-    call->tiers = put->tiers;
-    call->config = config;
-    call->all = put->config;
     call->key = &put->key;
     call->version = put->version;
     call->replace = put->replace;
-    call->said = on_said;
     put->called = true;
     put->tmp[0] = '\0';
     put->child = NULL;
@@ -421,8 +417,7 @@ static void begin_call(struct tier_put *put, struct tier_config *config)
     put->began = clock_ms();
     tier_object_name(call->name, config->generation, put->store, &put->key,
                      &put->version);
-    snprintf(call->place, sizeof(call->place), "%.1000s/%s",
-             config->url != NULL ? config->url : config->path, call->name);
+    tier_call_init(call, put->tiers, put->config, config, on_said);
 }
 
 static void begin(struct tier_put *put, struct tier_config *config)

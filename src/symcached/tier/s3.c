@@ -27,6 +27,7 @@ enum request {
     REQUEST_PUT,
     REQUEST_LOOK,
     REQUEST_COPY,
+    REQUEST_HEAD,
     REQUEST_REMOVE
 };
 
@@ -237,7 +238,7 @@ static bool is_old(const struct tier_call *call, int64_t stored)
 {
     int64_t life = (int64_t)time(NULL) - stored;
 
-    return life < 0 || life > call->config->lifetime / 2;
+    return life < 0 || life > call->lifetime / 2;
 }
 
 /* The <LastModified> of a copy, in seconds, or 0. */
@@ -294,6 +295,22 @@ static void on_looked(void *arg, const struct send_result *result)
     }
 }
 
+static void on_head(void *arg, const struct send_result *result)
+{
+    const struct fetch_answer *answer = result->answer;
+    struct tier_call *call = arg;
+
+    if (answer->status != 200) {
+        refused(call, REQUEST_HEAD, judge(answer->status, ""), result->detail,
+                answer);
+        return;
+    }
+    call->status = answer->status;
+    memcpy(call->lines, answer->meta, sizeof(call->lines));
+    call->stored = age_of(answer);
+    tier_call_end(call, TIER_SAID_DONE, "found");
+}
+
 /* requests ----------------------------------------------------------------- */
 
 static void fetch_ends(void *task)
@@ -319,8 +336,8 @@ static int get(struct tier_call *call)
         .limits = &tier_limits,
         .cache = &call->all->cache,
         .fd = call->fd,
-        .max = call->config->max_object,
-        .seconds = TIER_BODY,
+        .max = call->max,
+        .seconds = call->seconds,
     };
     char *url = object_url(call);
 
@@ -395,6 +412,7 @@ static int send_request(struct tier_call *call, const char *method,
         .size = size,
         .connect = TIER_CONNECT,
         .seconds = TIER_WRITE + (unsigned)(size / TIER_WRITE_RATE),
+        .stall = TIER_STALL,
     };
     char *url = object_url(call);
 
@@ -415,7 +433,10 @@ static void add_type(struct headers *headers, const struct tier_call *call,
     char version[SYMCACHE_VERSION_TEXT_MAX + 1];
 
     symcache_version_print(version, &call->version);
-    snprintf(type, size, "application/vnd.ms-symcache; version=%s", version);
+    snprintf(type, size,
+             call->is_original ? "application/octet-stream"
+                               : "application/vnd.ms-symcache; version=%s",
+             version);
     add(headers, "Content-Type", type);
 }
 
@@ -436,17 +457,29 @@ static int put(struct tier_call *call)
                         on_stored);
 }
 
-/* Looks whether the object is ours and needs a copy.  The copy itself cannot
- * have that as a condition: libcurl 7.88 sorts x-amz-copy-source-if-match wrong
- * for the signature. */
-static int look(struct tier_call *call)
+/* A request without a body. */
+static int send_empty(struct tier_call *call, const char *method,
+                      send_done_fn done)
 {
     struct headers headers = {.n = 0};
 
     if (call->config->transport.sigv4 != NULL) {
         add(&headers, BUCKET_BODY_HEADER, BUCKET_BODY_EMPTY);
     }
-    return send_request(call, "HEAD", &headers, -1, 0, on_looked);
+    return send_request(call, method, &headers, -1, 0, done);
+}
+
+static int look(struct tier_call *call)
+{
+    return send_empty(call, "HEAD", on_head);
+}
+
+/* Looks whether the object is ours and needs a copy.  The copy itself cannot
+ * have that as a condition: libcurl 7.88 sorts x-amz-copy-source-if-match wrong
+ * for the signature. */
+static int fresh(struct tier_call *call)
+{
+    return send_empty(call, "HEAD", on_looked);
 }
 
 /*
@@ -495,12 +528,7 @@ static void on_removed(void *arg, const struct send_result *result)
 
 static int take_away(struct tier_call *call)
 {
-    struct headers headers = {.n = 0};
-
-    if (call->config->transport.sigv4 != NULL) {
-        add(&headers, BUCKET_BODY_HEADER, BUCKET_BODY_EMPTY);
-    }
-    return send_request(call, "DELETE", &headers, -1, 0, on_removed);
+    return send_empty(call, "DELETE", on_removed);
 }
 
 static int request(struct tier_call *call, enum request what)
@@ -511,6 +539,8 @@ static int request(struct tier_call *call, enum request what)
     case REQUEST_PUT:
         return put(call);
     case REQUEST_LOOK:
+        return fresh(call);
+    case REQUEST_HEAD:
         return look(call);
     case REQUEST_REMOVE:
         return take_away(call);
@@ -524,4 +554,5 @@ static void cancel(struct tier_call *call)
     call->task_cancel(call->task);
 }
 
-const struct tier_type tier_s3 = {true, get, put, look, take_away, cancel};
+const struct tier_type tier_s3 = {true,  get,       look,  put,
+                                  fresh, take_away, cancel};

@@ -42,6 +42,21 @@ const struct tier_type *tier_type_of(const struct tier_config *config)
     }
 }
 
+void tier_call_init(struct tier_call *call, struct tiers *tiers,
+                    const struct config *all, struct tier_config *config,
+                    tier_said_fn said)
+{
+    call->tiers = tiers;
+    call->config = config;
+    call->all = all;
+    call->said = said;
+    call->max = config->max_object;
+    call->lifetime = config->lifetime;
+    call->seconds = TIER_BODY;
+    snprintf(call->place, sizeof(call->place), "%.1000s/%s",
+             config->url != NULL ? config->url : config->path, call->name);
+}
+
 void tier_call_end(struct tier_call *call, enum tier_said said,
                    const char *format, ...)
 {

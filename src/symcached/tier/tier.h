@@ -19,6 +19,7 @@
  *   get.c      one read, from its question to a file that can be published
  *   put.c      the queue of files to be stored, refreshed and removed
  *   discard.c  notes of files that are not to be read, and their removal
+ *   original.c uploaded files: stored while somebody waits, and removed
  *   call.h     what a type does: s3.c, filesystem.c, symcache.c
  *   object.h   names, metadata and MAC of objects
  */
@@ -113,6 +114,67 @@ void tiers_discard(struct tiers *tiers, const struct store_config *store,
 bool tiers_discarded(const struct store_config *store,
                      const symcache_key_t *key,
                      const symcache_version_t *version);
+
+/*
+ * Asks a tier, of a type with metadata, for an original that was uploaded; path
+ * is that below "uploads.root".  It is left in fd, which must be an empty file,
+ * with the digest of its metadata; nobody has looked yet at what it is.
+ * config, of which tier is one, must live until the end.  done, the handle and
+ * NULL are as above.
+ */
+struct tier_get *tiers_get_original(struct tiers *tiers,
+                                    const struct config *config,
+                                    struct tier_config *tier,
+                                    const char *path, int fd,
+                                    tier_done_fn done, void *arg);
+
+enum tier_original_outcome {
+    TIER_ORIGINAL_DONE,   /* stored, or removed */
+    TIER_ORIGINAL_SAME,   /* the same was there */
+    TIER_ORIGINAL_OTHER,  /* another one was there, and stays */
+    TIER_ORIGINAL_ABSENT, /* there is nothing to remove */
+    TIER_ORIGINAL_USED,   /* it was used too recently to be removed */
+    TIER_ORIGINAL_FAILED  /* nobody knows */
+};
+
+enum tier_original_mode {
+    TIER_ORIGINAL_LOOK,   /* nothing is stored yet: may it be? */
+    TIER_ORIGINAL_KEEP,   /* another one that is there stays */
+    TIER_ORIGINAL_REPLACE /* or is replaced */
+};
+
+/* detail is one line, valid during the call. */
+typedef void (*tier_original_fn)(void *arg,
+                                 enum tier_original_outcome outcome,
+                                 const char *detail);
+
+struct tier_original;
+
+/*
+ * Stores the file that fd is open for as an original in the tier of
+ * config->uploads, which must have one; path is as above.  When done says so,
+ * it is durable there.
+ * config must live until the end.  done is called once, never from inside this
+ * function, and the handle is then invalid.  Returns NULL with errno.
+ */
+struct tier_original *tiers_store_original(struct tiers *tiers,
+                                           const struct config *config,
+                                           const char *path, int fd,
+                                           enum tier_original_mode mode,
+                                           tier_original_fn done, void *arg);
+
+/*
+ * Removes an original from that tier; with unused_for, only if no machine has
+ * taken it for so many seconds.
+ */
+struct tier_original *tiers_remove_original(struct tiers *tiers,
+                                            const struct config *config,
+                                            const char *path,
+                                            unsigned unused_for,
+                                            tier_original_fn done, void *arg);
+
+/* done is not called any more.  What was sent may have happened. */
+void tiers_original_cancel(struct tier_original *original);
 
 /* An array of what is known of each tier; NULL when out of memory. */
 cJSON *tiers_json(const struct tiers *tiers);
