@@ -89,11 +89,11 @@ my $shared = 'base proto config http metrics child sandbox ppdbcache symcache'
     . ' debuginfo/pe debuginfo/place debuginfo/portablepdb debuginfo/wasm';
 my %above = (
     server => 'job negcache space tenant upload',
-    upload => 'job unpack space',
+    upload => 'job tier unpack space',
     tenant => '',
     job => 'source negcache transcode unpack store space tier',
     tier => 'fetch store transcode',
-    source => 'transcode unpack fetch space',
+    source => 'tier transcode unpack fetch space',
     transcode => 'unpack space',
     negcache => 'store',
     unpack => 'fetch space',

@@ -28,6 +28,7 @@
 #include "base/daemon.h"
 #include "symcached/server/server.h"
 #include "symcached/source/source.h"
+#include "symcached/tier/tier.h"
 #include "symcached/transcode/transcode.h"
 #include "symcached/tenant/tenant.h"
 #include "base/signals.h"
@@ -42,6 +43,7 @@
 struct daemon {
     struct daemon_options options;
     struct event_base *base;
+    struct tiers *tiers;
     struct sources *sources;
     struct scheduler *scheduler;
     struct tenants *tenants; /* or NULL */
@@ -271,11 +273,12 @@ static int start(struct daemon *d, struct config *config)
     if (d->base == NULL || signals_start(d->base, on_signal, d) != 0) {
         goto failed;
     }
-    d->sources = sources_new(d->base);
+    d->tiers = tiers_new(d->base, config);
+    d->sources = d->tiers != NULL ? sources_new(d->base, d->tiers) : NULL;
     if (d->sources == NULL) {
         goto failed;
     }
-    d->scheduler = scheduler_new(d->base, d->sources, config);
+    d->scheduler = scheduler_new(d->base, d->sources, d->tiers, config);
     if (d->scheduler == NULL ||
         scheduler_configure(d->scheduler, config, error, sizeof(error)) != 0) {
         goto failed;
@@ -317,6 +320,7 @@ static void finish(struct daemon *d)
     if (d->sources != NULL) {
         sources_free(d->sources);
     }
+    tiers_free(d->tiers);
     task_cancel_all();
     signals_stop();
     service_end();

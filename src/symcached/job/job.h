@@ -38,11 +38,13 @@ typedef void (*scheduler_answer_fn)(void *arg,
                                     const struct scheduler_answer *answer);
 
 struct scheduler;
+struct tiers;
 struct waiter;
 
-/* Takes a reference of config.  NULL when out of memory. */
+/* Takes a reference of config; sources and tiers are the caller's, and live
+ * longer.  NULL when out of memory. */
 struct scheduler *scheduler_new(struct event_base *base,
-                                struct sources *sources,
+                                struct sources *sources, struct tiers *tiers,
                                 struct config *config);
 
 /*
@@ -90,6 +92,9 @@ void scheduler_drain(struct scheduler *scheduler, bool drain);
 void scheduler_stop(struct scheduler *scheduler);
 
 void scheduler_free(struct scheduler *scheduler); /* after scheduler_stop() */
+
+/* What scheduler_new() got. */
+struct tiers *scheduler_get_tiers(const struct scheduler *scheduler);
 
 /* The configuration that is in use. */
 const struct config *scheduler_config(const struct scheduler *scheduler);

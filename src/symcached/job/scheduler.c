@@ -380,10 +380,16 @@ void scheduler_forget_transcoders(struct scheduler *scheduler,
     }
 }
 
+struct tiers *scheduler_get_tiers(const struct scheduler *scheduler)
+{
+    return scheduler->tiers;
+}
+
 /* life ------------------------------------------------------------------ */
 
 struct scheduler *scheduler_new(struct event_base *base,
-                                struct sources *sources, struct config *config)
+                                struct sources *sources, struct tiers *tiers,
+                                struct config *config)
 {
     struct scheduler *scheduler = calloc(1, sizeof(*scheduler));
 
@@ -403,14 +409,14 @@ struct scheduler *scheduler_new(struct event_base *base,
     scheduler->attempt_logs = attempt_logs_new();
     scheduler->source_stats = source_stats_new();
     scheduler->gzip_files = gzip_files_new(base);
-    scheduler->tiers = tiers_new(base, config);
+    scheduler->tiers = tiers;
     scheduler->misses = misses_new();
     scheduler->trusts = trusts_new();
 
     if (scheduler->pump == NULL || scheduler->negcache == NULL ||
         scheduler->attempt_logs == NULL || scheduler->source_stats == NULL ||
-        scheduler->gzip_files == NULL || scheduler->tiers == NULL ||
-        scheduler->misses == NULL || scheduler->trusts == NULL) {
+        scheduler->gzip_files == NULL || scheduler->misses == NULL ||
+        scheduler->trusts == NULL) {
         scheduler_free(scheduler);
         return NULL;
     }
@@ -444,7 +450,6 @@ void scheduler_free(struct scheduler *scheduler)
     }
     sources_watch(scheduler->sources, NULL, NULL);
     gzip_files_free(scheduler->gzip_files);
-    tiers_free(scheduler->tiers);
     while ((r = SLIST_FIRST(&scheduler->roots)) != NULL) {
         SLIST_REMOVE_HEAD(&scheduler->roots, next);
         workdir_close(r->workdir);

@@ -403,31 +403,41 @@ void upload_page(struct uploads *uploads, const struct config *config,
     uploads_take(uploads, &request, on_done, page);
 }
 
-void discard_page(struct uploads *uploads, const struct config *config,
-                  const struct target *target, const char *query,
-                  struct evhttp_request *req)
+static void on_removed(void *arg, int status, const char *text)
 {
-    bool is_try = query != NULL && strcmp(query, "try=1") == 0;
-    struct upload_request request = {0};
-    const char *wrong = read_path(target, &request);
+    struct evhttp_request *req = arg;
     cJSON *object;
-    int errnum;
 
-    if (wrong != NULL || (query != NULL && query[0] != '\0' && !is_try)) {
-        target_refuse(req, 400, "bad-query",
-                      wrong != NULL ? wrong : "only try=1");
-        return;
-    }
-    errnum = config->uploads.root == NULL
-                 ? ENOENT
-                 : uploads_remove(uploads, request.name, request.id,
-                                  request.file, is_try);
-    if (errnum != 0) {
-        reply_error(req, errnum == ENOENT || errnum == ENOTDIR ? 404 : 500,
-                    "not-removed", strerror(errnum));
+    if (status != 200) {
+        reply_error(req, status, "not-removed", text);
         return;
     }
     object = cJSON_CreateObject();
     cJSON_AddNumberToObject(object, "removed", 1);
     reply_json(req, object);
+}
+
+void discard_page(struct uploads *uploads, const struct config *config,
+                  const struct target *target, const char *query,
+                  struct evhttp_request *req)
+{
+    struct removal_request removal = {
+        .is_try = query != NULL && strcmp(query, "try=1") == 0};
+    struct upload_request request = {0};
+    const char *wrong = read_path(target, &request);
+
+    if (wrong != NULL ||
+        (query != NULL && query[0] != '\0' && !removal.is_try)) {
+        target_refuse(req, 400, "bad-query",
+                      wrong != NULL ? wrong : "only try=1");
+        return;
+    }
+    if (config->uploads.root == NULL) {
+        on_removed(req, 404, strerror(ENOENT));
+        return;
+    }
+    removal.name = request.name;
+    removal.id = request.id;
+    removal.file = request.file;
+    removals_start(uploads_removals(uploads), &removal, on_removed, req);
 }

@@ -4,6 +4,7 @@
  * A directory in one of the layouts, whose names are compared without case.
  */
 #include "steps.h"
+#include "uploads.h"
 
 #include <string.h>
 #include <strings.h>
@@ -35,7 +36,7 @@ static void begin(struct lookup *lookup)
         }
     }
 
-    lookup->resume = lookup_end;
+    lookup->resume = source->tier != NULL ? uploads_ask_tier : lookup_end;
     lookup_dir(lookup, &dir);
 }
 

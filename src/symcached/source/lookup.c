@@ -18,6 +18,7 @@
 #include "steps.h"
 #include "metrics/metrics.h"
 #include "base/origin.h"
+#include "symcached/tier/tier.h"
 
 static void sources_on_freed(void *arg)
 {
@@ -35,7 +36,7 @@ void sources_watch(struct sources *sources, void (*freed)(void *arg),
     sources->freed_arg = arg;
 }
 
-struct sources *sources_new(struct event_base *base)
+struct sources *sources_new(struct event_base *base, struct tiers *tiers)
 {
     struct sources *sources = calloc(1, sizeof(*sources));
 
@@ -44,6 +45,7 @@ struct sources *sources_new(struct event_base *base)
     }
 
     sources->base = base;
+    sources->tiers = tiers;
     sources->hosts = hosts_new(base, sources_on_freed, sources);
     if (sources->hosts != NULL) {
         sources->outside = fetcher_new(base, sources->hosts);
@@ -141,6 +143,9 @@ static void cancel_task(struct lookup *lookup)
         break;
     case LOOKUP_VALIDATES:
         child_cancel(lookup->task);
+        break;
+    case LOOKUP_IN_TIER:
+        tiers_get_cancel(lookup->task);
         break;
     case LOOKUP_BEGINS:
     case LOOKUP_DECIDES:

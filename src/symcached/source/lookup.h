@@ -57,8 +57,10 @@ extern const struct source_type *const source_types[];
 
 struct sources; /* curl multi, per-source memory; one for the process */
 struct lookup;
+struct tiers;
 
-struct sources *sources_new(struct event_base *base);
+/* tiers has what the disk of "uploads" lacks; it lives longer. */
+struct sources *sources_new(struct event_base *base, struct tiers *tiers);
 
 /* Calls freed whenever a source that was busy may be free again. */
 void sources_watch(struct sources *sources, void (*freed)(void *arg),

@@ -35,6 +35,7 @@ struct source_memory {
 
 struct sources {
     struct event_base *base;
+    struct tiers *tiers;
     struct hosts *hosts;
     struct fetcher *outside; /* two, because addresses are not checked on */
     struct fetcher *inside;  /* connections that are open already */
@@ -54,7 +55,7 @@ struct sources {
  *                        |  ^                  |       |
  *     the next place     v  | nothing there    |       v before its turn
  *     LOOKUP_FETCHES, _SEARCHES, _CHECKS,      |   LOOKUP_ENDED
- *     _VALIDATES                               v       | source_promote()
+ *     _VALIDATES, _IN_TIER                     v       | source_promote()
  *                                    callbacks.done  <-+
  */
 enum lookup_step {
@@ -64,6 +65,7 @@ enum lookup_step {
     LOOKUP_SEARCHES,  /* for a child in a directory; a struct unpack */
     LOOKUP_CHECKS,    /* for a child that looks at a body; a struct unpack */
     LOOKUP_VALIDATES, /* for a child that reads a SymCache; a struct child */
+    LOOKUP_IN_TIER,   /* for an original of a tier; a struct tier_get */
     LOOKUP_ENDED      /* for its turn, see source_promote() */
 };
 

@@ -7,12 +7,15 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/task.h"
 #include "config/config.h"
 #include "metrics/metrics.h"
+#include "removal.h"
 #include "retention.h"
+#include "sharing.h"
 #include "symcached/job/job.h"
 
 #define FIRST_SECONDS 1
@@ -21,6 +24,8 @@
 #define LOOK_SECONDS 10
 
 struct cleaner {
+    struct removals *removals;
+    struct removing *removing; /* what the last pass has found, or NULL */
     struct event_base *base;
     struct scheduler *scheduler;
     struct event *timer;
@@ -33,6 +38,18 @@ struct pass {
     struct cleaner *cleaner;
     struct config *config;
     struct retention_sum sum;
+    size_t ntry; /* of what was found, those before it are no try builds */
+};
+
+/* What a pass has found is removed, one file after the other. */
+struct removing {
+    struct cleaner *cleaner; /* NULL: it is gone */
+    unsigned max_unused_for;
+    struct retention_sum sum;
+    size_t ntry;
+    size_t next;
+    uint64_t files;
+    uint64_t bytes;
 };
 
 static void run(void *arg)
@@ -43,6 +60,7 @@ static void run(void *arg)
     char path[1100];
 
     retention_pass(uploads->root, &rules, &pass->sum);
+    pass->ntry = pass->sum.nfound;
     rules.max_age = uploads->try_max_age;
     snprintf(path, sizeof(path), "%.1024s/" UPLOADS_TRY, uploads->root);
     retention_pass(path, &rules, &pass->sum);
@@ -69,27 +87,125 @@ static bool is_due(const struct cleaner *cleaner, const struct config *config)
             clock_since(cleaner->passed) / 1000 >= config->cache.clean_every);
 }
 
-static void on_done(void *arg, bool late)
+static void end_pass(struct cleaner *cleaner, uint64_t files, uint64_t bytes)
 {
-    struct pass *pass = arg;
-    struct cleaner *cleaner = pass->cleaner;
-
-    cleaner->task = NULL;
-    if (pass->sum.files > 0) {
-        log_info(0, "clean uploads files=%" PRIu64 " bytes=%" PRIu64,
-                 pass->sum.files, pass->sum.bytes);
-        metrics_add(METRIC_UPLOADS_REMOVED, pass->sum.files);
+    if (files > 0) {
+        log_info(0, "clean uploads files=%" PRIu64 " bytes=%" PRIu64, files,
+                 bytes);
+        metrics_add(METRIC_UPLOADS_REMOVED, files);
     }
     cleaner->passed = clock_ms();
     look_later(cleaner);
+}
+
+static void free_found(struct retention_sum *sum)
+{
+    while (sum->nfound > 0) {
+        free(sum->found[--sum->nfound].path);
+    }
+    free(sum->found);
+    sum->found = NULL;
+}
+
+static void remove_next(struct removing *removing);
+
+static void on_removed(void *arg, int status, const char *text)
+{
+    struct removing *removing = arg;
+
+    if (status == 200) {
+        removing->files++;
+        removing->bytes += removing->sum.found[removing->next].bytes;
+    }
+    removing->next++;
+    if (status == 503) {
+        removing->next = removing->sum.nfound; /* the next pass tries again */
+    }
+    remove_next(removing);
+}
+
+static void remove_next(struct removing *removing)
+{
+    struct cleaner *cleaner = removing->cleaner;
+    const struct retention_found *found;
+    struct removal_request request = {.is_old = true};
+    char *path;
+
+    if (cleaner == NULL || removing->next == removing->sum.nfound) {
+        if (cleaner != NULL) {
+            cleaner->removing = NULL;
+            end_pass(cleaner, removing->files, removing->bytes);
+        }
+        free_found(&removing->sum);
+        free(removing);
+        return;
+    }
+    found = &removing->sum.found[removing->next];
+    path = found->path;
+    request.name = strsep(&path, "/");
+    request.id = strsep(&path, "/");
+    request.file = path;
+    request.is_try = removing->next >= removing->ntry;
+    request.unused_for = found->is_unused ? removing->max_unused_for : 0;
+    removals_start(cleaner->removals, &request, on_removed, removing);
+}
+
+/* Returns false if there is nothing, or no memory. */
+static bool remove_found(struct pass *pass)
+{
+    struct removing *removing =
+        pass->sum.nfound > 0 ? calloc(1, sizeof(*removing)) : NULL;
+
+    if (removing == NULL) {
+        return false;
+    }
+    removing->cleaner = pass->cleaner;
+    removing->max_unused_for = pass->config->uploads.max_unused_for;
+    removing->sum = pass->sum;
+    removing->ntry = pass->ntry;
+    memset(&pass->sum, 0, sizeof(pass->sum));
+    pass->cleaner->removing = removing;
+    remove_next(removing);
+    return true;
+}
+
+static void on_done(void *arg, bool late)
+{
+    struct pass *pass = arg;
+
+    pass->cleaner->task = NULL;
+    if (!remove_found(pass)) {
+        end_pass(pass->cleaner, pass->sum.files, pass->sum.bytes);
+    }
 }
 
 static void on_drop(void *arg)
 {
     struct pass *pass = arg;
 
+    free_found(&pass->sum);
     config_unref(pass->config);
     free(pass);
+}
+
+static struct pass *pass_new(struct cleaner *cleaner,
+                             const struct config *config)
+{
+    struct pass *pass = calloc(1, sizeof(*pass));
+
+    if (pass != NULL && sharing_is_wanted(config)) {
+        pass->sum.found =
+            calloc(RETENTION_FOUND_MAX, sizeof(pass->sum.found[0]));
+        if (pass->sum.found == NULL) {
+            free(pass);
+            return NULL;
+        }
+    }
+    if (pass != NULL) {
+        pass->cleaner = cleaner;
+        pass->config = config_ref((struct config *)config);
+    }
+    return pass;
 }
 
 static void on_timer(evutil_socket_t fd, short events, void *arg)
@@ -100,11 +216,9 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
     struct pass *pass = NULL;
 
     if (is_due(cleaner, config)) {
-        pass = calloc(1, sizeof(*pass));
+        pass = pass_new(cleaner, config);
     }
     if (pass != NULL) {
-        pass->cleaner = cleaner;
-        pass->config = config_ref((struct config *)config);
         cleaner->task = task_start(cleaner->base, 0, &calls, pass);
     }
     if (cleaner->task == NULL) {
@@ -113,7 +227,8 @@ static void on_timer(evutil_socket_t fd, short events, void *arg)
 }
 
 struct cleaner *cleaner_new(struct event_base *base,
-                            struct scheduler *scheduler)
+                            struct scheduler *scheduler,
+                            struct removals *removals)
 {
     struct cleaner *cleaner = calloc(1, sizeof(*cleaner));
 
@@ -122,6 +237,7 @@ struct cleaner *cleaner_new(struct event_base *base,
     }
     cleaner->base = base;
     cleaner->scheduler = scheduler;
+    cleaner->removals = removals;
     cleaner->timer = evtimer_new(base, on_timer, cleaner);
     if (cleaner->timer == NULL) {
         free(cleaner);
@@ -138,6 +254,9 @@ void cleaner_free(struct cleaner *cleaner)
     }
     if (cleaner->task != NULL) {
         task_cancel(cleaner->task);
+    }
+    if (cleaner->removing != NULL) {
+        cleaner->removing->cleaner = NULL;
     }
     event_free(cleaner->timer);
     free(cleaner);

@@ -2,18 +2,21 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Removes uploaded files that are kept no longer, every "cache.clean_every",
- * in a thread.
+ * in a thread.  With a tier the thread only finds them, and the tier is told
+ * first.
  */
 #ifndef SYMCACHED_UPLOAD_CLEANER_H
 #define SYMCACHED_UPLOAD_CLEANER_H
 
 struct cleaner;
 struct event_base;
+struct removals;
 struct scheduler;
 
 /* The first pass begins soon.  Returns NULL when out of memory. */
 struct cleaner *cleaner_new(struct event_base *base,
-                            struct scheduler *scheduler);
+                            struct scheduler *scheduler,
+                            struct removals *removals);
 
 /* NULL is allowed. */
 void cleaner_free(struct cleaner *cleaner);

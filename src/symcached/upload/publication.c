@@ -17,6 +17,7 @@
 #include <unistd.h>
 #include "base/task.h"
 #include "base/workdir.h"
+#include "config/config.h"
 #include "retention.h"
 
 #define SECONDS 600
@@ -30,6 +31,13 @@ struct running {
     void (*done)(void *arg, bool late);
     void *arg;
 };
+
+void upload_file_path(char path[PATH_MAX], const struct debug_place *place,
+                      bool is_try)
+{
+    snprintf(path, PATH_MAX, "%s%s/%s/%s", is_try ? UPLOADS_TRY "/" : "",
+             place->name, place->id, place->file);
+}
 
 struct publication *publication_new(const char *root)
 {
@@ -291,7 +299,7 @@ static int publish(struct publication *p)
     size_t i;
     int rc = compare_all(p);
 
-    if (rc != 0 || p->conflict != NULL) {
+    if (rc != 0 || p->conflict != NULL || p->compares) {
         return rc;
     }
     for (i = 0; i < p->nfiles && rc == 0; i++) {
@@ -320,14 +328,14 @@ static void run(void *arg)
         p->errnum = errno;
         return;
     }
-    p->errnum = sync_all(p);
+    p->errnum = p->compares ? 0 : sync_all(p);
     if (p->errnum != 0) {
         return;
     }
     pthread_mutex_lock(&mutex);
     p->errnum = publish(p);
     pthread_mutex_unlock(&mutex);
-    if (p->errnum == 0) {
+    if (p->errnum == 0 && !p->compares) {
         p->errnum = sync_all(p);
     }
 }

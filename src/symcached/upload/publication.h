@@ -7,6 +7,7 @@
 #ifndef SYMCACHED_UPLOAD_PUBLICATION_H
 #define SYMCACHED_UPLOAD_PUBLICATION_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,7 @@ struct upload_file {
     char *tmp;    /* its path until it has its place */
     char *member; /* what the client calls it */
     enum upload_fate fate;
+    enum upload_fate shared; /* in the tier of uploads: new or the same */
 };
 
 /*
@@ -36,6 +38,7 @@ struct upload_file {
 struct publication {
     char *root;
     bool replace; /* other bytes that are there */
+    bool compares; /* no file gets its name yet */
     unsigned expires; /* seconds from now on; 0 = never */
     struct upload_file *files;
     size_t nfiles;
@@ -43,6 +46,10 @@ struct publication {
                        then no file got its name.  Or NULL */
     int errnum;     /* why not all files got their names, or 0 */
 };
+
+/* Writes the path of a file below "uploads.root". */
+void upload_file_path(char path[PATH_MAX], const struct debug_place *place,
+                      bool is_try);
 
 /* Returns NULL when out of memory. */
 struct publication *publication_new(const char *root);

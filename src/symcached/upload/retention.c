@@ -48,9 +48,11 @@ static uint64_t since(time_t then, time_t now)
     return then < now ? (uint64_t)(now - then) : 0;
 }
 
+enum keeping { KEPT, UNUSED, OVER };
+
 /* An attribute that cannot be read keeps the file. */
-static bool is_over(int fd, const struct stat *st,
-                    const struct retention_rules *rules)
+static enum keeping judge(int fd, const struct stat *st,
+                          const struct retention_rules *rules)
 {
     time_t now = time(NULL);
     char text[24] = "";
@@ -58,46 +60,79 @@ static bool is_over(int fd, const struct stat *st,
 
     if (fgetxattr(fd, SYMCACHE_UPLOAD_PINNED, NULL, 0) >= 0 ||
         (errno != ENODATA && errno != ENOTSUP)) {
-        return false;
+        return KEPT;
     }
     n = fgetxattr(fd, SYMCACHE_UPLOAD_EXPIRES, text, sizeof(text) - 1);
-    if (n > 0 && strtoll(text, NULL, 10) <= (long long)now) {
-        return true;
+    if ((n > 0 && strtoll(text, NULL, 10) <= (long long)now) ||
+        (rules->max_age > 0 && since(st->st_mtime, now) > rules->max_age)) {
+        return OVER;
     }
-    return (rules->max_age > 0 && since(st->st_mtime, now) > rules->max_age) ||
-           (rules->max_unused_for > 0 &&
-            since(st->st_atime, now) > rules->max_unused_for &&
-            since(st->st_ctime, now) > rules->max_unused_for);
+    return rules->max_unused_for > 0 &&
+                   since(st->st_atime, now) > rules->max_unused_for &&
+                   since(st->st_ctime, now) > rules->max_unused_for
+               ? UNUSED
+               : KEPT;
 }
 
-static void look_at(int dir, const char *name,
+/* The names that lead to a file. */
+struct parts {
+    const char *name;
+    const struct parts *above; /* NULL: name is the root */
+};
+
+static void list(const struct parts *parts, const struct stat *st,
+                 enum keeping why, struct retention_sum *sum)
+{
+    struct retention_found *found = &sum->found[sum->nfound];
+
+    if (sum->nfound == RETENTION_FOUND_MAX ||
+        asprintf(&found->path, "%s/%s/%s", parts->above->above->name,
+                 parts->above->name, parts->name) < 0) {
+        return;
+    }
+    found->bytes = (uint64_t)st->st_size;
+    found->is_unused = why == UNUSED;
+    sum->nfound++;
+}
+
+static void look_at(int dir, const struct parts *parts,
                     const struct retention_rules *rules,
                     struct retention_sum *sum)
 {
-    int fd = openat(dir, name,
+    int fd = openat(dir, parts->name,
                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOATIME |
                         O_CLOEXEC);
+    enum keeping why = KEPT;
     struct stat st;
 
     if (fd < 0) {
         return;
     }
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-        is_over(fd, &st, rules) && unlinkat(dir, name, 0) == 0) {
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+        why = judge(fd, &st, rules);
+    }
+    close(fd);
+    if (why == KEPT) {
+        return;
+    }
+    if (sum->found != NULL) {
+        list(parts, &st, why, sum);
+    } else if (unlinkat(dir, parts->name, 0) == 0) {
         sum->files++;
         sum->bytes += (uint64_t)st.st_size;
     }
-    close(fd);
 }
 
 /* The levels are: folders of names, folders of ids, files.  A folder that has
  * become empty goes. */
-static void descend(int at, const char *path, int depth,
+static void descend(int at, const struct parts *parts, int depth,
                     const struct retention_rules *rules,
                     struct retention_sum *sum)
 {
-    int fd = openat(at, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = openat(at, parts->name,
+                    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *dir = fd != -1 ? fdopendir(fd) : NULL;
+    struct parts below = {.above = parts};
     const struct dirent *entry;
 
     if (dir == NULL) {
@@ -110,10 +145,11 @@ static void descend(int at, const char *path, int depth,
         if (entry->d_name[0] == '.') {
             continue;
         }
+        below.name = entry->d_name;
         if (depth == 2) {
-            look_at(fd, entry->d_name, rules, sum);
+            look_at(fd, &below, rules, sum);
         } else {
-            descend(fd, entry->d_name, depth + 1, rules, sum);
+            descend(fd, &below, depth + 1, rules, sum);
             (void)unlinkat(fd, entry->d_name, AT_REMOVEDIR);
         }
     }
@@ -123,5 +159,7 @@ static void descend(int at, const char *path, int depth,
 void retention_pass(const char *root, const struct retention_rules *rules,
                     struct retention_sum *sum)
 {
-    descend(AT_FDCWD, root, 0, rules, sum);
+    struct parts parts = {.name = root};
+
+    descend(AT_FDCWD, &parts, 0, rules, sum);
 }

@@ -9,6 +9,8 @@
 #ifndef SYMCACHED_UPLOAD_RETENTION_H
 #define SYMCACHED_UPLOAD_RETENTION_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -26,15 +28,29 @@ struct retention_rules {
     unsigned max_age;        /* seconds since the upload; 0 = any */
 };
 
-/* What a pass has removed. */
+/* A path of three parts, below the root. */
+struct retention_found {
+    char *path;
+    uint64_t bytes;
+    bool is_unused; /* that is all that there is against it */
+};
+
+/* More are for the next pass. */
+#define RETENTION_FOUND_MAX 1000
+
+/* What a pass has removed, or found. */
 struct retention_sum {
     uint64_t files;
     uint64_t bytes;
+    struct retention_found *found; /* NULL: files are removed.  Otherwise they
+                                      are listed here, in RETENTION_FOUND_MAX */
+    size_t nfound;
 };
 
 /*
- * Removes what is to be kept no longer from a tree of <name>/<id>/<file>, and
- * adds it to sum.  A tree that is not there has nothing.  This may take long.
+ * Removes what is to be kept no longer from a tree of <name>/<id>/<file>, or
+ * lists it, and adds it to sum.  A tree that is not there has nothing.  This
+ * may take long.
  */
 void retention_pass(const char *root, const struct retention_rules *rules,
                     struct retention_sum *sum);

@@ -5,8 +5,9 @@
  *
  *   1. Child processes unpack the body into a work folder, so many files at a
  *      time as one has descriptors for.
- *   2. A thread gives the files their names (publication.h).
- *   3. What was known of their keys is dropped.
+ *   2. A thread gives the files their names (publication.h).  Before, they are
+ *      stored in the tier, if there is one (sharing.h).
+ *   3. What was known of their keys is dropped (invalidation.h).
  *   4. Only then is the client answered.
  */
 #include "upload.h"
@@ -35,9 +36,12 @@
 #include "symcached/job/job.h"
 #include "symcached/space/space.h"
 #include "cleaner.h"
+#include "invalidation.h"
 #include "multipart.h"
 #include "report.h"
+#include "sharing.h"
 #include "spool.h"
+#include "warm.h"
 
 /* Uploads that are worked on; others are told to come again. */
 #define UPLOADS_MAX 4
@@ -46,10 +50,6 @@
 #define CHILD_SECONDS 1800
 
 #define REPORT_MAX (256 * 1024)
-
-/* How long to wait for a job that is just publishing what it made of a former
- * file. */
-#define AGAIN_MS 20
 
 struct upload {
     LIST_ENTRY(upload) entry;
@@ -68,8 +68,10 @@ struct upload {
     struct child *child;
     struct publication *publication; /* the thread's, once it runs */
     struct task *task;
-    struct event *again;
-    size_t dropped; /* files whose keys were dropped */
+    bool shares; /* files go into the tier before they have their names, */
+    bool shared; /* and are there */
+    struct sharing *sharing;
+    struct invalidation *invalidation;
     struct upload_result result;
     char archive[256];
     char text[UPLOAD_TEXT_SIZE];
@@ -85,6 +87,7 @@ struct uploads {
     bool stopping;
     char *root; /* that the work folder is in */
     struct workdir *workdir;
+    struct removals *removals;
     struct cleaner *cleaner;
 };
 
@@ -119,8 +122,11 @@ static void upload_free(struct upload *u)
     } else {
         publication_free(u->publication);
     }
-    if (u->again != NULL) {
-        event_free(u->again);
+    if (u->sharing != NULL) {
+        sharing_cancel(u->sharing);
+    }
+    if (u->invalidation != NULL) {
+        invalidation_cancel(u->invalidation);
     }
     close_outputs(u);
     close_fd(&u->in);
@@ -174,67 +180,6 @@ static bool is_stored(const struct upload_file *file)
     return file->fate == UPLOAD_NEW || file->fate == UPLOAD_REPLACED;
 }
 
-/* Drops what one store knows of a file.  Returns false if that must wait. */
-static bool drop_in_store(struct scheduler *scheduler,
-                          const struct store_config *store,
-                          const struct debug_place *place)
-{
-    bool done = true;
-    size_t i;
-
-    for (i = 0; i < place->nids; i++) {
-        const symcache_key_t *key = &place->ids[i];
-
-        done = scheduler_discard(scheduler, store, key) && done;
-        (void)scheduler_forget(scheduler, store, key, true);
-    }
-    return done;
-}
-
-static bool drop(struct scheduler *scheduler, const struct debug_place *place,
-                 bool is_try)
-{
-    const struct config *config = scheduler_config(scheduler);
-    bool done = true;
-    size_t i;
-
-    for (i = 0; i < config->nstores; i++) {
-        if (config_store_has_uploads(&config->stores[i], is_try)) {
-            done = drop_in_store(scheduler, &config->stores[i], place) && done;
-        }
-    }
-    return done;
-}
-
-static void ignore_answer(void *arg, const struct scheduler_answer *answer)
-{
-}
-
-/* Starts the jobs that a first client would start. */
-static void warm(struct upload *u, const struct upload_file *file)
-{
-    struct scheduler *scheduler = u->uploads->scheduler;
-    const struct config *config = scheduler_config(scheduler);
-    const struct store_config *store;
-    symcache_ask_t ask = {0};
-    size_t i, j;
-
-    for (i = 0; i < config->nstores; i++) {
-        store = &config->stores[i];
-        for (j = 0; j < store->ntranscoders &&
-                    config_store_has_uploads(store, u->result.is_try);
-             j++) {
-            ask.version = store->transcoders[j].version;
-            ask.min = (symcache_version_t){.major = 1};
-            if (symcache_key_supported(&file->place.ids[0])) {
-                (void)scheduler_ask(scheduler, store, &file->place.ids[0],
-                                    file->place.name, &ask, "", "", 0,
-                                    ignore_answer, NULL);
-            }
-        }
-    }
-}
-
 static void log_file(const struct upload *u, const struct upload_file *file)
 {
     log_info(0, "upload file=%s/%s/%s bytes=%" PRIu64 " %s%s",
@@ -243,21 +188,15 @@ static void log_file(const struct upload *u, const struct upload_file *file)
              file->fate == UPLOAD_NEW ? "stored" : "replaced");
 }
 
-static void drop_all(struct upload *u)
+/* All has been dropped: tells of it. */
+static void on_dropped(void *arg)
 {
-    static const struct timeval pause = {.tv_usec = AGAIN_MS * 1000};
+    struct upload *u = arg;
     struct publication *p = u->publication;
     bool all_same = true;
     size_t i;
 
-    for (; u->dropped < p->nfiles; u->dropped++) {
-        if (is_stored(&p->files[u->dropped]) &&
-            !drop(u->uploads->scheduler, &p->files[u->dropped].place,
-                  u->result.is_try)) {
-            event_add(u->again, &pause);
-            return;
-        }
-    }
+    u->invalidation = NULL;
     for (i = 0; i < p->nfiles; i++) {
         if (is_stored(&p->files[i])) {
             all_same = false;
@@ -268,7 +207,8 @@ static void drop_all(struct upload *u)
             metrics_add(METRIC_UPLOADS_SAME, 1);
         }
         if (u->request.warm) {
-            warm(u, &p->files[i]);
+            warm_file(u->uploads->scheduler, &p->files[i].place,
+                      u->result.is_try);
         }
     }
     u->result.files = p->files;
@@ -276,9 +216,14 @@ static void drop_all(struct upload *u)
     finish(u, all_same && u->request.name != NULL ? 200 : 201);
 }
 
-static void on_again(evutil_socket_t fd, short events, void *arg)
+static void drop_all(struct upload *u)
 {
-    drop_all(arg);
+    u->invalidation = invalidation_start(
+        u->uploads->base, u->uploads->scheduler, u->publication->files,
+        u->publication->nfiles, u->result.is_try, on_dropped, u);
+    if (u->invalidation == NULL) {
+        refuse_errno(u, ENOMEM, "files cannot be announced");
+    }
 }
 
 /* 2: files get their names ------------------------------------------------ */
@@ -286,7 +231,7 @@ static void on_again(evutil_socket_t fd, short events, void *arg)
 /* The thread's publication is freed when this returns. */
 static struct publication *take_over(struct upload *u)
 {
-    struct publication *mine = publication_new("");
+    struct publication *mine = publication_new(u->publication->root);
 
     if (mine != NULL) {
         mine->files = u->publication->files;
@@ -295,6 +240,55 @@ static struct publication *take_over(struct upload *u)
         u->publication->nfiles = 0;
     }
     return mine;
+}
+
+static void publish(struct upload *u);
+
+static void on_shared(void *arg, const struct upload_file *other,
+                      const char *failure)
+{
+    struct upload *u = arg;
+
+    u->sharing = NULL;
+    u->shares = false;
+    u->shared = true;
+    if (failure != NULL) {
+        refuse(u, 503, "%s", failure);
+    } else if (other != NULL) {
+        refuse(u, u->request.name != NULL ? 409 : 400,
+               "%s/%s/%s is there with other content", other->place.name,
+               other->place.id, other->place.file);
+    } else {
+        publish(u);
+    }
+}
+
+/* Other machines have the files before this one. */
+static void share(struct upload *u)
+{
+    struct sharing *sharing;
+
+    sharing = sharing_start(scheduler_get_tiers(u->uploads->scheduler),
+                            u->config, u->publication->files,
+                            u->publication->nfiles, u->result.is_try,
+                            u->request.replace, on_shared, u);
+    if (sharing != NULL) {
+        u->sharing = sharing;
+    }
+}
+
+/* What the tier had already is nothing new, and what it had not, is. */
+static void settle_fates(struct upload *u)
+{
+    struct upload_file *file;
+    size_t i;
+
+    for (i = 0; u->shared && i < u->publication->nfiles; i++) {
+        file = &u->publication->files[i];
+        if (file->fate != UPLOAD_REPLACED) {
+            file->fate = file->shared;
+        }
+    }
 }
 
 static void on_published(void *arg, bool late)
@@ -323,12 +317,20 @@ static void on_published(void *arg, bool late)
         refuse_errno(u, ENOMEM, "files cannot be announced");
         return;
     }
+    if (u->shares) {
+        share(u);
+        return;
+    }
+    settle_fates(u);
     drop_all(u);
 }
 
+/* Gives the files their names; or with "shares" only looks whether they may
+ * have them. */
 static void publish(struct upload *u)
 {
-    u->publication->replace = u->request.replace;
+    u->publication->compares = u->shares;
+    u->publication->replace = u->request.replace || u->shared;
     u->publication->expires = u->request.expires;
     u->task = publication_start(u->uploads->base, u->publication,
                                 on_published, u);
@@ -568,12 +570,7 @@ static struct upload *upload_new(struct uploads *uploads,
     u->texts = malloc(text_size(request->name) + text_size(request->id) +
                       text_size(request->file) +
                       text_size(request->boundary) + 1);
-    u->again = evtimer_new(uploads->base, on_again, u);
-    if (u->texts == NULL || u->again == NULL) {
-        if (u->again != NULL) {
-            event_free(u->again);
-        }
-        free(u->texts);
+    if (u->texts == NULL) {
         free(u);
         return NULL;
     }
@@ -585,6 +582,7 @@ static struct upload *upload_new(struct uploads *uploads,
     u->uploads = uploads;
     u->config = config_ref((struct config *)scheduler_config(
         uploads->scheduler));
+    u->shares = sharing_is_wanted(u->config);
     u->left = u->config->uploads.max_size;
     u->in = u->report = u->scratch = -1;
     for (i = 0; i < UPLOAD_OUTS; i++) {
@@ -627,28 +625,6 @@ void uploads_take(struct uploads *uploads,
     run_child(u);
 }
 
-int uploads_remove(struct uploads *uploads, const char *name, const char *id,
-                   const char *file, bool is_try)
-{
-    const struct config *config = scheduler_config(uploads->scheduler);
-    struct debug_place place;
-    char path[PATH_MAX];
-
-    snprintf(path, sizeof(path), "%s/%s%.255s/%.255s/%.255s",
-             config->uploads.root, is_try ? UPLOADS_TRY "/" : "", name, id,
-             file);
-    if (unlink(path) != 0) {
-        return errno;
-    }
-    /* What is just being made of it appears all the same, as it would have a
-     * moment ago. */
-    if (report_place(&place, name, id)) {
-        (void)drop(uploads->scheduler, &place, is_try);
-    }
-    log_info(0, "upload file=%s/%s/%s removed", name, id, file);
-    return 0;
-}
-
 struct uploads *uploads_new(struct event_base *base,
                             struct scheduler *scheduler)
 {
@@ -660,12 +636,20 @@ struct uploads *uploads_new(struct event_base *base,
     uploads->base = base;
     uploads->scheduler = scheduler;
     LIST_INIT(&uploads->running);
-    uploads->cleaner = cleaner_new(base, scheduler);
+    uploads->removals = removals_new(base, scheduler);
+    uploads->cleaner = uploads->removals != NULL
+                           ? cleaner_new(base, scheduler, uploads->removals)
+                           : NULL;
     if (uploads->cleaner == NULL) {
-        free(uploads);
+        uploads_free(uploads);
         return NULL;
     }
     return uploads;
+}
+
+struct removals *uploads_removals(const struct uploads *uploads)
+{
+    return uploads->removals;
 }
 
 void uploads_stop(struct uploads *uploads)
@@ -685,6 +669,7 @@ void uploads_free(struct uploads *uploads)
     }
     uploads_stop(uploads);
     cleaner_free(uploads->cleaner);
+    removals_free(uploads->removals);
     workdir_close(uploads->workdir);
     free(uploads->root);
     free(uploads);

@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "publication.h"
+#include "removal.h"
 
 struct event_base;
 struct scheduler;
@@ -59,12 +60,8 @@ void uploads_take(struct uploads *uploads,
                   const struct upload_request *request, upload_done_fn done,
                   void *arg);
 
-/*
- * Removes an uploaded file, and what was made of it.  Returns 0, or an errno;
- * ENOENT if there is none.
- */
-int uploads_remove(struct uploads *uploads, const char *name, const char *id,
-                   const char *file, bool is_try);
+/* How files are removed again. */
+struct removals *uploads_removals(const struct uploads *uploads);
 
 /* Ends what runs, with status 503, and takes nothing more. */
 void uploads_stop(struct uploads *uploads);

@@ -1,0 +1,110 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "invalidation.h"
+
+#include <event2/event.h>
+#include <stdlib.h>
+#include "config/config.h"
+#include "symcached/job/job.h"
+
+/* How long to wait for a job that is just publishing what it made of a former
+ * file. */
+#define AGAIN_MS 20
+
+struct invalidation {
+    struct scheduler *scheduler;
+    const struct upload_file *files;
+    size_t n;
+    size_t next;
+    bool is_try;
+    struct event *timer;
+    invalidation_done_fn done;
+    void *arg;
+};
+
+/* Drops what one store knows of a file.  Returns false if that must wait. */
+static bool drop_in_store(struct scheduler *scheduler,
+                          const struct store_config *store,
+                          const struct debug_place *place)
+{
+    bool done = true;
+    size_t i;
+
+    for (i = 0; i < place->nids; i++) {
+        const symcache_key_t *key = &place->ids[i];
+
+        done = scheduler_discard(scheduler, store, key) && done;
+        (void)scheduler_forget(scheduler, store, key, true);
+    }
+    return done;
+}
+
+static bool drop(struct scheduler *scheduler, const struct debug_place *place,
+                 bool is_try)
+{
+    const struct config *config = scheduler_config(scheduler);
+    bool done = true;
+    size_t i;
+
+    for (i = 0; i < config->nstores; i++) {
+        if (config_store_has_uploads(&config->stores[i], is_try)) {
+            done = drop_in_store(scheduler, &config->stores[i], place) && done;
+        }
+    }
+    return done;
+}
+
+static void on_timer(evutil_socket_t fd, short events, void *arg)
+{
+    static const struct timeval pause = {.tv_usec = AGAIN_MS * 1000};
+    struct invalidation *invalidation = arg;
+    invalidation_done_fn done = invalidation->done;
+    const struct upload_file *file;
+
+    for (; invalidation->next < invalidation->n; invalidation->next++) {
+        file = &invalidation->files[invalidation->next];
+        if (file->fate != UPLOAD_SAME &&
+            !drop(invalidation->scheduler, &file->place,
+                  invalidation->is_try)) {
+            event_add(invalidation->timer, &pause);
+            return;
+        }
+    }
+    arg = invalidation->arg;
+    invalidation_cancel(invalidation);
+    done(arg);
+}
+
+struct invalidation *invalidation_start(struct event_base *base,
+                                        struct scheduler *scheduler,
+                                        const struct upload_file *files,
+                                        size_t n, bool is_try,
+                                        invalidation_done_fn done, void *arg)
+{
+    struct invalidation *invalidation = calloc(1, sizeof(*invalidation));
+    struct timeval now = {0, 0};
+
+    if (invalidation == NULL) {
+        return NULL;
+    }
+    invalidation->scheduler = scheduler;
+    invalidation->files = files;
+    invalidation->n = n;
+    invalidation->is_try = is_try;
+    invalidation->done = done;
+    invalidation->arg = arg;
+    invalidation->timer = evtimer_new(base, on_timer, invalidation);
+    if (invalidation->timer == NULL) {
+        free(invalidation);
+        return NULL;
+    }
+    event_add(invalidation->timer, &now);
+    return invalidation;
+}
+
+void invalidation_cancel(struct invalidation *invalidation)
+{
+    event_free(invalidation->timer);
+    free(invalidation);
+}

@@ -1,0 +1,44 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Uploaded files are removed: from the tier first, if there is one, so that no
+ * machine takes one from there that is gone here.
+ */
+#ifndef SYMCACHED_UPLOAD_REMOVAL_H
+#define SYMCACHED_UPLOAD_REMOVAL_H
+
+#include <stdbool.h>
+
+struct event_base;
+struct removals; /* those that run */
+struct scheduler;
+
+struct removal_request {
+    const char *name; /* the three parts of its path; copied */
+    const char *id;
+    const char *file;
+    bool is_try;
+    bool is_old; /* nobody asked for it: what was made of the file stays, */
+    unsigned unused_for; /* and so does the file, if another machine has taken
+                            it for less than so many seconds; 0: it goes */
+};
+
+/*
+ * status: 200; 404: there is no such file; 409: it is in use; 500 or 503: it is
+ * still there, and text says why.
+ */
+typedef void (*removal_done_fn)(void *arg, int status, const char *text);
+
+/* Returns NULL when out of memory. */
+struct removals *removals_new(struct event_base *base,
+                              struct scheduler *scheduler);
+
+/* done is called once, perhaps from inside this function. */
+void removals_start(struct removals *removals,
+                    const struct removal_request *request,
+                    removal_done_fn done, void *arg);
+
+/* Ends those that run with status 503.  NULL is allowed. */
+void removals_free(struct removals *removals);
+
+#endif

@@ -1,0 +1,132 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "sharing.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "config/config.h"
+#include "symcached/tier/tier.h"
+
+struct sharing {
+    struct tiers *tiers;
+    const struct config *config;
+    struct upload_file *files;
+    size_t n;
+    size_t next;
+    bool is_try;
+    enum tier_original_mode mode;
+    struct tier_original *original;
+    bool begins; /* sharing_start() has not returned */
+    bool ended;
+    sharing_done_fn done;
+    void *arg;
+};
+
+bool sharing_is_wanted(const struct config *config)
+{
+    return config->uploads.tier != NULL && !config->uploads.tier->read_only;
+}
+
+static void end(struct sharing *sharing, const struct upload_file *other,
+                const char *failure)
+{
+    sharing->done(sharing->arg, other, failure);
+    sharing->ended = true;
+    if (!sharing->begins) {
+        free(sharing);
+    }
+}
+
+static void go_on(struct sharing *sharing);
+
+static void on_stored(void *arg, enum tier_original_outcome outcome,
+                      const char *detail)
+{
+    struct sharing *sharing = arg;
+    struct upload_file *file = &sharing->files[sharing->next];
+    char text[700];
+
+    sharing->original = NULL;
+    if (outcome == TIER_ORIGINAL_OTHER) {
+        end(sharing, file, NULL);
+        return;
+    }
+    if (outcome == TIER_ORIGINAL_FAILED) {
+        snprintf(text, sizeof(text), "the tier \"%s\" does not take it: %s",
+                 sharing->config->uploads.tier->name, detail);
+        end(sharing, NULL, text);
+        return;
+    }
+    file->shared = outcome == TIER_ORIGINAL_SAME ? UPLOAD_SAME : UPLOAD_NEW;
+    if (++sharing->next == sharing->n && sharing->mode == TIER_ORIGINAL_LOOK) {
+        sharing->mode = TIER_ORIGINAL_KEEP;
+        sharing->next = 0;
+    }
+    go_on(sharing);
+}
+
+static void go_on(struct sharing *sharing)
+{
+    char path[PATH_MAX];
+    int fd;
+
+    if (sharing->next == sharing->n) {
+        end(sharing, NULL, NULL);
+        return;
+    }
+    upload_file_path(path, &sharing->files[sharing->next].place,
+                     sharing->is_try);
+    fd = open(sharing->files[sharing->next].tmp, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        sharing->original =
+            tiers_store_original(sharing->tiers, sharing->config, path, fd,
+                                 sharing->mode, on_stored, sharing);
+        close(fd);
+    }
+    if (sharing->original == NULL) {
+        end(sharing, NULL, strerror(errno));
+    }
+}
+
+struct sharing *sharing_start(struct tiers *tiers, const struct config *config,
+                              struct upload_file *files, size_t n, bool is_try,
+                              bool replace, sharing_done_fn done, void *arg)
+{
+    struct sharing *sharing = calloc(1, sizeof(*sharing));
+
+    if (sharing == NULL) {
+        done(arg, NULL, "out of memory");
+        return NULL;
+    }
+    sharing->tiers = tiers;
+    sharing->config = config;
+    sharing->files = files;
+    sharing->n = n;
+    sharing->is_try = is_try;
+    sharing->mode = replace ? TIER_ORIGINAL_REPLACE
+                    : n > 1 ? TIER_ORIGINAL_LOOK
+                            : TIER_ORIGINAL_KEEP;
+    sharing->done = done;
+    sharing->arg = arg;
+    sharing->begins = true;
+    go_on(sharing);
+    sharing->begins = false;
+    if (sharing->ended) {
+        free(sharing);
+        return NULL;
+    }
+    return sharing;
+}
+
+void sharing_cancel(struct sharing *sharing)
+{
+    if (sharing->original != NULL) {
+        tiers_original_cancel(sharing->original);
+    }
+    free(sharing);
+}

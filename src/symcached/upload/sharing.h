@@ -1,0 +1,40 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Uploaded files are stored in the tier of "uploads", one after the other,
+ * before they have their names here: so what was answered is durable, and other
+ * machines find it.
+ */
+#ifndef SYMCACHED_UPLOAD_SHARING_H
+#define SYMCACHED_UPLOAD_SHARING_H
+
+#include "publication.h"
+
+struct config;
+struct sharing;
+struct tiers;
+
+/* Is there such a tier, and is it written? */
+bool sharing_is_wanted(const struct config *config);
+
+/*
+ * other: what is there and stays, of which nothing is replaced then; NULL
+ * otherwise.  failure: why not all files are there, or NULL.
+ */
+typedef void (*sharing_done_fn)(void *arg, const struct upload_file *other,
+                                const char *failure);
+
+/*
+ * Stores n files, which live until the end, as config does, and sets "shared"
+ * of each.  Without replace all are looked for before the first is stored.
+ * done is called once, perhaps from inside this function, which returns NULL
+ * then.
+ */
+struct sharing *sharing_start(struct tiers *tiers, const struct config *config,
+                              struct upload_file *files, size_t n, bool is_try,
+                              bool replace, sharing_done_fn done, void *arg);
+
+/* done is not called any more. */
+void sharing_cancel(struct sharing *sharing);
+
+#endif

@@ -1,0 +1,18 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What is made of an uploaded file is made before somebody asks for it.
+ */
+#ifndef SYMCACHED_UPLOAD_WARM_H
+#define SYMCACHED_UPLOAD_WARM_H
+
+#include <stdbool.h>
+#include "debuginfo/place/place.h"
+
+struct scheduler;
+
+/* Starts the jobs that a first client would start. */
+void warm_file(struct scheduler *scheduler, const struct debug_place *place,
+               bool is_try);
+
+#endif

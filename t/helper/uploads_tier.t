@@ -1,0 +1,225 @@
+#!/usr/bin/env perl
+
+# Uploads that are kept in a tier: durable there before the answer, found by
+# other machines, replaced and removed there; and a tier that fails.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Digest::SHA qw(hmac_sha256_hex sha256_hex);
+use JSON::PP ();
+use Test::More;
+use Test::S3;
+use Test::Symcache;
+use Test::Uploads;
+use Test::Zip;
+
+my $u = Test::Uploads->new;
+my $t = $u->t;
+my $dir = $t->dir;
+my $id = $Test::Symcache::key{'crash.pdb'};
+my $key = "crash.pdb/$id";
+my $path = "$key/crash.pdb";
+my $pdb = $t->read_file($t->data('pdb/crash.pdb'));
+my $sym = "MODULE windows x86_64 $id crash.pdb\nPUBLIC 1000 0 main\n";
+
+# A PDB of the same identity and other bytes: the last page is not used.
+sub other { my $x = $pdb; substr $x, -1, 1, chr(1 ^ ord substr $x, -1); $x }
+
+my ($access, $secret, $mac) = ('AKIDexample', 'se/cr+et=', 'm' x 32);
+my $s3 = Test::S3->new($t, region => 'eu-west-1',
+    secrets => { $access => $secret });
+my %s3 = (type => 's3', bucket => 'sym', region => 'eu-west-1', prefix => 'p',
+    endpoint => $s3->url, path_style => JSON::PP::true(),
+    access_key => $access, secret_key => $secret, mac_key => $mac);
+
+# --- machines of a fleet, one after the other, each with a disk of its own
+
+my $n = 0;
+
+sub config {
+    my ($tier, %uploads) = @_;
+    my $c = $u->config;
+    $c->{uploads} = { %{ $c->{uploads} }, root => "$dir/uploads$n",
+                      spool => "$dir/uploads/.spool", %uploads };
+    $c->{stores}{default}{root} = "$dir/store$n";
+    $c->{stores}{default}{tier} = 'fleet';
+    $c->{downloads} = "$dir/downloads$n";
+    $c->{tiers} = { fleet => $tier };
+    $c->{cache} = { clean_every => '1s', retry_errors_after => '1s',
+                    %{ $c->{cache} // {} } };
+    return $c;
+}
+
+sub machine {
+    my ($tier, %uploads) = @_;
+    $n++;
+    mkdir "$dir/uploads$n";
+    $t->stop_symcached;
+    $t->start_symcached(config($tier, %uploads));
+}
+
+sub ask {
+    my ($what) = @_;
+    return $t->helper('GET', "/v1/debuginfo/default/${\ ($what // $key)}"
+        . '?version=1.0.0&wait=60');
+}
+
+sub stored { join ' ', sort map { s{^\Q$dir/uploads$n/\E}{}r } grep { -f }
+    glob "$dir/uploads$n/*/*/*" }
+
+my $seen = 0;
+sub requests {
+    my @all = $s3->requests;
+    my @new = @all[$seen .. $#all];
+    $seen = @all;
+    return join ' ', map { $_->{method} } grep { $_->{uri} !~ /symcache$/ } @new;
+}
+
+# --- stored before the answer
+
+my $object = "/sym/p/uploads/$path";
+machine(\%s3);
+my $r = $u->put($path, $pdb);
+is $r->{status}, 201, 'PUT: 201' or diag $r->{raw};
+is requests(), 'HEAD PUT', 'one look, one PUT';
+my ($headers, $body) = $s3->load($object);
+is $body, $pdb, 'the object is the file as it is';
+is $headers->{'content-type'}, 'application/octet-stream', 'its type';
+my %meta = map { $_ => $headers->{"x-amz-meta-symcache-$_"} }
+    qw(sha256 size mac);
+is_deeply \%meta, { sha256 => sha256_hex($pdb), size => length $pdb,
+    mac => hmac_sha256_hex(join("\n", 'symcache-tier-1', "uploads/$path",
+        length $pdb, sha256_hex($pdb), '', '', ''), $mac) }, 'its metadata';
+is stored(), $path, 'it is here, too';
+is $u->put($path, $pdb)->{status}, 200, 'again: 200';
+is requests(), 'HEAD', 'after a look';
+is ask()->{status}, 200, 'it is found';
+is requests(), '', 'without the tier';
+
+# --- another machine
+
+machine(\%s3);
+is ask()->{status}, 200, 'found on another machine';
+is requests(), 'GET', 'by one GET';
+is stored(), '', 'where it is a download';
+is $t->read_file("downloads$n/default/$path"), $pdb, 'of these bytes';
+is $t->helper('GET', "/v1/symcache/default/$key?version=9.0.0&wait=60")
+    ->{status}, 200, 'and becomes a SymCache';
+is ask('none.pdb/' . 'A' x 32 . '1')->{status}, 404, 'an absent key';
+is $t->helper_json("/v1/why/default/$key")->{files}[0]{source}, 'uploads',
+    'made of an upload';
+
+machine(\%s3);
+requests();
+is $u->put($path, $pdb)->{status}, 200, 'the same bytes on a third: 200';
+is requests(), 'HEAD', 'and not sent again';
+is $u->put($path, other())->{status}, 409, 'other bytes: 409';
+machine(\%s3);
+is $u->put($path, other())->{status}, 409, 'also where it is not';
+is stored(), '', 'and nothing is there then';
+$r = $u->upload(Test::Zip::zip(["$key/crash.sym", $sym], [$path, other()]));
+is $r->{status}, 201, 'an archive replaces it' or diag $r->{raw};
+is +($s3->load($object))[1], other(), 'in the tier';
+machine(\%s3, replace => JSON::PP::false());
+$r = $u->upload(Test::Zip::zip(["other.pdb/$id/other.sym",
+    $sym =~ s/crash/other/r], [$path, $pdb]));
+is $r->{status}, 400, 'but not with "replace": false' or diag $r->{raw};
+like $r->{json}{error}, qr{$path is there with other}, 'which names it';
+is stored(), '', 'and then nothing is stored here';
+ok !$s3->load("/sym/p/uploads/other.pdb/$id/other.sym"), 'nor there';
+is $u->put("$path?force=1", $pdb)->{status}, 201, 'force=1';
+is +($s3->load($object))[1], $pdb, 'replaces it there';
+
+# --- damage
+
+for my $case (['cut short', substr $pdb, 0, 5000], ['of other bytes', other()],
+              ['without metadata', $pdb, {}],
+              ['signed by nobody', $pdb, { %$headers,
+                  'x-amz-meta-symcache-mac' => 'a' x 64 }]) {
+    my ($what, $bytes, $h) = @$case;
+    $s3->save($object, $h // $headers, $bytes);
+    machine(\%s3);
+    isnt ask()->{status}, 200, "$what: not served";
+    $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0') if !$h;
+    is $u->put($path, $pdb)->{status}, 201, "$what: uploaded again";
+    is +($s3->load($object))[1], $pdb, "$what: is there";
+}
+
+# --- removed
+
+machine(\%s3);
+requests();
+is $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0')->{status}, 200,
+    'removed on a machine that does not have it';
+is requests(), 'HEAD DELETE', 'a look and a DELETE';
+ok !$s3->load($object), 'it is gone';
+is ask()->{status}, 404, 'for everybody';
+is $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0')->{status}, 404,
+    'there is none to remove';
+
+# --- a tier that fails: nothing is half done
+
+for my $mode ('403 AccessDenied', 'busy') {
+    $s3->fail($mode);
+    machine(\%s3);
+    $r = $u->put($path, $pdb);
+    is $r->{status}, 503, "$mode: 503" or diag $r->{raw};
+    ok Test::Symcache::header($r, 'Retry-After'), "$mode: come again";
+    like $r->{json}{detail}, qr/the tier "fleet" does not take it: /, "$mode: why";
+    is stored(), '', "$mode: nothing is stored";
+    like $t->helper_log, qr/tier fleet: "uploads\/$path" is not stored: /,
+        "$mode: in the log";
+    $r = ask();
+    isnt $r->{status}, 404, "$mode: what nobody can know is not absent"
+        or diag $r->{raw};
+    is $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0')->{status},
+        503, "$mode: nor can it be removed";
+    $s3->fail('');
+    $t->reload_symcached(config(\%s3));
+    is $u->put($path, $pdb)->{status}, 201, "$mode: later it is stored";
+    $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0');
+}
+
+# --- kept no longer
+
+machine(\%s3);
+is $u->put("$path?expires=1s", $pdb)->{status}, 201, 'with expires';
+$t->wait_until('it goes', sub { stored() eq '' });
+ok !$s3->load($object), 'from the tier first';
+
+machine(\%s3, max_unused_for => '1h');
+is $u->put($path, $pdb)->{status}, 201, 'with a limit of its use';
+my $old = time - 3000;
+utime $old, $old, $s3->file($object) or die;
+machine(\%s3, max_unused_for => '1h');
+is ask()->{status}, 200, 'another machine uses it';
+like requests(), qr/GET HEAD PUT$/, 'which makes its object young';
+cmp_ok +(stat $s3->file($object))[9], '>', $old + 60, 'as one sees';
+$s3->save($object, $headers, $pdb);
+
+# --- a folder
+
+mkdir "$dir/tier" or die;
+my %folder = (type => 'filesystem', path => "$dir/tier");
+machine(\%folder);
+is $u->put($path, $pdb)->{status}, 201, 'a folder: 201';
+like $t->read_file("tier/uploads/$path"),
+    qr/\Asymcache tier 1\nsha256: ${\ sha256_hex($pdb)}\nsize: ${\ length $pdb}\n/,
+    'a folder: the object';
+machine(\%folder);
+is ask()->{status}, 200, 'a folder: found on another machine';
+$r = $u->put($path, $pdb);
+is $r->{status}, 200, 'a folder: the same' or diag $r->{raw};
+is $u->put($path, other())->{status}, 409, 'a folder: another';
+is $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0')->{status}, 200,
+    'a folder: removed';
+ok !-e "$dir/tier/uploads/$path", 'a folder: gone';
+machine({ %folder, read_only => JSON::PP::true() });
+is $u->put($path, $pdb)->{status}, 201, 'a folder that is only read';
+ok !-e "$dir/tier/uploads/$path", 'has nothing';
+
+$t->finish;
+done_testing;
