@@ -9,15 +9,11 @@
 
 #include "symbolicated/api/api.h"
 #include "base/array.h"
-#include "proto/hints.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Values of a request: 16 MB.  A frame or module is three at least. */
 #define VALUES_MAX ((size_t)1 << 20)
-
-/* A portable PDB has a stamp instead of an age; keys have this. */
-#define DOTNET_AGE UINT32_MAX
 
 enum body_member {
     BODY_PLATFORM,
@@ -609,42 +605,4 @@ void symbolicator_frame_members(const struct symbolicator_request *request,
     walk.error = error;
     walk.error_size = sizeof(error);
     shape_object(&walk, frame->value, frame_members, FRAME_MEMBERS, members);
-}
-
-bool symbolicator_key(const struct symbolicator_request *request,
-                      const struct symbolicator_module *module,
-                      symcache_key_t *key, struct symfile_string *name)
-{
-    struct symfile_string path;
-
-    if (!module->has_debug_id || module->debug_file == 0) {
-        return false;
-    }
-    path.data = json_text(&request->json, module->debug_file);
-    path.size = request->json.values[module->debug_file].size;
-    *name = source_path_name(&path);
-    if (symcache_name_parse(name->data, name->size, key) != SYMCACHE_OK) {
-        return false;
-    }
-    key->id_type = SYMCACHE_ID_DEBUG;
-    memcpy(key->guid, module->guid, sizeof(key->guid));
-    key->age = module->age;
-    if (module->is_dotnet) {
-        key->kind = SYMCACHE_KIND_PPDBCACHE;
-        key->age = DOTNET_AGE;
-    }
-    return true;
-}
-
-char *symbolicator_hints(const struct symbolicator_request *request,
-                         const struct symbolicator_module *module)
-{
-    uint32_t value = module->debug_checksum;
-    char hints[SYMCACHE_HINTS_MAX + 1] = "";
-
-    return value != 0 && symcache_hint_add(hints, SYMCACHE_HINT_CHECKSUM,
-                                           json_text(&request->json, value),
-                                           request->json.values[value].size)
-               ? strdup(hints)
-               : NULL;
 }

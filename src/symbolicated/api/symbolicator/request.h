@@ -119,17 +119,4 @@ void symbolicator_frame_members(const struct symbolicator_request *request,
                                 const struct symbolicator_frame *frame,
                                 uint32_t members[FRAME_MEMBERS]);
 
-/*
- * The key of a module, and its name as it was given, in *name.  Returns false
- * when no file can be asked for: the name or the id is missing or impossible.
- */
-bool symbolicator_key(const struct symbolicator_request *request,
-                      const struct symbolicator_module *module,
-                      symcache_key_t *key, struct symfile_string *name);
-
-/* What else the client says of a module, see proto/hints.h; to be freed.  NULL:
- * nothing, or there is no memory. */
-char *symbolicator_hints(const struct symbolicator_request *request,
-                         const struct symbolicator_module *module);
-
 #endif

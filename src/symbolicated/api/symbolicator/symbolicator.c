@@ -15,6 +15,7 @@
 #include "answer.h"
 #include "candidates.h"
 #include "kept.h"
+#include "key.h"
 #include "sources.h"
 
 #define TEXT_TYPE "text/plain; charset=utf-8"
@@ -360,7 +361,8 @@ static int want_modules(struct symbolicator_call *call)
         if (symbolicator_key(request, module, &wanted->key, &name)) {
             wanted->name = name.data;
             wanted->name_size = name.size;
-            wanted->hints = symbolicator_hints(request, module);
+            wanted->hints = symbolicator_hints(request, module,
+                                               &wanted->key);
             call->wanted[call->api.nmodules++] = i;
         }
     }

@@ -1,0 +1,174 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "key.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/le.h"
+#include "proto/hints.h"
+
+/* A portable PDB has a stamp instead of an age; keys have this. */
+#define DOTNET_AGE UINT32_MAX
+
+enum module_type { TYPE_OTHER, TYPE_PE, TYPE_ELF, TYPE_UUID };
+
+static enum module_type type_of(const struct symbolicator_request *request,
+                             const struct symbolicator_module *module)
+{
+    const struct json *json = &request->json;
+
+    if (json_is(json, module->type, "pe")) {
+        return TYPE_PE;
+    }
+    if (json_is(json, module->type, "elf")) {
+        return TYPE_ELF;
+    }
+    return json_is(json, module->type, "macho") ||
+                   json_is(json, module->type, "wasm")
+               ? TYPE_UUID
+               : TYPE_OTHER;
+}
+
+/* Reads a build id, as which the code id of a module may be taken. */
+static bool read_build_id(const struct symbolicator_request *request,
+                          const struct symbolicator_module *module,
+                          symcache_key_t *id)
+{
+    const struct json_value *v = &request->json.values[module->code_id];
+    char text[SYMCACHE_ID_TEXT_MAX + 1];
+    int n;
+
+    if (module->code_id == 0 || v->size > 2 * SYMCACHE_BUILD_ID_MAX) {
+        return false;
+    }
+    n = snprintf(text, sizeof(text), "buildid-%.*s", (int)v->size,
+                 json_text(&request->json, module->code_id));
+    return symcache_id_parse(text, (size_t)n, id) == SYMCACHE_OK;
+}
+
+static void fold(uint8_t guid[16], const symcache_key_t *id)
+{
+    memset(guid, 0, 16);
+    memcpy(guid, id->build, id->build_len < 16 ? id->build_len : 16);
+}
+
+/* Makes the debug id of a code id.  Returns false if there is none. */
+static bool derive(const struct symbolicator_request *request,
+                   const struct symbolicator_module *module, uint8_t guid[16])
+{
+    enum module_type type = type_of(request, module);
+    symcache_key_t id;
+    uint8_t bytes[16];
+
+    if ((type != TYPE_ELF && type != TYPE_UUID) ||
+        !read_build_id(request, module, &id)) {
+        return false;
+    }
+    fold(bytes, &id);
+    if (type == TYPE_ELF) {
+        le_guid(guid, bytes);
+    } else {
+        memcpy(guid, bytes, sizeof(bytes));
+    }
+    return true;
+}
+
+/* The path of the debug file, or of the module itself if it has none; 0: there
+ * is neither. */
+static uint32_t path_of(const struct symbolicator_request *request,
+                        const struct symbolicator_module *module)
+{
+    return module->debug_file == 0 &&
+                   type_of(request, module) != TYPE_OTHER
+               ? module->code_file
+               : module->debug_file;
+}
+
+bool symbolicator_key(const struct symbolicator_request *request,
+                      const struct symbolicator_module *module,
+                      symcache_key_t *key, struct symfile_string *name)
+{
+    uint32_t value = path_of(request, module);
+    struct symfile_string path;
+
+    if (value == 0) {
+        return false;
+    }
+    path.data = json_text(&request->json, value);
+    path.size = request->json.values[value].size;
+    *name = source_path_name(&path);
+    if (symcache_name_parse(name->data, name->size, key) != SYMCACHE_OK) {
+        return false;
+    }
+    key->id_type = SYMCACHE_ID_DEBUG;
+    memcpy(key->guid, module->guid, sizeof(key->guid));
+    key->age = module->age;
+    if (!module->has_debug_id) {
+        key->age = 0;
+        if (!derive(request, module, key->guid)) {
+            return false;
+        }
+    }
+    if (module->is_dotnet) {
+        key->kind = SYMCACHE_KIND_PPDBCACHE;
+        key->age = DOTNET_AGE;
+    }
+    return true;
+}
+
+static bool is_pdb(const symcache_key_t *key)
+{
+    return key->name_len > 4 &&
+           strcasecmp(key->name + key->name_len - 4, ".pdb") == 0;
+}
+
+/*
+ * Writes the code id where it leads further than the key does: that of Mach-O
+ * is the debug id already, and that of an image not to its PDB.  Returns its
+ * length, or 0.
+ */
+static size_t print_code_id(char text[SYMCACHE_ID_TEXT_MAX + 1],
+                            const struct symbolicator_request *request,
+                            const struct symbolicator_module *module,
+                            const symcache_key_t *key)
+{
+    enum module_type type = type_of(request, module);
+    const struct json_value *v = &request->json.values[module->code_id];
+    symcache_key_t id;
+
+    if (type == TYPE_PE && module->code_id != 0 && !is_pdb(key) &&
+        v->size <= 16 &&
+        symcache_id_parse(json_text(&request->json, module->code_id), v->size,
+                          &id) == SYMCACHE_OK) {
+        return symcache_id_print(text, &id);
+    }
+    if ((type == TYPE_ELF || type == TYPE_UUID) &&
+        read_build_id(request, module, &id) &&
+        (id.build_len != sizeof(key->guid) ||
+         memcmp(id.build, key->guid, sizeof(key->guid)) != 0)) {
+        return symcache_id_print(text, &id);
+    }
+    return 0;
+}
+
+char *symbolicator_hints(const struct symbolicator_request *request,
+                         const struct symbolicator_module *module,
+                         const symcache_key_t *key)
+{
+    const struct json *json = &request->json;
+    uint32_t sum = module->debug_checksum;
+    char hints[SYMCACHE_HINTS_MAX + 1] = "", id[SYMCACHE_ID_TEXT_MAX + 1];
+    size_t n = print_code_id(id, request, module, key);
+
+    if (sum != 0) {
+        (void)symcache_hint_add(hints, SYMCACHE_HINT_CHECKSUM,
+                                json_text(json, sum), json->values[sum].size);
+    }
+    if (n > 0) {
+        (void)symcache_hint_add(hints, SYMCACHE_HINT_CODE_ID, id, n);
+    }
+    return hints[0] != '\0' ? strdup(hints) : NULL;
+}

@@ -1,0 +1,29 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Which file is asked for of a module: the key, and what the client says
+ * beyond it.
+ */
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_KEY_H
+#define SYMBOLICATED_API_SYMBOLICATOR_KEY_H
+
+#include "request.h"
+
+/*
+ * The key of a module, and its name as it was given, in *name: that of the
+ * debug file, or without one of the module itself.  A debug id that was not
+ * given is made of the code id where the format does so; of ELF, as if it were
+ * little-endian.  Returns false when no file can be asked for: the name or the
+ * id is missing or impossible.
+ */
+bool symbolicator_key(const struct symbolicator_request *request,
+                      const struct symbolicator_module *module,
+                      symcache_key_t *key, struct symfile_string *name);
+
+/* What else the client says of a module, see proto/hints.h; to be freed.  NULL:
+ * nothing, or there is no memory.  key is the module's. */
+char *symbolicator_hints(const struct symbolicator_request *request,
+                         const struct symbolicator_module *module,
+                         const symcache_key_t *key);
+
+#endif

@@ -1,0 +1,143 @@
+#!/usr/bin/env perl
+
+# Frames of modules that are no PDBs, from a source to names: ELF, Mach-O, PE
+# with DWARF, WebAssembly, by both protocols.  What is at an address is what the
+# symbolic library found there in its own SymCache of the same file
+# (tools/corpus/reference.py lookup).
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::More;
+use Test::Symcache;
+
+plan skip_all => 'no zstd' if system('zstd --version >/dev/null 2>&1') != 0;
+
+my $t = Test::Symcache->new;
+my $json = JSON::PP->new->utf8->canonical;
+
+sub fixture { my $file = $t->data("convert/$_[0]");
+    return -e $file ? $t->read_file($file) : scalar qx(zstd -qdc '$file.zst') }
+
+# As readelf -n, llvm-dwarfdump --uuid and the headers of the image say; the
+# WebAssembly module gets an id.
+my $build = '1c173970c5036d4f995668e6b9d8b69be6f25277';
+my $elf = '7039171C-03C5-4F6D-9956-68E6B9D8B69B';
+my $uuid = '4c4c442955553144a1eb1f03cb7b5573';
+my $wasm_id = join '', map { chr } 1 .. 16;
+my $pe = fixture('pe/mingw-5.dll');
+my $at = unpack 'V', substr $pe, 0x3c, 4;
+my $image = sprintf '%08x%x', unpack('V', substr $pe, $at + 8, 4),
+    unpack('V', substr $pe, $at + 80, 4);
+my ($rsds, $age) = $pe =~ /RSDS(.{16})(.{4})/s or die 'no RSDS';
+my $pe_id = sprintf '%08x-%04x-%04x-%s-%s-%x', unpack('VvvH4H12', $rsds),
+    unpack 'V', $age;
+
+$t->write_file("debuginfod/buildid/$build/debuginfo", fixture('elf/gcc-5.so'));
+$t->write_file("symstore/_.dwarf/mach-uuid-sym-$uuid/_.dwarf",
+               fixture('macho/fat.dwarf'));
+$t->write_file('symstore/mingw.dll/' . uc(substr $image, 0, 8)
+    . substr($image, 8) . '/mingw.dll', $pe);
+my $hex = unpack 'H*', $wasm_id;
+$t->write_file('unified/' . substr($hex, 0, 2) . '/' . substr($hex, 2)
+    . '/debuginfo', fixture('wasm/dwarf.wasm') . "\0\x19\x08build_id$wasm_id");
+
+my $config = $t->default_config('');
+$config->{stores}{default}{transcoders}[0]{inputs} =
+    ['pdb', 'elf', 'macho', 'pe', 'wasm'];
+my @sources = qw(debuginfod symstore unified);
+$config->{sources} = { map { $_ => { type => 'filesystem', layout => $_,
+    path => $t->path($_) } } @sources };
+$config->{stores}{default}{sources} = \@sources;
+$config->{symbolication} = { stores => ['default'] };
+$t->start_symcached($config);
+$t->start_symbolicated;
+
+sub post { my ($path, $body) = @_;
+    my $r = $t->post($t->symbolicated_socket, $path, $json->encode($body),
+        'Content-Type: application/json');
+    return $r->{status} == 200 ? $json->decode($r->{body}) : $r->{status} }
+
+my %modules = (
+    # without a debug file and a debug id, as clients on Linux have it
+    elf => { type => 'elf', code_id => $build, code_file => '/lib/libshapes.so' },
+    macho => { type => 'macho', debug_id => $uuid, debug_file => 'shapes',
+               code_id => uc $uuid },
+    pe => { type => 'pe', debug_id => $pe_id, code_id => $image,
+            code_file => 'C:\\app\\mingw.dll' },
+    wasm => { type => 'wasm', debug_id => $hex, code_id => $hex,
+              code_file => 'https://h/module.wasm' },
+);
+my $box = '_ZN5outer5inner3Box';
+my @lookups = (
+    # module, address, then for each frame, inner ones first: symbol, path, line
+    ['elf', 0x20a3, ['operator()', '/src/shapes.cpp', 73],
+        ['anonymous_inline', '/src/shapes.cpp', 76],
+        ['_ZN12_GLOBAL__N_113anonymous_outEi', '/src/shapes.cpp', 79]],
+    ['elf', 0x2586, ["${box}IiLi4EE6level3EiPVi", '/src/shapes.h', 27],
+        ["${box}IiLi4EE6level2Ei", '/src/shapes.h', 23],
+        ["${box}IiLi4EE6level1Ei", '/src/shapes.h', 18],
+        ['_ZNK5outer5inner3BoxIiLi4EE6methodEi', '/src/shapes.cpp', 21]],
+    ['elf', 0x2889, ['second0', '/src/second.cpp', 14]],
+    ['elf', 0x2892],
+    ['macho', 0x2eb, ['_ZL5twicei', '/src/tiny.cpp', 3],
+        ['tiny', '/src/tiny.cpp', 7]],
+    ['pe', 0x171a, ['ZN5outer5inner3BoxIiLi4EE6level2Ei', '/src/shapes.h', 22],
+        ['ZN5outer5inner3BoxIiLi4EE6level1Ei', '/src/shapes.h', 18],
+        ['entry', '/src/shapes.cpp', 125]],
+    ['wasm', 0xe93, ['outer::inner::Box<float, 2>::level3(int, int volatile*)',
+                     '/src/shapes.h', 27]],
+);
+
+# The frames at an address, as Symbolicator's protocol has them.
+sub frames { my ($module, $address) = @_;
+    my $answer = post('/symbolicate', { modules => [{ %{ $modules{$module} },
+            image_addr => '0x100000', image_size => 0x10000 }],
+        stacktraces => [{ frames => [{
+            instruction_addr => sprintf '0x%x', 0x100000 + $address }] }] });
+    return ($answer->{modules}[0],
+            [grep { $_->{status} eq 'symbolicated' }
+                 @{ $answer->{stacktraces}[0]{frames} }]) }
+
+for (@lookups) {
+    my ($module, $address, @expected) = @$_;
+    my ($told, $frames) = frames($module, $address);
+    my $name = sprintf '%s, 0x%x', $module, $address;
+    is $told->{debug_status}, 'found', $name;
+    is_deeply [map { [@$_{qw(symbol abs_path lineno)}] } @$frames], \@expected,
+        '... has these frames';
+    is_deeply [@$told{qw(debug_id code_id)}],
+        [@{ $modules{$module} }{qw(debug_id code_id)}], '... ids as they were'
+        if $module eq 'elf';
+}
+
+# Mozilla's protocol has debug ids only; the file is the same.
+my $answer = post('/symbolicate/v5', {
+    memoryMap => [['libshapes.so', ($elf =~ tr/-//dr) . '0']],
+    stacks => [[[0, 0x2586]]] })->{results}[0];
+my ($frame) = @{ $answer->{stacks}[0] };
+is $frame->{function},
+    'outer::inner::Box<int, 4>::method(int) const', 'v5: the function';
+is_deeply [@$frame{qw(file line)}], ['/src/shapes.cpp', 21], '... its place';
+is_deeply [map { [@$_{qw(function file line)}] } @{ $frame->{inlines} }],
+    [['outer::inner::Box<int, 4>::level3(int, int volatile*)',
+      '/src/shapes.h', 27],
+     ['outer::inner::Box<int, 4>::level2(int)', '/src/shapes.h', 23],
+     ['outer::inner::Box<int, 4>::level1(int)', '/src/shapes.h', 18]],
+    '... and what is inlined there';
+
+# A code id that is a stranger's says nothing of the module to others.
+$t->write_file("debuginfod/buildid/" . 'ab' x 20 . '/debuginfo',
+               fixture('elf/clang-5.so'));
+$modules{other} = { type => 'elf', debug_file => 'other.so', debug_id => $elf };
+for (['ab' x 20, 'malformed'], ['cd' x 20, 'missing'], [undef, 'missing'],
+     [$build, 'found']) {
+    my ($code_id, $status) = @$_;
+    $modules{other}{code_id} = $code_id;
+    my ($told) = frames('other', 0x2586);
+    is $told->{debug_status}, $status, 'code id ' . ($code_id // 'none');
+}
+
+done_testing;
