@@ -1,12 +1,13 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A part of bench/convert.  Converts by calling a function in a process that
- * runs already, because that is how the reference is called.
+ * A part of bench/convert and bench/ppdb.  Converts by calling a function in a
+ * process that runs already, because that is how the reference is called.
  *
  *   convert_call PDB OUT [COUNT]     prints the seconds and CPU seconds of each
  *                                    of COUNT (1) calls, from opening PDB until
  *                                    OUT is written and all memory is freed
+ *   convert_call PDB - [COUNT]       the same from memory to memory
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -51,57 +52,119 @@ static int write_all(void *context, const void *data, size_t size)
     return 0;
 }
 
+/* An output in memory. */
+struct memory {
+    char *data;
+    size_t size;
+};
+
+static int keep(void *context, const void *data, size_t size)
+{
+    struct memory *memory = context;
+    char *grown = realloc(memory->data, memory->size + size);
+
+    if (grown == NULL) {
+        return -1;
+    }
+    memcpy(grown + memory->size, data, size);
+    memory->data = grown;
+    memory->size += size;
+    return 0;
+}
+
+static int convert_to(const char *pdb, const void *data, size_t size,
+                      const struct symfile_sink *sink)
+{
+    int rc;
+    struct debuginfo_result result;
+    struct failure failure = {FAILURE_NONE, ""};
+    const struct debuginfo_format *format = input_format(data, size);
+
+    rc = (format->convert_strictly != NULL /* as the reference does */
+              ? format->convert_strictly
+              : format->convert)(data, size, sink, &result, &failure);
+    if (rc != 0) {
+        fprintf(stderr, "%s: %s\n", pdb, failure.text);
+    }
+    return rc != 0;
+}
+
+static int convert_memory(const char *pdb, const void *data, size_t size)
+{
+    struct memory memory = {NULL, 0};
+    struct symfile_sink sink = {keep, &memory};
+    int rc = convert_to(pdb, data, size, &sink);
+
+    free(memory.data);
+    return rc;
+}
+
+/* Maps a file; NULL with a message on failure. */
+static void *map(const char *pdb, int fd, size_t *size)
+{
+    struct stat st;
+    void *data;
+
+    if (fd < 0 || fstat(fd, &st) != 0) {
+        perror(pdb);
+        return NULL;
+    }
+    *size = (size_t)st.st_size;
+    data = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (data == MAP_FAILED) {
+        perror(pdb);
+        return NULL;
+    }
+    return data;
+}
+
 static int convert(const char *pdb, const char *out)
 {
     int rc, in_fd, out_fd;
-    struct stat st;
+    size_t size;
     void *data;
-    struct debuginfo_result result;
-    struct failure failure = {FAILURE_NONE, ""};
     struct symfile_sink sink;
-    const struct debuginfo_format *format;
 
     in_fd = open(pdb, O_RDONLY);
     out_fd = open(out, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    if (in_fd < 0 || out_fd < 0 || fstat(in_fd, &st) != 0) {
+    data = map(pdb, in_fd, &size);
+    if (data == NULL || out_fd < 0) {
         perror("convert_call");
-        return 1;
-    }
-    data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, in_fd, 0);
-    if (data == MAP_FAILED) {
-        perror(pdb);
         return 1;
     }
     sink.write = write_all;
     sink.context = &out_fd;
-    format = input_format(data, (size_t)st.st_size);
-    rc = (format->convert_strictly != NULL /* as the reference does */
-              ? format->convert_strictly
-              : format->convert)(data, (size_t)st.st_size, &sink, &result,
-                                 &failure);
-    if (rc != 0) {
-        fprintf(stderr, "%s: %s\n", pdb, failure.text);
-    }
-    munmap(data, (size_t)st.st_size);
+    rc = convert_to(pdb, data, size, &sink);
+    munmap(data, size);
     close(out_fd);
     close(in_fd);
-    return rc != 0;
+    return rc;
 }
 
 int main(int argc, char **argv)
 {
-    int i, count;
+    int i, rc, count;
     double wall, cpu;
+    void *data = NULL;
+    size_t size = 0;
 
     if (argc != 3 && argc != 4) {
         fprintf(stderr, "usage: convert_call PDB OUT [COUNT]\n");
         return 2;
     }
+    if (strcmp(argv[2], "-") == 0) {
+        data = map(argv[1], open(argv[1], O_RDONLY), &size);
+        if (data == NULL) {
+            return 1;
+        }
+    }
     count = argc > 3 ? (int)strtol(argv[3], NULL, 10) : 1;
     for (i = 0; i < count; i++) {
         cpu = cpu_seconds();
         wall = wall_seconds();
-        if (convert(argv[1], argv[2]) != 0) {
+        rc = data != NULL ? convert_memory(argv[1], data, size)
+                          : convert(argv[1], argv[2]);
+        if (rc != 0) {
             return 1;
         }
         wall = wall_seconds() - wall;

@@ -1,11 +1,12 @@
 // Copyright (C) the ngx_symcache authors
 //
-// A part of bench/convert: the reference's writer of PpdbCaches, called as ours
-// is by bench/convert_call.
+// A part of bench/convert and bench/ppdb: the reference's writer of PpdbCaches,
+// called as ours is by bench/convert_call.
 //
 //   reference_ppdb PDB OUT [COUNT]    prints the seconds and CPU seconds of each
 //                                     of COUNT (1) calls, from opening PDB
 //                                     until OUT is written and all is freed
+//   reference_ppdb PDB - [COUNT]      the same from memory to memory
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::time::Instant;
@@ -18,13 +19,17 @@ fn cpu_seconds() -> f64 {
     t.tv_sec as f64 + t.tv_nsec as f64 / 1e9
 }
 
-fn convert(pdb: &str, out: &str) {
-    let data = std::fs::read(pdb).unwrap();
-    let parsed = PortablePdb::parse(&data).unwrap();
+fn convert_to<W: Write>(data: &[u8], out: &mut W) {
+    let parsed = PortablePdb::parse(data).unwrap();
     let mut converter = PortablePdbCacheConverter::new();
     converter.process_portable_pdb(&parsed).unwrap();
+    converter.serialize(out).unwrap();
+}
+
+fn convert(pdb: &str, out: &str) {
+    let data = std::fs::read(pdb).unwrap();
     let mut file = BufWriter::with_capacity(1 << 16, File::create(out).unwrap());
-    converter.serialize(&mut file).unwrap();
+    convert_to(&data, &mut file);
     file.flush().unwrap();
 }
 
@@ -35,10 +40,14 @@ fn main() {
         std::process::exit(2);
     }
     let count: u32 = arguments.get(3).map_or(1, |n| n.parse().unwrap());
+    let kept = (arguments[2] == "-").then(|| std::fs::read(&arguments[1]).unwrap());
     for _ in 0..count {
         let cpu = cpu_seconds();
         let began = Instant::now();
-        convert(&arguments[1], &arguments[2]);
+        match &kept {
+            Some(data) => convert_to(data, &mut Vec::new()),
+            None => convert(&arguments[1], &arguments[2]),
+        }
         let wall = began.elapsed().as_secs_f64();
         println!("{:.9} {:.9}", wall, cpu_seconds() - cpu);
     }
