@@ -42,7 +42,7 @@ HARDEN   =
 HOT      =
 endif
 
-LIBS_symcached    = -levent -lcurl -lcrypto -lcjson -lpcre2-8 -lgssapi_krb5 \
+LIBS_symcached    = -levent -lcurl -lcrypto -lcjson -lexpat -lpcre2-8 -lgssapi_krb5 \
                     -lseccomp
 LIBS_symcached-sandboxed = -lmspack -lminizip -lcrypto -lz -lzstd -lseccomp
 LIBS_symbolicated = -liberty -levent -lcurl -lcjson -lpcre2-8 -lcrypto -lseccomp

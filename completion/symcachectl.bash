@@ -7,7 +7,8 @@ _symcachectl() {
 
     if [ "$COMP_CWORD" -eq 1 ]; then
         words='lookup dump verify convert warm why forget jobs sources status
-               drain symbolicate ls import clean transcoder upload uploads watch
+               drain symbolicate ls import clean tier transcoder upload uploads
+               watch
                -h --help -V
                --version'
         mapfile -t COMPREPLY < <(compgen -W "$words" -- "$cur")
@@ -24,7 +25,7 @@ _symcachectl() {
     -c | -o) mapfile -t COMPREPLY < <(compgen -f -- "$cur"); return ;;
     --root) mapfile -t COMPREPLY < <(compgen -d -- "$cur"); return ;;
     --store | --socket | --peers | --version | --concurrency | --attempts | \
-    --malformed-since | --unused-for | --kind | --url | --token | --expires | \
+    --malformed-since | --unused-for | --older-than | --kind | --url | --token | --expires | \
     --after)
             return ;;
     esac
@@ -42,6 +43,8 @@ _symcachectl() {
                                --unused-for' ;;
     import)             words='-c --store --json --root --dry-run' ;;
     clean)              words='-c --dry-run --json' ;;
+    tier)               words='ls clean rule -c --older-than --former
+                               --dry-run --json' ;;
     transcoder)         words='-c' ;;
     uploads)            words="ls rm pin unpin $asks --root" ;;
     upload)             words='--url --token --expires --force --try --warm

@@ -31,6 +31,7 @@ int drain_command(int argc, char **argv);
 int ls_command(int argc, char **argv);
 int import_command(int argc, char **argv);
 int clean_command(int argc, char **argv);
+int tier_command(int argc, char **argv);
 int upload_command(int argc, char **argv);
 int uploads_command(int argc, char **argv);
 int watch_command(int argc, char **argv);

@@ -26,6 +26,7 @@ static const struct {
     {"sources", sources_command}, {"status", status_command},
     {"drain", drain_command},   {"ls", ls_command},
     {"import", import_command}, {"clean", clean_command},
+    {"tier", tier_command},
     {"symbolicate", symbolicate_command},
     {"transcoder", transcoder_command}, {"upload", upload_command},
     {"uploads", uploads_command}, {"watch", watch_command},
@@ -49,6 +50,7 @@ static const char help[] =
     "       symcachectl ls [OPTION...] [PATTERN...]\n"
     "       symcachectl import [OPTION...] FOLDER\n"
     "       symcachectl clean [-c FILE] [--dry-run] [--json]\n"
+    "       symcachectl tier ls|clean|rule [OPTION...] [TIER]\n"
     "       symcachectl upload --url URL [OPTION...] FILE|FOLDER...\n"
     "       symcachectl uploads ls|rm|pin|unpin [OPTION...] "
     "[NAME/ID/FILE...]\n"
@@ -142,6 +144,13 @@ static const char help[] =
     "file.\n"
     "clean   removes what the rules no longer keep (see symcached(8)).\n"
     "import and clean take --dry-run.\n"
+    "tier    of a shared tier: ls prints its objects; clean removes those "
+    "older than\n"
+    "        its \"lifetime\" or --older-than 30d, and with --former those "
+    "that no\n"
+    "        store wants any more (--dry-run); rule prints the lifecycle rule "
+    "of a\n"
+    "        bucket.\n"
     "transcoder  check runs each one once, on a small PDB, and tells what it "
     "gave\n"
     "        and took; init has one make what it needs, as symcachegen-wine "
@@ -164,7 +173,7 @@ static const char help[] =
     "why), a line or file names no module (warm), nothing is there (ls), a "
     "file was\n"
     "refused (import, convert, upload), the configuration is wrong (clean, "
-    "transcoder),\n"
+    "tier, transcoder),\n"
     "or the file violates the\n"
     "format (verify); 2 usage; 3 input or output failed, or symcached or\n"
     "symbolicated cannot be reached; 4 not a SymCache, or (lookup and dump)\n"

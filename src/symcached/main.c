@@ -31,6 +31,7 @@
 #include "symcached/tier/tier.h"
 #include "symcached/transcode/transcode.h"
 #include "symcached/tenant/tenant.h"
+#include "symcached/tier/tier.h"
 #include "base/signals.h"
 #include "base/task.h"
 #include "symcached/fetch/fetch.h"
@@ -58,6 +59,7 @@ static const char usage[] =
     "usage: symcached [-c FILE] [-l LOGFILE] [-t] [-v] [-V] [-h]\n"
     "       symcached --clean [--dry-run] [--json] [-c FILE]\n"
     "       symcached --transcoders [--init] [-c FILE] [NAME]\n"
+    "       symcached --tier ls|clean|rule [OPTION...] [-c FILE] [TIER]\n"
     "  -c FILE     configuration (default: " DEFAULT_CONFIG ")\n"
     "  -l LOGFILE  log to a file instead of stderr\n"
     "  -t          check the configuration and exit\n"
@@ -350,6 +352,9 @@ int main(int argc, char **argv)
     }
     if (argc > 1 && strcmp(argv[1], "--transcoders") == 0) {
         return trial_command(argc, argv, source_types, DEFAULT_CONFIG);
+    }
+    if (argc > 1 && strcmp(argv[1], "--tier") == 0) {
+        return tier_command(argc, argv, source_types, DEFAULT_CONFIG);
     }
 
     d.options.config = DEFAULT_CONFIG;

@@ -29,6 +29,44 @@ static void key_of(symcache_key_t *key, const char *name, const char *id)
     assert_int_equal(symcache_id_parse(id, strlen(id), key), SYMCACHE_OK);
 }
 
+static void test_parse(void **state)
+{
+    static const char *const bad[] = {
+        "",
+        "uploads/crash.pdb/3249D99D0C4049318610F4E4FB0B69361/crash.pdb",
+        "1/default/crash.pdb/3249D99D0C4049318610F4E4FB0B69361/v9.0.0",
+        "1/default/crash.pdb/3249D99D0C4049318610F4E4FB0B69361/v9.0.symcache",
+        "1/default/crash.pdb/3249D99D0C4049318610F4E4FB0B69361/9.0.0.symcache",
+        "1/default/crash.pdb/3249D99D0C4049318610F4E4FB0B69361/v9.0.0.pdb",
+        "1/default/crash.pdb/3249D99D0C4049318610F4E4FB0B69361/"
+        "v9.0.0.debuginfo",
+        "1/default/Crash.pdb/3249D99D0C4049318610F4E4FB0B69361/v9.0.0.symcache",
+        "1/default/crash.pdb/3249d99d0c4049318610f4e4fb0b69361/v9.0.0.symcache",
+        "1/default/../3249D99D0C4049318610F4E4FB0B69361/v9.0.0.symcache",
+        "1/default//3249D99D0C4049318610F4E4FB0B69361/v9.0.0.symcache",
+        "//crash.pdb/3249D99D0C4049318610F4E4FB0B69361/v9.0.0.symcache",
+        NAME "/more",
+        "more/" NAME,
+    };
+    struct tier_object object;
+    char longer[200];
+    size_t i;
+
+    assert_true(tier_object_parse(NAME, &object));
+    assert_string_equal(object.generation, "1");
+    assert_string_equal(object.store, "default");
+    assert_string_equal(object.key.name, "crash.pdb");
+    assert_int_equal(object.key.kind, SYMCACHE_KIND_SYMCACHE);
+    assert_int_equal(symcache_version_cmp(&object.version, &version), 0);
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_false(tier_object_parse(bad[i], &object));
+    }
+    memset(longer, '1', 65);
+    memcpy(longer + 65, NAME + 1, sizeof(NAME) - 1);
+    assert_false(tier_object_parse(longer, &object));
+    assert_true(tier_object_parse(longer + 1, &object));
+}
+
 static void test_name(void **state)
 {
     char name[TIER_NAME_MAX + 1];
@@ -124,6 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_name),
+        cmocka_unit_test(test_parse),
         cmocka_unit_test(test_read),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_mac),

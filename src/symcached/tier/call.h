@@ -58,6 +58,10 @@ struct tier_type {
 
 extern const struct tier_type tier_s3, tier_filesystem, tier_symcache;
 
+/* The <Code> of an answer's body, or "". */
+#define TIER_CODE_MAX 64
+void tier_s3_code(char code[TIER_CODE_MAX], const struct fetch_answer *answer);
+
 const struct tier_type *tier_type_of(const struct tier_config *config);
 
 typedef void (*tier_said_fn)(struct tier_call *call, enum tier_said said,

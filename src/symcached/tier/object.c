@@ -37,6 +37,52 @@ void tier_original_name(char *buf, const char *path)
     snprintf(buf, TIER_NAME_MAX + 1, UPLOADS_SOURCE "/%s", path);
 }
 
+/* Splits off what is before the next slash.  Returns its length, and moves
+ * *at behind the slash; or 0 if there is none. */
+static size_t next_part(const char **at, const char **part)
+{
+    const char *slash = strchr(*at, '/');
+
+    *part = *at;
+    if (slash == NULL) {
+        return 0;
+    }
+    *at = slash + 1;
+    return (size_t)(slash - *part);
+}
+
+bool tier_object_parse(const char *name, struct tier_object *object)
+{
+    const char *at = name, *parts[4], *dot;
+    char same[TIER_NAME_MAX + 1];
+    symcache_kind_e kind;
+    size_t n[4];
+    int i;
+
+    for (i = 0; i < 4; i++) {
+        n[i] = next_part(&at, &parts[i]);
+    }
+    dot = strrchr(at, '.');
+    if (n[0] == 0 || n[0] >= sizeof(object->generation) || n[1] == 0 ||
+        n[1] >= sizeof(object->store) || dot == NULL || at[0] != 'v' ||
+        symcache_name_parse(parts[2], n[2], &object->key) != SYMCACHE_OK ||
+        symcache_id_parse(parts[3], n[3], &object->key) != SYMCACHE_OK ||
+        !symcache_version_parse(at + 1, (size_t)(dot - at) - 1,
+                                &object->version) ||
+        !symcache_kind_parse(dot + 1, strlen(dot + 1), &kind) ||
+        symcache_kind_is_original(kind)) {
+        return false;
+    }
+    snprintf(object->generation, sizeof(object->generation), "%.*s",
+             (int)n[0], parts[0]);
+    snprintf(object->store, sizeof(object->store), "%.*s", (int)n[1],
+             parts[1]);
+    object->key.kind = (uint8_t)kind;
+    tier_object_name(same, object->generation, object->store, &object->key,
+                     &object->version);
+    return strcmp(same, name) == 0;
+}
+
 /* reading ------------------------------------------------------------------ */
 
 static bool read_hex(char to[DIGEST_HEX + 1], const char *value)

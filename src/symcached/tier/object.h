@@ -53,6 +53,17 @@ void tier_object_name(char *buf, const char *generation, const char *store,
 /* The same of an original; path is what follows "uploads/". */
 void tier_original_name(char *buf, const char *path);
 
+/* What is in a name. */
+struct tier_object {
+    char generation[65];
+    char store[65];
+    symcache_key_t key;
+    symcache_version_t version;
+};
+
+/* The inverse, exact.  Returns false if no tier names an object like this. */
+bool tier_object_parse(const char *name, struct tier_object *object);
+
 /*
  * Reads the lines.  Those that are not known are ignored.  Returns NULL; or, if
  * one is missing, repeated or not as above, what is wrong.

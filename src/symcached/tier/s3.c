@@ -17,7 +17,6 @@
 #include "base/task.h"
 #include "call.h"
 
-#define CODE_MAX 64
 #define HEADERS_MAX 12
 #define META "x-amz-meta-symcache-"
 
@@ -33,19 +32,18 @@ enum request {
 
 static int request(struct tier_call *call, enum request what);
 
-/* The <Code> of an answer's body, or "". */
-static void read_code(char code[CODE_MAX], const struct fetch_answer *answer)
+void tier_s3_code(char code[TIER_CODE_MAX], const struct fetch_answer *answer)
 {
     const char *p = strstr(answer->body, "<Code>");
     size_t n = 0;
 
     if (p != NULL) {
         p += strlen("<Code>");
-        while (isalnum((unsigned char)p[n]) && n + 1 < CODE_MAX) {
+        while (isalnum((unsigned char)p[n]) && n + 1 < TIER_CODE_MAX) {
             n++;
         }
     }
-    snprintf(code, CODE_MAX, "%.*s", (int)n, p != NULL ? p : "");
+    snprintf(code, TIER_CODE_MAX, "%.*s", (int)n, p != NULL ? p : "");
 }
 
 static char *object_url(const struct tier_call *call)
@@ -158,9 +156,9 @@ static void refused(struct tier_call *call, enum request what,
                     enum tier_said said, const char *text,
                     const struct fetch_answer *answer)
 {
-    char code[CODE_MAX], detail[300];
+    char code[TIER_CODE_MAX], detail[300];
 
-    read_code(code, answer);
+    tier_s3_code(code, answer);
     call->status = answer->status;
     snprintf(detail, sizeof(detail), "%.200s%s%s", text,
              code[0] != '\0' ? " " : "", code);
@@ -185,13 +183,13 @@ static void on_fetched(void *arg, const struct fetch_result *result)
 {
     const struct fetch_answer *answer = result->answer;
     struct tier_call *call = arg;
-    char code[CODE_MAX];
+    char code[TIER_CODE_MAX];
 
     call->bytes += result->bytes;
     if (fetch_answer_coded(answer) ||
         (result->outcome != SOURCE_FOUND &&
          (answer->status != 200 || answer->bytes > 0))) {
-        read_code(code, answer);
+        tier_s3_code(code, answer);
         refused(call, REQUEST_GET,
                 result->outcome == SOURCE_UNUSABLE || answer->status == 200
                     ? TIER_SAID_FAILED
@@ -210,9 +208,9 @@ static void on_answer(struct tier_call *call, enum request what,
 {
     const struct fetch_answer *answer = result->answer;
     enum tier_said said;
-    char code[CODE_MAX];
+    char code[TIER_CODE_MAX];
 
-    read_code(code, answer);
+    tier_s3_code(code, answer);
     said = judge(answer->status, code);
     if (said == TIER_SAID_DONE && code[0] != '\0') {
         said = TIER_SAID_FAULT; /* a copy may fail after its status was sent */
@@ -511,9 +509,9 @@ static void on_removed(void *arg, const struct send_result *result)
     const struct fetch_answer *answer = result->answer;
     struct tier_call *call = arg;
     enum tier_said said;
-    char code[CODE_MAX];
+    char code[TIER_CODE_MAX];
 
-    read_code(code, answer);
+    tier_s3_code(code, answer);
     said = judge(answer->status, code);
     if (answer->status == 403 && strcmp(code, "AccessDenied") == 0) {
         said = TIER_SAID_FAILED; /* it may write all the same */

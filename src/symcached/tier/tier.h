@@ -22,6 +22,7 @@
  *   original.c uploaded files: stored while somebody waits, and removed
  *   call.h     what a type does: s3.c, filesystem.c, symcache.c
  *   object.h   names, metadata and MAC of objects
+ *   command.h  "symcached --tier", which lists and cleans; list.h
  */
 #ifndef SYMCACHED_TIER_H
 #define SYMCACHED_TIER_H
@@ -33,6 +34,7 @@
 #include "config/config.h"
 #include "proto/key.h"
 #include "proto/version.h"
+#include "command.h"
 
 struct event_base;
 struct tiers;

@@ -8,6 +8,9 @@ package Test::S3;
 #   $s3->url; $s3->requests;               # as Test::ScriptedServer has them
 #   my ($headers, $body) = $s3->load('/bucket/name');
 #   $s3->fail('403 AccessDenied');         # from now on; '' ends it
+#
+# A list (ListObjectsV2) has `page` objects at a time, 1000 unless new() is told
+# another number.
 
 use strict;
 use warnings;
@@ -40,6 +43,7 @@ sub save {
         grep { /^(?:x-amz-meta-|content-type)/ } keys %$headers });
     my $file = file($self, $path);
     unlink $file;
+    $self->{t}->write_file("$file.name", $path);
     $self->{t}->write_file($file, "$json\n$body");
     return '"' . sha256_hex($body) . '"';
 }
@@ -91,6 +95,37 @@ sub put {
     return $c->reply(200, { ETag => save($self, $path, $h, $body) }, '');
 }
 
+# The names of the objects of a bucket, in order.
+sub names {
+    my ($self, $bucket) = @_;
+    return sort map { s{^/\Q$bucket\E/}{} ? $_ : () }
+        map { $self->{t}->read_file("$_.name") }
+        grep { !/\.name$/ } glob "$self->{objects}/*";
+}
+
+# A token is the last name of the page before.
+sub list {
+    my ($self, $c, $bucket, %q) = @_;
+    my $xml = sub { $_[0] =~ s/([<>&])/'&#' . ord($1) . ';'/ger };
+    my $from = $q{'continuation-token'} // '';
+    my $max = $self->{check}{page} // 1000;
+    my @names = grep { index($_, $q{prefix}) == 0 && "+/=$_" gt $from }
+        names($self, $bucket);
+    my $more = @names > $max;
+    splice @names, $max if $more;
+    return $c->reply(200, { 'Content-Type' => 'application/xml' },
+        qq(<?xml version="1.0" encoding="UTF-8"?>\n<ListBucketResult)
+        . ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
+        . "<Name>$bucket</Name><IsTruncated>" . ($more ? 'true' : 'false')
+        . '</IsTruncated>' . join('', map {
+            my @st = stat file($self, "/$bucket/$_");
+            '<Contents><Key>' . $xml->($_) . '</Key><LastModified>'
+            . POSIX::strftime('%Y-%m-%dT%H:%M:%S.000Z', gmtime $st[9])
+            . "</LastModified><Size>$st[7]</Size></Contents>" } @names)
+        . ($more ? '<NextContinuationToken>+/=' . $xml->($names[-1])
+            . '</NextContinuationToken>' : '') . '</ListBucketResult>');
+}
+
 sub answer {
     my ($self, $c, $req) = @_;
     my ($h, $method) = @$req{qw(headers method)};
@@ -116,6 +151,10 @@ sub answer {
     if ($method eq 'DELETE') {
         unlink file($self, $path);
         return $c->reply(204, {}, '');
+    }
+    if (my ($bucket) = $path =~ m{^/([^/]+)/$}) {
+        return list($self, $c, $bucket,
+                    map { Test::SigV4::decode($_) } %{ $req->{query} });
     }
     my $head = $method eq 'HEAD';
     my ($headers, $bytes, $etag) = load($self, $path)

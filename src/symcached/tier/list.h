@@ -1,0 +1,44 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What is in a tier: for the operator's command only, which waits for each
+ * answer.  A running symcached never lists.
+ */
+#ifndef SYMCACHED_TIER_LIST_H
+#define SYMCACHED_TIER_LIST_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include "config/config.h"
+
+struct tiers;
+
+struct tier_listed {
+    const char *name; /* below the tier's prefix or folder */
+    uint64_t size;
+    int64_t stored; /* seconds since 1970 */
+};
+
+typedef void (*tier_listed_fn)(void *arg, const struct tier_listed *listed);
+
+/*
+ * Calls fn for each object, in the order of the store.  fn may run the event
+ * loop, and remove the object.  Returns 0, or -1 with a sentence in error.
+ */
+int tier_list(struct tiers *tiers, const struct tier_config *tier,
+              tier_listed_fn fn, void *arg, char *error, size_t size);
+
+/*
+ * list_s3.c: one bucket, in pages of 1000 objects (ListObjectsV2).  The same
+ * for a bucket alone.
+ */
+int tier_list_s3(struct tiers *tiers, const struct tier_config *tier,
+                 tier_listed_fn fn, void *arg, char *error, size_t size);
+
+/*
+ * Writes the keys' common beginning, "" or with a slash at its end, into buf.
+ */
+void tier_bucket_prefix(char *buf, size_t size,
+                        const struct tier_config *tier);
+
+#endif
