@@ -43,7 +43,6 @@ struct tier_type {
      * look   writes the metadata alone
      * put    stores call->size bytes of call->fd with call->lines; unless
      *        call->replace, only where nothing is
-     * remove removes the object; DONE also where there is none
      * fresh  makes the object as young as a new one, if it has the digest of
      *        call->lines; with another one, or if it is young, it EXISTS
      * remove removes the object; DONE also where there is none

@@ -75,7 +75,7 @@ static void print_path(char path[PATH_MAX], const struct removal *removal)
 /* The tier does not have it any more, or there is none. */
 static void remove_here(struct removal *removal)
 {
-    struct debug_place *place = &removal->file.place;
+    struct debug_place known, *place = &removal->file.place;
     char path[PATH_MAX];
 
     print_path(path, removal);
@@ -86,10 +86,12 @@ static void remove_here(struct removal *removal)
         return;
     }
     log_info(0, "upload file=%s removed", removal->path);
-    if (removal->is_old || !report_place(place, place->name, place->id)) {
+    if (removal->is_old || !report_place(&known, place->name, place->id)) {
         end(removal, 200, "removed");
         return;
     }
+    memcpy(place->ids, known.ids, sizeof(place->ids));
+    place->nids = known.nids;
     removal->invalidation =
         invalidation_start(removal->removals->base,
                            removal->removals->scheduler, &removal->file, 1,
