@@ -74,34 +74,37 @@ static int add_form(struct dwarf_abbrevs *t, unsigned form)
     }
 }
 
-static int prepare_steps(struct dwarf_abbrevs *t,
-                         const struct dwarf_encoding *encoding,
-                         struct dwarf_abbrev *a)
+static int prepare_steps(struct dwarf_abbrevs *t, struct dwarf_abbrev *a)
 {
-    int size;
     size_t i;
-    unsigned form, bytes = 0;
+    unsigned bytes = 0;
+    const struct dwarf_attribute *list = t->attributes + a->first_attribute;
 
     a->steps = (uint32_t)t->num_steps;
     for (i = 0; i < a->num_attributes; i++) {
-        form = t->attributes[a->first_attribute + i].form;
-        size = dwarf_form_size(encoding, form);
-        if (size >= 0) {
-            bytes += (unsigned)size;
-        } else if (add_bytes(t, &bytes) != 0 || add_form(t, form) != 0) {
+        if (list[i].size != DWARF_VARIABLE) {
+            bytes += list[i].size;
+        } else if (list[i].form != DW_FORM_implicit_const &&
+                   (add_bytes(t, &bytes) != 0 ||
+                    add_form(t, list[i].form) != 0)) {
             return -1;
         }
         if (bytes > STEP_MOST && add_bytes(t, &bytes) != 0) {
             return -1;
         }
     }
+    if (t->num_steps == a->steps) {
+        a->size = (uint16_t)bytes; /* which needs no steps */
+        return 0;
+    }
+    a->size = DWARF_MANY;
     return add_bytes(t, &bytes) != 0 ? -1 : add_step(t, STEPS_END);
 }
 
-void dwarf_abbrevs_skip(const struct dwarf_abbrevs *t,
-                        const struct dwarf_abbrev *a,
-                        const struct dwarf_encoding *encoding,
-                        struct cursor *c)
+void dwarf_abbrevs_skip_steps(const struct dwarf_abbrevs *t,
+                              const struct dwarf_abbrev *a,
+                              const struct dwarf_encoding *encoding,
+                              struct cursor *c)
 {
     const uint8_t *step;
 
@@ -145,6 +148,23 @@ static bool concerns_functions(unsigned name)
     }
 }
 
+/* Can an entry with this attribute have code, or be refused for its value? */
+static bool concerns_code(const struct dwarf_attribute *a)
+{
+    switch (a->name) {
+    case DW_AT_low_pc:
+    case DW_AT_high_pc:
+    case DW_AT_ranges:
+    case DW_AT_start_scope:
+    case DW_AT_rnglists_base:
+    case DW_AT_call_file:
+    case DW_AT_call_line:
+        return true;
+    default:
+        return a->size == DWARF_VARIABLE && a->form != DW_FORM_implicit_const;
+    }
+}
+
 /* Reads one attribute.  Returns 1, 0 at the end of the list, or -1 if memory
  * runs out. */
 static int read_attribute(struct dwarf_abbrevs *t, struct cursor *c,
@@ -172,8 +192,10 @@ static int read_attribute(struct dwarf_abbrevs *t, struct cursor *c,
         a.constant = (uint32_t)t->num_constants;
         t->constants[t->num_constants++] = cursor_sleb(c);
     }
-    size = dwarf_form_size(encoding, a.form);
-    if (size >= 0 && a.form != DW_FORM_implicit_const) {
+    size = a.form == DW_FORM_implicit_const
+               ? -1
+               : dwarf_form_size(encoding, a.form);
+    if (size >= 0) {
         a.size = (uint8_t)size;
         a.kind = (uint8_t)dwarf_form_kind(encoding, a.name, a.form);
         a.is_unused = !concerns_functions(a.name);
@@ -213,10 +235,12 @@ static int read_abbrev(struct dwarf_abbrevs *t, struct cursor *c,
     }
     a->has_children = children != 0;
     a->first_attribute = (uint32_t)t->num_attributes;
+    a->is_empty = true;
     while ((rc = read_attribute(t, c, encoding)) > 0) {
+        a->is_empty &= !concerns_code(&t->attributes[t->num_attributes - 1]);
     }
     a->num_attributes = (uint32_t)t->num_attributes - a->first_attribute;
-    if (rc < 0 || prepare_steps(t, encoding, a) != 0) {
+    if (rc < 0 || prepare_steps(t, a) != 0) {
         return -1;
     }
     t->count++;

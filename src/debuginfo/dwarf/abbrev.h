@@ -29,9 +29,14 @@ struct dwarf_abbrev {
     uint32_t first_attribute;
     uint32_t num_attributes;
     uint32_t steps; /* how to skip the attributes; see abbrev.c */
+    uint16_t size;  /* of all attributes, or DWARF_MANY */
     uint16_t tag;
     bool has_children;
+    bool is_empty; /* it has no code, and reading it cannot fail otherwise than
+                    * skipping it */
 };
+
+#define DWARF_MANY UINT16_MAX
 
 /* All tables that have been read.  They share a few arrays. */
 struct dwarf_abbrevs {
@@ -112,11 +117,24 @@ dwarf_attribute_read(const struct dwarf_abbrevs *abbrevs,
     return v;
 }
 
+/* The rare part of dwarf_abbrevs_skip(). */
+void dwarf_abbrevs_skip_steps(const struct dwarf_abbrevs *abbrevs,
+                              const struct dwarf_abbrev *abbrev,
+                              const struct dwarf_encoding *encoding,
+                              struct cursor *c);
+
 /* Skips the attributes of an entry.  The cursor fails where they are cut off,
  * or have an unknown form. */
-void dwarf_abbrevs_skip(const struct dwarf_abbrevs *abbrevs,
-                        const struct dwarf_abbrev *abbrev,
-                        const struct dwarf_encoding *encoding,
-                        struct cursor *c);
+static inline void dwarf_abbrevs_skip(const struct dwarf_abbrevs *abbrevs,
+                                      const struct dwarf_abbrev *abbrev,
+                                      const struct dwarf_encoding *encoding,
+                                      struct cursor *c)
+{
+    if (abbrev->size != DWARF_MANY) {
+        cursor_skip(c, abbrev->size);
+    } else {
+        dwarf_abbrevs_skip_steps(abbrevs, abbrev, encoding, c);
+    }
+}
 
 #endif

@@ -450,6 +450,11 @@ static int take_entry(struct dwarf_walk *w, const struct dwarf_abbrev *abbrev,
         dwarf_abbrevs_skip(&w->reader->abbrevs, abbrev, &w->unit->encoding, c);
         return 0;
     }
+    if (abbrev->is_empty) {
+        /* declarations, and functions that were inlined everywhere */
+        dwarf_abbrevs_skip(&w->reader->abbrevs, abbrev, &w->unit->encoding, c);
+        return abbrev->has_children ? open_dead(w, depth) : 0;
+    }
     if (read_entry(w, abbrev, c, offset, &e) != 0) {
         return -1;
     }

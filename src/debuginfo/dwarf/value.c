@@ -3,7 +3,7 @@
  */
 #include "value.h"
 
-uint16_t dwarf_code_read(struct cursor *c)
+uint16_t dwarf_long_code_read(struct cursor *c)
 {
     uint8_t byte;
     unsigned i;

@@ -145,8 +145,15 @@ enum dwarf_value_kind dwarf_form_kind(const struct dwarf_encoding *encoding,
 void dwarf_value_skip(struct cursor *c, const struct dwarf_encoding *encoding,
                       unsigned form);
 
+/* The rare part of dwarf_code_read(). */
+uint16_t dwarf_long_code_read(struct cursor *c);
+
 /* Reads a LEB128 number of at most 16 bits and three bytes, which is how tags
  * and the names and forms of attributes are stored. */
-uint16_t dwarf_code_read(struct cursor *c);
+static inline uint16_t dwarf_code_read(struct cursor *c)
+{
+    return c->at < c->end && *c->at < 0x80 ? *c->at++
+                                           : dwarf_long_code_read(c);
+}
 
 #endif
