@@ -126,79 +126,64 @@ void dwarf_abbrevs_skip_steps(const struct dwarf_abbrevs *t,
     }
 }
 
-/* Is it an attribute that dwarf_entry_read() takes? */
-static bool concerns_functions(unsigned name)
+/* What attributes are for. */
+enum {
+    FOR_NAMES = 1,
+    FOR_CODE = 2 /* or an entry can be refused for their values */
+};
+
+/* The attributes that dwarf_entry_read() takes. */
+static const uint8_t uses[] = {
+    [DW_AT_name] = FOR_NAMES,
+    [DW_AT_linkage_name] = FOR_NAMES,
+    [DW_AT_abstract_origin] = FOR_NAMES,
+    [DW_AT_specification] = FOR_NAMES,
+    [DW_AT_low_pc] = FOR_CODE,
+    [DW_AT_high_pc] = FOR_CODE,
+    [DW_AT_ranges] = FOR_CODE,
+    [DW_AT_start_scope] = FOR_CODE,
+    [DW_AT_rnglists_base] = FOR_CODE,
+    [DW_AT_call_file] = FOR_CODE,
+    [DW_AT_call_line] = FOR_CODE,
+};
+
+static unsigned use_of(unsigned name)
 {
-    switch (name) {
-    case DW_AT_low_pc:
-    case DW_AT_high_pc:
-    case DW_AT_ranges:
-    case DW_AT_start_scope:
-    case DW_AT_rnglists_base:
-    case DW_AT_call_file:
-    case DW_AT_call_line:
-    case DW_AT_name:
-    case DW_AT_linkage_name:
-    case DW_AT_MIPS_linkage_name:
-    case DW_AT_abstract_origin:
-    case DW_AT_specification:
-        return true;
-    default:
-        return false;
-    }
+    return name < sizeof(uses)                ? uses[name]
+           : name == DW_AT_MIPS_linkage_name ? FOR_NAMES
+                                             : 0;
 }
 
-/* Can an entry with this attribute have code, or be refused for its value? */
-static bool concerns_code(const struct dwarf_attribute *a)
+static int add_constant(struct dwarf_abbrevs *t, struct cursor *c,
+                        struct dwarf_attribute *a)
 {
-    switch (a->name) {
-    case DW_AT_low_pc:
-    case DW_AT_high_pc:
-    case DW_AT_ranges:
-    case DW_AT_start_scope:
-    case DW_AT_rnglists_base:
-    case DW_AT_call_file:
-    case DW_AT_call_line:
-        return true;
-    default:
-        return a->size == DWARF_VARIABLE && a->form != DW_FORM_implicit_const;
+    if (t->num_constants >= UINT32_MAX ||
+        symfile_array_need(&t->constants, &t->constant_room,
+                           t->num_constants + 1, sizeof(*t->constants)) != 0) {
+        return -1;
     }
+    a->constant = (uint32_t)t->num_constants;
+    t->constants[t->num_constants++] = cursor_sleb(c);
+    return 0;
 }
 
 /* Reads one attribute.  Returns 1, 0 at the end of the list, or -1 if memory
  * runs out. */
 static int read_attribute(struct dwarf_abbrevs *t, struct cursor *c,
-                          const struct dwarf_encoding *encoding)
+                          const struct dwarf_encoding *encoding,
+                          bool *is_empty)
 {
-    int size;
-    struct dwarf_attribute a = {.size = DWARF_VARIABLE};
+    unsigned size, name, form, use;
+    enum dwarf_value_kind kind;
+    struct dwarf_attribute *a;
 
-    a.name = dwarf_code_read(c);
-    a.form = dwarf_code_read(c);
-    if (c->failed || (a.name == 0 && a.form == 0)) {
-        return 0;
-    }
-    if (a.name == 0 || a.form == 0) {
-        cursor_fail(c);
-        return 0;
-    }
-    if (a.form == DW_FORM_implicit_const) {
-        if (t->num_constants >= UINT32_MAX ||
-            symfile_array_need(&t->constants, &t->constant_room,
-                               t->num_constants + 1,
-                               sizeof(*t->constants)) != 0) {
-            return -1;
+    name = dwarf_code_read(c);
+    form = dwarf_code_read(c);
+    if (name == 0 || form == 0) {
+        if (name != form) {
+            cursor_fail(c);
         }
-        a.constant = (uint32_t)t->num_constants;
-        t->constants[t->num_constants++] = cursor_sleb(c);
-    }
-    size = a.form == DW_FORM_implicit_const
-               ? -1
-               : dwarf_form_size(encoding, a.form);
-    if (size >= 0) {
-        a.size = (uint8_t)size;
-        a.kind = (uint8_t)dwarf_form_kind(encoding, a.name, a.form);
-        a.is_unused = !concerns_functions(a.name);
+        return 0;
     }
     if (t->num_attributes >= UINT32_MAX ||
         symfile_array_need(&t->attributes, &t->attribute_room,
@@ -206,7 +191,24 @@ static int read_attribute(struct dwarf_abbrevs *t, struct cursor *c,
                            sizeof(*t->attributes)) != 0) {
         return -1;
     }
-    t->attributes[t->num_attributes++] = a;
+    a = &t->attributes[t->num_attributes++];
+    memset(a, 0, sizeof(*a));
+    a->name = (uint16_t)name;
+    a->form = (uint16_t)form;
+    a->size = DWARF_VARIABLE;
+    use = use_of(name);
+    if (form == DW_FORM_implicit_const) {
+        *is_empty &= use != FOR_CODE;
+        return add_constant(t, c, a) != 0 ? -1 : 1;
+    }
+    if (dwarf_form_is_fixed(encoding, name, form, &kind, &size)) {
+        a->size = (uint8_t)size;
+        a->kind = (uint8_t)kind;
+        a->is_unused = use == 0;
+        *is_empty &= use != FOR_CODE;
+    } else {
+        *is_empty = false;
+    }
     return 1;
 }
 
@@ -236,8 +238,7 @@ static int read_abbrev(struct dwarf_abbrevs *t, struct cursor *c,
     a->has_children = children != 0;
     a->first_attribute = (uint32_t)t->num_attributes;
     a->is_empty = true;
-    while ((rc = read_attribute(t, c, encoding)) > 0) {
-        a->is_empty &= !concerns_code(&t->attributes[t->num_attributes - 1]);
+    while ((rc = read_attribute(t, c, encoding, &a->is_empty)) > 0) {
     }
     a->num_attributes = (uint32_t)t->num_attributes - a->first_attribute;
     if (rc < 0 || prepare_steps(t, a) != 0) {

@@ -88,6 +88,9 @@ static const struct form forms[] = {
 /* Forms of GNU tools have the meaning of one of DWARF 5. */
 static unsigned standard_form(unsigned form)
 {
+    if (form < sizeof(forms) / sizeof(forms[0])) {
+        return form;
+    }
     switch (form) {
     case DW_FORM_GNU_addr_index:
         return DW_FORM_addrx;
@@ -97,40 +100,16 @@ static unsigned standard_form(unsigned form)
     case DW_FORM_GNU_strp_alt:
         return DW_FORM_strp_sup;
     default:
-        return form < sizeof(forms) / sizeof(forms[0]) ? form : 0;
+        return 0;
     }
-}
-
-static unsigned fixed_size(const struct dwarf_encoding *encoding,
-                           unsigned size)
-{
-    switch (size) {
-    case SIZE_ADDRESS:
-        return encoding->address_size;
-    case SIZE_OFFSET:
-        return encoding->offset_size;
-    case SIZE_REF_ADDR:
-        return encoding->version == 2 ? encoding->address_size
-                                      : encoding->offset_size;
-    default:
-        return size;
-    }
-}
-
-int dwarf_form_size(const struct dwarf_encoding *encoding, unsigned form)
-{
-    const struct form *f = &forms[standard_form(form)];
-
-    return !f->is_known || f->size == SIZE_VARIABLE
-               ? -1
-               : (int)fixed_size(encoding, f->size);
 }
 
 void dwarf_value_skip(struct cursor *c, const struct dwarf_encoding *encoding,
                       unsigned form)
 {
-    int size;
+    unsigned size;
     size_t length;
+    enum dwarf_value_kind kind;
 
     while (form == DW_FORM_indirect && !c->failed) {
         form = dwarf_code_read(c);
@@ -164,11 +143,10 @@ void dwarf_value_skip(struct cursor *c, const struct dwarf_encoding *encoding,
         cursor_skip_leb(c);
         return;
     default:
-        size = dwarf_form_size(encoding, form);
-        if (size < 0) {
-            cursor_fail(c);
+        if (dwarf_form_is_fixed(encoding, 0, form, &kind, &size)) {
+            cursor_skip(c, size);
         } else {
-            cursor_skip(c, (uint64_t)size);
+            cursor_fail(c);
         }
     }
 }
@@ -199,17 +177,35 @@ static bool may_be_offset(unsigned attribute, unsigned version)
     }
 }
 
-enum dwarf_value_kind dwarf_form_kind(const struct dwarf_encoding *encoding,
-                                      unsigned attribute, unsigned form)
+bool dwarf_form_is_fixed(const struct dwarf_encoding *encoding,
+                         unsigned attribute, unsigned form,
+                         enum dwarf_value_kind *kind, unsigned *size)
 {
     const struct form *f = &forms[standard_form(form)];
 
-    if ((form == DW_FORM_data4 || form == DW_FORM_data8) &&
-        f->size == encoding->offset_size &&
-        may_be_offset(attribute, encoding->version)) {
-        return DWARF_OFFSET;
+    *kind = (enum dwarf_value_kind)f->kind;
+    *size = f->size;
+    switch (f->size) {
+    case SIZE_ADDRESS:
+        *size = encoding->address_size;
+        break;
+    case SIZE_OFFSET:
+        *size = encoding->offset_size;
+        break;
+    case SIZE_REF_ADDR:
+        *size = encoding->version == 2 ? encoding->address_size
+                                       : encoding->offset_size;
+        break;
+    case SIZE_VARIABLE:
+        return false;
+    default:
+        if ((form == DW_FORM_data4 || form == DW_FORM_data8) &&
+            f->size == encoding->offset_size &&
+            may_be_offset(attribute, encoding->version)) {
+            *kind = DWARF_OFFSET;
+        }
     }
-    return (enum dwarf_value_kind)f->kind;
+    return f->is_known;
 }
 
 static struct dwarf_value constant_value(int64_t number)
@@ -271,11 +267,9 @@ struct dwarf_value dwarf_value_read(struct cursor *c,
         cursor_fail(c);
         return v;
     }
-    if (forms[form].size == SIZE_VARIABLE) {
+    if (!dwarf_form_is_fixed(encoding, attribute, form, &v.kind, &size)) {
         return read_variable(c, encoding, form);
     }
-    size = fixed_size(encoding, forms[form].size);
-    v.kind = dwarf_form_kind(encoding, attribute, form);
     if (v.kind == DWARF_OTHER) {
         cursor_skip(c, size);
     } else {

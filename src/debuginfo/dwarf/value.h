@@ -133,13 +133,12 @@ struct dwarf_value dwarf_value_read(struct cursor *c,
                                     unsigned attribute, unsigned form,
                                     int64_t constant);
 
-/* Returns the size of values of this form, or -1 if it differs, or the form is
+/* Sets the kind and the size of values of a form, of DW_FORM_implicit_const
+ * without the constant.  Returns false if their size differs, or the form is
  * unknown. */
-int dwarf_form_size(const struct dwarf_encoding *encoding, unsigned form);
-
-/* Returns the kind of values of this form, which must have a size. */
-enum dwarf_value_kind dwarf_form_kind(const struct dwarf_encoding *encoding,
-                                      unsigned attribute, unsigned form);
+bool dwarf_form_is_fixed(const struct dwarf_encoding *encoding,
+                         unsigned attribute, unsigned form,
+                         enum dwarf_value_kind *kind, unsigned *size);
 
 /* Skips a value of a form without a size. */
 void dwarf_value_skip(struct cursor *c, const struct dwarf_encoding *encoding,
