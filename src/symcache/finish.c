@@ -30,6 +30,7 @@ struct finish {
     size_t winners;  /* number of entries of order left after merging */
     size_t gaps;     /* number of gaps left after merging */
     uint32_t *symbol_functions; /* function index of a symbol, or LOST */
+    size_t functions;           /* number of them */
     uint32_t *addresses;        /* of all ranges */
     size_t count;
 };
@@ -134,6 +135,7 @@ static size_t stream_run(struct stream *s, struct symfile_runs *runs, size_t n)
 static int sort_symbols(const struct symfile_writer *w, struct finish *f)
 {
     size_t i, n;
+    uint64_t *sorted;
 
     n = w->num_symbols;
     f->order = malloc((2 * n + 1) * sizeof(*f->order));
@@ -146,6 +148,8 @@ static int sort_symbols(const struct symfile_writer *w, struct finish *f)
         f->symbol_functions[i] = LOST;
     }
     symfile_sort(f->order, f->order + n, n);
+    sorted = realloc(f->order, (n + 1) * sizeof(*f->order));
+    f->order = sorted != NULL ? sorted : f->order;
     return 0;
 }
 
@@ -236,27 +240,20 @@ static int merge_all(struct symfile_writer *w, struct finish *f)
     return rc;
 }
 
-/* Adds a function for each symbol that got a range, in the order in which the
- * symbols were delivered. */
-static int add_symbol_functions(struct symfile_writer *w, struct finish *f)
+/* Numbers the functions of symbols that got a range, in the order in which the
+ * symbols were delivered, behind all others. */
+static int number_symbol_functions(const struct symfile_writer *w,
+                                   struct finish *f)
 {
     size_t i;
-    uint32_t record[4];
 
+    f->functions = w->functions.count;
     for (i = 0; i < w->num_symbols; i++) {
-        if (f->symbol_functions[i] == LOST) {
-            continue;
-        }
-        record[0] = w->symbols[i].name;
-        record[1] = SYMFILE_NONE;
-        record[2] = w->symbols[i].address;
-        record[3] = SYMFILE_NONE; /* language: from the symbol table */
-        if (symfile_set_append(&w->functions, record,
-                               &f->symbol_functions[i]) != 0) {
-            return -1;
+        if (f->symbol_functions[i] != LOST) {
+            f->symbol_functions[i] = (uint32_t)f->functions++;
         }
     }
-    return 0;
+    return f->functions < SYMFILE_NONE ? 0 : -1;
 }
 
 static int prepare(struct symfile_writer *w, struct finish *f)
@@ -270,7 +267,7 @@ static int prepare(struct symfile_writer *w, struct finish *f)
         return -1;
     }
     if (symfile_ranges_seal(&w->ranges) != 0 || sort_symbols(w, f) != 0 ||
-        merge_all(w, f) != 0 || add_symbol_functions(w, f) != 0) {
+        merge_all(w, f) != 0 || number_symbol_functions(w, f) != 0) {
         return -1;
     }
     return 0;
@@ -290,7 +287,7 @@ static void write_header(struct stream *s, const struct symfile_writer *w,
     symfile_store(p + SYMFILE_AT_AGE, identity->age);
     symfile_store(p + SYMFILE_AT_ARCH, identity->arch);
     symfile_store(p + SYMFILE_AT_FILES, (uint32_t)w->files.count);
-    symfile_store(p + SYMFILE_AT_FUNCTIONS, (uint32_t)w->functions.count);
+    symfile_store(p + SYMFILE_AT_FUNCTIONS, (uint32_t)f->functions);
     symfile_store(p + SYMFILE_AT_LOCATIONS,
                   (uint32_t)(w->calls.count + f->count));
     symfile_store(p + SYMFILE_AT_RANGES, (uint32_t)f->count);
@@ -353,13 +350,48 @@ static int write_locations(struct stream *s, struct symfile_writer *w,
     return rc;
 }
 
+static void write_functions(struct stream *s, const struct symfile_writer *w,
+                            const struct finish *f)
+{
+    size_t i;
+
+    stream_words(s, w->functions.words,
+                 w->functions.count * w->functions.width);
+    for (i = 0; i < w->num_symbols; i++) {
+        if (f->symbol_functions[i] != LOST) {
+            stream_words(s,
+                         (uint32_t[]){w->symbols[i].name, SYMFILE_NONE,
+                                      w->symbols[i].address,
+                                      SYMFILE_NONE /* from a symbol table */},
+                         4);
+        }
+    }
+}
+
+static void write_strings(struct stream *s,
+                          const struct symfile_strings *strings)
+{
+    size_t i, size;
+    uint8_t length[10];
+    const uint8_t *text;
+
+    if (!strings->refers) {
+        stream_bytes(s, strings->data, strings->size);
+        return;
+    }
+    for (i = 0; i < strings->count; i++) {
+        text = symfile_strings_text(strings, i, &size);
+        stream_bytes(s, length, symfile_strings_length(length, size));
+        stream_bytes(s, text, size);
+    }
+}
+
 static int write_parts(struct stream *s, struct symfile_writer *w,
                        const struct finish *f)
 {
     stream_words(s, w->files.words, w->files.count * w->files.width);
     stream_align(s);
-    stream_words(s, w->functions.words,
-                 w->functions.count * w->functions.width);
+    write_functions(s, w, f);
     stream_align(s);
     stream_words(s, w->calls.words, w->calls.count * w->calls.width);
     if (write_locations(s, w, f) != 0) {
@@ -368,7 +400,7 @@ static int write_parts(struct stream *s, struct symfile_writer *w,
     stream_align(s);
     stream_words(s, f->addresses, f->count);
     stream_align(s);
-    stream_bytes(s, w->strings.data, w->strings.size);
+    write_strings(s, &w->strings);
     stream_flush(s);
     return 0;
 }

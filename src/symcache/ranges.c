@@ -227,6 +227,15 @@ int symfile_ranges_seal(struct symfile_ranges *r)
     }
     sort_gaps(r);
     n = r->num_blocks;
+    if (r->num_gaps > n) { /* there may be many symbols and few functions */
+        free(r->keys);
+        r->keys = NULL;
+        r->key_room = 0;
+        if (symfile_array_need(&r->keys, &r->key_room, 2 * n + 2,
+                               sizeof(*r->keys)) != 0) {
+            return -1;
+        }
+    }
     for (i = 0; i < n; i++) {
         r->keys[i] = (uint64_t)r->blocks[i].first << 32 | i;
     }

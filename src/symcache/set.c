@@ -141,8 +141,8 @@ static int grow(struct symfile_set *set)
     return 0;
 }
 
-int symfile_set_append(struct symfile_set *set, const uint32_t *record,
-                       uint32_t *index)
+static int append(struct symfile_set *set, const uint32_t *record,
+                  uint32_t *index)
 {
     if (set->count >= MAX_RECORDS ||
         symfile_array_need(&set->words, &set->room, set->count + 1,
@@ -185,7 +185,7 @@ int symfile_set_insert(struct symfile_set *set, const uint32_t *record,
         }
         i = next_place(set, hash, i, &steps);
     }
-    if (symfile_set_append(set, record, index) != 0) {
+    if (append(set, record, index) != 0) {
         return -1;
     }
     set->slots[i] = tag | (*index + 1);

@@ -33,17 +33,12 @@ struct symfile_set {
  * all zero, except for what its owner sets. */
 void symfile_set_free(struct symfile_set *set);
 
-/* Frees what only insert() needs.  Afterwards use only append(). */
+/* Frees what only insert() needs, and keeps the records. */
 void symfile_set_forget(struct symfile_set *set);
 
 /* Inserts a record unless the set has it.  Returns 0 and the record's index,
  * or -1 if memory or the 32-bit indices run out. */
 int symfile_set_insert(struct symfile_set *set, const uint32_t *record,
-                       uint32_t *index);
-
-/* Adds a record that is known to be new and will never be looked up.  Returns
- * as symfile_set_insert(). */
-int symfile_set_append(struct symfile_set *set, const uint32_t *record,
                        uint32_t *index);
 
 #endif

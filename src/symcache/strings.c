@@ -23,17 +23,23 @@ struct symfile_string_index {
 void symfile_strings_forget(struct symfile_strings *strings)
 {
     free(strings->slots);
-    free(strings->index);
     free(strings->lossy);
     strings->slots = NULL;
-    strings->index = NULL;
     strings->lossy = NULL;
-    strings->num_slots = strings->index_room = strings->lossy_room = 0;
+    strings->num_slots = strings->lossy_room = 0;
+    if (!strings->refers) { /* else it has the sizes of the texts */
+        free(strings->index);
+        strings->index = NULL;
+        strings->index_room = 0;
+    }
 }
 
 void symfile_strings_free(struct symfile_strings *strings)
 {
+    strings->refers = false;
     symfile_strings_forget(strings);
+    arena_free(&strings->repaired);
+    free(strings->texts);
     free(strings->data);
     memset(strings, 0, sizeof(*strings));
 }
@@ -91,14 +97,32 @@ static uint32_t hash_bytes(uint64_t seed, const uint8_t *p, size_t len,
     return (uint32_t)h == 0 ? 1 : (uint32_t)h;
 }
 
-/* Returns the text of the string at an offset, and its length in *len. */
-static const uint8_t *text_at(const struct symfile_strings *s, size_t offset,
+const uint8_t *symfile_strings_text(const struct symfile_strings *s,
+                                    size_t number, size_t *size)
+{
+    unsigned shift = 7;
+    size_t next =
+        number + 1 < s->count ? s->index[number + 1].offset : s->size;
+
+    /* of what is between two offsets, the length has a byte for 7 bits */
+    for (*size = next - s->index[number].offset - 1; *size >> shift != 0;
+         --*size) {
+        shift += 7;
+    }
+    return s->texts[number];
+}
+
+/* Returns the text of a string, and its length in *len. */
+static const uint8_t *text_of(const struct symfile_strings *s, size_t number,
                               size_t *len)
 {
     unsigned shift;
     const uint8_t *p;
 
-    p = s->data + offset;
+    if (s->refers) {
+        return symfile_strings_text(s, number, len);
+    }
+    p = s->data + s->index[number].offset;
     *len = 0;
     for (shift = 0;; shift += 7) {
         *len |= (size_t)(*p & 0x7F) << shift;
@@ -152,22 +176,57 @@ static int grow(struct symfile_strings *s)
     return 0;
 }
 
-static int append(struct symfile_strings *s, const uint8_t *text, size_t len,
-                  uint32_t *offset)
+size_t symfile_strings_length(uint8_t *to, size_t size)
 {
-    size_t n;
+    size_t n = 0;
 
-    if (len > MAX_SECTION || s->size > MAX_SECTION - len - 10 ||
-        symfile_array_need(&s->data, &s->room, s->size + len + 10, 1) != 0) {
+    for (; size >= 0x80; size >>= 7) {
+        to[n++] = (uint8_t)(size | 0x80);
+    }
+    to[n++] = (uint8_t)size;
+    return n;
+}
+
+static int refer(struct symfile_strings *s, const uint8_t *text, size_t len)
+{
+    void *copy;
+
+    if (symfile_array_need(&s->texts, &s->text_room, s->count + 1,
+                           sizeof(*s->texts)) != 0) {
         return -1;
     }
-    *offset = (uint32_t)s->size;
-    for (n = len; n >= 0x80; n >>= 7) {
-        s->data[s->size++] = (uint8_t)(n | 0x80);
+    if (text == s->lossy) {
+        copy = arena_take(&s->repaired, len);
+        if (copy == NULL) {
+            return -1;
+        }
+        text = memcpy(copy, text, len);
     }
-    s->data[s->size++] = (uint8_t)n;
-    memcpy(s->data + s->size, text, len);
-    s->size += len;
+    s->texts[s->count] = text;
+    return 0;
+}
+
+static int append(struct symfile_strings *s, const uint8_t *text, size_t len)
+{
+    uint8_t length[10];
+    size_t n = symfile_strings_length(length, len);
+
+    if (len > MAX_SECTION || s->size > MAX_SECTION - len - sizeof(length)) {
+        return -1;
+    }
+    if (s->refers) {
+        if (refer(s, text, len) != 0) {
+            return -1;
+        }
+    } else {
+        if (symfile_array_need(&s->data, &s->room, s->size + n + len, 1) !=
+            0) {
+            return -1;
+        }
+        memcpy(s->data + s->size, length, n);
+        memcpy(s->data + s->size + n, text, len);
+    }
+    s->size += n + len;
     return 0;
 }
 
@@ -177,7 +236,7 @@ static bool find(const struct symfile_strings *s, uint32_t hash,
                  const uint8_t *text, size_t len, size_t *slot,
                  uint32_t *offset)
 {
-    size_t i, n, mask;
+    size_t i, n, mask, number;
     uint32_t tag;
     const uint8_t *other;
 
@@ -185,8 +244,9 @@ static bool find(const struct symfile_strings *s, uint32_t hash,
     tag = tag_of(s, hash);
     for (i = (size_t)hash & mask; s->slots[i] != 0; i = (i + 1) & mask) {
         if ((s->slots[i] & ~mask) == tag) {
-            *offset = s->index[(s->slots[i] & mask) - 1].offset;
-            other = text_at(s, *offset, &n);
+            number = (s->slots[i] & mask) - 1;
+            *offset = s->index[number].offset;
+            other = text_of(s, number, &n);
             if (n == len && memcmp(other, text, len) == 0) {
                 return true;
             }
@@ -218,9 +278,10 @@ static int insert(struct symfile_strings *s, const uint8_t *text, size_t len,
     if (find(s, hash, text, len, &slot, offset)) {
         return 0;
     }
+    *offset = (uint32_t)s->size;
     if (symfile_array_need(&s->index, &s->index_room, s->count + 1,
                            sizeof(*s->index)) != 0 ||
-        append(s, text, len, offset) != 0) {
+        append(s, text, len) != 0) {
         return -1;
     }
     s->index[s->count].offset = *offset;

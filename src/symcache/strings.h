@@ -3,18 +3,28 @@
  *
  * Builds the string section of a SymCache.  It has each distinct string once,
  * in order of first insertion, as a LEB128 length and its bytes.  The section
- * itself is the only copy; an index of offsets is used to find a string.
+ * itself is the only copy, or, if it refers, there is none; an index of offsets
+ * is used to find a string.
  */
 #ifndef SYMCACHE_STRINGS_H
 #define SYMCACHE_STRINGS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+
 struct symfile_strings {
-    uint8_t *data; /* the section */
-    size_t size;
+    /* Set by the owner: all texts stay where they are, until the section is
+     * written. */
+    bool refers;
+    uint8_t *data; /* the section, unless it refers */
+    size_t size;   /* of the section */
     size_t room;
+    const uint8_t **texts; /* if it refers: by the number of a string */
+    size_t text_room;
+    struct arena repaired; /* texts that did not stay as they were */
     struct symfile_string_index *index; /* by the number of a string */
     size_t index_room;
     uint32_t *slots;  /* number + 1 in the low bits, bits of the hash above */
@@ -57,5 +67,13 @@ int symfile_strings_insert_name(struct symfile_strings *strings,
 
 /* Frees what only inserting needs, and keeps the section. */
 void symfile_strings_forget(struct symfile_strings *strings);
+
+/* Returns the text of a string by its number, if the section refers. */
+const uint8_t *symfile_strings_text(const struct symfile_strings *strings,
+                                    size_t number, size_t *size);
+
+/* Writes a length as it is before a text: at most 10 bytes.  Returns how many.
+ */
+size_t symfile_strings_length(uint8_t *to, size_t size);
 
 #endif

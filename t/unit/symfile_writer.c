@@ -349,6 +349,39 @@ static void test_utf8(void **state)
     }
 }
 
+/* Texts that stay where they are, of all lengths around those where the number
+ * before them gets a byte more. */
+static void test_strings_that_refer(void **state)
+{
+    size_t i, size;
+    uint32_t offset, again;
+    char text[20000];
+    struct symfile_strings s = {.refers = true};
+    static const size_t sizes[] = {0,   1,     126,   127,   128,  129,
+                                   130, 16382, 16383, 16384, 16385};
+
+    (void)state;
+    memset(text, 'x', sizeof(text));
+    for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        assert_int_equal(symfile_strings_insert(&s, text, sizes[i], &offset),
+                         0);
+        assert_ptr_equal(symfile_strings_text(&s, i, &size), text);
+        assert_int_equal(size, sizes[i]);
+        assert_int_equal(
+            symfile_strings_insert(&s, text + 1, sizes[i], &again), 0);
+        assert_int_equal(again, offset);
+    }
+    /* what is not UTF-8 does not stay as it is */
+    assert_int_equal(symfile_strings_insert(&s, "a\xFF", 2, &offset), 0);
+    assert_int_equal(symfile_strings_insert(&s, "b\xFF", 2, &again), 0);
+    assert_memory_equal(symfile_strings_text(&s, i, &size),
+                        "a\xEF\xBF\xBD", 4);
+    assert_int_equal(size, 4);
+    assert_int_equal(symfile_strings_insert(&s, "a\xFF", 2, &again), 0);
+    assert_int_equal(again, offset);
+    symfile_strings_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -356,6 +389,7 @@ int main(void)
         cmocka_unit_test(test_symbols_only), cmocka_unit_test(test_folded),
         cmocka_unit_test(test_undecorate),   cmocka_unit_test(test_utf8),
         cmocka_unit_test(test_symbol_sizes),
+        cmocka_unit_test(test_strings_that_refer),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -10,17 +10,22 @@
 #include "base/sort.h"
 #include "base/utf8.h"
 #include "dwarf.h"
-#include "symcache/symcache.h"
 
 #define AHEAD 8 /* symbols whose names are hashed before they are written */
+#define AT_ONCE 1024 /* symbols that are written together */
 
 /* Bytes of names, for small files and for each byte of a file. */
 #define WORK_BASE ((uint64_t)64 << 20)
 #define WORK_FACTOR 4
 
-void symbol_list_init(struct symbol_list *symbols, size_t file_size)
+void symbol_list_init(struct symbol_list *symbols,
+                      const struct dwarf_object *object, size_t file_size)
 {
     memset(symbols, 0, sizeof(*symbols));
+    symfile_writer_init(&symbols->writer);
+    symbols->writer.strings.refers = true;
+    symbols->is_kept =
+        object == NULL || object->sections[DWARF_INFO].size > 0;
     symbols->work = WORK_BASE + WORK_FACTOR * (uint64_t)file_size;
 }
 
@@ -29,10 +34,44 @@ void symbol_list_work(struct symbol_list *symbols, uint64_t work)
     symbols->work -= work < symbols->work ? work : symbols->work;
 }
 
+/* Writes the symbols of the list, and empties it. */
+static int write_symbols(struct symbol_list *symbols, struct failure *failure)
+{
+    size_t i, begun = 0;
+    const struct debuginfo_symbol *symbol;
+    struct symfile_name *name, names[AHEAD];
+    struct symfile_writer *writer = &symbols->writer;
+    enum symfile_status status = SYMFILE_OK;
+
+    for (i = 0; i < symbols->count && status == SYMFILE_OK; i++) {
+        for (; begun < symbols->count && begun < i + AHEAD; begun++) {
+            symbol = &symbols->list[begun];
+            name = &names[begun % AHEAD];
+            memset(name, 0, sizeof(*name));
+            if (symbol->name != NULL) {
+                name->data = symbol->name;
+                name->size = symbol->name_size;
+                symfile_writer_expect(writer, name);
+            }
+        }
+        symbol = &symbols->list[i];
+        if (symbol->name != NULL) {
+            status = symfile_writer_symbol(writer, symbol->address,
+                                           symbol->size, &names[i % AHEAD]);
+        }
+    }
+    symbols->count = 0;
+    return failure_writer(failure, status);
+}
+
 int symbol_list_add(struct symbol_list *symbols,
                     const struct debuginfo_symbol *symbol,
                     struct failure *failure)
 {
+    if (!symbols->is_kept && symbols->count == AT_ONCE &&
+        write_symbols(symbols, failure) != 0) {
+        return -1;
+    }
     if (symfile_array_need(&symbols->list, &symbols->room, symbols->count + 1,
                            sizeof(*symbols->list)) != 0) {
         return failure_memory(failure);
@@ -63,34 +102,6 @@ int symbol_list_end(const struct symbol_list *symbols,
                     struct failure *failure)
 {
     return symbols->work == 0 ? failure_work(failure) : 0;
-}
-
-static int write(const struct symbol_list *symbols,
-                 struct symfile_writer *writer, struct failure *failure)
-{
-    size_t i, begun = 0;
-    const struct debuginfo_symbol *symbol;
-    struct symfile_name *name, names[AHEAD];
-    enum symfile_status status = SYMFILE_OK;
-
-    for (i = 0; i < symbols->count && status == SYMFILE_OK; i++) {
-        for (; begun < symbols->count && begun < i + AHEAD; begun++) {
-            symbol = &symbols->list[begun];
-            name = &names[begun % AHEAD];
-            memset(name, 0, sizeof(*name));
-            if (symbol->name != NULL) {
-                name->data = symbol->name;
-                name->size = symbol->name_size;
-                symfile_writer_expect(writer, name);
-            }
-        }
-        symbol = &symbols->list[i];
-        if (symbol->name != NULL) {
-            status = symfile_writer_symbol(writer, symbol->address,
-                                           symbol->size, &names[i % AHEAD]);
-        }
-    }
-    return failure_writer(failure, status);
 }
 
 /* Makes the list by which functions are named: of several symbols at one
@@ -125,27 +136,23 @@ static int name_functions(const struct symbol_list *symbols,
     return 0;
 }
 
-static int add_all(const struct symbol_list *symbols,
-                   struct dwarf_object *object, struct symfile_writer *writer,
-                   struct failure *failure)
+static int add_functions(struct symbol_list *symbols,
+                         struct dwarf_object *object, struct failure *failure)
 {
-    int rc = 0;
-    uint64_t *keys;
-    struct dwarf_symbol *names;
+    int rc;
+    uint64_t *keys = malloc((2 * symbols->count + 1) * sizeof(*keys));
+    struct dwarf_symbol *names =
+        malloc((symbols->count + 1) * sizeof(*names));
 
-    if (object->sections[DWARF_INFO].size > 0) {
-        keys = malloc((2 * symbols->count + 1) * sizeof(*keys));
-        names = malloc((symbols->count + 1) * sizeof(*names));
-        rc = name_functions(symbols, object, keys, names, failure);
-        free(keys);
-        if (rc == 0) {
-            rc = dwarf_convert(object, writer, failure);
-        }
-        free(names);
-        object->symbols = NULL;
-        object->num_symbols = 0;
+    rc = name_functions(symbols, object, keys, names, failure);
+    free(keys);
+    if (rc == 0) {
+        rc = dwarf_convert(object, &symbols->writer, failure);
     }
-    return rc != 0 ? -1 : write(symbols, writer, failure);
+    free(names);
+    object->symbols = NULL;
+    object->num_symbols = 0;
+    return rc;
 }
 
 int symbol_list_convert(struct symbol_list *symbols,
@@ -155,22 +162,26 @@ int symbol_list_convert(struct symbol_list *symbols,
                         struct debuginfo_result *result,
                         struct failure *failure)
 {
-    int rc;
-    struct symfile_writer writer;
+    int rc = 0;
 
-    symfile_writer_init(&writer);
-    writer.undecorates = symbols->undecorates;
-    rc = add_all(symbols, object, &writer, failure);
-    symbol_list_free(symbols);
-    if (rc == 0) {
-        rc = format_finish(&writer, identity, sink, result, failure);
+    if (object->sections[DWARF_INFO].size > 0) {
+        rc = add_functions(symbols, object, failure);
     }
-    symfile_writer_free(&writer);
+    if (rc == 0) {
+        rc = write_symbols(symbols, failure);
+    }
+    free(symbols->list);
+    symbols->list = NULL;
+    if (rc == 0) {
+        rc = format_finish(&symbols->writer, identity, sink, result, failure);
+    }
+    symbol_list_free(symbols);
     return rc;
 }
 
 void symbol_list_free(struct symbol_list *symbols)
 {
+    symfile_writer_free(&symbols->writer);
     free(symbols->list);
     memset(symbols, 0, sizeof(*symbols));
 }

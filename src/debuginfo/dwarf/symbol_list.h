@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "debuginfo/format.h"
+#include "symcache/symcache.h"
 
 struct dwarf_object;
 
@@ -24,19 +25,24 @@ struct debuginfo_symbol {
 /* Many symbols can have the same long name: what reading may take is bounded by
  * the size of the file. */
 struct symbol_list {
-    bool undecorates; /* as that of struct symfile_writer */
+    struct symfile_writer writer;
+    bool is_kept; /* functions come first; else symbols are written at once */
     struct debuginfo_symbol *list;
     size_t count;
     size_t room;
     uint64_t work; /* that is still allowed: bytes of names, and steps */
 };
 
-void symbol_list_init(struct symbol_list *symbols, size_t file_size);
+/* Makes an empty list.  The object has its sections, or is NULL, if that is not
+ * known yet. */
+void symbol_list_init(struct symbol_list *symbols,
+                      const struct dwarf_object *object, size_t file_size);
 
 /* Counts work. */
 void symbol_list_work(struct symbol_list *symbols, uint64_t work);
 
-/* Adds a symbol.  Returns 0, or -1 with failure set if memory runs out. */
+/* Adds a symbol.  Its name must stay until the end of the conversion.  Returns
+ * 0, or -1 with failure set if memory runs out. */
 int symbol_list_add(struct symbol_list *symbols,
                     const struct debuginfo_symbol *symbol,
                     struct failure *failure);

@@ -96,7 +96,7 @@ static int add_symbols(struct conversion *c, const struct elf_symbols *table)
 
 static int read_symbols(struct conversion *c)
 {
-    symbol_list_init(&c->symbols, c->file.size);
+    symbol_list_init(&c->symbols, &c->object, c->file.size);
     return add_symbols(c, &c->file.symtab) != 0 ||
                    add_symbols(c, &c->file.dynsym) != 0
                ? -1

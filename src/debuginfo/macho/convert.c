@@ -27,14 +27,14 @@ static int convert_image(const struct macho_image *image,
 
     macho_image_uuid(image, identity.guid);
     identity.arch = macho_arch(image->cpu_type, image->cpu_subtype);
-    symbol_list_init(&symbols, image->size);
-    if (macho_symbols_read(image, &symbols, failure) != 0) {
-        symbol_list_free(&symbols);
-        return -1;
-    }
     for (i = 0; i < DWARF_SECTIONS; i++) {
         object.sections[i] = macho_dwarf_section(
             image, dwarf_section_title((enum dwarf_section_name)i));
+    }
+    symbol_list_init(&symbols, &object, image->size);
+    if (macho_symbols_read(image, &symbols, failure) != 0) {
+        symbol_list_free(&symbols);
+        return -1;
     }
     return symbol_list_convert(&symbols, &object, &identity, sink, result,
                                failure);

@@ -27,15 +27,15 @@ static int convert_image(const struct pe_image *image,
     memcpy(identity.guid, id.guid, sizeof(identity.guid));
     identity.age = id.age;
     identity.arch = pe_image_arch(image);
-    symbol_list_init(&symbols, image->size);
-    symbols.undecorates = true;
-    if (pe_exports_read(image, &symbols, failure) != 0) {
-        symbol_list_free(&symbols);
-        return -1;
-    }
     for (i = 0; i < DWARF_SECTIONS; i++) {
         object.sections[i] = pe_dwarf_section(
             image, dwarf_section_title((enum dwarf_section_name)i));
+    }
+    symbol_list_init(&symbols, &object, image->size);
+    symbols.writer.undecorates = true;
+    if (pe_exports_read(image, &symbols, failure) != 0) {
+        symbol_list_free(&symbols);
+        return -1;
     }
     return symbol_list_convert(&symbols, &object, &identity, sink, result,
                                failure);

@@ -25,7 +25,7 @@ static int convert(const uint8_t *data, size_t size,
     struct dwarf_object object = {.is_big = false};
 
     memset(result, 0, sizeof(*result));
-    symbol_list_init(&symbols, size);
+    symbol_list_init(&symbols, NULL, size);
     if (wasm_module_read(data, size, &module, &symbols, failure) != 0) {
         symbol_list_free(&symbols);
         return -1;
