@@ -11,6 +11,7 @@
 #   make install    DESTDIR and PREFIX are honoured, by uninstall too
 #   make deb        Debian packages in build/deb
 #   make fuzz       fuzz targets in build/fuzz (needs clang)
+#   make fuzz-afl   the same for AFL++, in build/afl/fuzz (needs afl++)
 #
 # With PACKAGES=no nothing is installed.  If the build needs a package that is
 # missing, it stops; tests that need one are skipped.
@@ -192,6 +193,9 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
 
 fuzz: $(FUZZ)
 
+fuzz-afl:
+	$(MAKE) B=$(B)/afl FUZZCC=afl-clang-fast FUZZSAN=address fuzz
+
 $(B)/fuzz/obj/%.o: %.c | check-packages
 	@mkdir -p $(@D)
 	$(FUZZCC) $(CSTD) $(CPPFLAGS) -O1 -gline-tables-only \
@@ -362,7 +366,7 @@ sbom: all
 clean:
 	rm -rf $(B)
 
-.PHONY: all check-packages unit test test-full test-asan test-versions soak soak-asan demo deb fuzz install uninstall sbom clean
+.PHONY: all check-packages unit test test-full test-asan test-versions soak soak-asan demo deb fuzz fuzz-afl install uninstall sbom clean
 .SECONDARY:
 .DELETE_ON_ERROR:
 
