@@ -3,8 +3,6 @@
  */
 #include "entry.h"
 
-#include <string.h>
-
 #include "unit.h"
 
 /* Real chains of references have up to three links.  A circle ends here, too.
@@ -13,6 +11,17 @@
 
 /* Link-time optimization may lead to a language this many links away. */
 #define MAX_ORIGINS 16
+
+/* Sets that nothing is there, which is all that will be looked at then: there
+ * are millions of entries. */
+static void clear(struct dwarf_entry *e)
+{
+    e->low_pc.kind = e->high_pc.kind = DWARF_NO_VALUE;
+    e->call_file.kind = e->call_line.kind = DWARF_NO_VALUE;
+    e->name.kind = e->linkage_name.kind = DWARF_NO_VALUE;
+    e->reference.kind = e->origin.kind = DWARF_NO_VALUE;
+    e->call_line.number = 0;
+}
 
 static void take(struct dwarf_entry *e, unsigned name,
                  const struct dwarf_value *v)
@@ -74,7 +83,7 @@ int dwarf_entry_read(struct dwarf_reader *d, const struct dwarf_unit *u,
     struct dwarf_value v;
     const struct dwarf_attribute *a;
 
-    memset(entry, 0, sizeof(*entry));
+    clear(entry);
     /* some forms take no bytes of the entry */
     if (dwarf_charge(d, abbrev->num_attributes) != 0) {
         return -1;

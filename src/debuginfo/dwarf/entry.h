@@ -15,7 +15,8 @@ enum {
     DW_TAG_subprogram = 0x2e
 };
 
-/* Attributes that concern functions.  Where one is there twice, the first
+/* Attributes that concern functions.  One that is not there has a kind only,
+ * and of a call no line is line 0.  Where one is there twice, the first
  * linkage name and abstract origin count, and the last one of all others. */
 struct dwarf_entry {
     struct dwarf_value low_pc;

@@ -221,13 +221,14 @@ int dwarf_names_find(struct dwarf_names *n, struct dwarf_reader *d,
                      struct dwarf_unit *u, const struct dwarf_entry *entry,
                      uint8_t caller, uint32_t *name)
 {
-    uint64_t key = entry->origin.number;
-    bool is_usual = entry->linkage_name.kind == DWARF_NO_VALUE &&
+    bool has_origin = entry->origin.kind == DWARF_UNIT_REF ||
+                      entry->origin.kind == DWARF_INFO_REF;
+    uint64_t key = has_origin ? entry->origin.number : 0;
+    bool is_usual = has_origin &&
+                    entry->linkage_name.kind == DWARF_NO_VALUE &&
                     entry->name.kind == DWARF_NO_VALUE &&
                     entry->reference.kind == entry->origin.kind &&
-                    entry->reference.number == key &&
-                    (entry->origin.kind == DWARF_UNIT_REF ||
-                     entry->origin.kind == DWARF_INFO_REF);
+                    entry->reference.number == key;
     size_t steps = 0;
     struct dwarf_name_slot *slot;
 
