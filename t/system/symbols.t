@@ -10,8 +10,12 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use lib "$FindBin::Bin/../convert/lib";
+use Corpus;
+use Digest::SHA qw(sha256_hex);
 use File::Copy qw(copy);
 use File::Path qw(make_path);
+use JSON::PP ();
 use Test::More;
 use Test::Symcache;
 
@@ -55,8 +59,23 @@ for my $name (sort keys %plain) {
 }
 make_path($t->path('none'));
 
+# What Symbolicator was asked for by its proxy: files of a package of npm, and
+# two that are damaged.
+my ($corpus, $winpty) = (Corpus->new, '');
+my ($input) = grep { $_->{origin} eq 'node-pty'
+    && $_->{path} =~ m{/win32-x64/winpty\.pdb$} } $corpus->inputs;
+if ($winpty = $corpus->pdb($input)) {
+    put('proxy', 'winpty.pdb/3198517245D844EDB92B943840F8C3D81/winpty.pdb',
+        $winpty);
+    put('proxy', 'winpty.dll/69485E8C45000/winpty.dll',
+        $winpty =~ s/pdb$/dll/r);
+}
+$t->write_file('proxy/text.pdb/' . 'B' x 32 . '1/text.pdb', "no PDB\n");
+$t->write_file('proxy/truncated.pdb/' . 'A' x 32 . '1/truncated.pdb',
+    substr $t->read_file($t->data('pdb/crash.pdb')), 0, 5000);
+
 my %config = (stores => {}, sources => {});
-for my $name (qw(plain packed tiers pointer none)) {
+for my $name (qw(plain packed tiers pointer none proxy)) {
     $config{sources}{$name} = { type => 'filesystem', layout => 'symstore',
         path => $t->path($name),
         map => { '\\\\archive\\share' => $t->path('archive') } };
@@ -169,6 +188,30 @@ is $t->helper('POST', "/v1/forget/none/crash.pdb/$id{'crash.pdb'}")->{status},
 my $r = $t->get($uri);
 is $r->{status}, 200, 'the next request finds it';
 ok $r->{body} eq $plain{'crash.pdb'}, '- the file';
+
+# --- what Symbolicator's proxy answered
+
+# docs/symbol-server.md says what differs: names have no case here, and nothing
+# that is damaged is called an error of ours.
+my %differs = ('proxy-name-upper' => 200, 'proxy-malformed' => 503,
+               'proxy-truncated' => 503);
+open my $pairs, '<', $t->data('vectors/proxy.jsonl') or die $!;
+while (my $line = <$pairs>) {
+    my ($name, $q, $theirs) = @{ JSON::PP->new->decode($line) }
+        {qw(name request response)};
+    SKIP: {
+        skip "$name: " . $corpus->reason($input), 3
+            if !$winpty && $line =~ /winpty/i && $theirs->{status} == 200;
+        my $r = $t->http($t->nginx_socket, $q->{method}, $q->{path},
+                         map { "$_: $q->{headers}{$_}" } keys %{ $q->{headers} });
+        is $r->{status}, $differs{$name} // $theirs->{status}, "$name: status";
+        next if $theirs->{status} != 200;
+        is_deeply { map { $_ => scalar Test::Symcache::header($r, $_) }
+                    keys %{ $theirs->{headers} } }, $theirs->{headers},
+            "$name: headers";
+        is sha256_hex($r->{body}), $theirs->{body_sha256}, "$name: body";
+    }
+}
 
 $t->finish;
 done_testing;
