@@ -256,6 +256,11 @@ int config_uploads_tier(struct config_reader *r, const cJSON *item)
     return 0;
 }
 
+bool config_source_is_uploads(const struct source_config *source)
+{
+    return is_of(source, UPLOADS_SOURCE) || is_of(source, UPLOADS_SOURCE_TRY);
+}
+
 void config_uploads_first(struct store_config *store)
 {
     struct source_config *source;

@@ -16,6 +16,7 @@
 #include "base/probe.h"
 #include "base/program.h"
 #include "base/task.h"
+#include "uploads.h"
 
 #define WINE_MEMORY (2ull << 30)
 
@@ -103,7 +104,8 @@ static void warn_of_store(struct teller *t, const struct store_config *store)
     for (i = 0; i < store->nsources && reason == NULL; i++) {
         source = store->sources[i];
         inputs = config_layout_formats(source->layout);
-        if (inputs != 0 && !config_store_asks(store, source)) {
+        if (inputs != 0 && !config_store_asks(store, source) &&
+            !config_source_is_uploads(source)) {
             config_formats_print(formats, inputs, "\" or \"");
             warn(t,
                  "store \"%s\" makes nothing of what source \"%s\" has: no "
@@ -174,7 +176,9 @@ static void warn_of_source(struct teller *t,
     const char *name = part ? source->group : source->name;
     const char *key = part ? source_sympath.place : source->type->place;
 
-    if (thorough && source->path != NULL && look(source->path) != 0) {
+    /* the folders of uploads are made */
+    if (thorough && source->path != NULL &&
+        !config_source_is_uploads(source) && look(source->path) != 0) {
         warn(t, "sources.%s.%s: \"%s\": %s; lookups there fail", name,
               key, source->path, strerror(errno));
     }

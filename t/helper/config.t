@@ -368,6 +368,13 @@ for (['sym', 'breakpad" or "elf', "\"a\", \"sym\"], \"transcoders\": $transcoder
         'but a warning';
 }
 
+($code, $out) = check('{"listen": "127.0.0.1:1", "listen_token": "t", '
+    . '"uploads": {"root": "/nowhere"}, "stores": {"s": {"root": "/s", '
+    . "\"sources\": [\"uploads\", \"uploads-try\"], \"transcoders\": "
+    . "$transcoder}}}");
+is $out, "symcached: configuration FILE is good\n",
+    'no warning of folders that are made, and of the two halves of uploads';
+
 my $dir = $t->dir;
 $t->write_file('bin/mode', '');
 my $refused = 'a private or loopback address is not asked without "internal": '

@@ -34,6 +34,8 @@ sub made { $t->wait_until('a SymCache', sub { !final() && lookup()->{status} == 
 # A PDB of the same identity and other bytes: the last page is not used.
 sub other { my $x = $pdb; substr $x, -1, 1, chr(1 ^ ord substr $x, -1); $x }
 
+ok -d "$dir/uploads/.try", 'the source of try builds is a folder, and empty';
+
 # --- one file
 
 my $path = "crash.pdb/$key/crash.pdb";

@@ -308,6 +308,12 @@ int scheduler_configure(struct scheduler *scheduler, struct config *config,
         store_download_root(path, config->downloads, config->stores[i].name);
         (void)workdir_make_path(path);
     }
+    if (config->uploads.root != NULL) {
+        /* a folder that is not there is a source that fails */
+        snprintf(path, sizeof(path), "%.1024s/" UPLOADS_TRY,
+                 config->uploads.root);
+        (void)workdir_make_path(path);
+    }
     for (i = 0; i < config->nstores; i++) {
         if (write_transcoders(scheduler, &config->stores[i], error, size) !=
             0) {
