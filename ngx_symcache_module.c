@@ -51,6 +51,10 @@ static ngx_conf_post_t  ngx_symcache_buffer_post = {
     ngx_symcache_directive_buffer
 };
 
+static ngx_conf_post_t  ngx_symcache_body_post = {
+    ngx_symcache_body_used
+};
+
 
 /* those that "proxy_next_upstream" can tell from an answer of the protocol */
 
@@ -168,6 +172,13 @@ static ngx_command_t  ngx_symcache_commands[] = {
       0,
       NULL },
 
+    { ngx_string("symcache_body_group_access"),
+      NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_FLAG,
+      ngx_conf_set_flag_slot,
+      NGX_HTTP_LOC_CONF_OFFSET,
+      offsetof(ngx_symcache_loc_conf_t, body_group_access),
+      &ngx_symcache_body_post },
+
     { ngx_string("symcache_accel"),
       NGX_HTTP_MAIN_CONF|NGX_HTTP_SRV_CONF|NGX_HTTP_LOC_CONF|NGX_CONF_TAKE1,
       ngx_symcache_directive_elsewhere,
@@ -265,7 +276,7 @@ static ngx_command_t  ngx_symcache_commands[] = {
 
 static ngx_http_module_t  ngx_symcache_module_ctx = {
     ngx_symcache_preconfiguration,         /* preconfiguration */
-    NULL,                                  /* postconfiguration */
+    ngx_symcache_body_init,                /* postconfiguration */
 
     ngx_symcache_create_main_conf,         /* create main configuration */
     NULL,                                  /* init main configuration */
@@ -385,6 +396,7 @@ ngx_symcache_create_loc_conf(ngx_conf_t *cf)
 
     conf->hold_timeout = NGX_CONF_UNSET_MSEC;
     conf->error = NGX_CONF_UNSET_UINT;
+    conf->body_group_access = NGX_CONF_UNSET;
     conf->draining = NGX_CONF_UNSET_UINT;
     conf->retry_after = NGX_CONF_UNSET;
     conf->min_version = NGX_CONF_UNSET_PTR;
@@ -409,6 +421,7 @@ ngx_symcache_merge_loc_conf(ngx_conf_t *cf, void *parent, void *child)
     ngx_conf_merge_str_value(conf->token, prev->token, "");
     ngx_conf_merge_str_value(conf->type, prev->type, SYMCACHE_DEFAULT_TYPE);
     ngx_conf_merge_uint_value(conf->error, prev->error, 0);
+    ngx_conf_merge_value(conf->body_group_access, prev->body_group_access, 0);
     ngx_conf_merge_uint_value(conf->draining, prev->draining,
                               NGX_CONF_UNSET_UINT);
     ngx_conf_merge_sec_value(conf->retry_after, prev->retry_after, 1);

@@ -72,6 +72,8 @@ typedef struct {
 
     ngx_symcache_notified_t    notified[NGX_SYMCACHE_NOTIFIED];
     time_t                     notify_failed;
+
+    ngx_flag_t                 body_group_access;  /* somewhere */
 } ngx_symcache_main_conf_t;
 
 
@@ -105,6 +107,8 @@ typedef struct {
     ngx_http_complex_value_t  *accel;
     ngx_http_complex_value_t  *redirect;
     ngx_flag_t                 elsewhere;   /* either is given, or off */
+
+    ngx_flag_t                 body_group_access;
 
     ngx_uint_t                 gzip;        /* NGX_SYMCACHE_GZIP_* */
 
@@ -225,6 +229,16 @@ ngx_int_t ngx_symcache_handler(ngx_http_request_t *r);
 ngx_int_t ngx_symcache_handler_serve(ngx_symcache_ctx_t *ctx,
     ngx_symcache_status_e status);
 
+
+/* ngx_symcache_body.c */
+
+/* Notes that symcache_body_group_access is on somewhere. */
+
+char *ngx_symcache_body_used(ngx_conf_t *cf, void *post, void *data);
+
+/* Looks at all requests, if it is. */
+
+ngx_int_t ngx_symcache_body_init(ngx_conf_t *cf);
 
 /* ngx_symcache_symbols.c */
 
