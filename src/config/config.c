@@ -330,22 +330,6 @@ static int read_stores(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-static int read_admin_listen(struct config_reader *r, const cJSON *item,
-                             const struct config_field *field, void *at)
-{
-    const char *text =
-        config_text(r, item, "\"unix:/run/symcached/admin.sock\"");
-
-    if (text == NULL) {
-        return -1;
-    }
-    if (strncmp(text, "unix:", 5) != 0) {
-        return config_error(r, item, "must be unix:/path: who may connect is "
-                                     "a matter of the file's permissions");
-    }
-    return config_listen(r, item, field, at);
-}
-
 static int read_later(struct config_reader *r, const cJSON *item,
                       const struct config_field *field, void *at)
 {
@@ -358,7 +342,7 @@ static const struct config_field top_fields[] = {
     {"listen", config_listen, offsetof(struct config, listen), 0, 0, 0},
     {"listen_token", config_token, offsetof(struct config, listen_token), 0, 0,
      CONFIG_SECRET},
-    {"admin_listen", read_admin_listen, offsetof(struct config, admin_listen),
+    {"admin_listen", config_listen_unix, offsetof(struct config, admin_listen),
      0, 0, 0},
     {"downloads", config_path, offsetof(struct config, downloads), 0, 0, 0},
     {"stores", read_later, 0, 0, 0, CONFIG_REQUIRED},
@@ -380,6 +364,15 @@ static int read_last(struct config_reader *r, const cJSON *root)
         return config_error(
             r, cJSON_GetObjectItemCaseSensitive(root, "admin_listen"),
             "must be another socket than \"listen\"");
+    }
+    if (config->uploads.listen != NULL &&
+        (strcmp(config->uploads.listen, config->listen) == 0 ||
+         (config->admin_listen != NULL &&
+          strcmp(config->uploads.listen, config->admin_listen) == 0))) {
+        return config_error(
+            r, cJSON_GetObjectItemCaseSensitive(root, "uploads"),
+            "\"listen\" must be another socket than \"listen\" and "
+            "\"admin_listen\" of symcached");
     }
     if (config->uploads.root != NULL &&
         config_paths_overlap(config->uploads.root, config->downloads)) {

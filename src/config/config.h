@@ -267,6 +267,7 @@ struct upload_token {
 struct uploads_config {
     char *root;  /* the files, as in a symbol store; NULL: there are none */
     char *spool; /* where nginx puts the bodies of requests */
+    char *listen; /* "unix:/path" of a socket for uploads alone, or NULL */
     struct upload_token *tokens;
     size_t ntokens;
     bool needs_token; /* otherwise nginx knows who may upload */

@@ -306,6 +306,22 @@ int config_listen(struct config_reader *r, const cJSON *item,
     return config_string(r, item, field, at);
 }
 
+int config_listen_unix(struct config_reader *r, const cJSON *item,
+                       const struct config_field *field, void *at)
+{
+    const char *text =
+        config_text(r, item, "\"unix:/run/symcached/admin.sock\"");
+
+    if (text == NULL) {
+        return -1;
+    }
+    if (strncmp(text, "unix:", 5) != 0) {
+        return config_error(r, item, "must be unix:/path: who may connect is "
+                                     "a matter of the file's permissions");
+    }
+    return config_listen(r, item, field, at);
+}
+
 int config_bool(struct config_reader *r, const cJSON *item,
                 const struct config_field *field, void *at)
 {

@@ -105,6 +105,8 @@ int config_path(struct config_reader *r, const cJSON *item,
 /* "unix:/path" or "address:port", as listener_open() takes it; char * */
 int config_listen(struct config_reader *r, const cJSON *item,
                   const struct config_field *field, void *at);
+int config_listen_unix(struct config_reader *r, const cJSON *item,
+                       const struct config_field *field, void *at);
 int config_bool(struct config_reader *r, const cJSON *item,
                 const struct config_field *field, void *at);
 int config_count(struct config_reader *r, const cJSON *item,

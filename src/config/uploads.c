@@ -118,6 +118,7 @@ static int read_tokens(struct config_reader *r, const cJSON *item,
 static const struct config_field uploads_fields[] = {
     {"root", config_path, OF(root), 0, 0, CONFIG_REQUIRED},
     {"spool", config_path, OF(spool), 0, 0, 0},
+    {"listen", config_listen_unix, OF(listen), 0, 0, 0},
     {"tokens", read_tokens, 0, 0, 0, CONFIG_SECRET},
     {"max_size", config_size, OF(max_size), 1024, 1024 * GIB, 0},
     {"replace", config_bool, OF(replace), 0, 0, 0},
@@ -299,4 +300,5 @@ void config_uploads_clear(struct uploads_config *uploads)
     free(uploads->tokens);
     free(uploads->root);
     free(uploads->spool);
+    free(uploads->listen);
 }

@@ -200,6 +200,7 @@ unsigned warnings_tell(const struct config *config, bool thorough,
     if (thorough) {
         warn_of_folder(&t, "listen", config->listen);
         warn_of_folder(&t, "admin_listen", config->admin_listen);
+        warn_of_folder(&t, "uploads.listen", config->uploads.listen);
     }
     warn_of_listen(&t, config);
     for (i = 0; i < config->nstores; i++) {

@@ -27,7 +27,7 @@ my $port = Test::Symcache::free_port();
 $t->stop_nginx;
 Test::Example::start($t, 'uploads.conf', address => "127.0.0.1:$port", put => {
     'listen 80;' => "listen 127.0.0.1:$port;",
-    '/run/symcached/admin.sock' => "$dir/a.sock",
+    '/run/symcached/uploads.sock' => "$dir/u.sock",
     '/srv/uploads' => "$dir/uploads" });
 
 $t->write_file('token', "0123456789abcdef0123456789abcdef\n");

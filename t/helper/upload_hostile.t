@@ -191,7 +191,7 @@ waitpid delete $t->{helper}, 0;
 is $u->read($held, 'PUT')->{status}, 502, 'killed: nginx says so';
 mkdir "$dir/uploads/.tmp";
 mkdir "$dir/uploads/.tmp/run-killed"; # as it would have left it
-unlink "$dir/h.sock", "$dir/a.sock";
+unlink "$dir/h.sock", "$dir/a.sock", "$dir/u.sock";
 $t->start_symcached($u->config);
 is $u->put($path, $pdb)->{status}, 201, 'the next one stores it';
 $t->wait_until('what the killed one left is removed',

@@ -298,5 +298,28 @@ is $t->helper('PUT', "/v1/uploads/$path", 'Content-Length: 0')->{status}, 403,
     'not on the socket for everybody';
 is $u->admin('GET', '/v1/uploads')->{status}, 405, 'no GET';
 
+# --- what a stranger reaches who gets to the socket of uploads
+
+for (['POST', '/v1/drain'], ['POST', '/v1/undrain'], ['POST', '/v1/forget'],
+     ['POST', "/v1/discard/$path"], ['GET', '/v1/status'], ['GET', '/v1/jobs'],
+     ['GET', '/v1/sources'], ['GET', '/v1/misses'], ['GET', '/metrics'],
+     ['GET', '/version'], ['GET', '/healthz'], ['POST', '/v1/tenants'],
+     ['GET', "/v1/why/default/crash.pdb/$key"],
+     ['GET', "/v1/symcache/default/crash.pdb/$key?version=9.0.0"],
+     ['POST', '/v1/lookups?store=default&version=9.0.0']) {
+    $r = $t->http("$dir/u.sock", @$_, 'Content-Length: 0', @token);
+    is $r->{status}, 403, "socket of uploads: no @$_";
+}
+$r = $t->http("$dir/u.sock", 'PUT', "/v1/uploads/$path", 'Content-Length: 0');
+is $r->{status}, 403, 'socket of uploads: not without a token';
+for my $way ("../../v1/drain", '..%2f..%2fv1%2fdrain', '%2e%2e/drain',
+             "$path/../../../../drain", "x//../drain", '..;/drain') {
+    for my $method ('POST', 'PUT', 'GET') {
+        $r = $u->request($method, "/symbols/$way", '', @token);
+        cmp_ok $r->{status}, '>=', 400, "nginx: no way by $method $way";
+    }
+}
+is $t->metric('symcached_draining'), 0, 'nothing drains';
+
 $t->finish;
 done_testing;

@@ -82,8 +82,14 @@ bool rights_check(const struct config *config, enum rights_socket socket,
 {
     const char *token = config->listen_token, *why;
 
-    if (socket == RIGHTS_ADMIN) {
+    if (socket == RIGHTS_ADMIN ||
+        (socket == RIGHTS_UPLOADS && right == RIGHT_UPLOAD)) {
         return true;
+    }
+    if (socket == RIGHTS_UPLOADS) {
+        target_refuse(req, 403, "forbidden",
+                      "this socket, of \"uploads.listen\", takes uploads only");
+        return false;
     }
     if (token != NULL && !sends_token(req, token)) {
         reply_header(req, "WWW-Authenticate", "Bearer realm=\"symcached\"");

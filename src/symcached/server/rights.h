@@ -15,6 +15,7 @@ struct evhttp_request;
 enum right {
     RIGHT_LOOKUP, /* tells of one key, and nothing of where it comes from */
     RIGHT_READ,   /* tells what goes on, with the places of sources */
+    RIGHT_UPLOAD, /* sends files, with a token if there are any */
     RIGHT_ADMIN   /* changes what is remembered or done */
 };
 
@@ -22,6 +23,7 @@ enum right {
 enum rights_socket {
     RIGHTS_LISTEN,      /* "listen", and it is the only one */
     RIGHTS_LISTEN_ONLY, /* "listen" beside "admin_listen" */
+    RIGHTS_UPLOADS,     /* "uploads.listen" */
     RIGHTS_ADMIN        /* "admin_listen", which file permissions protect */
 };
 
@@ -29,9 +31,10 @@ enum rights_socket {
  * Returns whether the client may ask for a page.  Otherwise answers with 401
  * or 403 and the reason.
  *
- * On "admin_listen" everything is allowed.  On "listen" the client must send
+ * On "admin_listen" everything is allowed, on "uploads.listen" uploads are, and
+ * nothing else, to everybody who can connect.  On "listen" the client must send
  * "listen_token", if there is one.  Then lookups are allowed to everybody,
- * reading on a Unix socket or with the token.  Administration is allowed if
+ * reading on a Unix socket or with the token.  The rest is allowed if
  * there is no "admin_listen", on a Unix socket to root and the helper's own
  * user, over TCP with the token.
  */

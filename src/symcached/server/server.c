@@ -44,6 +44,7 @@ struct server {
     struct tenants *tenants; /* or NULL */
     struct endpoint *lookups;
     struct endpoint *admin; /* NULL: there is no such socket */
+    struct endpoint *upload; /* likewise */
     struct event *drain;
     unsigned open; /* requests that are not answered yet */
     struct reports *reports;
@@ -425,7 +426,7 @@ static const struct page {
     {2, "misses", RIGHT_READ, false, false, false, page_misses},
     {2, "status", RIGHT_READ, false, false, false, page_status},
     {2, "symbolicated", RIGHT_READ, true, false, false, page_report},
-    {2, "uploads", RIGHT_ADMIN, true, true, true, page_uploads},
+    {2, "uploads", RIGHT_UPLOAD, true, true, true, page_uploads},
     {2, "discard", RIGHT_ADMIN, true, true, true, page_discard},
     {2, "tenants", RIGHT_READ, true, false, false, page_tenants},
     {1, "metrics", RIGHT_READ, false, false, false, page_metrics},
@@ -568,6 +569,11 @@ static void on_admin_request(struct evhttp_request *req, void *arg)
     serve(arg, RIGHTS_ADMIN, req);
 }
 
+static void on_upload_request(struct evhttp_request *req, void *arg)
+{
+    serve(arg, RIGHTS_UPLOADS, req);
+}
+
 static void on_drain_timeout(evutil_socket_t fd, short events, void *arg)
 {
     struct server *s = arg;
@@ -588,6 +594,13 @@ static int listen_on(struct server *s, const struct config *config,
         s->admin = endpoint_new(s->base, config->admin_listen, ADMIN_MODE,
                                 on_admin_request, s, error, size);
         if (s->admin == NULL) {
+            return -1;
+        }
+    }
+    if (config->uploads.listen != NULL) {
+        s->upload = endpoint_new(s->base, config->uploads.listen, LISTEN_MODE,
+                                 on_upload_request, s, error, size);
+        if (s->upload == NULL) {
             return -1;
         }
     }
@@ -641,6 +654,7 @@ void server_stop(struct server *server, void (*done)(void *arg), void *arg)
     uploads_stop(server->uploads);
     endpoint_stop(server->lookups);
     endpoint_stop(server->admin);
+    endpoint_stop(server->upload);
     event_add(server->drain, &limit);
     drained(server);
 }
@@ -652,6 +666,7 @@ void server_free(struct server *server)
     }
     endpoint_free(server->lookups);
     endpoint_free(server->admin);
+    endpoint_free(server->upload);
     if (server->drain != NULL) {
         event_free(server->drain);
     }

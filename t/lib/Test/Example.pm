@@ -39,7 +39,7 @@ sub start {
     }
     $text =~ s/^http \{/http { $temp access_log $dir\/access.log;/m;
     Test::Symcache::check_nginx_config($text);
-    my $user = $> == 0 ? 'user root;' : '';
+    my $user = $> == 0 ? 'user ' . ($o{user} // 'root') . ';' : '';
     make_path($t->path('html'));
     my $file = $t->write_file('nginx.conf', "$user daemon off; "
         . "pid $dir/nginx.pid;\nerror_log $dir/error.log info;\n$text");

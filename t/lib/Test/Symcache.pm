@@ -212,7 +212,7 @@ sub start_symcached {
     my %env = ($self->sanitizer_env(0), PATH => "$build:$ENV{PATH}",
                %{ $o{env} // {} });
     $self->{helper} = $self->spawn('symcached.log', \%env,
-        "$build/symcached", '-c', $file, @{ $o{args} // [] });
+        @{ $o{wrapper} // [] }, "$build/symcached", '-c', $file, @{ $o{args} // [] });
     my $address = $o{address} // $self->helper_socket;
     $self->wait_until('symcached accepts', sub {
         if (!alive($self->{helper})) {

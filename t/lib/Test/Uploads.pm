@@ -19,7 +19,9 @@ use Test::Zip;
 our @token = ('Auth-Token: 0123456789abcdef0123456789abcdef-build 7');
 our @try = ('Auth-Token: try0123456789abcdef');
 
-# %o: uploads (keys of the section), cache (of that section).
+# %o: uploads (keys of the section), cache (of that section); for several users
+# prepare (is called with $t before anything is started), wrapper (of symcached)
+# and user (of nginx's workers).
 sub new {
     my ($class, %o) = @_;
     my $t = Test::Symcache->new;
@@ -31,12 +33,18 @@ sub new {
 try0123456789abcdef              try    try@example.com
 TOKENS
     mkdir "$self->{dir}/$_" for qw(uploads empty);
-    $t->start_symcached($self->config);
-    Test::Example::start($t, 'uploads.conf', put => {
-        '/run/symcached/admin.sock' => "$self->{dir}/a.sock",
-        '/srv/uploads' => "$self->{dir}/uploads",
-    });
+    $o{prepare}->($t) if $o{prepare};
+    $t->start_symcached($self->config, wrapper => $o{wrapper});
+    $self->start_nginx;
     return $self;
+}
+
+# %put: further texts of the example to replace.
+sub start_nginx {
+    my ($self, %put) = @_;
+    Test::Example::start($self->{t}, 'uploads.conf', user => $self->{user},
+        put => { '/run/symcached/uploads.sock' => "$self->{dir}/u.sock",
+                 '/srv/uploads' => "$self->{dir}/uploads", %put });
 }
 
 sub t { $_[0]{t} }
@@ -48,7 +56,8 @@ sub config {
     my $config = $self->{t}->default_config('http://127.0.0.1:1',
         gated => $self->{gated}, cache => $self->{cache});
     $config->{admin_listen} = "unix:$dir/a.sock";
-    $config->{uploads} = { root => "$dir/uploads", tokens => "\@$dir/tokens",
+    $config->{uploads} = { root => "$dir/uploads", listen => "unix:$dir/u.sock",
+                           tokens => "\@$dir/tokens",
                            max_size => '16m', %{ $self->{uploads} // {} } };
     $config->{sources} = { empty => { type => 'filesystem',
                                       path => "$dir/empty" } };
