@@ -14,9 +14,12 @@ static ngx_int_t ngx_symcache_request_path(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx,
     const char **text);
 static ngx_int_t ngx_symcache_request_header(ngx_symcache_ctx_t *ctx,
-    ngx_table_elt_t *h, ngx_table_elt_t **exceeds);
-static ngx_int_t ngx_symcache_request_checksum(ngx_symcache_ctx_t *ctx,
-    ngx_str_t *value);
+    ngx_table_elt_t *h, ngx_table_elt_t **exceeds,
+    ngx_str_t hints[SYMCACHE_HINTS]);
+static void ngx_symcache_request_hint(ngx_symcache_ctx_t *ctx,
+    symcache_hint_e hint, ngx_str_t *value, ngx_str_t values[SYMCACHE_HINTS]);
+static ngx_int_t ngx_symcache_request_hints(ngx_symcache_ctx_t *ctx,
+    ngx_str_t values[SYMCACHE_HINTS]);
 
 
 ngx_int_t
@@ -200,11 +203,13 @@ static ngx_int_t
 ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx, const char **text)
 {
     ngx_int_t         rc;
+    ngx_str_t         hints[SYMCACHE_HINTS];
     ngx_uint_t        i;
     ngx_list_part_t  *part;
     ngx_table_elt_t  *h, *exceeds;
 
     exceeds = NULL;
+    ngx_memzero(hints, sizeof(hints));
     ngx_str_set(&ctx->via, "");
 
     part = &ctx->request->headers_in.headers.part;
@@ -226,16 +231,16 @@ ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx, const char **text)
             continue;
         }
 
-        rc = ngx_symcache_request_header(ctx, &h[i], &exceeds);
-
-        if (rc == NGX_ERROR) {
-            return NGX_HTTP_INTERNAL_SERVER_ERROR;
-        }
+        rc = ngx_symcache_request_header(ctx, &h[i], &exceeds, hints);
 
         if (rc != NGX_OK) {
             *text = "If-Version-Exceeds is given more than once\n";
             return NGX_HTTP_BAD_REQUEST;
         }
+    }
+
+    if (ngx_symcache_request_hints(ctx, hints) != NGX_OK) {
+        return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
     if (exceeds
@@ -251,18 +256,20 @@ ngx_symcache_request_headers(ngx_symcache_ctx_t *ctx, const char **text)
 }
 
 
-/* NGX_OK, NGX_DECLINED for a second If-Version-Exceeds, or NGX_ERROR. */
+/* NGX_OK, or NGX_DECLINED for a second If-Version-Exceeds. */
 
 static ngx_int_t
 ngx_symcache_request_header(ngx_symcache_ctx_t *ctx, ngx_table_elt_t *h,
-    ngx_table_elt_t **exceeds)
+    ngx_table_elt_t **exceeds, ngx_str_t hints[SYMCACHE_HINTS])
 {
 #define header_is(name)                                                       \
     (h->key.len == sizeof(name) - 1                                           \
      && ngx_strncasecmp(h->key.data, (u_char *) name, sizeof(name) - 1) == 0)
 
     if (header_is(SYMCACHE_HEADER_CHECKSUM)) {
-        return ngx_symcache_request_checksum(ctx, &h->value);
+        ngx_symcache_request_hint(ctx, SYMCACHE_HINT_CHECKSUM, &h->value,
+                                  hints);
+        return NGX_OK;
     }
 
     if (ctx->conf->symbols) {
@@ -279,6 +286,10 @@ ngx_symcache_request_header(ngx_symcache_ctx_t *ctx, ngx_table_elt_t *h,
         }
 
         *exceeds = h;
+
+    } else if (header_is(SYMCACHE_HEADER_CODE_ID)) {
+        ngx_symcache_request_hint(ctx, SYMCACHE_HINT_CODE_ID, &h->value,
+                                  hints);
 
     } else if (header_is(SYMCACHE_HEADER_VIA)) {
 
@@ -307,28 +318,53 @@ ngx_symcache_request_header(ngx_symcache_ctx_t *ctx, ngx_table_elt_t *h,
 }
 
 
-/* One that is none is ignored, as Windows PDBs and their clients have none. */
+/* What is no value of the hint is ignored, as Windows PDBs and their clients
+ * have none; of several, the first one counts. */
+
+static void
+ngx_symcache_request_hint(ngx_symcache_ctx_t *ctx, symcache_hint_e hint,
+    ngx_str_t *value, ngx_str_t values[SYMCACHE_HINTS])
+{
+    char  text[SYMCACHE_HINTS_MAX + 1];
+
+    text[0] = '\0';
+
+    if (values[hint].len
+        || !symcache_hint_add(text, hint, (char *) value->data, value->len))
+    {
+        ngx_log_error(NGX_LOG_INFO, ctx->request->connection->log, 0,
+                      "no valid hint \"%s\", ignored: \"%V\"",
+                      symcache_hint_name(hint), value);
+        return;
+    }
+
+    values[hint] = *value;
+}
+
 
 static ngx_int_t
-ngx_symcache_request_checksum(ngx_symcache_ctx_t *ctx, ngx_str_t *value)
+ngx_symcache_request_hints(ngx_symcache_ctx_t *ctx,
+    ngx_str_t values[SYMCACHE_HINTS])
 {
-    char     hints[SYMCACHE_HINTS_MAX + 1];
-    u_char  *p;
-    size_t   len;
+    char        hints[SYMCACHE_HINTS_MAX + 1];
+    u_char     *p;
+    size_t      len;
+    ngx_uint_t  i;
 
     hints[0] = '\0';
 
-    if (ctx->hints[0] != '\0'
-        || !symcache_hint_add(hints, SYMCACHE_HINT_CHECKSUM,
-                              (char *) value->data, value->len))
-    {
-        ngx_log_error(NGX_LOG_INFO, ctx->request->connection->log, 0,
-                      "no valid " SYMCACHE_HEADER_CHECKSUM ", ignored: \"%V\"",
-                      value);
-        return NGX_OK;
+    for (i = 0; i < SYMCACHE_HINTS; i++) {
+        if (values[i].len) {
+            (void) symcache_hint_add(hints, (symcache_hint_e) i,
+                                     (char *) values[i].data, values[i].len);
+        }
     }
 
     len = ngx_strlen(hints) + 1;
+
+    if (len == 1) {
+        return NGX_OK;
+    }
 
     p = ngx_pnalloc(ctx->request->pool, len);
     if (p == NULL) {

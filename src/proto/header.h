@@ -23,6 +23,10 @@
 /* Sent to symbol servers: SYMCACHE_HINT_CHECKSUM. */
 #define SYMCACHE_HEADER_CHECKSUM      "SymbolChecksum"
 
+/* The code id of a module, sent by a client that knows it:
+ * SYMCACHE_HINT_CODE_ID. */
+#define SYMCACHE_HEADER_CODE_ID       "X-Symcache-Code-Id"
+
 /* Sent by the helper. */
 #define SYMCACHE_HEADER_VERSION       "X-Symcache-Version"
 #define SYMCACHE_HEADER_PATH          "X-Symcache-Path"

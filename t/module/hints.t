@@ -64,6 +64,21 @@ for my $way (\&uri, \&symbol) {
     is $said->(), '', "$what: none";
 }
 
+# --- the code id of a module
+
+my $code = sub {
+    $t->get('/s/v9.0.0/code' . $_[0] . ".so/$guid/0", @_[1 .. $#_]);
+    my ($asked) = reverse $s->requests;
+    return $asked->{uri} =~ /[&?]((?:checksum|code_id)=.*)/ ? $1 : '';
+};
+is $code->(0, 'X-Symcache-Code-Id: buildid-00ff'), 'code_id=buildid-00ff',
+    'a build id';
+is $code->(1, 'x-symcache-code-id: 5DDC1E9A6c000'), 'code_id=5DDC1E9A6c000',
+    'an image';
+is $code->(2, 'X-Symcache-Code-Id: buildid-00', checksum('A:0')),
+    'checksum=A:0&code_id=buildid-00', 'with a checksum';
+is $code->(3, 'X-Symcache-Code-Id: 00ff'), '', 'none';
+
 # --- what is remembered
 
 for my $way (\&uri, \&symbol) {

@@ -28,9 +28,10 @@ static const symcache_version_t symcache_oldest = {3, 0, 1};
 
 /* the lookup's state: what the headers of its request say */
 struct question {
-    struct header_config headers[6];
+    struct header_config headers[7];
     size_t nheaders;
     char via[VIA_MAX];
+    char code_id[SYMCACHE_ID_TEXT_MAX + 1];
     char exceeds[SYMCACHE_VERSION_TEXT_MAX + 1];
 };
 
@@ -297,6 +298,11 @@ static void write_headers(struct question *question, struct lookup *lookup)
     if (lookup->checksum[0] != '\0') {
         *header++ = (struct header_config){SYMCACHE_HEADER_CHECKSUM,
                                            lookup->checksum};
+    }
+    if (lookup->has_code_id) {
+        symcache_id_print(question->code_id, &lookup->code_id);
+        *header++ = (struct header_config){SYMCACHE_HEADER_CODE_ID,
+                                           question->code_id};
     }
     if (ask->has_exceeds) {
         symcache_version_print(question->exceeds, &ask->exceeds);
