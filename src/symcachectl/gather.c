@@ -94,15 +94,90 @@ static void from_binary(struct gather *g, const char *path, int fd)
     }
 }
 
-static bool is_binary(int fd)
+/* Is it an ELF or Mach-O file, to the first bytes? */
+static bool is_module(int fd)
+{
+    static const char magics[][5] = {"\177ELF", "\xfe\xed\xfa\xce",
+                                     "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe",
+                                     "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"};
+    char head[4];
+    size_t i;
+
+    if (pread(fd, head, sizeof(head), 0) != sizeof(head)) {
+        return false;
+    }
+    for (i = 0; i < sizeof(magics) / sizeof(magics[0]); i++) {
+        if (memcmp(head, magics[i], sizeof(head)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The length of a module's name without what debug files have behind it. */
+static size_t module_name(const char *name)
+{
+    static const char *const ends[] = {".debug", ".dbg", ".dwarf"};
+    size_t i, n, size = strlen(name);
+
+    for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        n = strlen(ends[i]);
+        if (size > n && strcmp(name + size - n, ends[i]) == 0) {
+            return size - n;
+        }
+    }
+    return size;
+}
+
+/* Adds a module that has no PDB, by the debug id that is made of its own. */
+static void from_module(struct gather *g, const char *path, int fd)
+{
+    const char *name = base_name(path), *wrong = "has no debug id";
+    struct identity identity;
+    struct debug_place place;
+    char error[400];
+    size_t i;
+
+    if (examine_place(fd, name, &place, error, sizeof(error)) != 0) {
+        complain(g, path, 0, error, NULL, 0);
+        return;
+    }
+    for (i = 0; i < place.nids; i++) {
+        if (place.ids[i].id_type == SYMCACHE_ID_DEBUG) {
+            wrong = identity_set(&identity, name, module_name(name),
+                                 place.ids[i].guid, 0);
+        }
+    }
+    for (i = 0; wrong == NULL && i < place.nids; i++) {
+        if (place.ids[i].id_type == SYMCACHE_ID_BUILD) {
+            symcache_id_print(identity.code_id, &place.ids[i]);
+        }
+    }
+    if (wrong != NULL) {
+        complain(g, path, 0, wrong, NULL, 0);
+    } else {
+        modules_add(g->modules, &identity);
+    }
+}
+
+/* Adds the module of a file.  Returns false if it is of no format that has
+ * one. */
+static bool from_file(struct gather *g, const char *path, int fd)
 {
     enum examine_kind kind = examine_sniff(fd);
 
-    return kind == EXAMINE_IMAGE || kind == EXAMINE_PDB;
+    if (kind == EXAMINE_IMAGE || kind == EXAMINE_PDB) {
+        from_binary(g, path, fd);
+        return true;
+    }
+    if (is_module(fd)) {
+        from_module(g, path, fd);
+        return true;
+    }
+    return false;
 }
 
-/* Adds the modules of a folder; files that are neither image nor PDB are
- * ignored. */
+/* Adds the modules of a folder; files that belong to none are ignored. */
 static int from_folder(struct gather *g, const char *folder)
 {
     char *paths[2] = {(char *)folder, NULL};
@@ -127,9 +202,7 @@ static int from_folder(struct gather *g, const char *folder)
             rc = command_fail(COMMAND_IO, entry->fts_path, strerror(errno));
             continue;
         }
-        if (is_binary(fd)) {
-            from_binary(g, entry->fts_path, fd);
-        }
+        (void)from_file(g, entry->fts_path, fd);
         close(fd);
     }
     fts_close(fts);
@@ -152,9 +225,8 @@ int gather_from(struct gather *gather, const char *operand)
     rc = COMMAND_OK;
     if (S_ISDIR(st.st_mode)) {
         rc = from_folder(gather, operand);
-    } else if (S_ISREG(st.st_mode) && is_binary(fileno(stream))) {
-        from_binary(gather, operand, fileno(stream));
-    } else {
+    } else if (!S_ISREG(st.st_mode) ||
+               !from_file(gather, operand, fileno(stream))) {
         rc = from_list(gather, operand, stream);
     }
     fclose(stream);

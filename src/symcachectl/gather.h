@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Collects the modules that operands name: lists (see list.h), images and
- * PDBs, and folders of images and PDBs.
+ * Collects the modules that operands name: lists (see list.h), images, PDBs,
+ * ELF and Mach-O files, and folders of these.
  */
 #ifndef SYMCACHECTL_GATHER_H
 #define SYMCACHECTL_GATHER_H

@@ -20,6 +20,7 @@ const char *identity_set(struct identity *identity, const char *name,
     memcpy(identity->key.guid, guid, 16);
     identity->key.age = age;
     symcache_id_print(identity->id, &identity->key);
+    identity->code_id[0] = '\0';
     return NULL;
 }
 

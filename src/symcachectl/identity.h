@@ -13,6 +13,8 @@ struct identity {
     char name[SYMCACHE_NAME_MAX +
               1]; /* the name of the key, before it was put in lower case */
     char id[SYMCACHE_ID_TEXT_MAX + 1];
+    char code_id[SYMCACHE_ID_TEXT_MAX + 1]; /* of a module that is no PDB; or
+                                               "" */
 };
 
 /* Sets a name of size bytes, and leaves GUID and age.  Returns NULL, or

@@ -29,6 +29,7 @@ static struct module *make(const struct identity *identity)
     }
     memcpy(module->name, identity->name, size);
     memcpy(module->id, identity->id, sizeof(module->id));
+    memcpy(module->code_id, identity->code_id, sizeof(module->code_id));
     return module;
 }
 

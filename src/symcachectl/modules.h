@@ -29,6 +29,7 @@ struct module {
     char *reason; /* or NULL */
     char version[24];
     char id[SYMCACHE_ID_TEXT_MAX + 1];
+    char code_id[SYMCACHE_ID_TEXT_MAX + 1]; /* or "" */
     char name[]; /* as it was named */
 };
 

@@ -62,8 +62,10 @@ static void start(struct run *r, struct slot *slot, struct module *module,
         client_query(path, "kind", kind);
     } else {
         n = strlen(path);
-        snprintf(path + n, sizeof(path) - n, "?version=%s&wait=%d", a->version,
-                 HOLD_SECONDS);
+        snprintf(path + n, sizeof(path) - n, "?version=%s&wait=%d%s%s",
+                 a->version, HOLD_SECONDS,
+                 module->code_id[0] != '\0' ? "&code_id=" : "",
+                 module->code_id);
     }
     slot->request = client_request(
         a->client, "GET", path,

@@ -11,6 +11,7 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Compress::Zlib ();
 use Test::More;
+use Test::ScriptedServer;
 use Test::Symcache;
 
 plan skip_all => 'no zstd' if system('zstd --version >/dev/null 2>&1') != 0;
@@ -162,6 +163,18 @@ for (keys %best) {
     $config->{stores}{$_} = { %{ $config->{stores}{default} },
         root => $t->path("roots/$_"), sources => \@sources };
 }
+
+$config->{stores}{warm} = { %{ $config->{stores}{default} },
+    root => $t->path('roots/warm'), sources => ['place0'] };
+
+# A SymCache server is told the code id as well.
+my $peer = Test::ScriptedServer->new(log => $t->path('peer.log'), script => sub {
+    my ($c, $req) = @_;
+    $c->reply(404, {}, '') });
+$config->{sources}{peer} = { type => 'symcache', url => $peer->url,
+    internal => JSON::PP::true() };
+$config->{stores}{peer} = { %{ $config->{stores}{default} },
+    root => $t->path('peer'), sources => ['peer'] };
 $t->reload_symcached($config);
 
 for my $i (0 .. $#places) {
@@ -195,5 +208,20 @@ for (sort keys %best) {
     is $t->sha256($t->read_file("roots/$_/$elf/$elf_id/$elf-v9.0.0.symcache")
         // ''), digest_of("elf/$what.so"), "... the SymCache of $what";
 }
+
+# The operator's command finds the ids in the module itself.
+$t->write_file($elf, fixture('elf/stripped.so'));
+my @command = ($t->program('symcachectl'), 'warm', '--store', 'warm',
+    '--socket', 'unix:' . $t->helper_socket, $t->path($elf));
+open my $out, '-|', @command or die "symcachectl: $!";
+is join('', <$out>), "1 modules: 1 cached, 0 missing, 0 failed\n", 'warm';
+close $out;
+is $t->sha256($t->read_file("roots/warm/$elf/$elf_id/$elf-v9.0.0.symcache")
+    // ''), digest_of('elf/gcc-5.so'), '... made it of its debug file';
+
+$t->helper('GET', "/v1/symcache/peer/$elf/$elf_id?version=9.0.0&wait=60"
+    . "&code_id=buildid-$build");
+my ($asked) = $peer->requests;
+is $asked->{headers}{'x-symcache-code-id'}, "buildid-$build", 'a peer is told';
 
 done_testing;
