@@ -246,6 +246,17 @@ $a = answer([frame(0x45, 0)], { type => 'pe_dotnet', debug_file => 'crash.pdb',
     debug_id => $crash->{debug_id} });
 is "$a->{modules}[0]{debug_status} $a->{stacktraces}[0]{frames}[0]{status}",
     'unsupported missing', 'a Windows PDB';
+$a = $json->decode(body({ options => { dif_candidates => JSON::PP::true,
+        apply_source_context => JSON::PP::false },
+    modules => [{ type => 'pe_dotnet', debug_file => 'crash.pdb',
+                  debug_id => $crash->{debug_id} }],
+    stacktraces => [{ frames => [frame(0x45, 0)] }] }));
+my ($candidate) = grep { $_->{download}{status} eq 'ok' }
+    @{ $a->{modules}[0]{candidates} };
+is_deeply [@$candidate{qw(source debug)}], ['local', { status => 'error',
+    details => 'unsupported: Only portable PDB files can be used for .NET '
+        . 'symbolication' }], 'which its candidate says'
+    or diag $json->encode($a->{modules}[0]);
 
 # the checksum is passed on, and a wrong one hides the file from nobody else
 

@@ -15,8 +15,12 @@
 #define NO_PLACE "No object files listed on this source"
 
 /* In the order in which the same place of several stores is told of. */
-enum outcome { OUTCOME_OK, OUTCOME_MALFORMED, OUTCOME_NOPERM, OUTCOME_ERROR,
-               OUTCOME_NOTFOUND };
+enum outcome { OUTCOME_OK, OUTCOME_UNSUPPORTED, OUTCOME_MALFORMED,
+               OUTCOME_NOPERM, OUTCOME_ERROR, OUTCOME_NOTFOUND };
+
+/* Of a Windows PDB, in place of the portable one of a module of .NET. */
+#define UNSUPPORTED \
+    "unsupported: Only portable PDB files can be used for .NET symbolication"
 
 struct candidate {
     char *source;
@@ -27,6 +31,7 @@ struct candidate {
 };
 
 struct candidates {
+    const struct symbolicator_result *result;
     const struct symbolication_config *config;
     const struct symbolicator_request *request;
     struct candidate *list;
@@ -319,6 +324,10 @@ static void add_attempt(struct candidates *all, const struct json *json,
         return;
     }
     c->outcome = outcome_of(json, attempt);
+    if (all->result->status == SYMBOLICATOR_UNSUPPORTED &&
+        is_member(json, attempt, "outcome", "wrong format")) {
+        c->outcome = OUTCOME_UNSUPPORTED;
+    }
     if (is_known(all, c)) {
         free(c->source);
         free(c->location);
@@ -400,6 +409,8 @@ static void collect(struct candidates *all,
         choose(all, OUTCOME_OK);
     } else if (result->status == SYMBOLICATOR_MALFORMED) {
         choose(all, OUTCOME_MALFORMED);
+    } else if (result->status == SYMBOLICATOR_UNSUPPORTED) {
+        choose(all, OUTCOME_UNSUPPORTED);
     }
     if (all->request->wants_context) {
         add_empty(all);
@@ -427,6 +438,7 @@ static void write_status(struct json_writer *w, const struct candidate *c)
 {
     static const char *const statuses[] = {
         [OUTCOME_OK] = "ok",
+        [OUTCOME_UNSUPPORTED] = "ok",
         [OUTCOME_MALFORMED] = "malformed",
         [OUTCOME_NOPERM] = "noperm",
         [OUTCOME_ERROR] = "error",
@@ -442,6 +454,42 @@ static void write_status(struct json_writer *w, const struct candidate *c)
     }
 }
 
+/* What every Windows PDB has; of which machine it is, nobody has looked. */
+static void write_features_of_pdb(struct json_writer *w)
+{
+    size_t i;
+    static const struct {
+        const char *name;
+        bool has;
+    } features[] = {{"has_debug_info", true},
+                    {"has_unwind_info", false},
+                    {"has_symbols", true},
+                    {"has_sources", false}};
+
+    json_write_key(w, "features");
+    json_write_open(w, '{');
+    for (i = 0; i < sizeof(features) / sizeof(features[0]); i++) {
+        json_write_key(w, features[i].name);
+        json_write_bool(w, features[i].has);
+    }
+    json_write_close(w, '}');
+}
+
+static void write_debug(struct json_writer *w, const struct candidate *c)
+{
+    json_write_key(w, "debug");
+    if (c->outcome == OUTCOME_UNSUPPORTED) {
+        json_write_open(w, '{');
+        json_write_key(w, "status");
+        json_write_text(w, "error");
+        json_write_key(w, "details");
+        json_write_text(w, UNSUPPORTED);
+    } else {
+        write_status(w, c);
+    }
+    json_write_close(w, '}');
+}
+
 static void write_candidate(struct json_writer *w, const struct candidate *c,
                             const struct symbolicator_result *result)
 {
@@ -454,12 +502,12 @@ static void write_candidate(struct json_writer *w, const struct candidate *c,
     write_status(w, c);
     if (c->outcome == OUTCOME_OK) {
         symbolicator_features_write(w, result);
+    } else if (c->outcome == OUTCOME_UNSUPPORTED) {
+        write_features_of_pdb(w);
     }
     json_write_close(w, '}');
     if (c->is_chosen) {
-        json_write_key(w, "debug");
-        write_status(w, c);
-        json_write_close(w, '}');
+        write_debug(w, c);
     }
     json_write_close(w, '}');
 }
@@ -492,6 +540,7 @@ void symbolicator_candidates_write(
     size_t i;
     struct candidates all = {0};
 
+    all.result = result;
     all.config = config;
     all.request = request;
     collect(&all, result);
