@@ -45,7 +45,7 @@ endif
 
 LIBS_symcached    = -levent -lcurl -lcrypto -lcjson -lexpat -lpcre2-8 -lgssapi_krb5 \
                     -lseccomp
-LIBS_symcached-sandboxed = -lmspack -lminizip -lcrypto -lz -lzstd -lseccomp
+LIBS_symcached-sandboxed = -lmspack -lminizip -lnettle -lz -lzstd -lseccomp
 LIBS_symbolicated = -liberty -levent -lcurl -lcjson -lpcre2-8 -lcrypto -lseccomp
 LIBS_pdb2symcache = -ldeflate -lz -lzstd -lseccomp
 LIBS_symcachectl  = -liberty -lcurl -lcrypto -lcjson -ldeflate -lz -lzstd -lseccomp

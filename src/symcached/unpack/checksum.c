@@ -3,17 +3,26 @@
  */
 #include "checksum.h"
 
-#include <openssl/evp.h>
+#include <nettle/nettle-meta.h>
+#include <nettle/sha1.h>
+#include <nettle/sha2.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #define ID_SIZE 20
 
-/* In the order of checksum_wanted.algorithms. */
-static const char *const names[] = {"SHA256", "SHA384", "SHA512", "SHA1"};
+static const struct {
+    const char *name; /* as assemblies write it */
+    const struct nettle_hash *hash;
+} algorithms[] = {
+    {"SHA256", &nettle_sha256},
+    {"SHA384", &nettle_sha384},
+    {"SHA512", &nettle_sha512},
+    {"SHA1", &nettle_sha1},
+};
 
-#define ALGORITHMS (sizeof(names) / sizeof(names[0]))
+#define ALGORITHMS (sizeof(algorithms) / sizeof(algorithms[0]))
 
 /* The checksum of an algorithm as hex digits; *len is their number.  NULL if
  * text has none. */
@@ -32,56 +41,46 @@ static const char *find(const char *text, const char *name, size_t *len)
     return NULL;
 }
 
-void checksum_prepare(struct checksum_wanted *wanted, const char *text)
-{
-    size_t i, len;
-
-    wanted->text = text;
-    for (i = 0; text != NULL && i < ALGORITHMS; i++) {
-        if (find(text, names[i], &len) != NULL) {
-            wanted->algorithms[i] = EVP_MD_fetch(NULL, names[i], NULL);
-        }
-    }
-}
-
-static bool digest(char hex[2 * EVP_MAX_MD_SIZE + 1], const EVP_MD *md,
-                   const uint8_t *data, size_t size, size_t id_at)
-{
-    static const uint8_t zeros[ID_SIZE];
-    EVP_MD_CTX *context = EVP_MD_CTX_new();
-    uint8_t sum[EVP_MAX_MD_SIZE];
-    unsigned len = 0, i;
-    size_t rest = id_at + ID_SIZE;
-    bool done;
-
-    done = context != NULL && EVP_DigestInit_ex(context, md, NULL) == 1 &&
-           EVP_DigestUpdate(context, data, id_at) == 1 &&
-           EVP_DigestUpdate(context, zeros, ID_SIZE) == 1 &&
-           EVP_DigestUpdate(context, data + rest, size - rest) == 1 &&
-           EVP_DigestFinal_ex(context, sum, &len) == 1;
-    EVP_MD_CTX_free(context);
-    for (i = 0; i < len; i++) {
-        snprintf(hex + 2 * i, 3, "%02x", sum[i]);
-    }
-    return done;
-}
-
-bool checksum_fits(const struct checksum_wanted *wanted, const uint8_t *data,
+static void digest(char hex[2 * SHA512_DIGEST_SIZE + 1],
+                   const struct nettle_hash *hash, const uint8_t *data,
                    size_t size, size_t id_at)
 {
-    char hex[2 * EVP_MAX_MD_SIZE + 1];
+    static const uint8_t zeros[ID_SIZE];
+    uint8_t sum[SHA512_DIGEST_SIZE];
+    union {
+        struct sha1_ctx sha1;
+        struct sha256_ctx sha256;
+        struct sha512_ctx sha512;
+    } context;
+    size_t rest = id_at + ID_SIZE;
+    unsigned i;
+
+    hash->init(&context);
+    hash->update(&context, id_at, data);
+    hash->update(&context, ID_SIZE, zeros);
+    hash->update(&context, size - rest, data + rest);
+    hash->digest(&context, hash->digest_size, sum);
+    for (i = 0; i < hash->digest_size; i++) {
+        snprintf(hex + 2 * i, 3, "%02x", sum[i]);
+    }
+}
+
+bool checksum_fits(const char *wanted, const uint8_t *data, size_t size,
+                   size_t id_at)
+{
+    char hex[2 * SHA512_DIGEST_SIZE + 1];
     const char *text;
     bool known = false;
     size_t i, len;
 
-    for (i = 0; i < ALGORITHMS; i++) {
-        if (wanted->algorithms[i] == NULL) {
+    for (i = 0; wanted != NULL && i < ALGORITHMS; i++) {
+        text = find(wanted, algorithms[i].name, &len);
+        if (text == NULL) {
             continue;
         }
         known = true;
-        text = find(wanted->text, names[i], &len);
-        if (digest(hex, wanted->algorithms[i], data, size, id_at) &&
-            len == strlen(hex) && strncasecmp(text, hex, len) == 0) {
+        digest(hex, algorithms[i].hash, data, size, id_at);
+        if (len == strlen(hex) && strncasecmp(text, hex, len) == 0) {
             return true;
         }
     }

@@ -12,25 +12,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a checksum is compared with.  All zero: with nothing. */
-struct checksum_wanted {
-    const char *text; /* <algorithm>:<hex>, joined by ";"; or NULL */
-    void *algorithms[4]; /* those that are named and known, for OpenSSL */
-};
-
 /*
- * Loads the algorithms that text names, which the sandbox would forbid.  text
- * may be NULL, and must live as long as wanted.  What is loaded stays until the
- * process ends.
+ * Does a portable PDB have one of the checksums that wanted names, as
+ * <algorithm>:<hex>, joined by ";"?  id_at is where its id begins, which is
+ * within the file.  Where wanted is NULL, or has no checksum of a known
+ * algorithm, nothing can be told, and the file passes.
  */
-void checksum_prepare(struct checksum_wanted *wanted, const char *text);
-
-/*
- * Does a portable PDB have one of the checksums?  id_at is where its id begins,
- * which is within the file.  Where no checksum is of a known algorithm, nothing
- * can be told, and the file passes.
- */
-bool checksum_fits(const struct checksum_wanted *wanted, const uint8_t *data,
-                   size_t size, size_t id_at);
+bool checksum_fits(const char *wanted, const uint8_t *data, size_t size,
+                   size_t id_at);
 
 #endif

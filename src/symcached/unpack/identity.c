@@ -21,7 +21,7 @@
 /* What is being looked at, and the answer in words. */
 struct check {
     const symcache_key_t *key;
-    const struct checksum_wanted *checksum;
+    const char *checksum;
     const uint8_t *data;
     uint64_t size;
     char *detail;
@@ -336,7 +336,7 @@ static char check_any(const struct check *c)
 }
 
 char identity_check(const symcache_key_t *key, enum original_format format,
-                    const struct checksum_wanted *checksum,
+                    const char *checksum,
                     const uint8_t *data, uint64_t size, char *detail,
                     size_t detail_size)
 {

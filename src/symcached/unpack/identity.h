@@ -22,7 +22,7 @@
  * compared by its debug id, for that of an original by its own id.
  */
 char identity_check(const symcache_key_t *key, enum original_format format,
-                    const struct checksum_wanted *checksum,
+                    const char *checksum,
                     const uint8_t *data, uint64_t size, char *detail,
                     size_t detail_size);
 

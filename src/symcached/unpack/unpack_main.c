@@ -43,7 +43,7 @@
 struct unpack_job {
     symcache_key_t key;
     unsigned formats; /* that are wanted */
-    struct checksum_wanted checksum;
+    const char *checksum; /* of a portable PDB, see checksum.h; or NULL */
     uint64_t max;
     uint64_t keep;
     const uint8_t *in;  /* a received body, mapped; it may be the PDB */
@@ -115,7 +115,7 @@ static char check(const struct unpack_job *job, const uint8_t *map,
     }
     format = (enum original_format)(kind - BODY_ORIGINAL);
     if (job->formats & 1u << format) {
-        return identity_check(&job->key, format, &job->checksum, map, size,
+        return identity_check(&job->key, format, job->checksum, map, size,
                               detail, detail_size);
     }
     snprintf(detail, detail_size, "%s", what);
@@ -679,7 +679,7 @@ int unpack_main(int argc, char **argv)
         say(0, 'E', "mmap: %s", strerror(errno));
         return 0;
     }
-    checksum_prepare(&job.checksum, getenv(UNPACK_CHECKSUM));
+    job.checksum = getenv(UNPACK_CHECKSUM);
     if (lock(&job) == 0) {
         unpack_places(&job);
     }
