@@ -217,7 +217,8 @@ static void exec(const struct child_plan *of_parent)
  */
 static bool may_share_memory(const struct child_plan *plan)
 {
-    return plan->sandboxed >= 0 && plan->options->cwd == NULL;
+    return plan->options->is_near ||
+           (plan->sandboxed >= 0 && plan->options->cwd == NULL);
 }
 
 /*

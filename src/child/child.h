@@ -35,6 +35,8 @@ struct child_options {
     char *const *argv;
     char *const *env;
     const char *cwd; /* NULL = / */
+    bool is_near; /* program and cwd are on disks that the caller waits for
+                     anyway, so it may wait until the program is loaded */
     const int *fds;  /* become CHILD_FD, CHILD_FD + 1, ...; stdin is
                         /dev/null */
     size_t nfds;

@@ -68,15 +68,13 @@ static int make_path(const struct conversion *c,
     const char *slash = strrchr(c->input, '/');
     const char *name = slash == NULL ? c->input : slash + 1;
 
-    path[0] = '\0';
-    if (c->makes_tree) {
-        n = (size_t)snprintf(path, size, "%s", c->folder);
-        if (n >= size) {
-            return failure_set(failure, FAILURE_IO, "output: name too long");
-        }
-        if (make_folder(r, name, path, size, failure) != 0) {
-            return -1;
-        }
+    n = (size_t)snprintf(path, size, "%s%s", c->folder,
+                         c->makes_tree ? "" : "/");
+    if (n >= size) {
+        return failure_set(failure, FAILURE_IO, "output: name too long");
+    }
+    if (c->makes_tree && make_folder(r, name, path, size, failure) != 0) {
+        return -1;
     }
     n = strlen(path);
     if ((size_t)snprintf(path + n, size - n, "%s-v%s.%s", name,
@@ -112,7 +110,7 @@ static int convert(const struct conversion *c, struct output *output,
             return -1;
         }
     }
-    return output_publish(output, path, failure);
+    return output_publish(output, path, c->is_durable, failure);
 }
 
 enum failure_code conversion_run(const struct conversion *c,

@@ -20,6 +20,7 @@ struct conversion {
     bool makes_tree; /* <folder>/<name>/<id>/<file> and not <folder>/<file> */
     bool is_strict;  /* refuses all that the "symbolic" library refuses */
     bool has_sandbox;
+    bool is_durable; /* the output is on the disk before it has its name */
     bool has_wanted; /* the output must be wanted */
     enum debuginfo_output wanted;
     struct input_choice choice; /* of the image, if the file has several */

@@ -114,6 +114,7 @@ static int take_option(struct conversion *c, char **arg, int left)
 /* Returns -1 if there is something to convert, or else the exit code. */
 static int parse_options(int argc, char **argv, struct conversion *c)
 {
+    const char *is_work;
     int i, n;
 
     for (i = 1; i < argc; i += n) {
@@ -136,6 +137,9 @@ static int parse_options(int argc, char **argv, struct conversion *c)
     }
     if (c->makes_tree) {
         c->folder = getenv("_NT_SYMCACHE_PATH");
+        is_work = getenv("PDB2SYMCACHE_WORK");
+        c->is_durable = is_work == NULL || strcmp(is_work, "yes") != 0;
+        c->makes_tree = c->is_durable;
     }
     if (c->output == NULL && (c->folder == NULL || *c->folder == '\0')) {
         return usage("neither -o nor _NT_SYMCACHE_PATH is set");
@@ -147,7 +151,10 @@ int main(int argc, char **argv)
 {
     int rc;
     struct conversion conversion = {
-        .program = "pdb2symcache", .folder = ".", .has_sandbox = true};
+        .program = "pdb2symcache",
+        .folder = ".",
+        .has_sandbox = true,
+        .is_durable = true};
 
     rc = parse_options(argc, argv, &conversion);
     if (rc >= 0) {

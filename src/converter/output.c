@@ -91,20 +91,20 @@ int output_make_directories(const char *path, struct failure *failure)
     return 0;
 }
 
-int output_publish(struct output *output, const char *path,
+int output_publish(struct output *output, const char *path, bool is_durable,
                    struct failure *failure)
 {
     if (output->is_stdout) {
         return 0;
     }
-    if (durable_sync(output->fd) != 0) {
+    if (is_durable && durable_sync(output->fd) != 0) {
         return io_failure(failure, "cannot write", output->temporary);
     }
     if (rename(output->temporary, path) != 0) {
         return io_failure(failure, "cannot rename to", path);
     }
     output->temporary[0] = '\0';
-    if (durable_sync_folders(path, 1) != 0) {
+    if (is_durable && durable_sync_folders(path, 1) != 0) {
         return io_failure(failure, "cannot sync the folder of", path);
     }
     return 0;

@@ -2,12 +2,14 @@
  * Copyright (C) the ngx_symcache authors
  *
  * The output file.  It is written under a temporary name, and renamed when it
- * is complete and on disk.  So a reader sees a whole file or none.
+ * is complete.  So a reader sees a whole file or none, and also after a power
+ * failure if it was made durable.
  */
 #ifndef CONVERTER_OUTPUT_H
 #define CONVERTER_OUTPUT_H
 
 #include <limits.h>
+#include <stdbool.h>
 
 #include "debuginfo/failure.h"
 
@@ -28,8 +30,9 @@ int output_open(struct output *output, const char *path, const char *directory,
  * failure set. */
 int output_make_directories(const char *path, struct failure *failure);
 
-/* Gives the file its final name.  Returns 0, or -1 with failure set. */
-int output_publish(struct output *output, const char *path,
+/* Gives the file its final name, durably or not.  Returns 0, or -1 with failure
+ * set. */
+int output_publish(struct output *output, const char *path, bool is_durable,
                    struct failure *failure);
 
 /* Closes the file, and removes it if it was not published.  May be called

@@ -32,7 +32,8 @@ int convert_command(int argc, char **argv)
 {
     int is_strict = 0;
     struct conversion c = {
-        .program = "symcachectl", .folder = ".", .has_sandbox = true};
+        .program = "symcachectl", .folder = ".", .has_sandbox = true,
+        .is_durable = true};
     const struct option_spec specs[] = {{"-o", NULL, &c.output},
                                         {"--arch", NULL, &c.choice.arch},
                                         {"--id", NULL, &c.choice.id},

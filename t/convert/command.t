@@ -77,5 +77,26 @@ for (
     like $text, $re, 'says what is wrong';
 }
 
+# What is written is on the disk, but for a caller that sees to that itself.
+SKIP: {
+    my $shim = "$dir/shim.so";
+    open my $c, '>', 'shim.c' or die;
+    print $c "#include <unistd.h>\n",
+        "int fsync(int fd) { write(2, \"fsync\\n\", 6); return 0; }\n";
+    close $c;
+    skip 'no C compiler', 3
+        if system('cc', '-shared', '-fPIC', '-w', '-o', $shim, 'shim.c') != 0;
+    skip 'no LD_PRELOAD under a sanitizer', 3
+        if grep { /libasan/ } `ldd $program`;
+
+    is_deeply [run({ LD_PRELOAD => $shim }, $pdb)], [0, "fsync\n" x 2],
+        'the file is synced, and then its folder';
+    mkdir 'work' or die;
+    is_deeply [run({ LD_PRELOAD => $shim, PDB2SYMCACHE_WORK => 'yes',
+                     _NT_SYMCACHE_PATH => 'work' }, '-pdb', $pdb)],
+        [0, ''], 'PDB2SYMCACHE_WORK: it is not';
+    is sha256("work/$file"), $oracle, 'and it lies in that folder';
+}
+
 chdir '/';
 done_testing;

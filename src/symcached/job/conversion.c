@@ -42,7 +42,8 @@ bool job_has_work(const struct job *job)
 {
     char out[WORKDIR_PATH_MAX + sizeof("/out")];
 
-    snprintf(out, sizeof(out), "%s/out", job->work);
+    snprintf(out, sizeof(out), "%s%s", job->work,
+             transcode_is_ours(job_transcoder(job)) ? "" : "/out");
     return access(out, F_OK) == 0;
 }
 

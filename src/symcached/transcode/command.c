@@ -11,6 +11,21 @@
 
 #include "base/program.h"
 
+bool command_is_ours(char *const *command)
+{
+    const char *name;
+    size_t i;
+
+    for (i = 0; command[i] != NULL; i++) {
+        name = strrchr(command[i], '/');
+        if (strcmp(name != NULL ? name + 1 : command[i], "pdb2symcache") ==
+            0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* arguments ----------------------------------------------------------------
  */
 
@@ -118,6 +133,8 @@ static int fill_env(struct command *command,
         {"LC_ALL", "C.UTF-8"},
         {"_NT_SYMCACHE_PATH", paths->out},
         {"_NT_SYMBOL_PATH", paths->symbols},
+        {"PDB2SYMCACHE_WORK",
+         command_is_ours(transcoder->command) ? "yes" : NULL},
     };
     size_t i, n = sizeof(base) / sizeof(base[0]);
 

@@ -7,6 +7,7 @@
 #define SYMCACHED_TRANSCODE_COMMAND_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "config/config.h"
@@ -25,6 +26,9 @@ struct command_paths {
     const char *cwd;
     const char *tmp; /* /tmp, if it is confined */
 };
+
+/* Does the command run our converter, perhaps through another program? */
+bool command_is_ours(char *const *command);
 
 /*
  * Fills command, which must be all zeroes.  Call command_clear() even after an

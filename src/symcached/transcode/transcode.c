@@ -8,6 +8,9 @@
  *   work/symbols/   _NT_SYMBOL_PATH, empty: nothing is to be downloaded there
  *   work/in/in.pdb  {pdb}, if it is not to be seen under its own name
  *   work/tmp/       /tmp of a confined process
+ *
+ * Our own converter leaves nothing but its output, so for it work/ itself is
+ * the first three.
  */
 #include "transcode.h"
 
@@ -87,6 +90,13 @@ static void transcode_free(struct transcode *transcode)
     free(transcode);
 }
 
+bool transcode_is_ours(const struct transcoder_config *transcoder)
+{
+    return transcoder != NULL && transcoder->command != NULL &&
+           transcoder->profile == PROFILE_NONE &&
+           command_is_ours(transcoder->command);
+}
+
 /* the result ---------------------------------------------------------------
  */
 
@@ -97,22 +107,6 @@ static void transcode_free(struct transcode *transcode)
 static bool is_from_outside(int sig)
 {
     return sig == SIGKILL || sig == SIGTERM || sig == SIGHUP || sig == SIGINT;
-}
-
-/* Does the command run our converter, perhaps through another program? */
-static bool is_ours(char *const *command)
-{
-    const char *name;
-    size_t i;
-
-    for (i = 0; command[i] != NULL; i++) {
-        name = strrchr(command[i], '/');
-        if (strcmp(name != NULL ? name + 1 : command[i], "pdb2symcache") ==
-            0) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /*
@@ -131,7 +125,7 @@ static bool is_code_of_machine(const struct transcode *transcode, int code)
         return true;
     case 2:
     case 10:
-        return is_ours(transcode->transcoder->command);
+        return command_is_ours(transcode->transcoder->command);
     default:
         return code > 128 && is_from_outside(code - 128);
     }
@@ -387,11 +381,14 @@ static int lay_out(struct transcode *transcode, char symbols[PATH_MAX],
 {
     char out[PATH_MAX];
 
-    if (transcode_mkdir(transcode, "out", out) != 0 ||
-        transcode_mkdir(transcode, "symbols", symbols) != 0 ||
-        transcode_mkdir(transcode, "run", cwd) != 0 ||
-        (transcode->confine.nfds > 0 &&
-         transcode_mkdir(transcode, "tmp", tmp) != 0)) {
+    if (transcode_is_ours(transcode->transcoder)) {
+        snprintf(symbols, PATH_MAX, "%s", transcode->work);
+        snprintf(cwd, PATH_MAX, "%s", transcode->work);
+    } else if (transcode_mkdir(transcode, "out", out) != 0 ||
+               transcode_mkdir(transcode, "symbols", symbols) != 0 ||
+               transcode_mkdir(transcode, "run", cwd) != 0 ||
+               (transcode->confine.nfds > 0 &&
+                transcode_mkdir(transcode, "tmp", tmp) != 0)) {
         return -1;
     }
     return transcode->transcoder->fixed_input ||
@@ -513,6 +510,8 @@ static int spawn(struct transcode *transcode)
         options.argv = command->argv;
         options.env = command->env;
         options.cwd = cwd;
+        options.is_near = transcode_is_ours(transcode->transcoder) &&
+                          strchr(command->argv[0], '/') == NULL;
         options.fds = transcode->confine.fds;
         options.nfds = transcode->confine.nfds;
         options.seconds = transcode->transcoder->time;
@@ -573,7 +572,8 @@ struct transcode *transcode_start(struct event_base *base,
     transcode->failed = evtimer_new(base, on_failed, transcode);
     if (transcode->pdb == NULL || transcode->work == NULL ||
         transcode->failed == NULL ||
-        asprintf(&transcode->out, "%s/out", work) < 0) {
+        asprintf(&transcode->out, "%s%s", work,
+                 transcode_is_ours(transcoder) ? "" : "/out") < 0) {
         transcode_free(transcode);
         return NULL;
     }

@@ -39,6 +39,10 @@ typedef void (*transcode_done_fn)(void *arg,
 
 struct transcode;
 
+/* Is it our own converter, without a profile?  It needs to read {pdb} only, and
+ * notices when that changes meanwhile. */
+bool transcode_is_ours(const struct transcoder_config *transcoder);
+
 /*
  * Runs transcoder->command on pdb (absolute path).  work is an existing empty
  * directory that the caller removes after done; it holds {out} and the
