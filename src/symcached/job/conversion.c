@@ -146,7 +146,9 @@ static void on_published(void *arg, long long size, int errnum)
 void job_publish(struct job *job, const symcache_version_t *version,
                  const char *file)
 {
-    if (job->state == JOB_IN_TRANSCODER) {
+    if (job->state == JOB_IN_TRANSCODER && job->original.link != NULL) {
+        provenance_note(file, job->original.from, job->original.publics_only);
+    } else if (job->state == JOB_IN_TRANSCODER) {
         provenance_copy(job_pdb_path(job), file);
     }
     job->target.published = *version;
@@ -156,6 +158,9 @@ void job_publish(struct job *job, const symcache_version_t *version,
         on_published(job, -1, errno);
     }
 }
+
+/* of an original that was left at its source */
+static const char changed[] = "the file of the source changed meanwhile";
 
 static void on_transcoded(void *arg, const struct transcode_result *result)
 {
@@ -167,6 +172,10 @@ static void on_transcoded(void *arg, const struct transcode_result *result)
     metrics_add(METRIC_TRANSCODE_RUNS, 1);
     metrics_add(METRIC_TRANSCODE_MS, result->ms);
 
+    if (job->original.link != NULL && !job_has_original(job)) {
+        job_fail(job, 0, changed);
+        return;
+    }
     if (result->ok) {
         job_run_converted(job);
         job_publish(job, &result->version, result->file);
@@ -194,12 +203,14 @@ void job_run_transcoder(struct job *job)
 
     /* Cleaning may have removed it while the job waited.  A job that took it
      * from the downloads can still ask its sources. */
-    if (!store_download_find(job_pdb_path(job))) {
+    if (!job_has_original(job)) {
         if (job->original.from == ORIGINAL_DOWNLOADS) {
             job->original.from = NULL;
             job_set_state(job, JOB_WAITS_SOURCE);
         } else {
-            job_fail(job, 0, "the PDB vanished before it was used");
+            job_fail(job, 0, job->original.link != NULL
+                                 ? changed
+                                 : "the PDB vanished before it was used");
         }
         return;
     }

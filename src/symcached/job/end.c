@@ -448,6 +448,7 @@ void job_end(struct job *job, unsigned found)
     prefetch_drop(job);
     job_leaves_run(job);
     job_remove_work(job);
+    job_leave_original(job);
 
     if (explained_by_attempts(job, outcome)) {
         say_attempts(job);

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <event2/event.h>
 #include "scheduler.h"
@@ -20,6 +21,7 @@
 #include "symcached/space/space.h"
 #include "symcached/store/store.h"
 #include "symcached/unpack/unpack.h"
+#include "waiter.h"
 
 struct workdir *scheduler_workdir(struct scheduler *scheduler,
                                   const char *root)
@@ -52,6 +54,9 @@ const char *job_pdb_path(const struct job *job)
     static char path[PATH_MAX];
     symcache_key_t key;
 
+    if (job->original.link != NULL) {
+        return job->original.link;
+    }
     job_original_key(job, &key);
     store_download_path(path, job->config->downloads, job->store->name, &key);
     return path;
@@ -62,7 +67,7 @@ enum original_format job_format_of(const char *path)
     enum body_kind kind = BODY_OTHER;
     uint8_t head[BODY_HEAD];
     const char *what;
-    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, head, sizeof(head)) : -1;
 
     if (fd >= 0) {
@@ -130,12 +135,59 @@ void job_remove_work(struct job *job)
     }
 }
 
+bool job_may_leave_original(const struct job *job)
+{
+    const struct waiter *w;
+    size_t i;
+
+    if (job->purpose == JOB_FOR_BETTER) {
+        return false;
+    }
+    TAILQ_FOREACH(w, &job->waiters, entry)
+    {
+        if (w->kind != job->key.kind) {
+            return false;
+        }
+    }
+    for (i = 0; i < FORMATS; i++) {
+        if ((job->order.formats & 1u << i) &&
+            !transcode_is_ours(job->order.transcoders[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool job_has_original(const struct job *job)
+{
+    struct stat st;
+
+    return job->original.link == NULL
+               ? store_download_find(job_pdb_path(job))
+               : stat(job->original.link, &st) == 0 &&
+                     st.st_ctime < job->original.unchanged;
+}
+
+void job_leave_original(struct job *job)
+{
+    if (job->original.link != NULL) {
+        *strrchr(job->original.link, '/') = '\0'; /* the folder is ours */
+        async_unlink_add(job->original.link);
+        free(job->original.link);
+        job->original.link = NULL;
+    }
+}
+
 void job_discard_pdb(struct job *job)
 {
     struct workdir *workdir =
         scheduler_workdir(job->scheduler, job->config->downloads);
     char aside[WORKDIR_PATH_MAX];
 
+    if (job->original.link != NULL) {
+        job_leave_original(job);
+        return;
+    }
     if (workdir != NULL) {
         workdir_file(workdir, aside);
         if (rename(job_pdb_path(job), aside) == 0) {

@@ -7,8 +7,10 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <event2/event.h>
 #include "prefetch.h"
 #include "scheduler.h"
@@ -142,6 +144,30 @@ static void keep(struct job *job, const char *file)
     job_ask_source(job);
 }
 
+static bool is_link(const char *file)
+{
+    struct stat st;
+
+    return lstat(file, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* The original is not copied into the downloads: it has a link in a folder that
+ * the job keeps. */
+static void leave_at_source(struct job *job, const char *file)
+{
+    job_drop_kept(job);
+    job->original.link = strdup(file);
+    if (job->original.link == NULL) {
+        job_leave_sources(job);
+        job_fail(job, ENOMEM, "the PDB cannot be used");
+        return;
+    }
+    free(job->work);
+    job->work = NULL;
+    job_leave_sources(job);
+    job_set_state(job, JOB_WAITS_TRANSCODER);
+}
+
 static void on_found(struct job *job)
 {
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
@@ -155,6 +181,10 @@ static void on_found(struct job *job)
         return;
     }
 
+    if (is_link(file)) {
+        leave_at_source(job, file);
+        return;
+    }
     provenance_note(file, job->original.from, job->original.publics_only);
     if (job->source->type->has_symcaches) {
         job_publish(job, &job->symcache.version, file);
@@ -282,6 +312,8 @@ static struct lookup *begin_lookup(struct job *job)
         symcache_version_cmp(&order->on_disk, version) < 0;
     symcache->exceeds = order->on_disk;
 
+    job->original.unchanged = job_may_leave_original(job) ? time(NULL) : 0;
+
     /* on the file system where the file will stay, so that it can be renamed */
     workdir = scheduler_workdir(job->scheduler, source->type->has_symcaches
                                                     ? job->store->root
@@ -295,7 +327,8 @@ static struct lookup *begin_lookup(struct job *job)
     snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
     return source_lookup(job->scheduler->sources, job->config, source,
                          &job->key, job->name, job_hints(job), order->formats,
-                         file, symcache, &source_callbacks, job);
+                         job->original.unchanged, file, symcache,
+                         &source_callbacks, job);
 }
 
 bool job_may_ask(struct job *job)

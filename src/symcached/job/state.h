@@ -92,6 +92,10 @@ struct original {
     enum original_format format;
     bool publics_only; /* it has public symbols only */
     uint64_t bytes;    /* received from all sources */
+    char *link;        /* if it was left at its source: a symbolic link to it,
+                          alone in a folder; or NULL: it is among the
+                          downloads */
+    time_t unchanged;  /* since when it must be what its source had */
 };
 
 /* The original was among the downloads, and no source was asked. */
@@ -317,13 +321,23 @@ char *job_make_work(struct workdir *workdir);
 
 /* Both vanish at once, but their space is freed without blocking the loop. */
 void job_remove_work(struct job *job);
-void job_discard_pdb(struct job *job);
+void job_discard_pdb(struct job *job); /* not if it was left at its source */
+void job_leave_original(struct job *job); /* if it was: removes the link */
 
 /* The key of the original: the job's, with the kind of the format. */
 void job_original_key(const struct job *job, symcache_key_t *key);
 
-/* The path of the original among the downloads; valid until the next call. */
+/* The path of the original: among the downloads, or of the link to it.  Valid
+ * until the next call. */
 const char *job_pdb_path(const struct job *job);
+
+/* May the original be left in the folder of its source?  It may if nobody wants
+ * it as such, and our converter takes it, which needs no name or rights of it.
+ */
+bool job_may_leave_original(const struct job *job);
+
+/* Is it still the file that its source had? */
+bool job_has_original(const struct job *job);
 
 /*
  * Tells the format of a file by its first bytes, which are all that is read

@@ -433,7 +433,8 @@ struct lookup *
 source_lookup(struct sources *sources, const struct config *config,
               const struct source_config *source, const symcache_key_t *key,
               const char *name, const char *hints, unsigned formats,
-              const char *file, struct source_symcache *symcache,
+              time_t unchanged, const char *file,
+              struct source_symcache *symcache,
               const struct source_callbacks *callbacks, void *arg)
 {
     struct lookup *lookup = calloc(1, sizeof(*lookup));
@@ -448,6 +449,7 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->source = source;
     symcache_key_copy(&lookup->key, key);
     lookup->formats = formats;
+    lookup->unchanged = unchanged;
     symcache_hint_get(hints, SYMCACHE_HINT_CHECKSUM, lookup->checksum);
     lookup->has_code_id = turn_read_code_id(&lookup->code_id, hints);
     snprintf(lookup->name, sizeof(lookup->name), "%s", name);

@@ -87,6 +87,20 @@ static void lookup_publish(struct lookup *lookup, const char *from,
     lookup_end(lookup);
 }
 
+/* The PDB stays in its directory, and its path is in the output. */
+static void lookup_link(struct lookup *lookup, const char *detail)
+{
+    char path[PATH_MAX];
+    ssize_t n = pread(lookup->out_fd, path, sizeof(path) - 1, 0);
+
+    path[n > 0 ? n : 0] = '\0';
+    if (n < 0 || symlink(path, lookup->file) != 0) {
+        lookup_fail(lookup, "link");
+        return;
+    }
+    lookup_publish(lookup, lookup->file, detail);
+}
+
 /* A PDB with another identity is unusable.  But in a flat directory, where only
  * names tell files apart, it is another build's, and the wanted one absent. */
 static enum source_outcome lookup_outcome(const struct lookup *lookup,
@@ -297,6 +311,7 @@ static void lookup_run_dir(struct lookup *lookup)
     request.in = -1;
     request.root = lookup->dir.root;
     request.beneath = lookup->dir.beneath;
+    request.unchanged = lookup->unchanged;
     request.index2 = lookup->dir.index2;
     request.nplaces = lookup->dir.nplaces;
     for (i = 0; i < request.nplaces; i++) {
@@ -366,6 +381,8 @@ static void lookup_on_dir(void *arg, const struct unpack_result *result)
 
     if (result->found == UNPACK_OUT) {
         lookup_publish(lookup, lookup->out, attempt->detail);
+    } else if (result->found == UNPACK_HERE) {
+        lookup_link(lookup, attempt->detail);
     } else if (result->found == UNPACK_POINTER) {
         lookup_read_pointer(lookup);
     } else if (failed) {

@@ -79,6 +79,7 @@ struct lookup {
     bool has_code_id;
     enum turn turn;
     unsigned formats; /* of the originals that are wanted */
+    time_t unchanged; /* since when a file must be that is not copied; or 0 */
     char checksum[SYMCACHE_HINT_MAX + 1]; /* of a portable PDB, or "" */
     struct header_config checksum_header;
     bool second;      /* no other age or name is to be looked for */

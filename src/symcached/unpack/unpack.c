@@ -45,6 +45,9 @@ static enum unpack_found unpack_letter(char letter,
     case 'K':
     case 'k':
         return UNPACK_IN;
+    case 'H':
+    case 'h':
+        return UNPACK_HERE;
     case 'P':
         return UNPACK_POINTER;
     case 'N':
@@ -104,7 +107,7 @@ static void read_lines(struct unpack_result *result, char *text,
         attempt->place = (size_t)(line[1] - '0');
         attempt->detail = line + 5;
         result->found = unpack_letter(line[3], &attempt->outcome);
-        result->publics_only = line[3] == 'f' || line[3] == 'k';
+        result->publics_only = strchr("fkh", line[3]) != NULL;
     }
 }
 
@@ -197,13 +200,30 @@ static char **environment(struct environment *e, const char *checksum)
     return e->env;
 }
 
+/* Adds the arguments for a search in a directory. */
+static void add_places(const char **argv, const struct unpack_request *request,
+                       const char *unchanged, const char *index2)
+{
+    size_t i;
+
+    *argv++ = request->flat      ? "flat"
+              : request->beneath ? "beneath"
+                                 : "tree";
+    *argv++ = unchanged;
+    *argv++ = index2;
+    *argv++ = request->root;
+    for (i = 0; i < request->nplaces; i++) {
+        *argv++ = request->places[i];
+    }
+}
+
 struct unpack *unpack_start(struct event_base *base,
                             const struct unpack_request *request,
                             unpack_done_fn done, void *arg)
 {
-    char id[KEY_TEXT], max[48], index2[24];
+    char id[KEY_TEXT], max[48], index2[24], unchanged[24];
     char formats[CONFIG_FORMATS_TEXT];
-    const char *argv[9 + UNPACK_PLACES + 1] = {
+    const char *argv[10 + UNPACK_PLACES + 1] = {
         CHILD_SANDBOXED, "--unpack",
         id,          max,
         formats,     request->key->name};
@@ -211,12 +231,13 @@ struct unpack *unpack_start(struct event_base *base,
     int fds[3] = {request->out, request->in};
     struct child_options options = {0};
     struct unpack *unpack;
-    size_t i, n = 6;
 
     print_key(id, request->key);
     snprintf(max, sizeof(max), "%" PRIu64 ":%" PRIu64, request->max,
              request->keep);
     snprintf(index2, sizeof(index2), "%zu", request->index2);
+    snprintf(unchanged, sizeof(unchanged), "%lld",
+             (long long)request->unchanged);
     config_formats_print(formats, request->formats, ",");
 
     options.nfds = 2;
@@ -227,14 +248,7 @@ struct unpack *unpack_start(struct event_base *base,
             fds[1] = request->index;
             fds[2] = request->new_index;
         }
-        argv[n++] = request->flat      ? "flat"
-                    : request->beneath ? "beneath"
-                                       : "tree";
-        argv[n++] = index2;
-        argv[n++] = request->root;
-        for (i = 0; i < request->nplaces; i++) {
-            argv[n++] = request->places[i];
-        }
+        add_places(argv + 6, request, unchanged, index2);
     }
 
     unpack = calloc(1, sizeof(*unpack));

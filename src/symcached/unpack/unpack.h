@@ -7,9 +7,9 @@
  * nobody else.
  *
  * For each place, the child process writes a line "@<place> <letter> <text>"
- * to stderr.  The letter is that of an enum source_outcome, or K, P, W, X or A;
- * f and k stand for a PDB with public symbols only.  A line with R before it
- * tells how many bytes had no room.  A line with O comes first, as soon as a
+ * to stderr.  The letter is that of an enum source_outcome, or K, H, P, W, X or
+ * A; f, k and h stand for a PDB with public symbols only.  A line with R before
+ * it tells how many bytes had no room.  A line with O comes first, as soon as a
  * directory answers.
  */
 #ifndef SYMCACHED_UNPACK_H
@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 #include "symcached/fetch/fetch.h"
 #include "proto/key.h"
 #include "body.h"
@@ -45,6 +46,8 @@ struct unpack_request {
     int in;           /* a received body; or -1: look in places */
     const char *root; /* absolute directory */
     bool beneath;     /* symbolic links must not lead out of root */
+    time_t unchanged; /* a plain file of a local file system that was not
+                         changed since is left there; 0: all are copied */
     const char *places[UNPACK_PLACES]; /* relative to root; the first that
                                           exists counts */
     size_t nplaces;
@@ -63,6 +66,7 @@ enum unpack_found {
     UNPACK_NONE,
     UNPACK_OUT,    /* the PDB is in `out` */
     UNPACK_IN,     /* `in` is already the PDB */
+    UNPACK_HERE,   /* the PDB was left where it is; its path is in `out` */
     UNPACK_POINTER /* the beginning of a file.ptr is in `out` */
 };
 

@@ -25,8 +25,8 @@
 #include "config/config.h"
 #include "debuginfo/portablepdb/portablepdb.h"
 #include "sandbox/sandbox.h"
-#include "casefold_open.h"
 #include "identity.h"
+#include "places.h"
 #include "slice.h"
 
 #define UNPACK_OUT_FD CHILD_FD
@@ -50,11 +50,7 @@ struct unpack_job {
     const uint8_t *out; /* the output, mapped, if a body is packed */
     bool received;      /* a body was received, and may stay where it is */
     struct flat *flat;  /* replaces the first place; or NULL */
-    size_t first;       /* index of the first of n places that count */
-    size_t n;
-    int fds[UNPACK_PLACES];
-    int errors[UNPACK_PLACES]; /* errno where there is no descriptor */
-    bool pointer[UNPACK_PLACES];
+    struct places places;
 };
 
 static void say(size_t place, char letter, const char *format, ...)
@@ -340,6 +336,39 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
     return finish(job, UNPACK_OUT_FD, detail, size);
 }
 
+/* Checks a plain original where it is.  Returns 0 if it has to be unpacked or
+ * copied first, as a module without debug information has to be: it is put
+ * aside while other sources are asked. */
+static char unpack_here(const struct unpack_job *job, const struct here *here,
+                        char *detail, size_t size)
+{
+    size_t len = strlen(here->path);
+    enum body_kind kind;
+    const char *what;
+    char letter;
+
+    if (here->map == NULL) {
+        return 0;
+    }
+    kind = body_sniff(here->map,
+                      here->size < BODY_HEAD ? here->size : BODY_HEAD, &what);
+    if (!is_original(job, kind)) {
+        return 0;
+    }
+    letter = check(job, here->map, here->size, detail, size);
+    if (letter == 'f' && kind != BODY_ORIGINAL + FORMAT_PDB) {
+        return 0;
+    }
+    if (!unpack_found(letter)) {
+        return letter;
+    }
+    if (write(UNPACK_OUT_FD, here->path, len) != (ssize_t)len) {
+        snprintf(detail, size, "write: %s", strerror(errno));
+        return 'E';
+    }
+    return letter == 'F' ? 'H' : 'h';
+}
+
 static char unpack_pointer(int fd, char *detail, size_t size)
 {
     char text[UNPACK_POINTER_MAX];
@@ -456,15 +485,16 @@ static bool unpack_flat(struct unpack_job *job)
 static void unpack_places(struct unpack_job *job)
 {
     char detail[UNPACK_TEXT], letter;
-    size_t i = job->first;
+    const struct places *places = &job->places;
+    size_t i = places->first;
 
     if (job->flat != NULL && (i++, unpack_flat(job))) {
         return;
     }
 
-    for (; i < job->n; i++) {
-        if (job->fds[i] < 0) {
-            say_unopened(i, job->errors[i]);
+    for (; i < places->n; i++) {
+        if (places->fds[i] < 0) {
+            say_unopened(i, places->errors[i]);
             continue;
         }
         if (empty_out(detail, sizeof(detail)) != 0) {
@@ -472,32 +502,20 @@ static void unpack_places(struct unpack_job *job)
             return;
         }
 
-        letter = job->pointer[i]
-                     ? unpack_pointer(job->fds[i], detail, sizeof(detail))
-                     : unpack_body(job, job->fds[i], detail, sizeof(detail));
+        letter =
+            unpack_here(job, &places->here[i], detail, sizeof(detail));
+        if (letter == 0) {
+            letter = places->pointer[i]
+                         ? unpack_pointer(places->fds[i], detail,
+                                          sizeof(detail))
+                         : unpack_body(job, places->fds[i], detail,
+                                       sizeof(detail));
+        }
         say(i, letter, "%s", detail);
 
-        if (strchr("FfKkP", letter) != NULL) {
+        if (strchr("FfKkHhP", letter) != NULL) {
             return;
         }
-    }
-}
-
-/* Leaves only the places for the number of tiers that the store has. */
-static void tiers(struct unpack_job *job, int root, size_t index2,
-                  const char *const *places, bool any_case)
-{
-    if (index2 == 0 || index2 >= job->n) {
-        return;
-    }
-
-    if (casefold_has(root, places[index2], any_case) == 0) {
-        job->first = index2 + 1;
-    } else if (casefold_absent(errno)) {
-        job->n = index2;
-    } else {
-        job->fds[index2] = -1;
-        job->errors[index2] = errno;
     }
 }
 
@@ -513,70 +531,42 @@ static void await(int root, const char *place)
     say(0, 'O', "the directory answers");
 }
 
-/* Opens the places that count.  Returns false if none of them exists. */
-static bool open_places(struct unpack_job *job, int root, size_t index2,
-                        const char *const *places, bool beneath)
-{
-    bool there = job->flat != NULL;
-    const char *name;
-    size_t i;
-
-    for (i = job->first + (job->flat != NULL); i < job->n; i++) {
-        if (index2 != 0 && i == index2) {
-            there = true;
-            continue;
-        }
-        name = strrchr(places[i], '/');
-        job->pointer[i] = name != NULL && !strcmp(name, "/file.ptr");
-        job->fds[i] = casefold_open(root, places[i], beneath);
-        job->errors[i] = errno;
-        there |= job->fds[i] >= 0 || !casefold_absent(errno);
-    }
-    return there;
-}
-
-/* argv is "tree", "beneath" or "flat", the index of index2.txt, root, and
- * the places.  For "flat", the first place is the requested name. */
+/* argv is "tree", "beneath" or "flat", the time since which a file that is left
+ * there was not changed, the index of index2.txt, root, and the places.  For
+ * "flat", the first place is the requested name. */
 static int unpack_open(struct unpack_job *job, int argc, char **argv)
 {
-    bool beneath = strcmp(argv[0], "beneath") == 0;
-    const char **places = (const char **)argv + 3;
-    size_t index2 = strtoul(argv[1], NULL, 10), n;
+    struct places_search search = {
+        .names = (const char **)argv + 4,
+        .index2 = strtoul(argv[2], NULL, 10),
+        .beneath = strcmp(argv[0], "beneath") == 0,
+        .unchanged = (time_t)strtoll(argv[1], NULL, 10),
+        .max = job->max,
+    };
     int root;
 
-    root = open(argv[2], O_PATH | O_DIRECTORY | O_CLOEXEC);
+    root = open(argv[3], O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root < 0) {
         /* A directory that is not mounted does not prove that the file is
          * absent. */
-        say(0, 'E', "%s: %s", argv[2], strerror(errno));
+        say(0, 'E', "%s: %s", argv[3], strerror(errno));
         return -1;
     }
 
-    n = argc - 3 < UNPACK_PLACES ? (size_t)argc - 3 : UNPACK_PLACES;
-    job->n = n;
-    await(root, places[0]);
-    tiers(job, root, index2, places, false);
+    search.root = root;
+    search.n = argc - 4 < UNPACK_PLACES ? (size_t)argc - 4 : UNPACK_PLACES;
+    await(root, search.names[0]);
 
     if (strcmp(argv[0], "flat") == 0) {
-        job->flat = flat_open(root, UNPACK_INDEX_FD, &job->key, places[0],
-                              takes_images(job));
+        search.is_flat = true;
+        job->flat = flat_open(root, UNPACK_INDEX_FD, &job->key,
+                              search.names[0], takes_images(job));
         if (job->flat == NULL) {
             say(0, 'E', "out of memory");
             return -1;
         }
     }
-
-    if (!open_places(job, root, index2, places, beneath) && job->n < n) {
-        /* It does not exist in one tier.  index2.txt may be spelled in
-         * another case, too, and finding out costs as much as the other
-         * place. */
-        job->n = n;
-        tiers(job, root, index2, places, true);
-        if (job->n == n) {
-            (void)open_places(job, root, index2, places, beneath);
-        }
-    }
-
+    places_open(&job->places, &search);
     close(root);
     return 0;
 }
@@ -616,9 +606,13 @@ static int lock(const struct unpack_job *job)
                                     sandbox_seconds(2 * job->max)};
     uint64_t index = FLAT_FILES * sizeof(struct flat_record);
     char error[UNPACK_TEXT];
+    size_t i;
 
     if (limits.file_size < UNPACK_POINTER_MAX) {
         limits.file_size = UNPACK_POINTER_MAX;
+    }
+    for (i = 0; i < job->places.n; i++) {
+        limits.memory += job->places.here[i].size;
     }
     if (job->flat != NULL) {
         limits.memory += job->flat->mapped;
@@ -654,7 +648,7 @@ int unpack_main(int argc, char **argv)
     char *end;
 
     job.formats = argc < 6 ? 0 : config_formats_parse(argv[4]);
-    if (job.formats == 0 || (argc > 6 && argc < 10) ||
+    if (job.formats == 0 || (argc > 6 && argc < 11) ||
         !read_key(&job.key, argv[2], argv[5])) {
         fprintf(stderr, CHILD_SANDBOXED ": --unpack is for symcached itself\n");
         return 2;
@@ -670,7 +664,7 @@ int unpack_main(int argc, char **argv)
 
     if (argc == 6) {
         job.received = true;
-        job.fds[job.n++] = UNPACK_IN_FD;
+        job.places.fds[job.places.n++] = UNPACK_IN_FD;
     } else if (unpack_open(&job, argc - 6, argv + 6) != 0) {
         return 0;
     }

@@ -1,0 +1,73 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "places.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "casefold_open.h"
+
+/* Leaves only the places for the number of tiers that the store has. */
+static void tiers(struct places *places, const struct places_search *search,
+                  bool any_case)
+{
+    size_t index2 = search->index2;
+
+    if (index2 == 0 || index2 >= places->n) {
+        return;
+    }
+
+    if (casefold_has(search->root, search->names[index2], any_case) == 0) {
+        places->first = index2 + 1;
+    } else if (casefold_absent(errno)) {
+        places->n = index2;
+    } else {
+        places->fds[index2] = -1;
+        places->errors[index2] = errno;
+    }
+}
+
+/* Opens the places that count.  Returns false if none of them exists. */
+static bool open_all(struct places *places, const struct places_search *search)
+{
+    bool there = search->is_flat;
+    const char *name;
+    size_t i;
+
+    for (i = places->first + search->is_flat; i < places->n; i++) {
+        if (search->index2 != 0 && i == search->index2) {
+            there = true;
+            continue;
+        }
+        name = strrchr(search->names[i], '/');
+        places->pointer[i] = name != NULL && !strcmp(name, "/file.ptr");
+        places->fds[i] =
+            casefold_open(search->root, search->names[i], search->beneath);
+        places->errors[i] = errno;
+        if (places->fds[i] >= 0 && !places->pointer[i] &&
+            search->unchanged != 0) {
+            here_map(&places->here[i], places->fds[i], search->unchanged,
+                     search->max);
+        }
+        there |= places->fds[i] >= 0 || !casefold_absent(places->errors[i]);
+    }
+    return there;
+}
+
+void places_open(struct places *places, const struct places_search *search)
+{
+    places->n = search->n;
+    tiers(places, search, false);
+    if (open_all(places, search) || places->n == search->n) {
+        return;
+    }
+
+    /* It does not exist in one tier.  index2.txt may be spelled in another
+     * case, too, and finding out costs as much as the other place. */
+    places->n = search->n;
+    tiers(places, search, true);
+    if (places->n == search->n) {
+        (void)open_all(places, search);
+    }
+}

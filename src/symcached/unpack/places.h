@@ -1,0 +1,39 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The places of a directory at which a file may lie.
+ */
+#ifndef SYMCACHED_UNPACK_PLACES_H
+#define SYMCACHED_UNPACK_PLACES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "here.h"
+#include "unpack.h"
+
+/* What is looked for; members mean what they do in struct unpack_request. */
+struct places_search {
+    int root;           /* open */
+    const char **names; /* relative to it */
+    size_t n;
+    size_t index2;
+    bool beneath;
+    bool is_flat; /* the first place is not one to be opened */
+    time_t unchanged;
+    uint64_t max;
+};
+
+struct places {
+    size_t first; /* index of the first of n places that count */
+    size_t n;
+    int fds[UNPACK_PLACES];
+    int errors[UNPACK_PLACES];   /* errno where there is no descriptor */
+    bool pointer[UNPACK_PLACES]; /* it is a file.ptr */
+    struct here here[UNPACK_PLACES];
+};
+
+/* Opens the places that count.  places is all zeroes. */
+void places_open(struct places *places, const struct places_search *search);
+
+#endif

@@ -1,0 +1,108 @@
+#!/usr/bin/env perl
+
+# A PDB in a folder of this machine is converted where it lies, if nothing but
+# its SymCache is wanted: it is not copied, not touched, and not believed if it
+# changes meanwhile.
+
+use strict;
+use warnings;
+
+use Digest::SHA qw(sha256_hex);
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::More;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+chomp(my $type = `stat -f -c %T @{[ $t->dir ]}`);
+plan skip_all => "the temporary folder is on $type, of which files are copied"
+    unless $type =~ m{^(ext2/ext3|xfs|btrfs|f2fs|overlayfs|tmpfs)$};
+my $id = $Test::Symcache::key{'crash.pdb'};
+my $crash = $t->read_file($t->data('pdb/crash.pdb'));
+
+# what symbolic makes of it
+my ($oracle) = map { (split /\t/)[5] =~ /(\w+)/ }
+    grep { m{\tt/data/pdb/crash\.pdb\t} }
+    split /^/, $t->read_file("$FindBin::Bin/../convert/manifest.tsv");
+
+sub place { "$_[0].pdb/$id/$_[0].pdb" }
+sub download { $t->path("downloads/$_[0]/" . place($_[1])) }
+
+# Old in its content, and changed before the present second.
+sub put {
+    my ($root, $name, $body) = @_;
+    my $file = $t->write_file("$root/" . place($name), $body);
+    utime 0, 0, $file or die "$file: $!";
+    chmod 0640, $file or die "$file: $!";
+    return $file;
+}
+
+my %file = map { $_ => put('sym', $_, $crash) } qw(plain other bad held);
+my $young = $t->write_file('sym/' . place('young'), $crash);
+$t->wait_until('the second of the last change is over', sub {
+    time > (stat $young)[10];
+});
+
+my $config = $t->default_config('http://127.0.0.1:1', gated => 1,
+                                limits => { transcodes => 1 });
+my $gated = $config->{stores}{default}{transcoders}[0];
+my $ours = [@{ $gated->{command} }[3 .. 5]];
+$config->{sources} = {
+    sym => { type => 'filesystem', path => $t->path('sym'),
+             layout => 'symstore' },
+};
+$config->{stores} = {
+    ours => { root => $t->path('ours'), sources => ['sym'],
+        transcoders => [{ version => '9.0.0', command => $ours }] },
+    fails => { root => $t->path('fails'), sources => ['sym'],
+        transcoders => [{ version => '9.0.0', command =>
+            [@$ours, '--kind', 'ppdbcache'] }] },
+    other => { root => $t->path('other'), sources => ['sym'],
+        transcoders => [{ version => '9.0.0', profile => 'none', command =>
+            ['/bin/sh', '-c', 'cp "$0" "$1/$(basename "$0")-v9.0.0.symcache"',
+             '{pdb}', '{out}'] }] },
+    gated => { root => $t->path('gated'), sources => ['sym'],
+        transcoders => [{ %$gated, profile => 'none' }] },
+};
+$t->start_symcached($config);
+
+sub lookup {
+    my ($store, $name, $kind, $wait) = @_;
+    return $t->helper('GET', '/v1/' . ($kind // 'symcache')
+        . "/$store/$name.pdb/$id?version=" . ($kind ? '1.0.0' : '9.0.0')
+        . '&wait=' . ($wait // 60))->{status};
+}
+
+is lookup('ours', 'plain'), 200, 'a PDB that lies there for long';
+ok !-e download('ours', 'plain'), 'is not copied';
+my @st = stat $file{plain};
+is $st[9], 0, 'nor used, by its time';
+is $st[2] & 07777, 0640, 'nor made public';
+is sha256_hex($t->read_file('ours/' . place('plain') . '-v9.0.0.symcache')),
+    $oracle, 'and its SymCache is stored';
+is lookup('ours', 'plain', 'debuginfo'), 200, 'the PDB itself is asked for';
+ok -e download('ours', 'plain'), 'and now it is copied';
+
+is lookup('ours', 'young'), 200, 'one that was just written';
+ok -e download('ours', 'young'), 'is copied, as it may not be complete';
+
+is lookup('other', 'other'), 200, 'a program that is not ours';
+ok -e download('other', 'other'), 'has a copy';
+
+is lookup('fails', 'bad'), 404, 'a PDB of which nothing can be made';
+is $t->helper_json("/v1/why/fails/bad.pdb/$id")->{attempts}[0]{outcome},
+    'unusable', 'is malformed';
+ok -e $file{bad}, 'and is left alone';
+
+lookup('gated', 'held', undef, 0);
+$t->wait_until('the transcoder runs', sub { $t->runs == 1 });
+ok !-e download('gated', 'held'), 'a PDB that is being converted';
+utime 0, 0, $file{held} or die;
+$t->write_file('gate', '');
+is lookup('gated', 'held'), 503, 'and changes meanwhile is not believed';
+like $t->read_file('symcached.log'),
+    qr/key=held\.pdb\S* outcome=error .*the file of the source changed/,
+    'and the log says so';
+ok -e $file{held}, 'it is left alone';
+
+done_testing;
