@@ -20,6 +20,10 @@ my $portable = $t->read_file($t->data('ppdb/plain.pdb'));
 my $portable_id = '198A378EEC0A47DA8FB2289C2BDAD68F1';
 my %version = (symcache => '9.0.0', debuginfo => '1.0.0');
 
+# A dSYM, and the UUID of one image in it.
+my $dsym = $t->read_file($t->data('convert/macho/fat.dwarf'));
+my $uuid = '4C4C448955553144A18069A34E2AD5E1';
+
 # "slow..." is answered when the file "open" is there.
 my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
     my ($c, $req) = @_;
@@ -27,6 +31,8 @@ my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
         if $req->{path} =~ m{/slow};
     return $c->reply(200, {}, $portable)
         if $req->{path} =~ m{FFFFFFFF/slowportable\.pdb$};
+    return $c->reply(200, {}, $dsym)
+        if $req->{path} =~ m{/mach-uuid-sym-\L$uuid\E/};
     return $c->reply(404, {}, '') if $req->{path} !~ m{/\w*has\w*\.pdb$};
     $c->reply(200, {}, $crash);
 });
@@ -41,6 +47,10 @@ $config->{stores}{text} = { %{ $config->{stores}{default} },
         command => [$t->program('pdb2symcache'), '-pdb', '{pdb}'] }] };
 $config->{sources}{sym} = { type => 'filesystem', layout => 'breakpad',
     path => $t->path('sym') };
+$config->{stores}{modules} = { %{ $config->{stores}{text} },
+    root => $t->path('modules'), sources => ['upstream'] };
+$config->{stores}{modules}{transcoders} = [{
+    %{ $config->{stores}{text}{transcoders}[0] }, inputs => ['macho'] }];
 $t->start_symcached($config);
 
 sub path {
@@ -173,6 +183,19 @@ waiters(2);
 open_gate('open');
 is_deeply [status($symcache, $original)], [404, 200],
     'it is looked for after a SymCache was not';
+
+# --- nor where only a SymCache can be: a module by its own id
+
+close_gate('open');
+my @held;
+for (['debuginfo', '1.0.0'], ['symcache', '9.0.0']) {
+    push @held, $t->open_http($t->helper_socket, 'GET',
+        "/v1/$_->[0]/modules/slow/${uuid}0?version=$_->[1]&wait=60");
+    waiters(scalar @held);
+}
+open_gate('open');
+is_deeply [status(@held)], [404, 200],
+    'a SymCache is looked for after an original was not';
 
 # --- forget is for all kinds
 

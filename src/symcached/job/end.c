@@ -285,13 +285,12 @@ static bool needs_another(const struct job *job, enum job_outcome outcome,
             strcmp(w->name, job->name) != 0);
 }
 
-/* Are there places for this kind that are not looked at for others: those of a
- * portable PDB's other age, or of images with one inside? */
-static bool looks_further(const symcache_key_t *key)
+/* Are there places for this SymCache that are not looked at for other kinds:
+ * those of modules that are no PDBs, by their own ids? */
+static bool looks_further(const struct job *job)
 {
-    return key->kind == SYMCACHE_KIND_PPDBCACHE ||
-           (key->kind == SYMCACHE_KIND_DEBUGINFO &&
-            key->id_type == SYMCACHE_ID_DEBUG && key->age == UINT32_MAX);
+    return (job->order.formats &
+            ~(1u << FORMAT_PDB | 1u << FORMAT_BREAKPAD)) != 0;
 }
 
 /*
@@ -310,7 +309,7 @@ static void hand_over(struct job *job, struct job *next)
         strcmp(job_hints(job), job_hints(next)) != 0) {
         return;
     }
-    if (!looks_further(&next->key) || next->key.kind == job->key.kind) {
+    if (!looks_further(next) || next->key.kind == job->key.kind) {
         next->order.absent = job->order.absent;
     }
     next->attempt_log = job->attempt_log; /* both have the same id */
