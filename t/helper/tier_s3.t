@@ -218,6 +218,41 @@ is $fleet->ask($fleet->absent), 404, 'keys have expired and are the same';
 is requests(), 'GET', 'one request';
 $fleet->wait_log(qr/403 ExpiredToken, and the configuration has no other/);
 
+# --- at a stop: what is being stored is given a moment, and not more
+
+# The log of a machine that stops while a store holds its PUT, until $then.
+sub stops {
+    my ($then) = @_;
+    unlink $s3->file($path);
+    $s3->fail('held');
+    requests();
+    $fleet->machine;
+    $fleet->ask($key);
+    my $before = length $t->helper_log;
+    my $asked = '';
+    $t->wait_until('a PUT', sub { ($asked .= requests()) =~ /PUT/ });
+    my $pid = delete $t->{helper};
+    kill 'TERM', $pid;
+    $t->wait_until('it stops', sub { substr($t->helper_log, $before) =~ /received, stopping/ });
+    $then->();
+    waitpid $pid, 0;
+    return substr $t->helper_log, $before;
+}
+
+# a loaded computer may take longer than that moment; then it is tried again
+my $log;
+for (1 .. 5) {
+    $log = stops(sub { $s3->fail('') });
+    last if $log !~ /not stored any more/;
+}
+unlike $log, qr/not stored any more/, 'a stop lets what is sent end';
+ok -e $s3->file($path), 'and it is stored';
+$log = stops(sub {});
+like $log, qr/: 1 files are not stored any more/, 'not for ever: what is left is told';
+like $log, qr/\] \d+: stopped$/m, 'and it has stopped';
+$s3->fail('');
+unlink $s3->file($path);
+
 # --- an upload removes what was made of another file
 
 $s3->fail('');

@@ -91,6 +91,13 @@ void scheduler_drain(struct scheduler *scheduler, bool drain);
  */
 void scheduler_stop(struct scheduler *scheduler);
 
+/* Afterwards: calls done when nothing is left that can be stored in a tier. */
+void scheduler_finish(struct scheduler *scheduler, void (*done)(void *arg),
+                      void *arg);
+
+/* Then: does not store the rest of that.  done is not called any more. */
+void scheduler_give_up(struct scheduler *scheduler);
+
 void scheduler_free(struct scheduler *scheduler); /* after scheduler_stop() */
 
 /* What scheduler_new() got. */

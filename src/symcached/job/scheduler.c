@@ -438,6 +438,16 @@ void scheduler_stop(struct scheduler *scheduler)
         job_end(job, FINDING_STOPPED);
     }
     gzip_files_stop(scheduler->gzip_files);
+}
+
+void scheduler_finish(struct scheduler *scheduler, void (*done)(void *arg),
+                      void *arg)
+{
+    tiers_finish(scheduler->tiers, done, arg);
+}
+
+void scheduler_give_up(struct scheduler *scheduler)
+{
     tiers_stop(scheduler->tiers);
 }
 

@@ -30,7 +30,8 @@
 #include "upload_page.h"
 #include "waiting_lookup.h"
 
-/* How long answers may take to leave when we stop. */
+/* How long answers may take to leave when we stop, and what waits for a tier
+ * to be stored. */
 #define DRAIN_SECONDS 3
 
 /* Files of Unix sockets.  Everybody may ask; who may not is kept out by the
@@ -47,6 +48,7 @@ struct server {
     struct endpoint *upload; /* likewise */
     struct event *drain;
     unsigned open; /* requests that are not answered yet */
+    bool is_stored; /* when it stops: what waited for a tier */
     struct reports *reports;
     struct ready *ready;
     struct uploads *uploads;
@@ -497,10 +499,20 @@ static void drained(struct server *s)
 {
     void (*done)(void *arg) = s->done;
 
-    if (done != NULL && s->open == 0) {
+    if (done != NULL && s->open == 0 && s->is_stored) {
         s->done = NULL;
+        scheduler_give_up(s->scheduler);
         done(s->arg);
     }
+}
+
+/* The tiers have what was to be stored in them. */
+static void on_stored(void *arg)
+{
+    struct server *s = arg;
+
+    s->is_stored = true;
+    drained(s);
 }
 
 /* The whole answer has been passed to the kernel. */
@@ -579,7 +591,7 @@ static void on_drain_timeout(evutil_socket_t fd, short events, void *arg)
     struct server *s = arg;
 
     s->open = 0;
-    drained(s);
+    on_stored(s);
 }
 
 struct event_base *server_event_base(void)
@@ -656,7 +668,7 @@ void server_stop(struct server *server, void (*done)(void *arg), void *arg)
     endpoint_stop(server->admin);
     endpoint_stop(server->upload);
     event_add(server->drain, &limit);
-    drained(server);
+    scheduler_finish(server->scheduler, on_stored, server);
 }
 
 void server_free(struct server *server)

@@ -36,7 +36,8 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
 /*
  * Accepts nothing more and removes the socket file.  Call scheduler_stop()
  * before, which answers all who wait.  done is called once, perhaps from inside
- * this function: when all answers are sent, or after a few seconds.
+ * this function: when all answers are sent, and what waits for a tier is stored
+ * there, or after a few seconds.
  */
 void server_stop(struct server *server, void (*done)(void *arg), void *arg);
 

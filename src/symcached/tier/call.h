@@ -133,6 +133,9 @@ struct tiers {
     struct task *looking; /* or NULL */
     LIST_HEAD(, tier) all;
     LIST_HEAD(, tier_put) writing;
+    bool finishing;
+    void (*finished)(void *arg); /* or NULL */
+    void *finished_arg;
     bool stopping;
 };
 

@@ -566,7 +566,7 @@ static void want(struct tiers *tiers, const struct store_config *store,
     struct tier *tier = tiers_find(tiers, store->tier->name);
     struct tier_put *put;
 
-    if (tiers->stopping || tier == NULL ||
+    if (tiers->finishing || tiers->stopping || tier == NULL ||
         (workdir == NULL && what != PUT_REMOVE)) {
         return;
     }

@@ -146,9 +146,25 @@ void tiers_pump(struct tiers *tiers)
     event_active(tiers->pump, 0, 0);
 }
 
+/* Is nothing written, and can nothing that waits be? */
+static bool is_finished(const struct tiers *tiers)
+{
+    const struct tier *tier;
+
+    LIST_FOREACH(tier, &tiers->all, all)
+    {
+        if (tier->putting > 0 ||
+            (tier->nputs > 0 && tier->put.breaker.state == BREAKER_CLOSED)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void on_pump(evutil_socket_t fd, short what, void *arg)
 {
     struct tiers *tiers = arg;
+    void (*finished)(void *arg);
     unsigned ms, soonest = 0;
     struct timeval delay;
     struct tier *tier;
@@ -166,6 +182,11 @@ static void on_pump(evutil_socket_t fd, short what, void *arg)
         delay.tv_sec = soonest / 1000;
         delay.tv_usec = (suseconds_t)(soonest % 1000) * 1000;
         evtimer_add(tiers->pump, &delay);
+    }
+    if (tiers->finished != NULL && is_finished(tiers)) {
+        finished = tiers->finished;
+        tiers->finished = NULL;
+        finished(tiers->finished_arg);
     }
 }
 
@@ -220,18 +241,27 @@ void tiers_configure(struct tiers *tiers, struct config *config)
     tiers_pump(tiers);
 }
 
+void tiers_finish(struct tiers *tiers, void (*done)(void *arg), void *arg)
+{
+    tiers->finishing = true;
+    tiers->finished = done;
+    tiers->finished_arg = arg;
+    tiers_pump(tiers);
+}
+
 void tiers_stop(struct tiers *tiers)
 {
     struct tier *tier;
 
     tiers->stopping = true;
+    tiers->finished = NULL;
     LIST_FOREACH(tier, &tiers->all, all)
     {
-        if (tier->nputs > 0) {
+        if (tier->nputs + tier->putting > 0) {
             log_info(0,
                      "tier %s: %u files are not stored any more; their next "
                      "use is another chance",
-                     tier->name, tier->nputs);
+                     tier->name, tier->nputs + tier->putting);
         }
         tier_puts_stop(tiers, tier);
     }

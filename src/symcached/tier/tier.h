@@ -68,6 +68,14 @@ void tiers_configure(struct tiers *tiers, struct config *config);
 
 /* Ends all that is being written; reads must have been cancelled before. */
 void tiers_stop(struct tiers *tiers);
+
+/*
+ * Before tiers_stop(): takes nothing more, and goes on with what waits until
+ * none of that can be stored.  done is then called, once and never from inside,
+ * unless tiers_stop() comes first.
+ */
+void tiers_finish(struct tiers *tiers, void (*done)(void *arg), void *arg);
+
 void tiers_free(struct tiers *tiers);
 
 /*

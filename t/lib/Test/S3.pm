@@ -57,10 +57,10 @@ sub load {
             '"' . sha256_hex($body) . '"');
 }
 
-# How it fails: "silent", "no-quorum" (only writes hang), "busy", "expired"
-# (keys without the token "fresh"), "no-delete" (keys that may not), or a status
-# and a code.  In one step: a
-# request that came between two modes would find none.
+# How it fails: "silent", "no-quorum" (only writes hang), "held" (they wait until
+# it fails in another way), "busy", "expired" (keys without the token "fresh"),
+# "no-delete" (keys that may not), or a status and a code.  In one step: a request
+# that came between two modes would find none.
 sub fail {
     my ($self, $mode) = @_;
     my $t = $self->{t};
@@ -134,6 +134,10 @@ sub answer {
     if ($mode eq 'silent' || ($mode eq 'no-quorum' && $method eq 'PUT')) {
         sleep 60;
         return;
+    }
+    for (my $n = 0; $mode eq 'held' && $method eq 'PUT' && $n < 600; $n++) {
+        sleep 0.1;
+        $mode = $self->{t}->read_file('mode') // '';
     }
     return refuse($c, 503, 'SlowDown') if $mode eq 'busy';
     return refuse($c, split / /, $mode) if $mode =~ /^\d+ \w+$/;
