@@ -137,11 +137,28 @@ SKIP: {
 
 # --- a store that refuses: opens at once, with the code; no 404 is lost
 
+# Begins again with $prepare, a new machine mostly, until $is_good: on a loaded
+# computer an answer may come after the two seconds that a tier has for it.
+# Returns the status of the last lookup.
+sub ask_until {
+    my ($prepare, $key, $is_good) = @_;
+    my $status;
+    for (1 .. 5) {
+        $prepare->();
+        requests();
+        $status = $fleet->ask(ref $key ? $key->() : $key);
+        last if $is_good->();
+    }
+    return $status;
+}
+
+sub none_failed { !$fleet->metric('gets_total{result="failed"}') }
+
 sub denied {
     my ($what, $code, %more) = @_;
-    $fleet->machine(%more);
-    requests();
-    is $fleet->ask($fleet->absent), 404, "$what: an absent key is a final 404";
+    is ask_until(sub { $fleet->machine(%more) }, sub { $fleet->absent },
+        sub { $fleet->metric('breaker{tier="fleet",way="get"}') }), 404,
+        "$what: an absent key is a final 404";
     is requests(), 'GET', "$what: one request";
     is $fleet->metric('breaker{tier="fleet",way="get"}'), 1, "$what: breaker is open";
     $fleet->wait_log(qr/tier fleet: not read for 30 s: $code/);
@@ -196,25 +213,30 @@ is $fleet->metric('breaker{tier="fleet",way="put"}'), 0, 'its breaker is closed'
 unlink $s3->file($path);
 $s3->fail('no-quorum');
 is $fleet->ask_anew($key), 200, 'no quorum: a file is made';
-is $fleet->ask($fleet->absent), 404, 'no quorum: an absent key';
+is ask_until(sub {}, sub { $fleet->absent },
+    sub { $fleet->metric('gets_total{result="absent"}') == 2 }), 404,
+    'no quorum: an absent key';
 is $fleet->metric('breaker{tier="fleet",way="get"}'), 0, 'no quorum: it is read';
 is $fleet->metric('gets_total{result="absent"}'), 2, 'no quorum: and answers';
 
 # --- keys that expire
 
 $s3->fail('expired');
-$t->write_file('token', "old\n");
-$fleet->machine(session_token => '@' . $t->path('token'));
-$t->write_file('token', "fresh\n");
-requests();
-is $fleet->ask($key), 200, 'keys have expired: a file is made';
+sub expire {
+    my ($next) = @_;
+    unlink $s3->file($path);
+    $t->write_file('token', "old\n");
+    $fleet->machine(session_token => '@' . $t->path('token'));
+    $t->write_file('token', "$next\n");
+}
+is ask_until(sub { expire('fresh') }, $key, \&none_failed), 200,
+    'keys have expired: a file is made';
 $fleet->wait_metric('puts_total{result="stored"}', 1);
 is requests(), 'GET GET PUT', 'they are read again, and the request is sent again';
 is $fleet->metric('breaker{tier="fleet",way="get"}'), 0, 'and nothing has failed';
-$t->write_file('token', "old\n");
-$fleet->machine(session_token => '@' . $t->path('token'));
-requests();
-is $fleet->ask($fleet->absent), 404, 'keys have expired and are the same';
+is ask_until(sub { expire('old') }, sub { $fleet->absent },
+    sub { $fleet->metric('breaker{tier="fleet",way="get"}') }), 404,
+    'keys have expired and are the same';
 is requests(), 'GET', 'one request';
 $fleet->wait_log(qr/403 ExpiredToken, and the configuration has no other/);
 
