@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Fuzz target: the conversion of a WebAssembly module.  Input that has no
- * header gets one, so that mutations affect the sections behind it.
+ * Fuzz target: the identity of a WebAssembly module, and its conversion.  Input
+ * that has no header gets one, so that mutations affect the sections behind it.
  */
 #include <string.h>
 
@@ -18,6 +18,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static uint8_t module[sizeof(HEADER) + ROOM];
     struct debuginfo_result result;
+    struct wasm_identity identity;
+    char error[200];
 
     if (size > ROOM) {
         return 0;
@@ -30,6 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         data = module;
         size += sizeof(HEADER);
     }
+    (void)wasm_identity_read(data, size, &identity, error, sizeof(error));
     image_check(&wasm_format, data, size, &result);
     return 0;
 }

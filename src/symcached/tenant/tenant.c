@@ -270,6 +270,7 @@ static void add_limits(cJSON *root, const struct tenants *tenants)
 static cJSON *make_config(const struct tenant *tenant, const cJSON *asked)
 {
     static const char *const command[] = {"pdb2symcache", "-pdb", "{pdb}"};
+    static const char *const inputs[] = {"pdb", "elf", "macho", "wasm"};
     const cJSON *list = cJSON_GetObjectItem(asked, "sources"), *source;
     cJSON *root = cJSON_CreateObject(), *store, *sources, *names, *transcoder;
     char path[PATH_MAX], listen[PATH_MAX + 8];
@@ -289,6 +290,8 @@ static cJSON *make_config(const struct tenant *tenant, const cJSON *asked)
     cJSON_AddStringToObject(transcoder, "version", "9.0.0");
     cJSON_AddItemToObject(transcoder, "command",
                           cJSON_CreateStringArray(command, 3));
+    cJSON_AddItemToObject(transcoder, "inputs",
+                          cJSON_CreateStringArray(inputs, 4));
     cJSON_AddItemToArray(cJSON_AddArrayToObject(store, "transcoders"),
                          transcoder);
     names = cJSON_AddArrayToObject(store, "sources");
