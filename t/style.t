@@ -89,7 +89,7 @@ my $shared = 'base proto config http metrics child sandbox ppdbcache symcache'
     . ' debuginfo/pe debuginfo/place debuginfo/portablepdb debuginfo/wasm';
 my %above = (
     server => 'job negcache space tenant upload',
-    upload => 'job tier unpack space',
+    upload => 'job fetch tier unpack space',
     tenant => '',
     job => 'source negcache transcode unpack store space tier',
     tier => 'fetch store transcode',

@@ -276,6 +276,8 @@ struct uploads_config {
     unsigned max_unused_for; /* seconds; 0 = for ever */
     unsigned try_max_age;    /* seconds, of files of try builds */
     struct tier_config *tier; /* of the stores that have them; or NULL */
+    char **peers; /* address:port or unix:/path of other machines' sockets */
+    size_t npeers;
 };
 
 /* What Mozilla's protocol answers for a module if an upstream failed. */

@@ -113,6 +113,32 @@ static int read_tokens(struct config_reader *r, const cJSON *item,
                : config_error(r, item, "%s:%u: %s", text + 1, n, wrong);
 }
 
+/* Machines that hear of uploads; this one may be among them. */
+static int read_peers(struct config_reader *r, const cJSON *item,
+                      const struct config_field *field, void *at)
+{
+    struct uploads_config *uploads = at;
+    const cJSON *child;
+
+    if (!cJSON_IsArray(item)) {
+        return config_error(r, item,
+                            "must be a list such as [\"10.0.0.2:80\"]");
+    }
+    uploads->peers = calloc((size_t)cJSON_GetArraySize(item) + 1,
+                            sizeof(uploads->peers[0]));
+    if (uploads->peers == NULL) {
+        return config_error(r, item, "out of memory");
+    }
+    for (child = item->child; child != NULL; child = child->next) {
+        if (config_listen(r, child, field, &uploads->peers[uploads->npeers]) !=
+            0) {
+            return -1;
+        }
+        uploads->npeers++;
+    }
+    return 0;
+}
+
 #define OF(member) offsetof(struct uploads_config, member)
 
 static const struct config_field uploads_fields[] = {
@@ -123,6 +149,7 @@ static const struct config_field uploads_fields[] = {
     {"max_size", config_size, OF(max_size), 1024, 1024 * GIB, 0},
     {"replace", config_bool, OF(replace), 0, 0, 0},
     {"max_unused_for", config_duration, OF(max_unused_for), 1, 36600 * DAY, 0},
+    {"peers", read_peers, 0, 0, 0, 0},
     {"try_max_age", config_duration, OF(try_max_age), 1, 36600 * DAY, 0},
 };
 
@@ -297,6 +324,10 @@ void config_uploads_clear(struct uploads_config *uploads)
         secret_free(uploads->tokens[uploads->ntokens].token);
         free(uploads->tokens[uploads->ntokens].user);
     }
+    while (uploads->npeers > 0) {
+        free(uploads->peers[--uploads->npeers]);
+    }
+    free(uploads->peers);
     free(uploads->tokens);
     free(uploads->root);
     free(uploads->spool);

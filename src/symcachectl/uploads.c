@@ -150,8 +150,16 @@ static int set_pin(const char *root, const char *file, bool is_pinned)
                         path, strerror(errno));
 }
 
-static void print_nothing(const cJSON *answer)
+static void print_untold(const cJSON *answer)
 {
+    const char *untold = cJSON_GetStringValue(
+        cJSON_GetObjectItemCaseSensitive(answer, "untold"));
+
+    if (untold != NULL) {
+        fputs("not known yet to ", stdout);
+        printable_put(stdout, untold);
+        putchar('\n');
+    }
 }
 
 static int remove_file(const struct settings *settings, char *text)
@@ -166,7 +174,7 @@ static int remove_file(const struct settings *settings, char *text)
     if (is_try) {
         client_query(path, "try", "1");
     }
-    return client_show(settings, "POST", path, CLIENT_SECONDS, print_nothing,
+    return client_show(settings, "POST", path, CLIENT_SECONDS, print_untold,
                        NULL);
 }
 

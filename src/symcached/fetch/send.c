@@ -119,6 +119,7 @@ static void set_options(struct send *send, const struct send_request *request)
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, send);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)request->connect);
     curl_easy_setopt(easy, CURLOPT_TIMEOUT, (long)request->seconds);
+    curl_easy_setopt(easy, CURLOPT_UNIX_SOCKET_PATH, request->socket);
     if (request->stall > 0) {
         curl_easy_setopt(easy, CURLOPT_LOW_SPEED_LIMIT, 1L);
         curl_easy_setopt(easy, CURLOPT_LOW_SPEED_TIME, (long)request->stall);

@@ -2,8 +2,9 @@
  * Copyright (C) the ngx_symcache authors
  *
  * One HTTP request that fetches no file: PUT with a body or without one, HEAD,
- * or DELETE.  There is one try, redirects are not followed,
- * and no host has a say in it: whoever sends has a breaker of its own.
+ * DELETE, or POST without a body.  There is one try, redirects are not
+ * followed, and no host has a say in it: whoever sends has a breaker of its
+ * own.
  */
 #ifndef SYMCACHED_FETCH_SEND_H
 #define SYMCACHED_FETCH_SEND_H
@@ -17,7 +18,8 @@ struct fetcher;
 struct send;
 
 struct send_request {
-    const char *method; /* "PUT", "HEAD" or "DELETE" */
+    const char *method; /* "PUT", "HEAD", "DELETE" or "POST" */
+    const char *socket; /* path of a Unix socket to connect to, or NULL */
     const char *url;
     const struct transport_config *transport; /* with its credentials */
     const struct header_config *extra;        /* headers of this request */

@@ -407,6 +407,12 @@ static void page_discard(struct server *s, struct target *t, const char *query,
     discard_page(s->uploads, scheduler_config(s->scheduler), t, query, req);
 }
 
+static void page_changed(struct server *s, struct target *t, const char *query,
+                         struct evhttp_request *req)
+{
+    changed_page(s->uploads, scheduler_config(s->scheduler), t, query, req);
+}
+
 static const struct page {
     unsigned prefix; /* segments of the name; 2 = "v1/..." */
     const char *name;
@@ -430,6 +436,7 @@ static const struct page {
     {2, "symbolicated", RIGHT_READ, true, false, false, page_report},
     {2, "uploads", RIGHT_UPLOAD, true, true, true, page_uploads},
     {2, "discard", RIGHT_ADMIN, true, true, true, page_discard},
+    {2, "changed", RIGHT_ADMIN, true, true, true, page_changed},
     {2, "tenants", RIGHT_READ, true, false, false, page_tenants},
     {1, "metrics", RIGHT_READ, false, false, false, page_metrics},
     {1, "healthz", RIGHT_LOOKUP, false, false, false, page_healthz},

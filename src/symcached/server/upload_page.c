@@ -93,6 +93,14 @@ static void add_skipped(cJSON *array, const struct upload_file *file)
     cJSON_AddItemToArray(array, cJSON_CreateString(text));
 }
 
+/* The machines of a fleet that do not know of it yet. */
+static void add_untold(cJSON *object, const char *untold)
+{
+    if (untold[0] != '\0') {
+        cJSON_AddStringToObject(object, "untold", untold);
+    }
+}
+
 /* The object that Tecken answers with; what it says of its bucket is ours. */
 static void answer_form(const struct page *page,
                         const struct upload_result *result)
@@ -127,6 +135,7 @@ static void answer_form(const struct page *page,
             add_skipped(skipped, &result->files[i]);
         }
     }
+    add_untold(upload, result->untold);
     reply_object(page->req, 201, object);
 }
 
@@ -144,6 +153,7 @@ static void answer_file(const struct page *page,
                             file->fate == UPLOAD_SAME       ? "same"
                             : file->fate == UPLOAD_REPLACED ? "replaced"
                                                             : "stored");
+    add_untold(object, result->untold);
     reply_object(page->req, result->status, object);
 }
 
@@ -414,6 +424,7 @@ static void on_removed(void *arg, int status, const char *text)
     }
     object = cJSON_CreateObject();
     cJSON_AddNumberToObject(object, "removed", 1);
+    add_untold(object, text);
     reply_json(req, object);
 }
 
@@ -434,6 +445,59 @@ void discard_page(struct uploads *uploads, const struct config *config,
     }
     if (config->uploads.root == NULL) {
         on_removed(req, 404, strerror(ENOENT));
+        return;
+    }
+    removal.name = request.name;
+    removal.id = request.id;
+    removal.file = request.file;
+    removals_start(uploads_removals(uploads), &removal, on_removed, req);
+}
+
+/* Returns what is wrong, or NULL. */
+static const char *read_change(const char *query,
+                               struct removal_request *removal, bool *is_self)
+{
+    const struct evkeyval *pair;
+    const char *wrong = NULL;
+    struct evkeyvalq pairs;
+
+    if (query == NULL || evhttp_parse_query_str(query, &pairs) != 0) {
+        return "the query has from=ID";
+    }
+    TAILQ_FOREACH(pair, &pairs, next)
+    {
+        if (strcmp(pair->key, "from") == 0) {
+            *is_self = peers_is_self(pair->value);
+        } else if (strcmp(pair->key, "try") == 0) {
+            removal->is_try = strcmp(pair->value, "1") == 0;
+        } else if (strcmp(pair->key, "same") == 0) {
+            removal->is_same = strcmp(pair->value, "1") == 0;
+        } else {
+            wrong = "the query has from=ID, try=1 or same=1";
+        }
+    }
+    evhttp_clear_headers(&pairs);
+    return wrong;
+}
+
+void changed_page(struct uploads *uploads, const struct config *config,
+                  const struct target *target, const char *query,
+                  struct evhttp_request *req)
+{
+    struct removal_request removal = {.is_told = true};
+    struct upload_request request = {0};
+    const char *wrong = read_path(target, &request);
+    bool is_self = false;
+
+    if (wrong == NULL) {
+        wrong = read_change(query, &removal, &is_self);
+    }
+    if (wrong != NULL) {
+        target_refuse(req, 400, "bad-query", wrong);
+        return;
+    }
+    if (is_self || config->uploads.root == NULL) {
+        on_removed(req, 200, "");
         return;
     }
     removal.name = request.name;

@@ -29,6 +29,7 @@ struct upload_file {
     char *member; /* what the client calls it */
     enum upload_fate fate;
     enum upload_fate shared; /* in the tier of uploads: new or the same */
+    bool has_come; /* it was in the tier, and not here */
 };
 
 /*

@@ -15,6 +15,7 @@
 #include "symcached/job/job.h"
 #include "symcached/tier/tier.h"
 #include "invalidation.h"
+#include "peers.h"
 #include "report.h"
 #include "retention.h"
 #include "sharing.h"
@@ -27,10 +28,12 @@ struct removal {
     char path[PATH_MAX]; /* below the root */
     bool is_try;
     bool is_old;
+    bool is_told;
     bool was_shared; /* the tier had it */
     unsigned unused_for;
     struct tier_original *original;
     struct invalidation *invalidation;
+    struct telling *telling;
     removal_done_fn done;
     void *arg;
 };
@@ -38,6 +41,7 @@ struct removal {
 struct removals {
     struct event_base *base;
     struct scheduler *scheduler;
+    struct peers *peers;
     LIST_HEAD(, removal) running;
 };
 
@@ -52,10 +56,21 @@ static void end(struct removal *removal, int status, const char *text)
     if (removal->invalidation != NULL) {
         invalidation_cancel(removal->invalidation);
     }
+    if (removal->telling != NULL) {
+        telling_cancel(removal->telling);
+    }
     LIST_REMOVE(removal, entry);
     config_unref(removal->config);
     free(removal);
     done(arg, status, text);
+}
+
+static void on_told(void *arg, const char *untold)
+{
+    struct removal *removal = arg;
+
+    removal->telling = NULL;
+    end(removal, 200, untold);
 }
 
 static void on_dropped(void *arg)
@@ -63,7 +78,14 @@ static void on_dropped(void *arg)
     struct removal *removal = arg;
 
     removal->invalidation = NULL;
-    end(removal, 200, "removed");
+    if (!removal->is_told) {
+        removal->telling =
+            peers_tell(removal->removals->peers, &removal->file, 1,
+                       removal->is_try, on_told, removal);
+    }
+    if (removal->telling == NULL) {
+        end(removal, 200, "");
+    }
 }
 
 static void print_path(char path[PATH_MAX], const struct removal *removal)
@@ -72,22 +94,13 @@ static void print_path(char path[PATH_MAX], const struct removal *removal)
              removal->path);
 }
 
-/* The tier does not have it any more, or there is none. */
-static void remove_here(struct removal *removal)
+/* What is known of it is dropped here, and then on the other machines. */
+static void drop(struct removal *removal)
 {
     struct debug_place known, *place = &removal->file.place;
-    char path[PATH_MAX];
 
-    print_path(path, removal);
-    if (unlink(path) != 0 &&
-        !(removal->was_shared && (errno == ENOENT || errno == ENOTDIR))) {
-        end(removal, errno == ENOENT || errno == ENOTDIR ? 404 : 500,
-            strerror(errno));
-        return;
-    }
-    log_info(0, "upload file=%s removed", removal->path);
-    if (removal->is_old || !report_place(&known, place->name, place->id)) {
-        end(removal, 200, "removed");
+    if (!report_place(&known, place->name, place->id)) {
+        end(removal, 200, "");
         return;
     }
     memcpy(place->ids, known.ids, sizeof(place->ids));
@@ -98,6 +111,47 @@ static void remove_here(struct removal *removal)
                            removal->is_try, on_dropped, removal);
     if (removal->invalidation == NULL) {
         end(removal, 500, strerror(ENOMEM));
+    }
+}
+
+/* The tier does not have it any more, or there is none. */
+static void remove_here(struct removal *removal)
+{
+    char path[PATH_MAX];
+
+    print_path(path, removal);
+    if (unlink(path) != 0 &&
+        !(removal->was_shared && (errno == ENOENT || errno == ENOTDIR))) {
+        end(removal, errno == ENOENT || errno == ENOTDIR ? 404 : 500,
+            strerror(errno));
+        return;
+    }
+    log_info(0, "upload file=%s removed", removal->path);
+    if (removal->is_old) {
+        end(removal, 200, "");
+        return;
+    }
+    drop(removal);
+}
+
+/*
+ * Another machine keeps the file now, so that only one decides how long it is
+ * kept; or it has removed it.  Without a tier each machine has files of its
+ * own, or all have one folder.
+ */
+static void take_note(struct removal *removal, bool is_same)
+{
+    char path[PATH_MAX];
+
+    print_path(path, removal);
+    if (sharing_is_wanted(removal->config) && unlink(path) == 0) {
+        log_info(0, "upload file=%s removed, as another machine has told",
+                 removal->path);
+    }
+    if (is_same) {
+        end(removal, 200, "");
+    } else {
+        drop(removal);
     }
 }
 
@@ -138,6 +192,7 @@ void removals_start(struct removals *removals,
     upload_file_path(removal->path, place, request->is_try);
     removal->is_try = request->is_try;
     removal->is_old = request->is_old;
+    removal->is_told = request->is_told;
     removal->unused_for = request->unused_for;
     removal->removals = removals;
     removal->done = done;
@@ -145,6 +200,10 @@ void removals_start(struct removals *removals,
     removal->config =
         config_ref((struct config *)scheduler_config(removals->scheduler));
     LIST_INSERT_HEAD(&removals->running, removal, entry);
+    if (request->is_told) {
+        take_note(removal, request->is_same);
+        return;
+    }
     if (!sharing_is_wanted(removal->config)) {
         remove_here(removal);
         return;
@@ -158,13 +217,15 @@ void removals_start(struct removals *removals,
 }
 
 struct removals *removals_new(struct event_base *base,
-                              struct scheduler *scheduler)
+                              struct scheduler *scheduler,
+                              struct peers *peers)
 {
     struct removals *removals = calloc(1, sizeof(*removals));
 
     if (removals != NULL) {
         removals->base = base;
         removals->scheduler = scheduler;
+        removals->peers = peers;
         LIST_INIT(&removals->running);
     }
     return removals;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 
 struct event_base;
+struct peers;
 struct removals; /* those that run */
 struct scheduler;
 
@@ -21,17 +22,22 @@ struct removal_request {
     bool is_old; /* nobody asked for it: what was made of the file stays, */
     unsigned unused_for; /* and so does the file, if another machine has taken
                             it for less than so many seconds; 0: it goes */
+    bool is_told; /* by another machine, which has it now, or has removed it:
+                     the tier and the others know */
+    bool is_same; /* its bytes have not changed */
 };
 
 /*
- * status: 200; 404: there is no such file; 409: it is in use; 500 or 503: it is
- * still there, and text says why.
+ * status: 200, and text names the machines that do not know yet; 404: there is
+ * no such file; 409: it is in use; 500 or 503: it is still there, and text says
+ * why.
  */
 typedef void (*removal_done_fn)(void *arg, int status, const char *text);
 
-/* Returns NULL when out of memory. */
+/* peers live longer.  Returns NULL when out of memory. */
 struct removals *removals_new(struct event_base *base,
-                              struct scheduler *scheduler);
+                              struct scheduler *scheduler,
+                              struct peers *peers);
 
 /* done is called once, perhaps from inside this function. */
 void removals_start(struct removals *removals,

@@ -130,3 +130,15 @@ void sharing_cancel(struct sharing *sharing)
     }
     free(sharing);
 }
+
+void sharing_settle(struct upload_file *files, size_t n)
+{
+    size_t i;
+
+    for (i = 0; i < n; i++) {
+        files[i].has_come = files[i].fate == UPLOAD_NEW;
+        if (files[i].fate != UPLOAD_REPLACED) {
+            files[i].fate = files[i].shared;
+        }
+    }
+}

@@ -34,6 +34,10 @@ struct sharing *sharing_start(struct tiers *tiers, const struct config *config,
                               struct upload_file *files, size_t n, bool is_try,
                               bool replace, sharing_done_fn done, void *arg);
 
+/* The files have their names here, too: what the tier had already is nothing
+ * new, and what it had not, is.  Sets "fate" and "has_come". */
+void sharing_settle(struct upload_file *files, size_t n);
+
 /* done is not called any more. */
 void sharing_cancel(struct sharing *sharing);
 

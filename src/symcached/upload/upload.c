@@ -7,7 +7,8 @@
  *      time as one has descriptors for.
  *   2. A thread gives the files their names (publication.h).  Before, they are
  *      stored in the tier, if there is one (sharing.h).
- *   3. What was known of their keys is dropped (invalidation.h).
+ *   3. What was known of their keys is dropped, here (invalidation.h) and on
+ *      other machines (peers.h).
  *   4. Only then is the client answered.
  */
 #include "upload.h"
@@ -38,6 +39,7 @@
 #include "cleaner.h"
 #include "invalidation.h"
 #include "multipart.h"
+#include "peers.h"
 #include "report.h"
 #include "sharing.h"
 #include "spool.h"
@@ -72,6 +74,7 @@ struct upload {
     bool shared; /* and are there */
     struct sharing *sharing;
     struct invalidation *invalidation;
+    struct telling *telling;
     struct upload_result result;
     char archive[256];
     char text[UPLOAD_TEXT_SIZE];
@@ -87,6 +90,7 @@ struct uploads {
     bool stopping;
     char *root; /* that the work folder is in */
     struct workdir *workdir;
+    struct peers *peers;
     struct removals *removals;
     struct cleaner *cleaner;
 };
@@ -127,6 +131,9 @@ static void upload_free(struct upload *u)
     }
     if (u->invalidation != NULL) {
         invalidation_cancel(u->invalidation);
+    }
+    if (u->telling != NULL) {
+        telling_cancel(u->telling);
     }
     close_outputs(u);
     close_fd(&u->in);
@@ -188,15 +195,16 @@ static void log_file(const struct upload *u, const struct upload_file *file)
              file->fate == UPLOAD_NEW ? "stored" : "replaced");
 }
 
-/* All has been dropped: tells of it. */
-static void on_dropped(void *arg)
+/* All machines know: tells the client. */
+static void on_told(void *arg, const char *untold)
 {
     struct upload *u = arg;
     struct publication *p = u->publication;
     bool all_same = true;
     size_t i;
 
-    u->invalidation = NULL;
+    u->telling = NULL;
+    u->result.untold = untold;
     for (i = 0; i < p->nfiles; i++) {
         if (is_stored(&p->files[i])) {
             all_same = false;
@@ -214,6 +222,19 @@ static void on_dropped(void *arg)
     u->result.files = p->files;
     u->result.nfiles = p->nfiles;
     finish(u, all_same && u->request.name != NULL ? 200 : 201);
+}
+
+static void on_dropped(void *arg)
+{
+    struct upload *u = arg;
+
+    u->invalidation = NULL;
+    u->telling = peers_tell(u->uploads->peers, u->publication->files,
+                            u->publication->nfiles, u->result.is_try, on_told,
+                            u);
+    if (u->telling == NULL) {
+        refuse_errno(u, ENOMEM, "files cannot be announced");
+    }
 }
 
 static void drop_all(struct upload *u)
@@ -277,20 +298,6 @@ static void share(struct upload *u)
     }
 }
 
-/* What the tier had already is nothing new, and what it had not, is. */
-static void settle_fates(struct upload *u)
-{
-    struct upload_file *file;
-    size_t i;
-
-    for (i = 0; u->shared && i < u->publication->nfiles; i++) {
-        file = &u->publication->files[i];
-        if (file->fate != UPLOAD_REPLACED) {
-            file->fate = file->shared;
-        }
-    }
-}
-
 static void on_published(void *arg, bool late)
 {
     struct upload *u = arg;
@@ -321,7 +328,9 @@ static void on_published(void *arg, bool late)
         share(u);
         return;
     }
-    settle_fates(u);
+    if (u->shared) {
+        sharing_settle(p->files, p->nfiles);
+    }
     drop_all(u);
 }
 
@@ -636,7 +645,10 @@ struct uploads *uploads_new(struct event_base *base,
     uploads->base = base;
     uploads->scheduler = scheduler;
     LIST_INIT(&uploads->running);
-    uploads->removals = removals_new(base, scheduler);
+    uploads->peers = peers_new(base, scheduler);
+    uploads->removals = uploads->peers != NULL
+                            ? removals_new(base, scheduler, uploads->peers)
+                            : NULL;
     uploads->cleaner = uploads->removals != NULL
                            ? cleaner_new(base, scheduler, uploads->removals)
                            : NULL;
@@ -670,6 +682,7 @@ void uploads_free(struct uploads *uploads)
     uploads_stop(uploads);
     cleaner_free(uploads->cleaner);
     removals_free(uploads->removals);
+    peers_free(uploads->peers);
     workdir_close(uploads->workdir);
     free(uploads->root);
     free(uploads);

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "peers.h"
 #include "publication.h"
 #include "removal.h"
 
@@ -44,6 +45,7 @@ struct upload_result {
     const char *text; /* of an error, what the client is told */
     const struct upload_file *files;
     size_t nfiles;
+    const char *untold; /* machines that do not know yet, with commas; "" */
     bool is_try;
     uint64_t archive_size;
     const char *archive; /* its name, or NULL */

@@ -1,0 +1,499 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A message is the path of a request, POST /v1/changed/<name>/<id>/<file>, see
+ * server/upload_page.h.  A machine gets one after the other.
+ */
+#include "peers.h"
+
+#include <errno.h>
+#include <event2/event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <unistd.h>
+#include "base/log.h"
+#include "base/percent.h"
+#include "config/config.h"
+#include "symcached/fetch/fetch.h"
+#include "symcached/job/job.h"
+
+#define CONNECT_SECONDS 1
+#define SECONDS 3 /* and then it is not waited for any more */
+#define RETRY_SECONDS 5
+#define MESSAGES_MAX 10000 /* for one machine; the oldest of more are dropped */
+
+#define UNTOLD_FILE ".untold" /* lines "<address> <message>" */
+#define MESSAGE_MAX (3 * (2 * SYMCACHE_NAME_MAX + DEBUG_PLACE_ID_SIZE) + 100)
+
+struct telling {
+    LIST_ENTRY(telling) entry;
+    struct event *ended;
+    size_t left; /* messages that are waited for */
+    char untold[PEERS_UNTOLD];
+    peers_done_fn done; /* NULL: nobody waits */
+    void *arg;
+};
+
+struct message {
+    TAILQ_ENTRY(message) entry;
+    struct telling *telling; /* or NULL */
+    char text[];
+};
+
+struct peer {
+    LIST_ENTRY(peer) entry;
+    struct peers *peers;
+    char *address;
+    TAILQ_HEAD(, message) messages; /* the first one is being sent */
+    size_t n;
+    struct send *send;
+    struct event *retry;
+    bool fails; /* nobody waits for it */
+};
+
+struct peers {
+    struct event_base *base;
+    struct scheduler *scheduler;
+    struct hosts *hosts;
+    struct fetcher *fetcher;
+    struct event *save;
+    LIST_HEAD(, peer) all;
+    LIST_HEAD(, telling) tellings;
+};
+
+static const char *self(void)
+{
+    static char id[VIA_ID + 1];
+
+    return via_self(id, UPLOADS_SOURCE);
+}
+
+bool peers_is_self(const char *from)
+{
+    return strcmp(from, self()) == 0;
+}
+
+/* who waits --------------------------------------------------------------- */
+
+static void telling_free(struct telling *telling)
+{
+    LIST_REMOVE(telling, entry);
+    event_free(telling->ended);
+    free(telling);
+}
+
+static void on_told(evutil_socket_t fd, short events, void *arg)
+{
+    struct telling *telling = arg;
+
+    if (telling->done != NULL) {
+        telling->done(telling->arg, telling->untold);
+    }
+    telling_free(telling);
+}
+
+/* A message has been heard, or is not waited for. */
+static void leave(struct telling *telling)
+{
+    if (--telling->left == 0) {
+        event_active(telling->ended, 0, 0);
+    }
+}
+
+static void note_untold(struct telling *telling, const char *address)
+{
+    size_t len = strlen(telling->untold);
+
+    if (strstr(telling->untold, address) == NULL) {
+        snprintf(telling->untold + len, sizeof(telling->untold) - len,
+                 "%s%s", len > 0 ? "," : "", address);
+    }
+}
+
+void telling_cancel(struct telling *telling)
+{
+    telling->done = NULL;
+}
+
+/* messages ---------------------------------------------------------------- */
+
+static void drop_first(struct peer *peer)
+{
+    struct message *message = TAILQ_FIRST(&peer->messages);
+
+    if (message->telling != NULL) {
+        leave(message->telling);
+    }
+    TAILQ_REMOVE(&peer->messages, message, entry);
+    peer->n--;
+    free(message);
+}
+
+static void save_later(struct peers *peers)
+{
+    event_active(peers->save, 0, 0);
+}
+
+/* Returns false when out of memory. */
+static bool add(struct peer *peer, const char *text, struct telling *telling)
+{
+    size_t size = strlen(text) + 1;
+    struct message *message = malloc(sizeof(*message) + size);
+
+    if (message == NULL) {
+        return false;
+    }
+    if (peer->n == MESSAGES_MAX) {
+        log_error(0, "uploads: %s is never told of %s", peer->address,
+                  TAILQ_FIRST(&peer->messages)->text);
+        drop_first(peer);
+    }
+    memcpy(message->text, text, size);
+    message->telling = NULL;
+    if (telling != NULL && peer->fails) {
+        note_untold(telling, peer->address);
+    } else if (telling != NULL) {
+        message->telling = telling;
+        telling->left++;
+    }
+    TAILQ_INSERT_TAIL(&peer->messages, message, entry);
+    peer->n++;
+    if (peer->fails) {
+        save_later(peer->peers);
+    }
+    return true;
+}
+
+static void send_next(struct peer *peer);
+
+static void fail(struct peer *peer, const char *why)
+{
+    static const struct timeval pause = {.tv_sec = RETRY_SECONDS};
+    struct message *message;
+
+    if (!peer->fails) {
+        log_warn(0,
+                 "uploads: %s is not told of %zu files: %s; it is tried again",
+                 peer->address, peer->n, why);
+    }
+    peer->fails = true;
+    TAILQ_FOREACH(message, &peer->messages, entry)
+    {
+        if (message->telling != NULL) {
+            note_untold(message->telling, peer->address);
+            leave(message->telling);
+            message->telling = NULL;
+        }
+    }
+    event_add(peer->retry, &pause);
+    save_later(peer->peers);
+}
+
+static void on_sent(void *arg, const struct send_result *result)
+{
+    struct peer *peer = arg;
+
+    peer->send = NULL;
+    if (result->answer->status != 200) {
+        fail(peer, result->detail);
+        return;
+    }
+    drop_first(peer);
+    if (peer->fails) {
+        save_later(peer->peers);
+    }
+    if (peer->fails && peer->n == 0) {
+        log_info(0, "uploads: %s has been told", peer->address);
+        peer->fails = false;
+    }
+    send_next(peer);
+}
+
+static void send_next(struct peer *peer)
+{
+    static const struct transport_config transport = {
+        .internal = TRANSPORT_INTERNAL_ORIGIN};
+    static char name[] = "Content-Length", value[] = "0";
+    const struct header_config length = {name, value};
+    bool is_unix = strncmp(peer->address, "unix:", 5) == 0;
+    struct send_request request = {.method = "POST",
+                                   .transport = &transport,
+                                   .extra = &length,
+                                   .nextra = 1,
+                                   .fd = -1,
+                                   .connect = CONNECT_SECONDS,
+                                   .seconds = SECONDS};
+    char url[MESSAGE_MAX + 200];
+
+    if (peer->send != NULL || peer->n == 0) {
+        return;
+    }
+    snprintf(url, sizeof(url), "http://%.150s%s",
+             is_unix ? "localhost" : peer->address,
+             TAILQ_FIRST(&peer->messages)->text);
+    request.url = url;
+    request.socket = is_unix ? peer->address + 5 : NULL;
+    peer->send = send_start(peer->peers->fetcher, &request, on_sent, peer);
+    if (peer->send == NULL) {
+        fail(peer, strerror(ENOMEM));
+    }
+}
+
+/* machines ---------------------------------------------------------------- */
+
+static bool is_wanted(const struct peer *peer)
+{
+    const struct uploads_config *uploads =
+        &scheduler_config(peer->peers->scheduler)->uploads;
+    size_t i;
+
+    for (i = 0; i < uploads->npeers; i++) {
+        if (strcmp(uploads->peers[i], peer->address) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void peer_free(struct peer *peer)
+{
+    if (peer->send != NULL) {
+        send_cancel(peer->send);
+    }
+    while (peer->n > 0) {
+        drop_first(peer);
+    }
+    if (peer->retry != NULL) {
+        event_free(peer->retry);
+    }
+    LIST_REMOVE(peer, entry);
+    free(peer->address);
+    free(peer);
+}
+
+static void on_retry(evutil_socket_t fd, short events, void *arg)
+{
+    struct peer *peer = arg;
+
+    if (is_wanted(peer)) {
+        send_next(peer);
+        return;
+    }
+    save_later(peer->peers);
+    peer_free(peer);
+}
+
+/* Returns NULL when out of memory. */
+static struct peer *find(struct peers *peers, const char *address)
+{
+    struct peer *peer;
+
+    LIST_FOREACH(peer, &peers->all, entry)
+    {
+        if (strcmp(peer->address, address) == 0) {
+            return peer;
+        }
+    }
+    peer = calloc(1, sizeof(*peer));
+    if (peer == NULL) {
+        return NULL;
+    }
+    peer->peers = peers;
+    TAILQ_INIT(&peer->messages);
+    LIST_INSERT_HEAD(&peers->all, peer, entry);
+    peer->address = strdup(address);
+    peer->retry = evtimer_new(peers->base, on_retry, peer);
+    if (peer->address == NULL || peer->retry == NULL) {
+        peer_free(peer);
+        return NULL;
+    }
+    return peer;
+}
+
+/* what is kept ------------------------------------------------------------ */
+
+static bool print_path(char path[PATH_MAX], const struct peers *peers,
+                       const char *end)
+{
+    const char *root = scheduler_config(peers->scheduler)->uploads.root;
+
+    snprintf(path, PATH_MAX, "%.1024s/" UNTOLD_FILE "%s",
+             root != NULL ? root : "", end);
+    return root != NULL;
+}
+
+/* It is not synced: after a power failure the machines are told of the last
+ * seconds again, or not. */
+static void save(evutil_socket_t fd, short events, void *arg)
+{
+    struct peers *peers = arg;
+    char path[PATH_MAX], tmp[PATH_MAX];
+    const struct message *message;
+    const struct peer *peer;
+    FILE *f;
+
+    if (!print_path(path, peers, "") || !print_path(tmp, peers, ".tmp")) {
+        return;
+    }
+    f = fopen(tmp, "we");
+    LIST_FOREACH(peer, &peers->all, entry)
+    {
+        TAILQ_FOREACH(message, &peer->messages, entry)
+        {
+            if (f != NULL && peer->fails) {
+                fprintf(f, "%s %s\n", peer->address, message->text);
+            }
+        }
+    }
+    if (f != NULL && ftell(f) == 0) {
+        fclose(f);
+        (void)unlink(tmp);
+        (void)unlink(path);
+    } else if (f == NULL || fclose(f) != 0 || rename(tmp, path) != 0) {
+        log_error(errno, "uploads: what other machines are not told of cannot "
+                         "be kept");
+    }
+}
+
+/* What an earlier process could not tell. */
+static void load(struct peers *peers)
+{
+    char path[PATH_MAX], line[MESSAGE_MAX + 200], *text;
+    struct peer *peer;
+    FILE *f = print_path(path, peers, "") ? fopen(path, "re") : NULL;
+
+    while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
+        line[strcspn(line, "\n")] = '\0';
+        text = strchr(line, ' ');
+        if (text == NULL || text[1] != '/') {
+            continue;
+        }
+        *text++ = '\0';
+        peer = find(peers, line);
+        if (peer != NULL && add(peer, text, NULL)) {
+            peer->fails = true;
+            event_active(peer->retry, 0, 0);
+        }
+    }
+    if (f != NULL) {
+        fclose(f);
+    }
+}
+
+/* life -------------------------------------------------------------------- */
+
+static void host_freed(void *arg)
+{
+    /* nothing here waits for hosts */
+}
+
+struct peers *peers_new(struct event_base *base, struct scheduler *scheduler)
+{
+    struct peers *peers = calloc(1, sizeof(*peers));
+
+    if (peers == NULL) {
+        return NULL;
+    }
+    LIST_INIT(&peers->all);
+    LIST_INIT(&peers->tellings);
+    peers->base = base;
+    peers->scheduler = scheduler;
+    peers->hosts = hosts_new(base, host_freed, NULL);
+    peers->fetcher =
+        peers->hosts != NULL ? fetcher_new(base, peers->hosts) : NULL;
+    peers->save = event_new(base, -1, 0, save, peers);
+    if (peers->fetcher == NULL || peers->save == NULL) {
+        peers_free(peers);
+        return NULL;
+    }
+    load(peers);
+    return peers;
+}
+
+void peers_free(struct peers *peers)
+{
+    struct peer *peer;
+
+    if (peers == NULL) {
+        return;
+    }
+    LIST_FOREACH(peer, &peers->all, entry)
+    {
+        peer->fails = peer->fails || peer->n > 0;
+    }
+    if (!LIST_EMPTY(&peers->all)) {
+        save(-1, 0, peers);
+    }
+    while (!LIST_EMPTY(&peers->all)) {
+        peer_free(LIST_FIRST(&peers->all));
+    }
+    while (!LIST_EMPTY(&peers->tellings)) {
+        telling_free(LIST_FIRST(&peers->tellings));
+    }
+    if (peers->fetcher != NULL) {
+        fetcher_free(peers->fetcher);
+    }
+    hosts_free(peers->hosts);
+    if (peers->save != NULL) {
+        event_free(peers->save);
+    }
+    free(peers);
+}
+
+static void print_message(char text[MESSAGE_MAX],
+                          const struct upload_file *file, bool is_try)
+{
+    char *end = stpcpy(text, "/v1/changed/");
+
+    end = percent_encode(end, file->place.name);
+    *end++ = '/';
+    end = percent_encode(end, file->place.id);
+    *end++ = '/';
+    end = percent_encode(end, file->place.file);
+    snprintf(end, (size_t)(text + MESSAGE_MAX - end), "?from=%s%s%s", self(),
+             is_try ? "&try=1" : "", file->fate == UPLOAD_SAME ? "&same=1"
+                                                               : "");
+}
+
+struct telling *peers_tell(struct peers *peers,
+                           const struct upload_file *files, size_t n,
+                           bool is_try, peers_done_fn done, void *arg)
+{
+    const struct config *config = scheduler_config(peers->scheduler);
+    struct telling *telling = calloc(1, sizeof(*telling));
+    char text[MESSAGE_MAX];
+    struct peer *peer;
+    size_t i, j;
+
+    if (telling == NULL) {
+        return NULL;
+    }
+    telling->done = done;
+    telling->arg = arg;
+    telling->left = 1; /* until all have been added */
+    telling->ended = event_new(peers->base, -1, 0, on_told, telling);
+    if (telling->ended == NULL) {
+        free(telling);
+        return NULL;
+    }
+    for (i = 0; i < config->uploads.npeers; i++) {
+        peer = find(peers, config->uploads.peers[i]);
+        for (j = 0; j < n; j++) {
+            if (files[j].fate == UPLOAD_SAME && !files[j].has_come) {
+                continue;
+            }
+            print_message(text, &files[j], is_try);
+            if (peer == NULL || !add(peer, text, telling)) {
+                note_untold(telling, config->uploads.peers[i]);
+            }
+        }
+        if (peer != NULL && !peer->fails) {
+            send_next(peer);
+        }
+    }
+    LIST_INSERT_HEAD(&peers->tellings, telling, entry);
+    leave(telling);
+    return telling;
+}

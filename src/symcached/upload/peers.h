@@ -1,0 +1,47 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The other machines of a fleet ("uploads.peers") are told which files were
+ * uploaded or removed here, so that they drop what they know of them.
+ *
+ * A machine that cannot be told is not waited for any more.  What it has to
+ * know is kept in the folder of uploads, also over a restart, and is sent when
+ * it answers again.
+ */
+#ifndef SYMCACHED_UPLOAD_PEERS_H
+#define SYMCACHED_UPLOAD_PEERS_H
+
+#include "publication.h"
+
+struct event_base;
+struct peers;
+struct scheduler;
+struct telling;
+
+#define PEERS_UNTOLD 512
+
+/* untold: addresses of the machines that do not know yet, with commas. */
+typedef void (*peers_done_fn)(void *arg, const char *untold);
+
+/* Returns NULL when out of memory. */
+struct peers *peers_new(struct event_base *base, struct scheduler *scheduler);
+
+/* NULL is allowed. */
+void peers_free(struct peers *peers);
+
+/*
+ * Tells all of them of those of n files that were stored, or have come here
+ * from another machine.  The files may go at once.  done is called once, never
+ * from inside.  Returns NULL when out of memory.
+ */
+struct telling *peers_tell(struct peers *peers,
+                           const struct upload_file *files, size_t n,
+                           bool is_try, peers_done_fn done, void *arg);
+
+/* done is not called any more; they are told all the same. */
+void telling_cancel(struct telling *telling);
+
+/* Is this the id that a message of this machine has? */
+bool peers_is_self(const char *from);
+
+#endif

@@ -1,0 +1,161 @@
+#!/usr/bin/env perl
+
+# Two machines of a fleet that tell each other of uploads: what one has taken
+# or removed before it answers, the other one sees with its next request; and a
+# machine that is away hears of it when it is back.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Test::More;
+use Test::Symcache;
+use Test::Uploads;
+use Test::Zip;
+
+my $id = $Test::Symcache::key{'crash.pdb'};
+my $key = "crash.pdb/$id";
+my $path = "$key/crash.pdb";
+my $u = Test::Uploads->new;
+my $m1 = $u->t;
+my $m2 = Test::Symcache->new;
+my $pdb = $m1->read_file($m1->data('pdb/crash.pdb'));
+my $tier = $m1->path('tier');
+mkdir $tier or die;
+mkdir $m2->path($_) or die for qw(uploads empty);
+my $peers = [map { 'unix:' . $_->path('a.sock') } $m1, $m2];
+
+# PDBs of the same identity and other bytes: the last page is not used.
+sub other { substr($pdb, 0, -1) . chr $_[0] }
+
+sub start {
+    my ($m, $has_tier) = @_;
+    my $c = $u->config;
+    delete $c->{uploads}{tokens};
+    $c->{uploads}{peers} = $peers;
+    $c->{uploads}{listen} = 'unix:' . $m->path('u.sock');
+    $c->{uploads}{spool} = $m1->path('uploads/.spool');
+    $c->{uploads}{root} = $m->path('uploads');
+    $c->{sources}{empty}{path} = $m->path('empty');
+    $c->{stores}{default}{root} = $m->path('store');
+    $c->{downloads} = $m->path('downloads');
+    $c->{listen} = 'unix:' . $m->path('h.sock');
+    $c->{admin_listen} = 'unix:' . $m->path('a.sock');
+    if ($has_tier) {
+        $c->{tiers}{fleet} = { type => 'filesystem', path => $tier };
+        $c->{stores}{default}{tier} = 'fleet';
+    }
+    $m->start_symcached($c);
+}
+
+sub admin {
+    my ($m, $method, $uri, @headers) = @_;
+    return $m->http($m->path('a.sock'), $method, $uri, 'Content-Length: 0',
+        @headers);
+}
+
+# An upload at the second machine.
+my $n = 0;
+sub put2 {
+    my ($bytes, $query) = @_;
+    my $file = $m1->write_file('uploads/.spool/' . ++$n, $bytes);
+    return admin($m2, 'PUT', "/v1/uploads/$path" . ($query // ''),
+        "X-Symcached-Body: $file")->{status};
+}
+
+sub ask {
+    my ($m, $kind, $version) = @_;
+    return $m->helper('GET',
+        "/v1/$kind/default/$key?version=$version&wait=60");
+}
+
+sub final {
+    my ($m) = @_;
+    my $r = ask($m, 'debuginfo', '1.0.0');
+    return $r->{status} == 404 && !Test::Symcache::header($r, 'Retry-After');
+}
+
+sub downloaded { $m2->read_file("downloads/default/$path") }
+sub made { ask($_[0], 'symcache', '9.0.0')->{status} == 200 }
+my $symcache = "store/$key/crash.pdb-v9.0.0.symcache";
+
+# --- what one machine takes, the next request at the other sees
+
+$m1->stop_symcached;
+start($_, 1) for $m1, $m2;
+ok final($_), 'nobody has it' for $m1, $m2;
+my $r = $u->put($path, $pdb);
+is $r->{status}, 201, 'uploaded at one machine' or diag $r->{raw};
+is $r->{json}{untold}, undef, 'all know';
+is ask($m2, 'debuginfo', '1.0.0')->{status}, 200, 'the other one has it at once';
+is downloaded(), $pdb, 'whole';
+ok made($_), 'and makes a SymCache' for $m1, $m2;
+
+is $u->put("$path?force=1", other(1))->{status}, 201, 'replaced';
+ok !-e $m2->path($symcache), 'the SymCache of the other machine is gone';
+is downloaded(), undef, 'and its download';
+ok made($_), 'another one is made' for $m2, $m1;
+is downloaded(), other(1), 'of the new bytes';
+
+is put2(other(2)), 409, 'other bytes at the other machine: 409';
+is put2(other(1)), 200, 'the same bytes: 200';
+ok -e $m2->path("uploads/$path"), 'which keeps the file now';
+ok !-e $m1->path("uploads/$path"), 'instead of the first';
+ok -e $m1->path($symcache), 'whose SymCache stays';
+is put2(other(2), '?force=1'), 201, 'replaced there';
+ok !-e $m1->path($symcache), 'and the first knows';
+
+is admin($m1, 'POST', "/v1/discard/$path")->{status}, 200,
+    'removed at the first';
+ok !-e $m2->path("uploads/$path"), 'so it is gone at the other';
+ok final($_), 'and absent for both' for $m1, $m2;
+
+my @zip = map { ["m$_.pdb/" . sprintf('%032X1', $_) . "/m$_.sym",
+    sprintf "MODULE windows x86 %032X1 m%d.pdb\n", $_, $_] } 1 .. 50;
+is $u->upload(Test::Zip::zip(@zip))->{status}, 201, 'an archive';
+
+# --- a machine that is away
+
+is $u->put($path, other(1))->{status}, 201, 'uploaded';
+ok made($m2), 'and used by the other machine';
+$m2->stop_symcached;
+$r = $u->put("$path?force=1", other(3));
+is $r->{status}, 201, 'one machine is away: replaced' or diag $r->{raw};
+is $r->{json}{untold}, $peers->[1], 'the answer says who does not know';
+$m1->wait_until('so does the log', sub {
+    $m1->helper_log =~ /uploads: \Q$peers->[1]\E is not told of 1 files: / });
+is $u->put("$path?force=1", other(4))->{json}{untold}, $peers->[1],
+    'once more';
+$m1->wait_until('it is kept', sub {
+    2 == (() = ($m1->read_file('uploads/.untold') // '') =~ m{/$path\?}g) });
+$m1->stop_symcached;
+start($m1, 1);
+ok -e $m2->path($symcache), 'the former SymCache';
+start($m2, 1);
+$m1->wait_until('the machine that was away is told',
+    sub { !-e $m1->path('uploads/.untold') });
+ok !-e $m2->path($symcache), 'and has dropped it';
+ok made($m2), 'makes another one';
+is downloaded(), other(4), 'of what is there';
+is $u->put("$path?force=1", other(5))->{json}{untold}, undef,
+    'the next time all know at once';
+
+# --- without a tier only what is known is dropped
+
+$_->stop_symcached for $m1, $m2;
+start($_, 0) for $m1, $m2;
+is put2(other(6)), 201, 'without a tier: each has files of its own';
+is $u->put("$path?force=1", other(7))->{status}, 201, 'replaced at the first';
+is $m2->read_file("uploads/$path"), other(6), 'not at the other';
+ok made($m2), 'which has its own';
+
+for my $query ('', '?from', '?from=1&x=1', '?from=1&try') {
+    is admin($m1, 'POST', "/v1/changed/$path$query")->{status}, 400,
+        "refused: '$query'";
+}
+is $m1->helper('POST', "/v1/changed/$path?from=1", 'Content-Length: 0')
+    ->{status}, 403, 'not on the socket for everybody';
+
+$_->finish for $m2, $m1;
+done_testing;
