@@ -61,7 +61,7 @@ for (['a copy', $large, 0], ['gzip data', $bomb, 0]) {
     my $in = $t->write_file('in', $body);
     my $out = $t->write_file('fs/out', '');
     my $err = $t->path('err');
-    my @place = $name eq 'a copy' ? ('tree', 0, $t->dir, 'in') : ();
+    my @place = $name eq 'a copy' ? ('tree', 0, 0, $t->dir, 'in') : ();
     my $pid = fork() // die "fork: $!";
     if ($pid == 0) {
         open STDERR, '>', $err;
