@@ -9,6 +9,7 @@
 #include "key.h"
 
 static int symcache_hint_is_checksum(const char *value, size_t len);
+static int symcache_hint_is_stamp(const char *value, size_t len);
 static int symcache_hint_is_code_id(const char *value, size_t len);
 
 static const struct {
@@ -17,6 +18,7 @@ static const struct {
 } symcache_hint_rules[SYMCACHE_HINTS] = {
     [SYMCACHE_HINT_CHECKSUM] = { "checksum", symcache_hint_is_checksum },
     [SYMCACHE_HINT_CODE_ID] = { "code_id", symcache_hint_is_code_id },
+    [SYMCACHE_HINT_STAMP] = { "stamp", symcache_hint_is_stamp },
 };
 
 const char *
@@ -92,6 +94,18 @@ symcache_hint_is_hex(char c)
 {
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F')
            || (c >= 'a' && c <= 'f');
+}
+
+static int
+symcache_hint_is_stamp(const char *value, size_t len)
+{
+    size_t  i;
+
+    for (i = 0; i < len && symcache_hint_is_hex(value[i]); i++) {
+        /* void */
+    }
+
+    return len > 0 && len <= 8 && i == len;
 }
 
 /* It becomes a header, so nothing else may be in it. */

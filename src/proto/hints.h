@@ -24,6 +24,8 @@ typedef enum {
     SYMCACHE_HINT_CHECKSUM = 0,
     /* the build id or PE code id of a module, as the text of a key's id */
     SYMCACHE_HINT_CODE_ID,
+    /* of a portable PDB, hex: the layout unified has it in place of an age */
+    SYMCACHE_HINT_STAMP,
     SYMCACHE_HINTS
 } symcache_hint_e;
 

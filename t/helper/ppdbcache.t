@@ -78,7 +78,8 @@ sub lookup {
     $kind //= 'ppdbcache';
     my $version = $kind eq 'symcache' ? '9.0.0' : '1.0.0';
     return $t->helper('GET',
-        "/v1/$kind/$store/$name/$id?version=$version&wait=60");
+        "/v1/$kind/$store/$name/" . ($id =~ /\?/ ? "$id&" : "$id?")
+        . "version=$version&wait=60");
 }
 sub said { my $r = shift; join ' ', $r->{status},
     map { Test::Symcache::header($r, $_) // '-' } @_ }
@@ -131,6 +132,13 @@ for my $store (sort keys %place) {
         }
     }
 }
+$t->write_file("unified/$start/${rest}ed5a93bd/debuginfo", $pdb);
+system('rm', '-rf', $t->path("unified/$start/${rest}$_")) for 'ffffffff', '1';
+is lookup('unified', 'stamped.pdb', $F)->{status}, 404,
+    'unified has it by its stamp, which the key does not tell';
+is lookup('unified', 'stamped.pdb', "$F?stamp=1")->{status}, 404, 'a wrong one';
+is lookup('unified', 'stamped.pdb', "$F?stamp=ED5A93BD")->{status}, 200,
+    'but a client';
 is lookup('http', 'whttpff.pdb', $F)->{status}, 200, 'asked again';
 my $found = $t->helper('GET', "/v1/why/http/whttpff.pdb/$F?kind=ppdbcache");
 like $found->{body}, qr/"source":\s*"http"/, 'why knows the source';

@@ -216,6 +216,7 @@ system('cp', "$data/weave.pdb",
 my @command = ($t->program('pdb2symcache'), '-pdb', '{pdb}');
 my ($sum) = slurp("$data/weave.dll") =~ /SHA256\0(.{32})/s;
 my $checksum = 'SHA256:' . unpack 'H*', $sum;
+make_path($t->path('uni'));
 my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
     my ($c, $req) = @_;
     return $c->reply(404, {}, '')
@@ -225,11 +226,13 @@ my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
 });
 $t->start_symcached({
     stores => { default => { root => $t->path('store'),
-        sources => ['local', 'web'],
+        sources => ['local', 'web', 'uni'],
         transcoders => [{ version => '9.0.0', command => \@command },
             { version => '1.0.0', makes => 'ppdbcache',
               command => \@command }] } },
     sources => { local => { type => 'filesystem', path => $t->path('sym') },
+        uni => { type => 'filesystem', layout => 'unified',
+                 path => $t->path('uni') },
         web => { type => 'http', url => $web->url, forms => ['plain'],
                  internal => JSON::PP::true } },
 });
@@ -269,6 +272,14 @@ for (['SHA256:' . '0' x 64, 'missing'], [undef, 'missing'], ['x', 'missing'],
     is $got->{debug_status}, $status, 'checksum ' . ($said // 'unknown');
     is $got->{debug_checksum}, $said, 'which comes back';
 }
+
+# so is the stamp, where a source has it
+
+make_path($t->path('uni/60/22e78b4bf44d048f9e21d7790ece60ed5a93bd'));
+system('cp', "$data/weave.pdb", $t->path('uni/60/22e78b4bf44d048f9e21d7790ece60'
+    . 'ed5a93bd/debuginfo')) == 0 or die;
+is answer([frame(0x45, 0)], { %{ dotnet('weave') }, debug_file => 'other.pdb' })
+    ->{modules}[0]{debug_status}, 'found', 'the layout unified, by the stamp';
 
 $t->finish;
 done_testing;

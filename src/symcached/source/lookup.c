@@ -315,6 +315,19 @@ static bool take_other_age(struct lookup *lookup)
     return true;
 }
 
+/* The layout unified has the stamp of a portable PDB where its key has
+ * FFFFFFFF, which is the other age then. */
+static void take_stamp(struct lookup *lookup, const char *hints)
+{
+    char stamp[SYMCACHE_HINT_MAX + 1];
+
+    symcache_hint_get(hints, SYMCACHE_HINT_STAMP, stamp);
+    if (stamp[0] != '\0' && lookup->key.kind == SYMCACHE_KIND_PPDBCACHE &&
+        lookup->source->layout == LAYOUT_UNIFIED) {
+        lookup->key.age = (uint32_t)strtoul(stamp, NULL, 16);
+    }
+}
+
 /* Is it one of several turns, as an original to be converted has? */
 static bool has_turns(const struct lookup *lookup)
 {
@@ -452,6 +465,7 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->unchanged = unchanged;
     symcache_hint_get(hints, SYMCACHE_HINT_CHECKSUM, lookup->checksum);
     lookup->has_code_id = turn_read_code_id(&lookup->code_id, hints);
+    take_stamp(lookup, hints);
     snprintf(lookup->name, sizeof(lookup->name), "%s", name);
     lookup->symcache = symcache;
     lookup->callbacks = *callbacks;

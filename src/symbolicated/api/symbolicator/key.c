@@ -161,6 +161,7 @@ char *symbolicator_hints(const struct symbolicator_request *request,
     const struct json *json = &request->json;
     uint32_t sum = module->debug_checksum;
     char hints[SYMCACHE_HINTS_MAX + 1] = "", id[SYMCACHE_ID_TEXT_MAX + 1];
+    char stamp[9];
     size_t n = print_code_id(id, request, module, key);
 
     if (sum != 0) {
@@ -169,6 +170,11 @@ char *symbolicator_hints(const struct symbolicator_request *request,
     }
     if (n > 0) {
         (void)symcache_hint_add(hints, SYMCACHE_HINT_CODE_ID, id, n);
+    }
+    if (module->is_dotnet && module->age > 1 && module->age != DOTNET_AGE) {
+        snprintf(stamp, sizeof(stamp), "%x", module->age);
+        (void)symcache_hint_add(hints, SYMCACHE_HINT_STAMP, stamp,
+                                strlen(stamp));
     }
     return hints[0] != '\0' ? strdup(hints) : NULL;
 }
