@@ -78,7 +78,8 @@ static int prepare_steps(struct dwarf_abbrevs *t, struct dwarf_abbrev *a)
 {
     size_t i;
     unsigned bytes = 0;
-    const struct dwarf_attribute *list = t->attributes + a->first_attribute;
+    const struct dwarf_attribute *list =
+        a->num_attributes > 0 ? t->attributes + a->first_attribute : NULL;
 
     a->steps = (uint32_t)t->num_steps;
     for (i = 0; i < a->num_attributes; i++) {
