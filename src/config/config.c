@@ -53,6 +53,7 @@ static const struct cache_config default_cache = {
     .downloads_max_unused_for = DAY,
     .clean_every = 15 * 60,
     .max_size = 200 * GIB,
+    .downloads_max_size = 0,
     .min_free_percent = 5,
 };
 
@@ -124,6 +125,7 @@ static const struct config_field cache_fields[] = {
     CACHE(downloads_max_unused_for, duration, 1, 100 * YEAR),
     CACHE(clean_every, duration, 1, YEAR),
     CACHE(max_size, size, 0, 1024 * TIB),
+    CACHE(downloads_max_size, size, 0, 1024 * TIB),
     {"min_free", read_min_free, 0, 0, 1024 * TIB, 0},
 };
 

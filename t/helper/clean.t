@@ -188,6 +188,18 @@ is_deeply [grep { -e $t->path("store/s$_.pdb") } 1 .. 9], [1 .. 4],
     'then what was not used for longest';
 ok -e $hit, 'what was used last stays';
 
+# the size of its downloads
+
+used("downloads/default/s$_.pdb/$id/s$_.pdb", $_ * 3600) for 1 .. 3;
+$config->{cache}{max_size} = '0';
+$config->{cache}{downloads_max_size} = '' . 2 * $block;
+$t->write_helper_config($config);
+kill 'HUP', $t->{helper};
+$t->wait_until('a pass by size of the downloads',
+    sub { removed('max_size') == 12 });
+is_deeply [grep { -e $t->path("downloads/default/s$_.pdb") } 1 .. 3], [1, 2],
+    'the oldest download goes, and nothing else';
+
 # whatever is taken away, and a pass is none the worse
 
 for my $gone ('store', 'downloads') {

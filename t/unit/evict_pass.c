@@ -208,6 +208,33 @@ static void downloads_first(void **state)
     assert_false(there(symcache("a.pdb", "9.0.0.symcache")));
 }
 
+/* The limit of downloads is theirs alone, and a part of the one of all. */
+static void downloads_have_a_limit(void **state)
+{
+    put(symcache("a.pdb", "9.0.0.symcache"), 2, 6 * DAY);
+    put(download("a.pdb"), 2, HOUR);
+    put(download("b.pdb"), 2, 2 * HOUR);
+    put(download("c.pdb"), 2, 3 * HOUR);
+
+    rules.downloads_max_size = 4 * BLOCK;
+    rules.max_size = 6 * BLOCK;
+    evict_pass();
+    assert_int_equal(removed[EVICT_MAX_SIZE].files, 1);
+    assert_false(there(download("c.pdb")));
+
+    rules.max_size = 4 * BLOCK;
+    evict_pass();
+    assert_int_equal(removed[EVICT_MAX_SIZE].files, 1);
+    assert_false(there(download("b.pdb")));
+
+    rules.max_size = 0; /* no limit */
+    rules.downloads_max_size = BLOCK;
+    evict_pass();
+    assert_int_equal(removed[EVICT_MAX_SIZE].files, 1);
+    assert_false(there(download("a.pdb")));
+    assert_true(there(symcache("a.pdb", "9.0.0.symcache")));
+}
+
 static void least_recently_used(void **state)
 {
     static const unsigned order[] = {5, 2, 9, 0, 7, 1, 8, 3, 6, 4};
@@ -420,6 +447,7 @@ int main(void)
         TEST(by_age),
         TEST(together),
         TEST(downloads_first),
+        TEST(downloads_have_a_limit),
         TEST(least_recently_used),
         TEST(fresh),
         TEST(min_free),

@@ -64,13 +64,19 @@ static void mark_both(struct eviction *eviction, const char *store,
 
 static void keep_size(struct eviction *eviction)
 {
-    uint64_t used, max = eviction->rules->max_size;
+    const struct evict_pass_rules *rules = eviction->rules;
+    uint64_t used, max = rules->max_size, most = rules->downloads_max_size;
     const struct evict_tree *trees = eviction->trees;
-    size_t i;
+    size_t i, n;
 
-    for (i = 0; max > 0 && i + 1 < eviction->ntrees; i += 2) {
+    for (i = 0; i + 1 < eviction->ntrees; i += 2) {
         used = trees[i].part->disk + trees[i + 1].part->disk;
-        if (used > max) {
+        if (most > 0 && trees[i].part->disk > most) {
+            n = choose(eviction, trees[i].store, NULL, true);
+            used -= mark(eviction, n, trees[i].part->disk - most,
+                         EVICT_MAX_SIZE);
+        }
+        if (max > 0 && used > max) {
             mark_both(eviction, trees[i].store, NULL, used - max,
                       EVICT_MAX_SIZE);
         }

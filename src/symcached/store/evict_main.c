@@ -34,11 +34,11 @@
  * root of downloads, and then name and root of each store. */
 enum { ARG_SCOPE = 2, ARG_RULES, ARG_DOWNLOADS, ARG_STORES };
 #define RULES_FORMAT                                                          \
-    "%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%u,%u,%" PRIu64 ",%" PRIu64             \
-    ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
+    "%u,%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u,%u,%" PRIu64             \
+    ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64
 #define RULES_SCAN                                                            \
-    "%u,%u,%u,%" SCNu64 ",%" SCNu64 ",%u,%u,%" SCNu64 ",%" SCNu64             \
-    ",%" SCNu64 ",%" SCNu64 ",%" SCNu64
+    "%u,%u,%u,%" SCNu64 ",%" SCNu64 ",%" SCNu64 ",%u,%u,%" SCNu64             \
+    ",%" SCNu64 ",%" SCNu64 ",%" SCNu64 ",%" SCNu64
 
 /* the trees ----------------------------------------------------------------
  */
@@ -54,6 +54,7 @@ static void rules_of(const struct cache_config *cache,
             ? cache->retry_misses_after
             : cache->retry_malformed_after;
     rules->max_size = cache->max_size;
+    rules->downloads_max_size = cache->downloads_max_size;
     rules->min_free = cache->min_free;
     rules->min_free_percent = cache->min_free_percent;
 }
@@ -225,7 +226,7 @@ struct child *evict_pass_start(struct event_base *base,
     };
     struct evict_pass_rules r;
     struct child *child;
-    char rules[200];
+    char rules[256];
     size_t i, n = ARG_STORES;
 
     if (argv == NULL) {
@@ -233,9 +234,10 @@ struct child *evict_pass_start(struct event_base *base,
     }
     rules_of(&config->cache, &r);
     snprintf(rules, sizeof(rules), RULES_FORMAT, r.max_unused_for,
-             r.downloads_max_unused_for, r.absent_for, r.max_size, r.min_free,
-             r.min_free_percent, (unsigned)wish->kind, wish->bytes,
-             (uint64_t)wish->device, life->run,
+             r.downloads_max_unused_for, r.absent_for, r.max_size,
+             r.downloads_max_size, r.min_free, r.min_free_percent,
+             (unsigned)wish->kind, wish->bytes, (uint64_t)wish->device,
+             life->run,
              (uint64_t)clock_since(life->began) / 1000,
              (uint64_t)clock_since(life->noted) / 1000);
 
@@ -270,9 +272,10 @@ static bool parse_rules(const char *text, struct evict_pass_rules *rules)
     rules->gentle = true;
     if (sscanf(text, RULES_SCAN, &rules->max_unused_for,
                &rules->downloads_max_unused_for, &rules->absent_for,
-               &rules->max_size, &rules->min_free, &rules->min_free_percent,
-               &kind, &rules->wish.bytes, &device, &rules->run.id,
-               &rules->run.ran, &rules->run.since) != 12) {
+               &rules->max_size, &rules->downloads_max_size,
+               &rules->min_free, &rules->min_free_percent, &kind,
+               &rules->wish.bytes, &device, &rules->run.id,
+               &rules->run.ran, &rules->run.since) != 13) {
         return false;
     }
     rules->wish.kind = kind == WISH_CLAIM ? WISH_CLAIM : WISH_BODY;

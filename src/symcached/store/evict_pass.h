@@ -23,6 +23,7 @@ struct evict_pass_rules {
     unsigned downloads_max_unused_for;
     unsigned absent_for;       /* the longest life of any negative entry */
     uint64_t max_size;         /* bytes of a store and its downloads, or 0 */
+    uint64_t downloads_max_size; /* bytes of these alone, or 0 */
     uint64_t min_free;         /* bytes, if min_free_percent is 0 */
     unsigned min_free_percent; /* of the file system */
     struct wish wish;          /* its bytes are 0 if there is none */
