@@ -14,7 +14,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Test::Network;
-use File::Path qw(remove_tree);
+use File::Path qw(make_path remove_tree);
 use JSON::PP qw(decode_json encode_json);
 use POSIX ();
 use Test::Example;
@@ -77,6 +77,7 @@ my @machines = map { machine("m$_", "10.0.0.$_") } 1 .. 3;
 my @fronts = map { machine("front$_", '10.0.0.' . (9 + $_)) } 1, 2;
 
 my $tier;    # a folder that all machines share
+my $uploads; # whether they take uploads
 
 sub start_helper {
     my ($m) = @_;
@@ -89,6 +90,11 @@ sub start_helper {
     if ($tier) {
         $config->{tiers}{fleet} = { type => 'filesystem', path => $tier };
         $config->{stores}{default}{tier} = 'fleet';
+    }
+    if ($uploads) {
+        $config->{uploads} = { root => $m->path('uploads'),
+            peers => [map { "$_->{address}:80" } @machines] };
+        push @{ $config->{stores}{default}{sources} }, 'uploads';
     }
     $m->start_symcached($config);
 }
@@ -424,6 +430,63 @@ my $took = time - $began;
 is_deeply [map { $_->get(uri('late.pdb'))->{status} } @fronts, @machines],
     [(200) x 5], 'the next requests see it';
 note sprintf 'forget at three machines: %.0f ms', 1000 * $took;
+
+# --- what is uploaded at one machine, everybody sees before it is answered
+
+$uploads = 1;
+for (@machines) {
+    make_path($_->path('uploads/.spool'));
+    $_->stop_symcached;
+    start_helper($_);
+}
+is_asked($_) for @machines;
+
+sub upload {
+    my ($machine, $bytes, $query) = @_;
+    my $name = 'gone-but-uploaded.pdb';
+    my $began = time;
+    my $r = $machine->http($machine->path('admin.sock'), 'PUT',
+        "/v1/uploads/$name/$id/$name$query", 'Content-Length: 0',
+        'X-Symcached-Body: ' . $machine->write_file('uploads/.spool/1',
+            $bytes));
+    unlink $machine->path('uploads/.spool/1');
+    return ($r->{status}, decode_json($r->{body})->{untold},
+        1000 * (time - $began));
+}
+
+sub statuses {
+    return [map { $_->get(uri('gone-but-uploaded.pdb'))->{status} } @fronts,
+        @machines];
+}
+
+sub made_of_it {
+    my @files = glob $_[0]->path('store/gone-but-uploaded.pdb/*/*.symcache');
+    return @files;
+}
+
+is scalar(absent('gone-but-uploaded.pdb')), 5, 'absent, whomever one asks';
+my ($status, $untold, $ms) = upload($m, $pdb, '');
+is_deeply [$status, $untold], [201, undef], 'uploaded at one machine';
+is_deeply statuses(), [(200) x 5], 'the next requests see it';
+note sprintf 'an upload that three machines hear of: %.0f ms', $ms;
+my $other = substr($pdb, 0, -1) . chr(1 ^ ord substr $pdb, -1);
+($status, $untold, $ms) = upload($machines[1], $other, '?force=1');
+is_deeply [$status, $untold], [201, undef], 'replaced at another';
+is scalar(map { made_of_it($_) } @machines), 0,
+    'what was made of it is gone everywhere';
+is_deeply statuses(), [(200) x 5], 'and made again';
+note sprintf 'a file that is replaced: %.0f ms', $ms;
+Test::Network::unplug($machines[2]{name});
+($status, $untold, $ms) = upload($m, $pdb, '?force=1');
+is_deeply [$status, $untold], [201, '10.0.0.3:80'],
+    'replaced while a cable is pulled';
+note sprintf 'while a cable is pulled: %.0f ms', $ms;
+Test::Network::plug($machines[2]{name});
+$m->wait_until('the third machine hears of it',
+    sub { !-e $m->path('uploads/.untold') });
+is scalar(made_of_it($machines[2])), 0, 'and has dropped what it had';
+is_asked($_) for @machines;
+is_deeply statuses(), [(200) x 5], 'all have it';
 
 for (@machines) {
     $_->allow_log(qr/./);

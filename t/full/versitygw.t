@@ -132,6 +132,47 @@ SKIP: {
     is $fleet->runs, 0, 'takes it, with its metadata';
 }
 
+# --- uploads
+
+{
+    my $pdb = $t->read_file($t->data('pdb/crash.pdb'));
+    mkdir $t->path($_) or die for qw(uploads uploads/.spool);
+    local $fleet->{sources} = ['uploads'];
+    local $fleet->{more} = { admin_listen => 'unix:' . $t->path('a.sock'),
+        uploads => { root => $t->path('uploads'),
+                     listen => 'unix:' . $t->path('u.sock') } };
+    my $upload = sub {
+        my ($bytes, $query) = @_;
+        my $file = $t->write_file('uploads/.spool/1', $bytes);
+        return $t->http($t->path('a.sock'), 'PUT',
+            "/v1/uploads/$key/crash.pdb$query", 'Content-Length: 0',
+            "X-Symcached-Body: $file")->{status};
+    };
+    my $discard = sub { $t->http($t->path('a.sock'), 'POST',
+        "/v1/discard/$key/crash.pdb", 'Content-Length: 0')->{status} };
+    my $original = $t->path("data/symcache/pre fix/uploads/$key/crash.pdb");
+    my $other = substr($pdb, 0, -1) . chr(1 ^ ord substr $pdb, -1);
+
+    $fleet->machine(generation => '9');
+    requests(0);
+    is $upload->($pdb, ''), 201, 'an upload';
+    is $t->read_file($original), $pdb, 'is in the bucket as it is';
+    like requests(2), qr/^HeadObject 404, PutObject 200/, 'by a look and a PUT';
+    is $upload->($pdb, ''), 200, 'the same again';
+    is $upload->($other, ''), 409, 'another one';
+    is $upload->($other, '?force=1'), 201, 'replaces it by force';
+    is $t->read_file($original), $other, 'there';
+    unlink $t->path("uploads/$key/crash.pdb") or die;
+    is $fleet->ask($key), 200, 'found where the disk does not have it';
+    is $discard->(), 200, 'removed';
+    ok !-e $original, 'from the bucket';
+    is $discard->(), 404, 'once';
+    kill 'STOP', $pid;
+    is $upload->($pdb, ''), 503, 'it hangs: 503';
+    kill 'CONT', $pid;
+    ok !-e $t->path("uploads/$key/crash.pdb"), 'and nothing is stored here';
+}
+
 # --- wrong secrets, wrong clocks
 
 sub denied {

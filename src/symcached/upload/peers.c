@@ -22,7 +22,7 @@
 #define CONNECT_SECONDS 1
 #define SECONDS 3 /* and then it is not waited for any more */
 #define RETRY_SECONDS 5
-#define MESSAGES_MAX 10000 /* for one machine; the oldest of more are dropped */
+#define MESSAGES_MAX 10000 /* for one machine; more are dropped */
 
 #define UNTOLD_FILE ".untold" /* lines "<address> <message>" */
 #define MESSAGE_MAX (3 * (2 * SYMCACHE_NAME_MAX + DEBUG_PLACE_ID_SIZE) + 100)
@@ -136,19 +136,21 @@ static void save_later(struct peers *peers)
     event_active(peers->save, 0, 0);
 }
 
-/* Returns false when out of memory. */
+/* Returns false when out of memory, or if there are too many. */
 static bool add(struct peer *peer, const char *text, struct telling *telling)
 {
     size_t size = strlen(text) + 1;
-    struct message *message = malloc(sizeof(*message) + size);
+    struct message *message;
 
-    if (message == NULL) {
+    /* an archive has more files, but of a machine that hears them there are
+     * never so many at a time */
+    if (peer->n >= MESSAGES_MAX && peer->fails) {
+        log_error(0, "uploads: %s is never told of %s", peer->address, text);
         return false;
     }
-    if (peer->n == MESSAGES_MAX) {
-        log_error(0, "uploads: %s is never told of %s", peer->address,
-                  TAILQ_FIRST(&peer->messages)->text);
-        drop_first(peer);
+    message = malloc(sizeof(*message) + size);
+    if (message == NULL) {
+        return false;
     }
     memcpy(message->text, text, size);
     message->telling = NULL;
