@@ -4,6 +4,7 @@
 #include "connection.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <event2/event_struct.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -384,16 +385,19 @@ static int take_bytes(struct http_connection *c, struct http_input *in)
     return c->next <= in->size;
 }
 
-/* Tells a client that waits for it to send its body. */
-static int invite(struct http_connection *c)
+static bool send_continue(const struct http_connection *c)
 {
     static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
-    c->head.is_awaited = false;
     return send(socket_of(c), text, sizeof(text) - 1, MSG_NOSIGNAL) ==
-                   sizeof(text) - 1
-               ? 0
-               : -408;
+           sizeof(text) - 1;
+}
+
+/* Tells a client that waits for it to send its body. */
+static int invite(struct http_connection *c)
+{
+    c->head.is_awaited = false;
+    return send_continue(c) ? 0 : -408;
 }
 
 /* Returns 1 when there is a request to answer, or as take_head(). */
@@ -519,23 +523,45 @@ static void receive(struct http_connection *c)
     }
 }
 
+/* Has the client closed both directions? */
+static bool is_hung_up(const struct http_connection *c)
+{
+    struct pollfd socket = {.fd = socket_of(c)};
+
+    return poll(&socket, 1, 0) == 1 &&
+           (socket.revents & (POLLHUP | POLLERR)) != 0;
+}
+
+/*
+ * The client sends nothing more, and either reads on or is gone, which looks
+ * the same in TCP.  What it is sent tells: one that is gone answers with a
+ * reset, which http_connection_tick() sees.  Clients skip "100 Continue"
+ * (RFC 9110, 15.2), but for those of HTTP/1.0.
+ */
+static bool may_read_on(const struct http_connection *c)
+{
+    return !c->head.is_http10 && send_continue(c) && !is_hung_up(c);
+}
+
+static void leave_request(struct http_connection *c)
+{
+    c->gone(c->arg); /* it may use the body, which is the connection's */
+    http_connection_free(c);
+}
+
 /* Is the client still there, whose request runs? */
 static void look(struct http_connection *c)
 {
-    void (*gone)(void *arg) = c->gone;
-    void *arg = c->arg;
     char byte;
     ssize_t n = recv(socket_of(c), &byte, 1, MSG_PEEK);
 
-    if (n > 0 || (n != -1 && gone == NULL)) {
+    if (n == -1 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    if (n > 0 || c->gone == NULL || (n == 0 && may_read_on(c))) {
         watch(c, 0); /* until the answer */
-    } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-        if (gone == NULL) {
-            watch(c, 0);
-            return;
-        }
-        gone(arg); /* it may use the body, which is the connection's */
-        http_connection_free(c);
+    } else {
+        leave_request(c);
     }
 }
 
@@ -602,6 +628,9 @@ void http_connection_tick(struct http_connection *c)
         }
         break;
     case RUNS:
+        if (c->gone != NULL && c->watched == 0 && is_hung_up(c)) {
+            leave_request(c);
+        }
         break;
     case WRITES:
         if (is_idle) {

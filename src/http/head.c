@@ -11,7 +11,6 @@ struct framing {
     bool has_host;
     bool has_length;
     bool has_coding;
-    bool is_http10;
 };
 
 /* RFC 9110, 5.6.2: what names of fields and methods are made of. */
@@ -107,7 +106,7 @@ static int parse_line(char *data, char *end, struct http_head *head,
     if (p[0] != '1' || p[1] != '.' || p[2] < '0' || p[2] > '9') {
         return 505;
     }
-    head->closes = framing->is_http10 = p[2] == '0';
+    head->closes = head->is_http10 = p[2] == '0';
     target = skip_origin(target);
     query = strchr(target, '?');
     if (query != NULL) {
@@ -252,9 +251,9 @@ int http_head_parse(char *data, size_t size, struct http_head *head)
         return status;
     }
     *to = '\0'; /* a name that is empty is the end */
-    head->is_awaited = head->is_awaited && !framing.is_http10;
-    if ((framing.has_coding && (framing.has_length || framing.is_http10)) ||
-        (!framing.has_host && !framing.is_http10)) {
+    head->is_awaited = head->is_awaited && !head->is_http10;
+    if ((framing.has_coding && (framing.has_length || head->is_http10)) ||
+        (!framing.has_host && !head->is_http10)) {
         return 400;
     }
     return 0;

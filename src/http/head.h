@@ -30,6 +30,7 @@ struct http_head {
     uint32_t query;  /* 0: there is none */
     uint32_t fields; /* for http_head_find() */
     bool is_chunked;
+    bool is_http10;  /* its client knows no "100 Continue" */
     bool closes;     /* the connection ends with the answer */
     bool is_awaited; /* the body, with a "100 Continue" */
     uint64_t length; /* of the body; UINT64_MAX: it is beyond 64 bits */

@@ -82,8 +82,8 @@ const char *http_request_field(const struct http_request *request,
 
 /*
  * For requests that are answered later: gone is called when the client has
- * closed the connection, and then the request is over.  A client that has sent
- * more requests is not seen to close.
+ * closed the connection, and then the request is over.  A client that only says
+ * that it sends nothing more is answered.
  */
 void http_request_watch(struct http_request *request,
                         void (*gone)(void *arg), void *arg);

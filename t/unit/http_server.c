@@ -278,6 +278,40 @@ static void half_closed(void **state)
     assert_false(is_connected(f));
 }
 
+/* A client that has sent all that it wants to send waits for its answer. */
+static void half_closed_later(void **state)
+{
+    struct fixture *f = *state;
+
+    say_text(f, "GET /later HTTP/1.1\r\n" HOST);
+    shutdown(f->client, SHUT_WR);
+    turn(f);
+    wait_for(f, 1);
+    assert_int_equal(f->gone, 0);
+    assert_non_null(f->later);
+    answer(f->later);
+    turn(f);
+    assert_non_null(strstr(f->text, "\r\n\r\n[/later - - ]"));
+    assert_false(is_connected(f));
+
+    connect_client(f); /* one that is gone after all */
+    say_text(f, "GET /later HTTP/1.1\r\n" HOST);
+    shutdown(f->client, SHUT_WR);
+    turn(f);
+    assert_int_equal(f->gone, 0);
+    close(f->client);
+    wait_for(f, 1);
+    assert_int_equal(f->gone, 1);
+    assert_false(is_connected(f));
+
+    connect_client(f); /* one that cannot be asked */
+    say_text(f, "GET /later HTTP/1.0\r\n" HOST);
+    shutdown(f->client, SHUT_WR);
+    turn(f);
+    assert_int_equal(f->gone, 2);
+    assert_false(is_connected(f));
+}
+
 /* seconds until a client that has sent this is left */
 static void check_timeout(struct fixture *f, const char *text,
                           unsigned seconds, const char *answer)
@@ -445,10 +479,10 @@ static void stop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(streams),   TEST(gone),      TEST(half_closed),
-        TEST(timeouts),  TEST(not_taken), TEST(too_long),
-        TEST(not_taken_copies),
-        TEST(invited),   TEST(no_room),   TEST(stop),
+        TEST(streams),          TEST(gone),      TEST(half_closed),
+        TEST(half_closed_later), TEST(timeouts), TEST(not_taken),
+        TEST(too_long),         TEST(not_taken_copies),
+        TEST(invited),          TEST(no_room),   TEST(stop),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
