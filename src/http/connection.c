@@ -326,6 +326,9 @@ static void refuse(struct http_connection *c, int status)
 {
     struct http_reply reply = {.status = status};
 
+    if (c->server->refused != NULL) {
+        c->server->refused(status, c->server->arg);
+    }
     c->request.method = HTTP_OTHER;
     c->closes = c->lingers = true;
     http_reply(&c->request, &reply);

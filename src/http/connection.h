@@ -21,6 +21,7 @@ struct http_input;
 struct http_server {
     struct event_base *base;
     http_request_fn on_request;
+    void (*refused)(int status, void *arg); /* or NULL */
     void *arg;
     uint64_t body;      /* bytes at most */
     uint64_t receiving; /* the same of all */

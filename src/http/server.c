@@ -98,6 +98,12 @@ struct http_server *http_server_new(struct event_base *base, int listener,
     return server;
 }
 
+void http_server_watch_refused(struct http_server *server,
+                               void (*refused)(int status, void *arg))
+{
+    server->refused = refused;
+}
+
 void http_server_limit(struct http_server *server, uint64_t body,
                        uint64_t receiving, uint64_t unsent)
 {

@@ -60,6 +60,11 @@ typedef void (*http_request_fn)(struct http_request *request, void *arg);
 struct http_server *http_server_new(struct event_base *base, int listener,
                                     http_request_fn on_request, void *arg);
 
+/* Has refused called, with the arg of on_request, for each request that is
+ * answered with a status of the server's own, as it cannot be read. */
+void http_server_watch_refused(struct http_server *server,
+                               void (*refused)(int status, void *arg));
+
 /*
  * Bytes, from the next request on: of a body; of all bodies that this process
  * is receiving; of all answers, or ends of them, that clients have not taken

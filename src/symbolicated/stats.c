@@ -194,6 +194,9 @@ void stats_print(struct evbuffer *buf, const struct stats *const *stats,
     print_number(&p, "symbolicated_requests_running", "gauge",
                  "Requests that are not answered yet.",
                  sum(&p, offsetof(struct stats, running)));
+    print_number(&p, "symbolicated_requests_refused_total", "counter",
+                 "Requests that are no HTTP, or too slow or too large.",
+                 sum(&p, offsetof(struct stats, refused)));
     print_histograms(&p);
     print_number(&p, "symbolicated_frames_total", "counter",
                  "Frames of requests.",

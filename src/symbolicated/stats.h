@@ -23,6 +23,7 @@ struct stats {
     stats_count buckets[API_PROTOCOLS][STATS_BUCKETS];
     stats_count usec[API_PROTOCOLS];
     stats_count running; /* requests that are not answered yet */
+    stats_count refused; /* requests that cannot be read */
     stats_count frames;
     stats_count modules[API_MODULE_LATE + 1];
     stats_count asked; /* questions to symcached */

@@ -38,6 +38,14 @@ struct worker {
     bool is_draining;
 };
 
+static void on_refused(int status, void *arg)
+{
+    struct worker *w = arg;
+
+    stats_add(&w->context.stats.refused, 1);
+    log_info(0, "request refused: status=%d, it cannot be read", status);
+}
+
 static void on_request(struct http_request *request, void *arg)
 {
     struct worker *w = arg;
@@ -177,6 +185,7 @@ struct worker *worker_new(struct workers *workers, struct settings *settings)
         worker_free(w);
         return NULL;
     }
+    http_server_watch_refused(w->http, on_refused);
     limit(w, settings);
     return w;
 }

@@ -136,6 +136,12 @@ for my $name (sort keys %forms) {
     like $answer, qr/^HTTP\/1\.1 400 /, "$name: 400";
     is scalar(() = $answer =~ /HTTP\/1\.1 /g), 1, 'and no more';
 }
+is $t->symbolicated_metric('symbolicated_requests_refused_total'),
+    scalar(keys %forms), 'all are counted';
+$t->wait_until('and logged', sub {
+    my @lines = $t->symbolicated_log =~ /request refused: status=400/g;
+    return @lines == keys %forms;
+});
 for (['a coding we do not know', "Transfer-Encoding: gzip, chunked", 501],
      ['a head of 64 KiB', 'X: ' . 'y' x 65536, 431]) {
     my ($name, $field, $status) = @$_;
