@@ -150,13 +150,20 @@ $config->{sources}{programs} = { type => 'filesystem',
     layout => 'debuginfod', path => $t->path('programs') };
 $config->{sources}{debug} = { type => 'filesystem',
     layout => 'breakpad', path => $t->path('debug') };
+$config->{sources}{damaged} = { type => 'filesystem',
+    layout => 'breakpad', path => $t->path('damaged') };
 $config->{sources}{both} = { type => 'filesystem', path => $t->path('both') };
+# A header of DWARF 5 whose unit is too long for its section.
+(my $damaged = fixture('elf/gcc-5.debug'))
+    =~ s/.{4}(?=\x05\0\x01\x08)/\xf0\xff\xff\xff/s or die 'no unit';
+$t->write_file("damaged/$elf/$elf_id/$elf.dbg", $damaged);
 mkdir $t->path('none') or die;
 $config->{sources}{none} = { type => 'filesystem', path => $t->path('none') };
 my %best = (alone => ['stripped', 'programs'],
             last => ['gcc-5', 'programs', 'debug'],
             first => ['gcc-5', 'debug', 'programs'],
             one => ['gcc-5', 'both'],
+            damaged => ['stripped', 'programs', 'damaged'],
             nobody => ['stripped', 'programs', 'none']);
 for (keys %best) {
     my (undef, @sources) = @{ $best{$_} };

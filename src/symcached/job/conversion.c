@@ -63,13 +63,14 @@ static void malformed(struct job *job)
                               job_pdb_path(job), job_text(job));
     job_discard_pdb(job);
     job->source = order_next(&job->order);
-    if (job->source == NULL) {
+    if (job->source == NULL && job->kept_work == NULL) {
         job_end(job, FINDING_EXHAUSTED);
         return;
     }
 
     log_warn(0, "job %s: the PDB of \"%s\" is malformed, \"%s\" is asked: %s",
-             job_id(job), job->original.from, job->source->name,
+             job_id(job), job->original.from,
+             job->source != NULL ? job->source->name : job->kept.from,
              job_text(job));
     job_remove_work(job);
     job_set_state(job, JOB_WAITS_SOURCE);

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <event2/event.h>
+#include "base/async_unlink.h"
 #include "prefetch.h"
 #include "scheduler.h"
 
@@ -51,45 +52,11 @@ void job_leave_sources(struct job *job)
 
 void job_drop_kept(struct job *job)
 {
-    struct original original = job->original;
-
-    if (job->kept.from != NULL) {
-        job->original = job->kept;
-        job_discard_pdb(job);
-        job->original = original;
-        job->kept.from = NULL;
+    if (job->kept_work != NULL) {
+        async_unlink_add(job->kept_work);
+        free(job->kept_work);
+        job->kept_work = NULL;
     }
-}
-
-/* No source has debug information: what has symbols at least is converted. */
-static void use_kept(struct job *job)
-{
-    uint64_t bytes = job->original.bytes;
-
-    job->original = job->kept;
-    job->original.bytes = bytes;
-    job->kept.from = NULL;
-    job_leave_sources(job);
-    job_set_state(job, JOB_WAITS_TRANSCODER);
-}
-
-static void sources_exhausted(struct job *job)
-{
-    if (job->findings & FINDING_FORGOTTEN) {
-        /* an operator says that there may be something new: ask all again */
-        job_drop_kept(job);
-        job->findings = 0;
-        order_rewind(&job->order);
-        job_ask_source(job);
-        return;
-    }
-    if (job->kept.from != NULL) {
-        use_kept(job);
-        return;
-    }
-
-    job_leave_sources(job);
-    job_end(job, FINDING_EXHAUSTED);
 }
 
 /* Is what is on disk to be kept, as it is from a PDB with more in it? */
@@ -122,6 +89,43 @@ static bool take(struct job *job, const char *file)
     return true;
 }
 
+/* No source has debug information that can be read: what has symbols at least
+ * is converted. */
+static void use_kept(struct job *job)
+{
+    char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
+    uint64_t bytes = job->original.bytes;
+
+    snprintf(file, sizeof(file), "%s/%s", job->kept_work, job->key.name);
+    job->original = job->kept;
+    job->original.bytes = bytes;
+    if (!take(job, file)) {
+        return;
+    }
+    job_drop_kept(job);
+    job_leave_sources(job);
+    job_set_state(job, JOB_WAITS_TRANSCODER);
+}
+
+static void sources_exhausted(struct job *job)
+{
+    if (job->findings & FINDING_FORGOTTEN) {
+        /* an operator says that there may be something new: ask all again */
+        job_drop_kept(job);
+        job->findings = 0;
+        order_rewind(&job->order);
+        job_ask_source(job);
+        return;
+    }
+    if (job->kept_work != NULL) {
+        use_kept(job);
+        return;
+    }
+
+    job_leave_sources(job);
+    job_end(job, FINDING_EXHAUSTED);
+}
+
 /* Of modules, unlike PDBs, sources often have the program, and another one its
  * debug file. */
 static bool may_be_bettered(const struct job *job)
@@ -131,13 +135,12 @@ static bool may_be_bettered(const struct job *job)
 }
 
 /* Keeps the first of these, and asks the next source. */
-static void keep(struct job *job, const char *file)
+static void keep(struct job *job)
 {
-    if (job->kept.from == NULL) {
-        if (!take(job, file)) {
-            return;
-        }
+    if (job->kept_work == NULL) {
         job->kept = job->original;
+        job->kept_work = job->work;
+        job->work = NULL;
     }
     order_absent(&job->order, job->source);
     job->source = NULL;
@@ -155,7 +158,6 @@ static bool is_link(const char *file)
  * the job keeps. */
 static void leave_at_source(struct job *job, const char *file)
 {
-    job_drop_kept(job);
     job->original.link = strdup(file);
     if (job->original.link == NULL) {
         job_leave_sources(job);
@@ -192,10 +194,9 @@ static void on_found(struct job *job)
     }
 
     if (may_be_bettered(job)) {
-        keep(job, file);
+        keep(job);
         return;
     }
-    job_drop_kept(job);
     if (!take(job, file)) {
         return;
     }

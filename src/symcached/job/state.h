@@ -147,8 +147,9 @@ struct job {
 
     struct job_target target;
     struct original original;
-    struct original kept; /* among the downloads, with symbols only, while
-                             other sources are asked; from is NULL: none */
+    struct original kept; /* with symbols only, until something better was
+                             converted */
+    char *kept_work;      /* its directory; or NULL: there is none */
 
     struct tier_get *tier_get; /* of JOB_IN_TIER */
     bool tier_replace; /* what the tier has is bad, or worse than ours */
@@ -257,7 +258,7 @@ void job_ask_source(struct job *job);
 /* Stops asking sources, for now or for good, and counts the time it took. */
 void job_leave_sources(struct job *job);
 
-/* Removes the original that is kept while other sources are asked. */
+/* Removes the original that is kept, if there is one. */
 void job_drop_kept(struct job *job);
 
 /* conversion.c ---------------------------------------------------------- */
