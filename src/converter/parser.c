@@ -23,7 +23,7 @@
 #define MIB ((uint64_t)1 << 20)
 
 /* Files of this size get room for data in between, this many times theirs. */
-#define SCRATCH_LEAST (8 * MIB)
+#define SCRATCH_LEAST (2 * MIB)
 #define SCRATCH_FACTOR 8
 
 struct input {
