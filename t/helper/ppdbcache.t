@@ -31,7 +31,7 @@ my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
     my $file = $t->path("web/$path");
     return $c->reply(200, {}, $t->read_file($file)) if -f $file;
     return $c->reply(404, { 'Content-Type' => 'application/xml' },
-        '<Error><Code>NoSuchKey</Code></Error>') if $path =~ m{^bucket/};
+        '<Error><Code>NoSuchKey</Code></Error>') if $path =~ m{^g?bucket/};
     return $c->reply(404, { 'x-ms-error-code' => 'BlobNotFound',
             'Content-Type' => 'application/xml' },
         '<Error><Code>BlobNotFound</Code></Error>') if $path =~ m{^box/};
@@ -57,6 +57,10 @@ my %source = (
              layout => 'flat' },
     s3 => { type => 's3', bucket => 'bucket', endpoint => $web->url,
             region => 'x', path_style => $true, internal => $true },
+    gcs => { type => 'gcs', bucket => 'gbucket', endpoint => $web->url,
+             internal => $true },
+    sympath => { type => 'sympath', value => 'srv*' . $web->url . '/path',
+                 internal => $true },
     azure => { type => 'azure', account => 'azure', container => 'box',
                endpoint => $web->url,
                internal => $true },
@@ -108,6 +112,10 @@ my %place = (
               1 => "web/ssqp/NAME/${lower}1/NAME" },
     s3 => { F => "web/bucket/NAME/${guid}FFFFFFFF/NAME",
             1 => "web/bucket/NAME/${guid}1/NAME" },
+    gcs => { F => "web/gbucket/NAME/${guid}FFFFFFFF/NAME",
+             1 => "web/gbucket/NAME/${guid}1/NAME" },
+    sympath => { F => "web/path/NAME/${guid}FFFFFFFF/NAME",
+                 1 => "web/path/NAME/${guid}1/NAME" },
     azure => { F => "web/box/NAME/${guid}FFFFFFFF/NAME",
                1 => "web/box/NAME/${guid}1/NAME" },
 );
