@@ -206,6 +206,12 @@ for my $i (0 .. $#places) {
     is $t->sha256($made), $files{$name}[2], '... as the reference has it';
 }
 
+# A build id belongs to one debug id.  The file of another one proves nothing,
+# and is not fetched.
+is $t->helper('GET', "/v1/symcache/$stores[0]/$elf/$files{x86_64}[0]"
+    . "?version=9.0.0&wait=60&code_id=buildid-$build")->{status}, 404,
+    "another module's build id leads nowhere";
+
 for (sort keys %best) {
     my ($what, @sources) = @{ $best{$_} };
     my $target = "$_/$elf/$elf_id";

@@ -464,7 +464,7 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->formats = formats;
     lookup->unchanged = unchanged;
     symcache_hint_get(hints, SYMCACHE_HINT_CHECKSUM, lookup->checksum);
-    lookup->has_code_id = turn_read_code_id(&lookup->code_id, hints);
+    lookup->has_code_id = turn_read_code_id(&lookup->code_id, key, hints);
     take_stamp(lookup, hints);
     snprintf(lookup->name, sizeof(lookup->name), "%s", name);
     lookup->symcache = symcache;

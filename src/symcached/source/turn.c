@@ -5,16 +5,34 @@
 
 #include <string.h>
 
+#include "base/le.h"
+
 #define FORMATS_UUID (1u << FORMAT_MACHO | 1u << FORMAT_WASM)
 #define FORMATS_BUILD_ID (1u << FORMAT_ELF | FORMATS_UUID)
 
-bool turn_read_code_id(symcache_key_t *code_id, const char *hints)
+/* The debug id is made of the first bytes of a build id: of ELF as a GUID is
+ * written, of Mach-O and WebAssembly as they are. */
+static bool is_debug_id(const symcache_key_t *build_id,
+                        const symcache_key_t *key)
+{
+    uint8_t bytes[sizeof(key->guid)] = {0}, guid[sizeof(key->guid)];
+    size_t size = build_id->build_len;
+
+    memcpy(bytes, build_id->build, size < sizeof(bytes) ? size : sizeof(bytes));
+    le_guid(guid, bytes);
+    return memcmp(bytes, key->guid, sizeof(bytes)) == 0 ||
+           memcmp(guid, key->guid, sizeof(guid)) == 0;
+}
+
+bool turn_read_code_id(symcache_key_t *code_id, const symcache_key_t *key,
+                       const char *hints)
 {
     char value[SYMCACHE_HINT_MAX + 1];
 
     symcache_hint_get(hints, SYMCACHE_HINT_CODE_ID, value);
     return value[0] != '\0' &&
-           symcache_id_parse(value, strlen(value), code_id) == SYMCACHE_OK;
+           symcache_id_parse(value, strlen(value), code_id) == SYMCACHE_OK &&
+           (code_id->id_type != SYMCACHE_ID_BUILD || is_debug_id(code_id, key));
 }
 
 static void set_id(symcache_key_t *at, const symcache_key_t *id)

@@ -27,8 +27,13 @@ enum turn {
     TURNS
 };
 
-/* Reads the code id that hints have.  Returns false if they have none. */
-bool turn_read_code_id(symcache_key_t *code_id, const char *hints);
+/*
+ * Reads the code id that hints have of a module.  Returns false if they have
+ * none, or a build id that belongs to another debug id than the key's: what is
+ * there would not be taken.
+ */
+bool turn_read_code_id(symcache_key_t *code_id, const symcache_key_t *key,
+                       const char *hints);
 
 /*
  * Moves *turn on to the next one, from itself on, for which the source has
