@@ -79,6 +79,10 @@ $config->{sources}{folder} = { type => 'filesystem', layout => 'symstore',
                                path => $t->path('folder') };
 $config->{stores}{folder} = { %{ $config->{stores}{ssqp} },
     root => $t->path('stores/folder'), sources => ['folder'] };
+$config->{sources}{tree} = { type => 'filesystem', layout => 'debuginfod',
+                             path => $t->path('tree') };
+$config->{stores}{tree} = { %{ $config->{stores}{ssqp} },
+    root => $t->path('stores/tree'), sources => ['tree'] };
 $t->start_symcached($config);
 
 # kind, store, name, id: "status file or reason"
@@ -210,6 +214,10 @@ for my $name ('a.c', '%252fa%252f..%252fb', '%252f%252e%252e', '%252f',
 ($status, undef, $reason) = lookup('source', 'ssqp', '%252fa.c', $id[1]);
 is "$status $reason", '404 no-source', 'sources that have none';
 is scalar(() = asked()), $n, '- are not asked';
+$t->write_file("tree$at/source/a.c", 'a');
+served('a source file in a folder', 'a', 'source', 'tree', '%252fa.c', $id[1]);
+($status) = lookup('source', 'tree', '%252f%2541.c', $id[1]);
+is $status, 404, '- and A.c is another';
 
 # --- Mach-O
 

@@ -34,6 +34,7 @@ struct casefold_how {
 struct walk {
     int root;
     bool beneath;
+    bool any_case;
     size_t len;
     char path[PATH_MAX];
 };
@@ -176,6 +177,9 @@ static int casefold_find(struct walk *walk, const char *rest, unsigned depth)
     }
 
     error = errno;
+    if (!walk->any_case) {
+        return -1;
+    }
     if (casefold_respell(walk, at, rest, len, rest + len, depth - 1) == 0) {
         return 0;
     }
@@ -213,9 +217,9 @@ static int casefold_find_any(struct walk *walk, const char *middle, size_t len)
     return rc;
 }
 
-int casefold_open(int root, const char *path, bool beneath)
+int casefold_open(int root, const char *path, bool beneath, bool any_case)
 {
-    struct walk walk = {root, beneath, 0, ""};
+    struct walk walk = {root, beneath, any_case, 0, ""};
     size_t len = strlen(path);
     struct stat st;
     int fd, rc;
@@ -244,7 +248,7 @@ int casefold_open(int root, const char *path, bool beneath)
 
 int casefold_has(int root, const char *name, bool any_case)
 {
-    struct walk walk = {root, false, 0, ""};
+    struct walk walk = {root, false, any_case, 0, ""};
 
     if (any_case) {
         return casefold_find(&walk, name, 1);

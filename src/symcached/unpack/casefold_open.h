@@ -14,11 +14,12 @@
  * Opens a regular file for reading.  path is relative to root, without empty
  * components and without dots.  A "*" as the first component and as the last
  * one stands for any name in root, for the same in both places.  beneath:
- * symbolic links must not lead out of root.  Returns a descriptor; or -1 with
- * errno (EXDEV: a link leads out of root; EINVAL: not a regular file; ENOLINK:
- * a symbolic link without a target).
+ * symbolic links must not lead out of root.  any_case: as above, otherwise only
+ * the exact name counts.  Returns a descriptor; or -1 with errno (EXDEV: a link
+ * leads out of root; EINVAL: not a regular file; ENOLINK: a symbolic link
+ * without a target).
  */
-int casefold_open(int root, const char *path, bool beneath);
+int casefold_open(int root, const char *path, bool beneath, bool any_case);
 
 /*
  * Is there a file with that name in root, in exactly this spelling, or in any

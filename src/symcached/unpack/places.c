@@ -42,8 +42,8 @@ static bool open_all(struct places *places, const struct places_search *search)
         }
         name = strrchr(search->names[i], '/');
         places->pointer[i] = name != NULL && !strcmp(name, "/file.ptr");
-        places->fds[i] =
-            casefold_open(search->root, search->names[i], search->beneath);
+        places->fds[i] = casefold_open(search->root, search->names[i],
+                                       search->beneath, search->any_case);
         places->errors[i] = errno;
         if (places->fds[i] >= 0 && !places->pointer[i] &&
             search->unchanged != 0) {

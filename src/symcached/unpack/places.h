@@ -19,6 +19,7 @@ struct places_search {
     size_t n;
     size_t index2;
     bool beneath;
+    bool any_case; /* where the exact name does not exist */
     bool is_flat; /* the first place is not one to be opened */
     time_t unchanged;
     uint64_t max;

@@ -540,6 +540,7 @@ static int unpack_open(struct unpack_job *job, int argc, char **argv)
         .names = (const char **)argv + 4,
         .index2 = strtoul(argv[2], NULL, 10),
         .beneath = strcmp(argv[0], "beneath") == 0,
+        .any_case = job->formats != 1u << FORMAT_ANY,
         .unchanged = (time_t)strtoll(argv[1], NULL, 10),
         .max = job->max,
     };
