@@ -149,8 +149,10 @@ is scalar($server->requests), $before, 'the server was not asked';
 my @started = glob $t->path('tenants/*');
 for my $url ('file:///etc/', 'ftp://h/', 'http://', 'http:///s', 'http://h/a b',
              "http://h/\n", 'http://h/#a', 'http://:80/', '$HOME', '@/etc/passwd', '',
-             "http://127.0.0.1:$port\@127.0.0.2:$port/", "${ok}?a=b") {
-    is post(request(web($url))), 422, "no URL: \"$url\"";
+             "http://127.0.0.1:$port\@127.0.0.2:$port/", "${ok}?a=b",
+             'http://h:65536/', 'http://h:x/', 'http://[::1/', 'http://[h]/',
+             'http://' . 'h' x 300 . '/') {
+    is post(request(web($ok), web($url))), 422, "no URL: \"$url\"";
 }
 is_deeply [glob $t->path('tenants/*')], \@started, 'nothing was started';
 for ([{ layout => { type => 'nonsense' } }, 'layout.type: unknown variant'],

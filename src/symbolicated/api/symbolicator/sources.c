@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/origin.h"
+
 #define OWN_MAX 32 /* as many as a tenant may have */
 
 /* Whether a string is the name of a source of some store. */
@@ -173,11 +175,22 @@ static bool read_layout(struct shape_walk *walk, uint32_t layout,
     return true;
 }
 
-/* Returns NULL, or what is wrong; the rules of "url" in the configuration.  A
- * URL is written to a file, so no secret may be in it. */
+static bool has_origin(const char *text, size_t size)
+{
+    char origin[ORIGIN_MAX], *url = strndup(text, size);
+    bool has = url != NULL && origin_print(origin, sizeof(origin), url) == 0;
+
+    free(url);
+    return has;
+}
+
+/* Returns NULL, or what is wrong; the rules of "url" in the configuration, as
+ * a tenant that has one that it refuses does not start.  A URL is written to a
+ * file, so no secret may be in it. */
 static const char *mistake_of_url(const char *text, size_t size)
 {
     const char *host = text, *end = text + size, *p;
+    size_t len;
 
     if (size > 7 && memcmp(text, "http://", 7) == 0) {
         host += 7;
@@ -194,12 +207,14 @@ static const char *mistake_of_url(const char *text, size_t size)
         }
     }
     p = memchr(host, '/', (size_t)(end - host));
-    size = (size_t)((p != NULL ? p : end) - host);
-    if (size == 0 || *host == ':') {
+    len = (size_t)((p != NULL ? p : end) - host);
+    if (len == 0 || *host == ':') {
         return "has no host";
     }
-    return memchr(host, '@', size) != NULL ? "credentials are not allowed here"
-                                           : NULL;
+    if (memchr(host, '@', len) != NULL) {
+        return "credentials are not allowed here";
+    }
+    return has_origin(text, size) ? NULL : "is no URL";
 }
 
 /* Finds the URL of a source, which it needs. */
