@@ -78,6 +78,7 @@ sub final {
 
 sub downloaded { $m2->read_file("downloads/default/$path") }
 sub made { ask($_[0], 'symcache', '9.0.0')->{status} == 200 }
+my $object = "$tier/uploads/$path";
 my $symcache = "store/$key/crash.pdb-v9.0.0.symcache";
 
 # --- what one machine takes, the next request at the other sees
@@ -99,12 +100,22 @@ ok made($_), 'another one is made' for $m2, $m1;
 is downloaded(), other(1), 'of the new bytes';
 
 is put2(other(2)), 409, 'other bytes at the other machine: 409';
+my $old = time - 4000;
+utime $old, $old, $object or die;
 is put2(other(1)), 200, 'the same bytes: 200';
 ok -e $m2->path("uploads/$path"), 'which keeps the file now';
 ok !-e $m1->path("uploads/$path"), 'instead of the first';
 ok -e $m1->path($symcache), 'whose SymCache stays';
 is put2(other(2), '?force=1'), 201, 'replaced there';
 ok !-e $m1->path($symcache), 'and the first knows';
+
+# a machine that was killed when the tier had the file, and nobody knew of it
+my $stored = $m1->read_file($object);
+is $u->put("$path?force=1", other(1))->{status}, 201, 'replaced once more';
+ok made($_), 'and used' for $m1, $m2;
+$m1->write_file($object, $stored);
+is put2(other(2)), 200, 'what the tier has taken is sent again: 200';
+ok !-e $_->path($symcache), 'and all know' for $m1, $m2;
 
 is admin($m1, 'POST', "/v1/discard/$path")->{status}, 200,
     'removed at the first';

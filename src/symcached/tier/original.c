@@ -33,6 +33,10 @@
  * gone all the same that somebody removed it: as often it is looked again. */
 #define LOOKS 3
 
+/* Who stored what is younger may have had no answer, or not have lived to tell
+ * others of it. */
+#define RECENT_SECONDS 3600
+
 struct tier_original {
     struct tier *tier;
     struct tier_call call;
@@ -81,6 +85,13 @@ end(struct tier_original *original, enum tier_original_outcome outcome,
     done(arg, outcome, detail);
 }
 
+/* The age of what is there, in seconds; of one that a store does not tell the
+ * age of, more than any limit. */
+static int64_t age_of(const struct tier_original *original)
+{
+    return (int64_t)time(NULL) - original->call.stored;
+}
+
 static void begin(struct tier_original *original,
                   int (*begin_call)(struct tier_call *call), bool looks);
 
@@ -122,7 +133,10 @@ static void compare(struct tier_original *original)
     } else if (there.size == original->meta.size &&
                strcmp(there.sha256, original->meta.sha256) == 0) {
         metrics_add(METRIC_TIER_EXISTS, original->mode != TIER_ORIGINAL_LOOK);
-        end(original, TIER_ORIGINAL_SAME, "the same is there");
+        end(original,
+            age_of(original) < RECENT_SECONDS ? TIER_ORIGINAL_RECENT
+                                              : TIER_ORIGINAL_SAME,
+            "the same is there");
         return;
     } else if (original->mode != TIER_ORIGINAL_REPLACE) {
         end(original, TIER_ORIGINAL_OTHER, "another one is there");
@@ -135,13 +149,11 @@ static void compare(struct tier_original *original)
 
 static void looked(struct tier_original *original, enum tier_said said)
 {
-    int64_t age = (int64_t)time(NULL) - original->call.stored;
-
     if (original->removes) {
         if (said == TIER_SAID_ABSENT) {
             end(original, TIER_ORIGINAL_ABSENT, "there is none");
         } else if (original->unused_for > 0 &&
-                   age <= (int64_t)original->unused_for) {
+                   age_of(original) <= (int64_t)original->unused_for) {
             end(original, TIER_ORIGINAL_USED, "another machine uses it");
         } else {
             change(original);

@@ -141,6 +141,7 @@ struct tier_get *tiers_get_original(struct tiers *tiers,
 enum tier_original_outcome {
     TIER_ORIGINAL_DONE,   /* stored, or removed */
     TIER_ORIGINAL_SAME,   /* the same was there */
+    TIER_ORIGINAL_RECENT, /* the same, for less than an hour */
     TIER_ORIGINAL_OTHER,  /* another one was there, and stays */
     TIER_ORIGINAL_ABSENT, /* there is nothing to remove */
     TIER_ORIGINAL_USED,   /* it was used too recently to be removed */

@@ -447,6 +447,7 @@ void peers_free(struct peers *peers)
 static void print_message(char text[MESSAGE_MAX],
                           const struct upload_file *file, bool is_try)
 {
+    bool is_same = file->fate == UPLOAD_SAME && !file->is_recent;
     char *end = stpcpy(text, "/v1/changed/");
 
     end = percent_encode(end, file->place.name);
@@ -455,8 +456,7 @@ static void print_message(char text[MESSAGE_MAX],
     *end++ = '/';
     end = percent_encode(end, file->place.file);
     snprintf(end, (size_t)(text + MESSAGE_MAX - end), "?from=%s%s%s", self(),
-             is_try ? "&try=1" : "", file->fate == UPLOAD_SAME ? "&same=1"
-                                                               : "");
+             is_try ? "&try=1" : "", is_same ? "&same=1" : "");
 }
 
 struct telling *peers_tell(struct peers *peers,
@@ -483,7 +483,8 @@ struct telling *peers_tell(struct peers *peers,
     for (i = 0; i < config->uploads.npeers; i++) {
         peer = find(peers, config->uploads.peers[i]);
         for (j = 0; j < n; j++) {
-            if (files[j].fate == UPLOAD_SAME && !files[j].has_come) {
+            if (files[j].fate == UPLOAD_SAME && !files[j].has_come &&
+                !files[j].is_recent) {
                 continue;
             }
             print_message(text, &files[j], is_try);

@@ -62,7 +62,8 @@ static void on_stored(void *arg, enum tier_original_outcome outcome,
         end(sharing, NULL, text);
         return;
     }
-    file->shared = outcome == TIER_ORIGINAL_SAME ? UPLOAD_SAME : UPLOAD_NEW;
+    file->shared = outcome == TIER_ORIGINAL_DONE ? UPLOAD_NEW : UPLOAD_SAME;
+    file->is_recent = outcome == TIER_ORIGINAL_RECENT;
     if (++sharing->next == sharing->n && sharing->mode == TIER_ORIGINAL_LOOK) {
         sharing->mode = TIER_ORIGINAL_KEEP;
         sharing->next = 0;
