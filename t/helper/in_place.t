@@ -38,6 +38,11 @@ sub put {
 }
 
 my %file = map { $_ => put('sym', $_, $crash) } qw(plain other bad held);
+# as llvm-dwarfdump --uuid prints it
+my $uuid = '4C4C448955553144A18069A34E2AD5E10';
+my $fat = $t->write_file("sym/arm64/$uuid/arm64",
+                         $t->read_file($t->data('convert/macho/fat.dwarf')));
+utime 0, 0, $fat or die "$fat: $!";
 my $young = $t->write_file('sym/' . place('young'), $crash);
 $t->wait_until('the second of the last change is over', sub {
     time > (stat $young)[10];
@@ -54,6 +59,9 @@ $config->{sources} = {
 $config->{stores} = {
     ours => { root => $t->path('ours'), sources => ['sym'],
         transcoders => [{ version => '9.0.0', command => $ours }] },
+    modules => { root => $t->path('modules'), sources => ['sym'],
+        transcoders => [{ version => '9.0.0', inputs => ['macho'],
+            command => $ours }] },
     fails => { root => $t->path('fails'), sources => ['sym'],
         transcoders => [{ version => '9.0.0', command =>
             [@$ours, '--kind', 'ppdbcache'] }] },
@@ -88,6 +96,14 @@ ok -e download('ours', 'young'), 'is copied, as it may not be complete';
 
 is lookup('other', 'other'), 200, 'a program that is not ours';
 ok -e download('other', 'other'), 'has a copy';
+
+is $t->helper('GET',
+    "/v1/symcache/modules/arm64/$uuid?version=9.0.0&wait=60")->{status}, 200,
+    'one of several images';
+ok -e $t->path("downloads/modules/arm64/$uuid/arm64"), 'is copied out';
+is sha256_hex($t->read_file("modules/arm64/$uuid/arm64-v9.0.0.symcache") // ''),
+    '7ed6b0915e1dbc831cf5ede1e94dc92725ada384e32aa3c97a7525a0d8db8488',
+    'as in t/convert/slices.t';
 
 is lookup('fails', 'bad'), 404, 'a PDB of which nothing can be made';
 is $t->helper_json("/v1/why/fails/bad.pdb/$id")->{attempts}[0]{outcome},

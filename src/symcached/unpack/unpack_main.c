@@ -148,10 +148,20 @@ static char finish_file(const struct unpack_job *job, int fd, char *detail,
     return letter;
 }
 
+/* Finds the image that was asked for in a fat Mach-O file that is to be
+ * converted. */
+static bool has_slice(const struct unpack_job *job, const uint8_t *data,
+                      uint64_t size, uint64_t *offset, uint64_t *length)
+{
+    return (job->formats & 1u << FORMAT_MACHO) &&
+           job->key.kind == SYMCACHE_KIND_SYMCACHE &&
+           slice_find(data, size, job->key.guid, offset, length);
+}
+
 /*
- * Of a fat Mach-O file that is converted only the image that was asked for is
- * left, in the output.  Returns true with the letter of that, or false if the
- * file stays as it is.
+ * Of a fat Mach-O file only the image that was asked for is left, in the
+ * output.  Returns true with the letter of that, or false if the file stays as
+ * it is.
  */
 static bool narrow(const struct unpack_job *job, int fd, char *letter,
                    char *detail, size_t size)
@@ -162,9 +172,7 @@ static bool narrow(const struct unpack_job *job, int fd, char *letter,
     off_t end = lseek(fd, 0, SEEK_END);
     uint64_t offset, length;
 
-    if (!(job->formats & 1u << FORMAT_MACHO) || end < 0 ||
-        job->key.kind != SYMCACHE_KIND_SYMCACHE ||
-        !slice_find(map, (uint64_t)end, job->key.guid, &offset, &length)) {
+    if (end < 0 || !has_slice(job, map, (uint64_t)end, &offset, &length)) {
         return false;
     }
     if (slice_copy(fd, offset, length, &sink) != 0) {
@@ -338,13 +346,14 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
 
 /* Checks a plain original where it is.  Returns 0 if it has to be unpacked or
  * copied first, as a module without debug information has to be: it is put
- * aside while other sources are asked. */
+ * aside while other sources are asked; and one of several images. */
 static char unpack_here(const struct unpack_job *job, const struct here *here,
                         char *detail, size_t size)
 {
     size_t len = strlen(here->path);
     enum body_kind kind;
     const char *what;
+    uint64_t offset, length;
     char letter;
 
     if (here->map == NULL) {
@@ -352,7 +361,8 @@ static char unpack_here(const struct unpack_job *job, const struct here *here,
     }
     kind = body_sniff(here->map,
                       here->size < BODY_HEAD ? here->size : BODY_HEAD, &what);
-    if (!is_original(job, kind)) {
+    if (!is_original(job, kind) ||
+        has_slice(job, here->map, here->size, &offset, &length)) {
         return 0;
     }
     letter = check(job, here->map, here->size, detail, size);
