@@ -138,6 +138,22 @@ like $t->helper_log, qr{the disk of "$dir/net/store" does not answer; the old},
     'a store on such a disk';
 $fuse->release;
 
+# --- one below a file system that does not look like it
+
+SKIP: {
+    mkdir "$dir/$_" for qw(none over);
+    skip 'cannot mount an overlay', 2 if system('mount', '-t', 'overlay', '-o',
+        "lowerdir=$dir/none:$dir/net", 'overlay', "$dir/over") != 0;
+    $source{over} = { type => 'filesystem', path => "$dir/over" };
+    $c = case(['over'], command =>
+        ["$Test::Symcache::build/pdb2symcache", '-pdb', '{pdb}']);
+    $c->found('f.pdb', 'an overlay of the directory');
+    ok -e "$dir/downloads/default/f.pdb/$id/f.pdb",
+        'is left when it was copied: the helper never waits for it';
+    $t->stop_symcached;
+    Test::Mount::gone("$dir/over");
+}
+
 $web->stop;
 $fuse->stop;
 $t->finish;

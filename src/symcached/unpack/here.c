@@ -18,12 +18,13 @@
 #define XFS_SUPER_MAGIC 0x58465342
 #endif
 
-/* Those where the kernel itself sees each change. */
+/* Those where the kernel itself sees each change, and which do not hang.  An
+ * overlay may lie above another one. */
 static bool is_local(int fd)
 {
     static const unsigned long types[] = {EXT4_SUPER_MAGIC, XFS_SUPER_MAGIC,
                                           BTRFS_SUPER_MAGIC, F2FS_SUPER_MAGIC,
-                                          OVERLAYFS_SUPER_MAGIC, TMPFS_MAGIC};
+                                          TMPFS_MAGIC};
     struct statfs fs;
     size_t i;
 
