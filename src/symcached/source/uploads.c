@@ -28,7 +28,7 @@ static void find_names(const struct lookup *lookup, struct walk *walk)
     struct layout_place places[LAYOUT_PLACES];
     size_t i, n, index;
 
-    n = layout_places(places, source, &lookup->key, lookup->key.name, &index);
+    n = layout_places(places, source, &lookup->at, lookup->at.name, &index);
     for (i = 0; i < (index > 0 ? index : n); i++) {
         if (places[i].form == FORM_PLAIN) {
             snprintf(walk->names[walk->n], sizeof(walk->names[0]), "%s%s",
