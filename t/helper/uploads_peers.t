@@ -42,6 +42,7 @@ sub start {
     $c->{downloads} = $m->path('downloads');
     $c->{listen} = 'unix:' . $m->path('h.sock');
     $c->{admin_listen} = 'unix:' . $m->path('a.sock');
+    $c->{stores}{default}{transcoders}[0]{inputs} = [qw(pdb elf)];
     if ($has_tier) {
         $c->{tiers}{fleet} = { type => 'filesystem', path => $tier };
         $c->{stores}{default}{tier} = 'fleet';
@@ -125,6 +126,25 @@ ok final($_), 'and absent for both' for $m1, $m2;
 my @zip = map { ["m$_.pdb/" . sprintf('%032X1', $_) . "/m$_.sym",
     sprintf "MODULE windows x86 %032X1 m%d.pdb\n", $_, $_] } 1 .. 50;
 is $u->upload(Test::Zip::zip(@zip))->{status}, 201, 'an archive';
+
+# --- a debug file has no name: who asked for a module with its build id sees it
+
+my $build = '0123456789abcdef0123456789abcdef01234567';
+my $module = 'libx.so/67452301AB89EFCD0123456789ABCDEF0';
+$m1->write_file('x.c', "int seven(int a) { return a + 7; }\n");
+system('cd ' . $m1->dir . " && gcc -g -shared -nostdlib -Wl,--build-id=0x$build"
+    . ' -o x.so x.c && objcopy --only-keep-debug x.so x.dbg') == 0
+    or BAIL_OUT('gcc');
+sub elf {
+    my ($m) = @_;
+    return $m->helper('GET', "/v1/symcache/default/$module?version=9.0.0"
+        . "&code_id=buildid-$build&wait=60")->{status};
+}
+is elf($_), 404, 'nobody has the module' for $m1, $m2;
+is $u->put("_.debug/elf-buildid-sym-$build/_.debug",
+    $m1->read_file('x.dbg'))->{status}, 201, 'its debug file';
+is elf($m2), 200, 'the other machine takes it from the tier';
+is elf($m1), 200, 'and the first has it';
 
 # --- a machine that is away
 

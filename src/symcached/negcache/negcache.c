@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/queue.h>
 #include <unistd.h>
 #include "base/id.h"
@@ -530,15 +531,48 @@ bool negcache_take_back(const struct store_config *store,
            found.entry.reason == NEGCACHE_MALFORMED && unlink(path) == 0;
 }
 
-static unsigned forget_errors(struct negcache *negcache, const char *prefix)
+bool negcache_hints_name(const char *hints, const symcache_key_t *key)
 {
+    char value[SYMCACHE_HINT_MAX + 1], text[SYMCACHE_ID_TEXT_MAX + 1];
+
+    if (key->id_type != SYMCACHE_ID_BUILD) {
+        return false;
+    }
+    symcache_hint_get(hints, SYMCACHE_HINT_CODE_ID, value);
+    symcache_id_print(text, key);
+    return strcasecmp(value, text) == 0;
+}
+
+/* Is it of this store, and found out with the build id of the key? */
+static bool failed_with(const struct failure *f, const char *store,
+                        const symcache_key_t *key)
+{
+    const char *hints = strchr(f->id, '?');
+    char text[SYMCACHE_HINTS_MAX + 1];
+
+    if (hints == NULL || strncmp(f->id, store, strlen(store)) != 0) {
+        return false;
+    }
+    hints++;
+    snprintf(text, sizeof(text), "%.*s", (int)strcspn(hints, " "), hints);
+    return negcache_hints_name(text, key);
+}
+
+/* Drops what begins with the prefix of a store and a name; with a key also what
+ * was found out with its build id, by whatever name. */
+static unsigned forget_errors(struct negcache *negcache, const char *prefix,
+                              const symcache_key_t *key)
+{
+    char store[ID_MAX + 1];
     struct failure *f, *next;
     size_t len = strlen(prefix);
     unsigned n = 0;
 
+    snprintf(store, sizeof(store), "%.*s/", (int)strcspn(prefix, "/"), prefix);
     for (f = TAILQ_FIRST(&negcache->by_age); f != NULL; f = next) {
         next = TAILQ_NEXT(f, age);
-        if (strncmp(f->id, prefix, len) == 0) {
+        if (strncmp(f->id, prefix, len) == 0 ||
+            (key != NULL && failed_with(f, store, key))) {
             failure_free(negcache, f);
             n++;
         }
@@ -589,11 +623,12 @@ unsigned negcache_forget(struct negcache *negcache,
     if (has_id) {
         symcache_path_dir(folder, key);
         snprintf(prefix, sizeof(prefix), "%.64s/%s/", store->name, folder);
-        return forget_errors(negcache, prefix) + forget_files(store, &each);
+        return forget_errors(negcache, prefix, key) +
+               forget_files(store, &each);
     }
 
     snprintf(prefix, sizeof(prefix), "%.64s/%s/", store->name, key->name);
-    n = forget_errors(negcache, prefix);
+    n = forget_errors(negcache, prefix, NULL);
 
     snprintf(path, sizeof(path), "%.1024s/%s", store->root, key->name);
     dir = opendir(path);

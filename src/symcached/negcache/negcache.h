@@ -130,7 +130,15 @@ bool negcache_take_back(const struct store_config *store,
                         const symcache_version_t *version);
 
 /*
- * Drops all entries of a PDB name, or only those of one key if has_id.
+ * Do the hints of a client name the build id of the key as the module's code
+ * id?  A debug file has no name where it lies by its build id, so these are the
+ * modules that may be made of it.
+ */
+bool negcache_hints_name(const char *hints, const symcache_key_t *key);
+
+/*
+ * Drops all entries of a PDB name, or only those of one key if has_id: of a
+ * build id also those in memory that were found out with it as a code id.
  * Returns how many there were.
  */
 unsigned negcache_forget(struct negcache *negcache,
