@@ -30,10 +30,10 @@ my $peers = [map { 'unix:' . $_->path('a.sock') } $m1, $m2];
 sub other { substr($pdb, 0, -1) . chr $_[0] }
 
 sub start {
-    my ($m, $has_tier) = @_;
+    my ($m, $has_tier, @more) = @_;
     my $c = $u->config;
     delete $c->{uploads}{tokens};
-    $c->{uploads}{peers} = $peers;
+    $c->{uploads}{peers} = [@$peers, @more];
     $c->{uploads}{listen} = 'unix:' . $m->path('u.sock');
     $c->{uploads}{spool} = $m1->path('uploads/.spool');
     $c->{uploads}{root} = $m->path('uploads');
@@ -180,6 +180,13 @@ is put2(other(6)), 201, 'without a tier: each has files of its own';
 is $u->put("$path?force=1", other(7))->{status}, 201, 'replaced at the first';
 is $m2->read_file("uploads/$path"), other(6), 'not at the other';
 ok made($m2), 'which has its own';
+
+$m1->stop_symcached;
+my @away = map { 'unix:' . $m1->path($_) } 'away10', 'away1';
+start($m1, 0, @away);
+$r = $u->put("$path?force=1", other(8));
+is_deeply [sort split /,/, $r->{json}{untold}], [sort @away],
+    'one that is away has an address that begins as that of another';
 
 for my $query ('', '?from', '?from=1&x=1', '?from=1&try') {
     is admin($m1, 'POST', "/v1/changed/$path$query")->{status}, 400,

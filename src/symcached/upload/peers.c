@@ -102,11 +102,27 @@ static void leave(struct telling *telling)
     }
 }
 
+/* An address may be the beginning of another one. */
+static bool has_address(const char *list, const char *address)
+{
+    size_t n = strlen(address);
+
+    while (strncmp(list, address, n) != 0 ||
+           (list[n] != ',' && list[n] != '\0')) {
+        list = strchr(list, ',');
+        if (list == NULL) {
+            return false;
+        }
+        list++;
+    }
+    return true;
+}
+
 static void note_untold(struct telling *telling, const char *address)
 {
     size_t len = strlen(telling->untold);
 
-    if (strstr(telling->untold, address) == NULL) {
+    if (!has_address(telling->untold, address)) {
         snprintf(telling->untold + len, sizeof(telling->untold) - len,
                  "%s%s", len > 0 ? "," : "", address);
     }
