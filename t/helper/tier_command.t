@@ -46,6 +46,8 @@ my %objects = (
     "1/other/$key/v9.0.0.symcache" => [1, 'former'],
     "1/default/$key/v9.0.0.debuginfo" => [99, 'other'],
     "uploads/$key/crash.pdb" => [99, 'other'],
+    'uploads/.try/v8.0.0.symcache/' . ($key =~ s{.*/}{}r) . '/v8.0.0.symcache' =>
+        [99, 'other'],
     'readme <1>' => [99, 'other'],
 );
 

@@ -45,6 +45,11 @@ static void test_parse(void **state)
         "1/default/../3249D99D0C4049318610F4E4FB0B69361/v9.0.0.symcache",
         "1/default//3249D99D0C4049318610F4E4FB0B69361/v9.0.0.symcache",
         "//crash.pdb/3249D99D0C4049318610F4E4FB0B69361/v9.0.0.symcache",
+        "../default/crash.pdb/3249D99D0C4049318610F4E4FB0B69361/"
+        "v9.0.0.symcache",
+        "1/../crash.pdb/3249D99D0C4049318610F4E4FB0B69361/v9.0.0.symcache",
+        "uploads/.try/v9.0.0.symcache/3249D99D0C4049318610F4E4FB0B69361/"
+        "v9.0.0.symcache",
         NAME "/more",
         "more/" NAME,
     };

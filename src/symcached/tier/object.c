@@ -63,8 +63,11 @@ bool tier_object_parse(const char *name, struct tier_object *object)
         n[i] = next_part(&at, &parts[i]);
     }
     dot = strrchr(at, '.');
+    /* names of a configuration begin with no dot, but ".try" of uploads and
+     * ".." do, of which a server would take another object away */
     if (n[0] == 0 || n[0] >= sizeof(object->generation) || n[1] == 0 ||
-        n[1] >= sizeof(object->store) || dot == NULL || at[0] != 'v' ||
+        n[1] >= sizeof(object->store) || parts[0][0] == '.' ||
+        parts[1][0] == '.' || dot == NULL || at[0] != 'v' ||
         symcache_name_parse(parts[2], n[2], &object->key) != SYMCACHE_OK ||
         symcache_id_parse(parts[3], n[3], &object->key) != SYMCACHE_OK ||
         !symcache_version_parse(at + 1, (size_t)(dot - at) - 1,
