@@ -1,7 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl status: what symcached does, and who asks it for addresses.
+ * symcachectl status: what symcached does, its tiers, and who asks it for
+ * addresses.
  */
 #include <stdio.h>
 
@@ -19,8 +20,60 @@ static const char *const keys[] = {"name",     "listen", "version", "started",
 #define STARTED 3
 #define REPORTED 6
 
+static const char *const tier_heads[] = {"TIER",   "READ",    "WRITE",
+                                         "QUEUE",  "HIT",     "ABSENT",
+                                         "REFUSED", "FAILED", "STORED"};
+static const char *const tier_keys[] = {"name",    "read",   "write",
+                                        "queue",   "hit",    "absent",
+                                        "refused", "failed", "stored"};
+
+/* A breaker, and what has failed since it is not closed. */
+static void print_failure(const cJSON *way, const char *name,
+                          const char *what)
+{
+    const cJSON *why = cJSON_GetObjectItemCaseSensitive(way, "failure");
+
+    if (cJSON_IsString(why) &&
+        printable_number(way, "not_asked_for") > 0) {
+        fputs("  ", stdout);
+        printable_put(stdout, name);
+        printf(" is not %s: ", what);
+        printable_put(stdout, why->valuestring);
+        putchar('\n');
+    }
+}
+
+static void print_tiers(const cJSON *tiers)
+{
+    const cJSON *tier, *name;
+    struct text_table table;
+    size_t i;
+
+    text_table_init(&table, sizeof(tier_heads) / sizeof(tier_heads[0]),
+                    tier_heads);
+    cJSON_ArrayForEach(tier, tiers)
+    {
+        for (i = 0; i < sizeof(tier_keys) / sizeof(tier_keys[0]); i++) {
+            text_table_item(
+                &table, cJSON_GetObjectItemCaseSensitive(tier, tier_keys[i]));
+        }
+    }
+    text_table_print(&table, stdout, "");
+    cJSON_ArrayForEach(tier, tiers)
+    {
+        name = cJSON_GetObjectItemCaseSensitive(tier, "name");
+        if (cJSON_IsString(name)) {
+            print_failure(cJSON_GetObjectItemCaseSensitive(tier, "get"),
+                          name->valuestring, "read");
+            print_failure(cJSON_GetObjectItemCaseSensitive(tier, "put"),
+                          name->valuestring, "written");
+        }
+    }
+}
+
 static void print(const cJSON *answer)
 {
+    const cJSON *tiers = cJSON_GetObjectItemCaseSensitive(answer, "tiers");
     const cJSON *jobs = cJSON_GetObjectItemCaseSensitive(answer, "jobs");
     const cJSON *list =
         cJSON_GetObjectItemCaseSensitive(answer, "symbolicated");
@@ -34,6 +87,9 @@ static void print(const cJSON *answer)
            cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(jobs, "draining"))
                ? ", draining"
                : "");
+    if (cJSON_GetArraySize(tiers) > 0) {
+        print_tiers(tiers);
+    }
     if (cJSON_GetArraySize(list) == 0) {
         puts("symbolicated: none has reported");
         return;

@@ -12,6 +12,7 @@ use Compress::Zlib ();
 use Digest::SHA qw(hmac_sha256_hex sha256_hex);
 use JSON::PP ();
 use POSIX ();
+use Test::Ctl;
 use Test::More;
 use Test::Symcache;
 use Test::Tier;
@@ -74,6 +75,7 @@ $fleet->machine;
 is $fleet->ask($key), 200, 'found on the second machine';
 is $fleet->runs, 0, 'no transcoder runs';
 is $fleet->metric('gets_total{result="hit"}'), 1, 'one question to the tier';
+is $t->helper_json('/v1/status')->{tiers}[0]{hit}, 1, 'which the status has';
 is $fleet->metric('puts_total{result="stored"}') + $fleet->metric('puts_total{result="exists"}'),
     0, 'and nothing is stored again';
 is $t->metric('symcached_places_total{form="plain"}'), 0, 'no source is asked';
@@ -231,6 +233,12 @@ my ($status) = @{ $t->helper_json('/v1/status')->{tiers} };
 is $status->{get}{breaker}, 'open', 'the status tells of it';
 is $status->{get}{failure}, 'No such file or directory', 'with the reason';
 is $status->{queue}, 1, 'the file waits';
+my $ctl = Test::Ctl->new($t);
+my $told = $ctl->run('status', $ctl->socket)->{out};
+like $told, qr/^fleet +open +open +1 +0 +0 +0 +$status->{failed} +0$/m,
+    'and symcachectl status';
+like $told, qr/^  fleet is not $_: No such file or directory$/m, "not $_"
+    for qw(read written);
 rename $t->path('away'), $t->path('tier') or die;
 unlink $object or die;
 $t->reload_symcached($fleet->config);

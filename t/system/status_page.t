@@ -48,6 +48,9 @@ my $config = $t->default_config($s->{url}, gated => 1);
 $config->{sources}{local} =
     { type => 'filesystem', path => $t->symbol_store('symbols') };
 $config->{stores}{default}{sources} = ['local', 'upstream'];
+$config->{tiers} = { fleet => { type => 'filesystem',
+                                path => $t->path('unmounted') } };
+$config->{stores}{default}{tier} = 'fleet';
 $t->start_symcached($config);
 $t->start_nginx($t->default_locations('symcache_zone z;') . <<'EON',
     location = /status {
@@ -158,6 +161,10 @@ like join('|', @{ (rows('sources'))[1] }), qr{\|\d+ s ago\|[^|]*500},
     'with the failure';
 is_deeply [$browser->texts('#sources .warn')], ['failing'],
     'which stands out';
+like join('|', map { @$_ } rows('tiers')),
+    qr{^fleet\|filesystem\|open\|\w+\|\d+\|0\|0\|0\|\d+\|0\|No such file}, 'a tier';
+ok scalar(grep { $_ eq 'open' } $browser->texts('#tiers .warn')),
+    'which stands out, too';
 like join('|', map { @$_ } rows('symbolicated')),
     qr{^<b>m\|unix:/s\|1\.0\|\d+ s ago\|5\|70\|\d+ s ago$},
     'a symbolicated that has reported';

@@ -59,8 +59,9 @@ function showTable(table, rows, now) {
         [...table.tHead.rows[0].cells].forEach((th, j) => {
             const td = tr.cells[j] ?? tr.insertCell();
             const {field, as = 'text'} = th.dataset;
-            const news = field === 'health'
-                && !['ok', 'not asked yet'].includes(row[field]);
+            const fine = {health: ['ok', 'not asked yet'],
+                read: ['closed'], write: ['closed']}[field];
+            const news = fine !== undefined && !fine.includes(row[field]);
 
             td.className = news ? 'warn' : th.className;
             put(td, formats[as](row[field], row, now));
@@ -205,7 +206,8 @@ function show(status) {
         part.hidden = part.dataset.state !== helper.state;
     }
     put(byId('reason'), helper.reason ?? '');
-    for (const name of ['running', 'sources', 'symbolicated', 'misses']) {
+    for (const name of ['running', 'sources', 'tiers', 'symbolicated',
+        'misses']) {
         showTable(byId(name), helper[name] ?? [], status.time);
     }
     all('figure').forEach(showChart);

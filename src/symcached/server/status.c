@@ -27,6 +27,10 @@ static const struct fields sources_fields = {
     {"not_asked_for", "found", "not_found", "unusable", "failed", "bytes",
      "failed_at", NULL}};
 
+static const struct fields tiers_fields = {
+    {"name", "type", "read", "write", "failure", NULL},
+    {"queue", "hit", "absent", "refused", "failed", "stored", NULL}};
+
 static const struct fields symbolicated_fields = {
     {"name", "version", "listen", NULL},
     {"started", "requests", "frames", "reported", NULL}};
@@ -81,6 +85,29 @@ static void add_items(cJSON *to, const char *name, const cJSON *items,
     }
 }
 
+/* "get" and "put" tell more of each. */
+static void add_tiers(cJSON *to, const cJSON *tiers)
+{
+    static const char *const ways[] = {"get", "put"};
+    cJSON *item = NULL;
+    const cJSON *tier;
+    size_t i;
+
+    add_items(to, "tiers", tiers, &tiers_fields);
+    item = cJSON_GetArrayItem(cJSON_GetObjectItemCaseSensitive(to, "tiers"),
+                              0);
+    cJSON_ArrayForEach(tier, tiers)
+    {
+        for (i = 0; i < 2 && item != NULL; i++) {
+            cJSON_AddItemToObject(
+                item, ways[i],
+                cJSON_Duplicate(
+                    cJSON_GetObjectItemCaseSensitive(tier, ways[i]), true));
+        }
+        item = item != NULL ? item->next : NULL;
+    }
+}
+
 cJSON *status_json(const cJSON *jobs, const cJSON *sources,
                    const cJSON *tiers, const cJSON *misses,
                    const cJSON *reports)
@@ -93,7 +120,7 @@ cJSON *status_json(const cJSON *jobs, const cJSON *sources,
     add_items(object, "running",
               cJSON_GetObjectItemCaseSensitive(jobs, "jobs"), &running_fields);
     add_items(object, "sources", sources, &sources_fields);
-    cJSON_AddItemToObject(object, "tiers", cJSON_Duplicate(tiers, true));
+    add_tiers(object, tiers);
     add_items(object, "misses", misses, &misses_fields);
     add_items(object, "symbolicated", reports, &symbolicated_fields);
     return object;

@@ -119,6 +119,8 @@ struct tier {
     struct tier_gets gets; /* that wait */
     struct tier_puts puts;
     unsigned nputs;
+    uint64_t outcomes[TIER_FAILED + 1]; /* of gets */
+    uint64_t stored;
     unsigned getting; /* gets from their begin to their end, checks included */
     unsigned putting;
 };

@@ -96,6 +96,7 @@ end(struct tier_get *get, enum tier_outcome outcome, const char *format, ...)
     va_end(args);
     result.detail = detail;
     metrics_add(counters[outcome], 1);
+    get->tier->outcomes[outcome]++;
     metrics_add(METRIC_TIER_RECEIVED, get->call.bytes);
     metrics_add(METRIC_TIER_GET_MS, result.ms);
     if (!get->waits) {

@@ -248,6 +248,7 @@ static void ended(struct tier_put *put, enum tier_said said,
         }
         metrics_add(METRIC_TIER_SENT,
                     put->what == PUT_STORE ? put->call.size : 0);
+        put->tier->stored += put->what == PUT_STORE;
         note(put);
         note_replaced(put);
         break;

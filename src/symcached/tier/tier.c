@@ -322,9 +322,30 @@ static void add_way(cJSON *object, const char *name,
     }
 }
 
+/* The results of reads have the names that they have in the metrics. */
+static void add_results(cJSON *object, const struct tier *tier)
+{
+    static const char *const outcomes[] = {"hit", "absent", "refused",
+                                           "failed"};
+    const struct tier_way *last =
+        tier->get.at >= tier->put.at ? &tier->get : &tier->put;
+    size_t i;
+
+    for (i = 0; i < sizeof(outcomes) / sizeof(outcomes[0]); i++) {
+        cJSON_AddNumberToObject(object, outcomes[i],
+                                (double)tier->outcomes[i]);
+    }
+    cJSON_AddNumberToObject(object, "stored", (double)tier->stored);
+    cJSON_AddStringToObject(object, "read",
+                            breaker_names[tier->get.breaker.state]);
+    cJSON_AddStringToObject(object, "write",
+                            breaker_names[tier->put.breaker.state]);
+    cJSON_AddStringToObject(object, "failure", last->why);
+}
+
 cJSON *tiers_json(const struct tiers *tiers)
 {
-    static const struct tier_way unused;
+    static const struct tier unused;
     cJSON *array = cJSON_CreateArray(), *item;
     const struct tier_config *config = tiers->config->tiers;
     const struct tier *tier;
@@ -343,10 +364,11 @@ cJSON *tiers_json(const struct tiers *tiers)
         cJSON_AddStringToObject(item, "type", config_tier_kind(config->kind));
         cJSON_AddStringToObject(
             item, "place", config->url != NULL ? config->url : config->path);
-        cJSON_AddNumberToObject(item, "queue",
-                                tier != NULL ? tier->nputs : 0);
-        add_way(item, "get", tier != NULL ? &tier->get : &unused);
-        add_way(item, "put", tier != NULL ? &tier->put : &unused);
+        tier = tier != NULL ? tier : &unused;
+        cJSON_AddNumberToObject(item, "queue", tier->nputs);
+        add_results(item, tier);
+        add_way(item, "get", &tier->get);
+        add_way(item, "put", &tier->put);
         cJSON_AddItemToArray(array, item);
     }
     return array;
