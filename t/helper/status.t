@@ -112,6 +112,7 @@ cmp_ok status()->{sources}[0]{not_asked_for}, '>', 200, 'and for how long';
 # --- what runs
 
 $t->stop_symcached;
+unlink $t->path('gate'); # of the configuration before
 $t->start_symcached({
     %{ $t->default_config($s->{url}, gated => 1) },
     sources => { map { $_ => { type => 'filesystem',
