@@ -60,6 +60,18 @@ pass 'then it is received';
 
 is $t->stop_symcached, 0, 'stopped';
 $server->stop;
+
+# no room is made for what would not be taken
+
+$config->{sources}{upstream} = { type => 'filesystem',
+                                 path => $t->path('sym') };
+$config->{limits} = { download_size => '20m' };
+truncate $t->write_file("sym/large.pdb/$id/large.pdb", $pdb), 64 << 20 or die;
+$t->start_symcached($config);
+$t->helper('GET', "/v1/symcache/default/large.pdb/$id?version=9.0.0&wait=60");
+like $t->helper_json("/v1/why/default/large.pdb/$id")->{attempts}[0]{detail},
+    qr/larger than download_size/, 'a file of a folder that is too large';
+is $t->stop_symcached, 0, 'stopped';
 Test::Mount::gone($t->path('fs'));
 $t->finish;
 done_testing;

@@ -71,10 +71,16 @@ static void copy_by_kernel(int in, struct sink *sink)
 
 enum body_status body_copy(int in, struct sink *sink, char *error, size_t size)
 {
-    uint8_t *buf = malloc(BODY_CHUNK);
+    off_t end = lseek(in, 0, SEEK_END);
     enum body_status status = BODY_OK;
+    uint8_t *buf;
     ssize_t n;
 
+    if (end > 0 && (uint64_t)end > sink->max) {
+        sink->error = EFBIG; /* before there must be room for it */
+        return sink_failed(sink, error, size);
+    }
+    buf = malloc(BODY_CHUNK);
     if (buf == NULL) {
         return fail(BODY_SYSTEM, error, size, "out of memory");
     }
