@@ -206,6 +206,9 @@ $t->wait_until('the upgrade', sub {
     header(lookup('up.pdb'), 'X-Symcache-Version') eq '9.0.0'
 });
 pass 'is upgraded in the background';
+$t->wait_until('the end of its job', sub {
+    $t->metric('symcached_jobs_finished_total{outcome="published"}') == 2
+});
 
 # a file that may be there, and whose folder cannot be read
 
