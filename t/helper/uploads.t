@@ -46,6 +46,8 @@ is $r->{json}{result}, 'stored', 'PUT: said so';
 is $t->read_file("uploads/$path"), $pdb, 'PUT: the file';
 ok !final(), 'the next request knows of it';
 ok made(), 'and gets its SymCache';
+my $hours_ago = time - 7200;
+utime $hours_ago, $hours_ago, "$dir/uploads/$path" or die;
 $r = put("CRASH.pdb/\L$key\E/Crash.PDB", $pdb);
 is $r->{status}, 200, 'the same bytes: 200';
 is $r->{json}{result}, 'same', 'in whatever case';
@@ -64,6 +66,20 @@ is $t->read_file("uploads/$path"), other(), 'the new file';
 ok !final(), 'which the next request knows';
 ok made(), 'and its SymCache';
 ok $u->nothing_left, 'no body is left';
+
+# --- an archive of which only the first file gets its name
+
+my $bid = 'B' x 32 . '1';
+my @half = ([$path, $pdb],
+    ["half.pdb/$bid/half.sym", "MODULE windows x86 $bid half.pdb\n"]);
+my $way = $t->write_file('uploads/half.pdb', '');
+is upload(Test::Zip::zip(@half))->{status}, 500, 'a half archive: 500';
+is $t->read_file("uploads/$path"), $pdb, 'one file has its name';
+unlink $way or die;
+is upload(Test::Zip::zip(@half))->{status}, 201, 'sent again: 201';
+ok !-f $file, 'the SymCache of the former file is gone then';
+$u->clear;
+is put($path, other())->{status}, 201, 'as before';
 
 for (['?force=2', 'force'], ['?x=1', 'an unknown key'],
      ['?expires=', 'no time'], ['?expires=1y', 'no such unit'],

@@ -33,10 +33,6 @@
  * gone all the same that somebody removed it: as often it is looked again. */
 #define LOOKS 3
 
-/* Who stored what is younger may have had no answer, or not have lived to tell
- * others of it. */
-#define RECENT_SECONDS 3600
-
 struct tier_original {
     struct tier *tier;
     struct tier_call call;
@@ -134,7 +130,7 @@ static void compare(struct tier_original *original)
                strcmp(there.sha256, original->meta.sha256) == 0) {
         metrics_add(METRIC_TIER_EXISTS, original->mode != TIER_ORIGINAL_LOOK);
         end(original,
-            age_of(original) < RECENT_SECONDS ? TIER_ORIGINAL_RECENT
+            age_of(original) < TIER_RECENT_SECONDS ? TIER_ORIGINAL_RECENT
                                               : TIER_ORIGINAL_SAME,
             "the same is there");
         return;

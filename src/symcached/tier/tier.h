@@ -138,10 +138,14 @@ struct tier_get *tiers_get_original(struct tiers *tiers,
                                     const char *path, int fd,
                                     tier_done_fn done, void *arg);
 
+/* Who stored what is younger may have had no answer, or not have lived to tell
+ * others of it. */
+#define TIER_RECENT_SECONDS 3600
+
 enum tier_original_outcome {
     TIER_ORIGINAL_DONE,   /* stored, or removed */
     TIER_ORIGINAL_SAME,   /* the same was there */
-    TIER_ORIGINAL_RECENT, /* the same, for less than an hour */
+    TIER_ORIGINAL_RECENT, /* the same, which is younger than that */
     TIER_ORIGINAL_OTHER,  /* another one was there, and stays */
     TIER_ORIGINAL_ABSENT, /* there is nothing to remove */
     TIER_ORIGINAL_USED,   /* it was used too recently to be removed */

@@ -18,6 +18,7 @@
 #include "base/task.h"
 #include "base/workdir.h"
 #include "config/config.h"
+#include "symcached/tier/tier.h"
 #include "retention.h"
 
 #define SECONDS 600
@@ -180,6 +181,7 @@ static int refuse(struct publication *p, const char *format, ...)
 static int compare(struct publication *p, struct upload_file *file)
 {
     char path[PATH_MAX];
+    struct stat st;
     int same;
 
     print_path(path, p, file);
@@ -189,6 +191,10 @@ static int compare(struct publication *p, struct upload_file *file)
         return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
     }
     file->fate = same ? UPLOAD_SAME : UPLOAD_REPLACED;
+    if (stat(path, &st) == 0 &&
+        time(NULL) - st.st_mtime < TIER_RECENT_SECONDS) {
+        file->is_recent = true;
+    }
     return same || p->replace
                ? 0
                : refuse(p, "%s/%s/%s is there with other content",

@@ -30,8 +30,8 @@ struct upload_file {
     enum upload_fate fate;
     enum upload_fate shared; /* in the tier of uploads: new or the same */
     bool has_come; /* it was in the tier, and not here */
-    bool is_recent; /* it was in the tier for so short a time that others may
-                       not have been told: it counts as changed for them */
+    bool is_recent; /* it was here or in the tier for so short a time that
+                       others may not have been told: it counts as changed */
 };
 
 /*
