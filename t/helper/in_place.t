@@ -37,12 +37,13 @@ sub put {
     return $file;
 }
 
-my %file = map { $_ => put('sym', $_, $crash) } qw(plain other bad held);
+my %file = map { $_ => put('sym', $_, $crash) } qw(plain other bad held swapped);
 # as llvm-dwarfdump --uuid prints it
 my $uuid = '4C4C448955553144A18069A34E2AD5E10';
 my $fat = $t->write_file("sym/arm64/$uuid/arm64",
                          $t->read_file($t->data('convert/macho/fat.dwarf')));
 utime 0, 0, $fat or die "$fat: $!";
+put('another', 'swapped', substr $crash, 0, 500000);
 my $young = $t->write_file('sym/' . place('young'), $crash);
 $t->wait_until('the second of the last change is over', sub {
     time > (stat $young)[10];
@@ -120,5 +121,14 @@ like $t->read_file('symcached.log'),
     qr/key=held\.pdb\S* outcome=error .*the file of the source changed/,
     'and the log says so';
 ok -e $file{held}, 'it is left alone';
+
+unlink $t->path('gate') or die;
+lookup('gated', 'swapped', undef, 0);
+$t->wait_until('the transcoder runs', sub { $t->runs == 2 });
+rename $t->path('sym/swapped.pdb'), $t->path('former') or die;
+rename $t->path('another/swapped.pdb'), $t->path('sym/swapped.pdb') or die;
+$t->write_file('gate', '');
+is lookup('gated', 'swapped'), 503,
+    'nor is one that is as old, but not the same';
 
 done_testing;

@@ -160,12 +160,18 @@ bool job_may_leave_original(const struct job *job)
 
 bool job_has_original(const struct job *job)
 {
+    const struct original *original = &job->original;
+    const struct stat *left = &original->left;
     struct stat st;
 
-    return job->original.link == NULL
-               ? store_download_find(job_pdb_path(job))
-               : stat(job->original.link, &st) == 0 &&
-                     st.st_ctime < job->original.unchanged;
+    if (original->link == NULL) {
+        return store_download_find(job_pdb_path(job));
+    }
+    /* ext4 cuts a file short before it notes the time, and the folder above may
+     * have been replaced by another one */
+    return stat(original->link, &st) == 0 &&
+           st.st_ctime < original->unchanged && st.st_size == left->st_size &&
+           st.st_ino == left->st_ino && st.st_dev == left->st_dev;
 }
 
 void job_leave_original(struct job *job)

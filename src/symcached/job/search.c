@@ -164,6 +164,7 @@ static void leave_at_source(struct job *job, const char *file)
         job_fail(job, ENOMEM, "the PDB cannot be used");
         return;
     }
+    (void)stat(file, &job->original.left); /* one that is gone has changed */
     free(job->work);
     job->work = NULL;
     job_leave_sources(job);

@@ -27,6 +27,7 @@
 
 #include <limits.h>
 #include <sys/queue.h>
+#include <sys/stat.h>
 #include "base/clock.h"
 #include "base/id.h"
 #include "base/workdir.h"
@@ -96,6 +97,7 @@ struct original {
                           alone in a folder; or NULL: it is among the
                           downloads */
     time_t unchanged;  /* since when it must be what its source had */
+    struct stat left;  /* it, when it was left there */
 };
 
 /* The original was among the downloads, and no source was asked. */
