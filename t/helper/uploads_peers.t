@@ -10,6 +10,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use Test::More;
+use Test::ScriptedServer;
 use Test::Symcache;
 use Test::Uploads;
 use Test::Zip;
@@ -187,6 +188,18 @@ start($m1, 0, @away);
 $r = $u->put("$path?force=1", other(8));
 is_deeply [sort split /,/, $r->{json}{untold}], [sort @away],
     'one that is away has an address that begins as that of another';
+
+# --- one that answers, but slowly
+
+my $slow = Test::ScriptedServer->new(log => $m1->path('slow'),
+    script => sub { sleep 1; $_[0]->reply(200, {}, '{}') });
+my ($address) = $slow->url =~ m{http://([^/]+)};
+$m1->stop_symcached;
+start($m1, 0, $address);
+@zip = map { ["s$_.pdb/" . sprintf('%032X1', $_) . "/s$_.sym",
+    sprintf "MODULE windows x86 %032X1 s%d.pdb\n", $_, $_] } 1 .. 60;
+is $u->upload(Test::Zip::zip(@zip))->{json}{upload}{untold}, $address,
+    'a slow machine does not hold an archive by each of its files';
 
 for my $query ('', '?from', '?from=1&x=1', '?from=1&try') {
     is admin($m1, 'POST', "/v1/changed/$path$query")->{status}, 400,

@@ -21,6 +21,7 @@
 
 #define CONNECT_SECONDS 1
 #define SECONDS 3 /* and then it is not waited for any more */
+#define MS_PER_FILE 10 /* the same of one that answers, but slowly */
 #define RETRY_SECONDS 5
 #define MESSAGES_MAX 10000 /* for one machine; more are dropped */
 
@@ -29,7 +30,8 @@
 
 struct telling {
     LIST_ENTRY(telling) entry;
-    struct event *ended;
+    struct peers *peers;
+    struct event *ended; /* or it has lasted too long */
     size_t left; /* messages that are waited for */
     char untold[PEERS_UNTOLD];
     peers_done_fn done; /* NULL: nobody waits */
@@ -84,24 +86,6 @@ static void telling_free(struct telling *telling)
     free(telling);
 }
 
-static void on_told(evutil_socket_t fd, short events, void *arg)
-{
-    struct telling *telling = arg;
-
-    if (telling->done != NULL) {
-        telling->done(telling->arg, telling->untold);
-    }
-    telling_free(telling);
-}
-
-/* A message has been heard, or is not waited for. */
-static void leave(struct telling *telling)
-{
-    if (--telling->left == 0) {
-        event_active(telling->ended, 0, 0);
-    }
-}
-
 /* An address may be the beginning of another one. */
 static bool has_address(const char *list, const char *address)
 {
@@ -125,6 +109,36 @@ static void note_untold(struct telling *telling, const char *address)
     if (!has_address(telling->untold, address)) {
         snprintf(telling->untold + len, sizeof(telling->untold) - len,
                  "%s%s", len > 0 ? "," : "", address);
+    }
+}
+
+static void on_told(evutil_socket_t fd, short events, void *arg)
+{
+    struct telling *telling = arg;
+    struct message *message;
+    struct peer *peer;
+
+    LIST_FOREACH(peer, &telling->peers->all, entry)
+    {
+        TAILQ_FOREACH(message, &peer->messages, entry)
+        {
+            if (message->telling == telling) {
+                note_untold(telling, peer->address);
+                message->telling = NULL;
+            }
+        }
+    }
+    if (telling->done != NULL) {
+        telling->done(telling->arg, telling->untold);
+    }
+    telling_free(telling);
+}
+
+/* A message has been heard, or is not waited for. */
+static void leave(struct telling *telling)
+{
+    if (--telling->left == 0) {
+        event_active(telling->ended, 0, 0);
     }
 }
 
@@ -481,6 +495,8 @@ struct telling *peers_tell(struct peers *peers,
 {
     const struct config *config = scheduler_config(peers->scheduler);
     struct telling *telling = calloc(1, sizeof(*telling));
+    const struct timeval limit = {
+        .tv_sec = SECONDS + (time_t)(n * MS_PER_FILE / 1000)};
     char text[MESSAGE_MAX];
     struct peer *peer;
     size_t i, j;
@@ -488,6 +504,7 @@ struct telling *peers_tell(struct peers *peers,
     if (telling == NULL) {
         return NULL;
     }
+    telling->peers = peers;
     telling->done = done;
     telling->arg = arg;
     telling->left = 1; /* until all have been added */
@@ -513,6 +530,7 @@ struct telling *peers_tell(struct peers *peers,
         }
     }
     LIST_INSERT_HEAD(&peers->tellings, telling, entry);
+    event_add(telling->ended, &limit);
     leave(telling);
     return telling;
 }
