@@ -146,6 +146,12 @@ is $u->put("_.debug/elf-buildid-sym-$build/_.debug",
     $m1->read_file('x.dbg'))->{status}, 201, 'its debug file';
 is elf($m2), 200, 'the other machine takes it from the tier';
 is elf($m1), 200, 'and the first has it';
+my $program = "libx.so/elf-buildid-$build/libx.so";
+is $u->put($program, $m1->read_file('x.so'))->{status}, 201, 'the program';
+is elf($_), 200, 'made again' for $m1, $m2;
+is admin($m1, 'POST', "/v1/discard/$program")->{status}, 200, 'removed';
+ok !-e $_->path("store/$module/libx.so-v9.0.0.symcache"),
+    'with what was made of its build id' for $m1, $m2;
 
 # --- a machine that is away
 

@@ -13,7 +13,7 @@
 #include "proto/key.h"
 
 /* By how many ids a file may be asked for. */
-#define DEBUG_PLACE_IDS 3
+#define DEBUG_PLACE_IDS 4
 
 /* "elf-buildid-sym-" and the digits of a build id, or an id as in keys. */
 #define DEBUG_PLACE_ID_SIZE (SYMCACHE_ID_TEXT_MAX + 16)

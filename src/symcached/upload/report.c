@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/le.h"
 #include "debuginfo/portablepdb/portablepdb.h"
 
 #define PARTS (7 + DEBUG_PLACE_IDS)
@@ -73,6 +74,28 @@ static bool read_ids(struct debug_place *place, char **ids, size_t n)
     return true;
 }
 
+/*
+ * Adds the debug ids that are made of a build id, of files of either byte
+ * order, as the folder does not tell which one it is.
+ */
+static void add_debug_ids(struct debug_place *place)
+{
+    symcache_key_t key = place->ids[0];
+    uint8_t id[sizeof(key.guid)] = {0};
+
+    if (key.id_type != SYMCACHE_ID_BUILD) {
+        return;
+    }
+    memcpy(id, key.build,
+           key.build_len < sizeof(id) ? key.build_len : sizeof(id));
+    key.id_type = SYMCACHE_ID_DEBUG;
+    key.age = 0;
+    memcpy(key.guid, id, sizeof(id));
+    place->ids[place->nids++] = key;
+    le_guid(key.guid, id);
+    place->ids[place->nids++] = key;
+}
+
 bool report_place(struct debug_place *place, const char *name, const char *id)
 {
     static const char *const prefixes[] = {"elf-buildid-sym-", "elf-buildid-",
@@ -91,7 +114,11 @@ bool report_place(struct debug_place *place, const char *name, const char *id)
             break;
         }
     }
-    return read_ids(place, ids, 1);
+    if (!read_ids(place, ids, 1)) {
+        return false;
+    }
+    add_debug_ids(place);
+    return true;
 }
 
 static bool read_file(struct report *report, char **parts, size_t n)
