@@ -206,6 +206,8 @@ start($m1, 0, $address);
     sprintf "MODULE windows x86 %032X1 s%d.pdb\n", $_, $_] } 1 .. 60;
 is $u->upload(Test::Zip::zip(@zip))->{json}{upload}{untold}, $address,
     'a slow machine does not hold an archive by each of its files';
+$m1->wait_until('what it has not heard outlives a kill', sub {
+    ($m1->read_file('uploads/.untold') // '') =~ /^\Q$address\E .*s60\.sym/m });
 
 for my $query ('', '?from', '?from=1&x=1', '?from=1&try') {
     is admin($m1, 'POST', "/v1/changed/$path$query")->{status}, 400,

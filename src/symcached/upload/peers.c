@@ -40,7 +40,7 @@ struct telling {
 
 struct message {
     TAILQ_ENTRY(message) entry;
-    struct telling *telling; /* or NULL */
+    struct telling *telling; /* NULL: nobody waits, and a restart must know */
     char text[];
 };
 
@@ -102,6 +102,11 @@ static bool has_address(const char *list, const char *address)
     return true;
 }
 
+static void save_later(struct peers *peers)
+{
+    event_active(peers->save, 0, 0);
+}
+
 static void note_untold(struct telling *telling, const char *address)
 {
     size_t len = strlen(telling->untold);
@@ -131,6 +136,7 @@ static void on_told(evutil_socket_t fd, short events, void *arg)
     if (telling->done != NULL) {
         telling->done(telling->arg, telling->untold);
     }
+    save_later(telling->peers);
     telling_free(telling);
 }
 
@@ -161,11 +167,6 @@ static void drop_first(struct peer *peer)
     free(message);
 }
 
-static void save_later(struct peers *peers)
-{
-    event_active(peers->save, 0, 0);
-}
-
 /* Returns false when out of memory, or if there are too many. */
 static bool add(struct peer *peer, const char *text, struct telling *telling)
 {
@@ -192,7 +193,7 @@ static bool add(struct peer *peer, const char *text, struct telling *telling)
     }
     TAILQ_INSERT_TAIL(&peer->messages, message, entry);
     peer->n++;
-    if (peer->fails) {
+    if (message->telling == NULL) {
         save_later(peer->peers);
     }
     return true;
@@ -226,6 +227,7 @@ static void fail(struct peer *peer, const char *why)
 static void on_sent(void *arg, const struct send_result *result)
 {
     struct peer *peer = arg;
+    bool is_saved = TAILQ_FIRST(&peer->messages)->telling == NULL;
 
     peer->send = NULL;
     if (result->answer->status != 200) {
@@ -233,7 +235,7 @@ static void on_sent(void *arg, const struct send_result *result)
         return;
     }
     drop_first(peer);
-    if (peer->fails) {
+    if (is_saved) {
         save_later(peer->peers);
     }
     if (peer->fails && peer->n == 0) {
@@ -374,7 +376,7 @@ static void save(evutil_socket_t fd, short events, void *arg)
     {
         TAILQ_FOREACH(message, &peer->messages, entry)
         {
-            if (f != NULL && peer->fails) {
+            if (f != NULL && message->telling == NULL) {
                 fprintf(f, "%s %s\n", peer->address, message->text);
             }
         }
@@ -446,6 +448,7 @@ struct peers *peers_new(struct event_base *base, struct scheduler *scheduler)
 
 void peers_free(struct peers *peers)
 {
+    struct message *message;
     struct peer *peer;
 
     if (peers == NULL) {
@@ -453,7 +456,10 @@ void peers_free(struct peers *peers)
     }
     LIST_FOREACH(peer, &peers->all, entry)
     {
-        peer->fails = peer->fails || peer->n > 0;
+        TAILQ_FOREACH(message, &peer->messages, entry)
+        {
+            message->telling = NULL;
+        }
     }
     if (!LIST_EMPTY(&peers->all)) {
         save(-1, 0, peers);
