@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -92,7 +93,8 @@ static int map_input(const struct parser_job *job, struct input *input,
  * Maps a file without a name in the current folder, which for a transcoder is
  * its work directory, as room for large data in between.  It is larger than
  * what real files need, but takes no space on the disk before it is used.
- * Without it that data is in memory.  Returns the size, or 0.
+ * Without it that data is in memory, which is so as well where our caller
+ * allows only smaller files.  Returns the size, or 0.
  */
 static size_t map_scratch(const struct input *input)
 {
@@ -107,6 +109,7 @@ static size_t map_scratch(const struct input *input)
     if (fd < 0) {
         return 0;
     }
+    signal(SIGXFSZ, SIG_IGN);
     if (ftruncate(fd, (off_t)size) == 0) {
         p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     }

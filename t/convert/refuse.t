@@ -262,6 +262,17 @@ for my $case (['a full disk', 'exec "$@" -o - >/dev/full', 2,
     like($said, qr/output cannot be written: $reason/, "$name: reason");
 }
 
+# that limit is below what a file of this size would have as scratch
+
+{
+    open my $f, '>:raw', "$work/large.pdb" or die $!;
+    print $f slurp("$data/pdb/crash.pdb"), "\0" x (4 << 20);
+    close $f or die $!;
+    local $ENV{_NT_SYMCACHE_PATH} = "$work/full";
+    my $said = `sh -c 'ulimit -f 2048 && exec "\$@"' sh @{[$corpus->build]}/pdb2symcache -pdb $work/large.pdb 2>&1`;
+    is($?, 0, 'a limit between output and scratch') or diag($said);
+}
+
 # the parser is killed by somebody else, as the kernel does without memory
 
 my $slow = $corpus->unpacked("$data/pdb/basic32.pd_");
