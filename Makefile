@@ -182,7 +182,7 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
              $(wildcard src/proto/*.c src/symcache/*.c src/ppdbcache/*.c \
                src/debuginfo/*.c src/debuginfo/*/*.c src/json/*.c src/symbolication/*.c \
                src/symbolication/*/*.c) \
-             $(addprefix src/base/,arena.c clock.c sort.c table.c utf8.c) \
+             $(addprefix src/base/,address.c arena.c clock.c origin.c sort.c table.c utf8.c) \
              src/config/location.c $(addprefix src/http/,chunked.c head.c) \
              $(addprefix src/symcached/,source/file_ptr.c unpack/body.c \
                unpack/body_kind.c unpack/cabinet.c space/sink.c \
@@ -203,8 +203,8 @@ $(B)/fuzz/obj/%.o: %.c | check-packages
 	    -fno-sanitize-recover=undefined -MMD -MP -c -o $@ $<
 
 $(B)/fuzz/%: $(B)/fuzz/obj/fuzz/%.o $(FUZZOBJS)
-	$(FUZZCC) -fsanitize=fuzzer,$(FUZZSAN) -o $@ $^ -liberty -lmspack -lminizip -ldeflate -lz -lzstd \
-	    $(FUZZLIBS)
+	$(FUZZCC) -fsanitize=fuzzer,$(FUZZSAN) -o $@ $^ -lcurl -liberty -lmspack \
+	    -lminizip -ldeflate -lz -lzstd $(FUZZLIBS)
 
 # which computes MACs
 $(B)/fuzz/fuzz_tier: FUZZLIBS = -lcrypto

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "symbolicated/api/symbolicator/answer.h"
+#include "symbolicated/api/symbolicator/key.h"
 #include "symbolicated/api/symbolicator/sources.h"
 #include "../t/unit/symfile_example.h"
 
