@@ -87,14 +87,10 @@ static void lookup_publish(struct lookup *lookup, const char *from,
     lookup_end(lookup);
 }
 
-/* The PDB stays in its directory, and its path is in the output. */
-static void lookup_link(struct lookup *lookup, const char *detail)
+/* The PDB stays in its directory. */
+static void lookup_link(struct lookup *lookup, int fd, const char *detail)
 {
-    char path[PATH_MAX];
-    ssize_t n = pread(lookup->out_fd, path, sizeof(path) - 1, 0);
-
-    path[n > 0 ? n : 0] = '\0';
-    if (n < 0 || symlink(path, lookup->file) != 0) {
+    if (here_link(fd, lookup->file) != 0) {
         lookup_fail(lookup, "link");
         return;
     }
@@ -382,7 +378,7 @@ static void lookup_on_dir(void *arg, const struct unpack_result *result)
     if (result->found == UNPACK_OUT) {
         lookup_publish(lookup, lookup->out, attempt->detail);
     } else if (result->found == UNPACK_HERE) {
-        lookup_link(lookup, attempt->detail);
+        lookup_link(lookup, result->here, attempt->detail);
     } else if (result->found == UNPACK_POINTER) {
         lookup_read_pointer(lookup);
     } else if (failed) {

@@ -3,11 +3,14 @@
  */
 #include "here.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -36,24 +39,105 @@ static bool is_local(int fd)
     return false;
 }
 
-void here_map(struct here *here, int fd, time_t unchanged, uint64_t max)
+/* A message with one descriptor. */
+struct here_message {
+    size_t place;
+    struct iovec text;
+    struct msghdr head;
+    union {
+        char bytes[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control;
+};
+
+static void prepare(struct here_message *message)
 {
-    char link[32];
+    memset(message, 0, sizeof(*message));
+    message->text.iov_base = &message->place;
+    message->text.iov_len = sizeof(message->place);
+    message->head.msg_iov = &message->text;
+    message->head.msg_iovlen = 1;
+    message->head.msg_control = message->control.bytes;
+    message->head.msg_controllen = sizeof(message->control.bytes);
+}
+
+static int here_send(int socket, size_t place, int fd)
+{
+    struct here_message message;
+    struct cmsghdr *control;
+
+    prepare(&message);
+    message.place = place;
+    control = CMSG_FIRSTHDR(&message.head);
+    control->cmsg_level = SOL_SOCKET;
+    control->cmsg_type = SCM_RIGHTS;
+    control->cmsg_len = CMSG_LEN(sizeof(fd));
+    memcpy(CMSG_DATA(control), &fd, sizeof(fd));
+    return sendmsg(socket, &message.head, MSG_DONTWAIT | MSG_NOSIGNAL) ==
+                   (ssize_t)sizeof(message.place)
+               ? 0
+               : -1;
+}
+
+void here_map(struct here *here, int socket, size_t place, int fd,
+              time_t unchanged, uint64_t max)
+{
     struct stat st;
     void *map;
-    ssize_t n;
 
-    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-    n = readlink(link, here->path, sizeof(here->path) - 1);
-    if (n <= 0 || !is_local(fd) || fstat(fd, &st) != 0 || st.st_size <= 0 ||
+    if (!is_local(fd) || fstat(fd, &st) != 0 || st.st_size <= 0 ||
         (uint64_t)st.st_size > max || st.st_ctime >= unchanged ||
-        st.st_mtime >= unchanged - HERE_SETTLED) {
+        st.st_mtime >= unchanged - HERE_SETTLED ||
+        here_send(socket, place, fd) != 0) {
         return;
     }
-    here->path[n] = '\0';
     map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
     if (map != MAP_FAILED) {
         here->map = map;
         here->size = (uint64_t)st.st_size;
     }
+}
+
+int here_receive(int socket, size_t place)
+{
+    struct here_message message;
+    struct cmsghdr *control;
+    int fd = -1;
+
+    for (;;) {
+        prepare(&message);
+        if (recvmsg(socket, &message.head, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) !=
+            (ssize_t)sizeof(message.place)) {
+            return -1;
+        }
+        control = CMSG_FIRSTHDR(&message.head);
+        if (control == NULL || control->cmsg_type != SCM_RIGHTS) {
+            return -1;
+        }
+        memcpy(&fd, CMSG_DATA(control), sizeof(fd));
+        if (message.place == place) {
+            return fd;
+        }
+        close(fd);
+    }
+}
+
+int here_link(int fd, const char *path)
+{
+    char self[32], target[PATH_MAX];
+    struct stat opened, st;
+    ssize_t n;
+
+    snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+    n = readlink(self, target, sizeof(target) - 1);
+    if (n <= 0 || fstat(fd, &opened) != 0) {
+        return -1;
+    }
+    target[n] = '\0';
+    if (stat(target, &st) != 0 || st.st_dev != opened.st_dev ||
+        st.st_ino != opened.st_ino) {
+        errno = ESTALE;
+        return -1;
+    }
+    return symlink(target, path);
 }

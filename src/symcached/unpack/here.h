@@ -6,23 +6,35 @@
 #ifndef SYMCACHED_UNPACK_HERE_H
 #define SYMCACHED_UNPACK_HERE_H
 
-#include <limits.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <time.h>
 
 struct here {
     const uint8_t *map; /* or NULL: it is to be copied */
     uint64_t size;
-    char path[PATH_MAX];
 };
 
 /*
- * Maps an open file if it may be used where it is: it lies in a file system of
- * this machine, has max bytes at the most, was not changed since the time
- * `unchanged`, and has its content for a while already.  In a file system of
- * the network it could change without a trace, and a young one may still be
- * written to.
+ * Maps an open file, the one of a place, if it may be used where it is: it lies
+ * in a file system of this machine, has max bytes at the most, was not changed
+ * since the time `unchanged`, and has its content for a while already.  In a
+ * file system of the network it could change without a trace, and a young one
+ * may still be written to.
+ *
+ * Which file it is must not be told by a process that has read a file of a
+ * stranger.  So the child hands its descriptor to the helper first, by a
+ * socket that it closes before it enters the sandbox, and later names only the
+ * place.
  */
-void here_map(struct here *here, int fd, time_t unchanged, uint64_t max);
+void here_map(struct here *here, int socket, size_t place, int fd,
+              time_t unchanged, uint64_t max);
+
+/* The descriptor of the place, or -1: nothing is waited for. */
+int here_receive(int socket, size_t place);
+
+/* Makes a symbolic link to an open file.  Returns 0, or -1 with errno: ESTALE
+ * if it does not lie any more where it was opened. */
+int here_link(int fd, const char *path);
 
 #endif

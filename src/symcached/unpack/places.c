@@ -28,11 +28,17 @@ static void tiers(struct places *places, const struct places_search *search,
     }
 }
 
+bool places_is_pointer(const char *name)
+{
+    const char *slash = strrchr(name, '/');
+
+    return slash != NULL && strcmp(slash, "/file.ptr") == 0;
+}
+
 /* Opens the places that count.  Returns false if none of them exists. */
 static bool open_all(struct places *places, const struct places_search *search)
 {
     bool there = search->is_flat;
-    const char *name;
     size_t i;
 
     for (i = places->first + search->is_flat; i < places->n; i++) {
@@ -40,15 +46,14 @@ static bool open_all(struct places *places, const struct places_search *search)
             there = true;
             continue;
         }
-        name = strrchr(search->names[i], '/');
-        places->pointer[i] = name != NULL && !strcmp(name, "/file.ptr");
+        places->pointer[i] = places_is_pointer(search->names[i]);
         places->fds[i] = casefold_open(search->root, search->names[i],
                                        search->beneath, search->any_case);
         places->errors[i] = errno;
         if (places->fds[i] >= 0 && !places->pointer[i] &&
             search->unchanged != 0) {
-            here_map(&places->here[i], places->fds[i], search->unchanged,
-                     search->max);
+            here_map(&places->here[i], search->socket, i, places->fds[i],
+                     search->unchanged, search->max);
         }
         there |= places->fds[i] >= 0 || !casefold_absent(places->errors[i]);
     }

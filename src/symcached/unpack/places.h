@@ -23,6 +23,7 @@ struct places_search {
     bool is_flat; /* the first place is not one to be opened */
     time_t unchanged;
     uint64_t max;
+    int socket; /* takes the files that are left where they are; or -1 */
 };
 
 struct places {
@@ -33,6 +34,9 @@ struct places {
     bool pointer[UNPACK_PLACES]; /* it is a file.ptr */
     struct here here[UNPACK_PLACES];
 };
+
+/* Is the name that of a file.ptr? */
+bool places_is_pointer(const char *name);
 
 /* Opens the places that count.  places is all zeroes. */
 void places_open(struct places *places, const struct places_search *search);

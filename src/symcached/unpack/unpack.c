@@ -10,10 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "checksum.h"
 #include "child/child.h"
+#include "places.h"
 #include "proto/hints.h"
 
 struct unpack {
@@ -21,7 +24,11 @@ struct unpack {
     unpack_done_fn done;
     void *arg;
     size_t nplaces;
-    unsigned first; /* seconds */
+    uint64_t max;
+    unsigned first;    /* seconds */
+    unsigned pointers; /* a bit for each place that is a file.ptr */
+    bool received;     /* not from a directory */
+    int socket;        /* has the files that are left where they are; or -1 */
     char how[64];
 };
 
@@ -68,9 +75,36 @@ static enum unpack_found unpack_letter(char letter,
     return UNPACK_NONE;
 }
 
+/*
+ * What the child says it has found.  It has read the file of a stranger, who
+ * may be speaking by its mouth: there must be such a thing at this place.
+ */
+static enum unpack_found believe(const struct unpack *unpack, size_t place,
+                                 char letter, struct unpack_result *result,
+                                 struct unpack_attempt *attempt)
+{
+    enum unpack_found found = unpack_letter(letter, &attempt->outcome);
+    bool may_be = true;
+
+    if (found == UNPACK_IN) {
+        may_be = unpack->received;
+    } else if (found == UNPACK_POINTER) {
+        may_be = (unpack->pointers & 1u << place) != 0;
+    } else if (found == UNPACK_HERE) {
+        result->here = here_receive(unpack->socket, place);
+        may_be = result->here >= 0;
+    }
+    if (!may_be) {
+        attempt->outcome = SOURCE_FAILED;
+        attempt->detail = "unpacking found what is not there";
+        return UNPACK_NONE;
+    }
+    return found;
+}
+
 /* Reads the lines of the child process; CHILD_TAIL limits their length. */
-static void read_lines(struct unpack_result *result, char *text,
-                       size_t nplaces)
+static void read_lines(const struct unpack *unpack,
+                       struct unpack_result *result, char *text)
 {
     struct unpack_attempt *attempt;
     char *line, *next;
@@ -83,7 +117,7 @@ static void read_lines(struct unpack_result *result, char *text,
         *next++ = '\0';
 
         if (line[0] != '@' || line[1] < '0' ||
-            (size_t)(line[1] - '0') >= nplaces || line[2] != ' ' ||
+            (size_t)(line[1] - '0') >= unpack->nplaces || line[2] != ' ' ||
             line[3] == '\0' || line[4] != ' ' ||
             result->nattempts == UNPACK_PLACES ||
             result->found != UNPACK_NONE) {
@@ -96,6 +130,9 @@ static void read_lines(struct unpack_result *result, char *text,
         }
         if (line[3] == 'R') {
             result->wanted = strtoull(line + 5, NULL, 10);
+            if (result->wanted > unpack->max) {
+                result->wanted = unpack->max; /* a larger file is refused */
+            }
             continue;
         }
         if (line[3] == 'O') {
@@ -106,7 +143,8 @@ static void read_lines(struct unpack_result *result, char *text,
         attempt->other = line[3] == 'W';
         attempt->place = (size_t)(line[1] - '0');
         attempt->detail = line + 5;
-        result->found = unpack_letter(line[3], &attempt->outcome);
+        result->found =
+            believe(unpack, attempt->place, line[3], result, attempt);
         result->publics_only = strchr("fkh", line[3]) != NULL;
     }
 }
@@ -153,13 +191,21 @@ static void died(struct unpack *unpack, struct unpack_result *result,
     }
 }
 
+static void release(struct unpack *unpack)
+{
+    if (unpack->socket >= 0) {
+        close(unpack->socket);
+    }
+    free(unpack);
+}
+
 static void unpack_on_exit(void *arg, struct child_result *child)
 {
     struct unpack *unpack = arg;
-    struct unpack_result result = {0};
+    struct unpack_result result = {.here = -1};
 
     result.ms = child->ms;
-    read_lines(&result, child->tail, unpack->nplaces);
+    read_lines(unpack, &result, child->tail);
 
     if (child->timed_out || !WIFEXITED(child->status) ||
         WEXITSTATUS(child->status) != 0 ||
@@ -168,7 +214,10 @@ static void unpack_on_exit(void *arg, struct child_result *child)
     }
 
     unpack->done(unpack->arg, &result);
-    free(unpack);
+    if (result.here >= 0) {
+        close(result.here);
+    }
+    release(unpack);
 }
 
 /* "<kind>/<id>" and a NUL */
@@ -217,6 +266,52 @@ static void add_places(const char **argv, const struct unpack_request *request,
     }
 }
 
+/* Returns NULL with errno. */
+static struct unpack *prepare(const struct unpack_request *request,
+                              unpack_done_fn done, void *arg)
+{
+    struct unpack *unpack = calloc(1, sizeof(*unpack));
+    size_t i;
+
+    if (unpack == NULL) {
+        return NULL;
+    }
+    unpack->done = done;
+    unpack->arg = arg;
+    unpack->received = request->in >= 0;
+    unpack->nplaces = unpack->received ? 1 : request->nplaces;
+    unpack->max = request->max;
+    unpack->first = request->first;
+    unpack->socket = -1;
+    for (i = 0; i < request->nplaces; i++) {
+        unpack->pointers |= (unsigned)places_is_pointer(request->places[i])
+                            << i;
+    }
+    return unpack;
+}
+
+/*
+ * The descriptors of the child for a directory.  The last one is its end of a
+ * socket for files that are left where they are, which is returned, and is to
+ * be closed after the start; or -1: all are copied.
+ */
+static int add_fds(struct unpack *unpack, const struct unpack_request *request,
+                   struct child_options *options, int *fds)
+{
+    int ends[2] = {-1, -1};
+
+    if (request->flat) {
+        fds[options->nfds++] = request->index;
+        fds[options->nfds++] = request->new_index;
+    }
+    if (request->unchanged != 0 &&
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0) {
+        unpack->socket = ends[0];
+        fds[options->nfds++] = ends[1];
+    }
+    return ends[1];
+}
+
 struct unpack *unpack_start(struct event_base *base,
                             const struct unpack_request *request,
                             unpack_done_fn done, void *arg)
@@ -228,37 +323,28 @@ struct unpack *unpack_start(struct event_base *base,
         id,          max,
         formats,     request->key->name};
     struct environment env;
-    int fds[3] = {request->out, request->in};
+    int fds[4] = {request->out, request->in}, socket = -1;
     struct child_options options = {0};
-    struct unpack *unpack;
+    struct unpack *unpack = prepare(request, done, arg);
+
+    if (unpack == NULL) {
+        return NULL;
+    }
 
     print_key(id, request->key);
     snprintf(max, sizeof(max), "%" PRIu64 ":%" PRIu64, request->max,
              request->keep);
     snprintf(index2, sizeof(index2), "%zu", request->index2);
-    snprintf(unchanged, sizeof(unchanged), "%lld",
-             (long long)request->unchanged);
     config_formats_print(formats, request->formats, ",");
 
     options.nfds = 2;
     if (request->in < 0) {
         options.nfds = 1;
-        if (request->flat) {
-            options.nfds = 3;
-            fds[1] = request->index;
-            fds[2] = request->new_index;
-        }
+        socket = add_fds(unpack, request, &options, fds);
+        snprintf(unchanged, sizeof(unchanged), "%lld",
+                 socket >= 0 ? (long long)request->unchanged : 0LL);
         add_places(argv + 6, request, unchanged, index2);
     }
-
-    unpack = calloc(1, sizeof(*unpack));
-    if (unpack == NULL) {
-        return NULL;
-    }
-    unpack->done = done;
-    unpack->arg = arg;
-    unpack->nplaces = request->in < 0 ? request->nplaces : 1;
-    unpack->first = request->first;
 
     options.argv = (char *const *)argv;
     options.env = environment(&env, request->checksum);
@@ -269,8 +355,11 @@ struct unpack *unpack_start(struct event_base *base,
     options.gone_arg = request->gone_arg;
 
     unpack->child = child_start(base, &options, unpack_on_exit, unpack);
+    if (socket >= 0) {
+        close(socket);
+    }
     if (unpack->child == NULL) {
-        free(unpack);
+        release(unpack);
         return NULL;
     }
     return unpack;
@@ -279,5 +368,5 @@ struct unpack *unpack_start(struct event_base *base,
 void unpack_cancel(struct unpack *unpack)
 {
     child_cancel(unpack->child);
-    free(unpack);
+    release(unpack);
 }

@@ -23,6 +23,7 @@
 #include "proto/key.h"
 #include "body.h"
 #include "flat.h"
+#include "here.h"
 
 struct event_base;
 struct unpack;
@@ -66,7 +67,7 @@ enum unpack_found {
     UNPACK_NONE,
     UNPACK_OUT,    /* the PDB is in `out` */
     UNPACK_IN,     /* `in` is already the PDB */
-    UNPACK_HERE,   /* the PDB was left where it is; its path is in `out` */
+    UNPACK_HERE,   /* the PDB was left where it is, and is open */
     UNPACK_POINTER /* the beginning of a file.ptr is in `out` */
 };
 
@@ -79,6 +80,7 @@ struct unpack_attempt {
 
 struct unpack_result {
     enum unpack_found found; /* by the last attempt */
+    int here;                /* UNPACK_HERE: it, until done returns */
     bool publics_only;       /* what was found has public symbols only */
     struct unpack_attempt attempts[UNPACK_PLACES];
     size_t nattempts;

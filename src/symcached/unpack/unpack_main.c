@@ -33,6 +33,8 @@
 #define UNPACK_IN_FD (CHILD_FD + 1)
 #define UNPACK_INDEX_FD (CHILD_FD + 1)
 #define UNPACK_NEW_INDEX_FD (CHILD_FD + 2)
+#define UNPACK_SOCKET_FD (CHILD_FD + 1) /* flat: behind the two above */
+#define UNPACK_FLAT_SOCKET_FD (CHILD_FD + 3)
 #define UNPACK_MEMORY (1024ull * 1024 * 1024) /* beside the mappings */
 #define UNPACK_MAP_MAX (1ull << 45)
 #define UNPACK_POINTER_MAX 4096
@@ -350,7 +352,6 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
 static char unpack_here(const struct unpack_job *job, const struct here *here,
                         char *detail, size_t size)
 {
-    size_t len = strlen(here->path);
     enum body_kind kind;
     const char *what;
     uint64_t offset, length;
@@ -371,10 +372,6 @@ static char unpack_here(const struct unpack_job *job, const struct here *here,
     }
     if (!unpack_found(letter)) {
         return letter;
-    }
-    if (write(UNPACK_OUT_FD, here->path, len) != (ssize_t)len) {
-        snprintf(detail, size, "write: %s", strerror(errno));
-        return 'E';
     }
     return letter == 'F' ? 'H' : 'h';
 }
@@ -553,6 +550,7 @@ static int unpack_open(struct unpack_job *job, int argc, char **argv)
         .any_case = job->formats != 1u << FORMAT_ANY,
         .unchanged = (time_t)strtoll(argv[1], NULL, 10),
         .max = job->max,
+        .socket = -1,
     };
     int root;
 
@@ -577,7 +575,14 @@ static int unpack_open(struct unpack_job *job, int argc, char **argv)
             return -1;
         }
     }
+    if (search.unchanged != 0) {
+        search.socket =
+            search.is_flat ? UNPACK_FLAT_SOCKET_FD : UNPACK_SOCKET_FD;
+    }
     places_open(&job->places, &search);
+    if (search.socket >= 0) {
+        close(search.socket); /* nothing is said there from the sandbox */
+    }
     close(root);
     return 0;
 }
