@@ -104,6 +104,43 @@ $t->wait_until('the file is made all the same',
     sub { glob $t->path('store/slowpoll.pdb/*/*.ppdbcache') });
 is lookup('slowpoll', $right, 0)->{status}, 200, 'for the next question';
 
+# --- many who say something wrong delay nobody for long
+
+sub sums { my ($name) = @_;
+    map { $_->{headers}{symbolchecksum} // '' }
+        grep { $_->{path} =~ m{/\Q$id\E/$name\.pdb$} } $web->requests }
+
+my @wrong = map { sprintf 'SHA256:%064x', $_ } 1 .. 40;
+for my $name ('slowly', 'slowliar') {
+    my $is_there = $name eq 'slowly';
+    unlink $t->path('open');
+    my @first = start($name, shift @wrong);
+    waiters(1);
+    @held = map { start($name, $_) } @wrong[0 .. 9];
+    push @held, map { start($name, $right) } 1, 2 if $is_there;
+    push @held, start($name, '');
+    my $n = @first + @held;
+    waiters($n);
+    push @held, map { start($name, $_) } @wrong[10 .. 29];
+    # 16 others than that of the job: the rest is to ask again
+    waiters(my $max = 1 + 1 + 16 + ($is_there ? 1 : 0));
+    is lookup($name, $wrong[35])->{status}, 202, 'one more does not wait';
+    is lookup($name, $wrong[36], 0)->{status}, 202, 'nor one who polls';
+    $t->write_file('open', '');
+    my @status = split / /, status(@first, @held);
+    is grep({ $_ == 202 } @status), @status - $max, 'who is too many';
+    my @sums = sums($name);
+    if ($is_there) {
+        is_deeply [@sums[1 .. $#sums]], ['', $right],
+            'those who say nothing come first, then what most say';
+        is grep({ $_ == 200 } @status), $max - 2, 'and then all are answered';
+    } else {
+        is @sums, $max, 'a job for each that waited';
+        is $sums[1], '', 'first for the one who says nothing';
+        is grep({ $_ == 404 } @status), $max, 'absent for each of them';
+    }
+}
+
 # --- where hints come from, and where they go
 
 my @lines = map { my ($name, $hint) = @$_; path($name) . $hint }

@@ -9,8 +9,9 @@
  *   the outcome is written down: for later requests as a negative entry, for
  *     people in the log, the counters and the list of misses;
  *   its slot goes to another job, and lookups do not find this one any more;
- *   each of its waiters is answered by what is on disk and known now, and if
- *     that is no answer to its question, by the outcome or by another job;
+ *   each of its waiters, in the order of waiters_sort(), is answered by what is
+ *     on disk and known now, and if that is no answer to its question, by the
+ *     outcome or by another job;
  *   its attempts are kept for "why", and it is freed.
  */
 
@@ -456,6 +457,7 @@ void job_end(struct job *job, unsigned found)
 
     job_set_state(job, JOB_ENDED);
     scheduler_deregister(job);
+    waiters_sort(job);
     while ((w = TAILQ_FIRST(&job->waiters)) != NULL) {
         waiter_detach(w);
         answer_waiter(job, outcome, w);

@@ -9,23 +9,104 @@
 #include <event2/event.h>
 #include "scheduler.h"
 
-/* So many waiters without a client may a job have. */
+/* So many waiters without a client may a job have, and so many hints that are
+ * not its own. */
 #define WANTED_MAX 16
+#define HINTS_MAX 16
+
+/* The first waiter with these hints, or NULL. */
+static struct waiter *first_with(const struct job *job, const char *hints)
+{
+    struct waiter *w;
+
+    TAILQ_FOREACH(w, &job->waiters, entry)
+    {
+        if (strcmp(w->hints, hints) == 0) {
+            return w;
+        }
+    }
+    return NULL;
+}
+
+/* Those without hints are not counted: there may be thousands of them, and
+ * they come first anyway. */
+static void count_hints(const struct job *job, const char *hints, int change)
+{
+    struct waiter *first = *hints != '\0' ? first_with(job, hints) : NULL;
+
+    if (first != NULL) {
+        first->alike += (unsigned)change;
+    }
+}
 
 void waiter_join(struct waiter *w, struct job *job)
 {
     TAILQ_INSERT_TAIL(&job->waiters, w, entry);
     w->job = job;
+    w->alike = 0;
     job->nwaiters += w->fn != NULL;
+    count_hints(job, w->hints, 1);
 }
 
 void waiter_detach(struct waiter *w)
 {
-    if (w->job != NULL) {
-        TAILQ_REMOVE(&w->job->waiters, w, entry);
-        w->job->nwaiters -= w->fn != NULL;
+    struct job *job = w->job;
+
+    if (job != NULL) {
         w->job = NULL;
+        job->nwaiters -= w->fn != NULL;
+        TAILQ_REMOVE(&job->waiters, w, entry);
+        count_hints(job, w->hints, w->alike > 0 ? (int)w->alike - 1 : -1);
     }
+}
+
+/* Has the job these hints, or a waiter, or may there be others? */
+static bool may_wait(const struct job *job, const char *hints)
+{
+    const struct waiter *w;
+    unsigned n = 0;
+
+    if (*hints == '\0' || strcmp(hints, job_hints(job)) == 0 ||
+        first_with(job, hints) != NULL) {
+        return true;
+    }
+    TAILQ_FOREACH(w, &job->waiters, entry)
+    {
+        n += w->alike > 0 && strcmp(w->hints, job_hints(job)) != 0;
+    }
+    return n < HINTS_MAX;
+}
+
+/* The hints that most waiters have, or NULL if none has any. */
+static const char *most_wanted(const struct job *job)
+{
+    const struct waiter *w, *best = NULL;
+
+    TAILQ_FOREACH(w, &job->waiters, entry)
+    {
+        if (w->alike > (best != NULL ? best->alike : 0)) {
+            best = w;
+        }
+    }
+    return best != NULL ? best->hints : NULL;
+}
+
+void waiters_sort(struct job *job)
+{
+    TAILQ_HEAD(, waiter) sorted = TAILQ_HEAD_INITIALIZER(sorted);
+    const char *hints = "";
+    struct waiter *w, *next;
+
+    for (; hints != NULL; hints = most_wanted(job)) {
+        for (w = TAILQ_FIRST(&job->waiters); w != NULL; w = next) {
+            next = TAILQ_NEXT(w, entry);
+            if (strcmp(w->hints, hints) == 0) {
+                TAILQ_REMOVE(&job->waiters, w, entry);
+                TAILQ_INSERT_TAIL(&sorted, w, entry);
+            }
+        }
+    }
+    TAILQ_CONCAT(&job->waiters, &sorted, entry);
 }
 
 void waiter_answer(struct waiter *w, const struct scheduler_answer *answer)
@@ -81,7 +162,9 @@ struct waiter *waiter_new(struct job *job, symcache_kind_e kind,
                           scheduler_answer_fn fn, void *arg)
 {
     struct timeval tv = {.tv_sec = (time_t)wait};
-    struct waiter *w = make(job->scheduler, kind, ask, name, hints);
+    struct waiter *w = may_wait(job, hints)
+                           ? make(job->scheduler, kind, ask, name, hints)
+                           : NULL;
 
     if (w == NULL || evtimer_add(&w->deadline, &tv) != 0) {
         free(w);
@@ -112,7 +195,7 @@ static bool is_seen_to(const struct job *job, symcache_kind_e kind,
         }
         n += w->fn == NULL;
     }
-    return n >= WANTED_MAX;
+    return n >= WANTED_MAX || !may_wait(job, hints);
 }
 
 void waiter_want(struct job *job, symcache_kind_e kind,

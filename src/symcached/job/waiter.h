@@ -20,6 +20,7 @@ struct waiter {
     struct event deadline;
     symcache_kind_e kind;
     symcache_ask_t ask;
+    unsigned alike; /* of the first with its hints: how many have the same */
     scheduler_answer_fn fn; /* or NULL: nobody is to be told */
     void *arg;
     const char *hints; /* behind the name, see proto/hints.h */
@@ -29,7 +30,11 @@ struct waiter {
 /* Short, so that a client that asks again soon learns that the job ended. */
 #define WAITER_PENDING_SECONDS 1
 
-/* Waits for the job, at most `wait` seconds.  NULL when out of memory. */
+/*
+ * Waits for the job, at most `wait` seconds.  NULL when out of memory, or when
+ * the hints are one too many: each takes a job of its own, and who says many
+ * wrong ones must not delay those who say the right one for long.
+ */
 struct waiter *waiter_new(struct job *job, symcache_kind_e kind,
                           const symcache_ask_t *ask, const char *name,
                           const char *hints, unsigned wait,
@@ -43,6 +48,12 @@ struct waiter *waiter_new(struct job *job, symcache_kind_e kind,
 void waiter_want(struct job *job, symcache_kind_e kind,
                  const symcache_ask_t *ask, const char *name,
                  const char *hints);
+
+/*
+ * Orders the waiters of a job that ends, of whom the first ones get the next
+ * job: those without hints, then those whose hints most have.
+ */
+void waiters_sort(struct job *job);
 
 /* Adds the waiter to a job's list, and removes it. */
 void waiter_join(struct waiter *w, struct job *job);
