@@ -147,9 +147,9 @@ static void on_published(void *arg, long long size, int errnum)
 void job_publish(struct job *job, const symcache_version_t *version,
                  const char *file)
 {
-    if (job->state == JOB_IN_TRANSCODER && job->original.link != NULL) {
+    if (job->state == JOB_PUBLISHES && job->original.link != NULL) {
         provenance_note(file, job->original.from, job->original.publics_only);
-    } else if (job->state == JOB_IN_TRANSCODER) {
+    } else if (job->state == JOB_PUBLISHES) {
         provenance_copy(job_pdb_path(job), file);
     }
     job->target.published = *version;
@@ -179,6 +179,7 @@ static void on_transcoded(void *arg, const struct transcode_result *result)
     }
     if (result->ok) {
         job_run_converted(job);
+        job_set_state(job, JOB_PUBLISHES);
         job_publish(job, &result->version, result->file);
         return;
     }

@@ -57,6 +57,17 @@ void scheduler_prefetches(struct scheduler *scheduler, int change)
     scheduler_host_freed(scheduler);
 }
 
+/*
+ * While results wait for the disk, other transcoders run; but on a disk that
+ * does not answer no more results are to pile up.
+ */
+static bool may_transcode(const struct scheduler *scheduler)
+{
+    unsigned most = scheduler->config->limits.transcodes;
+
+    return scheduler->transcoding < most && scheduler->publishing <= most;
+}
+
 /* Puts the jobs that waited for a host before those that came later. */
 static void look_at_hosts(struct scheduler *scheduler)
 {
@@ -72,7 +83,6 @@ static void on_pump(evutil_socket_t fd, short events, void *arg)
 {
     struct scheduler *scheduler = arg;
     static const struct timeval soon = {.tv_usec = ASYNC_UNLINK_MS * 1000};
-    const struct limits_config *limits = &scheduler->config->limits;
     struct job *job, *next;
 
     if (scheduler->host_freed) {
@@ -89,8 +99,7 @@ static void on_pump(evutil_socket_t fd, short events, void *arg)
         }
     }
     for (job = TAILQ_FIRST(&scheduler->wait_transcoder);
-         !scheduler->stopping && scheduler->transcoding < limits->transcodes &&
-         job != NULL;
+         !scheduler->stopping && may_transcode(scheduler) && job != NULL;
          job = next) {
         next = TAILQ_NEXT(job, queue);
         if (job_awaits_space(job)) {
@@ -129,6 +138,9 @@ static void leave(struct scheduler *scheduler, struct job *job,
     case JOB_IN_TRANSCODER:
         scheduler->transcoding--;
         break;
+    case JOB_PUBLISHES:
+        scheduler->publishing--;
+        break;
     case JOB_NEW:
     case JOB_ENDED:
         break;
@@ -166,6 +178,9 @@ void scheduler_moved(struct job *job, enum job_state from, enum job_state to)
         break;
     case JOB_IN_TRANSCODER:
         scheduler->transcoding++;
+        break;
+    case JOB_PUBLISHES:
+        scheduler->publishing++;
         break;
     case JOB_NEW:
     case JOB_ENDED:
@@ -375,6 +390,7 @@ void scheduler_forget_transcoders(struct scheduler *scheduler,
     {
         if (strcmp(job->store->name, store->name) == 0 &&
             (job->state == JOB_IN_TRANSCODER ||
+             job->state == JOB_PUBLISHES ||
              (job->findings & FINDING_MALFORMED))) {
             job->findings |= FINDING_FORGOTTEN;
         }

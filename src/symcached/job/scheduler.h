@@ -46,6 +46,7 @@ struct scheduler {
     unsigned downloading;
     unsigned prefetching; /* lookups before their turn, of all jobs */
     unsigned transcoding;
+    unsigned publishing; /* JOB_PUBLISHES, of what was transcoded */
     unsigned background; /* jobs that are not JOB_FOR_LOOKUP */
     unsigned former;     /* jobs of configurations before this one */
     unsigned waiters;

@@ -23,6 +23,7 @@ static const char *const state_names[] = {
     [JOB_WAITS_UPSTREAM] = "waits for a SymCache server",
     [JOB_WAITS_TRANSCODER] = "waits for a transcoder slot",
     [JOB_IN_TRANSCODER] = "transcoding",
+    [JOB_PUBLISHES] = "publishing",
     [JOB_ENDED] = "ended",
 };
 

@@ -64,8 +64,10 @@
  *                |
  *         a slot |
  *                v
- *        JOB_IN_TRANSCODER --> job_end(), or if the original is malformed and
- *                              there is another source, JOB_WAITS_SOURCE
+ *        JOB_IN_TRANSCODER --> JOB_WAITS_SOURCE, if the original is malformed
+ *                |             and there is another source
+ *                v
+ *          JOB_PUBLISHES --> job_end()
  *
  * In a store that has a tier a job begins with JOB_IN_TIER, which leads to
  * job_end() with a file, or else to where it would have begun without a tier.
@@ -84,6 +86,7 @@ enum job_state {
     JOB_WAITS_UPSTREAM,   /* to ask a SymCache server again; has no slot */
     JOB_WAITS_TRANSCODER, /* has the original; for a transcoder slot */
     JOB_IN_TRANSCODER,    /* the transcoder runs; has a transcoder slot */
+    JOB_PUBLISHES,        /* what the transcoder made becomes durable */
     JOB_ENDED             /* its outcome is known; waiters are answered */
 };
 
@@ -167,7 +170,8 @@ struct job {
     unsigned again_after;      /* seconds after which it wants to be asked */
     unsigned retry_after;      /* the most that a source asked for */
 
-    /* its transcoder; publish still uses the slot of the step before it */
+    /* its transcoder; what a tier or a SymCache server had is published with
+     * the slot of that step */
     struct run run;
     struct publish *publish;
 
