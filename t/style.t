@@ -66,7 +66,7 @@ my %may = (    # room => rooms that it may include from
         . ' debuginfo/macho debuginfo/pdb debuginfo/pe debuginfo/portablepdb',
     converter => 'base proto sandbox debuginfo debuginfo/breakpad'
         . ' debuginfo/elf debuginfo/macho debuginfo/pdb debuginfo/pe'
-        . ' debuginfo/portablepdb debuginfo/wasm symcache',
+        . ' debuginfo/portablepdb debuginfo/wasm ppdbcache symcache',
     module => 'proto',
     'module/status' => 'module proto',
     symcachectl => 'base proto sandbox converter debuginfo/pdb debuginfo/pe'

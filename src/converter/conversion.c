@@ -110,7 +110,13 @@ static int convert(const struct conversion *c, struct output *output,
             return -1;
         }
     }
-    return output_publish(output, path, c->is_durable, failure);
+    if (output_publish(output, path, c->is_durable, failure) != 0) {
+        return -1;
+    }
+    if (c->check != NULL) {
+        check_output(c->check, output->fd, result.output);
+    }
+    return 0;
 }
 
 enum failure_code conversion_run(const struct conversion *c,

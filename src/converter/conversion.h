@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
+#include "check.h"
 #include "debuginfo/format.h"
 #include "input.h"
 
@@ -24,6 +25,7 @@ struct conversion {
     bool has_wanted; /* the output must be wanted */
     enum debuginfo_output wanted;
     struct input_choice choice; /* of the image, if the file has several */
+    const struct check *check;  /* of the output; or NULL: there is none */
 };
 
 /* Finds an output by its name, "symcache" or "ppdbcache".  Returns false if

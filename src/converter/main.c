@@ -114,6 +114,7 @@ static int take_option(struct conversion *c, char **arg, int left)
 /* Returns -1 if there is something to convert, or else the exit code. */
 static int parse_options(int argc, char **argv, struct conversion *c)
 {
+    static struct check check;
     const char *is_work;
     int i, n;
 
@@ -140,6 +141,9 @@ static int parse_options(int argc, char **argv, struct conversion *c)
         is_work = getenv("PDB2SYMCACHE_WORK");
         c->is_durable = is_work == NULL || strcmp(is_work, "yes") != 0;
         c->makes_tree = c->is_durable;
+        if (check_read(&check, getenv("PDB2SYMCACHE_CHECK"))) {
+            c->check = &check;
+        }
     }
     if (c->output == NULL && (c->folder == NULL || *c->folder == '\0')) {
         return usage("neither -o nor _NT_SYMCACHE_PATH is set");

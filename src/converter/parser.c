@@ -275,6 +275,14 @@ static int wait_child(pid_t pid, const volatile sig_atomic_t *stop,
     return 0;
 }
 
+/* A parser that a file has taken over may write anything. */
+static bool is_result(const struct debuginfo_result *result)
+{
+    return (result->output == DEBUGINFO_SYMCACHE ||
+            result->output == DEBUGINFO_PPDBCACHE) &&
+           memchr(result->note, '\0', sizeof(result->note)) != NULL;
+}
+
 int parser_run(const struct parser_job *job, const volatile sig_atomic_t *stop,
                struct debuginfo_result *result, struct failure *failure)
 {
@@ -292,6 +300,9 @@ int parser_run(const struct parser_job *job, const volatile sig_atomic_t *stop,
         signal(SIGINT, SIG_DFL);
         signal(SIGHUP, SIG_DFL);
         close(fds[0]);
+        if (job->conversion->check != NULL) {
+            close(job->conversion->check->fd); /* the parent's alone */
+        }
         _exit(getppid() == parent ? parse(job, fds[1]) : FAILURE_IO);
     }
     close(fds[1]);
@@ -301,7 +312,8 @@ int parser_run(const struct parser_job *job, const volatile sig_atomic_t *stop,
                            strerror(errno));
     }
     if (status == 0 &&
-        read(fds[0], result, sizeof(*result)) != sizeof(*result)) {
+        (read(fds[0], result, sizeof(*result)) != sizeof(*result) ||
+         !is_result(result))) {
         status = FAILURE_IO << 8;
     }
     close(fds[0]);

@@ -137,3 +137,20 @@ ppdbcache_verify(const struct ppdbcache_reader *reader, char *error,
     free(v.starts);
     return is_sound ? SYMFILE_SOUND : SYMFILE_VIOLATED;
 }
+
+enum symfile_verify_status ppdbcache_check(const void *data, size_t size,
+                                           const uint8_t guid[16], char *error,
+                                           size_t error_size)
+{
+    struct ppdbcache_reader reader;
+
+    if (ppdbcache_reader_open(&reader, data, size, error, error_size) !=
+        SYMFILE_OPENED) {
+        return SYMFILE_VIOLATED;
+    }
+    if (memcmp((const uint8_t *)data + PPDBCACHE_AT_GUID, guid, 16) != 0) {
+        snprintf(error, error_size, "made from a PDB with another GUID");
+        return SYMFILE_VIOLATED;
+    }
+    return ppdbcache_verify(&reader, error, error_size);
+}

@@ -315,3 +315,29 @@ enum symfile_verify_status symfile_verify(struct symfile_reader *reader,
     }
     return (enum symfile_verify_status)status;
 }
+
+static bool is_of_another(const uint8_t *p, const uint8_t guid[16])
+{
+    static const uint8_t none[16];
+
+    return p[SYMFILE_AT_KIND] == 0 &&
+           memcmp(p + SYMFILE_AT_GUID, none, sizeof(none)) != 0 &&
+           memcmp(p + SYMFILE_AT_GUID, guid, sizeof(none)) != 0;
+}
+
+enum symfile_verify_status symfile_check(const void *data, size_t size,
+                                         const uint8_t guid[16], char *error,
+                                         size_t error_size)
+{
+    struct symfile_reader reader;
+
+    if (symfile_reader_open(&reader, data, size, error, error_size) !=
+        SYMFILE_OPENED) {
+        return SYMFILE_VIOLATED;
+    }
+    if (is_of_another(data, guid)) {
+        snprintf(error, error_size, "made from a PDB with another GUID");
+        return SYMFILE_VIOLATED;
+    }
+    return symfile_verify(&reader, error, error_size);
+}

@@ -8,6 +8,7 @@ use warnings;
 
 use Cwd qw(abs_path);
 use Digest::SHA;
+use Fcntl qw(F_SETFD);
 use FindBin qw($Bin);
 use File::Temp qw(tempdir);
 use Test::More;
@@ -97,6 +98,27 @@ SKIP: {
         [0, ''], 'PDB2SYMCACHE_WORK: it is not';
     is sha256("work/$file"), $oracle, 'and it lies in that folder';
 }
+
+# It checks what it wrote, if its caller has a descriptor to be told at.
+sub told {
+    my ($id) = @_;
+    open my $f, '+>', 'told' or die "told: $!";
+    fcntl $f, F_SETFD, 0 or die "told: $!";
+    is_deeply [run({ PDB2SYMCACHE_WORK => 'yes', _NT_SYMCACHE_PATH => 'work',
+                     PDB2SYMCACHE_CHECK => fileno($f) . ":$id" },
+                   '-pdb', $pdb)], [0, ''], "$id: done";
+    seek $f, 0, 0;    # whose place the writer has moved
+    return scalar <$f> // '';
+}
+
+my $id = '3249D99D0C4049318610F4E4FB0B69361';
+mkdir 'work';
+is told($id), "sound\n", 'it is sound';
+is told('4' . substr $id, 1), '', 'it is of another PDB: nothing is said';
+is told('no id'), '', 'nothing can be compared: nothing is said';
+is_deeply [run({ PDB2SYMCACHE_WORK => 'yes', _NT_SYMCACHE_PATH => 'work',
+                 PDB2SYMCACHE_CHECK => "999:$id" }, '-pdb', $pdb)],
+    [0, ''], 'there is nobody to be told';
 
 chdir '/';
 done_testing;

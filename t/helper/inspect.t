@@ -2,7 +2,8 @@
 
 # What a transcoder leaves is looked at before it is published: an unsound
 # SymCache of the open format never reaches the store, nor does that of another
-# PDB; one of another format is taken as it is.
+# PDB; one of another format is taken as it is, and so is what our converter has
+# checked itself.
 
 use strict;
 use warnings;
@@ -31,25 +32,50 @@ my %command = (
         . '2>/dev/null',
 );
 
+# Our converter checks its own result, in another process than the one that
+# parsed, and says so.  These are programs of its name: one that is too old to
+# say anything, one that spoils the file and says nothing, and one that is
+# believed although it does the same.
+my %ours = (
+    old => "unset PDB2SYMCACHE_CHECK; exec $build/pdb2symcache \"\$@\"",
+    silent => "$build/pdb2symcache \"\$@\" 3>/dev/null && f=\$(echo *.symcache) "
+        . "&& $command{truncated}",
+    says => "$build/pdb2symcache \"\$@\" && f=\$(echo *.symcache) "
+        . "&& $command{truncated}",
+);
+for my $name (keys %ours) {
+    chmod 0755, $t->write_file("bin.$name/pdb2symcache",
+                               "#!/bin/sh\n$ours{$name}\n");
+}
+
+sub store {
+    my ($name, @command) = @_;
+    return $name => {
+        root => $t->path("store.$name"),
+        transcoders => [{ version => '9.0.0', command => \@command }],
+        sources => ['local'],
+    };
+}
+
 $t->start_symcached({
-    stores => { map { $_ => {
-        root => $t->path("store.$_"),
-        transcoders => [{ version => '9.0.0', command => ['/bin/sh', '-c',
+    stores => {
+        (map { store($_, '/bin/sh', '-c',
             "$build/pdb2symcache -pdb \"\$0\" && "
             . "f=\$(find \"\$1\" -name '*.symcache') && $command{$_}",
-            '{pdb}', '{out}'] }],
-        sources => ['local'],
-    } } keys %command },
+            '{pdb}', '{out}') } keys %command),
+        (map { store($_, $t->path("bin.$_/pdb2symcache"), '-pdb', '{pdb}') }
+            keys %ours),
+    },
     sources => { local => { type => 'filesystem',
                             path => $t->path('symbols') } },
 });
 
 my $key = "crash.pdb/$Test::Symcache::key{'crash.pdb'}";
-for my $store (sort keys %command) {
+for my $store (sort keys %command, keys %ours) {
     my $r = $t->helper('GET', "/v1/symcache/$store/$key"
                               . '?version=9.0.0&wait=60');
     my $file = $t->path("store.$store/$key/crash.pdb-v9.0.0.symcache");
-    if ($store =~ /^(?:sound|foreign|nameless)$/) {
+    if ($store =~ /^(?:sound|foreign|nameless|old|says)$/) {
         is $r->{status}, 200, "$store: published";
         ok -s $file, "$store: the file is there";
         next;

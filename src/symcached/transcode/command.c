@@ -11,19 +11,19 @@
 
 #include "base/program.h"
 
+bool command_begins_ours(char *const *command)
+{
+    const char *slash = strrchr(command[0], '/');
+
+    return strcmp(slash != NULL ? slash + 1 : command[0], "pdb2symcache") == 0;
+}
+
 bool command_is_ours(char *const *command)
 {
-    const char *name;
-    size_t i;
-
-    for (i = 0; command[i] != NULL; i++) {
-        name = strrchr(command[i], '/');
-        if (strcmp(name != NULL ? name + 1 : command[i], "pdb2symcache") ==
-            0) {
-            return true;
-        }
+    while (*command != NULL && !command_begins_ours(command)) {
+        command++;
     }
-    return false;
+    return *command != NULL;
 }
 
 /* arguments ----------------------------------------------------------------
@@ -135,6 +135,7 @@ static int fill_env(struct command *command,
         {"_NT_SYMBOL_PATH", paths->symbols},
         {"PDB2SYMCACHE_WORK",
          command_is_ours(transcoder->command) ? "yes" : NULL},
+        {"PDB2SYMCACHE_CHECK", paths->check},
     };
     size_t i, n = sizeof(base) / sizeof(base[0]);
 

@@ -25,10 +25,14 @@ struct command_paths {
     const char *symbols; /* _NT_SYMBOL_PATH */
     const char *cwd;
     const char *tmp; /* /tmp, if it is confined */
+    const char *check; /* PDB2SYMCACHE_CHECK, or NULL */
 };
 
 /* Does the command run our converter, perhaps through another program? */
 bool command_is_ours(char *const *command);
+
+/* Is our converter the program that is started? */
+bool command_begins_ours(char *const *command);
 
 /*
  * Fills command, which must be all zeroes.  Call command_clear() even after an

@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sysexits.h>
@@ -37,7 +38,11 @@
 #define USAGE_MS 250    /* pause between two looks at what a run has written */
 #define SETTLE_SECONDS 3 /* for processes that were killed */
 
+/* "<descriptor>:<id>" and a NUL */
+#define CHECK_TEXT (sizeof("10:") + SYMCACHE_ID_TEXT_MAX)
+
 #define TRANSCODE_INPUT "in.pdb"
+#define TRANSCODE_SOUND "sound\n" /* as converter/check.h has it */
 
 struct transcode {
     const struct transcoder_config *transcoder;
@@ -56,6 +61,7 @@ struct transcode {
     uint64_t space; /* bytes left when it began */
     struct command command;
     struct confine confine;
+    int check; /* where our converter says that its result is sound; or -1 */
     struct child_result ended; /* of the transcoder */
     transcode_done_fn done;
     void *arg;
@@ -80,6 +86,9 @@ static void transcode_free(struct transcode *transcode)
     }
     if (transcode->processes >= 0) {
         close(transcode->processes);
+    }
+    if (transcode->check >= 0) {
+        close(transcode->check);
     }
     gauge_stop(transcode->gauge);
     command_clear(&transcode->command);
@@ -210,6 +219,14 @@ static void finish(struct transcode *transcode,
     transcode_free(transcode);
 }
 
+static void take_file(const struct transcode *transcode,
+                      struct transcode_result *result)
+{
+    result->ok = true;
+    result->version = transcode->output.version;
+    result->file = transcode->output.file;
+}
+
 /* A file that is not sound is the transcoder's failure on this PDB. */
 static void on_validated(void *arg, struct child_result *child)
 {
@@ -221,9 +238,7 @@ static void on_validated(void *arg, struct child_result *child)
     result.tail = child->tail;
 
     if (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 0) {
-        result.ok = true;
-        result.version = transcode->output.version;
-        result.file = transcode->output.file;
+        take_file(transcode, &result);
     } else if (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 1) {
         result.error = transcode->key.kind == SYMCACHE_KIND_PPDBCACHE
                            ? "the transcoder left an unsound PpdbCache"
@@ -234,6 +249,22 @@ static void on_validated(void *arg, struct child_result *child)
     }
 
     finish(transcode, &result);
+}
+
+/*
+ * Our converter checks what it made when the process that parsed has ended, in
+ * the process that started that one and has not seen the original; which takes
+ * less than to start another one.  Where it says nothing, as an older one does,
+ * the file is checked by ourselves.
+ */
+static bool was_checked(const struct transcode *transcode)
+{
+    char text[sizeof(TRANSCODE_SOUND)] = "";
+
+    return transcode->check >= 0 &&
+           pread(transcode->check, text, sizeof(text), 0) ==
+               sizeof(TRANSCODE_SOUND) - 1 &&
+           strcmp(text, TRANSCODE_SOUND) == 0;
 }
 
 /* All of the transcoder's processes have ended. */
@@ -250,7 +281,9 @@ static void conclude(struct transcode *transcode)
 
     output_look(&transcode->output, transcode->out, &transcode->key);
     result.error = output_judge(&transcode->output);
-    if (result.error == NULL) {
+    if (result.error == NULL && was_checked(transcode)) {
+        take_file(transcode, &result);
+    } else if (result.error == NULL) {
         confine_take(&transcode->confine, transcode->output.file);
         transcode->child =
             validate_start(transcode->base, transcode->output.file,
@@ -475,9 +508,33 @@ static int watch_usage(struct transcode *transcode)
     return 0;
 }
 
+/* Writes what is to be checked of the result to text, and returns it; or NULL,
+ * if our converter does not do it. */
+static const char *prepare_check(struct transcode *transcode,
+                                 struct child_options *options,
+                                 char text[CHECK_TEXT])
+{
+    int n;
+
+    if (!transcode_is_ours(transcode->transcoder) ||
+        !command_begins_ours(transcode->transcoder->command)) {
+        return NULL;
+    }
+    transcode->check = memfd_create("check", MFD_CLOEXEC);
+    if (transcode->check < 0) {
+        return NULL;
+    }
+    options->fds = &transcode->check;
+    options->nfds = 1;
+    n = snprintf(text, CHECK_TEXT, "%d:", CHILD_FD);
+    symcache_id_print(text + n, &transcode->key);
+    return text;
+}
+
 static int spawn(struct transcode *transcode)
 {
     char symbols[PATH_MAX], cwd[PATH_MAX], tmp[PATH_MAX] = "";
+    char check[CHECK_TEXT];
     struct child_options options = {0};
     struct command *command = &transcode->command;
     struct command_paths paths;
@@ -501,6 +558,7 @@ static int spawn(struct transcode *transcode)
     paths.symbols = symbols;
     paths.cwd = cwd;
     paths.tmp = tmp;
+    paths.check = prepare_check(transcode, &options, check);
     if (command_fill(command, transcode->transcoder, &paths, transcode->error,
                      sizeof(transcode->error)) == 0 &&
         confine_command(&transcode->confine, command, transcode->transcoder,
@@ -512,8 +570,10 @@ static int spawn(struct transcode *transcode)
         options.cwd = cwd;
         options.is_near = transcode_is_ours(transcode->transcoder) &&
                           strchr(command->argv[0], '/') == NULL;
-        options.fds = transcode->confine.fds;
-        options.nfds = transcode->confine.nfds;
+        if (transcode->confine.nfds > 0) {
+            options.fds = transcode->confine.fds;
+            options.nfds = transcode->confine.nfds;
+        }
         options.seconds = transcode->transcoder->time;
 #ifndef __SANITIZE_ADDRESS__ /* its shadow would not fit */
         options.memory = transcode->transcoder->memory;
@@ -565,6 +625,7 @@ struct transcode *transcode_start(struct event_base *base,
     transcode->cache = &config->cache;
     symcache_key_copy(&transcode->key, key);
     transcode->processes = -1;
+    transcode->check = -1;
     transcode->done = done;
     transcode->arg = arg;
     transcode->pdb = strdup(pdb);

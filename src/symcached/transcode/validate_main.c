@@ -54,27 +54,18 @@ static bool validate_is_other(const uint8_t *p, size_t len, const char **what)
 }
 
 /*
- * Was it made from another PDB?  Only the GUID is compared, because not all
- * tools mean the same by the age.  A file without a GUID, or with an id of
- * another kind, is accepted.
- */
-static bool validate_is_anothers(const uint8_t *p, const symcache_key_t *key)
-{
-    static const uint8_t none[sizeof(key->guid)];
-
-    return p[SYMFILE_AT_KIND] == 0 &&
-           memcmp(p + SYMFILE_AT_GUID, none, sizeof(none)) != 0 &&
-           memcmp(p + SYMFILE_AT_GUID, key->guid, sizeof(key->guid)) != 0;
-}
-
-/*
  * Readers ignore what follows the strings.  Newer files have one more part
  * there and say so; in a file that does not, these bytes are from elsewhere.
  */
-static bool validate_is_longer(const struct symfile_reader *reader)
+static bool validate_is_longer(const void *map, size_t size)
 {
-    return reader->size > reader->strings + reader->string_bytes &&
-           reader->data[SYMFILE_AT_VARIABLES] == 0;
+    struct symfile_reader reader;
+    char error[512];
+
+    return symfile_reader_open(&reader, map, size, error, sizeof(error)) ==
+               SYMFILE_OPENED &&
+           reader.size > reader.strings + reader.string_bytes &&
+           reader.data[SYMFILE_AT_VARIABLES] == 0;
 }
 
 static int validate_answer(enum symfile_verify_status status,
@@ -88,45 +79,6 @@ static int validate_answer(enum symfile_verify_status status,
     default:
         return validate_say(2, "out of memory");
     }
-}
-
-static int validate_symfile(const void *map, size_t size,
-                            const symcache_key_t *key, bool received)
-{
-    struct symfile_reader reader;
-    char error[512];
-
-    if (symfile_reader_open(&reader, map, size, error, sizeof(error)) !=
-        SYMFILE_OPENED) {
-        return validate_say(1, error);
-    }
-    if (validate_is_anothers(map, key)) {
-        return validate_say(1, "made from a PDB with another GUID");
-    }
-    if (received && validate_is_longer(&reader)) {
-        return validate_say(1, "something else follows the SymCache");
-    }
-
-    return validate_answer(symfile_verify(&reader, error, sizeof(error)),
-                            error);
-}
-
-/* There is no other format of PpdbCaches. */
-static int validate_ppdbcache(const uint8_t *map, size_t size,
-                              const symcache_key_t *key)
-{
-    struct ppdbcache_reader reader;
-    char error[512];
-
-    if (ppdbcache_reader_open(&reader, map, size, error, sizeof(error)) !=
-        SYMFILE_OPENED) {
-        return validate_say(1, error);
-    }
-    if (memcmp(map + PPDBCACHE_AT_GUID, key->guid, sizeof(key->guid)) != 0) {
-        return validate_say(1, "made from a PDB with another GUID");
-    }
-    return validate_answer(ppdbcache_verify(&reader, error, sizeof(error)),
-                            error);
 }
 
 int validate_main(int argc, char **argv)
@@ -160,7 +112,10 @@ int validate_main(int argc, char **argv)
     }
 
     if (kind == SYMCACHE_KIND_PPDBCACHE) {
-        return validate_ppdbcache(map, (size_t)st.st_size, &key);
+        return validate_answer(ppdbcache_check(map, (size_t)st.st_size,
+                                               key.guid, error,
+                                               sizeof(error)),
+                               error);
     }
     if ((size_t)st.st_size < sizeof(validate_magic) ||
         memcmp(map, validate_magic, sizeof(validate_magic)) != 0) {
@@ -169,5 +124,10 @@ int validate_main(int argc, char **argv)
         }
         return 0;
     }
-    return validate_symfile(map, (size_t)st.st_size, &key, argc > 4);
+    if (argc > 4 && validate_is_longer(map, (size_t)st.st_size)) {
+        return validate_say(1, "something else follows the SymCache");
+    }
+    return validate_answer(symfile_check(map, (size_t)st.st_size, key.guid,
+                                         error, sizeof(error)),
+                           error);
 }

@@ -1,0 +1,72 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "check.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "ppdbcache/ppdbcache.h"
+#include "proto/key.h"
+#include "sandbox/sandbox.h"
+#include "symcache/symcache.h"
+
+#define CHECK_SECONDS 60 /* of the processor */
+#define CHECK_MEMORY (256ull * 1024 * 1024) /* beside the mapping */
+
+bool check_read(struct check *check, const char *value)
+{
+    symcache_key_t key;
+    char *end;
+    long fd;
+
+    if (value == NULL) {
+        return false;
+    }
+    fd = strtol(value, &end, 10);
+    if (*end != ':' || fd <= STDERR_FILENO || fd > INT_MAX ||
+        symcache_debug_id_parse(end + 1, strlen(end + 1), &key) !=
+            SYMCACHE_OK ||
+        fcntl((int)fd, F_GETFL) < 0) {
+        return false;
+    }
+    check->fd = (int)fd;
+    memcpy(check->guid, key.guid, sizeof(check->guid));
+    return true;
+}
+
+static bool is_sound(const struct check *check, const void *map, size_t size,
+                     enum debuginfo_output output)
+{
+    char error[512];
+
+    return (output == DEBUGINFO_PPDBCACHE ? ppdbcache_check : symfile_check)(
+               map, size, check->guid, error, sizeof(error)) == SYMFILE_SOUND;
+}
+
+void check_output(const struct check *check, int fd,
+                  enum debuginfo_output output)
+{
+    const size_t len = strlen(CHECK_SOUND);
+    struct sandbox_limits limits = {.cpu_seconds = CHECK_SECONDS};
+    char error[512];
+    off_t size = lseek(fd, 0, SEEK_END);
+    void *map = MAP_FAILED;
+
+    if (size > 0) {
+        map = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, fd, 0);
+    }
+    limits.memory = (uint64_t)size + CHECK_MEMORY;
+    if (map == MAP_FAILED ||
+        sandbox_enter(&limits, error, sizeof(error)) != 0 ||
+        !is_sound(check, map, (size_t)size, output)) {
+        return;
+    }
+    if (write(check->fd, CHECK_SOUND, len) != (ssize_t)len) {
+        return; /* which says nothing, as of one that is not sound */
+    }
+}

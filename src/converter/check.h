@@ -1,0 +1,35 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A check of the output, for a caller that would otherwise start a process of
+ * its own for that: what the process wrote that parsed the input, another one
+ * reads.  That is the parent, which knows nothing of the input.
+ */
+#ifndef CONVERTER_CHECK_H
+#define CONVERTER_CHECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "debuginfo/format.h"
+
+#define CHECK_SOUND "sound\n"
+
+struct check {
+    int fd;           /* that is told of a sound output */
+    uint8_t guid[16]; /* that the output must have */
+};
+
+/* Reads "<descriptor>:<id>", the value of PDB2SYMCACHE_CHECK, or NULL.  Returns
+ * false if there is nothing to be checked. */
+bool check_read(struct check *check, const char *value);
+
+/*
+ * Enters a sandbox, which this process never leaves, and verifies the file.
+ * Only if it is sound, the descriptor is told; what is wrong with another one,
+ * the caller finds out who is told nothing.
+ */
+void check_output(const struct check *check, int fd,
+                  enum debuginfo_output output);
+
+#endif
