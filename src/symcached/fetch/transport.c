@@ -11,6 +11,10 @@
 
 #define TRANSPORT_AGENT "Microsoft-Symbol-Server/10.0.0.0 (symcached)"
 
+/* Bytes that are read at a time.  With its own 16 KB libcurl asks the kernel
+ * hundreds of times for one PDB. */
+#define TRANSPORT_BUFFER 131072L
+
 /*
  * Older versions of libcurl cannot use a connection of HTTP/2 without TLS a
  * second time.
@@ -27,6 +31,7 @@
 void transport_prepare(CURL *easy)
 {
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, TRANSPORT_BUFFER);
 #if LIBCURL_VERSION_NUM >= 0x075700
     /* A transfer that is ended during a name lookup does not wait for that
      * lookup. */
