@@ -46,6 +46,8 @@ const struct config_field config_gcs_keys[CONFIG_GCS_KEYS] = {
     BOTH,
     KEY("region", config_string, region, 0),
     KEY("token", config_secret, token, CONFIG_SECRET),
+    KEY("client_email", config_string, client_email, 0),
+    KEY("private_key", config_secret, private_key, CONFIG_SECRET),
     KEY("denied_is_absent", config_bool, denied_is_absent, 0),
 };
 
@@ -75,8 +77,14 @@ static int check_keys(struct config_reader *r, const cJSON *item,
         return config_error(r, item,
                             "\"session_token\" is without \"access_key\"");
     }
-    if (bucket->token != NULL && bucket->access_key != NULL) {
-        return config_error(r, item, "has \"token\" and \"access_key\"");
+    if ((bucket->client_email == NULL) != (bucket->private_key == NULL)) {
+        return config_error(
+            r, item, "\"client_email\" and \"private_key\" go together");
+    }
+    if ((bucket->token != NULL) + (bucket->access_key != NULL) +
+            (bucket->private_key != NULL) > 1) {
+        return config_error(r, item, "has more than one of \"token\", "
+                                     "\"access_key\" and \"private_key\"");
     }
     if (bucket->access_key != NULL &&
         (strchr(bucket->access_key, ':') != NULL ||

@@ -22,6 +22,8 @@ struct bucket_config {
     char *secret_key;
     char *session_token;
     char *token;
+    char *client_email; /* gcs: of a service account, */
+    char *private_key;  /* and its key */
     bool path_style;
     bool denied_is_absent; /* 403 AccessDenied: there is no such object */
     bool has_answered;     /* no setting: it has taken our keys since then */
@@ -36,7 +38,7 @@ struct bucket_config {
 
 /* The keys; the last one is for sources only. */
 #define CONFIG_S3_KEYS 9
-#define CONFIG_GCS_KEYS 8
+#define CONFIG_GCS_KEYS 10
 extern const struct config_field config_s3_keys[CONFIG_S3_KEYS];
 extern const struct config_field config_gcs_keys[CONFIG_GCS_KEYS];
 

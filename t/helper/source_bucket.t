@@ -292,7 +292,7 @@ refused({ %plain, token => 'a' }, 'not for this type');
 refused({ %plain, url => 'http://h' }, 'not for this type');
 refused({ %plain, endpoint => 'ftp://h' }, 'must begin with http');
 refused({ type => 'gcs', bucket => 'b', token => 't', access_key => 'a',
-          secret_key => 's' }, 'has "token" and "access_key"');
+          secret_key => 's' }, 'has more than one of');
 refused({ type => 'gcs', bucket => 'b', path_style => JSON::PP::true() },
         'not for this type');
 refused({ type => 'http', url => 'http://h', bucket => 'b' },

@@ -2,15 +2,19 @@
  * Copyright (C) the ngx_symcache authors
  *
  * Buckets of S3 and of Google's storage: an HTTP server whose requests are
- * signed by libcurl, and whose answers have their reasons in a small XML body.
+ * signed by libcurl, or with a service account's key, and whose answers have
+ * their reasons in a small XML body.
  */
 #include "steps.h"
 
+#include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "base/log.h"
 #include "config/config.h"
+#include "gcs_sign.h"
 
 static int check_s3(struct config_reader *r, const cJSON *item,
                     struct source_config *source)
@@ -19,9 +23,37 @@ static int check_s3(struct config_reader *r, const cJSON *item,
                            &source->transport);
 }
 
+static struct curl_slist *sign_gcs(const void *settings, const char *url,
+                                   struct curl_slist *headers, char **instead)
+{
+    const struct bucket_config *bucket = settings;
+
+    if (strchr(url, '?') != NULL) {
+        return headers; /* a redirect: our own requests have no query */
+    }
+    *instead = gcs_sign(bucket->client_email, bucket->private_key, url,
+                        time(NULL));
+    if (*instead == NULL) {
+        curl_slist_free_all(headers);
+        return NULL;
+    }
+    return headers;
+}
+
 static int check_gcs(struct config_reader *r, const cJSON *item,
                      struct source_config *source)
 {
+    const struct bucket_config *bucket = source->settings;
+
+    if (bucket->private_key != NULL) {
+        if (!gcs_sign_is_key(bucket->private_key)) {
+            return config_error(r, item,
+                                "\"private_key\" is no RSA key in PEM");
+        }
+        source->transport.auth = TRANSPORT_SIGN;
+        source->transport.sign = sign_gcs;
+        source->transport.sign_settings = bucket;
+    }
     return config_gcs_check(r, item, source->settings, &source->url,
                             &source->transport);
 }
