@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -357,6 +358,8 @@ int main(int argc, char **argv)
         return tier_command(argc, argv, source_types, DEFAULT_CONFIG);
     }
 
+    /* a tenant's configuration, which is no business of its children */
+    fcntl(CHILD_FD, F_SETFD, FD_CLOEXEC);
     d.options.config = DEFAULT_CONFIG;
     rc = daemon_options_read(&d.options, argc, argv, "symcached", usage);
     if (rc != -1) {

@@ -7,13 +7,14 @@
 #include <dirent.h>
 #include <errno.h>
 #include <event2/event.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <openssl/rand.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
+#include <sys/mman.h>
 #include <sys/queue.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -26,12 +27,12 @@
 #include "base/workdir.h"
 #include "child/child.h"
 #include "metrics/metrics.h"
+#include "settings.h"
 
 #define LOOK_MS 20        /* between looks whether a new one accepts */
 #define START_MS 10000    /* that it may take until then */
 #define CLEAN_SECONDS 10  /* between looks for idle ones */
 #define BUSY_MS 60000     /* one that was asked since then is not replaced */
-#define SOURCES_MAX 32
 #define WAITING_MAX 1000  /* for one to start */
 
 struct waiting {
@@ -56,6 +57,7 @@ struct tenants {
     struct event_base *base;
     struct tenants_config config; /* a copy; its texts are ours */
     struct limits_config limits;
+    unsigned char key[32]; /* of this process, of which names are made */
     struct event *timer;
     unsigned count;
     LIST_HEAD(, tenant) list;
@@ -180,186 +182,67 @@ static void on_look(evutil_socket_t fd, short what, void *arg)
     }
 }
 
-/* its configuration ------------------------------------------------------- */
-
-static void add_text(cJSON *object, const char *name, const char *format,
-                     unsigned long long number)
-{
-    char text[32];
-
-    snprintf(text, sizeof(text), format, number);
-    cJSON_AddStringToObject(object, name, text);
-}
-
-/* Whether the operator lets the host of a URL be at an internal address. */
-static bool is_listed(const struct tenants_config *config, const char *url)
-{
-    const char *host = strstr(url, "://");
-    size_t i, n;
-
-    if (host == NULL) {
-        return false;
-    }
-    host += 3;
-    n = strcspn(host, "/?#");
-    for (i = 0; i < config->nhosts; i++) {
-        if (strlen(config->hosts[i]) == n &&
-            strncasecmp(config->hosts[i], host, n) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Only these members are taken over, and none of them is read as the name of a
- * file or a variable. */
-static bool add_source(const struct tenants_config *config, cJSON *sources,
-                       cJSON *names, const cJSON *source)
-{
-    static const char *const forms[] = {"packed", "plain"};
-    const char *name =
-        cJSON_GetStringValue(cJSON_GetObjectItem(source, "name"));
-    const char *url = cJSON_GetStringValue(cJSON_GetObjectItem(source, "url"));
-    const char *layout =
-        cJSON_GetStringValue(cJSON_GetObjectItem(source, "layout"));
-    const char *casing =
-        cJSON_GetStringValue(cJSON_GetObjectItem(source, "casing"));
-    cJSON *item;
-
-    if (name == NULL || url == NULL || layout == NULL || casing == NULL) {
-        return false;
-    }
-    item = cJSON_AddObjectToObject(sources, name);
-    cJSON_AddStringToObject(item, "type", "http");
-    cJSON_AddStringToObject(item, "url", url);
-    cJSON_AddStringToObject(item, "layout", layout);
-    cJSON_AddStringToObject(item, "casing", casing);
-    if (is_listed(config, url)) {
-        cJSON_AddStringToObject(item, "internal", "origin");
-    }
-    if (strcmp(layout, "unified") != 0) {
-        cJSON_AddItemToObject(item, "forms",
-                              cJSON_CreateStringArray(forms, 2));
-    }
-    cJSON_AddItemToArray(names, cJSON_CreateString(name));
-    return true;
-}
-
-static void add_limits(cJSON *root, const struct tenants *tenants)
-{
-    const struct limits_config *l = &tenants->limits;
-    cJSON *limits = cJSON_AddObjectToObject(root, "limits");
-    cJSON *cache = cJSON_AddObjectToObject(root, "cache");
-
-    cJSON_AddNumberToObject(limits, "downloads", 4);
-    cJSON_AddNumberToObject(limits, "transcodes", 1);
-    cJSON_AddNumberToObject(limits, "queue", 1000);
-    add_text(limits, "download_size", "%llu", l->download_size);
-    add_text(limits, "download_time", "%llus", l->download_time);
-    add_text(limits, "connect_time", "%llus", l->connect_time);
-    add_text(limits, "first_byte_time", "%llus", l->first_byte_time);
-    add_text(limits, "stall_time", "%llus", l->stall_time);
-    cJSON_AddNumberToObject(limits, "attempts", l->attempts);
-    add_text(limits, "transcode_time", "%llus", l->transcode_time);
-    add_text(limits, "transcode_memory", "%llu", l->transcode_memory);
-    add_text(cache, "max_size", "%llu", tenants->config.size);
-    add_text(cache, "clean_every", "%llus", 60);
-}
-
-/* NULL: the text is not what it should be, or there is no memory. */
-static cJSON *make_config(const struct tenant *tenant, const cJSON *asked)
-{
-    static const char *const command[] = {"pdb2symcache", "-pdb", "{pdb}"};
-    static const char *const inputs[] = {"pdb", "elf", "macho", "wasm"};
-    const cJSON *list = cJSON_GetObjectItem(asked, "sources"), *source;
-    cJSON *root = cJSON_CreateObject(), *store, *sources, *names, *transcoder;
-    char path[PATH_MAX], listen[PATH_MAX + 8];
-    bool good = cJSON_IsArray(list) && list->child != NULL &&
-                cJSON_GetArraySize(list) <= SOURCES_MAX;
-
-    put_path(tenant, "sock", path);
-    snprintf(listen, sizeof(listen), "unix:%s", path);
-    cJSON_AddStringToObject(root, "listen", listen);
-    put_path(tenant, "downloads", path);
-    cJSON_AddStringToObject(root, "downloads", path);
-    store = cJSON_AddObjectToObject(cJSON_AddObjectToObject(root, "stores"),
-                                    "default");
-    put_path(tenant, "store", path);
-    cJSON_AddStringToObject(store, "root", path);
-    transcoder = cJSON_CreateObject();
-    cJSON_AddStringToObject(transcoder, "version", "9.0.0");
-    cJSON_AddItemToObject(transcoder, "command",
-                          cJSON_CreateStringArray(command, 3));
-    cJSON_AddItemToObject(transcoder, "inputs",
-                          cJSON_CreateStringArray(inputs, 4));
-    cJSON_AddItemToArray(cJSON_AddArrayToObject(store, "transcoders"),
-                         transcoder);
-    names = cJSON_AddArrayToObject(store, "sources");
-    sources = cJSON_AddObjectToObject(root, "sources");
-    cJSON_ArrayForEach(source, list)
-    {
-        good = good &&
-               add_source(&tenant->tenants->config, sources, names, source);
-    }
-    add_limits(root, tenant->tenants);
-    if (!good) {
-        cJSON_Delete(root);
-        return NULL;
-    }
-    return root;
-}
-
-/* Returns 0, or -1 with errno. */
-static int write_config(const struct tenant *tenant, const cJSON *asked)
-{
-    cJSON *config = make_config(tenant, asked);
-    char *text = config != NULL ? cJSON_Print(config) : NULL;
-    char path[PATH_MAX];
-    FILE *f = NULL;
-    int fd, rc = -1;
-
-    cJSON_Delete(config);
-    errno = EINVAL;
-    if (text != NULL) {
-        put_path(tenant, "symcached.json", path);
-        fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-        f = fd != -1 ? fdopen(fd, "w") : NULL;
-        if (fd != -1 && f == NULL) {
-            close(fd);
-        }
-    }
-    if (f != NULL) {
-        rc = fputs(text, f) < 0 ? -1 : 0;
-        rc = fclose(f) != 0 ? -1 : rc;
-    }
-    free(text);
-    return rc;
-}
-
 /* its life ----------------------------------------------------------------- */
+
+/*
+ * Returns a descriptor of its configuration, or -1 with errno.  That has the
+ * secrets of a client, so it is in memory and never on a disk.
+ */
+static int make_config(const struct tenant *tenant, const cJSON *asked)
+{
+    const struct tenants *tenants = tenant->tenants;
+    char folder[PATH_MAX], *text;
+    cJSON *config;
+    size_t size;
+    int fd;
+
+    snprintf(folder, sizeof(folder), "%s/%s", tenants->config.root,
+             tenant->name);
+    config = tenant_settings(&tenants->config, &tenants->limits, folder,
+                             asked);
+    text = config != NULL ? cJSON_PrintUnformatted(config) : NULL;
+    cJSON_Delete(config);
+    if (text == NULL) {
+        errno = EINVAL;
+        return -1;
+    }
+    size = strlen(text);
+    fd = memfd_create("symcached.json", MFD_CLOEXEC);
+    if (fd != -1 && write(fd, text, size) != (ssize_t)size) {
+        close(fd);
+        fd = -1;
+    }
+    explicit_bzero(text, size);
+    free(text);
+    return fd;
+}
 
 /* Returns 0, or -1 with errno. */
 static int start(struct tenant *tenant, const cJSON *asked)
 {
-    char store[PATH_MAX], config[PATH_MAX], path[PATH_MAX];
+    char store[PATH_MAX], path[PATH_MAX];
     const char *search = getenv("PATH");
-    char *argv[] = {"symcached", "-c", config, NULL};
+    char *argv[] = {"symcached", "-c", "/proc/self/fd/3", NULL};
     char *env[] = {path, NULL};
-    struct child_options options = {
-        .program = "/proc/self/exe", .argv = argv, .env = env};
+    int fd = -1;
+    struct child_options options = {.program = "/proc/self/exe",
+                                    .argv = argv,
+                                    .env = env,
+                                    .fds = &fd, /* becomes CHILD_FD */
+                                    .nfds = 1};
 
     /* for the transcoder; nothing else of ours is a tenant's business */
     snprintf(path, sizeof(path), "PATH=%s", search != NULL ? search : "");
-    put_path(tenant, "symcached.json", config);
     put_path(tenant, "store", store);
     tenant->look =
         evtimer_new(tenant->tenants->base, on_look, tenant);
     if (tenant->look == NULL || workdir_make_path(store) != 0 ||
-        write_config(tenant, asked) != 0) {
+        (fd = make_config(tenant, asked)) == -1) {
         return -1;
     }
     tenant->child =
         child_start(tenant->tenants->base, &options, on_ended, tenant);
+    close(fd);
     if (tenant->child == NULL) {
         return -1;
     }
@@ -448,14 +331,20 @@ static void add(struct tenants *tenants, const char *name, const cJSON *asked,
     }
 }
 
-/* Returns 0, or -1 without memory. */
-static int print_name(char name[TENANT_NAME + 1], const char *text,
+/*
+ * The text has secrets, and its name is shown: without the key, which nobody
+ * knows, nobody can find out by trying whether it was made of a certain one.
+ * Returns 0, or -1 without memory.
+ */
+static int print_name(const struct tenants *tenants,
+                      char name[TENANT_NAME + 1], const char *text,
                       size_t size)
 {
     unsigned char sum[EVP_MAX_MD_SIZE];
     size_t i;
 
-    if (EVP_Digest(text, size, sum, NULL, EVP_sha256(), NULL) != 1) {
+    if (HMAC(EVP_sha256(), tenants->key, sizeof(tenants->key),
+             (const unsigned char *)text, size, sum, NULL) == NULL) {
         return -1;
     }
     for (i = 0; i < TENANT_NAME / 2; i++) {
@@ -472,7 +361,7 @@ void tenants_ask(struct tenants *tenants, const char *text, size_t size,
     struct tenant *tenant;
     cJSON *asked;
 
-    if (print_name(name, text, size) != 0) {
+    if (print_name(tenants, name, text, size) != 0) {
         answer_error(fn, arg, 503, "out of memory");
         return;
     }
@@ -567,6 +456,7 @@ struct tenants *tenants_new(struct event_base *base,
     tenants->timer = evtimer_new(base, on_timer, tenants);
     errno = ENOMEM;
     if (copy_config(tenants, config) != 0 || tenants->timer == NULL ||
+        RAND_bytes(tenants->key, sizeof(tenants->key)) != 1 ||
         workdir_make_path(config->root) != 0) {
         errnum = errno;
         tenants_free(tenants);

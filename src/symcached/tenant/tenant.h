@@ -9,8 +9,12 @@
  *
  * A URL from a client may lead anywhere.  So a tenant connects to no private,
  * loopback or link-local address, unless the configuration names the host, and
- * reads no files but its own; sources of other types, headers and credentials
- * are refused.
+ * reads no files but its own; sources of other types than HTTP servers and
+ * buckets are refused.
+ *
+ * A client's credentials are in the memory of symcached and of its tenant, and
+ * are sent to the client's host; they are on no disk.  They are a part of what
+ * the tenant is named by, so whoever has others has another store.
  */
 #ifndef SYMCACHED_TENANT_H
 #define SYMCACHED_TENANT_H
@@ -21,7 +25,7 @@
 struct event_base;
 struct tenants;
 
-/* The name of a tenant is the beginning of a SHA-256 in hex. */
+/* The name of a tenant is the beginning of an HMAC-SHA-256 in hex. */
 #define TENANT_NAME 32
 
 struct tenant_answer {
@@ -42,8 +46,10 @@ struct tenants *tenants_new(struct event_base *base,
                             const struct limits_config *limits);
 
 /*
- * Asks for the tenant of a text: {"scope": ..., "sources": [{"name", "url",
- * "layout", "casing"}...]}, of which each byte counts.  fn is called once,
+ * Asks for the tenant of a text: {"scope": ..., "sources": [...]}, of which
+ * each byte counts.  A source has "name", "type", "layout", "casing" and
+ * "modules" ("all", "pdb", "other"), and the keys of the configuration for its
+ * place and credentials, of a "gcs" one "token".  fn is called once,
  * when the tenant takes questions, or with an error; perhaps from inside this
  * function.
  */

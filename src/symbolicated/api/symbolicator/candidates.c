@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "module.h"
+#include "own_sources.h"
 #include "sources.h"
 
 /* In place of a location, for a source that has no place to look in. */
@@ -220,8 +221,7 @@ static char *print_location(const char *place)
 {
     char *location;
 
-    if (strncmp(place, "http://", 7) == 0 ||
-        strncmp(place, "https://", 8) == 0) {
+    if (place[0] != '/' && strstr(place, "://") != NULL) {
         return strdup(place);
     }
     return asprintf(&location, "file://%s", place) < 0 ? NULL : location;
@@ -298,18 +298,32 @@ static bool is_known(const struct candidates *all, const struct candidate *c)
     return false;
 }
 
+/* A source of a tenant and a place there, as the client knows them. */
+static void translate(const struct symbolicator_request *request,
+                      char **source, char **place)
+{
+    uint32_t own = own_source_find(request, *source);
+    char *location;
+
+    free(*source);
+    *source = own != 0 ? text_of(&request->json, own, "id") : NULL;
+    if (own != 0) {
+        location = own_source_location(request, own, *place);
+        free(*place);
+        *place = location;
+    }
+}
+
 static void add_attempt(struct candidates *all, const struct json *json,
                         uint32_t attempt, const struct store_config *store)
 {
     struct candidate *c;
-    char *source, *place, *id;
+    char *source, *place;
 
     source = text_of(json, attempt, "source");
     place = text_of(json, attempt, "place");
-    if (store == NULL && source != NULL) {
-        id = symbolicator_tenant_source(all->request, source);
-        free(source);
-        source = id;
+    if (store == NULL && source != NULL && place != NULL) {
+        translate(all->request, &source, &place);
     }
     if (source == NULL || place == NULL ||
         is_member(json, attempt, "form", "index2") ||

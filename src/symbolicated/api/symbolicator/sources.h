@@ -30,10 +30,8 @@ void symbolicator_tenant_write(struct json_writer *w,
                                const struct symbolication_config *config,
                                const struct symbolicator_request *request);
 
-/* The id of a source of a tenant, by its name there, to be freed; NULL: there
- * is none, or no memory. */
-char *symbolicator_tenant_source(const struct symbolicator_request *request,
-                                 const char *name);
+/* The id of a source of the request; 0: it has none that is text. */
+uint32_t symbolicator_source_id(const struct json *json, uint32_t source);
 
 /* Whether files of this source count; a part of a symbol path does if the path
  * is named. */

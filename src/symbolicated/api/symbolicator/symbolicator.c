@@ -293,6 +293,9 @@ static void release(struct api_call *api)
     symbolicator_free(&call->own);
     kept_unref(call->kept);
     free(call->results);
+    if (call->tenant.data != NULL) {
+        explicit_bzero(call->tenant.data, call->tenant.size);
+    }
     free(call->tenant.data);
     free(call->wanted);
     for (i = 0; i < api->nmodules; i++) {

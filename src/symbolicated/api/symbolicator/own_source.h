@@ -1,0 +1,52 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A source of a client's own, as it was read.
+ */
+#ifndef SYMBOLICATED_API_SYMBOLICATOR_OWN_SOURCE_H
+#define SYMBOLICATED_API_SYMBOLICATOR_OWN_SOURCE_H
+
+#include "shape.h"
+
+enum own_member {
+    OWN_TYPE,
+    OWN_ID,
+    OWN_URL,
+    OWN_HEADERS,
+    OWN_BUCKET,
+    OWN_PREFIX,
+    OWN_REGION,
+    OWN_PROVIDER,
+    OWN_ACCESS_KEY,
+    OWN_SECRET_KEY,
+    OWN_CLIENT_EMAIL,
+    OWN_PRIVATE_KEY,
+    OWN_BEARER_TOKEN,
+    OWN_LAYOUT,
+    OWN_FILTERS,
+    OWN_MEMBERS
+};
+
+/* What is taken over of a source. */
+struct own_source {
+    uint32_t found[OWN_MEMBERS];
+    const char *layout; /* NULL: nothing is looked for in it */
+    const char *casing;
+    bool has_pdbs, has_others;
+    uint32_t region, endpoint;     /* s3; endpoint may be 0 */
+    const char *login;             /* of the URL; NULL: none */
+    size_t login_size;
+    const char *host;              /* of the URL: host, port and path */
+    size_t host_size;
+};
+
+/* Reads one.  Returns whether nothing is wrong; else that is in the walk's
+ * error. */
+bool own_source_read(struct shape_walk *walk, uint32_t value,
+                     struct own_source *own);
+
+/* Whether it has a member that is not empty. */
+bool own_source_has(const struct json *json, const struct own_source *own,
+                    enum own_member member);
+
+#endif

@@ -1,0 +1,549 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A tenant whose configuration is refused does not start, so the rules here are
+ * those of the configuration, and stricter.
+ */
+#include "own_sources.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/origin.h"
+#include "own_source.h"
+
+#define OWN_MAX 32 /* as many as a tenant may have */
+#define HEADERS_MAX 32
+#define SECRET_SIZE 4096 /* bytes of a header, a key or a token */
+#define LOGIN_SIZE 2048
+#define URL_SIZE 4096
+#define NAME_SIZE 222    /* of a bucket */
+#define REGION_SIZE 64
+
+#define REGION_LETTERS "abcdefghijklmnopqrstuvwxyz0123456789-"
+#define BUCKET_LETTERS REGION_LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZ._"
+
+static const char *const source_types[] = {"http", "s3",     "gcs",
+                                           "sentry", "filesystem", NULL};
+
+static const struct shape_member source_members[OWN_MEMBERS] = {
+    [OWN_TYPE] = {"type", SHAPE_ENUMERATION, SHAPE_REQUIRED, source_types},
+    [OWN_ID] = {"id", SHAPE_STRING, SHAPE_REQUIRED, NULL},
+    [OWN_URL] = {"url", SHAPE_STRING, SHAPE_OPTIONAL, NULL},
+    [OWN_HEADERS] = {"headers", SHAPE_MAP, SHAPE_OPTIONAL, NULL},
+    [OWN_BUCKET] = {"bucket", SHAPE_STRING, SHAPE_OPTIONAL, NULL},
+    [OWN_PREFIX] = {"prefix", SHAPE_STRING, SHAPE_OPTIONAL, NULL},
+    [OWN_REGION] = {"region", SHAPE_ANY, SHAPE_OPTIONAL, NULL},
+    [OWN_PROVIDER] = {"aws_credentials_provider", SHAPE_STRING,
+                         SHAPE_OPTIONAL, NULL},
+    [OWN_ACCESS_KEY] = {"access_key", SHAPE_STRING, SHAPE_OPTIONAL, NULL},
+    [OWN_SECRET_KEY] = {"secret_key", SHAPE_STRING, SHAPE_OPTIONAL, NULL},
+    [OWN_CLIENT_EMAIL] = {"client_email", SHAPE_STRING, SHAPE_OPTIONAL,
+                             NULL},
+    [OWN_PRIVATE_KEY] = {"private_key", SHAPE_STRING, SHAPE_OPTIONAL, NULL},
+    [OWN_BEARER_TOKEN] = {"bearer_token", SHAPE_STRING, SHAPE_OPTIONAL,
+                             NULL},
+    [OWN_LAYOUT] = {"layout", SHAPE_OBJECT, SHAPE_OPTIONAL, NULL},
+    [OWN_FILTERS] = {"filters", SHAPE_OBJECT, SHAPE_OPTIONAL, NULL},
+};
+
+/* The layouts of Symbolicator, and what they are called here, for PDBs and for
+ * other modules; NULL: none is looked for there. */
+static const char *const layout_types[] = {
+    "native",  "symstore",   "symstore_index2", "ssqp",
+    "unified", "debuginfod", "slashsymbols",    NULL};
+static const struct {
+    const char *name;
+    bool has_pdbs, has_others;
+} layouts[] = {
+    {"symstore", true, false}, /* others lie as gdb and LLDB have them */
+    {"symstore", true, true}, {"two_tier", true, true},
+    {"ssqp", true, true},     {"unified", true, true},
+    {"debuginfod", false, true}, {NULL, false, false},
+};
+
+static const char *const casings[] = {"default", "lowercase", "uppercase",
+                                      NULL};
+
+enum layout_member { LAYOUT_TYPE, LAYOUT_CASING, LAYOUT_MEMBERS };
+
+static const struct shape_member layout_members[LAYOUT_MEMBERS] = {
+    [LAYOUT_TYPE] = {"type", SHAPE_ENUMERATION, SHAPE_OPTIONAL, layout_types},
+    [LAYOUT_CASING] = {"casing", SHAPE_ENUMERATION, SHAPE_OPTIONAL, casings},
+};
+
+static const char *const file_types[] = {
+    "pe",        "pdb",       "portablepdb",  "mach_debug",
+    "mach_code", "elf_debug", "elf_code",     "wasm_debug",
+    "wasm_code", "breakpad",  "sourcebundle", "uuidmap",
+    "bcsymbolmap", "il2cpp",  "proguard",     NULL};
+
+/* Of these, the ones that a tenant makes SymCaches of and that are no PDBs. */
+static const char *const other_types[] = {
+    "mach_debug", "mach_code",  "elf_debug", "elf_code",
+    "wasm_debug", "wasm_code", NULL};
+
+static const struct shape_member filter_members[] = {
+    {"filetypes", SHAPE_STRINGS, SHAPE_OPTIONAL, NULL},
+};
+
+/* shape_fail() about a member. */
+static bool fail(struct shape_walk *walk, const char *name, const char *reason)
+{
+    shape_enter(walk, name, 0);
+    return shape_fail(walk, reason);
+}
+
+bool own_source_has(const struct json *json, const struct own_source *own,
+                    enum own_member member)
+{
+    uint32_t value = own->found[member];
+
+    return value != 0 && json->values[value].size > 0;
+}
+
+static bool has_control(const struct json *json, uint32_t value)
+{
+    const char *p = json_text(json, value), *end;
+
+    for (end = p + json->values[value].size; p < end; p++) {
+        if (((unsigned char)*p < ' ' && *p != '\t') || *p == 0x7F) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* NULL, or what is wrong.  "@/" begins the name of a file in the configuration,
+ * which nobody has as a secret. */
+static const char *mistake_of_secret(const struct json *json, uint32_t value)
+{
+    size_t size = json->values[value].size;
+
+    if (size > SECRET_SIZE) {
+        return "is too long";
+    }
+    if (has_control(json, value)) {
+        return "has a control character";
+    }
+    return size >= 2 && memcmp(json_text(json, value), "@/", 2) == 0
+               ? "begins with @/"
+               : NULL;
+}
+
+static bool is_of(const struct json *json, uint32_t value, size_t max,
+                  const char *letters)
+{
+    const char *text = json_text(json, value);
+    size_t i, size = json->values[value].size;
+
+    for (i = 0; i < size; i++) {
+        if (text[i] == '\0' || strchr(letters, text[i]) == NULL) {
+            return false;
+        }
+    }
+    return size > 0 && size <= max;
+}
+
+/* filters and layout ------------------------------------------------------- */
+
+/* shape_object() of a member, whose name is in the error. */
+static bool read_member(struct shape_walk *walk, const char *name,
+                        uint32_t value, const struct shape_member *members,
+                        size_t n, uint32_t *found)
+{
+    bool is_good;
+
+    shape_enter(walk, name, 0);
+    is_good = shape_object(walk, value, members, n, found);
+    shape_leave(walk);
+    return is_good;
+}
+
+/* Checks the types of files, and looks which modules they are of. */
+static bool read_filters(struct shape_walk *walk, struct own_source *own)
+{
+    const struct json *json = walk->json;
+    uint32_t found[1], i;
+
+    own->has_pdbs = own->has_others = true;
+    if (own->found[OWN_FILTERS] == 0) {
+        return true;
+    }
+    if (!read_member(walk, "filters", own->found[OWN_FILTERS],
+                     filter_members, 1, found)) {
+        return false;
+    }
+    if (found[0] == 0 || json->values[found[0]].size == 0) {
+        return true;
+    }
+    own->has_pdbs = own->has_others = false;
+    for (i = found[0] + 1; i < json->values[found[0]].end;
+         i = json->values[i].end) {
+        if (!shape_is_one_of(json, i, file_types)) {
+            shape_enter(walk, "filters", 0);
+            return fail(walk, "filetypes", "unknown variant");
+        }
+        own->has_pdbs = own->has_pdbs || json_is(json, i, "pdb");
+        own->has_others =
+            own->has_others || shape_is_one_of(json, i, other_types);
+    }
+    return true;
+}
+
+static bool read_layout(struct shape_walk *walk, struct own_source *own)
+{
+    uint32_t found[LAYOUT_MEMBERS] = {0};
+    size_t i = 0;
+
+    if (own->found[OWN_LAYOUT] != 0 &&
+        !read_member(walk, "layout", own->found[OWN_LAYOUT],
+                     layout_members, LAYOUT_MEMBERS, found)) {
+        return false;
+    }
+    while (found[LAYOUT_TYPE] != 0 &&
+           !json_is(walk->json, found[LAYOUT_TYPE], layout_types[i])) {
+        i++;
+    }
+    own->has_pdbs = own->has_pdbs && layouts[i].has_pdbs;
+    own->has_others = own->has_others && layouts[i].has_others;
+    own->layout = own->has_pdbs || own->has_others ? layouts[i].name : NULL;
+    if (found[LAYOUT_CASING] != 0) {
+        own->casing =
+            json_is(walk->json, found[LAYOUT_CASING], "lowercase") ? "lower"
+            : json_is(walk->json, found[LAYOUT_CASING], "uppercase")
+                ? "upper"
+                : "default";
+    }
+    return true;
+}
+
+/* places ------------------------------------------------------------------- */
+
+static bool has_origin(const char *scheme, size_t scheme_size,
+                       const char *host, size_t host_size)
+{
+    char origin[ORIGIN_MAX], *url = NULL;
+    bool has_one = asprintf(&url, "%.*s%.*s", (int)scheme_size, scheme,
+                            (int)host_size, host) >= 0 &&
+                   origin_print(origin, sizeof(origin), url) == 0;
+
+    free(url);
+    return has_one;
+}
+
+/* The part of a URL behind "://", or NULL. */
+static const char *host_of(const char *text, size_t size)
+{
+    if (size > 7 && memcmp(text, "http://", 7) == 0) {
+        return text + 7;
+    }
+    return size > 8 && memcmp(text, "https://", 8) == 0 ? text + 8 : NULL;
+}
+
+/* Takes a URL to pieces.  Returns NULL, or what is wrong.  A query is refused:
+ * it may be a secret, and would be a part of each place that is told. */
+static const char *split_url(const struct json *json, uint32_t value,
+                             struct own_source *own)
+{
+    const char *text = json_text(json, value), *p, *at;
+    const char *host = host_of(text, json->values[value].size);
+    const char *end = text + json->values[value].size;
+    size_t len;
+
+    if (host == NULL) {
+        return "must begin with http:// or https://, and have a host";
+    }
+    for (p = host; p < end; p++) {
+        if ((unsigned char)*p <= ' ' || *p == 0x7F ||
+            memchr("?#\\", *p, 3) != NULL) {
+            return "has a query, a fragment, a blank, a control character or "
+                   "a \\";
+        }
+    }
+    len = (size_t)(end - host);
+    p = memchr(host, '/', len);
+    at = memrchr(host, '@', p != NULL ? (size_t)(p - host) : len);
+    if (at != NULL) {
+        own->login = host;
+        own->login_size = (size_t)(at - host);
+        host = at + 1;
+    }
+    if (host == end || *host == '/' || *host == ':') {
+        return "has no host";
+    }
+    while (end[-1] == '/') {
+        end--;
+    }
+    if (own->login_size > LOGIN_SIZE || json->values[value].size > URL_SIZE) {
+        return "is too long";
+    }
+    own->host = host;
+    own->host_size = (size_t)(end - host);
+    len = (size_t)(host_of(text, json->values[value].size) - text);
+    return has_origin(text, len, host, own->host_size) ? NULL : "is no URL";
+}
+
+/* types of sources --------------------------------------------------------- */
+
+/* Those of the connection, and those that symcached sends itself. */
+static bool is_reserved(const char *name, size_t size)
+{
+    static const char *const names[] = {
+        "host", "connection", "content-length", "transfer-encoding", "te",
+        "trailer", "upgrade", "expect", "range", "if-range", "keep-alive",
+        "accept-encoding", "proxy-connection", "proxy-authorization"};
+    size_t i;
+
+    for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strlen(names[i]) == size &&
+            strncasecmp(names[i], name, size) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Whether headers before one have its name. */
+static bool is_repeated(const struct json *json, uint32_t first, uint32_t i)
+{
+    size_t size = json->values[i].size;
+
+    for (; first < i; first = json->values[first + 1].end) {
+        if (json->values[first].size == size &&
+            strncasecmp(json_text(json, first), json_text(json, i), size) ==
+                0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static const char *mistake_of_header(const struct json *json, uint32_t first,
+                                     uint32_t i)
+{
+    if (!is_of(json, i, 256, BUCKET_LETTERS "!#$%&'*+^`|~")) {
+        return "is no name of a header";
+    }
+    if (is_reserved(json_text(json, i), json->values[i].size)) {
+        return "has a header that is not allowed here";
+    }
+    if (is_repeated(json, first, i)) {
+        return "has a header twice";
+    }
+    return json->values[i + 1].type == JSON_STRING
+               ? mistake_of_secret(json, i + 1)
+               : "expected a string";
+}
+
+static bool read_headers(struct shape_walk *walk, uint32_t headers)
+{
+    const struct json *json = walk->json;
+    const char *mistake;
+    uint32_t i;
+    size_t n = 0;
+
+    if (headers == 0) {
+        return true;
+    }
+    for (i = headers + 1; i < json->values[headers].end;
+         i = json->values[i + 1].end) {
+        mistake = ++n > HEADERS_MAX ? "has too many"
+                                    : mistake_of_header(json, headers + 1, i);
+        if (mistake != NULL) {
+            return fail(walk, "headers", mistake);
+        }
+    }
+    return true;
+}
+
+static bool read_http(struct shape_walk *walk, struct own_source *own)
+{
+    const struct json *json = walk->json;
+    const char *mistake;
+
+    if (own->found[OWN_URL] == 0) {
+        return shape_fail(walk, "missing field `url`");
+    }
+    mistake = split_url(json, own->found[OWN_URL], own);
+    if (mistake != NULL) {
+        return fail(walk, "url", mistake);
+    }
+    /* Symbolicator's base ends with it, and ours is above it */
+    if (own->layout != NULL && strcmp(own->layout, "debuginfod") == 0) {
+        if (own->host_size < 9 ||
+            memcmp(own->host + own->host_size - 8, "/buildid", 8) != 0) {
+            own->layout = NULL;
+        } else {
+            own->host_size -= 8;
+        }
+    }
+    return read_headers(walk, own->found[OWN_HEADERS]);
+}
+
+/* What both types of buckets have. */
+static bool read_bucket(struct shape_walk *walk, struct own_source *own)
+{
+    static const struct {
+        enum own_member member;
+        const char *name;
+    } secrets[] = {
+        {OWN_ACCESS_KEY, "access_key"},
+        {OWN_SECRET_KEY, "secret_key"},
+        {OWN_CLIENT_EMAIL, "client_email"},
+        {OWN_BEARER_TOKEN, "bearer_token"},
+    };
+    const struct json *json = walk->json;
+    const char *mistake;
+    size_t i;
+
+    if (own->found[OWN_BUCKET] == 0) {
+        return shape_fail(walk, "missing field `bucket`");
+    }
+    if (!is_of(json, own->found[OWN_BUCKET], NAME_SIZE, BUCKET_LETTERS) ||
+        *json_text(json, own->found[OWN_BUCKET]) == '.') {
+        return fail(walk, "bucket", "is no name of a bucket");
+    }
+    if (own_source_has(json, own, OWN_PREFIX) &&
+        (has_control(json, own->found[OWN_PREFIX]) ||
+         json->values[own->found[OWN_PREFIX]].size > 1024)) {
+        return fail(walk, "prefix", "is no part of a name");
+    }
+    for (i = 0; i < sizeof(secrets) / sizeof(secrets[0]); i++) {
+        mistake = own_source_has(json, own, secrets[i].member)
+                      ? mistake_of_secret(json, own->found[secrets[i].member])
+                      : NULL;
+        if (mistake != NULL) {
+            return fail(walk, secrets[i].name, mistake);
+        }
+    }
+    if (own->layout != NULL && strcmp(own->layout, "debuginfod") == 0) {
+        own->layout = NULL;
+    }
+    return true;
+}
+
+/* A name, or a name and the URL of a server that is not Amazon's. */
+static bool read_region(struct shape_walk *walk, struct own_source *own)
+{
+    const struct json *json = walk->json;
+    uint32_t value = own->found[OWN_REGION];
+    const char *mistake;
+
+    if (value == 0) {
+        return shape_fail(walk, "missing field `region`");
+    }
+    if (json->values[value].type == JSON_ARRAY) {
+        if (json->values[value].size != 2 ||
+            json->values[value + 2].type != JSON_STRING) {
+            return fail(walk, "region", "expected a name and a URL");
+        }
+        own->endpoint = value + 2;
+        value++;
+        mistake = split_url(json, own->endpoint, own);
+        if (mistake == NULL && own->login != NULL) {
+            mistake = "has a user name";
+        }
+        if (mistake != NULL) {
+            return fail(walk, "region", mistake);
+        }
+    }
+    own->region = value;
+    return (json->values[value].type == JSON_STRING &&
+            is_of(json, value, REGION_SIZE, REGION_LETTERS)) ||
+           fail(walk, "region", "is no name of a region");
+}
+
+static bool read_s3(struct shape_walk *walk, struct own_source *own)
+{
+    const struct json *json = walk->json;
+
+    if (own->found[OWN_PROVIDER] != 0 &&
+        !json_is(json, own->found[OWN_PROVIDER], "static")) {
+        /* they would be this machine's */
+        return fail(walk, "aws_credentials_provider",
+                    "only static is allowed here");
+    }
+    if (!read_bucket(walk, own) || !read_region(walk, own)) {
+        return false;
+    }
+    if (own_source_has(json, own, OWN_ACCESS_KEY) !=
+        own_source_has(json, own, OWN_SECRET_KEY)) {
+        return shape_fail(walk, "`access_key` and `secret_key` go together");
+    }
+    return !own_source_has(json, own, OWN_ACCESS_KEY) ||
+           memchr(json_text(json, own->found[OWN_ACCESS_KEY]), ':',
+                  json->values[own->found[OWN_ACCESS_KEY]].size) == NULL ||
+           fail(walk, "access_key", "has a colon");
+}
+
+/* Google's private keys come with line ends, or with "\n" in their place. */
+static bool read_gcs(struct shape_walk *walk, struct own_source *own)
+{
+    const struct json *json = walk->json;
+
+    if (!read_bucket(walk, own)) {
+        return false;
+    }
+    if (own_source_has(json, own, OWN_PRIVATE_KEY) !=
+        own_source_has(json, own, OWN_CLIENT_EMAIL)) {
+        return shape_fail(walk,
+                          "`client_email` and `private_key` go together");
+    }
+    return !own_source_has(json, own, OWN_PRIVATE_KEY) ||
+           json->values[own->found[OWN_PRIVATE_KEY]].size <= SECRET_SIZE ||
+           fail(walk, "private_key", "is too long");
+}
+
+bool own_source_read(struct shape_walk *walk, uint32_t value,
+                     struct own_source *own)
+{
+    const struct json *json = walk->json;
+    uint32_t type;
+
+    memset(own, 0, sizeof(*own));
+    own->casing = "default";
+    if (!shape_object(walk, value, source_members, OWN_MEMBERS,
+                      own->found) ||
+        !read_filters(walk, own) || !read_layout(walk, own)) {
+        return false;
+    }
+    type = own->found[OWN_TYPE];
+    if (json_is(json, type, "http")) {
+        return read_http(walk, own);
+    }
+    if (json_is(json, type, "s3")) {
+        return read_s3(walk, own);
+    }
+    return json_is(json, type, "gcs")
+               ? read_gcs(walk, own)
+               : fail(walk, "type", "only http, s3 and gcs are allowed here");
+}
+
+int own_sources_check(const struct symbolicator_request *request, char *error,
+                      size_t error_size)
+{
+    const struct json *json = &request->json;
+    struct shape_walk walk = {
+        .json = json, .error = error, .error_size = error_size};
+    struct own_source own;
+    uint32_t i;
+    size_t n = 0;
+
+    shape_enter(&walk, "sources", 0);
+    for (i = request->sources + 1; i < json->values[request->sources].end;
+         i = json->values[i].end) {
+        shape_enter(&walk, NULL, n++);
+        if (n > OWN_MAX) {
+            shape_fail(&walk, "too many sources");
+            return 422;
+        }
+        if (!own_source_read(&walk, i, &own)) {
+            return 422;
+        }
+        shape_leave(&walk);
+    }
+    return 0;
+}

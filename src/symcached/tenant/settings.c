@@ -1,0 +1,250 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "settings.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define SOURCES_MAX 32
+
+static void add_path(cJSON *object, const char *name, const char *scheme,
+                     const char *folder, const char *file)
+{
+    char text[PATH_MAX];
+
+    snprintf(text, sizeof(text), "%s%s/%s", scheme, folder, file);
+    cJSON_AddStringToObject(object, name, text);
+}
+
+static void add_text(cJSON *object, const char *name, const char *format,
+                     unsigned long long number)
+{
+    char text[32];
+
+    snprintf(text, sizeof(text), format, number);
+    cJSON_AddStringToObject(object, name, text);
+}
+
+/* Whether the operator lets the host of a URL be at an internal address. */
+static bool is_listed(const struct tenants_config *config, const char *url)
+{
+    const char *host = strstr(url, "://");
+    size_t i, n;
+
+    if (host == NULL) {
+        return false;
+    }
+    host += 3;
+    n = strcspn(host, "/?#");
+    for (i = 0; i < config->nhosts; i++) {
+        if (strlen(config->hosts[i]) == n &&
+            strncasecmp(config->hosts[i], host, n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * Copies a text that may be a secret, so that it is read as it is: "$" would
+ * be the name of a variable, and "@/" that of a file, of which nothing is a
+ * client's business.
+ */
+static bool add_secret(cJSON *to, const char *name, const char *text)
+{
+    char *written, *p;
+
+    if (strncmp(text, "@/", 2) == 0) {
+        return false;
+    }
+    p = written = malloc(2 * strlen(text) + 1);
+    if (written == NULL) {
+        return false;
+    }
+    for (; *text != '\0'; text++) {
+        *p++ = *text;
+        if (*text == '$') {
+            *p++ = '$';
+        }
+    }
+    *p = '\0';
+    cJSON_AddStringToObject(to, name, written);
+    explicit_bzero(written, strlen(written));
+    free(written);
+    return true;
+}
+
+static bool add_headers(cJSON *item, const cJSON *headers)
+{
+    cJSON *to = cJSON_AddObjectToObject(item, "headers");
+    const cJSON *header;
+    bool good = cJSON_IsObject(headers);
+
+    cJSON_ArrayForEach(header, headers)
+    {
+        good = good && cJSON_IsString(header) &&
+               add_secret(to, header->string, header->valuestring);
+    }
+    return good;
+}
+
+/* Only these members are taken over, and none of them is read as the name of a
+ * file or a variable. */
+static bool add_members(cJSON *item, const cJSON *source)
+{
+    static const struct {
+        const char *name;
+        bool is_secret;
+    } members[] = {
+        {"type", false},      {"url", false},          {"layout", false},
+        {"casing", false},    {"bucket", false},       {"prefix", false},
+        {"region", false},    {"endpoint", false},     {"access_key", true},
+        {"secret_key", true}, {"client_email", false}, {"private_key", true},
+        {"token", true},
+    };
+    const cJSON *value = cJSON_GetObjectItem(source, "headers");
+    bool good = value == NULL || add_headers(item, value);
+    size_t i;
+
+    for (i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        value = cJSON_GetObjectItem(source, members[i].name);
+        if (value == NULL) {
+            continue;
+        }
+        if (!cJSON_IsString(value)) {
+            return false;
+        }
+        if (!members[i].is_secret) {
+            cJSON_AddStringToObject(item, members[i].name, value->valuestring);
+        } else {
+            good = good &&
+                   add_secret(item, members[i].name, value->valuestring);
+        }
+    }
+    return good;
+}
+
+/* Which modules are asked for: all, PDBs, or others. */
+static bool add_modules(cJSON *item, const char *modules)
+{
+    static const char pdbs[] = "\\.pdb$";
+
+    if (strcmp(modules, "pdb") == 0) {
+        cJSON_AddStringToObject(item, "only", pdbs);
+    } else if (strcmp(modules, "other") == 0) {
+        cJSON_AddStringToObject(item, "except", pdbs);
+    } else {
+        return strcmp(modules, "all") == 0;
+    }
+    return true;
+}
+
+static const char *text_of(const cJSON *source, const char *name)
+{
+    return cJSON_GetStringValue(cJSON_GetObjectItem(source, name));
+}
+
+/* One of the types that a client may have: not of paths of this machine. */
+static bool is_type(const char *type)
+{
+    return strcmp(type, "http") == 0 || strcmp(type, "s3") == 0 ||
+           strcmp(type, "gcs") == 0;
+}
+
+static bool add_source(const struct tenants_config *config, cJSON *sources,
+                       cJSON *names, const cJSON *source)
+{
+    static const char *const forms[] = {"packed", "plain"};
+    const char *name = text_of(source, "name"), *type = text_of(source, "type");
+    const char *layout = text_of(source, "layout");
+    const char *modules = text_of(source, "modules");
+    const char *endpoint = text_of(source, "endpoint");
+    const char *bucket = text_of(source, "bucket");
+    const char *url = endpoint != NULL ? endpoint : text_of(source, "url");
+    cJSON *item;
+
+    if (name == NULL || type == NULL || layout == NULL || modules == NULL ||
+        !is_type(type)) {
+        return false;
+    }
+    item = cJSON_AddObjectToObject(sources, name);
+    if (!add_members(item, source) || !add_modules(item, modules)) {
+        return false;
+    }
+    if (url != NULL && is_listed(config, url)) {
+        cJSON_AddStringToObject(item, "internal", "origin");
+    }
+    if (strcmp(type, "s3") == 0 &&
+        (endpoint != NULL || (bucket != NULL && strchr(bucket, '.')))) {
+        cJSON_AddTrueToObject(item, "path_style");
+    }
+    if (strcmp(layout, "unified") != 0 && strcmp(layout, "debuginfod") != 0) {
+        cJSON_AddItemToObject(item, "forms",
+                              cJSON_CreateStringArray(forms, 2));
+    }
+    cJSON_AddItemToArray(names, cJSON_CreateString(name));
+    return true;
+}
+
+static void add_limits(cJSON *root, const struct tenants_config *config,
+                       const struct limits_config *l)
+{
+    cJSON *limits = cJSON_AddObjectToObject(root, "limits");
+    cJSON *cache = cJSON_AddObjectToObject(root, "cache");
+
+    cJSON_AddNumberToObject(limits, "downloads", 4);
+    cJSON_AddNumberToObject(limits, "transcodes", 1);
+    cJSON_AddNumberToObject(limits, "queue", 1000);
+    add_text(limits, "download_size", "%llu", l->download_size);
+    add_text(limits, "download_time", "%llus", l->download_time);
+    add_text(limits, "connect_time", "%llus", l->connect_time);
+    add_text(limits, "first_byte_time", "%llus", l->first_byte_time);
+    add_text(limits, "stall_time", "%llus", l->stall_time);
+    cJSON_AddNumberToObject(limits, "attempts", l->attempts);
+    add_text(limits, "transcode_time", "%llus", l->transcode_time);
+    add_text(limits, "transcode_memory", "%llu", l->transcode_memory);
+    add_text(cache, "max_size", "%llu", config->size);
+    add_text(cache, "clean_every", "%llus", 60);
+}
+
+cJSON *tenant_settings(const struct tenants_config *config,
+                       const struct limits_config *limits, const char *folder,
+                       const cJSON *asked)
+{
+    static const char *const command[] = {"pdb2symcache", "-pdb", "{pdb}"};
+    static const char *const inputs[] = {"pdb", "elf", "macho", "wasm"};
+    const cJSON *list = cJSON_GetObjectItem(asked, "sources"), *source;
+    cJSON *root = cJSON_CreateObject(), *store, *sources, *names, *transcoder;
+    bool good = cJSON_IsArray(list) && list->child != NULL &&
+                cJSON_GetArraySize(list) <= SOURCES_MAX;
+
+    add_path(root, "listen", "unix:", folder, "sock");
+    add_path(root, "downloads", "", folder, "downloads");
+    store = cJSON_AddObjectToObject(cJSON_AddObjectToObject(root, "stores"),
+                                    "default");
+    add_path(store, "root", "", folder, "store");
+    transcoder = cJSON_CreateObject();
+    cJSON_AddStringToObject(transcoder, "version", "9.0.0");
+    cJSON_AddItemToObject(transcoder, "command",
+                          cJSON_CreateStringArray(command, 3));
+    cJSON_AddItemToObject(transcoder, "inputs",
+                          cJSON_CreateStringArray(inputs, 4));
+    cJSON_AddItemToArray(cJSON_AddArrayToObject(store, "transcoders"),
+                         transcoder);
+    names = cJSON_AddArrayToObject(store, "sources");
+    sources = cJSON_AddObjectToObject(root, "sources");
+    cJSON_ArrayForEach(source, list)
+    {
+        good = good && add_source(config, sources, names, source);
+    }
+    add_limits(root, config, limits);
+    if (!good) {
+        cJSON_Delete(root);
+        return NULL;
+    }
+    return root;
+}

@@ -1,0 +1,192 @@
+#!/usr/bin/env perl
+
+# Sources of clients with credentials: they reach the client's server as
+# Symbolicator sends them, and nobody else.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use MIME::Base64 qw(encode_base64);
+use Test::More;
+use Test::ScriptedServer;
+use Test::SigV4;
+use Test::Symcache;
+
+my $t = Test::Symcache->new;
+my $json = JSON::PP->new->canonical;
+my $crash = $t->read_file($t->data('pdb/crash.pdb'));
+my $key = "crash.pdb/$Test::Symcache::key{'crash.pdb'}";
+
+# "$" and "@" begin names of variables and files in a configuration
+my $api_key = '@$PATH${HOME}$$-key-4711';
+my $secret = 'wJalrXUtnFEMI/K7MDENG$bPxRfiCY-4712';
+my $password = 'p:4713/@$';
+my $basic = 'Basic ' . encode_base64("user:$password", '');
+
+my $server = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
+    my ($c, $req) = @_;
+    my %h = %{ $req->{headers} };
+    my ($path) = split /\?/, $req->{uri};
+    my $is_right =
+        $path =~ m{^/header/} ? ($h{'x-api-key'} // '') eq $api_key
+        : $path =~ m{^/basic/} ? ($h{authorization} // '') eq $basic
+        : $path =~ m{^/own/} ? ($h{authorization} // '') eq 'Bearer 4714'
+        : $path =~ m{^/bucket/} ? !Test::SigV4::check($req,
+            secrets => { AKID4715 => $secret }, region => 'eu-west-1')
+        : 0;
+    return $c->reply(403) if !$is_right;
+    return $c->reply(302, { Location => 'http://localhost:'
+        . $c->{fh}->sockport . "/away" }) if $path =~ m{/away/};
+    return $c->reply(200, {}, $crash) if $path =~ m{/\Q$key\E/crash\.pdb$};
+    return $c->reply(404, { 'Content-Type' => 'application/xml' },
+        '<?xml version="1.0"?><Error><Code>NoSuchKey</Code></Error>');
+});
+my $port = $server->port;
+my $url = "http://127.0.0.1:$port";
+
+my $config = {
+    stores => { default => { root => $t->path('store') } },
+    limits => { attempts => 1 },
+    symbolication => { symbolicator => { sources => 'allow', tenants => {
+        root => $t->path('tenants'), count => 20, hosts => ["127.0.0.1:$port"] } } },
+};
+$t->start_symcached($config, args => ["-v"]);
+$t->start_symbolicated;
+
+my @answers;
+sub ask {
+    my (@sources) = @_;
+    my $r = $t->post($t->symbolicated_socket, '/symbolicate', $json->encode({
+        stacktraces => [{ frames => [{ instruction_addr => '0x402913' }] }],
+        modules => [{ type => 'pe', debug_file => 'crash.pdb', image_addr => '0x400000',
+                      debug_id => '3249d99d-0c40-4931-8610-f4e4fb0b6936-1' }],
+        sources => \@sources,
+        options => { dif_candidates => \1, apply_source_context => \0 },
+    }), 'Content-Type: application/json');
+    push @answers, $r->{body};
+    my $body = $r->{status} == 200 ? $json->decode($r->{body}) : {};
+    return $body->{modules}[0];
+}
+sub web { my ($path, %more) = @_;
+    return { type => 'http', id => 'web', url => "$url$path",
+             layout => { type => 'symstore' }, %more } }
+
+my %header = (headers => { 'X-Api-Key' => $api_key, Empty => '' });
+my %s3 = (type => 's3', id => 'own', bucket => 'bucket', prefix => '/pre fix/',
+          region => ['eu-west-1', "$url/"], access_key => 'AKID4715',
+          secret_key => $secret);
+my $in_bucket = "s3://bucket/pre fix/$key/crash.pdb";
+
+my $m = ask(web('/header/', %header));
+is $m->{debug_status}, 'found', 'a header';
+is $m->{candidates}[-1]{location}, "$url/header/$key/crash.pdb", 'its place';
+is ask(web('/header/'))->{debug_status}, 'fetching_failed',
+    'who does not have it gets no file that it gave';
+$m = ask(web('/header/', headers => { 'X-Api-Key' => 'other' }));
+is $m->{debug_status}, 'fetching_failed', 'nor does who has another';
+is $m->{candidates}[0]{download}{status}, 'noperm', 'and is told so';
+
+my $login = $url =~ s{//}{//user:p%3A4713%2f%40\$@}r;
+$m = ask(web('', url => "$login/basic"));
+is $m->{debug_status}, 'found', 'a user name and a password in the URL';
+is $m->{candidates}[-1]{location}, "$url/basic/$key/crash.pdb", 'are not told';
+is ask(web('', url => "$login/own/", headers => { authorization => 'Bearer 4714' }))
+    ->{debug_status}, 'found', 'a header of the name wins';
+
+$m = ask({ %s3 });
+is $m->{debug_status}, 'found', 'a bucket';
+is $m->{candidates}[-1]{location}, $in_bucket, 'its place, as Symbolicator has it';
+is ask({ %s3, layout => { type => 'symstore' }, filters => { filetypes => ['pdb'] } })
+    ->{debug_status}, 'found', 'with a layout and filters';
+$m = ask({ %s3, secret_key => 'other' });
+is $m->{candidates}[-1]{download}{status}, 'noperm', 'wrong keys';
+$m = ask({ %s3, region => ['eu-west-1', "http://10.0.0.1:9000/"] });
+like $m->{candidates}[-1]{download}{details}, qr/address is reserved/,
+    'no bucket in the own network';
+my $before = () = $server->requests;
+is ask({ %s3, filters => { filetypes => ['elf_debug'] } })->{debug_status}, 'missing',
+    'a source without PDBs';
+is scalar(() = $server->requests), $before, 'is not asked';
+
+is ask(web('/header/away/', %header))->{debug_status}, 'fetching_failed',
+    'a redirect to another host';
+ok !(grep { $_->{path} eq '/away' } $server->requests), 'is not followed';
+
+# --- who knows it
+
+my @names = map { m{([^/]+)$} } glob $t->path('tenants/*');
+cmp_ok scalar(@names), '>', 8, 'a store for each';
+my $shown = join "\n", @answers, map { $t->read_file($_) }
+    qw(symcached.log symbolicated.log);
+for my $name (@names) {
+    $shown .= $t->http($t->path("tenants/$name/sock"), 'GET', $_)->{body}
+        for qw(/v1/sources /v1/jobs /v1/misses /v1/status /metrics),
+            '/v1/why/default/' . $key;
+}
+$shown .= $t->helper('GET', $_)->{body} for qw(/v1/status /v1/sources /metrics);
+like $shown, qr/crash\.pdb/, 'much is told';
+my @secrets = ($api_key, $secret, $password, $basic, '4711', '4712', '4713', '4714', '4715');
+unlike $shown, qr/\Q$_\E/, 'but not: ' . $_ for @secrets;
+my @files = split /\n/, qx(find @{[ $t->path('tenants'), $t->path('store') ]} -type f);
+ok @files > 5, 'files were written';
+for my $secret (@secrets) {
+    is_deeply [grep { index($t->read_file($_), $secret) >= 0 } @files], [],
+        "none of them has: $secret";
+}
+my %name = map { $_ => 1 } @names;
+$t->stop_symbolicated;
+$t->stop_symcached;
+$t->start_symcached($config);
+$t->start_symbolicated;
+ask(web('/header/', %header));
+ok !$name{ (map { m{([^/]+)$} } glob $t->path('tenants/*'))[0] },
+    'nothing of a secret can be told from the name of a tenant';
+
+# --- all forms, as symcached is asked for them
+
+$t->stop_symbolicated;
+$t->stop_symcached;
+unlink $t->helper_socket;
+my $helper = Test::ScriptedServer->new(unix => $t->helper_socket, script => sub {
+    my ($c, $req) = @_;
+    $t->write_file('asked', $c->read_body($req)) if $req->{path} eq '/v1/tenants';
+    $c->reply(503);
+});
+$t->start_symbolicated;
+my %http = (type => 'http', url => 'https://h/a');
+my %gcs = (type => 'gcs', bucket => 'b');
+my %all = (layout => 'symstore', casing => 'default', modules => 'all');
+for (
+    [{ %gcs, prefix => 'p', client_email => 'a@b', private_key => "-----B\nx\n" },
+     { %gcs, %all, modules => 'pdb', prefix => 'p', client_email => 'a@b',
+       private_key => '-----B\nx\n' }],
+    [{ %gcs, bearer_token => 't', layout => { type => 'symstore_index2' } },
+     { %gcs, %all, token => 't', layout => 'two_tier' }],
+    [{ type => 's3', bucket => 'b', region => 'r', access_key => 'i', secret_key => 's',
+       aws_credentials_provider => 'static', layout => { type => 'unified' } },
+     { %all, type => 's3', bucket => 'b', region => 'r', access_key => 'i',
+       secret_key => 's', layout => 'unified' }],
+    [{ %http, layout => { type => 'ssqp', casing => 'lowercase' },
+       filters => { filetypes => ['elf_debug', 'pdb'] }, is_public => \1,
+       accept_invalid_certs => \1 },
+     { %http, %all, layout => 'ssqp', casing => 'lower', headers => {} }],
+    [{ %http, url => 'https://h/buildid/', layout => { type => 'debuginfod' } },
+     { %http, %all, url => 'https://h', layout => 'debuginfod', modules => 'other',
+       headers => {} }],
+) {
+    my ($source, $want) = @$_;
+    unlink $t->path('asked');
+    ask({ id => 'x', %$source });
+    is_deeply $json->decode($t->read_file('asked') || '{}'),
+        { scope => '', sources => [{ name => 's0', %$want }] },
+        "$want->{type}, $want->{layout}" or diag $t->read_file('asked');
+}
+unlink $t->path('asked');
+ask({ id => 'x', %http, layout => { type => 'slashsymbols' } });
+ok !-e $t->path('asked'), 'a layout without any place';
+$helper->stop;
+
+$t->finish;
+done_testing;

@@ -1,0 +1,202 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What a client says of its sources becomes a configuration that can be read,
+ * and of which no text means anything but itself.
+ */
+
+#include <stdarg.h>
+#include <setjmp.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/rsa.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "config/config.h"
+#include "symcached/source/source.h"
+#include "symcached/tenant/settings.h"
+
+#define SECRET "$PATH$$ @/etc/passwd \\\"${HOME}"
+
+static char *hosts[] = {"127.0.0.1:9000"};
+
+static cJSON *settings(const char *sources)
+{
+    const struct tenants_config config = {
+        .root = "/t", .count = 1, .size = 1 << 30, .hosts = hosts,
+        .nhosts = 1};
+    const struct limits_config limits = {
+        .download_size = 1 << 20, .download_time = 60, .connect_time = 5,
+        .first_byte_time = 5, .stall_time = 5, .attempts = 1,
+        .transcode_time = 60, .transcode_memory = 1 << 30};
+    cJSON *asked, *made;
+    char *text;
+
+    assert_true(asprintf(&text, "{\"scope\":\"\",\"sources\":[%s]}", sources) >
+                0);
+    asked = cJSON_Parse(text);
+    assert_non_null(asked);
+    made = tenant_settings(&config, &limits, "/t/name", asked);
+    cJSON_Delete(asked);
+    free(text);
+    return made;
+}
+
+static struct config *read_settings(const char *sources)
+{
+    char file[] = "/tmp/symcache-tenant.XXXXXX", error[512] = "";
+    cJSON *made = settings(sources);
+    FILE *f = fdopen(mkstemp(file), "w");
+    struct config *config = NULL;
+    char *text;
+
+    assert_non_null(made);
+    assert_non_null(f);
+    text = cJSON_Print(made);
+    fputs(text, f);
+    fclose(f);
+    free(text);
+    cJSON_Delete(made);
+    if (config_read(file, source_types, &config, error, sizeof(error)) != 0) {
+        fail_msg("%s", error);
+    }
+    unlink(file);
+    assert_string_equal(config->listen, "unix:/t/name/sock");
+    return config;
+}
+
+#define COMMON                                                                \
+    "\"name\":\"s0\",\"layout\":\"symstore\",\"casing\":\"default\","
+
+static void servers(void **state)
+{
+    struct config *c = read_settings(
+        "{" COMMON "\"modules\":\"pdb\",\"type\":\"http\","
+        "\"url\":\"http://127.0.0.1:9000/s\",\"headers\":{\"A\":\"" SECRET
+        "\",\"B\":\"$1\"}}");
+    const struct transport_config *t = &c->sources[0].transport;
+
+    assert_string_equal(c->sources[0].url, "http://127.0.0.1:9000/s");
+    assert_int_equal(t->nheaders, 2);
+    assert_string_equal(t->headers[0].value, "$PATH$$ @/etc/passwd \"${HOME}");
+    assert_string_equal(t->headers[1].value, "$1");
+    assert_int_equal(t->internal, TRANSPORT_INTERNAL_ORIGIN);
+    assert_int_equal(c->sources[0].only.n, 1);
+    config_unref(c);
+
+    c = read_settings("{" COMMON "\"modules\":\"other\",\"type\":\"http\","
+                      "\"url\":\"http://127.0.0.1:90/s\"}");
+    assert_int_equal(c->sources[0].transport.internal, TRANSPORT_OUTSIDE);
+    assert_int_equal(c->sources[0].except.n, 1);
+    config_unref(c);
+}
+
+static void s3(void **state)
+{
+    struct config *c = read_settings(
+        "{" COMMON "\"modules\":\"all\",\"type\":\"s3\",\"bucket\":\"b\","
+        "\"prefix\":\"/a b/\",\"region\":\"eu-west-1\","
+        "\"access_key\":\"$ID\",\"secret_key\":\"" SECRET "\"}");
+
+    assert_string_equal(c->sources[0].url,
+                        "https://b.s3.eu-west-1.amazonaws.com/a%20b");
+    assert_string_equal(c->sources[0].transport.user, "$ID");
+    assert_string_equal(c->sources[0].transport.password,
+                        "$PATH$$ @/etc/passwd \"${HOME}");
+    assert_int_equal(c->sources[0].transport.internal, TRANSPORT_OUTSIDE);
+    config_unref(c);
+
+    /* certificates are of one label, so a name with a dot is no part of it */
+    c = read_settings("{" COMMON "\"modules\":\"all\",\"type\":\"s3\","
+                      "\"bucket\":\"b.c\",\"region\":\"r\"}");
+    assert_string_equal(c->sources[0].url,
+                        "https://s3.r.amazonaws.com/b.c");
+    config_unref(c);
+
+    c = read_settings("{" COMMON "\"modules\":\"all\",\"type\":\"s3\","
+                      "\"bucket\":\"b\",\"region\":\"r\","
+                      "\"endpoint\":\"http://127.0.0.1:9000\"}");
+    assert_string_equal(c->sources[0].url, "http://127.0.0.1:9000/b");
+    assert_int_equal(c->sources[0].transport.internal,
+                     TRANSPORT_INTERNAL_ORIGIN);
+    config_unref(c);
+}
+
+static void gcs(void **state)
+{
+    EVP_PKEY *key = EVP_RSA_gen(2048);
+    BIO *bio = BIO_new(BIO_s_mem());
+    char *pem, *source, *p;
+    struct config *c;
+    cJSON *text;
+    long size;
+
+    assert_int_equal(PEM_write_bio_PrivateKey(bio, key, NULL, NULL, 0, NULL,
+                                              NULL), 1);
+    size = BIO_get_mem_data(bio, &pem);
+    text = cJSON_CreateString("");
+    free(text->valuestring);
+    p = text->valuestring = calloc(2, (size_t)size + 1);
+    for (; size > 0; size--, pem++) {
+        if (*pem == '\n') {
+            *p++ = '\\';
+        }
+        *p++ = *pem == '\n' ? 'n' : *pem;
+    }
+    pem = cJSON_PrintUnformatted(text);
+    assert_true(asprintf(&source, "{" COMMON "\"modules\":\"all\","
+                         "\"type\":\"gcs\",\"bucket\":\"b\",\"client_email\":"
+                         "\"a@b\",\"private_key\":%s}", pem) > 0);
+    c = read_settings(source);
+    assert_string_equal(c->sources[0].url, "https://storage.googleapis.com/b");
+    assert_int_equal(c->sources[0].transport.auth, TRANSPORT_SIGN);
+    config_unref(c);
+    free(source);
+    free(pem);
+    cJSON_Delete(text);
+    BIO_free(bio);
+    EVP_PKEY_free(key);
+
+    c = read_settings("{" COMMON "\"modules\":\"all\",\"type\":\"gcs\","
+                      "\"bucket\":\"b\",\"token\":\"a$b\"}");
+    assert_string_equal(c->sources[0].transport.token, "a$b");
+    config_unref(c);
+}
+
+static void refused(void **state)
+{
+    static const char *const bad[] = {
+        "{" COMMON "\"modules\":\"all\",\"type\":\"filesystem\","
+        "\"path\":\"/\"}",
+        "{" COMMON "\"modules\":\"all\",\"type\":\"sympath\","
+        "\"value\":\"/\"}",
+        "{" COMMON "\"modules\":\"none\",\"type\":\"http\","
+        "\"url\":\"http://h\"}",
+        "{" COMMON "\"modules\":\"all\",\"type\":\"http\","
+        "\"url\":\"http://h\",\"headers\":{\"a\":\"@/etc/passwd\"}}",
+        "{" COMMON "\"modules\":\"all\",\"type\":\"http\","
+        "\"url\":\"http://h\",\"headers\":{\"a\":1}}",
+        "{" COMMON "\"modules\":\"all\",\"type\":\"s3\",\"bucket\":\"b\","
+        "\"region\":\"r\",\"access_key\":\"a\","
+        "\"secret_key\":\"@/etc/passwd\"}",
+        "{" COMMON "\"modules\":\"all\",\"type\":\"http\",\"url\":1}",
+        "{\"name\":\"s0\"}", "1", ""};
+    size_t i;
+
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_null(settings(bad[i]));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(servers), cmocka_unit_test(s3),
+        cmocka_unit_test(gcs), cmocka_unit_test(refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
