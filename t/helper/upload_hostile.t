@@ -193,9 +193,9 @@ mkdir "$dir/uploads/.tmp";
 mkdir "$dir/uploads/.tmp/run-killed"; # as it would have left it
 unlink "$dir/h.sock", "$dir/a.sock", "$dir/u.sock";
 $t->start_symcached($u->config);
-is $u->put($path, $pdb)->{status}, 201, 'the next one stores it';
 $t->wait_until('what the killed one left is removed',
                sub { !-e "$dir/uploads/.tmp/run-killed" });
+is $u->put($path, $pdb)->{status}, 201, 'the next one stores the file';
 
 is $t->metric('symcached_uploaded_files_total'), 1, 'counted';
 ok $t->metric('symcached_uploaded_bytes_total') == length $pdb, 'its bytes';

@@ -524,25 +524,28 @@ static void ignore_end(void *arg, bool late)
 {
 }
 
-/* The root is another one after a reload.  What a helper that was killed has
- * left there is removed, which may take long. */
-static int open_root(struct uploads *uploads, const char *root)
+/* What a helper that was killed has left there may take long to remove. */
+static void clear_root(struct uploads *uploads, const char *root)
 {
     static const struct task_calls calls = {remove_stale, ignore_end, free};
+    char *copy = root != NULL ? strdup(root) : NULL;
 
-    if (uploads->workdir == NULL || strcmp(uploads->root, root) != 0) {
-        char *copy = strdup(root);
-
-        if (copy != NULL) {
-            (void)task_start(uploads->base, 0, &calls, copy);
-        }
+    if (copy != NULL) {
+        (void)task_start(uploads->base, 0, &calls, copy);
     }
-    if (uploads->root == NULL || strcmp(uploads->root, root) != 0) {
+}
+
+/* The root is another one after a reload. */
+static int open_root(struct uploads *uploads, const char *root)
+{
+    if (strcmp(uploads->root != NULL ? uploads->root : "", root) != 0) {
+        clear_root(uploads, root);
         workdir_close(uploads->workdir);
         free(uploads->root);
+        uploads->workdir = NULL;
         uploads->root = strdup(root);
-        uploads->workdir = uploads->root != NULL ? workdir_open(root) : NULL;
-    } else if (uploads->workdir == NULL) {
+    }
+    if (uploads->root != NULL && uploads->workdir == NULL) {
         uploads->workdir = workdir_open(root);
     }
     return uploads->workdir != NULL ? 0 : -1;
@@ -656,6 +659,8 @@ struct uploads *uploads_new(struct event_base *base,
         uploads_free(uploads);
         return NULL;
     }
+    /* there may be no upload for a long time */
+    clear_root(uploads, scheduler_config(scheduler)->uploads.root);
     return uploads;
 }
 
