@@ -28,6 +28,7 @@
 #include "worker.h"
 
 #define TRIM_SECONDS 60
+#define ROOTS_SECONDS 1
 
 #define DEFAULT_CONFIG "/etc/symcached.json"
 
@@ -39,6 +40,7 @@ struct daemon {
     struct workers workers;
     struct reporter *reporter;
     struct event *trim;
+    struct event *roots;
     bool stopping;
 };
 
@@ -51,7 +53,7 @@ static const char usage[] =
     "  -V          print the version and exit\n"
     "  -h          print this and exit\n"
     "signals: TERM, INT stop; HUP reloads; USR1 reopens the log\n"
-    "exit: 0 done, 1 configuration, 2 usage, 3 cannot start\n";
+    "exit: 0 done, 1 configuration, 2 usage, 3 cannot start, or not go on\n";
 
 static void stop(struct daemon *d, int signo)
 {
@@ -143,12 +145,38 @@ static void on_trim(evutil_socket_t fd, short what, void *arg)
     malloc_trim(0);
 }
 
-static bool start_trimming(struct daemon *d)
+/* The next process can open what this one cannot. */
+static void on_roots(evutil_socket_t fd, short what, void *arg)
 {
-    static const struct timeval often = {.tv_sec = TRIM_SECONDS};
+    struct daemon *d = arg;
 
-    d->trim = event_new(d->base, -1, EV_PERSIST, on_trim, NULL);
-    return d->trim != NULL && event_add(d->trim, &often) == 0;
+    if (settings_root_is_lost() && !d->stopping) {
+        d->stopping = true;
+        service_stopping();
+        log_emerg(0, "the folder of a store is another one than at the start: "
+                     "this needs a restart, stopping");
+        event_base_loopbreak(d->base);
+    }
+}
+
+static struct event *start_timer(struct daemon *d, unsigned seconds,
+                                 event_callback_fn call)
+{
+    struct timeval often = {.tv_sec = (time_t)seconds};
+    struct event *timer = event_new(d->base, -1, EV_PERSIST, call, d);
+
+    if (timer != NULL && event_add(timer, &often) != 0) {
+        event_free(timer);
+        timer = NULL;
+    }
+    return timer;
+}
+
+static bool start_timers(struct daemon *d)
+{
+    d->trim = start_timer(d, TRIM_SECONDS, on_trim);
+    d->roots = start_timer(d, ROOTS_SECONDS, on_roots);
+    return d->trim != NULL && d->roots != NULL;
 }
 
 static unsigned count_threads(const struct settings *settings)
@@ -264,7 +292,7 @@ static int start(struct daemon *d, struct config *config)
         log_warn(errno, "a log that cannot be written will stop the daemon");
     }
     set_limits(d);
-    if (!start_trimming(d) || start_workers(d, error, sizeof(error)) != 0 ||
+    if (!start_timers(d) || start_workers(d, error, sizeof(error)) != 0 ||
         service_watch(d->base, are_alive, &d->workers) != 0) {
         goto failed;
     }
@@ -300,6 +328,9 @@ static void finish(struct daemon *d)
     service_end();
     if (d->trim != NULL) {
         event_free(d->trim);
+    }
+    if (d->roots != NULL) {
+        event_free(d->roots);
     }
     if (d->base != NULL) {
         exchange_end(d->base);
@@ -344,5 +375,5 @@ int main(int argc, char **argv)
     if (rc == 0) {
         log_info(0, "stopped");
     }
-    return rc == 0 ? 0 : EXIT_START;
+    return rc == 0 && !settings_root_is_lost() ? 0 : EXIT_START;
 }

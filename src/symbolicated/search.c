@@ -13,10 +13,8 @@
 #include "reach.h"
 #include "tenant.h"
 
-/*
- * That symcached knows of no file is believed for so long, if it says so;
- * what makes it believe otherwise changes the folder, or its configuration.
- */
+/* That symcached knows of no file is believed for so long, if it says so; what
+ * makes it believe otherwise changes the folder, or its configuration. */
 #define ABSENT_SECONDS 10
 
 /*
@@ -200,11 +198,13 @@ static void seek_next(struct seek *seek, enum api_module_state state)
 static void looks_run(void *arg)
 {
     struct looks *looks = arg;
-    size_t i;
+    struct look *look;
 
-    for (i = 0; i < looks->n; i++) {
-        module_look(looks->mapped, looks->items[i].root, &looks->items[i].key,
-                    &looks->items[i].sight);
+    for (look = looks->items; look < looks->items + looks->n; look++) {
+        module_look(looks->mapped, look->root, &look->key, &look->sight);
+        if (look->sight.module == NULL) {
+            settings_check_root(look->root);
+        }
     }
 }
 

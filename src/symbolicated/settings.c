@@ -8,15 +8,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define ROOTS_MAX 1024
 
-/* Used by the main thread only. */
+/* Written by the main thread, before there are others. */
 static struct {
     char *paths[ROOTS_MAX];
     int fds[ROOTS_MAX];
     size_t n;
 } open_roots;
+
+static atomic_bool root_is_lost;
 
 /* whose: "store NAME", for the error */
 static int root_of(const char *path, const char *whose, bool locked,
@@ -121,4 +124,23 @@ size_t settings_roots(const int **roots)
 {
     *roots = open_roots.fds;
     return open_roots.n;
+}
+
+void settings_check_root(int root)
+{
+    struct stat opened, now;
+    size_t i;
+
+    for (i = 0; i < open_roots.n; i++) {
+        if (open_roots.fds[i] == root && fstat(root, &opened) == 0 &&
+            stat(open_roots.paths[i], &now) == 0 && S_ISDIR(now.st_mode) &&
+            (now.st_dev != opened.st_dev || now.st_ino != opened.st_ino)) {
+            atomic_store(&root_is_lost, true);
+        }
+    }
+}
+
+bool settings_root_is_lost(void)
+{
+    return atomic_load(&root_is_lost);
 }

@@ -34,4 +34,14 @@ void settings_unref(struct settings *settings); /* NULL is allowed */
 /* The folders that are open; returns their number. */
 size_t settings_roots(const int **roots);
 
+/*
+ * Looks whether another folder has the path of this one now, which nothing in
+ * a process that has locked itself in can open; for threads that may wait for
+ * a disk.
+ */
+void settings_check_root(int root);
+
+/* Whether one was found so. */
+bool settings_root_is_lost(void);
+
 #endif

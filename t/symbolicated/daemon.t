@@ -204,5 +204,31 @@ SKIP: {
 }
 $t->stop_symbolicated;
 
+# a store that is removed and made again cannot be opened from inside of the
+# sandbox: the service manager starts another process
+
+$t->symbol_store('sym');
+$t->start_symcached({ %$config, stores => { default => {
+    root => $t->path('store'), sources => ['local'],
+    transcoders => [{ version => '9.0.0',
+        command => [$t->program('pdb2symcache'), '-pdb', '{pdb}'] }] } },
+    sources => { local => { type => 'filesystem', path => $t->path('sym') } } });
+$t->start_symbolicated;
+is ask_crash(), $main, 'with symcached';
+remove_tree($t->path('store'));
+is ask_crash(), 'false', 'its store is removed, and another one has its name';
+my $status;
+$t->wait_until('the end', sub {
+    return if Test::Symcache::alive($t->{symbolicated});
+    $status = $? >> 8;
+    return 1;
+});
+delete $t->{symbolicated};
+is $status, 3, 'it ends with 3';
+like $t->symbolicated_log, qr/another one than at the start/, 'and says why';
+$t->allow_log(qr/another one than at the start/);
+$t->start_symbolicated;
+is ask_crash(), $main, 'the next one has the file';
+
 $t->finish;
 done_testing;
