@@ -5,7 +5,7 @@
  * Where the original of a file in the store came from, in an extended
  * attribute of the file:
  *
- *   <source> full|publics <seconds since 1970>
+ *   <source> full|publics|program <seconds since 1970>
  *
  * A source that is a part of a symbol path is <name>.<number>.  Where the file
  * system has no such attributes nothing is known.
@@ -23,6 +23,15 @@
 
 /* of the whole text, without a NUL */
 #define SYMCACHE_PROVENANCE_TEXT       (SYMCACHE_PROVENANCE_SOURCE + 64)
+
+
+/* How much was in the original. */
+typedef enum {
+    SYMCACHE_EXTENT_FULL = 0,
+    SYMCACHE_EXTENT_PUBLICS, /* public symbols, or a symbol table only */
+    SYMCACHE_EXTENT_PROGRAM  /* the same, of a program: its debug file may
+                                 come yet */
+} symcache_extent_e;
 
 
 #endif /* _SYMCACHE_PROVENANCE_H_INCLUDED_ */

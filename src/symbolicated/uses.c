@@ -19,6 +19,7 @@ struct use {
     size_t store;
     symcache_key_t key;
     size_t name_size;
+    const char *hints; /* behind the name; or NULL */
     char name[];
 };
 
@@ -75,7 +76,7 @@ static void take_keys(struct uses *uses, struct ask_key *keys)
         }
         keys[uses->asked++] = (struct ask_key){
             use->settings->symbolication->stores[use->store]->name, &use->key,
-            use->name, use->name_size, NULL};
+            use->name, use->name_size, use->hints};
     }
 }
 
@@ -137,13 +138,14 @@ void uses_note(struct uses *uses, struct settings *settings, size_t store,
     static const struct timeval together = {.tv_sec = TOGETHER_SECONDS};
     uint_least64_t told =
         atomic_load_explicit(&module->told, memory_order_relaxed);
+    size_t size = wanted->hints != NULL ? strlen(wanted->hints) + 1 : 0;
     struct use *use;
 
     if ((told != 0 && now - told < AGAIN_MS) || uses->waiting == WAITING_MAX ||
         !atomic_compare_exchange_strong(&module->told, &told, now)) {
         return; /* or another thread tells */
     }
-    use = calloc(1, sizeof(*use) + wanted->name_size);
+    use = calloc(1, sizeof(*use) + wanted->name_size + size);
     if (use == NULL) {
         return;
     }
@@ -152,6 +154,10 @@ void uses_note(struct uses *uses, struct settings *settings, size_t store,
     symcache_key_copy(&use->key, &wanted->key);
     use->name_size = wanted->name_size;
     memcpy(use->name, wanted->name, wanted->name_size);
+    if (size > 0) {
+        use->hints =
+            memcpy(use->name + wanted->name_size, wanted->hints, size);
+    }
     STAILQ_INSERT_TAIL(&uses->list, use, next);
     if (uses->waiting++ == 0) {
         event_add(uses->timer, &together);

@@ -107,6 +107,7 @@ static void table(void **state)
         check(&rows[i], JOB_FOR_LOOKUP, rows[i].lookup);
         check(&rows[i], JOB_FOR_NEWER, rows[i].lookup);
         check(&rows[i], JOB_FOR_BETTER, rows[i].better);
+        check(&rows[i], JOB_FOR_DEBUG_FILE, rows[i].better);
     }
 }
 

@@ -50,7 +50,9 @@ static bool start_background(struct scheduler *scheduler,
 
 /*
  * If the file that serves this hit was not made from the best source, the
- * better ones are asked again, but no more often than for a miss.
+ * better ones are asked again, but no more often than for a miss; and if it was
+ * made of the symbols of a program, all are asked for the debug file by the
+ * code id that the client has.
  */
 static void ask_better(struct scheduler *scheduler,
                        const struct store_config *store,
@@ -59,6 +61,7 @@ static void ask_better(struct scheduler *scheduler,
 {
     const struct cache_config *cache = &scheduler->config->cache;
     struct provenance provenance;
+    enum job_purpose purpose = JOB_FOR_BETTER;
     time_t now = time(NULL);
     char path[PATH_MAX];
     size_t better;
@@ -75,9 +78,12 @@ static void ask_better(struct scheduler *scheduler,
         return;
     }
     better = provenance_better(&provenance, store);
+    if (provenance.extent == SYMCACHE_EXTENT_PROGRAM && hints[0] != '\0') {
+        purpose = JOB_FOR_DEBUG_FILE;
+        better = store->nsources;
+    }
     if (better > 0 && start_background(scheduler, store, d->transcoder, key,
-                                       name, via, hints, JOB_FOR_BETTER,
-                                       better)) {
+                                       name, via, hints, purpose, better)) {
         metrics_add(METRIC_BETTER_ASKED, 1);
         provenance.checked = now;
         provenance_write(path, &provenance);

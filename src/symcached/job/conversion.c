@@ -148,7 +148,7 @@ void job_publish(struct job *job, const symcache_version_t *version,
                  const char *file)
 {
     if (job->state == JOB_PUBLISHES && job->original.link != NULL) {
-        provenance_note(file, job->original.from, job->original.publics_only);
+        provenance_note(file, job->original.from, job->original.extent);
     } else if (job->state == JOB_PUBLISHES) {
         provenance_copy(job_pdb_path(job), file);
     }

@@ -25,7 +25,7 @@ enum job_outcome findings_outcome(unsigned findings, enum job_purpose purpose)
     if ((findings & FINDINGS_OPEN) || !(findings & FINDING_EXHAUSTED)) {
         return JOB_ERROR;
     }
-    if ((findings & FINDING_NOT_NEWER) || purpose == JOB_FOR_BETTER) {
+    if ((findings & FINDING_NOT_NEWER) || purpose_is_better(purpose)) {
         return JOB_UNCHANGED;
     }
     if (findings & FINDING_MALFORMED) {

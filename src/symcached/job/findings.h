@@ -10,6 +10,8 @@
 #ifndef SYMCACHED_JOB_FINDINGS_H
 #define SYMCACHED_JOB_FINDINGS_H
 
+#include <stdbool.h>
+
 /* One bit each; a set of them is an unsigned. */
 enum finding {
     /* from its sources */
@@ -39,8 +41,14 @@ enum finding {
 enum job_purpose {
     JOB_FOR_LOOKUP, /* somebody asks for what is not on disk */
     JOB_FOR_NEWER,  /* an older version is served meanwhile */
-    JOB_FOR_BETTER  /* a better PDB; its version is on disk from a worse one */
+    JOB_FOR_BETTER, /* a better PDB; its version is on disk from a worse one */
+    JOB_FOR_DEBUG_FILE /* the same, on disk from a program with symbols only */
 };
+
+static inline bool purpose_is_better(enum job_purpose purpose)
+{
+    return purpose == JOB_FOR_BETTER || purpose == JOB_FOR_DEBUG_FILE;
+}
 
 enum job_outcome {
     JOB_PUBLISHED,

@@ -140,7 +140,7 @@ bool job_may_leave_original(const struct job *job)
     const struct waiter *w;
     size_t i;
 
-    if (job->purpose == JOB_FOR_BETTER) {
+    if (purpose_is_better(job->purpose)) {
         return false;
     }
     TAILQ_FOREACH(w, &job->waiters, entry)

@@ -78,6 +78,7 @@ void order_begin(struct order *order, const struct store_config *store,
         }
     }
     order->end = store->nsources;
+    order->debug_files = false;
     order_rewind(order);
 }
 
@@ -185,7 +186,8 @@ static bool takes(struct order *order, const struct source_config *source)
     if (order->absent & source_bit(order, source)) {
         return false;
     }
-    if (offer == NULL || !serves(offer, order->target)) {
+    if (offer == NULL || !serves(offer, order->target) ||
+        (order->debug_files && source->type->has_symcaches)) {
         return false;
     }
 

@@ -127,8 +127,10 @@ static void add_provenance(cJSON *file, const struct store_config *store,
 
     if (provenance_read(path, &provenance)) {
         cJSON_AddStringToObject(file, "source", provenance.source);
-        cJSON_AddBoolToObject(file, "publics_only", provenance.publics_only);
-        if (provenance_better(&provenance, store) > 0) {
+        cJSON_AddBoolToObject(file, "publics_only",
+                              provenance.extent != SYMCACHE_EXTENT_FULL);
+        if (provenance_better(&provenance, store) > 0 ||
+            provenance.extent == SYMCACHE_EXTENT_PROGRAM) {
             cJSON_AddNumberToObject(file, "checked",
                                     (double)provenance.checked);
         }

@@ -30,7 +30,7 @@ static void on_attempt(void *arg, const struct source_attempt *attempt)
     source_stats_add(job->scheduler->source_stats, attempt);
     metrics_add(METRIC_DOWNLOAD_BYTES, attempt->bytes);
     job->original.bytes += attempt->bytes;
-    job->original.publics_only = attempt->publics_only;
+    job->original.extent = attempt->extent;
     if (attempt->outcome == SOURCE_PENDING) {
         job->again_after = attempt->retry_after;
     } else if (attempt->retry_after > job->retry_after) {
@@ -64,13 +64,12 @@ static bool is_worse(const struct job *job)
 {
     char path[PATH_MAX];
 
-    if (job->purpose != JOB_FOR_BETTER) {
+    if (!purpose_is_better(job->purpose)) {
         return false;
     }
     store_path(path, job->store->root, &job->key,
                &job->target.transcoder->version, SYMCACHE_FILE_PLAIN);
-    return provenance_keeps(path, job->original.from,
-                            job->original.publics_only);
+    return provenance_keeps(path, job->original.from, job->original.extent);
 }
 
 /* Puts a file of the work directory among the downloads.  Returns false after
@@ -130,14 +129,16 @@ static void sources_exhausted(struct job *job)
  * debug file. */
 static bool may_be_bettered(const struct job *job)
 {
-    return job->original.publics_only && job->original.format != FORMAT_PDB &&
+    return job->original.extent != SYMCACHE_EXTENT_FULL &&
+           job->original.format != FORMAT_PDB &&
            job->target.transcoder != &order_original;
 }
 
-/* Keeps the first of these, and asks the next source. */
+/* Keeps the first of these, unless such a one is on disk, and asks the next
+ * source. */
 static void keep(struct job *job)
 {
-    if (job->kept_work == NULL) {
+    if (job->kept_work == NULL && job->purpose != JOB_FOR_DEBUG_FILE) {
         job->kept = job->original;
         job->kept_work = job->work;
         job->work = NULL;
@@ -188,7 +189,7 @@ static void on_found(struct job *job)
         leave_at_source(job, file);
         return;
     }
-    provenance_note(file, job->original.from, job->original.publics_only);
+    provenance_note(file, job->original.from, job->original.extent);
     if (job->source->type->has_symcaches) {
         job_publish(job, &job->symcache.version, file);
         return;
@@ -329,6 +330,7 @@ static struct lookup *begin_lookup(struct job *job)
     snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
     return source_lookup(job->scheduler->sources, job->config, source,
                          &job->key, job->name, job_hints(job), order->formats,
+                         job->purpose != JOB_FOR_DEBUG_FILE,
                          job->original.unchanged, file, symcache,
                          &source_callbacks, job);
 }

@@ -142,7 +142,7 @@ void job_set_state(struct job *job, enum job_state state)
 
 void job_seek_original(struct job *job)
 {
-    if (job->purpose != JOB_FOR_BETTER &&
+    if (!purpose_is_better(job->purpose) &&
         job->target.transcoder->command != NULL && job_take_download(job)) {
         metrics_add(METRIC_DOWNLOAD_REUSED, 1);
         job_set_state(job, JOB_WAITS_TRANSCODER);
@@ -154,9 +154,10 @@ void job_seek_original(struct job *job)
 void job_begin(struct job *job, size_t better)
 {
     metrics_add(METRIC_JOB_STARTED, 1);
-    if (job->purpose == JOB_FOR_BETTER) {
+    if (purpose_is_better(job->purpose)) {
         /* the tier may well have what is on disk already */
-        job->order.end = better;
+        job->order.end = (unsigned)better;
+        job->order.debug_files = job->purpose == JOB_FOR_DEBUG_FILE;
         job->tier_replace = true;
     } else if (job_ask_tier(job)) {
         return;

@@ -33,6 +33,7 @@
 #include "base/workdir.h"
 #include "config/config.h"
 #include "metrics/metrics.h"
+#include "proto/provenance.h"
 #include "symcached/negcache/negcache.h"
 #include "symcached/source/source.h"
 #include "symcached/store/store.h"
@@ -94,7 +95,7 @@ enum job_state {
 struct original {
     const char *from;  /* name of the source, or ORIGINAL_DOWNLOADS; or NULL */
     enum original_format format;
-    bool publics_only; /* it has public symbols only */
+    symcache_extent_e extent;
     uint64_t bytes;    /* received from all sources */
     char *link;        /* if it was left at its source: a symbolic link to it,
                           alone in a folder; or NULL: it is among the
@@ -217,8 +218,8 @@ void job_free(struct job *job);
 
 /*
  * Looks among the downloads; the job then waits for a transcoder slot or a
- * download slot.  better is for JOB_FOR_BETTER: the number of sources, the
- * first ones, that can have a better PDB.
+ * download slot.  better is for jobs that improve a file: the number of
+ * sources, the first ones, that can have a better original.
  */
 void job_begin(struct job *job, size_t better);
 

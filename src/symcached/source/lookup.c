@@ -249,6 +249,23 @@ static void lookup_attempt(struct lookup *lookup,
     }
 }
 
+/* Is it one of several turns, as an original to be converted has? */
+static bool has_turns(const struct lookup *lookup)
+{
+    return lookup->key.kind == SYMCACHE_KIND_SYMCACHE &&
+           !lookup->source->type->has_symcaches;
+}
+
+static symcache_extent_e extent(const struct lookup *lookup)
+{
+    if (!lookup->publics_only) {
+        return SYMCACHE_EXTENT_FULL;
+    }
+    return has_turns(lookup) && lookup->turn >= TURN_PROGRAM
+               ? SYMCACHE_EXTENT_PROGRAM
+               : SYMCACHE_EXTENT_PUBLICS;
+}
+
 void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
                          const char *detail)
 {
@@ -260,7 +277,7 @@ void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
         lookup->received.bytes,
         lookup->received.ms,
         lookup->received.retry_after,
-        lookup->publics_only,
+        extent(lookup),
         lookup->received.status,
         lookup->received.errnum,
     };
@@ -328,20 +345,14 @@ static void take_stamp(struct lookup *lookup, const char *hints)
     }
 }
 
-/* Is it one of several turns, as an original to be converted has? */
-static bool has_turns(const struct lookup *lookup)
-{
-    return lookup->key.kind == SYMCACHE_KIND_SYMCACHE &&
-           !lookup->source->type->has_symcaches;
-}
-
 /* Sets lookup->at to the key of this turn or of the next one that the source
  * has places for.  Returns false if there is none. */
 static bool find_turn(struct lookup *lookup)
 {
     return turn_find(&lookup->turn, lookup->source, &lookup->key,
                      lookup->has_code_id ? &lookup->code_id : NULL,
-                     lookup->formats, &lookup->at);
+                     lookup->formats, &lookup->at) &&
+           lookup->turn < lookup->turns;
 }
 
 static bool take_turn(struct lookup *lookup)
@@ -446,7 +457,7 @@ struct lookup *
 source_lookup(struct sources *sources, const struct config *config,
               const struct source_config *source, const symcache_key_t *key,
               const char *name, const char *hints, unsigned formats,
-              time_t unchanged, const char *file,
+              bool programs, time_t unchanged, const char *file,
               struct source_symcache *symcache,
               const struct source_callbacks *callbacks, void *arg)
 {
@@ -462,6 +473,7 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->source = source;
     symcache_key_copy(&lookup->key, key);
     lookup->formats = formats;
+    lookup->turns = programs ? TURNS : TURN_PROGRAM;
     lookup->unchanged = unchanged;
     symcache_hint_get(hints, SYMCACHE_HINT_CHECKSUM, lookup->checksum);
     lookup->has_code_id = turn_read_code_id(&lookup->code_id, key, hints);

@@ -19,6 +19,7 @@
 #include "config/config.h"
 #include "symcached/fetch/fetch.h"
 #include "proto/key.h"
+#include "proto/provenance.h"
 
 struct event_base;
 
@@ -31,7 +32,7 @@ struct source_attempt {
     uint64_t bytes;     /* received */
     unsigned ms;
     unsigned retry_after; /* seconds the source asked for, or 0 */
-    bool publics_only;    /* found: the PDB has public symbols only */
+    symcache_extent_e extent; /* found: of the original */
     long status;          /* of an HTTP answer, or 0 */
     int errnum;           /* why a connection failed, or 0 */
 };
@@ -82,10 +83,11 @@ void sources_keep(struct sources *sources, const struct config *config);
  * directory.  name is the key's in the case of whoever asked, for stores that
  * tell cases apart; it is copied.  A file of a format that is not among formats
  * is unusable.  hints are those of proto/hints.h, and are copied: HTTP servers
- * are told of a checksum, and a file that has another one is unusable.  If
- * unchanged is not 0, a file of a directory that was not changed since then may
- * be left where it is: `file` is then a symbolic link to it.  config must live
- * until done or cancel.
+ * are told of a checksum, and a file that has another one is unusable.  Without
+ * programs, it is not asked for these, but for debug files.  If unchanged is
+ * not 0, a file of a directory that was not changed since then may be left
+ * where it is: `file` is then a symbolic link to it.  config must live until
+ * done or cancel.
  * Without an attempt callback it is a lookup before its turn: done says that it
  * has ended, and its result is kept until source_promote() or source_cancel().
  * Returns NULL when out of memory.
@@ -97,7 +99,7 @@ struct lookup *
 source_lookup(struct sources *sources, const struct config *config,
               const struct source_config *source, const symcache_key_t *key,
               const char *name, const char *hints, unsigned formats,
-              time_t unchanged, const char *file,
+              bool programs, time_t unchanged, const char *file,
               struct source_symcache *symcache,
               const struct source_callbacks *callbacks, void *arg);
 

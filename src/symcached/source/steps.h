@@ -78,6 +78,7 @@ struct lookup {
     symcache_key_t code_id; /* of which only the id counts */
     bool has_code_id;
     enum turn turn;
+    enum turn turns; /* where they end */
     unsigned formats; /* of the originals that are wanted */
     time_t unchanged; /* since when a file must be that is not copied; or 0 */
     char checksum[SYMCACHE_HINT_MAX + 1]; /* of a portable PDB, or "" */

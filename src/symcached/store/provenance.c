@@ -10,9 +10,11 @@
 #include "base/digest.h"
 #include "proto/provenance.h"
 
+static const char *const words[] = {"full", "publics", "program"};
+
 bool provenance_read(const char *file, struct provenance *provenance)
 {
-    char text[SYMCACHE_PROVENANCE_TEXT + 1], kind[16];
+    char text[SYMCACHE_PROVENANCE_TEXT + 1], word[16];
     ssize_t n = lgetxattr(file, SYMCACHE_PROVENANCE_ATTRIBUTE, text,
                           sizeof(text) - 1);
     long long checked;
@@ -21,11 +23,15 @@ bool provenance_read(const char *file, struct provenance *provenance)
         return false;
     }
     text[n] = '\0';
-    if (sscanf(text, "%96s %15s %lld", provenance->source, kind, &checked) !=
+    if (sscanf(text, "%96s %15s %lld", provenance->source, word, &checked) !=
         3) {
         return false;
     }
-    provenance->publics_only = strcmp(kind, "publics") == 0;
+    provenance->extent = SYMCACHE_EXTENT_PROGRAM;
+    while (provenance->extent > SYMCACHE_EXTENT_FULL &&
+           strcmp(word, words[provenance->extent]) != 0) {
+        provenance->extent--;
+    }
     provenance->checked = (time_t)checked;
     return true;
 }
@@ -34,7 +40,7 @@ void provenance_write(const char *file, const struct provenance *provenance)
 {
     char text[SYMCACHE_PROVENANCE_TEXT + 1];
     int n = snprintf(text, sizeof(text), "%.96s %s %lld", provenance->source,
-                     provenance->publics_only ? "publics" : "full",
+                     words[provenance->extent],
                      (long long)provenance->checked);
 
     bool sealed = digest_unseal_path(file);
@@ -45,9 +51,10 @@ void provenance_write(const char *file, const struct provenance *provenance)
     }
 }
 
-void provenance_note(const char *file, const char *source, bool publics_only)
+void provenance_note(const char *file, const char *source,
+                     symcache_extent_e extent)
 {
-    struct provenance provenance = {.publics_only = publics_only,
+    struct provenance provenance = {.extent = extent,
                                     .checked = time(NULL)};
 
     snprintf(provenance.source, sizeof(provenance.source), "%s", source);
@@ -59,19 +66,21 @@ void provenance_copy(const char *from, const char *to)
     struct provenance provenance;
 
     if (provenance_read(from, &provenance)) {
-        provenance_note(to, provenance.source, provenance.publics_only);
+        provenance_note(to, provenance.source, provenance.extent);
     }
 }
 
-bool provenance_keeps(const char *file, const char *source, bool publics_only)
+bool provenance_keeps(const char *file, const char *source,
+                      symcache_extent_e extent)
 {
     struct provenance provenance;
 
-    if (!publics_only || !provenance_read(file, &provenance) ||
-        provenance.publics_only) {
+    if (extent == SYMCACHE_EXTENT_FULL ||
+        !provenance_read(file, &provenance) ||
+        provenance.extent != SYMCACHE_EXTENT_FULL) {
         return false;
     }
-    provenance_note(file, source, false);
+    provenance_note(file, source, SYMCACHE_EXTENT_FULL);
     return true;
 }
 

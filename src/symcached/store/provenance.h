@@ -17,7 +17,7 @@
 
 struct provenance {
     char source[SYMCACHE_PROVENANCE_SOURCE + 1];
-    bool publics_only;
+    symcache_extent_e extent;
     time_t checked; /* when better sources were last asked */
 };
 
@@ -26,8 +26,9 @@ bool provenance_read(const char *file, struct provenance *provenance);
 
 void provenance_write(const char *file, const struct provenance *provenance);
 
-/* Notes where the PDB of a new file came from. */
-void provenance_note(const char *file, const char *source, bool publics_only);
+/* Notes where the original of a new file came from. */
+void provenance_note(const char *file, const char *source,
+                     symcache_extent_e extent);
 
 /* The file `to` is made from the file `from`: copies what is known, if
  * anything is. */
@@ -38,7 +39,8 @@ void provenance_copy(const char *from, const char *to);
  * symbols only?  Then this source and those behind it are not better than the
  * file, which is noted: otherwise the same PDB would be fetched again.
  */
-bool provenance_keeps(const char *file, const char *source, bool publics_only);
+bool provenance_keeps(const char *file, const char *source,
+                      symcache_extent_e extent);
 
 /* The number of sources, from the first one on, that are better. */
 size_t provenance_better(const struct provenance *provenance,

@@ -323,7 +323,7 @@ static void on_sums(void *arg, const struct checksum *sum)
     meta.size = sum->size[0];
     if (provenance_read(put->path, &provenance)) {
         memcpy(meta.source, provenance.source, sizeof(meta.source));
-        meta.publics_only = provenance.publics_only;
+        meta.publics_only = provenance.extent != SYMCACHE_EXTENT_FULL;
     }
     if (!is_same(put)) {
         skip(put, "it was replaced meanwhile");
