@@ -188,6 +188,67 @@ static void test_cut(void **state)
     }
 }
 
+/* The sizes of load commands are their own, so they may overlap, and each may
+ * claim all that follows.  Nothing of this is read again and again. */
+#define MANY (8 * 1024 * 1024)
+#define LC_SEGMENT_64 0x19
+#define LC_LOAD_DYLIB 0xC
+
+static void put(uint8_t *p, uint32_t value)
+{
+    memcpy(p, &value, sizeof(value)); /* both of the file's byte order */
+}
+
+/* The half behind the commands is a name without an end. */
+static uint8_t *many_commands(uint32_t type, uint32_t size)
+{
+    uint32_t n = (MANY / 2 - 32) / size, i;
+    uint8_t *data = calloc(1, MANY), *p;
+
+    assert_non_null(data);
+    put(data, 0xFEEDFACF);
+    put(data + 4, 0x0100000C);
+    put(data + 12, 6);
+    put(data + 16, n);
+    put(data + 20, n * size);
+    memset(data + MANY / 2, 'x', MANY / 2);
+    for (i = 0; i < n; i++) {
+        p = data + 32 + (size_t)i * size;
+        put(p, type);
+        put(p + 4, size);
+        if (type == LC_SEGMENT_64) {
+            put(p + 64, MANY / 2 / 80); /* sections */
+        } else {
+            put(p + 8, (uint32_t)(data + MANY / 2 - p));
+        }
+    }
+    return data;
+}
+
+static void test_work(void **state)
+{
+    static const uint32_t commands[][2] = {{LC_SEGMENT_64, 72},
+                                           {LC_LOAD_DYLIB, 24}};
+    char error[200];
+    struct macho_identity identity;
+    struct debuginfo_result result;
+    struct failure failure = {0};
+    uint8_t *data;
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        data = many_commands(commands[i][0], commands[i][1]);
+        assert_int_equal(read_copy(data, MANY, &identity, error), 0);
+        assert_true(identity.slices[0].is_sound);
+        assert_false(identity.slices[0].has_debug_info);
+        assert_int_equal(
+            macho_format.convert(data, MANY, NULL, &result, &failure), -1);
+        assert_int_equal(failure.code, FAILURE_LIMIT);
+        free(data);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -196,6 +257,7 @@ int main(void)
         cmocka_unit_test_setup(test_orders, reset),
         cmocka_unit_test_setup(test_damaged, reset),
         cmocka_unit_test_setup(test_cut, reset),
+        cmocka_unit_test(test_work),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -25,12 +25,11 @@
 #define MAIN_COMMAND 24
 #define THREAD_COMMAND 16
 #define THREAD_WORDS_MAX 70
-#define SECTION_MIN 68 /* bytes of the smaller header of a section */
-#define SECTIONS_TIMES 64 /* as many sections as fit into the file, times */
 
 struct accept {
     const struct macho_image *image;
-    uint64_t sections; /* that are read: segments may claim the same ones */
+    uint64_t sections; /* that are read */
+    uint64_t names;    /* bytes */
     bool has_main;
     bool has_text;
 };
@@ -50,7 +49,7 @@ static const char *check_segment(struct accept *a,
         return "a segment is not in the file: it was cut off";
     }
     a->has_text |= memcmp(segment.name, "__TEXT", 7) == 0;
-    most = a->image->size / SECTION_MIN;
+    most = a->image->size / MACHO_SECTION_MIN;
     a->sections +=
         segment.num_sections < most ? segment.num_sections : most;
     return NULL;
@@ -72,7 +71,7 @@ static const char *check_symtab(const struct accept *a,
 }
 
 /* The name of a library or path, at an offset from the command's start. */
-static const char *check_name(const struct accept *a,
+static const char *check_name(struct accept *a,
                               const struct macho_command *command, size_t size)
 {
     uint32_t offset;
@@ -87,6 +86,7 @@ static const char *check_name(const struct accept *a,
     }
     length = strnlen((const char *)command->data + offset,
                      command->rest - offset);
+    a->names += length;
     return utf8_valid(command->data + offset, length) == length
                ? NULL
                : "the name of a library is not UTF-8";
@@ -148,12 +148,14 @@ int macho_accept(const struct macho_image *image, struct failure *failure)
                                "is damaged: load command %u: %s",
                                command.number, wrong);
         }
+        if (a.sections / MACHO_TIMES > image->size / MACHO_SECTION_MIN ||
+            a.names / MACHO_TIMES > image->size) {
+            return failure_work(failure);
+        }
     }
     if (a.has_main && !a.has_text) {
         return failure_set(failure, FAILURE_DAMAGED,
                            "is damaged: a program without a segment __TEXT");
     }
-    return a.sections / SECTIONS_TIMES > image->size / SECTION_MIN
-               ? failure_work(failure)
-               : 0;
+    return 0;
 }

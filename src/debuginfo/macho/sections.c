@@ -147,6 +147,7 @@ struct dwarf_section macho_dwarf_section(const struct macho_image *image,
                                          const char *name)
 {
     uint32_t i;
+    uint64_t most = image->size / MACHO_SECTION_MIN * MACHO_TIMES;
     struct dwarf_section none = {NULL, 0};
     struct macho_command command = {.next = 0};
     struct macho_section section;
@@ -157,7 +158,8 @@ struct dwarf_section macho_dwarf_section(const struct macho_image *image,
             continue;
         }
         for (i = 0; i < segment.num_sections; i++) {
-            if (!macho_section_read(image, &segment, i, &section)) {
+            if (most-- == 0 ||
+                !macho_section_read(image, &segment, i, &section)) {
                 return none;
             }
             if (is_dwarf(section.name, name)) {

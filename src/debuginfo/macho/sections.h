@@ -11,6 +11,15 @@
 
 #define MACHO_NAME 16 /* bytes; shorter names end with a NUL */
 
+#define MACHO_SECTION_MIN 68 /* bytes of the smaller header of a section */
+
+/*
+ * Load commands may overlap, and claim the same bytes again and again.  What
+ * is behind all of them together may be so many times as much as the file has,
+ * or its reader would never end.
+ */
+#define MACHO_TIMES 64
+
 struct macho_segment {
     const char *name;
     uint64_t address;
