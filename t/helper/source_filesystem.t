@@ -33,6 +33,9 @@ put("damaged.pdb/$id/damaged.pd_", $crash);
 put("wrong.pdb/$id/wrong.pdb",
     $t->read_file($t->data('pdb/omap_stretched.pdb')));
 put("html.pdb/$id/html.pdb", '<html>');
+utime 0, 0, put("$_.pdb/$id/$_.pdb", '') or die for qw(void voidbeside);
+put("voidbeside.pdb/$id/voidbeside.pd_", $crash);
+put("begun.pdb/$id/begun.pdb", '');
 make_path($t->path("sym/directory.pdb/$id/directory.pdb"));
 make_path($t->path("sym/fifo.pdb/$id"));
 POSIX::mkfifo($t->path("sym/fifo.pdb/$id/fifo.pdb"), 0600) or die;
@@ -100,8 +103,14 @@ is $r->{places}[0][1], 'unusable', 'and is told of';
 $c->found('a b#+%~(1).pdb', 'odd characters in the name');
 
 $c->absent('never.pdb', qr/no such file/, 'no such PDB');
+# nobody writes to one that is empty for long
+$r = $c->ask('void.pdb');
+is "$r->{status} @{ $r->{places}[0] }[1, 2]", '404 not found an empty file',
+    'an empty file is none';
+$c->found('voidbeside.pdb', 'nor does it hide another form');
 # the last place is file.ptr; the trouble is told of before
 for (['wrong.pdb', qr/wrong GUID/], ['html.pdb', qr/an HTML page/],
+     ['begun.pdb', qr/an empty file/], # which may be written to yet
      ['directory.pdb', qr/not a regular file/],
      ['fifo.pdb', qr/not a regular file/]) {
     $r = $c->ask($_->[0]);

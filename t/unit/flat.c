@@ -87,6 +87,7 @@ static size_t look(const char *id, unsigned *hits)
 
 static void test_files_are_read_once(void **state)
 {
+    static const struct timespec long_ago[2];
     unsigned hits;
     char path[64];
 
@@ -117,6 +118,11 @@ static void test_files_are_read_once(void **state)
     assert_int_equal(mkdir(path, 0700), 0);
     assert_int_equal(look(CRASH, &hits), 2);
     assert_int_equal(hits, 2);
+
+    /* nor does a file that has been empty for long */
+    put("e.pdb", "/dev/null");
+    assert_int_equal(utimensat(root, "e.pdb", long_ago, 0), 0);
+    assert_int_equal(look(OTHER, &hits), 0);
 }
 
 static void names_count(size_t opened)
@@ -170,7 +176,7 @@ static int make_dir(void **state)
 
 static int remove_dir(void **state)
 {
-    static const char *const names[] = {"a.pdb", "c.pdb", "l.pdb",
+    static const char *const names[] = {"a.pdb", "c.pdb", "e.pdb", "l.pdb",
                                         "no.pdb.txt"};
     size_t i;
 

@@ -6,12 +6,10 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -37,6 +35,11 @@ static bool is_local(int fd)
         }
     }
     return false;
+}
+
+bool here_is_void(const struct stat *st)
+{
+    return st->st_size == 0 && st->st_mtime < time(NULL) - HERE_SETTLED;
 }
 
 /* A message with one descriptor. */

@@ -6,8 +6,10 @@
 #ifndef SYMCACHED_UNPACK_HERE_H
 #define SYMCACHED_UNPACK_HERE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <time.h>
 
 struct here {
@@ -29,6 +31,12 @@ struct here {
  */
 void here_map(struct here *here, int socket, size_t place, int fd,
               time_t unchanged, uint64_t max);
+
+/*
+ * Has the file been empty for a while, so that nobody is writing it?  Then it
+ * is no file of anybody, whatever has left it there.
+ */
+bool here_is_void(const struct stat *st);
 
 /* The descriptor of the place, or -1: nothing is waited for. */
 int here_receive(int socket, size_t place);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "casefold_open.h"
 
@@ -35,6 +36,22 @@ bool places_is_pointer(const char *name)
     return slash != NULL && strcmp(slash, "/file.ptr") == 0;
 }
 
+/* Opens a file at a place.  Returns -1 with errno: ENODATA if it is empty and
+ * stays so. */
+static int open_place(const struct places_search *search, size_t i)
+{
+    int fd = casefold_open(search->root, search->names[i], search->beneath,
+                           search->any_case);
+    struct stat st;
+
+    if (fd >= 0 && fstat(fd, &st) == 0 && here_is_void(&st)) {
+        close(fd);
+        errno = ENODATA;
+        return -1;
+    }
+    return fd;
+}
+
 /* Opens the places that count.  Returns false if none of them exists. */
 static bool open_all(struct places *places, const struct places_search *search)
 {
@@ -47,8 +64,7 @@ static bool open_all(struct places *places, const struct places_search *search)
             continue;
         }
         places->pointer[i] = places_is_pointer(search->names[i]);
-        places->fds[i] = casefold_open(search->root, search->names[i],
-                                       search->beneath, search->any_case);
+        places->fds[i] = open_place(search, i);
         places->errors[i] = errno;
         if (places->fds[i] >= 0 && !places->pointer[i] &&
             search->unchanged != 0) {

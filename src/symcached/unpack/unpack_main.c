@@ -398,6 +398,9 @@ static void say_unopened(size_t place, int error)
     case ENAMETOOLONG:
         say(place, 'N', "no such file");
         break;
+    case ENODATA:
+        say(place, 'N', "an empty file");
+        break;
     case EXDEV:
         say(place, 'E', "a symbolic link leads out of the directory");
         break;
