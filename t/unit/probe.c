@@ -6,6 +6,7 @@
  */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -22,7 +23,7 @@
 #include <unistd.h>
 #include "base/probe.h"
 
-static enum { WELL, KILLED, STARVED, NONE } fate;
+static enum { WELL, KILLED, STARVED, BUSY, SILENT, NONE } fate;
 static unsigned killed; /* so many before one lives */
 static unsigned forks;
 static pid_t self;
@@ -46,6 +47,22 @@ pid_t fork(void)
         nanosleep(&pause, NULL);
     }
     return pid;
+}
+
+/* The last call of the process that looks. */
+int access(const char *path, int how)
+{
+    struct timespec now, end;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    end.tv_sec = now.tv_sec + PROBE_SECONDS + 1;
+    while (fate == BUSY && now.tv_sec <= end.tv_sec) {
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    }
+    if (fate == SILENT) {
+        pause();
+    }
+    return faccessat(AT_FDCWD, path, how, 0);
 }
 
 static int probe_dir(const char *path)
@@ -89,6 +106,16 @@ static void is_starved(void **state)
     assert_int_equal(probe_dir("/"), 0);
 }
 
+/* ... or lets it begin, and not go on.  But what waits for the path is silent
+ * however long it may take. */
+static void is_slow(void **state)
+{
+    fate = BUSY;
+    assert_int_equal(probe_dir("/"), 0);
+    fate = SILENT;
+    assert_int_equal(probe_dir("/"), ETIMEDOUT);
+}
+
 static void is_not_made(void **state)
 {
     fate = NONE;
@@ -101,6 +128,7 @@ int main(void)
         cmocka_unit_test(answers),
         cmocka_unit_test(is_killed),
         cmocka_unit_test(is_starved),
+        cmocka_unit_test(is_slow),
         cmocka_unit_test(is_not_made),
     };
 
