@@ -37,6 +37,7 @@ struct walk {
     bool any_case;
     size_t len;
     char path[PATH_MAX];
+    char rest[PATH_MAX]; /* behind any name */
 };
 
 static int casefold_openat(const struct walk *walk, const char *path,
@@ -111,36 +112,56 @@ static DIR *casefold_opendir(struct walk *walk, size_t at)
     return dir;
 }
 
-/*
- * Tries every other spelling of the last component, name.  A spelling that
- * cannot be read does not hide another one; it is reported if no other exists.
- */
-static int casefold_respell(struct walk *walk, size_t at, const char *name,
-                            size_t len, const char *rest, unsigned depth)
+/* Which names of a folder are tried, and what is looked for behind them. */
+struct tried {
+    const char *name; /* every other spelling of it; or NULL: any name */
+    size_t len;       /* of the name */
+    const char *rest;
+    size_t rest_len; /* if any name is tried, it comes once more behind these */
+    unsigned depth;
+};
+
+static bool is_tried(const struct tried *tried, const char *name)
 {
-    struct dirent *entry;
+    if (tried->name == NULL) {
+        return name[0] != '.';
+    }
+    return strlen(name) == tried->len &&
+           strncasecmp(name, tried->name, tried->len) == 0 &&
+           memcmp(name, tried->name, tried->len) != 0;
+}
+
+/*
+ * Tries names of the folder of the path so far; its last component begins at
+ * `at`.  One that cannot be read does not hide another one; it is reported if
+ * no other exists.
+ */
+static int casefold_try(struct walk *walk, size_t at,
+                        const struct tried *tried)
+{
+    const struct dirent *entry;
     int rc = -1, error = ENOENT;
     DIR *dir = casefold_opendir(walk, at);
 
     if (dir == NULL) {
         return -1;
     }
-
     while (rc != 0 && (errno = 0, entry = readdir(dir)) != NULL) {
-        if (strlen(entry->d_name) != len ||
-            strncasecmp(entry->d_name, name, len) != 0 ||
-            memcmp(entry->d_name, name, len) == 0) {
+        if (!is_tried(tried, entry->d_name)) {
             continue;
         }
-
-        walk->len = at + len;
-        memcpy(walk->path + at, entry->d_name, len);
-        walk->path[walk->len] = '\0';
-        rc = casefold_find(walk, rest, depth);
+        walk->len = at + strlen(entry->d_name);
+        memcpy(walk->path + at, entry->d_name, walk->len - at + 1);
+        if (tried->name == NULL) {
+            snprintf(walk->rest, sizeof(walk->rest), "%.*s%s",
+                     (int)tried->rest_len, tried->rest, entry->d_name);
+        }
+        rc = casefold_find(walk,
+                           tried->name == NULL ? walk->rest : tried->rest,
+                           tried->depth);
         error = casefold_absent(error) ? errno : error;
         errno = 0;
     }
-
     error = errno != 0 ? errno : error;
     closedir(dir);
     errno = error;
@@ -151,6 +172,7 @@ static int casefold_respell(struct walk *walk, size_t at, const char *name,
 static int casefold_find(struct walk *walk, const char *rest, unsigned depth)
 {
     size_t at = walk->len, len;
+    struct tried tried;
     int error;
 
     if (*rest == '\0') {
@@ -180,53 +202,27 @@ static int casefold_find(struct walk *walk, const char *rest, unsigned depth)
     if (!walk->any_case) {
         return -1;
     }
-    if (casefold_respell(walk, at, rest, len, rest + len, depth - 1) == 0) {
+    tried = (struct tried){rest, len, rest + len, 0, depth - 1};
+    if (casefold_try(walk, at, &tried) == 0) {
         return 0;
     }
     errno = casefold_absent(error) ? errno : error;
     return -1;
 }
 
-/* Finds "<any name><middle><the same name>"; of several, the first that can be
- * read. */
-static int casefold_find_any(struct walk *walk, const char *middle, size_t len)
-{
-    char path[PATH_MAX];
-    const struct dirent *entry;
-    int rc = -1, error = ENOENT;
-    DIR *dir = casefold_opendir(walk, 0);
-
-    if (dir == NULL) {
-        return -1;
-    }
-    while (rc != 0 && (errno = 0, entry = readdir(dir)) != NULL) {
-        if (entry->d_name[0] == '.') {
-            continue;
-        }
-        walk->len = (size_t)snprintf(walk->path, sizeof(walk->path), "%s",
-                                     entry->d_name);
-        snprintf(path, sizeof(path), "%.*s%s", (int)len, middle,
-                 entry->d_name);
-        rc = casefold_find(walk, path, CASEFOLD_DEPTH);
-        error = casefold_absent(error) ? errno : error;
-        errno = 0;
-    }
-    error = errno != 0 ? errno : error;
-    closedir(dir);
-    errno = error;
-    return rc;
-}
-
 int casefold_open(int root, const char *path, bool beneath, bool any_case)
 {
-    struct walk walk = {root, beneath, any_case, 0, ""};
+    struct walk walk = {.root = root, .beneath = beneath,
+                        .any_case = any_case};
+    struct tried any = {.rest = path + 1, .depth = CASEFOLD_DEPTH};
     size_t len = strlen(path);
     struct stat st;
     int fd, rc;
 
     if (len > 4 && strncmp(path, "*/", 2) == 0 &&
         strcmp(path + len - 2, "/*") == 0) {
-        rc = casefold_find_any(&walk, path + 1, len - 2);
+        any.rest_len = len - 2;
+        rc = casefold_try(&walk, 0, &any);
     } else {
         rc = casefold_find(&walk, path, CASEFOLD_DEPTH);
     }
@@ -248,7 +244,7 @@ int casefold_open(int root, const char *path, bool beneath, bool any_case)
 
 int casefold_has(int root, const char *name, bool any_case)
 {
-    struct walk walk = {root, false, any_case, 0, ""};
+    struct walk walk = {.root = root, .any_case = any_case};
 
     if (any_case) {
         return casefold_find(&walk, name, 1);
