@@ -33,6 +33,9 @@ enum {
     DW_LNE_set_discriminator = 4
 };
 
+/* Bytes of the longest instruction that run_usual() takes. */
+#define USUAL_MOST 4
+
 struct machine {
     struct dwarf_lines *lines;
     struct cursor c;
@@ -178,15 +181,14 @@ static int advance(struct machine *m, uint64_t operations)
                                   (n / m->lines->max_operations));
 }
 
-static void advance_line(struct machine *m, int64_t by)
+static inline uint64_t advance_line(uint64_t line, int64_t by)
 {
     uint64_t back = 0 - (uint64_t)by;
 
     if (by >= 0) {
-        m->line += (uint64_t)by;
-    } else {
-        m->line = back <= m->line ? m->line - back : 0;
+        return line + (uint64_t)by;
     }
+    return back <= line ? line - back : 0;
 }
 
 static int append_row(struct machine *m)
@@ -280,7 +282,7 @@ static int run_standard(struct machine *m, unsigned opcode)
         by = cursor_uleb(&m->c);
         return m->c.failed ? 0 : advance(m, by);
     case DW_LNS_advance_line:
-        advance_line(m, cursor_sleb(&m->c));
+        m->line = advance_line(m->line, cursor_sleb(&m->c));
         break;
     case DW_LNS_set_file:
         m->file = cursor_uleb(&m->c);
@@ -309,17 +311,161 @@ static int run_standard(struct machine *m, unsigned opcode)
     return !m->c.failed;
 }
 
+/* the instructions that nearly all programs consist of ------------------------
+ */
+
+/* Registers and the last row, while only usual instructions are run. */
+struct usual {
+    const uint8_t *p;
+    uint64_t address;
+    uint64_t line;
+    uint32_t file;
+    struct dwarf_row *row;
+    struct dwarf_row *last; /* that there is room for */
+    uint64_t last_size;
+};
+
+/* Appends a row, or changes the last one.  Returns false if this is for
+ * append_row(). */
+static inline bool append_usual(struct usual *u, uint64_t address)
+{
+    if (address > u->row->address) {
+        if (u->row == u->last) {
+            return false;
+        }
+        (++u->row)->address = address;
+        u->last_size = SYMFILE_NO_SIZE;
+    } else if (address == u->row->address) {
+        u->last_size = 0;
+    } else {
+        return false;
+    }
+    u->row->file = u->file;
+    u->row->line = (uint32_t)u->line;
+    u->address = address;
+    return true;
+}
+
+/* Runs a special opcode.  Returns false if it is for advance(). */
+static inline bool run_special(const struct machine *m, struct usual *u,
+                               unsigned opcode)
+{
+    uint64_t line = u->line;
+    uint64_t by = (uint64_t)m->operations[opcode] * m->lines->min_length;
+
+    if (by > m->mask - u->address) {
+        return false;
+    }
+    u->line = advance_line(line, m->by_lines[opcode]);
+    if (!append_usual(u, u->address + by)) {
+        u->line = line;
+        return false;
+    }
+    u->p++;
+    return true;
+}
+
+/* Reads an operand of one or two bytes.  Returns its bits, or 0. */
+static inline unsigned read_operand(struct usual *u, unsigned *operand)
+{
+    *operand = u->p[1];
+    if (*operand < 0x80) {
+        u->p += 2;
+        return 7;
+    }
+    if (u->p[2] >= 0x80) {
+        return 0;
+    }
+    *operand = (*operand & 0x7f) | (unsigned)u->p[2] << 7;
+    u->p += 3;
+    return 14;
+}
+
+/* Runs a standard opcode.  Returns false if it is for run_standard(). */
+static inline bool run_short(struct usual *u, unsigned opcode)
+{
+    unsigned operand, bits;
+
+    switch (opcode) {
+    case 0:
+        if (u->p[1] != 2 || u->p[2] != DW_LNE_set_discriminator ||
+            u->p[3] >= 0x80) {
+            return false;
+        }
+        u->p += 4;
+        return true;
+    case DW_LNS_copy:
+        if (!append_usual(u, u->address)) {
+            return false;
+        }
+        u->p++;
+        return true;
+    case DW_LNS_negate_stmt:
+        u->p++;
+        return true;
+    case DW_LNS_set_column:
+        return read_operand(u, &operand) != 0;
+    case DW_LNS_advance_line:
+        bits = read_operand(u, &operand);
+        if (bits != 0) {
+            u->line = advance_line(
+                u->line,
+                (int)operand - (int)((operand >> (bits - 1)) << bits));
+        }
+        return bits != 0;
+    case DW_LNS_set_file:
+        bits = read_operand(u, &operand);
+        u->file = bits != 0 ? operand : u->file;
+        return bits != 0;
+    default:
+        return false;
+    }
+}
+
+/* Runs instructions up to one that is not usual.  There must be a row. */
+static void run_usual(struct machine *m)
+{
+    struct dwarf_lines *l = m->lines;
+    unsigned base = l->opcode_base;
+    struct usual u = {m->c.at,
+                      m->address,
+                      m->line,
+                      m->file > UINT32_MAX ? UINT32_MAX : (uint32_t)m->file,
+                      l->rows + l->num_rows - 1,
+                      l->rows + l->row_room - 1,
+                      m->last_size};
+
+    while (m->c.end - u.p >= USUAL_MOST &&
+           (*u.p >= base ? run_special(m, &u, *u.p) : run_short(&u, *u.p))) {
+    }
+    m->c.at = u.p;
+    m->address = u.address;
+    m->line = u.line;
+    m->file = u.file;
+    m->previous = u.row->address;
+    m->last_size = u.last_size;
+    l->num_rows = (size_t)(u.row - l->rows) + 1;
+}
+
 static int run(struct machine *m)
 {
     int rc = 1;
     unsigned opcode;
+    const struct dwarf_lines *l = m->lines;
 
     while (rc > 0 && m->c.at < m->c.end) {
+        if (!m->is_removed && l->max_operations == 1 &&
+            l->num_rows > m->first) {
+            run_usual(m);
+        }
+        if (m->c.at == m->c.end) {
+            break;
+        }
         opcode = *m->c.at++;
-        if (opcode < m->lines->opcode_base) {
+        if (opcode < l->opcode_base) {
             rc = run_standard(m, opcode);
         } else {
-            advance_line(m, m->by_lines[opcode]);
+            m->line = advance_line(m->line, m->by_lines[opcode]);
             rc = advance(m, m->operations[opcode]);
             rc = rc > 0 ? append_row(m) : rc;
         }
