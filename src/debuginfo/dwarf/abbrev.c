@@ -74,26 +74,24 @@ static int add_form(struct dwarf_abbrevs *t, unsigned form)
     }
 }
 
-static int prepare_steps(struct dwarf_abbrevs *t, struct dwarf_abbrev *a)
+/* Adds the steps for an attribute.  *bytes are skipped before it, and are not
+ * in the steps yet. */
+static int add_attribute(struct dwarf_abbrevs *t,
+                         const struct dwarf_attribute *a, unsigned *bytes)
 {
-    size_t i;
-    unsigned bytes = 0;
-    const struct dwarf_attribute *list =
-        a->num_attributes > 0 ? t->attributes + a->first_attribute : NULL;
-
-    a->steps = (uint32_t)t->num_steps;
-    for (i = 0; i < a->num_attributes; i++) {
-        if (list[i].size != DWARF_VARIABLE) {
-            bytes += list[i].size;
-        } else if (list[i].form != DW_FORM_implicit_const &&
-                   (add_bytes(t, &bytes) != 0 ||
-                    add_form(t, list[i].form) != 0)) {
-            return -1;
-        }
-        if (bytes > STEP_MOST && add_bytes(t, &bytes) != 0) {
-            return -1;
-        }
+    if (a->size != DWARF_VARIABLE) {
+        *bytes += a->size;
+        return *bytes > STEP_MOST ? add_bytes(t, bytes) : 0;
     }
+    return a->form != DW_FORM_implicit_const &&
+                   (add_bytes(t, bytes) != 0 || add_form(t, a->form) != 0)
+               ? -1
+               : 0;
+}
+
+static int end_steps(struct dwarf_abbrevs *t, struct dwarf_abbrev *a,
+                     unsigned bytes)
+{
     if (t->num_steps == a->steps) {
         a->size = (uint16_t)bytes; /* which needs no steps */
         return 0;
@@ -178,8 +176,13 @@ static int read_attribute(struct dwarf_abbrevs *t, struct cursor *c,
     enum dwarf_value_kind kind;
     struct dwarf_attribute *a;
 
-    name = dwarf_code_read(c);
-    form = dwarf_code_read(c);
+    if (c->end - c->at > 1 && (c->at[0] | c->at[1]) < 0x80) {
+        name = *c->at++;
+        form = *c->at++;
+    } else {
+        name = dwarf_code_read(c);
+        form = dwarf_code_read(c);
+    }
     if (name == 0 || form == 0) {
         if (name != form) {
             cursor_fail(c);
@@ -198,6 +201,8 @@ static int read_attribute(struct dwarf_abbrevs *t, struct cursor *c,
     a->form = (uint16_t)form;
     a->size = DWARF_VARIABLE;
     use = use_of(name);
+    a->is_unused = use == 0;
+    a->unused = 1;
     if (form == DW_FORM_implicit_const) {
         *is_empty &= use != FOR_CODE;
         return add_constant(t, c, a) != 0 ? -1 : 1;
@@ -205,12 +210,42 @@ static int read_attribute(struct dwarf_abbrevs *t, struct cursor *c,
     if (dwarf_form_is_fixed(encoding, name, form, &kind, &size)) {
         a->size = (uint8_t)size;
         a->kind = (uint8_t)kind;
-        a->is_unused = use == 0;
+        a->unused_size = (uint16_t)size;
         *is_empty &= use != FOR_CODE;
     } else {
+        a->is_unused = false;
         *is_empty = false;
     }
     return 1;
+}
+
+/* Tells where entries can be skipped.  Those with children that are empty,
+ * such as functions that were inlined everywhere, hide the calls in them from
+ * the function around them. */
+static uint8_t skips_of(const struct dwarf_abbrev *a)
+{
+    bool is_call = a->tag == DW_TAG_inlined_subroutine;
+
+    if (a->tag != DW_TAG_subprogram && !is_call) {
+        return DWARF_INSIDE | DWARF_OUTSIDE;
+    }
+    return (uint8_t)((is_call || a->is_empty ? DWARF_OUTSIDE : 0) |
+                     (a->is_empty && !a->has_children ? DWARF_INSIDE : 0));
+}
+
+/* Lets attributes that are not used be skipped together, where entries are
+ * read by the million. */
+static void join_unused(struct dwarf_attribute *list, size_t n)
+{
+    size_t i;
+
+    for (i = n; i > 1; i--) {
+        if (list[i - 2].is_unused && list[i - 1].is_unused &&
+            list[i - 1].unused < UINT8_MAX) {
+            list[i - 2].unused += list[i - 1].unused;
+            list[i - 2].unused_size += list[i - 1].unused_size;
+        }
+    }
 }
 
 /* Reads one abbreviation.  Returns as read_attribute(). */
@@ -219,6 +254,7 @@ static int read_abbrev(struct dwarf_abbrevs *t, struct cursor *c,
 {
     int rc;
     uint8_t children;
+    unsigned bytes = 0;
     struct dwarf_abbrev *a;
 
     if (symfile_array_need(&t->list, &t->room, t->count + 1,
@@ -238,12 +274,21 @@ static int read_abbrev(struct dwarf_abbrevs *t, struct cursor *c,
     }
     a->has_children = children != 0;
     a->first_attribute = (uint32_t)t->num_attributes;
+    a->steps = (uint32_t)t->num_steps;
     a->is_empty = true;
     while ((rc = read_attribute(t, c, encoding, &a->is_empty)) > 0) {
+        if (add_attribute(t, &t->attributes[t->num_attributes - 1], &bytes) !=
+            0) {
+            return -1;
+        }
     }
     a->num_attributes = (uint32_t)t->num_attributes - a->first_attribute;
-    if (rc < 0 || prepare_steps(t, a) != 0) {
+    a->skips = skips_of(a);
+    if (rc < 0 || end_steps(t, a, bytes) != 0) {
         return -1;
+    }
+    if (a->skips != (DWARF_INSIDE | DWARF_OUTSIDE) && a->num_attributes > 0) {
+        join_unused(t->attributes + a->first_attribute, a->num_attributes);
     }
     t->count++;
     return !c->failed;

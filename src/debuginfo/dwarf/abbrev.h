@@ -13,13 +13,22 @@
 
 #include "value.h"
 
+enum {
+    DW_TAG_inlined_subroutine = 0x1d,
+    DW_TAG_subprogram = 0x2e
+};
+
 struct dwarf_attribute {
     uint16_t name;
     uint16_t form;
     uint32_t constant; /* of DW_FORM_implicit_const: index in constants */
     uint8_t size;      /* of the values, or DWARF_VARIABLE */
     uint8_t kind;      /* enum dwarf_value_kind, of values with a size */
-    bool is_unused;    /* with a size; says nothing about a function */
+    /* of a known size, and nothing about a function: how many such can be
+     * skipped together from here on, and their size */
+    bool is_unused;
+    uint8_t unused;
+    uint16_t unused_size;
 };
 
 #define DWARF_VARIABLE 255
@@ -34,6 +43,13 @@ struct dwarf_abbrev {
     bool has_children;
     bool is_empty; /* it has no code, and reading it cannot fail otherwise than
                     * skipping it */
+    uint8_t skips; /* where its entries mean nothing */
+};
+
+/* Places of an entry: inside of a function that has code, or outside. */
+enum {
+    DWARF_INSIDE = 1,
+    DWARF_OUTSIDE = 2
 };
 
 #define DWARF_MANY UINT16_MAX

@@ -91,7 +91,8 @@ int dwarf_entry_read(struct dwarf_reader *d, const struct dwarf_unit *u,
     for (i = 0; i < abbrev->num_attributes && !c->failed; i++) {
         a = &d->abbrevs.attributes[abbrev->first_attribute + i];
         if (a->is_unused) {
-            cursor_skip(c, a->size);
+            cursor_skip(c, a->unused_size);
+            i += a->unused - 1u;
             continue;
         }
         v = dwarf_attribute_read(&d->abbrevs, a, &u->encoding, c);

@@ -10,11 +10,6 @@
 #include "ranges.h"
 #include "reader.h"
 
-enum {
-    DW_TAG_inlined_subroutine = 0x1d,
-    DW_TAG_subprogram = 0x2e
-};
-
 /* Attributes that concern functions.  One that is not there has a kind only,
  * and of a call no line is line 0.  Where one is there twice, the first
  * linkage name and abstract origin count, and the last one of all others. */

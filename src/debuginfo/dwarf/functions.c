@@ -134,10 +134,20 @@ static struct dwarf_open_entry *open_entry(struct dwarf_walk *w, int64_t depth)
     return o;
 }
 
+static bool is_in_function(const struct dwarf_walk *w)
+{
+    return w->num_open > 0 && !w->open[w->num_open - 1].is_dead;
+}
+
+/* Nothing is to be remembered of an entry that is in no function anyway. */
 static int open_dead(struct dwarf_walk *w, int64_t depth)
 {
-    struct dwarf_open_entry *o = open_entry(w, depth);
+    struct dwarf_open_entry *o;
 
+    if (!is_in_function(w)) {
+        return 0;
+    }
+    o = open_entry(w, depth);
     if (o == NULL) {
         return -1;
     }
@@ -432,9 +442,82 @@ static int close_entries(struct dwarf_walk *w, int64_t depth)
 /* the walk -------------------------------------------------------------------
  */
 
-static bool is_in_function(const struct dwarf_walk *w)
+/* Which entries can be skipped. */
+static unsigned place_of(const struct dwarf_walk *w)
 {
-    return w->num_open > 0 && !w->open[w->num_open - 1].is_dead;
+    return is_in_function(w) ? DWARF_INSIDE : DWARF_OUTSIDE;
+}
+
+/* Does the last open entry end before one at this depth? */
+static bool has_ended(const struct dwarf_walk *w, int64_t depth)
+{
+    return w->num_open > 0 && w->open[w->num_open - 1].depth >= depth;
+}
+
+/* Skips the attributes of an entry.  Returns where they end, or NULL if they
+ * are damaged. */
+static inline const uint8_t *skip_attributes(const struct dwarf_walk *w,
+                                             const struct dwarf_abbrev *a,
+                                             const uint8_t *p,
+                                             const uint8_t *end)
+{
+    struct cursor c;
+
+    if (a->size != DWARF_MANY) {
+        return a->size <= end - p ? p + a->size : NULL;
+    }
+    c.at = p;
+    c.end = end;
+    c.is_big = w->reader->object->is_big;
+    c.failed = false;
+    dwarf_abbrevs_skip_steps(&w->reader->abbrevs, a, &w->unit->encoding, &c);
+    return c.failed ? NULL : c.at;
+}
+
+/*
+ * Skips entries that mean nothing here, as nearly all do, up to where the last
+ * open one ends.  Leaves the cursor at the first that is not so simple, or
+ * damaged.  Returns its depth.
+ */
+static int64_t skip_entries(const struct dwarf_walk *w, struct cursor *c,
+                            int64_t depth)
+{
+    uint32_t code;
+    unsigned place = place_of(w);
+    const uint8_t *p = c->at, *end = c->end, *next;
+    const struct dwarf_abbrev *a;
+    const struct dwarf_abbrev_table *table =
+        dwarf_unit_table(w->reader, w->unit);
+    /* a code of three bytes or more looks like a higher one here */
+    uint32_t most = table->num_dense < 0x3fff ? (uint32_t)table->num_dense
+                                              : 0x3fff;
+    const struct dwarf_abbrev *list = w->reader->abbrevs.list + table->first;
+    int64_t stop = w->num_open > 0 ? w->open[w->num_open - 1].depth : -1;
+
+    for (; depth > stop && end - p > 1; p = next) {
+        code = p[0];
+        next = p + 1;
+        if (code == 0) {
+            depth--;
+            continue;
+        }
+        if (code >= 0x80) {
+            code = (code & 0x7f) | (uint32_t)p[1] << 7;
+            next = p + 2;
+        }
+        if (code - 1 >= most) {
+            break;
+        }
+        a = &list[code - 1];
+        next = (a->skips & place) != 0 ? skip_attributes(w, a, next, end)
+                                       : NULL;
+        if (next == NULL) {
+            break;
+        }
+        depth += a->has_children;
+    }
+    c->at = p;
+    return depth;
 }
 
 /* Reads a function or inlined call behind its abbreviation code, or skips any
@@ -443,23 +526,17 @@ static int take_entry(struct dwarf_walk *w, const struct dwarf_abbrev *abbrev,
                       struct cursor *c, uint64_t offset, int64_t depth)
 {
     struct dwarf_entry e;
-    bool is_function = abbrev->tag == DW_TAG_subprogram;
 
-    if (!is_function && (abbrev->tag != DW_TAG_inlined_subroutine ||
-                         !is_in_function(w))) {
+    if (abbrev->is_empty || (abbrev->skips & place_of(w)) != 0) {
         dwarf_abbrevs_skip(&w->reader->abbrevs, abbrev, &w->unit->encoding, c);
-        return 0;
-    }
-    if (abbrev->is_empty) {
-        /* declarations, and functions that were inlined everywhere */
-        dwarf_abbrevs_skip(&w->reader->abbrevs, abbrev, &w->unit->encoding, c);
-        return abbrev->has_children ? open_dead(w, depth) : 0;
+        return abbrev->is_empty && abbrev->has_children ? open_dead(w, depth)
+                                                        : 0;
     }
     if (read_entry(w, abbrev, c, offset, &e) != 0) {
         return -1;
     }
-    return is_function ? open_function(w, depth, &e)
-                       : open_inlinee(w, depth, &e);
+    return abbrev->tag == DW_TAG_subprogram ? open_function(w, depth, &e)
+                                            : open_inlinee(w, depth, &e);
 }
 
 static int walk_entries(struct dwarf_walk *w)
@@ -474,9 +551,12 @@ static int walk_entries(struct dwarf_walk *w)
 
     c.end = c.at + (w->unit->end - w->unit->entries);
     while (c.at < c.end && depth >= 0) {
-        if (w->num_open > 0 && w->open[w->num_open - 1].depth >= depth &&
-            close_entries(w, depth) != 0) {
+        if (has_ended(w, depth) && close_entries(w, depth) != 0) {
             return -1;
+        }
+        depth = skip_entries(w, &c, depth);
+        if (c.at == c.end || depth < 0 || has_ended(w, depth)) {
+            continue;
         }
         offset = (uint64_t)(c.at - section);
         code = cursor_uleb(&c);
