@@ -33,20 +33,31 @@ void symfile_set_free(struct symfile_set *set)
     set->count = set->room = set->last = 0;
 }
 
-/* Hashes two words at a time: a record has an even number of them. */
-static uint64_t hash_record(const struct symfile_set *set,
-                            const uint32_t *record)
+static inline uint64_t two_words(const uint32_t *words)
 {
-    unsigned i;
-    uint64_t h, two;
+    uint64_t two;
 
-    h = (uint64_t)(uintptr_t)set * 0x9E3779B97F4A7C15u;
-    for (i = 0; i < set->width; i += 2) {
-        memcpy(&two, record + i, sizeof(two));
-        h = (h ^ two) * 0xBF58476D1CE4E5B9u;
-        h ^= h >> 32;
+    memcpy(&two, words, sizeof(two));
+    return two;
+}
+
+static inline uint64_t mix(uint64_t h, uint64_t two)
+{
+    h = (h ^ two) * 0xBF58476D1CE4E5B9u;
+    return h ^ h >> 32;
+}
+
+/* Hashes two words at a time: a record has 2, 4 or 6. */
+static inline uint64_t hash_record(const struct symfile_set *set,
+                                   const uint32_t *record)
+{
+    uint64_t h = mix((uint64_t)(uintptr_t)set * 0x9E3779B97F4A7C15u,
+                     two_words(record));
+
+    if (set->width > 2) {
+        h = mix(h, two_words(record + 2));
     }
-    return h;
+    return set->width > 4 ? mix(h, two_words(record + 4)) : h;
 }
 
 /* The bits of the hash that a slot has above the index, which is below
@@ -56,21 +67,15 @@ static uint32_t tag_of(const struct symfile_set *set, uint64_t hash)
     return (uint32_t)(hash >> 32) & ~(uint32_t)(set->num_slots - 1);
 }
 
-static bool same(const struct symfile_set *set, uint32_t index,
-                 const uint32_t *record)
+static inline bool same(const struct symfile_set *set, uint32_t index,
+                        const uint32_t *record)
 {
-    unsigned i;
-    uint64_t a, b, differ;
-    const uint32_t *words;
+    const uint32_t *words = set->words + (size_t)index * set->width;
 
-    differ = 0;
-    words = set->words + (size_t)index * set->width;
-    for (i = 0; i < set->width; i += 2) {
-        memcpy(&a, words + i, sizeof(a));
-        memcpy(&b, record + i, sizeof(b));
-        differ |= a ^ b;
-    }
-    return differ == 0;
+    return two_words(words) == two_words(record) &&
+           (set->width <= 2 ||
+            two_words(words + 2) == two_words(record + 2)) &&
+           (set->width <= 4 || two_words(words + 4) == two_words(record + 4));
 }
 
 /*
