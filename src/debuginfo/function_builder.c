@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/sort.h"
 
 /* nesting of inlined ranges --------------------------------------------------
  */
@@ -43,13 +44,14 @@ static void sift_up(struct inlinee *heap, size_t at)
     heap[at] = item;
 }
 
-static int push(struct inlinees *heap, const struct inlinee *item)
+/* Makes a heap of the first items, as pushing one after another would. */
+static void make_heap(struct inlinees *heap)
 {
-    if (append(heap, item) != 0) {
-        return -1;
+    size_t i;
+
+    for (i = 1; i < heap->count; i++) {
+        sift_up(heap->list, i);
     }
-    sift_up(heap->list, heap->count - 1);
-    return 0;
 }
 
 /*
@@ -81,24 +83,33 @@ static struct inlinee pop(struct inlinees *heap)
 }
 
 /* Puts the part of an item from an address on back into the heap, which will
- * return it in order. */
-static int push_rest(struct inlinees *heap, const struct inlinee *item,
+ * return it in order.  Returns 1 if there is none. */
+static int push_rest(struct function_builder *b, const struct inlinee *item,
                      uint64_t address)
 {
     struct inlinee rest = *item;
 
+    if (!b->is_heap) {
+        return 1;
+    }
     rest.address = address;
     rest.size = item->address + item->size - address;
-    return push(heap, &rest);
+    if (append(&b->heap, &rest) != 0) {
+        return -1;
+    }
+    sift_up(b->heap.list, b->heap.count - 1);
+    return 0;
 }
 
 /*
  * Nests a range into the ranges that are open.  The parts that are outside of
  * every parent, or that an earlier sibling covers, are dropped.  A part beyond
  * the end of its parent is looked at again, since it may be in the next one.
+ * Returns 0, 1 if that needs the heap, or -1 if memory runs out.
  */
 static int nest(struct function_builder *b, struct inlinee *item)
 {
+    int rc;
     uint64_t end = item->address + item->size, parent_end;
     struct open_function *open = b->open;
 
@@ -110,7 +121,7 @@ static int nest(struct function_builder *b, struct inlinee *item)
             return 0;
         }
         if (item->address < open[item->depth].end) {
-            return push_rest(&b->heap, item, open[item->depth].end);
+            return push_rest(b, item, open[item->depth].end);
         }
         b->num_open = item->depth;
     }
@@ -120,8 +131,9 @@ static int nest(struct function_builder *b, struct inlinee *item)
             return 0;
         }
         if (end > parent_end) {
-            if (push_rest(&b->heap, item, parent_end) != 0) {
-                return -1;
+            rc = push_rest(b, item, parent_end);
+            if (rc != 0) {
+                return rc;
             }
             end = parent_end;
             item->size = end - item->address;
@@ -136,11 +148,71 @@ static int nest(struct function_builder *b, struct inlinee *item)
     return 0;
 }
 
+/* Puts the numbers of the items, in the low halves of b->keys, in order.
+ * Returns 1, 0 if items are equal or too far away, or -1 if memory runs out.
+ */
+static int sort_items(struct function_builder *b)
+{
+    size_t i, n = b->heap.count;
+    uint64_t distance;
+    const struct inlinee *list = b->heap.list;
+
+    if (symfile_array_need(&b->keys, &b->key_room, 2 * n, sizeof(*b->keys)) !=
+        0) {
+        return -1;
+    }
+    for (i = 0; i < n; i++) {
+        distance = list[i].address - b->root.address;
+        if (distance > UINT32_MAX || i > UINT32_MAX) {
+            return 0;
+        }
+        b->keys[i] = distance << 32 | i;
+    }
+    symfile_sort(b->keys, b->keys + n, n);
+    for (i = 1; i < n; i++) {
+        if (!is_before(&list[(uint32_t)b->keys[i - 1]],
+                       &list[(uint32_t)b->keys[i]])) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Nests all items without a heap.  Returns 0, 1 if that cannot be, or -1 if
+ * memory runs out. */
+static int nest_sorted(struct function_builder *b)
+{
+    int rc;
+    size_t i;
+    struct inlinee item;
+
+    rc = sort_items(b);
+    if (rc <= 0) {
+        return rc < 0 ? -1 : 1;
+    }
+    for (i = 0, rc = 0; rc == 0 && i < b->heap.count; i++) {
+        item = b->heap.list[(uint32_t)b->keys[i]];
+        rc = nest(b, &item);
+    }
+    return rc;
+}
+
+/* Takes items in order: a heap is only needed where they are equal, or come
+ * back in parts. */
 static int nest_all(struct function_builder *b, struct failure *failure)
 {
+    int rc;
     struct inlinee item;
 
     b->num_open = 0;
+    b->is_heap = false;
+    rc = nest_sorted(b);
+    if (rc <= 0) {
+        return rc < 0 ? failure_memory(failure) : 0;
+    }
+    b->num_open = b->nested.count = 0;
+    b->is_heap = true;
+    make_heap(&b->heap);
     while (b->heap.count > 0) {
         if (b->work-- == 0) {
             b->work = 0;
@@ -355,6 +427,46 @@ static int sort_pieces(struct function_builder *b)
     return 0;
 }
 
+/* Does what build() and sort_pieces() do, for a function without calls that
+ * are inlined. */
+static int build_plain(struct function_builder *b)
+{
+    size_t i;
+    uint64_t end = b->root.address + b->root.size; /* may wrap, to no lines */
+    struct symfile_line *line;
+
+    b->num_open = b->num_nodes = 0;
+    if (open_node(b, &b->root) != 0 ||
+        symfile_array_need(&b->sorted, &b->sorted_room, b->lines.count,
+                           sizeof(*b->sorted)) != 0) {
+        return -1;
+    }
+    for (i = 0; i < b->lines.count; i++) {
+        line = &b->sorted[i];
+        *line = b->lines.list[i].line;
+        if (line->address >= end) {
+            break;
+        }
+        if (line->size > end - line->address &&
+            line->size != SYMFILE_NO_SIZE) {
+            line->size = end - line->address;
+            i++; /* the rest of it would be next, and behind the end */
+            break;
+        }
+    }
+    b->nodes[0].first_line = 0;
+    b->nodes[0].num_lines = (uint32_t)i;
+    return 0;
+}
+
+static int build_tree(struct function_builder *b, struct inlinee_name *names)
+{
+    if (b->nested.count == 0) {
+        return build_plain(b);
+    }
+    return build(b, names) != 0 ? -1 : sort_pieces(b);
+}
+
 /* the builder ----------------------------------------------------------------
  */
 
@@ -373,7 +485,8 @@ void function_builder_begin(struct function_builder *b, uint64_t address,
 int function_builder_inlinee(struct function_builder *b,
                              const struct inlinee *inlinee)
 {
-    return inlinee->address < b->root.address ? 0 : push(&b->heap, inlinee);
+    return inlinee->address < b->root.address ? 0
+                                              : append(&b->heap, inlinee);
 }
 
 int function_builder_line(struct function_builder *b,
@@ -399,7 +512,7 @@ int function_builder_end(struct function_builder *b,
         return -1;
     }
     sort_lines(&b->lines);
-    if (build(b, names) != 0 || sort_pieces(b) != 0) {
+    if (build_tree(b, names) != 0) {
         return failure_memory(failure);
     }
     tree.nodes = b->nodes;
@@ -411,6 +524,7 @@ int function_builder_end(struct function_builder *b,
 void function_builder_free(struct function_builder *b)
 {
     free(b->heap.list);
+    free(b->keys);
     free(b->nested.list);
     free(b->lines.list);
     free(b->pieces.list);

@@ -63,6 +63,9 @@ struct function_builder {
     uint64_t work; /* ranges that may still be looked at, in all functions */
     struct symfile_function root;
     struct inlinees heap;   /* as they were added */
+    bool is_heap;           /* they are a heap */
+    uint64_t *keys;         /* work space: their order */
+    size_t key_room;
     struct inlinees nested; /* each within its parent, parents first */
     struct line_pieces lines;
     struct line_pieces pieces; /* the lines, split among the nodes */

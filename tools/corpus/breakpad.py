@@ -28,6 +28,7 @@ ODD = {
     "lines-overlapping": "FUNC 1000 40 0 f\n1000 20 1 0\n1010 20 2 0\n",
     "lines-outside": "FUNC 1000 10 0 f\nff0 10 1 0\n1000 30 2 0\n"
                      "1040 8 3 0\n",
+    "lines-hidden": "FUNC 1000 40 0 f\n1000 90 9 0\n1010 10 2 1\n",
     "lines-like-words": "FUNC 1000 20 0 f\nFACE 10 5 0\n1000 4 6 0\n",
     "line-numbers": """FUNC 1000 40 0 f
 1000 10 -5 0
