@@ -166,14 +166,51 @@ static int add_constant(struct dwarf_abbrevs *t, struct cursor *c,
     return 0;
 }
 
+/* Remembers the forms of an encoding: most tables are of the same. */
+static void learn_forms(struct dwarf_abbrevs *t,
+                        const struct dwarf_encoding *encoding)
+{
+    unsigned form, size;
+    enum dwarf_value_kind kind;
+
+    if (memcmp(&t->encoding, encoding, sizeof(*encoding)) == 0) {
+        return;
+    }
+    t->encoding = *encoding;
+    for (form = 0; form < DWARF_FORMS; form++) {
+        t->forms[form].size =
+            dwarf_form_is_fixed(encoding, 0, form, &kind, &size)
+                ? (uint8_t)size
+                : DWARF_VARIABLE;
+        t->forms[form].kind = (uint8_t)kind;
+    }
+}
+
+/* Finds size and kind of an attribute, of any form but
+ * DW_FORM_implicit_const. */
+static inline void learn_form(const struct dwarf_abbrevs *t,
+                              struct dwarf_attribute *a)
+{
+    unsigned size;
+    enum dwarf_value_kind kind;
+
+    if (a->form < DWARF_FORMS && a->form != DW_FORM_data4 &&
+        a->form != DW_FORM_data8) {
+        a->size = t->forms[a->form].size;
+        a->kind = t->forms[a->form].kind;
+    } else if (dwarf_form_is_fixed(&t->encoding, a->name, a->form, &kind,
+                                   &size)) {
+        a->size = (uint8_t)size;
+        a->kind = (uint8_t)kind;
+    }
+}
+
 /* Reads one attribute.  Returns 1, 0 at the end of the list, or -1 if memory
  * runs out. */
 static int read_attribute(struct dwarf_abbrevs *t, struct cursor *c,
-                          const struct dwarf_encoding *encoding,
                           bool *is_empty)
 {
-    unsigned size, name, form, use;
-    enum dwarf_value_kind kind;
+    unsigned name, form, use;
     struct dwarf_attribute *a;
 
     if (c->end - c->at > 1 && (c->at[0] | c->at[1]) < 0x80) {
@@ -207,10 +244,9 @@ static int read_attribute(struct dwarf_abbrevs *t, struct cursor *c,
         *is_empty &= use != FOR_CODE;
         return add_constant(t, c, a) != 0 ? -1 : 1;
     }
-    if (dwarf_form_is_fixed(encoding, name, form, &kind, &size)) {
-        a->size = (uint8_t)size;
-        a->kind = (uint8_t)kind;
-        a->unused_size = (uint16_t)size;
+    learn_form(t, a);
+    if (a->size != DWARF_VARIABLE) {
+        a->unused_size = a->size;
         *is_empty &= use != FOR_CODE;
     } else {
         a->is_unused = false;
@@ -249,8 +285,7 @@ static void join_unused(struct dwarf_attribute *list, size_t n)
 }
 
 /* Reads one abbreviation.  Returns as read_attribute(). */
-static int read_abbrev(struct dwarf_abbrevs *t, struct cursor *c,
-                       const struct dwarf_encoding *encoding)
+static int read_abbrev(struct dwarf_abbrevs *t, struct cursor *c)
 {
     int rc;
     uint8_t children;
@@ -276,7 +311,7 @@ static int read_abbrev(struct dwarf_abbrevs *t, struct cursor *c,
     a->first_attribute = (uint32_t)t->num_attributes;
     a->steps = (uint32_t)t->num_steps;
     a->is_empty = true;
-    while ((rc = read_attribute(t, c, encoding, &a->is_empty)) > 0) {
+    while ((rc = read_attribute(t, c, &a->is_empty)) > 0) {
         if (add_attribute(t, &t->attributes[t->num_attributes - 1], &bytes) !=
             0) {
             return -1;
@@ -331,7 +366,8 @@ dwarf_abbrevs_read(struct dwarf_abbrevs *abbrevs, struct cursor *c,
 
     t->encoding = *encoding;
     t->first = abbrevs->count;
-    while ((rc = read_abbrev(abbrevs, c, encoding)) > 0) {
+    learn_forms(abbrevs, encoding);
+    while ((rc = read_abbrev(abbrevs, c)) > 0) {
     }
     t->count = abbrevs->count - t->first;
     if (rc < 0) {

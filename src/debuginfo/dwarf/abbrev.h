@@ -54,8 +54,15 @@ enum {
 
 #define DWARF_MANY UINT16_MAX
 
+#define DWARF_FORMS (DW_FORM_addrx4 + 1)
+
 /* All tables that have been read.  They share a few arrays. */
 struct dwarf_abbrevs {
+    struct dwarf_encoding encoding; /* of the table that was read last, */
+    struct {
+        uint8_t size; /* or DWARF_VARIABLE */
+        uint8_t kind;
+    } forms[DWARF_FORMS]; /* and what forms mean in it */
     struct dwarf_abbrev *list;
     size_t count;
     size_t room;
