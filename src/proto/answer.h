@@ -24,6 +24,7 @@ typedef struct {
     symcache_version_t   min;          /* symcache_min_version */
     symcache_version_t   exceeds;      /* valid if has_exceeds */
     unsigned             has_exceeds:1;
+    unsigned             reads_file:1; /* itself: it sends it to nobody */
 } symcache_ask_t;
 
 

@@ -319,6 +319,7 @@ static void finish(struct daemon *d)
     evict_free(d->evict);
     child_settle(KILL_MS);
     async_unlink_settle(); /* jobs have ended; their work folders go */
+    file_digest_settle(KILL_MS);
     scheduler_free(d->scheduler);
     if (d->sources != NULL) {
         sources_free(d->sources);

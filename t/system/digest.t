@@ -89,6 +89,19 @@ $r = ask('sha-256=1', at => '/sidecar');
 is Test::Symcache::header($r, 'Content-Encoding'), 'gzip', 'the sidecar';
 is digest($r), undef, 'as well';
 
+# one that only symbolicated waits for, which reads it itself
+$Test::Symcache::key{'late.pdb'} = $key{$name};
+$far->write_file("symbols/late.pdb/$key{$name}/late.pdb",
+                 $far->read_file("symbols/$name/$key{$name}/$name"));
+like $far->post($far->helper_socket, '/v1/lookups?version=9.0.0&wait=60',
+                "/v1/symcache/default/late.pdb/$key{$name}\n")->{body},
+    qr/^0 200 /, 'made for a lookup of many';
+$far->wait_until('it has its digest a moment later', sub {
+    digest(ask('sha-256=10', name => 'late.pdb'))
+});
+$r = ask('sha-256=10', name => 'late.pdb');
+is digest($r), sum($r->{body}), 'and the right one';
+
 # a file from elsewhere, in whatever format
 my $imported = "made on Windows\0" x 3000;
 $Test::Symcache::key{'win.pdb'} = '0' x 31 . '11';

@@ -54,7 +54,7 @@ static void note(int fd)
 }
 
 /* A file that was noted, and has its name. */
-static void publish(void)
+static void publish_with(bool has_digest)
 {
     char file[PATH_MAX];
     int fd;
@@ -64,7 +64,13 @@ static void publish(void)
     assert_int_equal(write(fd, BODY, strlen(BODY)), strlen(BODY));
     note(fd);
     close(fd);
-    assert_int_equal(store_publish(dir, &key, &version, file), strlen(BODY));
+    assert_int_equal(store_publish(dir, &key, &version, file, has_digest),
+                     strlen(BODY));
+}
+
+static void publish(void)
+{
+    publish_with(true);
 }
 
 static int setup(void **state)
@@ -245,8 +251,20 @@ static void is_not_taken_from_a_transcoder(void **state)
                                sizeof(digest), 0),
                      0);
     close(fd);
-    assert_int_equal(store_publish(dir, &key, &version, file), 5);
+    assert_int_equal(store_publish(dir, &key, &version, file, true), 5);
     assert_false(holds());
+}
+
+/* The last one, as nothing is taken afterwards. */
+static void is_taken_later(void **state)
+{
+    NEEDS_ATTRIBUTES();
+    publish_with(false);
+    file_digest_settle(60000);
+    assert_true(holds());
+    assert_true(file_digest_may_wait());
+    publish_with(false);
+    assert_false(holds()); /* and not the one that the file came with */
 }
 
 int main(void)
@@ -259,6 +277,7 @@ int main(void)
         cmocka_unit_test(survives_provenance),
         cmocka_unit_test(ends_with_an_edit),
         cmocka_unit_test(is_not_taken_from_a_transcoder),
+        cmocka_unit_test(is_taken_later),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -55,7 +55,7 @@ static void publish(void **state)
     assert_int_equal(store_versions(root, &key, found), 0);
     write_file("new", "twelve bytes");
     assert_int_equal(chmod(in_root("new"), 0600), 0);
-    assert_int_equal(store_publish(root, &key, &v, in_root("new")), 12);
+    assert_int_equal(store_publish(root, &key, &v, in_root("new"), true), 12);
     assert_int_equal(stat(in_root(file), &st), 0);
     assert_int_equal(st.st_mode & 07777, 0644);
     assert_int_equal(access(in_root("new"), F_OK), -1);
@@ -64,7 +64,7 @@ static void publish(void **state)
 
     /* over an older one of the same version */
     write_file("new", "x");
-    assert_int_equal(store_publish(root, &key, &v, in_root("new")), 1);
+    assert_int_equal(store_publish(root, &key, &v, in_root("new"), true), 1);
 }
 
 /* A cleaner removes each folder as soon as it is empty, between any two steps,
@@ -104,7 +104,8 @@ static void publish_beside_cleaners(void **state)
     for (i = 0; i < 200; i++) {
         write_file("new", "x");
         *left = 10;
-        assert_int_equal(store_publish(root, &other, &v, in_root("new")), 1);
+        assert_int_equal(store_publish(root, &other, &v, in_root("new"), true),
+                         1);
         assert_int_equal(unlink(in_root(file)), 0);
     }
     assert_int_equal(kill(pid, SIGKILL), 0);
@@ -118,21 +119,21 @@ static void publish_refuses(void **state)
 
     errno = 0;
     write_file("new", "");
-    assert_int_equal(store_publish(root, &key, &v, in_root("new")), -1);
+    assert_int_equal(store_publish(root, &key, &v, in_root("new"), true), -1);
     assert_int_equal(errno, EINVAL);
     assert_int_equal(unlink(in_root("new")), 0);
 
     assert_int_equal(symlink("/etc/passwd", in_root("new")), 0);
-    assert_int_equal(store_publish(root, &key, &v, in_root("new")), -1);
+    assert_int_equal(store_publish(root, &key, &v, in_root("new"), true), -1);
     assert_int_equal(errno, ELOOP);
     assert_int_equal(unlink(in_root("new")), 0);
 
     assert_int_equal(mkfifo(in_root("new"), 0600), 0);
-    assert_int_equal(store_publish(root, &key, &v, in_root("new")), -1);
+    assert_int_equal(store_publish(root, &key, &v, in_root("new"), true), -1);
     assert_int_equal(errno, EINVAL);
     assert_int_equal(unlink(in_root("new")), 0);
 
-    assert_int_equal(store_publish(root, &key, &v, in_root("new")), -1);
+    assert_int_equal(store_publish(root, &key, &v, in_root("new"), true), -1);
     assert_int_equal(errno, ENOENT);
     assert_int_equal(
         access(in_root("a.pdb/" ID "/a.pdb-v9.9.9.symcache"), F_OK), -1);

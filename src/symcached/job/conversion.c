@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "scheduler.h"
 #include "symcached/space/space.h"
+#include "waiter.h"
 
 bool job_lacks_space(const struct job *job, bool full)
 {
@@ -144,6 +145,20 @@ static void on_published(void *arg, long long size, int errnum)
     job_end(job, FINDING_PUBLISHED);
 }
 
+/* Does somebody wait who serves the file at once? */
+static bool wants_digest(const struct job *job)
+{
+    const struct waiter *w;
+
+    TAILQ_FOREACH(w, &job->waiters, entry)
+    {
+        if (w->fn != NULL && !w->ask.reads_file) {
+            return true;
+        }
+    }
+    return !file_digest_may_wait();
+}
+
 void job_publish(struct job *job, const symcache_version_t *version,
                  const char *file)
 {
@@ -154,7 +169,8 @@ void job_publish(struct job *job, const symcache_version_t *version,
     }
     job->target.published = *version;
     job->publish = publish_start(job->scheduler->base, job->store->root,
-                                 &job->key, version, file, on_published, job);
+                                 &job->key, version, file, wants_digest(job),
+                                 on_published, job);
     if (job->publish == NULL) {
         on_published(job, -1, errno);
     }

@@ -102,9 +102,11 @@ static void begin(struct lookup_batch *batch, struct scheduler *scheduler,
     struct item *item = &batch->items[batch->n++];
     struct target_error error = {400, "bad-path", NULL};
     struct target t = {0};
+    symcache_ask_t ask = q->ask;
     bool is_text = strlen(line) == size;
     char *query = strchr(line, '?');
 
+    ask.reads_file = 1;
     item->batch = batch;
     if (query != NULL) {
         *query++ = '\0';
@@ -114,7 +116,7 @@ static void begin(struct lookup_batch *batch, struct scheduler *scheduler,
         target_lookup(&t, scheduler_config(scheduler), &error)) {
         batch->open++;
         item->waiter =
-            scheduler_ask(scheduler, t.store, &t.key, t.segments[3], &q->ask,
+            scheduler_ask(scheduler, t.store, &t.key, t.segments[3], &ask,
                           via, hints, q->wait, on_answer, item);
     } else {
         metrics_add(METRIC_REQUEST_REFUSED, 1);

@@ -20,6 +20,7 @@ struct publish {
     symcache_key_t key;
     symcache_version_t version;
     char *file;
+    bool has_digest;
     long long size; /* the result, and the reason of an error */
     int errnum;
 };
@@ -29,7 +30,8 @@ static void publish_run(void *arg)
     struct publish *publish = arg;
 
     publish->size = store_publish(publish->root, &publish->key,
-                                  &publish->version, publish->file);
+                                  &publish->version, publish->file,
+                                  publish->has_digest);
     publish->errnum = publish->size < 0 ? errno : 0;
 }
 
@@ -59,8 +61,8 @@ static const struct task_calls publish_calls = {publish_run, publish_done,
 struct publish *publish_start(struct event_base *base, const char *root,
                               const symcache_key_t *key,
                               const symcache_version_t *version,
-                              const char *file, publish_done_fn done,
-                              void *arg)
+                              const char *file, bool has_digest,
+                              publish_done_fn done, void *arg)
 {
     struct publish *publish = calloc(1, sizeof(*publish));
     struct task *task;
@@ -73,6 +75,7 @@ struct publish *publish_start(struct event_base *base, const char *root,
     publish->root = strdup(root);
     symcache_key_copy(&publish->key, key);
     publish->version = *version;
+    publish->has_digest = has_digest;
     publish->file = strdup(file);
     if (publish->root == NULL || publish->file == NULL) {
         publish_drop(publish);

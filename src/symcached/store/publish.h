@@ -7,6 +7,7 @@
 #ifndef SYMCACHED_STORE_PUBLISH_H
 #define SYMCACHED_STORE_PUBLISH_H
 
+#include <stdbool.h>
 #include "proto/key.h"
 #include "proto/version.h"
 
@@ -24,8 +25,8 @@ typedef void (*publish_done_fn)(void *arg, long long size, int errnum);
 struct publish *publish_start(struct event_base *base, const char *root,
                               const symcache_key_t *key,
                               const symcache_version_t *version,
-                              const char *file, publish_done_fn done,
-                              void *arg);
+                              const char *file, bool has_digest,
+                              publish_done_fn done, void *arg);
 
 /* done is not called any more; the file may still be published. */
 void publish_cancel(struct publish *publish);

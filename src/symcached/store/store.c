@@ -23,8 +23,6 @@
  * and again. */
 #define RENAME_TRIES 50
 
-#define READ_SIZE 65536
-
 static void key_dir(char buf[PATH_MAX], const char *root,
                     const symcache_key_t *key)
 {
@@ -104,28 +102,9 @@ int store_rename(const char *from, const char *to)
     return -1;
 }
 
-/* Notes the digest of all that the file contains.  It is read and not mapped:
- * whoever made it may still have it open, and could cut it short. */
-static void note_digest(int fd)
-{
-    struct digest *digest = digest_new();
-    unsigned char *buf = malloc(READ_SIZE);
-    ssize_t n = -1;
-
-    while (buf != NULL && (n = read(fd, buf, READ_SIZE)) > 0) {
-        digest_add(digest, buf, (size_t)n);
-    }
-    free(buf);
-    if (n != 0) {
-        digest_free(digest);
-        digest = NULL;
-    }
-    digest_note(fd, digest);
-}
-
 /* The size of a result, once its content is durable.  The first who syncs it
  * is the only one who is told of a failure. */
-static long long sync_file(const char *file)
+static long long sync_file(const char *file, bool has_digest)
 {
     struct stat st;
     long long size = -1;
@@ -141,7 +120,11 @@ static long long sync_file(const char *file)
         errno = EINVAL;
         goto out;
     }
-    note_digest(fd);
+    if (has_digest) {
+        file_digest_note(fd);
+    } else {
+        digest_note(fd, NULL);
+    }
     if (fchmod(fd, 0644) == 0 && durable_sync(fd) == 0) {
         size = st.st_size;
     }
@@ -154,10 +137,11 @@ out:
 }
 
 long long store_publish(const char *root, const symcache_key_t *key,
-                        const symcache_version_t *version, const char *file)
+                        const symcache_version_t *version, const char *file,
+                        bool has_digest)
 {
     char path[PATH_MAX];
-    long long size = sync_file(file);
+    long long size = sync_file(file, has_digest);
 
     if (size == -1) {
         return -1;
@@ -175,7 +159,13 @@ long long store_publish(const char *root, const symcache_key_t *key,
     digest_seal_path(path);
 
     /* The folders of the name and of the id may be new as well. */
-    return durable_sync_folders(path, 3) == 0 ? size : -1;
+    if (durable_sync_folders(path, 3) != 0) {
+        return -1;
+    }
+    if (!has_digest) {
+        file_digest_later(path);
+    }
+    return size;
 }
 
 /* The mtime is the last use, with a precision of an hour. */

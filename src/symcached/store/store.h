@@ -19,6 +19,7 @@
 #include "proto/version.h"
 #include "evict.h"
 #include "evict_main.h"
+#include "file_digest.h"
 #include "gzip_file.h"
 #include "provenance.h"
 #include "publish.h"
@@ -44,11 +45,13 @@ void store_path(char buf[PATH_MAX], const char *root,
 /*
  * Publishes file, which must be on the same file system, as the SymCache of
  * the key in that version, durably.  The gzip file of the former file is
- * removed.  Returns the size; or -1 with errno, after which file may or may
- * not exist.  EINVAL: it is not a regular file, or it is empty.
+ * removed.  Without a digest, one is taken later, see file_digest.h.  Returns
+ * the size; or -1 with errno, after which file may or may not exist.  EINVAL:
+ * it is not a regular file, or it is empty.
  */
 long long store_publish(const char *root, const symcache_key_t *key,
-                        const symcache_version_t *version, const char *file);
+                        const symcache_version_t *version, const char *file,
+                        bool has_digest);
 
 /* Notes that the file and its gzip file are used now, at most once an hour.
  * Returns whether it did. */

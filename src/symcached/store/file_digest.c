@@ -1,0 +1,191 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "file_digest.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/digest.h"
+#include "base/thread.h"
+
+#define READ_SIZE 65536
+#define QUEUE_MAX 64
+#define NICE 19
+#define TRIES 3
+
+struct wanted {
+    STAILQ_ENTRY(wanted) next;
+    char path[];
+};
+
+/* The thread takes the first path off the queue and waits while there is
+ * none. */
+static struct {
+    pthread_mutex_t mutex;
+    pthread_cond_t more;
+    pthread_cond_t idle;
+    STAILQ_HEAD(, wanted) queue;
+    size_t n;
+    bool started;
+    bool works;
+    atomic_bool stops;
+} later = {.mutex = PTHREAD_MUTEX_INITIALIZER,
+           .more = PTHREAD_COND_INITIALIZER,
+           .idle = PTHREAD_COND_INITIALIZER,
+           .queue = STAILQ_HEAD_INITIALIZER(later.queue)};
+
+/* It is read and not mapped: whoever made the file may still have it open, and
+ * could cut it short. */
+static struct digest *read_digest(int fd, const atomic_bool *stops)
+{
+    struct digest *digest = digest_new();
+    unsigned char *buf = malloc(READ_SIZE);
+    ssize_t n = -1;
+
+    while (buf != NULL && !(stops != NULL && *stops) &&
+           (n = read(fd, buf, READ_SIZE)) > 0) {
+        digest_add(digest, buf, (size_t)n);
+    }
+    free(buf);
+    if (n != 0) {
+        digest_free(digest);
+        digest = NULL;
+    }
+    return digest;
+}
+
+void file_digest_note(int fd)
+{
+    digest_note(fd, read_digest(fd, NULL));
+}
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_size == b->st_size &&
+           memcmp(&a->st_mtim, &b->st_mtim, sizeof(a->st_mtim)) == 0 &&
+           memcmp(&a->st_ctim, &b->st_ctim, sizeof(a->st_ctim)) == 0;
+}
+
+/* The file is seen by all now: what changes while it is read has no digest. */
+static bool take(int fd)
+{
+    struct stat before, after;
+    struct digest *digest;
+
+    if (lseek(fd, 0, SEEK_SET) != 0 || fstat(fd, &before) != 0) {
+        return false;
+    }
+    digest = read_digest(fd, &later.stops);
+    if (digest == NULL || fstat(fd, &after) != 0 ||
+        !is_same(&before, &after)) {
+        digest_free(digest);
+        return false;
+    }
+    digest_note(fd, digest);
+    digest_seal(fd);
+    return true;
+}
+
+static void take_path(const char *path)
+{
+    int tries, fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd == -1) {
+        return;
+    }
+    for (tries = 0; tries < TRIES && !later.stops && !take(fd); tries++) {
+        continue;
+    }
+    close(fd);
+}
+
+static void *run(void *arg)
+{
+    struct sched_param none = {0};
+    struct wanted *wanted;
+
+    (void)sched_setscheduler(0, SCHED_BATCH, &none);
+    (void)setpriority(PRIO_PROCESS, (id_t)gettid(), NICE);
+    pthread_mutex_lock(&later.mutex);
+    for (;;) {
+        while ((wanted = STAILQ_FIRST(&later.queue)) == NULL) {
+            later.works = false;
+            pthread_cond_signal(&later.idle);
+            pthread_cond_wait(&later.more, &later.mutex);
+        }
+        STAILQ_REMOVE_HEAD(&later.queue, next);
+        later.n--;
+        later.works = true;
+        pthread_mutex_unlock(&later.mutex);
+        take_path(wanted->path);
+        free(wanted);
+        pthread_mutex_lock(&later.mutex);
+    }
+    return NULL;
+}
+
+bool file_digest_may_wait(void)
+{
+    bool may;
+
+    pthread_mutex_lock(&later.mutex);
+    may = later.n < QUEUE_MAX;
+    pthread_mutex_unlock(&later.mutex);
+    return may;
+}
+
+void file_digest_later(const char *path)
+{
+    size_t size = strlen(path) + 1;
+    struct wanted *wanted = malloc(sizeof(*wanted) + size);
+
+    if (wanted == NULL) {
+        return;
+    }
+    memcpy(wanted->path, path, size);
+    pthread_mutex_lock(&later.mutex);
+    if (!later.started) {
+        later.started = thread_start(run, NULL) == 0;
+    }
+    if (later.started) {
+        STAILQ_INSERT_TAIL(&later.queue, wanted, next);
+        later.n++;
+        wanted = NULL;
+        pthread_cond_signal(&later.more);
+    }
+    pthread_mutex_unlock(&later.mutex);
+    free(wanted);
+}
+
+/* The caller holds the mutex. */
+static void await(unsigned ms)
+{
+    struct timespec end;
+
+    clock_gettime(CLOCK_REALTIME, &end);
+    end.tv_sec += (time_t)(ms / 1000 + 1);
+    while ((later.works || later.n > 0) &&
+           pthread_cond_timedwait(&later.idle, &later.mutex, &end) == 0) {
+        continue;
+    }
+}
+
+void file_digest_settle(unsigned ms)
+{
+    pthread_mutex_lock(&later.mutex);
+    await(ms);
+    later.stops = true;
+    await(ms);
+    pthread_mutex_unlock(&later.mutex);
+}
