@@ -28,7 +28,7 @@ my %differs = (
         sources-http-404 sources-http-500 sources-http-login-page
         sources-http-lowercase sources-http-ok sources-http-refused
         sources-two-both-404 sources-unified)),
-    # and nothing waits under the id of that run
+    # and nothing waits under the id of that run: tenants.t has these, too
     map({ $_ => 'id' } qw(poll-2-pending poll-3-wait poll-4-again)),
 );
 

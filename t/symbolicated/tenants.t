@@ -43,6 +43,11 @@ my $server = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub
         if $path =~ m{^/away/};
     return $c->reply(200, {}, $winpty)
         if $winpty && $path eq "/ok/winpty.pdb/$key/winpty.pdb";
+    if ($path =~ m{^/delay/}) {
+        $t->wait_until('the answer may come', sub { -e $t->path('gate') });
+        return $c->reply(200, {}, $winpty)
+            if $winpty && $path eq "/delay/winpty.pdb/$key/winpty.pdb";
+    }
     return $c->reply(200, {}, $crash)
         if $path eq "/ok/crash.pdb/$crash_key/crash.pdb";
     return $c->reply(404);
@@ -71,11 +76,13 @@ sub post {
 
 open my $file, '<', $t->data('vectors/symbolicator.jsonl') or die $!;
 my $replayed = 0;
+my %polls;
 while (my $line = <$file>) {
     $line =~ s{http://127\.0\.0\.1:8102}{http://127.0.0.1:$port}g;
     $line =~ s{http://127\.0\.0\.1:9/}{http://127.0.0.1:$closed/}g;
     my $pair = $json->decode($line);
     my ($name, $q, $w) = @$pair{qw(name request response)};
+    $polls{$name} = $pair;
     next if $name !~ /^sources-/;
     SKIP: {
         skip "$name: no winpty.pdb", 1 if !$winpty && $name eq 'sources-http-ok';
@@ -87,6 +94,25 @@ while (my $line = <$file>) {
     }
 }
 cmp_ok $replayed, '>', 10, 'pairs were replayed';
+
+# One that takes its time: the id is another, and all else is the same.
+SKIP: {
+    skip 'no winpty.pdb', 4 if !$winpty;
+    my $request_id;
+    for my $name (qw(poll-1-start poll-2-pending poll-3-wait poll-4-again)) {
+        my ($q, $w) = @{ $polls{$name} }{qw(request response)};
+        my $path = $q->{path} =~ s{(?<=/requests/)[-0-9a-f]{36}}{$request_id}r;
+        my $r = $q->{method} eq 'POST'
+            ? $t->post($t->symbolicated_socket, $path, $q->{body_text},
+                'Content-Type: application/json')
+            : $t->http($t->symbolicated_socket, 'GET', $path);
+        my $got = $json->decode($r->{body});
+        $request_id //= $got->{request_id};
+        $w->{body}{request_id} = $request_id if $w->{body}{request_id};
+        is_deeply [$r->{status}, $got], [$w->{status}, $w->{body}], $name;
+        $t->write_file('gate', '') if $name eq 'poll-2-pending';
+    }
+}
 
 # --- what is allowed
 
