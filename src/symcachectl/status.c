@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl status: what symcached does, its tiers, and who asks it for
- * addresses.
+ * symcachectl status: what symcached does, its tiers and tenants, and who asks
+ * it for addresses.
  */
 #include <stdio.h>
 
@@ -26,6 +26,11 @@ static const char *const tier_heads[] = {"TIER",   "READ",    "WRITE",
 static const char *const tier_keys[] = {"name",    "read",   "write",
                                         "queue",   "hit",    "absent",
                                         "refused", "failed", "stored"};
+
+static const char *const tenant_heads[] = {"TENANT",  "SCOPE", "SOURCES",
+                                           "STARTED", "ASKED", "SOCKET"};
+static const char *const tenant_keys[] = {"name",    "scope", "sources",
+                                          "started", "asked", "listen"};
 
 /* A breaker, and what has failed since it is not closed. */
 static void print_failure(const cJSON *way, const char *name,
@@ -71,8 +76,33 @@ static void print_tiers(const cJSON *tiers)
     }
 }
 
+static void print_tenants(const cJSON *tenants)
+{
+    const cJSON *tenant;
+    struct text_table table;
+    char when[PRINTABLE_TIME_MAX];
+    size_t i;
+
+    text_table_init(&table, sizeof(tenant_heads) / sizeof(tenant_heads[0]),
+                    tenant_heads);
+    cJSON_ArrayForEach(tenant, tenants)
+    {
+        for (i = 0; i < sizeof(tenant_keys) / sizeof(tenant_keys[0]); i++) {
+            if (i == 3 || i == 4) {
+                printable_time(when, printable_number(tenant, tenant_keys[i]));
+                text_table_text(&table, when);
+            } else {
+                text_table_item(&table, cJSON_GetObjectItemCaseSensitive(
+                                            tenant, tenant_keys[i]));
+            }
+        }
+    }
+    text_table_print(&table, stdout, "");
+}
+
 static void print(const cJSON *answer)
 {
+    const cJSON *tenants = cJSON_GetObjectItemCaseSensitive(answer, "tenants");
     const cJSON *tiers = cJSON_GetObjectItemCaseSensitive(answer, "tiers");
     const cJSON *jobs = cJSON_GetObjectItemCaseSensitive(answer, "jobs");
     const cJSON *list =
@@ -89,6 +119,9 @@ static void print(const cJSON *answer)
                : "");
     if (cJSON_GetArraySize(tiers) > 0) {
         print_tiers(tiers);
+    }
+    if (cJSON_GetArraySize(tenants) > 0) {
+        print_tenants(tenants);
     }
     if (cJSON_GetArraySize(list) == 0) {
         puts("symbolicated: none has reported");

@@ -41,6 +41,7 @@ is_deeply status(), {
     jobs => { draining => JSON::PP::false, map { $_ => 0 }
         qw(total queued downloading transcoding waiters) },
     running => [], misses => [], symbolicated => [], tiers => [],
+    tenants => [],
     sources => [{ name => 'upstream', type => 'http',
         health => 'not asked yet', failure => '', map { $_ => 0 }
             qw(not_asked_for found not_found unusable failed bytes failed_at)

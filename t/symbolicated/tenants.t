@@ -213,6 +213,27 @@ like post(request(web("http://127.0.0.1:$port/away/")))
     qr/address is reserved/, 'a redirect into the network';
 is scalar($elsewhere->requests), 0, 'is not followed';
 
+# --- who is there
+
+{
+    my %told = map { $_->{name} => $_ } @{ $t->helper_json('/v1/status')->{tenants} };
+    my @there = map { m{([^/]+)$} } glob $t->path('tenants/*');
+    is_deeply [sort keys %told], [sort @there], 'the status has each tenant';
+    my ($b) = grep { $_->{scope} eq 'b' } values %told;
+    is $b->{sources}, 1, 'its sources';
+    cmp_ok $b->{started}, '<=', $b->{asked}, 'when it was asked for first, and last';
+    cmp_ok abs($b->{asked} - time), '<', 600, 'in Unix time';
+    my $ctl = "$Test::Symcache::build/symcachectl";
+    my $status = qx($ctl status --socket unix:@{[ $t->helper_socket ]});
+    like $status, qr/^TENANT +SCOPE.*^$b->{name} +b +1 .*\Q$b->{listen}\E$/ms,
+        'symcachectl status has them, too';
+    like qx($ctl jobs --socket $b->{listen}), qr/^jobs 0:/, 'its jobs, by its socket';
+    like qx($ctl why --socket $b->{listen} crash.pdb $crash_key), qr/s0.*found/,
+        'where it looked';
+    my $store = $t->path("tenants/$b->{name}/store");
+    like qx($ctl ls --root $store), qr/crash\.pdb/, 'its files';
+}
+
 # --- limits
 
 $t->stop_symbolicated;

@@ -207,7 +207,7 @@ function show(status) {
     }
     put(byId('reason'), helper.reason ?? '');
     for (const name of ['running', 'sources', 'tiers', 'symbolicated',
-        'misses']) {
+        'tenants', 'misses']) {
         showTable(byId(name), helper[name] ?? [], status.time);
     }
     all('figure').forEach(showChart);

@@ -274,8 +274,11 @@ static void page_status(struct server *s, struct target *t, const char *query,
     cJSON *misses = scheduler_misses(s->scheduler);
     cJSON *reports = reports_json(s->reports);
     cJSON *tiers = scheduler_tiers(s->scheduler);
+    cJSON *tenants = tenants_json(s->tenants);
 
-    reply_json(req, status_json(jobs, sources, tiers, misses, reports));
+    reply_json(req,
+               status_json(jobs, sources, tiers, misses, reports, tenants));
+    cJSON_Delete(tenants);
     cJSON_Delete(tiers);
     cJSON_Delete(jobs);
     cJSON_Delete(sources);

@@ -35,6 +35,9 @@ static const struct fields symbolicated_fields = {
     {"name", "version", "listen", NULL},
     {"started", "requests", "frames", "reported", NULL}};
 
+static const struct fields tenants_fields = {
+    {"name", "scope", "listen", NULL}, {"sources", "started", "asked", NULL}};
+
 static const struct fields misses_fields = {
     {"store", "key", "version", "outcome", "reason", NULL}, {"time", NULL}};
 
@@ -110,7 +113,7 @@ static void add_tiers(cJSON *to, const cJSON *tiers)
 
 cJSON *status_json(const cJSON *jobs, const cJSON *sources,
                    const cJSON *tiers, const cJSON *misses,
-                   const cJSON *reports)
+                   const cJSON *reports, const cJSON *tenants)
 {
     cJSON *object = cJSON_CreateObject();
 
@@ -123,5 +126,6 @@ cJSON *status_json(const cJSON *jobs, const cJSON *sources,
     add_tiers(object, tiers);
     add_items(object, "misses", misses, &misses_fields);
     add_items(object, "symbolicated", reports, &symbolicated_fields);
+    add_items(object, "tenants", tenants, &tenants_fields);
     return object;
 }

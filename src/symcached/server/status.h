@@ -10,10 +10,12 @@
 #include <cjson/cJSON.h>
 
 /*
- * Of the objects of the three pages, scheduler_tiers(), and reports_json():
+ * Of the objects of the three pages, scheduler_tiers(), reports_json() and
+ * tenants_json():
  *
  *   {"state": "answered", "jobs": {...}, "running": [...], "sources": [...],
- *    "tiers": [...], "misses": [...], "symbolicated": [...]}
+ *    "tiers": [...], "misses": [...], "symbolicated": [...],
+ *    "tenants": [...]}
  *
  * Each item has all of its fields.  At most 40 items of a kind are taken, with
  * fields of bounded length only, so that the page stays below the 256 KB that
@@ -21,6 +23,6 @@
  */
 cJSON *status_json(const cJSON *jobs, const cJSON *sources,
                    const cJSON *tiers, const cJSON *misses,
-                   const cJSON *reports);
+                   const cJSON *reports, const cJSON *tenants);
 
 #endif

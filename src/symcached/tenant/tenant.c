@@ -19,6 +19,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/async_unlink.h"
@@ -34,6 +35,7 @@
 #define CLEAN_SECONDS 10  /* between looks for idle ones */
 #define BUSY_MS 60000     /* one that was asked since then is not replaced */
 #define WAITING_MAX 1000  /* for one to start */
+#define SCOPE_SHOWN 64    /* bytes */
 
 struct waiting {
     SLIST_ENTRY(waiting) next;
@@ -51,6 +53,8 @@ struct tenant {
     unsigned nwaiting;
     SLIST_HEAD(, waiting) waiting;
     char name[TENANT_NAME + 1];
+    char scope[SCOPE_SHOWN + 1]; /* to be shown */
+    unsigned nsources;
 };
 
 struct tenants {
@@ -300,6 +304,24 @@ static void wait_for(struct tenant *tenant, tenant_fn fn, void *arg)
     tenant->nwaiting++;
 }
 
+/* Keeps what may be shown of it. */
+static void note(struct tenant *tenant, const cJSON *asked)
+{
+    const char *scope =
+        cJSON_GetStringValue(cJSON_GetObjectItem(asked, "scope"));
+    char *p;
+
+    snprintf(tenant->scope, sizeof(tenant->scope), "%s",
+             scope != NULL ? scope : "");
+    for (p = tenant->scope; *p != '\0'; p++) {
+        if (*p < ' ' || *p == 0x7F) { /* or not ASCII: it may be cut */
+            *p = '?';
+        }
+    }
+    tenant->nsources = (unsigned)cJSON_GetArraySize(
+        cJSON_GetObjectItem(asked, "sources"));
+}
+
 static void add(struct tenants *tenants, const char *name, const cJSON *asked,
                 tenant_fn fn, void *arg)
 {
@@ -320,6 +342,7 @@ static void add(struct tenants *tenants, const char *name, const cJSON *asked,
     }
     tenant->tenants = tenants;
     snprintf(tenant->name, sizeof(tenant->name), "%s", name);
+    note(tenant, asked);
     tenant->started = tenant->asked = clock_ms();
     LIST_INSERT_HEAD(&tenants->list, tenant, entry);
     tenants->count++;
@@ -378,6 +401,37 @@ void tenants_ask(struct tenants *tenants, const char *text, size_t size,
     } else {
         wait_for(tenant, fn, arg);
     }
+}
+
+/* Unix time of a time of clock_ms(). */
+static double unix_time(uint64_t ms)
+{
+    return (double)time(NULL) - (double)(clock_ms() - ms) / 1000;
+}
+
+cJSON *tenants_json(const struct tenants *tenants)
+{
+    cJSON *array = cJSON_CreateArray(), *item;
+    const struct tenant *tenant;
+    char path[PATH_MAX], address[PATH_MAX + 8];
+
+    if (tenants == NULL) {
+        return array;
+    }
+    LIST_FOREACH(tenant, &tenants->list, entry)
+    {
+        put_path(tenant, "sock", path);
+        snprintf(address, sizeof(address), "unix:%s", path);
+        item = cJSON_CreateObject();
+        cJSON_AddStringToObject(item, "name", tenant->name);
+        cJSON_AddStringToObject(item, "scope", tenant->scope);
+        cJSON_AddStringToObject(item, "listen", address);
+        cJSON_AddNumberToObject(item, "sources", tenant->nsources);
+        cJSON_AddNumberToObject(item, "started", unix_time(tenant->started));
+        cJSON_AddNumberToObject(item, "asked", unix_time(tenant->asked));
+        cJSON_AddItemToArray(array, item);
+    }
+    return array;
 }
 
 static void on_timer(evutil_socket_t fd, short what, void *arg)

@@ -19,6 +19,7 @@
 #ifndef SYMCACHED_TENANT_H
 #define SYMCACHED_TENANT_H
 
+#include <cjson/cJSON.h>
 #include <stddef.h>
 #include "config/config.h"
 
@@ -55,6 +56,13 @@ struct tenants *tenants_new(struct event_base *base,
  */
 void tenants_ask(struct tenants *tenants, const char *text, size_t size,
                  tenant_fn fn, void *arg);
+
+/*
+ * A list of them, to be deleted: {"name", "scope", "listen", the address of its
+ * symcached, "sources", how many, "started", "asked"}; times are Unix times.
+ * tenants may be NULL.
+ */
+cJSON *tenants_json(const struct tenants *tenants);
 
 /* Ends all of them; who waits for one is answered. */
 void tenants_free(struct tenants *tenants); /* NULL is allowed */
