@@ -14,6 +14,7 @@
 #include <sys/queue.h>
 #include <unistd.h>
 
+#include "readable.h"
 #include "thread.h"
 
 struct task {
@@ -22,6 +23,7 @@ struct task {
     atomic_bool returned; /* run has returned: the loop may use arg again */
     int ready;            /* becomes readable when run has returned */
     struct event *event;
+    struct timeval limit; /* or all zeroes */
     const struct task_calls *calls;
     void *arg;
 };
@@ -53,10 +55,20 @@ static void *task_run(void *arg)
     return NULL;
 }
 
+/* Returns 0 or -1. */
+static int await(struct task *task)
+{
+    return event_add(task->event,
+                     task->limit.tv_sec != 0 ? &task->limit : NULL);
+}
+
 static void on_ready(evutil_socket_t fd, short what, void *arg)
 {
     struct task *task = arg;
 
+    if ((what & EV_READ) && !readable_now(fd) && await(task) == 0) {
+        return;
+    }
     task->calls->done(task->arg, !atomic_load(&task->returned));
     task_cancel(task);
 }
@@ -64,7 +76,6 @@ static void on_ready(evutil_socket_t fd, short what, void *arg)
 struct task *task_start(struct event_base *base, unsigned seconds,
                         const struct task_calls *calls, void *arg)
 {
-    struct timeval limit = {.tv_sec = (time_t)seconds};
     struct task *task = calloc(1, sizeof(*task));
     int rc = ENOMEM;
 
@@ -77,11 +88,12 @@ struct task *task_start(struct event_base *base, unsigned seconds,
     atomic_init(&task->holders, 2);
     task->calls = calls;
     task->arg = arg;
+    task->limit.tv_sec = (time_t)seconds;
     task->ready = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     task->event = event_new(base, task->ready, EV_READ, on_ready, task);
 
     if (task->ready != -1 && task->event != NULL &&
-        event_add(task->event, seconds != 0 ? &limit : NULL) == 0) {
+        await(task) == 0) {
         rc = thread_start(task_run, task);
     }
     if (rc != 0) {

@@ -26,6 +26,7 @@
 #include "base/clock.h"
 #include "reaper.h"
 #include "base/log.h"
+#include "base/readable.h"
 
 #ifndef SYS_close_range
 #define SYS_close_range 436
@@ -410,11 +411,15 @@ static bool child_end(struct child *child)
 
 static void child_on_exit(evutil_socket_t fd, short what, void *arg)
 {
-    (void)fd;
+    struct child *child = arg;
+
     (void)what;
 
-    if (!child_end(arg)) {
-        child_kill(arg); /* a tracer reaps it first; the timer tries again */
+    if (!readable_now(fd) && event_add(child->exit_event, NULL) == 0) {
+        return;
+    }
+    if (!child_end(child)) {
+        child_kill(child); /* a tracer reaps it first; the timer tries again */
     }
 }
 

@@ -10,6 +10,7 @@
 #include <event2/bufferevent.h>
 #include <event2/event_struct.h>
 #include "base/log.h"
+#include "base/readable.h"
 
 struct detached {
     struct event readable;
@@ -21,6 +22,9 @@ static void on_readable(evutil_socket_t fd, short events, void *arg)
 {
     struct detached *detached = arg;
 
+    if (!readable_now(fd) && event_add(&detached->readable, NULL) == 0) {
+        return;
+    }
     detached->gone(detached->arg);
 }
 

@@ -9,6 +9,7 @@
 #include <sys/queue.h>
 #include <event2/bufferevent.h>
 #include <event2/keyvalq_struct.h>
+#include "base/readable.h"
 #include "metrics/metrics.h"
 #include "http/http.h"
 #include "proto/header.h"
@@ -283,7 +284,12 @@ static void on_gone(void *arg)
 
 static void on_closed(evutil_socket_t fd, short events, void *arg)
 {
-    on_gone(arg);
+    struct waiting_lookup *lookup = arg;
+
+    if (!readable_now(fd) && event_add(lookup->closed, NULL) == 0) {
+        return;
+    }
+    on_gone(lookup);
 }
 
 /*

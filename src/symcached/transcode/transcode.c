@@ -27,6 +27,7 @@
 #include <sysexits.h>
 #include <unistd.h>
 
+#include "base/readable.h"
 #include "child/child.h"
 #include "command.h"
 #include "confine.h"
@@ -302,9 +303,14 @@ static void conclude(struct transcode *transcode)
 
 static void on_settled(evutil_socket_t fd, short what, void *arg)
 {
-    (void)fd;
-    (void)what;
-    conclude(arg);
+    struct timeval limit = {SETTLE_SECONDS, 0};
+    struct transcode *transcode = arg;
+
+    if ((what & EV_READ) && !readable_now(fd) &&
+        event_add(transcode->settle, &limit) == 0) {
+        return;
+    }
+    conclude(transcode);
 }
 
 /*

@@ -1,0 +1,19 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Is what epoll reports true?
+ *
+ * evhttp closes a connection before it stops watching it.  While a process that
+ * was just forked has the connection, too, epoll goes on to report it under its
+ * number, which may be that of another file by now: a process that works is
+ * then said to have ended.  Whoever does more than to read from a descriptor
+ * that does not block asks here first.
+ */
+#ifndef BASE_READABLE_H
+#define BASE_READABLE_H
+
+#include <stdbool.h>
+
+bool readable_now(int fd);
+
+#endif
