@@ -206,7 +206,8 @@ for my $gone ('store', 'downloads') {
     Test::Symcache::remove_tree($t->path($gone));
     my $before = passes();
     $t->wait_until("$gone is gone", sub { passes() > $before + 1 });
-    is $t->metric('symcached_clean_failed'), 0, "$gone is gone";
+    is $t->metric('symcached_clean_failed'), 0, "$gone is gone"
+        or diag $t->helper_log;
 }
 is $t->metric('symcached_clean_passes_total{result="failed"}'), 0,
     'no pass failed';

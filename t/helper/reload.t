@@ -27,7 +27,13 @@ sub reload {
     my $before = $t->metric($name);
     $t->write_helper_config($config) if defined $config;
     kill 'HUP', $t->{helper};
-    $t->wait_until("reload: $result", sub { $t->metric($name) > $before });
+    return if eval {
+        $t->wait_until("reload: $result", sub { $t->metric($name) > $before });
+    };
+    # where each thread waits
+    diag map { "$_: " . ($t->read_file($_) // $!) . "\n" }
+        glob "/proc/$t->{helper}/task/*/{wchan,syscall,stack}";
+    die $@, $t->read_file('own.log');
 }
 
 my $converter = $t->program('pdb2symcache');
