@@ -141,11 +141,14 @@ like put('basic32.dll/1234567811000/basic32.dll', $dll)->{json}{detail},
     qr/has the id $code, and/, 'PE: another id';
 
 my $build = '0123456789abcdef0123456789abcdef01234567';
-$t->write_file('x.c', "int seven(int a) { return a + 7; }\n");
-system("cd $dir && gcc -g -shared -nostdlib -Wl,--build-id=0x$build -o x.so x.c"
+$t->write_file('x.c', "int seven(int a) { return a + 7; }\n"
+    . 'const char what[] = WHAT;');
+my $gcc = "gcc -g -shared -nostdlib -Wl,--build-id=0x$build";
+system("cd $dir && $gcc '-DWHAT=\"uploaded\"' -o x.so x.c"
+    . " && $gcc -s '-DWHAT=\"replaced\"' -o y.so x.c"
     . ' && objcopy --only-keep-debug x.so x.dbg && strip -g x.so') == 0
     or BAIL_OUT('gcc');
-my ($so, $dbg) = map { $t->read_file($_) } qw(x.so x.dbg);
+my ($so, $dbg, $other) = map { $t->read_file($_) } qw(x.so x.dbg y.so);
 # the first 16 bytes as a GUID, and the age 0, as Breakpad has it
 my $guid = '67452301AB89EFCD0123456789ABCDEF0';
 clear();
@@ -170,6 +173,9 @@ sub original {
 }
 ok original('executable') eq $so, 'ELF: a debugger gets the code';
 ok original('debuginfo') eq $dbg, '- and the debug information';
+is put("libx.so/elf-buildid-$build/libx.so?force=1", $other)->{json}{result},
+    'replaced', 'ELF: other code';
+ok original('executable') eq $other, '- which a debugger gets';
 
 # --- archives
 

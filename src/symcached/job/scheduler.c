@@ -353,13 +353,32 @@ static void discard_in_tier(struct scheduler *scheduler,
     }
 }
 
+/* Removes what was downloaded of a key, of every kind. */
+static void discard_downloads(const struct scheduler *scheduler,
+                              const struct store_config *store,
+                              const symcache_key_t *key)
+{
+    const char *downloads = scheduler->config->downloads;
+    char path[PATH_MAX];
+    symcache_key_t each;
+    int kind;
+
+    symcache_key_copy(&each, key);
+    for (kind = 0; kind < SYMCACHE_KINDS; kind++) {
+        if (symcache_kind_is_original((symcache_kind_e)kind)) {
+            each.kind = (uint8_t)kind;
+            store_download_path(path, downloads, store->name, &each);
+            (void)unlink(path);
+        }
+    }
+}
+
 bool scheduler_discard(struct scheduler *scheduler,
                        const struct store_config *store,
                        const symcache_key_t *key)
 {
     struct job *jobs[SAME_MAX];
     size_t i, n = find_same(scheduler, store, key, jobs);
-    char path[PATH_MAX];
     bool done = true;
 
     if (store->tier != NULL) {
@@ -367,8 +386,7 @@ bool scheduler_discard(struct scheduler *scheduler,
     }
     /* First the files: whoever waits for a job that ends begins another. */
     store_discard(store->root, key);
-    store_download_path(path, scheduler->config->downloads, store->name, key);
-    (void)unlink(path);
+    discard_downloads(scheduler, store, key);
     for (i = 0; i < n; i++) {
         if (jobs[i]->publish != NULL) {
             done = false;
