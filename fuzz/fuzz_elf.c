@@ -14,6 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     int rc;
+    uint64_t offset, length;
     char error[200] = "";
     struct elf_identity identity;
     struct debuginfo_result result;
@@ -26,6 +27,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         (identity.build_id < data ||
          identity.build_id_size > size - (size_t)(identity.build_id - data))) {
         abort(); /* the build id is a part of the file */
+    }
+    if (elf_section_find(data, size, ".text", &offset, &length) == NULL &&
+        (length == 0 || offset > size || length > size - offset)) {
+        abort(); /* so is a section, and not without bytes */
     }
     if (image_check(&elf_format, data, size, &result) == 0 &&
         (rc != 0 || memcmp(result.guid, identity.guid, 16) != 0)) {

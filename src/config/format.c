@@ -96,8 +96,9 @@ unsigned config_format_originals(symcache_kind_e kind)
     case SYMCACHE_KIND_SYM:
         return 1u << FORMAT_BREAKPAD;
     case SYMCACHE_KIND_SOURCE:
-    case SYMCACHE_KIND_SECTION:
         return 1u << FORMAT_ANY;
+    case SYMCACHE_KIND_SECTION: /* itself, or of an ELF file */
+        return 1u << FORMAT_ANY | 1u << FORMAT_ELF;
     default:
         return 0;
     }

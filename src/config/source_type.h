@@ -34,6 +34,8 @@ struct source_type {
     const char *place;    /* the key that says where the source is */
     bool has_symcaches;   /* has SymCaches instead of originals */
     bool any_case;        /* ignores case when it compares names */
+    bool cuts_sections;   /* of debuginfod: a server that gives sections of its
+                             files */
 
     /*
      * Called when the keys have been read; may be NULL.  Refuses keys that

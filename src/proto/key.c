@@ -479,10 +479,15 @@ symcache_key_print(char *buf, const symcache_key_t *key)
 int
 symcache_key_same_module(const symcache_key_t *a, const symcache_key_t *b)
 {
-    if (a->id_type != b->id_type
-        || a->name_len != b->name_len
-        || memcmp(a->name, b->name, a->name_len) != 0)
-    {
+    return a->name_len == b->name_len
+           && memcmp(a->name, b->name, a->name_len) == 0
+           && symcache_key_same_id(a, b);
+}
+
+int
+symcache_key_same_id(const symcache_key_t *a, const symcache_key_t *b)
+{
+    if (a->id_type != b->id_type) {
         return 0;
     }
 

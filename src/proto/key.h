@@ -160,6 +160,9 @@ size_t symcache_key_print(char *buf, const symcache_key_t *key);
 int symcache_key_same_module(const symcache_key_t *a,
     const symcache_key_t *b);
 
+/* Returns 1 if both have the same id, whatever their names are. */
+int symcache_key_same_id(const symcache_key_t *a, const symcache_key_t *b);
+
 /* Returns 1 if both have the same kind, name and id. */
 int symcache_key_equal(const symcache_key_t *a, const symcache_key_t *b);
 

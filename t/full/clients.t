@@ -186,6 +186,56 @@ SKIP: {
     is finds(start('source', 'source2')), 'not found', 'no such source file';
     end();
 }
+
+# --- sections: debuginfod itself says what is to be answered
+
+SKIP: {
+    skip "$_ is not installed", 1
+        for grep { !found_in_path($_) } qw(debuginfod debuginfod-find readelf);
+    my $other = Test::Symcache::free_port();
+    mkdir $t->path($_) for qw(files folder);
+    $t->write_file('files/debug', $debug);
+    $t->write_file('files/prog', $t->read_file('prog'));
+    $t->write_file("folder/_.debug/elf-buildid-sym-$build/_.debug", $debug);
+    $t->write_file("folder/prog/elf-buildid-$build/prog",
+                   $t->read_file('prog'));
+    $config->{sources}{folder} = { type => 'filesystem',
+                                   path => $t->path('folder') };
+    $config->{stores}{default}{sources} = ['folder'];
+    begin('60s');
+    my $pid = $t->spawn('debuginfod.log',
+        {}, found_in_path('debuginfod') . '/debuginfod', '-d', ':memory:', '-p',
+         $other, '-F', $t->path('files'));
+
+    # what a server gives of a section, or undef
+    my $n = 0;
+    my $find = sub {
+        my ($port, @what) = @_;
+        my $cache = $t->path('finds' . $n++);
+        local $ENV{DEBUGINFOD_URLS} = "http://127.0.0.1:$port";
+        local $ENV{DEBUGINFOD_CACHE_PATH} = $cache;
+        my $file = `debuginfod-find @what 2>/dev/null`;
+        chomp $file;
+        return $file ne '' ? $t->read_file($file =~ s{^\Q$dir\E/}{}r) : undef;
+    };
+    $t->wait_until('debuginfod has both files', sub {
+        $find->($other, 'debuginfo', $build)
+            && $find->($other, 'executable', $build);
+    });
+    my %names = map { $_ => 1 } qw(.gdb_index .none .TEXT);
+    for my $file (qw(debug prog)) {
+        $names{$_} = 1 for `LC_ALL=C readelf -SW $dir/$file 2>/dev/null`
+            =~ /^\s*\[\s*\d+\]\s+(\.\S+)/mg;
+    }
+    cmp_ok scalar(keys %names), '>', 25, 'many sections';
+    my @section = map { [ $_, $find->($other, 'section', $build, $_) ] }
+        sort keys %names;
+    cmp_ok scalar(grep { defined $_->[1] } @section), '>', 20, '- it has most';
+    is_deeply [ map { [ $_->[0], $find->($port, 'section', $build, $_->[0]) ] }
+                @section ], \@section, 'the same as debuginfod gives';
+    $t->stop_pid($pid, 'TERM');
+    end();
+}
 $t->allow_log(qr/./);
 
 $t->finish;

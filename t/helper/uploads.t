@@ -152,6 +152,16 @@ my ($so, $dbg, $other) = map { $t->read_file($_) } qw(x.so x.dbg y.so);
 # the first 16 bytes as a GUID, and the age 0, as Breakpad has it
 my $guid = '67452301AB89EFCD0123456789ABCDEF0';
 clear();
+# A section that is cut out of an uploaded file: its bytes, or the status.
+sub section {
+    my ($name) = @_;
+    my $got = $t->helper('GET', "/v1/section/default/%252e$name/buildid-$build?"
+        . 'version=1.0.0&wait=20');
+    return $got->{status} if $got->{status} != 200;
+    return $t->read_file('downloads/default/'
+        . header($got, 'X-Symcache-Path'));
+}
+is section($_), 404, "ELF: nobody has .$_" for qw(rodata debug_str);
 is put("libx.so/elf-buildid-$build/libx.so", $so)->{status}, 201, 'ELF: code';
 is put("_.debug/elf-buildid-sym-$build/_.debug", $dbg)->{status}, 201,
     'ELF: debug information';
@@ -171,11 +181,14 @@ sub original {
     my $at = header($got, 'X-Symcache-Path') // '';
     return $got->{status} == 200 ? $t->read_file("downloads/default/$at") : '';
 }
+isnt section($_), 404, "ELF: .$_ at once" for qw(rodata debug_str);
+like section('rodata'), qr/uploaded/, 'ELF: which is in the code';
 ok original('executable') eq $so, 'ELF: a debugger gets the code';
 ok original('debuginfo') eq $dbg, '- and the debug information';
 is put("libx.so/elf-buildid-$build/libx.so?force=1", $other)->{json}{result},
     'replaced', 'ELF: other code';
-ok original('executable') eq $other, '- which a debugger gets';
+like section('rodata'), qr/replaced/, '- which its sections are cut out of';
+ok original('executable') eq $other, '- and a debugger gets';
 
 # --- archives
 

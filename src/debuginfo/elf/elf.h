@@ -8,5 +8,6 @@
 
 #include "convert.h"
 #include "identity.h"
+#include "section.h"
 
 #endif

@@ -414,6 +414,20 @@ struct elf_bytes elf_file_find(const struct elf_file *f, const char *name,
     return none;
 }
 
+bool elf_file_find_named(const struct elf_file *f, const char *name,
+                         struct elf_section *section)
+{
+    uint64_t i;
+
+    for (i = 0; i < f->num_sections; i++) {
+        *section = elf_file_section(f, i);
+        if (is_named(f, section, name, "")) {
+            return true;
+        }
+    }
+    return false;
+}
+
 uint64_t elf_file_load_address(const struct elf_file *f)
 {
     uint32_t i;

@@ -130,6 +130,11 @@ bool elf_strings_get(const struct elf_strings *strings, uint64_t offset,
 struct elf_bytes elf_file_find(const struct elf_file *file, const char *name,
                                bool *is_compressed);
 
+/* Finds the first section of that whole name.  Returns false if there is none.
+ */
+bool elf_file_find_named(const struct elf_file *file, const char *name,
+                         struct elf_section *section);
+
 /* Returns the address at which the file wants to be loaded. */
 uint64_t elf_file_load_address(const struct elf_file *file);
 

@@ -425,6 +425,7 @@ static void cancel(struct job *job)
         transcode_cancel(job->run.transcode);
         job->run.transcode = NULL;
     }
+    section_free(job);
     if (job->publish != NULL) {
         publish_cancel(job->publish);
         job->publish = NULL;

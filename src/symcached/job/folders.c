@@ -41,6 +41,10 @@ struct workdir *scheduler_workdir(struct scheduler *scheduler,
 
 void job_original_key(const struct job *job, symcache_key_t *key)
 {
+    if (section_wants_file(job)) {
+        section_file_key(job, key);
+        return;
+    }
     symcache_key_copy(key, &job->key);
     if (symcache_kind_is_debuginfo((symcache_kind_e)key->kind)) {
         key->kind = job->original.format == FORMAT_BREAKPAD

@@ -66,6 +66,7 @@ static const struct source_config *next_source(const struct job *job)
     const struct source_config *source = order_next(&order);
 
     return source == NULL || source->type->has_symcaches ||
+                   job->section != NULL ||
                    source_busy(job->scheduler->sources, job->config, source) ||
                    !scheduler_has_slot(job->scheduler)
                ? NULL

@@ -277,6 +277,14 @@ void scheduler_leave_config(struct job *job)
     }
 }
 
+/* Does the job look for the file of this key, or make something of it? */
+static bool is_about(const struct job *job, const symcache_key_t *key)
+{
+    return symcache_key_same_module(&job->key, key) ||
+           (job->key.kind == SYMCACHE_KIND_SECTION &&
+            symcache_key_same_id(&job->key, key));
+}
+
 unsigned scheduler_forget(struct scheduler *scheduler,
                           const struct store_config *store,
                           const symcache_key_t *key, bool has_id)
@@ -288,7 +296,7 @@ unsigned scheduler_forget(struct scheduler *scheduler,
     LIST_FOREACH(job, &scheduler->all, all)
     {
         if (strcmp(job->store->name, store->name) == 0 &&
-            (has_id ? symcache_key_same_module(&job->key, key) ||
+            (has_id ? is_about(job, key) ||
                           negcache_hints_name(job_hints(job), key)
                     : strcmp(job->key.name, key->name) == 0)) {
             job->findings |= FINDING_FORGOTTEN;
@@ -317,7 +325,7 @@ static size_t find_same(const struct scheduler *scheduler,
     LIST_FOREACH(job, &scheduler->all, all)
     {
         if (n < SAME_MAX && strcmp(job->store->name, store->name) == 0 &&
-            symcache_key_same_module(&job->key, key)) {
+            is_about(job, key)) {
             jobs[n++] = job;
         }
     }
@@ -353,7 +361,8 @@ static void discard_in_tier(struct scheduler *scheduler,
     }
 }
 
-/* Removes what was downloaded of a key, of every kind. */
+/* Removes what was downloaded of a key, of every kind, and with a build id what
+ * was cut out of that. */
 static void discard_downloads(const struct scheduler *scheduler,
                               const struct store_config *store,
                               const symcache_key_t *key)
@@ -370,6 +379,11 @@ static void discard_downloads(const struct scheduler *scheduler,
             store_download_path(path, downloads, store->name, &each);
             (void)unlink(path);
         }
+    }
+    if (key->id_type == SYMCACHE_ID_BUILD &&
+        strcmp(key->name, SYMCACHE_NAME_NONE) == 0) {
+        store_download_root(path, downloads, store->name);
+        store_discard_sections(path, key);
     }
 }
 

@@ -72,9 +72,7 @@ static bool is_worse(const struct job *job)
     return provenance_keeps(path, job->original.from, job->original.extent);
 }
 
-/* Puts a file of the work directory among the downloads.  Returns false after
- * it has ended the job. */
-static bool take(struct job *job, const char *file)
+bool job_take_file(struct job *job, const char *file)
 {
     (void)chmod(file, 0644); /* nginx may serve it, whatever the umask is */
     job_discard_pdb(job);
@@ -98,7 +96,7 @@ static void use_kept(struct job *job)
     snprintf(file, sizeof(file), "%s/%s", job->kept_work, job->key.name);
     job->original = job->kept;
     job->original.bytes = bytes;
-    if (!take(job, file)) {
+    if (!job_take_file(job, file)) {
         return;
     }
     job_drop_kept(job);
@@ -113,6 +111,7 @@ static void sources_exhausted(struct job *job)
         job_drop_kept(job);
         job->findings = 0;
         order_rewind(&job->order);
+        section_rewind(job);
         job_ask_source(job);
         return;
     }
@@ -130,8 +129,7 @@ static void sources_exhausted(struct job *job)
 static bool may_be_bettered(const struct job *job)
 {
     return job->original.extent != SYMCACHE_EXTENT_FULL &&
-           job->original.format != FORMAT_PDB &&
-           job->target.transcoder != &order_original;
+           job->original.format != FORMAT_PDB;
 }
 
 /* Keeps the first of these, unless such a one is on disk, and asks the next
@@ -172,11 +170,24 @@ static void leave_at_source(struct job *job, const char *file)
     job_set_state(job, JOB_WAITS_TRANSCODER);
 }
 
+void job_take_target(struct job *job, const char *file)
+{
+    if (job_take_file(job, file)) {
+        job_leave_sources(job);
+        job->target.published = order_original.version;
+        job_end(job, FINDING_PUBLISHED);
+    }
+}
+
 static void on_found(struct job *job)
 {
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
 
     snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
+    if (section_wants_file(job)) {
+        section_cut_file(job, file);
+        return;
+    }
     job->original.format = job_format_of(file);
     if (is_worse(job)) {
         job_leave_sources(job);
@@ -194,20 +205,19 @@ static void on_found(struct job *job)
         job_publish(job, &job->symcache.version, file);
         return;
     }
+    if (job->target.transcoder == &order_original) {
+        job_take_target(job, file);
+        return;
+    }
 
     if (may_be_bettered(job)) {
         keep(job);
         return;
     }
-    if (!take(job, file)) {
+    if (!job_take_file(job, file)) {
         return;
     }
     job_leave_sources(job);
-    if (job->target.transcoder == &order_original) {
-        job->target.published = order_original.version;
-        job_end(job, FINDING_PUBLISHED);
-        return;
-    }
     job_answer_original(job);
     job_set_state(job, JOB_WAITS_TRANSCODER);
 }
@@ -288,7 +298,9 @@ static void on_source_done(void *arg, enum source_outcome outcome)
         on_found(job);
     } else if (is_done(job, outcome)) {
         job->pending = 0;
-        job->source = NULL;
+        if (!section_next(job)) {
+            job->source = NULL;
+        }
         job_ask_source(job);
     }
 }
@@ -305,6 +317,8 @@ static struct lookup *begin_lookup(struct job *job)
     const struct order *order = &job->order;
     struct source_symcache *symcache = &job->symcache;
     struct workdir *workdir;
+    symcache_key_t key;
+    unsigned formats;
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
 
     memset(symcache, 0, sizeof(*symcache));
@@ -315,7 +329,10 @@ static struct lookup *begin_lookup(struct job *job)
         symcache_version_cmp(&order->on_disk, version) < 0;
     symcache->exceeds = order->on_disk;
 
-    job->original.unchanged = job_may_leave_original(job) ? time(NULL) : 0;
+    section_ask(job, &key, &formats);
+    job->original.unchanged =
+        section_wants_file(job) || job_may_leave_original(job) ? time(NULL)
+                                                               : 0;
 
     /* on the file system where the file will stay, so that it can be renamed */
     workdir = scheduler_workdir(job->scheduler, source->type->has_symcaches
@@ -329,7 +346,8 @@ static struct lookup *begin_lookup(struct job *job)
     errno = ENOMEM;
     snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
     return source_lookup(job->scheduler->sources, job->config, source,
-                         &job->key, job->name, job_hints(job), order->formats,
+                         &key, section_wants_file(job) ? key.name : job->name,
+                         job_hints(job), formats,
                          job->purpose != JOB_FOR_DEBUG_FILE,
                          job->original.unchanged, file, symcache,
                          &source_callbacks, job);
@@ -340,7 +358,7 @@ bool job_may_ask(struct job *job)
     if (job->source == NULL) {
         job->source = order_next(&job->order);
     }
-    return job->source == NULL || prefetch_has(job) ||
+    return job->source == NULL || prefetch_has(job) || section_is_near(job) ||
            !source_busy(job->scheduler->sources, job->config, job->source);
 }
 
@@ -358,8 +376,16 @@ void job_ask_source(struct job *job)
         job_set_state(job, JOB_IN_SOURCE);
     }
 
+    if (section_cut_near(job)) {
+        return;
+    }
     if (job->source == NULL) {
         sources_exhausted(job);
+        return;
+    }
+    if (section_skips(job)) {
+        job->source = NULL;
+        job_ask_source(job);
         return;
     }
 

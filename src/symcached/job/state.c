@@ -72,9 +72,10 @@ struct job *job_new(struct scheduler *scheduler, struct config *config,
     }
     job->attempt_log = attempt_log_new(id);
     job->hints = hints[0] != '\0' ? strdup(hints) : NULL;
-    if (job->attempt_log == NULL ||
+    if (job->attempt_log == NULL || !section_new(job) ||
         (hints[0] != '\0' && job->hints == NULL)) {
         attempt_log_free(job->attempt_log);
+        section_free(job);
         free(job->hints);
         free(job);
         return NULL;
@@ -92,6 +93,7 @@ void job_free(struct job *job)
     if (job->again != NULL) {
         event_free(job->again);
     }
+    section_free(job);
     attempt_log_free(job->attempt_log);
     free(job->text);
     free(job->via);

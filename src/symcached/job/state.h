@@ -14,6 +14,7 @@
  *   state.c       begins it, and moves it from state to state
  *   search.c      asks its sources; prefetch.c asks the next one early
  *   conversion.c  runs its transcoder, and publishes what that made
+ *   section.c     cuts a section out of an ELF file
  *   ask_tier.c    asks the tier of its store, before all that
  *   canary.c      tells failures of the transcoder from those of the original
  *   end.c         ends it, whatever the reason
@@ -166,6 +167,7 @@ struct job {
     struct source_symcache symcache;
     struct lookup *lookup;
     struct prefetch *prefetch; /* or NULL; see prefetch.h */
+    struct section *section;   /* of a job for one, see section.c; or NULL */
     struct event *again;       /* of JOB_WAITS_UPSTREAM; or NULL */
     uint64_t pending;          /* since when the source works on it, or 0 */
     unsigned again_after;      /* seconds after which it wants to be asked */
@@ -267,6 +269,51 @@ void job_leave_sources(struct job *job);
 
 /* Removes the original that is kept, if there is one. */
 void job_drop_kept(struct job *job);
+
+/* Puts a file of the work directory among the downloads.  Returns false after
+ * it has ended the job. */
+bool job_take_file(struct job *job, const char *file);
+
+/* The same for an original that is the target, and ends the job. */
+void job_take_target(struct job *job, const char *file);
+
+/* section.c ------------------------------------------------------------- */
+
+/* Makes what a job for a section needs, and nothing for others.  Returns false
+ * when out of memory. */
+bool section_new(struct job *job);
+void section_free(struct job *job); /* also ends what runs */
+
+/* Is there a file among the downloads that was not looked at yet? */
+bool section_is_near(const struct job *job);
+
+/* Looks at the next of these.  Returns false if there is none. */
+bool section_cut_near(struct job *job);
+
+/* All sources are asked again, and the downloads looked at. */
+void section_rewind(struct job *job);
+
+/* Call it when another source is to be asked.  Returns true if it has only the
+ * files that are known to lack the section. */
+bool section_skips(struct job *job);
+
+/* What the source is asked for: the key and the formats of the job, or of a
+ * file that a section is cut out of. */
+void section_ask(const struct job *job, symcache_key_t *key,
+                 unsigned *formats);
+
+/* Is the job after such a file at the moment, and not after its target? */
+bool section_wants_file(const struct job *job);
+
+/* A source had it: cuts the section out of it. */
+void section_cut_file(struct job *job, const char *file);
+
+/* Moves on to what else the source is to be asked for.  Returns false if that
+ * was all. */
+bool section_next(struct job *job);
+
+/* Sets the key of that file. */
+void section_file_key(const struct job *job, symcache_key_t *key);
 
 /* conversion.c ---------------------------------------------------------- */
 

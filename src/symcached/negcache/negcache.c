@@ -485,7 +485,10 @@ int negcache_add(struct negcache *negcache, const struct store_config *store,
 {
     int saved;
 
-    if (!negcache_rules[reason].on_disk || hints[0] != '\0') {
+    /* sections are found by their build id when a file with it comes: on disk,
+     * each would lie in a folder of its own name */
+    if (!negcache_rules[reason].on_disk || hints[0] != '\0' ||
+        key->kind == SYMCACHE_KIND_SECTION) {
         note(negcache, store, key, name, hints, version, reason, text,
              seconds > 0 ? seconds : negcache_life(reason, cache));
         return 0;
@@ -558,6 +561,24 @@ static bool failed_with(const struct failure *f, const char *store,
     return negcache_hints_name(text, key);
 }
 
+/* Is it of this store, and of a section of a file with the key's build id?  Its
+ * id is <store>/<section>/<id>/<section>-v1.0.0.section.absent. */
+static bool is_section_of(const struct failure *f, const char *store,
+                          const symcache_key_t *key)
+{
+    size_t len = strlen(store);
+    const char *id = strncmp(f->id, store, len) == 0 ? strchr(f->id + len, '/')
+                                                     : NULL;
+    char text[SYMCACHE_ID_TEXT_MAX + 1];
+
+    if (key->id_type != SYMCACHE_ID_BUILD || id == NULL ||
+        strstr(id, ".section.absent") == NULL) {
+        return false;
+    }
+    len = symcache_id_print(text, key);
+    return strncmp(id + 1, text, len) == 0 && id[1 + len] == '/';
+}
+
 /* Drops what begins with the prefix of a store and a name; with a key also what
  * was found out with its build id, by whatever name. */
 static unsigned forget_errors(struct negcache *negcache, const char *prefix,
@@ -572,7 +593,8 @@ static unsigned forget_errors(struct negcache *negcache, const char *prefix,
     for (f = TAILQ_FIRST(&negcache->by_age); f != NULL; f = next) {
         next = TAILQ_NEXT(f, age);
         if (strncmp(f->id, prefix, len) == 0 ||
-            (key != NULL && failed_with(f, store, key))) {
+            (key != NULL && (failed_with(f, store, key) ||
+                             is_section_of(f, store, key)))) {
             failure_free(negcache, f);
             n++;
         }

@@ -417,5 +417,6 @@ const struct source_type source_http = {
     .shared = SOURCE_KEYS_URL | SOURCE_KEYS_LAYOUT | SOURCE_KEYS_MAP |
               SOURCE_KEYS_HTTP | SOURCE_KEYS_HEADERS,
     .place = "url",
+    .cuts_sections = true,
     .begin = begin,
 };

@@ -82,6 +82,10 @@ bool store_has_transcoders(const char *root);
  * entries. */
 void store_discard(const char *root, const symcache_key_t *key);
 
+/* Removes the sections of files of a build id that lie among the downloads of a
+ * store, which is their root. */
+void store_discard_sections(const char *root, const symcache_key_t *id);
+
 /* Writes <downloads>/<store> into buf. */
 void store_download_root(char buf[PATH_MAX], const char *downloads,
                          const char *store);

@@ -251,6 +251,9 @@ static char check_elf(const struct check *c)
     if (got.is_cut) {
         return say(c, 'U', CUT_OFF);
     }
+    if (c->key->kind == SYMCACHE_KIND_SECTION) {
+        return found(c, ""); /* either of both may have it */
+    }
     if (c->key->kind == SYMCACHE_KIND_EXECUTABLE && !got.has_code) {
         return say(c, 'W', "a debug file, without code");
     }

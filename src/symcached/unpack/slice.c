@@ -8,12 +8,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "config/config.h"
+#include "debuginfo/elf/elf.h"
 #include "debuginfo/macho/macho.h"
+#include "proto/symbol_path.h"
 
 #define CHUNK (256 * 1024)
 
-bool slice_find(const uint8_t *data, uint64_t size, const uint8_t uuid[16],
-                uint64_t *offset, uint64_t *length)
+/* Looks for the image with this UUID. */
+static bool find_image(const uint8_t *data, uint64_t size,
+                       const uint8_t uuid[16], uint64_t *offset,
+                       uint64_t *length)
 {
     const struct macho_slice *slice;
     struct macho_identity identity;
@@ -34,6 +39,29 @@ bool slice_find(const uint8_t *data, uint64_t size, const uint8_t uuid[16],
         }
     }
     return false;
+}
+
+enum slice slice_find(const symcache_key_t *key, unsigned formats,
+                      const uint8_t *data, uint64_t size, uint64_t *offset,
+                      uint64_t *length, const char **why)
+{
+    char name[SYMCACHE_NAME_MAX + 1];
+
+    if (!(formats & (1u << FORMAT_MACHO | 1u << FORMAT_ELF))) {
+        return SLICE_WHOLE;
+    }
+    switch (key->kind) {
+    case SYMCACHE_KIND_SYMCACHE:
+        return find_image(data, size, key->guid, offset, length) ? SLICE_PART
+                                                                 : SLICE_WHOLE;
+    case SYMCACHE_KIND_SECTION:
+        *why = symcache_symbol_unescape(name, key)
+                   ? elf_section_find(data, (size_t)size, name, offset, length)
+                   : "no name of a section";
+        return *why == NULL ? SLICE_PART : SLICE_NONE;
+    default:
+        return SLICE_WHOLE;
+    }
 }
 
 static int copy(int in, uint64_t offset, uint64_t length, struct sink *sink,

@@ -1,8 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Takes one image out of a fat Mach-O file, so that what is converted and kept
- * among the downloads is the one that was asked for.
+ * Takes what was asked for out of a file that has more: one image of a fat
+ * Mach-O file, so that what is converted and kept among the downloads is the
+ * right one, or a section of an ELF file.
  */
 #ifndef SYMCACHED_UNPACK_SLICE_H
 #define SYMCACHED_UNPACK_SLICE_H
@@ -10,14 +11,23 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "proto/key.h"
 #include "symcached/space/space.h"
 
+enum slice {
+    SLICE_WHOLE, /* all of the file is wanted */
+    SLICE_PART,
+    SLICE_NONE   /* only a part is wanted, which it does not have */
+};
+
 /*
- * Looks for the image with this UUID.  Returns true with where it lies, or
- * false if the file has none, or is not fat.
+ * Tells what of a file a key asks for; of one that may be any, it is all of it.
+ * *offset and *length say where a part lies; *why gets the reason why there is
+ * none.
  */
-bool slice_find(const uint8_t *data, uint64_t size, const uint8_t uuid[16],
-                uint64_t *offset, uint64_t *length);
+enum slice slice_find(const symcache_key_t *key, unsigned formats,
+                      const uint8_t *data, uint64_t size, uint64_t *offset,
+                      uint64_t *length, const char **why);
 
 /*
  * Writes a part of a file from the start of the sink's, which ends with it.

@@ -150,20 +150,9 @@ static char finish_file(const struct unpack_job *job, int fd, char *detail,
     return letter;
 }
 
-/* Finds the image that was asked for in a fat Mach-O file that is to be
- * converted. */
-static bool has_slice(const struct unpack_job *job, const uint8_t *data,
-                      uint64_t size, uint64_t *offset, uint64_t *length)
-{
-    return (job->formats & 1u << FORMAT_MACHO) &&
-           job->key.kind == SYMCACHE_KIND_SYMCACHE &&
-           slice_find(data, size, job->key.guid, offset, length);
-}
-
 /*
- * Of a fat Mach-O file only the image that was asked for is left, in the
- * output.  Returns true with the letter of that, or false if the file stays as
- * it is.
+ * Of a file of which a part was asked for, only that is left, in the output.
+ * Returns true with the letter of that, or false if the file stays as it is.
  */
 static bool narrow(const struct unpack_job *job, int fd, char *letter,
                    char *detail, size_t size)
@@ -173,18 +162,27 @@ static bool narrow(const struct unpack_job *job, int fd, char *letter,
     const uint8_t *map = fd == UNPACK_OUT_FD ? job->out : job->in;
     off_t end = lseek(fd, 0, SEEK_END);
     uint64_t offset, length;
+    const char *why;
+    enum slice part =
+        end < 0 ? SLICE_WHOLE
+                : slice_find(&job->key, job->formats, map, (uint64_t)end,
+                             &offset, &length, &why);
 
-    if (end < 0 || !has_slice(job, map, (uint64_t)end, &offset, &length)) {
-        return false;
-    }
-    if (slice_copy(fd, offset, length, &sink) != 0) {
-        snprintf(detail, size, "the image in it cannot be written: %s",
-                 strerror(sink.error));
+    if (part == SLICE_NONE) {
+        snprintf(detail, size, "%s", why);
+        *letter = 'N';
+    } else if (part == SLICE_PART &&
+               (slice_copy(fd, offset, length, &sink) != 0 ||
+                fdatasync(UNPACK_OUT_FD) != 0)) {
+        snprintf(detail, size, "the part of it cannot be written: %s",
+                 strerror(sink.error != 0 ? sink.error : errno));
         *letter = 'E';
-    } else {
+    } else if (part == SLICE_PART && job->key.kind == SYMCACHE_KIND_SECTION) {
+        snprintf(detail, size, "%" PRIu64 " bytes", length);
+    } else if (part == SLICE_PART) {
         *letter = finish_file(job, UNPACK_OUT_FD, detail, size);
     }
-    return true;
+    return part != SLICE_WHOLE;
 }
 
 /* Looks at what is in fd, the output or the received body. */
@@ -353,7 +351,7 @@ static char unpack_here(const struct unpack_job *job, const struct here *here,
                         char *detail, size_t size)
 {
     enum body_kind kind;
-    const char *what;
+    const char *what, *why;
     uint64_t offset, length;
     char letter;
 
@@ -363,7 +361,8 @@ static char unpack_here(const struct unpack_job *job, const struct here *here,
     kind = body_sniff(here->map,
                       here->size < BODY_HEAD ? here->size : BODY_HEAD, &what);
     if (!is_original(job, kind) ||
-        has_slice(job, here->map, here->size, &offset, &length)) {
+        slice_find(&job->key, job->formats, here->map, here->size, &offset,
+                   &length, &why) != SLICE_WHOLE) {
         return 0;
     }
     letter = check(job, here->map, here->size, detail, size);
