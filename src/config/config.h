@@ -27,7 +27,8 @@ enum source_layout {
     LAYOUT_UNIFIED,
     LAYOUT_FLAT,
     LAYOUT_BREAKPAD,
-    LAYOUT_DEBUGINFOD
+    LAYOUT_DEBUGINFOD,
+    LAYOUT_BUILD_ID /* /usr/lib/debug/.build-id, as gdb knows it */
 };
 
 /* what may be at a place of a layout */

@@ -17,6 +17,7 @@ int config_layout(struct config_reader *r, const cJSON *item,
         [LAYOUT_SSQP] = "ssqp",         [LAYOUT_UNIFIED] = "unified",
         [LAYOUT_FLAT] = "flat",         [LAYOUT_BREAKPAD] = "breakpad",
         [LAYOUT_DEBUGINFOD] = "debuginfod",
+        [LAYOUT_BUILD_ID] = "build_id",
     };
     struct source_config *source = at;
     int value = config_word(r, item, words, COUNT(words));
@@ -97,6 +98,8 @@ unsigned config_layout_formats(enum source_layout layout)
         return FORMATS_ALL & ~(1u << FORMAT_BREAKPAD);
     case LAYOUT_DEBUGINFOD:
         return 1u << FORMAT_ELF | 1u << FORMAT_MACHO | 1u << FORMAT_ANY;
+    case LAYOUT_BUILD_ID:
+        return 1u << FORMAT_ELF;
     case LAYOUT_SYMSTORE:
     case LAYOUT_TWO_TIER:
     case LAYOUT_SSQP:
@@ -125,13 +128,14 @@ bool config_source_has_key(const struct source_config *source,
             return layout == LAYOUT_DEBUGINFOD &&
                    symcache_symbol_unescape(path, key);
         }
-        if (layout == LAYOUT_UNIFIED || layout == LAYOUT_DEBUGINFOD) {
+        if (layout == LAYOUT_UNIFIED || layout == LAYOUT_DEBUGINFOD ||
+            layout == LAYOUT_BUILD_ID) {
             return true;
         }
         return layout != LAYOUT_FLAT && layout != LAYOUT_BREAKPAD &&
                (named || is_listed || key->kind != SYMCACHE_KIND_EXECUTABLE);
     default: /* SYMCACHE_ID_DEBUG */
-        return layout != LAYOUT_DEBUGINFOD;
+        return layout != LAYOUT_DEBUGINFOD && layout != LAYOUT_BUILD_ID;
     }
 }
 
@@ -140,6 +144,7 @@ bool config_layout_has_form(enum source_layout layout, enum layout_form form)
     switch (layout) {
     case LAYOUT_UNIFIED:
     case LAYOUT_DEBUGINFOD:
+    case LAYOUT_BUILD_ID:
         return form == FORM_PLAIN;
     case LAYOUT_FLAT:
     case LAYOUT_BREAKPAD:

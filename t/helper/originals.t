@@ -81,6 +81,10 @@ $config->{stores}{folder} = { %{ $config->{stores}{ssqp} },
     root => $t->path('stores/folder'), sources => ['folder'] };
 $config->{sources}{tree} = { type => 'filesystem', layout => 'debuginfod',
                              path => $t->path('tree') };
+$config->{sources}{gdb} = { type => 'filesystem', layout => 'build_id',
+                            path => $t->path('usr/.build-id') };
+$config->{stores}{gdb} = { %{ $config->{stores}{ssqp} },
+    root => $t->path('stores/gdb'), sources => ['gdb'] };
 $config->{stores}{tree} = { %{ $config->{stores}{ssqp} },
     root => $t->path('stores/tree'), sources => ['tree'] };
 $t->start_symcached($config);
@@ -170,6 +174,28 @@ served('a folder', $elf{debug}, 'debuginfo', 'folder', @id);
 $t->write_file("folder/Prog.so/elf-buildid-$build/prog.so", $elf{program});
 served('a program in a folder, without its name', $elf{program}, 'executable',
        'folder', @id);
+
+my $at_gdb = 'usr/.build-id/93/' . substr $build, 2;
+$t->write_file("$at_gdb.debug", $elf{debug});
+$t->write_file('bin/program', $elf{program});
+symlink '../../../bin/program', $t->path($at_gdb) or die;
+served("gdb's folder", $elf{debug}, 'debuginfo', 'gdb', @id);
+served('- and a link to the program', $elf{program}, 'executable', 'gdb', @id);
+($status, undef, $reason) = lookup('executable', 'gdb', 'no.dll', $key);
+is "$status $reason", '404 notfound', '- which has no images';
+
+# Without a build id a program has the id of its code, and its debug file none:
+# whatever .gnu_debuglink says, nobody could ask for that.
+my %made_of;
+for my $file (qw(none none.debug)) {
+    system("cd $dir && objcopy --only-keep-debug none none.debug && "
+        . $t->program('symcachectl') . " convert $file -o $file.symcache")
+        == 0 or die;
+    ($made_of{$file}) = `@{[ $t->program('symcachectl') ]} dump $dir/$file.symcache`
+        =~ /^id\s+(\S+)/m;
+}
+like $made_of{none}, qr/[1-9a-f]/, 'a program without a build id';
+unlike $made_of{'none.debug'}, qr/[1-9a-f]/, '- its debug file has no id';
 
 put("s/_.debug/elf-buildid-sym-$build/_.debug", $elf{program});
 refused('a stripped program for its debug file',

@@ -197,6 +197,13 @@ static const struct walk_case walk_cases[] = {
      "_",
      "buildid-" BUILD,
      {"93/ac61ec5a8eb1396f9fbd350e3169a558528a40/debuginfo"}},
+    /* gdb's manual, "Debugging Information in Separate Files" */
+    {{.layout = LAYOUT_BUILD_ID},
+     "_",
+     "buildid-" BUILD,
+     {"93/ac61ec5a8eb1396f9fbd350e3169a558528a40.debug"}},
+    {{.layout = LAYOUT_BUILD_ID}, "a.pdb", CRASH, {NULL}},
+    {{.layout = LAYOUT_BUILD_ID}, "a.exe", "0DDC1E9A6c000", {NULL}},
     {{.layout = LAYOUT_BREAKPAD}, "a.so", "buildid-" BUILD, {NULL}},
     {{.layout = LAYOUT_FLAT}, "a.so", "buildid-" BUILD, {NULL}},
 };
@@ -224,6 +231,10 @@ static const struct walk_case executable_cases[] = {
      "_",
      "buildid-" BUILD,
      {"93/ac61ec5a8eb1396f9fbd350e3169a558528a40/executable"}},
+    {{.layout = LAYOUT_BUILD_ID},
+     "_",
+     "buildid-" BUILD,
+     {"93/ac61ec5a8eb1396f9fbd350e3169a558528a40"}},
 };
 
 static void key_of(symcache_key_t *key, const char *name, const char *id)

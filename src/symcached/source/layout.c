@@ -10,7 +10,7 @@
 
 #define LAYOUT_GUID 32 /* digits, before those of the age */
 
-#define LAYOUT_BUILD_ID 40 /* digits: SSQP fills shorter ones with zeros */
+#define SSQP_DIGITS 40 /* digits: SSQP fills shorter ones with zeros */
 
 /*
  * Spellings of name and key; each is tried where it differs from the others.
@@ -122,7 +122,8 @@ static void spell_build_id(const struct layout_walk *walk, unsigned variant,
     snprintf(hex, sizeof(hex), "%.*s", 2 * SYMCACHE_BUILD_ID_MAX,
              id + strlen("buildid-"));
     if (walk->source->layout == LAYOUT_UNIFIED ||
-        walk->source->layout == LAYOUT_DEBUGINFOD) {
+        walk->source->layout == LAYOUT_DEBUGINFOD ||
+        walk->source->layout == LAYOUT_BUILD_ID) {
         snprintf(id, LAYOUT_ID_MAX + 1, "%s", hex);
         return;
     }
@@ -136,9 +137,9 @@ static void spell_build_id(const struct layout_walk *walk, unsigned variant,
     }
     snprintf(id, LAYOUT_ID_MAX + 1, "%s%s%s%.*s",
              macho ? "mach-uuid-" : "elf-buildid-", debug ? "sym-" : "", hex,
-             macho || strlen(hex) >= LAYOUT_BUILD_ID
+             macho || strlen(hex) >= SSQP_DIGITS
                  ? 0
-                 : (int)(LAYOUT_BUILD_ID - strlen(hex)),
+                 : (int)(SSQP_DIGITS - strlen(hex)),
              "0000000000000000000000000000000000000000");
 }
 
@@ -226,6 +227,10 @@ static void layout_path(char *path, const struct layout_walk *walk,
             snprintf(path + n, LAYOUT_PATH_MAX + 1 - (size_t)n, "%s%s",
                      kind == SYMCACHE_KIND_SECTION ? "/" : "", file);
         }
+        break;
+    case LAYOUT_BUILD_ID:
+        snprintf(path, LAYOUT_PATH_MAX + 1, "%.2s/%s%s", id, id + 2,
+                 kind == SYMCACHE_KIND_EXECUTABLE ? "" : ".debug");
         break;
     case LAYOUT_FLAT:
         snprintf(path, LAYOUT_PATH_MAX + 1, "%s", file);
