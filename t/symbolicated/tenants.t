@@ -50,6 +50,8 @@ my $server = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub
     }
     return $c->reply(200, {}, $crash)
         if $path eq "/ok/crash.pdb/$crash_key/crash.pdb";
+    return $c->reply(200, {}, $t->read_file($t->data('ppdb/weave.pdb')))
+        if $path =~ m{^/ok/weave\.pdb/6022e78b4bf44d048f9e21d7790ece60FFFFFFFF/weave\.pdb$};
     return $c->reply(404);
 });
 my $port = $server->port;
@@ -149,6 +151,18 @@ is function(request(web("http://127.0.0.1:$port/none/"))), 'missing',
 is function(request()), 'missing', 'no source';
 is function(request(web($ok, filters => { filetypes => ['pe'] }))), 'missing',
     'a source without PDBs';
+
+# .NET, which servers such as NuGet's know by the checksum
+{
+    my $r = post($json->encode({
+        stacktraces => [{ frames => [{ function_id => '0x45', addr_mode => 'rel:0',
+            instruction_addr => '0x0' }] }],
+        modules => [{ type => 'pe_dotnet', debug_file => 'weave.pdb',
+            debug_id => '6022e78b-4bf4-4d04-8f9e-21d7790ece60-ed5a93bd' }],
+        sources => [web($ok, layout => { type => 'ssqp' },
+            filters => { filetypes => ['portablepdb'] })] }));
+    is $r->{stacktraces}[0]{frames}[0]{filename}, 'Weave.cs', 'a portable PDB';
+}
 
 # --- what is not
 

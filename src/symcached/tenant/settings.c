@@ -211,14 +211,25 @@ static void add_limits(cJSON *root, const struct tenants_config *config,
     add_text(cache, "clean_every", "%llus", 60);
 }
 
+static cJSON *add_transcoder(cJSON *transcoders, const char *version)
+{
+    static const char *const command[] = {"pdb2symcache", "-pdb", "{pdb}"};
+    cJSON *transcoder = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(transcoder, "version", version);
+    cJSON_AddItemToObject(transcoder, "command",
+                          cJSON_CreateStringArray(command, 3));
+    cJSON_AddItemToArray(transcoders, transcoder);
+    return transcoder;
+}
+
 cJSON *tenant_settings(const struct tenants_config *config,
                        const struct limits_config *limits, const char *folder,
                        const cJSON *asked)
 {
-    static const char *const command[] = {"pdb2symcache", "-pdb", "{pdb}"};
     static const char *const inputs[] = {"pdb", "elf", "macho", "wasm"};
     const cJSON *list = cJSON_GetObjectItem(asked, "sources"), *source;
-    cJSON *root = cJSON_CreateObject(), *store, *sources, *names, *transcoder;
+    cJSON *root = cJSON_CreateObject(), *store, *sources, *names, *transcoders;
     bool good = cJSON_IsArray(list) && list->child != NULL &&
                 cJSON_GetArraySize(list) <= SOURCES_MAX;
 
@@ -227,14 +238,11 @@ cJSON *tenant_settings(const struct tenants_config *config,
     store = cJSON_AddObjectToObject(cJSON_AddObjectToObject(root, "stores"),
                                     "default");
     add_path(store, "root", "", folder, "store");
-    transcoder = cJSON_CreateObject();
-    cJSON_AddStringToObject(transcoder, "version", "9.0.0");
-    cJSON_AddItemToObject(transcoder, "command",
-                          cJSON_CreateStringArray(command, 3));
-    cJSON_AddItemToObject(transcoder, "inputs",
+    transcoders = cJSON_AddArrayToObject(store, "transcoders");
+    cJSON_AddItemToObject(add_transcoder(transcoders, "9.0.0"), "inputs",
                           cJSON_CreateStringArray(inputs, 4));
-    cJSON_AddItemToArray(cJSON_AddArrayToObject(store, "transcoders"),
-                         transcoder);
+    cJSON_AddStringToObject(add_transcoder(transcoders, "1.0.0"), "makes",
+                            "ppdbcache");
     names = cJSON_AddArrayToObject(store, "sources");
     sources = cJSON_AddObjectToObject(root, "sources");
     cJSON_ArrayForEach(source, list)

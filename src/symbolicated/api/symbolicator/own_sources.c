@@ -186,7 +186,8 @@ static bool read_filters(struct shape_walk *walk, struct own_source *own)
             shape_enter(walk, "filters", 0);
             return fail(walk, "filetypes", "unknown variant");
         }
-        own->has_pdbs = own->has_pdbs || json_is(json, i, "pdb");
+        own->has_pdbs = own->has_pdbs || json_is(json, i, "pdb") ||
+                        json_is(json, i, "portablepdb");
         own->has_others =
             own->has_others || shape_is_one_of(json, i, other_types);
     }
