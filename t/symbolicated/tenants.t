@@ -164,6 +164,12 @@ is function(request(web($ok, filters => { filetypes => ['pe'] }))), 'missing',
     is $r->{stacktraces}[0]{frames}[0]{filename}, 'Weave.cs', 'a portable PDB';
 }
 
+# "A source without any path for the module: one entry notfound"
+is_deeply post(request(web($ok), web($ok, id => 'x', filters => { filetypes => ['proguard'] })))
+    ->{modules}[0]{candidates}[-1],
+    { source => 'x', location => 'No object files listed on this source',
+      download => { status => 'notfound' } }, 'which is told';
+
 # --- what is not
 
 my %s3 = (type => 's3', id => 'x', bucket => 'b', region => 'r');

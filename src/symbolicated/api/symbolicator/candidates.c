@@ -352,15 +352,16 @@ static void add_attempt(struct candidates *all, const struct json *json,
     add_other_form(all, json, attempt);
 }
 
-/* Each source of the request. */
-static void add_listed(struct candidates *all, uint32_t list)
+/* Each source of the request, or those that no module is looked for in. */
+static void add_listed(struct candidates *all, uint32_t list, bool all_of_them)
 {
     uint32_t i;
     const struct json *json;
 
     json = &all->request->json;
     for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {
-        if (json_member(json, i, "id") != 0) {
+        if (json_member(json, i, "id") != 0 &&
+            (all_of_them || !own_source_has_places(all->request, i))) {
             add(all, text_of(json, i, "id"), strdup(NO_PLACE));
         }
     }
@@ -377,7 +378,7 @@ static void add_empty(struct candidates *all)
 
     list = symbolicator_source_list(all->config, all->request);
     if (list != 0) {
-        add_listed(all, list);
+        add_listed(all, list, true);
         return;
     }
     for (i = 0; i < all->config->nstores; i++) {
@@ -428,6 +429,10 @@ static void collect(struct candidates *all,
     }
     if (all->request->wants_context) {
         add_empty(all);
+    } else if (all->config->symbolicator.sources ==
+                   SYMBOLICATOR_SOURCES_ALLOW &&
+               all->request->sources != 0) {
+        add_listed(all, all->request->sources, false);
     }
 }
 

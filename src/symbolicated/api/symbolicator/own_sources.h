@@ -24,6 +24,10 @@ void own_sources_write(struct json_writer *w,
 uint32_t own_source_find(const struct symbolicator_request *request,
                          const char *name);
 
+/* Whether any module is looked for in a source. */
+bool own_source_has_places(const struct symbolicator_request *request,
+                           uint32_t source);
+
 /* What a place in a source is called: "s3://BUCKET/KEY", "gs://BUCKET/KEY", or
  * its URL.  To be freed; NULL without memory. */
 char *own_source_location(const struct symbolicator_request *request,

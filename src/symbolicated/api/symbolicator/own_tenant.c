@@ -241,6 +241,18 @@ uint32_t own_source_find(const struct symbolicator_request *request,
     return 0;
 }
 
+bool own_source_has_places(const struct symbolicator_request *request,
+                           uint32_t source)
+{
+    char error[64];
+    struct shape_walk walk = {.json = &request->json,
+                              .error = error,
+                              .error_size = sizeof(error)};
+    struct own_source own;
+
+    return own_source_read(&walk, source, &own) && own.layout != NULL;
+}
+
 char *own_source_location(const struct symbolicator_request *request,
                           uint32_t source, const char *place)
 {
