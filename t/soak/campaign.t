@@ -42,6 +42,7 @@ sub campaign {
         $soak->round(seconds => $seconds / $rounds, without => [
             ($n + $seed) % 2 ? qw(kill term near_kill) : (),
             2 * $n <= $rounds ? 'clock' : (),
+            $n % 3 ? 'tier_away' : (),
         ]);
     }
     $soak->end;

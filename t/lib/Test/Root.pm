@@ -86,6 +86,7 @@ sub sh {
     my ($self, $script, @more) = @_;
     $self->write('tmp/script', "set -e\nexport PATH=/usr/sbin:/usr/bin:/sbin:"
         . "/bin HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive\n"
+        . "unset TMPDIR\n"
         . "mount -t proc proc /proc\n$script\n");
     my ($code, $said) = output("$self->{dir}.log", 'unshare', '--mount',
         '--pid', '--fork', '--kill-child', @more, 'chroot', $self->{dir},

@@ -1,10 +1,12 @@
 package Test::Soak;
 
-# A campaign against real nginx, module and symcached: clients ask for keys
-# that exist and that do not, while upstream answers as it likes (Upstream),
-# processes are killed, files go, the disk fills and the clock steps (Chaos).
-# Each answer is judged (Client, Judge), and when the faults cease everything
-# has to be as before.  All choices come from one seed.
+# A campaign against real nginx, module, symcached and symbolicated: clients ask
+# for SymCaches, originals and names of keys that exist and that do not, while
+# upstream answers as it likes (Upstream), build machines upload, replace and
+# remove files at two machines of a fleet (Sender), processes are killed, files
+# go, the disk fills and the clock steps (Chaos).  Each answer is judged (Client,
+# Judge, History), and when the faults cease everything has to be as before.  All
+# choices come from one seed.
 #
 #   my $soak = Test::Soak->new(seed => 1, keys => 80, disk => $dir);
 #   $soak->round(seconds => 5, without => ['kill', 'term']);
@@ -22,7 +24,10 @@ use List::Util qw(sum0);
 use POSIX ();
 use Test::Soak::Chaos;
 use Test::Soak::Client;
+use Test::Soak::History;
 use Test::Soak::Judge;
+use Test::Soak::Names;
+use Test::Soak::Sender;
 use Test::Soak::Watch;
 use Test::Symcache;
 use Time::HiRes qw(sleep time);
@@ -35,6 +40,8 @@ sub new {
     $self->set_up(%o);
     $self->{judge} = Test::Soak::Judge->new(
         host => \%Test::Soak::Upstream::host);
+    $self->{history} = Test::Soak::History->new;
+    $self->{names} = $self->name_templates;
     # how long this machine needs without any fault
     $self->recover;
     $self->{usual} = delete $self->{recovery};
@@ -67,6 +74,7 @@ sub round {
     my $client = 0;
     my @clients = map { Test::Soak::Client->start(world => $self,
         seed => $seed + 1000 * ++$client, file => $_) } @files;
+    my @senders = map { $self->start_sender($seed, $_) } 0, 1;
     my $watch = Test::Soak::Watch->start(world => $self,
         file => $self->path("vanished.$n"));
     $chaos->run($o{seconds});
@@ -75,9 +83,12 @@ sub round {
     push @{ $self->{workers} }, map { $_->{worker} // () } $chaos->events;
 
     $self->set_calm(1);
+    # which is what has a tier asked again at once
+    kill 'HUP', $_->{helper} for grep { $_->{helper} } $self->tiers;
     $self->{t}->write_file('stop', '');
     waitpid $watch, 0;
     $self->check_kept($self->path("vanished.$n"));
+    waitpid $_, 0 for @senders;
     $self->recover;
     waitpid $_, 0 for @clients;
     $self->judge($chaos, $_) for @files;
@@ -101,11 +112,12 @@ sub judge {
     for my $ask (read_answers($file)) {
         $self->{answers}++;
         $self->{status}{ status_name($ask) }++;
+        $self->{asked}{ $ask->{how} }++;
         my $what = $self->wrong($chaos, $ask) or next;
         $self->violation("$what: " . join(' ',
             @$ask{@Test::Soak::Client::fields}),
             $self->{judge}->evidence($ask, @{ $self->sources($ask->{store}) }),
-            $self->helper_lines($ask));
+            $self->{history}->evidence($ask), $self->helper_lines($ask));
     }
 }
 
@@ -124,18 +136,40 @@ sub wrong {
         return if $self->cut_off($chaos, $ask);
         return 'no whole answer';
     }
+    return $self->{history}->wrong($ask) if $self->is_sent($ask);
     return if $ask->{status} != 404 || $ask->{flags} eq 'again';
     my @silent = $self->{judge}->unexcused($ask,
+        grep { $ask->{how} ne 'symbols' || $self->has_original($_) }
         @{ $self->sources($ask->{store}) });
     return @silent ? "final 404, and @silent did not say so" : ();
+}
+
+sub is_sent {
+    my ($self, $ask) = @_;
+    my $key = $self->holds(@$ask{qw(store name id)});
+    return $key && $key->{versions};
+}
+
+# Of each template, by which symbolicated's answers are known.
+sub name_templates {
+    my ($self) = @_;
+    my %key = (name => 'names.pdb', guid => '0' x 32, age => 1);
+    return Test::Soak::Names->new($self->{t}, [map {
+        $self->{corpus}->converted({ %key, template => $_ })
+    } 0 .. $self->{corpus}->templates - 1]);
 }
 
 # Whether a worker was killed meanwhile; one that is to end in peace, which
 # may take it a while, closes a connection over which nobody has asked yet.
 sub cut_off {
     my ($self, $chaos, $ask) = @_;
+    # symbolicated ends when it finds that, and is started again
+    return 1 if $ask->{how} eq 'names' && $self->{store_removed};
     for my $event ($chaos->events) {
         next if $event->{at} > $ask->{ended} + 1;
+        return 1 if $event->{what} =~ /^symbolicated/ && $ask->{how} eq 'names'
+            && $event->{at} > $ask->{began} - 1;
+        next if $ask->{how} eq 'names';
         return 1 if $event->{what} =~ /^worker/
             && $event->{at} > $ask->{began} - 1;
         return 1 if $event->{what} eq 'nginx HUP' && $ask->{how} eq 'kept'
@@ -173,11 +207,51 @@ sub check_kept {
     }
 }
 
+# --- what is sent
+
+# Keys that nobody else sends: what is there is then no question of order.
+sub start_sender {
+    my ($self, $seed, $n) = @_;
+    my @keys = $self->sent_keys;
+    my @mine = grep { $_ % 2 == $n } 0 .. $#keys;
+    return Test::Soak::Sender->start(world => $self, seed => $seed + 7 + $n,
+        file => $self->sent_file($n), keys => [@keys[@mine]]);
+}
+
+sub sent_file { $_[0]->path("sent.$_[0]{rounds}.$_[1]") }
+sub sent_keys { grep { $_->{versions} } $_[0]{corpus}->keys }
+
+# One of a round's versions stays, which all machines have to know of soon.
+sub send_last {
+    my ($self) = @_;
+    my $sender = Test::Soak::Sender->new(world => $self,
+        file => $self->sent_file('last'));
+    for my $key ($self->sent_keys) {
+        for my $version (0, 1 + $self->{rounds} % ($key->{versions} - 1)) {
+            $sender->put_surely('sent', $key, $version, $self->limit + 5)
+                or $self->violation("$key->{id} cannot be sent any more",
+                                    $self->helper_lines({ %$key,
+                                        store => 'sent' }));
+        }
+    }
+    for my $n (0, 1, 'last') {
+        $self->violation("sent: $_")
+            for $self->{history}->read_notes($self->sent_file($n));
+    }
+    my @left = map { $self->uploads($_) . '/.untold' } $self->tiers;
+    eval {
+        $self->{t}->wait_until('a machine was not told', sub {
+            !grep { -s } @left }, $self->limit + 10);
+    } or $self->violation($@ =~ s/\n//r, map {
+        $self->{t}->read_file($_) // '' } @left);
+}
+
 # --- when the faults have ceased
 
 # Each key is asked for until it is served; clients share the keys.
 sub recover {
     my ($self) = @_;
+    $self->send_last;
     my @targets = $self->targets;
     my $n = 16;
     my @files = map { $self->path("recovery.$self->{rounds}.$_") } 1 .. $n;
@@ -191,26 +265,44 @@ sub recover {
         }
         $pid
     } 0 .. $n - 1;
-    waitpid $_, 0 for @pids;
+    while (grep { Test::Symcache::alive($_) } @pids) {
+        $self->check_alive;
+        sleep 0.1;
+    }
     my %asks;
     for my $ask (map { read_answers($_) } @files) {
         $self->{answers}++;
         $self->{status}{ status_name($ask) }++;
-        push @{ $asks{"$ask->{store} $ask->{id}"} }, $ask;
-        $self->violation("recovery: $ask->{trouble}: $ask->{store} $ask->{id}")
-            if $ask->{trouble} ne '-' && $ask->{status};
+        push @{ $asks{"$ask->{store} $ask->{id} $ask->{how}"} }, $ask;
+        my $wrong = $ask->{trouble} ne '-' ? $ask->{status} && $ask->{trouble}
+            : $self->is_sent($ask) && $self->{history}->wrong($ask) or next;
+        $self->violation("recovery: $wrong: " . join(' ',
+            @$ask{@Test::Soak::Client::fields}), $self->{history}->evidence($ask),
+            $self->helper_lines($ask));
     }
-    $self->check_recovery($_, @{ $asks{"$_->{store} $_->{id}"} // [] })
-        for @targets;
+    for my $target (@targets) {
+        for my $how ($self->ways($target)) {
+            $self->check_recovery($target, $how, @{ $asks{
+                "$target->{store} $target->{id} $how"} // [] });
+        }
+    }
+}
+
+# How a file can be asked for.
+sub ways {
+    my ($self, $target) = @_;
+    return 'hold', $target->{store} ne 'near'
+            && $self->has_original($target->{key}{home}) ? 'symbols' : (),
+        $target->{store} =~ /^(?:web|sent)$/ ? 'names' : ();
 }
 
 sub check_recovery {
-    my ($self, $target, @asks) = @_;
+    my ($self, $target, $how, @asks) = @_;
     my $took = @asks ? $asks[-1]{ended} - $asks[0]{began} : 0;
     my $last = @asks ? status_name($asks[-1]) : 'not asked for';
     $self->{recovery} = $took if $took > ($self->{recovery} // 0);
-    $self->violation(sprintf('%s %s/%s was not served in %.1f s after the '
-        . 'faults: %s', @$target{qw(store name id)}, $took, $last),
+    $self->violation(sprintf('%s %s/%s (%s) was not served in %.1f s after '
+        . 'the faults: %s', @$target{qw(store name id)}, $how, $took, $last),
         $self->helper_lines($target))
         if $last ne '200' || $took > $self->limit;
 }
@@ -233,10 +325,12 @@ sub recover_some {
         'Test::Soak::Client';
     srand 1;
     for my $target (@targets) {
-        my $end = time + $self->limit + 5;
-        while (time < $end) {
-            last if $client->ask('hold', $target)->{status} == 200;
-            sleep 0.1;
+        for my $how ($self->ways($target)) {
+            my $end = time + $self->limit + 5;
+            while (time < $end) {
+                last if $client->visit($how, $target)->{status} == 200;
+                sleep 0.1;
+            }
         }
     }
 }
@@ -252,9 +346,10 @@ sub compare {
         my ($was, $is) = ($before->[$tier], $after->[$tier]);
         for my $what (sort keys %{ $is->{descriptors} }) {
             my ($n, $m) = map { $_->{descriptors}{$what} // 0 } $was, $is;
-            # connections to upstreams are kept for a while
+            # connections to upstreams are kept for a while, and the work
+            # folder of uploads is there from the first one on
             $self->violation("descriptors: $m of $what, before $n")
-                if $m > $n + ($what eq 'socket' ? 40 : 0);
+                if $m > $n + ($what eq 'socket' ? 40 : $what eq 'run' ? 1 : 0);
         }
         my $grown = $is->{memory} - $was->{memory};
         $self->{grown} = $grown if $grown > ($self->{grown} // 0);
@@ -274,6 +369,8 @@ sub end {
         my $status = $t->stop_nginx;
         $self->violation("nginx: wait status $status") if $status;
         $self->stop_helper('TERM', $t);
+        $status = $t->{symbolicated} ? $t->stop_symbolicated : 0;
+        $self->violation("symbolicated: wait status $status") if $status;
         $self->allow_logs($t);
         $t->check_logs;
         $t->check_left_files;
@@ -290,6 +387,7 @@ sub end {
 sub allow_logs {
     my ($self, $t) = @_;
     $t->allow_log(qr/not valid JSON; the old configuration stays/);
+    $t->allow_log(qr/the folder of a store is another one/);
     # of workers that were killed, and by those that were to end in peace
     # before that
     $t->allow_log(qr/exited on signal (?:9|15)\b/);
@@ -320,6 +418,11 @@ sub table {
                 scalar(() = $self->stores)),
         sprintf('answers checked: %d', $self->{answers}),
         (map { sprintf '  %-16s %d', $_, $status{$_} } sort keys %status),
+        sprintf('sent: %d', sum0(values %{ $self->{history}{count} })),
+        (map { sprintf '  %-16s %d', $_, $self->{history}{count}{$_} }
+            sort keys %{ $self->{history}{count} }),
+        (map { sprintf '%-18s %d', "$_ asked:", $self->{asked}{$_} }
+            sort keys %{ $self->{asked} }),
         sprintf('violations: %d', scalar $self->violations),
         sprintf('longest recovery: %.2f s, before all faults: %.2f s',
                 @$self{qw(recovery usual)}),

@@ -22,6 +22,7 @@ my @actions = (
     [1, 'remove_store'], [10, 'remove_download'], [3, 'fill'], [6, 'grow_old'],
     [3, 'clock'], [12, 'share'], [8, 'drop'], [1, 'unmounted'],
     [2, 'hang'], [2, 'near_kill'], [3, 'forget'], [3, 'look'], [1, 'clean'],
+    [3, 'symbolicated'], [1, 'tier_away'],
 );
 
 # %o: world, seed, without => [names]
@@ -177,7 +178,8 @@ sub do_forget {
     my ($self) = @_;
     my $key = $self->a_key;
     $self->world->tier($key->{store})->helper('POST',
-        "/v1/forget/$key->{store}/$key->{lower}");
+        '/v1/forget/' . $self->world->store_name($key->{store})
+        . "/$key->{lower}");
     $self->note('forget');
 }
 
@@ -187,7 +189,8 @@ sub do_look {
     my $key = $self->a_key;
     my $uri = ('/healthz', '/metrics', '/v1/jobs', '/v1/sources',
                '/v1/status', '/v1/misses',
-               "/v1/why/$key->{store}/$key->{lower}/$key->{id}")[rand 7];
+               '/v1/why/' . $self->world->store_name($key->{store})
+               . "/$key->{lower}/$key->{id}")[rand 7];
     my $began = time;
     my $t = $self->world->tier($key->{store});
     my $pid = $t->{helper} or return;
@@ -218,6 +221,19 @@ sub do_near_kill {
     $signal eq 'KILL' ? $near->stop_symcached('KILL')
         : $self->world->stop_helper('TERM', $near);
     $self->world->start_helper($near);
+}
+
+# --- symbolicated
+
+sub do_symbolicated {
+    my ($self) = @_;
+    my $signal = (qw(TERM KILL HUP))[rand 3];
+    $self->note("symbolicated $signal");
+    return kill 'HUP', $self->t->{symbolicated} if $signal eq 'HUP';
+    my $status = $self->t->stop_symbolicated($signal);
+    $self->world->violation("symbolicated: wait status $status on TERM")
+        if $signal eq 'TERM' && $status;
+    $self->world->start_symbolicated;
 }
 
 # --- nginx
@@ -289,6 +305,7 @@ sub do_remove_store {
     my ($self) = @_;
     my $key = $self->a_key;
     $self->note('store removed', store => $key->{store});
+    $self->world->{store_removed} = 1;
     $self->remove($self->world->root($key->{store}));
 }
 
@@ -372,6 +389,15 @@ sub change {
         $world->say_of($source, $key, 'file', 'restored');
         delete $self->{changed}{"$source/$key->{i}"};
     });
+}
+
+# A network file system that is not mounted.
+sub do_tier_away {
+    my ($self) = @_;
+    my $dir = $self->t->path('tier');
+    rename $dir, "$dir.away" or return;
+    $self->note('tier away');
+    $self->later(0.2 + rand 1, sub { rename "$dir.away", $dir });
 }
 
 # No signal reaches who waits in there.

@@ -3,10 +3,11 @@ package Test::Soak::Client;
 # A client of a campaign: a process that asks nginx for one key after the
 # other until the file "stop" is there, and notes each answer as a line:
 #
-#   began ended store name id how status flags trouble
+#   began ended store name id how status flags trouble version
 #
 # flags: "again" (Retry-After), "cut" (not whole), or "-".  trouble is what is
-# wrong with the answer as such, or "-".
+# wrong with the answer as such, or "-"; version is which one came, of a file
+# that has several, or "-".
 
 use strict;
 use warnings;
@@ -20,7 +21,7 @@ use Test::Symcache;
 use Time::HiRes qw(sleep time);
 
 my %version = (opaque => '3.1.0');
-our @fields = qw(began ended store name id how status flags trouble);
+our @fields = qw(began ended store name id how status flags trouble version);
 
 # %o: world (Test::Soak), seed (of this client), file (for its notes)
 sub start {
@@ -66,6 +67,9 @@ sub target {
 # The version of the request; %version has the files'.
 sub uri {
     my ($self, $how, $target) = @_;
+    return "/symbols/$target->{store}/$target->{name}/"
+        . (rand() < 0.2 ? lc $target->{id} : $target->{id})
+        . "/$target->{name}" if $how eq 'symbols';
     my ($guid, $age) = $target->{id} =~ /^(.{32})(.+)$/;
     if (rand() < 0.2) {
         $guid = lc $guid;
@@ -81,7 +85,7 @@ sub version { $version{ $_[0]{store} } // '9.0.0' }
 # One visit, of one of the kinds that clients are of.
 my @kinds = ([38, 'hold'], [32, 'poll'], [10, 'abort'], [4, 'head'],
              [4, 'gzip'], [4, 'range'], [4, 'etag'], [3, 'exceeds'],
-             [4, 'kept']);
+             [4, 'kept'], [12, 'symbols'], [10, 'names']);
 my $kinds = sum map { $_->[0] } @kinds;
 
 sub one {
@@ -96,7 +100,16 @@ sub one {
         : $kind eq 'exceeds' ? 'If-Version-Exceeds: ' . version($target)
         : ();
     push @headers, 'Want-Repr-Digest: sha-256=10' if rand() < 0.3;
+    push @headers, hints() if rand() < 0.2;
     $self->ask($kind, $target, @headers);
+}
+
+# They are wrong, so they may lead to no file, and must harm nobody else.
+sub hints {
+    return map { sprintf $_, int rand 3 } (
+        ['SymbolChecksum: SHA256:%064x'], ['X-Symcache-Code-Id: buildid-%040x'],
+        ['SymbolChecksum: SHA256:%064x', 'X-Symcache-Code-Id: 5DDC1E9%xc000'],
+    )[rand 3]->@*;
 }
 
 sub do_poll {
@@ -122,9 +135,9 @@ sub do_kept {
         my $r = $self->ask_over($s, 'kept', $target,
                                 'Connection: keep-alive');
         last if !$r->{complete};
-        my $tier = $target->{store} eq 'near';
+        my $tier = $self->{world}->tier($target->{store});
         do { $target = $self->target }
-            while ($target->{store} eq 'near') != $tier;
+            while $self->{world}->tier($target->{store}) != $tier;
     }
 }
 
@@ -135,6 +148,30 @@ sub do_abort {
         $self->uri('hold', $target));
     sleep rand 0.3;
     close $s;
+}
+
+# An original file, where the store can have one.
+sub do_symbols {
+    my ($self, $target) = @_;
+    return $self->do_poll($target)
+        if !$self->{world}->has_originals($target->{store});
+    $self->visit('symbols', $target, rand() < 0.2 ? hints() : ());
+}
+
+sub do_names {
+    my ($self, $target) = @_;
+    my ($store) = grep {
+        $self->{world}->holds($_, @$target{qw(name id)})
+    } qw(sent web);
+    $store //= 'web';
+    $self->visit('names', { %$target, store => $store,
+        key => $self->{world}->holds($store, @$target{qw(name id)}) });
+}
+
+sub visit {
+    my ($self, $how, $target, @headers) = @_;
+    return $how eq 'names' ? $self->ask_names($target)
+        : $self->ask($how, $target, @headers);
 }
 
 # --- one answer
@@ -166,7 +203,38 @@ sub ask_over {
     my ($late) = $@ =~ /^(timed out|no connection)/;
     $r //= { status => 0, headers => {}, body => '' };
     $self->note($began, $target, $how, $r, $late
-                ? $late =~ s/ /_/r : trouble($how, $target, $r));
+                ? $late =~ s/ /_/r : $self->trouble($how, $target, $r));
+    return $r;
+}
+
+# Whose functions symbolicated finds: 404 stands for a module that it says is
+# nowhere.
+sub ask_names {
+    my ($self, $target) = @_;
+    my ($began, $world) = (time, $self->{world});
+    my $r = eval {
+        $world->t->post($world->t->symbolicated_socket, '/symbolicate/v5',
+            Test::Soak::Names::question(@$target{qw(name id)}));
+    };
+    my ($late) = $@ =~ /^(timed out)/;
+    $r //= { status => 0, headers => {}, body => '' };
+    my ($trouble, @version) = ('-');
+    if ($r->{status} == 200 && $r->{complete}) {
+        my $whose = $world->{names}->judge($r->{body});
+        if (!defined $whose) {
+            $trouble = 'wrong_names';
+        } elsif ($whose eq 'missing') {
+            $r->{status} = 404;
+        } else {
+            ($trouble, @version) = compare($target, sub {
+                $whose == Test::Soak::Corpus::template_of($target->{key}, $_[0])
+                    ? '-' : 'wrong_template' });
+        }
+    } elsif ($r->{status} !~ /^(?:0|200|503)$/) {
+        $trouble = "status_$r->{status}";
+    }
+    $self->note($began, $target, 'names', $r,
+                $late ? 'timed_out' : $trouble, @version);
     return $r;
 }
 
@@ -178,8 +246,9 @@ sub whole {
     return $r->{complete} || $r->{status} == 0;
 }
 
+# What is wrong, and of what came which version.
 sub trouble {
-    my ($how, $target, $r) = @_;
+    my ($self, $how, $target, $r) = @_;
     my $status = $r->{status};
     return '-' if $status == 0;
     my $again = header($r, 'Retry-After');
@@ -189,12 +258,40 @@ sub trouble {
         && !($status == 304 && $how =~ /^(?:etag|exceeds)$/);
     # nobody has a newer one, whether or not there is one at all
     return '-' if $how eq 'exceeds' && $status == 304;
+    return $self->original($target, $r) if $how eq 'symbols';
     return 'from_nowhere' if !$target->{key};
     return '-' if $status == 304;
     return 'not_newer' if $how eq 'exceeds';
+    my $key = $target->{key};
     return 'no_version'
         if (header($r, 'Content-Type') // '') !~ /; version=\d+\.\d+\.\d+$/;
-    return content($how, $target->{key}{expected}, $r);
+    my ($trouble, @version) = compare($target, sub { content($how,
+        $key->{versions} ? $key->{expected}[$_[0]] : $key->{expected}, $r) });
+    # a part may be the same in several
+    return ($trouble, $r->{complete} && $r->{status} == 200 ? @version : ());
+}
+
+# What a check finds, and of a file with several versions the one that it likes.
+sub compare {
+    my ($target, $check) = @_;
+    my $key = $target->{key} or return 'from_nowhere';
+    return $check->(0) if !$key->{versions};
+    my @found = map { $check->($_) } 0 .. $key->{versions} - 1;
+    my ($version) = grep { $found[$_] eq '-' } 0 .. $#found;
+    return defined $version ? ('-', $version) : $found[0];
+}
+
+# One that no converter takes is an original all the same, whoever has sent it.
+sub original {
+    my ($self, $target, $r) = @_;
+    my $corpus = $self->{world}->corpus;
+    my $key = $target->{key};
+    my @found = compare($target, sub {
+        content('symbols', $corpus->pdb($key, $_[0]), $r) });
+    my $lies = $target->{store} eq 'behind' || $target->{store} eq 'ahead';
+    $key = $corpus->find(@$target{qw(name id)}) if $lies;
+    return $found[0] eq '-' || !$key || !$lies && !$key->{doubted} ? @found
+        : content('symbols', $corpus->damaged($key), $r);
 }
 
 # Compares what came with what has to; of what is cut, what is there.
@@ -223,11 +320,12 @@ sub content {
 }
 
 sub note {
-    my ($self, $began, $target, $how, $r, $trouble) = @_;
+    my ($self, $began, $target, $how, $r, $trouble, $version) = @_;
     my $flags = header($r, 'Retry-After') ? 'again'
         : whole($r) ? '-' : 'cut';
-    my $line = sprintf "%.4f %.4f %s %s %s %s %s %s %s\n", $began, time,
-        @$target{qw(store name id)}, $how, $r->{status}, $flags, $trouble;
+    my $line = sprintf "%.4f %.4f %s %s %s %s %s %s %s %s\n", $began, time,
+        @$target{qw(store name id)}, $how, $r->{status}, $flags, $trouble,
+        $version // '-';
     syswrite $self->{notes}, $line;
     return if $trouble !~ /^wrong/;
     my $file = $self->{world}->path("wrong.$$." . ++$self->{wrong});

@@ -8,6 +8,8 @@ package Test::Soak::Corpus;
 #   my $key = $corpus->find('soak1.pdb', $id);
 #   # { name, lower, guid, age, id, home, form, expected, sha }
 #   $corpus->pdb($key);
+#   # of those that are uploaded: $key->{versions}, $corpus->pdb($key, $version),
+#   # and expected is a list
 
 use strict;
 use warnings;
@@ -31,6 +33,7 @@ our @homes = (
     { store => 'mixed', at => 'far' },
     { store => 'mixed', at => 'web' },
     { store => 'hung', at => 'net' },
+    { store => 'sent', at => 'uploads' },
 );
 
 my @templates = (qw(llvm/ClassLayoutTest llvm/every-function derived/omap
@@ -51,6 +54,7 @@ sub new {
     return $self;
 }
 
+sub templates { scalar @{ $_[0]{templates} } }
 sub keys { @{ $_[0]{keys} } }
 sub find { $_[0]{by}{ lc($_[1]) . '/' . uc $_[2] } }
 
@@ -93,6 +97,7 @@ sub make_key {
         doubted => !$self->pick(4, 'doubted', $i),
     );
     $key{lower} = lc $key{name};
+    $key{versions} = 4 if $home->{at} eq 'uploads';
     return \%key;
 }
 
@@ -103,15 +108,26 @@ sub convert {
         my $n = 500 + $self->pick(2500, 'size', $key->{i});
         $key->{expected} = 'OPAQUE' . join '',
             map { sha256("$key->{id} $_") } 1 .. $n;
+    } elsif ($key->{versions}) {
+        $key->{expected} = [map { $self->converted($key, $_) }
+            0 .. $key->{versions} - 1];
+        return;
     } else {
-        my $file = $t->write_file($key->{name}, $self->pdb($key));
-        my $out = $t->path('made.symcache');
-        system($t->program('pdb2symcache'), '-pdb', $file, '-o', $out) == 0
-            or die "pdb2symcache: $key->{name}";
-        $key->{expected} = $t->read_file($out);
-        unlink $file, $out;
+        $key->{expected} = $self->converted($key);
     }
     $key->{sha} = sha256_hex($key->{expected});
+}
+
+sub converted {
+    my ($self, $key, @version) = @_;
+    my $t = $self->{t};
+    my $file = $t->write_file($key->{name}, $self->pdb($key, @version));
+    my $out = $t->path('made.symcache');
+    system($t->program('pdb2symcache'), '-pdb', $file, '-o', $out) == 0
+        or die "pdb2symcache: $key->{name}";
+    my $symcache = $t->read_file($out);
+    unlink $file, $out;
+    return $symcache;
 }
 
 # --- bodies
@@ -119,9 +135,15 @@ sub convert {
 # The bytes of a GUID as a PDB has them.
 sub guid_bytes { pack 'V v v a8', unpack 'N n n a8', pack 'H*', $_[0] }
 
+# Which one a version is made from.
+sub template_of {
+    my ($key, $version) = @_;
+    return ($key->{template} + ($version // 0)) % @templates;
+}
+
 sub pdb {
-    my ($self, $key) = @_;
-    my $template = $self->{templates}[$key->{template}];
+    my ($self, $key, $version) = @_;
+    my $template = $self->{templates}[template_of($key, $version)];
     my $pdb = $template->{pdb};
     my $guid = guid_bytes($key->{guid});
     substr $pdb, $_, 16, $guid for @{ $template->{guid} };

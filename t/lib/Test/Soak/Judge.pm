@@ -33,8 +33,11 @@ sub read_notes {
         # SymCache servers are asked in whatever case
         my $h = $self->{host}{$host};
         $path = lc $path if $h && $h->{symcache};
-        push @{ $self->{said}{"$host $path"} },
-            { at => $at, verdict => $verdict, kind => $kind };
+        my %said = (at => $at, verdict => $verdict, kind => $kind);
+        push @{ $self->{said}{"$host $path"} }, \%said;
+        # whoever began the job may have spelled the name in another way
+        push @{ $self->{damaged}{lc "$host $path"} }, \%said
+            if $verdict eq 'damaged';
         $self->{kinds}{$kind}++;
     }
     $self->{at} = tell $fh;
@@ -79,14 +82,20 @@ sub place_says {
         "$host /at/\L$ask->{name}\E/$ask->{id}", $from, $ask->{ended});
 }
 
+sub place_is_damaged {
+    my ($self, $host, $place, $ask, $from) = @_;
+    return grep { $_->{at} >= $from && $_->{at} <= $ask->{ended} }
+        @{ $self->{damaged}{lc "$host $place"} // [] };
+}
+
 sub server_excuses {
     my ($self, $host, $ask) = @_;
     my $from = $ask->{began} - $window;
     my @one = places('/sym', @$ask{qw(name id)});
     my @two = places('/sym', @$ask{qw(name id)}, 1);
     return 1 if grep {
-        $self->place_says('damaged', $host, $_, $ask, $from)
-    } @one, @two;
+        $self->place_is_damaged($host, $_, $ask, $from)
+    } @one, @two, "/at/$ask->{name}/$ask->{id}";
     my ($no_one, $no_two) = map {
         !grep { !$self->place_says('absent', $host, $_, $ask, $from) } @$_
     } \@one, \@two;

@@ -1,6 +1,7 @@
 package Test::Soak::Watch;
 
-# Looks all the time which SymCaches are in the stores of a campaign, in a
+# Looks all the time which SymCaches are in the stores of a campaign, but those
+# of files that are sent, which are removed with them, in a
 # process of its own until the file "stop" is there, and notes each that
 # vanishes as a line, with when it was seen last and when no more:
 #
@@ -33,7 +34,7 @@ sub run {
         my $version = Test::Soak::Client::version($_);
         { words => "$store $lower $id", path => $world->root($store)
             . "/$lower/$id/$lower-v$version.symcache" };
-    } $world->targets;
+    } grep { !$_->{key}{versions} } $world->targets;
     until (-e $world->path('stop')) {
         $self->look($_) for @places;
         sleep 0.02;

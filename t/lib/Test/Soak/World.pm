@@ -23,7 +23,7 @@ our %stores = (
     web => ['web'], tiers => ['tiers'], behind => ['liar', 'honest'],
     ahead => ['web', 'liar'], dirs => ['share', 'drop', 'web'],
     hung => ['net', 'honest'], far => ['far'], opaque => ['opaque'],
-    mixed => ['far', 'web'],
+    mixed => ['far', 'web'], sent => ['uploads'],
 );
 # those that make nothing themselves
 my %no_transcoder = (far => 1, opaque => 1);
@@ -49,7 +49,8 @@ sub set_up {
     $self->{near} = Test::Symcache->new;
     $self->{port} = Test::Symcache::free_port();
     $self->{disk_dir} = $o{disk} ? "$o{disk}/$$-$o{seed}" : $t->path('disk');
-    make_path($self->{disk_dir}, $t->path('upstream'));
+    make_path($self->{disk_dir}, $t->path('upstream'), $t->path('tier'),
+              map { $self->uploads($_) } $self->tiers);
     $self->{corpus} = Test::Soak::Corpus->new($t, seed => $o{seed},
                                               keys => $o{keys});
     $self->{upstream} = Test::Soak::Upstream->new($t, seed => $o{seed},
@@ -65,6 +66,7 @@ sub set_up {
     $self->start_helper;
     $self->start_nginx;
     $self->start_near;
+    $self->start_symbolicated;
 }
 
 sub t { $_[0]{t} }
@@ -72,14 +74,17 @@ sub path { $_[0]{t}->path($_[1]) }
 sub corpus { $_[0]{corpus} }
 sub disk { $_[0]{disk_dir} }
 sub small_disk { $_[0]{disk} }
-sub root { $_[1] eq 'near' ? $_[0]{near}->path('store')
-                           : $_[0]->disk . "/$_[1]" }
+# Stores of the second machine: its own, and one that both have.
+my %near = (near => ['web'], peer => $stores{sent});
+sub root { $near{ $_[1] } ? $_[0]{near}->path($_[1]) : $_[0]->disk . "/$_[1]" }
+# as the helper knows it
+sub store_name { $_[1] eq 'peer' ? 'sent' : $_[1] }
 sub clock { $_[0]{clock} }
 sub net { $_[0]{net} }
 sub child { push @{ $_[0]{children} }, $_[1] }
 
 # That of a store.
-sub tier { $_[1] eq 'near' ? $_[0]{near} : $_[0]{t} }
+sub tier { $near{ $_[1] } ? $_[0]{near} : $_[0]{t} }
 sub tiers { @{ $_[0] }{qw(t near)} }
 
 # All that is there to be had, as clients ask for it.
@@ -88,13 +93,23 @@ sub targets {
     return map {
         my $key = $_;
         map { { store => $_, %$key{qw(name id)}, key => $key } }
-            $key->{store}, $key->{store} eq 'web' ? 'near' : ();
+            $key->{store}, $key->{store} eq 'web' ? 'near'
+                : $key->{store} eq 'sent' ? 'peer' : ();
     } $self->{corpus}->keys;
 }
 
+# A SymCache server has none.
+sub has_originals {
+    my ($self, $store) = @_;
+    return $store ne 'near'
+        && grep { has_original(0, $_) } @{ $self->sources($store) };
+}
+
+sub has_original { !($Test::Soak::Upstream::host{ $_[1] } // {})->{symcache} }
+
 # Who has to have said that a key is absent: the near tier asks for a store.
-sub sources { $stores{ $_[1] eq 'near' ? 'web' : $_[1] } }
-sub stores { sort(keys %stores), 'near' }
+sub sources { $near{ $_[1] } // $stores{ $_[1] } }
+sub stores { sort(keys %stores), sort keys %near }
 
 # The key, if one of the store's sources has that build.
 sub holds {
@@ -106,6 +121,12 @@ sub holds {
 
 # --- what runs
 
+sub converter {
+    my ($t) = @_;
+    return { version => '9.0.0',
+             command => [$t->program('pdb2symcache'), '-pdb', '{pdb}'] };
+}
+
 sub write_config {
     my ($self, %more) = @_;
     my %http = map { $_ => { type => 'http', internal => $yes,
@@ -115,14 +136,17 @@ sub write_config {
         version => $Test::Soak::Upstream::host{$_}{symcache},
         url => "http://$_.localhost:" . $self->{upstream}->port } }
         qw(far opaque);
-    my $converter = { version => '9.0.0', command =>
-        [$self->t->program('pdb2symcache'), '-pdb', '{pdb}'] };
     $self->t->write_helper_config({
+        $self->fleet($self->t),
+        # for a test, a module that could not be had is none that is absent
+        symbolication => { stores => ['web', 'sent'],
+            mozilla => { on_failure => '503', wait => '20s' } },
         downloads => $self->disk . '/downloads',
         stores => { map { $_ => {
             root => $self->root($_), sources => $stores{$_},
-            $no_transcoder{$_} ? () : (transcoders => [$converter]),
+            $no_transcoder{$_} ? () : (transcoders => [converter($self->t)]),
             $_ eq 'web' ? (gzip => $yes) : (),
+            $_ eq 'sent' ? (tier => 'fleet') : (),
         } } keys %stores },
         sources => { %http, %symcache,
             share => { type => 'filesystem', path => $self->path('share') },
@@ -134,9 +158,46 @@ sub write_config {
     });
 }
 
+# What the machines of a fleet have: uploads, of which each tells the other, and
+# a tier.
+sub fleet {
+    my ($self, $t) = @_;
+    return (
+        uploads => { root => $self->uploads($t),
+                     listen => 'unix:' . $t->path('u.sock'),
+                     peers => [map { 'unix:' . $_->helper_socket } $self->tiers] },
+        tiers => { fleet => { type => 'filesystem', mac_key => 'm' x 32,
+                              path => $self->path('tier') } },
+    );
+}
+
+sub uploads {
+    my ($self, $t) = @_;
+    return $t == $self->{near} ? $t->path('uploads') : $self->disk . '/uploads';
+}
+
+sub put_location {
+    my ($self, $t) = @_;
+    my $spool = $self->uploads($t) . '/.spool';
+    return "location /put/ {
+            client_body_temp_path $spool; client_body_in_file_only clean;
+            client_max_body_size 16m; proxy_pass_request_body off;
+            proxy_set_header Content-Length 0;
+            proxy_set_header X-Symcached-Body \$request_body_file;
+            proxy_pass http://unix:%%DIR%%/u.sock:/v1/uploads/; }\n";
+}
+
 sub start_helper {
     my ($self, $t) = @_;
     ($t // $self->{t})->start_symcached(undef, env => $self->clock_env);
+}
+
+# Of the first machine.
+sub start_symbolicated {
+    my ($self) = @_;
+    # its configuration is never a bad one
+    $self->{t}->start_symbolicated(undef, env => $self->clock_env,
+                                   args => ['-c', $self->path('clean.json')]);
 }
 
 # All have one clock.
@@ -153,6 +214,15 @@ sub check_alive {
     my ($self) = @_;
     for my $t ($self->tiers) {
         die "nginx ended\n" if !Test::Symcache::alive($t->{nginx});
+        for ($t->{symbolicated} // ()) {
+            next if Test::Symcache::alive($_);
+            # as a service manager
+            $self->violation("symbolicated ended by itself: wait status $?",
+                             last_lines($t->symbolicated_log))
+                if $? >> 8 != 3 || !$self->{store_removed};
+            delete $t->{symbolicated};
+            $self->start_symbolicated;
+        }
         next if !$t->{helper} || Test::Symcache::alive($t->{helper});
         $self->violation("symcached ended by itself: wait status $?",
                          last_lines($t->helper_log));
@@ -184,6 +254,13 @@ sub start_nginx {
                 symcache_async_after $_->[1]; $more }\n" }
             ['poll', '3.0.1'], ['hold', '65535.65535.65535'];
     } sort keys %stores;
+    $i = 0;
+    $locations .= join '', map { "location /symbols/$_/ {
+            symcache_symbols @{[$self->disk]}/downloads; symcache_store $_;
+            @{[$i++ & 1 ? 'symcache_zone z;' : '']}
+            symcache_pass unix:%%DIR%%/h.sock; }\n"
+    } grep { $self->has_originals($_) } sort keys %stores;
+    $locations .= $self->put_location($t);
     my $listen = 'listen unix:' . $t->nginx_socket
         . "; listen 127.0.0.1:$self->{port};";
     $t->start_nginx($locations, workers => 3, env => $self->clock_env,
@@ -202,8 +279,12 @@ sub start_near {
     my ($self) = @_;
     my $t = $self->{near};
     $t->write_helper_config({
-        stores => { near => { root => $t->path('store'),
-                              sources => ['tier'] } },
+        $self->fleet($t),
+        stores => {
+            near => { root => $self->root('near'), sources => ['tier'] },
+            sent => { root => $self->root('peer'), sources => ['uploads'],
+                      transcoders => [converter($t)], tier => 'fleet' },
+        },
         sources => { tier => { type => 'symcache', version => '9.0.0',
             internal => $yes,
             url => "http://127.0.0.1:$self->{port}/poll/web" } },
@@ -212,11 +293,18 @@ sub start_near {
         cache => { %cache, retry_errors_after => '2s', min_free => '1' },
     });
     $self->start_helper($t);
-    $t->start_nginx(join('', map { "location /$_->[0]/near/ {
-            symcache %%DIR%%/store; symcache_store near;
+    my @locations = map {
+        my $store = $_;
+        map { "location /$_->[0]/$store/ {
+            symcache %%DIR%%/$store; symcache_store @{[store_name(0, $store)]};
             symcache_pass unix:%%DIR%%/h.sock; symcache_zone z;
             symcache_async_after $_->[1]; }\n" }
-        ['poll', '3.0.1'], ['hold', '65535.65535.65535']),
+            ['poll', '3.0.1'], ['hold', '65535.65535.65535'];
+    } sort keys %near;
+    $t->start_nginx(join('', @locations, $self->put_location($t),
+        'location /symbols/peer/ {
+            symcache_symbols %%DIR%%/downloads; symcache_store sent;
+            symcache_pass unix:%%DIR%%/h.sock; }'),
         workers => 2, env => $self->clock_env, http => '
         symcache_zone z:1m;
         symcache_valid present 2s;
@@ -317,7 +405,8 @@ sub idle_descriptors {
 
 sub work_left {
     my ($self) = @_;
-    return map { glob $self->root($_) . '/.tmp/*/*' } $self->stores;
+    return map { glob "$_/.tmp/*/*" } (map { $self->root($_) } $self->stores),
+        map { $self->uploads($_) } $self->tiers;
 }
 
 # How many there are of each kind.
@@ -327,6 +416,7 @@ sub descriptors {
     for my $fd (glob "/proc/$pid/fd/*") {
         my $to = readlink $fd // next;
         $to =~ s/:\[\d+\]$//;
+        $to =~ s{.*/\.tmp/run-\w+$}{run};
         $count{$to}++;
     }
     return \%count;
