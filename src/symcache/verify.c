@@ -189,7 +189,9 @@ static int check_functions(const struct verify *v)
     return SYMFILE_SOUND;
 }
 
-static int check_location(const struct verify *v, uint32_t index)
+/* Clears *ascends if the location is inlined into itself or a later one. */
+static int check_location(const struct verify *v, uint32_t index,
+                          bool *ascends)
 {
     size_t offset;
     const struct symfile_reader *r = v->reader;
@@ -218,6 +220,7 @@ static int check_location(const struct verify *v, uint32_t index)
         return violation(v, offset + 12, "source location", index,
                          "inlined into a gap");
     }
+    *ascends &= location.inlined_into < index;
     return SYMFILE_SOUND;
 }
 
@@ -249,16 +252,22 @@ static int check_loops(const struct verify *v, uint8_t *colors)
     return SYMFILE_SOUND;
 }
 
+/* Callers usually precede what is inlined into them, and then there is no
+ * loop. */
 static int check_locations(const struct verify *v)
 {
+    bool ascends = true;
     int status;
     uint32_t i;
     uint8_t *colors;
 
     for (i = 0; i < v->reader->num_locations; i++) {
-        if (check_location(v, i) != SYMFILE_SOUND) {
+        if (check_location(v, i, &ascends) != SYMFILE_SOUND) {
             return SYMFILE_VIOLATED;
         }
+    }
+    if (ascends) {
+        return SYMFILE_SOUND;
     }
     colors = calloc((size_t)v->reader->num_locations + 1, 1);
     if (colors == NULL) {

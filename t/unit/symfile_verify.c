@@ -79,6 +79,7 @@ static void sound_variants(void **state)
         {FUNCTION(0, 1), 0},            /* not used */
         {LOCATION(1, 0), SYMFILE_NONE}, /* no file */
         {LOCATION(1, 1), 0xFFFFFFFF},   /* line */
+        {LOCATION(0, 3), 1},            /* inlined into a later one */
         {FILE_FIELD(0, 0), SYMFILE_NONE},
         {FILE_FIELD(1, 5), 0x0B},
         {RANGE(4), 0xFFFFFFFF},
