@@ -203,11 +203,9 @@ $(B)/fuzz/obj/%.o: %.c | check-packages
 	    -fno-sanitize-recover=undefined -MMD -MP -c -o $@ $<
 
 $(B)/fuzz/%: $(B)/fuzz/obj/fuzz/%.o $(FUZZOBJS)
-	$(FUZZCC) -fsanitize=fuzzer,$(FUZZSAN) -o $@ $^ -lcurl -liberty -lmspack \
-	    -lminizip -ldeflate -lz -lzstd $(FUZZLIBS)
+	$(FUZZCC) -fsanitize=fuzzer,$(FUZZSAN) -o $@ $^ -lcurl -lcrypto -liberty \
+	    -lmspack -lminizip -ldeflate -lz -lzstd $(FUZZLIBS)
 
-# which computes MACs
-$(B)/fuzz/fuzz_tier: FUZZLIBS = -lcrypto
 $(B)/fuzz/fuzz_tier: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
              src/symcached/tier/object.c src/base/secret.c)
 

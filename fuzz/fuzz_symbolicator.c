@@ -9,6 +9,7 @@
 
 #include "symbolicated/api/symbolicator/answer.h"
 #include "symbolicated/api/symbolicator/key.h"
+#include "symbolicated/api/symbolicator/own_sources.h"
 #include "symbolicated/api/symbolicator/sources.h"
 #include "../t/unit/symfile_example.h"
 
@@ -24,6 +25,7 @@ static void answer(const struct symbolicator_request *request)
     struct json json = {0};
     struct json_error json_error;
     struct json_writer w = {0};
+    uint32_t source;
     const struct symbolication_config config = {
         .limits.answer_size = 1 << 20,
         .symbolicator.candidates = true,
@@ -63,6 +65,7 @@ static void tenant(const struct symbolicator_request *request)
     struct json json = {0};
     struct json_error json_error;
     struct json_writer w = {0};
+    uint32_t source;
     const struct symbolication_config config = {
         .symbolicator.sources = SYMBOLICATOR_SOURCES_ALLOW,
     };
@@ -75,7 +78,11 @@ static void tenant(const struct symbolicator_request *request)
         return;
     }
     symbolicator_tenant_write(&w, &config, request);
-    free(symbolicator_tenant_source(request, "s1"));
+    source = own_source_find(request, "s1");
+    if (source != 0) {
+        own_source_has_places(request, source);
+        free(own_source_location(request, source, "https://h/b/p%41/x"));
+    }
     if (w.size > 0 && !w.has_failed &&
         json_read(&json, w.data, w.size, SIZE_MAX, &json_error) != w.size) {
         abort();
