@@ -63,7 +63,11 @@ symcache_part_begins(const symcache_part_t *part, const symcache_part_t *with)
 static int
 symcache_part_equal(const symcache_part_t *a, const symcache_part_t *b)
 {
-    return a->len == b->len && symcache_part_begins(a, b);
+    /* as most clients write the name of a file: alike both times */
+
+    return a->len == b->len
+           && (memcmp(a->data, b->data, a->len) == 0
+               || symcache_part_begins(a, b));
 }
 
 static int
