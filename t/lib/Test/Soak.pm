@@ -168,7 +168,7 @@ sub cut_off {
     for my $event ($chaos->events) {
         next if $event->{at} > $ask->{ended} + 1;
         return 1 if $event->{what} =~ /^symbolicated/ && $ask->{how} eq 'names'
-            && $event->{at} > $ask->{began} - 1;
+            && ($event->{until} // $event->{at}) > $ask->{began} - 1;
         next if $ask->{how} eq 'names';
         return 1 if $event->{what} =~ /^worker/
             && $event->{at} > $ask->{began} - 1;

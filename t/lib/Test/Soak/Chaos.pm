@@ -234,6 +234,7 @@ sub do_symbolicated {
     $self->world->violation("symbolicated: wait status $status on TERM")
         if $signal eq 'TERM' && $status;
     $self->world->start_symbolicated;
+    $self->{events}[-1]{until} = time;
 }
 
 # --- nginx
