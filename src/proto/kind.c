@@ -52,7 +52,8 @@ symcache_kind_text(symcache_kind_e kind)
  */
 
 static const unsigned  symcache_key_ids[SYMCACHE_KINDS] = {
-    [SYMCACHE_KIND_SYMCACHE] = 1u << SYMCACHE_ID_DEBUG,
+    [SYMCACHE_KIND_SYMCACHE] = 1u << SYMCACHE_ID_DEBUG
+                               | 1u << SYMCACHE_ID_PE,
     [SYMCACHE_KIND_PPDBCACHE] = 1u << SYMCACHE_ID_DEBUG,
     [SYMCACHE_KIND_SYM] = 1u << SYMCACHE_ID_DEBUG,
     [SYMCACHE_KIND_DEBUGINFO] = 1u << SYMCACHE_ID_DEBUG

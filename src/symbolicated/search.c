@@ -8,93 +8,12 @@
 #include <unistd.h>
 #include "base/clock.h"
 #include "base/task.h"
-#include "ask.h"
-#include "attempts.h"
 #include "reach.h"
-#include "tenant.h"
+#include "seek.h"
 
 /* That symcached knows of no file is believed for so long, if it says so; what
  * makes it believe otherwise changes the folder, or its configuration. */
 #define ABSENT_SECONDS 10
-
-/*
- * One module on its way:
- *
- *   SEEK_DISK, store after store, each of which may need a look
- *      |-> found
- *      v
- *   SEEK_ASK, symcached about store after store
- *      |-> what it has published is looked at, and found
- *      v
- *   missing, malformed, failed, late
- *
- * At the end, SEEK_WHY: symcached is asked where it was looked for, store after
- * store, if the call wants to know.  In a tenant's store, SEEK_TENANT comes
- * first, and nothing is remembered: its folder goes with the tenant.
- */
-enum seek_step { SEEK_TENANT, SEEK_DISK, SEEK_ASK, SEEK_WHY, SEEK_ENDED };
-
-struct seek {
-    struct search *search;
-    struct api_module *wanted;
-    enum seek_step step;
-    size_t store;
-    enum api_module_state worst; /* of the stores that do not have it */
-    bool to_look;
-    bool to_ask;
-    bool unsure; /* symcached is to be asked */
-    struct module *module;
-
-    /* of SEEK_WHY */
-    enum api_module_state settled; /* what has become of the module */
-    struct attempts_question why;
-};
-
-struct search {
-    struct searcher *searcher;
-    struct settings *settings;
-    size_t nstores; /* that are searched */
-    const int *roots;
-    const struct exchange_address *helper;
-    struct api_call *call;
-    void (*done)(void *arg);
-    void *arg;
-    uint64_t started; /* microseconds */
-    size_t open;      /* seeks that have not ended */
-    size_t to_look;
-    size_t to_ask;
-    struct looks *looks;       /* the newest */
-    struct question *question; /* the newest */
-    struct attempts_queue whys; /* of seeks */
-    struct tenant *tenant;     /* NULL: the configured stores */
-    struct exchange *exchange; /* by which it is asked for, or NULL */
-    struct seek seeks[];
-};
-
-/* Files that a thread looks at.  The search may be gone when it is through. */
-struct looks {
-    struct looks *next;
-    struct search *search;
-    struct task *task;
-    struct mapped *mapped;
-    int tenant; /* the root of one, kept open for the thread; or -1 */
-    size_t n;
-    struct look {
-        struct seek *seek;
-        int root;
-        symcache_key_t key;
-        struct module_sight sight;
-    } items[];
-};
-
-/* Seeks that symcached is asked for together. */
-struct question {
-    struct question *next;
-    struct search *search;
-    struct ask *ask;
-    size_t n;
-    struct seek *seeks[ASK_KEYS_MAX];
-};
 
 static void seek_go_on(struct seek *seek);
 static void search_go_on(void *arg);
@@ -124,7 +43,28 @@ static enum api_module_state worst_without_symcached(const struct seek *seek)
 
 /* why ---------------------------------------------------------------------- */
 
-/* Asks on, and ends seeks whose questions have been answered. */
+/*
+ * What has become of a module by its key is told.  If nothing has, it is looked
+ * for by another key, if the protocol has one; that the first one failed counts
+ * when this comes to nothing, too.
+ */
+static void seek_told(struct seek *seek, enum api_module_state state)
+{
+    struct api_call *call = seek->search->call;
+
+    if (state == API_MODULE_FOUND || state == API_MODULE_LATE ||
+        call->other_key == NULL || !call->other_key(call, seek->wanted)) {
+        seek_end(seek, state);
+        return;
+    }
+    seek->step = SEEK_DISK;
+    seek->store = 0;
+    seek->worst = state;
+    seek->unsure = false;
+    seek_go_on(seek);
+}
+
+/* Asks on, for seeks whose questions have been answered. */
 static void search_why(struct search *search)
 {
     struct attempts_question *why;
@@ -132,7 +72,7 @@ static void search_why(struct search *search)
 
     while ((why = attempts_ended(&search->whys)) != NULL) {
         seek = why->arg;
-        seek_end(seek, seek->settled);
+        seek_told(seek, seek->settled);
     }
 }
 
@@ -147,7 +87,7 @@ static void seek_settle(struct seek *seek, enum api_module_state state,
     if (wish == API_ATTEMPTS_OF_NONE || state == API_MODULE_LATE ||
         (wish == API_ATTEMPTS_OF_FAILED && state != API_MODULE_FAILED) ||
         reach_is_paused(search->started / 1000)) {
-        seek_end(seek, state);
+        seek_told(seek, state);
         return;
     }
     seek->step = SEEK_WHY;
@@ -515,6 +455,9 @@ static void search_begin(struct search *search)
         search_stop(search);
     }
     search_why(search);
+    if (search->to_look > 0 || search->to_ask > 0) {
+        search_begin(search); /* by other keys, of which each has one */
+    }
 }
 
 /* Behind each step of seeks. */

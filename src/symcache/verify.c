@@ -344,7 +344,7 @@ enum symfile_verify_status symfile_check(const void *data, size_t size,
         SYMFILE_OPENED) {
         return SYMFILE_VIOLATED;
     }
-    if (is_of_another(data, guid)) {
+    if (guid != NULL && is_of_another(data, guid)) {
         snprintf(error, error_size, "made from a PDB with another GUID");
         return SYMFILE_VIOLATED;
     }

@@ -31,7 +31,7 @@ enum symfile_verify_status symfile_verify(struct symfile_reader *reader,
  * Opens and verifies a whole file in memory, which must not have been made of a
  * PDB with another GUID.  Only the GUID is compared, because not all tools mean
  * the same by the age; a file without one, or with an id of another kind, is
- * accepted.
+ * accepted, and any without a GUID to be compared.
  */
 enum symfile_verify_status symfile_check(const void *data, size_t size,
                                          const uint8_t guid[16], char *error,

@@ -140,7 +140,7 @@ for ('kind=', 'kind=pdb', 'kind=symcache&kind=symcache', 'x=1') {
     is_deeply refusal(page("/v1/why/$crash?$_")), [400, 'bad-query'],
         "why: $_";
 }
-for ('crash.pdb/5AB380779000', 'crash.pdb/buildid-93ac61ec5a8eb139',
+for ('crash.pdb/buildid-93ac61ec5a8eb139',
      '_/buildid-93ac61ec5a8eb1396f9fbd350e3169a558528a40') {
     is_deeply refusal(lookup("default/$_?version=9.0.0")), [400, 'bad-key'],
         "SymCaches are not looked up by $_";
@@ -148,6 +148,9 @@ for ('crash.pdb/5AB380779000', 'crash.pdb/buildid-93ac61ec5a8eb139',
     is $t->helper('POST', "/v1/forget/default/$_")->{status}, 200,
         'but forgotten, as other kinds are';
 }
+
+is_deeply refusal(lookup('default/crash.dll/5AB380779000?version=9.0.0')),
+    [404, 'no-transcoder'], 'an image, in a store of PDBs';
 
 for my $method (qw(POST PUT DELETE OPTIONS PATCH)) {
     $r = $t->helper($method, "/v1/symcache/$crash?version=9.0.0",

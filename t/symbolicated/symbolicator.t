@@ -18,8 +18,6 @@ my $json = JSON::PP->new->canonical->allow_nonref;
 
 # Pairs that we answer otherwise, and why; docs/symbolication.md tells it, too.
 my %differs = (
-    # exported names of an image: the store has SymCaches of PDBs
-    map({ $_ => 'image' } qw(code-id-only code-id-upper code-id-wrong-debug)),
     # the PDB is found: names are compared without case
     'debug-file-case' => 'case',
     # sources of a client's own are not asked, unless they are allowed: tenants.t
@@ -48,9 +46,16 @@ sub add_pdb {
 my @keys = map { add_pdb('3249d99d-0c40-4931-8610-f4e4fb0b6936',
     $t->data("pdb/$_.pdb")) } qw(crash crash_with_srcsrv);
 push @keys, add_pdb($_, $pairs->{pdbs}{$_}) for sort keys %{ $pairs->{pdbs} };
+# The image of one of them is beside its PDB.
+my $winpty = $pairs->{pdbs}{'31985172-45d8-44ed-b92b-943840f8c3d8'};
+if ($winpty) {
+    my $dir = $t->path('symstore/winpty.dll/69485E8C45000');
+    make_path($dir);
+    copy($winpty =~ s/pdb$/dll/r, $dir) or die "$dir: $!";
+}
 $t->start_symcached({
     stores => { default => { root => $t->path('made'), sources => ['local'],
-        transcoders => [{ version => '9.0.0', command =>
+        transcoders => [{ version => '9.0.0', inputs => ['pdb', 'pe'], command =>
             [$t->program('pdb2symcache'), '-pdb', '{pdb}'] }] } },
     sources => { local => { type => 'filesystem', forms => ['packed', 'plain'],
                             path => $t->path('symstore') } },
@@ -64,18 +69,18 @@ sub adapt {
     my ($why, $w) = @_;
     return { status => 422 } if $why eq 'sources';
     return { status => 404, body_text => '' } if $why eq 'id';
-    return { status => 200, functions => $why eq 'case'
-        ? ['winpty_conout_name(winpty_s*)'] : [] };
+    return { status => 200, functions => ['winpty_conout_name(winpty_s*)'] };
 }
 
-# Places are the same, but none of images is looked in, nor of .NET, and ages
-# are in upper case.
+# Places are the same, but none of images is looked in where the PDB is there,
+# nor of .NET, and ages are in upper case.
 sub adapt_candidates {
-    my ($answer) = @_;
+    my ($answer, $name) = @_;
     my $root = $t->path('symstore');
     for my $module (@{ $answer->{modules} // [] }) {
         my $list = $module->{candidates} or next;
-        @$list = grep { $_->{location} !~ /\.dl[l_]$|ffffffff/ } @$list;
+        my $other = $name =~ /^code-id-/ ? qr/ffffffff/ : qr/\.dl[l_]$|ffffffff/;
+        @$list = grep { $_->{location} !~ $other } @$list;
         for my $candidate (@$list) {
             $candidate->{location} =~ s{^file://\./symstore}{file://$root};
             $candidate->{location} =~ s{([0-9A-F]{32})a/}{$1A/};
@@ -102,7 +107,7 @@ sub check {
     }, {
         status => $w->{status},
         headers => $w->{headers} // {},
-        body => exists $w->{body} ? adapt_candidates($w->{body})
+        body => exists $w->{body} ? adapt_candidates($w->{body}, $name)
             : $w->{body_text},
     }, $name;
 }

@@ -55,7 +55,7 @@ static const char *rest(struct order *order)
 
 static bool has_way(const symcache_version_t *target)
 {
-    return order_has_way(&store, SYMCACHE_KIND_SYMCACHE, target);
+    return order_has_way(&store, &key, target);
 }
 
 static const char *asked(struct order *order, int target)

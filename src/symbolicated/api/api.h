@@ -117,6 +117,9 @@ struct api_call {
     /* Whether a file of this source ("": nobody knows) counts, or the stores
      * behind its own are searched as well; NULL: all count. */
     bool (*counts)(const struct api_call *call, const char *source);
+    /* Gives a module that was not found another key, by which it may be found.
+     * Returns false if there is none, or none any more; NULL: never. */
+    bool (*other_key)(struct api_call *call, struct api_module *module);
     /*
      * Writes the answer from what has become of the modules.  Is called again,
      * with an empty reply, if a file was cut short meanwhile.

@@ -30,8 +30,7 @@ static bool start_background(struct scheduler *scheduler,
     const char *reason;
 
     if (scheduler->draining ||
-        !order_has_way(store, (symcache_kind_e)key->kind,
-                       &transcoder->version) ||
+        !order_has_way(store, key, &transcoder->version) ||
         scheduler_find(scheduler, store, key) != NULL ||
         via_loops(via, store->name)) {
         return false;
@@ -199,7 +198,7 @@ struct waiter *scheduler_ask(struct scheduler *scheduler,
     if (d.negative) {
         metrics_add(negcache_rules[d.entry.reason].metric, 1);
     }
-    if (decision_answer(&d, store, (symcache_kind_e)key->kind, &a)) {
+    if (decision_answer(&d, store, key, &a)) {
         answer_decided(scheduler, store, &d, key, name, via, hints, &a);
         fn(arg, &a);
         return NULL;

@@ -98,8 +98,8 @@ void decision_make(struct decision *d, struct negcache *negcache,
 }
 
 bool decision_answer(const struct decision *d,
-                     const struct store_config *store, symcache_kind_e kind,
-                     struct scheduler_answer *a)
+                     const struct store_config *store,
+                     const symcache_key_t *key, struct scheduler_answer *a)
 {
     const struct negcache_rule *rule;
 
@@ -146,7 +146,7 @@ bool decision_answer(const struct decision *d,
         return true;
     }
     if (d->transcoder != NULL &&
-        !order_has_way(store, kind, &d->transcoder->version)) {
+        !order_has_way(store, key, &d->transcoder->version)) {
         a->kind = SCHEDULER_ABSENT;
         a->reason = "no-transcoder";
         a->text = "no transcoder of this store takes what its sources have";

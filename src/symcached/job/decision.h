@@ -33,7 +33,7 @@ void decision_make(struct decision *d, struct negcache *negcache,
  * false if only a job can tell.
  */
 bool decision_answer(const struct decision *d,
-                     const struct store_config *store, symcache_kind_e kind,
-                     struct scheduler_answer *a);
+                     const struct store_config *store,
+                     const symcache_key_t *key, struct scheduler_answer *a);
 
 #endif

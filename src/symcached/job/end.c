@@ -364,7 +364,7 @@ static void answer_waiter(struct job *job, enum job_outcome outcome,
     key.kind = (uint8_t)w->kind;
     decision_make(&d, scheduler->negcache, job->store, scheduler->config, &key,
                   w->name, w->hints, &w->ask);
-    if (decision_answer(&d, job->store, w->kind, &a)) {
+    if (decision_answer(&d, job->store, &key, &a)) {
         a.key = &key;
         waiter_answer(w, &a);
         return;
@@ -401,7 +401,7 @@ void job_answer_original(struct job *job)
         decision_make(&d, scheduler->negcache, job->store, scheduler->config,
                       &key, w->name, w->hints, &w->ask);
         if (d.what == SYMCACHE_ANSWER_HIT &&
-            decision_answer(&d, job->store, w->kind, &a)) {
+            decision_answer(&d, job->store, &key, &a)) {
             a.key = &key;
             waiter_answer(w, &a);
         }

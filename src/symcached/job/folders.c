@@ -46,7 +46,9 @@ void job_original_key(const struct job *job, symcache_key_t *key)
         return;
     }
     symcache_key_copy(key, &job->key);
-    if (symcache_kind_is_debuginfo((symcache_kind_e)key->kind)) {
+    if (key->id_type == SYMCACHE_ID_PE) {
+        key->kind = SYMCACHE_KIND_EXECUTABLE;
+    } else if (symcache_kind_is_debuginfo((symcache_kind_e)key->kind)) {
         key->kind = job->original.format == FORMAT_BREAKPAD
                         ? SYMCACHE_KIND_SYM
                         : SYMCACHE_KIND_DEBUGINFO;

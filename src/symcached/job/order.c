@@ -60,6 +60,15 @@ void order_rewind(struct order *order)
     order->next = 0;
 }
 
+/* By time stamp and size, only an image is converted. */
+static unsigned formats_by_id(unsigned formats, const symcache_key_t *key)
+{
+    return key->id_type == SYMCACHE_ID_PE &&
+                   !symcache_kind_is_original((symcache_kind_e)key->kind)
+               ? formats & 1u << FORMAT_PE
+               : formats;
+}
+
 void order_begin(struct order *order, const struct store_config *store,
                  const symcache_key_t *key,
                  const struct transcoder_config *target)
@@ -77,6 +86,7 @@ void order_begin(struct order *order, const struct store_config *store,
             order->formats |= 1u << i;
         }
     }
+    order->formats = formats_by_id(order->formats, key);
     order->end = store->nsources;
     order->debug_files = false;
     order_rewind(order);
@@ -135,9 +145,10 @@ static bool has_transcoder(const struct store_config *store,
     return false;
 }
 
-bool order_has_way(const struct store_config *store, symcache_kind_e kind,
-                   const symcache_version_t *target)
+bool order_has_way(const struct store_config *store,
+                   const symcache_key_t *key, const symcache_version_t *target)
 {
+    symcache_kind_e kind = (symcache_kind_e)key->kind;
     const struct source_config *source;
     const symcache_version_t *version;
     unsigned formats;
@@ -145,10 +156,11 @@ bool order_has_way(const struct store_config *store, symcache_kind_e kind,
 
     for (i = 0; i < store->nsources; i++) {
         source = store->sources[i];
-        formats = formats_of(source, kind);
+        formats = formats_by_id(formats_of(source, kind), key);
         version = config_source_version(source, kind);
         if (source->type->has_symcaches
-                ? version != NULL && serves(version, target)
+                ? version != NULL && serves(version, target) &&
+                      key->id_type == SYMCACHE_ID_DEBUG
                 : (formats & config_format_originals(kind)) ||
                       has_transcoder(store, kind, target, formats)) {
             return true;

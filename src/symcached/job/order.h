@@ -47,7 +47,8 @@ const struct source_config *order_next(struct order *order);
  * Is there a source that can lead to a version: a SymCache server, or one of
  * originals that a transcoder takes?
  */
-bool order_has_way(const struct store_config *store, symcache_kind_e kind,
+bool order_has_way(const struct store_config *store,
+                   const symcache_key_t *key,
                    const symcache_version_t *target);
 
 /* Notes that a source has no such original, so that it is not asked again. */

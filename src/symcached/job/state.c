@@ -38,7 +38,9 @@ void job_print_id(char id[ID_MAX], const char *store,
     symcache_key_t original;
 
     symcache_key_copy(&original, key);
-    if (symcache_kind_is_debuginfo((symcache_kind_e)key->kind)) {
+    if (key->id_type == SYMCACHE_ID_PE) {
+        original.kind = SYMCACHE_KIND_EXECUTABLE;
+    } else if (symcache_kind_is_debuginfo((symcache_kind_e)key->kind)) {
         original.kind = SYMCACHE_KIND_SYMCACHE;
     }
     id_print(id, store, &original);

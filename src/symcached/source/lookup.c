@@ -371,8 +371,9 @@ static bool has_place(struct lookup *lookup)
         return find_turn(lookup);
     }
     symcache_key_copy(&lookup->at, &lookup->key);
-    return lookup->source->type->has_symcaches ||
-           config_source_has_key(lookup->source, &lookup->key);
+    return lookup->source->type->has_symcaches
+               ? lookup->key.id_type == SYMCACHE_ID_DEBUG
+               : config_source_has_key(lookup->source, &lookup->key);
 }
 
 /* Looks at the other places, as if the lookup had just begun. */

@@ -79,6 +79,10 @@ static bool set_key(enum turn turn, const struct source_config *source,
                     unsigned formats, symcache_key_t *at)
 {
     symcache_key_copy(at, key);
+    if (key->id_type == SYMCACHE_ID_PE) {
+        at->kind = SYMCACHE_KIND_EXECUTABLE;
+        return turn == TURN_IMAGE && (formats & 1u << FORMAT_PE);
+    }
     switch (turn) {
     case TURN_DEBUG_FILE:
         at->kind = SYMCACHE_KIND_DEBUGINFO;

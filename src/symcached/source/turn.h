@@ -18,6 +18,7 @@
 #include "config/config.h"
 #include "proto/hints.h"
 
+/* A key that is a PE code id itself has the last of these only. */
 enum turn {
     TURN_DEBUG_FILE, /* build id: the debug file */
     TURN_KEY,        /* the key itself */

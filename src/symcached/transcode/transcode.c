@@ -391,7 +391,8 @@ static int transcode_mkdir(const struct transcode *transcode, const char *name,
  */
 static int rename_input(struct transcode *transcode)
 {
-    uint8_t kind = transcode->key.kind; /* which a new name would reset */
+    uint8_t kind = transcode->key.kind; /* a new name resets both */
+    uint8_t id_type = transcode->key.id_type;
     char folder[PATH_MAX], *pdb;
 
     if (transcode_mkdir(transcode, "in", folder) != 0) {
@@ -411,6 +412,7 @@ static int rename_input(struct transcode *transcode)
     symcache_name_parse(TRANSCODE_INPUT, strlen(TRANSCODE_INPUT),
                         &transcode->key);
     transcode->key.kind = kind;
+    transcode->key.id_type = id_type;
     return 0;
 }
 

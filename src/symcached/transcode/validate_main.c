@@ -92,8 +92,7 @@ int validate_main(int argc, char **argv)
     void *map;
 
     if (argc < 4 || !symcache_kind_parse(argv[3], strlen(argv[3]), &kind) ||
-        symcache_debug_id_parse(argv[2], strlen(argv[2]), &key) !=
-            SYMCACHE_OK) {
+        symcache_id_parse(argv[2], strlen(argv[2]), &key) != SYMCACHE_OK) {
         return validate_say(2, CHILD_SANDBOXED
                             ": --validate is for symcached itself");
     }
@@ -127,7 +126,10 @@ int validate_main(int argc, char **argv)
     if (argc > 4 && validate_is_longer(map, (size_t)st.st_size)) {
         return validate_say(1, "something else follows the SymCache");
     }
-    return validate_answer(symfile_check(map, (size_t)st.st_size, key.guid,
+    return validate_answer(symfile_check(map, (size_t)st.st_size,
+                                         key.id_type == SYMCACHE_ID_DEBUG
+                                             ? key.guid
+                                             : NULL,
                                          error, sizeof(error)),
                            error);
 }

@@ -88,22 +88,12 @@ struct content {
 };
 
 /*
- * The debug id decides, whatever led to the file.  A file without one fits no
- * key: all such files would have the same.  Of a program without debug
- * information a SymCache of its symbols is made if there is nothing better, as
- * of a PDB with public symbols only; a program without these is no miss of its
- * source, but of no use.
+ * Of a program without debug information a SymCache of its symbols is made if
+ * there is nothing better, as of a PDB with public symbols only; a program
+ * without these is no miss of its source, but of no use.
  */
-static char check_content(const struct check *c, const struct content *got)
+static char check_use(const struct check *c, const struct content *got)
 {
-    static const uint8_t none[16];
-
-    if (got->guid == NULL || memcmp(got->guid, none, sizeof(none)) == 0) {
-        return say(c, 'W', "a file without a debug id");
-    }
-    if (!is_wanted(c, got->guid, got->age)) {
-        return 'W';
-    }
     if (got->is_cut) {
         return say(c, 'U', CUT_OFF);
     }
@@ -115,6 +105,20 @@ static char check_content(const struct check *c, const struct content *got)
     }
     found(c, ", symbols only");
     return 'f';
+}
+
+/*
+ * The debug id decides, whatever led to the file.  A file without one fits no
+ * key: all such files would have the same.
+ */
+static char check_content(const struct check *c, const struct content *got)
+{
+    static const uint8_t none[16];
+
+    if (got->guid == NULL || memcmp(got->guid, none, sizeof(none)) == 0) {
+        return say(c, 'W', "a file without a debug id");
+    }
+    return is_wanted(c, got->guid, got->age) ? check_use(c, got) : 'W';
 }
 
 static char check_pdb(const struct check *c)
@@ -188,17 +192,18 @@ static char check_breakpad(const struct check *c)
 static char check_pe(const struct check *c)
 {
     const symcache_key_t *key = c->key;
+    struct content content;
     struct pe_code got;
 
     if (pe_code_read(c->data, (size_t)c->size, &got, c->detail,
                      c->detail_size) != 0) {
         return 'U';
     }
-    if (is_converted(c)) {
-        return check_content(
-            c, &(struct content){got.debug_id.guid, got.debug_id.age,
-                                 got.has_debug_info, got.has_symbols,
-                                 got.is_cut});
+    content = (struct content){got.debug_id.guid, got.debug_id.age,
+                               got.has_debug_info, got.has_symbols,
+                               got.is_cut};
+    if (is_converted(c) && key->id_type == SYMCACHE_ID_DEBUG) {
+        return check_content(c, &content);
     }
     if (key->id_type != SYMCACHE_ID_PE || got.time_stamp != key->timestamp ||
         got.image_size != key->image_size) {
@@ -206,6 +211,9 @@ static char check_pe(const struct check *c)
                  "another image: time stamp and size are %08" PRIX32 "%" PRIx32,
                  got.time_stamp, got.image_size);
         return 'W';
+    }
+    if (is_converted(c)) {
+        return check_use(c, &content);
     }
     return got.is_cut ? say(c, 'U', CUT_OFF) : found(c, "");
 }

@@ -119,6 +119,27 @@ bool symbolicator_key(const struct symbolicator_request *request,
     return true;
 }
 
+bool symbolicator_image_key(const struct symbolicator_request *request,
+                            const struct symbolicator_module *module,
+                            symcache_key_t *key, struct symfile_string *name)
+{
+    const struct json *json = &request->json;
+    const struct json_value *id = &json->values[module->code_id];
+    struct symfile_string path;
+
+    if (type_of(request, module) != TYPE_PE || module->code_id == 0 ||
+        module->code_file == 0 || id->size > 16) {
+        return false;
+    }
+    path.data = json_text(json, module->code_file);
+    path.size = json->values[module->code_file].size;
+    *name = source_path_name(&path);
+    memset(key, 0, sizeof(*key)); /* keys are hashed, and this id is short */
+    return symcache_name_parse(name->data, name->size, key) == SYMCACHE_OK &&
+           symcache_id_parse(json_text(json, module->code_id), id->size,
+                             key) == SYMCACHE_OK;
+}
+
 static bool is_pdb(const symcache_key_t *key)
 {
     return key->name_len > 4 &&

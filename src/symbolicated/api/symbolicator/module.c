@@ -17,14 +17,15 @@ void symbolicator_features_write(struct json_writer *w,
                                  const struct symbolicator_result *result)
 {
     const struct symfile_reader *reader = result->reader;
+    bool is_x86 = symfile_arch_number(arch_of(reader)) == SYMFILE_ARCH_X86;
 
     json_write_key(w, "features");
     json_write_open(w, '{');
     json_write_key(w, "has_debug_info");
-    json_write_bool(w, result->status == SYMBOLICATOR_FOUND);
+    json_write_bool(w, result->status == SYMBOLICATOR_FOUND &&
+                           (!result->is_image || reader->num_files > 0));
     json_write_key(w, "has_unwind_info");
-    json_write_bool(w, symfile_arch_number(arch_of(reader)) ==
-                           SYMFILE_ARCH_X86);
+    json_write_bool(w, reader != NULL && result->is_image != is_x86);
     json_write_key(w, "has_symbols");
     json_write_bool(w, reader != NULL);
     json_write_key(w, "has_sources");

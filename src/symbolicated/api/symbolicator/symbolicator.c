@@ -258,6 +258,7 @@ static void finish(struct api_call *api, struct api_reply *reply)
         result->status = status_of(&api->modules[i]);
         result->reader = api->modules[i].reader;
         result->ppdb = api->modules[i].ppdb;
+        result->is_image = api->modules[i].key.id_type == SYMCACHE_ID_PE;
         result->attempts = api->modules[i].attempts;
         if (result->status == SYMBOLICATOR_FETCHING_FAILED) {
             result->status = symbolicator_failure(result->attempts);
@@ -279,6 +280,30 @@ static bool counts(const struct api_call *api, const char *source)
 
     call = (const struct symbolicator_call *)api;
     return symbolicator_source_counts(call->config, request_of(call), source);
+}
+
+/* The image of a module whose PDB nobody has: it has names of functions that
+ * it exports. */
+static bool other_key(struct api_call *api, struct api_module *wanted)
+{
+    const struct symbolicator_call *call =
+        (const struct symbolicator_call *)api;
+    const struct symbolicator_request *request = request_of(call);
+    struct symfile_string name;
+    symcache_key_t key;
+
+    if (wanted->key.id_type == SYMCACHE_ID_PE ||
+        !symbolicator_image_key(
+            request, &request->modules[call->wanted[wanted - api->modules]],
+            &key, &name)) {
+        return false;
+    }
+    wanted->key = key;
+    wanted->name = name.data;
+    wanted->name_size = name.size;
+    free(wanted->hints); /* they are of the PDB */
+    wanted->hints = NULL;
+    return true;
 }
 
 static void release(struct api_call *api)
@@ -367,6 +392,11 @@ static int want_modules(struct symbolicator_call *call)
             wanted->hints = symbolicator_hints(request, module,
                                                &wanted->key);
             call->wanted[call->api.nmodules++] = i;
+        } else if (symbolicator_image_key(request, module, &wanted->key,
+                                          &name)) {
+            wanted->name = name.data;
+            wanted->name_size = name.size;
+            call->wanted[call->api.nmodules++] = i;
         }
     }
     call->api.nframes = request->nframes;
@@ -384,6 +414,7 @@ static struct symbolicator_call *new_call(const struct api_request *request,
         call->api.wait = wait;
         call->api.finish = finish;
         call->api.counts = counts;
+        call->api.other_key = other_key;
         call->api.free = release;
     }
     return call;

@@ -1,0 +1,96 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What a search is made of; for search.c only.
+ */
+#ifndef SYMBOLICATED_SEEK_H
+#define SYMBOLICATED_SEEK_H
+
+#include "ask.h"
+#include "attempts.h"
+#include "search.h"
+#include "tenant.h"
+
+struct looks;
+struct question;
+
+/*
+ * One module on its way:
+ *
+ *   SEEK_DISK, store after store, each of which may need a look
+ *      |-> found
+ *      v
+ *   SEEK_ASK, symcached about store after store
+ *      |-> what it has published is looked at, and found
+ *      v
+ *   missing, malformed, failed, late
+ *
+ * At the end, SEEK_WHY: symcached is asked where it was looked for, store after
+ * store, if the call wants to know.  In a tenant's store, SEEK_TENANT comes
+ * first, and nothing is remembered: its folder goes with the tenant.
+ */
+enum seek_step { SEEK_TENANT, SEEK_DISK, SEEK_ASK, SEEK_WHY, SEEK_ENDED };
+
+struct seek {
+    struct search *search;
+    struct api_module *wanted;
+    enum seek_step step;
+    size_t store;
+    enum api_module_state worst; /* of the stores that do not have it */
+    bool to_look;
+    bool to_ask;
+    bool unsure; /* symcached is to be asked */
+    struct module *module;
+
+    /* of SEEK_WHY */
+    enum api_module_state settled; /* what has become of the module */
+    struct attempts_question why;
+};
+
+struct search {
+    struct searcher *searcher;
+    struct settings *settings;
+    size_t nstores; /* that are searched */
+    const int *roots;
+    const struct exchange_address *helper;
+    struct api_call *call;
+    void (*done)(void *arg);
+    void *arg;
+    uint64_t started; /* microseconds */
+    size_t open;      /* seeks that have not ended */
+    size_t to_look;
+    size_t to_ask;
+    struct looks *looks;       /* the newest */
+    struct question *question; /* the newest */
+    struct attempts_queue whys; /* of seeks */
+    struct tenant *tenant;     /* NULL: the configured stores */
+    struct exchange *exchange; /* by which it is asked for, or NULL */
+    struct seek seeks[];
+};
+
+/* Files that a thread looks at.  The search may be gone when it is through. */
+struct looks {
+    struct looks *next;
+    struct search *search;
+    struct task *task;
+    struct mapped *mapped;
+    int tenant; /* the root of one, kept open for the thread; or -1 */
+    size_t n;
+    struct look {
+        struct seek *seek;
+        int root;
+        symcache_key_t key;
+        struct module_sight sight;
+    } items[];
+};
+
+/* Seeks that symcached is asked for together. */
+struct question {
+    struct question *next;
+    struct search *search;
+    struct ask *ask;
+    size_t n;
+    struct seek *seeks[ASK_KEYS_MAX];
+};
+
+#endif
