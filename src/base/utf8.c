@@ -89,28 +89,51 @@ uint32_t utf16_pair(uint32_t first, uint32_t second)
     return 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
 }
 
+/* Are these eight bytes ASCII? */
+static inline bool is_ascii(const unsigned char *p)
+{
+    uint64_t eight;
+
+    memcpy(&eight, p, sizeof(eight));
+    return (eight & HIGH_BITS) == 0;
+}
+
+/* Skips as many times 32 bytes as are ASCII. */
+static inline size_t skip_ascii(const unsigned char *p, size_t size)
+{
+    uint64_t words[4];
+    size_t i;
+
+    for (i = 0; size - i >= sizeof(words); i += sizeof(words)) {
+        memcpy(words, p + i, sizeof(words));
+        if (((words[0] | words[1] | words[2] | words[3]) & HIGH_BITS) != 0) {
+            break;
+        }
+    }
+    return i;
+}
+
 size_t utf8_valid(const void *text, size_t size)
 {
     const unsigned char *p = text;
-    uint64_t eight;
     uint32_t c;
-    size_t i = 0;
+    size_t i = skip_ascii(p, size); /* most text is ASCII */
     int n;
 
     while (i < size) {
-        /* most text is ASCII, and is checked eight bytes at a time */
-        if (size - i >= sizeof(eight)) {
-            memcpy(&eight, p + i, sizeof(eight));
-            if ((eight & HIGH_BITS) == 0) {
-                i += sizeof(eight);
-                continue;
+        if (size - i >= 8 && is_ascii(p + i)) {
+            i += 8;
+        } else if (size - i < 8 && size >= 8 && is_ascii(p + size - 8)) {
+            return size;
+        } else if (p[i] < 0x80) {
+            i++;
+        } else {
+            n = utf8_decode(p + i, size - i, &c);
+            if (n < 0) {
+                break;
             }
+            i += (size_t)n;
         }
-        n = utf8_decode(p + i, size - i, &c);
-        if (n < 0) {
-            break;
-        }
-        i += (size_t)n;
     }
     return i;
 }
