@@ -157,6 +157,10 @@ $config->{sources}{both} = { type => 'filesystem', path => $t->path('both') };
 (my $damaged = fixture('elf/gcc-5.debug'))
     =~ s/.{4}(?=\x05\0\x01\x08)/\xf0\xff\xff\xff/s or die 'no unit';
 $t->write_file("damaged/$elf/$elf_id/$elf.dbg", $damaged);
+$t->write_file("beside/buildid/$build/debuginfo", $damaged);
+$t->write_file("beside/buildid/$build/executable", fixture('elf/stripped.so'));
+$config->{sources}{beside} = { type => 'filesystem',
+    layout => 'debuginfod', path => $t->path('beside') };
 mkdir $t->path('none') or die;
 $config->{sources}{none} = { type => 'filesystem', path => $t->path('none') };
 my %best = (alone => ['stripped', 'programs'],
@@ -164,6 +168,8 @@ my %best = (alone => ['stripped', 'programs'],
             first => ['gcc-5', 'debug', 'programs'],
             one => ['gcc-5', 'both'],
             damaged => ['stripped', 'programs', 'damaged'],
+            beside => ['stripped', 'beside'],
+            behind => ['gcc-5', 'beside', 'debug'],
             nobody => ['stripped', 'programs', 'none']);
 for (keys %best) {
     my (undef, @sources) = @{ $best{$_} };

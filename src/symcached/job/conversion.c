@@ -54,6 +54,16 @@ static void end_forgotten(struct job *job)
     job_fail(job, 0, "forgotten while the transcoder ran");
 }
 
+/* After a malformed debug file the source may have the program.  Is it to be
+ * asked for that? */
+static bool has_more(const struct job *job)
+{
+    return job->source != NULL && job->original.from == job->source->name &&
+           source_has_turn(job->source, &job->key, job_hints(job),
+                           job->order.formats,
+                           job_turns(job, job->original.turn + 1));
+}
+
 /* Only this copy is malformed: another source may have a good one, or the
  * SymCache, so the next source is asked. */
 static void malformed(struct job *job)
@@ -63,7 +73,10 @@ static void malformed(struct job *job)
     attempt_log_mark_unusable(job->attempt_log, job->original.from,
                               job_pdb_path(job), job_text(job));
     job_discard_pdb(job);
-    job->source = order_next(&job->order);
+    job->turn = has_more(job) ? job->original.turn + 1 : 0;
+    if (job->turn == 0) {
+        job->source = order_next(&job->order);
+    }
     if (job->source == NULL && job->kept_work == NULL) {
         job_end(job, FINDING_EXHAUSTED);
         return;

@@ -31,6 +31,7 @@ static void on_attempt(void *arg, const struct source_attempt *attempt)
     metrics_add(METRIC_DOWNLOAD_BYTES, attempt->bytes);
     job->original.bytes += attempt->bytes;
     job->original.extent = attempt->extent;
+    job->original.turn = attempt->turn;
     if (attempt->outcome == SOURCE_PENDING) {
         job->again_after = attempt->retry_after;
     } else if (attempt->retry_after > job->retry_after) {
@@ -348,7 +349,7 @@ static struct lookup *begin_lookup(struct job *job)
     return source_lookup(job->scheduler->sources, job->config, source,
                          &key, section_wants_file(job) ? key.name : job->name,
                          job_hints(job), formats,
-                         job->purpose != JOB_FOR_DEBUG_FILE,
+                         job_turns(job, job->turn),
                          job->original.unchanged, file, symcache,
                          &source_callbacks, job);
 }
@@ -395,6 +396,7 @@ void job_ask_source(struct job *job)
     } else {
         job->lookup = begin_lookup(job);
     }
+    job->turn = 0;
     if (job->lookup == NULL) {
         int errnum = errno;
 

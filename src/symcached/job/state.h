@@ -97,6 +97,7 @@ struct original {
     const char *from;  /* name of the source, or ORIGINAL_DOWNLOADS; or NULL */
     enum original_format format;
     symcache_extent_e extent;
+    unsigned turn;     /* of the lookup, see struct source_turns */
     uint64_t bytes;    /* received from all sources */
     char *link;        /* if it was left at its source: a symbolic link to it,
                           alone in a folder; or NULL: it is among the
@@ -164,6 +165,7 @@ struct job {
     /* its sources */
     struct order order;
     const struct source_config *source; /* being asked, or the next one */
+    unsigned turn; /* of that, the first: what was before it is malformed */
     struct source_symcache symcache;
     struct lookup *lookup;
     struct prefetch *prefetch; /* or NULL; see prefetch.h */
@@ -202,6 +204,13 @@ static inline const char *job_id(const struct job *job)
 static inline const char *job_hints(const struct job *job)
 {
     return job->hints != NULL ? job->hints : "";
+}
+
+/* What a source is asked for, from a turn on. */
+static inline struct source_turns job_turns(const struct job *job,
+                                            unsigned first)
+{
+    return (struct source_turns){first, job->purpose != JOB_FOR_DEBUG_FILE};
 }
 
 /* state.c --------------------------------------------------------------- */

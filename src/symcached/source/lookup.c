@@ -278,6 +278,7 @@ void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
         lookup->received.ms,
         lookup->received.retry_after,
         extent(lookup),
+        lookup->turn,
         lookup->received.status,
         lookup->received.errnum,
     };
@@ -454,11 +455,26 @@ static void on_begin(evutil_socket_t fd, short what, void *arg)
     lookup_end(lookup);
 }
 
+bool source_has_turn(const struct source_config *source,
+                     const symcache_key_t *key, const char *hints,
+                     unsigned formats, struct source_turns turns)
+{
+    enum turn turn = (enum turn)turns.first;
+    symcache_key_t code_id, at;
+
+    return key->kind == SYMCACHE_KIND_SYMCACHE &&
+           !source->type->has_symcaches &&
+           turn_find(&turn, source, key,
+                     turn_read_code_id(&code_id, key, hints) ? &code_id : NULL,
+                     formats, &at) &&
+           turn < (turns.programs ? TURNS : TURN_PROGRAM);
+}
+
 struct lookup *
 source_lookup(struct sources *sources, const struct config *config,
               const struct source_config *source, const symcache_key_t *key,
               const char *name, const char *hints, unsigned formats,
-              bool programs, time_t unchanged, const char *file,
+              struct source_turns turns, time_t unchanged, const char *file,
               struct source_symcache *symcache,
               const struct source_callbacks *callbacks, void *arg)
 {
@@ -474,7 +490,8 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->source = source;
     symcache_key_copy(&lookup->key, key);
     lookup->formats = formats;
-    lookup->turns = programs ? TURNS : TURN_PROGRAM;
+    lookup->turn = (enum turn)turns.first;
+    lookup->turns = turns.programs ? TURNS : TURN_PROGRAM;
     lookup->unchanged = unchanged;
     symcache_hint_get(hints, SYMCACHE_HINT_CHECKSUM, lookup->checksum);
     lookup->has_code_id = turn_read_code_id(&lookup->code_id, key, hints);

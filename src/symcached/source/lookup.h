@@ -33,6 +33,7 @@ struct source_attempt {
     unsigned ms;
     unsigned retry_after; /* seconds the source asked for, or 0 */
     symcache_extent_e extent; /* found: of the original */
+    unsigned turn;            /* in which of its turns, see source_turns */
     long status;          /* of an HTTP answer, or 0 */
     int errnum;           /* why a connection failed, or 0 */
 };
@@ -45,6 +46,15 @@ struct source_symcache {
     const char *store;          /* whose id is put behind them; likewise */
     symcache_version_t version; /* after FOUND: of the file */
     bool not_newer; /* after NOT_FOUND: it has nothing that exceeds it */
+};
+
+/*
+ * What a lookup for a SymCache asks of a source: it takes its turn with a debug
+ * file, the key itself, a program.
+ */
+struct source_turns {
+    unsigned first; /* 0, or one more than that of an original that is bad */
+    bool programs;  /* or only debug files */
 };
 
 struct source_callbacks {
@@ -83,11 +93,10 @@ void sources_keep(struct sources *sources, const struct config *config);
  * directory.  name is the key's in the case of whoever asked, for stores that
  * tell cases apart; it is copied.  A file of a format that is not among formats
  * is unusable.  hints are those of proto/hints.h, and are copied: HTTP servers
- * are told of a checksum, and a file that has another one is unusable.  Without
- * programs, it is not asked for these, but for debug files.  If unchanged is
- * not 0, a file of a directory that was not changed since then may be left
- * where it is: `file` is then a symbolic link to it.  config must live until
- * done or cancel.
+ * are told of a checksum, and a file that has another one is unusable.  If
+ * unchanged is not 0, a file of a directory that was not changed since then may
+ * be left where it is: `file` is then a symbolic link to it.  config must live
+ * until done or cancel.
  * Without an attempt callback it is a lookup before its turn: done says that it
  * has ended, and its result is kept until source_promote() or source_cancel().
  * Returns NULL when out of memory.
@@ -99,9 +108,14 @@ struct lookup *
 source_lookup(struct sources *sources, const struct config *config,
               const struct source_config *source, const symcache_key_t *key,
               const char *name, const char *hints, unsigned formats,
-              bool programs, time_t unchanged, const char *file,
+              struct source_turns turns, time_t unchanged, const char *file,
               struct source_symcache *symcache,
               const struct source_callbacks *callbacks, void *arg);
+
+/* Has the source places of such a turn or of a later one? */
+bool source_has_turn(const struct source_config *source,
+                     const symcache_key_t *key, const char *hints,
+                     unsigned formats, struct source_turns turns);
 
 /*
  * The turn of such a lookup has come: reports all attempts so far, and goes on
