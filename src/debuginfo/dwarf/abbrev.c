@@ -238,8 +238,7 @@ static int read_attribute(struct dwarf_abbrevs *t, struct cursor *c,
     a->form = (uint16_t)form;
     a->size = DWARF_VARIABLE;
     use = use_of(name);
-    a->is_unused = use == 0;
-    a->unused = 1;
+    a->unused = use == 0;
     if (form == DW_FORM_implicit_const) {
         *is_empty &= use != FOR_CODE;
         return add_constant(t, c, a) != 0 ? -1 : 1;
@@ -249,7 +248,7 @@ static int read_attribute(struct dwarf_abbrevs *t, struct cursor *c,
         a->unused_size = a->size;
         *is_empty &= use != FOR_CODE;
     } else {
-        a->is_unused = false;
+        a->unused = 0;
         *is_empty = false;
     }
     return 1;
@@ -276,8 +275,9 @@ static void join_unused(struct dwarf_attribute *list, size_t n)
     size_t i;
 
     for (i = n; i > 1; i--) {
-        if (list[i - 2].is_unused && list[i - 1].is_unused &&
-            list[i - 1].unused < UINT8_MAX) {
+        if (list[i - 2].unused > 0 && list[i - 1].unused > 0 &&
+            list[i - 1].unused < UINT8_MAX &&
+            list[i - 2].unused_size <= UINT8_MAX - list[i - 1].unused_size) {
             list[i - 2].unused += list[i - 1].unused;
             list[i - 2].unused_size += list[i - 1].unused_size;
         }

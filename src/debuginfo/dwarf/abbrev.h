@@ -24,11 +24,10 @@ struct dwarf_attribute {
     uint32_t constant; /* of DW_FORM_implicit_const: index in constants */
     uint8_t size;      /* of the values, or DWARF_VARIABLE */
     uint8_t kind;      /* enum dwarf_value_kind, of values with a size */
-    /* of a known size, and nothing about a function: how many such can be
-     * skipped together from here on, and their size */
-    bool is_unused;
+    /* how many that say nothing about a function can be skipped together from
+     * this one on, and their size; 0, if this one does, or has no size */
     uint8_t unused;
-    uint16_t unused_size;
+    uint8_t unused_size;
 };
 
 #define DWARF_VARIABLE 255

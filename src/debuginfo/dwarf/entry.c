@@ -90,7 +90,7 @@ int dwarf_entry_read(struct dwarf_reader *d, const struct dwarf_unit *u,
     }
     for (i = 0; i < abbrev->num_attributes && !c->failed; i++) {
         a = &d->abbrevs.attributes[abbrev->first_attribute + i];
-        if (a->is_unused) {
+        if (a->unused > 0) {
             cursor_skip(c, a->unused_size);
             i += a->unused - 1u;
             continue;
