@@ -13,6 +13,7 @@ use Compress::Zlib ();
 use Digest::SHA qw(sha256_hex);
 use JSON::PP ();
 use Test::Clock;
+use Test::Ctl;
 use Test::More;
 use Test::Peer;
 use Test::Symcache;
@@ -130,6 +131,34 @@ SKIP: {
     $fleet->machine;
     is $fleet->ask($key), 200, 'another machine';
     is $fleet->runs, 0, 'takes it, with its metadata';
+}
+
+# --- what an operator asks for
+
+{
+    my $ctl = Test::Ctl->new($t);
+    my $tier = sub {
+        my $config = $fleet->config(access_key => $access,
+                                    secret_key => $secret);
+        return $ctl->run('tier', @_, '-c', $t->write_helper_config($config));
+    };
+    my $odd = "odd +%41 \x01";
+    $t->write_file("data/symcache/pre fix/$odd", 'x');
+    $t->write_file('data/symcache/pre fixed', 'x');
+    my @names = map { "$_/default/$key/v9.0.0.symcache" } 1, 2;
+    my $r = $tier->('ls', '--json');
+    is $r->{code}, 0, 'ls' or diag $r->{err};
+    my %listed = map { ($_->{name} => $_) }
+        map { JSON::PP::decode_json($_) } split /\n/, $r->{out};
+    is_deeply [sort keys %listed], [@names, $odd], 'lists all of the prefix';
+    is $listed{$names[0]}{size}, -s $object, 'with their sizes';
+    cmp_ok abs(time - $listed{$names[0]}{stored}), '<', 3600, 'and times';
+    is $tier->('clean', '--former')->{code}, 0, 'clean';
+    ok !-e $t->path("data/symcache/pre fix/$names[1]"),
+        'what was of another generation is removed';
+    ok -e $object, 'and nothing else';
+    $r = $tier->('rule');
+    like $r->{out}, qr{<Prefix>pre fix/1/</Prefix>}, 'a rule';
 }
 
 # --- uploads

@@ -49,6 +49,7 @@ my %objects = (
     'uploads/.try/v8.0.0.symcache/' . ($key =~ s{.*/}{}r) . '/v8.0.0.symcache' =>
         [99, 'other'],
     'readme <1>' => [99, 'other'],
+    "a+b %41 \x01\x1b[m" => [99, 'other'],
 );
 
 sub of { my ($what) = @_;
@@ -144,32 +145,46 @@ $s3->fail('');
 is tier({ %folder, path => $t->path('unmounted') }, 'ls')->{code}, 3,
     'a folder that is not there';
 
+# A page behind which there is another one.
+sub page { "<ListBucketResult>$_[0]<IsTruncated>true</IsTruncated>"
+    . "<NextContinuationToken>$_[1]</NextContinuationToken></ListBucketResult>" }
 my $entry = "<Contents><Key>fle et/x</Key><Size>1</Size></Contents>";
 my %answers = (
     page => ['<html><body>sign in</body></html>', qr/it is none/],
     doctype => ['<!DOCTYPE a [<!ENTITY b "c">]><ListBucketResult/>', qr/document type/],
     cut => ["<ListBucketResult>$entry", qr/line 1/],
     empty => ['', qr/empty body/],
-    endless => ["<ListBucketResult><IsTruncated>true</IsTruncated>"
-        . "<NextContinuationToken>a</NextContinuationToken></ListBucketResult>",
-        qr/does not go on/],
+    same => [page($entry, 'a'), qr/does not go on/],
+    circle => [sub { page($entry, { a => 'b', b => 'c', c => 'd', d => 'b' }
+        ->{$_[0]} // 'a') }, qr/does not go on/],
+    endless => [sub { page('', $_[0] + 1) },
+        qr/does not end: 1000 pages, the last 1000 without an object/],
     tokenless => ["<ListBucketResult>$entry<IsTruncated>true</IsTruncated>"
         . '</ListBucketResult>', qr/does not go on/],
     stranger => [$entry =~ s/fle et/else/r =~ s/(.*)/<ListBucketResult>$1<\/ListBucketResult>/r,
         qr/others than asked for/],
     long => ['<ListBucketResult><Name>' . 'x' x 5000, qr/endless text/],
     deep => ['<ListBucketResult>' . '<a>' x 20, qr/it is none/],
+    nul => [join '', '<ListBucketResult><EncodingType>url</EncodingType>',
+        (map { "<Contents><Key>fle+et/1/default/$key/v9.0.0.symcache$_</Key>"
+               . '<Size>1</Size></Contents>' } '', '%00x'),
+        '</ListBucketResult>'],
 );
 my $odd = Test::ScriptedServer->new(log => $t->path('odd'), script => sub {
     my ($c, $req) = @_;
     my ($kind) = $req->{path} =~ m{^/(\w+)/} or return $c->reply(404, {}, '');
-    $c->reply(200, {}, $answers{$kind}[0]);
+    my ($answer) = @{ $answers{$kind} };
+    $c->reply(200, {}, ref $answer
+        ? $answer->($req->{query}{'continuation-token'} // 0) : $answer);
 });
-for my $kind (sort keys %answers) {
+for my $kind (sort grep { $answers{$_}[1] } keys %answers) {
     $r = tier({ %bucket, endpoint => $odd->url, bucket => $kind }, 'ls');
     is $r->{code}, 3, "$kind: 3";
     like $r->{err}, $answers{$kind}[1], "$kind: why";
 }
+
+$r = tier({ %bucket, endpoint => $odd->url, bucket => 'nul' }, 'ls', '--json');
+is scalar(() = $r->{out} =~ /\n/g), 1, 'a key with a NUL is not another one';
 
 # --- the rule
 
@@ -191,7 +206,10 @@ for my $case ([\%folder, 'rule', qr/is no bucket/],
 is tier(\%folder, 'ls', 'other')->{code}, 1, 'a tier that is none: 1';
 is tier(\%folder, 'clean')->{code}, 2, 'clean without a lifetime: 2';
 is tier(\%folder, @$_)->{code}, 2, "@$_: 2"
-    for ['look'], ['ls', '--former'], ['clean', '--older-than', 'x'], ['ls', 'a', 'b'];
+    for ['look'], ['clean', '--older-than', '0s'], ['ls', '--former'], ['clean', '--older-than', 'x'], ['ls', 'a', 'b'];
+
+like tier(\%folder, 'clean', '--older-than', '0s')->{err},
+    qr/^symcached: --older-than 0s: not a duration of 1s or more/m, 'and why';
 
 $t->finish;
 done_testing;

@@ -428,6 +428,18 @@ static int prepare(struct run *run)
     return EXIT_DONE;
 }
 
+static bool read_age(struct run *run, const char *text)
+{
+    if (!duration_parse(text, &run->older_than) || run->older_than == 0 ||
+        run->older_than > INT64_MAX) {
+        fprintf(stderr,
+                "symcached: --older-than %s: not a duration of 1s or more, "
+                "such as 30d\n", text);
+        return false;
+    }
+    return true;
+}
+
 /* Returns false if the arguments are wrong. */
 static bool read_arguments(struct run *run, int argc, char **argv)
 {
@@ -455,8 +467,7 @@ static bool read_arguments(struct run *run, int argc, char **argv)
             run->former = 1;
             break;
         case 'o':
-            if (!duration_parse(optarg, &run->older_than) ||
-                run->older_than == 0 || run->older_than > INT64_MAX) {
+            if (!read_age(run, optarg)) {
                 return false;
             }
             break;

@@ -10,6 +10,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <event2/event.h>
+#include <event2/http.h>
 #include <expat.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -24,6 +25,8 @@
 #define PAGE_SECONDS 300
 #define TEXT_MAX 4096 /* of an element: a key has at most 1024 bytes */
 #define DEPTH_MAX 8
+#define PAGES_MAX 1000000
+#define EMPTY_MAX 1000 /* pages without an object, one after the other */
 
 struct page {
     struct event_base *base;
@@ -35,6 +38,7 @@ struct page {
 
     bool ended; /* the request */
     bool received;
+    bool delivers; /* fn is called */
     XML_Parser parser;
     unsigned depth;
     bool in_object; /* <Contents> */
@@ -43,7 +47,9 @@ struct page {
     char key[TEXT_MAX];
     uint64_t size;
     int64_t stored;
+    bool is_encoded; /* keys are as they were asked for */
     bool is_truncated;
+    bool is_empty;
     char next[TEXT_MAX];
 };
 
@@ -89,17 +95,41 @@ static void on_text(void *arg, const XML_Char *text, int len)
     page->len += (size_t)len;
 }
 
-static void object_ends(struct page *page)
+/* An object whose key has a NUL is not ours, and would be taken for another. */
+static void deliver(struct page *page, const char *key, size_t len)
 {
     size_t n = strlen(page->prefix);
-    struct tier_listed listed = {page->key + n, page->size, page->stored};
+    struct tier_listed listed = {key + n, page->size, page->stored};
 
-    page->in_object = false;
-    if (strncmp(page->key, page->prefix, n) != 0) {
+    if (strncmp(key, page->prefix, n) != 0) {
         refuse(page, "it has others than asked for");
-    } else if (page->key[n] != '\0') {
+    } else if (key[n] != '\0' && strlen(key) == len) {
         page->fn(page->arg, &listed);
     }
+}
+
+/* The encoding is that of a form, in which a plus is a blank. */
+static void object_ends(struct page *page)
+{
+    size_t len = strlen(page->key);
+    char *key;
+
+    page->in_object = false;
+    page->is_empty = false;
+    if (!page->delivers) {
+        return;
+    }
+    if (!page->is_encoded) {
+        deliver(page, page->key, len);
+        return;
+    }
+    key = evhttp_uridecode(page->key, 1, &len);
+    if (key == NULL) {
+        refuse(page, "out of memory");
+        return;
+    }
+    deliver(page, key, len);
+    free(key);
 }
 
 static void value_of_object(struct page *page, const char *name)
@@ -125,6 +155,8 @@ static void on_end(void *arg, const XML_Char *name)
         value_of_object(page, name);
     } else if (page->depth == 2 && page->in_object) {
         object_ends(page);
+    } else if (page->depth == 2 && strcmp(name, "EncodingType") == 0) {
+        page->is_encoded = strcmp(page->text, "url") == 0;
     } else if (page->depth == 2 && strcmp(name, "IsTruncated") == 0) {
         page->is_truncated = strcmp(page->text, "true") == 0;
     } else if (page->depth == 2 &&
@@ -166,6 +198,28 @@ static int parse(struct page *page, int fd)
     return page->error[0] == '\0' ? 0 : -1;
 }
 
+/* Stores tell behind the objects whether keys are encoded, so the answer is
+ * read twice; and none is delivered of one that is cut. */
+static int read_page(struct page *page, int fd)
+{
+    int pass;
+
+    page->is_encoded = false;
+    for (pass = 0; pass < 2; pass++) {
+        page->delivers = pass == 1;
+        page->depth = 0;
+        page->len = 0;
+        page->in_object = false;
+        page->is_truncated = false;
+        page->is_empty = true;
+        page->next[0] = '\0';
+        if (parse(page, fd) != 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
 /* the request -------------------------------------------------------------- */
 
 static int hex(char c)
@@ -196,7 +250,8 @@ void tier_bucket_prefix(char *buf, size_t size,
     buf[n] = '\0';
 }
 
-/* The parameters are in the order that they are signed in. */
+/* The parameters are in the order that they are signed in.  XML cannot have all
+ * the bytes that a key can: so keys are asked for encoded. */
 static char *page_url(const struct tier_config *tier, const struct page *page)
 {
     char token[3 * TEXT_MAX], prefix[3 * TEXT_MAX], *url;
@@ -205,9 +260,10 @@ static char *page_url(const struct tier_config *tier, const struct page *page)
     base -= tier->bucket.prefix != NULL ? strlen(tier->bucket.prefix) : 0;
     percent_encode(token, page->next);
     percent_encode(prefix, page->prefix);
-    return asprintf(&url, "%.*s/?%s%s%slist-type=2&prefix=%s", (int)base,
-                    tier->url, token[0] != '\0' ? "continuation-token=" : "",
-                    token, token[0] != '\0' ? "&" : "", prefix) < 0
+    return asprintf(&url, "%.*s/?%s%s%sencoding-type=url&list-type=2&prefix=%s",
+                    (int)base, tier->url,
+                    token[0] != '\0' ? "continuation-token=" : "", token,
+                    token[0] != '\0' ? "&" : "", prefix) < 0
                ? NULL
                : url;
 }
@@ -266,32 +322,41 @@ static int fetch_page(struct tiers *tiers, const struct tier_config *tier,
     return page->received ? 0 : -1;
 }
 
-/* A page that names the one it is itself as the next one would be endless. */
+/*
+ * Of the tokens one is kept, of the page whose number is the last power of two
+ * (Brent): the list comes to it again if it goes in a circle, however long that
+ * is and wherever it begins.
+ */
 static int list_pages(struct tiers *tiers, const struct tier_config *tier,
                       struct page *page, int fd)
 {
-    char before[TEXT_MAX];
+    char seen[TEXT_MAX] = "";
+    unsigned n, empty = 0;
 
-    do {
-        memcpy(before, page->next, sizeof(before));
-        if (fetch_page(tiers, tier, page, fd) != 0) {
+    for (n = 1;; n++) {
+        if (fetch_page(tiers, tier, page, fd) != 0 ||
+            read_page(page, fd) != 0) {
             return -1;
         }
-        page->next[0] = '\0';
-        page->is_truncated = false;
-        page->depth = 0;
-        page->in_object = false;
-        if (parse(page, fd) != 0) {
-            return -1;
+        if (!page->is_truncated) {
+            return 0;
         }
-        if (page->is_truncated && (page->next[0] == '\0' ||
-                                   strcmp(page->next, before) == 0)) {
+        empty = page->is_empty ? empty + 1 : 0;
+        if (page->next[0] == '\0' || strcmp(page->next, seen) == 0) {
             snprintf(page->error, page->error_size,
                      "the list of objects does not go on");
             return -1;
         }
-    } while (page->is_truncated);
-    return 0;
+        if (n == PAGES_MAX || empty == EMPTY_MAX) {
+            snprintf(page->error, page->error_size,
+                     "the list of objects does not end: %u pages, the last "
+                     "%u without an object", n, empty);
+            return -1;
+        }
+        if ((n & (n - 1)) == 0) {
+            memcpy(seen, page->next, sizeof(seen));
+        }
+    }
 }
 
 int tier_list_s3(struct tiers *tiers, const struct tier_config *tier,

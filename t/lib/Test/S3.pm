@@ -103,13 +103,17 @@ sub names {
         grep { !/\.name$/ } glob "$self->{objects}/*";
 }
 
-# A token is the last name of the page before.
+# A token is the last name of the page before, in hex digits.  Encoded keys are
+# those of Amazon: a blank is a plus.  That they are is told behind them.
 sub list {
     my ($self, $c, $bucket, %q) = @_;
     my $xml = sub { $_[0] =~ s/([<>&])/'&#' . ord($1) . ';'/ger };
-    my $from = $q{'continuation-token'} // '';
+    my $url = ($q{'encoding-type'} // '') eq 'url';
+    my $key = !$url ? $xml : sub {
+        $_[0] =~ s{([^\w./ -])}{sprintf '%%%02X', ord $1}ager =~ tr/ /+/r };
+    my $from = pack 'H*', ($q{'continuation-token'} // '') =~ s{^\+/=}{}r;
     my $max = $self->{check}{page} // 1000;
-    my @names = grep { index($_, $q{prefix}) == 0 && "+/=$_" gt $from }
+    my @names = grep { index($_, $q{prefix}) == 0 && $_ gt $from }
         names($self, $bucket);
     my $more = @names > $max;
     splice @names, $max if $more;
@@ -119,10 +123,11 @@ sub list {
         . "<Name>$bucket</Name><IsTruncated>" . ($more ? 'true' : 'false')
         . '</IsTruncated>' . join('', map {
             my @st = stat file($self, "/$bucket/$_");
-            '<Contents><Key>' . $xml->($_) . '</Key><LastModified>'
+            '<Contents><Key>' . $key->($_) . '</Key><LastModified>'
             . POSIX::strftime('%Y-%m-%dT%H:%M:%S.000Z', gmtime $st[9])
             . "</LastModified><Size>$st[7]</Size></Contents>" } @names)
-        . ($more ? '<NextContinuationToken>+/=' . $xml->($names[-1])
+        . ($url ? '<EncodingType>url</EncodingType>' : '')
+        . ($more ? '<NextContinuationToken>+/=' . unpack('H*', $names[-1])
             . '</NextContinuationToken>' : '') . '</ListBucketResult>');
 }
 
