@@ -81,16 +81,23 @@ static const symcache_digest_times_t no_times;
 
 void digest_note(int fd, struct digest *digest)
 {
-    symcache_digest_t value = {0};
+    char text[SYMCACHE_DIGEST_TEXT + 1];
 
     /* the program that made the file may have set the attribute itself */
     (void)fremovexattr(fd, SYMCACHE_DIGEST_ATTRIBUTE);
     if (digest != NULL) {
-        digest_text(digest, value.text);
-        (void)fsetxattr(fd, SYMCACHE_DIGEST_ATTRIBUTE, &value, sizeof(value),
-                        0);
+        digest_text(digest, text);
+        digest_note_text(fd, text);
         digest_free(digest);
     }
+}
+
+void digest_note_text(int fd, const char text[SYMCACHE_DIGEST_TEXT + 1])
+{
+    symcache_digest_t value = {0};
+
+    memcpy(value.text, text, SYMCACHE_DIGEST_TEXT);
+    (void)fsetxattr(fd, SYMCACHE_DIGEST_ATTRIBUTE, &value, sizeof(value), 0);
 }
 
 static void write_value(int fd, symcache_digest_t *value,
@@ -126,6 +133,20 @@ void digest_seal(int fd)
         memcmp(&value.times, &no_times, sizeof(now)) == 0) {
         write_value(fd, &value, &now);
     }
+}
+
+bool digest_sealed(int fd, char text[SYMCACHE_DIGEST_TEXT + 1])
+{
+    symcache_digest_t value;
+    symcache_digest_times_t now;
+
+    if (!read_value(fd, &value, &now) ||
+        !symcache_digest_holds(&value, sizeof(value), &now)) {
+        return false;
+    }
+    memcpy(text, value.text, SYMCACHE_DIGEST_TEXT);
+    text[SYMCACHE_DIGEST_TEXT] = '\0';
+    return true;
 }
 
 static bool unseal(int fd)

@@ -40,12 +40,18 @@ void digest_free(struct digest *digest);
  */
 void digest_note(int fd, struct digest *digest);
 
+/* The same of a digest whose text is known already. */
+void digest_note_text(int fd, const char text[SYMCACHE_DIGEST_TEXT + 1]);
+
 /*
  * Seals the digest when the file has its final name and times, if there is a
  * digest that is not sealed.  Any later change to the file breaks the seal.
  */
 void digest_seal(int fd);
 void digest_seal_path(const char *path);
+
+/* Has the file a digest that is believed?  Then it is written into text. */
+bool digest_sealed(int fd, char text[SYMCACHE_DIGEST_TEXT + 1]);
 
 /*
  * Removes the seal before something other than the content is changed, such

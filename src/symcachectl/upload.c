@@ -20,12 +20,14 @@
 #include <curl/curl.h>
 
 #include "bar.h"
+#include "base/digest.h"
 #include "base/percent.h"
 #include "base/secret.h"
 #include "command.h"
 #include "examine.h"
 #include "options.h"
 #include "printable.h"
+#include "proto/digest.h"
 
 #define ATTEMPTS 5
 #define RETRY_SECONDS 5
@@ -191,6 +193,8 @@ static long perform(struct upload *u, char *reason, size_t size)
 static const char *guess_reason(long status)
 {
     return status == 413   ? "larger than the web server takes"
+           : status == 500 ? "the web server cannot take the file: its error "
+                             "log says why"
            : status == 502 ? "the web server does not reach symcached: it is "
                              "not running, or does not let it connect"
            : status == 504 ? "symcached did not answer the web server in time"
@@ -212,12 +216,36 @@ static void read_reason(const struct upload *u, long status, char *reason,
     cJSON_Delete(answer);
 }
 
-/* Has the server a file of that size there? */
-static bool is_there(struct upload *u, const struct debug_place *place,
-                     off_t size)
+/* Is this the digest of the file? */
+static bool has_digest(FILE *file, const char *text)
 {
-    char url[8192], reason[128];
+    char theirs[SYMCACHE_DIGEST_TEXT + 1], ours[SYMCACHE_DIGEST_TEXT + 1] = "";
+    char buf[BUFSIZ];
+    struct digest *digest;
+    size_t n;
+
+    if (!symcache_digest_read(text, strlen(text), theirs)) {
+        return false;
+    }
+    digest = digest_new();
+    rewind(file);
+    while ((n = fread(buf, 1, sizeof(buf), file)) > 0) {
+        digest_add(digest, buf, n);
+    }
+    if (digest != NULL && !ferror(file)) {
+        digest_text(digest, ours);
+    }
+    digest_free(digest);
+    return strcmp(theirs, ours) == 0;
+}
+
+/* Has the server these bytes there?  If it does not say so, they are sent. */
+static bool is_there(struct upload *u, const struct debug_place *place,
+                     FILE *file, off_t size)
+{
+    struct curl_header *digest;
     curl_off_t length = -1;
+    char url[8192], reason[128];
 
     print_url(u, place, false, url, sizeof(url));
     prepare(u, url, NULL, 0);
@@ -225,7 +253,10 @@ static bool is_there(struct upload *u, const struct debug_place *place,
         return false;
     }
     curl_easy_getinfo(u->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
-    return length == (curl_off_t)size;
+    return length == (curl_off_t)size &&
+           curl_easy_header(u->curl, SYMCACHE_HEADER_DIGEST, 0, CURLH_HEADER,
+                            -1, &digest) == CURLHE_OK &&
+           has_digest(file, digest->value);
 }
 
 static void pause_before(struct upload *u, const char *path,
@@ -238,6 +269,13 @@ static void pause_before(struct upload *u, const char *path,
     bar_line("", path, "");
     fprintf(stderr, "  %s; again in a while\n", reason);
     sleep(seconds > RETRY_MAX ? RETRY_MAX : (unsigned)seconds);
+}
+
+/* May the same be answered otherwise in a while?  500 is a fault that somebody
+ * has to mend. */
+static bool may_pass(long status)
+{
+    return status == 0 || status == 429 || status > 500;
 }
 
 /* Sends a file, again and again where that may help.  Returns the outcome, and
@@ -259,11 +297,9 @@ static enum outcome put(struct upload *u, const char *path, const char *url,
         if (status != 0) {
             read_reason(u, status, reason, reason_size);
         }
-        if (status >= 300 && status < 500 && status != 429) {
-            return REFUSED;
-        }
-        if (attempt == ATTEMPTS) {
-            return FAILED;
+        if (attempt == ATTEMPTS || !may_pass(status)) {
+            return status >= 300 && status < 500 && status != 429 ? REFUSED
+                                                                  : FAILED;
         }
         pause_before(u, path, reason);
     }
@@ -282,7 +318,7 @@ static void send_file(struct upload *u, const char *path, FILE *file,
         tell(u, FAILED, path, text, strerror(errno));
         return;
     }
-    if (u->is_forced || !is_there(u, place, st.st_size)) {
+    if (u->is_forced || !is_there(u, place, file, st.st_size)) {
         print_url(u, place, true, url, sizeof(url));
         outcome = put(u, path, url, file, st.st_size, reason, sizeof(reason));
     }
@@ -375,6 +411,8 @@ static int make_headers(struct upload *u)
     char line[SECRET_MAX + 16], error[256];
 
     u->headers = curl_slist_append(NULL, "Expect:");
+    u->headers = curl_slist_append(u->headers, SYMCACHE_HEADER_WANT_DIGEST
+                                   ": " SYMCACHE_DIGEST_WANT);
     if (u->token == NULL) {
         return COMMAND_OK;
     }

@@ -66,7 +66,14 @@ is $file->{path}, "crash.pdb/$key/crash.pdb", 'force: where';
 is $sum->{stored}, 1, 'the sum';
 ok $t->read_file("uploads/crash.pdb/$key/crash.pdb") eq $pdb, 'replaced';
 
-# of another size: there, and not ours to replace
+# of the same size, and not ours to replace
+substr $pdb, -1, 1, chr(1 ^ ord substr $pdb, -1);
+$t->write_file('build/deep/Crash.pdb', $pdb);
+$r = $ctl->run(@upload, "$dir/build/deep/Crash.pdb");
+is $r->{code}, 1, 'other bytes of the same size there: 1' or diag $r->{out};
+like $r->{err}, qr/refused: .*is there with other content \(HTTP 409\)/, 'why';
+
+# of another size
 $t->write_file("uploads/crash.pdb/$key/crash.pdb", 'x');
 $r = $ctl->run(@upload, "$dir/build/deep/Crash.pdb");
 is $r->{code}, 1, 'other content there: 1';
@@ -85,6 +92,13 @@ is $ctl->run('upload', "$dir/build")->{code}, 2, 'without --url: 2';
 is $ctl->run(@upload)->{code}, 2, 'without a file: 2';
 is $ctl->run(@upload[0 .. 2], '--token', '$NO_SUCH_VARIABLE', $dir)->{code}, 2,
     'a token that there is not: 2';
+
+rmdir "$dir/uploads/.spool" or die;
+$r = $ctl->run(@upload, '--force', "$dir/build/any.sym");
+is $r->{code}, 3, 'nginx cannot take the body: 3';
+like $r->{err}, qr/failed: the web server cannot take the file.* \(HTTP 500\)/, 'why';
+unlike $r->{err}, qr/again in a while/, 'which is not repeated';
+$t->reload_nginx;
 
 # --- uploads
 

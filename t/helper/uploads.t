@@ -9,6 +9,8 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use Digest::SHA qw(sha256);
+use MIME::Base64 qw(encode_base64);
 use Test::More;
 use Test::Symcache;
 use Test::Uploads;
@@ -65,6 +67,28 @@ ok !-f $file, 'the SymCache of the former file is gone';
 is $t->read_file("uploads/$path"), other(), 'the new file';
 ok !final(), 'which the next request knows';
 ok made(), 'and its SymCache';
+
+# --- what is there
+
+my @want = (@Test::Uploads::token, 'Want-Repr-Digest: sha-256=1');
+sub digest_of { Test::Symcache::header($u->request('HEAD',
+    "/symbols/$_[0]", '', @want), 'Repr-Digest') }
+sub sha256_of { 'sha-256=:' . encode_base64(sha256($_[0]), '') . ':' }
+$r = $u->request('HEAD', "/symbols/$path", '', @Test::Uploads::token);
+is $r->{status}, 200, 'HEAD: 200';
+is Test::Symcache::header($r, 'Content-Length'), length other(), 'its size';
+is Test::Symcache::header($r, 'Repr-Digest'), undef, 'no digest, unasked';
+is digest_of($path), sha256_of(other()), "its digest ($_)" for 'read', 'noted';
+substr(my $changed = other(), 0, 1, 'x');
+open my $in_place, '+<', "$dir/uploads/$path" or die;
+syswrite $in_place, 'x';
+close $in_place;
+is digest_of($path), sha256_of($changed), 'of what somebody has written there';
+is put("$path?force=1", other())->{status}, 201, 'replaced';
+is digest_of($path), sha256_of(other()), 'and of what has replaced it';
+is $u->request('HEAD', "/symbols/none.pdb/$key/none.pdb", '', @want)->{status},
+    404, 'HEAD of what is not there: 404';
+ok made(), 'a SymCache of it';
 ok $u->nothing_left, 'no body is left';
 
 # --- an archive of which only the first file gets its name

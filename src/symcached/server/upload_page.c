@@ -5,6 +5,7 @@
 #include "upload_page.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,7 @@
 #include "base/secret.h"
 #include "config/config.h"
 #include "http/http.h"
+#include "proto/digest.h"
 #include "symcached/upload/upload.h"
 #include "target.h"
 
@@ -356,12 +358,40 @@ static int read_request(const struct config *config, struct page *page,
     return *wrong == NULL ? 0 : 400;
 }
 
-/* Tells whether a file is there that a client is about to send. */
-static void answer_head(const struct page *page, const struct config *config,
+static void reply_head(const struct page *page, uint64_t size)
+{
+    char text[24];
+
+    snprintf(text, sizeof(text), "%" PRIu64, size);
+    reply_header(page->req, "Content-Length", text);
+    reply_empty(page->req, 200);
+}
+
+static void on_looked(void *arg, const char *digest, uint64_t size)
+{
+    const struct page *page = arg;
+
+    if (digest == NULL) {
+        reply_empty(page->req, 404);
+        return;
+    }
+    reply_header(page->req, SYMCACHE_HEADER_DIGEST, digest);
+    reply_head(page, size);
+}
+
+/*
+ * Tells whether a file is there that a client is about to send, with its digest
+ * if that is asked for.  Returns whether the page is still needed.
+ */
+static bool answer_head(struct page *page, const struct config *config,
                         const struct upload_request *request)
 {
-    char path[PATH_MAX], size[24];
+    const char *want = evhttp_find_header(
+        evhttp_request_get_input_headers(page->req),
+        SYMCACHE_HEADER_WANT_DIGEST);
+    char path[PATH_MAX];
     struct stat st;
+    int rc;
 
     snprintf(path, sizeof(path), "%s/%s%.255s/%.255s/%.255s",
              config->uploads.root,
@@ -369,11 +399,20 @@ static void answer_head(const struct page *page, const struct config *config,
              request->id, request->file);
     if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
         reply_empty(page->req, 404);
-        return;
+        return false;
     }
-    snprintf(size, sizeof(size), "%llu", (unsigned long long)st.st_size);
-    reply_header(page->req, "Content-Length", size);
-    reply_empty(page->req, 200);
+    if (want == NULL || !symcache_digest_wanted(want, strlen(want))) {
+        reply_head(page, (uint64_t)st.st_size);
+        return false;
+    }
+    rc = look_start(evhttp_connection_get_base(
+                        evhttp_request_get_connection(page->req)),
+                    path, on_looked, page);
+    if (rc != 0) {
+        reply_header(page->req, "Retry-After", RETRY_SECONDS);
+        reply_empty(page->req, 503);
+    }
+    return rc == 0;
 }
 
 void upload_page(struct uploads *uploads, const struct config *config,
@@ -406,8 +445,9 @@ void upload_page(struct uploads *uploads, const struct config *config,
         return;
     }
     if (evhttp_request_get_command(req) == EVHTTP_REQ_HEAD) {
-        answer_head(page, config, &request);
-        free(page);
+        if (!answer_head(page, config, &request)) {
+            free(page);
+        }
         return;
     }
     uploads_take(uploads, &request, on_done, page);

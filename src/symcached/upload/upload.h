@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "look.h"
 #include "peers.h"
 #include "publication.h"
 #include "removal.h"

@@ -1,0 +1,124 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "look.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/digest.h"
+#include "base/task.h"
+
+#define LOOKS_MAX 4
+#define SECONDS 600
+#define CHUNK 65536
+
+struct look {
+    char *path;
+    char digest[SYMCACHE_DIGEST_TEXT + 1]; /* "" if it is not known */
+    uint64_t size;
+    look_done_fn done;
+    void *arg;
+};
+
+static unsigned running; /* in the loop only */
+
+/* Returns 0, or an errno. */
+static int read_all(int fd, char text[SYMCACHE_DIGEST_TEXT + 1])
+{
+    char *buf = malloc(CHUNK);
+    struct digest *digest = digest_new();
+    ssize_t n = -1;
+
+    if (buf == NULL || digest == NULL) {
+        errno = ENOMEM;
+    } else {
+        while ((n = read(fd, buf, CHUNK)) > 0 || (n < 0 && errno == EINTR)) {
+            digest_add(digest, buf, n > 0 ? (size_t)n : 0);
+        }
+    }
+    if (n == 0) {
+        digest_text(digest, text);
+    }
+    digest_free(digest);
+    free(buf);
+    return n == 0 ? 0 : errno;
+}
+
+/* Files are replaced and never written to; by hand somebody may do so. */
+static bool is_same(const struct stat *before, int fd)
+{
+    struct stat now;
+
+    return fstat(fd, &now) == 0 && now.st_size == before->st_size &&
+           memcmp(&now.st_mtim, &before->st_mtim, sizeof(now.st_mtim)) == 0;
+}
+
+static void run(void *arg)
+{
+    static const struct timespec used[2] = {{.tv_nsec = UTIME_NOW},
+                                            {.tv_nsec = UTIME_OMIT}};
+    struct look *look = arg;
+    char text[SYMCACHE_DIGEST_TEXT + 1];
+    struct stat st;
+    int fd = open(look->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd < 0) {
+        return;
+    }
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+        (digest_sealed(fd, text) || read_all(fd, text) == 0) &&
+        is_same(&st, fd)) {
+        (void)futimens(fd, used);
+        digest_note_text(fd, text);
+        digest_seal(fd);
+        memcpy(look->digest, text, sizeof(text));
+        look->size = (uint64_t)st.st_size;
+    }
+    close(fd);
+}
+
+static void on_done(void *arg, bool late)
+{
+    struct look *look = arg;
+
+    running--;
+    look->done(look->arg, late || look->digest[0] == '\0' ? NULL : look->digest,
+               late ? 0 : look->size);
+}
+
+static void drop(void *arg)
+{
+    struct look *look = arg;
+
+    free(look->path);
+    free(look->arg);
+    free(look);
+}
+
+int look_start(struct event_base *base, const char *path, look_done_fn done,
+               void *arg)
+{
+    static const struct task_calls calls = {run, on_done, drop};
+    struct look *look;
+
+    if (running == LOOKS_MAX) {
+        return EBUSY;
+    }
+    look = calloc(1, sizeof(*look));
+    if (look == NULL || (look->path = strdup(path)) == NULL) {
+        free(look);
+        return ENOMEM;
+    }
+    look->done = done;
+    if (task_start(base, SECONDS, &calls, look) == NULL) {
+        return errno;
+    }
+    look->arg = arg;
+    running++;
+    return 0;
+}

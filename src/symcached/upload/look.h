@@ -1,0 +1,26 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Tells what is stored under a path, so that a client need not send it again.
+ */
+#ifndef SYMCACHED_UPLOAD_LOOK_H
+#define SYMCACHED_UPLOAD_LOOK_H
+
+#include <stdint.h>
+
+struct event_base;
+
+/* digest: as in proto/digest.h; NULL: there is no such file, or the disk does
+ * not give it. */
+typedef void (*look_done_fn)(void *arg, const char *digest, uint64_t size);
+
+/*
+ * Reads a file in a thread, unless its digest is noted; that counts as a use of
+ * it.  done is called once, never from inside this function, and arg is freed
+ * behind it.  Returns 0, or an errno, when arg stays the caller's: EBUSY where
+ * enough files are read.
+ */
+int look_start(struct event_base *base, const char *path, look_done_fn done,
+               void *arg);
+
+#endif
