@@ -147,6 +147,7 @@ static void configure(struct daemon *d, struct config *config)
         return;
     }
     evict_configure(d->evict, config);
+    server_configure(d->server);
     warnings_look(d->base, config, log_warning);
     metrics_add(METRIC_RELOADS, 1);
     log_info(0, "configuration \"%s\" reloaded", d->options.config);

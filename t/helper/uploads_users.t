@@ -44,12 +44,12 @@ ok $u->nothing_left, 'nginx removes the body';
 $t->stop_nginx;
 $u->start_nginx('symcache_body_group_access on;' => '');
 $r = $u->put("$path?force=1", $pdb);
-is $r->{status}, 400, 'without the directive it may not';
+is $r->{status}, 500, 'without the directive it may not';
 like $r->{json}{detail}, qr/cannot be opened: Permission denied/, 'why';
 $t->stop_nginx;
 $u->start_nginx('symcache_body_group_access on;' =>
                 'symcache_body_group_access off;');
-is $u->put("$path?force=1", $pdb)->{status}, 400, 'nor where it is off';
+is $u->put("$path?force=1", $pdb)->{status}, 500, 'nor where it is off';
 
 $t->finish;
 done_testing;

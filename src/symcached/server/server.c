@@ -650,13 +650,17 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
     s->ready = ready_new(base, scheduler);
     s->uploads = uploads_new(base, scheduler);
     s->drain = evtimer_new(base, on_drain_timeout, s);
-    if (s->reports == NULL || s->ready == NULL ||
-        s->uploads == NULL || s->drain == NULL ||
-        listen_on(s, config, error, size) != 0) {
+    if (s->reports == NULL || s->ready == NULL || s->uploads == NULL ||
+        s->drain == NULL || listen_on(s, config, error, size) != 0) {
         server_free(s);
         return NULL;
     }
     return s;
+}
+
+void server_configure(struct server *server)
+{
+    uploads_configure(server->uploads);
 }
 
 void server_stop(struct server *server, void (*done)(void *arg), void *arg)

@@ -33,6 +33,9 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
                           struct tenants *tenants, char *error,
                           size_t size);
 
+/* The scheduler has another configuration. */
+void server_configure(struct server *server);
+
 /*
  * Accepts nothing more and removes the socket file.  Call scheduler_stop()
  * before, which answers all who wait.  done is called once, perhaps from inside

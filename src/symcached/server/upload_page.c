@@ -493,6 +493,18 @@ void discard_page(struct uploads *uploads, const struct config *config,
     removals_start(uploads_removals(uploads), &removal, on_removed, req);
 }
 
+static bool add_id(struct removal_request *removal, const char *text)
+{
+    symcache_key_t key;
+
+    if (removal->nids == DEBUG_PLACE_IDS ||
+        symcache_id_parse(text, strlen(text), &key) != SYMCACHE_OK) {
+        return false;
+    }
+    symcache_id_print(removal->ids[removal->nids++], &key);
+    return true;
+}
+
 /* Returns what is wrong, or NULL. */
 static const char *read_change(const char *query,
                                struct removal_request *removal, bool *is_self)
@@ -512,8 +524,11 @@ static const char *read_change(const char *query,
             removal->is_try = strcmp(pair->value, "1") == 0;
         } else if (strcmp(pair->key, "same") == 0) {
             removal->is_same = strcmp(pair->value, "1") == 0;
-        } else {
-            wrong = "the query has from=ID, try=1 or same=1";
+        } else if (strcmp(pair->key, "keep") == 0) {
+            removal->keeps = strcmp(pair->value, "1") == 0;
+        } else if (strcmp(pair->key, "id") != 0 ||
+                   !add_id(removal, pair->value)) {
+            wrong = "the query has from=ID, id=ID, try=1, same=1 or keep=1";
         }
     }
     evhttp_clear_headers(&pairs);

@@ -1,8 +1,10 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A message is the path of a request, POST /v1/changed/<name>/<id>/<file>, see
- * server/upload_page.h.  A machine gets one after the other.
+ * A message is the target of a request, POST /v1/changed/<name>/<id>/<file>,
+ * see server/upload_page.h, with its query but for "from", which is another one
+ * in the next process.  A machine gets one after the other.  One that it
+ * refuses is put aside: the others need not wait for it.
  */
 #include "peers.h"
 
@@ -12,21 +14,25 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <time.h>
 #include <unistd.h>
 #include "base/log.h"
 #include "base/percent.h"
 #include "config/config.h"
 #include "symcached/fetch/fetch.h"
 #include "symcached/job/job.h"
+#include "report.h"
 
 #define CONNECT_SECONDS 1
 #define SECONDS 3 /* and then it is not waited for any more */
 #define MS_PER_FILE 10 /* the same of one that answers, but slowly */
 #define RETRY_SECONDS 5
+#define REFUSED_SECONDS 3600 /* then a message that is refused is dropped */
 #define MESSAGES_MAX 10000 /* for one machine; more are dropped */
 
 #define UNTOLD_FILE ".untold" /* lines "<address> <message>" */
-#define MESSAGE_MAX (3 * (2 * SYMCACHE_NAME_MAX + DEBUG_PLACE_ID_SIZE) + 100)
+#define MESSAGE_MAX                                                           \
+    (3 * (2 * SYMCACHE_NAME_MAX + DEBUG_PLACE_ID_SIZE) + REPORT_IDS_SIZE + 100)
 
 struct telling {
     LIST_ENTRY(telling) entry;
@@ -41,17 +47,22 @@ struct telling {
 struct message {
     TAILQ_ENTRY(message) entry;
     struct telling *telling; /* NULL: nobody waits, and a restart must know */
+    time_t refused; /* since when it is, or 0 */
     char text[];
 };
+
+TAILQ_HEAD(messages, message);
 
 struct peer {
     LIST_ENTRY(peer) entry;
     struct peers *peers;
     char *address;
-    TAILQ_HEAD(, message) messages; /* the first one is being sent */
-    size_t n;
+    struct messages messages; /* the first one is being sent */
+    struct messages aside;
+    size_t n; /* in both */
     struct send *send;
     struct event *retry;
+    struct event *retry_aside;
     bool fails; /* nobody waits for it */
 };
 
@@ -61,6 +72,7 @@ struct peers {
     struct hosts *hosts;
     struct fetcher *fetcher;
     struct event *save;
+    char *root; /* what is kept lies there */
     LIST_HEAD(, peer) all;
     LIST_HEAD(, telling) tellings;
 };
@@ -117,6 +129,8 @@ static void note_untold(struct telling *telling, const char *address)
     }
 }
 
+static void keep_untold(struct peers *peers);
+
 static void on_told(evutil_socket_t fd, short events, void *arg)
 {
     struct telling *telling = arg;
@@ -133,10 +147,12 @@ static void on_told(evutil_socket_t fd, short events, void *arg)
             }
         }
     }
+    if (telling->untold[0] != '\0') {
+        keep_untold(telling->peers); /* before anybody relies on it */
+    }
     if (telling->done != NULL) {
         telling->done(telling->arg, telling->untold);
     }
-    save_later(telling->peers);
     telling_free(telling);
 }
 
@@ -155,16 +171,26 @@ void telling_cancel(struct telling *telling)
 
 /* messages ---------------------------------------------------------------- */
 
-static void drop_first(struct peer *peer)
+static void drop_first(struct peer *peer, struct messages *list)
 {
-    struct message *message = TAILQ_FIRST(&peer->messages);
+    struct message *message = TAILQ_FIRST(list);
 
     if (message->telling != NULL) {
         leave(message->telling);
     }
-    TAILQ_REMOVE(&peer->messages, message, entry);
+    TAILQ_REMOVE(list, message, entry);
     peer->n--;
     free(message);
+}
+
+/* Nobody waits for it any more. */
+static void give_up(const struct peer *peer, struct message *message)
+{
+    if (message->telling != NULL) {
+        note_untold(message->telling, peer->address);
+        leave(message->telling);
+        message->telling = NULL;
+    }
 }
 
 /* Returns false when out of memory, or if there are too many. */
@@ -175,7 +201,8 @@ static bool add(struct peer *peer, const char *text, struct telling *telling)
 
     /* an archive has more files, but of a machine that hears them there are
      * never so many at a time */
-    if (peer->n >= MESSAGES_MAX && peer->fails) {
+    if (peer->n >= MESSAGES_MAX &&
+        (peer->fails || !TAILQ_EMPTY(&peer->aside))) {
         log_error(0, "uploads: %s is never told of %s", peer->address, text);
         return false;
     }
@@ -185,6 +212,7 @@ static bool add(struct peer *peer, const char *text, struct telling *telling)
     }
     memcpy(message->text, text, size);
     message->telling = NULL;
+    message->refused = 0;
     if (telling != NULL && peer->fails) {
         note_untold(telling, peer->address);
     } else if (telling != NULL) {
@@ -214,31 +242,78 @@ static void fail(struct peer *peer, const char *why)
     peer->fails = true;
     TAILQ_FOREACH(message, &peer->messages, entry)
     {
-        if (message->telling != NULL) {
-            note_untold(message->telling, peer->address);
-            leave(message->telling);
-            message->telling = NULL;
-        }
+        give_up(peer, message);
     }
     event_add(peer->retry, &pause);
     save_later(peer->peers);
 }
 
+/* Does the answer say that this message is at fault, and not the machine? */
+static bool is_refusal(long status)
+{
+    return status >= 400 && status < 500 && status != 408 && status != 429;
+}
+
+static void put_aside(struct peer *peer, const char *why)
+{
+    static const struct timeval pause = {.tv_sec = RETRY_SECONDS};
+    struct message *message = TAILQ_FIRST(&peer->messages);
+    time_t now = time(NULL);
+
+    give_up(peer, message);
+    if (message->refused == 0 || message->refused > now) {
+        message->refused = now;
+        log_warn(0, "uploads: %s refuses to be told of %s: %s; it is tried "
+                 "again", peer->address, message->text, why);
+    }
+    TAILQ_REMOVE(&peer->messages, message, entry);
+    TAILQ_INSERT_TAIL(&peer->aside, message, entry);
+    if (now - message->refused >= REFUSED_SECONDS) {
+        log_error(0, "uploads: %s is never told of %s: %s", peer->address,
+                  message->text, why);
+        TAILQ_REMOVE(&peer->aside, message, entry);
+        peer->n--;
+        free(message);
+    }
+    if (!TAILQ_EMPTY(&peer->aside)) {
+        event_add(peer->retry_aside, &pause);
+    }
+    save_later(peer->peers);
+}
+
+/* One of them shows whether the others may be taken now. */
+static void take_back(struct peer *peer)
+{
+    struct message *message = TAILQ_FIRST(&peer->aside);
+
+    if (message != NULL) {
+        TAILQ_REMOVE(&peer->aside, message, entry);
+        TAILQ_INSERT_TAIL(&peer->messages, message, entry);
+    }
+}
+
 static void on_sent(void *arg, const struct send_result *result)
 {
     struct peer *peer = arg;
-    bool is_saved = TAILQ_FIRST(&peer->messages)->telling == NULL;
+    struct message *message = TAILQ_FIRST(&peer->messages);
+    long status = result->answer->status;
 
     peer->send = NULL;
-    if (result->answer->status != 200) {
+    if (is_refusal(status)) {
+        put_aside(peer, result->detail);
+    } else if (status != 200) {
         fail(peer, result->detail);
         return;
+    } else {
+        if (message->telling == NULL) {
+            save_later(peer->peers);
+        }
+        if (message->refused != 0) {
+            take_back(peer);
+        }
+        drop_first(peer, &peer->messages);
     }
-    drop_first(peer);
-    if (is_saved) {
-        save_later(peer->peers);
-    }
-    if (peer->fails && peer->n == 0) {
+    if (peer->fails && TAILQ_EMPTY(&peer->messages)) {
         log_info(0, "uploads: %s has been told", peer->address);
         peer->fails = false;
     }
@@ -260,13 +335,15 @@ static void send_next(struct peer *peer)
                                    .connect = CONNECT_SECONDS,
                                    .seconds = SECONDS};
     char url[MESSAGE_MAX + 200];
+    const char *text;
 
-    if (peer->send != NULL || peer->n == 0) {
+    if (peer->send != NULL || TAILQ_EMPTY(&peer->messages)) {
         return;
     }
-    snprintf(url, sizeof(url), "http://%.150s%s",
-             is_unix ? "localhost" : peer->address,
-             TAILQ_FIRST(&peer->messages)->text);
+    text = TAILQ_FIRST(&peer->messages)->text;
+    snprintf(url, sizeof(url), "http://%.150s%s%cfrom=%s",
+             is_unix ? "localhost" : peer->address, text,
+             strchr(text, '?') != NULL ? '&' : '?', self());
     request.url = url;
     request.socket = is_unix ? peer->address + 5 : NULL;
     peer->send = send_start(peer->peers->fetcher, &request, on_sent, peer);
@@ -296,11 +373,17 @@ static void peer_free(struct peer *peer)
     if (peer->send != NULL) {
         send_cancel(peer->send);
     }
-    while (peer->n > 0) {
-        drop_first(peer);
+    while (!TAILQ_EMPTY(&peer->messages)) {
+        drop_first(peer, &peer->messages);
+    }
+    while (!TAILQ_EMPTY(&peer->aside)) {
+        drop_first(peer, &peer->aside);
     }
     if (peer->retry != NULL) {
         event_free(peer->retry);
+    }
+    if (peer->retry_aside != NULL) {
+        event_free(peer->retry_aside);
     }
     LIST_REMOVE(peer, entry);
     free(peer->address);
@@ -317,6 +400,16 @@ static void on_retry(evutil_socket_t fd, short events, void *arg)
     }
     save_later(peer->peers);
     peer_free(peer);
+}
+
+static void on_retry_aside(evutil_socket_t fd, short events, void *arg)
+{
+    struct peer *peer = arg;
+
+    take_back(peer);
+    if (!peer->fails) {
+        on_retry(fd, events, peer);
+    }
 }
 
 /* Returns NULL when out of memory. */
@@ -336,10 +429,13 @@ static struct peer *find(struct peers *peers, const char *address)
     }
     peer->peers = peers;
     TAILQ_INIT(&peer->messages);
+    TAILQ_INIT(&peer->aside);
     LIST_INSERT_HEAD(&peers->all, peer, entry);
     peer->address = strdup(address);
     peer->retry = evtimer_new(peers->base, on_retry, peer);
-    if (peer->address == NULL || peer->retry == NULL) {
+    peer->retry_aside = evtimer_new(peers->base, on_retry_aside, peer);
+    if (peer->address == NULL || peer->retry == NULL ||
+        peer->retry_aside == NULL) {
         peer_free(peer);
         return NULL;
     }
@@ -348,37 +444,43 @@ static struct peer *find(struct peers *peers, const char *address)
 
 /* what is kept ------------------------------------------------------------ */
 
-static bool print_path(char path[PATH_MAX], const struct peers *peers,
-                       const char *end)
+static void print_path(char path[PATH_MAX], const char *root, const char *end)
 {
-    const char *root = scheduler_config(peers->scheduler)->uploads.root;
+    snprintf(path, PATH_MAX, "%.1024s/" UNTOLD_FILE "%s", root, end);
+}
 
-    snprintf(path, PATH_MAX, "%.1024s/" UNTOLD_FILE "%s",
-             root != NULL ? root : "", end);
-    return root != NULL;
+static void print_messages(FILE *f, const struct peer *peer,
+                           const struct messages *messages)
+{
+    const struct message *message;
+
+    TAILQ_FOREACH(message, messages, entry)
+    {
+        if (message->telling == NULL) {
+            fprintf(f, "%s %s\n", peer->address, message->text);
+        }
+    }
 }
 
 /* It is not synced: after a power failure the machines are told of the last
  * seconds again, or not. */
-static void save(evutil_socket_t fd, short events, void *arg)
+static void keep_untold(struct peers *peers)
 {
-    struct peers *peers = arg;
     char path[PATH_MAX], tmp[PATH_MAX];
-    const struct message *message;
     const struct peer *peer;
     FILE *f;
 
-    if (!print_path(path, peers, "") || !print_path(tmp, peers, ".tmp")) {
+    if (peers->root == NULL) {
         return;
     }
+    print_path(path, peers->root, "");
+    print_path(tmp, peers->root, ".tmp");
     f = fopen(tmp, "we");
     LIST_FOREACH(peer, &peers->all, entry)
     {
-        TAILQ_FOREACH(message, &peer->messages, entry)
-        {
-            if (f != NULL && message->telling == NULL) {
-                fprintf(f, "%s %s\n", peer->address, message->text);
-            }
+        if (f != NULL) {
+            print_messages(f, peer, &peer->messages);
+            print_messages(f, peer, &peer->aside);
         }
     }
     if (f != NULL && ftell(f) == 0) {
@@ -391,13 +493,20 @@ static void save(evutil_socket_t fd, short events, void *arg)
     }
 }
 
+static void on_save(evutil_socket_t fd, short events, void *arg)
+{
+    keep_untold(arg);
+}
+
 /* What an earlier process could not tell. */
 static void load(struct peers *peers)
 {
     char path[PATH_MAX], line[MESSAGE_MAX + 200], *text;
     struct peer *peer;
-    FILE *f = print_path(path, peers, "") ? fopen(path, "re") : NULL;
+    FILE *f;
 
+    print_path(path, peers->root, "");
+    f = fopen(path, "re");
     while (f != NULL && fgets(line, sizeof(line), f) != NULL) {
         line[strcspn(line, "\n")] = '\0';
         text = strchr(line, ' ');
@@ -413,6 +522,28 @@ static void load(struct peers *peers)
     }
     if (f != NULL) {
         fclose(f);
+    }
+}
+
+void peers_look(struct peers *peers)
+{
+    const char *root = scheduler_config(peers->scheduler)->uploads.root;
+    char *former = peers->root, path[PATH_MAX];
+
+    if (root == NULL || (former != NULL && strcmp(root, former) == 0)) {
+        return;
+    }
+    peers->root = strdup(root);
+    if (peers->root == NULL) {
+        peers->root = former;
+        return;
+    }
+    load(peers);
+    if (former != NULL) {
+        keep_untold(peers);
+        print_path(path, former, "");
+        (void)unlink(path);
+        free(former);
     }
 }
 
@@ -437,12 +568,12 @@ struct peers *peers_new(struct event_base *base, struct scheduler *scheduler)
     peers->hosts = hosts_new(base, host_freed, NULL);
     peers->fetcher =
         peers->hosts != NULL ? fetcher_new(base, peers->hosts) : NULL;
-    peers->save = event_new(base, -1, 0, save, peers);
+    peers->save = event_new(base, -1, 0, on_save, peers);
     if (peers->fetcher == NULL || peers->save == NULL) {
         peers_free(peers);
         return NULL;
     }
-    load(peers);
+    peers_look(peers);
     return peers;
 }
 
@@ -462,7 +593,7 @@ void peers_free(struct peers *peers)
         }
     }
     if (!LIST_EMPTY(&peers->all)) {
-        save(-1, 0, peers);
+        keep_untold(peers);
     }
     while (!LIST_EMPTY(&peers->all)) {
         peer_free(LIST_FIRST(&peers->all));
@@ -477,6 +608,7 @@ void peers_free(struct peers *peers)
     if (peers->save != NULL) {
         event_free(peers->save);
     }
+    free(peers->root);
     free(peers);
 }
 
@@ -484,15 +616,20 @@ static void print_message(char text[MESSAGE_MAX],
                           const struct upload_file *file, bool is_try)
 {
     bool is_same = file->fate == UPLOAD_SAME && !file->is_recent;
-    char *end = stpcpy(text, "/v1/changed/");
+    char ids[REPORT_IDS_SIZE], *end = stpcpy(text, "/v1/changed/");
 
     end = percent_encode(end, file->place.name);
     *end++ = '/';
     end = percent_encode(end, file->place.id);
     *end++ = '/';
     end = percent_encode(end, file->place.file);
-    snprintf(end, (size_t)(text + MESSAGE_MAX - end), "?from=%s%s%s", self(),
-             is_try ? "&try=1" : "", is_same ? "&same=1" : "");
+    report_print_ids(ids, &file->place, "&id=");
+    if (ids[0] != '\0') {
+        ids[0] = '?';
+    }
+    snprintf(end, (size_t)(text + MESSAGE_MAX - end), "%s%s%s%s", ids,
+             is_try ? "&try=1" : "", is_same ? "&same=1" : "",
+             file->is_unsure ? "&keep=1" : "");
 }
 
 struct telling *peers_tell(struct peers *peers,

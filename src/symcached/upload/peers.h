@@ -26,6 +26,10 @@ typedef void (*peers_done_fn)(void *arg, const char *untold);
 /* Returns NULL when out of memory. */
 struct peers *peers_new(struct event_base *base, struct scheduler *scheduler);
 
+/* The configuration may have another root: what was not told yet goes along,
+ * and what lies there is told, too. */
+void peers_look(struct peers *peers);
+
 /* NULL is allowed. */
 void peers_free(struct peers *peers);
 

@@ -19,6 +19,7 @@
 #include "base/workdir.h"
 #include "config/config.h"
 #include "symcached/tier/tier.h"
+#include "intent.h"
 #include "retention.h"
 
 #define SECONDS 600
@@ -62,10 +63,32 @@ void publication_free(struct publication *publication)
         free(publication->files[i].tmp);
         free(publication->files[i].member);
     }
+    intent_leave(publication->intent);
     free(publication->conflict);
     free(publication->files);
     free(publication->root);
     free(publication);
+}
+
+struct publication *publication_take_over(struct publication *publication)
+{
+    struct publication *mine = publication_new(publication->root);
+
+    if (mine != NULL) {
+        mine->files = publication->files;
+        mine->nfiles = publication->nfiles;
+        mine->intent = publication->intent;
+        publication->files = NULL;
+        publication->nfiles = 0;
+        publication->intent = NULL;
+    }
+    return mine;
+}
+
+void publication_settled(struct publication *publication)
+{
+    intent_drop(publication->intent);
+    publication->intent = NULL;
 }
 
 struct upload_file *publication_add(struct publication *publication,
@@ -334,7 +357,12 @@ static void run(void *arg)
         p->errnum = errno;
         return;
     }
-    p->errnum = p->compares ? 0 : sync_all(p);
+    if (p->intent == NULL) {
+        p->errnum = intent_write(&p->intent, p->root, p->files, p->nfiles);
+    }
+    if (p->errnum == 0 && !p->compares) {
+        p->errnum = sync_all(p);
+    }
     if (p->errnum != 0) {
         return;
     }

@@ -14,6 +14,7 @@
 #include "debuginfo/place/place.h"
 
 struct event_base;
+struct intent;
 struct task;
 
 enum upload_fate {
@@ -32,6 +33,7 @@ struct upload_file {
     bool has_come; /* it was in the tier, and not here */
     bool is_recent; /* it was here or in the tier for so short a time that
                        others may not have been told: it counts as changed */
+    bool is_unsure; /* it may not have been stored: what others have stays */
 };
 
 /*
@@ -48,6 +50,7 @@ struct publication {
     char *conflict; /* the sentence that tells of two contents for one place;
                        then no file got its name.  Or NULL */
     int errnum;     /* why not all files got their names, or 0 */
+    struct intent *intent; /* from its start until publication_settled() */
 };
 
 /* Writes the path of a file below "uploads.root". */
@@ -57,6 +60,14 @@ void upload_file_path(char path[PATH_MAX], const struct debug_place *place,
 /* Returns NULL when out of memory. */
 struct publication *publication_new(const char *root);
 void publication_free(struct publication *publication);
+
+/* Moves files and intent into a new one; the former one is freed by who has it.
+ * Returns NULL when out of memory. */
+struct publication *publication_take_over(struct publication *publication);
+
+/* All who must know have been told, or the client has been told that he must
+ * send it again. */
+void publication_settled(struct publication *publication);
 
 /* Adds a file.  Returns it, or NULL when out of memory. */
 struct upload_file *publication_add(struct publication *publication,

@@ -99,12 +99,15 @@ static void drop(struct removal *removal)
 {
     struct debug_place known, *place = &removal->file.place;
 
-    if (!report_place(&known, place->name, place->id)) {
+    if (place->nids == 0 &&
+        !report_place(&known, place->name, place->id)) {
         end(removal, 200, "");
         return;
     }
-    memcpy(place->ids, known.ids, sizeof(place->ids));
-    place->nids = known.nids;
+    if (place->nids == 0) {
+        memcpy(place->ids, known.ids, sizeof(place->ids));
+        place->nids = known.nids;
+    }
     removal->invalidation =
         invalidation_start(removal->removals->base,
                            removal->removals->scheduler, &removal->file, 1,
@@ -139,16 +142,24 @@ static void remove_here(struct removal *removal)
  * kept; or it has removed it.  Without a tier each machine has files of its
  * own, or all have one folder.
  */
-static void take_note(struct removal *removal, bool is_same)
+static void take_note(struct removal *removal,
+                      const struct removal_request *request)
 {
+    const char *ids[DEBUG_PLACE_IDS];
     char path[PATH_MAX];
+    size_t i;
 
+    for (i = 0; i < request->nids; i++) {
+        ids[i] = request->ids[i];
+    }
+    (void)report_ids(&removal->file.place, ids, request->nids);
     print_path(path, removal);
-    if (sharing_is_wanted(removal->config) && unlink(path) == 0) {
+    if (sharing_is_wanted(removal->config) && !request->keeps &&
+        unlink(path) == 0) {
         log_info(0, "upload file=%s removed, as another machine has told",
                  removal->path);
     }
-    if (is_same) {
+    if (request->is_same) {
         end(removal, 200, "");
     } else {
         drop(removal);
@@ -201,7 +212,7 @@ void removals_start(struct removals *removals,
         config_ref((struct config *)scheduler_config(removals->scheduler));
     LIST_INSERT_HEAD(&removals->running, removal, entry);
     if (request->is_told) {
-        take_note(removal, request->is_same);
+        take_note(removal, request);
         return;
     }
     if (!sharing_is_wanted(removal->config)) {

@@ -8,6 +8,8 @@
 #define SYMCACHED_UPLOAD_REMOVAL_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include "debuginfo/place/place.h"
 
 struct event_base;
 struct peers;
@@ -25,6 +27,10 @@ struct removal_request {
     bool is_told; /* by another machine, which has it now, or has removed it:
                      the tier and the others know */
     bool is_same; /* its bytes have not changed */
+    bool keeps;   /* who has told may not have the file: this one stays */
+    char ids[DEBUG_PLACE_IDS][SYMCACHE_ID_TEXT_MAX + 1]; /* what it may be
+                                                    asked for by, if known */
+    size_t nids;
 };
 
 /*

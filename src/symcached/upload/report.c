@@ -42,15 +42,16 @@ static bool read_form(struct report *report, char **parts, size_t n)
     return true;
 }
 
-/*
- * Reads the ids by which a file may be asked for.  Who asks for a build id may
- * have no name, and who asks for a portable PDB the age 1.
- */
-static bool read_ids(struct debug_place *place, char **ids, size_t n)
+/* Who asks for a build id may have no name, and who asks for a portable PDB
+ * the age 1. */
+bool report_ids(struct debug_place *place, const char *const *ids, size_t n)
 {
     symcache_key_t key;
     size_t i;
 
+    if (n > DEBUG_PLACE_IDS) {
+        return false;
+    }
     for (i = 0; i < n; i++) {
         if (symcache_name_parse(place->name, strlen(place->name), &key) !=
                 SYMCACHE_OK ||
@@ -72,6 +73,23 @@ static bool read_ids(struct debug_place *place, char **ids, size_t n)
         place->ids[place->nids++].age = 1;
     }
     return true;
+}
+
+void report_print_ids(char text[REPORT_IDS_SIZE],
+                      const struct debug_place *place, const char *before)
+{
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+    const symcache_key_t *key;
+
+    *text = '\0';
+    for (key = place->ids; key < place->ids + place->nids; key++) {
+        symcache_id_print(id, key);
+        /* the same without a name follows from it */
+        if (strcmp(place->name, SYMCACHE_NAME_NONE) == 0 ||
+            strcmp(key->name, SYMCACHE_NAME_NONE) != 0) {
+            text = stpcpy(stpcpy(text, before), id);
+        }
+    }
 }
 
 /*
@@ -101,7 +119,7 @@ bool report_place(struct debug_place *place, const char *name, const char *id)
     static const char *const prefixes[] = {"elf-buildid-sym-", "elf-buildid-",
                                            "mach-uuid-sym-", "mach-uuid-"};
     char text[DEBUG_PLACE_ID_SIZE];
-    char *ids[] = {text};
+    const char *ids[] = {text};
     size_t i;
 
     memset(place, 0, sizeof(*place));
@@ -114,7 +132,7 @@ bool report_place(struct debug_place *place, const char *name, const char *id)
             break;
         }
     }
-    if (!read_ids(place, ids, 1)) {
+    if (!report_ids(place, ids, 1)) {
         return false;
     }
     add_debug_ids(place);
@@ -140,7 +158,7 @@ static bool read_file(struct report *report, char **parts, size_t n)
     snprintf(place->file, sizeof(place->file), "%s", parts[5]);
     snprintf(file->member, sizeof(file->member), "%s", parts[6]);
     report->nfiles++;
-    return read_ids(place, parts + 7, n - 7);
+    return report_ids(place, (const char *const *)parts + 7, n - 7);
 }
 
 static bool read_next(struct report *report, char **parts, size_t n)

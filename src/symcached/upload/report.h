@@ -60,6 +60,17 @@ struct report {
 bool report_place(struct debug_place *place, const char *name, const char *id);
 
 /*
+ * Reads the ids of a place that has a name, and adds those that follow from
+ * them.  Returns false if they are none.
+ */
+bool report_ids(struct debug_place *place, const char *const *ids, size_t n);
+
+/* Writes them, each behind the other text, which has at most 4 bytes. */
+#define REPORT_IDS_SIZE (DEBUG_PLACE_IDS * (SYMCACHE_ID_TEXT_MAX + 4) + 1)
+void report_print_ids(char text[REPORT_IDS_SIZE],
+                      const struct debug_place *place, const char *before);
+
+/*
  * Reads a report of len bytes, which is NUL-terminated and will be changed.
  * One that is wrong or not complete becomes a refusal with status 500.
  */

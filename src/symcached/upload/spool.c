@@ -59,19 +59,35 @@ static int open_below(int dir, const char *rest)
     return -1;
 }
 
-int spool_open(const char *spool, const char *path, char *error, size_t size)
+/* Is it the path that is wrong, and not what this machine allows? */
+static bool is_wrong_path(int errnum)
+{
+    return errnum == ENOENT || errnum == ENOTDIR || errnum == ELOOP ||
+           errnum == EINVAL;
+}
+
+int spool_open(const char *spool, const char *path, int *status, char *error,
+               size_t size)
 {
     const char *rest = below(spool, path);
     struct stat st;
     int fd = -1;
 
+    *status = 400;
     if (rest == NULL) {
         snprintf(error, size, "the body is no file in \"uploads.spool\"");
         return -1;
     }
     fd = open(spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    fd = fd < 0 ? -1 : open_below(fd, rest);
     if (fd < 0) {
+        *status = 500;
+        snprintf(error, size, "\"uploads.spool\" cannot be opened: %s",
+                 strerror(errno));
+        return -1;
+    }
+    fd = open_below(fd, rest);
+    if (fd < 0) {
+        *status = is_wrong_path(errno) ? 400 : 500;
         snprintf(error, size, "the body cannot be opened: %s",
                  strerror(errno));
         return -1;

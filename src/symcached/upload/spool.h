@@ -12,7 +12,9 @@
 
 #include <stddef.h>
 
-/* Returns a descriptor to read from, or -1 with a sentence in error. */
-int spool_open(const char *spool, const char *path, char *error, size_t size);
+/* Returns a descriptor to read from; or -1 with a sentence in error, and the
+ * status: 400 if the path is wrong, 500 if this machine does not give it. */
+int spool_open(const char *spool, const char *path, int *status, char *error,
+               size_t size);
 
 #endif

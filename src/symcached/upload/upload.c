@@ -40,6 +40,7 @@
 #include "invalidation.h"
 #include "multipart.h"
 #include "peers.h"
+#include "recovery.h"
 #include "report.h"
 #include "sharing.h"
 #include "spool.h"
@@ -91,6 +92,7 @@ struct uploads {
     char *root; /* that the work folder is in */
     struct workdir *workdir;
     struct peers *peers;
+    struct recoveries *recoveries;
     struct removals *removals;
     struct cleaner *cleaner;
 };
@@ -155,6 +157,9 @@ static void finish(struct upload *u, int status)
     if (status >= 300) {
         metrics_add(METRIC_UPLOADS_REFUSED, 1);
         u->result.nfiles = 0;
+    }
+    if (u->publication != NULL && !u->uploads->stopping) {
+        publication_settled(u->publication);
     }
     u->done(u->arg, &u->result);
     upload_free(u);
@@ -249,20 +254,6 @@ static void drop_all(struct upload *u)
 
 /* 2: files get their names ------------------------------------------------ */
 
-/* The thread's publication is freed when this returns. */
-static struct publication *take_over(struct upload *u)
-{
-    struct publication *mine = publication_new(u->publication->root);
-
-    if (mine != NULL) {
-        mine->files = u->publication->files;
-        mine->nfiles = u->publication->nfiles;
-        u->publication->files = NULL;
-        u->publication->nfiles = 0;
-    }
-    return mine;
-}
-
 static void publish(struct upload *u);
 
 static void on_shared(void *arg, const struct upload_file *other,
@@ -309,6 +300,9 @@ static void on_published(void *arg, bool late)
         refuse(u, 503, "the disk does not answer");
         return;
     }
+    if (p->errnum != 0 || p->conflict != NULL) {
+        publication_settled(p);
+    }
     if (p->errnum != 0) {
         refuse_errno(u, p->errnum, "files cannot be stored");
         return;
@@ -317,9 +311,7 @@ static void on_published(void *arg, bool late)
         refuse(u, u->request.name != NULL ? 409 : 400, "%s", p->conflict);
         return;
     }
-    u->publication = p;
-    p = take_over(u);
-    u->publication = p;
+    p = u->publication = publication_take_over(p);
     if (p == NULL) {
         refuse_errno(u, ENOMEM, "files cannot be announced");
         return;
@@ -613,6 +605,7 @@ void uploads_take(struct uploads *uploads,
     struct upload_result busy = {.status = 503,
                                  .text = "too many uploads at a time"};
     struct upload *u = NULL;
+    int status;
 
     if (uploads->stopping || uploads->n >= UPLOADS_MAX ||
         (u = upload_new(uploads, request)) == NULL) {
@@ -621,11 +614,11 @@ void uploads_take(struct uploads *uploads,
     }
     u->done = done;
     u->arg = arg;
-    u->in = spool_open(u->config->uploads.spool, request->body, u->text,
-                       sizeof(u->text));
+    u->in = spool_open(u->config->uploads.spool, request->body, &status,
+                       u->text, sizeof(u->text));
     if (u->in < 0) {
         log_error(0, "upload: %s", u->text);
-        finish(u, 400);
+        finish(u, status);
         return;
     }
     if (open_root(uploads, u->config->uploads.root) != 0 ||
@@ -649,7 +642,11 @@ struct uploads *uploads_new(struct event_base *base,
     uploads->scheduler = scheduler;
     LIST_INIT(&uploads->running);
     uploads->peers = peers_new(base, scheduler);
-    uploads->removals = uploads->peers != NULL
+    uploads->recoveries =
+        uploads->peers != NULL
+            ? recoveries_new(base, scheduler, uploads->peers)
+            : NULL;
+    uploads->removals = uploads->recoveries != NULL
                             ? removals_new(base, scheduler, uploads->peers)
                             : NULL;
     uploads->cleaner = uploads->removals != NULL
@@ -661,7 +658,14 @@ struct uploads *uploads_new(struct event_base *base,
     }
     /* there may be no upload for a long time */
     clear_root(uploads, scheduler_config(scheduler)->uploads.root);
+    recoveries_look(uploads->recoveries);
     return uploads;
+}
+
+void uploads_configure(struct uploads *uploads)
+{
+    peers_look(uploads->peers);
+    recoveries_look(uploads->recoveries);
 }
 
 struct removals *uploads_removals(const struct uploads *uploads)
@@ -687,6 +691,7 @@ void uploads_free(struct uploads *uploads)
     uploads_stop(uploads);
     cleaner_free(uploads->cleaner);
     removals_free(uploads->removals);
+    recoveries_free(uploads->recoveries);
     peers_free(uploads->peers);
     workdir_close(uploads->workdir);
     free(uploads->root);

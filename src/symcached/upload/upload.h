@@ -58,6 +58,9 @@ typedef void (*upload_done_fn)(void *arg, const struct upload_result *result);
 struct uploads *uploads_new(struct event_base *base,
                             struct scheduler *scheduler);
 
+/* The configuration is another one. */
+void uploads_configure(struct uploads *uploads);
+
 /* Takes an upload.  done is called once, perhaps from inside this function. */
 void uploads_take(struct uploads *uploads,
                   const struct upload_request *request, upload_done_fn done,

@@ -1,0 +1,208 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "intent.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "base/workdir.h"
+#include "report.h"
+
+#define FOLDER ".changing"
+#define TRIES 10
+#define LINE_MAX_SIZE 4096
+#define PARTS (3 + DEBUG_PLACE_IDS)
+
+struct intent {
+    FILE *file; /* with the lock */
+    char path[PATH_MAX];
+};
+
+static struct intent *intent_new(const char *root, const char *name)
+{
+    struct intent *intent = calloc(1, sizeof(*intent));
+
+    if (intent != NULL) {
+        snprintf(intent->path, sizeof(intent->path), "%.1024s/" FOLDER "/%s",
+                 root, name);
+    }
+    return intent;
+}
+
+void intent_leave(struct intent *intent)
+{
+    if (intent != NULL) {
+        if (intent->file != NULL) {
+            fclose(intent->file);
+        }
+        free(intent);
+    }
+}
+
+void intent_drop(struct intent *intent)
+{
+    if (intent != NULL) {
+        (void)unlink(intent->path);
+        intent_leave(intent);
+    }
+}
+
+/* Takes the lock of a file that is open, unless it has been removed before. */
+static int lock(struct intent *intent, int fd)
+{
+    struct stat st;
+
+    if (fd < 0) {
+        return errno;
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &st) != 0) {
+        int errnum = errno;
+
+        close(fd);
+        return errnum;
+    }
+    if (st.st_nlink == 0) {
+        close(fd);
+        return EAGAIN;
+    }
+    intent->file = fdopen(fd, "r+");
+    if (intent->file == NULL) {
+        close(fd);
+        return ENOMEM;
+    }
+    return 0;
+}
+
+/* writing ----------------------------------------------------------------- */
+
+static void print_line(FILE *file, const struct debug_place *place)
+{
+    char ids[REPORT_IDS_SIZE];
+
+    report_print_ids(ids, place, "\t");
+    fprintf(file, "%s\t%s\t%s%s\n", place->name, place->id, place->file, ids);
+}
+
+/* Another process may take the new file for one that was left, before it is
+ * locked, and remove it, as it is empty. */
+static int make(struct intent *intent)
+{
+    char path[PATH_MAX];
+    int tries, rc = EAGAIN;
+
+    memcpy(path, intent->path, sizeof(path));
+    *strrchr(path, '/') = '\0';
+    if (workdir_make_path(path) != 0) {
+        return errno;
+    }
+    memcpy(path, intent->path, sizeof(path));
+    for (tries = 0; tries < TRIES && rc == EAGAIN; tries++) {
+        memcpy(intent->path, path, sizeof(path));
+        rc = lock(intent, mkostemp(intent->path, O_CLOEXEC));
+    }
+    return rc;
+}
+
+int intent_write(struct intent **intent, const char *root,
+                 const struct upload_file *files, size_t n)
+{
+    struct intent *made = intent_new(root, "XXXXXX");
+    size_t i;
+    int rc;
+
+    if (made == NULL) {
+        return ENOMEM;
+    }
+    rc = make(made);
+    if (rc != 0) {
+        intent_leave(made);
+        return rc;
+    }
+    for (i = 0; i < n; i++) {
+        print_line(made->file, &files[i].place);
+    }
+    if (fflush(made->file) != 0) {
+        rc = errno;
+        intent_drop(made);
+        return rc;
+    }
+    *intent = made;
+    return 0;
+}
+
+/* reading ----------------------------------------------------------------- */
+
+/* A line that is cut is of a process that has changed nothing yet. */
+static void read_line(char *line, struct publication *files)
+{
+    char *parts[PARTS], *p = line;
+    struct debug_place place = {.nids = 0};
+    size_t n = 0, len = strlen(line);
+
+    if (len == 0 || line[len - 1] != '\n') {
+        return;
+    }
+    line[len - 1] = '\0';
+    while (p != NULL && n < PARTS) {
+        parts[n++] = strsep(&p, "\t");
+    }
+    if (n < 4 || p != NULL) {
+        return;
+    }
+    snprintf(place.name, sizeof(place.name), "%s", parts[0]);
+    snprintf(place.id, sizeof(place.id), "%s", parts[1]);
+    snprintf(place.file, sizeof(place.file), "%s", parts[2]);
+    if (report_ids(&place, (const char *const *)parts + 3, n - 3)) {
+        (void)publication_add(files, &place, "", "");
+    }
+}
+
+static bool take(struct intent *intent, struct publication *files)
+{
+    char line[LINE_MAX_SIZE];
+
+    if (lock(intent, open(intent->path, O_RDWR | O_NOFOLLOW | O_NONBLOCK |
+                                            O_CLOEXEC)) != 0) {
+        return false;
+    }
+    while (fgets(line, sizeof(line), intent->file) != NULL) {
+        read_line(line, files);
+    }
+    return true;
+}
+
+struct intent *intent_take(const char *root, struct publication *files)
+{
+    struct intent *intent = NULL;
+    const struct dirent *entry;
+    char path[PATH_MAX];
+    DIR *dir;
+
+    snprintf(path, sizeof(path), "%.1024s/" FOLDER, root);
+    dir = opendir(path);
+    if (dir == NULL) {
+        return NULL;
+    }
+    while (intent == NULL && (entry = readdir(dir)) != NULL) {
+        if (entry->d_name[0] == '.') {
+            continue;
+        }
+        intent = intent_new(root, entry->d_name);
+        if (intent != NULL && !take(intent, files)) {
+            intent_leave(intent);
+            intent = NULL;
+        } else if (files->nfiles == 0) {
+            intent_drop(intent);
+            intent = NULL;
+        }
+    }
+    closedir(dir);
+    return intent;
+}

@@ -1,0 +1,38 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * What an upload is about to change is written to the disk before it does: of a
+ * process that is killed before others were told, the next one reads whom it
+ * has to tell of what.
+ *
+ * An intent is a file <root>/.changing/XXXXXX that its process holds a lock on.
+ * It has a line for each file: name, id and file of its path, and the ids by
+ * which it may be asked for, with tabs between.
+ */
+#ifndef SYMCACHED_UPLOAD_INTENT_H
+#define SYMCACHED_UPLOAD_INTENT_H
+
+#include <stddef.h>
+#include "publication.h"
+
+struct intent;
+
+/* Returns 0 with *intent, or an errno. */
+int intent_write(struct intent **intent, const char *root,
+                 const struct upload_file *files, size_t n);
+
+/* Others have been told, or nothing has changed.  NULL is allowed, here and
+ * below. */
+void intent_drop(struct intent *intent);
+
+/* Leaves it to the next process. */
+void intent_leave(struct intent *intent);
+
+/*
+ * Finds one that a dead process has left, and reads its files into a
+ * publication.  Returns NULL if there is none.  When it is dropped, the next
+ * one can be found.
+ */
+struct intent *intent_take(const char *root, struct publication *files);
+
+#endif

@@ -1,0 +1,225 @@
+#!/usr/bin/env perl
+
+# What other machines are told of uploads is not lost: by a kill between the
+# name of a file and the telling, by a message that a machine refuses, by another
+# root of uploads.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use JSON::PP ();
+use Test::Clock;
+use Test::More;
+use Test::S3;
+use Test::ScriptedServer;
+use Test::Symcache;
+use Test::Uploads;
+
+my $u = Test::Uploads->new;
+my $t = $u->t;
+my $dir = $t->dir;
+my $clock = Test::Clock->new($t);
+my $key = "crash.pdb/$Test::Symcache::key{'crash.pdb'}";
+my $path = "$key/crash.pdb";
+my $pdb = $t->read_file($t->data('pdb/crash.pdb'));
+
+# The other machine: it hangs, or refuses what is called bad.
+my $peer = Test::ScriptedServer->new(log => $t->path('peer'), script => sub {
+    my ($c, $req) = @_;
+    sleep 60 if -e "$dir/hangs";
+    return $c->reply(400, {}, '{}') if $req->{path} =~ m{/bad} && -e "$dir/refuses";
+    $c->reply(200, {}, '{}');
+});
+my ($address) = $peer->url =~ m{http://([^/]+)};
+
+my ($access, $secret) = ('AKIDexample', 'se/cr+et=');
+my $s3 = Test::S3->new($t, region => 'eu-west-1',
+    secrets => { $access => $secret });
+
+sub config {
+    my (%uploads) = @_;
+    my $c = $u->config;
+    $c->{stores}{default}{transcoders}[0]{inputs} = [qw(pdb elf)];
+    $c->{uploads} = { %{ $c->{uploads} }, peers => [$address], %uploads };
+    return $c;
+}
+
+sub with_tier {
+    my $c = config();
+    $c->{tiers}{fleet} = { type => 's3', bucket => 'b', region => 'eu-west-1',
+        endpoint => $s3->url, path_style => JSON::PP::true(),
+        access_key => $access, secret_key => $secret };
+    $c->{stores}{default}{tier} = 'fleet';
+    return $c;
+}
+
+sub start { $t->start_symcached($_[0] // config(),
+                                $clock ? (env => $clock->env) : ()) }
+sub touch { $t->write_file($_, '') for @_ }
+sub untold { $t->read_file('uploads/.untold') // '' }
+sub intents { grep { -e } glob "$dir/uploads/.changing/*" }
+
+# A small file of its own, and where it belongs.
+sub sym {
+    my ($name) = @_;
+    my $id = 'A' x 32 . '0';
+    return ("$name.pdb/$id/$name.sym", "MODULE windows x86 $id $name.pdb\n");
+}
+
+# The messages since the last call: path and query without the sender's id.
+my $seen = 0;
+sub told {
+    my @all = $peer->requests;
+    my @new = map { $_->{uri} =~ s{^/v1/changed/}{}r =~ s/&from=\w+$//r }
+        @all[$seen .. $#all];
+    $seen = @all;
+    return @new;
+}
+
+# Begins an upload and kills the helper when that is so.
+sub kill_when {
+    my ($what, $is_so, @upload) = @_;
+    my $s = $u->begin('PUT', @upload, @Test::Uploads::token);
+    $t->wait_until($what, $is_so);
+    $t->stop_symcached('KILL');
+    close $s;
+}
+
+$t->stop_symcached;
+start();
+
+# --- a message that is refused
+
+my ($bad, $text) = sym('bad');
+my ($worse, $worse_text) = sym('bad2');
+my ($good, $good_text) = sym('good');
+touch('refuses');
+is $u->put($bad, $text)->{json}{untold}, $address, 'refused: the answer says so';
+is $u->put($good, $good_text)->{json}{untold}, undef, 'others are not in its way';
+is $u->put($worse, $worse_text)->{json}{untold}, $address, 'another one';
+$t->wait_until('both are kept', sub { 2 == (() = untold() =~ /^\Q$address\E /mg) });
+unlike untold(), qr/good/, 'and no other';
+is scalar(() = $t->helper_log =~ m{refuses to be told of /v1/changed/bad\.}g), 1,
+    'and the log tells of it once';
+unlink "$dir/refuses";
+told();
+$t->wait_until('later it takes them', sub { !-e "$dir/uploads/.untold" });
+is_deeply [sort map { s/\?.*//r } told()], [$bad, $worse], 'both';
+
+SKIP: {
+    skip Test::Clock::why(), 3 if !$clock;
+    touch('refuses');
+    is $u->put("$bad?force=1", "${text}x\n")->{json}{untold}, $address, 'once more';
+    $clock->set(3700);
+    $t->wait_until('it is dropped after an hour', sub {
+        $t->helper_log =~ m{\Q$address\E is never told of /v1/changed/bad\.} });
+    $t->wait_until('it is not kept', sub { !-e "$dir/uploads/.untold" });
+    $clock->set(0);
+    is $u->put("$good?force=1", "${good_text}x\n")->{json}{untold}, undef,
+        'and others go on';
+}
+
+# --- a short build id, of which the path has more digits
+
+my $build = '0123456789abcdef';
+my $padded = $build . '0' x 24;
+my $debug = '67452301AB89EFCD00000000000000000';
+$t->write_file('x.c', "int seven(int a) { return a + 7; }\n");
+system("cd $dir && gcc -shared -nostdlib -Wl,--build-id=0x$build -o x.so x.c") == 0
+    or BAIL_OUT('gcc');
+told();
+my $program = "libx.so/elf-buildid-$padded/libx.so";
+is $u->put($program, $t->read_file('x.so'))->{status}, 201, 'a program';
+is_deeply [told()], ["$program?id=buildid-$build&id=$debug"],
+    'the other machine is told its ids';
+
+sub changed { $u->admin('POST', "/v1/changed/$_[0]", 'Content-Length: 0')->{status} }
+my $jobs = 0;
+sub asks_anew {
+    $t->helper('GET', '/v1/symcache/default/libx.so/' . 'B' x 32 . '0?version=9.0.0'
+        . "&code_id=buildid-$build&wait=60")->{status} == 404 or die;
+    my $before = $jobs;
+    $jobs = $t->metric('symcached_jobs_started_total');
+    return $jobs > $before;
+}
+ok asks_anew(), 'a module with this build id';
+ok !asks_anew(), 'is known to be absent';
+is changed("$program?from=1&id=buildid-$build"), 200, 'until who is told of its ids';
+ok asks_anew(), 'drops what he knows of each';
+is changed("$good?from=1$_"), 400, "refused: $_" for '&id=x', '&id=' . 'A' x 33 x 2,
+    map { '&id=buildid-aaaa' x 5 } 1;
+
+# --- killed when the file has its name and nobody knows of it
+
+touch('hangs');
+told();
+kill_when('the other machine is being told', sub { told() > 0 },
+    "/symbols/$path", $pdb);
+is $t->read_file("uploads/$path"), $pdb, 'killed: the file has its name';
+is untold(), '', 'nothing is kept of whom to tell';
+is scalar(intents()), 1, 'but what was about to change';
+unlink "$dir/hangs";
+start();
+my @told;
+$t->wait_until('the next process tells of it', sub { push @told, told(); @told });
+like $told[0], qr{^\Q$path\E\?id=}, 'of this file';
+unlike $told[0], qr/keep/, 'which is there';
+$t->wait_until('then it is done', sub { !intents() });
+
+# --- killed while it was stored in the tier
+
+$t->stop_symcached;
+start(with_tier());
+is $t->helper('GET', "/v1/symcache/default/$key?version=9.0.0&wait=60")->{status},
+    200, 'its SymCache';
+my $made = "$dir/store/$key/crash.pdb-v9.0.0.symcache";
+ok -e $made, 'is there';
+$s3->fail('held');
+my ($new, $new_text) = sym('new');
+my $puts = sub { my ($name) = @_;
+    sub { grep { $_->{method} eq 'PUT' && $_->{uri} =~ /$name/ } $s3->requests } };
+kill_when('it is stored', $puts->('uploads/crash'), "/symbols/$path?force=1",
+    substr($pdb, 0, -1) . chr(1 ^ ord substr $pdb, -1));
+start(with_tier());
+$t->wait_until('the SymCache of the former file is dropped', sub { !-e $made });
+kill_when('another one is', $puts->('uploads/new'), "/symbols/$new", $new_text);
+$s3->fail('');
+told();
+start(with_tier());
+@told = ();
+$t->wait_until('the other machine is told of it', sub { push @told, told(); @told });
+like $told[0], qr{^\Q$new\E\?id=A+0&keep=1$}, 'and that it keeps what it has';
+$t->wait_until('all is done', sub { !intents() });
+
+ok -e "$dir/uploads/$path", 'a file of our own';
+is changed("$path?from=1&keep=1"), 200, 'another machine is unsure';
+ok -e "$dir/uploads/$path", 'it stays';
+is changed("$path?from=1"), 200, 'another machine has it';
+ok !-e "$dir/uploads/$path", 'it goes';
+
+# --- an upload that is refused has changed nothing
+
+is $u->put($good, "$good_text\n")->{status}, 409, 'other bytes: 409';
+is scalar(intents()), 0, 'nothing is to be told';
+
+# --- another root
+
+$t->stop_symcached;
+touch('refuses');
+start();
+is $u->put("$bad?force=1", "$text\nx\n")->{json}{untold}, $address, 'refused';
+$t->wait_until('it is kept', sub { untold() =~ m{/bad} });
+$t->write_file('other/.untold', "$address /v1/changed/$worse?id=" . 'A' x 32 . "0\n");
+told();
+$t->reload_symcached(config(root => "$dir/other"));
+$t->wait_until('it goes along', sub {
+    ($t->read_file('other/.untold') // '') =~ m{/bad\.} && untold() eq '' });
+unlink "$dir/refuses";
+$t->wait_until('all is told', sub { !-e "$dir/other/.untold" });
+is_deeply [keys %{{ map { s/\?.*//r => 1 } grep { /bad2/ } told() }}], [$worse],
+    'what lay there, too';
+
+$t->finish;
+done_testing;
