@@ -205,22 +205,26 @@ static int authorize(struct config_reader *r, const cJSON *item,
                : 0;
 }
 
+int config_s3_url(struct config_reader *r, const cJSON *item,
+                  const struct bucket_config *bucket, const char *endpoint,
+                  char **url)
+{
+    char host[REGION_MAX + 64];
+
+    if (endpoint == NULL) {
+        snprintf(host, sizeof(host), "https://s3.%.64s.amazonaws.com",
+                 bucket->region);
+        endpoint = host;
+    }
+    return make_url(r, item, bucket, endpoint, bucket->path_style, url);
+}
+
 int config_s3_check(struct config_reader *r, const cJSON *item,
                     struct bucket_config *bucket, bool bodies, char **url,
                     struct transport_config *transport)
 {
-    const char *endpoint = bucket->endpoint;
-    char host[REGION_MAX + 64];
-
-    if (check_keys(r, item, bucket) != 0) {
-        return -1;
-    }
-    if (endpoint == NULL) {
-        snprintf(host, sizeof(host), "https://s3.%s.amazonaws.com",
-                 bucket->region);
-        endpoint = host;
-    }
-    return make_url(r, item, bucket, endpoint, bucket->path_style, url) == 0
+    return check_keys(r, item, bucket) == 0 &&
+                   config_s3_url(r, item, bucket, bucket->endpoint, url) == 0
                ? authorize(r, item, bucket, bodies, transport)
                : -1;
 }

@@ -51,6 +51,11 @@ extern const struct config_field config_gcs_keys[CONFIG_GCS_KEYS];
 int config_s3_check(struct config_reader *r, const cJSON *item,
                     struct bucket_config *bucket, bool bodies, char **url,
                     struct transport_config *transport);
+/* Makes the URL of a bucket at an endpoint; NULL: Amazon's. */
+int config_s3_url(struct config_reader *r, const cJSON *item,
+                  const struct bucket_config *bucket, const char *endpoint,
+                  char **url);
+
 int config_gcs_check(struct config_reader *r, const cJSON *item,
                      struct bucket_config *bucket, char **url,
                      struct transport_config *transport);

@@ -143,6 +143,11 @@ struct tier_config {
     uint64_t max_object; /* bytes of a file that is stored or taken */
     char *mac_key;       /* secret, or NULL */
     bool read_only;
+    /* s3: clients may get uploaded files there by a URL that is good for so
+     * many seconds, below the other URL; or 0 */
+    unsigned redirect;
+    char *redirect_endpoint; /* as the bucket's endpoint, or NULL */
+    char *redirect_url;
 };
 
 struct source_config {

@@ -11,6 +11,8 @@
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
+#define PARTS 5
+
 #define DAY (24u * 60 * 60)
 #define MIB (1024ull * 1024)
 
@@ -58,6 +60,11 @@ static const struct config_field url_keys[] = {
     KEY("auth", config_auth, OF(transport), CONFIG_SECRET),
 };
 
+static const struct config_field redirect_keys[] = {
+    {"redirect", config_duration, OF(redirect), 60, DAY / 2, 0},
+    KEY("redirect_endpoint", config_url, OF(redirect_endpoint), 0),
+};
+
 static const char *const kind_names[] = {"s3", "filesystem", "symcache"};
 
 const char *config_tier_kind(enum tier_kind kind)
@@ -66,7 +73,7 @@ const char *config_tier_kind(enum tier_kind kind)
 }
 
 /* Writes the keys that a tier of this kind has.  Returns the number of parts,
- * at most 4. */
+ * at most PARTS. */
 static size_t parts_of(struct tier_config *tier, struct config_part *parts)
 {
     size_t n = 0;
@@ -83,6 +90,8 @@ static size_t parts_of(struct tier_config *tier, struct config_part *parts)
     case TIER_S3:
         parts[n++] = (struct config_part){config_s3_keys, CONFIG_S3_KEYS - 1,
                                           &tier->bucket};
+        parts[n++] =
+            (struct config_part){redirect_keys, COUNT(redirect_keys), tier};
         break;
     case TIER_FILESYSTEM:
         parts[n++] = (struct config_part){path_keys, COUNT(path_keys), tier};
@@ -92,6 +101,33 @@ static size_t parts_of(struct tier_config *tier, struct config_part *parts)
         break;
     }
     return n;
+}
+
+/*
+ * Clients are sent to objects that the fleet has signed, at an address that is
+ * theirs: one that is given is the machines' own, which may be another one.
+ */
+static int check_redirect(struct config_reader *r, const cJSON *item,
+                          struct tier_config *tier)
+{
+    if (tier->redirect == 0) {
+        return tier->redirect_endpoint == NULL
+                   ? 0
+                   : config_error(r, item, "\"redirect_endpoint\" is without "
+                                           "\"redirect\"");
+    }
+    if (tier->mac_key == NULL || tier->bucket.access_key == NULL) {
+        return config_error(r, item, "\"redirect\" needs \"mac_key\" and "
+                                     "\"access_key\"");
+    }
+    if (tier->bucket.endpoint != NULL && tier->redirect_endpoint == NULL) {
+        return config_error(r, item,
+                            "\"redirect\" needs \"redirect_endpoint\", where "
+                            "clients reach what \"endpoint\" is for the "
+                            "machines");
+    }
+    return config_s3_url(r, item, &tier->bucket, tier->redirect_endpoint,
+                         &tier->redirect_url);
 }
 
 static int check(struct config_reader *r, const cJSON *item,
@@ -120,6 +156,9 @@ static int check(struct config_reader *r, const cJSON *item,
     if (tier->kind == TIER_SYMCACHE) {
         tier->read_only = true;
     }
+    if (tier->kind == TIER_S3 && check_redirect(r, item, tier) != 0) {
+        return -1;
+    }
     if (tier->kind == TIER_S3 &&
         config_s3_check(r, item, &tier->bucket, true, &tier->url,
                         &tier->transport) != 0) {
@@ -132,7 +171,7 @@ static int read_tier(struct config_reader *r, const cJSON *item,
                      struct tier_config *tier)
 {
     const cJSON *type;
-    struct config_part parts[4];
+    struct config_part parts[PARTS];
     int kind;
 
     if (!cJSON_IsObject(item)) {
@@ -223,6 +262,8 @@ void config_tier_clear(struct tier_config *tier)
     config_transport_clear(&tier->transport);
     secret_free(tier->mac_key);
     free(tier->generation);
+    free(tier->redirect_endpoint);
+    free(tier->redirect_url);
     free(tier->url);
     free(tier->path);
     free(tier->name);

@@ -22,6 +22,7 @@
     X(LOOKUP_NOT_MODIFIED, "symcached_lookups_total",                         \
       "answer=\"not_modified\"", "")                                          \
     X(LOOKUP_ABSENT, "symcached_lookups_total", "answer=\"absent\"", "")      \
+    X(LOOKUP_REDIRECT, "symcached_lookups_total", "answer=\"redirect\"", "")  \
     X(LOOKUP_PENDING, "symcached_lookups_total", "answer=\"pending\"", "")    \
     X(LOOKUP_BUSY, "symcached_lookups_total", "answer=\"busy\"", "")          \
     X(NEGCACHE_NOTFOUND, "symcached_remembered_total", "reason=\"notfound\"", \

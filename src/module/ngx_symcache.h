@@ -146,7 +146,8 @@ typedef enum {
     NGX_SYMCACHE_REPLY_NOT_MODIFIED,
     NGX_SYMCACHE_REPLY_ABSENT,
     NGX_SYMCACHE_REPLY_BUSY,
-    NGX_SYMCACHE_REPLY_DRAINING        /* it starts no new job */
+    NGX_SYMCACHE_REPLY_DRAINING,       /* it starts no new job */
+    NGX_SYMCACHE_REPLY_REDIRECT        /* the client gets it elsewhere */
 } ngx_symcache_reply_e;
 
 
@@ -170,6 +171,7 @@ struct ngx_symcache_ctx_s {
     ngx_str_t                  path;      /* of the file, and a NUL */
 
     ngx_str_t                  reason;    /* why the helper has no file */
+    ngx_str_t                  location;  /* where the client gets it */
     ngx_str_t                  via;       /* the helpers on its way, or "" */
     const char                *hints;     /* see proto/hints.h */
 
@@ -206,6 +208,7 @@ struct ngx_symcache_ctx_s {
     unsigned                   above:1;   /* exceeds stands for ask.min */
     unsigned                   newer:1;   /* and the client sent one, too */
     unsigned                   missed:2;  /* reported files, not found */
+    unsigned                   redirects:1;  /* the client may be sent away */
     unsigned                   symbol:2;  /* a symcache_symbol_e */
 
     symcache_request_t         asked;     /* last: memory ends with its name */
@@ -318,6 +321,9 @@ ngx_int_t ngx_symcache_answer_later(ngx_symcache_ctx_t *ctx,
 /* Has the file sent by another location, or by another server. */
 ngx_int_t ngx_symcache_answer_accel(ngx_symcache_ctx_t *ctx,
     symcache_version_t *version);
+ngx_int_t ngx_symcache_answer_location(ngx_symcache_ctx_t *ctx,
+    ngx_str_t *url);
+
 ngx_int_t ngx_symcache_answer_redirect(ngx_symcache_ctx_t *ctx,
     symcache_version_t *version);
 

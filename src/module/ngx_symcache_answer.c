@@ -165,24 +165,28 @@ ngx_int_t
 ngx_symcache_answer_redirect(ngx_symcache_ctx_t *ctx,
     symcache_version_t *version)
 {
-    ngx_str_t            url;
-    ngx_table_elt_t     *h;
-    ngx_http_request_t  *r;
-
-    r = ctx->request;
+    ngx_str_t  url;
 
     if (ngx_symcache_answer_path(ctx, ctx->conf->redirect, version, 1, &url)
-        != NGX_OK)
+        != NGX_OK
+        || ngx_symcache_file_type(ctx, version) != NGX_OK)
     {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 
+    return ngx_symcache_answer_location(ctx, &url);
+}
+
+
+ngx_int_t
+ngx_symcache_answer_location(ngx_symcache_ctx_t *ctx, ngx_str_t *url)
+{
     /* not headers_out.location, which nginx would make absolute */
 
-    h = ngx_symcache_answer_header(r, "Location", sizeof("Location") - 1,
-                                   &url);
-
-    if (h == NULL || ngx_symcache_file_type(ctx, version) != NGX_OK) {
+    if (ngx_symcache_answer_header(ctx->request, "Location",
+                                   sizeof("Location") - 1, url)
+        == NULL)
+    {
         return NGX_HTTP_INTERNAL_SERVER_ERROR;
     }
 

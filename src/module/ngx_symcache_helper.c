@@ -227,7 +227,7 @@ ngx_symcache_helper_size(ngx_symcache_ctx_t *ctx)
                                 ctx->asked.key.name_len,
                                 NGX_ESCAPE_URI_COMPONENT);
 
-    len = sizeof("GET /v1////?version=&exceeds=&wait= HTTP/1.1" CRLF
+    len = sizeof("GET /v1////?version=&exceeds=&wait=&redirect=1 HTTP/1.1" CRLF
                  "Host: " CRLF CRLF) - 1 + SYMCACHE_KIND_TEXT_MAX
           + ctx->conf->store.len + ctx->asked.key.name_len + escape
           + SYMCACHE_ID_TEXT_MAX + 2 * SYMCACHE_VERSION_TEXT_MAX
@@ -323,6 +323,10 @@ ngx_symcache_helper_print(ngx_symcache_ctx_t *ctx, u_char *p, ngx_uint_t wait)
 
     if (wait) {
         p = ngx_sprintf(p, "&wait=%ui", wait);
+    }
+
+    if (ctx->redirects) {
+        p = ngx_cpymem(p, "&redirect=1", sizeof("&redirect=1") - 1);
     }
 
     return ngx_symcache_helper_hints(ctx, p);
@@ -455,4 +459,53 @@ ngx_symcache_helper_cancel(ngx_symcache_helper_t *helper)
     }
 
     ngx_symcache_upstream_conn_close(helper);
+}
+
+
+ngx_int_t
+ngx_symcache_helper_keep_reason(ngx_symcache_ctx_t *ctx, ngx_str_t *reason)
+{
+    if (ctx->reason.data == NULL) {
+        ctx->reason.data = ngx_pnalloc(ctx->request->pool,
+                                       NGX_SYMCACHE_RECENT_REASON);
+        if (ctx->reason.data == NULL) {
+            return NGX_ERROR;
+        }
+    }
+
+    ctx->reason.len = ngx_min(reason->len, NGX_SYMCACHE_RECENT_REASON);
+    ngx_memcpy(ctx->reason.data, reason->data, ctx->reason.len);
+
+    return NGX_OK;
+}
+
+
+ngx_int_t
+ngx_symcache_helper_keep_location(ngx_symcache_ctx_t *ctx, ngx_str_t *url)
+{
+    ctx->location.data = ngx_pstrdup(ctx->request->pool, url);
+    if (ctx->location.data == NULL) {
+        return NGX_ERROR;
+    }
+
+    ctx->location.len = url->len;
+
+    return NGX_OK;
+}
+
+
+void
+ngx_symcache_helper_copy(ngx_symcache_ctx_t *to, ngx_symcache_ctx_t *from)
+{
+    to->reply = from->reply;
+
+    if (from->reason.len) {
+        (void) ngx_symcache_helper_keep_reason(to, &from->reason);
+    }
+
+    if (from->reply.code == NGX_SYMCACHE_REPLY_REDIRECT
+        && ngx_symcache_helper_keep_location(to, &from->location) != NGX_OK)
+    {
+        to->reply.code = NGX_SYMCACHE_REPLY_ERROR;
+    }
 }

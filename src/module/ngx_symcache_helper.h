@@ -65,6 +65,21 @@ struct ngx_symcache_helper_s {
 void ngx_symcache_helper_end(ngx_symcache_helper_t *helper,
     ngx_symcache_reply_e code);
 
+/*
+ * Keeps as much of a reason as is shown, in memory of the request that all
+ * replies of a hold use; and where a client is sent to.  NGX_ERROR: no memory.
+ */
+
+ngx_int_t ngx_symcache_helper_keep_reason(ngx_symcache_ctx_t *ctx,
+    ngx_str_t *reason);
+ngx_int_t ngx_symcache_helper_keep_location(ngx_symcache_ctx_t *ctx,
+    ngx_str_t *url);
+
+/* Gives the reply of one request to another one, with its texts. */
+
+void ngx_symcache_helper_copy(ngx_symcache_ctx_t *to,
+    ngx_symcache_ctx_t *from);
+
 
 /* ngx_symcache_upstream_conn.c */
 
@@ -89,14 +104,6 @@ void ngx_symcache_reply_init(ngx_symcache_helper_t *helper);
  * invalid; or NGX_ERROR.
  */
 ngx_int_t ngx_symcache_reply_read(ngx_symcache_helper_t *helper);
-
-/*
- * Keeps as much of a reason as is shown, in memory of the request that all
- * replies of a hold use.  NGX_ERROR: no memory.
- */
-
-ngx_int_t ngx_symcache_reply_keep_reason(ngx_symcache_ctx_t *ctx,
-    ngx_str_t *reason);
 
 
 /* ngx_symcache_upstream_state.c */

@@ -36,6 +36,8 @@ static ngx_uint_t ngx_symcache_reply_is(ngx_str_t *value,
     const char *reason);
 static ngx_int_t ngx_symcache_reply_reason(ngx_symcache_helper_t *helper,
     ngx_str_t *value);
+static ngx_int_t ngx_symcache_reply_location(ngx_symcache_helper_t *helper,
+    ngx_str_t *value);
 static ngx_int_t ngx_symcache_reply_connection(ngx_symcache_helper_t *helper,
     ngx_str_t *value);
 static ngx_int_t ngx_symcache_reply_encoding(ngx_symcache_helper_t *helper,
@@ -53,6 +55,8 @@ static ngx_int_t ngx_symcache_reply_seconds(ngx_str_t *value,
 static ngx_int_t ngx_symcache_reply_header_done(
     ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_reply_code(ngx_symcache_helper_t *helper);
+static ngx_symcache_reply_e ngx_symcache_reply_unavailable(
+    ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_reply_page(ngx_symcache_helper_t *helper);
 static void ngx_symcache_reply_unknown(ngx_symcache_helper_t *helper);
 static ngx_int_t ngx_symcache_reply_body(ngx_symcache_helper_t *helper);
@@ -66,6 +70,7 @@ static ngx_symcache_reply_field_t  ngx_symcache_reply_fields[] = {
     { ngx_string(SYMCACHE_HEADER_REASON), ngx_symcache_reply_reason },
     { ngx_string(SYMCACHE_HEADER_VALID), ngx_symcache_reply_valid },
     { ngx_string("Retry-After"), ngx_symcache_reply_retry_after },
+    { ngx_string("Location"), ngx_symcache_reply_location },
     { ngx_string("Connection"), ngx_symcache_reply_connection },
     { ngx_string("Transfer-Encoding"), ngx_symcache_reply_encoding },
     { ngx_string("Content-Length"), ngx_symcache_reply_length },
@@ -103,6 +108,7 @@ ngx_symcache_reply_init(ngx_symcache_helper_t *helper)
 
     if (helper->done) {
         helper->ctx->reason.len = 0;
+        helper->ctx->location.len = 0;
     }
 
     helper->read = ngx_symcache_reply_status;
@@ -249,24 +255,6 @@ ngx_symcache_reply_is(ngx_str_t *value, const char *reason)
 }
 
 
-ngx_int_t
-ngx_symcache_reply_keep_reason(ngx_symcache_ctx_t *ctx, ngx_str_t *reason)
-{
-    if (ctx->reason.data == NULL) {
-        ctx->reason.data = ngx_pnalloc(ctx->request->pool,
-                                       NGX_SYMCACHE_RECENT_REASON);
-        if (ctx->reason.data == NULL) {
-            return NGX_ERROR;
-        }
-    }
-
-    ctx->reason.len = ngx_min(reason->len, NGX_SYMCACHE_RECENT_REASON);
-    ngx_memcpy(ctx->reason.data, reason->data, ctx->reason.len);
-
-    return NGX_OK;
-}
-
-
 static ngx_int_t
 ngx_symcache_reply_reason(ngx_symcache_helper_t *helper, ngx_str_t *value)
 {
@@ -276,7 +264,7 @@ ngx_symcache_reply_reason(ngx_symcache_helper_t *helper, ngx_str_t *value)
     helper->unknown = ngx_symcache_reply_is(value, SYMCACHE_REASON_STORE);
 
     if (helper->done
-        && ngx_symcache_reply_keep_reason(helper->ctx, value) != NGX_OK)
+        && ngx_symcache_helper_keep_reason(helper->ctx, value) != NGX_OK)
     {
         return NGX_ERROR;
     }
@@ -285,6 +273,19 @@ ngx_symcache_reply_reason(ngx_symcache_helper_t *helper, ngx_str_t *value)
                   "symcached: %V", value);
 
     return NGX_OK;
+}
+
+
+static ngx_int_t
+ngx_symcache_reply_location(ngx_symcache_helper_t *helper, ngx_str_t *value)
+{
+    if (helper->done == NULL || !helper->ctx->redirects
+        || helper->ctx->location.len)
+    {
+        return NGX_ERROR;
+    }
+
+    return ngx_symcache_helper_keep_location(helper->ctx, value);
 }
 
 
@@ -445,6 +446,15 @@ ngx_symcache_reply_code(ngx_symcache_helper_t *helper)
         helper->reply.code = NGX_SYMCACHE_REPLY_PENDING;
         return NGX_OK;
 
+    case NGX_HTTP_MOVED_TEMPORARILY:
+
+        if (helper->ctx->location.len == 0) {
+            return NGX_ERROR;
+        }
+
+        helper->reply.code = NGX_SYMCACHE_REPLY_REDIRECT;
+        return NGX_OK;
+
     case NGX_HTTP_NOT_MODIFIED:
 
         if (!helper->ctx->ask.has_exceeds) {
@@ -472,29 +482,33 @@ ngx_symcache_reply_code(ngx_symcache_helper_t *helper)
 
     case NGX_HTTP_SERVICE_UNAVAILABLE:
 
-        if (helper->unknown) {
-            ngx_symcache_reply_unknown(helper);
-        }
-
-        helper->reply.code = NGX_SYMCACHE_REPLY_BUSY;
-
-        /*
-         * It stops, and its successor may be there already: the question is
-         * asked again, as if there had been no answer.  A drain lasts longer.
-         */
-
-        if (helper->stopping) {
-            helper->reply.code = NGX_SYMCACHE_REPLY_LOST;
-
-        } else if (helper->draining) {
-            helper->reply.code = NGX_SYMCACHE_REPLY_DRAINING;
-        }
-
+        helper->reply.code = ngx_symcache_reply_unavailable(helper);
         return NGX_OK;
 
     default:
         return NGX_ERROR;
     }
+}
+
+
+/*
+ * If it stops, its successor may be there already: the question is asked again,
+ * as if there had been no answer.  A drain lasts longer.
+ */
+
+static ngx_symcache_reply_e
+ngx_symcache_reply_unavailable(ngx_symcache_helper_t *helper)
+{
+    if (helper->unknown) {
+        ngx_symcache_reply_unknown(helper);
+    }
+
+    if (helper->stopping) {
+        return NGX_SYMCACHE_REPLY_LOST;
+    }
+
+    return helper->draining ? NGX_SYMCACHE_REPLY_DRAINING
+                            : NGX_SYMCACHE_REPLY_BUSY;
 }
 
 

@@ -35,6 +35,7 @@
 
 
 static ngx_msec_t ngx_symcache_symbols_hold(ngx_symcache_ctx_t *ctx);
+static ngx_uint_t ngx_symcache_symbols_redirects(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_symbols_replied(ngx_symcache_ctx_t *ctx);
 static ngx_int_t ngx_symcache_symbols_ready(ngx_symcache_ctx_t *ctx);
 
@@ -119,6 +120,8 @@ ngx_symcache_symbols_decide(ngx_symcache_ctx_t *ctx)
                         + ngx_min(hold, ctx->conf->hold_timeout);
     }
 
+    ctx->redirects = ngx_symcache_symbols_redirects(ctx);
+
     return ngx_symcache_wait_start(ctx);
 }
 
@@ -146,6 +149,25 @@ ngx_symcache_symbols_hold(ngx_symcache_ctx_t *ctx)
 }
 
 
+/*
+ * LLVM 14 asks for build ids, has no User-Agent and does not follow a redirect.
+ * A URL is signed for GET, so who sends HEAD waits for the file.
+ */
+
+static ngx_uint_t
+ngx_symcache_symbols_redirects(ngx_symcache_ctx_t *ctx)
+{
+    ngx_http_request_t  *r;
+
+    r = ctx->request;
+
+    return r == r->main
+           && r->method == NGX_HTTP_GET
+           && (ctx->symbol != SYMCACHE_SYMBOL_BUILD_ID
+               || r->headers_in.user_agent);
+}
+
+
 static ngx_int_t
 ngx_symcache_symbols_replied(ngx_symcache_ctx_t *ctx)
 {
@@ -155,6 +177,13 @@ ngx_symcache_symbols_replied(ngx_symcache_ctx_t *ctx)
 
     case NGX_SYMCACHE_REPLY_READY:
         return ngx_symcache_symbols_ready(ctx);
+
+    case NGX_SYMCACHE_REPLY_REDIRECT:
+
+        /* not remembered: the URL is good for a while only */
+
+        ctx->status = NGX_SYMCACHE_HELD;
+        return ngx_symcache_answer_location(ctx, &ctx->location);
 
     case NGX_SYMCACHE_REPLY_PENDING:
         ngx_symcache_zone_store(ctx, NGX_SYMCACHE_KEY_PENDING,

@@ -339,6 +339,10 @@ ngx_symcache_wait_cmp(ngx_symcache_wait_t *a, ngx_symcache_wait_t *b)
         return rc;
     }
 
+    if (a->ctx->redirects != b->ctx->redirects) {
+        return a->ctx->redirects < b->ctx->redirects ? -1 : 1;
+    }
+
     x = &a->ctx->ask;
     y = &b->ctx->ask;
 
@@ -588,13 +592,9 @@ ngx_symcache_wait_share(ngx_symcache_wait_t *w)
         ngx_queue_remove(q);
 
         f = ngx_queue_data(q, ngx_symcache_wait_t, queue);
-        f->ctx->reply = w->ctx->reply;
+        ngx_symcache_helper_copy(f->ctx, w->ctx);
         f->ctx->forgotten = w->ctx->forgotten;
         f->ctx->asks++;
-
-        if (w->ctx->reason.len) {
-            (void) ngx_symcache_reply_keep_reason(f->ctx, &w->ctx->reason);
-        }
 
         ngx_symcache_zone_count(f->ctx, NGX_SYMCACHE_COUNT_SHARED);
 

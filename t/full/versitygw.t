@@ -142,15 +142,17 @@ SKIP: {
                                     secret_key => $secret);
         return $ctl->run('tier', @_, '-c', $t->write_helper_config($config));
     };
-    my $odd = "odd +%41 \x01";
-    $t->write_file("data/symcache/pre fix/$odd", 'x');
+    # it has no encoding, and writes U+FFFD for what XML cannot have
+    my $odd = 'odd +%41';
+    $t->write_file("data/symcache/pre fix/$_", 'x') for $odd, "none \x01";
     $t->write_file('data/symcache/pre fixed', 'x');
     my @names = map { "$_/default/$key/v9.0.0.symcache" } 1, 2;
     my $r = $tier->('ls', '--json');
     is $r->{code}, 0, 'ls' or diag $r->{err};
     my %listed = map { ($_->{name} => $_) }
         map { JSON::PP::decode_json($_) } split /\n/, $r->{out};
-    is_deeply [sort keys %listed], [@names, $odd], 'lists all of the prefix';
+    is_deeply [sort grep { !/^none / } keys %listed], [@names, $odd],
+        'lists all of the prefix';
     is $listed{$names[0]}{size}, -s $object, 'with their sizes';
     cmp_ok abs(time - $listed{$names[0]}{stored}), '<', 3600, 'and times';
     is $tier->('clean', '--former')->{code}, 0, 'clean';
@@ -190,9 +192,28 @@ SKIP: {
     is $upload->($pdb, ''), 200, 'the same again';
     is $upload->($other, ''), 409, 'another one';
     is $upload->($other, '?force=1'), 201, 'replaces it by force';
-    is $t->read_file($original), $other, 'there';
+    ok $t->read_file($original) eq $other, 'there';
     unlink $t->path("uploads/$key/crash.pdb") or die;
     is $fleet->ask($key), 200, 'found where the disk does not have it';
+    {
+        # a machine that does not have it sends its clients there
+        my $tcp = $t->free_port;
+        local $fleet->{more} = { uploads => { root => $t->path('others'),
+            listen => 'unix:' . $t->path('u.sock') } };
+        $fleet->machine(generation => '9', redirect => '1m',
+                        redirect_endpoint => $url);
+        $t->start_nginx('location / { symcache_pass unix:%%DIR%%/h.sock;
+            symcache_symbols ' . $fleet->downloads . '; }',
+            listen => "listen 127.0.0.1:$tcp;", address => "127.0.0.1:$tcp");
+        requests(0);
+        is qx(curl -sL -o $t->{dir}/o -w '%{http_code} %{num_redirects}' \\
+            http://127.0.0.1:$tcp/$key/crash.pdb), '200 1', 'a client is sent there';
+        ok $t->read_file('o') eq $other, 'and gets the file';
+        is requests(2), 'HeadObject 200, GetObject 200', 'after a look';
+        ok !-e $fleet->downloads . "/default/$key/crash.pdb", 'which is not here';
+        $t->stop_nginx;
+    }
+    $fleet->machine(generation => '9');
     is $discard->(), 200, 'removed';
     ok !-e $original, 'from the bucket';
     is $discard->(), 404, 'once';

@@ -10,6 +10,7 @@ use lib "$Bin/../lib";
 
 use Errno qw(ECONNRESET);
 use IO::Socket::INET;
+use POSIX ();
 use Test::More;
 use Test::ModuleCase;
 
@@ -194,30 +195,30 @@ sub asks_for {
 
 my $ts = 'User-Agent: Microsoft-Symbol-Server/';
 asks_for('TraceEvent has 60 seconds', "/sym/Te.pdb/${guid}1a/Te.pdb",
-         "/v1/debuginfo/default/Te.pdb/${guid}1A?version=1.0.0&wait=55",
+         "/v1/debuginfo/default/Te.pdb/${guid}1A?version=1.0.0&wait=55&redirect=1",
          "${ts}6.13.0009.1140");
 asks_for('symsrv has 30', "/sym/ws.pdb/${guid}1/ws.pdb",
-         "/v1/debuginfo/default/ws.pdb/${guid}1?version=1.0.0&wait=25",
+         "/v1/debuginfo/default/ws.pdb/${guid}1?version=1.0.0&wait=25&redirect=1",
          "${ts}10.0.0.0");
 asks_for('as everybody who is not known', "/sym/unknown.pdb/${guid}1/unknown.pdb",
-         "/v1/debuginfo/default/unknown.pdb/${guid}1?version=1.0.0&wait=25",
+         "/v1/debuginfo/default/unknown.pdb/${guid}1?version=1.0.0&wait=25&redirect=1",
          'User-Agent: curl/8');
 asks_for('.NET has 100 and no name', '/sym/clr.dll/5ddc1e9a6c000/clr.dll',
-         '/v1/executable/default/clr.dll/5DDC1E9A6c000?version=1.0.0&wait=85');
+         '/v1/executable/default/clr.dll/5DDC1E9A6c000?version=1.0.0&wait=85&redirect=1');
 asks_for('debuginfod has 90', '/sym/buildid/' . '12' x 20 . '/debuginfo',
          '/v1/debuginfo/default/_/buildid-' . '12' x 20
-         . '?version=1.0.0&wait=85', 'User-Agent: elfutils/0.188');
+         . '?version=1.0.0&wait=85&redirect=1', 'User-Agent: elfutils/0.188');
 asks_for('a long build id', '/sym/buildid/' . 'ab' x 32 . '/executable',
          '/v1/executable/default/_/buildid-' . 'ab' x 32
          . '?version=1.0.0&wait=85');
 asks_for('a source file', "/sym/buildid/$build/source/usr/src/x/..//A%20b.c",
          '/v1/source/default/%252fusr%252fsrc%252f%2541%2520b.c/buildid-'
-         . "$build?version=1.0.0&wait=85", 'User-Agent: elfutils/0.188');
+         . "$build?version=1.0.0&wait=85&redirect=1", 'User-Agent: elfutils/0.188');
 asks_for('a section', "/sym/buildid/$build/section/.gdb_index",
          "/v1/section/default/%252egdb_index/buildid-$build"
-         . '?version=1.0.0&wait=85', 'User-Agent: elfutils/0.188');
+         . '?version=1.0.0&wait=85&redirect=1', 'User-Agent: elfutils/0.188');
 asks_for('Breakpad', "/sym/bp.pdb/${guid}1/bp.sym",
-         "/v1/sym/default/bp.pdb/${guid}1?version=1.0.0&wait=25",
+         "/v1/sym/default/bp.pdb/${guid}1?version=1.0.0&wait=25&redirect=1",
          'User-Agent: x');
 
 # --- what is absent stays so: by the zone, for one key only
@@ -239,6 +240,44 @@ $t->helper_says(sub {
 $r = $t->get("/sym/new.pdb/${guid}1/new.pdb");
 is "$r->{status} $r->{body}", '200 new', 'a file that came meanwhile';
 logged("200 HELD new.pdb $guid 1 new.pdb/${guid}1", '- counts as held');
+
+# --- the client is sent elsewhere, and that is not remembered
+
+my @ua = 'User-Agent: elfutils/0.188';
+my $there = 'https://objects.example.org/b/x?X-Amz-Signature=0123';
+my $asked = "/sym/there.pdb/${guid}1/there.pdb";
+$s = helper_says(302, Location => $there);
+for (1, 2) {
+    $r = $t->get($asked);
+    is $r->{status} . ' ' . h($r, 'Location'), "302 $there", '302 of the helper';
+    is h($r, 'Cache-Control'), 'no-store', '- which is not to be kept';
+}
+is scalar(() = $s->requests), 2, '- nor is it here';
+logged("302 HELD there.pdb $guid 1 there.pdb/${guid}1", '- counts as held');
+$r = $t->get('/sym/buildid/' . 'ef' x 20 . '/debuginfo', @ua);
+is h($r, 'Location'), $there, 'a build id';
+$s = helper_says(302);
+is $t->get($asked)->{status}, 503, 'a 302 that says not where';
+$s = helper_says(302, Location => $there);
+is $t->head($asked)->{status}, 503, 'a 302 that was not asked for';
+is_deeply [map { $_->{uri} =~ /redirect/ ? 1 : 0 } $s->requests], [0],
+    '- as HEAD does not follow it';
+$s = $t->helper_says(sub {
+    sleep 0.05 until -e $t->path('goes on');
+    $_[0]->reply(302, { Location => $there });
+});
+my @pids = map {
+    my $pid = fork() // die;
+    if (!$pid) {
+        my $got = $t->get($asked);
+        POSIX::_exit(h($got, 'Location') eq $there ? 0 : 1);
+    }
+    $pid;
+} 1 .. 3;
+$t->wait_until('one asks', sub { scalar(() = $s->requests) });
+$t->write_file('goes on', '');
+is_deeply [map { waitpid $_, 0; $? } @pids], [0, 0, 0],
+    'who shares a question shares the answer';
 
 # --- not ready: 503 for store paths, and no second hold for some seconds
 

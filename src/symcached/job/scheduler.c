@@ -277,6 +277,15 @@ void scheduler_leave_config(struct job *job)
     }
 }
 
+struct locate *scheduler_locate(struct scheduler *scheduler,
+                                const struct store_config *store,
+                                const symcache_key_t *key, locate_done_fn done,
+                                void *arg)
+{
+    return locate_start(scheduler->base, scheduler->tiers, scheduler->config,
+                        store, key, done, arg);
+}
+
 /* Does the job look for the file of this key, or make something of it? */
 static bool is_about(const struct job *job, const symcache_key_t *key)
 {
@@ -486,6 +495,7 @@ void scheduler_stop(struct scheduler *scheduler)
         job_say(job, "the helper stops");
         job_end(job, FINDING_STOPPED);
     }
+    locates_end();
     gzip_files_stop(scheduler->gzip_files);
 }
 

@@ -1,7 +1,6 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-
 #include "server.h"
 
 #include <errno.h>
@@ -486,8 +485,7 @@ static void run_page(struct server *s, const struct page *page,
                       req)) {
         return;
     }
-    if (page->post ? method != EVHTTP_REQ_POST &&
-                         ((method != EVHTTP_REQ_PUT &&
+    if (page->post ? method != EVHTTP_REQ_POST && ((method != EVHTTP_REQ_PUT &&
                            method != EVHTTP_REQ_HEAD) ||
                           page->fn != page_uploads)
                    : method != EVHTTP_REQ_GET && method != EVHTTP_REQ_HEAD) {
@@ -632,8 +630,7 @@ static int listen_on(struct server *s, const struct config *config,
 }
 
 struct server *server_new(struct event_base *base, struct scheduler *scheduler,
-                          struct tenants *tenants, char *error,
-                          size_t size)
+                          struct tenants *tenants, char *error, size_t size)
 {
     const struct config *config = scheduler_config(scheduler);
     struct server *s = calloc(1, sizeof(*s));

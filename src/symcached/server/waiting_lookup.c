@@ -4,16 +4,29 @@
 
 #include "waiting_lookup.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
 #include <event2/bufferevent.h>
 #include <event2/keyvalq_struct.h>
+#include "base/clock.h"
 #include "base/readable.h"
 #include "metrics/metrics.h"
 #include "http/http.h"
 #include "proto/header.h"
 #include "proto/path.h"
+
+/* What is asked if the client cannot be sent elsewhere. */
+struct question {
+    struct scheduler *scheduler;
+    char store[SYMCACHE_STORE_MAX + 1]; /* a reload replaces the store itself */
+    symcache_key_t key;
+    char name[SYMCACHE_NAME_MAX + 1];
+    char via[VIA_MAX + 1];
+    struct waiting_lookup_query query;
+    uint64_t began;
+};
 
 /*
  * While it waits, its connection either still belongs to evhttp, and an event
@@ -25,6 +38,8 @@ struct waiting_lookup {
     struct detached *detached;  /* or NULL */
     struct event *closed;       /* NULL: detached, or does not wait yet */
     struct waiter *waiter;      /* NULL while scheduler_ask() runs */
+    struct locate *locate;      /* or NULL; it comes before that */
+    struct question *question;  /* for that time */
     waiting_lookup_ended_fn ended;
     void *arg;
 };
@@ -46,14 +61,14 @@ static bool parse_seconds(const char *text, unsigned *seconds)
 }
 
 /* The keys of a query: behind these, the hints. */
-enum { QUERY_VERSION, QUERY_EXCEEDS, QUERY_WAIT, QUERY_HINTS };
+enum { QUERY_VERSION, QUERY_EXCEEDS, QUERY_WAIT, QUERY_REDIRECT, QUERY_HINTS };
 
 #define QUERY_KEYS (QUERY_HINTS + SYMCACHE_HINTS)
 
 static const char *key_name(unsigned key)
 {
     static const char *const names[QUERY_HINTS] = {"version", "exceeds",
-                                                   "wait"};
+                                                   "wait", "redirect"};
 
     return key < QUERY_HINTS
                ? names[key]
@@ -126,6 +141,10 @@ static const char *parse_values(const char *const values[QUERY_KEYS],
         !parse_seconds(values[QUERY_WAIT], &q->wait)) {
         return "wait= must be a number of seconds";
     }
+    q->redirects = values[QUERY_REDIRECT] != NULL;
+    if (q->redirects && strcmp(values[QUERY_REDIRECT], "1") != 0) {
+        return "redirect= must be 1";
+    }
     return parse_hints(values + QUERY_HINTS, q->hints);
 }
 
@@ -158,7 +177,7 @@ bool waiting_lookup_hints(const char *query, char hints[SYMCACHE_HINTS_MAX + 1])
     }
     ok = find_values(&pairs, values) == NULL &&
          values[QUERY_VERSION] == NULL && values[QUERY_EXCEEDS] == NULL &&
-         values[QUERY_WAIT] == NULL &&
+         values[QUERY_WAIT] == NULL && values[QUERY_REDIRECT] == NULL &&
          parse_hints(values + QUERY_HINTS, hints) == NULL;
     evhttp_clear_headers(&pairs);
     return ok;
@@ -169,6 +188,7 @@ static void waiting_lookup_free(struct waiting_lookup *lookup)
     if (lookup->closed != NULL) {
         event_free(lookup->closed);
     }
+    free(lookup->question);
     free(lookup);
 }
 
@@ -208,8 +228,9 @@ int waiting_lookup_status(const struct scheduler_answer *answer)
     return kinds[answer->kind].status;
 }
 
-static void reply(struct evhttp_request *req, const struct scheduler_answer *a)
+static void reply(struct evhttp_request *req, const void *what)
 {
+    const struct scheduler_answer *a = what;
     int status = waiting_lookup_status(a);
 
     switch (a->kind) {
@@ -240,21 +261,22 @@ static void reply(struct evhttp_request *req, const struct scheduler_answer *a)
     }
 }
 
-/* Is called from inside scheduler_ask(), or later. */
-static void on_answer(void *arg, const struct scheduler_answer *a)
+/* Sends the answer that print() makes, and frees the lookup. */
+static void answer(struct waiting_lookup *lookup,
+                   void (*print)(struct evhttp_request *req, const void *what),
+                   const void *what)
 {
-    struct waiting_lookup *lookup = arg;
     struct evhttp_request *req;
 
     if (lookup->req != NULL) {
-        reply(lookup->req, a);
+        print(lookup->req, what);
         waiting_lookup_free(lookup);
         return;
     }
 
     req = evhttp_request_new(NULL, NULL);
     if (req != NULL) {
-        reply(req, a);
+        print(req, what);
         detached_answer(lookup->detached,
                         evhttp_request_get_output_buffer(req));
         evhttp_request_free(req);
@@ -266,13 +288,30 @@ static void on_answer(void *arg, const struct scheduler_answer *a)
     waiting_lookup_free(lookup);
 }
 
+/* Is called from inside scheduler_ask(), or later. */
+static void on_answer(void *arg, const struct scheduler_answer *a)
+{
+    answer(arg, reply, a);
+}
+
+static void reply_redirect(struct evhttp_request *req, const void *url)
+{
+    metrics_add(METRIC_LOOKUP_REDIRECT, 1);
+    reply_header(req, "Location", url);
+    reply_empty(req, 302);
+}
+
 /* The client went away; the job goes on without this waiter. */
 static void on_gone(void *arg)
 {
     struct waiting_lookup *lookup = arg;
 
     metrics_add(METRIC_LOOKUP_ABORTED, 1);
-    scheduler_leave(lookup->waiter);
+    if (lookup->locate != NULL) {
+        locate_cancel(lookup->locate);
+    } else {
+        scheduler_leave(lookup->waiter);
+    }
     if (lookup->req != NULL) {
         evhttp_connection_free(evhttp_request_get_connection(lookup->req));
     } else {
@@ -312,6 +351,74 @@ static void watch_close(struct event_base *base, struct waiting_lookup *lookup)
     }
 }
 
+/* What is left of the time that the client waits. */
+static unsigned seconds_left(const struct question *question)
+{
+    unsigned spent = (unsigned)((clock_since(question->began) + 999) / 1000);
+    unsigned wait = question->query.wait;
+
+    return wait == 0 ? 0 : wait > spent ? wait - spent : 1;
+}
+
+static void on_located(void *arg, const char *url)
+{
+    static const struct scheduler_answer gone = {
+        .kind = SCHEDULER_BUSY, .reason = SYMCACHE_REASON_STORE, .seconds = 1};
+    struct waiting_lookup *lookup = arg;
+    const struct question *question = lookup->question;
+    const struct store_config *store;
+    struct waiter *waiter;
+
+    lookup->locate = NULL;
+    if (url != NULL) {
+        answer(lookup, reply_redirect, url);
+        return;
+    }
+    store = config_store(scheduler_config(question->scheduler),
+                         question->store, strlen(question->store));
+    if (store == NULL) {
+        on_answer(lookup, &gone);
+        return;
+    }
+    waiter = scheduler_ask(question->scheduler, store, &question->key,
+                           question->name, &question->query.ask, question->via,
+                           question->query.hints, seconds_left(question),
+                           on_answer, lookup);
+    if (waiter != NULL) {
+        lookup->waiter = waiter;
+        free(lookup->question);
+        lookup->question = NULL;
+    }
+}
+
+/* Looks whether the client gets the file elsewhere.  Returns false if that
+ * cannot be. */
+static bool locate(struct waiting_lookup *lookup, struct scheduler *scheduler,
+                   const struct store_config *store,
+                   const symcache_key_t *key, const char *name,
+                   const struct waiting_lookup_query *q, const char *via)
+{
+    struct question *question;
+
+    if (!q->redirects || strlen(via) >= sizeof(question->via)) {
+        return false;
+    }
+    question = lookup->question = calloc(1, sizeof(*question));
+    if (question == NULL) {
+        return false;
+    }
+    question->scheduler = scheduler;
+    snprintf(question->store, sizeof(question->store), "%s", store->name);
+    symcache_key_copy(&question->key, key);
+    snprintf(question->name, sizeof(question->name), "%s", name);
+    snprintf(question->via, sizeof(question->via), "%s", via);
+    question->query = *q;
+    question->began = clock_ms();
+    lookup->locate = scheduler_locate(scheduler, store, key, on_located,
+                                      lookup);
+    return lookup->locate != NULL;
+}
+
 void waiting_lookup_start(struct event_base *base, struct scheduler *scheduler,
                           const struct store_config *store,
                           const symcache_key_t *key, const char *name,
@@ -320,7 +427,7 @@ void waiting_lookup_start(struct event_base *base, struct scheduler *scheduler,
                           waiting_lookup_ended_fn ended, void *arg)
 {
     struct waiting_lookup *lookup = calloc(1, sizeof(*lookup));
-    struct waiter *waiter;
+    struct waiter *waiter = NULL;
     const char *via;
 
     if (lookup == NULL) {
@@ -334,14 +441,16 @@ void waiting_lookup_start(struct event_base *base, struct scheduler *scheduler,
     lookup->arg = arg;
     via = evhttp_find_header(evhttp_request_get_input_headers(req),
                              SYMCACHE_HEADER_VIA);
-    waiter = scheduler_ask(scheduler, store, key, name, &q->ask,
-                           via != NULL ? via : "", q->hints, q->wait,
-                           on_answer, lookup);
-    if (waiter == NULL) {
-        return;
+    via = via != NULL ? via : "";
+    if (!locate(lookup, scheduler, store, key, name, q, via)) {
+        waiter = scheduler_ask(scheduler, store, key, name, &q->ask, via,
+                               q->hints, q->wait, on_answer, lookup);
+        if (waiter == NULL) {
+            return;
+        }
+        lookup->waiter = waiter;
     }
 
-    lookup->waiter = waiter;
     if (evhttp_request_get_command(req) == EVHTTP_REQ_GET) {
         lookup->detached = detached_new(base, req, on_gone, lookup);
     }

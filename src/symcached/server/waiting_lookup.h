@@ -3,7 +3,8 @@
  *
  * One lookup request on the socket: its query is read, the scheduler asked,
  * and the client answered at once, or when a job has ended or the time that
- * the client waits is over.
+ * the client waits is over.  Of an uploaded file it may be told where it gets
+ * that by itself.
  */
 #ifndef SYMCACHED_SERVER_WAITING_LOOKUP_H
 #define SYMCACHED_SERVER_WAITING_LOOKUP_H
@@ -16,12 +17,13 @@
 struct waiting_lookup_query {
     symcache_ask_t ask;
     unsigned wait; /* seconds, 0 = does not wait */
+    bool redirects; /* the client may get the file elsewhere */
     char hints[SYMCACHE_HINTS_MAX + 1]; /* see proto/hints.h */
 };
 
 /*
- * Reads version=, exceeds=, wait= and hints.  Returns NULL, or what is wrong
- * with them.
+ * Reads version=, exceeds=, wait=, redirect=1 and hints.  Returns NULL, or what
+ * is wrong with them.
  */
 const char *waiting_lookup_parse(const char *query,
                                  struct waiting_lookup_query *q);

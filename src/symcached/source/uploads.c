@@ -15,27 +15,28 @@
 #include "steps.h"
 
 struct walk {
-    /* of objects */
-    char names[LAYOUT_PLACES][sizeof(UPLOADS_TRY) + LAYOUT_PATH_MAX + 1];
+    char names[LAYOUT_PLACES][UPLOADS_PATH_MAX]; /* of objects */
     size_t n;
     size_t next;
 };
 
 /* Only plain files in one tier of folders are stored. */
-static void find_names(const struct lookup *lookup, struct walk *walk)
+size_t uploads_paths(char paths[LAYOUT_PLACES][UPLOADS_PATH_MAX],
+                     const struct source_config *source,
+                     const symcache_key_t *key)
 {
-    const struct source_config *source = lookup->source;
     struct layout_place places[LAYOUT_PLACES];
-    size_t i, n, index;
+    size_t i, n, index, npaths = 0;
 
-    n = layout_places(places, source, &lookup->at, lookup->at.name, &index);
+    n = layout_places(places, source, key, key->name, &index);
     for (i = 0; i < (index > 0 ? index : n); i++) {
         if (places[i].form == FORM_PLAIN) {
-            snprintf(walk->names[walk->n], sizeof(walk->names[0]), "%s%s",
+            snprintf(paths[npaths], UPLOADS_PATH_MAX, "%s%s",
                      source->tier_path, places[i].path);
-            walk->n++;
+            npaths++;
         }
     }
+    return npaths;
 }
 
 static void on_answer(void *arg, const struct tier_result *result)
@@ -71,7 +72,7 @@ void uploads_ask_tier(struct lookup *lookup)
         if (walk == NULL) {
             return;
         }
-        find_names(lookup, walk);
+        walk->n = uploads_paths(walk->names, lookup->source, &lookup->at);
     }
     if (walk->next == walk->n) {
         lookup_end(lookup);

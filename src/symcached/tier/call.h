@@ -57,6 +57,10 @@ struct tier_type {
 
 extern const struct tier_type tier_s3, tier_filesystem, tier_symcache;
 
+/* Where a client without keys gets the object for a while.  Returns NULL if
+ * that is too long, or when out of memory. */
+char *tier_s3_url(const struct tier_call *call);
+
 /* The <Code> of an answer's body, or "". */
 #define TIER_CODE_MAX 64
 void tier_s3_code(char code[TIER_CODE_MAX], const struct fetch_answer *answer);
@@ -83,6 +87,7 @@ struct tier_call {
     uint64_t size;                 /* of what is stored */
     char body_sha256[DIGEST_HEX + 1]; /* of the same */
     bool replace;
+    int64_t length; /* of what a look has found; -1 = not known */
     int64_t stored; /* when the object was, in seconds; 0 = not known */
     uint64_t bytes; /* received */
     long status;

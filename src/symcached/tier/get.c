@@ -49,12 +49,14 @@ struct tier_get {
     bool called; /* the type works */
     bool probe;
     bool fresh; /* all is there, and the object is made young */
+    bool locates; /* what is there is not received */
     struct tier *tier;
     struct tier_call call;
     symcache_key_t key;
     struct tier_meta meta;
     char *file; /* these two are NULL for an original */
     char *part; /* what is received */
+    char *url;  /* where a client gets it */
     int out;    /* the file, while it is unpacked; or -1 */
     struct child *child;
     struct task *task;
@@ -71,6 +73,7 @@ static void get_free(struct tier_get *get)
     if (get->out >= 0) {
         close(get->out);
     }
+    free(get->url);
     free(get->part);
     free(get->file);
     free(get);
@@ -85,6 +88,7 @@ end(struct tier_get *get, enum tier_outcome outcome, const char *format, ...)
     struct tiers *tiers = get->call.tiers;
     struct tier_result result = {.outcome = outcome,
                                  .place = get->call.place,
+                                 .url = get->url,
                                  .bytes = get->call.bytes,
                                  .ms = clock_since(get->began),
                                  .status = get->call.status};
@@ -105,6 +109,19 @@ end(struct tier_get *get, enum tier_outcome outcome, const char *format, ...)
     get->done(get->arg, &result);
     get_free(get);
     tiers_pump(tiers);
+}
+
+/* The object is there: ends the read of an original. */
+static void found(struct tier_get *get)
+{
+    if (get->locates) {
+        get->url = tier_s3_url(&get->call);
+        if (get->url == NULL) {
+            end(get, TIER_FAILED, "its URL is too long");
+            return;
+        }
+    }
+    end(get, TIER_HIT, "found");
 }
 
 /* The object is not to be used, whatever the tier says of it later. */
@@ -175,7 +192,7 @@ static void on_fresh(struct tier_call *call, enum tier_said said,
 
     get->fresh = false;
     log_debug(0, "tier %s: \"%s\": %s", get->tier->name, call->name, detail);
-    end(get, TIER_HIT, "found");
+    found(get);
 }
 
 /*
@@ -190,7 +207,7 @@ static void use(struct tier_get *get)
 
     if (call->config->read_only || call->lifetime == 0 ||
         age <= (int64_t)call->lifetime / 2) {
-        end(get, TIER_HIT, "found");
+        found(get);
         return;
     }
     get->fresh = true;
@@ -280,6 +297,10 @@ static void received(struct tier_get *get)
     } else if (get->meta.size > get->call.max) {
         end(get, TIER_FAILED, "larger than %s",
             get->call.is_original ? "download_size" : "max_object");
+    } else if (get->locates && get->call.length != (int64_t)get->meta.size) {
+        refuse(get, REFUSED_DIGEST, "it has another size");
+    } else if (get->locates) {
+        use(get);
     } else if (get->call.is_original) {
         compare(get, get->call.fd);
     } else {
@@ -313,14 +334,21 @@ static void on_said(struct tier_call *call, enum tier_said said,
 
 static void begin(struct tier_get *get)
 {
+    const struct tier_type *type = tier_type_of(get->call.config);
+    int rc = -1;
+
     get->tier->getting++;
     get->called = true;
     if (!get->call.is_original) {
         get->call.fd = open(get->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
                             0644);
     }
-    if (get->call.fd < 0 ||
-        tier_type_of(get->call.config)->get(&get->call) != 0) {
+    if (get->locates) {
+        rc = type->look(&get->call);
+    } else if (get->call.fd >= 0) {
+        rc = type->get(&get->call);
+    }
+    if (rc != 0) {
         on_said(&get->call, TIER_SAID_FAILED, strerror(errno));
     }
 }
@@ -400,24 +428,12 @@ struct tier_get *tiers_get(struct tiers *tiers, const struct config *config,
     return get;
 }
 
-struct tier_get *tiers_get_original(struct tiers *tiers,
-                                    const struct config *config,
-                                    struct tier_config *tier,
-                                    const char *path, int fd,
-                                    tier_done_fn done, void *arg)
+static void get_original(struct tier_get *get, struct tiers *tiers,
+                         const struct config *config,
+                         struct tier_config *tier, const char *path)
 {
-    struct tier_get *get = get_new(tiers, tier, done, arg);
-    struct tier_call *call;
+    struct tier_call *call = &get->call;
 
-    if (get == NULL) {
-        return NULL;
-    }
-    call = &get->call;
-    call->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (call->fd < 0) {
-        get_free(get);
-        return NULL;
-    }
     call->is_original = true;
     tier_original_name(call->name, path);
     tier_call_init(call, tiers, config, tier, on_said);
@@ -425,6 +441,40 @@ struct tier_get *tiers_get_original(struct tiers *tiers,
     call->seconds = config->limits.download_time;
     call->lifetime = config->uploads.max_unused_for;
     get_add(get);
+}
+
+struct tier_get *tiers_locate_original(struct tiers *tiers,
+                                       const struct config *config,
+                                       struct tier_config *tier,
+                                       const char *path, tier_done_fn done,
+                                       void *arg)
+{
+    struct tier_get *get = get_new(tiers, tier, done, arg);
+
+    if (get != NULL) {
+        get->locates = true;
+        get_original(get, tiers, config, tier, path);
+    }
+    return get;
+}
+
+struct tier_get *tiers_get_original(struct tiers *tiers,
+                                    const struct config *config,
+                                    struct tier_config *tier,
+                                    const char *path, int fd,
+                                    tier_done_fn done, void *arg)
+{
+    struct tier_get *get = get_new(tiers, tier, done, arg);
+
+    if (get == NULL) {
+        return NULL;
+    }
+    get->call.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (get->call.fd < 0) {
+        get_free(get);
+        return NULL;
+    }
+    get_original(get, tiers, config, tier, path);
     return get;
 }
 

@@ -16,6 +16,7 @@
 #include "base/percent.h"
 #include "base/task.h"
 #include "call.h"
+#include "presign.h"
 
 #define HEADERS_MAX 12
 #define META "x-amz-meta-symcache-"
@@ -46,12 +47,43 @@ void tier_s3_code(char code[TIER_CODE_MAX], const struct fetch_answer *answer)
     snprintf(code, TIER_CODE_MAX, "%.*s", (int)n, p != NULL ? p : "");
 }
 
-static char *object_url(const struct tier_call *call)
+static char *url_below(const char *base, const struct tier_call *call)
 {
     char name[3 * TIER_NAME_MAX + 1], *url;
 
     percent_encode_path(name, call->name);
-    return asprintf(&url, "%s/%s", call->config->url, name) < 0 ? NULL : url;
+    return asprintf(&url, "%s/%s", base, name) < 0 ? NULL : url;
+}
+
+static char *object_url(const struct tier_call *call)
+{
+    return url_below(call->config->url, call);
+}
+
+char *tier_s3_url(const struct tier_call *call)
+{
+    const struct tier_config *config = call->config;
+    const struct transport_config *transport = &config->transport;
+    char *url = url_below(config->redirect_url, call), *copy = NULL;
+    char buf[PRESIGN_MAX];
+    struct presign presign = {.url = url,
+                              .region = config->bucket.region,
+                              .access_key = transport->user,
+                              .secret_key = transport->password,
+                              .seconds = config->redirect,
+                              .now = time(NULL)};
+    size_t i;
+
+    for (i = 0; i < transport->nheaders; i++) {
+        if (strcmp(transport->headers[i].name, BUCKET_TOKEN_HEADER) == 0) {
+            presign.session_token = transport->headers[i].value;
+        }
+    }
+    if (url != NULL && presign_get(buf, &presign)) {
+        copy = strdup(buf);
+    }
+    free(url);
+    return copy;
 }
 
 /* the keys ----------------------------------------------------------------- */
@@ -306,6 +338,7 @@ static void on_head(void *arg, const struct send_result *result)
     call->status = answer->status;
     memcpy(call->lines, answer->meta, sizeof(call->lines));
     call->stored = age_of(answer);
+    call->length = answer->length;
     tier_call_end(call, TIER_SAID_DONE, "found");
 }
 

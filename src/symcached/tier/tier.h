@@ -52,6 +52,7 @@ struct tier_result {
     enum tier_outcome outcome;
     const char *place;  /* URL or path, without secrets */
     const char *detail; /* one line */
+    const char *url;    /* where a client gets it, if that was asked for */
     uint64_t bytes;     /* received */
     unsigned ms;
     long status; /* of an HTTP answer, or 0 */
@@ -137,6 +138,16 @@ struct tier_get *tiers_get_original(struct tiers *tiers,
                                     struct tier_config *tier,
                                     const char *path, int fd,
                                     tier_done_fn done, void *arg);
+
+/*
+ * The same for a client that may get it at the tier, which must have
+ * "redirect": only its metadata are read, and a hit has result->url.
+ */
+struct tier_get *tiers_locate_original(struct tiers *tiers,
+                                       const struct config *config,
+                                       struct tier_config *tier,
+                                       const char *path, tier_done_fn done,
+                                       void *arg);
 
 /* Who stored what is younger may have had no answer, or not have lived to tell
  * others of it. */

@@ -146,7 +146,9 @@ sub answer {
     }
     return refuse($c, 503, 'SlowDown') if $mode eq 'busy';
     return refuse($c, split / /, $mode) if $mode =~ /^\d+ \w+$/;
-    my $wrong = Test::SigV4::check($req, payload => 1, %{ $self->{check} });
+    my $wrong = exists $req->{query}{'X-Amz-Signature'}
+        ? Test::SigV4::check_query($req, %{ $self->{check} })
+        : Test::SigV4::check($req, payload => 1, %{ $self->{check} });
     if ($wrong) {
         my ($code) = split /: /, $wrong;
         return refuse($c, $code =~ /Malformed/ ? 400 : 403, $code);

@@ -61,6 +61,36 @@ sub signature {
                                 sha256_hex($request)), $key);
 }
 
+# The same for a signature in the query, by which somebody without keys may ask
+# ("Authenticating Requests: Using Query Parameters").
+sub check_query {
+    my ($req, %o) = @_;
+    my %q = map { decode($_) } %{ $req->{query} };
+    my ($id, $date, $region, $scope) = ($q{'X-Amz-Credential'} // '') =~
+        m{^([^/]+)/(\d{8})/([^/]+)/(s3/aws4_request)$}
+        or return 'AuthorizationQueryParametersError: credential';
+    my $secret = $o{secrets}{$id} // return "InvalidAccessKeyId: $id";
+    my $expires = $q{'X-Amz-Expires'} // '';
+    my @t = ($q{'X-Amz-Date'} // '') =~
+        /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/;
+    return 'AuthorizationQueryParametersError: parameters'
+        if @t == 0 || "$t[0]$t[1]$t[2]" ne $date || $expires !~ /^[1-9]\d*$/
+        || $expires > 604800 || ($o{region} && $region ne $o{region})
+        || ($q{'X-Amz-Algorithm'} // '') ne 'AWS4-HMAC-SHA256'
+        || ($q{'X-Amz-SignedHeaders'} // '') ne 'host';
+    my $at = timegm($t[5], $t[4], $t[3], $t[2], $t[1] - 1, $t[0]);
+    my $now = $o{now} // time;
+    return 'AccessDenied: Request has expired'
+        if $now > $at + $expires || $at > $now + 900;
+    my $uri = $req->{uri} =~ s/&?X-Amz-Signature=\w+//r;
+    my $request = canonical_request({ %$req, uri => $uri }, ['host'],
+                                    'UNSIGNED-PAYLOAD');
+    my $want = signature($secret, $date, $q{'X-Amz-Date'}, $region, $request);
+    return "SignatureDoesNotMatch: not $want of:\n$request"
+        if $want ne ($q{'X-Amz-Signature'} // '');
+    return;
+}
+
 sub check {
     my ($req, %o) = @_;
     my $h = $req->{headers};

@@ -73,6 +73,8 @@ sub runs {
 # The path of its SymCache.
 sub file { $_[0]{t}->path("store$_[0]{n}/$_[0]{key}/$name") }
 
+sub downloads { $_[0]{t}->path("downloads$_[0]{n}") }
+
 # A key that no source has, another one each time.
 sub absent { sprintf 'absent%d.pdb/%s1', ++$_[0]{absent}, 'A' x 32 }
 

@@ -1,0 +1,209 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A thread looks into the folders of uploads, as their disk may hang; then the
+ * tier is asked for one object after the other.
+ */
+#include "locate.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/stat.h>
+#include "base/task.h"
+#include "symcached/tier/tier.h"
+#include "uploads.h"
+
+#define SECONDS 5
+#define SOURCES_MAX 4 /* uploads and try builds, of two formats each */
+#define PLACES_MAX (SOURCES_MAX * LAYOUT_PLACES)
+
+/* What the thread works with. */
+struct folder_look {
+    struct locate *locate; /* in the loop only */
+    const char *root;
+    struct config *config; /* a reference, which keeps root */
+    char paths[PLACES_MAX][UPLOADS_PATH_MAX];
+    size_t n;
+    bool found;
+};
+
+struct locate {
+    LIST_ENTRY(locate) entry;
+    struct tiers *tiers;
+    struct config *config; /* reference */
+    char paths[PLACES_MAX][UPLOADS_PATH_MAX];
+    size_t n;
+    size_t next;
+    struct task *task;
+    struct tier_get *get;
+    locate_done_fn done;
+    void *arg;
+};
+
+static LIST_HEAD(, locate) running = LIST_HEAD_INITIALIZER(running);
+
+void locate_cancel(struct locate *locate)
+{
+    LIST_REMOVE(locate, entry);
+    if (locate->task != NULL) {
+        task_cancel(locate->task);
+    }
+    if (locate->get != NULL) {
+        tiers_get_cancel(locate->get);
+    }
+    config_unref(locate->config);
+    free(locate);
+}
+
+static void end(struct locate *locate, const char *url)
+{
+    locate_done_fn done = locate->done;
+    void *arg = locate->arg;
+
+    done(arg, url);
+    locate_cancel(locate);
+}
+
+void locates_end(void)
+{
+    while (!LIST_EMPTY(&running)) {
+        end(LIST_FIRST(&running), NULL);
+    }
+}
+
+static void ask_next(struct locate *locate);
+
+static void on_answer(void *arg, const struct tier_result *result)
+{
+    struct locate *locate = arg;
+
+    locate->get = NULL;
+    if (result->outcome == TIER_HIT) {
+        end(locate, result->url);
+    } else if (result->outcome == TIER_FAILED) {
+        end(locate, NULL); /* so would the next one */
+    } else {
+        ask_next(locate);
+    }
+}
+
+static void ask_next(struct locate *locate)
+{
+    if (locate->next < locate->n) {
+        locate->get = tiers_locate_original(
+            locate->tiers, locate->config, locate->config->uploads.tier,
+            locate->paths[locate->next++], on_answer, locate);
+    }
+    if (locate->get == NULL) {
+        end(locate, NULL);
+    }
+}
+
+/* the folder --------------------------------------------------------------- */
+
+static void run(void *arg)
+{
+    struct folder_look *look = arg;
+    char path[PATH_MAX];
+    struct stat st;
+    size_t i;
+
+    for (i = 0; i < look->n && !look->found; i++) {
+        snprintf(path, sizeof(path), "%.1024s/%s", look->root, look->paths[i]);
+        look->found = lstat(path, &st) == 0;
+    }
+}
+
+/* A disk that hangs is for the job to tell of. */
+static void on_looked(void *arg, bool late)
+{
+    struct folder_look *look = arg;
+    struct locate *locate = look->locate;
+
+    locate->task = NULL;
+    if (late || look->found) {
+        end(locate, NULL);
+    } else {
+        ask_next(locate);
+    }
+}
+
+static void drop(void *arg)
+{
+    struct folder_look *look = arg;
+
+    config_unref(look->config);
+    free(look);
+}
+
+static struct task *look_into_folder(struct event_base *base,
+                                     struct locate *locate)
+{
+    static const struct task_calls calls = {run, on_looked, drop};
+    struct folder_look *look = calloc(1, sizeof(*look));
+
+    if (look == NULL) {
+        return NULL;
+    }
+    look->locate = locate;
+    look->config = config_ref(locate->config);
+    look->root = locate->config->uploads.root;
+    look->n = locate->n;
+    memcpy(look->paths, locate->paths, sizeof(look->paths));
+    return task_start(base, SECONDS, &calls, look);
+}
+
+/* the beginning ------------------------------------------------------------ */
+
+/* Only sources before all others count: what comes behind one is not the file
+ * that is served. */
+static void find_paths(struct locate *locate, const struct store_config *store,
+                       const symcache_key_t *key)
+{
+    const struct source_config *source;
+    size_t i;
+
+    for (i = 0; i < store->nsources && i < SOURCES_MAX; i++) {
+        source = store->sources[i];
+        if (source->tier == NULL) {
+            return;
+        }
+        if (config_source_has_key(source, key)) {
+            locate->n += uploads_paths(locate->paths + locate->n, source, key);
+        }
+    }
+}
+
+struct locate *locate_start(struct event_base *base, struct tiers *tiers,
+                            const struct config *config,
+                            const struct store_config *store,
+                            const symcache_key_t *key, locate_done_fn done,
+                            void *arg)
+{
+    const struct tier_config *tier = config->uploads.tier;
+    struct locate *locate;
+
+    if (tier == NULL || tier->redirect == 0 ||
+        !symcache_kind_is_original((symcache_kind_e)key->kind)) {
+        return NULL;
+    }
+    locate = calloc(1, sizeof(*locate));
+    if (locate == NULL) {
+        return NULL;
+    }
+    LIST_INSERT_HEAD(&running, locate, entry);
+    locate->tiers = tiers;
+    locate->config = config_ref((struct config *)config);
+    locate->done = done;
+    locate->arg = arg;
+    find_paths(locate, store, key);
+    locate->task = locate->n > 0 ? look_into_folder(base, locate) : NULL;
+    if (locate->task == NULL) {
+        locate_cancel(locate);
+        return NULL;
+    }
+    return locate;
+}
