@@ -64,6 +64,10 @@ system('openssl genrsa -traditional 2>/dev/null >' . $t->path('key.pem')) == 0
 my $email = 'symbols@project.iam.gserviceaccount.com';
 my $key = $t->read_file('key.pem');
 my $line = $key =~ s/\n/\\n/gr;
+# with a password, which is none: how often it is hashed is up to the file
+my $locked = qx(openssl pkcs8 -topk8 -v2 aes-256-cbc -passout pass: -in @{[ $t->path('key.pem') ]})
+    =~ s/\n/\\n/gr;
+like $locked, qr/^-----BEGIN ENCRYPTED /, 'a key with a password';
 my $pdb = $t->read_file($t->data('pdb/crash.pdb'));
 
 my $gcs = Test::ScriptedServer->new(log => $t->path('gcs'), script => sub {
@@ -107,6 +111,7 @@ $t->stop_symcached;
 for ([{ private_key => $line, client_email => undef }, 'go together'],
      [{ client_email => $email }, 'go together'],
      [{ private_key => 'none' }, 'is no RSA key in PEM'],
+     [{ private_key => $locked }, 'is no RSA key in PEM'],
      [{ private_key => $line, token => 't' }, 'has more than one of']) {
     my %bad = (%source, %{ $_->[0] });
     delete @bad{ grep { !defined $bad{$_} } keys %bad };

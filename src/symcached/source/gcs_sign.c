@@ -15,6 +15,13 @@
 #define SCOPE "auto/storage/goog4_request"
 #define SIGNATURE_MAX 1024 /* bytes: 8192 bits */
 
+/* A key with a password has how often that is to be hashed, billions of times
+ * if it likes, and OpenSSL would ask for the password at the terminal. */
+static int refuse_password(char *text, int size, int writes, void *arg)
+{
+    return -1;
+}
+
 static EVP_PKEY *read_key(const char *text)
 {
     char *pem = malloc(strlen(text) + 1), *p = pem;
@@ -35,8 +42,7 @@ static EVP_PKEY *read_key(const char *text)
     *p = '\0';
     bio = BIO_new_mem_buf(pem, -1);
     if (bio != NULL) {
-        /* without a password: OpenSSL would ask at the terminal */
-        key = PEM_read_bio_PrivateKey(bio, NULL, NULL, "");
+        key = PEM_read_bio_PrivateKey(bio, NULL, refuse_password, NULL);
         BIO_free(bio);
     }
     explicit_bzero(pem, strlen(pem));
