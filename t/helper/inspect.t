@@ -34,12 +34,14 @@ my %command = (
 
 # Our converter checks its own result, in another process than the one that
 # parsed, and says so.  These are programs of its name: one that is too old to
-# say anything, one that spoils the file and says nothing, and one that is
-# believed although it does the same.
+# say anything, two that spoil the file and say nothing, of which one leaves what
+# another transcoder might, and one that is believed although it does the same.
 my %ours = (
     old => "unset PDB2SYMCACHE_CHECK; exec $build/pdb2symcache \"\$@\"",
     silent => "$build/pdb2symcache \"\$@\" 3>/dev/null && f=\$(echo *.symcache) "
         . "&& $command{truncated}",
+    strange => "$build/pdb2symcache \"\$@\" 3>/dev/null && f=\$(echo *.symcache) "
+        . "&& $command{foreign}",
     says => "$build/pdb2symcache \"\$@\" && f=\$(echo *.symcache) "
         . "&& $command{truncated}",
 );

@@ -180,7 +180,7 @@ static void symcache_received(struct lookup *lookup,
     }
 
     child = validate_start(lookup->sources->base, lookup->part, &lookup->key,
-                           true, on_validated, lookup);
+                           VALIDATE_RECEIVED, on_validated, lookup);
     if (child == NULL) {
         symcache_end(lookup, SOURCE_FAILED, strerror(errno));
         return;

@@ -176,7 +176,7 @@ static void on_validated(void *arg, struct child_result *child)
 static void validate(struct tier_get *get)
 {
     get->child = validate_start(get->call.tiers->base, get->file, &get->key,
-                                true, on_validated, get);
+                                VALIDATE_RECEIVED, on_validated, get);
     if (get->child == NULL) {
         end(get, TIER_FAILED, "could not be validated: %s", strerror(errno));
     }

@@ -286,9 +286,10 @@ static void conclude(struct transcode *transcode)
         take_file(transcode, &result);
     } else if (result.error == NULL) {
         confine_take(&transcode->confine, transcode->output.file);
-        transcode->child =
-            validate_start(transcode->base, transcode->output.file,
-                           &transcode->key, false, on_validated, transcode);
+        transcode->child = validate_start(
+            transcode->base, transcode->output.file, &transcode->key,
+            transcode_is_ours(transcode->transcoder) ? VALIDATE_OURS : NULL,
+            on_validated, transcode);
         if (transcode->child != NULL) {
             return;
         }

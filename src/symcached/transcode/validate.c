@@ -7,17 +7,16 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#define VALIDATE_RECEIVED "received"
 #define VALIDATE_WAIT 300 /* seconds on the wall clock */
 
 struct child *validate_start(struct event_base *base, const char *file,
-                             const symcache_key_t *key, bool received,
+                             const symcache_key_t *key, const char *origin,
                              child_done_fn done, void *arg)
 {
     char id[SYMCACHE_ID_TEXT_MAX + 1];
     const char *kind = symcache_kind_text((symcache_kind_e)key->kind);
     const char *argv[] = {CHILD_SANDBOXED, "--validate", id, kind,
-                          received ? VALIDATE_RECEIVED : NULL, NULL};
+                          origin, NULL};
     static char *env[] = {NULL};
     int fd = open(file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC), saved;
     struct child_options options = {

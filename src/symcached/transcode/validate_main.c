@@ -81,13 +81,28 @@ static int validate_answer(enum symfile_verify_status status,
     }
 }
 
+/* A file that is in another format than the open one. */
+static int validate_foreign(const uint8_t *p, size_t size, const char *origin)
+{
+    const char *what;
+
+    if (strcmp(origin, VALIDATE_OURS) == 0) {
+        return validate_say(1, "is in a format that pdb2symcache does not "
+                               "write");
+    }
+    return strcmp(origin, VALIDATE_RECEIVED) == 0 &&
+                   validate_is_other(p, size, &what)
+               ? validate_say(1, what)
+               : 0;
+}
+
 int validate_main(int argc, char **argv)
 {
+    const char *origin = argc > 4 ? argv[4] : "";
     struct sandbox_limits limits = {0, 0, VALIDATE_SECONDS};
     symcache_kind_e kind = SYMCACHE_KIND_SYMCACHE;
     symcache_key_t key;
     struct stat st;
-    const char *what;
     char error[512];
     void *map;
 
@@ -118,12 +133,10 @@ int validate_main(int argc, char **argv)
     }
     if ((size_t)st.st_size < sizeof(validate_magic) ||
         memcmp(map, validate_magic, sizeof(validate_magic)) != 0) {
-        if (argc > 4 && validate_is_other(map, (size_t)st.st_size, &what)) {
-            return validate_say(1, what);
-        }
-        return 0;
+        return validate_foreign(map, (size_t)st.st_size, origin);
     }
-    if (argc > 4 && validate_is_longer(map, (size_t)st.st_size)) {
+    if (strcmp(origin, VALIDATE_RECEIVED) == 0 &&
+        validate_is_longer(map, (size_t)st.st_size)) {
         return validate_say(1, "something else follows the SymCache");
     }
     return validate_answer(symfile_check(map, (size_t)st.st_size,
