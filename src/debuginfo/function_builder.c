@@ -204,6 +204,9 @@ static int nest_all(struct function_builder *b, struct failure *failure)
     int rc;
     struct inlinee item;
 
+    if (b->heap.count == 0) {
+        return 0;
+    }
     b->num_open = 0;
     b->is_heap = false;
     rc = nest_sorted(b);
