@@ -199,5 +199,17 @@ my @many = map { $t->open_http($t->helper_socket, 'GET',
 is_deeply [ map { $t->read_response($_)->{status} } @many ], [ (200) x 16 ],
     'many at once';
 
+# --- more sections than the header can count
+
+my $long = '5' x 40;
+$t->write_file('many.s', ".globl _start\n_start: nop\n"
+    . join '', map { ".section s$_, \"\"\n.long $_\n" } 1 .. 66000);
+system("cd $dir && cc -nostdlib -static -Wl,--build-id=0x$long -o many many.s") == 0
+    or die "cc: $?";
+$t->write_file("tree/buildid/$long/executable", $t->read_file('many'));
+my ($status, $path) = lookup('tree', 's66000', 'section', $long);
+is $status, 200, 'the last of 66,000 sections';
+is unpack('V', $t->read_file("downloads/tree/$path")), 66000, '- and its bytes';
+
 $t->finish;
 done_testing;

@@ -22,6 +22,7 @@
 #define SHT_GNU_VERNEED 0x6ffffffe
 #define SHT_GNU_VERSYM 0x6fffffff
 #define NT_GNU_BUILD_ID 3
+#define SHN_XINDEX 0xffff
 #define NOTE_HEADER 12
 
 /* Symbol tables, and places of notes, in one file.  Each may be the whole of
@@ -258,12 +259,16 @@ static bool is_sound(const struct elf_file *f, const struct elf_section *s)
 }
 
 /* Reads the strings of a section.  A number beyond the last stands for an
- * empty table. */
+ * empty table; one that does not fit into the header is in the first section.
+ */
 static bool open_strings(const struct elf_file *f, uint64_t number,
                          struct elf_strings *strings)
 {
     struct elf_section s;
 
+    if (number == SHN_XINDEX && f->num_sections > 0) {
+        number = elf_file_section(f, 0).link;
+    }
     if (number >= f->num_sections) {
         strings->size = 0;
         return true;
