@@ -166,7 +166,8 @@ like put('basic32.dll/1234567811000/basic32.dll', $dll)->{json}{detail},
 
 my $build = '0123456789abcdef0123456789abcdef01234567';
 $t->write_file('x.c', "int seven(int a) { return a + 7; }\n"
-    . 'const char what[] = WHAT;');
+    . 'const char what[] = WHAT;'
+    . '__attribute__((section("kept"))) const char copy[] = WHAT;');
 my $gcc = "gcc -g -shared -nostdlib -Wl,--build-id=0x$build";
 system("cd $dir && $gcc '-DWHAT=\"uploaded\"' -o x.so x.c"
     . " && $gcc -s '-DWHAT=\"replaced\"' -o y.so x.c"
@@ -178,14 +179,14 @@ my $guid = '67452301AB89EFCD0123456789ABCDEF0';
 clear();
 # A section that is cut out of an uploaded file: its bytes, or the status.
 sub section {
-    my ($name) = @_;
-    my $got = $t->helper('GET', "/v1/section/default/%252e$name/buildid-$build?"
+    my $name = $_[0] =~ s/^\./%252e/r;
+    my $got = $t->helper('GET', "/v1/section/default/$name/buildid-$build?"
         . 'version=1.0.0&wait=20');
     return $got->{status} if $got->{status} != 200;
     return $t->read_file('downloads/default/'
         . header($got, 'X-Symcache-Path'));
 }
-is section($_), 404, "ELF: nobody has .$_" for qw(rodata debug_str);
+is section($_), 404, "ELF: nobody has $_" for qw(.rodata .debug_str kept);
 is put("libx.so/elf-buildid-$build/libx.so", $so)->{status}, 201, 'ELF: code';
 is put("_.debug/elf-buildid-sym-$build/_.debug", $dbg)->{status}, 201,
     'ELF: debug information';
@@ -205,13 +206,15 @@ sub original {
     my $at = header($got, 'X-Symcache-Path') // '';
     return $got->{status} == 200 ? $t->read_file("downloads/default/$at") : '';
 }
-isnt section($_), 404, "ELF: .$_ at once" for qw(rodata debug_str);
-like section('rodata'), qr/uploaded/, 'ELF: which is in the code';
+isnt section($_), 404, "ELF: $_ at once" for qw(.rodata .debug_str);
+like section($_), qr/uploaded/, "ELF: $_, which is in the code"
+    for qw(.rodata kept);
 ok original('executable') eq $so, 'ELF: a debugger gets the code';
 ok original('debuginfo') eq $dbg, '- and the debug information';
 is put("libx.so/elf-buildid-$build/libx.so?force=1", $other)->{json}{result},
     'replaced', 'ELF: other code';
-like section('rodata'), qr/replaced/, '- which its sections are cut out of';
+like section($_), qr/replaced/, "- which $_ is cut out of"
+    for qw(.rodata kept);
 ok original('executable') eq $other, '- and a debugger gets';
 
 # --- archives

@@ -313,7 +313,7 @@ void store_discard_sections(const char *root, const symcache_key_t *id)
     key.kind = SYMCACHE_KIND_SECTION;
     while ((entry = readdir(dir)) != NULL) {
         key.name_len = (uint32_t)strlen(entry->d_name);
-        if (entry->d_name[0] == '%' && key.name_len < sizeof(key.name)) {
+        if (entry->d_name[0] != '.' && key.name_len < sizeof(key.name)) {
             memcpy(key.name, entry->d_name, key.name_len + 1);
             symcache_path_original(path, &key);
             (void)unlinkat(dirfd(dir), path, 0);
