@@ -124,6 +124,15 @@ is admin($m1, 'POST', "/v1/discard/$path")->{status}, 200,
 ok !-e $m2->path("uploads/$path"), 'so it is gone at the other';
 ok final($_), 'and absent for both' for $m1, $m2;
 
+# one that was killed when it had removed the file, and nobody knew of it
+is $u->put($path, $pdb)->{status}, 201, 'uploaded once more';
+ok made($_), 'and used' for $m1, $m2;
+unlink $object, $m1->path("uploads/$path");
+is admin($m1, 'POST', "/v1/discard/$path")->{status}, 404,
+    'removed again: it is not there';
+ok !-e $_->path($symcache), 'and all know' for $m1, $m2;
+ok final($_), 'it is absent for both' for $m1, $m2;
+
 my @zip = map { ["m$_.pdb/" . sprintf('%032X1', $_) . "/m$_.sym",
     sprintf "MODULE windows x86 %032X1 m%d.pdb\n", $_, $_] } 1 .. 50;
 is $u->upload(Test::Zip::zip(@zip))->{status}, 201, 'an archive';

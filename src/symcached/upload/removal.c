@@ -30,6 +30,7 @@ struct removal {
     bool is_old;
     bool is_told;
     bool was_shared; /* the tier had it */
+    bool was_absent;
     unsigned unused_for;
     struct tier_original *original;
     struct invalidation *invalidation;
@@ -65,12 +66,21 @@ static void end(struct removal *removal, int status, const char *text)
     done(arg, status, text);
 }
 
+static void end_well(struct removal *removal, const char *untold)
+{
+    if (removal->was_absent) {
+        end(removal, 404, strerror(ENOENT));
+    } else {
+        end(removal, 200, untold);
+    }
+}
+
 static void on_told(void *arg, const char *untold)
 {
     struct removal *removal = arg;
 
     removal->telling = NULL;
-    end(removal, 200, untold);
+    end_well(removal, untold);
 }
 
 static void on_dropped(void *arg)
@@ -84,7 +94,7 @@ static void on_dropped(void *arg)
                        removal->is_try, on_told, removal);
     }
     if (removal->telling == NULL) {
-        end(removal, 200, "");
+        end_well(removal, "");
     }
 }
 
@@ -101,7 +111,7 @@ static void drop(struct removal *removal)
 
     if (place->nids == 0 &&
         !report_place(&known, place->name, place->id)) {
-        end(removal, 200, "");
+        end_well(removal, "");
         return;
     }
     if (place->nids == 0) {
@@ -125,13 +135,17 @@ static void remove_here(struct removal *removal)
     print_path(path, removal);
     if (unlink(path) != 0 &&
         !(removal->was_shared && (errno == ENOENT || errno == ENOTDIR))) {
-        end(removal, errno == ENOENT || errno == ENOTDIR ? 404 : 500,
-            strerror(errno));
-        return;
+        if (errno != ENOENT && errno != ENOTDIR) {
+            end(removal, 500, strerror(errno));
+            return;
+        }
+        /* who removed it may have been killed before anybody knew */
+        removal->was_absent = true;
+    } else {
+        log_info(0, "upload file=%s removed", removal->path);
     }
-    log_info(0, "upload file=%s removed", removal->path);
     if (removal->is_old) {
-        end(removal, 200, "");
+        end_well(removal, "");
         return;
     }
     drop(removal);
