@@ -119,6 +119,17 @@ static void save_later(struct peers *peers)
     event_active(peers->save, 0, 0);
 }
 
+/* After answers, of which thousands may come in a second, each with all that
+ * is kept to be written.  What a kill loses of it is told again. */
+static void save_after_answers(struct peers *peers)
+{
+    static const struct timeval pause = {.tv_sec = 1};
+
+    if (!event_pending(peers->save, EV_TIMEOUT, NULL)) {
+        event_add(peers->save, &pause);
+    }
+}
+
 static void note_untold(struct telling *telling, const char *address)
 {
     size_t len = strlen(telling->untold);
@@ -263,8 +274,10 @@ static void put_aside(struct peer *peer, const char *why)
     give_up(peer, message);
     if (message->refused == 0 || message->refused > now) {
         message->refused = now;
-        log_warn(0, "uploads: %s refuses to be told of %s: %s; it is tried "
-                 "again", peer->address, message->text, why);
+        if (TAILQ_EMPTY(&peer->aside)) {
+            log_warn(0, "uploads: %s refuses to be told of %s: %s; it is "
+                     "tried again", peer->address, message->text, why);
+        }
     }
     TAILQ_REMOVE(&peer->messages, message, entry);
     TAILQ_INSERT_TAIL(&peer->aside, message, entry);
@@ -278,7 +291,7 @@ static void put_aside(struct peer *peer, const char *why)
     if (!TAILQ_EMPTY(&peer->aside)) {
         event_add(peer->retry_aside, &pause);
     }
-    save_later(peer->peers);
+    save_after_answers(peer->peers);
 }
 
 /* One of them shows whether the others may be taken now. */
@@ -306,7 +319,7 @@ static void on_sent(void *arg, const struct send_result *result)
         return;
     } else {
         if (message->telling == NULL) {
-            save_later(peer->peers);
+            save_after_answers(peer->peers);
         }
         if (message->refused != 0) {
             take_back(peer);
