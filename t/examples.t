@@ -49,7 +49,8 @@ sub symcached_ok {
     my ($name, $text) = @_;
     local @ENV{qw(AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
                   AZURE_STORAGE_SAS_TOKEN)} = qw(id key sig=token);
-    $text =~ s{"\@/[^"]*"}{"\@$dir/secret"}g;
+    $text =~ s{("private_key":\s*)"\@/[^"]*"}{$1"\@$dir/line.key"}g;
+    $text =~ s{"\@(?!\Q$dir\E)/[^"]*"}{"\@$dir/secret"}g;
     # base64, as a key of Azure is, and as long as a MAC wants it
     $t->write_file('secret', 'c2VjcmV0' x 4 . "\n");
     my $file = $t->write_file('example.json', $text);
@@ -57,10 +58,11 @@ sub symcached_ok {
     is $? >> 8, 0, "symcached accepts $name" or diag $out;
 }
 
-system('openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes '
+system('openssl req -x509 -newkey rsa:2048 -nodes '
     . "-subj /CN=localhost -keyout $dir/tls.key -out $dir/tls.crt "
     . ">$dir/openssl.out 2>&1 && cat $dir/tls.key $dir/tls.crt >$dir/tls.pem")
     == 0 or die $t->read_file('openssl.out');
+$t->write_file('line.key', $t->read_file("$dir/tls.key") =~ s/\n/\\n/gr);
 
 for my $file (glob "$top/conf-examples/*.conf") {
     my $text = $t->read_file($file);
@@ -98,7 +100,8 @@ for my $file (@documents) {
         $found{"json $name"} = 1 if $json =~ /"stores"/;
         $json = qq({"stores": {$store, "transcoders": [$json]}}})
             if $json =~ /^\{ "version"/;
-        $json = qq({"stores": {$store}}, $json}) if $json =~ /^"symbolication"/;
+        $json = qq({"stores": {$store}}, $json})
+            if $json =~ /^"(?:symbolication|tiers)"/;
         $json = qq({"stores": {$store}}, "sources": {$json}})
             if $json =~ /^"/;
         symcached_ok("$name: $first", $json);
