@@ -26,9 +26,10 @@ our @fields = qw(began ended store name id how status flags trouble version);
 # %o: world (Test::Soak), seed (of this client), file (for its notes)
 sub start {
     my ($class, %o) = @_;
+    my $parent = $$;
     my $pid = fork() // die "fork: $!";
     return $pid if $pid;
-    my $self = bless {%o}, $class;
+    my $self = bless { %o, parent => $parent }, $class;
     $SIG{$_} = 'DEFAULT' for qw(TERM INT);
     srand $o{seed};
     eval { $self->run; 1 } or print STDERR "# client: $@";
@@ -39,7 +40,7 @@ sub run {
     my ($self) = @_;
     my $stop = $self->{world}->path('stop');
     open $self->{notes}, '>>', $self->{file} or die "$self->{file}: $!";
-    $self->one until -e $stop;
+    $self->one until -e $stop || getppid() != $self->{parent};
 }
 
 # --- what is asked for
