@@ -52,6 +52,8 @@ if ($winpty) {
     my $dir = $t->path('symstore/winpty.dll/69485E8C45000');
     make_path($dir);
     copy($winpty =~ s/pdb$/dll/r, $dir) or die "$dir: $!";
+} else {
+    $pairs->{missing}{'69485e8c45000'} = 'win32-x64/winpty.dll';
 }
 $t->start_symcached({
     stores => { default => { root => $t->path('made'), sources => ['local'],
