@@ -11,11 +11,39 @@
 #include <stdint.h>
 #include <string.h>
 
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 /*
- * How many of the eight bytes at p, from the first on, need no attention: no
- * quote, backslash or control character, DEL included, and nothing beyond
- * ASCII.
+ * json_plain(p): how many of the JSON_PLAIN_STEP bytes at p, from the first
+ * on, need no attention: no quote, backslash or control character, DEL
+ * included, and nothing beyond ASCII.
  */
+#ifdef __SSE2__
+
+#define JSON_PLAIN_STEP 16
+
+static inline size_t json_plain(const unsigned char *p)
+{
+    int found;
+    __m128i x, y;
+
+    x = _mm_loadu_si128((const __m128i *)p);
+    /* bytes beyond ASCII are negative */
+    y = _mm_cmplt_epi8(x, _mm_set1_epi8(0x20));
+    y = _mm_or_si128(y, _mm_cmpeq_epi8(x, _mm_set1_epi8('"')));
+    y = _mm_or_si128(y, _mm_cmpeq_epi8(x, _mm_set1_epi8('\\')));
+    y = _mm_or_si128(y, _mm_cmpeq_epi8(x, _mm_set1_epi8(0x7F)));
+    found = _mm_movemask_epi8(y);
+    return found == 0 ? JSON_PLAIN_STEP
+                      : (size_t)__builtin_ctz((unsigned)found);
+}
+
+#else
+
+#define JSON_PLAIN_STEP 8
+
 static inline size_t json_plain(const unsigned char *p)
 {
     uint64_t x;
@@ -27,7 +55,9 @@ static inline size_t json_plain(const unsigned char *p)
     x = (((x ^ ones * '"') - ones) | ((x ^ ones * '\\') - ones) |
          ((x ^ ones * 0x7F) - ones) | (x - ones * 0x20) | x) &
         tops;
-    return x == 0 ? 8 : (size_t)__builtin_ctzll(x) / 8;
+    return x == 0 ? JSON_PLAIN_STEP : (size_t)__builtin_ctzll(x) / 8;
 }
+
+#endif
 
 #endif

@@ -156,7 +156,9 @@ static bool string(struct reader *r)
     char *begin, *out;
 
     begin = ++r->p;
-    for (n = 8; n == 8 && r->end - r->p >= 8; r->p += n) {
+    n = JSON_PLAIN_STEP;
+    for (; n == JSON_PLAIN_STEP && r->end - r->p >= JSON_PLAIN_STEP;
+         r->p += n) {
         n = json_plain((const unsigned char *)r->p);
     }
     for (out = r->p; r->p < r->end && *r->p != '"';) {

@@ -8,24 +8,29 @@
 #include "base/utf8.h"
 #include "plain.h"
 
-static void put(struct json_writer *w, const char *data, size_t size)
+/* Room for a value or a name of size bytes, behind the comma that stands
+ * before it; NULL without memory.  End it with put_end(). */
+static char *put_begin(struct json_writer *w, size_t size)
 {
     char *p;
 
-    p = json_write_need(w, size);
-    if (p != NULL) {
-        memcpy(p, data, size);
-        w->size += size;
+    p = json_write_need(w, size + 2);
+    if (p == NULL) {
+        return NULL;
     }
-}
-
-/* What stands before a value or a name. */
-static void separate(struct json_writer *w)
-{
     if (w->has_member) {
-        put(w, ", ", w->is_python ? 2 : 1);
+        *p++ = ',';
+        if (w->is_python) {
+            *p++ = ' ';
+        }
     }
     w->has_member = true;
+    return p;
+}
+
+static void put_end(struct json_writer *w, const char *end)
+{
+    w->size = (size_t)(end - w->data);
 }
 
 void json_write_reset(struct json_writer *w)
@@ -36,14 +41,20 @@ void json_write_reset(struct json_writer *w)
 
 void json_write_open(struct json_writer *w, char bracket)
 {
-    separate(w);
-    put(w, &bracket, 1);
+    char *p;
+
+    p = put_begin(w, 1);
+    if (p != NULL) {
+        *p++ = bracket;
+        put_end(w, p);
+    }
     w->has_member = false;
 }
 
 void json_write_close(struct json_writer *w, char bracket)
 {
-    put(w, &bracket, 1);
+    w->has_member = false;
+    json_write_open(w, bracket);
     w->has_member = true;
 }
 
@@ -93,6 +104,45 @@ static char *put_beyond(char *out, bool is_python, const unsigned char **p,
     return put_u16(out, 0xDC00 + (c & 0x3FF));
 }
 
+/* Copies size bytes, fewer than JSON_PLAIN_STEP. */
+static void copy_few(char *out, const unsigned char *p, size_t size)
+{
+    size_t i;
+
+    if (size >= 8) {
+        memcpy(out, p, 8);
+        memcpy(out + size - 8, p + size - 8, 8);
+    } else if (size >= 4) {
+        memcpy(out, p, 4);
+        memcpy(out + size - 4, p + size - 4, 4);
+    } else {
+        for (i = 0; i < size; i++) {
+            out[i] = (char)p[i];
+        }
+    }
+}
+
+/* Copies the bytes at p that need no attention, and returns how many; out has
+ * room for JSON_PLAIN_STEP more. */
+static size_t put_plain(char *out, const unsigned char *p,
+                        const unsigned char *end)
+{
+    size_t n, all;
+    char rest[JSON_PLAIN_STEP] = {0}; /* a NUL needs attention */
+
+    n = JSON_PLAIN_STEP;
+    for (all = 0; (size_t)(end - p) - all >= JSON_PLAIN_STEP; all += n) {
+        n = json_plain(p + all);
+        memcpy(out + all, p + all, JSON_PLAIN_STEP);
+        if (n < JSON_PLAIN_STEP) {
+            return all + n;
+        }
+    }
+    copy_few(rest, p + all, (size_t)(end - p) - all);
+    memcpy(out + all, rest, JSON_PLAIN_STEP);
+    return all + json_plain((const unsigned char *)rest);
+}
+
 /* Most strings are plain, and are copied in one piece. */
 void json_write_string(struct json_writer *w, const char *data, size_t size)
 {
@@ -100,7 +150,6 @@ void json_write_string(struct json_writer *w, const char *data, size_t size)
     size_t n;
     const unsigned char *p, *end;
 
-    separate(w);
     p = (const unsigned char *)data;
     end = p + size;
     if (size > (SIZE_MAX - w->size) / 8) {
@@ -109,27 +158,22 @@ void json_write_string(struct json_writer *w, const char *data, size_t size)
     }
     /* a byte becomes six at most, a character of two bytes six, of four
      * twelve */
-    out = json_write_need(w, 6 * size + 2);
+    out = put_begin(w, 6 * size + 2 + JSON_PLAIN_STEP);
     if (out == NULL) {
         return;
     }
     *out++ = '"';
     while (p < end) {
-        if (end - p >= 8) {
-            /* there is room for what is too much */
-            memcpy(out, p, 8);
-            n = json_plain(p);
-            p += n;
-            out += n;
-            if (n == 8) {
-                continue;
-            }
+        n = put_plain(out, p, end);
+        p += n;
+        out += n;
+        if (p == end) {
+            break;
         }
         if (*p == '"' || *p == '\\') {
             *out++ = '\\';
             *out++ = (char)*p++;
-        } else if (*p >= 0x20 &&
-                   (*p < 0x7F || (*p == 0x7F && !w->is_python))) {
+        } else if (*p == 0x7F && !w->is_python) {
             *out++ = (char)*p++;
         } else if (*p < 0x80) {
             out = put_escape(out, *p++);
@@ -138,13 +182,21 @@ void json_write_string(struct json_writer *w, const char *data, size_t size)
         }
     }
     *out++ = '"';
-    w->size = (size_t)(out - w->data);
+    put_end(w, out);
 }
 
 void json_write_name(struct json_writer *w, const char *data, size_t size)
 {
+    char *p;
+
     json_write_string(w, data, size);
-    put(w, ": ", w->is_python ? 2 : 1);
+    w->has_member = false;
+    p = put_begin(w, 2);
+    if (p != NULL) {
+        *p++ = ':';
+        *p = ' ';
+        put_end(w, p + w->is_python);
+    }
     w->has_member = false;
 }
 
@@ -155,49 +207,62 @@ void json_write_text(struct json_writer *w, const char *text)
 
 void json_write_number(struct json_writer *w, uint64_t number)
 {
-    char text[20];
+    char *p, text[40] = {0};
     size_t at;
 
-    at = sizeof(text);
+    /* of 20 digits at most; more is copied, which costs less than to count */
+    p = put_begin(w, 20);
+    if (p == NULL) {
+        return;
+    }
+    at = 20;
     do {
         text[--at] = digits[number % 10];
         number /= 10;
     } while (number > 0);
-    json_write_raw(w, text + at, sizeof(text) - at);
+    memcpy(p, text + at, 20);
+    put_end(w, p + 20 - at);
 }
 
 void json_write_hex(struct json_writer *w, uint64_t number)
 {
-    char text[20];
-    size_t at;
+    char *p;
+    int i, n;
 
-    at = sizeof(text);
-    text[--at] = '"';
-    do {
-        text[--at] = digits[number & 15];
+    p = put_begin(w, 20);
+    if (p == NULL) {
+        return;
+    }
+    n = (64 - __builtin_clzll(number | 1) + 3) / 4;
+    memcpy(p, "\"0x", 3);
+    p += 3;
+    for (i = n; i > 0; i--) {
+        p[i - 1] = digits[number & 15];
         number >>= 4;
-    } while (number > 0);
-    text[--at] = 'x';
-    text[--at] = '0';
-    text[--at] = '"';
-    json_write_raw(w, text + at, sizeof(text) - at);
+    }
+    p[n] = '"';
+    put_end(w, p + n + 1);
 }
 
 void json_write_raw(struct json_writer *w, const char *data, size_t size)
 {
-    separate(w);
-    put(w, data, size);
+    char *p;
+
+    p = put_begin(w, size);
+    if (p != NULL) {
+        memcpy(p, data, size);
+        put_end(w, p + size);
+    }
 }
 
 void json_write_again(struct json_writer *w, size_t at, size_t size)
 {
     char *p;
 
-    separate(w);
-    p = json_write_need(w, size);
+    p = put_begin(w, size);
     if (p != NULL) {
         memcpy(p, w->data + at, size);
-        w->size += size;
+        put_end(w, p + size);
     }
 }
 

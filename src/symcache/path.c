@@ -82,6 +82,38 @@ static size_t parent(const char *path, size_t size)
     return size;
 }
 
+/* Does a component begin with a dot?  Without branches, which compilers make
+ * steps of many bytes of. */
+static bool has_dots(const char *path, size_t size)
+{
+    size_t i;
+    unsigned char found;
+
+    if (size == 0) {
+        return false;
+    }
+    for (i = 1, found = path[0] == '.'; i < size; i++) {
+        found |= (unsigned char)(((path[i - 1] == '/') |
+                                  (path[i - 1] == '\\')) &
+                                 (path[i] == '.'));
+    }
+    return found != 0;
+}
+
+/* Makes all separators of a path without dots the same, and removes the last
+ * one behind it. */
+static size_t clean_separators(char *path, size_t size, char separator)
+{
+    size_t i;
+    char c;
+
+    for (i = 0; i < size; i++) {
+        c = path[i];
+        path[i] = (c == '/') | (c == '\\') ? separator : c;
+    }
+    return size > 0 && path[size - 1] == separator ? size - 1 : size;
+}
+
 /*
  * Removes "." and ".." components and makes all separators the same, in place:
  * the output never gets ahead of the input.  The root is no special case: the
@@ -95,6 +127,9 @@ static size_t clean(char *path, size_t size)
     size_t i, end, len, out;
 
     separator = is_windows(path, size) ? '\\' : '/';
+    if (!has_dots(path, size)) {
+        return clean_separators(path, size, separator);
+    }
     joins = is_above = 0;
     out = 0;
     for (i = 0; i < size; i = end + 1) {

@@ -254,6 +254,74 @@ static void writing(void **state)
             "[\"a\\ufffd\\ufffd\"]");
 }
 
+/* A byte or character that is written in another way, at each place of
+ * strings of each size: nothing else in them changes, and they are read as
+ * they were. */
+static void sizes(void **state)
+{
+    size_t k, n, at, size;
+    char data[64], want[80];
+    static const struct {
+        const char *text, *compact;
+    } rows[] = {
+        {"", ""},
+        {"\"", "\\\""},
+        {"\\", "\\\\"},
+        {"\n", "\\n"},
+        {"\x01", "\\u0001"},
+        {"\x7F", "\x7F"},
+        {"\xC3\xA9", "\xC3\xA9"},
+        {"\xF0\x9F\x98\x80", "\xF0\x9F\x98\x80"},
+    };
+    struct json_writer w = {0};
+
+    (void)state;
+    for (n = 0; n <= 40; n++) {
+        for (at = 0; at <= n; at++) {
+            for (k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
+                size = (size_t)snprintf(
+                    data, sizeof(data), "%.*s%s%.*s", (int)at,
+                    "abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQR",
+                    rows[k].text, (int)(n - at),
+                    "0123456789!#$%&()*+,-./:;<=>?@[]^_{|}~0123456");
+                snprintf(want, sizeof(want), "\"%.*s%s%.*s\"", (int)at,
+                         data, rows[k].compact, (int)(n - at),
+                         data + size - (n - at));
+                json_write_reset(&w);
+                json_write_string(&w, data, size);
+                assert_int_equal(w.size, strlen(want));
+                assert_memory_equal(w.data, want, w.size);
+                assert_int_equal(read_bytes(w.data, w.size, 1), w.size);
+                assert_int_equal(json.values[0].size, size);
+                assert_memory_equal(json_text(&json, 0), data, size);
+            }
+        }
+    }
+    free(w.data);
+}
+
+/* Numbers of each number of digits. */
+static void numbers(void **state)
+{
+    unsigned i;
+    char want[64];
+    uint64_t n;
+    struct json_writer w = {0};
+
+    (void)state;
+    for (i = 0; i < 128; i++) {
+        n = ((uint64_t)1 << i / 2) - i % 2;
+        json_write_reset(&w);
+        json_write_number(&w, n);
+        json_write_hex(&w, n);
+        snprintf(want, sizeof(want), "%llu,\"0x%llx\"",
+                 (unsigned long long)n, (unsigned long long)n);
+        assert_int_equal(w.size, strlen(want));
+        assert_memory_equal(w.data, want, w.size);
+    }
+    free(w.data);
+}
+
 static void separators(void **state)
 {
     int i;
@@ -297,7 +365,8 @@ int main(void)
         cmocka_unit_test(accepted), cmocka_unit_test(refused),
         cmocka_unit_test(places),   cmocka_unit_test(strings),
         cmocka_unit_test(integers), cmocka_unit_test(limits),
-        cmocka_unit_test(writing),  cmocka_unit_test(separators),
+        cmocka_unit_test(writing),  cmocka_unit_test(sizes),
+        cmocka_unit_test(numbers),  cmocka_unit_test(separators),
     };
 
     rc = cmocka_run_group_tests(tests, NULL, NULL);

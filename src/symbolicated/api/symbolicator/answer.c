@@ -36,6 +36,9 @@ struct answer {
     struct source_path path;
     struct fragments files;     /* filename, abs_path */
     struct fragments functions; /* symbol, function */
+    struct fragments packages;  /* by the index of the module */
+    size_t begin_at;            /* the members of the frame that is written, */
+    size_t begin_size;          /* which all its functions share */
     struct chain chain;
     char room[DEMANGLE_ROOM];
 };
@@ -232,15 +235,37 @@ static bool is_resolved(const struct found *found)
     return found->status == FRAME_SYMBOLICATED && found->reader != NULL;
 }
 
-/* The members up to the package, which all answers of a frame share. */
+/* The file of a frame's module. */
+static void write_package(struct answer *a, const struct found *found)
+{
+    uint32_t package, module = found->frame->module;
+    struct fragment *fragment;
+    struct symfile_string name;
+
+    package = a->request->modules[module].code_file;
+    if (found->reader == NULL || package == 0) {
+        pass(a, "package", package);
+        return;
+    }
+    json_write_key(a->w, "package");
+    if (fragments_find(&a->packages, found->reader, module, &fragment)) {
+        fragment_again(fragment, 0, a->w);
+        return;
+    }
+    name.data = json_text(&a->request->json, package);
+    name.size = a->request->json.values[package].size;
+    fragment_write(fragment, 0, a->w, &name);
+}
+
+/* The members up to the package, which all functions of a frame share. */
 static void write_begin(struct answer *a, const struct found *found)
 {
-    uint32_t package;
     const uint32_t *members;
     bool is_absolute;
 
     members = found->members;
     json_write_open(a->w, '{');
+    a->begin_at = a->w->size - 1;
     json_write_key(a->w, "status");
     json_write_text(a->w, frame_statuses[found->status]);
     json_write_key(a->w, "original_index");
@@ -257,10 +282,12 @@ static void write_begin(struct answer *a, const struct found *found)
                                             : found->frame->address);
     pass(a, "adjust_instruction_addr", members[FRAME_ADJUST]);
     pass_hex(a, "function_id", members[FRAME_FUNCTION_ID]);
-    package = found->frame->module == SYMBOLICATOR_NONE
-                  ? members[FRAME_PACKAGE]
-                  : a->request->modules[found->frame->module].code_file;
-    pass(a, "package", package);
+    if (found->frame->module == SYMBOLICATOR_NONE) {
+        pass(a, "package", members[FRAME_PACKAGE]);
+    } else {
+        write_package(a, found);
+    }
+    a->begin_size = a->w->size - a->begin_at;
 }
 
 static void write_end(struct answer *a, const struct found *found)
@@ -403,14 +430,14 @@ static void write_file(struct answer *a, const struct found *found,
     fragment_write(fragment, 1, a->w, path);
 }
 
-static void write_resolved(struct answer *a, const struct found *found,
+/* The function at a level of the chain, behind what all share. */
+static void write_function(struct answer *a, const struct found *found,
                            size_t level)
 {
     uint32_t language;
     const struct symfile_frame *frame;
 
     frame = &a->chain.frames[level];
-    write_begin(a, found);
     language = frame->function.language;
     if (language != 0 && language != SYMFILE_NONE) {
         json_write_key(a->w, "lang");
@@ -441,7 +468,12 @@ static void write_frame(struct answer *a, const struct found *found)
     }
     chain_at(found->reader, found->location, &a->chain);
     for (i = 0; i < a->chain.count && !is_over(a); i++) {
-        write_resolved(a, found,
+        if (i == 0) {
+            write_begin(a, found);
+        } else {
+            json_write_again(a->w, a->begin_at, a->begin_size);
+        }
+        write_function(a, found,
                        a->request->is_caller_first ? a->chain.count - 1 - i
                                                    : i);
     }
@@ -609,6 +641,7 @@ bool symbolicator_answer(const struct symbolication_config *config,
     memset(&a->path, 0, sizeof(a->path));
     fragments_begin(&a->files, request->nframes);
     fragments_begin(&a->functions, request->nframes);
+    fragments_begin(&a->packages, request->nmodules);
     a->config = config;
     a->request = request;
     a->results = results;

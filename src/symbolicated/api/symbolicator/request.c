@@ -88,7 +88,8 @@ static const char *const trusts[] = {"none", "scan",      "cfiscan", "fp",
 static const struct shape_member frame_members[FRAME_MEMBERS] = {
     [FRAME_PLATFORM] = {"platform", SHAPE_STRING, SHAPE_NULLABLE, NULL},
     [FRAME_ADDR_MODE] = {"addr_mode", SHAPE_STRING, SHAPE_OPTIONAL, NULL},
-    [FRAME_INSTRUCTION_ADDR] = {"instruction_addr", SHAPE_HEX, SHAPE_REQUIRED,
+    /* parse_frame() reads it, once */
+    [FRAME_INSTRUCTION_ADDR] = {"instruction_addr", SHAPE_ANY, SHAPE_REQUIRED,
                                 NULL},
     [FRAME_ADJUST] = {"adjust_instruction_addr", SHAPE_BOOL, SHAPE_NULLABLE,
                       NULL},
@@ -193,7 +194,11 @@ static bool parse_frame(struct symbolicator_request *request,
     frame->value = value;
     frame->module = frame->rel = SYMBOLICATOR_NONE;
     frame->has_more = json->values[value].size > 1;
-    shape_hex(json, found[FRAME_INSTRUCTION_ADDR], &frame->address);
+    if (!shape_hex(json, found[FRAME_INSTRUCTION_ADDR], &frame->address)) {
+        return shape_fail_member(
+            walk, frame_members[FRAME_INSTRUCTION_ADDR].name,
+            "expected a number or hex string");
+    }
     if (!parse_addr_mode(json, found[FRAME_ADDR_MODE], &frame->rel)) {
         return shape_fail(walk, "addr_mode: invalid address mode");
     }

@@ -41,15 +41,61 @@ bool shape_fail(struct shape_walk *walk, const char *reason)
     return false;
 }
 
+bool shape_fail_member(struct shape_walk *walk, const char *name,
+                       const char *reason)
+{
+    shape_enter(walk, name, 0);
+    shape_fail(walk, reason);
+    shape_leave(walk);
+    return false;
+}
+
+static bool read_hex(const char *p, size_t size, uint64_t *number)
+{
+    int digit;
+    uint64_t n;
+    const char *end;
+
+    for (n = 0, end = p + size; p < end; p++) {
+        digit = shape_digit(*p);
+        if (digit < 0 || n >> 60 != 0) {
+            return false;
+        }
+        n = n << 4 | (uint64_t)digit;
+    }
+    *number = n;
+    return true;
+}
+
+static bool read_decimal(const char *p, size_t size, uint64_t *number)
+{
+    uint64_t n;
+    const char *end;
+
+    for (n = 0, end = p + size; p < end; p++) {
+        if (*p < '0' || *p > '9' ||
+            __builtin_mul_overflow(n, (uint64_t)10, &n) ||
+            __builtin_add_overflow(n, (uint64_t)(*p - '0'), &n)) {
+            return false;
+        }
+    }
+    *number = n;
+    return size > 0;
+}
+
 bool shape_hex(const struct json *json, uint32_t value, uint64_t *hex)
 {
-    size_t i, size;
-    int base, digit;
-    /* what may have another digit behind it */
-    static const uint64_t limits[] = {UINT64_MAX / 10, UINT64_MAX >> 4};
     uint64_t n;
     const char *p;
+    const struct json_value *v;
 
+    v = &json->values[value];
+    if (v->type == JSON_STRING) {
+        p = json_text(json, value);
+        return v->size > 2 && p[0] == '0' && (p[1] | 0x20) == 'x'
+                   ? read_hex(p + 2, v->size - 2, hex)
+                   : read_decimal(p, v->size, hex);
+    }
     switch (json_integer(json, value, hex)) {
     case JSON_INTEGER_POSITIVE:
         return true;
@@ -57,28 +103,9 @@ bool shape_hex(const struct json *json, uint32_t value, uint64_t *hex)
         n = *hex;
         *hex = 0 - n;
         return n <= (uint64_t)INT64_MAX + 1;
-    case JSON_INTEGER_BEYOND:
-        return false;
-    case JSON_INTEGER_NONE:
-        break;
-    }
-    p = json_text(json, value);
-    size = json->values[value].size;
-    base = size >= 2 && p[0] == '0' && (p[1] | 0x20) == 'x' ? 16 : 10;
-    i = base == 16 ? 2 : 0;
-    if (json->values[value].type != JSON_STRING || i == size) {
+    default:
         return false;
     }
-    for (n = 0; i < size; i++) {
-        digit = shape_digit(p[i]);
-        if (digit < 0 || digit >= base || n > limits[base == 16] ||
-            (n == limits[0] && base == 10 && digit > 5)) {
-            return false;
-        }
-        n = base == 16 ? n << 4 | (uint64_t)digit : 10 * n + (uint64_t)digit;
-    }
-    *hex = n;
-    return true;
 }
 
 static bool is_strings(const struct json *json, uint32_t value)
@@ -155,7 +182,6 @@ static const char *mismatch(const struct json *json, uint32_t value,
 static bool take(struct shape_walk *walk, uint32_t value,
                  const struct shape_member *member, uint32_t *found)
 {
-    bool is_good;
     const char *reason;
 
     if (member->presence == SHAPE_NULLABLE &&
@@ -167,10 +193,7 @@ static bool take(struct shape_walk *walk, uint32_t value,
         *found = value;
         return true;
     }
-    shape_enter(walk, member->name, 0);
-    is_good = shape_fail(walk, reason);
-    shape_leave(walk);
-    return is_good;
+    return shape_fail_member(walk, member->name, reason);
 }
 
 static bool required_are_there(struct shape_walk *walk,

@@ -54,6 +54,10 @@ void shape_leave(struct shape_walk *walk);
 /* Writes "PATH: REASON" to error and returns false. */
 bool shape_fail(struct shape_walk *walk, const char *reason);
 
+/* The same of a member of what the walk is in. */
+bool shape_fail_member(struct shape_walk *walk, const char *name,
+                       const char *reason);
+
 /*
  * Finds the members of an object and checks them.  found[i] is the value of
  * member i, or 0 if it is absent, or is null and may be.
@@ -69,11 +73,12 @@ bool shape_is_one_of(const struct json *json, uint32_t value,
 /* The value of a hex digit, or -1. */
 static inline int shape_digit(char c)
 {
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    c |= 0x20;
-    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+    /* one more than it */
+    static const signed char digits[256] = {
+        ['0'] = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, ['A'] = 11, 12, 13, 14, 15, 16,
+        ['a'] = 11, 12, 13, 14, 15, 16};
+
+    return digits[(unsigned char)c] - 1;
 }
 
 /* An integer, which may be negative and is two's complement then, "0x1f" or
