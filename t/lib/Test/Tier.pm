@@ -7,6 +7,8 @@ package Test::Tier;
 #                               sources => [...], more => { uploads => ... });
 #   $fleet->machine;                    # the next one, with an empty disk
 #   is $fleet->ask($fleet->{key}), 200;
+#
+# While the file "closed" is there, the converter does not begin.
 
 use strict;
 use warnings;
@@ -33,8 +35,9 @@ sub config {
         stores => { default => {
             root => $t->path("store$n"),
             transcoders => [{ version => '9.0.0', profile => 'none',
-                command => ['/bin/sh', '-c', "echo >>$count; exec "
-                    . $t->program('pdb2symcache') . ' -pdb "$0" -o "$1"',
+                command => ['/bin/sh', '-c', "echo >>$count; "
+                    . 'while [ -e ' . $t->path('closed') . ' ]; do sleep 0.02; '
+                    . 'done; exec ' . $t->program('pdb2symcache') . ' -pdb "$0" -o "$1"',
                     '{pdb}', "{out}/$name"] },
                 { version => '1.0.0', makes => 'ppdbcache',
                   command => [$t->program('pdb2symcache'), '-pdb', '{pdb}'] }],
