@@ -150,7 +150,7 @@ $(CANARIES:%=$(B)/%): $(B)/%: src/symcached/%
 $(B)/convert_call: private OPT = $(HOT)
 $(B)/convert_call: $(B)/obj/bench/convert_call.o $(B)/libconverter.a \
                    $(B)/libdebuginfo.a $(B)/libjson.a $(B)/libppdbcache.a \
-                   $(B)/libsymcache.a $(B)/libbase.a
+                   $(B)/libsymcache.a $(B)/libbase.a $(B)/libproto.a
 	$(CC) $(CFLAGS) $(OPT) $(SANFLAGS) -pie $(LDHARDEN) $(LDFLAGS) -o \
 	    $@ $^ -ldeflate -lz -lzstd
 

@@ -46,7 +46,7 @@ static void merge(const uint64_t *a, const uint64_t *a_end, const uint64_t *b,
     }
     memcpy(to, a, (size_t)(a_end - a) * sizeof(*a));
     to += a_end - a;
-    memcpy(to, b, (size_t)(b_end - b) * sizeof(*b));
+    memmove(to, b, (size_t)(b_end - b) * sizeof(*b)); /* to may be b */
 }
 
 /* Merges neighbouring runs until one is left. */
@@ -137,4 +137,50 @@ void symfile_sort(uint64_t *keys, uint64_t *tmp, size_t n)
     } else {
         radix(keys, tmp, n);
     }
+}
+
+void symfile_sort_tightly(uint64_t *keys, uint64_t *tmp, size_t n)
+{
+    size_t half = n / 2;
+
+    symfile_sort(keys, tmp, half);
+    symfile_sort(keys + half, tmp, n - half);
+    if (half > 0 && keys[half - 1] > keys[half]) {
+        memcpy(tmp, keys, half * sizeof(*keys));
+        merge(tmp, tmp + half, keys + half, keys + n, keys);
+    }
+}
+
+/* Sorts by 8 bits from shift on. */
+static void radix_words(const uint32_t *from, uint32_t *to, size_t n,
+                        unsigned shift)
+{
+    size_t i, at, count[256] = {0}, sum = 0;
+
+    for (i = 0; i < n; i++) {
+        count[(from[i] >> shift) & 0xFF]++;
+    }
+    for (i = 0; i < 256; i++) {
+        at = count[i];
+        count[i] = sum;
+        sum += at;
+    }
+    for (i = 0; i < n; i++) {
+        to[count[(from[i] >> shift) & 0xFF]++] = from[i];
+    }
+}
+
+void symfile_sort_words(uint32_t *words, uint32_t *tmp, size_t n)
+{
+    size_t i;
+
+    for (i = 1; i < n && words[i - 1] <= words[i]; i++) {
+    }
+    if (i >= n) {
+        return;
+    }
+    radix_words(words, tmp, n, 0);
+    radix_words(tmp, words, n, 8);
+    radix_words(words, tmp, n, 16);
+    radix_words(tmp, words, n, 24);
 }

@@ -12,26 +12,30 @@
 #include "base/sort.h"
 #include "writer.h"
 
-#define BUFFER 32768
+#define BUFFER 16384
 #define DIRECT 8192 /* from this size on, data is not copied to the buffer */
 #define NOTHING UINT64_MAX
 #define LOST SYMFILE_NONE
-#define WON 0 /* replaced by the function index once that is known */
 
 /*
  * At one address, a function takes precedence over a symbol, and a symbol over
  * a gap.  While merging, the entries of order and of the gaps are overwritten:
  * an address becomes the index of a range, and what lost is dropped.  A range
  * whose index is in neither list belongs to a function.
+ *
+ * Of files with many symbols and little else, most memory is needed here.  So
+ * the address of a symbol is overwritten as well: by its place in order, or
+ * LOST.  There its range is found, and by that its address again.
  */
 struct finish {
-    uint64_t *order; /* symbols: address, later range, in the high half; the
-                      * number of the symbol in the low half */
-    size_t winners;  /* number of entries of order left after merging */
-    size_t gaps;     /* number of gaps left after merging */
-    uint32_t *symbol_functions; /* function index of a symbol, or LOST */
-    size_t functions;           /* number of them */
-    uint32_t *addresses;        /* of all ranges */
+    uint64_t *order;  /* symbols: address, later range, in the high half; the
+                       * number of the symbol, later its function's index, in
+                       * the low half */
+    size_t symbols;   /* number of entries of order, with different addresses */
+    size_t winners;   /* number of those left after merging */
+    size_t gaps;      /* number of gaps left after merging */
+    size_t functions; /* number of them */
+    uint32_t *addresses; /* of all ranges */
     size_t count;
 };
 
@@ -109,6 +113,18 @@ static void stream_words(struct stream *s, const uint32_t *words, size_t n)
 #endif
 }
 
+/* Writes a location or a function. */
+static inline void stream_record(struct stream *s, uint32_t a, uint32_t b,
+                                 uint32_t c, uint32_t d)
+{
+    uint8_t *p = stream_room(s, 16);
+
+    symfile_store(p, a);
+    symfile_store(p + 4, b);
+    symfile_store(p + 8, c);
+    symfile_store(p + 12, d);
+}
+
 /* Unpacks the next locations of a run into the buffer, n of them or as many as
  * fit.  Returns how many. */
 static size_t stream_run(struct stream *s, struct symfile_runs *runs, size_t n)
@@ -132,24 +148,32 @@ static size_t stream_run(struct stream *s, struct symfile_runs *runs, size_t n)
     return n;
 }
 
-static int sort_symbols(const struct symfile_writer *w, struct finish *f)
+/* Sorts the symbols by address.  Of several at one, the first is kept. */
+static int sort_symbols(struct symfile_writer *w, struct finish *f)
 {
-    size_t i, n;
-    uint64_t *sorted;
+    size_t i, n = w->num_symbols;
+    uint64_t *tmp, *kept;
 
-    n = w->num_symbols;
-    f->order = malloc((2 * n + 1) * sizeof(*f->order));
-    f->symbol_functions = malloc((n + 1) * sizeof(*f->symbol_functions));
-    if (f->order == NULL || f->symbol_functions == NULL) {
+    f->order = malloc((n + 1) * sizeof(*f->order));
+    tmp = malloc((n / 2 + 1) * sizeof(*tmp));
+    if (f->order == NULL || tmp == NULL) {
+        free(tmp);
         return -1;
     }
     for (i = 0; i < n; i++) {
         f->order[i] = (uint64_t)w->symbols[i].address << 32 | i;
-        f->symbol_functions[i] = LOST;
+        w->symbols[i].address = LOST;
     }
-    symfile_sort(f->order, f->order + n, n);
-    sorted = realloc(f->order, (n + 1) * sizeof(*f->order));
-    f->order = sorted != NULL ? sorted : f->order;
+    symfile_sort_tightly(f->order, tmp, n);
+    free(tmp);
+    for (i = 0; i < n; i++) {
+        if (f->symbols == 0 ||
+            f->order[f->symbols - 1] >> 32 != f->order[i] >> 32) {
+            f->order[f->symbols++] = f->order[i];
+        }
+    }
+    kept = realloc(f->order, (f->symbols + 1) * sizeof(*f->order));
+    f->order = kept != NULL ? kept : f->order;
     return 0;
 }
 
@@ -158,27 +182,24 @@ static void merge_seek(struct merge *m, const struct symfile_writer *w,
                        const struct finish *f)
 {
     m->address =
-        m->symbol < w->num_symbols ? f->order[m->symbol] >> 32 : NOTHING;
+        m->symbol < f->symbols ? f->order[m->symbol] >> 32 : NOTHING;
     if (m->gap < w->ranges.num_gaps && w->ranges.gaps[m->gap] < m->address) {
         m->address = w->ranges.gaps[m->gap];
     }
 }
 
-/* Skips all symbols and the gap at the current address. */
+/* Skips the symbol and the gap at the current address. */
 static void merge_skip(struct merge *m, const struct symfile_writer *w,
                        const struct finish *f)
 {
-    while (m->symbol < w->num_symbols &&
-           f->order[m->symbol] >> 32 == m->address) {
-        m->symbol++;
-    }
+    m->symbol += m->symbol < f->symbols &&
+                 f->order[m->symbol] >> 32 == m->address;
     m->gap +=
         m->gap < w->ranges.num_gaps && w->ranges.gaps[m->gap] == m->address;
     merge_seek(m, w, f);
 }
 
-/* Adds a range for the symbol or gap at the current address.  If several
- * symbols have this address, the first one is used. */
+/* Adds a range for the symbol or gap at the current address. */
 static void merge_take(struct merge *m, struct symfile_writer *w,
                        struct finish *f)
 {
@@ -186,11 +207,11 @@ static void merge_take(struct merge *m, struct symfile_writer *w,
     uint64_t address;
 
     address = m->address;
-    if (m->symbol < w->num_symbols && f->order[m->symbol] >> 32 == address) {
+    if (m->symbol < f->symbols && f->order[m->symbol] >> 32 == address) {
         symbol = (uint32_t)f->order[m->symbol];
-        f->symbol_functions[symbol] = WON;
+        w->symbols[symbol].address = (uint32_t)f->winners;
         merge_skip(m, w, f);
-        f->order[f->winners++] = (uint64_t)f->count << 32 | symbol;
+        f->order[f->winners++] = (uint64_t)f->count << 32;
     } else {
         merge_skip(m, w, f);
         w->ranges.gaps[f->gaps++] = (uint32_t)f->count;
@@ -221,7 +242,7 @@ static int merge_all(struct symfile_writer *w, struct finish *f)
     struct merge m = {0, 0, 0};
     struct symfile_runs runs = {.ranges = &w->ranges};
 
-    most = w->ranges.total + w->num_symbols + w->ranges.num_gaps;
+    most = w->ranges.total + f->symbols + w->ranges.num_gaps;
     if (most >= SYMFILE_NONE) {
         return -1;
     }
@@ -249,8 +270,8 @@ static int number_symbol_functions(const struct symfile_writer *w,
 
     f->functions = w->functions.count;
     for (i = 0; i < w->num_symbols; i++) {
-        if (f->symbol_functions[i] != LOST) {
-            f->symbol_functions[i] = (uint32_t)f->functions++;
+        if (w->symbols[i].address != LOST) {
+            f->order[w->symbols[i].address] |= f->functions++;
         }
     }
     return f->functions < SYMFILE_NONE ? 0 : -1;
@@ -301,17 +322,13 @@ static void write_others(struct stream *s, const struct symfile_writer *w,
                          const struct finish *f, struct merge *m,
                          size_t *range)
 {
-    struct symfile_location location = {SYMFILE_NONE, 0, 0, SYMFILE_NONE};
-    static const uint32_t gap[4] = {SYMFILE_NONE, SYMFILE_NONE, SYMFILE_NONE,
-                                    SYMFILE_NONE};
-
     for (;; (*range)++) {
         if (m->symbol < f->winners && f->order[m->symbol] >> 32 == *range) {
-            location.function =
-                f->symbol_functions[(uint32_t)f->order[m->symbol++]];
-            stream_words(s, &location.file, 4);
+            stream_record(s, SYMFILE_NONE, 0, (uint32_t)f->order[m->symbol++],
+                          SYMFILE_NONE);
         } else if (m->gap < f->gaps && w->ranges.gaps[m->gap] == *range) {
-            stream_words(s, gap, 4);
+            stream_record(s, SYMFILE_NONE, SYMFILE_NONE, SYMFILE_NONE,
+                          SYMFILE_NONE);
             m->gap++;
         } else {
             break;
@@ -354,16 +371,16 @@ static void write_functions(struct stream *s, const struct symfile_writer *w,
                             const struct finish *f)
 {
     size_t i;
+    uint32_t place;
 
     stream_words(s, w->functions.words,
                  w->functions.count * w->functions.width);
     for (i = 0; i < w->num_symbols; i++) {
-        if (f->symbol_functions[i] != LOST) {
-            stream_words(s,
-                         (uint32_t[]){w->symbols[i].name, SYMFILE_NONE,
-                                      w->symbols[i].address,
-                                      SYMFILE_NONE /* from a symbol table */},
-                         4);
+        place = w->symbols[i].address;
+        if (place != LOST) {
+            stream_record(s, w->symbols[i].name, SYMFILE_NONE,
+                          f->addresses[f->order[place] >> 32],
+                          SYMFILE_NONE /* from a symbol table */);
         }
     }
 }
@@ -372,7 +389,7 @@ static void write_strings(struct stream *s,
                           const struct symfile_strings *strings)
 {
     size_t i, size;
-    uint8_t length[10];
+    uint8_t *p, length[10];
     const uint8_t *text;
 
     if (!strings->refers) {
@@ -381,6 +398,12 @@ static void write_strings(struct stream *s,
     }
     for (i = 0; i < strings->count; i++) {
         text = symfile_strings_text(strings, i, &size);
+        if (size < 0x80) { /* as most are: a byte has the length */
+            p = stream_room(s, 1 + size);
+            *p = (uint8_t)size;
+            memcpy(p + 1, text, size);
+            continue;
+        }
         stream_bytes(s, length, symfile_strings_length(length, size));
         stream_bytes(s, text, size);
     }
@@ -429,7 +452,6 @@ symfile_writer_finish(struct symfile_writer *w,
     }
     free(s);
     free(f.order);
-    free(f.symbol_functions);
     free(f.addresses);
     return status;
 }

@@ -199,42 +199,34 @@ int symfile_ranges_close(struct symfile_ranges *r)
     return 0;
 }
 
-static void sort_gaps(struct symfile_ranges *r)
+static int sort_gaps(struct symfile_ranges *r)
 {
     size_t i, out;
+    uint32_t *tmp = malloc((r->num_gaps + 1) * sizeof(*tmp));
 
-    for (i = 0; i < r->num_gaps; i++) {
-        r->keys[i] = r->gaps[i];
+    if (tmp == NULL) {
+        return -1;
     }
-    symfile_sort(r->keys, r->keys + r->num_gaps, r->num_gaps);
+    symfile_sort_words(r->gaps, tmp, r->num_gaps);
+    free(tmp);
     out = 0;
     for (i = 0; i < r->num_gaps; i++) {
-        if (out == 0 || r->gaps[out - 1] != (uint32_t)r->keys[i]) {
-            r->gaps[out++] = (uint32_t)r->keys[i];
+        if (out == 0 || r->gaps[out - 1] != r->gaps[i]) {
+            r->gaps[out++] = r->gaps[i];
         }
     }
     r->num_gaps = out;
+    return 0;
 }
 
 int symfile_ranges_seal(struct symfile_ranges *r)
 {
-    size_t i, n;
+    size_t i, n = r->num_blocks;
 
-    n = r->num_blocks > r->num_gaps ? r->num_blocks : r->num_gaps;
-    if (symfile_array_need(&r->keys, &r->key_room, 2 * n + 2,
+    if (sort_gaps(r) != 0 ||
+        symfile_array_need(&r->keys, &r->key_room, 2 * n + 2,
                            sizeof(*r->keys)) != 0) {
         return -1;
-    }
-    sort_gaps(r);
-    n = r->num_blocks;
-    if (r->num_gaps > n) { /* there may be many symbols and few functions */
-        free(r->keys);
-        r->keys = NULL;
-        r->key_room = 0;
-        if (symfile_array_need(&r->keys, &r->key_room, 2 * n + 2,
-                               sizeof(*r->keys)) != 0) {
-            return -1;
-        }
     }
     for (i = 0; i < n; i++) {
         r->keys[i] = (uint64_t)r->blocks[i].first << 32 | i;

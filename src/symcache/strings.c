@@ -15,22 +15,19 @@
 #define FIRST_SLOTS 1024
 #define HIGH_BITS 0x8080808080808080u /* set in bytes that are not ASCII */
 
-struct symfile_string_index {
-    uint32_t offset;
-    uint32_t hash;
-};
-
 void symfile_strings_forget(struct symfile_strings *strings)
 {
     free(strings->slots);
     free(strings->lossy);
     strings->slots = NULL;
     strings->lossy = NULL;
-    strings->num_slots = strings->lossy_room = 0;
-    if (!strings->refers) { /* else it has the sizes of the texts */
-        free(strings->index);
-        strings->index = NULL;
-        strings->index_room = 0;
+    free(strings->hashes);
+    strings->hashes = NULL;
+    strings->num_slots = strings->lossy_room = strings->hash_room = 0;
+    if (!strings->refers) { /* else they tell the sizes of the texts */
+        free(strings->offsets);
+        strings->offsets = NULL;
+        strings->offset_room = 0;
     }
 }
 
@@ -102,10 +99,10 @@ const uint8_t *symfile_strings_text(const struct symfile_strings *s,
 {
     unsigned shift = 7;
     size_t next =
-        number + 1 < s->count ? s->index[number + 1].offset : s->size;
+        number + 1 < s->count ? s->offsets[number + 1] : s->size;
 
     /* of what is between two offsets, the length has a byte for 7 bits */
-    for (*size = next - s->index[number].offset - 1; *size >> shift != 0;
+    for (*size = next - s->offsets[number] - 1; *size >> shift != 0;
          --*size) {
         shift += 7;
     }
@@ -122,7 +119,7 @@ static const uint8_t *text_of(const struct symfile_strings *s, size_t number,
     if (s->refers) {
         return symfile_strings_text(s, number, len);
     }
-    p = s->data + s->index[number].offset;
+    p = s->data + s->offsets[number];
     *len = 0;
     for (shift = 0;; shift += 7) {
         *len |= (size_t)(*p & 0x7F) << shift;
@@ -171,7 +168,7 @@ static int grow(struct symfile_strings *s)
     }
     s->num_slots = n;
     for (i = 0; i < s->count; i++) {
-        put_slot(s, s->index[i].hash, i);
+        put_slot(s, s->hashes[i], i);
     }
     return 0;
 }
@@ -245,7 +242,7 @@ static bool find(const struct symfile_strings *s, uint32_t hash,
     for (i = (size_t)hash & mask; s->slots[i] != 0; i = (i + 1) & mask) {
         if ((s->slots[i] & ~mask) == tag) {
             number = (s->slots[i] & mask) - 1;
-            *offset = s->index[number].offset;
+            *offset = s->offsets[number];
             other = text_of(s, number, &n);
             if (n == len && memcmp(other, text, len) == 0) {
                 return true;
@@ -279,13 +276,15 @@ static int insert(struct symfile_strings *s, const uint8_t *text, size_t len,
         return 0;
     }
     *offset = (uint32_t)s->size;
-    if (symfile_array_need(&s->index, &s->index_room, s->count + 1,
-                           sizeof(*s->index)) != 0 ||
+    if (symfile_array_need(&s->offsets, &s->offset_room, s->count + 1,
+                           sizeof(*s->offsets)) != 0 ||
+        symfile_array_need(&s->hashes, &s->hash_room, s->count + 1,
+                           sizeof(*s->hashes)) != 0 ||
         append(s, text, len) != 0) {
         return -1;
     }
-    s->index[s->count].offset = *offset;
-    s->index[s->count++].hash = hash;
+    s->offsets[s->count] = *offset;
+    s->hashes[s->count++] = hash;
     s->slots[slot] = tag_of(s, hash) | (uint32_t)s->count;
     return 0;
 }

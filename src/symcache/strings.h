@@ -25,8 +25,10 @@ struct symfile_strings {
     const uint8_t **texts; /* if it refers: by the number of a string */
     size_t text_room;
     struct arena repaired; /* texts that did not stay as they were */
-    struct symfile_string_index *index; /* by the number of a string */
-    size_t index_room;
+    uint32_t *offsets; /* by the number of a string */
+    size_t offset_room;
+    uint32_t *hashes; /* the same */
+    size_t hash_room;
     uint32_t *slots;  /* number + 1 in the low bits, bits of the hash above */
     size_t num_slots; /* a power of two, or 0 */
     size_t count;

@@ -12,7 +12,7 @@
 #include "dwarf.h"
 
 #define AHEAD 8 /* symbols whose names are hashed before they are written */
-#define AT_ONCE 1024 /* symbols that are written together */
+#define AT_ONCE 256 /* symbols that are written together */
 
 /* Bytes of names, for small files and for each byte of a file. */
 #define WORK_BASE ((uint64_t)64 << 20)
