@@ -27,8 +27,13 @@ static int convert(const uint8_t *data, size_t size,
     struct dwarf_object object;
     struct symfile_writer writer;
     struct symfile_identity identity = {{0}, 0, 0};
-    static const struct dwarf_symbol symbols[] = {
-        {0x1000, "first", 5}, {0x1010, NULL, 0}, {0x1100, "second", 6}};
+    static const struct debuginfo_symbol symbols[] = {
+        {0x1100, "second", 6, 0},
+        {0x1000, "first", 5, 0},
+        {0x1010, NULL, 0, 0}};
+    static const uint64_t addresses[] = {(uint64_t)0x1000 << 32 | 1,
+                                         (uint64_t)0x1010 << 32 | 2,
+                                         (uint64_t)0x1100 << 32};
 
     memset(&object, 0, sizeof(object));
     if (size > 0) {
@@ -37,7 +42,8 @@ static int convert(const uint8_t *data, size_t size,
         object.load_address = data[0] & 0xF0;
         if (data[0] & HAS_SYMBOLS) {
             object.symbols = symbols;
-            object.num_symbols = sizeof(symbols) / sizeof(symbols[0]);
+            object.addresses = addresses;
+            object.num_addresses = sizeof(addresses) / sizeof(addresses[0]);
         }
         data++;
         size--;

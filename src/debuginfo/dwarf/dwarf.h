@@ -24,14 +24,6 @@ struct dwarf_section {
     size_t size;
 };
 
-/* A symbol of the object's symbol table.  An absent name is NULL: it hides
- * other names at the same address all the same. */
-struct dwarf_symbol {
-    uint64_t address; /* relative to the load address */
-    const char *name;
-    uint32_t name_size;
-};
-
 /* The sections that are read; the names are those of ELF without ".debug_". */
 enum dwarf_section_name {
     DWARF_INFO,
@@ -55,10 +47,13 @@ struct dwarf_object {
     /* Taken off each address, to make it relative to the start of the image.
      * The difference wraps, so it may stand for a negative number. */
     uint64_t load_address;
-    /* In ascending order, each address once.  They are preferred to the names
-     * in the debug information. */
-    const struct dwarf_symbol *symbols;
-    size_t num_symbols;
+    /* Their names are preferred to those in the debug information. */
+    const struct debuginfo_symbol *symbols;
+    /* In ascending order, each once: the address of a symbol in the high half,
+     * its number in the low one.  One without a name hides the names that the
+     * debug information has at its address all the same. */
+    const uint64_t *addresses;
+    size_t num_addresses;
 };
 
 /* The name of a section without punctuation at its beginning, for example

@@ -159,23 +159,28 @@ static int open_dead(struct dwarf_walk *w, int64_t depth)
 static bool symbol_name(const struct dwarf_walk *w, uint64_t address,
                         struct symfile_name *name)
 {
-    size_t low = 0, high = w->reader->object->num_symbols, middle;
-    const struct dwarf_symbol *s = w->reader->object->symbols;
+    const struct dwarf_object *object = w->reader->object;
+    size_t low = 0, high = object->num_addresses, middle;
+    const struct debuginfo_symbol *symbol;
 
     while (low < high) {
         middle = low + (high - low) / 2;
-        if (s[middle].address < address) {
+        if (object->addresses[middle] >> 32 < address) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    if (low == w->reader->object->num_symbols || s[low].address != address ||
-        s[low].name == NULL) {
+    if (low == object->num_addresses ||
+        object->addresses[low] >> 32 != address) {
         return false;
     }
-    name->data = s[low].name;
-    name->size = s[low].name_size;
+    symbol = &object->symbols[(uint32_t)object->addresses[low]];
+    if (symbol->name == NULL) {
+        return false;
+    }
+    name->data = symbol->name;
+    name->size = symbol->name_size;
     return true;
 }
 

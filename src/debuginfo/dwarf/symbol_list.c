@@ -108,31 +108,27 @@ int symbol_list_end(const struct symbol_list *symbols,
  * address, the first.  A SymCache has no functions beyond 32 bits. */
 static int name_functions(const struct symbol_list *symbols,
                           struct dwarf_object *object, uint64_t *keys,
-                          struct dwarf_symbol *names, struct failure *failure)
+                          uint64_t *tmp)
 {
     size_t i, n = 0, out = 0;
-    const struct debuginfo_symbol *symbol;
 
-    if (keys == NULL || names == NULL || symbols->count > UINT32_MAX) {
-        return failure_memory(failure);
+    if (keys == NULL || tmp == NULL || symbols->count > UINT32_MAX) {
+        return -1;
     }
     for (i = 0; i < symbols->count; i++) {
         if (symbols->list[i].address <= UINT32_MAX) {
             keys[n++] = symbols->list[i].address << 32 | i;
         }
     }
-    symfile_sort(keys, keys + n, n);
+    symfile_sort_tightly(keys, tmp, n);
     for (i = 0; i < n; i++) {
-        if (out == 0 || names[out - 1].address != keys[i] >> 32) {
-            symbol = &symbols->list[(uint32_t)keys[i]];
-            names[out].address = symbol->address;
-            names[out].name = symbol->name;
-            names[out++].name_size =
-                symbol->name != NULL ? symbol->name_size : 0;
+        if (out == 0 || keys[out - 1] >> 32 != keys[i] >> 32) {
+            keys[out++] = keys[i];
         }
     }
-    object->symbols = names;
-    object->num_symbols = out;
+    object->symbols = symbols->list;
+    object->addresses = keys;
+    object->num_addresses = out;
     return 0;
 }
 
@@ -140,18 +136,17 @@ static int add_functions(struct symbol_list *symbols,
                          struct dwarf_object *object, struct failure *failure)
 {
     int rc;
-    uint64_t *keys = malloc((2 * symbols->count + 1) * sizeof(*keys));
-    struct dwarf_symbol *names =
-        malloc((symbols->count + 1) * sizeof(*names));
+    uint64_t *keys = malloc((symbols->count + 1) * sizeof(*keys));
+    uint64_t *tmp = malloc((symbols->count / 2 + 1) * sizeof(*tmp));
 
-    rc = name_functions(symbols, object, keys, names, failure);
+    rc = name_functions(symbols, object, keys, tmp);
+    free(tmp);
+    rc = rc != 0 ? failure_memory(failure)
+                 : dwarf_convert(object, &symbols->writer, failure);
     free(keys);
-    if (rc == 0) {
-        rc = dwarf_convert(object, &symbols->writer, failure);
-    }
-    free(names);
     object->symbols = NULL;
-    object->num_symbols = 0;
+    object->addresses = NULL;
+    object->num_addresses = 0;
     return rc;
 }
 

@@ -15,11 +15,13 @@
 
 struct dwarf_object;
 
+/* There may be many: they are kept small.  Of the size, a SymCache has 32 bits;
+ * where these are 0, the symbol extends to what comes next. */
 struct debuginfo_symbol {
     uint64_t address; /* relative to where the image is loaded */
-    uint64_t size;    /* or 0 */
     const char *name; /* inside of the file, without a NUL, or NULL */
     uint32_t name_size;
+    uint32_t size;
 };
 
 /* Many symbols can have the same long name: what reading may take is bounded by

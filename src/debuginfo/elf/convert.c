@@ -78,7 +78,7 @@ static int add_symbols(struct conversion *c, const struct elf_symbols *table)
             continue;
         }
         symbol.address = s.address - c->load_address;
-        symbol.size = s.size;
+        symbol.size = (uint32_t)s.size;
         symbol.name = NULL;
         symbol.name_size = 0;
         size = 0;

@@ -112,10 +112,10 @@ static int read_code(struct reader *r, struct wasm_bytes *b)
     for (i = 0; i < n && !b->has_failed; i++) {
         body = wasm_part(b);
         symbol.address = (uint64_t)(body.at - r->data);
-        symbol.size = (uint64_t)(body.end - body.at);
+        symbol.size = (uint32_t)(body.end - body.at);
         if (r->symbols->count > 0) {
             last = &r->symbols->list[r->symbols->count - 1];
-            last->size = symbol.address - last->address;
+            last->size = (uint32_t)(symbol.address - last->address);
         }
         if (symbol_list_add(r->symbols, &symbol, r->failure) != 0) {
             return -1;
