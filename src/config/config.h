@@ -28,7 +28,8 @@ enum source_layout {
     LAYOUT_FLAT,
     LAYOUT_BREAKPAD,
     LAYOUT_DEBUGINFOD,
-    LAYOUT_BUILD_ID /* /usr/lib/debug/.build-id, as gdb knows it */
+    LAYOUT_BUILD_ID, /* /usr/lib/debug/.build-id, as gdb knows it */
+    LAYOUT_NATIVE    /* each where the debuggers of its system look */
 };
 
 /* what may be at a place of a layout */

@@ -17,7 +17,7 @@ int config_layout(struct config_reader *r, const cJSON *item,
         [LAYOUT_SSQP] = "ssqp",         [LAYOUT_UNIFIED] = "unified",
         [LAYOUT_FLAT] = "flat",         [LAYOUT_BREAKPAD] = "breakpad",
         [LAYOUT_DEBUGINFOD] = "debuginfod",
-        [LAYOUT_BUILD_ID] = "build_id",
+        [LAYOUT_BUILD_ID] = "build_id", [LAYOUT_NATIVE] = "native",
     };
     struct source_config *source = at;
     int value = config_word(r, item, words, COUNT(words));
@@ -104,6 +104,7 @@ unsigned config_layout_formats(enum source_layout layout)
     case LAYOUT_TWO_TIER:
     case LAYOUT_SSQP:
     case LAYOUT_UNIFIED:
+    case LAYOUT_NATIVE:
         break;
     }
     return FORMATS_ALL & ~(1u << FORMAT_BREAKPAD);
@@ -121,7 +122,7 @@ bool config_source_has_key(const struct source_config *source,
     switch (key->id_type) {
     case SYMCACHE_ID_PE:
         return layout == LAYOUT_SYMSTORE || layout == LAYOUT_TWO_TIER ||
-               layout == LAYOUT_SSQP;
+               layout == LAYOUT_SSQP || layout == LAYOUT_NATIVE;
     case SYMCACHE_ID_BUILD:
         if (key->kind == SYMCACHE_KIND_SOURCE ||
             key->kind == SYMCACHE_KIND_SECTION) {
@@ -129,7 +130,7 @@ bool config_source_has_key(const struct source_config *source,
                    symcache_symbol_unescape(path, key);
         }
         if (layout == LAYOUT_UNIFIED || layout == LAYOUT_DEBUGINFOD ||
-            layout == LAYOUT_BUILD_ID) {
+            layout == LAYOUT_BUILD_ID || layout == LAYOUT_NATIVE) {
             return true;
         }
         return layout != LAYOUT_FLAT && layout != LAYOUT_BREAKPAD &&
@@ -148,6 +149,7 @@ bool config_layout_has_form(enum source_layout layout, enum layout_form form)
         return form == FORM_PLAIN;
     case LAYOUT_FLAT:
     case LAYOUT_BREAKPAD:
+    case LAYOUT_NATIVE:
         return form != FORM_POINTER;
     default:
         return true;

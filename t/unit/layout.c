@@ -74,6 +74,17 @@ static const struct walk_case walk_cases[] = {
      "libc.so.6",
      "3249D99D0C4049318610F4E4FB0B69360",
      {"libc.so.6/3249D99D0C4049318610F4E4FB0B69360/libc.so.6.sym"}},
+    /* Symbolicator's examples */
+    {{.layout = LAYOUT_NATIVE},
+     "crash.pdb",
+     CRASH,
+     {"crash.pdb/" CRASH "/crash.pdb", "crash.pdb/" CRASH "/crash.pd_",
+      "crash.pdb/" CRASH_LOWER "/crash.pdb",
+      "crash.pdb/" CRASH_LOWER "/crash.pd_"}},
+    {{.layout = LAYOUT_NATIVE, .casing = CASING_LOWER},
+     "Crash.Exe",
+     "5AB380779000",
+     {"crash.exe/5ab380779000/crash.exe", "crash.exe/5ab380779000/crash.ex_"}},
     /* a key of digits has one case */
     {{.layout = LAYOUT_TWO_TIER},
      "nt.pdb",
@@ -585,54 +596,6 @@ static void test_places_without_regard_to_case(void **state)
                         "32/49d99d0c4049318610f4e4fb0b69361/debuginfo");
 }
 
-static const struct source_type folder = {.any_case = true};
-
-static void build_id(symcache_key_t *key, symcache_kind_e kind,
-                     const char *name, const char *id)
-{
-    assert_int_equal(symcache_name_parse(name, strlen(name), key),
-                     SYMCACHE_OK);
-    assert_int_equal(symcache_id_parse(id, strlen(id), key), SYMCACHE_OK);
-    key->kind = (uint8_t)kind;
-}
-
-/* SSQP has a name for files of Mach-O, whose ids look like short ones of ELF;
- * it wants that of a program, too. */
-static void test_places_of_build_ids(void **state)
-{
-#define UUID "67e9247c814e392ba027dbde6748fcbf"
-    static const char *const expected[] = {
-        "_.debug/elf-buildid-sym-" UUID "00000000/_.debug",
-        "_.debug/elf-buildid-sym-" UUID "00000000/_.debu_",
-        "_.debug/elf-buildid-sym-" UUID "00000000/file.ptr",
-        "_.dwarf/mach-uuid-sym-" UUID "/_.dwarf",
-    };
-    struct source_config source = {.layout = LAYOUT_SYMSTORE, .type = &folder};
-    struct layout_place places[LAYOUT_PLACES];
-    symcache_key_t key;
-    size_t i, index;
-
-    (void)state;
-    build_id(&key, SYMCACHE_KIND_DEBUGINFO, "_", "buildid-" UUID);
-    assert_int_equal(layout_places(places, &source, &key, "_", &index), 9);
-    assert_int_equal(index, 4);
-    for (i = 0; i < 4; i++) {
-        assert_string_equal(places[i].path, expected[i]);
-    }
-    assert_string_equal(places[8].path,
-                        "_/_.dwarf/mach-uuid-sym-" UUID "/_.dwarf");
-
-    build_id(&key, SYMCACHE_KIND_EXECUTABLE, "_", "buildid-" UUID);
-    assert_int_equal(layout_places(places, &source, &key, "_", &index), 2);
-    assert_int_equal(index, 0);
-    assert_string_equal(places[0].path, "*/elf-buildid-" UUID "00000000/*");
-    assert_string_equal(places[1].path, "*/mach-uuid-" UUID "/*");
-    source.layout = LAYOUT_TWO_TIER;
-    assert_int_equal(layout_places(places, &source, &key, "_", &index), 0);
-    assert_int_equal(
-        layout_places(places, &symstore, &key, "_", &index), 0);
-}
-
 static void test_forms_of_places(void **state)
 {
     (void)state;
@@ -685,7 +648,6 @@ int main(void)
         cmocka_unit_test(test_what_worked_last_comes_first),
         cmocka_unit_test(test_a_miss_asks_for_everything_always),
         cmocka_unit_test(test_places_without_regard_to_case),
-        cmocka_unit_test(test_places_of_build_ids),
         cmocka_unit_test(test_forms_of_places),
         cmocka_unit_test(test_longest_path_fits),
     };

@@ -107,6 +107,23 @@ static bool is_unnamed(const symcache_key_t *key)
            strcmp(key->name, SYMCACHE_NAME_NONE) == 0;
 }
 
+/* "ab/cdef.debug" for gdb, "67E9/247C/814E/392B/A027/DBDE6748FCBF" for LLDB. */
+static void spell_native(const char *hex, bool debug, bool macho, char *id)
+{
+    int n;
+
+    if (macho) {
+        n = snprintf(id, LAYOUT_ID_MAX + 1,
+                     "%.4s/%.4s/%.4s/%.4s/%.4s/%.12s%s", hex, hex + 4,
+                     hex + 8, hex + 12, hex + 16, hex + 20,
+                     debug ? "" : ".app");
+        layout_upper(id, (size_t)n - (debug ? 0 : strlen(".app")));
+    } else {
+        snprintf(id, LAYOUT_ID_MAX + 1, "%.2s/%s%s", hex, hex + 2,
+                 debug ? ".debug" : "");
+    }
+}
+
 /*
  * A build id is hex digits, but in symbol stores it has a prefix, and debug
  * files have one name for all, as SSQP wants it.  There ELF files and Mach-O
@@ -125,6 +142,10 @@ static void spell_build_id(const struct layout_walk *walk, unsigned variant,
         walk->source->layout == LAYOUT_DEBUGINFOD ||
         walk->source->layout == LAYOUT_BUILD_ID) {
         snprintf(id, LAYOUT_ID_MAX + 1, "%s", hex);
+        return;
+    }
+    if (walk->source->layout == LAYOUT_NATIVE) {
+        spell_native(hex, debug, macho, id);
         return;
     }
     if (debug) {
@@ -235,6 +256,13 @@ static void layout_path(char *path, const struct layout_walk *walk,
     case LAYOUT_FLAT:
         snprintf(path, LAYOUT_PATH_MAX + 1, "%s", file);
         break;
+    case LAYOUT_NATIVE:
+        if (walk->key->id_type == SYMCACHE_ID_BUILD) {
+            snprintf(path, LAYOUT_PATH_MAX + 1, "%s", id);
+        } else {
+            snprintf(path, LAYOUT_PATH_MAX + 1, "%s/%s/%s", name, id, file);
+        }
+        break;
     case LAYOUT_BREAKPAD:
         breakpad_path(path, name, id,
                       walk->key->kind == SYMCACHE_KIND_DEBUGINFO ? ".dbg"
@@ -278,6 +306,15 @@ static void layout_print(const struct layout_walk *walk, unsigned variant,
 /* walks -------------------------------------------------------------------
  */
 
+/* A packed file is told by its name, and files that are named by a build id
+ * have none. */
+static bool has_form(const struct layout_walk *walk, enum layout_form form)
+{
+    return config_layout_has_form(walk->source->layout, form) &&
+           (form == FORM_PLAIN || walk->source->layout != LAYOUT_NATIVE ||
+            walk->key->id_type != SYMCACHE_ID_BUILD);
+}
+
 /* The form that worked last, then the others in the order of the source. */
 static void order(struct layout_walk *walk, const struct layout_memory *memory)
 {
@@ -292,8 +329,7 @@ static void order(struct layout_walk *walk, const struct layout_memory *memory)
     for (pass = 0; pass < 2; pass++) {
         for (i = 0; i < n; i++) {
             first = memory->had_any && forms[i] == memory->form;
-            if (first == (pass == 0) &&
-                config_layout_has_form(source->layout, forms[i])) {
+            if (first == (pass == 0) && has_form(walk, forms[i])) {
                 walk->forms[walk->nforms++] = forms[i];
             }
         }
@@ -400,6 +436,16 @@ void layout_hit(const struct layout_walk *walk, struct layout_memory *memory)
     memory->had_any = true;
 }
 
+/* Has Mach-O a place beside that of ELF, which depends on the variant? */
+static bool has_uuid(const struct layout_walk *walk)
+{
+    enum source_layout layout = walk->source->layout;
+
+    return walk->key->id_type == SYMCACHE_ID_BUILD &&
+           walk->key->build_len == 16 && layout != LAYOUT_UNIFIED &&
+           layout != LAYOUT_DEBUGINFOD && layout != LAYOUT_BUILD_ID;
+}
+
 /* Adds the places of the number of tiers that the walk has now.  Those of
  * Mach-O have a spelling of their own, and no other form. */
 static size_t add_places(struct layout_place *places, struct layout_walk *walk)
@@ -415,7 +461,7 @@ static size_t add_places(struct layout_place *places, struct layout_walk *walk)
     }
     places[n].form = FORM_PLAIN;
     layout_print(walk, VARIANT_LOWER, FORM_PLAIN, places[n].path);
-    return n + (strstr(places[n].path, "/mach-uuid-") != NULL);
+    return n + has_uuid(walk);
 }
 
 size_t layout_places(struct layout_place places[LAYOUT_PLACES],
