@@ -2,9 +2,11 @@
 
 # Real clients of debuginfod before nginx and symcached: what they make of a
 # file that is there, one that comes while they wait, one that comes later than
-# that, of one that nobody has, and of a helper that is dead.  A client that
-# this machine lacks is skipped.  Those of symbol servers run on Windows and
-# .NET; what they ask is in t/module/symbols.t.
+# that, of one that nobody has, and of a helper that is dead.  Behind us is a
+# server that has the files as they are, one that has them in cabinets only, and
+# one that has pointers only.  A client that this machine lacks is skipped.
+# Those of symbol servers run on Windows and .NET: here their requests are sent
+# as they were seen.
 
 use strict;
 use warnings;
@@ -12,6 +14,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use POSIX ();
+use Test::Cabinet;
 use Test::More;
 use Test::ScriptedServer;
 use Test::Symcache;
@@ -57,23 +60,55 @@ for my $v (14 .. 22) {
         qr{/llvmcache-\S+$}m, 0, $find] if -x $find;
 }
 
-# --- the server
+# --- the files, by their places
+
+my $id = $Test::Symcache::key{'crash.pdb'};
+my $image = $t->read_file($t->data('pdb/basic32.dll'));
+my $pe = unpack 'V', substr $image, 60, 4;
+my ($stamp, $size) = (unpack('V', substr $image, $pe + 8, 4),
+                      unpack 'V', substr $image, $pe + 24 + 56, 4);
+my %files = (
+    "_.debug/elf-buildid-sym-$build/_.debug" => $debug,
+    "crash.pdb/$id/crash.pdb" => $t->read_file($t->data('pdb/crash.pdb')),
+    sprintf('basic32.dll/%08X%x/basic32.dll', $stamp, $size) => $image,
+);
+
+# --- the servers behind us, of which a configuration has one
+
+# What the servers have, by form and path: whether it waits until it may be had,
+# and the body.
+my %there = (debuginfod => { "buildid/$build/debuginfo" => [1, $debug],
+    "buildid/$build/source/src/A%20b.c" => [0, "int a;\n"] });
+for my $file (keys %files) {
+    my ($folder) = $file =~ m{^(.*)/};
+    $there{plain}{$file} = [1, $files{$file}];
+    $there{packed}{ $file =~ s/.$/_/r } =
+        [1, Test::Cabinet::cabinet($files{$file})];
+    $there{pointers}{"$folder/file.ptr"} = [0, "PATH:http://HOST/plain/$file"];
+}
 
 my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
     my ($c, $req) = @_;
-    return $c->reply(200, {}, "int a;\n")
-        if $req->{path} eq "/buildid/$build/source/src/A%20b.c";
-    return $c->reply(404, {}, '')
-        if $req->{path} ne "/buildid/$build/debuginfo" || -e $t->path('gone');
-    until (-e $t->path('open')) {
+    my ($form, $path) = $req->{path} =~ m{^/(\w+)/(.*)$};
+    my ($waits, $body) = @{ $there{$form}{$path} // [] };
+    return $c->reply(404, {}, '') if !defined $body || -e $t->path('gone');
+    until (!$waits || -e $t->path('open')) {
         return $c->close if $c->wait_for_peer(0.01);
     }
-    $c->reply(200, {}, $debug);
+    $body =~ s/HOST/$req->{headers}{host}/ if $form eq 'pointers';
+    $c->reply(200, {}, $body);
 });
 my $port = Test::Symcache::free_port();
 my $config = $t->default_config($web->url, cache => { retry_errors_after => '1s' });
-$config->{sources}{upstream}{layout} = 'debuginfod';
+my %upstream = %{ delete $config->{sources}{upstream} };
+for my $form (qw(debuginfod plain packed pointers)) {
+    $config->{sources}{$form} = { %upstream, url => $web->url . "/$form",
+        layout => $form eq 'debuginfod' ? $form : 'symstore' };
+}
 my $n = 0;
+
+# Who is behind us from now on.
+sub behind { $config->{stores}{default}{sources} = [@_] }
 
 # Everything is as if nobody had asked yet; a hold is as long as told.
 sub begin {
@@ -129,55 +164,69 @@ sub finds {
         : 'not found';
 }
 
+# A client and its home, when files come in one form.
+sub try_client {
+    my ($name, $form) = @_;
+    my $elfutils = $clients{$name}[2];
+    my $home = "$form-$name" =~ s/\W/_/gr;
+    my $what = "$form: $name";
+    my $run;
+
+    begin('60s', 'open');
+    is finds(start($name, "${home}1")), 'found', "$what: what is there";
+    end();
+
+    begin('60s');
+    my $before = asked();
+    $run = start($name, "${home}2");
+    $t->wait_until('the source is asked', sub { asked() > $before });
+    $t->write_file('open', '');
+    is finds($run), 'found', "$what: what comes while it waits";
+    end();
+
+    begin('1s');
+    $run = start($name, "${home}3");
+    $t->wait_until('a hold ended', sub { logged() =~ / 444 / });
+    $t->write_file('open', '');
+    is finds($run), $elfutils ? 'found' : 'not found',
+        "$what: what comes later" . ($elfutils ? ', as it asks again' : '');
+    is finds(start($name, "${home}3")), 'found', '- its next start';
+    end();
+
+    begin('60s', 'open', 'gone');
+    is finds(start($name, "${home}4")), 'not found', "$what: no such file";
+    ok $t->wait_until('404', sub { logged() =~ / 404 / }),
+        '- is a plain 404';
+    end();
+}
+
 for my $name (sort keys %clients) {
     SKIP: {
         my ($program) = $clients{$name}[3] // found_in_path($name);
         skip "$name is not installed", 1 unless $program;
-        my ($elfutils, $home) = ($clients{$name}[2], $name =~ s/\W/_/gr);
-        my $run;
+        for my $form (qw(debuginfod plain packed pointers)) {
+            behind($form);
+            try_client($name, $form);
+        }
+        my $home = $name =~ s/\W/_/gr;
 
-        begin('60s', 'open');
-        is finds(start($name, "${home}1")), 'found', "$name: what is there";
-        end();
-
-        begin('60s');
-        my $before = asked();
-        $run = start($name, "${home}2");
-        $t->wait_until('the source is asked', sub { asked() > $before });
-        $t->write_file('open', '');
-        is finds($run), 'found', "$name: what comes while it waits";
-        end();
-
-        begin('1s');
-        $run = start($name, "${home}3");
-        $t->wait_until('a hold ended', sub { logged() =~ / 444 / });
-        $t->write_file('open', '');
-        is finds($run), $elfutils ? 'found' : 'not found',
-            "$name: what comes later" . ($elfutils ? ', as it asks again' : '');
-        is finds(start($name, "${home}3")), 'found', '- its next start';
-        end();
-
+        behind('debuginfod');
         begin('1s', 'open');
         $t->stop_symcached;
-        is finds(start($name, "${home}4")), 'not found', "$name: no helper";
+        is finds(start($name, $home)), 'not found', "$name: no helper";
         $t->wait_until('a reset', sub { logged() =~ / 444 / });
         unlike logged(), qr/ (?:404|50.) /,
             '- no answer says that it is absent';
         $t->start_symcached($config);
-        is finds(start($name, "${home}4")), 'found',
+        is finds(start($name, $home)), 'found',
             '- and nothing was kept of that';
-        end();
-
-        begin('60s', 'open', 'gone');
-        is finds(start($name, "${home}5")), 'not found', "$name: no such file";
-        ok $t->wait_until('404', sub { logged() =~ / 404 / }),
-            '- is a plain 404';
         end();
     }
 }
 SKIP: {
     skip 'debuginfod-find is not installed', 2
         unless found_in_path('debuginfod-find');
+    behind('debuginfod');
     begin('60s', 'open');
     $clients{source} = ["debuginfod-find source $build '/src/A b.c'",
                         qr{^/.*A.b\.c$}m];
@@ -185,6 +234,63 @@ SKIP: {
     $clients{source}[0] =~ s/A b/none/;
     is finds(start('source', 'source2')), 'not found', 'no such source file';
     end();
+}
+
+# --- what clients of symbol servers ask, one after the other, until 200
+
+# The places of a file, one by one: as it is, packed, as a pointer.
+sub forms {
+    my ($folder, $name) = @_;
+    return ("$folder/$name", "$folder/" . ($name =~ s/.$/_/r),
+            "$folder/file.ptr");
+}
+my ($pdb, $dll) = ("crash.pdb/$id", 'basic32.dll/');
+my @traceevent = ('Accept: application/msfz0',
+                  'User-Agent: Microsoft-Symbol-Server/6.13.0009.1140');
+my @symsrv = 'User-Agent: Microsoft-Symbol-Server/10.0.10036.206';
+my @keys = (sprintf('%08x%x', $stamp, $size), sprintf '%08X%x', $stamp, $size);
+my @sequences = (
+    ['TraceEvent, PDB', 'crash.pdb', \@traceevent,
+     map { forms($_, 'crash.pdb') } $pdb, "cr/$pdb"],
+    ['TraceEvent, PE', 'basic32.dll', \@traceevent,
+     map { forms($_, 'basic32.dll') } "$dll$keys[0]", "ba/$dll$keys[0]"],
+    ['ClrMD, PE', 'basic32.dll', [], "$dll$keys[0]/basic32.dll"],
+    ['dotnet-symbol, PDB', 'crash.pdb', ['X-TFS-FedAuthRedirect: Suppress'],
+     lc "$pdb/crash.pdb"],
+    ['dotnet-symbol, PE', 'basic32.dll', ['X-TFS-FedAuthRedirect: Suppress'],
+     "$dll$keys[1]/basic32.dll"],
+    ['symsrv', 'crash.pdb', \@symsrv, forms($pdb, 'crash.pdb')],
+    ['symsrv, packed first', 'crash.pdb', \@symsrv,
+     (forms($pdb, 'crash.pdb'))[1, 0, 2]],
+    ['symsrv, pointer first', 'crash.pdb', \@symsrv, 'index2.txt',
+     (forms($pdb, 'crash.pdb'))[2, 0, 1]],
+);
+
+# The status of each answer, and whether the last one is the file.
+sub ask_for {
+    my ($what, $name, $headers, @paths) = @_;
+    my ($file) = grep { m{/\Q$name\E$} } keys %files;
+    my ($all, $r) = '';
+    for my $path (@paths) {
+        $r = $t->http("127.0.0.1:$port", 'GET', "/$path", @$headers);
+        $all .= "$r->{status} ";
+        last if $r->{status} == 200;
+    }
+    return $all . ($r->{body} eq $files{$file} ? 'found' : 'not found');
+}
+
+for my $form (qw(plain packed pointers)) {
+    behind($form);
+    for my $c (@sequences) {
+        my ($what, $name, undef, @paths) = @$c;
+        my ($at) = grep { $paths[$_] =~ m{/\Q$name\E$} } 0 .. $#paths;
+        begin('60s', 'open');
+        is ask_for(@$c), '404 ' x $at . '200 found', "$form: $what";
+        end();
+        begin('60s', 'open', 'gone');
+        is ask_for(@$c), '404 ' x @paths . 'not found', '- no such file';
+        end();
+    }
 }
 
 # --- sections: debuginfod itself says what is to be answered
