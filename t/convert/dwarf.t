@@ -34,6 +34,8 @@ my $flags = "-g -w -std=c++17 -ffreestanding -fno-exceptions -fno-rtti"
 
 sub digest { return Digest::SHA->new(256)->addfile($_[0])->hexdigest }
 
+sub slurp { open my $f, '<:raw', $_[0] or return ''; local $/; return <$f> }
+
 
 # Converts a file; returns the digest of the SymCache, or "refused".
 
@@ -94,6 +96,22 @@ for my $cc (qw(g++ clang++)) {
 
 cmp_ok($built, '>', 0, 'there is a compiler') if $has{'g++'};
 
+# so many abbreviations that those of the first unit are forgotten before the
+# last one refers to it
+
+SKIP: {
+    skip 'no g++', 2 unless $has{'g++'};
+    my $src = "$root/tools/corpus/src";
+    skip 'cannot be assembled', 2
+        if system("cd '$work' && gcc -c '$src/origin.s' '$src/caller.s'"
+                  . " && g++ $flags -O2 -c '$src/shapes.cpp' && g++ $flags"
+                  . " -Wl,-z,muldefs -o many.so origin.o" . ' shapes.o' x 50
+                  . ' caller.o >/dev/null 2>&1') != 0;
+    my ($out) = ($corpus->convert("$work/many.so"))[2];
+    like(slurp($out), qr/name_from_another_unit/, 'a name of a unit before');
+    is_as_reference("$work/many.so", 'many abbreviations');
+}
+
 # the same information in another form
 
 my $plain = $has{'g++'} ? library('plain', 'g++ -O2') : undef;
@@ -137,16 +155,13 @@ SKIP: {
     note("SYMCACHE_SEED=$seed");
     srand $seed;
 
-    open my $f, '<:raw', $plain or die "$plain: $!";
-    my $bytes = do { local $/; <$f> };
-    close $f;
-
+    my $bytes = slurp($plain);
     my (%count, @wrong);
     for my $n (1 .. $changes) {
         my $changed = $bytes;
         my $at = int rand length $bytes;
         substr($changed, $at, 1) = chr int rand 256;
-        open $f, '>:raw', "$work/changed" or die "changed: $!";
+        open my $f, '>:raw', "$work/changed" or die "changed: $!";
         print $f $changed;
         close $f;
         unlink "$work/reference";

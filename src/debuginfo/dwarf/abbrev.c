@@ -28,6 +28,11 @@ void dwarf_abbrevs_free(struct dwarf_abbrevs *t)
     memset(t, 0, sizeof(*t));
 }
 
+void dwarf_abbrevs_forget(struct dwarf_abbrevs *t)
+{
+    t->count = t->num_attributes = t->num_constants = t->num_steps = 0;
+}
+
 static int add_step(struct dwarf_abbrevs *t, uint8_t step)
 {
     if (t->num_steps >= UINT32_MAX ||

@@ -79,6 +79,7 @@ struct dwarf_abbrevs {
 /* A table, as units of one encoding use it. */
 struct dwarf_abbrev_table {
     struct dwarf_encoding encoding;
+    uint32_t age; /* of struct dwarf_reader, when it was read */
     size_t first; /* index in the list */
     size_t count;
     size_t num_dense; /* the first ones, whose codes are 1, 2, 3, … */
@@ -98,6 +99,9 @@ enum dwarf_abbrevs_status
 dwarf_abbrevs_read(struct dwarf_abbrevs *abbrevs, struct cursor *c,
                    const struct dwarf_encoding *encoding,
                    struct dwarf_abbrev_table *table);
+
+/* Forgets what all tables hold, and keeps the memory for others. */
+void dwarf_abbrevs_forget(struct dwarf_abbrevs *abbrevs);
 
 void dwarf_abbrevs_free(struct dwarf_abbrevs *abbrevs);
 

@@ -25,6 +25,7 @@ static int convert_unit(struct dwarf_walk *w)
     bool removed;
     struct dwarf_reader *d = w->reader;
 
+    dwarf_units_forget(d);
     if (dwarf_unit_load(d, w->unit, &w->root) != 0) {
         return -1;
     }

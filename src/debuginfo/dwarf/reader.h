@@ -48,6 +48,8 @@ struct dwarf_reader {
     size_t num_tables;
     size_t table_room;
     struct table tables_at; /* by offset and encoding: index + 1 */
+    uint32_t age;           /* how often what tables hold was forgotten */
+    size_t kept;            /* attributes that are too few for that */
 };
 
 /* Sets a failure: damage at an offset of a section.  Returns -1. */

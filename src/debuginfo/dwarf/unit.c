@@ -9,6 +9,10 @@
 
 #define DART "Dart VM"
 
+/* As many attributes of abbreviations, with what belongs to them, fit into the
+ * cache of a core. */
+#define FIRST_KEPT 8192
+
 enum {
     DW_UT_compile = 1,
     DW_UT_type = 2,
@@ -135,6 +139,7 @@ int dwarf_units_read(struct dwarf_reader *d)
 {
     struct cursor c = dwarf_cursor(d, DWARF_INFO, 0);
 
+    d->kept = FIRST_KEPT;
     while (c.at < c.end) {
         if (read_unit(d, &c) != 0) {
             return -1;
@@ -163,54 +168,87 @@ struct dwarf_unit *dwarf_unit_find(struct dwarf_reader *d, uint64_t offset)
     return offset >= u->entries && offset < u->end ? u : NULL;
 }
 
-/* root entries ---------------------------------------------------------------
+/* tables of abbreviations ----------------------------------------------------
  */
 
-/* Finds or reads the table of abbreviations of a unit.  Returns 1, 0 if it is
- * damaged, or -1 with failure set if memory or work runs out. */
-static int find_table(struct dwarf_reader *d, struct dwarf_unit *u)
+void dwarf_units_forget(struct dwarf_reader *d)
 {
-    size_t at = 0;
-    uint64_t begin, key = u->abbrev_offset << 5;
-    uintptr_t found;
+    if (d->abbrevs.num_attributes > d->kept) {
+        dwarf_abbrevs_forget(&d->abbrevs);
+        d->age++;
+    }
+}
+
+/* Reads the table of a unit, which is the one of that index.  Returns 1, 0 if
+ * it is damaged, or -1 with failure set if memory or work runs out. */
+static int read_table(struct dwarf_reader *d, const struct dwarf_unit *u,
+                      size_t index)
+{
+    enum dwarf_abbrevs_status status;
     struct cursor c = dwarf_cursor(d, DWARF_ABBREV, u->abbrev_offset);
-    const struct dwarf_encoding *e = &u->encoding;
+    const uint8_t *begin = c.at;
 
     if (c.failed) {
         return 0;
     }
+    status = dwarf_abbrevs_read(&d->abbrevs, &c, &u->encoding,
+                                &d->tables[index]);
+    if (status == DWARF_ABBREVS_NO_MEMORY) {
+        return failure_memory(d->failure);
+    }
+    d->tables[index].age = d->age;
+    if (dwarf_charge(d, (uint64_t)(c.at - begin)) != 0) {
+        return -1;
+    }
+    return status == DWARF_ABBREVS_OK;
+}
+
+/* Reads the table of a unit again if it was forgotten.  Where units share
+ * tables, or refer to others, more of them are kept from then on, so that this
+ * happens a few times in all.  Returns as read_table(). */
+static int restore_table(struct dwarf_reader *d, const struct dwarf_unit *u)
+{
+    if (d->tables[u->table].age == d->age) {
+        return 1;
+    }
+    d->kept *= 2;
+    return read_table(d, u, u->table);
+}
+
+/* Finds or reads the table of a unit.  Returns as read_table(). */
+static int find_table(struct dwarf_reader *d, struct dwarf_unit *u)
+{
+    int rc;
+    size_t at = 0;
+    uint64_t key = u->abbrev_offset << 5, hash;
+    uintptr_t found;
+    const struct dwarf_encoding *e = &u->encoding;
+
     key |= (e->address_size & 15u) | (e->offset_size == 8 ? 16u : 0);
     key = key * 2 + (e->version == 2);
-    found = table_next(&d->tables_at, table_hash_number(&d->tables_at, key),
-                       &at);
+    hash = table_hash_number(&d->tables_at, key);
+    found = table_next(&d->tables_at, hash, &at);
     if (found != 0) {
         u->table = (uint32_t)(found - 1);
-        return 1;
+        return restore_table(d, u);
     }
     if (d->num_tables >= UINT32_MAX ||
         symfile_array_need(&d->tables, &d->table_room, d->num_tables + 1,
                            sizeof(*d->tables)) != 0) {
         return failure_memory(d->failure);
     }
-    begin = dwarf_offset(d, DWARF_ABBREV, &c);
-    switch (dwarf_abbrevs_read(&d->abbrevs, &c, e,
-                               &d->tables[d->num_tables])) {
-    case DWARF_ABBREVS_NO_MEMORY:
-        return failure_memory(d->failure);
-    case DWARF_ABBREVS_DAMAGED:
-        return dwarf_charge(d, dwarf_offset(d, DWARF_ABBREV, &c) - begin);
-    default:
-        break;
+    rc = read_table(d, u, d->num_tables);
+    if (rc <= 0) {
+        return rc;
     }
     u->table = (uint32_t)d->num_tables++;
-    if (table_add(&d->tables_at, table_hash_number(&d->tables_at, key),
-                  d->num_tables) != 0) {
-        return failure_memory(d->failure);
-    }
-    return dwarf_charge(d, dwarf_offset(d, DWARF_ABBREV, &c) - begin) == 0
+    return table_add(&d->tables_at, hash, d->num_tables) == 0
                ? 1
-               : -1;
+               : failure_memory(d->failure);
 }
+
+/* root entries ---------------------------------------------------------------
+ */
 
 /* What is wanted of the values of a root entry.  Where an attribute is there
  * twice, the first language, producer and ranges count, and the last one of
@@ -355,7 +393,8 @@ int dwarf_unit_load(struct dwarf_reader *d, struct dwarf_unit *u,
     struct root_values r;
 
     if (u->state != DWARF_UNIT_UNREAD && root == NULL) {
-        return 0;
+        return u->state == DWARF_UNIT_READY && restore_table(d, u) < 0 ? -1
+                                                                       : 0;
     }
     memset(&r, 0, sizeof(r));
     rc = find_table(d, u);

@@ -22,19 +22,27 @@ struct dwarf_root {
 int dwarf_units_read(struct dwarf_reader *reader);
 
 /*
- * Reads the root entry of a unit, if it was not read yet, or if root is not
- * NULL, and sets its state.  Returns -1 with failure set if memory or work
- * runs out.  In the state BAD, failure is set too if root is not NULL.
+ * Reads the table of a unit, and its root entry, if that was not read yet or
+ * root is not NULL, and sets its state.  Returns -1 with failure set if memory
+ * or work runs out.  In the state BAD, failure is set too if root is not NULL.
  */
 int dwarf_unit_load(struct dwarf_reader *reader, struct dwarf_unit *unit,
                     struct dwarf_root *root);
+
+/*
+ * Forgets what tables of abbreviations hold if that has become much: those of
+ * the next units then take the same memory, which is in the cache.  Between
+ * this and using the table of a unit, that must be loaded.
+ */
+void dwarf_units_forget(struct dwarf_reader *reader);
 
 /* Finds the unit in which there is an entry at an offset.  Returns NULL if
  * there is none. */
 struct dwarf_unit *dwarf_unit_find(struct dwarf_reader *reader,
                                    uint64_t offset);
 
-/* The table of a unit that is READY. */
+/* The table of a unit that is READY, and was loaded after the last time that
+ * tables were forgotten. */
 static inline const struct dwarf_abbrev_table *
 dwarf_unit_table(const struct dwarf_reader *reader,
                  const struct dwarf_unit *unit)
