@@ -3,6 +3,7 @@
  */
 #include "digest.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <openssl/evp.h>
 #include <stdio.h>
@@ -175,6 +176,17 @@ void digest_seal_path(const char *path)
         digest_seal(fd);
         close(fd);
     }
+}
+
+bool digest_lacks_path(const char *path)
+{
+    symcache_digest_t value;
+    ssize_t n = lgetxattr(path, SYMCACHE_DIGEST_ATTRIBUTE, &value,
+                          sizeof(value));
+
+    return n == (ssize_t)sizeof(value)
+               ? memcmp(&value.times, &no_times, sizeof(no_times)) == 0
+               : n < 0 && errno == ENODATA;
 }
 
 bool digest_unseal_path(const char *path)

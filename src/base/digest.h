@@ -53,6 +53,10 @@ void digest_seal_path(const char *path);
 /* Has the file a digest that is believed?  Then it is written into text. */
 bool digest_sealed(int fd, char text[SYMCACHE_DIGEST_TEXT + 1]);
 
+/* Does a file lack a digest that it could have?  Not where the file system has
+ * none, and not if the file was changed since it was sealed. */
+bool digest_lacks_path(const char *path);
+
 /*
  * Removes the seal before something other than the content is changed, such
  * as the times.  Returns whether the caller must seal the digest again

@@ -17,8 +17,8 @@ my $day = 86400;
 
 # A file that was used so many seconds ago.
 sub used {
-    my ($name, $age) = @_;
-    my $file = $t->write_file($name, 'x' x 10);
+    my ($name, $age, $size) = @_;
+    my $file = $t->write_file($name, 'x' x ($size // 10));
     utime time - $age, time - $age, $file or die;
     return $file;
 }
@@ -163,8 +163,11 @@ reload();
 
 # a hit keeps a file
 
+# so that the block that an extended attribute may need is little beside it
+my $large = 40_000;
+
 my ($hit) = map { used(@$_) }
-    ["store/h.pdb/$id/h.pdb-v9.0.0.symcache", 6 * $day];
+    ["store/h.pdb/$id/h.pdb-v9.0.0.symcache", 6 * $day, $large];
 is $t->helper('GET', "/v1/symcache/default/h.pdb/$id?version=9.0.0")
     ->{status}, 200, 'a hit';
 my $touched = (stat $hit)[9];
@@ -176,10 +179,10 @@ cmp_ok time - (stat $hit)[9], '>=', 1800, 'is not noted';
 
 # the size of a store
 
-used("store/s$_.pdb/$id/s$_.pdb-v9.0.0.symcache", $_ * 3600) for 1 .. 9;
-used("downloads/default/s1.pdb/$id/s1.pdb", 1800);
+used("store/s$_.pdb/$id/s$_.pdb-v9.0.0.symcache", $_ * 3600, $large) for 1 .. 9;
+used("downloads/default/s1.pdb/$id/s1.pdb", 1800, $large);
 my $block = (stat $hit)[12] * 512;
-$config->{cache}{max_size} = '' . 5 * $block;
+$config->{cache}{max_size} = '' . 5.5 * $block;
 $t->write_helper_config($config);
 kill 'HUP', $t->{helper};
 $t->wait_until('a pass by size', sub { removed('max_size') == 11 });
@@ -190,7 +193,7 @@ ok -e $hit, 'what was used last stays';
 
 # the size of its downloads
 
-used("downloads/default/s$_.pdb/$id/s$_.pdb", $_ * 3600) for 1 .. 3;
+used("downloads/default/s$_.pdb/$id/s$_.pdb", $_ * 3600, $large) for 1 .. 3;
 $config->{cache}{max_size} = '0';
 $config->{cache}{downloads_max_size} = '' . 2 * $block;
 $t->write_helper_config($config);

@@ -102,6 +102,39 @@ $far->wait_until('it has its digest a moment later', sub {
 $r = ask('sha-256=10', name => 'late.pdb');
 is digest($r), sum($r->{body}), 'and the right one';
 
+# Files that a use finds without a digest, as a kill may leave them, get one;
+# one that was written to does not.
+sub spoil {
+    my ($file, $how) = @_;
+    my $path = $far->path($file);
+    $how->($path);
+    utime time - 7200, time - 7200, $path or die "$path: $!";
+}
+$Test::Symcache::key{'written.pdb'} = $key{$name};
+my $written = "store/written.pdb/$key{$name}/written.pdb-v9.0.0.symcache";
+$far->write_file("symbols/written.pdb/$key{$name}/written.pdb",
+                 $far->read_file("symbols/$name/$key{$name}/$name"));
+$r = ask('sha-256=10', name => 'written.pdb');
+is digest($r), sum($r->{body}), 'another file';
+spoil($written, sub {
+    open my $f, '+<', $_[0] or die "$_[0]: $!";
+    print $f substr $r->{body}, 0, 1;
+    close $f;
+});
+spoil("store/late.pdb/$key{$name}/late.pdb-v9.0.0.symcache", sub {
+    system('cp', $_[0], $far->path('copy')) == 0 or die 'cp';
+    rename $far->path('copy'), $_[0] or die "$_[0]: $!";
+});
+is digest(ask('sha-256=10', name => $_)), undef, "$_: none now"
+    for 'written.pdb', 'late.pdb';
+$far->wait_until('one is made when its use is noted', sub {
+    digest(ask('sha-256=10', name => 'late.pdb'))
+});
+is digest(ask('sha-256=10', name => 'late.pdb')), sum($r->{body}), 'right';
+cmp_ok((stat $far->path($written))[9], '>', time - 3600, 'as that of the other');
+is digest(ask('sha-256=10', name => 'written.pdb')), undef,
+    'which was written to: none';
+
 # a file from elsewhere, in whatever format
 my $imported = "made on Windows\0" x 3000;
 $Test::Symcache::key{'win.pdb'} = '0' x 31 . '11';

@@ -20,7 +20,7 @@ void file_digest_note(int fd);
 bool file_digest_may_wait(void);
 
 /* Has the digest of a published file noted and sealed, soon.  If the process is
- * killed first, the file has none. */
+ * killed first, store_touch() finds later that the file lacks it. */
 void file_digest_later(const char *path);
 
 /* Gives those that wait so many milliseconds, and ends the thread's work.  For

@@ -182,7 +182,7 @@ bool store_touch(const char *root, const symcache_key_t *key,
     char path[PATH_MAX], gzip[PATH_MAX];
     struct timespec times[2];
     struct stat st, st_gzip;
-    bool sealed, noted;
+    bool sealed, noted, lacks;
 
     store_path(path, root, key, version, SYMCACHE_FILE_PLAIN);
     if (stat(path, &st) != 0 || !touch_due(&st) ||
@@ -196,11 +196,14 @@ bool store_touch(const char *root, const symcache_key_t *key,
     if (stat(gzip, &st_gzip) == 0 && st_gzip.st_mtime >= st.st_mtime) {
         (void)utimensat(AT_FDCWD, gzip, times, 0);
     }
+    lacks = digest_lacks_path(path);
     sealed = digest_unseal_path(path);
     noted = utimensat(AT_FDCWD, path, times, 0) == 0;
     metrics_add(METRIC_TOUCHED, noted);
     if (sealed) {
         digest_seal_path(path);
+    } else if (lacks && file_digest_may_wait()) {
+        file_digest_later(path); /* it was lost by a kill, or copied */
     }
     return noted;
 }
