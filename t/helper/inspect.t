@@ -9,6 +9,7 @@ use strict;
 use warnings;
 
 use FindBin;
+use JSON::PP ();
 use lib "$FindBin::Bin/../lib";
 use Test::More;
 use Test::Symcache;
@@ -45,6 +46,8 @@ my %ours = (
     says => "$build/pdb2symcache \"\$@\" && f=\$(echo *.symcache) "
         . "&& $command{truncated}",
 );
+# And one whose check takes too long, which is not the PDB's fault.
+$ours{slow} = 'kill -XCPU $$';
 for my $name (keys %ours) {
     chmod 0755, $t->write_file("bin.$name/pdb2symcache",
                                "#!/bin/sh\n$ours{$name}\n");
@@ -80,6 +83,14 @@ for my $store (sort keys %command, keys %ours) {
     if ($store =~ /^(?:sound|foreign|nameless|old|says)$/) {
         is $r->{status}, 200, "$store: published";
         ok -s $file, "$store: the file is there";
+        next;
+    }
+    if ($store eq 'slow') {
+        is $r->{status}, 503, "$store: a failure";
+        like $r->{body}, qr/too much of the processor/, "$store: says so";
+        my $why = $t->helper_json("/v1/why/$store/$key");
+        unlike JSON::PP::encode_json($why), qr/malformed/,
+            "$store: the PDB is not blamed";
         next;
     }
     is $r->{status}, 404, "$store: not published";

@@ -193,6 +193,16 @@ static bool judge(struct transcode *transcode,
                  config_profile_name(transcode->transcoder->profile));
         return false;
     }
+    /* of a parser that takes too long, our converter tells by its exit code;
+     * so the limit was one that is not for the PDB: of its check, or around
+     * symcached itself */
+    if (WIFSIGNALED(child->status) && WTERMSIG(child->status) == SIGXCPU &&
+        transcode_is_ours(transcode->transcoder)) {
+        result->system = true;
+        snprintf(transcode->error, sizeof(transcode->error),
+                 "took too much of the processor, not for parsing");
+        return false;
+    }
     if (WIFSIGNALED(child->status)) {
         sig = WTERMSIG(child->status);
         result->system = is_from_outside(sig);
