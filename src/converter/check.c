@@ -36,6 +36,7 @@ bool check_read(struct check *check, const char *value)
     }
     check->fd = (int)fd;
     memcpy(check->guid, key.guid, sizeof(check->guid));
+    check->age = key.age;
     return true;
 }
 
@@ -48,10 +49,23 @@ static bool is_sound(const struct check *check, const void *map, size_t size,
                map, size, check->guid, error, sizeof(error)) == SYMFILE_SOUND;
 }
 
-void check_output(const struct check *check, int fd,
-                  enum debuginfo_output output)
+/* What is to be said of a sound output and its input. */
+static const char *to_say(const struct check *check,
+                          const struct debuginfo_result *result)
 {
-    const size_t len = strlen(CHECK_SOUND);
+    if (!result->is_pdb || result->age != check->age ||
+        memcmp(result->guid, check->guid, sizeof(check->guid)) != 0) {
+        return CHECK_SOUND;
+    }
+    return result->publics_only ? CHECK_SOUND CHECK_PUBLICS
+                                : CHECK_SOUND CHECK_FULL;
+}
+
+void check_output(const struct check *check, int fd,
+                  const struct debuginfo_result *result)
+{
+    const char *text = to_say(check, result);
+    const size_t len = strlen(text);
     struct sandbox_limits limits = {.cpu_seconds = CHECK_SECONDS};
     char error[512];
     off_t size = lseek(fd, 0, SEEK_END);
@@ -63,10 +77,10 @@ void check_output(const struct check *check, int fd,
     limits.memory = (uint64_t)size + CHECK_MEMORY;
     if (map == MAP_FAILED ||
         sandbox_enter(&limits, error, sizeof(error)) != 0 ||
-        !is_sound(check, map, (size_t)size, output)) {
+        !is_sound(check, map, (size_t)size, result->output)) {
         return;
     }
-    if (write(check->fd, CHECK_SOUND, len) != (ssize_t)len) {
+    if (write(check->fd, text, len) != (ssize_t)len) {
         return; /* which says nothing, as of one that is not sound */
     }
 }

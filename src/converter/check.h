@@ -13,11 +13,16 @@
 
 #include "debuginfo/format.h"
 
+/* what the caller is told of a sound output, a line each */
 #define CHECK_SOUND "sound\n"
+/* and of its input: that is a PDB with the id that was asked for */
+#define CHECK_FULL "full\n"
+#define CHECK_PUBLICS "publics\n" /* with public symbols only */
 
 struct check {
     int fd;           /* that is told of a sound output */
     uint8_t guid[16]; /* that the output must have */
+    uint32_t age;
 };
 
 /* Reads "<descriptor>:<id>", the value of PDB2SYMCACHE_CHECK, or NULL.  Returns
@@ -27,9 +32,10 @@ bool check_read(struct check *check, const char *value);
 /*
  * Enters a sandbox, which this process never leaves, and verifies the file.
  * Only if it is sound, the descriptor is told; what is wrong with another one,
- * the caller finds out who is told nothing.
+ * the caller finds out who is told nothing.  The result is what the process
+ * says that parsed the input.
  */
 void check_output(const struct check *check, int fd,
-                  enum debuginfo_output output);
+                  const struct debuginfo_result *result);
 
 #endif

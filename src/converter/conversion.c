@@ -114,7 +114,7 @@ static int convert(const struct conversion *c, struct output *output,
         return -1;
     }
     if (c->check != NULL) {
-        check_output(c->check, output->fd, result.output);
+        check_output(c->check, output->fd, &result);
     }
     return 0;
 }

@@ -25,6 +25,8 @@ struct debuginfo_result {
     enum debuginfo_output output; /* the format's; the converter sets it */
     uint8_t guid[16]; /* in text order */
     uint32_t age;
+    uint8_t is_pdb;       /* and no other format */
+    uint8_t publics_only; /* and has no private symbols */
     char note[160]; /* a sentence for whoever runs it, or "" */
 };
 

@@ -225,6 +225,8 @@ static int write_all(struct convert *c, const struct symfile_sink *sink,
                  "a partial PDB (/DEBUG:FASTLINK): lines and private symbols "
                  "are in the object files");
     }
+    result->is_pdb = c->info.version >= INFO_FIRST_GUID;
+    result->publics_only = (c->dbi.flags & DBI_STRIPPED) != 0;
     return format_finish(&c->writer, &identity, sink, result, failure);
 }
 

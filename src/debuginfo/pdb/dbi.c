@@ -45,6 +45,7 @@ static int read_header(struct dbi *dbi, const struct msf *msf,
     }
     dbi->age = le32(p + 8);
     dbi->symbol_stream = le16(p + 20);
+    dbi->flags = le16(p + DBI_FLAGS);
     dbi->machine = le16(p + 58);
     sizes->modules = le32(p + 24);
     sizes->debug_header = le32(p + 48);

@@ -30,8 +30,14 @@ struct dbi_module {
     uint32_t c13_bytes;
 };
 
+/* where the flags are in the header, and that of a PDB without private
+ * symbols */
+#define DBI_FLAGS 56
+#define DBI_STRIPPED 2
+
 struct dbi {
     uint32_t age;
+    uint16_t flags;
     uint32_t machine;
     uint32_t symbol_stream;
     uint32_t slots[DBI_SLOTS]; /* stream numbers, or MSF_NO_STREAM */

@@ -8,15 +8,12 @@
 #include <string.h>
 
 #include "base/le.h"
+#include "dbi.h"
+#include "info_stream.h"
 #include "msf.h"
 
-#define INFO_STREAM 1
-#define DBI_STREAM 3
 #define INFO_HEADER 28
-#define INFO_FIRST_GUID 19990604
 #define DBI_HEADER 64
-#define DBI_FLAGS 56
-#define DBI_STRIPPED 2
 
 static int fail(char *error, size_t size, const char *text)
 {

@@ -132,6 +132,7 @@ int info_stream_read(struct info_stream *info, const struct msf *msf,
     if (head == NULL || size < INFO_FIXED) {
         return failure_at(failure, INFO_STREAM, size, "info stream");
     }
+    info->version = le32(head);
     info->age = le32(head + 8);
     guid_in_text_order(info->guid, head + 12);
     if (find_streams(info, head, size, &stream, failure) != 0) {

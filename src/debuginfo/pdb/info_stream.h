@@ -14,8 +14,10 @@
 #include "msf.h"
 
 #define INFO_STREAM 1
+#define INFO_FIRST_GUID 19990604 /* older versions have none */
 
 struct info_stream {
+    uint32_t version;
     uint8_t guid[16]; /* in text order */
     uint32_t age;
     uint32_t srcsrv_stream; /* or MSF_NO_STREAM */

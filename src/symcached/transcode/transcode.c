@@ -21,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <sysexits.h>
@@ -32,6 +31,7 @@
 #include "command.h"
 #include "confine.h"
 #include "output.h"
+#include "proof.h"
 #include "symcached/space/space.h"
 #include "validate.h"
 #include "pdb_name.h"
@@ -39,11 +39,7 @@
 #define USAGE_MS 250    /* pause between two looks at what a run has written */
 #define SETTLE_SECONDS 3 /* for processes that were killed */
 
-/* "<descriptor>:<id>" and a NUL */
-#define CHECK_TEXT (sizeof("10:") + SYMCACHE_ID_TEXT_MAX)
-
 #define TRANSCODE_INPUT "in.pdb"
-#define TRANSCODE_SOUND "sound\n" /* as converter/check.h has it */
 
 struct transcode {
     const struct transcoder_config *transcoder;
@@ -62,7 +58,7 @@ struct transcode {
     uint64_t space; /* bytes left when it began */
     struct command command;
     struct confine confine;
-    int check; /* where our converter says that its result is sound; or -1 */
+    int proof; /* where our converter says what it has checked; or -1 */
     struct child_result ended; /* of the transcoder */
     transcode_done_fn done;
     void *arg;
@@ -88,8 +84,8 @@ static void transcode_free(struct transcode *transcode)
     if (transcode->processes >= 0) {
         close(transcode->processes);
     }
-    if (transcode->check >= 0) {
-        close(transcode->check);
+    if (transcode->proof >= 0) {
+        close(transcode->proof);
     }
     gauge_stop(transcode->gauge);
     command_clear(&transcode->command);
@@ -105,6 +101,12 @@ bool transcode_is_ours(const struct transcoder_config *transcoder)
     return transcoder != NULL && transcoder->command != NULL &&
            transcoder->profile == PROFILE_NONE &&
            command_is_ours(transcoder->command);
+}
+
+bool transcode_proves(const struct transcoder_config *transcoder)
+{
+    return transcode_is_ours(transcoder) &&
+           command_begins_ours(transcoder->command);
 }
 
 /* the result ---------------------------------------------------------------
@@ -262,22 +264,6 @@ static void on_validated(void *arg, struct child_result *child)
     finish(transcode, &result);
 }
 
-/*
- * Our converter checks what it made when the process that parsed has ended, in
- * the process that started that one and has not seen the original; which takes
- * less than to start another one.  Where it says nothing, as an older one does,
- * the file is checked by ourselves.
- */
-static bool was_checked(const struct transcode *transcode)
-{
-    char text[sizeof(TRANSCODE_SOUND)] = "";
-
-    return transcode->check >= 0 &&
-           pread(transcode->check, text, sizeof(text), 0) ==
-               sizeof(TRANSCODE_SOUND) - 1 &&
-           strcmp(text, TRANSCODE_SOUND) == 0;
-}
-
 /* All of the transcoder's processes have ended. */
 static void conclude(struct transcode *transcode)
 {
@@ -292,7 +278,8 @@ static void conclude(struct transcode *transcode)
 
     output_look(&transcode->output, transcode->out, &transcode->key);
     result.error = output_judge(&transcode->output);
-    if (result.error == NULL && was_checked(transcode)) {
+    result.proof = proof_read(transcode->proof);
+    if (result.error == NULL && result.proof != PROOF_NONE) {
         take_file(transcode, &result);
     } else if (result.error == NULL) {
         confine_take(&transcode->confine, transcode->output.file);
@@ -527,33 +514,28 @@ static int watch_usage(struct transcode *transcode)
     return 0;
 }
 
-/* Writes what is to be checked of the result to text, and returns it; or NULL,
- * if our converter does not do it. */
-static const char *prepare_check(struct transcode *transcode,
-                                 struct child_options *options,
-                                 char text[CHECK_TEXT])
+/* Has our converter check what it makes.  Writes how it is told to text and
+ * returns it; or NULL, if another one runs. */
+static const char *ask_proof(struct transcode *transcode,
+                             struct child_options *options,
+                             char text[PROOF_TEXT])
 {
-    int n;
-
-    if (!transcode_is_ours(transcode->transcoder) ||
-        !command_begins_ours(transcode->transcoder->command)) {
+    if (!transcode_proves(transcode->transcoder)) {
         return NULL;
     }
-    transcode->check = memfd_create("check", MFD_CLOEXEC);
-    if (transcode->check < 0) {
+    transcode->proof = proof_ask(&transcode->key, text);
+    if (transcode->proof < 0) {
         return NULL;
     }
-    options->fds = &transcode->check;
+    options->fds = &transcode->proof;
     options->nfds = 1;
-    n = snprintf(text, CHECK_TEXT, "%d:", CHILD_FD);
-    symcache_id_print(text + n, &transcode->key);
     return text;
 }
 
 static int spawn(struct transcode *transcode)
 {
     char symbols[PATH_MAX], cwd[PATH_MAX], tmp[PATH_MAX] = "";
-    char check[CHECK_TEXT];
+    char check[PROOF_TEXT];
     struct child_options options = {0};
     struct command *command = &transcode->command;
     struct command_paths paths;
@@ -577,7 +559,7 @@ static int spawn(struct transcode *transcode)
     paths.symbols = symbols;
     paths.cwd = cwd;
     paths.tmp = tmp;
-    paths.check = prepare_check(transcode, &options, check);
+    paths.check = ask_proof(transcode, &options, check);
     if (command_fill(command, transcode->transcoder, &paths, transcode->error,
                      sizeof(transcode->error)) == 0 &&
         confine_command(&transcode->confine, command, transcode->transcoder,
@@ -644,7 +626,7 @@ struct transcode *transcode_start(struct event_base *base,
     transcode->cache = &config->cache;
     symcache_key_copy(&transcode->key, key);
     transcode->processes = -1;
-    transcode->check = -1;
+    transcode->proof = -1;
     transcode->done = done;
     transcode->arg = arg;
     transcode->pdb = strdup(pdb);

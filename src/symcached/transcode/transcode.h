@@ -15,6 +15,7 @@
 
 #include "config/config.h"
 #include "good_pdb.h"
+#include "proof.h"
 #include "proto/key.h"
 #include "trial.h"
 #include "trust.h"
@@ -26,6 +27,7 @@ struct transcode_result {
     bool ok;
     bool system; /* could not be started, was killed by somebody else, says
                     itself that it is not the file's fault, ... */
+    enum proof proof; /* of what our converter took and made, if ok */
     bool full;   /* and system: there was no room beside cache.min_free */
     symcache_version_t version; /* read from the name, if ok */
     const char *file;           /* the result, inside the work directory */
@@ -42,6 +44,9 @@ struct transcode;
 /* Is it our own converter, without a profile?  It needs to read {pdb} only, and
  * notices when that changes meanwhile. */
 bool transcode_is_ours(const struct transcoder_config *transcoder);
+
+/* Is it, and does it also say what it has checked, see proof.h? */
+bool transcode_proves(const struct transcoder_config *transcoder);
 
 /*
  * Runs transcoder->command on pdb (absolute path).  work is an existing empty
