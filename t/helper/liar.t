@@ -93,7 +93,8 @@ $t->wait_until('the second of the last change is over', sub {
 my $config = {
     stores => { default => { root => $t->path('store'), sources => ['sym'],
         transcoders => [{ version => '9.0.0',
-            command => ["$sbin/pdb2symcache", '-pdb', '{pdb}'] }] } },
+            # not our converter at once, which would tell the id instead
+            command => ['env', "$sbin/pdb2symcache", '-pdb', '{pdb}'] }] } },
     sources => { sym => { type => 'filesystem', path => $t->path('sym'),
         layout => 'symstore', map => { '\\\\srv\\s' => $t->path('secret') } } },
 };

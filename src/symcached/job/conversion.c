@@ -172,9 +172,29 @@ static bool wants_digest(const struct job *job)
     return !file_digest_may_wait();
 }
 
+/* Was the original received and not put among the downloads yet?  Then it is
+ * now; path is for its place there. */
+static struct publish_original to_keep(const struct job *job,
+                                       char path[PATH_MAX])
+{
+    const struct original *original = &job->original;
+    struct publish_original none = {NULL, NULL};
+    symcache_key_t key;
+
+    if (original->link == NULL || original->unchanged != 0) {
+        return none;
+    }
+    provenance_note(original->link, original->from, original->extent);
+    job_original_key(job, &key);
+    store_download_path(path, job->config->downloads, job->store->name, &key);
+    return (struct publish_original){original->link, path};
+}
+
 void job_publish(struct job *job, const symcache_version_t *version,
                  const char *file)
 {
+    char path[PATH_MAX];
+
     if (job->state == JOB_PUBLISHES && job->original.link != NULL) {
         provenance_note(file, job->original.from, job->original.extent);
     } else if (job->state == JOB_PUBLISHES) {
@@ -183,7 +203,7 @@ void job_publish(struct job *job, const symcache_version_t *version,
     job->target.published = *version;
     job->publish = publish_start(job->scheduler->base, job->store->root,
                                  &job->key, version, file, wants_digest(job),
-                                 on_published, job);
+                                 to_keep(job, path), on_published, job);
     if (job->publish == NULL) {
         on_published(job, -1, errno);
     }
@@ -202,7 +222,14 @@ static void on_transcoded(void *arg, const struct transcode_result *result)
     metrics_add(METRIC_TRANSCODE_RUNS, 1);
     metrics_add(METRIC_TRANSCODE_MS, result->ms);
 
-    if (job->original.link != NULL && !job_has_original(job)) {
+    if (job_is_unproved(job)) {
+        if (!result->ok || result->proof < PROOF_FULL ||
+            !job_has_original(job)) {
+            job_doubt(job);
+            return;
+        }
+        job_prove(job, result->proof == PROOF_PUBLICS);
+    } else if (job->original.link != NULL && !job_has_original(job)) {
         job_fail(job, 0, changed);
         return;
     }
@@ -235,7 +262,9 @@ void job_run_transcoder(struct job *job)
     /* Cleaning may have removed it while the job waited.  A job that took it
      * from the downloads can still ask its sources. */
     if (!job_has_original(job)) {
-        if (job->original.from == ORIGINAL_DOWNLOADS) {
+        if (job_is_unproved(job)) {
+            job_doubt(job);
+        } else if (job->original.from == ORIGINAL_DOWNLOADS) {
             job->original.from = NULL;
             job_set_state(job, JOB_WAITS_SOURCE);
         } else {

@@ -176,7 +176,8 @@ bool job_has_original(const struct job *job)
     /* ext4 cuts a file short before it notes the time, and the folder above may
      * have been replaced by another one */
     return stat(original->link, &st) == 0 &&
-           st.st_ctime < original->unchanged && st.st_size == left->st_size &&
+           (original->unchanged == 0 || st.st_ctime < original->unchanged) &&
+           st.st_size == left->st_size &&
            st.st_ino == left->st_ino && st.st_dev == left->st_dev;
 }
 

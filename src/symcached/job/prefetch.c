@@ -41,7 +41,7 @@ static void on_end(void *arg, enum source_outcome outcome)
     leave_slot(arg);
 }
 
-static const struct source_callbacks end_only = {NULL, on_end};
+static const struct source_callbacks end_only = {.done = on_end};
 
 /* Ends the lookup that was begun, if any. */
 static void cancel(struct job *job)

@@ -154,21 +154,20 @@ static bool is_link(const char *file)
     return lstat(file, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
-/* The original is not copied into the downloads: it has a link in a folder that
- * the job keeps. */
-static void leave_at_source(struct job *job, const char *file)
+bool job_leave_at_source(struct job *job, const char *file)
 {
     job->original.link = strdup(file);
     if (job->original.link == NULL) {
         job_leave_sources(job);
         job_fail(job, ENOMEM, "the PDB cannot be used");
-        return;
+        return false;
     }
     (void)stat(file, &job->original.left); /* one that is gone has changed */
     free(job->work);
     job->work = NULL;
     job_leave_sources(job);
     job_set_state(job, JOB_WAITS_TRANSCODER);
+    return true;
 }
 
 void job_take_target(struct job *job, const char *file)
@@ -198,7 +197,7 @@ static void on_found(struct job *job)
     }
 
     if (is_link(file)) {
-        leave_at_source(job, file);
+        (void)job_leave_at_source(job, file);
         return;
     }
     provenance_note(file, job->original.from, job->original.extent);
@@ -306,8 +305,8 @@ static void on_source_done(void *arg, enum source_outcome outcome)
     }
 }
 
-static const struct source_callbacks source_callbacks = {on_attempt,
-                                                         on_source_done};
+static const struct source_callbacks source_callbacks = {
+    on_attempt, on_source_done, job_take_unproved};
 
 /* Returns NULL with errno if the lookup could not begin. */
 static struct lookup *begin_lookup(struct job *job)
@@ -365,6 +364,10 @@ bool job_may_ask(struct job *job)
 
 void job_ask_source(struct job *job)
 {
+    if (job_is_unproved(job)) {
+        job_resume_source(job);
+        return;
+    }
     if (!job_may_ask(job)) {
         /* others may use the slot meanwhile */
         job_leave_sources(job);

@@ -13,6 +13,7 @@
  *
  *   state.c       begins it, and moves it from state to state
  *   search.c      asks its sources; prefetch.c asks the next one early
+ *   unproved.c    has a PDB converted that nobody has read yet
  *   conversion.c  runs its transcoder, and publishes what that made
  *   section.c     cuts a section out of an ELF file
  *   ask_tier.c    asks the tier of its store, before all that
@@ -67,7 +68,7 @@
  *         a slot |
  *                v
  *        JOB_IN_TRANSCODER --> JOB_WAITS_SOURCE, if the original is malformed
- *                |             and there is another source
+ *                |             and there is another source; or is unproved
  *                v
  *          JOB_PUBLISHES --> job_end()
  *
@@ -100,10 +101,13 @@ struct original {
     unsigned turn;     /* of the lookup, see struct source_turns */
     uint64_t bytes;    /* received from all sources */
     char *link;        /* if it was left at its source: a symbolic link to it,
-                          alone in a folder; or NULL: it is among the
+                          alone in a folder, or itself, if it was received and
+                          nobody has read it yet; or NULL: it is among the
                           downloads */
-    time_t unchanged;  /* since when it must be what its source had */
+    time_t unchanged;  /* since when it must be what its source had; 0: nobody
+                          else can change it */
     struct stat left;  /* it, when it was left there */
+    bool is_unproved;  /* nobody has read it yet, see unproved.c */
 };
 
 /* The original was among the downloads, and no source was asked. */
@@ -167,7 +171,7 @@ struct job {
     const struct source_config *source; /* being asked, or the next one */
     unsigned turn; /* of that, the first: what was before it is malformed */
     struct source_symcache symcache;
-    struct lookup *lookup;
+    struct lookup *lookup;     /* at its end; or with an unproved original */
     struct prefetch *prefetch; /* or NULL; see prefetch.h */
     struct section *section;   /* of a job for one, see section.c; or NULL */
     struct event *again;       /* of JOB_WAITS_UPSTREAM; or NULL */
@@ -285,6 +289,32 @@ bool job_take_file(struct job *job, const char *file);
 
 /* The same for an original that is the target, and ends the job. */
 void job_take_target(struct job *job, const char *file);
+
+/* The original is not copied into the downloads: file, itself or a link to it,
+ * stays in a folder that the job keeps.  Returns false after it has ended the
+ * job. */
+bool job_leave_at_source(struct job *job, const char *file);
+
+/* unproved.c ------------------------------------------------------------ */
+
+/* The callback of a lookup: a PDB is there that nobody has read yet. */
+void job_take_unproved(void *arg);
+
+/* Is the job's original such a one? */
+bool job_is_unproved(const struct job *job);
+
+/* The converter has found out that it is what was looked for. */
+void job_prove(struct job *job, bool publics_only);
+
+/* It has not: the source looks at it again, with a process for that. */
+void job_doubt(struct job *job);
+
+/* Somebody waits for the original itself.  He need not wait for the conversion:
+ * one of an unproved original that was received begins anew after a look. */
+void job_hurry_original(struct job *job);
+
+/* Goes on with that, when there is a download slot. */
+void job_resume_source(struct job *job);
 
 /* section.c ------------------------------------------------------------- */
 

@@ -46,6 +46,9 @@ void waiter_join(struct waiter *w, struct job *job)
     w->alike = 0;
     job->nwaiters += w->fn != NULL;
     count_hints(job, w->hints, 1);
+    if (symcache_kind_is_original(w->kind)) {
+        job_hurry_original(job);
+    }
 }
 
 void waiter_detach(struct waiter *w)

@@ -18,6 +18,7 @@
 #include "steps.h"
 #include "metrics/metrics.h"
 #include "base/origin.h"
+#include "base/task.h"
 #include "symcached/tier/tier.h"
 
 static void sources_on_freed(void *arg)
@@ -147,8 +148,12 @@ static void cancel_task(struct lookup *lookup)
     case LOOKUP_IN_TIER:
         tiers_get_cancel(lookup->task);
         break;
+    case LOOKUP_LOOKS_NEAR:
+        task_cancel(lookup->task);
+        break;
     case LOOKUP_BEGINS:
     case LOOKUP_DECIDES:
+    case LOOKUP_UNPROVED:
     case LOOKUP_ENDED:
         break;
     }

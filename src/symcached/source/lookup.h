@@ -62,6 +62,14 @@ struct source_callbacks {
     void (*attempt)(void *arg, const struct source_attempt *attempt);
     /* exactly once, never from inside source_lookup() */
     void (*done)(void *arg, enum source_outcome outcome);
+    /*
+     * Or NULL.  `file` is by its place and its first bytes the PDB that is
+     * looked for, but nobody has read it yet.  Who can tell by other means
+     * whether it is the right one, calls source_proven() or source_doubt()
+     * later, or source_cancel(); the lookup keeps no slot of its host
+     * meanwhile.
+     */
+    void (*unproved)(void *arg);
 };
 
 /* The types that a source may have, for config_read(). */
@@ -95,7 +103,8 @@ void sources_keep(struct sources *sources, const struct config *config);
  * is unusable.  hints are those of proto/hints.h, and are copied: HTTP servers
  * are told of a checksum, and a file that has another one is unusable.  If
  * unchanged is not 0, a file of a directory that was not changed since then may
- * be left where it is: `file` is then a symbolic link to it.  config must live
+ * be left where it is: `file` is then a symbolic link to it; and the caller can
+ * do with an unproved file.  config must live
  * until done or cancel.
  * Without an attempt callback it is a lookup before its turn: done says that it
  * has ended, and its result is kept until source_promote() or source_cancel().
@@ -123,6 +132,14 @@ bool source_has_turn(const struct source_config *source,
  */
 void source_promote(struct lookup *lookup,
                     const struct source_callbacks *callbacks, void *arg);
+
+/* The file is the right one, and as far as the source is concerned this is the
+ * end: the attempt is reported, and the lookup is freed; done is not called. */
+void source_proven(struct lookup *lookup, bool publics_only);
+
+/* Has a process look at the file, and goes on as if unproved() had never been
+ * called.  `file` is gone, until it is found again. */
+void source_doubt(struct lookup *lookup);
 
 /* Is a body being received or checked? */
 bool source_receives(const struct lookup *lookup);

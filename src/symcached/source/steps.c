@@ -177,6 +177,9 @@ void lookup_check_part(struct lookup *lookup)
 {
     struct unpack_request request = {0};
 
+    if (lookup_offer_part(lookup)) {
+        return;
+    }
     request.in = lookup->part_fd;
     lookup_unpack(lookup, LOOKUP_CHECKS, &request, lookup_on_checked);
 }
@@ -184,7 +187,7 @@ void lookup_check_part(struct lookup *lookup)
 /* directories ---------------------------------------------------------------
  */
 
-static void lookup_set_dir_place(struct lookup *lookup, size_t place)
+void lookup_set_dir_place(struct lookup *lookup, size_t place)
 {
     snprintf(lookup->place, sizeof(lookup->place), "%s/%s", lookup->dir.root,
              lookup->dir.places[place]);
@@ -258,10 +261,9 @@ void lookup_leave_dir(struct lookup *lookup, enum breaker_end end,
 
 /*
  * A directory has limits and a breaker as hosts do, and one that a file.ptr
- * leads to has its own.  Returns false when it has ended the lookup.
+ * leads to has its own.
  */
-static bool lookup_enter_dir(struct lookup *lookup,
-                             struct unpack_request *request)
+bool lookup_enter_dir(struct lookup *lookup, struct unpack_request *request)
 {
     const struct limits_config *limits = &lookup->config->limits;
     const struct source_config *source = lookup->source;
@@ -269,6 +271,7 @@ static bool lookup_enter_dir(struct lookup *lookup,
     char *origin = origin_directory(lookup->dir.root);
     char reason[HOST_REASON] = "out of memory";
     struct host_slot *slot = lookup->slot;
+    size_t i;
 
     if (origin != NULL) {
         lookup->dir.host =
@@ -293,27 +296,26 @@ static bool lookup_enter_dir(struct lookup *lookup,
         request->gone = host_slot_gone;
         request->gone_arg = slot;
     }
+    request->max = limits->download_size;
+    request->in = -1;
+    request->root = lookup->dir.root;
+    request->beneath = lookup->dir.beneath;
+    request->unchanged = lookup->unchanged;
+    request->index2 = lookup->dir.index2;
+    request->nplaces = lookup->dir.nplaces;
+    for (i = 0; i < request->nplaces; i++) {
+        request->places[i] = lookup->dir.places[i];
+    }
     return true;
 }
 
-static void lookup_run_dir(struct lookup *lookup)
+void lookup_run_dir(struct lookup *lookup)
 {
     struct unpack_request request = {0};
-    size_t i;
 
-    if (!lookup_enter_dir(lookup, &request)) {
+    if (lookup_look_near(lookup) || !lookup_enter_dir(lookup, &request)) {
         return;
     }
-    request.in = -1;
-    request.root = lookup->dir.root;
-    request.beneath = lookup->dir.beneath;
-    request.unchanged = lookup->unchanged;
-    request.index2 = lookup->dir.index2;
-    request.nplaces = lookup->dir.nplaces;
-    for (i = 0; i < request.nplaces; i++) {
-        request.places[i] = lookup->dir.places[i];
-    }
-
     if (lookup->dir.flat && lookup_set_index(lookup, &request) != 0) {
         lookup_fail(lookup, "index");
         return;
@@ -433,6 +435,7 @@ void lookup_dir(struct lookup *lookup, const struct lookup_dir *dir)
     lookup->dir.index2 = dir->index2;
     lookup->dir.flat = dir->flat;
     lookup->dir.runs = 0;
+    lookup->dir.seen = false;
 
     if (lookup_set_dir(lookup, dir->root, dir->places, dir->nplaces) != 0) {
         snprintf(lookup->place, sizeof(lookup->place), "%s", dir->root);

@@ -55,8 +55,11 @@ struct sources {
  *                        |  ^                  |       |
  *     the next place     v  | nothing there    |       v before its turn
  *     LOOKUP_FETCHES, _SEARCHES, _CHECKS,      |   LOOKUP_ENDED
- *     _VALIDATES, _IN_TIER                     v       | source_promote()
+ *     _VALIDATES, _IN_TIER, _LOOKS_NEAR        v       | source_promote()
  *                                    callbacks.done  <-+
+ *
+ * A file that is found in LOOKUP_FETCHES or _LOOKS_NEAR may lead to
+ * LOOKUP_UNPROVED, and from there to the end, or to where it would be checked.
  */
 enum lookup_step {
     LOOKUP_BEGINS,    /* for the loop */
@@ -66,6 +69,8 @@ enum lookup_step {
     LOOKUP_CHECKS,    /* for a child that looks at a body; a struct unpack */
     LOOKUP_VALIDATES, /* for a child that reads a SymCache; a struct child */
     LOOKUP_IN_TIER,   /* for an original of a tier; a struct tier_get */
+    LOOKUP_LOOKS_NEAR, /* for a thread in a directory; a struct task */
+    LOOKUP_UNPROVED,  /* for source_proven() or source_doubt() */
     LOOKUP_ENDED      /* for its turn, see source_promote() */
 };
 
@@ -101,6 +106,9 @@ struct lookup {
     unsigned aside; /* how many files were moved away, for their names */
     enum source_outcome outcome; /* the most serious of the attempts */
     bool publics_only;           /* the PDB found has only public symbols */
+    uint64_t offered; /* size of an unproved file */
+    bool in_dir;      /* which is left in its directory */
+    bool is_doubted;  /* nothing is offered any more */
     struct source_symcache *symcache; /* for a SymCache server, or NULL */
 
     /* what the source's type set when it began */
@@ -127,6 +135,7 @@ struct lookup {
         bool beneath;
         bool flat;
         unsigned runs;       /* children so far */
+        bool seen;           /* by a thread, which found nothing to be used */
         struct host *host;   /* the directory's, while it is searched */
         struct host_slot *slot; /* its own, if it is not the source's */
         bool probe;
@@ -163,6 +172,20 @@ int lookup_open_part(struct lookup *lookup);
 
 /* Unpacks and checks what is in part. */
 void lookup_check_part(struct lookup *lookup);
+
+/* Looks for the places of lookup->dir. */
+void lookup_run_dir(struct lookup *lookup);
+
+/* Sets lookup->place to one of them. */
+void lookup_set_dir_place(struct lookup *lookup, size_t place);
+
+/* Fills the request for them.  Returns false when it has ended the lookup. */
+bool lookup_enter_dir(struct lookup *lookup, struct unpack_request *request);
+
+/* unproved.c: these return false if what is found has to be checked by a
+ * process first; otherwise they have begun to do without. */
+bool lookup_offer_part(struct lookup *lookup);
+bool lookup_look_near(struct lookup *lookup);
 
 /* The directory is no longer searched, so its slot is freed; detail is for the
  * log. */

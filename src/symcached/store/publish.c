@@ -20,6 +20,8 @@ struct publish {
     symcache_key_t key;
     symcache_version_t version;
     char *file;
+    char *original; /* and its place; or NULL */
+    char *place;
     bool has_digest;
     long long size; /* the result, and the reason of an error */
     int errnum;
@@ -29,9 +31,14 @@ static void publish_run(void *arg)
 {
     struct publish *publish = arg;
 
-    publish->size = store_publish(publish->root, &publish->key,
-                                  &publish->version, publish->file,
-                                  publish->has_digest);
+    if (publish->original != NULL &&
+        store_keep_original(publish->original, publish->place) != 0) {
+        publish->size = -1;
+    } else {
+        publish->size = store_publish(publish->root, &publish->key,
+                                      &publish->version, publish->file,
+                                      publish->has_digest);
+    }
     publish->errnum = publish->size < 0 ? errno : 0;
 }
 
@@ -52,6 +59,8 @@ static void publish_drop(void *arg)
 
     free(publish->root);
     free(publish->file);
+    free(publish->original);
+    free(publish->place);
     free(publish);
 }
 
@@ -62,6 +71,7 @@ struct publish *publish_start(struct event_base *base, const char *root,
                               const symcache_key_t *key,
                               const symcache_version_t *version,
                               const char *file, bool has_digest,
+                              struct publish_original original,
                               publish_done_fn done, void *arg)
 {
     struct publish *publish = calloc(1, sizeof(*publish));
@@ -77,7 +87,13 @@ struct publish *publish_start(struct event_base *base, const char *root,
     publish->version = *version;
     publish->has_digest = has_digest;
     publish->file = strdup(file);
-    if (publish->root == NULL || publish->file == NULL) {
+    if (original.file != NULL) {
+        publish->original = strdup(original.file);
+        publish->place = strdup(original.place);
+    }
+    if (publish->root == NULL || publish->file == NULL ||
+        (original.file != NULL &&
+         (publish->original == NULL || publish->place == NULL))) {
         publish_drop(publish);
         errno = ENOMEM;
         return NULL;

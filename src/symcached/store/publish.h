@@ -17,6 +17,12 @@ struct publish;
 /* size is the result of store_publish(), or -1 with errnum. */
 typedef void (*publish_done_fn)(void *arg, long long size, int errnum);
 
+/* An original that is put among the downloads before, or NULLs. */
+struct publish_original {
+    const char *file;
+    const char *place;
+};
+
 /*
  * done is called once, but never from inside this function; the handle does
  * not exist any more then.  A disk that does not answer for minutes is an
@@ -26,6 +32,7 @@ struct publish *publish_start(struct event_base *base, const char *root,
                               const symcache_key_t *key,
                               const symcache_version_t *version,
                               const char *file, bool has_digest,
+                              struct publish_original original,
                               publish_done_fn done, void *arg);
 
 /* done is not called any more; the file may still be published. */

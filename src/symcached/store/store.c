@@ -168,6 +168,22 @@ long long store_publish(const char *root, const symcache_key_t *key,
     return size;
 }
 
+int store_keep_original(const char *file, const char *place)
+{
+    int rc, saved, fd = open(file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+    if (fd == -1) {
+        return -1;
+    }
+    rc = fchmod(fd, 0644) == 0 && (fdatasync(fd) == 0 || errno == EINVAL)
+             ? store_rename(file, place)
+             : -1;
+    saved = errno;
+    close(fd);
+    errno = saved;
+    return rc;
+}
+
 /* The mtime is the last use, with a precision of an hour. */
 static bool touch_due(const struct stat *st)
 {

@@ -42,6 +42,11 @@ void store_path(char buf[PATH_MAX], const char *root,
                 const symcache_key_t *key, const symcache_version_t *version,
                 symcache_file_e kind);
 
+/* Renames an original to its place among the downloads, once its content is
+ * durable: one that has its name there is used after any crash.  Returns 0, or
+ * -1 with errno. */
+int store_keep_original(const char *file, const char *place);
+
 /*
  * Publishes file, which must be on the same file system, as the SymCache of
  * the key in that version, durably.  The gzip file of the former file is

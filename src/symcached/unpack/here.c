@@ -82,15 +82,20 @@ static int here_send(int socket, size_t place, int fd)
                : -1;
 }
 
+bool here_may_stay(int fd, time_t unchanged, uint64_t max, struct stat *st)
+{
+    return is_local(fd) && fstat(fd, st) == 0 && st->st_size > 0 &&
+           (uint64_t)st->st_size <= max && st->st_ctime < unchanged &&
+           st->st_mtime < unchanged - HERE_SETTLED;
+}
+
 void here_map(struct here *here, int socket, size_t place, int fd,
               time_t unchanged, uint64_t max)
 {
     struct stat st;
     void *map;
 
-    if (!is_local(fd) || fstat(fd, &st) != 0 || st.st_size <= 0 ||
-        (uint64_t)st.st_size > max || st.st_ctime >= unchanged ||
-        st.st_mtime >= unchanged - HERE_SETTLED ||
+    if (!here_may_stay(fd, unchanged, max, &st) ||
         here_send(socket, place, fd) != 0) {
         return;
     }

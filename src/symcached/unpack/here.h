@@ -18,11 +18,16 @@ struct here {
 };
 
 /*
- * Maps an open file, the one of a place, if it may be used where it is: it lies
- * in a file system of this machine, has max bytes at the most, was not changed
- * since the time `unchanged`, and has its content for a while already.  In a
- * file system of the network it could change without a trace, and a young one
- * may still be written to.
+ * May an open file be used where it is?  It may if it lies in a file system of
+ * this machine, has max bytes at the most, was not changed since the time
+ * `unchanged`, and has its content for a while already.  In a file system of
+ * the network it could change without a trace, and a young one may still be
+ * written to.  Fills *st then.
+ */
+bool here_may_stay(int fd, time_t unchanged, uint64_t max, struct stat *st);
+
+/*
+ * Maps an open file, the one of a place, if it may be used where it is.
  *
  * Which file it is must not be told by a process that has read a file of a
  * stranger.  So the child hands its descriptor to the helper first, by a

@@ -52,6 +52,15 @@ static int open_place(const struct places_search *search, size_t i)
     return fd;
 }
 
+int places_open_first(const struct places_search *search, size_t *place)
+{
+    struct places places = {.n = search->n};
+
+    tiers(&places, search, false);
+    *place = places.first;
+    return open_place(search, places.first);
+}
+
 /* Opens the places that count.  Returns false if none of them exists. */
 static bool open_all(struct places *places, const struct places_search *search)
 {

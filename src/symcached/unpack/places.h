@@ -41,4 +41,8 @@ bool places_is_pointer(const char *name);
 /* Opens the places that count.  places is all zeroes. */
 void places_open(struct places *places, const struct places_search *search);
 
+/* Opens the file at the first place that counts, where the names are spelled as
+ * index2.txt is.  Returns its descriptor and *place, or -1 with errno. */
+int places_open_first(const struct places_search *search, size_t *place);
+
 #endif

@@ -24,6 +24,7 @@
 #include "body.h"
 #include "flat.h"
 #include "here.h"
+#include "near.h"
 
 struct event_base;
 struct unpack;

@@ -1,0 +1,92 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * How a job has a PDB converted that nobody has read yet, see source/lookup.h.
+ * If our converter says that it is the one of the key, the job goes on as if a
+ * source had said so before.  Whatever else comes of the run, it has told
+ * nothing: not of the PDB, of its source, or of the transcoder.  The source
+ * then looks at it in a process, and the transcoder runs again on what that
+ * finds.
+ */
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "scheduler.h"
+
+/* Does what the job runs on it say whether it is the right one? */
+static bool can_prove(const struct job *job)
+{
+    const struct transcoder_config *transcoder =
+        job->order.transcoders[FORMAT_PDB];
+
+    return transcoder != NULL && transcode_proves(transcoder) &&
+           !section_wants_file(job) && job_may_leave_original(job);
+}
+
+void job_take_unproved(void *arg)
+{
+    struct job *job = arg;
+    char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
+    struct stat st;
+
+    if (!can_prove(job)) {
+        source_doubt(job->lookup);
+        return;
+    }
+    snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
+    job->original.from = job->source->name;
+    job->original.format = FORMAT_PDB;
+    job->original.is_unproved = true;
+    if (lstat(file, &st) == 0 && S_ISREG(st.st_mode)) {
+        job->original.unchanged = 0;
+    }
+    (void)job_leave_at_source(job, file);
+}
+
+bool job_is_unproved(const struct job *job)
+{
+    return job->original.is_unproved;
+}
+
+void job_prove(struct job *job, bool publics_only)
+{
+    struct lookup *lookup = job->lookup;
+
+    job->lookup = NULL;
+    job->original.is_unproved = false;
+    source_proven(lookup, publics_only);
+}
+
+void job_doubt(struct job *job)
+{
+    job_leaves_run(job);
+    job_remove_work(job);
+    *strrchr(job->original.link, '/') = '\0';
+    job->work = job->original.link; /* the folder of the lookup */
+    job->original.link = NULL;
+    job->original.from = NULL;
+    job_set_state(job, JOB_WAITS_SOURCE);
+}
+
+void job_hurry_original(struct job *job)
+{
+    if (!job_is_unproved(job) || job->original.link == NULL ||
+        job->original.unchanged != 0) {
+        return;
+    }
+    if (job->run.transcode != NULL) {
+        transcode_cancel(job->run.transcode);
+        job->run.transcode = NULL;
+    }
+    job_doubt(job);
+}
+
+void job_resume_source(struct job *job)
+{
+    job->original.is_unproved = false;
+    job->original.unchanged = time(NULL);
+    job->step = clock_ms();
+    job_set_state(job, JOB_IN_SOURCE);
+    source_doubt(job->lookup);
+}

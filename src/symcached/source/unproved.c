@@ -1,0 +1,144 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A PDB that nobody has read yet.  A process that reads no more than its id
+ * takes a tenth of the time of a conversion, and our converter can tell the id
+ * as well.  So if it is to be converted, and seems to be the one that is looked
+ * for, this is tried first.  What that cannot confirm is looked at as anything
+ * else.
+ */
+#include "steps.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/task.h"
+
+/* Would the lookup's owner take a PDB without a look at it? */
+static bool may_offer(const struct lookup *lookup)
+{
+    return lookup->unchanged != 0 && lookup->callbacks.unproved != NULL &&
+           lookup->attempt_queue == NULL &&
+           !lookup->source->type->has_symcaches &&
+           lookup->key.kind == SYMCACHE_KIND_SYMCACHE &&
+           lookup->key.id_type == SYMCACHE_ID_DEBUG && !lookup->is_doubted &&
+           (lookup->formats & config_layout_formats(lookup->source->layout) &
+            1u << FORMAT_PDB);
+}
+
+/* Hands `file` to the owner.  The host is free for others. */
+static void offer(struct lookup *lookup)
+{
+    lookup_set_step(lookup, LOOKUP_UNPROVED, NULL);
+    host_leave(lookup->slot);
+    lookup->slot = NULL;
+    lookup->callbacks.unproved(lookup->arg);
+}
+
+bool lookup_offer_part(struct lookup *lookup)
+{
+    uint8_t head[BODY_HEAD];
+    const char *what;
+    struct stat st;
+    ssize_t n;
+
+    if (!may_offer(lookup)) {
+        return false;
+    }
+    n = pread(lookup->part_fd, head, sizeof(head), 0);
+    if (n <= 0 ||
+        body_sniff(head, (size_t)n, &what) != BODY_ORIGINAL + FORMAT_PDB ||
+        fstat(lookup->part_fd, &st) != 0 ||
+        rename(lookup->part, lookup->file) != 0) {
+        return false;
+    }
+    lookup->offered = (uint64_t)st.st_size;
+    offer(lookup);
+    return true;
+}
+
+static void on_near(void *arg, const struct near_result *result)
+{
+    enum breaker_end end = result->late ? BREAKER_FAULT : BREAKER_GOOD;
+    struct lookup *lookup = arg;
+    char detail[64] = "";
+
+    lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
+    lookup->dir.seen = true;
+    lookup->received.ms = result->ms;
+    if (result->late) {
+        snprintf(detail, sizeof(detail), "no answer within %u s",
+                 lookup->config->limits.first_byte_time);
+    }
+    lookup_leave_dir(lookup, end, detail);
+    if (result->late) {
+        lookup_attempt_here(lookup, SOURCE_FAILED, detail);
+        lookup_end(lookup);
+    } else if (result->fd >= 0 &&
+               here_link(result->fd, lookup->file) == 0) {
+        lookup_set_dir_place(lookup, result->place);
+        lookup->offered = result->size;
+        lookup->received.bytes = result->size;
+        lookup->in_dir = true;
+        offer(lookup);
+    } else {
+        lookup_run_dir(lookup);
+    }
+}
+
+bool lookup_look_near(struct lookup *lookup)
+{
+    struct unpack_request request = {0};
+    struct task *task;
+
+    if (!may_offer(lookup) || lookup->dir.flat || lookup->dir.seen) {
+        return false;
+    }
+    if (!lookup_enter_dir(lookup, &request)) {
+        return true;
+    }
+    task = near_start(lookup->sources->base, &request, on_near, lookup);
+    if (task == NULL) {
+        lookup_leave_dir(lookup, BREAKER_NOTHING, "");
+        return false;
+    }
+    lookup_set_step(lookup, LOOKUP_LOOKS_NEAR, task);
+    return true;
+}
+
+void source_proven(struct lookup *lookup, bool publics_only)
+{
+    char detail[64];
+
+    lookup->publics_only = publics_only;
+    lookup->received.bytes = lookup->offered;
+    snprintf(detail, sizeof(detail), "%llu bytes%s",
+             (unsigned long long)lookup->offered,
+             publics_only ? ", public symbols only" : "");
+    lookup_attempt_here(lookup, SOURCE_FOUND, detail);
+    if (lookup->found != NULL) {
+        lookup->found(lookup);
+    }
+    source_cancel(lookup);
+}
+
+void source_doubt(struct lookup *lookup)
+{
+    lookup->is_doubted = true;
+    lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
+    if (lookup->source->origin != NULL) {
+        lookup->slot = host_enter(lookup->sources->hosts,
+                                  lookup->source->origin, true);
+    }
+    if (lookup->in_dir) {
+        (void)unlink(lookup->file);
+        lookup->in_dir = false;
+        lookup_run_dir(lookup);
+    } else {
+        (void)rename(lookup->file, lookup->part);
+        lookup_check_part(lookup);
+    }
+}

@@ -1,0 +1,40 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * A look into a directory for a plain PDB that may be used where it is, by its
+ * name and its first bytes only, in a thread: for a caller whose converter
+ * finds out whether it is the right one.  Whatever else is there, or nothing,
+ * is for unpack.h.
+ */
+#ifndef SYMCACHED_UNPACK_NEAR_H
+#define SYMCACHED_UNPACK_NEAR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct event_base;
+struct task;
+struct unpack_request;
+
+struct near_result {
+    int fd; /* the file, until done returns; or -1 */
+    size_t place;
+    uint64_t size;
+    bool late; /* the directory did not answer in time */
+    unsigned ms;
+};
+
+typedef void (*near_done_fn)(void *arg, const struct near_result *result);
+
+/*
+ * Looks at the first place of the request that counts.  Of the request these
+ * count: max, first, root, beneath, unchanged, places and index2, which are
+ * copied.  done is called once, and not from inside this function, unless
+ * task_cancel() is called before.  Returns NULL with errno.
+ */
+struct task *near_start(struct event_base *base,
+                        const struct unpack_request *request,
+                        near_done_fn done, void *arg);
+
+#endif
