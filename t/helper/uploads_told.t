@@ -168,6 +168,32 @@ like $told[0], qr{^\Q$path\E\?id=}, 'of this file';
 unlike $told[0], qr/keep/, 'which is there';
 $t->wait_until('then it is done', sub { !intents() });
 
+# --- killed when a file is removed and nobody knows of it
+
+touch('hangs');
+told();
+my $s = Test::Symcache::connect_to($t->path('a.sock')) or die "a.sock: $!";
+print $s Test::Symcache::request_text('POST', "/v1/discard/$path",
+    'Content-Length: 0');
+$s->flush;
+$t->wait_until('the other machine is being told', sub { told() > 0 });
+$t->stop_symcached('KILL');
+close $s;
+ok !-e "$dir/uploads/$path", 'killed: the file is gone';
+is untold(), '', 'nothing is kept of whom to tell';
+unlink "$dir/hangs";
+start();
+@told = ();
+$t->wait_until('the next process tells of it', sub { push @told, told(); @told });
+like $told[0], qr{^\Q$path\E\?id=}, 'of this file';
+unlike $told[0], qr/keep/, 'which nobody is to keep';
+$t->wait_until('then it is done', sub { !intents() });
+is $u->put($path, $pdb)->{status}, 201, 'uploaded again';
+is $u->admin('POST', "/v1/discard/$path", 'Content-Length: 0')->{status}, 200,
+    'removed';
+is scalar(intents()), 0, 'when all know, nothing is left to be told';
+is $u->put($path, $pdb)->{status}, 201, 'and uploaded';
+
 # --- killed while it was stored in the tier
 
 $t->stop_symcached;

@@ -16,6 +16,7 @@
 #include "report.h"
 
 #define FOLDER ".changing"
+#define REMOVAL "removal\n"
 #define TRIES 10
 #define LINE_MAX_SIZE 4096
 #define PARTS (3 + DEBUG_PLACE_IDS)
@@ -110,7 +111,7 @@ static int make(struct intent *intent)
     return rc;
 }
 
-int intent_write(struct intent **intent, const char *root,
+int intent_write(struct intent **intent, const char *root, bool removes,
                  const struct upload_file *files, size_t n)
 {
     struct intent *made = intent_new(root, "XXXXXX");
@@ -124,6 +125,9 @@ int intent_write(struct intent **intent, const char *root,
     if (rc != 0) {
         intent_leave(made);
         return rc;
+    }
+    if (removes) {
+        fputs(REMOVAL, made->file);
     }
     for (i = 0; i < n; i++) {
         print_line(made->file, &files[i].place);
@@ -173,6 +177,7 @@ static bool take(struct intent *intent, struct publication *files)
         return false;
     }
     while (fgets(line, sizeof(line), intent->file) != NULL) {
+        files->removes |= strcmp(line, REMOVAL) == 0;
         read_line(line, files);
     }
     return true;

@@ -1,24 +1,26 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What an upload is about to change is written to the disk before it does: of a
- * process that is killed before others were told, the next one reads whom it
- * has to tell of what.
+ * What an upload or a removal is about to change is written to the disk before
+ * it does: of a process that is killed before others were told, the next one
+ * reads whom it has to tell of what.
  *
  * An intent is a file <root>/.changing/XXXXXX that its process holds a lock on.
  * It has a line for each file: name, id and file of its path, and the ids by
- * which it may be asked for, with tabs between.
+ * which it may be asked for, with tabs between.  Of a removal, the first line
+ * says so.
  */
 #ifndef SYMCACHED_UPLOAD_INTENT_H
 #define SYMCACHED_UPLOAD_INTENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include "publication.h"
 
 struct intent;
 
 /* Returns 0 with *intent, or an errno. */
-int intent_write(struct intent **intent, const char *root,
+int intent_write(struct intent **intent, const char *root, bool removes,
                  const struct upload_file *files, size_t n);
 
 /* Others have been told, or nothing has changed.  NULL is allowed, here and

@@ -358,7 +358,8 @@ static void run(void *arg)
         return;
     }
     if (p->intent == NULL) {
-        p->errnum = intent_write(&p->intent, p->root, p->files, p->nfiles);
+        p->errnum = intent_write(&p->intent, p->root, false, p->files,
+                                 p->nfiles);
     }
     if (p->errnum == 0 && !p->compares) {
         p->errnum = sync_all(p);

@@ -44,6 +44,7 @@ struct publication {
     char *root;
     bool replace; /* other bytes that are there */
     bool compares; /* no file gets its name yet */
+    bool removes;  /* read from an intent: the files were to be removed */
     unsigned expires; /* seconds from now on; 0 = never */
     struct upload_file *files;
     size_t nfiles;

@@ -68,7 +68,7 @@ static void on_dropped(void *arg)
 }
 
 /* If a file has not got its name, what other machines have may be all that
- * there is of it. */
+ * there is of it; unless it was to be removed. */
 static void look_at_files(const struct publication *files, const char *root,
                           bool is_try)
 {
@@ -80,7 +80,8 @@ static void look_at_files(const struct publication *files, const char *root,
         upload_file_path(below, &files->files[i].place, is_try);
         snprintf(path, sizeof(path), "%.1024s/%.3000s", root, below);
         files->files[i].fate = UPLOAD_REPLACED;
-        files->files[i].is_unsure = lstat(path, &st) != 0;
+        files->files[i].is_unsure =
+            !files->removes && lstat(path, &st) != 0;
     }
 }
 
@@ -107,8 +108,10 @@ static bool take_one(struct recoveries *recoveries, const char *root,
         recovery_free(recovery);
         return false;
     }
-    log_info(0, "uploads: a process was killed while it stored %zu files; "
-             "what was known of them is dropped", recovery->files->nfiles);
+    log_info(0, "uploads: a process was killed while it %s %zu files; "
+             "what was known of them is dropped",
+             recovery->files->removes ? "removed" : "stored",
+             recovery->files->nfiles);
     look_at_files(recovery->files, root, is_try);
     recovery->invalidation = invalidation_start(
         recoveries->base, recoveries->scheduler, recovery->files->files,

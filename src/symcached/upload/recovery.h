@@ -2,8 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * A process was killed when files of an upload had their names, or were about
- * to get them, and not all had been told: this one drops what was known, here
- * and on the other machines (intent.h).
+ * to get or to lose them, and not all had been told: this one drops what was
+ * known, here and on the other machines (intent.h).
  */
 #ifndef SYMCACHED_UPLOAD_RECOVERY_H
 #define SYMCACHED_UPLOAD_RECOVERY_H

@@ -14,6 +14,7 @@
 #include "config/config.h"
 #include "symcached/job/job.h"
 #include "symcached/tier/tier.h"
+#include "intent.h"
 #include "invalidation.h"
 #include "peers.h"
 #include "report.h"
@@ -32,6 +33,7 @@ struct removal {
     bool was_shared; /* the tier had it */
     bool was_absent;
     unsigned unused_for;
+    struct intent *intent; /* while others may not know, or NULL */
     struct tier_original *original;
     struct invalidation *invalidation;
     struct telling *telling;
@@ -60,14 +62,23 @@ static void end(struct removal *removal, int status, const char *text)
     if (removal->telling != NULL) {
         telling_cancel(removal->telling);
     }
+    intent_leave(removal->intent);
     LIST_REMOVE(removal, entry);
     config_unref(removal->config);
     free(removal);
     done(arg, status, text);
 }
 
+/* All know, or nothing has changed. */
+static void settle(struct removal *removal)
+{
+    intent_drop(removal->intent);
+    removal->intent = NULL;
+}
+
 static void end_well(struct removal *removal, const char *untold)
 {
+    settle(removal);
     if (removal->was_absent) {
         end(removal, 404, strerror(ENOENT));
     } else {
@@ -104,19 +115,25 @@ static void print_path(char path[PATH_MAX], const struct removal *removal)
              removal->path);
 }
 
-/* What is known of it is dropped here, and then on the other machines. */
-static void drop(struct removal *removal)
+/* Finds the ids by which the file may be asked for, if those who told of it
+ * have not said them.  Returns false if there are none. */
+static bool find_ids(struct removal *removal)
 {
     struct debug_place known, *place = &removal->file.place;
 
-    if (place->nids == 0 &&
-        !report_place(&known, place->name, place->id)) {
-        end_well(removal, "");
-        return;
-    }
-    if (place->nids == 0) {
+    if (place->nids == 0 && report_place(&known, place->name, place->id)) {
         memcpy(place->ids, known.ids, sizeof(place->ids));
         place->nids = known.nids;
+    }
+    return place->nids > 0;
+}
+
+/* What is known of it is dropped here, and then on the other machines. */
+static void drop(struct removal *removal)
+{
+    if (!find_ids(removal)) {
+        end_well(removal, "");
+        return;
     }
     removal->invalidation =
         invalidation_start(removal->removals->base,
@@ -136,7 +153,10 @@ static void remove_here(struct removal *removal)
     if (unlink(path) != 0 &&
         !(removal->was_shared && (errno == ENOENT || errno == ENOTDIR))) {
         if (errno != ENOENT && errno != ENOTDIR) {
-            end(removal, 500, strerror(errno));
+            int errnum = errno;
+
+            settle(removal);
+            end(removal, 500, strerror(errnum));
             return;
         }
         /* who removed it may have been killed before anybody knew */
@@ -189,14 +209,29 @@ static void on_original(void *arg, enum tier_original_outcome outcome,
     removal->original = NULL;
     removal->was_shared = outcome == TIER_ORIGINAL_DONE;
     if (outcome == TIER_ORIGINAL_FAILED) {
+        settle(removal); /* whoever asked has to ask again */
         end(removal, 503, detail);
     } else if (outcome == TIER_ORIGINAL_USED) {
         print_path(path, removal);
         (void)retention_touch(path);
+        settle(removal);
         end(removal, 409, detail);
     } else {
         remove_here(removal);
     }
+}
+
+/* Of a file that is old, others need not know.  Returns 0, or an errno. */
+static int note_intent(struct removal *removal)
+{
+    char below[PATH_MAX];
+
+    if (removal->is_old || !find_ids(removal)) {
+        return 0;
+    }
+    snprintf(below, sizeof(below), "%.1024s%s", removal->config->uploads.root,
+             removal->is_try ? "/" UPLOADS_TRY : "");
+    return intent_write(&removal->intent, below, true, &removal->file, 1);
 }
 
 void removals_start(struct removals *removals,
@@ -205,6 +240,7 @@ void removals_start(struct removals *removals,
 {
     struct removal *removal = calloc(1, sizeof(*removal));
     struct debug_place *place;
+    int errnum;
 
     if (removal == NULL) {
         done(arg, 503, "out of memory");
@@ -227,6 +263,11 @@ void removals_start(struct removals *removals,
     LIST_INSERT_HEAD(&removals->running, removal, entry);
     if (request->is_told) {
         take_note(removal, request);
+        return;
+    }
+    errnum = note_intent(removal);
+    if (errnum != 0) {
+        end(removal, 503, strerror(errnum));
         return;
     }
     if (!sharing_is_wanted(removal->config)) {
