@@ -16,6 +16,7 @@ use Test::S3;
 use Test::ScriptedServer;
 use Test::Symcache;
 use Test::Uploads;
+use Test::Zip;
 
 my $u = Test::Uploads->new;
 my $t = $u->t;
@@ -108,10 +109,36 @@ told();
 $t->wait_until('later it takes them', sub { !-e "$dir/uploads/.untold" });
 is_deeply [sort map { s/\?.*//r } told()], [$bad, $worse], 'both';
 
+# What is refused is written once a second, not for each message.
+sub written { $t->read_file("/proc/$t->{helper}/io") =~ /^wchar: (\d+)/m; $1 }
+sub many {
+    my ($letter) = @_;
+    my @zip = map { [sym("$letter$_")] } 1 .. 400;
+    my $before = written();
+    my $r = $u->upload(Test::Zip::zip(@zip));
+    is $r->{status}, 201, 'an archive' or diag $r->{raw};
+    $t->wait_until('all is told, or kept', sub {
+        return (() = untold() =~ m{/changed/$letter\d}g) == (-e "$dir/refuses" ? 400 : 0) });
+    return written() - $before;
+}
+my $told = many('a');
+touch('refuses');
+my $refused = many('bada');
+cmp_ok $refused - $told, '<', 50 * length untold(),
+    'what is kept of an archive that is refused is not written for each file';
+unlink "$dir/refuses";
+$t->wait_until('it is told later', sub { untold() eq '' });
+
 SKIP: {
     skip Test::Clock::why(), 3 if !$clock;
     touch('refuses');
     is $u->put("$bad?force=1", "${text}x\n")->{json}{untold}, $address, 'once more';
+    $t->wait_until('since when it is refused is kept', sub { untold() =~ / \d+$/ });
+    $t->stop_symcached;
+    $clock->set(1800);
+    told();
+    start();
+    $t->wait_until('refused by another process', sub { told() > 0 });
     $clock->set(3700);
     $t->wait_until('it is dropped after an hour', sub {
         $t->helper_log =~ m{\Q$address\E is never told of /v1/changed/bad\.} });

@@ -30,7 +30,7 @@
 #define REFUSED_SECONDS 3600 /* then a message that is refused is dropped */
 #define MESSAGES_MAX 10000 /* for one machine; more are dropped */
 
-#define UNTOLD_FILE ".untold" /* lines "<address> <message>" */
+#define UNTOLD_FILE ".untold" /* "<address> <message>[ <refused since>]" */
 #define MESSAGE_MAX                                                           \
     (3 * (2 * SYMCACHE_NAME_MAX + DEBUG_PLACE_ID_SIZE) + REPORT_IDS_SIZE + 100)
 
@@ -470,7 +470,9 @@ static void print_messages(FILE *f, const struct peer *peer,
     TAILQ_FOREACH(message, messages, entry)
     {
         if (message->telling == NULL) {
-            fprintf(f, "%s %s\n", peer->address, message->text);
+            fprintf(f, message->refused != 0 ? "%s %s %lld\n" : "%s %s\n",
+                    peer->address, message->text,
+                    (long long)message->refused);
         }
     }
 }
@@ -514,7 +516,7 @@ static void on_save(evutil_socket_t fd, short events, void *arg)
 /* What an earlier process could not tell. */
 static void load(struct peers *peers)
 {
-    char path[PATH_MAX], line[MESSAGE_MAX + 200], *text;
+    char path[PATH_MAX], line[MESSAGE_MAX + 200], *text, *refused;
     struct peer *peer;
     FILE *f;
 
@@ -527,8 +529,14 @@ static void load(struct peers *peers)
             continue;
         }
         *text++ = '\0';
+        refused = strchr(text, ' ');
+        if (refused != NULL) {
+            *refused++ = '\0';
+        }
         peer = find(peers, line);
         if (peer != NULL && add(peer, text, NULL)) {
+            TAILQ_LAST(&peer->messages, messages)->refused =
+                refused != NULL ? strtoll(refused, NULL, 10) : 0;
             peer->fails = true;
             event_active(peer->retry, 0, 0);
         }
