@@ -1,0 +1,189 @@
+#!/usr/bin/perl
+
+# minidump-stackwalk, which makes stacks of crash dumps with Breakpad's text
+# from a symbol server, before nginx and symcached: it says of dumps of Windows
+# and Linux what it says with the files at hand.  It asks for nothing but text.
+
+use strict;
+use warnings;
+
+use FindBin;
+use lib "$FindBin::Bin/../lib";
+use Compress::Zlib ();
+use JSON::PP ();
+use POSIX ();
+use Test::More;
+use Test::Peer;
+use Test::ScriptedServer;
+use Test::Symcache;
+
+my $stackwalk = Test::Peer::folder('minidump-stackwalk')
+    . '/bin/minidump-stackwalk';
+my $t = Test::Symcache->new;
+my $dir = $t->dir;
+
+# dump => the text that belongs to it, and the place of the crash as those who
+# published it say
+my %dumps = (
+    test_app => ['test_app.pdb/5A9832E5287241C1838ED98914E9B7FF1/test_app.sym',
+                 "`anonymous namespace'::CrashFunction test_app.cc:58"],
+    null_read_av => ['null_read_av/7B7D1968FF0D47AE4366E9C3A7E1B6750'
+                     . '/null_read_av.sym', 'crash() null_read_av.cc:18'],
+);
+my %packed = map { $_ => do {
+    open my $f, '<:raw', $t->data("minidump/symbols/$_.gz") or die "$_: $!";
+    local $/;
+    <$f>;
+} } map { $_->[0] } values %dumps;
+
+# the same files as they are, for what it says without a server
+for my $path (keys %packed) {
+    $t->write_file("symbols/$path", Compress::Zlib::memGunzip(my $copy = $packed{$path}));
+}
+
+# --- the server
+
+my $web = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
+    my ($c, $req) = @_;
+    my ($path) = $req->{path} =~ m{^/(.*)\.gz$};
+    my $body = $packed{ $path // '' };
+    return $c->reply(404, {}, '') if !defined $body || -e $t->path('gone');
+    until (-e $t->path('open')) {
+        return $c->close if $c->wait_for_peer(0.01);
+    }
+    $c->reply(200, {}, $body);
+});
+my $port = Test::Symcache::free_port();
+my $config = $t->default_config($web->url);
+$config->{sources}{upstream}{layout} = 'breakpad';
+$config->{admin_listen} = "unix:$dir/a.sock";
+$config->{uploads} = { root => "$dir/uploads", listen => "unix:$dir/u.sock" };
+$config->{stores}{default}{sources} = ['uploads', 'upstream'];
+mkdir "$dir/$_" or die for qw(uploads uploads/.spool);
+my ($n, %runs) = 0;
+
+# Everything is as if nobody had asked yet; a hold is as long as told.
+sub begin {
+    my ($hold, @files) = @_;
+    $n++;
+    unlink map { $t->path($_) } qw(open gone);
+    $t->write_file($_, '') for @files;
+    $config->{stores}{default}{root} = $t->path("store$n");
+    $config->{downloads} = $t->path("downloads$n");
+    $t->start_symcached($config);
+    $t->start_nginx("location /symbols/ {
+        symcache_symbols $dir/downloads$n;
+        symcache_pass unix:%%DIR%%/h.sock;
+        symcache_hold_timeout $hold;
+    }", listen => "listen 127.0.0.1:$port;", address => "127.0.0.1:$port",
+        http => "access_log $dir/access$n.log;");
+}
+
+sub end {
+    $t->stop_nginx;
+    $t->stop_symcached;
+}
+
+# What was asked for, with the status.
+sub asked {
+    return sort map { m{"GET /symbols/(\S+?)(?:\?\S*)? HTTP/1.1" (\d+)}
+        ? "$1 $2" : "? $_" } split /\n/, $t->read_file("access$n.log") // '';
+}
+
+# --- the client
+
+# Starts it on a dump, with the texts of a folder or of the server.
+sub start {
+    my ($dump, @symbols) = @_;
+    my $out = "$dump." . ++$runs{$dump} . '.json';
+    my $pid = fork() // die "fork: $!";
+    if ($pid == 0) {
+        delete @ENV{grep { /_proxy$/i } keys %ENV};
+        open STDIN, '<', '/dev/null';
+        open STDOUT, '>', $t->path($out);
+        open STDERR, '>', $t->path("$out.err");
+        exec $stackwalk, '--json', '--no-interactive', @symbols,
+            $t->data("minidump/$dump.dmp") or POSIX::_exit(127);
+    }
+    return [$pid, $out];
+}
+
+# With the server, and a cache of its own.
+sub start_asking {
+    my ($dump, $cache) = @_;
+    mkdir $t->path($_) for $cache, "$cache/tmp";
+    return start($dump, '--symbols-url', "http://127.0.0.1:$port/symbols/",
+                 '--symbols-cache', $t->path($cache),
+                 '--symbols-tmp', $t->path("$cache/tmp"));
+}
+
+# What it says at the end: as it is, but for where the text came from.
+sub says {
+    my ($run) = @_;
+    my ($pid, $out) = @$run;
+    waitpid $pid, 0;
+    my $said = eval { JSON::PP::decode_json($t->read_file($out)) }
+        or die $t->read_file("$out.err");
+    delete $_->{symbol_url} for @{ $said->{modules} };
+    return $said;
+}
+
+sub place {
+    my ($said) = @_;
+    my $frame = $said->{crashing_thread}{frames}[0];
+    my ($file) = ($frame->{file} // '') =~ m{([^/\\]+)$};
+    return "$frame->{function} $file:$frame->{line}" if $file;
+    return 'unknown';
+}
+
+for my $dump (sort keys %dumps) {
+    my ($path, $place) = @{ $dumps{$dump} };
+    my $known = says(start($dump, '--symbols-path', $t->path('symbols')));
+    my $unknown = says(start($dump));
+    is place($known), $place, "$dump: with the file at hand";
+    is place($unknown), 'unknown', '- and without it';
+
+    begin('60s', 'open');
+    is_deeply says(start_asking($dump, "$dump.a")), $known,
+        "$dump: what is there";
+    my @asked = asked();
+    is_deeply [grep { / 200$/ } @asked], ["$path 200"], '- is asked for once';
+    is scalar(grep { !m{\.sym (?:200|404)$} } @asked), 0,
+        '- and texts of others, which are not there';
+    is index($t->read_file("$dump.a/$path") // '',
+             $t->read_file("symbols/$path")), 0,
+        '- and is in its cache, before a line of its own';
+    end();
+
+    begin('60s');
+    my $run = start_asking($dump, "$dump.b");
+    $t->wait_until('the source is asked',
+        sub { grep { m{\Q$path\E} } map { $_->{path} } $web->requests });
+    $t->write_file('open', '');
+    is_deeply says($run), $known, "$dump: what comes while it waits";
+    end();
+
+    begin('1s');
+    is place(says(start_asking($dump, "$dump.c"))), 'unknown',
+        "$dump: what comes later";
+    is scalar(grep { $_ eq "$path 503" } asked()), 1, '- is a 503';
+    $t->write_file('open', '');
+    $t->wait_until('it is there', sub { glob "$dir/downloads$n/default/*/*/*.sym" });
+    is_deeply says(start_asking($dump, "$dump.c")), $known, '- its next start';
+    end();
+
+    begin('60s', 'gone');
+    is place(says(start_asking($dump, "$dump.d"))), 'unknown',
+        "$dump: what is nowhere";
+    is scalar(grep { $_ eq "$path 404" } asked()), 1, '- is a plain 404';
+    my $file = $t->write_file('uploads/.spool/1',
+                              $t->read_file("symbols/$path"));
+    is $t->http("$dir/a.sock", 'PUT', "/v1/uploads/$path", 'Content-Length: 0',
+        "X-Symcached-Body: $file")->{status}, 201, '- it is uploaded';
+    is_deeply says(start_asking($dump, "$dump.d")), $known, '- its next start';
+    end();
+}
+$t->allow_log(qr/./);
+
+$t->finish;
+done_testing;
