@@ -66,6 +66,11 @@ static void tenant(const struct symbolicator_request *request)
     struct json_error json_error;
     struct json_writer w = {0};
     uint32_t source;
+    struct own_list *list;
+    struct symfile_string name;
+    symcache_key_t key;
+    char names[OWN_NAMES_SIZE];
+    size_t i;
     const struct symbolication_config config = {
         .symbolicator.sources = SYMBOLICATOR_SOURCES_ALLOW,
     };
@@ -77,10 +82,20 @@ static void tenant(const struct symbolicator_request *request)
         }
         return;
     }
-    symbolicator_tenant_write(&w, &config, request);
+    list = symbolicator_has_own(&config, request) ? own_list_read(request)
+                                                  : NULL;
+    if (list != NULL) {
+        own_list_write(&w, list, request);
+        for (i = 0; i < request->nmodules; i++) {
+            if (symbolicator_key(request, &request->modules[i], &key, &name)) {
+                own_list_asks(list, request, &request->modules[i], &key,
+                              names);
+            }
+        }
+    }
+    free(list);
     source = own_source_find(request, "s1");
     if (source != 0) {
-        own_source_has_places(request, source);
         free(own_source_location(request, source, "https://h/b/p%41/x"));
     }
     if (w.size > 0 && !w.has_failed &&

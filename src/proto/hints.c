@@ -11,6 +11,7 @@
 static int symcache_hint_is_checksum(const char *value, size_t len);
 static int symcache_hint_is_stamp(const char *value, size_t len);
 static int symcache_hint_is_code_id(const char *value, size_t len);
+static int symcache_hint_is_sources(const char *value, size_t len);
 
 static const struct {
     const char  *name;
@@ -19,6 +20,7 @@ static const struct {
     [SYMCACHE_HINT_CHECKSUM] = { "checksum", symcache_hint_is_checksum },
     [SYMCACHE_HINT_CODE_ID] = { "code_id", symcache_hint_is_code_id },
     [SYMCACHE_HINT_STAMP] = { "stamp", symcache_hint_is_stamp },
+    [SYMCACHE_HINT_SOURCES] = { "sources", symcache_hint_is_sources },
 };
 
 const char *
@@ -157,4 +159,20 @@ symcache_hint_is_code_id(const char *value, size_t len)
            && key.id_type != SYMCACHE_ID_DEBUG
            && symcache_id_print(text, &key) == len
            && memcmp(text, value, len) == 0;
+}
+
+static int
+symcache_hint_is_sources(const char *value, size_t len)
+{
+    size_t  i;
+
+    for (i = 0; i < len; i++) {
+        if (!symcache_hint_is_alnum(value[i])
+            && strchr("._-:,", value[i]) == NULL)
+        {
+            return 0;
+        }
+    }
+
+    return len > 0 && value[0] != ',' && value[len - 1] != ',';
 }

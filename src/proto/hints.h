@@ -26,6 +26,10 @@ typedef enum {
     SYMCACHE_HINT_CODE_ID,
     /* of a portable PDB, hex: the layout unified has it in place of an age */
     SYMCACHE_HINT_STAMP,
+    /* names of sources, with "," between several: no others are asked; behind
+     * one ":" and what it is asked for, if not for all: debug files by build
+     * id (d), what lies under the key itself (k), programs (p) */
+    SYMCACHE_HINT_SOURCES,
     SYMCACHE_HINTS
 } symcache_hint_e;
 

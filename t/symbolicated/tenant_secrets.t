@@ -56,11 +56,12 @@ $t->start_symcached($config, args => ["-v"]);
 $t->start_symbolicated;
 
 my @answers;
+our $type = 'pe';
 sub ask {
     my (@sources) = @_;
     my $r = $t->post($t->symbolicated_socket, '/symbolicate', $json->encode({
         stacktraces => [{ frames => [{ instruction_addr => '0x402913' }] }],
-        modules => [{ type => 'pe', debug_file => 'crash.pdb', image_addr => '0x400000',
+        modules => [{ type => $type, debug_file => 'crash.pdb', image_addr => '0x400000',
                       debug_id => '3249d99d-0c40-4931-8610-f4e4fb0b6936-1' }],
         sources => \@sources,
         options => { dif_candidates => \1, apply_source_context => \0 },
@@ -157,10 +158,10 @@ my $helper = Test::ScriptedServer->new(unix => $t->helper_socket, script => sub 
 $t->start_symbolicated;
 my %http = (type => 'http', url => 'https://h/a');
 my %gcs = (type => 'gcs', bucket => 'b');
-my %all = (layout => 'symstore', casing => 'default', modules => 'all');
+my %all = (layout => 'symstore', casing => 'default');
 for (
     [{ %gcs, prefix => 'p', client_email => 'a@b', private_key => "-----B\nx\n" },
-     { %gcs, %all, modules => 'pdb', prefix => 'p', client_email => 'a@b',
+     { %gcs, %all, layout => 'native', prefix => 'p', client_email => 'a@b',
        private_key => '-----B\nx\n' }],
     [{ %gcs, bearer_token => 't', layout => { type => 'symstore_index2' } },
      { %gcs, %all, token => 't', layout => 'two_tier' }],
@@ -170,22 +171,27 @@ for (
        secret_key => 's', layout => 'unified' }],
     [{ %http, layout => { type => 'ssqp', casing => 'lowercase' },
        filters => { filetypes => ['elf_debug', 'pdb'] }, is_public => \1,
-       accept_invalid_certs => \1 },
+       accept_invalid_certs => \0, has_index => \1 },
      { %http, %all, layout => 'ssqp', casing => 'lower', headers => {} }],
     [{ %http, url => 'https://h/buildid/', layout => { type => 'debuginfod' } },
-     { %http, %all, url => 'https://h', layout => 'debuginfod', modules => 'other',
-       headers => {} }],
+     { %http, %all, url => 'https://h', layout => 'debuginfod', headers => {} },
+     'elf'],
 ) {
-    my ($source, $want) = @$_;
+    my ($source, $want, $of) = @$_;
+    local $type = $of // 'pe';
     unlink $t->path('asked');
     ask({ id => 'x', %$source });
+    my @want = { name => 's0', %$want };
+    push @want, { %$want, name => 's0-sym', layout => 'breakpad' }
+        if $want->{layout} eq 'native';
     is_deeply $json->decode($t->read_file('asked') || '{}'),
-        { scope => '', sources => [{ name => 's0', %$want }] },
+        { scope => '', sources => \@want },
         "$want->{type}, $want->{layout}" or diag $t->read_file('asked');
 }
 unlink $t->path('asked');
 ask({ id => 'x', %http, layout => { type => 'slashsymbols' } });
-ok !-e $t->path('asked'), 'a layout without any place';
+ask({ id => 'x', %http, filters => { filetypes => ['proguard'] } });
+ok !-e $t->path('asked'), 'nothing to be asked for';
 $helper->stop;
 
 $t->finish;

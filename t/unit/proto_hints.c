@@ -65,6 +65,27 @@ static void code_id(void **state)
     }
 }
 
+static void sources(void **state)
+{
+    static const char *const good[] = {"s0", "s0,s0-sym", "a.b_c:dk,d:p"};
+    static const char *const bad[] = {"", ",", "a,", ",a", "a b", "a&b=c",
+                                      "a;b", "a\n", "\xc3\xa4", "a/b"};
+    size_t i;
+
+    for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        assert_true(add("A:0", 3));
+        assert_true(symcache_hint_add(hints, SYMCACHE_HINT_SOURCES, good[i],
+                                      strlen(good[i])));
+        symcache_hint_get(hints, SYMCACHE_HINT_SOURCES, value);
+        assert_string_equal(value, good[i]);
+    }
+    for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        hints[0] = '\0';
+        assert_false(symcache_hint_add(hints, SYMCACHE_HINT_SOURCES, bad[i],
+                                       strlen(bad[i])));
+    }
+}
+
 static void longest(void **state)
 {
     char text[SYMCACHE_HINT_MAX + 1];
@@ -92,6 +113,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(checksum),
         cmocka_unit_test(code_id),
+        cmocka_unit_test(sources),
         cmocka_unit_test(longest),
         cmocka_unit_test(none),
     };

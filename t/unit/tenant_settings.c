@@ -74,7 +74,7 @@ static struct config *read_settings(const char *sources)
 static void servers(void **state)
 {
     struct config *c = read_settings(
-        "{" COMMON "\"modules\":\"pdb\",\"type\":\"http\","
+        "{" COMMON "\"type\":\"http\","
         "\"url\":\"http://127.0.0.1:9000/s\",\"headers\":{\"A\":\"" SECRET
         "\",\"B\":\"$1\"}}");
     const struct transport_config *t = &c->sources[0].transport;
@@ -84,20 +84,18 @@ static void servers(void **state)
     assert_string_equal(t->headers[0].value, "$PATH$$ @/etc/passwd \"${HOME}");
     assert_string_equal(t->headers[1].value, "$1");
     assert_int_equal(t->internal, TRANSPORT_INTERNAL_ORIGIN);
-    assert_int_equal(c->sources[0].only.n, 1);
     config_unref(c);
 
-    c = read_settings("{" COMMON "\"modules\":\"other\",\"type\":\"http\","
+    c = read_settings("{" COMMON "\"type\":\"http\","
                       "\"url\":\"http://127.0.0.1:90/s\"}");
     assert_int_equal(c->sources[0].transport.internal, TRANSPORT_OUTSIDE);
-    assert_int_equal(c->sources[0].except.n, 1);
     config_unref(c);
 }
 
 static void s3(void **state)
 {
     struct config *c = read_settings(
-        "{" COMMON "\"modules\":\"all\",\"type\":\"s3\",\"bucket\":\"b\","
+        "{" COMMON "\"type\":\"s3\",\"bucket\":\"b\","
         "\"prefix\":\"/a b/\",\"region\":\"eu-west-1\","
         "\"access_key\":\"$ID\",\"secret_key\":\"" SECRET "\"}");
 
@@ -110,13 +108,13 @@ static void s3(void **state)
     config_unref(c);
 
     /* certificates are of one label, so a name with a dot is no part of it */
-    c = read_settings("{" COMMON "\"modules\":\"all\",\"type\":\"s3\","
+    c = read_settings("{" COMMON "\"type\":\"s3\","
                       "\"bucket\":\"b.c\",\"region\":\"r\"}");
     assert_string_equal(c->sources[0].url,
                         "https://s3.r.amazonaws.com/b.c");
     config_unref(c);
 
-    c = read_settings("{" COMMON "\"modules\":\"all\",\"type\":\"s3\","
+    c = read_settings("{" COMMON "\"type\":\"s3\","
                       "\"bucket\":\"b\",\"region\":\"r\","
                       "\"endpoint\":\"http://127.0.0.1:9000\"}");
     assert_string_equal(c->sources[0].url, "http://127.0.0.1:9000/b");
@@ -147,7 +145,7 @@ static void gcs(void **state)
         *p++ = *pem == '\n' ? 'n' : *pem;
     }
     pem = cJSON_PrintUnformatted(text);
-    assert_true(asprintf(&source, "{" COMMON "\"modules\":\"all\","
+    assert_true(asprintf(&source, "{" COMMON ""
                          "\"type\":\"gcs\",\"bucket\":\"b\",\"client_email\":"
                          "\"a@b\",\"private_key\":%s}", pem) > 0);
     c = read_settings(source);
@@ -160,7 +158,7 @@ static void gcs(void **state)
     BIO_free(bio);
     EVP_PKEY_free(key);
 
-    c = read_settings("{" COMMON "\"modules\":\"all\",\"type\":\"gcs\","
+    c = read_settings("{" COMMON "\"type\":\"gcs\","
                       "\"bucket\":\"b\",\"token\":\"a$b\"}");
     assert_string_equal(c->sources[0].transport.token, "a$b");
     config_unref(c);
@@ -169,20 +167,18 @@ static void gcs(void **state)
 static void refused(void **state)
 {
     static const char *const bad[] = {
-        "{" COMMON "\"modules\":\"all\",\"type\":\"filesystem\","
+        "{" COMMON "\"type\":\"filesystem\","
         "\"path\":\"/\"}",
-        "{" COMMON "\"modules\":\"all\",\"type\":\"sympath\","
+        "{" COMMON "\"type\":\"sympath\","
         "\"value\":\"/\"}",
-        "{" COMMON "\"modules\":\"none\",\"type\":\"http\","
-        "\"url\":\"http://h\"}",
-        "{" COMMON "\"modules\":\"all\",\"type\":\"http\","
+        "{" COMMON "\"type\":\"http\","
         "\"url\":\"http://h\",\"headers\":{\"a\":\"@/etc/passwd\"}}",
-        "{" COMMON "\"modules\":\"all\",\"type\":\"http\","
+        "{" COMMON "\"type\":\"http\","
         "\"url\":\"http://h\",\"headers\":{\"a\":1}}",
-        "{" COMMON "\"modules\":\"all\",\"type\":\"s3\",\"bucket\":\"b\","
+        "{" COMMON "\"type\":\"s3\",\"bucket\":\"b\","
         "\"region\":\"r\",\"access_key\":\"a\","
         "\"secret_key\":\"@/etc/passwd\"}",
-        "{" COMMON "\"modules\":\"all\",\"type\":\"http\",\"url\":1}",
+        "{" COMMON "\"type\":\"http\",\"url\":1}",
         "{\"name\":\"s0\"}", "1", ""};
     size_t i;
 

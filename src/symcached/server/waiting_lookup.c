@@ -109,6 +109,8 @@ static const char *parse_hints(const char *const values[SYMCACHE_HINTS],
             "code_id= must be buildid-<hex>, or time stamp and size of an "
             "image",
         [SYMCACHE_HINT_STAMP] = "stamp= must be 1 to 8 hex digits",
+        [SYMCACHE_HINT_SOURCES] =
+            "sources= must be names of sources, joined by \",\"",
     };
     unsigned i;
 

@@ -357,8 +357,7 @@ static bool find_turn(struct lookup *lookup)
 {
     return turn_find(&lookup->turn, lookup->source, &lookup->key,
                      lookup->has_code_id ? &lookup->code_id : NULL,
-                     lookup->formats, &lookup->at) &&
-           lookup->turn < lookup->turns;
+                     lookup->formats, lookup->turns, &lookup->at);
 }
 
 static bool take_turn(struct lookup *lookup)
@@ -445,6 +444,12 @@ static void on_begin(evutil_socket_t fd, short what, void *arg)
         return;
     }
     lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
+    if (!lookup->is_named) {
+        lookup->second = true;
+        lookup->turn = TURNS;
+        lookup_end(lookup); /* nothing is told of it */
+        return;
+    }
     if (!config_source_serves(source, &lookup->key)) {
         why = "excluded by \"only\" or \"except\"";
     } else if (!has_place(lookup)) {
@@ -460,6 +465,14 @@ static void on_begin(evutil_socket_t fd, short what, void *arg)
     lookup_end(lookup);
 }
 
+/* The turns of a source that a lookup is for. */
+static unsigned wanted_turns(const struct source_config *source,
+                             const char *hints, struct source_turns turns)
+{
+    return turn_wanted(source, hints) &
+           (turns.programs ? TURN_ALL : TURN_NO_PROGRAMS);
+}
+
 bool source_has_turn(const struct source_config *source,
                      const symcache_key_t *key, const char *hints,
                      unsigned formats, struct source_turns turns)
@@ -471,8 +484,7 @@ bool source_has_turn(const struct source_config *source,
            !source->type->has_symcaches &&
            turn_find(&turn, source, key,
                      turn_read_code_id(&code_id, key, hints) ? &code_id : NULL,
-                     formats, &at) &&
-           turn < (turns.programs ? TURNS : TURN_PROGRAM);
+                     formats, wanted_turns(source, hints, turns), &at);
 }
 
 struct lookup *
@@ -496,7 +508,8 @@ source_lookup(struct sources *sources, const struct config *config,
     symcache_key_copy(&lookup->key, key);
     lookup->formats = formats;
     lookup->turn = (enum turn)turns.first;
-    lookup->turns = turns.programs ? TURNS : TURN_PROGRAM;
+    lookup->turns = wanted_turns(source, hints, turns);
+    lookup->is_named = turn_wanted(source, hints) != 0;
     lookup->unchanged = unchanged;
     symcache_hint_get(hints, SYMCACHE_HINT_CHECKSUM, lookup->checksum);
     lookup->has_code_id = turn_read_code_id(&lookup->code_id, key, hints);

@@ -81,9 +81,10 @@ struct lookup {
     symcache_key_t key;
     symcache_key_t at;      /* the key whose places are looked at */
     symcache_key_t code_id; /* of which only the id counts */
+    bool is_named; /* the hints let the source be asked */
     bool has_code_id;
     enum turn turn;
-    enum turn turns; /* where they end */
+    unsigned turns; /* that are wanted, a set */
     unsigned formats; /* of the originals that are wanted */
     time_t unchanged; /* since when a file must be that is not copied; or 0 */
     char checksum[SYMCACHE_HINT_MAX + 1]; /* of a portable PDB, or "" */

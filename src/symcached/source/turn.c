@@ -108,13 +108,54 @@ static bool set_key(enum turn turn, const struct source_config *source,
 
 bool turn_find(enum turn *turn, const struct source_config *source,
                const symcache_key_t *key, const symcache_key_t *code_id,
-               unsigned formats, symcache_key_t *at)
+               unsigned formats, unsigned wanted, symcache_key_t *at)
 {
     for (; *turn < TURNS; ++*turn) {
-        if (set_key(*turn, source, key, code_id, formats, at) &&
+        if ((wanted & 1u << *turn) != 0 &&
+            set_key(*turn, source, key, code_id, formats, at) &&
             config_source_has_key(source, at)) {
             return true;
         }
     }
     return false;
+}
+
+/* What follows the name in a text such as "s0:d"; NULL: it names another
+ * source. */
+static const char *after_name(const char *text, const char *name)
+{
+    size_t size = strlen(name);
+
+    return strncmp(text, name, size) == 0 &&
+                   (text[size] == '\0' || text[size] == ':')
+               ? text + size
+               : NULL;
+}
+
+unsigned turn_wanted(const struct source_config *source, const char *hints)
+{
+    char names[SYMCACHE_HINT_MAX + 1], *name, *rest = names;
+    const char *after = NULL;
+    unsigned wanted = 0;
+
+    symcache_hint_get(hints, SYMCACHE_HINT_SOURCES, names);
+    if (names[0] == '\0') {
+        return TURN_ALL;
+    }
+    while (after == NULL && (name = strsep(&rest, ",")) != NULL) {
+        after = after_name(name, source->name);
+    }
+    if (after == NULL || *after == '\0') {
+        return after == NULL ? 0 : TURN_ALL;
+    }
+    if (strchr(after, 'd') != NULL) {
+        wanted |= 1u << TURN_DEBUG_FILE;
+    }
+    if (strchr(after, 'k') != NULL) {
+        wanted |= 1u << TURN_KEY | 1u << TURN_COMPANION;
+    }
+    if (strchr(after, 'p') != NULL) {
+        wanted |= 1u << TURN_PROGRAM | 1u << TURN_IMAGE;
+    }
+    return wanted;
 }

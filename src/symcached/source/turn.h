@@ -27,6 +27,8 @@ enum turn {
     TURN_IMAGE,      /* PE code id: the image */
     TURNS
 };
+#define TURN_ALL ((1u << TURNS) - 1)
+#define TURN_NO_PROGRAMS ((1u << TURN_PROGRAM) - 1)
 
 /*
  * Reads the code id that hints have of a module.  Returns false if they have
@@ -37,13 +39,20 @@ bool turn_read_code_id(symcache_key_t *code_id, const symcache_key_t *key,
                        const char *hints);
 
 /*
- * Moves *turn on to the next one, from itself on, for which the source has
- * places, and sets *at to the key that these places are of.  key is that of a
- * SymCache; code_id has only an id, or is NULL; formats are those that are
- * wanted.  Returns false if there is none.
+ * Moves *turn on to the next one that is wanted, from itself on, for which the
+ * source has places, and sets *at to the key that these places are of.  key is
+ * that of a SymCache; code_id has only an id, or is NULL; formats are those
+ * that are wanted.  Returns false if there is none.
  */
 bool turn_find(enum turn *turn, const struct source_config *source,
                const symcache_key_t *key, const symcache_key_t *code_id,
-               unsigned formats, symcache_key_t *at);
+               unsigned formats, unsigned wanted, symcache_key_t *at);
+
+/*
+ * Which turns the hints want of a source, a set with a bit for each: none, if
+ * they name other sources; with ":dk" behind its name those of debug files by
+ * build id (d), of the key itself (k) and of programs (p).
+ */
+unsigned turn_wanted(const struct source_config *source, const char *hints);
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
-#define SOURCES_MAX 32
+#define SOURCES_MAX 64 /* a client's 32, each in up to two parts */
 
 static void add_path(cJSON *object, const char *name, const char *scheme,
                      const char *folder, const char *file)
@@ -128,21 +128,6 @@ static bool add_members(cJSON *item, const cJSON *source)
     return good;
 }
 
-/* Which modules are asked for: all, PDBs, or others. */
-static bool add_modules(cJSON *item, const char *modules)
-{
-    static const char pdbs[] = "\\.pdb$";
-
-    if (strcmp(modules, "pdb") == 0) {
-        cJSON_AddStringToObject(item, "only", pdbs);
-    } else if (strcmp(modules, "other") == 0) {
-        cJSON_AddStringToObject(item, "except", pdbs);
-    } else {
-        return strcmp(modules, "all") == 0;
-    }
-    return true;
-}
-
 static const char *text_of(const cJSON *source, const char *name)
 {
     return cJSON_GetStringValue(cJSON_GetObjectItem(source, name));
@@ -161,18 +146,16 @@ static bool add_source(const struct tenants_config *config, cJSON *sources,
     static const char *const forms[] = {"packed", "plain"};
     const char *name = text_of(source, "name"), *type = text_of(source, "type");
     const char *layout = text_of(source, "layout");
-    const char *modules = text_of(source, "modules");
     const char *endpoint = text_of(source, "endpoint");
     const char *bucket = text_of(source, "bucket");
     const char *url = endpoint != NULL ? endpoint : text_of(source, "url");
     cJSON *item;
 
-    if (name == NULL || type == NULL || layout == NULL || modules == NULL ||
-        !is_type(type)) {
+    if (name == NULL || type == NULL || layout == NULL || !is_type(type)) {
         return false;
     }
     item = cJSON_AddObjectToObject(sources, name);
-    if (!add_members(item, source) || !add_modules(item, modules)) {
+    if (!add_members(item, source)) {
         return false;
     }
     if (url != NULL && is_listed(config, url)) {
@@ -227,7 +210,8 @@ cJSON *tenant_settings(const struct tenants_config *config,
                        const struct limits_config *limits, const char *folder,
                        const cJSON *asked)
 {
-    static const char *const inputs[] = {"pdb", "elf", "macho", "wasm"};
+    static const char *const inputs[] = {"pdb",   "breakpad", "pe",
+                                         "elf",   "macho",    "wasm"};
     const cJSON *list = cJSON_GetObjectItem(asked, "sources"), *source;
     cJSON *root = cJSON_CreateObject(), *store, *sources, *names, *transcoders;
     bool good = cJSON_IsArray(list) && list->child != NULL &&
@@ -240,7 +224,8 @@ cJSON *tenant_settings(const struct tenants_config *config,
     add_path(store, "root", "", folder, "store");
     transcoders = cJSON_AddArrayToObject(store, "transcoders");
     cJSON_AddItemToObject(add_transcoder(transcoders, "9.0.0"), "inputs",
-                          cJSON_CreateStringArray(inputs, 4));
+                          cJSON_CreateStringArray(
+                              inputs, sizeof(inputs) / sizeof(inputs[0])));
     cJSON_AddStringToObject(add_transcoder(transcoders, "1.0.0"), "makes",
                             "ppdbcache");
     names = cJSON_AddArrayToObject(store, "sources");

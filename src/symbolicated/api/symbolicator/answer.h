@@ -27,6 +27,7 @@ struct symbolicator_result {
     const struct ppdbcache_reader *ppdb; /* or of one of .NET; else NULL */
     const struct api_attempts *attempts; /* or NULL */
     bool is_image; /* it was found as an image, by its code id */
+    uint32_t own_asked; /* which of the client's own sources were asked */
 };
 
 /*

@@ -352,16 +352,17 @@ static void add_attempt(struct candidates *all, const struct json *json,
     add_other_form(all, json, attempt);
 }
 
-/* Each source of the request, or those that no module is looked for in. */
+/* Each source of the request, or those that were not asked for the module. */
 static void add_listed(struct candidates *all, uint32_t list, bool all_of_them)
 {
-    uint32_t i;
+    uint32_t i, n = 0;
     const struct json *json;
 
     json = &all->request->json;
-    for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {
+    for (i = list + 1; i < json->values[list].end;
+         i = json->values[i].end, n++) {
         if (json_member(json, i, "id") != 0 &&
-            (all_of_them || !own_source_has_places(all->request, i))) {
+            (all_of_them || (all->result->own_asked >> n & 1) == 0)) {
             add(all, text_of(json, i, "id"), strdup(NO_PLACE));
         }
     }

@@ -175,14 +175,16 @@ static size_t print_code_id(char text[SYMCACHE_ID_TEXT_MAX + 1],
     return 0;
 }
 
-char *symbolicator_hints(const struct symbolicator_request *request,
-                         const struct symbolicator_module *module,
-                         const symcache_key_t *key)
+/* The hints of the file with the debug information, of which images have
+ * none. */
+static void add_hints(char hints[SYMCACHE_HINTS_MAX + 1],
+                      const struct symbolicator_request *request,
+                      const struct symbolicator_module *module,
+                      const symcache_key_t *key)
 {
     const struct json *json = &request->json;
     uint32_t sum = module->debug_checksum;
-    char hints[SYMCACHE_HINTS_MAX + 1] = "", id[SYMCACHE_ID_TEXT_MAX + 1];
-    char stamp[9];
+    char id[SYMCACHE_ID_TEXT_MAX + 1], stamp[9];
     size_t n = print_code_id(id, request, module, key);
 
     if (sum != 0) {
@@ -196,6 +198,21 @@ char *symbolicator_hints(const struct symbolicator_request *request,
         snprintf(stamp, sizeof(stamp), "%x", module->age);
         (void)symcache_hint_add(hints, SYMCACHE_HINT_STAMP, stamp,
                                 strlen(stamp));
+    }
+}
+
+char *symbolicator_hints(const struct symbolicator_request *request,
+                         const struct symbolicator_module *module,
+                         const symcache_key_t *key, const char *sources)
+{
+    char hints[SYMCACHE_HINTS_MAX + 1] = "";
+
+    if (key->id_type != SYMCACHE_ID_PE) {
+        add_hints(hints, request, module, key);
+    }
+    if (sources[0] != '\0') {
+        (void)symcache_hint_add(hints, SYMCACHE_HINT_SOURCES, sources,
+                                strlen(sources));
     }
     return hints[0] != '\0' ? strdup(hints) : NULL;
 }

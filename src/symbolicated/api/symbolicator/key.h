@@ -27,9 +27,10 @@ bool symbolicator_image_key(const struct symbolicator_request *request,
                             symcache_key_t *key, struct symfile_string *name);
 
 /* What else the client says of a module, see proto/hints.h; to be freed.  NULL:
- * nothing, or there is no memory.  key is the module's. */
+ * nothing, or there is no memory.  key is one of the module's; sources are
+ * those of the tenant that are asked, "" for all. */
 char *symbolicator_hints(const struct symbolicator_request *request,
                          const struct symbolicator_module *module,
-                         const symcache_key_t *key);
+                         const symcache_key_t *key, const char *sources);
 
 #endif

@@ -24,7 +24,17 @@ enum own_member {
     OWN_BEARER_TOKEN,
     OWN_LAYOUT,
     OWN_FILTERS,
+    OWN_IS_PUBLIC,
+    OWN_HAS_INDEX,
+    OWN_INVALID_CERTS,
     OWN_MEMBERS
+};
+
+/* Of which modules a source is asked. */
+struct own_filter {
+    unsigned types;      /* a set of enum own_file */
+    uint32_t patterns;   /* for the path of a module's file; 0: all match */
+    bool wants_checksum; /* only if the module has one */
 };
 
 /* What is taken over of a source. */
@@ -32,7 +42,7 @@ struct own_source {
     uint32_t found[OWN_MEMBERS];
     const char *layout; /* NULL: nothing is looked for in it */
     const char *casing;
-    bool has_pdbs, has_others;
+    struct own_filter filter; /* types: also those of the layout */
     uint32_t region, endpoint;     /* s3; endpoint may be 0 */
     const char *login;             /* of the URL; NULL: none */
     size_t login_size;
@@ -40,10 +50,23 @@ struct own_source {
     size_t host_size;
 };
 
+#define OWN_MAX 32 /* as many as a tenant may have, and bits of a set */
+
+/* The sources of a request. */
+struct own_list {
+    struct own_source sources[OWN_MAX];
+    size_t count;
+    bool is_public; /* all of them are */
+};
+
 /* Reads one.  Returns whether nothing is wrong; else that is in the walk's
  * error. */
 bool own_source_read(struct shape_walk *walk, uint32_t value,
                      struct own_source *own);
+
+/* Whether what it has may be told to everybody. */
+bool own_source_is_public(const struct json *json,
+                          const struct own_source *own);
 
 /* Whether it has a member that is not empty. */
 bool own_source_has(const struct json *json, const struct own_source *own,

@@ -12,9 +12,10 @@
 #include <strings.h>
 
 #include "base/origin.h"
+#include "own_filter.h"
 #include "own_source.h"
 
-#define OWN_MAX 32 /* as many as a tenant may have */
+#define PATTERNS_MAX 64 /* of all sources; each is a cost for each module */
 #define HEADERS_MAX 32
 #define SECRET_SIZE 4096 /* bytes of a header, a key or a token */
 #define LOGIN_SIZE 2048
@@ -47,21 +48,28 @@ static const struct shape_member source_members[OWN_MEMBERS] = {
                              NULL},
     [OWN_LAYOUT] = {"layout", SHAPE_OBJECT, SHAPE_OPTIONAL, NULL},
     [OWN_FILTERS] = {"filters", SHAPE_OBJECT, SHAPE_OPTIONAL, NULL},
+    [OWN_IS_PUBLIC] = {"is_public", SHAPE_BOOL, SHAPE_OPTIONAL, NULL},
+    [OWN_HAS_INDEX] = {"has_index", SHAPE_BOOL, SHAPE_OPTIONAL, NULL},
+    [OWN_INVALID_CERTS] = {"accept_invalid_certs", SHAPE_BOOL, SHAPE_OPTIONAL,
+                           NULL},
 };
 
-/* The layouts of Symbolicator, and what they are called here, for PDBs and for
- * other modules; NULL: none is looked for there. */
+/* The layouts of Symbolicator, what they are called here, and what they have;
+ * NULL: it cannot be asked here. */
 static const char *const layout_types[] = {
     "native",  "symstore",   "symstore_index2", "ssqp",
     "unified", "debuginfod", "slashsymbols",    NULL};
+#define ALL_FILES ((1u << OWN_FILES) - 1)
+#define NO_TEXT (ALL_FILES & ~(1u << OWN_BREAKPAD))
 static const struct {
     const char *name;
-    bool has_pdbs, has_others;
+    unsigned types;
 } layouts[] = {
-    {"symstore", true, false}, /* others lie as gdb and LLDB have them */
-    {"symstore", true, true}, {"two_tier", true, true},
-    {"ssqp", true, true},     {"unified", true, true},
-    {"debuginfod", false, true}, {NULL, false, false},
+    {"native", ALL_FILES},   {"symstore", NO_TEXT},
+    {"two_tier", NO_TEXT},   {"ssqp", NO_TEXT},
+    {"unified", NO_TEXT},
+    {"debuginfod", 1u << OWN_ELF_DEBUG | 1u << OWN_ELF_CODE},
+    {NULL, 0},
 };
 
 static const char *const casings[] = {"default", "lowercase", "uppercase",
@@ -72,21 +80,6 @@ enum layout_member { LAYOUT_TYPE, LAYOUT_CASING, LAYOUT_MEMBERS };
 static const struct shape_member layout_members[LAYOUT_MEMBERS] = {
     [LAYOUT_TYPE] = {"type", SHAPE_ENUMERATION, SHAPE_OPTIONAL, layout_types},
     [LAYOUT_CASING] = {"casing", SHAPE_ENUMERATION, SHAPE_OPTIONAL, casings},
-};
-
-static const char *const file_types[] = {
-    "pe",        "pdb",       "portablepdb",  "mach_debug",
-    "mach_code", "elf_debug", "elf_code",     "wasm_debug",
-    "wasm_code", "breakpad",  "sourcebundle", "uuidmap",
-    "bcsymbolmap", "il2cpp",  "proguard",     NULL};
-
-/* Of these, the ones that a tenant makes SymCaches of and that are no PDBs. */
-static const char *const other_types[] = {
-    "mach_debug", "mach_code",  "elf_debug", "elf_code",
-    "wasm_debug", "wasm_code", NULL};
-
-static const struct shape_member filter_members[] = {
-    {"filetypes", SHAPE_STRINGS, SHAPE_OPTIONAL, NULL},
 };
 
 /* shape_fail() about a member. */
@@ -147,7 +140,7 @@ static bool is_of(const struct json *json, uint32_t value, size_t max,
     return size > 0 && size <= max;
 }
 
-/* filters and layout ------------------------------------------------------- */
+/* layout ------------------------------------------------------------------- */
 
 /* shape_object() of a member, whose name is in the error. */
 static bool read_member(struct shape_walk *walk, const char *name,
@@ -160,38 +153,6 @@ static bool read_member(struct shape_walk *walk, const char *name,
     is_good = shape_object(walk, value, members, n, found);
     shape_leave(walk);
     return is_good;
-}
-
-/* Checks the types of files, and looks which modules they are of. */
-static bool read_filters(struct shape_walk *walk, struct own_source *own)
-{
-    const struct json *json = walk->json;
-    uint32_t found[1], i;
-
-    own->has_pdbs = own->has_others = true;
-    if (own->found[OWN_FILTERS] == 0) {
-        return true;
-    }
-    if (!read_member(walk, "filters", own->found[OWN_FILTERS],
-                     filter_members, 1, found)) {
-        return false;
-    }
-    if (found[0] == 0 || json->values[found[0]].size == 0) {
-        return true;
-    }
-    own->has_pdbs = own->has_others = false;
-    for (i = found[0] + 1; i < json->values[found[0]].end;
-         i = json->values[i].end) {
-        if (!shape_is_one_of(json, i, file_types)) {
-            shape_enter(walk, "filters", 0);
-            return fail(walk, "filetypes", "unknown variant");
-        }
-        own->has_pdbs = own->has_pdbs || json_is(json, i, "pdb") ||
-                        json_is(json, i, "portablepdb");
-        own->has_others =
-            own->has_others || shape_is_one_of(json, i, other_types);
-    }
-    return true;
 }
 
 static bool read_layout(struct shape_walk *walk, struct own_source *own)
@@ -208,9 +169,12 @@ static bool read_layout(struct shape_walk *walk, struct own_source *own)
            !json_is(walk->json, found[LAYOUT_TYPE], layout_types[i])) {
         i++;
     }
-    own->has_pdbs = own->has_pdbs && layouts[i].has_pdbs;
-    own->has_others = own->has_others && layouts[i].has_others;
-    own->layout = own->has_pdbs || own->has_others ? layouts[i].name : NULL;
+    own->layout = layouts[i].name;
+    own->filter.types &= layouts[i].types;
+    if (own->layout == NULL) {
+        shape_enter(walk, "layout", 0);
+        return fail(walk, "type", "slashsymbols is not supported here");
+    }
     if (found[LAYOUT_CASING] != 0) {
         own->casing =
             json_is(walk->json, found[LAYOUT_CASING], "lowercase") ? "lower"
@@ -373,13 +337,13 @@ static bool read_http(struct shape_walk *walk, struct own_source *own)
         return fail(walk, "url", mistake);
     }
     /* Symbolicator's base ends with it, and ours is above it */
-    if (own->layout != NULL && strcmp(own->layout, "debuginfod") == 0) {
+    if (strcmp(own->layout, "debuginfod") == 0) {
         if (own->host_size < 9 ||
             memcmp(own->host + own->host_size - 8, "/buildid", 8) != 0) {
-            own->layout = NULL;
-        } else {
-            own->host_size -= 8;
+            return fail(walk, "url",
+                        "must end with /buildid in the layout debuginfod");
         }
+        own->host_size -= 8;
     }
     return read_headers(walk, own->found[OWN_HEADERS]);
 }
@@ -420,8 +384,9 @@ static bool read_bucket(struct shape_walk *walk, struct own_source *own)
             return fail(walk, secrets[i].name, mistake);
         }
     }
-    if (own->layout != NULL && strcmp(own->layout, "debuginfod") == 0) {
-        own->layout = NULL;
+    if (strcmp(own->layout, "debuginfod") == 0) {
+        shape_enter(walk, "layout", 0);
+        return fail(walk, "type", "debuginfod is not looked for in buckets");
     }
     return true;
 }
@@ -498,6 +463,17 @@ static bool read_gcs(struct shape_walk *walk, struct own_source *own)
            fail(walk, "private_key", "is too long");
 }
 
+static bool is_true(const struct json *json, uint32_t value)
+{
+    return value != 0 && json->values[value].type == JSON_TRUE;
+}
+
+bool own_source_is_public(const struct json *json,
+                          const struct own_source *own)
+{
+    return is_true(json, own->found[OWN_IS_PUBLIC]);
+}
+
 bool own_source_read(struct shape_walk *walk, uint32_t value,
                      struct own_source *own)
 {
@@ -508,8 +484,13 @@ bool own_source_read(struct shape_walk *walk, uint32_t value,
     own->casing = "default";
     if (!shape_object(walk, value, source_members, OWN_MEMBERS,
                       own->found) ||
-        !read_filters(walk, own) || !read_layout(walk, own)) {
+        !own_filter_read(walk, own->found[OWN_FILTERS], &own->filter) ||
+        !read_layout(walk, own)) {
         return false;
+    }
+    if (is_true(json, own->found[OWN_INVALID_CERTS])) {
+        return fail(walk, "accept_invalid_certs",
+                    "certificates are always verified here");
     }
     type = own->found[OWN_TYPE];
     if (json_is(json, type, "http")) {
@@ -531,7 +512,7 @@ int own_sources_check(const struct symbolicator_request *request, char *error,
         .json = json, .error = error, .error_size = error_size};
     struct own_source own;
     uint32_t i;
-    size_t n = 0;
+    size_t n = 0, patterns = 0;
 
     shape_enter(&walk, "sources", 0);
     for (i = request->sources + 1; i < json->values[request->sources].end;
@@ -542,6 +523,13 @@ int own_sources_check(const struct symbolicator_request *request, char *error,
             return 422;
         }
         if (!own_source_read(&walk, i, &own)) {
+            return 422;
+        }
+        patterns += own.filter.patterns == 0
+                        ? 0
+                        : json->values[own.filter.patterns].size;
+        if (patterns > PATTERNS_MAX) {
+            shape_fail(&walk, "too many path_patterns with those before");
             return 422;
         }
         shape_leave(&walk);

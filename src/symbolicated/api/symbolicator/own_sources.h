@@ -15,18 +15,33 @@
 int own_sources_check(const struct symbolicator_request *request, char *error,
                       size_t error_size);
 
+struct own_list;
+
+/* Reads the sources of a request that have been checked; to be freed.  NULL
+ * without memory. */
+struct own_list *own_list_read(const struct symbolicator_request *request);
+
 /* Writes what a tenant is asked for with; nothing if there is no source in
  * which a module may be. */
-void own_sources_write(struct json_writer *w,
-                       const struct symbolicator_request *request);
+void own_list_write(struct json_writer *w, const struct own_list *list,
+                    const struct symbolicator_request *request);
+
+#define OWN_NAMES_SIZE 512 /* of the names of all sources */
+
+/*
+ * Which sources are asked for a module under a key of it: a set with a bit for
+ * each in their order, and their names in the tenant, which are the hint
+ * SYMCACHE_HINT_SOURCES; "" if these are all that the tenant has.
+ */
+uint32_t own_list_asks(const struct own_list *list,
+                       const struct symbolicator_request *request,
+                       const struct symbolicator_module *module,
+                       const symcache_key_t *key,
+                       char names[OWN_NAMES_SIZE]);
 
 /* Finds a source of the request by its name in the tenant; 0: there is none. */
 uint32_t own_source_find(const struct symbolicator_request *request,
                          const char *name);
-
-/* Whether any module is looked for in a source. */
-bool own_source_has_places(const struct symbolicator_request *request,
-                           uint32_t source);
 
 /* What a place in a source is called: "s3://BUCKET/KEY", "gs://BUCKET/KEY", or
  * its URL.  To be freed; NULL without memory. */

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "own_filter.h"
 #include "own_source.h"
 
 static void write_member(struct json_writer *w, const char *name,
@@ -167,49 +168,83 @@ static void write_place(struct json_writer *w, const struct json *json,
     }
 }
 
-static void write_own(struct json_writer *w, const struct json *json,
-                      const struct own_source *own, size_t index)
+/* The name of a part of a source in the tenant. */
+static void print_name(char *name, size_t size, size_t index,
+                       enum own_part part)
+{
+    snprintf(name, size, "s%zu%s", index,
+             part == OWN_PART_TEXT ? "-sym" : "");
+}
+
+static bool has_part(const struct own_source *own, enum own_part part)
+{
+    unsigned text = own->filter.types & 1u << OWN_BREAKPAD;
+
+    return part == OWN_PART_TEXT ? text != 0 : own->filter.types != text;
+}
+
+static void write_part(struct json_writer *w, const struct json *json,
+                       const struct own_source *own, size_t index,
+                       enum own_part part)
 {
     char name[32];
 
-    snprintf(name, sizeof(name), "s%zu", index);
+    print_name(name, sizeof(name), index, part);
     json_write_open(w, '{');
     json_write_key(w, "name");
     json_write_text(w, name);
     write_member(w, "type", json, own->found[OWN_TYPE]);
     json_write_key(w, "layout");
-    json_write_text(w, own->layout);
+    json_write_text(w, part == OWN_PART_TEXT ? "breakpad" : own->layout);
     json_write_key(w, "casing");
     json_write_text(w, own->casing);
-    json_write_key(w, "modules");
-    json_write_text(w, !own->has_others ? "pdb"
-                       : own->has_pdbs  ? "all"
-                                        : "other");
     write_place(w, json, own);
     json_write_close(w, '}');
 }
 
-void own_sources_write(struct json_writer *w,
-                       const struct symbolicator_request *request)
+struct own_list *own_list_read(const struct symbolicator_request *request)
 {
     const struct json *json = &request->json;
     char error[64];
     struct shape_walk walk = {
         .json = json, .error = error, .error_size = sizeof(error)};
-    struct own_source own;
+    struct own_list *list = calloc(1, sizeof(*list));
     uint32_t i;
-    size_t n = 0, written = 0;
+
+    if (list == NULL) {
+        return NULL;
+    }
+    list->is_public = true;
+    for (i = request->sources + 1;
+         i < json->values[request->sources].end && list->count < OWN_MAX;
+         i = json->values[i].end) {
+        if (own_source_read(&walk, i, &list->sources[list->count])) {
+            list->is_public =
+                list->is_public &&
+                own_source_is_public(json, &list->sources[list->count]);
+            list->count++;
+        }
+    }
+    return list;
+}
+
+void own_list_write(struct json_writer *w, const struct own_list *list,
+                    const struct symbolicator_request *request)
+{
+    size_t i, written = 0;
+    enum own_part part;
 
     json_write_open(w, '{');
     json_write_key(w, "scope");
-    json_write_text(w, request->scope);
+    json_write_text(w, list->is_public ? "" : request->scope);
     json_write_key(w, "sources");
     json_write_open(w, '[');
-    for (i = request->sources + 1; i < json->values[request->sources].end;
-         i = json->values[i].end, n++) {
-        if (own_source_read(&walk, i, &own) && own.layout != NULL) {
-            write_own(w, json, &own, n);
-            written++;
+    for (i = 0; i < list->count; i++) {
+        for (part = 0; part < OWN_PARTS; part++) {
+            if (has_part(&list->sources[i], part)) {
+                write_part(w, &request->json, &list->sources[i], i, part);
+                written++;
+            }
         }
     }
     json_write_close(w, ']');
@@ -217,6 +252,48 @@ void own_sources_write(struct json_writer *w,
     if (written == 0) {
         json_write_reset(w);
     }
+}
+
+uint32_t own_list_asks(const struct own_list *list,
+                       const struct symbolicator_request *request,
+                       const struct symbolicator_module *module,
+                       const symcache_key_t *key,
+                       char names[OWN_NAMES_SIZE])
+{
+    char name[32];
+    bool are_all = true;
+    size_t i, n = 0;
+    unsigned wish;
+    uint32_t asked = 0;
+    enum own_part part;
+
+    names[0] = '\0';
+    for (i = 0; i < list->count; i++) {
+        for (part = 0; part < OWN_PARTS; part++) {
+            if (!has_part(&list->sources[i], part)) {
+                continue;
+            }
+            wish = own_filter_asks(request, module, key, &list->sources[i],
+                                   part);
+            are_all = are_all && (wish & OWN_ALL) != 0;
+            if (wish == 0) {
+                continue;
+            }
+            print_name(name, sizeof(name), i, part);
+            n += (size_t)snprintf(
+                names + n, OWN_NAMES_SIZE - n, "%s%s%s%s%s%s",
+                n > 0 ? "," : "", name, wish & OWN_ALL ? "" : ":",
+                (wish & (OWN_ALL | OWN_DEBUG_FILES)) == OWN_DEBUG_FILES ? "d"
+                                                                        : "",
+                (wish & (OWN_ALL | OWN_KEY)) == OWN_KEY ? "k" : "",
+                (wish & (OWN_ALL | OWN_PROGRAMS)) == OWN_PROGRAMS ? "p" : "");
+            asked |= (uint32_t)1 << i;
+        }
+    }
+    if (are_all) {
+        names[0] = '\0';
+    }
+    return asked;
 }
 
 /* candidates --------------------------------------------------------------- */
@@ -239,18 +316,6 @@ uint32_t own_source_find(const struct symbolicator_request *request,
         }
     }
     return 0;
-}
-
-bool own_source_has_places(const struct symbolicator_request *request,
-                           uint32_t source)
-{
-    char error[64];
-    struct shape_walk walk = {.json = &request->json,
-                              .error = error,
-                              .error_size = sizeof(error)};
-    struct own_source own;
-
-    return own_source_read(&walk, source, &own) && own.layout != NULL;
 }
 
 char *own_source_location(const struct symbolicator_request *request,

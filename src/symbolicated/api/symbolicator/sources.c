@@ -44,20 +44,11 @@ symbolicator_source_list(const struct symbolication_config *config,
                : 0;
 }
 
-static bool is_own_list(const struct symbolication_config *config,
-                        const struct symbolicator_request *request)
+bool symbolicator_has_own(const struct symbolication_config *config,
+                          const struct symbolicator_request *request)
 {
     return config->symbolicator.sources == SYMBOLICATOR_SOURCES_ALLOW &&
            request->sources != 0;
-}
-
-void symbolicator_tenant_write(struct json_writer *w,
-                               const struct symbolication_config *config,
-                               const struct symbolicator_request *request)
-{
-    if (is_own_list(config, request)) {
-        own_sources_write(w, request);
-    }
 }
 
 int symbolicator_sources_check(const struct symbolication_config *config,
@@ -73,7 +64,7 @@ int symbolicator_sources_check(const struct symbolication_config *config,
         snprintf(error, error_size, "sources: not allowed here");
         return 422;
     }
-    if (is_own_list(config, request)) {
+    if (symbolicator_has_own(config, request)) {
         return own_sources_check(request, error, error_size);
     }
     json = &request->json;
@@ -108,7 +99,7 @@ bool symbolicator_source_counts(const struct symbolication_config *config,
 
     json = &request->json;
     list = symbolicator_source_list(config, request);
-    if (list == 0 || is_own_list(config, request)) {
+    if (list == 0 || symbolicator_has_own(config, request)) {
         return true;
     }
     for (i = list + 1; i < json->values[list].end; i = json->values[i].end) {

@@ -22,13 +22,9 @@ uint32_t
 symbolicator_source_list(const struct symbolication_config *config,
                          const struct symbolicator_request *request);
 
-/*
- * Writes what a tenant is asked for with, if the list is one of the client's
- * own and some source in it may have PDBs.  Otherwise nothing is written.
- */
-void symbolicator_tenant_write(struct json_writer *w,
-                               const struct symbolication_config *config,
-                               const struct symbolicator_request *request);
+/* Whether the sources are the client's own, which a tenant asks. */
+bool symbolicator_has_own(const struct symbolication_config *config,
+                          const struct symbolicator_request *request);
 
 /* The id of a source of the request; 0: it has none that is text. */
 uint32_t symbolicator_source_id(const struct json *json, uint32_t source);

@@ -16,6 +16,7 @@
 #include "candidates.h"
 #include "kept.h"
 #include "key.h"
+#include "own_sources.h"
 #include "sources.h"
 
 #define TEXT_TYPE "text/plain; charset=utf-8"
@@ -30,6 +31,7 @@ struct symbolicator_call {
     struct kept *kept;                   /* or NULL: the request is its own */
     struct symbolicator_result *results; /* of all modules */
     struct json_writer tenant;           /* api.tenant */
+    struct own_list *own_sources;        /* or NULL */
     size_t *wanted; /* which module of the request each of api.modules is */
     bool is_posted; /* counts as running */
 };
@@ -282,6 +284,33 @@ static bool counts(const struct api_call *api, const char *source)
     return symbolicator_source_counts(call->config, request_of(call), source);
 }
 
+/* Makes a module wanted under a key.  Returns false if none of the client's
+ * own sources is asked for it. */
+static bool want(const struct symbolicator_call *call,
+                 struct api_module *wanted, size_t module,
+                 const symcache_key_t *key, const struct symfile_string *name)
+{
+    const struct symbolicator_request *request = request_of(call);
+    char names[OWN_NAMES_SIZE] = "";
+    uint32_t asked;
+
+    if (call->own_sources != NULL) {
+        asked = own_list_asks(call->own_sources, request,
+                              &request->modules[module], key, names);
+        if (asked == 0) {
+            return false;
+        }
+        call->results[module].own_asked |= asked;
+    }
+    wanted->key = *key;
+    wanted->name = name->data;
+    wanted->name_size = name->size;
+    free(wanted->hints);
+    wanted->hints = symbolicator_hints(request, &request->modules[module],
+                                       key, names);
+    return true;
+}
+
 /* The image of a module whose PDB nobody has: it has names of functions that
  * it exports. */
 static bool other_key(struct api_call *api, struct api_module *wanted)
@@ -292,18 +321,12 @@ static bool other_key(struct api_call *api, struct api_module *wanted)
     struct symfile_string name;
     symcache_key_t key;
 
-    if (wanted->key.id_type == SYMCACHE_ID_PE ||
-        !symbolicator_image_key(
-            request, &request->modules[call->wanted[wanted - api->modules]],
-            &key, &name)) {
-        return false;
-    }
-    wanted->key = key;
-    wanted->name = name.data;
-    wanted->name_size = name.size;
-    free(wanted->hints); /* they are of the PDB */
-    wanted->hints = NULL;
-    return true;
+    size_t module = call->wanted[wanted - api->modules];
+
+    return wanted->key.id_type != SYMCACHE_ID_PE &&
+           symbolicator_image_key(request, &request->modules[module], &key,
+                                  &name) &&
+           want(call, wanted, module, &key, &name);
 }
 
 static void release(struct api_call *api)
@@ -322,6 +345,7 @@ static void release(struct api_call *api)
         explicit_bzero(call->tenant.data, call->tenant.size);
     }
     free(call->tenant.data);
+    free(call->own_sources);
     free(call->wanted);
     for (i = 0; i < api->nmodules; i++) {
         free(api->modules[i].hints);
@@ -340,15 +364,52 @@ static bool does_tell(const struct symbolicator_call *call)
            request_of(call)->has_candidates;
 }
 
+/* Reads the client's own sources.  Returns 0, or -1 without memory. */
+static int read_own_sources(struct symbolicator_call *call)
+{
+    const struct symbolicator_request *request = request_of(call);
+
+    if (!symbolicator_has_own(call->config, request)) {
+        return 0;
+    }
+    call->own_sources = own_list_read(request);
+    if (call->own_sources == NULL) {
+        return -1;
+    }
+    own_list_write(&call->tenant, call->own_sources, request);
+    if (call->tenant.has_failed) {
+        return -1;
+    }
+    if (call->tenant.size > 0) {
+        call->api.tenant = call->tenant.data;
+        call->api.tenant_size = call->tenant.size;
+    }
+    return 0;
+}
+
+/* Makes a module wanted, if it can be asked for. */
+static void want_module(struct symbolicator_call *call, size_t module)
+{
+    const struct symbolicator_request *request = request_of(call);
+    struct api_module *wanted = &call->api.modules[call->api.nmodules];
+    struct symfile_string name;
+    symcache_key_t key;
+
+    if ((symbolicator_key(request, &request->modules[module], &key, &name) &&
+         want(call, wanted, module, &key, &name)) ||
+        (symbolicator_image_key(request, &request->modules[module], &key,
+                                &name) &&
+         want(call, wanted, module, &key, &name))) {
+        call->wanted[call->api.nmodules++] = module;
+    }
+}
+
 /* Tells which modules are needed.  Returns 0, or -1 without memory. */
 static int want_modules(struct symbolicator_call *call)
 {
     size_t i;
     bool has_none;
     uint32_t sources;
-    struct api_module *wanted;
-    struct symfile_string name;
-    const struct symbolicator_module *module;
     const struct symbolicator_request *request;
 
     request = request_of(call);
@@ -357,46 +418,23 @@ static int want_modules(struct symbolicator_call *call)
     call->api.modules =
         calloc(request->nused + 1, sizeof(call->api.modules[0]));
     if (call->results == NULL || call->wanted == NULL ||
-        call->api.modules == NULL) {
+        call->api.modules == NULL || read_own_sources(call) != 0) {
         return -1;
     }
     sources = symbolicator_source_list(call->config, request);
-    symbolicator_tenant_write(&call->tenant, call->config, request);
-    if (call->tenant.has_failed) {
-        return -1;
-    }
-    if (call->tenant.size > 0) {
-        call->api.tenant = call->tenant.data;
-        call->api.tenant_size = call->tenant.size;
-    }
-    has_none = sources != 0 &&
-               (request->json.values[sources].size == 0 ||
-                (call->config->symbolicator.sources ==
-                     SYMBOLICATOR_SOURCES_ALLOW &&
-                 call->tenant.size == 0));
+    /* then the client wants nothing to be looked for */
+    has_none = sources != 0 && (request->json.values[sources].size == 0 ||
+                                (call->own_sources != NULL &&
+                                 call->tenant.size == 0));
     call->api.attempts = does_tell(call) ? API_ATTEMPTS_OF_ALL
                                          : API_ATTEMPTS_OF_FAILED;
     for (i = 0; i < request->nmodules; i++) {
-        module = &request->modules[i];
-        if (!module->is_used) {
+        if (!request->modules[i].is_used) {
             continue;
         }
         call->results[i].status = SYMBOLICATOR_MISSING;
-        wanted = &call->api.modules[call->api.nmodules];
-        if (has_none) {
-            continue; /* the client wants nothing to be looked for */
-        }
-        if (symbolicator_key(request, module, &wanted->key, &name)) {
-            wanted->name = name.data;
-            wanted->name_size = name.size;
-            wanted->hints = symbolicator_hints(request, module,
-                                               &wanted->key);
-            call->wanted[call->api.nmodules++] = i;
-        } else if (symbolicator_image_key(request, module, &wanted->key,
-                                          &name)) {
-            wanted->name = name.data;
-            wanted->name_size = name.size;
-            call->wanted[call->api.nmodules++] = i;
+        if (!has_none) {
+            want_module(call, i);
         }
     }
     call->api.nframes = request->nframes;

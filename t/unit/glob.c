@@ -1,0 +1,96 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Patterns for names of files.  What each matches is what glob(7) says, but for
+ * slashes and case, which Symbolicator does not tell apart.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/glob.h"
+
+static bool match(const char *pattern, const char *text)
+{
+    return glob_matches(pattern, strlen(pattern), text, strlen(text));
+}
+
+static void matches(void **state)
+{
+    static const struct {
+        const char *pattern, *text;
+        bool matches;
+    } rows[] = {
+        {"", "", true}, {"", "a", false}, {"a", "", false}, {"*", "", true},
+        {"**", "a/b", true}, {"?", "", false}, {"?", "a", true},
+        {"?", "\xc3\xa4", true}, {"??", "\xc3\xa4", false},
+        {"?b", "\xc3\xa4" "b", true}, {"?", "/", true},
+        {"?:/windows/**", "C:/Windows/System32/a.dll", true},
+        {"?:/windows/**", "/C:/Windows/a.dll", false},
+        {"*.DLL", "a.dll", true}, {"*.dll", "a.dll.x", false},
+        {"*a*b*c", "xaxbxbxc", true}, {"*a*b*c", "xaxcxb", false},
+        {"a*", "ba", false}, {"[abc]x", "bX", true}, {"[abc]x", "dx", false},
+        {"[!abc]x", "dx", true}, {"[!abc]x", "ax", false},
+        {"[a-c]", "B", true}, {"[a-c]", "d", false}, {"[a-]", "-", true},
+        {"[]a]", "]", true}, {"[!]a]", "b", true}, {"[!]a]", "]", false},
+        {"*[0-9]", "lib1", true}, {"*[0-9]", "lib1x", false},
+        {"[*]", "*", true}, {"[*]", "a", false}, {"\\*", "\\a", true},
+    };
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (match(rows[i].pattern, rows[i].text) != rows[i].matches) {
+            fail_msg("%s and %s", rows[i].pattern, rows[i].text);
+        }
+        assert_true(
+            glob_is_valid(rows[i].pattern, strlen(rows[i].pattern)));
+    }
+}
+
+static void invalid(void **state)
+{
+    static const char *const rows[] = {"[", "a[", "[]", "[!", "[!]", "[a",
+                                       "[a]["};
+    size_t i;
+
+    (void)state;
+    for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        assert_false(glob_is_valid(rows[i], strlen(rows[i])));
+        assert_false(match(rows[i], "[a]"));
+    }
+}
+
+/* Takes exponential time where each "*" is tried again, and squared time here
+ * were it not for the limit: then the test does not end in time. */
+static void hostile(void **state)
+{
+    char pattern[128], text[512];
+    size_t i;
+
+    (void)state;
+    memset(text, 'a', sizeof(text));
+    for (i = 0; i < sizeof(pattern); i++) {
+        pattern[i] = i % 2 == 0 ? '*' : 'a';
+    }
+    pattern[sizeof(pattern) - 1] = 'b';
+    for (i = 0; i < 10000; i++) {
+        assert_false(
+            glob_matches(pattern, sizeof(pattern), text, sizeof(text)));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(matches),
+        cmocka_unit_test(invalid),
+        cmocka_unit_test(hostile),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests_name("glob", tests, NULL, NULL);
+}
