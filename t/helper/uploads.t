@@ -216,6 +216,10 @@ is put("libx.so/elf-buildid-$build/libx.so?force=1", $other)->{json}{result},
 like section($_), qr/replaced/, "- which $_ is cut out of"
     for qw(.rodata kept);
 ok original('executable') eq $other, '- and a debugger gets';
+is_deeply [sort grep { $_ ne '' } split /\n/,
+           $t->read_file('downloads/default/.sections')],
+    [sort map { s/^\./%2e/r } qw(.rodata .debug_str kept)],
+    'ELF: the sections to look for are known, without all folders';
 
 # --- archives
 

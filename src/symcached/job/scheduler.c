@@ -392,7 +392,7 @@ static void discard_downloads(const struct scheduler *scheduler,
     if (key->id_type == SYMCACHE_ID_BUILD &&
         strcmp(key->name, SYMCACHE_NAME_NONE) == 0) {
         store_download_root(path, downloads, store->name);
-        store_discard_sections(path, key);
+        section_names_discard(path, key);
     }
 }
 

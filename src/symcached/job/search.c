@@ -73,11 +73,26 @@ static bool is_worse(const struct job *job)
     return provenance_keeps(path, job->original.from, job->original.extent);
 }
 
+/* What is to be known of a file before it is among the downloads.  Returns 0,
+ * or -1 with errno. */
+static int note_file(const struct job *job)
+{
+    char root[PATH_MAX];
+    symcache_key_t key;
+
+    job_original_key(job, &key);
+    if (key.kind != SYMCACHE_KIND_SECTION) {
+        return 0;
+    }
+    store_download_root(root, job->config->downloads, job->store->name);
+    return section_names_add(root, &key);
+}
+
 bool job_take_file(struct job *job, const char *file)
 {
     (void)chmod(file, 0644); /* nginx may serve it, whatever the umask is */
     job_discard_pdb(job);
-    if (store_rename(file, job_pdb_path(job)) != 0) {
+    if (note_file(job) != 0 || store_rename(file, job_pdb_path(job)) != 0) {
         int errnum = errno;
 
         job_leave_sources(job);

@@ -319,28 +319,6 @@ void store_discard(const char *root, const symcache_key_t *key)
     closedir(dir);
 }
 
-void store_discard_sections(const char *root, const symcache_key_t *id)
-{
-    DIR *dir = opendir(root);
-    symcache_key_t key = *id;
-    struct dirent *entry;
-    char path[SYMCACHE_PATH_MAX + 1];
-
-    if (dir == NULL) {
-        return;
-    }
-    key.kind = SYMCACHE_KIND_SECTION;
-    while ((entry = readdir(dir)) != NULL) {
-        key.name_len = (uint32_t)strlen(entry->d_name);
-        if (entry->d_name[0] != '.' && key.name_len < sizeof(key.name)) {
-            memcpy(key.name, entry->d_name, key.name_len + 1);
-            symcache_path_original(path, &key);
-            (void)unlinkat(dirfd(dir), path, 0);
-        }
-    }
-    closedir(dir);
-}
-
 bool store_has_transcoders(const char *root)
 {
     char path[PATH_MAX];

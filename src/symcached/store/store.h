@@ -23,6 +23,7 @@
 #include "gzip_file.h"
 #include "provenance.h"
 #include "publish.h"
+#include "section_names.h"
 
 /* Versions of one key that are looked at; no real store has more. */
 #define STORE_VERSIONS_MAX 64
@@ -86,10 +87,6 @@ bool store_has_transcoders(const char *root);
 /* Removes all that was made for a key, of every kind; not its negative
  * entries. */
 void store_discard(const char *root, const symcache_key_t *key);
-
-/* Removes the sections of files of a build id that lie among the downloads of a
- * store, which is their root. */
-void store_discard_sections(const char *root, const symcache_key_t *id);
 
 /* Writes <downloads>/<store> into buf. */
 void store_download_root(char buf[PATH_MAX], const char *downloads,
