@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -24,10 +25,16 @@
 /* who may connect to a Unix socket: whoever may write to its file */
 #define WRITERS (S_IWUSR | S_IWGRP | S_IWOTH)
 
+/* A child of a daemon that was killed has its sockets until it executes its own
+ * program: an address in use is tried for half a second. */
+#define TRIES 10
+#define PAUSE_NS 50000000
+
 static int fail(char *error, size_t size, const char *address, int errnum)
 {
     snprintf(error, size, "cannot listen on \"%s\": %s", address,
              strerror(errnum));
+    errno = errnum;
     return -1;
 }
 
@@ -125,10 +132,10 @@ static int open_tcp(struct listener *l, const char *address, char *error,
     return 0;
 }
 
-int listener_open(struct listener *listener, const char *address, mode_t mode,
-                  char *error, size_t size)
+static int open_once(struct listener *listener, const char *address,
+                     mode_t mode, char *error, size_t size)
 {
-    int rc;
+    int rc, errnum;
 
     memset(listener, 0, sizeof(*listener));
     listener->fd = -1;
@@ -136,10 +143,27 @@ int listener_open(struct listener *listener, const char *address, mode_t mode,
              ? open_unix(listener, address, mode, error, size)
              : open_tcp(listener, address, error, size);
     if (rc != 0 && listener->fd != -1) {
+        errnum = errno;
         close(listener->fd);
         listener->fd = -1;
+        errno = errnum;
     }
     return rc;
+}
+
+int listener_open(struct listener *listener, const char *address, mode_t mode,
+                  char *error, size_t size)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_NS};
+    int i;
+
+    for (i = 1; open_once(listener, address, mode, error, size) != 0; i++) {
+        if (errno != EADDRINUSE || i == TRIES) {
+            return -1;
+        }
+        nanosleep(&pause, NULL);
+    }
+    return 0;
 }
 
 void listener_unlink(struct listener *listener)

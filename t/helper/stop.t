@@ -7,6 +7,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use IO::Select;
 use IO::Socket::UNIX;
 use Test::More;
 use Test::Symcache;
@@ -80,6 +81,22 @@ is $? >> 8, 3, 'a second helper on the socket does not start';
 like $t->read_file($out), qr/cannot listen on "unix:.*": Address already in use/,
     'and says why';
 is $t->helper('GET', '/healthz')->{status}, 200, 'the first is unharmed';
+
+# a child of one that was killed has the socket until it executes its program
+
+my $late = Test::Symcache->new;
+my $socket = IO::Socket::UNIX->new(Listen => 5, Local => $late->helper_socket)
+    or die $!;
+$late->write_helper_config($late->default_config('http://127.0.0.1:9/'));
+my $waits = $late->spawn('late.out', { $late->sanitizer_env(0) },
+    $late->program('symcached'), '-c', $late->path('symcached.json'));
+IO::Select->new($socket)->can_read($Test::Symcache::patience)
+    or die 'nobody has tried it';
+close $socket;
+$late->wait_until('symcached listens', sub {
+    !Test::Symcache::alive($waits)
+        || Test::Symcache::connects($late->helper_socket) });
+is $late->stop_pid($waits, 'TERM'), 0, 'a socket is waited for';
 
 # killed: everything is left behind, and taken over
 
