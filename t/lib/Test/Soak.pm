@@ -39,7 +39,7 @@ sub new {
                        answers => 0, done => {}, children => [] }, $class;
     $self->set_up(%o);
     $self->{judge} = Test::Soak::Judge->new(
-        host => \%Test::Soak::Upstream::host);
+        host => \%Test::Soak::Upstream::host, corpus => $self->{corpus});
     $self->{history} = Test::Soak::History->new;
     $self->{names} = $self->name_templates;
     # how long this machine needs without any fault
@@ -133,9 +133,10 @@ sub wrong {
     my ($self, $chaos, $ask) = @_;
     return $ask->{trouble} if $ask->{trouble} ne '-';
     if (!$ask->{status} || $ask->{flags} eq 'cut') {
-        return if $self->cut_off($chaos, $ask);
+        return if $self->cut_off($chaos, $ask) || $self->is_reset($ask);
         return 'no whole answer';
     }
+    return if $ask->{status} == 404 && $self->is_alone($chaos, $ask);
     return $self->{history}->wrong($ask) if $self->is_sent($ask);
     return if $ask->{status} != 404 || $ask->{flags} eq 'again';
     my @silent = $self->{judge}->unexcused($ask,
@@ -157,6 +158,25 @@ sub name_templates {
     return Test::Soak::Names->new($self->{t}, [map {
         $self->{corpus}->converted({ %key, template => $_ })
     } 0 .. $self->{corpus}->templates - 1]);
+}
+
+# A symbolicated that has found no symcached since it was started has what is
+# on disk only.
+sub is_alone {
+    my ($self, $chaos, $ask) = @_;
+    return if $ask->{how} ne 'names';
+    my @lately = map { $_->{what} } grep {
+        $_->{at} < $ask->{ended}
+            && ($_->{until} // $_->{at}) > $ask->{began} - 5
+    } $chaos->events;
+    return grep(/^helper (?:TERM|KILL)/, @lately)
+        && grep(/^symbolicated (?:TERM|KILL)/, @lately);
+}
+
+# What nginx does where others get 503: docs/symbol-server.md.
+sub is_reset {
+    my ($self, $ask) = @_;
+    return $ask->{how} eq 'symbols' && $ask->{hint} ne '-' && !$ask->{status};
 }
 
 # Whether a worker was killed meanwhile; one that is to end in peace, which
@@ -388,6 +408,8 @@ sub allow_logs {
     my ($self, $t) = @_;
     $t->allow_log(qr/not valid JSON; the old configuration stays/);
     $t->allow_log(qr/the folder of a store is another one/);
+    $t->allow_log(qr/cannot open .* of store .*: start symcached first/)
+        if $self->{store_removed};
     # of workers that were killed, and by those that were to end in peace
     # before that
     $t->allow_log(qr/exited on signal (?:9|15)\b/);

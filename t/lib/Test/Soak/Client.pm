@@ -3,11 +3,12 @@ package Test::Soak::Client;
 # A client of a campaign: a process that asks nginx for one key after the
 # other until the file "stop" is there, and notes each answer as a line:
 #
-#   began ended store name id how status flags trouble version
+#   began ended store name id how status flags trouble version hint
 #
 # flags: "again" (Retry-After), "cut" (not whole), or "-".  trouble is what is
 # wrong with the answer as such, or "-"; version is which one came, of a file
-# that has several, or "-".
+# that has several, or "-"; hint is whether the client said the file's build
+# id: "right", "wrong" or "-".
 
 use strict;
 use warnings;
@@ -21,15 +22,15 @@ use Test::Symcache;
 use Time::HiRes qw(sleep time);
 
 my %version = (opaque => '3.1.0');
-our @fields = qw(began ended store name id how status flags trouble version);
+our @fields = qw(began ended store name id how status flags trouble version
+    hint);
 
 # %o: world (Test::Soak), seed (of this client), file (for its notes)
 sub start {
     my ($class, %o) = @_;
-    my $parent = $$;
     my $pid = fork() // die "fork: $!";
     return $pid if $pid;
-    my $self = bless { %o, parent => $parent }, $class;
+    my $self = bless {%o}, $class;
     $SIG{$_} = 'DEFAULT' for qw(TERM INT);
     srand $o{seed};
     eval { $self->run; 1 } or print STDERR "# client: $@";
@@ -38,9 +39,8 @@ sub start {
 
 sub run {
     my ($self) = @_;
-    my $stop = $self->{world}->path('stop');
     open $self->{notes}, '>>', $self->{file} or die "$self->{file}: $!";
-    $self->one until -e $stop || getppid() != $self->{parent};
+    $self->one until $self->{world}->is_over;
 }
 
 # --- what is asked for
@@ -61,13 +61,28 @@ sub target {
     }
     my $spell = rand 100;
     $name = $spell < 70 ? lc $name : $spell < 95 ? $name : uc $name;
+    my $hint = rand 100;
     return { store => $store, name => $name, id => $id,
+             hint => $hint < 80 ? 'right' : $hint < 90 ? 'wrong' : '-',
              key => $world->holds($store, $name, $id) };
+}
+
+# What a client says of a file that has a build id.
+sub build_id_header {
+    my ($self, $target) = @_;
+    my $key = ($target->{key} // {})->{build_id} && $target->{key} or return;
+    my $hint = $target->{hint} // 'right';
+    return if $hint eq '-';
+    $key = $self->{world}->corpus->other($key) if $hint eq 'wrong';
+    return "X-Symcache-Code-Id: buildid-$key->{build_id}";
 }
 
 # The version of the request; %version has the files'.
 sub uri {
     my ($self, $how, $target) = @_;
+    my $key = $target->{key};
+    return "/symbols/$target->{store}/buildid/$key->{build_id}/debuginfo"
+        if $how eq 'symbols' && $key && $key->{build_id};
     return "/symbols/$target->{store}/$target->{name}/"
         . (rand() < 0.2 ? lc $target->{id} : $target->{id})
         . "/$target->{name}" if $how eq 'symbols';
@@ -101,7 +116,8 @@ sub one {
         : $kind eq 'exceeds' ? 'If-Version-Exceeds: ' . version($target)
         : ();
     push @headers, 'Want-Repr-Digest: sha-256=10' if rand() < 0.3;
-    push @headers, hints() if rand() < 0.2;
+    push @headers, hints()
+        if !($target->{key} // {})->{build_id} && rand() < 0.2;
     $self->ask($kind, $target, @headers);
 }
 
@@ -198,7 +214,8 @@ sub ask_over {
         local $SIG{PIPE} = 'IGNORE';
         $s or die "no connection\n";
         syswrite $s, Test::Symcache::request_text($method,
-            $self->uri($how, $target), @headers);
+            $self->uri($how, $target), $self->build_id_header($target),
+            @headers);
         $t->read_response($s, $method);
     };
     my ($late) = $@ =~ /^(timed out|no connection)/;
@@ -289,6 +306,7 @@ sub original {
     my $key = $target->{key};
     my @found = compare($target, sub {
         content('symbols', $corpus->pdb($key, $_[0]), $r) });
+    return $found[0] if $key && $key->{build_id};
     my $lies = $target->{store} eq 'behind' || $target->{store} eq 'ahead';
     $key = $corpus->find(@$target{qw(name id)}) if $lies;
     return $found[0] eq '-' || !$key || !$lies && !$key->{doubted} ? @found
@@ -320,13 +338,20 @@ sub content {
     return $body eq substr($expected, 0, length $body) ? '-' : 'wrong_bytes';
 }
 
+# A path with a build id says it as well.
+sub said_hint {
+    my ($how, $target) = @_;
+    return !($target->{key} // {})->{build_id} ? '-'
+        : $how eq 'symbols' ? 'right' : $target->{hint} // 'right';
+}
+
 sub note {
     my ($self, $began, $target, $how, $r, $trouble, $version) = @_;
     my $flags = header($r, 'Retry-After') ? 'again'
         : whole($r) ? '-' : 'cut';
-    my $line = sprintf "%.4f %.4f %s %s %s %s %s %s %s %s\n", $began, time,
+    my $line = join(' ', (map { sprintf '%.4f', $_ } $began, time),
         @$target{qw(store name id)}, $how, $r->{status}, $flags, $trouble,
-        $version // '-';
+        $version // '-', said_hint($how, $target)) . "\n";
     syswrite $self->{notes}, $line;
     return if $trouble !~ /^wrong/;
     my $file = $self->{world}->path("wrong.$$." . ++$self->{wrong});

@@ -1,12 +1,14 @@
 package Test::Soak::Corpus;
 
-# The keys of a campaign: real PDBs under GUIDs and ages of their own, made
-# from a few of t/data, each with the SymCache that the converter makes of it.
+# The keys of a campaign: real PDBs under GUIDs and ages of their own, and ELF
+# files under build ids, made from a few of t/data, each with the SymCache that
+# the converter makes of it.
 # Some stand for SymCaches that nobody can look into, and have no PDB.
 #
 #   my $corpus = Test::Soak::Corpus->new($t, seed => 1, keys => 80);
 #   my $key = $corpus->find('soak1.pdb', $id);
-#   # { name, lower, guid, age, id, home, form, expected, sha }
+#   # { name, lower, guid, age, id, home, form, expected, sha }, and
+#   # build_id of an ELF file
 #   $corpus->pdb($key);
 #   # of those that are uploaded: $key->{versions}, $corpus->pdb($key, $version),
 #   # and expected is a list
@@ -34,8 +36,11 @@ our @homes = (
     { store => 'mixed', at => 'web' },
     { store => 'hung', at => 'net' },
     { store => 'sent', at => 'uploads' },
+    { store => 'native', at => 'builds' },
 );
 
+# those of ELF have a build id of 20 bytes
+my @elf_templates = qw(gcc-5.so clang-5.so gcc-zlib.so powerpc64.so);
 my @templates = (qw(llvm/ClassLayoutTest llvm/every-function derived/omap
                     generated/clang14-x64-O2 generated/lto
                     generated/modules), '');
@@ -45,10 +50,12 @@ sub new {
     my $self = bless { t => $t, seed => $o{seed}, keys => [], by => {} },
         $class;
     $self->{templates} = [map { $self->template($_) } @templates];
+    $self->{elf_templates} = [map { $self->elf_template($_) } @elf_templates];
     for my $i (0 .. $o{keys} - 1) {
         my $key = $self->make_key($i);
         push @{ $self->{keys} }, $key;
         $self->{by}{"$key->{lower}/$key->{id}"} = $key;
+        $self->{by_build_id}{ $key->{build_id} } = $key if $key->{build_id};
     }
     $self->convert($_) for $self->keys;
     return $self;
@@ -57,6 +64,8 @@ sub new {
 sub templates { scalar @{ $_[0]{templates} } }
 sub keys { @{ $_[0]{keys} } }
 sub find { $_[0]{by}{ lc($_[1]) . '/' . uc $_[2] } }
+
+sub find_build_id { $_[0]{by_build_id}{ $_[1] } }
 
 # A number below $n that depends on the words only.
 sub pick {
@@ -67,7 +76,7 @@ sub pick {
 sub template {
     my ($self, $name) = @_;
     my $t = $self->{t};
-    my $pdb = $name ? qx(zstd -qdc @{[$t->data("convert/$name.pdb.zst")]})
+    my $pdb = $name ? $self->fixture("$name.pdb")
                     : $t->read_file($t->data('pdb/crash.pdb'));
     my (@guid, @age);
     # the info stream: version, signature, age, GUID
@@ -77,6 +86,21 @@ sub template {
         while $pdb =~ /\xff{4}\x77\x09\x31\x01.{4}/gs;
     die "$name: no PDB as expected" if !@guid || !@age;
     return { pdb => $pdb, guid => \@guid, age => \@age };
+}
+
+sub elf_template {
+    my ($self, $name) = @_;
+    my $elf = $self->fixture("elf/$name");
+    # a note of type 3 that the name "GNU" goes before, in either byte order
+    $elf =~ /\x14\0*\x03\0*GNU\0(.{20})/s or die "$name: no build id";
+    return { elf => $elf, build_id => $-[1],
+             big_endian => substr($elf, 5, 1) eq "\x02" };
+}
+
+sub fixture {
+    my ($self, $name) = @_;
+    my $file = $self->{t}->data("convert/$name.zst");
+    return scalar qx(zstd -qdc '$file');
 }
 
 sub make_key {
@@ -96,9 +120,25 @@ sub make_key {
         # cannot be converted: where not, there is no excuse for a final 404
         doubted => !$self->pick(4, 'doubted', $i),
     );
+    $self->make_elf(\%key) if $home->{at} eq 'builds';
     $key{lower} = lc $key{name};
     $key{versions} = 4 if $home->{at} eq 'uploads';
     return \%key;
+}
+
+# The debug id is the beginning of the build id, as a GUID in the file's byte
+# order is written.
+sub make_elf {
+    my ($self, $key) = @_;
+    my $build_id = sha256("$self->{seed} build $key->{i}");
+    $key->{build_id} = unpack 'H40', $build_id;
+    $key->{name} = "soak$key->{i}.so";
+    $key->{template} = $self->pick(scalar @elf_templates, 'elf', $key->{i});
+    $key->{guid} = uc unpack 'H*', pack 'N n n a8', unpack
+        $self->{elf_templates}[$key->{template}]{big_endian} ? 'N n n a8'
+            : 'V v v a8', $build_id;
+    $key->{age} = 0;
+    $key->{id} = "$key->{guid}0";
 }
 
 sub convert {
@@ -143,12 +183,21 @@ sub template_of {
 
 sub pdb {
     my ($self, $key, $version) = @_;
+    return $self->elf($key) if $key->{build_id};
     my $template = $self->{templates}[template_of($key, $version)];
     my $pdb = $template->{pdb};
     my $guid = guid_bytes($key->{guid});
     substr $pdb, $_, 16, $guid for @{ $template->{guid} };
     substr $pdb, $_, 4, pack 'V', $key->{age} for @{ $template->{age} };
     return $pdb;
+}
+
+sub elf {
+    my ($self, $key) = @_;
+    my $template = $self->{elf_templates}[$key->{template}];
+    my $elf = $template->{elf};
+    substr $elf, $template->{build_id}, 20, pack 'H*', $key->{build_id};
+    return $elf;
 }
 
 # Has the identity, and the converter refuses it: the size of the first part
@@ -161,14 +210,15 @@ sub damaged {
     return $pdb;
 }
 
-# The next key that has a PDB.
+# The next key that has a file of that format.
 sub other {
     my ($self, $key) = @_;
     my $i = $key->{i};
     my $other;
     do {
         $other = $self->{keys}[++$i % @{ $self->{keys} }];
-    } while $other->{home} eq 'opaque';
+    } while $other->{home} eq 'opaque'
+        || !$other->{build_id} != !$key->{build_id};
     return $other;
 }
 

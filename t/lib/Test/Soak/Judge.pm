@@ -114,6 +114,18 @@ sub symcache_excuses {
                        $ask->{ended});
 }
 
+# Who does not say the build id is told of no file, nor who says another.  The
+# program may stand in for its debug file.
+sub debuginfod_excuses {
+    my ($self, $host, $ask) = @_;
+    my $key = $self->{corpus}->find(@$ask{qw(name id)});
+    return 1 if !$key || $ask->{hint} ne 'right';
+    return !grep {
+        !$self->said('absent', "$host /buildid/$key->{build_id}/$_",
+                     $ask->{began} - $window, $ask->{ended})
+    } $ask->{how} eq 'symbols' ? 'debuginfo' : qw(debuginfo executable);
+}
+
 sub directory_excuses {
     my ($self, $source, $ask) = @_;
     my $place = "$source \L$ask->{name}\E/$ask->{id}";
@@ -130,6 +142,7 @@ sub unexcused {
         my $h = $self->{host}{$_};
         !($h && $h->{symcache}
           ? $self->symcache_excuses($_, $h->{symcache}, $ask)
+          : $h && $h->{debuginfod} ? $self->debuginfod_excuses($_, $ask)
           : $h ? $self->server_excuses($_, $ask)
           : $self->directory_excuses($_, $ask));
     } @sources;
@@ -139,10 +152,12 @@ sub unexcused {
 sub evidence {
     my ($self, $ask, @sources) = @_;
     my $sources = join '|', @sources;
+    my $key = $self->{corpus}->find(@$ask{qw(name id)}) // {};
+    my $id = join '|', map { quotemeta } $ask->{id}, $key->{build_id} // ();
     my @lines;
     for my $place (sort keys %{ $self->{said} }) {
         next if $place !~ /^(?:$sources) /;
-        next if $place !~ /\Q$ask->{id}\E|index2/i
+        next if $place !~ /$id|index2/i
             && $place !~ m{\Q/$ask->{name}/\E}i;
         for my $s (@{ $self->{said}{$place} }) {
             next if $s->{at} < $ask->{began} - $window

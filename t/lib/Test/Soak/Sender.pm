@@ -29,9 +29,8 @@ sub start {
     my $self = $class->new(%o);
     $SIG{$_} = 'DEFAULT' for qw(TERM INT);
     srand $o{seed};
-    my $stop = $o{world}->path('stop');
     eval {
-        until (-e $stop) {
+        until ($o{world}->is_over) {
             $self->one;
             sleep rand 0.3;
         }

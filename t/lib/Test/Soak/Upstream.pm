@@ -22,11 +22,12 @@ use Time::HiRes qw(sleep time);
 our $html = "<!DOCTYPE html>\n<html><body>Please sign in</body></html>\n";
 our $type = 'application/vnd.ms-symcache';
 
-# Which hosts have an index2.txt and are compared with regard to case.
+# Which hosts have an index2.txt and are compared with regard to case, and
+# which have files under build ids only.
 our %host = (
     web => {}, honest => { honest => 1 }, liar => { liar => 1 },
     tiers => { index2 => 1, cased => 1 }, far => { symcache => '9.0.0' },
-    opaque => { symcache => '3.1.0' },
+    opaque => { symcache => '3.1.0' }, builds => { debuginfod => 1 },
 );
 
 # %o: corpus, dir (for what is noted), seed
@@ -79,6 +80,11 @@ sub linger {
 sub truth {
     my ($self, $host, $path) = @_;
     my $h = $host{$host};
+    if ($h->{debuginfod}) {
+        my ($id) = $path =~ m{^/buildid/([0-9a-f]+)/debuginfo$} or return;
+        my $key = $self->{corpus}->find_build_id($id) or return;
+        return { key => $key, body => $self->{corpus}->body($key) };
+    }
     if ($h->{symcache}) {
         my ($name, $guid, $age) =
             $path =~ m{^/v[\d.]+/([^/]+)/([^/]+)/(\d+)$} or return;
@@ -217,8 +223,8 @@ sub list {
     push @list, [1, 'encoded'], [4, 'pending'], map { [2, $_] }
         qw(digest_wrong digest_of_other digest_no_length digest_cut)
         if $h->{symcache};
-    push @list, grep { $has_pdb || $_->[1] ne 'damaged' } $h->{symcache}
-        ? [4, 's404'] : @doubts if $key->{doubted};
+    push @list, grep { $has_pdb && !$key->{build_id} || $_->[1] ne 'damaged' }
+        $h->{symcache} ? [4, 's404'] : @doubts if $key->{doubted};
     return \@list;
 }
 

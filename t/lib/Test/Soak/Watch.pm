@@ -35,7 +35,7 @@ sub run {
         { words => "$store $lower $id", path => $world->root($store)
             . "/$lower/$id/$lower-v$version.symcache" };
     } grep { !$_->{key}{versions} } $world->targets;
-    until (-e $world->path('stop')) {
+    until ($world->is_over) {
         $self->look($_) for @places;
         sleep 0.02;
     }

@@ -23,7 +23,7 @@ our %stores = (
     web => ['web'], tiers => ['tiers'], behind => ['liar', 'honest'],
     ahead => ['web', 'liar'], dirs => ['share', 'drop', 'web'],
     hung => ['net', 'honest'], far => ['far'], opaque => ['opaque'],
-    mixed => ['far', 'web'], sent => ['uploads'],
+    mixed => ['far', 'web'], sent => ['uploads'], native => ['builds'],
 );
 # those that make nothing themselves
 my %no_transcoder = (far => 1, opaque => 1);
@@ -46,6 +46,7 @@ our %cache = (
 sub set_up {
     my ($self, %o) = @_;
     my $t = $self->{t} = Test::Symcache->new;
+    $self->{pid} = $$;
     $self->{near} = Test::Symcache->new;
     $self->{port} = Test::Symcache::free_port();
     $self->{disk_dir} = $o{disk} ? "$o{disk}/$$-$o{seed}" : $t->path('disk');
@@ -123,7 +124,7 @@ sub holds {
 
 sub converter {
     my ($t) = @_;
-    return { version => '9.0.0',
+    return { version => '9.0.0', inputs => ['pdb', 'elf'],
              command => [$t->program('pdb2symcache'), '-pdb', '{pdb}'] };
 }
 
@@ -132,6 +133,9 @@ sub write_config {
     my %http = map { $_ => { type => 'http', internal => $yes,
         url => "http://$_.localhost:" . $self->{upstream}->port . '/sym' } }
         qw(web tiers honest liar);
+    my %builds = (builds => { type => 'http', internal => $yes,
+        layout => 'debuginfod',
+        url => 'http://builds.localhost:' . $self->{upstream}->port });
     my %symcache = map { $_ => { type => 'symcache', internal => $yes,
         version => $Test::Soak::Upstream::host{$_}{symcache},
         url => "http://$_.localhost:" . $self->{upstream}->port } }
@@ -148,7 +152,7 @@ sub write_config {
             $_ eq 'web' ? (gzip => $yes) : (),
             $_ eq 'sent' ? (tier => 'fleet') : (),
         } } keys %stores },
-        sources => { %http, %symcache,
+        sources => { %http, %symcache, %builds,
             share => { type => 'filesystem', path => $self->path('share') },
             net => { type => 'filesystem', path => $self->path('net') },
             drop => { type => 'filesystem', path => $self->path('drop'),
@@ -176,6 +180,9 @@ sub uploads {
     return $t == $self->{near} ? $t->path('uploads') : $self->disk . '/uploads';
 }
 
+# Whether a child has nothing more to do, also as the campaign has died.
+sub is_over { -e $_[0]->path('stop') || getppid() != $_[0]{pid} }
+
 sub put_location {
     my ($self, $t) = @_;
     my $spool = $self->uploads($t) . '/.spool';
@@ -195,9 +202,14 @@ sub start_helper {
 # Of the first machine.
 sub start_symbolicated {
     my ($self) = @_;
+    my $t = $self->{t};
     # its configuration is never a bad one
-    $self->{t}->start_symbolicated(undef, env => $self->clock_env,
-                                   args => ['-c', $self->path('clean.json')]);
+    my $start = sub { eval { $t->start_symbolicated(undef,
+        env => $self->clock_env, args => ['-c', $self->path('clean.json')]) } };
+    return if $start->();
+    # as a service manager, until symcached has made the folder again
+    die $@ if !$self->{store_removed};
+    $t->wait_until('symbolicated starts again', $start);
 }
 
 # All have one clock.
