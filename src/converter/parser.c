@@ -117,6 +117,7 @@ static size_t map_scratch(const struct input *input)
     if (p == MAP_FAILED) {
         return 0;
     }
+    (void)madvise(p, size, MADV_HUGEPAGE); /* fewer page faults */
     scratch_use(p, size);
     return size;
 }
