@@ -14,6 +14,7 @@ struct exports {
     struct symbol_list *symbols;
     uint32_t directory; /* address, and its end */
     uint64_t end;
+    struct pe_part part; /* of the last address: most are in the same one */
     uint64_t names; /* offsets of the tables, or PE_NO_OFFSET */
     uint64_t ordinals;
     uint64_t addresses;
@@ -21,14 +22,22 @@ struct exports {
     uint32_t num_addresses;
 };
 
-static uint64_t offset_of(const struct exports *e, uint32_t address)
+static uint64_t offset_of(struct exports *e, uint32_t address)
 {
-    symbol_list_work(e->symbols, e->image->num_sections);
-    return pe_image_offset(e->image, address);
+    struct pe_part part;
+
+    if (address < e->part.begin || address >= e->part.end) {
+        symbol_list_work(e->symbols, e->image->num_sections);
+        if (!pe_image_part(e->image, address, &part)) {
+            return PE_NO_OFFSET;
+        }
+        e->part = part;
+    }
+    return e->part.offset + (address - e->part.begin);
 }
 
 /* Returns the text at an address, or NULL. */
-static const char *text_at(const struct exports *e, uint32_t address,
+static const char *text_at(struct exports *e, uint32_t address,
                            uint32_t *size)
 {
     return symbol_list_text(e->symbols, e->image->data, e->image->size,
@@ -46,7 +55,7 @@ static const uint8_t *entry(const struct exports *e, uint64_t table,
 
 /* Can the text of a forwarder, such as NTDLL.RtlAllocateHeap or A.#12, be
  * understood? */
-static bool is_forwarder(const struct exports *e, uint32_t address)
+static bool is_forwarder(struct exports *e, uint32_t address)
 {
     uint32_t size;
     uint64_t ordinal = 0;

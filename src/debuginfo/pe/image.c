@@ -176,23 +176,46 @@ static uint64_t loaded_size(const struct pe_section *section,
     return section->virtual_size == 0 || size < most ? size : most;
 }
 
-uint64_t pe_image_offset(const struct pe_image *image, uint32_t address)
+bool pe_image_part(const struct pe_image *image, uint32_t address,
+                   struct pe_part *part)
 {
     unsigned i;
+    uint64_t begin, end;
     struct pe_section section;
     uint32_t alignment = image->file_alignment;
 
+    part->begin = 0;
+    part->end = (uint64_t)UINT32_MAX + 1;
     if (alignment == 0 || (alignment & (alignment - 1)) != 0) {
-        return PE_NO_OFFSET;
+        return false;
     }
     for (i = 0; i < image->num_sections; i++) {
         pe_image_section(image, i, &section);
-        if (address >= section.address &&
-            address - section.address < loaded_size(&section, alignment)) {
-            return (uint64_t)section.raw + (address - section.address);
+        begin = section.address;
+        end = begin + loaded_size(&section, alignment);
+        if (address >= begin && address < end) {
+            part->begin = begin > part->begin ? begin : part->begin;
+            part->end = end < part->end ? end : part->end;
+            part->offset = section.raw + (part->begin - begin);
+            return true;
+        }
+        /* the first section counts where several overlap */
+        if (begin > address && begin < part->end) {
+            part->end = begin;
+        } else if (end <= address && end > part->begin) {
+            part->begin = end;
         }
     }
-    return PE_NO_OFFSET;
+    return false;
+}
+
+uint64_t pe_image_offset(const struct pe_image *image, uint32_t address)
+{
+    struct pe_part part;
+
+    return pe_image_part(image, address, &part)
+               ? part.offset + (address - part.begin)
+               : PE_NO_OFFSET;
 }
 
 bool pe_image_directory(const struct pe_image *image,

@@ -57,11 +57,23 @@ const uint8_t *pe_image_at(const struct pe_image *image, uint64_t offset,
 const uint8_t *pe_image_loaded(const struct pe_image *image, uint32_t address,
                                uint32_t size);
 
+/* Addresses whose bytes are one after the other in the file, too. */
+struct pe_part {
+    uint64_t begin;
+    uint64_t end;
+    uint64_t offset; /* of what is loaded at the beginning */
+};
+
+/* Finds what is loaded together with an address.  It may be behind the file's
+ * end.  Pages are loaded as a whole; this is what the reference goes by.
+ * Returns false if nothing is loaded there. */
+bool pe_image_part(const struct pe_image *image, uint32_t address,
+                   struct pe_part *part);
+
 #define PE_NO_OFFSET UINT64_MAX
 
-/* Returns the offset in the file of what is loaded at an address, which may be
- * behind the file's end, or PE_NO_OFFSET.  Pages are loaded as a whole; this is
- * what the reference goes by. */
+/* Returns the offset in the file of what pe_image_part() finds for an address,
+ * or PE_NO_OFFSET. */
 uint64_t pe_image_offset(const struct pe_image *image, uint32_t address);
 
 /* Gets the address and size of one of the image's directories.  Returns false
