@@ -89,28 +89,36 @@ uint32_t utf16_pair(uint32_t first, uint32_t second)
     return 0x10000 + ((first - 0xD800) << 10) + (second - 0xDC00);
 }
 
-/* Are these eight bytes ASCII? */
-static inline bool is_ascii(const unsigned char *p)
+static inline uint64_t eight(const unsigned char *p)
 {
-    uint64_t eight;
+    uint64_t bytes;
 
-    memcpy(&eight, p, sizeof(eight));
-    return (eight & HIGH_BITS) == 0;
+    memcpy(&bytes, p, sizeof(bytes));
+    return bytes;
 }
 
-/* Skips as many times 32 bytes as are ASCII. */
+/* Are these 16 bytes ASCII? */
+static inline bool is_ascii(const unsigned char *p)
+{
+    return ((eight(p) | eight(p + 8)) & HIGH_BITS) == 0;
+}
+
+/* Returns how much of a text is ASCII, or a little less. */
 static inline size_t skip_ascii(const unsigned char *p, size_t size)
 {
-    uint64_t words[4];
     size_t i;
 
-    for (i = 0; size - i >= sizeof(words); i += sizeof(words)) {
-        memcpy(words, p + i, sizeof(words));
-        if (((words[0] | words[1] | words[2] | words[3]) & HIGH_BITS) != 0) {
-            break;
+    if (size < 16) {
+        return size >= 8 && ((eight(p) | eight(p + size - 8)) & HIGH_BITS) == 0
+                   ? size
+                   : 0;
+    }
+    for (i = 0; size - i >= 16; i += 16) {
+        if (!is_ascii(p + i)) {
+            return i;
         }
     }
-    return i;
+    return is_ascii(p + size - 16) ? size : i;
 }
 
 size_t utf8_valid(const void *text, size_t size)
@@ -121,10 +129,8 @@ size_t utf8_valid(const void *text, size_t size)
     int n;
 
     while (i < size) {
-        if (size - i >= 8 && is_ascii(p + i)) {
+        if (size - i >= 8 && (eight(p + i) & HIGH_BITS) == 0) {
             i += 8;
-        } else if (size - i < 8 && size >= 8 && is_ascii(p + size - 8)) {
-            return size;
         } else if (p[i] < 0x80) {
             i++;
         } else {
