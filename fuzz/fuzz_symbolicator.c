@@ -25,7 +25,6 @@ static void answer(const struct symbolicator_request *request)
     struct json json = {0};
     struct json_error json_error;
     struct json_writer w = {0};
-    uint32_t source;
     const struct symbolication_config config = {
         .limits.answer_size = 1 << 20,
         .symbolicator.candidates = true,

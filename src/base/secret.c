@@ -99,16 +99,17 @@ static int read_text(const struct reason *reason, const char *p, char *buf,
     return 0;
 }
 
-static int read_first_line(const struct reason *reason, const char *path,
-                           char *buf, size_t size)
+/* Reads at most size bytes of a file. */
+static int read_file(const struct reason *reason, const char *path, char *buf,
+                     size_t size, size_t *len)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t n = -1;
-    size_t len = 0;
 
+    *len = 0;
     if (fd >= 0) {
-        while (len < size && (n = read(fd, buf + len, size - len)) > 0) {
-            len += (size_t)n;
+        while (*len < size && (n = read(fd, buf + *len, size - *len)) > 0) {
+            *len += (size_t)n;
         }
     }
     if (fd < 0 || n < 0) {
@@ -120,10 +121,19 @@ static int read_first_line(const struct reason *reason, const char *path,
                     strerror((int)n));
     }
     close(fd);
+    return 0;
+}
 
+static int read_first_line(const struct reason *reason, const char *path,
+                           char *buf, size_t size)
+{
+    size_t len, n;
+
+    if (read_file(reason, path, buf, size, &n) != 0) {
+        return -1;
+    }
     /* one byte must be left for the NUL */
-    n = (ssize_t)len;
-    for (len = 0; len < (size_t)n && buf[len] != '\n'; len++) {
+    for (len = 0; len < n && buf[len] != '\n'; len++) {
     }
     if (len == size) {
         return fail(reason, "the first line of \"%s\" is too long", path);
@@ -136,10 +146,28 @@ static int read_first_line(const struct reason *reason, const char *path,
     return 0;
 }
 
-static int check_controls(const struct reason *reason, const char *p)
+static int read_whole(const struct reason *reason, const char *path,
+                      char *buf, size_t size)
+{
+    size_t n;
+
+    if (read_file(reason, path, buf, size, &n) != 0) {
+        return -1;
+    }
+    if (n == 0 || n == size) {
+        return fail(reason, "\"%s\" is too %s", path,
+                    n == 0 ? "short" : "long");
+    }
+    buf[n] = '\0';
+    return 0;
+}
+
+static int check_controls(const struct reason *reason, const char *p,
+                          const char *allowed)
 {
     for (; *p != '\0'; p++) {
-        if (((unsigned char)*p < ' ' && *p != '\t') || *p == 0x7f) {
+        if (((unsigned char)*p < ' ' || *p == 0x7f) &&
+            strchr(allowed, *p) == NULL) {
             return fail(reason, "has a control character");
         }
     }
@@ -155,7 +183,19 @@ int secret_expand(const char *text, char *buf, size_t size, char *error,
     rc = strncmp(text, "@/", 2) == 0
              ? read_first_line(&reason, text + 1, buf, size)
              : read_text(&reason, text, buf, size);
-    return rc == 0 ? check_controls(&reason, buf) : rc;
+    return rc == 0 ? check_controls(&reason, buf, "\t") : rc;
+}
+
+int secret_expand_lines(const char *text, char *buf, size_t size, char *error,
+                        size_t error_size)
+{
+    const struct reason reason = {error, error_size};
+    int rc;
+
+    rc = strncmp(text, "@/", 2) == 0
+             ? read_whole(&reason, text + 1, buf, size)
+             : read_text(&reason, text, buf, size);
+    return rc == 0 ? check_controls(&reason, buf, "\t\r\n") : rc;
 }
 
 bool secret_is_equal(const char *a, const char *b)

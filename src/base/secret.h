@@ -23,6 +23,11 @@
 int secret_expand(const char *text, char *buf, size_t size, char *error,
                   size_t error_size);
 
+/* The same of a secret that may have several lines: a file stands for all of
+ * it. */
+int secret_expand_lines(const char *text, char *buf, size_t size, char *error,
+                        size_t error_size);
+
 /* Returns whether both are equal.  The time it takes tells nothing of where
  * they differ. */
 bool secret_is_equal(const char *a, const char *b);

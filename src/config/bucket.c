@@ -47,7 +47,7 @@ const struct config_field config_gcs_keys[CONFIG_GCS_KEYS] = {
     KEY("region", config_string, region, 0),
     KEY("token", config_secret, token, CONFIG_SECRET),
     KEY("client_email", config_string, client_email, 0),
-    KEY("private_key", config_secret, private_key, CONFIG_SECRET),
+    KEY("private_key", config_private_key, private_key, CONFIG_SECRET),
     KEY("denied_is_absent", config_bool, denied_is_absent, 0),
 };
 

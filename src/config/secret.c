@@ -46,3 +46,50 @@ int config_token(struct config_reader *r, const cJSON *item,
 {
     return read_secret(r, item, "\"@/etc/symcached/listen.token\"", true, at);
 }
+
+/* Sets *key to the key in a text.  Returns NULL, or what is wrong. */
+static const char *take_key(const char *text, char **key)
+{
+    cJSON *account;
+    char *found;
+
+    if (text[0] != '{') {
+        *key = strdup(text);
+        return *key != NULL ? NULL : "out of memory";
+    }
+    account = cJSON_Parse(text);
+    found = cJSON_GetStringValue(
+        cJSON_GetObjectItemCaseSensitive(account, "private_key"));
+    *key = found != NULL ? strdup(found) : NULL;
+    if (found != NULL) {
+        explicit_bzero(found, strlen(found));
+    }
+    cJSON_Delete(account);
+    return *key != NULL ? NULL
+                        : "is JSON, but not of a service account with a "
+                          "\"private_key\"";
+}
+
+int config_private_key(struct config_reader *r, const cJSON *item,
+                       const struct config_field *field, void *at)
+{
+    char buf[SECRET_MAX + 1], error[1024], **secret = at;
+    const char *wrong;
+    int rc;
+
+    if (!cJSON_IsString(item) || item->valuestring[0] == '\0') {
+        (void)config_text(r, item, "\"@/etc/symcached/gcs-key\"");
+        return -1;
+    }
+    rc = secret_expand_lines(item->valuestring, buf, sizeof(buf), error,
+                             sizeof(error));
+    if (rc != 0) {
+        rc = config_error(r, item, "%s", error);
+    } else {
+        secret_free(*secret);
+        wrong = take_key(buf, secret);
+        rc = wrong == NULL ? 0 : config_error(r, item, "%s", wrong);
+    }
+    explicit_bzero(buf, sizeof(buf));
+    return rc;
+}

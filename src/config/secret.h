@@ -18,6 +18,14 @@
 int config_secret(struct config_reader *r, const cJSON *item,
                   const struct config_field *field, void *at);
 
+/*
+ * The same for a private key in PEM, which may have several lines, or "\n" in
+ * place of line ends.  In the file of a service account of Google, which is
+ * JSON, it is the member "private_key".
+ */
+int config_private_key(struct config_reader *r, const cJSON *item,
+                       const struct config_field *field, void *at);
+
 /* The same for a secret that is sent as a Bearer token. */
 int config_token(struct config_reader *r, const cJSON *item,
                  const struct config_field *field, void *at);

@@ -108,10 +108,39 @@ $t->stop_symcached;
 
 # --- the configuration
 
+# A key as openssl writes it, as Google's file has it, and that file; in a file,
+# in the environment and in the configuration itself.
+{
+    my %forms = ('lines' => $key, 'lines of Windows' => $key =~ s/\n/\r\n/gr,
+        'one line' => "$line\n",
+        'an account' => JSON::PP->new->pretty->encode({ type => 'service_account',
+            client_email => $email, private_key => $key }));
+    local $ENV{GCS_KEY};
+    for my $form (sort keys %forms) {
+        my $file = $t->write_file('key', $forms{$form});
+        $ENV{GCS_KEY} = $forms{$form};
+        for my $text ("\@$file", '$GCS_KEY', $forms{$form}) {
+            my $config = $t->write_file('good.json', JSON::PP->new->encode({
+                stores => { default => { root => $t->path('x'), sources => ['b'] } },
+                sources => { b => { %source, private_key => $text } } }));
+            my $out = qx($Test::Symcache::build/symcached -t -c $config 2>&1);
+            is $?, 0, "$form, as " . substr $text, 0, 8 or diag $out;
+        }
+    }
+    $c = Test::SourceCase->new($t, sources => { gcs => { %source,
+        private_key => '@' . $t->write_file('lines.pem', $key) } });
+    $c->found('plain.pdb', 'signed with the key in a plain file');
+    $t->stop_symcached;
+}
+
 for ([{ private_key => $line, client_email => undef }, 'go together'],
      [{ client_email => $email }, 'go together'],
      [{ private_key => 'none' }, 'is no RSA key in PEM'],
      [{ private_key => $locked }, 'is no RSA key in PEM'],
+     [{ private_key => '{"type": "service_account"}' }, 'is JSON, but not'],
+     [{ private_key => '{"private_key": ' }, 'is JSON, but not'],
+     [{ private_key => '@' . $t->write_file('empty.pem', '') }, 'is too short'],
+     [{ private_key => '@' . $t->write_file('long.pem', 'x' x 9000) }, 'is too long'],
      [{ private_key => $line, token => 't' }, 'has more than one of']) {
     my %bad = (%source, %{ $_->[0] });
     delete @bad{ grep { !defined $bad{$_} } keys %bad };

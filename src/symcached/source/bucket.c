@@ -48,8 +48,8 @@ static int check_gcs(struct config_reader *r, const cJSON *item,
     if (bucket->private_key != NULL) {
         if (!gcs_sign_is_key(bucket->private_key)) {
             return config_error(r, item,
-                                "\"private_key\" is no RSA key in PEM, in one "
-                                "line with \"\\n\" for line ends");
+                                "\"private_key\" is no RSA key in PEM "
+                                "without a password");
         }
         source->transport.auth = TRANSPORT_SIGN;
         source->transport.sign = sign_gcs;
