@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "command.h"
-#include "examine.h"
 #include "list.h"
+#include "module_file.h"
 #include "printable.h"
 
 #define COMPLAINTS_MAX 20 /* further ones are only counted */
@@ -64,117 +64,23 @@ static int from_list(struct gather *g, const char *name, FILE *stream)
                           : COMMAND_OK;
 }
 
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
-}
-
-/* Adds the module of an image or a PDB. */
-static void from_binary(struct gather *g, const char *path, int fd)
-{
-    struct examine_result result;
-    struct identity identity;
-    const char *wrong;
-
-    if (examine_file(fd, &result) != 0) {
-        wrong = result.error;
-    } else if (result.kind == EXAMINE_PDB) {
-        wrong = identity_set(&identity, base_name(path),
-                             strlen(base_name(path)), result.guid, result.age);
-    } else {
-        wrong = identity_set(&identity, result.name, result.name_size,
-                             result.guid, result.age);
-    }
-    if (wrong != NULL) {
-        complain(g, path, 0, wrong, NULL, 0);
-    } else {
-        modules_add(g->modules, &identity);
-    }
-}
-
-/* Is it an ELF or Mach-O file, to the first bytes? */
-static bool is_module(int fd)
-{
-    static const char magics[][5] = {"\177ELF", "\xfe\xed\xfa\xce",
-                                     "\xfe\xed\xfa\xcf", "\xce\xfa\xed\xfe",
-                                     "\xcf\xfa\xed\xfe", "\xca\xfe\xba\xbe"};
-    char head[4];
-    size_t i;
-
-    if (pread(fd, head, sizeof(head), 0) != sizeof(head)) {
-        return false;
-    }
-    for (i = 0; i < sizeof(magics) / sizeof(magics[0]); i++) {
-        if (memcmp(head, magics[i], sizeof(head)) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The length of a module's name without what debug files have behind it. */
-static size_t module_name(const char *name)
-{
-    static const char *const ends[] = {".debug", ".dbg", ".dwarf"};
-    size_t i, n, size = strlen(name);
-
-    for (i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
-        n = strlen(ends[i]);
-        if (size > n && strcmp(name + size - n, ends[i]) == 0) {
-            return size - n;
-        }
-    }
-    return size;
-}
-
-/* Adds a module that has no PDB, by the debug id that is made of its own. */
-static void from_module(struct gather *g, const char *path, int fd)
-{
-    const char *name = base_name(path), *wrong = "has no debug id";
-    struct identity identity;
-    struct debug_place place;
-    char error[400];
-    size_t i;
-
-    if (examine_place(fd, name, &place, error, sizeof(error)) != 0) {
-        complain(g, path, 0, error, NULL, 0);
-        return;
-    }
-    for (i = 0; i < place.nids; i++) {
-        if (place.ids[i].id_type == SYMCACHE_ID_DEBUG) {
-            wrong = identity_set(&identity, name, module_name(name),
-                                 place.ids[i].guid, 0);
-        }
-    }
-    for (i = 0; wrong == NULL && i < place.nids; i++) {
-        if (place.ids[i].id_type == SYMCACHE_ID_BUILD) {
-            symcache_id_print(identity.code_id, &place.ids[i]);
-        }
-    }
-    if (wrong != NULL) {
-        complain(g, path, 0, wrong, NULL, 0);
-    } else {
-        modules_add(g->modules, &identity);
-    }
-}
-
 /* Adds the module of a file.  Returns false if it is of no format that has
  * one. */
 static bool from_file(struct gather *g, const char *path, int fd)
 {
-    enum examine_kind kind = examine_sniff(fd);
+    struct identity identity;
+    char error[MODULE_FILE_ERROR];
 
-    if (kind == EXAMINE_IMAGE || kind == EXAMINE_PDB) {
-        from_binary(g, path, fd);
+    switch (module_file_read(path, fd, &identity, error)) {
+    case MODULE_FILE_FOUND:
+        modules_add(g->modules, &identity);
         return true;
-    }
-    if (is_module(fd)) {
-        from_module(g, path, fd);
+    case MODULE_FILE_WRONG:
+        complain(g, path, 0, error, NULL, 0);
         return true;
+    default:
+        return false;
     }
-    return false;
 }
 
 /* Adds the modules of a folder; files that belong to none are ignored. */

@@ -4,11 +4,15 @@
 
 #include "operands.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "command.h"
+#include "module_file.h"
 
 /* A GUIDAGE in one word is longer than a GUID without dashes; or it is in
  * Symbolicator's form, a GUID with dashes, one more and the age. */
@@ -61,6 +65,31 @@ int operands_identity(const char *command, int count, char **operands,
     return 0;
 }
 
+/* Reads the module of a file, if there is one of this path.  Returns 1, 0 if
+ * there is none, or -1 after printing what is wrong. */
+static int from_file(const char *command, const char *path,
+                     struct identity *identity)
+{
+    char error[MODULE_FILE_ERROR] = "belongs to no module";
+    enum module_file found = MODULE_FILE_OTHER;
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+    if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        if (fd >= 0) {
+            close(fd);
+        }
+        return 0;
+    }
+    found = module_file_read(path, fd, identity, error);
+    close(fd);
+    if (found != MODULE_FILE_FOUND) {
+        command_usage(command, error, path);
+        return -1;
+    }
+    return 1;
+}
+
 int operands_original(const char *command, int count, char **operands,
                       struct identity *identity)
 {
@@ -68,6 +97,7 @@ int operands_original(const char *command, int count, char **operands,
     const char *id = NULL, *wrong;
     symcache_key_t key;
     size_t size = 0;
+    int rc;
 
     if (count == 2) {
         size = strlen(operands[0]);
@@ -77,6 +107,12 @@ int operands_original(const char *command, int count, char **operands,
     }
     if (id == NULL || symcache_id_parse(id, strlen(id), &key) != SYMCACHE_OK ||
         key.id_type == SYMCACHE_ID_DEBUG) {
+        rc = count == 1 && (id == NULL || !is_id(id, &key))
+                 ? from_file(command, operands[0], identity)
+                 : 0;
+        if (rc != 0) {
+            return rc > 0 ? 0 : -1;
+        }
         return operands_identity(command, count, operands, identity);
     }
     wrong = identity_set(identity, operands[0], size, none, 0);

@@ -4,6 +4,9 @@
  * symcachectl why: which files of a module exist, what is remembered against
  * it, and where the helper has looked for it.
  */
+#include <stdbool.h>
+#include <string.h>
+
 #include "client.h"
 #include "command.h"
 #include "operands.h"
@@ -144,6 +147,14 @@ static int judge(const cJSON *answer)
                                                         : COMMAND_NOT_FOUND;
 }
 
+/* Is the kind one that debuggers ask for by the build id that was read from a
+ * file? */
+static bool is_of_file(const char *kind)
+{
+    return kind != NULL && (strcmp(kind, "debuginfo") == 0 ||
+                            strcmp(kind, "executable") == 0);
+}
+
 int why_command(int argc, char **argv)
 {
     struct settings settings = {0};
@@ -158,8 +169,13 @@ int why_command(int argc, char **argv)
     if (argc < 0 || operands_original("why", argc, argv, &identity) != 0) {
         return COMMAND_USAGE;
     }
-    client_path(path, "why", settings_store(&settings), identity.name,
-                identity.id);
+    if (is_of_file(kind) && identity.code_id[0] != '\0') {
+        client_path(path, "why", settings_store(&settings), SYMCACHE_NAME_NONE,
+                    identity.code_id);
+    } else {
+        client_path(path, "why", settings_store(&settings), identity.name,
+                    identity.id);
+    }
     if (kind == NULL && identity.key.id_type != SYMCACHE_ID_DEBUG) {
         kind = symcache_kind_text(identity.key.id_type == SYMCACHE_ID_PE
                                       ? SYMCACHE_KIND_EXECUTABLE

@@ -110,6 +110,29 @@ for (['executable', 'a.exe', '5DDC1E9A6c000'], ['debuginfo', '_', 'buildid-ab12'
 }
 is $t->helper('GET', "/v1/symcache/default/never.pdb/$id?version=9.0.0&wait=60")
     ->{status}, 404, 'as before';
+
+# --- a file instead of a module's name
+
+$ctl->is($ctl->run('why', @socket, $t->data('pdb/crash.pdb')), 0,
+    qr{^crash\.pdb $id, store default\n  cached: }, undef, 'why: a PDB');
+my $build = '0123456789abcdef0123456789abcdef01234567';
+my $debug = '67452301AB89EFCD0123456789ABCDEF0'; # the first half, as a GUID
+$t->write_file('x.c', "int seven(int a) { return a + 7; }\n");
+system('cd ' . $t->dir . " && cc -g -shared -nostdlib -Wl,--build-id=0x$build"
+    . ' -o libx.so x.c && cp libx.so libx.so.debug') == 0 or BAIL_OUT('cc');
+is $t->helper('GET', "/v1/$_&wait=60")->{status}, 404, "nowhere: $_"
+    for "symcache/default/libx.so/$debug?version=9.0.0",
+        "executable/default/_/buildid-$build?version=1.0.0";
+for ('libx.so', 'libx.so.debug') {
+    $ctl->is($ctl->run('why', @socket, $t->path($_)), 1,
+        qr{^libx\.so $debug, .*not made: notfound}s, undef, "why: $_");
+}
+$ctl->is($ctl->run('why', @socket, '--kind', 'executable', $t->path('libx.so')), 1,
+    qr{^_ buildid-$build, .*not made: notfound}s, undef, 'why: by its build id');
+$ctl->is($ctl->run('forget', @socket, $t->path('libx.so.debug')), 0,
+    qr/^forgotten entries: 1$/, undef, 'forget: its debug file');
+$ctl->is($ctl->run('why', @socket, $t->path('x.c')), 2, undef,
+    qr/belongs to no module/, 'why: a text');
 $r = $ctl->run('why', @socket, '--kind', 'debuginfo', "crash.pdb/$id");
 $ctl->is($r, 0, qr{^  cached: crash\.pdb/$id/crash\.pdb, from upstream$}m, undef,
          'why: an original that is there');
