@@ -42,7 +42,7 @@ symcache_lower(char c)
     return c >= 'A' && c <= 'Z' ? (char) (c | 0x20) : c;
 }
 
-static int
+static inline int
 symcache_part_begins(const symcache_part_t *part, const symcache_part_t *with)
 {
     size_t  i;
@@ -70,7 +70,9 @@ symcache_part_equal(const symcache_part_t *a, const symcache_part_t *b)
                || symcache_part_begins(a, b));
 }
 
-static int
+/* The length of a literal is known where it is compared. */
+
+static inline int
 symcache_part_is(const symcache_part_t *part, const char *text)
 {
     symcache_part_t  other;
@@ -510,15 +512,17 @@ symcache_symbol_parse(const char *p, size_t len, symcache_request_t *req)
     n = symcache_parts(p, len, parts);
     req->version = symcache_original_version;
 
-    if (symcache_symbol_part_of(p, len, req)) {
-        return SYMCACHE_SYMBOL_BUILD_ID;
-    }
+    /* most have three; a path or a name of a part would be the fourth */
 
     if (n == 3) {
         return symcache_symbol_debuginfod(parts, req)
                ? SYMCACHE_SYMBOL_BUILD_ID
                : symcache_symbol_store(parts, req) ? SYMCACHE_SYMBOL_STORE
                                                    : SYMCACHE_SYMBOL_NONE;
+    }
+
+    if (symcache_symbol_part_of(p, len, req)) {
+        return SYMCACHE_SYMBOL_BUILD_ID;
     }
 
     return n == 4 && parts[0].len <= SYMCACHE_TIER_MAX
