@@ -453,6 +453,23 @@ int client_show(const struct settings *settings, const char *method,
                       &answer, print, judge);
 }
 
+int client_get(const struct settings *settings, const char *path,
+               long seconds, cJSON **object)
+{
+    struct client_answer answer;
+    struct client *client = client_new(settings);
+    int code;
+
+    *object = NULL;
+    if (client == NULL) {
+        return COMMAND_IO;
+    }
+    code = ask(client, client_request(client, "GET", path, seconds, &answer),
+               &answer, object);
+    client_free(client);
+    return code;
+}
+
 int client_send(const struct settings *settings, const char *path,
                 const char *body, long seconds,
                 void (*print)(const cJSON *answer),

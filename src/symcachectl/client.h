@@ -89,7 +89,12 @@ int client_show(const struct settings *settings, const char *method,
                 void (*print)(const cJSON *answer),
                 int (*judge)(const cJSON *answer));
 
-/* The same for a request with a body of JSON. */
+/* Asks for a JSON object and returns it in *object, which is NULL when
+ * something is wrong that was printed.  Returns an exit code. */
+int client_get(const struct settings *settings, const char *path,
+               long seconds, cJSON **object);
+
+/* The same as client_show() for a request with a body of JSON. */
 int client_send(const struct settings *settings, const char *path,
                 const char *body, long seconds,
                 void (*print)(const cJSON *answer),

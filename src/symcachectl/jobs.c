@@ -1,8 +1,12 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * symcachectl jobs: what the helper is doing at present.
+ * symcachectl jobs: what the helper is doing at present, and its tenants.
  */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
 #include "client.h"
 #include "command.h"
 #include "printable.h"
@@ -16,7 +20,7 @@ static const char *const keys[] = {"store",  "key", "version", "state",
 #define COLUMNS (sizeof(heads) / sizeof(heads[0]))
 #define SECONDS 5 /* the column that the helper gives in milliseconds */
 
-static void print(const cJSON *answer)
+static void print_jobs(const cJSON *answer)
 {
     struct text_table table;
     const cJSON *job, *jobs;
@@ -55,10 +59,80 @@ static void print(const cJSON *answer)
     }
 }
 
+static const char *text_of(const cJSON *object, const char *name)
+{
+    const char *text =
+        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+
+    return text != NULL ? text : "";
+}
+
+/* The jobs of symcached, and of its tenants that have any. */
+static void print(const cJSON *answer)
+{
+    const cJSON *tenant, *jobs;
+
+    print_jobs(answer);
+    cJSON_ArrayForEach(tenant,
+                       cJSON_GetObjectItemCaseSensitive(answer, "tenants"))
+    {
+        jobs = cJSON_GetObjectItemCaseSensitive(tenant, "jobs");
+        if (printable_number(jobs, "total") > 0) {
+            fputs("tenant ", stdout);
+            printable_put(stdout, text_of(tenant, "name"));
+            fputs(", scope \"", stdout);
+            printable_put(stdout, text_of(tenant, "scope"));
+            puts("\":");
+            print_jobs(jobs);
+        }
+    }
+}
+
+/*
+ * Adds to an answer what each tenant says: it has a symcached of its own, whose
+ * socket is on the machine of the one that was asked.  One that has just ended
+ * says nothing, and is no error.
+ */
+static void add_tenants(const struct settings *settings, cJSON *answer)
+{
+    struct settings at = *settings;
+    const cJSON *tenant, *tenants;
+    cJSON *status, *jobs, *item, *list;
+
+    (void)client_get(settings, "/v1/status", CLIENT_SECONDS, &status);
+    tenants = cJSON_GetObjectItemCaseSensitive(status, "tenants");
+    if (cJSON_GetArraySize(tenants) > 0) {
+        list = cJSON_AddArrayToObject(answer, "tenants");
+        cJSON_ArrayForEach(tenant, tenants)
+        {
+            at.socket = text_of(tenant, "listen");
+            (void)client_get(&at, "/v1/jobs", CLIENT_SECONDS, &jobs);
+            if (jobs == NULL) {
+                continue;
+            }
+            item = cJSON_CreateObject();
+            cJSON_AddStringToObject(item, "name", text_of(tenant, "name"));
+            cJSON_AddStringToObject(item, "scope", text_of(tenant, "scope"));
+            cJSON_AddItemToObject(item, "jobs", jobs);
+            cJSON_AddItemToArray(list, item);
+        }
+    }
+    cJSON_Delete(status);
+}
+
+/* Is an address one of this machine, where the sockets of tenants are, too? */
+static bool is_path(const char *address)
+{
+    return strchr(address, '/') != NULL || strchr(address, ':') == NULL;
+}
+
 int jobs_command(int argc, char **argv)
 {
     struct settings settings = {0};
     const struct option_spec specs[] = {CLIENT_PEERS_OPTIONS(settings)};
+    const char *address = NULL;
+    cJSON *answer;
+    int code;
 
     argc = options_parse("jobs", specs, sizeof(specs) / sizeof(specs[0]), argc,
                          argv);
@@ -66,6 +140,25 @@ int jobs_command(int argc, char **argv)
         return argc < 0 ? COMMAND_USAGE
                         : command_usage("jobs", "no operands", argv[0]);
     }
-    return client_show(&settings, "GET", "/v1/jobs", CLIENT_SECONDS, print,
-                       NULL);
+    if (settings.peers == NULL) {
+        address = settings_socket(&settings);
+        if (address == NULL) {
+            return COMMAND_IO;
+        }
+    }
+    if (settings.peers != NULL || !is_path(address)) {
+        return client_show(&settings, "GET", "/v1/jobs", CLIENT_SECONDS,
+                           print_jobs, NULL);
+    }
+    code = client_get(&settings, "/v1/jobs", CLIENT_SECONDS, &answer);
+    if (answer != NULL) {
+        add_tenants(&settings, answer);
+        if (settings.is_json) {
+            printable_json(stdout, answer);
+        } else {
+            print(answer);
+        }
+    }
+    cJSON_Delete(answer);
+    return command_finish(code);
 }

@@ -250,6 +250,19 @@ is scalar($elsewhere->requests), 0, 'is not followed';
     like qx($ctl jobs --socket $b->{listen}), qr/^jobs 0:/, 'its jobs, by its socket';
     like qx($ctl why --socket $b->{listen} crash.pdb $crash_key), qr/s0.*found/,
         'where it looked';
+    # a job of a tenant, which waits for its server
+    unlink $t->path('gate');
+    is post(request(web("http://127.0.0.1:$port/delay/")), '?timeout=0&scope=busy')
+        ->{status}, 'pending', 'a slow server';
+    my $jobs = "$ctl jobs --socket unix:@{[ $t->helper_socket ]}";
+    $t->wait_until('symcachectl jobs shows the job of a tenant', sub {
+        qx($jobs) =~ /^jobs 0:.*^tenant \w{32}, scope "busy":\n.*crash\.pdb.*^jobs 1:/ms });
+    my ($busy) = grep { $_->{scope} eq 'busy' }
+        @{ $json->decode(qx($jobs --json))->{tenants} };
+    is_deeply [map { $_->{key} } @{ $busy->{jobs}{jobs} }], ["crash.pdb/$crash_key"],
+        'as JSON, too';
+    $t->write_file('gate', '');
+    $t->wait_until('and no longer when it has ended', sub { qx($jobs) !~ /busy/ });
     my $store = $t->path("tenants/$b->{name}/store");
     like qx($ctl ls --root $store), qr/crash\.pdb/, 'its files';
 }
