@@ -344,6 +344,11 @@ static bool reap(struct child *child, int *status)
     return waitpid(child->pid, status, WNOHANG) > 0;
 }
 
+pid_t child_pid(const struct child *child)
+{
+    return child->pid;
+}
+
 void child_kill(struct child *child)
 {
     struct timeval limit = {CHILD_KILL_SECONDS, 0};

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include "reaper.h"
 #include "sandboxed.h"
 
@@ -78,6 +79,8 @@ typedef void (*child_done_fn)(void *arg, struct child_result *result);
 struct child *child_start(struct event_base *base,
                           const struct child_options *options,
                           child_done_fn done, void *arg);
+
+pid_t child_pid(const struct child *child);
 
 /* Kills the process group; done is still called at its end. */
 void child_kill(struct child *child);

@@ -36,15 +36,19 @@ my %command = (
 # Our converter checks its own result, in another process than the one that
 # parsed, and says so.  These are programs of its name: one that is too old to
 # say anything, two that spoil the file and say nothing, of which one leaves what
-# another transcoder might, and one that is believed although it does the same.
+# another transcoder might; one that is believed although it does the same; and
+# one of which another process says it, as the one could that parses, to which an
+# older converter leaves its descriptor.
 my %ours = (
     old => "unset PDB2SYMCACHE_CHECK; exec $build/pdb2symcache \"\$@\"",
     silent => "$build/pdb2symcache \"\$@\" 3>/dev/null && f=\$(echo *.symcache) "
         . "&& $command{truncated}",
     strange => "$build/pdb2symcache \"\$@\" 3>/dev/null && f=\$(echo *.symcache) "
         . "&& $command{foreign}",
-    says => "$build/pdb2symcache \"\$@\" && f=\$(echo *.symcache) "
-        . "&& $command{truncated}",
+    says => "$build/pdb2symcache \"\$@\" 3>/dev/null && f=\$(echo *.symcache) "
+        . "&& $command{truncated} && printf 'sound\\n' >&3",
+    parser => "$build/pdb2symcache \"\$@\" 3>/dev/null && f=\$(echo *.symcache) "
+        . "&& $command{truncated} && (printf 'sound\\n' >&3; true)",
 );
 # And one whose check takes too long, which is not the PDB's fault.
 $ours{slow} = 'kill -XCPU $$';

@@ -7,10 +7,15 @@
  * has not seen the original.  That takes less than to start another process.
  * What it took was told by the one which parsed, which is a process without
  * rights, as that of unpack.h is.
+ *
+ * The kernel tells who has said something, and only the process that was
+ * started is believed: an older converter, or one behind a wrapper, leaves what
+ * it was given open to the process that parses.
  */
 #ifndef SYMCACHED_TRANSCODE_PROOF_H
 #define SYMCACHED_TRANSCODE_PROOF_H
 
+#include <sys/types.h>
 #include "proto/key.h"
 
 /* "<descriptor>:<id>" and a NUL */
@@ -23,11 +28,21 @@ enum proof {
     PROOF_PUBLICS /* the same, with public symbols only */
 };
 
-/* Returns a file for the converter's CHILD_FD, or -1, and writes to text what
- * it is told in its environment. */
-int proof_ask(const symcache_key_t *key, char text[PROOF_TEXT]);
+/* Sockets; each is -1 when it is closed. */
+struct proof_channel {
+    int ours;
+    int theirs; /* the converter's CHILD_FD; here it is closed once it runs */
+};
 
-/* What the converter has written there. */
-enum proof proof_read(int fd);
+/* Opens a channel, and writes to text what the converter is told in its
+ * environment.  Returns 0, or -1. */
+int proof_ask(struct proof_channel *channel, const symcache_key_t *key,
+              char text[PROOF_TEXT]);
+
+void proof_close_theirs(struct proof_channel *channel);
+void proof_close(struct proof_channel *channel);
+
+/* What the process has written that was started with the channel. */
+enum proof proof_read(const struct proof_channel *channel, pid_t pid);
 
 #endif

@@ -58,7 +58,9 @@ struct transcode {
     uint64_t space; /* bytes left when it began */
     struct command command;
     struct confine confine;
-    int proof; /* where our converter says what it has checked; or -1 */
+    struct proof_channel proof; /* by which our converter says what it has
+                                   checked */
+    pid_t pid; /* of the transcoder */
     struct child_result ended; /* of the transcoder */
     transcode_done_fn done;
     void *arg;
@@ -84,9 +86,7 @@ static void transcode_free(struct transcode *transcode)
     if (transcode->processes >= 0) {
         close(transcode->processes);
     }
-    if (transcode->proof >= 0) {
-        close(transcode->proof);
-    }
+    proof_close(&transcode->proof);
     gauge_stop(transcode->gauge);
     command_clear(&transcode->command);
     confine_clear(&transcode->confine);
@@ -278,7 +278,7 @@ static void conclude(struct transcode *transcode)
 
     output_look(&transcode->output, transcode->out, &transcode->key);
     result.error = output_judge(&transcode->output);
-    result.proof = proof_read(transcode->proof);
+    result.proof = proof_read(&transcode->proof, transcode->pid);
     if (result.error == NULL && result.proof != PROOF_NONE) {
         take_file(transcode, &result);
     } else if (result.error == NULL) {
@@ -520,14 +520,11 @@ static const char *ask_proof(struct transcode *transcode,
                              struct child_options *options,
                              char text[PROOF_TEXT])
 {
-    if (!transcode_proves(transcode->transcoder)) {
+    if (!transcode_proves(transcode->transcoder) ||
+        proof_ask(&transcode->proof, &transcode->key, text) != 0) {
         return NULL;
     }
-    transcode->proof = proof_ask(&transcode->key, text);
-    if (transcode->proof < 0) {
-        return NULL;
-    }
-    options->fds = &transcode->proof;
+    options->fds = &transcode->proof.theirs;
     options->nfds = 1;
     return text;
 }
@@ -581,7 +578,10 @@ static int spawn(struct transcode *transcode)
 #endif
         transcode->child = child_start(transcode->base, &options,
                                        transcode_on_exit, transcode);
-        if (transcode->child == NULL) {
+        proof_close_theirs(&transcode->proof);
+        if (transcode->child != NULL) {
+            transcode->pid = child_pid(transcode->child);
+        } else {
             snprintf(transcode->error, sizeof(transcode->error),
                      "no transcoder: \"%.150s\": %s", command->program,
                      strerror(errno));
@@ -626,7 +626,7 @@ struct transcode *transcode_start(struct event_base *base,
     transcode->cache = &config->cache;
     symcache_key_copy(&transcode->key, key);
     transcode->processes = -1;
-    transcode->proof = -1;
+    transcode->proof = (struct proof_channel){-1, -1};
     transcode->done = done;
     transcode->arg = arg;
     transcode->pdb = strdup(pdb);
