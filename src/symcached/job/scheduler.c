@@ -57,6 +57,10 @@ void scheduler_prefetches(struct scheduler *scheduler, int change)
     scheduler_host_freed(scheduler);
 }
 
+/* Results that may wait for the disk, for each transcoder that may run.  Four
+ * syncs take as long as a conversion, or a few. */
+#define PUBLISHING_EACH 8
+
 /*
  * While results wait for the disk, other transcoders run; but on a disk that
  * does not answer no more results are to pile up.
@@ -65,7 +69,8 @@ static bool may_transcode(const struct scheduler *scheduler)
 {
     unsigned most = scheduler->config->limits.transcodes;
 
-    return scheduler->transcoding < most && scheduler->publishing <= most;
+    return scheduler->transcoding < most &&
+           scheduler->publishing <= PUBLISHING_EACH * most;
 }
 
 /* Puts the jobs that waited for a host before those that came later. */
