@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +16,7 @@
 #include "base/async_unlink.h"
 #include "symcached/space/space.h"
 
+#define BODY_FILE_GATHERED (256 * 1024)
 #define BODY_FILE_SPACE_STEP (4 * 1024 * 1024) /* between two checks */
 
 static bool body_file_fail(struct body_file *body_file,
@@ -77,6 +79,7 @@ static bool begin(struct body_file *body_file,
         return body_file_fail(body_file, BODY_FILE_FAILED, strerror(errno));
     }
     body_file->rest = false;
+    body_file->ngathered = 0;
     resume_begin(&body_file->resume, answer, url, length);
     if (!body_file_expect(body_file, answer)) {
         return body_file_fail(body_file, BODY_FILE_FAILED, "out of memory");
@@ -114,25 +117,15 @@ static bool body_file_write_failed(struct body_file *body_file, int errnum)
     return body_file_fail(body_file, BODY_FILE_NO_SPACE, reason);
 }
 
-static bool write_all(struct body_file *body_file, const void *data,
-                      size_t len)
+/* What cannot be written is dropped, and is not among the bytes that the file
+ * has: it comes again, when the rest does. */
+static bool flush(struct body_file *body_file)
 {
-    struct resume *resume = &body_file->resume;
-    const char *p = data;
+    const unsigned char *p = body_file->gathered;
+    size_t len = body_file->ngathered;
     ssize_t written;
 
-    if (len > body_file->max - resume->have) {
-        return body_file_fail(body_file, BODY_FILE_TOO_LARGE, "");
-    }
-    if (body_file->rest && len > resume->total - resume->have) {
-        return body_file_fail(body_file, BODY_FILE_RANGE,
-                              "more than the range that was asked for");
-    }
-    if (resume->have - body_file->looked >= BODY_FILE_SPACE_STEP &&
-        !body_file_reserve(body_file, 0)) {
-        return false;
-    }
-
+    body_file->ngathered = 0;
     while (len > 0) {
         written = write(body_file->fd, p, len);
         if (written < 0) {
@@ -141,13 +134,67 @@ static bool write_all(struct body_file *body_file, const void *data,
             }
             return body_file_write_failed(body_file, errno);
         }
-        /* what a full disk did not take comes again, when the rest does */
         digest_add(body_file->digest, p, (size_t)written);
         p += written;
         len -= (size_t)written;
-        resume->have += (uint64_t)written;
+        body_file->resume.have += (uint64_t)written;
     }
     return true;
+}
+
+/*
+ * libcurl hands over 16 KiB at a time.  To gather them takes less than to write
+ * them one by one, which makes many small pieces in the page cache.
+ */
+static bool gather(struct body_file *body_file, const void *data, size_t len)
+{
+    if (body_file->gathered == NULL) {
+        body_file->gathered = malloc(BODY_FILE_GATHERED);
+    }
+    if (body_file->gathered == NULL) {
+        return body_file_fail(body_file, BODY_FILE_FAILED, "out of memory");
+    }
+    while (len > 0) {
+        size_t left = BODY_FILE_GATHERED - body_file->ngathered;
+        size_t n = len < left ? len : left;
+
+        memcpy(body_file->gathered + body_file->ngathered, data, n);
+        body_file->ngathered += n;
+        data = (const char *)data + n;
+        len -= n;
+        if (body_file->ngathered == BODY_FILE_GATHERED && !flush(body_file)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool take(struct body_file *body_file, const void *data, size_t len)
+{
+    const struct resume *resume = &body_file->resume;
+    uint64_t have = resume->have + body_file->ngathered;
+
+    if (len > body_file->max - have) {
+        return body_file_fail(body_file, BODY_FILE_TOO_LARGE, "");
+    }
+    if (body_file->rest && len > resume->total - have) {
+        return body_file_fail(body_file, BODY_FILE_RANGE,
+                              "more than the range that was asked for");
+    }
+    if (resume->have - body_file->looked >= BODY_FILE_SPACE_STEP &&
+        !body_file_reserve(body_file, 0)) {
+        return false;
+    }
+    return gather(body_file, data, len);
+}
+
+struct curl_slist *body_file_headers(struct body_file *body_file,
+                                     const char *url, struct curl_slist *list)
+{
+    if (!flush(body_file)) {
+        body_file->problem = BODY_FILE_GOOD; /* the next try may have others */
+    }
+    return resume_headers(&body_file->resume, url, list);
 }
 
 bool body_file_receive(struct body_file *body_file,
@@ -158,7 +205,7 @@ bool body_file_receive(struct body_file *body_file,
         !(rest ? go_on(body_file, answer) : begin(body_file, answer, easy))) {
         return false;
     }
-    return write_all(body_file, data, len);
+    return take(body_file, data, len);
 }
 
 bool body_file_awaits_space(const struct body_file *body_file)
@@ -225,6 +272,12 @@ void body_file_finish(struct body_file *body_file, struct fetch_answer *answer,
         body_file_finish_empty(body_file, rest, class);
         return;
     }
+    if (!flush(body_file)) {
+        body_file_judge(body_file, class);
+        return;
+    }
+    free(body_file->gathered); /* a job may keep the lookup for long */
+    body_file->gathered = NULL;
     if (rest && resume->have != resume->total) {
         classify_say(class, SOURCE_FAILED, true, "206, less than the rest");
         return;
@@ -245,4 +298,5 @@ void body_file_free(struct body_file *body_file)
 {
     resume_drop(&body_file->resume);
     digest_free(body_file->digest);
+    free(body_file->gathered);
 }

@@ -24,6 +24,8 @@ struct body_file {
     uint64_t max; /* bytes */
     const struct cache_config *cache;
     struct resume resume;
+    unsigned char *gathered; /* bytes that are not written yet; or NULL */
+    size_t ngathered;
     bool rest;             /* the rest of an interrupted body is arriving */
     struct digest *digest; /* of the file's content; NULL = none is expected */
     char expected[SYMCACHE_DIGEST_TEXT + 1];         /* of the file, or "" */
@@ -41,6 +43,11 @@ struct body_file {
 bool body_file_receive(struct body_file *body_file,
                        const struct fetch_answer *answer, CURL *easy,
                        bool rest, const void *data, size_t len);
+
+/* Writes what has arrived so far, and appends the headers that ask for the
+ * rest, as resume_headers() does. */
+struct curl_slist *body_file_headers(struct body_file *body_file,
+                                     const char *url, struct curl_slist *list);
 
 /* Is disk space missing that is being freed at present? */
 bool body_file_awaits_space(const struct body_file *body_file);

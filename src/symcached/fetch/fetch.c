@@ -269,7 +269,7 @@ static int fetch_address(struct fetch *fetch, const char *url)
         list =
             transport_headers(transport->headers, transport->nheaders, list);
     }
-    list = resume_headers(&fetch->body_file.resume, url, list);
+    list = body_file_headers(&fetch->body_file, url, list);
     curl_slist_free_all(fetch->headers);
     fetch->headers = list;
 
