@@ -16,7 +16,7 @@ use warnings;
 use POSIX ();
 use Test::Symcache;
 
-my $id = $Test::Symcache::key{'crash.pdb'};
+our $id = $Test::Symcache::key{'crash.pdb'};
 my $name = 'crash.pdb-v9.0.0.symcache';
 
 sub new {
