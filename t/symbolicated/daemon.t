@@ -83,6 +83,20 @@ is ask_crash(), $main, 'a file is seen when it is there';
 my $folder = $t->path("store/crash.pdb/$key");
 my $path = "$folder/crash.pdb-v9.0.0.symcache";
 
+# the lock, of which t/unit/sandbox_serve.c tells what it allows
+
+SKIP: {
+    skip 'a sanitizer needs more', 2 if $ENV{SYMCACHE_SAN};
+    my @tasks = glob "/proc/$t->{symbolicated}/task/*";
+    my %locked;
+    for my $task (@tasks) {
+        my %status = $t->read_file("$task/status") =~ /^(\w+):\t(.*)$/mg;
+        $locked{"Seccomp $status{Seccomp}, NoNewPrivs $status{NoNewPrivs}"} = 1;
+    }
+    is_deeply [keys %locked], ['Seccomp 2, NoNewPrivs 1'], 'each thread is locked';
+    cmp_ok scalar(@tasks), '>', 1, 'of which there are several';
+}
+
 # pages
 
 my $r = $t->http($t->symbolicated_socket, 'GET', '/healthz');
