@@ -211,5 +211,19 @@ my ($status, $path) = lookup('tree', 's66000', 'section', $long);
 is $status, 200, 'the last of 66,000 sections';
 is unpack('V', $t->read_file("downloads/tree/$path")), 66000, '- and its bytes';
 
+# --- a name that is not UTF-8 is the name of one section
+
+my $odd = '6' x 40;
+system("cd $dir && cc -Wl,--build-id=0x$odd -o even p.c"
+    . " && objcopy --add-section '\xff\x80=p.c' even odd"
+    . ' && objcopy -O binary --only-section=.text even text') == 0 or die "odd: $?";
+$t->write_file("tree/buildid/$odd/executable", $t->read_file('odd'));
+($status, $path) = lookup('tree', '.text', 'section', $odd);
+is $status, 200, 'a file that has a section whose name is not UTF-8';
+is $t->read_file("downloads/tree/$path"), $t->read_file('text'), '- has others';
+($status, $path) = lookup('tree', "\xff\x80", 'section', $odd);
+is $status, 200, '- and this one';
+is $t->read_file("downloads/tree/$path"), $t->read_file('p.c'), '- are served';
+
 $t->finish;
 done_testing;

@@ -258,23 +258,44 @@ static bool is_sound(const struct elf_file *f, const struct elf_section *s)
            (has(f, s->offset, s->size) && s->address <= UINT64_MAX - s->size);
 }
 
-/* Reads the strings of a section.  A number beyond the last stands for an
- * empty table; one that does not fit into the header is in the first section.
- */
+/* Finds a section with strings.  A number beyond the last stands for an empty
+ * table; one that does not fit into the header is in the first section. */
+static bool find_strings(const struct elf_file *f, uint64_t number,
+                         struct elf_section *section)
+{
+    if (number == SHN_XINDEX && f->num_sections > 0) {
+        number = elf_file_section(f, 0).link;
+    }
+    if (number >= f->num_sections) {
+        return false;
+    }
+    *section = elf_file_section(f, number);
+    return true;
+}
+
 static bool open_strings(const struct elf_file *f, uint64_t number,
                          struct elf_strings *strings)
 {
     struct elf_section s;
 
-    if (number == SHN_XINDEX && f->num_sections > 0) {
-        number = elf_file_section(f, 0).link;
-    }
-    if (number >= f->num_sections) {
+    if (!find_strings(f, number, &s)) {
         strings->size = 0;
         return true;
     }
-    s = elf_file_section(f, number);
     return is_sound(f, &s) && elf_file_strings(f, s.offset, s.size, strings);
+}
+
+/* One name that is not UTF-8 takes all of them from who follows the reference,
+ * but not from who asks for a section. */
+static bool open_names(struct elf_file *f, uint64_t number)
+{
+    struct elf_section s;
+
+    if (find_strings(f, number, &s) && has(f, s.offset, s.size)) {
+        f->all_names.data = (const char *)f->data + s.offset;
+        f->all_names.size = (size_t)s.size;
+    }
+    return open_strings(f, number, &f->section_names);
 }
 
 static bool open_symbols(const struct elf_file *f, const struct elf_section *s,
@@ -365,7 +386,7 @@ const char *elf_file_open(struct elf_file *f, const uint8_t *data, size_t size)
         return wrong;
     }
     names = byte_order_16(data + (f->is_64 ? 62 : 50), f->is_big);
-    f->is_malformed = !open_strings(f, names, &f->section_names) ||
+    f->is_malformed = !open_names(f, names) ||
                       !open_symtab(f) || !open_dynsym(f) || !check_others(f);
     return NULL;
 }
@@ -374,17 +395,18 @@ const char *elf_file_open(struct elf_file *f, const uint8_t *data, size_t size)
  */
 
 /* Compares no more than the name: others may be as long as the file. */
-static bool is_named(const struct elf_file *f, const struct elf_section *s,
-                     const char *prefix, const char *name)
+static bool is_named(const struct elf_strings *names,
+                     const struct elf_section *s, const char *prefix,
+                     const char *name)
 {
     size_t n = strlen(prefix), size = n + strlen(name), left;
     const char *at;
 
-    if (s->name >= f->section_names.size) {
+    if (s->name >= names->size) {
         return false;
     }
-    at = f->section_names.data + s->name;
-    left = f->section_names.size - s->name;
+    at = names->data + s->name;
+    left = names->size - s->name;
     return size <= left && memcmp(at, prefix, n) == 0 &&
            memcmp(at + n, name, size - n) == 0 &&
            (size == left || at[size] == '\0');
@@ -403,9 +425,10 @@ struct elf_bytes elf_file_find(const struct elf_file *f, const char *name,
         if (s.type == ELF_SHT_NOBITS || s.offset == 0) {
             continue;
         }
-        is_old = is_named(f, &s, ".z", name);
+        is_old = is_named(&f->section_names, &s, ".z", name);
         /* a name that begins with z is only found behind ".z" */
-        if (!is_old && (name[0] == 'z' || !is_named(f, &s, ".", name))) {
+        if (!is_old && (name[0] == 'z' ||
+                        !is_named(&f->section_names, &s, ".", name))) {
             continue;
         }
         *is_compressed = is_old || (s.flags & ELF_SHF_COMPRESSED) != 0;
@@ -426,7 +449,7 @@ bool elf_file_find_named(const struct elf_file *f, const char *name,
 
     for (i = 0; i < f->num_sections; i++) {
         *section = elf_file_section(f, i);
-        if (is_named(f, section, name, "")) {
+        if (is_named(&f->all_names, section, name, "")) {
             return true;
         }
     }
@@ -517,7 +540,7 @@ static bool find_in_sections(const struct elf_file *f, struct elf_bytes *id)
     for (i = 0, rc = 0; rc == 0 && i < f->num_sections; i++) {
         s = elf_file_section(f, i);
         if (s.type == ELF_SHT_NOTE && places < TABLES_MAX &&
-            is_named(f, &s, ".note.gnu.build-id", "")) {
+            is_named(&f->section_names, &s, ".note.gnu.build-id", "")) {
             places++;
             rc = find_note(f, s.offset, s.size, s.align, id);
         }

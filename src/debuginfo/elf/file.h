@@ -38,7 +38,8 @@ enum {
     ELF_SHF_COMPRESSED = 0x800
 };
 
-/* A table of strings that end with a NUL.  All its bytes are UTF-8. */
+/* A table of strings that end with a NUL.  All its bytes are UTF-8, unless it
+ * is said that they may not be. */
 struct elf_strings {
     const char *data;
     size_t size;
@@ -65,6 +66,7 @@ struct elf_file {
     uint64_t sections; /* offset of the section headers */
     uint64_t num_sections;
     struct elf_strings section_names;
+    struct elf_strings all_names; /* the same, and may not be UTF-8 */
     struct elf_symbols symtab;
     struct elf_symbols dynsym;
 };

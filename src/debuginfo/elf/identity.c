@@ -116,7 +116,8 @@ static void debug_id(const struct elf_file *f, const struct elf_bytes *build_id,
 
 /* Are there sections whose data lies behind the end of the file?  Section
  * headers, which are at the end as a rule, are gone with it: then there are
- * none, though the program has code. */
+ * none, though the program has code.  A name that is not UTF-8 is no sign of
+ * that. */
 static bool is_cut(const struct elf_file *f)
 {
     struct elf_section section;
@@ -130,7 +131,7 @@ static bool is_cut(const struct elf_file *f)
             return true;
         }
     }
-    return f->is_malformed;
+    return f->is_malformed && f->all_names.size == f->section_names.size;
 }
 
 int elf_identity_read(const uint8_t *data, size_t size,
@@ -154,6 +155,7 @@ int elf_identity_read(const uint8_t *data, size_t size,
     identity->kind = kind_of(&f);
     identity->has_code = has_code(&f);
     identity->is_cut = is_cut(&f);
+    f.section_names = f.all_names;
     identity->has_debug_info = has_section(&f, "debug_info");
     identity->has_symbols = f.symtab.count > 0 || f.dynsym.count > 0;
     identity->has_unwind_info =
