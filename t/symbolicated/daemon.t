@@ -109,6 +109,21 @@ is $t->symbolicated_metric('symbolicated_modules_total{outcome="found"}'), 1,
 is $t->symbolicated_metric('symbolicated_modules_total{outcome="missing"}'),
     1, 'by outcome';
 is $t->symbolicated_metric('symbolicated_files_mapped'), 1, 'and files';
+{
+    # as Prometheus wants a histogram: a bucket has those before it, and +Inf all
+    my $text = $t->http($t->symbolicated_socket, 'GET', '/metrics')->{body};
+    my $of = qr/symbolicated_request_seconds/;
+    my @buckets = $text =~ /^${of}_bucket\{protocol="mozilla-v5",le="[^"]+"\} (\d+)$/mg;
+    my ($all) = $text =~ /^${of}_bucket\{protocol="mozilla-v5",le="\+Inf"\} (\d+)$/m;
+    my ($count) = $text =~ /^${of}_count\{protocol="mozilla-v5"\} (\d+)$/m;
+    my ($sum) = $text =~ /^${of}_sum\{protocol="mozilla-v5"\} (\S+)$/m;
+    is_deeply \@buckets, [sort { $a <=> $b } @buckets], 'a histogram of the time';
+    is_deeply [$all, $buckets[-1], $count], [2, 2, 2], 'has each request';
+    cmp_ok $sum, '>', 0, 'and their time';
+    my %parts = $text =~ /^symbolicated_seconds_total\{part="(\w+)"\} (\S+)$/mg;
+    is_deeply [sort keys %parts], [qw(answer parse search)], 'by what it was spent on';
+    is_deeply [grep { $_ <= 0 } values %parts], [], 'none of which is free';
+}
 $t->wait_until('a line of the log', sub {
     $t->read_file('own.log') =~
         /request protocol=mozilla-v5 status=200 frames=1 modules=1 missing=0/
