@@ -490,7 +490,7 @@ static bool is_text(config_read_fn read)
 {
     return read == config_string || read == config_path ||
            read == config_url || read == config_url_path ||
-           read == config_secret;
+           read == config_secret || read == config_private_key;
 }
 
 void config_clear(const struct config_field *fields, size_t n, void *at)
