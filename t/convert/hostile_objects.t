@@ -69,7 +69,8 @@ ends('parts of a name', macho(2, $text, $symtab)
 my $segment = pack('V2 a16 Q<4 V4', 0x19, 0, '__TEXT', (0) x 6, 0xffffffff, 0);
 ends('one segment', macho(200_000, $segment . "\0" x (8 * 200_000)), 9, $work);
 
-# 65,535 sections to be searched for 100,000 exports
+# 65,535 sections to be searched for 100,000 exports, of which each is in
+# another one than that before
 
 my $optional = pack('v x34 V x68 V V2', 0x20b, 512, 16, 0x10000000, 40)
     . "\0" x 120;
@@ -79,13 +80,16 @@ my ($n, $at) = (100_000, 0x10000000 + 40);
 my $raw = length($head . $optional) + 65535 * 40;
 my $exports = pack('V2 v2 V7', 0, 0, 0, 0, $at + 10 * $n, 1, $n, $n, $at,
                    $at + 4 * $n, $at + 8 * $n)
-    . pack('V*', 1 .. $n) . pack('V', $at + 10 * $n) x $n . "\0\0" x $n
+    . pack('V*', 1 .. $n)
+    . pack('V2', $at + 10 * $n, $at + 10 * $n + 0x01000000) x ($n / 2)
+    . "\0\0" x $n
     . "name\0";
 ends('sections and exports', $head . $optional
-     . join('', map { pack 'a8 V2 x20 V', '.x', 1, 0x20000000 + $_, 0 }
-            1 .. 65534)
-     . pack('a8 V4 x12 V', '.e', length $exports, 0x10000000, length $exports,
-            $raw, 0) . $exports, 9, $work);
+    . join('', map { pack 'a8 V2 x20 V', '.x', 1, 0x20000000 + $_, 0 }
+           1 .. 65533)
+    . join('', map { pack 'a8 V4 x12 V', '.e', length $exports, $_,
+                     length $exports, $raw, 0 } 0x10000000, 0x11000000)
+    . $exports, 9, $work);
 
 # ELF: 8 MB of notes in 65,000 segments, of text in 60,000 symbol tables, and
 # of a name in 60,000 sections
