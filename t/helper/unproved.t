@@ -8,6 +8,7 @@ use strict;
 use warnings;
 
 use Digest::SHA qw(sha256_hex);
+use Fcntl qw(:flock);
 use File::Copy qw(cp);
 use FindBin;
 use lib "$FindBin::Bin/../lib";
@@ -178,6 +179,14 @@ lookup('http_slow', 'held', 0);
 $t->wait_until('the converter runs', sub { -e "$gate.runs" });
 ok !-e download('http_slow', 'held'), 'what nobody has read is no download';
 $t->stop_symcached('KILL');
+sub is_taken {
+    my ($folder) = @_;
+    open my $dir, '<', $folder or die "$folder: $!";
+    return !flock $dir, LOCK_EX | LOCK_NB;
+}
+$t->wait_until('its processes are gone, and its folders are nobody\'s', sub {
+    !grep { is_taken($_) } glob $t->path('*/.tmp/run-*')
+});
 $t->write_file('gate', '');
 {
     local $Test::Symcache::build = $t->path('opt/sbin');
