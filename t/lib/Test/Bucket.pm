@@ -27,7 +27,7 @@ my $prefix = 'pre fix';
 
 sub new {
     my ($class, $t, %o) = @_;
-    my $self = bless { t => $t, seen => 0, url => "http://127.0.0.1:$o{port}",
+    my $self = bless { t => $t, process => $$, seen => 0, url => "http://127.0.0.1:$o{port}",
                        %o }, $class;
     my $clock = $self->{clock};
     $self->start;
@@ -68,7 +68,16 @@ sub hang {
             glob "/proc/$self->{pid}/task/*/stat" });
 }
 
-sub stop { $_[0]{t}->stop_pid($_[0]{pid}, 'KILL') }
+sub stop {
+    my ($self) = @_;
+    $self->{t}->stop_pid(delete $self->{pid}, 'KILL');
+}
+
+# A test that dies leaves no server.
+sub DESTROY {
+    my ($self) = @_;
+    $self->stop if $self->{pid} && $self->{process} == $$;
+}
 
 # A request to the server: method, name, body or undef, headers.  Returns the
 # status and the body of the answer.
