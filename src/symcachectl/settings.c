@@ -110,14 +110,17 @@ static const char *text_of(const cJSON *section, const char *key)
 
 const char *settings_socket(const struct settings *settings)
 {
-    static const char *listen;
-    const char *section = daemons[settings->daemon].section;
+    static const char *known[sizeof(daemons) / sizeof(daemons[0])];
+    const char *listen, *section = daemons[settings->daemon].section;
     const char *socket = daemons[settings->daemon].socket;
     cJSON *config;
     const cJSON *item;
 
     if (settings->socket != NULL) {
         return settings->socket;
+    }
+    if (known[settings->daemon] != NULL) {
+        return known[settings->daemon];
     }
     config = read_config(settings, 0);
     if (config == NULL) {
@@ -130,9 +133,9 @@ const char *settings_socket(const struct settings *settings)
     if (listen == NULL) {
         listen = text_of(item, "listen");
     }
-    listen = copy(listen != NULL ? listen : socket);
+    known[settings->daemon] = copy(listen != NULL ? listen : socket);
     cJSON_Delete(config);
-    return listen;
+    return known[settings->daemon];
 }
 
 int settings_token(const struct settings *settings, const char **token)
