@@ -135,8 +135,19 @@ sub directory_excuses {
         || $self->said('damaged', $place, $from, $ask->{ended}, 1);
 }
 
-# Of a final 404: the sources that did not say so.
+# Of a final 404: the sources that did not say so.  That a file is malformed is
+# remembered for its key, and others may have been asked in another spelling.
 sub unexcused {
+    my ($self, $ask, @sources) = @_;
+    my @silent = $self->silent($ask, @sources);
+    return @silent if !@silent || !grep {
+        $self->said('damaged', "$_ \L$ask->{name}\E/$ask->{id}",
+                    $ask->{began} - $window, $ask->{ended}, 1)
+    } @sources;
+    return $self->silent({ %$ask, name => lc $ask->{name} }, @sources);
+}
+
+sub silent {
     my ($self, $ask, @sources) = @_;
     return grep {
         my $h = $self->{host}{$_};
