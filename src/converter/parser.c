@@ -27,6 +27,10 @@
 #define SCRATCH_LEAST (2 * MIB)
 #define SCRATCH_FACTOR 8
 
+/* Up to this size it is in large pages, which means fewer page faults.  To find
+ * and clear many of them takes longer than they save. */
+#define SCRATCH_HUGE (64 * MIB)
+
 struct input {
     const uint8_t *data;
     size_t size;
@@ -117,7 +121,9 @@ static size_t map_scratch(const struct input *input)
     if (p == MAP_FAILED) {
         return 0;
     }
-    (void)madvise(p, size, MADV_HUGEPAGE); /* fewer page faults */
+    if (size <= SCRATCH_HUGE) {
+        (void)madvise(p, size, MADV_HUGEPAGE);
+    }
     scratch_use(p, size);
     return size;
 }
