@@ -144,6 +144,17 @@ size_t utf8_valid(const void *text, size_t size)
     return i;
 }
 
+void utf8_replace_last(char *text, char c)
+{
+    size_t len = strlen(text);
+
+    while (len > 1 && ((unsigned char)text[len - 1] & 0xc0) == 0x80) {
+        len--;
+    }
+    text[len - 1] = c;
+    text[len] = '\0';
+}
+
 void utf8_mend(char *text)
 {
     char *p = text, *end = text + strlen(text);

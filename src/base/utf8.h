@@ -31,6 +31,10 @@ uint32_t utf16_pair(uint32_t first, uint32_t second);
 /* Returns the length in bytes of the longest well-formed prefix. */
 size_t utf8_valid(const void *text, size_t size);
 
+/* Puts one of ASCII in the place of the last character of a text, which is not
+ * empty. */
+void utf8_replace_last(char *text, char c);
+
 /*
  * Makes a text fit for JSON and for the log by replacing bytes that are not
  * well-formed, and C1 control characters, with "?".  Texts that came from

@@ -223,6 +223,37 @@ for my $name (sort keys %clients) {
         end();
     }
 }
+
+# --- a program: its name is not told, so that only a directory can be searched
+
+SKIP: {
+    skip 'debuginfod-find is not installed', 6
+        unless found_in_path('debuginfod-find');
+    my $prog = $t->read_file('prog');
+    my $at = "prog/elf-buildid-$build";
+    $t->write_file("only-plain/$at/prog", $prog);
+    $t->write_file("only-packed/$at/pro_", Test::Cabinet::cabinet($prog));
+    $t->write_file("only-pointers/$at/file.ptr",
+                   'PATH:' . $web->url . "/plain/$at/prog");
+    $there{plain}{"$at/prog"} = [0, $prog];
+    for my $form (qw(plain packed pointers)) {
+        $config->{sources}{"only-$form"} = { type => 'filesystem',
+            path => $t->path("only-$form"), internal => JSON::PP::true() };
+        behind("only-$form");
+        begin('60s');
+        $clients{program} = ["debuginfod-find executable $build",
+                             qr{/executable$}m];
+        is finds(start('program', "program-$form")), 'found',
+            "a directory, $form: a program";
+        $clients{program}[0] =~ s/.{4}$/0000/;
+        is finds(start('program', "none-$form")), 'not found',
+            '- no such program';
+        end();
+    }
+}
+
+# --- a source file
+
 SKIP: {
     skip 'debuginfod-find is not installed', 2
         unless found_in_path('debuginfod-find');

@@ -10,6 +10,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use IO::Compress::Gzip qw(gzip);
+use Test::Cabinet;
 use Test::More;
 use Test::ScriptedServer;
 use Test::Symcache;
@@ -87,6 +88,13 @@ $config->{stores}{gdb} = { %{ $config->{stores}{ssqp} },
     root => $t->path('stores/gdb'), sources => ['gdb'] };
 $config->{stores}{tree} = { %{ $config->{stores}{ssqp} },
     root => $t->path('stores/tree'), sources => ['tree'] };
+for my $n (1 .. 4) {
+    $config->{sources}{"only$n"} = { %{ $config->{sources}{folder} },
+        layout => $n == 2 ? 'ssqp' : 'symstore', path => $t->path("only$n"),
+        internal => JSON::PP::true() };
+    $config->{stores}{"only$n"} = { %{ $config->{stores}{ssqp} },
+        root => $t->path("stores/only$n"), sources => ["only$n"] };
+}
 $t->start_symcached($config);
 
 # kind, store, name, id: "status file or reason"
@@ -174,6 +182,29 @@ served('a folder', $elf{debug}, 'debuginfo', 'folder', @id);
 $t->write_file("folder/Prog.so/elf-buildid-$build/prog.so", $elf{program});
 served('a program in a folder, without its name', $elf{program}, 'executable',
        'folder', @id);
+
+# The same where the directory has no file as it is.  Another folder with the
+# same id that lacks the file hides nothing.
+my $other_id = '5e1f0c7a9b3d48260e75c1a4f2896bd03d51e7f4';
+system("cd $dir && cc -Wl,--build-id=0x$other_id -o other p.c") == 0 or die;
+my $other = $t->read_file('other');
+mkdir $t->path("only$_") for 1 .. 4;
+for my $n (1 .. 4) {
+    $t->write_file("only$n/$_/elf-buildid-$other_id/readme", '') for qw(a z);
+}
+my $only = "m.so.1/elf-buildid-$other_id";
+$t->write_file("only1/$only/m.so._", gzipped($other));
+$t->write_file("only2/\U$only\E/M.SO._", Test::Cabinet::cabinet($other));
+put("at/other", $other);
+$t->write_file("only3/$only/File.ptr", 'PATH:' . $web->url . '/at/other');
+served("a program in a folder, only $_->[1], without its name", $other,
+       'executable', "only$_->[0]", '_', "buildid-$other_id")
+    for [ 1, 'gzipped' ], [ 2, 'in a cabinet' ], [ 3, 'as a pointer' ];
+like why('executable', 'only1', '_', "buildid-$other_id"),
+    qr/^not found: no such file; found: \d+ bytes$/, '- in its second place';
+($status, undef, $reason) = lookup('executable', 'only4', '_',
+                                   "buildid-$other_id");
+is "$status $reason", '404 notfound', '- and in none of these forms';
 
 my $at_gdb = 'usr/.build-id/93/' . substr $build, 2;
 $t->write_file("$at_gdb.debug", $elf{debug});

@@ -53,6 +53,17 @@ static int set_up(void **state)
     assert_int_equal(mkdirat(root, "named", 0755), 0);
     assert_int_equal(mkdirat(root, "named/Any", 0755), 0);
     put("named/Any/Named", 0644);
+    put("named/Any/NAME_", 0644);
+
+    /* one folder without the file, one with a form that is not the first, and
+     * one with two spellings of the id */
+    assert_int_equal(mkdirat(root, "forms1", 0755), 0);
+    assert_int_equal(mkdirat(root, "forms1/id", 0755), 0);
+    put("forms1/id/other", 0644);
+    assert_int_equal(mkdirat(root, "forms2", 0755), 0);
+    assert_int_equal(mkdirat(root, "forms2/id", 0755), 0);
+    assert_int_equal(mkdirat(root, "forms2/ID", 0755), 0);
+    put("forms2/ID/File.PTR", 0644);
 
     /* what cannot be searched, and what cannot be listed */
     assert_int_equal(mkdirat(root, "locked", 0755), 0);
@@ -120,9 +131,6 @@ static const struct open_case open_cases[] = {
     /* it may be there in another spelling, which cannot be seen */
     {"unlisted/file", 0, false},
     {"unlisted/none", EACCES, false},
-    /* a name that is not known; "locked" may have it */
-    {"*/any/*", 0, false},
-    {"*/none/*", EACCES, false},
     {"Twice/file", 0, false},
     {"twice/file", 0, false},
     {"Twice/none", EACCES, false},
@@ -150,6 +158,40 @@ static void test_only_what_is_not_there_is_absent(void **state)
             fail_msg("%s: %d, %s", c->path, fd, strerror(errno));
         }
         assert_int_equal(casefold_absent(errno), c->negcache);
+    }
+}
+
+/* "locked" may have what is nowhere else. */
+static void test_files_without_a_name(void **state)
+{
+    static const char *const paths[] = {
+        "*/any/*", "*/any/*_", "*/any/file.ptr",
+        "*/id/*",  "*/id/*_",  "*/id/file.ptr",
+        "*/none",  "name/any/*",
+    };
+    static const int open[] = {1, 1, 0, 0, 0, 1};
+    int fds[3], errors[3];
+    size_t i;
+
+    (void)state;
+    assert_int_equal(casefold_count_unnamed(paths, 8), 3);
+    assert_int_equal(casefold_count_unnamed(paths + 3, 5), 3);
+    assert_int_equal(casefold_count_unnamed(paths + 6, 2), 0);
+    assert_int_equal(casefold_count_unnamed(paths + 7, 1), 0);
+    assert_int_equal(casefold_count_unnamed(paths, 2), 2);
+    assert_int_equal(casefold_count_unnamed(paths, 0), 0);
+
+    for (i = 0; i < 6; i++) {
+        if (i % 3 == 0) {
+            casefold_open_unnamed(root, paths + i, 3, false, fds, errors);
+        }
+        if (open[i]) {
+            assert_int_not_equal(fds[i % 3], -1);
+            close(fds[i % 3]);
+        } else {
+            assert_int_equal(fds[i % 3], -1);
+            assert_int_equal(errors[i % 3], i < 3 ? ENOENT : EACCES);
+        }
     }
 }
 
@@ -189,6 +231,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_only_what_is_not_there_is_absent),
+        cmocka_unit_test(test_files_without_a_name),
         cmocka_unit_test(test_one_spelling),
         cmocka_unit_test(test_any_spelling),
     };

@@ -38,6 +38,12 @@ static void test_places_of_build_ids(void **state)
         "_.debug/elf-buildid-sym-" UUID "00000000/file.ptr",
         "_.dwarf/mach-uuid-sym-" UUID "/_.dwarf",
     };
+    static const char *const unnamed[] = {
+        "*/elf-buildid-" UUID "00000000/*",
+        "*/elf-buildid-" UUID "00000000/*_",
+        "*/elf-buildid-" UUID "00000000/file.ptr",
+        "*/mach-uuid-" UUID "/*",
+    };
     struct source_config source = {.layout = LAYOUT_SYMSTORE, .type = &folder};
     struct layout_place places[LAYOUT_PLACES];
     symcache_key_t key;
@@ -54,10 +60,11 @@ static void test_places_of_build_ids(void **state)
                         "_/_.dwarf/mach-uuid-sym-" UUID "/_.dwarf");
 
     build_id(&key, SYMCACHE_KIND_EXECUTABLE, "_", "buildid-" UUID);
-    assert_int_equal(layout_places(places, &source, &key, "_", &index), 2);
+    assert_int_equal(layout_places(places, &source, &key, "_", &index), 4);
     assert_int_equal(index, 0);
-    assert_string_equal(places[0].path, "*/elf-buildid-" UUID "00000000/*");
-    assert_string_equal(places[1].path, "*/mach-uuid-" UUID "/*");
+    for (i = 0; i < 4; i++) {
+        assert_string_equal(places[i].path, unnamed[i]);
+    }
     source.layout = LAYOUT_TWO_TIER;
     assert_int_equal(layout_places(places, &source, &key, "_", &index), 0);
     assert_int_equal(

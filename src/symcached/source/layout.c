@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include "base/utf8.h"
 #include "proto/symbol_path.h"
 
 #define LAYOUT_GUID 32 /* digits, before those of the age */
@@ -42,13 +43,7 @@ static void layout_upper(char *p, size_t len)
 
 void layout_pack(char *path)
 {
-    size_t len = strlen(path);
-
-    while (len > 1 && ((unsigned char)path[len - 1] & 0xc0) == 0x80) {
-        len--;
-    }
-    path[len - 1] = '_';
-    path[len] = '\0';
+    utf8_replace_last(path, '_');
 }
 
 enum layout_form layout_form(const char *place)
@@ -104,6 +99,7 @@ static void spell_ssqp(unsigned variant, const symcache_key_t *key, char *name,
 static bool is_unnamed(const symcache_key_t *key)
 {
     return key->kind == SYMCACHE_KIND_EXECUTABLE &&
+           key->id_type == SYMCACHE_ID_BUILD &&
            strcmp(key->name, SYMCACHE_NAME_NONE) == 0;
 }
 
@@ -233,7 +229,9 @@ static void layout_path(char *path, const struct layout_walk *walk,
                                               : kind);
 
     snprintf(file, sizeof(file), "%s", name);
-    if (form == FORM_PACKED && layout != LAYOUT_BREAKPAD) {
+    if (form == FORM_PACKED && is_unnamed(walk->key)) {
+        snprintf(file, sizeof(file), LAYOUT_ANY "_");
+    } else if (form == FORM_PACKED && layout != LAYOUT_BREAKPAD) {
         layout_pack(file);
     }
 
@@ -453,11 +451,8 @@ static size_t add_places(struct layout_place *places, struct layout_walk *walk)
     size_t i, n = 0;
 
     for (i = 0; i < walk->nforms; i++) {
-        if (walk->forms[i] == FORM_PLAIN || !is_unnamed(walk->key)) {
-            places[n].form = walk->forms[i];
-            layout_print(walk, VARIANT_GIVEN, walk->forms[i],
-                         places[n++].path);
-        }
+        places[n].form = walk->forms[i];
+        layout_print(walk, VARIANT_GIVEN, walk->forms[i], places[n++].path);
     }
     places[n].form = FORM_PLAIN;
     layout_print(walk, VARIANT_LOWER, FORM_PLAIN, places[n].path);

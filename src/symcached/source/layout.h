@@ -28,7 +28,8 @@
  * two it is. */
 #define LAYOUT_PLACES (2 * (LAYOUT_FORMS + 1) + 1)
 
-/* In the place of a program without a name: any name, twice the same. */
+/* In the place of a program without a name: any name, the same for its folder
+ * and its file, and with "_" behind it for its packed file. */
 #define LAYOUT_ANY "*"
 
 struct layout_place {

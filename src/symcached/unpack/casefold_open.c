@@ -15,6 +15,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
+
 /* The kernel's interface, for C libraries whose headers lack it. */
 #ifndef SYS_openat2
 #define SYS_openat2 437
@@ -35,9 +37,10 @@ struct walk {
     int root;
     bool beneath;
     bool any_case;
+    struct casefold_unnamed *unnamed; /* the files of the folder that is
+                                         looked for; or NULL */
     size_t len;
     char path[PATH_MAX];
-    char rest[PATH_MAX]; /* behind any name */
 };
 
 static int casefold_openat(const struct walk *walk, const char *path,
@@ -85,6 +88,7 @@ static int casefold_exists(const struct walk *walk)
 }
 
 static int casefold_find(struct walk *walk, const char *rest, unsigned depth);
+static int unnamed_open(const struct walk *walk);
 
 /* Opens the directory of the path so far; its last component begins at
  * `at`. */
@@ -117,7 +121,6 @@ struct tried {
     const char *name; /* every other spelling of it; or NULL: any name */
     size_t len;       /* of the name */
     const char *rest;
-    size_t rest_len; /* if any name is tried, it comes once more behind these */
     unsigned depth;
 };
 
@@ -152,13 +155,7 @@ static int casefold_try(struct walk *walk, size_t at,
         }
         walk->len = at + strlen(entry->d_name);
         memcpy(walk->path + at, entry->d_name, walk->len - at + 1);
-        if (tried->name == NULL) {
-            snprintf(walk->rest, sizeof(walk->rest), "%.*s%s",
-                     (int)tried->rest_len, tried->rest, entry->d_name);
-        }
-        rc = casefold_find(walk,
-                           tried->name == NULL ? walk->rest : tried->rest,
-                           tried->depth);
+        rc = casefold_find(walk, tried->rest, tried->depth);
         error = casefold_absent(error) ? errno : error;
         errno = 0;
     }
@@ -176,7 +173,8 @@ static int casefold_find(struct walk *walk, const char *rest, unsigned depth)
     int error;
 
     if (*rest == '\0') {
-        return casefold_exists(walk);
+        return walk->unnamed != NULL ? unnamed_open(walk)
+                                     : casefold_exists(walk);
     }
 
     rest += *rest == '/';
@@ -202,7 +200,7 @@ static int casefold_find(struct walk *walk, const char *rest, unsigned depth)
     if (!walk->any_case) {
         return -1;
     }
-    tried = (struct tried){rest, len, rest + len, 0, depth - 1};
+    tried = (struct tried){rest, len, rest + len, depth - 1};
     if (casefold_try(walk, at, &tried) == 0) {
         return 0;
     }
@@ -210,29 +208,15 @@ static int casefold_find(struct walk *walk, const char *rest, unsigned depth)
     return -1;
 }
 
-int casefold_open(int root, const char *path, bool beneath, bool any_case)
+/* Opens the file of a path that exists. */
+static int casefold_open_found(const struct walk *walk)
 {
-    struct walk walk = {.root = root, .beneath = beneath,
-                        .any_case = any_case};
-    struct tried any = {.rest = path + 1, .depth = CASEFOLD_DEPTH};
-    size_t len = strlen(path);
     struct stat st;
-    int fd, rc;
-
-    if (len > 4 && strncmp(path, "*/", 2) == 0 &&
-        strcmp(path + len - 2, "/*") == 0) {
-        any.rest_len = len - 2;
-        rc = casefold_try(&walk, 0, &any);
-    } else {
-        rc = casefold_find(&walk, path, CASEFOLD_DEPTH);
-    }
-    if (rc != 0) {
-        return -1;
-    }
+    int fd;
 
     /* With O_NONBLOCK, open() does not wait for somebody to write to a
      * FIFO. */
-    fd = casefold_openat(&walk, walk.path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+    fd = casefold_openat(walk, walk->path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
     if (fd >= 0 && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))) {
         close(fd);
         errno = EINVAL;
@@ -240,6 +224,16 @@ int casefold_open(int root, const char *path, bool beneath, bool any_case)
     }
 
     return fd;
+}
+
+int casefold_open(int root, const char *path, bool beneath, bool any_case)
+{
+    struct walk walk = {.root = root, .beneath = beneath,
+                        .any_case = any_case};
+
+    return casefold_find(&walk, path, CASEFOLD_DEPTH) == 0
+               ? casefold_open_found(&walk)
+               : -1;
 }
 
 int casefold_has(int root, const char *name, bool any_case)
@@ -251,4 +245,104 @@ int casefold_has(int root, const char *name, bool any_case)
     }
     snprintf(walk.path, sizeof(walk.path), "%s", name);
     return casefold_exists(&walk);
+}
+
+/* files whose name is not known ------------------------------------------- */
+
+struct casefold_unnamed {
+    const char *const *paths;
+    size_t n;
+    int *fds;
+    int *errors;
+};
+
+/* Bytes of the first two of the components any name, folder, file; or 0. */
+static size_t unnamed_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return strncmp(path, "*/", 2) == 0 && slash > path + 2
+               ? (size_t)(slash - path)
+               : 0;
+}
+
+size_t casefold_count_unnamed(const char *const *paths, size_t n)
+{
+    size_t len = n > 0 ? unnamed_folder(paths[0]) : 0, i = 0;
+
+    if (len > 0) {
+        for (i = 1; i < n && unnamed_folder(paths[i]) == len &&
+                    memcmp(paths[i], paths[0], len) == 0;
+             i++) {
+        }
+    }
+    return i;
+}
+
+/* Opens one of the files in the folder of the path so far, whose first
+ * component is the name. */
+static int unnamed_open_one(const struct walk *walk, const char *file)
+{
+    struct walk found = *walk;
+    char name[PATH_MAX]; /* one that is cut off is too long for a path */
+
+    snprintf(name, sizeof(name), "%s", file);
+    if (file[0] == '*') {
+        snprintf(name, sizeof(name), "%.*s", (int)strcspn(walk->path, "/"),
+                 walk->path);
+        if (file[1] == '_') {
+            utf8_replace_last(name, '_');
+        }
+    }
+    found.unnamed = NULL;
+    return casefold_find(&found, name, CASEFOLD_DEPTH) == 0
+               ? casefold_open_found(&found)
+               : -1;
+}
+
+/* Opens those that have not been found in another folder.  Fails as long as
+ * the first one is not open, which is the best. */
+static int unnamed_open(const struct walk *walk)
+{
+    const struct casefold_unnamed *unnamed = walk->unnamed;
+    size_t i;
+
+    for (i = 0; i < unnamed->n; i++) {
+        if (unnamed->fds[i] >= 0) {
+            continue;
+        }
+        unnamed->fds[i] = unnamed_open_one(
+            walk, strrchr(unnamed->paths[i], '/') + 1);
+        if (casefold_absent(unnamed->errors[i])) {
+            unnamed->errors[i] = errno;
+        }
+    }
+    errno = ENOENT;
+    return unnamed->fds[0] >= 0 ? 0 : -1;
+}
+
+void casefold_open_unnamed(int root, const char *const *paths, size_t n,
+                           bool beneath, int *fds, int *errors)
+{
+    struct casefold_unnamed unnamed = {paths, n, fds, errors};
+    struct walk walk = {.root = root, .beneath = beneath, .any_case = true,
+                        .unnamed = &unnamed};
+    char folder[PATH_MAX];
+    struct tried any = {.rest = folder, .depth = CASEFOLD_DEPTH};
+    size_t i;
+
+    snprintf(folder, sizeof(folder), "%.*s",
+             (int)(unnamed_folder(paths[0]) - 1), paths[0] + 1);
+    for (i = 0; i < n; i++) {
+        fds[i] = -1;
+        errors[i] = ENOENT;
+    }
+    if (casefold_try(&walk, 0, &any) == 0) {
+        return;
+    }
+    for (i = 0; i < n; i++) {
+        if (casefold_absent(errors[i])) {
+            errors[i] = errno;
+        }
+    }
 }

@@ -36,12 +36,9 @@ bool places_is_pointer(const char *name)
     return slash != NULL && strcmp(slash, "/file.ptr") == 0;
 }
 
-/* Opens a file at a place.  Returns -1 with errno: ENODATA if it is empty and
- * stays so. */
-static int open_place(const struct places_search *search, size_t i)
+/* Returns -1 with ENODATA instead of a file that is empty and stays so. */
+static int without_void(int fd)
 {
-    int fd = casefold_open(search->root, search->names[i], search->beneath,
-                           search->any_case);
     struct stat st;
 
     if (fd >= 0 && fstat(fd, &st) == 0 && here_is_void(&st)) {
@@ -58,23 +55,49 @@ int places_open_first(const struct places_search *search, size_t *place)
 
     tiers(&places, search, false);
     *place = places.first;
-    return open_place(search, places.first);
+    return without_void(casefold_open(search->root,
+                                      search->names[places.first],
+                                      search->beneath, search->any_case));
+}
+
+/* Opens the file at a place, together with those behind it that lie in the
+ * same folder, if its name is not known.  Returns how many these are. */
+static size_t open_place(struct places *places,
+                         const struct places_search *search, size_t i)
+{
+    size_t n = casefold_count_unnamed(search->names + i, places->n - i);
+
+    if (n > 0) {
+        casefold_open_unnamed(search->root, search->names + i, n,
+                              search->beneath, places->fds + i,
+                              places->errors + i);
+        return n;
+    }
+    places->fds[i] = casefold_open(search->root, search->names[i],
+                                   search->beneath, search->any_case);
+    places->errors[i] = errno;
+    return 1;
 }
 
 /* Opens the places that count.  Returns false if none of them exists. */
 static bool open_all(struct places *places, const struct places_search *search)
 {
     bool there = search->is_flat;
-    size_t i;
+    size_t i, opened = 0;
 
     for (i = places->first + search->is_flat; i < places->n; i++) {
         if (search->index2 != 0 && i == search->index2) {
             there = true;
             continue;
         }
+        if (i >= opened) {
+            opened = i + open_place(places, search, i);
+        }
         places->pointer[i] = places_is_pointer(search->names[i]);
-        places->fds[i] = open_place(search, i);
-        places->errors[i] = errno;
+        if (places->fds[i] >= 0) {
+            places->fds[i] = without_void(places->fds[i]);
+            places->errors[i] = errno;
+        }
         if (places->fds[i] >= 0 && !places->pointer[i] &&
             search->unchanged != 0) {
             here_map(&places->here[i], search->socket, i, places->fds[i],
