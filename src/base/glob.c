@@ -4,8 +4,7 @@
 #include "glob.h"
 
 #include <stdint.h>
-
-#define STEPS 4 /* for each byte of pattern and text */
+#include <string.h>
 
 static unsigned char lower(char c)
 {
@@ -77,23 +76,54 @@ static bool match_one(const char *p, size_t n, char c)
            (n > 1 ? set_has(p, n, c) : lower(p[0]) == lower(c));
 }
 
-/* Of several "*" only the last one is tried again: what is before it has
- * matched as early as it can. */
-bool glob_matches(const char *pattern, size_t pattern_size, const char *text,
-                  size_t size)
+/* Whether the "*" at i begins "**" and a slash, as a whole folder of the
+ * pattern. */
+static bool is_folders(const char *pattern, size_t size, size_t i)
 {
-    size_t i = 0, k = 0, n, steps = 0, star = SIZE_MAX, from = 0;
+    return size - i > 2 && pattern[i + 1] == '*' && pattern[i + 2] == '/' &&
+           (i == 0 || pattern[i - 1] == '/');
+}
+
+/* The next place in a text that what is behind a "*" may match from; SIZE_MAX:
+ * there is none. */
+static size_t next_place(const char *text, size_t size, size_t from,
+                         bool folders)
+{
+    const char *slash;
+
+    if (from == size) {
+        return SIZE_MAX;
+    }
+    if (!folders) {
+        return from + character(text + from, size - from);
+    }
+    slash = memchr(text + from, '/', size - from);
+    return slash != NULL ? (size_t)(slash - text) + 1 : SIZE_MAX;
+}
+
+/* Of several "*" only the last one is tried again: what is before it has
+ * matched as early as it can.  Before folders that is behind a slash, and all
+ * later places are there, too. */
+bool glob_matches(const char *pattern, size_t pattern_size, const char *text,
+                  size_t size, size_t *steps)
+{
+    size_t i = 0, k = 0, n, star = SIZE_MAX, from = SIZE_MAX;
+    bool folders = false;
 
     while (k < size || i < pattern_size) {
         n = i == pattern_size   ? 0
             : pattern[i] == '[' ? set_size(pattern + i, pattern_size - i)
                                 : 1;
-        steps += n + 1;
-        if (steps > STEPS * (pattern_size + size + 1)) {
+        if (*steps <= n) {
+            *steps = 0;
             return false;
         }
+        *steps -= n + 1;
         if (n > 0 && pattern[i] == '*') {
-            star = i++;
+            folders = is_folders(pattern, pattern_size, i);
+            i += folders ? 3 : 1;
+            folders = folders && i < pattern_size; /* all, at the end */
+            star = i;
             from = k;
         } else if (n > 0 && k < size &&
                    match_one(pattern + i, n, text[k])) {
@@ -101,11 +131,13 @@ bool glob_matches(const char *pattern, size_t pattern_size, const char *text,
                      ? character(text + k, size - k)
                      : 1;
             i += n;
-        } else if (star == SIZE_MAX || from == size) {
-            return false;
         } else {
-            from += character(text + from, size - from);
-            i = star + 1;
+            from = star == SIZE_MAX ? SIZE_MAX
+                                    : next_place(text, size, from, folders);
+            if (from == SIZE_MAX) {
+                return false;
+            }
+            i = star;
             k = from;
         }
     }

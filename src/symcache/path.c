@@ -109,7 +109,7 @@ static size_t clean_separators(char *path, size_t size, char separator)
 
     for (i = 0; i < size; i++) {
         c = path[i];
-        path[i] = (c == '/') | (c == '\\') ? separator : c;
+        path[i] = ((c == '/') | (c == '\\')) != 0 ? separator : c;
     }
     return size > 0 && path[size - 1] == separator ? size - 1 : size;
 }

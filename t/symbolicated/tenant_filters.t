@@ -137,7 +137,8 @@ for (['crash', [], 'pdb'], ['crash', ['elf_debug', 'pe', 'breakpad'], 0],
 
 my $nothing = 'No object files listed on this source';
 for (['?:/windows/**', 1], ['*/CRASH.EXE', 1], ['*/crash.pdb', 1], ['?:/[a-x]*/crash.???', 1],
-     ['c:/[!a-v]*.exe', 1], ['', 0], ['crash.exe', 0], ['*/crash', 0],
+     ['c:/[!a-v]*.exe', 1], ['**/crash.exe', 1], ['c:/**/windows/**/system32/**', 1],
+     ['*[!0-9][a-z].exe', 1], ['', 0], ['crash.exe', 0], ['*/crash', 0],
      ['?:/windows/*.dll', 0], ['c:\\\\windows\\\\*', 0], ['[d-z]:/*', 0], ['*a*a*a*a*a*a*a*a*b', 0]) {
     my ($pattern, $is_asked) = @$_;
     my $source = web(filters => { path_patterns => ['*/no', $pattern] });

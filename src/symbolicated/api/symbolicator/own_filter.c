@@ -122,7 +122,8 @@ bool own_filter_read(struct shape_walk *walk, uint32_t filters,
 
 /* Whether a pattern matches the path of a module's file, in which a backslash
  * is a slash. */
-static bool matches(const struct json *json, uint32_t patterns, uint32_t file)
+static bool matches(const struct json *json, uint32_t patterns, uint32_t file,
+                    size_t *steps)
 {
     char path[NAME_SIZE];
     uint32_t i;
@@ -138,7 +139,7 @@ static bool matches(const struct json *json, uint32_t patterns, uint32_t file)
     for (i = patterns + 1; i < json->values[patterns].end;
          i = json->values[i].end) {
         if (glob_matches(json_text(json, i), json->values[i].size, path,
-                         size)) {
+                         size, steps)) {
             return true;
         }
     }
@@ -207,7 +208,8 @@ static unsigned wish_of(unsigned types, const struct json *json,
 unsigned own_filter_asks(const struct symbolicator_request *request,
                          const struct symbolicator_module *module,
                          const symcache_key_t *key,
-                         const struct own_source *own, enum own_part part)
+                         const struct own_source *own, enum own_part part,
+                         size_t *steps)
 {
     const struct json *json = &request->json;
     const struct own_filter *filter = &own->filter;
@@ -218,8 +220,8 @@ unsigned own_filter_asks(const struct symbolicator_request *request,
     if ((filter->wants_checksum &&
          (sum == 0 || json->values[sum].size == 0)) ||
         (filter->patterns != 0 &&
-         !matches(json, filter->patterns, module->code_file) &&
-         !matches(json, filter->patterns, module->debug_file))) {
+         !matches(json, filter->patterns, module->code_file, steps) &&
+         !matches(json, filter->patterns, module->debug_file, steps))) {
         return 0;
     }
     return wish == wish_of(types, json, module) && wish != 0 ? wish | OWN_ALL

@@ -45,10 +45,11 @@ enum own_wish {
 };
 
 /* What a part of a source is asked for, of a module under a key of it; 0: it is
- * not asked. */
+ * not asked.  Patterns take off the steps that they need (base/glob.h). */
 unsigned own_filter_asks(const struct symbolicator_request *request,
                          const struct symbolicator_module *module,
                          const symcache_key_t *key,
-                         const struct own_source *own, enum own_part part);
+                         const struct own_source *own, enum own_part part,
+                         size_t *steps);
 
 #endif

@@ -57,6 +57,7 @@ struct own_list {
     struct own_source sources[OWN_MAX];
     size_t count;
     bool is_public; /* all of them are */
+    size_t steps;   /* that path_patterns may still take */
 };
 
 /* Reads one.  Returns whether nothing is wrong; else that is in the walk's

@@ -33,7 +33,7 @@ void own_list_write(struct json_writer *w, const struct own_list *list,
  * each in their order, and their names in the tenant, which are the hint
  * SYMCACHE_HINT_SOURCES; "" if these are all that the tenant has.
  */
-uint32_t own_list_asks(const struct own_list *list,
+uint32_t own_list_asks(struct own_list *list,
                        const struct symbolicator_request *request,
                        const struct symbolicator_module *module,
                        const symcache_key_t *key,

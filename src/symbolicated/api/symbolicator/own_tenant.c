@@ -12,6 +12,10 @@
 #include "own_filter.h"
 #include "own_source.h"
 
+/* Of the path_patterns of a request, for all its modules: some tens of
+ * milliseconds, in which its thread answers nobody else. */
+#define PATTERN_STEPS ((size_t)1 << 24)
+
 static void write_member(struct json_writer *w, const char *name,
                          const struct json *json, uint32_t value)
 {
@@ -215,6 +219,7 @@ struct own_list *own_list_read(const struct symbolicator_request *request)
         return NULL;
     }
     list->is_public = true;
+    list->steps = PATTERN_STEPS;
     for (i = request->sources + 1;
          i < json->values[request->sources].end && list->count < OWN_MAX;
          i = json->values[i].end) {
@@ -254,7 +259,7 @@ void own_list_write(struct json_writer *w, const struct own_list *list,
     }
 }
 
-uint32_t own_list_asks(const struct own_list *list,
+uint32_t own_list_asks(struct own_list *list,
                        const struct symbolicator_request *request,
                        const struct symbolicator_module *module,
                        const symcache_key_t *key,
@@ -274,7 +279,7 @@ uint32_t own_list_asks(const struct own_list *list,
                 continue;
             }
             wish = own_filter_asks(request, module, key, &list->sources[i],
-                                   part);
+                                   part, &list->steps);
             are_all = are_all && (wish & OWN_ALL) != 0;
             if (wish == 0) {
                 continue;
