@@ -40,6 +40,23 @@ ok -e "/proc/$pid", 'the process is not';
 $fuse->release;
 $t->wait_until('it ends', sub { !-e "/proc/$pid" });
 
+# The converter tells the id of a PDB where it lies: that no thread of symcached
+# looks into a share that hangs, since no process ends before its threads.
+
+my $config = $t->default_config('http://127.0.0.1:9/');
+$config->{sources} = { upstream => { type => 'filesystem',
+                                     path => $t->path('net') } };
+$config->{stores}{default}{transcoders}[0]{command} =
+    [$t->program('pdb2symcache'), '-pdb', '{pdb}'];
+$t->start_symcached($config);
+$fuse->hang;
+$held = begin('e');
+$t->wait_until('the lookup hangs', sub { $fuse->waiting });
+
+is $t->stop_symcached, 0, 'symcached is stopped';
+is $t->read_response($held)->{status}, 503, 'who waits is answered';
+$fuse->release;
+
 # --- stop while the loop itself waits, for the disk of the store
 
 $fuse->stop;

@@ -23,6 +23,7 @@
 #endif
 
 #define CASEFOLD_NO_MAGICLINKS 0x02u
+#define CASEFOLD_NO_SYMLINKS 0x04u
 #define CASEFOLD_BENEATH 0x08u
 
 #define CASEFOLD_DEPTH 64 /* components of a path */
@@ -55,6 +56,16 @@ static int casefold_openat(const struct walk *walk, const char *path,
     how.flags = (uint64_t)(flags | O_CLOEXEC);
     how.resolve = CASEFOLD_BENEATH | CASEFOLD_NO_MAGICLINKS;
     return (int)syscall(SYS_openat2, walk->root, path, &how, sizeof(how));
+}
+
+int casefold_open_root(const char *path)
+{
+    const struct casefold_how how = {
+        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+        .resolve = CASEFOLD_NO_SYMLINKS,
+    };
+
+    return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 }
 
 bool casefold_absent(int error)

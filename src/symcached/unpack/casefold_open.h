@@ -21,6 +21,10 @@
  */
 int casefold_open(int root, const char *path, bool beneath, bool any_case);
 
+/* Opens a folder for what is relative to it.  No component of the path may be a
+ * symbolic link (ELOOP).  Returns a descriptor, or -1 with errno. */
+int casefold_open_root(const char *path);
+
 /*
  * How many of the first of n paths lie in one folder and have a name that is
  * not known?  Such a path has three components: "*", the folder, and the file,

@@ -3,13 +3,15 @@
  */
 #include "unpack.h"
 
-#include <fcntl.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/mounts.h"
 #include "base/task.h"
+#include "casefold_open.h"
 #include "places.h"
 
 struct near {
@@ -37,7 +39,7 @@ static void near_run(void *arg)
     struct near *near = arg;
     struct near_result *result = &near->result;
     struct stat st;
-    int fd = -1, root = open(near->root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int fd = -1, root = casefold_open_root(near->root);
 
     if (root < 0) {
         return;
@@ -89,10 +91,15 @@ struct task *near_start(struct event_base *base,
                         const struct unpack_request *request,
                         near_done_fn done, void *arg)
 {
-    struct near *near = calloc(1, sizeof(*near));
+    struct near *near;
     bool whole;
     size_t i;
 
+    if (!mounts_is_local(request->root)) {
+        errno = EXDEV;
+        return NULL;
+    }
+    near = calloc(1, sizeof(*near));
     if (near == NULL) {
         return NULL;
     }
@@ -104,7 +111,7 @@ struct task *near_start(struct event_base *base,
         .names = (const char **)near->names,
         .n = request->nplaces,
         .index2 = request->index2,
-        .beneath = request->beneath,
+        .beneath = true,
         .any_case = true,
         .unchanged = request->unchanged,
         .max = request->max,

@@ -4,7 +4,9 @@
  * A look into a directory for a plain PDB that may be used where it is, by its
  * name and its first bytes only, in a thread: for a caller whose converter
  * finds out whether it is the right one.  Whatever else is there, or nothing,
- * is for unpack.h.
+ * is for unpack.h, and so is a directory that symbolic links or mounts lead to
+ * or out of: where it is on a network share, the thread might hang, and no
+ * process ends before its threads.
  */
 #ifndef SYMCACHED_UNPACK_NEAR_H
 #define SYMCACHED_UNPACK_NEAR_H
@@ -28,10 +30,11 @@ struct near_result {
 typedef void (*near_done_fn)(void *arg, const struct near_result *result);
 
 /*
- * Looks at the first place of the request that counts.  Of the request these
- * count: max, first, root, beneath, unchanged, places and index2, which are
- * copied.  done is called once, and not from inside this function, unless
- * task_cancel() is called before.  Returns NULL with errno.
+ * Looks at the first place of the request that counts.  Of the request max,
+ * first, root, unchanged, places and index2 count, which are copied.  done is
+ * called once, and not from inside this function, unless task_cancel() is
+ * called before.  Returns NULL with errno: EXDEV if the directory is not a
+ * local one.
  */
 struct task *near_start(struct event_base *base,
                         const struct unpack_request *request,
