@@ -178,6 +178,9 @@ is $t->metric('symcached_transcoder_paused') // 0, 0,
 lookup('http_slow', 'held', 0);
 $t->wait_until('the converter runs', sub { -e "$gate.runs" });
 ok !-e download('http_slow', 'held'), 'what nobody has read is no download';
+is_deeply [grep { m{/held\.pdb} } map { readlink // () }
+           glob "/proc/$t->{helper}/fd/*"], [],
+    'and is not open, as there may be as many as jobs';
 $t->stop_symcached('KILL');
 sub is_taken {
     my ($folder) = @_;

@@ -60,7 +60,7 @@ int lookup_open_part(struct lookup *lookup)
     return lookup_open(lookup, &lookup->part_fd, lookup->part);
 }
 
-static void lookup_fail(struct lookup *lookup, const char *what)
+void lookup_fail(struct lookup *lookup, const char *what)
 {
     char detail[256];
 

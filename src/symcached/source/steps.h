@@ -168,6 +168,9 @@ void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
 /* Ends the lookup with its most serious outcome; frees it. */
 void lookup_end(struct lookup *lookup);
 
+/* Ends it with an attempt that failed with errno. */
+void lookup_fail(struct lookup *lookup, const char *what);
+
 /* Opens an empty part file for a body.  Returns 0, or -1 with errno. */
 int lookup_open_part(struct lookup *lookup);
 

@@ -10,6 +10,7 @@
 #include "steps.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -56,8 +57,20 @@ bool lookup_offer_part(struct lookup *lookup)
         return false;
     }
     lookup->offered = (uint64_t)st.st_size;
+    close(lookup->part_fd); /* as many may wait as jobs do */
+    lookup->part_fd = -1;
     offer(lookup);
     return true;
+}
+
+/* Makes what was offered the received file again, to be looked at. */
+static int take_part_back(struct lookup *lookup)
+{
+    if (rename(lookup->file, lookup->part) != 0) {
+        return -1;
+    }
+    lookup->part_fd = open(lookup->part, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    return lookup->part_fd < 0 ? -1 : 0;
 }
 
 static void on_near(void *arg, const struct near_result *result)
@@ -137,8 +150,9 @@ void source_doubt(struct lookup *lookup)
         (void)unlink(lookup->file);
         lookup->in_dir = false;
         lookup_run_dir(lookup);
+    } else if (take_part_back(lookup) != 0) {
+        lookup_fail(lookup, "what was received");
     } else {
-        (void)rename(lookup->file, lookup->part);
         lookup_check_part(lookup);
     }
 }
