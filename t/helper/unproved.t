@@ -88,12 +88,14 @@ system('cc', '-w', '-DREAL="' . $t->program('symcached-sandboxed') . '"',
     or plan skip_all => 'needs a C compiler';
 my $gate = $t->path('gate');
 my $plain = "$build/pdb2symcache";
-my $old = program('old/pdb2symcache', 'unset PDB2SYMCACHE_CHECK',
+my $old = program('old/pdb2symcache', qq{echo run >>"$gate.old"},
+                  'unset PDB2SYMCACHE_CHECK',
                   qq{exec "$plain" "\$@"});
 my $slow = program('slow/pdb2symcache', qq{echo run >>"$gate.runs"},
                    qq{while [ ! -e "$gate" ]; do sleep 0.05; done},
                    qq{exec "$plain" "\$@"});
 
+sub old_runs { scalar(() = ($t->read_file('gate.old') // '') =~ /\n/g) }
 sub looks { scalar(() = ($t->read_file('looks') // '') =~ /\n/g) }
 
 my %source = (
@@ -168,8 +170,12 @@ for my $from (sort keys %source) {
     is lookup("${from}_old", 'good'), 200,
         "$from: a converter that does not tell the id";
     ok looks() > $looks, 'has it told by a process';
+    is old_runs(), 2, 'after a run that has told nothing';
+    is lookup("${from}_old", 'publics'), 200, 'what comes then';
+    is old_runs(), 3, 'is looked at first, and converted once';
+    unlink "$gate.old" or die;
 }
-is requests($_), 1 + ($_ eq 'good'), "$_ is received once for each store"
+is requests($_), 1 + /^(?:good|publics)$/, "$_ is received once for each store"
     for qw(good publics aged other short text);
 is $t->metric('symcached_transcoder_paused') // 0, 0,
     'and no converter is blamed';
@@ -210,7 +216,7 @@ ok $t->read_file(download('http_slow', 'publics')) eq $pdb{publics},
     'and has what was received';
 $t->write_file('gate', '');
 is lookup('http_slow', 'publics'), 200, 'and the SymCache is made of it';
-is requests('publics'), 2, 'which was received once';
+is requests('publics'), 3, 'which was received once';
 
 $t->finish;
 done_testing;

@@ -81,6 +81,24 @@ bool job_begins_run(struct job *job, char *error, size_t size)
     return true;
 }
 
+void job_run_spoke(struct job *job, bool spoke)
+{
+    struct trust *trust = trust_of(job);
+
+    if (trust != NULL) {
+        trust->is_silent = !spoke;
+    }
+}
+
+bool job_may_speak(const struct job *job,
+                   const struct transcoder_config *transcoder)
+{
+    const struct trust *trust = trust_in(job, transcoder);
+
+    return transcode_proves(transcoder) &&
+           (trust == NULL || !trust->is_silent);
+}
+
 void job_leaves_run(struct job *job)
 {
     struct trust *trust = trust_of(job);

@@ -222,6 +222,9 @@ static void on_transcoded(void *arg, const struct transcode_result *result)
     metrics_add(METRIC_TRANSCODE_RUNS, 1);
     metrics_add(METRIC_TRANSCODE_MS, result->ms);
 
+    if (result->ok) {
+        job_run_spoke(job, result->proof != PROOF_NONE);
+    }
     if (job_is_unproved(job)) {
         if (!result->ok || result->proof < PROOF_FULL ||
             !job_has_original(job)) {

@@ -398,6 +398,15 @@ void job_leaves_run(struct job *job);
 void job_run_converted(struct job *job);
 void job_run_failed(struct job *job, const char *why); /* not by the PDB */
 
+/* Of a run that made something: did the transcoder say what it had checked? */
+void job_run_spoke(struct job *job, bool spoke);
+
+/* Is it to be expected that a transcoder does?  A wrapper that starts our
+ * converter as a process of its own hides that, and without a sandbox it checks
+ * nothing: what it could not confirm would be converted twice each time. */
+bool job_may_speak(const struct job *job,
+                   const struct transcoder_config *transcoder);
+
 /*
  * The transcoder failed on the PDB.  Finds out whether this is to be believed
  * and then calls job_diagnosed(), now or later, with NULL or with the reason

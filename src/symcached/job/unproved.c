@@ -20,7 +20,7 @@ static bool can_prove(const struct job *job)
     const struct transcoder_config *transcoder =
         job->order.transcoders[FORMAT_PDB];
 
-    return transcoder != NULL && transcode_proves(transcoder) &&
+    return transcoder != NULL && job_may_speak(job, transcoder) &&
            !section_wants_file(job) && job_may_leave_original(job);
 }
 

@@ -52,6 +52,7 @@ struct trust {
     struct trust_file row[TRUST_ROW - 1]; /* believed to be malformed */
     size_t nrow;
     unsigned running; /* jobs that run it */
+    bool is_silent;  /* our converter said nothing of its last result */
     bool is_doubted; /* failed on the canary, and converted nothing since */
     unsigned lies;   /* times that it failed on the canary */
     bool has_faulty;
