@@ -196,11 +196,13 @@ sub is_taken {
 $t->wait_until('its processes are gone, and its folders are nobody\'s', sub {
     !grep { is_taken($_) } glob $t->path('*/.tmp/run-*')
 });
+my @left = glob $t->path('*/.tmp/run-*');
 $t->write_file('gate', '');
 {
     local $Test::Symcache::build = $t->path('opt/sbin');
     $t->start_symcached($config);
 }
+$t->wait_until('the first pass has removed them', sub { !grep { -e } @left });
 is requests('held'), 1, 'it was received';
 is lookup('http_slow', 'held'), 200, 'after a kill it is converted';
 is requests('held'), 2, 'and received again, as it was not kept';
