@@ -71,6 +71,7 @@ my %files = (
     "_.debug/elf-buildid-sym-$build/_.debug" => $debug,
     "crash.pdb/$id/crash.pdb" => $t->read_file($t->data('pdb/crash.pdb')),
     sprintf('basic32.dll/%08X%x/basic32.dll', $stamp, $size) => $image,
+    "prog/elf-buildid-$build/prog" => $t->read_file('prog'),
 );
 
 # --- the servers behind us, of which a configuration has one
@@ -229,18 +230,16 @@ for my $name (sort keys %clients) {
 SKIP: {
     skip 'debuginfod-find is not installed', 6
         unless found_in_path('debuginfod-find');
-    my $prog = $t->read_file('prog');
-    my $at = "prog/elf-buildid-$build";
-    $t->write_file("only-plain/$at/prog", $prog);
-    $t->write_file("only-packed/$at/pro_", Test::Cabinet::cabinet($prog));
-    $t->write_file("only-pointers/$at/file.ptr",
-                   'PATH:' . $web->url . "/plain/$at/prog");
-    $there{plain}{"$at/prog"} = [0, $prog];
+    my $in_folder = "prog/elf-buildid-$build";
     for my $form (qw(plain packed pointers)) {
         $config->{sources}{"only-$form"} = { type => 'filesystem',
             path => $t->path("only-$form"), internal => JSON::PP::true() };
+        for my $file (grep { m{^$in_folder/} } keys %{ $there{$form} }) {
+            my $body = $there{$form}{$file}[1] =~ s{http://HOST}{$web->url}er;
+            $t->write_file("only-$form/$file", $body);
+        }
         behind("only-$form");
-        begin('60s');
+        begin('60s', 'open');
         $clients{program} = ["debuginfod-find executable $build",
                              qr{/executable$}m];
         is finds(start('program', "program-$form")), 'found',
