@@ -133,6 +133,32 @@ is admin($m1, 'POST', "/v1/discard/$path")->{status}, 404,
 ok !-e $_->path($symcache), 'and all know' for $m1, $m2;
 ok final($_), 'it is absent for both' for $m1, $m2;
 
+# one that was killed when the tier was changed, and nothing here
+sub killed {
+    my ($byte, $removal, $change) = @_;
+    is $u->put("$path?force=1", other($byte))->{status}, 201, 'uploaded anew';
+    ok made($_), 'and used' for $m1, $m2;
+    $m1->stop_symcached('KILL');
+    $change->();
+    mkdir $m1->path('uploads/.changing');
+    $m1->write_file('uploads/.changing/killed',
+        $removal . join("\t", 'crash.pdb', $id, 'crash.pdb', $id) . "\n");
+    start($m1, 1);
+    $m1->wait_until('the next process looks at what the tier has',
+        sub { !-e $m1->path('uploads/.changing/killed') });
+}
+killed(1, '', sub { $m1->write_file($object, $stored) });
+ok !-e $m1->path("uploads/$path"), 'a file that the tier has replaced goes';
+for my $m ($m1, $m2) {
+    is ask($m, 'debuginfo', '1.0.0')->{status}, 200, 'so both machines have one';
+    ok $m->read_file("downloads/default/$path") eq other(2), 'which is the new one';
+}
+killed(3, '', sub { });
+ok -e $m1->path("uploads/$path"), 'the same as in the tier stays';
+killed(4, "removal\n", sub { unlink $object });
+ok !-e $m1->path("uploads/$path"), 'a file that the tier has removed goes';
+ok final($_), 'it is absent for both' for $m1, $m2;
+
 my @zip = map { ["m$_.pdb/" . sprintf('%032X1', $_) . "/m$_.sym",
     sprintf "MODULE windows x86 %032X1 m%d.pdb\n", $_, $_] } 1 .. 50;
 is $u->upload(Test::Zip::zip(@zip))->{status}, 201, 'an archive';

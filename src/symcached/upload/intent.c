@@ -176,6 +176,7 @@ static bool take(struct intent *intent, struct publication *files)
                                             O_CLOEXEC)) != 0) {
         return false;
     }
+    files->removes = false; /* one before had no file */
     while (fgets(line, sizeof(line), intent->file) != NULL) {
         files->removes |= strcmp(line, REMOVAL) == 0;
         read_line(line, files);

@@ -3,23 +3,31 @@
  */
 #include "recovery.h"
 
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/queue.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "base/log.h"
 #include "config/config.h"
 #include "symcached/job/job.h"
+#include "symcached/tier/tier.h"
 #include "intent.h"
 #include "invalidation.h"
 #include "peers.h"
 #include "publication.h"
+#include "sharing.h"
 
 struct recovery {
     LIST_ENTRY(recovery) entry;
     struct recoveries *recoveries;
     struct publication *files;
+    struct config *config; /* reference */
     bool is_try;
+    size_t next; /* file that is compared with the tier's */
+    struct tier_original *original;
     struct invalidation *invalidation;
     struct telling *telling;
 };
@@ -33,6 +41,9 @@ struct recoveries {
 
 static void recovery_free(struct recovery *recovery)
 {
+    if (recovery->original != NULL) {
+        tiers_original_cancel(recovery->original);
+    }
     if (recovery->invalidation != NULL) {
         invalidation_cancel(recovery->invalidation);
     }
@@ -40,6 +51,7 @@ static void recovery_free(struct recovery *recovery)
         telling_cancel(recovery->telling);
     }
     publication_free(recovery->files);
+    config_unref(recovery->config);
     LIST_REMOVE(recovery, entry);
     free(recovery);
 }
@@ -67,18 +79,89 @@ static void on_dropped(void *arg)
     }
 }
 
+/* Returns false when out of memory; then the recovery has ended. */
+static bool drop(struct recovery *recovery)
+{
+    recovery->invalidation = invalidation_start(
+        recovery->recoveries->base, recovery->recoveries->scheduler,
+        recovery->files->files, recovery->files->nfiles, recovery->is_try,
+        on_dropped, recovery);
+    if (recovery->invalidation == NULL) {
+        recovery_free(recovery);
+        return false;
+    }
+    return true;
+}
+
+static void print_paths(char below[PATH_MAX], char path[PATH_MAX],
+                        const struct recovery *recovery, size_t i)
+{
+    upload_file_path(below, &recovery->files->files[i].place,
+                     recovery->is_try);
+    snprintf(path, PATH_MAX, "%.1024s/%.3000s",
+             recovery->config->uploads.root, below);
+}
+
+static bool compare(struct recovery *recovery);
+
+static void on_compared(void *arg, enum tier_original_outcome outcome,
+                        const char *detail)
+{
+    struct recovery *recovery = arg;
+    char below[PATH_MAX], path[PATH_MAX];
+
+    recovery->original = NULL;
+    print_paths(below, path, recovery, recovery->next++);
+    if ((outcome == TIER_ORIGINAL_OTHER ||
+         (outcome == TIER_ORIGINAL_DONE && recovery->files->removes)) &&
+        unlink(path) == 0) {
+        log_info(0, "upload file=%s removed, as the tier has %s", below,
+                 recovery->files->removes ? "none" : "another one");
+    }
+    if (outcome == TIER_ORIGINAL_FAILED) {
+        recovery->next = recovery->files->nfiles; /* the others, too */
+    }
+    (void)compare(recovery);
+}
+
+/* The tier is changed first.  Of a process that was killed then, the file here
+ * is the former one, which no other machine has any more. */
+static bool compare(struct recovery *recovery)
+{
+    struct tiers *tiers = scheduler_get_tiers(recovery->recoveries->scheduler);
+    char below[PATH_MAX], path[PATH_MAX];
+    int fd;
+
+    for (; sharing_is_wanted(recovery->config) &&
+           recovery->next < recovery->files->nfiles;
+         recovery->next++) {
+        print_paths(below, path, recovery, recovery->next);
+        fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0) {
+            continue;
+        }
+        recovery->original =
+            tiers_store_original(tiers, recovery->config, below, fd,
+                                 TIER_ORIGINAL_LOOK, on_compared, recovery);
+        close(fd);
+        if (recovery->original != NULL) {
+            return true;
+        }
+    }
+    return drop(recovery);
+}
+
 /* If a file has not got its name, what other machines have may be all that
  * there is of it; unless it was to be removed. */
-static void look_at_files(const struct publication *files, const char *root,
-                          bool is_try)
+static void look_at_files(const struct recovery *recovery)
 {
+    const struct publication *files = recovery->files;
     char below[PATH_MAX], path[PATH_MAX];
     struct stat st;
     size_t i;
 
     for (i = 0; i < files->nfiles; i++) {
-        upload_file_path(below, &files->files[i].place, is_try);
-        snprintf(path, sizeof(path), "%.1024s/%.3000s", root, below);
+        print_paths(below, path, recovery, i);
         files->files[i].fate = UPLOAD_REPLACED;
         files->files[i].is_unsure =
             !files->removes && lstat(path, &st) != 0;
@@ -99,6 +182,8 @@ static bool take_one(struct recoveries *recoveries, const char *root,
              is_try ? "/" UPLOADS_TRY : "");
     recovery->recoveries = recoveries;
     recovery->is_try = is_try;
+    recovery->config = config_ref(
+        (struct config *)scheduler_config(recoveries->scheduler));
     LIST_INSERT_HEAD(&recoveries->running, recovery, entry);
     recovery->files = publication_new(below);
     if (recovery->files != NULL) {
@@ -112,15 +197,8 @@ static bool take_one(struct recoveries *recoveries, const char *root,
              "what was known of them is dropped",
              recovery->files->removes ? "removed" : "stored",
              recovery->files->nfiles);
-    look_at_files(recovery->files, root, is_try);
-    recovery->invalidation = invalidation_start(
-        recoveries->base, recoveries->scheduler, recovery->files->files,
-        recovery->files->nfiles, is_try, on_dropped, recovery);
-    if (recovery->invalidation == NULL) {
-        recovery_free(recovery);
-        return false;
-    }
-    return true;
+    look_at_files(recovery);
+    return compare(recovery);
 }
 
 void recoveries_look(struct recoveries *recoveries)
