@@ -109,6 +109,24 @@ pass 'it makes one when there is room';
 is $t->stop_symcached, 0, 'stopped';
 is_deeply [glob "$fs/store/.tmp/*"], [], 'and leaves nothing';
 
+# who removes uploads makes room
+
+Test::Mount::gone($fs);
+Test::Mount::small($fs, '2m');
+my $pdb = "crash.pdb/$id/crash.pdb";
+system('mkdir', '-p', "$fs/store", "$fs/uploads/crash.pdb/$id") == 0 or die;
+system('cp', $t->path("sym/$pdb"), "$fs/uploads/$pdb") == 0 or die;
+my %uploads = (admin_listen => 'unix:' . $t->path('a.sock'),
+    uploads => { root => "$fs/uploads", listen => 'unix:' . $t->path('u.sock') });
+$t->start_symcached({ %$config, %uploads });
+open $filler, '>>', "$fs/store/filler" or die;
+1 while syswrite $filler, 'x' x 4096;
+close $filler;
+my $r = $t->http($t->path('a.sock'), 'POST', "/v1/discard/$pdb", 'Content-Length: 0');
+is $r->{status}, 200, 'an upload is removed' or diag $r->{raw};
+ok !-e "$fs/uploads/$pdb", 'from a full disk';
+is $t->stop_symcached, 0, 'stopped';
+
 # everything else is a reason
 
 system('mount', '-o', 'remount,ro', $fs) == 0 or die;

@@ -221,17 +221,20 @@ static void on_original(void *arg, enum tier_original_outcome outcome,
     }
 }
 
-/* Of a file that is old, others need not know.  Returns 0, or an errno. */
+/* Of a file that is old, others need not know; and who removes files because
+ * the disk is full is not to be kept from it.  Returns 0, or an errno. */
 static int note_intent(struct removal *removal)
 {
     char below[PATH_MAX];
+    int errnum;
 
     if (removal->is_old || !find_ids(removal)) {
         return 0;
     }
     snprintf(below, sizeof(below), "%.1024s%s", removal->config->uploads.root,
              removal->is_try ? "/" UPLOADS_TRY : "");
-    return intent_write(&removal->intent, below, true, &removal->file, 1);
+    errnum = intent_write(&removal->intent, below, true, &removal->file, 1);
+    return errnum == ENOSPC || errnum == EDQUOT ? 0 : errnum;
 }
 
 void removals_start(struct removals *removals,
