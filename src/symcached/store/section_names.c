@@ -39,7 +39,7 @@ static bool next_name(FILE *f, symcache_key_t *key)
     size_t len;
 
     while (fgets(line, sizeof(line), f) != NULL) {
-        len = strlen(line) - 1;
+        len = strcspn(line, "\n"); /* a power failure may leave zeros */
         if (line[len] == '\n' && len > 0 && len < sizeof(key->name)) {
             line[len] = '\0';
             memcpy(key->name, line, len + 1);
