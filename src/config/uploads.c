@@ -177,19 +177,38 @@ int config_uploads(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-/* Adds a source of type "filesystem" as if it stood in "sources". */
+static bool has_source(const struct config *config, const char *name)
+{
+    size_t i = 0;
+
+    while (i < config->nsources &&
+           strcmp(config->sources[i].name, name) != 0) {
+        i++;
+    }
+    return i < config->nsources;
+}
+
+/* Adds a source of type "filesystem" as if it stood in "sources".  Its files
+ * are neither packed nor pointers, since uploads are unpacked. */
 static int add_source(struct config_reader *r, const cJSON *item,
                       const char *name, const char *group, const char *folder,
                       const char *layout)
 {
     cJSON *source = cJSON_CreateObject();
     char path[CONFIG_PATH_MAX + 16];
+    cJSON *forms;
     int rc = -1;
 
     snprintf(path, sizeof(path), "%s%s", r->config->uploads.root, folder);
-    if (cJSON_AddStringToObject(source, "type", "filesystem") == NULL ||
+    forms = cJSON_AddArrayToObject(source, "forms");
+    cJSON_AddItemToArray(forms, cJSON_CreateString("plain"));
+    if (has_source(r->config, name)) {
+        config_error(r, item, "makes the source \"%s\", and \"sources\" has "
+                              "one of this name", name);
+    } else if (cJSON_AddStringToObject(source, "type", "filesystem") == NULL ||
         cJSON_AddStringToObject(source, "path", path) == NULL ||
-        cJSON_AddStringToObject(source, "layout", layout) == NULL) {
+        cJSON_AddStringToObject(source, "layout", layout) == NULL ||
+        cJSON_GetArraySize(forms) != 1) {
         config_error(r, item, "out of memory");
     } else {
         rc = config_source_add(r, source, name, group);

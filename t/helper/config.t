@@ -98,6 +98,9 @@ my @bad = (
     [5, 'stores.default', 'overlaps "downloads"',
         top => '"downloads": "/s/d",'],
     [5, 'stores.default', '"root" is missing', root => ''],
+    [3, 'uploads', 'makes the source "uploads", and', top => '"uploads": {"root": "/u"},',
+        type => '"type": "http", "url": "http://h/s" }, "uploads": { '
+            . '"type": "filesystem", "path": "/x"'],
     [10, 'stores.default.root', 'repeated key', store => '"root": "/t",'],
     [10, 'stores.default.gzip', 'must be true or false',
         store => '"gzip": "yes",'],

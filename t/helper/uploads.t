@@ -43,6 +43,8 @@ ok -d "$dir/uploads/.try", 'the source of try builds is a folder, and empty';
 my $path = "crash.pdb/$key/crash.pdb";
 $t->wait_until('nobody has it', \&final);
 my $r = put($path, $pdb);
+like $t->helper_log, qr{uploads: \S+/$path not found}, 'it is looked for';
+unlike $t->helper_log, qr{/uploads/\S+(?:pd_|file\.ptr)}, 'and for no form that is not stored';
 is $r->{status}, 201, 'PUT: 201' or diag $r->{raw};
 is $r->{json}{result}, 'stored', 'PUT: said so';
 is $t->read_file("uploads/$path"), $pdb, 'PUT: the file';
