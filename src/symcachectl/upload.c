@@ -199,6 +199,8 @@ static const char *guess_reason(long status)
                              "not running, or does not let it connect"
            : status == 504 ? "symcached did not answer the web server in time"
                            : "no reason given";
+           : status == 404 || status == 405
+               ? "nothing at this address takes uploads"
 }
 
 /* The server says what is wrong as {"error": ..., "detail": ...}. */

@@ -53,6 +53,10 @@ $r = $ctl->run(@upload, "$dir/build");
 is $r->{code}, 0, 'again';
 is $r->{out}, "0 stored, 3 skipped, 0 refused, 0 failed, 2 left out\n",
     'skipped';
+$r = $ctl->run('upload', '--url', "http://127.0.0.1:$port/elsewhere",
+               "$dir/build/any.sym");
+is $r->{code}, 1, 'an address that takes no uploads: 1';
+like $r->{err}, qr/nothing at this address takes uploads \(HTTP 40[45]\)/, 'why';
 
 # the same size, other bytes
 my $pdb = $t->read_file('build/deep/Crash.pdb');
@@ -135,7 +139,9 @@ SKIP: {
 }
 is $ctl->run('uploads', 'rm', @on, $path)->{code}, 0, 'rm';
 unlike $u->stored, qr/\Q$path\E/, 'removed';
-is $ctl->run('uploads', 'rm', @on, $path)->{code}, 3, 'rm: not there';
+$r = $ctl->run('uploads', 'rm', @on, $path);
+is $r->{code}, 3, 'rm: not there';
+like $r->{err}, qr/: \Q$path\E: No such file/, 'rm: which';
 is $ctl->run('uploads', @on)->{code}, 2, 'no command';
 
 # --- a drop folder, and transactions of symstore.exe

@@ -285,7 +285,7 @@ void job_run_transcoder(struct job *job)
     job_set_state(job, JOB_IN_TRANSCODER);
     job->work = job_make_work(workdir);
     if (job->work == NULL) {
-        job_fail(job, errno, "no work directory");
+        job_fail(job, errno, "no work directory in \"root\" of the store");
         return;
     }
 

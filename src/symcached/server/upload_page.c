@@ -41,6 +41,7 @@ struct page {
     bool is_package; /* a form as NuGet's client sends it */
     char user[128];
     struct timespec begun;
+    char file[3 * SYMCACHE_NAME_MAX + 8]; /* "file=... " for the log, or "" */
 };
 
 /* answers ---------------------------------------------------------------- */
@@ -164,8 +165,8 @@ static void on_done(void *arg, const struct upload_result *result)
     struct page *page = arg;
 
     if (result->status >= 300) {
-        log_info(0, "upload user=%s status=%d %s", page->user, result->status,
-                 result->text);
+        log_info(0, "upload user=%s status=%d %s%s", page->user,
+                 result->status, page->file, result->text);
         answer_error(page, result->status, result->text);
     } else if (page->is_form) {
         answer_form(page, result);
@@ -459,6 +460,10 @@ static void on_removed(void *arg, int status, const char *text)
     cJSON *object;
 
     if (status != 200) {
+    if (!page->is_form) {
+        snprintf(page->file, sizeof(page->file), "file=%s/%s/%s ",
+                 request.name, request.id, request.file);
+    }
         reply_error(req, status, "not-removed", text);
         return;
     }

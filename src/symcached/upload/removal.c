@@ -52,6 +52,12 @@ static void end(struct removal *removal, int status, const char *text)
 {
     removal_done_fn done = removal->done;
     void *arg = removal->arg;
+    char failure[PATH_MAX + 256];
+
+    if (status != 200) {
+        snprintf(failure, sizeof(failure), "%s: %s", removal->path, text);
+        text = failure;
+    }
 
     if (removal->original != NULL) {
         tiers_original_cancel(removal->original);

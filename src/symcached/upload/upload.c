@@ -304,7 +304,7 @@ static void on_published(void *arg, bool late)
         publication_settled(p);
     }
     if (p->errnum != 0) {
-        refuse_errno(u, p->errnum, "files cannot be stored");
+        refuse_errno(u, p->errnum, "no file is stored in \"uploads.root\"");
         return;
     }
     if (p->conflict != NULL) {
