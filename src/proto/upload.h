@@ -14,6 +14,9 @@
 /* Unix seconds in decimal digits: the file is removed after this time. */
 #define SYMCACHE_UPLOAD_EXPIRES  "user.symcached.expires"
 
+/* In the answer to HEAD the same time, as an HTTP date. */
+#define SYMCACHE_HEADER_SUNSET   "Sunset"
+
 /* Whatever its value is: the file stays until it is removed by name. */
 #define SYMCACHE_UPLOAD_PINNED   "user.symcached.pinned"
 

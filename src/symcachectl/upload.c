@@ -28,6 +28,7 @@
 #include "options.h"
 #include "printable.h"
 #include "proto/digest.h"
+#include "proto/upload.h"
 
 #define ATTEMPTS 5
 #define RETRY_SECONDS 5
@@ -198,9 +199,9 @@ static const char *guess_reason(long status)
            : status == 502 ? "the web server does not reach symcached: it is "
                              "not running, or does not let it connect"
            : status == 504 ? "symcached did not answer the web server in time"
-                           : "no reason given";
            : status == 404 || status == 405
                ? "nothing at this address takes uploads"
+                           : "no reason given";
 }
 
 /* The server says what is wrong as {"error": ..., "detail": ...}. */
@@ -241,11 +242,12 @@ static bool has_digest(FILE *file, const char *text)
     return strcmp(theirs, ours) == 0;
 }
 
-/* Has the server these bytes there?  If it does not say so, they are sent. */
+/* Has the server these bytes there, and for ever?  If it does not say so, they
+ * are sent: only that keeps for longer what is to be removed. */
 static bool is_there(struct upload *u, const struct debug_place *place,
                      FILE *file, off_t size)
 {
-    struct curl_header *digest;
+    struct curl_header *digest, *sunset;
     curl_off_t length = -1;
     char url[8192], reason[128];
 
@@ -258,6 +260,8 @@ static bool is_there(struct upload *u, const struct debug_place *place,
     return length == (curl_off_t)size &&
            curl_easy_header(u->curl, SYMCACHE_HEADER_DIGEST, 0, CURLH_HEADER,
                             -1, &digest) == CURLHE_OK &&
+           curl_easy_header(u->curl, SYMCACHE_HEADER_SUNSET, 0, CURLH_HEADER,
+                            -1, &sunset) != CURLHE_OK &&
            has_digest(file, digest->value);
 }
 

@@ -118,9 +118,15 @@ like $ctl->run('uploads', 'ls', @on)->{out}, qr/ \Q$path\E$/m, 'ls: as text';
 
 SKIP: {
     # not every file system has attributes of users
-    skip 'no extended attributes here', 7
+    skip 'no extended attributes here', 8
         if $ctl->run('uploads', 'pin', @on, $path)->{code} != 0;
     ok listed()->[0]{pinned}, 'pin';
+    $t->write_file('sun.sym', "MODULE Linux x86_64 ${\ ('D' x 32)}0 sun\n");
+    $ctl->run(@upload, '--expires', '1h', "$dir/sun.sym");
+    $ctl->run(@upload, "$dir/sun.sym");
+    is_deeply [grep { $_->{expires} } @{ listed() }], [],
+        'what was to go, and is sent for ever, stays';
+    $ctl->run('uploads', 'rm', @on, "sun/${\ ('D' x 32)}0/sun.sym");
     $t->reload_symcached({ %{ $u->config }, cache => { clean_every => '1s' },
         uploads => { %{ $u->config->{uploads} }, max_unused_for => '1s' } });
     is $ctl->run(@upload[0 .. 2], '--token', '0123456789abcdef0123456789abcdef',

@@ -15,6 +15,7 @@ use Test::More;
 use Test::Symcache;
 use Test::Uploads;
 use Test::Zip;
+use Time::Piece ();
 
 my $u = Test::Uploads->new;
 my $t = $u->t;
@@ -42,9 +43,9 @@ ok -d "$dir/uploads/.try", 'the source of try builds is a folder, and empty';
 
 my $path = "crash.pdb/$key/crash.pdb";
 $t->wait_until('nobody has it', \&final);
-my $r = put($path, $pdb);
 like $t->helper_log, qr{uploads: \S+/$path not found}, 'it is looked for';
 unlike $t->helper_log, qr{/uploads/\S+(?:pd_|file\.ptr)}, 'and for no form that is not stored';
+my $r = put($path, $pdb);
 is $r->{status}, 201, 'PUT: 201' or diag $r->{raw};
 is $r->{json}{result}, 'stored', 'PUT: said so';
 is $t->read_file("uploads/$path"), $pdb, 'PUT: the file';
@@ -92,6 +93,33 @@ is $u->request('HEAD', "/symbols/none.pdb/$key/none.pdb", '', @want)->{status},
     404, 'HEAD of what is not there: 404';
 ok made(), 'a SymCache of it';
 ok $u->nothing_left, 'no body is left';
+
+# --- sent by several, who want it for different times
+
+SKIP: {
+    my $sid = 'C' x 32 . '1';
+    my $short = "sun.pdb/$sid/sun.sym";
+    my $text = "MODULE windows x86 $sid sun.pdb\n";
+    my $when = sub { Time::Piece->strptime($_[0],
+        '%a, %d %b %Y %H:%M:%S GMT')->epoch };
+    my $sunset = sub { Test::Symcache::header($u->request('HEAD',
+        "/symbols/$short", '', @Test::Uploads::token), 'Sunset') };
+    # not every file system has attributes of users
+    skip 'no extended attributes here', 6
+        if put("$short?expires=1h", $text)->{status} == 500;
+    my $until = $when->($sunset->());
+    cmp_ok abs($until - time - 3600), '<', 60, 'HEAD tells when it goes';
+    put("$short?expires=1m", $text);
+    is $when->($sunset->()), $until, 'sent for less: it stays as long';
+    put("$short?expires=2h", $text);
+    cmp_ok $when->($sunset->()), '>', $until, 'sent for more: longer';
+    put($short, $text);
+    is $sunset->(), undef, 'sent for ever';
+    put("$short?expires=1h", $text);
+    is $sunset->(), undef, 'nobody makes it less';
+    put("$short?expires=1h&force=1", $text);
+    ok $sunset->(), 'unless he insists';
+}
 
 # --- an archive of which only the first file gets its name
 

@@ -22,6 +22,7 @@
 #include "config/config.h"
 #include "http/http.h"
 #include "proto/digest.h"
+#include "proto/upload.h"
 #include "symcached/upload/upload.h"
 #include "target.h"
 
@@ -40,8 +41,8 @@ struct page {
     bool is_form; /* Tecken's dialect */
     bool is_package; /* a form as NuGet's client sends it */
     char user[128];
-    struct timespec begun;
     char file[3 * SYMCACHE_NAME_MAX + 8]; /* "file=... " for the log, or "" */
+    struct timespec begun;
 };
 
 /* answers ---------------------------------------------------------------- */
@@ -359,6 +360,19 @@ static int read_request(const struct config *config, struct page *page,
     return *wrong == NULL ? 0 : 400;
 }
 
+/* A client that wants the file for longer has to say so (RFC 8594). */
+static void add_sunset(const struct page *page, const char *path)
+{
+    time_t expires = upload_expires(path);
+    char text[40];
+    struct tm tm;
+
+    if (expires != 0 && gmtime_r(&expires, &tm) != NULL) {
+        strftime(text, sizeof(text), "%a, %d %b %Y %H:%M:%S GMT", &tm);
+        reply_header(page->req, SYMCACHE_HEADER_SUNSET, text);
+    }
+}
+
 static void reply_head(const struct page *page, uint64_t size)
 {
     char text[24];
@@ -402,6 +416,7 @@ static bool answer_head(struct page *page, const struct config *config,
         reply_empty(page->req, 404);
         return false;
     }
+    add_sunset(page, path);
     if (want == NULL || !symcache_digest_wanted(want, strlen(want))) {
         reply_head(page, (uint64_t)st.st_size);
         return false;
@@ -445,6 +460,10 @@ void upload_page(struct uploads *uploads, const struct config *config,
         free(page);
         return;
     }
+    if (!page->is_form) {
+        snprintf(page->file, sizeof(page->file), "file=%s/%s/%s ",
+                 request.name, request.id, request.file);
+    }
     if (evhttp_request_get_command(req) == EVHTTP_REQ_HEAD) {
         if (!answer_head(page, config, &request)) {
             free(page);
@@ -460,10 +479,6 @@ static void on_removed(void *arg, int status, const char *text)
     cJSON *object;
 
     if (status != 200) {
-    if (!page->is_form) {
-        snprintf(page->file, sizeof(page->file), "file=%s/%s/%s ",
-                 request.name, request.id, request.file);
-    }
         reply_error(req, status, "not-removed", text);
         return;
     }

@@ -337,7 +337,8 @@ static int publish(struct publication *p)
             char path[PATH_MAX];
 
             print_path(path, p, &p->files[i]);
-            rc = retention_set_expires(path, p->expires);
+            rc = p->shortens ? retention_set_expires(path, p->expires)
+                             : retention_extend(path, p->expires);
             (void)retention_touch(path);
         } else {
             rc = retention_set_expires(p->files[i].tmp, p->expires);

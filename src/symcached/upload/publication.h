@@ -46,6 +46,7 @@ struct publication {
     bool compares; /* no file gets its name yet */
     bool removes;  /* read from an intent: the files were to be removed */
     unsigned expires; /* seconds from now on; 0 = never */
+    bool shortens; /* expires counts for what is there and would stay longer */
     struct upload_file *files;
     size_t nfiles;
     char *conflict; /* the sentence that tells of two contents for one place;

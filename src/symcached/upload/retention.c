@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "proto/upload.h"
+#include "upload.h"
 
 int retention_set_expires(const char *path, unsigned seconds)
 {
@@ -31,6 +32,26 @@ int retention_set_expires(const char *path, unsigned seconds)
     return setxattr(path, SYMCACHE_UPLOAD_EXPIRES, text, (size_t)n, 0) == 0
                ? 0
                : errno;
+}
+
+time_t upload_expires(const char *path)
+{
+    char text[24] = "";
+    ssize_t n = lgetxattr(path, SYMCACHE_UPLOAD_EXPIRES, text,
+                          sizeof(text) - 1);
+
+    return n > 0 ? (time_t)strtoll(text, NULL, 10) : 0;
+}
+
+int retention_extend(const char *path, unsigned seconds)
+{
+    time_t expires = upload_expires(path);
+
+    if (seconds > 0 &&
+        (expires == 0 || expires > time(NULL) + (time_t)seconds)) {
+        return 0;
+    }
+    return retention_set_expires(path, seconds);
 }
 
 int retention_touch(const char *path)

@@ -20,6 +20,13 @@
  */
 int retention_set_expires(const char *path, unsigned seconds);
 
+/*
+ * The same for a file that is there and was uploaded once more: it is kept as
+ * long as the most patient of those who have sent it wants.  Returns 0 or an
+ * errno.
+ */
+int retention_extend(const char *path, unsigned seconds);
+
 /* Notes that the file is used now.  Returns 0 or an errno. */
 int retention_touch(const char *path);
 

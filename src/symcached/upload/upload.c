@@ -333,6 +333,7 @@ static void publish(struct upload *u)
     u->publication->compares = u->shares;
     u->publication->replace = u->request.replace || u->shared;
     u->publication->expires = u->request.expires;
+    u->publication->shortens = u->request.replace && u->request.name != NULL;
     u->task = publication_start(u->uploads->base, u->publication,
                                 on_published, u);
     if (u->task == NULL) {

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 #include "look.h"
 #include "peers.h"
 #include "publication.h"
@@ -65,6 +66,9 @@ void uploads_configure(struct uploads *uploads);
 void uploads_take(struct uploads *uploads,
                   const struct upload_request *request, upload_done_fn done,
                   void *arg);
+
+/* Unix time after which a file that is there is of no use; 0 = never. */
+time_t upload_expires(const char *path);
 
 /* How files are removed again. */
 struct removals *uploads_removals(const struct uploads *uploads);
