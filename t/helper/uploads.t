@@ -418,5 +418,12 @@ for my $way ("../../v1/drain", '..%2f..%2fv1%2fdrain', '%2e%2e/drain',
 }
 is $t->metric('symcached_draining'), 0, 'nothing drains';
 
+# --- a folder that nobody can write to is told before the first upload
+
+$t->reload_symcached({ %{ $u->config },
+    uploads => { %{ $u->config->{uploads} }, root => "$dir/tokens/x" } });
+like $t->helper_log, qr{"\Q$dir\E/tokens/x" cannot be written to: no upload is},
+    'a root below a file';
+
 $t->finish;
 done_testing;

@@ -377,7 +377,11 @@ int scheduler_configure(struct scheduler *scheduler, struct config *config,
         /* a folder that is not there is a source that fails */
         snprintf(path, sizeof(path), "%.1024s/" UPLOADS_TRY,
                  config->uploads.root);
-        (void)workdir_make_path(path);
+        if (workdir_make_path(path) != 0 ||
+            access(config->uploads.root, W_OK) != 0) {
+            log_warn(errno, "\"%s\" cannot be written to: no upload is taken",
+                     config->uploads.root);
+        }
     }
     for (i = 0; i < config->nstores; i++) {
         if (write_transcoders(scheduler, &config->stores[i], error, size) !=
