@@ -200,11 +200,14 @@ static uint64_t fingerprint(const char *keys)
 static void fingerprints(void **state)
 {
     const struct source_type *const *type;
+    bool is_secret;
     size_t i;
 
     for (type = source_types; *type != NULL; type++) {
         for (i = 0; i < (*type)->nkeys; i++) {
-            assert_int_equal((*type)->keys[i].read == config_secret,
+            is_secret = (*type)->keys[i].read == config_secret ||
+                        (*type)->keys[i].read == config_private_key;
+            assert_int_equal(is_secret,
                              ((*type)->keys[i].flags & CONFIG_SECRET) != 0);
         }
     }
