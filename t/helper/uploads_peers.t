@@ -198,10 +198,13 @@ is $r->{status}, 201, 'one machine is away: replaced' or diag $r->{raw};
 is $r->{json}{untold}, $peers->[1], 'the answer says who does not know';
 $m1->wait_until('so does the log', sub {
     $m1->helper_log =~ /uploads: \Q$peers->[1]\E is not told of 1 files: / });
+utime 0, 0, $m1->path("uploads/$path"), $object or die;
+is $u->put($path, other(3))->{json}{untold}, $peers->[1],
+    'and so when an old file is sent again';
 is $u->put("$path?force=1", other(4))->{json}{untold}, $peers->[1],
     'once more';
 $m1->wait_until('it is kept', sub {
-    2 == (() = ($m1->read_file('uploads/.untold') // '') =~ m{/$path\?}g) });
+    3 == (() = ($m1->read_file('uploads/.untold') // '') =~ m{/$path\?}g) });
 $m1->stop_symcached;
 start($m1, 1);
 ok -e $m2->path($symcache), 'the former SymCache';

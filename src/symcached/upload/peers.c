@@ -246,9 +246,8 @@ static void fail(struct peer *peer, const char *why)
     struct message *message;
 
     if (!peer->fails) {
-        log_warn(0,
-                 "uploads: %s is not told of %zu files: %s; it is tried again",
-                 peer->address, peer->n, why);
+        log_warn(0, "uploads: %s is not told of %zu files: %s; it is tried "
+                 "again", peer->address, peer->n, why);
     }
     peer->fails = true;
     TAILQ_FOREACH(message, &peer->messages, entry)
@@ -664,13 +663,12 @@ struct telling *peers_tell(struct peers *peers,
     char text[MESSAGE_MAX];
     struct peer *peer;
     size_t i, j;
+    bool knows;
 
     if (telling == NULL) {
         return NULL;
     }
-    telling->peers = peers;
-    telling->done = done;
-    telling->arg = arg;
+    *telling = (struct telling){.peers = peers, .done = done, .arg = arg};
     telling->left = 1; /* until all have been added */
     telling->ended = event_new(peers->base, -1, 0, on_told, telling);
     if (telling->ended == NULL) {
@@ -679,8 +677,10 @@ struct telling *peers_tell(struct peers *peers,
     }
     for (i = 0; i < config->uploads.npeers; i++) {
         peer = find(peers, config->uploads.peers[i]);
+        knows = peer != NULL && peer->n == 0;
         for (j = 0; j < n; j++) {
-            if (files[j].fate == UPLOAD_SAME && !files[j].has_come &&
+            /* who still has to be told of others may wait for this one, too */
+            if (knows && files[j].fate == UPLOAD_SAME && !files[j].has_come &&
                 !files[j].is_recent) {
                 continue;
             }
