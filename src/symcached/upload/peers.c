@@ -663,7 +663,6 @@ struct telling *peers_tell(struct peers *peers,
     char text[MESSAGE_MAX];
     struct peer *peer;
     size_t i, j;
-    bool knows;
 
     if (telling == NULL) {
         return NULL;
@@ -677,11 +676,12 @@ struct telling *peers_tell(struct peers *peers,
     }
     for (i = 0; i < config->uploads.npeers; i++) {
         peer = find(peers, config->uploads.peers[i]);
-        knows = peer != NULL && peer->n == 0;
         for (j = 0; j < n; j++) {
-            /* who still has to be told of others may wait for this one, too */
-            if (knows && files[j].fate == UPLOAD_SAME && !files[j].has_come &&
+            if (files[j].fate == UPLOAD_SAME && !files[j].has_come &&
                 !files[j].is_recent) {
+                if (peer == NULL || peer->fails) { /* it may wait for this */
+                    note_untold(telling, config->uploads.peers[i]);
+                }
                 continue;
             }
             print_message(text, &files[j], is_try);
