@@ -273,6 +273,8 @@ $log = stops(sub {});
 like $log, qr/: 1 files are not stored any more/, 'not for ever: what is left is told';
 like $log, qr/\] \d+: stopped$/m, 'and it has stopped';
 $s3->fail('');
+$t->wait_until('the store ends the PUT that it has held',
+    sub { -e $s3->file($path) });
 unlink $s3->file($path);
 
 # --- an upload removes what was made of another file
