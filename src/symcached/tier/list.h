@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * What is in a tier: for the operator's command only, which waits for each
- * answer.  A running symcached never lists.
+ * All that is in a tier: for the operator's command only, which waits for each
+ * answer.
  */
 #ifndef SYMCACHED_TIER_LIST_H
 #define SYMCACHED_TIER_LIST_H
@@ -29,16 +29,9 @@ int tier_list(struct tiers *tiers, const struct tier_config *tier,
               tier_listed_fn fn, void *arg, char *error, size_t size);
 
 /*
- * list_s3.c: one bucket, in pages of 1000 objects (ListObjectsV2).  The same
- * for a bucket alone.
+ * list_s3.c: one bucket, page by page, see page.h.
  */
 int tier_list_s3(struct tiers *tiers, const struct tier_config *tier,
                  tier_listed_fn fn, void *arg, char *error, size_t size);
-
-/*
- * Writes the keys' common beginning, "" or with a slash at its end, into buf.
- */
-void tier_bucket_prefix(char *buf, size_t size,
-                        const struct tier_config *tier);
 
 #endif
