@@ -269,6 +269,7 @@ struct upload_token {
 #define UPLOADS_SOURCE "uploads"
 #define UPLOADS_SOURCE_TRY "uploads-try"
 #define UPLOADS_TRY ".try"
+#define UPLOADS_INDEX ".index" /* of programs, in a tier */
 #define UPLOADS_SPOOL ".spool"
 
 /* Original files that clients send. */

@@ -182,9 +182,17 @@ is $u->put("_.debug/elf-buildid-sym-$build/_.debug",
 is elf($m2), 200, 'the other machine takes it from the tier';
 is elf($m1), 200, 'and the first has it';
 my $program = "libx.so/elf-buildid-$build/libx.so";
+sub by_id {
+    my ($m) = @_;
+    return $m->helper('GET', "/v1/executable/default/_/buildid-$build"
+        . '?version=1.0.0&wait=60')->{status};
+}
+is by_id($_), 404, 'nobody has the program' for $m1, $m2;
 is $u->put($program, $m1->read_file('x.so'))->{status}, 201, 'the program';
 is elf($_), 200, 'made again' for $m1, $m2;
+is by_id($_), 200, 'found by its build id alone' for $m1, $m2;
 is admin($m1, 'POST', "/v1/discard/$program")->{status}, 200, 'removed';
+is by_id($_), 404, 'by its build id, too' for $m1, $m2;
 ok !-e $_->path("store/$module/libx.so-v9.0.0.symcache"),
     'with what was made of its build id' for $m1, $m2;
 

@@ -221,5 +221,86 @@ machine({ %folder, read_only => JSON::PP::true() });
 is $u->put($path, $pdb)->{status}, 201, 'a folder that is only read';
 ok !-e "$dir/tier/uploads/$path", 'has nothing';
 
+# --- a program is found by its build id alone, whose name nobody has to know
+
+my $build = '0123456789abcdef0123456789abcdef01234567';
+my ($libx, $liby) = map { "$_/elf-buildid-$build/$_" } 'libx.so', 'lib y+.so';
+$t->write_file('x.c', "int seven(int a) { return a + 7; }\n");
+system("cd $dir && gcc -shared -nostdlib -Wl,--build-id=0x$build -o x.so x.c"
+    . ' && cp x.so y.so && strip y.so') == 0 or BAIL_OUT('gcc');
+my ($x, $y) = map { $t->read_file($_) } 'x.so', 'y.so';
+sub by_id {
+    my $r = $t->helper('GET', '/v1/executable/default/_/buildid-'
+        . ($_[0] // $build) . '?version=1.0.0&wait=60');
+    return $r->{status} if $r->{status} != 200;
+    my $has = $t->read_file('downloads' . $n . '/default/'
+        . Test::Symcache::header($r, 'X-Symcache-Path'));
+    return $has eq $x ? 'x' : $has eq $y ? 'y' : 'another file';
+}
+sub discard { $u->admin('POST', "/v1/discard/${\ ($_[0] =~ s/ /%20/gr)}",
+    'Content-Length: 0')->{status} }
+sub fill { $u->put($_[0] =~ s{ }{%20}gr, $_[1])->{status} }
+my %kinds = (
+    bucket => [\%s3, sub { -e $s3->file("/sym/p/uploads/$_[0]") },
+        sub { unlink $s3->file("/sym/p/uploads/$_[0]") }],
+    folder => [\%folder, sub { -e "$dir/tier/uploads/$_[0]" },
+        sub { unlink "$dir/tier/uploads/$_[0]" }],
+);
+for my $kind (sort keys %kinds) {
+    my ($tier, $has, $lose) = @{ $kinds{$kind} };
+    my %entry = map { $_ => ".index/elf-buildid-$build/" . s{/.*}{}r } $libx, $liby;
+    machine($tier);
+    is by_id(), 404, "$kind: an empty tier";
+    requests();
+    is fill($libx, $x), 201, "$kind: a program";
+    is requests(), 'HEAD PUT HEAD PUT', 'and its entry in the index'
+        if $kind eq 'bucket';
+    ok $has->($entry{$libx}), "$kind: which is there";
+    is by_id(), 'x', "$kind: found where it is";
+    machine($tier);
+    requests();
+    is by_id(), 'x', "$kind: found on another machine";
+    is requests(), 'GET GET', 'by a list and a GET' if $kind eq 'bucket';
+    is by_id('e' x 40), 404, "$kind: an id that nobody has";
+    is fill($liby, $y), 201, "$kind: another program of this id";
+    machine($tier);
+    is discard($libx), 200, "$kind: the first is removed";
+    ok !$has->($entry{$libx}), "$kind: with its entry";
+    is by_id(), 'y', "$kind: the other is found";
+    machine($tier);
+    is fill($libx, $x), 201, "$kind: there again";
+    $lose->($libx);
+    $lose->($entry{$liby});
+    machine($tier);
+    is by_id(), 404, "$kind: a program whose entry is lost, an entry of none";
+    is fill($liby, $y), 200, "$kind: sent again, it is the same";
+    is by_id(), 'y', "$kind: and has an entry";
+    machine($tier);
+    is by_id(), 'y', "$kind: for all";
+    discard($_) for $libx, $liby;
+}
+
+for my $mode ('403 AccessDenied', 'busy') {
+    machine(\%s3);
+    $s3->fail($mode);
+    isnt by_id(), 404, "$mode: nobody knows whether there is one";
+    like $t->helper_log, qr{tier fleet: "uploads/.index/elf-buildid-$build" cannot be listed},
+        "$mode: in the log" if $mode !~ /busy/;
+    $s3->fail('');
+    isnt ask()->{status}, 503, "$mode: the tier is read all the same"
+        if $mode !~ /busy/;
+}
+machine(\%s3);
+is fill($libx, $x), 201, 'a program';
+my $index = "/sym/p/uploads/.index/elf-buildid-$build/";
+$s3->save($index . $_, {}, '') for 'none.so', 'a<&>b', '.hidden', 'x/y';
+machine(\%s3);
+is by_id(), 'x', 'an index of odd names leads to it';
+is fill("_.debug/elf-buildid-sym-$build/_.debug", do {
+    system("cd $dir && objcopy --only-keep-debug x.so x.dbg") == 0 or die;
+    $t->read_file('x.dbg') }) =~ /^20[01]$/ ? 1 : 0, 1, 'a debug file';
+ok !-e $s3->file("/sym/p/uploads/.index/elf-buildid-sym-$build/_.debug"),
+    'has no entry';
+
 $t->finish;
 done_testing;

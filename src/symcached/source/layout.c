@@ -95,8 +95,7 @@ static void spell_ssqp(unsigned variant, const symcache_key_t *key, char *name,
     }
 }
 
-/* Who asks for a program by its build id may not know its name. */
-static bool is_unnamed(const symcache_key_t *key)
+bool layout_is_unnamed(const symcache_key_t *key)
 {
     return key->kind == SYMCACHE_KIND_EXECUTABLE &&
            key->id_type == SYMCACHE_ID_BUILD &&
@@ -146,7 +145,7 @@ static void spell_build_id(const struct layout_walk *walk, unsigned variant,
     }
     if (debug) {
         snprintf(name, SYMCACHE_NAME_MAX + 1, macho ? "_.dwarf" : "_.debug");
-    } else if (is_unnamed(walk->key)) {
+    } else if (layout_is_unnamed(walk->key)) {
         snprintf(name, SYMCACHE_NAME_MAX + 1, LAYOUT_ANY);
     } else if (variant != VARIANT_GIVEN ||
                walk->source->layout == LAYOUT_SSQP) {
@@ -229,7 +228,7 @@ static void layout_path(char *path, const struct layout_walk *walk,
                                               : kind);
 
     snprintf(file, sizeof(file), "%s", name);
-    if (form == FORM_PACKED && is_unnamed(walk->key)) {
+    if (form == FORM_PACKED && layout_is_unnamed(walk->key)) {
         snprintf(file, sizeof(file), LAYOUT_ANY "_");
     } else if (form == FORM_PACKED && layout != LAYOUT_BREAKPAD) {
         layout_pack(file);
@@ -475,7 +474,7 @@ size_t layout_places(struct layout_place places[LAYOUT_PLACES],
     }
 
     n = add_places(places, &walk);
-    if (source->layout == LAYOUT_SYMSTORE && !is_unnamed(key)) {
+    if (source->layout == LAYOUT_SYMSTORE && !layout_is_unnamed(key)) {
         *index = n;
         places[n].form = FORM_INDEX;
         layout_print(&walk, 0, FORM_INDEX, places[n++].path);

@@ -32,6 +32,9 @@
  * and its file, and with "_" behind it for its packed file. */
 #define LAYOUT_ANY "*"
 
+/* Who asks for a program by its build id may not know its name. */
+bool layout_is_unnamed(const symcache_key_t *key);
+
 struct layout_place {
     enum layout_form form;
     char path[LAYOUT_PATH_MAX + 1]; /* relative, not percent-encoded */

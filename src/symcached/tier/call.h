@@ -46,12 +46,15 @@ struct tier_type {
      * fresh  makes the object as young as a new one, if it has the digest of
      *        call->lines; with another one, or if it is young, it EXISTS
      * remove removes the object; DONE also where there is none
+     * list   adds the names in a folder to call->names, and may write what it
+     *        reads to call->fd; a folder need not exist
      */
     int (*get)(struct tier_call *call);
     int (*look)(struct tier_call *call);
     int (*put)(struct tier_call *call);
     int (*fresh)(struct tier_call *call);
     int (*remove)(struct tier_call *call);
+    int (*list)(struct tier_call *call);
     void (*cancel)(struct tier_call *call); /* no tier_call_end() follows */
 };
 
@@ -64,6 +67,9 @@ char *tier_s3_url(const struct tier_call *call);
 /* The <Code> of an answer's body, or "". */
 #define TIER_CODE_MAX 64
 void tier_s3_code(char code[TIER_CODE_MAX], const struct fetch_answer *answer);
+
+/* Adds a name, if it can be one and there is room. */
+void tier_names_add(struct tier_names *names, const char *name);
 
 const struct tier_type *tier_type_of(const struct tier_config *config);
 
@@ -81,6 +87,7 @@ struct tier_call {
     char place[TIER_NAME_MAX + 1024]; /* the same, with where that is */
     char lines[TIER_META_MAX];     /* metadata */
     int fd;                        /* what is received, or stored */
+    struct tier_names *names;      /* what is listed */
     uint64_t max;                  /* bytes that are received, */
     unsigned seconds;              /* and the time for that */
     unsigned lifetime; /* of what "fresh" makes young, in seconds; or 0 */

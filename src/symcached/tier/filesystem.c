@@ -15,6 +15,7 @@
  */
 #include "tier.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -43,6 +44,7 @@ static atomic_uint calls_running;
  * be gone before it. */
 struct work {
     struct tier_call *call; /* for the loop only */
+    struct tier_names names;
     char *path;
     char *root; /* of the tier, in path; it is never made */
     char lines[TIER_META_MAX];
@@ -499,10 +501,49 @@ static int take_away(struct tier_call *call)
     return work != NULL ? start(call, TIER_FIRST, &removes, work) : -1;
 }
 
+/* A folder that is missing has nothing in it; unless the tier's own is. */
+static void list_folder(void *arg)
+{
+    struct work *work = arg;
+    const struct dirent *entry;
+    DIR *dir = opendir(work->path);
+
+    if (dir == NULL) {
+        if (errno != ENOENT || access(work->root, F_OK) != 0) {
+            fail_path(work, R_OK | X_OK);
+        }
+        return;
+    }
+    errno = 0;
+    while ((entry = readdir(dir)) != NULL) {
+        tier_names_add(&work->names, entry->d_name);
+    }
+    work->errnum = errno;
+    closedir(dir);
+}
+
+static void on_listed(void *arg, bool late)
+{
+    struct work *work = arg;
+
+    if (!is_over(work, late)) {
+        *work->call->names = work->names;
+        tier_call_end(work->call, TIER_SAID_DONE, "listed");
+    }
+}
+
+static int list(struct tier_call *call)
+{
+    static const struct task_calls lists = {list_folder, on_listed, work_drop};
+    struct work *work = work_new(call);
+
+    return work != NULL ? start(call, TIER_FIRST, &lists, work) : -1;
+}
+
 static void cancel(struct tier_call *call)
 {
     call->task_cancel(call->task);
 }
 
-const struct tier_type tier_filesystem = {true,  get,       look,  put,
-                                          fresh, take_away, cancel};
+const struct tier_type tier_filesystem = {true,      get,  look,  put, fresh,
+                                          take_away, list, cancel};

@@ -50,6 +50,7 @@ struct tier_get {
     bool probe;
     bool fresh; /* all is there, and the object is made young */
     bool locates; /* what is there is not received */
+    bool lists; /* a folder */
     struct tier *tier;
     struct tier_call call;
     symcache_key_t key;
@@ -58,6 +59,7 @@ struct tier_get {
     char *part; /* what is received */
     char *url;  /* where a client gets it */
     int out;    /* the file, while it is unpacked; or -1 */
+    struct tier_names names;
     struct child *child;
     struct task *task;
     tier_done_fn done;
@@ -89,6 +91,7 @@ end(struct tier_get *get, enum tier_outcome outcome, const char *format, ...)
     struct tier_result result = {.outcome = outcome,
                                  .place = get->call.place,
                                  .url = get->url,
+                                 .names = &get->names,
                                  .bytes = get->call.bytes,
                                  .ms = clock_since(get->began),
                                  .status = get->call.status};
@@ -99,8 +102,11 @@ end(struct tier_get *get, enum tier_outcome outcome, const char *format, ...)
     vsnprintf(detail, sizeof(detail), format, args);
     va_end(args);
     result.detail = detail;
-    metrics_add(counters[outcome], 1);
-    get->tier->outcomes[outcome]++;
+    if (!get->lists || outcome != TIER_HIT) {
+        /* what a list leads to counts */
+        metrics_add(counters[outcome], 1);
+        get->tier->outcomes[outcome]++;
+    }
     metrics_add(METRIC_TIER_RECEIVED, get->call.bytes);
     metrics_add(METRIC_TIER_GET_MS, result.ms);
     if (!get->waits) {
@@ -317,14 +323,23 @@ static void on_said(struct tier_call *call, enum tier_said said,
         (struct tier_get *)((char *)call - offsetof(struct tier_get, call));
 
     get->called = false;
+    if (get->lists && said == TIER_SAID_DENIED) {
+        said = TIER_SAID_FAILED; /* it may be read all the same */
+    }
     tier_way_ends(get->tier, &get->tier->get, said, get->probe, detail,
                   "not read");
-    if (said == TIER_SAID_DONE) {
+    if (said == TIER_SAID_DONE && get->lists) {
+        end(get, get->names.n > 0 ? TIER_HIT : TIER_ABSENT, "%s", detail);
+    } else if (said == TIER_SAID_DONE) {
         received(get);
     } else if (said == TIER_SAID_ABSENT) {
         end(get, TIER_ABSENT, "%s", detail);
     } else {
-        if (said == TIER_SAID_FAILED) {
+        if (said == TIER_SAID_FAILED && get->lists) {
+            log_warn(0, "tier %s: \"%s\" cannot be listed, so nobody knows "
+                        "whether there is a program of this id: %s",
+                     get->tier->name, call->name, detail);
+        } else if (said == TIER_SAID_FAILED) {
             log_info(0, "tier %s: \"%s\" cannot be read, the sources are "
                         "asked: %s", get->tier->name, call->name, detail);
         }
@@ -343,7 +358,9 @@ static void begin(struct tier_get *get)
         get->call.fd = open(get->part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC,
                             0644);
     }
-    if (get->locates) {
+    if (get->lists) {
+        rc = type->list(&get->call);
+    } else if (get->locates) {
         rc = type->look(&get->call);
     } else if (get->call.fd >= 0) {
         rc = type->get(&get->call);
@@ -458,10 +475,9 @@ struct tier_get *tiers_locate_original(struct tiers *tiers,
     return get;
 }
 
-struct tier_get *tiers_get_original(struct tiers *tiers,
-                                    const struct config *config,
-                                    struct tier_config *tier,
-                                    const char *path, int fd,
+/* Returns a handle for what is received in fd, or NULL with errno. */
+static struct tier_get *receive_new(struct tiers *tiers,
+                                    const struct tier_config *tier, int fd,
                                     tier_done_fn done, void *arg)
 {
     struct tier_get *get = get_new(tiers, tier, done, arg);
@@ -474,7 +490,36 @@ struct tier_get *tiers_get_original(struct tiers *tiers,
         get_free(get);
         return NULL;
     }
-    get_original(get, tiers, config, tier, path);
+    return get;
+}
+
+struct tier_get *tiers_get_original(struct tiers *tiers,
+                                    const struct config *config,
+                                    struct tier_config *tier,
+                                    const char *path, int fd,
+                                    tier_done_fn done, void *arg)
+{
+    struct tier_get *get = receive_new(tiers, tier, fd, done, arg);
+
+    if (get != NULL) {
+        get_original(get, tiers, config, tier, path);
+    }
+    return get;
+}
+
+struct tier_get *tiers_list_originals(struct tiers *tiers,
+                                      const struct config *config,
+                                      struct tier_config *tier,
+                                      const char *folder, int fd,
+                                      tier_done_fn done, void *arg)
+{
+    struct tier_get *get = receive_new(tiers, tier, fd, done, arg);
+
+    if (get != NULL) {
+        get->lists = true;
+        get->call.names = &get->names;
+        get_original(get, tiers, config, tier, folder);
+    }
     return get;
 }
 

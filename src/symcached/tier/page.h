@@ -27,8 +27,8 @@ void tier_bucket_prefix(char *buf, size_t size,
 
 /*
  * The URL of a page of the objects whose keys begin with prefix; next is the
- * token of the page before, or "".  Returns a text to be freed, or NULL when out
- * of memory.
+ * token of the page before, or "".  Returns a text to be freed, or NULL when
+ * out of memory.
  */
 char *tier_page_url(const struct tier_config *tier, const char *prefix,
                     const char *next);

@@ -16,10 +16,12 @@
 #include "base/percent.h"
 #include "base/task.h"
 #include "call.h"
+#include "page.h"
 #include "presign.h"
 
 #define HEADERS_MAX 12
 #define META "x-amz-meta-symcache-"
+#define LIST_MAX (4 * 1024 * 1024) /* bytes of a page, which has 1000 keys */
 
 /* What a request is sent again for when the keys have been renewed. */
 enum request {
@@ -28,6 +30,7 @@ enum request {
     REQUEST_LOOK,
     REQUEST_COPY,
     REQUEST_HEAD,
+    REQUEST_LIST,
     REQUEST_REMOVE
 };
 
@@ -354,12 +357,14 @@ static void send_ends(void *task)
     send_cancel(task);
 }
 
-static int get(struct tier_call *call)
+/* Takes url, which is NULL when out of memory. */
+static int fetch(struct tier_call *call, char *url, fetch_done_fn done)
 {
     /* a fetch uses it at each try */
     static const struct header_config no_body = {BUCKET_BODY_HEADER,
                                                  BUCKET_BODY_EMPTY};
-    struct fetch_request fetch = {
+    struct fetch_request request = {
+        .url = url,
         .transport = &call->config->transport,
         .credentials = true,
         .extra = &no_body,
@@ -370,17 +375,20 @@ static int get(struct tier_call *call)
         .max = call->max,
         .seconds = call->seconds,
     };
-    char *url = object_url(call);
 
-    fetch.url = url;
     call->renewals = call->config->transport.renewals;
-    call->task = url != NULL ? fetch_start(call->tiers->fetcher, &fetch,
-                                           on_fetched, call)
+    call->task = url != NULL ? fetch_start(call->tiers->fetcher, &request,
+                                           done, call)
                              : NULL;
     call->task_cancel = fetch_ends;
     free(url);
     errno = ENOMEM;
     return call->task != NULL ? 0 : -1;
+}
+
+static int get(struct tier_call *call)
+{
+    return fetch(call, object_url(call), on_fetched);
 }
 
 struct headers {
@@ -562,6 +570,78 @@ static int take_away(struct tier_call *call)
     return send_empty(call, "DELETE", on_removed);
 }
 
+/* lists -------------------------------------------------------------------- */
+
+/* Writes what the keys of a folder begin with. */
+static void folder_prefix(char prefix[TIER_PAGE_TEXT],
+                          const struct tier_call *call)
+{
+    size_t n;
+
+    tier_bucket_prefix(prefix, TIER_PAGE_TEXT, call->config);
+    n = strlen(prefix);
+    snprintf(prefix + n, TIER_PAGE_TEXT - n, "%s/", call->name);
+}
+
+static void on_named(void *arg, const struct tier_listed *listed)
+{
+    tier_names_add(arg, listed->name);
+}
+
+/* A page without a name that is not the last one says nothing. */
+static void read_list(struct tier_call *call)
+{
+    struct tier_page *page = calloc(1, sizeof(*page));
+    char prefix[TIER_PAGE_TEXT], error[300];
+
+    folder_prefix(prefix, call);
+    if (page == NULL) {
+        tier_call_end(call, TIER_SAID_FAILED, "out of memory");
+    } else if (tier_page_read(page, call->fd, prefix, on_named, call->names,
+                              error, sizeof(error)) != 0) {
+        tier_call_end(call, TIER_SAID_FAILED, "%s", error);
+    } else if (page->is_truncated && call->names->n == 0) {
+        tier_call_end(call, TIER_SAID_FAILED, "the list has an empty page");
+    } else {
+        tier_call_end(call, TIER_SAID_DONE, "listed");
+    }
+    free(page);
+}
+
+static void on_listed(void *arg, const struct fetch_result *result)
+{
+    const struct fetch_answer *answer = result->answer;
+    struct tier_call *call = arg;
+    enum tier_said said = TIER_SAID_FAILED;
+    char code[TIER_CODE_MAX];
+
+    call->bytes += result->bytes;
+    call->status = answer->status;
+    if (result->outcome == SOURCE_FOUND) {
+        read_list(call);
+        return;
+    }
+    tier_s3_code(code, answer);
+    if (answer->status != 200) {
+        said = judge(answer->status, code);
+    }
+    if (said == TIER_SAID_ABSENT) {
+        said = TIER_SAID_DENIED; /* a list needs no object: no such bucket */
+    } else if (said == TIER_SAID_DONE || said == TIER_SAID_EXISTS) {
+        said = TIER_SAID_FAILED;
+    }
+    refused(call, REQUEST_LIST, said, result->detail, answer);
+}
+
+static int list(struct tier_call *call)
+{
+    char prefix[TIER_PAGE_TEXT];
+
+    call->max = LIST_MAX;
+    folder_prefix(prefix, call);
+    return fetch(call, tier_page_url(call->config, prefix, ""), on_listed);
+}
+
 static int request(struct tier_call *call, enum request what)
 {
     switch (what) {
@@ -573,6 +653,8 @@ static int request(struct tier_call *call, enum request what)
         return fresh(call);
     case REQUEST_HEAD:
         return look(call);
+    case REQUEST_LIST:
+        return list(call);
     case REQUEST_REMOVE:
         return take_away(call);
     default:
@@ -585,5 +667,5 @@ static void cancel(struct tier_call *call)
     call->task_cancel(call->task);
 }
 
-const struct tier_type tier_s3 = {true,  get,       look,  put,
-                                  fresh, take_away, cancel};
+const struct tier_type tier_s3 = {true,      get,  look,  put, fresh,
+                                  take_away, list, cancel};

@@ -111,5 +111,5 @@ static void cancel(struct tier_call *call)
     fetch_cancel(call->task);
 }
 
-const struct tier_type tier_symcache = {false, get,  NULL,  NULL,
+const struct tier_type tier_symcache = {false, get,  NULL, NULL, NULL,
                                         NULL,  NULL, cancel};

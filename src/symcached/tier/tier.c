@@ -42,6 +42,17 @@ const struct tier_type *tier_type_of(const struct tier_config *config)
     }
 }
 
+void tier_names_add(struct tier_names *names, const char *name)
+{
+    size_t len = strlen(name);
+
+    if (len > 0 && len <= SYMCACHE_NAME_MAX && name[0] != '.' &&
+        strchr(name, '/') == NULL &&
+        names->n < sizeof(names->list) / sizeof(names->list[0])) {
+        memcpy(names->list[names->n++], name, len + 1);
+    }
+}
+
 void tier_call_init(struct tier_call *call, struct tiers *tiers,
                     const struct config *all, struct tier_config *config,
                     tier_said_fn said)

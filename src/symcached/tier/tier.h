@@ -48,11 +48,18 @@ enum tier_outcome {
     TIER_FAILED   /* nobody knows */
 };
 
+/* Names that are in a folder: as many as anybody asks for. */
+struct tier_names {
+    char list[16][SYMCACHE_NAME_MAX + 1];
+    size_t n;
+};
+
 struct tier_result {
     enum tier_outcome outcome;
     const char *place;  /* URL or path, without secrets */
     const char *detail; /* one line */
     const char *url;    /* where a client gets it, if that was asked for */
+    const struct tier_names *names; /* in a folder, if these were */
     uint64_t bytes;     /* received */
     unsigned ms;
     long status; /* of an HTTP answer, or 0 */
@@ -148,6 +155,17 @@ struct tier_get *tiers_locate_original(struct tiers *tiers,
                                        struct tier_config *tier,
                                        const char *path, tier_done_fn done,
                                        void *arg);
+
+/*
+ * Lists a folder of originals: names without a slash, in no order, of which
+ * some may be left out if they are many.  A hit has result->names.  fd is an
+ * empty file for what the tier answers.
+ */
+struct tier_get *tiers_list_originals(struct tiers *tiers,
+                                      const struct config *config,
+                                      struct tier_config *tier,
+                                      const char *folder, int fd,
+                                      tier_done_fn done, void *arg);
 
 /* Who stored what is younger may have had no answer, or not have lived to tell
  * others of it. */

@@ -41,6 +41,25 @@ void upload_file_path(char path[PATH_MAX], const struct debug_place *place,
              place->name, place->id, place->file);
 }
 
+/* See the table of files in docs/uploads.md. */
+bool upload_index_path(char path[PATH_MAX], const struct debug_place *place,
+                       bool is_try)
+{
+    static const char *const kinds[] = {"elf-buildid-", "mach-uuid-"};
+    size_t i, n;
+
+    for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        n = strlen(kinds[i]);
+        if (strncmp(place->id, kinds[i], n) == 0 &&
+            strncmp(place->id + n, "sym-", strlen("sym-")) != 0) {
+            snprintf(path, PATH_MAX, "%s" UPLOADS_INDEX "/%s/%s",
+                     is_try ? UPLOADS_TRY "/" : "", place->id, place->name);
+            return true;
+        }
+    }
+    return false;
+}
+
 struct publication *publication_new(const char *root)
 {
     struct publication *publication = calloc(1, sizeof(*publication));

@@ -59,6 +59,14 @@ struct publication {
 void upload_file_path(char path[PATH_MAX], const struct debug_place *place,
                       bool is_try);
 
+/*
+ * Writes the path of a program's entry in the index of a tier, an empty object
+ * by which it is found by who knows its id and not its name.  Returns false of
+ * other files.
+ */
+bool upload_index_path(char path[PATH_MAX], const struct debug_place *place,
+                       bool is_try);
+
 /* Returns NULL when out of memory. */
 struct publication *publication_new(const char *root);
 void publication_free(struct publication *publication);

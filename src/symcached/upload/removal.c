@@ -31,6 +31,7 @@ struct removal {
     bool is_old;
     bool is_told;
     bool was_shared; /* the tier had it */
+    bool is_indexed; /* its entry in the tier's index goes now */
     bool was_absent;
     unsigned unused_for;
     struct intent *intent; /* while others may not know, or NULL */
@@ -206,6 +207,9 @@ static void take_note(struct removal *removal,
     }
 }
 
+static void remove_there(struct removal *removal, const char *path,
+                         unsigned unused_for);
+
 static void on_original(void *arg, enum tier_original_outcome outcome,
                         const char *detail)
 {
@@ -213,7 +217,9 @@ static void on_original(void *arg, enum tier_original_outcome outcome,
     char path[PATH_MAX];
 
     removal->original = NULL;
-    removal->was_shared = outcome == TIER_ORIGINAL_DONE;
+    if (!removal->is_indexed) {
+        removal->was_shared = outcome == TIER_ORIGINAL_DONE;
+    }
     if (outcome == TIER_ORIGINAL_FAILED) {
         settle(removal); /* whoever asked has to ask again */
         end(removal, 503, detail);
@@ -222,8 +228,24 @@ static void on_original(void *arg, enum tier_original_outcome outcome,
         (void)retention_touch(path);
         settle(removal);
         end(removal, 409, detail);
+    } else if (!removal->is_indexed &&
+               upload_index_path(path, &removal->file.place,
+                                 removal->is_try)) {
+        removal->is_indexed = true;
+        remove_there(removal, path, 0);
     } else {
         remove_here(removal);
+    }
+}
+
+static void remove_there(struct removal *removal, const char *path,
+                         unsigned unused_for)
+{
+    removal->original = tiers_remove_original(
+        scheduler_get_tiers(removal->removals->scheduler), removal->config,
+        path, unused_for, on_original, removal);
+    if (removal->original == NULL) {
+        end(removal, 503, strerror(errno));
     }
 }
 
@@ -283,12 +305,7 @@ void removals_start(struct removals *removals,
         remove_here(removal);
         return;
     }
-    removal->original = tiers_remove_original(
-        scheduler_get_tiers(removals->scheduler), removal->config,
-        removal->path, removal->unused_for, on_original, removal);
-    if (removal->original == NULL) {
-        end(removal, 503, strerror(errno));
-    }
+    remove_there(removal, removal->path, removal->unused_for);
 }
 
 struct removals *removals_new(struct event_base *base,

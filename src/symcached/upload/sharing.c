@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include "config/config.h"
 #include "symcached/tier/tier.h"
@@ -19,6 +20,7 @@ struct sharing {
     size_t n;
     size_t next;
     bool is_try;
+    bool is_indexing; /* the file is stored, and its entry is being */
     enum tier_original_mode mode;
     struct tier_original *original;
     bool begins; /* sharing_start() has not returned */
@@ -49,7 +51,7 @@ static void on_stored(void *arg, enum tier_original_outcome outcome,
 {
     struct sharing *sharing = arg;
     struct upload_file *file = &sharing->files[sharing->next];
-    char text[700];
+    char path[PATH_MAX], text[700];
 
     sharing->original = NULL;
     if (outcome == TIER_ORIGINAL_OTHER) {
@@ -62,8 +64,20 @@ static void on_stored(void *arg, enum tier_original_outcome outcome,
         end(sharing, NULL, text);
         return;
     }
-    file->shared = outcome == TIER_ORIGINAL_DONE ? UPLOAD_NEW : UPLOAD_SAME;
-    file->is_recent = outcome == TIER_ORIGINAL_RECENT;
+    if (!sharing->is_indexing) {
+        file->shared =
+            outcome == TIER_ORIGINAL_DONE ? UPLOAD_NEW : UPLOAD_SAME;
+        file->is_recent = outcome == TIER_ORIGINAL_RECENT;
+        sharing->is_indexing =
+            sharing->mode != TIER_ORIGINAL_LOOK &&
+            upload_index_path(path, &file->place, sharing->is_try);
+    } else {
+        sharing->is_indexing = false;
+    }
+    if (sharing->is_indexing) {
+        go_on(sharing);
+        return;
+    }
     if (++sharing->next == sharing->n && sharing->mode == TIER_ORIGINAL_LOOK) {
         sharing->mode = TIER_ORIGINAL_KEEP;
         sharing->next = 0;
@@ -73,6 +87,7 @@ static void on_stored(void *arg, enum tier_original_outcome outcome,
 
 static void go_on(struct sharing *sharing)
 {
+    const struct upload_file *file;
     char path[PATH_MAX];
     int fd;
 
@@ -80,13 +95,19 @@ static void go_on(struct sharing *sharing)
         end(sharing, NULL, NULL);
         return;
     }
-    upload_file_path(path, &sharing->files[sharing->next].place,
-                     sharing->is_try);
-    fd = open(sharing->files[sharing->next].tmp, O_RDONLY | O_CLOEXEC);
+    file = &sharing->files[sharing->next];
+    if (sharing->is_indexing) {
+        (void)upload_index_path(path, &file->place, sharing->is_try);
+        fd = memfd_create("empty", MFD_CLOEXEC);
+    } else {
+        upload_file_path(path, &file->place, sharing->is_try);
+        fd = open(file->tmp, O_RDONLY | O_CLOEXEC);
+    }
     if (fd >= 0) {
-        sharing->original =
-            tiers_store_original(sharing->tiers, sharing->config, path, fd,
-                                 sharing->mode, on_stored, sharing);
+        sharing->original = tiers_store_original(
+            sharing->tiers, sharing->config, path, fd,
+            sharing->is_indexing ? TIER_ORIGINAL_REPLACE : sharing->mode,
+            on_stored, sharing);
         close(fd);
     }
     if (sharing->original == NULL) {

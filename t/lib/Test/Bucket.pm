@@ -280,11 +280,12 @@ sub operated {
 # --- uploads
 
 sub upload {
-    my ($self, $bytes, $query) = @_;
+    my ($self, $bytes, $query, $path) = @_;
     my $t = $self->{t};
     my $file = $t->write_file('uploads/.spool/1', $bytes);
+    $path //= "$self->{fleet}{key}/crash.pdb";
     return $t->http($t->path('a.sock'), 'PUT',
-        "/v1/uploads/$self->{fleet}{key}/crash.pdb$query", 'Content-Length: 0',
+        "/v1/uploads/$path$query", 'Content-Length: 0',
         "X-Symcached-Body: $file")->{status};
 }
 
@@ -320,10 +321,37 @@ sub uploaded {
     is $discard->(), 200, 'removed';
     is $self->get($original), undef, 'from the bucket';
     is $discard->(), 404, 'once';
+    $self->indexed;
     $self->hang;
     is $self->upload($pdb, ''), 503, 'it hangs: 503';
     kill 'CONT', $self->{pid};
     ok !-e $t->path("uploads/$key/crash.pdb"), 'and nothing is stored here';
+}
+
+# A program is found by its build id alone by a machine that does not have it.
+sub indexed {
+    my ($self) = @_;
+    my ($t, $fleet) = @$self{qw(t fleet)};
+    my $build = 'c0ffee' x 6 . 'c0de';
+    my $program = "lib&+.so/elf-buildid-$build/lib&+.so";
+    my $asked = sub { $t->helper('GET', "/v1/executable/default/_/buildid-$build"
+        . '?version=1.0.0&wait=60')->{status} };
+    $t->write_file('x.c', "int seven(int a) { return a + 7; }\n");
+    system("cd $t->{dir} && gcc -shared -nostdlib -Wl,--build-id=0x$build"
+        . ' -o x.so x.c') == 0 or BAIL_OUT('gcc');
+    is $asked->(), 404, 'a program that nobody has';
+    is $self->upload($t->read_file('x.so'), '', $program), 201, 'is uploaded';
+    is $self->get("uploads/.index/elf-buildid-$build/lib%26%2B.so"), '',
+        'with an entry in the index';
+    unlink $t->path("uploads/$program") or die;
+    $fleet->machine(generation => '9');
+    is $asked->(), 200, 'by which it is found';
+    is $t->http($t->path('a.sock'), 'POST', "/v1/discard/$program",
+        'Content-Length: 0')->{status}, 200, 'it is removed';
+    is $self->get("uploads/.index/elf-buildid-$build/lib%26%2B.so"), undef,
+        'with its entry';
+    $fleet->machine(generation => '9');
+    is $asked->(), 404, 'and not found any more';
 }
 
 # A machine that does not have an upload sends its clients to the bucket.
