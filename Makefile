@@ -209,6 +209,10 @@ $(B)/fuzz/%: $(B)/fuzz/obj/fuzz/%.o $(FUZZOBJS)
 $(B)/fuzz/fuzz_tier: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
              src/symcached/tier/object.c src/base/secret.c)
 
+$(B)/fuzz/fuzz_page: FUZZLIBS = -levent -lexpat
+$(B)/fuzz/fuzz_page: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
+             src/symcached/tier/page.c src/base/percent.c)
+
 # the whole daemon, without its main()
 $(B)/fuzz/fuzz_symbolicated: FUZZLIBS = $(LIBS_symbolicated)
 $(B)/fuzz/fuzz_symbolicated: $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out \
