@@ -94,6 +94,7 @@ int operands_original(const char *command, int count, char **operands,
                       struct identity *identity)
 {
     static const uint8_t none[16];
+    char build_id[SYMCACHE_ID_TEXT_MAX + 1];
     const char *id = NULL, *wrong;
     symcache_key_t key;
     size_t size = 0;
@@ -104,6 +105,13 @@ int operands_original(const char *command, int count, char **operands,
         id = operands[1];
     } else if (count == 1 && (id = strrchr(operands[0], '/')) != NULL) {
         size = (size_t)(id++ - operands[0]);
+    }
+    if (size == strlen(SYMCACHE_NAME_NONE) &&
+        memcmp(operands[0], SYMCACHE_NAME_NONE, size) == 0 &&
+        strspn(id, "0123456789abcdefABCDEF") == strlen(id)) {
+        /* no PDB is without a name, so that is no GUID */
+        snprintf(build_id, sizeof(build_id), "buildid-%s", id);
+        id = build_id;
     }
     if (id == NULL || symcache_id_parse(id, strlen(id), &key) != SYMCACHE_OK ||
         key.id_type == SYMCACHE_ID_DEBUG) {

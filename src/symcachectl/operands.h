@@ -19,8 +19,8 @@ int operands_identity(const char *command, int count, char **operands,
 /*
  * Also reads the other ids that originals have: "IMAGE STAMPSIZE" and
  * "NAME buildid-HEX", with or without a slash between; a NAME of "_" stands for
- * none.  Any other single operand may be the path of a file that belongs to the
- * module.
+ * none, and behind it "buildid-" may be left out.  Any other single operand may
+ * be the path of a file that belongs to the module.
  */
 int operands_original(const char *command, int count, char **operands,
                       struct identity *identity);

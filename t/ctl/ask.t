@@ -129,6 +129,10 @@ for ('libx.so', 'libx.so.debug') {
 }
 $ctl->is($ctl->run('why', @socket, '--kind', 'executable', $t->path('libx.so')), 1,
     qr{^_ buildid-$build, .*not made: notfound}s, undef, 'why: by its build id');
+for my $id ($build, uc $build, "buildid-$build") {
+    $ctl->is($ctl->run('why', @socket, '--kind', 'executable', '_', $id), 1,
+        qr{^_ buildid-$build, .*not made: notfound}s, undef, "why: _ $id");
+}
 $ctl->is($ctl->run('forget', @socket, $t->path('libx.so.debug')), 0,
     qr/^forgotten entries: 1$/, undef, 'forget: its debug file');
 $ctl->is($ctl->run('why', @socket, $t->path('x.c')), 2, undef,
