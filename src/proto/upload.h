@@ -14,6 +14,9 @@
 /* Unix seconds in decimal digits: the file is removed after this time. */
 #define SYMCACHE_UPLOAD_EXPIRES  "user.symcached.expires"
 
+/* The longest time, in seconds, from its upload on: a hundred years. */
+#define SYMCACHE_UPLOAD_EXPIRES_MAX  (100u * 366 * 24 * 60 * 60)
+
 /* In the answer to HEAD the same time, as an HTTP date. */
 #define SYMCACHE_HEADER_SUNSET   "Sunset"
 

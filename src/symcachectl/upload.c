@@ -21,6 +21,7 @@
 
 #include "bar.h"
 #include "base/digest.h"
+#include "base/duration.h"
 #include "base/percent.h"
 #include "base/secret.h"
 #include "command.h"
@@ -482,6 +483,15 @@ static int run(struct upload *u, int argc, char **argv)
                                     : COMMAND_OK;
 }
 
+/* A server would refuse each file. */
+static bool is_expires(const char *text)
+{
+    uint64_t seconds;
+
+    return duration_parse(text, &seconds) && seconds > 0 &&
+           seconds <= SYMCACHE_UPLOAD_EXPIRES_MAX;
+}
+
 int upload_command(int argc, char **argv)
 {
     struct upload *u = calloc(1, sizeof(*u));
@@ -504,6 +514,9 @@ int upload_command(int argc, char **argv)
         code = command_usage("upload", u->url == NULL ? "--url is missing"
                                                       : "no file",
                              NULL);
+    } else if (u->expires != NULL && !is_expires(u->expires)) {
+        code = command_usage("upload", "--expires wants a duration such as "
+                                       "\"30d\"", u->expires);
     } else {
         code = run(u, argc, argv);
     }

@@ -116,6 +116,12 @@ is_deeply [map { $_->{file} } @{ listed() }], [split ' ', $u->stored],
 is listed()->[0]{size}, $size, 'ls: size';
 like $ctl->run('uploads', 'ls', @on)->{out}, qr/ \Q$path\E$/m, 'ls: as text';
 
+for my $bad ('1x', '', '0s', '-1d', '101y', '99999w') {
+    my $r = $ctl->run(@upload, '--expires', $bad, "$dir/build/any.sym");
+    $ctl->is($r, 2, undef, qr/--expires wants a duration such as "30d": \Q$bad\E$/m,
+        "--expires $bad: nothing is sent");
+}
+
 SKIP: {
     # not every file system has attributes of users
     skip 'no extended attributes here', 8

@@ -33,7 +33,6 @@
 
 #define BOUNDARY_SIZE 72
 #define RETRY_SECONDS "15"
-#define EXPIRES_MAX (100u * 366 * 24 * 60 * 60)
 
 /* A request that is worked on. */
 struct page {
@@ -243,7 +242,7 @@ static const char *read_pair(const struct evkeyval *pair, bool is_form,
         request->warm = true;
     } else if (strcmp(pair->key, "expires") == 0 &&
                duration_parse(pair->value, &seconds) && seconds > 0 &&
-               seconds <= EXPIRES_MAX) {
+               seconds <= SYMCACHE_UPLOAD_EXPIRES_MAX) {
         request->expires = (unsigned)seconds;
     } else {
         return is_form ? "the query has try=1, warm=1 or expires=DURATION"
