@@ -32,6 +32,7 @@ struct section {
     int in; /* the file, or -1 */
     int out;
     struct stat st; /* of the file when it was opened */
+    time_t unchanged; /* since when it must be what its source had, or 0 */
     char *path;
 };
 
@@ -59,6 +60,7 @@ static void close_files(struct section *section)
         close(section->out);
     }
     section->in = section->out = -1;
+    section->unchanged = 0;
     free(section->path);
     section->path = NULL;
 }
@@ -170,6 +172,7 @@ static bool has_changed(const struct section *section)
     struct stat st;
 
     return fstat(section->in, &st) != 0 || st.st_size != section->st.st_size ||
+           (section->unchanged != 0 && st.st_ctime >= section->unchanged) ||
            st.st_ctim.tv_sec != section->st.st_ctim.tv_sec ||
            st.st_ctim.tv_nsec != section->st.st_ctim.tv_nsec;
 }
@@ -286,6 +289,8 @@ void section_cut_file(struct job *job, const char *file)
     struct stat st;
 
     if (lstat(file, &st) == 0 && S_ISLNK(st.st_mode)) {
+        /* it is opened by its name once more */
+        job->section->unchanged = job->original.unchanged;
         cut(job, file);
         return;
     }
