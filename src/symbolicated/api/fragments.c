@@ -9,7 +9,8 @@ void fragments_begin(struct fragments *fragments, size_t nframes)
 {
     unsigned bits;
 
-    for (bits = 1; bits < FRAGMENTS_BITS && (size_t)1 << bits < nframes;
+    /* a frame can be several functions, and in more slots fewer meet */
+    for (bits = 1; bits < FRAGMENTS_BITS && (size_t)1 << bits < 2 * nframes;
          bits++) {
     }
     fragments->bits = bits;

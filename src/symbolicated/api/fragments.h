@@ -11,7 +11,7 @@
 #include "json/json.h"
 #include "symcache/symcache.h"
 
-#define FRAGMENTS_BITS 9 /* at most so many bits of a hash */
+#define FRAGMENTS_BITS 11 /* at most so many bits of a hash */
 
 /* Up to two values that belong to an index of a SymCache. */
 struct fragment {
