@@ -52,7 +52,8 @@ sub send_request {
     my $address = $t->symbolicated_socket;
     return $t->http($address, $q->{method}, $q->{path}, @headers)
         if $q->{method} ne 'POST';
-    return $t->post($address, $q->{path}, $q->{body_text} // '', @headers);
+    utf8::encode(my $body = $q->{body_text} // '');
+    return $t->post($address, $q->{path}, $body, @headers);
 }
 
 sub replay {

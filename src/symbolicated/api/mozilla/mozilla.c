@@ -74,6 +74,12 @@ static bool has_only(const char *text, size_t size, const char *more)
     return true;
 }
 
+/* Eliot lets a text end with a newline; no file has such a name or id. */
+static bool ends_line(const char *text, size_t size)
+{
+    return size > 0 && text[size - 1] == '\n';
+}
+
 #define NAME_CHARACTERS                                                       \
     "ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ_.+{}@<> ~-"
 
@@ -83,7 +89,7 @@ static const char *read_entry(struct mozilla_call *call, uint32_t value)
     const struct json *json = call->request->json;
     struct mozilla_entry *e = &call->entries[call->nentries++];
     uint32_t name = value + 1, id = value + 2;
-    bool bad_name, bad_id;
+    bool bad_name, bad_id, name_line, id_line;
 
     if (!is_list(json, value, 2)) {
         return "does not have a debug_filename and debug_id";
@@ -93,7 +99,8 @@ static const char *read_entry(struct mozilla_call *call, uint32_t value)
     }
     e->name = json_text(json, name);
     e->name_size = json->values[name].size;
-    bad_name = !has_only(e->name, e->name_size, NAME_CHARACTERS);
+    name_line = ends_line(e->name, e->name_size);
+    bad_name = !has_only(e->name, e->name_size - name_line, NAME_CHARACTERS);
     if ((bad_name && !call->config->mozilla.lenient) ||
         e->name_size > API_MODULE_NAME_MAX) {
         return "has an invalid debug_filename";
@@ -103,11 +110,12 @@ static const char *read_entry(struct mozilla_call *call, uint32_t value)
     }
     e->id = json_text(json, id);
     e->id_size = json->values[id].size;
-    bad_id = !has_only(e->id, e->id_size, "");
+    id_line = ends_line(e->id, e->id_size);
+    bad_id = !has_only(e->id, e->id_size - id_line, "");
     if (bad_id && !call->config->mozilla.lenient) {
         return "has an invalid debug_id";
     }
-    e->bad = bad_name || bad_id;
+    e->bad = bad_name || bad_id || name_line || id_line;
     return NULL;
 }
 
@@ -283,24 +291,44 @@ static bool read_job(struct mozilla_call *call, uint32_t value,
            read_stacks(call, job, stacks, reply);
 }
 
+/*
+ * How many jobs a value has: the characters of a text and the members of an
+ * object count, too, though none of them is one; others are one bad job.
+ */
+static uint32_t count_jobs(const struct json *json, uint32_t jobs)
+{
+    uint32_t size = json->values[jobs].size, n = 0, i;
+
+    if (is_type(json, jobs, JSON_ARRAY) || is_type(json, jobs, JSON_OBJECT)) {
+        return size;
+    }
+    if (!is_type(json, jobs, JSON_STRING)) {
+        return 1;
+    }
+    for (i = 0; i < size; i++) {
+        n += ((unsigned char)json_text(json, jobs)[i] & 0xC0) != 0x80;
+    }
+    return n;
+}
+
 static bool read_jobs(struct mozilla_call *call, uint32_t jobs,
                       struct api_reply *reply)
 {
     const struct json *json = call->request->json;
-    uint32_t i, value = jobs + 1;
+    uint32_t i, value = jobs + 1, n = count_jobs(json, jobs);
 
-    if (!is_type(json, jobs, JSON_ARRAY)) {
-        mozilla_error(call->request, reply, 400, "job 0 is invalid");
-        return false;
-    }
-    if (json->values[jobs].size > MOZILLA_JOBS_MAX) {
+    if (n > MOZILLA_JOBS_MAX) {
         mozilla_error(call->request, reply, 400,
                       "please limit number of jobs in a single request to <= "
                       "%d",
                       MOZILLA_JOBS_MAX);
         return false;
     }
-    for (i = 0; i < json->values[jobs].size; i++) {
+    if (n > 0 && !is_type(json, jobs, JSON_ARRAY)) {
+        mozilla_error(call->request, reply, 400, "job 0 is invalid");
+        return false;
+    }
+    for (i = 0; i < n; i++) {
         if (!read_job(call, value, reply)) {
             return false;
         }

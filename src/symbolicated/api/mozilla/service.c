@@ -41,6 +41,37 @@ static unsigned preference(const char *accept, const char *type)
     return best;
 }
 
+/*
+ * The form of an error, as the framework of their service chooses it: the type
+ * that is wanted most, the first of equals; else what a suffix tells; else
+ * NULL.
+ */
+static const char *error_type(const struct api_request *request)
+{
+    static const char *const types[] = {JSON_TYPE, "text/xml",
+                                        "application/xml"};
+    const char *accept = request->header(request, "Accept"), *type = NULL;
+    unsigned most = 0, wanted;
+    size_t i;
+
+    if (accept == NULL || *accept == '\0') {
+        return JSON_TYPE;
+    }
+    for (i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        wanted = preference(accept, types[i]);
+        if (wanted > most) {
+            most = wanted;
+            type = types[i];
+        }
+    }
+    if (type != NULL) {
+        return type;
+    }
+    return strcasestr(accept, "+json") != NULL  ? JSON_TYPE
+           : strcasestr(accept, "+xml") != NULL ? "application/xml"
+                                                : NULL;
+}
+
 /* No text of a title needs an escape in XML. */
 static void write_xml(struct api_reply *reply, const char *title)
 {
@@ -56,9 +87,7 @@ static void write_xml(struct api_reply *reply, const char *title)
 void mozilla_error(const struct api_request *request, struct api_reply *reply,
                    int status, const char *format, ...)
 {
-    const char *accept = request->header(request, "Accept");
-    unsigned json = accept != NULL ? preference(accept, JSON_TYPE) : 1000;
-    unsigned xml = accept != NULL ? preference(accept, "application/xml") : 0;
+    const char *type = error_type(request);
     char title[256];
     va_list args;
 
@@ -67,12 +96,11 @@ void mozilla_error(const struct api_request *request, struct api_reply *reply,
     va_end(args);
 
     reply->status = status;
-    reply->type = JSON_TYPE;
+    reply->type = type != NULL ? type : JSON_TYPE;
     api_reply_header(reply, "Vary", "Accept");
-    if (xml > json) {
-        reply->type = "application/xml";
+    if (type != NULL && strcmp(type, JSON_TYPE) != 0) {
         write_xml(reply, title);
-    } else if (json > 0) {
+    } else if (type != NULL) {
         reply->body->is_python = true;
         json_write_open(reply->body, '{');
         json_write_key(reply->body, "title");
