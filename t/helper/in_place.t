@@ -131,4 +131,23 @@ $t->write_file('gate', '');
 is lookup('gated', 'swapped'), 503,
     'nor is one that is as old, but not the same';
 
+# --- whatever comes of it, nothing is done to the file, or to its folder
+
+my $aside = put('sym', 'strange', $t->read_file($t->data('pdb/omap_reorder_funcs.pdb')));
+my @mine = (@file{qw(plain bad)}, $aside,
+    map { put('sym', $_, $crash) } 'UPPER', 'a b&c', 'gone');
+my $now = time;
+$t->wait_until('the second of the last change is over', sub { time > $now });
+sub state_of { join ' ', (lstat $_[0])[0, 1, 2, 3, 7, 9, 10] }
+my %before = map { $_ => state_of($_) } @mine;
+is lookup('ours', $_), 200, "$_: made" for 'upper', 'a%20b&c';
+is lookup('ours', 'strange'), 503, 'another one is not';
+isnt lookup('fails', 'gone'), 200, 'nor one of which nothing can be made';
+isnt lookup('fails', $_), 200, "$_: nor here" for 'plain', 'strange';
+is sha256_hex($t->read_file('ours/' . place($_) . '-v9.0.0.symcache')),
+    $oracle, "$_: the same" for 'upper', 'a b&c';
+$t->wait_until('what the jobs had is removed', sub {
+    !grep { /\/\d+$/ } glob $t->path('*/.tmp/run-*/*') });
+is state_of($_), $before{$_}, "$_ is as it was" for @mine;
+
 done_testing;

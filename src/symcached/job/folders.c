@@ -113,21 +113,24 @@ bool job_take_download(struct job *job)
     return true;
 }
 
-char *job_make_work(struct workdir *workdir)
+char *job_name_work(struct workdir *workdir)
 {
-    char path[WORKDIR_PATH_MAX], *work;
+    char path[WORKDIR_PATH_MAX];
 
     if (workdir == NULL) {
         errno = ENOENT;
         return NULL;
     }
-    if (workdir_make(workdir, path) != 0) {
+    return workdir_file(workdir, path) == 0 ? strdup(path) : NULL;
+}
+
+char *job_make_work(struct workdir *workdir)
+{
+    char *work = job_name_work(workdir);
+
+    if (work != NULL && mkdir(work, 0755) != 0) {
+        free(work);
         return NULL;
-    }
-    work = strdup(path);
-    if (work == NULL) {
-        workdir_remove(path);
-        errno = ENOMEM;
     }
     return work;
 }
@@ -184,10 +187,10 @@ bool job_has_original(const struct job *job)
 void job_leave_original(struct job *job)
 {
     if (job->original.link != NULL) {
-        *strrchr(job->original.link, '/') = '\0'; /* the folder is ours */
-        async_unlink_add(job->original.link);
+        async_unlink_add(job->original.folder);
+        free(job->original.folder);
         free(job->original.link);
-        job->original.link = NULL;
+        job->original.folder = job->original.link = NULL;
     }
 }
 

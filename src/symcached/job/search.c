@@ -178,7 +178,7 @@ bool job_leave_at_source(struct job *job, const char *file)
         return false;
     }
     (void)stat(file, &job->original.left); /* one that is gone has changed */
-    free(job->work);
+    job->original.folder = job->work;
     job->work = NULL;
     job_leave_sources(job);
     job_set_state(job, JOB_WAITS_TRANSCODER);
@@ -334,6 +334,7 @@ static struct lookup *begin_lookup(struct job *job)
     struct workdir *workdir;
     symcache_key_t key;
     unsigned formats;
+    bool may_stay;
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
 
     memset(symcache, 0, sizeof(*symcache));
@@ -345,15 +346,15 @@ static struct lookup *begin_lookup(struct job *job)
     symcache->exceeds = order->on_disk;
 
     section_ask(job, &key, &formats);
+    may_stay = job_may_leave_original(job);
     job->original.unchanged =
-        section_wants_file(job) || job_may_leave_original(job) ? time(NULL)
-                                                               : 0;
+        section_wants_file(job) || may_stay ? time(NULL) : 0;
 
     /* on the file system where the file will stay, so that it can be renamed */
     workdir = scheduler_workdir(job->scheduler, source->type->has_symcaches
                                                     ? job->store->root
                                                     : job->config->downloads);
-    job->work = job_make_work(workdir);
+    job->work = may_stay ? job_name_work(workdir) : job_make_work(workdir);
     if (job->work == NULL) {
         return NULL;
     }

@@ -101,9 +101,11 @@ struct original {
     unsigned turn;     /* of the lookup, see struct source_turns */
     uint64_t bytes;    /* received from all sources */
     char *link;        /* if it was left at its source: a symbolic link to it,
-                          alone in a folder, or itself, if it was received and
-                          nobody has read it yet; or NULL: it is among the
-                          downloads */
+                          in folder, or its path there; or itself, in folder,
+                          if it was received and nobody has read it yet; or
+                          NULL: it is among the downloads */
+    char *folder;      /* of the lookup, of which nothing else is left; or
+                          NULL */
     time_t unchanged;  /* since when it must be what its source had; 0: nobody
                           else can change it */
     struct stat left;  /* it, when it was left there */
@@ -298,7 +300,7 @@ bool job_leave_at_source(struct job *job, const char *file);
 /* unproved.c ------------------------------------------------------------ */
 
 /* The callback of a lookup: a PDB is there that nobody has read yet. */
-void job_take_unproved(void *arg);
+void job_take_unproved(void *arg, const char *here);
 
 /* Is the job's original such a one? */
 bool job_is_unproved(const struct job *job);
@@ -422,10 +424,13 @@ bool job_was_lied_to(const struct job *job);
 /* A new directory, or NULL with errno. */
 char *job_make_work(struct workdir *workdir);
 
+/* The path of one that is not made yet, or NULL with errno. */
+char *job_name_work(struct workdir *workdir);
+
 /* Both vanish at once, but their space is freed without blocking the loop. */
 void job_remove_work(struct job *job);
 void job_discard_pdb(struct job *job); /* not if it was left at its source */
-void job_leave_original(struct job *job); /* if it was: removes the link */
+void job_leave_original(struct job *job); /* if it was: removes the folder */
 
 /* The key of the original: the job's, with the kind of the format. */
 void job_original_key(const struct job *job, symcache_key_t *key);

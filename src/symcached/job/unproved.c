@@ -9,9 +9,11 @@
  * finds.
  */
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include "scheduler.h"
 
 /* Does what the job runs on it say whether it is the right one? */
@@ -24,24 +26,35 @@ static bool can_prove(const struct job *job)
            !section_wants_file(job) && job_may_leave_original(job);
 }
 
-void job_take_unproved(void *arg)
+static int make_link(const struct job *job, const char *target,
+                     const char *link)
+{
+    return mkdir(job->work, 0755) == 0 || errno == EEXIST
+               ? symlink(target, link)
+               : -1;
+}
+
+void job_take_unproved(void *arg, const char *here)
 {
     struct job *job = arg;
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
-    struct stat st;
+    bool stays = here != NULL &&
+                 transcode_takes_path(job->order.transcoders[FORMAT_PDB],
+                                      here, job->key.name);
 
-    if (!can_prove(job)) {
+    snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
+    if (!can_prove(job) ||
+        (here != NULL && !stays && make_link(job, here, file) != 0)) {
         source_doubt(job->lookup);
         return;
     }
-    snprintf(file, sizeof(file), "%s/%s", job->work, job->key.name);
     job->original.from = job->source->name;
     job->original.format = FORMAT_PDB;
     job->original.is_unproved = true;
-    if (lstat(file, &st) == 0 && S_ISREG(st.st_mode)) {
-        job->original.unchanged = 0;
+    if (here == NULL) {
+        job->original.unchanged = 0; /* it was received */
     }
-    (void)job_leave_at_source(job, file);
+    (void)job_leave_at_source(job, stays ? here : file);
 }
 
 bool job_is_unproved(const struct job *job)
@@ -62,9 +75,9 @@ void job_doubt(struct job *job)
 {
     job_leaves_run(job);
     job_remove_work(job);
-    *strrchr(job->original.link, '/') = '\0';
-    job->work = job->original.link; /* the folder of the lookup */
-    job->original.link = NULL;
+    job->work = job->original.folder;
+    free(job->original.link);
+    job->original.folder = job->original.link = NULL;
     job->original.from = NULL;
     job_set_state(job, JOB_WAITS_SOURCE);
 }

@@ -63,13 +63,14 @@ struct source_callbacks {
     /* exactly once, never from inside source_lookup() */
     void (*done)(void *arg, enum source_outcome outcome);
     /*
-     * Or NULL.  `file` is by its place and its first bytes the PDB that is
-     * looked for, but nobody has read it yet.  Who can tell by other means
+     * Or NULL.  `file`, or the one at `here`, which stays where it is, is by
+     * its place and its first bytes the PDB that is looked for, but nobody has
+     * read it yet.  Who can tell by other means
      * whether it is the right one, calls source_proven() or source_doubt()
      * later, or source_cancel(); the lookup keeps no slot of its host
      * meanwhile.
      */
-    void (*unproved)(void *arg);
+    void (*unproved)(void *arg, const char *here);
 };
 
 /* The types that a source may have, for config_read(). */
@@ -104,8 +105,8 @@ void sources_keep(struct sources *sources, const struct config *config);
  * are told of a checksum, and a file that has another one is unusable.  If
  * unchanged is not 0, a file of a directory that was not changed since then may
  * be left where it is: `file` is then a symbolic link to it; and the caller can
- * do with an unproved file.  config must live
- * until done or cancel.
+ * do with an unproved file.  The directory of `file` is made if it is missing.
+ * config must live until done or cancel.
  * Without an attempt callback it is a lookup before its turn: done says that it
  * has ended, and its result is kept until source_promote() or source_cancel().
  * Returns NULL when out of memory.

@@ -44,14 +44,27 @@ static void lookup_discard_file(struct lookup *lookup, int fd,
     close(fd);
 }
 
+int lookup_make_folder(const struct lookup *lookup)
+{
+    char folder[PATH_MAX];
+
+    snprintf(folder, sizeof(folder), "%.*s",
+             (int)(strrchr(lookup->file, '/') - lookup->file), lookup->file);
+    return mkdir(folder, 0755) == 0 || errno == EEXIST ? 0 : -1;
+}
+
 static int lookup_open(struct lookup *lookup, int *fd, const char *path)
 {
+    const int flags = O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC;
+
     if (*fd >= 0) {
         lookup_discard_file(lookup, *fd, path);
     }
 
-    *fd =
-        open(path, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
+    *fd = open(path, flags, 0644);
+    if (*fd < 0 && errno == ENOENT && lookup_make_folder(lookup) == 0) {
+        *fd = open(path, flags, 0644);
+    }
     return *fd < 0 ? -1 : 0;
 }
 
@@ -90,7 +103,8 @@ static void lookup_publish(struct lookup *lookup, const char *from,
 /* The PDB stays in its directory. */
 static void lookup_link(struct lookup *lookup, int fd, const char *detail)
 {
-    if (here_link(fd, lookup->file) != 0) {
+    if (lookup_make_folder(lookup) != 0 ||
+        here_link(fd, lookup->file) != 0) {
         lookup_fail(lookup, "link");
         return;
     }

@@ -171,6 +171,10 @@ void lookup_end(struct lookup *lookup);
 /* Ends it with an attempt that failed with errno. */
 void lookup_fail(struct lookup *lookup, const char *what);
 
+/* Makes the folder of lookup->file, if it is not there: whoever asked may have
+ * left that until something lies in it.  Returns 0, or -1 with errno. */
+int lookup_make_folder(const struct lookup *lookup);
+
 /* Opens an empty part file for a body.  Returns 0, or -1 with errno. */
 int lookup_open_part(struct lookup *lookup);
 

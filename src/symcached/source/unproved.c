@@ -30,13 +30,14 @@ static bool may_offer(const struct lookup *lookup)
             1u << FORMAT_PDB);
 }
 
-/* Hands `file` to the owner.  The host is free for others. */
-static void offer(struct lookup *lookup)
+/* Hands `file`, or the one at the path `here`, to the owner.  The host is free
+ * for others. */
+static void offer(struct lookup *lookup, const char *here)
 {
     lookup_set_step(lookup, LOOKUP_UNPROVED, NULL);
     host_leave(lookup->slot);
     lookup->slot = NULL;
-    lookup->callbacks.unproved(lookup->arg);
+    lookup->callbacks.unproved(lookup->arg, here);
 }
 
 bool lookup_offer_part(struct lookup *lookup)
@@ -59,7 +60,7 @@ bool lookup_offer_part(struct lookup *lookup)
     lookup->offered = (uint64_t)st.st_size;
     close(lookup->part_fd); /* as many may wait as jobs do */
     lookup->part_fd = -1;
-    offer(lookup);
+    offer(lookup, NULL);
     return true;
 }
 
@@ -77,7 +78,7 @@ static void on_near(void *arg, const struct near_result *result)
 {
     enum breaker_end end = result->late ? BREAKER_FAULT : BREAKER_GOOD;
     struct lookup *lookup = arg;
-    char detail[64] = "";
+    char detail[64] = "", path[PATH_MAX];
 
     lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
     lookup->dir.seen = true;
@@ -90,13 +91,12 @@ static void on_near(void *arg, const struct near_result *result)
     if (result->late) {
         lookup_attempt_here(lookup, SOURCE_FAILED, detail);
         lookup_end(lookup);
-    } else if (result->fd >= 0 &&
-               here_link(result->fd, lookup->file) == 0) {
+    } else if (result->fd >= 0 && here_path(result->fd, path) == 0) {
         lookup_set_dir_place(lookup, result->place);
         lookup->offered = result->size;
         lookup->received.bytes = result->size;
         lookup->in_dir = true;
-        offer(lookup);
+        offer(lookup, path);
     } else {
         lookup_run_dir(lookup);
     }

@@ -414,6 +414,13 @@ static int rename_input(struct transcode *transcode)
     return 0;
 }
 
+bool transcode_takes_path(const struct transcoder_config *transcoder,
+                          const char *path, const char *name)
+{
+    return !transcoder->fixed_input && pdb_name_is_plain(name) &&
+           strcmp(strrchr(path, '/') + 1, name) == 0;
+}
+
 /* Makes what the work directory has to hold when the process begins. */
 static int lay_out(struct transcode *transcode, char symbols[PATH_MAX],
                    char cwd[PATH_MAX], char tmp[PATH_MAX])
@@ -430,12 +437,10 @@ static int lay_out(struct transcode *transcode, char symbols[PATH_MAX],
                 transcode_mkdir(transcode, "tmp", tmp) != 0)) {
         return -1;
     }
-    return transcode->transcoder->fixed_input ||
-                   !pdb_name_is_plain(transcode->key.name) ||
-                   strcmp(strrchr(transcode->pdb, '/') + 1,
-                          transcode->key.name) != 0
-               ? rename_input(transcode)
-               : 0;
+    return transcode_takes_path(transcode->transcoder, transcode->pdb,
+                                transcode->key.name)
+               ? 0
+               : rename_input(transcode);
 }
 
 static void on_low(void *arg)

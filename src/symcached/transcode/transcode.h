@@ -48,6 +48,11 @@ bool transcode_is_ours(const struct transcoder_config *transcoder);
 /* Is it, and does it also say what it has checked, see proof.h? */
 bool transcode_proves(const struct transcoder_config *transcoder);
 
+/* Is {pdb} the absolute path itself, of the original of that name?  Otherwise
+ * it is a link to that in the work directory, which may be a hard one. */
+bool transcode_takes_path(const struct transcoder_config *transcoder,
+                          const char *path, const char *name);
+
 /*
  * Runs transcoder->command on pdb (absolute path).  work is an existing empty
  * directory that the caller removes after done; it holds {out} and the

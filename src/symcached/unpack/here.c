@@ -130,22 +130,29 @@ int here_receive(int socket, size_t place)
     }
 }
 
-int here_link(int fd, const char *path)
+int here_path(int fd, char path[PATH_MAX])
 {
-    char self[32], target[PATH_MAX];
     struct stat opened, st;
+    char self[32];
     ssize_t n;
 
     snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-    n = readlink(self, target, sizeof(target) - 1);
+    n = readlink(self, path, PATH_MAX - 1);
     if (n <= 0 || fstat(fd, &opened) != 0) {
         return -1;
     }
-    target[n] = '\0';
-    if (stat(target, &st) != 0 || st.st_dev != opened.st_dev ||
+    path[n] = '\0';
+    if (stat(path, &st) != 0 || st.st_dev != opened.st_dev ||
         st.st_ino != opened.st_ino) {
         errno = ESTALE;
         return -1;
     }
-    return symlink(target, path);
+    return 0;
+}
+
+int here_link(int fd, const char *path)
+{
+    char target[PATH_MAX];
+
+    return here_path(fd, target) == 0 ? symlink(target, path) : -1;
 }

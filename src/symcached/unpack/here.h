@@ -6,6 +6,7 @@
 #ifndef SYMCACHED_UNPACK_HERE_H
 #define SYMCACHED_UNPACK_HERE_H
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -46,8 +47,11 @@ bool here_is_void(const struct stat *st);
 /* The descriptor of the place, or -1: nothing is waited for. */
 int here_receive(int socket, size_t place);
 
-/* Makes a symbolic link to an open file.  Returns 0, or -1 with errno: ESTALE
- * if it does not lie any more where it was opened. */
+/* Writes the path of an open file.  Returns 0, or -1 with errno: ESTALE if it
+ * does not lie any more where it was opened. */
+int here_path(int fd, char path[PATH_MAX]);
+
+/* Makes a symbolic link to an open file.  Returns as here_path(). */
 int here_link(int fd, const char *path);
 
 #endif
