@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JSON_DEPTH_MAX 64 /* arrays and objects inside each other */
+#define JSON_DEPTH_MAX 127 /* arrays and objects inside each other */
 
 enum json_type {
     JSON_NULL,

@@ -21,6 +21,7 @@ static const struct {
     {4, 8, NULL},  /* mips */
     {4, 8, NULL},  /* mips64 */
     {4, 4, "pc"},  /* arm64_32 */
+    {4, 4, NULL},  /* wasm32 */
 };
 
 static size_t family(uint32_t arch)

@@ -87,8 +87,9 @@ my @lookups = (
     ['pe', 0x171a, ['ZN5outer5inner3BoxIiLi4EE6level2Ei', '/src/shapes.h', 22],
         ['ZN5outer5inner3BoxIiLi4EE6level1Ei', '/src/shapes.h', 18],
         ['entry', '/src/shapes.cpp', 125]],
+    # Symbolicator looks up the multiple of 4 below, where the library has line 26
     ['wasm', 0xe93, ['outer::inner::Box<float, 2>::level3(int, int volatile*)',
-                     '/src/shapes.h', 27]],
+                     '/src/shapes.h', 26]],
 );
 
 # The frames at an address, as Symbolicator's protocol has them.

@@ -221,6 +221,8 @@ static void call_sites(void **state)
         {301, {.address = 0x103, .index = 1}, 0x100},
         {501, {.address = 0x107, .index = 1}, 0x100},
         {701, {.address = 0x10B, .index = 1}, 0x100},
+        {1001, {.address = 0x10B}, 0x108},
+        {1001, {.address = 0x10B, .index = 1}, 0x104},
         {0, {.address = 0x101, .index = 1}, 0x100},
         {77777, {.address = 0x101, .index = 1}, 0x100},
     };

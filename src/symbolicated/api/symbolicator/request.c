@@ -78,12 +78,16 @@ static const struct shape_member stack_members[STACK_MEMBERS] = {
     [STACK_THREAD_NAME] = {"thread_name", SHAPE_STRING, SHAPE_NULLABLE, NULL},
     [STACK_IS_REQUESTING] = {"is_requesting", SHAPE_BOOL, SHAPE_NULLABLE,
                              NULL},
-    [STACK_REGISTERS] = {"registers", SHAPE_MAP, SHAPE_NULLABLE, NULL},
+    [STACK_REGISTERS] = {"registers", SHAPE_MAP, SHAPE_OPTIONAL, NULL},
     [STACK_FRAMES] = {"frames", SHAPE_LIST, SHAPE_REQUIRED, NULL},
 };
 
 static const char *const trusts[] = {"none", "scan",      "cfiscan", "fp",
                                      "cfi",  "prewalked", "context", NULL};
+
+static const char *const languages[] = {
+    "unknown", "c",     "cpp",    "d",           "go",     "objc", "objcpp",
+    "rust",    "swift", "csharp", "visualbasic", "fsharp", NULL};
 
 static const struct shape_member frame_members[FRAME_MEMBERS] = {
     [FRAME_PLATFORM] = {"platform", SHAPE_STRING, SHAPE_NULLABLE, NULL},
@@ -95,7 +99,7 @@ static const struct shape_member frame_members[FRAME_MEMBERS] = {
                       NULL},
     [FRAME_FUNCTION_ID] = {"function_id", SHAPE_HEX, SHAPE_NULLABLE, NULL},
     [FRAME_PACKAGE] = {"package", SHAPE_STRING, SHAPE_NULLABLE, NULL},
-    [FRAME_LANG] = {"lang", SHAPE_STRING, SHAPE_NULLABLE, NULL},
+    [FRAME_LANG] = {"lang", SHAPE_ENUMERATION, SHAPE_NULLABLE, languages},
     [FRAME_SYMBOL] = {"symbol", SHAPE_STRING, SHAPE_NULLABLE, NULL},
     [FRAME_SYM_ADDR] = {"sym_addr", SHAPE_HEX, SHAPE_NULLABLE, NULL},
     [FRAME_FUNCTION] = {"function", SHAPE_STRING, SHAPE_NULLABLE, NULL},
@@ -154,29 +158,33 @@ static struct items items_of(const struct json *json, uint32_t list)
     return items;
 }
 
-/* "abs", or "rel:" and the index of a module. */
-static bool parse_addr_mode(const struct json *json, uint32_t value,
-                            uint32_t *rel)
+/*
+ * "abs", or "rel:" and the index of a module.  The index comes back as it is
+ * written usually, without a sign and zeros before it.
+ */
+static bool parse_addr_mode(struct json *json, uint32_t value, uint32_t *rel)
 {
-    uint32_t i;
+    struct json_value *v = &json->values[value];
+    char *text = json->text + v->at, *p, *end;
     uint64_t n;
-    const char *p;
 
     if (value == 0 || json_is(json, value, "abs")) {
         return true;
     }
-    p = json_text(json, value);
-    if (json->values[value].size < 5 || memcmp(p, "rel:", 4) != 0) {
+    if (v->size < 5 || memcmp(text, "rel:", 4) != 0) {
         return false;
     }
-    for (i = 4, n = 0; i < json->values[value].size; i++) {
-        if (p[i] < '0' || p[i] > '9') {
-            return false;
-        }
-        n = 10 * n + (uint64_t)(p[i] - '0');
-        n = n < SYMBOLICATOR_NONE ? n : SYMBOLICATOR_NONE - 1;
+    end = text + v->size;
+    p = text + (text[4] == '+' ? 5 : 4);
+    if (!shape_decimal(p, (size_t)(end - p), &n)) {
+        return false;
     }
-    *rel = (uint32_t)n;
+    while (p < end - 1 && *p == '0') {
+        p++;
+    }
+    memmove(text + 4, p, (size_t)(end - p));
+    v->size = (uint32_t)(4 + (end - p));
+    *rel = n < SYMBOLICATOR_NONE ? (uint32_t)n : SYMBOLICATOR_NONE - 1;
     return true;
 }
 
@@ -185,7 +193,7 @@ static bool parse_frame(struct symbolicator_request *request,
                         struct symbolicator_frame *frame)
 {
     uint32_t found[FRAME_MEMBERS];
-    const struct json *json;
+    struct json *json;
 
     json = &request->json;
     if (!shape_object(walk, value, frame_members, FRAME_MEMBERS, found)) {
@@ -469,11 +477,10 @@ static int find_owners(struct symbolicator_request *request)
         images[i].index = (uint32_t)i;
     }
     images_sort(images, request->nmodules);
-    for (i = 0; i < request->nmodules; i++) {
-        if (images[i].size != 0) {
-            request->modules[images[i].index].image_size = images[i].size;
-            request->modules[images[i].index].has_size = true;
-        }
+    /* the last one is open, unless it has a size; the others reach the next */
+    for (i = 0; i + 1 < request->nmodules; i++) {
+        request->modules[images[i].index].image_size = images[i].size;
+        request->modules[images[i].index].has_size = true;
     }
     for (i = 0; i < request->nframes; i++) {
         frame = &request->frames[i];

@@ -67,7 +67,7 @@ static bool read_hex(const char *p, size_t size, uint64_t *number)
     return true;
 }
 
-static bool read_decimal(const char *p, size_t size, uint64_t *number)
+bool shape_decimal(const char *p, size_t size, uint64_t *number)
 {
     uint64_t n;
     const char *end;
@@ -94,7 +94,7 @@ bool shape_hex(const struct json *json, uint32_t value, uint64_t *hex)
         p = json_text(json, value);
         return v->size > 2 && p[0] == '0' && (p[1] | 0x20) == 'x'
                    ? read_hex(p + 2, v->size - 2, hex)
-                   : read_decimal(p, v->size, hex);
+                   : shape_decimal(p, v->size, hex);
     }
     switch (json_integer(json, value, hex)) {
     case JSON_INTEGER_POSITIVE:

@@ -81,6 +81,10 @@ static inline int shape_digit(char c)
     return digits[(unsigned char)c] - 1;
 }
 
+/* Reads decimal digits.  Returns false if there are others, none, or more than
+ * 64 bits. */
+bool shape_decimal(const char *p, size_t size, uint64_t *number);
+
 /* An integer, which may be negative and is two's complement then, "0x1f" or
  * "31". */
 bool shape_hex(const struct json *json, uint32_t value, uint64_t *hex);
