@@ -143,4 +143,15 @@ for ([$near, 'malformed'], ['cd' x 20, 'missing'], [undef, 'missing'],
     is $told->{debug_status}, $status, 'code id ' . ($code_id // 'none');
 }
 
+# A name is not needed where files lie by their ids.
+for (['elf', 'code_file', undef, 0x2586], ['macho', 'debug_file', undef, 0x2eb],
+     ['elf', 'code_file', '/lib/..', 0x2586],
+     ['wasm', 'code_file', "\n", 0xe93]) {
+    my ($module, $member, $name, $address) = @$_;
+    local $modules{$module}{$member} = $name;
+    my ($told, $frames) = frames($module, $address);
+    is_deeply [$told->{debug_status}, scalar @$frames > 0], ['found', 1],
+        "$module without a name" or diag explain $told;
+}
+
 done_testing;

@@ -13,6 +13,9 @@
 /* A portable PDB has a stamp instead of an age; keys have this. */
 #define DOTNET_AGE UINT32_MAX
 
+/* What symbol servers call a file of which only the id is known. */
+#define NO_NAME "_"
+
 enum module_type { TYPE_OTHER, TYPE_PE, TYPE_ELF, TYPE_UUID };
 
 static enum module_type type_of(const struct symbolicator_request *request,
@@ -30,6 +33,12 @@ static enum module_type type_of(const struct symbolicator_request *request,
                    json_is(json, module->type, "wasm")
                ? TYPE_UUID
                : TYPE_OTHER;
+}
+
+/* The files of ELF, Mach-O and WebAssembly lie by their ids alone, too. */
+static bool has_build_id(enum module_type type)
+{
+    return type == TYPE_ELF || type == TYPE_UUID;
 }
 
 /* Reads a build id, as which the code id of a module may be taken. */
@@ -63,8 +72,7 @@ static bool derive(const struct symbolicator_request *request,
     symcache_key_t id;
     uint8_t bytes[16];
 
-    if ((type != TYPE_ELF && type != TYPE_UUID) ||
-        !read_build_id(request, module, &id)) {
+    if (!has_build_id(type) || !read_build_id(request, module, &id)) {
         return false;
     }
     fold(bytes, &id);
@@ -93,15 +101,22 @@ bool symbolicator_key(const struct symbolicator_request *request,
 {
     uint32_t value = path_of(request, module);
     struct symfile_string path;
+    bool is_named = false;
 
-    if (value == 0) {
+    if (value != 0) {
+        path.data = json_text(&request->json, value);
+        path.size = request->json.values[value].size;
+        *name = source_path_name(&path);
+        is_named =
+            symcache_name_parse(name->data, name->size, key) == SYMCACHE_OK;
+    }
+    if (!is_named && !has_build_id(type_of(request, module))) {
         return false;
     }
-    path.data = json_text(&request->json, value);
-    path.size = request->json.values[value].size;
-    *name = source_path_name(&path);
-    if (symcache_name_parse(name->data, name->size, key) != SYMCACHE_OK) {
-        return false;
+    if (!is_named) {
+        name->data = NO_NAME;
+        name->size = sizeof(NO_NAME) - 1;
+        (void)symcache_name_parse(name->data, name->size, key);
     }
     key->id_type = SYMCACHE_ID_DEBUG;
     memcpy(key->guid, module->guid, sizeof(key->guid));
@@ -166,8 +181,7 @@ static size_t print_code_id(char text[SYMCACHE_ID_TEXT_MAX + 1],
                           &id) == SYMCACHE_OK) {
         return symcache_id_print(text, &id);
     }
-    if ((type == TYPE_ELF || type == TYPE_UUID) &&
-        read_build_id(request, module, &id) &&
+    if (has_build_id(type) && read_build_id(request, module, &id) &&
         (id.build_len != sizeof(key->guid) ||
          memcmp(id.build, key->guid, sizeof(key->guid)) != 0)) {
         return symcache_id_print(text, &id);

@@ -11,7 +11,8 @@
 
 /*
  * The key of a module, and its name as it was given, in *name: that of the
- * debug file, or without one of the module itself.  A debug id that was not
+ * debug file, or without one of the module itself, or "_" where neither is a
+ * name and the format has ids by which files lie.  A debug id that was not
  * given is made of the code id where the format does so; of ELF, as if it were
  * little-endian.  Returns false when no file can be asked for: the name or the
  * id is missing or impossible.
