@@ -258,9 +258,11 @@ SKIP: {
     $t->{helper} = $t->spawn('symcached.log', { $t->sanitizer_env(0) },
         $activate, '-l', $t->helper_socket, '-E', 'PATH',
         $t->program('symcached'), '-c', $t->path('symcached.json'));
-    $t->wait_until('it listens', sub { -S $t->helper_socket });
-    is $t->helper('GET', '/healthz')->{status}, 200,
-        'started by systemd-socket-activate';
+    # the socket is there before it listens
+    my $answer;
+    $t->wait_until('it answers', sub { -S $t->helper_socket
+        && ($answer = $t->helper('GET', '/healthz')) });
+    is $answer->{status}, 200, 'started by systemd-socket-activate';
     $t->stop_symcached;
     unlink $t->helper_socket;
 }
