@@ -154,4 +154,12 @@ for (['elf', 'code_file', undef, 0x2586], ['macho', 'debug_file', undef, 0x2eb],
         "$module without a name" or diag explain $told;
 }
 
+# Nor is a type that is known.
+{
+    local $modules{wasm}{type} = 'other';
+    my ($told, $frames) = frames('wasm', 0xe93);
+    is_deeply [$told->{debug_status}, $told->{type}, scalar @$frames],
+        ['found', 'unknown', 1], 'a module of another type';
+}
+
 done_testing;

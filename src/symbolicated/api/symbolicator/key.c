@@ -86,11 +86,9 @@ static bool derive(const struct symbolicator_request *request,
 
 /* The path of the debug file, or of the module itself if it has none; 0: there
  * is neither. */
-static uint32_t path_of(const struct symbolicator_request *request,
-                        const struct symbolicator_module *module)
+static uint32_t path_of(const struct symbolicator_module *module)
 {
-    return module->debug_file == 0 &&
-                   type_of(request, module) != TYPE_OTHER
+    return module->debug_file == 0 && !module->is_dotnet
                ? module->code_file
                : module->debug_file;
 }
@@ -99,7 +97,7 @@ bool symbolicator_key(const struct symbolicator_request *request,
                       const struct symbolicator_module *module,
                       symcache_key_t *key, struct symfile_string *name)
 {
-    uint32_t value = path_of(request, module);
+    uint32_t value = path_of(module);
     struct symfile_string path;
     bool is_named = false;
 
