@@ -69,24 +69,46 @@ static int repair(struct symfile_strings *s, const uint8_t *text, size_t len,
     return 0;
 }
 
+static inline uint64_t eight(const uint8_t *p)
+{
+    uint64_t bytes;
+
+    memcpy(&bytes, p, sizeof(bytes));
+    return bytes;
+}
+
+/* Reads up to 8 bytes.  Some may be read twice: a copy of so few, whose number
+ * the compiler does not know, takes longer than hashing them does. */
+static inline uint64_t few(const uint8_t *p, size_t len)
+{
+    uint32_t first, last;
+
+    if (len < 4) {
+        return len == 0 ? 0
+                        : (uint64_t)p[0] << 16 | (uint64_t)p[len / 2] << 8 |
+                              p[len - 1];
+    }
+    memcpy(&first, p, sizeof(first));
+    memcpy(&last, p + len - sizeof(last), sizeof(last));
+    return (uint64_t)first << 32 | last;
+}
+
 /* Never returns 0, which means "no hash yet" in struct symfile_name. */
 static uint32_t hash_bytes(uint64_t seed, const uint8_t *p, size_t len,
                            int *is_ascii)
 {
+    size_t i;
     uint64_t h, w, all;
 
     h = seed ^ (len * 0x9E3779B97F4A7C15u);
     all = 0;
-    while (len >= 8) {
-        memcpy(&w, p, 8);
+    for (i = 0; i + 8 < len; i += 8) {
+        w = eight(p + i);
         h = (h ^ w) * 0xBF58476D1CE4E5B9u;
         h ^= h >> 29;
         all |= w;
-        p += 8;
-        len -= 8;
     }
-    w = 0;
-    memcpy(&w, p, len);
+    w = len < 8 ? few(p, len) : eight(p + len - 8);
     h = (h ^ w) * 0x94D049BB133111EBu;
     h ^= h >> 31;
     *is_ascii = ((all | w) & HIGH_BITS) == 0;
