@@ -12,7 +12,7 @@
 #include "base/sort.h"
 #include "writer.h"
 
-#define BUFFER 16384
+#define BUFFER 65536
 #define DIRECT 8192 /* from this size on, data is not copied to the buffer */
 #define NOTHING UINT64_MAX
 #define LOST SYMFILE_NONE
@@ -452,14 +452,14 @@ symfile_writer_finish(struct symfile_writer *w,
                       const struct symfile_sink *sink)
 {
     struct finish f;
-    struct stream *s;
-    enum symfile_status status;
+    struct stream *s = NULL;
+    enum symfile_status status = SYMFILE_NO_MEMORY;
 
     memset(&f, 0, sizeof(f));
-    status = SYMFILE_NO_MEMORY;
-    s = malloc(sizeof(*s));
-    if (s != NULL && prepare(w, &f) == 0 &&
-        w->calls.count + f.count < SYMFILE_NONE) {
+    if (prepare(w, &f) == 0 && w->calls.count + f.count < SYMFILE_NONE) {
+        s = malloc(sizeof(*s)); /* prepare() has freed as much */
+    }
+    if (s != NULL) {
         s->sink = sink;
         s->written = s->used = 0;
         s->failed = 0;
