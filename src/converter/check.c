@@ -76,7 +76,7 @@ void check_output(const struct check *check, int fd,
     }
     limits.memory = (uint64_t)size + CHECK_MEMORY;
     if (map == MAP_FAILED ||
-        sandbox_enter(&limits, error, sizeof(error)) != 0 ||
+        sandbox_enter(&limits, NULL, error, sizeof(error)) != 0 ||
         !is_sound(check, map, (size_t)size, result->output)) {
         return;
     }

@@ -144,7 +144,7 @@ static int enter_sandbox(const struct input *input, size_t scratch,
     limits.memory = 512 * MIB + 4 * (uint64_t)size + scratch;
     limits.file_size = output_limit(input);
     limits.cpu_seconds = sandbox_seconds(size);
-    if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
+    if (sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {
         return failure_set(failure, FAILURE_SANDBOX,
                            "is not parsed without a sandbox: %s "
                            "(--no-sandbox does)",

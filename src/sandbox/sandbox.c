@@ -191,7 +191,11 @@ static int sandbox_seccomp(void)
         return ENOMEM;
     }
 
-    rc = allow(filter);
+    /* for all threads */
+    rc = seccomp_attr_set(filter, SCMP_FLTATR_CTL_TSYNC, 1);
+    if (rc == 0) {
+        rc = allow(filter);
+    }
     if (rc == 0) {
         rc = seccomp_load(filter);
     }
@@ -200,8 +204,8 @@ static int sandbox_seccomp(void)
     return -rc;
 }
 
-int sandbox_enter(const struct sandbox_limits *limits, char *error,
-                  size_t size)
+int sandbox_enter(const struct sandbox_limits *limits, void (*start)(void),
+                  char *error, size_t size)
 {
     int rc;
 
@@ -217,6 +221,10 @@ int sandbox_enter(const struct sandbox_limits *limits, char *error,
 
     if (landlock_restrict(NULL, 0, 0) != 0) {
         return sandbox_error(error, size, "sandbox: landlock", errno);
+    }
+
+    if (start != NULL) {
+        start();
     }
 
     /* after Landlock, which needs to open a descriptor for its ruleset */

@@ -8,6 +8,9 @@
  * It cannot open a file or find out whether one exists, make a socket, or start
  * a process or thread.  fstat() may fail, depending on the C library; the size
  * of a file is what lseek() to its end returns.
+ *
+ * Threads that a program needs are started on the way, and are in the sandbox,
+ * too.
  */
 #ifndef SANDBOX_H
 #define SANDBOX_H
@@ -31,11 +34,13 @@ struct sandbox_limits {
 unsigned sandbox_seconds(uint64_t bytes);
 
 /*
- * Enters the sandbox.  To be called once, after the last open().  Returns 0, or
+ * Enters the sandbox.  To be called once, after the last open().  start, unless
+ * it is NULL, may start threads: when it is called, files are out of reach
+ * already.  It returns when those threads only wait for work.  Returns 0, or
  * -1 with a sentence in error.  It is an error if the kernel has no seccomp,
  * but not if it has no Landlock.
  */
-int sandbox_enter(const struct sandbox_limits *limits, char *error,
-                  size_t size);
+int sandbox_enter(const struct sandbox_limits *limits, void (*start)(void),
+                  char *error, size_t size);
 
 #endif

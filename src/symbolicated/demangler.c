@@ -88,7 +88,7 @@ static void start_worker(struct worker *worker, int supervisor_fd)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         close(fds[0]);
         close(supervisor_fd);
-        if (sandbox_enter(&limits, error, sizeof(error)) == 0) {
+        if (sandbox_enter(&limits, NULL, error, sizeof(error)) == 0) {
             work(fds[1]);
         }
         _exit(0);

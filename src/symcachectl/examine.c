@@ -154,7 +154,7 @@ static void look(const struct task *t)
                  strerror(errno));
         return;
     }
-    if (sandbox_enter(&limits, t->error, t->error_size) == 0) {
+    if (sandbox_enter(&limits, NULL, t->error, t->error_size) == 0) {
         t->look(data, t->size, t->result);
     }
 }

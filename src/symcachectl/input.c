@@ -124,7 +124,7 @@ int input_open(const char *file, int damaged_code, struct input *input)
     if (load(file, &bytes) != 0) {
         return command_fail(COMMAND_IO, file, strerror(errno));
     }
-    if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
+    if (sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {
         fprintf(stderr, "symcachectl: warning: %s; parsing without it\n",
                 error);
     }

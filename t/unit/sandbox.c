@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,7 +67,7 @@ static int run(const struct sandbox_limits *limits, int (*probe)(void))
     assert_true(pid >= 0);
 
     if (pid == 0) {
-        if (sandbox_enter(limits, error, sizeof(error)) != 0) {
+        if (sandbox_enter(limits, NULL, error, sizeof(error)) != 0) {
             fprintf(stderr, "# %s\n", error);
             _exit(99);
         }
@@ -80,6 +81,53 @@ static int run(const struct sandbox_limits *limits, int (*probe)(void))
 static int refused(long rc)
 {
     return rc == -1 && (errno == EPERM || errno == EACCES);
+}
+
+/* A thread that is started on the way into the sandbox.  It reports what it can
+ * do when the sandbox is closed. */
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static enum { NO_THREAD, WAITS, GOES_ON, HAS_ENDED } phase;
+static int thread_result;
+
+static void set_phase(int now)
+{
+    pthread_mutex_lock(&lock);
+    phase = now;
+    pthread_cond_broadcast(&changed);
+    pthread_mutex_unlock(&lock);
+}
+
+static void wait_phase(int wanted)
+{
+    pthread_mutex_lock(&lock);
+    while ((int)phase != wanted) {
+        pthread_cond_wait(&changed, &lock);
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static void *probe_thread(void *unused)
+{
+    set_phase(WAITS);
+    wait_phase(GOES_ON);
+    thread_result =
+        refused(open("/etc/passwd", O_RDONLY | O_CLOEXEC)) &&
+                refused(socket(AF_UNIX, SOCK_DGRAM, 0)) && refused(fork())
+            ? 0
+            : 1;
+    set_phase(HAS_ENDED);
+    return unused;
+}
+
+static void start_thread(void)
+{
+    pthread_t thread;
+
+    if (pthread_create(&thread, NULL, probe_thread, NULL) == 0) {
+        wait_phase(WAITS);
+    }
 }
 
 static void assert_ok(int (*probe)(void))
@@ -347,6 +395,30 @@ static void test_no_name_can_be_changed(void **state)
     assert_ok(probe_names);
 }
 
+static void test_threads_are_in_it(void **state)
+{
+    struct sandbox_limits limits = {256 * MIB, 1 * MIB, 20};
+    char error[256];
+    int status;
+    pid_t pid;
+
+    (void)state;
+    fflush(NULL);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        if (sandbox_enter(&limits, start_thread, error, sizeof(error)) != 0) {
+            fprintf(stderr, "# %s\n", error);
+            _exit(99);
+        }
+        set_phase(GOES_ON);
+        wait_phase(HAS_ENDED);
+        _exit(thread_result);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
 static void test_no_code_can_be_made(void **state)
 {
     (void)state;
@@ -422,6 +494,7 @@ int main(void)
         cmocka_unit_test(test_cpu_limit_ends_the_process),
         cmocka_unit_test(test_seconds_grow_and_never_wrap),
         cmocka_unit_test(test_abort_is_an_abort),
+        cmocka_unit_test(test_threads_are_in_it),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

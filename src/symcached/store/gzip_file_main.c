@@ -149,7 +149,7 @@ int gunzip_file_main(int argc, char **argv)
         sink.keep = strtoull(argv[2], NULL, 10);
         sink.max = strtoull(argv[3], NULL, 10);
     }
-    if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
+    if (sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {
         fprintf(stderr, "%s\n", error);
         return 2;
     }
@@ -179,7 +179,7 @@ int gzip_file_main(int argc, char **argv)
     /* Jobs for which somebody waits come first. */
     (void)setpriority(PRIO_PROCESS, 0, 10);
 
-    if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
+    if (sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {
         fprintf(stderr, "%s\n", error);
         return 2;
     }

@@ -121,7 +121,7 @@ int validate_main(int argc, char **argv)
     }
 
     limits.memory = (uint64_t)st.st_size + VALIDATE_MEMORY;
-    if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
+    if (sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {
         return validate_say(2, error);
     }
 

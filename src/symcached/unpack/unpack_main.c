@@ -637,7 +637,7 @@ static int lock(const struct unpack_job *job)
         limits.file_size = limits.file_size < index ? index : limits.file_size;
     }
 
-    if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
+    if (sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {
         say(0, 'E', "%s", error);
         return -1;
     }

@@ -480,7 +480,7 @@ int upload_main(int argc, char **argv)
     /* one byte more is how the sink notices that it is too much */
     limits.file_size = w.max + 65536;
     limits.cpu_seconds = sandbox_seconds(w.size + w.max);
-    if (sandbox_enter(&limits, error, sizeof(error)) != 0) {
+    if (sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {
         refuse(500, "%s", error);
         return 0;
     }
