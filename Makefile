@@ -47,8 +47,8 @@ LIBS_symcached    = -levent -lcurl -lcrypto -lcjson -lexpat -lpcre2-8 -lgssapi_k
                     -lseccomp
 LIBS_symcached-sandboxed = -lmspack -lminizip -lnettle -lz -lzstd -lseccomp
 LIBS_symbolicated = -liberty -levent -lcurl -lcjson -lpcre2-8 -lcrypto -lseccomp
-LIBS_pdb2symcache = -ldeflate -lz -lzstd -lseccomp
-LIBS_symcachectl  = -liberty -lcurl -lcrypto -lcjson -ldeflate -lz -lzstd -lseccomp
+LIBS_pdb2symcache = -lisal -lz -lzstd -lseccomp
+LIBS_symcachectl  = -liberty -lcurl -lcrypto -lcjson -lisal -lz -lzstd -lseccomp
 
 PROGRAMS = symcached symcached-sandboxed symbolicated pdb2symcache symcachectl
 SCRIPTS  = symcachegen-ssh symcachegen-wine
@@ -152,7 +152,7 @@ $(B)/convert_call: $(B)/obj/bench/convert_call.o $(B)/libconverter.a \
                    $(B)/libdebuginfo.a $(B)/libjson.a $(B)/libppdbcache.a \
                    $(B)/libsymcache.a $(B)/libbase.a $(B)/libproto.a
 	$(CC) $(CFLAGS) $(OPT) $(SANFLAGS) -pie $(LDHARDEN) $(LDFLAGS) -o \
-	    $@ $^ -ldeflate -lz -lzstd
+	    $@ $^ -lisal -lz -lzstd
 
 # the module, built against the distribution's nginx ---------------------------
 
@@ -204,7 +204,7 @@ $(B)/fuzz/obj/%.o: %.c | check-packages
 
 $(B)/fuzz/%: $(B)/fuzz/obj/fuzz/%.o $(FUZZOBJS)
 	$(FUZZCC) -fsanitize=fuzzer,$(FUZZSAN) -o $@ $^ -lcurl -lcrypto -liberty \
-	    -lmspack -lminizip -ldeflate -lz -lzstd $(FUZZLIBS)
+	    -lmspack -lminizip -lisal -lz -lzstd $(FUZZLIBS)
 
 $(B)/fuzz/fuzz_tier: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
              src/symcached/tier/object.c src/base/secret.c)

@@ -16,6 +16,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "debuginfo/background.h"
+#include "debuginfo/elf/elf.h"
 #include "debuginfo/scratch.h"
 #include "input.h"
 #include "sandbox/sandbox.h"
@@ -134,17 +136,28 @@ static uint64_t output_limit(const struct input *input)
     return 64 * MIB + 2 * (uint64_t)input->size;
 }
 
-static int enter_sandbox(const struct input *input, size_t scratch,
-                         struct failure *failure)
+static int enter_sandbox(const struct conversion *c, const struct input *input,
+                         size_t scratch, struct failure *failure)
 {
     size_t size = input->size;
     char error[200];
     struct sandbox_limits limits;
+    /* a thread, where there may be something to decompress */
+    void (*start)(void) =
+        size >= SCRATCH_LEAST && elf_sniff(input->data, size)
+            ? background_start
+            : NULL;
 
+    if (!c->has_sandbox) {
+        if (start != NULL) {
+            start();
+        }
+        return 0;
+    }
     limits.memory = 512 * MIB + 4 * (uint64_t)size + scratch;
     limits.file_size = output_limit(input);
     limits.cpu_seconds = sandbox_seconds(size);
-    if (sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {
+    if (sandbox_enter(&limits, start, error, sizeof(error)) != 0) {
         return failure_set(failure, FAILURE_SANDBOX,
                            "is not parsed without a sandbox: %s "
                            "(--no-sandbox does)",
@@ -229,7 +242,7 @@ static enum failure_code parse(const struct parser_job *job, int pipe_fd)
     output.is_bounded = is_bounded_below(output_limit(&input));
     scratch = failed ? 0 : map_scratch(&input);
     if (failed ||
-        (c->has_sandbox && enter_sandbox(&input, scratch, &failure) != 0) ||
+        enter_sandbox(c, &input, scratch, &failure) != 0 ||
         convert(c, &input, &sink, &result, &failure) != 0) {
         dprintf(STDERR_FILENO, "%s: %s: %s\n", c->program, c->input,
                 failure.text);

@@ -61,15 +61,16 @@ int dwarf_convert(const struct dwarf_object *object,
     w.seen.width = 4;
     w.seen.hint_or = 2;
     w.seen.shift = 4;
-    rc = dwarf_units_read(&d);
-    for (i = 0; rc == 0 && i < d.num_units; i++) {
-        w.unit = &d.units[i];
+    for (i = 0, rc = 0; rc == 0 && (w.unit = dwarf_unit_get(&d, i)) != NULL;
+         i++) {
         rc = convert_unit(&w);
     }
+    rc = failure->code != FAILURE_NONE ? -1 : rc;
     dwarf_walk_free(&w);
     dwarf_abbrevs_free(&d.abbrevs);
     table_free(&d.tables_at);
     free(d.tables);
     free(d.units);
+    arena_free(&d.unit_memory);
     return rc;
 }

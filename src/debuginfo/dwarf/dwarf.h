@@ -54,6 +54,10 @@ struct dwarf_object {
      * debug information has at its address all the same. */
     const uint64_t *addresses;
     size_t num_addresses;
+    /* Waits until the first bytes of .debug_info, so many, are there.  Returns
+     * false if they never will be.  NULL: all of it is there. */
+    bool (*wait)(void *context, size_t size);
+    void *context;
 };
 
 /* The name of a section without punctuation at its beginning, for example

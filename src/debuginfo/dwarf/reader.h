@@ -8,6 +8,7 @@
 #define DEBUGINFO_DWARF_READER_H
 
 #include "abbrev.h"
+#include "base/arena.h"
 #include "base/table.h"
 #include "debuginfo/failure.h"
 #include "dwarf.h"
@@ -40,16 +41,24 @@ struct dwarf_reader {
     const struct dwarf_object *object;
     struct failure *failure;
     uint64_t work; /* steps that are still allowed */
-    struct dwarf_unit *units;
+    /* those whose headers have been read, which is as far as the section was
+     * needed */
+    struct {
+        uint64_t start;
+        struct dwarf_unit *unit;
+    } *units;
     size_t num_units;
     size_t unit_room;
+    uint64_t units_end; /* where the next one begins */
+    struct arena unit_memory;
     struct dwarf_abbrevs abbrevs;
     struct dwarf_abbrev_table *tables;
     size_t num_tables;
     size_t table_room;
     struct table tables_at; /* by offset and encoding: index + 1 */
     uint32_t age;           /* how often what tables hold was forgotten */
-    size_t kept;            /* attributes that are too few for that */
+    unsigned kept;          /* attributes that are too few for that: how often
+                             * their first number was doubled */
 };
 
 /* Sets a failure: damage at an offset of a section.  Returns -1. */

@@ -99,60 +99,103 @@ static const char *read_header(struct cursor *c, struct dwarf_unit *u)
     return c->failed ? "the header of a unit is cut off" : NULL;
 }
 
-static int read_unit(struct dwarf_reader *d, struct cursor *c)
+/* The longest header: length, version, type, size of addresses, offset of
+ * abbreviations, id and offset of a type. */
+#define HEADER_MOST 40
+
+/* Waits until the bytes before an offset are there. */
+static int wait_for(struct dwarf_reader *d, uint64_t offset)
+{
+    const struct dwarf_object *o = d->object;
+    size_t size = o->sections[DWARF_INFO].size;
+
+    return o->wait == NULL ||
+                   o->wait(o->context, offset < size ? (size_t)offset : size)
+               ? 0
+               : dwarf_damaged(d, DWARF_INFO, d->units_end,
+                               "it cannot be decompressed");
+}
+
+static int add_unit(struct dwarf_reader *d, const struct dwarf_unit *u)
+{
+    struct dwarf_unit *unit;
+
+    if (symfile_array_need(&d->units, &d->unit_room, d->num_units + 1,
+                           sizeof(*d->units)) != 0) {
+        return failure_memory(d->failure);
+    }
+    unit = arena_take(&d->unit_memory, sizeof(*unit));
+    if (unit == NULL) {
+        return failure_memory(d->failure);
+    }
+    *unit = *u;
+    d->units[d->num_units].start = u->start;
+    d->units[d->num_units++].unit = unit;
+    d->units_end = u->end;
+    return 0;
+}
+
+/* Reads the header of the next unit, and waits until all of it is there. */
+static int read_unit(struct dwarf_reader *d)
 {
     uint64_t length;
     const char *wrong;
-    struct cursor unit;
-    struct dwarf_unit u = {.start = dwarf_offset(d, DWARF_INFO, c)};
+    struct cursor unit, c = dwarf_cursor(d, DWARF_INFO, d->units_end);
+    struct dwarf_unit u = {.start = d->units_end};
 
-    length = cursor_32(c);
+    if (wait_for(d, u.start + HEADER_MOST) != 0) {
+        return -1;
+    }
+    length = cursor_32(&c);
     u.encoding.offset_size = 4;
     if (length == 0xffffffff) {
-        length = cursor_64(c);
+        length = cursor_64(&c);
         u.encoding.offset_size = 8;
     } else if (length >= 0xfffffff0) {
-        cursor_fail(c);
+        cursor_fail(&c);
     }
-    unit = *c;
-    cursor_skip(c, length);
-    if (c->failed) {
+    unit = c;
+    cursor_skip(&c, length);
+    if (c.failed) {
         return dwarf_damaged(d, DWARF_INFO, u.start,
                              "a unit is longer than the section");
     }
-    unit.end = c->at;
+    unit.end = c.at;
     wrong = read_header(&unit, &u);
     if (wrong != NULL) {
         return dwarf_damaged(d, DWARF_INFO, u.start, wrong);
     }
     u.entries = dwarf_offset(d, DWARF_INFO, &unit);
-    u.end = dwarf_offset(d, DWARF_INFO, c);
-    if (symfile_array_need(&d->units, &d->unit_room, d->num_units + 1,
-                           sizeof(*d->units)) != 0) {
-        return failure_memory(d->failure);
-    }
-    d->units[d->num_units++] = u;
-    return 0;
+    u.end = dwarf_offset(d, DWARF_INFO, &c);
+    return wait_for(d, u.end) != 0 ? -1 : add_unit(d, &u);
 }
 
-int dwarf_units_read(struct dwarf_reader *d)
+static bool has_next(const struct dwarf_reader *d)
 {
-    struct cursor c = dwarf_cursor(d, DWARF_INFO, 0);
+    return d->units_end < d->object->sections[DWARF_INFO].size;
+}
 
-    d->kept = FIRST_KEPT;
-    while (c.at < c.end) {
-        if (read_unit(d, &c) != 0) {
-            return -1;
+struct dwarf_unit *dwarf_unit_get(struct dwarf_reader *d, size_t number)
+{
+    while (d->num_units <= number) {
+        if (!has_next(d) || read_unit(d) != 0) {
+            return NULL;
         }
     }
-    return 0;
+    return d->units[number].unit;
 }
 
 struct dwarf_unit *dwarf_unit_find(struct dwarf_reader *d, uint64_t offset)
 {
-    size_t low = 0, high = d->num_units, middle;
+    size_t low = 0, high, middle;
     struct dwarf_unit *u;
 
+    while (offset >= d->units_end && has_next(d)) {
+        if (read_unit(d) != 0) {
+            return NULL;
+        }
+    }
+    high = d->num_units;
     while (high - low > 1) {
         middle = low + (high - low) / 2;
         if (d->units[middle].start <= offset) {
@@ -164,7 +207,7 @@ struct dwarf_unit *dwarf_unit_find(struct dwarf_reader *d, uint64_t offset)
     if (low == high) {
         return NULL;
     }
-    u = &d->units[low];
+    u = d->units[low].unit;
     return offset >= u->entries && offset < u->end ? u : NULL;
 }
 
@@ -173,7 +216,7 @@ struct dwarf_unit *dwarf_unit_find(struct dwarf_reader *d, uint64_t offset)
 
 void dwarf_units_forget(struct dwarf_reader *d)
 {
-    if (d->abbrevs.num_attributes > d->kept) {
+    if (d->abbrevs.num_attributes > (size_t)FIRST_KEPT << d->kept) {
         dwarf_abbrevs_forget(&d->abbrevs);
         d->age++;
     }
@@ -211,7 +254,7 @@ static int restore_table(struct dwarf_reader *d, const struct dwarf_unit *u)
     if (d->tables[u->table].age == d->age) {
         return 1;
     }
-    d->kept *= 2;
+    d->kept++;
     return read_table(d, u, u->table);
 }
 

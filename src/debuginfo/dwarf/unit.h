@@ -18,8 +18,9 @@ struct dwarf_root {
     bool prefers_dwarf_names;     /* names of the symbol table are worse */
 };
 
-/* Reads the headers of all units.  Returns 0, or -1 with failure set. */
-int dwarf_units_read(struct dwarf_reader *reader);
+/* Returns the unit of that number, counted from 0, when all of it is there.
+ * Returns NULL behind the last one, or with failure set. */
+struct dwarf_unit *dwarf_unit_get(struct dwarf_reader *reader, size_t number);
 
 /*
  * Reads the table of a unit, and its root entry, if that was not read yet or
@@ -36,8 +37,8 @@ int dwarf_unit_load(struct dwarf_reader *reader, struct dwarf_unit *unit,
  */
 void dwarf_units_forget(struct dwarf_reader *reader);
 
-/* Finds the unit in which there is an entry at an offset.  Returns NULL if
- * there is none. */
+/* Finds the unit in which there is an entry at an offset, and waits until it is
+ * there.  Returns NULL if there is none, or with failure set. */
 struct dwarf_unit *dwarf_unit_find(struct dwarf_reader *reader,
                                    uint64_t offset);
 

@@ -20,12 +20,36 @@ struct conversion {
     struct failure *failure;
     struct dwarf_object object;
     uint8_t *inflated[DWARF_SECTIONS];
+    bool is_alone; /* nothing is done in the background */
+    struct elf_inflation *inflation; /* what is */
     uint64_t load_address;
     struct symbol_list symbols;
 };
 
 /* sections -------------------------------------------------------------------
  */
+
+static bool wait(void *inflation, size_t size)
+{
+    return elf_inflation_wait(inflation, size);
+}
+
+/* Decompresses a section; that of the entries, by far the largest, while it is
+ * read.  Returns as elf_inflate(). */
+static int decompress(struct conversion *c, enum dwarf_section_name name,
+                      const struct elf_bytes *bytes,
+                      struct elf_bytes *inflated)
+{
+    if (name == DWARF_INFO && !c->is_alone) {
+        c->inflation = elf_inflation_begin(&c->file, bytes, inflated);
+    }
+    if (name != DWARF_INFO || c->inflation == NULL) {
+        return elf_inflate(&c->file, bytes, inflated);
+    }
+    c->object.wait = wait;
+    c->object.context = c->inflation;
+    return 1;
+}
 
 static int take_section(struct conversion *c, enum dwarf_section_name name)
 {
@@ -39,7 +63,7 @@ static int take_section(struct conversion *c, enum dwarf_section_name name)
         return 0;
     }
     if (is_compressed) {
-        rc = elf_inflate(&c->file, &bytes, &inflated);
+        rc = decompress(c, name, &bytes, &inflated);
         if (rc < 0) {
             return failure_memory(c->failure);
         }
@@ -121,16 +145,40 @@ static int take_sections(struct conversion *c)
     return 0;
 }
 
+/* Converts an open file.  Returns 0, -1 with failure set, or 1 if a section
+ * that was read while it was decompressed is damaged: then nothing was
+ * written. */
+static int convert_file(struct conversion *c,
+                        const struct symfile_identity *identity,
+                        const struct symfile_sink *sink,
+                        struct debuginfo_result *result)
+{
+    int rc;
+    unsigned i;
+
+    rc = take_sections(c) != 0 || read_symbols(c) != 0
+             ? -1
+             : symbol_list_convert(&c->symbols, &c->object, identity, sink,
+                                   result, c->failure);
+    symbol_list_free(&c->symbols);
+    if (c->inflation != NULL && !elf_inflation_end(c->inflation)) {
+        rc = 1;
+    }
+    for (i = 0; i < DWARF_SECTIONS; i++) {
+        scratch_free(c->inflated[i]);
+    }
+    return rc;
+}
+
 static int convert(const uint8_t *data, size_t size,
                    const struct symfile_sink *sink,
                    struct debuginfo_result *result, struct failure *failure)
 {
     int rc;
-    unsigned i;
     char error[200];
     struct elf_identity identity;
     struct symfile_identity written;
-    struct conversion c;
+    struct conversion c, again;
 
     if (elf_identity_read(data, size, &identity, error, sizeof(error)) != 0) {
         return failure_set(failure, FAILURE_DAMAGED, "%s", error);
@@ -142,13 +190,12 @@ static int convert(const uint8_t *data, size_t size,
     memcpy(written.guid, identity.guid, sizeof(written.guid));
     written.age = 0;
     written.arch = identity.arch;
-    rc = take_sections(&c) != 0 || read_symbols(&c) != 0
-             ? -1
-             : symbol_list_convert(&c.symbols, &c.object, &written, sink,
-                                   result, failure);
-    symbol_list_free(&c.symbols);
-    for (i = 0; i < DWARF_SECTIONS; i++) {
-        scratch_free(c.inflated[i]);
+    again = c;
+    rc = convert_file(&c, &written, sink, result);
+    if (rc > 0) {
+        memset(failure, 0, sizeof(*failure));
+        again.is_alone = true;
+        rc = convert_file(&again, &written, sink, result);
     }
     return rc;
 }

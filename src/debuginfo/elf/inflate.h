@@ -18,4 +18,23 @@
 int elf_inflate(const struct elf_file *file, const struct elf_bytes *section,
                 struct elf_bytes *inflated);
 
+/*
+ * Begins to decompress a large section in the background, so that it can be
+ * read from its beginning before its end is there.  Returns NULL if that is not
+ * possible here, in which case elf_inflate() is.  Nothing may be read that
+ * elf_inflation_wait() has not waited for.
+ */
+struct elf_inflation *elf_inflation_begin(const struct elf_file *file,
+                                          const struct elf_bytes *section,
+                                          struct elf_bytes *inflated);
+
+/* Waits until the first size bytes are there.  The last one is only there when
+ * all of them are right.  Returns false if they never will be. */
+bool elf_inflation_wait(struct elf_inflation *inflation, size_t size);
+
+/* Waits for the end.  Returns false if the section was not what its header
+ * says, or is damaged.  What has been read of it is to be forgotten then, and
+ * elf_inflate() is to be used instead. */
+bool elf_inflation_end(struct elf_inflation *inflation);
+
 #endif

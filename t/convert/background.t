@@ -1,0 +1,119 @@
+#!/usr/bin/env perl
+
+# Entries that are read while they are decompressed, which is so in files of
+# 2 MB and more.  What becomes of them must be what becomes of the same ones
+# that are not compressed; of damaged ones, what becomes of a file without
+# entries.
+
+use strict;
+use warnings;
+
+use FindBin qw($Bin);
+use lib "$Bin/lib";
+use Test::More;
+
+use Corpus;
+
+plan skip_all => 'no gcc or objcopy'
+    if grep { system("which $_ >/dev/null 2>&1") != 0 } qw(gcc objcopy);
+
+my $corpus = Corpus->new;
+my $work = $corpus->work;
+
+
+sub slurp {
+    my ($path) = @_;
+    local $/;
+    open my $f, '<:raw', $path or die "$path: $!";
+    return <$f>;
+}
+
+
+sub spew {
+    my ($path, $bytes) = @_;
+    open my $f, '>:raw', $path or die "$path: $!";
+    print $f $bytes;
+    close $f or die "$path: $!";
+}
+
+
+sub run {
+    my ($command) = @_;
+    system("cd '$work' && $command") == 0 or die "$command: $?";
+}
+
+
+# The SymCache of a file, or the exit code.
+
+sub ours {
+    my ($name) = @_;
+    my ($code, $err, $out) = $corpus->convert("$work/$name");
+    return $code == 0 ? slurp($out) : "exit code $code";
+}
+
+
+# Offset and size of the compressed section.
+
+sub entries {
+    my ($bytes) = @_;
+    my ($at) = unpack 'x40 Q<', $bytes;
+    my ($count, $names) = unpack 'x60 v2', $bytes;
+    my @sections = map { [unpack 'V2 Q<4', substr $bytes, $at + 64 * $_, 64] }
+        0 .. $count - 1;
+    my $text = substr $bytes, $sections[$names][4], $sections[$names][5];
+    my ($found) = grep {
+        unpack('Z*', substr $text, $_->[0]) eq '.debug_info'
+    } @sections;
+    return @$found[4, 5];
+}
+
+
+# Functions before and behind 60,000 variables, and 2 MB of other data.
+
+spew("$work/large.c", join "\n", 'char other[2 << 20] = {1};',
+     'int first(int a) { return a + 1; }',
+     (map { 'int v' . $_ * 7919 % 1_000_003 . '[' . ($_ * 31 % 977 + 1) . '];' }
+          1 .. 60_000),
+     'static inline int add(int a) { return a + v7919[0]; }',
+     'int last(int a) { return add(a) * add(a + 1); }', '');
+run('gcc -g -O2 -fno-common -fPIC -shared -Wl,--build-id -o plain large.c');
+run('objcopy --compress-debug-sections=zlib plain packed');
+run('objcopy --remove-section=.debug_info plain none');
+my $packed = slurp("$work/packed");
+my ($at, $size) = entries($packed);
+cmp_ok($size, '>', 256 << 10, 'the section is large');
+
+my ($whole, $none) = (ours('plain'), ours('none'));
+like($whole, qr/large\.c/, 'a plain file has lines');
+unlike($none, qr/large\.c/, 'one without entries has none');
+is(ours('packed'), $whole, 'compressed entries are those of the plain file');
+my $alone = "$work/alone.symcache";
+my $program = $corpus->build . '/pdb2symcache';
+run("'$program' --no-sandbox packed -o '$alone'");
+is(slurp($alone), $whole, '... also without a sandbox');
+
+sub changed {
+    my ($offset, $bytes) = @_;
+    my $file = $packed;
+    substr($file, $offset, length $bytes) = $bytes;
+    spew("$work/changed", $file);
+    return ours('changed');
+}
+
+my $stated = unpack 'Q<', substr $packed, $at + 8, 8;
+my $sum = substr $packed, $at + $size - 4, 4;
+is(changed($at + $size - 4, $sum ^ "\1\0\0\0"), $none,
+   'a wrong checksum at the end: no entries');
+is(changed($at + $size / 2, "\xff" x 64), $none,
+   'damage in the middle: no entries');
+is(changed($at + 8, pack 'Q<', $stated + 100), $whole,
+   'they end before their stated size: that counts');
+is(changed($at + 8, pack 'Q<', $stated - 100), 'exit code 8',
+   'they are cut at their stated size: damaged');
+
+
+is(changed($at + 24, "\0\0"), $none, 'no header of zlib: no entries');
+is(changed($at + 24, "\xf8\0"), $none,
+   'a larger window than zlib has: no entries');
+
+done_testing;
