@@ -182,7 +182,7 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
              $(wildcard src/proto/*.c src/symcache/*.c src/ppdbcache/*.c \
                src/debuginfo/*.c src/debuginfo/*/*.c src/json/*.c src/symbolication/*.c \
                src/symbolication/*/*.c) \
-             $(addprefix src/base/,address.c arena.c clock.c glob.c origin.c sort.c table.c utf8.c) \
+             $(addprefix src/base/,address.c arena.c clock.c glob.c origin.c sort.c table.c thread.c utf8.c) \
              src/config/location.c $(addprefix src/http/,chunked.c head.c) \
              $(addprefix src/symcached/,source/file_ptr.c unpack/body.c \
                unpack/body_kind.c unpack/cabinet.c space/sink.c \
