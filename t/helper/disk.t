@@ -51,7 +51,9 @@ is lookup()->{status}, 503, 'no block left';
 # read-only
 
 unlink $t->path('store/filler');
-system('mount', '-o', 'remount,ro', $t->path('store')) == 0 or die;
+$t->wait_until('nobody has a file open for writing', sub {
+    system("mount -o remount,ro '" . $t->path('store') . "' 2>/dev/null") == 0
+});
 forget();
 is lookup()->{status}, 503, 'read-only';
 is_deeply [files()], [], 'nothing is published';
