@@ -2,9 +2,9 @@
  * Copyright (C) the ngx_symcache authors
  *
  * A second thread for what can be done beside the conversion, such as
- * decompressing a section that is read at the same time.  A sandbox lets no
- * thread be started, so a program that wants one starts it before.  One process
- * converts one file, so there is one for all.
+ * decompressing a section that is read at the same time.  In the sandbox no
+ * thread can be started, so a program that wants one starts it on the way there
+ * (sandbox_enter()).  One process converts one file, so there is one for all.
  */
 #ifndef DEBUGINFO_BACKGROUND_H
 #define DEBUGINFO_BACKGROUND_H

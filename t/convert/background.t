@@ -112,6 +112,7 @@ is(changed($at + 8, pack 'Q<', $stated - 100), 'exit code 8',
    'they are cut at their stated size: damaged');
 
 
+is(changed($at + 8, pack 'Q<', 0), $none, 'they are stated to be empty');
 is(changed($at + 24, "\0\0"), $none, 'no header of zlib: no entries');
 is(changed($at + 24, "\xf8\0"), $none,
    'a larger window than zlib has: no entries');

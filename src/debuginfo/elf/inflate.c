@@ -277,8 +277,9 @@ struct elf_inflation *elf_inflation_begin(const struct elf_file *f,
     struct compressed c;
     struct elf_inflation *i;
 
+    /* nobody would wait for the end of an empty one */
     if (section->size < LEAST || !read_header(f, section, &c) ||
-        c.type != ELFCOMPRESS_ZLIB || !has_window(&c)) {
+        c.type != ELFCOMPRESS_ZLIB || c.size == 0 || !has_window(&c)) {
         return NULL;
     }
     i = malloc(sizeof(*i));
