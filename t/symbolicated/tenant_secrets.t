@@ -20,9 +20,9 @@ my $crash = $t->read_file($t->data('pdb/crash.pdb'));
 my $key = "crash.pdb/$Test::Symcache::key{'crash.pdb'}";
 
 # "$" and "@" begin names of variables and files in a configuration
-my $api_key = '@$PATH${HOME}$$-key-4711';
-my $secret = 'wJalrXUtnFEMI/K7MDENG$bPxRfiCY-4712';
-my $password = 'p:4713/@$';
+my $api_key = '@$PATH${HOME}$$-key-hush1';
+my $secret = 'wJalrXUtnFEMI/K7MDENG$bPxRfiCY-hush2';
+my $password = 'p:hush3/@$';
 my $basic = 'Basic ' . encode_base64("user:$password", '');
 
 my $server = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub {
@@ -32,9 +32,9 @@ my $server = Test::ScriptedServer->new(log => $t->path('web.log'), script => sub
     my $is_right =
         $path =~ m{^/header/} ? ($h{'x-api-key'} // '') eq $api_key
         : $path =~ m{^/basic/} ? ($h{authorization} // '') eq $basic
-        : $path =~ m{^/own/} ? ($h{authorization} // '') eq 'Bearer 4714'
+        : $path =~ m{^/own/} ? ($h{authorization} // '') eq 'Bearer hush4'
         : $path =~ m{^/bucket/} ? !Test::SigV4::check($req,
-            secrets => { AKID4715 => $secret }, region => 'eu-west-1')
+            secrets => { AKIDhush5 => $secret }, region => 'eu-west-1')
         : 0;
     return $c->reply(403) if !$is_right;
     return $c->reply(302, { Location => 'http://localhost:'
@@ -76,7 +76,7 @@ sub web { my ($path, %more) = @_;
 
 my %header = (headers => { 'X-Api-Key' => $api_key, Empty => '' });
 my %s3 = (type => 's3', id => 'own', bucket => 'bucket', prefix => '/pre fix/',
-          region => ['eu-west-1', "$url/"], access_key => 'AKID4715',
+          region => ['eu-west-1', "$url/"], access_key => 'AKIDhush5',
           secret_key => $secret);
 my $in_bucket = "s3://bucket/pre fix/$key/crash.pdb";
 
@@ -89,11 +89,11 @@ $m = ask(web('/header/', headers => { 'X-Api-Key' => 'other' }));
 is $m->{debug_status}, 'fetching_failed', 'nor does who has another';
 is $m->{candidates}[0]{download}{status}, 'noperm', 'and is told so';
 
-my $login = $url =~ s{//}{//user:p%3A4713%2f%40\$@}r;
+my $login = $url =~ s{//}{//user:p%3Ahush3%2f%40\$@}r;
 $m = ask(web('', url => "$login/basic"));
 is $m->{debug_status}, 'found', 'a user name and a password in the URL';
 is $m->{candidates}[-1]{location}, "$url/basic/$key/crash.pdb", 'are not told';
-is ask(web('', url => "$login/own/", headers => { authorization => 'Bearer 4714' }))
+is ask(web('', url => "$login/own/", headers => { authorization => 'Bearer hush4' }))
     ->{debug_status}, 'found', 'a header of the name wins';
 
 $m = ask({ %s3 });
@@ -128,7 +128,8 @@ for my $name (@names) {
 }
 $shown .= $t->helper('GET', $_)->{body} for qw(/v1/status /v1/sources /metrics);
 like $shown, qr/crash\.pdb/, 'much is told';
-my @secrets = ($api_key, $secret, $password, $basic, '4711', '4712', '4713', '4714', '4715');
+# words and no numbers, which a time, a port or a process could have, too
+my @secrets = ($api_key, $secret, $password, $basic, map { "hush$_" } 1 .. 5);
 unlike $shown, qr/\Q$_\E/, 'but not: ' . $_ for @secrets;
 my @files = split /\n/, qx(find @{[ $t->path('tenants'), $t->path('store') ]} -type f);
 ok @files > 5, 'files were written';
