@@ -10,16 +10,12 @@ use warnings;
 use Cwd qw(abs_path);
 use File::Temp;
 use FindBin qw($Bin);
+use lib "$Bin/lib";
+use Test::File;
 use Test::More;
 
 my $top = abs_path("$Bin/..");
 my $dir = File::Temp->newdir('symcache-build-XXXXXX', TMPDIR => 1);
-
-sub slurp {
-    open my $f, '<', $_[0] or return '';
-    local $/;
-    return scalar(<$f>) // '';
-}
 
 sub program {
     my ($name, $text) = @_;
@@ -50,7 +46,7 @@ sub run {
     local $ENV{MISSING} = $missing;
     unlink "$dir/called";
     system("cd $top && $command >$dir/out 2>&1 </dev/null");
-    return ($? >> 8, slurp("$dir/out"), slurp("$dir/called"));
+    return ($? >> 8, slurp("$dir/out"), -e "$dir/called" ? slurp("$dir/called") : '');
 }
 
 # --- make, many jobs at a time

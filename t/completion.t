@@ -8,17 +8,13 @@ use warnings;
 
 use Cwd qw(abs_path);
 use File::Basename qw(dirname);
+use FindBin qw($Bin);
+use lib "$Bin/lib";
+use Test::File;
 use Test::More;
 
 my $top = abs_path(dirname(__FILE__) . '/..');
 chdir $top or die "$top: $!";
-
-sub slurp {
-    my ($file) = @_;
-    open my $f, '<', $file or die "$file: $!";
-    local $/;
-    return scalar <$f>;
-}
 
 # --- what the code takes
 

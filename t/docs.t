@@ -13,19 +13,15 @@ use Cwd qw(abs_path);
 use File::Basename qw(dirname);
 use File::Find qw(find);
 use File::Temp;
+use FindBin qw($Bin);
+use lib "$Bin/lib";
+use Test::File;
 use Test::More;
 
 my $top = abs_path(dirname(__FILE__) . '/..');
 chdir $top or die "$top: $!";
 my $build = abs_path($ENV{SYMCACHE_BUILD} // "$top/build");
 my $dir = File::Temp->newdir('symcache-docs-XXXXXX', TMPDIR => 1);
-
-sub slurp {
-    my ($file) = @_;
-    open my $fh, '<', $file or die "$file: $!";
-    local $/;
-    return scalar <$fh>;
-}
 
 # The sources, wherever in src/ they are.
 my %code;

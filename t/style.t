@@ -10,18 +10,12 @@ use Cwd qw(abs_path);
 use File::Basename qw(dirname);
 use FindBin;
 use lib "$FindBin::Bin/lib";
+use Test::File;
 use Test::More;
 use Test::Symcache ();
 
 my $top = abs_path(dirname(__FILE__) . '/..');
 chdir $top or die "$top: $!";
-
-sub slurp {
-    my ($file) = @_;
-    open my $fh, '<', $file or die "$file: $!";
-    local $/;
-    return scalar <$fh>;
-}
 
 # C text without comments and strings, line numbers kept
 sub code {

@@ -11,18 +11,15 @@ use Cwd qw(abs_path);
 use File::Basename qw(basename dirname);
 use File::Copy qw(copy);
 use File::Temp;
+use FindBin qw($Bin);
+use lib "$Bin/lib";
+use Test::File;
 use Test::More;
 
 my $top = abs_path(dirname(__FILE__) . '/..');
 my $build = abs_path($ENV{SYMCACHE_BUILD} // "$top/build");
 my $dir = File::Temp->newdir('symcache-units-XXXXXX', TMPDIR => 1);
 my $dropins = 'conf-examples/symcached.service.d';
-
-sub slurp {
-    open my $f, '<', $_[0] or die "$_[0]: $!";
-    local $/;
-    return scalar <$f>;
-}
 
 my %unit = map { basename($_) => slurp($_) } glob "$top/packaging/systemd/*";
 is_deeply [sort keys %unit], [qw(symbolicated.service symbolicated.socket

@@ -9,7 +9,8 @@ use strict;
 use warnings;
 
 use FindBin qw($Bin);
-use lib "$Bin/lib";
+use lib "$Bin/lib", "$Bin/../lib";
+use Test::File;
 use Test::More;
 
 use Corpus;
@@ -19,22 +20,6 @@ plan skip_all => 'no gcc or objcopy'
 
 my $corpus = Corpus->new;
 my $work = $corpus->work;
-
-
-sub slurp {
-    my ($path) = @_;
-    local $/;
-    open my $f, '<:raw', $path or die "$path: $!";
-    return <$f>;
-}
-
-
-sub spew {
-    my ($path, $bytes) = @_;
-    open my $f, '>:raw', $path or die "$path: $!";
-    print $f $bytes;
-    close $f or die "$path: $!";
-}
 
 
 sub run {

@@ -9,8 +9,9 @@ use strict;
 use warnings;
 
 use FindBin qw($Bin);
-use lib "$Bin/lib";
+use lib "$Bin/lib", "$Bin/../lib";
 use Digest::SHA;
+use Test::File;
 use Test::More;
 
 use Corpus;
@@ -33,9 +34,6 @@ my $flags = "-g -w -std=c++17 -ffreestanding -fno-exceptions -fno-rtti"
 
 
 sub digest { return Digest::SHA->new(256)->addfile($_[0])->hexdigest }
-
-sub slurp { open my $f, '<:raw', $_[0] or return ''; local $/; return <$f> }
-
 
 # Converts a file; returns the digest of the SymCache, or "refused".
 

@@ -15,6 +15,8 @@ use File::Temp qw(tempdir);
 use FindBin qw($Bin);
 use IO::Uncompress::Gunzip qw(gunzip $GunzipError);
 use JSON::PP;
+use lib "$Bin/../lib";
+use Test::File;
 use Test::More;
 
 my $top = abs_path("$Bin/../..");
@@ -22,21 +24,11 @@ my $program = abs_path($ENV{SYMCACHE_BUILD} // "$top/build") . '/pdb2symcache';
 my $data = "$top/t/data/ppdb";
 my $dir = tempdir('ppdb.XXXXXX', TMPDIR => 1, CLEANUP => 1);
 
-sub slurp {
+sub unpacked {
     my ($file) = @_;
-    open my $f, '<:raw', $file or die "$file: $!";
-    local $/;
-    my $bytes = <$f> // '';
-    return $bytes unless $file =~ /\.gz$/;
-    gunzip(\$bytes, \my $unpacked) or die "$file: $GunzipError";
-    return $unpacked;
-}
-
-sub spew {
-    my ($file, $bytes) = @_;
-    open my $f, '>:raw', $file or die "$file: $!";
-    print $f $bytes;
-    close $f or die "$file: $!";
+    return slurp($file) if $file !~ /\.gz$/;
+    gunzip($file, \my $bytes) or die "$file: $GunzipError";
+    return $bytes;
 }
 
 # Converts; returns the exit code, the output or undef, and what was said.
@@ -65,18 +57,18 @@ sub table {
 for my $made (glob "$data/*.ppdbc $data/*.ppdbc.gz") {
     my ($name) = $made =~ m{([^/]+)\.ppdbc};
     my ($pdb) = glob "$data/$name.pdb*";
-    spew("$dir/$name.pdb", slurp($pdb));
+    spew("$dir/$name.pdb", unpacked($pdb));
     for my $options ([], ['--strict']) {
         my ($code, $out, $said) = convert("$dir/$name.pdb", @$options);
         is $code, 0, "$name @$options" or diag $said;
-        ok defined $out && $out eq slurp($made), "$name @$options: the bytes";
+        ok defined $out && $out eq unpacked($made), "$name @$options: the bytes";
     }
 }
 
 # Exactly 65,535 rows in a table: the reference takes their indexes for wide
 # ones and finds the tables too long.  What is expected is of another reader.
 
-spew("$dir/wide65535.pdb", slurp("$data/wide65535.pdb.gz"));
+spew("$dir/wide65535.pdb", unpacked("$data/wide65535.pdb.gz"));
 my ($code, $out, $said) = convert("$dir/wide65535.pdb", '--strict');
 is $code, 8, '65,535 rows, strict';
 like $said, qr/wide65535.*is damaged: table 0x37 ends beyond/, 'says where';

@@ -8,8 +8,9 @@ use strict;
 use warnings;
 
 use FindBin qw($Bin);
-use lib "$Bin/lib";
+use lib "$Bin/lib", "$Bin/../lib";
 use POSIX qw(WNOHANG);
+use Test::File;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
@@ -21,23 +22,6 @@ my $data = $corpus->root . '/t/data';
 
 my $msf7 = "Microsoft C/C++ MSF 7.00\r\n\x1aDS\0\0\0";
 my $good = slurp("$data/pdb/crash.pdb");
-
-
-sub slurp {
-    my ($name) = @_;
-    local $/;
-    open my $f, '<:raw', $name or die "$name: $!";
-    return <$f>;
-}
-
-
-sub spew {
-    my ($name, $bytes) = @_;
-    open my $f, '>:raw', $name or die "$name: $!";
-    print $f $bytes or die "$name: $!";
-    close $f or die "$name: $!";
-    return $name;
-}
 
 
 # Replaces bytes at an offset.

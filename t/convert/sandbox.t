@@ -10,7 +10,8 @@ use strict;
 use warnings;
 
 use FindBin qw($Bin);
-use lib "$Bin/lib";
+use lib "$Bin/lib", "$Bin/../lib";
+use Test::File;
 use Test::More;
 use Time::HiRes qw(time usleep);
 
@@ -22,17 +23,14 @@ my $corpus = Corpus->new;
 my $pdb = $corpus->unpacked($corpus->root . '/t/data/pdb/basic32.pd_');
 
 
-sub slurp {
-    my ($name) = @_;
-    local $/;
-    open my $f, '<', $name or return '';
-    return <$f> // '';
-}
+# A file of a process; empty when that has ended.
+
+sub shown { eval { slurp($_[0]) } // "" }
 
 
 sub status {
     my ($pid) = @_;
-    return slurp("/proc/$pid/status") =~ /^(\w+):\s+(.*)$/mg;
+    return shown("/proc/$pid/status") =~ /^(\w+):\s+(.*)$/mg;
 }
 
 
@@ -41,7 +39,7 @@ sub status {
 sub tree {
     my ($pid) = @_;
     return ($pid, map { tree($_) } split ' ',
-            slurp("/proc/$pid/task/$pid/children"));
+            shown("/proc/$pid/task/$pid/children"));
 }
 
 
@@ -66,8 +64,8 @@ while (time < $deadline && !$parser) {
         %status = status($p);
         next if ($status{Seccomp} // 0) != 2;
         next if ($status{State} // '') !~ /^S/;
-        next if slurp("/proc/$p/wchan") !~ /pipe/
-            && slurp("/proc/$p/syscall") !~ /^1 /;
+        next if shown("/proc/$p/wchan") !~ /pipe/
+            && shown("/proc/$p/syscall") !~ /^1 /;
         $parser = $p;
         last;
     }
@@ -85,7 +83,7 @@ ok($parser, 'a process under a seccomp filter is writing') or do {
 is($status{Seccomp}, 2, 'seccomp: filter');
 is($status{NoNewPrivs}, 1, 'no new privileges');
 
-my $limits = slurp("/proc/$parser/limits");
+my $limits = shown("/proc/$parser/limits");
 
 for my $limit ('Max processes', 'Max file size', 'Max address space',
                'Max cpu time')

@@ -15,6 +15,9 @@ use IO::Select;
 use IPC::Open2;
 use JSON::PP;
 use POSIX qw(mkfifo :sys_wait_h);
+use FindBin qw($Bin);
+use lib "$Bin/../lib";
+use Test::File;
 use Test::More;
 
 my $top = abs_path(dirname(__FILE__) . '/../..');
@@ -40,26 +43,10 @@ ffffffff ffffffff ffffffff ffffffff ffffffff 00000000 02000000 ffffffff
 047461696c
 HEX
 
-sub spew {
-    my ($name, $content) = @_;
-    my $file = $name =~ m{^/} ? $name : "$dir/$name";
-    open my $fh, '>:raw', $file or die "$file: $!";
-    print $fh $content;
-    close $fh or die "$file: $!";
-    return $file;
-}
-
-sub slurp {
-    my ($file) = @_;
-    open my $fh, '<:raw', $file or die "$file: $!";
-    local $/;
-    return scalar <$fh> // '';
-}
-
 # Runs symcachectl; returns exit code, standard output and standard error.
 sub ctl {
     my ($stdin, @args) = @_;
-    spew('in', $stdin // '');
+    spew("$dir/in", $stdin // '');
     my $pid = fork // die "fork: $!";
     if (!$pid) {
         open STDIN, '<', "$dir/in" or die;
@@ -79,10 +66,10 @@ sub variant {
     while (my ($offset, $bytes) = splice @patches, 0, 2) {
         substr($content, $offset, length $bytes) = $bytes;
     }
-    return spew($name, $content);
+    return spew("$dir/$name", $content);
 }
 
-my $file = spew('example.symcache', $example);
+my $file = spew("$dir/example.symcache", $example);
 
 # --- usage
 
@@ -257,7 +244,7 @@ sub hang_up {
 }
 {
     # large enough that no page of the ranges is in what was read ahead
-    my $long = spew('shrinks.symcache', $example . "\0" x 1000000);
+    my $long = spew("$dir/shrinks.symcache", $example . "\0" x 1000000);
     my $c = converse($long);
     is ask($c, 0x1000), "0x1000\n$main5", 'a file that is whole';
     truncate $long, 0 or die "truncate: $!";
@@ -316,7 +303,7 @@ TEXT
     like $out, qr/^id .* \(PDB 2\.0: time stamp\)$/m, 'a time stamp for GUID';
     like $out, qr/^arch       arm64$/m, 'an old number of an architecture';
 
-    my $longer = spew('longer', $example . 'more');
+    my $longer = spew("$dir/longer", $example . 'more');
     ($code, $out) = ctl('', 'dump', $longer);
     is $code, 0, 'bytes behind the strings';
     like $out, qr/^behind it  4 bytes$/m, '... are told';
@@ -363,7 +350,7 @@ for my $case (
         . substr($example, 60), 1, qr/offset 0x38: 7 ranges, but only 6/],
 ) {
     my ($name, $content, $code, $reason) = @$case;
-    my $path = spew('foreign', $content);
+    my $path = spew("$dir/foreign", $content);
     my ($got, $out, $err) = ctl('', 'verify', $path);
     is $got, $code, "$name: verify ends with $code";
     like $err, $reason, '... and the reason';

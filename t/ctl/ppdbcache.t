@@ -10,19 +10,13 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use JSON::PP;
+use Test::File;
 use Test::More;
 use Test::Symcache;
 
 my $t = Test::Symcache->new;
 my $ctl = $t->program('symcachectl');
 my $data = $t->data('ppdb');
-
-sub slurp {
-    my ($file) = @_;
-    open my $f, '<:raw', $file or die "$file: $!";
-    local $/;
-    return <$f> // '';
-}
 
 # Exit code, standard output and standard error.
 sub ctl {

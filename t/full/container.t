@@ -8,6 +8,7 @@ use warnings;
 
 use FindBin;
 use lib "$FindBin::Bin/../lib";
+use Test::File;
 use Test::More;
 use Test::Root;
 use Test::Symcache;
@@ -16,8 +17,6 @@ my $top = $Test::Symcache::top;
 my $key = $Test::Symcache::key{'crash.pdb'};
 my $uri = '/symcache/v9.0.0/crash.pdb/' . substr($key, 0, 32) . '/1';
 my %suite = ('debian:12' => 'bookworm');
-
-sub slurp { Test::Symcache::read_file(undef, $_[0]) }
 
 my $text = slurp("$top/packaging/container/Containerfile");
 $text =~ s/^#.*\n//mg;

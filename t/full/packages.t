@@ -15,6 +15,7 @@ use FindBin;
 use lib "$FindBin::Bin/../lib";
 use File::Copy qw(copy);
 use File::Path qw(make_path);
+use Test::File;
 use Test::More;
 use Test::Machine;
 use Test::Packages;
@@ -24,8 +25,6 @@ use Test::Symcache;
 my $top = $Test::Symcache::top;
 my $key = $Test::Symcache::key{'crash.pdb'};
 my $uri = '/symcache/v9.0.0/crash.pdb/' . substr($key, 0, 32) . '/1';
-
-sub slurp { Test::Symcache::read_file(undef, $_[0]) }
 
 my @commands = Test::Packages::commands('README.md', 'Install');
 cmp_ok scalar @commands, '<', 10, 'README: under ten commands';

@@ -10,6 +10,7 @@ use warnings;
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use File::Path qw(make_path);
+use Test::File;
 use Test::More;
 use Test::ScriptedServer;
 use Test::Symcache;
@@ -25,13 +26,6 @@ my %id = (weave => '6022e78b-4bf4-4d04-8f9e-21d7790ece60-ed5a93bd',
 
 $t->fill_store('store', map { "$data/$_.pdb" } keys %id);
 $t->start_symbolicated({ stores => \%store });
-
-sub slurp {
-    my ($file) = @_;
-    open my $f, '<', $file or die "$file: $!";
-    local $/;
-    return <$f>;
-}
 
 sub body {
     my ($body) = @_;
