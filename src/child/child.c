@@ -171,9 +171,15 @@ static int prepare(struct child_plan *plan)
 {
     const struct child_options *options = plan->options;
 
+    /* A helper that is killed right after fork() cannot tell the guard of the
+     * group.  This process can: its end of the pipe is open, too. */
+    if (setpgid(0, 0) != 0) {
+        return -1;
+    }
+    reaper_add(getpid());
     default_signals();
 
-    if (setpgid(0, 0) != 0 || prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 ||
         prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
         return -1;
     }
@@ -246,7 +252,6 @@ static pid_t child_fork(const struct child_plan *plan)
         /* the new process does this, too; whichever is first, the group exists
            from now on and can be killed */
         (void)setpgid(pid, pid);
-        reaper_add(pid);
     }
     return pid;
 }

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * A pipe connects the helper and this process.  The helper writes the number
- * of each group that begins, and the negative number of each that ends.  When
+ * A pipe connects the helper and this process.  The first process of a group
+ * writes its number, and the helper the negative number when it ends.  When
  * the pipe closes, the helper is gone.
  */
 #include "reaper.h"

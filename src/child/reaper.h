@@ -13,7 +13,8 @@
  * fork().  Returns 0, or -1 with errno. */
 int reaper_start(void);
 
-/* Adds a group to those to kill, and removes one that has ended. */
+/* Adds a group to those to kill, in its first process before anything runs in
+ * it, and removes one that has ended. */
 void reaper_add(pid_t group);
 void reaper_drop(pid_t group);
 
