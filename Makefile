@@ -57,20 +57,18 @@ CANARIES = canary.pdb canary-portable.pdb
 # Each folder of src/ is one archive.  A program consists of the folder with
 # its main() and those that it may use; t/style.t checks which may use which.
 PARTS    = sandboxed symcached symbolicated symcachectl converter http child metrics config \
-           symbolication json debuginfo ppdbcache symcache sandbox base proto
+           symbolication json debuginfo derived sandbox base proto
 ROOM_symcached    = symcached
 ROOM_symcached-sandboxed = sandboxed
 ROOM_symbolicated = symbolicated
 ROOM_pdb2symcache = converter
 ROOM_symcachectl  = symcachectl
 USES_symcached    = http child metrics config sandbox base proto
-USES_symcached-sandboxed = symcached config debuginfo ppdbcache symcache \
-                    sandbox base proto
-USES_symbolicated = http config symbolication json ppdbcache symcache sandbox \
-                    base proto
-USES_pdb2symcache = debuginfo json ppdbcache symcache sandbox base proto
+USES_symcached-sandboxed = symcached config debuginfo derived sandbox base proto
+USES_symbolicated = http config symbolication json derived sandbox base proto
+USES_pdb2symcache = debuginfo json derived sandbox base proto
 USES_symcachectl  = symbolicated symbolication converter debuginfo json \
-                    ppdbcache symcache sandbox base proto
+                    derived sandbox base proto
 
 ifeq ($(filter yes no,$(PACKAGES)),)
 $(error PACKAGES is yes or no, and not "$(PACKAGES)")
@@ -93,8 +91,8 @@ SRCS     = $(wildcard src/*/*.c src/*/*/*.c src/*/*/*/*.c)
 CSRCS    = $(filter-out src/module/%,$(SRCS))
 OBJS     = $(CSRCS:%.c=$(B)/obj/%.o)
 
-HOTOBJS  = $(filter $(foreach p,base debuginfo ppdbcache \
-             symcache symbolication json converter,\
+HOTOBJS  = $(filter $(foreach p,base debuginfo derived \
+             symbolication json converter,\
              $(B)/obj/src/$(p)/%),$(OBJS))
 $(HOTOBJS): OPT = $(HOT)
 $(B)/pdb2symcache: private OPT = $(HOT)
@@ -149,8 +147,8 @@ $(CANARIES:%=$(B)/%): $(B)/%: src/symcached/%
 # for bench/convert: calls the converter in its own process
 $(B)/convert_call: private OPT = $(HOT)
 $(B)/convert_call: $(B)/obj/bench/convert_call.o $(B)/libconverter.a \
-                   $(B)/libdebuginfo.a $(B)/libjson.a $(B)/libppdbcache.a \
-                   $(B)/libsymcache.a $(B)/libbase.a $(B)/libproto.a
+                   $(B)/libdebuginfo.a $(B)/libjson.a $(B)/libderived.a \
+                   $(B)/libbase.a $(B)/libproto.a
 	$(CC) $(CFLAGS) $(OPT) $(SANFLAGS) -pie $(LDHARDEN) $(LDFLAGS) -o \
 	    $@ $^ -lisal -lz -lzstd
 
@@ -179,7 +177,7 @@ FUZZ     = $(patsubst fuzz/%.c,$(B)/fuzz/%,$(wildcard fuzz/fuzz_*.c))
 FUZZCC  ?= clang
 FUZZSAN ?= address,undefined
 FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
-             $(wildcard src/proto/*.c src/symcache/*.c src/ppdbcache/*.c \
+             $(wildcard src/proto/*.c src/derived/*/*.c \
                src/debuginfo/*.c src/debuginfo/*/*.c src/json/*.c src/symbolication/*.c \
                src/symbolication/*/*.c) \
              $(addprefix src/base/,address.c arena.c clock.c glob.c origin.c sort.c table.c thread.c utf8.c) \

@@ -21,7 +21,7 @@
 
 #include "converter/input.h"
 #include "debuginfo/background.h"
-#include "symcache/writer.h"
+#include "derived/symcache/writer.h"
 
 static double wall_seconds(void)
 {

@@ -10,7 +10,7 @@
 #include "debuginfo/dwarf/dwarf.h"
 #include "debuginfo/format.h"
 #include "image.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 #define IS_BIG 1
 #define IS_RELOCATABLE 2

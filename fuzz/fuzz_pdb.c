@@ -8,7 +8,7 @@
 
 #include "debuginfo/pdb/identity.h"
 #include "debuginfo/pdb/convert.h"
-#include "symcache/writer.h"
+#include "derived/symcache/writer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -11,7 +11,7 @@
 #include "debuginfo/portablepdb/embedded_sources.h"
 #include "debuginfo/portablepdb/portablepdb.h"
 #include "debuginfo/portablepdb/root.h"
-#include "ppdbcache/ppdbcache.h"
+#include "derived/ppdbcache/ppdbcache.h"
 
 #define ROOM 0x10000
 #define OUTPUT_ROOM (8 << 20)

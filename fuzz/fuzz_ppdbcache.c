@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 
-#include "ppdbcache/ppdbcache.h"
+#include "derived/ppdbcache/ppdbcache.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "debuginfo/pdb/convert.h"
-#include "symcache/writer.h"
-#include "symcache/verify.h"
+#include "derived/symcache/writer.h"
+#include "derived/symcache/verify.h"
 
 #define BLOCK 512
 #define ROOM (8u << 20)

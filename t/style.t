@@ -42,43 +42,48 @@ my %may = (    # room => rooms that it may include from
     child => 'base',
     http => 'base',
     config => 'base proto',
-    symcache => 'base',
-    ppdbcache => 'base symcache',
+    'derived/symcache' => 'base',
+    'derived/ppdbcache' => 'base derived/symcache',
     json => 'base',
-    symbolication => 'base symcache symbolication/demangle',
-    'symbolication/demangle' => 'symcache',
-    debuginfo => 'base symcache',
-    'debuginfo/breakpad' => 'base debuginfo symcache',
-    'debuginfo/dwarf' => 'base debuginfo symcache',
-    'debuginfo/elf' => 'base debuginfo debuginfo/dwarf symcache',
-    'debuginfo/pdb' => 'base debuginfo symcache',
-    'debuginfo/macho' => 'base debuginfo debuginfo/dwarf symcache',
-    'debuginfo/pe' => 'base debuginfo debuginfo/dwarf symcache',
-    'debuginfo/portablepdb' => 'base debuginfo debuginfo/pe json ppdbcache symcache',
-    'debuginfo/wasm' => 'base debuginfo debuginfo/dwarf symcache',
+    symbolication => 'base derived/symcache symbolication/demangle',
+    'symbolication/demangle' => 'derived/symcache',
+    debuginfo => 'base derived/symcache',
+    'debuginfo/breakpad' => 'base debuginfo derived/symcache',
+    'debuginfo/dwarf' => 'base debuginfo derived/symcache',
+    'debuginfo/elf' => 'base debuginfo debuginfo/dwarf derived/symcache',
+    'debuginfo/pdb' => 'base debuginfo derived/symcache',
+    'debuginfo/macho' => 'base debuginfo debuginfo/dwarf derived/symcache',
+    'debuginfo/pe' => 'base debuginfo debuginfo/dwarf derived/symcache',
+    'debuginfo/portablepdb' => 'base debuginfo debuginfo/pe json'
+        . ' derived/ppdbcache derived/symcache',
+    'debuginfo/wasm' => 'base debuginfo debuginfo/dwarf derived/symcache',
     'debuginfo/place' => 'proto debuginfo/breakpad debuginfo/elf'
         . ' debuginfo/macho debuginfo/pdb debuginfo/pe debuginfo/portablepdb',
     converter => 'base proto sandbox debuginfo debuginfo/breakpad'
         . ' debuginfo/elf debuginfo/macho debuginfo/pdb debuginfo/pe'
-        . ' debuginfo/portablepdb debuginfo/wasm ppdbcache symcache',
+        . ' debuginfo/portablepdb debuginfo/wasm derived/ppdbcache'
+        . ' derived/symcache',
     module => 'proto',
     'module/status' => 'module proto',
     symcachectl => 'base proto sandbox converter debuginfo/pdb debuginfo/pe'
         . ' debuginfo/place'
-        . ' ppdbcache symcache symbolication symbolicated/api symbolicated/modules',
+        . ' derived/ppdbcache derived/symcache symbolication symbolicated/api'
+        . ' symbolicated/modules',
 );
 
 # symbolicated: protocols know nothing of how modules are got
-my $common = 'base proto config json ppdbcache symcache symbolication';
+my $common = 'base proto config json derived/ppdbcache derived/symcache'
+    . ' symbolication';
 $may{'symbolicated/api'} = $common;
 $may{"symbolicated/api/$_"} = "$common symbolicated/api"
     for qw(mozilla symbolicator);
-$may{'symbolicated/modules'} = 'base proto ppdbcache symcache';
+$may{'symbolicated/modules'} = 'base proto derived/ppdbcache derived/symcache';
 $may{symbolicated} = "$common http sandbox symbolicated/api"
     . ' symbolicated/modules';
 
 # symcached: who stands above whom; all may use what both daemons share
-my $shared = 'base proto config http metrics child sandbox ppdbcache symcache'
+my $shared = 'base proto config http metrics child sandbox derived/ppdbcache'
+    . ' derived/symcache'
     . ' debuginfo/breakpad debuginfo/elf debuginfo/macho debuginfo/pdb'
     . ' debuginfo/pe debuginfo/place debuginfo/portablepdb debuginfo/wasm';
 my %above = (

@@ -10,10 +10,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "ppdbcache/ppdbcache.h"
+#include "derived/ppdbcache/ppdbcache.h"
 #include "proto/key.h"
 #include "sandbox/sandbox.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 #define CHECK_SECONDS 60 /* of the processor */
 #define CHECK_MEMORY (256ull * 1024 * 1024) /* beside the mapping */

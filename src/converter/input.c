@@ -15,7 +15,7 @@
 #include "debuginfo/portablepdb/portablepdb.h"
 #include "debuginfo/wasm/wasm.h"
 #include "proto/key.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 /* To add a format, add its folder to debuginfo/ and a line here. */
 static const struct debuginfo_format *const formats[] = {

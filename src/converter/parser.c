@@ -21,7 +21,7 @@
 #include "debuginfo/scratch.h"
 #include "input.h"
 #include "sandbox/sandbox.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 #define MIB ((uint64_t)1 << 20)
 

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 enum failure_code {
     FAILURE_NONE = 0,

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 int format_finish(struct symfile_writer *writer,
                   const struct symfile_identity *identity,

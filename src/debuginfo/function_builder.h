@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "failure.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 /* The name of a function that is inlined somewhere. */
 struct inlinee_name {

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 /* Splits a path into directory and name, which point into it.  Separators at
  * its end belong to neither. */

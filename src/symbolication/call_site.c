@@ -3,7 +3,7 @@
  */
 #include "call_site.h"
 
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 /* By the hundreds of the format's numbers, which are families. */
 static const struct {

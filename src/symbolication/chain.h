@@ -8,7 +8,7 @@
 #ifndef SYMBOLICATION_CHAIN_H
 #define SYMBOLICATION_CHAIN_H
 
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 /* The most functions in each other that are answered.  The converter refuses
  * deeper ones; a file from elsewhere loses the outer ones. */

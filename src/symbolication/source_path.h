@@ -6,7 +6,7 @@
 #ifndef SYMBOLICATION_SOURCE_PATH_H
 #define SYMBOLICATION_SOURCE_PATH_H
 
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 /* Keeps the path of the last file: neighbours in a list of addresses tend to
  * share it.  All zero at first. */

@@ -12,7 +12,7 @@
 #include "command.h"
 #include "frames.h"
 #include "input.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 /* The most frames that are printed for one range.  A hostile file could
  * have as many chains as bytes, each as long as the file. */

@@ -16,7 +16,7 @@
 #include "debuginfo/pdb/pdb.h"
 #include "debuginfo/pe/pe.h"
 #include "sandbox/sandbox.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 #define EXAMINE_SECONDS 60          /* of CPU time */
 #define EXAMINE_MEMORY (1ull << 30) /* in addition to the file */

@@ -8,7 +8,7 @@
 
 #include "output.h"
 #include "symbolication/symbolication.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 /*
  * Prints at most max frames, one in each line: "function at file:line", with

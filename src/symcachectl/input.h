@@ -14,8 +14,8 @@
 
 #include <stdbool.h>
 
-#include "ppdbcache/ppdbcache.h"
-#include "symcache/symcache.h"
+#include "derived/ppdbcache/ppdbcache.h"
+#include "derived/symcache/symcache.h"
 
 /* The limit for input that cannot be mapped. */
 #define INPUT_MAX_READ (1ull << 30)

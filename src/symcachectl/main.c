@@ -11,7 +11,7 @@
 #include "command.h"
 #include "printable.h"
 #include "settings.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 #define VERSION "0.1.0"
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 struct output {
     int fd;

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "json/json.h"
-#include "ppdbcache/ppdbcache.h"
+#include "derived/ppdbcache/ppdbcache.h"
 
 #define ROOM (1 << 20)
 

@@ -20,7 +20,7 @@
 #include "base/le.h"
 #include "debuginfo/pdb/msf.h"
 #include "debuginfo/pdb/convert.h"
-#include "symcache/writer.h"
+#include "derived/symcache/writer.h"
 #include "debuginfo/pdb/dbi.h"
 
 #define PAGE 4096

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "symcache/path.h"
+#include "derived/symcache/path.h"
 
 static const struct {
     const char *parts[3]; /* compilation directory, directory, name */

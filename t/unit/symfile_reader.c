@@ -14,10 +14,10 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "symcache/enum.h"
-#include "symcache/format.h"
-#include "symcache/path.h"
-#include "symcache/reader.h"
+#include "derived/symcache/enum.h"
+#include "derived/symcache/format.h"
+#include "derived/symcache/path.h"
+#include "derived/symcache/reader.h"
 #include "symfile_example.h"
 
 static char error[256];

@@ -14,8 +14,8 @@
 #include <time.h>
 #include <cmocka.h>
 
-#include "symcache/format.h"
-#include "symcache/verify.h"
+#include "derived/symcache/format.h"
+#include "derived/symcache/verify.h"
 #include "symfile_example.h"
 
 #define LOCATION(i, field) (EXAMPLE_LOCATIONS + 16 * (i) + 4 * (field))

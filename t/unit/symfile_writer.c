@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include "symcache/format.h"
-#include "symcache/undecorate.h"
-#include "symcache/writer.h"
+#include "derived/symcache/format.h"
+#include "derived/symcache/undecorate.h"
+#include "derived/symcache/writer.h"
 
 /* clang-format off */
 static const uint8_t example[] = {

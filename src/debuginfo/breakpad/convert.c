@@ -18,7 +18,7 @@
 #include "debuginfo/function_builder.h"
 #include "debuginfo/source_path.h"
 #include "identity.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 #include "text.h"
 
 #define UNKNOWN "<unknown>"

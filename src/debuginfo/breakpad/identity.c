@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 #include "text.h"
 
 #define MODULE "MODULE "

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 enum {
     DW_LNS_copy = 1,

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "debuginfo/format.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 struct dwarf_object;
 

@@ -11,7 +11,7 @@
 #include "file.h"
 #include "identity.h"
 #include "inflate.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 #define STT_FUNC 2
 

@@ -8,7 +8,7 @@
 
 #include "base/le.h"
 #include "file.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 #define HASHED 4096 /* bytes of code that stand for a build id */
 #define ET_SCE_DYNEXEC 0xfe10 /* of a console */

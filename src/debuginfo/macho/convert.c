@@ -10,7 +10,7 @@
 #include "identity.h"
 #include "sections.h"
 #include "symbols.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 static int convert_image(const struct macho_image *image,
                          const struct symfile_sink *sink,

@@ -26,7 +26,7 @@
 #include "srcsrv.h"
 #include "symbols.h"
 #include "base/array.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 /* Limits how often line records, types and so on may be looked at, in total.
  * Real files need less than one such step for every 20 bytes. */

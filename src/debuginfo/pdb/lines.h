@@ -14,7 +14,7 @@
 #include "crossref.h"
 #include "debuginfo/failure.h"
 #include "source_files.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 /* Where lines of a tree of functions are collected. */
 struct lines_list {

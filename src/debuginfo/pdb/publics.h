@@ -11,7 +11,7 @@
 #include "address.h"
 #include "debuginfo/failure.h"
 #include "msf.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 /* Passes them to the writer in the order of the stream.  Reading ends at a
  * damaged record.  Returns 0, or -1 with failure set. */

@@ -12,7 +12,7 @@
 #include "base/table.h"
 #include "info_stream.h"
 #include "srcsrv.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 struct source_files {
     const struct info_stream *info;

@@ -18,7 +18,7 @@
 
 #include "base/array.h"
 #include "base/utf8.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 struct srcsrv_entry {
     const char *line; /* begins with the path */

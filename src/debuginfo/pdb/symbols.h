@@ -16,7 +16,7 @@
 #include "inlinees.h"
 #include "lines.h"
 #include "function_name.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 /* The state of reading, which is kept from module to module so that memory is
  * used again. */

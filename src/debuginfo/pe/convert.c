@@ -10,7 +10,7 @@
 #include "identity.h"
 #include "image.h"
 #include "sections.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 static int convert_image(const struct pe_image *image,
                          const struct symfile_sink *sink,

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/le.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 #define DOS_NEW_HEADER 0x3C
 #define COFF_SECTIONS 2

@@ -16,7 +16,7 @@
 #include "embedded.h"
 #include "identity.h"
 #include "points.h"
-#include "ppdbcache/ppdbcache.h"
+#include "derived/ppdbcache/ppdbcache.h"
 #include "source_links.h"
 
 #define WORK_BASE 1000

@@ -7,7 +7,7 @@
 
 #include "debuginfo/dwarf/dwarf.h"
 #include "module.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 static bool sniff(const uint8_t *data, size_t size)
 {

@@ -13,9 +13,9 @@
 #include <stdint.h>
 #include "config/config.h"
 #include "json/json.h"
-#include "ppdbcache/ppdbcache.h"
+#include "derived/ppdbcache/ppdbcache.h"
 #include "proto/key.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 #define API_HEADERS_MAX 8
 

@@ -9,7 +9,7 @@
 #define SYMBOLICATED_API_FRAGMENTS_H
 
 #include "json/json.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 #define FRAGMENTS_BITS 11 /* at most so many bits of a hash */
 

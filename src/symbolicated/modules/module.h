@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
-#include "ppdbcache/ppdbcache.h"
+#include "derived/ppdbcache/ppdbcache.h"
 #include "proto/key.h"
 #include "proto/provenance.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 struct module {
     atomic_uint refs;

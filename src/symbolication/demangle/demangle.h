@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "linkage.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 /* What one name may take; it bounds the time, too. */
 #define DEMANGLE_ROOM 32768

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 #define LINKAGE_NAME_MAX 8192     /* bytes of longer names stay as they are */
 #define LINKAGE_READABLE_MAX 4096 /* and those whose readable form is longer */

@@ -11,9 +11,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "ppdbcache/ppdbcache.h"
+#include "derived/ppdbcache/ppdbcache.h"
 #include "sandbox/sandbox.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 #include "symcached/unpack/unpack.h"
 
 #define VALIDATE_FD CHILD_FD

@@ -6,14 +6,14 @@
  * out of bounds is absent, as in the "symbolic" library; verify.h reports such
  * errors.
  */
-#ifndef PPDBCACHE_READER_H
-#define PPDBCACHE_READER_H
+#ifndef DERIVED_PPDBCACHE_READER_H
+#define DERIVED_PPDBCACHE_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 struct ppdbcache_reader {
     const uint8_t *data;

@@ -9,8 +9,8 @@
  * which the place with the same index begins.  A string is a LEB128 length and
  * its UTF-8.
  */
-#ifndef PPDBCACHE_FORMAT_H
-#define PPDBCACHE_FORMAT_H
+#ifndef DERIVED_PPDBCACHE_FORMAT_H
+#define DERIVED_PPDBCACHE_FORMAT_H
 
 #define PPDBCACHE_VERSION 1
 #define PPDBCACHE_HEADER 72

@@ -4,8 +4,8 @@
  * Checks whether a SymCache complies with the format in full, which is more
  * than reading it needs.  A file is checked before it is published.
  */
-#ifndef SYMCACHE_VERIFY_H
-#define SYMCACHE_VERIFY_H
+#ifndef DERIVED_SYMCACHE_VERIFY_H
+#define DERIVED_SYMCACHE_VERIFY_H
 
 #include "reader.h"
 

@@ -5,8 +5,8 @@
  * stores.  Handles Windows and Unix paths on any system.  The result is the
  * same as that of the "symbolic" library.
  */
-#ifndef SYMCACHE_PATH_H
-#define SYMCACHE_PATH_H
+#ifndef DERIVED_SYMCACHE_PATH_H
+#define DERIVED_SYMCACHE_PATH_H
 
 #include <stddef.h>
 

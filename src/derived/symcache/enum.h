@@ -4,8 +4,8 @@
  * Numbers that a SymCache stores for architectures and languages, and the
  * names that the "symbolic" library gives them.
  */
-#ifndef SYMCACHE_ENUM_H
-#define SYMCACHE_ENUM_H
+#ifndef DERIVED_SYMCACHE_ENUM_H
+#define DERIVED_SYMCACHE_ENUM_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#ifndef SYMCACHE_UNDECORATE_H
-#define SYMCACHE_UNDECORATE_H
+#ifndef DERIVED_SYMCACHE_UNDECORATE_H
+#define DERIVED_SYMCACHE_UNDECORATE_H
 
 #include <stddef.h>
 

@@ -6,8 +6,8 @@
  * all symbols.  The output is byte for byte what the "symbolic" library writes
  * for the same input.
  */
-#ifndef SYMCACHE_WRITER_H
-#define SYMCACHE_WRITER_H
+#ifndef DERIVED_SYMCACHE_WRITER_H
+#define DERIVED_SYMCACHE_WRITER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  * Reads a string of the string section: a length, and that many bytes of
  * UTF-8.
  */
-#ifndef SYMCACHE_STRING_H
-#define SYMCACHE_STRING_H
+#ifndef DERIVED_SYMCACHE_STRING_H
+#define DERIVED_SYMCACHE_STRING_H
 
 #include <stddef.h>
 #include <stdint.h>

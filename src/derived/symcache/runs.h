@@ -4,8 +4,8 @@
  * Iterates over sealed ranges in address order, run by run.  A run is one
  * block, or several that overlap and are therefore resolved together.
  */
-#ifndef SYMCACHE_RUNS_H
-#define SYMCACHE_RUNS_H
+#ifndef DERIVED_SYMCACHE_RUNS_H
+#define DERIVED_SYMCACHE_RUNS_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  *
  * PpdbCaches, for those who write them and those who read them.
  */
-#ifndef PPDBCACHE_H
-#define PPDBCACHE_H
+#ifndef DERIVED_PPDBCACHE_PPDBCACHE_H
+#define DERIVED_PPDBCACHE_PPDBCACHE_H
 
 #include "format.h"
 #include "reader.h"

@@ -4,8 +4,8 @@
  * The layout of a SymCache.  All numbers are little-endian, all parts begin at
  * multiples of 8.
  */
-#ifndef SYMCACHE_FORMAT_H
-#define SYMCACHE_FORMAT_H
+#ifndef DERIVED_SYMCACHE_FORMAT_H
+#define DERIVED_SYMCACHE_FORMAT_H
 
 #include <stdint.h>
 

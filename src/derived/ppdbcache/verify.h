@@ -4,8 +4,8 @@
  * Checks whether a PpdbCache complies with the format in full, which is more
  * than reading it needs.  A file is checked before it is published.
  */
-#ifndef PPDBCACHE_VERIFY_H
-#define PPDBCACHE_VERIFY_H
+#ifndef DERIVED_PPDBCACHE_VERIFY_H
+#define DERIVED_PPDBCACHE_VERIFY_H
 
 #include "reader.h"
 

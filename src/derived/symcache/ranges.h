@@ -14,8 +14,8 @@
  * blocks are ordered by their first address; only blocks that overlap must be
  * resolved together.
  */
-#ifndef SYMCACHE_RANGES_H
-#define SYMCACHE_RANGES_H
+#ifndef DERIVED_SYMCACHE_RANGES_H
+#define DERIVED_SYMCACHE_RANGES_H
 
 #include <stddef.h>
 #include <stdint.h>

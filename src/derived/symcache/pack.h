@@ -13,8 +13,8 @@
  *               4) the difference from the one before follows; the sign of a
  *               difference is in its bit 0
  */
-#ifndef SYMCACHE_PACK_H
-#define SYMCACHE_PACK_H
+#ifndef DERIVED_SYMCACHE_PACK_H
+#define DERIVED_SYMCACHE_PACK_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  *
  * The SYMC file format, for those who write it and those who read it.
  */
-#ifndef SYMCACHE_H
-#define SYMCACHE_H
+#ifndef DERIVED_SYMCACHE_SYMCACHE_H
+#define DERIVED_SYMCACHE_SYMCACHE_H
 
 #include "enum.h"
 #include "format.h"

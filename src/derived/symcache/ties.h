@@ -6,8 +6,8 @@
  * bytes, this sort leaves equal keys in the same order as sort_unstable of
  * Rust 1.96, with which the pinned reference is built.
  */
-#ifndef SYMCACHE_TIES_H
-#define SYMCACHE_TIES_H
+#ifndef DERIVED_SYMCACHE_TIES_H
+#define DERIVED_SYMCACHE_TIES_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,15 +4,15 @@
  * Builds a PpdbCache.  The output is byte for byte what the "symbolic" library
  * writes for the same input.
  */
-#ifndef PPDBCACHE_WRITER_H
-#define PPDBCACHE_WRITER_H
+#ifndef DERIVED_PPDBCACHE_WRITER_H
+#define DERIVED_PPDBCACHE_WRITER_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/table.h"
-#include "symcache/symcache.h"
+#include "derived/symcache/symcache.h"
 
 struct ppdbcache_file {
     uint32_t name; /* string offset */

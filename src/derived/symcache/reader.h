@@ -6,8 +6,8 @@
  * says.  If an index or a string offset is out of bounds, what it refers to is
  * absent, as in the "symbolic" library; verify.h reports such errors.
  */
-#ifndef SYMCACHE_READER_H
-#define SYMCACHE_READER_H
+#ifndef DERIVED_SYMCACHE_READER_H
+#define DERIVED_SYMCACHE_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>
