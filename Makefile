@@ -187,7 +187,7 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
                 upload/multipart.c upload/report.c \
                upload/zip.c) \
              $(wildcard src/symbolicated/api/*.c src/symbolicated/api/*/*.c) \
-             $(addprefix src/symcachectl/,list.c identity.c))
+             $(addprefix src/symcachectl/,helper/list.c files/identity.c))
 
 fuzz: $(FUZZ)
 

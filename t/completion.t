@@ -18,7 +18,8 @@ chdir $top or die "$top: $!";
 
 # --- what the code takes
 
-my %source = map { $_ => slurp($_) } glob 'src/symcachectl/*.[ch]';
+my %source = map { $_ => slurp($_) } 
+    glob 'src/symcachectl/*.[ch] src/symcachectl/*/*.[ch]';
 my ($table) = $source{'src/symcachectl/main.c'} =~ /\} commands\[\] = \{(.*?)\n\};/s;
 my @commands = $table =~ /\{"(\w+)"/g;
 cmp_ok @commands, '>', 10, 'commands';
@@ -36,7 +37,8 @@ sub options {
 
 my %options;
 for my $command (@commands) {
-    my $code = $source{"src/symcachectl/$command.c"};
+    my ($file) = grep { m{/$command\.c$} } keys %source;
+    my $code = $source{$file};
     $options{$command} = $code =~ /option_spec specs\[\] = \{(.*?)\};/s
         ? [sort(options($1))]
         : [$code =~ /"(--json)"/ ? '--json' : ()];

@@ -316,7 +316,8 @@ for my $file (grep { /internals/ } sort keys %doc) {
 is_deeply \@wrong, [], 'functions and files that the internals name';
 
 my @rooms = map { s{^src/}{}r } grep { -d }
-    glob 'src/* src/module/* src/symcached/* src/symbolicated/*';
+    glob 'src/* src/module/* src/symcached/* src/symbolicated/*'
+    . ' src/symcachectl/*';
 my ($table) = $doc{'docs/internals/architecture.md'} =~
     /^## Rooms\n(.*?)^## /ms;
 same([grep { $_ ne 'symcached' } @rooms],

@@ -65,11 +65,18 @@ my %may = (    # room => rooms that it may include from
         . ' derived/symcache',
     module => 'proto',
     'module/status' => 'module proto',
-    symcachectl => 'base proto sandbox converter debuginfo/pdb debuginfo/pe'
-        . ' debuginfo/place'
-        . ' derived/ppdbcache derived/symcache symbolication symbolicated/api'
-        . ' symbolicated/modules',
 );
+
+# symcachectl: subcommands by what they work on, and what those share
+my $ctl = 'base proto sandbox derived/ppdbcache derived/symcache symcachectl'
+    . ' symcachectl/terminal';
+$may{'symcachectl/terminal'} = 'base derived/symcache symcachectl';
+$may{'symcachectl/files'} = "$ctl converter debuginfo/pdb debuginfo/pe"
+    . ' debuginfo/place symbolication symcachectl/helper symcachectl/store';
+$may{'symcachectl/helper'} = "$ctl symcachectl/files";
+$may{'symcachectl/store'} = "$ctl symbolication symbolicated/api"
+    . ' symbolicated/modules symcachectl/files';
+$may{symcachectl} = "$ctl symcachectl/files";
 
 # symbolicated: protocols know nothing of how modules are got
 my $common = 'base proto config json derived/ppdbcache derived/symcache'
@@ -109,7 +116,8 @@ $may{sandboxed} = 'child symcached/store symcached/transcode'
 # a room is entered through the header of its name; these are shelves of
 # nouns, of which each is taken by itself
 my %shelf = map { $_ => 1 } qw(base proto debuginfo module
-    symbolicated/api);
+    symbolicated/api symcachectl symcachectl/files symcachectl/helper
+    symcachectl/store symcachectl/terminal);
 
 my (@wrong, %includes);
 for my $file (grep { m{^src/} } @c) {

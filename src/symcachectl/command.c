@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "printable.h"
+#include "symcachectl/terminal/printable.h"
 
 int command_usage(const char *command, const char *what, const char *argument)
 {

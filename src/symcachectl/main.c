@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "command.h"
-#include "printable.h"
+#include "symcachectl/terminal/printable.h"
 #include "settings.h"
 #include "derived/symcache/symcache.h"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "command.h"
-#include "module_file.h"
+#include "symcachectl/files/module_file.h"
 
 /* A GUIDAGE in one word is longer than a GUID without dashes; or it is in
  * Symbolicator's form, a GUID with dashes, one more and the age. */

@@ -6,7 +6,7 @@
 #ifndef SYMCACHECTL_OPERANDS_H
 #define SYMCACHECTL_OPERANDS_H
 
-#include "identity.h"
+#include "symcachectl/files/identity.h"
 
 /*
  * Reads "PDB GUID [AGE]", "PDB GUIDAGE" or "PDB/GUIDAGE"; GUIDAGE may be in

@@ -13,7 +13,7 @@
 
 #include "base/secret.h"
 #include "command.h"
-#include "printable.h"
+#include "symcachectl/terminal/printable.h"
 
 #define CONFIG_MAX (16 << 20)
 

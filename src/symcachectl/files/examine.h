@@ -1,0 +1,50 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Finds out what a file of unknown origin is.  It is parsed in a child process
+ * that has no access to anything but the file.
+ */
+#ifndef SYMCACHECTL_FILES_EXAMINE_H
+#define SYMCACHECTL_FILES_EXAMINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "debuginfo/place/place.h"
+#include "proto/key.h"
+
+enum examine_kind {
+    EXAMINE_OTHER,
+    EXAMINE_IMAGE,   /* PE; name, guid and age are those of its PDB */
+    EXAMINE_PDB,     /* guid and age */
+    EXAMINE_SYMCACHE /* of the open format; guid and age */
+};
+
+struct examine_result {
+    enum examine_kind kind;
+    char error[200]; /* what is wrong with it, or "" */
+    bool is_portable; /* an image of .NET, whose PDB is a portable one: it has
+                       * an error, and yet name, guid and age */
+    uint8_t guid[16];
+    uint32_t age;
+    uint32_t name_size;
+    char name[SYMCACHE_NAME_MAX];
+};
+
+/* Decides by the first bytes only. */
+enum examine_kind examine_sniff(int fd);
+
+/*
+ * Examines an open regular file.  A SymCache must pass all checks.  Returns 0
+ * if error is empty, and -1 otherwise.
+ */
+int examine_file(int fd, struct examine_result *result);
+
+/*
+ * Tells where an open regular file belongs in a symbol store; name is its own,
+ * without a folder.  Returns 0, or -1 with a sentence in error.
+ */
+int examine_place(int fd, const char *name, struct debug_place *place,
+                  char *error, size_t size);
+
+#endif

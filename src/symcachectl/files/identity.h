@@ -1,0 +1,31 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * The identity of a module: PDB name, GUID and age.
+ */
+#ifndef SYMCACHECTL_FILES_IDENTITY_H
+#define SYMCACHECTL_FILES_IDENTITY_H
+
+#include "proto/key.h"
+
+struct identity {
+    symcache_key_t key;
+    char name[SYMCACHE_NAME_MAX +
+              1]; /* the name of the key, before it was put in lower case */
+    char id[SYMCACHE_ID_TEXT_MAX + 1];
+    char code_id[SYMCACHE_ID_TEXT_MAX + 1]; /* of a module that is no PDB; or
+                                               "" */
+};
+
+/* Sets a name of size bytes, and leaves GUID and age.  Returns NULL, or
+ * what is wrong with the name. */
+const char *identity_set(struct identity *identity, const char *name,
+                         size_t size, const uint8_t guid[16], uint32_t age);
+
+/* The same with GUID and age as texts.  The age is decimal, and 1 if there
+ * is no text. */
+const char *identity_read(struct identity *identity, const char *name,
+                          size_t name_size, const char *guid, size_t guid_size,
+                          const char *age, size_t age_size);
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Opens a SymCache or PpdbCache, and enters the sandbox before it is read.
+ *
+ * A regular file is mapped, because a lookup needs only a few pages of it,
+ * however large it is.  Files in a store are replaced by rename, so the
+ * mapping stays intact.  If somebody truncates the file nevertheless, the
+ * process says so and exits with COMMAND_IO, instead of being killed by
+ * SIGBUS.  Anything else ("-" is standard input) is read into memory.
+ */
+#ifndef SYMCACHECTL_FILES_INPUT_H
+#define SYMCACHECTL_FILES_INPUT_H
+
+#include <stdbool.h>
+
+#include "derived/ppdbcache/ppdbcache.h"
+#include "derived/symcache/symcache.h"
+
+/* The limit for input that cannot be mapped. */
+#define INPUT_MAX_READ (1ull << 30)
+
+/* A file, and the reader of its kind. */
+struct input {
+    bool is_ppdb; /* a PpdbCache */
+    struct symfile_reader reader;
+    struct ppdbcache_reader ppdb;
+};
+
+/*
+ * Opens the file and enters the sandbox, in which no other descriptors can be
+ * opened.  Returns COMMAND_OK; or an exit code after printing what is wrong,
+ * which is damaged_code for an incomplete file.  The memory is kept until
+ * the process ends.
+ */
+int input_open(const char *file, int damaged_code, struct input *input);
+
+#endif

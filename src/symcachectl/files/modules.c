@@ -1,0 +1,78 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include "modules.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "symcachectl/command.h"
+
+static int compare(const void *left, const void *right)
+{
+    const struct module *a = left, *b = right;
+    int rc = strcmp(a->id, b->id);
+
+    return rc != 0 ? rc : strcasecmp(a->name, b->name);
+}
+
+static struct module *make(const struct identity *identity)
+{
+    size_t size = strlen(identity->name) + 1;
+    struct module *module = calloc(1, sizeof(*module) + size);
+
+    if (module == NULL) {
+        command_no_memory();
+    }
+    memcpy(module->name, identity->name, size);
+    memcpy(module->id, identity->id, sizeof(module->id));
+    memcpy(module->code_id, identity->code_id, sizeof(module->code_id));
+    return module;
+}
+
+void modules_add(struct modules *modules, const struct identity *identity)
+{
+    struct module *module = make(identity), **found, **items;
+
+    found = tsearch(module, &modules->tree, compare);
+    if (found == NULL) {
+        command_no_memory();
+    }
+    if (*found != module) {
+        free(module);
+        modules->repeated++;
+        return;
+    }
+    if (modules->count == modules->room) {
+        modules->room = 2 * modules->room + 256;
+        items = reallocarray(modules->items, modules->room, sizeof(*items));
+        if (items == NULL) {
+            command_no_memory();
+        }
+        modules->items = items;
+    }
+    modules->items[modules->count++] = module;
+}
+
+size_t modules_count(const struct modules *modules,
+                     enum module_outcome outcome)
+{
+    size_t i, n;
+
+    n = 0;
+    for (i = 0; i < modules->count; i++) {
+        n += modules->items[i]->outcome == outcome;
+    }
+    return n;
+}
+
+const char *modules_outcome(enum module_outcome outcome)
+{
+    static const char *const names[] = {"not asked", "cached", "missing",
+                                        "failed"};
+
+    return names[outcome];
+}

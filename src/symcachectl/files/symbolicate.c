@@ -1,0 +1,375 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * symcachectl symbolicate: addresses of one module, a request of one of
+ * symbolicated's protocols, or a stack trace of .NET from a file, is answered
+ * by a running symbolicated or, with --root, from the files of a store.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "addresses.h"
+#include "symcachectl/helper/client.h"
+#include "symcachectl/command.h"
+#include "symcachectl/operands.h"
+#include "symcachectl/terminal/printable.h"
+#include "symcachectl/store/store_reader.h"
+#include "trace.h"
+
+#define REQUEST_MAX (55u << 20) /* as symbolicated's own default */
+#define SECONDS 900             /* that a request may take there */
+
+static const cJSON *get(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+/* printing ------------------------------------------------------------------
+ */
+
+static void print_place(const cJSON *frame, const char *file, const char *line,
+                        const char *after)
+{
+    printable_put_field(stdout, frame, "function");
+    fputs(" at ", stdout);
+    if (printable_field(frame, file)[0] != '\0') {
+        printable_put_field(stdout, frame, file);
+    } else {
+        putchar('?');
+    }
+    printf(":%.0f%s\n", printable_number(frame, line), after);
+}
+
+/* Frames of Symbolicator's protocol: of those with the same index, all but
+ * the last were inlined. */
+static void print_stack(const cJSON *stack)
+{
+    const cJSON *frame, *next;
+    double index, last = -1;
+
+    cJSON_ArrayForEach(frame, get(stack, "frames"))
+    {
+        index = printable_number(frame, "original_index");
+        if (index != last) {
+            printable_put_field(stdout, frame, "instruction_addr");
+            putchar('\n');
+        }
+        last = index;
+        fputs("    ", stdout);
+        if (strcmp(printable_field(frame, "status"), "symbolicated") != 0) {
+            printable_put_field(stdout, frame, "status");
+            putchar('\n');
+            continue;
+        }
+        next = frame->next;
+        print_place(frame, "abs_path", "lineno",
+                    next != NULL &&
+                            printable_number(next, "original_index") == index
+                        ? " (inlined)"
+                        : "");
+    }
+}
+
+static void print_modules(const cJSON *modules)
+{
+    const cJSON *module;
+    const char *status;
+
+    cJSON_ArrayForEach(module, modules)
+    {
+        status = printable_field(module, "debug_status");
+        if (strcmp(status, "found") != 0 && strcmp(status, "unused") != 0) {
+            fputs("module ", stdout);
+            printable_put_field(stdout, module, "debug_file");
+            fputs(": ", stdout);
+            printable_put(stdout, status);
+            putchar('\n');
+        }
+    }
+}
+
+/* A frame of Mozilla's protocol, with what was inlined into it. */
+static void print_frame(const cJSON *frame)
+{
+    const cJSON *inlined;
+
+    printable_put_field(stdout, frame, "module");
+    putchar(' ');
+    printable_put_field(stdout, frame, "module_offset");
+    putchar('\n');
+    cJSON_ArrayForEach(inlined, get(frame, "inlines"))
+    {
+        fputs("    ", stdout);
+        print_place(inlined, "file", "line", " (inlined)");
+    }
+    fputs("    ", stdout);
+    if (cJSON_IsString(get(frame, "function"))) {
+        print_place(frame, "file", "line", "");
+    } else {
+        puts("not found");
+    }
+}
+
+static void print_answer(const cJSON *answer)
+{
+    const cJSON *result, *stack, *frame;
+
+    cJSON_ArrayForEach(stack, get(answer, "stacktraces"))
+    {
+        print_stack(stack);
+    }
+    print_modules(get(answer, "modules"));
+    cJSON_ArrayForEach(result, get(answer, "results"))
+    {
+        cJSON_ArrayForEach(stack, get(result, "stacks"))
+        {
+            cJSON_ArrayForEach(frame, stack)
+            {
+                print_frame(frame);
+            }
+        }
+    }
+}
+
+/* Whether something was found, of all that was asked for. */
+static int judge(const cJSON *answer)
+{
+    const cJSON *result, *stack, *frame;
+    int has_frames = 0;
+
+    cJSON_ArrayForEach(stack, get(answer, "stacktraces"))
+    {
+        cJSON_ArrayForEach(frame, get(stack, "frames"))
+        {
+            has_frames = 1;
+            if (strcmp(printable_field(frame, "status"), "symbolicated") ==
+                0) {
+                return COMMAND_OK;
+            }
+        }
+    }
+    cJSON_ArrayForEach(result, get(answer, "results"))
+    {
+        cJSON_ArrayForEach(stack, get(result, "stacks"))
+        {
+            cJSON_ArrayForEach(frame, stack)
+            {
+                has_frames = 1;
+                if (cJSON_IsString(get(frame, "function"))) {
+                    return COMMAND_OK;
+                }
+            }
+        }
+    }
+    return has_frames ? COMMAND_NOT_FOUND : COMMAND_OK;
+}
+
+/* requests ------------------------------------------------------------------
+ */
+
+static int add(cJSON *object, const char *key, cJSON *value)
+{
+    if (value == NULL || !cJSON_AddItemToObject(object, key, value)) {
+        command_no_memory();
+    }
+    return 0;
+}
+
+/* A request for addresses of one module, which are relative to its image. */
+static char *ask_addresses(const struct identity *identity, int count,
+                           char **addresses)
+{
+    char text[64];
+    char *request;
+    uint64_t address;
+    int i;
+    cJSON *root = cJSON_CreateObject(), *stacks = cJSON_CreateArray(),
+          *stack = cJSON_CreateObject(), *frames = cJSON_CreateArray(), *frame,
+          *modules = cJSON_CreateArray(), *module = cJSON_CreateObject();
+
+    add(module, "type", cJSON_CreateString("pe"));
+    add(module, "debug_file", cJSON_CreateString(identity->name));
+    add(module, "debug_id", cJSON_CreateString(identity->id));
+    for (i = 0; i < count; i++) {
+        addresses_parse(addresses[i], strlen(addresses[i]), &address);
+        snprintf(text, sizeof(text), "0x%llx", (unsigned long long)address);
+        frame = cJSON_CreateObject();
+        add(frame, "instruction_addr", cJSON_CreateString(text));
+        add(frame, "addr_mode", cJSON_CreateString("rel:0"));
+        cJSON_AddItemToArray(frames, frame);
+    }
+    add(stack, "frames", frames);
+    cJSON_AddItemToArray(stacks, stack);
+    cJSON_AddItemToArray(modules, module);
+    add(root, "stacktraces", stacks);
+    add(root, "modules", modules);
+    request = cJSON_PrintUnformatted(root);
+    if (request == NULL) {
+        command_no_memory();
+    }
+    cJSON_Delete(root);
+    return request;
+}
+
+/* The whole file, or standard input; NULL after printing what is wrong. */
+static char *read_request(const char *file)
+{
+    FILE *f = strcmp(file, "-") == 0 ? stdin : fopen(file, "re");
+    char *text = malloc(REQUEST_MAX + 1);
+    size_t n;
+
+    if (text == NULL) {
+        command_no_memory();
+    }
+    if (f == NULL) {
+        command_fail(COMMAND_IO, file, strerror(errno));
+        free(text);
+        return NULL;
+    }
+    n = fread(text, 1, REQUEST_MAX + 1, f);
+    if (ferror(f) || n > REQUEST_MAX) {
+        command_fail(COMMAND_IO, file,
+                     n > REQUEST_MAX ? "larger than 55 MiB" : strerror(errno));
+        free(text);
+        text = NULL;
+    } else {
+        text[n] = '\0';
+    }
+    if (f != stdin) {
+        fclose(f);
+    }
+    return text;
+}
+
+/* The protocol whose members a request has; NULL: none. */
+static const char *path_of(const char *text)
+{
+    cJSON *request = cJSON_Parse(text);
+    const char *path = NULL;
+
+    if (get(request, "jobs") != NULL || get(request, "memoryMap") != NULL) {
+        path = "/symbolicate/v5";
+    } else if (get(request, "stacktraces") != NULL) {
+        path = "/symbolicate";
+    }
+    cJSON_Delete(request);
+    return path;
+}
+
+static int usage(const char *what, const char *argument)
+{
+    return command_usage("symbolicate", what, argument);
+}
+
+static struct trace trace; /* of --images */
+
+static void print_trace(const cJSON *answer)
+{
+    trace_print(&trace, answer);
+}
+
+static int answer(const struct settings *settings, const char *path,
+                  const char *name, char *text)
+{
+    cJSON *object;
+    int code;
+    void (*print)(const cJSON *) = trace.text != NULL ? print_trace
+                                                      : print_answer;
+
+    if (settings->root == NULL) {
+        return client_send(settings, path, text, SECONDS, print, judge);
+    }
+    object = store_reader_answer(settings->root, path, name, text, &code);
+    if (object == NULL) {
+        return code;
+    }
+    if (settings->is_json) {
+        printable_json(stdout, object);
+    } else {
+        print(object);
+    }
+    code = judge(object);
+    cJSON_Delete(object);
+    return command_finish(code);
+}
+
+/* A request for the frames of a text; or the text's own, for which path is set
+ * to that of its protocol.  Returns NULL after printing what is wrong. */
+static char *ask_file(const char *file, const char *images, const char **path,
+                      int *code)
+{
+    char *text = read_request(file);
+
+    *code = COMMAND_IO;
+    if (text == NULL) {
+        return NULL;
+    }
+    if (images != NULL) {
+        trace_read(&trace, text);
+        return trace_request(&trace, images);
+    }
+    *path = path_of(text);
+    if (*path == NULL) {
+        free(text);
+        *code = command_fail(COMMAND_USAGE, file,
+                             "no request: neither \"stacktraces\" nor "
+                             "\"jobs\" nor \"memoryMap\"; a text of .NET "
+                             "needs --images");
+        return NULL;
+    }
+    return text;
+}
+
+static char *ask_module(int argc, char **argv, int *code)
+{
+    struct identity identity;
+    uint64_t address;
+    int i;
+
+    *code = COMMAND_USAGE;
+    if (operands_identity("symbolicate", 1, argv, &identity) != 0) {
+        return NULL;
+    }
+    for (i = 1; i < argc; i++) {
+        if (addresses_parse(argv[i], strlen(argv[i]), &address) != 0) {
+            usage("no address", argv[i]);
+            return NULL;
+        }
+    }
+    return ask_addresses(&identity, argc - 1, argv + 1);
+}
+
+int symbolicate_command(int argc, char **argv)
+{
+    struct settings settings = {.daemon = SETTINGS_SYMBOLICATED};
+    const char *images = NULL, *path = "/symbolicate";
+    const struct option_spec specs[] = {CLIENT_OPTIONS(settings),
+                                        {"--root", NULL, &settings.root},
+                                        {"--images", NULL, &images}};
+    char *text;
+    int code;
+
+    argc = options_parse("symbolicate", specs,
+                         sizeof(specs) / sizeof(specs[0]), argc, argv);
+    if (argc < 1) {
+        return argc < 0 ? COMMAND_USAGE : usage("no REQUEST", NULL);
+    }
+    if (settings.root != NULL && settings.socket != NULL) {
+        return usage("--root reads files and --socket asks a daemon", NULL);
+    }
+    if (images != NULL && argc > 1) {
+        return usage("more than one TRACE", argv[1]);
+    }
+    text = argc == 1 ? ask_file(argv[0], images, &path, &code)
+                     : ask_module(argc, argv, &code);
+    if (text == NULL) {
+        return code;
+    }
+    code = answer(&settings, path, argv[0], text);
+    free(text);
+    free(trace.text);
+    trace_free(&trace);
+    return code;
+}

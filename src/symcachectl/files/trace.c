@@ -1,0 +1,303 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "trace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "addresses.h"
+#include "base/array.h"
+#include "symcachectl/command.h"
+#include "examine.h"
+#include "identity.h"
+#include "symcachectl/terminal/printable.h"
+
+#define BEFORE "in " /* behind a blank, and before the name of the assembly */
+#define TOKEN ":token "
+
+/* Adds an assembly unless it is there.  Returns its index. */
+static uint32_t add_module(struct trace *trace, const char *name, size_t size)
+{
+    size_t i;
+
+    for (i = 0; i < trace->num_modules; i++) {
+        if (strlen(trace->modules[i]) == size &&
+            memcmp(trace->modules[i], name, size) == 0) {
+            return (uint32_t)i;
+        }
+    }
+    if (symfile_array_need(&trace->modules, &trace->module_room,
+                           trace->num_modules + 1,
+                           sizeof(*trace->modules)) != 0) {
+        command_no_memory();
+    }
+    trace->modules[i] = strndup(name, size);
+    if (trace->modules[i] == NULL) {
+        command_no_memory();
+    }
+    trace->num_modules++;
+    return (uint32_t)i;
+}
+
+/* Finds the last "in " of a line that is before a place in it, not farther
+ * than a name is long. */
+static const char *find_before(const char *line, const char *place)
+{
+    const char *p;
+
+    for (p = place - (sizeof(BEFORE) - 1);
+         p > line && place - p <= SYMCACHE_NAME_MAX + 3; p--) {
+        if (memcmp(p, BEFORE, sizeof(BEFORE) - 1) == 0 && p[-1] == ' ') {
+            return p;
+        }
+    }
+    return NULL;
+}
+
+/* Reads the frame whose token begins at a place of a line, if it is one. */
+static void read_frame(struct trace *trace, const char *line,
+                       const char *token)
+{
+    uint64_t address;
+    struct trace_frame *frame;
+    const char *begin = find_before(line, token), *name, *end;
+
+    if (begin == NULL) {
+        return;
+    }
+    name = begin + sizeof(BEFORE) - 1;
+    end = token + sizeof(TOKEN) - 1;
+    end += strspn(end, "0123456789abcdefABCDEFxX+");
+    if (name == token ||
+        addresses_parse_method(token + sizeof(TOKEN) - 1,
+                               (size_t)(end - token) - sizeof(TOKEN) + 1,
+                               &address) != 0) {
+        return;
+    }
+    if (symfile_array_need(&trace->frames, &trace->room, trace->num_frames + 1,
+                           sizeof(*trace->frames)) != 0) {
+        command_no_memory();
+    }
+    frame = &trace->frames[trace->num_frames++];
+    frame->begin = (size_t)(begin - trace->text);
+    frame->end = (size_t)(end - trace->text);
+    frame->module = add_module(trace, name, (size_t)(token - name));
+    frame->method = (uint32_t)(address >> 32);
+    frame->il = (uint32_t)address;
+}
+
+void trace_read(struct trace *trace, char *text)
+{
+    size_t size;
+    const char *line, *p;
+
+    trace->text = text;
+    for (line = text; *line != '\0'; line += size + (line[size] == '\n')) {
+        size = strcspn(line, "\n");
+        p = memmem(line, size, TOKEN, sizeof(TOKEN) - 1);
+        if (p != NULL) {
+            read_frame(trace, line, p);
+        }
+    }
+}
+
+void trace_free(struct trace *trace)
+{
+    size_t i;
+
+    for (i = 0; i < trace->num_modules; i++) {
+        free(trace->modules[i]);
+    }
+    free(trace->modules);
+    free(trace->frames);
+    memset(trace, 0, sizeof(*trace));
+}
+
+/* assemblies -----------------------------------------------------------------
+ */
+
+/* Opens the file of an assembly.  Its name comes from the text, and is never
+ * more than a name.  Returns -1 with errno. */
+static int open_assembly(const char *images, const char *name)
+{
+    int folder, fd;
+    struct stat st;
+    const char *slash = strrchr(images, '/');
+
+    if (stat(images, &st) != 0) {
+        return -1;
+    }
+    if (strchr(name, '/') != NULL) {
+        errno = ENOENT;
+        return -1;
+    }
+    if (!S_ISDIR(st.st_mode)) {
+        errno = ENOENT;
+        return strcmp(slash != NULL ? slash + 1 : images, name) == 0
+                   ? open(images, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+                   : -1;
+    }
+    folder = open(images, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (folder == -1) {
+        return -1;
+    }
+    fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    close(folder);
+    return fd;
+}
+
+/* Finds out which portable PDB belongs to an assembly.  Returns false after
+ * printing what is wrong. */
+static bool identify(const char *images, const char *name,
+                     struct identity *identity)
+{
+    const char *wrong;
+    struct examine_result result;
+    int fd = open_assembly(images, name);
+
+    if (fd == -1) {
+        command_fail(COMMAND_IO, name, strerror(errno));
+        return false;
+    }
+    examine_file(fd, &result);
+    close(fd);
+    wrong = result.is_portable ? identity_set(identity, result.name,
+                                              result.name_size, result.guid,
+                                              result.age)
+            : result.error[0] != '\0' ? result.error
+                                      : "is no assembly with a portable PDB";
+    if (wrong != NULL) {
+        command_fail(COMMAND_NOT_FOUND, name, wrong);
+    }
+    return wrong == NULL;
+}
+
+/* the request ----------------------------------------------------------------
+ */
+
+static void add(cJSON *object, const char *key, cJSON *value)
+{
+    if (value == NULL || !cJSON_AddItemToObject(object, key, value)) {
+        command_no_memory();
+    }
+}
+
+static cJSON *module_of(const struct identity *identity)
+{
+    cJSON *module = cJSON_CreateObject();
+
+    add(module, "type", cJSON_CreateString("pe_dotnet"));
+    add(module, "debug_file", cJSON_CreateString(identity->name));
+    add(module, "debug_id", cJSON_CreateString(identity->id));
+    return module;
+}
+
+/* An assembly of which nothing is known is one that no file can be of. */
+static cJSON *no_module(void)
+{
+    cJSON *module = cJSON_CreateObject();
+
+    add(module, "type", cJSON_CreateString("pe_dotnet"));
+    return module;
+}
+
+char *trace_request(const struct trace *trace, const char *images)
+{
+    size_t i;
+    char text[32], *request;
+    struct identity identity;
+    cJSON *root = cJSON_CreateObject(), *stacks = cJSON_CreateArray(),
+          *stack = cJSON_CreateObject(), *frames = cJSON_CreateArray(),
+          *modules = cJSON_CreateArray(), *frame;
+
+    for (i = 0; i < trace->num_modules; i++) {
+        cJSON_AddItemToArray(modules,
+                             identify(images, trace->modules[i], &identity)
+                                 ? module_of(&identity)
+                                 : no_module());
+    }
+    for (i = 0; i < trace->num_frames; i++) {
+        frame = cJSON_CreateObject();
+        snprintf(text, sizeof(text), "rel:%u", trace->frames[i].module);
+        add(frame, "addr_mode", cJSON_CreateString(text));
+        add(frame, "function_id",
+            cJSON_CreateNumber(trace->frames[i].method));
+        add(frame, "instruction_addr",
+            cJSON_CreateNumber(trace->frames[i].il));
+        cJSON_AddItemToArray(frames, frame);
+    }
+    add(stack, "frames", frames);
+    cJSON_AddItemToArray(stacks, stack);
+    add(root, "stacktraces", stacks);
+    add(root, "modules", modules);
+    request = cJSON_PrintUnformatted(root);
+    if (request == NULL) {
+        command_no_memory();
+    }
+    cJSON_Delete(root);
+    return request;
+}
+
+/* the answer -----------------------------------------------------------------
+ */
+
+/* Does a text begin with a character that may go to a terminal as it is? */
+static size_t plain_control(const char *text)
+{
+    return *text == '\n' || *text == '\t' ? 1
+           : strncmp(text, "\r\n", 2) == 0 ? 2
+                                             : 0;
+}
+
+/* Prints a part of the text, in which control characters are escaped. */
+static void print_text(const struct trace *trace, size_t begin, size_t end)
+{
+    size_t size;
+    const char *text = trace->text;
+    char *part;
+
+    while (begin < end) {
+        size = plain_control(text + begin);
+        fwrite(text + begin, 1, size, stdout);
+        begin += size;
+        for (size = 0;
+             begin + size < end && plain_control(text + begin + size) == 0;
+             size++) {
+        }
+        part = printable(text + begin, size);
+        fputs(part, stdout);
+        free(part);
+        begin += size;
+    }
+}
+
+void trace_print(const struct trace *trace, const cJSON *answer)
+{
+    size_t i = 0, at = 0;
+    const cJSON *frame, *stacks =
+        cJSON_GetObjectItemCaseSensitive(answer, "stacktraces");
+
+    cJSON_ArrayForEach(frame, cJSON_GetObjectItemCaseSensitive(
+                                  cJSON_GetArrayItem(stacks, 0), "frames"))
+    {
+        if (i == trace->num_frames) {
+            break;
+        }
+        if (strcmp(printable_field(frame, "status"), "symbolicated") == 0) {
+            print_text(trace, at, trace->frames[i].begin);
+            fputs(BEFORE, stdout);
+            printable_put_field(stdout, frame, "abs_path");
+            printf(":line %.0f", printable_number(frame, "lineno"));
+            at = trace->frames[i].end;
+        }
+        i++;
+    }
+    print_text(trace, at, strlen(trace->text));
+}

@@ -1,0 +1,73 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * symcachectl verify: checks whether a file is an intact SymCache or
+ * PpdbCache.
+ */
+#include <unistd.h>
+
+#include "symcachectl/command.h"
+#include "input.h"
+#include "symcachectl/terminal/output.h"
+
+static void print_count(struct output *output, const char *before,
+                        uint32_t count, const char *what)
+{
+    output_text(output, before);
+    output_decimal(output, count);
+    output_text(output, what);
+}
+
+static void print_sound(struct output *output, const char *file,
+                        const struct input *input)
+{
+    const struct symfile_reader *r = &input->reader;
+
+    output_text(output, file);
+    if (input->is_ppdb) {
+        print_count(output, ": sound: PpdbCache, version ", PPDBCACHE_VERSION,
+                    "");
+        print_count(output, ", ", input->ppdb.num_files, " files");
+        print_count(output, ", ", input->ppdb.num_ranges, " ranges");
+        print_count(output, ", ", input->ppdb.string_bytes,
+                    " bytes of strings\n");
+        return;
+    }
+    print_count(output, ": sound: version ", r->version, "");
+    print_count(output, ", ", r->num_files, " files");
+    print_count(output, ", ", r->num_functions, " functions");
+    print_count(output, ", ", r->num_locations, " source locations");
+    print_count(output, ", ", r->num_ranges, " ranges");
+    print_count(output, ", ", r->string_bytes, " bytes of strings\n");
+}
+
+int verify_command(int argc, char **argv)
+{
+    int rc;
+    char error[256];
+    const char *file;
+    struct input input;
+    static struct output output;
+
+    file = command_file("verify", argc, argv);
+    if (file == NULL) {
+        return COMMAND_USAGE;
+    }
+    rc = input_open(file, COMMAND_NOT_FOUND, &input);
+    if (rc != COMMAND_OK) {
+        return rc;
+    }
+    switch (input.is_ppdb
+                ? ppdbcache_verify(&input.ppdb, error, sizeof(error))
+                : symfile_verify(&input.reader, error, sizeof(error))) {
+    case SYMFILE_SOUND:
+        break;
+    case SYMFILE_VIOLATED:
+        return command_fail(COMMAND_NOT_FOUND, file, error);
+    case SYMFILE_NOT_VERIFIED:
+        return command_fail(COMMAND_IO, file, error);
+    }
+    output_init(&output, STDOUT_FILENO);
+    print_sound(&output, file, &input);
+    return output_finish(&output, COMMAND_OK);
+}

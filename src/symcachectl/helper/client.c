@@ -1,0 +1,499 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include "client.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "symcachectl/terminal/bar.h"
+#include "base/percent.h"
+#include "symcachectl/command.h"
+#include "symcachectl/terminal/printable.h"
+#include "proto/header.h"
+
+#define CONNECT_SECONDS 5
+
+struct client {
+    const char *daemon;  /* its name */
+    const char *address; /* as configured */
+    const char *path;    /* of a Unix socket, or NULL */
+    const char *token;   /* to be sent, or NULL */
+};
+
+struct client *client_new(const struct settings *settings)
+{
+    struct client *client = calloc(1, sizeof(*client));
+
+    if (client == NULL || curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+        command_no_memory();
+    }
+    client->daemon = settings_daemon_name(settings);
+    client->address = settings_socket(settings);
+    if (client->address == NULL ||
+        settings_token(settings, &client->token) != 0) {
+        free(client);
+        return NULL;
+    }
+    if (strncmp(client->address, "unix:", 5) == 0) {
+        client->path = client->address + 5;
+    } else if (strchr(client->address, '/') != NULL ||
+               strchr(client->address, ':') == NULL) {
+        client->path = client->address;
+    }
+    return client;
+}
+
+void client_free(struct client *client)
+{
+    free(client);
+    curl_global_cleanup();
+}
+
+const char *client_address(const struct client *client)
+{
+    return client->address;
+}
+
+/* A longer name cannot belong to a key, and neither can what is cut off
+ * from it, so the helper refuses it. */
+#define CLIENT_TEXT_MAX 300
+
+/* Returns the new end of buf. */
+static size_t append(char *buf, size_t at, const char *text)
+{
+    char part[CLIENT_TEXT_MAX];
+
+    snprintf(part, sizeof(part), "%s", text);
+    return (size_t)(percent_encode(buf + at, part) - buf);
+}
+
+void client_path(char buf[CLIENT_PATH_MAX], const char *page,
+                 const char *store, const char *name, const char *id)
+{
+    size_t at;
+
+    at = (size_t)snprintf(buf, 64, "/v1/%.32s/", page);
+    at = append(buf, at, store);
+    if (name != NULL) {
+        buf[at++] = '/';
+        at = append(buf, at, name);
+    }
+    if (id != NULL) {
+        snprintf(buf + at, CLIENT_PATH_MAX - at, "/%s", id);
+    }
+}
+
+void client_query(char buf[CLIENT_PATH_MAX], const char *name,
+                  const char *value)
+{
+    size_t at = strlen(buf);
+
+    at += (size_t)snprintf(buf + at, CLIENT_PATH_MAX - at, "?%.32s=", name);
+    append(buf, at, value);
+}
+
+/* Returns the value of a header line without blanks around it, or NULL. */
+static const char *value_of(const char *line, size_t size, const char *name,
+                            size_t *value_size)
+{
+    size_t n = strlen(name);
+
+    if (size <= n || line[n] != ':' || strncasecmp(line, name, n) != 0) {
+        return NULL;
+    }
+    n++;
+    while (n < size && strchr(" \t\r\n", line[size - 1]) != NULL) {
+        size--;
+    }
+    while (n < size && (line[n] == ' ' || line[n] == '\t')) {
+        n++;
+    }
+    *value_size = size - n;
+    return line + n;
+}
+
+static size_t on_header(char *line, size_t unit, size_t n, void *arg)
+{
+    struct client_answer *a = arg;
+    const char *value;
+    size_t size;
+
+    value = value_of(line, n, "Retry-After", &size);
+    if (value != NULL && *value >= '0' && *value <= '9') {
+        a->retry_after = (unsigned)strtoul(value, NULL, 10);
+    }
+    value = value_of(line, n, SYMCACHE_HEADER_REASON, &size);
+    if (value != NULL) {
+        snprintf(a->reason, sizeof(a->reason), "%.*s", (int)size, value);
+    }
+    value = value_of(line, n, SYMCACHE_HEADER_VERSION, &size);
+    if (value != NULL) {
+        snprintf(a->version, sizeof(a->version), "%.*s", (int)size, value);
+    }
+    return n;
+}
+
+static size_t on_body(char *data, size_t unit, size_t n, void *arg)
+{
+    struct client_answer *a = arg;
+    char *body;
+
+    if (n > CLIENT_BODY_MAX - a->size) {
+        return 0;
+    }
+    body = realloc(a->body, a->size + n + 1);
+    if (body == NULL) {
+        return 0;
+    }
+    memcpy(body + a->size, data, n);
+    a->body = body;
+    a->size += n;
+    body[a->size] = '\0';
+    return n;
+}
+
+CURL *client_request(struct client *client, const char *method,
+                     const char *path, long seconds,
+                     struct client_answer *answer)
+{
+    char url[CLIENT_PATH_MAX + 300];
+    CURL *request = curl_easy_init();
+
+    if (request == NULL) {
+        command_no_memory();
+    }
+    memset(answer, 0, sizeof(*answer));
+    snprintf(url, sizeof(url), "http://%.255s%s",
+             client->path != NULL ? "localhost" : client->address, path);
+    curl_easy_setopt(request, CURLOPT_URL, url);
+    curl_easy_setopt(request, CURLOPT_UNIX_SOCKET_PATH, client->path);
+    curl_easy_setopt(request, CURLOPT_PROXY, "");
+    if (client->token != NULL) {
+        curl_easy_setopt(request, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
+        curl_easy_setopt(request, CURLOPT_XOAUTH2_BEARER, client->token);
+    }
+    curl_easy_setopt(request, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(request, CURLOPT_USERAGENT, "symcachectl");
+    curl_easy_setopt(request, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
+    curl_easy_setopt(request, CURLOPT_TIMEOUT, seconds);
+    curl_easy_setopt(request, CURLOPT_ERRORBUFFER, answer->error);
+    curl_easy_setopt(request, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(request, CURLOPT_HEADERDATA, answer);
+    curl_easy_setopt(request, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(request, CURLOPT_WRITEDATA, answer);
+    curl_easy_setopt(request, CURLOPT_PRIVATE, answer);
+    if (strcmp(method, "POST") == 0) {
+        curl_easy_setopt(request, CURLOPT_POST, 1L);
+        curl_easy_setopt(request, CURLOPT_POSTFIELDSIZE, 0L);
+    }
+    return request;
+}
+
+void client_finish(CURL *request, CURLcode code)
+{
+    struct client_answer *a;
+    char *private = NULL;
+    long errnum = 0;
+
+    curl_easy_getinfo(request, CURLINFO_PRIVATE, &private);
+    a = (struct client_answer *)private;
+    a->status = 0;
+    if (code == CURLE_OK) {
+        curl_easy_getinfo(request, CURLINFO_RESPONSE_CODE, &a->status);
+    } else if (code == CURLE_COULDNT_CONNECT &&
+               curl_easy_getinfo(request, CURLINFO_OS_ERRNO, &errnum) ==
+                   CURLE_OK &&
+               errnum != 0) {
+        /* libcurl's message names the host of the URL and not the socket. */
+        snprintf(a->error, sizeof(a->error), "cannot connect: %s",
+                 strerror((int)errnum));
+    } else if (a->error[0] == '\0') {
+        snprintf(a->error, sizeof(a->error), "%s", curl_easy_strerror(code));
+    }
+    /* The handle has a pointer to the buffer, so it is freed first. */
+    curl_easy_cleanup(request);
+}
+
+void client_clear(struct client_answer *answer)
+{
+    free(answer->body);
+    answer->body = NULL;
+    answer->size = 0;
+}
+
+void client_error(const struct client_answer *answer, char *buf, size_t size)
+{
+    const char *error, *detail, *said;
+    cJSON *object = NULL;
+
+    if (answer->body != NULL) {
+        object = cJSON_Parse(answer->body);
+    }
+    error = printable_field(object, "error");
+    detail = printable_field(object, "detail");
+    if (object == NULL && answer->body != NULL && answer->body[0] != '<') {
+        said = answer->body; /* no page of a server in front */
+    } else if (printable_field(object, "title")[0] != '\0') {
+        said = printable_field(object, "title");
+    } else {
+        said = detail;
+    }
+    if (answer->status == 0) {
+        snprintf(buf, size, "%s", answer->error);
+    } else if (error[0] != '\0') {
+        snprintf(buf, size, "%s%s%s", error, detail[0] != '\0' ? ": " : "",
+                 detail);
+    } else {
+        snprintf(buf, size, "answered %ld%s%s", answer->status,
+                 said[0] != '\0' ? ": " : "", said);
+    }
+    cJSON_Delete(object);
+}
+
+/* Prints why there is no usable answer.  Returns an exit code. */
+static int complain(const struct client *client,
+                    const struct client_answer *answer)
+{
+    char error[1024];
+
+    client_error(answer, error, sizeof(error));
+    fputs("symcachectl: ", stderr);
+    printable_put(stderr, client->address);
+    fputs(": ", stderr);
+    printable_put(stderr, error);
+    if (answer->status == 0) {
+        fprintf(stderr,
+                "\nis %s running there? --socket or -c name another "
+                "place\n",
+                client->daemon);
+        return COMMAND_IO;
+    }
+    if (strncmp(error, "unknown-store", 13) == 0) {
+        fputs("\nsymcached has no store of this name: --store names another\n",
+              stderr);
+        return COMMAND_USAGE;
+    }
+    fputs("\n", stderr);
+    return answer->status == 400 || answer->status == 422 ? COMMAND_USAGE
+                                                           : COMMAND_IO;
+}
+
+static cJSON *parse(const struct client_answer *answer)
+{
+    cJSON *object;
+
+    object = cJSON_Parse(answer->body != NULL ? answer->body : "");
+    if (!cJSON_IsObject(object)) {
+        cJSON_Delete(object);
+        return NULL;
+    }
+    return object;
+}
+
+/* A request that takes long, as one for which symcached makes files. */
+struct progress {
+    struct bar bar;
+    const char *daemon;
+    uint64_t started;
+};
+
+/* libcurl calls this once a second while nothing moves. */
+static int on_progress(void *arg, curl_off_t all, curl_off_t received,
+                       curl_off_t all_up, curl_off_t sent)
+{
+    struct progress *p = arg;
+    unsigned seconds = (unsigned)((bar_clock() - p->started) / 1000);
+    char text[80];
+
+    if (seconds > 0) {
+        snprintf(text, sizeof(text), "waiting for %s, %u s", p->daemon,
+                 seconds);
+        bar_draw(&p->bar, 0, 0, text);
+    }
+    return 0;
+}
+
+static CURLcode perform(const struct client *client, CURL *request)
+{
+    struct progress p = {.daemon = client->daemon, .started = bar_clock()};
+    CURLcode code;
+
+    bar_init(&p.bar);
+    curl_easy_setopt(request, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(request, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(request, CURLOPT_XFERINFODATA, &p);
+    code = curl_easy_perform(request);
+    bar_clear(&p.bar);
+    return code;
+}
+
+/*
+ * Performs a request and frees it.  Returns an exit code; unless *object is
+ * NULL, that is the answer, else what is wrong was printed.
+ */
+static int ask(const struct client *client, CURL *request,
+               struct client_answer *answer, cJSON **object)
+{
+    char reason[80];
+    int code = COMMAND_OK;
+
+    client_finish(request, perform(client, request));
+    *object = answer->status == 200 ? parse(answer) : NULL;
+    if (answer->status != 200) {
+        code = complain(client, answer);
+    } else if (*object == NULL) {
+        snprintf(reason, sizeof(reason),
+                 "the answer is no JSON object: is it %s that listens there?",
+                 client->daemon);
+        code = command_fail(COMMAND_IO, client->address, reason);
+    }
+    client_clear(answer);
+    return code;
+}
+
+static void put(const struct settings *settings, const cJSON *object,
+                void (*print)(const cJSON *answer))
+{
+    if (settings->is_json) {
+        printable_json(stdout, object);
+    } else {
+        print(object);
+    }
+}
+
+/* Performs a request and frees it, and shows its answer. */
+static int show(const struct settings *settings, struct client *client,
+                CURL *request, struct client_answer *answer,
+                void (*print)(const cJSON *answer),
+                int (*judge)(const cJSON *answer))
+{
+    cJSON *object;
+    int code = ask(client, request, answer, &object);
+
+    if (object != NULL) {
+        put(settings, object, print);
+        code = judge != NULL ? judge(object) : COMMAND_OK;
+    }
+    cJSON_Delete(object);
+    client_free(client);
+    return command_finish(code);
+}
+
+/*
+ * Asks each of the peers in turn.  People get one answer below the other, each
+ * under its address, programs an object with an answer for each address that
+ * gave one.  Returns the worst exit code.
+ */
+static int show_peers(const struct settings *settings, const char *method,
+                      const char *path, long seconds,
+                      void (*print)(const cJSON *answer),
+                      int (*judge)(const cJSON *answer))
+{
+    cJSON *all = cJSON_CreateObject();
+    char *peers = strdup(settings->peers), *rest = peers;
+    struct settings peer = *settings;
+    int worst = COMMAND_OK;
+
+    if (all == NULL || peers == NULL) {
+        command_no_memory();
+    }
+    while ((peer.socket = strsep(&rest, ",")) != NULL) {
+        struct client_answer answer;
+        struct client *client = client_new(&peer);
+        cJSON *object;
+        int code;
+
+        if (client == NULL) {
+            worst = COMMAND_IO;
+            break;
+        }
+        code = ask(client,
+                   client_request(client, method, path, seconds, &answer),
+                   &answer, &object);
+        client_free(client);
+        if (object != NULL) {
+            if (!settings->is_json) {
+                printable_put(stdout, peer.socket);
+                puts(":");
+                print(object);
+            }
+            code = judge != NULL ? judge(object) : COMMAND_OK;
+            cJSON_AddItemToObject(all, peer.socket, object);
+        }
+        worst = code > worst ? code : worst;
+    }
+    if (settings->is_json) {
+        printable_json(stdout, all);
+    }
+    cJSON_Delete(all);
+    free(peers);
+    return command_finish(worst);
+}
+
+int client_show(const struct settings *settings, const char *method,
+                const char *path, long seconds,
+                void (*print)(const cJSON *answer),
+                int (*judge)(const cJSON *answer))
+{
+    struct client_answer answer;
+    struct client *client;
+
+    if (settings->peers != NULL) {
+        return show_peers(settings, method, path, seconds, print, judge);
+    }
+    client = client_new(settings);
+    return client == NULL
+               ? COMMAND_IO
+               : show(settings, client,
+                      client_request(client, method, path, seconds, &answer),
+                      &answer, print, judge);
+}
+
+int client_get(const struct settings *settings, const char *path,
+               long seconds, cJSON **object)
+{
+    struct client_answer answer;
+    struct client *client = client_new(settings);
+    int code;
+
+    *object = NULL;
+    if (client == NULL) {
+        return COMMAND_IO;
+    }
+    code = ask(client, client_request(client, "GET", path, seconds, &answer),
+               &answer, object);
+    client_free(client);
+    return code;
+}
+
+int client_send(const struct settings *settings, const char *path,
+                const char *body, long seconds,
+                void (*print)(const cJSON *answer),
+                int (*judge)(const cJSON *answer))
+{
+    struct client_answer answer;
+    struct client *client = client_new(settings);
+    struct curl_slist *headers;
+    CURL *request;
+    int code;
+
+    if (client == NULL) {
+        return COMMAND_IO;
+    }
+    headers = curl_slist_append(NULL, "Content-Type: application/json");
+    if (headers == NULL) {
+        command_no_memory();
+    }
+    request = client_request(client, "POST", path, seconds, &answer);
+    curl_easy_setopt(request, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(request, CURLOPT_POSTFIELDS, body);
+    curl_easy_setopt(request, CURLOPT_POSTFIELDSIZE_LARGE,
+                     (curl_off_t)strlen(body));
+    code = show(settings, client, request, &answer, print, judge);
+    curl_slist_free_all(headers);
+    return code;
+}

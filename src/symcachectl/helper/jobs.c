@@ -1,0 +1,164 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * symcachectl jobs: what the helper is doing at present, and its tenants.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "client.h"
+#include "symcachectl/command.h"
+#include "symcachectl/terminal/printable.h"
+#include "symcachectl/terminal/text_table.h"
+
+static const char *const heads[] = {"STORE",  "PDB/ID",  "VERSION", "STATE",
+                                    "SOURCE", "SECONDS", "WAITERS", "UPGRADE"};
+static const char *const keys[] = {"store",  "key", "version", "state",
+                                   "source", "ms",  "waiters", "upgrade"};
+
+#define COLUMNS (sizeof(heads) / sizeof(heads[0]))
+#define SECONDS 5 /* the column that the helper gives in milliseconds */
+
+static void print_jobs(const cJSON *answer)
+{
+    struct text_table table;
+    const cJSON *job, *jobs;
+    char seconds[32];
+    size_t i;
+    int n;
+
+    jobs = cJSON_GetObjectItemCaseSensitive(answer, "jobs");
+    n = cJSON_GetArraySize(jobs);
+    if (n > 0) {
+        text_table_init(&table, COLUMNS, heads);
+        cJSON_ArrayForEach(job, jobs)
+        {
+            for (i = 0; i < COLUMNS; i++) {
+                if (i == SECONDS) {
+                    snprintf(seconds, sizeof(seconds), "%.1f",
+                             printable_number(job, keys[i]) / 1000);
+                    text_table_text(&table, seconds);
+                } else {
+                    text_table_item(&table, cJSON_GetObjectItemCaseSensitive(
+                                                job, keys[i]));
+                }
+            }
+        }
+        text_table_print(&table, stdout, "");
+    }
+    printf("jobs %.0f: queued %.0f, asking sources %.0f, transcoding %.0f; "
+           "waiting requests %.0f\n",
+           printable_number(answer, "total"),
+           printable_number(answer, "queued"),
+           printable_number(answer, "downloading"),
+           printable_number(answer, "transcoding"),
+           printable_number(answer, "waiters"));
+    if (printable_number(answer, "total") > n) {
+        printf("shown are the first %d\n", n);
+    }
+}
+
+static const char *text_of(const cJSON *object, const char *name)
+{
+    const char *text =
+        cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, name));
+
+    return text != NULL ? text : "";
+}
+
+/* The jobs of symcached, and of its tenants that have any. */
+static void print(const cJSON *answer)
+{
+    const cJSON *tenant, *jobs;
+
+    print_jobs(answer);
+    cJSON_ArrayForEach(tenant,
+                       cJSON_GetObjectItemCaseSensitive(answer, "tenants"))
+    {
+        jobs = cJSON_GetObjectItemCaseSensitive(tenant, "jobs");
+        if (printable_number(jobs, "total") > 0) {
+            fputs("tenant ", stdout);
+            printable_put(stdout, text_of(tenant, "name"));
+            fputs(", scope \"", stdout);
+            printable_put(stdout, text_of(tenant, "scope"));
+            puts("\":");
+            print_jobs(jobs);
+        }
+    }
+}
+
+/*
+ * Adds to an answer what each tenant says: it has a symcached of its own, whose
+ * socket is on the machine of the one that was asked.  One that has just ended
+ * says nothing, and is no error.
+ */
+static void add_tenants(const struct settings *settings, cJSON *answer)
+{
+    struct settings at = *settings;
+    const cJSON *tenant, *tenants;
+    cJSON *status, *jobs, *item, *list;
+
+    (void)client_get(settings, "/v1/status", CLIENT_SECONDS, &status);
+    tenants = cJSON_GetObjectItemCaseSensitive(status, "tenants");
+    if (cJSON_GetArraySize(tenants) > 0) {
+        list = cJSON_AddArrayToObject(answer, "tenants");
+        cJSON_ArrayForEach(tenant, tenants)
+        {
+            at.socket = text_of(tenant, "listen");
+            (void)client_get(&at, "/v1/jobs", CLIENT_SECONDS, &jobs);
+            if (jobs == NULL) {
+                continue;
+            }
+            item = cJSON_CreateObject();
+            cJSON_AddStringToObject(item, "name", text_of(tenant, "name"));
+            cJSON_AddStringToObject(item, "scope", text_of(tenant, "scope"));
+            cJSON_AddItemToObject(item, "jobs", jobs);
+            cJSON_AddItemToArray(list, item);
+        }
+    }
+    cJSON_Delete(status);
+}
+
+/* Is an address one of this machine, where the sockets of tenants are, too? */
+static bool is_path(const char *address)
+{
+    return strchr(address, '/') != NULL || strchr(address, ':') == NULL;
+}
+
+int jobs_command(int argc, char **argv)
+{
+    struct settings settings = {0};
+    const struct option_spec specs[] = {CLIENT_PEERS_OPTIONS(settings)};
+    const char *address = NULL;
+    cJSON *answer;
+    int code;
+
+    argc = options_parse("jobs", specs, sizeof(specs) / sizeof(specs[0]), argc,
+                         argv);
+    if (argc != 0) {
+        return argc < 0 ? COMMAND_USAGE
+                        : command_usage("jobs", "no operands", argv[0]);
+    }
+    if (settings.peers == NULL) {
+        address = settings_socket(&settings);
+        if (address == NULL) {
+            return COMMAND_IO;
+        }
+    }
+    if (settings.peers != NULL || !is_path(address)) {
+        return client_show(&settings, "GET", "/v1/jobs", CLIENT_SECONDS,
+                           print_jobs, NULL);
+    }
+    code = client_get(&settings, "/v1/jobs", CLIENT_SECONDS, &answer);
+    if (answer != NULL) {
+        add_tenants(&settings, answer);
+        if (settings.is_json) {
+            printable_json(stdout, answer);
+        } else {
+            print(answer);
+        }
+    }
+    cJSON_Delete(answer);
+    return command_finish(code);
+}

@@ -1,0 +1,159 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * symcachectl status: what symcached does, its tiers and tenants, and who asks
+ * it for addresses.
+ */
+#include <stdio.h>
+
+#include "client.h"
+#include "symcachectl/command.h"
+#include "symcachectl/terminal/printable.h"
+#include "symcachectl/terminal/text_table.h"
+
+static const char *const heads[] = {"MACHINE",  "ADDRESS", "VERSION", "STARTED",
+                                    "REQUESTS", "FRAMES",  "REPORTED"};
+static const char *const keys[] = {"name",     "listen", "version", "started",
+                                   "requests", "frames", "reported"};
+
+#define COLUMNS (sizeof(heads) / sizeof(heads[0]))
+#define STARTED 3
+#define REPORTED 6
+
+static const char *const tier_heads[] = {"TIER",   "READ",    "WRITE",
+                                         "QUEUE",  "HIT",     "ABSENT",
+                                         "REFUSED", "FAILED", "STORED"};
+static const char *const tier_keys[] = {"name",    "read",   "write",
+                                        "queue",   "hit",    "absent",
+                                        "refused", "failed", "stored"};
+
+static const char *const tenant_heads[] = {"TENANT",  "SCOPE", "SOURCES",
+                                           "STARTED", "ASKED", "SOCKET"};
+static const char *const tenant_keys[] = {"name",    "scope", "sources",
+                                          "started", "asked", "listen"};
+
+/* A breaker, and what has failed since it is not closed. */
+static void print_failure(const cJSON *way, const char *name,
+                          const char *what)
+{
+    const cJSON *why = cJSON_GetObjectItemCaseSensitive(way, "failure");
+
+    if (cJSON_IsString(why) &&
+        printable_number(way, "not_asked_for") > 0) {
+        fputs("  ", stdout);
+        printable_put(stdout, name);
+        printf(" is not %s: ", what);
+        printable_put(stdout, why->valuestring);
+        putchar('\n');
+    }
+}
+
+static void print_tiers(const cJSON *tiers)
+{
+    const cJSON *tier, *name;
+    struct text_table table;
+    size_t i;
+
+    text_table_init(&table, sizeof(tier_heads) / sizeof(tier_heads[0]),
+                    tier_heads);
+    cJSON_ArrayForEach(tier, tiers)
+    {
+        for (i = 0; i < sizeof(tier_keys) / sizeof(tier_keys[0]); i++) {
+            text_table_item(
+                &table, cJSON_GetObjectItemCaseSensitive(tier, tier_keys[i]));
+        }
+    }
+    text_table_print(&table, stdout, "");
+    cJSON_ArrayForEach(tier, tiers)
+    {
+        name = cJSON_GetObjectItemCaseSensitive(tier, "name");
+        if (cJSON_IsString(name)) {
+            print_failure(cJSON_GetObjectItemCaseSensitive(tier, "get"),
+                          name->valuestring, "read");
+            print_failure(cJSON_GetObjectItemCaseSensitive(tier, "put"),
+                          name->valuestring, "written");
+        }
+    }
+}
+
+static void print_tenants(const cJSON *tenants)
+{
+    const cJSON *tenant;
+    struct text_table table;
+    char when[PRINTABLE_TIME_MAX];
+    size_t i;
+
+    text_table_init(&table, sizeof(tenant_heads) / sizeof(tenant_heads[0]),
+                    tenant_heads);
+    cJSON_ArrayForEach(tenant, tenants)
+    {
+        for (i = 0; i < sizeof(tenant_keys) / sizeof(tenant_keys[0]); i++) {
+            if (i == 3 || i == 4) {
+                printable_time(when, printable_number(tenant, tenant_keys[i]));
+                text_table_text(&table, when);
+            } else {
+                text_table_item(&table, cJSON_GetObjectItemCaseSensitive(
+                                            tenant, tenant_keys[i]));
+            }
+        }
+    }
+    text_table_print(&table, stdout, "");
+}
+
+static void print(const cJSON *answer)
+{
+    const cJSON *tenants = cJSON_GetObjectItemCaseSensitive(answer, "tenants");
+    const cJSON *tiers = cJSON_GetObjectItemCaseSensitive(answer, "tiers");
+    const cJSON *jobs = cJSON_GetObjectItemCaseSensitive(answer, "jobs");
+    const cJSON *list =
+        cJSON_GetObjectItemCaseSensitive(answer, "symbolicated");
+    struct text_table table;
+    char when[PRINTABLE_TIME_MAX];
+    const cJSON *daemon;
+    size_t i;
+
+    printf("symcached: jobs %.0f, waiting requests %.0f%s\n",
+           printable_number(jobs, "total"), printable_number(jobs, "waiters"),
+           cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(jobs, "draining"))
+               ? ", draining"
+               : "");
+    if (cJSON_GetArraySize(tiers) > 0) {
+        print_tiers(tiers);
+    }
+    if (cJSON_GetArraySize(tenants) > 0) {
+        print_tenants(tenants);
+    }
+    if (cJSON_GetArraySize(list) == 0) {
+        puts("symbolicated: none has reported");
+        return;
+    }
+    text_table_init(&table, COLUMNS, heads);
+    cJSON_ArrayForEach(daemon, list)
+    {
+        for (i = 0; i < COLUMNS; i++) {
+            if (i == STARTED || i == REPORTED) {
+                printable_time(when, printable_number(daemon, keys[i]));
+                text_table_text(&table, when);
+            } else {
+                text_table_item(&table, cJSON_GetObjectItemCaseSensitive(
+                                            daemon, keys[i]));
+            }
+        }
+    }
+    text_table_print(&table, stdout, "");
+}
+
+int status_command(int argc, char **argv)
+{
+    struct settings settings = {0};
+    const struct option_spec specs[] = {CLIENT_PEERS_OPTIONS(settings)};
+
+    argc = options_parse("status", specs, sizeof(specs) / sizeof(specs[0]),
+                         argc, argv);
+    if (argc != 0) {
+        return argc < 0 ? COMMAND_USAGE
+                        : command_usage("status", "no operands", argv[0]);
+    }
+    return client_show(&settings, "GET", "/v1/status", CLIENT_SECONDS, print,
+                       NULL);
+}

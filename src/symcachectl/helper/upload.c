@@ -1,0 +1,525 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * symcachectl upload: sends debug files and images to a server, under the paths
+ * that their content says.  What the server has already is skipped, so that a
+ * repetition goes on where the last run ended.  A build can trust the exit
+ * code: 0 means that the server has all of them.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <curl/curl.h>
+
+#include "symcachectl/terminal/bar.h"
+#include "base/digest.h"
+#include "base/duration.h"
+#include "base/percent.h"
+#include "base/secret.h"
+#include "symcachectl/command.h"
+#include "symcachectl/files/examine.h"
+#include "symcachectl/options.h"
+#include "symcachectl/terminal/printable.h"
+#include "proto/digest.h"
+#include "proto/upload.h"
+
+#define ATTEMPTS 5
+#define RETRY_SECONDS 5
+#define RETRY_MAX 60
+#define CONNECT_SECONDS 30
+#define STALL_SECONDS 600 /* of a server that stores what it has got */
+#define BODY_MAX 4096
+
+/* With --watch: how often to look, and how long a file has been left alone
+ * before it counts as whole. */
+#define WATCH_SECONDS 5
+
+enum outcome { STORED, SKIPPED, REFUSED, FAILED, NO_PLACE, OUTCOMES };
+
+static const char *const outcomes[] = {"stored", "skipped", "refused",
+                                       "failed", "left out"};
+
+struct upload {
+    const char *url; /* below which the files are */
+    const char *token;
+    const char *expires;
+    char secret[SECRET_MAX + 1];
+    int is_forced;
+    int is_try;
+    int is_warm;
+    int is_json;
+    int is_watching;
+    time_t from; /* only files that changed in this time are taken */
+    time_t until;
+    CURL *curl;
+    struct curl_slist *headers;
+    struct bar bar;
+    const char *file; /* that is sent now */
+    size_t counts[OUTCOMES];
+    char body[BODY_MAX]; /* of the answer */
+    size_t len;
+};
+
+static void tell(struct upload *u, enum outcome outcome, const char *path,
+                 const char *place, const char *reason)
+{
+    cJSON *object;
+
+    u->counts[outcome]++;
+    if (u->is_json) {
+        object = cJSON_CreateObject();
+        cJSON_AddStringToObject(object, "file", path);
+        cJSON_AddStringToObject(object, "outcome", outcomes[outcome]);
+        if (place != NULL) {
+            cJSON_AddStringToObject(object, "path", place);
+        }
+        if (reason != NULL) {
+            cJSON_AddStringToObject(object, "reason", reason);
+        }
+        bar_clear(&u->bar);
+        printable_json(stdout, object);
+        cJSON_Delete(object);
+    } else if (outcome == REFUSED || outcome == FAILED) {
+        bar_clear(&u->bar);
+        fputs("symcachectl upload: ", stderr);
+        printable_put(stderr, path);
+        fprintf(stderr, ": %s: ", outcomes[outcome]);
+        printable_put(stderr, reason);
+        fputc('\n', stderr);
+    }
+}
+
+/* one request ------------------------------------------------------------ */
+
+static size_t on_body(char *data, size_t size, size_t n, void *arg)
+{
+    struct upload *u = arg;
+    size_t room = sizeof(u->body) - 1 - u->len;
+    size_t len = size * n < room ? size * n : room;
+
+    memcpy(u->body + u->len, data, len);
+    u->len += len;
+    u->body[u->len] = '\0';
+    return size * n;
+}
+
+static int on_progress(void *arg, curl_off_t download_all, curl_off_t got,
+                       curl_off_t all, curl_off_t sent)
+{
+    struct upload *u = arg;
+
+    if (all > 0) {
+        bar_draw(&u->bar, (size_t)sent, (size_t)all, "bytes of this file");
+    }
+    return 0;
+}
+
+static void print_url(struct upload *u, const struct debug_place *place,
+                      bool is_put, char *url, size_t size)
+{
+    const char *const parts[3] = {place->name, place->id, place->file};
+    char part[3 * DEBUG_PLACE_ID_SIZE + 3 * SYMCACHE_NAME_MAX];
+    size_t len, i;
+
+    len = (size_t)snprintf(url, size, "%s", u->url);
+    for (i = 0; i < 3; i++) {
+        percent_encode_path(part, parts[i]);
+        len += (size_t)snprintf(url + len, size - len, "/%s", part);
+    }
+    snprintf(url + len, size - len, "?%s%s%s%s%s", u->is_try ? "try=1&" : "",
+             is_put && u->is_forced ? "force=1&" : "",
+             is_put && u->is_warm ? "warm=1&" : "",
+             is_put && u->expires != NULL ? "expires=" : "",
+             is_put && u->expires != NULL ? u->expires : "");
+    len = strlen(url);
+    if (url[len - 1] == '?' || url[len - 1] == '&') {
+        url[len - 1] = '\0';
+    }
+}
+
+/* Prepares a request.  With a file, it is a PUT of size bytes. */
+static void prepare(struct upload *u, const char *url, FILE *file, off_t size)
+{
+    CURL *curl = u->curl;
+
+    curl_easy_reset(curl);
+    u->len = 0;
+    u->body[0] = '\0';
+    curl_easy_setopt(curl, CURLOPT_URL, url);
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_HTTPHEADER, u->headers);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, (long)CONNECT_SECONDS);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)STALL_SECONDS);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, u);
+    if (file == NULL) {
+        curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
+        return;
+    }
+    rewind(file);
+    curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
+    curl_easy_setopt(curl, CURLOPT_READDATA, file);
+    curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)size);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, u->bar.is_shown ? 0L : 1L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, u);
+}
+
+/* Returns the status; 0 with a reason if there is no answer. */
+static long perform(struct upload *u, char *reason, size_t size)
+{
+    CURLcode code = curl_easy_perform(u->curl);
+    long status = 0;
+
+    if (code != CURLE_OK) {
+        snprintf(reason, size, "%s", curl_easy_strerror(code));
+        return 0;
+    }
+    curl_easy_getinfo(u->curl, CURLINFO_RESPONSE_CODE, &status);
+    return status;
+}
+
+/* one file --------------------------------------------------------------- */
+
+/* What a web server means that says it by itself. */
+static const char *guess_reason(long status)
+{
+    return status == 413   ? "larger than the web server takes"
+           : status == 500 ? "the web server cannot take the file: its error "
+                             "log says why"
+           : status == 502 ? "the web server does not reach symcached: it is "
+                             "not running, or does not let it connect"
+           : status == 504 ? "symcached did not answer the web server in time"
+           : status == 404 || status == 405
+               ? "nothing at this address takes uploads"
+                           : "no reason given";
+}
+
+/* The server says what is wrong as {"error": ..., "detail": ...}. */
+static void read_reason(const struct upload *u, long status, char *reason,
+                        size_t size)
+{
+    cJSON *answer = cJSON_Parse(u->body);
+    const char *detail = printable_field(answer, "detail");
+
+    if (detail[0] == '\0') {
+        detail = printable_field(answer, "error");
+    }
+    snprintf(reason, size, "%s (HTTP %ld)",
+             detail[0] != '\0' ? detail : guess_reason(status), status);
+    cJSON_Delete(answer);
+}
+
+/* Is this the digest of the file? */
+static bool has_digest(FILE *file, const char *text)
+{
+    char theirs[SYMCACHE_DIGEST_TEXT + 1], ours[SYMCACHE_DIGEST_TEXT + 1] = "";
+    char buf[BUFSIZ];
+    struct digest *digest;
+    size_t n;
+
+    if (!symcache_digest_read(text, strlen(text), theirs)) {
+        return false;
+    }
+    digest = digest_new();
+    rewind(file);
+    while ((n = fread(buf, 1, sizeof(buf), file)) > 0) {
+        digest_add(digest, buf, n);
+    }
+    if (digest != NULL && !ferror(file)) {
+        digest_text(digest, ours);
+    }
+    digest_free(digest);
+    return strcmp(theirs, ours) == 0;
+}
+
+/* Has the server these bytes there, and for ever?  If it does not say so, they
+ * are sent: only that keeps for longer what is to be removed. */
+static bool is_there(struct upload *u, const struct debug_place *place,
+                     FILE *file, off_t size)
+{
+    struct curl_header *digest, *sunset;
+    curl_off_t length = -1;
+    char url[8192], reason[128];
+
+    print_url(u, place, false, url, sizeof(url));
+    prepare(u, url, NULL, 0);
+    if (perform(u, reason, sizeof(reason)) != 200) {
+        return false;
+    }
+    curl_easy_getinfo(u->curl, CURLINFO_CONTENT_LENGTH_DOWNLOAD_T, &length);
+    return length == (curl_off_t)size &&
+           curl_easy_header(u->curl, SYMCACHE_HEADER_DIGEST, 0, CURLH_HEADER,
+                            -1, &digest) == CURLHE_OK &&
+           curl_easy_header(u->curl, SYMCACHE_HEADER_SUNSET, 0, CURLH_HEADER,
+                            -1, &sunset) != CURLHE_OK &&
+           has_digest(file, digest->value);
+}
+
+static void pause_before(struct upload *u, const char *path,
+                         const char *reason)
+{
+    curl_off_t seconds = 0;
+
+    curl_easy_getinfo(u->curl, CURLINFO_RETRY_AFTER, &seconds);
+    seconds = seconds <= 0 ? RETRY_SECONDS : seconds;
+    bar_line("", path, "");
+    fprintf(stderr, "  %s; again in a while\n", reason);
+    sleep(seconds > RETRY_MAX ? RETRY_MAX : (unsigned)seconds);
+}
+
+/* May the same be answered otherwise in a while?  500 is a fault that somebody
+ * has to mend. */
+static bool may_pass(long status)
+{
+    return status == 0 || status == 429 || status > 500;
+}
+
+/* Sends a file, again and again where that may help.  Returns the outcome, and
+ * the reason of one that is not good. */
+static enum outcome put(struct upload *u, const char *path, const char *url,
+                        FILE *file, off_t size, char *reason,
+                        size_t reason_size)
+{
+    unsigned attempt;
+    long status;
+
+    for (attempt = 1;; attempt++) {
+        prepare(u, url, file, size);
+        status = perform(u, reason, reason_size);
+        bar_clear(&u->bar);
+        if (status == 201 || status == 200) {
+            return status == 201 ? STORED : SKIPPED;
+        }
+        if (status != 0) {
+            read_reason(u, status, reason, reason_size);
+        }
+        if (attempt == ATTEMPTS || !may_pass(status)) {
+            return status >= 300 && status < 500 && status != 429 ? REFUSED
+                                                                  : FAILED;
+        }
+        pause_before(u, path, reason);
+    }
+}
+
+static void send_file(struct upload *u, const char *path, FILE *file,
+                      const struct debug_place *place)
+{
+    char url[8192], text[3 * SYMCACHE_NAME_MAX], reason[512] = "";
+    enum outcome outcome = SKIPPED;
+    struct stat st;
+
+    snprintf(text, sizeof(text), "%s/%s/%s", place->name, place->id,
+             place->file);
+    if (fstat(fileno(file), &st) != 0) {
+        tell(u, FAILED, path, text, strerror(errno));
+        return;
+    }
+    if (u->is_forced || !is_there(u, place, file, st.st_size)) {
+        print_url(u, place, true, url, sizeof(url));
+        outcome = put(u, path, url, file, st.st_size, reason, sizeof(reason));
+    }
+    tell(u, outcome, path, text, reason[0] != '\0' && outcome > SKIPPED
+                                     ? reason
+                                     : NULL);
+}
+
+/* In a folder there are files that are no symbols; one that was named by itself
+ * must be. */
+static void take(struct upload *u, const char *path, bool is_named)
+{
+    const char *slash = strrchr(path, '/');
+    struct debug_place place;
+    char error[512];
+    FILE *file = fopen(path, "re");
+
+    if (file == NULL) {
+        tell(u, FAILED, path, NULL, strerror(errno));
+        return;
+    }
+    if (examine_place(fileno(file), slash != NULL ? slash + 1 : path, &place,
+                      error, sizeof(error)) == 0) {
+        send_file(u, path, file, &place);
+    } else {
+        tell(u, is_named ? REFUSED : NO_PLACE, path, NULL, error);
+    }
+    fclose(file);
+}
+
+/* the command ------------------------------------------------------------ */
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static void take_operand(struct upload *u, char *operand)
+{
+    char *paths[] = {operand, NULL};
+    FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR,
+                        by_name);
+    const FTSENT *entry;
+
+    if (fts == NULL) {
+        tell(u, FAILED, operand, NULL, strerror(errno));
+        return;
+    }
+    while ((entry = fts_read(fts)) != NULL) {
+        if (entry->fts_info == FTS_F && u->is_watching &&
+            (entry->fts_statp->st_ctime <= u->from ||
+             entry->fts_statp->st_ctime > u->until)) {
+            continue;
+        }
+        if (entry->fts_info == FTS_F) {
+            take(u, entry->fts_path, entry->fts_level == FTS_ROOTLEVEL);
+        } else if (entry->fts_info == FTS_DNR ||
+                   entry->fts_info == FTS_ERR || entry->fts_info == FTS_NS) {
+            tell(u, FAILED, entry->fts_path, NULL,
+                 strerror(entry->fts_errno));
+        }
+    }
+    fts_close(fts);
+}
+
+static void print_counts(const struct upload *u)
+{
+    cJSON *object = cJSON_CreateObject();
+    enum outcome i;
+
+    for (i = 0; i < OUTCOMES; i++) {
+        if (u->is_json) {
+            cJSON_AddNumberToObject(object, outcomes[i],
+                                    (double)u->counts[i]);
+        } else {
+            printf("%s%zu %s", i > 0 ? ", " : "", u->counts[i], outcomes[i]);
+        }
+    }
+    if (u->is_json) {
+        printable_json(stdout, object);
+    } else {
+        putchar('\n');
+    }
+    cJSON_Delete(object);
+}
+
+/* Reads the token, and makes the headers.  Returns an exit code. */
+static int make_headers(struct upload *u)
+{
+    char line[SECRET_MAX + 16], error[256];
+
+    u->headers = curl_slist_append(NULL, "Expect:");
+    u->headers = curl_slist_append(u->headers, SYMCACHE_HEADER_WANT_DIGEST
+                                   ": " SYMCACHE_DIGEST_WANT);
+    if (u->token == NULL) {
+        return COMMAND_OK;
+    }
+    if (secret_expand(u->token, u->secret, sizeof(u->secret), error,
+                      sizeof(error)) != 0) {
+        return command_fail(COMMAND_USAGE, "--token", error);
+    }
+    snprintf(line, sizeof(line), "Auth-Token: %s", u->secret);
+    u->headers = curl_slist_append(u->headers, line);
+    return COMMAND_OK;
+}
+
+/*
+ * Looks again and again.  A file that is written or moved here changes its
+ * ctime, and is taken once that is some seconds old.  If one could not be sent,
+ * all since the last good pass are looked at again; what is there is skipped.
+ */
+static void watch(struct upload *u, int argc, char **argv)
+{
+    size_t failed;
+    int i;
+
+    for (;;) {
+        u->until = time(NULL) - WATCH_SECONDS;
+        failed = u->counts[FAILED];
+        for (i = 0; i < argc; i++) {
+            take_operand(u, argv[i]);
+        }
+        fflush(stdout);
+        if (u->counts[FAILED] == failed) {
+            u->from = u->until;
+        }
+        sleep(WATCH_SECONDS);
+    }
+}
+
+static int run(struct upload *u, int argc, char **argv)
+{
+    int i, code = make_headers(u);
+
+    u->curl = curl_easy_init();
+    if (u->curl == NULL || u->headers == NULL) {
+        command_no_memory();
+    }
+    bar_init(&u->bar);
+    if (code == COMMAND_OK && u->is_watching) {
+        watch(u, argc, argv);
+    }
+    for (i = 0; i < argc && code == COMMAND_OK; i++) {
+        take_operand(u, argv[i]);
+    }
+    bar_clear(&u->bar);
+    curl_easy_cleanup(u->curl);
+    curl_slist_free_all(u->headers);
+    if (code != COMMAND_OK) {
+        return code;
+    }
+    print_counts(u);
+    return u->counts[FAILED] > 0    ? COMMAND_IO
+           : u->counts[REFUSED] > 0 ? COMMAND_NOT_FOUND
+                                    : COMMAND_OK;
+}
+
+/* A server would refuse each file. */
+static bool is_expires(const char *text)
+{
+    uint64_t seconds;
+
+    return duration_parse(text, &seconds) && seconds > 0 &&
+           seconds <= SYMCACHE_UPLOAD_EXPIRES_MAX;
+}
+
+int upload_command(int argc, char **argv)
+{
+    struct upload *u = calloc(1, sizeof(*u));
+    int code;
+
+    if (u == NULL) {
+        command_no_memory();
+    }
+    const struct option_spec specs[] = {
+        {"--url", NULL, &u->url},         {"--token", NULL, &u->token},
+        {"--expires", NULL, &u->expires}, {"--force", &u->is_forced, NULL},
+        {"--try", &u->is_try, NULL},      {"--warm", &u->is_warm, NULL},
+        {"--json", &u->is_json, NULL},    {"--watch", &u->is_watching, NULL}};
+
+    argc = options_parse("upload", specs, sizeof(specs) / sizeof(specs[0]),
+                         argc, argv);
+    if (argc < 0) {
+        code = COMMAND_USAGE;
+    } else if (u->url == NULL || argc == 0) {
+        code = command_usage("upload", u->url == NULL ? "--url is missing"
+                                                      : "no file",
+                             NULL);
+    } else if (u->expires != NULL && !is_expires(u->expires)) {
+        code = command_usage("upload", "--expires wants a duration such as "
+                                       "\"30d\"", u->expires);
+    } else {
+        code = run(u, argc, argv);
+    }
+    free(u);
+    return command_finish(code);
+}

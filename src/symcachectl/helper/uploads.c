@@ -1,0 +1,227 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * symcachectl uploads: lists the uploaded files of this machine, pins some, and
+ * has the helper remove others, with what was made of them.
+ */
+#include <errno.h>
+#include <fts.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#include "client.h"
+#include "symcachectl/command.h"
+#include "symcachectl/terminal/printable.h"
+#include "proto/upload.h"
+
+#define LEVEL 3 /* <name>/<id>/<file> */
+#define TRY ".try"
+
+/* What is told of a file. */
+struct file {
+    const char *path; /* below the root */
+    const struct stat *st;
+    double expires; /* Unix time, or 0 */
+    bool is_pinned;
+};
+
+static void print_json(const struct file *file)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    cJSON_AddStringToObject(object, "file", file->path);
+    cJSON_AddNumberToObject(object, "size", (double)file->st->st_size);
+    cJSON_AddNumberToObject(object, "uploaded", (double)file->st->st_mtime);
+    cJSON_AddNumberToObject(object, "used", (double)file->st->st_atime);
+    if (file->expires > 0) {
+        cJSON_AddNumberToObject(object, "expires", file->expires);
+    }
+    cJSON_AddBoolToObject(object, "pinned", file->is_pinned);
+    printable_json(stdout, object);
+    cJSON_Delete(object);
+}
+
+static void print_text(const struct file *file)
+{
+    char size[PRINTABLE_SIZE_MAX], time[PRINTABLE_TIME_MAX];
+    char expires[PRINTABLE_TIME_MAX];
+
+    printable_size(size, (uint64_t)file->st->st_size);
+    printable_time(time, (double)file->st->st_mtime);
+    printable_time(expires, file->expires);
+    printf("%10s  %s  %-19s  ", size, time,
+           file->is_pinned ? "pinned" : expires);
+    printable_put(stdout, file->path);
+    putchar('\n');
+}
+
+static void list_file(const char *root, const FTSENT *entry, int is_json)
+{
+    char text[24] = "";
+    struct file file = {.path = entry->fts_path + strlen(root) + 1,
+                        .st = entry->fts_statp};
+
+    if (getxattr(entry->fts_path, SYMCACHE_UPLOAD_EXPIRES, text,
+                 sizeof(text) - 1) > 0) {
+        file.expires = strtod(text, NULL);
+    }
+    file.is_pinned =
+        getxattr(entry->fts_path, SYMCACHE_UPLOAD_PINNED, NULL, 0) >= 0;
+    if (is_json) {
+        print_json(&file);
+    } else {
+        print_text(&file);
+    }
+}
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static int list(const char *root, int is_json)
+{
+    char *copy = strdup(root), *paths[] = {copy, NULL};
+    FTS *fts = copy != NULL ? fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR,
+                                       by_name)
+                            : NULL;
+    int code = COMMAND_NOT_FOUND;
+    FTSENT *entry;
+    bool is_try;
+
+    if (fts == NULL) {
+        command_no_memory();
+    }
+    while ((entry = fts_read(fts)) != NULL) {
+        is_try = strncmp(entry->fts_path + strlen(root), "/" TRY "/",
+                         sizeof(TRY) + 1) == 0;
+        if (entry->fts_info == FTS_D && entry->fts_level == 1 &&
+            entry->fts_name[0] == '.' && strcmp(entry->fts_name, TRY) != 0) {
+            fts_set(fts, entry, FTS_SKIP);
+        } else if (entry->fts_info == FTS_F &&
+                   entry->fts_level == LEVEL + is_try) {
+            list_file(root, entry, is_json);
+            code = COMMAND_OK;
+        } else if (entry->fts_info == FTS_DNR) {
+            code = command_fail(COMMAND_IO, entry->fts_path,
+                                strerror(entry->fts_errno));
+        }
+    }
+    fts_close(fts);
+    free(copy);
+    return code;
+}
+
+/* Splits "[.try/]<name>/<id>/<file>".  Returns false if it is something
+ * else. */
+static bool split(char *text, char *parts[3], bool *is_try)
+{
+    int n = 0;
+
+    *is_try = strncmp(text, TRY "/", sizeof(TRY)) == 0;
+    text += *is_try ? sizeof(TRY) : 0;
+    while (n < 3) {
+        parts[n++] = text;
+        text = strchr(text, '/');
+        if (text == NULL || parts[n - 1] == text) {
+            break;
+        }
+        *text++ = '\0';
+    }
+    return n == 3 && text == NULL && parts[2][0] != '\0';
+}
+
+static int set_pin(const char *root, const char *file, bool is_pinned)
+{
+    char path[4096];
+    int rc;
+
+    snprintf(path, sizeof(path), "%s/%s", root, file);
+    rc = is_pinned ? setxattr(path, SYMCACHE_UPLOAD_PINNED, "1", 1, 0)
+                   : removexattr(path, SYMCACHE_UPLOAD_PINNED);
+    if (rc == 0 || (!is_pinned && errno == ENODATA)) {
+        return COMMAND_OK;
+    }
+    return command_fail(errno == ENOENT ? COMMAND_NOT_FOUND : COMMAND_IO,
+                        path, strerror(errno));
+}
+
+static void print_untold(const cJSON *answer)
+{
+    const char *untold = cJSON_GetStringValue(
+        cJSON_GetObjectItemCaseSensitive(answer, "untold"));
+
+    if (untold != NULL) {
+        fputs("not known yet to ", stdout);
+        printable_put(stdout, untold);
+        putchar('\n');
+    }
+}
+
+static int remove_file(const struct settings *settings, char *text)
+{
+    char path[CLIENT_PATH_MAX], *parts[3];
+    bool is_try;
+
+    if (!split(text, parts, &is_try)) {
+        return command_usage("uploads", "no <name>/<id>/<file>", text);
+    }
+    client_path(path, "discard", parts[0], parts[1], parts[2]);
+    if (is_try) {
+        client_query(path, "try", "1");
+    }
+    return client_show(settings, "POST", path, CLIENT_SECONDS, print_untold,
+                       NULL);
+}
+
+static int each(const struct settings *settings, const char *what,
+                const char *root, int argc, char **argv)
+{
+    int code = COMMAND_OK, one, i;
+
+    for (i = 0; i < argc; i++) {
+        one = strcmp(what, "rm") == 0
+                  ? remove_file(settings, argv[i])
+                  : set_pin(root, argv[i], strcmp(what, "pin") == 0);
+        code = one > code ? one : code;
+    }
+    return code;
+}
+
+int uploads_command(int argc, char **argv)
+{
+    struct settings settings = {0};
+    const struct option_spec specs[] = {CLIENT_OPTIONS(settings),
+                                        {"--root", NULL, &settings.root}};
+    const char *what, *root = NULL;
+    int code = COMMAND_OK;
+
+    argc = options_parse("uploads", specs, sizeof(specs) / sizeof(specs[0]),
+                         argc, argv);
+    if (argc < 0) {
+        return COMMAND_USAGE;
+    }
+    what = argc > 0 ? argv[0] : "";
+    if (strcmp(what, "ls") != 0 && strcmp(what, "rm") != 0 &&
+        strcmp(what, "pin") != 0 && strcmp(what, "unpin") != 0) {
+        return command_usage("uploads", "ls, rm, pin or unpin", NULL);
+    }
+    if (strcmp(what, "ls") == 0 ? argc != 1 : argc < 2) {
+        return command_usage("uploads", what,
+                             argc > 1 ? "takes no file" : "needs a file");
+    }
+    if (strcmp(what, "rm") != 0) {
+        root = settings_uploads(&settings, &code);
+        if (root == NULL) {
+            return code;
+        }
+    }
+    return command_finish(strcmp(what, "ls") == 0
+                              ? list(root, settings.is_json)
+                              : each(&settings, what, root, argc - 1,
+                                     argv + 1));
+}

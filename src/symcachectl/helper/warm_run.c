@@ -1,0 +1,324 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include "warm_run.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "symcachectl/terminal/bar.h"
+#include "symcachectl/command.h"
+#include "symcachectl/terminal/printable.h"
+
+/* A request is held for so long and then repeated; holding it costs
+ * nothing. */
+#define HOLD_SECONDS 300
+#define HOLD_SLACK 30
+#define WHY_SECONDS 60
+
+/* The longest pause that a server may ask for. */
+#define PAUSE_MAX 600
+
+#define POLL_MS 200 /* while the bar moves, or pauses end */
+
+/* A request that is under way. */
+struct slot {
+    struct module *module; /* NULL: this slot is free */
+    CURL *request;
+    int is_why;
+    struct client_answer answer;
+};
+
+struct run {
+    const struct warm_run *a;
+    CURLM *multi;
+    struct slot *slots;
+    size_t next; /* the first of the modules that was never asked for */
+    size_t running;
+    size_t waiting;
+    struct module *waits;
+    int signals; /* descriptor */
+    int code;    /* other than COMMAND_OK: stop */
+};
+
+static void start(struct run *r, struct slot *slot, struct module *module,
+                  int is_why)
+{
+    const struct warm_run *a = r->a;
+    const char *kind = symcache_kind_text(a->kind);
+    char path[CLIENT_PATH_MAX];
+    size_t n;
+
+    slot->module = module;
+    slot->is_why = is_why;
+    client_path(path, is_why ? "why" : kind, a->store, module->name,
+                module->id);
+    if (is_why) {
+        client_query(path, "kind", kind);
+    } else {
+        n = strlen(path);
+        snprintf(path + n, sizeof(path) - n, "?version=%s&wait=%d%s%s",
+                 a->version, HOLD_SECONDS,
+                 module->code_id[0] != '\0' ? "&code_id=" : "",
+                 module->code_id);
+    }
+    slot->request = client_request(
+        a->client, "GET", path,
+        is_why ? WHY_SECONDS : HOLD_SECONDS + HOLD_SLACK, &slot->answer);
+    if (curl_multi_add_handle(r->multi, slot->request) != CURLM_OK) {
+        command_no_memory();
+    }
+    r->running++;
+}
+
+/* Returns the seconds until the module is asked for again. */
+static unsigned wait_for(struct run *r, struct module *module,
+                         unsigned seconds)
+{
+    seconds = seconds > PAUSE_MAX ? PAUSE_MAX : seconds > 0 ? seconds : 1;
+    module->due = bar_clock() + seconds * 1000;
+    module->next = r->waits;
+    r->waits = module;
+    r->waiting++;
+    return seconds;
+}
+
+/* Returns a module whose pause is over, or one that was never asked for, or
+ * NULL. */
+static struct module *choose(struct run *r)
+{
+    struct module **at, *module;
+    uint64_t now = bar_clock();
+
+    for (at = &r->waits; *at != NULL; at = &(*at)->next) {
+        if ((*at)->due <= now) {
+            module = *at;
+            *at = module->next;
+            r->waiting--;
+            return module;
+        }
+    }
+    return r->next < r->a->modules->count ? r->a->modules->items[r->next++]
+                                          : NULL;
+}
+
+static void finish(struct run *r, struct module *module,
+                   enum module_outcome outcome)
+{
+    module->outcome = outcome;
+    r->a->done(r->a->arg, module);
+}
+
+static void keep_reason(struct module *module, const char *reason)
+{
+    free(module->reason);
+    module->reason = strdup(reason);
+    if (module->reason == NULL) {
+        command_no_memory();
+    }
+}
+
+/* The helper could not tell.  The module is asked for again later, unless
+ * it was asked for often enough. */
+static void on_failure(struct run *r, struct slot *slot, struct module *module,
+                       const char *error)
+{
+    struct client_answer *answer = &slot->answer;
+    char text[1024];
+
+    if (answer->status == 503 && strncmp(error, "unknown-store", 13) == 0) {
+        bar_line("symcachectl warm: ", error, "; --store names another store");
+        r->code = COMMAND_USAGE;
+        return;
+    }
+    if (answer->status != 503 && answer->status != 0) {
+        module->tries = r->a->attempts; /* the answer would be the same */
+    }
+    if (++module->tries < r->a->attempts) {
+        r->a->later(r->a->arg, module,
+                    wait_for(r, module,
+                             answer->status != 0 ? answer->retry_after : 1));
+        return;
+    }
+    if (answer->status == 0) {
+        snprintf(text, sizeof(text), "%s: %s", client_address(r->a->client),
+                 error);
+        bar_line("symcachectl warm: no answer from symcached: ", text, "");
+        r->code = COMMAND_IO;
+        return;
+    }
+    module->outcome = MODULE_FAILED;
+    start(r, slot, module, 1);
+}
+
+static void on_lookup(struct run *r, struct slot *slot, struct module *module)
+{
+    struct client_answer *answer = &slot->answer;
+    char error[1024];
+
+    client_error(answer, error, sizeof(error));
+    if (answer->status == 200) {
+        snprintf(module->version, sizeof(module->version), "%s",
+                 answer->version);
+        finish(r, module, MODULE_CACHED);
+    } else if (answer->status == 202) {
+        wait_for(r, module, answer->retry_after);
+    } else if (answer->status == 404 && answer->reason[0] != '\0') {
+        keep_reason(module, error);
+        client_clear(answer);
+        module->outcome = MODULE_MISSING;
+        if (strcmp(answer->reason, "notfound") == 0) {
+            start(r, slot, module, 1); /* to learn where it was looked for */
+        } else {
+            finish(r, module, MODULE_MISSING);
+        }
+    } else {
+        keep_reason(module, error);
+        client_clear(answer);
+        on_failure(r, slot, module, module->reason);
+    }
+}
+
+static void on_why(struct run *r, struct slot *slot, struct module *module)
+{
+    if (slot->answer.status == 200) {
+        module->detail = slot->answer.body;
+        slot->answer.body = NULL;
+    }
+    finish(r, module, module->outcome);
+}
+
+static void on_answer(struct run *r, CURL *request, CURLcode code)
+{
+    struct slot *slot = r->slots;
+    struct module *module;
+
+    while (slot->request != request) {
+        slot++;
+    }
+    module = slot->module;
+    curl_multi_remove_handle(r->multi, request);
+    client_finish(request, code);
+    slot->module = NULL;
+    slot->request = NULL;
+    r->running--;
+    if (slot->is_why) {
+        on_why(r, slot, module);
+    } else {
+        on_lookup(r, slot, module);
+    }
+    if (slot->module == NULL) {
+        client_clear(&slot->answer);
+    }
+}
+
+static void fill(struct run *r)
+{
+    struct module *module;
+    unsigned i;
+
+    for (i = 0; i < r->a->concurrency; i++) {
+        if (r->slots[i].module != NULL) {
+            continue;
+        }
+        module = choose(r);
+        if (module == NULL) {
+            return;
+        }
+        start(r, &r->slots[i], module, 0);
+    }
+}
+
+static void wait_and_hear(struct run *r)
+{
+    struct curl_waitfd fds = {r->signals, CURL_WAIT_POLLIN, 0};
+    struct CURLMsg *message;
+    int n;
+
+    curl_multi_poll(r->multi, &fds, 1, POLL_MS, NULL);
+    if (fds.revents != 0) {
+        r->code = COMMAND_INTERRUPTED;
+        return;
+    }
+    curl_multi_perform(r->multi, &n);
+    while (r->code == COMMAND_OK &&
+           (message = curl_multi_info_read(r->multi, &n)) != NULL) {
+        if (message->msg == CURLMSG_DONE) {
+            on_answer(r, message->easy_handle, message->data.result);
+        }
+    }
+}
+
+/* Abandons the requests that are under way; the helper's jobs continue. */
+static void give_up(struct run *r)
+{
+    struct slot *slot;
+    unsigned i;
+
+    for (i = 0; i < r->a->concurrency; i++) {
+        slot = &r->slots[i];
+        if (slot->request == NULL) {
+            continue;
+        }
+        curl_multi_remove_handle(r->multi, slot->request);
+        curl_easy_cleanup(slot->request);
+        client_clear(&slot->answer);
+        if (!slot->is_why) {
+            slot->module->outcome = MODULE_NOT_ASKED;
+        }
+    }
+}
+
+/* From now on, these signals are read from a descriptor.  A second one has
+ * its usual effect after warm_run_run() has returned. */
+static int catch_signals(sigset_t *former)
+{
+    sigset_t set;
+
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, former);
+    return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+static void release_signals(int fd, const sigset_t *former)
+{
+    struct signalfd_siginfo info;
+
+    while (read(fd, &info, sizeof(info)) == sizeof(info)) {
+    }
+    close(fd);
+    sigprocmask(SIG_SETMASK, former, NULL);
+}
+
+int warm_run_run(const struct warm_run *warm)
+{
+    struct run r = {.a = warm};
+    sigset_t former;
+
+    r.multi = curl_multi_init();
+    r.slots = calloc(warm->concurrency, sizeof(*r.slots));
+    r.signals = catch_signals(&former);
+    if (r.multi == NULL || r.slots == NULL || r.signals < 0) {
+        command_no_memory();
+    }
+    fill(&r);
+    while (r.code == COMMAND_OK && r.running + r.waiting > 0) {
+        wait_and_hear(&r);
+        if (r.code == COMMAND_OK) {
+            fill(&r);
+        }
+        warm->progress(warm->arg, r.running, r.waiting);
+    }
+    give_up(&r);
+    release_signals(r.signals, &former);
+    curl_multi_cleanup(r.multi);
+    free(r.slots);
+    return r.code;
+}

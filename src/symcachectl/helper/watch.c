@@ -1,0 +1,167 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * symcachectl watch: follows the transactions that symstore.exe writes into the
+ * folder 000Admin of a store, and has the helper forget what it knew to be
+ * absent of each key that was added.  A share has no inotify, so it looks every
+ * ten seconds.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "symcachectl/command.h"
+#include "symcachectl/terminal/printable.h"
+
+#define SECONDS 10
+#define LINE_SIZE 4096
+#define ADMIN "000Admin"
+
+struct watch {
+    struct settings settings;
+    const char *folder;
+    int is_once;
+    unsigned long last; /* transaction that was followed */
+};
+
+/* lastid.txt names a transaction when its file is whole.  Returns false if it
+ * cannot be read. */
+static bool read_last(const struct watch *w, unsigned long *last)
+{
+    char path[4096], text[32] = "";
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/" ADMIN "/lastid.txt", w->folder);
+    f = fopen(path, "re");
+    if (f == NULL) {
+        return false;
+    }
+    if (fgets(text, sizeof(text), f) == NULL) {
+        text[0] = '\0';
+    }
+    fclose(f);
+    if (!isdigit((unsigned char)text[0])) {
+        errno = EINVAL;
+        return false;
+    }
+    *last = strtoul(text, NULL, 10);
+    return true;
+}
+
+/* Reads name and key of a line '"name\key","source"'. */
+static bool read_line(char *line, char **name, char **id)
+{
+    char *end;
+
+    if (line[0] != '"' || (end = strchr(line + 1, '"')) == NULL) {
+        return false;
+    }
+    *end = '\0';
+    *name = line + 1;
+    *id = strchr(*name, '\\');
+    if (*id == NULL || *id == *name) {
+        return false;
+    }
+    *(*id)++ = '\0';
+    return **id != '\0' && strchr(*id, '\\') == NULL;
+}
+
+static void print_forgotten(const cJSON *answer)
+{
+    printf(": %.0f entries forgotten\n", printable_number(answer, "forgotten"));
+}
+
+static int forget(const struct watch *w, const char *name, const char *id)
+{
+    char path[CLIENT_PATH_MAX];
+
+    if (!w->settings.is_json) {
+        printable_put(stdout, name);
+        putchar(' ');
+        printable_put(stdout, id);
+    }
+    client_path(path, "forget", settings_store(&w->settings), name, id);
+    return client_show(&w->settings, "POST", path, CLIENT_SECONDS,
+                       print_forgotten, NULL);
+}
+
+/* A transaction that was taken back is not there any more, and has nothing to
+ * be forgotten.  Returns an exit code. */
+static int follow(const struct watch *w, unsigned long id)
+{
+    char path[4096], line[LINE_SIZE], *name, *key;
+    int code = COMMAND_OK, one;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "%s/" ADMIN "/%010lu", w->folder, id);
+    f = fopen(path, "re");
+    if (f == NULL) {
+        return errno == ENOENT
+                   ? COMMAND_OK
+                   : command_fail(COMMAND_IO, path, strerror(errno));
+    }
+    while (fgets(line, sizeof(line), f) != NULL) {
+        if (read_line(line, &name, &key)) {
+            one = forget(w, name, key);
+            code = one > code ? one : code;
+        }
+    }
+    fclose(f);
+    return code;
+}
+
+/* Returns an exit code; transactions behind one that failed wait. */
+static int look(struct watch *w)
+{
+    unsigned long last;
+    int code;
+
+    if (!read_last(w, &last)) {
+        return command_fail(COMMAND_IO, w->folder, strerror(errno));
+    }
+    while (w->last < last) {
+        code = follow(w, w->last + 1);
+        if (code != COMMAND_OK) {
+            return code;
+        }
+        w->last++;
+    }
+    fflush(stdout);
+    return COMMAND_OK;
+}
+
+int watch_command(int argc, char **argv)
+{
+    struct watch w = {0};
+    const char *after = NULL;
+    unsigned number = 0;
+    const struct option_spec specs[] = {CLIENT_OPTIONS(w.settings),
+                                        {"--after", NULL, &after},
+                                        {"--once", &w.is_once, NULL}};
+    int code;
+
+    argc = options_parse("watch", specs, sizeof(specs) / sizeof(specs[0]),
+                         argc, argv);
+    if (argc != 1) {
+        return argc < 0 ? COMMAND_USAGE
+                        : command_usage("watch", "one folder", NULL);
+    }
+    if (options_number("watch", "--after", after, 0, 4000000000u, &number) !=
+        0) {
+        return COMMAND_USAGE;
+    }
+    w.folder = argv[0];
+    w.last = number;
+    if (after == NULL && !read_last(&w, &w.last)) {
+        return command_fail(COMMAND_IO, w.folder, strerror(errno));
+    }
+    for (code = look(&w); !w.is_once; code = look(&w)) {
+        sleep(SECONDS);
+    }
+    return command_finish(code);
+}

@@ -1,0 +1,188 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * symcachectl why: which files of a module exist, what is remembered against
+ * it, and where the helper has looked for it.
+ */
+#include <stdbool.h>
+#include <string.h>
+
+#include "client.h"
+#include "symcachectl/command.h"
+#include "symcachectl/operands.h"
+#include "symcachectl/terminal/printable.h"
+#include "symcachectl/terminal/text_table.h"
+
+static const cJSON *get(const cJSON *object, const char *key)
+{
+    return cJSON_GetObjectItemCaseSensitive(object, key);
+}
+
+static void put_time(double seconds)
+{
+    char text[PRINTABLE_TIME_MAX];
+
+    printable_time(text, seconds);
+    fputs(text, stdout);
+}
+
+static void print_file(const cJSON *file)
+{
+    const cJSON *checked = get(file, "checked");
+
+    fputs("  cached: ", stdout);
+    printable_put_field(stdout, file, "path");
+    if (printable_field(file, "source")[0] != '\0') {
+        fputs(", from ", stdout);
+        printable_put_field(stdout, file, "source");
+    }
+    if (cJSON_IsTrue(get(file, "publics_only"))) {
+        fputs(", public symbols only", stdout);
+    }
+    if (cJSON_IsNumber(checked)) {
+        fputs(", better sources asked at ", stdout);
+        put_time(checked->valuedouble);
+    }
+    putchar('\n');
+}
+
+/* Prints the names for which a miss holds, if there are several. */
+static void print_variants(const cJSON *variants)
+{
+    const char *before = "    looked for as ";
+    const cJSON *name;
+
+    if (cJSON_GetArraySize(variants) < 2) {
+        return;
+    }
+    cJSON_ArrayForEach(name, variants)
+    {
+        fputs(before, stdout);
+        printable_put(stdout, cJSON_GetStringValue(name));
+        before = ", ";
+    }
+    putchar('\n');
+}
+
+static void print_transcoder(const cJSON *transcoder)
+{
+    if (cJSON_IsNumber(get(transcoder, "not_run_for"))) {
+        fputs("  the transcoder of version ", stdout);
+        printable_put_field(stdout, transcoder, "version");
+        printf(" is left alone for another %.0f s, it failed: ",
+               printable_number(transcoder, "not_run_for"));
+        printable_put_field(stdout, transcoder, "failure");
+        putchar('\n');
+    }
+    if (!cJSON_IsString(get(transcoder, "blocked"))) {
+        return;
+    }
+    fputs("  version ", stdout);
+    printable_put_field(stdout, transcoder, "version");
+    fputs(" is not made: ", stdout);
+    printable_put_field(stdout, transcoder, "blocked");
+    fputs(": ", stdout);
+    printable_put_field(stdout, transcoder, "reason");
+    fputs("; known since ", stdout);
+    put_time(printable_number(transcoder, "since"));
+    printf(", for another %.0f s\n", printable_number(transcoder, "retry_in"));
+    print_variants(get(transcoder, "spellings"));
+}
+
+static void print_attempts(const cJSON *attempts)
+{
+    static const char *const heads[] = {"TIME", "SOURCE", "ANSWER", "PLACE",
+                                        "DETAIL"};
+    char text[PRINTABLE_TIME_MAX];
+    struct text_table table;
+    const cJSON *attempt;
+
+    if (cJSON_GetArraySize(attempts) == 0) {
+        return;
+    }
+    putchar('\n');
+    text_table_init(&table, 5, heads);
+    cJSON_ArrayForEach(attempt, attempts)
+    {
+        printable_time(text, printable_number(attempt, "time"));
+        text_table_text(&table, text);
+        text_table_text(&table, printable_field(attempt, "source"));
+        text_table_text(&table, printable_field(attempt, "outcome"));
+        text_table_text(&table, printable_field(attempt, "place"));
+        text_table_text(&table, printable_field(attempt, "detail"));
+    }
+    text_table_print(&table, stdout, "  ");
+}
+
+static void print(const cJSON *answer)
+{
+    const cJSON *item;
+
+    printable_put_field(stdout, answer, "pdb");
+    putchar(' ');
+    printable_put_field(stdout, answer, "id");
+    fputs(", store ", stdout);
+    printable_put_field(stdout, answer, "store");
+    putchar('\n');
+    cJSON_ArrayForEach(item, get(answer, "files"))
+    {
+        print_file(item);
+    }
+    if (cJSON_GetArraySize(get(answer, "files")) == 0) {
+        puts("  not cached");
+    }
+    cJSON_ArrayForEach(item, get(answer, "transcoders"))
+    {
+        print_transcoder(item);
+    }
+    fputs("  next: ", stdout);
+    printable_put_field(stdout, answer, "next");
+    putchar('\n');
+    print_attempts(get(answer, "attempts"));
+}
+
+static int judge(const cJSON *answer)
+{
+    return cJSON_GetArraySize(get(answer, "files")) > 0 ? COMMAND_OK
+                                                        : COMMAND_NOT_FOUND;
+}
+
+/* Is the kind one that debuggers ask for by the build id that was read from a
+ * file? */
+static bool is_of_file(const char *kind)
+{
+    return kind != NULL && (strcmp(kind, "debuginfo") == 0 ||
+                            strcmp(kind, "executable") == 0);
+}
+
+int why_command(int argc, char **argv)
+{
+    struct settings settings = {0};
+    const char *kind = NULL;
+    const struct option_spec specs[] = {CLIENT_PEERS_OPTIONS(settings),
+                                        {"--kind", NULL, &kind}};
+    struct identity identity;
+    char path[CLIENT_PATH_MAX];
+
+    argc = options_parse("why", specs, sizeof(specs) / sizeof(specs[0]), argc,
+                         argv);
+    if (argc < 0 || operands_original("why", argc, argv, &identity) != 0) {
+        return COMMAND_USAGE;
+    }
+    if (is_of_file(kind) && identity.code_id[0] != '\0') {
+        client_path(path, "why", settings_store(&settings), SYMCACHE_NAME_NONE,
+                    identity.code_id);
+    } else {
+        client_path(path, "why", settings_store(&settings), identity.name,
+                    identity.id);
+    }
+    if (kind == NULL && identity.key.id_type != SYMCACHE_ID_DEBUG) {
+        kind = symcache_kind_text(identity.key.id_type == SYMCACHE_ID_PE
+                                      ? SYMCACHE_KIND_EXECUTABLE
+                                      : SYMCACHE_KIND_DEBUGINFO);
+    }
+    if (kind != NULL) {
+        client_query(path, "kind", kind);
+    }
+    return client_show(&settings, "GET", path, CLIENT_SECONDS, print, judge);
+}

@@ -1,0 +1,184 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "store_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "symcachectl/terminal/bar.h"
+#include "base/daemon.h"
+#include "symcachectl/command.h"
+#include "symcachectl/terminal/printable.h"
+#include "sandbox/sandbox.h"
+#include "symbolicated/api/api.h"
+#include "symbolicated/modules/modules.h"
+#include "symbolication/symbolication.h"
+
+/* The request is the operator's own, so only what bounds its memory counts. */
+static const struct symbolication_config config = {
+    .limits = {.body_size = UINT32_MAX,
+               .answer_size = 1ull << 30,
+               .frames = 10000000,
+               .modules = SIGBUS_MAX},
+    .mozilla = {.enabled = true, .requests = 1},
+    .symbolicator = {.enabled = true,
+                     .sources = SYMBOLICATOR_SOURCES_IGNORE,
+                     .tokens = true,
+                     .requests = 1},
+};
+
+static const char *find_header(const struct api_request *request,
+                               const char *name)
+{
+    return strcasecmp(name, "Content-Type") == 0 ? "application/json" : NULL;
+}
+
+/* Returns the open folder, or -1 after printing what is wrong. */
+static int open_root(const char *root, int *code)
+{
+    struct sandbox_serving allowed = {.nroots = 1};
+    char error[256];
+    int fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    if (fd == -1 || sigbus_start() != 0) {
+        *code = command_fail(COMMAND_IO, root, strerror(errno));
+        return -1;
+    }
+    daemon_raise_descriptors(); /* a file stays open for each module */
+    allowed.roots = &fd;
+    if (sandbox_serve(&allowed, error, sizeof(error)) != 0) {
+        fprintf(stderr, "symcachectl: warning: %s; parsing without it\n",
+                error);
+    }
+    linkage_by(linkage_demangle); /* whatever it does harms only this command */
+    return fd;
+}
+
+static struct module *find(struct mapped *mapped, int root,
+                           struct api_module *wanted)
+{
+    struct module_sight sight;
+
+    module_look(mapped, root, &wanted->key, &sight);
+    if (sight.module == NULL) {
+        wanted->state =
+            sight.error != 0 ? API_MODULE_FAILED : API_MODULE_MISSING;
+    } else if (!sight.module->sound) {
+        wanted->state = API_MODULE_MALFORMED;
+    } else {
+        wanted->state = API_MODULE_FOUND;
+        module_readers(sight.module, &wanted->reader, &wanted->ppdb);
+        wanted->size = sight.module->size;
+    }
+    return sight.module;
+}
+
+/* They are kept until the process ends, which answers one request. */
+static struct module **find_modules(struct api_call *call, int root,
+                                    struct bar *bar)
+{
+    static struct module **modules;
+    static struct mapped *mapped;
+    size_t i;
+
+    modules = calloc(call->nmodules + 1, sizeof(*modules));
+    mapped = mapped_new();
+    if (modules == NULL || mapped == NULL) {
+        command_no_memory();
+    }
+    for (i = 0; i < call->nmodules; i++) {
+        bar_draw(bar, i, call->nmodules, "modules");
+        if (call->modules[i].state == API_MODULE_UNKNOWN) {
+            modules[i] = find(mapped, root, &call->modules[i]);
+        }
+    }
+    bar_clear(bar);
+    return modules;
+}
+
+/* What was read of a file that was cut short meanwhile means nothing. */
+static bool is_broken(struct module **modules, size_t count)
+{
+    size_t i;
+
+    for (i = 0; i < count; i++) {
+        if (modules[i] != NULL && atomic_load(&modules[i]->broken)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A refusal is a sentence, or {"title": SENTENCE}. */
+static int refuse(const char *name, const struct api_reply *reply)
+{
+    cJSON *object =
+        cJSON_ParseWithLength(reply->body->data, reply->body->size);
+    const char *title = printable_field(object, "title");
+    char *reason = title[0] != '\0'
+                       ? printable(title, strlen(title))
+                       : printable(reply->body->data, reply->body->size);
+
+    command_fail(COMMAND_USAGE, name, reason);
+    free(reason);
+    cJSON_Delete(object);
+    return COMMAND_USAGE;
+}
+
+cJSON *store_reader_answer(const char *root, const char *path,
+                           const char *name, char *body, int *code)
+{
+    struct json json = {0};
+    struct json_writer writer = {0};
+    struct api_reply reply = {.body = &writer};
+    struct api_request request = {.method = API_POST,
+                                  .path = path,
+                                  .body = body,
+                                  .size = strlen(body),
+                                  .header = find_header,
+                                  .config = &config,
+                                  .json = &json};
+    struct module **modules;
+    struct api_call *call;
+    cJSON *answer = NULL;
+    bool broken = false;
+    struct bar bar;
+    int fd;
+
+    bar_init(&bar); /* before the sandbox, in which nothing is a terminal */
+    fd = open_root(root, code);
+    if (fd == -1) {
+        return NULL;
+    }
+    call = api_begin(&request, &reply);
+    if (call != NULL) {
+        modules = find_modules(call, fd, &bar);
+        json_write_reset(&writer);
+        call->finish(call, &reply);
+        broken = is_broken(modules, call->nmodules);
+        call->free(call);
+    }
+    if (writer.has_failed) {
+        command_no_memory();
+    }
+    if (broken) {
+        *code = command_fail(COMMAND_IO, root,
+                             "a file was cut short while it was read");
+    } else if (reply.status != 200) {
+        *code = refuse(name, &reply);
+    } else {
+        answer = cJSON_ParseWithLength(writer.data, writer.size);
+        if (answer == NULL) {
+            command_no_memory();
+        }
+    }
+    json_free(&json);
+    free(writer.data);
+    return answer;
+}

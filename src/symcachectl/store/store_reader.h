@@ -1,0 +1,25 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Answers requests of symbolicated's protocols from the files of a store,
+ * without a daemon.
+ */
+#ifndef SYMCACHECTL_STORE_STORE_READER_H
+#define SYMCACHECTL_STORE_STORE_READER_H
+
+#include <cjson/cJSON.h>
+
+/*
+ * Answers a request that is posted to path, such as "/symbolicate/v5", as
+ * symbolicated does; modules that are not below root are missing.  body is the
+ * request's JSON, which is changed; name is what messages call it.  A bar
+ * tells of the modules that are opened.
+ *
+ * The files are read in a sandbox, in which nothing but them can be opened
+ * afterwards.  Returns the answer, which the caller frees; or NULL after
+ * printing what is wrong, with *code set.
+ */
+cJSON *store_reader_answer(const char *root, const char *path,
+                           const char *name, char *body, int *code);
+
+#endif

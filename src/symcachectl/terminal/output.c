@@ -1,0 +1,203 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include "output.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symcachectl/command.h"
+
+#define EIGHT(byte) (0x0101010101010101u * (byte))
+
+/* How a byte of UTF-8 is treated. */
+enum {
+    PLAIN = 0,
+    CONTROL, /* C0 or DEL: escaped everywhere */
+    QUOTED,  /* escaped in JSON */
+    MAYBE_C1 /* first byte of U+0080 to U+00BF */
+};
+
+static const unsigned char kinds[256] = {
+    CONTROL,        CONTROL,         CONTROL,          CONTROL,
+    CONTROL,        CONTROL,         CONTROL,          CONTROL,
+    CONTROL,        CONTROL,         CONTROL,          CONTROL,
+    CONTROL,        CONTROL,         CONTROL,          CONTROL,
+    CONTROL,        CONTROL,         CONTROL,          CONTROL,
+    CONTROL,        CONTROL,         CONTROL,          CONTROL,
+    CONTROL,        CONTROL,         CONTROL,          CONTROL,
+    CONTROL,        CONTROL,         CONTROL,          CONTROL,
+    ['"'] = QUOTED, ['\\'] = QUOTED, [0x7F] = CONTROL, [0xC2] = MAYBE_C1};
+
+static const char hex_digits[] = "0123456789abcdef";
+
+void output_init(struct output *o, int fd)
+{
+    o->fd = fd;
+    o->error = 0;
+    o->used = 0;
+}
+
+void output_flush(struct output *o)
+{
+    size_t done;
+    ssize_t n;
+
+    for (done = 0; done < o->used && o->error == 0;) {
+        n = write(o->fd, o->data + done, o->used - done);
+        if (n >= 0) {
+            done += (size_t)n;
+        } else if (errno != EINTR) {
+            o->error = errno;
+        }
+    }
+    o->used = 0;
+}
+
+static void put(struct output *o, const char *data, size_t size)
+{
+    size_t n;
+
+    while (size > 0) {
+        if (o->used == sizeof(o->data)) {
+            output_flush(o);
+        }
+        n = sizeof(o->data) - o->used;
+        n = n < size ? n : size;
+        memcpy(o->data + o->used, data, n);
+        o->used += n;
+        data += n;
+        size -= n;
+    }
+}
+
+void output_text(struct output *o, const char *text)
+{
+    put(o, text, strlen(text));
+}
+
+static void put_escape(struct output *o, const char *prefix, unsigned c)
+{
+    output_text(o, prefix);
+    put(o, &hex_digits[c >> 4], 1);
+    put(o, &hex_digits[c & 15], 1);
+}
+
+/* Escapes the character at p, if it needs that.  Returns its length in
+ * bytes. */
+static size_t escape(struct output *o, const unsigned char *p, size_t size,
+                     int is_json)
+{
+    if (kinds[*p] == CONTROL) {
+        put_escape(o, is_json ? "\\u00" : "\\x", *p);
+        return 1;
+    }
+    if (kinds[*p] == MAYBE_C1 && size > 1 && p[1] < 0xA0) {
+        put_escape(o, "\\u00", p[1]);
+        return 2;
+    }
+    if (kinds[*p] == QUOTED && is_json) {
+        put(o, "\\", 1);
+    }
+    put(o, (const char *)p, 1);
+    return 1;
+}
+
+/* Are eight bytes ASCII without anything to escape?  All are tested at
+ * once: as long as the high bits are clear, a carry or borrow can only
+ * begin at a byte that is looked for. */
+static bool are_plain(const unsigned char *p, int is_json)
+{
+    uint64_t x, found;
+
+    memcpy(&x, p, sizeof(x));
+    found = x | (x - EIGHT(0x20)) | (x + EIGHT(0x01)); /* C0, DEL */
+    if (is_json) {
+        found |= ((x ^ EIGHT('"')) - EIGHT(0x01)) |
+                 ((x ^ EIGHT('\\')) - EIGHT(0x01));
+    }
+    return (found & EIGHT(0x80)) == 0;
+}
+
+static size_t plain_run(const unsigned char *p, size_t size, int is_json)
+{
+    size_t i;
+
+    for (i = 0; size - i >= 8 && are_plain(p + i, is_json); i += 8) {
+    }
+    while (i < size &&
+           (kinds[p[i]] == PLAIN || (kinds[p[i]] == QUOTED && !is_json))) {
+        i++;
+    }
+    return i;
+}
+
+static void put_escaped(struct output *o, const struct symfile_string *string,
+                        int is_json)
+{
+    size_t i, run;
+    const unsigned char *p;
+
+    p = (const unsigned char *)string->data;
+    for (i = 0; i < string->size;) {
+        run = plain_run(p + i, string->size - i, is_json);
+        put(o, (const char *)p + i, run);
+        i += run;
+        if (i < string->size) {
+            i += escape(o, p + i, string->size - i, is_json);
+        }
+    }
+}
+
+void output_string(struct output *o, const struct symfile_string *string)
+{
+    put_escaped(o, string, 0);
+}
+
+void output_json(struct output *o, const struct symfile_string *string)
+{
+    put(o, "\"", 1);
+    put_escaped(o, string, 1);
+    put(o, "\"", 1);
+}
+
+void output_decimal(struct output *o, uint64_t number)
+{
+    char digits[20];
+    size_t i;
+
+    i = sizeof(digits);
+    do {
+        digits[--i] = hex_digits[number % 10];
+        number /= 10;
+    } while (number > 0);
+    put(o, digits + i, sizeof(digits) - i);
+}
+
+void output_hex(struct output *o, uint64_t number, int digits)
+{
+    char text[18];
+    int i;
+
+    i = (int)sizeof(text);
+    do {
+        text[--i] = hex_digits[number & 15];
+        number >>= 4;
+        digits--;
+    } while (number > 0 || digits > 0);
+    text[--i] = 'x';
+    text[--i] = '0';
+    put(o, text + i, sizeof(text) - (size_t)i);
+}
+
+int output_finish(struct output *o, int code)
+{
+    output_flush(o);
+    if (o->error != 0) {
+        return command_fail(COMMAND_IO, "standard output", strerror(o->error));
+    }
+    return code;
+}

@@ -1,0 +1,146 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+
+#include "printable.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/utf8.h"
+#include "symcachectl/command.h"
+
+/* C1 controls, marks and overrides of direction, ends of lines and
+ * paragraphs. */
+static bool is_steering(uint32_t c)
+{
+    return (c >= 0x80 && c < 0xA0) || c == 0x61C || c == 0x200E ||
+           c == 0x200F || (c >= 0x2028 && c <= 0x202E) ||
+           (c >= 0x2066 && c <= 0x2069);
+}
+
+char *printable(const char *text, size_t size)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    char *out, *to;
+    size_t i;
+    uint32_t c;
+    int n;
+
+    out = size < SIZE_MAX / 8 ? malloc(4 * size + 8) : NULL;
+    if (out == NULL) {
+        command_no_memory();
+    }
+    to = out;
+    for (i = 0; i < size; i += n < 0 ? 1 : (size_t)n) {
+        n = utf8_decode(p + i, size - i, &c);
+        if (n < 0 || c < 0x20 || c == 0x7F) {
+            to += snprintf(to, 5, "\\x%02x", p[i]);
+        } else if (is_steering(c)) {
+            to += snprintf(to, 7, "\\u%04x", (unsigned)c);
+        } else {
+            memcpy(to, p + i, (size_t)n);
+            to += n;
+        }
+    }
+    *to = '\0';
+    return out;
+}
+
+void printable_put(FILE *stream, const char *text)
+{
+    char *out;
+
+    if (text != NULL) {
+        out = printable(text, strlen(text));
+        fputs(out, stream);
+        free(out);
+    }
+}
+
+const char *printable_field(const cJSON *object, const char *key)
+{
+    const char *text;
+
+    text = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(object, key));
+    return text != NULL ? text : "";
+}
+
+void printable_put_field(FILE *stream, const cJSON *object, const char *key)
+{
+    printable_put(stream, printable_field(object, key));
+}
+
+double printable_number(const cJSON *object, const char *key)
+{
+    const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+
+    return cJSON_IsNumber(item) ? item->valuedouble : 0;
+}
+
+size_t printable_width(const char *text)
+{
+    size_t n;
+
+    for (n = 0; *text != '\0'; text++) {
+        n += ((unsigned char)*text & 0xC0) != 0x80;
+    }
+    return n;
+}
+
+void printable_json(FILE *stream, const cJSON *object)
+{
+    char *text = cJSON_PrintUnformatted(object);
+    const unsigned char *p = (const unsigned char *)text;
+    size_t i, size;
+    uint32_t c;
+    int n;
+
+    if (text == NULL) {
+        command_no_memory();
+    }
+    size = strlen(text);
+    for (i = 0; i < size; i += n < 0 ? 1 : (size_t)n) {
+        n = utf8_decode(p + i, size - i, &c);
+        if (n < 0) {
+            fputs("\\ufffd", stream);
+        } else if (c == 0x7F || is_steering(c)) {
+            fprintf(stream, "\\u%04x", (unsigned)c);
+        } else {
+            fwrite(p + i, 1, (size_t)n, stream);
+        }
+    }
+    fputc('\n', stream);
+    cJSON_free(text);
+}
+
+void printable_size(char *buf, uint64_t bytes)
+{
+    static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    double n = (double)bytes;
+    unsigned unit = 0;
+
+    while (n >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+        n /= 1024;
+        unit++;
+    }
+    snprintf(buf, PRINTABLE_SIZE_MAX, "%.*f %s", unit > 0, n, units[unit]);
+}
+
+void printable_time(char *buf, double seconds)
+{
+    struct tm tm;
+    time_t t;
+
+    memcpy(buf, "-", 2);
+    if (seconds >= 1 && seconds < 1e11) {
+        t = (time_t)seconds;
+        if (localtime_r(&t, &tm) != NULL) {
+            strftime(buf, PRINTABLE_TIME_MAX, "%Y-%m-%d %H:%M:%S", &tm);
+        }
+    }
+}
