@@ -215,7 +215,8 @@ $(B)/fuzz/fuzz_page: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
 $(B)/fuzz/fuzz_symbolicated: FUZZLIBS = $(LIBS_symbolicated)
 $(B)/fuzz/fuzz_symbolicated: $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out \
              src/symbolicated/main.c,$(wildcard src/symbolicated/*.c \
-               src/symbolicated/modules/*.c src/base/*.c src/config/*.c \
+               src/symbolicated/calls/*.c src/symbolicated/files/*.c \
+               src/symbolicated/search/*.c src/base/*.c src/config/*.c \
                src/http/*.c src/metrics/*.c src/sandbox/*.c)))
 
 # tests ------------------------------------------------------------------------

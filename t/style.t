@@ -75,7 +75,7 @@ $may{'symcachectl/files'} = "$ctl converter debuginfo/pdb debuginfo/pe"
     . ' debuginfo/place symbolication symcachectl/helper symcachectl/store';
 $may{'symcachectl/helper'} = "$ctl symcachectl/files";
 $may{'symcachectl/store'} = "$ctl symbolication symbolicated/api"
-    . ' symbolicated/modules symcachectl/files';
+    . ' symbolicated/files symcachectl/files';
 $may{symcachectl} = "$ctl symcachectl/files";
 
 # symbolicated: protocols know nothing of how modules are got
@@ -84,9 +84,13 @@ my $common = 'base proto config json derived/ppdbcache derived/symcache'
 $may{'symbolicated/api'} = $common;
 $may{"symbolicated/api/$_"} = "$common symbolicated/api"
     for qw(mozilla symbolicator);
-$may{'symbolicated/modules'} = 'base proto derived/ppdbcache derived/symcache';
+$may{'symbolicated/files'} = 'base proto derived/ppdbcache derived/symcache';
+$may{'symbolicated/search'} =
+    'base proto json symbolicated symbolicated/api symbolicated/files';
+$may{'symbolicated/calls'} =
+    "$common http symbolicated symbolicated/api symbolicated/search";
 $may{symbolicated} = "$common http sandbox symbolicated/api"
-    . ' symbolicated/modules';
+    . ' symbolicated/calls symbolicated/files symbolicated/search';
 
 # symcached: who stands above whom; all may use what both daemons share
 my $shared = 'base proto config http metrics child sandbox derived/ppdbcache'
@@ -116,7 +120,8 @@ $may{sandboxed} = 'child symcached/store symcached/transcode'
 # a room is entered through the header of its name; these are shelves of
 # nouns, of which each is taken by itself
 my %shelf = map { $_ => 1 } qw(base proto debuginfo module
-    symbolicated/api symcachectl symcachectl/files symcachectl/helper
+    symbolicated symbolicated/api symbolicated/calls symbolicated/search
+    symcachectl symcachectl/files symcachectl/helper
     symcachectl/store symcachectl/terminal);
 
 my (@wrong, %includes);

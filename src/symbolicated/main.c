@@ -23,7 +23,7 @@
 #include "http/http.h"
 #include "sandbox/sandbox.h"
 #include "demangler.h"
-#include "exchange.h"
+#include "symbolicated/search/exchange.h"
 #include "report.h"
 #include "worker.h"
 

@@ -8,7 +8,7 @@
 #define SYMBOLICATED_SETTINGS_H
 
 #include <stdatomic.h>
-#include "exchange.h"
+#include "symbolicated/search/exchange.h"
 #include "config/config.h"
 
 struct settings {

@@ -4,7 +4,7 @@
 #include "stats.h"
 
 #include <inttypes.h>
-#include "symbolicated/modules/modules.h"
+#include "symbolicated/files/files.h"
 
 /* Microseconds.  One frame takes a few, a thousand a millisecond or two, and
  * conversions seconds. */

@@ -12,9 +12,9 @@
 #include "base/log.h"
 #include "base/task.h"
 #include "http/http.h"
-#include "exchange.h"
+#include "symbolicated/search/exchange.h"
 #include "pages.h"
-#include "request.h"
+#include "symbolicated/calls/request.h"
 
 /* How long answers may take to leave when we stop. */
 #define DRAIN_SECONDS 3

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <time.h>
 
-#include "symbolicated/modules/modules.h"
+#include "symbolicated/files/files.h"
 #include "settings.h"
 #include "stats.h"
 

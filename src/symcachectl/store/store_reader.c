@@ -17,7 +17,7 @@
 #include "symcachectl/terminal/printable.h"
 #include "sandbox/sandbox.h"
 #include "symbolicated/api/api.h"
-#include "symbolicated/modules/modules.h"
+#include "symbolicated/files/files.h"
 #include "symbolication/symbolication.h"
 
 /* The request is the operator's own, so only what bounds its memory counts. */

@@ -4,12 +4,12 @@
  * The search for the modules of one call: in what this thread remembers, on
  * the disks, and at symcached for those that are on none; all at once.
  */
-#ifndef SYMBOLICATED_SEARCH_H
-#define SYMBOLICATED_SEARCH_H
+#ifndef SYMBOLICATED_SEARCH_SEARCH_H
+#define SYMBOLICATED_SEARCH_SEARCH_H
 
 #include "symbolicated/api/api.h"
-#include "symbolicated/modules/modules.h"
-#include "settings.h"
+#include "symbolicated/files/files.h"
+#include "symbolicated/settings.h"
 #include "uses.h"
 
 struct event_base;

@@ -3,8 +3,8 @@
  *
  * What a search is made of; for search.c only.
  */
-#ifndef SYMBOLICATED_SEEK_H
-#define SYMBOLICATED_SEEK_H
+#ifndef SYMBOLICATED_SEARCH_SEEK_H
+#define SYMBOLICATED_SEARCH_SEEK_H
 
 #include "ask.h"
 #include "attempts.h"

@@ -5,8 +5,8 @@
  * recently used one goes first.  What is in use stays mapped until its last
  * user is through.  For all threads.
  */
-#ifndef SYMBOLICATED_MODULES_MAPPED_H
-#define SYMBOLICATED_MODULES_MAPPED_H
+#ifndef SYMBOLICATED_FILES_MAPPED_H
+#define SYMBOLICATED_FILES_MAPPED_H
 
 #include "module.h"
 

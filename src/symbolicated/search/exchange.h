@@ -3,8 +3,8 @@
  *
  * One request to symcached and its answer, on a connection of its own.
  */
-#ifndef SYMBOLICATED_EXCHANGE_H
-#define SYMBOLICATED_EXCHANGE_H
+#ifndef SYMBOLICATED_SEARCH_EXCHANGE_H
+#define SYMBOLICATED_SEARCH_EXCHANGE_H
 
 #include <event2/buffer.h>
 #include <stdbool.h>

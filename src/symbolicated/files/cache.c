@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/table.h"
-#include "modules.h"
+#include "files.h"
 #include "proto/path.h"
 
 /* Clients choose these keys; when there are so many, all are forgotten. */

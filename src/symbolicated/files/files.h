@@ -11,8 +11,8 @@
  * a moment ago may change again within one tick of the clock of the file
  * system, so it is read again until it has settled.
  */
-#ifndef SYMBOLICATED_MODULES_H
-#define SYMBOLICATED_MODULES_H
+#ifndef SYMBOLICATED_FILES_FILES_H
+#define SYMBOLICATED_FILES_FILES_H
 
 #include <time.h>
 #include "proto/key.h"

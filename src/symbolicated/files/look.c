@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
-#include "modules.h"
+#include "files.h"
 #include "proto/path.h"
 
 /* A folder has a file or two; more is not ours to read through. */

@@ -5,8 +5,8 @@
  * that runs without one by intention has what is on disk; but once there was a
  * symcached, or its socket, not to reach it is a failure.  For any thread.
  */
-#ifndef SYMBOLICATED_REACH_H
-#define SYMBOLICATED_REACH_H
+#ifndef SYMBOLICATED_SEARCH_REACH_H
+#define SYMBOLICATED_SEARCH_REACH_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,13 +3,13 @@
  *
  * One HTTP request: read by its protocol, searched for, answered, logged.
  */
-#ifndef SYMBOLICATED_REQUEST_H
-#define SYMBOLICATED_REQUEST_H
+#ifndef SYMBOLICATED_CALLS_REQUEST_H
+#define SYMBOLICATED_CALLS_REQUEST_H
 
 #include <sys/queue.h>
 #include "http/http.h"
-#include "search.h"
-#include "stats.h"
+#include "symbolicated/search/search.h"
+#include "symbolicated/stats.h"
 
 #define REQUEST_LINES_MAX 16384
 

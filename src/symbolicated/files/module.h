@@ -3,8 +3,8 @@
  *
  * A file of the store, mapped and verified, for all threads.
  */
-#ifndef SYMBOLICATED_MODULES_MODULE_H
-#define SYMBOLICATED_MODULES_MODULE_H
+#ifndef SYMBOLICATED_FILES_MODULE_H
+#define SYMBOLICATED_FILES_MODULE_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -4,12 +4,12 @@
  * Tells symcached which files are used, or it would take them for unused and
  * remove them: each at most hourly, those of a while together in one question.
  */
-#ifndef SYMBOLICATED_USES_H
-#define SYMBOLICATED_USES_H
+#ifndef SYMBOLICATED_SEARCH_USES_H
+#define SYMBOLICATED_SEARCH_USES_H
 
-#include "settings.h"
+#include "symbolicated/settings.h"
 #include "symbolicated/api/api.h"
-#include "symbolicated/modules/modules.h"
+#include "symbolicated/files/files.h"
 
 struct event_base;
 

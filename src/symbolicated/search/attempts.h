@@ -4,8 +4,8 @@
  * Where symcached looked for a module: its page /v1/why, read for protocols
  * that tell their clients.
  */
-#ifndef SYMBOLICATED_ATTEMPTS_H
-#define SYMBOLICATED_ATTEMPTS_H
+#ifndef SYMBOLICATED_SEARCH_ATTEMPTS_H
+#define SYMBOLICATED_SEARCH_ATTEMPTS_H
 
 #include <stddef.h>
 #include <sys/queue.h>

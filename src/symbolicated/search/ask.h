@@ -4,8 +4,8 @@
  * One question to symcached, about many keys: may there be a SymCache of
  * each?  symcached tells of a key as soon as its job has ended.
  */
-#ifndef SYMBOLICATED_ASK_H
-#define SYMBOLICATED_ASK_H
+#ifndef SYMBOLICATED_SEARCH_ASK_H
+#define SYMBOLICATED_SEARCH_ASK_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,11 +4,11 @@
  * A tenant, which has the store of a client's sources and a symcached of its
  * own; see symcached/tenant/tenant.h.
  */
-#ifndef SYMBOLICATED_TENANT_H
-#define SYMBOLICATED_TENANT_H
+#ifndef SYMBOLICATED_SEARCH_TENANT_H
+#define SYMBOLICATED_SEARCH_TENANT_H
 
 #include <stdbool.h>
-#include "settings.h"
+#include "symbolicated/settings.h"
 
 #define TENANT_ANSWER_MAX 256 /* bytes of an answer of symcached */
 

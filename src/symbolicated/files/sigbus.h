@@ -6,8 +6,8 @@
  * mapping, and whoever maps is told.  So a read of mapped memory always comes
  * to an end, in any thread and any function; what was read means nothing then.
  */
-#ifndef SYMBOLICATED_MODULES_SIGBUS_H
-#define SYMBOLICATED_MODULES_SIGBUS_H
+#ifndef SYMBOLICATED_FILES_SIGBUS_H
+#define SYMBOLICATED_FILES_SIGBUS_H
 
 #include <stdatomic.h>
 #include <stddef.h>
