@@ -182,10 +182,9 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
                src/symbolication/*/*.c) \
              $(addprefix src/base/,address.c arena.c clock.c glob.c origin.c sort.c table.c thread.c utf8.c) \
              src/config/location.c $(addprefix src/http/,chunked.c head.c) \
-             $(addprefix src/symcached/,source/file_ptr.c unpack/body.c \
-               unpack/body_kind.c unpack/cabinet.c space/sink.c \
-                upload/multipart.c upload/report.c \
-               upload/zip.c) \
+             $(addprefix src/symcached/,source/file_ptr.c space/sink.c \
+               $(addprefix intake/,body.c body_kind.c cabinet.c multipart.c \
+                 report.c zip.c)) \
              $(wildcard src/symbolicated/api/*.c src/symbolicated/api/*/*.c) \
              $(addprefix src/symcachectl/,helper/list.c files/identity.c))
 

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symcached/unpack/body.h"
+#include "symcached/intake/body.h"
 
 #define LIMIT 65536
 

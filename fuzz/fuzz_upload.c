@@ -12,9 +12,9 @@
 
 #include "symcached/space/space.h"
 #include "debuginfo/place/place.h"
-#include "symcached/upload/multipart.h"
-#include "symcached/upload/report.h"
-#include "symcached/upload/zip.h"
+#include "symcached/intake/multipart.h"
+#include "symcached/intake/report.h"
+#include "symcached/intake/zip.h"
 
 #define LIMIT 65536
 #define HEAD 64

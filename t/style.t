@@ -99,14 +99,15 @@ my $shared = 'base proto config http metrics child sandbox derived/ppdbcache'
     . ' debuginfo/pe debuginfo/place debuginfo/portablepdb debuginfo/wasm';
 my %above = (
     server => 'job negcache space tenant upload',
-    upload => 'job fetch tier unpack space',
+    upload => 'job fetch tier intake space',
     tenant => '',
-    job => 'source negcache transcode unpack store space tier',
+    job => 'source negcache transcode intake store space tier',
     tier => 'fetch store transcode',
-    source => 'tier transcode unpack fetch space',
-    transcode => 'unpack space',
+    source => 'tier transcode intake fetch space',
+    'source/types' => 'source transcode',
+    transcode => 'intake space',
     negcache => 'store',
-    unpack => 'fetch space',
+    intake => 'fetch space',
     store => 'space',
     fetch => 'space',
     space => '',
@@ -114,15 +115,14 @@ my %above = (
 $may{"symcached/$_"} = join ' ', $shared,
     map { "symcached/$_" } split ' ', $above{$_} for keys %above;
 $may{symcached} = join ' ', $shared, map { "symcached/$_" } keys %above;
-$may{sandboxed} = 'child symcached/store symcached/transcode'
-    . ' symcached/unpack symcached/upload';
+$may{sandboxed} = 'child symcached/intake symcached/store symcached/transcode';
 
 # a room is entered through the header of its name; these are shelves of
 # nouns, of which each is taken by itself
 my %shelf = map { $_ => 1 } qw(base proto debuginfo module
     symbolicated symbolicated/api symbolicated/calls symbolicated/search
-    symcachectl symcachectl/files symcachectl/helper
-    symcachectl/store symcachectl/terminal);
+    symcachectl symcachectl/files symcachectl/helper symcachectl/store
+    symcachectl/terminal symcached/intake symcached/source);
 
 my (@wrong, %includes);
 for my $file (grep { m{^src/} } @c) {

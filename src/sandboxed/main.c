@@ -10,10 +10,9 @@
 #include <sys/prctl.h>
 
 #include "child/child.h"
+#include "symcached/intake/intake.h"
 #include "symcached/store/store.h"
 #include "symcached/transcode/transcode.h"
-#include "symcached/unpack/unpack.h"
-#include "symcached/upload/upload.h"
 
 int main(int argc, char **argv)
 {

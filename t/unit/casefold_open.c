@@ -18,7 +18,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "symcached/unpack/casefold_open.h"
+#include "symcached/intake/casefold_open.h"
 
 #define NOBODY 65534
 

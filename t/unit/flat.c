@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "symcached/unpack/flat.h"
+#include "symcached/intake/flat.h"
 
 #define CRASH "3249D99D0C4049318610F4E4FB0B69361"
 #define OTHER "0123456789ABCDEF0123456789ABCDEF1"

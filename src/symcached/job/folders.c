@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "symcached/space/space.h"
 #include "symcached/store/store.h"
-#include "symcached/unpack/unpack.h"
+#include "symcached/intake/intake.h"
 #include "waiter.h"
 
 struct workdir *scheduler_workdir(struct scheduler *scheduler,

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include "scheduler.h"
 #include "symcached/space/space.h"
-#include "symcached/unpack/unpack.h"
+#include "symcached/intake/intake.h"
 
 /* What a source is asked for, in this order.  A debug file has the name of each
  * section of its program, but not the bytes of all. */

@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symcached/unpack/unpack.h"
+#include "symcached/intake/intake.h"
 #include "metrics/metrics.h"
 #include "base/origin.h"
 #include "base/async_unlink.h"

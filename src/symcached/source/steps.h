@@ -15,7 +15,7 @@
 #include "turn.h"
 #include "proto/header.h"
 #include "proto/hints.h"
-#include "symcached/unpack/unpack.h"
+#include "symcached/intake/intake.h"
 #include "via.h"
 
 struct event;
@@ -144,7 +144,7 @@ struct lookup {
     } dir;
 };
 
-/* what lookup_dir() takes; the members mean what they do in unpack.h */
+/* what lookup_dir() takes; the members mean what they do in intake.h */
 struct lookup_dir {
     const char *root;
     const char *places[UNPACK_PLACES];

@@ -6,7 +6,7 @@
  * What it made is read by the process that started the one which parsed, and
  * has not seen the original.  That takes less than to start another process.
  * What it took was told by the one which parsed, which is a process without
- * rights, as that of unpack.h is.
+ * rights, as that of intake.h is.
  *
  * The kernel tells who has said something, and only the process that was
  * started is believed: an older converter, or one behind a wrapper, leaves what

@@ -14,7 +14,7 @@
 #include "derived/ppdbcache/ppdbcache.h"
 #include "sandbox/sandbox.h"
 #include "derived/symcache/symcache.h"
-#include "symcached/unpack/unpack.h"
+#include "symcached/intake/intake.h"
 
 #define VALIDATE_FD CHILD_FD
 #define VALIDATE_SECONDS 60 /* of the processor */

@@ -21,7 +21,7 @@
 #include "config/config.h"
 #include "symcached/fetch/fetch.h"
 #include "symcached/job/job.h"
-#include "report.h"
+#include "symcached/intake/report.h"
 
 #define CONNECT_SECONDS 1
 #define SECONDS 3 /* and then it is not waited for any more */

@@ -79,7 +79,4 @@ void uploads_stop(struct uploads *uploads);
 /* NULL is allowed. */
 void uploads_free(struct uploads *uploads);
 
-/* The child: main() of "symcached-sandboxed --upload". */
-int upload_main(int argc, char **argv);
-
 #endif

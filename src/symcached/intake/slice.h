@@ -5,8 +5,8 @@
  * Mach-O file, so that what is converted and kept among the downloads is the
  * right one, or a section of an ELF file.
  */
-#ifndef SYMCACHED_UNPACK_SLICE_H
-#define SYMCACHED_UNPACK_SLICE_H
+#ifndef SYMCACHED_INTAKE_SLICE_H
+#define SYMCACHED_INTAKE_SLICE_H
 
 #include <stdbool.h>
 #include <stddef.h>

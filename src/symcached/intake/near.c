@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  */
-#include "unpack.h"
+#include "intake.h"
 
 #include <errno.h>
 #include <stdlib.h>

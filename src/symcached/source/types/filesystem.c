@@ -3,8 +3,8 @@
  *
  * A directory in one of the layouts, whose names are compared without case.
  */
-#include "steps.h"
-#include "uploads.h"
+#include "symcached/source/steps.h"
+#include "symcached/source/uploads.h"
 
 #include <string.h>
 #include <strings.h>

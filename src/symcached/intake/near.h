@@ -4,12 +4,12 @@
  * A look into a directory for a plain PDB that may be used where it is, by its
  * name and its first bytes only, in a thread: for a caller whose converter
  * finds out whether it is the right one.  Whatever else is there, or nothing,
- * is for unpack.h, and so is a directory that symbolic links or mounts lead to
+ * is for intake.h, and so is a directory that symbolic links or mounts lead to
  * or out of: where it is on a network share, the thread might hang, and no
  * process ends before its threads.
  */
-#ifndef SYMCACHED_UNPACK_NEAR_H
-#define SYMCACHED_UNPACK_NEAR_H
+#ifndef SYMCACHED_INTAKE_NEAR_H
+#define SYMCACHED_INTAKE_NEAR_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  * Whether a file is the original that a key asks for, by what the file says of
  * itself.  This runs in the sandbox.
  */
-#ifndef SYMCACHED_UNPACK_IDENTITY_H
-#define SYMCACHED_UNPACK_IDENTITY_H
+#ifndef SYMCACHED_INTAKE_IDENTITY_H
+#define SYMCACHED_INTAKE_IDENTITY_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 
 /*
  * Looks at a whole file of the format, in memory.  Returns a letter of
- * unpack.h: F it is, f it has symbols only, N it is, but has nothing, W it is
+ * intake.h: F it is, f it has symbols only, N it is, but has nothing, W it is
  * another file, U it is damaged, or a portable PDB without one of the
  * checksums; detail gets a sentence.  For a SymCache's key any format is
  * compared by its debug id, for that of an original by its own id.

@@ -12,8 +12,8 @@
  * it tells how many bytes had no room.  A line with O comes first, as soon as a
  * directory answers.
  */
-#ifndef SYMCACHED_UNPACK_H
-#define SYMCACHED_UNPACK_H
+#ifndef SYMCACHED_INTAKE_INTAKE_H
+#define SYMCACHED_INTAKE_INTAKE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -109,5 +109,8 @@ void unpack_cancel(struct unpack *unpack);
 
 /* The child process: main() of "symcached-sandboxed --unpack ...". */
 int unpack_main(int argc, char **argv);
+
+/* The child: main() of "symcached-sandboxed --upload". */
+int upload_main(int argc, char **argv);
 
 #endif

@@ -4,8 +4,8 @@
  * A zip archive in memory, read by minizip.  Its names and numbers are checked
  * here as far as they matter; nothing is opened.
  */
-#ifndef SYMCACHED_UPLOAD_ZIP_H
-#define SYMCACHED_UPLOAD_ZIP_H
+#ifndef SYMCACHED_INTAKE_ZIP_H
+#define SYMCACHED_INTAKE_ZIP_H
 
 #include <stddef.h>
 #include <stdint.h>

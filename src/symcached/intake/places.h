@@ -3,14 +3,14 @@
  *
  * The places of a directory at which a file may lie.
  */
-#ifndef SYMCACHED_UNPACK_PLACES_H
-#define SYMCACHED_UNPACK_PLACES_H
+#ifndef SYMCACHED_INTAKE_PLACES_H
+#define SYMCACHED_INTAKE_PLACES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "here.h"
-#include "unpack.h"
+#include "intake.h"
 
 /* What is looked for; members mean what they do in struct unpack_request. */
 struct places_search {

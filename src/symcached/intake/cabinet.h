@@ -4,8 +4,8 @@
  * Unpacks a cabinet as symbol servers store it: one folder, one file, complete
  * in itself.  Any other cabinet is refused before libmspack sees it.
  */
-#ifndef SYMCACHED_UNPACK_CABINET_H
-#define SYMCACHED_UNPACK_CABINET_H
+#ifndef SYMCACHED_INTAKE_CABINET_H
+#define SYMCACHED_INTAKE_CABINET_H
 
 #include <stddef.h>
 #include "symcached/space/space.h"

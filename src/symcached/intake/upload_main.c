@@ -13,7 +13,7 @@
  * A package is one of NuGet (.snupkg): of its members the PDBs are taken, whose
  * ids are not in their paths.
  */
-#include "upload.h"
+#include "intake.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -28,7 +28,6 @@
 #include "child/child.h"
 #include "sandbox/sandbox.h"
 #include "symcached/space/space.h"
-#include "symcached/unpack/unpack.h"
 #include "debuginfo/place/place.h"
 #include "multipart.h"
 #include "report.h"

@@ -3,8 +3,8 @@
  *
  * A file of a directory that is used where it is, instead of a copy.
  */
-#ifndef SYMCACHED_UNPACK_HERE_H
-#define SYMCACHED_UNPACK_HERE_H
+#ifndef SYMCACHED_INTAKE_HERE_H
+#define SYMCACHED_INTAKE_HERE_H
 
 #include <limits.h>
 #include <stdbool.h>

@@ -5,8 +5,8 @@
  * type, and unpacks one level of packing from one descriptor to another.  This
  * runs inside the sandbox and opens nothing.
  */
-#ifndef SYMCACHED_UNPACK_BODY_H
-#define SYMCACHED_UNPACK_BODY_H
+#ifndef SYMCACHED_INTAKE_BODY_H
+#define SYMCACHED_INTAKE_BODY_H
 
 #include <stddef.h>
 #include <stdint.h>

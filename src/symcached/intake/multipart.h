@@ -4,8 +4,8 @@
  * Reads a body of the type multipart/form-data (RFC 7578), as far as uploads
  * need it.
  */
-#ifndef SYMCACHED_UPLOAD_MULTIPART_H
-#define SYMCACHED_UPLOAD_MULTIPART_H
+#ifndef SYMCACHED_INTAKE_MULTIPART_H
+#define SYMCACHED_INTAKE_MULTIPART_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -9,8 +9,8 @@
  * This is for the child process that unpacks: flat_open() is called before it
  * enters the sandbox, and the rest inside.
  */
-#ifndef SYMCACHED_UNPACK_FLAT_H
-#define SYMCACHED_UNPACK_FLAT_H
+#ifndef SYMCACHED_INTAKE_FLAT_H
+#define SYMCACHED_INTAKE_FLAT_H
 
 #include <stdbool.h>
 #include <stddef.h>

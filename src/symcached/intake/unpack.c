@@ -3,7 +3,7 @@
  *
  * The helper's side of unpacking.
  */
-#include "unpack.h"
+#include "intake.h"
 
 #include <event2/event.h>
 #include <inttypes.h>

@@ -5,8 +5,8 @@
  * not exist, names match without case.  This may block on a network mount, so
  * it is for processes that have nothing else to do.
  */
-#ifndef SYMCACHED_UNPACK_CASEFOLD_OPEN_H
-#define SYMCACHED_UNPACK_CASEFOLD_OPEN_H
+#ifndef SYMCACHED_INTAKE_CASEFOLD_OPEN_H
+#define SYMCACHED_INTAKE_CASEFOLD_OPEN_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,7 +4,7 @@
  * The child process that unpacks.  It opens everything first, then enters the
  * sandbox, and only then looks at the first byte.
  */
-#include "unpack.h"
+#include "intake.h"
 
 #include <errno.h>
 #include <fcntl.h>

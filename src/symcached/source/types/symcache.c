@@ -16,11 +16,11 @@
 #include <sys/wait.h>
 
 #include "symcached/transcode/transcode.h"
-#include "steps.h"
+#include "symcached/source/steps.h"
 #include "metrics/metrics.h"
 #include "base/origin.h"
 #include "base/percent.h"
-#include "via.h"
+#include "symcached/source/via.h"
 #include "proto/header.h"
 
 /* nginx refuses what is older by default */

@@ -5,8 +5,8 @@
  * ("V4 signing process with your own program"): nobody needs to be asked for a
  * token.
  */
-#ifndef SYMCACHED_SOURCE_GCS_SIGN_H
-#define SYMCACHED_SOURCE_GCS_SIGN_H
+#ifndef SYMCACHED_SOURCE_TYPES_GCS_SIGN_H
+#define SYMCACHED_SOURCE_TYPES_GCS_SIGN_H
 
 #include <stdbool.h>
 #include <time.h>
