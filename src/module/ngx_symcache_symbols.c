@@ -15,16 +15,25 @@
 /*
  * Milliseconds that a request is held: less than the client waits for the first
  * byte.  symsrv has 30 seconds, TraceEvent 60, elfutils and LLVM 90, and .NET's
- * tools, which send no User-Agent, 100 at least.
+ * tools, which send no User-Agent, 100 at least.  dump_syms has no limit.
  */
 
 #define NGX_SYMCACHE_HOLD             25000
 #define NGX_SYMCACHE_HOLD_TRACEEVENT  55000
 #define NGX_SYMCACHE_HOLD_LONG        85000
 
-/* the one User-Agent of all versions of TraceEvent */
+/* clients of which all versions have one User-Agent */
 
-#define NGX_SYMCACHE_TRACEEVENT  "Microsoft-Symbol-Server/6.13.0009.1140"
+static const struct {
+    ngx_str_t   agent;
+    ngx_msec_t  hold;
+} ngx_symcache_symbols_clients[] = {
+    /* TraceEvent */
+    { ngx_string("Microsoft-Symbol-Server/6.13.0009.1140"),
+      NGX_SYMCACHE_HOLD_TRACEEVENT },
+    /* dump_syms */
+    { ngx_string("Microsoft-Symbol-Server/6.3.0.0"), NGX_SYMCACHE_HOLD_LONG }
+};
 
 /*
  * seconds without another hold for a key after one that was too short: a client
@@ -129,6 +138,8 @@ ngx_symcache_symbols_decide(ngx_symcache_ctx_t *ctx)
 static ngx_msec_t
 ngx_symcache_symbols_hold(ngx_symcache_ctx_t *ctx)
 {
+    ngx_uint_t        i, n;
+    const ngx_str_t  *known;
     ngx_table_elt_t  *agent;
 
     agent = ctx->request->headers_in.user_agent;
@@ -137,12 +148,17 @@ ngx_symcache_symbols_hold(ngx_symcache_ctx_t *ctx)
         return NGX_SYMCACHE_HOLD_LONG;
     }
 
-    if (agent->value.len == sizeof(NGX_SYMCACHE_TRACEEVENT) - 1
-        && ngx_strncmp(agent->value.data, NGX_SYMCACHE_TRACEEVENT,
-                       sizeof(NGX_SYMCACHE_TRACEEVENT) - 1)
-           == 0)
-    {
-        return NGX_SYMCACHE_HOLD_TRACEEVENT;
+    n = sizeof(ngx_symcache_symbols_clients)
+        / sizeof(ngx_symcache_symbols_clients[0]);
+
+    for (i = 0; i < n; i++) {
+        known = &ngx_symcache_symbols_clients[i].agent;
+
+        if (agent->value.len == known->len
+            && ngx_strncmp(agent->value.data, known->data, known->len) == 0)
+        {
+            return ngx_symcache_symbols_clients[i].hold;
+        }
     }
 
     return NGX_SYMCACHE_HOLD;

@@ -197,6 +197,12 @@ my $ts = 'User-Agent: Microsoft-Symbol-Server/';
 asks_for('TraceEvent has 60 seconds', "/sym/Te.pdb/${guid}1a/Te.pdb",
          "/v1/debuginfo/default/Te.pdb/${guid}1A?version=1.0.0&wait=55&redirect=1",
          "${ts}6.13.0009.1140");
+asks_for('dump_syms waits for ever', "/sym/ds.pdb/${guid}1/ds.pdb",
+         "/v1/debuginfo/default/ds.pdb/${guid}1?version=1.0.0&wait=85&redirect=1",
+         "${ts}6.3.0.0");
+asks_for('a symsrv of another version', "/sym/dt.pdb/${guid}1/dt.pdb",
+         "/v1/debuginfo/default/dt.pdb/${guid}1?version=1.0.0&wait=25&redirect=1",
+         "${ts}6.3.9600.17298");
 asks_for('symsrv has 30', "/sym/ws.pdb/${guid}1/ws.pdb",
          "/v1/debuginfo/default/ws.pdb/${guid}1?version=1.0.0&wait=25&redirect=1",
          "${ts}10.0.0.0");
