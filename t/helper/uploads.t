@@ -267,6 +267,9 @@ is_deeply [sort keys %$said], [qw(bucket completed_at created_at download_url
 is $said->{user}, 'ci@example.com', 'the user';
 is $said->{filename}, 'symbols.zip', 'the archive';
 is stored(), "crash.pdb/$key/crash.pdb crash.pdb/$key/crash.sym", 'its files';
+$r = $u->request('POST', '/upload', Test::Zip::form('symbols.zip',
+    Test::Zip::zip(@files)), @token);
+is $r->{status}, 201, 'without the last slash: no redirect';
 $r = upload(Test::Zip::zip(@files));
 is_deeply [sort @{ $r->{json}{upload}{skipped_keys} }], [sort map { $_->[0] } @files],
     'again: all is skipped';
