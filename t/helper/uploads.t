@@ -89,6 +89,10 @@ close $in_place;
 is digest_of($path), sha256_of($changed), 'of what somebody has written there';
 is put("$path?force=1", other())->{status}, 201, 'replaced';
 is digest_of($path), sha256_of(other()), 'and of what has replaced it';
+is $u->request('HEAD', "/symbols/CRASH.pdb/\L$key\E/Crash.PDB", '', @want)
+    ->{status}, 200, 'HEAD in another case, as PUT takes it';
+is $u->request('HEAD', "/symbols/.try/$key/crash.pdb", '', @want)->{status},
+    400, 'HEAD of a hidden name';
 is $u->request('HEAD', "/symbols/none.pdb/$key/none.pdb", '', @want)->{status},
     404, 'HEAD of what is not there: 404';
 ok made(), 'a SymCache of it';
@@ -226,6 +230,8 @@ like put("libx.so/elf-buildid-$build/libx.so", $dbg)->{json}{detail},
     qr/has no code/, 'ELF: no code';
 like put("libx.so/elf-buildid-${build}00/libx.so", $so)->{json}{detail},
     qr/has the id elf-buildid-$build, and/, 'ELF: another id';
+is $u->request('HEAD', "/symbols/libx.so/\UELF-buildid-$build\E/LIBX.so", '',
+    @Test::Uploads::token)->{status}, 200, 'ELF: HEAD in another case';
 is stored(), "_.debug/elf-buildid-sym-$build/_.debug "
     . "libx.so/elf-buildid-$build/libx.so", 'ELF: in their places';
 

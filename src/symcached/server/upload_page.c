@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/secret.h"
 #include "config/config.h"
+#include "debuginfo/place/place.h"
 #include "http/http.h"
 #include "proto/digest.h"
 #include "proto/upload.h"
@@ -393,6 +394,40 @@ static void on_looked(void *arg, const char *digest, uint64_t size)
     reply_head(page, size);
 }
 
+/* Copies a part of a path in lower case.  Returns false if it is not allowed or
+ * too long. */
+static bool lower(char *to, size_t size, const char *part)
+{
+    symcache_key_t key;
+
+    if (symcache_name_parse(part, strlen(part), &key) != SYMCACHE_OK ||
+        key.name_len >= size) {
+        return false;
+    }
+    memcpy(to, key.name, (size_t)key.name_len + 1);
+    return true;
+}
+
+/* Spells a path as debug_place_read() does for the same path of a PUT.  Returns
+ * false if nothing can be stored there. */
+static bool spell(const struct upload_request *request,
+                  struct debug_place *place)
+{
+    symcache_key_t key;
+
+    if (!lower(place->name, sizeof(place->name), request->name) ||
+        !lower(place->file, sizeof(place->file), request->file)) {
+        return false;
+    }
+    if (symcache_id_parse(request->id, strlen(request->id), &key) ==
+        SYMCACHE_OK) {
+        symcache_id_print(place->id, &key);
+        return true;
+    }
+    /* "elf-buildid-<id>" and its like */
+    return lower(place->id, sizeof(place->id), request->id);
+}
+
 /*
  * Tells whether a file is there that a client is about to send, with its digest
  * if that is asked for.  Returns whether the page is still needed.
@@ -403,14 +438,18 @@ static bool answer_head(struct page *page, const struct config *config,
     const char *want = evhttp_find_header(
         evhttp_request_get_input_headers(page->req),
         SYMCACHE_HEADER_WANT_DIGEST);
+    struct debug_place place;
     char path[PATH_MAX];
     struct stat st;
     int rc;
 
-    snprintf(path, sizeof(path), "%s/%s%.255s/%.255s/%.255s",
-             config->uploads.root,
-             request->only_try ? UPLOADS_TRY "/" : "", request->name,
-             request->id, request->file);
+    if (!spell(request, &place)) {
+        reply_empty(page->req, 404);
+        return false;
+    }
+    snprintf(path, sizeof(path), "%s/%s%s/%s/%s", config->uploads.root,
+             request->only_try ? UPLOADS_TRY "/" : "", place.name, place.id,
+             place.file);
     if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode)) {
         reply_empty(page->req, 404);
         return false;
