@@ -172,6 +172,42 @@ like Test::Symcache::header(ask($crash => \@addresses), 'Vary'),
 is $t->http($front, 'GET', '/symbolicated')->{status}, 404,
     'other paths are not passed on';
 
+is $t->http($front, 'GET', '/source/v1', @firefox)
+    ->{headers}{'access-control-allow-origin'}[0], '*',
+    'but the page hears of it';
+
+# --- legacy clients ask for version 4 without a path
+
+my $libraries = qq({"memoryMap":[["crash.pdb","$key"]],)
+    . '"stacks":[[[0,9320]]],"version":4}';
+my $v4 = $t->post($front, '/', $libraries);
+is $v4->{status}, 200, 'POST /';
+is $v4->{body}, $t->post($front, '/symbolicate/v4', $libraries)->{body},
+    'is answered as /symbolicate/v4';
+like $v4->{body}, qr/UpdateNextID/, 'with names';
+is $t->post($signed_in, '/', $libraries)->{status}, 401,
+    'for a user who signs in, too';
+
+# --- paths of other services, without the example's headers
+
+for my $path (qw(/source/v1 /asm/v1 /symbolicate/v6)) {
+    my @unknown = ($t->symbolicated_socket, 'POST', $path, 'Content-Length: 0');
+    my $got = $t->http(@unknown, @firefox);
+    is $got->{status}, 404, "$path is unknown";
+    is_deeply $got->{headers}{'access-control-allow-origin'}, ['*'],
+        '- which a page may read';
+    is $t->http(@unknown)->{headers}{'access-control-allow-origin'}, undef,
+        '- and others need not';
+    $got = $t->http($t->symbolicated_socket, 'OPTIONS', $path, @firefox,
+        'Access-Control-Request-Method: POST',
+        'Access-Control-Request-Headers: authorization');
+    is $got->{status}, 200, '- its preflight';
+    is Test::Symcache::header($got, "Access-Control-Allow-$_->[0]"), $_->[1],
+        "- allows: $_->[0]"
+        for ['Origin', '*'], ['Methods', 'GET, POST'],
+            ['Headers', 'authorization'];
+}
+
 # --- a browser
 
 SKIP: {

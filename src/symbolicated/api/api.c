@@ -35,14 +35,6 @@ bool api_is_encoded(const struct api_request *request)
     return coding != NULL && strcasecmp(coding, "identity") != 0;
 }
 
-/* Paths that are nobody's are answered as the service does to which they look
- * most alike. */
-static bool is_mozillas(const char *path)
-{
-    return strncmp(path, "/__", 3) == 0 ||
-           strncmp(path, "/symbolicate/v", 14) == 0;
-}
-
 struct api_call *api_begin(const struct api_request *request,
                            struct api_reply *reply)
 {
@@ -68,9 +60,7 @@ struct api_call *api_begin(const struct api_request *request,
         reply->protocol = API_SYMBOLICATOR;
         return symbolicator_begin(request, reply);
     }
-    if (request->config->mozilla.enabled &&
-        (!request->config->symbolicator.enabled ||
-         is_mozillas(request->path))) {
+    if (request->config->mozilla.enabled) {
         mozilla_page(request, reply);
     } else {
         reply->status = 404;

@@ -21,7 +21,8 @@ struct api_call *mozilla_begin(const struct api_request *request,
 bool mozilla_service(const struct api_request *request, const char *method,
                      struct api_reply *reply);
 
-/* The service's own pages; the path begins with two underscores. */
+/* The service's own pages, whose paths begin with two underscores, and the
+ * answer to paths that no protocol has. */
 void mozilla_page(const struct api_request *request, struct api_reply *reply);
 
 /* {"title": "..."}, or as XML, or nothing, as the client accepts it. */

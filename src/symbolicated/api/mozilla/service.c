@@ -162,14 +162,44 @@ bool mozilla_service(const struct api_request *request, const char *method,
     return false;
 }
 
+/* Unknown paths are answered as the service does to which they look most
+ * alike. */
+static bool looks_like_ours(const struct api_request *request)
+{
+    return !request->config->symbolicator.enabled ||
+           strncmp(request->path, "/__", 3) == 0 ||
+           strncmp(request->path, "/symbolicate/v", 14) == 0;
+}
+
+/*
+ * A web page asks other services than these (/source/v1, /asm/v1) and has to
+ * see that there are none.  Without these headers its browser reports a network
+ * error, and after a preflight that fails as well.
+ */
+static void answer_unknown(const struct api_request *request,
+                           struct api_reply *reply)
+{
+    bool cors = add_cors(request, reply);
+
+    if (cors && request->method == API_OPTIONS &&
+        request->header(request, "Access-Control-Request-Method") != NULL) {
+        reply->status = 200;
+        reply->type = JSON_TYPE;
+        answer_preflight(request, "GET, POST", reply);
+    } else if (looks_like_ours(request)) {
+        mozilla_error(request, reply, 404, "404 Not Found");
+    } else {
+        reply->status = 404;
+    }
+}
+
 void mozilla_page(const struct api_request *request, struct api_reply *reply)
 {
     bool version = strcmp(request->path, "/__version__") == 0;
 
     if (!version && strcmp(request->path, "/__heartbeat__") != 0 &&
         strcmp(request->path, "/__lbheartbeat__") != 0) {
-        add_cors(request, reply);
-        mozilla_error(request, reply, 404, "404 Not Found");
+        answer_unknown(request, reply);
         return;
     }
     if (mozilla_service(request, "GET", reply)) {
