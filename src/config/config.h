@@ -124,6 +124,8 @@ struct transport_config {
     char *user_agent;
     enum transport_http http;
     enum transport_internal internal;
+    unsigned long long id; /* of its connections: no other one has it, in this
+                              configuration or another */
 };
 
 enum tier_kind { TIER_S3, TIER_FILESYSTEM, TIER_SYMCACHE };

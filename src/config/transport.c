@@ -198,9 +198,12 @@ int config_http_version(struct config_reader *r, const cJSON *item,
 }
 
 int config_transport_check(struct config_reader *r, const cJSON *item,
-                           const struct transport_config *transport)
+                           struct transport_config *transport)
 {
+    static unsigned long long last;
     size_t i;
+
+    transport->id = ++last;
 
     for (i = 0; i < transport->nheaders; i++) {
         if (transport->auth != TRANSPORT_NO_AUTH &&

@@ -21,10 +21,10 @@ int config_proxy(struct config_reader *r, const cJSON *item,
 int config_http_version(struct config_reader *r, const cJSON *item,
                         const struct config_field *field, void *at);
 
-/* Refuses keys that contradict each other; item is the source.  Returns 0, or
- * -1 with error set. */
+/* Gives a transport that was read its id, and refuses keys that contradict each
+ * other; item is the source.  Returns 0, or -1 with error set. */
 int config_transport_check(struct config_reader *r, const cJSON *item,
-                           const struct transport_config *transport);
+                           struct transport_config *transport);
 
 /* Frees what the struct points to, and wipes secrets. */
 void config_transport_clear(struct transport_config *transport);

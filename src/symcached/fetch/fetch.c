@@ -103,8 +103,8 @@ static void leave_host(struct fetch *fetch, enum breaker_end end,
                        const char *detail)
 {
     if (fetch->host != NULL) {
-        host_end(fetch->host, fetch->request.limits, end,
-                 fetch->probe, detail);
+        host_end(fetch->host, fetch->request.limits, end, fetch->probe,
+                 detail);
         fetch->host = NULL;
     }
 }
@@ -117,7 +117,7 @@ static void fetch_free(struct fetch *fetch)
     }
     if (fetch->easy != NULL) {
         if (is_running(fetch)) {
-            fetcher_remove(fetch->fetcher, fetch->easy);
+            fetcher_remove(&fetch->slot, fetch->easy);
         }
         curl_easy_cleanup(fetch->easy);
     }
@@ -166,8 +166,7 @@ static void set_step(struct fetch *fetch, enum fetch_step step, unsigned ms)
 static void watch(struct fetch *fetch)
 {
     fetch->watched = fetch->answer.bytes;
-    set_step(fetch, FETCH_RECEIVES,
-             fetch->request.limits->stall_time * 1000);
+    set_step(fetch, FETCH_RECEIVES, fetch->request.limits->stall_time * 1000);
 }
 
 /* libcurl's callbacks ----------------------------------------------------- */
@@ -233,6 +232,7 @@ static bool gets_credentials(const struct fetch *fetch)
     return fetch->request.credentials && !fetch->cross_origin;
 }
 
+/* For a kept connection this was asked, by the same rule, see multi.h. */
 static curl_socket_t on_connect(void *arg, curlsocktype purpose,
                                 struct curl_sockaddr *address)
 {
@@ -305,7 +305,8 @@ static const char *fetch_send(struct fetch *fetch)
 
     curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, (long)(left > 0 ? left : 1));
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT, (long)limits->connect_time);
-    if (fetcher_add(fetch->fetcher, easy) != 0) {
+    if (fetcher_add(fetch->fetcher, easy, &fetch->slot,
+                    fetch->request.transport, gets_credentials(fetch)) != 0) {
         return "out of memory";
     }
     set_step(fetch, FETCH_WAITS_ANSWER, limits->first_byte_time * 1000);
@@ -556,8 +557,7 @@ static void on_hop_done(void *arg, CURLcode code)
     }
     fetch->tries -= body_file_awaits_space(&fetch->body_file);
     pause = fetch_pause(fetch);
-    if (class.transient &&
-        fetch->tries < fetch->request.limits->attempts &&
+    if (class.transient && fetch->tries < fetch->request.limits->attempts &&
         left_ms(fetch) > pause) {
         metrics_add(METRIC_FETCH_RETRY, 1);
         set_step(fetch, FETCH_PAUSES, pause);
@@ -589,7 +589,7 @@ static void on_silence(struct fetch *fetch)
     /* A silent connection of HTTP/2 would be kept and used for other
      * requests. */
     curl_easy_setopt(fetch->easy, CURLOPT_FORBID_REUSE, 1L);
-    fetcher_remove(fetch->fetcher, fetch->easy);
+    fetcher_remove(&fetch->slot, fetch->easy);
     on_hop_done(fetch, CURLE_OPERATION_TIMEDOUT);
 }
 

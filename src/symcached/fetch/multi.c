@@ -5,21 +5,37 @@
 
 #include <event2/event.h>
 #include <stdlib.h>
+#include <sys/queue.h>
 
+#include "base/clock.h"
 #include "fetch.h"
+
+/* A pool without transfers is dropped after this time, which is the longest
+ * that libcurl uses a kept connection. */
+#define POOL_IDLE_MS 118000
+
+struct fetcher_pool {
+    LIST_ENTRY(fetcher_pool) entry;
+    struct fetcher *fetcher;
+    CURLM *multi;
+    struct event *timer;
+    unsigned long long transport; /* its id */
+    bool credentials;
+    unsigned transfers;
+    uint64_t idle; /* clock_ms() when the last one ended */
+};
 
 struct fetcher {
     struct event_base *base;
     struct hosts *hosts;
-    CURLM *multi;
-    struct event *timer;
+    LIST_HEAD(, fetcher_pool) pools;
 };
 
 /*
  * Calls the owners of finished transfers, who may add and remove transfers in
  * turn.
  */
-static void fetcher_collect(struct fetcher *fetcher)
+static void collect(struct fetcher_pool *pool)
 {
     struct fetcher_slot *slot;
     CURLMsg *message;
@@ -27,7 +43,7 @@ static void fetcher_collect(struct fetcher *fetcher)
     CURL *easy;
     int left;
 
-    while ((message = curl_multi_info_read(fetcher->multi, &left)) != NULL) {
+    while ((message = curl_multi_info_read(pool->multi, &left)) != NULL) {
         if (message->msg != CURLMSG_DONE) {
             continue;
         }
@@ -37,50 +53,50 @@ static void fetcher_collect(struct fetcher *fetcher)
         code = message->data.result;
         slot = NULL;
         curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&slot);
-        curl_multi_remove_handle(fetcher->multi, easy);
+        fetcher_remove(slot, easy);
         slot->done(slot->arg, code);
     }
 }
 
-static void fetcher_on_socket(evutil_socket_t fd, short what, void *arg)
+static void on_socket(evutil_socket_t fd, short what, void *arg)
 {
-    struct fetcher *fetcher = arg;
+    struct fetcher_pool *pool = arg;
     int running, flags = 0;
 
     flags |= (what & EV_READ) != 0 ? CURL_CSELECT_IN : 0;
     flags |= (what & EV_WRITE) != 0 ? CURL_CSELECT_OUT : 0;
-    curl_multi_socket_action(fetcher->multi, fd, flags, &running);
-    fetcher_collect(fetcher);
+    curl_multi_socket_action(pool->multi, fd, flags, &running);
+    collect(pool);
 }
 
-static void fetcher_on_timer(evutil_socket_t fd, short what, void *arg)
+static void on_timer(evutil_socket_t fd, short what, void *arg)
 {
-    struct fetcher *fetcher = arg;
+    struct fetcher_pool *pool = arg;
     int running;
 
     (void)fd;
     (void)what;
-    curl_multi_socket_action(fetcher->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-    fetcher_collect(fetcher);
+    curl_multi_socket_action(pool->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    collect(pool);
 }
 
-static int fetcher_set_timer(CURLM *multi, long ms, void *arg)
+static int set_timer(CURLM *multi, long ms, void *arg)
 {
-    struct fetcher *fetcher = arg;
+    struct fetcher_pool *pool = arg;
     struct timeval delay = {ms / 1000, ms % 1000 * 1000};
 
     (void)multi;
 
     if (ms < 0) {
-        return evtimer_del(fetcher->timer);
+        return evtimer_del(pool->timer);
     }
-    return evtimer_add(fetcher->timer, &delay);
+    return evtimer_add(pool->timer, &delay);
 }
 
-static int fetcher_set_socket(CURL *easy, curl_socket_t fd, int what,
-                              void *arg, void *socket_arg)
+static int set_socket(CURL *easy, curl_socket_t fd, int what, void *arg,
+                      void *socket_arg)
 {
-    struct fetcher *fetcher = arg;
+    struct fetcher_pool *pool = arg;
     struct event *event = socket_arg;
     short flags = EV_PERSIST;
 
@@ -95,14 +111,82 @@ static int fetcher_set_socket(CURL *easy, curl_socket_t fd, int what,
         flags |= (what & CURL_POLL_IN) != 0 ? EV_READ : 0;
         flags |= (what & CURL_POLL_OUT) != 0 ? EV_WRITE : 0;
         event =
-            event_new(fetcher->base, fd, flags, fetcher_on_socket, fetcher);
+            event_new(pool->fetcher->base, fd, flags, on_socket, pool);
         if (event == NULL || event_add(event, NULL) != 0) {
             return -1;
         }
     }
 
-    curl_multi_assign(fetcher->multi, fd, event);
+    curl_multi_assign(pool->multi, fd, event);
     return 0;
+}
+
+static void pool_free(struct fetcher_pool *pool)
+{
+    if (pool->multi != NULL) {
+        curl_multi_cleanup(pool->multi);
+    }
+    if (pool->timer != NULL) {
+        event_free(pool->timer);
+    }
+    free(pool);
+}
+
+/* Returns NULL when out of memory. */
+static struct fetcher_pool *pool_new(struct fetcher *fetcher,
+                                     unsigned long long transport,
+                                     bool credentials)
+{
+    struct fetcher_pool *pool = calloc(1, sizeof(*pool));
+
+    if (pool == NULL) {
+        return NULL;
+    }
+    pool->fetcher = fetcher;
+    pool->transport = transport;
+    pool->credentials = credentials;
+    pool->multi = curl_multi_init();
+    pool->timer = evtimer_new(fetcher->base, on_timer, pool);
+    if (pool->multi == NULL || pool->timer == NULL) {
+        pool_free(pool);
+        return NULL;
+    }
+
+    curl_multi_setopt(pool->multi, CURLMOPT_SOCKETFUNCTION, set_socket);
+    curl_multi_setopt(pool->multi, CURLMOPT_SOCKETDATA, pool);
+    curl_multi_setopt(pool->multi, CURLMOPT_TIMERFUNCTION, set_timer);
+    curl_multi_setopt(pool->multi, CURLMOPT_TIMERDATA, pool);
+    LIST_INSERT_HEAD(&fetcher->pools, pool, entry);
+    return pool;
+}
+
+static void drop_idle(struct fetcher *fetcher)
+{
+    struct fetcher_pool *pool, *next;
+
+    for (pool = LIST_FIRST(&fetcher->pools); pool != NULL; pool = next) {
+        next = LIST_NEXT(pool, entry);
+        if (pool->transfers == 0 && clock_since(pool->idle) > POOL_IDLE_MS) {
+            LIST_REMOVE(pool, entry);
+            pool_free(pool);
+        }
+    }
+}
+
+static struct fetcher_pool *pool_get(struct fetcher *fetcher,
+                                     unsigned long long transport,
+                                     bool credentials)
+{
+    struct fetcher_pool *pool;
+
+    LIST_FOREACH(pool, &fetcher->pools, entry)
+    {
+        if (pool->transport == transport && pool->credentials == credentials) {
+            return pool;
+        }
+    }
+    drop_idle(fetcher);
+    return pool_new(fetcher, transport, credentials);
 }
 
 struct fetcher *fetcher_new(struct event_base *base, struct hosts *hosts)
@@ -114,31 +198,19 @@ struct fetcher *fetcher_new(struct event_base *base, struct hosts *hosts)
         return NULL;
     }
 
+    LIST_INIT(&fetcher->pools);
     fetcher->base = base;
     fetcher->hosts = hosts;
-    fetcher->multi = curl_multi_init();
-    fetcher->timer = evtimer_new(base, fetcher_on_timer, fetcher);
-    if (fetcher->multi == NULL || fetcher->timer == NULL) {
-        fetcher_free(fetcher);
-        return NULL;
-    }
-
-    curl_multi_setopt(fetcher->multi, CURLMOPT_SOCKETFUNCTION,
-                      fetcher_set_socket);
-    curl_multi_setopt(fetcher->multi, CURLMOPT_SOCKETDATA, fetcher);
-    curl_multi_setopt(fetcher->multi, CURLMOPT_TIMERFUNCTION,
-                      fetcher_set_timer);
-    curl_multi_setopt(fetcher->multi, CURLMOPT_TIMERDATA, fetcher);
     return fetcher;
 }
 
 void fetcher_free(struct fetcher *fetcher)
 {
-    if (fetcher->multi != NULL) {
-        curl_multi_cleanup(fetcher->multi);
-    }
-    if (fetcher->timer != NULL) {
-        event_free(fetcher->timer);
+    struct fetcher_pool *pool;
+
+    while ((pool = LIST_FIRST(&fetcher->pools)) != NULL) {
+        LIST_REMOVE(pool, entry);
+        pool_free(pool);
     }
     free(fetcher);
     curl_global_cleanup();
@@ -154,12 +226,24 @@ struct hosts *fetcher_hosts(const struct fetcher *fetcher)
     return fetcher->hosts;
 }
 
-int fetcher_add(struct fetcher *fetcher, CURL *easy)
+int fetcher_add(struct fetcher *fetcher, CURL *easy, struct fetcher_slot *slot,
+                const struct transport_config *transport, bool credentials)
 {
-    return curl_multi_add_handle(fetcher->multi, easy) == CURLM_OK ? 0 : -1;
+    struct fetcher_pool *pool = pool_get(fetcher, transport->id, credentials);
+
+    if (pool == NULL || curl_multi_add_handle(pool->multi, easy) != CURLM_OK) {
+        return -1;
+    }
+    pool->transfers++;
+    slot->pool = pool;
+    return 0;
 }
 
-void fetcher_remove(struct fetcher *fetcher, CURL *easy)
+void fetcher_remove(struct fetcher_slot *slot, CURL *easy)
 {
-    curl_multi_remove_handle(fetcher->multi, easy);
+    struct fetcher_pool *pool = slot->pool;
+
+    curl_multi_remove_handle(pool->multi, easy);
+    pool->transfers--;
+    pool->idle = clock_ms();
 }

@@ -1,16 +1,24 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Drives libcurl's multi handle with libevent: its sockets, its timer, and a
- * callback for each transfer that has ended.
+ * Drives libcurl's multi handles with libevent: their sockets, their timers,
+ * and a callback for each transfer that has ended.
+ *
+ * A kept connection carries more than an address: the rule by which that was
+ * judged, a client certificate, a proxy, and whatever the server remembers of
+ * who has signed in on it.  So connections are kept in pools, a multi handle
+ * each, and a pool serves only transfers that have all of this in common.
  */
 #ifndef SYMCACHED_FETCH_MULTI_H
 #define SYMCACHED_FETCH_MULTI_H
 
 #include <curl/curl.h>
+#include <stdbool.h>
+#include "config/config.h"
 
 struct event_base;
 struct fetcher;
+struct fetcher_pool;
 struct hosts;
 
 /* The transfer has ended, and was removed from the multi handle. */
@@ -20,16 +28,22 @@ typedef void (*fetcher_done_fn)(void *arg, CURLcode code);
 struct fetcher_slot {
     fetcher_done_fn done;
     void *arg;
+    struct fetcher_pool *pool; /* set by fetcher_add() */
 };
 
 struct event_base *fetcher_base(const struct fetcher *fetcher);
 struct hosts *fetcher_hosts(const struct fetcher *fetcher);
 
 /*
- * The transfer is started by the event loop, never from inside.  Returns 0 or
- * -1.
+ * Starts a transfer from the event loop, never from inside.  It uses
+ * connections only of transfers with the same transport and the same
+ * credentials: whether it goes to the source's own origin and gets what is for
+ * that alone.  Returns 0, or -1 when out of memory.
  */
-int fetcher_add(struct fetcher *fetcher, CURL *easy);
-void fetcher_remove(struct fetcher *fetcher, CURL *easy);
+int fetcher_add(struct fetcher *fetcher, CURL *easy, struct fetcher_slot *slot,
+                const struct transport_config *transport, bool credentials);
+
+/* Ends a transfer that has not ended. */
+void fetcher_remove(struct fetcher_slot *slot, CURL *easy);
 
 #endif

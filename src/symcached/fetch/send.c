@@ -15,7 +15,6 @@
 #define SEND_ANSWER 65536 /* bytes of an answer's body that are taken */
 
 struct send {
-    struct fetcher *fetcher;
     CURL *easy;
     struct curl_slist *headers;
     struct fetcher_slot slot;
@@ -33,7 +32,7 @@ static void send_free(struct send *send)
 {
     if (send->easy != NULL) {
         if (send->running) {
-            fetcher_remove(send->fetcher, send->easy);
+            fetcher_remove(&send->slot, send->easy);
         }
         curl_easy_cleanup(send->easy);
     }
@@ -167,7 +166,6 @@ struct send *send_start(struct fetcher *fetcher,
     if (send == NULL) {
         return NULL;
     }
-    send->fetcher = fetcher;
     send->fd = request->fd;
     send->size = request->size;
     send->done = done;
@@ -181,7 +179,8 @@ struct send *send_start(struct fetcher *fetcher,
         return NULL;
     }
     set_options(send, request);
-    send->running = fetcher_add(fetcher, send->easy) == 0;
+    send->running = fetcher_add(fetcher, send->easy, &send->slot,
+                                request->transport, true) == 0;
     if (!send->running) {
         send_free(send);
         return NULL;

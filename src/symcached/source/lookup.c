@@ -49,10 +49,9 @@ struct sources *sources_new(struct event_base *base, struct tiers *tiers)
     sources->tiers = tiers;
     sources->hosts = hosts_new(base, sources_on_freed, sources);
     if (sources->hosts != NULL) {
-        sources->outside = fetcher_new(base, sources->hosts);
-        sources->inside = fetcher_new(base, sources->hosts);
+        sources->fetcher = fetcher_new(base, sources->hosts);
     }
-    if (sources->outside == NULL || sources->inside == NULL) {
+    if (sources->fetcher == NULL) {
         sources_free(sources);
         return NULL;
     }
@@ -116,11 +115,8 @@ void sources_free(struct sources *sources)
     while (sources->memories != NULL) {
         memory_drop(&sources->memories);
     }
-    if (sources->outside != NULL) {
-        fetcher_free(sources->outside);
-    }
-    if (sources->inside != NULL) {
-        fetcher_free(sources->inside);
+    if (sources->fetcher != NULL) {
+        fetcher_free(sources->fetcher);
     }
     hosts_free(sources->hosts);
     free(sources);

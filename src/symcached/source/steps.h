@@ -37,8 +37,7 @@ struct sources {
     struct event_base *base;
     struct tiers *tiers;
     struct hosts *hosts;
-    struct fetcher *outside; /* two, because addresses are not checked on */
-    struct fetcher *inside;  /* connections that are open already */
+    struct fetcher *fetcher;
     struct source_memory *memories;
     void (*freed)(void *arg);
     void *freed_arg;

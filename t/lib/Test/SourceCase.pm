@@ -18,9 +18,8 @@ our $id = $Test::Symcache::key{'crash.pdb'};
 
 sub new {
     my ($class, $t, %o) = @_;
-    my $self = bless { t => $t }, $class;
     my $copy = 'cp "$0" "$1/$(basename "$0")-v9.0.0.symcache"';
-    $t->start_symcached({
+    my $config = {
         stores => { default => {
             root => $t->path('store'),
             transcoders => [{ version => '9.0.0', command =>
@@ -32,8 +31,9 @@ sub new {
         ($o{downloads} ? (downloads => $o{downloads}) : ()),
         limits => $o{limits} // {},
         cache => { retry_errors_after => '1s', %{ $o{cache} // {} } },
-    }, env => $o{env} // {});
-    return $self;
+    };
+    $t->start_symcached($config, env => $o{env} // {});
+    return bless { t => $t, config => $config }, $class;
 }
 
 sub escape {

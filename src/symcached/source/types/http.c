@@ -267,7 +267,6 @@ static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
 {
     const struct source_config *source = lookup->source;
     struct fetch_request request = {0};
-    bool inside = source->transport.internal != TRANSPORT_OUTSIDE;
     struct fetch *fetch = NULL;
 
     if (url != NULL) {
@@ -299,9 +298,8 @@ static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
     request.seconds = lookup->config->limits.download_time;
 
     if (url != NULL) {
-        fetch = fetch_start(inside ? lookup->sources->inside
-                                   : lookup->sources->outside,
-                            &request, on_fetched, lookup);
+        fetch = fetch_start(lookup->sources->fetcher, &request, on_fetched,
+                            lookup);
         free(url);
     }
     if (fetch == NULL) {

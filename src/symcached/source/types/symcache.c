@@ -346,9 +346,7 @@ static void begin(struct lookup *lookup)
     request.max = lookup->config->limits.download_size;
     request.seconds = lookup->config->limits.download_time;
 
-    fetch = fetch_start(source->transport.internal ? lookup->sources->inside
-                                                   : lookup->sources->outside,
-                        &request, on_fetched, lookup);
+    fetch = fetch_start(lookup->sources->fetcher, &request, on_fetched, lookup);
     free(url);
     if (fetch == NULL) {
         symcache_end(lookup, SOURCE_FAILED, "out of memory or bad URL");
