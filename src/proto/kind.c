@@ -8,19 +8,32 @@
 #include <string.h>
 #include "key.h"
 
-/* In the order of symcache_kind_e. */
+#define SYMCACHE_KIND_TEXT(text)  text, sizeof(text) - 1
 
-static const char  *symcache_kinds[SYMCACHE_KINDS] = {
-    "symcache",
-    "ppdbcache",
-    "cficache",
-    "sym",
-    "debuginfo",
-    "executable",
-    "sourcebundle",
-    "source",
-    "section"
+#define SYMCACHE_DEBUG  (1u << SYMCACHE_ID_DEBUG)
+#define SYMCACHE_PE     (1u << SYMCACHE_ID_PE)
+#define SYMCACHE_BUILD  (1u << SYMCACHE_ID_BUILD)
+
+/* In the order of symcache_kind_e: text, ids, end of an original, debuginfo. */
+
+static const symcache_kind_t  symcache_kinds[SYMCACHE_KINDS] = {
+    { SYMCACHE_KIND_TEXT("symcache"), SYMCACHE_DEBUG | SYMCACHE_PE, NULL, 1 },
+    { SYMCACHE_KIND_TEXT("ppdbcache"), SYMCACHE_DEBUG, NULL, 1 },
+    { SYMCACHE_KIND_TEXT("cficache"), 0, NULL, 1 },
+    { SYMCACHE_KIND_TEXT("sym"), SYMCACHE_DEBUG, ".sym", 1 },
+    { SYMCACHE_KIND_TEXT("debuginfo"), SYMCACHE_DEBUG | SYMCACHE_BUILD, "", 1 },
+    { SYMCACHE_KIND_TEXT("executable"), SYMCACHE_PE | SYMCACHE_BUILD,
+      ".executable", 0 },
+    { SYMCACHE_KIND_TEXT("sourcebundle"), 0, ".sourcebundle", 0 },
+    { SYMCACHE_KIND_TEXT("source"), SYMCACHE_BUILD, ".source", 0 },
+    { SYMCACHE_KIND_TEXT("section"), SYMCACHE_BUILD, ".section", 0 }
 };
+
+const symcache_kind_t *
+symcache_kind(symcache_kind_e kind)
+{
+    return &symcache_kinds[kind];
+}
 
 int
 symcache_kind_parse(const char *p, size_t len, symcache_kind_e *kind)
@@ -29,8 +42,8 @@ symcache_kind_parse(const char *p, size_t len, symcache_kind_e *kind)
 
     for (i = 0; i < SYMCACHE_KINDS; i++) {
 
-        if (strlen(symcache_kinds[i]) == len
-            && memcmp(symcache_kinds[i], p, len) == 0)
+        if (symcache_kinds[i].len == len
+            && memcmp(symcache_kinds[i].text, p, len) == 0)
         {
             *kind = (symcache_kind_e) i;
             return 1;
@@ -43,31 +56,13 @@ symcache_kind_parse(const char *p, size_t len, symcache_kind_e *kind)
 const char *
 symcache_kind_text(symcache_kind_e kind)
 {
-    return symcache_kinds[kind];
+    return symcache_kinds[kind].text;
 }
-
-/*
- * A bit 1 << symcache_id_e for each type of id by which files of a kind are
- * made or kept.
- */
-
-static const unsigned  symcache_key_ids[SYMCACHE_KINDS] = {
-    [SYMCACHE_KIND_SYMCACHE] = 1u << SYMCACHE_ID_DEBUG
-                               | 1u << SYMCACHE_ID_PE,
-    [SYMCACHE_KIND_PPDBCACHE] = 1u << SYMCACHE_ID_DEBUG,
-    [SYMCACHE_KIND_SYM] = 1u << SYMCACHE_ID_DEBUG,
-    [SYMCACHE_KIND_DEBUGINFO] = 1u << SYMCACHE_ID_DEBUG
-                                | 1u << SYMCACHE_ID_BUILD,
-    [SYMCACHE_KIND_EXECUTABLE] = 1u << SYMCACHE_ID_PE
-                                 | 1u << SYMCACHE_ID_BUILD,
-    [SYMCACHE_KIND_SOURCE] = 1u << SYMCACHE_ID_BUILD,
-    [SYMCACHE_KIND_SECTION] = 1u << SYMCACHE_ID_BUILD
-};
 
 int
 symcache_kind_supported(symcache_kind_e kind)
 {
-    return symcache_key_ids[kind] != 0;
+    return symcache_kinds[kind].ids != 0;
 }
 
 int
@@ -76,7 +71,7 @@ symcache_id_supported(symcache_id_e type)
     int  kind;
 
     for (kind = 0; kind < SYMCACHE_KINDS; kind++) {
-        if (symcache_key_ids[kind] & 1u << type) {
+        if (symcache_kinds[kind].ids & 1u << type) {
             return 1;
         }
     }
@@ -87,19 +82,17 @@ symcache_id_supported(symcache_id_e type)
 int
 symcache_key_supported(const symcache_key_t *key)
 {
-    return (symcache_key_ids[key->kind] & 1u << key->id_type) != 0;
+    return (symcache_kinds[key->kind].ids & 1u << key->id_type) != 0;
 }
 
 int
 symcache_kind_is_original(symcache_kind_e kind)
 {
-    return kind == SYMCACHE_KIND_SYM || kind == SYMCACHE_KIND_DEBUGINFO
-           || !symcache_kind_is_debuginfo(kind);
+    return symcache_kinds[kind].end != NULL;
 }
 
 int
 symcache_kind_is_debuginfo(symcache_kind_e kind)
 {
-    return kind != SYMCACHE_KIND_EXECUTABLE && kind != SYMCACHE_KIND_SOURCE
-           && kind != SYMCACHE_KIND_SECTION;
+    return symcache_kinds[kind].debuginfo;
 }

@@ -39,6 +39,35 @@ typedef enum {
 } symcache_kind_e;
 
 
+/* What is known of a kind: one row, and nothing of it stands elsewhere. */
+
+typedef struct {
+    const char  *text;
+    size_t       len;          /* of text */
+
+    /*
+     * A bit 1 << symcache_id_e for each type of id by which files of the kind
+     * are made or kept.  None: the kind is only reserved, and refused.
+     */
+    unsigned     ids;
+
+    /*
+     * The end of the name that an original has among the downloads (path.h);
+     * NULL: files of the kind are derived from originals.
+     */
+    const char  *end;
+
+    /*
+     * Debug information, or made of it: all such kinds of one name and id come
+     * from one original.
+     */
+    unsigned     debuginfo:1;
+} symcache_kind_t;
+
+
+/* The row of a kind. */
+const symcache_kind_t *symcache_kind(symcache_kind_e kind);
+
 /* Returns 1 and sets *kind, or 0 if no kind has this text. */
 int symcache_kind_parse(const char *p, size_t len, symcache_kind_e *kind);
 
@@ -46,18 +75,15 @@ int symcache_kind_parse(const char *p, size_t len, symcache_kind_e *kind);
 const char *symcache_kind_text(symcache_kind_e kind);
 
 /*
- * Returns 1 if files of this kind are made and stored.  The other ones are only
- * defined so far, and the helper refuses them.
+ * Returns 1 if files of this kind are made or kept.  The other ones are only
+ * reserved, and the helper refuses them.
  */
 int symcache_kind_supported(symcache_kind_e kind);
 
 /* Returns 1 if files of this kind are originals, of which nothing is made. */
 int symcache_kind_is_original(symcache_kind_e kind);
 
-/*
- * Returns 1 if files of this kind are debug information, or made of it: all
- * kinds of one name and id come from one original then.
- */
+/* Returns 1 if files of this kind are debug information, or made of it. */
 int symcache_kind_is_debuginfo(symcache_kind_e kind);
 
 

@@ -18,28 +18,13 @@ typedef struct {
 } symcache_path_end_t;
 
 #define SYMCACHE_END(text)   { text, sizeof(text) - 1 }
-#define SYMCACHE_ENDS(kind)                                                   \
-    { SYMCACHE_END("." kind), SYMCACHE_END("." kind ".gz"),                   \
-      SYMCACHE_END("." kind ".absent") }
 
-/*
- * The end of a name, after the version, in the orders of symcache_kind_e and
- * symcache_file_e.
- */
+/* The end of a name, after the kind, in the order of symcache_file_e. */
 
-static const symcache_path_end_t
-    symcache_path_ends[SYMCACHE_KINDS][SYMCACHE_FILES] =
-{
-    { SYMCACHE_END(".symcache"), SYMCACHE_END(".symcache.gz"),
-      SYMCACHE_END(".absent") },
-    SYMCACHE_ENDS("ppdbcache"),
-    SYMCACHE_ENDS("cficache"),
-    SYMCACHE_ENDS("sym"),
-    SYMCACHE_ENDS("debuginfo"),
-    SYMCACHE_ENDS("executable"),
-    SYMCACHE_ENDS("sourcebundle"),
-    SYMCACHE_ENDS("source"),
-    SYMCACHE_ENDS("section")
+static const symcache_path_end_t  symcache_path_ends[SYMCACHE_FILES] = {
+    SYMCACHE_END(""),
+    SYMCACHE_END(".gz"),
+    SYMCACHE_END(".absent")
 };
 
 static char *
@@ -48,6 +33,25 @@ symcache_path_copy(char *p, const char *src, size_t len)
     memcpy(p, src, len);
 
     return p + len;
+}
+
+/* The end of a name, after the version: a kind and an end. */
+
+static char *
+symcache_path_end(char *p, int kind, symcache_file_e file)
+{
+    const symcache_kind_t      *k;
+    const symcache_path_end_t  *end;
+
+    if (kind != SYMCACHE_KIND_SYMCACHE || file != SYMCACHE_FILE_ABSENT) {
+        k = symcache_kind((symcache_kind_e) kind);
+        *p++ = '.';
+        p = symcache_path_copy(p, k->text, k->len);
+    }
+
+    end = &symcache_path_ends[file];
+
+    return symcache_path_copy(p, end->text, end->len);
 }
 
 size_t
@@ -66,18 +70,16 @@ size_t
 symcache_path_name(char *buf, const symcache_key_t *key,
     const symcache_version_t *version, symcache_file_e file)
 {
-    char                       *p;
-    const symcache_path_end_t  *end;
-
-    end = &symcache_path_ends[key->kind][file];
+    char  *p;
 
     p = symcache_path_copy(buf, key->name, key->name_len);
     *p++ = '-';
     *p++ = 'v';
     p += symcache_version_print(p, version);
-    p = symcache_path_copy(p, end->text, end->len + 1);
+    p = symcache_path_end(p, key->kind, file);
+    *p = '\0';
 
-    return (size_t) (p - buf) - 1;
+    return (size_t) (p - buf);
 }
 
 size_t
@@ -92,36 +94,17 @@ symcache_path_file(char *buf, const symcache_key_t *key,
     return n + symcache_path_name(buf + n, key, version, file);
 }
 
-/* The end of an original's name, by its kind. */
-
-static const char *
-symcache_path_original_end(int kind)
-{
-    switch (kind) {
-
-    case SYMCACHE_KIND_SYM:
-        return ".sym";
-
-    case SYMCACHE_KIND_EXECUTABLE:
-        return ".executable";
-
-    case SYMCACHE_KIND_SOURCE:
-        return ".source";
-
-    case SYMCACHE_KIND_SECTION:
-        return ".section";
-    }
-
-    return "";
-}
-
 size_t
 symcache_path_original_name(char *buf, const symcache_key_t *key)
 {
     char        *p;
     const char  *end;
 
-    end = symcache_path_original_end(key->kind);
+    end = symcache_kind((symcache_kind_e) key->kind)->end;
+
+    if (end == NULL) {
+        end = "";    /* as of debug information */
+    }
 
     p = symcache_path_copy(buf, key->name, key->name_len);
     p = symcache_path_copy(p, end, strlen(end) + 1);
@@ -140,45 +123,45 @@ symcache_path_original(char *buf, const symcache_key_t *key)
     return n + symcache_path_original_name(buf + n, key);
 }
 
+/* The longest end of a name, after the version. */
+
+static size_t
+symcache_path_end_max(int kind)
+{
+    size_t  text, gzip, absent;
+
+    text = symcache_kind((symcache_kind_e) kind)->len + 1;
+    gzip = symcache_path_ends[SYMCACHE_FILE_GZIP].len;
+    absent = symcache_path_ends[SYMCACHE_FILE_ABSENT].len;
+
+    return text + (kind == SYMCACHE_KIND_SYMCACHE ? gzip : absent);
+}
+
 size_t
 symcache_path_max(const symcache_key_t *key)
 {
-    size_t                      id;
-    const symcache_path_end_t  *ends;
+    size_t  id;
 
     id = (key->id_type == SYMCACHE_ID_BUILD) ? key->build_len
                                              : sizeof(key->guid);
-    ends = symcache_path_ends[key->kind];
 
     return 2 * (size_t) key->name_len + 2 + 8 + 2 * id
            + 2 + SYMCACHE_VERSION_TEXT_MAX
-           + (ends[SYMCACHE_FILE_GZIP].len > ends[SYMCACHE_FILE_ABSENT].len
-              ? ends[SYMCACHE_FILE_GZIP].len : ends[SYMCACHE_FILE_ABSENT].len);
+           + symcache_path_end_max(key->kind);
 }
 
 int
 symcache_path_storable(const symcache_key_t *key)
 {
-    int     i;
-    size_t  len;
-
     /* Nearly all keys are short enough for any kind, and a hit asks twice. */
 
     if (key->name_len <= SYMCACHE_PATH_NAME_MAX - SYMCACHE_PATH_END_MAX) {
         return 1;
     }
 
-    len = key->name_len + 2 + SYMCACHE_VERSION_TEXT_MAX;
-
-    for (i = 0; i < SYMCACHE_FILES; i++) {
-        if (len + symcache_path_ends[key->kind][i].len
-            > SYMCACHE_PATH_NAME_MAX)
-        {
-            return 0;
-        }
-    }
-
-    return 1;
+    return key->name_len + 2 + SYMCACHE_VERSION_TEXT_MAX
+           + symcache_path_end_max(key->kind)
+           <= SYMCACHE_PATH_NAME_MAX;
 }
 
 int
@@ -196,11 +179,11 @@ static int
 symcache_path_read(const char *p, size_t len, const symcache_key_t *key,
     symcache_kind_e kind, symcache_version_t *version, symcache_file_e *file)
 {
-    int                         i;
-    char                        text[SYMCACHE_VERSION_TEXT_MAX + 1];
-    size_t                      n;
-    symcache_version_t          v;
-    const symcache_path_end_t  *end;
+    int                 i;
+    char                end[SYMCACHE_PATH_END_MAX];
+    char                text[SYMCACHE_VERSION_TEXT_MAX + 1];
+    size_t              n, end_len;
+    symcache_version_t  v;
 
     if (len < key->name_len + 2
         || memcmp(p, key->name, key->name_len) != 0
@@ -213,15 +196,14 @@ symcache_path_read(const char *p, size_t len, const symcache_key_t *key,
     len -= key->name_len + 2;
 
     for (i = 0; i < SYMCACHE_FILES; i++) {
-        end = &symcache_path_ends[kind][i];
+        end_len = (size_t) (symcache_path_end(end, kind, (symcache_file_e) i)
+                            - end);
 
-        if (len <= end->len
-            || memcmp(p + len - end->len, end->text, end->len) != 0)
-        {
+        if (len <= end_len || memcmp(p + len - end_len, end, end_len) != 0) {
             continue;
         }
 
-        n = len - end->len;
+        n = len - end_len;
 
         if (!symcache_version_parse(p, n, &v)) {
             return 0;
