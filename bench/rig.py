@@ -141,16 +141,17 @@ class Rig:
         self.port = free_port()
         config = {"listen": "unix:" + sock,
                   "downloads": self.path("downloads"),
-                  "symbolication": {"listen": "127.0.0.1:%d" % self.port},
                   **config}
+        config["symbolication"] = {"listen": "127.0.0.1:%d" % self.port,
+                                   **config.get("symbolication", {})}
         conf = self.write("symcached.json", json.dumps(config, indent=2))
         return self.start("symcached", [BUILD + "/symcached", "-c", conf],
                           lambda: accepts(sock))
 
-    def symbolicated(self):
+    def symbolicated(self, under=()):
         """Starts symbolicated beside symcached, with the same file."""
         address = ("127.0.0.1", self.port)
-        p = self.start("symbolicated", [BUILD + "/symbolicated", "-c",
+        p = self.start("symbolicated", [*under, BUILD + "/symbolicated", "-c",
                                         self.path("symcached.json")],
                        lambda: accepts(address))
         p.port, p.url = self.port, "http://%s:%d" % address
@@ -231,19 +232,30 @@ class Rig:
 
     # instructions
 
+    def valgrind(self):
+        """What stands before the command of a server for counted()."""
+        return ("valgrind", "-q", "--tool=callgrind", "--instr-atstart=no",
+                "--callgrind-out-file=" + self.path("callgrind.out"))
+
     def callgrind(self, server, main="", http=""):
         """Starts nginx, to be looked at by counted()."""
         return self.nginx(server, main=main + "master_process off;",
-                          http=http, name="callgrind",
-                          under=("valgrind", "-q", "--tool=callgrind",
-                                 "--instr-atstart=no",
-                                 "--callgrind-out-file="
-                                 + self.path("callgrind.out")))
+                          http=http, name="callgrind", under=self.valgrind())
 
-    def counted(self, nginx, run):
-        """Instructions of callgrind()'s nginx while run() is called."""
+    def callgrind_symbolicated(self):
+        """Starts symbolicated, to be looked at by counted().  Its filter of
+        system calls is left out, which would stop valgrind."""
+        library = self.path("unfiltered.so")
+        subprocess.run(["cc", "-shared", "-o", library, "-x", "c", "-"],
+                       input="int seccomp_load(void *f) { return 0; }",
+                       text=True, check=True)
+        return self.symbolicated(under=("env", "LD_PRELOAD=" + library,
+                                        *self.valgrind()))
+
+    def counted(self, server, run):
+        """Instructions of a server below callgrind while run() is called."""
         def control(*option):
-            subprocess.run(["callgrind_control", *option, str(nginx.pid)],
+            subprocess.run(["callgrind_control", *option, str(server.pid)],
                            check=True, stdout=subprocess.DEVNULL,
                            stderr=subprocess.DEVNULL)
 
@@ -258,15 +270,17 @@ class Rig:
             os.unlink(d)
         return int(found[1])
 
-    def instructions(self, nginx, request, n=100):
-        """Instructions that callgrind()'s nginx needs for a request, once it
-        knows the file: the median of five runs, as large answers are sent in
-        more or fewer parts."""
-        ask(nginx.port, *[request] * 2)
-        return statistics.median(
-            (self.counted(nginx, lambda: ask(nginx.port, *[request] * (n + 1)))
-             - self.counted(nginx, lambda: ask(nginx.port, request))) / n
-            for _ in range(5))
+    def instructions(self, server, request, n=100):
+        """Instructions that a server below callgrind needs for a request, once
+        it knows the file: the median of five runs, as large answers are sent
+        in more or fewer parts."""
+        def asked(times):
+            return self.counted(
+                server, lambda: ask(server.port, *[request] * times))
+
+        ask(server.port, *[request] * 2)
+        return statistics.median((asked(n + 1) - asked(1)) / n
+                                 for _ in range(5))
 
 
 def own_network():
@@ -291,8 +305,9 @@ def accepts(address):
         return s.connect_ex(address) == 0
 
 
-def request(path, *headers):
-    lines = ["GET %s HTTP/1.1" % path, "Host: localhost", *headers, "", ""]
+def request(path, *headers, method="GET", body=""):
+    lines = ["%s %s HTTP/1.1" % (method, path), "Host: localhost", *headers,
+             "", body]
     return "\r\n".join(lines).encode()
 
 
