@@ -53,6 +53,45 @@ static void examples_are_sound(void **state)
     assert_int_equal(verify(example_v9, sizeof(example_v9)), SYMFILE_SOUND);
 }
 
+static void source_server_fields_are_noted(void **state)
+{
+    uint8_t copy[sizeof(example_v9)];
+    struct symfile_reader reader;
+
+    (void)state;
+    memcpy(copy, example_v9, sizeof(copy));
+    assert_int_equal(symfile_reader_open(&reader, copy, sizeof(copy), error,
+                                         sizeof(error)),
+                     SYMFILE_OPENED);
+    assert_int_equal(symfile_verify(&reader, error, sizeof(error)),
+                     SYMFILE_SOUND);
+    assert_false(reader.has_srcsrv);
+    symfile_store(copy + FILE_FIELD(1, 3), 0x07);
+    assert_int_equal(symfile_verify(&reader, error, sizeof(error)),
+                     SYMFILE_SOUND);
+    assert_true(reader.has_srcsrv);
+    /* a file that is not sound has nothing to say */
+    symfile_store(copy + FILE_FIELD(1, 2), 0x08);
+    assert_int_equal(symfile_verify(&reader, error, sizeof(error)),
+                     SYMFILE_VIOLATED);
+    assert_false(reader.has_srcsrv);
+}
+
+/* The records of files of version 8 end before these fields. */
+static void version_8_has_no_source_server_fields(void **state)
+{
+    struct symfile_reader reader;
+
+    (void)state;
+    assert_int_equal(symfile_reader_open(&reader, example_v8,
+                                         sizeof(example_v8), error,
+                                         sizeof(error)),
+                     SYMFILE_OPENED);
+    assert_int_equal(symfile_verify(&reader, error, sizeof(error)),
+                     SYMFILE_SOUND);
+    assert_false(reader.has_srcsrv);
+}
+
 static void trailing_bytes_and_variables_are_sound(void **state)
 {
     uint8_t longer[sizeof(example_v9) + 16];
@@ -353,6 +392,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(examples_are_sound),
+        cmocka_unit_test(source_server_fields_are_noted),
+        cmocka_unit_test(version_8_has_no_source_server_fields),
         cmocka_unit_test(trailing_bytes_and_variables_are_sound),
         cmocka_unit_test(sound_variants),
         cmocka_unit_test(every_rule_is_checked),

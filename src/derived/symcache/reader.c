@@ -158,23 +158,6 @@ int symfile_reader_file(const struct symfile_reader *r, uint32_t index,
     return 0;
 }
 
-int symfile_reader_has_srcsrv(const struct symfile_reader *r)
-{
-    uint32_t i;
-    const uint8_t *p;
-
-    if (r->version < SYMFILE_SRCSRV_VERSION) {
-        return 0;
-    }
-    p = r->data + r->files;
-    for (i = 0; i < r->num_files; i++, p += r->file_size) {
-        if (symfile_load(p + 12) != SYMFILE_NONE) {
-            return 1;
-        }
-    }
-    return 0;
-}
-
 int symfile_reader_function(const struct symfile_reader *r, uint32_t index,
                             struct symfile_function_parts *function)
 {

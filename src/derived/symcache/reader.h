@@ -32,6 +32,8 @@ struct symfile_reader {
     size_t ranges;
     size_t strings;
     bool is_verified; /* strings are UTF-8, and not checked again */
+    bool has_srcsrv;  /* if verified: a file has source-server fields, which
+                       * say where it is in a version control system */
 };
 
 enum symfile_open_status {
@@ -88,10 +90,6 @@ int symfile_reader_function(const struct symfile_reader *reader,
                             struct symfile_function_parts *function);
 int symfile_reader_location(const struct symfile_reader *reader,
                             uint32_t index, struct symfile_location *location);
-
-/* Does any file have source-server fields, which say where it is in a version
- * control system?  Takes time proportional to the number of files. */
-int symfile_reader_has_srcsrv(const struct symfile_reader *reader);
 
 /* Returns the start address of a range; the index must be below num_ranges. */
 uint32_t symfile_reader_range(const struct symfile_reader *reader,

@@ -297,6 +297,23 @@ static int check_ranges(const struct verify *v)
     return SYMFILE_SOUND;
 }
 
+static bool has_srcsrv(const struct symfile_reader *r)
+{
+    uint32_t i;
+    const uint8_t *p;
+
+    if (r->version < SYMFILE_SRCSRV_VERSION) {
+        return false;
+    }
+    p = r->data + r->files;
+    for (i = 0; i < r->num_files; i++, p += r->file_size) {
+        if (symfile_load(p + 12) != SYMFILE_NONE) {
+            return true;
+        }
+    }
+    return false;
+}
+
 enum symfile_verify_status symfile_verify(struct symfile_reader *reader,
                                           char *error, size_t error_size)
 {
@@ -319,6 +336,7 @@ enum symfile_verify_status symfile_verify(struct symfile_reader *reader,
     }
     free(v.starts);
     reader->is_verified = status == SYMFILE_SOUND;
+    reader->has_srcsrv = reader->is_verified && has_srcsrv(reader);
     if (status == SYMFILE_NOT_VERIFIED) {
         snprintf(error, error_size, "no memory");
     }

@@ -22,7 +22,8 @@ enum symfile_verify_status {
  * Takes time proportional to the size of the file, and memory for a bit for
  * each byte of strings and a byte for each location.  Writes the first
  * violation, and where it is, to error.  If the file is sound, this is noted in
- * the reader, which then does not check the strings again.
+ * the reader, which then does not check the strings again, and whether any file
+ * has source-server fields.
  */
 enum symfile_verify_status symfile_verify(struct symfile_reader *reader,
                                           char *error, size_t error_size);

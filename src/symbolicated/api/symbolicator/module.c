@@ -30,7 +30,7 @@ void symbolicator_features_write(struct json_writer *w,
     json_write_bool(w, reader != NULL);
     json_write_key(w, "has_sources");
     json_write_bool(w, false);
-    if (reader != NULL && symfile_reader_has_srcsrv(reader)) {
+    if (reader != NULL && reader->has_srcsrv) {
         json_write_key(w, "srcsrv_vcs");
         json_write_text(w, "perforce");
     }
