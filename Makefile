@@ -181,7 +181,8 @@ FUZZOBJS = $(patsubst %.c,$(B)/fuzz/obj/%.o,fuzz/image.c \
                src/debuginfo/*.c src/debuginfo/*/*.c src/json/*.c src/symbolication/*.c \
                src/symbolication/*/*.c) \
              $(addprefix src/base/,address.c arena.c clock.c glob.c origin.c sort.c table.c thread.c utf8.c) \
-             src/config/location.c $(addprefix src/http/,chunked.c head.c) \
+             $(addprefix src/config/,location.c sympath.c tokens.c) src/base/secret.c \
+             $(addprefix src/http/,chunked.c head.c) \
              $(addprefix src/symcached/,source/file_ptr.c space/sink.c \
                $(addprefix intake/,body.c body_kind.c cabinet.c multipart.c \
                  report.c zip.c)) \
@@ -204,7 +205,7 @@ $(B)/fuzz/%: $(B)/fuzz/obj/fuzz/%.o $(FUZZOBJS)
 	    -lmspack -lminizip -lisal -lz -lzstd $(FUZZLIBS)
 
 $(B)/fuzz/fuzz_tier: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
-             src/symcached/tier/object.c src/base/secret.c)
+             src/symcached/tier/object.c)
 
 $(B)/fuzz/fuzz_page: FUZZLIBS = -levent -lexpat
 $(B)/fuzz/fuzz_page: $(patsubst %.c,$(B)/fuzz/obj/%.o,\
@@ -216,6 +217,13 @@ $(B)/fuzz/fuzz_symbolicated: $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out \
              src/symbolicated/main.c,$(wildcard src/symbolicated/*.c \
                src/symbolicated/calls/*.c src/symbolicated/files/*.c \
                src/symbolicated/search/*.c src/base/*.c src/config/*.c \
+               src/http/*.c src/metrics/*.c src/sandbox/*.c)))
+
+# everything that the types of sources need; the target has a probe() of its own
+$(B)/fuzz/fuzz_config: FUZZLIBS = $(LIBS_symcached) -lnettle
+$(B)/fuzz/fuzz_config: $(patsubst %.c,$(B)/fuzz/obj/%.o,$(filter-out \
+             src/base/probe.c,$(wildcard src/symcached/*/*.c \
+               src/symcached/*/*/*.c src/child/*.c src/config/*.c src/base/*.c \
                src/http/*.c src/metrics/*.c src/sandbox/*.c)))
 
 # tests ------------------------------------------------------------------------

@@ -74,9 +74,11 @@ static int read_key(struct config_reader *r, const cJSON *object,
 static int check_required(struct config_reader *r, const cJSON *item,
                           const struct config_part *part)
 {
-    const struct config_field *field = part->fields;
+    const struct config_field *field;
+    size_t i;
 
-    for (; field < part->fields + part->n; field++) {
+    for (i = 0; i < part->n; i++) {
+        field = &part->fields[i];
         if ((field->flags & CONFIG_REQUIRED) != 0 &&
             cJSON_GetObjectItemCaseSensitive(item, field->key) == NULL) {
             return config_error(r, item, "\"%s\" is missing", field->key);

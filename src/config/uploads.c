@@ -4,74 +4,20 @@
 
 #include "uploads.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <openssl/crypto.h>
 #include "source.h"
 #include "source_fingerprint.h"
 #include "tier.h"
+#include "tokens.h"
 
 #define GIB (1024ULL * 1024 * 1024)
 
 #define DAY (24u * 60 * 60)
 
-#define LINE_SIZE 512
-#define TOKENS_MAX 10000
-
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
-
-/* "TOKEN RIGHT USER".  Clients append "-" and a label to their token, so it
- * has no such character.  Returns NULL, or what is wrong. */
-static const char *read_line(char *line, struct upload_token *token)
-{
-    const char *right;
-    char *rest, *user;
-
-    token->token = strtok_r(line, " \t\r\n", &rest);
-    right = strtok_r(NULL, " \t\r\n", &rest);
-    user = strtok_r(NULL, " \t\r\n", &rest);
-    if (user == NULL || strtok_r(NULL, " \t\r\n", &rest) != NULL) {
-        return "a line is \"TOKEN upload USER\" or \"TOKEN try USER\"";
-    }
-    if (strlen(token->token) < 16 || strchr(token->token, '-') != NULL) {
-        return "a token has 16 characters or more, and no \"-\"";
-    }
-    if (strcmp(right, "upload") != 0 && strcmp(right, "try") != 0) {
-        return "the right is \"upload\" or \"try\"";
-    }
-    token->only_try = right[0] == 't';
-    token->token = strdup(token->token);
-    token->user = strdup(user);
-    return token->token != NULL && token->user != NULL ? NULL
-                                                       : "out of memory";
-}
-
-static const char *add_line(struct uploads_config *uploads, char *line)
-{
-    struct upload_token *tokens;
-
-    if (strchr(line, '\n') == NULL && strlen(line) == LINE_SIZE - 1) {
-        return "a line is too long";
-    }
-    line += strspn(line, " \t\r\n");
-    if (line[0] == '\0' || line[0] == '#') {
-        return NULL;
-    }
-    if (uploads->ntokens == TOKENS_MAX) {
-        return "there are too many tokens";
-    }
-    tokens = realloc(uploads->tokens,
-                     (uploads->ntokens + 1) * sizeof(tokens[0]));
-    if (tokens == NULL) {
-        return "out of memory";
-    }
-    uploads->tokens = tokens;
-    memset(&tokens[uploads->ntokens], 0, sizeof(tokens[0]));
-    return read_line(line, &tokens[uploads->ntokens++]);
-}
 
 /* The file has one token in each line. */
 static int read_tokens(struct config_reader *r, const cJSON *item,
@@ -79,10 +25,9 @@ static int read_tokens(struct config_reader *r, const cJSON *item,
 {
     struct uploads_config *uploads = at;
     const char *text = config_text(r, item, "\"@/etc/symcached/tokens\"");
-    const char *wrong = NULL;
-    char line[LINE_SIZE];
-    unsigned n = 0;
-    FILE *f;
+    const char *wrong;
+    unsigned line;
+    FILE *list;
 
     if (text == NULL) {
         return -1;
@@ -95,22 +40,15 @@ static int read_tokens(struct config_reader *r, const cJSON *item,
     if (r->types == NULL) {
         return 0; /* who asks no sources has no use for secrets */
     }
-    f = fopen(text + 1, "re");
-    if (f == NULL) {
+    list = fopen(text + 1, "re");
+    if (list == NULL) {
         return config_error(r, item, "%s: %s", text + 1, strerror(errno));
     }
-    while (wrong == NULL && fgets(line, sizeof(line), f) != NULL) {
-        wrong = add_line(uploads, line);
-        n++;
-    }
-    if (wrong == NULL && ferror(f)) {
-        wrong = "cannot be read";
-    }
-    fclose(f);
-    OPENSSL_cleanse(line, sizeof(line));
+    wrong = config_tokens_read(uploads, list, &line);
+    fclose(list);
     return wrong == NULL
                ? 0
-               : config_error(r, item, "%s:%u: %s", text + 1, n, wrong);
+               : config_error(r, item, "%s:%u: %s", text + 1, line, wrong);
 }
 
 /* Machines that hear of uploads; this one may be among them. */
@@ -338,16 +276,11 @@ bool config_store_has_uploads(const struct store_config *store, bool is_try)
 
 void config_uploads_clear(struct uploads_config *uploads)
 {
-    while (uploads->ntokens > 0) {
-        uploads->ntokens--;
-        secret_free(uploads->tokens[uploads->ntokens].token);
-        free(uploads->tokens[uploads->ntokens].user);
-    }
+    config_tokens_clear(uploads);
     while (uploads->npeers > 0) {
         free(uploads->peers[--uploads->npeers]);
     }
     free(uploads->peers);
-    free(uploads->tokens);
     free(uploads->root);
     free(uploads->spool);
     free(uploads->listen);
