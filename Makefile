@@ -65,7 +65,8 @@ ROOM_pdb2symcache = converter
 ROOM_symcachectl  = symcachectl
 USES_symcached    = http child metrics config sandbox base proto
 USES_symcached-sandboxed = symcached config debuginfo derived sandbox base proto
-USES_symbolicated = http config symbolication json derived sandbox base proto
+USES_symbolicated = http metrics config symbolication json derived sandbox \
+                    base proto
 USES_pdb2symcache = debuginfo json derived sandbox base proto
 USES_symcachectl  = symbolicated symbolication converter debuginfo json \
                     derived sandbox base proto

@@ -136,9 +136,10 @@ my %metrics = map { $_ => 1 } in_code(qr/"(symcached_[a-z_]+)["{]/);
 my @rows = grep { /^\| `symcached_/ } split /\n/, $operations;
 my @named = map { my ($first) = /^\| (.*?) \|/; $first =~ /`(symcached_\w+)/g }
     @rows;
-my ($former) = $operations =~ /^(`symcached_[^\n]*\n[^\n]*) the\nformer|^(`symcached_.*?former names.*?)\n\n/ms;
-push @named, ($2 // $1 // '') =~ /`(symcached_\w+)`/g;
 same([keys %metrics], \@named, 'metrics of symcached');
+my ($process) = grep { /^\| `process_/ } split /\n/, $operations;
+same([in_code(qr/"(process_[a-z_]+)"/, qr{src/metrics/})],
+     [$process =~ /`(process_\w+)`/g], 'metrics of any process');
 
 my ($counters) = map { s/\\\n//gr } grep { /X\(LOOKUP_HIT/ } values %code;
 @wrong = ();

@@ -89,7 +89,7 @@ $may{'symbolicated/search'} =
     'base proto json symbolicated symbolicated/api symbolicated/files';
 $may{'symbolicated/calls'} =
     "$common http symbolicated symbolicated/api symbolicated/search";
-$may{symbolicated} = "$common http sandbox symbolicated/api"
+$may{symbolicated} = "$common http metrics sandbox symbolicated/api"
     . ' symbolicated/calls symbolicated/files symbolicated/search';
 
 # symcached: who stands above whom; all may use what both daemons share

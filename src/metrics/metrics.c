@@ -20,18 +20,38 @@ static const struct {
 #undef METRICS_ROW
 };
 
-/* Former names of counters, which are still printed for one release. */
-static const struct {
-    enum metric metric;
+/* Upper bounds, in milliseconds: from an answer out of memory to a transcoder
+ * that takes the ten minutes that it may have. */
+static const unsigned bounds[] = {5,    10,    25,    50,    100,    250,
+                                  500,  1000,  2500,  5000,  10000,  30000,
+                                  60000, 120000, 300000, 600000};
+
+#define BOUNDS (sizeof(bounds) / sizeof(bounds[0]))
+
+static struct {
     const char *name;
-} former[] = {
-    {METRIC_DOWNLOAD_MS, "symcached_download_milliseconds_total"},
-    {METRIC_TRANSCODE_MS, "symcached_transcode_milliseconds_total"},
+    const char *help;
+    uint64_t counts[BOUNDS + 1]; /* the last has what is above all bounds */
+    uint64_t ms;
+} histograms[METRICS_HISTOGRAMS_N] = {
+#define METRICS_ROW(id, name, help) {name, help, {0}, 0},
+    METRICS_HISTOGRAMS(METRICS_ROW)
+#undef METRICS_ROW
 };
 
 void metrics_add(enum metric metric, uint64_t n)
 {
     values[metric] += n;
+}
+
+void metrics_observe(enum metrics_histogram histogram, unsigned ms)
+{
+    size_t i;
+
+    for (i = 0; i < BOUNDS && ms > bounds[i]; i++) {
+    }
+    histograms[histogram].counts[i]++;
+    histograms[histogram].ms += ms;
 }
 
 /* sorted by name */
@@ -90,17 +110,47 @@ static void print_value(struct evbuffer *buf, double value)
         buf, value == (double)(int64_t)value ? " %.0f\n" : " %.3f\n", value);
 }
 
-static void print_former(struct evbuffer *buf)
+static void print_help(struct evbuffer *buf, const char *name,
+                       const char *type, const char *help)
 {
-    size_t i;
+    evbuffer_add_printf(buf, "# HELP %s %s\n# TYPE %s %s\n", name, help, name,
+                        type);
+}
 
-    for (i = 0; i < sizeof(former) / sizeof(former[0]); i++) {
-        evbuffer_add_printf(buf,
-                            "# HELP %s Former name of %s.\n"
-                            "# TYPE %s counter\n%s %" PRIu64 "\n",
-                            former[i].name, counters[former[i].metric].name,
-                            former[i].name, former[i].name,
-                            values[former[i].metric]);
+void metrics_print_histogram(struct evbuffer *buf, const char *name,
+                             const char *labels, const unsigned *upper,
+                             unsigned n, const uint64_t *counts, uint64_t sum,
+                             double second)
+{
+    const char *comma = labels[0] != '\0' ? "," : "";
+    const char *open = labels[0] != '\0' ? "{" : "";
+    const char *close = labels[0] != '\0' ? "}" : "";
+    uint64_t total = 0;
+    unsigned i;
+
+    for (i = 0; i < n; i++) {
+        total += counts[i];
+        evbuffer_add_printf(buf, "%s_bucket{%s%sle=\"%g\"} %" PRIu64 "\n",
+                            name, labels, comma, upper[i] / second, total);
+    }
+    total += counts[n];
+    evbuffer_add_printf(buf,
+                        "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n"
+                        "%s_sum%s%s%s %.6f\n"
+                        "%s_count%s%s%s %" PRIu64 "\n",
+                        name, labels, comma, total, name, open, labels, close,
+                        (double)sum / second, name, open, labels, close,
+                        total);
+}
+
+static void print_histograms(struct evbuffer *buf)
+{
+    unsigned i;
+
+    for (i = 0; i < METRICS_HISTOGRAMS_N; i++) {
+        print_help(buf, histograms[i].name, "histogram", histograms[i].help);
+        metrics_print_histogram(buf, histograms[i].name, "", bounds, BOUNDS,
+                                histograms[i].counts, histograms[i].ms, 1000);
     }
 }
 
@@ -112,8 +162,7 @@ static void print_gauges(struct evbuffer *buf)
     for (g = gauges; g != NULL; g = g->next) {
         if (strcmp(last, g->name) != 0) {
             last = g->name;
-            evbuffer_add_printf(buf, "# HELP %s %s\n# TYPE %s gauge\n", last,
-                                g->help, last);
+            print_help(buf, last, "gauge", g->help);
         }
         evbuffer_add_printf(buf, "%s%s%s%s", last,
                             g->labels[0] != '\0' ? "{" : "", g->labels,
@@ -130,8 +179,7 @@ void metrics_print(struct evbuffer *buf)
     for (i = 0; i < METRICS_N; i++) {
         if (strcmp(last, counters[i].name) != 0) {
             last = counters[i].name;
-            evbuffer_add_printf(buf, "# HELP %s %s\n# TYPE %s counter\n", last,
-                                counters[i].help, last);
+            print_help(buf, last, "counter", counters[i].help);
         }
         labels = counters[i].labels;
         evbuffer_add_printf(buf, "%s%s%s%s", last,
@@ -141,13 +189,13 @@ void metrics_print(struct evbuffer *buf)
                              ? (double)values[i] / 1000
                              : (double)values[i]);
     }
-    print_former(buf);
+    print_histograms(buf);
     print_gauges(buf);
 }
 
 void metrics_print_gauge(struct evbuffer *buf, const char *name,
                          const char *help, double value)
 {
-    evbuffer_add_printf(buf, "# HELP %s %s\n# TYPE %s gauge\n%s %.0f\n", name,
-                        help, name, name, value);
+    print_help(buf, name, "gauge", help);
+    evbuffer_add_printf(buf, "%s %.0f\n", name, value);
 }

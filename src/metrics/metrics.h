@@ -1,8 +1,9 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Counters of the process and their text for Prometheus.  The names are part
- * of the interface to users, so they must not change without need.
+ * Counters and histograms of symcached, gauges of any daemon, and their text
+ * for Prometheus.  The names are part of the interface to users, so they must
+ * not change without need.
  */
 #ifndef METRICS_H
 #define METRICS_H
@@ -99,8 +100,6 @@
     X(DIGEST_MATCH, "symcached_digests_total", "result=\"match\"",            \
       "Downloads whose server sent a SHA-256.")                               \
     X(DIGEST_DIFFER, "symcached_digests_total", "result=\"differ\"", "")      \
-    X(DOWNLOAD_MS, "symcached_download_seconds_total", "",                    \
-      "Time that jobs spent in sources.")                                     \
     X(DOWNLOAD_REUSED, "symcached_downloads_reused_total", "",                \
       "Jobs that found their PDB among the downloads.")                       \
     X(SYMCACHE_FETCHED, "symcached_symcache_answers_total",                   \
@@ -146,8 +145,6 @@
       "to=\"closed\"", "")                                                    \
     X(TRANSCODE_RUNS, "symcached_transcodes_total", "",                       \
       "Transcoder processes that ended.")                                     \
-    X(TRANSCODE_MS, "symcached_transcode_seconds_total", "",                  \
-      "Time that transcoders ran.")                                           \
     X(TRANSCODE_REFUSED, "symcached_transcodes_refused_total", "",            \
       "Runs not made: the transcoder is left alone.")                         \
     X(TRANSCODER_PAUSED, "symcached_transcoder_pauses_total", "",             \
@@ -211,6 +208,27 @@ enum metric { METRICS_COUNTERS(METRICS_ENUM) METRICS_N };
 
 void metrics_add(enum metric metric, uint64_t n);
 
+/* X(id, name, help): histograms of seconds. */
+#define METRICS_HISTOGRAMS(X)                                                 \
+    X(LOOKUP, "symcached_lookup_seconds",                                     \
+      "Time from a lookup on the socket to its answer.")                      \
+    X(JOB, "symcached_job_seconds", "Time from a job's start to its end.")    \
+    X(DOWNLOAD, "symcached_download_seconds",                                 \
+      "Time that jobs spent in sources.")                                     \
+    X(TRANSCODE, "symcached_transcode_seconds",                               \
+      "Time that transcoder processes ran.")
+
+#define METRICS_ENUM(id, name, help) METRICS_##id,
+
+enum metrics_histogram {
+    METRICS_HISTOGRAMS(METRICS_ENUM) METRICS_HISTOGRAMS_N
+};
+
+#undef METRICS_ENUM
+
+/* Counts something that took so many milliseconds. */
+void metrics_observe(enum metrics_histogram histogram, unsigned ms);
+
 /*
  * Sets a gauge that is printed with the counters from now on; labels may be
  * "".  name and help must stay valid, as they are not copied.
@@ -221,11 +239,34 @@ void metrics_show(const char *name, const char *labels, const char *help,
 /* Removes all gauges of that name. */
 void metrics_hide(const char *name);
 
-/* Appends all counters, and the gauges of metrics_show(). */
+/* Appends all counters, histograms, and the gauges of metrics_show(). */
 void metrics_print(struct evbuffer *buf);
 
 /* Appends one gauge with its help. */
 void metrics_print_gauge(struct evbuffer *buf, const char *name,
                          const char *help, double value);
+
+/*
+ * Appends the samples of a histogram, without its help.  counts[i] is the
+ * number of values above upper[i - 1] and up to upper[i], counts[n] of those
+ * above all bounds.  A second is so many units of bounds and sum.  labels may
+ * be "".
+ */
+void metrics_print_histogram(struct evbuffer *buf, const char *name,
+                             const char *labels, const unsigned *upper,
+                             unsigned n, const uint64_t *counts, uint64_t sum,
+                             double second);
+
+/*
+ * process.c: for a daemon's start, before its sandbox and after it has raised
+ * its limit of descriptors.
+ */
+void metrics_process_start(void);
+
+/*
+ * Appends what Prometheus' client libraries say of every process, under their
+ * names; what the kernel does not tell is left out.  Any thread may call it.
+ */
+void metrics_print_process(struct evbuffer *buf);
 
 #endif

@@ -21,6 +21,7 @@
 #include "base/service.h"
 #include "base/signals.h"
 #include "http/http.h"
+#include "metrics/metrics.h"
 #include "sandbox/sandbox.h"
 #include "demangler.h"
 #include "symbolicated/search/exchange.h"
@@ -264,6 +265,7 @@ static int start(struct daemon *d, struct config *config)
 
     signal(SIGPIPE, SIG_IGN);
     daemon_raise_descriptors();
+    metrics_process_start();
     service_start();
     keep_freed_memory();
     d->settings = settings_new(config, false, error, sizeof(error));

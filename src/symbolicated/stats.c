@@ -4,6 +4,8 @@
 #include "stats.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include "metrics/metrics.h"
 #include "symbolicated/files/files.h"
 
 /* Microseconds.  One frame takes a few, a thousand a millisecond or two, and
@@ -103,28 +105,17 @@ static void print_requests(const struct printer *p)
 
 static void print_histogram(const struct printer *p, enum api_protocol i)
 {
-    const char *name = api_protocol_name(i);
-    uint64_t total = 0;
+    uint64_t counts[STATS_BUCKETS];
+    char labels[64];
     unsigned j;
 
     for (j = 0; j < STATS_BUCKETS; j++) {
-        total += sum(p, offsetof(struct stats, buckets[i][j]));
-        evbuffer_add_printf(
-            p->buf,
-            "symbolicated_request_seconds_bucket{protocol=\"%s\",le=\"", name);
-        if (j < STATS_BUCKETS - 1) {
-            evbuffer_add_printf(p->buf, "%g", bounds[j] / 1e6);
-        } else {
-            evbuffer_add_printf(p->buf, "+Inf");
-        }
-        evbuffer_add_printf(p->buf, "\"} %" PRIu64 "\n", total);
+        counts[j] = sum(p, offsetof(struct stats, buckets[i][j]));
     }
-    evbuffer_add_printf(
-        p->buf,
-        "symbolicated_request_seconds_sum{protocol=\"%s\"} %.6f\n"
-        "symbolicated_request_seconds_count{protocol=\"%s\"} %" PRIu64 "\n",
-        name, (double)sum(p, offsetof(struct stats, usec[i])) / 1e6, name,
-        total);
+    snprintf(labels, sizeof(labels), "protocol=\"%s\"", api_protocol_name(i));
+    metrics_print_histogram(p->buf, "symbolicated_request_seconds", labels,
+                            bounds, STATS_BUCKETS - 1, counts,
+                            sum(p, offsetof(struct stats, usec[i])), 1e6);
 }
 
 static void print_histograms(const struct printer *p)
@@ -218,4 +209,5 @@ void stats_print(struct evbuffer *buf, const struct stats *const *stats,
                  sizes->opened);
     print_number(&p, "symbolicated_files_evicted_total", "counter",
                  "SymCache files that made room for others.", sizes->evicted);
+    metrics_print_process(buf);
 }

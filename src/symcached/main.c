@@ -262,6 +262,7 @@ static int start(struct daemon *d, struct config *config)
 
     signal(SIGPIPE, SIG_IGN);
     daemon_raise_descriptors();
+    metrics_process_start();
     umask(022);
     service_start();
     if (reaper_start() != 0) {

@@ -189,10 +189,11 @@ like header($m, 'Content-Type'), qr{^text/plain; version=0\.0\.4},
     'metrics: type';
 my (%type, %seen, @wrong);
 for (split /\n/, $m->{body}) {
-    if (/^# HELP (symcached_[a-z_]+) \S.*$/) { push @wrong, $_ if $seen{$1}++ }
-    elsif (/^# TYPE (\S+) (counter|gauge)$/) { $type{$1} = $2 }
-    elsif (/^(symcached_\w+)(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? \d+(?:\.\d+)?$/) {
-        push @wrong, $_ unless $type{$1};
+    if (/^# HELP ((?:symcached|process)_[a-z_]+) \S.*$/) { push @wrong, $_ if $seen{$1}++ }
+    elsif (/^# TYPE (\S+) (counter|gauge|histogram)$/) { $type{$1} = $2 }
+    elsif (/^((?:symcached|process)_\w+)(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? \d+(?:\.\d+)?$/) {
+        push @wrong, $_
+            unless $type{$1 =~ s/_seconds\K_(?:bucket|sum|count)$//r};
         push @wrong, $_ if $seen{$_}++;
     } else { push @wrong, $_ }
 }

@@ -198,7 +198,7 @@ static void on_canary(void *arg, const struct transcode_result *result)
     job->run.transcode = NULL;
     job->run.canary = NULL;
     metrics_add(METRIC_TRANSCODE_RUNS, 1);
-    metrics_add(METRIC_TRANSCODE_MS, result->ms);
+    metrics_observe(METRICS_TRANSCODE, result->ms);
 
     transcode_describe(result, why, sizeof(why));
     if (trust == NULL) {

@@ -220,7 +220,7 @@ static void on_transcoded(void *arg, const struct transcode_result *result)
     job->run.transcode = NULL;
     job->transcode_ms += result->ms;
     metrics_add(METRIC_TRANSCODE_RUNS, 1);
-    metrics_add(METRIC_TRANSCODE_MS, result->ms);
+    metrics_observe(METRICS_TRANSCODE, result->ms);
 
     if (result->ok) {
         job_run_spoke(job, result->proof != PROOF_NONE);

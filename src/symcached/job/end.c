@@ -238,6 +238,7 @@ static void note_miss(struct job *job, enum job_outcome outcome)
 static void record(struct job *job, enum job_outcome outcome)
 {
     metrics_add(outcome_metrics[outcome], 1);
+    metrics_observe(METRICS_JOB, clock_since(job->began));
     if (purpose_is_better(job->purpose)) {
         /* what is on disk stays valid, whatever this job found out */
         metrics_add(METRIC_BETTER_FOUND, outcome == JOB_PUBLISHED);

@@ -48,7 +48,7 @@ void job_leave_sources(struct job *job)
     prefetch_drop(job);
     job_remove_work(job);
     job->download_ms += ms;
-    metrics_add(METRIC_DOWNLOAD_MS, ms);
+    metrics_observe(METRICS_DOWNLOAD, ms);
 }
 
 void job_drop_kept(struct job *job)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <event2/event_struct.h>
+#include "base/clock.h"
 #include "http/http.h"
 #include "metrics/metrics.h"
 #include "proto/header.h"
@@ -24,6 +25,7 @@ struct lookup_batch {
     struct evbuffer *lines;    /* of the answer, not sent yet */
     struct event flush;        /* sends those that came in one turn together */
     size_t open;               /* lookups that are not answered yet */
+    uint64_t began;
     waiting_lookup_ended_fn ended;
     void *arg;
     size_t n;
@@ -83,6 +85,7 @@ static void on_answer(void *arg, const struct scheduler_answer *a)
         a->kind == SCHEDULER_ABSENT || a->kind == SCHEDULER_BUSY;
     bool has_seconds = has_reason || a->kind == SCHEDULER_PENDING;
 
+    metrics_observe(METRICS_LOOKUP, clock_since(batch->began));
     item->waiter = NULL;
     batch->open--;
     add_line(batch, (size_t)(item - batch->items), waiting_lookup_status(a),
@@ -160,6 +163,7 @@ static struct lookup_batch *batch_new(waiting_lookup_ended_fn ended, void *arg)
     if (batch != NULL) {
         batch->ended = ended;
         batch->arg = arg;
+        batch->began = clock_ms();
         batch->lines = evbuffer_new();
         if (batch->lines == NULL) {
             free(batch);

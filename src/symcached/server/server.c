@@ -21,6 +21,7 @@
 #include "metrics/metrics.h"
 #include "endpoint.h"
 #include "lookup_batch.h"
+#include "metrics_page.h"
 #include "ready.h"
 #include "reports.h"
 #include "rights.h"
@@ -304,35 +305,7 @@ static void page_report(struct server *s, struct target *t, const char *query,
 static void page_metrics(struct server *s, struct target *t, const char *query,
                          struct evhttp_request *req)
 {
-    struct evbuffer *buf = evbuffer_new();
-    struct scheduler_gauges g;
-
-    if (buf == NULL) {
-        reply_empty(req, 503);
-        return;
-    }
-
-    scheduler_gauges(s->scheduler, &g);
-    metrics_print(buf);
-    scheduler_print_sources(s->scheduler, buf);
-    metrics_print_gauge(buf, "symcached_jobs_queued",
-                        "Jobs that wait for a slot.", g.queued);
-    metrics_print_gauge(buf, "symcached_jobs_downloading",
-                        "Jobs that ask a source.", g.downloading);
-    metrics_print_gauge(buf, "symcached_jobs_transcoding",
-                        "Jobs whose transcoder runs.", g.transcoding);
-    metrics_print_gauge(buf, "symcached_waiters",
-                        "Lookups that are held on the socket.", g.waiters);
-    metrics_print_gauge(buf, "symcached_failures_remembered",
-                        "Keys not tried again yet because of a failure.",
-                        g.failures);
-    metrics_print_gauge(buf, "symcached_draining",
-                        "Are lookups refused that need a new job?",
-                        g.draining);
-    metrics_print_gauge(buf, "symcached_start_time_seconds",
-                        "When the process started, as Unix time.",
-                        (double)s->started);
-    reply_text(req, buf);
+    metrics_page(s->scheduler, s->started, req);
 }
 
 static void page_healthz(struct server *s, struct target *t, const char *query,

@@ -25,7 +25,6 @@ struct question {
     char name[SYMCACHE_NAME_MAX + 1];
     char via[VIA_MAX + 1];
     struct waiting_lookup_query query;
-    uint64_t began;
 };
 
 /*
@@ -40,6 +39,7 @@ struct waiting_lookup {
     struct waiter *waiter;      /* NULL while scheduler_ask() runs */
     struct locate *locate;      /* or NULL; it comes before that */
     struct question *question;  /* for that time */
+    uint64_t began;
     waiting_lookup_ended_fn ended;
     void *arg;
 };
@@ -270,6 +270,7 @@ static void answer(struct waiting_lookup *lookup,
 {
     struct evhttp_request *req;
 
+    metrics_observe(METRICS_LOOKUP, clock_since(lookup->began));
     if (lookup->req != NULL) {
         print(lookup->req, what);
         waiting_lookup_free(lookup);
@@ -354,10 +355,10 @@ static void watch_close(struct event_base *base, struct waiting_lookup *lookup)
 }
 
 /* What is left of the time that the client waits. */
-static unsigned seconds_left(const struct question *question)
+static unsigned seconds_left(const struct waiting_lookup *lookup)
 {
-    unsigned spent = (unsigned)((clock_since(question->began) + 999) / 1000);
-    unsigned wait = question->query.wait;
+    unsigned spent = (unsigned)((clock_since(lookup->began) + 999) / 1000);
+    unsigned wait = lookup->question->query.wait;
 
     return wait == 0 ? 0 : wait > spent ? wait - spent : 1;
 }
@@ -384,7 +385,7 @@ static void on_located(void *arg, const char *url)
     }
     waiter = scheduler_ask(question->scheduler, store, &question->key,
                            question->name, &question->query.ask, question->via,
-                           question->query.hints, seconds_left(question),
+                           question->query.hints, seconds_left(lookup),
                            on_answer, lookup);
     if (waiter != NULL) {
         lookup->waiter = waiter;
@@ -415,7 +416,6 @@ static bool locate(struct waiting_lookup *lookup, struct scheduler *scheduler,
     snprintf(question->name, sizeof(question->name), "%s", name);
     snprintf(question->via, sizeof(question->via), "%s", via);
     question->query = *q;
-    question->began = clock_ms();
     lookup->locate = scheduler_locate(scheduler, store, key, on_located,
                                       lookup);
     return lookup->locate != NULL;
@@ -441,6 +441,7 @@ void waiting_lookup_start(struct event_base *base, struct scheduler *scheduler,
     lookup->req = req;
     lookup->ended = ended;
     lookup->arg = arg;
+    lookup->began = clock_ms();
     via = evhttp_find_header(evhttp_request_get_input_headers(req),
                              SYMCACHE_HEADER_VIA);
     via = via != NULL ? via : "";

@@ -215,9 +215,6 @@ static void take_report(const cJSON *report)
     metrics_show("symcached_clean_seconds", "",
                  "How long the last pass of cleaning took.",
                  number(report, "ms") / 1000);
-    metrics_show("symcached_clean_milliseconds", "",
-                 "Former name of symcached_clean_seconds.",
-                 number(report, "ms"));
     metrics_show("symcached_clean_failed", "",
                  "Files that the last pass could not remove, and folders that "
                  "it could not read.",

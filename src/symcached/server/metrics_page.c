@@ -1,0 +1,45 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "metrics_page.h"
+
+#include <event2/buffer.h>
+#include <event2/http.h>
+#include "http/http.h"
+#include "metrics/metrics.h"
+#include "symcached/job/job.h"
+
+void metrics_page(const struct scheduler *scheduler, time_t started,
+                  struct evhttp_request *req)
+{
+    struct evbuffer *buf = evbuffer_new();
+    struct scheduler_gauges g;
+
+    if (buf == NULL) {
+        reply_empty(req, 503);
+        return;
+    }
+
+    scheduler_gauges(scheduler, &g);
+    metrics_print(buf);
+    scheduler_print_sources(scheduler, buf);
+    metrics_print_gauge(buf, "symcached_jobs_queued",
+                        "Jobs that wait for a slot.", g.queued);
+    metrics_print_gauge(buf, "symcached_jobs_downloading",
+                        "Jobs that ask a source.", g.downloading);
+    metrics_print_gauge(buf, "symcached_jobs_transcoding",
+                        "Jobs whose transcoder runs.", g.transcoding);
+    metrics_print_gauge(buf, "symcached_waiters",
+                        "Lookups that are held on the socket.", g.waiters);
+    metrics_print_gauge(buf, "symcached_failures_remembered",
+                        "Keys not tried again yet because of a failure.",
+                        g.failures);
+    metrics_print_gauge(buf, "symcached_draining",
+                        "Are lookups refused that need a new job?",
+                        g.draining);
+    metrics_print_gauge(buf, "symcached_start_time_seconds",
+                        "When the process started, as Unix time.",
+                        (double)started);
+    metrics_print_process(buf);
+    reply_text(req, buf);
+}
