@@ -13,7 +13,7 @@ use File::Copy qw(copy);
 use FindBin;
 use lib "$FindBin::Bin/../lib";
 use HTTP::Tiny;
-use JSON::PP qw(decode_json);
+use JSON::PP qw(decode_json encode_json);
 use Test::More;
 use Test::Symcache;
 
@@ -106,6 +106,8 @@ for my $panel (@{ $dashboard->{panels} }) {
         my $data = api('query', query => $query);
         ok $data, "$panel->{title}: Prometheus takes $target->{refId}"
             or diag $query;
+        unlike encode_json($data // []), qr/"NaN"/,
+            'which is no NaN where nothing happens';
         $queries++;
     }
 }
