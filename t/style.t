@@ -44,6 +44,7 @@ my %may = (    # room => rooms that it may include from
     config => 'base proto',
     'derived/symcache' => 'base',
     'derived/ppdbcache' => 'base derived/symcache',
+    'derived/cficache' => 'base derived/symcache',
     json => 'base',
     symbolication => 'base derived/symcache symbolication/demangle',
     'symbolication/demangle' => 'derived/symcache',

@@ -1,0 +1,179 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "writer.h"
+
+#define PIECE 16384 /* bytes that are written at a time */
+
+/* Output that is collected until there is a piece of it. */
+struct piece {
+    const struct symfile_sink *sink;
+    size_t used;
+    bool has_failed;
+    uint8_t data[PIECE];
+};
+
+static void flush(struct piece *piece)
+{
+    if (piece->used > 0 && !piece->has_failed) {
+        piece->has_failed =
+            piece->sink->write(piece->sink->context, piece->data,
+                               piece->used) != 0;
+    }
+    piece->used = 0;
+}
+
+static void put_number(struct piece *piece, uint32_t number)
+{
+    if (piece->used == PIECE) {
+        flush(piece);
+    }
+    symfile_store(piece->data + piece->used, number);
+    piece->used += 4;
+}
+
+/* Writes bytes, and zeros up to a multiple of 4. */
+static void put_bytes(struct piece *piece, const void *data, size_t size)
+{
+    size_t n;
+    const uint8_t *p = data;
+
+    for (; size > 0; p += n, size -= n) {
+        if (piece->used == PIECE) {
+            flush(piece);
+        }
+        n = size < PIECE - piece->used ? size : PIECE - piece->used;
+        memcpy(piece->data + piece->used, p, n);
+        piece->used += n;
+    }
+    while (piece->used % 4 != 0) {
+        piece->data[piece->used++] = 0;
+    }
+}
+
+static void put_map(struct piece *piece, const struct cficache_points *map)
+{
+    size_t i;
+
+    for (i = 0; i < map->count; i++) {
+        put_number(piece, map->data[i].start);
+    }
+    for (i = 0; i < map->count; i++) {
+        put_number(piece, map->data[i].value);
+    }
+}
+
+static void put_header(struct piece *piece, const struct cficache_writer *w,
+                       const struct cficache_identity *identity,
+                       const struct cficache_points *maps, size_t name_bytes)
+{
+    unsigned i;
+    uint8_t *p = piece->data;
+
+    memset(p, 0, CFICACHE_HEADER);
+    memcpy(p, CFICACHE_MAGIC, 4);
+    symfile_store(p + CFICACHE_AT_VERSION, CFICACHE_VERSION);
+    memcpy(p + CFICACHE_AT_GUID, identity->guid, 16);
+    symfile_store(p + CFICACHE_AT_AGE, identity->age);
+    symfile_store(p + CFICACHE_AT_ARCH, identity->arch);
+    for (i = 0; i < CFICACHE_MAPS; i++) {
+        symfile_store(p + CFICACHE_AT_MAPS + (size_t)i * 4,
+                      (uint32_t)maps[i].count);
+    }
+    symfile_store(p + CFICACHE_AT_SETS, (uint32_t)w->sets.count);
+    symfile_store(p + CFICACHE_AT_RULES,
+                  (uint32_t)(w->sets.size / CFICACHE_RULE_SIZE));
+    symfile_store(p + CFICACHE_AT_WINS, (uint32_t)w->num_records);
+    symfile_store(p + CFICACHE_AT_PROGRAMS, (uint32_t)w->programs.size);
+    symfile_store(p + CFICACHE_AT_NAMES, (uint32_t)name_bytes);
+    symfile_store(p + CFICACHE_AT_FILE, (uint32_t)identity->file_size);
+    piece->used = CFICACHE_HEADER;
+}
+
+/* Writes all names into a buffer for as many as there can be; returns their
+ * size. */
+static size_t write_names(const struct cficache_names *names, uint8_t *p)
+{
+    unsigned i;
+    uint8_t *begin = p;
+
+    for (i = 0; i < names->count; i++) {
+        *p++ = names->sizes[i];
+        memcpy(p, names->texts[i], names->sizes[i]);
+        p += names->sizes[i];
+    }
+    return (size_t)(p - begin);
+}
+
+static enum symfile_status write_file(struct cficache_writer *w,
+                                      const struct cficache_identity *identity,
+                                      const struct cficache_points *maps,
+                                      const struct symfile_sink *sink)
+{
+    size_t i, name_bytes;
+    uint8_t names[sizeof(w->names.texts) + CFICACHE_NAMES];
+    struct piece piece;
+
+    piece.sink = sink;
+    piece.has_failed = false;
+    name_bytes = write_names(&w->names, names);
+    put_header(&piece, w, identity, maps, name_bytes);
+    for (i = 0; i < CFICACHE_MAPS; i++) {
+        put_map(&piece, &maps[i]);
+    }
+    put_number(&piece, 0);
+    for (i = 0; i < w->sets.count; i++) {
+        put_number(&piece, w->sets.ends[i] / CFICACHE_RULE_SIZE);
+    }
+    put_bytes(&piece, w->sets.data, w->sets.size);
+    put_bytes(&piece, w->records, w->num_records * CFICACHE_WIN_SIZE);
+    put_bytes(&piece, w->programs.data, w->programs.size);
+    put_bytes(&piece, names, name_bytes);
+    put_bytes(&piece, identity->file, identity->file_size);
+    flush(&piece);
+    return piece.has_failed ? SYMFILE_NO_WRITE : SYMFILE_OK;
+}
+
+/* Makes the map of STACK WIN records: those with programs hide the others. */
+static int make_win(const struct cficache_writer *w,
+                    struct cficache_points *map)
+{
+    int rc;
+    struct cficache_points fpo = {0}, programs = {0};
+
+    rc = cficache_points_map(&fpo, &w->wins[0], &w->rows) != 0 ||
+         cficache_points_map(&programs, &w->wins[1], &w->rows) != 0 ||
+         cficache_points_merge(map, &programs, &fpo) != 0;
+    free(fpo.data);
+    free(programs.data);
+    return rc;
+}
+
+enum symfile_status
+cficache_writer_finish(struct cficache_writer *w,
+                       const struct cficache_identity *identity,
+                       const struct symfile_sink *sink)
+{
+    unsigned i;
+    struct cficache_points maps[CFICACHE_MAPS] = {{0}};
+    enum symfile_status status = cficache_writer_close(w);
+
+    for (i = 0; i < CFICACHE_WIN && status == SYMFILE_OK; i++) {
+        if (cficache_points_map(&maps[i], &w->spans[i], &w->rows) != 0) {
+            status = SYMFILE_NO_MEMORY;
+        }
+    }
+    if (status == SYMFILE_OK && make_win(w, &maps[CFICACHE_WIN]) != 0) {
+        status = SYMFILE_NO_MEMORY;
+    }
+    if (status == SYMFILE_OK) {
+        status = write_file(w, identity, maps, sink);
+    }
+    for (i = 0; i < CFICACHE_MAPS; i++) {
+        free(maps[i].data);
+    }
+    return status;
+}

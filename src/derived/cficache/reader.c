@@ -1,0 +1,257 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "reader.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/le.h"
+
+#define POINT_SIZE 8 /* start and value, in two arrays */
+
+bool cficache_sniff(const void *data, size_t size)
+{
+    return size >= 4 && memcmp(data, CFICACHE_MAGIC, 4) == 0;
+}
+
+static enum symfile_open_status check_magic(const uint8_t *data, size_t size,
+                                            char *error, size_t error_size)
+{
+    uint32_t version;
+
+    if (size < CFICACHE_AT_GUID || !cficache_sniff(data, size)) {
+        snprintf(error, error_size,
+                 "not a CfiCache: does not begin with \"" CFICACHE_MAGIC
+                 "\"");
+        return SYMFILE_FOREIGN;
+    }
+    version = le32(data + CFICACHE_AT_VERSION);
+    if (version != CFICACHE_VERSION) {
+        snprintf(error, error_size,
+                 "a CfiCache of version %u; %d can be read", version,
+                 CFICACHE_VERSION);
+        return SYMFILE_FOREIGN;
+    }
+    if (size < CFICACHE_HEADER) {
+        snprintf(error, error_size,
+                 "truncated: %zu bytes, the header alone has %d", size,
+                 CFICACHE_HEADER);
+        return SYMFILE_DAMAGED;
+    }
+    return SYMFILE_OPENED;
+}
+
+/* Returns where a part of size bytes begins, and moves the end behind it. */
+static uint64_t take(uint64_t *end, uint64_t size)
+{
+    uint64_t begin = *end;
+
+    *end += (size + 3) & ~(uint64_t)3;
+    return begin;
+}
+
+/* Computes where the parts begin; returns where the last one ends. */
+static uint64_t lay_out(struct cficache_reader *r)
+{
+    unsigned i;
+    uint64_t end = CFICACHE_HEADER;
+
+    for (i = 0; i < CFICACHE_MAPS; i++) {
+        r->maps[i] = take(&end, (uint64_t)r->num_points[i] * POINT_SIZE);
+    }
+    r->sets = take(&end, ((uint64_t)r->num_sets + 1) * 4);
+    r->rules = take(&end, (uint64_t)r->num_rules * CFICACHE_RULE_SIZE);
+    r->wins = take(&end, (uint64_t)r->num_wins * CFICACHE_WIN_SIZE);
+    r->programs = take(&end, r->program_bytes);
+    r->names = take(&end, r->name_bytes);
+    r->file = take(&end, r->file_bytes);
+    return end;
+}
+
+enum symfile_open_status cficache_reader_open(struct cficache_reader *reader,
+                                              const void *data, size_t size,
+                                              char *error, size_t error_size)
+{
+    unsigned i;
+    uint64_t end;
+    enum symfile_open_status status;
+    struct cficache_reader r;
+
+    status = check_magic(data, size, error, error_size);
+    if (status != SYMFILE_OPENED) {
+        return status;
+    }
+    r.data = data;
+    r.size = size;
+    r.arch = le32(r.data + CFICACHE_AT_ARCH);
+    for (i = 0; i < CFICACHE_MAPS; i++) {
+        r.num_points[i] = le32(r.data + CFICACHE_AT_MAPS + (size_t)i * 4);
+    }
+    r.num_sets = le32(r.data + CFICACHE_AT_SETS);
+    r.num_rules = le32(r.data + CFICACHE_AT_RULES);
+    r.num_wins = le32(r.data + CFICACHE_AT_WINS);
+    r.program_bytes = le32(r.data + CFICACHE_AT_PROGRAMS);
+    r.name_bytes = le32(r.data + CFICACHE_AT_NAMES);
+    r.file_bytes = le32(r.data + CFICACHE_AT_FILE);
+    end = lay_out(&r);
+    if (end > size) {
+        snprintf(error, error_size,
+                 "truncated: %zu bytes, its parts take %llu", size,
+                 (unsigned long long)end);
+        return SYMFILE_DAMAGED;
+    }
+    *reader = r;
+    return SYMFILE_OPENED;
+}
+
+const uint8_t *cficache_reader_guid(const struct cficache_reader *r,
+                                    uint32_t *age)
+{
+    *age = le32(r->data + CFICACHE_AT_AGE);
+    return r->data + CFICACHE_AT_GUID;
+}
+
+struct symfile_string cficache_reader_file(const struct cficache_reader *r)
+{
+    struct symfile_string file = {NULL, r->file_bytes};
+
+    if (r->file_bytes > 0) {
+        file.data = (const char *)r->data + r->file;
+    }
+    return file;
+}
+
+unsigned cficache_reader_names(const struct cficache_reader *r,
+                               struct symfile_string names[CFICACHE_NAMES])
+{
+    size_t at = 0;
+    unsigned n;
+    const uint8_t *p = r->data + r->names;
+
+    for (n = 0; n < CFICACHE_NAMES && at < r->name_bytes &&
+                p[at] < r->name_bytes - at;
+         n++) {
+        names[n].data = (const char *)p + at + 1;
+        names[n].size = p[at];
+        at += 1 + (size_t)p[at];
+    }
+    return n;
+}
+
+uint32_t cficache_reader_point(const struct cficache_reader *r,
+                               enum cficache_map map, uint32_t index,
+                               uint32_t *value)
+{
+    const uint8_t *starts = r->data + r->maps[map];
+
+    *value = le32(starts + ((size_t)r->num_points[map] + index) * 4);
+    return le32(starts + (size_t)index * 4);
+}
+
+/* Returns what a map holds for an address. */
+static uint32_t look_up(const struct cficache_reader *r, enum cficache_map map,
+                        uint32_t address)
+{
+    uint32_t value, half, base = 0, count = r->num_points[map];
+    const uint8_t *starts = r->data + r->maps[map];
+
+    if (count == 0) {
+        return 0;
+    }
+    while (count > 1) {
+        half = count / 2;
+        base += le32(starts + ((size_t)base + half) * 4) <= address ? half : 0;
+        count -= half;
+    }
+    return cficache_reader_point(r, map, base, &value) <= address ? value : 0;
+}
+
+bool cficache_reader_set(const struct cficache_reader *r, uint32_t set,
+                         struct cficache_row *row)
+{
+    uint32_t first, end;
+
+    row->first = row->count = 0;
+    if (set >= r->num_sets) {
+        return false;
+    }
+    first = le32(r->data + r->sets + (size_t)set * 4);
+    end = le32(r->data + r->sets + (size_t)set * 4 + 4);
+    if (first <= end && end <= r->num_rules) {
+        row->first = first;
+        row->count = end - first;
+    }
+    return true;
+}
+
+bool cficache_reader_lookup(const struct cficache_reader *r, uint32_t address,
+                            bool corrected, struct cficache_row *row)
+{
+    uint32_t set = CFICACHE_NOTHING;
+
+    if (corrected) {
+        set = look_up(r, CFICACHE_CORRECTIONS, address);
+    }
+    if (set == CFICACHE_NOTHING) {
+        set = look_up(r, CFICACHE_RULES, address);
+    }
+    return cficache_reader_set(r, set, row) && set > CFICACHE_UNCOVERED;
+}
+
+struct cficache_rule cficache_reader_rule(const struct cficache_reader *r,
+                                          const struct cficache_row *row,
+                                          uint32_t index)
+{
+    const uint8_t *p =
+        r->data + r->rules + ((size_t)row->first + index) * CFICACHE_RULE_SIZE;
+    struct cficache_rule rule = {p[0], p[1], p[2], (int32_t)le32(p + 4)};
+
+    return rule;
+}
+
+bool cficache_reader_record(const struct cficache_reader *r, uint32_t number,
+                            struct cficache_win *win)
+{
+    const uint8_t *p;
+
+    if (number == 0 || number > r->num_wins) {
+        return false;
+    }
+    p = r->data + r->wins + ((size_t)number - 1) * CFICACHE_WIN_SIZE;
+    win->prolog = le32(p);
+    win->epilog = le32(p + 4);
+    win->params = le32(p + 8);
+    win->saved_registers = le32(p + 12);
+    win->locals = le32(p + 16);
+    win->max_stack = le32(p + 20);
+    win->program = le32(p + 24);
+    win->has_program = p[28] != 0;
+    win->allocates_base_pointer = p[29] != 0;
+    win->aligns = p[30] != 0;
+    return true;
+}
+
+bool cficache_reader_win(const struct cficache_reader *r, uint32_t address,
+                         struct cficache_win *win)
+{
+    return cficache_reader_record(r, look_up(r, CFICACHE_WIN, address), win);
+}
+
+const uint8_t *cficache_reader_program(const struct cficache_reader *r,
+                                       uint32_t offset, unsigned kind,
+                                       size_t *size)
+{
+    const uint8_t *p = r->data + r->programs;
+
+    if (r->program_bytes < CFICACHE_PROGRAM_HEADER ||
+        offset > r->program_bytes - CFICACHE_PROGRAM_HEADER) {
+        return NULL;
+    }
+    p += offset;
+    *size = le16(p + 2);
+    return p[0] == kind && *size <= r->program_bytes - offset -
+                                        CFICACHE_PROGRAM_HEADER
+               ? p + CFICACHE_PROGRAM_HEADER
+               : NULL;
+}
