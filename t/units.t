@@ -36,6 +36,8 @@ for (['symcached', 'listen'], ['symbolicated', 'symbolication.listen']) {
     like $users, qr/^u \Q$name\E /m, 'is made';
     like $unit{"$name.service"}, qr/^ExecStart=\/usr\/sbin\/\Q$name\E$/m,
         'starts the program';
+    like $unit{"$name.service"}, qr{^ExecReload=/usr/sbin/\Q$name\E\ -t\n
+        (?:\#.*\n)*ExecReload=.*kill\ -HUP}mx, 'checks before a reload';
     my ($listen) = $unit{"$name.socket"} =~ /^ListenStream=(.*)$/m;
     like $configuration, qr/^\| `\Q$key\E` \| string \| `unix:\Q$listen\E` /m,
         'the socket is the default';

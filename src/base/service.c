@@ -203,6 +203,17 @@ void service_stopping(void)
     tell("STOPPING=1");
 }
 
+void service_config_stale(const char *why)
+{
+    char state[1024];
+
+    snprintf(state, sizeof(state), "STATUS=%s%s",
+             why[0] != '\0' ? "the configuration in use is not the file's: "
+                            : "",
+             why);
+    tell(state);
+}
+
 static void on_time(evutil_socket_t fd, short what, void *arg)
 {
     if (service.alive == NULL ||

@@ -39,6 +39,10 @@ void service_ready(void);
 void service_reloading(void);
 void service_stopping(void);
 
+/* What "systemctl status" shows: why the configuration in use is not the
+ * file's, or nothing, if why is "". */
+void service_config_stale(const char *why);
+
 /*
  * From now on the loop tells the manager that it still turns, twice as often as
  * the manager wants to hear it.  alive, which may be NULL, is asked each time

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "field.h"
+#include "json_file.h"
 #include "source_fingerprint.h"
 #include "source.h"
 #include "symbolication.h"
@@ -415,6 +416,8 @@ int config_read(const char *file, const struct source_type *const *types,
     }
 
     c->refs = 1;
+    c->fingerprint = json.fingerprint;
+    c->types = types;
     c->limits = default_limits;
     c->cache = default_cache;
     c->file = strdup(file);

@@ -19,6 +19,7 @@
 #include "secret.h"
 #include "source_type.h"
 #include "warnings.h"
+#include "watch.h"
 
 enum source_layout {
     LAYOUT_SYMSTORE, /* or two-tier, if index2.txt is found */
@@ -362,6 +363,8 @@ struct symbolication_config {
 struct config {
     atomic_uint refs;
     char *file;
+    uint64_t fingerprint; /* of the bytes of the file */
+    const struct source_type *const *types; /* that it was read with */
     char *listen;       /* "unix:/path" or "address:port" */
     char *listen_token; /* secret that requests there need, or NULL */
     char *admin_listen; /* "unix:/path", or NULL */

@@ -5,10 +5,11 @@
 #include "json_file.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include "fingerprint.h"
 
 #define JSON_FILE_MAX (1024 * 1024)
 
@@ -182,6 +183,11 @@ static void syntax_error(const char *name, const char *text, const char *at,
     error[strcspn(error, "\r\n")] = '\0';
 }
 
+static uint64_t text_fingerprint(const char *text)
+{
+    return fingerprint(FINGERPRINT_BASIS, text, strlen(text));
+}
+
 int json_file_read(const char *name, struct json_file *json, char *error,
                    size_t size)
 {
@@ -193,6 +199,7 @@ int json_file_read(const char *name, struct json_file *json, char *error,
     if (file.text == NULL) {
         return -1;
     }
+    file.fingerprint = text_fingerprint(file.text);
     blank_comments(file.text);
 
     start = file.text;
@@ -221,6 +228,21 @@ int json_file_read(const char *name, struct json_file *json, char *error,
 failed:
     json_file_free(&file);
     return -1;
+}
+
+bool json_file_changed(const char *name, uint64_t fingerprint)
+{
+    char error[256], *text;
+    struct stat st;
+    bool changed;
+
+    if (stat(name, &st) == 0 && !S_ISREG(st.st_mode)) {
+        return false; /* a pipe gives each byte once */
+    }
+    text = read_text(name, error, sizeof(error));
+    changed = text == NULL || text_fingerprint(text) != fingerprint;
+    free(text);
+    return changed;
 }
 
 void json_file_free(struct json_file *json)

@@ -7,7 +7,9 @@
 #ifndef CONFIG_JSON_FILE_H
 #define CONFIG_JSON_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <cjson/cJSON.h>
 
 struct json_file {
@@ -16,6 +18,7 @@ struct json_file {
     cJSON *root;
     struct json_place *places; /* one for each value */
     size_t nplaces;
+    uint64_t fingerprint; /* of the bytes of the file */
 };
 
 /*
@@ -24,6 +27,10 @@ struct json_file {
  */
 int json_file_read(const char *name, struct json_file *json, char *error,
                    size_t size);
+
+/* Has the file other bytes than when it was read with this fingerprint, or can
+ * it not be read any more?  Only regular files are read again. */
+bool json_file_changed(const char *name, uint64_t fingerprint);
 
 void json_file_free(struct json_file *json);
 

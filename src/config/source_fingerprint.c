@@ -6,28 +6,14 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-/* FNV-1a.  It need not be a cryptographic hash: no secret goes into it, and
- * nobody gains anything from a collision. */
-#define BASIS 0xcbf29ce484222325u
-#define PRIME 0x100000001b3u
-
-static uint64_t mix(uint64_t hash, const void *data, size_t len)
-{
-    const unsigned char *p = data;
-
-    while (len-- > 0) {
-        hash = (hash ^ *p++) * PRIME;
-    }
-    return hash;
-}
+#include "fingerprint.h"
 
 uint64_t source_fingerprint_source(const cJSON *source,
                                    const struct source_type *type)
 {
     cJSON *copy = cJSON_Duplicate(source, true), *child, *next;
     const struct config_field *field;
-    uint64_t hash = BASIS;
+    uint64_t hash = FINGERPRINT_BASIS;
     char *text;
 
     for (child = copy != NULL ? copy->child : NULL; child != NULL;
@@ -40,7 +26,7 @@ uint64_t source_fingerprint_source(const cJSON *source,
     }
     text = cJSON_PrintUnformatted(copy);
     if (text != NULL) {
-        hash = mix(hash, text, strlen(text));
+        hash = fingerprint(hash, text, strlen(text));
     }
     free(text);
     cJSON_Delete(copy);
@@ -51,30 +37,31 @@ uint64_t source_fingerprint_store(const struct store_config *store)
 {
     const struct transcoder_config *transcoder;
     const struct source_config *source;
-    uint64_t hash = BASIS;
+    uint64_t hash = FINGERPRINT_BASIS;
     const char *place;
     size_t i;
 
     for (i = 0; i < store->nsources; i++) {
         source = store->sources[i];
-        hash = mix(hash, source->name, strlen(source->name) + 1);
-        hash = mix(hash, &source->fingerprint, sizeof(source->fingerprint));
+        hash = fingerprint(hash, source->name, strlen(source->name) + 1);
+        hash = fingerprint(hash, &source->fingerprint,
+                           sizeof(source->fingerprint));
         if (source->tier != NULL) {
             place = source->tier->url != NULL ? source->tier->url
                                               : source->tier->path;
-            hash = mix(hash, place, strlen(place) + 1);
+            hash = fingerprint(hash, place, strlen(place) + 1);
         }
     }
     for (i = 0; i < store->ntranscoders; i++) {
         transcoder = &store->transcoders[i];
         if (transcoder->command != NULL) {
-            hash = mix(hash, &transcoder->version,
-                       sizeof(transcoder->version));
-            hash =
-                mix(hash, &transcoder->inputs, sizeof(transcoder->inputs));
+            hash = fingerprint(hash, &transcoder->version,
+                               sizeof(transcoder->version));
+            hash = fingerprint(hash, &transcoder->inputs,
+                               sizeof(transcoder->inputs));
             if (transcoder->makes != SYMCACHE_KIND_SYMCACHE) {
-                hash =
-                    mix(hash, &transcoder->makes, sizeof(transcoder->makes));
+                hash = fingerprint(hash, &transcoder->makes,
+                                   sizeof(transcoder->makes));
             }
         }
     }

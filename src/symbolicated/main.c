@@ -40,6 +40,7 @@ struct daemon {
     struct listener listener;
     struct workers workers;
     struct reporter *reporter;
+    struct config_watch *watch;
     struct event *trim;
     struct event *roots;
     bool stopping;
@@ -101,7 +102,19 @@ static const char *reload(struct daemon *d, char *error, size_t size)
         worker_configure(d->workers.list[i], settings);
     }
     reporter_configure(d->reporter, settings);
+    config_watch_reloaded(d->watch, settings->config, NULL);
     return NULL;
+}
+
+/* Says wherever an operator may look that the next start would find another
+ * configuration, or none. */
+static void on_stale(void *arg, const char *why)
+{
+    struct daemon *d = arg;
+
+    atomic_store(&d->workers.config_stale, why[0] != '\0');
+    reporter_configure(d->reporter, d->settings);
+    service_config_stale(why);
 }
 
 static void on_signal(void *arg, int signo)
@@ -116,6 +129,7 @@ static void on_signal(void *arg, int signo)
         error = reload(d, buf, sizeof(buf));
         if (error != NULL) {
             log_emerg(0, "%s; the old configuration stays", error);
+            config_watch_reloaded(d->watch, NULL, error);
         } else {
             log_info(0, "configuration \"%s\" reloaded", d->options.config);
         }
@@ -280,8 +294,9 @@ static int start(struct daemon *d, struct config *config)
     d->base = event_base_new();
     if (d->base != NULL) {
         d->reporter = reporter_new(d->base, &d->workers, d->settings);
+        d->watch = config_watch_new(d->base, config, on_stale, d);
     }
-    if (d->workers.mapped == NULL || d->reporter == NULL ||
+    if (d->workers.mapped == NULL || d->reporter == NULL || d->watch == NULL ||
         demangler_start(error, sizeof(error)) != 0 ||
         lock(d, error, sizeof(error)) != 0) {
         goto failed;
@@ -315,6 +330,7 @@ static void finish(struct daemon *d)
     unsigned i;
 
     listener_unlink(&d->listener);
+    config_watch_free(d->watch);
     reporter_free(d->reporter);
     for (i = 0; i < d->workers.n && d->workers.list[i] != NULL; i++) {
         worker_stop(d->workers.list[i]);

@@ -49,7 +49,8 @@ static void page_metrics(const struct workers *workers,
             stats[i] = worker_stats(workers->list[i]);
         }
         mapped_sizes(workers->mapped, &sizes);
-        stats_print(buf, stats, workers->n, &sizes, workers->started);
+        stats_print(buf, stats, workers->n, &sizes, workers->started,
+                    atomic_load(&workers->config_stale));
         send_text(request, 200, "text/plain; version=0.0.4",
                    (char *)evbuffer_pullup(buf, -1),
                    evbuffer_get_length(buf));

@@ -62,6 +62,8 @@ static char *print(const struct reporter *r)
         cJSON_AddNumberToObject(object, "started", (double)r->started);
         cJSON_AddNumberToObject(object, "requests", (double)requests);
         cJSON_AddNumberToObject(object, "frames", (double)frames);
+        cJSON_AddBoolToObject(object, "config_stale",
+                              atomic_load(&r->workers->config_stale));
         cJSON_AddNumberToObject(object, "valid", VALID_SECONDS);
         text = cJSON_PrintUnformatted(object);
     }

@@ -175,12 +175,15 @@ static void print_times(const struct printer *p)
 }
 
 void stats_print(struct evbuffer *buf, const struct stats *const *stats,
-                 unsigned n, const struct mapped_sizes *sizes, time_t started)
+                 unsigned n, const struct mapped_sizes *sizes, time_t started,
+                 bool config_stale)
 {
     struct printer p = {buf, stats, n};
 
     print_number(&p, "symbolicated_start_time_seconds", "gauge",
                  "Unix time of the start.", (uint64_t)started);
+    print_number(&p, "symbolicated_config_stale", "gauge",
+                 "Is the configuration in use not the file's?", config_stale);
     print_requests(&p);
     print_number(&p, "symbolicated_requests_running", "gauge",
                  "Requests that are not answered yet.",

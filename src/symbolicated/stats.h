@@ -9,6 +9,7 @@
 
 #include <event2/buffer.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 #include "symbolicated/api/api.h"
@@ -53,9 +54,10 @@ void stats_sums(const struct stats *const *stats, unsigned n,
 
 struct mapped_sizes;
 
-/* Appends the sums of n workers' counters, what is mapped, and when the process
- * started. */
+/* Appends the sums of n workers' counters, what is mapped, when the process
+ * started, and whether its configuration is not the file's. */
 void stats_print(struct evbuffer *buf, const struct stats *const *stats,
-                 unsigned n, const struct mapped_sizes *sizes, time_t started);
+                 unsigned n, const struct mapped_sizes *sizes, time_t started,
+                 bool config_stale);
 
 #endif

@@ -7,6 +7,7 @@
 #ifndef SYMBOLICATED_WORKER_H
 #define SYMBOLICATED_WORKER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <time.h>
 
@@ -23,6 +24,7 @@ struct workers {
     int listener;
     time_t started;
     struct mapped *mapped;
+    atomic_bool config_stale; /* the configuration in use is not the file's */
 };
 
 /* NULL without memory or descriptors. */

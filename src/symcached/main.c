@@ -51,6 +51,7 @@ struct daemon {
     struct tenants *tenants; /* or NULL */
     struct evict *evict;
     struct server *server;
+    struct config_watch *watch;
     struct reload *reload; /* under way, or NULL */
     bool reload_again;
     bool stopping;
@@ -118,10 +119,28 @@ static void stop(struct daemon *d, int signo)
     server_stop(d->server, on_drained, d);
 }
 
-static void keep_old(const char *error)
+static void show_stale(bool stale)
+{
+    metrics_show("symcached_config_stale", "",
+                 "Is the configuration in use not the file's?", stale);
+}
+
+/* Says wherever an operator may look that the next start would find another
+ * configuration, or none. */
+static void on_stale(void *arg, const char *why)
+{
+    struct daemon *d = arg;
+
+    show_stale(why[0] != '\0');
+    server_config_stale(d->server, why);
+    service_config_stale(why);
+}
+
+static void keep_old(struct daemon *d, const char *error)
 {
     metrics_add(METRIC_RELOADS_FAILED, 1);
     log_emerg(0, "%s; the old configuration stays", error);
+    config_watch_reloaded(d->watch, NULL, error);
 }
 
 /* Either text may be NULL. */
@@ -143,11 +162,12 @@ static void configure(struct daemon *d, struct config *config)
         log_warn(0, "\"admin_listen\" takes effect at the next start");
     }
     if (scheduler_configure(d->scheduler, config, error, sizeof(error)) != 0) {
-        keep_old(error);
+        keep_old(d, error);
         return;
     }
     evict_configure(d->evict, config);
     server_configure(d->server);
+    config_watch_reloaded(d->watch, config, NULL);
     warnings_look(d->base, config, log_warning);
     metrics_add(METRIC_RELOADS, 1);
     log_info(0, "configuration \"%s\" reloaded", d->options.config);
@@ -163,7 +183,7 @@ static void on_read(void *arg, struct config *config, const char *error)
     d->reload = NULL;
     d->reload_again = false;
     if (config == NULL) {
-        keep_old(error);
+        keep_old(d, error);
     } else {
         configure(d, config);
         config_unref(config);
@@ -188,7 +208,7 @@ static void reload(struct daemon *d)
     service_reloading();
     d->reload = reload_start(d->base, d->options.config, on_read, d);
     if (d->reload == NULL) {
-        keep_old(strerror(errno));
+        keep_old(d, strerror(errno));
         service_ready();
     }
 }
@@ -300,9 +320,15 @@ static int start(struct daemon *d, struct config *config)
     if (d->server == NULL || service_watch(d->base, NULL, NULL) != 0) {
         goto failed;
     }
+    d->watch = config_watch_new(d->base, config, on_stale, d);
+    if (d->watch == NULL) {
+        snprintf(error, sizeof(error), "out of memory");
+        goto failed;
+    }
     service_close_rest();
     warnings_look(d->base, config, log_warning);
     show_info();
+    show_stale(false);
     log_info(0, "symcached " SYMCACHED_VERSION " listens on %s%s%s",
              config->listen, config->admin_listen != NULL ? " and " : "",
              config->admin_listen != NULL ? config->admin_listen : "");
@@ -317,6 +343,7 @@ failed:
 static void finish(struct daemon *d)
 {
     tenants_free(d->tenants);
+    config_watch_free(d->watch);
     server_free(d->server);
     evict_free(d->evict);
     child_settle(KILL_MS);

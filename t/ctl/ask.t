@@ -194,9 +194,9 @@ $t->post($t->helper_socket, '/v1/symbolicated', '{"name": "m\u001b", "version":
     "frames": 70, "valid": 300}');
 $ctl->is($ctl->run('status', @socket), 0, qr{^symcached:.*\n
     MACHINE \s+ ADDRESS \s+ VERSION \s+ STARTED \s+ REQUESTS \s+ FRAMES
-    \s+ REPORTED\n
+    \s+ REPORTED \s+ CONFIG\n
     m\\x1b \s+ unix:/s \s+ 1\.0 \s+ 2027-\S+\ \S+ \s+ 5 \s+ 70 \s+
-    \d{4}-\S+\ \S+$}x, undef, 'status');
+    \d{4}-\S+\ \S+ \s+ the\ file's$}x, undef, 'status');
 ($object) = $ctl->json($ctl->run('status', @socket, '--json'));
 is $object->{symbolicated}[0]{frames}, 70, 'status --json';
 

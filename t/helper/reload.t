@@ -143,8 +143,15 @@ $t->wait_until('the new one reads it', sub {
 
 # bad files
 
+sub stale { $t->helper_json('/v1/status')->{config_stale} }
+
+is stale(), '', 'the configuration in use is the file\'s';
+is $t->metric('symcached_config_stale'), 0, 'which a gauge says, too';
 $config->{lisen} = 'x';
 reload($config, 'failed');
+like stale(), qr/symcached\.json:\d+: lisen: unknown key$/,
+    'then it is not, and why';
+is $t->metric('symcached_config_stale'), 1, 'which the gauge says';
 is lookup('second', '4.2.0')->{status}, 200, 'a bad file changes nothing';
 like $t->read_file($log), qr/\[emerg\].*symcached\.json:\d+: lisen: unknown key; the old configuration stays/,
     'and is logged with its place';
@@ -161,6 +168,25 @@ $second{root} = $root;
 
 reload('', 'failed');
 is lookup('second', '4.2.0')->{status}, 200, 'an empty file changes nothing';
+reload($config, 'ok');
+is stale(), '', 'a good one is used';
+is $t->metric('symcached_config_stale'), 0, 'which the gauge says';
+
+# a file that is changed, without a signal
+
+my $text = $t->read_file('symcached.json');
+$t->write_file('symcached.json', "$text\n");
+$t->wait_until('it is noticed', sub { stale() });
+is stale(), $t->path('symcached.json') . ' was changed and waits for a reload',
+    'a good one waits';
+is $t->metric('symcached_config_stale'), 1, 'which the gauge says';
+$t->write_file('symcached.json', "[");
+$t->wait_until('a wrong one', sub { stale() =~ /:1: not valid JSON/ });
+unlink $t->path('symcached.json');
+$t->wait_until('none', sub { stale() =~ /: No such file or directory$/ });
+$t->write_file('symcached.json', $text);
+$t->wait_until('the same as before', sub { stale() eq '' });
+is $t->metric('symcached_config_stale'), 0, 'which the gauge says';
 
 # a file that does not come to its end
 

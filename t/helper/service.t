@@ -94,6 +94,8 @@ for my $name ('symcached', 'symbolicated') {
     $t->write_file('symcached.json', '{');
     kill 'HUP', $pid;
     like message(), qr/^RELOADING=1\n/, "$name: a bad configuration";
+    like message(), qr/^STATUS=the\ configuration\ in\ use\ is\ not\ the
+        \ file's:\ .*:1:\ not\ valid\ JSON$/x, "$name: its status says so";
     is message(), 'READY=1', "$name: the old one serves";
     rename $t->path('good.json'), $t->path('symcached.json');
     kill 'TERM', $pid;

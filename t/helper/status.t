@@ -37,7 +37,7 @@ sub status { $t->helper_json('/v1/status') }
 
 is_deeply $t->helper_json('/v1/misses'), { misses => [] }, 'no miss yet';
 is_deeply status(), {
-    state => 'answered',
+    state => 'answered', config_stale => '',
     jobs => { draining => JSON::PP::false, map { $_ => 0 }
         qw(total queued downloading transcoding waiters) },
     running => [], misses => [], symbolicated => [], tiers => [],

@@ -39,6 +39,24 @@ kill 'HUP', $t->{symbolicated};
 $t->wait_until('a reload reports at once', sub { shown()->[0]{frames} == 6 });
 is shown()->[0]{requests}, 2, 'requests';
 
+# its configuration is not the file's
+
+$t->allow_log(qr/the old configuration stays/);
+ok !$one->{config_stale}, 'its configuration is the file\'s';
+is $t->symbolicated_metric('symbolicated_config_stale'), 0, 'as it says itself';
+my $text = $t->read_file('symcached.json');
+$t->write_file('symcached.json', '{');
+kill 'HUP', $t->{symbolicated};
+$t->wait_until('a reload that failed', sub { shown()->[0]{config_stale} });
+is $t->symbolicated_metric('symbolicated_config_stale'), 1, 'as it says itself';
+$t->write_file('symcached.json', $text);
+kill 'HUP', $t->{symbolicated};
+$t->wait_until('a good one', sub { !shown()->[0]{config_stale} });
+$t->write_file('symcached.json', "$text\n");
+$t->wait_until('a change without one', sub { shown()->[0]{config_stale} });
+$t->write_file('symcached.json', $text);
+$t->wait_until('it is as it was', sub { !shown()->[0]{config_stale} });
+
 # symcached begins anew, and has it back when it reports
 
 is $t->stop_symcached, 0, 'symcached stops';

@@ -151,6 +151,8 @@ is_deeply [sort keys %$n],
 is(($browser->texts("[data-job=$_]"))[0], $after->{helper}{jobs}{$_},
    "jobs: $_") for qw(total queued downloading transcoding waiters);
 is $after->{helper}{jobs}{transcoding}, 1, 'one of them is that job';
+is_deeply [$browser->texts('#stale:not([hidden])')], [],
+    'the configuration is the file\'s';
 
 my ($job) = rows('running');
 like join('|', @$job), qr{^default\|basic32\.pdb/\w+\|9\.0\.0\|transcoding\|\|\d+\.\d\|0\|no$},
@@ -166,7 +168,7 @@ like join('|', map { @$_ } rows('tiers')),
 ok scalar(grep { $_ eq 'open' } $browser->texts('#tiers .warn')),
     'which stands out, too';
 like join('|', map { @$_ } rows('symbolicated')),
-    qr{^<b>m\|unix:/s\|1\.0\|\d+ s ago\|5\|70\|\d+ s ago$},
+    qr{^<b>m\|unix:/s\|1\.0\|\d+ s ago\|5\|70\|\d+ s ago\|the file.s$},
     'a symbolicated that has reported';
 my ($miss) = rows('misses');
 is $miss->[2], $hostile . '/' . 'A' x 32 . '1', 'a miss, its name as text';
@@ -278,7 +280,8 @@ my $markup = q{</td></script><img src=x onerror="window.ran = 1"><b id=live>};
 my $liar = Test::ScriptedServer->new(unix => $t->path('m.sock'),
     script => sub {
     $_[0]->reply(200, { 'Content-Type' => 'application/json' }, encode_json({
-        state => 'answered', jobs => { total => $markup },
+        state => 'answered', config_stale => $markup,
+        jobs => { total => $markup },
         running => [{ map { $_ => $markup } qw(store key version state) }],
         sources => [{ map { $_ => $markup } qw(name health failure found) }],
         misses => [{ map { $_ => $markup } qw(store key reason time) }] }));
@@ -287,6 +290,8 @@ visit_with_helper('/markup');
 is scalar(grep { $_ eq $markup } map { @$_ } map { rows($_) }
     qw(running sources misses)), 11, 'markup is shown';
 is_deeply [$browser->texts('[data-job=total]')], [$markup], 'everywhere';
+is_deeply [$browser->texts('#stale:not([hidden]) span')], [$markup],
+    'also why the configuration is not the file\'s';
 is $browser->value("document.querySelectorAll('img, td b').length"), 0,
     'and is none';
 is_deeply [$browser->complaints], [], 'so there is nothing to forbid';

@@ -36,6 +36,7 @@ const formats = {
     text: value => value ?? '',
     key: (value, row) => `${value}/${row.id}`,
     flag: value => value ? 'yes' : 'no',
+    configuration: value => value ? 'not the file’s' : 'the file’s',
     seconds: value => (value / 1000).toFixed(1),
     megabytes: value => (value / 1e6).toFixed(1),
     left: value => value ? `${value} s` : '',
@@ -60,7 +61,8 @@ function showTable(table, rows, now) {
             const td = tr.cells[j] ?? tr.insertCell();
             const {field, as = 'text'} = th.dataset;
             const fine = {health: ['ok', 'not asked yet'],
-                read: ['closed'], write: ['closed']}[field];
+                read: ['closed'], write: ['closed'],
+                config_stale: [false]}[field];
             const news = fine !== undefined && !fine.includes(row[field]);
 
             td.className = news ? 'warn' : th.className;
@@ -206,6 +208,8 @@ function show(status) {
         part.hidden = part.dataset.state !== helper.state;
     }
     put(byId('reason'), helper.reason ?? '');
+    put(byId('stale-why'), helper.config_stale ?? '');
+    byId('stale').hidden = !helper.config_stale;
     for (const name of ['running', 'sources', 'tiers', 'symbolicated',
         'tenants', 'misses']) {
         showTable(byId(name), helper[name] ?? [], status.time);

@@ -12,13 +12,16 @@
 #include "symcachectl/terminal/text_table.h"
 
 static const char *const heads[] = {"MACHINE",  "ADDRESS", "VERSION", "STARTED",
-                                    "REQUESTS", "FRAMES",  "REPORTED"};
-static const char *const keys[] = {"name",     "listen", "version", "started",
-                                   "requests", "frames", "reported"};
+                                    "REQUESTS", "FRAMES",  "REPORTED",
+                                    "CONFIG"};
+static const char *const keys[] = {"name",     "listen", "version",
+                                   "started",  "requests", "frames",
+                                   "reported", "config_stale"};
 
 #define COLUMNS (sizeof(heads) / sizeof(heads[0]))
 #define STARTED 3
 #define REPORTED 6
+#define CONFIG 7
 
 static const char *const tier_heads[] = {"TIER",   "READ",    "WRITE",
                                          "QUEUE",  "HIT",     "ABSENT",
@@ -104,6 +107,8 @@ static void print(const cJSON *answer)
 {
     const cJSON *tenants = cJSON_GetObjectItemCaseSensitive(answer, "tenants");
     const cJSON *tiers = cJSON_GetObjectItemCaseSensitive(answer, "tiers");
+    const cJSON *stale =
+        cJSON_GetObjectItemCaseSensitive(answer, "config_stale");
     const cJSON *jobs = cJSON_GetObjectItemCaseSensitive(answer, "jobs");
     const cJSON *list =
         cJSON_GetObjectItemCaseSensitive(answer, "symbolicated");
@@ -117,6 +122,11 @@ static void print(const cJSON *answer)
            cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(jobs, "draining"))
                ? ", draining"
                : "");
+    if (cJSON_IsString(stale) && stale->valuestring[0] != '\0') {
+        fputs("  the configuration in use is not the file's: ", stdout);
+        printable_put(stdout, stale->valuestring);
+        putchar('\n');
+    }
     if (cJSON_GetArraySize(tiers) > 0) {
         print_tiers(tiers);
     }
@@ -134,6 +144,12 @@ static void print(const cJSON *answer)
             if (i == STARTED || i == REPORTED) {
                 printable_time(when, printable_number(daemon, keys[i]));
                 text_table_text(&table, when);
+            } else if (i == CONFIG) {
+                text_table_text(&table,
+                                cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(
+                                    daemon, keys[i]))
+                                    ? "not the file's"
+                                    : "the file's");
             } else {
                 text_table_item(&table, cJSON_GetObjectItemCaseSensitive(
                                             daemon, keys[i]));

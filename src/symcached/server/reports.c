@@ -25,6 +25,7 @@ static const char *const numbers[NUMBERS] = {"started", "requests", "frames"};
 struct report {
     char texts[TEXTS][TEXT_SIZE];
     double numbers[NUMBERS];
+    bool config_stale;
     time_t time;    /* of the report */
     uint64_t until; /* clock_ms() */
 };
@@ -87,6 +88,8 @@ static const char *read_report(struct report *report, const cJSON *object)
     if (!read_number(object, "valid", 1, VALID_MAX, &valid)) {
         return "valid must be 1 to 300 seconds";
     }
+    report->config_stale = cJSON_IsTrue(
+        cJSON_GetObjectItemCaseSensitive(object, "config_stale"));
     report->time = time(NULL);
     report->until = clock_ms() + (uint64_t)(valid * 1000);
     return NULL;
@@ -163,6 +166,7 @@ cJSON *reports_json(struct reports *reports)
         for (i = 0; i < NUMBERS; i++) {
             cJSON_AddNumberToObject(object, numbers[i], at->numbers[i]);
         }
+        cJSON_AddBoolToObject(object, "config_stale", at->config_stale);
         cJSON_AddNumberToObject(object, "reported", (double)at->time);
         cJSON_AddItemToArray(array, object);
     }

@@ -24,6 +24,8 @@ void reports_free(struct reports *reports); /* NULL is allowed */
  *   name, version, listen    texts of 1 to 128 bytes
  *   started                  Unix time
  *   requests, frames         counts
+ *   config_stale             optional: true, if the configuration that it uses
+ *                            is not the file's
  *   valid                    seconds, 1 to 300, after which it is forgotten
  *
  * in the place of the last one with this name and listen.  What is kept is of

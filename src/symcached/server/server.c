@@ -56,6 +56,7 @@ struct server {
     struct evhttp_request *forgetting; /* the request that waits for it */
     char forgets[65];                  /* its store */
     time_t started;
+    const char *config_stale; /* see server_config_stale() */
     void (*done)(void *arg);
     void *arg;
 };
@@ -75,6 +76,16 @@ static bool find_key(struct server *s, struct target *t, symcache_kind_e kind,
 }
 
 /* pages ----------------------------------------------------------------- */
+
+/* Replies with an object that has one value, which it frees. */
+static void reply_value(struct evhttp_request *req, const char *name,
+                        cJSON *value)
+{
+    cJSON *object = cJSON_CreateObject();
+
+    cJSON_AddItemToObject(object, name, value);
+    reply_json(req, object);
+}
 
 typedef void (*page_fn)(struct server *s, struct target *t, const char *query,
                         struct evhttp_request *req);
@@ -251,39 +262,29 @@ static void page_jobs(struct server *s, struct target *t, const char *query,
 static void page_sources(struct server *s, struct target *t, const char *query,
                          struct evhttp_request *req)
 {
-    cJSON *object = cJSON_CreateObject();
-
-    cJSON_AddItemToObject(object, "sources", scheduler_sources(s->scheduler));
-    reply_json(req, object);
+    reply_value(req, "sources", scheduler_sources(s->scheduler));
 }
 
 static void page_misses(struct server *s, struct target *t, const char *query,
                         struct evhttp_request *req)
 {
-    cJSON *object = cJSON_CreateObject();
-
-    cJSON_AddItemToObject(object, "misses", scheduler_misses(s->scheduler));
-    reply_json(req, object);
+    reply_value(req, "misses", scheduler_misses(s->scheduler));
 }
 
 static void page_status(struct server *s, struct target *t, const char *query,
                         struct evhttp_request *req)
 {
-    cJSON *jobs = scheduler_json(s->scheduler);
-    cJSON *sources = scheduler_sources(s->scheduler);
-    cJSON *misses = scheduler_misses(s->scheduler);
-    cJSON *reports = reports_json(s->reports);
-    cJSON *tiers = scheduler_tiers(s->scheduler);
-    cJSON *tenants = tenants_json(s->tenants);
+    struct status status = {
+        .config_stale = s->config_stale,
+        .jobs = scheduler_json(s->scheduler),
+        .sources = scheduler_sources(s->scheduler),
+        .tiers = scheduler_tiers(s->scheduler),
+        .misses = scheduler_misses(s->scheduler),
+        .reports = reports_json(s->reports),
+        .tenants = tenants_json(s->tenants),
+    };
 
-    reply_json(req,
-               status_json(jobs, sources, tiers, misses, reports, tenants));
-    cJSON_Delete(tenants);
-    cJSON_Delete(tiers);
-    cJSON_Delete(jobs);
-    cJSON_Delete(sources);
-    cJSON_Delete(misses);
-    cJSON_Delete(reports);
+    reply_json(req, status_json(&status));
 }
 
 /* A symbolicated says that it is there. */
@@ -311,10 +312,7 @@ static void page_metrics(struct server *s, struct target *t, const char *query,
 static void page_healthz(struct server *s, struct target *t, const char *query,
                          struct evhttp_request *req)
 {
-    cJSON *object = cJSON_CreateObject();
-
-    cJSON_AddStringToObject(object, "status", "ok");
-    reply_json(req, object);
+    reply_value(req, "status", cJSON_CreateString("ok"));
 }
 
 static void page_readyz(struct server *s, struct target *t, const char *query,
@@ -333,24 +331,18 @@ static void page_readyz(struct server *s, struct target *t, const char *query,
 static void page_version(struct server *s, struct target *t, const char *query,
                          struct evhttp_request *req)
 {
-    cJSON *object = cJSON_CreateObject();
-
-    cJSON_AddStringToObject(object, "version", SYMCACHED_VERSION);
-    reply_json(req, object);
+    reply_value(req, "version", cJSON_CreateString(SYMCACHED_VERSION));
 }
 
 static void on_tenant(void *arg, const struct tenant_answer *answer)
 {
     struct evhttp_request *req = arg;
-    cJSON *object;
 
     if (answer->status != 200) {
         reply_error(req, answer->status, "no-tenant", answer->detail);
         return;
     }
-    object = cJSON_CreateObject();
-    cJSON_AddStringToObject(object, "tenant", answer->name);
-    reply_json(req, object);
+    reply_value(req, "tenant", cJSON_CreateString(answer->name));
 }
 
 /* A client that goes away meanwhile is answered all the same, as above. */
@@ -616,6 +608,7 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
     s->scheduler = scheduler;
     s->tenants = tenants;
     s->started = time(NULL);
+    s->config_stale = "";
     s->reports = reports_new();
     s->ready = ready_new(base, scheduler);
     s->uploads = uploads_new(base, scheduler);
@@ -631,6 +624,11 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
 void server_configure(struct server *server)
 {
     uploads_configure(server->uploads);
+}
+
+void server_config_stale(struct server *server, const char *why)
+{
+    server->config_stale = why;
 }
 
 void server_stop(struct server *server, void (*done)(void *arg), void *arg)

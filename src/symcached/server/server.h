@@ -36,6 +36,10 @@ struct server *server_new(struct event_base *base, struct scheduler *scheduler,
 /* The scheduler has another configuration. */
 void server_configure(struct server *server);
 
+/* What the status says: why the configuration in use is not the file's, or "".
+ * The text must stay valid until the next call. */
+void server_config_stale(struct server *server, const char *why);
+
 /*
  * Accepts nothing more and removes the socket file.  Call scheduler_stop()
  * before, which answers all who wait.  done is called once, perhaps from inside

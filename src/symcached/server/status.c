@@ -33,7 +33,7 @@ static const struct fields tiers_fields = {
 
 static const struct fields symbolicated_fields = {
     {"name", "version", "listen", NULL},
-    {"started", "requests", "frames", "reported", NULL}};
+    {"started", "requests", "frames", "reported", "config_stale", NULL}};
 
 static const struct fields tenants_fields = {
     {"name", "scope", "listen", NULL}, {"sources", "started", "asked", NULL}};
@@ -111,21 +111,27 @@ static void add_tiers(cJSON *to, const cJSON *tiers)
     }
 }
 
-cJSON *status_json(const cJSON *jobs, const cJSON *sources,
-                   const cJSON *tiers, const cJSON *misses,
-                   const cJSON *reports, const cJSON *tenants)
+cJSON *status_json(struct status *status)
 {
     cJSON *object = cJSON_CreateObject();
 
     /* The module has other states, for a helper that does not answer. */
     cJSON_AddStringToObject(object, "state", "answered");
-    cJSON_AddItemToObject(object, "jobs", pick(jobs, &jobs_fields));
+    cJSON_AddStringToObject(object, "config_stale", status->config_stale);
+    cJSON_AddItemToObject(object, "jobs", pick(status->jobs, &jobs_fields));
     add_items(object, "running",
-              cJSON_GetObjectItemCaseSensitive(jobs, "jobs"), &running_fields);
-    add_items(object, "sources", sources, &sources_fields);
-    add_tiers(object, tiers);
-    add_items(object, "misses", misses, &misses_fields);
-    add_items(object, "symbolicated", reports, &symbolicated_fields);
-    add_items(object, "tenants", tenants, &tenants_fields);
+              cJSON_GetObjectItemCaseSensitive(status->jobs, "jobs"),
+              &running_fields);
+    add_items(object, "sources", status->sources, &sources_fields);
+    add_tiers(object, status->tiers);
+    add_items(object, "misses", status->misses, &misses_fields);
+    add_items(object, "symbolicated", status->reports, &symbolicated_fields);
+    add_items(object, "tenants", status->tenants, &tenants_fields);
+    cJSON_Delete(status->jobs);
+    cJSON_Delete(status->sources);
+    cJSON_Delete(status->tiers);
+    cJSON_Delete(status->misses);
+    cJSON_Delete(status->reports);
+    cJSON_Delete(status->tenants);
     return object;
 }

@@ -9,20 +9,25 @@
 
 #include <cjson/cJSON.h>
 
+struct status {
+    const char *config_stale; /* see server_config_stale() */
+    cJSON *jobs, *sources, *misses; /* the objects of the three pages */
+    cJSON *tiers;                   /* of scheduler_tiers() */
+    cJSON *reports;                 /* of reports_json() */
+    cJSON *tenants;                 /* of tenants_json() */
+};
+
 /*
- * Of the objects of the three pages, scheduler_tiers(), reports_json() and
- * tenants_json():
+ * Makes of these, which it frees:
  *
- *   {"state": "answered", "jobs": {...}, "running": [...], "sources": [...],
- *    "tiers": [...], "misses": [...], "symbolicated": [...],
- *    "tenants": [...]}
+ *   {"state": "answered", "config_stale": "", "jobs": {...},
+ *    "running": [...], "sources": [...], "tiers": [...], "misses": [...],
+ *    "symbolicated": [...], "tenants": [...]}
  *
  * Each item has all of its fields.  At most 40 items of a kind are taken, with
  * fields of bounded length only, so that the page stays below the 256 KB that
  * the module takes.  The caller frees the object; NULL without memory.
  */
-cJSON *status_json(const cJSON *jobs, const cJSON *sources,
-                   const cJSON *tiers, const cJSON *misses,
-                   const cJSON *reports, const cJSON *tenants);
+cJSON *status_json(struct status *status);
 
 #endif
