@@ -46,6 +46,7 @@ my %may = (    # room => rooms that it may include from
     'derived/ppdbcache' => 'base derived/symcache',
     'derived/cficache' => 'base derived/symcache',
     json => 'base',
+    derived => 'proto derived/symcache derived/ppdbcache',
     symbolication => 'base derived/symcache symbolication/demangle',
     'symbolication/demangle' => 'derived/symcache',
     debuginfo => 'base derived/symcache',
@@ -69,7 +70,7 @@ my %may = (    # room => rooms that it may include from
 );
 
 # symcachectl: subcommands by what they work on, and what those share
-my $ctl = 'base proto sandbox derived/ppdbcache derived/symcache symcachectl'
+my $ctl = 'base proto sandbox derived derived/symcache symcachectl'
     . ' symcachectl/terminal';
 $may{'symcachectl/terminal'} = 'base derived/symcache symcachectl';
 $may{'symcachectl/files'} = "$ctl converter debuginfo/pdb debuginfo/pe"
@@ -80,22 +81,21 @@ $may{'symcachectl/store'} = "$ctl symbolication symbolicated/api"
 $may{symcachectl} = "$ctl symcachectl/files";
 
 # symbolicated: protocols know nothing of how modules are got
-my $common = 'base proto config json derived/ppdbcache derived/symcache'
+my $common = 'base proto config json derived derived/symcache'
     . ' symbolication';
 $may{'symbolicated/api'} = $common;
 $may{"symbolicated/api/$_"} = "$common symbolicated/api"
     for qw(mozilla symbolicator);
-$may{'symbolicated/files'} = 'base proto derived/ppdbcache derived/symcache';
+$may{'symbolicated/files'} = 'base proto derived';
 $may{'symbolicated/search'} =
-    'base proto json symbolicated symbolicated/api symbolicated/files';
+    'base proto derived json symbolicated symbolicated/api symbolicated/files';
 $may{'symbolicated/calls'} =
     "$common http symbolicated symbolicated/api symbolicated/search";
 $may{symbolicated} = "$common http metrics sandbox symbolicated/api"
     . ' symbolicated/calls symbolicated/files symbolicated/search';
 
 # symcached: who stands above whom; all may use what both daemons share
-my $shared = 'base proto config http metrics child sandbox derived/ppdbcache'
-    . ' derived/symcache'
+my $shared = 'base proto config http metrics child sandbox derived'
     . ' debuginfo/breakpad debuginfo/elf debuginfo/macho debuginfo/pdb'
     . ' debuginfo/pe debuginfo/place debuginfo/portablepdb debuginfo/wasm';
 my %above = (

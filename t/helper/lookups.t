@@ -89,6 +89,14 @@ is_deeply lines(ask("$query&exceeds=8.0.0", $crash), 1), ['0 200 0'],
 is_deeply lines(ask('version=9.0.1&exceeds=9.0.0', $crash), 1), ['0 304 0'],
     'and as much';
 
+is_deeply lines(ask('wait=60', "$crash?version=9.0.1&exceeds=9.0.0",
+        "$other?version=9.0.0", "$crash?version=9.0.0&exceeds=x"), 3),
+    ['0 304 0', '1 200 0', '2 400 0 bad-path'], 'a version in each line';
+like join("\n", @{ lines(ask('version=9.0.1', "$crash?version=1.0.0",
+        "$crash?exceeds=9.0.0"), 2) }),
+    qr/^0 404 \d+ no-transcoder\n1 304 0$/,
+    'that of the line counts, where it has one';
+
 # --- the end of a hold, clients that go away or send more
 
 sub forget_all {
@@ -153,7 +161,10 @@ sub refused {
 like refused(''), qr/^400 .*bad-body/s, 'no line';
 like refused($crash), qr/^400 .*bad-body/s, 'half a line';
 like refused("$crash\n" x 65), qr/^400 .*bad-body/s, 'too many lines';
-like refused("$crash\n", 'wait=1'), qr/^400 .*bad-query/s, 'no version';
+like refused("$crash\n", 'exceeds=8.0.0'), qr/^400 .*bad-query/s,
+    'what is exceeded, but no version';
+is_deeply lines(ask('wait=1', $crash), 1), ['0 400 0 bad-path'],
+    'no version, in neither the request nor the line';
 is refused("$crash\n" x 64) =~ tr/\n//, 64, 'as many as there may be';
 is $t->post($t->helper_socket, "/v1/lookups?$query", 'x' x 131073)->{status},
     413, 'too many bytes';

@@ -266,13 +266,13 @@ is said($r, 'X-Symcache-Reason'), '404 malformed', 'one that cannot be read';
 
 $t->stop_symcached;
 my %lie = (
-    nothing => ['true', qr/without a PpdbCache file/],
+    nothing => ['true', qr/without a file of the kind/],
     other => ['cp ' . $t->data('ppdb/plain.ppdbc') . ' "$1"/$2-v1.0.0.ppdbcache',
-              qr/unsound PpdbCache: made from a PDB with another GUID/],
+              qr/unsound file: made from a PDB with another GUID/],
     symcache => ['printf SYMCxxxxxxxxxx > "$1"/$2-v1.0.0.ppdbcache',
-                 qr/unsound PpdbCache/],
+                 qr/unsound file/],
     cut => ['head -c 500 ' . $t->data('ppdb/weave.ppdbc')
-            . ' > "$1"/$2-v1.0.0.ppdbcache', qr/unsound PpdbCache/],
+            . ' > "$1"/$2-v1.0.0.ppdbcache', qr/unsound file/],
 );
 $t->write_file("tree/$_.pdb/$F/$_.pdb", $pdb) for keys %lie;
 @transcoders = { version => '1.0.0', makes => 'ppdbcache', profile => 'none',

@@ -12,10 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "config/config.h"
+#include "derived/derived.h"
 #include "json/json.h"
-#include "derived/ppdbcache/ppdbcache.h"
 #include "proto/key.h"
-#include "derived/symcache/symcache.h"
 
 #define API_HEADERS_MAX 8
 
@@ -62,7 +61,7 @@ struct api_reply {
 
 enum api_module_state {
     API_MODULE_UNKNOWN,   /* not looked for yet */
-    API_MODULE_FOUND,     /* a reader is set: that of the key's kind */
+    API_MODULE_FOUND,     /* a reader is set */
     API_MODULE_MISSING,   /* nobody has it, or its key is none */
     API_MODULE_UNSUPPORTED, /* there is a file, for another kind of key */
     API_MODULE_MALFORMED, /* there is a file, and nothing can be read in it */
@@ -87,8 +86,8 @@ struct api_module {
     size_t name_size;
     char *hints; /* see proto/hints.h; or NULL */
     enum api_module_state state;
-    const struct symfile_reader *reader; /* verified; until the call's end */
-    const struct ppdbcache_reader *ppdb; /* the same */
+    const union derived_reader *reader; /* FOUND: that of the key's kind,
+                                           verified; until the call's end */
     uint64_t size; /* FOUND: bytes of the file */
     struct api_attempts *attempts; /* or NULL; until the call's end */
     bool missed;   /* it was not on disk */

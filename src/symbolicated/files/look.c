@@ -18,15 +18,6 @@
 /* Clocks of file systems tick in milliseconds; a server's may be off. */
 #define SETTLED_SECONDS 2
 
-/* The versions that the readers know. */
-static const struct {
-    symcache_version_t oldest;
-    symcache_version_t newest;
-} versions[SYMCACHE_KINDS] = {
-    [SYMCACHE_KIND_SYMCACHE] = {{7, 0, 0}, {9, UINT16_MAX, UINT16_MAX}},
-    [SYMCACHE_KIND_PPDBCACHE] = {{1, 0, 0}, {1, UINT16_MAX, UINT16_MAX}},
-};
-
 static bool is_absence(int error)
 {
     return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG;
@@ -37,6 +28,8 @@ static bool is_absence(int error)
 static bool best_name(DIR *dir, const symcache_key_t *key,
                       char name[SYMCACHE_PATH_MAX + 1])
 {
+    const struct derived_type *type =
+        derived_type((symcache_kind_e)key->kind);
     symcache_version_t version, best = {0, 0, 0};
     symcache_file_e file;
     struct dirent *entry;
@@ -51,8 +44,7 @@ static bool best_name(DIR *dir, const symcache_key_t *key,
         if (symcache_path_name_parse(entry->d_name, strlen(entry->d_name),
                                      key, &version, &file) &&
             file == SYMCACHE_FILE_PLAIN &&
-            symcache_version_serves(&version, &versions[key->kind].newest,
-                                    &versions[key->kind].oldest) &&
+            symcache_version_serves(&version, &type->newest, &type->oldest) &&
             symcache_version_cmp(&version, &best) > 0) {
             best = version;
         }

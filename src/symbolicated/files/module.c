@@ -50,14 +50,11 @@ static int map(struct module *module)
 
 static bool verify(struct module *module, char *error, size_t size)
 {
-    if (module->kind == SYMCACHE_KIND_PPDBCACHE) {
-        return ppdbcache_reader_open(&module->ppdb, module->data, module->size,
-                                     error, size) == SYMFILE_OPENED &&
-               ppdbcache_verify(&module->ppdb, error, size) == SYMFILE_SOUND;
-    }
-    return symfile_reader_open(&module->reader, module->data, module->size,
-                               error, size) == SYMFILE_OPENED &&
-           symfile_verify(&module->reader, error, size) == SYMFILE_SOUND;
+    const struct derived_type *type = derived_type(module->kind);
+
+    return type->open(&module->reader, module->data, module->size, error,
+                      size) == SYMFILE_OPENED &&
+           type->verify(&module->reader, error, size) == SYMFILE_SOUND;
 }
 
 static void read_source(struct module *module)
@@ -104,16 +101,6 @@ struct module *module_open(int fd, const struct stat *st, const char *name,
         log_error(0, "module file=%s cannot be used: %s", name, error);
     }
     return module;
-}
-
-void module_readers(const struct module *module,
-                    const struct symfile_reader **reader,
-                    const struct ppdbcache_reader **ppdb)
-{
-    bool is_symcache = module->kind == SYMCACHE_KIND_SYMCACHE;
-
-    *reader = is_symcache ? &module->reader : NULL;
-    *ppdb = is_symcache ? NULL : &module->ppdb;
 }
 
 bool module_is_current(const struct module *module)

@@ -10,10 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/stat.h>
-#include "derived/ppdbcache/ppdbcache.h"
+#include "derived/derived.h"
 #include "proto/key.h"
 #include "proto/provenance.h"
-#include "derived/symcache/symcache.h"
 
 struct module {
     atomic_uint refs;
@@ -22,7 +21,7 @@ struct module {
     atomic_bool broken;         /* the file was cut short */
     atomic_bool evicted;        /* no reference is to be kept */
     bool sound;                 /* its reader may be used */
-    symcache_kind_e kind;       /* SymCache or PpdbCache: which reader */
+    symcache_kind_e kind;       /* which reader */
     int fd;
     int sigbus; /* its number there, or -1 */
     dev_t device;
@@ -31,10 +30,7 @@ struct module {
     void *data;
     char source[SYMCACHE_PROVENANCE_TEXT + 1]; /* of its original; "": not
                                                 * known */
-    union {
-        struct symfile_reader reader;
-        struct ppdbcache_reader ppdb;
-    };
+    union derived_reader reader;
 };
 
 /*
@@ -47,11 +43,6 @@ struct module *module_open(int fd, const struct stat *st, const char *name,
 
 struct module *module_ref(struct module *module);
 void module_unref(struct module *module); /* NULL is allowed */
-
-/* The reader of a sound module; the one of the other kind is NULL. */
-void module_readers(const struct module *module,
-                    const struct symfile_reader **reader,
-                    const struct ppdbcache_reader **ppdb);
 
 /* Is the file still there as it was opened? */
 bool module_is_current(const struct module *module);

@@ -8,12 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/percent.h"
-
-/* The versions that the readers know; see modules/look.c. */
-static const char *const queries[SYMCACHE_KINDS] = {
-    [SYMCACHE_KIND_SYMCACHE] = "version=9.65535.65535&exceeds=6.65535.65535",
-    [SYMCACHE_KIND_PPDBCACHE] = "version=1.65535.65535",
-};
+#include "derived/derived.h"
 
 #define LINE_MAX_BYTES 128 /* a longer one is nothing that symcached sends */
 
@@ -120,10 +115,25 @@ static void on_news(void *arg, enum exchange_news news, struct evbuffer *body)
     }
 }
 
-/* Hints as a query. */
+/* The versions that the readers of a kind know, as a query. */
+static int add_versions(struct evbuffer *body, symcache_kind_e kind)
+{
+    const struct derived_type *type = derived_type(kind);
+    char text[SYMCACHE_VERSION_TEXT_MAX + 1];
+    int rc;
+
+    symcache_version_print(text, &type->newest);
+    rc = evbuffer_add_printf(body, "?version=%s", text);
+    if (rc >= 0 && type->oldest.major > 1) {
+        rc = evbuffer_add_printf(body, "&exceeds=%u.65535.65535",
+                                 type->oldest.major - 1u);
+    }
+    return rc;
+}
+
 static int add_hints(struct evbuffer *body, const char *hints)
 {
-    int rc = evbuffer_add(body, "?", 1);
+    int rc = evbuffer_add(body, "&", 1);
     size_t n;
 
     while (rc == 0 && *hints != '\0') {
@@ -152,6 +162,9 @@ static int add_line(struct evbuffer *body, const struct ask_key *k)
         body, "/v1/%s/%s/%s/%s",
         symcache_kind_text((symcache_kind_e)k->key->kind), k->store, encoded,
         id);
+    if (rc >= 0) {
+        rc = add_versions(body, (symcache_kind_e)k->key->kind);
+    }
     if (rc >= 0 && k->hints != NULL) {
         rc = add_hints(body, k->hints);
     }
@@ -174,8 +187,7 @@ static struct exchange *send_question(struct event_base *base,
         rc = add_line(body, &keys[i]);
     }
     if (rc >= 0) {
-        snprintf(line, sizeof(line), "POST /v1/lookups?%s&wait=%u",
-                 queries[keys[0].key->kind], wait);
+        snprintf(line, sizeof(line), "POST /v1/lookups?wait=%u", wait);
         exchange = exchange_start(base, address, line, body,
                                   wait + PATIENCE_SECONDS, on_news, ask);
     }

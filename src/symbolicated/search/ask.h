@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * One question to symcached, about many keys: may there be a SymCache of
+ * One question to symcached, about many keys: may there be a file of
  * each?  symcached tells of a key as soon as its job has ended.
  */
 #ifndef SYMBOLICATED_SEARCH_ASK_H
@@ -26,8 +26,7 @@ enum ask_answer {
     ASK_NOBODY /* symcached cannot be reached */
 };
 
-/* What is asked for; read by ask_start() only.  The keys of a question are of
- * one kind. */
+/* What is asked for; read by ask_start() only. */
 struct ask_key {
     const char *store;
     const symcache_key_t *key;

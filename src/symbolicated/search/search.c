@@ -115,7 +115,7 @@ static void seek_found(struct seek *seek, struct module *module)
                   seek->search->started / 1000);
     }
     if (module->sound) {
-        module_readers(module, &seek->wanted->reader, &seek->wanted->ppdb);
+        seek->wanted->reader = &module->reader;
         seek->wanted->size = module->size;
     }
     seek_settle(seek,
@@ -324,8 +324,7 @@ static unsigned seconds_left(const struct search *search)
     return spent < wait ? (unsigned)((wait - spent + 999) / 1000) : 0;
 }
 
-/* Takes as many seeks of one kind into a question as there is room for, from
- * *at on. */
+/* Takes as many seeks into a question as there is room for, from *at on. */
 static void question_fill(struct question *question, struct ask_key *keys,
                           size_t *at)
 {
@@ -336,8 +335,7 @@ static void question_fill(struct question *question, struct ask_key *keys,
     for (; *at < search->call->nmodules && question->n < ASK_KEYS_MAX;
          ++*at) {
         seek = &search->seeks[*at];
-        if (seek->to_ask && (question->n == 0 || keys[0].key->kind ==
-                                                     seek->wanted->key.kind)) {
+        if (seek->to_ask) {
             seek->to_ask = false;
             search->to_ask--;
             wanted = seek->wanted;
@@ -361,10 +359,6 @@ static int question_start(struct search *search, size_t *at)
     }
     question->search = search;
     question_fill(question, keys, at);
-    if (question->n == 0) { /* those of another kind were passed over */
-        *at = 0;
-        question_fill(question, keys, at);
-    }
     question->ask = ask_start(search->searcher->base,
                               search->helper, keys, question->n,
                               seconds_left(search), on_replies, question);
@@ -617,7 +611,6 @@ bool search_is_broken(struct search *search)
             module_unref(seek->module);
             seek->module = NULL;
             seek->wanted->reader = NULL;
-            seek->wanted->ppdb = NULL;
             seek->wanted->state = API_MODULE_UNKNOWN;
             broken = true;
         }

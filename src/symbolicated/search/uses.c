@@ -63,15 +63,14 @@ static void on_told(void *arg, const struct ask_reply *replies, size_t n,
     }
 }
 
-/* As many as one question may be about, of one configuration and kind. */
+/* As many as one question may be about, of one configuration. */
 static void take_keys(struct uses *uses, struct ask_key *keys)
 {
     const struct use *use, *first = STAILQ_FIRST(&uses->list);
 
     STAILQ_FOREACH(use, &uses->list, next)
     {
-        if (uses->asked == ASK_KEYS_MAX || use->settings != first->settings ||
-            use->key.kind != first->key.kind) {
+        if (uses->asked == ASK_KEYS_MAX || use->settings != first->settings) {
             break;
         }
         keys[uses->asked++] = (struct ask_key){

@@ -203,7 +203,7 @@ static void print_ppdb(struct dump *d)
 {
     uint32_t i, line, file, language;
     uint64_t range;
-    const struct ppdbcache_reader *r = &d->input.ppdb;
+    const struct ppdbcache_reader *r = &d->input.reader.ppdbcache;
     struct symfile_string name;
 
     print_number(d, "ppdbcache  ", PPDBCACHE_VERSION);
@@ -252,11 +252,11 @@ int dump_command(int argc, char **argv)
         return rc;
     }
     output_init(&d.output, STDOUT_FILENO);
-    if (d.input.is_ppdb) {
+    if (d.input.kind == SYMCACHE_KIND_PPDBCACHE) {
         print_ppdb(&d);
         return output_finish(&d.output, COMMAND_OK);
     }
-    d.reader = d.input.reader;
+    d.reader = d.input.reader.symcache;
     print_header(&d);
     rc = print_files(&d);
     if (rc == 0) {

@@ -128,12 +128,12 @@ int input_open(const char *file, int damaged_code, struct input *input)
         fprintf(stderr, "symcachectl: warning: %s; parsing without it\n",
                 error);
     }
-    input->is_ppdb = ppdbcache_sniff(bytes.data, bytes.size);
-    status = input->is_ppdb
-                 ? ppdbcache_reader_open(&input->ppdb, bytes.data, bytes.size,
-                                         error, sizeof(error))
-                 : symfile_reader_open(&input->reader, bytes.data, bytes.size,
-                                       error, sizeof(error));
+    if (!derived_sniff(bytes.data, bytes.size, &input->kind)) {
+        input->kind = SYMCACHE_KIND_SYMCACHE; /* which says what it is not */
+    }
+    status = derived_type(input->kind)
+                 ->open(&input->reader, bytes.data, bytes.size, error,
+                        sizeof(error));
     if (status == SYMFILE_OPENED) {
         return COMMAND_OK;
     }

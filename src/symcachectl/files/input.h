@@ -14,17 +14,15 @@
 
 #include <stdbool.h>
 
-#include "derived/ppdbcache/ppdbcache.h"
-#include "derived/symcache/symcache.h"
+#include "derived/derived.h"
 
 /* The limit for input that cannot be mapped. */
 #define INPUT_MAX_READ (1ull << 30)
 
 /* A file, and the reader of its kind. */
 struct input {
-    bool is_ppdb; /* a PpdbCache */
-    struct symfile_reader reader;
-    struct ppdbcache_reader ppdb;
+    symcache_kind_e kind;
+    union derived_reader reader;
 };
 
 /*

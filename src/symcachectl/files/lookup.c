@@ -38,7 +38,8 @@ static int print_place(struct lookup *l, uint64_t address)
 {
     struct ppdbcache_place place;
     bool is_found = ppdbcache_reader_lookup(
-        &l->input.ppdb, (uint32_t)(address >> 32), (uint32_t)address, &place);
+        &l->input.reader.ppdbcache, (uint32_t)(address >> 32),
+        (uint32_t)address, &place);
 
     note(l, is_found);
     output_text(&l->output, l->is_json ? "{\"token\": \"" : "");
@@ -71,10 +72,10 @@ static int print(struct lookup *l, uint64_t address)
     int rc;
     struct symfile_frames frames;
 
-    if (l->input.is_ppdb) {
+    if (l->input.kind == SYMCACHE_KIND_PPDBCACHE) {
         return print_place(l, address);
     }
-    symfile_reader_lookup(&l->input.reader, address, &frames);
+    symfile_reader_lookup(&l->input.reader.symcache, address, &frames);
     note(l, frames.next != SYMFILE_NONE);
     if (l->is_json) {
         output_text(&l->output, "{\"address\": \"");
@@ -157,8 +158,9 @@ static int check_addresses(const struct lookup *l, int count, char **texts)
     for (i = 0; i < count; i++) {
         if (l->parse(texts[i], strlen(texts[i]), &address) != 0) {
             return command_usage("lookup",
-                                 l->input.is_ppdb ? "no METHOD+IL"
-                                                  : "no address",
+                                 l->input.kind == SYMCACHE_KIND_PPDBCACHE
+                                     ? "no METHOD+IL"
+                                     : "no address",
                                  texts[i]);
         }
     }
@@ -214,7 +216,8 @@ int lookup_command(int argc, char **argv)
     if (rc != COMMAND_OK) {
         return rc;
     }
-    l.parse = l.input.is_ppdb ? addresses_parse_method : addresses_parse;
+    l.parse = l.input.kind == SYMCACHE_KIND_PPDBCACHE ? addresses_parse_method
+                                                      : addresses_parse;
     if (check_addresses(&l, argc - i, argv + i) != COMMAND_OK) {
         return COMMAND_USAGE;
     }

@@ -21,15 +21,16 @@ static void print_count(struct output *output, const char *before,
 static void print_sound(struct output *output, const char *file,
                         const struct input *input)
 {
-    const struct symfile_reader *r = &input->reader;
+    const struct symfile_reader *r = &input->reader.symcache;
+    const struct ppdbcache_reader *ppdb = &input->reader.ppdbcache;
 
     output_text(output, file);
-    if (input->is_ppdb) {
+    if (input->kind == SYMCACHE_KIND_PPDBCACHE) {
         print_count(output, ": sound: PpdbCache, version ", PPDBCACHE_VERSION,
                     "");
-        print_count(output, ", ", input->ppdb.num_files, " files");
-        print_count(output, ", ", input->ppdb.num_ranges, " ranges");
-        print_count(output, ", ", input->ppdb.string_bytes,
+        print_count(output, ", ", ppdb->num_files, " files");
+        print_count(output, ", ", ppdb->num_ranges, " ranges");
+        print_count(output, ", ", ppdb->string_bytes,
                     " bytes of strings\n");
         return;
     }
@@ -57,9 +58,8 @@ int verify_command(int argc, char **argv)
     if (rc != COMMAND_OK) {
         return rc;
     }
-    switch (input.is_ppdb
-                ? ppdbcache_verify(&input.ppdb, error, sizeof(error))
-                : symfile_verify(&input.reader, error, sizeof(error))) {
+    switch (derived_type(input.kind)
+                ->verify(&input.reader, error, sizeof(error))) {
     case SYMFILE_SOUND:
         break;
     case SYMFILE_VIOLATED:

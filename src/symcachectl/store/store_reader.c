@@ -73,7 +73,7 @@ static struct module *find(struct mapped *mapped, int root,
         wanted->state = API_MODULE_MALFORMED;
     } else {
         wanted->state = API_MODULE_FOUND;
-        module_readers(sight.module, &wanted->reader, &wanted->ppdb);
+        wanted->reader = &sight.module->reader;
         wanted->size = sight.module->size;
     }
     return sight.module;

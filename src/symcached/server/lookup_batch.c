@@ -100,27 +100,25 @@ static void begin(struct lookup_batch *batch, struct scheduler *scheduler,
                   const struct waiting_lookup_query *q, char *line, size_t size,
                   const char *via)
 {
-    char hints[SYMCACHE_HINTS_MAX + 1];
-
     struct item *item = &batch->items[batch->n++];
     struct target_error error = {400, "bad-path", NULL};
     struct target t = {0};
-    symcache_ask_t ask = q->ask;
+    struct waiting_lookup_query own = *q;
     bool is_text = strlen(line) == size;
     char *query = strchr(line, '?');
 
-    ask.reads_file = 1;
     item->batch = batch;
     if (query != NULL) {
         *query++ = '\0';
     }
-    if (is_text && waiting_lookup_hints(query, hints) &&
+    if (is_text && waiting_lookup_line(query, &own) &&
         target_split(&t, line) &&
         target_lookup(&t, scheduler_config(scheduler), &error)) {
         batch->open++;
+        own.ask.reads_file = 1;
         item->waiter =
-            scheduler_ask(scheduler, t.store, &t.key, t.segments[3], &ask,
-                          via, hints, q->wait, on_answer, item);
+            scheduler_ask(scheduler, t.store, &t.key, t.segments[3], &own.ask,
+                          via, own.hints, own.wait, on_answer, item);
     } else {
         metrics_add(METRIC_REQUEST_REFUSED, 1);
         add_line(batch, batch->n - 1, error.status, 0, error.error);

@@ -103,7 +103,7 @@ static void page_lookup(struct server *s, struct target *t, const char *query,
         target_reply(req, &error);
         return;
     }
-    wrong = waiting_lookup_parse(query, &q);
+    wrong = waiting_lookup_parse(query, false, &q);
     if (wrong != NULL) {
         target_refuse(req, 400, "bad-query", wrong);
         return;
@@ -116,7 +116,7 @@ static void page_lookups(struct server *s, struct target *t, const char *query,
                          struct evhttp_request *req)
 {
     struct waiting_lookup_query q;
-    const char *wrong = waiting_lookup_parse(query, &q);
+    const char *wrong = waiting_lookup_parse(query, true, &q);
 
     if (wrong == NULL && q.hints[0] != '\0') {
         wrong = "a hint belongs to a lookup, in its line";

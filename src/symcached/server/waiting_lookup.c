@@ -125,19 +125,38 @@ static const char *parse_hints(const char *const values[SYMCACHE_HINTS],
     return NULL;
 }
 
-static const char *parse_values(const char *const values[QUERY_KEYS],
-                                struct waiting_lookup_query *q)
+/* If there is none, what the caller has set stays. */
+static const char *parse_version(const char *const values[QUERY_KEYS],
+                                 symcache_ask_t *ask)
 {
     const char *version = values[QUERY_VERSION];
     const char *exceeds = values[QUERY_EXCEEDS];
 
-    if (version == NULL ||
-        !symcache_version_parse(version, strlen(version), &q->ask.version)) {
+    if (version != NULL) {
+        memset(ask, 0, sizeof(*ask));
+    }
+    if ((version != NULL || ask->version.major == 0) &&
+        !symcache_version_parse(version != NULL ? version : "",
+                                version != NULL ? strlen(version) : 0,
+                                &ask->version)) {
         return "version= must be a version such as 3.1.0";
     }
     if (exceeds != NULL &&
-        !symcache_answer_exceeds(exceeds, strlen(exceeds), &q->ask)) {
+        !symcache_answer_exceeds(exceeds, strlen(exceeds), ask)) {
         return "exceeds= must be a version below the one asked for";
+    }
+    return NULL;
+}
+
+static const char *parse_values(const char *const values[QUERY_KEYS],
+                                bool is_batch, struct waiting_lookup_query *q)
+{
+    bool is_later = is_batch && values[QUERY_VERSION] == NULL &&
+                    values[QUERY_EXCEEDS] == NULL;
+    const char *reason = is_later ? NULL : parse_version(values, &q->ask);
+
+    if (reason != NULL) {
+        return reason;
     }
     if (values[QUERY_WAIT] != NULL &&
         !parse_seconds(values[QUERY_WAIT], &q->wait)) {
@@ -150,7 +169,7 @@ static const char *parse_values(const char *const values[QUERY_KEYS],
     return parse_hints(values + QUERY_HINTS, q->hints);
 }
 
-const char *waiting_lookup_parse(const char *query,
+const char *waiting_lookup_parse(const char *query, bool is_batch,
                                  struct waiting_lookup_query *q)
 {
     const char *values[QUERY_KEYS], *reason;
@@ -162,13 +181,13 @@ const char *waiting_lookup_parse(const char *query,
     }
     reason = find_values(&pairs, values);
     if (reason == NULL) {
-        reason = parse_values(values, q);
+        reason = parse_values(values, is_batch, q);
     }
     evhttp_clear_headers(&pairs);
     return reason;
 }
 
-bool waiting_lookup_hints(const char *query, char hints[SYMCACHE_HINTS_MAX + 1])
+bool waiting_lookup_line(const char *query, struct waiting_lookup_query *q)
 {
     const char *values[QUERY_KEYS];
     struct evkeyvalq pairs;
@@ -178,9 +197,9 @@ bool waiting_lookup_hints(const char *query, char hints[SYMCACHE_HINTS_MAX + 1])
         return false;
     }
     ok = find_values(&pairs, values) == NULL &&
-         values[QUERY_VERSION] == NULL && values[QUERY_EXCEEDS] == NULL &&
          values[QUERY_WAIT] == NULL && values[QUERY_REDIRECT] == NULL &&
-         parse_hints(values + QUERY_HINTS, hints) == NULL;
+         parse_version(values, &q->ask) == NULL &&
+         parse_hints(values + QUERY_HINTS, q->hints) == NULL;
     evhttp_clear_headers(&pairs);
     return ok;
 }

@@ -22,16 +22,19 @@ struct waiting_lookup_query {
 };
 
 /*
- * Reads version=, exceeds=, wait=, redirect=1 and hints.  Returns NULL, or what
- * is wrong with them.
+ * Reads version=, exceeds=, wait=, redirect=1 and hints.  is_batch: of many
+ * lookups, each of which may name its version itself.  Returns NULL, or what is
+ * wrong with them.
  */
-const char *waiting_lookup_parse(const char *query,
+const char *waiting_lookup_parse(const char *query, bool is_batch,
                                  struct waiting_lookup_query *q);
 
-/* Reads a query that has nothing but hints; NULL counts as an empty one.
- * Returns false for any other. */
-bool waiting_lookup_hints(const char *query,
-                          char hints[SYMCACHE_HINTS_MAX + 1]);
+/*
+ * Reads the query of one of many lookups, which may have version=, exceeds= and
+ * hints, into what was read of all of them.  NULL counts as an empty query.
+ * Returns false for any other, or if no version is named.
+ */
+bool waiting_lookup_line(const char *query, struct waiting_lookup_query *q);
 
 /* Counts an answer of the scheduler.  Returns its status in HTTP. */
 int waiting_lookup_status(const struct scheduler_answer *answer);

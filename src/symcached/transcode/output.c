@@ -132,18 +132,14 @@ bool output_is_endless(const struct output *output)
 
 const char *output_judge(const struct output *output)
 {
-    bool ppdb = output->key->kind == SYMCACHE_KIND_PPDBCACHE;
-
     if (output_is_endless(output)) {
         return "the transcoder left more files than are looked at";
     }
     if (output->files == 0) {
-        return ppdb ? "the transcoder succeeded without a PpdbCache file"
-                    : "the transcoder succeeded without a SymCache file";
+        return "the transcoder succeeded without a file of the kind";
     }
     if (output->files > 1) {
-        return ppdb ? "the transcoder left more than one PpdbCache file"
-                    : "the transcoder left more than one SymCache file";
+        return "the transcoder left more than one file of the kind";
     }
     return output->empty ? "the transcoder left an empty file" : NULL;
 }

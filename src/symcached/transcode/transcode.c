@@ -253,9 +253,7 @@ static void on_validated(void *arg, struct child_result *child)
     if (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 0) {
         take_file(transcode, &result);
     } else if (WIFEXITED(child->status) && WEXITSTATUS(child->status) == 1) {
-        result.error = transcode->key.kind == SYMCACHE_KIND_PPDBCACHE
-                           ? "the transcoder left an unsound PpdbCache"
-                           : "the transcoder left an unsound SymCache";
+        result.error = "the transcoder left an unsound file";
     } else {
         result.system = true;
         result.error = "what the transcoder made could not be checked";

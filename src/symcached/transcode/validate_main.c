@@ -1,7 +1,7 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * The child process that checks a SymCache or a PpdbCache.
+ * The child process that checks a file before it is published.
  */
 #include "validate.h"
 
@@ -11,17 +11,14 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "derived/ppdbcache/ppdbcache.h"
+#include "derived/derived.h"
 #include "sandbox/sandbox.h"
-#include "derived/symcache/symcache.h"
 #include "symcached/intake/intake.h"
 
 #define VALIDATE_FD CHILD_FD
 #define VALIDATE_SECONDS 60 /* of the processor */
 #define VALIDATE_HEAD 512
 #define VALIDATE_MEMORY (256ull * 1024 * 1024) /* beside the mapping */
-
-static const char validate_magic[4] = {'S', 'Y', 'M', 'C'};
 
 static int validate_say(int code, const char *what)
 {
@@ -53,21 +50,6 @@ static bool validate_is_other(const uint8_t *p, size_t len, const char **what)
     return true;
 }
 
-/*
- * Readers ignore what follows the strings.  Newer files have one more part
- * there and say so; in a file that does not, these bytes are from elsewhere.
- */
-static bool validate_is_longer(const void *map, size_t size)
-{
-    struct symfile_reader reader;
-    char error[512];
-
-    return symfile_reader_open(&reader, map, size, error, sizeof(error)) ==
-               SYMFILE_OPENED &&
-           reader.size > reader.strings + reader.string_bytes &&
-           reader.data[SYMFILE_AT_VARIABLES] == 0;
-}
-
 static int validate_answer(enum symfile_verify_status status,
                             const char *error)
 {
@@ -81,11 +63,16 @@ static int validate_answer(enum symfile_verify_status status,
     }
 }
 
-/* A file that is in another format than the open one. */
-static int validate_foreign(const uint8_t *p, size_t size, const char *origin)
+/* A file that is in no format that is read here. */
+static int validate_foreign(const struct derived_type *type, const uint8_t *p,
+                            size_t size, const char *origin)
 {
     const char *what;
 
+    if (!type->has_foreign) {
+        fprintf(stderr, "not a %s\n", type->name);
+        return 1;
+    }
     if (strcmp(origin, VALIDATE_OURS) == 0) {
         return validate_say(1, "is in a format that pdb2symcache does not "
                                "write");
@@ -100,7 +87,8 @@ int validate_main(int argc, char **argv)
 {
     const char *origin = argc > 4 ? argv[4] : "";
     struct sandbox_limits limits = {0, 0, VALIDATE_SECONDS};
-    symcache_kind_e kind = SYMCACHE_KIND_SYMCACHE;
+    const struct derived_type *type;
+    symcache_kind_e kind;
     symcache_key_t key;
     struct stat st;
     char error[512];
@@ -110,6 +98,10 @@ int validate_main(int argc, char **argv)
         symcache_id_parse(argv[2], strlen(argv[2]), &key) != SYMCACHE_OK) {
         return validate_say(2, CHILD_SANDBOXED
                             ": --validate is for symcached itself");
+    }
+    type = derived_type(kind);
+    if (type == NULL) {
+        return validate_say(2, "nothing can check a file of this kind");
     }
     if (fstat(VALIDATE_FD, &st) != 0 || st.st_size <= 0) {
         return validate_say(2, "nothing to check");
@@ -125,24 +117,11 @@ int validate_main(int argc, char **argv)
         return validate_say(2, error);
     }
 
-    if (kind == SYMCACHE_KIND_PPDBCACHE) {
-        return validate_answer(ppdbcache_check(map, (size_t)st.st_size,
-                                               key.guid, error,
-                                               sizeof(error)),
-                               error);
+    if (!type->sniff(map, (size_t)st.st_size)) {
+        return validate_foreign(type, map, (size_t)st.st_size, origin);
     }
-    if ((size_t)st.st_size < sizeof(validate_magic) ||
-        memcmp(map, validate_magic, sizeof(validate_magic)) != 0) {
-        return validate_foreign(map, (size_t)st.st_size, origin);
-    }
-    if (strcmp(origin, VALIDATE_RECEIVED) == 0 &&
-        validate_is_longer(map, (size_t)st.st_size)) {
-        return validate_say(1, "something else follows the SymCache");
-    }
-    return validate_answer(symfile_check(map, (size_t)st.st_size,
-                                         key.id_type == SYMCACHE_ID_DEBUG
-                                             ? key.guid
-                                             : NULL,
-                                         error, sizeof(error)),
+    return validate_answer(type->check(map, (size_t)st.st_size, &key,
+                                       strcmp(origin, VALIDATE_RECEIVED) == 0,
+                                       error, sizeof(error)),
                            error);
 }

@@ -42,7 +42,7 @@ static void resolve(const struct mozilla_call *call,
         module = module_of(call, &frames[i]);
         if (module != NULL && module->state == API_MODULE_FOUND &&
             !frames[i].minus_one) {
-            lookups[found].reader = module->reader;
+            lookups[found].reader = &module->reader->symcache;
             lookups[found].address = frames[i].offset;
             of[found++] = i;
         }
@@ -63,7 +63,7 @@ static const struct chain *chain_of(const struct mozilla_call *call,
 
     chain.count = 0;
     if (location != SYMFILE_NONE) {
-        chain_at(module_of(call, frame)->reader, location, &chain);
+        chain_at(&module_of(call, frame)->reader->symcache, location, &chain);
     }
     return &chain;
 }

@@ -243,6 +243,17 @@ static enum symbolicator_status status_of(const struct api_module *module)
     }
 }
 
+static void set_reader(struct symbolicator_result *result,
+                       const struct api_module *module)
+{
+    bool is_dotnet = module->key.kind == SYMCACHE_KIND_PPDBCACHE;
+    const union derived_reader *reader = module->reader;
+
+    result->reader =
+        reader == NULL || is_dotnet ? NULL : &reader->symcache;
+    result->ppdb = reader == NULL || !is_dotnet ? NULL : &reader->ppdbcache;
+}
+
 static void finish(struct api_call *api, struct api_reply *reply)
 {
     size_t i;
@@ -258,8 +269,7 @@ static void finish(struct api_call *api, struct api_reply *reply)
         }
         result = &call->results[call->wanted[i]];
         result->status = status_of(&api->modules[i]);
-        result->reader = api->modules[i].reader;
-        result->ppdb = api->modules[i].ppdb;
+        set_reader(result, &api->modules[i]);
         result->is_image = api->modules[i].key.id_type == SYMCACHE_ID_PE;
         result->attempts = api->modules[i].attempts;
         if (result->status == SYMBOLICATOR_FETCHING_FAILED) {

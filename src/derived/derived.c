@@ -1,0 +1,125 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "derived.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool sniff_symcache(const uint8_t *data, size_t size)
+{
+    return size >= 4 && memcmp(data, "SYMC", 4) == 0;
+}
+
+static enum symfile_open_status open_symcache(union derived_reader *reader,
+                                              const void *data, size_t size,
+                                              char *error, size_t error_size)
+{
+    return symfile_reader_open(&reader->symcache, data, size, error,
+                               error_size);
+}
+
+static enum symfile_verify_status verify_symcache(union derived_reader *reader,
+                                                  char *error,
+                                                  size_t error_size)
+{
+    return symfile_verify(&reader->symcache, error, error_size);
+}
+
+/*
+ * Readers ignore what follows the strings.  Newer files have one more part
+ * there and say so; in a file that does not, these bytes are from elsewhere.
+ */
+static bool is_longer(const void *data, size_t size)
+{
+    struct symfile_reader reader;
+    char error[512];
+
+    return symfile_reader_open(&reader, data, size, error, sizeof(error)) ==
+               SYMFILE_OPENED &&
+           reader.size > reader.strings + reader.string_bytes &&
+           reader.data[SYMFILE_AT_VARIABLES] == 0;
+}
+
+static enum symfile_verify_status check_symcache(const void *data, size_t size,
+                                                 const symcache_key_t *key,
+                                                 bool is_received, char *error,
+                                                 size_t error_size)
+{
+    if (is_received && is_longer(data, size)) {
+        snprintf(error, error_size, "something else follows the SymCache");
+        return SYMFILE_VIOLATED;
+    }
+    return symfile_check(data, size,
+                         key->id_type == SYMCACHE_ID_DEBUG ? key->guid : NULL,
+                         error, error_size);
+}
+
+static bool sniff_ppdbcache(const uint8_t *data, size_t size)
+{
+    return ppdbcache_sniff(data, size);
+}
+
+static enum symfile_open_status open_ppdbcache(union derived_reader *reader,
+                                               const void *data, size_t size,
+                                               char *error, size_t error_size)
+{
+    return ppdbcache_reader_open(&reader->ppdbcache, data, size, error,
+                                 error_size);
+}
+
+static enum symfile_verify_status
+verify_ppdbcache(union derived_reader *reader, char *error, size_t error_size)
+{
+    return ppdbcache_verify(&reader->ppdbcache, error, error_size);
+}
+
+static enum symfile_verify_status check_ppdbcache(const void *data,
+                                                  size_t size,
+                                                  const symcache_key_t *key,
+                                                  bool is_received,
+                                                  char *error,
+                                                  size_t error_size)
+{
+    return ppdbcache_check(data, size, key->guid, error, error_size);
+}
+
+static const struct derived_type types[SYMCACHE_KINDS] = {
+    [SYMCACHE_KIND_SYMCACHE] = {
+        .name = "SymCache",
+        .oldest = {7, 0, 0},
+        .newest = {9, UINT16_MAX, UINT16_MAX},
+        .has_foreign = true,
+        .sniff = sniff_symcache,
+        .open = open_symcache,
+        .verify = verify_symcache,
+        .check = check_symcache,
+    },
+    [SYMCACHE_KIND_PPDBCACHE] = {
+        .name = "PpdbCache",
+        .oldest = {1, 0, 0},
+        .newest = {1, UINT16_MAX, UINT16_MAX},
+        .sniff = sniff_ppdbcache,
+        .open = open_ppdbcache,
+        .verify = verify_ppdbcache,
+        .check = check_ppdbcache,
+    },
+};
+
+const struct derived_type *derived_type(symcache_kind_e kind)
+{
+    return types[kind].name != NULL ? &types[kind] : NULL;
+}
+
+bool derived_sniff(const uint8_t *data, size_t size, symcache_kind_e *kind)
+{
+    int i;
+
+    for (i = 0; i < SYMCACHE_KINDS; i++) {
+        if (types[i].name != NULL && types[i].sniff(data, size)) {
+            *kind = (symcache_kind_e)i;
+            return true;
+        }
+    }
+    return false;
+}

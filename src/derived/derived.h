@@ -1,0 +1,68 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * Kinds of files that are derived from originals: a row for each says how a
+ * file of the kind is known, opened and checked.  A kind without a row is read
+ * and published by nothing.
+ */
+#ifndef DERIVED_DERIVED_H
+#define DERIVED_DERIVED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "derived/ppdbcache/ppdbcache.h"
+#include "derived/symcache/symcache.h"
+#include "proto/key.h"
+#include "proto/version.h"
+
+/* The reader of a file, of whichever kind it is. */
+union derived_reader {
+    struct symfile_reader symcache;
+    struct ppdbcache_reader ppdbcache;
+};
+
+struct derived_type {
+    const char *name; /* "SymCache", as people call it */
+
+    /* Versions that the readers know; their major numbers at least. */
+    symcache_version_t oldest, newest;
+
+    /*
+     * Transcoders may make files of this kind in formats that are not public,
+     * which nothing here reads.
+     */
+    bool has_foreign;
+
+    /* Does a file begin as one of this kind does? */
+    bool (*sniff)(const uint8_t *data, size_t size);
+
+    /* Opens a file in memory, which stays where it is; writes what is wrong
+     * with it to error. */
+    enum symfile_open_status (*open)(union derived_reader *reader,
+                                     const void *data, size_t size,
+                                     char *error, size_t error_size);
+
+    /* Checks an open file in full. */
+    enum symfile_verify_status (*verify)(union derived_reader *reader,
+                                         char *error, size_t error_size);
+
+    /*
+     * The last check of a whole file before it is published: it is sound, and
+     * was not made of the original of another key.  is_received: it came from
+     * another server, so that nothing may follow what readers read.
+     */
+    enum symfile_verify_status (*check)(const void *data, size_t size,
+                                        const symcache_key_t *key,
+                                        bool is_received, char *error,
+                                        size_t error_size);
+};
+
+/* The row of a kind; NULL: files of this kind are not derived, or not yet. */
+const struct derived_type *derived_type(symcache_kind_e kind);
+
+/* Finds the kind of a file in memory.  Returns false if it is of none. */
+bool derived_sniff(const uint8_t *data, size_t size, symcache_kind_e *kind);
+
+#endif
