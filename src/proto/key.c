@@ -7,7 +7,6 @@
 
 #include <stddef.h>
 #include <string.h>
-#include "path.h"
 
 #define XX  0xf000
 
@@ -121,15 +120,6 @@ symcache_utf8_char(const unsigned char *p, const unsigned char *last)
     return n;
 }
 
-static int
-symcache_name_reserved(const char *name)
-{
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0
-           || strcmp(name, SYMCACHE_TMP_DIR) == 0
-           || strcmp(name, SYMCACHE_TRANSCODERS_FILE) == 0
-           || strcmp(name, SYMCACHE_FORGOTTEN_FILE) == 0;
-}
-
 symcache_status_e
 symcache_name_parse(const char *p, size_t len, symcache_key_t *key)
 {
@@ -137,7 +127,7 @@ symcache_name_parse(const char *p, size_t len, symcache_key_t *key)
     unsigned char         c;
     const unsigned char  *u;
 
-    if (len == 0 || len > SYMCACHE_NAME_MAX) {
+    if (len == 0 || len > SYMCACHE_NAME_MAX || p[0] == '.') {
         return SYMCACHE_BAD_NAME;
     }
 
@@ -168,10 +158,6 @@ symcache_name_parse(const char *p, size_t len, symcache_key_t *key)
     key->name_len = (uint32_t) len;
     key->kind = SYMCACHE_KIND_SYMCACHE;
     key->id_type = SYMCACHE_ID_DEBUG;
-
-    if (key->name[0] == '.' && symcache_name_reserved(key->name)) {
-        return SYMCACHE_BAD_NAME;
-    }
 
     return SYMCACHE_OK;
 }

@@ -117,8 +117,9 @@ int symcache_key_supported(const symcache_key_t *key);
 
 /*
  * Begins a key: checks a name (percent-decoded UTF-8, 1..255 bytes) and copies
- * it in lower case, which changes ASCII letters only.  Names that the store
- * uses itself are refused, too.  The kind is set to SymCache, and the type of
+ * it in lower case, which changes ASCII letters only.  Names that begin with a
+ * dot are refused: whatever a daemon keeps beside the folders of keys has such
+ * a name.  The kind is set to SymCache, and the type of
  * the id to debug id; the id is left as it is.  On an error the name in *key
  * is undefined.
  */

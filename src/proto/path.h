@@ -9,8 +9,8 @@
  *   <name>/<id>/<name>-v<M.m.p>.<kind>.absent     a negative cache entry
  *   .tmp/                                         work of the helper
  *   .transcoders                                  versions the helper makes
- *   .discarded/                                   notes of the helper, see
- *                                                 symcached/tier/discard.h
+ *   .*                                            what else the helper keeps:
+ *                                                 no key begins with a dot
  *
  * The negative entry of a SymCache is <name>-v<M.m.p>.absent: it was there
  * before there were kinds.  All kinds of one name and id share a folder.

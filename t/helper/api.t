@@ -111,7 +111,8 @@ for (['', 'no version'], ['?version=9', 'no version in it'],
 }
 for ("default/crash.pdb/$id" . '0' x 9, 'default/crash.pdb/12',
      "default/..%2Fx/$id", "default/%2e%2e/$id", "default/a%00b/$id",
-     "default/.tmp/$id", "default/a%5Cb/$id") {
+     "default/.tmp/$id", "default/.clock.new/$id", "default/.x/$id",
+     "default/a%5Cb/$id") {
     is_deeply refusal(lookup("$_?version=9.0.0")), [400, 'bad-key'],
         "key: $_";
 }

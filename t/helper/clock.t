@@ -125,6 +125,18 @@ another_pass();
 is left(), 10, 'a note that cannot be read';
 like $t->read_file('store/.clock'), qr/^\d+ [0-9a-f]{16} \d+$/m, 'is made anew';
 
+# a note that cannot be written: nothing but the disk is to blame, since no key
+# has such a name
+
+like $t->helper('GET', "/v1/symcache/default/.clock.new/$id?version=9.0.0")
+    ->{body}, qr/"bad-key"/, 'the name of the note is no key';
+ok !-e "$stamp.new", 'and gets no folder';
+mkdir "$stamp.new" or die "$stamp.new: $!";
+$t->wait_until('an error', sub { $t->helper_log =~
+    m{\[error\].* clean: "\Q$stamp\E" cannot be written: until.*directory} });
+pass 'the log says that the clock cannot be written';
+rmdir "$stamp.new" or die "$stamp.new: $!";
+
 # the command goes by the clock: who runs it can look at it
 
 is $t->stop_symcached, 0, 'stopped';

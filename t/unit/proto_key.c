@@ -40,7 +40,7 @@ static void requests(void **state)
          "a b+c#%~(1).pdb", GUID "9"},
         {"/v3.1.0/\xc3\x84.PDB/" GUID "/15", SYMCACHE_OK, "\xc3\x84.pdb",
          GUID "F"},
-        {"/v3.1.0/.a.pdb/" GUID, SYMCACHE_OK, ".a.pdb", GUID "1"},
+        {"/v3.1.0/a.b.pdb./" GUID, SYMCACHE_OK, "a.b.pdb.", GUID "1"},
         /* version */
         {"/3.1.0/crash.pdb/" GUID, SYMCACHE_BAD_VERSION, 0, 0},
         {"/v3.1/crash.pdb/" GUID, SYMCACHE_BAD_VERSION, 0, 0},
@@ -74,7 +74,11 @@ static void requests(void **state)
         {"/v3.1.0/x\xed\xa0\x80/" GUID, SYMCACHE_BAD_NAME, 0, 0},
         {"/v3.1.0/x\xf4\x90\x80\x80/" GUID, SYMCACHE_BAD_NAME, 0, 0},
         {"/v3.1.0/x\xe2\x82/" GUID, SYMCACHE_BAD_NAME, 0, 0},
-        /* names that the store keeps for itself */
+        /* what the store keeps for itself begins with a dot */
+        {"/v3.1.0/.a.pdb/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/.clock/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/.clock.new/" GUID, SYMCACHE_BAD_NAME, 0, 0},
+        {"/v3.1.0/.../" GUID, SYMCACHE_BAD_NAME, 0, 0},
         {"/v3.1.0/.TMP/" GUID, SYMCACHE_BAD_NAME, 0, 0},
         {"/v3.1.0/.transcoders/" GUID, SYMCACHE_BAD_NAME, 0, 0},
         {"/v3.1.0/.forgotten/" GUID, SYMCACHE_BAD_NAME, 0, 0},

@@ -273,6 +273,7 @@ static void inverse(void **state)
         "Chrome.dll.pdb-v3.1.0.symcache",
         "../90E6CD6C673057E64C4C44205044422E1/..-v3.1.0.symcache",
         ".tmp/90E6CD6C673057E64C4C44205044422E1/.tmp-v3.1.0.symcache",
+        ".x/90E6CD6C673057E64C4C44205044422E1/.x-v3.1.0.symcache",
     };
 
     for (size_t i = 0; i < N(good); i++) {

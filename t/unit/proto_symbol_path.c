@@ -142,7 +142,7 @@ static symcache_kind_e unescaped(char *buf, const char *name)
 static void names_of_paths(void **state)
 {
     static const char *const wrong[] = {
-        "_", ".text", "%2", "%", "%zz", "%00", "a%0a", "%61",
+        "_", "%2", "%", "%zz", "%00", "a%0a", "%61",
         "%2e", "%2e%2e", "a%2fb", "usr%2fa.c", "%2f", "%2f%2fa", "%2f..%2fa",
         "%2fa%2f", "%2fa%2f.%2fb", "%2f%2e%2e", "%2fa%",
     };
@@ -203,6 +203,7 @@ static void refused(void **state)
         "buildid/" UUID UUID UUID UUID "00/debuginfo",
         /* names */
         "../" GUID "1/..", "./" GUID "1/.", ".tmp/" GUID "1/.tmp",
+        ".x.pdb/" GUID "1/.x.pdb", ".x.exe/5DAA0E70A3000/.x.exe",
         "..\\a.pdb/" GUID "1/..\\a.pdb", "a:b/" GUID "1/a:b",
         "a\n/" GUID "1/a\n",
     };

@@ -11,13 +11,12 @@
 
 #define PARTS (7 + DEBUG_PLACE_IDS)
 
-/* A part of a path that is in lower case already and is no hidden file. */
+/* A part of a path that is in lower case already. */
 static bool is_name(const char *text)
 {
     symcache_key_t key;
 
-    return text[0] != '.' &&
-           symcache_name_parse(text, strlen(text), &key) == SYMCACHE_OK &&
+    return symcache_name_parse(text, strlen(text), &key) == SYMCACHE_OK &&
            strcmp(key.name, text) == 0;
 }
 

@@ -172,11 +172,10 @@ static void descend(struct walk *walk, int at, const char *path,
         name = entry->d_name;
         if (depth == 2) {
             look(walk, fd, name, key);
-        } else if (name[0] != '.' &&
-                   (depth == 0
-                        ? symcache_name_parse(name, strlen(name), key) ==
-                              SYMCACHE_OK
-                        : symcache_path_id_parse(name, strlen(name), key))) {
+        } else if (depth == 0
+                       ? symcache_name_parse(name, strlen(name), key) ==
+                             SYMCACHE_OK
+                       : symcache_path_id_parse(name, strlen(name), key)) {
             descend(walk, fd, name, key, depth + 1);
         }
     }

@@ -19,6 +19,7 @@
 #include "metrics/metrics.h"
 #include "symcached/space/space.h"
 #include "evict_main.h"
+#include "uptime.h"
 
 /* Seconds until the first pass, so that a helper that is restarted often
  * cleans as well. */
@@ -168,14 +169,23 @@ static void show_trees(const struct evict *evict)
     }
 }
 
-/* Logs jumps of the clock, and times in which no helper was running. */
+/* Logs jumps of the clock, times in which no helper was running, and a clock
+ * that cannot be kept. */
 static void say_clock(const cJSON *tree)
 {
     const char *store =
         cJSON_GetStringValue(cJSON_GetObjectItem(tree, "store"));
     double ahead = number(tree, "ahead"), doubted = number(tree, "doubted");
     double future = number(tree, "future");
+    double error = number(tree, "clock_error");
 
+    if (error > 0) {
+        log_error((int)error,
+                  "clean: \"%s/" UPTIME_FILE "\" cannot be written: until it "
+                  "can, unused files of store \"%s\" are kept for too long",
+                  cJSON_GetStringValue(cJSON_GetObjectItem(tree, "path")),
+                  store);
+    }
     if (ahead > 0) {
         log_warn(0,
                  "clean: store \"%s\": since it was cleaned last the clock "

@@ -126,6 +126,7 @@ static cJSON *tree_json(const struct evict_tree *tree)
     cJSON_AddNumberToObject(object, "future", (double)tree->future);
     cJSON_AddNumberToObject(object, "ahead", (double)tree->ahead);
     cJSON_AddNumberToObject(object, "doubted", (double)tree->doubted);
+    cJSON_AddNumberToObject(object, "clock_error", tree->clock_error);
     return object;
 }
 

@@ -463,8 +463,7 @@ static bool walk_key(struct evict_pass *evict_pass, DIR *folder,
 
 static bool parse_name(const char *name, symcache_key_t *key)
 {
-    return name[0] != '.' &&
-           symcache_name_parse(name, strlen(name), key) == SYMCACHE_OK &&
+    return symcache_name_parse(name, strlen(name), key) == SYMCACHE_OK &&
            strcmp(key->name, name) == 0;
 }
 
@@ -532,7 +531,7 @@ static void walk_tree(struct evict_pass *evict_pass, struct evict_tree *tree)
         if (evict_pass->progress != NULL) {
             evict_pass->progress(evict_pass->arg, tree, done++, all);
         }
-        if (!parse_name(name, &key) || /* this refuses ".tmp", too */
+        if (!parse_name(name, &key) || /* this refuses ".tmp" as well */
             (below = open_folder(dirfd(root), name)) == NULL) {
             continue;
         }
@@ -575,7 +574,8 @@ static void set_clock(struct evict_pass *evict_pass, struct evict_tree *tree)
     }
     tree->ahead =
         uptime_pass(uptime, evict_pass->began, &rules->run, all);
-    (void)uptime_write(uptime, tree->path);
+    tree->clock_error =
+        uptime_write(uptime, tree->path) == 0 || errno == ENOENT ? 0 : errno;
 }
 
 /* life ------------------------------------------------------------------ */

@@ -56,6 +56,8 @@ struct evict_tree {
                         now */
     long long ahead; /* seconds by which the clock jumped, see uptime_pass() */
     long long doubted; /* see uptime_doubt() */
+    int clock_error; /* errno of uptime_write() unless it succeeded, or the
+                        root is not there */
     struct evict_pass_part *part; /* internal to the pass */
 };
 
