@@ -24,7 +24,7 @@ static void check_unpack(enum body_kind kind, int in, int out)
     struct stat st;
 
     status = body_unpack(kind, in, &sink, error, sizeof(error));
-    if (status == BODY_SYSTEM || (status == BODY_BAD && error[0] == '\0') ||
+    if (status == BODY_SYSTEM || (status != BODY_OK && error[0] == '\0') ||
         fstat(out, &st) != 0 || st.st_size > LIMIT) {
         abort();
     }

@@ -124,6 +124,7 @@ static const int sandbox_calls[] = {
     SCMP_SYS(madvise),
     /* clocks, signals to itself, exit */
     SCMP_SYS(clock_gettime),
+    SCMP_SYS(clock_nanosleep),
     SCMP_SYS(clock_getres),
     SCMP_SYS(gettimeofday),
     SCMP_SYS(time),

@@ -18,6 +18,7 @@
 #define MALFORMED FINDING_MALFORMED
 #define DOUBTED FINDING_DOUBTED
 #define FORMAT FINDING_WRONG_FORMAT
+#define UNREADABLE FINDING_UNREADABLE
 #define OUTDATED FINDING_OUTDATED
 #define FORGOTTEN FINDING_FORGOTTEN
 #define PUBLISHED FINDING_PUBLISHED
@@ -60,6 +61,14 @@ static const struct row rows[] = {
     {ALL | MALFORMED | OUTDATED, JOB_ERROR, JOB_ERROR},
     {ALL | MALFORMED | DOUBTED | NOT_NEWER, JOB_ERROR, JOB_ERROR},
     {ALL | MALFORMED | UNSURE | NOT_NEWER, JOB_ERROR, JOB_ERROR},
+
+    /* one has it in a form that cannot be read, the others had none */
+    {ALL | UNREADABLE, JOB_MALFORMED, JOB_UNCHANGED},
+    {ALL | UNREADABLE | MALFORMED, JOB_MALFORMED, JOB_UNCHANGED},
+    {ALL | UNREADABLE | FORMAT, JOB_MALFORMED, JOB_UNCHANGED},
+    {ALL | UNREADABLE | NOT_NEWER, JOB_UNCHANGED, JOB_UNCHANGED},
+    {ALL | UNREADABLE | UNSURE, JOB_ERROR, JOB_ERROR},
+    {UNREADABLE, JOB_ERROR, JOB_ERROR},
 
     /* who was not asked has not said no */
     {0, JOB_ERROR, JOB_ERROR},
@@ -123,13 +132,16 @@ static void absence(void **state)
     enum job_outcome outcome;
     unsigned findings;
 
-    for (findings = 0; findings < 2 * STOPPED; findings++) {
+    for (findings = 0; findings < 2 * UNREADABLE; findings++) {
         outcome = findings_outcome(findings, JOB_FOR_LOOKUP);
-        assert_int_equal(outcome == JOB_NOTFOUND || outcome == JOB_MALFORMED,
+        assert_int_equal(outcome == JOB_NOTFOUND ||
+                             outcome == JOB_MALFORMED ||
+                             outcome == JOB_WRONG_FORMAT,
                          (findings & ALL) != 0 && (findings & against) == 0);
 
         outcome = findings_outcome(findings, JOB_FOR_BETTER);
-        assert_true(outcome != JOB_NOTFOUND && outcome != JOB_MALFORMED);
+        assert_true(outcome != JOB_NOTFOUND && outcome != JOB_MALFORMED &&
+                    outcome != JOB_WRONG_FORMAT);
     }
 }
 

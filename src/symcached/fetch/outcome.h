@@ -16,7 +16,10 @@ enum source_outcome {
     SOURCE_WRONG_FORMAT, /* it has the file, of a format of which what is asked
                             for is not made: a Windows PDB, or a portable one */
     SOURCE_FAILED,    /* the source could not tell: timeout, 5xx, 401, ... */
-    SOURCE_PENDING /* the source is working on it and is to be asked again */
+    SOURCE_PENDING, /* the source is working on it and is to be asked again */
+    SOURCE_MALFORMED /* it has the file, of a format or in a packing that cannot
+                        be read: of no use, as long as it is this file.  Its
+                        name is that of SOURCE_UNUSABLE */
 };
 
 const char *source_outcome_name(enum source_outcome outcome);

@@ -238,6 +238,8 @@ static enum body_status body_zstd(int in, struct sink *sink, char *error,
 enum body_status body_unpack(enum body_kind kind, int in, struct sink *sink,
                              char *error, size_t size)
 {
+    int rc;
+
     /* After the body was received, the offset is at its end. */
     if (lseek(in, 0, SEEK_SET) != 0) {
         return read_failed(error, size);
@@ -245,8 +247,9 @@ enum body_status body_unpack(enum body_kind kind, int in, struct sink *sink,
 
     switch (kind) {
     case BODY_CABINET:
-        if (cabinet_unpack(in, sink, error, size) == 0) {
-            return BODY_OK;
+        rc = cabinet_unpack(in, sink, error, size);
+        if (rc >= 0) {
+            return rc == 0 ? BODY_OK : BODY_UNREADABLE;
         }
         return sink->error != 0 && sink->error != EFBIG ? BODY_SYSTEM
                                                         : BODY_BAD;

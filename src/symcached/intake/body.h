@@ -24,12 +24,14 @@ enum body_kind {
     BODY_ZLIB,
     BODY_ZSTD,
     BODY_OTHER,   /* nothing that can become an original */
+    BODY_FOREIGN, /* the same, but a debug file or an archive all the same */
     BODY_ORIGINAL /* this, and more, by the number of its original_format */
 };
 
 enum body_status {
     BODY_OK,
     BODY_BAD,   /* the fault of the body: damaged, too large */
+    BODY_UNREADABLE, /* sound, perhaps, but of a kind that is not read */
     BODY_SYSTEM /* ours: disk full, read error, out of memory */
 };
 

@@ -31,9 +31,9 @@ static const struct body_magic body_magics[] = {
           ORIGINAL(FORMAT_PDB), "a PDB"),
     MAGIC("Microsoft C/C++ program database 2.00\r\n\x1a"
           "JG\0\0",
-          BODY_OTHER, "a PDB 2.0"),
+          BODY_FOREIGN, "a PDB 2.0"),
     MAGIC("MODULE ", ORIGINAL(FORMAT_BREAKPAD), "Breakpad text"),
-    MAGIC("Microsoft MSFZ Container", BODY_OTHER, "an MSFZ container"),
+    MAGIC("Microsoft MSFZ Container", BODY_FOREIGN, "an MSFZ container"),
     MAGIC("MSCF\0\0\0\0", BODY_CABINET, "a cabinet"),
     MAGIC("\x1f\x8b", BODY_GZIP, "gzip data"),
     MAGIC("\x78\x01", BODY_ZLIB, "zlib data"),
@@ -53,9 +53,9 @@ static const struct body_magic body_magics[] = {
     MAGIC("\xca\xfe\xba\xbe", ORIGINAL(FORMAT_MACHO), "a fat Mach-O file"),
     MAGIC("\xca\xfe\xba\xbf", ORIGINAL(FORMAT_MACHO), "a fat Mach-O file"),
     MAGIC("\0asm", ORIGINAL(FORMAT_WASM), "a WebAssembly module"),
-    MAGIC("PK\3\4", BODY_OTHER, "a zip archive"),
-    MAGIC("SZDD\x88\xf0\x27\x33", BODY_OTHER, "an SZDD file"),
-    MAGIC("KWAJ", BODY_OTHER, "a KWAJ file"),
+    MAGIC("PK\3\4", BODY_FOREIGN, "a zip archive"),
+    MAGIC("SZDD\x88\xf0\x27\x33", BODY_FOREIGN, "an SZDD file"),
+    MAGIC("KWAJ", BODY_FOREIGN, "a KWAJ file"),
 };
 
 static bool starts(const uint8_t *p, size_t len, const char *word)

@@ -151,7 +151,7 @@ static unsigned u16(const uint8_t *p)
 }
 
 /* Refuses what would cost libmspack much time or memory, by the header
- * alone. */
+ * alone.  Returns as cabinet_unpack(). */
 static int check_header(int in, char *error, size_t size)
 {
     uint8_t header[CABINET_HEADER];
@@ -163,11 +163,11 @@ static int check_header(int in, char *error, size_t size)
     if (u16(header + 26) != 1 || u16(header + 28) != 1) {
         snprintf(error, size, "cabinet with %u folders and %u files",
                  u16(header + 26), u16(header + 28));
-        return -1;
+        return 1;
     }
     if ((u16(header + 30) & CABINET_SPANS) != 0) {
-        snprintf(error, size, "cabinet that spans several files");
-        return -1;
+        snprintf(error, size, "a part of a cabinet that spans several files");
+        return 1;
     }
 
     return 0;
@@ -237,8 +237,9 @@ int cabinet_unpack(int in, struct sink *sink, char *error, size_t size)
     struct mscabd_cabinet *cab;
     int rc;
 
-    if (check_header(in, error, size) != 0) {
-        return -1;
+    rc = check_header(in, error, size);
+    if (rc != 0) {
+        return rc;
     }
 
     mscab = mspack_create_cab_decompressor(&cabinet.system);

@@ -183,10 +183,11 @@ static char check_breakpad(const struct check *c)
     }
     /* Text does not say how long it is.  But half of a copy, or one whose rest
      * consists of zeros, rarely ends with a line feed. */
-    if (c->data[c->size - 1] != '\n') {
-        return say(c, 'U', "is cut off in its last line");
+    if (c->data[c->size - 1] == '\0') {
+        return say(c, 'U', "ends with zeros");
     }
-    return found(c, "");
+    found(c, "");
+    return c->data[c->size - 1] == '\n' ? 'F' : 'C';
 }
 
 static char check_pe(const struct check *c)

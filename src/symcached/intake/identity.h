@@ -18,7 +18,8 @@
  * Looks at a whole file of the format, in memory.  Returns a letter of
  * intake.h: F it is, f it has symbols only, N it is, but has nothing, W it is
  * another file, U it is damaged, or a portable PDB without one of the
- * checksums; detail gets a sentence.  For a SymCache's key any format is
+ * checksums, C it is if the file was not cut in its last line, which its length
+ * has to tell; detail gets a sentence.  For a SymCache's key any format is
  * compared by its debug id, for that of an original by its own id.
  */
 char identity_check(const symcache_key_t *key, enum original_format format,

@@ -124,3 +124,37 @@ void places_open(struct places *places, const struct places_search *search)
         (void)open_all(places, search);
     }
 }
+
+char places_unopened(int error, const char **why)
+{
+    switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+    case ENAMETOOLONG:
+        *why = "no such file";
+        return 'N';
+    case ENODATA:
+        *why = "an empty file";
+        return 'N';
+    case EXDEV:
+        *why = "a symbolic link leads out of the directory";
+        return 'E';
+    case ENOLINK:
+        *why = "a symbolic link leads nowhere";
+        return 'E';
+    case EINVAL:
+        *why = "not a regular file";
+        return 'U';
+    default:
+        *why = strerror(error);
+        return 'E';
+    }
+}
+
+bool places_settled(int fd, uint64_t size)
+{
+    static const struct timespec moment = {1, 0};
+
+    clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
+    return lseek(fd, 0, SEEK_END) == (off_t)size;
+}

@@ -45,4 +45,11 @@ void places_open(struct places *places, const struct places_search *search);
  * index2.txt is.  Returns its descriptor and *place, or -1 with errno. */
 int places_open_first(const struct places_search *search, size_t *place);
 
+/* Returns the letter of intake.h for a place that could not be opened; *why
+ * gets the reason in words. */
+char places_unopened(int error, const char **why);
+
+/* Does a file keep that size for a second?  One that is being copied grows. */
+bool places_settled(int fd, uint64_t size);
+
 #endif

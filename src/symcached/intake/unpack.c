@@ -34,8 +34,12 @@ struct unpack {
 
 const char *source_outcome_name(enum source_outcome outcome)
 {
-    static const char *const names[] = {"found",        "not found", "unusable",
-                                        "wrong format", "failed",    "pending"};
+    static const char *const names[] = {
+        [SOURCE_FOUND] = "found",       [SOURCE_NOT_FOUND] = "not found",
+        [SOURCE_UNUSABLE] = "unusable", [SOURCE_WRONG_FORMAT] = "wrong format",
+        [SOURCE_FAILED] = "failed",     [SOURCE_PENDING] = "pending",
+        [SOURCE_MALFORMED] = "unusable",
+    };
 
     return names[outcome];
 }
@@ -62,6 +66,9 @@ static enum unpack_found unpack_letter(char letter,
         break;
     case 'X':
         *outcome = SOURCE_WRONG_FORMAT;
+        break;
+    case 'B':
+        *outcome = SOURCE_MALFORMED;
         break;
     case 'U':
     case 'W':

@@ -51,6 +51,7 @@ struct unpack_job {
     const uint8_t *in;  /* a received body, mapped; it may be the PDB */
     const uint8_t *out; /* the output, mapped, if a body is packed */
     bool received;      /* a body was received, and may stay where it is */
+    int growing; /* a file of a directory, which may be written yet; or -1 */
     struct flat *flat;  /* replaces the first place; or NULL */
     struct places places;
 };
@@ -105,6 +106,7 @@ static char check(const struct unpack_job *job, const uint8_t *map,
     enum original_format format;
     enum body_kind kind;
     const char *what;
+    char letter;
 
     kind = sniff(job, map, size < BODY_HEAD ? (size_t)size : BODY_HEAD, &what);
     if (!is_original(job, kind)) {
@@ -113,8 +115,14 @@ static char check(const struct unpack_job *job, const uint8_t *map,
     }
     format = (enum original_format)(kind - BODY_ORIGINAL);
     if (job->formats & 1u << format) {
-        return identity_check(&job->key, format, job->checksum, map, size,
-                              detail, detail_size);
+        letter = identity_check(&job->key, format, job->checksum, map, size,
+                                detail, detail_size);
+        if (letter == 'C' && job->growing >= 0 &&
+            !places_settled(job->growing, size)) {
+            snprintf(detail, detail_size, "is cut off in its last line");
+            return 'U';
+        }
+        return letter == 'C' ? 'F' : letter;
     }
     snprintf(detail, detail_size, "%s", what);
     return identity_has_guid(&job->key, format, map, size) ? 'X' : 'U';
@@ -215,13 +223,15 @@ static char failed(enum body_status status, const struct sink *sink, int fd,
         }
         say(0, 'R', "%" PRIu64, wanted);
     }
-    return status == BODY_SYSTEM ? 'E' : 'U';
+    return status == BODY_SYSTEM       ? 'E'
+           : status == BODY_UNREADABLE ? 'B'
+                                       : 'U';
 }
 
 /* Unpacks the body in fd to the output, which must be an original file
  * then. */
-static char unpack_packed(const struct unpack_job *job, enum body_kind kind,
-                          int fd, const char *what, char *detail, size_t size)
+static char unpack_packed(struct unpack_job *job, enum body_kind kind, int fd,
+                          const char *what, char *detail, size_t size)
 {
     struct sink sink = {
         .fd = UNPACK_OUT_FD, .max = job->max, .keep = job->keep};
@@ -239,10 +249,12 @@ static char unpack_packed(const struct unpack_job *job, enum body_kind kind,
         snprintf(detail, size, "read: %s", strerror(errno));
         return 'E';
     }
-    if (!is_original(job, body_sniff(head, (size_t)n, &what))) {
+    kind = body_sniff(head, (size_t)n, &what);
+    if (!is_original(job, kind)) {
         snprintf(detail, size, "%s inside the packed body", what);
-        return 'U';
+        return kind == BODY_OTHER ? 'U' : 'B';
     }
+    job->growing = -1; /* it was unpacked to its end */
 
     return finish(job, UNPACK_OUT_FD, detail, size);
 }
@@ -328,7 +340,7 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
     }
     if (kind >= BODY_OTHER && !is_original(job, kind)) {
         snprintf(detail, size, "%s", what);
-        return 'U';
+        return kind == BODY_OTHER ? 'U' : 'B';
     }
     if (kind < BODY_ORIGINAL) {
         return unpack_packed(job, kind, fd, what, detail, size);
@@ -389,32 +401,6 @@ static char unpack_pointer(int fd, char *detail, size_t size)
     return 'P';
 }
 
-static void say_unopened(size_t place, int error)
-{
-    switch (error) {
-    case ENOENT:
-    case ENOTDIR:
-    case ENAMETOOLONG:
-        say(place, 'N', "no such file");
-        break;
-    case ENODATA:
-        say(place, 'N', "an empty file");
-        break;
-    case EXDEV:
-        say(place, 'E', "a symbolic link leads out of the directory");
-        break;
-    case ENOLINK:
-        say(place, 'E', "a symbolic link leads nowhere");
-        break;
-    case EINVAL:
-        say(place, 'U', "not a regular file");
-        break;
-    default:
-        say(place, 'E', "%s", strerror(error));
-        break;
-    }
-}
-
 /* Copies a file of the directory to the output, which may contain another. */
 static char unpack_flat_file(struct unpack_job *job, size_t i, char *detail,
                              size_t size)
@@ -426,14 +412,15 @@ static char unpack_flat_file(struct unpack_job *job, size_t i, char *detail,
         snprintf(detail, size, "read: %s", strerror(errno));
         return 'E';
     }
-    return unpack_body(job, job->flat->files[i].fd, detail, size);
+    job->growing = job->flat->files[i].fd;
+    return unpack_body(job, job->growing, detail, size);
 }
 
 /* All symbols are better than public ones.  A file that may become readable
  * is better than one that will not. */
 static bool better(char letter, char than)
 {
-    static const char order[] = "NWXUEfF";
+    static const char order[] = "NWXBUEfF";
 
     return strchr(order, letter) > strchr(order, than);
 }
@@ -495,6 +482,7 @@ static void unpack_places(struct unpack_job *job)
 {
     char detail[UNPACK_TEXT], letter;
     const struct places *places = &job->places;
+    const char *why;
     size_t i = places->first;
 
     if (job->flat != NULL && (i++, unpack_flat(job))) {
@@ -503,7 +491,8 @@ static void unpack_places(struct unpack_job *job)
 
     for (; i < places->n; i++) {
         if (places->fds[i] < 0) {
-            say_unopened(i, places->errors[i]);
+            letter = places_unopened(places->errors[i], &why);
+            say(i, letter, "%s", why);
             continue;
         }
         if (empty_out(detail, sizeof(detail)) != 0) {
@@ -511,6 +500,7 @@ static void unpack_places(struct unpack_job *job)
             return;
         }
 
+        job->growing = job->received ? -1 : places->fds[i];
         letter =
             unpack_here(job, &places->here[i], detail, sizeof(detail));
         if (letter == 0) {

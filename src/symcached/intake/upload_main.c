@@ -105,7 +105,7 @@ static int refuse_sink(const struct work *w, enum body_status status,
     if (sink_is_full(&w->sink)) {
         return refuse(507, "%s: no room on the disk", w->name);
     }
-    return refuse(status == BODY_BAD ? 400 : 500, "%s: %s", w->name, detail);
+    return refuse(status == BODY_SYSTEM ? 500 : 400, "%s: %s", w->name, detail);
 }
 
 static void start_sink(struct work *w, int fd)

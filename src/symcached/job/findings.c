@@ -28,7 +28,7 @@ enum job_outcome findings_outcome(unsigned findings, enum job_purpose purpose)
     if ((findings & FINDING_NOT_NEWER) || purpose_is_better(purpose)) {
         return JOB_UNCHANGED;
     }
-    if (findings & FINDING_MALFORMED) {
+    if (findings & (FINDING_MALFORMED | FINDING_UNREADABLE)) {
         return JOB_MALFORMED;
     }
     return findings & FINDING_WRONG_FORMAT ? JOB_WRONG_FORMAT : JOB_NOTFOUND;

@@ -22,6 +22,8 @@ enum finding {
 
     FINDING_WRONG_FORMAT = 1 << 11, /* one has it, of a format of which this
                                        is not made */
+    FINDING_UNREADABLE = 1 << 12,   /* one has it, in a form that nothing here
+                                       can read */
 
     /* from its transcoder */
     FINDING_MALFORMED = 1 << 4, /* it failed on what a source had */
@@ -54,7 +56,7 @@ enum job_outcome {
     JOB_PUBLISHED,
     JOB_NOTFOUND,  /* every source said so: negative entry */
     JOB_WRONG_FORMAT, /* of it, another kind is made: negative entry */
-    JOB_MALFORMED, /* the transcoder failed on it: negative entry */
+    JOB_MALFORMED, /* it cannot be read: negative entry */
     JOB_ERROR,     /* could not be told: remembered for a short time */
     JOB_UNCHANGED, /* nothing newer, or better, than what is on disk */
     JOB_STOPPED    /* says nothing about the key */

@@ -292,6 +292,8 @@ static bool is_done(struct job *job, enum source_outcome outcome)
 
     if (outcome == SOURCE_WRONG_FORMAT) {
         job->findings |= FINDING_WRONG_FORMAT;
+    } else if (outcome == SOURCE_MALFORMED) {
+        job->findings |= FINDING_UNREADABLE;
     } else if (outcome != SOURCE_NOT_FOUND) {
         /* even an unusable answer does not prove that the file is absent */
         job->findings |= FINDING_UNSURE;

@@ -34,7 +34,8 @@ enum negcache_reason {
     NEGCACHE_NOTFOUND,  /* every source said that it has no such file */
     NEGCACHE_WRONG_FORMAT, /* one has it, of a format of which this is not
                               made; the others have none */
-    NEGCACHE_MALFORMED, /* the transcoder failed on the PDB */
+    NEGCACHE_MALFORMED, /* the transcoder failed on the PDB, or nothing can
+                           read what a source has */
     NEGCACHE_ERROR,     /* could not be told */
     NEGCACHE_UNCHANGED, /* nothing newer than what is on disk */
     NEGCACHE_REASONS

@@ -229,8 +229,9 @@ static unsigned severity(enum source_outcome outcome)
 {
     static const unsigned gravities[] = {
         [SOURCE_NOT_FOUND] = 0, [SOURCE_WRONG_FORMAT] = 1,
-        [SOURCE_UNUSABLE] = 2,  [SOURCE_FAILED] = 3,
-        [SOURCE_PENDING] = 4,   [SOURCE_FOUND] = 5,
+        [SOURCE_MALFORMED] = 2, [SOURCE_UNUSABLE] = 3,
+        [SOURCE_FAILED] = 4,    [SOURCE_PENDING] = 5,
+        [SOURCE_FOUND] = 6,
     };
 
     return gravities[outcome];
@@ -402,7 +403,7 @@ void lookup_end(struct lookup *lookup)
     void *arg = lookup->arg;
 
     if ((outcome == SOURCE_NOT_FOUND || outcome == SOURCE_WRONG_FORMAT ||
-         outcome == SOURCE_UNUSABLE) &&
+         outcome == SOURCE_MALFORMED || outcome == SOURCE_UNUSABLE) &&
         (take_other_age(lookup) || take_image(lookup) || take_turn(lookup))) {
         begin_again(lookup);
         return;

@@ -99,7 +99,9 @@ void source_stats_add(struct source_stats *source_stats,
         snprintf(count->name, sizeof(count->name), "%s", attempt->source);
     }
 
-    count->attempts[attempt->outcome]++;
+    count->attempts[attempt->outcome == SOURCE_MALFORMED
+                        ? SOURCE_UNUSABLE
+                        : attempt->outcome]++;
     count->bytes += attempt->bytes;
     count->failing = attempt->outcome == SOURCE_FAILED ||
                      attempt->outcome == SOURCE_UNUSABLE;

@@ -208,8 +208,17 @@ static enum source_outcome judge(struct lookup *lookup,
 static bool is_whole(const struct lookup *lookup,
                      const struct fetch_answer *answer)
 {
-    return lookup->source->layout != LAYOUT_BREAKPAD ||
-           (answer->framed && answer->range[0] == '\0');
+    uint8_t head[BODY_HEAD];
+    const char *what;
+    ssize_t n;
+
+    if (answer->framed && answer->range[0] == '\0') {
+        return true;
+    }
+    n = pread(lookup->part_fd, head, sizeof(head), 0);
+    return lookup->source->layout != LAYOUT_BREAKPAD && n >= 0 &&
+           body_sniff(head, (size_t)n, &what) !=
+               BODY_ORIGINAL + FORMAT_BREAKPAD;
 }
 
 static void on_fetched(void *arg, const struct fetch_result *result)
