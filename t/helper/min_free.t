@@ -79,7 +79,7 @@ for (['a copy', $large, 0], ['gzip data', $bomb, 0]) {
     waitpid $pid, 0;
     is $?, 0, "$name: an answer";
     like $t->read_file($err),
-        qr/^\@0 R \d+\n\@0 E no room: would leave less than cache\.min_free$/m,
+        qr/^\@0 R \d+\n\@0 M no room: would leave less than cache\.min_free$/m,
         "$name: which is that there is no room";
     cmp_ok -s $out, '<=', 10 * $mib, "$name: no byte too many";
     unlink $out;

@@ -221,9 +221,10 @@ void body_file_judge(const struct body_file *body_file,
         snprintf(class->detail, sizeof(class->detail),
                  "larger than %" PRIu64 " bytes", body_file->max);
     } else {
-        classify_say(class, SOURCE_FAILED,
-                     body_file->problem == BODY_FILE_RANGE ||
-                         body_file_awaits_space(body_file),
+        bool is_range = body_file->problem == BODY_FILE_RANGE;
+
+        classify_say(class, is_range ? SOURCE_FAILED : SOURCE_FAILED_HERE,
+                     is_range || body_file_awaits_space(body_file),
                      body_file->reason);
     }
 }

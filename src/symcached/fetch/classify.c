@@ -82,9 +82,12 @@ void classify_error(struct classification *class, CURLcode code,
     }
 
     switch (code) {
+    case CURLE_OUT_OF_MEMORY:
+        class->outcome = SOURCE_FAILED_HERE;
+        class->transient = false;
+        break;
     case CURLE_UNSUPPORTED_PROTOCOL:
     case CURLE_URL_MALFORMAT:
-    case CURLE_OUT_OF_MEMORY:
     case CURLE_SSL_CERTPROBLEM:
     case CURLE_SSL_CACERT_BADFILE:
         /* a limit of ours */

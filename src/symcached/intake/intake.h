@@ -7,10 +7,10 @@
  * nobody else.
  *
  * For each place, the child process writes a line "@<place> <letter> <text>"
- * to stderr.  The letter is that of an enum source_outcome, or K, H, P, W, X or
- * A; f, k and h stand for a PDB with public symbols only.  A line with R before
- * it tells how many bytes had no room.  A line with O comes first, as soon as a
- * directory answers.
+ * to stderr.  The letter is that of an enum source_outcome (M: this machine
+ * failed), or K, H, P, W, X or A; f, k and h stand for a PDB with public
+ * symbols only.  A line with R before it tells how many bytes had no room.  A
+ * line with O comes first, as soon as a directory answers.
  */
 #ifndef SYMCACHED_INTAKE_INTAKE_H
 #define SYMCACHED_INTAKE_INTAKE_H

@@ -37,8 +37,8 @@ const char *source_outcome_name(enum source_outcome outcome)
     static const char *const names[] = {
         [SOURCE_FOUND] = "found",       [SOURCE_NOT_FOUND] = "not found",
         [SOURCE_UNUSABLE] = "unusable", [SOURCE_WRONG_FORMAT] = "wrong format",
-        [SOURCE_FAILED] = "failed",     [SOURCE_PENDING] = "pending",
-        [SOURCE_MALFORMED] = "unusable",
+        [SOURCE_FAILED] = "failed",     [SOURCE_FAILED_HERE] = "failed here",
+        [SOURCE_PENDING] = "pending",   [SOURCE_MALFORMED] = "unusable",
     };
 
     return names[outcome];
@@ -73,6 +73,9 @@ static enum unpack_found unpack_letter(char letter,
     case 'U':
     case 'W':
         *outcome = SOURCE_UNUSABLE;
+        break;
+    case 'M':
+        *outcome = SOURCE_FAILED_HERE;
         break;
     default:
         *outcome = SOURCE_FAILED;
@@ -180,18 +183,19 @@ static void died(struct unpack *unpack, struct unpack_result *result,
         snprintf(unpack->how, sizeof(unpack->how), "no answer within %u s",
                  unpack->first);
     } else if (child->timed_out) {
-        attempt->outcome = SOURCE_FAILED;
+        attempt->outcome =
+            unpack->received ? SOURCE_FAILED_HERE : SOURCE_FAILED;
         snprintf(unpack->how, sizeof(unpack->how),
                  "reading took longer than download_time");
     } else if (WIFSIGNALED(child->status)) {
         attempt->outcome = WTERMSIG(child->status) == SIGTERM ||
                                    WTERMSIG(child->status) == SIGKILL
-                               ? SOURCE_FAILED
+                               ? SOURCE_FAILED_HERE
                                : SOURCE_UNUSABLE;
         snprintf(unpack->how, sizeof(unpack->how),
                  "unpacking ended by signal %d", WTERMSIG(child->status));
     } else {
-        attempt->outcome = SOURCE_FAILED;
+        attempt->outcome = SOURCE_FAILED_HERE;
         snprintf(unpack->how, sizeof(unpack->how),
                  "unpacking ended with exit code %d",
                  WEXITSTATUS(child->status));

@@ -141,7 +141,7 @@ static char finish_file(const struct unpack_job *job, int fd, char *detail,
 
     if (end < 0) {
         snprintf(detail, size, "lseek: %s", strerror(errno));
-        return 'E';
+        return 'M';
     }
     if ((uint64_t)end > job->max) {
         snprintf(detail, size, "larger than download_size (%" PRIu64 " bytes)",
@@ -153,7 +153,7 @@ static char finish_file(const struct unpack_job *job, int fd, char *detail,
                    (uint64_t)end, detail, size);
     if (unpack_found(letter) && fdatasync(fd) != 0 && errno != EINVAL) {
         snprintf(detail, size, "fdatasync: %s", strerror(errno));
-        return 'E';
+        return 'M';
     }
     return letter;
 }
@@ -184,7 +184,7 @@ static bool narrow(const struct unpack_job *job, int fd, char *letter,
                 fdatasync(UNPACK_OUT_FD) != 0)) {
         snprintf(detail, size, "the part of it cannot be written: %s",
                  strerror(sink.error != 0 ? sink.error : errno));
-        *letter = 'E';
+        *letter = 'M';
     } else if (part == SLICE_PART && job->key.kind == SYMCACHE_KIND_SECTION) {
         snprintf(detail, size, "%" PRIu64 " bytes", length);
     } else if (part == SLICE_PART) {
@@ -210,8 +210,8 @@ static char finish(const struct unpack_job *job, int fd, char *detail,
  * Returns the letter of a failure, and reports how many bytes had no room: the
  * size of a plain PDB is known, that of a packed one is guessed.
  */
-static char failed(enum body_status status, const struct sink *sink, int fd,
-                   bool packed)
+static char failed(const struct unpack_job *job, enum body_status status,
+                   const struct sink *sink, int fd, bool packed)
 {
     uint64_t wanted;
     off_t end;
@@ -223,9 +223,10 @@ static char failed(enum body_status status, const struct sink *sink, int fd,
         }
         say(0, 'R', "%" PRIu64, wanted);
     }
-    return status == BODY_SYSTEM       ? 'E'
-           : status == BODY_UNREADABLE ? 'B'
-                                       : 'U';
+    if (status == BODY_SYSTEM) {
+        return sink->error != 0 || job->received ? 'M' : 'E';
+    }
+    return status == BODY_UNREADABLE ? 'B' : 'U';
 }
 
 /* Unpacks the body in fd to the output, which must be an original file
@@ -241,13 +242,13 @@ static char unpack_packed(struct unpack_job *job, enum body_kind kind, int fd,
 
     status = body_unpack(kind, fd, &sink, detail, size);
     if (status != BODY_OK) {
-        return failed(status, &sink, fd, true);
+        return failed(job, status, &sink, fd, true);
     }
 
     n = pread(UNPACK_OUT_FD, head, sizeof(head), 0);
     if (n < 0) {
         snprintf(detail, size, "read: %s", strerror(errno));
-        return 'E';
+        return 'M';
     }
     kind = body_sniff(head, (size_t)n, &what);
     if (!is_original(job, kind)) {
@@ -293,12 +294,12 @@ static char unpack_image(const struct unpack_job *job, int fd, char *detail,
 
     if (end < 0) {
         snprintf(detail, size, "lseek: %s", strerror(errno));
-        return 'E';
+        return job->received ? 'M' : 'E';
     }
     if (!job->received) {
         status = body_copy(fd, &sink, detail, size);
         if (status != BODY_OK) {
-            return failed(status, &sink, fd, false);
+            return failed(job, status, &sink, fd, false);
         }
     }
     if (embedded_pdb_unpack(job->received ? job->in : job->out, (size_t)end,
@@ -313,7 +314,7 @@ static char unpack_image(const struct unpack_job *job, int fd, char *detail,
                  strerror(sink.error));
     }
     free(pdb);
-    return rc == 0 ? finish(job, UNPACK_OUT_FD, detail, size) : 'E';
+    return rc == 0 ? finish(job, UNPACK_OUT_FD, detail, size) : 'M';
 }
 
 static char unpack_body(struct unpack_job *job, int fd, char *detail,
@@ -330,7 +331,7 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
     n = pread(fd, head, sizeof(head), 0);
     if (n < 0) {
         snprintf(detail, size, "read: %s", strerror(errno));
-        return 'E';
+        return job->received ? 'M' : 'E';
     }
 
     kind = sniff(job, head, (size_t)n, &what);
@@ -351,7 +352,7 @@ static char unpack_body(struct unpack_job *job, int fd, char *detail,
 
     status = body_copy(fd, &sink, detail, size);
     if (status != BODY_OK) {
-        return failed(status, &sink, fd, false);
+        return failed(job, status, &sink, fd, false);
     }
     return finish(job, UNPACK_OUT_FD, detail, size);
 }
@@ -394,7 +395,7 @@ static char unpack_pointer(int fd, char *detail, size_t size)
 
     if (n < 0 || write(UNPACK_OUT_FD, text, (size_t)n) != n) {
         snprintf(detail, size, "file.ptr: %s", strerror(errno));
-        return 'E';
+        return n < 0 ? 'E' : 'M';
     }
 
     snprintf(detail, size, "file.ptr");
@@ -406,7 +407,7 @@ static char unpack_flat_file(struct unpack_job *job, size_t i, char *detail,
                              size_t size)
 {
     if (empty_out(detail, size) != 0) {
-        return 'E';
+        return 'M';
     }
     if (lseek(job->flat->files[i].fd, 0, SEEK_SET) != 0) {
         snprintf(detail, size, "read: %s", strerror(errno));
@@ -420,7 +421,7 @@ static char unpack_flat_file(struct unpack_job *job, size_t i, char *detail,
  * is better than one that will not. */
 static bool better(char letter, char than)
 {
-    static const char order[] = "NWXBUEfF";
+    static const char order[] = "NWXBUEMfF";
 
     return strchr(order, letter) > strchr(order, than);
 }
@@ -496,7 +497,7 @@ static void unpack_places(struct unpack_job *job)
             continue;
         }
         if (empty_out(detail, sizeof(detail)) != 0) {
-            say(i, 'E', "%s", detail);
+            say(i, 'M', "%s", detail);
             return;
         }
 
@@ -563,7 +564,7 @@ static int unpack_open(struct unpack_job *job, int argc, char **argv)
         job->flat = flat_open(root, UNPACK_INDEX_FD, &job->key,
                               search.names[0], takes_images(job));
         if (job->flat == NULL) {
-            say(0, 'E', "out of memory");
+            say(0, 'M', "out of memory");
             return -1;
         }
     }
@@ -628,7 +629,7 @@ static int lock(const struct unpack_job *job)
     }
 
     if (sandbox_enter(&limits, NULL, error, sizeof(error)) != 0) {
-        say(0, 'E', "%s", error);
+        say(0, 'M', "%s", error);
         return -1;
     }
     return 0;
@@ -678,7 +679,7 @@ int unpack_main(int argc, char **argv)
     }
 
     if (unpack_map(&job) != 0) {
-        say(0, 'E', "mmap: %s", strerror(errno));
+        say(0, 'M', "mmap: %s", strerror(errno));
         return 0;
     }
     job.checksum = getenv(UNPACK_CHECKSUM);

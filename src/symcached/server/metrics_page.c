@@ -8,8 +8,10 @@
 #include "http/http.h"
 #include "metrics/metrics.h"
 #include "symcached/job/job.h"
+#include "ready.h"
 
-void metrics_page(const struct scheduler *scheduler, time_t started,
+void metrics_page(const struct scheduler *scheduler,
+                  const struct ready *ready, time_t started,
                   struct evhttp_request *req)
 {
     struct evbuffer *buf = evbuffer_new();
@@ -37,6 +39,9 @@ void metrics_page(const struct scheduler *scheduler, time_t started,
     metrics_print_gauge(buf, "symcached_draining",
                         "Are lookups refused that need a new job?",
                         g.draining);
+    metrics_print_gauge(buf, "symcached_ready",
+                        "Does /readyz say that requests may be sent here?",
+                        ready_why_not(ready) == NULL);
     metrics_print_gauge(buf, "symcached_start_time_seconds",
                         "When the process started, as Unix time.",
                         (double)started);

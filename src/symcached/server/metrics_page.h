@@ -9,10 +9,12 @@
 #include <time.h>
 
 struct evhttp_request;
+struct ready;
 struct scheduler;
 
 /* started is the Unix time of symcached's start. */
-void metrics_page(const struct scheduler *scheduler, time_t started,
+void metrics_page(const struct scheduler *scheduler,
+                  const struct ready *ready, time_t started,
                   struct evhttp_request *req);
 
 #endif

@@ -4,10 +4,15 @@
 #include "ready.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 #include <event2/event.h>
 #include "base/clock.h"
+#include "base/disk_full.h"
+#include "base/log.h"
 #include "base/task.h"
 #include "proto/header.h"
 #include "symcached/job/job.h"
@@ -15,6 +20,8 @@
 
 #define READY_SECONDS 5
 #define READY_SILENT_MS 3000 /* a disk that takes longer does not answer */
+
+static const char starting[] = "starting";
 
 struct ready {
     struct event_base *base;
@@ -30,19 +37,42 @@ struct look {
     struct ready *ready;
     struct config *config;
     const char *why;  /* as in struct ready */
-    const char *full; /* a folder that has no room, or NULL */
+    const char *path; /* the folder that it is about, or NULL */
+    int errnum;       /* of that folder */
 };
 
-/* A folder that is not there is no fault: the next job makes it again. */
+/* Writes a byte to a file without a name.  Returns 0, or an errno. */
+static int try_write(const char *path)
+{
+    int fd = open(path, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    int errnum;
+
+    if (fd < 0) {
+        /* not every file system has such files */
+        return (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL) ||
+                       access(path, W_OK) != 0
+                   ? errno
+                   : 0;
+    }
+    errnum = write(fd, "", 1) == 1 ? 0 : errno;
+    if (close(fd) != 0 && errnum == 0) {
+        errnum = errno; /* network file systems report it here */
+    }
+    return errnum;
+}
+
+/* A missing folder is not a fault: the next job creates it. */
 static void look_at(struct look *look, const char *path)
 {
     uint64_t left = disk_space_left(path, &look->config->cache);
+    int errnum = left == 0            ? ENOSPC
+                 : left == UINT64_MAX ? errno
+                                      : try_write(path);
 
-    if (left == 0) {
-        look->why = "no-room";
-        look->full = path;
-    } else if (left == UINT64_MAX && errno != ENOENT) {
-        look->why = "no-disk";
+    if (errnum != 0 && errnum != ENOENT) {
+        look->why = disk_is_full(errnum) ? "no-room" : "no-disk";
+        look->path = path;
+        look->errnum = errnum;
     }
 }
 
@@ -57,6 +87,18 @@ static void look_run(void *arg)
     }
 }
 
+static void log_change(const struct ready *ready, const struct look *look)
+{
+    if (look->why == NULL) {
+        if (ready->why != NULL && ready->why != starting) {
+            log_info(0, "ready: the disks of stores and downloads take files");
+        }
+    } else if (ready->why == NULL || strcmp(ready->why, look->why) != 0) {
+        log_error(look->errnum, "not ready (%s): \"%s\" takes no files",
+                  look->why, look->path);
+    }
+}
+
 /*
  * Without requests nothing else might wish for room until the next pass of
  * cleaning, and without room there would be no requests.
@@ -67,9 +109,10 @@ static void look_done(void *arg, bool late)
     struct ready *ready = look->ready;
 
     ready->task = NULL;
+    log_change(ready, look);
     ready->why = look->why;
-    if (look->full != NULL) {
-        disk_space_want_in(look->full, 0);
+    if (look->path != NULL && disk_is_full(look->errnum)) {
+        disk_space_want_in(look->path, 0);
     }
 }
 
@@ -113,7 +156,7 @@ struct ready *ready_new(struct event_base *base, struct scheduler *scheduler)
     }
     ready->base = base;
     ready->scheduler = scheduler;
-    ready->why = "starting";
+    ready->why = starting;
     ready->timer = event_new(base, -1, EV_PERSIST, on_timer, ready);
     if (ready->timer == NULL || event_add(ready->timer, &every) != 0) {
         ready_free(ready);

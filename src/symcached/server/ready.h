@@ -22,8 +22,9 @@ void ready_free(struct ready *ready);
 
 /*
  * Returns NULL, or one word that says why requests are better sent elsewhere:
- * "draining"; "no-room", if a disk has less than cache.min_free; "no-disk", if
- * one fails or is silent; "starting", until the disks were looked at.
+ * "draining"; "no-room", if a disk is full or has less than cache.min_free;
+ * "no-disk", if one is read-only, fails or is silent; "starting", until the
+ * disks were looked at.
  */
 const char *ready_why_not(const struct ready *ready);
 

@@ -306,7 +306,7 @@ static void page_report(struct server *s, struct target *t, const char *query,
 static void page_metrics(struct server *s, struct target *t, const char *query,
                          struct evhttp_request *req)
 {
-    metrics_page(s->scheduler, s->started, req);
+    metrics_page(s->scheduler, s->ready, s->started, req);
 }
 
 static void page_healthz(struct server *s, struct target *t, const char *query,

@@ -218,7 +218,7 @@ void *lookup_state(struct lookup *lookup, size_t size)
 {
     lookup->state = calloc(1, size);
     if (lookup->state == NULL) {
-        lookup_attempt_here(lookup, SOURCE_FAILED, "out of memory");
+        lookup_attempt_here(lookup, SOURCE_FAILED_HERE, "out of memory");
         lookup_end(lookup);
         return NULL;
     }
@@ -230,8 +230,8 @@ static unsigned severity(enum source_outcome outcome)
     static const unsigned gravities[] = {
         [SOURCE_NOT_FOUND] = 0, [SOURCE_WRONG_FORMAT] = 1,
         [SOURCE_MALFORMED] = 2, [SOURCE_UNUSABLE] = 3,
-        [SOURCE_FAILED] = 4,    [SOURCE_PENDING] = 5,
-        [SOURCE_FOUND] = 6,
+        [SOURCE_FAILED] = 4,    [SOURCE_FAILED_HERE] = 4,
+        [SOURCE_PENDING] = 5,   [SOURCE_FOUND] = 6,
     };
 
     return gravities[outcome];

@@ -15,7 +15,8 @@
 
 /* label values and JSON keys: API */
 static const char *const outcome_keys[OUTCOMES] = {
-    "found", "not_found", "unusable", "wrong_format", "failed", "pending"};
+    "found",  "not_found",   "unusable", "wrong_format",
+    "failed", "failed_here", "pending"};
 
 struct count {
     char name[NAME_MAX_LEN + 1];
@@ -103,6 +104,9 @@ void source_stats_add(struct source_stats *source_stats,
                         ? SOURCE_UNUSABLE
                         : attempt->outcome]++;
     count->bytes += attempt->bytes;
+    if (attempt->outcome == SOURCE_FAILED_HERE) {
+        return; /* what it answered before still holds */
+    }
     count->failing = attempt->outcome == SOURCE_FAILED ||
                      attempt->outcome == SOURCE_UNUSABLE;
     if (count->failing) {

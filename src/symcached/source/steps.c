@@ -78,7 +78,7 @@ void lookup_fail(struct lookup *lookup, const char *what)
     char detail[256];
 
     snprintf(detail, sizeof(detail), "%s: %s", what, strerror(errno));
-    lookup_attempt_here(lookup, SOURCE_FAILED, detail);
+    lookup_attempt_here(lookup, SOURCE_FAILED_HERE, detail);
     lookup_end(lookup);
 }
 
@@ -380,7 +380,7 @@ static void lookup_on_dir(void *arg, const struct unpack_result *result)
     /* the place that had the file is reported below or after a later step */
     for (i = 0; i < n - (result->found != UNPACK_NONE); i++) {
         attempt = &result->attempts[i];
-        failed |= attempt->outcome == SOURCE_FAILED;
+        failed |= source_outcome_is_failure(attempt->outcome);
         lookup_set_dir_place(lookup, attempt->place);
         lookup->received.ms = i + 1 == n ? result->ms : 0;
         lookup_attempt_here(lookup, lookup_outcome(lookup, attempt),
@@ -453,7 +453,7 @@ void lookup_dir(struct lookup *lookup, const struct lookup_dir *dir)
 
     if (lookup_set_dir(lookup, dir->root, dir->places, dir->nplaces) != 0) {
         snprintf(lookup->place, sizeof(lookup->place), "%s", dir->root);
-        lookup_attempt_here(lookup, SOURCE_FAILED, "out of memory");
+        lookup_attempt_here(lookup, SOURCE_FAILED_HERE, "out of memory");
         lookup_end(lookup);
         return;
     }

@@ -167,7 +167,7 @@ void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
 /* Ends the lookup with its most serious outcome; frees it. */
 void lookup_end(struct lookup *lookup);
 
-/* Ends it with an attempt that failed with errno. */
+/* Ends it with an attempt that failed on this machine, with errno. */
 void lookup_fail(struct lookup *lookup, const char *what);
 
 /* Makes the folder of lookup->file, if it is not there: whoever asked may have

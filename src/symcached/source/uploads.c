@@ -162,8 +162,7 @@ void uploads_ask_tier(struct lookup *lookup)
                                  on_answer, lookup);
     }
     if (get == NULL) {
-        lookup_attempt_here(lookup, SOURCE_FAILED, strerror(errno));
-        lookup_end(lookup);
+        lookup_fail(lookup, "open");
         return;
     }
     lookup_set_step(lookup, LOOKUP_IN_TIER, get);

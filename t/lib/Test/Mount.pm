@@ -34,6 +34,13 @@ sub small {
             != 0;
 }
 
+# Changes options of the file system that is mounted there.
+sub again {
+    my ($dir, $options) = @_;
+    system('mount', '-o', "remount,$options", $dir) == 0
+        or die "not mounted again: $dir";
+}
+
 sub gone {
     my ($dir) = @_;
     system('umount', $dir) == 0 or Test::More::diag("not unmounted: $dir");

@@ -59,8 +59,7 @@ static void received_pointer(struct lookup *lookup,
         return;
     }
     if (n < 0) {
-        lookup_attempt_here(lookup, SOURCE_FAILED, strerror(errno));
-        lookup_end(lookup);
+        lookup_fail(lookup, "read");
         return;
     }
 
@@ -92,7 +91,7 @@ static bool index_is_plain(const struct lookup *lookup,
                            const struct fetch_answer *answer,
                            enum source_outcome outcome)
 {
-    if (answer->moved || outcome == SOURCE_FAILED) {
+    if (answer->moved || source_outcome_is_failure(outcome)) {
         return false;
     }
     return answer->status == 404 || answer->status == 410 ||
@@ -245,7 +244,7 @@ static void on_fetched(void *arg, const struct fetch_result *result)
     if (outcome != SOURCE_FOUND) {
         lookup_attempt_here(lookup, outcome, detail);
         /* a host that could not tell is not asked for other places */
-        if (outcome == SOURCE_FAILED) {
+        if (source_outcome_is_failure(outcome)) {
             lookup_end(lookup);
         } else if (lookup->pointed && lookup->pointed_packed != NULL) {
             fetch_packed(lookup);
@@ -284,8 +283,7 @@ static void http_fetch(struct lookup *lookup, char *url, uint64_t max,
     memset(&lookup->received, 0, sizeof(lookup->received));
 
     if (url != NULL && lookup_open_part(lookup) != 0) {
-        lookup_attempt_here(lookup, SOURCE_FAILED, strerror(errno));
-        lookup_end(lookup);
+        lookup_fail(lookup, "open");
         free(url);
         return;
     }
@@ -355,7 +353,7 @@ void source_http_walk(struct lookup *lookup, source_judge_fn judge_answer)
     http->judge = judge_answer;
     http->memory = lookup_memory(lookup);
     if (http->memory == NULL) {
-        lookup_attempt_here(lookup, SOURCE_FAILED, "out of memory");
+        lookup_attempt_here(lookup, SOURCE_FAILED_HERE, "out of memory");
         lookup_end(lookup);
         return;
     }

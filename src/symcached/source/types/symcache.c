@@ -57,13 +57,13 @@ static void on_validated(void *arg, struct child_result *child)
     if (!WIFEXITED(child->status) || WEXITSTATUS(child->status) > 1) {
         snprintf(detail, sizeof(detail), "could not be checked: %.180s",
                  child->tail);
-        symcache_end(lookup, SOURCE_FAILED, detail);
+        symcache_end(lookup, SOURCE_FAILED_HERE, detail);
     } else if (WEXITSTATUS(child->status) == 1) {
         snprintf(detail, sizeof(detail), "no sound SymCache: %.180s",
                  child->tail);
         symcache_end(lookup, SOURCE_UNUSABLE, detail);
     } else if (rename(lookup->part, lookup->file) != 0) {
-        symcache_end(lookup, SOURCE_FAILED, strerror(errno));
+        lookup_fail(lookup, "rename");
     } else {
         metrics_add(METRIC_SYMCACHE_FETCHED, 1);
         symcache_version_print(detail, &lookup->symcache->version);
@@ -182,7 +182,7 @@ static void symcache_received(struct lookup *lookup,
     child = validate_start(lookup->sources->base, lookup->part, &lookup->key,
                            VALIDATE_RECEIVED, on_validated, lookup);
     if (child == NULL) {
-        symcache_end(lookup, SOURCE_FAILED, strerror(errno));
+        lookup_fail(lookup, "the check");
         return;
     }
     lookup_set_step(lookup, LOOKUP_VALIDATES, child);
@@ -327,8 +327,7 @@ static void begin(struct lookup *lookup)
     origin_place(lookup->place, sizeof(lookup->place),
                  url != NULL ? url : source->url);
     if (url == NULL || lookup_open_part(lookup) != 0) {
-        symcache_end(lookup, SOURCE_FAILED,
-                     url == NULL ? "out of memory" : strerror(errno));
+        lookup_fail(lookup, "open");
         free(url);
         return;
     }
