@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "symcached/space/space.h"
+#include "base/control.h"
 #include "debuginfo/place/place.h"
 #include "symcached/intake/multipart.h"
 #include "symcached/intake/report.h"
@@ -81,6 +82,7 @@ static void report(const uint8_t *data, size_t size)
     report_read(&result, text, size);
     for (i = 0; i < result.nfiles && result.status == 0; i++) {
         if (strchr(result.files[i].place.file, '/') != NULL ||
+            control_in(result.files[i].place.id) ||
             result.files[i].place.name[0] == '.') {
             abort();
         }

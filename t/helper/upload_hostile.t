@@ -43,6 +43,12 @@ for my $name ('../../../etc/passwd', '/etc/1/passwd', '..', "../$key/crash.pdb",
     refused("name $name", Test::Zip::zip([@good], [$name, 'x']), 400,
             qr/^Unrecognized file pattern\. .*\(First unrecognized pattern was '\Q$name\E'\)$/);
 }
+for my $name ("crash.pdb/$key/a\tb.pdb", "a\x01.pdb/$key/a\x01.pdb",
+              "a\nb\tc", "crash.pdb/$key/crash.pdb\x7f", "a\r/1/a") {
+    my $shown = $name =~ s/[\x00-\x1f\x7f]/ /gr;
+    refused('a control character', Test::Zip::zip([@good], [$name, 'x']), 400,
+            qr/^Unrecognized file pattern\. .*was '\Q$shown\E'\)$/);
+}
 refused('a NUL', Test::Zip::zip(["$path\0.txt", $pdb]), 400, qr/NUL/);
 refused('a name of 2000 bytes', Test::Zip::zip(['x' x 2000 . "/$key/x", $pdb]),
         400, qr/pattern|too long/);
@@ -129,6 +135,8 @@ for (['no boundary', $body, 'Content-Type: multipart/form-data'],
      ['cut off', substr($body, 0, 2000), $type],
      ['no file', (Test::Zip::form('x', undef, try => 1))],
      ['a URL', (Test::Zip::form('x', undef, url => 'https://x/'))],
+     (map { ["a name with $_", (Test::Zip::form("sym${_}bols.zip", $zip))] }
+         "\t", "\x01", "\n"),
      ['another name', (Test::Zip::form('symbols.rar', $zip))],
      ['too many parts', (Test::Zip::form('x.zip', $zip, map { ($_, 1) } 1 .. 200))],
      ['an endless header', "--b\r\n" . 'X: y' x 9000, 'Content-Type: multipart/form-data; boundary=b']) {

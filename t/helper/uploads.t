@@ -154,6 +154,8 @@ for (["crash.pdb/${\ ($key =~ s/.$/2/r)}/crash.pdb", qr/has the id $key, and/],
      ["crash.pdb/$key/crash.pd_", qr/is called crash\.pdb there/],
      ["crash.pdb/$key/.pdb", qr/not allowed/],
      [".crash.pdb/$key/.crash.pdb", qr/not allowed/],
+     (map { ["crash.pdb/$_/crash.pdb", qr/not allowed/],
+            ["$_.pdb/$key/$_.pdb", qr/not allowed/] } "a%09b", "a%01", "%7f"),
      ["crash.pdb/$key", qr{the path is}],
      ["crash.pdb/..%2F$key/crash.pdb", qr/not allowed|the path is/]) {
     my ($to, $why) = @$_;
@@ -332,6 +334,11 @@ is $u->request(@nuget)->{status}, 403, 'a package without a key';
 $r = $u->request(@nuget, 'X-NuGet-ApiKey: 0123456789abcdef0123456789abcdef');
 is $r->{status}, 201, 'a package' or diag $r->{raw};
 is stored(), "weave.pdb/$id/weave.pdb", 'its PDB, and nothing else';
+($body, $type) = Test::Zip::form('package', Test::Zip::zip(
+    ["lib/n\tet/We\tave.pdb", $portable]));
+is $u->request('PUT', '/api/v2/symbolpackage/', $body, $type,
+    'X-NuGet-ApiKey: 0123456789abcdef0123456789abcdef')->{status}, 400,
+    'but none with a TAB in its name';
 
 # --- jobs that begin at once
 

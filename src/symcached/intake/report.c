@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/control.h"
 #include "base/le.h"
 #include "debuginfo/portablepdb/portablepdb.h"
 
@@ -148,7 +149,8 @@ static bool read_file(struct report *report, char **parts, size_t n)
         !read_number(parts[1], &out) || out >= UPLOAD_OUTS ||
         !read_number(parts[2], &file->size) || !is_name(parts[3]) ||
         strlen(parts[4]) >= sizeof(place->id) || parts[4][0] == '.' ||
-        strchr(parts[4], '/') != NULL || !is_name(parts[5])) {
+        strchr(parts[4], '/') != NULL || control_in(parts[4]) ||
+        !is_name(parts[5])) {
         return false;
     }
     file->out = (unsigned)out;

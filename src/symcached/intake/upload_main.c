@@ -25,6 +25,7 @@
 #include <strings.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "base/control.h"
 #include "child/child.h"
 #include "sandbox/sandbox.h"
 #include "symcached/space/space.h"
@@ -35,6 +36,8 @@
 
 #define MEMORY (512ull * 1024 * 1024) /* beside the mappings */
 #define TEXT_SIZE 512
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 
 struct work {
     const uint8_t *in; /* the body of the request */
@@ -52,28 +55,31 @@ struct work {
 
 /* the report ------------------------------------------------------------- */
 
-static void say(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* Control characters were replaced, so that a line is a line. */
-static void say(const char *format, ...)
+/*
+ * Writes a line of n fields.  A field cannot contain a TAB or a line end: each
+ * control character becomes a blank, and what is too long is cut.
+ */
+static void say(const char *const *fields, size_t n)
 {
-    char line[4096], *p;
-    va_list args;
-    int n;
+    char line[4096];
+    size_t i, len = 0;
+    const char *p;
 
-    va_start(args, format);
-    n = vsnprintf(line, sizeof(line) - 1, format, args);
-    va_end(args);
-    if (n >= (int)sizeof(line) - 1) {
-        n = (int)sizeof(line) - 2;
+    for (i = 0; i < n; i++) {
+        for (p = fields[i]; *p != '\0' && len < sizeof(line) - n; p++) {
+            line[len++] = control_is(*p) ? ' ' : *p;
+        }
+        line[len++] = i + 1 < n ? '\t' : '\n';
     }
-    for (p = line; p < line + n; p++) {
-        *p = (unsigned char)*p < ' ' && *p != '\t' ? ' ' : *p;
+    while (write(UPLOAD_REPORT_FD, line, len) < 0 && errno == EINTR) {
     }
-    line[n] = '\n';
-    while (write(UPLOAD_REPORT_FD, line, (size_t)n + 1) < 0 &&
-           errno == EINTR) {
-    }
+}
+
+static void say_end(void)
+{
+    const char *const end = "end";
+
+    say(&end, 1);
 }
 
 /* Says why nothing can be taken, and returns -1. */
@@ -82,13 +88,15 @@ static int refuse(int status, const char *format, ...)
 
 static int refuse(int status, const char *format, ...)
 {
-    char text[2048];
+    char number[16], text[2048];
+    const char *const fields[] = {"refuse", number, text};
     va_list args;
 
     va_start(args, format);
     vsnprintf(text, sizeof(text), format, args);
     va_end(args);
-    say("refuse\t%d\t%s", status, text);
+    snprintf(number, sizeof(number), "%d", status);
+    say(fields, COUNT(fields));
     return -1;
 }
 
@@ -127,11 +135,13 @@ static int unpack(struct work *w, int fd)
 /* All of a file is there: tells where it belongs. */
 static int finish(struct work *w, const char *const parts[3], bool packed)
 {
-    char ids[DEBUG_PLACE_IDS * (SYMCACHE_ID_TEXT_MAX + 2)];
-    char detail[TEXT_SIZE] = "", member[ZIP_NAME_SIZE], *tab;
+    char ids[DEBUG_PLACE_IDS][SYMCACHE_ID_TEXT_MAX + 1];
+    char detail[TEXT_SIZE] = "", out[16], bytes[32];
     struct debug_place place;
+    const char *fields[7 + DEBUG_PLACE_IDS] = {
+        "file", out, bytes, place.name, place.id, place.file, w->name};
     off_t size = lseek(w->out, 0, SEEK_END);
-    size_t i, len = 0;
+    size_t i;
 
     if (size <= 0) {
         return refuse(400, "%s is empty", w->name);
@@ -140,18 +150,13 @@ static int finish(struct work *w, const char *const parts[3], bool packed)
                          packed, &place, detail, sizeof(detail))) {
         return refuse(400, "%s %s", w->name, detail);
     }
+    snprintf(out, sizeof(out), "%d", w->out - UPLOAD_OUT_FD);
+    snprintf(bytes, sizeof(bytes), "%" PRIu64, (uint64_t)size);
     for (i = 0; i < place.nids; i++) {
-        ids[len++] = '\t';
-        len += symcache_id_print(ids + len, &place.ids[i]);
+        symcache_id_print(ids[i], &place.ids[i]);
+        fields[7 + i] = ids[i];
     }
-    ids[len] = '\0';
-    snprintf(member, sizeof(member), "%s", w->name);
-    while ((tab = strchr(member, '\t')) != NULL) {
-        *tab = ' ';
-    }
-    say("file\t%d\t%" PRIu64 "\t%s\t%s\t%s\t%s%s",
-        w->out - UPLOAD_OUT_FD, (uint64_t)size, place.name, place.id,
-        place.file, member, ids);
+    say(fields, 7 + place.nids);
     w->max -= (uint64_t)size < w->max ? (uint64_t)size : w->max;
     return 0;
 }
@@ -245,7 +250,7 @@ static bool find_parts(const struct work *w, char copy[ZIP_NAME_SIZE],
 {
     char *slash = strrchr(copy, '/');
 
-    if (strpbrk(copy, "\\:") != NULL) {
+    if (strpbrk(copy, "\\:") != NULL || control_in(copy)) {
         return false;
     }
     if (w->is_package) {
@@ -351,6 +356,8 @@ static int take_members(struct work *w, struct zip *zip)
 {
     struct zip_member member;
     uint64_t place[2] = {0, 0};
+    char text[48];
+    const char *const next[] = {"next", text};
     size_t n = 0;
     int rc;
 
@@ -364,14 +371,16 @@ static int take_members(struct work *w, struct zip *zip)
         }
         if (++n == w->nouts) {
             zip_tell(zip, place);
-            say("next\t%" PRIu64 ":%" PRIu64, place[0], place[1]);
+            snprintf(text, sizeof(text), "%" PRIu64 ":%" PRIu64, place[0],
+                     place[1]);
+            say(next, COUNT(next));
             return 0;
         }
     }
     if (rc < 0) {
         return refuse(400, "File is not a zip file");
     }
-    say("end");
+    say_end();
     return 0;
 }
 
@@ -398,7 +407,8 @@ static int read_archive(struct work *w, const char *text, struct zip *zip)
 static int take_zip(struct work *w, const char *place, const char *boundary)
 {
     struct multipart form;
-    char detail[TEXT_SIZE], *dot;
+    char detail[TEXT_SIZE], size[32], *dot;
+    const char *fields[] = {"form", "0", size, form.name};
     struct zip *zip;
     int rc;
 
@@ -417,7 +427,12 @@ static int take_zip(struct work *w, const char *place, const char *boundary)
         return refuse(400, "Unrecognized archive file extension \"%s\"",
                       dot != NULL ? dot : "");
     }
-    say("form\t%d\t%zu\t%s", form.is_try, form.size, form.name);
+    if (control_in(form.name)) {
+        return refuse(400, "The name of the archive has a control character");
+    }
+    snprintf(size, sizeof(size), "%zu", form.size);
+    fields[1] = form.is_try ? "1" : "0";
+    say(fields, COUNT(fields));
     zip = zip_open(form.file, form.size);
     if (zip == NULL) {
         return refuse(400, "File is not a zip file");
@@ -486,7 +501,7 @@ int upload_main(int argc, char **argv)
     if (many) {
         (void)take_zip(&w, argv[4], argv[5]);
     } else if (take_file(&w, argv + 4) == 0) {
-        say("end");
+        say_end();
     }
     return 0;
 }

@@ -16,6 +16,7 @@
 #include <time.h>
 #include <event2/http.h>
 #include <event2/keyvalq_struct.h>
+#include "base/control.h"
 #include "base/duration.h"
 #include "base/log.h"
 #include "base/secret.h"
@@ -312,7 +313,7 @@ static const char *read_path(const struct target *t,
         if (t->lengths[i] == 0 || t->lengths[i] > SYMCACHE_NAME_MAX ||
             strlen(t->segments[i]) != t->lengths[i] ||
             strpbrk(t->segments[i], "/\\") != NULL ||
-            t->segments[i][0] == '.') {
+            control_in(t->segments[i]) || t->segments[i][0] == '.') {
             return "the path has a part that is not allowed";
         }
     }
