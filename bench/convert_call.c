@@ -79,11 +79,11 @@ static int convert_to(const char *pdb, const void *data, size_t size,
     int rc;
     struct debuginfo_result result;
     struct failure failure = {FAILURE_NONE, ""};
-    const struct debuginfo_format *format = input_format(data, size);
+    const struct debuginfo_maker *maker = input_maker(data, size, NULL);
 
-    rc = (format->convert_strictly != NULL /* as the reference does */
-              ? format->convert_strictly
-              : format->convert)(data, size, sink, &result, &failure);
+    rc = (maker->convert_strictly != NULL /* as the reference does */
+              ? maker->convert_strictly
+              : maker->convert)(data, size, sink, &result, &failure);
     if (rc != 0) {
         fprintf(stderr, "%s: %s\n", pdb, failure.text);
     }

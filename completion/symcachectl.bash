@@ -32,7 +32,7 @@ _symcachectl() {
 
     case ${COMP_WORDS[1]} in
     lookup)             words='--json' ;;
-    convert)            words='-o --arch --id --strict' ;;
+    convert)            words='-o --kind --text --arch --id --strict' ;;
     why)                words="$asks --peers --kind" ;;
     jobs | sources | status) words="$asks --peers" ;;
     symbolicate)        words="$asks --root --images" ;;

@@ -38,7 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size += sizeof(SOUND) - 1;
     }
     rc = breakpad_identity_read(data, size, &identity, error, sizeof(error));
-    if (image_check(&breakpad_format, data, size, &result) == 0 &&
+    if (image_check(breakpad_format.makes, data, size, &result) == 0 &&
         (rc != 0 || result.age != identity.age ||
          memcmp(result.guid, identity.guid, 16) != 0)) {
         abort(); /* both readers must agree on the identity */

@@ -67,9 +67,8 @@ static int convert(const uint8_t *data, size_t size,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct debuginfo_result result;
-    static const struct debuginfo_format format = {.name = "DWARF",
-                                                   .convert = convert};
+    static const struct debuginfo_maker maker = {.convert = convert};
 
-    image_check(&format, data, size, &result);
+    image_check(&maker, data, size, &result);
     return 0;
 }

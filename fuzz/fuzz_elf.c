@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         (length == 0 || offset > size || length > size - offset)) {
         abort(); /* so is a section, and not without bytes */
     }
-    if (image_check(&elf_format, data, size, &result) == 0 &&
+    if (image_check(elf_format.makes, data, size, &result) == 0 &&
         (rc != 0 || memcmp(result.guid, identity.guid, 16) != 0)) {
         abort(); /* both must agree whose file it is */
     }

@@ -36,7 +36,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             (slice->has_uuid && !slice->is_sound)) {
             abort();
         }
-        if (image_check(&macho_format, data + slice->offset,
+        if (image_check(macho_format.makes, data + slice->offset,
                         (size_t)slice->size, &result) == 0 &&
             (!slice->is_sound ||
              memcmp(result.guid, slice->uuid, sizeof(result.guid)) != 0)) {

@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     written = 0;
     memset(&failure, 0, sizeof(failure));
     rc = pdb_identity_read(data, size, &identity, error, sizeof(error));
-    converted = pdb_format.convert(data, size, &sink, &result, &failure);
+    converted = pdb_format.makes->convert(data, size, &sink, &result, &failure);
     if (converted == 0 && rc == 0 &&
         (result.age != identity.age ||
          memcmp(result.guid, identity.guid, 16) != 0)) {

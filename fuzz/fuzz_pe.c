@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (!has_code && error[0] == '\0') {
         abort();
     }
-    if (image_check(&pe_format, data, size, &result) == 0 &&
+    if (image_check(pe_format.makes, data, size, &result) == 0 &&
         (!has_code || result.age != code.debug_id.age ||
          memcmp(result.guid, code.debug_id.guid, sizeof(result.guid)) != 0)) {
         abort(); /* both readers must agree on the identity */

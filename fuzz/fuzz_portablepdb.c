@@ -129,12 +129,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     memcpy(file, data, size);
     memcpy(file, "BSJB", 4);
-    rc = convert(portablepdb_format.convert_strictly, file, size, &strict);
+    rc = convert(portablepdb_format.makes->convert_strictly, file, size,
+                 &strict);
     if (metadata_root_open(&root, file, size, &failure) != 0) {
         return 0;
     }
     read_sources(&root);
-    if ((convert(portablepdb_format.convert, file, size, &lenient) != 0 ||
+    if ((convert(portablepdb_format.makes->convert, file, size, &lenient) !=
+             0 ||
          lenient.size != strict.size ||
          memcmp(lenient.data, strict.data, strict.size) != 0) &&
         rc == 0 && !has_wide_rows(&root)) {

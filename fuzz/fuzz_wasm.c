@@ -33,6 +33,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         size += sizeof(HEADER);
     }
     (void)wasm_identity_read(data, size, &identity, error, sizeof(error));
-    image_check(&wasm_format, data, size, &result);
+    image_check(wasm_format.makes, data, size, &result);
     return 0;
 }

@@ -468,7 +468,7 @@ static void check_output(uint32_t size)
     }
 }
 
-int image_check(const struct debuginfo_format *format, const uint8_t *data,
+int image_check(const struct debuginfo_maker *maker, const uint8_t *data,
                 size_t size, struct debuginfo_result *result)
 {
     int rc;
@@ -484,7 +484,7 @@ int image_check(const struct debuginfo_format *format, const uint8_t *data,
     }
     written = 0;
     memset(&failure, 0, sizeof(failure));
-    rc = format->convert(data, size, &sink, result, &failure);
+    rc = maker->convert(data, size, &sink, result, &failure);
     if (rc == 0) {
         check_output(written);
     } else if (failure.text[0] == '\0' || failure.code == FAILURE_NONE) {
@@ -500,7 +500,7 @@ void image_convert(const struct image *image)
     struct debuginfo_result result;
 
     data = image_build(image, &size);
-    (void)image_check(&pdb_format, data, size, &result);
+    (void)image_check(pdb_format.makes, data, size, &result);
 }
 
 void image_convert_part(enum image_part part, const uint8_t *data, size_t size)

@@ -54,9 +54,9 @@ size_t image_print(const struct image *image, uint8_t *to, size_t room);
 /* The file; valid until the next call. */
 const uint8_t *image_build(const struct image *image, size_t *size);
 
-/* Converts a file.  Aborts when the output is not a sound SymCache, or when it
- * fails without a reason.  Returns what the conversion does. */
-int image_check(const struct debuginfo_format *format, const uint8_t *data,
+/* Converts a file.  Aborts when the output is not sound, or when it fails
+ * without a reason.  Returns what the conversion does. */
+int image_check(const struct debuginfo_maker *maker, const uint8_t *data,
                 size_t size, struct debuginfo_result *result);
 
 /* The same with an image. */

@@ -49,7 +49,7 @@ my %may = (    # room => rooms that it may include from
     derived => 'proto derived/symcache derived/ppdbcache',
     symbolication => 'base derived/symcache symbolication/demangle',
     'symbolication/demangle' => 'derived/symcache',
-    debuginfo => 'base derived/symcache',
+    debuginfo => 'base derived/cficache derived/symcache',
     'debuginfo/breakpad' => 'base debuginfo derived/symcache',
     'debuginfo/dwarf' => 'base debuginfo derived/symcache',
     'debuginfo/elf' => 'base debuginfo debuginfo/dwarf derived/symcache',
@@ -63,8 +63,8 @@ my %may = (    # room => rooms that it may include from
         . ' debuginfo/macho debuginfo/pdb debuginfo/pe debuginfo/portablepdb',
     converter => 'base proto sandbox debuginfo debuginfo/breakpad'
         . ' debuginfo/elf debuginfo/macho debuginfo/pdb debuginfo/pe'
-        . ' debuginfo/portablepdb debuginfo/wasm derived/ppdbcache'
-        . ' derived/symcache',
+        . ' debuginfo/portablepdb debuginfo/wasm derived/cficache'
+        . ' derived/ppdbcache derived/symcache',
     module => 'proto',
     'module/status' => 'module proto',
 );

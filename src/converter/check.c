@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "derived/cficache/cficache.h"
 #include "derived/ppdbcache/ppdbcache.h"
 #include "proto/key.h"
 #include "sandbox/sandbox.h"
@@ -45,8 +46,17 @@ static bool is_sound(const struct check *check, const void *map, size_t size,
 {
     char error[512];
 
-    return (output == DEBUGINFO_PPDBCACHE ? ppdbcache_check : symfile_check)(
-               map, size, check->guid, error, sizeof(error)) == SYMFILE_SOUND;
+    switch (output) {
+    case DEBUGINFO_PPDBCACHE:
+        return ppdbcache_check(map, size, check->guid, error,
+                               sizeof(error)) == SYMFILE_SOUND;
+    case DEBUGINFO_CFICACHE:
+        return cficache_check(map, size, check->guid, error, sizeof(error)) ==
+               SYMFILE_SOUND;
+    default:
+        return symfile_check(map, size, check->guid, error, sizeof(error)) ==
+               SYMFILE_SOUND;
+    }
 }
 
 /* What is to be said of a sound output and its input. */

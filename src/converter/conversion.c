@@ -21,6 +21,7 @@ static const struct {
 } outputs[] = {
     [DEBUGINFO_SYMCACHE] = {"symcache", "9.0.0"},
     [DEBUGINFO_PPDBCACHE] = {"ppdbcache", "1.0.0"},
+    [DEBUGINFO_CFICACHE] = {"cficache", "1.0.0"},
 };
 
 bool conversion_output(const char *name, enum debuginfo_output *output)
@@ -77,6 +78,11 @@ static int make_path(const struct conversion *c,
         return -1;
     }
     n = strlen(path);
+    if (c->is_text) {
+        return (size_t)snprintf(path + n, size - n, "%s.cfi", name) >= size - n
+                   ? failure_set(failure, FAILURE_IO, "output: name too long")
+                   : 0;
+    }
     if ((size_t)snprintf(path + n, size - n, "%s-v%s.%s", name,
                          outputs[r->output].version,
                          outputs[r->output].name) >= size - n) {

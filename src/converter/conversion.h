@@ -24,11 +24,12 @@ struct conversion {
     bool is_durable; /* the output is on the disk before it has its name */
     bool has_wanted; /* the output must be wanted */
     enum debuginfo_output wanted;
+    bool is_text; /* the output is Breakpad's text, and no CfiCache */
     struct input_choice choice; /* of the image, if the file has several */
     const struct check *check;  /* of the output; or NULL: there is none */
 };
 
-/* Finds an output by its name, "symcache" or "ppdbcache".  Returns false if
+/* Finds an output by its name, for example "symcache".  Returns false if
  * there is none. */
 bool conversion_output(const char *name, enum debuginfo_output *output);
 

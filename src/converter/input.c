@@ -29,16 +29,35 @@ static const struct debuginfo_format *const formats[] = {
     &wasm_format,
 };
 
-const struct debuginfo_format *input_format(const uint8_t *data, size_t size)
+static const struct debuginfo_maker *
+find_maker(const struct debuginfo_format *format,
+           const enum debuginfo_output *wanted)
 {
-    size_t i;
+    unsigned i;
 
-    for (i = 0; i < sizeof(formats) / sizeof(formats[0]); i++) {
-        if (formats[i]->sniff(data, size)) {
-            return formats[i];
+    for (i = 0; i < format->num_makes; i++) {
+        if (wanted == NULL || format->makes[i].output == *wanted) {
+            return &format->makes[i];
         }
     }
-    return formats[0];
+    return NULL;
+}
+
+const struct debuginfo_maker *input_maker(const uint8_t *data, size_t size,
+                                          const enum debuginfo_output *wanted)
+{
+    size_t i;
+    bool is_known = false;
+    const struct debuginfo_maker *maker = NULL;
+
+    for (i = 0; i < sizeof(formats) / sizeof(formats[0]) && maker == NULL;
+         i++) {
+        if (formats[i]->sniff(data, size)) {
+            is_known = true;
+            maker = find_maker(formats[i], wanted);
+        }
+    }
+    return is_known ? maker : find_maker(formats[0], wanted);
 }
 
 static bool is_meant(const struct input_choice *choice,

@@ -24,9 +24,12 @@ int input_choose(const struct input_choice *choice, const uint8_t **data,
                  size_t *size, struct failure *failure);
 
 /*
- * Returns the format of a file in memory.  If no format recognises it, returns
- * the first of the table, whose reader reports what the file is instead.
+ * Returns how a file in memory becomes the output that is wanted, or the one
+ * that its format prefers if wanted is NULL; or NULL if its formats do not
+ * become that.  A file of no format is taken for one of the first, whose reader
+ * reports what it is instead.
  */
-const struct debuginfo_format *input_format(const uint8_t *data, size_t size);
+const struct debuginfo_maker *input_maker(const uint8_t *data, size_t size,
+                                          const enum debuginfo_output *wanted);
 
 #endif

@@ -24,7 +24,8 @@ static const char help[] =
     "       pdb2symcache -pdb FILE        writes under $_NT_SYMCACHE_PATH:\n"
     "                                     <pdb>/<GUIDAGE>/<pdb>-v" VERSION
     ".symcache\n"
-    "  --kind KIND    write a symcache or a ppdbcache, or fail\n"
+    "  --kind KIND    write a symcache, a ppdbcache or a cficache, or fail\n"
+    "  --text         of a cficache, write the text that others read\n"
     "  --arch ARCH    of a fat Mach-O file, take the image for x86_64, arm64 "
     "...\n"
     "  --id ID        or the one with this UUID\n"
@@ -88,6 +89,10 @@ static int take_option(struct conversion *c, char **arg, int left)
         c->has_wanted = conversion_output(arg[1], &c->wanted);
         return c->has_wanted ? 2 : 0;
     }
+    if (strcmp(arg[0], "--text") == 0) {
+        c->is_text = true;
+        return 1;
+    }
     if (strcmp(arg[0], "--arch") == 0 && left > 1) {
         c->choice.arch = arg[1];
         return 2;
@@ -135,6 +140,9 @@ static int parse_options(int argc, char **argv, struct conversion *c)
     }
     if (c->input == NULL) {
         return usage("no FILE");
+    }
+    if (c->is_text && (!c->has_wanted || c->wanted != DEBUGINFO_CFICACHE)) {
+        return usage("--text without --kind cficache");
     }
     if (c->makes_tree) {
         c->folder = getenv("_NT_SYMCACHE_PATH");

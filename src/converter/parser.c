@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "debuginfo/background.h"
+#include "debuginfo/cfi.h"
 #include "debuginfo/elf/elf.h"
 #include "debuginfo/scratch.h"
 #include "input.h"
@@ -195,31 +196,50 @@ static int write_all(void *context, const void *data, size_t size)
     return 0;
 }
 
+/* Sets the failure of a file that does not become what is wanted. */
+static int refuse(enum debuginfo_output wanted, struct failure *failure)
+{
+    switch (wanted) {
+    case DEBUGINFO_SYMCACHE:
+        return failure_set(failure, FAILURE_PORTABLE,
+                           "is a portable PDB of .NET: it becomes a "
+                           "PpdbCache, and no SymCache");
+    case DEBUGINFO_PPDBCACHE:
+        return failure_set(failure, FAILURE_NOT_PDB,
+                           "is no portable PDB: only those of .NET become a "
+                           "PpdbCache");
+    default:
+        return failure_set(failure, FAILURE_NOT_PDB,
+                           "is of a format without call frame information, "
+                           "and does not become a CfiCache");
+    }
+}
+
 /* Converts to the output that is wanted, if one is. */
 static int convert(const struct conversion *c, struct input *input,
                    const struct symfile_sink *sink,
                    struct debuginfo_result *result, struct failure *failure)
 {
-    const struct debuginfo_format *format;
+    int rc;
+    const struct debuginfo_maker *maker;
 
     if (input_choose(&c->choice, &input->data, &input->size, failure) != 0) {
         return -1;
     }
-    format = input_format(input->data, input->size);
-    result->output = format->output;
-    if (c->has_wanted && c->wanted != format->output) {
-        return c->wanted == DEBUGINFO_SYMCACHE
-                   ? failure_set(failure, FAILURE_PORTABLE,
-                                 "is a portable PDB of .NET: it becomes a "
-                                 "PpdbCache, and no SymCache")
-                   : failure_set(failure, FAILURE_NOT_PDB,
-                                 "is no portable PDB: only those of .NET "
-                                 "become a PpdbCache");
+    maker = input_maker(input->data, input->size,
+                        c->has_wanted ? &c->wanted : NULL);
+    if (maker == NULL) {
+        return refuse(c->wanted, failure);
     }
-    return (c->is_strict && format->convert_strictly != NULL
-                ? format->convert_strictly
-                : format->convert)(input->data, input->size, sink, result,
-                                   failure);
+    rc = maker->read_cfi != NULL
+             ? cfi_convert(maker->read_cfi, c->is_text, input->data,
+                           input->size, sink, result, failure)
+             : (c->is_strict && maker->convert_strictly != NULL
+                    ? maker->convert_strictly
+                    : maker->convert)(input->data, input->size, sink, result,
+                                      failure);
+    result->output = maker->output;
+    return rc;
 }
 
 /* Runs in the child.  Writes the result to the pipe; returns the exit code. */
@@ -298,8 +318,7 @@ static int wait_child(pid_t pid, const volatile sig_atomic_t *stop,
 /* A parser that a file has taken over may write anything. */
 static bool is_result(const struct debuginfo_result *result)
 {
-    return (result->output == DEBUGINFO_SYMCACHE ||
-            result->output == DEBUGINFO_PPDBCACHE) &&
+    return result->output < DEBUGINFO_OUTPUTS &&
            memchr(result->note, '\0', sizeof(result->note)) != NULL;
 }
 

@@ -13,16 +13,22 @@
 
 #include "failure.h"
 
+struct cfi;
 struct symfile_identity;
 struct symfile_sink;
 struct symfile_writer;
 
-/* What a format is converted to. */
-enum debuginfo_output { DEBUGINFO_SYMCACHE, DEBUGINFO_PPDBCACHE };
+/* What files are converted to. */
+enum debuginfo_output {
+    DEBUGINFO_SYMCACHE,
+    DEBUGINFO_PPDBCACHE,
+    DEBUGINFO_CFICACHE,
+    DEBUGINFO_OUTPUTS
+};
 
 /* What a conversion returns besides its output. */
 struct debuginfo_result {
-    enum debuginfo_output output; /* the format's; the converter sets it */
+    enum debuginfo_output output; /* the converter sets it */
     uint8_t guid[16]; /* in text order */
     uint32_t age;
     uint8_t is_pdb;       /* and no other format */
@@ -30,12 +36,9 @@ struct debuginfo_result {
     char note[160]; /* a sentence for whoever runs it, or "" */
 };
 
-struct debuginfo_format {
-    const char *name; /* shown to people, for example "PDB" */
+/* How a format becomes one of the outputs. */
+struct debuginfo_maker {
     enum debuginfo_output output;
-
-    /* Do the first bytes say that a file is of this format? */
-    bool (*sniff)(const uint8_t *data, size_t size);
 
     /*
      * Reads data[0..size) and writes the output to the sink.  Returns 0 and
@@ -52,6 +55,23 @@ struct debuginfo_format {
                             const struct symfile_sink *sink,
                             struct debuginfo_result *result,
                             struct failure *failure);
+
+    /* Reads data[0..size) for a CfiCache or its text (cfi.h), and sets what it
+     * is the CFI of.  Instead of convert, and with its rules. */
+    int (*read_cfi)(const uint8_t *data, size_t size, struct cfi *cfi,
+                    struct failure *failure);
+};
+
+struct debuginfo_format {
+    const char *name; /* shown to people, for example "PDB" */
+
+    /* Do the first bytes say that a file is of this format? */
+    bool (*sniff)(const uint8_t *data, size_t size);
+
+    /* The outputs that it becomes: what it is converted to unless another one
+     * is wanted, and the others. */
+    const struct debuginfo_maker *makes;
+    unsigned num_makes;
 };
 
 /*

@@ -243,7 +243,8 @@ static void test_work(void **state)
         assert_true(identity.slices[0].is_sound);
         assert_false(identity.slices[0].has_debug_info);
         assert_int_equal(
-            macho_format.convert(data, MANY, NULL, &result, &failure), -1);
+            macho_format.makes->convert(data, MANY, NULL, &result, &failure),
+            -1);
         assert_int_equal(failure.code, FAILURE_LIMIT);
         free(data);
     }

@@ -177,7 +177,7 @@ static void convert(void)
     action.sa_flags = SA_SIGINFO;
     sigaction(SIGSEGV, &action, &before);
     mprotect(file, file_size, PROT_NONE);
-    rc = pdb_format.convert(file, file_size, &sink, &result, &failure);
+    rc = pdb_format.makes->convert(file, file_size, &sink, &result, &failure);
     mprotect(file, file_size, PROT_READ);
     sigaction(SIGSEGV, &before, NULL);
     if (rc != 0) {

@@ -15,6 +15,7 @@
 #include "base/array.h"
 #include "base/table.h"
 #include "base/utf8.h"
+#include "cfi.h"
 #include "debuginfo/function_builder.h"
 #include "debuginfo/source_path.h"
 #include "identity.h"
@@ -435,8 +436,14 @@ static int convert(const uint8_t *data, size_t size,
     return rc;
 }
 
+static const struct debuginfo_maker breakpad_makes[] = {
+    {.output = DEBUGINFO_SYMCACHE, .convert = convert},
+    {.output = DEBUGINFO_CFICACHE, .read_cfi = breakpad_cfi_read},
+};
+
 const struct debuginfo_format breakpad_format = {
     .name = "Breakpad",
     .sniff = breakpad_sniff,
-    .convert = convert,
+    .makes = breakpad_makes,
+    .num_makes = sizeof(breakpad_makes) / sizeof(breakpad_makes[0]),
 };

@@ -200,9 +200,13 @@ static int convert(const uint8_t *data, size_t size,
     return rc;
 }
 
+static const struct debuginfo_maker elf_makes[] = {
+    {.output = DEBUGINFO_SYMCACHE, .convert = convert},
+};
+
 const struct debuginfo_format elf_format = {
     .name = "ELF",
-    .output = DEBUGINFO_SYMCACHE,
     .sniff = elf_sniff,
-    .convert = convert,
+    .makes = elf_makes,
+    .num_makes = sizeof(elf_makes) / sizeof(elf_makes[0]),
 };

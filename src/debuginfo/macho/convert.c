@@ -56,9 +56,13 @@ static int convert(const uint8_t *data, size_t size,
                : convert_image(&image, sink, result, failure);
 }
 
+static const struct debuginfo_maker macho_makes[] = {
+    {.output = DEBUGINFO_SYMCACHE, .convert = convert},
+};
+
 const struct debuginfo_format macho_format = {
     .name = "Mach-O",
-    .output = DEBUGINFO_SYMCACHE,
     .sniff = macho_sniff,
-    .convert = convert,
+    .makes = macho_makes,
+    .num_makes = sizeof(macho_makes) / sizeof(macho_makes[0]),
 };

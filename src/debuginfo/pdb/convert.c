@@ -278,8 +278,13 @@ static int convert(const uint8_t *data, size_t size,
     return rc;
 }
 
+static const struct debuginfo_maker pdb_makes[] = {
+    {.output = DEBUGINFO_SYMCACHE, .convert = convert},
+};
+
 const struct debuginfo_format pdb_format = {
     .name = "PDB",
     .sniff = msf_sniff,
-    .convert = convert,
+    .makes = pdb_makes,
+    .num_makes = sizeof(pdb_makes) / sizeof(pdb_makes[0]),
 };

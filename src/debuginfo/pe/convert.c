@@ -57,9 +57,13 @@ static int convert(const uint8_t *data, size_t size,
                : convert_image(&image, sink, result, failure);
 }
 
+static const struct debuginfo_maker pe_makes[] = {
+    {.output = DEBUGINFO_SYMCACHE, .convert = convert},
+};
+
 const struct debuginfo_format pe_format = {
     .name = "PE",
-    .output = DEBUGINFO_SYMCACHE,
     .sniff = pe_sniff,
-    .convert = convert,
+    .makes = pe_makes,
+    .num_makes = sizeof(pe_makes) / sizeof(pe_makes[0]),
 };

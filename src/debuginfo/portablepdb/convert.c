@@ -221,18 +221,26 @@ static int convert_embedded_strictly(const uint8_t *data, size_t size,
     return convert_embedded(data, size, true, sink, result, failure);
 }
 
+static const struct debuginfo_maker portablepdb_makes[] = {
+    {.output = DEBUGINFO_PPDBCACHE, .convert = convert_leniently,
+     .convert_strictly = convert_strictly},
+};
+
 const struct debuginfo_format portablepdb_format = {
     .name = "portable PDB",
-    .output = DEBUGINFO_PPDBCACHE,
     .sniff = portablepdb_sniff,
-    .convert = convert_leniently,
-    .convert_strictly = convert_strictly,
+    .makes = portablepdb_makes,
+    .num_makes = sizeof(portablepdb_makes) / sizeof(portablepdb_makes[0]),
+};
+
+static const struct debuginfo_maker embedded_pdb_makes[] = {
+    {.output = DEBUGINFO_PPDBCACHE, .convert = convert_embedded_leniently,
+     .convert_strictly = convert_embedded_strictly},
 };
 
 const struct debuginfo_format embedded_pdb_format = {
     .name = "image with a portable PDB in it",
-    .output = DEBUGINFO_PPDBCACHE,
     .sniff = embedded_pdb_sniff,
-    .convert = convert_embedded_leniently,
-    .convert_strictly = convert_embedded_strictly,
+    .makes = embedded_pdb_makes,
+    .num_makes = sizeof(embedded_pdb_makes) / sizeof(embedded_pdb_makes[0]),
 };

@@ -41,9 +41,13 @@ static int convert(const uint8_t *data, size_t size,
                                failure);
 }
 
+static const struct debuginfo_maker wasm_makes[] = {
+    {.output = DEBUGINFO_SYMCACHE, .convert = convert},
+};
+
 const struct debuginfo_format wasm_format = {
     .name = "WebAssembly",
-    .output = DEBUGINFO_SYMCACHE,
     .sniff = sniff,
-    .convert = convert,
+    .makes = wasm_makes,
+    .num_makes = sizeof(wasm_makes) / sizeof(wasm_makes[0]),
 };
