@@ -141,7 +141,13 @@ static int place_fds(struct child_plan *plan)
 static int set_limits(const struct child_options *options)
 {
     struct rlimit core = {0, 0};
+    uint64_t space = options->mapped < RLIM_INFINITY - options->memory
+                         ? options->memory + options->mapped
+                         : RLIM_INFINITY;
+    /* which since Linux 4.7 counts private mappings that can be written to; the
+     * address space bounds what it does not count, such as shared memory */
     struct rlimit memory = {options->memory, options->memory};
+    struct rlimit address_space = {space, space};
     struct rlimit file = {options->file, options->file};
 
     if (setrlimit(RLIMIT_CORE, &core) != 0 ||
@@ -149,7 +155,11 @@ static int set_limits(const struct child_options *options)
         return -1;
     }
 
-    return options->memory == 0 ? 0 : setrlimit(RLIMIT_AS, &memory);
+    return options->memory == 0 ||
+                   (setrlimit(RLIMIT_DATA, &memory) == 0 &&
+                    setrlimit(RLIMIT_AS, &address_space) == 0)
+               ? 0
+               : -1;
 }
 
 static void default_signals(void)

@@ -41,7 +41,8 @@ struct child_options {
     const int *fds;  /* become CHILD_FD, CHILD_FD + 1, ...; stdin is
                         /dev/null */
     size_t nfds;
-    uint64_t memory;  /* RLIMIT_AS, bytes; 0 = none */
+    uint64_t memory;  /* that is the process's own, bytes; 0 = no limit */
+    uint64_t mapped;  /* address space beside it, for files that it maps */
     uint64_t file;    /* RLIMIT_FSIZE, bytes; 0 = none */
     unsigned seconds; /* that it may run; 0 = no limit */
     unsigned first;   /* seconds until its first byte; 0 = no such limit */

@@ -44,7 +44,7 @@ contract)  { env | cut -d= -f1 | sort | tr '\n' ' '; echo
              ls /proc/self/fd | tr '\n' ' '; echo
              readlink /proc/self/fd/0
              grep NoNewPrivs /proc/self/status
-             ulimit -c; ulimit -v; } >"$notes"
+             ulimit -c; ulimit -d; ulimit -v; } >"$notes"
            cp "$pdb" "$result" ;;
 none)      : ;;
 empty)     : >"$result" ;;
@@ -98,7 +98,7 @@ $c->found('chatty.pdb', 'much output blocks nobody');
 
 # what the process sees
 $c->found('contract.pdb', 'a transcoder that looks around');
-my ($env, $cwd, $files, $symbols, $same, $fds, $stdin, $privs, $core, $mem) =
+my ($env, $cwd, $files, $symbols, $same, $fds, $stdin, $privs, $core, $mem, $space) =
     split /\n/, $t->read_file('notes');
 my @env = grep { !/^(?:PWD|OLDPWD|SHLVL|_)$/ } split ' ', $env;
 is_deeply \@env,
@@ -113,9 +113,11 @@ is $stdin, '/dev/null', 'nothing to read';
 like $privs, qr/1$/, 'no new privileges';
 is $core, 0, 'no core file';
 SKIP: {
-    skip 'no address space limit under AddressSanitizer', 1
+    skip 'no limits of memory under AddressSanitizer', 2
         if $Test::Symcache::san;
-    is $mem, 2 * 1024 * 1024, 'transcode_memory as address space';
+    is $mem, 2 * 1024 * 1024, 'transcode_memory of private memory';
+    is $space, int((2 * 1024 ** 3 + 9 * length $crash) / 1024),
+        'and address space for the PDB beside it';
 }
 
 # failures that are the file's: 404 that is kept for a while

@@ -39,6 +39,10 @@
 #define USAGE_MS 250    /* pause between two looks at what a run has written */
 #define SETTLE_SECONDS 3 /* for processes that were killed */
 
+/* What a transcoder may map, in sizes of its PDB: that, and the file without a
+ * name that pdb2symcache has for data in between. */
+#define MAPPED_FACTOR 9
+
 #define TRANSCODE_INPUT "in.pdb"
 
 struct transcode {
@@ -471,8 +475,10 @@ static int limit(struct transcode *transcode, struct child_options *options)
         options->file = transcode->transcoder->disk;
     }
     transcode->space = left;
-    transcode->tight =
-        stat(transcode->pdb, &st) == 0 && left < (uint64_t)st.st_size;
+    if (stat(transcode->pdb, &st) == 0) {
+        transcode->tight = left < (uint64_t)st.st_size;
+        options->mapped = MAPPED_FACTOR * (uint64_t)st.st_size;
+    }
     transcode->gauge = gauge_start(transcode->base, transcode->work,
                                    transcode->cache, on_low, transcode);
     if (transcode->gauge == NULL) {
