@@ -345,7 +345,7 @@ struct symbolication_limits_config {
     unsigned frames;      /* of a request */
     unsigned modules;     /* of a request */
     uint64_t running_size; /* bytes of all requests that run */
-    unsigned files;       /* mapped at a time */
+    unsigned files;       /* mapped at a time; 0: what the machine allows */
     uint64_t files_size;  /* their bytes */
 };
 

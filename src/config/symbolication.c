@@ -22,8 +22,7 @@ static const struct symbolication_limits_config default_symbolication_limits = {
     .frames = 100000,
     .modules = 2000,
     .running_size = 256 * MIB,
-    .files = 2000,
-    .files_size = 8 * GIB,
+    .files_size = 1024 * TIB,
 };
 
 static const struct mozilla_config default_mozilla = {
@@ -56,7 +55,7 @@ static const struct config_field limits_fields[] = {
     LIMIT(frames, count, 1, 10000000),
     LIMIT(modules, count, 1, 1000000),
     LIMIT(running_size, size, 1024, 1024 * TIB),
-    LIMIT(files, count, 1, 60000),
+    LIMIT(files, count, 1, 1000000),
     LIMIT(files_size, size, MIB, 1024 * TIB),
 };
 

@@ -43,6 +43,7 @@ struct daemon {
     struct config_watch *watch;
     struct event *trim;
     struct event *roots;
+    size_t files_allowed;
     bool stopping;
 };
 
@@ -72,7 +73,17 @@ static void set_limits(struct daemon *d)
     const struct symbolication_limits_config *limits =
         &d->settings->symbolication->limits;
 
-    mapped_limit(d->workers.mapped, limits->files, limits->files_size);
+    size_t files = d->files_allowed;
+
+    if (limits->files > files) {
+        log_warn(0,
+                 "\"symbolication.limits.files\" is more than this machine "
+                 "allows (vm.max_map_count, memory): it is taken as %zu",
+                 files);
+    } else if (limits->files > 0) {
+        files = limits->files;
+    }
+    mapped_limit(d->workers.mapped, files, limits->files_size);
 }
 
 /* Returns NULL, or why the old configuration stays. */
@@ -291,6 +302,7 @@ static int start(struct daemon *d, struct config *config)
     d->workers.listener = d->listener.fd;
     d->workers.started = time(NULL);
     d->workers.mapped = mapped_new();
+    d->files_allowed = mapped_allowed();
     d->base = event_base_new();
     if (d->base != NULL) {
         d->reporter = reporter_new(d->base, &d->workers, d->settings);

@@ -212,5 +212,7 @@ void stats_print(struct evbuffer *buf, const struct stats *const *stats,
                  sizes->opened);
     print_number(&p, "symbolicated_files_evicted_total", "counter",
                  "SymCache files that made room for others.", sizes->evicted);
+    print_number(&p, "symbolicated_files_returned_total", "counter",
+                 "Of these, files that were mapped again.", sizes->returned);
     metrics_print_process(buf);
 }

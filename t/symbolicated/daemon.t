@@ -82,6 +82,9 @@ $t->fill_store('store', $t->data('pdb/crash.pdb'));
 is ask_crash(), $main, 'a file is seen when it is there';
 my $folder = $t->path("store/crash.pdb/$key");
 my $path = "$folder/crash.pdb-v9.0.0.symcache";
+my @open = map { readlink // '' } glob "/proc/$t->{symbolicated}/fd/*";
+is_deeply [grep /\.symcache$/, @open], [],
+    'it stays mapped, and no descriptor stays open';
 
 # the lock, of which t/unit/sandbox_serve.c tells what it allows
 
@@ -218,7 +221,7 @@ $t->start_symbolicated({ %$config, symbolication => {
     limits => { files => 1 } } });
 qx(gcab -x -C '$t->{dir}' '@{[$t->data('pdb/basic32.pd_')]}' 2>&1);
 SKIP: {
-    skip 'no gcab', 2 unless -e $t->path('basic32.pdb');
+    skip 'no gcab', 8 unless -e $t->path('basic32.pdb');
     $t->fill_store('store', $t->path('basic32.pdb'));
     $r = symbolicate({ memoryMap => [['crash.pdb', $key],
                                      ['basic32.pdb', $basic]],
@@ -230,6 +233,19 @@ SKIP: {
     $t->wait_until('the less recently used one goes', sub {
         $t->symbolicated_metric('symbolicated_files_mapped') == 1
     });
+    is $t->symbolicated_metric('symbolicated_files_returned_total'), 0,
+        'nothing has come back';
+    is ask_crash(), $main, 'a file that made room for the other';
+    symbolicate({ memoryMap => [['basic32.pdb', $basic]],
+                  stacks => [[[0, 0x2000]]] });
+    is ask_crash(), $main, 'is mapped again';
+    cmp_ok $t->symbolicated_metric('symbolicated_files_returned_total'), '>=',
+        2, 'which is counted';
+    like $t->symbolicated_log,
+        qr/\[warn\].*symbolication\.limits\.files or .* is too low, files: 1/,
+        'and the operator is warned';
+    my @warnings = $t->symbolicated_log =~ /is too low/g;
+    is scalar(@warnings), 1, 'once';
 }
 $t->stop_symbolicated;
 

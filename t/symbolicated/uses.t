@@ -45,5 +45,37 @@ is system("$Test::Symcache::build/symcached", '--clean', '-c', $config), 0,
 ok -e $used, 'keeps what symbolicated uses';
 ok !-e $t->path("store/$unused"), 'and removes what nobody does';
 
+# it hears of each once, also of a file that makes room for others in between
+
+$t->fill_store('store', $t->data('pdb/crash.pdb'));
+my @names = map { "copy$_.pdb" } 0 .. 2;
+for my $name (@names) {
+    make_path($t->path("store/$name/$key"));
+    copy($used, $t->path("store/$name/$key/$name-v9.0.0.symcache")) or die $!;
+}
+$t->stop_symbolicated;
+$t->write_helper_config({
+    stores => { default => { root => $t->path('store') } },
+    symbolication => { limits => { files => 1 } },
+});
+$t->start_symbolicated;
+my $heard = sub { $t->metric('symcached_lookups_total{answer="hit"}') };
+my $use = sub {
+    my $r = $t->post($t->symbolicated_socket, '/symbolicate/v5',
+        qq({"memoryMap": [["$_[0]", "$key"]], "stacks": [[[0, 4096]]]}));
+    return $r->{body} =~ /"function"/;
+};
+my $before = $heard->();
+ok $use->($_), "a use of $_" for @names[0, 1];
+$t->wait_until('symcached hears of both', sub { $heard->() - $before >= 2 });
+$t->wait_until('each is mapped again', sub {
+    $use->($_) for @names[0, 1];
+    $t->symbolicated_metric('symbolicated_files_returned_total') >= 4
+});
+ok $use->($names[2]), 'a use of another';
+$t->wait_until('symcached hears of it', sub { $heard->() - $before > 2 });
+is $heard->() - $before, 3, 'and of no file twice';
+$t->allow_log(qr/limits\.files .* is too low/);
+
 $t->finish;
 done_testing;

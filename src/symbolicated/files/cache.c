@@ -128,8 +128,8 @@ static bool is_same_folder(const struct folder_state *folder,
 {
     return folder->settled && folder->inode == st->st_ino &&
            folder->device == st->st_dev &&
-           folder->changed.tv_sec == st->st_mtim.tv_sec &&
-           folder->changed.tv_nsec == st->st_mtim.tv_nsec;
+           folder->changed.tv_sec == st->st_ctim.tv_sec &&
+           folder->changed.tv_nsec == st->st_ctim.tv_nsec;
 }
 
 static enum module_find find_empty(const struct entry *entry, uint64_t now,
@@ -147,7 +147,7 @@ static enum module_find find_here(struct module_cache *cache, uint64_t hash,
                                   struct entry *entry, uint64_t now,
                                   struct module **module)
 {
-    if (!module_is_current(entry->module)) {
+    if (atomic_load_explicit(&entry->module->broken, memory_order_relaxed)) {
         mapped_remove(cache->mapped, entry->module);
         drop(cache, hash, entry);
         return MODULE_FIND_LOOK;

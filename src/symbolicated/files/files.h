@@ -2,14 +2,16 @@
  * Copyright (C) the ngx_symcache authors
  *
  * From a key to the newest file of its kind in a store, opened: a SymCache or a
- * PpdbCache.  Each thread
- * remembers what it found and in which state the folder was, so that a key
- * that is known costs two questions to the kernel and no lock.
+ * PpdbCache.  Each thread remembers what it found and in which state the folder
+ * was, so that a key that is known costs one question to the kernel and no
+ * lock.
  *
- * What is published, replaced or removed is seen at the next question, as the
- * folder has changed or the file has no name any more.  A folder that changed
- * a moment ago may change again within one tick of the clock of the file
- * system, so it is read again until it has settled.
+ * What is published, replaced or removed is seen at the next question, because
+ * the folder has changed.  Nothing here writes into a file in place: one that
+ * is cut short is noticed when it is read (sigbus.h), or when
+ * mapped_evict_stale() comes to it.  A folder that changed a moment ago may
+ * change again within one tick of the clock of the file system, so it is read
+ * again until it has settled.
  */
 #ifndef SYMBOLICATED_FILES_FILES_H
 #define SYMBOLICATED_FILES_FILES_H
@@ -36,11 +38,12 @@ struct module_sight {
 };
 
 /*
- * Looks into the store whose folder is open as root, and opens what there is.
- * Takes its time; for any thread.
+ * Looks into the store whose folder is open as root, which stays so or is
+ * closed some time later, and opens what there is.  Takes its time; for any
+ * thread.
  */
-void module_look(struct mapped *mapped, int root, const symcache_key_t *key,
-                 struct module_sight *sight);
+void module_look(struct mapped *mapped, int root, bool stays,
+                 const symcache_key_t *key, struct module_sight *sight);
 
 /* What one thread remembers. */
 struct module_cache;

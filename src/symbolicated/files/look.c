@@ -23,10 +23,10 @@ static bool is_absence(int error)
     return error == ENOENT || error == ENOTDIR || error == ENAMETOOLONG;
 }
 
-/* The name of the best file; false if there is none.  Sets errno on failure.
+/* The path of the best file; false if there is none.  Sets errno on failure.
  */
-static bool best_name(DIR *dir, const symcache_key_t *key,
-                      char name[SYMCACHE_PATH_MAX + 1])
+static bool best_path(DIR *dir, const symcache_key_t *key,
+                      char path[SYMCACHE_PATH_MAX + 1])
 {
     const struct derived_type *type =
         derived_type((symcache_kind_e)key->kind);
@@ -52,7 +52,7 @@ static bool best_name(DIR *dir, const symcache_key_t *key,
     if (errno != 0 || best.major == 0) {
         return false;
     }
-    symcache_path_name(name, key, &best, SYMCACHE_FILE_PLAIN);
+    symcache_path_file(path, key, &best, SYMCACHE_FILE_PLAIN);
     return true;
 }
 
@@ -67,16 +67,17 @@ static int folder_state(int fd, struct folder_state *folder)
     clock_gettime(CLOCK_REALTIME, &now);
     folder->device = st.st_dev;
     folder->inode = st.st_ino;
-    folder->changed = st.st_mtim;
-    folder->settled = st.st_mtim.tv_sec + SETTLED_SECONDS < now.tv_sec;
+    folder->changed = st.st_ctim;
+    folder->settled = st.st_ctim.tv_sec + SETTLED_SECONDS < now.tv_sec;
     return 0;
 }
 
-static struct module *open_file(struct mapped *mapped, int folder,
-                                const char *name, symcache_kind_e kind)
+/* Opens a file of an open folder; root and path are for module_open(). */
+static struct module *open_file(struct mapped *mapped, int folder, int root,
+                                const char *path, symcache_kind_e kind)
 {
-    int fd =
-        openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+    int fd = openat(folder, strrchr(path, '/') + 1,
+                    O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
     struct module *module;
     struct stat st;
 
@@ -93,12 +94,12 @@ static struct module *open_file(struct mapped *mapped, int folder,
         close(fd);
         return module;
     }
-    module = module_open(fd, &st, name, kind);
+    module = module_open(fd, &st, root, path, kind);
     return module != NULL ? mapped_add(mapped, module) : NULL;
 }
 
 /* Returns false if the folder has changed meanwhile. */
-static bool look_once(struct mapped *mapped, int root,
+static bool look_once(struct mapped *mapped, int root, bool stays,
                       const symcache_key_t *key, struct module_sight *sight)
 {
     char path[SYMCACHE_PATH_MAX + 1];
@@ -118,8 +119,8 @@ static bool look_once(struct mapped *mapped, int root,
         }
         return true;
     }
-    if (best_name(dir, key, path)) {
-        sight->module = open_file(mapped, fd, path,
+    if (best_path(dir, key, path)) {
+        sight->module = open_file(mapped, fd, stays ? root : -1, path,
                                   (symcache_kind_e)key->kind);
     }
     sight->error = sight->module == NULL ? errno : 0;
@@ -127,12 +128,12 @@ static bool look_once(struct mapped *mapped, int root,
     return sight->error != ENOENT;
 }
 
-void module_look(struct mapped *mapped, int root, const symcache_key_t *key,
-                 struct module_sight *sight)
+void module_look(struct mapped *mapped, int root, bool stays,
+                 const symcache_key_t *key, struct module_sight *sight)
 {
     unsigned tries = 0;
 
-    while (!look_once(mapped, root, key, sight) && ++tries < TRIES) {
+    while (!look_once(mapped, root, stays, key, sight) && ++tries < TRIES) {
         continue;
     }
 }

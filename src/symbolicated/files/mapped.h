@@ -2,8 +2,8 @@
  * Copyright (C) the ngx_symcache authors
  *
  * The modules that are mapped, at most so many files and bytes: the least
- * recently used one goes first.  What is in use stays mapped until its last
- * user is through.  For all threads.
+ * recently used ones go first, nearly in that order.  What is in use stays
+ * mapped until its last user is through.  For all threads.
  */
 #ifndef SYMBOLICATED_FILES_MAPPED_H
 #define SYMBOLICATED_FILES_MAPPED_H
@@ -17,10 +17,15 @@ struct mapped_sizes {
     uint64_t bytes;
     uint64_t opened; /* since the start */
     uint64_t evicted;
+    uint64_t returned; /* opened again after they were evicted */
 };
 
 /* For as long as the process lives.  NULL without memory. */
 struct mapped *mapped_new(void);
+
+/* How many files this machine lets a process map: by vm.max_map_count, and by
+ * its memory. */
+size_t mapped_allowed(void);
 
 /* Evicts what is too much. */
 void mapped_limit(struct mapped *mapped, size_t files, uint64_t bytes);

@@ -4,6 +4,7 @@
 #include "module.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,6 +13,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "sigbus.h"
+
+#define UNUSED_MS (60 * 1000)
 
 struct module *module_ref(struct module *module)
 {
@@ -30,15 +33,13 @@ void module_unref(struct module *module)
         }
         munmap(module->data, module->size);
     }
-    close(module->fd);
     free(module);
 }
 
 /* Returns 0, or -1 with errno. */
-static int map(struct module *module)
+static int map(struct module *module, int fd)
 {
-    module->data =
-        mmap(NULL, module->size, PROT_READ, MAP_PRIVATE, module->fd, 0);
+    module->data = mmap(NULL, module->size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (module->data == MAP_FAILED) {
         module->data = NULL;
         return -1;
@@ -57,19 +58,20 @@ static bool verify(struct module *module, char *error, size_t size)
            type->verify(&module->reader, error, size) == SYMFILE_SOUND;
 }
 
-static void read_source(struct module *module)
+static void read_source(struct module *module, int fd)
 {
-    ssize_t n = fgetxattr(module->fd, SYMCACHE_PROVENANCE_ATTRIBUTE,
-                          module->source, sizeof(module->source) - 1);
+    ssize_t n = fgetxattr(fd, SYMCACHE_PROVENANCE_ATTRIBUTE, module->source,
+                          sizeof(module->source) - 1);
 
     module->source[n > 0 ? n : 0] = '\0';
     module->source[strcspn(module->source, " ")] = '\0';
 }
 
-struct module *module_open(int fd, const struct stat *st, const char *name,
-                           symcache_kind_e kind)
+struct module *module_open(int fd, const struct stat *st, int root,
+                           const char *path, symcache_kind_e kind)
 {
-    struct module *module = calloc(1, sizeof(*module));
+    size_t size = strlen(path) + 1;
+    struct module *module = calloc(1, sizeof(*module) + size);
     char error[256] = "the file is empty";
     int saved;
 
@@ -80,25 +82,29 @@ struct module *module_open(int fd, const struct stat *st, const char *name,
     }
     atomic_init(&module->refs, 1);
     atomic_init(&module->used, clock_ms());
-    module->fd = fd;
+    module->root = root;
+    memcpy(module->path, path, size);
     module->kind = kind;
     module->sigbus = -1;
     module->device = st->st_dev;
     module->inode = st->st_ino;
     module->size = (size_t)st->st_size;
 
-    if (module->size > 0 && map(module) != 0) {
+    if (module->size > 0 && map(module, fd) != 0) {
         saved = errno;
+        close(fd);
         module_unref(module);
         errno = saved;
         return NULL;
     }
-    read_source(module);
+    read_source(module, fd);
+    close(fd); /* the mapping stays */
     module->sound =
         module->size > 0 && verify(module, error, sizeof(error)) &&
         !atomic_load(&module->broken);
     if (!module->sound) {
-        log_error(0, "module file=%s cannot be used: %s", name, error);
+        log_error(0, "module file=%s cannot be used: %s",
+                  strrchr(path, '/') + 1, error);
     }
     return module;
 }
@@ -107,7 +113,14 @@ bool module_is_current(const struct module *module)
 {
     struct stat st;
 
-    return !atomic_load_explicit(&module->broken, memory_order_relaxed) &&
-           fstat(module->fd, &st) == 0 && st.st_nlink > 0 &&
+    if (atomic_load_explicit(&module->broken, memory_order_relaxed)) {
+        return false;
+    }
+    if (module->root == -1) {
+        return clock_ms() - atomic_load(&module->used) < UNUSED_MS;
+    }
+    return fstatat(module->root, module->path, &st, AT_SYMLINK_NOFOLLOW) ==
+               0 &&
+           st.st_ino == module->inode && st.st_dev == module->device &&
            (size_t)st.st_size == module->size;
 }

@@ -16,13 +16,13 @@
 
 struct module {
     atomic_uint refs;
+    size_t at; /* mapped.c: its place in the list, if it is in there */
     atomic_uint_least64_t used; /* when last, in milliseconds */
     atomic_uint_least64_t told; /* when symcached heard of a use, or 0 */
     atomic_bool broken;         /* the file was cut short */
     atomic_bool evicted;        /* no reference is to be kept */
     bool sound;                 /* its reader may be used */
     symcache_kind_e kind;       /* which reader */
-    int fd;
     int sigbus; /* its number there, or -1 */
     dev_t device;
     ino_t inode;
@@ -31,20 +31,24 @@ struct module {
     char source[SYMCACHE_PROVENANCE_TEXT + 1]; /* of its original; "": not
                                                 * known */
     union derived_reader reader;
+    int root;    /* a folder that stays open, or -1 */
+    char path[]; /* of the file, from there */
 };
 
 /*
- * Maps and verifies an open file of a kind, which takes its time; takes fd
- * over.  name is for the log.  A file in which nothing can be read is a module,
- * too, which is not sound.  NULL with errno.
+ * Maps and verifies an open file of a kind, which takes its time; closes fd.
+ * root is the folder that path begins at, or -1 if it is closed before the
+ * module goes.  A file in which nothing can be read also becomes a module,
+ * which is not sound.  NULL with errno.
  */
-struct module *module_open(int fd, const struct stat *st, const char *name,
-                           symcache_kind_e kind);
+struct module *module_open(int fd, const struct stat *st, int root,
+                           const char *path, symcache_kind_e kind);
 
 struct module *module_ref(struct module *module);
 void module_unref(struct module *module); /* NULL is allowed */
 
-/* Is the file still there as it was opened? */
+/* Is the file still where it was opened, with the same size?  One without a
+ * root is, for as long as it is used at least once a minute. */
 bool module_is_current(const struct module *module);
 
 #endif

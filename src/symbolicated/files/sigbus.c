@@ -22,6 +22,7 @@ struct slot {
 
 static struct slot slots[SIGBUS_MAX];
 static atomic_uint used; /* slots that were ever filled */
+static unsigned lowest;  /* the slots before it are taken */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 
 static struct slot *find(uintptr_t address)
@@ -65,8 +66,10 @@ int sigbus_add(void *base, size_t size, atomic_bool *broken)
     unsigned i;
 
     pthread_mutex_lock(&mutex);
-    for (i = 0; i < SIGBUS_MAX && atomic_load(&slots[i].base) != 0; i++) {
+    for (i = lowest; i < SIGBUS_MAX && atomic_load(&slots[i].base) != 0;
+         i++) {
     }
+    lowest = i;
     if (i < SIGBUS_MAX) {
         slots[i].size = (size + page - 1) / page * page;
         slots[i].broken = broken;
@@ -81,5 +84,10 @@ int sigbus_add(void *base, size_t size, atomic_bool *broken)
 
 void sigbus_remove(int number)
 {
+    pthread_mutex_lock(&mutex);
     atomic_store(&slots[number].base, 0);
+    if ((unsigned)number < lowest) {
+        lowest = (unsigned)number;
+    }
+    pthread_mutex_unlock(&mutex);
 }

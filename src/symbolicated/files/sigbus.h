@@ -12,7 +12,7 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-#define SIGBUS_MAX 65536 /* mappings at a time */
+#define SIGBUS_MAX 1000000 /* mappings at a time */
 
 /* Takes SIGBUS over, for the process.  Returns 0, or -1 with errno. */
 int sigbus_start(void);

@@ -141,7 +141,8 @@ static void looks_run(void *arg)
     struct look *look;
 
     for (look = looks->items; look < looks->items + looks->n; look++) {
-        module_look(looks->mapped, look->root, &look->key, &look->sight);
+        module_look(looks->mapped, look->root, looks->tenant == -1,
+                    &look->key, &look->sight);
         if (look->sight.module == NULL) {
             settings_check_root(look->root);
         }

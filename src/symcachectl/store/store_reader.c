@@ -50,7 +50,6 @@ static int open_root(const char *root, int *code)
         *code = command_fail(COMMAND_IO, root, strerror(errno));
         return -1;
     }
-    daemon_raise_descriptors(); /* a file stays open for each module */
     allowed.roots = &fd;
     if (sandbox_serve(&allowed, error, sizeof(error)) != 0) {
         fprintf(stderr, "symcachectl: warning: %s; parsing without it\n",
@@ -65,7 +64,7 @@ static struct module *find(struct mapped *mapped, int root,
 {
     struct module_sight sight;
 
-    module_look(mapped, root, &wanted->key, &sight);
+    module_look(mapped, root, true, &wanted->key, &sight);
     if (sight.module == NULL) {
         wanted->state =
             sight.error != 0 ? API_MODULE_FAILED : API_MODULE_MISSING;
