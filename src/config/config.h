@@ -164,6 +164,7 @@ struct source_config {
     enum layout_form forms[LAYOUT_FORMS]; /* in the order to ask for them */
     size_t nforms;                        /* 0 = all */
     char *path;                           /* filesystem: absolute directory */
+    bool copies; /* filesystem: its files are copied and never used in place */
     struct tier_config *tier; /* of uploads: what path may lack; or NULL */
     const char *tier_path;    /* and where that is there, below "uploads/" */
     char *url;    /* base URL, no trailing slash; NULL: filesystem */
@@ -470,6 +471,7 @@ const char *config_store_idle(const struct store_config *store);
 
 /* Returns whether a store has what is uploaded, of try builds or of others,
  * among its sources. */
+bool config_source_is_uploads(const struct source_config *source);
 bool config_store_has_uploads(const struct store_config *store, bool is_try);
 
 /* Returns the store of a name, or NULL if there is none. */

@@ -92,6 +92,7 @@ static const struct config_field all_keys[] = {
 };
 static const struct config_field path_keys[] = {
     KEY("path", config_path, OF(path), CONFIG_REQUIRED),
+    KEY("copy", config_bool, OF(copies), CONFIG_ACCESS),
 };
 static const struct config_field url_keys[] = {
     KEY("url", config_url, OF(url), CONFIG_REQUIRED),

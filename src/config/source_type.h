@@ -15,7 +15,7 @@ struct source_config;
 
 /* Keys that several types share; they fill a struct source_config. */
 enum source_keys {
-    SOURCE_KEYS_PATH = 1 << 0,    /* path */
+    SOURCE_KEYS_PATH = 1 << 0,    /* path, copy */
     SOURCE_KEYS_URL = 1 << 1,     /* url, auth */
     SOURCE_KEYS_LAYOUT = 1 << 2,  /* layout, casing, forms */
     SOURCE_KEYS_MAP = 1 << 3,     /* map */

@@ -26,9 +26,6 @@ int config_uploads_sources(struct config_reader *r, const cJSON *item);
  */
 int config_uploads_tier(struct config_reader *r, const cJSON *item);
 
-/* Is it one of these sources? */
-bool config_source_is_uploads(const struct source_config *source);
-
 /* Moves the sources of uploads of a store before all others. */
 void config_uploads_first(struct store_config *store);
 

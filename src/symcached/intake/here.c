@@ -13,8 +13,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define HERE_SETTLED 3600 /* seconds after the last change of the content */
-
 #ifndef XFS_SUPER_MAGIC /* before Linux 5.8 */
 #define XFS_SUPER_MAGIC 0x58465342
 #endif
@@ -82,20 +80,21 @@ static int here_send(int socket, size_t place, int fd)
                : -1;
 }
 
-bool here_may_stay(int fd, time_t unchanged, uint64_t max, struct stat *st)
+bool here_may_stay(int fd, time_t unchanged, time_t settled, uint64_t max,
+                   struct stat *st)
 {
     return is_local(fd) && fstat(fd, st) == 0 && st->st_size > 0 &&
            (uint64_t)st->st_size <= max && st->st_ctime < unchanged &&
-           st->st_mtime < unchanged - HERE_SETTLED;
+           st->st_mtime < settled;
 }
 
 void here_map(struct here *here, int socket, size_t place, int fd,
-              time_t unchanged, uint64_t max)
+              time_t unchanged, time_t settled, uint64_t max)
 {
     struct stat st;
     void *map;
 
-    if (!here_may_stay(fd, unchanged, max, &st) ||
+    if (!here_may_stay(fd, unchanged, settled, max, &st) ||
         here_send(socket, place, fd) != 0) {
         return;
     }
@@ -148,6 +147,24 @@ int here_path(int fd, char path[PATH_MAX])
         return -1;
     }
     return 0;
+}
+
+bool here_is_public(const char *path)
+{
+    char folder[PATH_MAX], *slash;
+    struct stat st;
+
+    if (stat(path, &st) != 0 || !(st.st_mode & S_IROTH)) {
+        return false;
+    }
+    snprintf(folder, sizeof(folder), "%s", path);
+    while ((slash = strrchr(folder, '/')) != NULL && slash > folder) {
+        *slash = '\0';
+        if (stat(folder, &st) != 0 || !(st.st_mode & S_IXOTH)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 int here_link(int fd, const char *path)

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <time.h>
 
+#define HERE_SETTLED 3600 /* seconds after the last change of the content */
+
 struct here {
     const uint8_t *map; /* or NULL: it is to be copied */
     uint64_t size;
@@ -21,11 +23,12 @@ struct here {
 /*
  * May an open file be used where it is?  It may if it lies in a file system of
  * this machine, has max bytes at the most, was not changed since the time
- * `unchanged`, and has its content for a while already.  In a file system of
- * the network it could change without a trace, and a young one may still be
- * written to.  Fills *st then.
+ * `unchanged`, and its content not since `settled`.  In a file system of the
+ * network it could change without a trace, and a young one may still be written
+ * to.  Fills *st then.
  */
-bool here_may_stay(int fd, time_t unchanged, uint64_t max, struct stat *st);
+bool here_may_stay(int fd, time_t unchanged, time_t settled, uint64_t max,
+                   struct stat *st);
 
 /*
  * Maps an open file, the one of a place, if it may be used where it is.
@@ -36,7 +39,7 @@ bool here_may_stay(int fd, time_t unchanged, uint64_t max, struct stat *st);
  * place.
  */
 void here_map(struct here *here, int socket, size_t place, int fd,
-              time_t unchanged, uint64_t max);
+              time_t unchanged, time_t settled, uint64_t max);
 
 /*
  * Has the file been empty for a while, so that nobody is writing it?  Then it
@@ -50,6 +53,10 @@ int here_receive(int socket, size_t place);
 /* Writes the path of an open file.  Returns 0, or -1 with errno: ESTALE if it
  * does not lie any more where it was opened. */
 int here_path(int fd, char path[PATH_MAX]);
+
+/* May all users of this machine read the file at an absolute path, nginx's
+ * workers among them? */
+bool here_is_public(const char *path);
 
 /* Makes a symbolic link to an open file.  Returns as here_path(). */
 int here_link(int fd, const char *path);

@@ -50,6 +50,7 @@ struct unpack_request {
     bool beneath;     /* symbolic links must not lead out of root */
     time_t unchanged; /* a plain file of a local file system that was not
                          changed since is left there; 0: all are copied */
+    time_t settled; /* that is so if its content was not changed since */
     const char *places[UNPACK_PLACES]; /* relative to root; the first that
                                           exists counts */
     size_t nplaces;

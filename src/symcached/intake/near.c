@@ -47,7 +47,8 @@ static void near_run(void *arg)
     near->search.root = root;
     fd = places_open_first(&near->search, &result->place);
     if (fd >= 0 &&
-        here_may_stay(fd, near->search.unchanged, near->search.max, &st) &&
+        here_may_stay(fd, near->search.unchanged, near->search.settled,
+                      near->search.max, &st) &&
         is_pdb(fd)) {
         result->fd = fd;
         result->size = (uint64_t)st.st_size;
@@ -114,6 +115,7 @@ struct task *near_start(struct event_base *base,
         .beneath = true,
         .any_case = true,
         .unchanged = request->unchanged,
+        .settled = request->settled,
         .max = request->max,
         .socket = -1,
     };

@@ -31,9 +31,9 @@ typedef void (*near_done_fn)(void *arg, const struct near_result *result);
 
 /*
  * Looks at the first place of the request that counts.  Of the request max,
- * first, root, unchanged, places and index2 count, which are copied.  done is
- * called once, and not from inside this function, unless task_cancel() is
- * called before.  Returns NULL with errno: EXDEV if the directory is not a
+ * first, root, unchanged, settled, places and index2 count, which are copied.
+ * done is called once, and not from inside this function, unless task_cancel()
+ * is called before.  Returns NULL with errno: EXDEV if the directory is not a
  * local one.
  */
 struct task *near_start(struct event_base *base,

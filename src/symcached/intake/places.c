@@ -101,7 +101,7 @@ static bool open_all(struct places *places, const struct places_search *search)
         if (places->fds[i] >= 0 && !places->pointer[i] &&
             search->unchanged != 0) {
             here_map(&places->here[i], search->socket, i, places->fds[i],
-                     search->unchanged, search->max);
+                     search->unchanged, search->settled, search->max);
         }
         there |= places->fds[i] >= 0 || !casefold_absent(places->errors[i]);
     }

@@ -22,6 +22,7 @@ struct places_search {
     bool any_case; /* where the exact name does not exist */
     bool is_flat; /* the first place is not one to be opened */
     time_t unchanged;
+    time_t settled;
     uint64_t max;
     int socket; /* takes the files that are left where they are; or -1 */
 };

@@ -327,7 +327,7 @@ struct unpack *unpack_start(struct event_base *base,
                             const struct unpack_request *request,
                             unpack_done_fn done, void *arg)
 {
-    char id[KEY_TEXT], max[48], index2[24], unchanged[24];
+    char id[KEY_TEXT], max[48], index2[24], unchanged[48];
     char formats[CONFIG_FORMATS_TEXT];
     const char *argv[10 + UNPACK_PLACES + 1] = {
         CHILD_SANDBOXED, "--unpack",
@@ -352,8 +352,9 @@ struct unpack *unpack_start(struct event_base *base,
     if (request->in < 0) {
         options.nfds = 1;
         socket = add_fds(unpack, request, &options, fds);
-        snprintf(unchanged, sizeof(unchanged), "%lld",
-                 socket >= 0 ? (long long)request->unchanged : 0LL);
+        snprintf(unchanged, sizeof(unchanged), "%lld:%lld",
+                 socket >= 0 ? (long long)request->unchanged : 0LL,
+                 (long long)request->settled);
         add_places(argv + 6, request, unchanged, index2);
     }
 

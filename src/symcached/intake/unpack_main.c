@@ -379,7 +379,8 @@ static char unpack_here(const struct unpack_job *job, const struct here *here,
         return 0;
     }
     letter = check(job, here->map, here->size, detail, size);
-    if (letter == 'f' && kind != BODY_ORIGINAL + FORMAT_PDB) {
+    if (letter == 'f' && kind != BODY_ORIGINAL + FORMAT_PDB &&
+        !symcache_kind_is_original((symcache_kind_e)job->key.kind)) {
         return 0;
     }
     if (!unpack_found(letter)) {
@@ -536,17 +537,19 @@ static void await(int root, const char *place)
  * "flat", the first place is the requested name. */
 static int unpack_open(struct unpack_job *job, int argc, char **argv)
 {
+    char *end;
     struct places_search search = {
         .names = (const char **)argv + 4,
         .index2 = strtoul(argv[2], NULL, 10),
         .beneath = strcmp(argv[0], "beneath") == 0,
         .any_case = job->formats != 1u << FORMAT_ANY,
-        .unchanged = (time_t)strtoll(argv[1], NULL, 10),
+        .unchanged = (time_t)strtoll(argv[1], &end, 10),
         .max = job->max,
         .socket = -1,
     };
     int root;
 
+    search.settled = *end == ':' ? (time_t)strtoll(end + 1, NULL, 10) : 0;
     root = open(argv[3], O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (root < 0) {
         /* A directory that is not mounted does not prove that the file is

@@ -14,6 +14,7 @@
 #include <event2/event.h>
 #include "base/async_unlink.h"
 #include "prefetch.h"
+#include "symcached/intake/intake.h"
 #include "scheduler.h"
 
 /* The longest Retry-After of a source that is obeyed, in seconds. */
@@ -88,9 +89,19 @@ static int note_file(const struct job *job)
     return section_names_add(root, &key);
 }
 
+static bool is_link(const char *file)
+{
+    struct stat st;
+
+    return lstat(file, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
 bool job_take_file(struct job *job, const char *file)
 {
-    (void)chmod(file, 0644); /* nginx may serve it, whatever the umask is */
+    if (!is_link(file)) {
+        /* nginx may serve it, whatever the umask is */
+        (void)chmod(file, 0644);
+    }
     job_discard_pdb(job);
     if (note_file(job) != 0 || store_rename(file, job_pdb_path(job)) != 0) {
         int errnum = errno;
@@ -162,13 +173,6 @@ static void keep(struct job *job)
     job_ask_source(job);
 }
 
-static bool is_link(const char *file)
-{
-    struct stat st;
-
-    return lstat(file, &st) == 0 && S_ISLNK(st.st_mode);
-}
-
 bool job_leave_at_source(struct job *job, const char *file)
 {
     job->original.link = strdup(file);
@@ -194,6 +198,27 @@ void job_take_target(struct job *job, const char *file)
     }
 }
 
+/*
+ * The original lies in a folder: it becomes a download that has the same blocks
+ * on the disk, or else a symbolic link to it, if nginx's workers can follow
+ * that.  Otherwise the same source is asked for a copy.
+ */
+static void take_link(struct job *job, const char *file)
+{
+    char clone[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 16];
+
+    snprintf(clone, sizeof(clone), "%s.clone", file);
+    if (store_clone(file, clone) == 0) {
+        provenance_note(clone, job->original.from, job->original.extent);
+        job_take_target(job, clone);
+    } else if (here_is_public(file)) {
+        job_take_target(job, file);
+    } else {
+        job->original.copies = true;
+        job_ask_source(job);
+    }
+}
+
 static void on_found(struct job *job)
 {
     char file[WORKDIR_PATH_MAX + SYMCACHE_NAME_MAX + 2];
@@ -211,6 +236,10 @@ static void on_found(struct job *job)
         return;
     }
 
+    if (is_link(file) && job->target.transcoder == &order_original) {
+        take_link(job, file);
+        return;
+    }
     if (is_link(file)) {
         (void)job_leave_at_source(job, file);
         return;
@@ -325,6 +354,15 @@ static void on_source_done(void *arg, enum source_outcome outcome)
 static const struct source_callbacks source_callbacks = {
     on_attempt, on_source_done, job_take_unproved};
 
+/* May a file that debuggers ask for be used where it lies?  A source file or a
+ * section has nothing in it that tells what it is. */
+static bool may_link_original(const struct job *job)
+{
+    return job->target.transcoder == &order_original && !job->original.copies &&
+           job->key.kind != SYMCACHE_KIND_SOURCE &&
+           job->key.kind != SYMCACHE_KIND_SECTION;
+}
+
 /* Returns NULL with errno if the lookup could not begin. */
 static struct lookup *begin_lookup(struct job *job)
 {
@@ -348,9 +386,12 @@ static struct lookup *begin_lookup(struct job *job)
     symcache->exceeds = order->on_disk;
 
     section_ask(job, &key, &formats);
-    may_stay = job_may_leave_original(job);
+    may_stay = !source->copies && job_may_leave_original(job);
     job->original.unchanged =
-        section_wants_file(job) || may_stay ? time(NULL) : 0;
+        may_stay || (!source->copies &&
+                     (section_wants_file(job) || may_link_original(job)))
+            ? time(NULL)
+            : 0;
 
     /* on the file system where the file will stay, so that it can be renamed */
     workdir = scheduler_workdir(job->scheduler, source->type->has_symcaches

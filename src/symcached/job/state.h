@@ -110,6 +110,7 @@ struct original {
                           else can change it */
     struct stat left;  /* it, when it was left there */
     bool is_unproved;  /* nobody has read it yet, see unproved.c */
+    bool copies;       /* it is to be copied from its source */
 };
 
 /* The original was among the downloads, and no source was asked. */

@@ -315,6 +315,9 @@ bool lookup_enter_dir(struct lookup *lookup, struct unpack_request *request)
     request->root = lookup->dir.root;
     request->beneath = lookup->dir.beneath;
     request->unchanged = lookup->unchanged;
+    /* uploads get their names when they are whole */
+    request->settled = lookup->unchanged -
+                       (config_source_is_uploads(source) ? 0 : HERE_SETTLED);
     request->index2 = lookup->dir.index2;
     request->nplaces = lookup->dir.nplaces;
     for (i = 0; i < request->nplaces; i++) {

@@ -331,14 +331,13 @@ static struct unit *find_unit(struct evict_pass *evict_pass,
         }
     }
     unit = &evict_pass->units[evict_pass->nunits++];
-    memset(unit, 0, sizeof(*unit));
-    unit->kind = kind;
-    unit->version = *version;
-    unit->negcache = negcache;
+    *unit = (struct unit){
+        .kind = kind, .version = *version, .negcache = negcache};
     return unit;
 }
 
-/* Adds a file in the folder of a key to its unit, if it is one of ours. */
+/* Adds a file in the folder of a key to its unit, if it is one of ours.  A
+ * download may be a link. */
 static void visit_file(struct evict_pass *evict_pass, int dir,
                        const char *name, symcache_key_t *key)
 {
@@ -365,7 +364,8 @@ static void visit_file(struct evict_pass *evict_pass, int dir,
         return;
     }
     if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-        !S_ISREG(st.st_mode)) {
+        !(S_ISREG(st.st_mode) ||
+          (evict_pass->tree->downloads && S_ISLNK(st.st_mode)))) {
         return;
     }
 

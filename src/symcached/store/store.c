@@ -7,9 +7,11 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -80,6 +82,32 @@ int store_versions(const char *root, const symcache_key_t *key,
     closedir(dir);
     errno = error;
     return n > 0 || error == 0 ? n : -1;
+}
+
+int store_clone(const char *from, const char *to)
+{
+    int in = open(from, O_RDONLY | O_NONBLOCK | O_CLOEXEC), out = -1, rc = -1;
+    int saved;
+
+    if (in != -1) {
+        out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                   0644);
+    }
+    if (out != -1) {
+        rc = ioctl(out, FICLONE, in);
+    }
+    saved = errno;
+    if (out != -1) {
+        close(out);
+        if (rc != 0) {
+            (void)unlink(to);
+        }
+    }
+    if (in != -1) {
+        close(in);
+    }
+    errno = saved;
+    return rc;
 }
 
 int store_rename(const char *from, const char *to)
@@ -346,9 +374,10 @@ bool store_download_find(const char *path)
 {
     struct stat st;
 
-    if (lstat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) {
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || st.st_size == 0) {
         return false;
     }
-    (void)utimensat(AT_FDCWD, path, NULL, 0);
+    /* of a link, it is the link that is used */
+    (void)utimensat(AT_FDCWD, path, NULL, AT_SYMLINK_NOFOLLOW);
     return true;
 }

@@ -96,8 +96,16 @@ void store_download_root(char buf[PATH_MAX], const char *downloads,
 void store_download_path(char buf[PATH_MAX], const char *downloads,
                          const char *store, const symcache_key_t *key);
 
-/* Returns true for a regular file that is not empty, and notes its use. */
+/* Returns true for a regular file that is not empty, or a link to one, and
+ * notes its use. */
 bool store_download_find(const char *path);
+
+/*
+ * Makes a file that has the blocks of another one of the same file system,
+ * where that can do it (XFS, Btrfs): it takes no time and no room, and stays as
+ * it is when the other one is changed or removed.  Returns 0, or -1 with errno.
+ */
+int store_clone(const char *from, const char *to);
 
 /* rename() that makes the folders of `to`, and again if they vanish. */
 int store_rename(const char *from, const char *to);
