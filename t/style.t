@@ -46,7 +46,7 @@ my %may = (    # room => rooms that it may include from
     'derived/ppdbcache' => 'base derived/symcache',
     'derived/cficache' => 'base derived/symcache',
     json => 'base',
-    derived => 'proto derived/symcache derived/ppdbcache',
+    derived => 'proto derived/cficache derived/ppdbcache derived/symcache',
     symbolication => 'base derived/symcache symbolication/demangle',
     'symbolication/demangle' => 'derived/symcache',
     debuginfo => 'base derived/cficache derived/symcache',

@@ -506,7 +506,8 @@ bool config_store_asks(const struct store_config *store,
     size_t i;
 
     for (i = 0; i < store->ntranscoders; i++) {
-        if (t[i].command != NULL && (t[i].inputs & formats)) {
+        if (t[i].command != NULL && !t[i].is_implied &&
+            (t[i].inputs & formats)) {
             return true;
         }
     }

@@ -198,6 +198,7 @@ struct transcoder_config {
     symcache_version_t version;
     unsigned inputs; /* the set of formats that it accepts */
     symcache_kind_e makes;
+    bool is_implied; /* of another one: our converter makes this kind, too */
     char **command; /* argv with {pdb} and {out}, NULL-terminated; NULL: only
                        a "symcache" source of the store has this version */
     struct env_config *env;

@@ -76,6 +76,9 @@ unsigned config_formats_parse(const char *text)
 unsigned config_format_inputs(symcache_kind_e kind)
 {
     switch (kind) {
+    case SYMCACHE_KIND_CFICACHE:
+        return FORMATS_ALL &
+               ~(1u << FORMAT_PORTABLEPDB | 1u << FORMAT_WASM);
     case SYMCACHE_KIND_SYMCACHE:
         return FORMATS_ALL & ~(1u << FORMAT_PORTABLEPDB);
     case SYMCACHE_KIND_PPDBCACHE:

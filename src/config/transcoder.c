@@ -148,7 +148,7 @@ static int read_inputs(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
-#define MAKES "\"symcache\" or \"ppdbcache\""
+#define MAKES "\"symcache\", \"ppdbcache\" or \"cficache\""
 
 static int read_makes(struct config_reader *r, const cJSON *item,
                       const struct config_field *field, void *at)
@@ -272,9 +272,9 @@ static int check_inputs(struct config_reader *r, const cJSON *item,
     unsigned wrong;
 
     if (t->inputs == 0) {
-        t->inputs = 1u << (t->makes == SYMCACHE_KIND_PPDBCACHE
-                               ? FORMAT_PORTABLEPDB
-                               : FORMAT_PDB);
+        t->inputs = t->makes == SYMCACHE_KIND_SYMCACHE
+                        ? 1u << FORMAT_PDB
+                        : config_format_inputs(t->makes);
     }
     wrong = t->inputs & ~config_format_inputs(t->makes);
     config_formats_print(names, wrong, "\" or \"");
@@ -308,6 +308,98 @@ static int check_unique(struct config_reader *r, const cJSON *item,
     return 0;
 }
 
+static void free_list(char **list)
+{
+    size_t i;
+
+    for (i = 0; list != NULL && list[i] != NULL; i++) {
+        free(list[i]);
+    }
+    free(list);
+}
+
+/* Copies argv with "--kind" and the text of a kind behind the program.  NULL
+ * when out of memory. */
+static char **command_for(char *const *argv, symcache_kind_e kind)
+{
+    char **copy;
+    size_t n = 0, i;
+
+    while (argv[n] != NULL) {
+        n++;
+    }
+    copy = calloc(n + 3, sizeof(*copy));
+    if (copy == NULL) {
+        return NULL;
+    }
+    for (i = 0; i < n + 2; i++) {
+        copy[i] = strdup(i == 0   ? argv[0]
+                         : i == 1 ? "--kind"
+                         : i == 2 ? symcache_kind_text(kind)
+                                  : argv[i - 2]);
+        if (copy[i] == NULL) {
+            free_list(copy);
+            return NULL;
+        }
+    }
+    return copy;
+}
+
+/* Is there a transcoder that makes a kind? */
+static bool has_kind(const struct store_config *store, symcache_kind_e kind)
+{
+    size_t i;
+
+    for (i = 0; i < store->ntranscoders; i++) {
+        if (store->transcoders[i].makes == kind) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * A store that has our converter makes every kind that it writes, so that a new
+ * kind needs no line of configuration.  "makes", or a path before its name,
+ * says that it is to make one kind only.
+ */
+static int add_implied(struct config_reader *r, const cJSON *item,
+                       struct store_config *store)
+{
+    size_t i, named = store->ntranscoders;
+    struct transcoder_config *t, *of = NULL;
+    int kind;
+
+    for (i = 0; i < named; i++) {
+        t = &store->transcoders[i];
+        if (t->is_implied && strcmp(t->command[0], "pdb2symcache") == 0) {
+            of = t;
+        }
+        t->is_implied = false;
+    }
+    for (kind = 0; of != NULL && kind < SYMCACHE_KINDS; kind++) {
+        if (config_format_inputs((symcache_kind_e)kind) == 0 ||
+            has_kind(store, (symcache_kind_e)kind)) {
+            continue;
+        }
+        t = &store->transcoders[store->ntranscoders++];
+        t->is_implied = true;
+        t->makes = (symcache_kind_e)kind;
+        t->version = (symcache_version_t){1, 0, 0};
+        t->inputs = config_format_inputs(t->makes);
+        t->profile = of->profile;
+        t->time = of->time;
+        t->memory = of->memory;
+        t->disk = of->disk;
+        t->parallel = of->parallel;
+        t->command = command_for(of->command, t->makes);
+        if (t->command == NULL) {
+            return config_error(r, item, "out of memory");
+        }
+    }
+    return 0;
+}
+
 int config_transcoders(struct config_reader *r, const cJSON *item,
                        const struct config_field *field, void *at)
 {
@@ -322,8 +414,9 @@ int config_transcoders(struct config_reader *r, const cJSON *item,
         return config_error(r, item, "must be an array of objects");
     }
 
-    store->transcoders = calloc((size_t)cJSON_GetArraySize(item) + 1,
-                                sizeof(store->transcoders[0]));
+    store->transcoders =
+        calloc((size_t)cJSON_GetArraySize(item) + 1 + SYMCACHE_KINDS,
+               sizeof(store->transcoders[0]));
     if (store->transcoders == NULL) {
         return config_error(r, item, "out of memory");
     }
@@ -331,6 +424,7 @@ int config_transcoders(struct config_reader *r, const cJSON *item,
     for (child = item->child; child != NULL; child = child->next) {
         t = &store->transcoders[store->ntranscoders++];
         t->makes = SYMCACHE_KIND_SYMCACHE;
+        t->is_implied = cJSON_GetObjectItem(child, "makes") == NULL;
         t->time = r->config->limits.transcode_time;
         t->memory = r->config->limits.transcode_memory;
         t->disk = DEFAULT_DISK;
@@ -342,17 +436,7 @@ int config_transcoders(struct config_reader *r, const cJSON *item,
             return -1;
         }
     }
-    return 0;
-}
-
-static void free_list(char **list)
-{
-    size_t i;
-
-    for (i = 0; list != NULL && list[i] != NULL; i++) {
-        free(list[i]);
-    }
-    free(list);
+    return add_implied(r, item, store);
 }
 
 void config_transcoder_clear(struct transcoder_config *transcoder)

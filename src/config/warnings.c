@@ -114,7 +114,8 @@ static void warn_of_store(struct teller *t, const struct store_config *store)
         }
     }
     for (i = 0; i < store->ntranscoders; i++) {
-        if (store->transcoders[i].command == NULL) {
+        if (store->transcoders[i].command == NULL ||
+            store->transcoders[i].is_implied) {
             continue;
         }
         warn_of_profile(t, store, i);

@@ -84,6 +84,44 @@ static enum symfile_verify_status check_ppdbcache(const void *data,
     return ppdbcache_check(data, size, key->guid, error, error_size);
 }
 
+static bool sniff_cficache(const uint8_t *data, size_t size)
+{
+    return size >= 4 && memcmp(data, CFICACHE_MAGIC, 4) == 0;
+}
+
+static enum symfile_open_status open_cficache(union derived_reader *reader,
+                                              const void *data, size_t size,
+                                              char *error, size_t error_size)
+{
+    return cficache_reader_open(&reader->cficache, data, size, error,
+                                error_size);
+}
+
+static enum symfile_verify_status verify_cficache(union derived_reader *reader,
+                                                  char *error,
+                                                  size_t error_size)
+{
+    return cficache_verify(&reader->cficache, error, error_size);
+}
+
+/* By a PE code id, the file may have been made of an image without a debug
+ * id. */
+static enum symfile_verify_status check_cficache(const void *data, size_t size,
+                                                 const symcache_key_t *key,
+                                                 bool is_received, char *error,
+                                                 size_t error_size)
+{
+    struct cficache_reader reader;
+
+    if (key->id_type == SYMCACHE_ID_DEBUG) {
+        return cficache_check(data, size, key->guid, error, error_size);
+    }
+    return cficache_reader_open(&reader, data, size, error, error_size) ==
+                   SYMFILE_OPENED
+               ? cficache_verify(&reader, error, error_size)
+               : SYMFILE_VIOLATED;
+}
+
 static const struct derived_type types[SYMCACHE_KINDS] = {
     [SYMCACHE_KIND_SYMCACHE] = {
         .name = "SymCache",
@@ -103,6 +141,15 @@ static const struct derived_type types[SYMCACHE_KINDS] = {
         .open = open_ppdbcache,
         .verify = verify_ppdbcache,
         .check = check_ppdbcache,
+    },
+    [SYMCACHE_KIND_CFICACHE] = {
+        .name = "CfiCache",
+        .oldest = {1, 0, 0},
+        .newest = {1, UINT16_MAX, UINT16_MAX},
+        .sniff = sniff_cficache,
+        .open = open_cficache,
+        .verify = verify_cficache,
+        .check = check_cficache,
     },
 };
 

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "derived/cficache/cficache.h"
 #include "derived/ppdbcache/ppdbcache.h"
 #include "derived/symcache/symcache.h"
 #include "proto/key.h"
@@ -21,6 +22,7 @@
 union derived_reader {
     struct symfile_reader symcache;
     struct ppdbcache_reader ppdbcache;
+    struct cficache_reader cficache;
 };
 
 struct derived_type {

@@ -14,19 +14,36 @@
 #define SYMCACHE_PE     (1u << SYMCACHE_ID_PE)
 #define SYMCACHE_BUILD  (1u << SYMCACHE_ID_BUILD)
 
-/* In the order of symcache_kind_e: text, ids, end of an original, debuginfo. */
+#define SYMCACHE_NO_SLOTS  { SYMCACHE_KINDS }
+
+/*
+ * In the order of symcache_kind_e: text, ids, end of an original, slots, needs,
+ * debuginfo.
+ */
 
 static const symcache_kind_t  symcache_kinds[SYMCACHE_KINDS] = {
-    { SYMCACHE_KIND_TEXT("symcache"), SYMCACHE_DEBUG | SYMCACHE_PE, NULL, 1 },
-    { SYMCACHE_KIND_TEXT("ppdbcache"), SYMCACHE_DEBUG, NULL, 1 },
-    { SYMCACHE_KIND_TEXT("cficache"), 0, NULL, 1 },
-    { SYMCACHE_KIND_TEXT("sym"), SYMCACHE_DEBUG, ".sym", 1 },
-    { SYMCACHE_KIND_TEXT("debuginfo"), SYMCACHE_DEBUG | SYMCACHE_BUILD, "", 1 },
+    { SYMCACHE_KIND_TEXT("symcache"), SYMCACHE_DEBUG | SYMCACHE_PE, NULL,
+      { SYMCACHE_KIND_DEBUGINFO, SYMCACHE_KIND_SYM, SYMCACHE_KIND_EXECUTABLE,
+        SYMCACHE_KINDS },
+      SYMCACHE_HAS_DEBUG | SYMCACHE_HAS_SYMBOLS, 1 },
+    { SYMCACHE_KIND_TEXT("ppdbcache"), SYMCACHE_DEBUG, NULL,
+      { SYMCACHE_KIND_DEBUGINFO, SYMCACHE_KINDS }, SYMCACHE_HAS_DEBUG, 1 },
+    { SYMCACHE_KIND_TEXT("cficache"), SYMCACHE_DEBUG | SYMCACHE_PE, NULL,
+      { SYMCACHE_KIND_EXECUTABLE, SYMCACHE_KIND_SYM, SYMCACHE_KIND_DEBUGINFO,
+        SYMCACHE_KINDS },
+      SYMCACHE_HAS_UNWIND, 1 },
+    { SYMCACHE_KIND_TEXT("sym"), SYMCACHE_DEBUG, ".sym",
+      SYMCACHE_NO_SLOTS, 0, 1 },
+    { SYMCACHE_KIND_TEXT("debuginfo"), SYMCACHE_DEBUG | SYMCACHE_BUILD, "",
+      SYMCACHE_NO_SLOTS, 0, 1 },
     { SYMCACHE_KIND_TEXT("executable"), SYMCACHE_PE | SYMCACHE_BUILD,
-      ".executable", 0 },
-    { SYMCACHE_KIND_TEXT("sourcebundle"), 0, ".sourcebundle", 0 },
-    { SYMCACHE_KIND_TEXT("source"), SYMCACHE_BUILD, ".source", 0 },
-    { SYMCACHE_KIND_TEXT("section"), SYMCACHE_BUILD, ".section", 0 }
+      ".executable", SYMCACHE_NO_SLOTS, 0, 0 },
+    { SYMCACHE_KIND_TEXT("sourcebundle"), 0, ".sourcebundle",
+      SYMCACHE_NO_SLOTS, 0, 0 },
+    { SYMCACHE_KIND_TEXT("source"), SYMCACHE_BUILD, ".source",
+      SYMCACHE_NO_SLOTS, 0, 0 },
+    { SYMCACHE_KIND_TEXT("section"), SYMCACHE_BUILD, ".section",
+      SYMCACHE_NO_SLOTS, 0, 0 }
 };
 
 const symcache_kind_t *

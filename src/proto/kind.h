@@ -12,10 +12,20 @@
 
 
 #include <stddef.h>
+#include <stdint.h>
 
 
 /* The longest text of a kind, without a NUL. */
 #define SYMCACHE_KIND_TEXT_MAX  12
+
+
+/* What is in an original: a set. */
+
+#define SYMCACHE_HAS_DEBUG    0x01    /* types, lines, inlined functions */
+#define SYMCACHE_HAS_SYMBOLS  0x02
+#define SYMCACHE_HAS_UNWIND   0x04    /* how a caller's frame is found */
+#define SYMCACHE_HAS_SOURCES  0x08    /* texts of source files */
+#define SYMCACHE_HAS_CODE     0x10
 
 
 /*
@@ -58,8 +68,20 @@ typedef struct {
     const char  *end;
 
     /*
-     * Debug information, or made of it: all such kinds of one name and id come
-     * from one original.
+     * DERIVED: the kinds of originals that a file is made of, the best first;
+     * ends with SYMCACHE_KINDS.
+     */
+    uint8_t      slots[4];
+
+    /*
+     * DERIVED: what an original must have, at least one of them, a set of
+     * SYMCACHE_HAS_...; one that has not is of no use.
+     */
+    unsigned     needs;
+
+    /*
+     * Debug information, or made of it: all such kinds of one name and id are
+     * looked for by one job at a time.
      */
     unsigned     debuginfo:1;
 } symcache_kind_t;

@@ -5,8 +5,10 @@
  * Where the original of a file in the store came from, in an extended
  * attribute of the file:
  *
- *   <source> full|publics|program <seconds since 1970>
+ *   <source> full|publics|program <seconds since 1970> <features>
  *
+ * The features are a hexadecimal set of SYMCACHE_HAS_..., 0 if not known, and
+ * missing in files of former versions.
  * A source that is a part of a symbol path is <name>.<number>.  Where the file
  * system has no such attributes nothing is known.
  */

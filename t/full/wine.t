@@ -120,7 +120,7 @@ sub malformed {
 
 malformed('fg-exit-3', qr/exit code 3: fakegen: told to fail: fg-exit-3\.pdb/,
     'an exit code');
-malformed('fg-nothing', qr/without a SymCache file/, 'nothing');
+malformed('fg-nothing', qr/without a file of the kind/, 'nothing');
 malformed('fg-empty', qr/empty file/, 'an empty file');
 malformed('fg-two', qr/more than one/, 'two files');
 malformed('fg-crash', qr/exit code \d+|signal/, 'a crash');

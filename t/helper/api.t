@@ -125,7 +125,7 @@ is_deeply refusal(page('/metrics?x=1')), [400, 'bad-query'],
 
 # one form for all kinds, of which some are made
 
-for my $kind (qw(cficache sourcebundle)) {
+for my $kind (qw(sourcebundle)) {
     $r = page("/v1/$kind/$crash?version=9.0.0");
     is_deeply refusal($r), [404, 'unknown-kind'], "no lookup of a $kind";
     like $r->{body}, qr/"$kind"/, 'which is named';

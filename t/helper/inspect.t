@@ -100,7 +100,7 @@ for my $store (sort keys %command, keys %ours) {
     is $r->{status}, 404, "$store: not published";
     is $r->{headers}{'x-symcache-reason'}[0], 'malformed',
         "$store: malformed";
-    like $r->{body}, qr/unsound SymCache/, "$store: says so";
+    like $r->{body}, qr/unsound file/, "$store: says so";
     ok !-e $file, "$store: no file";
 }
 

@@ -61,7 +61,7 @@ $t->wait_until('a job finds nothing', sub {
     lines($h, 1)->[0] =~ /^0 404 \d+ notfound$/;
 });
 $h = ask($query, $none, '/v1/symcache/nostore/a.pdb/' . 'A' x 32 . '1',
-    '/v1/symcache/default/a.pdb/x', '/v1/cficache/default/a.pdb/1', '/v1/jobs',
+    '/v1/symcache/default/a.pdb/x', '/v1/sourcebundle/default/a.pdb/1', '/v1/jobs',
     '', "a\0b", '/v1/symcache/default/a.pdb');
 my $lines = lines($h, 8);
 like shift @$lines, qr/^0 404 \d+ notfound$/, 'known to be absent';

@@ -129,12 +129,12 @@ sub malformed {
     return $a;
 }
 
-malformed('none', qr/without a SymCache file/, 'no result');
+malformed('none', qr/without a file of the kind/, 'no result');
 malformed('empty', qr/empty file/, 'an empty result');
 malformed('two', qr/more than one/, 'two results');
-malformed('link', qr/without a SymCache file/, 'a symbolic link as result');
-malformed('linkdir', qr/without a SymCache file/, 'a result behind a link');
-malformed('wrongname', qr/without a SymCache file/, 'another name');
+malformed('link', qr/without a file of the kind/, 'a symbolic link as result');
+malformed('linkdir', qr/without a file of the kind/, 'a result behind a link');
+malformed('wrongname', qr/without a file of the kind/, 'another name');
 malformed('exit3', qr/exit code 3.*cannot read: why/s, 'an exit code');
 malformed('stdout', qr/exit code 3.*cannot read: why/s,
           'what it wrote to stdout');

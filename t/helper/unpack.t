@@ -45,6 +45,7 @@ sub unpack_body {
     waitpid $pid, 0;
     my $text = $t->read_file($err);
     return ("status $?", $text, '') if $?;
+    our $features = $text =~ s/^\@0 S (\w+)\n//m ? hex $1 : 0;
     my ($letter, $detail) = $text =~ /^\@0 (\w) (.*)$/m or die $text;
     return ($letter, $detail, $t->read_file('out'));
 }

@@ -187,7 +187,7 @@ static void survives_provenance(void **state)
     publish();
     before = sealed();
     do {
-        provenance_note(path, "source", false);
+        provenance_note(path, "source", false, 0);
         assert_true(holds());
     } while (sealed() == before); /* the clock has ticks */
 }
@@ -226,7 +226,7 @@ static void ends_with_an_edit(void **state)
     assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
     store_touch(dir, &key, &version);
     assert_false(holds());
-    provenance_note(path, "source", false);
+    provenance_note(path, "source", false, 0);
     assert_false(holds());
     digest_seal_path(path);
     assert_false(holds());

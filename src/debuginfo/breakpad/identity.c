@@ -151,6 +151,14 @@ static const char *read(const uint8_t *data, size_t size,
     return debug_id(&id, identity);
 }
 
+/* These records come last, if there are any. */
+static bool has_stack_records(const uint8_t *data, size_t size)
+{
+    static const char record[] = "\nSTACK ";
+
+    return memmem(data, size, record, sizeof(record) - 1) != NULL;
+}
+
 int breakpad_identity_read(const uint8_t *data, size_t size,
                            struct breakpad_identity *identity, char *error,
                            size_t error_size)
@@ -161,5 +169,6 @@ int breakpad_identity_read(const uint8_t *data, size_t size,
         snprintf(error, error_size, "is damaged: line 1: %s", wrong);
         return -1;
     }
+    identity->has_unwind_info = has_stack_records(data, size);
     return 0;
 }

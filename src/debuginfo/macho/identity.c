@@ -60,6 +60,10 @@ static int read_slice(const uint8_t *data, struct macho_slice *slice,
     slice->has_debug_info =
         macho_dwarf_section(&image, "debug_info").data != NULL;
     slice->has_symbols = has_symbols(&image);
+    slice->has_unwind_info =
+        macho_dwarf_section(&image, "unwind_info").size > 0 ||
+        macho_dwarf_section(&image, "eh_frame").size > 0 ||
+        macho_dwarf_section(&image, "debug_frame").size > 0;
     slice->has_uuid = macho_image_uuid(&image, slice->uuid);
     return 0;
 }

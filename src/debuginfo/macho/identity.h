@@ -25,6 +25,7 @@ struct macho_slice {
     bool is_dsym;       /* debug information without code: MH_DSYM */
     bool has_debug_info; /* DWARF, which objects have as well */
     bool has_symbols;    /* a symbol table that is not empty */
+    bool has_unwind_info; /* __unwind_info, __eh_frame or __debug_frame */
     uint64_t offset;    /* in the file; all of a file that is not fat */
     uint64_t size;
 };

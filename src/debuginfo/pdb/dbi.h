@@ -15,9 +15,11 @@
 #define DBI_STREAM 3
 
 /* slots of the optional debug header */
+#define DBI_FPO 0
 #define DBI_OMAP_TO_SOURCE 3
 #define DBI_OMAP_FROM_SOURCE 4
 #define DBI_SECTIONS 5
+#define DBI_FRAME_DATA 9
 #define DBI_ORIGINAL_SECTIONS 10
 #define DBI_SLOTS 11
 

@@ -4,6 +4,7 @@
 
 #include "identity.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +15,9 @@
 
 #define INFO_HEADER 28
 #define DBI_HEADER 64
+#define DBI_PART_SIZES 24 /* of five parts; and where two more sizes are: */
+#define DBI_DEBUG_HEADER_SIZE 48
+#define DBI_EC_SIZE 52
 
 static int fail(char *error, size_t size, const char *text)
 {
@@ -21,11 +25,44 @@ static int fail(char *error, size_t size, const char *text)
     return -1;
 }
 
+/* Is there a stream with data in this slot of the optional debug header? */
+static bool has_slot(const struct msf *msf, uint32_t at, uint32_t bytes,
+                    unsigned slot, struct msf_buffer *buffer)
+{
+    const uint8_t *p;
+    uint32_t stream;
+
+    if (bytes < 2 * slot + 2) {
+        return false;
+    }
+    p = msf_view(msf, DBI_STREAM, at + 2 * slot, 2, buffer);
+    stream = p != NULL ? le16(p) : MSF_NO_STREAM;
+    return stream != MSF_NO_STREAM && msf_stream_size(msf, stream) != 0;
+}
+
+/* The optional debug header follows six parts, whose sizes are in the
+ * header. */
+static bool has_frames(const struct msf *msf, const uint8_t *header,
+                      struct msf_buffer *buffer)
+{
+    uint32_t bytes = le32(header + DBI_DEBUG_HEADER_SIZE);
+    uint64_t at = DBI_HEADER + (uint64_t)le32(header + DBI_EC_SIZE);
+    unsigned i;
+
+    for (i = DBI_PART_SIZES; i < DBI_PART_SIZES + 20; i += 4) {
+        at += le32(header + i);
+    }
+    return at < msf_stream_size(msf, DBI_STREAM) &&
+           (has_slot(msf, (uint32_t)at, bytes, DBI_FPO, buffer) ||
+            has_slot(msf, (uint32_t)at, bytes, DBI_FRAME_DATA, buffer));
+}
+
 static int read_streams(const struct msf *msf, struct pdb_identity *identity,
                         struct msf_buffer *buffer, char *error, size_t size)
 {
     const uint8_t *p;
     struct pdb_identity id;
+    uint8_t header[DBI_HEADER];
 
     p = msf_view(msf, INFO_STREAM, 0, INFO_HEADER, buffer);
     if (p == NULL) {
@@ -38,6 +75,7 @@ static int read_streams(const struct msf *msf, struct pdb_identity *identity,
     le_guid(id.guid, p + 12);
     id.age = 0;
     id.stripped = 0;
+    id.has_unwind_info = 0;
     if (msf_stream_size(msf, DBI_STREAM) != 0) {
         p = msf_view(msf, DBI_STREAM, 0, DBI_HEADER, buffer);
         if (p == NULL || le32(p) != 0xFFFFFFFF) {
@@ -45,6 +83,8 @@ static int read_streams(const struct msf *msf, struct pdb_identity *identity,
         }
         id.age = le32(p + 8);
         id.stripped = (le16(p + DBI_FLAGS) & DBI_STRIPPED) != 0;
+        memcpy(header, p, sizeof(header));
+        id.has_unwind_info = has_frames(msf, header, buffer);
     }
     if (id.age == 0) {
         id.age = id.info_age;

@@ -210,11 +210,12 @@ static bool is_cut(const struct pe_image *image)
     return false;
 }
 
-static bool has_exports(const struct pe_image *image)
+static bool has_directory(const struct pe_image *image,
+                          enum pe_directory directory)
 {
     uint32_t address, size = 0;
 
-    return pe_image_directory(image, PE_EXPORTS, &address, &size) && size > 0;
+    return pe_image_directory(image, directory, &address, &size) && size > 0;
 }
 
 int pe_code_read(const uint8_t *data, size_t size, struct pe_code *code,
@@ -231,7 +232,9 @@ int pe_code_read(const uint8_t *data, size_t size, struct pe_code *code,
     code->is_companion = is_companion(&image);
     code->is_cut = is_cut(&image);
     code->has_debug_info = pe_dwarf_section(&image, "debug_info").data != NULL;
-    code->has_symbols = has_exports(&image);
+    code->has_symbols = has_directory(&image, PE_EXPORTS);
+    code->has_unwind_info =
+        !code->is_companion && has_directory(&image, PE_EXCEPTIONS);
     pe_debug_id(&image, &code->debug_id);
     return 0;
 }

@@ -50,6 +50,7 @@ struct pe_code {
     bool is_cut;       /* the file ends in front of what it needs */
     bool has_debug_info; /* DWARF */
     bool has_symbols;    /* it exports something */
+    bool has_unwind_info; /* an exception directory */
     struct pe_debug_id debug_id;
 };
 

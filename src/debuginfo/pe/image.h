@@ -13,6 +13,7 @@
 
 enum pe_directory {
     PE_EXPORTS = 0,
+    PE_EXCEPTIONS = 3,
     PE_DEBUG = 6
 };
 

@@ -24,6 +24,7 @@ struct check {
     const char *checksum;
     const uint8_t *data;
     uint64_t size;
+    unsigned *features; /* what it has */
     char *detail;
     size_t detail_size;
 };
@@ -72,39 +73,54 @@ static bool is_wanted(const struct check *c, const uint8_t guid[16],
     return true;
 }
 
-/* Is it asked for because a SymCache is made of it, and not as an original? */
+/* Is it asked for because something is made of it, and not as an original? */
 static bool is_converted(const struct check *c)
 {
-    return c->key->kind == SYMCACHE_KIND_SYMCACHE;
+    return !symcache_kind_is_original((symcache_kind_e)c->key->kind);
 }
 
-/* What a file has of which a SymCache is made, and its debug id. */
+/* The set of features that a file has. */
+static unsigned features_of(bool debug_info, bool symbols, bool unwind_info)
+{
+    return (debug_info ? SYMCACHE_HAS_DEBUG : 0) |
+           (symbols ? SYMCACHE_HAS_SYMBOLS : 0) |
+           (unwind_info ? SYMCACHE_HAS_UNWIND : 0);
+}
+
+/* A file of which something is made, and its debug id. */
 struct content {
     const uint8_t *guid; /* NULL or all zero: none */
     uint32_t age;
-    bool has_debug_info;
-    bool has_symbols;
+    unsigned features;
     bool is_cut;
 };
 
 /*
- * Of a program without debug information a SymCache of its symbols is made if
- * there is nothing better, as of a PDB with public symbols only; a program
- * without these is no miss of its source, but of no use.
+ * Originals need nothing.  A file without what a kind needs is no miss of its
+ * source, but of no use.  Of a program without debug information a SymCache of
+ * its symbols is made if there is nothing better, as of a PDB with public
+ * symbols only.
  */
 static char check_use(const struct check *c, const struct content *got)
 {
+    unsigned needs = symcache_kind((symcache_kind_e)c->key->kind)->needs;
+
+    *c->features = got->features;
     if (got->is_cut) {
         return say(c, 'U', CUT_OFF);
     }
-    if (got->has_debug_info) {
-        return found(c, "");
+    if (needs != 0 && !(got->features & needs)) {
+        return say(c, 'N',
+                   needs & SYMCACHE_HAS_UNWIND
+                       ? "no unwind information"
+                       : "neither debug information nor symbols");
     }
-    if (!got->has_symbols) {
-        return say(c, 'N', "neither debug information nor symbols");
+    if ((needs & SYMCACHE_HAS_DEBUG) &&
+        !(got->features & SYMCACHE_HAS_DEBUG)) {
+        found(c, ", symbols only");
+        return 'f';
     }
-    found(c, ", symbols only");
-    return 'f';
+    return found(c, "");
 }
 
 /*
@@ -129,8 +145,13 @@ static char check_pdb(const struct check *c)
                           c->detail_size) != 0) {
         return 'U';
     }
+    *c->features =
+        features_of(!got.stripped, true, got.has_unwind_info != 0);
     if (!is_wanted(c, got.guid, got.age)) {
         return 'W';
+    }
+    if (c->key->kind == SYMCACHE_KIND_CFICACHE) {
+        return check_use(c, &(struct content){.features = *c->features});
     }
     found(c, got.stripped ? ", public symbols only" : "");
     return got.stripped ? 'f' : 'F';
@@ -158,6 +179,7 @@ static char check_portablepdb(const struct check *c)
     if (!checksum_fits(c->checksum, c->data, (size_t)c->size, got.id_at)) {
         return say(c, 'U', "another checksum than the one asked for");
     }
+    *c->features = SYMCACHE_HAS_DEBUG;
     return found(c, "");
 }
 
@@ -165,6 +187,7 @@ static char check_portablepdb(const struct check *c)
 static char check_breakpad(const struct check *c)
 {
     struct breakpad_identity got;
+    char letter;
 
     if (breakpad_identity_read(c->data, (size_t)c->size, &got, c->detail,
                                c->detail_size) != 0) {
@@ -186,8 +209,10 @@ static char check_breakpad(const struct check *c)
     if (c->data[c->size - 1] == '\0') {
         return say(c, 'U', "ends with zeros");
     }
-    found(c, "");
-    return c->data[c->size - 1] == '\n' ? 'F' : 'C';
+    letter = check_use(
+        c, &(struct content){
+               .features = features_of(true, true, got.has_unwind_info)});
+    return letter == 'F' && c->data[c->size - 1] != '\n' ? 'C' : letter;
 }
 
 static char check_pe(const struct check *c)
@@ -201,7 +226,8 @@ static char check_pe(const struct check *c)
         return 'U';
     }
     content = (struct content){got.debug_id.guid, got.debug_id.age,
-                               got.has_debug_info, got.has_symbols,
+                               features_of(got.has_debug_info, got.has_symbols,
+                                           got.has_unwind_info),
                                got.is_cut};
     if (is_converted(c) && key->id_type == SYMCACHE_ID_DEBUG) {
         return check_content(c, &content);
@@ -251,8 +277,11 @@ static char check_elf(const struct check *c)
     }
     if (is_converted(c)) {
         return check_content(
-            c, &(struct content){got.guid, 0, got.has_debug_info,
-                                 got.has_symbols, got.is_cut});
+            c, &(struct content){got.guid, 0,
+                                 features_of(got.has_debug_info,
+                                             got.has_symbols,
+                                             got.has_unwind_info),
+                                 got.is_cut});
     }
     if (!is_build_id(c->key, got.build_id, got.build_id_size)) {
         return wrong_build_id(c, got.build_id, got.build_id_size);
@@ -289,7 +318,9 @@ static char check_slices(const struct check *c,
     }
     return check_content(
         c, &(struct content){slice->has_uuid ? slice->uuid : NULL, 0,
-                             slice->has_debug_info, slice->has_symbols,
+                             features_of(slice->has_debug_info,
+                                         slice->has_symbols,
+                                         slice->has_unwind_info),
                              !slice->is_sound});
 }
 
@@ -304,8 +335,11 @@ static char check_wasm(const struct check *c)
     if (!is_converted(c)) {
         return say(c, 'U', "a WebAssembly module");
     }
-    return check_content(c, &(struct content){got.guid, 0, got.has_debug_info,
-                                              got.has_symbols, false});
+    return check_content(
+        c, &(struct content){got.guid, 0,
+                             features_of(got.has_debug_info, got.has_symbols,
+                                         false),
+                             false});
 }
 
 static char check_macho(const struct check *c)
@@ -349,8 +383,8 @@ static char check_any(const struct check *c)
 
 char identity_check(const symcache_key_t *key, enum original_format format,
                     const char *checksum,
-                    const uint8_t *data, uint64_t size, char *detail,
-                    size_t detail_size)
+                    const uint8_t *data, uint64_t size, unsigned *features,
+                    char *detail, size_t detail_size)
 {
     static char (*const checks[])(const struct check *) = {
         [FORMAT_PDB] = check_pdb,     [FORMAT_BREAKPAD] = check_breakpad,
@@ -359,10 +393,12 @@ char identity_check(const symcache_key_t *key, enum original_format format,
         [FORMAT_WASM] = check_wasm,
         [FORMAT_ANY] = check_any,
     };
-    struct check c = {key, checksum, data, size, detail, detail_size};
+    struct check c = {key,      checksum, data,       size,
+                      features, detail,   detail_size};
 
     _Static_assert(sizeof(checks) / sizeof(checks[0]) == FORMATS,
                    "a format has no check");
+    *features = 0;
     return checks[format](&c);
 }
 

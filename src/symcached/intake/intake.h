@@ -9,8 +9,9 @@
  * For each place, the child process writes a line "@<place> <letter> <text>"
  * to stderr.  The letter is that of an enum source_outcome (M: this machine
  * failed), or K, H, P, W, X or A; f, k and h stand for a PDB with public
- * symbols only.  A line with R before it tells how many bytes had no room.  A
- * line with O comes first, as soon as a directory answers.
+ * symbols only.  A line with R before it tells how many bytes had no room, one
+ * with S what the file has, as a hexadecimal set of SYMCACHE_HAS_...  A line
+ * with O comes first, as soon as a directory answers.
  */
 #ifndef SYMCACHED_INTAKE_INTAKE_H
 #define SYMCACHED_INTAKE_INTAKE_H
@@ -84,6 +85,7 @@ struct unpack_result {
     enum unpack_found found; /* by the last attempt */
     int here;                /* UNPACK_HERE: it, until done returns */
     bool publics_only;       /* what was found has public symbols only */
+    unsigned features;       /* what it has: a set of SYMCACHE_HAS_... */
     struct unpack_attempt attempts[UNPACK_PLACES];
     size_t nattempts;
     uint64_t wanted; /* a guess of the bytes that had no room, or 0 */

@@ -145,6 +145,10 @@ static void read_lines(const struct unpack *unpack,
             }
             continue;
         }
+        if (line[3] == 'S') {
+            result->features = (unsigned)strtoul(line + 5, NULL, 16);
+            continue;
+        }
         if (line[3] == 'O') {
             continue;
         }

@@ -96,6 +96,11 @@ static bool is_original(const struct unpack_job *job, enum body_kind kind)
            ((format & UNPACK_PDBS) && (job->formats & UNPACK_PDBS));
 }
 
+static bool unpack_found(char letter)
+{
+    return letter == 'F' || letter == 'f';
+}
+
 /*
  * Windows PDBs and portable ones have the same places, and of each something
  * else is made.  If it is the one with the GUID of the key, this is said.
@@ -105,6 +110,7 @@ static char check(const struct unpack_job *job, const uint8_t *map,
 {
     enum original_format format;
     enum body_kind kind;
+    unsigned features;
     const char *what;
     char letter;
 
@@ -116,21 +122,20 @@ static char check(const struct unpack_job *job, const uint8_t *map,
     format = (enum original_format)(kind - BODY_ORIGINAL);
     if (job->formats & 1u << format) {
         letter = identity_check(&job->key, format, job->checksum, map, size,
-                                detail, detail_size);
+                                &features, detail, detail_size);
         if (letter == 'C' && job->growing >= 0 &&
             !places_settled(job->growing, size)) {
             snprintf(detail, detail_size, "is cut off in its last line");
             return 'U';
         }
-        return letter == 'C' ? 'F' : letter;
+        letter = letter == 'C' ? 'F' : letter;
+        if (unpack_found(letter)) {
+            say(0, 'S', "%x", features);
+        }
+        return letter;
     }
     snprintf(detail, detail_size, "%s", what);
     return identity_has_guid(&job->key, format, map, size) ? 'X' : 'U';
-}
-
-static bool unpack_found(char letter)
-{
-    return letter == 'F' || letter == 'f';
 }
 
 static char finish_file(const struct unpack_job *job, int fd, char *detail,

@@ -184,7 +184,8 @@ static struct publish_original to_keep(const struct job *job,
     if (original->link == NULL || original->unchanged != 0) {
         return none;
     }
-    provenance_note(original->link, original->from, original->extent);
+    provenance_note(original->link, original->from, original->extent,
+                    original->features);
     job_original_key(job, &key);
     store_download_path(path, job->config->downloads, job->store->name, &key);
     return (struct publish_original){original->link, path};
@@ -196,7 +197,8 @@ void job_publish(struct job *job, const symcache_version_t *version,
     char path[PATH_MAX];
 
     if (job->state == JOB_PUBLISHES && job->original.link != NULL) {
-        provenance_note(file, job->original.from, job->original.extent);
+        provenance_note(file, job->original.from, job->original.extent,
+                        job->original.features);
     } else if (job->state == JOB_PUBLISHES) {
         provenance_copy(job_pdb_path(job), file);
     }

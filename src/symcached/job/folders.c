@@ -46,13 +46,7 @@ void job_original_key(const struct job *job, symcache_key_t *key)
         return;
     }
     symcache_key_copy(key, &job->key);
-    if (key->id_type == SYMCACHE_ID_PE) {
-        key->kind = SYMCACHE_KIND_EXECUTABLE;
-    } else if (symcache_kind_is_debuginfo((symcache_kind_e)key->kind)) {
-        key->kind = job->original.format == FORMAT_BREAKPAD
-                        ? SYMCACHE_KIND_SYM
-                        : SYMCACHE_KIND_DEBUGINFO;
-    }
+    key->kind = (uint8_t)job->original.slot;
 }
 
 const char *job_pdb_path(const struct job *job)
@@ -87,14 +81,30 @@ enum original_format job_format_of(const char *path)
                : FORMAT_PDB;
 }
 
-/* Sets the format of the original if there is one of it among the downloads,
- * of which the target can be made. */
-static bool take_format(struct job *job, enum original_format format)
+/* Is a download known to lack what the kind needs?  Of old ones, nothing is
+ * known, and then they are as good as they were before. */
+static bool is_useless(const struct job *job, const char *path)
+{
+    const symcache_kind_t *kind =
+        symcache_kind((symcache_kind_e)job->key.kind);
+    struct provenance provenance;
+
+    if (!provenance_read(path, &provenance) || provenance.features == 0) {
+        return (kind->needs & SYMCACHE_HAS_SYMBOLS) == 0 &&
+               kind->slots[1] != SYMCACHE_KINDS;
+    }
+    return (provenance.features & kind->needs) == 0;
+}
+
+/* Sets the original if there is one in a slot of the downloads, of which the
+ * target can be made. */
+static bool take_slot(struct job *job, symcache_kind_e slot)
 {
     const struct transcoder_config *transcoder;
 
-    job->original.format = format;
-    if (!store_download_find(job_pdb_path(job))) {
+    job->original.slot = slot;
+    if (!store_download_find(job_pdb_path(job)) ||
+        is_useless(job, job_pdb_path(job))) {
         return false;
     }
     job->original.format = job_format_of(job_pdb_path(job));
@@ -106,11 +116,20 @@ static bool take_format(struct job *job, enum original_format format)
 
 bool job_take_download(struct job *job)
 {
-    if (!take_format(job, FORMAT_PDB) && !take_format(job, FORMAT_BREAKPAD)) {
-        return false;
+    const uint8_t *slots = symcache_kind((symcache_kind_e)job->key.kind)->slots;
+    symcache_kind_e first = job->original.slot;
+    unsigned i;
+
+    for (i = 0; slots[i] != SYMCACHE_KINDS; i++) {
+        if ((job->key.id_type != SYMCACHE_ID_PE ||
+             slots[i] == SYMCACHE_KIND_EXECUTABLE) &&
+            take_slot(job, (symcache_kind_e)slots[i])) {
+            job->original.from = ORIGINAL_DOWNLOADS;
+            return true;
+        }
     }
-    job->original.from = ORIGINAL_DOWNLOADS;
-    return true;
+    job->original.slot = first;
+    return false;
 }
 
 char *job_name_work(struct workdir *workdir)

@@ -32,6 +32,7 @@ static void on_attempt(void *arg, const struct source_attempt *attempt)
     metrics_add(METRIC_DOWNLOAD_BYTES, attempt->bytes);
     job->original.bytes += attempt->bytes;
     job->original.extent = attempt->extent;
+    job->original.features = attempt->features;
     job->original.turn = attempt->turn;
     if (attempt->outcome == SOURCE_PENDING) {
         job->again_after = attempt->retry_after;
@@ -209,7 +210,8 @@ static void take_link(struct job *job, const char *file)
 
     snprintf(clone, sizeof(clone), "%s.clone", file);
     if (store_clone(file, clone) == 0) {
-        provenance_note(clone, job->original.from, job->original.extent);
+        provenance_note(clone, job->original.from, job->original.extent,
+                        job->original.features);
         job_take_target(job, clone);
     } else if (here_is_public(file)) {
         job_take_target(job, file);
@@ -229,6 +231,8 @@ static void on_found(struct job *job)
         return;
     }
     job->original.format = job_format_of(file);
+    job->original.slot = source_turn_slot(&job->key, job->original.turn,
+                                          job->original.format);
     if (is_worse(job)) {
         job_leave_sources(job);
         job_say(job, "the PDB has public symbols only");
@@ -244,7 +248,8 @@ static void on_found(struct job *job)
         (void)job_leave_at_source(job, file);
         return;
     }
-    provenance_note(file, job->original.from, job->original.extent);
+    provenance_note(file, job->original.from, job->original.extent,
+                    job->original.features);
     if (job->source->type->has_symcaches) {
         job_publish(job, &job->symcache.version, file);
         return;

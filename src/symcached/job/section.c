@@ -294,7 +294,7 @@ void section_cut_file(struct job *job, const char *file)
         cut(job, file);
         return;
     }
-    provenance_note(file, job->original.from, SYMCACHE_EXTENT_FULL);
+    provenance_note(file, job->original.from, SYMCACHE_EXTENT_FULL, 0);
     if (job_take_file(job, file)) {
         cut(job, job_pdb_path(job));
     }

@@ -97,7 +97,9 @@ enum job_state {
 struct original {
     const char *from;  /* name of the source, or ORIGINAL_DOWNLOADS; or NULL */
     enum original_format format;
+    symcache_kind_e slot; /* its place among the downloads */
     symcache_extent_e extent;
+    unsigned features; /* what it has, a set of proto/kind.h */
     unsigned turn;     /* of the lookup, see struct source_turns */
     uint64_t bytes;    /* received from all sources */
     char *link;        /* if it was left at its source: a symbolic link to it,

@@ -50,6 +50,7 @@ void job_take_unproved(void *arg, const char *here)
     }
     job->original.from = job->source->name;
     job->original.format = FORMAT_PDB;
+    job->original.slot = SYMCACHE_KIND_DEBUGINFO;
     job->original.is_unproved = true;
     if (here == NULL) {
         job->original.unchanged = 0; /* it was received */

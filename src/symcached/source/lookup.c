@@ -254,8 +254,30 @@ static void lookup_attempt(struct lookup *lookup,
 /* Is it one of several turns, as an original to be converted has? */
 static bool has_turns(const struct lookup *lookup)
 {
-    return lookup->key.kind == SYMCACHE_KIND_SYMCACHE &&
+    return turn_has_turns((symcache_kind_e)lookup->key.kind) &&
            !lookup->source->type->has_symcaches;
+}
+
+/* Is what the turn at a position leads to a program? */
+static bool is_program(const symcache_key_t *key, unsigned position)
+{
+    return position < TURNS &&
+           turn_at((symcache_kind_e)key->kind, position) >= TURN_PROGRAM;
+}
+
+symcache_kind_e source_turn_slot(const symcache_key_t *key, unsigned turn,
+                                 enum original_format format)
+{
+    if (symcache_kind_is_original((symcache_kind_e)key->kind)) {
+        return (symcache_kind_e)key->kind;
+    }
+    if (key->id_type == SYMCACHE_ID_PE ||
+        (turn_has_turns((symcache_kind_e)key->kind) &&
+         is_program(key, turn))) {
+        return SYMCACHE_KIND_EXECUTABLE;
+    }
+    return format == FORMAT_BREAKPAD ? SYMCACHE_KIND_SYM
+                                     : SYMCACHE_KIND_DEBUGINFO;
 }
 
 static symcache_extent_e extent(const struct lookup *lookup)
@@ -263,7 +285,7 @@ static symcache_extent_e extent(const struct lookup *lookup)
     if (!lookup->publics_only) {
         return SYMCACHE_EXTENT_FULL;
     }
-    return has_turns(lookup) && lookup->turn >= TURN_PROGRAM
+    return has_turns(lookup) && is_program(&lookup->key, lookup->turn)
                ? SYMCACHE_EXTENT_PROGRAM
                : SYMCACHE_EXTENT_PUBLICS;
 }
@@ -280,6 +302,7 @@ void lookup_attempt_here(struct lookup *lookup, enum source_outcome outcome,
         lookup->received.ms,
         lookup->received.retry_after,
         extent(lookup),
+        lookup->features,
         lookup->turn,
         lookup->received.status,
         lookup->received.errnum,
@@ -474,10 +497,10 @@ bool source_has_turn(const struct source_config *source,
                      const symcache_key_t *key, const char *hints,
                      unsigned formats, struct source_turns turns)
 {
-    enum turn turn = (enum turn)turns.first;
+    unsigned turn = turns.first;
     symcache_key_t code_id, at;
 
-    return key->kind == SYMCACHE_KIND_SYMCACHE &&
+    return turn_has_turns((symcache_kind_e)key->kind) &&
            !source->type->has_symcaches &&
            turn_find(&turn, source, key,
                      turn_read_code_id(&code_id, key, hints) ? &code_id : NULL,
@@ -504,7 +527,7 @@ source_lookup(struct sources *sources, const struct config *config,
     lookup->source = source;
     symcache_key_copy(&lookup->key, key);
     lookup->formats = formats;
-    lookup->turn = (enum turn)turns.first;
+    lookup->turn = turns.first;
     lookup->turns = wanted_turns(source, hints, turns);
     lookup->is_named = turn_wanted(source, hints) != 0;
     lookup->unchanged = unchanged;

@@ -33,6 +33,7 @@ struct source_attempt {
     unsigned ms;
     unsigned retry_after; /* seconds the source asked for, or 0 */
     symcache_extent_e extent; /* found: of the original */
+    unsigned features;        /* found: what it has, a set of proto/kind.h */
     unsigned turn;            /* in which of its turns, see source_turns */
     long status;          /* of an HTTP answer, or 0 */
     int errnum;           /* why a connection failed, or 0 */
@@ -49,8 +50,8 @@ struct source_symcache {
 };
 
 /*
- * What a lookup for a SymCache asks of a source: it takes its turn with a debug
- * file, the key itself, a program.
+ * What a lookup for a derived file asks of a source: it takes its turn with a
+ * debug file, the key itself, a program, in the order of the kind's slots.
  */
 struct source_turns {
     unsigned first; /* 0, or one more than that of an original that is bad */
@@ -121,6 +122,10 @@ source_lookup(struct sources *sources, const struct config *config,
               struct source_turns turns, time_t unchanged, const char *file,
               struct source_symcache *symcache,
               const struct source_callbacks *callbacks, void *arg);
+
+/* The slot of what is found in a turn, if it is of this format. */
+symcache_kind_e source_turn_slot(const symcache_key_t *key, unsigned turn,
+                                 enum original_format format);
 
 /* Has the source places of such a turn or of a later one? */
 bool source_has_turn(const struct source_config *source,

@@ -136,6 +136,7 @@ static void lookup_on_checked(void *arg, const struct unpack_result *result)
 
     lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
     lookup->publics_only = result->publics_only;
+    lookup->features = result->features;
     lookup->received.ms += result->ms;
     lookup_had_no_space(lookup, result->wanted);
     attempt = &result->attempts[result->nattempts - 1];
@@ -371,6 +372,7 @@ static void lookup_on_dir(void *arg, const struct unpack_result *result)
 
     lookup_set_step(lookup, LOOKUP_DECIDES, NULL);
     lookup->publics_only = result->publics_only;
+    lookup->features = result->features;
     lookup_had_no_space(lookup, result->wanted);
     lookup_leave_dir(lookup, dir_end(result),
                      n > 0 ? result->attempts[n - 1].detail : "");

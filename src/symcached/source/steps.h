@@ -82,7 +82,7 @@ struct lookup {
     symcache_key_t code_id; /* of which only the id counts */
     bool is_named; /* the hints let the source be asked */
     bool has_code_id;
-    enum turn turn;
+    unsigned turn; /* a position, see turn_at() */
     unsigned turns; /* that are wanted, a set */
     unsigned formats; /* of the originals that are wanted */
     time_t unchanged; /* since when a file must be that is not copied; or 0 */
@@ -106,6 +106,7 @@ struct lookup {
     unsigned aside; /* how many files were moved away, for their names */
     enum source_outcome outcome; /* the most serious of the attempts */
     bool publics_only;           /* the PDB found has only public symbols */
+    unsigned features;           /* what was found has, see proto/kind.h */
     uint64_t offered; /* size of an unproved file */
     bool in_dir;      /* which is left in its directory */
     bool is_doubted;  /* nothing is offered any more */

@@ -106,13 +106,33 @@ static bool set_key(enum turn turn, const struct source_config *source,
     return false;
 }
 
-bool turn_find(enum turn *turn, const struct source_config *source,
+bool turn_has_turns(symcache_kind_e kind)
+{
+    const uint8_t *slots = symcache_kind(kind)->slots;
+
+    return slots[0] != SYMCACHE_KINDS && slots[1] != SYMCACHE_KINDS;
+}
+
+enum turn turn_at(symcache_kind_e kind, unsigned position)
+{
+    static const enum turn programs_first[TURNS] = {
+        TURN_PROGRAM, TURN_IMAGE, TURN_KEY, TURN_DEBUG_FILE, TURN_COMPANION};
+
+    return symcache_kind(kind)->slots[0] == SYMCACHE_KIND_EXECUTABLE
+               ? programs_first[position]
+               : (enum turn)position;
+}
+
+bool turn_find(unsigned *position, const struct source_config *source,
                const symcache_key_t *key, const symcache_key_t *code_id,
                unsigned formats, unsigned wanted, symcache_key_t *at)
 {
-    for (; *turn < TURNS; ++*turn) {
-        if ((wanted & 1u << *turn) != 0 &&
-            set_key(*turn, source, key, code_id, formats, at) &&
+    enum turn turn;
+
+    for (; *position < TURNS; ++*position) {
+        turn = turn_at((symcache_kind_e)key->kind, *position);
+        if ((wanted & 1u << turn) != 0 &&
+            set_key(turn, source, key, code_id, formats, at) &&
             config_source_has_key(source, at)) {
             return true;
         }

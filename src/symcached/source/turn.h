@@ -1,11 +1,12 @@
 /*
  * Copyright (C) the ngx_symcache authors
  *
- * Under which ids a source may have what a SymCache is made of.  A PDB has one.
- * Other modules have a debug id, by which the SymCache is asked for, and a code
- * id: a build id, which leads to the debug file and to the program, or that of
- * a PE image.  A lookup takes its turn with each, the likeliest to have debug
- * information first.
+ * Under which ids a source may have what a SymCache or a CfiCache is made of.
+ * A PDB has one.  Other modules have a debug id, by which a client asks for the
+ * file, and a code id: a build id, which leads to the debug file and to the
+ * program, or that of a PE image.  A lookup takes its turn with each: those
+ * first that have the best original of the kind (see the slots in
+ * proto/kind.h).
  *
  * The debug id is made of the first 16 bytes of a build id, so only a client
  * can tell what more there is of it.  The UUIDs of Mach-O and the ids of
@@ -30,6 +31,12 @@ enum turn {
 #define TURN_ALL ((1u << TURNS) - 1)
 #define TURN_NO_PROGRAMS ((1u << TURN_PROGRAM) - 1)
 
+/* Are there several turns with originals of such a kind? */
+bool turn_has_turns(symcache_kind_e kind);
+
+/* What the turn at a position is, in the order of a kind; position < TURNS. */
+enum turn turn_at(symcache_kind_e kind, unsigned position);
+
 /*
  * Reads the code id that hints have of a module.  Returns false if they have
  * none, or a build id that belongs to another debug id than the key's: what is
@@ -39,12 +46,12 @@ bool turn_read_code_id(symcache_key_t *code_id, const symcache_key_t *key,
                        const char *hints);
 
 /*
- * Moves *turn on to the next one that is wanted, from itself on, for which the
- * source has places, and sets *at to the key that these places are of.  key is
- * that of a SymCache; code_id has only an id, or is NULL; formats are those
- * that are wanted.  Returns false if there is none.
+ * Moves *position on to the next turn that is wanted, from itself on, for which
+ * the source has places, and sets *at to the key that these places are of.  key
+ * is that of a kind with turns; code_id has only an id, or is NULL; formats are
+ * those that are wanted.  Returns false if there is none.
  */
-bool turn_find(enum turn *turn, const struct source_config *source,
+bool turn_find(unsigned *position, const struct source_config *source,
                const symcache_key_t *key, const symcache_key_t *code_id,
                unsigned formats, unsigned wanted, symcache_key_t *at);
 

@@ -19,12 +19,13 @@ bool provenance_read(const char *file, struct provenance *provenance)
                           sizeof(text) - 1);
     long long checked;
 
+    memset(provenance, 0, sizeof(*provenance));
     if (n <= 0) {
         return false;
     }
     text[n] = '\0';
-    if (sscanf(text, "%96s %15s %lld", provenance->source, word, &checked) !=
-        3) {
+    if (sscanf(text, "%96s %15s %lld %x", provenance->source, word, &checked,
+               &provenance->features) < 3) {
         return false;
     }
     provenance->extent = SYMCACHE_EXTENT_PROGRAM;
@@ -39,9 +40,9 @@ bool provenance_read(const char *file, struct provenance *provenance)
 void provenance_write(const char *file, const struct provenance *provenance)
 {
     char text[SYMCACHE_PROVENANCE_TEXT + 1];
-    int n = snprintf(text, sizeof(text), "%.96s %s %lld", provenance->source,
-                     words[provenance->extent],
-                     (long long)provenance->checked);
+    int n = snprintf(text, sizeof(text), "%.96s %s %lld %x",
+                     provenance->source, words[provenance->extent],
+                     (long long)provenance->checked, provenance->features);
 
     bool sealed = digest_unseal_path(file);
 
@@ -52,10 +53,11 @@ void provenance_write(const char *file, const struct provenance *provenance)
 }
 
 void provenance_note(const char *file, const char *source,
-                     symcache_extent_e extent)
+                     symcache_extent_e extent, unsigned features)
 {
     struct provenance provenance = {.extent = extent,
-                                    .checked = time(NULL)};
+                                    .checked = time(NULL),
+                                    .features = features};
 
     snprintf(provenance.source, sizeof(provenance.source), "%s", source);
     provenance_write(file, &provenance);
@@ -66,7 +68,8 @@ void provenance_copy(const char *from, const char *to)
     struct provenance provenance;
 
     if (provenance_read(from, &provenance)) {
-        provenance_note(to, provenance.source, provenance.extent);
+        provenance_note(to, provenance.source, provenance.extent,
+                        provenance.features);
     }
 }
 
@@ -80,7 +83,8 @@ bool provenance_keeps(const char *file, const char *source,
         provenance.extent != SYMCACHE_EXTENT_FULL) {
         return false;
     }
-    provenance_note(file, source, SYMCACHE_EXTENT_FULL);
+    provenance_note(file, source, SYMCACHE_EXTENT_FULL,
+                    provenance.features);
     return true;
 }
 

@@ -19,6 +19,8 @@ struct provenance {
     char source[SYMCACHE_PROVENANCE_SOURCE + 1];
     symcache_extent_e extent;
     time_t checked; /* when better sources were last asked */
+    unsigned features; /* what the original has, a set of proto/kind.h; 0: not
+                          known */
 };
 
 /* Returns false if nothing is known of the file. */
@@ -28,7 +30,7 @@ void provenance_write(const char *file, const struct provenance *provenance);
 
 /* Notes where the original of a new file came from. */
 void provenance_note(const char *file, const char *source,
-                     symcache_extent_e extent);
+                     symcache_extent_e extent, unsigned features);
 
 /* The file `to` is made from the file `from`: copies what is known, if
  * anything is. */

@@ -156,7 +156,8 @@ static void hit(struct tier_get *get)
     if (get->meta.source[0] != '\0') {
         provenance_note(get->file, get->meta.source,
                         get->meta.publics_only ? SYMCACHE_EXTENT_PUBLICS
-                                               : SYMCACHE_EXTENT_FULL);
+                                               : SYMCACHE_EXTENT_FULL,
+                        0);
     }
     if (get->call.stored != 0) {
         tier_note_write(get->file, get->call.stored);

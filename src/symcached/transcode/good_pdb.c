@@ -26,6 +26,9 @@ bool good_pdb_find(symcache_kind_e kind, symcache_key_t *key,
     char place[64];
     size_t i;
 
+    if (kind != SYMCACHE_KIND_SYMCACHE && !is_portable) {
+        return false;
+    }
     (void)symcache_name_parse(name, strlen(name), key);
     (void)symcache_debug_id_parse(id, strlen(id), key);
     key->kind = (uint8_t)kind;

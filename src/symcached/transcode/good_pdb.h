@@ -13,7 +13,8 @@
 #include "proto/key.h"
 
 /* Fills the key of what a transcoder is to make of it, and the path where it
- * is, or ought to be.  Returns false if it is not there. */
+ * is, or ought to be.  Returns false if it is not there, or if there is none
+ * for the kind. */
 bool good_pdb_find(symcache_kind_e kind, symcache_key_t *key,
                    char path[PATH_MAX]);
 

@@ -177,6 +177,7 @@ static int try_all(const struct config *config, const char *name, bool is_init)
         for (j = 0; j < trial.store->ntranscoders; j++) {
             trial.transcoder = &trial.store->transcoders[j];
             if (trial.transcoder->command != NULL &&
+                !trial.transcoder->is_implied &&
                 (name == NULL ||
                  strcmp(name, trial_name(trial.transcoder)) == 0)) {
                 n++;
