@@ -16,17 +16,18 @@
 #endif
 
 /*
- * json_plain(p): how many of the JSON_PLAIN_STEP bytes at p, from the first
- * on, need no attention: no quote, backslash or control character, DEL
- * included, and nothing beyond ASCII.
+ * json_marks(p): which of the JSON_PLAIN_STEP bytes at p need attention: a
+ * quote, a backslash, a control character, DEL included, and all beyond ASCII.
+ * The mark of byte i is one of the JSON_MARK_BITS bits from i * JSON_MARK_BITS
+ * on.  A plain byte behind one that needs attention may have a mark, too.
  */
 #ifdef __SSE2__
 
 #define JSON_PLAIN_STEP 16
+#define JSON_MARK_BITS 1
 
-static inline size_t json_plain(const unsigned char *p)
+static inline uint64_t json_marks(const unsigned char *p)
 {
-    int found;
     __m128i x, y;
 
     x = _mm_loadu_si128((const __m128i *)p);
@@ -35,16 +36,15 @@ static inline size_t json_plain(const unsigned char *p)
     y = _mm_or_si128(y, _mm_cmpeq_epi8(x, _mm_set1_epi8('"')));
     y = _mm_or_si128(y, _mm_cmpeq_epi8(x, _mm_set1_epi8('\\')));
     y = _mm_or_si128(y, _mm_cmpeq_epi8(x, _mm_set1_epi8(0x7F)));
-    found = _mm_movemask_epi8(y);
-    return found == 0 ? JSON_PLAIN_STEP
-                      : (size_t)__builtin_ctz((unsigned)found);
+    return (unsigned)_mm_movemask_epi8(y);
 }
 
 #else
 
 #define JSON_PLAIN_STEP 8
+#define JSON_MARK_BITS 8
 
-static inline size_t json_plain(const unsigned char *p)
+static inline uint64_t json_marks(const unsigned char *p)
 {
     uint64_t x;
     const uint64_t ones = 0x0101010101010101, tops = ones << 7;
@@ -52,12 +52,27 @@ static inline size_t json_plain(const unsigned char *p)
     memcpy(&x, p, 8);
     x = le64toh(x);
     /* the top bit of a byte that does; a borrow can set it of those behind */
-    x = (((x ^ ones * '"') - ones) | ((x ^ ones * '\\') - ones) |
-         ((x ^ ones * 0x7F) - ones) | (x - ones * 0x20) | x) &
-        tops;
-    return x == 0 ? JSON_PLAIN_STEP : (size_t)__builtin_ctzll(x) / 8;
+    return (((x ^ ones * '"') - ones) | ((x ^ ones * '\\') - ones) |
+            ((x ^ ones * 0x7F) - ones) | (x - ones * 0x20) | x) &
+           tops;
 }
 
 #endif
+
+/* The place of the first mark; there is one. */
+static inline size_t json_first(uint64_t marks)
+{
+    return (size_t)__builtin_ctzll(marks) / JSON_MARK_BITS;
+}
+
+/* How many of the JSON_PLAIN_STEP bytes at p, from the first on, need no
+ * attention. */
+static inline size_t json_plain(const unsigned char *p)
+{
+    uint64_t marks;
+
+    marks = json_marks(p);
+    return marks == 0 ? JSON_PLAIN_STEP : json_first(marks);
+}
 
 #endif

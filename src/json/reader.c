@@ -191,12 +191,14 @@ static bool is_digit(const struct reader *r)
 
 static bool digits(struct reader *r)
 {
-    if (!is_digit(r)) {
+    char *p;
+
+    for (p = r->p; p < r->end && *p >= '0' && *p <= '9'; p++) {
+    }
+    if (p == r->p) {
         return fail(r, "a digit is missing");
     }
-    while (is_digit(r)) {
-        r->p++;
-    }
+    r->p = p;
     return true;
 }
 
@@ -298,8 +300,10 @@ static bool value(struct reader *r)
     case -1:
         return fail(r, "the text ends early");
     default:
-        return is_digit(r) || nan_size(r) > 0 ? nan_or_number(r)
-                                              : fail(r, "not a value");
+        if (is_digit(r)) {
+            return number(r);
+        }
+        return nan_size(r) > 0 ? nan_or_number(r) : fail(r, "not a value");
     }
 }
 
@@ -423,6 +427,25 @@ uint32_t json_member(const struct json *json, uint32_t object,
     return 0;
 }
 
+/* Digits are read as a number, of which 64 bits count.  Returns false if one is
+ * none. */
+static bool read_digits(const char *p, size_t size, uint64_t *number)
+{
+    uint64_t n;
+    unsigned digit;
+    const char *end;
+
+    for (n = 0, end = p + size; p < end; p++) {
+        digit = (unsigned char)*p - (unsigned)'0';
+        if (digit > 9) {
+            return false;
+        }
+        n = 10 * n + digit;
+    }
+    *number = n;
+    return true;
+}
+
 enum json_integer json_integer(const struct json *json, uint32_t value,
                                uint64_t *number)
 {
@@ -438,15 +461,15 @@ enum json_integer json_integer(const struct json *json, uint32_t value,
         return JSON_INTEGER_NONE;
     }
     is_negative = p[0] == '-';
-    for (i = is_negative, n = 0; i < v->size; i++) {
-        if (p[i] < '0' || p[i] > '9') {
-            return JSON_INTEGER_NONE;
-        }
+    if (!read_digits(p + is_negative, v->size - is_negative, &n)) {
+        return JSON_INTEGER_NONE;
     }
-    for (i = is_negative; i < v->size; i++) {
-        if (__builtin_mul_overflow(n, (uint64_t)10, &n) ||
-            __builtin_add_overflow(n, (uint64_t)(p[i] - '0'), &n)) {
-            return JSON_INTEGER_BEYOND;
+    if (v->size >= 20) { /* fewer digits are less than 2^64 */
+        for (i = is_negative, n = 0; i < v->size; i++) {
+            if (__builtin_mul_overflow(n, (uint64_t)10, &n) ||
+                __builtin_add_overflow(n, (uint64_t)(p[i] - '0'), &n)) {
+                return JSON_INTEGER_BEYOND;
+            }
         }
     }
     *number = n;

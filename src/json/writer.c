@@ -104,8 +104,26 @@ static char *put_beyond(char *out, bool is_python, const unsigned char **p,
     return put_u16(out, 0xDC00 + (c & 0x3FF));
 }
 
+/* A byte or character that needs attention, or may, in at most twelve bytes. */
+static char *put_marked(char *out, bool is_python, const unsigned char **p,
+                        const unsigned char *end)
+{
+    unsigned char c;
+
+    c = **p;
+    if (c >= 0x80) {
+        return put_beyond(out, is_python, p, end);
+    }
+    ++*p;
+    if (c < 0x20 || (c == 0x7F && is_python)) {
+        return put_escape(out, c);
+    }
+    *out++ = (char)c;
+    return out;
+}
+
 /* Copies size bytes, fewer than JSON_PLAIN_STEP. */
-static void copy_few(char *out, const unsigned char *p, size_t size)
+static void copy_few(unsigned char *out, const unsigned char *p, size_t size)
 {
     size_t i;
 
@@ -117,33 +135,83 @@ static void copy_few(char *out, const unsigned char *p, size_t size)
         memcpy(out + size - 4, p + size - 4, 4);
     } else {
         for (i = 0; i < size; i++) {
-            out[i] = (char)p[i];
+            out[i] = p[i];
         }
     }
 }
 
-/* Copies the bytes at p that need no attention, and returns how many; out has
- * room for JSON_PLAIN_STEP more. */
-static size_t put_plain(char *out, const unsigned char *p,
-                        const unsigned char *end)
+/*
+ * Writes the bytes at *p, JSON_PLAIN_STEP at most, or up to the first one that
+ * needs more than a backslash before it, and goes on by as many.  Loads nothing
+ * from behind the end; behind what it writes, out has room for JSON_PLAIN_STEP
+ * more.
+ */
+static char *put_step(char *out, bool is_python, const unsigned char **p,
+                      const unsigned char *end)
 {
-    size_t n, all;
-    char rest[JSON_PLAIN_STEP] = {0}; /* a NUL needs attention */
+    size_t i, n, at;
+    uint64_t marks;
+    const unsigned char *from;
+    unsigned char last[2 * JSON_PLAIN_STEP];
 
-    n = JSON_PLAIN_STEP;
-    for (all = 0; (size_t)(end - p) - all >= JSON_PLAIN_STEP; all += n) {
-        n = json_plain(p + all);
-        memcpy(out + all, p + all, JSON_PLAIN_STEP);
+    from = *p;
+    n = (size_t)(end - *p);
+    if (n < 2 * JSON_PLAIN_STEP) {
+        /* so that as many can be loaded from each place of the step */
+        memset(last, ' ', sizeof(last));
         if (n < JSON_PLAIN_STEP) {
-            return all + n;
+            copy_few(last, *p, n);
+        } else {
+            memcpy(last, *p, JSON_PLAIN_STEP);
+            copy_few(last + JSON_PLAIN_STEP, *p + JSON_PLAIN_STEP,
+                     n - JSON_PLAIN_STEP);
         }
+        from = last;
     }
-    copy_few(rest, p + all, (size_t)(end - p) - all);
-    memcpy(out + all, rest, JSON_PLAIN_STEP);
-    return all + json_plain((const unsigned char *)rest);
+    n = n < JSON_PLAIN_STEP ? n : JSON_PLAIN_STEP;
+    marks = json_marks(from);
+    for (at = 0; marks != 0; marks &= marks - 1, at = i + 1) {
+        i = json_first(marks);
+        memcpy(out, from + at, JSON_PLAIN_STEP);
+        out += i - at;
+        if (from[i] != '"' && from[i] != '\\') {
+            *p += i;
+            return put_marked(out, is_python, p, end);
+        }
+        *out++ = '\\';
+        *out++ = (char)from[i];
+    }
+    memcpy(out, from + at, JSON_PLAIN_STEP);
+    *p += n;
+    return out + n - at;
 }
 
-/* Most strings are plain, and are copied in one piece. */
+/* Copies the first bytes of a string as far as none needs attention: most
+ * strings as a whole.  Returns how many; JSON_PLAIN_STEP more may be written.
+ */
+static size_t put_plain(char *out, const unsigned char *p, size_t size)
+{
+    size_t i;
+    unsigned char few[JSON_PLAIN_STEP];
+
+    if (size < JSON_PLAIN_STEP) {
+        memset(few, ' ', sizeof(few));
+        copy_few(few, p, size);
+        memcpy(out, few, JSON_PLAIN_STEP);
+        return json_marks(few) == 0 ? size : 0;
+    }
+    for (i = 0; i < size - JSON_PLAIN_STEP; i += JSON_PLAIN_STEP) {
+        if (json_marks(p + i) != 0) {
+            return i;
+        }
+        memcpy(out + i, p + i, JSON_PLAIN_STEP);
+    }
+    /* the last ones with some before them */
+    memcpy(out + size - JSON_PLAIN_STEP, p + size - JSON_PLAIN_STEP,
+           JSON_PLAIN_STEP);
+    return json_marks(p + size - JSON_PLAIN_STEP) == 0 ? size : i;
+}
+
 void json_write_string(struct json_writer *w, const char *data, size_t size)
 {
     char *out;
@@ -163,23 +231,9 @@ void json_write_string(struct json_writer *w, const char *data, size_t size)
         return;
     }
     *out++ = '"';
-    while (p < end) {
-        n = put_plain(out, p, end);
-        p += n;
-        out += n;
-        if (p == end) {
-            break;
-        }
-        if (*p == '"' || *p == '\\') {
-            *out++ = '\\';
-            *out++ = (char)*p++;
-        } else if (*p == 0x7F && !w->is_python) {
-            *out++ = (char)*p++;
-        } else if (*p < 0x80) {
-            out = put_escape(out, *p++);
-        } else {
-            out = put_beyond(out, w->is_python, &p, end);
-        }
+    n = put_plain(out, p, size);
+    for (p += n, out += n; p < end;) {
+        out = put_step(out, w->is_python, &p, end);
     }
     *out++ = '"';
     put_end(w, out);
@@ -207,41 +261,55 @@ void json_write_text(struct json_writer *w, const char *text)
 
 void json_write_number(struct json_writer *w, uint64_t number)
 {
-    char *p, text[40] = {0};
+    char *p, text[40];
     size_t at;
+    static const char pairs[] =
+        "00010203040506070809101112131415161718192021222324"
+        "25262728293031323334353637383940414243444546474849"
+        "50515253545556575859606162636465666768697071727374"
+        "75767778798081828384858687888990919293949596979899";
 
     /* of 20 digits at most; more is copied, which costs less than to count */
     p = put_begin(w, 20);
     if (p == NULL) {
         return;
     }
-    at = 20;
-    do {
-        text[--at] = digits[number % 10];
-        number /= 10;
-    } while (number > 0);
+    memset(text + 20, 0, 20);
+    for (at = 20; number >= 10; number /= 100) {
+        at -= 2;
+        memcpy(text + at, pairs + 2 * (number % 100), 2);
+    }
+    if (number > 0 || at == 20) {
+        text[--at] = digits[number];
+    }
     memcpy(p, text + at, 20);
     put_end(w, p + 20 - at);
 }
 
 void json_write_hex(struct json_writer *w, uint64_t number)
 {
-    char *p;
-    int i, n;
+    char *p, text[32];
+    size_t at;
 
+    /* of 16 digits at most; more is copied, as above */
     p = put_begin(w, 20);
     if (p == NULL) {
         return;
     }
-    n = (64 - __builtin_clzll(number | 1) + 3) / 4;
-    memcpy(p, "\"0x", 3);
-    p += 3;
-    for (i = n; i > 0; i--) {
-        p[i - 1] = digits[number & 15];
-        number >>= 4;
+    memset(text + 16, 0, 16);
+    for (at = 16; number >= 16; number >>= 8) {
+        at -= 2;
+        text[at] = digits[number >> 4 & 15];
+        text[at + 1] = digits[number & 15];
     }
-    p[n] = '"';
-    put_end(w, p + n + 1);
+    if (number > 0 || at == 16) {
+        text[--at] = digits[number];
+    }
+    memcpy(p, "\"0x", 3);
+    memcpy(p + 3, text + at, 16);
+    p += 3 + 16 - at;
+    *p++ = '"';
+    put_end(w, p);
 }
 
 void json_write_raw(struct json_writer *w, const char *data, size_t size)

@@ -180,10 +180,14 @@ static void integers(void **state)
         {"-0", JSON_INTEGER_NEGATIVE, 0},
         {"-1", JSON_INTEGER_NEGATIVE, 1},
         {"9007199254740993", JSON_INTEGER_POSITIVE, 9007199254740993},
+        {"9999999999999999999", JSON_INTEGER_POSITIVE, 9999999999999999999U},
+        {"-9999999999999999999", JSON_INTEGER_NEGATIVE, 9999999999999999999U},
+        {"10000000000000000000", JSON_INTEGER_POSITIVE, 10000000000000000000U},
         {"18446744073709551615", JSON_INTEGER_POSITIVE, UINT64_MAX},
         {"18446744073709551616", JSON_INTEGER_BEYOND, 0},
         {"-18446744073709551616", JSON_INTEGER_BEYOND, 0},
         {"99999999999999999999999999", JSON_INTEGER_BEYOND, 0},
+        {"18446744073709551616.5", JSON_INTEGER_NONE, 0},
         {"1.0", JSON_INTEGER_NONE, 0},
         {"1e3", JSON_INTEGER_NONE, 0},
         {"\"1\"", JSON_INTEGER_NONE, 0},
@@ -300,24 +304,39 @@ static void sizes(void **state)
     free(w.data);
 }
 
-/* Numbers of each number of digits. */
+static void number(struct json_writer *w, uint64_t n)
+{
+    char want[64];
+
+    json_write_reset(w);
+    json_write_number(w, n);
+    json_write_hex(w, n);
+    snprintf(want, sizeof(want), "%llu,\"0x%llx\"", (unsigned long long)n,
+             (unsigned long long)n);
+    assert_int_equal(w->size, strlen(want));
+    assert_memory_equal(w->data, want, w->size);
+}
+
+/* Numbers of each number of digits, with all pairs of digits. */
 static void numbers(void **state)
 {
     unsigned i;
-    char want[64];
     uint64_t n;
     struct json_writer w = {0};
 
     (void)state;
     for (i = 0; i < 128; i++) {
-        n = ((uint64_t)1 << i / 2) - i % 2;
-        json_write_reset(&w);
-        json_write_number(&w, n);
-        json_write_hex(&w, n);
-        snprintf(want, sizeof(want), "%llu,\"0x%llx\"",
-                 (unsigned long long)n, (unsigned long long)n);
-        assert_int_equal(w.size, strlen(want));
-        assert_memory_equal(w.data, want, w.size);
+        number(&w, ((uint64_t)1 << i / 2) - i % 2);
+    }
+    for (n = 1; n < UINT64_MAX / 10; n *= 10) {
+        for (i = 0; i < 100; i++) {
+            number(&w, 10 * n + i * n / 10);
+        }
+        number(&w, n - 1);
+    }
+    for (n = 0; n < 65536 + 16; n++) {
+        number(&w, n);
+        number(&w, n << 32 | n);
     }
     free(w.data);
 }

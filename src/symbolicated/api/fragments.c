@@ -14,7 +14,11 @@ void fragments_begin(struct fragments *fragments, size_t nframes)
          bits++) {
     }
     fragments->bits = bits;
-    memset(fragments->slots, 0, sizeof(fragments->slots[0]) << bits);
+    if (++fragments->answer == 0) { /* after 2^32 of them */
+        memset(fragments, 0, sizeof(*fragments));
+        fragments->answer = 1;
+        fragments->bits = bits;
+    }
 }
 
 bool fragments_find(struct fragments *fragments,
@@ -25,11 +29,13 @@ bool fragments_find(struct fragments *fragments,
 
     hash = (index ^ (uint32_t)((uintptr_t)reader >> 4)) * 0x9E3779B1u;
     *found = &fragments->slots[hash >> (32 - fragments->bits)];
-    if ((*found)->reader == reader && (*found)->index == index) {
+    if ((*found)->reader == reader && (*found)->index == index &&
+        (*found)->answer == fragments->answer) {
         return true;
     }
     (*found)->reader = reader;
     (*found)->index = index;
+    (*found)->answer = fragments->answer;
     return false;
 }
 

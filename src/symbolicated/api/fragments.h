@@ -17,6 +17,7 @@
 struct fragment {
     const struct symfile_reader *reader; /* NULL: of none */
     uint32_t index;
+    uint32_t answer; /* its number: others have nothing of this one */
     size_t at[2];
     size_t size[2];
 };
@@ -24,11 +25,13 @@ struct fragment {
 /* What was written last, of functions or of files; one that has the same hash
  * takes the place of another. */
 struct fragments {
-    unsigned bits; /* few for few frames */
+    uint32_t answer; /* the number of the one that is written */
+    unsigned bits;   /* few for few frames, which share cache lines then */
     struct fragment slots[1 << FRAGMENTS_BITS];
 };
 
-/* Forgets all, for an answer to so many frames. */
+/* Forgets all, for an answer to so many frames.  All zero before the first
+ * one. */
 void fragments_begin(struct fragments *fragments, size_t nframes);
 
 /* The slot of an index.  Returns whether its values are there; if not, the

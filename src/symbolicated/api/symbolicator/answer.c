@@ -3,7 +3,6 @@
  */
 #include "answer.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "symbolicated/api/fragments.h"
@@ -630,15 +629,9 @@ bool symbolicator_answer(const struct symbolication_config *config,
                          const struct symbolicator_result *results,
                          struct json_writer *w)
 {
-    bool is_whole;
-    struct answer *a;
+    static _Thread_local struct answer answer;
+    struct answer *a = &answer;
 
-    a = malloc(sizeof(*a));
-    if (a == NULL) {
-        w->has_failed = true;
-        return true;
-    }
-    memset(&a->path, 0, sizeof(a->path));
     fragments_begin(&a->files, request->nframes);
     fragments_begin(&a->functions, request->nframes);
     fragments_begin(&a->packages, request->nmodules);
@@ -647,8 +640,6 @@ bool symbolicator_answer(const struct symbolication_config *config,
     a->results = results;
     a->w = w;
     write_all(a);
-    is_whole = w->size <= config->limits.answer_size;
     source_path_free(&a->path);
-    free(a);
-    return is_whole;
+    return w->size <= config->limits.answer_size;
 }
