@@ -11,6 +11,7 @@
 #include <event2/event_struct.h>
 #include "base/log.h"
 #include "base/readable.h"
+#include "gate.h"
 
 struct detached {
     struct event readable;
@@ -75,7 +76,7 @@ struct detached *detached_new(struct event_base *base,
         return NULL;
     }
 
-    evhttp_connection_set_closecb(connection, NULL, NULL);
+    gate_release(connection);
     evhttp_connection_free(connection);
 
     detached->gone = gone;

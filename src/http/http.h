@@ -2,13 +2,14 @@
  * Copyright (C) the ngx_symcache authors
  *
  * HTTP for daemons: the listening socket; for symbolicated a server; for
- * symcached, whose server is evhttp, answers, and connections whose answer
- * takes long.
+ * symcached, whose server is evhttp, what watches its connections, answers, and
+ * connections whose answer takes long.
  */
 #ifndef HTTP_H
 #define HTTP_H
 
 #include "detached.h"
+#include "gate.h"
 #include "listener.h"
 #include "reply.h"
 #include "server.h"

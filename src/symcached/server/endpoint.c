@@ -18,7 +18,7 @@
 #define IDLE_SECONDS 120
 
 /* The priority of reading requests; all other events have 1 of 0 to 2. */
-#define REQUEST_PRIORITY 2
+#define REQUEST_PRIORITY GATE_PRIORITY
 #define REQUESTS_AT_ONCE 64
 
 /* After accept() fails for lack of descriptors, others must close first. */
@@ -30,6 +30,7 @@ struct endpoint {
     struct evhttp_bound_socket *bound; /* NULL: stopped */
     struct listener listener;
     struct event *resume; /* accepting, after a pause */
+    struct gate *gate;
 };
 
 /* evhttp sets the argument of a listener's callbacks, so this finds ours. */
@@ -49,21 +50,6 @@ static void on_accept_error(struct evconnlistener *listener, void *arg)
             event_add(e->resume, &pause);
         }
     }
-}
-
-/*
- * Requests are read after new connections are accepted; otherwise the backlog
- * could fill up meanwhile, and nginx would be refused.  If this returns NULL,
- * evhttp makes a bufferevent itself.
- */
-static struct bufferevent *on_accept(struct event_base *base, void *arg)
-{
-    struct bufferevent *bev = bufferevent_socket_new(base, -1, 0);
-
-    if (bev != NULL) {
-        bufferevent_priority_set(bev, REQUEST_PRIORITY);
-    }
-    return bev;
 }
 
 static void on_resume(evutil_socket_t fd, short events, void *arg)
@@ -97,19 +83,13 @@ struct event_base *endpoint_event_base(void)
 }
 
 /* Begins to accept, and sets what evhttp is told of requests. */
-static int accept_requests(struct endpoint *e,
-                           void (*on_request)(struct evhttp_request *req,
-                                              void *arg),
-                           void *arg)
+static int accept_requests(struct endpoint *e)
 {
     /* every method, as the server answers 405 itself */
     evhttp_set_allowed_methods(e->http, 0xffff);
     evhttp_set_max_headers_size(e->http, TARGET_HEADERS_MAX);
     evhttp_set_max_body_size(e->http, SYMCACHE_LOOKUPS_SIZE);
     evhttp_set_timeout(e->http, IDLE_SECONDS);
-    evhttp_set_gencb(e->http, on_request, arg);
-    evhttp_set_bevcb(e->http, on_accept, e);
-
     e->bound = evhttp_accept_socket_with_handle(e->http, e->listener.fd);
     if (e->bound == NULL) {
         return -1;
@@ -120,10 +100,8 @@ static int accept_requests(struct endpoint *e,
 }
 
 struct endpoint *endpoint_new(struct event_base *base, const char *address,
-                              mode_t mode,
-                              void (*on_request)(struct evhttp_request *req,
-                                                 void *arg),
-                              void *arg, char *error, size_t size)
+                              mode_t mode, const struct gate_calls *calls,
+                              char *error, size_t size)
 {
     struct endpoint *e = calloc(1, sizeof(*e));
 
@@ -135,12 +113,15 @@ struct endpoint *endpoint_new(struct event_base *base, const char *address,
     e->listener.fd = -1;
     e->http = evhttp_new(base);
     e->resume = evtimer_new(base, on_resume, e);
-    if (e->http == NULL || e->resume == NULL ||
+    if (e->http != NULL) {
+        e->gate = gate_new(base, e->http, calls);
+    }
+    if (e->gate == NULL || e->resume == NULL ||
         listener_open(&e->listener, address, mode, error, size) != 0) {
         endpoint_free(e);
         return NULL;
     }
-    if (accept_requests(e, on_request, arg) != 0) {
+    if (accept_requests(e) != 0) {
         snprintf(error, size, "cannot accept on \"%s\"", address);
         endpoint_free(e);
         return NULL;
@@ -169,6 +150,7 @@ void endpoint_free(struct endpoint *endpoint)
     if (endpoint->http != NULL) {
         evhttp_free(endpoint->http);
     }
+    gate_free(endpoint->gate);
     if (endpoint->resume != NULL) {
         event_free(endpoint->resume);
     }

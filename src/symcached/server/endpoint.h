@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 #include <event2/event.h>
-#include <event2/http.h>
+#include "http/http.h"
 
 struct endpoint;
 
@@ -22,14 +22,11 @@ struct event_base *endpoint_event_base(void);
 
 /*
  * Listens on an address, see listener_open().  The base must come from
- * endpoint_event_base().  on_request is called with arg for each request.
- * Returns NULL with a sentence in error.
+ * endpoint_event_base().  Returns NULL with a sentence in error.
  */
 struct endpoint *endpoint_new(struct event_base *base, const char *address,
-                              mode_t mode,
-                              void (*on_request)(struct evhttp_request *req,
-                                                 void *arg),
-                              void *arg, char *error, size_t size);
+                              mode_t mode, const struct gate_calls *calls,
+                              char *error, size_t size);
 
 /* Accepts nothing more and removes the socket file.  NULL is allowed here and
  * below. */

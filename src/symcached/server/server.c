@@ -90,7 +90,7 @@ static void reply_value(struct evhttp_request *req, const char *name,
 typedef void (*page_fn)(struct server *s, struct target *t, const char *query,
                         struct evhttp_request *req);
 
-static void on_detached_ended(void *arg);
+static void on_ended(void *arg);
 
 static void page_lookup(struct server *s, struct target *t, const char *query,
                         struct evhttp_request *req)
@@ -109,7 +109,7 @@ static void page_lookup(struct server *s, struct target *t, const char *query,
         return;
     }
     waiting_lookup_start(s->base, s->scheduler, t->store, &t->key,
-                         t->segments[3], &q, req, on_detached_ended, s);
+                         t->segments[3], &q, req, on_ended, s);
 }
 
 static void page_lookups(struct server *s, struct target *t, const char *query,
@@ -125,7 +125,7 @@ static void page_lookups(struct server *s, struct target *t, const char *query,
         target_refuse(req, 400, "bad-query", wrong);
         return;
     }
-    lookup_batch_start(s->base, s->scheduler, &q, req, on_detached_ended, s);
+    lookup_batch_start(s->base, s->scheduler, &q, req, on_ended, s);
 }
 
 static void page_why(struct server *s, struct target *t, const char *query,
@@ -488,18 +488,8 @@ static void on_stored(void *arg)
     drained(s);
 }
 
-/* The whole answer has been passed to the kernel. */
-static void on_sent(struct evhttp_request *req, void *arg)
-{
-    struct server *s = arg;
-
-    evhttp_connection_set_closecb(evhttp_request_get_connection(req), NULL,
-                                  NULL);
-    s->open--;
-    drained(s);
-}
-
-static void on_detached_ended(void *arg)
+/* A request was answered, or its connection is gone. */
+static void on_ended(void *arg)
 {
     struct server *s = arg;
 
@@ -507,12 +497,9 @@ static void on_detached_ended(void *arg)
     drained(s);
 }
 
-static void on_freed(struct evhttp_connection *connection, void *arg)
+static void on_refused(int status, void *arg)
 {
-    struct server *s = arg;
-
-    s->open--;
-    drained(s);
+    metrics_add(METRIC_REQUEST_REFUSED, 1);
 }
 
 static void serve(struct server *s, enum rights_socket socket,
@@ -524,9 +511,6 @@ static void serve(struct server *s, enum rights_socket socket,
     struct target t = {0};
 
     s->open++;
-    evhttp_request_set_on_complete_cb(req, on_sent, s);
-    evhttp_connection_set_closecb(evhttp_request_get_connection(req), on_freed,
-                                  s);
     if (s->done != NULL) {
         reply_header(req, "Connection", "close");
     }
@@ -572,25 +556,35 @@ struct event_base *server_event_base(void)
     return endpoint_event_base();
 }
 
+static struct endpoint *
+listen_at(struct server *s, const char *address, mode_t mode,
+          void (*request)(struct evhttp_request *req, void *arg), char *error,
+          size_t size)
+{
+    const struct gate_calls calls = {request, on_ended, on_refused, s};
+
+    return endpoint_new(s->base, address, mode, &calls, error, size);
+}
+
 static int listen_on(struct server *s, const struct config *config,
                      char *error, size_t size)
 {
     if (config->admin_listen != NULL) {
-        s->admin = endpoint_new(s->base, config->admin_listen, ADMIN_MODE,
-                                on_admin_request, s, error, size);
+        s->admin = listen_at(s, config->admin_listen, ADMIN_MODE,
+                             on_admin_request, error, size);
         if (s->admin == NULL) {
             return -1;
         }
     }
     if (config->uploads.listen != NULL) {
-        s->upload = endpoint_new(s->base, config->uploads.listen, LISTEN_MODE,
-                                 on_upload_request, s, error, size);
+        s->upload = listen_at(s, config->uploads.listen, LISTEN_MODE,
+                              on_upload_request, error, size);
         if (s->upload == NULL) {
             return -1;
         }
     }
-    s->lookups = endpoint_new(s->base, config->listen, LISTEN_MODE,
-                              on_request, s, error, size);
+    s->lookups = listen_at(s, config->listen, LISTEN_MODE, on_request, error,
+                           size);
     return s->lookups != NULL ? 0 : -1;
 }
 

@@ -1,0 +1,346 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ *
+ * evhttp reads from the buffer of a connection; a callback of that buffer sees
+ * what comes before evhttp does.  It follows heads and bodies, and notes what
+ * is wrong with a head.  evhttp may still take such a head for a request, which
+ * is then answered here.
+ */
+#include "gate.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/queue.h>
+#include <sys/socket.h>
+#include <event2/buffer.h>
+#include "base/clock.h"
+#include "base/table.h"
+#include "head.h"
+#include "reply.h"
+
+/* How long a request may take from its first byte to its last one, and a
+ * connection before its first request.  Bodies are small. */
+#define REQUEST_MS 10000
+
+#define TICK_SECONDS 1
+
+struct gate_connection {
+    TAILQ_ENTRY(gate_connection) entry; /* of fresh or under_way */
+    struct gate *gate;
+    struct bufferevent *bev;
+    struct evhttp_connection *connection; /* NULL: it is fresh */
+    bool is_listed;
+    bool is_running; /* it has a request that is not answered */
+    int wrong;       /* status of what is wrong with a head, or 0 */
+    uint64_t since;  /* clock_ms() when what is under way began */
+    uint64_t left;   /* bytes of the body */
+    char *head;      /* the begin of a head, or NULL */
+    size_t size;
+    uint32_t seen; /* of it */
+};
+
+TAILQ_HEAD(gate_connections, gate_connection);
+
+struct gate {
+    struct gate_calls calls;
+    struct event *tick;
+    struct event *accepted;
+    struct gate_connections fresh;     /* evhttp is about to make them */
+    struct gate_connections under_way; /* requests; the oldest is first */
+};
+
+/* all connections but fresh ones, by their address */
+static struct table connections;
+
+static struct gate_connection *find(struct evhttp_connection *connection)
+{
+    size_t at = 0;
+
+    return (struct gate_connection *)table_next(
+        &connections, table_hash_number(&connections, (uintptr_t)connection),
+        &at);
+}
+
+static void set_under_way(struct gate_connection *c, bool is_under_way)
+{
+    if (c->is_listed == is_under_way) {
+        return;
+    }
+    c->is_listed = is_under_way;
+    if (is_under_way) {
+        c->since = clock_ms();
+        TAILQ_INSERT_TAIL(&c->gate->under_way, c, entry);
+    } else {
+        TAILQ_REMOVE(&c->gate->under_way, c, entry);
+    }
+}
+
+/* what comes -------------------------------------------------------------- */
+
+static void drop_head(struct gate_connection *c)
+{
+    free(c->head);
+    c->head = NULL;
+    c->size = 0;
+    c->seen = 0;
+}
+
+/*
+ * Reads bytes that follow those in c->head.  Returns how many of them belong to
+ * this head, once it is whole; 0 if it is not whole yet; or a status, negated.
+ */
+static int read_head(struct gate_connection *c, const char *data, size_t size)
+{
+    struct http_head head;
+    size_t before = c->size;
+    char *grown = realloc(c->head, before + size);
+    int n, status;
+
+    if (grown == NULL) {
+        return -503;
+    }
+    c->head = grown;
+    memcpy(c->head + before, data, size);
+    c->size += size;
+    n = http_head_find_end(c->head, c->size, &c->seen);
+    if (n <= 0) {
+        return n;
+    }
+    status = http_head_parse(c->head, (size_t)n, &head);
+    drop_head(c);
+    if (status == 0 && head.is_chunked) {
+        status = 411;
+    }
+    c->left = head.length;
+    return status == 0 ? n - (int)before : -status;
+}
+
+static void follow(struct gate_connection *c, const char *data, size_t size)
+{
+    size_t n;
+    int rc;
+
+    while (size > 0 && c->wrong == 0) {
+        n = c->left < size ? (size_t)c->left : size;
+        c->left -= n;
+        if (n == 0) {
+            rc = read_head(c, data, size);
+            c->wrong = rc < 0 ? -rc : 0;
+            n = rc > 0 ? (size_t)rc : size;
+        }
+        data += n;
+        size -= n;
+    }
+}
+
+static void on_input(struct evbuffer *input,
+                     const struct evbuffer_cb_info *change, void *arg)
+{
+    struct gate_connection *c = arg;
+    size_t added = change->n_added, size = evbuffer_get_length(input);
+    struct evbuffer_ptr from;
+    char data[4096];
+    ev_ssize_t n;
+
+    if (added == 0 || added > size ||
+        evbuffer_ptr_set(input, &from, size - added, EVBUFFER_PTR_SET) != 0) {
+        return;
+    }
+    while (added > 0) {
+        n = evbuffer_copyout_from(input, &from, data, sizeof(data));
+        if (n <= 0) {
+            c->wrong = 503;
+            break;
+        }
+        follow(c, data, (size_t)n);
+        added -= (size_t)n;
+        if (added > 0 && evbuffer_ptr_set(input, &from, (size_t)n,
+                                          EVBUFFER_PTR_ADD) != 0) {
+            c->wrong = 503;
+            break;
+        }
+    }
+    set_under_way(c, c->wrong != 0 || c->left > 0 || c->size > 0);
+}
+
+/* requests ---------------------------------------------------------------- */
+
+static void on_sent(struct evhttp_request *req, void *arg)
+{
+    struct gate_connection *c = arg;
+
+    c->is_running = false;
+    c->gate->calls.ended(c->gate->calls.arg);
+}
+
+static void on_request(struct evhttp_request *req, void *arg)
+{
+    struct gate *gate = arg;
+    struct gate_connection *c = find(evhttp_request_get_connection(req));
+
+    if (c == NULL) {
+        reply_error(req, 503, "out-of-memory", "");
+        return;
+    }
+    if (c->wrong != 0) {
+        gate->calls.refused(c->wrong, gate->calls.arg);
+        reply_header(req, "Connection", "close");
+        reply_error(req, c->wrong, "bad-request",
+                    c->wrong == 411 ? "a body needs a Content-Length"
+                                    : "the head is not as RFC 9112 has it");
+        return;
+    }
+    c->is_running = true;
+    evhttp_request_set_on_complete_cb(req, on_sent, c);
+    gate->calls.request(req, gate->calls.arg);
+}
+
+/* connections ------------------------------------------------------------- */
+
+static void free_connection(struct gate_connection *c)
+{
+    drop_head(c);
+    free(c);
+}
+
+static void on_closed(struct evhttp_connection *connection, void *arg)
+{
+    struct gate_connection *c = arg;
+    struct gate *gate = c->gate;
+    bool was_running = c->is_running;
+
+    set_under_way(c, false);
+    table_remove(&connections,
+                 table_hash_number(&connections, (uintptr_t)connection),
+                 (uintptr_t)c);
+    evbuffer_remove_cb(bufferevent_get_input(c->bev), on_input, c);
+    free_connection(c);
+    if (was_running) {
+        gate->calls.ended(gate->calls.arg);
+    }
+}
+
+void gate_release(struct evhttp_connection *connection)
+{
+    struct gate_connection *c = find(connection);
+
+    if (c != NULL) {
+        c->is_running = false;
+    }
+}
+
+/* evhttp has made the connections that were accepted: it is the argument of
+ * their callbacks. */
+static void on_accepted(evutil_socket_t fd, short events, void *arg)
+{
+    struct gate *gate = arg;
+    struct gate_connection *c;
+    void *connection;
+
+    while ((c = TAILQ_FIRST(&gate->fresh)) != NULL) {
+        TAILQ_REMOVE(&gate->fresh, c, entry);
+        bufferevent_getcb(c->bev, NULL, NULL, NULL, &connection);
+        c->connection = connection;
+        if (table_add(&connections,
+                      table_hash_number(&connections, (uintptr_t)connection),
+                      (uintptr_t)c) != 0) {
+            evbuffer_remove_cb(bufferevent_get_input(c->bev), on_input, c);
+            evhttp_connection_free(connection);
+            free_connection(c);
+            continue;
+        }
+        evhttp_connection_set_closecb(connection, on_closed, c);
+        set_under_way(c, true);
+    }
+}
+
+/* Called by evhttp for each connection that it accepts. */
+static struct bufferevent *on_accept(struct event_base *base, void *arg)
+{
+    struct gate *gate = arg;
+    struct gate_connection *c = calloc(1, sizeof(*c));
+    struct bufferevent *bev = bufferevent_socket_new(base, -1, 0);
+
+    if (c == NULL || bev == NULL ||
+        evbuffer_add_cb(bufferevent_get_input(bev), on_input, c) == NULL) {
+        free(c);
+        return bev; /* without a gate its requests are refused */
+    }
+    bufferevent_priority_set(bev, GATE_PRIORITY);
+    c->gate = gate;
+    c->bev = bev;
+    TAILQ_INSERT_TAIL(&gate->fresh, c, entry);
+    event_active(gate->accepted, 0, 0);
+    return bev;
+}
+
+static void on_tick(evutil_socket_t fd, short events, void *arg)
+{
+    static const char late[] = "HTTP/1.1 408 Request Timeout\r\n"
+                               "Connection: close\r\n"
+                               "Content-Length: 0\r\n\r\n";
+    struct gate *gate = arg;
+    struct gate_connection *c, *next;
+
+    for (c = TAILQ_FIRST(&gate->under_way);
+         c != NULL && clock_since(c->since) > REQUEST_MS; c = next) {
+        next = TAILQ_NEXT(c, entry);
+        if (c->is_running) {
+            continue;
+        }
+        if (c->wrong == 0) {
+            (void)send(bufferevent_getfd(c->bev), late, sizeof(late) - 1,
+                       MSG_NOSIGNAL | MSG_DONTWAIT);
+            gate->calls.refused(408, gate->calls.arg);
+        }
+        evhttp_connection_free(c->connection);
+    }
+}
+
+struct gate *gate_new(struct event_base *base, struct evhttp *http,
+                      const struct gate_calls *calls)
+{
+    static const struct timeval often = {.tv_sec = TICK_SECONDS};
+    struct gate *gate = calloc(1, sizeof(*gate));
+
+    if (gate == NULL) {
+        return NULL;
+    }
+    gate->calls = *calls;
+    TAILQ_INIT(&gate->fresh);
+    TAILQ_INIT(&gate->under_way);
+    gate->tick = event_new(base, -1, EV_PERSIST, on_tick, gate);
+    gate->accepted = event_new(base, -1, 0, on_accepted, gate);
+    if (gate->tick == NULL || gate->accepted == NULL ||
+        event_add(gate->tick, &often) != 0) {
+        gate_free(gate);
+        return NULL;
+    }
+    evhttp_set_gencb(http, on_request, gate);
+    evhttp_set_bevcb(http, on_accept, gate);
+    return gate;
+}
+
+void gate_free(struct gate *gate)
+{
+    struct gate_connection *c;
+
+    if (gate == NULL) {
+        return;
+    }
+    while ((c = TAILQ_FIRST(&gate->fresh)) != NULL) {
+        TAILQ_REMOVE(&gate->fresh, c, entry);
+        free_connection(c);
+    }
+    if (gate->tick != NULL) {
+        event_free(gate->tick);
+    }
+    if (gate->accepted != NULL) {
+        event_free(gate->accepted);
+    }
+    free(gate);
+    if (connections.count == 0) {
+        table_free(&connections);
+    }
+}
