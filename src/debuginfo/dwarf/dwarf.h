@@ -13,16 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "frames.h"
+#include "section.h"
 #include "symbol_list.h"
 
 struct failure;
 struct symfile_writer;
-
-/* A section.  An absent one is empty, and its data may be NULL then. */
-struct dwarf_section {
-    const uint8_t *data;
-    size_t size;
-};
 
 /* The sections that are read; the names are those of ELF without ".debug_". */
 enum dwarf_section_name {

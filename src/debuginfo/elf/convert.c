@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cfi.h"
 #include "debuginfo/dwarf/dwarf.h"
 #include "debuginfo/scratch.h"
 #include "file.h"
@@ -202,6 +203,7 @@ static int convert(const uint8_t *data, size_t size,
 
 static const struct debuginfo_maker elf_makes[] = {
     {.output = DEBUGINFO_SYMCACHE, .convert = convert},
+    {.output = DEBUGINFO_CFICACHE, .read_cfi = elf_cfi_read},
 };
 
 const struct debuginfo_format elf_format = {

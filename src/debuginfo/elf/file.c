@@ -415,6 +415,15 @@ static bool is_named(const struct elf_strings *names,
 struct elf_bytes elf_file_find(const struct elf_file *f, const char *name,
                                bool *is_compressed)
 {
+    uint64_t address;
+
+    return elf_file_find_loaded(f, name, is_compressed, &address);
+}
+
+struct elf_bytes elf_file_find_loaded(const struct elf_file *f,
+                                      const char *name, bool *is_compressed,
+                                      uint64_t *address)
+{
     uint64_t i;
     bool is_old;
     struct elf_bytes none = {NULL, 0}, bytes;
@@ -432,6 +441,7 @@ struct elf_bytes elf_file_find(const struct elf_file *f, const char *name,
             continue;
         }
         *is_compressed = is_old || (s.flags & ELF_SHF_COMPRESSED) != 0;
+        *address = s.address;
         if (!has(f, s.offset, s.size)) {
             return none;
         }

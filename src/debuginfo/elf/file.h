@@ -132,6 +132,11 @@ bool elf_strings_get(const struct elf_strings *strings, uint64_t offset,
 struct elf_bytes elf_file_find(const struct elf_file *file, const char *name,
                                bool *is_compressed);
 
+/* The same, with the address at which the section is loaded. */
+struct elf_bytes elf_file_find_loaded(const struct elf_file *file,
+                                      const char *name, bool *is_compressed,
+                                      uint64_t *address);
+
 /* Finds the first section of that whole name.  Returns false if there is none.
  */
 bool elf_file_find_named(const struct elf_file *file, const char *name,

@@ -1,0 +1,617 @@
+/*
+ * Copyright (C) the ngx_symcache authors
+ */
+#include "frames.h"
+
+#include <stdlib.h>
+
+#include "debuginfo/failure.h"
+#include "frame_registers.h"
+#include "frame_rows.h"
+
+/* Limits the steps in total.  Real files need less than one for each byte. */
+#define WORK_BASE 1000000
+#define WORK_FACTOR 8
+
+/* DW_EH_PE, how addresses are stored: form, base, and a flag. */
+enum {
+    PE_ABSOLUTE = 0x00,
+    PE_ULEB = 0x01,
+    PE_U16 = 0x02,
+    PE_U32 = 0x03,
+    PE_U64 = 0x04,
+    PE_SLEB = 0x09,
+    PE_S16 = 0x0a,
+    PE_S32 = 0x0b,
+    PE_S64 = 0x0c,
+    PE_FORM = 0x0f,
+    PE_RELATIVE = 0x10, /* to where it is stored */
+    PE_BASE = 0x70,
+    PE_LAST_BASE = 0x50,
+    PE_OMIT = 0xff
+};
+
+struct dwarf_frames_reader {
+    struct dwarf_frames frames;
+    struct cfi *cfi;
+    uint64_t work;
+    uint8_t address_size;
+    struct frame_registers registers;
+    struct frame_cie cie; /* the one that was run last */
+    struct frame_machine machine;
+    /* what was last said of registers in this function */
+    uint32_t function;
+    uint32_t said_in[FRAME_REGISTERS + 1]; /* the last is the return address,
+                                              if its number is not below */
+    struct frame_rule said[FRAME_REGISTERS + 1];
+};
+
+/* addresses ------------------------------------------------------------------
+ */
+
+static uint64_t mask(uint64_t address, uint8_t size)
+{
+    return size >= 8 ? address
+                     : address & (((uint64_t)1 << size * 8) - 1);
+}
+
+static bool is_encoding(uint8_t encoding)
+{
+    uint8_t form = encoding & PE_FORM;
+
+    return encoding == PE_OMIT ||
+           ((form <= PE_U64 || (form >= PE_SLEB && form <= PE_S64)) &&
+            (encoding & PE_BASE) <= PE_LAST_BASE);
+}
+
+static uint64_t read_form(struct cursor *c, uint8_t form, uint8_t address_size)
+{
+    switch (form) {
+    case PE_ABSOLUTE:
+        if (address_size != 1 && address_size != 2 && address_size != 4 &&
+            address_size != 8) {
+            cursor_fail(c);
+            return 0;
+        }
+        return cursor_number(c, address_size);
+    case PE_ULEB:
+        return cursor_uleb(c);
+    case PE_U16:
+        return cursor_16(c);
+    case PE_U32:
+        return cursor_32(c);
+    case PE_U64:
+    case PE_S64:
+        return cursor_64(c);
+    case PE_SLEB:
+        return (uint64_t)cursor_sleb(c);
+    case PE_S16:
+        return (uint64_t)(int64_t)(int16_t)cursor_16(c);
+    case PE_S32:
+        return (uint64_t)(int64_t)(int32_t)cursor_32(c);
+    default:
+        cursor_fail(c);
+        return 0;
+    }
+}
+
+/* Reads an address.  Only the section's own address is known as a base. */
+static uint64_t read_pointer(const struct dwarf_frames *f, struct cursor *c,
+                             uint8_t encoding, uint8_t address_size)
+{
+    uint64_t base = 0;
+
+    if (encoding == PE_OMIT ||
+        ((encoding & PE_BASE) != 0 && (encoding & PE_BASE) != PE_RELATIVE)) {
+        cursor_fail(c);
+        return 0;
+    }
+    if ((encoding & PE_BASE) == PE_RELATIVE) {
+        base = f->address + (uint64_t)(c->at - f->section.data);
+    }
+    return mask(base + read_form(c, encoding & PE_FORM, address_size),
+                address_size);
+}
+
+static bool read_address(const void *context, const struct frame_cie *cie,
+                         struct cursor *c, uint64_t *address)
+{
+    const struct dwarf_frames *f = context;
+
+    *address = cie->has_encoding
+                   ? read_pointer(f, c, cie->encoding, cie->address_size)
+                   : read_form(c, PE_ABSOLUTE, cie->address_size);
+    return !c->failed;
+}
+
+/* entries --------------------------------------------------------------------
+ */
+
+struct entry {
+    uint64_t offset;
+    uint64_t next;
+    bool is_cie;
+    uint64_t cie; /* offset of that of an FDE */
+    struct cursor rest;
+};
+
+enum entry_status { ENTRY, ENTRY_EMPTY, ENTRY_BROKEN };
+
+/* Reads the header of the entry at an offset. */
+static enum entry_status read_entry(const struct dwarf_frames *f,
+                                    uint64_t offset, struct entry *entry)
+{
+    bool is_wide;
+    uint64_t length, id, here;
+    struct cursor c = {f->section.data + offset,
+                       f->section.data + f->section.size, f->is_big, false};
+
+    length = cursor_32(&c);
+    is_wide = length == UINT32_MAX;
+    if (is_wide) {
+        length = cursor_64(&c);
+    } else if (length >= 0xfffffff0) {
+        return ENTRY_BROKEN;
+    }
+    if (c.failed || length > (uint64_t)(c.end - c.at)) {
+        return ENTRY_BROKEN;
+    }
+    c.end = c.at + length;
+    entry->offset = offset;
+    entry->next = (uint64_t)(c.end - f->section.data);
+    if (length == 0) {
+        return ENTRY_EMPTY;
+    }
+    here = (uint64_t)(c.at - f->section.data);
+    is_wide = is_wide && !f->is_eh;
+    id = is_wide ? cursor_64(&c) : cursor_32(&c);
+    entry->rest = c;
+    if (f->is_eh) {
+        entry->is_cie = id == 0;
+        entry->cie = here - id;
+        return c.failed || id > here ? ENTRY_BROKEN : ENTRY;
+    }
+    entry->is_cie = id == (is_wide ? UINT64_MAX : UINT32_MAX);
+    entry->cie = id;
+    return c.failed ? ENTRY_BROKEN : ENTRY;
+}
+
+/* Reads what the letters of a CIE's augmentation stand for. */
+static bool read_augmentation(const struct dwarf_frames *f, struct cursor *c,
+                              const char *letters, size_t count,
+                              struct frame_cie *cie)
+{
+    size_t i;
+    uint64_t size;
+    uint8_t encoding;
+    struct cursor data = {c->at, c->at, c->is_big, false};
+
+    for (i = 0; i < count && !data.failed; i++) {
+        switch (letters[i]) {
+        case 'z':
+            size = cursor_uleb(c);
+            data.at = c->at;
+            cursor_skip(c, size);
+            data.end = c->at;
+            if (i > 0 || c->failed) {
+                return false;
+            }
+            break;
+        case 'L':
+        case 'P':
+        case 'R':
+            if (letters[0] != 'z') {
+                return false;
+            }
+            encoding = cursor_8(&data);
+            if (!is_encoding(encoding)) {
+                return false;
+            }
+            if (letters[i] == 'P') {
+                (void)read_pointer(f, &data, encoding, cie->address_size);
+            } else if (letters[i] == 'L') {
+                cie->has_lsda = true;
+                cie->lsda = encoding;
+            } else {
+                cie->has_encoding = true;
+                cie->encoding = encoding;
+            }
+            break;
+        case 'S':
+            break;
+        default:
+            return false;
+        }
+    }
+    return !data.failed;
+}
+
+static bool read_cie(const struct dwarf_frames_reader *r,
+                     const struct entry *entry, struct frame_cie *cie)
+{
+    size_t count;
+    uint8_t version;
+    uint64_t ra;
+    const char *letters;
+    struct cursor c = entry->rest;
+    const struct dwarf_frames *f = &r->frames;
+
+    memset(cie, 0, sizeof(*cie));
+    cie->offset = entry->offset;
+    version = cursor_8(&c);
+    if (version != 1 && (f->is_eh || (version != 3 && version != 4))) {
+        return false;
+    }
+    letters = cursor_string(&c, &count);
+    cie->address_size = r->address_size;
+    if (version == 4) {
+        cie->address_size = cursor_8(&c);
+        if (cursor_8(&c) != 0) { /* segments */
+            return false;
+        }
+    }
+    cie->code_align = cursor_uleb(&c);
+    cie->data_align = cursor_sleb(&c);
+    ra = version == 1 ? cursor_8(&c) : cursor_uleb(&c);
+    cie->ra = (uint16_t)ra;
+    cie->has_augmentation = count > 0;
+    if (c.failed || ra > UINT16_MAX ||
+        !read_augmentation(f, &c, letters, count, cie)) {
+        return false;
+    }
+    cie->instructions = c;
+    return !c.failed;
+}
+
+/* rules ----------------------------------------------------------------------
+ */
+
+static bool is_same(const struct frame_rule *a, const struct frame_rule *b)
+{
+    return a->kind == b->kind && a->reg == b->reg && a->number == b->number &&
+           a->size == b->size;
+}
+
+/* Where is kept what was last said of a register?  Returns -1 if it has no
+ * name, so that nothing is. */
+static int slot_of(const struct dwarf_frames_reader *r, uint16_t reg)
+{
+    if (reg < FRAME_REGISTERS) {
+        return reg;
+    }
+    return reg == r->cie.ra ? FRAME_REGISTERS : -1;
+}
+
+/* A rule that is to be written. */
+struct change {
+    const struct cfi_register *target;
+    const struct cfi_register *base;
+    int64_t number;
+    enum cfi_form form;
+    bool is_at;
+};
+
+struct changes {
+    unsigned count;
+    struct change rules[FRAME_REGISTERS + 3];
+};
+
+/* Adds the rule of a register, if it is one that can be written. */
+static int add_rule(struct dwarf_frames_reader *r, struct changes *changes,
+                    const struct frame_rule *rule)
+{
+    struct change *change = &changes->rules[changes->count];
+    uint64_t base = rule->reg;
+
+    change->form = CFI_BARE;
+    change->is_at = false;
+    change->number = rule->number;
+    switch (rule->kind) {
+    case FRAME_AT_OFFSET:
+    case FRAME_VALUE:
+        change->base = &r->registers.cfa;
+        change->form = CFI_PLUS;
+        change->is_at = rule->kind == FRAME_AT_OFFSET;
+        break;
+    case FRAME_SAME:
+    case FRAME_REGISTER:
+        base = rule->kind == FRAME_SAME ? rule->reg : (uint64_t)rule->number;
+        if (frame_registers_find(&r->registers, base, &change->base) != 0) {
+            return -1;
+        }
+        change->number = 0;
+        break;
+    default:
+        return 0;
+    }
+    change->target = &r->registers.ra;
+    if (rule->reg != r->cie.ra &&
+        frame_registers_find(&r->registers, rule->reg, &change->target) != 0) {
+        return -1;
+    }
+    if (change->base != NULL && change->target != NULL) {
+        changes->count++;
+    }
+    return 0;
+}
+
+/* Adds the CFA's rule, unless it is an expression. */
+static int add_cfa(struct dwarf_frames_reader *r, struct changes *changes,
+                   const struct frame_rule *cfa)
+{
+    struct change *change = &changes->rules[changes->count];
+
+    change->target = &r->registers.cfa;
+    change->number = cfa->number;
+    change->form = CFI_PLUS;
+    change->is_at = false;
+    if (cfa->kind != FRAME_VALUE) {
+        return 0;
+    }
+    if (frame_registers_find(&r->registers, cfa->reg, &change->base) != 0) {
+        return -1;
+    }
+    changes->count += change->base != NULL;
+    return 0;
+}
+
+static int write_changes(struct dwarf_frames_reader *r,
+                         const struct changes *changes)
+{
+    unsigned i;
+    int rc = 0;
+    const struct change *c;
+
+    for (i = 0; i < changes->count && rc == 0; i++) {
+        c = &changes->rules[i];
+        rc = cfi_rule(r->cfi, c->target, c->base, c->number, c->form, c->is_at);
+    }
+    return rc;
+}
+
+/* Collects what a row changes.  *has_ra is set if there is a rule of the return
+ * address among it, even one that is not written. */
+static int collect(struct dwarf_frames_reader *r, const struct frame_row *row,
+                   const struct frame_rule *cfa, struct changes *changes,
+                   bool *has_ra)
+{
+    int slot, rc = 0;
+    unsigned i;
+    const struct frame_rule *rule;
+
+    changes->count = 0;
+    *has_ra = false;
+    if (cfa == NULL || !is_same(cfa, &row->cfa)) {
+        rc = add_cfa(r, changes, &row->cfa);
+    }
+    for (i = 0; i < row->count && rc == 0; i++) {
+        rule = &row->rules[i];
+        slot = slot_of(r, rule->reg);
+        if (slot < 0 || (r->said_in[slot] == r->function &&
+                         is_same(&r->said[slot], rule))) {
+            continue;
+        }
+        r->said_in[slot] = r->function;
+        r->said[slot] = *rule;
+        *has_ra = *has_ra || rule->reg == r->cie.ra;
+        rc = add_rule(r, changes, rule);
+    }
+    return rc;
+}
+
+/* Writes a record of a row, if it changes something. */
+static int write_row(struct dwarf_frames_reader *r, uint64_t start,
+                     uint64_t size, const struct frame_row *row,
+                     const struct frame_rule *cfa)
+{
+    bool has_ra, is_first = r->machine.start == start;
+    uint64_t load = r->frames.load_address;
+    struct changes changes;
+    struct frame_rule same = {r->cie.ra, FRAME_SAME, 0, 0};
+
+    if (collect(r, row, cfa, &changes, &has_ra) != 0) {
+        return -1;
+    }
+    if (changes.count == 0) {
+        return 0;
+    }
+    if (is_first && !has_ra && frame_registers_needs_ra(&r->registers) &&
+        add_rule(r, &changes, &same) != 0) {
+        return -1;
+    }
+    if ((is_first ? cfi_range(r->cfi, start - load, size)
+                  : cfi_row(r->cfi, "STACK CFI ", r->machine.start - load)) !=
+        0) {
+        return -1;
+    }
+    return write_changes(r, &changes);
+}
+
+/* functions ------------------------------------------------------------------
+ */
+
+static int damaged(struct dwarf_frames_reader *r, uint64_t offset,
+                   const char *what)
+{
+    return failure_set(r->cfi->failure, FAILURE_DAMAGED,
+                       "is damaged: %s (%s, offset %llu)", what,
+                       r->frames.is_eh ? ".eh_frame" : ".debug_frame",
+                       (unsigned long long)offset);
+}
+
+static int failed(struct dwarf_frames_reader *r, uint64_t offset,
+                  enum frame_status status)
+{
+    return status == FRAME_WORK
+               ? failure_work(r->cfi->failure)
+               : damaged(r, offset, "bad instructions for frames");
+}
+
+/* Reads and runs the CIE of an FDE.  Returns 1 if it cannot be read. */
+static int begin_cie(struct dwarf_frames_reader *r, uint64_t offset)
+{
+    struct entry entry;
+    struct frame_cie cie;
+    enum frame_status status;
+
+    if (offset == r->cie.offset && !r->machine.is_deep) {
+        return 0;
+    }
+    if (offset >= r->frames.section.size ||
+        read_entry(&r->frames, offset, &entry) != ENTRY || !entry.is_cie ||
+        !read_cie(r, &entry, &cie)) {
+        return 1;
+    }
+    r->cie = cie;
+    status = frame_machine_begin(&r->machine, &r->cie);
+    if (status != FRAME_END) {
+        r->cie.offset = FRAME_NO_CIE;
+        return failed(r, offset, status);
+    }
+    return 0;
+}
+
+/* Reads the addresses of an FDE and skips to its instructions. */
+static bool read_fde(const struct dwarf_frames_reader *r, struct cursor *c,
+                     uint64_t *start, uint64_t *size)
+{
+    uint64_t n;
+    const struct frame_cie *cie = &r->cie;
+    const struct dwarf_frames *f = &r->frames;
+    struct cursor data;
+
+    if (!read_address(f, cie, c, start)) {
+        return false;
+    }
+    *size = read_form(c, cie->has_encoding ? cie->encoding & PE_FORM
+                                           : PE_ABSOLUTE,
+                      cie->address_size);
+    if (cie->has_augmentation) {
+        n = cursor_uleb(c);
+        data = *c;
+        cursor_skip(c, n);
+        data.end = c->at;
+        if (cie->has_lsda && !c->failed) {
+            (void)read_pointer(f, &data, cie->lsda, cie->address_size);
+            return !data.failed;
+        }
+    }
+    return !c->failed;
+}
+
+static int take_rows(struct dwarf_frames_reader *r, const struct entry *entry,
+                     uint64_t start, uint64_t size)
+{
+    int rc = 0;
+    bool is_first = true;
+    enum frame_status status;
+    const struct frame_row *row;
+    struct frame_rule cfa = {0, 0, 0, 0};
+
+    r->function++;
+    while ((status = frame_machine_next(&r->machine, &row)) == FRAME_ROW) {
+        if (r->work < row->count) {
+            return failure_work(r->cfi->failure);
+        }
+        r->work -= row->count;
+        if (rc == 0 && start >= r->frames.load_address) {
+            rc = write_row(r, start, size, row, is_first ? NULL : &cfa);
+        }
+        cfa = row->cfa;
+        is_first = false;
+    }
+    return rc == 0 && status != FRAME_END ? failed(r, entry->offset, status)
+                                          : rc;
+}
+
+/* Adds the function of an FDE.  One that cannot be read is skipped. */
+static int take_fde(struct dwarf_frames_reader *r, const struct entry *entry)
+{
+    int rc;
+    uint64_t start = 0, size = 0;
+    struct cursor c = entry->rest;
+
+    rc = begin_cie(r, entry->cie);
+    if (rc != 0) {
+        return rc < 0 ? -1 : 0;
+    }
+    if (!read_fde(r, &c, &start, &size) || start == UINT64_MAX) {
+        return 0;
+    }
+    frame_machine_restart(&r->machine, &c, start);
+    return take_rows(r, entry, start,
+                     mask(start + size, r->cie.address_size) - start);
+}
+
+struct dwarf_frames_reader *dwarf_frames_open(const struct dwarf_frames *frames,
+                                              struct cfi *cfi)
+{
+    struct dwarf_frames_reader *r = calloc(1, sizeof(*r));
+
+    if (r == NULL) {
+        failure_memory(cfi->failure);
+        return NULL;
+    }
+    r->frames = *frames;
+    r->cfi = cfi;
+    r->work = WORK_BASE + WORK_FACTOR * (uint64_t)frames->section.size;
+    r->cie.offset = FRAME_NO_CIE;
+    r->machine.read_address = read_address;
+    r->machine.context = &r->frames;
+    r->machine.work = &r->work;
+    r->machine.section = frames->section.data;
+    if (frame_registers_init(&r->registers, frames->arch, cfi) != 0) {
+        free(r);
+        return NULL;
+    }
+    r->machine.is_arm64 = frame_registers_is_arm64(&r->registers);
+    r->address_size = frame_registers_address_size(&r->registers);
+    return r;
+}
+
+void dwarf_frames_close(struct dwarf_frames_reader *r)
+{
+    free(r);
+}
+
+int dwarf_frames_read_at(struct dwarf_frames_reader *r, uint64_t offset)
+{
+    struct entry entry;
+
+    return offset < r->frames.section.size &&
+                   read_entry(&r->frames, offset, &entry) == ENTRY &&
+                   !entry.is_cie
+               ? take_fde(r, &entry)
+               : 0;
+}
+
+int dwarf_frames_read(const struct dwarf_frames *frames, struct cfi *cfi)
+{
+    int rc = 0;
+    uint64_t offset = 0;
+    struct entry entry;
+    struct frame_cie cie;
+    enum entry_status status;
+    struct dwarf_frames_reader *r = dwarf_frames_open(frames, cfi);
+
+    if (r == NULL) {
+        return -1;
+    }
+    for (; offset < frames->section.size && rc == 0; offset = entry.next) {
+        status = read_entry(frames, offset, &entry);
+        if (status == ENTRY_EMPTY) {
+            if (frames->is_eh) {
+                break;
+            }
+            continue;
+        }
+        if (status == ENTRY_BROKEN ||
+            (entry.is_cie && !read_cie(r, &entry, &cie))) {
+            rc = damaged(r, offset, "bad entry");
+        } else if (!entry.is_cie) {
+            rc = take_fde(r, &entry);
+        }
+    }
+    dwarf_frames_close(r);
+    return rc;
+}
